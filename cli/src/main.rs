@@ -1,0 +1,3 @@
+//! The schedc command line.
+
+fn main() {}

@@ -1,0 +1,1 @@
+//! Middle of the compiler.

@@ -1,0 +1,69 @@
+/* What generated code and the runtime know of each other. The same runtime is linked into the compiler, for
+ * just-in-time calls, and into every artefact. All of its symbols are hidden in a shared library. */
+#ifndef SCHEDC_RT_H
+#define SCHEDC_RT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Status codes of every entry point; the public header documents them under the same numbers. */
+enum {
+    SCHEDC_OK = 0,
+    SCHEDC_ERR_ARGUMENT = 1,    /* a null pointer, a negative count, an unknown kind or dtype, a stride too small */
+    SCHEDC_ERR_CPU = 2,         /* the processor lacks instructions that the artefact was built for */
+    SCHEDC_ERR_MEMORY = 3,      /* temporary memory could not be had */
+    SCHEDC_ERR_UNSUPPORTED = 4, /* the model has no such output kind, e.g. the class of a regression */
+};
+
+/* Threads that take part in one call. Opaque to generated code. */
+typedef struct schedc_team schedc_team;
+
+/* One run of a kernel. Generated code reads the fields in this order; keep them 8 bytes each. */
+typedef struct schedc_ctx {
+    const void *rows;            /* packed row-major input of the kernel */
+    int64_t n_rows;
+    void *out;                   /* packed row-major output of the kernel */
+    const void *const *tables;   /* the model's buffers */
+    schedc_team *team;
+    int64_t status;              /* set (atomically, first error wins) through schedc_rt_fail */
+} schedc_ctx;
+
+typedef void (*schedc_kernel)(schedc_ctx *ctx);
+
+/* Everything the entry points need to know of one compiled model. Emitted as a constant by the compiler. */
+typedef struct schedc_model {
+    uint32_t size;               /* of this struct */
+    int32_t num_features;        /* columns of a row */
+    int32_t num_margins;         /* columns of raw output */
+    int32_t num_values;          /* columns of value output */
+    int32_t num_trees;           /* columns of leaf output */
+    int32_t wide;                /* 1: rows and margins are double inside, 0: float */
+    int64_t rows_per_run;        /* a call is cut into runs of at most this many rows; INT64_MAX: never */
+    double ns_per_row;           /* rough cost of one row, decides how many threads are worth waking */
+    schedc_kernel raw;           /* rows [n][num_features] -> margins [n][num_margins] */
+    schedc_kernel value;         /* margins -> float [n][num_values]; null: values are the margins */
+    schedc_kernel klass;         /* margins -> float [n][1]; null: the model has no classes */
+    schedc_kernel leaf;          /* rows -> int32 [n][num_trees] */
+    const void *const *tables;
+    const char *info;            /* JSON text, NUL-terminated */
+    uint64_t cpu_needs;          /* bits of SCHEDC_CPU_* */
+} schedc_model;
+
+/* Instruction sets beyond baseline x86-64, by the psABI's levels. */
+enum {
+    SCHEDC_CPU_V2 = 1 << 0,
+    SCHEDC_CPU_V3 = 1 << 1,
+    SCHEDC_CPU_V4 = 1 << 2,
+    SCHEDC_CPU_VBMI = 1 << 3,     /* avx512_vbmi */
+    SCHEDC_CPU_AVX512FP16 = 1 << 4,
+};
+
+/* Runs body(env, i) for every i in [0, trip), on the call's threads where that is worth it; returns when all are
+ * done. Called from inside a body it runs serially. */
+void schedc_rt_parallel(schedc_ctx *ctx, void (*body)(void *env, int64_t i), void *env, int64_t trip);
+
+/* Temporary memory of a run, 64-byte aligned; null when there is none, after recording SCHEDC_ERR_MEMORY. */
+void *schedc_rt_alloc(schedc_ctx *ctx, int64_t bytes);
+void schedc_rt_free(schedc_ctx *ctx, void *memory);
+
+#endif

@@ -1,0 +1,191 @@
+//! The validated forest: the one model type that every format is read into and everything else starts from.
+//!
+//! A [`Forest`] says *what* is computed: for each row, each tree is walked from its root to a leaf, the leaf's
+//! values are added to the row's margins **in tree order, starting from the base values, in the accumulator's
+//! type**, and the [`Transform`] turns margins into the prediction that the trainer reports.
+
+/// A floating-point type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Float {
+    /// IEEE single precision.
+    F32,
+    /// IEEE double precision.
+    F64,
+}
+
+impl Float {
+    /// Size in bytes.
+    pub fn bytes(self) -> usize {
+        match self {
+            Float::F32 => 4,
+            Float::F64 => 8,
+        }
+    }
+}
+
+/// The types a model computes in; trainers differ, and equal predictions need the trainer's own types.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Types {
+    /// Feature values are rounded to this type before they are compared.
+    pub input: Float,
+    /// Thresholds have this type.
+    pub threshold: Float,
+    /// Leaf values and margins have this type.
+    pub accumulator: Float,
+}
+
+/// The comparison that sends a row to the left child.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Comparison {
+    /// `x < t` (XGBoost).
+    Less,
+    /// `x <= t` (LightGBM, scikit-learn).
+    LessOrEqual,
+}
+
+/// The test at an inner node. Opaque to everything but representations and walkers.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Predicate {
+    /// Compare the feature with a threshold, using the forest's [`Comparison`].
+    /// The value is exactly representable in the forest's threshold type.
+    Numeric {
+        /// The threshold, widened.
+        threshold: f64,
+    },
+    /// The truncated feature is a member of the set. No reader produces this yet.
+    Category {
+        /// Category codes that go left, ascending.
+        left: Vec<u32>,
+    },
+}
+
+/// A child or the root of a tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum NodeRef {
+    /// Index into [`Tree::inner`].
+    Inner(u32),
+    /// Index into [`Tree::leaves`].
+    Leaf(u32),
+}
+
+/// An inner node.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Inner {
+    /// The feature tested.
+    pub feature: u32,
+    /// The test; true goes left.
+    pub predicate: Predicate,
+    /// Whether a missing value goes left.
+    pub missing_left: bool,
+    /// The child for true.
+    pub left: NodeRef,
+    /// The child for false.
+    pub right: NodeRef,
+}
+
+/// A leaf.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Leaf {
+    /// The model file's own number of this node, reported by `--output leaf`.
+    pub source: u32,
+    /// One value per output of the tree's [`Target`], in the accumulator's type, widened.
+    pub values: Vec<f64>,
+}
+
+/// Which margins a tree adds to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// The tree adds its one value to this margin.
+    One(u32),
+    /// The tree adds a vector of as many values as there are margins.
+    All,
+}
+
+/// One tree. Inner nodes are in depth-first order from the root: a child's index is above its parent's.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tree {
+    /// Where the walk starts; a leaf for a single-leaf tree.
+    pub root: NodeRef,
+    /// Inner nodes.
+    pub inner: Vec<Inner>,
+    /// Leaves, at least one.
+    pub leaves: Vec<Leaf>,
+    /// Which margins it adds to.
+    pub target: Target,
+    /// Its position in the model file, which `--output leaf` and `exact` order refer to.
+    pub source: u32,
+}
+
+/// How margins become the trainer's prediction. Formulas are in `transform.rs`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Transform {
+    /// Margins as they are.
+    Identity,
+    /// XGBoost's `1 / (expf(min(-x, 88.7)) + 1 + 1e-16)`.
+    Sigmoid,
+    /// `x > 0 ? 1 : 0`.
+    Hinge,
+    /// `expf(x)`.
+    Exp,
+    /// Softmax over the margins: one probability per class.
+    Softmax,
+    /// The index of the largest margin (the first one of equals), as a float.
+    ArgMax,
+}
+
+/// A validated forest: children in range, no cycles, every feature below `num_features`, every target below
+/// `num_margins`, depths within [`MAX_DEPTH`](crate::MAX_DEPTH). Only this crate can make one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Forest {
+    /// Trees in the model's order.
+    pub trees: Vec<Tree>,
+    /// Columns of a row.
+    pub num_features: usize,
+    /// Margins per row.
+    pub num_margins: usize,
+    /// The margins before the first tree, in the accumulator's type, widened; one per margin.
+    pub base: Vec<f64>,
+    /// The test of numeric predicates.
+    pub comparison: Comparison,
+    /// The types computed in.
+    pub types: Types,
+    /// From margins to predictions.
+    pub transform: Transform,
+    /// The trainer's name of the objective, such as `binary:logistic`.
+    pub objective: String,
+    /// Names of the features, empty when the model has none.
+    pub feature_names: Vec<String>,
+    /// For each boosting iteration, its first tree; one more entry closes the last.
+    pub iteration_starts: Vec<usize>,
+    /// The iteration at which early stopping found the best score, if the model says.
+    pub best_iteration: Option<usize>,
+}
+
+impl Tree {
+    /// Edges on the longest path from the root to a leaf.
+    pub fn depth(&self) -> u32 {
+        self.leaf_depths().into_iter().max().unwrap_or(0)
+    }
+
+    /// Edges on the shortest path from the root to a leaf.
+    pub fn min_leaf_depth(&self) -> u32 {
+        self.leaf_depths().into_iter().min().unwrap_or(0)
+    }
+
+    /// The depth of each leaf, in the order of [`Tree::leaves`].
+    pub fn leaf_depths(&self) -> Vec<u32> {
+        let mut depths = vec![0; self.leaves.len()];
+        let mut todo = vec![(self.root, 0)];
+        while let Some((node, depth)) = todo.pop() {
+            match node {
+                NodeRef::Leaf(leaf) => depths[leaf as usize] = depth,
+                NodeRef::Inner(inner) => {
+                    let inner = &self.inner[inner as usize];
+                    todo.push((inner.left, depth + 1));
+                    todo.push((inner.right, depth + 1));
+                }
+            }
+        }
+        depths
+    }
+}

@@ -1,0 +1,197 @@
+//! The syntax tree of a `.sched` file: what was written, with spans, and nothing about what it means.
+//!
+//! Arguments of directives are plain expressions; whether `t0` is an index or a number is decided by the
+//! checker. That keeps the grammar small and every name resolvable in one place.
+
+/// A half-open byte range `[start, end)` of the source text.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Span {
+    /// First byte.
+    pub start: u32,
+    /// One past the last byte.
+    pub end: u32,
+}
+
+impl Span {
+    /// The span of `range`; offsets beyond 4 GiB saturate.
+    pub fn new(start: usize, end: usize) -> Self {
+        let clamp = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+        Span { start: clamp(start), end: clamp(end) }
+    }
+
+    /// The span as a range usable to slice the source.
+    pub fn range(self) -> std::ops::Range<usize> {
+        self.start as usize..self.end as usize
+    }
+
+    /// The smallest span that covers both.
+    pub fn to(self, other: Span) -> Span {
+        Span { start: self.start.min(other.start), end: self.end.max(other.end) }
+    }
+}
+
+/// A name as written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ident {
+    /// The text of the name.
+    pub text: String,
+    /// Where it stands.
+    pub span: Span,
+}
+
+/// One segment of a path: `v` or `v[3]`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Segment {
+    /// The name before the brackets.
+    pub name: Ident,
+    /// The expression in brackets, which selects one copy.
+    pub index: Option<Box<Expr>>,
+}
+
+/// A possibly qualified name: `b0`, `first.b1`, `v[3].t1`, `grid.x`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Path {
+    /// At least one segment, outermost first.
+    pub segments: Vec<Segment>,
+    /// The whole path.
+    pub span: Span,
+}
+
+impl Path {
+    /// The name, if the path is a single one without brackets.
+    pub fn as_ident(&self) -> Option<&Ident> {
+        match self.segments.as_slice() {
+            [Segment { name, index: None }] => Some(name),
+            _ => None,
+        }
+    }
+}
+
+/// Binary operators of integer expressions; `/` truncates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum BinOp {
+    /// `+`
+    Add,
+    /// `-`
+    Sub,
+    /// `*`
+    Mul,
+    /// `/`
+    Div,
+    /// `%`
+    Rem,
+}
+
+/// An expression with its place.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Expr {
+    /// What it is.
+    pub kind: ExprKind,
+    /// Where it stands, parentheses included.
+    pub span: Span,
+}
+
+/// The kinds of expressions.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ExprKind {
+    /// An integer literal. A literal that does not fit `i64` is a syntax error and becomes [`ExprKind::Error`].
+    Int(i64),
+    /// A name: an index, a param, a const, a fact, or a keyword argument such as `sparse` or `grid.x`.
+    Path(Path),
+    /// `-e`
+    Neg(Box<Expr>),
+    /// `a op b`
+    Binary(BinOp, Box<Expr>, Box<Expr>),
+    /// `min(a, b)`, `max(a, b)`, `ceildiv(a, b)`, `trees_to_depth(d)`, or an unknown function.
+    Call(Ident, Vec<Expr>),
+    /// Text that did not parse; an error has been reported.
+    Error,
+}
+
+/// A string literal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Str {
+    /// The text between the quotes, escapes resolved.
+    pub value: String,
+    /// Where it stands, quotes included.
+    pub span: Span,
+}
+
+/// One statement with its place.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stmt {
+    /// What it is.
+    pub kind: StmtKind,
+    /// Where it stands, without a closing `;`.
+    pub span: Span,
+}
+
+/// The kinds of statements.
+#[derive(Clone, Debug, PartialEq)]
+pub enum StmtKind {
+    /// `sched 1`: the language edition.
+    Edition(Expr),
+    /// `model "file" ["fingerprint"]`
+    Model {
+        /// Path of the model, relative to the schedule.
+        path: Str,
+        /// Expected fingerprint of the model's content.
+        fingerprint: Option<Str>,
+    },
+    /// `target cpu`, `target cpu(avx512)`, `target gpu(sm_90)`
+    Target {
+        /// `cpu` or `gpu`, unchecked.
+        kind: Ident,
+        /// What stands in the parentheses, for example `sm_90`.
+        options: Vec<Ident>,
+    },
+    /// `param NAME = default in {a, b, c}`
+    Param {
+        /// The name declared.
+        name: Ident,
+        /// Its value unless overridden.
+        default: Expr,
+        /// The values worth trying; empty when not given.
+        choices: Vec<Expr>,
+    },
+    /// `const NAME = value`
+    Const {
+        /// The name declared.
+        name: Ident,
+        /// Its value.
+        value: Expr,
+    },
+    /// `tile(batch, b0, b1, 64)`: any call; the checker knows the directives.
+    Directive(Directive),
+    /// A reserved word (`use`, `def`, `when`, `require`, `tune`) and what followed it.
+    Reserved(Ident),
+    /// Text that did not parse; an error has been reported.
+    Error,
+}
+
+/// A directive as written.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Directive {
+    /// The directive's name.
+    pub name: Ident,
+    /// Its arguments in order.
+    pub args: Vec<Expr>,
+    /// The argument list, parentheses included.
+    pub args_span: Span,
+}
+
+/// A whole file.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct File {
+    /// Statements in order.
+    pub stmts: Vec<Stmt>,
+}
+
+/// A comment, `//` or `#` to the end of the line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Comment {
+    /// The comment with its marker, without the line end.
+    pub text: String,
+    /// Where it stands.
+    pub span: Span,
+}

@@ -1,0 +1,3 @@
+//! Lexer, parser and syntax tree of the `.sched` language.
+
+pub mod ast;

@@ -1,0 +1,147 @@
+//! The checked loop nest: what a schedule means, as plain data for code generation and pictures.
+//!
+//! # Semantics
+//!
+//! The row (tree) number at a point is the **sum** of the enclosing row (tree) loops' values. A loop runs from
+//! `start` in steps of `step` while its value is below `stop` **and** below what every constraint that mentions it
+//! leaves: for a constraint `a + b + c < bound` and the loop `b` inside `a` and around `c`, `b < bound - a - start(c)`.
+//! Each tile adds the constraint *outer + inner < stop of the loop it tiled*; a constraint's loop that is tiled or
+//! split later is replaced in it by its parts. So partial tiles, nested or inside out, never leave the root's range.
+
+use crate::sym::Sym;
+
+/// Index of a loop in [`Nest::loops`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct LoopId(pub u32);
+
+/// What a loop ranges over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Sort {
+    /// Rows of the call.
+    Row,
+    /// Trees of the forest, in the order of the nest.
+    Tree,
+}
+
+/// `sum(loops) < bound`, where all loops lie on one path of the nest and have one sort.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Constraint {
+    /// The loops whose values are added.
+    pub loops: Vec<LoopId>,
+    /// The exclusive bound.
+    pub bound: Sym,
+}
+
+/// What a loop contains.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Body {
+    /// Nothing: a leaf loop, here the walk happens.
+    Walk,
+    /// Loops run one after the other.
+    Seq(Vec<LoopId>),
+    /// One body for each iteration of a specialised loop, in iteration order.
+    Cases(Vec<Vec<LoopId>>),
+}
+
+/// How partial sums of a parallel tree loop are combined.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reduce {
+    /// Atomic adds into the target.
+    Atomic,
+    /// Private slots folded with vectors of this width.
+    Vector(u32),
+}
+
+/// What the schedule says about one loop, besides its place. Facts about walks hold for all walks below the
+/// loop unless a loop further in says otherwise.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Facts {
+    /// Iterations run in parallel.
+    pub parallel: bool,
+    /// The loop is expanded completely.
+    pub unroll: bool,
+    /// The working set of one iteration is kept near.
+    pub cache: bool,
+    /// Walks advanced together in a leaf loop; the checker has chosen a number where the schedule gave none.
+    pub interleave: Option<u32>,
+    /// Straight-line hops at the start of the walks below.
+    pub unroll_walk: Option<u32>,
+    /// Hops without leaf test at the start of the walks below, as far as every leaf is deeper.
+    pub peel_walk: Option<u32>,
+    /// How partial sums are combined after this loop.
+    pub reduce: Option<Reduce>,
+    /// The layout of the trees walked below.
+    pub representation: Option<Layout>,
+}
+
+/// Layouts of trees in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Layout {
+    /// Complete trees in level order.
+    Array,
+    /// Existing nodes only, with child indices.
+    Sparse,
+}
+
+/// One loop.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Loop {
+    /// The name of this copy as the user can write it: `b0`, `first.b1`, `v[3].t1`.
+    pub name: String,
+    /// Rows or trees.
+    pub sort: Sort,
+    /// First value.
+    pub start: Sym,
+    /// Exclusive end, before constraints.
+    pub stop: Sym,
+    /// Distance between values, at least 1.
+    pub step: Sym,
+    /// What is inside.
+    pub body: Body,
+    /// What the schedule says about it.
+    pub facts: Facts,
+}
+
+/// Whether each row's sum adds the trees in the model's order, starting from the base value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Accumulation {
+    /// It does: margins are bit-equal to the trainer's.
+    Exact,
+    /// It does not, and why, in one sentence.
+    Reassociated(String),
+}
+
+/// The order of trees in the nest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TreeOrder {
+    /// The model's own.
+    Model,
+    /// Stably sorted by depth, shallowest first.
+    ByDepth,
+}
+
+/// A checked loop nest. With a model bound, every [`Sym`] in it is an integer or the number of rows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Nest {
+    /// All loops that are in the nest.
+    pub loops: Vec<Loop>,
+    /// The outermost loops, run one after the other.
+    pub roots: Vec<LoopId>,
+    /// What keeps partial tiles in range.
+    pub constraints: Vec<Constraint>,
+    /// The order of trees.
+    pub tree_order: TreeOrder,
+    /// The layout of trees where no loop says otherwise.
+    pub representation: Option<Layout>,
+    /// The order in which each row's sum is added up.
+    pub accumulation: Accumulation,
+    /// Rows handled by one run of the nest, when the schedule depends on it.
+    pub batch_size: Option<u64>,
+}
+
+impl Nest {
+    /// The loop with this id.
+    pub fn get(&self, id: LoopId) -> &Loop {
+        &self.loops[id.0 as usize]
+    }
+}
