@@ -1,1 +1,3 @@
-//! Middle of the compiler.
+//! The middle of the compiler: HIR, MIR and LIR, the representations of trees in memory, and the LIR interpreter.
+
+pub mod lir;
