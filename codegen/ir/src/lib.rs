@@ -5,10 +5,12 @@
 pub mod error;
 pub mod fault;
 pub mod hir;
+pub mod interp;
 pub mod lir;
 pub mod lower;
 pub mod mir;
 pub mod repr;
+pub mod verify;
 
 pub use error::{Budget, CompileError};
 
