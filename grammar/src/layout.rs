@@ -69,6 +69,11 @@ impl<'s> Layout<'s> {
         self.source.get(token.start..token.end).unwrap_or_default()
     }
 
+    /// The kind of the token at `index`.
+    pub fn kind(&self, index: usize) -> Option<Raw> {
+        self.tokens.get(index).map(|token| token.kind)
+    }
+
     pub fn report(&mut self, span: Span, kind: SyntaxErrorKind) {
         self.errors.push(SyntaxError::new(span, kind));
     }

@@ -81,15 +81,34 @@ impl<'s> Builder<'s> {
             self.open(layout, index, raw, kind);
         } else if let Some(kind) = Bracket::closed_by(raw.kind) {
             self.close(layout, raw, kind);
-        } else if let Some(token) = self.token(layout, raw) {
+        } else {
+            if self.begins_choices(layout, index, raw) {
+                self.close_until(layout, |_| false);
+            }
+            self.push_plain(layout, raw);
+        }
+        self.span = self.span.to(raw.span());
+        self.end = raw.end;
+    }
+
+    /// Whether `raw` is the `in` of `in {` after a complete value, which stands outside of all brackets.
+    fn begins_choices(&self, layout: &Layout<'s>, index: usize, raw: RawToken) -> bool {
+        let param = matches!(self.tokens.first(), Some((_, Token::Param, _)));
+        param
+            && self.ends_operand()
+            && layout.text(raw) == "in"
+            && layout.kind(index + 1) == Some(Raw::LBrace)
+    }
+
+    /// Adds a token that is no bracket.
+    fn push_plain(&mut self, layout: &mut Layout<'s>, raw: RawToken) {
+        if let Some(token) = self.token(layout, raw) {
             self.nest(layout, &token, raw);
             if token.is_operand() && self.ends_operand() && !self.frames.is_empty() {
                 self.insert_comma(layout);
             }
             self.emit(raw, token);
         }
-        self.span = self.span.to(raw.span());
-        self.end = raw.end;
     }
 
     fn emit(&mut self, raw: RawToken, token: Token<'s>) {
