@@ -104,14 +104,14 @@ impl<R: Read> Elements<'_, R> {
         let mut values = Vec::new();
         values.try_reserve_exact(self.reserved).map_err(|_| too_large(self.name))?;
         // Decoded block by block: the file's bytes and their values need not be in memory together.
-        let mut block = vec![0; BLOCK];
-        loop {
+        let mut block = vec![0; usize::try_from(self.wanted).unwrap_or(BLOCK).min(BLOCK)];
+        while self.stream.limit() > 0 {
             let filled = fill(&mut self.stream, &mut block).map_err(|error| unreadable(self.name, &error))?;
             let whole = filled - filled % element.bytes();
             let bytes = block.get(..whole).unwrap_or_default();
             values.try_reserve(whole / element.bytes()).map_err(|_| too_large(self.name))?;
             decode(element, bytes, &mut values);
-            if filled < BLOCK {
+            if filled < block.len() {
                 break;
             }
         }
