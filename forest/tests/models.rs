@@ -3,6 +3,8 @@
 //! Runs when `SCHEDC_MODELS` names a folder of models: for each model a folder with `model.json`, `X_test.npy`,
 //! `expected.npy` and perhaps `expected_raw.npy`, and a folder `random` of `<m>.json`, `<m>.X.npy`, `<m>.y.npy`.
 
+#![allow(clippy::unwrap_used, clippy::panic)]
+
 mod common;
 
 use std::path::{Path, PathBuf};

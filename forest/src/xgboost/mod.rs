@@ -82,6 +82,9 @@ fn forest(learner: Learner, iterations: &Iterations, notes: &mut Vec<Note>) -> R
             best + 1
         )));
     }
+    if starts[first] == starts[last] {
+        notes.push(Note("the model has no trees: it predicts the same for every row".into()));
+    }
     let trees = convert_trees(&model, starts[first]..starts[last], num_features, &targets, &weights)?;
     let parts = ForestParts {
         trees,

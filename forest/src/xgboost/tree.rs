@@ -34,13 +34,7 @@ pub(super) fn convert(tree: &document::Tree, context: &Context) -> Result<Tree, 
     let mut todo = vec![Todo { node: 0, depth: 0, link: None }];
     while let Some(Todo { node, depth, link }) = todo.pop() {
         if std::mem::replace(&mut seen[node], true) {
-            let message = format!("node {node} is reached twice, so the nodes do not form a tree");
-            return Err(damaged(
-                Code::NotATree,
-                message,
-                "left_children",
-                link.map_or(0, |link| link.parent_node),
-            ));
+            return Err(reached_twice(node, link));
         }
         if depth > MAX_DEPTH {
             let message = format!("the tree is deeper than {MAX_DEPTH} levels");
@@ -198,6 +192,17 @@ fn push_inner(
         right: waiting,
     });
     Ok(out.inner.len() as u32 - 1)
+}
+
+fn reached_twice(node: usize, link: Option<Link>) -> ModelError {
+    let message = format!("node {node} is reached twice, so the nodes do not form a tree");
+    // The root has no link and is the first node that is reached.
+    let (array, parent) = match link {
+        Some(Link { parent_node, is_left: false, .. }) => ("right_children", parent_node),
+        Some(Link { parent_node, .. }) => ("left_children", parent_node),
+        None => ("left_children", node),
+    };
+    damaged(Code::NotATree, message, array, parent)
 }
 
 fn damaged(code: Code, message: String, array: &str, node: impl Into<Option<usize>>) -> ModelError {

@@ -1,5 +1,5 @@
 //! What several tests need.
-#![allow(dead_code)]
+#![allow(dead_code, clippy::unwrap_used, clippy::panic)]
 
 use std::path::Path;
 
