@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use sched_forest::{
-    Forest, Iterations, ReadOptions, predict, predict_leaves, predict_margins, read, read_with,
+    Code, Forest, Iterations, ReadOptions, load, predict, predict_leaves, predict_margins, read, read_with,
 };
 use serde::Deserialize;
 use serde_json::Value;
@@ -158,6 +158,103 @@ fn damaged_models_are_refused_with_code_and_place() {
         let expected = [&change["code"], &change["place"]].map(|it| it.as_str().unwrap().to_owned());
         assert_eq!(found, expected.into(), "{}: {error}", change["name"]);
     }
+}
+
+/// A fixture of the newest release, and as a document that can be changed.
+fn document(name: &str) -> (Forest, Value) {
+    let bytes = std::fs::read(fixtures().join("3.2.0").join(name)).unwrap();
+    (read(&bytes).unwrap(), serde_json::from_slice(&bytes).unwrap())
+}
+
+#[test]
+fn other_spellings_are_the_same_model() {
+    let (forest, original) = document("missing-mixed.json");
+    let same = |what: &str, change: &dyn Fn(&mut Value)| {
+        let mut document = original.clone();
+        change(&mut document);
+        let found = read(document.to_string().as_bytes()).unwrap_or_else(|error| panic!("{what}: {error}"));
+        assert_eq!(found, forest, "{what}");
+    };
+    let model = "/learner/gradient_booster/model";
+    let param = "/learner/learner_model_param";
+    same("flags as booleans", &|document| {
+        for tree in document.pointer_mut(model).unwrap()["trees"].as_array_mut().unwrap() {
+            for flag in tree["default_left"].as_array_mut().unwrap() {
+                *flag = Value::Bool(*flag == 1);
+            }
+        }
+    });
+    same("trees in another order", &|document| {
+        document.pointer_mut(model).unwrap()["trees"].as_array_mut().unwrap().reverse();
+    });
+    same("numbers as numbers", &|document| document.pointer_mut(param).unwrap()["num_feature"] = 4.into());
+    same("a scalar base score", &|document| {
+        let score = &mut document.pointer_mut(param).unwrap()["base_score"];
+        *score = score.as_str().unwrap().trim_matches(['[', ']']).into();
+    });
+    same("a base score in parentheses", &|document| {
+        let score = &mut document.pointer_mut(param).unwrap()["base_score"];
+        *score = format!(" ( {} ) ", score.as_str().unwrap().trim_matches(['[', ']'])).into();
+    });
+    same("unknown keys", &|document| {
+        document["learner"]["news"] = serde_json::json!({"deep": [[{"er": null}]]});
+        document.pointer_mut(model).unwrap()["trees"][0]["news"] = serde_json::json!([1, "x"]);
+    });
+    same("an old release", &|document| {
+        let model = document.pointer_mut(model).unwrap().as_object_mut().unwrap();
+        model.remove("iteration_indptr");
+        model.remove("tree_info");
+        model.remove("cats");
+        model["trees"][0]["tree_param"]["size_leaf_vector"] = "0".into();
+        model["trees"][0]["tree_param"].as_object_mut().unwrap().remove("num_deleted");
+    });
+    same("a snapshot", &|document| {
+        *document = serde_json::json!({"Config": {"learner": {}}, "Model": document.take()});
+    });
+    let pretty = format!("\u{feff} {original:#} ");
+    assert_eq!(read(pretty.as_bytes()).unwrap(), forest);
+}
+
+#[test]
+fn dart_weights_may_stand_beside_the_trees() {
+    let (forest, mut document) = document("dart.json");
+    let booster = &mut document["learner"]["gradient_booster"];
+    let mut model = booster["gbtree"]["model"].take();
+    model["weight_drop"] = booster["weight_drop"].take();
+    *booster = serde_json::json!({"name": "gbtree", "model": model});
+    assert_eq!(read(document.to_string().as_bytes()).unwrap(), forest);
+}
+
+#[test]
+fn remarks_are_made() {
+    let note = |name: &str, change: &dyn Fn(&mut Value)| {
+        let (_, mut document) = document(name);
+        change(&mut document);
+        let notes = load(document.to_string().as_bytes(), &ReadOptions::default()).unwrap().notes;
+        notes.into_iter().map(|note| note.0).collect::<Vec<_>>().join("; ")
+    };
+    assert_eq!(note("dart.json", &|_| ()), "");
+    let custom = |document: &mut Value| document["learner"]["objective"]["name"] = "my:own".into();
+    assert!(note("dart.json", &custom).contains("`my:own`"));
+    assert!(note("early-stopped.json", &|_| ()).contains("iteration 2; all 5 iterations"));
+    assert!(note("dart.json", &|document| document["version"][0] = 9.into()).contains("XGBoost 9.2.0"));
+    let names = |document: &mut Value| document["learner"]["feature_names"] = serde_json::json!(["a"]);
+    assert!(note("dart.json", &names).contains("1 feature names for 4 features"));
+    assert!(note("no-trees.json", &|_| ()).contains("no trees"));
+}
+
+#[test]
+fn iterations_that_do_not_exist_are_refused() {
+    let bytes = std::fs::read(fixtures().join("3.2.0/early-stopped.json")).unwrap();
+    for (iterations, message) in [("0..6", "has 5"), ("3..3", "empty")] {
+        let options = ReadOptions { iterations: iterations.parse().unwrap() };
+        let error = read_with(&bytes, &options).unwrap_err();
+        assert_eq!(error.code, Code::NoSuchIterations);
+        assert!(error.message.contains(message), "{error}");
+    }
+    let sliced = read_with(&bytes, &ReadOptions { iterations: Iterations::Range(1, 3) }).unwrap();
+    assert_eq!(sliced.trees.iter().map(|tree| tree.source).collect::<Vec<_>>(), [1, 2]);
+    assert_eq!(sliced.iteration_starts, [0, 1, 2]);
 }
 
 #[test]
