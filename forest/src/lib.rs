@@ -3,6 +3,23 @@
 //! [`read`] turns the bytes of a model file into a [`Forest`], whose promises everything later relies on;
 //! [`predict_margins`] and its siblings compute what the trainer would, and are what every faster way to predict is
 //! compared with; [`summarize`] and [`fingerprint`] describe a model.
+//!
+//! ```
+//! use sched_forest::{predict, read};
+//!
+//! # let bytes = br#"{"version":[3,2,0],"learner":{
+//! #   "learner_model_param":{"base_score":"[5E-1]","num_class":"0","num_feature":"2"},
+//! #   "objective":{"name":"reg:squarederror"},
+//! #   "gradient_booster":{"name":"gbtree","model":{"tree_info":[0],"trees":[{
+//! #     "left_children":[1,-1,-1],"right_children":[2,-1,-1],"split_indices":[1,0,0],
+//! #     "split_conditions":[3.0,10,20],"default_left":[0,0,0]}]}}}}"#;
+//! let forest = read(bytes)?; // the bytes of a model.json: feature 1 below 3 gives 10, otherwise 20
+//! let rows = [0.0f32, 2.5, 0.0, 3.0, 0.0, f32::NAN];
+//! let mut predictions = [0.0f32; 3];
+//! predict(&forest, &rows, &mut predictions)?;
+//! assert_eq!(predictions, [10.5, 20.5, 20.5]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod check;
 mod detect;

@@ -331,3 +331,81 @@ impl<'de> MapAccess<'de> for &mut Items<'_, 'de> {
         seed.deserialize(Value { reader: self.reader, marker })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use serde::de::{DeserializeOwned, IgnoredAny};
+
+    use super::*;
+
+    fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
+        let mut reader = Reader::new(bytes);
+        let value = T::deserialize(&mut reader).and_then(|value| reader.end().map(|()| value));
+        value.map_err(|error| error.message)
+    }
+
+    #[test]
+    fn arrays_have_many_forms() {
+        let forms: [&[u8]; 5] = [
+            b"[i\x01I\x00\x02Nl\xff\xff\xff\xff]",
+            b"[#U\x03i\x01L\0\0\0\0\0\0\0\x02i\xff",
+            b"[$i#i\x03\x01\x02\xff",
+            b"[$l#L\0\0\0\0\0\0\0\x03\0\0\0\x01\0\0\0\x02\xff\xff\xff\xff",
+            b"[$I#I\0\x03\0\x01\0\x02\xff\xff",
+        ];
+        for form in forms {
+            assert_eq!(parse::<Vec<i64>>(form), Ok(vec![1, 2, -1]), "{form:?}");
+            assert!(parse::<IgnoredAny>(form).is_ok(), "{form:?}");
+        }
+    }
+
+    #[test]
+    fn objects_have_many_forms() {
+        let forms: [&[u8]; 3] =
+            [b"{U\x01ai\x05N}", b"{#U\x01L\0\0\0\0\0\0\0\x01ai\x05", b"{$i#U\x01U\x01a\x05"];
+        for form in forms {
+            assert_eq!(
+                parse::<BTreeMap<String, i32>>(form),
+                Ok(BTreeMap::from([("a".into(), 5)])),
+                "{form:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn scalars_are_read() {
+        assert_eq!(parse::<f32>(b"d\x3f\xc0\0\0"), Ok(1.5));
+        assert_eq!(parse::<f64>(b"D\x3f\xf8\0\0\0\0\0\0"), Ok(1.5));
+        assert_eq!(parse::<f64>(b"HU\x031.5"), Ok(1.5));
+        assert_eq!(parse::<String>(b"SU\x02hi"), Ok("hi".into()));
+        assert_eq!(parse::<Vec<Option<bool>>>(b"[TFZ]"), Ok(vec![Some(true), Some(false), None]));
+    }
+
+    #[test]
+    fn bombs_are_refused() {
+        let count: &[u8] = b"[$l#L\x40\0\0\0\0\0\0\0";
+        assert!(parse::<Vec<i64>>(count).unwrap_err().contains("larger than the rest"));
+        assert!(parse::<IgnoredAny>(count).unwrap_err().contains("larger than the rest"));
+        assert!(parse::<IgnoredAny>(b"[#L\x40\0\0\0\0\0\0\0").unwrap_err().contains("larger than the rest"));
+        assert!(parse::<IgnoredAny>(b"[$Z#L\x40\0\0\0\0\0\0\0").unwrap_err().contains("without bytes"));
+        assert!(parse::<IgnoredAny>(&b"[".repeat(100_000)).unwrap_err().contains("nest"));
+        assert!(parse::<String>(b"SL\xff\xff\xff\xff\xff\xff\xff\xff").unwrap_err().contains("larger"));
+    }
+
+    #[test]
+    fn nonsense_is_refused() {
+        for (bytes, message) in [
+            (&b"x"[..], "begins no value"),
+            (b"[i\x01", "ends in the middle"),
+            (b"[]i", "more data"),
+            (b"SU\x01\xff", "UTF-8"),
+            (b"{S", "a length should follow"),
+            (b"[$i]", "needs a count"),
+        ] {
+            let error = parse::<IgnoredAny>(bytes).unwrap_err();
+            assert!(error.contains(message), "{bytes:?}: {error}");
+        }
+    }
+}
