@@ -1,1 +1,4 @@
 //! LLVM back end.
+
+pub mod header;
+pub mod runtime;
