@@ -21,8 +21,11 @@ const PIPELINE: &str = "function(\
 /// Checks what was emitted; LLVM may crash on a module that fails here.
 pub(crate) fn verify(module: &Module) -> Result<(), LlvmError> {
     module.verify().map_err(|message| {
-        LlvmError::new(code::REJECTED, format!("LLVM rejects the generated code: {}", message.to_string().trim()))
-            .with_help("this is an error in the compiler; please report it with the schedule and the model")
+        LlvmError::new(
+            code::REJECTED,
+            format!("LLVM rejects the generated code: {}", message.to_string().trim()),
+        )
+        .with_help("this is an error in the compiler; please report it with the schedule and the model")
     })
 }
 

@@ -105,7 +105,8 @@ impl<'ctx> Emitter<'_, 'ctx> {
     /// A loop tested before each iteration.
     pub(super) fn while_loop(&mut self, stmt: &While) -> Result<(), LlvmError> {
         let before = self.here()?;
-        let (test, body, after) = (self.new_block("while"), self.new_block("while.do"), self.new_block("while.end"));
+        let (test, body, after) =
+            (self.new_block("while"), self.new_block("while.do"), self.new_block("while.end"));
         self.builder.build_unconditional_branch(test)?;
 
         self.builder.position_at_end(test);
@@ -131,7 +132,8 @@ impl<'ctx> Emitter<'_, 'ctx> {
     /// A choice.
     pub(super) fn choice(&mut self, stmt: &If) -> Result<(), LlvmError> {
         let cond = self.truth(stmt.cond)?;
-        let (then, otherwise, after) = (self.new_block("then"), self.new_block("else"), self.new_block("if.end"));
+        let (then, otherwise, after) =
+            (self.new_block("then"), self.new_block("else"), self.new_block("if.end"));
         self.builder.build_conditional_branch(cond, then, otherwise)?;
         let mut arm = |start, block| -> Result<BasicBlock<'ctx>, LlvmError> {
             self.builder.position_at_end(start);

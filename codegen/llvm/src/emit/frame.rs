@@ -48,7 +48,11 @@ impl<'ctx> Frame<'ctx> {
     }
 
     /// Ends the entry block and puts the builder behind it.
-    pub(super) fn leave_entry(&self, context: &'ctx Context, builder: &Builder<'ctx>) -> Result<(), LlvmError> {
+    pub(super) fn leave_entry(
+        &self,
+        context: &'ctx Context,
+        builder: &Builder<'ctx>,
+    ) -> Result<(), LlvmError> {
         let body = context.append_basic_block(self.llvm, "body");
         builder.build_unconditional_branch(body)?;
         builder.position_at_end(body);
@@ -72,7 +76,8 @@ impl<'ctx> Frame<'ctx> {
 
     /// The value.
     pub(super) fn value(&self, value: Value) -> Result<BasicValueEnum<'ctx>, LlvmError> {
-        self.get(value).ok_or_else(|| LlvmError::ill_formed(format_args!("%{} is used before its definition", value.0)))
+        self.get(value)
+            .ok_or_else(|| LlvmError::ill_formed(format_args!("%{} is used before its definition", value.0)))
     }
 
     /// Defines a value.
@@ -105,7 +110,8 @@ impl<'ctx> Frame<'ctx> {
 
     /// Whether that many bytes of temporary memory still fit on the stack; takes them if so.
     pub(super) fn take_stack(&mut self, bytes: u64) -> bool {
-        let Some(left) = u32::try_from(bytes).ok().and_then(|bytes| self.stack_left.checked_sub(bytes)) else {
+        let Some(left) = u32::try_from(bytes).ok().and_then(|bytes| self.stack_left.checked_sub(bytes))
+        else {
             return false;
         };
         self.stack_left = left;

@@ -47,7 +47,10 @@ pub(super) fn emit<'ctx>(
     linkage: Linkage,
 ) -> Result<FunctionValue<'ctx>, LlvmError> {
     if !is_name(&function.name) || module.get_function(&function.name).is_some() {
-        return Err(LlvmError::ill_formed(format_args!("the name {:?} is taken or no C identifier", function.name)));
+        return Err(LlvmError::ill_formed(format_args!(
+            "the name {:?} is taken or no C identifier",
+            function.name
+        )));
     }
     let pointer = types::pointer(context);
     let signature = context.void_type().fn_type(&[pointer.into()], false);
@@ -59,7 +62,8 @@ pub(super) fn emit<'ctx>(
     let builder = context.create_builder();
     let frame = Frame::enter(context, &builder, llvm, ctx, function);
     let scopes = Scopes::new(context, kind, function);
-    let mut emitter = Emitter { context, module, machine, source: function, builder, frame, scopes, depth: 0 };
+    let mut emitter =
+        Emitter { context, module, machine, source: function, builder, frame, scopes, depth: 0 };
     emitter.load_context(source)?;
     emitter.frame.leave_entry(context, &emitter.builder)?;
     emitter.block(&function.body)?;

@@ -35,12 +35,14 @@ impl<'ctx> Scopes<'ctx> {
         };
         let places: Vec<String> = function.buffers.iter().enumerate().map(place).collect();
         let domain = context.metadata_node(&[context.metadata_string(&function.name).into()]);
-        let scope = |place: &String| context.metadata_node(&[context.metadata_string(place).into(), domain.into()]);
+        let scope =
+            |place: &String| context.metadata_node(&[context.metadata_string(place).into(), domain.into()]);
         let mut distinct = places.clone();
         distinct.sort();
         distinct.dedup();
         let of = places.iter().map(|own| {
-            let others: Vec<_> = distinct.iter().filter(|place| *place != own).map(|p| scope(p).into()).collect();
+            let others: Vec<_> =
+                distinct.iter().filter(|place| *place != own).map(|p| scope(p).into()).collect();
             (context.metadata_node(&[scope(own).into()]), context.metadata_node(&others))
         });
         Scopes { of: of.collect(), input_is_constant: !in_place }
@@ -49,7 +51,11 @@ impl<'ctx> Scopes<'ctx> {
 
 impl<'ctx> Emitter<'_, 'ctx> {
     /// The address of the pointer-sized element `number` of an array of such.
-    pub(super) fn element(&self, base: PointerValue<'ctx>, number: u32) -> Result<PointerValue<'ctx>, LlvmError> {
+    pub(super) fn element(
+        &self,
+        base: PointerValue<'ctx>,
+        number: u32,
+    ) -> Result<PointerValue<'ctx>, LlvmError> {
         let index = self.context.i64_type().const_int(number.into(), false);
         let word = self.context.i64_type();
         // SAFETY: a run's context and its list of tables have such an element.
@@ -79,7 +85,8 @@ impl<'ctx> Emitter<'_, 'ctx> {
 
     /// Says what a pointer to a table points to.
     pub(super) fn describe_table(&self, base: PointerValue<'ctx>, bytes: usize) -> Result<(), LlvmError> {
-        let number = |n: u64| self.context.metadata_node(&[self.context.i64_type().const_int(n, false).into()]);
+        let number =
+            |n: u64| self.context.metadata_node(&[self.context.i64_type().const_int(n, false).into()]);
         let load = instruction(base.into())?;
         self.annotate(load, "nonnull", self.context.metadata_node(&[]))?;
         self.annotate(load, "align", number(TABLE_ALIGNMENT.into()))?;
@@ -100,7 +107,12 @@ impl<'ctx> Emitter<'_, 'ctx> {
     }
 
     /// What is known of an access to a buffer.
-    fn describe_access(&self, at: &Address, access: InstructionValue<'ctx>, scalar: Scalar) -> Result<(), LlvmError> {
+    fn describe_access(
+        &self,
+        at: &Address,
+        access: InstructionValue<'ctx>,
+        scalar: Scalar,
+    ) -> Result<(), LlvmError> {
         let alignment = alignment(self.space(at)?, at, scalar);
         access.set_alignment(alignment).map_err(LlvmError::ill_formed)?;
         let Some((own, others)) = self.scopes.of.get(at.buffer.0 as usize) else {
@@ -194,7 +206,9 @@ impl<'ctx> Emitter<'_, 'ctx> {
     fn check_writable(&self, to: &Address) -> Result<(), LlvmError> {
         match self.space(to)? {
             Space::Output | Space::Private => Ok(()),
-            Space::Input | Space::Model(_) => Err(LlvmError::ill_formed("a write to a buffer that is read only")),
+            Space::Input | Space::Model(_) => {
+                Err(LlvmError::ill_formed("a write to a buffer that is read only"))
+            }
         }
     }
 
@@ -303,7 +317,11 @@ mod tests {
             (Space::Output, 8, 4, Scalar::F64, 4),
         ];
         for (space, stride, offset, scalar, expected) in cases {
-            assert_eq!(alignment(space, &at(stride, offset), scalar), expected, "{space:?} {stride} {offset}");
+            assert_eq!(
+                alignment(space, &at(stride, offset), scalar),
+                expected,
+                "{space:?} {stride} {offset}"
+            );
         }
     }
 }

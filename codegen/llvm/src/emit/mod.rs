@@ -5,7 +5,6 @@
 //! environment holds what the body uses from outside. Tables are reached through the context, so that machine code
 //! neither contains the model nor depends on where it lies.
 
-
 mod control;
 mod frame;
 mod function;
@@ -15,8 +14,6 @@ mod ops;
 mod parallel;
 mod predicate;
 mod types;
-
-
 
 use crate::error::LlvmError;
 use crate::session::Session;

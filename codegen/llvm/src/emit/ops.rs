@@ -47,6 +47,9 @@ macro_rules! convert {
 impl<'ctx> Emitter<'_, 'ctx> {
     /// The value of an operation whose result has type `ty`.
     pub(super) fn op(&mut self, ty: Ty, op: &Op) -> Result<BasicValueEnum<'ctx>, LlvmError> {
+        if ty.lanes == 0 {
+            return Err(LlvmError::ill_formed("a vector without lanes"));
+        }
         match op {
             Op::Int(n) => self.int(ty, *n),
             Op::Float(x) => self.float(ty, *x),
@@ -83,7 +86,8 @@ impl<'ctx> Emitter<'_, 'ctx> {
 
     fn int(&self, ty: Ty, n: i64) -> Result<BasicValueEnum<'ctx>, LlvmError> {
         let element = types::int(self.context, ty.scalar);
-        let element = element.ok_or_else(|| LlvmError::ill_formed(format_args!("an integer constant of {ty}")))?;
+        let element =
+            element.ok_or_else(|| LlvmError::ill_formed(format_args!("an integer constant of {ty}")))?;
         let value = element.const_int(n as u64, true);
         Ok(match ty.lanes {
             1 => value.into(),
@@ -93,7 +97,8 @@ impl<'ctx> Emitter<'_, 'ctx> {
 
     fn float(&self, ty: Ty, x: f64) -> Result<BasicValueEnum<'ctx>, LlvmError> {
         let element = types::float(self.context, ty.scalar);
-        let element = element.ok_or_else(|| LlvmError::ill_formed(format_args!("a float constant of {ty}")))?;
+        let element =
+            element.ok_or_else(|| LlvmError::ill_formed(format_args!("a float constant of {ty}")))?;
         let value = element.const_float(x);
         Ok(match ty.lanes {
             1 => value.into(),
@@ -131,7 +136,13 @@ impl<'ctx> Emitter<'_, 'ctx> {
         })
     }
 
-    fn compare(&self, cmp: Cmp, scalar: Scalar, a: Value, b: Value) -> Result<BasicValueEnum<'ctx>, LlvmError> {
+    fn compare(
+        &self,
+        cmp: Cmp,
+        scalar: Scalar,
+        a: Value,
+        b: Value,
+    ) -> Result<BasicValueEnum<'ctx>, LlvmError> {
         let (a, b) = (self.frame.value(a)?, self.frame.value(b)?);
         match predicate(cmp) {
             Predicate::Int(p) if !scalar.is_float() => Ok(of_ints!(self, a, b, build_int_compare, p)),
@@ -173,7 +184,9 @@ impl<'ctx> Emitter<'_, 'ctx> {
         let function = self.library(math, ty.scalar)?;
         let call = |argument: BasicValueEnum<'ctx>| {
             let call = self.builder.build_call(function, &[argument.into()], "")?;
-            call.try_as_basic_value().basic().ok_or_else(|| LlvmError::ill_formed("a function returns nothing"))
+            call.try_as_basic_value()
+                .basic()
+                .ok_or_else(|| LlvmError::ill_formed("a function returns nothing"))
         };
         let vector = match self.frame.value(value)? {
             VectorValue(vector) => vector,

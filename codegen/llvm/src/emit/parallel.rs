@@ -155,7 +155,8 @@ impl<'ctx> Emitter<'_, 'ctx> {
         inner.inherit_constants(&self.frame);
         let outer = std::mem::replace(&mut self.frame, inner);
         self.open(environment, env)?;
-        let iteration = llvm.get_nth_param(1).ok_or_else(|| LlvmError::ill_formed("a body has two parameters"))?;
+        let iteration =
+            llvm.get_nth_param(1).ok_or_else(|| LlvmError::ill_formed("a body has two parameters"))?;
         self.frame.define(stmt.iv, iteration)?;
         self.frame.leave_entry(self.context, &self.builder)?;
         self.block(&stmt.body)?;
@@ -174,7 +175,8 @@ impl<'ctx> Emitter<'_, 'ctx> {
             let at = self.builder.build_struct_gep(environment.ty, env, number, "")?;
             fields.push(self.builder.build_load(content.get_type(), at, "")?);
         }
-        let (ctx, rest) = fields.split_first().ok_or_else(|| LlvmError::ill_formed("an empty environment"))?;
+        let (ctx, rest) =
+            fields.split_first().ok_or_else(|| LlvmError::ill_formed("an empty environment"))?;
         if let BasicValueEnum::PointerValue(ctx) = ctx {
             self.frame.ctx = *ctx;
         }
