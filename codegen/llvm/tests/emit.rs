@@ -198,23 +198,6 @@ fn conversions() {
 }
 
 #[test]
-fn a_mask_is_bits_of_an_integer_and_back() {
-    let ty = Ty::vector(Scalar::F32, 8);
-    let function = on_pairs(ty, |b, x, y| {
-        let less = b.cmp(Cmp::OLt, x, y);
-        let bits = b.cast(Cast::Bits, less, Ty::of(Scalar::I8));
-        let one = b.int_of(Ty::of(Scalar::I8), 1);
-        let flipped = b.bin(Bin::Xor, bits, one);
-        let mask = b.cast(Cast::Bits, flipped, ty.with(Scalar::I1));
-        vec![b.select(mask, x, y)]
-    });
-    let (x, y) = ([1., 5., 1., 5., 1., 5., 1., 5.], [2.0_f32; 8]);
-    let (out, _) = run_as::<f32, f32>(Kernel::Raw, function, &[], &[x, y].concat(), 1, 8);
-    // Lanes 0, 2, 4 and 6 are less; bit 0 is flipped.
-    assert_eq!(out, [2., 2., 1., 2., 1., 2., 1., 2.]);
-}
-
-#[test]
 fn a_scalar_condition_selects_whole_vectors() {
     let ty = Ty::vector(Scalar::I32, 4);
     let function = on_pairs(ty, |b, x, y| {
@@ -612,7 +595,7 @@ fn ill_formed_lir_is_an_error() {
     let (int, float) = (Value(0), Value(1));
     let nowhere = Address { buffer: BufferId(0), index: int, stride: 4, offset: 0 };
     let mut deep = Vec::new();
-    for _ in 0..300 {
+    for _ in 0..600 {
         let parallel = Parallel { iv: Value(0), trip: Value(0), body: deep };
         deep = vec![Stmt::Parallel(Box::new(parallel))];
     }
@@ -644,6 +627,25 @@ fn ill_formed_lir_is_an_error() {
 }
 
 #[test]
+fn deep_nests_compile() {
+    let mut b = Builder::new("deep");
+    let output = b.buffer("out", Space::Output, Scalar::I64);
+    fn nest(b: &mut Builder, output: BufferId, depth: u32) {
+        let (zero, one) = (b.int(0), b.int(1));
+        if depth == 0 {
+            let rows = b.rows();
+            return b.store(at(output, zero, 8), rows);
+        }
+        b.for_loop((zero, one, 1), &[], |b, _, _| {
+            nest(b, output, depth - 1);
+            Vec::new()
+        });
+    }
+    nest(&mut b, output, 500);
+    assert_eq!(run::<i64, i64>(b.finish(), &[], &[0_i64; 5], 1), [5]);
+}
+
+#[test]
 fn values_used_where_they_are_not_visible_are_rejected() {
     let mut b = Builder::new("hidden");
     let output = b.buffer("out", Space::Output, Scalar::I64);
@@ -655,5 +657,5 @@ fn values_used_where_they_are_not_visible_are_rejected() {
     });
     b.store(at(output, zero, 8), leaked);
     let error = llvm_text(&module(Kernel::Raw, b.finish(), &[]), Cpu::Native, false).unwrap_err();
-    assert_eq!(error.code, code::REJECTED);
+    assert_eq!(error.code, code::ILL_FORMED);
 }

@@ -58,9 +58,6 @@ impl<'ctx> Emitter<'_, 'ctx> {
 
     /// A counted loop, tested once before it and then at the end of each iteration.
     pub(super) fn for_loop(&mut self, stmt: &For) -> Result<(), LlvmError> {
-        if stmt.step < 1 {
-            return Err(LlvmError::ill_formed(format_args!("a loop steps by {}", stmt.step)));
-        }
         let (lo, hi) = (self.index(stmt.lo)?, self.index(stmt.hi)?);
         let before = self.here()?;
         let (body, after) = (self.new_block("for"), self.new_block("for.end"));

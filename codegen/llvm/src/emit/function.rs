@@ -11,9 +11,7 @@ use inkwell::context::Context;
 use inkwell::module::{Linkage, Module};
 use inkwell::values::{BasicValueEnum, FunctionValue, PointerValue};
 use sched_ir::lir::{self, Block, BufferId, Kernel, Space, Stmt, Value};
-
-/// Nesting of LIR statements that is taken for sane; more could exhaust the compiler's stack.
-const MAX_DEPTH: u32 = 200;
+use sched_ir::verify::verify;
 
 /// Fields of `schedc_ctx`, 8 bytes each.
 #[derive(Clone, Copy)]
@@ -33,7 +31,6 @@ pub(super) struct Emitter<'a, 'ctx> {
     pub(super) builder: Builder<'ctx>,
     pub(super) frame: Frame<'ctx>,
     pub(super) scopes: Scopes<'ctx>,
-    depth: u32,
 }
 
 /// Emits a kernel of a LIR module.
@@ -46,6 +43,8 @@ pub(super) fn emit<'ctx>(
     function: &lir::Function,
     linkage: Linkage,
 ) -> Result<FunctionValue<'ctx>, LlvmError> {
+    // LLVM may crash on ill-typed code before its own verifier runs.
+    verify(function).map_err(LlvmError::ill_formed)?;
     if !is_name(&function.name) || module.get_function(&function.name).is_some() {
         return Err(LlvmError::ill_formed(format_args!(
             "the name {:?} is taken or no C identifier",
@@ -62,8 +61,7 @@ pub(super) fn emit<'ctx>(
     let builder = context.create_builder();
     let frame = Frame::enter(context, &builder, llvm, ctx, function);
     let scopes = Scopes::new(context, kind, function);
-    let mut emitter =
-        Emitter { context, module, machine, source: function, builder, frame, scopes, depth: 0 };
+    let mut emitter = Emitter { context, module, machine, source: function, builder, frame, scopes };
     emitter.load_context(source)?;
     emitter.frame.leave_entry(context, &emitter.builder)?;
     emitter.block(&function.body)?;
@@ -125,15 +123,9 @@ impl<'ctx> Emitter<'_, 'ctx> {
         Ok(rows)
     }
 
-    /// Emits statements.
+    /// Emits statements. The verifier bounds their nesting.
     pub(super) fn block(&mut self, block: &Block) -> Result<(), LlvmError> {
-        if self.depth == MAX_DEPTH {
-            return Err(LlvmError::ill_formed(format_args!("more than {MAX_DEPTH} nested statements")));
-        }
-        self.depth += 1;
-        block.iter().try_for_each(|stmt| self.stmt(stmt))?;
-        self.depth -= 1;
-        Ok(())
+        block.iter().try_for_each(|stmt| self.stmt(stmt))
     }
 
     fn stmt(&mut self, stmt: &Stmt) -> Result<(), LlvmError> {

@@ -157,7 +157,6 @@ impl<'ctx> Emitter<'_, 'ctx> {
 
     /// A load.
     pub(super) fn load(&mut self, ty: Ty, at: &Address) -> Result<BasicValueEnum<'ctx>, LlvmError> {
-        check_stored(ty)?;
         let pointer = self.pointer(at, true)?;
         let loaded = self.builder.build_load(types::basic(self.context, ty)?, pointer, "")?;
         let access = instruction(loaded)?;
@@ -173,7 +172,6 @@ impl<'ctx> Emitter<'_, 'ctx> {
     /// A store.
     pub(super) fn store(&mut self, to: &Address, value: Value) -> Result<(), LlvmError> {
         let ty = self.ty(value)?;
-        check_stored(ty)?;
         self.check_writable(to)?;
         let pointer = self.pointer(to, true)?;
         let access = self.builder.build_store(pointer, self.frame.value(value)?)?;
@@ -182,10 +180,6 @@ impl<'ctx> Emitter<'_, 'ctx> {
 
     /// An indivisible addition.
     pub(super) fn atomic_add(&mut self, to: &Address, value: Value) -> Result<(), LlvmError> {
-        let ty = self.ty(value)?;
-        if ty.lanes != 1 || !ty.scalar.is_float() {
-            return Err(LlvmError::ill_formed(format_args!("an atomic addition of {ty}")));
-        }
         self.check_writable(to)?;
         let pointer = self.pointer(to, true)?;
         let value = self.frame.value(value)?;
@@ -278,14 +272,6 @@ pub(super) fn instruction(value: BasicValueEnum) -> Result<InstructionValue, Llv
 
 fn round_up(bytes: u64) -> u64 {
     bytes.next_multiple_of(TABLE_ALIGNMENT.into())
-}
-
-/// Truth values have no form in memory.
-fn check_stored(ty: Ty) -> Result<(), LlvmError> {
-    match ty.scalar {
-        Scalar::I1 => Err(LlvmError::ill_formed(format_args!("an access of type {ty}"))),
-        _ => Ok(()),
-    }
 }
 
 /// The alignment that every element of a buffer has at an access. Callers align their rows and results only to the

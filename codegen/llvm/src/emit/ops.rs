@@ -1,4 +1,4 @@
-//! Operations. Each checks the types of its operands: LLVM may crash on a mismatch before its verifier runs.
+//! Operations.
 
 use super::function::Emitter;
 use super::predicate::{Predicate, predicate};
@@ -47,39 +47,17 @@ macro_rules! convert {
 impl<'ctx> Emitter<'_, 'ctx> {
     /// The value of an operation whose result has type `ty`.
     pub(super) fn op(&mut self, ty: Ty, op: &Op) -> Result<BasicValueEnum<'ctx>, LlvmError> {
-        if ty.lanes == 0 {
-            return Err(LlvmError::ill_formed("a vector without lanes"));
-        }
         match op {
             Op::Int(n) => self.int(ty, *n),
             Op::Float(x) => self.float(ty, *x),
-            Op::Rows => {
-                expect(ty == Ty::I64, op)?;
-                self.rows()
-            }
-            Op::Bin(bin, a, b) => {
-                expect(self.ty(*a)? == ty && self.ty(*b)? == ty, op)?;
-                self.bin(*bin, ty.scalar, *a, *b)
-            }
-            Op::Cmp(cmp, a, b) => {
-                let operand = self.ty(*a)?;
-                expect(self.ty(*b)? == operand && operand.with(Scalar::I1) == ty, op)?;
-                self.compare(*cmp, operand.scalar, *a, *b)
-            }
+            Op::Rows => self.rows(),
+            Op::Bin(bin, a, b) => self.bin(*bin, ty.scalar, *a, *b),
+            Op::Cmp(cmp, a, b) => self.compare(*cmp, self.ty(*a)?.scalar, *a, *b),
             Op::Select(cond, a, b) => {
-                let choice = self.ty(*cond)?;
-                expect(choice == Ty::I1 || choice == ty.with(Scalar::I1), op)?;
-                expect(self.ty(*a)? == ty && self.ty(*b)? == ty, op)?;
                 self.select(self.frame.value(*cond)?, self.frame.value(*a)?, self.frame.value(*b)?)
             }
-            Op::Cast(cast, value) => {
-                expect(is_cast(*cast, self.ty(*value)?, ty), op)?;
-                self.cast(*cast, *value, ty)
-            }
-            Op::Math(math, value) => {
-                expect(self.ty(*value)? == ty && ty.scalar.is_float(), op)?;
-                self.math(*math, *value, ty)
-            }
+            Op::Cast(cast, value) => self.cast(*cast, *value, ty),
+            Op::Math(math, value) => self.math(*math, *value, ty),
             Op::Load(at) => self.load(ty, at),
         }
     }
@@ -218,27 +196,5 @@ impl<'ctx> Emitter<'_, 'ctx> {
             function.add_attribute(AttributeLoc::Function, self.context.create_enum_attribute(kind, 0));
         }
         Ok(function)
-    }
-}
-
-fn expect(holds: bool, op: &Op) -> Result<(), LlvmError> {
-    if holds { Ok(()) } else { Err(LlvmError::ill_formed(format_args!("types do not fit in {op:?}"))) }
-}
-
-/// Width in bits.
-fn bits(ty: Ty) -> u32 {
-    let scalar = if ty.scalar == Scalar::I1 { 1 } else { 8 * ty.scalar.bytes() };
-    scalar * u32::from(ty.lanes)
-}
-
-fn is_cast(cast: Cast, from: Ty, to: Ty) -> bool {
-    let lanes = from.lanes == to.lanes;
-    let (float_from, float_to) = (from.scalar.is_float(), to.scalar.is_float());
-    match cast {
-        Cast::ZExt | Cast::SExt => lanes && !float_from && !float_to && bits(from) < bits(to),
-        Cast::Trunc => lanes && !float_from && !float_to && bits(from) > bits(to),
-        Cast::Float => lanes && float_from && float_to && from != to,
-        Cast::IntToFloat => lanes && !float_from && float_to,
-        Cast::Bits => bits(from) == bits(to),
     }
 }

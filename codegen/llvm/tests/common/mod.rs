@@ -48,8 +48,14 @@ pub fn run_as<I: Element, O: Element>(
 ) -> (Vec<O>, i64) {
     let module = module(kernel, function, tables);
     let jit = Jit::compile(&module, Cpu::Native, &facts(), &[kernel]);
-    let jit = jit.map_err(|error| format!("{error}
-{module}")).expect("the module compiles");
+    let jit = jit
+        .map_err(|error| {
+            format!(
+                "{error}
+{module}"
+            )
+        })
+        .expect("the module compiles");
     let mut out = vec![O::default(); out];
     let mut ctx = Ctx {
         rows: rows.as_ptr().cast(),
