@@ -7,6 +7,8 @@
 //! Input is not trusted: nothing here panics on it, and no memory is taken on the word of a header alone. This is a
 //! crate of its own so that its fuzz targets need not link LLVM.
 
+#![forbid(unsafe_code)]
+
 mod error;
 mod files;
 mod read;
