@@ -11,7 +11,7 @@ use sched_grammar::ast::Span;
 
 pub use codes::{CODES, Code, CodeInfo, info};
 pub(crate) use nearest::nearest;
-pub(crate) use wording::{Wording, word};
+pub(crate) use wording::word;
 
 /// How bad it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -19,6 +19,7 @@ mod tile;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use crate::directives::LayoutName;
 use crate::illegal::{Illegal, Problem};
 use crate::nest::{LoopId, Sort, TreeOrder};
 use crate::options::ModelFacts;
@@ -32,6 +33,14 @@ pub const MAX_DEPTH: usize = 40;
 pub const MAX_LOOPS: usize = 20_000;
 /// Most mentions of loops in constraints, which bounds memory when long chains of tiles are copied often.
 const MAX_MENTIONS: usize = 2_000_000;
+/// Most walks advanced together, and widest vector.
+const MAX_LANES: u32 = 64;
+/// Most hops of a walk that are written out.
+pub const MAX_HOPS: u32 = 1024;
+/// Most levels of a tree that are evaluated speculatively.
+const MAX_LEVELS: u32 = 8;
+/// Most nodes of a tile of a tree.
+const MAX_TILE_NODES: u32 = 8;
 /// Most iterations of a loop that `specialize` or `unroll` expands.
 pub const MAX_EXPANSION: i64 = 1024;
 
@@ -87,7 +96,7 @@ pub enum Stated {
     /// `vectorReduce` with this width.
     VectorReduce(u32),
     /// `representation`
-    Layout(crate::directives::LayoutName),
+    Layout(LayoutName),
     /// `gpuDimension`
     Gpu(crate::nest::GpuDimension),
 }
@@ -97,6 +106,27 @@ impl Stated {
     pub fn same_kind(&self, other: &Stated) -> bool {
         let reduces = |s: &Stated| matches!(s, Stated::AtomicReduce | Stated::SharedReduce | Stated::VectorReduce(_));
         std::mem::discriminant(self) == std::mem::discriminant(other) || (reduces(self) && reduces(other))
+    }
+
+    /// Whether its numbers are in range.
+    fn check(&self) -> Result<(), Problem> {
+        let (value, limit) = match *self {
+            Stated::Interleave(Some(n)) | Stated::Vectorize(Some(n)) => (n, MAX_LANES),
+            Stated::UnrollWalk(n) | Stated::PeelWalk(n) => (n, MAX_HOPS),
+            Stated::SpeculateWalk(n) => (n, MAX_LEVELS),
+            Stated::VectorReduce(n) => (n, MAX_LANES),
+            _ => return Ok(()),
+        };
+        if value < 1 {
+            return Err(Problem::TooSmall { value: value.into() });
+        }
+        if matches!(self, Stated::VectorReduce(_)) && !value.is_power_of_two() {
+            return Err(Problem::NotPowerOfTwo { width: value.into() });
+        }
+        if value > limit {
+            return Err(Problem::TooLarge { value: value.into(), limit: limit.into() });
+        }
+        Ok(())
     }
 
     /// Whether the two cannot hold for one loop.
@@ -189,6 +219,17 @@ pub struct Builder {
     positions_fixed_by: Option<Step>,
     pub(crate) model: Option<Arc<ModelFacts>>,
     remarks: Vec<Remark>,
+    pub(crate) layout: Option<(LayoutName, Step)>,
+    pub(crate) tile_trees: Option<(TileTrees, Step)>,
+}
+
+/// How nodes of trees are grouped into tiles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TileTrees {
+    /// Nodes of a tile.
+    pub nodes: u32,
+    /// Grouped by how often leaves are reached, not uniformly.
+    pub by_probability: bool,
 }
 
 impl Builder {
@@ -207,6 +248,8 @@ impl Builder {
             positions_fixed_by: None,
             model,
             remarks: Vec::new(),
+            layout: None,
+            tile_trees: None,
         };
         let trees = match &builder.model {
             Some(model) => Sym::Int(i64::from(model.num_trees)),
@@ -373,6 +416,53 @@ impl Builder {
         None
     }
 
+    /// How many loops the nest has.
+    pub fn loop_count(&self) -> usize {
+        self.live
+    }
+
+    /// The layout of trees where no loop says otherwise.
+    pub fn layout(&self) -> Option<LayoutName> {
+        self.layout.map(|(layout, _)| layout)
+    }
+
+    /// Chooses the layout of trees where no loop says otherwise.
+    ///
+    /// # Errors
+    /// When it has been chosen before.
+    pub fn state_layout(&mut self, step: Step, layout: LayoutName) -> Result<(), Illegal> {
+        let earlier = self.layout;
+        Self::state_once(step, earlier, layout)?;
+        self.layout = Some((layout, step));
+        Ok(())
+    }
+
+    /// Groups nodes of trees into tiles.
+    ///
+    /// # Errors
+    /// When that has been said before, and for sizes out of range.
+    pub fn state_tile_trees(&mut self, step: Step, tiles: TileTrees) -> Result<(), Illegal> {
+        if tiles.nodes < 1 {
+            return Err(Illegal::argument(step, 0, Problem::TooSmall { value: 0 }, Vec::new()));
+        }
+        if tiles.nodes > MAX_TILE_NODES {
+            let problem = Problem::TooLarge { value: tiles.nodes.into(), limit: MAX_TILE_NODES.into() };
+            return Err(Illegal::argument(step, 0, problem, Vec::new()));
+        }
+        let earlier = self.tile_trees;
+        Self::state_once(step, earlier, tiles)?;
+        self.tile_trees = Some((tiles, step));
+        Ok(())
+    }
+
+    fn state_once<T: PartialEq>(step: Step, earlier: Option<(T, Step)>, now: T) -> Result<(), Illegal> {
+        match earlier {
+            None => Ok(()),
+            Some((before, earlier)) if before == now => Err(Illegal::at(step, Problem::Repeated { earlier }, Vec::new())),
+            Some((_, earlier)) => Err(Illegal::at(step, Problem::Contradiction { earlier }, Vec::new())),
+        }
+    }
+
     /// Whether copies of `splitByDepth` or `specialize` could not be counted for want of a model.
     pub fn has_uncounted_copies(&self) -> bool {
         !self.uncounted.is_empty()
@@ -395,6 +485,7 @@ impl Builder {
     /// # Errors
     /// When the loop already has a fact that contradicts it.
     pub fn state(&mut self, step: Step, id: LoopId, fact: Stated) -> Result<(), Illegal> {
+        fact.check().map_err(|problem| Illegal::argument(step, 1, problem, vec![id]))?;
         let node = self.node_mut(id);
         if let Some((_, earlier)) = node.facts.iter().find(|(old, _)| old.contradicts(&fact)) {
             let problem = Problem::Contradiction { earlier: *earlier };

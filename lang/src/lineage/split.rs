@@ -35,6 +35,19 @@ impl Builder {
     /// Names that are unknown, consumed or taken; `at` outside the open range or off the step; loops that cannot be
     /// reshaped any more. Nothing has changed then.
     pub fn split(&mut self, step: Step, v: &Select, first: &str, second: &str, at: &Sym) -> Result<(), Illegal> {
+        self.split_or_guess(step, v, first, second, Some(at))
+    }
+
+    /// As [`Builder::split`]; without a split point, because it was refused, the halves are made nevertheless and
+    /// marked, so that what is said about them later is understood.
+    pub(crate) fn split_or_guess(
+        &mut self,
+        step: Step,
+        v: &Select,
+        first: &str,
+        second: &str,
+        at: Option<&Sym>,
+    ) -> Result<(), Illegal> {
         let loops = self.select(step, V, v)?;
         self.check_new(step, FIRST, first)?;
         self.check_new(step, SECOND, second)?;
@@ -44,9 +57,12 @@ impl Builder {
         }
         for id in &loops {
             self.check_reshapable(step, *id)?;
-            self.check_at(step, *id, at)?;
+            if let Some(at) = at.filter(|_| !self.node(*id).tainted) {
+                self.check_at(step, *id, at)?;
+            }
         }
         let halves = |node: &Node| {
+            let at = at.unwrap_or(&node.stop);
             let half = |name: &str, start: &Sym, stop: &Sym| Part {
                 name: name.into(),
                 number: None,
@@ -60,6 +76,9 @@ impl Builder {
         for id in loops {
             if self.sort(id) == Sort::Tree {
                 self.positions_fixed_by.get_or_insert(step);
+            }
+            if at.is_none() {
+                self.node_mut(id).tainted = true;
             }
             let parts = halves(self.node(id));
             self.fission(step, id, parts);

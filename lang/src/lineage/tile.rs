@@ -23,6 +23,19 @@ impl Builder {
     /// Names that are unknown, consumed or taken; a size below 1 or off the loop's step; loops that cannot be
     /// reshaped any more. Nothing has changed then.
     pub fn tile(&mut self, step: Step, v: &Select, outer: &str, inner: &str, size: &Sym) -> Result<(), Illegal> {
+        self.tile_or_guess(step, v, outer, inner, Some(size))
+    }
+
+    /// As [`Builder::tile`]; without a size, because it was refused, the loops are made nevertheless and marked, so
+    /// that what is said about them later is understood.
+    pub(crate) fn tile_or_guess(
+        &mut self,
+        step: Step,
+        v: &Select,
+        outer: &str,
+        inner: &str,
+        size: Option<&Sym>,
+    ) -> Result<(), Illegal> {
         let loops = self.select(step, V, v)?;
         self.check_new(step, OUTER, outer)?;
         self.check_new(step, INNER, inner)?;
@@ -32,12 +45,21 @@ impl Builder {
         }
         for id in &loops {
             self.check_reshapable(step, *id)?;
-            self.check_size(step, *id, size)?;
+            if let Some(size) = size {
+                self.check_size(step, *id, size)?;
+            }
             self.check_depth(step, *id, 1)?;
         }
         self.check_growth(step, loops[0], loops.len(), loops.len() * 2 * MAX_DEPTH)?;
         for id in loops {
-            self.tile_one(step, id, outer, inner, size);
+            match size {
+                Some(size) => self.tile_one(step, id, outer, inner, size),
+                None => {
+                    self.node_mut(id).tainted = true;
+                    let size = self.node(id).step.clone();
+                    self.tile_one(step, id, outer, inner, &size);
+                }
+            }
         }
         Ok(())
     }
@@ -97,6 +119,7 @@ impl Builder {
         let node = self.node(v);
         let stride = node.step.as_int();
         let refuse = |problem| Err(Illegal { argument: Some(SIZE), ..Illegal::at(step, problem, vec![v]) });
+        let stride = if node.tainted { size.as_int() } else { stride };
         match (size.as_int(), stride) {
             (Some(size), _) if size < 1 => refuse(Problem::TileSize { size }),
             (Some(size), Some(stride)) if size % stride != 0 => refuse(Problem::TileOffStep { size, stride }),

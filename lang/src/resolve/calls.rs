@@ -167,7 +167,7 @@ fn argument(
     if matches!(expr.kind, ExprKind::Error) {
         return Arg::Bad;
     }
-    let mut wrong = |expected: &str| {
+    let wrong = |expected: &str, report: &mut Report| {
         if !quiet {
             let message = format!("`{}` of `{}` must be {expected}", parameter.name, signature.name);
             let diagnostic = Diagnostic::new(Code::ARGUMENT_KIND, expr.span, message)
@@ -181,19 +181,19 @@ fn argument(
         Role::Index => match &expr.kind {
             ExprKind::Path(path) => {
                 if path.as_ident().is_some_and(|name| scope.is_number(&name.text)) {
-                    return wrong("a loop");
+                    return wrong("a loop", report);
                 }
                 select(path, scope, report).map_or(Arg::Bad, Arg::Index)
             }
-            _ => wrong("a loop"),
+            _ => wrong("a loop", report),
         },
         Role::NewIndex => match &expr.kind {
             ExprKind::Path(path) => match path.as_ident() {
                 Some(name) if !quiet && scope.taken(name, report) => Arg::Bad,
                 Some(name) => Arg::New(name.text.clone()),
-                None => wrong("a new name"),
+                None => wrong("a new name", report),
             },
-            _ => wrong("a new name"),
+            _ => wrong("a new name", report),
         },
         Role::Number => scope.eval(expr, report).map_or(Arg::Bad, Arg::Number),
         Role::Word(words) => match &expr.kind {
@@ -204,7 +204,7 @@ fn argument(
                     Arg::Bad
                 }
             },
-            _ => wrong(&format!("one of {}", list(words))),
+            _ => wrong(&format!("one of {}", list(words)), report),
         },
     }
 }

@@ -6,4 +6,4 @@ mod scope;
 
 pub(crate) use calls::{Arg, Call, calls};
 pub(crate) use header::header;
-pub(crate) use scope::{Scope, scope};
+pub(crate) use scope::{Scope, list, scope};

@@ -66,18 +66,13 @@ pub(crate) fn scope<'a>(file: &'a File, options: &'a Options, report: &mut Repor
                 scope.declare(name, value, false, report);
             }
             StmtKind::Directive(directive) => {
-                let idents = directive.args.iter().filter_map(|arg| match &arg.kind {
-                    ExprKind::Path(path) => path.as_ident(),
-                    _ => None,
-                });
-                if let Some(signature) = crate::directives::find(&directive.name.text) {
-                    let is_new = |at: &usize| {
-                        let parameter = signature.parameters.get(*at);
-                        parameter.is_some_and(|p| p.role == crate::directives::Role::NewIndex)
-                    };
-                    let named: Vec<&Ident> = idents.collect();
-                    let new = named.iter().enumerate().filter(|(at, _)| is_new(at)).map(|(_, i)| i.text.as_str());
-                    scope.indices.extend(new);
+                let Some(signature) = crate::directives::find(&directive.name.text) else { continue };
+                for (parameter, arg) in signature.parameters.iter().zip(&directive.args) {
+                    if parameter.role == crate::directives::Role::NewIndex
+                        && let ExprKind::Path(path) = &arg.kind
+                    {
+                        scope.indices.extend(path.as_ident().map(|name| name.text.as_str()));
+                    }
                 }
             }
             _ => {}
