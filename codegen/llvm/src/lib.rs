@@ -1,10 +1,12 @@
 //! LLVM back end.
 
+mod aot;
 mod emit;
 mod error;
 mod facts;
 pub mod header;
 mod jit;
+mod link;
 mod options;
 mod orc;
 mod passes;
@@ -14,6 +16,7 @@ mod tables;
 mod target;
 mod text;
 
+pub use aot::{ArtefactOptions, Emit, build};
 pub use error::{LlvmError, code};
 pub use facts::Facts;
 pub use jit::{Jit, Output, Rows};
