@@ -1,6 +1,6 @@
 //! Schedules on disk, checked; and the schedule that is chosen where none is given.
 
-use crate::args::{Format, ScheduleValues};
+use crate::args::ScheduleValues;
 use crate::defaults::default_schedule;
 use crate::failure::Failure;
 use crate::model::Model;

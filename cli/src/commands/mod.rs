@@ -15,7 +15,8 @@ use crate::model::Model;
 use crate::schedule::Source;
 use crate::terminal::Terminal;
 use sched_lang::nest::Nest;
-use sched_lang::{Checked, Severity};
+use sched_lang::Checked;
+use sched_lang::diagnostics::Severity;
 use std::io::Write;
 use std::path::Path;
 

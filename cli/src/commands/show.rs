@@ -7,7 +7,7 @@ use crate::model::Model;
 use crate::schedule::Source;
 use crate::terminal::Terminal;
 use sched_forest::Iterations;
-use sched_lang::Severity;
+use sched_lang::diagnostics::Severity;
 use sched_lang::show::show_nest;
 
 /// Runs the command.

@@ -1,6 +1,6 @@
 //! Kernels compiled into this process.
 
-use crate::emit::emit_kernels;
+use crate::emit::{emit_kernels, kernel_name};
 use crate::error::{LlvmError, code};
 use crate::facts::Facts;
 use crate::orc::Orc;
@@ -50,7 +50,8 @@ impl Jit {
         let mut addresses: Vec<(Kernel, Address)> = Vec::with_capacity(wanted.len());
         for (kind, function) in module.kernels.iter().filter(|(kind, _)| wanted.contains(kind)) {
             // SAFETY: the symbol is a function emitted with a kernel's signature.
-            let kernel = unsafe { std::mem::transmute::<*const (), Address>(code.address(&function.name)?) };
+            let kernel =
+                unsafe { std::mem::transmute::<*const (), Address>(code.address(&kernel_name(function))?) };
             addresses.push((*kind, kernel));
         }
         let kernel = |kind| addresses.iter().find(|(k, _)| *k == kind).map(|(_, address)| *address);

@@ -1,11 +1,13 @@
 //! LLVM back end.
 
+mod aot;
 mod emit;
 mod error;
 mod facts;
 pub mod header;
 mod jit;
 mod library;
+mod link;
 mod options;
 mod orc;
 mod packed;
@@ -16,6 +18,7 @@ mod tables;
 mod target;
 mod text;
 
+pub use aot::{ArtefactOptions, Emit, build};
 pub use error::{LlvmError, code};
 pub use facts::Facts;
 pub use jit::Jit;

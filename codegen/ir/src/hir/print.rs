@@ -1,6 +1,7 @@
 //! The text form of HIR.
 
 use super::Hir;
+use sched_lang::show::show_nest;
 
 use std::fmt::{self, Display, Formatter};
 
@@ -36,7 +37,7 @@ impl Display for Hir {
             }
             writeln!(f)?;
         }
-        write!(f, "nest:\n{}", "")
+        write!(f, "nest:\n{}", show_nest(&self.nest))
     }
 }
 

@@ -45,7 +45,7 @@ pub(super) fn emit<'ctx>(
 ) -> Result<FunctionValue<'ctx>, LlvmError> {
     // LLVM may crash on ill-typed code before its own verifier runs.
     verify(function).map_err(LlvmError::ill_formed)?;
-    if !is_name(&function.name) || module.get_function(&function.name).is_some() {
+    if !is_name(&function.name) || module.get_function(&kernel_name(function)).is_some() {
         return Err(LlvmError::ill_formed(format_args!(
             "the name {:?} is taken or no C identifier",
             function.name
@@ -53,7 +53,7 @@ pub(super) fn emit<'ctx>(
     }
     let pointer = types::pointer(context);
     let signature = context.void_type().fn_type(&[pointer.into()], false);
-    let llvm = module.add_function(&function.name, signature, Some(linkage));
+    let llvm = module.add_function(&kernel_name(function), signature, Some(linkage));
     describe(context, machine, llvm);
     let ctx = first_pointer(llvm)?;
     ctx.set_name("ctx");
@@ -67,6 +67,11 @@ pub(super) fn emit<'ctx>(
     emitter.block(&function.body)?;
     emitter.builder.build_return(None)?;
     Ok(llvm)
+}
+
+/// The symbol of a kernel. The dot keeps it apart from every name of C.
+pub(crate) fn kernel_name(function: &lir::Function) -> String {
+    format!("kernel.{}", function.name)
 }
 
 fn is_name(name: &str) -> bool {

@@ -5,6 +5,7 @@
 //! environment holds what the body uses from outside. Tables are reached through the context, so that machine code
 //! neither contains the model nor depends on where it lies.
 
+mod artefact;
 mod control;
 mod frame;
 mod function;
@@ -14,6 +15,9 @@ mod ops;
 mod parallel;
 mod predicate;
 mod types;
+
+pub(crate) use artefact::{Data, EXPORTS, emit_artefact};
+pub(crate) use function::kernel_name;
 
 use crate::error::LlvmError;
 use crate::session::Session;

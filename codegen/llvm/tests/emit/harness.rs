@@ -1,5 +1,6 @@
-//! Runs hand-written LIR through the just-in-time compiler.
+//! Runs hand-written LIR through the just-in-time compiler and compares with the interpreter.
 
+use sched_ir::interp::{self, Memory};
 use sched_ir::lir::{Address, Builder, Function, Kernel, Module, Table, Value};
 use sched_llvm::runtime::Ctx;
 use sched_llvm::{Cpu, Facts, Jit};
@@ -37,7 +38,8 @@ impl Element for i64 {}
 impl Element for f32 {}
 impl Element for f64 {}
 
-/// Runs a function once, as the given kernel, and returns its output and status.
+/// Runs a function once, as the given kernel, and returns its output and status. If all went well, the interpreter
+/// must have written the same bytes.
 pub fn run_as<I: Element, O: Element>(
     kernel: Kernel,
     function: Function,
@@ -74,7 +76,19 @@ pub fn run_as<I: Element, O: Element>(
     };
     // SAFETY: the tests' functions stay inside the buffers that they are given.
     unsafe { code.expect("the kernel is compiled")(&mut ctx) };
+    if ctx.status == 0 {
+        let mut interpreted = vec![0; size_of_val(out.as_slice())];
+        let input = bytes_of(rows);
+        let memory = Memory { rows: n_rows, input, output: &mut interpreted, tables: &module.tables };
+        assert_eq!(interp::run(&module.kernels[0].1, memory), Ok(()), "{module}");
+        assert_eq!(bytes_of(&out), interpreted, "machine code and interpreter differ on\n{module}");
+    }
     (out, ctx.status)
+}
+
+fn bytes_of<T: Element>(numbers: &[T]) -> &[u8] {
+    // SAFETY: numbers have no padding.
+    unsafe { std::slice::from_raw_parts(numbers.as_ptr().cast(), size_of_val(numbers)) }
 }
 
 /// Runs a function that walks from rows to margins.

@@ -1,8 +1,8 @@
 //! Every statement and every operation of LIR, run as machine code.
 
-mod common;
+mod harness;
 
-use common::{Element, at, at_number, facts, module, run, run_as};
+use harness::{Element, at, at_number, facts, module, run, run_as};
 use sched_ir::lir::*;
 use sched_llvm::{Cpu, Jit, asm_text, code, llvm_text};
 
@@ -427,6 +427,8 @@ fn parallel_sums(ty: Ty) -> Function {
             let x = b.load(ty, at(input, i, size));
             b.store(at(copies, i, size), x);
         });
+        let nothing = b.float(vector, 0.0);
+        b.store(at(output, zero, size), nothing);
         b.parallel(n, |b, i| {
             let x = b.load(ty, at(copies, i, size));
             let forty = b.int(40);
