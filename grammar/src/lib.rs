@@ -1,3 +1,93 @@
 //! Lexer, parser and syntax tree of the `.sched` language.
+//!
+//! [`parse`] accepts any text and always returns a tree; what could not be read is an `Error` node with an
+//! entry in [`Parsed::errors`]. [`parse_strict`] is for callers that want all or nothing.
+//!
+//! ```
+//! let parsed = sched_grammar::parse("tile(batch, b0, b1, 64\nparallel(b0)");
+//! assert_eq!(parsed.file.stmts.len(), 2);
+//! assert_eq!(parsed.errors[0].to_string(), "S0006: this statement does not close its `(`");
+//! assert_eq!(parsed.file.to_string(), "tile(batch, b0, b1, 64)\nparallel(b0)\n");
+//! ```
+//!
+//! The way of a text: `lexer` makes raw tokens, `layout` and `statement` cut them into statements with balanced
+//! brackets and bounded nesting, and the LALRPOP grammar turns each statement into a tree.
 
 pub mod ast;
+mod brackets;
+mod error;
+mod layout;
+mod lexer;
+mod print;
+mod spans;
+mod statement;
+mod text;
+mod token;
+mod tree;
+
+lalrpop_util::lalrpop_mod!(
+    #[allow(clippy::all, clippy::pedantic, clippy::unwrap_used, clippy::panic, missing_docs, unused)]
+    grammar
+);
+
+pub use error::{Fix, MAX_NESTING, SyntaxError, SyntaxErrorKind};
+pub use print::{print_file, write_expr, write_stmt};
+pub use spans::{each_span, erase_spans};
+pub use token::{is_reserved, is_reserved_for_later};
+
+use ast::{Comment, File, Stmt, StmtKind};
+use layout::{Body, Layout, Statement};
+use tree::Context;
+
+/// A parsed text.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Parsed {
+    /// The tree; parts that did not parse are `Error` nodes.
+    pub file: File,
+    /// All comments in order.
+    pub comments: Vec<Comment>,
+    /// All mistakes, in the order of the text. Empty if and only if the tree has no `Error` and no `Reserved` node
+    /// and nothing had to be guessed.
+    pub errors: Vec<SyntaxError>,
+}
+
+/// Parses any text. One mistake gives one error, and the statements around it are not affected.
+pub fn parse(source: &str) -> Parsed {
+    let (tokens, comments) = lexer::lex(source);
+    let mut layout = Layout::new(source, tokens);
+    let mut stmts = Vec::new();
+    while let Some(statement) = layout.statement() {
+        stmts.push(parse_statement(&mut layout, statement));
+    }
+    let mut errors = layout.errors;
+    errors.sort_by_key(|error| error.span);
+    Parsed { file: File { stmts }, comments, errors }
+}
+
+/// Parses a text that must be free of mistakes.
+///
+/// # Errors
+///
+/// All syntax errors of the text, in its order.
+pub fn parse_strict(source: &str) -> Result<File, Vec<SyntaxError>> {
+    let parsed = parse(source);
+    if parsed.errors.is_empty() { Ok(parsed.file) } else { Err(parsed.errors) }
+}
+
+fn parse_statement(layout: &mut Layout<'_>, statement: Statement<'_>) -> Stmt {
+    let Statement { body, span, faulty } = statement;
+    let kind = match body {
+        Body::Unparsable => StmtKind::Error,
+        Body::Reserved(word) => StmtKind::Reserved(word),
+        Body::Tokens(tokens) => {
+            let mut context = Context { source: layout.source, error: None };
+            let kind = grammar::StmtParser::new().parse(&mut context, tokens).unwrap_or_else(|error| {
+                context.failed(error);
+                StmtKind::Error
+            });
+            layout.errors.extend(context.error.filter(|_| !faulty));
+            kind
+        }
+    };
+    Stmt { kind, span }
+}

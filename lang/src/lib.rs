@@ -1,4 +1,22 @@
 //! Names, lineage, ranges, legality and diagnostics of `.sched` schedules.
+//!
+//! [`check`] does it all: from text and plain facts about a model to a checked loop nest and diagnostics. It does no
+//! IO and never panics, whatever the text.
 
+mod accumulation;
+pub mod check;
+pub mod diagnostics;
+pub mod directives;
+pub mod illegal;
+pub mod legality;
+pub mod lineage;
+mod lints;
 pub mod nest;
+pub mod options;
+mod report;
+mod resolve;
+pub mod show;
 pub mod sym;
+
+pub use check::{Checked, Header, Param, check};
+pub use options::{ModelFacts, Options, Supported, Target, TargetKind};

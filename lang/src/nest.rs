@@ -72,6 +72,59 @@ pub struct Facts {
     pub reduce: Option<Reduce>,
     /// The layout of the trees walked below.
     pub representation: Option<Layout>,
+    /// The loop is a dimension of a GPU launch.
+    pub gpu_dimension: Option<GpuDimension>,
+    /// Partial sums are kept in a GPU block's shared memory.
+    pub shared_reduce: bool,
+    /// Walks advanced in the lanes of one vector in a leaf loop; the checker has chosen a number where the schedule
+    /// gave none.
+    pub vectorize: Option<u32>,
+    /// Levels whose nodes are all evaluated at the start of the walks below.
+    pub speculate_walk: Option<u32>,
+}
+
+/// A dimension of a GPU launch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct GpuDimension {
+    /// Blocks of the grid or threads of a block.
+    pub level: GpuLevel,
+    /// `x`, `y` or `z`.
+    pub axis: GpuAxis,
+}
+
+/// The two levels of a GPU launch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum GpuLevel {
+    /// Blocks of the grid.
+    Grid,
+    /// Threads of a block.
+    Block,
+}
+
+/// The axes of a launch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum GpuAxis {
+    /// `x`
+    X,
+    /// `y`
+    Y,
+    /// `z`
+    Z,
+}
+
+impl std::fmt::Display for GpuDimension {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let level = match self.level {
+            GpuLevel::Grid => "grid",
+            GpuLevel::Block => "block",
+        };
+        let axis = match self.axis {
+            GpuAxis::X => "x",
+            GpuAxis::Y => "y",
+            GpuAxis::Z => "z",
+        };
+        write!(f, "{level}.{axis}")
+    }
 }
 
 /// Layouts of trees in memory.

@@ -4,7 +4,8 @@
 
 use sched_ir::interp::{Fault, Memory, Options, Race, Touch, run, run_with};
 use sched_ir::lir::{
-    Address, Bin, BufferId, Builder, Cast, Cmp, Function, Math, Op, Scalar, Space, Stmt, Table, Ty, Value,
+    Address, Bin, BufferId, Build, Builder, Cast, Cmp, Function, Math, Op, Scalar, Space, Stmt, Table, Ty,
+    Value,
 };
 
 const I8: Ty = Ty::of(Scalar::I8);

@@ -1,8 +1,8 @@
 //! The verifier: one broken function for each rule.
 
 use sched_ir::lir::{
-    Address, Alloc, Bin, Block, Buffer, BufferId, Builder, Carried, Cast, Cmp, For, Function, If, Joined,
-    Math, Op, Parallel, Scalar, Space, Stmt, Ty, Value, While,
+    Address, Alloc, Bin, Block, Buffer, BufferId, Build, Builder, Carried, Cast, Cmp, For, Function, If,
+    Joined, Math, Op, Parallel, Scalar, Space, Stmt, Ty, Value, While,
 };
 use sched_ir::verify::{MAX_NESTING, verify};
 

@@ -4,7 +4,8 @@ use crate::emit::{emit_kernels, kernel_name};
 use crate::error::{LlvmError, code};
 use crate::facts::Facts;
 use crate::orc::Orc;
-use crate::runtime::{self, Call, Dtype, Kind, Model, Status};
+use crate::packed::{Columns, Output, Rows, packed_call};
+use crate::runtime::{self, Kind, Model, Status};
 use crate::session::Session;
 use crate::tables::Tables;
 use crate::target::{Cpu, Machine};
@@ -27,24 +28,6 @@ pub struct Jit {
 unsafe impl Send for Jit {}
 // SAFETY: as above.
 unsafe impl Sync for Jit {}
-
-/// Rows of a call, packed.
-#[derive(Clone, Copy, Debug)]
-pub enum Rows<'a> {
-    /// 32-bit floats.
-    F32(&'a [f32]),
-    /// 64-bit floats, rounded to 32 bits for a model that computes in 32 bits.
-    F64(&'a [f64]),
-}
-
-/// The output of a call, packed.
-#[derive(Debug)]
-pub enum Output<'a> {
-    /// Of [`Kind::Value`], [`Kind::Raw`] and [`Kind::Class`].
-    F32(&'a mut [f32]),
-    /// Of [`Kind::Leaf`].
-    I32(&'a mut [i32]),
-}
 
 impl Jit {
     /// Compiles the kernels of a module that `kernels` names, and those that finish margins always: without them the
@@ -95,22 +78,11 @@ impl Jit {
         output: Output<'_>,
         threads: i32,
     ) -> Result<(), Status> {
-        let (data, dtype, have) = match rows {
-            Rows::F32(rows) => (rows.as_ptr().cast(), Dtype::F32, rows.len()),
-            Rows::F64(rows) => (rows.as_ptr().cast(), Dtype::F64, rows.len()),
+        let columns = Columns {
+            features: usize::try_from(self.model.num_features).unwrap_or(usize::MAX),
+            outputs: usize::try_from(runtime::num_outputs(&self.model, kind)).unwrap_or(usize::MAX),
         };
-        let (out, room, fits) = match output {
-            Output::F32(out) => (out.as_mut_ptr().cast(), out.len(), kind != Kind::Leaf),
-            Output::I32(out) => (out.as_mut_ptr().cast(), out.len(), kind == Kind::Leaf),
-        };
-        let needed =
-            |columns: i32| usize::try_from(columns).ok().and_then(|columns| columns.checked_mul(n_rows));
-        let outputs = runtime::num_outputs(&self.model, kind);
-        let enough = needed(self.model.num_features).is_some_and(|n| n <= have)
-            && needed(outputs).is_some_and(|n| n <= room);
-        // A count below zero is an argument that the runtime refuses with the right status.
-        let n_rows = if enough && fits { i64::try_from(n_rows).unwrap_or(-1) } else { -1 };
-        let call = Call { threads, ..Call::new(kind, dtype, data, n_rows, out) };
+        let call = packed_call(columns, kind, rows, n_rows, output, threads);
         // SAFETY: the slices were found long enough, and a mutable one overlaps no other. The kernels and tables come
         // from one module.
         unsafe { runtime::call(&self.model, &call) }

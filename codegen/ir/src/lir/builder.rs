@@ -22,7 +22,12 @@ impl Builder {
     /// An empty function.
     pub fn new(name: impl Into<String>) -> Builder {
         Builder {
-            function: Function { name: name.into(), types: Vec::new(), buffers: Vec::new(), body: Vec::new() },
+            function: Function {
+                name: name.into(),
+                types: Vec::new(),
+                buffers: Vec::new(),
+                body: Vec::new(),
+            },
             blocks: vec![Vec::new()],
             ints: HashMap::new(),
             interned: HashMap::new(),
@@ -244,45 +249,6 @@ impl Builder {
         self.push(Stmt::Prefetch(address));
     }
 
-    fn nested<R>(&mut self, body: impl FnOnce(&mut Self) -> R) -> (Block, R) {
-        self.blocks.push(Vec::new());
-        let result = body(self);
-        (self.blocks.pop().unwrap_or_default(), result)
-    }
-
-    /// A counted loop. `body` gets the counter and the carried values and returns their next values; the values
-    /// after the loop are returned.
-    pub fn for_loop(
-        &mut self,
-        (lo, hi, step): (Value, Value, i64),
-        first: &[Value],
-        body: impl FnOnce(&mut Self, Value, &[Value]) -> Vec<Value>,
-    ) -> Vec<Value> {
-        let iv = self.fresh(Ty::I64);
-        let inside = self.fresh_like(first);
-        let (block, next) = self.nested(|b| body(b, iv, &inside));
-        let carried = self.carry(first, &inside, &next);
-        let after = carried.iter().map(|c| c.after).collect();
-        self.push(Stmt::For(Box::new(For { iv, lo, hi, step, carried, body: block })));
-        after
-    }
-
-    /// A loop with a test. `test` returns the condition, `body` the next carried values.
-    pub fn while_loop(
-        &mut self,
-        first: &[Value],
-        test: impl FnOnce(&mut Self, &[Value]) -> Value,
-        body: impl FnOnce(&mut Self, &[Value]) -> Vec<Value>,
-    ) -> Vec<Value> {
-        let inside = self.fresh_like(first);
-        let (test, cond) = self.nested(|b| test(b, &inside));
-        let (block, next) = self.nested(|b| body(b, &inside));
-        let carried = self.carry(first, &inside, &next);
-        let after = carried.iter().map(|c| c.after).collect();
-        self.push(Stmt::While(Box::new(While { carried, test, cond, body: block })));
-        after
-    }
-
     fn fresh_like(&mut self, values: &[Value]) -> Vec<Value> {
         values.iter().map(|v| self.fresh(self.ty(*v))).collect()
     }
@@ -293,58 +259,103 @@ impl Builder {
             .map(|i| Carried { inside: inside[i], first: first[i], next: next[i], after: after[i] })
             .collect()
     }
+}
+
+/// Structured statements. Bodies are closures over whatever owns the builder, so that a lowering pass can keep its
+/// own state beside it.
+pub trait Build: Sized {
+    /// The builder.
+    fn builder(&mut self) -> &mut Builder;
+
+    /// Collects the statements that `body` makes.
+    fn nested<R>(&mut self, body: impl FnOnce(&mut Self) -> R) -> (Block, R) {
+        self.builder().blocks.push(Vec::new());
+        let result = body(self);
+        (self.builder().blocks.pop().unwrap_or_default(), result)
+    }
+
+    /// A counted loop. `body` gets the counter and the carried values and returns their next values; the values
+    /// after the loop are returned.
+    fn for_loop(
+        &mut self,
+        (lo, hi, step): (Value, Value, i64),
+        first: &[Value],
+        body: impl FnOnce(&mut Self, Value, &[Value]) -> Vec<Value>,
+    ) -> Vec<Value> {
+        let iv = self.builder().fresh(Ty::I64);
+        let inside = self.builder().fresh_like(first);
+        let (block, next) = self.nested(|b| body(b, iv, &inside));
+        let b = self.builder();
+        let carried = b.carry(first, &inside, &next);
+        let after = carried.iter().map(|c| c.after).collect();
+        b.push(Stmt::For(Box::new(For { iv, lo, hi, step, carried, body: block })));
+        after
+    }
+
+    /// A loop with a test. `test` returns the condition, `body` the next carried values.
+    fn while_loop(
+        &mut self,
+        first: &[Value],
+        test: impl FnOnce(&mut Self, &[Value]) -> Value,
+        body: impl FnOnce(&mut Self, &[Value]) -> Vec<Value>,
+    ) -> Vec<Value> {
+        let inside = self.builder().fresh_like(first);
+        let (test, cond) = self.nested(|b| test(b, &inside));
+        let (block, next) = self.nested(|b| body(b, &inside));
+        let b = self.builder();
+        let carried = b.carry(first, &inside, &next);
+        let after = carried.iter().map(|c| c.after).collect();
+        b.push(Stmt::While(Box::new(While { carried, test, cond, body: block })));
+        after
+    }
 
     /// A choice; both arms return the values that are joined.
-    pub fn if_else(
+    fn if_else(
         &mut self,
         cond: Value,
         then: impl FnOnce(&mut Self) -> Vec<Value>,
         otherwise: impl FnOnce(&mut Self) -> Vec<Value>,
     ) -> Vec<Value> {
-        match self.as_int(cond) {
+        match self.builder().as_int(cond) {
             Some(0) => return otherwise(self),
             Some(_) => return then(self),
             None => {}
         }
         let (then, a) = self.nested(then);
         let (otherwise, b) = self.nested(otherwise);
-        let after = self.fresh_like(&a);
-        let joined = (0..a.len())
-            .map(|i| Joined { after: after[i], then: a[i], otherwise: b[i] })
-            .collect();
-        self.push(Stmt::If(Box::new(If { cond, then, otherwise, joined })));
+        let builder = self.builder();
+        let after = builder.fresh_like(&a);
+        let joined = (0..a.len()).map(|i| Joined { after: after[i], then: a[i], otherwise: b[i] }).collect();
+        builder.push(Stmt::If(Box::new(If { cond, then, otherwise, joined })));
         after
     }
 
     /// Runs `body` if the condition holds.
-    pub fn when(&mut self, cond: Value, body: impl FnOnce(&mut Self)) {
-        self.if_else(
-            cond,
-            |b| {
-                body(b);
-                Vec::new()
-            },
-            |_| Vec::new(),
-        );
+    fn when(&mut self, cond: Value, body: impl FnOnce(&mut Self)) {
+        let then = |b: &mut Self| {
+            body(b);
+            Vec::new()
+        };
+        self.if_else(cond, then, |_| Vec::new());
     }
 
     /// Parallel iterations; `body` gets the iteration number.
-    pub fn parallel(&mut self, trip: Value, body: impl FnOnce(&mut Self, Value)) {
-        let iv = self.fresh(Ty::I64);
+    fn parallel(&mut self, trip: Value, body: impl FnOnce(&mut Self, Value)) {
+        let iv = self.builder().fresh(Ty::I64);
         let (block, ()) = self.nested(|b| body(b, iv));
-        self.push(Stmt::Parallel(Box::new(Parallel { iv, trip, body: block })));
+        self.builder().push(Stmt::Parallel(Box::new(Parallel { iv, trip, body: block })));
     }
 
     /// Temporary memory for `body`.
-    pub fn alloc(
-        &mut self,
-        name: &str,
-        element: Scalar,
-        bytes: Value,
-        body: impl FnOnce(&mut Self, BufferId),
-    ) {
-        let buffer = self.buffer(name, Space::Private, element);
+    fn alloc(&mut self, name: &str, element: Scalar, bytes: Value, body: impl FnOnce(&mut Self, BufferId)) {
+        let buffer = self.builder().buffer(name, Space::Private, element);
         let (block, ()) = self.nested(|b| body(b, buffer));
-        self.push(Stmt::Alloc(Box::new(Alloc { buffer, bytes, body: block })));
+        self.builder().push(Stmt::Alloc(Box::new(Alloc { buffer, bytes, body: block })));
+    }
+}
+
+impl Build for Builder {
+    fn builder(&mut self) -> &mut Builder {
+        self
     }
 }

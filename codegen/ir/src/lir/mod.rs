@@ -18,7 +18,7 @@
 mod builder;
 mod print;
 
-pub use builder::Builder;
+pub use builder::{Build, Builder};
 
 /// An element type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -124,7 +124,10 @@ impl Printer<'_> {
             Stmt::Prefetch(at) => self.line(f, format!("prefetch {}", self.address(at))),
             Stmt::For(stmt) => {
                 let range = format!("{}..{} step {}", self.name(stmt.lo), self.name(stmt.hi), stmt.step);
-                self.line(f, format!("for {} in {range} {}{{", self.name(stmt.iv), self.carried(&stmt.carried)))?;
+                self.line(
+                    f,
+                    format!("for {} in {range} {}{{", self.name(stmt.iv), self.carried(&stmt.carried)),
+                )?;
                 self.indented(f, &stmt.body)?;
                 self.close(f, &stmt.carried)
             }

@@ -1,0 +1,106 @@
+//! Brackets: their kinds, and which opening bracket of the whole text has a closing one.
+
+use crate::lexer::{Raw, RawToken};
+use crate::token::Token;
+
+/// The three kinds of brackets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Bracket {
+    Paren,
+    Square,
+    Brace,
+}
+
+impl Bracket {
+    /// The kind that `raw` opens.
+    pub fn opened_by(raw: Raw) -> Option<Bracket> {
+        match raw {
+            Raw::LParen => Some(Bracket::Paren),
+            Raw::LBracket => Some(Bracket::Square),
+            Raw::LBrace => Some(Bracket::Brace),
+            _ => None,
+        }
+    }
+
+    /// The kind that `raw` closes.
+    pub fn closed_by(raw: Raw) -> Option<Bracket> {
+        match raw {
+            Raw::RParen => Some(Bracket::Paren),
+            Raw::RBracket => Some(Bracket::Square),
+            Raw::RBrace => Some(Bracket::Brace),
+            _ => None,
+        }
+    }
+
+    pub fn open_char(self) -> char {
+        match self {
+            Bracket::Paren => '(',
+            Bracket::Square => '[',
+            Bracket::Brace => '{',
+        }
+    }
+
+    pub fn close_char(self) -> char {
+        match self {
+            Bracket::Paren => ')',
+            Bracket::Square => ']',
+            Bracket::Brace => '}',
+        }
+    }
+
+    pub fn open_token(self) -> Token<'static> {
+        match self {
+            Bracket::Paren => Token::LParen,
+            Bracket::Square => Token::LBracket,
+            Bracket::Brace => Token::LBrace,
+        }
+    }
+
+    pub fn close_token(self) -> Token<'static> {
+        match self {
+            Bracket::Paren => Token::RParen,
+            Bracket::Square => Token::RBracket,
+            Bracket::Brace => Token::RBrace,
+        }
+    }
+}
+
+/// How many brackets of each kind are open; lets a closing bracket ask "is there one of mine?" in constant time.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Open([usize; 3]);
+
+impl Open {
+    pub fn add(&mut self, kind: Bracket) {
+        self.0[kind as usize] += 1;
+    }
+
+    pub fn remove(&mut self, kind: Bracket) {
+        self.0[kind as usize] = self.0[kind as usize].saturating_sub(1);
+    }
+
+    pub fn has(&self, kind: Bracket) -> bool {
+        self.0[kind as usize] > 0
+    }
+}
+
+/// For each token, the index of the bracket that closes it, if it opens one and is closed anywhere in the text.
+pub(crate) fn partners(tokens: &[RawToken]) -> Vec<Option<usize>> {
+    let mut partner = vec![None; tokens.len()];
+    let mut stack: Vec<(usize, Bracket)> = Vec::new();
+    let mut open = Open::default();
+    for (index, token) in tokens.iter().enumerate() {
+        if let Some(kind) = Bracket::opened_by(token.kind) {
+            stack.push((index, kind));
+            open.add(kind);
+        } else if let Some(kind) = Bracket::closed_by(token.kind).filter(|&kind| open.has(kind)) {
+            while let Some((opener, opened)) = stack.pop() {
+                open.remove(opened);
+                if opened == kind {
+                    partner[opener] = Some(index);
+                    break;
+                }
+            }
+        }
+    }
+    partner
+}

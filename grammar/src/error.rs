@@ -1,0 +1,296 @@
+//! Syntax errors as plain data, and their words.
+
+use std::fmt;
+
+use crate::ast::Span;
+use crate::text::escape;
+
+/// The deepest nesting of brackets and signs, and the greatest depth of an expression's tree. It bounds the
+/// recursion of everything that visits a tree.
+pub const MAX_NESTING: usize = 64;
+
+/// One mistake in the text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SyntaxError {
+    /// The stable code, `S0001` to `S0019`; one for each kind.
+    pub code: &'static str,
+    /// Where the mistake is. Empty where something is missing.
+    pub span: Span,
+    /// What is wrong.
+    pub kind: SyntaxErrorKind,
+}
+
+/// What is wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SyntaxErrorKind {
+    /// Something else was expected here.
+    Unexpected {
+        /// What was found, in a user's terms: `` `b0` `` or "the end of the statement".
+        found: String,
+        /// What could stand here, in a user's terms: `` `,` ``, "a value".
+        expected: Vec<String>,
+    },
+    /// A string without its closing quote.
+    UnterminatedString,
+    /// A character that means nothing in the language, or one that a name cannot contain.
+    BadCharacter(char),
+    /// An integer beyond the range of 64 bits.
+    IntegerTooLarge,
+    /// An expression nested more than [`MAX_NESTING`] levels deep.
+    TooDeep,
+    /// Brackets that are not closed before the statement ends.
+    Unclosed {
+        /// The outermost unclosed bracket.
+        open: char,
+        /// Where it stands.
+        opener: Span,
+        /// The text that would close all of them.
+        close: String,
+    },
+    /// A word of the language used as the name of an index, param or const. Reported once for each word.
+    ReservedName(String),
+    /// A statement that begins with a word kept for a later edition of the language.
+    ReservedStatement(String),
+    /// A number that is no whole decimal number, such as `0x10` or `1.5`.
+    BadNumber(String),
+    /// An unknown escape in a string.
+    BadEscape(String),
+    /// A closing bracket that closes nothing.
+    StrayClose(char),
+    /// A closing bracket of another kind than the one it should close.
+    WrongClose {
+        /// What was written.
+        found: char,
+        /// What the opening bracket asks for.
+        expected: char,
+        /// Where the opening bracket stands.
+        opener: Span,
+    },
+    /// Two values beside each other in a list.
+    MissingComma,
+    /// A directive whose arguments have no parentheses: `parallel b0`.
+    MissingParens {
+        /// The arguments.
+        args: Span,
+    },
+    /// `ROWS = 64` without `param` or `const`.
+    MissingKeyword(String),
+    /// Two statements on one line without `;`.
+    MissingSeparator,
+    /// A string in other quotes than `"`; the text between them.
+    WrongQuotes(String),
+}
+
+impl SyntaxErrorKind {
+    /// The stable code of this kind.
+    pub fn code(&self) -> &'static str {
+        match self {
+            SyntaxErrorKind::Unexpected { .. } => "S0001",
+            SyntaxErrorKind::UnterminatedString => "S0002",
+            SyntaxErrorKind::BadCharacter(_) => "S0003",
+            SyntaxErrorKind::IntegerTooLarge => "S0004",
+            SyntaxErrorKind::TooDeep => "S0005",
+            SyntaxErrorKind::Unclosed { .. } => "S0006",
+            SyntaxErrorKind::ReservedName(_) => "S0007",
+            SyntaxErrorKind::ReservedStatement(_) => "S0008",
+            SyntaxErrorKind::BadNumber(_) => "S0009",
+            SyntaxErrorKind::BadEscape(_) => "S0010",
+            SyntaxErrorKind::StrayClose(_) => "S0011",
+            SyntaxErrorKind::WrongClose { .. } => "S0012",
+            SyntaxErrorKind::MissingComma => "S0013",
+            SyntaxErrorKind::MissingParens { .. } => "S0014",
+            SyntaxErrorKind::MissingKeyword(_) => "S0015",
+            SyntaxErrorKind::MissingSeparator => "S0016",
+            SyntaxErrorKind::WrongQuotes(_) => "S0017",
+        }
+    }
+}
+
+/// A replacement of part of the text that would correct a mistake.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fix {
+    /// What to replace; empty to insert.
+    pub span: Span,
+    /// The new text.
+    pub text: String,
+}
+
+impl SyntaxError {
+    /// The error of `kind` at `span`.
+    pub fn new(span: Span, kind: SyntaxErrorKind) -> Self {
+        SyntaxError { code: kind.code(), span, kind }
+    }
+
+    /// What is wrong, in one line without a full stop.
+    pub fn message(&self) -> String {
+        match &self.kind {
+            SyntaxErrorKind::Unexpected { found, expected } if expected.is_empty() => {
+                format!("{found} cannot stand here")
+            }
+            SyntaxErrorKind::Unexpected { found, expected } => {
+                format!("expected {}, found {found}", alternatives(expected))
+            }
+            SyntaxErrorKind::UnterminatedString => "this string has no closing quote".to_owned(),
+            SyntaxErrorKind::BadCharacter(c) if c.is_alphabetic() => {
+                format!("`{c}` cannot be part of a name")
+            }
+            SyntaxErrorKind::BadCharacter(c) => {
+                format!("the character {} has no meaning here", shown(*c))
+            }
+            SyntaxErrorKind::IntegerTooLarge => "this number does not fit in 64 bits".to_owned(),
+            SyntaxErrorKind::TooDeep => {
+                format!("this expression is nested more than {MAX_NESTING} levels deep")
+            }
+            SyntaxErrorKind::Unclosed { open, .. } => format!("this statement does not close its `{open}`"),
+            SyntaxErrorKind::ReservedName(word) => {
+                format!("`{word}` is a word of the language and cannot be a name")
+            }
+            SyntaxErrorKind::ReservedStatement(word) => {
+                format!("`{word}` is reserved for a later edition of the language")
+            }
+            SyntaxErrorKind::BadNumber(text) => format!("`{text}` is not a whole decimal number"),
+            SyntaxErrorKind::BadEscape(text) => format!("`{text}` is not a known escape"),
+            SyntaxErrorKind::StrayClose(c) => format!("this `{c}` closes nothing"),
+            SyntaxErrorKind::WrongClose { found, expected, .. } => {
+                format!("expected `{expected}`, found `{found}`")
+            }
+            SyntaxErrorKind::MissingComma => "a `,` is missing between two values".to_owned(),
+            SyntaxErrorKind::MissingParens { .. } => {
+                "the arguments of a directive stand in parentheses".to_owned()
+            }
+            SyntaxErrorKind::MissingKeyword(name) => {
+                format!("a named number needs `param` or `const` before `{name}`")
+            }
+            SyntaxErrorKind::MissingSeparator => {
+                "two statements on one line need a `;` between them".to_owned()
+            }
+            SyntaxErrorKind::WrongQuotes(_) => "strings stand in straight double quotes".to_owned(),
+        }
+    }
+
+    /// A way out, as one sentence, where there is one worth saying.
+    pub fn help(&self) -> Option<String> {
+        Some(match &self.kind {
+            SyntaxErrorKind::Unexpected { expected, .. } => return unexpected_help(expected),
+            SyntaxErrorKind::UnterminatedString => "Close the string with `\"` on the same line.".to_owned(),
+            SyntaxErrorKind::BadCharacter(c) => character_help(*c)?.to_owned(),
+            SyntaxErrorKind::IntegerTooLarge => format!("The largest number is {}.", i64::MAX),
+            SyntaxErrorKind::TooDeep => "Give a part of it a name with `const`.".to_owned(),
+            SyntaxErrorKind::Unclosed { close, .. } => format!("Write `{close}` at the end of the statement."),
+            SyntaxErrorKind::ReservedName(_) => {
+                "Choose another name; these words are taken: sched, model, target, param, const, in, use, def, \
+                 when, require, tune."
+                    .to_owned()
+            }
+            SyntaxErrorKind::ReservedStatement(_) => "Remove the statement.".to_owned(),
+            SyntaxErrorKind::BadNumber(_) => {
+                "Numbers are whole and decimal; `_` may separate digits, as in `1_000`.".to_owned()
+            }
+            SyntaxErrorKind::BadEscape(_) => {
+                "Write `\\\\` for a backslash; paths may also use `/` on every system.".to_owned()
+            }
+            SyntaxErrorKind::StrayClose(c) => format!("Remove the `{c}`, or open it before."),
+            SyntaxErrorKind::WrongClose { expected, .. } => format!("Write `{expected}` instead."),
+            SyntaxErrorKind::MissingComma => "Insert a `,`.".to_owned(),
+            SyntaxErrorKind::MissingParens { .. } => "Put `(` and `)` around the arguments.".to_owned(),
+            SyntaxErrorKind::MissingKeyword(name) => {
+                format!("Write `param {name} = ...` for a number worth tuning, `const {name} = ...` for a fixed one.")
+            }
+            SyntaxErrorKind::MissingSeparator => {
+                "Insert a `;`, or put the second statement on a line of its own.".to_owned()
+            }
+            SyntaxErrorKind::WrongQuotes(value) => format!("Write `{}`.", escape(value)),
+        })
+    }
+
+    /// Another place that explains the mistake, and what is there.
+    pub fn related(&self) -> Option<(Span, &'static str)> {
+        match self.kind {
+            SyntaxErrorKind::Unclosed { opener, .. } => Some((opener, "opened here")),
+            SyntaxErrorKind::WrongClose { opener, .. } => Some((opener, "opened here")),
+            _ => None,
+        }
+    }
+
+    /// The replacements, in the order of the text, that correct the mistake if the obvious reading is meant.
+    pub fn fixes(&self) -> Vec<Fix> {
+        let insert = |at: u32, text: &str| Fix { span: Span { start: at, end: at }, text: text.to_owned() };
+        let replace = |text: String| Fix { span: self.span, text };
+        match &self.kind {
+            SyntaxErrorKind::UnterminatedString => vec![insert(self.span.end, "\"")],
+            SyntaxErrorKind::Unclosed { close, .. } => vec![insert(self.span.end, close)],
+            SyntaxErrorKind::StrayClose(_) => vec![replace(String::new())],
+            SyntaxErrorKind::WrongClose { expected, .. } => vec![replace(expected.to_string())],
+            SyntaxErrorKind::MissingComma => vec![insert(self.span.start, ",")],
+            SyntaxErrorKind::MissingParens { args } => vec![insert(args.start, "("), insert(args.end, ")")],
+            SyntaxErrorKind::MissingKeyword(_) => vec![insert(self.span.start, "param ")],
+            SyntaxErrorKind::MissingSeparator => vec![insert(self.span.start, "; ")],
+            SyntaxErrorKind::WrongQuotes(value) => vec![replace(escape(value))],
+            SyntaxErrorKind::BadEscape(text) => vec![replace(format!("\\{text}"))],
+            _ => Vec::new(),
+        }
+    }
+}
+
+impl fmt::Display for SyntaxError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.code, self.message())
+    }
+}
+
+impl std::error::Error for SyntaxError {}
+
+/// "a", "a or b", "a, b or c".
+fn alternatives(items: &[String]) -> String {
+    match items {
+        [] => String::new(),
+        [only] => only.clone(),
+        [init @ .., last] => format!("{} or {last}", init.join(", ")),
+    }
+}
+
+/// A character as it can be shown: itself if it is visible, else its number.
+fn shown(c: char) -> String {
+    if is_visible(c) { format!("`{c}`") } else { format!("U+{:04X}", u32::from(c)) }
+}
+
+fn is_visible(c: char) -> bool {
+    let formatting = matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{feff}');
+    !c.is_control() && !c.is_whitespace() && !formatting
+}
+
+/// What to write instead of a character that people type or paste by mistake.
+fn character_help(c: char) -> Option<&'static str> {
+    Some(match c {
+        '“' | '”' | '„' | '«' | '»' | '\'' | '‘' | '’' | '`' => {
+            "Write strings in straight double quotes: `\"`."
+        }
+        '−' | '–' | '—' => "Write the minus sign as `-`.",
+        '×' | '·' => "Write the multiplication sign as `*`.",
+        '÷' => "Write the division sign as `/`.",
+        '，' => "Write the comma as `,`.",
+        ':' => "A copy below an index is named with a dot, as in `first.b1`.",
+        '\\' => "A statement may continue on the next line inside its parentheses; no `\\` is needed.",
+        c if c.is_alphabetic() => "Names consist of the letters a to z and A to Z, digits and `_`.",
+        c if !is_visible(c) => "Remove it; it is invisible and may come from a copied text.",
+        _ => return None,
+    })
+}
+
+/// The sentence for an error that only lists what was expected.
+fn unexpected_help(expected: &[String]) -> Option<String> {
+    let only = match expected {
+        [only] => only.as_str(),
+        _ => return None,
+    };
+    Some(match only {
+        A_FILE_NAME => "Write the file name in double quotes, as in `model \"higgs.json\"`.".to_owned(),
+        THE_END => "Put the rest on a line of its own, or remove it.".to_owned(),
+        _ => return None,
+    })
+}
+
+/// How messages call a string literal; only `model` takes one.
+pub(crate) const A_FILE_NAME: &str = "a string in quotes";
+/// How messages call the place where a statement may end.
+pub(crate) const THE_END: &str = "the end of the statement";

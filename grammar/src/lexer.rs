@@ -1,0 +1,194 @@
+//! Text to raw tokens and comments. The lexer accepts any text: what it does not know becomes a token too, so
+//! that later stages see every byte that is neither blank nor a comment.
+
+use logos::{Lexer, Logos};
+
+use crate::ast::{Comment, Span};
+
+/// The kinds of raw tokens.
+#[derive(Logos, Clone, Copy, Debug, PartialEq, Eq)]
+#[logos(skip r"[ \t\r\x0c]+")]
+pub(crate) enum Raw {
+    #[token("\n")]
+    Newline,
+    #[token(";")]
+    Semicolon,
+    #[token("(")]
+    LParen,
+    #[token(")")]
+    RParen,
+    #[token("{")]
+    LBrace,
+    #[token("}")]
+    RBrace,
+    #[token("[")]
+    LBracket,
+    #[token("]")]
+    RBracket,
+    #[token(",")]
+    Comma,
+    #[token(".")]
+    Dot,
+    #[token("=")]
+    Equals,
+    #[token("+")]
+    Plus,
+    #[token("-")]
+    Minus,
+    #[token("*")]
+    Star,
+    #[token("/")]
+    Slash,
+    #[token("%")]
+    Percent,
+    #[regex(r"[A-Za-z_][A-Za-z0-9_]*", priority = 10)]
+    Name,
+    /// A name with letters beyond ASCII: one token, so that the mistake stays one mistake.
+    #[regex(r"[\p{XID_Start}_]\p{XID_Continue}*", priority = 5)]
+    ForeignName,
+    /// Anything that starts like a number, including `0x10`, `1.5` and `2e3`, which are refused later.
+    #[regex(r"[0-9][0-9A-Za-z_]*(\.[0-9][0-9A-Za-z_]*)?")]
+    Number,
+    /// A string; the flag says whether its closing quote is there.
+    #[token("\"", string)]
+    Str(bool),
+    /// Text in typographic or single quotes, as word processors and other languages write strings; the flag says
+    /// whether the closing one is there.
+    #[regex("[“”„«»'‘’]", other_quotes)]
+    QuotedStr(bool),
+    #[regex(r"(//|#)[^\n]*", allow_greedy = true)]
+    Comment,
+    /// One or more adjacent characters that start no token.
+    Bad,
+}
+
+/// Moves to the end of the string; it ends at the closing quote or before the end of the line.
+fn string(lexer: &mut Lexer<Raw>) -> bool {
+    let rest = lexer.remainder();
+    let mut escaped = false;
+    for (at, byte) in rest.bytes().enumerate() {
+        match byte {
+            b'\n' => {
+                let line = &rest[..at];
+                lexer.bump(line.strip_suffix('\r').unwrap_or(line).len());
+                return false;
+            }
+            b'"' if !escaped => {
+                lexer.bump(at + 1);
+                return true;
+            }
+            b'\\' => escaped = !escaped,
+            _ => escaped = false,
+        }
+    }
+    lexer.bump(rest.len());
+    false
+}
+
+/// Moves to the end of a string in other quotes; without a closing one on the line, the quote stands alone.
+fn other_quotes(lexer: &mut Lexer<Raw>) -> bool {
+    let quotes: &[char] = if matches!(lexer.slice(), "'" | "‘" | "’") {
+        &['\'', '‘', '’']
+    } else {
+        &['“', '”', '„', '«', '»']
+    };
+    let rest = lexer.remainder();
+    match rest.find(|c| c == '\n' || quotes.contains(&c)).map(|at| (at, rest[at..].chars().next())) {
+        Some((at, Some(quote))) if quote != '\n' => {
+            lexer.bump(at + quote.len_utf8());
+            true
+        }
+        _ => false,
+    }
+}
+
+/// A raw token with its byte range.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct RawToken {
+    pub kind: Raw,
+    pub start: usize,
+    pub end: usize,
+}
+
+impl RawToken {
+    pub fn span(&self) -> Span {
+        Span::new(self.start, self.end)
+    }
+}
+
+/// The length of a byte-order mark at the start of `source`.
+pub(crate) fn bom_len(source: &str) -> usize {
+    if source.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 }
+}
+
+/// All raw tokens of `source` in order, and its comments.
+pub(crate) fn lex(source: &str) -> (Vec<RawToken>, Vec<Comment>) {
+    let mut tokens: Vec<RawToken> = Vec::new();
+    let mut comments = Vec::new();
+    let mut lexer = Raw::lexer(source);
+    lexer.bump(bom_len(source));
+    while let Some(kind) = lexer.next() {
+        let range = lexer.span();
+        match kind {
+            Ok(Raw::Comment) => {
+                let text = lexer.slice().trim_end_matches('\r');
+                let span = Span::new(range.start, range.start + text.len());
+                comments.push(Comment { text: text.to_owned(), span });
+            }
+            Ok(Raw::QuotedStr(false)) | Err(()) => match tokens.last_mut() {
+                Some(last) if last.kind == Raw::Bad && last.end == range.start => last.end = range.end,
+                _ => tokens.push(RawToken { kind: Raw::Bad, start: range.start, end: range.end }),
+            },
+            Ok(kind) => tokens.push(RawToken { kind, start: range.start, end: range.end }),
+        }
+    }
+    (tokens, comments)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kinds(source: &str) -> Vec<Raw> {
+        lex(source).0.into_iter().map(|token| token.kind).collect()
+    }
+
+    fn texts(source: &str) -> Vec<&str> {
+        lex(source).0.into_iter().map(|token| &source[token.start..token.end]).collect()
+    }
+
+    #[test]
+    fn punctuation_names_and_numbers() {
+        assert_eq!(texts("a1.b_[3]/2%N_t"), ["a1", ".", "b_", "[", "3", "]", "/", "2", "%", "N_t"]);
+        assert_eq!(texts("1_000 0x10 1.5 2e3 3.x"), ["1_000", "0x10", "1.5", "2e3", "3", ".", "x"]);
+    }
+
+    #[test]
+    fn comments_are_kept_beside_the_tokens() {
+        let (tokens, comments) = lex("a // one\r\n# two\n/ b");
+        assert_eq!(tokens.len(), 5);
+        let texts: Vec<_> = comments.iter().map(|c| (c.text.as_str(), c.span.range())).collect();
+        assert_eq!(texts, [("// one", 2..8), ("# two", 10..15)]);
+    }
+
+    #[test]
+    fn strings_end_at_the_quote_or_at_the_line() {
+        assert_eq!(kinds(r#""a // b" "c\"d" "e\\""#), [Raw::Str(true); 3]);
+        assert_eq!(kinds("\"a\r\n\"b"), [Raw::Str(false), Raw::Newline, Raw::Str(false)]);
+        assert_eq!(texts("\"a\r\n\"b\\"), ["\"a", "\n", "\"b\\"]);
+        assert_eq!(kinds("\"é\\é\""), [Raw::Str(true)]);
+    }
+
+    #[test]
+    fn a_byte_order_mark_is_skipped_at_the_start_only() {
+        let (tokens, _) = lex("\u{feff}a");
+        assert_eq!(tokens, [RawToken { kind: Raw::Name, start: 3, end: 4 }]);
+        assert_eq!(kinds("a\u{feff}"), [Raw::Name, Raw::Bad]);
+    }
+
+    #[test]
+    fn unknown_characters_become_one_token_each_run() {
+        assert_eq!(texts("a @§ $ größe"), ["a", "@§", "$", "größe"]);
+        assert_eq!(kinds("a @§ $ größe"), [Raw::Name, Raw::Bad, Raw::Bad, Raw::ForeignName]);
+    }
+}

@@ -1,0 +1,167 @@
+//! Builds the syntax tree for the grammar's actions, and keeps its depth in bounds while it grows.
+
+use lalrpop_util::{ErrorRecovery, ParseError};
+use std::convert::Infallible;
+
+use crate::ast::{BinOp, Expr, ExprKind, Ident, Path, Segment, Span};
+use crate::error::{A_FILE_NAME, MAX_NESTING, SyntaxError, SyntaxErrorKind, THE_END};
+use crate::token::Token;
+
+/// An expression with the depth of its tree.
+#[derive(Clone, Debug)]
+pub(crate) struct Node {
+    pub expr: Expr,
+    pub depth: usize,
+}
+
+/// A path segment with the depth of its index expression.
+#[derive(Clone, Debug)]
+pub(crate) struct SegmentNode {
+    pub segment: Segment,
+    pub depth: usize,
+}
+
+impl SegmentNode {
+    pub fn indexed(name: Ident, index: Node) -> Self {
+        SegmentNode { segment: Segment { name, index: Some(Box::new(index.expr)) }, depth: index.depth }
+    }
+}
+
+/// What the actions of one statement share.
+pub(crate) struct Context<'s> {
+    pub source: &'s str,
+    /// The first parse error of the statement; what follows from it stays unsaid.
+    pub error: Option<SyntaxError>,
+}
+
+/// A parse error as LALRPOP reports it.
+pub(crate) type ParserError<'s> = ParseError<usize, Token<'s>, Infallible>;
+
+impl<'s> Context<'s> {
+    pub fn text(&self, l: usize, r: usize) -> &'s str {
+        self.source.get(l..r).unwrap_or_default()
+    }
+
+    pub fn span(&self, l: usize, r: usize) -> Span {
+        Span::new(l, r.max(l))
+    }
+
+    /// Notes an error that the parser recovered from.
+    pub fn recovered(&mut self, recovery: ErrorRecovery<usize, Token<'s>, Infallible>) {
+        self.failed(recovery.error);
+    }
+
+    /// Notes a parse error.
+    pub fn failed(&mut self, error: ParserError<'s>) {
+        let (l, r, expected) = match error {
+            ParseError::UnrecognizedToken { token: (l, _, r), expected } => (l, r, expected),
+            ParseError::UnrecognizedEof { location, expected } => (location, location, expected),
+            ParseError::ExtraToken { token: (l, _, r) } => (l, r, Vec::new()),
+            ParseError::InvalidToken { location } => (location, location, Vec::new()),
+            ParseError::User { error } => match error {},
+        };
+        let found = if l == r { THE_END.to_owned() } else { quoted(self.text(l, r)) };
+        let expected = expected_terms(&expected);
+        self.note(Span::new(l, r), SyntaxErrorKind::Unexpected { found, expected });
+    }
+
+    fn note(&mut self, span: Span, kind: SyntaxErrorKind) {
+        self.error.get_or_insert_with(|| SyntaxError::new(span, kind));
+    }
+
+    /// Gives `expr` its depth, or cuts it off where it gets too deep.
+    fn node(&mut self, kind: ExprKind, depth: usize, span: Span) -> Node {
+        if depth > MAX_NESTING {
+            self.note(span, SyntaxErrorKind::TooDeep);
+            return Node { expr: Expr { kind: ExprKind::Error, span }, depth: 1 };
+        }
+        Node { expr: Expr { kind, span }, depth }
+    }
+
+    pub fn error(&self, l: usize, r: usize) -> Node {
+        Node { expr: Expr { kind: ExprKind::Error, span: self.span(l, r) }, depth: 1 }
+    }
+
+    pub fn int(&mut self, value: i64, l: usize, r: usize) -> Node {
+        self.node(ExprKind::Int(value), 1, Span::new(l, r))
+    }
+
+    pub fn negate(&mut self, operand: Node, l: usize, r: usize) -> Node {
+        self.node(ExprKind::Neg(Box::new(operand.expr)), operand.depth + 1, Span::new(l, r))
+    }
+
+    pub fn binary(&mut self, op: BinOp, a: Node, b: Node) -> Node {
+        let depth = a.depth.max(b.depth) + 1;
+        let span = a.expr.span.to(b.expr.span);
+        self.node(ExprKind::Binary(op, Box::new(a.expr), Box::new(b.expr)), depth, span)
+    }
+
+    pub fn call(&mut self, name: Ident, args: Vec<Node>, l: usize, r: usize) -> Node {
+        let depth = 1 + args.iter().map(|arg| arg.depth).max().unwrap_or(0);
+        self.node(ExprKind::Call(name, Self::exprs(args)), depth, Span::new(l, r))
+    }
+
+    pub fn path(&mut self, segments: Vec<SegmentNode>, l: usize, r: usize) -> Node {
+        let depth = 1 + segments.iter().map(|segment| segment.depth).max().unwrap_or(0);
+        let span = Span::new(l, r);
+        let segments = segments.into_iter().map(|node| node.segment).collect();
+        self.node(ExprKind::Path(Path { segments, span }), depth, span)
+    }
+
+    /// Parentheses belong to the expression's place, not to its tree.
+    pub fn paren(&self, mut inner: Node, l: usize, r: usize) -> Node {
+        inner.expr.span = Span::new(l, r);
+        inner
+    }
+
+    /// A word made of parts joined by hyphens.
+    pub fn word(&self, first: &str, rest: Vec<&str>, l: usize, r: usize) -> Ident {
+        let mut text = first.to_owned();
+        for part in rest {
+            text.push('-');
+            text.push_str(part);
+        }
+        Ident { text, span: Span::new(l, r) }
+    }
+
+    pub fn exprs(nodes: Vec<Node>) -> Vec<Expr> {
+        nodes.into_iter().map(|node| node.expr).collect()
+    }
+}
+
+/// The longest piece of the text that a message repeats, in characters.
+const LONGEST_QUOTE: usize = 30;
+
+fn quoted(text: &str) -> String {
+    match text.char_indices().nth(LONGEST_QUOTE) {
+        Some((end, _)) => format!("`{}...`", &text[..end]),
+        None => format!("`{text}`"),
+    }
+}
+
+/// What could stand here, in a user's terms and short: operators that could go on an expression are left out,
+/// since something else always can.
+fn expected_terms(terminals: &[String]) -> Vec<String> {
+    let has = |name: &str| terminals.iter().any(|terminal| terminal.trim_matches('"') == name);
+    let after_operand = has("+");
+    let value = has("number") && has("(");
+    let closes = [",", ")", "]", "}"].into_iter().any(has);
+    let terms = [
+        (has("sched"), "a directive"),
+        (has("sched"), "a header line such as `param`"),
+        (value, "a value"),
+        (has("number") && !value, "a processor name"),
+        (has("name") && !has("number") && !has("sched"), "a name"),
+        (has("string"), A_FILE_NAME),
+        (has("="), "`=`"),
+        (has("in"), "`in`"),
+        (has("{"), "`{`"),
+        (has("(") && !value && !after_operand, "`(`"),
+        (has(","), "`,`"),
+        (has(")"), "`)`"),
+        (has("]"), "`]`"),
+        (has("}"), "`}`"),
+        (terminals.is_empty() || after_operand && !closes, THE_END),
+    ];
+    terms.into_iter().filter(|(wanted, _)| *wanted).map(|(_, term)| term.to_owned()).collect()
+}

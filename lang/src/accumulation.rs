@@ -1,0 +1,39 @@
+//! Infers in which order each row's sum adds the trees.
+//!
+//! The order is the model's when the trees are, when no tree loop runs in parallel, and when on every path the tree
+//! loops stand in lineage order: the outer loop of each tile outside its inner one, recursively. Halves of a split are
+//! siblings in order wherever they are. A loop that iterates once cannot disturb the order.
+
+use crate::lineage::{Builder, Stated};
+use crate::nest::{Accumulation, LoopId, Sort, TreeOrder};
+
+/// The order of accumulation of the nest as it stands.
+pub(crate) fn infer(builder: &Builder) -> Accumulation {
+    if builder.order == TreeOrder::ByDepth {
+        return Accumulation::Reassociated("`sortTrees` changes the order of the trees.".to_owned());
+    }
+    let mut stack: Vec<(LoopId, Option<LoopId>)> = builder.roots.iter().map(|id| (*id, None)).collect();
+    while let Some((id, outer)) = stack.pop() {
+        let node = builder.node(id);
+        let mut outermost = outer;
+        if node.sort == Sort::Tree {
+            if node.facts.iter().any(|(fact, _)| matches!(fact, Stated::Parallel | Stated::Gpu(_))) {
+                let name = builder.name(id);
+                let why = format!("`{name}` runs over trees in parallel, so partial sums are added up separately.");
+                return Accumulation::Reassociated(why);
+            }
+            if builder.trips(id) != Some(1) {
+                if let Some(outer) = outer
+                    && builder.node(outer).place > node.place
+                {
+                    let (outer, inner) = (builder.name(outer), builder.name(id));
+                    let why = format!("`{outer}` runs outside `{inner}`, so trees are not added in the model's order.");
+                    return Accumulation::Reassociated(why);
+                }
+                outermost = Some(id);
+            }
+        }
+        stack.extend(node.inside.children().into_iter().map(|child| (child, outermost)));
+    }
+    Accumulation::Exact
+}

@@ -1,0 +1,164 @@
+//! Attaches the facts of a text to the loops of the final nest.
+
+use crate::directives::{LayoutName, Op};
+use crate::illegal::{Illegal, Problem};
+use crate::lineage::{Builder, Stated, TileTrees};
+use crate::nest::{GpuAxis, GpuDimension, GpuLevel, LoopId};
+use crate::report::Report;
+use crate::resolve::{Arg, Call};
+use crate::sym::{Fact, Sym};
+
+/// Attaches all facts; their order does not matter.
+pub(super) fn attach(calls: &[Call], builder: &mut Builder, report: &mut Report) {
+    for call in calls.iter().filter(|call| !call.shapes && !call.broken) {
+        match call.op {
+            Op::TileTrees => whole_trees(call, builder, report),
+            Op::Representation if call.args.len() == 1 => {
+                if let Some(Arg::Word(word)) = call.args.first() {
+                    let result = builder.state_layout(call.step, layout(word));
+                    tell(result, builder, report);
+                }
+            }
+            _ => loops(call, builder, report),
+        }
+    }
+}
+
+fn tell(result: Result<(), Illegal>, builder: &Builder, report: &mut Report) {
+    if let Err(illegal) = result {
+        report.illegal(builder, &illegal);
+    }
+}
+
+fn layout(word: &str) -> LayoutName {
+    match word {
+        "array" => LayoutName::Array,
+        "reorg" => LayoutName::Reorg,
+        _ => LayoutName::Sparse,
+    }
+}
+
+fn dimension(word: &str) -> GpuDimension {
+    let (level, axis) = word.split_once('.').unwrap_or((word, "x"));
+    let level = if level == "grid" { GpuLevel::Grid } else { GpuLevel::Block };
+    let axis = match axis {
+        "y" => GpuAxis::Y,
+        "z" => GpuAxis::Z,
+        _ => GpuAxis::X,
+    };
+    GpuDimension { level, axis }
+}
+
+fn whole_trees(call: &Call, builder: &mut Builder, report: &mut Report) {
+    if call.is_bad() {
+        return;
+    }
+    let by_probability = matches!(call.args.get(1), Some(Arg::Word("probability")));
+    if by_probability {
+        let illegal = Illegal::argument(call.step, 1, Problem::NoProfile, Vec::new());
+        report.illegal(builder, &illegal);
+    }
+    let Some(sym) = call.number(0) else { return };
+    match number(sym) {
+        Ok(Some(nodes)) => {
+            let result = builder.state_tile_trees(call.step, TileTrees { nodes, by_probability });
+            tell(result, builder, report);
+        }
+        Ok(None) => unverified(call, 0, sym, Vec::new(), builder, report),
+        Err(problem) => {
+            report.illegal(builder, &Illegal::argument(call.step, 0, problem, Vec::new()));
+        }
+    }
+}
+
+/// States a fact about every copy of the loop that it names.
+fn loops(call: &Call, builder: &mut Builder, report: &mut Report) {
+    let Some((at, select)) = call.selects().next() else { return };
+    let ids = match builder.select(call.step, at, select) {
+        Ok(ids) => ids,
+        Err(mut illegal) => {
+            if let Problem::Consumed { by, .. } = illegal.problem {
+                illegal.problem = Problem::FactLost { consumer: by };
+            }
+            report.illegal(builder, &illegal);
+            return;
+        }
+    };
+    if call.is_bad() {
+        return;
+    }
+    for id in ids {
+        match stated(call, id, builder) {
+            Ok(Some(fact)) => {
+                let result = builder.state(call.step, id, fact);
+                tell(result, builder, report);
+            }
+            Ok(None) => {
+                if let Some(sym) = call.number(1) {
+                    unverified(call, 1, sym, vec![id], builder, report);
+                }
+            }
+            Err(problem) => {
+                report.illegal(builder, &Illegal::argument(call.step, 1, problem, vec![id]));
+            }
+        }
+    }
+}
+
+fn unverified(call: &Call, at: usize, sym: &Sym, ids: Vec<LoopId>, builder: &Builder, report: &mut Report) {
+    let what = format!("whether {sym} is in range");
+    report.illegal(builder, &Illegal::argument(call.step, at, Problem::Unverified { what }, ids));
+}
+
+/// The fact that a directive states about one loop; nothing if a number in it is not known.
+fn stated(call: &Call, id: LoopId, builder: &Builder) -> Result<Option<Stated>, Problem> {
+    let count = |fact: fn(u32) -> Stated| -> Result<Option<Stated>, Problem> {
+        let Some(sym) = call.number(1) else { return Ok(None) };
+        let sym = with_run_depth(sym, id, builder)?;
+        Ok(number(&sym)?.map(fact))
+    };
+    let has_number = call.args.len() > 1;
+    Ok(Some(match call.op {
+        Op::Parallel => Stated::Parallel,
+        Op::Cache => Stated::Cache,
+        Op::AtomicReduce => Stated::AtomicReduce,
+        Op::SharedReduce => Stated::SharedReduce,
+        Op::Interleave if !has_number => Stated::Interleave(None),
+        Op::Vectorize if !has_number => Stated::Vectorize(None),
+        Op::Interleave => return count(|n| Stated::Interleave(Some(n))),
+        Op::Vectorize => return count(|n| Stated::Vectorize(Some(n))),
+        Op::UnrollWalk => return count(Stated::UnrollWalk),
+        Op::PeelWalk => return count(Stated::PeelWalk),
+        Op::SpeculateWalk => return count(Stated::SpeculateWalk),
+        Op::VectorReduce => return count(Stated::VectorReduce),
+        Op::GpuDimension | Op::Representation => match call.args.get(1) {
+            Some(Arg::Word(word)) if call.op == Op::GpuDimension => Stated::Gpu(dimension(word)),
+            Some(Arg::Word(word)) => Stated::Layout(layout(word)),
+            _ => return Ok(None),
+        },
+        _ => return Ok(None),
+    }))
+}
+
+/// The number with `run_depth` filled in for this loop.
+fn with_run_depth(sym: &Sym, id: LoopId, builder: &Builder) -> Result<Sym, Problem> {
+    if !sym.mentions(&|fact| fact == Fact::RunDepth) {
+        return Ok(sym.clone());
+    }
+    let depth = builder.run_depth(id);
+    if depth.is_none() && !builder.has_uncounted_copies() {
+        return Err(Problem::RunDepthUnknown);
+    }
+    let known = |fact| depth.filter(|_| fact == Fact::RunDepth).map(i64::from);
+    sym.substitute(&known).map_err(|_| Problem::RunDepthUnknown)
+}
+
+/// A number for a fact; nothing if it is not known.
+fn number(sym: &Sym) -> Result<Option<u32>, Problem> {
+    let Some(value) = sym.as_int() else { return Ok(None) };
+    match u32::try_from(value) {
+        Ok(number) => Ok(Some(number)),
+        Err(_) if value < 0 => Err(Problem::TooSmall { value }),
+        Err(_) => Err(Problem::TooLarge { value, limit: crate::lineage::MAX_HOPS.into() }),
+    }
+}

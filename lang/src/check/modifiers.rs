@@ -1,0 +1,131 @@
+//! Applies the loop modifiers of a text to the builder, in the order written.
+
+use crate::directives::Op;
+use crate::illegal::{Illegal, Problem};
+use crate::lineage::{Builder, RemarkKind, Select, Step};
+use crate::nest::LoopId;
+use crate::report::Report;
+use crate::resolve::{Arg, Call};
+use crate::sym::{Fact, Sym};
+
+/// Applies all loop modifiers. Returns false if the nest became too large to go on.
+///
+/// A refused modifier leaves the nest as it is. The loops it names are marked, and the names it would have made are
+/// known from then on, so that one mistake gives one error.
+pub(super) fn apply(calls: &[Call], builder: &mut Builder, report: &mut Report) -> bool {
+    let mut sorted_by: Option<Step> = None;
+    for call in calls.iter().filter(|call| call.shapes) {
+        let result = apply_one(call, builder, sorted_by, report);
+        if call.op == Op::SortTrees {
+            sorted_by.get_or_insert(call.step);
+        }
+        if let Err(illegal) = result {
+            report.illegal(builder, &illegal);
+            if illegal.problem.is_fatal() {
+                return false;
+            }
+            recover(call, &illegal, builder, report);
+        }
+        for remark in builder.take_remarks() {
+            let problem = match remark.kind {
+                RemarkKind::Unverified(what) => Problem::Unverified { what },
+                RemarkKind::TileOfOne => Problem::TileOfOne,
+                RemarkKind::PartialTile(extent, size) => {
+                    Problem::PartialTile { extent, size, nearest: nearest_divisors(extent, size) }
+                }
+            };
+            let illegal = Illegal { argument: argument(call.op), ..Illegal::at(remark.step, problem, vec![remark.index]) };
+            report.illegal(builder, &illegal);
+        }
+    }
+    true
+}
+
+/// The argument that remarks are about.
+fn argument(op: Op) -> Option<usize> {
+    match op {
+        Op::Tile | Op::Split => Some(3),
+        _ => Some(0),
+    }
+}
+
+fn apply_one(call: &Call, builder: &mut Builder, sorted_by: Option<Step>, report: &mut Report) -> Result<(), Illegal> {
+    let step = call.step;
+    let poisoned = || Err(Illegal::at(step, Problem::Poisoned, Vec::new()));
+    if call.broken {
+        return poisoned();
+    }
+    let value = |at: usize| match call.number(at) {
+        Some(sym) if sym.mentions(&|fact| fact == Fact::RunDepth) => {
+            Err(Illegal::argument(step, at, Problem::RunDepthUnknown, Vec::new()))
+        }
+        other => Ok(other),
+    };
+    match (call.op, call.args.as_slice()) {
+        (Op::Tile, [Arg::Index(v), Arg::New(outer), Arg::New(inner), _]) => {
+            let size = value(3).map_err(|illegal| report.illegal(builder, &illegal)).ok().flatten();
+            builder.tile_or_guess(step, v, outer, inner, size)
+        }
+        (Op::Split, [Arg::Index(v), Arg::New(first), Arg::New(second), _]) => {
+            let at = value(3).map_err(|illegal| report.illegal(builder, &illegal)).ok().flatten();
+            builder.split_or_guess(step, v, first, second, at)
+        }
+        (Op::SplitByDepth, [Arg::Index(v)]) => builder.split_by_depth(step, v),
+        (Op::Specialize, [Arg::Index(v)]) => builder.specialize(step, v),
+        (Op::Unroll, [Arg::Index(v)]) => builder.unroll(step, v),
+        (Op::SortTrees, [Arg::Word(_)]) => builder.sort_trees(step, sorted_by),
+        (Op::Reorder, _) if !call.is_bad() => {
+            let order: Vec<Select> = call.selects().map(|(_, select)| select.clone()).collect();
+            builder.reorder(step, &order)
+        }
+        _ => poisoned(),
+    }
+}
+
+/// Goes on after a refused modifier, as if it had been a legal one as far as that can be guessed.
+fn recover(call: &Call, illegal: &Illegal, builder: &mut Builder, report: &mut Report) {
+    let guess: Option<&Sym> = None;
+    let again = match (&illegal.problem, call.op, call.args.as_slice()) {
+        (
+            Problem::TileSize { .. } | Problem::TileOffStep { .. },
+            Op::Tile,
+            [Arg::Index(v), Arg::New(outer), Arg::New(inner), _],
+        ) => builder.tile_or_guess(call.step, v, outer, inner, guess),
+        (
+            Problem::SplitOutside { .. } | Problem::SplitOffStep { .. },
+            Op::Split,
+            [Arg::Index(v), Arg::New(first), Arg::New(second), _],
+        ) => builder.split_or_guess(call.step, v, first, second, guess),
+        _ => Err(illegal.clone()),
+    };
+    if again.is_ok() {
+        return;
+    }
+    for name in call.new_names() {
+        builder.poison(name);
+    }
+    if matches!(illegal.problem, Problem::Repeated { .. } | Problem::SortTooLate { .. }) {
+        return;
+    }
+    let named: Vec<LoopId> = call
+        .selects()
+        .filter_map(|(at, select)| builder.select(call.step, at, select).ok())
+        .flatten()
+        .collect();
+    builder.taint(&named);
+    // Names that only this directive uses wrongly are reported beside the first problem.
+    let unknown = call.selects().filter_map(|(at, select)| builder.select(call.step, at, select).err());
+    for other in unknown.collect::<Vec<_>>() {
+        report.illegal(builder, &other);
+    }
+}
+
+/// The largest divisor of `extent` below `size` and the smallest one above.
+fn nearest_divisors(extent: i64, size: i64) -> Vec<i64> {
+    /// Sizes looked at in each direction.
+    const REACH: i64 = 1_000;
+    let divides = |n: &i64| extent % n == 0;
+    let below = (size.saturating_sub(REACH).max(2)..size).rev().find(divides);
+    let above = (size + 1..=extent.min(size.saturating_add(REACH))).find(divides);
+    below.into_iter().chain(above).collect()
+}

@@ -1,0 +1,32 @@
+//! One line for each diagnostic: `path:line:column: error[S0042]: message`.
+
+use super::Diagnostic;
+
+/// The diagnostics, one a line. Lines and columns count from 1; columns count characters.
+pub fn render(path: &str, source: &str, diagnostics: &[Diagnostic]) -> String {
+    let lines = Lines::new(source);
+    let mut out = String::new();
+    for diagnostic in diagnostics {
+        let (line, column) = lines.position(source, diagnostic.span.start as usize);
+        let severity = diagnostic.severity.name();
+        out.push_str(&format!("{path}:{line}:{column}: {severity}[{}]: {}\n", diagnostic.code, diagnostic.message));
+    }
+    out
+}
+
+/// Where lines start.
+pub(super) struct Lines(Vec<usize>);
+
+impl Lines {
+    pub(super) fn new(source: &str) -> Self {
+        Lines(std::iter::once(0).chain(source.match_indices('\n').map(|(at, _)| at + 1)).collect())
+    }
+
+    /// Line and column of a byte offset, both from 1.
+    pub(super) fn position(&self, source: &str, offset: usize) -> (usize, usize) {
+        let line = self.0.partition_point(|start| *start <= offset).max(1);
+        let start = self.0.get(line - 1).copied().unwrap_or(0);
+        let before = source.get(start..offset.min(source.len())).unwrap_or_default();
+        (line, before.chars().count() + 1)
+    }
+}

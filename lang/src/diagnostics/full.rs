@@ -1,0 +1,65 @@
+//! Diagnostics for people, with the source text around each place.
+
+use ariadne::{CharSet, Color, Config, IndexType, Label, Report, ReportKind, Source};
+use sched_grammar::ast::Span;
+
+use super::{Diagnostic, Severity};
+
+/// The diagnostics with the lines that they are about.
+pub fn render(path: &str, source: &str, diagnostics: &[Diagnostic], color: bool) -> String {
+    let mut cache = (path, Source::from(source));
+    let mut out = Vec::new();
+    for diagnostic in diagnostics {
+        let report = report(path, source, diagnostic, color);
+        // Writing to memory fails only if the formatting itself does; the rest is still worth showing.
+        if report.write(&mut cache, &mut out).is_err() {
+            out.extend_from_slice(format!("{}: {}\n", diagnostic.code, diagnostic.message).as_bytes());
+        }
+    }
+    let text = String::from_utf8_lossy(&out);
+    text.lines().map(|line| format!("{}\n", line.trim_end())).collect()
+}
+
+fn report<'a>(
+    path: &'a str,
+    source: &str,
+    diagnostic: &Diagnostic,
+    color: bool,
+) -> Report<'static, (&'a str, std::ops::Range<usize>)> {
+    let (kind, main) = match diagnostic.severity {
+        Severity::Error => ("Error", Color::Red),
+        Severity::Warning => ("Warning", Color::Yellow),
+        Severity::Hint => ("Hint", Color::Cyan),
+    };
+    let at = clamp(source, diagnostic.span);
+    let config = Config::default().with_color(color).with_index_type(IndexType::Byte).with_char_set(CharSet::Unicode);
+    let mut builder = Report::build(ReportKind::Custom(kind, main), (path, at.clone()))
+        .with_config(config)
+        .with_code(diagnostic.code)
+        .with_message(&diagnostic.message)
+        .with_label(Label::new((path, at)).with_message(&diagnostic.label).with_color(main).with_priority(1));
+    for label in &diagnostic.labels {
+        let place = (path, clamp(source, label.span));
+        builder = builder.with_label(Label::new(place).with_message(&label.message).with_color(Color::Blue));
+    }
+    for note in &diagnostic.notes {
+        builder = builder.with_note(note);
+    }
+    if let Some(help) = &diagnostic.help {
+        builder = builder.with_help(help);
+    }
+    builder.finish()
+}
+
+/// The span within the text and on character boundaries, whatever made it.
+fn clamp(source: &str, span: Span) -> std::ops::Range<usize> {
+    let floor = |mut at: usize| {
+        at = at.min(source.len());
+        while !source.is_char_boundary(at) {
+            at -= 1;
+        }
+        at
+    };
+    let start = floor(span.start as usize);
+    start..floor(span.end as usize).max(start)
+}

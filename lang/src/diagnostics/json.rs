@@ -1,0 +1,55 @@
+//! Diagnostics for programs: one JSON array. Offsets are bytes, lines and columns count from 1.
+
+use sched_grammar::ast::Span;
+use serde_json::{Value, json};
+
+use super::concise::Lines;
+use super::{Diagnostic, Fix};
+
+/// The diagnostics as a JSON array.
+pub fn render(path: &str, source: &str, diagnostics: &[Diagnostic]) -> String {
+    let lines = Lines::new(source);
+    let all: Vec<Value> = diagnostics.iter().map(|diagnostic| one(path, source, &lines, diagnostic)).collect();
+    Value::Array(all).to_string()
+}
+
+fn one(path: &str, source: &str, lines: &Lines, diagnostic: &Diagnostic) -> Value {
+    let place = |span: Span| place(source, lines, span);
+    let labels: Vec<Value> = diagnostic
+        .labels
+        .iter()
+        .map(|label| json!({ "place": place(label.span), "message": label.message }))
+        .collect();
+    let fixes: Vec<Value> = diagnostic.fixes.iter().map(|fix| self::fix(source, lines, fix)).collect();
+    json!({
+        "path": path,
+        "code": diagnostic.code.to_string(),
+        "severity": diagnostic.severity.name(),
+        "message": diagnostic.message,
+        "place": place(diagnostic.span),
+        "label": diagnostic.label,
+        "labels": labels,
+        "notes": diagnostic.notes,
+        "help": diagnostic.help,
+        "fixes": fixes,
+    })
+}
+
+fn fix(source: &str, lines: &Lines, fix: &Fix) -> Value {
+    let edits: Vec<Value> =
+        fix.edits.iter().map(|edit| json!({ "place": place(source, lines, edit.span), "text": edit.text })).collect();
+    json!({ "title": fix.title, "applicability": fix.applicability.name(), "edits": edits })
+}
+
+fn place(source: &str, lines: &Lines, span: Span) -> Value {
+    let (line, column) = lines.position(source, span.start as usize);
+    let (end_line, end_column) = lines.position(source, span.end as usize);
+    json!({
+        "start": span.start,
+        "end": span.end,
+        "line": line,
+        "column": column,
+        "end_line": end_line,
+        "end_column": end_column,
+    })
+}

@@ -1,0 +1,128 @@
+//! Words for facts that do not fit the nest.
+
+use super::{Context, Wording, use_one_of};
+use crate::diagnostics::Applicability;
+use crate::illegal::Problem;
+use crate::nest::Sort;
+
+pub(super) fn word(context: &Context) -> Option<Wording> {
+    let directive = context.directive();
+    let first = context.first();
+    Some(match &context.illegal.problem {
+        Problem::Contradiction { earlier } => {
+            let what = if first.is_empty() { "the model".to_owned() } else { format!("`{first}`") };
+            let (this, other) = (context.quote(context.illegal.step), context.quote(*earlier));
+            Wording::new(format!("{this} contradicts {other}"), format!("says one thing of {what}"))
+                .and(*earlier, "says another")
+                .help("Keep one of them.")
+                .fixes([context.remove(context.illegal.step), context.remove(*earlier)])
+        }
+        Problem::NotLeaf { leaves } => {
+            let message = format!("`{directive}` is about leaf loops, and `{first}` has loops inside");
+            Wording::new(message, "not a leaf loop").help(use_one_of(leaves)).fixes(context.replace_by_any(leaves))
+        }
+        Problem::TooSmall { value } => {
+            Wording::new(format!("`{directive}` needs a number of at least 1, not {value}"), "below 1")
+                .fix(context.replace("1", Applicability::Unsure))
+        }
+        Problem::TooLarge { value, limit } => {
+            Wording::new(format!("`{directive}` takes at most {limit}, not {value}"), format!("above {limit}"))
+                .fix(context.replace(&limit.to_string(), Applicability::Unsure))
+        }
+        Problem::NotParallel => {
+            let message = format!("the iterations of `{first}` are not parallel, so they have no partial sums");
+            let parallel = format!("parallel({first})");
+            Wording::new(message, "not parallel")
+                .help(format!("Make it parallel with `{parallel}`, or leave `{directive}` out."))
+                .fixes([context.insert_before(context.illegal.step, &parallel), context.remove(context.illegal.step)])
+        }
+        Problem::NotPowerOfTwo { width } => {
+            let above = u64::try_from(*width).ok().and_then(u64::checked_next_power_of_two).unwrap_or(8);
+            let near = [above / 2, above].map(|n| n.max(1).to_string());
+            Wording::new(format!("a vector width of {width} is not a power of two"), "not a power of two")
+                .help(use_one_of(&near))
+                .fixes(context.replace_by_any(&near))
+        }
+        Problem::RunDepthUnknown => Wording::new("`run_depth` is not known here", "no single depth")
+            .help("It is the depth of the trees in one copy made by `splitByDepth`: use it in `unrollWalk` of such a \
+                   copy or a loop inside."),
+        Problem::LayoutNeedsSingleNodes { tiles } => {
+            Wording::new("this layout holds single nodes, not tiles of nodes", "cannot hold tiles")
+                .and(*tiles, "asks for tiles")
+                .help("Use `sparse` or `array`, or leave the tiles out.")
+                .fix(Some(context.remove(*tiles)))
+        }
+        Problem::NoProfile => Wording::new("there is no profile that says how often leaves are reached", "no profile")
+            .help("Use `tileTrees` without `probability`."),
+        Problem::CodeTooLarge { size, limit } => {
+            let message = format!("this schedule asks for {size} copies of a walk's step, more than {limit}");
+            Wording::new(message, "makes most of them")
+                .help("Unroll or interleave less; specialize and unroll loops with fewer iterations.")
+        }
+        _ => return gpu(context),
+    })
+}
+
+fn gpu(context: &Context) -> Option<Wording> {
+    let directive = context.directive();
+    let first = context.first();
+    let step = context.illegal.step;
+    Some(match &context.illegal.problem {
+        Problem::ParallelOnGpu { gpu } => {
+            Wording::new(format!("`{first}` runs on the GPU and cannot run on CPU threads too"), "on CPU threads")
+                .and(*gpu, "on the GPU")
+                .help("Loops on a GPU dimension are parallel already.")
+                .fixes([context.remove(step), context.remove(*gpu)])
+        }
+        Problem::GpuOnCpu => Wording::new(format!("`{directive}` needs a GPU, and the target is a CPU"), "needs a GPU")
+            .help("Write `target gpu`, or use `parallel` for CPU threads.")
+            .fix(Some(context.remove(step))),
+        Problem::DimensionTwice { outer, earlier } => {
+            Wording::new(format!("`{first}` around it uses this dimension already"), "used again")
+                .and(*earlier, format!("used here for `{outer}`"))
+                .help("Every dimension can be used once on each path: take another axis.")
+        }
+        Problem::BlockOutsideGrid => {
+            let message = "a loop over threads must stand inside a loop over blocks";
+            Wording::new(message, "no grid loop around it")
+                .help("Map a loop around it to `grid.x`, or reorder the loops.")
+        }
+        Problem::BlockNotConstant => {
+            let message = format!("the number of threads of `{first}` is known only at run time");
+            Wording::new(message, "not constant")
+                .help(format!("Tile `{first}` and map the inner loop: its number of iterations is the tile's size."))
+        }
+        Problem::TooManyThreads { threads, limit } => {
+            Wording::new(format!("a block would have {threads} threads"), format!("more than {limit}"))
+                .help("Tile the loop and map the inner loop of the tile, or use a smaller tile.")
+        }
+        Problem::NotBlockTrees => {
+            let message = format!("`{directive}` is about tree loops over threads, which `{first}` is not");
+            Wording::new(message, "not a tree loop over threads")
+                .help("Map a tree loop to `block.x`, `block.y` or `block.z`.")
+        }
+        Problem::VectorOnGpu => Wording::new("a GPU has no vectors besides its threads", "not on a GPU")
+            .help(format!("Map `{first}` to a block dimension, or interleave it."))
+            .fix(Some(context.remove(step))),
+        _ => return None,
+    })
+}
+
+impl Context<'_> {
+    /// Some loops over trees.
+    pub(super) fn tree_loops(&self) -> Vec<String> {
+        let loops = self.builder.loops();
+        let trees = loops.into_iter().filter(|id| self.builder.sort(*id) == Sort::Tree);
+        trees.take(4).map(|id| self.builder.name(id)).collect()
+    }
+
+    /// The argument at fault as written.
+    pub(super) fn argument_text(&self) -> String {
+        self.report.argument_text(self.illegal.step, self.illegal.argument)
+    }
+
+    /// The argument at fault, if it is a plain number.
+    pub(super) fn report_value(&self) -> Option<i64> {
+        self.argument_text().replace('_', "").parse().ok()
+    }
+}

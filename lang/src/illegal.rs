@@ -1,0 +1,349 @@
+//! What is wrong with an operation, as plain data: a search over schedules can discard illegal ones without
+//! formatting a string. [`crate::diagnostics`] turns it into text.
+
+use crate::diagnostics::Code;
+use crate::lineage::Step;
+use crate::nest::LoopId;
+use crate::sym::Sym;
+
+/// A refused operation, or a legal one that deserves a remark.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Illegal {
+    /// The operation.
+    pub step: Step,
+    /// Which of its arguments is at fault, if it is one.
+    pub argument: Option<usize>,
+    /// What is wrong.
+    pub problem: Problem,
+    /// The loops concerned, or for names that mean no loop the loops that could be meant.
+    pub loops: Vec<LoopId>,
+}
+
+impl Illegal {
+    /// A problem with a whole operation.
+    pub fn at(step: Step, problem: Problem, loops: Vec<LoopId>) -> Self {
+        Illegal { step, argument: None, problem, loops }
+    }
+
+    /// A problem with one argument.
+    pub fn argument(step: Step, argument: usize, problem: Problem, loops: Vec<LoopId>) -> Self {
+        Illegal { step, argument: Some(argument), problem, loops }
+    }
+}
+
+/// What is wrong.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Problem {
+    /// The operation uses something whose declaration was refused. Nobody needs to be told.
+    Poisoned,
+    /// No index has this name.
+    UnknownIndex {
+        /// As written.
+        name: String,
+    },
+    /// The qualifiers mean no copy of the index.
+    NoSuchCopy {
+        /// As written.
+        path: String,
+    },
+    /// The new index has the name of another one.
+    NameTaken {
+        /// As written.
+        name: String,
+    },
+    /// The index has been consumed. The loops are what became of it.
+    Consumed {
+        /// As written.
+        name: String,
+        /// What consumed it.
+        by: Step,
+    },
+    /// The operation states a fact about an index that another one consumes.
+    FactLost {
+        /// What consumes it.
+        consumer: Step,
+    },
+    /// A tile below 1.
+    TileSize {
+        /// As given.
+        size: i64,
+    },
+    /// A tile that is no multiple of the loop's step.
+    TileOffStep {
+        /// As given.
+        size: i64,
+        /// The loop's step.
+        stride: i64,
+    },
+    /// A split point that leaves one half empty.
+    SplitOutside {
+        /// As given.
+        at: Sym,
+        /// Where the loop starts.
+        start: Sym,
+        /// Where it stops.
+        stop: Sym,
+    },
+    /// A split point between two values of the loop.
+    SplitOffStep {
+        /// Distance from the loop's start.
+        offset: i64,
+        /// The loop's step.
+        stride: i64,
+    },
+    /// A reorder of fewer than two loops.
+    ReorderFew,
+    /// A reorder that names a loop twice.
+    ReorderTwice {
+        /// The loop.
+        name: String,
+    },
+    /// No path of the nest holds all the loops.
+    ReorderNoPath,
+    /// A loop that is not the innermost one of the chain contains several loops.
+    ReorderFork {
+        /// The loop.
+        outer: String,
+        /// Some of the loops inside.
+        inside: Vec<String>,
+    },
+    /// Loops that are not named stand between two that are.
+    ReorderGap {
+        /// The one outside.
+        outer: String,
+        /// The one inside.
+        inner: String,
+        /// What stands between them.
+        between: Vec<String>,
+    },
+    /// A leaf loop has nothing inside to copy.
+    SpecializeLeaf,
+    /// How often the loop iterates is known only at run time.
+    TripsUnknown,
+    /// The loop iterates too often to be expanded.
+    TripsHuge {
+        /// How often.
+        trips: i64,
+        /// How often would be fine.
+        limit: i64,
+    },
+    /// The loop's body has been specialised, so the loop cannot be reshaped any more.
+    Specialized {
+        /// What specialised it.
+        by: Step,
+    },
+    /// The operation is about trees and the loop is over rows.
+    NotTrees,
+    /// The loop has been split by depth before.
+    DepthTwice {
+        /// What split it.
+        by: Step,
+    },
+    /// It would take too long to find out which trees an iteration covers.
+    TreesUnknown,
+    /// An outer tree loop iterates, so which trees an iteration covers depends on it.
+    PositionUnknown {
+        /// The outer loop.
+        outer: String,
+    },
+    /// Trees are to be sorted after tree positions were fixed.
+    SortTooLate {
+        /// What fixed them.
+        by: Step,
+    },
+    /// The nest would have too many loops.
+    TooManyLoops,
+    /// The nest would be too deep.
+    TooDeep,
+    /// The loop has a fact that contradicts this one.
+    Contradiction {
+        /// What stated it.
+        earlier: Step,
+    },
+    /// The same has been said before.
+    Repeated {
+        /// What said it.
+        earlier: Step,
+    },
+    /// The operation is about leaf loops and this one has loops inside.
+    NotLeaf {
+        /// The leaf loops inside.
+        leaves: Vec<String>,
+    },
+    /// A number below 1.
+    TooSmall {
+        /// As given.
+        value: i64,
+    },
+    /// A number beyond what can be compiled.
+    TooLarge {
+        /// As given.
+        value: i64,
+        /// The largest that can.
+        limit: i64,
+    },
+    /// A reduction across iterations that are not parallel.
+    NotParallel,
+    /// A vector width that is not a power of two.
+    NotPowerOfTwo {
+        /// As given.
+        width: i64,
+    },
+    /// A loop that is both parallel on the CPU and mapped to the GPU.
+    ParallelOnGpu {
+        /// What mapped it to the GPU.
+        gpu: Step,
+    },
+    /// A loop mapped to a GPU dimension in a schedule for a CPU.
+    GpuOnCpu,
+    /// Two loops on one path are mapped to the same dimension.
+    DimensionTwice {
+        /// The outer loop.
+        outer: String,
+        /// What mapped it.
+        earlier: Step,
+    },
+    /// A loop over threads stands around or without a loop over blocks.
+    BlockOutsideGrid,
+    /// The number of threads is known only at run time.
+    BlockNotConstant,
+    /// More threads than a block can have.
+    TooManyThreads {
+        /// Threads of the block.
+        threads: i64,
+        /// Most that a block can have.
+        limit: i64,
+    },
+    /// `sharedReduce` of a loop that is not over trees on a block dimension.
+    NotBlockTrees,
+    /// `vectorize` in a schedule for a GPU.
+    VectorOnGpu,
+    /// The layout cannot hold tiles of several nodes.
+    LayoutNeedsSingleNodes {
+        /// What asks for tiles.
+        tiles: Step,
+    },
+    /// Tiles by probability without a profile of the leaves.
+    NoProfile,
+    /// `run_depth` where the depth is not known.
+    RunDepthUnknown,
+    /// The expanded code would be too large.
+    CodeTooLarge {
+        /// Steps of walks that would be emitted.
+        size: u64,
+        /// Most that can be.
+        limit: u64,
+    },
+    /// Something cannot be decided without a model.
+    Unverified {
+        /// What.
+        what: String,
+    },
+    /// A tile of one iteration.
+    TileOfOne,
+    /// A tile that does not divide its loop.
+    PartialTile {
+        /// The loop's extent.
+        extent: i64,
+        /// The tile's size.
+        size: i64,
+        /// The nearest sizes that divide, in order.
+        nearest: Vec<i64>,
+    },
+    /// Walks interleaved by one.
+    InterleaveOfOne,
+    /// An `unrollWalk` beyond the deepest tree.
+    UnrollBeyond {
+        /// As given.
+        depth: u32,
+        /// The deepest tree.
+        deepest: u32,
+    },
+    /// A parallel loop inside a parallel loop.
+    NestedParallel {
+        /// The outer loop.
+        outer: String,
+        /// What made it parallel.
+        earlier: Step,
+    },
+}
+
+impl Problem {
+    /// The code of the problem; none for [`Problem::Poisoned`].
+    pub fn code(&self) -> Option<Code> {
+        use Problem as P;
+        Some(match self {
+            P::Poisoned => return None,
+            P::UnknownIndex { .. } => Code::UNKNOWN_INDEX,
+            P::NoSuchCopy { .. } => Code::NO_SUCH_COPY,
+            P::NameTaken { .. } => Code::NAME_TAKEN,
+            P::Consumed { .. } => Code::CONSUMED,
+            P::FactLost { .. } => Code::FACT_LOST,
+            P::TileSize { .. } => Code::TILE_SIZE,
+            P::TileOffStep { .. } => Code::TILE_OFF_STEP,
+            P::SplitOutside { .. } => Code::SPLIT_OUTSIDE,
+            P::SplitOffStep { .. } => Code::SPLIT_OFF_STEP,
+            P::ReorderFew => Code::REORDER_FEW,
+            P::ReorderTwice { .. } => Code::REORDER_TWICE,
+            P::ReorderNoPath => Code::REORDER_NO_PATH,
+            P::ReorderFork { .. } => Code::REORDER_FORK,
+            P::ReorderGap { .. } => Code::REORDER_GAP,
+            P::SpecializeLeaf => Code::SPECIALIZE_LEAF,
+            P::TripsUnknown => Code::TRIPS_UNKNOWN,
+            P::TripsHuge { .. } => Code::TRIPS_HUGE,
+            P::Specialized { .. } => Code::SPECIALIZED,
+            P::NotTrees => Code::NOT_TREES,
+            P::DepthTwice { .. } => Code::DEPTH_TWICE,
+            P::TreesUnknown => Code::TREES_UNKNOWN,
+            P::PositionUnknown { .. } => Code::POSITION_UNKNOWN,
+            P::SortTooLate { .. } => Code::SORT_TOO_LATE,
+            P::TooManyLoops | P::TooDeep => Code::NEST_TOO_LARGE,
+            P::Contradiction { .. } => Code::CONTRADICTION,
+            P::Repeated { .. } => Code::REPEATED,
+            P::NotLeaf { .. } => Code::NOT_LEAF,
+            P::TooSmall { .. } => Code::TOO_SMALL,
+            P::TooLarge { .. } => Code::TOO_LARGE,
+            P::NotParallel => Code::NOT_PARALLEL,
+            P::NotPowerOfTwo { .. } => Code::NOT_POWER_OF_TWO,
+            P::ParallelOnGpu { .. } => Code::PARALLEL_ON_GPU,
+            P::GpuOnCpu => Code::GPU_ON_CPU,
+            P::DimensionTwice { .. } => Code::DIMENSION_TWICE,
+            P::BlockOutsideGrid => Code::BLOCK_OUTSIDE_GRID,
+            P::BlockNotConstant => Code::BLOCK_NOT_CONSTANT,
+            P::TooManyThreads { .. } => Code::TOO_MANY_THREADS,
+            P::NotBlockTrees => Code::NOT_BLOCK_TREES,
+            P::VectorOnGpu => Code::VECTOR_ON_GPU,
+            P::LayoutNeedsSingleNodes { .. } => Code::LAYOUT_NEEDS_SINGLE_NODES,
+            P::NoProfile => Code::NO_PROFILE,
+            P::RunDepthUnknown => Code::RUN_DEPTH_UNKNOWN,
+            P::CodeTooLarge { .. } => Code::CODE_TOO_LARGE,
+            P::Unverified { .. } => Code::UNVERIFIED,
+            P::TileOfOne => Code::TILE_OF_ONE,
+            P::PartialTile { .. } => Code::PARTIAL_TILE,
+            P::InterleaveOfOne => Code::INTERLEAVE_OF_ONE,
+            P::UnrollBeyond { .. } => Code::UNROLL_BEYOND,
+            P::NestedParallel { .. } => Code::NESTED_PARALLEL,
+        })
+    }
+
+    /// Whether it is a judgement on the shape or the range of the loops, which an earlier refusal may have caused.
+    pub fn may_be_a_consequence(&self) -> bool {
+        !matches!(
+            self,
+            Problem::UnknownIndex { .. }
+                | Problem::NameTaken { .. }
+                | Problem::Consumed { .. }
+                | Problem::FactLost { .. }
+                | Problem::TooManyLoops
+                | Problem::TooDeep
+                | Problem::ReorderFew
+                | Problem::ReorderTwice { .. }
+                | Problem::Contradiction { .. }
+        )
+    }
+
+    /// Whether the nest cannot be built any further.
+    pub fn is_fatal(&self) -> bool {
+        matches!(self, Problem::TooManyLoops | Problem::TooDeep)
+    }
+}

@@ -1,0 +1,84 @@
+//! `gpuDimension`, and what `parallel` has to do with it.
+
+use super::find;
+use crate::illegal::{Illegal, Problem};
+use crate::lineage::{Builder, Stated, Step};
+use crate::nest::{GpuDimension, GpuLevel, LoopId};
+use crate::options::TargetKind;
+use crate::sym::Fact;
+
+/// Most threads of a block, on every GPU that can be compiled for.
+const THREADS: i64 = 1024;
+
+pub(super) fn check(builder: &Builder, id: LoopId, target: TargetKind, problems: &mut Vec<Illegal>) {
+    let Some((dimension, step)) = mapped(builder, id) else { return };
+    if target == TargetKind::Cpu {
+        problems.push(Illegal::at(step, Problem::GpuOnCpu, vec![id]));
+        return;
+    }
+    let is_parallel = |fact: &Stated| matches!(fact, Stated::Parallel).then_some(());
+    if let Some((_, parallel)) = find(builder, id, is_parallel) {
+        problems.push(Illegal::at(parallel, Problem::ParallelOnGpu { gpu: step }, vec![id]));
+    }
+    let path = builder.path(id);
+    let outer: Vec<(LoopId, GpuDimension, Step)> = path
+        .iter()
+        .filter(|on| **on != id)
+        .filter_map(|on| mapped(builder, *on).map(|(dimension, step)| (*on, dimension, step)))
+        .collect();
+    if let Some((on, _, earlier)) = outer.iter().find(|(_, other, _)| *other == dimension) {
+        let problem = Problem::DimensionTwice { outer: builder.name(*on), earlier: *earlier };
+        problems.push(Illegal::argument(step, 1, problem, vec![*on, id]));
+        return;
+    }
+    if dimension.level == GpuLevel::Block {
+        block(builder, id, step, &outer, problems);
+    }
+}
+
+/// What holds for a loop over threads.
+fn block(
+    builder: &Builder,
+    id: LoopId,
+    step: Step,
+    outer: &[(LoopId, GpuDimension, Step)],
+    problems: &mut Vec<Illegal>,
+) {
+    let below = builder.subtree(id);
+    let is_grid = |dimension: &GpuDimension| dimension.level == GpuLevel::Grid;
+    let grid_below = below.iter().find(|on| mapped(builder, **on).is_some_and(|(dimension, _)| is_grid(&dimension)));
+    if let Some(grid) = grid_below {
+        problems.push(Illegal::argument(step, 1, Problem::BlockOutsideGrid, vec![id, *grid]));
+        return;
+    }
+    if !outer.iter().any(|(_, dimension, _)| is_grid(dimension)) {
+        problems.push(Illegal::argument(step, 1, Problem::BlockOutsideGrid, vec![id]));
+        return;
+    }
+    let node = builder.node(id);
+    let Some(own) = builder.trips(id) else {
+        let at_run_time = [&node.start, &node.stop, &node.step].iter().any(|s| s.mentions(&|fact| fact == Fact::Rows));
+        let problem = if at_run_time {
+            Problem::BlockNotConstant
+        } else {
+            Problem::Unverified { what: format!("how many threads {} needs", builder.name(id)) }
+        };
+        problems.push(Illegal::argument(step, 0, problem, vec![id]));
+        return;
+    };
+    let blocks = outer.iter().filter(|(_, dimension, _)| dimension.level == GpuLevel::Block);
+    let around: i64 = blocks.filter_map(|(on, ..)| builder.trips(*on)).fold(1, i64::saturating_mul);
+    let threads = own.saturating_mul(around);
+    if threads > THREADS {
+        let mut loops: Vec<LoopId> = outer.iter().map(|(on, ..)| *on).collect();
+        loops.push(id);
+        problems.push(Illegal::argument(step, 0, Problem::TooManyThreads { threads, limit: THREADS }, loops));
+    }
+}
+
+fn mapped(builder: &Builder, id: LoopId) -> Option<(GpuDimension, Step)> {
+    find(builder, id, |fact| match fact {
+        Stated::Gpu(dimension) => Some(*dimension),
+        _ => None,
+    })
+}

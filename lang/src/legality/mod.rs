@@ -1,0 +1,36 @@
+//! Whether the facts fit the final nest: one file for each family of directives.
+
+mod gpu;
+mod layout;
+mod reduce;
+mod size;
+mod walks;
+
+use crate::illegal::Illegal;
+use crate::lineage::{Builder, Stated, Step};
+use crate::nest::LoopId;
+use crate::options::TargetKind;
+
+/// All problems of the final nest, as plain data. Empty means that it is legal for the target.
+pub fn check(builder: &Builder, target: TargetKind) -> Vec<Illegal> {
+    let loops = builder.loops();
+    let mut problems = Vec::new();
+    for id in &loops {
+        walks::check(builder, *id, target, &mut problems);
+        reduce::check(builder, *id, &mut problems);
+        gpu::check(builder, *id, target, &mut problems);
+    }
+    layout::check(builder, &loops, &mut problems);
+    size::check(builder, &mut problems);
+    problems
+}
+
+/// The operation that stated a fact for which `test` holds, with its value.
+fn find<T>(builder: &Builder, id: LoopId, test: impl Fn(&Stated) -> Option<T>) -> Option<(T, Step)> {
+    builder.node(id).facts.iter().find_map(|(fact, step)| test(fact).map(|value| (value, *step)))
+}
+
+/// The operation that made the iterations parallel, on the CPU or a GPU.
+fn parallel(builder: &Builder, id: LoopId) -> Option<Step> {
+    find(builder, id, |fact| matches!(fact, Stated::Parallel | Stated::Gpu(_)).then_some(())).map(|(_, step)| step)
+}

@@ -1,0 +1,154 @@
+//! From the builder's arena to the plain [`Nest`].
+
+use std::collections::HashMap;
+
+use super::{Builder, Inside, Node, Stated};
+use crate::accumulation;
+use crate::directives::LayoutName;
+use crate::nest::{Body, Constraint, Facts, Layout, Loop, LoopId, Nest, Reduce};
+use crate::sym::Sym;
+
+/// Walks that `interleave` advances together when the schedule names no number.
+const INTERLEAVE: u32 = 8;
+/// Loops that iterate no more often than this are interleaved completely when the schedule names no number.
+const SMALL: i64 = 16;
+
+impl Builder {
+    /// The nest as it stands, and where each of its loops came from.
+    pub fn nest(&self) -> (Nest, Vec<LoopId>) {
+        let order = self.loops();
+        let ids: HashMap<LoopId, LoopId> =
+            order.iter().enumerate().map(|(at, id)| (*id, LoopId(at as u32))).collect();
+        let renumber = |list: &[LoopId]| list.iter().filter_map(|id| ids.get(id).copied()).collect::<Vec<_>>();
+        let counts = self.count_names(&order);
+        let loops = order.iter().map(|id| self.export(*id, &counts, &renumber)).collect();
+        let nest = Nest {
+            loops,
+            roots: renumber(&self.roots),
+            constraints: self.constraints(&order, &renumber),
+            tree_order: self.order,
+            representation: None,
+            accumulation: accumulation::infer(self),
+            batch_size: None,
+        };
+        (nest, order)
+    }
+
+    fn count_names(&self, order: &[LoopId]) -> HashMap<(&str, Option<u32>), usize> {
+        let mut counts = HashMap::new();
+        for id in order {
+            let node = self.node(*id);
+            *counts.entry((&*node.name, node.number)).or_insert(0) += 1;
+        }
+        counts
+    }
+
+    fn export(
+        &self,
+        id: LoopId,
+        counts: &HashMap<(&str, Option<u32>), usize>,
+        renumber: &dyn Fn(&[LoopId]) -> Vec<LoopId>,
+    ) -> Loop {
+        let node = self.node(id);
+        let body = match &node.inside {
+            Inside::Seq(list) if list.is_empty() => Body::Walk,
+            Inside::Seq(list) => Body::Seq(renumber(list)),
+            Inside::Cases(cases) => Body::Cases(cases.iter().map(|case| renumber(case)).collect()),
+        };
+        let unique = counts.get(&(&*node.name, node.number)).is_none_or(|count| *count == 1);
+        Loop {
+            name: if unique { plain_name(node) } else { self.name(id) },
+            sort: node.sort,
+            start: node.start.clone(),
+            stop: node.stop.clone(),
+            step: node.step.clone(),
+            body,
+            facts: self.facts(id),
+        }
+    }
+
+    /// The facts stated about a loop, with the checker's choices filled in.
+    pub(crate) fn facts(&self, id: LoopId) -> Facts {
+        let mut facts = Facts::default();
+        let choose = |given: Option<u32>| {
+            let small = self.trips(id).filter(|trips| *trips <= SMALL).and_then(|trips| u32::try_from(trips).ok());
+            given.unwrap_or_else(|| small.unwrap_or(INTERLEAVE).max(1))
+        };
+        for (fact, _) in &self.node(id).facts {
+            match *fact {
+                Stated::Parallel => facts.parallel = true,
+                Stated::Unroll => facts.unroll = true,
+                Stated::Cache => facts.cache = true,
+                Stated::Interleave(n) => facts.interleave = Some(choose(n)),
+                Stated::Vectorize(n) => facts.vectorize = Some(choose(n)),
+                Stated::UnrollWalk(n) => facts.unroll_walk = Some(n),
+                Stated::PeelWalk(n) => facts.peel_walk = Some(n),
+                Stated::SpeculateWalk(n) => facts.speculate_walk = Some(n),
+                Stated::AtomicReduce => facts.reduce = Some(Reduce::Atomic),
+                Stated::SharedReduce => facts.shared_reduce = true,
+                Stated::VectorReduce(n) => facts.reduce = Some(Reduce::Vector(n)),
+                Stated::Layout(LayoutName::Array) => facts.representation = Some(Layout::Array),
+                Stated::Layout(LayoutName::Sparse) => facts.representation = Some(Layout::Sparse),
+                Stated::Layout(LayoutName::Reorg) => {}
+                Stated::Gpu(dimension) => facts.gpu_dimension = Some(dimension),
+            }
+        }
+        facts
+    }
+
+    /// The sums that the loops' own ranges do not imply, each once.
+    fn constraints(&self, order: &[LoopId], renumber: &dyn Fn(&[LoopId]) -> Vec<LoopId>) -> Vec<Constraint> {
+        let mut indices: Vec<usize> = order.iter().flat_map(|id| self.node(*id).sums.iter().copied()).collect();
+        indices.sort_unstable();
+        indices.dedup();
+        let mut seen: HashMap<Vec<LoopId>, Vec<&Sym>> = HashMap::new();
+        let mut found = Vec::new();
+        for index in indices {
+            let sum = &self.sums[index];
+            if self.is_implied(&sum.loops, &sum.bound) {
+                continue;
+            }
+            let mut key = sum.loops.clone();
+            key.sort_unstable();
+            let bounds = seen.entry(key).or_default();
+            if !bounds.contains(&&sum.bound) {
+                bounds.push(&sum.bound);
+                found.push(Constraint { loops: renumber(&sum.loops), bound: sum.bound.clone() });
+            }
+        }
+        found
+    }
+
+    /// Whether the sum stays below the bound whatever the loops do within their own ranges.
+    fn is_implied(&self, loops: &[LoopId], bound: &Sym) -> bool {
+        let mut most = Some(0_i64);
+        let mut by_stop = false;
+        for id in loops {
+            let node = self.node(*id);
+            match self.last(node) {
+                Some(last) => most = most.and_then(|sum| sum.checked_add(last)),
+                None if node.stop == *bound && !by_stop => by_stop = true,
+                None => return false,
+            }
+        }
+        match (by_stop, bound.as_int(), most) {
+            (true, _, Some(rest)) => rest <= 0,
+            (false, Some(bound), Some(most)) => most < bound,
+            _ => false,
+        }
+    }
+
+    /// The last value of a loop with known bounds; its start if it has none.
+    fn last(&self, node: &Node) -> Option<i64> {
+        let (start, stop, step) = (node.start.as_int()?, node.stop.as_int()?, node.step.as_int()?);
+        let trips = super::trips(start, stop, step)?;
+        start.checked_add(step.checked_mul((trips - 1).max(0))?)
+    }
+}
+
+fn plain_name(node: &Node) -> String {
+    match node.number {
+        Some(number) => format!("{}[{number}]", node.name),
+        None => node.name.to_string(),
+    }
+}

@@ -1,0 +1,547 @@
+//! The lineage of index variables: a typed builder of loop nests that refuses what is illegal.
+//!
+//! A [`Builder`] starts as `batch` around `tree` and is shaped by one method for each loop modifier; facts are
+//! attached with [`Builder::state`] once the shape is final. Text is one front end of it. Everything that the
+//! builder refuses comes back as plain data ([`Illegal`]); nothing is formatted here.
+//!
+//! Index variables are never removed: what a modifier consumes stays in the arena, so that every later mistake can
+//! name what made an index and what consumed it.
+
+mod copies;
+mod depth;
+mod export;
+mod names;
+mod reorder;
+mod specialize;
+mod split;
+mod tile;
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use crate::directives::LayoutName;
+use crate::illegal::{Illegal, Problem};
+use crate::nest::{LoopId, Sort, TreeOrder};
+use crate::options::ModelFacts;
+use crate::sym::{Fact, Sym};
+
+pub use names::{Select, Tag};
+
+/// Deepest nest that is accepted.
+pub const MAX_DEPTH: usize = 40;
+/// Most loops in one nest.
+pub const MAX_LOOPS: usize = 20_000;
+/// Most mentions of loops in constraints, which bounds memory when long chains of tiles are copied often.
+const MAX_MENTIONS: usize = 2_000_000;
+/// Most walks advanced together, and widest vector.
+const MAX_LANES: u32 = 64;
+/// Most hops of a walk that are written out.
+pub const MAX_HOPS: u32 = 1024;
+/// Most levels of a tree that are evaluated speculatively.
+const MAX_LEVELS: u32 = 8;
+/// Most nodes of a tile of a tree.
+const MAX_TILE_NODES: u32 = 8;
+/// Most iterations of a loop that `specialize` or `unroll` expands.
+pub const MAX_EXPANSION: i64 = 1024;
+
+/// Which operation on the builder did something: the caller's number, for example the position of a directive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Step(pub u32);
+
+/// Something worth telling that does not forbid the operation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Remark {
+    /// The operation.
+    pub step: Step,
+    /// The loop it is about.
+    pub index: LoopId,
+    /// What it is.
+    pub kind: RemarkKind,
+}
+
+/// Kinds of remarks.
+#[derive(Clone, Debug, PartialEq)]
+pub enum RemarkKind {
+    /// This could not be decided without a model.
+    Unverified(String),
+    /// A tile that does not divide its loop: extent and size, both in index values.
+    PartialTile(i64, i64),
+    /// A tile of one iteration.
+    TileOfOne,
+}
+
+/// A fact about one loop.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Stated {
+    /// `parallel`
+    Parallel,
+    /// `unroll`
+    Unroll,
+    /// `cache`
+    Cache,
+    /// `interleave` with this many walks; `None` lets the checker choose.
+    Interleave(Option<u32>),
+    /// `vectorize` with this many lanes; `None` lets the compiler choose.
+    Vectorize(Option<u32>),
+    /// `unrollWalk` with this depth.
+    UnrollWalk(u32),
+    /// `peelWalk` with this many hops.
+    PeelWalk(u32),
+    /// `speculateWalk` with this many levels.
+    SpeculateWalk(u32),
+    /// `atomicReduce`
+    AtomicReduce,
+    /// `sharedReduce`
+    SharedReduce,
+    /// `vectorReduce` with this width.
+    VectorReduce(u32),
+    /// `representation`
+    Layout(LayoutName),
+    /// `gpuDimension`
+    Gpu(crate::nest::GpuDimension),
+}
+
+impl Stated {
+    /// Whether both say something about the same property of a loop.
+    pub fn same_kind(&self, other: &Stated) -> bool {
+        let reduces = |s: &Stated| matches!(s, Stated::AtomicReduce | Stated::SharedReduce | Stated::VectorReduce(_));
+        std::mem::discriminant(self) == std::mem::discriminant(other) || (reduces(self) && reduces(other))
+    }
+
+    /// Whether its numbers are in range.
+    fn check(&self) -> Result<(), Problem> {
+        let (value, limit) = match *self {
+            Stated::Interleave(Some(n)) | Stated::Vectorize(Some(n)) => (n, MAX_LANES),
+            Stated::UnrollWalk(n) | Stated::PeelWalk(n) => (n, MAX_HOPS),
+            Stated::SpeculateWalk(n) => (n, MAX_LEVELS),
+            Stated::VectorReduce(n) => (n, MAX_LANES),
+            _ => return Ok(()),
+        };
+        if value < 1 {
+            return Err(Problem::TooSmall { value: value.into() });
+        }
+        if matches!(self, Stated::VectorReduce(_)) && !value.is_power_of_two() {
+            return Err(Problem::NotPowerOfTwo { width: value.into() });
+        }
+        if value > limit {
+            return Err(Problem::TooLarge { value: value.into(), limit: limit.into() });
+        }
+        Ok(())
+    }
+
+    /// Whether the two cannot hold for one loop.
+    pub fn contradicts(&self, other: &Stated) -> bool {
+        let pair = |a: &Stated, b: &Stated| matches!((a, b), (Stated::Parallel, Stated::Unroll));
+        (self.same_kind(other) && self != other) || pair(self, other) || pair(other, self)
+    }
+}
+
+/// The body of a loop while the nest is being built.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Inside {
+    /// Loops in sequence; none makes a leaf loop.
+    Seq(Vec<LoopId>),
+    /// One sequence for each iteration.
+    Cases(Vec<Vec<LoopId>>),
+}
+
+impl Inside {
+    /// All loops directly inside.
+    pub fn children(&self) -> Vec<LoopId> {
+        match self {
+            Inside::Seq(list) => list.clone(),
+            Inside::Cases(cases) => cases.iter().flatten().copied().collect(),
+        }
+    }
+
+    /// Whether there is no loop inside.
+    pub fn is_leaf(&self) -> bool {
+        matches!(self, Inside::Seq(list) if list.is_empty())
+    }
+}
+
+/// An index variable: one copy of one name.
+#[derive(Clone, Debug)]
+pub(crate) struct Node {
+    /// The name it was declared with.
+    pub name: Arc<str>,
+    /// Its number among the copies that `splitByDepth` made.
+    pub number: Option<u32>,
+    /// The copies it lies in, outermost first.
+    pub scope: Vec<Tag>,
+    pub sort: Sort,
+    pub start: Sym,
+    pub stop: Sym,
+    pub step: Sym,
+    pub parent: Option<LoopId>,
+    pub inside: Inside,
+    /// `None` for the roots.
+    pub made_by: Option<Step>,
+    pub consumed_by: Option<Step>,
+    pub successors: Vec<LoopId>,
+    /// Place in the lineage: lexicographic order is the order that adds the trees as the model does.
+    pub place: Vec<bool>,
+    /// Depth of its trees, if `splitByDepth` made it or what it came from.
+    pub run_depth: Option<u32>,
+    pub split_by_depth: Option<Step>,
+    pub specialized_by: Option<Step>,
+    pub facts: Vec<(Stated, Step)>,
+    /// Sums that mention it: indices into `Builder::sums`.
+    pub sums: Vec<usize>,
+    /// A refused operation named it, so complaints about its shape or range would be consequences.
+    pub tainted: bool,
+}
+
+/// `sum(loops) < bound`.
+#[derive(Clone, Debug)]
+pub(crate) struct Sum {
+    pub loops: Vec<LoopId>,
+    pub bound: Sym,
+}
+
+/// Builds a loop nest by legal operations.
+#[derive(Clone, Debug)]
+pub struct Builder {
+    pub(crate) nodes: Vec<Node>,
+    pub(crate) roots: Vec<LoopId>,
+    pub(crate) sums: Vec<Sum>,
+    /// All copies of a name, consumed ones included.
+    pub(crate) names: HashMap<Arc<str>, Vec<LoopId>>,
+    /// Names whose declaration was refused.
+    poisoned: HashSet<String>,
+    /// Names whose copies are not known for want of a model.
+    uncounted: HashSet<String>,
+    /// Loops in the nest.
+    live: usize,
+    mentions: usize,
+    pub(crate) order: TreeOrder,
+    /// The operation that fixed tree positions.
+    positions_fixed_by: Option<Step>,
+    pub(crate) model: Option<Arc<ModelFacts>>,
+    remarks: Vec<Remark>,
+    pub(crate) layout: Option<(LayoutName, Step)>,
+    pub(crate) tile_trees: Option<(TileTrees, Step)>,
+}
+
+/// How nodes of trees are grouped into tiles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TileTrees {
+    /// Nodes of a tile.
+    pub nodes: u32,
+    /// Grouped by how often leaves are reached, not uniformly.
+    pub by_probability: bool,
+}
+
+impl Builder {
+    /// The initial nest, `batch` around `tree`; concrete where `model` is given.
+    pub fn new(model: Option<Arc<ModelFacts>>) -> Self {
+        let mut builder = Builder {
+            nodes: Vec::new(),
+            roots: Vec::new(),
+            sums: Vec::new(),
+            names: HashMap::new(),
+            poisoned: HashSet::new(),
+            uncounted: HashSet::new(),
+            live: 0,
+            mentions: 0,
+            order: TreeOrder::Model,
+            positions_fixed_by: None,
+            model,
+            remarks: Vec::new(),
+            layout: None,
+            tile_trees: None,
+        };
+        let trees = match &builder.model {
+            Some(model) => Sym::Int(i64::from(model.num_trees)),
+            None => Sym::Fact(Fact::NumTrees),
+        };
+        let batch = builder.add_root("batch", Sort::Row, Sym::Fact(Fact::Rows));
+        let tree = builder.add_root("tree", Sort::Tree, trees);
+        builder.roots.push(batch);
+        builder.node_mut(batch).inside = Inside::Seq(vec![tree]);
+        builder.node_mut(tree).parent = Some(batch);
+        builder
+    }
+
+    fn add_root(&mut self, name: &str, sort: Sort, stop: Sym) -> LoopId {
+        let node = Node {
+            name: name.into(),
+            number: None,
+            scope: Vec::new(),
+            sort,
+            start: Sym::Int(0),
+            stop: stop.clone(),
+            step: Sym::Int(1),
+            parent: None,
+            inside: Inside::Seq(Vec::new()),
+            made_by: None,
+            consumed_by: None,
+            successors: Vec::new(),
+            place: Vec::new(),
+            run_depth: None,
+            split_by_depth: None,
+            specialized_by: None,
+            facts: Vec::new(),
+            sums: Vec::new(),
+            tainted: false,
+        };
+        let id = self.add(node);
+        self.add_sum(vec![id], stop);
+        id
+    }
+
+    pub(crate) fn node(&self, id: LoopId) -> &Node {
+        &self.nodes[id.0 as usize]
+    }
+
+    pub(crate) fn node_mut(&mut self, id: LoopId) -> &mut Node {
+        &mut self.nodes[id.0 as usize]
+    }
+
+    /// Adds a live node and registers its name. The caller links it into the nest.
+    fn add(&mut self, node: Node) -> LoopId {
+        let id = LoopId(self.nodes.len() as u32);
+        self.names.entry(Arc::clone(&node.name)).or_default().push(id);
+        self.nodes.push(node);
+        self.live += 1;
+        id
+    }
+
+    fn add_sum(&mut self, loops: Vec<LoopId>, bound: Sym) {
+        let index = self.sums.len();
+        self.mentions += loops.len();
+        for id in &loops {
+            self.node_mut(*id).sums.push(index);
+        }
+        self.sums.push(Sum { loops, bound });
+    }
+
+    /// Replaces `old` by `new` in every sum that mentions it.
+    fn replace_in_sums(&mut self, old: LoopId, new: &[LoopId]) {
+        let sums = std::mem::take(&mut self.node_mut(old).sums);
+        for &index in &sums {
+            let loops = &mut self.sums[index].loops;
+            let Some(at) = loops.iter().position(|id| *id == old) else { continue };
+            loops.splice(at..=at, new.iter().copied());
+            self.mentions += new.len() - 1;
+            for id in new {
+                self.nodes[id.0 as usize].sums.push(index);
+            }
+        }
+    }
+
+    fn consume(&mut self, id: LoopId, by: Step, successors: Vec<LoopId>) {
+        let node = self.node_mut(id);
+        node.consumed_by = Some(by);
+        node.successors = successors;
+        node.inside = Inside::Seq(Vec::new());
+        self.live -= 1;
+    }
+
+    /// Puts `new` where `old` stands in the nest.
+    fn replace_in_nest(&mut self, old: LoopId, new: &[LoopId]) {
+        let parent = self.node(old).parent;
+        for id in new {
+            self.node_mut(*id).parent = parent;
+        }
+        let replace = |list: &mut Vec<LoopId>| {
+            if let Some(at) = list.iter().position(|id| *id == old) {
+                list.splice(at..=at, new.iter().copied());
+            }
+        };
+        match parent {
+            None => replace(&mut self.roots),
+            Some(parent) => match &mut self.node_mut(parent).inside {
+                Inside::Seq(list) => replace(list),
+                Inside::Cases(cases) => cases.iter_mut().for_each(replace),
+            },
+        }
+    }
+
+    fn set_parent(&mut self, children: &[LoopId], parent: LoopId) {
+        for child in children {
+            self.node_mut(*child).parent = Some(parent);
+        }
+    }
+
+    fn remark(&mut self, step: Step, index: LoopId, kind: RemarkKind) {
+        self.remarks.push(Remark { step, index, kind });
+    }
+
+    /// What the operations so far have to tell, taken out.
+    pub fn take_remarks(&mut self) -> Vec<Remark> {
+        std::mem::take(&mut self.remarks)
+    }
+
+    /// Whether a refused operation has named this loop, so that complaints about it would be consequences.
+    pub fn is_tainted(&self, id: LoopId) -> bool {
+        self.node(id).tainted
+    }
+
+    /// Marks loops that a refused operation named.
+    pub fn taint(&mut self, ids: &[LoopId]) {
+        for id in ids {
+            self.node_mut(*id).tainted = true;
+        }
+    }
+
+    /// Makes `name` known as an index whose declaration was refused: uses of it are refused as [`Problem::Poisoned`],
+    /// which no one needs to be told about.
+    pub fn poison(&mut self, name: &str) {
+        if !self.names.contains_key(name) {
+            self.poisoned.insert(name.to_owned());
+        }
+    }
+
+    /// The operation that made this index, unless it is a root.
+    pub fn made_by(&self, id: LoopId) -> Option<Step> {
+        self.node(id).made_by
+    }
+
+    /// Rows or trees.
+    pub fn sort(&self, id: LoopId) -> Sort {
+        self.node(id).sort
+    }
+
+    /// The depth of the trees at a loop that lies in one copy of a `splitByDepth`.
+    pub fn run_depth(&self, id: LoopId) -> Option<u32> {
+        let mut at = Some(id);
+        while let Some(id) = at {
+            let node = self.node(id);
+            if node.run_depth.is_some() {
+                return node.run_depth;
+            }
+            at = node.parent;
+        }
+        None
+    }
+
+    /// How many loops the nest has.
+    pub fn loop_count(&self) -> usize {
+        self.live
+    }
+
+    /// The layout of trees where no loop says otherwise.
+    pub fn layout(&self) -> Option<LayoutName> {
+        self.layout.map(|(layout, _)| layout)
+    }
+
+    /// Chooses the layout of trees where no loop says otherwise.
+    ///
+    /// # Errors
+    /// When it has been chosen before.
+    pub fn state_layout(&mut self, step: Step, layout: LayoutName) -> Result<(), Illegal> {
+        let earlier = self.layout;
+        Self::state_once(step, earlier, layout)?;
+        self.layout = Some((layout, step));
+        Ok(())
+    }
+
+    /// Groups nodes of trees into tiles.
+    ///
+    /// # Errors
+    /// When that has been said before, and for sizes out of range.
+    pub fn state_tile_trees(&mut self, step: Step, tiles: TileTrees) -> Result<(), Illegal> {
+        if tiles.nodes < 1 {
+            return Err(Illegal::argument(step, 0, Problem::TooSmall { value: 0 }, Vec::new()));
+        }
+        if tiles.nodes > MAX_TILE_NODES {
+            let problem = Problem::TooLarge { value: tiles.nodes.into(), limit: MAX_TILE_NODES.into() };
+            return Err(Illegal::argument(step, 0, problem, Vec::new()));
+        }
+        let earlier = self.tile_trees;
+        Self::state_once(step, earlier, tiles)?;
+        self.tile_trees = Some((tiles, step));
+        Ok(())
+    }
+
+    fn state_once<T: PartialEq>(step: Step, earlier: Option<(T, Step)>, now: T) -> Result<(), Illegal> {
+        match earlier {
+            None => Ok(()),
+            Some((before, earlier)) if before == now => Err(Illegal::at(step, Problem::Repeated { earlier }, Vec::new())),
+            Some((_, earlier)) => Err(Illegal::at(step, Problem::Contradiction { earlier }, Vec::new())),
+        }
+    }
+
+    /// Whether copies of `splitByDepth` or `specialize` could not be counted for want of a model.
+    pub fn has_uncounted_copies(&self) -> bool {
+        !self.uncounted.is_empty()
+    }
+
+    /// All loops in the nest, outer ones first, in the order in which they run.
+    pub fn loops(&self) -> Vec<LoopId> {
+        let mut order = Vec::with_capacity(self.live);
+        let mut stack: Vec<LoopId> = self.roots.iter().rev().copied().collect();
+        while let Some(id) = stack.pop() {
+            order.push(id);
+            let children = self.node(id).inside.children();
+            stack.extend(children.into_iter().rev());
+        }
+        order
+    }
+
+    /// Says that `fact` holds for a live loop. Facts that are the same are kept once.
+    ///
+    /// # Errors
+    /// When the loop already has a fact that contradicts it.
+    pub fn state(&mut self, step: Step, id: LoopId, fact: Stated) -> Result<(), Illegal> {
+        fact.check().map_err(|problem| Illegal::argument(step, 1, problem, vec![id]))?;
+        let node = self.node_mut(id);
+        if let Some((_, earlier)) = node.facts.iter().find(|(old, _)| old.contradicts(&fact)) {
+            let problem = Problem::Contradiction { earlier: *earlier };
+            return Err(Illegal::at(step, problem, vec![id]));
+        }
+        if let Some((_, earlier)) = node.facts.iter().find(|(old, _)| *old == fact) {
+            let problem = Problem::Repeated { earlier: *earlier };
+            return Err(Illegal::at(step, problem, vec![id]));
+        }
+        node.facts.push((fact, step));
+        Ok(())
+    }
+
+    /// How many times a loop iterates, as far as its own range tells.
+    pub(crate) fn trips(&self, id: LoopId) -> Option<i64> {
+        let node = self.node(id);
+        trips(node.start.as_int()?, node.stop.as_int()?, node.step.as_int()?)
+    }
+
+    /// The loops from the outermost one down to `id`.
+    pub(crate) fn path(&self, id: LoopId) -> Vec<LoopId> {
+        let mut path = vec![id];
+        while let Some(parent) = self.node(path[path.len() - 1]).parent {
+            path.push(parent);
+        }
+        path.reverse();
+        path
+    }
+
+    /// All loops at or below `id`, outer ones first.
+    pub(crate) fn subtree(&self, id: LoopId) -> Vec<LoopId> {
+        let mut order = Vec::new();
+        let mut stack = vec![id];
+        while let Some(id) = stack.pop() {
+            order.push(id);
+            stack.extend(self.node(id).inside.children().into_iter().rev());
+        }
+        order
+    }
+
+    /// Refuses a nest that would grow beyond what can be compiled.
+    fn check_growth(&self, step: Step, at: LoopId, more_loops: usize, more_mentions: usize) -> Result<(), Illegal> {
+        if self.live.saturating_add(more_loops) > MAX_LOOPS
+            || self.mentions.saturating_add(more_mentions) > MAX_MENTIONS
+        {
+            return Err(Illegal::at(step, Problem::TooManyLoops, vec![at]));
+        }
+        Ok(())
+    }
+}
+
+/// Iterations of `[start, stop)` by `step`; nothing if that does not fit.
+pub(crate) fn trips(start: i64, stop: i64, step: i64) -> Option<i64> {
+    if step < 1 {
+        return None;
+    }
+    let extent = stop.checked_sub(start)?;
+    if extent <= 0 { Some(0) } else { Some((extent - 1) / step + 1) }
+}

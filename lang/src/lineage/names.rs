@@ -1,0 +1,184 @@
+//! Names of index variables: which copies a written name means, and how one copy is written.
+
+use std::sync::Arc;
+
+use super::{Builder, Step};
+use crate::illegal::{Illegal, Problem};
+use crate::nest::LoopId;
+
+/// One step of copying: below a half of a `split`, or in one iteration of a specialised loop.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Tag {
+    /// The half or the specialised loop.
+    pub name: Arc<str>,
+    /// The iteration or run.
+    pub number: Option<u32>,
+}
+
+impl std::fmt::Display for Tag {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.number {
+            Some(number) => write!(f, "{}[{number}]", self.name),
+            None => f.write_str(&self.name),
+        }
+    }
+}
+
+/// A name as the user writes it: `b0`, `first.b1`, `v[3].t1`. Without qualifiers it means every live copy.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Select {
+    /// The copies to look in, outermost first. Some may be left out.
+    pub scope: Vec<Tag>,
+    /// The declared name.
+    pub name: String,
+    /// Which run of a `splitByDepth`.
+    pub number: Option<u32>,
+}
+
+impl Select {
+    /// Every live copy of `name`.
+    pub fn all(name: &str) -> Self {
+        Select { scope: Vec::new(), name: name.to_owned(), number: None }
+    }
+
+    /// Whether `scope` has all qualifiers, in order.
+    fn fits(&self, scope: &[Tag], number: Option<u32>) -> bool {
+        let mut rest = scope.iter();
+        let qualified = self.scope.iter().all(|want| rest.any(|tag| covers(want, tag)));
+        qualified && (self.number.is_none() || self.number == number)
+    }
+
+    fn is_bare(&self) -> bool {
+        self.scope.is_empty() && self.number.is_none()
+    }
+}
+
+/// Whether the qualifier `want` means `tag`; without a number it means every run and iteration.
+fn covers(want: &Tag, tag: &Tag) -> bool {
+    want.name == tag.name && (want.number.is_none() || want.number == tag.number)
+}
+
+impl std::fmt::Display for Select {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        for tag in &self.scope {
+            write!(f, "{tag}.")?;
+        }
+        match self.number {
+            Some(number) => write!(f, "{}[{number}]", self.name),
+            None => f.write_str(&self.name),
+        }
+    }
+}
+
+impl Builder {
+    /// The live loops that `select` means, at least one.
+    ///
+    /// # Errors
+    /// When there is no such index, when it has been consumed, or when the qualifiers mean no copy.
+    pub fn select(&self, step: Step, argument: usize, select: &Select) -> Result<Vec<LoopId>, Illegal> {
+        let refuse = |problem, loops| Err(Illegal { argument: Some(argument), ..Illegal::at(step, problem, loops) });
+        let uncounted = |name: &str| self.uncounted.contains(name);
+        let Some(copies) = self.names.get(select.name.as_str()) else {
+            let known = self.poisoned.contains(&select.name);
+            let problem =
+                if known { Problem::Poisoned } else { Problem::UnknownIndex { name: select.name.clone() } };
+            return refuse(problem, Vec::new());
+        };
+        let fits = |id: &&LoopId| select.is_bare() || select.fits(&self.node(**id).scope, self.node(**id).number);
+        let is_live = |id: &&LoopId| self.node(**id).consumed_by.is_none();
+        let live: Vec<LoopId> = copies.iter().filter(is_live).filter(fits).copied().collect();
+        if !live.is_empty() {
+            return Ok(self.prefer_exact(select, live));
+        }
+        for tag in &select.scope {
+            if self.poisoned.contains(&*tag.name) || uncounted(&tag.name) {
+                return refuse(Problem::Poisoned, Vec::new());
+            }
+            if !self.names.contains_key(&tag.name) {
+                return refuse(Problem::UnknownIndex { name: tag.name.to_string() }, Vec::new());
+            }
+        }
+        if select.number.is_some() && uncounted(&select.name) {
+            return refuse(Problem::Poisoned, Vec::new());
+        }
+        let consumed: Vec<LoopId> = copies.iter().filter(fits).copied().collect();
+        let by = consumed.iter().rev().find_map(|id| self.node(*id).consumed_by);
+        match by {
+            Some(by) => {
+                let successors = self.live_successors(&consumed);
+                refuse(Problem::Consumed { name: select.to_string(), by }, successors)
+            }
+            None => {
+                let alternatives = copies.iter().filter(is_live).copied().collect();
+                refuse(Problem::NoSuchCopy { path: select.to_string() }, alternatives)
+            }
+        }
+    }
+
+    /// `v[1].t1` may be the whole name of one copy and part of another's; the whole name wins.
+    fn prefer_exact(&self, select: &Select, live: Vec<LoopId>) -> Vec<LoopId> {
+        if select.is_bare() || live.len() == 1 {
+            return live;
+        }
+        let exact: Vec<LoopId> = live.iter().filter(|id| self.node(**id).scope == select.scope).copied().collect();
+        if exact.is_empty() { live } else { exact }
+    }
+
+    /// What a consumed index has become, as far as it is in the nest; at most a handful.
+    fn live_successors(&self, consumed: &[LoopId]) -> Vec<LoopId> {
+        const ENOUGH: usize = 6;
+        let mut found: Vec<LoopId> = Vec::new();
+        let mut seen = std::collections::HashSet::new();
+        let mut queue: std::collections::VecDeque<LoopId> = consumed.iter().copied().collect();
+        while let Some(id) = queue.pop_front() {
+            if found.len() == ENOUGH {
+                break;
+            }
+            if !seen.insert(id) {
+                continue;
+            }
+            if self.node(id).consumed_by.is_none() {
+                found.push(id);
+            }
+            queue.extend(&self.node(id).successors);
+        }
+        found
+    }
+
+    /// The name of one copy as the user can write it: bare if that is enough, else with all qualifiers.
+    pub fn name(&self, id: LoopId) -> String {
+        let node = self.node(id);
+        let own = Select { scope: Vec::new(), name: node.name.to_string(), number: node.number };
+        let alike = |other: &&LoopId| {
+            let other = self.node(**other);
+            other.consumed_by.is_none() && other.number == node.number
+        };
+        let copies = self.names.get(&node.name).map_or(0, |copies| copies.iter().filter(alike).take(2).count());
+        if copies <= 1 || node.consumed_by.is_some() {
+            return own.to_string();
+        }
+        Select { scope: node.scope.clone(), ..own }.to_string()
+    }
+
+    /// Whether an index of this name has been declared, rightly or not.
+    pub fn is_declared(&self, name: &str) -> bool {
+        self.names.contains_key(name) || self.poisoned.contains(name)
+    }
+
+    /// Names of all indices that are live, each once, in no particular order.
+    pub fn live_names(&self) -> Vec<&str> {
+        let is_live = |ids: &&Vec<LoopId>| ids.iter().any(|id| self.node(*id).consumed_by.is_none());
+        self.names.iter().filter(|(_, ids)| is_live(ids)).map(|(name, _)| &**name).collect()
+    }
+
+    /// Refuses a name for a new index that is already one.
+    pub(super) fn check_new(&self, step: Step, argument: usize, name: &str) -> Result<(), Illegal> {
+        if !self.is_declared(name) {
+            return Ok(());
+        }
+        let owner = self.names.get(name).and_then(|ids| ids.first()).copied();
+        let problem = Problem::NameTaken { name: name.to_owned() };
+        let illegal = Illegal::at(step, problem, owner.into_iter().collect());
+        Err(Illegal { argument: Some(argument), ..illegal })
+    }
+}

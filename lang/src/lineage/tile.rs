@@ -1,0 +1,178 @@
+//! `tile(v, outer, inner, size)`
+//!
+//! ```text
+//! for v in a..b step s      for outer in a..b step size
+//!   BODY               -->    for inner in 0..size step s while outer + inner < b
+//!                               BODY
+//! ```
+
+use super::{Builder, Inside, MAX_DEPTH, Node, RemarkKind, Select, Step};
+use crate::illegal::{Illegal, Problem};
+use crate::nest::LoopId;
+use crate::sym::Sym;
+
+const V: usize = 0;
+const OUTER: usize = 1;
+const INNER: usize = 2;
+const SIZE: usize = 3;
+
+impl Builder {
+    /// Blocks every copy of the loop into `outer`, which takes its place, and `inner`, which adopts its body.
+    ///
+    /// # Errors
+    /// Names that are unknown, consumed or taken; a size below 1 or off the loop's step; loops that cannot be
+    /// reshaped any more. Nothing has changed then.
+    pub fn tile(&mut self, step: Step, v: &Select, outer: &str, inner: &str, size: &Sym) -> Result<(), Illegal> {
+        self.tile_or_guess(step, v, outer, inner, Some(size))
+    }
+
+    /// As [`Builder::tile`]; without a size, because it was refused, the loops are made nevertheless and marked, so
+    /// that what is said about them later is understood.
+    pub(crate) fn tile_or_guess(
+        &mut self,
+        step: Step,
+        v: &Select,
+        outer: &str,
+        inner: &str,
+        size: Option<&Sym>,
+    ) -> Result<(), Illegal> {
+        let loops = self.select(step, V, v)?;
+        self.check_new(step, OUTER, outer)?;
+        self.check_new(step, INNER, inner)?;
+        if outer == inner {
+            let problem = Problem::NameTaken { name: inner.to_owned() };
+            return Err(Illegal { argument: Some(INNER), ..Illegal::at(step, problem, Vec::new()) });
+        }
+        for id in &loops {
+            self.check_reshapable(step, *id)?;
+            if let Some(size) = size {
+                self.check_size(step, *id, size)?;
+            }
+            self.check_depth(step, *id, 1)?;
+        }
+        self.check_growth(step, loops[0], loops.len(), loops.len() * 2 * MAX_DEPTH)?;
+        for id in loops {
+            match size {
+                Some(size) => self.tile_one(step, id, outer, inner, size),
+                None => {
+                    self.node_mut(id).tainted = true;
+                    let size = self.node(id).step.clone();
+                    self.tile_one(step, id, outer, inner, &size);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn tile_one(&mut self, step: Step, v: LoopId, outer: &str, inner: &str, size: &Sym) {
+        let source = self.node(v).clone();
+        let part = |name: &str, inner: bool| Node {
+            name: name.into(),
+            number: None,
+            made_by: Some(step),
+            facts: Vec::new(),
+            sums: Vec::new(),
+            split_by_depth: None,
+            place: source.place.iter().copied().chain([inner]).collect(),
+            ..source.clone()
+        };
+        let o = self.add(Node { step: size.clone(), ..part(outer, false) });
+        let i = self.add(Node { start: Sym::Int(0), stop: size.clone(), ..part(inner, true) });
+        self.replace_in_nest(v, &[o]);
+        self.node_mut(o).inside = Inside::Seq(vec![i]);
+        self.node_mut(i).parent = Some(o);
+        let body = source.inside.children();
+        self.set_parent(&body, i);
+        self.replace_in_sums(v, &[o, i]);
+        if !divides(&source, size) && !self.has_sum(&[o, i], &source.stop) {
+            self.add_sum(vec![o, i], source.stop.clone());
+        }
+        self.consume(v, step, vec![o, i]);
+        self.remark_size(step, i, &source, size);
+    }
+
+    fn has_sum(&self, loops: &[LoopId], bound: &Sym) -> bool {
+        self.node(loops[0]).sums.iter().any(|index| {
+            let sum = &self.sums[*index];
+            sum.loops == loops && sum.bound == *bound
+        })
+    }
+
+    fn remark_size(&mut self, step: Step, at: LoopId, source: &Node, size: &Sym) {
+        if source.tainted {
+            return;
+        }
+        if *size == source.step {
+            self.remark(step, at, RemarkKind::TileOfOne);
+            return;
+        }
+        if let (Some(start), Some(stop), Some(size)) = (source.start.as_int(), source.stop.as_int(), size.as_int())
+            && let Some(extent) = stop.checked_sub(start)
+            && extent > size
+            && extent % size != 0
+        {
+            self.remark(step, at, RemarkKind::PartialTile(extent, size));
+        }
+    }
+
+    fn check_size(&mut self, step: Step, v: LoopId, size: &Sym) -> Result<(), Illegal> {
+        let node = self.node(v);
+        let stride = node.step.as_int();
+        let refuse = |problem| Err(Illegal { argument: Some(SIZE), ..Illegal::at(step, problem, vec![v]) });
+        let stride = if node.tainted { size.as_int() } else { stride };
+        match (size.as_int(), stride) {
+            (Some(size), _) if size < 1 => refuse(Problem::TileSize { size }),
+            (Some(size), Some(stride)) if size % stride != 0 => refuse(Problem::TileOffStep { size, stride }),
+            (Some(_), Some(_)) => Ok(()),
+            _ if *size == node.step => Ok(()),
+            (Some(_), None) => {
+                let what = format!("whether {size} is a multiple of the step {}", node.step);
+                self.remark(step, v, RemarkKind::Unverified(what));
+                Ok(())
+            }
+            (None, _) => {
+                let what = format!("whether the size {size} is at least 1 and a multiple of the step {}", node.step);
+                self.remark(step, v, RemarkKind::Unverified(what));
+                Ok(())
+            }
+        }
+    }
+
+    /// Refuses loops whose body depends on their iterations, and loops with facts, which would be lost.
+    pub(super) fn check_reshapable(&self, step: Step, v: LoopId) -> Result<(), Illegal> {
+        let node = self.node(v);
+        if let Some(by) = node.specialized_by {
+            let illegal = Illegal::at(step, Problem::Specialized { by }, vec![v]);
+            return Err(Illegal { argument: Some(0), ..illegal });
+        }
+        if let Some((_, fact)) = node.facts.first() {
+            let illegal = Illegal::at(*fact, Problem::FactLost { consumer: step }, vec![v]);
+            return Err(Illegal { argument: Some(0), ..illegal });
+        }
+        Ok(())
+    }
+
+    /// Refuses a nest deeper than [`MAX_DEPTH`].
+    pub(super) fn check_depth(&self, step: Step, v: LoopId, more: usize) -> Result<(), Illegal> {
+        let mut deepest = self.path(v).len();
+        let base = deepest;
+        // The height below `v`: only long chains matter, and those are short lists.
+        let mut stack = vec![(v, base)];
+        while let Some((id, depth)) = stack.pop() {
+            deepest = deepest.max(depth);
+            stack.extend(self.node(id).inside.children().into_iter().map(|child| (child, depth + 1)));
+        }
+        if deepest + more > MAX_DEPTH {
+            return Err(Illegal::at(step, Problem::TooDeep, vec![v]));
+        }
+        Ok(())
+    }
+}
+
+/// Whether `size` divides the loop's extent for certain.
+fn divides(source: &Node, size: &Sym) -> bool {
+    let (Some(start), Some(stop), Some(size)) = (source.start.as_int(), source.stop.as_int(), size.as_int()) else {
+        return false;
+    };
+    size >= 1 && stop.checked_sub(start).is_some_and(|extent| extent % size == 0)
+}

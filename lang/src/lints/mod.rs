@@ -1,0 +1,92 @@
+//! Legal schedules that are probably not meant, and how comments silence them.
+
+mod parallel;
+mod walks;
+
+use sched_grammar::ast::{Comment, Span};
+
+use crate::diagnostics::{Applicability, Code, Diagnostic, Severity, info};
+use crate::lineage::Builder;
+use crate::nest::TreeOrder;
+use crate::report::Report;
+use crate::resolve::Scope;
+
+/// Reports everything silly about a legal nest.
+pub(crate) fn check(scope: &Scope, builder: &Builder, report: &mut Report) {
+    for id in builder.loops() {
+        walks::check(builder, id, report);
+        parallel::check(builder, id, report);
+    }
+    unsorted(scope, builder, report);
+    unused(scope, report);
+}
+
+fn unused(scope: &Scope, report: &mut Report) {
+    for (name, span, is_param) in scope.unused() {
+        let kind = if is_param { "param" } else { "const" };
+        let diagnostic = Diagnostic::new(Code::UNUSED, span, format!("nothing uses the {kind} `{name}`"))
+            .label("not used")
+            .help("Remove it, or use it in a directive.");
+        report.push(diagnostic);
+    }
+}
+
+/// `trees_to_depth` counts trees; it is a position only where shallow trees come first.
+fn unsorted(scope: &Scope, builder: &Builder, report: &mut Report) {
+    let (Some((span, depth)), Some(model)) = (scope.trees_to_depth.get(), &builder.model) else { return };
+    let count = usize::try_from(model.trees_to_depth(depth)).unwrap_or(0);
+    let is_prefix = model.depths.iter().take(count).all(|d| i64::from(*d) <= depth);
+    if builder.order == TreeOrder::ByDepth || is_prefix {
+        return;
+    }
+    let message = format!("the first {count} trees are not the {count} that are no deeper than {depth}");
+    let at = report.first_directive();
+    let diagnostic = Diagnostic::new(Code::UNSORTED_DEPTHS, span, message)
+        .label("counts trees wherever they stand")
+        .help("Sort the trees first: `sortTrees(depth)`.")
+        .fix("sort the trees first", at, "sortTrees(depth)\n", Applicability::Unsure);
+    report.push(diagnostic);
+}
+
+/// The diagnostics without those that a comment `allow(S0090)` silences. Errors cannot be silenced.
+pub(crate) fn without_allowed(diagnostics: Vec<Diagnostic>, comments: &[Comment]) -> Vec<Diagnostic> {
+    let allowed: Vec<(Span, Result<Code, &str>)> = comments.iter().flat_map(allows).collect();
+    if allowed.is_empty() {
+        return diagnostics;
+    }
+    let is_allowed = |diagnostic: &Diagnostic| {
+        diagnostic.severity != Severity::Error && allowed.iter().any(|(_, code)| *code == Ok(diagnostic.code))
+    };
+    let mut rest: Vec<Diagnostic> = diagnostics.into_iter().filter(|diagnostic| !is_allowed(diagnostic)).collect();
+    for (span, code) in &allowed {
+        let why = match code {
+            Err(text) => format!("`{text}` is no code"),
+            Ok(code) => match info(*code) {
+                None => format!("there is no lint {code}"),
+                Some(info) if info.severity == Severity::Error => format!("{code} is an error and cannot be allowed"),
+                Some(_) => continue,
+            },
+        };
+        let diagnostic = Diagnostic::new(Code::ALLOWS_NOTHING, *span, why)
+            .label("has no effect")
+            .help("Write the code of a warning or hint: `allow(S0090)`.");
+        rest.push(diagnostic);
+    }
+    rest.sort_by_key(|diagnostic| (diagnostic.span.start, diagnostic.code));
+    rest
+}
+
+/// The codes in a comment's `allow(...)`, separated by commas.
+fn allows(comment: &Comment) -> Vec<(Span, Result<Code, &str>)> {
+    let Some((before, rest)) = comment.text.split_once("allow(") else { return Vec::new() };
+    let Some((inside, _)) = rest.split_once(')') else { return Vec::new() };
+    let mut at = comment.span.start as usize + before.len() + "allow(".len();
+    let mut found = Vec::new();
+    for part in inside.split(',') {
+        let text = part.trim();
+        let start = at + (part.len() - part.trim_start().len());
+        found.push((Span::new(start, start + text.len()), text.parse::<Code>().map_err(|()| text)));
+        at += part.len() + 1;
+    }
+    found
+}

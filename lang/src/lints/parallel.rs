@@ -1,0 +1,37 @@
+//! Parallel loops inside parallel loops.
+
+use crate::illegal::{Illegal, Problem};
+use crate::lineage::{Builder, Stated, Step};
+use crate::nest::LoopId;
+use crate::report::Report;
+use crate::sym::Fact;
+
+/// Iterations that keep every thread of a large machine busy.
+const PLENTY: i64 = 64;
+
+pub(super) fn check(builder: &Builder, id: LoopId, report: &mut Report) {
+    let Some(step) = parallel(builder, id) else { return };
+    let path = builder.path(id);
+    let outer = path.iter().filter(|on| **on != id).find_map(|on| {
+        let step = parallel(builder, *on)?;
+        fills_the_machine(builder, *on).then_some((*on, step))
+    });
+    if let Some((on, earlier)) = outer {
+        let problem = Problem::NestedParallel { outer: builder.name(on), earlier };
+        report.illegal(builder, &Illegal::argument(step, 0, problem, vec![on, id]));
+    }
+}
+
+fn parallel(builder: &Builder, id: LoopId) -> Option<Step> {
+    let facts = &builder.node(id).facts;
+    facts.iter().find(|(fact, _)| matches!(fact, Stated::Parallel)).map(|(_, step)| *step)
+}
+
+/// Whether there is work for every thread: many iterations, or one for each few of any number of rows.
+fn fills_the_machine(builder: &Builder, id: LoopId) -> bool {
+    let node = builder.node(id);
+    match builder.trips(id) {
+        Some(trips) => trips >= PLENTY,
+        None => node.stop.mentions(&|fact| fact == Fact::Rows) && node.step.as_int().is_some_and(|step| step <= PLENTY),
+    }
+}

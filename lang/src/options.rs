@@ -1,0 +1,83 @@
+//! What a check is told besides the text: the model, overrides and the target, all as plain data.
+
+/// What the checker needs to know of a model.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ModelFacts {
+    /// How many trees the model has; `depths` has as many entries.
+    pub num_trees: u32,
+    /// How many features a row has.
+    pub num_features: u32,
+    /// How many outputs a row has.
+    pub num_classes: u32,
+    /// The depth of each tree in edges, in the model's order.
+    pub depths: Vec<u32>,
+}
+
+impl ModelFacts {
+    /// The depth of the deepest tree.
+    pub fn max_depth(&self) -> u32 {
+        self.depths.iter().copied().max().unwrap_or(0)
+    }
+
+    /// How many trees are no deeper than `depth`.
+    pub fn trees_to_depth(&self, depth: i64) -> i64 {
+        self.depths.iter().filter(|d| i64::from(**d) <= depth).count() as i64
+    }
+}
+
+/// Which kind of machine code is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TargetKind {
+    /// A CPU.
+    Cpu,
+    /// A GPU.
+    Gpu,
+}
+
+/// What to make code for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Target {
+    /// CPU or GPU.
+    pub kind: TargetKind,
+    /// Features or architectures: `avx512`, `sm_90`.
+    pub options: Vec<String>,
+}
+
+impl Target {
+    /// The host's CPU, without special wishes.
+    pub fn cpu() -> Self {
+        Target { kind: TargetKind::Cpu, options: Vec::new() }
+    }
+
+    /// Any GPU.
+    pub fn gpu() -> Self {
+        Target { kind: TargetKind::Gpu, options: Vec::new() }
+    }
+}
+
+/// What the caller wants to do with the schedule, and so what it must be able to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Supported {
+    /// Only look at it: the whole language is fine.
+    #[default]
+    Everything,
+    /// Compile it: a directive that no code generator lowers is an error, and so is a fact that is not known.
+    Compilable,
+}
+
+/// What a check is told besides the text.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Options {
+    /// The model; without one, ranges are symbolic.
+    pub facts: Option<ModelFacts>,
+    /// Most rows that one run of the nest handles.
+    pub batch_size: Option<u64>,
+    /// Values that override params, in order.
+    pub sets: Vec<(String, i64)>,
+    /// Overrides the file's target.
+    pub target: Option<Target>,
+    /// What cannot be decided is an error.
+    pub strict: bool,
+    /// What the caller wants to do with the schedule.
+    pub supported: Supported,
+}

@@ -1,0 +1,169 @@
+//! Collects diagnostics and gives illegal operations their places in the text.
+
+use std::collections::HashSet;
+
+use sched_grammar::SyntaxError;
+use sched_grammar::ast::{Directive, Expr, File, Span, StmtKind};
+
+use crate::diagnostics::{Applicability, Code, Diagnostic, Edit, Fix, Severity, word};
+use crate::illegal::{Illegal, Problem};
+use crate::lineage::{Builder, Step};
+use crate::nest::LoopId;
+use crate::show::show_marked;
+
+/// Most diagnostics of one check; more help nobody.
+const MOST: usize = 1000;
+/// Largest nest that is shown in a note.
+const SHOWN_LOOPS: usize = 400;
+/// Most notes with a nest; more would make long files slow to check.
+const SHOWN_NESTS: usize = 50;
+
+/// The diagnostics of one check.
+pub(crate) struct Report<'a> {
+    source: &'a str,
+    directives: Vec<(&'a Directive, Span)>,
+    diagnostics: Vec<Diagnostic>,
+    /// What has been said of a directive is not said of each copy of a loop.
+    seen: HashSet<(Step, Code)>,
+    nests: usize,
+    strict: bool,
+}
+
+impl<'a> Report<'a> {
+    pub fn new(source: &'a str, file: &'a File, strict: bool) -> Self {
+        let directives = file.stmts.iter().filter_map(|stmt| match &stmt.kind {
+            StmtKind::Directive(directive) => Some((directive, stmt.span)),
+            _ => None,
+        });
+        let directives = directives.collect();
+        Report { source, directives, diagnostics: Vec::new(), seen: HashSet::new(), nests: 0, strict }
+    }
+
+    /// Adds a diagnostic. What could not be verified is an error if the caller is strict.
+    pub fn push(&mut self, mut diagnostic: Diagnostic) {
+        if self.strict && diagnostic.code == Code::UNVERIFIED {
+            diagnostic.severity = Severity::Error;
+        }
+        if self.diagnostics.len() < MOST {
+            self.diagnostics.push(diagnostic);
+        }
+    }
+
+    /// Adds a mistake that the parser has found.
+    pub fn syntax(&mut self, error: &SyntaxError) {
+        let code = error.code.parse().unwrap_or(Code(1));
+        let mut diagnostic = Diagnostic::new(code, error.span, error.message());
+        diagnostic.help = error.help();
+        if let Some((span, what)) = error.related() {
+            diagnostic = diagnostic.and(span, what);
+        }
+        let edits: Vec<Edit> =
+            error.fixes().into_iter().map(|fix| Edit { span: fix.span, text: fix.text }).collect();
+        if !edits.is_empty() {
+            let title = error.help().unwrap_or_else(|| "correct it".to_owned());
+            let title = title.trim_end_matches('.').to_owned();
+            diagnostic.fixes.push(Fix { title, edits, applicability: Applicability::Unsure });
+        }
+        self.push(diagnostic);
+    }
+
+    /// Adds what is wrong with an operation, unless it follows from what has been said.
+    pub fn illegal(&mut self, builder: &Builder, illegal: &Illegal) {
+        let Some(code) = illegal.problem.code() else { return };
+        if illegal.problem.may_be_a_consequence() && illegal.loops.iter().any(|id| builder.is_tainted(*id)) {
+            return;
+        }
+        if !self.seen.insert((illegal.step, code)) {
+            return;
+        }
+        let wording = word(illegal, builder, self);
+        let span = self.place(illegal.step, illegal.argument);
+        let mut diagnostic = Diagnostic::new(code, span, wording.message).label(wording.label);
+        diagnostic.help = wording.help;
+        diagnostic.fixes = wording.fixes;
+        for (step, argument, what) in wording.labels {
+            diagnostic = diagnostic.and(self.place(step, argument), what);
+        }
+        if diagnostic.severity == Severity::Error {
+            self.explain_loops(builder, illegal, &mut diagnostic);
+        }
+        self.push(diagnostic);
+    }
+
+    /// Says where the loops come from and shows the nest.
+    fn explain_loops(&mut self, builder: &Builder, illegal: &Illegal, diagnostic: &mut Diagnostic) {
+        const LABELS: usize = 4;
+        let is_successor = matches!(illegal.problem, Problem::Consumed { .. } | Problem::FactLost { .. });
+        let mut makers: Vec<(Step, Vec<String>)> = Vec::new();
+        for id in &illegal.loops {
+            let Some(step) = builder.made_by(*id).filter(|step| *step != illegal.step) else { continue };
+            let name = format!("`{}`", builder.name(*id));
+            match makers.iter_mut().find(|(known, _)| *known == step) {
+                Some((_, names)) if names.len() < LABELS => names.push(name),
+                Some(_) => {}
+                None => makers.push((step, vec![name])),
+            }
+        }
+        for (step, names) in makers.into_iter().take(LABELS) {
+            let place = self.place(step, None);
+            if is_successor && diagnostic.labels.iter().any(|label| label.span == place) {
+                continue;
+            }
+            let verb = if names.len() == 1 { "was" } else { "were" };
+            diagnostic.labels.push(crate::diagnostics::Label {
+                span: place,
+                message: format!("{} {verb} made here", names.join(", ")),
+            });
+        }
+        if self.nests < SHOWN_NESTS && builder.loop_count() <= SHOWN_LOOPS {
+            self.nests += 1;
+            let (nest, origin) = builder.nest();
+            let marks: Vec<LoopId> =
+                (0..origin.len() as u32).map(LoopId).filter(|id| illegal.loops.contains(&origin[id.0 as usize])).collect();
+            let shown = show_marked(&nest, &marks);
+            diagnostic.notes.push(format!("the loop nest at this point:\n{}", shown.trim_end()));
+        }
+    }
+
+    /// Where an operation, or one of its arguments, stands.
+    pub fn place(&self, step: Step, argument: Option<usize>) -> Span {
+        let Some((directive, span)) = self.directives.get(step.0 as usize) else { return Span::default() };
+        let argument = argument.and_then(|at| directive.args.get(at));
+        argument.map_or(*span, |expr: &Expr| expr.span)
+    }
+
+    /// The name of an operation's directive.
+    pub fn directive_name(&self, step: Step) -> &str {
+        self.directives.get(step.0 as usize).map_or("", |(directive, _)| directive.name.text.as_str())
+    }
+
+    /// The text of an operation's directive, if it is short enough to quote.
+    pub fn text(&self, step: Step) -> &str {
+        const SHORT: usize = 60;
+        let text = self.source.get(self.place(step, None).range()).unwrap_or_default();
+        if text.len() <= SHORT && !text.contains('\n') { text } else { self.directive_name(step) }
+    }
+
+    /// An argument of an operation as written, or the whole operation.
+    pub fn argument_text(&self, step: Step, argument: Option<usize>) -> String {
+        self.source.get(self.place(step, argument).range()).unwrap_or_default().to_owned()
+    }
+
+    /// The empty span before the first directive, where declarations go.
+    pub fn first_directive(&self) -> Span {
+        let start = self.directives.first().map_or(0, |(_, span)| span.start);
+        Span { start, end: start }
+    }
+
+    /// Whether anything so far is an error.
+    pub fn has_errors(&self) -> bool {
+        self.diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error)
+    }
+
+    /// All diagnostics in the order of the text.
+    pub fn finish(self) -> Vec<Diagnostic> {
+        let mut diagnostics = self.diagnostics;
+        diagnostics.sort_by_key(|diagnostic| (diagnostic.span.start, diagnostic.code));
+        diagnostics
+    }
+}

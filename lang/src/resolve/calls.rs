@@ -1,0 +1,261 @@
+//! Directives as typed calls: which one, and what each argument is.
+
+use sched_grammar::ast::{Directive, Expr, ExprKind, File, Path, Segment, Span, StmtKind};
+
+use super::scope::{Scope, list};
+use crate::diagnostics::{Applicability, Code, Diagnostic, nearest};
+use crate::directives::{Op, Parameter, Role, SIGNATURES, Signature, find};
+use crate::lineage::{Select, Step, Tag};
+use crate::options::{Options, Supported};
+use crate::report::Report;
+use crate::sym::Sym;
+
+/// An argument of a known directive.
+#[derive(Clone, Debug)]
+pub(crate) enum Arg {
+    /// Loops that exist.
+    Index(Select),
+    /// A loop to be made.
+    New(String),
+    /// A number.
+    Number(Sym),
+    /// One of the directive's words.
+    Word(&'static str),
+    /// Something else, which has been reported.
+    Bad,
+}
+
+/// A directive whose name is known.
+#[derive(Debug)]
+pub(crate) struct Call {
+    pub step: Step,
+    pub op: Op,
+    pub shapes: bool,
+    pub args: Vec<Arg>,
+    /// The number of arguments is wrong, so they mean nothing.
+    pub broken: bool,
+}
+
+impl Call {
+    /// The names of loops that it would have made.
+    pub fn new_names(&self) -> impl Iterator<Item = &str> {
+        self.args.iter().filter_map(|arg| match arg {
+            Arg::New(name) => Some(name.as_str()),
+            _ => None,
+        })
+    }
+
+    /// The loops that it is about.
+    pub fn selects(&self) -> impl Iterator<Item = (usize, &Select)> {
+        self.args.iter().enumerate().filter_map(|(at, arg)| match arg {
+            Arg::Index(select) => Some((at, select)),
+            _ => None,
+        })
+    }
+
+    /// A number that was given and has a value.
+    pub fn number(&self, at: usize) -> Option<&Sym> {
+        match self.args.get(at) {
+            Some(Arg::Number(sym)) => Some(sym),
+            _ => None,
+        }
+    }
+
+    /// Whether any argument has been reported.
+    pub fn is_bad(&self) -> bool {
+        self.broken || self.args.iter().any(|arg| matches!(arg, Arg::Bad))
+    }
+}
+
+/// All directives of a file that are known, in order; steps count all directives.
+pub(crate) fn calls(file: &File, scope: &Scope, options: &Options, report: &mut Report) -> Vec<Call> {
+    let mut calls = Vec::new();
+    let mut step = 0;
+    for stmt in &file.stmts {
+        let StmtKind::Directive(directive) = &stmt.kind else { continue };
+        calls.extend(call(Step(step), directive, stmt.span, scope, options, report));
+        step += 1;
+    }
+    calls
+}
+
+fn call(
+    step: Step,
+    directive: &Directive,
+    span: Span,
+    scope: &Scope,
+    options: &Options,
+    report: &mut Report,
+) -> Option<Call> {
+    let Some(signature) = find(&directive.name.text) else {
+        report.push(unknown(directive));
+        return None;
+    };
+    if options.supported == Supported::Compilable && !signature.lowered {
+        let message = format!("`{}` cannot be compiled yet", signature.name);
+        let diagnostic = Diagnostic::new(Code::NOT_LOWERED, directive.name.span, message)
+            .label("no code generator knows it")
+            .help("Leave it out; the rest of the schedule means the same without it.")
+            .fix(format!("remove `{}`", signature.name), span, "", Applicability::Unsure);
+        report.push(diagnostic);
+    }
+    let (op, shapes) = (signature.op, signature.shapes);
+    let parameters = parameters(signature, directive.args.len());
+    let given = directive.args.len();
+    let most = if signature.repeats { usize::MAX } else { signature.parameters.len() };
+    let broken = given < signature.required || given > most;
+    if broken {
+        report.push(wrong_count(signature, directive));
+    }
+    let mut args = Vec::new();
+    for (at, expr) in directive.args.iter().enumerate() {
+        let Some(parameter) = parameters.get(at.min(parameters.len().saturating_sub(1))) else { break };
+        // Arguments of a broken call only serve to know which loops it was about.
+        if broken && !matches!(parameter.role, Role::Index | Role::NewIndex) {
+            continue;
+        }
+        args.push(argument(expr, parameter, signature, scope, broken, report));
+    }
+    Some(Call { step, op, shapes, args, broken })
+}
+
+/// `representation(name)` leaves out its first parameter, all others their last.
+fn parameters(signature: &'static Signature, given: usize) -> &'static [Parameter] {
+    match signature.op {
+        Op::Representation if given == 1 => &signature.parameters[1..],
+        _ => signature.parameters,
+    }
+}
+
+fn unknown(directive: &Directive) -> Diagnostic {
+    let name = &directive.name;
+    let diagnostic = Diagnostic::new(Code::UNKNOWN_DIRECTIVE, name.span, format!("there is no directive `{}`", name.text))
+        .label("unknown");
+    match nearest(&name.text, SIGNATURES.iter().map(|signature| signature.name)) {
+        Some(near) => diagnostic
+            .help(format!("Did you mean `{near}`?"))
+            .fix(format!("write `{near}`"), name.span, near, Applicability::Unsure),
+        None => {
+            let names: Vec<&str> = SIGNATURES.iter().map(|signature| signature.name).collect();
+            diagnostic.help(format!("The directives are {}.", list(&names)))
+        }
+    }
+}
+
+fn wrong_count(signature: &Signature, directive: &Directive) -> Diagnostic {
+    let (least, most) = (signature.required, signature.parameters.len());
+    let wanted = match (signature.repeats, least == most) {
+        (true, _) => format!("at least {least}"),
+        (false, true) => least.to_string(),
+        (false, false) => format!("{least} or {most}"),
+    };
+    let arguments = if wanted == "1" { "argument" } else { "arguments" };
+    let message = format!("`{}` takes {wanted} {arguments}, not {}", signature.name, directive.args.len());
+    Diagnostic::new(Code::ARGUMENT_COUNT, directive.args_span, message)
+        .label(format!("{} given", directive.args.len()))
+        .help(format!("Call it as `{}`.", signature.usage()))
+}
+
+fn argument(
+    expr: &Expr,
+    parameter: &Parameter,
+    signature: &Signature,
+    scope: &Scope,
+    quiet: bool,
+    report: &mut Report,
+) -> Arg {
+    if matches!(expr.kind, ExprKind::Error) {
+        return Arg::Bad;
+    }
+    let wrong = |expected: &str, report: &mut Report| {
+        if !quiet {
+            let message = format!("`{}` of `{}` must be {expected}", parameter.name, signature.name);
+            let diagnostic = Diagnostic::new(Code::ARGUMENT_KIND, expr.span, message)
+                .label(format!("not {expected}"))
+                .help(format!("Call it as `{}`.", signature.usage()));
+            report.push(diagnostic);
+        }
+        Arg::Bad
+    };
+    match parameter.role {
+        Role::Index => match &expr.kind {
+            ExprKind::Path(path) => {
+                if path.as_ident().is_some_and(|name| scope.is_number(&name.text)) {
+                    return wrong("a loop", report);
+                }
+                select(path, scope, report).map_or(Arg::Bad, Arg::Index)
+            }
+            _ => wrong("a loop", report),
+        },
+        Role::NewIndex => match &expr.kind {
+            ExprKind::Path(path) => match path.as_ident() {
+                Some(name) if !quiet && scope.taken(name, report) => Arg::Bad,
+                Some(name) => Arg::New(name.text.clone()),
+                None => wrong("a new name", report),
+            },
+            _ => wrong("a new name", report),
+        },
+        Role::Number => scope.eval(expr, report).map_or(Arg::Bad, Arg::Number),
+        Role::Word(words) => match &expr.kind {
+            ExprKind::Path(path) => match path_text(path).and_then(|text| find_word(&text, words)) {
+                Some(word) => Arg::Word(word),
+                None => {
+                    report.push(unknown_word(path, parameter, words));
+                    Arg::Bad
+                }
+            },
+            _ => wrong(&format!("one of {}", list(words)), report),
+        },
+    }
+}
+
+fn find_word(text: &str, words: &'static [&'static str]) -> Option<&'static str> {
+    words.iter().find(|word| **word == text).copied()
+}
+
+/// `grid.x`, if there are no brackets in it.
+fn path_text(path: &Path) -> Option<String> {
+    let names: Option<Vec<&str>> = path
+        .segments
+        .iter()
+        .map(|segment| segment.index.is_none().then_some(segment.name.text.as_str()))
+        .collect();
+    Some(names?.join("."))
+}
+
+fn unknown_word(path: &Path, parameter: &Parameter, words: &'static [&'static str]) -> Diagnostic {
+    let text = path_text(path).unwrap_or_default();
+    let diagnostic = Diagnostic::new(Code::UNKNOWN_WORD, path.span, format!("there is no {} `{text}`", parameter.name))
+        .label(format!("expected one of {}", words.join(", ")));
+    match nearest(&text, words.iter().copied()) {
+        Some(near) => diagnostic
+            .help(format!("Did you mean `{near}`?"))
+            .fix(format!("write `{near}`"), path.span, near, Applicability::Unsure),
+        None => diagnostic.help(format!("Write one of {}.", list(words))),
+    }
+}
+
+/// The copies that a path means; nothing if a number in brackets has no value, which has been reported.
+fn select(path: &Path, scope: &Scope, report: &mut Report) -> Option<Select> {
+    let (last, rest) = path.segments.split_last()?;
+    let mut number = |segment: &Segment| -> Option<Option<u32>> {
+        let Some(index) = &segment.index else { return Some(None) };
+        let value = scope.eval(index, report)?;
+        match value.as_int().map(u32::try_from) {
+            Some(Ok(number)) => Some(Some(number)),
+            _ => {
+                let message = "the number of a copy must be known and not negative";
+                let diagnostic = Diagnostic::new(Code::ARGUMENT_KIND, index.span, message)
+                    .label(format!("is {value}"))
+                    .help("Copies are numbered from 0.");
+                report.push(diagnostic);
+                None
+            }
+        }
+    };
+    let mut tags = Vec::new();
+    for segment in rest {
+        tags.push(Tag { name: segment.name.text.as_str().into(), number: number(segment)? });
+    }
+    Some(Select { scope: tags, name: last.name.text.clone(), number: number(last)? })
+}

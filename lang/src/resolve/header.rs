@@ -1,0 +1,83 @@
+//! The header: edition, model and target.
+
+use sched_grammar::ast::{Expr, ExprKind, File, Ident, Span, StmtKind};
+
+use crate::check::Header;
+use crate::diagnostics::{Applicability, Code, Diagnostic, nearest};
+use crate::options::{Target, TargetKind};
+use crate::report::Report;
+
+/// The language editions there are.
+const EDITIONS: &[i64] = &[1];
+
+/// What the header lines say; each counts once.
+pub(crate) fn header(file: &File, report: &mut Report) -> Header {
+    let mut header = Header::default();
+    let (mut edition, mut model, mut target) = (None, None, None);
+    for stmt in &file.stmts {
+        match &stmt.kind {
+            StmtKind::Edition(expr) if first("sched", &mut edition, stmt.span, report) => {
+                header.edition = read_edition(expr, report);
+            }
+            StmtKind::Model { path, fingerprint } if first("model", &mut model, stmt.span, report) => {
+                header.model = Some((path.value.clone(), path.span));
+                header.fingerprint = fingerprint.as_ref().map(|s| (s.value.clone(), s.span));
+            }
+            StmtKind::Target { kind, options } if first("target", &mut target, stmt.span, report) => {
+                header.target = read_target(kind, options, report);
+                header.target_span = Some(stmt.span);
+            }
+            _ => {}
+        }
+    }
+    header
+}
+
+/// Whether this is the first line of its kind; a later one is reported.
+fn first(what: &str, earlier: &mut Option<Span>, span: Span, report: &mut Report) -> bool {
+    if let Some(before) = *earlier {
+        let diagnostic = Diagnostic::new(Code::HEADER_TWICE, span, format!("a file has one `{what}` line"))
+            .label("given again")
+            .and(before, "first given here")
+            .fix(format!("remove this `{what}` line"), span, "", Applicability::Unsure);
+        report.push(diagnostic);
+        return false;
+    }
+    *earlier = Some(span);
+    true
+}
+
+fn read_edition(expr: &Expr, report: &mut Report) -> Option<i64> {
+    match expr.kind {
+        ExprKind::Error => None,
+        ExprKind::Int(n) if EDITIONS.contains(&n) => Some(n),
+        _ => {
+            let diagnostic = Diagnostic::new(Code::EDITION, expr.span, "this is no edition of the language")
+                .label("known: 1")
+                .help("Write `sched 1`, or leave the line out.")
+                .fix("use edition 1", expr.span, "1", Applicability::Safe);
+            report.push(diagnostic);
+            None
+        }
+    }
+}
+
+fn read_target(kind: &Ident, options: &[Ident], report: &mut Report) -> Option<Target> {
+    let options = options.iter().map(|option| option.text.clone()).collect();
+    let kind = match kind.text.as_str() {
+        "cpu" => TargetKind::Cpu,
+        "gpu" => TargetKind::Gpu,
+        other => {
+            let mut diagnostic =
+                Diagnostic::new(Code::UNKNOWN_WORD, kind.span, format!("`{other}` is no target"))
+                    .label("expected `cpu` or `gpu`")
+                    .help("Write `target cpu` or `target gpu`, with options in parentheses: `target cpu(avx512)`.");
+            if let Some(near) = nearest(other, ["cpu", "gpu"]) {
+                diagnostic = diagnostic.fix(format!("write `{near}`"), kind.span, near, Applicability::Unsure);
+            }
+            report.push(diagnostic);
+            return None;
+        }
+    };
+    Some(Target { kind, options })
+}

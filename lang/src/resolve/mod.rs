@@ -1,0 +1,9 @@
+//! From syntax to meaning, as far as it needs no loops: the header, named numbers, and directives as typed calls.
+
+mod calls;
+mod header;
+mod scope;
+
+pub(crate) use calls::{Arg, Call, calls};
+pub(crate) use header::header;
+pub(crate) use scope::{Scope, list, scope};

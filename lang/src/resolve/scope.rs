@@ -1,0 +1,336 @@
+//! Named numbers and the evaluation of expressions.
+
+use std::cell::{Cell, RefCell};
+use std::collections::{HashMap, HashSet};
+
+use sched_grammar::ast::{BinOp, Expr, ExprKind, File, Ident, Span, StmtKind};
+
+use crate::check::Param;
+use crate::diagnostics::{Applicability, Code, Diagnostic, nearest};
+use crate::options::{ModelFacts, Options};
+use crate::report::Report;
+use crate::sym::{ArithmeticError, Fact, Sym, SymOp};
+
+/// Facts that have a name in the text.
+const FACTS: &[(&str, Fact)] = &[
+    ("num_trees", Fact::NumTrees),
+    ("N_t", Fact::NumTrees),
+    ("num_features", Fact::NumFeatures),
+    ("num_classes", Fact::NumClasses),
+    ("max_depth", Fact::MaxDepth),
+    ("batch_size", Fact::BatchSize),
+    ("run_depth", Fact::RunDepth),
+];
+const FUNCTIONS: &[&str] = &["min", "max", "ceildiv", "trees_to_depth"];
+
+/// A declared number.
+struct Named {
+    /// Nothing if its value was refused.
+    value: Option<Sym>,
+    span: Span,
+    is_param: bool,
+    used: Cell<bool>,
+}
+
+/// Everything that a name in an expression can mean.
+pub(crate) struct Scope<'a> {
+    named: HashMap<String, Named>,
+    model: Option<&'a ModelFacts>,
+    batch_size: Option<u64>,
+    /// Names of indices made anywhere in the file, to tell a loop from a misspelt number.
+    pub(crate) indices: HashSet<&'a str>,
+    /// Undeclared names that have been reported.
+    undeclared: RefCell<HashSet<String>>,
+    /// Where `trees_to_depth` and `batch_size` are first used.
+    pub(crate) trees_to_depth: Cell<Option<(Span, i64)>>,
+}
+
+/// Declares the params and consts of a file, in the order written.
+pub(crate) fn scope<'a>(file: &'a File, options: &'a Options, report: &mut Report) -> (Scope<'a>, Vec<Param>) {
+    let mut scope = Scope {
+        named: HashMap::new(),
+        model: options.facts.as_ref(),
+        batch_size: options.batch_size,
+        indices: HashSet::from(["batch", "tree"]),
+        undeclared: RefCell::default(),
+        trees_to_depth: Cell::default(),
+    };
+    let mut params = Vec::new();
+    for stmt in &file.stmts {
+        match &stmt.kind {
+            StmtKind::Param { name, default, choices } => {
+                params.extend(scope.param(name, default, choices, options, report));
+            }
+            StmtKind::Const { name, value } => {
+                let value = scope.eval(value, report);
+                scope.declare(name, value, false, report);
+            }
+            StmtKind::Directive(directive) => {
+                let Some(signature) = crate::directives::find(&directive.name.text) else { continue };
+                for (parameter, arg) in signature.parameters.iter().zip(&directive.args) {
+                    if parameter.role == crate::directives::Role::NewIndex
+                        && let ExprKind::Path(path) = &arg.kind
+                    {
+                        scope.indices.extend(path.as_ident().map(|name| name.text.as_str()));
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    for (name, _) in &options.sets {
+        if !params.iter().any(|param: &Param| param.name == *name) {
+            let known: Vec<&str> = params.iter().map(|param| param.name.as_str()).collect();
+            let help = match nearest(name, known.iter().copied()) {
+                Some(near) => format!("Did you mean `{near}`?"),
+                None if known.is_empty() => "This schedule has no params.".to_owned(),
+                None => format!("This schedule has the params {}.", list(&known)),
+            };
+            let message = format!("the schedule has no param `{name}` to set");
+            report.push(Diagnostic::new(Code::NO_SUCH_PARAM, Span::default(), message).help(help));
+        }
+    }
+    (scope, params)
+}
+
+/// `` `a`, `b` and `c` ``
+pub(crate) fn list(names: &[impl AsRef<str>]) -> String {
+    match names {
+        [] => String::new(),
+        [only] => format!("`{}`", only.as_ref()),
+        [rest @ .., last] => {
+            let rest: Vec<String> = rest.iter().map(|name| format!("`{}`", name.as_ref())).collect();
+            format!("{} and `{}`", rest.join(", "), last.as_ref())
+        }
+    }
+}
+
+impl Scope<'_> {
+    fn param(
+        &mut self,
+        name: &Ident,
+        default: &Expr,
+        choices: &[Expr],
+        options: &Options,
+        report: &mut Report,
+    ) -> Option<Param> {
+        let value = self.eval(default, report);
+        let choices: Vec<Sym> = choices.iter().filter_map(|choice| self.eval(choice, report)).collect();
+        let set = options.sets.iter().rev().find(|(set, _)| *set == name.text).map(|(_, value)| Sym::Int(*value));
+        let overridden = set.is_some();
+        let effective = set.or_else(|| value.clone());
+        if let Some(effective) = &effective
+            && !choices.is_empty()
+            && !choices.contains(effective)
+        {
+            let span = if overridden { name.span } else { default.span };
+            let texts: Vec<String> = choices.iter().map(Sym::to_string).collect();
+            let message = format!("{effective} is not among the values worth trying for `{}`", name.text);
+            let diagnostic = Diagnostic::new(Code::NOT_A_CHOICE, span, message)
+                .label(format!("has the value {effective}"))
+                .help(format!("Add it to `in {{{}}}`, or use one of these.", texts.join(", ")));
+            report.push(diagnostic);
+        }
+        if !self.declare(name, effective.clone(), true, report) {
+            return None;
+        }
+        let default = value?;
+        let value = effective?;
+        Some(Param { name: name.text.clone(), span: name.span, default, value, choices, overridden })
+    }
+
+    fn declare(&mut self, name: &Ident, value: Option<Sym>, is_param: bool, report: &mut Report) -> bool {
+        if self.taken(name, report) {
+            return false;
+        }
+        if matches!(name.text.as_str(), "batch" | "tree") {
+            let message = format!("`{}` is the name of a loop", name.text);
+            report.push(Diagnostic::new(Code::NAME_TAKEN, name.span, message).label("choose another name"));
+            return false;
+        }
+        let named = Named { value, span: name.span, is_param, used: Cell::new(false) };
+        self.named.insert(name.text.clone(), named);
+        true
+    }
+
+    /// Reports a name that already means a number.
+    pub(crate) fn taken(&self, name: &Ident, report: &mut Report) -> bool {
+        let text = name.text.as_str();
+        let diagnostic = |message: String| {
+            Diagnostic::new(Code::NAME_TAKEN, name.span, message).label("choose another name")
+        };
+        if let Some(named) = self.named.get(text) {
+            let kind = if named.is_param { "param" } else { "const" };
+            report.push(diagnostic(format!("`{text}` is the name of a {kind}")).and(named.span, "declared here"));
+            return true;
+        }
+        if FACTS.iter().any(|(fact, _)| *fact == text) || FUNCTIONS.contains(&text) || text == "n_rows" {
+            report.push(diagnostic(format!("`{text}` is the name of a fact or function")));
+            return true;
+        }
+        false
+    }
+
+    /// Whether the name means a number.
+    pub(crate) fn is_number(&self, name: &str) -> bool {
+        self.named.contains_key(name) || FACTS.iter().any(|(fact, _)| *fact == name)
+    }
+
+    /// Declared names that nothing uses.
+    pub(crate) fn unused(&self) -> Vec<(&str, Span, bool)> {
+        let unused = self.named.iter().filter(|(_, named)| !named.used.get());
+        let mut unused: Vec<_> = unused.map(|(name, named)| (name.as_str(), named.span, named.is_param)).collect();
+        unused.sort_unstable_by_key(|(_, span, _)| *span);
+        unused
+    }
+
+    /// The value of an expression; nothing if it has none, which has been reported.
+    pub(crate) fn eval(&self, expr: &Expr, report: &mut Report) -> Option<Sym> {
+        // The parser bounds the depth of expressions, so recursion is bounded too.
+        match &expr.kind {
+            ExprKind::Int(n) => Some(Sym::Int(*n)),
+            ExprKind::Error => None,
+            ExprKind::Neg(inner) => {
+                let inner = self.eval(inner, report)?;
+                apply(SymOp::Sub, &Sym::Int(0), &inner, expr.span, report)
+            }
+            ExprKind::Binary(op, a, b) => {
+                let (left, right) = (self.eval(a, report), self.eval(b, report));
+                let op = match op {
+                    BinOp::Add => SymOp::Add,
+                    BinOp::Sub => SymOp::Sub,
+                    BinOp::Mul => SymOp::Mul,
+                    BinOp::Div => SymOp::Div,
+                    BinOp::Rem => SymOp::Rem,
+                };
+                apply(op, &left?, &right?, expr.span, report)
+            }
+            ExprKind::Path(path) => match path.as_ident() {
+                Some(name) => self.look_up(name, report),
+                None => {
+                    let message = "a number is expected here, not the name of a loop's copy";
+                    report.push(Diagnostic::new(Code::ARGUMENT_KIND, expr.span, message).label("not a number"));
+                    None
+                }
+            },
+            ExprKind::Call(function, args) => self.call(function, args, expr.span, report),
+        }
+    }
+
+    fn look_up(&self, name: &Ident, report: &mut Report) -> Option<Sym> {
+        let text = name.text.as_str();
+        if let Some(named) = self.named.get(text) {
+            named.used.set(true);
+            return named.value.clone();
+        }
+        if let Some((_, fact)) = FACTS.iter().find(|(known, _)| *known == text) {
+            return Some(self.known(*fact).map_or(Sym::Fact(*fact), Sym::Int));
+        }
+        if self.undeclared.borrow_mut().insert(text.to_owned()) {
+            report.push(self.undeclared_name(name, report));
+        }
+        None
+    }
+
+    fn undeclared_name(&self, name: &Ident, report: &Report) -> Diagnostic {
+        let text = name.text.as_str();
+        if self.indices.contains(text) {
+            return Diagnostic::new(Code::ARGUMENT_KIND, name.span, format!("`{text}` is a loop, not a number"))
+                .label("a number is expected here");
+        }
+        let mut diagnostic = Diagnostic::new(Code::UNDECLARED_NAME, name.span, format!("nothing is named `{text}`"))
+            .label("not declared");
+        if text == "n_rows" {
+            diagnostic.label = "known only at run time".to_owned();
+            return diagnostic.help("Use `batch_size`, the most rows that one run of the nest handles.");
+        }
+        let known = self.named.keys().map(String::as_str).chain(FACTS.iter().map(|(fact, _)| *fact));
+        let mut known: Vec<&str> = known.collect();
+        known.sort_unstable();
+        diagnostic.help = Some(match nearest(text, known) {
+            Some(near) => {
+                let title = format!("write `{near}`");
+                diagnostic = diagnostic.fix(title, name.span, near, Applicability::Unsure);
+                format!("Did you mean `{near}`? Otherwise declare it: `param {text} = 64`.")
+            }
+            None => format!("Declare it before the directives: `param {text} = 64`."),
+        });
+        let at = report.first_directive();
+        let declaration = format!("param {text} = 64\n");
+        diagnostic.fix(format!("declare `param {text} = 64`"), at, &declaration, Applicability::Placeholder)
+    }
+
+    fn call(&self, function: &Ident, args: &[Expr], span: Span, report: &mut Report) -> Option<Sym> {
+        let values: Vec<Option<Sym>> = args.iter().map(|arg| self.eval(arg, report)).collect();
+        let count = if function.text == "trees_to_depth" { 1 } else { 2 };
+        if !FUNCTIONS.contains(&function.text.as_str()) {
+            let message = format!("there is no function `{}`", function.text);
+            let mut diagnostic = Diagnostic::new(Code::UNKNOWN_FUNCTION, function.span, message)
+                .label("unknown")
+                .help(format!("The functions are {}.", list(FUNCTIONS)));
+            if let Some(near) = nearest(&function.text, FUNCTIONS.iter().copied()) {
+                let title = format!("write `{near}`");
+                diagnostic = diagnostic.fix(title, function.span, near, Applicability::Unsure);
+            }
+            report.push(diagnostic);
+            return None;
+        }
+        if values.len() != count {
+            let arguments = if count == 1 { "1 argument" } else { "2 arguments" };
+            let message = format!("`{}` takes {arguments}, not {}", function.text, values.len());
+            report.push(Diagnostic::new(Code::ARGUMENT_COUNT, span, message).label(format!("takes {arguments}")));
+            return None;
+        }
+        let values: Vec<Sym> = values.into_iter().collect::<Option<_>>()?;
+        match (function.text.as_str(), values.as_slice()) {
+            ("min", [a, b]) => apply(SymOp::Min, a, b, span, report),
+            ("max", [a, b]) => apply(SymOp::Max, a, b, span, report),
+            ("ceildiv", [a, b]) => apply(SymOp::CeilDiv, a, b, span, report),
+            (_, [depth]) => self.count_trees(depth, span, report),
+            _ => None,
+        }
+    }
+
+    fn count_trees(&self, depth: &Sym, span: Span, report: &mut Report) -> Option<Sym> {
+        let Some(depth) = depth.as_int() else {
+            let message = format!("how many trees are no deeper than {depth} is not known without a model");
+            report.push(Diagnostic::new(Code::UNVERIFIED, span, message).label("not verified"));
+            return None;
+        };
+        if self.trees_to_depth.get().is_none() {
+            self.trees_to_depth.set(Some((span, depth)));
+        }
+        let fact = Fact::TreesToDepth(depth);
+        Some(self.known(fact).map_or(Sym::Fact(fact), Sym::Int))
+    }
+
+    /// The value of a fact, if it is known.
+    fn known(&self, fact: Fact) -> Option<i64> {
+        let model = self.model;
+        match fact {
+            Fact::Rows | Fact::RunDepth => None,
+            Fact::NumTrees => model.map(|model| i64::from(model.num_trees)),
+            Fact::NumFeatures => model.map(|model| i64::from(model.num_features)),
+            Fact::NumClasses => model.map(|model| i64::from(model.num_classes)),
+            Fact::MaxDepth => model.map(|model| i64::from(model.max_depth())),
+            Fact::TreesToDepth(depth) => model.map(|model| model.trees_to_depth(depth)),
+            Fact::BatchSize => self.batch_size.and_then(|size| i64::try_from(size).ok()),
+        }
+    }
+}
+
+/// `a op b`, with what goes wrong reported.
+fn apply(op: SymOp, a: &Sym, b: &Sym, span: Span, report: &mut Report) -> Option<Sym> {
+    let (code, message, label) = match Sym::apply(op, a, b) {
+        Ok(sym) => return Some(sym),
+        Err(ArithmeticError::Overflow) => {
+            (Code::OVERFLOW, "the value of this expression does not fit in 64 bits", "too large")
+        }
+        Err(ArithmeticError::DivisionByZero) => (Code::DIVISION_BY_ZERO, "this divides by zero", "the divisor is 0"),
+        Err(ArithmeticError::TooLarge) => {
+            (Code::EXPRESSION_TOO_LARGE, "this expression has too many terms", "too large without a model")
+        }
+    };
+    report.push(Diagnostic::new(code, span, message).label(label));
+    None
+}
