@@ -1,3 +1,39 @@
-//! The schedc command line.
+//! The `schedc` command line: arguments, files, exit status, progress.
 
-fn main() {}
+mod args;
+mod commands;
+mod compile;
+mod defaults;
+mod failure;
+mod model;
+mod schedule;
+mod terminal;
+
+use args::{Cli, Command};
+use clap::Parser;
+use failure::Failure;
+use std::process::ExitCode;
+use terminal::Terminal;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let terminal = Terminal::new(cli.color);
+    let result = match &cli.command {
+        Command::Predict(args) => commands::predict::run(args, &terminal),
+        Command::Build(args) => commands::build::run(args, &terminal),
+        Command::Check(args) => commands::check::run(args, &terminal),
+        Command::Show(args) => commands::show::run(args, &terminal),
+        Command::Ir(args) => commands::ir::run(args, &terminal),
+        Command::Inspect(args) => commands::inspect::run(args),
+        Command::Bench(args) => commands::bench::run(args, &terminal),
+        Command::Explain(args) => commands::explain::run(args),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(Failure::Findings) => ExitCode::from(1),
+        Err(Failure::Unusable(message)) => {
+            terminal.error(&message);
+            ExitCode::from(2)
+        }
+    }
+}

@@ -134,8 +134,12 @@ pub enum Transform {
 }
 
 /// A validated forest: children in range, no cycles, every feature below `num_features`, every target below
-/// `num_margins`, depths within [`MAX_DEPTH`](crate::MAX_DEPTH). Only this crate can make one.
+/// `num_margins`, depths within [`MAX_DEPTH`](crate::MAX_DEPTH), numbers that are numbers (no NaN in thresholds,
+/// leaves or base values). Only [`Forest::new`] makes one, which checks all this; read the fields freely, and to
+/// change a forest take it apart with [`Forest::into_parts`] and check it again. A forest may have no trees: its
+/// margins are the base values.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Forest {
     /// Trees in the model's order.
     pub trees: Vec<Tree>,

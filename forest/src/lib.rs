@@ -1,10 +1,54 @@
 //! Model formats, the validated [`Forest`], and the reference walker.
+//!
+//! [`read`] turns the bytes of a model file into a [`Forest`], whose promises everything later relies on;
+//! [`predict_margins`] and its siblings compute what the trainer would, and are what every faster way to predict is
+//! compared with; [`summarize`] and [`fingerprint`] describe a model.
+//!
+//! ```
+//! use sched_forest::{predict, read};
+//!
+//! # let bytes = br#"{"version":[3,2,0],"learner":{
+//! #   "learner_model_param":{"base_score":"[5E-1]","num_class":"0","num_feature":"2"},
+//! #   "objective":{"name":"reg:squarederror"},
+//! #   "gradient_booster":{"name":"gbtree","model":{"tree_info":[0],"trees":[{
+//! #     "left_children":[1,-1,-1],"right_children":[2,-1,-1],"split_indices":[1,0,0],
+//! #     "split_conditions":[3.0,10,20],"default_left":[0,0,0]}]}}}}"#;
+//! let forest = read(bytes)?; // the bytes of a model.json: feature 1 below 3 gives 10, otherwise 20
+//! let rows = [0.0f32, 2.5, 0.0, 3.0, 0.0, f32::NAN];
+//! let mut predictions = [0.0f32; 3];
+//! predict(&forest, &rows, &mut predictions)?;
+//! assert_eq!(predictions, [10.5, 20.5, 20.5]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
+mod check;
+mod detect;
+mod error;
+mod fingerprint;
 mod forest;
+mod json;
+mod read;
+mod summary;
+mod transform;
+mod ubjson;
+mod walk;
+mod xgboost;
 
+pub use check::ForestParts;
+pub use error::{Code, ModelError};
+pub use fingerprint::fingerprint;
 pub use forest::{
     Comparison, Float, Forest, Inner, Leaf, NodeRef, Predicate, Target, Transform, Tree, Types,
 };
+pub use read::{Iterations, Loaded, Note, ParseIterationsError, ReadOptions, load, read, read_with};
+pub use summary::{FeatureUse, LeafRange, MissingDirections, ModelSummary, summarize};
+pub use walk::{Real, WalkError, predict, predict_classes, predict_leaves, predict_margins};
 
 /// The deepest tree that is accepted, in edges.
 pub const MAX_DEPTH: u32 = 4096;
+
+/// The most features that a model may have.
+pub const MAX_FEATURES: usize = 1 << 24;
+
+/// The most margins, that is classes or targets, that a model may have.
+pub const MAX_MARGINS: usize = 1 << 16;

@@ -3,6 +3,13 @@
 //! [`parse`] accepts any text and always returns a tree; what could not be read is an `Error` node with an
 //! entry in [`Parsed::errors`]. [`parse_strict`] is for callers that want all or nothing.
 //!
+//! ```
+//! let parsed = sched_grammar::parse("tile(batch, b0, b1, 64\nparallel(b0)");
+//! assert_eq!(parsed.file.stmts.len(), 2);
+//! assert_eq!(parsed.errors[0].to_string(), "S0006: this statement does not close its `(`");
+//! assert_eq!(parsed.file.to_string(), "tile(batch, b0, b1, 64)\nparallel(b0)\n");
+//! ```
+//!
 //! The way of a text: `lexer` makes raw tokens, `layout` and `statement` cut them into statements with balanced
 //! brackets and bounded nesting, and the LALRPOP grammar turns each statement into a tree.
 

@@ -139,41 +139,29 @@ fn quoted(text: &str) -> String {
     }
 }
 
-/// What could stand here, in a user's terms and short: operators that could go on an expression are left out
-/// when it could also end.
+/// What could stand here, in a user's terms and short: operators that could go on an expression are left out,
+/// since something else always can.
 fn expected_terms(terminals: &[String]) -> Vec<String> {
-    let names: Vec<&str> = terminals.iter().map(|t| t.trim_matches('"')).collect();
-    let has = |name: &str| names.contains(&name);
-    let mut terms = Vec::new();
-    let mut add = |wanted: bool, term: &str| {
-        if wanted && !terms.iter().any(|t| t == term) {
-            terms.push(term.to_owned());
-        }
-    };
-    if names.is_empty() {
-        add(true, THE_END);
-        return terms;
-    }
-    if has("sched") {
-        add(true, "a directive");
-        add(true, "a header line such as `param`");
-        return terms;
-    }
+    let has = |name: &str| terminals.iter().any(|terminal| terminal.trim_matches('"') == name);
+    let after_operand = has("+");
     let value = has("number") && has("(");
-    add(value, "a value");
-    add(has("number") && !value, "a word");
-    add(has("name") && !has("number"), "a name");
-    add(has("string"), A_FILE_NAME);
-    for closer in ["=", "in", "{", ",", ")", "]", "}"] {
-        add(has(closer), &format!("`{closer}`"));
-    }
-    let ends = !has(",") && !has(")") && !has("]") && !has("}") && !value;
-    add(has("(") && !value && terms_empty_of_end(&names), "`(`");
-    add(ends && has("+"), THE_END);
-    terms
-}
-
-/// Whether `(` is the natural next thing: after a directive's name, not after an operand.
-fn terms_empty_of_end(names: &[&str]) -> bool {
-    !names.contains(&"+")
+    let closes = [",", ")", "]", "}"].into_iter().any(has);
+    let terms = [
+        (has("sched"), "a directive"),
+        (has("sched"), "a header line such as `param`"),
+        (value, "a value"),
+        (has("number") && !value, "a processor name"),
+        (has("name") && !has("number") && !has("sched"), "a name"),
+        (has("string"), A_FILE_NAME),
+        (has("="), "`=`"),
+        (has("in"), "`in`"),
+        (has("{"), "`{`"),
+        (has("(") && !value && !after_operand, "`(`"),
+        (has(","), "`,`"),
+        (has(")"), "`)`"),
+        (has("]"), "`]`"),
+        (has("}"), "`}`"),
+        (terminals.is_empty() || after_operand && !closes, THE_END),
+    ];
+    terms.into_iter().filter(|(wanted, _)| *wanted).map(|(_, term)| term.to_owned()).collect()
 }

@@ -62,6 +62,9 @@ enum {
  * done. Called from inside a body it runs serially. */
 void schedc_rt_parallel(schedc_ctx *ctx, void (*body)(void *env, int64_t i), void *env, int64_t trip);
 
+/* Records why a run failed; the first status recorded stays. May be called by any thread of the run. */
+void schedc_rt_fail(schedc_ctx *ctx, int32_t status);
+
 /* Temporary memory of a run, 64-byte aligned; null when there is none, after recording SCHEDC_ERR_MEMORY. */
 void *schedc_rt_alloc(schedc_ctx *ctx, int64_t bytes);
 void schedc_rt_free(schedc_ctx *ctx, void *memory);

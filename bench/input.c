@@ -1,0 +1,74 @@
+#include "input.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void fail(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    fputs("harness: ", stderr);
+    vfprintf(stderr, format, arguments);
+    fputc('\n', stderr);
+    va_end(arguments);
+    exit(1);
+}
+
+void *allocate(size_t bytes)
+{
+    void *memory = aligned_alloc(64, (bytes + 63) / 64 * 64);
+    if (!memory)
+        fail("out of memory");
+    return memory;
+}
+
+Rows read_npy(const char *path, int64_t least)
+{
+    FILE *file = fopen(path, "rb");
+    if (!file)
+        fail("cannot open %s", path);
+    unsigned char start[10];
+    char header[4096] = "";
+    long long rows = 0, columns = 0;
+    if (fread(start, 1, sizeof start, file) != sizeof start || memcmp(start, "\x93NUMPY\x01", 7) != 0)
+        fail("%s is no .npy array of version 1", path);
+    size_t length = start[8] + 256u * start[9];
+    if (length >= sizeof header || fread(header, 1, length, file) != length)
+        fail("%s has a bad header", path);
+    const char *shape = strstr(header, "'shape': (");
+    if (!shape || sscanf(shape, "'shape': (%lld, %lld)", &rows, &columns) != 2 || !strstr(header, "'<f4'") ||
+        !strstr(header, "'fortran_order': False") || rows < 1 || columns < 1)
+        fail("%s is no two-dimensional float32 array in C order: %s", path, header);
+
+    int64_t total = rows > least ? rows : least;
+    size_t row_bytes = (size_t)columns * sizeof(float);
+    Rows read = {allocate((size_t)total * row_bytes), total, columns};
+    if (fread(read.values, row_bytes, (size_t)rows, file) != (size_t)rows)
+        fail("%s is cut off", path);
+    fclose(file);
+    for (int64_t row = rows; row < total; row++)
+        memcpy(read.values + row * columns, read.values + (row - rows) * columns, row_bytes);
+    return read;
+}
+
+long count_trees(const char *path)
+{
+    FILE *file = fopen(path, "rb");
+    if (!file || fseek(file, 0, SEEK_END) != 0)
+        fail("cannot open %s", path);
+    long size = ftell(file);
+    char *text = allocate((size_t)size + 1);
+    rewind(file);
+    if (fread(text, 1, (size_t)size, file) != (size_t)size)
+        fail("cannot read %s", path);
+    fclose(file);
+    text[size] = '\0';
+    const char *field = strstr(text, "\"num_trees\"");
+    long trees = 0;
+    if (!field || sscanf(field, "\"num_trees\" : \"%ld\"", &trees) != 1 || trees < 1)
+        fail("%s does not say its number of trees", path);
+    free(text);
+    return trees;
+}

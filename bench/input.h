@@ -1,0 +1,27 @@
+/* Reading what a benchmark works on. Whatever is wrong with it ends the program with a message. */
+#ifndef BENCH_INPUT_H
+#define BENCH_INPUT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Rows of features. */
+typedef struct {
+    float *values; /* row-major */
+    int64_t rows;
+    int64_t columns;
+} Rows;
+
+/* Prints a message, as printf does, and exits with status 1. */
+_Noreturn void fail(const char *format, ...);
+
+/* Memory aligned to 64 bytes; never null. */
+void *allocate(size_t bytes);
+
+/* Reads a two-dimensional little-endian float32 array in C order. The rows are repeated to make at least `least`. */
+Rows read_npy(const char *path, int64_t least);
+
+/* The number of trees, which XGBoost writes into each model file as "num_trees". */
+long count_trees(const char *path);
+
+#endif

@@ -1,0 +1,177 @@
+//! CSV text. What counts as a number, a missing value or a header is documented at [`read_rows`](super::read_rows).
+
+mod header;
+mod lines;
+
+use std::io::{Cursor, Read};
+
+use self::header::Selection;
+use self::lines::Lines;
+use super::{Expect, Rows, Values, unreadable};
+use crate::error::{Code, DataError, count, shorten};
+
+/// Reads the rows of the text that is `head` and then what `rest` gives.
+pub(super) fn read(head: &[u8], rest: impl Read, name: &str, expect: Expect<'_>) -> Result<Rows, DataError> {
+    let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
+    let stream = Cursor::new(head).chain(rest);
+    let mut records = Records::new(stream, delimiter(head), name, expect.columns == 1);
+    let mut values = Vec::new();
+    let mut rows = 0;
+    let mut selection = None;
+    while records.next()? {
+        let chosen = match &selection {
+            Some(selection) => selection,
+            None => match Selection::from_first(&records, expect)? {
+                (first, true) => {
+                    selection = Some(first);
+                    continue;
+                }
+                (first, false) => &*selection.insert(first),
+            },
+        };
+        if records.record.len() != chosen.width {
+            return Err(records.wrong_width(chosen, expect));
+        }
+        values.try_reserve(expect.columns).map_err(|_| records.too_large())?;
+        for &column in &chosen.columns {
+            let cell = records.record.get(column).unwrap_or_default();
+            let value = parse(cell).ok_or_else(|| records.not_a_number(cell, column, chosen))?;
+            values.push(value);
+        }
+        rows += 1;
+    }
+    match selection {
+        Some(selection) => {
+            Ok(Rows { values: Values::F64(values), rows, columns: expect.columns, names: selection.names() })
+        }
+        None => Err(DataError::new(Code::Empty, name, "there are only blank lines")
+            .help("give one line per row, with one cell per feature of the model")),
+    }
+}
+
+/// The value of a cell, NaN where it is missing; `None` where it is text.
+fn parse(cell: &[u8]) -> Option<f64> {
+    let cell = cell.trim_ascii();
+    let number = str::from_utf8(cell).ok().and_then(|text| text.parse().ok());
+    number.or_else(|| WORDS.iter().find(|(word, _)| cell.eq_ignore_ascii_case(word)).map(|&(_, value)| value))
+}
+
+/// What cells may hold apart from numbers, of which `nan` and `inf` are two.
+const WORDS: [(&[u8], f64); 9] = [
+    (b"", f64::NAN),
+    (b"na", f64::NAN),
+    (b"n/a", f64::NAN),
+    (b"<na>", f64::NAN),
+    (b"null", f64::NAN),
+    (b"none", f64::NAN),
+    (b"?", f64::NAN),
+    (b"true", 1.0),
+    (b"false", 0.0),
+];
+
+/// Records of cells, one after the other, with their place in the text.
+struct Records<'a, R> {
+    reader: csv::Reader<Lines<R>>,
+    record: csv::ByteRecord,
+    name: &'a str,
+    /// Whether a row has one cell, so that a blank cell is a row: a missing value.
+    narrow: bool,
+}
+
+impl<'a, R: Read> Records<'a, R> {
+    fn new(stream: R, delimiter: u8, name: &'a str, narrow: bool) -> Self {
+        let reader = csv::ReaderBuilder::new()
+            .delimiter(delimiter)
+            .flexible(true)
+            .has_headers(false)
+            .buffer_capacity(1 << 16)
+            .from_reader(Lines::new(stream));
+        Records { reader, record: csv::ByteRecord::new(), name, narrow }
+    }
+
+    /// Steps to the next line that is not blank; false at the end.
+    fn next(&mut self) -> Result<bool, DataError> {
+        loop {
+            let more = self.reader.read_byte_record(&mut self.record);
+            if !more.map_err(|error| unreadable(self.name, &error.into()))? {
+                return Ok(false);
+            }
+            // The csv crate skips empty lines; blanks alone make one cell.
+            let blank = self.record.len() == 1 && self.record.as_slice().trim_ascii().is_empty();
+            if self.narrow || !blank {
+                return Ok(true);
+            }
+        }
+    }
+
+    /// The line on which the record starts. The position that the csv crate notes is that of the blank lines before
+    /// it, so we count back from where it ends.
+    fn line(&self) -> u64 {
+        let within = self.record.as_slice().iter().filter(|&&byte| byte == b'\n').count() as u64;
+        // Every record is followed by a line end, unless it reaches into the end of the file with an open quote.
+        let after = u64::from(!self.reader.get_ref().has_ended());
+        self.reader.position().line().saturating_sub(within + after).max(1)
+    }
+
+    /// An error on the record's line.
+    fn error(&self, code: Code, message: String) -> DataError {
+        DataError::new(code, self.name, message).line(self.line())
+    }
+
+    /// The record has not the width that lines of this file have.
+    fn wrong_width(&self, selection: &Selection, expect: Expect<'_>) -> DataError {
+        let found = count(self.record.len(), "column");
+        let (message, help) = match &selection.header {
+            Some(_) => (
+                format!("the line has {found}, and the header has {}", selection.width),
+                "give every line as many cells as the header; leave a cell empty if its value is missing",
+            ),
+            None => {
+                let wanted = count(expect.columns, "feature");
+                let help = if self.record.len() < expect.columns {
+                    "give one cell per feature, separated by commas; leave a cell empty if its value is missing"
+                } else if expect.names.is_some() {
+                    "leave out columns that are no features, such as a label, or put the model's feature names on \
+                     the first line: columns are then chosen by name"
+                } else {
+                    "leave out columns that are no features, such as a label or an identifier"
+                };
+                (format!("the line has {found}, and the model wants {wanted}"), help)
+            }
+        };
+        self.error(Code::Columns, message).help(help)
+    }
+
+    /// The cell at `column` holds text.
+    fn not_a_number(&self, cell: &[u8], column: usize, selection: &Selection) -> DataError {
+        let text = String::from_utf8_lossy(cell.trim_ascii());
+        let name = selection.header.as_ref().and_then(|header| header.get(column)).cloned();
+        let help = if text.contains('\n') {
+            "a quotation mark that opens in this cell is closed on a later line, or never"
+        } else if text.contains(',') && text.replacen(',', ".", 1).parse::<f64>().is_ok() {
+            "write numbers with a decimal point"
+        } else {
+            "write a number, or leave the cell empty if the value is missing; text features need the numbers that \
+             stood for them in training"
+        };
+        self.error(Code::NotANumber, format!("\"{}\" is not a number", shorten(&text)))
+            .column(column + 1, name)
+            .help(help)
+    }
+
+    /// Memory for the rows cannot be had.
+    fn too_large(&self) -> DataError {
+        self.error(Code::TooLarge, "the rows do not fit into memory".to_owned())
+            .help("split them into files of fewer rows")
+    }
+}
+
+/// The character between cells, told by the first line that is not blank.
+fn delimiter(head: &[u8]) -> u8 {
+    let mut lines = head.split(|byte| matches!(byte, b'\r' | b'\n'));
+    let line = lines.find(|line| !line.trim_ascii().is_empty()).unwrap_or_default();
+    // Between quotes there may be anything; an unclosed quote is for the reader of records to stumble on.
+    let unquoted = || line.split(|&byte| byte == b'"').step_by(2).flatten();
+    let candidates = [b',', b'\t', b';'];
+    candidates.into_iter().find(|candidate| unquoted().any(|byte| byte == candidate)).unwrap_or(b',')
+}

@@ -1,0 +1,148 @@
+//! Tables out, whole or not at all.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use common::{read, show};
+use schedc_data::{
+    DataError, Destination, Expect, Numbers, Table, replace_atomically, write_atomically, write_table,
+};
+
+/// What a table looks like as a file.
+fn written(name: &str, values: Numbers<'_>, columns: usize) -> Vec<u8> {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join(name);
+    let table = Table { values, columns, heading: "prediction" };
+    write_table(&table, &Destination::Path(path.clone())).unwrap();
+    assert_eq!(names_in(directory.path()), [name]);
+    fs::read(path).unwrap()
+}
+
+/// The names of a directory's entries.
+fn names_in(directory: &Path) -> Vec<String> {
+    let mut names: Vec<String> = fs::read_dir(directory)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn csv_is_short_and_reads_back() {
+    let singles = Numbers::F32(&[0.1, -1.0, 1e-7, f32::MAX, f32::NAN, f32::NEG_INFINITY]);
+    let doubles = Numbers::F64(&[0.1, 1.0 / 3.0]);
+    let cases = [
+        (singles, 1, "prediction\n0.1\n-1.0\n1e-7\n3.4028235e38\nNaN\n-inf\n"),
+        (singles, 3, "prediction_0,prediction_1,prediction_2\n0.1,-1.0,1e-7\n3.4028235e38,NaN,-inf\n"),
+        (doubles, 2, "prediction_0,prediction_1\n0.1,0.3333333333333333\n"),
+        (Numbers::I32(&[-1, 2]), 1, "prediction\n-1\n2\n"),
+        (Numbers::F32(&[]), 2, "prediction_0,prediction_1\n"),
+    ];
+    for (values, columns, wanted) in cases {
+        let file = written("out.csv", values, columns);
+        assert_eq!(String::from_utf8(file.clone()).unwrap(), wanted);
+        assert!(read(&file, Expect { columns, names: None }).is_ok());
+    }
+}
+
+#[test]
+fn arrays_read_back() {
+    let cases = [
+        (Numbers::F32(&[0.5, 1.0, -3.0, 4.0]), 1, "0.5 | 1 | -3 | 4", "(4,)"),
+        (Numbers::F32(&[0.5, 1.0, -3.0, 4.0]), 2, "0.5 1 | -3 4", "(2, 2)"),
+        (Numbers::F64(&[0.1]), 1, "0.1", "(1,)"),
+        (Numbers::I32(&[7, i32::MIN]), 2, "7 -2147483648", "(1, 2)"),
+        (Numbers::F32(&[]), 3, "", "(0, 3)"),
+    ];
+    for (values, columns, wanted, shape) in cases {
+        let file = written("OUT.NPY", values, columns);
+        assert_eq!(show(&read(&file, Expect { columns, names: None }).unwrap()), wanted);
+        let text = String::from_utf8_lossy(&file);
+        assert!(text.contains(&format!("'shape': {shape}, }}")), "{text}");
+        assert_eq!(file.iter().position(|&byte| byte == b'\n').map(|end| (end + 1) % 64), Some(0));
+    }
+}
+
+#[test]
+fn tables_that_cannot_be_written_are_reported() {
+    let directory = tempfile::tempdir().unwrap();
+    fs::create_dir(directory.path().join("taken.csv")).unwrap();
+    let cases = [
+        ("out.txt", 1, "D0013", "the file name does not tell the format"),
+        ("out", 1, "D0013", "the file name does not tell the format"),
+        ("absent/out.csv", 1, "D0012", "its directory does not exist"),
+        ("taken.csv", 1, "D0012", "this is a directory"),
+        ("out.csv", 2, "D0014", "3 values do not make rows of 2 columns"),
+        ("out.csv", 0, "D0014", "3 values do not make rows of 0 columns"),
+    ];
+    for (name, columns, code, message) in cases {
+        let destination = Destination::from_argument(directory.path().join(name));
+        let table = Table { values: Numbers::I32(&[1, 2, 3]), columns, heading: "leaf" };
+        let error = write_table(&table, &destination).unwrap_err();
+        assert_eq!((error.code.as_str(), error.message.as_str()), (code, message), "{name}");
+    }
+    assert_eq!(names_in(directory.path()), ["taken.csv"]);
+}
+
+#[test]
+fn a_failed_write_leaves_the_old_file() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("artefact");
+    fs::write(&path, "old").unwrap();
+    let failed = write_atomically(&path, |writer| {
+        writer.write_all(b"half of the ne")?;
+        Err(io::ErrorKind::StorageFull.into())
+    });
+    assert_eq!(failed.unwrap_err().message, "the disk is full");
+    let failed = replace_atomically(&path, |beside| {
+        fs::write(beside, "half").unwrap();
+        Err::<(), DataError>(write_atomically(directory.path(), |_| Ok(())).unwrap_err())
+    });
+    assert_eq!(failed.unwrap_err().message, "this is a directory");
+    assert_eq!(fs::read_to_string(&path).unwrap(), "old");
+    assert_eq!(names_in(directory.path()), ["artefact"]);
+
+    write_atomically(&path, |writer| writer.write_all(b"new")).unwrap();
+    assert_eq!(fs::read_to_string(&path).unwrap(), "new");
+    replace_atomically(&path, |beside| fs::write(beside, "newer").map_err(|_| unreachable_error())).unwrap();
+    assert_eq!(fs::read_to_string(&path).unwrap(), "newer");
+    assert_eq!(names_in(directory.path()), ["artefact"]);
+}
+
+/// Some error; writing into a fresh temporary directory does not fail.
+fn unreachable_error() -> DataError {
+    write_atomically(Path::new("/"), |_| Ok(())).unwrap_err()
+}
+
+#[cfg(unix)]
+#[test]
+fn links_devices_and_modes_are_respected() {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    let directory = tempfile::tempdir().unwrap();
+    let (target, link) = (directory.path().join("target.csv"), directory.path().join("link.csv"));
+    fs::write(&target, "old").unwrap();
+    fs::set_permissions(&target, PermissionsExt::from_mode(0o640)).unwrap();
+    symlink("target.csv", &link).unwrap();
+    write_atomically(&link, |writer| writer.write_all(b"new")).unwrap();
+    assert_eq!(fs::read_to_string(&target).unwrap(), "new");
+    assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+    assert_eq!(fs::metadata(&target).unwrap().permissions().mode() & 0o777, 0o640);
+
+    // A new file has the mode that any new file gets, not the private one of temporary files.
+    let (fresh, plain) = (directory.path().join("fresh"), directory.path().join("plain"));
+    write_atomically(&fresh, |_| Ok(())).unwrap();
+    fs::write(&plain, "").unwrap();
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode();
+    assert_eq!(mode(&fresh), mode(&plain));
+
+    write_atomically(Path::new("/dev/null"), |writer| writer.write_all(b"gone")).unwrap();
+    assert!(!fs::metadata("/dev/null").unwrap().is_file());
+    let refused = replace_atomically(Path::new("/dev/null"), |_| Ok::<(), DataError>(()));
+    assert_eq!(refused.unwrap_err().message, "this is no regular file");
+}

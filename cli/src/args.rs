@@ -1,0 +1,347 @@
+//! The command line: what can be said, with examples where people look for them.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use sched_forest::Iterations;
+use sched_llvm::Cpu;
+use std::path::PathBuf;
+
+/// Compiles decision forests to fast predictors, as a schedule says.
+#[derive(Debug, Parser)]
+#[command(name = "schedc", version, max_term_width = 100, after_help = "\
+Examples:
+  schedc predict model.json -i rows.csv             predictions, compiled in memory
+  schedc build model.json -o model.so               a shared library with a C header
+  schedc check fast.sched --model model.json        what is wrong with a schedule
+  schedc explain S0022                              what an error means
+
+Exit status: 0 fine, 1 findings in a schedule, 2 wrong usage or unusable input, 101 a mistake in schedc.")]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+    /// Colours in messages
+    #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
+    pub color: Color,
+}
+
+/// When to use colours.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Color {
+    /// On a terminal.
+    #[default]
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Predict rows with a model, or with a library that `schedc build` made
+    Predict(Predict),
+    /// Compile a model to a library, an object file or text
+    Build(Build),
+    /// Check schedules
+    Check(Check),
+    /// Show what a schedule means
+    Show(Show),
+    /// Print a stage of the compiler
+    Ir(Ir),
+    /// Describe a model
+    Inspect(Inspect),
+    /// Compare schedules by speed
+    Bench(Bench),
+    /// Explain an error code
+    Explain(Explain),
+}
+
+/// How a model is read.
+#[derive(Clone, Debug, Args)]
+pub struct ModelOptions {
+    /// Which boosting iterations count: all, best, or a range such as 0..10
+    #[arg(long, default_value = "all", value_name = "WHICH")]
+    pub iterations: Iterations,
+}
+
+/// How a schedule is chosen.
+#[derive(Clone, Debug, Args)]
+pub struct ScheduleOptions {
+    /// The schedule; without one, a good one for the model is chosen
+    #[arg(short, long, value_name = "FILE")]
+    pub schedule: Option<PathBuf>,
+    #[command(flatten)]
+    /// Values for the schedule.
+    pub values: ScheduleValues,
+}
+
+/// Values that a schedule takes from outside.
+#[derive(Clone, Debug, Args)]
+pub struct ScheduleValues {
+    /// Give a `param` of the schedule another value
+    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = parse_set)]
+    pub sets: Vec<(String, i64)>,
+    /// Rows that one run of the nest handles at most; the fact `batch_size`
+    #[arg(long, value_name = "ROWS", value_parser = clap::value_parser!(u64).range(1..))]
+    pub batch_size: Option<u64>,
+}
+
+fn parse_set(text: &str) -> Result<(String, i64), String> {
+    let (name, value) = text.split_once('=').ok_or("write it as NAME=VALUE, for example ROWS=128")?;
+    let value = value.trim().parse().map_err(|_| format!("`{value}` is not an integer"))?;
+    Ok((name.trim().to_string(), value))
+}
+
+/// What a prediction consists of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Output {
+    /// The prediction as the trainer gives it.
+    #[default]
+    Value,
+    /// The margin: sums of leaves before the output transform.
+    Raw,
+    /// The class number.
+    Class,
+    /// The leaf that each tree ends in, by the model's own numbers.
+    Leaf,
+}
+
+/// `schedc predict`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  schedc predict model.json -i rows.csv -o predictions.csv
+  schedc predict model.json -s fast.sched -i rows.npy -o predictions.npy --output raw
+  cat rows.csv | schedc predict model.so
+Rows are .npy arrays or CSV; an empty CSV field is a missing value.")]
+pub struct Predict {
+    /// A model file, a schedule that names one, or a library made by `schedc build`
+    pub model: PathBuf,
+    #[command(flatten)]
+    /// The schedule.
+    pub schedule: ScheduleOptions,
+    #[command(flatten)]
+    /// The model.
+    pub reading: ModelOptions,
+    /// Rows: a .npy or CSV file, or - for standard input
+    #[arg(short, long, default_value = "-", value_name = "FILE")]
+    pub input: PathBuf,
+    /// Where predictions go: a .npy or .csv file, or - for standard output as CSV
+    #[arg(short, long = "out", default_value = "-", value_name = "FILE")]
+    pub out: PathBuf,
+    /// What to predict
+    #[arg(long, value_enum, default_value_t)]
+    pub output: Output,
+    /// Threads: 0 for SCHEDC_NUM_THREADS, or else the cores this process may use
+    #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(i32).range(0..))]
+    pub threads: i32,
+    /// Prefix of the C functions, if a library was built with another one
+    #[arg(long, default_value = "schedc", value_name = "PREFIX")]
+    pub name: String,
+    /// Print the schedule that is used
+    #[arg(long)]
+    pub explain_schedule: bool,
+    /// Do not report timings
+    #[arg(short, long)]
+    pub quiet: bool,
+}
+
+/// What to build.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Emit {
+    /// A shared library, and its C header beside it.
+    #[default]
+    So,
+    /// A relocatable object file, and its C header beside it.
+    Obj,
+    /// LLVM's text form.
+    Llvm,
+    /// Assembly.
+    Asm,
+    /// The C header alone.
+    Header,
+}
+
+/// `schedc build`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  schedc build model.json -o model.so                    for this machine
+  schedc build model.json -s fast.sched --cpu x86-64-v3  for any machine with AVX2
+  schedc build fast.sched                                the model that the schedule names
+  schedc build model.json --emit asm -o -                a look at the code")]
+pub struct Build {
+    /// A model file, or a schedule that names one
+    pub model: PathBuf,
+    #[command(flatten)]
+    /// The schedule.
+    pub schedule: ScheduleOptions,
+    #[command(flatten)]
+    /// The model.
+    pub reading: ModelOptions,
+    /// What to write; by default the model's name with the right extension, in the current directory
+    #[arg(short, long = "out", value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// What to build
+    #[arg(long, value_enum, default_value_t)]
+    pub emit: Emit,
+    /// Processor: native, x86-64-v2, x86-64-v3 or x86-64-v4
+    #[arg(long, default_value = "native", value_parser = parse_cpu)]
+    pub cpu: Cpu,
+    /// Prefix of the C functions
+    #[arg(long, default_value = "schedc", value_name = "PREFIX")]
+    pub name: String,
+    /// Print the schedule that is used
+    #[arg(long)]
+    pub explain_schedule: bool,
+}
+
+fn parse_cpu(text: &str) -> Result<Cpu, String> {
+    text.parse().map_err(|error: sched_llvm::LlvmError| error.help.unwrap_or(error.message))
+}
+
+/// How findings are printed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// With source text, lineage and the nest.
+    #[default]
+    Full,
+    /// One line each.
+    Concise,
+    /// JSON.
+    Json,
+}
+
+/// `schedc check`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  schedc check examples/*.sched
+  schedc check fast.sched --model model.json --batch-size 1024")]
+pub struct Check {
+    /// Schedules, or - for standard input
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+    /// Check with this model instead of the one that the schedule names
+    #[arg(long, value_name = "MODEL")]
+    pub model: Option<PathBuf>,
+    #[command(flatten)]
+    /// Values for the schedule.
+    pub values: ScheduleValues,
+    /// What cannot be decided without a model is an error
+    #[arg(long)]
+    pub strict: bool,
+    /// How findings are printed
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Format,
+}
+
+/// What `schedc show` shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum What {
+    /// The loop nest with its ranges.
+    Nest,
+}
+
+/// `schedc show`
+#[derive(Debug, Args)]
+pub struct Show {
+    /// What to show
+    #[arg(value_enum)]
+    pub what: What,
+    /// The schedule
+    pub file: PathBuf,
+    /// Use this model instead of the one that the schedule names
+    #[arg(long, value_name = "MODEL")]
+    pub model: Option<PathBuf>,
+    #[command(flatten)]
+    /// Values for the schedule.
+    pub values: ScheduleValues,
+}
+
+/// Stages of the compiler.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Stage {
+    /// The forest and what its walks need.
+    Hir,
+    /// The loop nest with abstract walks.
+    Mir,
+    /// Loads, steps and stores.
+    Lir,
+    /// LLVM's text form, optimised.
+    Llvm,
+    /// Assembly.
+    Asm,
+}
+
+/// `schedc ir`
+#[derive(Debug, Args)]
+pub struct Ir {
+    /// The schedule; without one, a good one for the model is chosen
+    pub schedule: Option<PathBuf>,
+    /// The model
+    #[arg(long, value_name = "MODEL")]
+    pub model: Option<PathBuf>,
+    #[command(flatten)]
+    /// The model's reading.
+    pub reading: ModelOptions,
+    #[command(flatten)]
+    /// Values for the schedule.
+    pub values: ScheduleValues,
+    /// Which stage
+    #[arg(long, value_enum, default_value = "mir")]
+    pub stage: Stage,
+    /// Processor: native, x86-64-v2, x86-64-v3 or x86-64-v4
+    #[arg(long, default_value = "native", value_parser = parse_cpu)]
+    pub cpu: Cpu,
+}
+
+/// `schedc inspect`
+#[derive(Debug, Args)]
+pub struct Inspect {
+    /// The model
+    pub model: PathBuf,
+    #[command(flatten)]
+    /// The model's reading.
+    pub reading: ModelOptions,
+    /// As JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `schedc bench`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  schedc bench model.json -s a.sched -s b.sched -i rows.npy --batch 1,64,1024 --threads 1,2
+Contenders take turns; figures are medians, ratios are against the first one.")]
+pub struct Bench {
+    /// The model
+    pub model: PathBuf,
+    /// A schedule to time; may be repeated. Without one, the schedule that would be chosen
+    #[arg(short, long = "schedule", value_name = "FILE")]
+    pub schedules: Vec<PathBuf>,
+    #[command(flatten)]
+    /// The model's reading.
+    pub reading: ModelOptions,
+    #[command(flatten)]
+    /// Values for the schedules.
+    pub values: ScheduleValues,
+    /// Rows: a .npy or CSV file
+    #[arg(short, long, value_name = "FILE")]
+    pub input: PathBuf,
+    /// Rows per call
+    #[arg(long, value_delimiter = ',', default_value = "1,64,1024,16384", value_name = "ROWS")]
+    pub batch: Vec<usize>,
+    /// Threads per call
+    #[arg(long, value_delimiter = ',', default_value = "1", value_name = "N")]
+    pub threads: Vec<i32>,
+}
+
+/// `schedc explain`
+#[derive(Debug, Args)]
+pub struct Explain {
+    /// The code, such as S0022; without one, all codes are listed
+    pub code: Option<String>,
+}

@@ -1,0 +1,72 @@
+//! `schedc build`: a model becomes a library, an object file, or text.
+
+use super::{Job, print};
+use crate::args::{Build, Emit};
+use crate::compile::{compile, facts};
+use crate::failure::Failure;
+use crate::terminal::Terminal;
+use sched_ir::lir::Kernel;
+use sched_llvm::header::{header, valid_prefix};
+use sched_llvm::{ArtefactOptions, build};
+use schedc_data::write_atomically;
+use std::path::{Path, PathBuf};
+
+/// All kernels: an artefact answers every kind of call.
+const KERNELS: [Kernel; 4] = [Kernel::Raw, Kernel::Value, Kernel::Class, Kernel::Leaf];
+
+/// Runs the command.
+pub fn run(args: &Build, terminal: &Terminal) -> Result<(), Failure> {
+    if !valid_prefix(&args.name) {
+        return Err(Failure::unusable(
+            format!("the names of C functions cannot begin with `{}`", args.name),
+            "use letters, digits and underscores, a letter first",
+        ));
+    }
+    let job = Job::load(&args.model, &args.schedule, &args.reading, None)?;
+    if args.explain_schedule {
+        terminal.say(job.source.text.trim_end());
+    }
+    for note in &job.model.notes {
+        terminal.say(&format!("note: {note}"));
+    }
+    let nest = job.nest(&args.schedule.values, terminal)?;
+    let compiled = compile(&job.model, nest, &KERNELS)?;
+    let facts = facts(&job.model, &compiled, &job.source.text, args.cpu.name());
+    let text = header(&args.name, &facts.for_header(&compiled.lir));
+    let out = args.out.clone().unwrap_or_else(|| default_name(&job.model.path, args.emit));
+    let emit = match args.emit {
+        Emit::Header => return write(&out, text.as_bytes(), terminal),
+        Emit::So => sched_llvm::Emit::SharedLibrary,
+        Emit::Obj => sched_llvm::Emit::Object,
+        Emit::Llvm => sched_llvm::Emit::Llvm,
+        Emit::Asm => sched_llvm::Emit::Asm,
+    };
+    let options = ArtefactOptions { prefix: args.name.clone(), cpu: args.cpu, facts, emit };
+    let bytes = build(&compiled.lir, &options)?;
+    write(&out, &bytes, terminal)?;
+    if matches!(args.emit, Emit::So | Emit::Obj) && out.as_os_str() != "-" {
+        write(&out.with_extension("h"), text.as_bytes(), terminal)?;
+    }
+    Ok(())
+}
+
+/// The model's name with the right extension, in the current directory.
+fn default_name(model: &Path, emit: Emit) -> PathBuf {
+    let extension = match emit {
+        Emit::So => "so",
+        Emit::Obj => "o",
+        Emit::Llvm => "ll",
+        Emit::Asm => "s",
+        Emit::Header => "h",
+    };
+    Path::new(model.file_stem().unwrap_or_default()).with_extension(extension)
+}
+
+fn write(path: &Path, bytes: &[u8], terminal: &Terminal) -> Result<(), Failure> {
+    if path.as_os_str() == "-" {
+        return print(&String::from_utf8_lossy(bytes));
+    }
+    write_atomically(path, |out| out.write_all(bytes))?;
+    terminal.say(&format!("wrote {} ({} KiB)", path.display(), bytes.len().div_ceil(1024)));
+    Ok(())
+}

@@ -1,0 +1,98 @@
+//! `schedc inspect`: a model in numbers.
+
+use super::print;
+use crate::args::Inspect;
+use crate::failure::Failure;
+use crate::model::Model;
+use sched_forest::{MissingDirections, ModelSummary, summarize};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+/// Features listed one by one; the rest is summed up.
+const LISTED: usize = 40;
+/// Width of the longest bar of a histogram, in characters.
+const BAR: usize = 40;
+
+/// Runs the command.
+pub fn run(args: &Inspect) -> Result<(), Failure> {
+    let model = Model::read(&args.model, &args.reading.iterations)?;
+    let summary = summarize(&model.forest);
+    if args.json {
+        let mut json = serde_json::to_value(&summary)
+            .map_err(|error| Failure::unusable(error, "this is a mistake in schedc: please report it"))?;
+        json["fingerprint"] = model.fingerprint.clone().into();
+        return print(&format!("{json:#}\n"));
+    }
+    let mut text = String::new();
+    // Writing to a string cannot fail.
+    let _ = describe(&mut text, &model, &summary);
+    print(&text)
+}
+
+fn describe(out: &mut String, model: &Model, summary: &ModelSummary) -> std::fmt::Result {
+    let version: Vec<String> = model.version.iter().map(u64::to_string).collect();
+    writeln!(out, "{}  {}", model.path.display(), model.fingerprint)?;
+    writeln!(out, "  objective   {} ({})", summary.objective, summary.transform)?;
+    if !version.is_empty() {
+        writeln!(out, "  saved by    version {}", version.join("."))?;
+    }
+    writeln!(
+        out,
+        "  trees       {} in {} iterations, {} inner nodes, {} leaves",
+        summary.trees, summary.iterations, summary.inner_nodes, summary.leaves
+    )?;
+    if let Some(best) = summary.best_iteration {
+        writeln!(out, "  best        iteration {best}: --iterations best uses those up to it")?;
+    }
+    writeln!(out, "  rows        {} features, {} margins", summary.num_features, summary.num_margins)?;
+    writeln!(
+        out,
+        "  types       features {}, thresholds {}, sums {}",
+        summary.input, summary.threshold, summary.accumulator
+    )?;
+    writeln!(out, "  missing     {}", missing(summary.missing))?;
+    if let Some(leaf) = summary.leaf_values {
+        writeln!(out, "  leaves      {:.6} to {:.6}, mean {:.6}", leaf.min, leaf.max, leaf.mean)?;
+    }
+    for note in &model.notes {
+        writeln!(out, "  note        {note}")?;
+    }
+    histogram(out, "depth of trees", &summary.depths)?;
+    histogram(out, "depth of leaves", &summary.leaf_depths)?;
+    features(out, summary)
+}
+
+fn missing(directions: MissingDirections) -> &'static str {
+    match directions {
+        MissingDirections::None => "no node asks",
+        MissingDirections::AllLeft => "always left",
+        MissingDirections::AllRight => "always right",
+        MissingDirections::Mixed => "left or right, each node says",
+    }
+}
+
+fn histogram(out: &mut String, title: &str, counts: &BTreeMap<u32, usize>) -> std::fmt::Result {
+    let most = counts.values().copied().max().unwrap_or(0).max(1);
+    writeln!(out, "{title}")?;
+    for (depth, count) in counts {
+        let bar = "█".repeat((count * BAR).div_ceil(most));
+        writeln!(out, "  {depth:>4}  {count:>8}  {bar}")?;
+    }
+    Ok(())
+}
+
+fn features(out: &mut String, summary: &ModelSummary) -> std::fmt::Result {
+    writeln!(out, "features used: {} of {}", summary.features.len(), summary.num_features)?;
+    let mut used: Vec<_> = summary.features.iter().collect();
+    used.sort_by_key(|feature| (std::cmp::Reverse(feature.nodes), feature.feature));
+    writeln!(out, "  {:>6}  {:>8}  {:>10}  name", "number", "nodes", "thresholds")?;
+    for feature in used.iter().take(LISTED) {
+        let name = feature.name.as_deref().unwrap_or("");
+        let line = format!("  {:>6}  {:>8}  {:>10}  {name}", feature.feature, feature.nodes, feature.thresholds);
+        writeln!(out, "{}", line.trim_end())?;
+    }
+    if used.len() > LISTED {
+        writeln!(out, "  ... and {} more: --json lists all", used.len() - LISTED)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,28 @@
+//! `schedc ir`: the stages of the compiler as text.
+
+use super::{Job, print};
+use crate::args::{Ir, ScheduleOptions, Stage};
+use crate::compile::compile;
+use crate::failure::Failure;
+use crate::terminal::Terminal;
+use sched_ir::lir::Kernel;
+use sched_llvm::{asm_text, llvm_text};
+
+/// Runs the command.
+pub fn run(args: &Ir, terminal: &Terminal) -> Result<(), Failure> {
+    let schedule = ScheduleOptions { schedule: args.schedule.clone(), values: args.values.clone() };
+    let what = args.model.as_ref().or(args.schedule.as_ref()).ok_or_else(|| {
+        Failure::unusable("neither a schedule nor a model is named", "try `schedc ir --model model.json`")
+    })?;
+    let schedule = if args.model.is_some() { schedule } else { ScheduleOptions { schedule: None, ..schedule } };
+    let job = Job::load(what, &schedule, &args.reading, None)?;
+    let nest = job.nest(&args.values, terminal)?;
+    let compiled = compile(&job.model, nest, &[Kernel::Raw, Kernel::Value, Kernel::Class])?;
+    print(&match args.stage {
+        Stage::Hir => compiled.hir.to_string(),
+        Stage::Mir => compiled.mir.to_string(),
+        Stage::Lir => compiled.lir.to_string(),
+        Stage::Llvm => llvm_text(&compiled.lir, args.cpu, true)?,
+        Stage::Asm => asm_text(&compiled.lir, args.cpu)?,
+    })
+}

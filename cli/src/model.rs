@@ -1,0 +1,52 @@
+//! Models on disk.
+
+use crate::failure::Failure;
+use sched_forest::{Forest, Iterations, ReadOptions, fingerprint};
+use sched_lang::ModelFacts;
+use std::path::{Path, PathBuf};
+
+/// A model that was read.
+pub struct Model {
+    /// Its file.
+    pub path: PathBuf,
+    /// Its content.
+    pub forest: Forest,
+    /// The fingerprint of the file.
+    pub fingerprint: String,
+    /// The version of the trainer that saved it.
+    pub version: Vec<u64>,
+    /// Remarks for the user.
+    pub notes: Vec<String>,
+}
+
+impl Model {
+    /// Reads a model.
+    pub fn read(path: &Path, iterations: &Iterations) -> Result<Model, Failure> {
+        let bytes = std::fs::read(path).map_err(|error| {
+            Failure::unusable(
+                format!("the model {} cannot be read: {error}", path.display()),
+                "name a model file, for example one that XGBoost's save_model wrote",
+            )
+        })?;
+        let options = ReadOptions { iterations: iterations.clone() };
+        let loaded = sched_forest::load(&bytes, &options).map_err(|error| Failure::model(path, &error))?;
+        Ok(Model {
+            path: path.to_path_buf(),
+            forest: loaded.forest,
+            fingerprint: fingerprint(&bytes),
+            version: loaded.version,
+            notes: loaded.notes.into_iter().map(|note| note.0).collect(),
+        })
+    }
+
+    /// What the checker needs to know of it.
+    pub fn facts(&self) -> ModelFacts {
+        let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+        ModelFacts {
+            num_trees: count(self.forest.trees.len()),
+            num_features: count(self.forest.num_features),
+            num_classes: count(self.forest.num_margins),
+            depths: self.forest.trees.iter().map(sched_forest::Tree::depth).collect(),
+        }
+    }
+}

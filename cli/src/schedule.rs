@@ -1,0 +1,70 @@
+//! Schedules on disk, checked; and the schedule that is chosen where none is given.
+
+use crate::args::ScheduleValues;
+use crate::defaults::default_schedule;
+use crate::failure::Failure;
+use crate::model::Model;
+use sched_lang::{Checked, ModelFacts, Options, Supported, check};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+/// A schedule as text.
+pub struct Source {
+    /// What messages call it.
+    pub name: String,
+    /// Its text.
+    pub text: String,
+    /// The file, if it is one; models that it names are relative to it.
+    pub path: Option<PathBuf>,
+}
+
+impl Source {
+    /// Reads a schedule; `-` is standard input.
+    pub fn read(path: &Path) -> Result<Source, Failure> {
+        let standard = path.as_os_str() == "-";
+        let name = if standard { "standard input".to_string() } else { path.display().to_string() };
+        let mut bytes = Vec::new();
+        let result = if standard {
+            std::io::stdin().read_to_end(&mut bytes).map(drop)
+        } else {
+            std::fs::read(path).map(|content| bytes = content)
+        };
+        let unreadable = |why: String| {
+            let help = "name a .sched file; `schedc predict MODEL --explain-schedule` prints one to start from";
+            Failure::unusable(format!("the schedule {name} cannot be read: {why}"), help)
+        };
+        result.map_err(|error| unreadable(error.to_string()))?;
+        let text = String::from_utf8(bytes).map_err(|_| unreadable("it is not UTF-8 text".to_string()))?;
+        Ok(Source { name, text, path: (!standard).then(|| path.to_path_buf()) })
+    }
+
+    /// The schedule that is chosen for a model.
+    pub fn chosen_for(facts: &ModelFacts, rows: Option<usize>) -> Source {
+        Source {
+            name: "chosen schedule".to_string(),
+            text: default_schedule(facts, rows),
+            path: None,
+        }
+    }
+
+    /// The model that the schedule names, relative to its own place.
+    pub fn model_path(&self) -> Option<PathBuf> {
+        let named = check(&self.text, &Options::default()).header.model?;
+        let folder = self.path.as_deref().and_then(Path::parent).unwrap_or(Path::new(""));
+        Some(folder.join(named.0))
+    }
+
+    /// Checks the schedule. With a model its facts are known; `compile` asks for what code can be made for.
+    pub fn check(&self, model: Option<&Model>, values: &ScheduleValues, compile: bool, strict: bool) -> Checked {
+        let supported = if compile { Supported::Compilable } else { Supported::Everything };
+        let options = Options {
+            facts: model.map(Model::facts),
+            batch_size: values.batch_size,
+            sets: values.sets.clone(),
+            target: None,
+            strict,
+            supported,
+        };
+        check(&self.text, &options)
+    }
+}

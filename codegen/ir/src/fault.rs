@@ -1,0 +1,64 @@
+//! Seeded faults: deliberate mistakes, one per pass, that tests switch on to prove that the property tests see them.
+//!
+//! Without the feature `faults` every question is answered `false` at compile time.
+
+/// A deliberate mistake in one pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// HIR: `sortTrees` puts a copy of the first tree in the last place.
+    SortRepeatsTree,
+    /// HIR: the first leaf of a padded subtree loses its value.
+    PadLosesLeaf,
+    /// MIR: a partial tile runs over the end of the loop that was tiled.
+    TileOverruns,
+    /// MIR: a fold forgets the last slot.
+    FoldForgetsSlot,
+    /// LIR: the walk takes one straight-line hop too few.
+    WalkStopsEarly,
+    /// LIR: the last lane of an interleaved group reads the first lane's row.
+    LaneReadsWrongRow,
+    /// LIR: the remainder of an interleaved loop is dropped.
+    RemainderDropped,
+    /// Representations: ties go the wrong way.
+    ArrayFlipsTies,
+    /// Representations: missing values always go right.
+    SparseForgetsMissing,
+    /// LLVM: ordered comparisons become unordered ones.
+    CompareUnordered,
+}
+
+#[cfg(feature = "faults")]
+mod switch {
+    use super::Fault;
+    use std::cell::Cell;
+
+    thread_local!(static SEEDED: Cell<Option<Fault>> = const { Cell::new(None) });
+
+    /// Runs `body` with one fault switched on in this thread.
+    pub fn with_fault<R>(fault: Fault, body: impl FnOnce() -> R) -> R {
+        struct Reset;
+        impl Drop for Reset {
+            fn drop(&mut self) {
+                SEEDED.set(None);
+            }
+        }
+        SEEDED.set(Some(fault));
+        let _reset = Reset;
+        body()
+    }
+
+    /// Whether a fault is switched on.
+    pub fn seeded(fault: Fault) -> bool {
+        SEEDED.get() == Some(fault)
+    }
+}
+
+#[cfg(feature = "faults")]
+pub use switch::{seeded, with_fault};
+
+/// Whether a fault is switched on: never.
+#[cfg(not(feature = "faults"))]
+#[inline(always)]
+pub fn seeded(_: Fault) -> bool {
+    false
+}

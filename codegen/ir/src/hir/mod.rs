@@ -1,0 +1,64 @@
+//! HIR: the forest as trees, with the checked loop nest beside it.
+//!
+//! A prediction is *forest -> output stage*. This is where trees are rewritten: brought into the order of the nest
+//! and padded for straight-line walks. Loops are not yet code; what each leaf loop asks of its walks is collected in
+//! [`Site`]s.
+
+mod pad;
+mod print;
+mod site;
+
+pub use site::{Site, known};
+
+use crate::error::{Budget, CompileError};
+use crate::fault::{Fault, seeded};
+use sched_forest::{Forest, Tree};
+use sched_lang::nest::{Layout, LoopId, Nest, TreeOrder};
+use std::collections::BTreeMap;
+
+/// The forest in the order of the nest, the nest, and what its walks need.
+#[derive(Clone, Debug)]
+pub struct Hir {
+    /// The forest; its trees are in the order of the nest and padded.
+    pub forest: Forest,
+    /// Edges to the deepest and the shallowest leaf of each tree, after padding.
+    pub depths: Vec<(u32, u32)>,
+    /// The checked loop nest.
+    pub nest: Nest,
+    /// The walks of each leaf loop.
+    pub sites: BTreeMap<LoopId, Site>,
+}
+
+/// Brings a forest and a checked nest together: orders the trees, finds the walks, pads for them.
+///
+/// # Errors
+///
+/// When the nest still depends on unknown facts, or padding would exceed the budget.
+pub fn build(mut forest: Forest, nest: Nest, budget: &Budget) -> Result<Hir, CompileError> {
+    order(&mut forest.trees, nest.tree_order);
+    let deepest: Vec<u32> = forest.trees.iter().map(Tree::depth).collect();
+    let layout = nest.representation.unwrap_or_else(|| fitting_layout(&forest.trees, &deepest));
+    let sites = site::collect(&nest, &deepest, layout)?;
+    pad::pad_for(&mut forest.trees, &sites, &deepest, budget)?;
+    let depths = forest.trees.iter().map(|tree| (tree.depth(), tree.min_leaf_depth())).collect();
+    Ok(Hir { forest, depths, nest, sites })
+}
+
+fn order(trees: &mut [Tree], order: TreeOrder) {
+    match order {
+        TreeOrder::Model => {}
+        TreeOrder::ByDepth => trees.sort_by_cached_key(Tree::depth),
+    }
+    if order == TreeOrder::ByDepth && seeded(Fault::SortRepeatsTree) {
+        if let [first, .., last] = trees {
+            *last = first.clone();
+        }
+    }
+}
+
+/// Complete trees where they cost at most four times the nodes that exist, else only existing nodes.
+fn fitting_layout(trees: &[Tree], depths: &[u32]) -> Layout {
+    let complete: f64 = depths.iter().map(|d| 2f64.powi(i32::try_from(*d).unwrap_or(i32::MAX) + 1)).sum();
+    let existing: f64 = trees.iter().map(|tree| (tree.inner.len() + tree.leaves.len()) as f64).sum();
+    if complete <= 4.0 * existing { Layout::Array } else { Layout::Sparse }
+}

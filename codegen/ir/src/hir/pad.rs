@@ -1,0 +1,111 @@
+//! Padding: leaves above a depth are pushed down to it, so that walks need no leaf test on the way.
+//!
+//! A leaf at depth `k` becomes a complete subtree of `depth - k` levels whose tests do not matter, because all of its
+//! leaves are copies of the one they replace.
+
+use super::Site;
+use crate::error::{Budget, CompileError};
+use crate::fault::{Fault, seeded};
+use sched_forest::{Inner, NodeRef, Predicate, Tree};
+use sched_lang::nest::LoopId;
+use std::collections::BTreeMap;
+
+/// Bytes that one padded node is reckoned at, whatever the layout.
+const NODE_BYTES: u64 = 16;
+
+/// Pads every tree to the deepest straight-line walk that covers it.
+pub fn pad_for(
+    trees: &mut [Tree],
+    sites: &BTreeMap<LoopId, Site>,
+    deepest: &[u32],
+    budget: &Budget,
+) -> Result<(), CompileError> {
+    let mut wanted = vec![0; trees.len()];
+    for site in sites.values() {
+        for position in site.trees.clone() {
+            wanted[position] = site.unroll.max(wanted[position]);
+        }
+    }
+    let mut nodes = 0u64;
+    for (tree, depth) in trees.iter().zip(&wanted) {
+        nodes = nodes.saturating_add(padding(tree, *depth));
+        if nodes.saturating_mul(NODE_BYTES) > budget.tables {
+            let most = deepest.iter().max().copied().unwrap_or(0);
+            return Err(CompileError::new(
+                CompileError::PAD_BUDGET,
+                format!("padding the trees to {depth} hops would need more than {} MiB", budget.tables >> 20),
+                format!(
+                    "the deepest tree has {most} levels: unroll fewer hops with unrollWalk, or use peelWalk, \
+                     which pads nothing"
+                ),
+            ));
+        }
+    }
+    // The direction of missing values does not matter in padding; keeping it uniform keeps comparisons simple.
+    let missing_left = trees.iter().flat_map(|tree| &tree.inner).all(|node| node.missing_left);
+    for (tree, depth) in trees.iter_mut().zip(&wanted) {
+        pad(tree, *depth, missing_left);
+    }
+    Ok(())
+}
+
+/// How many nodes padding to `depth` adds.
+fn padding(tree: &Tree, depth: u32) -> u64 {
+    let added = |leaf: u32| match depth.saturating_sub(leaf) {
+        0 => 0,
+        levels => 1u64.checked_shl(levels + 1).unwrap_or(u64::MAX) - 2,
+    };
+    tree.leaf_depths().into_iter().map(added).fold(0, u64::saturating_add)
+}
+
+fn pad(tree: &mut Tree, depth: u32, missing_left: bool) {
+    let mut todo = vec![(tree.root, 0)];
+    let mut shallow = Vec::new();
+    if let NodeRef::Leaf(leaf) = tree.root {
+        todo.clear();
+        if depth > 0 {
+            tree.root = complete(tree, leaf, depth, missing_left);
+        }
+    }
+    while let Some((node, level)) = todo.pop() {
+        let NodeRef::Inner(at) = node else { continue };
+        let inner = &tree.inner[at as usize];
+        for (child, is_left) in [(inner.left, true), (inner.right, false)] {
+            match child {
+                NodeRef::Leaf(leaf) if level + 1 < depth => {
+                    shallow.push((at, is_left, leaf, depth - level - 1));
+                }
+                _ => todo.push((child, level + 1)),
+            }
+        }
+    }
+    for (parent, is_left, leaf, levels) in shallow {
+        let subtree = complete(tree, leaf, levels, missing_left);
+        let parent = &mut tree.inner[parent as usize];
+        *(if is_left { &mut parent.left } else { &mut parent.right }) = subtree;
+    }
+}
+
+/// Adds a complete subtree of `levels` inner levels over copies of a leaf; parents come before their children.
+fn complete(tree: &mut Tree, leaf: u32, levels: u32, missing_left: bool) -> NodeRef {
+    let first = tree.inner.len() as u32;
+    let inner = (1u32 << levels) - 1;
+    let lost = seeded(Fault::PadLosesLeaf);
+    for i in 0..inner {
+        let mut child = |number: u32| {
+            if number < inner {
+                return NodeRef::Inner(first + number);
+            }
+            let mut copy = tree.leaves[leaf as usize].clone();
+            if lost && number == inner {
+                copy.values.iter_mut().for_each(|value| *value = 0.0);
+            }
+            tree.leaves.push(copy);
+            NodeRef::Leaf(tree.leaves.len() as u32 - 1)
+        };
+        let (left, right) = (child(2 * i + 1), child(2 * i + 2));
+        let predicate = Predicate::Numeric { threshold: 0.0 };
+        tree.inner.push(Inner { feature: 0, predicate, missing_left, left, right });
+    }
+    NodeRef::Inner(first)
+}

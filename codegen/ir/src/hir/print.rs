@@ -1,0 +1,52 @@
+//! The text form of HIR.
+
+use super::Hir;
+use sched_lang::show::show_nest;
+
+use std::fmt::{self, Display, Formatter};
+
+impl Display for Hir {
+    fn fmt(&self, f: &mut Formatter) -> fmt::Result {
+        let forest = &self.forest;
+        let nodes: usize = forest.trees.iter().map(|tree| tree.inner.len() + tree.leaves.len()).sum();
+        writeln!(f, "forest: {} trees, {nodes} nodes, {} features", forest.trees.len(), forest.num_features)?;
+        writeln!(
+            f,
+            "  objective {}, {} margins from base {:?}",
+            forest.objective, forest.num_margins, forest.base
+        )?;
+        writeln!(
+            f,
+            "  compare {:?} in {:?}, add in {:?}",
+            forest.comparison, forest.types.threshold, forest.types.accumulator
+        )?;
+        writeln!(f, "output: {:?}", forest.transform)?;
+        writeln!(f, "walks:")?;
+        for (id, site) in &self.sites {
+            let name = &self.nest.get(*id).name;
+            let layout = format!("{:?}", site.layout).to_lowercase();
+            write!(f, "  {name}: trees {}..{}, {layout}", site.trees.start, site.trees.end)?;
+            write!(f, ", depth {}", self.depth_range(site))?;
+            for (what, n) in [("unroll", site.unroll), ("peel", site.peel)] {
+                if n > 0 {
+                    write!(f, ", {what} {n}")?;
+                }
+            }
+            if site.group > 1 {
+                write!(f, ", interleave {}", site.group)?;
+            }
+            writeln!(f)?;
+        }
+        write!(f, "nest:\n{}", show_nest(&self.nest))
+    }
+}
+
+impl Hir {
+    /// The shallowest and deepest leaf of the trees of a site, `3..8`.
+    fn depth_range(&self, site: &super::Site) -> String {
+        let depths = &self.depths[site.trees.clone()];
+        let deepest = depths.iter().map(|d| d.0).max().unwrap_or(0);
+        let shallowest = depths.iter().map(|d| d.1).min().unwrap_or(0);
+        if shallowest == deepest { deepest.to_string() } else { format!("{shallowest}..{deepest}") }
+    }
+}

@@ -1,0 +1,184 @@
+//! The buffers of a run: their bytes, which of them are initialised, and who touched them.
+
+use super::fault::Touch;
+use super::ops;
+use super::race::{Conflict, Tasks, Touches, record};
+use crate::lir::{Address, Scalar, Ty};
+use std::ops::Range;
+
+/// What an access does wrong; where is for the caller to say.
+pub(super) enum Trap<'f> {
+    OutOfBounds(Range<i128>),
+    ReadOnly(Range<i128>),
+    Uninitialised(Range<i128>),
+    Race(Range<i128>, Touch, Box<Conflict<'f>>),
+}
+
+/// The memory of one buffer.
+pub(super) struct Region<'m> {
+    bytes: Bytes<'m>,
+    /// Which bytes hold a value. Not used for read-only memory, which does from the start.
+    written: Vec<bool>,
+    /// Who touched each byte; made when iterations share the buffer for the first time.
+    touches: Vec<Touches>,
+    /// How many parallel loops were running when the buffer was made: their iterations do not share it.
+    depth: usize,
+}
+
+enum Bytes<'m> {
+    Constant(&'m [u8]),
+    Borrowed(&'m mut [u8]),
+    Owned(Vec<u8>),
+}
+
+impl<'m> Region<'m> {
+    /// Read-only memory.
+    pub fn constant(bytes: &'m [u8]) -> Region<'m> {
+        Region { bytes: Bytes::Constant(bytes), written: Vec::new(), touches: Vec::new(), depth: usize::MAX }
+    }
+
+    /// The caller's memory, to be written.
+    pub fn borrowed(bytes: &'m mut [u8]) -> Region<'m> {
+        let written = vec![false; bytes.len()];
+        Region { bytes: Bytes::Borrowed(bytes), written, touches: Vec::new(), depth: 0 }
+    }
+
+    /// Temporary memory, made inside `depth` parallel loops.
+    pub fn owned(size: usize, depth: usize) -> Region<'m> {
+        Region { bytes: Bytes::Owned(vec![0; size]), written: vec![false; size], touches: Vec::new(), depth }
+    }
+
+    /// Size in bytes.
+    pub fn size(&self) -> usize {
+        self.get().len()
+    }
+
+    #[inline]
+    fn get(&self) -> &[u8] {
+        match &self.bytes {
+            Bytes::Constant(bytes) => bytes,
+            Bytes::Borrowed(bytes) => bytes,
+            Bytes::Owned(bytes) => bytes,
+        }
+    }
+
+    /// The bytes of an access to `width` bytes, if they are in the buffer.
+    #[inline]
+    fn range<'f>(&self, address: &Address, index: i64, width: u32) -> Result<Range<usize>, Trap<'f>> {
+        let start = i128::from(index) * i128::from(address.stride) + i128::from(address.offset);
+        let end = start + i128::from(width);
+        if start < 0 || end > self.size() as i128 {
+            return Err(Trap::OutOfBounds(start..end));
+        }
+        Ok(start as usize..end as usize)
+    }
+
+    /// Reads a value, lane by lane.
+    #[inline]
+    pub fn load<'f>(
+        &mut self,
+        tasks: &Tasks<'f>,
+        (address, index): (&Address, i64),
+        ty: Ty,
+        lanes: &mut [u64],
+    ) -> Result<(), Trap<'f>> {
+        let range = self.range(address, index, ty.bytes())?;
+        self.touch(tasks, &range, Touch::Read)?;
+        self.initialised(&range)?;
+        let bytes = &self.get()[range];
+        for (lane, bytes) in lanes.iter_mut().zip(bytes.chunks_exact(ty.scalar.bytes() as usize)) {
+            *lane = ops::decode(ty.scalar, bytes);
+        }
+        Ok(())
+    }
+
+    /// Writes a value, lane by lane.
+    #[inline]
+    pub fn store<'f>(
+        &mut self,
+        tasks: &Tasks<'f>,
+        (address, index): (&Address, i64),
+        ty: Ty,
+        lanes: &[u64],
+    ) -> Result<(), Trap<'f>> {
+        let range = self.range(address, index, ty.bytes())?;
+        self.touch(tasks, &range, Touch::Write)?;
+        self.write(range, ty.scalar, lanes)
+    }
+
+    /// Adds a float to memory.
+    pub fn atomic_add<'f>(
+        &mut self,
+        tasks: &Tasks<'f>,
+        (address, index): (&Address, i64),
+        scalar: Scalar,
+        lane: u64,
+    ) -> Result<(), Trap<'f>> {
+        let range = self.range(address, index, scalar.bytes())?;
+        self.touch(tasks, &range, Touch::Atomic)?;
+        self.initialised(&range)?;
+        let old = ops::decode(scalar, &self.get()[range.clone()]);
+        self.write(range, scalar, &[ops::bin(crate::lir::Bin::Add, scalar, old, lane)])
+    }
+
+    #[inline]
+    fn write<'f>(&mut self, range: Range<usize>, scalar: Scalar, lanes: &[u64]) -> Result<(), Trap<'f>> {
+        let bytes = match &mut self.bytes {
+            Bytes::Constant(_) => return Err(Trap::ReadOnly(wide(&range))),
+            Bytes::Borrowed(bytes) => &mut bytes[range.clone()],
+            Bytes::Owned(bytes) => &mut bytes[range.clone()],
+        };
+        for (lane, bytes) in lanes.iter().zip(bytes.chunks_exact_mut(scalar.bytes() as usize)) {
+            ops::encode(scalar, *lane, bytes);
+        }
+        self.written[range].fill(true);
+        Ok(())
+    }
+
+    #[inline]
+    fn initialised<'f>(&self, range: &Range<usize>) -> Result<(), Trap<'f>> {
+        if matches!(self.bytes, Bytes::Constant(_)) {
+            return Ok(());
+        }
+        let written = &self.written[range.clone()];
+        let Some(first) = written.iter().position(|w| !w) else { return Ok(()) };
+        let count = written[first..].iter().take_while(|w| !**w).count();
+        let first = range.start + first;
+        Err(Trap::Uninitialised(wide(&(first..first + count))))
+    }
+
+    /// Records the access if iterations share the buffer.
+    #[inline]
+    fn touch<'f>(&mut self, tasks: &Tasks<'f>, range: &Range<usize>, touch: Touch) -> Result<(), Trap<'f>> {
+        if tasks.depth() <= self.depth { Ok(()) } else { self.touch_shared(tasks, range, touch) }
+    }
+
+    fn touch_shared<'f>(
+        &mut self,
+        tasks: &Tasks<'f>,
+        range: &Range<usize>,
+        touch: Touch,
+    ) -> Result<(), Trap<'f>> {
+        if self.touches.is_empty() {
+            self.touches = vec![[0; 3]; self.size()];
+        }
+        // The bytes of one access mostly have the same past, which is then looked at once.
+        let mut known = None;
+        for (i, touches) in self.touches[range.clone()].iter_mut().enumerate() {
+            let after = match known {
+                Some((before, after)) if before == *touches => after,
+                _ => record(tasks, *touches, touch).map_err(|conflict| {
+                    let first = range.start + i;
+                    Trap::Race(wide(&(first..range.end)), touch, conflict)
+                })?,
+            };
+            known = Some((*touches, after));
+            *touches = after;
+        }
+        Ok(())
+    }
+}
+
+fn wide(range: &Range<usize>) -> Range<i128> {
+    range.start as i128..range.end as i128
+}

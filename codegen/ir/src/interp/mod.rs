@@ -1,0 +1,380 @@
+//! Runs LIR as its semantics say, and reports what compiled code would do silently: accesses outside a buffer, reads of
+//! uninitialised memory, and races between iterations of parallel loops. It is the oracle for the back ends.
+//!
+//! Iterations of a parallel loop run one after the other, in a scrambled order that depends on a seed alone. A race
+//! is found in any order, unless another fault comes before it.
+
+mod fault;
+mod memory;
+mod ops;
+mod race;
+
+pub use fault::{Access, Fault, Race, Touch};
+
+use crate::lir::{
+    Address, Alloc, Block, BufferId, Carried, For, Function, If, Op, Parallel, Space, Stmt, Table, Value,
+    While,
+};
+use crate::verify::verify;
+use memory::{Region, Trap};
+use race::Tasks;
+
+/// The memory that a function works on. Input and output do not overlap.
+#[derive(Debug)]
+pub struct Memory<'m> {
+    /// What [`Op::Rows`] is.
+    pub rows: i64,
+    /// The bytes of [`Space::Input`].
+    pub input: &'m [u8],
+    /// The bytes of [`Space::Output`]. The function cannot read any of them before it writes them.
+    pub output: &'m mut [u8],
+    /// The tables, by the number in [`Space::Model`].
+    pub tables: &'m [Table],
+}
+
+/// What a run may use up, and how it goes about what is left open.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// How many steps a run may take. Statements, iterations, and every 64 bytes of temporary memory are one each.
+    pub steps: u64,
+    /// How many bytes of temporary memory may be alive at a time.
+    pub memory: u64,
+    /// Picks the order of the iterations of parallel loops.
+    pub seed: u64,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { steps: 100_000_000, memory: 256 << 20, seed: 0 }
+    }
+}
+
+/// Runs a function with the default [`Options`].
+pub fn run(function: &Function, memory: Memory<'_>) -> Result<(), Fault> {
+    run_with(function, memory, &Options::default())
+}
+
+/// Runs a function. After a fault the output holds what was written until then.
+pub fn run_with(function: &Function, memory: Memory<'_>, options: &Options) -> Result<(), Fault> {
+    verify(function).map_err(Fault::Malformed)?;
+    Machine::new(function, memory, options)?.block(&function.body)
+}
+
+/// A run. The verifier has looked at the function, so its numbers are valid and its values defined before use.
+struct Machine<'f, 'm> {
+    function: &'f Function,
+    options: &'f Options,
+    rows: i64,
+    /// The lanes of all values.
+    lanes: Vec<u64>,
+    /// Where the lanes of each value begin.
+    first_lane: Vec<usize>,
+    /// Lanes on the way from one iteration to the next.
+    passing: Vec<u64>,
+    regions: Vec<Region<'m>>,
+    tasks: Tasks<'f>,
+    steps_left: u64,
+    memory_left: u64,
+}
+
+impl<'f, 'm> Machine<'f, 'm> {
+    fn new(
+        function: &'f Function,
+        memory: Memory<'m>,
+        options: &'f Options,
+    ) -> Result<Machine<'f, 'm>, Fault> {
+        let mut total = 0;
+        let place = |ty: &crate::lir::Ty| {
+            let first = total;
+            total += usize::from(ty.lanes);
+            first
+        };
+        let first_lane: Vec<usize> = function.types.iter().map(place).collect();
+        Ok(Machine {
+            function,
+            options,
+            rows: memory.rows,
+            lanes: vec![0; total],
+            first_lane,
+            passing: Vec::new(),
+            regions: regions(function, memory)?,
+            tasks: Tasks::new(options.seed),
+            steps_left: options.steps,
+            memory_left: options.memory,
+        })
+    }
+
+    #[inline]
+    fn at(&self, value: Value) -> usize {
+        self.first_lane[value.0 as usize]
+    }
+
+    /// A scalar's lane.
+    #[inline]
+    fn lane(&self, value: Value) -> u64 {
+        self.lanes[self.at(value)]
+    }
+
+    #[inline]
+    fn int(&self, value: Value) -> i64 {
+        self.lane(value) as i64
+    }
+
+    #[inline]
+    fn set_int(&mut self, value: Value, n: i64) {
+        let at = self.at(value);
+        self.lanes[at] = n as u64;
+    }
+
+    #[inline]
+    fn copy(&mut self, from: Value, to: Value) {
+        let (from, to, lanes) = (self.at(from), self.at(to), self.function.ty(to).lanes);
+        self.lanes.copy_within(from..from + usize::from(lanes), to);
+    }
+
+    #[inline]
+    fn spend(&mut self, steps: u64) -> Result<(), Fault> {
+        match self.steps_left.checked_sub(steps) {
+            Some(left) => {
+                self.steps_left = left;
+                Ok(())
+            }
+            None => Err(Fault::TooLong { steps: self.options.steps }),
+        }
+    }
+
+    fn block(&mut self, block: &'f Block) -> Result<(), Fault> {
+        for stmt in block {
+            self.spend(1)?;
+            match stmt {
+                Stmt::Let(value, op) => self.define(stmt, *value, op)?,
+                Stmt::Store(to, value) => self.store(stmt, to, *value)?,
+                Stmt::AtomicAdd(to, value) => self.atomic_add(stmt, to, *value)?,
+                Stmt::Prefetch(_) => {}
+                Stmt::For(stmt) => self.for_loop(stmt)?,
+                Stmt::While(stmt) => self.while_loop(stmt)?,
+                Stmt::If(stmt) => self.if_else(stmt)?,
+                Stmt::Parallel(stmt) => self.parallel(stmt)?,
+                Stmt::Alloc(stmt) => self.alloc(stmt)?,
+            }
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn define(&mut self, stmt: &'f Stmt, value: Value, op: &'f Op) -> Result<(), Fault> {
+        let ty = self.function.ty(value);
+        let to = self.at(value);
+        let count = usize::from(ty.lanes);
+        let each = to..to + count;
+        match *op {
+            Op::Int(n) => self.lanes[each].fill(ops::wrap(ty.scalar, n)),
+            Op::Float(x) => self.lanes[each].fill(ops::float(ty.scalar, x)),
+            Op::Rows => self.lanes[to] = self.rows as u64,
+            Op::Bin(op, a, b) => {
+                let (a, b) = (self.at(a), self.at(b));
+                for i in 0..count {
+                    self.lanes[to + i] = ops::bin(op, ty.scalar, self.lanes[a + i], self.lanes[b + i]);
+                }
+            }
+            Op::Cmp(op, a, b) => {
+                let scalar = self.function.ty(a).scalar;
+                let (a, b) = (self.at(a), self.at(b));
+                for i in 0..count {
+                    self.lanes[to + i] = ops::cmp(op, scalar, self.lanes[a + i], self.lanes[b + i]);
+                }
+            }
+            Op::Select(cond, a, b) => {
+                // A scalar condition holds for all lanes.
+                let step = usize::from(self.function.ty(cond).lanes > 1);
+                let (cond, a, b) = (self.at(cond), self.at(a), self.at(b));
+                for i in 0..count {
+                    let from = if self.lanes[cond + i * step] != 0 { a } else { b };
+                    self.lanes[to + i] = self.lanes[from + i];
+                }
+            }
+            Op::Cast(cast, v) => {
+                let scalar = self.function.ty(v).scalar;
+                let v = self.at(v);
+                for i in 0..count {
+                    self.lanes[to + i] = ops::cast(cast, scalar, ty.scalar, self.lanes[v + i]);
+                }
+            }
+            Op::Math(math, v) => {
+                let v = self.at(v);
+                for i in 0..count {
+                    self.lanes[to + i] = ops::math(math, ty.scalar, self.lanes[v + i]);
+                }
+            }
+            Op::Load(ref from) => {
+                let index = self.int(from.index);
+                let region = &mut self.regions[from.buffer.0 as usize];
+                region
+                    .load(&self.tasks, (from, index), ty, &mut self.lanes[each])
+                    .map_err(|trap| self.fault(stmt, from.buffer, trap))?;
+            }
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn store(&mut self, stmt: &'f Stmt, to: &Address, value: Value) -> Result<(), Fault> {
+        let ty = self.function.ty(value);
+        let (from, index) = (self.at(value), self.int(to.index));
+        let lanes = &self.lanes[from..from + usize::from(ty.lanes)];
+        self.regions[to.buffer.0 as usize]
+            .store(&self.tasks, (to, index), ty, lanes)
+            .map_err(|trap| self.fault(stmt, to.buffer, trap))
+    }
+
+    fn atomic_add(&mut self, stmt: &'f Stmt, to: &Address, value: Value) -> Result<(), Fault> {
+        let scalar = self.function.ty(value).scalar;
+        let (index, lane) = (self.int(to.index), self.lane(value));
+        self.regions[to.buffer.0 as usize]
+            .atomic_add(&self.tasks, (to, index), scalar, lane)
+            .map_err(|trap| self.fault(stmt, to.buffer, trap))
+    }
+
+    /// A trap with the names of things.
+    #[cold]
+    fn fault(&self, stmt: &Stmt, buffer: BufferId, trap: Trap<'_>) -> Fault {
+        let access = |bytes| Access {
+            buffer: self.function.buffer(buffer).name.clone(),
+            size: self.regions[buffer.0 as usize].size(),
+            bytes,
+            statement: fault::text(self.function, stmt),
+        };
+        match trap {
+            Trap::OutOfBounds(bytes) => Fault::OutOfBounds(Box::new(access(bytes))),
+            Trap::ReadOnly(bytes) => Fault::ReadOnly(Box::new(access(bytes))),
+            Trap::Uninitialised(bytes) => Fault::Uninitialised(Box::new(access(bytes))),
+            Trap::Race(bytes, touch, conflict) => Fault::Race(Box::new(Race {
+                access: access(bytes),
+                touch,
+                iteration: conflict.iteration,
+                other_touch: conflict.other_touch,
+                other_iteration: conflict.other_iteration,
+                parallel: fault::text(self.function, &Stmt::Parallel(Box::new(conflict.parallel.clone()))),
+            })),
+        }
+    }
+
+    fn for_loop(&mut self, stmt: &'f For) -> Result<(), Fault> {
+        let (lo, hi) = (self.int(stmt.lo), self.int(stmt.hi));
+        self.begin(&stmt.carried);
+        let mut next = Some(lo);
+        while let Some(iv) = next.filter(|iv| *iv < hi) {
+            self.spend(1)?;
+            self.set_int(stmt.iv, iv);
+            self.block(&stmt.body)?;
+            self.pass_on(&stmt.carried);
+            // A counter past the largest integer is past any end.
+            next = iv.checked_add(stmt.step);
+        }
+        self.end(&stmt.carried);
+        Ok(())
+    }
+
+    fn while_loop(&mut self, stmt: &'f While) -> Result<(), Fault> {
+        self.begin(&stmt.carried);
+        loop {
+            self.spend(1)?;
+            self.block(&stmt.test)?;
+            if self.lane(stmt.cond) == 0 {
+                break;
+            }
+            self.block(&stmt.body)?;
+            self.pass_on(&stmt.carried);
+        }
+        self.end(&stmt.carried);
+        Ok(())
+    }
+
+    fn begin(&mut self, carried: &[Carried]) {
+        for c in carried {
+            self.copy(c.first, c.inside);
+        }
+    }
+
+    /// All next values are read before any is overwritten: they may be each other's values of this iteration.
+    fn pass_on(&mut self, carried: &[Carried]) {
+        if let [only] = carried {
+            return self.copy(only.next, only.inside);
+        }
+        self.passing.clear();
+        for c in carried {
+            let (from, lanes) = (self.at(c.next), self.function.ty(c.next).lanes);
+            self.passing.extend_from_slice(&self.lanes[from..from + usize::from(lanes)]);
+        }
+        let mut from = 0;
+        for c in carried {
+            let (to, lanes) = (self.at(c.inside), usize::from(self.function.ty(c.inside).lanes));
+            self.lanes[to..to + lanes].copy_from_slice(&self.passing[from..from + lanes]);
+            from += lanes;
+        }
+    }
+
+    fn end(&mut self, carried: &[Carried]) {
+        for c in carried {
+            self.copy(c.inside, c.after);
+        }
+    }
+
+    fn if_else(&mut self, stmt: &'f If) -> Result<(), Fault> {
+        let holds = self.lane(stmt.cond) != 0;
+        self.block(if holds { &stmt.then } else { &stmt.otherwise })?;
+        for j in &stmt.joined {
+            self.copy(if holds { j.then } else { j.otherwise }, j.after);
+        }
+        Ok(())
+    }
+
+    fn parallel(&mut self, stmt: &'f Parallel) -> Result<(), Fault> {
+        let trip = u64::try_from(self.int(stmt.trip)).unwrap_or(0);
+        self.tasks.enter(stmt, trip);
+        for _ in 0..trip {
+            self.spend(1)?;
+            let too_many = Fault::TooLong { steps: self.options.steps };
+            let iv = self.tasks.next().ok_or(too_many)?;
+            self.set_int(stmt.iv, iv);
+            self.block(&stmt.body)?;
+        }
+        self.tasks.leave();
+        Ok(())
+    }
+
+    fn alloc(&mut self, stmt: &'f Alloc) -> Result<(), Fault> {
+        let bytes = self.int(stmt.bytes);
+        let size = u64::try_from(bytes).ok().filter(|size| *size <= self.memory_left);
+        let Some(size) = size else {
+            let buffer = self.function.buffer(stmt.buffer).name.clone();
+            return Err(Fault::Allocation { buffer, bytes, left: self.memory_left });
+        };
+        self.spend(size / 64)?;
+        self.memory_left -= size;
+        let buffer = stmt.buffer.0 as usize;
+        self.regions[buffer] = Region::owned(size as usize, self.tasks.depth());
+        self.block(&stmt.body)?;
+        self.regions[buffer] = Region::constant(&[]);
+        self.memory_left += size;
+        Ok(())
+    }
+}
+
+/// The regions of a function's buffers; private ones are empty until their memory is made.
+fn regions<'m>(function: &Function, memory: Memory<'m>) -> Result<Vec<Region<'m>>, Fault> {
+    let mut output = Some(memory.output);
+    let mut regions = Vec::with_capacity(function.buffers.len());
+    for buffer in &function.buffers {
+        regions.push(match buffer.space {
+            Space::Input => Region::constant(memory.input),
+            Space::Output => Region::borrowed(output.take().unwrap_or_default()),
+            Space::Private => Region::constant(&[]),
+            Space::Model(n) => match memory.tables.get(n as usize) {
+                Some(table) => Region::constant(&table.bytes),
+                None => return Err(Fault::NoTable { buffer: buffer.name.clone(), table: n }),
+            },
+        });
+    }
+    Ok(regions)
+}

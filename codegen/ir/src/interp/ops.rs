@@ -1,0 +1,193 @@
+//! Arithmetic on one lane.
+//!
+//! A lane is 64 bits: integers are kept with their sign extended, truth values like integers of one bit (so true is
+//! all ones), floats as their bits. Everything here is total; combinations that the verifier rejects have some result.
+
+use crate::lir::{Bin, Cast, Cmp, Math, Scalar};
+
+/// The low bits of an integer, as a lane of the type.
+#[inline]
+pub(super) fn wrap(scalar: Scalar, n: i64) -> u64 {
+    let unused = match scalar {
+        Scalar::I1 => 63,
+        Scalar::I8 => 56,
+        Scalar::I16 => 48,
+        Scalar::I32 => 32,
+        Scalar::I64 | Scalar::F32 | Scalar::F64 => 0,
+    };
+    ((n << unused) >> unused) as u64
+}
+
+/// The low bits of a lane, with zeros above.
+fn zero_extended(scalar: Scalar, lane: u64) -> u64 {
+    match scalar {
+        Scalar::I1 => lane & 1,
+        Scalar::I8 => lane & 0xff,
+        Scalar::I16 => lane & 0xffff,
+        Scalar::I32 | Scalar::F32 => lane & 0xffff_ffff,
+        Scalar::I64 | Scalar::F64 => lane,
+    }
+}
+
+#[inline]
+fn truth(holds: bool) -> u64 {
+    if holds { u64::MAX } else { 0 }
+}
+
+#[inline]
+fn single(lane: u64) -> f32 {
+    f32::from_bits(lane as u32)
+}
+
+#[inline]
+fn double(lane: u64) -> f64 {
+    f64::from_bits(lane)
+}
+
+/// A float as a lane of the type; rounds to nearest.
+pub(super) fn float(scalar: Scalar, x: f64) -> u64 {
+    match scalar {
+        Scalar::F32 => u64::from((x as f32).to_bits()),
+        _ => x.to_bits(),
+    }
+}
+
+/// Two-operand arithmetic.
+#[inline]
+pub(super) fn bin(op: Bin, scalar: Scalar, a: u64, b: u64) -> u64 {
+    macro_rules! floats {
+        ($x:expr, $y:expr, $nan:expr) => {{
+            let (x, y) = ($x, $y);
+            match op {
+                Bin::Add => x + y,
+                Bin::Sub => x - y,
+                Bin::Mul => x * y,
+                Bin::Div => x / y,
+                // Not the methods of the same name: those return the operand that is no NaN.
+                Bin::Min => {
+                    if x < y {
+                        x
+                    } else {
+                        y
+                    }
+                }
+                Bin::Max => {
+                    if x > y {
+                        x
+                    } else {
+                        y
+                    }
+                }
+                Bin::IDiv | Bin::And | Bin::Or | Bin::Xor => $nan,
+            }
+            .to_bits()
+        }};
+    }
+    match scalar {
+        Scalar::F32 => u64::from(floats!(single(a), single(b), f32::NAN)),
+        Scalar::F64 => floats!(double(a), double(b), f64::NAN),
+        _ => wrap(scalar, integers(op, a as i64, b as i64)),
+    }
+}
+
+fn integers(op: Bin, x: i64, y: i64) -> i64 {
+    match op {
+        Bin::Add => x.wrapping_add(y),
+        Bin::Sub => x.wrapping_sub(y),
+        Bin::Mul => x.wrapping_mul(y),
+        Bin::Div | Bin::IDiv => x.checked_div(y).unwrap_or(0),
+        Bin::And => x & y,
+        Bin::Or => x | y,
+        Bin::Xor => x ^ y,
+        Bin::Min => x.min(y),
+        Bin::Max => x.max(y),
+    }
+}
+
+/// A comparison of two lanes of the type.
+#[inline]
+pub(super) fn cmp(op: Cmp, scalar: Scalar, a: u64, b: u64) -> u64 {
+    truth(match scalar {
+        // Widening is exact, so one comparison serves both float types.
+        Scalar::F32 => floats(op, f64::from(single(a)), f64::from(single(b))),
+        Scalar::F64 => floats(op, double(a), double(b)),
+        _ => match op {
+            Cmp::Eq => a == b,
+            Cmp::Ne => a != b,
+            Cmp::Lt | Cmp::OLt | Cmp::ULt => (a as i64) < (b as i64),
+            Cmp::Le | Cmp::OLe | Cmp::ULe => (a as i64) <= (b as i64),
+            Cmp::Uno => false,
+        },
+    })
+}
+
+fn floats(op: Cmp, x: f64, y: f64) -> bool {
+    let unordered = x.is_nan() || y.is_nan();
+    match op {
+        Cmp::Eq => x == y,
+        Cmp::Ne => x != y,
+        Cmp::Lt | Cmp::OLt => x < y,
+        Cmp::Le | Cmp::OLe => x <= y,
+        Cmp::ULt => unordered || x < y,
+        Cmp::ULe => unordered || x <= y,
+        Cmp::Uno => unordered,
+    }
+}
+
+/// A conversion.
+#[inline]
+pub(super) fn cast(cast: Cast, from: Scalar, to: Scalar, lane: u64) -> u64 {
+    match cast {
+        Cast::ZExt => wrap(to, zero_extended(from, lane) as i64),
+        Cast::SExt => lane,
+        Cast::Trunc => wrap(to, lane as i64),
+        Cast::Float => match from {
+            Scalar::F32 => float(to, f64::from(single(lane))),
+            _ => float(to, double(lane)),
+        },
+        Cast::IntToFloat => match to {
+            // Straight to the type: through `f64` it would be rounded twice.
+            Scalar::F32 => u64::from((lane as i64 as f32).to_bits()),
+            _ => (lane as i64 as f64).to_bits(),
+        },
+        Cast::Bits if to.is_float() => zero_extended(to, lane),
+        Cast::Bits => wrap(to, lane as i64),
+    }
+}
+
+/// A function of the C library. The standard library's methods call it.
+pub(super) fn math(math: Math, scalar: Scalar, lane: u64) -> u64 {
+    match (math, scalar) {
+        (Math::Exp, Scalar::F32) => u64::from(single(lane).exp().to_bits()),
+        (Math::Exp, _) => double(lane).exp().to_bits(),
+    }
+}
+
+fn array<const N: usize>(bytes: &[u8]) -> [u8; N] {
+    let mut array = [0; N];
+    array.copy_from_slice(bytes);
+    array
+}
+
+/// A lane from memory; `bytes` has the size of the type.
+#[inline]
+pub(super) fn decode(scalar: Scalar, bytes: &[u8]) -> u64 {
+    match scalar {
+        Scalar::I1 | Scalar::I8 => i64::from(i8::from_le_bytes(array(bytes))) as u64,
+        Scalar::I16 => i64::from(i16::from_le_bytes(array(bytes))) as u64,
+        Scalar::I32 => i64::from(i32::from_le_bytes(array(bytes))) as u64,
+        Scalar::F32 => u64::from(u32::from_le_bytes(array(bytes))),
+        Scalar::I64 | Scalar::F64 => u64::from_le_bytes(array(bytes)),
+    }
+}
+
+/// A lane to memory; `bytes` has the size of the type.
+#[inline]
+pub(super) fn encode(scalar: Scalar, lane: u64, bytes: &mut [u8]) {
+    match scalar {
+        Scalar::I1 | Scalar::I8 => bytes.copy_from_slice(&(lane as u8).to_le_bytes()),
+        Scalar::I16 => bytes.copy_from_slice(&(lane as u16).to_le_bytes()),
+        Scalar::I32 | Scalar::F32 => bytes.copy_from_slice(&(lane as u32).to_le_bytes()),
+        Scalar::I64 | Scalar::F64 => bytes.copy_from_slice(&lane.to_le_bytes()),
+    }
+}

@@ -1,0 +1,361 @@
+//! Builds functions statement by statement, folding constants on the way so that LIR stays readable.
+
+use super::{
+    Address, Alloc, Bin, Block, Buffer, BufferId, Carried, Cast, Cmp, For, Function, If, Joined, Math, Op,
+    Parallel, Scalar, Space, Stmt, Ty, Value, While,
+};
+use std::collections::HashMap;
+
+/// A function under construction; statements go to the innermost open block.
+pub struct Builder {
+    function: Function,
+    blocks: Vec<Block>,
+    /// Integer constants by value, for folding.
+    ints: HashMap<Value, i64>,
+    /// Constants made at the function's start, shared by all uses.
+    interned: HashMap<(Ty, i64), Value>,
+    constants: Block,
+    rows: Option<Value>,
+}
+
+impl Builder {
+    /// An empty function.
+    pub fn new(name: impl Into<String>) -> Builder {
+        Builder {
+            function: Function {
+                name: name.into(),
+                types: Vec::new(),
+                buffers: Vec::new(),
+                body: Vec::new(),
+            },
+            blocks: vec![Vec::new()],
+            ints: HashMap::new(),
+            interned: HashMap::new(),
+            constants: Vec::new(),
+            rows: None,
+        }
+    }
+
+    /// The finished function.
+    pub fn finish(mut self) -> Function {
+        let mut body = std::mem::take(&mut self.constants);
+        body.extend(self.blocks.pop().unwrap_or_default());
+        self.function.body = body;
+        self.function
+    }
+
+    /// Declares a buffer. Its name gets a number if it is taken.
+    pub fn buffer(&mut self, name: &str, space: Space, element: Scalar) -> BufferId {
+        let taken = |name: &str, buffers: &[Buffer]| buffers.iter().any(|b| b.name == name);
+        let mut unique = name.to_string();
+        let mut n = 1;
+        while taken(&unique, &self.function.buffers) {
+            n += 1;
+            unique = format!("{name}{n}");
+        }
+        self.function.buffers.push(Buffer { name: unique, space, element });
+        BufferId(self.function.buffers.len() as u32 - 1)
+    }
+
+    /// The type of a value.
+    pub fn ty(&self, value: Value) -> Ty {
+        self.function.ty(value)
+    }
+
+    /// The value of an integer constant.
+    pub fn as_int(&self, value: Value) -> Option<i64> {
+        self.ints.get(&value).copied()
+    }
+
+    fn fresh(&mut self, ty: Ty) -> Value {
+        self.function.types.push(ty);
+        Value(self.function.types.len() as u32 - 1)
+    }
+
+    fn push(&mut self, stmt: Stmt) {
+        if let Some(block) = self.blocks.last_mut() {
+            block.push(stmt);
+        }
+    }
+
+    fn define(&mut self, ty: Ty, op: Op) -> Value {
+        let value = self.fresh(ty);
+        self.push(Stmt::Let(value, op));
+        value
+    }
+
+    /// An `i64` constant.
+    pub fn int(&mut self, n: i64) -> Value {
+        self.int_of(Ty::I64, n)
+    }
+
+    /// An integer constant of some type.
+    pub fn int_of(&mut self, ty: Ty, n: i64) -> Value {
+        if let Some(value) = self.interned.get(&(ty, n)) {
+            return *value;
+        }
+        let value = self.fresh(ty);
+        self.constants.push(Stmt::Let(value, Op::Int(n)));
+        self.interned.insert((ty, n), value);
+        self.ints.insert(value, n);
+        value
+    }
+
+    /// A float constant.
+    pub fn float(&mut self, ty: Ty, x: f64) -> Value {
+        let value = self.fresh(ty);
+        self.constants.push(Stmt::Let(value, Op::Float(x)));
+        value
+    }
+
+    /// The number of rows of the call.
+    pub fn rows(&mut self) -> Value {
+        if let Some(rows) = self.rows {
+            return rows;
+        }
+        let value = self.fresh(Ty::I64);
+        self.constants.push(Stmt::Let(value, Op::Rows));
+        self.rows = Some(value);
+        value
+    }
+
+    /// Arithmetic; the operands have one type.
+    pub fn bin(&mut self, op: Bin, a: Value, b: Value) -> Value {
+        let ty = self.ty(a);
+        if let Some(folded) = self.fold(op, ty, a, b) {
+            return folded;
+        }
+        self.define(ty, Op::Bin(op, a, b))
+    }
+
+    fn fold(&mut self, op: Bin, ty: Ty, a: Value, b: Value) -> Option<Value> {
+        let (x, y) = (self.as_int(a), self.as_int(b));
+        if let (Some(x), Some(y)) = (x, y) {
+            let n = match op {
+                Bin::Add => x.checked_add(y)?,
+                Bin::Sub => x.checked_sub(y)?,
+                Bin::Mul => x.checked_mul(y)?,
+                Bin::IDiv => x.checked_div(y)?,
+                Bin::And => x & y,
+                Bin::Or => x | y,
+                Bin::Xor => x ^ y,
+                Bin::Min => x.min(y),
+                Bin::Max => x.max(y),
+                Bin::Div => return None,
+            };
+            return (ty == Ty::I64).then(|| self.int(n));
+        }
+        match (op, x, y) {
+            (Bin::Add, Some(0), _) | (Bin::Mul, Some(1), _) => Some(b),
+            (Bin::Add | Bin::Sub, _, Some(0)) | (Bin::Mul | Bin::IDiv, _, Some(1)) => Some(a),
+            (Bin::Mul, Some(0), _) => Some(a),
+            (Bin::Mul, _, Some(0)) => Some(b),
+            _ => None,
+        }
+    }
+
+    /// `a + b`
+    pub fn add(&mut self, a: Value, b: Value) -> Value {
+        self.bin(Bin::Add, a, b)
+    }
+
+    /// `a - b`
+    pub fn sub(&mut self, a: Value, b: Value) -> Value {
+        self.bin(Bin::Sub, a, b)
+    }
+
+    /// `a * b`
+    pub fn mul(&mut self, a: Value, b: Value) -> Value {
+        self.bin(Bin::Mul, a, b)
+    }
+
+    /// `a + n`
+    pub fn add_int(&mut self, a: Value, n: i64) -> Value {
+        let n = self.int(n);
+        self.add(a, n)
+    }
+
+    /// `a * n`
+    pub fn mul_int(&mut self, a: Value, n: i64) -> Value {
+        let n = self.int(n);
+        self.mul(a, n)
+    }
+
+    /// The smaller of two integers.
+    pub fn min(&mut self, a: Value, b: Value) -> Value {
+        if a == b { a } else { self.bin(Bin::Min, a, b) }
+    }
+
+    /// A comparison.
+    pub fn cmp(&mut self, op: Cmp, a: Value, b: Value) -> Value {
+        let ty = self.ty(a).with(Scalar::I1);
+        if let (Some(x), Some(y)) = (self.as_int(a), self.as_int(b)) {
+            let known = match op {
+                Cmp::Eq => Some(x == y),
+                Cmp::Ne => Some(x != y),
+                Cmp::Lt => Some(x < y),
+                Cmp::Le => Some(x <= y),
+                _ => None,
+            };
+            if let Some(known) = known {
+                return self.int_of(ty, i64::from(known));
+            }
+        }
+        self.define(ty, Op::Cmp(op, a, b))
+    }
+
+    /// `cond ? a : b`
+    pub fn select(&mut self, cond: Value, a: Value, b: Value) -> Value {
+        match self.as_int(cond) {
+            Some(0) => b,
+            Some(_) => a,
+            None => self.define(self.ty(a), Op::Select(cond, a, b)),
+        }
+    }
+
+    /// A conversion; none if the type is right already.
+    pub fn cast(&mut self, cast: Cast, value: Value, ty: Ty) -> Value {
+        if self.ty(value) == ty { value } else { self.define(ty, Op::Cast(cast, value)) }
+    }
+
+    /// A function of the C library.
+    pub fn math(&mut self, math: Math, value: Value) -> Value {
+        self.define(self.ty(value), Op::Math(math, value))
+    }
+
+    /// A load.
+    pub fn load(&mut self, ty: Ty, address: Address) -> Value {
+        self.define(ty, Op::Load(address))
+    }
+
+    /// A load of an integer, widened with zeros to `i64`.
+    pub fn load_index(&mut self, scalar: Scalar, address: Address) -> Value {
+        let value = self.load(Ty::of(scalar), address);
+        self.cast(Cast::ZExt, value, Ty::I64)
+    }
+
+    /// A store.
+    pub fn store(&mut self, address: Address, value: Value) {
+        self.push(Stmt::Store(address, value));
+    }
+
+    /// An atomic addition to memory.
+    pub fn atomic_add(&mut self, address: Address, value: Value) {
+        self.push(Stmt::AtomicAdd(address, value));
+    }
+
+    /// A prefetch.
+    pub fn prefetch(&mut self, address: Address) {
+        self.push(Stmt::Prefetch(address));
+    }
+
+    fn fresh_like(&mut self, values: &[Value]) -> Vec<Value> {
+        values.iter().map(|v| self.fresh(self.ty(*v))).collect()
+    }
+
+    fn carry(&mut self, first: &[Value], inside: &[Value], next: &[Value]) -> Vec<Carried> {
+        let after = self.fresh_like(first);
+        (0..first.len())
+            .map(|i| Carried { inside: inside[i], first: first[i], next: next[i], after: after[i] })
+            .collect()
+    }
+}
+
+/// Structured statements. Bodies are closures over whatever owns the builder, so that a lowering pass can keep its
+/// own state beside it.
+pub trait Build: Sized {
+    /// The builder.
+    fn builder(&mut self) -> &mut Builder;
+
+    /// Collects the statements that `body` makes.
+    fn nested<R>(&mut self, body: impl FnOnce(&mut Self) -> R) -> (Block, R) {
+        self.builder().blocks.push(Vec::new());
+        let result = body(self);
+        (self.builder().blocks.pop().unwrap_or_default(), result)
+    }
+
+    /// A counted loop. `body` gets the counter and the carried values and returns their next values; the values
+    /// after the loop are returned.
+    fn for_loop(
+        &mut self,
+        (lo, hi, step): (Value, Value, i64),
+        first: &[Value],
+        body: impl FnOnce(&mut Self, Value, &[Value]) -> Vec<Value>,
+    ) -> Vec<Value> {
+        let iv = self.builder().fresh(Ty::I64);
+        let inside = self.builder().fresh_like(first);
+        let (block, next) = self.nested(|b| body(b, iv, &inside));
+        let b = self.builder();
+        let carried = b.carry(first, &inside, &next);
+        let after = carried.iter().map(|c| c.after).collect();
+        b.push(Stmt::For(Box::new(For { iv, lo, hi, step, carried, body: block })));
+        after
+    }
+
+    /// A loop with a test. `test` returns the condition, `body` the next carried values.
+    fn while_loop(
+        &mut self,
+        first: &[Value],
+        test: impl FnOnce(&mut Self, &[Value]) -> Value,
+        body: impl FnOnce(&mut Self, &[Value]) -> Vec<Value>,
+    ) -> Vec<Value> {
+        let inside = self.builder().fresh_like(first);
+        let (test, cond) = self.nested(|b| test(b, &inside));
+        let (block, next) = self.nested(|b| body(b, &inside));
+        let b = self.builder();
+        let carried = b.carry(first, &inside, &next);
+        let after = carried.iter().map(|c| c.after).collect();
+        b.push(Stmt::While(Box::new(While { carried, test, cond, body: block })));
+        after
+    }
+
+    /// A choice; both arms return the values that are joined.
+    fn if_else(
+        &mut self,
+        cond: Value,
+        then: impl FnOnce(&mut Self) -> Vec<Value>,
+        otherwise: impl FnOnce(&mut Self) -> Vec<Value>,
+    ) -> Vec<Value> {
+        match self.builder().as_int(cond) {
+            Some(0) => return otherwise(self),
+            Some(_) => return then(self),
+            None => {}
+        }
+        let (then, a) = self.nested(then);
+        let (otherwise, b) = self.nested(otherwise);
+        let builder = self.builder();
+        let after = builder.fresh_like(&a);
+        let joined = (0..a.len()).map(|i| Joined { after: after[i], then: a[i], otherwise: b[i] }).collect();
+        builder.push(Stmt::If(Box::new(If { cond, then, otherwise, joined })));
+        after
+    }
+
+    /// Runs `body` if the condition holds.
+    fn when(&mut self, cond: Value, body: impl FnOnce(&mut Self)) {
+        let then = |b: &mut Self| {
+            body(b);
+            Vec::new()
+        };
+        self.if_else(cond, then, |_| Vec::new());
+    }
+
+    /// Parallel iterations; `body` gets the iteration number.
+    fn parallel(&mut self, trip: Value, body: impl FnOnce(&mut Self, Value)) {
+        let iv = self.builder().fresh(Ty::I64);
+        let (block, ()) = self.nested(|b| body(b, iv));
+        self.builder().push(Stmt::Parallel(Box::new(Parallel { iv, trip, body: block })));
+    }
+
+    /// Temporary memory for `body`.
+    fn alloc(&mut self, name: &str, element: Scalar, bytes: Value, body: impl FnOnce(&mut Self, BufferId)) {
+        let buffer = self.builder().buffer(name, Space::Private, element);
+        let (block, ()) = self.nested(|b| body(b, buffer));
+        self.builder().push(Stmt::Alloc(Box::new(Alloc { buffer, bytes, body: block })));
+    }
+}
+
+impl Build for Builder {
+    fn builder(&mut self) -> &mut Builder {
+        self
+    }
+}

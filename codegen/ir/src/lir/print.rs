@@ -1,0 +1,213 @@
+//! The text form of LIR, for people and golden tests.
+
+use super::*;
+use std::fmt::{self, Display, Formatter};
+
+impl Display for Scalar {
+    fn fmt(&self, f: &mut Formatter) -> fmt::Result {
+        f.write_str(match self {
+            Scalar::I1 => "i1",
+            Scalar::I8 => "i8",
+            Scalar::I16 => "i16",
+            Scalar::I32 => "i32",
+            Scalar::I64 => "i64",
+            Scalar::F32 => "f32",
+            Scalar::F64 => "f64",
+        })
+    }
+}
+
+impl Display for Ty {
+    fn fmt(&self, f: &mut Formatter) -> fmt::Result {
+        match self.lanes {
+            1 => write!(f, "{}", self.scalar),
+            n => write!(f, "<{n} x {}>", self.scalar),
+        }
+    }
+}
+
+impl Display for Module {
+    fn fmt(&self, f: &mut Formatter) -> fmt::Result {
+        for (i, table) in self.tables.iter().enumerate() {
+            writeln!(f, "table #{i} {}: {} bytes", table.name, table.bytes.len())?;
+        }
+        if let Some(rows) = self.rows_per_run {
+            writeln!(f, "at most {rows} rows per run")?;
+        }
+        self.kernels.iter().try_for_each(|(_, function)| write!(f, "\n{function}"))
+    }
+}
+
+impl Display for Function {
+    fn fmt(&self, f: &mut Formatter) -> fmt::Result {
+        writeln!(f, "kernel {} {{", self.name)?;
+        for buffer in &self.buffers {
+            match buffer.space {
+                Space::Input => writeln!(f, "  buffer {}: input {}", buffer.name, buffer.element)?,
+                Space::Output => writeln!(f, "  buffer {}: output {}", buffer.name, buffer.element)?,
+                Space::Model(n) => writeln!(f, "  buffer {}: table #{n}", buffer.name)?,
+                Space::Private => {}
+            }
+        }
+        let mut printer = Printer { function: self, names: Names::of(self), depth: 1 };
+        printer.block(f, &self.body)?;
+        writeln!(f, "}}")
+    }
+}
+
+/// Constants are shown where they are used; other values are numbered in order of definition.
+struct Names(Vec<String>);
+
+impl Names {
+    fn of(function: &Function) -> Names {
+        let mut names: Vec<String> = (0..function.types.len()).map(|i| format!("%{i}")).collect();
+        for stmt in &function.body {
+            match stmt {
+                Stmt::Let(value, Op::Int(n)) => names[value.0 as usize] = n.to_string(),
+                Stmt::Let(value, Op::Float(x)) => names[value.0 as usize] = format!("{x:?}"),
+                Stmt::Let(value, Op::Rows) => names[value.0 as usize] = "n_rows".to_string(),
+                _ => {}
+            }
+        }
+        Names(names)
+    }
+}
+
+struct Printer<'a> {
+    function: &'a Function,
+    names: Names,
+    depth: usize,
+}
+
+impl Printer<'_> {
+    fn name(&self, value: Value) -> &str {
+        &self.names.0[value.0 as usize]
+    }
+
+    fn address(&self, address: &Address) -> String {
+        let buffer = &self.function.buffer(address.buffer).name;
+        let index = self.name(address.index);
+        match address.offset {
+            0 => format!("{buffer}[{index}:{}]", address.stride),
+            offset => format!("{buffer}[{index}:{} + {offset}]", address.stride),
+        }
+    }
+
+    fn line(&self, f: &mut Formatter, text: impl Display) -> fmt::Result {
+        writeln!(f, "{:1$}{text}", "", self.depth * 2)
+    }
+
+    fn block(&mut self, f: &mut Formatter, block: &Block) -> fmt::Result {
+        block.iter().try_for_each(|stmt| self.stmt(f, stmt))
+    }
+
+    fn indented(&mut self, f: &mut Formatter, block: &Block) -> fmt::Result {
+        self.depth += 1;
+        let result = self.block(f, block);
+        self.depth -= 1;
+        result
+    }
+
+    fn stmt(&mut self, f: &mut Formatter, stmt: &Stmt) -> fmt::Result {
+        match stmt {
+            Stmt::Let(_, Op::Int(_) | Op::Float(_) | Op::Rows) => Ok(()),
+            Stmt::Let(value, op) => {
+                let text = format!("{} = {}: {}", self.name(*value), self.op(op), self.function.ty(*value));
+                self.line(f, text)
+            }
+            Stmt::Store(to, value) => {
+                self.line(f, format!("store {} = {}", self.address(to), self.name(*value)))
+            }
+            Stmt::AtomicAdd(to, value) => {
+                self.line(f, format!("atomic {} += {}", self.address(to), self.name(*value)))
+            }
+            Stmt::Prefetch(at) => self.line(f, format!("prefetch {}", self.address(at))),
+            Stmt::For(stmt) => {
+                let range = format!("{}..{} step {}", self.name(stmt.lo), self.name(stmt.hi), stmt.step);
+                self.line(
+                    f,
+                    format!("for {} in {range} {}{{", self.name(stmt.iv), self.carried(&stmt.carried)),
+                )?;
+                self.indented(f, &stmt.body)?;
+                self.close(f, &stmt.carried)
+            }
+            Stmt::While(stmt) => {
+                self.line(f, format!("loop {}{{", self.carried(&stmt.carried)))?;
+                self.indented(f, &stmt.test)?;
+                self.line(f, format!("while {}", self.name(stmt.cond)))?;
+                self.indented(f, &stmt.body)?;
+                self.close(f, &stmt.carried)
+            }
+            Stmt::If(stmt) => self.if_else(f, stmt),
+            Stmt::Parallel(stmt) => {
+                self.line(f, format!("parallel {} in 0..{} {{", self.name(stmt.iv), self.name(stmt.trip)))?;
+                self.indented(f, &stmt.body)?;
+                self.line(f, "}")
+            }
+            Stmt::Alloc(stmt) => {
+                let buffer = self.function.buffer(stmt.buffer);
+                let bytes = self.name(stmt.bytes);
+                self.line(f, format!("alloc {}: {} of {bytes} bytes {{", buffer.name, buffer.element))?;
+                self.indented(f, &stmt.body)?;
+                self.line(f, "}")
+            }
+        }
+    }
+
+    fn if_else(&mut self, f: &mut Formatter, stmt: &If) -> fmt::Result {
+        self.line(f, format!("if {} {{", self.name(stmt.cond)))?;
+        self.indented(f, &stmt.then)?;
+        if !stmt.otherwise.is_empty() {
+            self.line(f, "} else {")?;
+            self.indented(f, &stmt.otherwise)?;
+        }
+        self.line(f, "}")?;
+        for j in &stmt.joined {
+            let (after, then, other) = (self.name(j.after), self.name(j.then), self.name(j.otherwise));
+            self.line(f, format!("{after} = then {then}, else {other}"))?;
+        }
+        Ok(())
+    }
+
+    fn carried(&self, carried: &[Carried]) -> String {
+        let each = |c: &Carried| format!("{} = {}", self.name(c.inside), self.name(c.first));
+        match carried {
+            [] => String::new(),
+            some => format!("with {} ", some.iter().map(each).collect::<Vec<_>>().join(", ")),
+        }
+    }
+
+    fn close(&self, f: &mut Formatter, carried: &[Carried]) -> fmt::Result {
+        match carried {
+            [] => self.line(f, "}"),
+            some => {
+                let list = |get: fn(&Carried) -> Value| {
+                    some.iter().map(|c| self.name(get(c))).collect::<Vec<_>>().join(", ")
+                };
+                self.line(f, format!("}} next {} after {}", list(|c| c.next), list(|c| c.after)))
+            }
+        }
+    }
+
+    fn op(&self, op: &Op) -> String {
+        match op {
+            Op::Int(n) => n.to_string(),
+            Op::Float(x) => format!("{x:?}"),
+            Op::Rows => "n_rows".to_string(),
+            Op::Bin(op, a, b) => {
+                let name = format!("{op:?}").to_lowercase();
+                format!("{name} {}, {}", self.name(*a), self.name(*b))
+            }
+            Op::Cmp(op, a, b) => {
+                let name = format!("{op:?}").to_lowercase();
+                format!("cmp.{name} {}, {}", self.name(*a), self.name(*b))
+            }
+            Op::Select(c, a, b) => {
+                format!("select {}, {}, {}", self.name(*c), self.name(*a), self.name(*b))
+            }
+            Op::Cast(cast, v) => format!("{} {}", format!("{cast:?}").to_lowercase(), self.name(*v)),
+            Op::Math(math, v) => format!("{} {}", format!("{math:?}").to_lowercase(), self.name(*v)),
+            Op::Load(at) => format!("load {}", self.address(at)),
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! Output stages: kernels from margins to predictions and to class numbers.
+//!
+//! The formulas, the order of operations and the types are those of the reference in `sched-forest`, so that results are
+//! equal bit for bit.
+
+use super::nest::address;
+use crate::lir::{Bin, BufferId, Build, Builder, Cast, Cmp, Function, Math, Scalar, Space, Ty, Value};
+use crate::repr::scalar;
+use sched_forest::{Forest, Transform};
+
+/// Columns of a prediction.
+pub fn value_columns(forest: &Forest) -> usize {
+    forest.transform.outputs(forest.num_margins)
+}
+
+/// Columns of class output: one where the model has classes, else none.
+pub fn class_columns(forest: &Forest) -> usize {
+    usize::from(forest.is_classifier() && forest.num_classes_out() == 1)
+}
+
+/// The kernel from margins to predictions; none where predictions are the margins.
+pub fn values(forest: &Forest) -> Option<Function> {
+    let stage = Stage::new(forest, "value");
+    match forest.transform {
+        Transform::Identity if stage.element == Scalar::F32 => None,
+        Transform::Identity => Some(stage.each(|_, x| x)),
+        Transform::Sigmoid => Some(stage.each(|s, x| s.sigmoid(x))),
+        Transform::Exp => Some(stage.each(|s, x| s.b.math(Math::Exp, x))),
+        Transform::Hinge => Some(stage.each(|s, x| s.positive(x, 0.0))),
+        Transform::Softmax => Some(stage.softmax()),
+        Transform::ArgMax => Some(stage.arg_max()),
+    }
+}
+
+/// The kernel from margins to class numbers; none where the model has no classes.
+pub fn classes(forest: &Forest) -> Option<Function> {
+    if class_columns(forest) == 0 {
+        return None;
+    }
+    let stage = Stage::new(forest, "class");
+    match forest.transform {
+        Transform::Sigmoid => Some(stage.each(|s, x| {
+            let p = s.sigmoid(x);
+            s.positive(p, 0.5)
+        })),
+        Transform::Hinge | Transform::Identity => Some(stage.each(|s, x| s.positive(x, 0.0))),
+        Transform::Softmax | Transform::ArgMax => Some(stage.arg_max()),
+        Transform::Exp => None,
+    }
+}
+
+/// An output stage under construction.
+struct Stage {
+    b: Builder,
+    margins: BufferId,
+    out: BufferId,
+    /// The element of margins.
+    element: Scalar,
+    per_row: i64,
+}
+
+impl Build for Stage {
+    fn builder(&mut self) -> &mut Builder {
+        &mut self.b
+    }
+}
+
+impl Stage {
+    fn new(forest: &Forest, name: &str) -> Stage {
+        let element = scalar(forest.types.accumulator);
+        let mut b = Builder::new(name);
+        let margins = b.buffer("margins", Space::Input, element);
+        let out = b.buffer("result", Space::Output, Scalar::F32);
+        Stage { b, margins, out, element, per_row: forest.num_margins as i64 }
+    }
+
+    fn load(&mut self, index: Value) -> Value {
+        self.b.load(Ty::of(self.element), address(self.margins, index, self.element.bytes()))
+    }
+
+    fn store(&mut self, index: Value, value: Value) {
+        let value = self.b.cast(Cast::Float, value, Ty::of(Scalar::F32));
+        self.b.store(address(self.out, index, 4), value);
+    }
+
+    fn float(&mut self, x: f64) -> Value {
+        self.b.float(Ty::of(self.element), x)
+    }
+
+    /// One result for each margin.
+    fn each(mut self, mut f: impl FnMut(&mut Self, Value) -> Value) -> Function {
+        let (zero, rows) = (self.b.int(0), self.b.rows());
+        let all = self.b.mul_int(rows, self.per_row);
+        self.for_loop((zero, all, 1), &[], |s, index, _| {
+            let x = s.load(index);
+            let y = f(s, x);
+            s.store(index, y);
+            Vec::new()
+        });
+        self.b.finish()
+    }
+
+    /// `1 / (exp(min(-x, 88.7)) + 1 + 1e-16)` in single, `1 / (1 + exp(-x))` in double precision.
+    fn sigmoid(&mut self, x: Value) -> Value {
+        let minus_zero = self.float(-0.0);
+        let one = self.float(1.0);
+        let mut negated = self.b.sub(minus_zero, x);
+        if self.element == Scalar::F64 {
+            let power = self.b.math(Math::Exp, negated);
+            let denominator = self.b.add(one, power);
+            return self.b.bin(Bin::Div, one, denominator);
+        }
+        let bound = self.float(88.7);
+        negated = self.b.bin(Bin::Min, negated, bound);
+        let power = self.b.math(Math::Exp, negated);
+        let tiny = self.float(1e-16);
+        let denominator = self.b.add(power, one);
+        let denominator = self.b.add(denominator, tiny);
+        self.b.bin(Bin::Div, one, denominator)
+    }
+
+    /// `x > bound ? 1 : 0`
+    fn positive(&mut self, x: Value, bound: f64) -> Value {
+        let (bound, one, zero) = (self.float(bound), self.float(1.0), self.float(0.0));
+        let above = self.b.cmp(Cmp::OLt, bound, x);
+        self.b.select(above, one, zero)
+    }
+
+    /// The index of the largest margin, the first one of equals, as a float.
+    fn arg_max(mut self) -> Function {
+        let (zero, rows) = (self.b.int(0), self.b.rows());
+        self.for_loop((zero, rows, 1), &[], |s, row, _| {
+            let first = s.b.mul_int(row, s.per_row);
+            let best = s.load(first);
+            let (zero, one, end) = (s.b.int(0), s.b.int(1), s.b.int(s.per_row));
+            let found = s.for_loop((one, end, 1), &[best, zero], |s, margin, carried| {
+                let index = s.b.add(first, margin);
+                let x = s.load(index);
+                let larger = s.b.cmp(Cmp::OLt, carried[0], x);
+                vec![s.b.select(larger, x, carried[0]), s.b.select(larger, margin, carried[1])]
+            });
+            let class = s.b.cast(Cast::IntToFloat, found[1], Ty::of(Scalar::F32));
+            s.store(row, class);
+            Vec::new()
+        });
+        self.b.finish()
+    }
+
+    /// Exponentials of the distances to the largest margin, over their sum. Sums are in double precision. Works in
+    /// place: a row's exponentials are parked in the output, which is as wide as the margins.
+    fn softmax(mut self) -> Function {
+        let (zero, rows) = (self.b.int(0), self.b.rows());
+        self.for_loop((zero, rows, 1), &[], |s, row, _| {
+            let first = s.b.mul_int(row, s.per_row);
+            let (zero, end) = (s.b.int(0), s.b.int(s.per_row));
+            let lowest = s.float(f64::NEG_INFINITY);
+            let largest = s.for_loop((zero, end, 1), &[lowest], |s, margin, carried| {
+                let index = s.b.add(first, margin);
+                let x = s.load(index);
+                vec![s.b.bin(Bin::Max, carried[0], x)]
+            });
+            let nothing = s.b.float(Ty::of(Scalar::F64), 0.0);
+            let sum = s.for_loop((zero, end, 1), &[nothing], |s, margin, carried| {
+                let index = s.b.add(first, margin);
+                let x = s.load(index);
+                let distance = s.b.sub(x, largest[0]);
+                let power = s.b.math(Math::Exp, distance);
+                s.store(index, power);
+                let power = s.b.cast(Cast::Float, power, Ty::of(Scalar::F64));
+                vec![s.b.add(carried[0], power)]
+            });
+            let sum = s.b.cast(Cast::Float, sum[0], Ty::of(Scalar::F32));
+            s.for_loop((zero, end, 1), &[], |s, margin, _| {
+                let index = s.b.add(first, margin);
+                let power = s.b.load(Ty::of(Scalar::F32), address(s.out, index, 4));
+                let share = s.b.bin(Bin::Div, power, sum);
+                s.store(index, share);
+                Vec::new()
+            });
+            Vec::new()
+        });
+        self.b.finish()
+    }
+}

@@ -1,0 +1,162 @@
+//! Accumulators: the output's base values, private slots, and folds.
+
+use super::nest::address;
+use super::scope::{Kernel, PrivateBuffer};
+use crate::fault::{Fault, seeded};
+use crate::lir::{Bin, BufferId, Build, Scalar, Ty, Value};
+use crate::mir::{Fold, Place, Private, PrivateId, Target, Var};
+
+/// Sums of rows `[rows][margins]`, starting with row `first_row`.
+#[derive(Clone, Copy, Debug)]
+pub struct Sums {
+    /// The buffer.
+    pub buffer: BufferId,
+    /// The element of row 0's first margin; rows before `first_row` are not there.
+    pub origin: Value,
+    /// Whether additions are atomic.
+    pub atomic: bool,
+}
+
+impl Kernel<'_> {
+    /// Sets every margin to its base value.
+    pub(super) fn fill_base(&mut self) {
+        let (rows, out, element) = (self.b.rows(), self.out, self.accumulator);
+        let zero = self.b.int(0);
+        let Some(base) = self.base else {
+            let first = self.lowering.hir.forest.base.first().copied().unwrap_or(0.0);
+            let value = self.b.float(Ty::of(element), first);
+            self.for_loop((zero, rows, 1), &[], |k, row, _| {
+                k.b.store(address(out, row, element.bytes()), value);
+                Vec::new()
+            });
+            return;
+        };
+        let margins = self.margins_per_row();
+        self.for_loop((zero, rows, 1), &[], |k, row, _| {
+            let (zero, end, first) = (k.b.int(0), k.b.int(margins), k.b.mul_int(row, margins));
+            k.for_loop((zero, end, 1), &[], |k, margin, _| {
+                let value = k.b.load(Ty::of(element), address(base, margin, element.bytes()));
+                let index = k.b.add(first, margin);
+                k.b.store(address(out, index, element.bytes()), value);
+                Vec::new()
+            });
+            Vec::new()
+        });
+    }
+
+    /// The accumulator of a target.
+    pub(super) fn sums(&mut self, target: &Target) -> Sums {
+        let output = Sums { buffer: self.out, origin: self.b.int(0), atomic: target.atomic };
+        match target.place {
+            Place::Output => output,
+            Place::Slot(id, var) => match self.privates.get(&id).copied() {
+                None => output,
+                Some(private) => {
+                    let slot = self.iteration(var);
+                    let start = self.b.mul(slot, private.slot_size);
+                    let skipped =
+                        self.b.mul_int(private.first_row, self.lowering.hir.forest.num_margins as i64);
+                    let origin = self.b.sub(start, skipped);
+                    Sums { buffer: private.buffer, origin, atomic: target.atomic }
+                }
+            },
+        }
+    }
+
+    fn iteration(&mut self, var: Var) -> Value {
+        let bound = self.vars.get(&var).and_then(|bound| bound.iteration);
+        bound.unwrap_or_else(|| self.b.int(0))
+    }
+
+    /// Adds a value to memory, atomically if the target asks for it.
+    pub(super) fn add_to(&mut self, sums: &Sums, index: Value, value: Value) {
+        let at = address(sums.buffer, index, self.accumulator.bytes());
+        if sums.atomic {
+            self.b.atomic_add(at, value);
+        } else {
+            let old = self.b.load(self.b.ty(value), at);
+            let sum = self.b.add(old, value);
+            self.b.store(at, sum);
+        }
+    }
+
+    /// One slot of sums for each iteration of the loop inside.
+    pub(super) fn private(&mut self, private: &Private) {
+        let slots = self.trip(&private.slots);
+        let (first_row, rows) = self.window(&private.window);
+        let margins = self.margins_per_row();
+        let slot_size = self.b.mul_int(rows, margins);
+        let elements = self.b.mul(slots, slot_size);
+        let element = self.accumulator;
+        let bytes = self.b.mul_int(elements, i64::from(element.bytes()));
+        self.alloc("private", element, bytes, |k, buffer| {
+            k.privates.insert(private.id, PrivateBuffer { buffer, slots, first_row, slot_size });
+            k.block(&private.body);
+            k.privates.remove(&private.id);
+        });
+    }
+
+    /// Sets the current iteration's slot to zero.
+    pub(super) fn zero(&mut self, id: PrivateId, var: Var) {
+        let Some(private) = self.privates.get(&id).copied() else { return };
+        let slot = self.iteration(var);
+        let start = self.b.mul(slot, private.slot_size);
+        let end = self.b.add(start, private.slot_size);
+        let element = self.accumulator;
+        let zero = self.b.float(Ty::of(element), 0.0);
+        self.for_loop((start, end, 1), &[], |k, index, _| {
+            k.b.store(address(private.buffer, index, element.bytes()), zero);
+            Vec::new()
+        });
+    }
+
+    /// Adds all slots into the target, slot by slot in iteration order, `width` sums at a time.
+    pub(super) fn fold(&mut self, fold: &Fold) {
+        let Some(private) = self.privates.get(&fold.from).copied() else { return };
+        let into = self.sums(&fold.into);
+        let skipped = self.b.mul_int(private.first_row, self.lowering.hir.forest.num_margins as i64);
+        let first = self.b.add(into.origin, skipped);
+        let (zero, mut slots) = (self.b.int(0), private.slots);
+        if seeded(Fault::FoldForgetsSlot) {
+            slots = self.b.add_int(slots, -1);
+        }
+        let width = if into.atomic { 1 } else { i64::from(fold.width.max(1)) };
+        self.for_loop((zero, slots, 1), &[], |k, slot, _| {
+            let from = k.b.mul(slot, private.slot_size);
+            // Vectors as far as they fit, then one sum at a time.
+            let whole = if width > 1 {
+                let divisor = k.b.int(width);
+                let vectors = k.b.bin(Bin::IDiv, private.slot_size, divisor);
+                let whole = k.b.mul(vectors, divisor);
+                k.fold_range(&private, &into, (zero, whole, width), (from, first));
+                whole
+            } else {
+                zero
+            };
+            k.fold_range(&private, &into, (whole, private.slot_size, 1), (from, first));
+            Vec::new()
+        });
+    }
+
+    fn fold_range(
+        &mut self,
+        private: &PrivateBuffer,
+        into: &Sums,
+        range: (Value, Value, i64),
+        (from, first): (Value, Value),
+    ) {
+        let element = self.accumulator;
+        let ty = lanes(element, range.2);
+        self.for_loop(range, &[], |k, index, _| {
+            let source = k.b.add(from, index);
+            let part = k.b.load(ty, address(private.buffer, source, element.bytes()));
+            let target = k.b.add(first, index);
+            k.add_to(into, target, part);
+            Vec::new()
+        });
+    }
+}
+
+fn lanes(element: Scalar, width: i64) -> Ty {
+    Ty::vector(element, u16::try_from(width).unwrap_or(1))
+}

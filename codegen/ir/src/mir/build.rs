@@ -1,0 +1,272 @@
+//! HIR to MIR: loops of the nest become loops over variables, leaf loops become walks.
+
+use super::window::{Bytes, for_each_walk, spread, window_of};
+use super::{
+    Affine, Bound, CacheId, CacheRows, CacheTrees, Iter, Limit, Loop, Mir, Mode, Place, Plan, Rows, Stmt,
+    Target, Var, VarInfo, Walks,
+};
+use crate::error::{Budget, CompileError};
+use crate::fault::{Fault, seeded};
+use crate::hir::{Hir, Site, known};
+use sched_lang::nest::{Body, Facts, Layout, LoopId, Sort};
+use sched_lang::sym::{Fact, Sym};
+use std::collections::BTreeMap;
+
+/// Builds the nest with every reduction aimed at the output.
+///
+/// # Errors
+///
+/// When the nest depends on facts that are not known, or cached rows exceed the budget.
+pub fn build(hir: &Hir, budget: &Budget) -> Result<Mir, CompileError> {
+    let scope = Scope::default();
+    let mut builder = Build { hir, vars: Vec::new(), caches: 0, scratch: Bytes::new(budget) };
+    let body = builder.sequence(&hir.nest.roots, &scope)?;
+    let batch = hir.nest.batch_size.map(|n| i64::try_from(n).unwrap_or(i64::MAX));
+    let rows_per_run = [batch, builder.scratch.rows_per_run()].into_iter().flatten().min();
+    Ok(Mir { vars: builder.vars, body, rows_per_run })
+}
+
+/// The value of a loop at a place inside it.
+#[derive(Clone, Copy)]
+enum At {
+    Var(Var),
+    /// One case of a specialised loop.
+    Const(i64),
+}
+
+/// What surrounds a place of the nest.
+#[derive(Clone, Default)]
+struct Scope {
+    loops: BTreeMap<LoopId, At>,
+    row: Affine,
+    tree: Affine,
+    cached: Option<CacheId>,
+}
+
+impl Scope {
+    fn enter(&self, id: LoopId, sort: Sort, at: At) -> Scope {
+        let mut inner = self.clone();
+        inner.loops.insert(id, at);
+        let sum = match sort {
+            Sort::Row => &mut inner.row,
+            Sort::Tree => &mut inner.tree,
+        };
+        match at {
+            At::Var(var) => sum.vars.push(var),
+            At::Const(value) => sum.plus += value,
+        }
+        inner
+    }
+}
+
+struct Build<'a> {
+    hir: &'a Hir,
+    vars: Vec<VarInfo>,
+    caches: u32,
+    scratch: Bytes,
+}
+
+impl Build<'_> {
+    fn sequence(&mut self, ids: &[LoopId], scope: &Scope) -> Result<Vec<Stmt>, CompileError> {
+        ids.iter().map(|id| self.nest_loop(*id, scope)).collect()
+    }
+
+    fn nest_loop(&mut self, id: LoopId, scope: &Scope) -> Result<Stmt, CompileError> {
+        let this = self.hir.nest.get(id);
+        let iter = self.iter(id, scope)?;
+        let mode = mode_of(&this.facts);
+        let reduce = this.facts.reduce;
+        let body = match &this.body {
+            Body::Walk => return self.leaf(id, iter, mode, scope),
+            Body::Seq(children) => {
+                self.cached(id, iter.var, scope, |build, inner| build.sequence(children, inner))?
+            }
+            Body::Cases(cases) => {
+                let var = iter.var;
+                let first = iter.start;
+                let step = iter.step;
+                self.cached(id, var, scope, |build, inner| {
+                    let mut arms = Vec::new();
+                    for (k, case) in cases.iter().enumerate() {
+                        let value = first + step * k as i64;
+                        let mut at = scope.enter(id, this.sort, At::Const(value));
+                        at.cached = inner.cached;
+                        arms.push((value, build.sequence(case, &at)?));
+                    }
+                    Ok(vec![Stmt::Case(var, arms)])
+                })?
+            }
+        };
+        Ok(Stmt::Loop(Loop { iter, mode, reduce, body }))
+    }
+
+    /// A leaf loop. One that is parallel, unrolled or cached becomes a loop over groups of walks.
+    fn leaf(&mut self, id: LoopId, iter: Iter, mode: Mode, scope: &Scope) -> Result<Stmt, CompileError> {
+        let hir = self.hir;
+        let this = hir.nest.get(id);
+        let Some(site) = hir.sites.get(&id) else { return Err(unknown_leaf()) };
+        if mode == Mode::Serial && !this.facts.cache {
+            return Ok(Stmt::Walks(self.walks(this.sort, iter, site, scope)));
+        }
+        let group = i64::from(site.group);
+        let outer = Iter { step: iter.step * group, ..iter.clone() };
+        let body = self.cached(id, outer.var, scope, |build, inner| {
+            let mut stops = vec![Bound { limit: Limit::Const(iter.step * group), less: Affine::default() }];
+            stops.extend(
+                iter.stops.iter().map(|stop| Bound { less: stop.less.with(outer.var), ..stop.clone() }),
+            );
+            let var = build.variable(&this.name, this.sort, 0, Some(iter.step * (group - 1)));
+            let lanes = Iter { var, start: 0, step: iter.step, stops };
+            Ok(vec![Stmt::Walks(build.walks(this.sort, lanes, site, inner))])
+        })?;
+        Ok(Stmt::Loop(Loop { iter: outer, mode, reduce: this.facts.reduce, body }))
+    }
+
+    fn walks(&self, over: Sort, iter: Iter, site: &Site, scope: &Scope) -> Walks {
+        let (row, tree) = match over {
+            Sort::Row => (scope.row.with(iter.var), scope.tree.clone()),
+            Sort::Tree => (scope.row.clone(), scope.tree.with(iter.var)),
+        };
+        Walks {
+            iter,
+            over,
+            group: site.group,
+            row,
+            tree,
+            trees: site.trees.clone(),
+            plan: plan(site, &self.hir.depths[site.trees.clone()]),
+            layout: site.layout,
+            rows: scope.cached.map_or(Rows::Input, Rows::Cached),
+            target: Target { place: Place::Output, atomic: false },
+        }
+    }
+
+    /// The body of a loop, behind a copy of its rows or a prefetch of its trees if the schedule asks for it.
+    fn cached(
+        &mut self,
+        id: LoopId,
+        var: Var,
+        scope: &Scope,
+        body: impl FnOnce(&mut Self, &Scope) -> Result<Vec<Stmt>, CompileError>,
+    ) -> Result<Vec<Stmt>, CompileError> {
+        let this = self.hir.nest.get(id);
+        let mut inner = scope.enter(id, this.sort, At::Var(var));
+        match (this.facts.cache, this.sort) {
+            (false, _) => body(self, &inner),
+            (true, Sort::Tree) => {
+                let mut stmts = body(self, &inner)?;
+                stmts.insert(0, Stmt::CacheTrees(self.trees_of(&stmts, &inner.tree)));
+                Ok(stmts)
+            }
+            (true, Sort::Row) => {
+                let cache = CacheId(self.caches);
+                self.caches += 1;
+                inner.cached = Some(cache);
+                let body = body(self, &inner)?;
+                let window = window_of(&body, &inner.row, &self.vars);
+                let forest = &self.hir.forest;
+                let row_bytes = forest.num_features as u64 * forest.types.input.bytes() as u64;
+                self.scratch.add(&window, row_bytes)?;
+                Ok(vec![Stmt::CacheRows(CacheRows { id: cache, window, body })])
+            }
+        }
+    }
+
+    /// The trees that the statements walk, relative to the tree loops around them.
+    fn trees_of(&self, stmts: &[Stmt], base: &Affine) -> CacheTrees {
+        let (mut count, mut layouts) = (0, Vec::<Layout>::new());
+        for_each_walk(stmts, base, &mut |walks, base| {
+            let (_, most) = spread(&walks.tree, base, &self.vars);
+            count = most.map_or(i64::MAX, |most| most + 1).max(count);
+            if !layouts.contains(&walks.layout) {
+                layouts.push(walks.layout);
+            }
+        });
+        CacheTrees { from: base.clone(), count, layouts }
+    }
+
+    fn variable(&mut self, name: &str, sort: Sort, least: i64, most: Option<i64>) -> Var {
+        self.vars.push(VarInfo { name: name.to_string(), sort, least, most });
+        Var(self.vars.len() as u32 - 1)
+    }
+
+    /// The values of a loop: its own range, cut by the constraints whose innermost loop it is.
+    fn iter(&mut self, id: LoopId, scope: &Scope) -> Result<Iter, CompileError> {
+        let this = self.hir.nest.get(id);
+        let (start, step) = (known(&this.start)?, known(&this.step)?);
+        let mut stops = vec![Bound { limit: limit(&this.stop)?, less: Affine::default() }];
+        for constraint in &self.hir.nest.constraints {
+            let others = || constraint.loops.iter().filter(|other| **other != id);
+            let innermost = constraint.loops.contains(&id) && others().all(|o| scope.loops.contains_key(o));
+            if !innermost || seeded(Fault::TileOverruns) && constraint.loops.len() == 2 {
+                continue;
+            }
+            let mut less = Affine::default();
+            for other in others() {
+                match scope.loops[other] {
+                    At::Var(var) => less.vars.push(var),
+                    At::Const(value) => less.plus += value,
+                }
+            }
+            let bound = Bound { limit: limit(&constraint.bound)?, less };
+            if !stops.contains(&bound) {
+                stops.push(bound);
+            }
+        }
+        let stops = tightest(stops);
+        let most = stops.iter().filter_map(|stop| self.greatest(stop)).min();
+        let most = most.map(|stop| start + (stop - 1 - start).max(0) / step * step);
+        let var = self.variable(&this.name, this.sort, start, most);
+        Ok(Iter { var, start, step, stops })
+    }
+
+    /// The largest value a bound can take, if it does not depend on the number of rows.
+    fn greatest(&self, bound: &Bound) -> Option<i64> {
+        let Limit::Const(limit) = bound.limit else { return None };
+        let least: i64 = bound.less.vars.iter().map(|var| self.vars[var.0 as usize].least).sum();
+        Some(limit - least - bound.less.plus)
+    }
+}
+
+fn mode_of(facts: &Facts) -> Mode {
+    match facts {
+        Facts { unroll: true, .. } => Mode::Unrolled,
+        Facts { parallel: true, .. } => Mode::Parallel,
+        _ => Mode::Serial,
+    }
+}
+
+/// Of several constant bounds only the least matters.
+fn tightest(stops: Vec<Bound>) -> Vec<Bound> {
+    let constant = |stop: &Bound| match stop.limit {
+        Limit::Const(n) if stop.less.vars.is_empty() => Some(n - stop.less.plus),
+        _ => None,
+    };
+    let least = stops.iter().filter_map(constant).min();
+    let constants = least.map(|n| Bound { limit: Limit::Const(n), less: Affine::default() });
+    constants.into_iter().chain(stops.into_iter().filter(|stop| constant(stop).is_none())).collect()
+}
+
+/// Straight-line hops as far as padding or the shallowest leaf allows, tested ones as far as asked, then a loop.
+fn plan(site: &Site, depths: &[(u32, u32)]) -> Plan {
+    let deepest = depths.iter().map(|depth| depth.0).max().unwrap_or(0);
+    let shallowest = depths.iter().map(|depth| depth.1).min().unwrap_or(0);
+    let straight = site.unroll.max(site.peel.min(shallowest));
+    let checked = site.peel.saturating_sub(straight);
+    Plan { straight, checked, open: deepest > straight + checked }
+}
+
+fn limit(sym: &Sym) -> Result<Limit, CompileError> {
+    match sym {
+        Sym::Fact(Fact::Rows) => Ok(Limit::Rows),
+        sym => known(sym).map(Limit::Const),
+    }
+}
+
+fn unknown_leaf() -> CompileError {
+    CompileError::new(
+        CompileError::SYMBOLIC,
+        "a leaf loop has no walk",
+        "this is a mistake in the compiler: please report it together with the schedule",
+    )
+}

@@ -1,0 +1,285 @@
+//! MIR: the explicit loop nest with abstract operations on trees and rows. No layout is visible.
+//!
+//! A [`Walks`] statement is a leaf loop: for each iteration it walks one tree with one row and reduces the leaf's
+//! values into its [`Target`]. Row and tree numbers are sums of variables ([`Affine`]); a loop's end is the least of
+//! several [`Bound`]s, which is how partial tiles stay in range.
+//!
+//! [`build()`] makes the nest with every reduction aimed at the output. [`reduce::legalise`] then privatises
+//! reductions below parallel tree loops (SilvanForge section 5): each such loop gets a [`Private`] buffer with one
+//! slot per iteration, which is folded after the loop, in iteration order. The buffer of an inner loop lives inside
+//! one iteration of the outer one and is folded into that iteration's slot.
+
+mod build;
+mod print;
+pub mod reduce;
+mod window;
+
+pub use build::build;
+
+use sched_lang::nest::{Layout, Reduce, Sort};
+use std::ops::Range;
+
+/// A loop variable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Var(pub u32);
+
+/// What is known of a variable at compile time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct VarInfo {
+    /// The loop's name in the schedule.
+    pub name: String,
+    /// Whether it counts rows or trees.
+    pub sort: Sort,
+    /// Its least value.
+    pub least: i64,
+    /// Its largest value, unless only the number of rows bounds it.
+    pub most: Option<i64>,
+}
+
+/// A sum of variables and a constant.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Affine {
+    /// The variables.
+    pub vars: Vec<Var>,
+    /// The constant.
+    pub plus: i64,
+}
+
+/// What a bound starts from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit {
+    /// A constant.
+    Const(i64),
+    /// The number of rows of the call.
+    Rows,
+}
+
+/// `limit - less`: an exclusive end.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bound {
+    /// What it starts from.
+    pub limit: Limit,
+    /// What is subtracted.
+    pub less: Affine,
+}
+
+/// The values of a loop: from `start` in steps of `step` while below every one of `stops`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Iter {
+    /// The variable.
+    pub var: Var,
+    /// First value.
+    pub start: i64,
+    /// Distance, at least 1.
+    pub step: i64,
+    /// Exclusive ends; the least one counts.
+    pub stops: Vec<Bound>,
+}
+
+/// How iterations run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// One after the other.
+    Serial,
+    /// In parallel.
+    Parallel,
+    /// One after the other, each as code of its own.
+    Unrolled,
+}
+
+/// A loop around other statements.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Loop {
+    /// Its values.
+    pub iter: Iter,
+    /// How iterations run.
+    pub mode: Mode,
+    /// How partial sums of its iterations are combined; meaningful for parallel tree loops.
+    pub reduce: Option<Reduce>,
+    /// What is repeated.
+    pub body: Vec<Stmt>,
+}
+
+/// The shape of a walk: hops without leaf test, then hops with a test and an early exit, then a loop to the leaf.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// Straight-line hops without leaf test: no leaf is above this depth.
+    pub straight: u32,
+    /// Straight-line hops, each after a leaf test.
+    pub checked: u32,
+    /// Whether leaves may be deeper still.
+    pub open: bool,
+}
+
+/// Where rows are read from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rows {
+    /// The call's input.
+    Input,
+    /// The copy made by this [`CacheRows`].
+    Cached(CacheId),
+}
+
+/// The name of a row cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct CacheId(pub u32);
+
+/// The name of a private buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct PrivateId(pub u32);
+
+/// Where sums are accumulated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// The call's output.
+    Output,
+    /// A slot of a private buffer: that of the current iteration of the loop with this variable.
+    Slot(PrivateId, Var),
+}
+
+/// Where a walk's leaf values go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Target {
+    /// The accumulator.
+    pub place: Place,
+    /// Whether additions must be atomic.
+    pub atomic: bool,
+}
+
+/// A leaf loop.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Walks {
+    /// The leaf loop's values.
+    pub iter: Iter,
+    /// Whether the leaf loop's variable counts rows or trees.
+    pub over: Sort,
+    /// Iterations walked together.
+    pub group: u32,
+    /// The row walked, the leaf loop's variable included if it counts rows.
+    pub row: Affine,
+    /// The tree walked, the leaf loop's variable included if it counts trees.
+    pub tree: Affine,
+    /// Covers the numbers of all trees walked.
+    pub trees: Range<usize>,
+    /// The shape of the walks.
+    pub plan: Plan,
+    /// The layout of the trees.
+    pub layout: Layout,
+    /// Where rows are read from.
+    pub rows: Rows,
+    /// Where leaf values are added.
+    pub target: Target,
+}
+
+/// Rows `base + low .. min(base + high, n_rows)`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Window {
+    /// The sum of the row loops around.
+    pub base: Affine,
+    /// First row, relative.
+    pub low: i64,
+    /// Exclusive end, relative; none where only the number of rows bounds it.
+    pub high: Option<i64>,
+}
+
+/// A local copy of rows for the statements inside.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CacheRows {
+    /// Its name.
+    pub id: CacheId,
+    /// The rows copied.
+    pub window: Window,
+    /// Where the copy is used.
+    pub body: Vec<Stmt>,
+}
+
+/// A prefetch of trees.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CacheTrees {
+    /// The first tree.
+    pub from: Affine,
+    /// How many, at most; the end of the forest cuts them.
+    pub count: i64,
+    /// The layouts in which they are walked.
+    pub layouts: Vec<Layout>,
+}
+
+/// One slot of sums per iteration of a parallel tree loop.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Private {
+    /// Its name.
+    pub id: PrivateId,
+    /// The loop's values: one slot for each.
+    pub slots: Iter,
+    /// The rows summed inside the loop.
+    pub window: Window,
+    /// The loop and the fold.
+    pub body: Vec<Stmt>,
+}
+
+/// Adds all slots of a private buffer into a target, in iteration order.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fold {
+    /// The private buffer.
+    pub from: PrivateId,
+    /// Where the sums go.
+    pub into: Target,
+    /// Sums added with one instruction.
+    pub width: u32,
+}
+
+/// One statement.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Stmt {
+    /// A loop around other statements.
+    Loop(Loop),
+    /// A leaf loop.
+    Walks(Walks),
+    /// One body per value of a variable.
+    Case(Var, Vec<(i64, Vec<Stmt>)>),
+    /// A local copy of rows.
+    CacheRows(CacheRows),
+    /// A prefetch of trees.
+    CacheTrees(CacheTrees),
+    /// A private buffer.
+    Private(Private),
+    /// Sets the current iteration's slot to zero.
+    Zero(PrivateId, Var),
+    /// The end of a private buffer.
+    Fold(Fold),
+}
+
+/// A kernel as a loop nest.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Mir {
+    /// All variables, by number.
+    pub vars: Vec<VarInfo>,
+    /// The nest.
+    pub body: Vec<Stmt>,
+    /// A call must be cut into runs of at most this many rows.
+    pub rows_per_run: Option<i64>,
+}
+
+impl Affine {
+    /// One variable.
+    pub fn var(var: Var) -> Affine {
+        Affine { vars: vec![var], plus: 0 }
+    }
+
+    /// The sum where one variable has become a constant.
+    pub fn fixed(&self, var: Var, value: i64) -> Affine {
+        let mut sum = self.clone();
+        if let Some(at) = sum.vars.iter().position(|v| *v == var) {
+            sum.vars.remove(at);
+            sum.plus += value;
+        }
+        sum
+    }
+
+    /// The sum with another variable.
+    pub fn with(&self, var: Var) -> Affine {
+        let mut sum = self.clone();
+        sum.vars.push(var);
+        sum
+    }
+}

@@ -1,0 +1,153 @@
+//! The text form of MIR.
+
+use super::*;
+use std::fmt::{self, Display, Formatter};
+
+impl Display for Mir {
+    fn fmt(&self, f: &mut Formatter) -> fmt::Result {
+        if let Some(rows) = self.rows_per_run {
+            writeln!(f, "at most {rows} rows per run")?;
+        }
+        writeln!(f, "result[..] = base")?;
+        Printer { vars: &self.vars, depth: 0 }.block(f, &self.body)
+    }
+}
+
+struct Printer<'a> {
+    vars: &'a [VarInfo],
+    depth: usize,
+}
+
+impl Printer<'_> {
+    fn name(&self, var: Var) -> &str {
+        &self.vars[var.0 as usize].name
+    }
+
+    fn affine(&self, sum: &Affine) -> String {
+        let mut terms: Vec<String> = sum.vars.iter().map(|var| self.name(*var).to_string()).collect();
+        if sum.plus != 0 || terms.is_empty() {
+            terms.push(sum.plus.to_string());
+        }
+        terms.join(" + ")
+    }
+
+    fn bound(&self, bound: &Bound) -> String {
+        let mut text = match bound.limit {
+            Limit::Const(n) => n.to_string(),
+            Limit::Rows => "n_rows".to_string(),
+        };
+        for var in &bound.less.vars {
+            text += &format!(" - {}", self.name(*var));
+        }
+        if bound.less.plus != 0 {
+            text += &format!(" - {}", bound.less.plus);
+        }
+        text
+    }
+
+    fn iter(&self, iter: &Iter) -> String {
+        let stops: Vec<String> = iter.stops.iter().map(|stop| self.bound(stop)).collect();
+        let stop = match stops.as_slice() {
+            [one] => one.clone(),
+            some => format!("min({})", some.join(", ")),
+        };
+        let step = if iter.step == 1 { String::new() } else { format!(" step {}", iter.step) };
+        format!("{} in {}..{stop}{step}", self.name(iter.var), iter.start)
+    }
+
+    fn window(&self, window: &Window) -> String {
+        let base = self.affine(&window.base);
+        let high = window.high.map_or("n_rows".to_string(), |high| format!("min({base} + {high}, n_rows)"));
+        format!("{base} + {}..{high}", window.low)
+    }
+
+    fn target(&self, target: &Target) -> String {
+        match target.place {
+            Place::Output => "result".to_string(),
+            Place::Slot(id, var) => format!("private{}[{}]", id.0, self.name(var)),
+        }
+    }
+
+    fn line(&self, f: &mut Formatter, text: impl Display) -> fmt::Result {
+        writeln!(f, "{:1$}{text}", "", self.depth * 2)
+    }
+
+    fn block(&mut self, f: &mut Formatter, stmts: &[Stmt]) -> fmt::Result {
+        stmts.iter().try_for_each(|stmt| self.stmt(f, stmt))
+    }
+
+    fn braced(&mut self, f: &mut Formatter, head: String, body: &[Stmt]) -> fmt::Result {
+        self.line(f, format!("{head} {{"))?;
+        self.depth += 1;
+        self.block(f, body)?;
+        self.depth -= 1;
+        self.line(f, "}")
+    }
+
+    fn stmt(&mut self, f: &mut Formatter, stmt: &Stmt) -> fmt::Result {
+        match stmt {
+            Stmt::Loop(this) => {
+                let head = match this.mode {
+                    Mode::Serial => "for",
+                    Mode::Parallel => "parallel",
+                    Mode::Unrolled => "unrolled",
+                };
+                self.braced(f, format!("{head} {}", self.iter(&this.iter)), &this.body)
+            }
+            Stmt::Walks(walks) => self.walks(f, walks),
+            Stmt::Case(var, arms) => arms.iter().try_for_each(|(value, body)| {
+                self.braced(f, format!("if {} = {value}", self.name(*var)), body)
+            }),
+            Stmt::CacheRows(cache) => {
+                let head = format!("cache{} = rows[{}]", cache.id.0, self.window(&cache.window));
+                self.braced(f, head, &cache.body)
+            }
+            Stmt::CacheTrees(cache) => {
+                self.line(f, format!("prefetch trees[{} + 0..{}]", self.affine(&cache.from), cache.count))
+            }
+            Stmt::Private(private) => {
+                let (slots, rows) = (self.iter(&private.slots), self.window(&private.window));
+                self.braced(f, format!("private{}[{slots}][{rows}]", private.id.0), &private.body)
+            }
+            Stmt::Zero(id, var) => self.line(f, format!("private{}[{}][..] = 0", id.0, self.name(*var))),
+            Stmt::Fold(fold) => {
+                let (how, width) = (if fold.into.atomic { "atomic " } else { "" }, fold.width);
+                let vector = if width > 1 { format!(", {width} at a time") } else { String::new() };
+                let into = self.target(&fold.into);
+                self.line(f, format!("{how}{into}[..] += private{}[*][..]{vector}", fold.from.0))
+            }
+        }
+    }
+
+    fn walks(&mut self, f: &mut Formatter, walks: &Walks) -> fmt::Result {
+        let group = if walks.group > 1 { format!(" by {}", walks.group) } else { String::new() };
+        self.line(f, format!("for {}{group} {{", self.iter(&walks.iter)))?;
+        self.depth += 1;
+        let rows = match walks.rows {
+            Rows::Input => "rows".to_string(),
+            Rows::Cached(id) => format!("cache{}", id.0),
+        };
+        let (tree, row) = (self.affine(&walks.tree), self.affine(&walks.row));
+        let layout = format!("{:?}", walks.layout).to_lowercase();
+        let plan = self.plan(&walks.plan);
+        self.line(f, format!("v = walk {layout} trees[{tree}], {rows}[{row}]: {plan}"))?;
+        let how = if walks.target.atomic { "atomic " } else { "" };
+        self.line(f, format!("{how}{}[{row}] += v", self.target(&walks.target)))?;
+        self.depth -= 1;
+        self.line(f, "}")
+    }
+
+    fn plan(&self, plan: &Plan) -> String {
+        let mut parts = Vec::new();
+        if plan.straight > 0 {
+            parts.push(format!("{} straight hops", plan.straight));
+        }
+        if plan.checked > 0 {
+            parts.push(format!("{} hops with early exit", plan.checked));
+        }
+        if plan.open {
+            parts.push("hops to the leaf".to_string());
+        }
+        if parts.is_empty() { "root is a leaf".to_string() } else { parts.join(", ") }
+    }
+}

@@ -1,0 +1,85 @@
+//! How many rows a part of the nest touches, and what buffers over them cost.
+
+use super::{Affine, Stmt, VarInfo, Walks, Window};
+use crate::error::{Budget, CompileError};
+
+/// Calls `see` for every leaf loop in the statements, with the part of its row (tree) sum that `base` makes up. In a
+/// case of a specialised loop the loop's variable is a constant, in the sum as in the base.
+pub fn for_each_walk(stmts: &[Stmt], base: &Affine, see: &mut impl FnMut(&Walks, &Affine)) {
+    for stmt in stmts {
+        match stmt {
+            Stmt::Loop(this) => for_each_walk(&this.body, base, see),
+            Stmt::Walks(walks) => see(walks, base),
+            Stmt::Case(var, cases) => {
+                for (value, body) in cases {
+                    for_each_walk(body, &base.fixed(*var, *value), see);
+                }
+            }
+            Stmt::CacheRows(cache) => for_each_walk(&cache.body, base, see),
+            Stmt::Private(private) => for_each_walk(&private.body, base, see),
+            Stmt::CacheTrees(_) | Stmt::Zero(..) | Stmt::Fold(_) => {}
+        }
+    }
+}
+
+/// The least and the largest value of `sum - base`, where `base` is a part of the sum.
+pub fn spread(sum: &Affine, base: &Affine, vars: &[VarInfo]) -> (i64, Option<i64>) {
+    let plus = sum.plus - base.plus;
+    let inner = sum.vars.iter().filter(|var| !base.vars.contains(var)).map(|var| &vars[var.0 as usize]);
+    inner.fold((plus, Some(plus)), |(low, high), info| {
+        let most = info.most.map(|most| most.max(info.least));
+        (low.saturating_add(info.least), high.zip(most).map(|(a, b)| a.saturating_add(b)))
+    })
+}
+
+/// The rows that the statements touch, relative to the row loops around them.
+pub fn window_of(stmts: &[Stmt], base: &Affine, vars: &[VarInfo]) -> Window {
+    let mut hull: Option<(i64, Option<i64>)> = None;
+    for_each_walk(stmts, base, &mut |walks, base| {
+        let (low, high) = spread(&walks.row, base, vars);
+        let high = high.map(|high| high.saturating_add(1));
+        hull = Some(match hull {
+            None => (low, high),
+            Some((least, most)) => (least.min(low), most.zip(high).map(|(a, b)| a.max(b))),
+        });
+    });
+    let (low, high) = hull.unwrap_or((0, Some(0)));
+    Window { base: base.clone(), low, high }
+}
+
+/// Adds up the scratch memory of a nest and finds how many rows a run may have.
+#[derive(Clone, Debug)]
+pub struct Bytes {
+    budget: u64,
+    per_row: u64,
+}
+
+impl Bytes {
+    /// Nothing yet.
+    pub fn new(budget: &Budget) -> Bytes {
+        Bytes { budget: budget.scratch, per_row: 0 }
+    }
+
+    /// A buffer of `per_row` bytes for each row of the window. One that is too large at the window's full length
+    /// limits the rows of a run instead.
+    pub fn add(&mut self, window: &Window, per_row: u64) -> Result<(), CompileError> {
+        let rows = window.high.map_or(u64::MAX, |high| u64::try_from(high - window.low).unwrap_or(0));
+        if rows.saturating_mul(per_row) > self.budget {
+            self.per_row = self.per_row.saturating_add(per_row);
+        }
+        if self.per_row > self.budget {
+            return Err(CompileError::new(
+                CompileError::PRIVATE_BUDGET,
+                format!("the schedule needs {} MiB of partial results for a single row", self.per_row >> 20),
+                "use larger tiles of trees in the parallel loop, or atomicReduce, so that there are fewer partial sums",
+            ));
+        }
+        Ok(())
+    }
+
+    /// The longest run that stays within the budget, if the buffers depend on it.
+    pub fn rows_per_run(&self) -> Option<i64> {
+        let rows = self.budget.checked_div(self.per_row)?;
+        Some(i64::try_from(rows).unwrap_or(i64::MAX))
+    }
+}

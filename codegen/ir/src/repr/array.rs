@@ -1,0 +1,79 @@
+//! The array layout: each tree as a complete tree in level order (SilvanForge section 6).
+//!
+//! The root is node 1 and the children of node `n` are `2n` and `2n + 1`, so a hop needs no child number. A tree of
+//! depth `d` takes `2^(d+1)` records whether its nodes exist or not.
+
+use super::packed::{Packed, level_order, nodes};
+use super::record::Record;
+use super::{Buffers, LeafValue, Representation, Request, Row, TreeState};
+use crate::error::CompileError;
+use crate::lir::{Builder, Scalar, Table, Value};
+use sched_forest::Forest;
+
+/// Complete trees in level order.
+pub struct Array(Packed);
+
+const NAMES: [&str; 3] = ["array_nodes", "array_trees", "array_leaf_numbers"];
+
+impl Array {
+    /// The layout for a forest.
+    pub fn new(request: &Request) -> Result<Array, CompileError> {
+        let record = Record::new(request, None)?;
+        let slots = |_: &_, depth: u32| 1u64.checked_shl(depth + 1).unwrap_or(u64::MAX);
+        Ok(Array(Packed::new(request, record, slots)?))
+    }
+}
+
+impl Representation for Array {
+    fn footprint(&self) -> u64 {
+        self.0.footprint()
+    }
+
+    fn tables(&self) -> Vec<(&'static str, Scalar)> {
+        self.0.tables(NAMES)
+    }
+
+    fn encode(&self, forest: &Forest) -> Vec<Table> {
+        self.0.encode(NAMES, forest, |tree| level_order(tree, 1, |n| (2 * n, 2 * n + 1)))
+    }
+
+    fn load_tree(&self, b: &mut Builder, buffers: &Buffers, tree: Value) -> TreeState {
+        self.0.load_tree(b, buffers, tree)
+    }
+
+    fn root(&self, b: &mut Builder) -> Value {
+        b.int(1)
+    }
+
+    fn step(
+        &self,
+        b: &mut Builder,
+        buffers: &Buffers,
+        state: &TreeState,
+        row: &Row,
+        node: Value,
+        hold: bool,
+    ) -> Value {
+        let done = hold.then(|| self.done(b, buffers, state, node));
+        let turn = self.0.record.turn(b, nodes(buffers), state, row, node, done);
+        let left = b.add(node, node);
+        let next = b.add(left, turn);
+        done.map_or(next, |done| b.select(done, node, next))
+    }
+
+    fn done(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: Value) -> Value {
+        self.0.record.is_marked(b, nodes(buffers), state, node)
+    }
+
+    fn leaf(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: Value) -> LeafValue {
+        self.0.leaf(b, buffers, state, node)
+    }
+
+    fn leaf_number(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: Value) -> Value {
+        self.0.leaf_number(b, buffers, state, node)
+    }
+
+    fn prefetch(&self, b: &mut Builder, buffers: &Buffers, tree: Value) {
+        self.0.prefetch(b, buffers, tree);
+    }
+}

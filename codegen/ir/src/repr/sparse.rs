@@ -1,0 +1,95 @@
+//! The sparse layout: only nodes that exist, each with the number of its left child (SilvanForge section 6).
+//!
+//! The root is node 0; the children of a node stand side by side. A leaf's child number is 0, which no child has.
+
+use super::packed::{Packed, level_order, nodes};
+use super::record::Record;
+use super::{Buffers, LeafValue, Representation, Request, Row, TreeState};
+use crate::error::CompileError;
+use crate::lir::{Builder, Cmp, Scalar, Table, Value};
+use sched_forest::{Forest, Tree};
+
+/// Existing nodes with child numbers.
+pub struct Sparse(Packed);
+
+const NAMES: [&str; 3] = ["sparse_nodes", "sparse_trees", "sparse_leaf_numbers"];
+
+fn size(tree: &Tree) -> u64 {
+    (tree.inner.len() + tree.leaves.len()) as u64
+}
+
+impl Sparse {
+    /// The layout for a forest.
+    pub fn new(request: &Request) -> Result<Sparse, CompileError> {
+        let used = request.forest.trees.iter().zip(request.used).filter(|(_, used)| **used);
+        let largest = used.map(|(tree, _)| size(tree)).max().unwrap_or(0);
+        let record = Record::new(request, Some(largest))?;
+        Ok(Sparse(Packed::new(request, record, |tree, _| size(tree))?))
+    }
+}
+
+impl Representation for Sparse {
+    fn footprint(&self) -> u64 {
+        self.0.footprint()
+    }
+
+    fn tables(&self) -> Vec<(&'static str, Scalar)> {
+        self.0.tables(NAMES)
+    }
+
+    fn encode(&self, forest: &Forest) -> Vec<Table> {
+        self.0.encode(NAMES, forest, |tree| {
+            let mut next = 1;
+            level_order(tree, 0, |_| {
+                next += 2;
+                (next - 2, next - 1)
+            })
+        })
+    }
+
+    fn load_tree(&self, b: &mut Builder, buffers: &Buffers, tree: Value) -> TreeState {
+        self.0.load_tree(b, buffers, tree)
+    }
+
+    fn root(&self, b: &mut Builder) -> Value {
+        b.int(0)
+    }
+
+    fn step(
+        &self,
+        b: &mut Builder,
+        buffers: &Buffers,
+        state: &TreeState,
+        row: &Row,
+        node: Value,
+        hold: bool,
+    ) -> Value {
+        // A leaf's feature is 0, which every row has where trees have inner nodes.
+        let turn = self.0.record.turn(b, nodes(buffers), state, row, node, None);
+        let left = self.0.record.load_child(b, nodes(buffers), state, node);
+        let next = b.add(left, turn);
+        if !hold {
+            return next;
+        }
+        let done = self.done(b, buffers, state, node);
+        b.select(done, node, next)
+    }
+
+    fn done(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: Value) -> Value {
+        let child = self.0.record.load_child(b, nodes(buffers), state, node);
+        let none = b.int(0);
+        b.cmp(Cmp::Eq, child, none)
+    }
+
+    fn leaf(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: Value) -> LeafValue {
+        self.0.leaf(b, buffers, state, node)
+    }
+
+    fn leaf_number(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: Value) -> Value {
+        self.0.leaf_number(b, buffers, state, node)
+    }
+
+    fn prefetch(&self, b: &mut Builder, buffers: &Buffers, tree: Value) {
+        self.0.prefetch(b, buffers, tree);
+    }
+}

@@ -1,0 +1,357 @@
+//! Checks that a function is well-formed LIR: what the builder and the passes promise, and the interpreter and the
+//! back ends rely on.
+
+use crate::lir::{
+    Address, Alloc, Bin, Block, BufferId, Carried, Cast, Cmp, For, Function, If, Op, Parallel, Scalar, Space,
+    Stmt, Ty, Value, While,
+};
+use std::collections::HashSet;
+
+/// How deep statements may be nested, so that everything that follows the nesting is sure of its stack.
+pub const MAX_NESTING: usize = 512;
+
+/// Checks that each value is defined once and before its uses in its scope, that types fit, that buffers are used
+/// where they are alive, and that strides and steps are positive. The error says what is wrong, in one sentence.
+pub fn verify(function: &Function) -> Result<(), String> {
+    let mut verifier = Verifier {
+        function,
+        defined: vec![false; function.types.len()],
+        visible: vec![false; function.types.len()],
+        constants: vec![None; function.types.len()],
+        scope: Vec::new(),
+        alive: function.buffers.iter().map(|b| b.space != Space::Private).collect(),
+        allocated: vec![false; function.buffers.len()],
+        depth: 0,
+    };
+    verifier.declarations()?;
+    verifier.block(&function.body)
+}
+
+type Checked = Result<(), String>;
+
+struct Verifier<'f> {
+    function: &'f Function,
+    /// Which values have been defined anywhere.
+    defined: Vec<bool>,
+    /// Which values can be used here.
+    visible: Vec<bool>,
+    /// The values of integer constants.
+    constants: Vec<Option<i64>>,
+    /// The visible values, in order of definition.
+    scope: Vec<Value>,
+    /// Which buffers can be used here.
+    alive: Vec<bool>,
+    /// Which buffers got their memory anywhere.
+    allocated: Vec<bool>,
+    depth: usize,
+}
+
+fn ensure(holds: bool, otherwise: impl FnOnce() -> String) -> Checked {
+    if holds { Ok(()) } else { Err(otherwise()) }
+}
+
+impl Verifier<'_> {
+    fn declarations(&self) -> Checked {
+        let mut names = HashSet::new();
+        let mut outputs = 0;
+        for buffer in &self.function.buffers {
+            ensure(names.insert(&buffer.name), || format!("two buffers are called `{}`", buffer.name))?;
+            outputs += usize::from(buffer.space == Space::Output);
+        }
+        ensure(outputs <= 1, || format!("{outputs} buffers stand for the one output"))?;
+        match self.function.types.iter().position(|ty| ty.lanes == 0) {
+            Some(i) => Err(format!("%{i} has no lanes")),
+            None => Ok(()),
+        }
+    }
+
+    fn block(&mut self, block: &Block) -> Checked {
+        let outer = self.enter()?;
+        self.statements(block)?;
+        self.leave(outer);
+        Ok(())
+    }
+
+    /// Opens a scope.
+    fn enter(&mut self) -> Result<usize, String> {
+        self.depth += 1;
+        ensure(self.depth <= MAX_NESTING, || format!("statements are nested more than {MAX_NESTING} deep"))?;
+        Ok(self.scope.len())
+    }
+
+    /// Closes a scope: what was defined in it can no longer be used.
+    fn leave(&mut self, outer: usize) {
+        self.depth -= 1;
+        for value in self.scope.drain(outer..) {
+            self.visible[value.0 as usize] = false;
+        }
+    }
+
+    fn statements(&mut self, block: &Block) -> Checked {
+        block.iter().try_for_each(|stmt| match stmt {
+            Stmt::Let(value, op) => self.define_as(*value, op),
+            Stmt::Store(to, value) => {
+                self.address(to)?;
+                let ty = self.used(*value)?;
+                self.in_memory(ty, || format!("the store to {}", self.buffer_name(to.buffer)))
+            }
+            Stmt::AtomicAdd(to, value) => {
+                self.address(to)?;
+                let ty = self.used(*value)?;
+                ensure(ty.lanes == 1 && ty.scalar.is_float(), || {
+                    format!("an atomic addition takes a scalar float, but {} is {ty}", name(*value))
+                })
+            }
+            Stmt::Prefetch(at) => self.address(at),
+            Stmt::For(stmt) => self.for_loop(stmt),
+            Stmt::While(stmt) => self.while_loop(stmt),
+            Stmt::If(stmt) => self.if_else(stmt),
+            Stmt::Parallel(stmt) => self.parallel(stmt),
+            Stmt::Alloc(stmt) => self.alloc(stmt),
+        })
+    }
+
+    fn for_loop(&mut self, stmt: &For) -> Checked {
+        self.expect(stmt.lo, Ty::I64, "the start of a loop")?;
+        self.expect(stmt.hi, Ty::I64, "the end of a loop")?;
+        ensure(stmt.step >= 1, || format!("the loop over {} has step {}", name(stmt.iv), stmt.step))?;
+        self.firsts(&stmt.carried)?;
+        let outer = self.enter()?;
+        self.define(stmt.iv)?;
+        self.expect(stmt.iv, Ty::I64, "a loop counter")?;
+        self.insides(&stmt.carried)?;
+        self.statements(&stmt.body)?;
+        self.nexts(&stmt.carried)?;
+        self.leave(outer);
+        self.afters(&stmt.carried)
+    }
+
+    fn while_loop(&mut self, stmt: &While) -> Checked {
+        self.firsts(&stmt.carried)?;
+        let outer = self.enter()?;
+        self.insides(&stmt.carried)?;
+        // The test runs before the body, which may use what it computes.
+        self.statements(&stmt.test)?;
+        self.expect(stmt.cond, Ty::I1, "the condition of a loop")?;
+        self.statements(&stmt.body)?;
+        self.nexts(&stmt.carried)?;
+        self.leave(outer);
+        self.afters(&stmt.carried)
+    }
+
+    fn firsts(&self, carried: &[Carried]) -> Checked {
+        carried.iter().try_for_each(|c| self.expect(c.first, self.declared(c.inside)?, "a carried value"))
+    }
+
+    fn insides(&mut self, carried: &[Carried]) -> Checked {
+        carried.iter().try_for_each(|c| self.define(c.inside))
+    }
+
+    fn nexts(&self, carried: &[Carried]) -> Checked {
+        carried.iter().try_for_each(|c| self.expect(c.next, self.declared(c.inside)?, "a carried value"))
+    }
+
+    fn afters(&mut self, carried: &[Carried]) -> Checked {
+        carried.iter().try_for_each(|c| {
+            self.define(c.after)?;
+            self.expect(c.after, self.declared(c.inside)?, "a carried value")
+        })
+    }
+
+    fn if_else(&mut self, stmt: &If) -> Checked {
+        self.expect(stmt.cond, Ty::I1, "a condition")?;
+        let arms = [&stmt.then, &stmt.otherwise];
+        for (arm, block) in arms.into_iter().enumerate() {
+            let outer = self.enter()?;
+            self.statements(block)?;
+            for j in &stmt.joined {
+                let value = if arm == 0 { j.then } else { j.otherwise };
+                self.expect(value, self.declared(j.after)?, "a value of a choice")?;
+            }
+            self.leave(outer);
+        }
+        stmt.joined.iter().try_for_each(|j| self.define(j.after))
+    }
+
+    fn parallel(&mut self, stmt: &Parallel) -> Checked {
+        self.expect(stmt.trip, Ty::I64, "the number of iterations")?;
+        let outer = self.enter()?;
+        self.define(stmt.iv)?;
+        self.expect(stmt.iv, Ty::I64, "the number of an iteration")?;
+        self.statements(&stmt.body)?;
+        self.leave(outer);
+        Ok(())
+    }
+
+    fn alloc(&mut self, stmt: &Alloc) -> Checked {
+        self.expect(stmt.bytes, Ty::I64, "the size of temporary memory")?;
+        let i = stmt.buffer.0 as usize;
+        let buffer = self.function.buffers.get(i);
+        let buffer = buffer.ok_or_else(|| format!("memory is made for buffer {i}, which is not declared"))?;
+        ensure(buffer.space == Space::Private, || {
+            format!("memory is made for buffer `{}`, which is not private", buffer.name)
+        })?;
+        ensure(!self.allocated[i], || format!("memory is made twice for buffer `{}`", buffer.name))?;
+        self.allocated[i] = true;
+        self.alive[i] = true;
+        self.block(&stmt.body)?;
+        self.alive[i] = false;
+        Ok(())
+    }
+
+    fn define(&mut self, value: Value) -> Checked {
+        self.declared(value)?;
+        let i = value.0 as usize;
+        ensure(!self.defined[i], || format!("{} is defined twice", name(value)))?;
+        self.defined[i] = true;
+        self.visible[i] = true;
+        self.scope.push(value);
+        Ok(())
+    }
+
+    /// The type of a value, defined or not.
+    fn declared(&self, value: Value) -> Result<Ty, String> {
+        let ty = self.function.types.get(value.0 as usize).copied();
+        ty.ok_or_else(|| format!("{} has no type", name(value)))
+    }
+
+    /// The type of a value that is used here.
+    fn used(&self, value: Value) -> Result<Ty, String> {
+        let ty = self.declared(value)?;
+        ensure(self.visible[value.0 as usize], || {
+            format!("{} is used where it is not defined", name(value))
+        })?;
+        Ok(ty)
+    }
+
+    fn expect(&self, value: Value, ty: Ty, role: &str) -> Checked {
+        let actual = self.used(value)?;
+        ensure(actual == ty, || format!("{role} is {ty}, but {} is {actual}", name(value)))
+    }
+
+    fn buffer_name(&self, id: BufferId) -> String {
+        self.function
+            .buffers
+            .get(id.0 as usize)
+            .map_or_else(|| format!("#{}", id.0), |b| format!("`{}`", b.name))
+    }
+
+    fn address(&self, address: &Address) -> Checked {
+        self.expect(address.index, Ty::I64, "an index")?;
+        let alive = self.alive.get(address.buffer.0 as usize).copied().unwrap_or(false);
+        let buffer = || self.buffer_name(address.buffer);
+        ensure(alive, || format!("buffer {} is used where it has no memory", buffer()))?;
+        ensure(address.stride > 0, || format!("an access to buffer {} has stride 0", buffer()))
+    }
+
+    fn in_memory(&self, ty: Ty, what: impl FnOnce() -> String) -> Checked {
+        ensure(ty.scalar != Scalar::I1, || {
+            format!("{} is of truth values, which have no form in memory", what())
+        })
+    }
+
+    fn define_as(&mut self, value: Value, op: &Op) -> Checked {
+        let ty = self.declared(value)?;
+        if !self.fits(ty, op)? {
+            return Err(format!("{}: {ty} cannot be {op:?} of {}", name(value), self.operands(op)));
+        }
+        if let Op::Int(n) = op {
+            self.constants[value.0 as usize] = Some(wrapped(ty.scalar, *n));
+        }
+        self.define(value)
+    }
+
+    /// The types of an operation's operands, for messages.
+    fn operands(&self, op: &Op) -> String {
+        let operands: &[Value] = match op {
+            Op::Int(_) | Op::Float(_) | Op::Rows | Op::Load(_) => &[],
+            Op::Bin(_, a, b) | Op::Cmp(_, a, b) => &[*a, *b],
+            Op::Select(c, a, b) => &[*c, *a, *b],
+            Op::Cast(_, v) | Op::Math(_, v) => &[*v],
+        };
+        // Not all operands need be declared: the first one that does not fit ends the check.
+        let ty = |v: &Value| self.declared(*v).map_or_else(|why| why, |ty| ty.to_string());
+        let types: Vec<String> = operands.iter().map(ty).collect();
+        if types.is_empty() { "this type".to_string() } else { types.join(", ") }
+    }
+
+    /// Whether an operation on defined values can have a result of the type.
+    fn fits(&self, ty: Ty, op: &Op) -> Result<bool, String> {
+        Ok(match *op {
+            Op::Int(_) => !ty.scalar.is_float(),
+            Op::Float(_) => ty.scalar.is_float(),
+            Op::Rows => ty == Ty::I64,
+            Op::Bin(op, a, b) => {
+                let same = self.used(a)? == ty && self.used(b)? == ty;
+                same && bin_fits(op, ty.scalar) && (op != Bin::IDiv || self.is_divisor(b))
+            }
+            Op::Cmp(op, a, b) => {
+                let operand = self.used(a)?;
+                operand == self.used(b)? && ty == operand.with(Scalar::I1) && cmp_fits(op, operand.scalar)
+            }
+            Op::Select(c, a, b) => {
+                let cond = self.used(c)?;
+                let shape = cond.lanes == 1 || cond.lanes == ty.lanes;
+                cond.scalar == Scalar::I1 && shape && self.used(a)? == ty && self.used(b)? == ty
+            }
+            Op::Cast(cast, v) => {
+                let from = self.used(v)?;
+                from.lanes == ty.lanes && cast_fits(cast, from.scalar, ty.scalar)
+            }
+            Op::Math(_, v) => self.used(v)? == ty && ty.scalar.is_float(),
+            Op::Load(ref from) => {
+                self.address(from)?;
+                self.in_memory(ty, || format!("the load from {}", self.buffer_name(from.buffer)))?;
+                true
+            }
+        })
+    }
+
+    fn is_divisor(&self, value: Value) -> bool {
+        self.constants[value.0 as usize].is_some_and(|n| n > 0)
+    }
+}
+
+fn name(value: Value) -> String {
+    format!("%{}", value.0)
+}
+
+fn bits(scalar: Scalar) -> u32 {
+    if scalar == Scalar::I1 { 1 } else { scalar.bytes() * 8 }
+}
+
+/// An integer constant as the type holds it.
+fn wrapped(scalar: Scalar, n: i64) -> i64 {
+    let unused = 64 - bits(scalar);
+    (n << unused) >> unused
+}
+
+/// Truth values have no arithmetic and no order.
+fn bin_fits(op: Bin, scalar: Scalar) -> bool {
+    match op {
+        Bin::Add | Bin::Sub | Bin::Mul | Bin::Min | Bin::Max => scalar != Scalar::I1,
+        Bin::Div => scalar.is_float(),
+        Bin::IDiv => !scalar.is_float() && scalar != Scalar::I1,
+        Bin::And | Bin::Or | Bin::Xor => !scalar.is_float(),
+    }
+}
+
+fn cmp_fits(op: Cmp, scalar: Scalar) -> bool {
+    match op {
+        Cmp::Eq | Cmp::Ne => !scalar.is_float(),
+        Cmp::Lt | Cmp::Le => !scalar.is_float() && scalar != Scalar::I1,
+        Cmp::OLt | Cmp::OLe | Cmp::ULt | Cmp::ULe | Cmp::Uno => scalar.is_float(),
+    }
+}
+
+fn cast_fits(cast: Cast, from: Scalar, to: Scalar) -> bool {
+    let integers = !from.is_float() && !to.is_float();
+    match cast {
+        Cast::ZExt | Cast::SExt => integers && bits(from) < bits(to),
+        Cast::Trunc => integers && bits(from) > bits(to),
+        Cast::Float => from.is_float() && to.is_float() && from != to,
+        // A truth value would become -1.
+        Cast::IntToFloat => !from.is_float() && from != Scalar::I1 && to.is_float(),
+        Cast::Bits => bits(from) == bits(to) && from != to,
+    }
+}

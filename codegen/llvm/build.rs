@@ -1,0 +1,31 @@
+//! Compiles the C runtime once, for two uses: a static library for just-in-time calls inside this crate, and the
+//! object's bytes, which the crate carries along to link them into artefacts.
+
+use std::{env, error::Error, fs, path::PathBuf};
+
+fn main() -> Result<(), Box<dyn Error>> {
+    println!("cargo::rerun-if-changed=runtime");
+    let mut build = cc::Build::new();
+    build
+        .file("runtime/runtime.c")
+        .std("c11")
+        .opt_level(2)
+        .debug(false)
+        .pic(true)
+        .warnings(true)
+        .extra_warnings(true)
+        .flag("-fvisibility=hidden");
+    if env::var("CARGO_CFG_TARGET_ARCH")? == "x86_64" {
+        // The runtime decides whether the processor will do, so it must itself run on every one.
+        build.flag("-march=x86-64").flag("-mtune=generic");
+    }
+    let objects = build.try_compile_intermediates()?;
+
+    let out = PathBuf::from(env::var("OUT_DIR")?);
+    let [object] = objects.as_slice() else {
+        return Err("the runtime is one translation unit and must give one object".into());
+    };
+    fs::copy(object, out.join("runtime.o"))?;
+    cc::Build::new().object(object).try_compile("schedc_rt")?;
+    Ok(())
+}

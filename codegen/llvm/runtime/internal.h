@@ -1,0 +1,43 @@
+/* What the parts of the runtime know of each other. */
+#ifndef SCHEDC_INTERNAL_H
+#define SCHEDC_INTERNAL_H
+
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* futex through syscall(), sched_getaffinity */
+#endif
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "api.h"
+
+enum {
+    SCHEDC_ALIGN = 64,         /* of every piece of temporary memory: a cache line, an AVX-512 register */
+    SCHEDC_MAX_THREADS = 1024, /* of one call */
+};
+
+/* Memory that a call already has, handed out to its kernels so that small runs never reach malloc. */
+typedef struct schedc_arena {
+    unsigned char *base;   /* SCHEDC_ALIGN aligned */
+    uint32_t size;         /* bytes, a multiple of SCHEDC_ALIGN */
+    _Atomic uint64_t used; /* bytes in use in the low half, live pieces in the high half */
+} schedc_arena;
+
+struct schedc_team {
+    int32_t threads; /* that may take part in the call, the caller included */
+    schedc_arena arena;
+};
+
+/* Makes an arena of the aligned part of [memory, memory + bytes). */
+void schedc_arena_init(schedc_arena *arena, void *memory, size_t bytes);
+
+/* Threads to use when the caller names no number: SCHEDC_NUM_THREADS, else the cores this process may use. */
+int32_t schedc_default_threads(void);
+
+/* Cores this process may use: its affinity mask, and its control group's processor quota rounded up. */
+int32_t schedc_usable_cores(void);
+
+/* The SCHEDC_CPU_* bits of `needs` that this processor, or its operating system, does not offer. */
+uint64_t schedc_cpu_lacks(uint64_t needs);
+
+#endif

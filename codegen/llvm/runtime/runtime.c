@@ -1,0 +1,8 @@
+/* The whole runtime as one translation unit, so that it is one object for the linker. */
+#include "internal.h"
+
+#include "cpu.c"
+#include "cores.c"
+#include "memory.c"
+#include "pool.c"
+#include "call.c"

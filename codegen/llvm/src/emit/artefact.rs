@@ -1,0 +1,201 @@
+//! What an artefact has besides its kernels: the model's tables, its description, and the exported functions.
+
+use super::function::{self, kernel_name};
+use super::{module, types};
+use crate::error::LlvmError;
+use crate::facts::{Facts, rows_per_run};
+use crate::runtime::MODEL_SIZE;
+use crate::session::Session;
+use crate::target::Machine;
+use inkwell::GlobalVisibility;
+use inkwell::attributes::{Attribute, AttributeLoc};
+use inkwell::context::Context;
+use inkwell::module::{Linkage, Module};
+use inkwell::types::{BasicMetadataTypeEnum, BasicType, BasicTypeEnum};
+use inkwell::values::{BasicMetadataValueEnum, BasicValue, BasicValueEnum, GlobalValue, PointerValue};
+use sched_ir::lir::{self, Kernel};
+
+/// Where an artefact's tables are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Data {
+    /// In the module.
+    Inside,
+    /// Left out, so that people can read the rest.
+    LeftOut,
+}
+
+/// Names of the exported functions without their prefix, in the order of the header.
+pub(crate) const EXPORTS: [&str; 7] =
+    ["predict", "predict_raw", "predict_ex", "num_features", "num_outputs", "info", "error"];
+
+/// Emits a whole artefact; it needs to be linked with the runtime.
+pub(crate) fn emit_artefact<'ctx>(
+    session: &'ctx Session,
+    machine: &Machine,
+    source: &lir::Module,
+    facts: &Facts,
+    prefix: &str,
+    data: Data,
+) -> Result<Module<'ctx>, LlvmError> {
+    let context = session.context();
+    let module = module(session, machine);
+    for (kind, function) in &source.kernels {
+        function::emit(context, &module, machine, source, *kind, function, Linkage::Internal)?;
+    }
+    let parts = Parts { context, module: &module };
+    let tables = parts.tables(source, data);
+    let info = parts.constant("info", context.const_string(facts.info.as_bytes(), true).into());
+    let model = parts.model(machine, source, facts, tables.as_pointer_value(), info.as_pointer_value());
+    let exports = Exports { parts, prefix, model: model.as_pointer_value() };
+    exports.emit(facts, info.as_pointer_value())?;
+    Ok(module)
+}
+
+struct Parts<'a, 'ctx> {
+    context: &'ctx Context,
+    module: &'a Module<'ctx>,
+}
+
+impl<'ctx> Parts<'_, 'ctx> {
+    /// A constant that only this module sees.
+    fn constant(&self, name: &str, value: BasicValueEnum<'ctx>) -> GlobalValue<'ctx> {
+        let global = self.module.add_global(value.get_type(), None, name);
+        global.set_initializer(&value);
+        global.set_constant(true);
+        global.set_linkage(Linkage::Private);
+        global
+    }
+
+    /// The list of the tables' addresses.
+    fn tables(&self, source: &lir::Module, data: Data) -> GlobalValue<'ctx> {
+        let table = |table: &lir::Table| {
+            let name = format!("table.{}", table.name);
+            let global = match data {
+                Data::Inside => self.constant(&name, self.context.const_string(&table.bytes, false).into()),
+                Data::LeftOut => self.module.add_global(self.context.i8_type().array_type(0), None, &name),
+            };
+            global.set_alignment(64);
+            global.as_pointer_value()
+        };
+        let all: Vec<PointerValue> = source.tables.iter().map(table).collect();
+        self.constant("tables", types::pointer(self.context).const_array(&all).into())
+    }
+
+    /// The model's description, `schedc_model` of `runtime/rt.h`.
+    fn model(
+        &self,
+        machine: &Machine,
+        source: &lir::Module,
+        facts: &Facts,
+        tables: PointerValue<'ctx>,
+        info: PointerValue<'ctx>,
+    ) -> GlobalValue<'ctx> {
+        let count = |n: i32| self.context.i32_type().const_int(n as u64, true).as_basic_value_enum();
+        let long = |n: i64| self.context.i64_type().const_int(n as u64, true).as_basic_value_enum();
+        let kernel = |wanted: Kernel| -> BasicValueEnum<'ctx> {
+            let function = source.kernels.iter().find(|(kind, _)| *kind == wanted);
+            let emitted = function.and_then(|(_, f)| self.module.get_function(&kernel_name(f)));
+            let null = types::pointer(self.context).const_null();
+            emitted.map_or(null, |f| f.as_global_value().as_pointer_value()).into()
+        };
+        let fields = [
+            count(MODEL_SIZE as i32),
+            count(facts.num_features),
+            count(facts.num_margins),
+            count(facts.num_values),
+            count(facts.num_trees),
+            count(facts.wide.into()),
+            long(rows_per_run(source)),
+            self.context.f64_type().const_float(facts.ns_per_row).into(),
+            kernel(Kernel::Raw),
+            kernel(Kernel::Value),
+            kernel(Kernel::Class),
+            kernel(Kernel::Leaf),
+            tables.into(),
+            info.into(),
+            long(machine.needs as i64),
+        ];
+        self.constant("model", self.context.const_struct(&fields, false).into())
+    }
+}
+
+struct Exports<'a, 'ctx> {
+    parts: Parts<'a, 'ctx>,
+    prefix: &'a str,
+    model: PointerValue<'ctx>,
+}
+
+impl<'ctx> Exports<'_, 'ctx> {
+    /// Each function passes the model and its arguments on to the runtime, or returns a constant.
+    fn emit(&self, facts: &Facts, info: PointerValue<'ctx>) -> Result<(), LlvmError> {
+        let (pointer, long) =
+            (types::pointer(self.parts.context).into(), self.parts.context.i64_type().into());
+        let int = self.parts.context.i32_type().into();
+        let features = self.parts.context.i32_type().const_int(facts.num_features as u64, true).into();
+        for name in EXPORTS {
+            match name {
+                "num_features" => self.constant(name, features)?,
+                "info" => self.constant(name, info.into())?,
+                "predict" | "predict_raw" => self.forward(name, int, &[pointer, long, pointer])?,
+                "predict_ex" => self.forward(name, int, &[pointer])?,
+                "num_outputs" => self.forward(name, int, &[int])?,
+                _ => self.forward(name, pointer, &[int])?,
+            }
+        }
+        Ok(())
+    }
+
+    fn forward(
+        &self,
+        name: &str,
+        result: BasicTypeEnum<'ctx>,
+        parameters: &[BasicTypeEnum<'ctx>],
+    ) -> Result<(), LlvmError> {
+        self.function(name, result, parameters, |arguments, builder| {
+            let pointer: BasicTypeEnum = types::pointer(self.parts.context).into();
+            let all: Vec<BasicMetadataTypeEnum> =
+                [pointer].iter().chain(parameters).map(|ty| (*ty).into()).collect();
+            let target = format!("schedc_rt_{name}");
+            let target = self.parts.module.add_function(&target, result.fn_type(&all, false), None);
+            target.as_global_value().set_visibility(GlobalVisibility::Hidden);
+            let mut passed: Vec<BasicMetadataValueEnum> = vec![self.model.into()];
+            passed.extend(arguments.iter().map(|a| BasicMetadataValueEnum::from(*a)));
+            let call = builder.build_call(target, &passed, "")?;
+            call.set_tail_call(true);
+            call.try_as_basic_value()
+                .basic()
+                .ok_or_else(|| LlvmError::ill_formed("an export returns nothing"))
+        })
+    }
+
+    fn constant(&self, name: &str, value: BasicValueEnum<'ctx>) -> Result<(), LlvmError> {
+        self.function(name, value.get_type(), &[], |_, _| Ok(value))
+    }
+
+    /// An exported function. It runs before the processor has been checked, so it is made for every processor.
+    fn function(
+        &self,
+        name: &str,
+        result: BasicTypeEnum<'ctx>,
+        parameters: &[BasicTypeEnum<'ctx>],
+        body: impl FnOnce(
+            &[BasicValueEnum<'ctx>],
+            &inkwell::builder::Builder<'ctx>,
+        ) -> Result<BasicValueEnum<'ctx>, LlvmError>,
+    ) -> Result<(), LlvmError> {
+        let Parts { context, module } = self.parts;
+        let parameters: Vec<BasicMetadataTypeEnum> = parameters.iter().map(|ty| (*ty).into()).collect();
+        let name = format!("{}_{name}", self.prefix);
+        let function = module.add_function(&name, result.fn_type(&parameters, false), None);
+        let nounwind = Attribute::get_named_enum_kind_id("nounwind");
+        function.add_attribute(AttributeLoc::Function, context.create_enum_attribute(nounwind, 0));
+        for (key, value) in [("target-cpu", "x86-64"), ("target-features", "")] {
+            function.add_attribute(AttributeLoc::Function, context.create_string_attribute(key, value));
+        }
+        let builder = context.create_builder();
+        builder.position_at_end(context.append_basic_block(function, "entry"));
+        let value = body(&function.get_params(), &builder)?;
+        builder.build_return(Some(&value))?;
+        Ok(())
+    }
+}

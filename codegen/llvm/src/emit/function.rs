@@ -1,0 +1,158 @@
+//! One kernel.
+
+use super::frame::Frame;
+use super::memory::Scopes;
+use super::types;
+use crate::error::LlvmError;
+use crate::target::Machine;
+use inkwell::attributes::{Attribute, AttributeLoc};
+use inkwell::builder::Builder;
+use inkwell::context::Context;
+use inkwell::module::{Linkage, Module};
+use inkwell::values::{BasicValueEnum, FunctionValue, PointerValue};
+use sched_ir::lir::{self, Block, BufferId, Kernel, Space, Stmt, Value};
+use sched_ir::verify::verify;
+
+/// Fields of `schedc_ctx`, 8 bytes each.
+#[derive(Clone, Copy)]
+enum Field {
+    Rows = 0,
+    NumRows = 1,
+    Out = 2,
+    Tables = 3,
+}
+
+/// Emits one LIR function.
+pub(super) struct Emitter<'a, 'ctx> {
+    pub(super) context: &'ctx Context,
+    pub(super) module: &'a Module<'ctx>,
+    pub(super) machine: &'a Machine,
+    pub(super) source: &'a lir::Function,
+    pub(super) builder: Builder<'ctx>,
+    pub(super) frame: Frame<'ctx>,
+    pub(super) scopes: Scopes<'ctx>,
+}
+
+/// Emits a kernel of a LIR module.
+pub(super) fn emit<'ctx>(
+    context: &'ctx Context,
+    module: &Module<'ctx>,
+    machine: &Machine,
+    source: &lir::Module,
+    kind: Kernel,
+    function: &lir::Function,
+    linkage: Linkage,
+) -> Result<FunctionValue<'ctx>, LlvmError> {
+    // LLVM may crash on ill-typed code before its own verifier runs.
+    verify(function).map_err(LlvmError::ill_formed)?;
+    if !is_name(&function.name) || module.get_function(&kernel_name(function)).is_some() {
+        return Err(LlvmError::ill_formed(format_args!(
+            "the name {:?} is taken or no C identifier",
+            function.name
+        )));
+    }
+    let pointer = types::pointer(context);
+    let signature = context.void_type().fn_type(&[pointer.into()], false);
+    let llvm = module.add_function(&kernel_name(function), signature, Some(linkage));
+    describe(context, machine, llvm);
+    let ctx = first_pointer(llvm)?;
+    ctx.set_name("ctx");
+
+    let builder = context.create_builder();
+    let frame = Frame::enter(context, &builder, llvm, ctx, function);
+    let scopes = Scopes::new(context, kind, function);
+    let mut emitter = Emitter { context, module, machine, source: function, builder, frame, scopes };
+    emitter.load_context(source)?;
+    emitter.frame.leave_entry(context, &emitter.builder)?;
+    emitter.block(&function.body)?;
+    emitter.builder.build_return(None)?;
+    Ok(llvm)
+}
+
+/// The symbol of a kernel. The dot keeps it apart from every name of C.
+pub(crate) fn kernel_name(function: &lir::Function) -> String {
+    format!("kernel.{}", function.name)
+}
+
+fn is_name(name: &str) -> bool {
+    !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+}
+
+/// The first parameter of a function that takes a pointer first.
+pub(super) fn first_pointer(llvm: FunctionValue) -> Result<PointerValue, LlvmError> {
+    match llvm.get_first_param() {
+        Some(BasicValueEnum::PointerValue(pointer)) => Ok(pointer),
+        _ => Err(LlvmError::ill_formed("a generated function takes a pointer first")),
+    }
+}
+
+/// Attributes of every generated function.
+pub(super) fn describe(context: &Context, machine: &Machine, llvm: FunctionValue) {
+    let nounwind = Attribute::get_named_enum_kind_id("nounwind");
+    llvm.add_attribute(AttributeLoc::Function, context.create_enum_attribute(nounwind, 0));
+    // No call may be turned into another, and no loop into a call: artefacts link only what LIR names.
+    llvm.add_attribute(AttributeLoc::Function, context.create_string_attribute("no-builtins", ""));
+    if let Some(tune) = &machine.tune {
+        llvm.add_attribute(AttributeLoc::Function, context.create_string_attribute("tune-cpu", tune));
+    }
+}
+
+impl<'ctx> Emitter<'_, 'ctx> {
+    /// Loads where the buffers are, once per run.
+    fn load_context(&mut self, module: &lir::Module) -> Result<(), LlvmError> {
+        let ctx = self.frame.ctx;
+        let tables = self.load_pointer(ctx, Field::Tables as u32, "tables")?;
+        for (buffer, id) in self.source.buffers.iter().zip(0..) {
+            let base = match buffer.space {
+                Space::Input => self.load_pointer(ctx, Field::Rows as u32, &buffer.name)?,
+                Space::Output => self.load_pointer(ctx, Field::Out as u32, &buffer.name)?,
+                Space::Model(n) => {
+                    let table = module.tables.get(n as usize);
+                    let table = table.ok_or_else(|| LlvmError::ill_formed(format_args!("no table #{n}")))?;
+                    let base = self.load_pointer(tables, n, &buffer.name)?;
+                    self.describe_table(base, table.bytes.len())?;
+                    base
+                }
+                Space::Private => continue,
+            };
+            self.frame.place(BufferId(id), base)?;
+        }
+        Ok(())
+    }
+
+    /// The number of rows of the run.
+    pub(super) fn rows(&mut self) -> Result<BasicValueEnum<'ctx>, LlvmError> {
+        let at = self.element(self.frame.ctx, Field::NumRows as u32)?;
+        let rows = self.builder.build_load(self.context.i64_type(), at, "n_rows")?;
+        self.mark_invariant(rows)?;
+        Ok(rows)
+    }
+
+    /// Emits statements. The verifier bounds their nesting.
+    pub(super) fn block(&mut self, block: &Block) -> Result<(), LlvmError> {
+        block.iter().try_for_each(|stmt| self.stmt(stmt))
+    }
+
+    fn stmt(&mut self, stmt: &Stmt) -> Result<(), LlvmError> {
+        match stmt {
+            Stmt::Let(value, op) => {
+                let llvm = self.op(self.ty(*value)?, op)?;
+                self.frame.define(*value, llvm)
+            }
+            Stmt::Store(to, value) => self.store(to, *value),
+            Stmt::AtomicAdd(to, value) => self.atomic_add(to, *value),
+            Stmt::Prefetch(at) => self.prefetch(at),
+            Stmt::For(stmt) => self.for_loop(stmt),
+            Stmt::While(stmt) => self.while_loop(stmt),
+            Stmt::If(stmt) => self.choice(stmt),
+            Stmt::Parallel(stmt) => self.parallel(stmt),
+            Stmt::Alloc(stmt) => self.alloc(stmt),
+        }
+    }
+
+    /// The type of a value.
+    pub(super) fn ty(&self, value: Value) -> Result<lir::Ty, LlvmError> {
+        let ty = self.source.types.get(value.0 as usize);
+        ty.copied().ok_or_else(|| LlvmError::ill_formed(format_args!("%{} has no type", value.0)))
+    }
+}

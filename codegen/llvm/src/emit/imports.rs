@@ -1,0 +1,41 @@
+//! What generated code calls in the runtime; `runtime/rt.h` declares the same.
+
+use super::function::Emitter;
+use super::types;
+use inkwell::attributes::{Attribute, AttributeLoc};
+use inkwell::types::{BasicMetadataTypeEnum, FunctionType};
+use inkwell::values::FunctionValue;
+
+impl<'ctx> Emitter<'_, 'ctx> {
+    /// `void schedc_rt_parallel(ctx, body, env, trip)`
+    pub(super) fn runtime_parallel(&self) -> FunctionValue<'ctx> {
+        let (pointer, index) = (types::pointer(self.context).into(), self.context.i64_type().into());
+        let signature = self.context.void_type().fn_type(&[pointer, pointer, pointer, index], false);
+        self.import("schedc_rt_parallel", signature)
+    }
+
+    /// `void *schedc_rt_alloc(ctx, bytes)`
+    pub(super) fn runtime_alloc(&self) -> FunctionValue<'ctx> {
+        let pointer = types::pointer(self.context);
+        let parameters: [BasicMetadataTypeEnum; 2] = [pointer.into(), self.context.i64_type().into()];
+        let function = self.import("schedc_rt_alloc", pointer.fn_type(&parameters, false));
+        let noalias = Attribute::get_named_enum_kind_id("noalias");
+        function.add_attribute(AttributeLoc::Return, self.context.create_enum_attribute(noalias, 0));
+        function
+    }
+
+    /// `void schedc_rt_free(ctx, memory)`
+    pub(super) fn runtime_free(&self) -> FunctionValue<'ctx> {
+        let pointer = types::pointer(self.context).into();
+        self.import("schedc_rt_free", self.context.void_type().fn_type(&[pointer, pointer], false))
+    }
+
+    fn import(&self, name: &str, signature: FunctionType<'ctx>) -> FunctionValue<'ctx> {
+        self.module.get_function(name).unwrap_or_else(|| {
+            let function = self.module.add_function(name, signature, None);
+            let nounwind = Attribute::get_named_enum_kind_id("nounwind");
+            function.add_attribute(AttributeLoc::Function, self.context.create_enum_attribute(nounwind, 0));
+            function
+        })
+    }
+}

@@ -1,0 +1,50 @@
+//! LIR to LLVM IR, statement by statement.
+//!
+//! A kernel becomes `void name(schedc_ctx *ctx)`. Its values are SSA values from the start: loops and choices become
+//! blocks with phis. The body of a parallel loop becomes a function of its own, `void body(void *env, i64 i)`, whose
+//! environment holds what the body uses from outside. Tables are reached through the context, so that machine code
+//! neither contains the model nor depends on where it lies.
+
+mod artefact;
+mod control;
+mod frame;
+mod function;
+mod imports;
+mod memory;
+mod ops;
+mod parallel;
+mod predicate;
+mod types;
+
+pub(crate) use artefact::{Data, EXPORTS, emit_artefact};
+pub(crate) use function::kernel_name;
+
+use crate::error::LlvmError;
+use crate::session::Session;
+use crate::target::Machine;
+use inkwell::module::{Linkage, Module};
+use inkwell::targets::TargetMachine;
+use sched_ir::lir;
+
+/// An empty LLVM module for a machine.
+fn module<'ctx>(session: &'ctx Session, machine: &Machine) -> Module<'ctx> {
+    let module = session.context().create_module("schedc");
+    let target: &TargetMachine = &machine.llvm;
+    module.set_triple(&target.get_triple());
+    module.set_data_layout(&target.get_target_data().get_data_layout());
+    module
+}
+
+/// Emits the wanted kernels of a LIR module, with external names, and nothing else.
+pub(crate) fn emit_kernels<'ctx>(
+    session: &'ctx Session,
+    machine: &Machine,
+    source: &lir::Module,
+    wanted: &[lir::Kernel],
+) -> Result<Module<'ctx>, LlvmError> {
+    let module = module(session, machine);
+    for (kind, function) in source.kernels.iter().filter(|(kind, _)| wanted.contains(kind)) {
+        function::emit(session.context(), &module, machine, source, *kind, function, Linkage::External)?;
+    }
+    Ok(module)
+}

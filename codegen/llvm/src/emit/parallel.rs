@@ -1,0 +1,194 @@
+//! Parallel loops: the body becomes a function, and what it uses from outside travels in an environment.
+
+use super::frame::Frame;
+use super::function::{Emitter, describe, first_pointer, kernel_name};
+use super::types;
+use crate::error::LlvmError;
+use inkwell::attributes::{Attribute, AttributeLoc};
+use inkwell::module::Linkage;
+use inkwell::types::{BasicTypeEnum, FunctionType, StructType};
+use inkwell::values::{BasicValueEnum, FunctionValue, PointerValue};
+use sched_ir::lir::{Address, Block, BufferId, Op, Parallel, Stmt, Value};
+use std::collections::BTreeSet;
+
+/// What the body of a parallel loop uses, in a fixed order.
+#[derive(Default)]
+struct Uses {
+    values: BTreeSet<Value>,
+    buffers: BTreeSet<BufferId>,
+}
+
+impl Uses {
+    /// Of some statements, with all that is inside them. A worklist, so that deep nests cost no stack.
+    fn of(body: &Block) -> Uses {
+        let mut uses = Uses::default();
+        let mut left = vec![body];
+        while let Some(block) = left.pop() {
+            block.iter().for_each(|stmt| uses.stmt(stmt, &mut left));
+        }
+        uses
+    }
+
+    fn stmt<'a>(&mut self, stmt: &'a Stmt, left: &mut Vec<&'a Block>) {
+        match stmt {
+            Stmt::Let(_, op) => self.op(op),
+            Stmt::Store(at, value) | Stmt::AtomicAdd(at, value) => {
+                self.address(at);
+                self.values.insert(*value);
+            }
+            Stmt::Prefetch(at) => self.address(at),
+            Stmt::For(stmt) => {
+                self.values.extend([stmt.lo, stmt.hi]);
+                self.values.extend(stmt.carried.iter().flat_map(|c| [c.first, c.next]));
+                left.push(&stmt.body);
+            }
+            Stmt::While(stmt) => {
+                self.values.insert(stmt.cond);
+                self.values.extend(stmt.carried.iter().flat_map(|c| [c.first, c.next]));
+                left.extend([&stmt.test, &stmt.body]);
+            }
+            Stmt::If(stmt) => {
+                self.values.insert(stmt.cond);
+                self.values.extend(stmt.joined.iter().flat_map(|j| [j.then, j.otherwise]));
+                left.extend([&stmt.then, &stmt.otherwise]);
+            }
+            Stmt::Parallel(stmt) => {
+                self.values.insert(stmt.trip);
+                left.push(&stmt.body);
+            }
+            Stmt::Alloc(stmt) => {
+                self.values.insert(stmt.bytes);
+                left.push(&stmt.body);
+            }
+        }
+    }
+
+    fn op(&mut self, op: &Op) {
+        match op {
+            Op::Int(_) | Op::Float(_) | Op::Rows => {}
+            Op::Bin(_, a, b) | Op::Cmp(_, a, b) => self.values.extend([*a, *b]),
+            Op::Select(cond, a, b) => self.values.extend([*cond, *a, *b]),
+            Op::Cast(_, value) | Op::Math(_, value) => {
+                self.values.insert(*value);
+            }
+            Op::Load(at) => self.address(at),
+        }
+    }
+
+    fn address(&mut self, at: &Address) {
+        self.values.insert(at.index);
+        self.buffers.insert(at.buffer);
+    }
+}
+
+/// A body's environment: the run's context, then values, then buffers.
+struct Environment<'ctx> {
+    ty: StructType<'ctx>,
+    values: Vec<Value>,
+    buffers: Vec<BufferId>,
+    contents: Vec<BasicValueEnum<'ctx>>,
+}
+
+impl<'ctx> Emitter<'_, 'ctx> {
+    /// Iterations that the runtime spreads over threads.
+    pub(super) fn parallel(&mut self, stmt: &Parallel) -> Result<(), LlvmError> {
+        let trip = self.index(stmt.trip)?;
+        let environment = self.environment(&stmt.body);
+        let memory = self.fill(&environment)?;
+        let body = self.outline(stmt, &environment)?;
+        let function = body.as_global_value().as_pointer_value();
+        let arguments = [self.frame.ctx.into(), function.into(), memory.into(), trip.into()];
+        self.builder.build_call(self.runtime_parallel(), &arguments, "")?;
+        Ok(())
+    }
+
+    /// What the body needs of what is defined here. Constants are not passed but repeated.
+    fn environment(&self, body: &Block) -> Environment<'ctx> {
+        let uses = Uses::of(body);
+        let mut contents: Vec<BasicValueEnum> = vec![self.frame.ctx.into()];
+        let (mut values, mut buffers) = (Vec::new(), Vec::new());
+        for value in uses.values {
+            if let Some(llvm) = self.frame.variable(value) {
+                values.push(value);
+                contents.push(llvm);
+            }
+        }
+        for buffer in uses.buffers {
+            if let Ok(base) = self.frame.buffer(buffer) {
+                buffers.push(buffer);
+                contents.push(base.into());
+            }
+        }
+        let fields: Vec<BasicTypeEnum> = contents.iter().map(BasicValueEnum::get_type).collect();
+        Environment { ty: self.context.struct_type(&fields, false), values, buffers, contents }
+    }
+
+    /// Writes an environment to the stack.
+    fn fill(&self, environment: &Environment<'ctx>) -> Result<PointerValue<'ctx>, LlvmError> {
+        let memory = self.frame.at_entry(self.context).build_alloca(environment.ty, "env")?;
+        for (value, field) in environment.contents.iter().zip(0..) {
+            let at = self.builder.build_struct_gep(environment.ty, memory, field, "")?;
+            self.builder.build_store(at, *value)?;
+        }
+        Ok(memory)
+    }
+
+    /// Emits the body as a function of its own.
+    fn outline(
+        &mut self,
+        stmt: &Parallel,
+        environment: &Environment<'ctx>,
+    ) -> Result<FunctionValue<'ctx>, LlvmError> {
+        let parameters = [types::pointer(self.context).into(), self.context.i64_type().into()];
+        let signature: FunctionType = self.context.void_type().fn_type(&parameters, false);
+        // LLVM makes the name unique with a number.
+        let name = format!("{}.parallel", kernel_name(self.source));
+        let llvm = self.module.add_function(&name, signature, Some(Linkage::Internal));
+        describe(self.context, self.machine, llvm);
+        let noalias = Attribute::get_named_enum_kind_id("noalias");
+        llvm.add_attribute(AttributeLoc::Param(0), self.context.create_enum_attribute(noalias, 0));
+
+        let outside = self.builder.get_insert_block();
+        let env = first_pointer(llvm)?;
+        env.set_name("env");
+        let mut inner = Frame::enter(self.context, &self.builder, llvm, env, self.source);
+        inner.inherit_constants(&self.frame);
+        let outer = std::mem::replace(&mut self.frame, inner);
+        self.open(environment, env)?;
+        let iteration =
+            llvm.get_nth_param(1).ok_or_else(|| LlvmError::ill_formed("a body has two parameters"))?;
+        self.frame.define(stmt.iv, iteration)?;
+        self.frame.leave_entry(self.context, &self.builder)?;
+        self.block(&stmt.body)?;
+        self.builder.build_return(None)?;
+
+        self.frame = outer;
+        let outside = outside.ok_or_else(|| LlvmError::ill_formed("code outside a block"))?;
+        self.builder.position_at_end(outside);
+        Ok(llvm)
+    }
+
+    /// Reads the environment at the start of a body.
+    fn open(&mut self, environment: &Environment<'ctx>, env: PointerValue<'ctx>) -> Result<(), LlvmError> {
+        let mut fields = Vec::with_capacity(environment.contents.len());
+        for (content, number) in environment.contents.iter().zip(0..) {
+            let at = self.builder.build_struct_gep(environment.ty, env, number, "")?;
+            fields.push(self.builder.build_load(content.get_type(), at, "")?);
+        }
+        let (ctx, rest) =
+            fields.split_first().ok_or_else(|| LlvmError::ill_formed("an empty environment"))?;
+        if let BasicValueEnum::PointerValue(ctx) = ctx {
+            self.frame.ctx = *ctx;
+        }
+        let (values, buffers) = rest.split_at(environment.values.len());
+        for (value, llvm) in environment.values.iter().zip(values) {
+            self.frame.define(*value, *llvm)?;
+        }
+        for (buffer, base) in environment.buffers.iter().zip(buffers) {
+            if let BasicValueEnum::PointerValue(base) = base {
+                self.frame.place(*buffer, *base)?;
+            }
+        }
+        Ok(())
+    }
+}

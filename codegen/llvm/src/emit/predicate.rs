@@ -1,0 +1,28 @@
+//! The one place where comparisons get their meaning in LLVM.
+
+use inkwell::{FloatPredicate, IntPredicate};
+use sched_ir::lir::Cmp;
+
+/// A comparison of LIR, by the class of its operands.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Predicate {
+    /// Of integers.
+    Int(IntPredicate),
+    /// Of floats.
+    Float(FloatPredicate),
+}
+
+/// What a comparison of LIR is in LLVM.
+pub(super) fn predicate(cmp: Cmp) -> Predicate {
+    match cmp {
+        Cmp::Eq => Predicate::Int(IntPredicate::EQ),
+        Cmp::Ne => Predicate::Int(IntPredicate::NE),
+        Cmp::Lt => Predicate::Int(IntPredicate::SLT),
+        Cmp::Le => Predicate::Int(IntPredicate::SLE),
+        Cmp::OLt => Predicate::Float(FloatPredicate::OLT),
+        Cmp::OLe => Predicate::Float(FloatPredicate::OLE),
+        Cmp::ULt => Predicate::Float(FloatPredicate::ULT),
+        Cmp::ULe => Predicate::Float(FloatPredicate::ULE),
+        Cmp::Uno => Predicate::Float(FloatPredicate::UNO),
+    }
+}

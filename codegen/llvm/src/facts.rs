@@ -1,0 +1,79 @@
+//! What the entry points of a compiled model say of it.
+
+use crate::header::HeaderFacts;
+use crate::runtime;
+use sched_ir::lir::{Kernel, Module};
+use std::ffi::{c_char, c_void};
+use std::mem;
+
+/// Numbers and texts that belong to a model, beside its kernels and tables.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Facts {
+    /// Columns of a row.
+    pub num_features: i32,
+    /// Columns of the raw output.
+    pub num_margins: i32,
+    /// Columns of the value output.
+    pub num_values: i32,
+    /// Columns of the leaf output.
+    pub num_trees: i32,
+    /// Whether kernels read rows and margins as `f64`, not `f32`.
+    pub wide: bool,
+    /// Rough cost of one row in nanoseconds; decides how many threads are worth waking.
+    pub ns_per_row: f64,
+    /// A JSON text about the model and the compiler. It cannot contain the character NUL.
+    pub info: String,
+}
+
+impl Facts {
+    /// What the C header of the model's artefact is made from.
+    pub fn for_header(&self, module: &Module) -> HeaderFacts {
+        let has = |wanted| module.kernels.iter().any(|(kind, _)| *kind == wanted);
+        HeaderFacts {
+            num_features: self.num_features,
+            num_margins: self.num_margins,
+            num_values: if has(Kernel::Value) { self.num_values } else { self.num_margins },
+            num_trees: if has(Kernel::Leaf) { self.num_trees } else { 0 },
+            has_classes: has(Kernel::Class),
+            wide: self.wide,
+        }
+    }
+
+    /// The runtime's description of the model.
+    pub(crate) fn model(
+        &self,
+        module: &Module,
+        kernel: impl Fn(Kernel) -> Option<runtime::Kernel>,
+        tables: *const *const c_void,
+        info: *const c_char,
+        cpu_needs: u64,
+    ) -> runtime::Model {
+        runtime::Model {
+            size: runtime::MODEL_SIZE,
+            num_features: self.num_features,
+            num_margins: self.num_margins,
+            num_values: self.num_values,
+            num_trees: self.num_trees,
+            wide: self.wide.into(),
+            rows_per_run: rows_per_run(module),
+            ns_per_row: self.ns_per_row,
+            raw: kernel(Kernel::Raw),
+            value: kernel(Kernel::Value),
+            klass: kernel(Kernel::Class),
+            leaf: kernel(Kernel::Leaf),
+            tables,
+            info,
+            cpu_needs,
+        }
+    }
+}
+
+/// Rows of a run as the runtime wants to know them.
+pub(crate) fn rows_per_run(module: &Module) -> i64 {
+    module.rows_per_run.unwrap_or(i64::MAX)
+}
+
+/// The size of the model's structure as generated code lays it out: five 32-bit counts and their size, two 64-bit
+/// numbers, and seven words.
+pub(crate) const MODEL_BYTES: usize = 6 * 4 + 2 * 8 + 7 * 8;
+const _: () = assert!(MODEL_BYTES == mem::size_of::<runtime::Model>());

@@ -1,0 +1,51 @@
+//! The public C header of an artefact.
+
+/// What a header says about its model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HeaderFacts {
+    /// Columns of a row.
+    pub num_features: i32,
+    /// Columns of the raw output.
+    pub num_margins: i32,
+    /// Columns of the value output.
+    pub num_values: i32,
+    /// Columns of the leaf output; 0: the model does not tell its leaves.
+    pub num_trees: i32,
+    /// Whether the model predicts classes.
+    pub has_classes: bool,
+    /// Whether the model computes in 64-bit floats.
+    pub wide: bool,
+}
+
+/// Longest prefix: C99 promises that 31 characters of an external name count, compilers of today keep far more.
+const MAX_PREFIX: usize = 64;
+
+/// Whether exported names can start with `prefix`: a C identifier that is not reserved for the C implementation and
+/// leaves the runtime's own names alone.
+pub fn valid_prefix(prefix: &str) -> bool {
+    let mut bytes = prefix.bytes();
+    let starts_well = bytes.next().is_some_and(|b| b.is_ascii_alphabetic());
+    starts_well
+        && prefix.len() <= MAX_PREFIX
+        && bytes.all(|b| b.is_ascii_alphanumeric() || b == b'_')
+        && prefix != "schedc_rt"
+}
+
+/// The header that declares an artefact's exported functions, for C and C++. `prefix` must be a
+/// [`valid_prefix`].
+pub fn header(prefix: &str, constants: &HeaderFacts) -> String {
+    let HeaderFacts { num_features, num_margins, num_values, num_trees, has_classes, wide } = *constants;
+    let num_classes = i32::from(has_classes);
+    let element = if wide { "64-bit" } else { "32-bit" };
+    TEMPLATE
+        .replace("@ELEMENT@", element)
+        .replace("@FEATURES@", &num_features.to_string())
+        .replace("@MARGINS@", &num_margins.to_string())
+        .replace("@VALUES@", &num_values.to_string())
+        .replace("@CLASSES@", &num_classes.to_string())
+        .replace("@TREES@", &num_trees.to_string())
+        .replace("@P@", &prefix.to_ascii_uppercase())
+        .replace("@p@", prefix)
+}
+
+const TEMPLATE: &str = include_str!("header.h.in");

@@ -1,0 +1,109 @@
+//! Kernels compiled into this process.
+
+use crate::emit::{emit_kernels, kernel_name};
+use crate::error::{LlvmError, code};
+use crate::facts::Facts;
+use crate::orc::Orc;
+use crate::packed::{Columns, Output, Rows, packed_call};
+use crate::runtime::{self, Kind, Model, Status};
+use crate::session::Session;
+use crate::tables::Tables;
+use crate::target::{Cpu, Machine};
+use crate::{passes, runtime::Kernel as Address};
+use inkwell::targets::FileType;
+use sched_ir::lir::{self, Kernel};
+use std::ffi::CString;
+
+/// A model compiled into this process; its code and its tables live as long as this value.
+pub struct Jit {
+    // The code is unloaded first: it refers to the tables.
+    _code: Orc,
+    _tables: Tables,
+    _info: CString,
+    model: Model,
+}
+
+// SAFETY: what the pointers of `model` lead to is owned by this value and never changes; the runtime's calls are made
+// for many threads. The code is unloaded by whoever owns the value.
+unsafe impl Send for Jit {}
+// SAFETY: as above.
+unsafe impl Sync for Jit {}
+
+impl Jit {
+    /// Compiles the kernels of a module that `kernels` names, and those that finish margins always: without them the
+    /// entry points would take margins for predictions.
+    ///
+    /// # Errors
+    /// When this machine cannot run code for `cpu`, and when LLVM fails.
+    pub fn compile(
+        module: &lir::Module,
+        cpu: Cpu,
+        facts: &Facts,
+        kernels: &[Kernel],
+    ) -> Result<Jit, LlvmError> {
+        let machine = Machine::new(cpu)?;
+        machine.check_host(cpu)?;
+        let wanted = |kind: &Kernel| kernels.contains(kind) || *kind == Kernel::Value;
+        let wanted: Vec<Kernel> = module.kernels.iter().map(|(kind, _)| *kind).filter(wanted).collect();
+        let code = Orc::load(object(module, &machine, &wanted)?, &runtime::symbols())?;
+
+        let mut addresses: Vec<(Kernel, Address)> = Vec::with_capacity(wanted.len());
+        for (kind, function) in module.kernels.iter().filter(|(kind, _)| wanted.contains(kind)) {
+            // SAFETY: the symbol is a function emitted with a kernel's signature.
+            let kernel =
+                unsafe { std::mem::transmute::<*const (), Address>(code.address(&kernel_name(function))?) };
+            addresses.push((*kind, kernel));
+        }
+        let kernel = |kind| addresses.iter().find(|(k, _)| *k == kind).map(|(_, address)| *address);
+        let tables = Tables::new(&module.tables);
+        let info = info_text(&facts.info)?;
+        let model = facts.model(module, kernel, tables.as_ptr(), info.as_ptr(), machine.needs);
+        Ok(Jit { _code: code, _tables: tables, _info: info, model })
+    }
+
+    /// The model as the runtime sees it. Its pointers are valid as long as this value lives.
+    pub fn model(&self) -> &Model {
+        &self.model
+    }
+
+    /// Predicts `n_rows` packed rows with at most `threads` threads; 0 leaves the number to the runtime.
+    ///
+    /// # Errors
+    /// [`Status::ARGUMENT`] when the slices do not fit the number of rows or the kind's type, and as the runtime says.
+    pub fn predict(
+        &self,
+        kind: Kind,
+        rows: Rows<'_>,
+        n_rows: usize,
+        output: Output<'_>,
+        threads: i32,
+    ) -> Result<(), Status> {
+        let columns = Columns {
+            features: usize::try_from(self.model.num_features).unwrap_or(usize::MAX),
+            outputs: usize::try_from(runtime::num_outputs(&self.model, kind)).unwrap_or(usize::MAX),
+        };
+        let call = packed_call(columns, kind, rows, n_rows, output, threads);
+        // SAFETY: the slices were found long enough, and a mutable one overlaps no other. The kernels and tables come
+        // from one module.
+        unsafe { runtime::call(&self.model, &call) }
+    }
+}
+
+/// The machine code of some kernels, as the bytes of an object file.
+fn object(
+    module: &lir::Module,
+    machine: &Machine,
+    wanted: &[Kernel],
+) -> Result<inkwell::memory_buffer::MemoryBuffer<'static>, LlvmError> {
+    let session = Session::new();
+    let emitted = emit_kernels(&session, machine, module, wanted)?;
+    passes::verify(&emitted)?;
+    passes::optimise(&emitted, machine)?;
+    passes::generate(&session, emitted, machine, FileType::Object)
+}
+
+/// The text about the model as C wants it.
+pub(crate) fn info_text(info: &str) -> Result<CString, LlvmError> {
+    CString::new(info)
+        .map_err(|_| LlvmError::new(code::ILL_FORMED, "the text about the model contains a NUL"))
+}

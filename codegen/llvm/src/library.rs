@@ -1,0 +1,118 @@
+//! Artefacts loaded back into a process, through nothing but their C interface.
+
+use crate::error::{LlvmError, code};
+use crate::packed::{Columns, Output, Rows, packed_call};
+use crate::runtime::{Call, Kind};
+use std::ffi::{CStr, c_char};
+use std::path::Path;
+
+/// A shared library that was built from a model.
+pub struct Library {
+    num_features: usize,
+    num_outputs: unsafe extern "C" fn(i32) -> i32,
+    predict_ex: unsafe extern "C" fn(*const Call) -> i32,
+    error: unsafe extern "C" fn(i32) -> *const c_char,
+    info: unsafe extern "C" fn() -> *const c_char,
+    // The functions above are part of it.
+    _library: libloading::Library,
+}
+
+impl Library {
+    /// Loads a library whose functions begin with `prefix`.
+    ///
+    /// # Errors
+    /// When the file is no library, or not one of ours with that prefix. A library runs code of its own as it is
+    /// loaded, so it should come from a trusted place.
+    pub fn load(path: &Path, prefix: &str) -> Result<Library, LlvmError> {
+        let shown = path.display();
+        // A bare name would be searched for in the system's folders.
+        let full = std::path::absolute(path).map_err(|error| unusable(format!("{shown}: {error}")))?;
+        // SAFETY: the caller trusts the library.
+        let library = unsafe { libloading::Library::new(full) }
+            .map_err(|error| unusable(format!("the library {shown} cannot be loaded: {error}")))?;
+        let num_features: unsafe extern "C" fn() -> i32 = symbol(&library, path, prefix, "num_features")?;
+        // SAFETY: the function is ours and takes nothing.
+        let num_features = usize::try_from(unsafe { num_features() }).unwrap_or(0);
+        Ok(Library {
+            num_features,
+            num_outputs: symbol(&library, path, prefix, "num_outputs")?,
+            predict_ex: symbol(&library, path, prefix, "predict_ex")?,
+            error: symbol(&library, path, prefix, "error")?,
+            info: symbol(&library, path, prefix, "info")?,
+            _library: library,
+        })
+    }
+
+    /// Columns of a row.
+    pub fn num_features(&self) -> usize {
+        self.num_features
+    }
+
+    /// Columns of an output; 0 if the model has none of the kind.
+    pub fn num_outputs(&self, kind: Kind) -> usize {
+        // SAFETY: the function is ours and takes any number.
+        usize::try_from(unsafe { (self.num_outputs)(kind as i32) }).unwrap_or(0)
+    }
+
+    /// The JSON text about the model.
+    pub fn info(&self) -> String {
+        // SAFETY: the function returns a text that lives as long as the library.
+        unsafe { text((self.info)()) }
+    }
+
+    /// Predicts `n_rows` packed rows with at most `threads` threads; 0 leaves the number to the runtime.
+    ///
+    /// # Errors
+    /// When the slices do not fit the number of rows or the kind's type, or the processor the code: what the library
+    /// says of it.
+    pub fn predict(
+        &self,
+        kind: Kind,
+        rows: Rows<'_>,
+        n_rows: usize,
+        output: Output<'_>,
+        threads: i32,
+    ) -> Result<(), String> {
+        let columns = Columns { features: self.num_features, outputs: self.num_outputs(kind) };
+        let call = packed_call(columns, kind, rows, n_rows, output, threads);
+        // SAFETY: the slices were found long enough, and a mutable one overlaps no other.
+        match unsafe { (self.predict_ex)(&call) } {
+            0 => Ok(()),
+            status => Err(self.message(status)),
+        }
+    }
+
+    /// What the library says of a status code.
+    fn message(&self, status: i32) -> String {
+        // SAFETY: the function takes any number and returns a text that lives as long as the library.
+        unsafe { text((self.error)(status)) }
+    }
+}
+
+/// # Safety
+/// `chars` is null or a NUL-terminated text.
+unsafe fn text(chars: *const c_char) -> String {
+    if chars.is_null() {
+        return String::new();
+    }
+    // SAFETY: as the caller promises.
+    unsafe { CStr::from_ptr(chars) }.to_string_lossy().into_owned()
+}
+
+fn unusable(message: String) -> LlvmError {
+    LlvmError::new(code::LOADING, message).with_help("name a library that `schedc build` has made for this machine")
+}
+
+fn symbol<T: Copy>(
+    library: &libloading::Library,
+    path: &Path,
+    prefix: &str,
+    name: &str,
+) -> Result<T, LlvmError> {
+    // SAFETY: a symbol of this name in a library of ours has this type.
+    let found = unsafe { library.get::<T>(format!("{prefix}_{name}\0").as_bytes()) };
+    found.map(|symbol| *symbol).map_err(|_| {
+        LlvmError::new(code::LOADING, format!("{} has no function `{prefix}_{name}`", path.display()))
+            .with_help("if it was built with --name PREFIX, say so here, too")
+    })
+}

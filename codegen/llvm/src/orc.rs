@@ -1,0 +1,123 @@
+//! Machine code loaded into this process by LLVM's ORC.
+
+use crate::error::{LlvmError, code};
+use inkwell::llvm_sys::error::{LLVMDisposeErrorMessage, LLVMErrorRef, LLVMGetErrorMessage};
+use inkwell::llvm_sys::orc2::lljit::{
+    LLVMOrcCreateLLJIT, LLVMOrcDisposeLLJIT, LLVMOrcLLJITAddObjectFile, LLVMOrcLLJITGetExecutionSession,
+    LLVMOrcLLJITGetMainJITDylib, LLVMOrcLLJITLookup, LLVMOrcLLJITMangleAndIntern, LLVMOrcLLJITRef,
+};
+use inkwell::llvm_sys::orc2::{
+    LLVMJITEvaluatedSymbol, LLVMJITSymbolFlags, LLVMJITSymbolGenericFlags, LLVMOrcAbsoluteSymbols,
+    LLVMOrcCSymbolMapPair, LLVMOrcDisposeMaterializationUnit, LLVMOrcExecutionSessionSetErrorReporter,
+    LLVMOrcJITDylibDefine,
+};
+use inkwell::memory_buffer::MemoryBuffer;
+use std::ffi::{CStr, CString, c_void};
+use std::mem::ManuallyDrop;
+use std::ptr;
+
+/// Loaded machine code, unloaded when dropped.
+pub(crate) struct Orc {
+    jit: LLVMOrcLLJITRef,
+}
+
+impl Orc {
+    /// Loads an object file that may refer to the given symbols and to those of this process.
+    pub(crate) fn load(
+        object: MemoryBuffer<'static>,
+        symbols: &[(&str, *const ())],
+    ) -> Result<Orc, LlvmError> {
+        let mut jit = ptr::null_mut();
+        // SAFETY: no builder means LLVM's defaults, and `jit` is written on success.
+        check(unsafe { LLVMOrcCreateLLJIT(&mut jit, ptr::null_mut()) })?;
+        let orc = Orc { jit };
+        // SAFETY: the reporter takes no state.
+        unsafe {
+            let session = LLVMOrcLLJITGetExecutionSession(jit);
+            LLVMOrcExecutionSessionSetErrorReporter(session, drop_report, ptr::null_mut());
+        }
+        orc.define(symbols)?;
+        let object = ManuallyDrop::new(object);
+        // SAFETY: LLVM takes the buffer, whether or not it can use it.
+        check(unsafe {
+            LLVMOrcLLJITAddObjectFile(jit, LLVMOrcLLJITGetMainJITDylib(jit), object.as_mut_ptr())
+        })?;
+        Ok(orc)
+    }
+
+    /// Says where symbols are that the code refers to.
+    fn define(&self, symbols: &[(&str, *const ())]) -> Result<(), LlvmError> {
+        let mut pairs = Vec::with_capacity(symbols.len());
+        for (name, address) in symbols {
+            let name = name_of(name)?;
+            let flags = LLVMJITSymbolFlags {
+                GenericFlags: LLVMJITSymbolGenericFlags::LLVMJITSymbolGenericFlagsExported as u8
+                    | LLVMJITSymbolGenericFlags::LLVMJITSymbolGenericFlagsCallable as u8,
+                TargetFlags: 0,
+            };
+            pairs.push(LLVMOrcCSymbolMapPair {
+                // SAFETY: the name is a string; the reference passes on to the unit below.
+                Name: unsafe { LLVMOrcLLJITMangleAndIntern(self.jit, name.as_ptr()) },
+                Sym: LLVMJITEvaluatedSymbol { Address: *address as u64, Flags: flags },
+            });
+        }
+        // SAFETY: LLVM copies the pairs. It owns the unit if the definition succeeds, else we do.
+        unsafe {
+            let unit = LLVMOrcAbsoluteSymbols(pairs.as_mut_ptr(), pairs.len());
+            let error = LLVMOrcJITDylibDefine(LLVMOrcLLJITGetMainJITDylib(self.jit), unit);
+            if !error.is_null() {
+                LLVMOrcDisposeMaterializationUnit(unit);
+            }
+            check(error)
+        }
+    }
+
+    /// Where a symbol of the object is. The first call links the object.
+    pub(crate) fn address(&self, symbol: &str) -> Result<*const (), LlvmError> {
+        let name = name_of(symbol)?;
+        let mut address = 0;
+        // SAFETY: `address` is written on success.
+        check(unsafe { LLVMOrcLLJITLookup(self.jit, &mut address, name.as_ptr()) })?;
+        if address == 0 {
+            return Err(LlvmError::new(code::LOADING, format!("`{symbol}` has no address")));
+        }
+        Ok(address as usize as *const ())
+    }
+}
+
+impl Drop for Orc {
+    fn drop(&mut self) {
+        // SAFETY: created by `load` and not used afterwards. An error leaves nothing to be done but to free it.
+        let _ = check(unsafe { LLVMOrcDisposeLLJIT(self.jit) });
+    }
+}
+
+fn name_of(symbol: &str) -> Result<CString, LlvmError> {
+    CString::new(symbol).map_err(|_| LlvmError::ill_formed("a symbol's name contains a NUL"))
+}
+
+/// LLVM's error as ours.
+fn check(error: LLVMErrorRef) -> Result<(), LlvmError> {
+    if error.is_null() {
+        return Ok(());
+    }
+    Err(LlvmError::new(code::LOADING, format!("LLVM cannot load the machine code: {}", consume(error))))
+}
+
+/// The text of an error, which is freed.
+fn consume(error: LLVMErrorRef) -> String {
+    // SAFETY: the error is not null and is used once; the message is a string until it is disposed of.
+    unsafe {
+        let text = LLVMGetErrorMessage(error);
+        let message = CStr::from_ptr(text).to_string_lossy().into_owned();
+        LLVMDisposeErrorMessage(text);
+        message
+    }
+}
+
+/// Keeps LLVM from printing what `check` reports as a value.
+extern "C" fn drop_report(_: *mut c_void, error: LLVMErrorRef) {
+    if !error.is_null() {
+        consume(error);
+    }
+}

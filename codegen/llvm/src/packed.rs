@@ -1,0 +1,53 @@
+//! Calls on packed rows that live in slices, checked to fit.
+
+use crate::runtime::{Call, Dtype, Kind};
+
+/// Rows of a call, packed.
+#[derive(Clone, Copy, Debug)]
+pub enum Rows<'a> {
+    /// 32-bit floats.
+    F32(&'a [f32]),
+    /// 64-bit floats, rounded to 32 bits for a model that computes in 32 bits.
+    F64(&'a [f64]),
+}
+
+/// The output of a call, packed.
+#[derive(Debug)]
+pub enum Output<'a> {
+    /// Of [`Kind::Value`], [`Kind::Raw`] and [`Kind::Class`].
+    F32(&'a mut [f32]),
+    /// Of [`Kind::Leaf`].
+    I32(&'a mut [i32]),
+}
+
+/// Columns of the rows and of the output of a call.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Columns {
+    pub features: usize,
+    pub outputs: usize,
+}
+
+/// The call on `n_rows` rows with at most `threads` threads. Slices that are too short, or an output of the wrong type,
+/// make a call that every entry point refuses with the right status.
+pub(crate) fn packed_call(
+    columns: Columns,
+    kind: Kind,
+    rows: Rows<'_>,
+    n_rows: usize,
+    output: Output<'_>,
+    threads: i32,
+) -> Call {
+    let (data, dtype, have) = match rows {
+        Rows::F32(rows) => (rows.as_ptr().cast(), Dtype::F32, rows.len()),
+        Rows::F64(rows) => (rows.as_ptr().cast(), Dtype::F64, rows.len()),
+    };
+    let (out, room, fits) = match output {
+        Output::F32(out) => (out.as_mut_ptr().cast(), out.len(), kind != Kind::Leaf),
+        Output::I32(out) => (out.as_mut_ptr().cast(), out.len(), kind == Kind::Leaf),
+    };
+    let enough = columns.features.checked_mul(n_rows).is_some_and(|n| n <= have)
+        && columns.outputs.checked_mul(n_rows).is_some_and(|n| n <= room);
+    // A count below zero is an argument that the entry points refuse.
+    let n_rows = if enough && fits { i64::try_from(n_rows).unwrap_or(-1) } else { -1 };
+    Call { threads, ..Call::new(kind, dtype, data, n_rows, out) }
+}

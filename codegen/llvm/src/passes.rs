@@ -1,0 +1,52 @@
+//! From a freshly emitted module to machine code.
+
+use crate::error::{LlvmError, code};
+use crate::session::Session;
+use crate::target::Machine;
+use inkwell::memory_buffer::MemoryBuffer;
+use inkwell::module::Module;
+use inkwell::passes::PassBuilderOptions;
+use inkwell::targets::FileType;
+
+/// The optimisations. LIR arrives with its loops already tiled, unrolled, interleaved and vectorised as the schedule
+/// says, so LLVM only tidies up: it removes redundancy and moves invariants out of loops. Its own unroller and
+/// vectorisers are left out, because they undo the schedule and cost compile time.
+const PIPELINE: &str = "function(\
+    sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,\
+    loop-mssa(loop-rotate,licm<allowspeculation>),\
+    gvn,instcombine<no-verify-fixpoint>,\
+    loop-mssa(licm<allowspeculation>),\
+    dse,adce,simplifycfg,instcombine<no-verify-fixpoint>)";
+
+/// Checks what was emitted; LLVM may crash on a module that fails here.
+pub(crate) fn verify(module: &Module) -> Result<(), LlvmError> {
+    module.verify().map_err(|message| {
+        LlvmError::new(
+            code::REJECTED,
+            format!("LLVM rejects the generated code: {}", message.to_string().trim()),
+        )
+        .with_help("this is an error in the compiler; please report it with the schedule and the model")
+    })
+}
+
+/// Runs the optimisations.
+pub(crate) fn optimise(module: &Module, machine: &Machine) -> Result<(), LlvmError> {
+    module
+        .run_passes(PIPELINE, &machine.llvm, PassBuilderOptions::create())
+        .map_err(|message| LlvmError::new(code::CODE_GENERATION, message.to_string()))
+}
+
+/// Generates an object file or assembly. The module is used up: code generation rewrites it.
+pub(crate) fn generate(
+    session: &Session,
+    module: Module,
+    machine: &Machine,
+    file: FileType,
+) -> Result<MemoryBuffer<'static>, LlvmError> {
+    let buffer = machine
+        .llvm
+        .write_to_memory_buffer(&module, file)
+        .map_err(|message| LlvmError::new(code::CODE_GENERATION, message.to_string()))?;
+    session.check()?;
+    Ok(buffer)
+}

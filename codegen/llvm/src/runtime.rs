@@ -1,0 +1,266 @@
+//! The small C runtime of compiled models, seen from Rust.
+//!
+//! `runtime/rt.h` and `runtime/api.h` say what the structures mean; the ones here have the same layout, which a test
+//! compares with what the C compiler says. The runtime is linked into this crate for just-in-time calls, and
+//! [`RUNTIME_OBJECT`] carries it into artefacts.
+
+use std::{
+    ffi::{CStr, c_char, c_void},
+    fmt, mem, ptr,
+};
+
+/// The runtime as one relocatable ELF object, to be linked into every artefact with `-pthread`.
+pub static RUNTIME_OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/runtime.o"));
+
+/// Bit of [`Model::cpu_needs`]: x86-64-v2.
+pub const CPU_V2: u64 = 1 << 0;
+/// Bit of [`Model::cpu_needs`]: x86-64-v3.
+pub const CPU_V3: u64 = 1 << 1;
+/// Bit of [`Model::cpu_needs`]: x86-64-v4.
+pub const CPU_V4: u64 = 1 << 2;
+/// Bit of [`Model::cpu_needs`]: AVX-512 VBMI.
+pub const CPU_VBMI: u64 = 1 << 3;
+/// Bit of [`Model::cpu_needs`]: AVX-512 FP16.
+pub const CPU_AVX512FP16: u64 = 1 << 4;
+
+/// The threads of one call; opaque.
+#[repr(C)]
+pub struct Team {
+    _opaque: [u8; 0],
+}
+
+/// One run of a kernel, `schedc_ctx` in C.
+#[repr(C)]
+#[derive(Debug)]
+pub struct Ctx {
+    /// Packed row-major input of the kernel.
+    pub rows: *const c_void,
+    /// Rows of the run.
+    pub n_rows: i64,
+    /// Packed row-major output of the kernel.
+    pub out: *mut c_void,
+    /// The model's buffers.
+    pub tables: *const *const c_void,
+    /// The call's threads; null runs every loop in the calling thread.
+    pub team: *mut Team,
+    /// Set through `schedc_rt_fail`; 0 while all is well.
+    pub status: i64,
+}
+
+impl fmt::Debug for Team {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Team")
+    }
+}
+
+/// A compiled function that works on one run.
+pub type Kernel = unsafe extern "C" fn(*mut Ctx);
+
+/// Everything the runtime needs to know of a compiled model, `schedc_model` in C.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct Model {
+    /// Bytes of this structure.
+    pub size: u32,
+    /// Columns of a row.
+    pub num_features: i32,
+    /// Columns of the raw output.
+    pub num_margins: i32,
+    /// Columns of the value output.
+    pub num_values: i32,
+    /// Columns of the leaf output.
+    pub num_trees: i32,
+    /// 1: kernels read rows and margins as `f64`; 0: as `f32`.
+    pub wide: i32,
+    /// A call is cut into runs of at most this many rows.
+    pub rows_per_run: i64,
+    /// Rough cost of one row in nanoseconds; decides how many threads are worth waking.
+    pub ns_per_row: f64,
+    /// Rows to margins.
+    pub raw: Option<Kernel>,
+    /// Margins to `f32` values; none: the margins are the values.
+    pub value: Option<Kernel>,
+    /// Margins to one `f32` class per row; none: the model has no classes.
+    pub klass: Option<Kernel>,
+    /// Rows to `i32` leaves; none: the model does not tell its leaves.
+    pub leaf: Option<Kernel>,
+    /// The model's buffers.
+    pub tables: *const *const c_void,
+    /// JSON text, ended by NUL.
+    pub info: *const c_char,
+    /// `CPU_*` bits.
+    pub cpu_needs: u64,
+}
+
+/// [`Model::size`] and [`Call::size`] of this build.
+pub const MODEL_SIZE: u32 = mem::size_of::<Model>() as u32;
+const CALL_SIZE: u32 = mem::size_of::<Call>() as u32;
+
+/// What a call computes for each row.
+#[repr(i32)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Predictions, `f32`.
+    Value = 0,
+    /// Margins before the output transform, `f32`.
+    Raw = 1,
+    /// The predicted class, one `f32`.
+    Class = 2,
+    /// The leaf that each tree reaches, `i32`.
+    Leaf = 3,
+}
+
+/// Element type of a call's rows.
+#[repr(i32)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Dtype {
+    /// 32-bit floats.
+    F32 = 0,
+    /// 64-bit floats; rounded to 32 bits for models that compute in 32 bits.
+    F64 = 1,
+}
+
+/// One prediction call, `schedc_call` in C.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct Call {
+    /// Bytes of this structure.
+    pub size: u32,
+    /// A [`Kind`].
+    pub kind: i32,
+    /// The rows; may be null when there are none.
+    pub rows: *const c_void,
+    /// Number of rows.
+    pub n_rows: i64,
+    /// Packed output; may be null when there are no rows.
+    pub out: *mut c_void,
+    /// A [`Dtype`].
+    pub dtype: i32,
+    /// At most this many threads; 0: `SCHEDC_NUM_THREADS`, else the usable cores.
+    pub threads: i32,
+    /// Elements from one row to the next; 0: packed.
+    pub row_stride: i64,
+    /// Memory that the call may use instead of allocating; null: none.
+    pub scratch: *mut c_void,
+    /// Bytes of `scratch`.
+    pub scratch_size: i64,
+}
+
+impl Call {
+    /// A call on packed rows with default threads and no scratch.
+    pub fn new(kind: Kind, dtype: Dtype, rows: *const c_void, n_rows: i64, out: *mut c_void) -> Call {
+        Call {
+            size: CALL_SIZE,
+            kind: kind as i32,
+            rows,
+            n_rows,
+            out,
+            dtype: dtype as i32,
+            threads: 0,
+            row_stride: 0,
+            scratch: ptr::null_mut(),
+            scratch_size: 0,
+        }
+    }
+}
+
+/// Why a call failed: a status code of `runtime/rt.h` other than 0, and its message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Status {
+    code: i32,
+    message: &'static str,
+}
+
+impl Status {
+    /// A null pointer, a negative count, an unknown kind or dtype, a stride too small.
+    pub const ARGUMENT: i32 = 1;
+    /// The processor lacks instructions that the model was compiled for.
+    pub const CPU: i32 = 2;
+    /// Temporary memory could not be had.
+    pub const MEMORY: i32 = 3;
+    /// The model has no such output kind.
+    pub const UNSUPPORTED: i32 = 4;
+
+    /// The number, as C callers see it.
+    pub fn code(self) -> i32 {
+        self.code
+    }
+}
+
+impl fmt::Display for Status {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.message)
+    }
+}
+
+impl std::error::Error for Status {}
+
+/// Runs one call of a model.
+///
+/// # Safety
+/// The model's kernels and tables must fit each other and the counts in `model`; `call.rows`, `call.out` and
+/// `call.scratch` must be valid for the rows, stride and sizes that the call names, and must not overlap.
+///
+/// # Errors
+/// The status that the runtime returns; the output is then unspecified.
+pub unsafe fn call(model: &Model, call: &Call) -> Result<(), Status> {
+    // SAFETY: both structures are live and sized; the caller vouches for what they point to.
+    match unsafe { schedc_rt_predict_ex(model, call) } {
+        0 => Ok(()),
+        code => Err(Status { code, message: message(model, code) }),
+    }
+}
+
+/// Columns of an output kind; 0 when the model has no such kind.
+pub fn num_outputs(model: &Model, kind: Kind) -> i32 {
+    // SAFETY: reads plain fields of a live structure.
+    unsafe { schedc_rt_num_outputs(model, kind as i32) }
+}
+
+fn message(model: &Model, code: i32) -> &'static str {
+    // SAFETY: the runtime returns string constants.
+    let text = unsafe { CStr::from_ptr(schedc_rt_error(model, code)) };
+    text.to_str().unwrap_or("unknown status")
+}
+
+/// Names and addresses of what generated code may call: the runtime, and a few functions of the C library.
+pub fn symbols() -> [(&'static str, *const ()); 12] {
+    [
+        ("schedc_rt_parallel", schedc_rt_parallel as *const ()),
+        ("schedc_rt_alloc", schedc_rt_alloc as *const ()),
+        ("schedc_rt_free", schedc_rt_free as *const ()),
+        ("schedc_rt_fail", schedc_rt_fail as *const ()),
+        ("schedc_rt_predict", schedc_rt_predict as *const ()),
+        ("schedc_rt_predict_raw", schedc_rt_predict_raw as *const ()),
+        ("schedc_rt_predict_ex", schedc_rt_predict_ex as *const ()),
+        ("schedc_rt_num_outputs", schedc_rt_num_outputs as *const ()),
+        ("schedc_rt_error", schedc_rt_error as *const ()),
+        ("exp", exp as *const ()),
+        ("expf", expf as *const ()),
+        ("logf", logf as *const ()),
+    ]
+}
+
+/// The body of a parallel loop: called with the loop's environment and an iteration.
+pub type Body = unsafe extern "C" fn(*mut c_void, i64);
+
+unsafe extern "C" {
+    /// Runs `body(env, i)` for every `i` in `[0, trip)`, on the call's threads where that is worth it.
+    pub fn schedc_rt_parallel(ctx: *mut Ctx, body: Body, env: *mut c_void, trip: i64);
+    /// Temporary memory of a run, 64-byte aligned; null after recording a status.
+    pub fn schedc_rt_alloc(ctx: *mut Ctx, bytes: i64) -> *mut c_void;
+    /// Gives back what [`schedc_rt_alloc`] gave.
+    pub fn schedc_rt_free(ctx: *mut Ctx, memory: *mut c_void);
+    /// Records why a run failed; the first status stays.
+    pub fn schedc_rt_fail(ctx: *mut Ctx, status: i32);
+
+    fn schedc_rt_predict(model: *const Model, rows: *const f32, n_rows: i64, out: *mut f32) -> i32;
+    fn schedc_rt_predict_raw(model: *const Model, rows: *const f32, n_rows: i64, out: *mut f32) -> i32;
+    fn schedc_rt_predict_ex(model: *const Model, call: *const Call) -> i32;
+    fn schedc_rt_num_outputs(model: *const Model, kind: i32) -> i32;
+    fn schedc_rt_error(model: *const Model, status: i32) -> *const c_char;
+
+    fn exp(x: f64) -> f64;
+    fn expf(x: f32) -> f32;
+    fn logf(x: f32) -> f32;
+}

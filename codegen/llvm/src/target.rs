@@ -1,0 +1,156 @@
+//! The processors that code is generated for.
+
+use crate::error::{LlvmError, code};
+use crate::options;
+use crate::runtime::{CPU_V2, CPU_V3, CPU_V4, CPU_VBMI};
+use inkwell::OptimizationLevel;
+use inkwell::targets::{CodeModel, RelocMode, Target, TargetMachine, TargetTriple};
+use std::fmt::{self, Display, Formatter};
+use std::str::FromStr;
+
+/// The instruction sets that code may use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum Cpu {
+    /// Those of the machine that compiles, scheduled for its pipeline.
+    #[default]
+    Native,
+    /// SSE4.2 and POPCNT.
+    X86_64V2,
+    /// AVX2, BMI and FMA.
+    X86_64V3,
+    /// AVX-512 F, BW, CD, DQ and VL.
+    X86_64V4,
+}
+
+impl Cpu {
+    /// All of them, in the order in which a help text lists them.
+    pub const ALL: [Cpu; 4] = [Cpu::Native, Cpu::X86_64V2, Cpu::X86_64V3, Cpu::X86_64V4];
+
+    /// How it is written on a command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Cpu::Native => "native",
+            Cpu::X86_64V2 => "x86-64-v2",
+            Cpu::X86_64V3 => "x86-64-v3",
+            Cpu::X86_64V4 => "x86-64-v4",
+        }
+    }
+}
+
+impl Display for Cpu {
+    fn fmt(&self, f: &mut Formatter) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Cpu {
+    type Err = LlvmError;
+
+    fn from_str(text: &str) -> Result<Cpu, LlvmError> {
+        Cpu::ALL.into_iter().find(|cpu| cpu.name() == text).ok_or_else(|| {
+            LlvmError::new(code::UNKNOWN_CPU, format!("there is no CPU `{text}`"))
+                .with_help(format!("use one of {}", Cpu::ALL.map(Cpu::name).join(", ")))
+        })
+    }
+}
+
+/// What code for a [`Cpu`] asks of the machine that runs it. Only features that the runtime can check are ever used,
+/// so that an artefact built with `native` refuses to run elsewhere instead of crashing there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Instructions {
+    needs: u64,
+}
+
+impl Instructions {
+    fn of(cpu: Cpu) -> Instructions {
+        let needs = match cpu {
+            Cpu::Native => host(),
+            Cpu::X86_64V2 => CPU_V2,
+            Cpu::X86_64V3 => CPU_V2 | CPU_V3,
+            Cpu::X86_64V4 => CPU_V2 | CPU_V3 | CPU_V4,
+        };
+        Instructions { needs }
+    }
+
+    fn llvm_cpu(self) -> &'static str {
+        match self.needs {
+            n if n & CPU_V4 != 0 => "x86-64-v4",
+            n if n & CPU_V3 != 0 => "x86-64-v3",
+            n if n & CPU_V2 != 0 => "x86-64-v2",
+            _ => "x86-64",
+        }
+    }
+
+    fn llvm_features(self) -> &'static str {
+        if self.needs & CPU_VBMI != 0 { "+avx512vbmi" } else { "" }
+    }
+}
+
+/// What this machine has, as `CPU_*` bits of the runtime; each level includes the lower ones.
+fn host() -> u64 {
+    #[cfg(target_arch = "x86_64")]
+    {
+        macro_rules! all { ($($feature:tt)*) => { true $(&& is_x86_feature_detected!($feature))* } }
+        let v2 = all!("sse3" "ssse3" "sse4.1" "sse4.2" "popcnt" "cmpxchg16b");
+        let v3 = v2 && all!("avx" "avx2" "bmi1" "bmi2" "f16c" "fma" "lzcnt" "movbe" "xsave");
+        let v4 = v3 && all!("avx512f" "avx512bw" "avx512cd" "avx512dq" "avx512vl");
+        let vbmi = v4 && all!("avx512vbmi");
+        let bits = [(v2, CPU_V2), (v3, CPU_V3), (v4, CPU_V4), (vbmi, CPU_VBMI)];
+        bits.iter().filter(|(has, _)| *has).map(|(_, bit)| bit).sum()
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    0
+}
+
+/// An LLVM target machine, and what its code needs.
+pub(crate) struct Machine {
+    pub(crate) llvm: TargetMachine,
+    /// `CPU_*` bits of the runtime.
+    pub(crate) needs: u64,
+    /// The processor to schedule for, if it is not the generic one.
+    pub(crate) tune: Option<String>,
+}
+
+impl Machine {
+    /// A machine for a CPU. Code is position-independent and never fuses a product and a sum.
+    pub(crate) fn new(cpu: Cpu) -> Result<Machine, LlvmError> {
+        options::initialise();
+        let unavailable = || {
+            LlvmError::new(code::CODE_GENERATION, "the installed LLVM cannot generate code for x86-64")
+                .with_help("install LLVM 19 with its X86 target (package libllvm19)")
+        };
+        let instructions = Instructions::of(cpu);
+        let triple = TargetTriple::create(TRIPLE);
+        let target = Target::from_triple(&triple).map_err(|_| unavailable())?;
+        let llvm = target
+            .create_target_machine(
+                &triple,
+                instructions.llvm_cpu(),
+                instructions.llvm_features(),
+                OptimizationLevel::Aggressive,
+                RelocMode::PIC,
+                CodeModel::Default,
+            )
+            .ok_or_else(unavailable)?;
+        let tune = (cpu == Cpu::Native)
+            .then(|| TargetMachine::get_host_cpu_name().to_string())
+            .filter(|name| name != "generic");
+        Ok(Machine { llvm, needs: instructions.needs, tune })
+    }
+
+    /// An error if this machine lacks what the code needs.
+    pub(crate) fn check_host(&self, cpu: Cpu) -> Result<(), LlvmError> {
+        if cfg!(not(all(target_arch = "x86_64", target_os = "linux"))) {
+            let message = "predictions can be run here only on x86-64 Linux";
+            return Err(LlvmError::new(code::CANNOT_RUN, message));
+        }
+        if self.needs & !host() != 0 {
+            let message = format!("this machine cannot run code for {cpu}");
+            return Err(LlvmError::new(code::CANNOT_RUN, message).with_help("use native, or a lower level"));
+        }
+        Ok(())
+    }
+}
+
+/// The only system that artefacts are built for.
+const TRIPLE: &str = "x86_64-unknown-linux-gnu";

@@ -1,0 +1,42 @@
+//! Generated code as text, for people. It contains no model data: kernels reach the tables through the context.
+
+use crate::emit::emit_kernels;
+use crate::error::LlvmError;
+use crate::passes;
+use crate::session::Session;
+use crate::target::{Cpu, Machine};
+use inkwell::targets::FileType;
+use sched_ir::lir::{self, Kernel};
+
+/// Every kernel.
+const ALL: [Kernel; 4] = [Kernel::Raw, Kernel::Value, Kernel::Class, Kernel::Leaf];
+
+/// The kernels of a module as LLVM IR, before or after LLVM's optimisations.
+///
+/// # Errors
+/// As for compiling the module.
+pub fn llvm_text(module: &lir::Module, cpu: Cpu, optimised: bool) -> Result<String, LlvmError> {
+    let session = Session::new();
+    let machine = Machine::new(cpu)?;
+    let emitted = emit_kernels(&session, &machine, module, &ALL)?;
+    passes::verify(&emitted)?;
+    if optimised {
+        passes::optimise(&emitted, &machine)?;
+    }
+    session.check()?;
+    Ok(emitted.print_to_string().to_string())
+}
+
+/// The kernels of a module as assembly.
+///
+/// # Errors
+/// As for compiling the module.
+pub fn asm_text(module: &lir::Module, cpu: Cpu) -> Result<String, LlvmError> {
+    let session = Session::new();
+    let machine = Machine::new(cpu)?;
+    let emitted = emit_kernels(&session, &machine, module, &ALL)?;
+    passes::verify(&emitted)?;
+    passes::optimise(&emitted, &machine)?;
+    let text = passes::generate(&session, emitted, &machine, FileType::Assembly)?;
+    Ok(String::from_utf8_lossy(text.as_slice()).into_owned())
+}

@@ -1,0 +1,263 @@
+//! Artefacts: what they export, what they compute, and how they link.
+
+use libloading::{Library, Symbol};
+use sched_ir::lir::*;
+use sched_llvm::header::header;
+use sched_llvm::{ArtefactOptions, Cpu, Emit, Facts, Jit, Output, Rows, build, code, runtime};
+use std::ffi::{CStr, c_char};
+use std::path::Path;
+use std::process::Command;
+use tempfile::TempDir;
+
+const F32: Ty = Ty::of(Scalar::F32);
+const FEATURES: usize = 3;
+
+/// Bytes that no generated text contains by chance.
+const MARK: &str = "secret weights of trees";
+
+/// A linear model: margins are the products of rows with a table, values their exponentials, a class says whether a
+/// margin is positive, and leaves are row numbers.
+fn linear(weights: [f32; FEATURES]) -> (Module, Facts) {
+    let bytes = weights.iter().flat_map(|w| w.to_le_bytes()).collect();
+    let module = Module {
+        kernels: vec![
+            (Kernel::Raw, margins()),
+            (Kernel::Value, each("value", Scalar::F32, |b, x, _| b.math(Math::Exp, x))),
+            (Kernel::Class, each("class", Scalar::F32, class)),
+            (Kernel::Leaf, each("leaf", Scalar::I32, |b, _, i| b.cast(Cast::Trunc, i, Ty::of(Scalar::I32)))),
+        ],
+        tables: vec![
+            Table { name: "weights".into(), bytes },
+            Table { name: "mark".into(), bytes: MARK.as_bytes().to_vec() },
+        ],
+        rows_per_run: Some(1000),
+    };
+    let facts = Facts {
+        num_features: FEATURES as i32,
+        num_margins: 1,
+        num_values: 1,
+        num_trees: 1,
+        wide: false,
+        ns_per_row: 1e6,
+        info: r#"{"trees":0}"#.into(),
+    };
+    (module, facts)
+}
+
+/// Element `index` of a buffer of elements of `stride` bytes.
+fn at(buffer: BufferId, index: Value, stride: u32) -> Address {
+    Address { buffer, index, stride, offset: 0 }
+}
+
+fn margins() -> Function {
+    let mut b = Builder::new("margins");
+    let (input, output) =
+        (b.buffer("in", Space::Input, Scalar::F32), b.buffer("out", Space::Output, Scalar::F32));
+    let weights = b.buffer("weights", Space::Model(0), Scalar::F32);
+    let mark = b.buffer("mark", Space::Model(1), Scalar::I8);
+    let (zero, columns, n) = (b.int(0), b.int(FEATURES as i64), b.rows());
+    b.parallel(n, |b, row| {
+        let first = at(mark, zero, 1);
+        let first = b.load(Ty::of(Scalar::I8), first);
+        let start = b.cast(Cast::IntToFloat, first, F32);
+        let start = b.sub(start, start);
+        let sum = b.for_loop((zero, columns, 1), &[start], |b, k, sum| {
+            let begin = b.mul_int(row, FEATURES as i64);
+            let index = b.add(begin, k);
+            let (x, w) = (b.load(F32, at(input, index, 4)), b.load(F32, at(weights, k, 4)));
+            let product = b.mul(x, w);
+            vec![b.add(sum[0], product)]
+        });
+        b.store(at(output, row, 4), sum[0]);
+    });
+    b.finish()
+}
+
+fn class(b: &mut Builder, x: Value, _: Value) -> Value {
+    let (zero, one) = (b.float(F32, 0.0), b.float(F32, 1.0));
+    let positive = b.cmp(Cmp::OLt, zero, x);
+    b.select(positive, one, zero)
+}
+
+/// One output for each row, from the first input and the row's number.
+fn each(name: &str, to: Scalar, f: impl FnOnce(&mut Builder, Value, Value) -> Value) -> Function {
+    let mut b = Builder::new(name);
+    let (input, output) = (b.buffer("in", Space::Input, Scalar::F32), b.buffer("out", Space::Output, to));
+    let (zero, n) = (b.int(0), b.rows());
+    b.for_loop((zero, n, 1), &[], |b, i, _| {
+        let x = b.load(F32, at(input, i, 4));
+        let y = f(b, x, i);
+        b.store(at(output, i, 4), y);
+        Vec::new()
+    });
+    b.finish()
+}
+
+fn options(prefix: &str, cpu: Cpu, facts: &Facts, emit: Emit) -> ArtefactOptions {
+    ArtefactOptions { prefix: prefix.into(), cpu, facts: facts.clone(), emit }
+}
+
+fn write(folder: &TempDir, name: &str, bytes: &[u8]) -> std::path::PathBuf {
+    let path = folder.path().join(name);
+    std::fs::write(&path, bytes).expect("the folder can be written to");
+    path
+}
+
+fn output_of(program: &str, arguments: &[&str], file: &Path) -> String {
+    let output = Command::new(program).args(arguments).arg(file).output().expect(program);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("tools print text")
+}
+
+#[test]
+fn a_shared_library_predicts_as_the_jit_does() {
+    let (module, facts) = linear([0.5, -1.0, 2.0]);
+    let all = [Kernel::Raw, Kernel::Value, Kernel::Class, Kernel::Leaf];
+    let jit = Jit::compile(&module, Cpu::Native, &facts, &all).unwrap();
+    let rows: Vec<f32> = (0..300).map(|i| (i % 7) as f32 - 3.0).collect();
+    let n = rows.len() / FEATURES;
+    let expected = |kind| {
+        let mut out = vec![0.0_f32; n];
+        jit.predict(kind, Rows::F32(&rows), n, Output::F32(&mut out), 2).unwrap();
+        out
+    };
+    let mut leaves = vec![0; n];
+    jit.predict(runtime::Kind::Leaf, Rows::F32(&rows), n, Output::I32(&mut leaves), 0).unwrap();
+    assert_eq!(leaves, (0..n as i32).collect::<Vec<_>>());
+    let (raw, value, class) =
+        (expected(runtime::Kind::Raw), expected(runtime::Kind::Value), expected(runtime::Kind::Class));
+    assert_eq!(raw[0], -3.0 * 0.5 + 2.0 - 1.0 * 2.0);
+    assert!(class.contains(&0.0) && class.contains(&1.0));
+
+    let folder = tempfile::tempdir().unwrap();
+    for cpu in [Cpu::X86_64V2, Cpu::Native] {
+        let bytes = build(&module, &options("m", cpu, &facts, Emit::SharedLibrary)).unwrap();
+        let path = write(&folder, &format!("{cpu}.so"), &bytes);
+        // SAFETY: the library runs no code when loaded, and the signatures are those of its header.
+        unsafe {
+            let library = Library::new(&path).unwrap();
+            type Predict = unsafe extern "C" fn(*const f32, i64, *mut f32) -> i32;
+            for (name, expected) in [("m_predict", &value), ("m_predict_raw", &raw)] {
+                let predict: Symbol<Predict> = library.get(name).unwrap();
+                let mut out = vec![0.0; n];
+                assert_eq!(predict(rows.as_ptr(), n as i64, out.as_mut_ptr()), 0);
+                assert_eq!(&out, expected);
+                assert_eq!(predict(rows.as_ptr(), -1, out.as_mut_ptr()), runtime::Status::ARGUMENT);
+            }
+            let predict_ex: Symbol<unsafe extern "C" fn(*const runtime::Call) -> i32> =
+                library.get("m_predict_ex").unwrap();
+            let mut out = vec![0.0_f32; n];
+            let (kind, dtype) = (runtime::Kind::Class, runtime::Dtype::F32);
+            let call =
+                runtime::Call::new(kind, dtype, rows.as_ptr().cast(), n as i64, out.as_mut_ptr().cast());
+            assert_eq!((predict_ex(&call), &out), (0, &class));
+            let features: Symbol<unsafe extern "C" fn() -> i32> = library.get("m_num_features").unwrap();
+            assert_eq!(features(), FEATURES as i32);
+            let outputs: Symbol<unsafe extern "C" fn(i32) -> i32> = library.get("m_num_outputs").unwrap();
+            assert_eq!([0, 1, 2, 3, 4].map(|kind| outputs(kind)), [1, 1, 1, 1, 0]);
+            let info: Symbol<unsafe extern "C" fn() -> *const c_char> = library.get("m_info").unwrap();
+            assert_eq!(CStr::from_ptr(info()).to_str(), Ok(r#"{"trees":0}"#));
+            let error: Symbol<unsafe extern "C" fn(i32) -> *const c_char> = library.get("m_error").unwrap();
+            assert!(CStr::from_ptr(error(1)).to_str().unwrap().contains("argument"));
+        }
+    }
+}
+
+/// The exported functions, as a sorted list.
+fn exports(prefix: &str) -> Vec<String> {
+    let mut names = ["error", "info", "num_features", "num_outputs", "predict", "predict_ex", "predict_raw"]
+        .map(|name| format!("{prefix}_{name}"));
+    names.sort();
+    names.to_vec()
+}
+
+#[test]
+fn a_shared_library_exports_its_functions_only() {
+    let (module, facts) = linear([1.0; 3]);
+    let folder = tempfile::tempdir().unwrap();
+    let bytes = build(&module, &options("forest", Cpu::X86_64V3, &facts, Emit::SharedLibrary)).unwrap();
+    let path = write(&folder, "forest.so", &bytes);
+    let symbols = output_of("nm", &["-D", "--defined-only", "--format=posix"], &path);
+    let mut names: Vec<&str> = symbols.lines().filter_map(|line| line.split(' ').next()).collect();
+    names.sort_unstable();
+    assert_eq!(names, exports("forest"));
+
+    let headers = output_of("readelf", &["--wide", "--program-headers", "--dynamic"], &path);
+    let stack = headers.lines().find(|line| line.contains("GNU_STACK")).unwrap();
+    assert!(stack.contains("RW ") && !stack.contains("RWE"), "{stack}");
+    assert!(headers.contains("NOW"), "{headers}");
+    assert!(!headers.contains("TEXTREL"), "{headers}");
+}
+
+#[test]
+fn objects_of_two_models_link_into_one_program() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut files = Vec::new();
+    for (prefix, weights) in [("first", [1.0, 10.0, 100.0]), ("second", [2.0, 0.0, 0.0])] {
+        let (module, facts) = linear(weights);
+        let bytes = build(&module, &options(prefix, Cpu::X86_64V2, &facts, Emit::Object)).unwrap();
+        let path = write(&folder, &format!("{prefix}.o"), &bytes);
+        let symbols = output_of("nm", &["--defined-only", "--extern-only", "--format=posix"], &path);
+        let mut names: Vec<&str> = symbols.lines().filter_map(|line| line.split(' ').next()).collect();
+        names.sort_unstable();
+        assert_eq!(names, exports(prefix));
+        let text = header(prefix, &facts.for_header(&module));
+        write(&folder, &format!("{prefix}.h"), text.as_bytes());
+        files.push(path);
+    }
+    let program = r#"
+        #include "first.h"
+        #include "second.h"
+        #include <stdio.h>
+        int main(void) {
+            const float row[] = {1, 2, 3};
+            float a, b;
+            if (first_predict_raw(row, 1, &a) || second_predict_raw(row, 1, &b))
+                return 1;
+            printf("%g %g %d %d\n", a, b, first_num_outputs(FIRST_CLASS), SECOND_NUM_FEATURES);
+            return 0;
+        }"#;
+    let source = write(&folder, "main.c", program.as_bytes());
+    let main = folder.path().join("main");
+    let mut cc = Command::new("cc");
+    let cc = cc.arg("-o").arg(&main).arg(&source).args(&files).args(["-pthread", "-lm"]).output().unwrap();
+    assert!(cc.status.success(), "{}", String::from_utf8_lossy(&cc.stderr));
+    assert_eq!(output_of(main.to_str().unwrap(), &[], Path::new("")), "321 2 1 3\n");
+}
+
+#[test]
+fn texts_leave_out_the_model() {
+    let (module, facts) = linear([1.0; 3]);
+    let library = build(&module, &options("m", Cpu::X86_64V3, &facts, Emit::SharedLibrary)).unwrap();
+    assert!(library.windows(MARK.len()).any(|bytes| bytes == MARK.as_bytes()));
+    for (emit, line) in [(Emit::Llvm, "define i32 @m_predict("), (Emit::Asm, "m_predict:")] {
+        let bytes = build(&module, &options("m", Cpu::X86_64V3, &facts, emit)).unwrap();
+        let text = String::from_utf8(bytes).unwrap();
+        assert!(
+            text.contains(line) && text.contains("kernel.margins") && text.contains("table.weights"),
+            "{text}"
+        );
+        assert!(!text.contains("secret"), "{text}");
+    }
+}
+
+#[test]
+fn equal_input_gives_equal_artefacts() {
+    let (module, facts) = linear([1.0; 3]);
+    for emit in [Emit::SharedLibrary, Emit::Object, Emit::Llvm] {
+        let options = options("m", Cpu::X86_64V4, &facts, emit);
+        assert_eq!(build(&module, &options), build(&module, &options), "{emit:?}");
+    }
+}
+
+#[test]
+fn bad_names_are_refused() {
+    let (module, facts) = linear([1.0; 3]);
+    for prefix in ["", "9lives", "a-b", "a b", "é", "x;y"] {
+        let error = build(&module, &options(prefix, Cpu::Native, &facts, Emit::Llvm)).unwrap_err();
+        assert_eq!(error.code, code::BAD_PREFIX, "{prefix:?}");
+    }
+    let facts = Facts { info: "a\0b".into(), ..facts };
+    let error = build(&module, &options("m", Cpu::Native, &facts, Emit::Llvm)).unwrap_err();
+    assert_eq!(error.code, code::ILL_FORMED);
+}

@@ -1,0 +1,52 @@
+/* What the test programs share: a check that ends the program, and rows with known predictions. */
+#ifndef CHECK_H
+#define CHECK_H
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "m.h"
+
+/* _exit: a failing child of a fork must not run the parent's exit handlers. */
+#define CHECK(condition) \
+    do { \
+        if (!(condition)) { \
+            fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition); \
+            _exit(1); \
+        } \
+    } while (0)
+
+static inline void fill_rows(float *rows, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) {
+        rows[3 * i] = (float)(i % 1000);
+        rows[3 * i + 1] = i % 7 == 0 ? NAN : (float)(i % 50);
+        rows[3 * i + 2] = 1.0f;
+    }
+}
+
+/* Whether out holds the values of rows made by fill_rows. */
+static inline int right_values(const float *out, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) {
+        float a = (float)(i % 1000), b = i % 7 == 0 ? 0.0f : (float)(i % 50);
+        if (out[2 * i] != 2 * (a + b + 1) || out[2 * i + 1] != 2 * (a - b))
+            return 0;
+    }
+    return 1;
+}
+
+static inline m_call call_on(const void *rows, int64_t n, void *out, int32_t threads)
+{
+    m_call call = {0};
+    call.size = sizeof call;
+    call.rows = rows;
+    call.n_rows = n;
+    call.out = out;
+    call.threads = threads;
+    return call;
+}
+
+#endif

@@ -1,0 +1,110 @@
+//! Runs hand-written LIR through the just-in-time compiler and compares with the interpreter.
+
+use sched_ir::interp::{self, Memory};
+use sched_ir::lir::{Address, Builder, Function, Kernel, Module, Table, Value};
+use sched_llvm::runtime::Ctx;
+use sched_llvm::{Cpu, Facts, Jit};
+use std::ptr;
+
+/// Facts for kernels that are called directly.
+pub fn facts() -> Facts {
+    Facts {
+        num_features: 1,
+        num_margins: 1,
+        num_values: 1,
+        num_trees: 1,
+        wide: false,
+        ns_per_row: 1.0,
+        info: "{}".to_string(),
+    }
+}
+
+/// A module of one kernel.
+pub fn module(kernel: Kernel, function: Function, tables: &[&[u8]]) -> Module {
+    let table = |(i, bytes): (usize, &&[u8])| Table { name: format!("t{i}"), bytes: bytes.to_vec() };
+    Module {
+        kernels: vec![(kernel, function)],
+        tables: tables.iter().enumerate().map(table).collect(),
+        rows_per_run: None,
+    }
+}
+
+/// A number that memory can hold.
+pub trait Element: Copy + Default {}
+impl Element for i8 {}
+impl Element for i16 {}
+impl Element for i32 {}
+impl Element for i64 {}
+impl Element for f32 {}
+impl Element for f64 {}
+
+/// Runs a function once, as the given kernel, and returns its output and status. If all went well, the interpreter
+/// must have written the same bytes.
+pub fn run_as<I: Element, O: Element>(
+    kernel: Kernel,
+    function: Function,
+    tables: &[&[u8]],
+    rows: &[I],
+    n_rows: i64,
+    out: usize,
+) -> (Vec<O>, i64) {
+    let module = module(kernel, function, tables);
+    let jit = Jit::compile(&module, Cpu::Native, &facts(), &[kernel]);
+    let jit = jit
+        .map_err(|error| {
+            format!(
+                "{error}
+{module}"
+            )
+        })
+        .expect("the module compiles");
+    let mut out = vec![O::default(); out];
+    let mut ctx = Ctx {
+        rows: rows.as_ptr().cast(),
+        n_rows,
+        out: out.as_mut_ptr().cast(),
+        tables: jit.model().tables,
+        team: ptr::null_mut(),
+        status: 0,
+    };
+    let model = jit.model();
+    let code = match kernel {
+        Kernel::Raw => model.raw,
+        Kernel::Value => model.value,
+        Kernel::Class => model.klass,
+        Kernel::Leaf => model.leaf,
+    };
+    // SAFETY: the tests' functions stay inside the buffers that they are given.
+    unsafe { code.expect("the kernel is compiled")(&mut ctx) };
+    if ctx.status == 0 {
+        let mut interpreted = vec![0; size_of_val(out.as_slice())];
+        let input = bytes_of(rows);
+        let memory = Memory { rows: n_rows, input, output: &mut interpreted, tables: &module.tables };
+        assert_eq!(interp::run(&module.kernels[0].1, memory), Ok(()), "{module}");
+        assert_eq!(bytes_of(&out), interpreted, "machine code and interpreter differ on\n{module}");
+    }
+    (out, ctx.status)
+}
+
+fn bytes_of<T: Element>(numbers: &[T]) -> &[u8] {
+    // SAFETY: numbers have no padding.
+    unsafe { std::slice::from_raw_parts(numbers.as_ptr().cast(), size_of_val(numbers)) }
+}
+
+/// Runs a function that walks from rows to margins.
+pub fn run<I: Element, O: Element>(function: Function, tables: &[&[u8]], rows: &[I], out: usize) -> Vec<O> {
+    let (out, status) = run_as(Kernel::Raw, function, tables, rows, rows.len() as i64, out);
+    assert_eq!(status, 0);
+    out
+}
+
+/// Element `index` of a buffer of elements of `stride` bytes.
+pub fn at(buffer: sched_ir::lir::BufferId, index: Value, stride: u32) -> Address {
+    Address { buffer, index, stride, offset: 0 }
+}
+
+/// Address of a constant element.
+pub fn at_number(b: &mut Builder, buffer: sched_ir::lir::BufferId, index: i64, stride: u32) -> Address {
+    let index = b.int(index);
+    at(buffer, index, stride)
+}

@@ -1,0 +1,655 @@
+//! The C runtime below compiled models, with models written by hand: their kernels are Rust functions here and C
+//! functions in the artefact that the test programs in `c/` load.
+
+use std::{
+    ffi::c_void,
+    fs,
+    mem::{offset_of, size_of},
+    path::{Path, PathBuf},
+    process::Command,
+    ptr, slice,
+    sync::OnceLock,
+    thread,
+};
+
+use sched_llvm::{
+    header::{HeaderFacts, header, valid_prefix},
+    runtime::{
+        self, Call, Ctx, Dtype, Kind, MODEL_SIZE, Model, RUNTIME_OBJECT, Status, schedc_rt_alloc,
+        schedc_rt_fail, schedc_rt_free, schedc_rt_parallel,
+    },
+};
+
+const FEATURES: usize = 3;
+
+fn present(x: f64) -> f64 {
+    if x.is_nan() { 0.0 } else { x }
+}
+
+/// Margins of the models: a + 2 b + 4 c and a - b, missing values counting as zero.
+fn margins(row: &[f64]) -> [f64; 2] {
+    let [a, b, c] = [present(row[0]), present(row[1]), present(row[2])];
+    [a + 2.0 * b + 4.0 * c, a - b]
+}
+
+/// The output of a row, as the models' kernels compute it.
+fn expected(model: &Model, kind: Kind, row: &[f64]) -> Vec<f64> {
+    let [first, second] = margins(row);
+    match kind {
+        Kind::Raw => vec![first, second],
+        Kind::Value if model.value.is_none() => vec![first, second],
+        Kind::Value if model.num_values == 1 => vec![first - second],
+        Kind::Value => vec![first + 1.0, second + 1.0],
+        Kind::Class => vec![f64::from(u8::from(second > first))],
+        Kind::Leaf => vec![present(row[0]).trunc(), present(row[1]).trunc()],
+    }
+}
+
+// Kernels, generic over the element type of rows and margins.
+
+trait Element: Copy + Into<f64> {
+    fn of(x: f64) -> Self;
+}
+
+impl Element for f32 {
+    fn of(x: f64) -> f32 {
+        x as f32
+    }
+}
+
+impl Element for f64 {
+    fn of(x: f64) -> f64 {
+        x
+    }
+}
+
+unsafe fn input<'a, T>(ctx: *const Ctx, columns: usize) -> &'a [T] {
+    unsafe { slice::from_raw_parts((*ctx).rows.cast(), (*ctx).n_rows as usize * columns) }
+}
+
+/// Rows of one iteration of the parallel loop.
+const BLOCK: i64 = 8;
+
+unsafe extern "C" fn raw_row<T: Element>(env: *mut c_void, i: i64) {
+    let (ctx, first) = unsafe { *env.cast::<(*mut Ctx, i64)>() };
+    let row = (first + i) as usize;
+    let numbers: Vec<f64> = unsafe { input::<T>(ctx, FEATURES) }[row * FEATURES..][..FEATURES]
+        .iter()
+        .map(|&x| x.into())
+        .collect();
+    for (column, margin) in margins(&numbers).into_iter().enumerate() {
+        unsafe { (*ctx).out.cast::<T>().add(row * 2 + column).write(T::of(margin)) };
+    }
+}
+
+/// A block of rows: takes temporary memory, and loops over its rows in parallel below a parallel loop.
+unsafe extern "C" fn raw_block<T: Element>(env: *mut c_void, i: i64) {
+    let ctx = env.cast::<Ctx>();
+    let mut inner = (ctx, i * BLOCK);
+    unsafe {
+        let memory = schedc_rt_alloc(ctx, 1000);
+        assert!(!memory.is_null() && memory.addr().is_multiple_of(64));
+        let left = (*ctx).n_rows - inner.1;
+        schedc_rt_parallel(ctx, raw_row::<T>, (&raw mut inner).cast(), left.min(BLOCK));
+        schedc_rt_free(ctx, memory);
+    }
+}
+
+unsafe extern "C" fn raw<T: Element>(ctx: *mut Ctx) {
+    unsafe { schedc_rt_parallel(ctx, raw_block::<T>, ctx.cast(), ((*ctx).n_rows + BLOCK - 1) / BLOCK) };
+}
+
+/// Row by row, so that margins and values may share their memory.
+unsafe fn finish<T: Element, const N: usize>(ctx: *mut Ctx, values: impl Fn(f64, f64) -> [f64; N]) {
+    unsafe {
+        for row in 0..(*ctx).n_rows as usize {
+            let margins = (*ctx).rows.cast::<T>().add(row * 2);
+            let values = values((*margins).into(), (*margins.add(1)).into());
+            for (column, value) in values.into_iter().enumerate() {
+                (*ctx).out.cast::<f32>().add(row * N + column).write(value as f32);
+            }
+        }
+    }
+}
+
+unsafe extern "C" fn two_values<T: Element>(ctx: *mut Ctx) {
+    unsafe { finish::<T, 2>(ctx, |a, b| [a + 1.0, b + 1.0]) };
+}
+
+unsafe extern "C" fn one_value<T: Element>(ctx: *mut Ctx) {
+    unsafe { finish::<T, 1>(ctx, |a, b| [a - b]) };
+}
+
+unsafe extern "C" fn class<T: Element>(ctx: *mut Ctx) {
+    unsafe { finish::<T, 1>(ctx, |a, b| [f64::from(u8::from(b > a))]) };
+}
+
+unsafe extern "C" fn leaf<T: Element>(ctx: *mut Ctx) {
+    unsafe {
+        let rows = input::<T>(ctx, FEATURES);
+        for (i, row) in rows.chunks_exact(FEATURES).enumerate() {
+            (*ctx).out.cast::<i32>().add(2 * i).write(present(row[0].into()) as i32);
+            (*ctx).out.cast::<i32>().add(2 * i + 1).write(present(row[1].into()) as i32);
+        }
+    }
+}
+
+unsafe extern "C" fn failing(ctx: *mut Ctx) {
+    unsafe {
+        assert!(schedc_rt_alloc(ctx, i64::MAX).is_null());
+        schedc_rt_fail(ctx, Status::ARGUMENT); // too late: the first status stays
+    }
+}
+
+fn model<T: Element>() -> Model {
+    Model {
+        size: MODEL_SIZE,
+        num_features: FEATURES as i32,
+        num_margins: 2,
+        num_values: 2,
+        num_trees: 2,
+        wide: i32::from(size_of::<T>() == 8),
+        rows_per_run: i64::MAX,
+        ns_per_row: 1e6,
+        raw: Some(raw::<T>),
+        value: Some(two_values::<T>),
+        klass: Some(class::<T>),
+        leaf: Some(leaf::<T>),
+        tables: ptr::null(),
+        info: c"{}".as_ptr(),
+        cpu_needs: 0,
+    }
+}
+
+/// Rows whose sums are exact in `f32`, some values missing.
+fn numbers(n: usize) -> Vec<f64> {
+    (0..n * FEATURES)
+        .map(|i| if i % 11 == 10 { f64::NAN } else { ((i * 37) % 1009) as f64 - 200.0 })
+        .collect()
+}
+
+const KINDS: [Kind; 4] = [Kind::Value, Kind::Raw, Kind::Class, Kind::Leaf];
+
+/// How a test calls a model.
+#[derive(Debug, Clone, Copy)]
+struct How {
+    kind: Kind,
+    dtype: Dtype,
+    n: usize,
+    stride: usize,
+    threads: i32,
+    scratch: usize,
+    /// Bytes by which the rows miss their natural alignment.
+    shift: usize,
+}
+
+impl How {
+    fn plain(kind: Kind, dtype: Dtype, n: usize) -> How {
+        How { kind, dtype, n, stride: FEATURES, threads: 1, scratch: 0, shift: 0 }
+    }
+}
+
+/// Calls a model and compares every number of the output; what lies behind the output must stay as it was.
+fn check(model: &Model, how: How) {
+    const GUARD: u32 = 0x7fc1_2345;
+    let columns = runtime::num_outputs(model, how.kind) as usize;
+    let numbers = numbers(how.n);
+    let mut bytes = vec![0xff; how.shift];
+    for row in numbers.chunks_exact(FEATURES) {
+        let padding = std::iter::repeat_n(&f64::INFINITY, how.stride - FEATURES);
+        for &x in row.iter().chain(padding) {
+            match how.dtype {
+                Dtype::F32 => bytes.extend((x as f32).to_ne_bytes()),
+                Dtype::F64 => bytes.extend(x.to_ne_bytes()),
+            }
+        }
+    }
+    // A u64 buffer is aligned for either type; the shift is then the only misalignment.
+    let mut rows = vec![0u64; bytes.len() / 8 + 1];
+    let mut out = vec![GUARD; how.n * columns + 8];
+    let mut scratch = vec![0u8; how.scratch];
+    unsafe {
+        ptr::copy_nonoverlapping(bytes.as_ptr(), rows.as_mut_ptr().cast(), bytes.len());
+        let start = rows.as_ptr().cast::<u8>().add(how.shift);
+        let mut call =
+            Call::new(how.kind, how.dtype, start.cast(), how.n as i64, out.as_mut_ptr().cast::<c_void>());
+        call.threads = how.threads;
+        call.row_stride = how.stride as i64;
+        call.scratch = scratch.as_mut_ptr().cast();
+        call.scratch_size = how.scratch as i64;
+        assert_eq!(runtime::call(model, &call), Ok(()), "{how:?}");
+    }
+    let (out, guard) = out.split_at(how.n * columns);
+    assert!(guard.iter().all(|&word| word == GUARD), "{how:?}: wrote past the output");
+    for (i, row) in numbers.chunks_exact(FEATURES).enumerate() {
+        for (column, want) in expected(model, how.kind, row).into_iter().enumerate() {
+            let word = out[i * columns + column];
+            let got =
+                if how.kind == Kind::Leaf { f64::from(word as i32) } else { f64::from(f32::from_bits(word)) };
+            assert_eq!(got, want, "{how:?}: row {i}, column {column}");
+        }
+    }
+}
+
+fn check_kinds_and_types(model: &Model, change: impl Fn(How) -> How) {
+    for kind in KINDS {
+        for dtype in [Dtype::F32, Dtype::F64] {
+            for n in [0, 1, 2, 7, 100, 3000] {
+                check(model, change(How::plain(kind, dtype, n)));
+            }
+        }
+    }
+}
+
+#[test]
+fn every_kind_and_type() {
+    let narrow = model::<f32>();
+    let wide = model::<f64>();
+    for base in [narrow, wide] {
+        check_kinds_and_types(&base, |how| how);
+        check_kinds_and_types(&base, |how| How { stride: 7, ..how });
+        check_kinds_and_types(&base, |how| How { shift: 3, ..how });
+        check_kinds_and_types(&base, |how| How { threads: 4, stride: 4, ..how });
+        for rows_per_run in [1, 13, 64] {
+            check_kinds_and_types(&Model { rows_per_run, ..base }, |how| How { threads: 2, ..how });
+        }
+        check_kinds_and_types(&Model { value: None, ..base }, |how| how);
+    }
+    check_kinds_and_types(&Model { num_values: 1, value: Some(one_value::<f32>), ..narrow }, |how| how);
+    check_kinds_and_types(&Model { num_values: 1, value: Some(one_value::<f64>), ..wide }, |how| how);
+}
+
+#[test]
+fn calls_larger_than_a_chunk() {
+    for model in [model::<f32>(), model::<f64>()] {
+        for kind in KINDS {
+            for dtype in [Dtype::F32, Dtype::F64] {
+                for threads in [1, 4] {
+                    check(&model, How { stride: 4, threads, ..How::plain(kind, dtype, 30_000) });
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn scratch_of_any_size() {
+    let model = model::<f64>();
+    for scratch in [1, 63, 64, 200, 1 << 12, 1 << 15, 1 << 20] {
+        check_kinds_and_types(&model, |how| How { scratch, threads: 2, ..how });
+    }
+}
+
+#[test]
+fn rounds_doubles_to_floats() {
+    // 2^24 + 1 has no 32-bit float and becomes 2^24.
+    let rows = [16_777_217.0, 16_777_216.0, f64::NAN];
+    for (model, want) in [(model::<f32>(), 0.0), (model::<f64>(), 1.0)] {
+        let mut out = [9f32; 2];
+        let call = Call::new(Kind::Raw, Dtype::F64, rows.as_ptr().cast(), 1, out.as_mut_ptr().cast());
+        assert_eq!(unsafe { runtime::call(&model, &call) }, Ok(()));
+        assert_eq!(out[1], want);
+    }
+}
+
+/// A call of two rows on a model of floats.
+fn code(model: &Model, change: impl Fn(&mut Call)) -> i32 {
+    let rows = [1f32; 2 * FEATURES];
+    let mut out = [0f32; 4];
+    let mut call = Call::new(Kind::Value, Dtype::F32, rows.as_ptr().cast(), 2, out.as_mut_ptr().cast());
+    change(&mut call);
+    unsafe { runtime::call(model, &call) }.map_or_else(Status::code, |()| 0)
+}
+
+#[test]
+fn wrong_calls_are_refused() {
+    type Change = fn(&mut Call);
+    let wrong: [(Change, i32); 19] = [
+        (|_| (), 0),
+        (|c| c.n_rows = -1, Status::ARGUMENT),
+        (|c| c.rows = ptr::null(), Status::ARGUMENT),
+        (|c| c.out = ptr::null_mut(), Status::ARGUMENT),
+        (|c| c.out = c.out.wrapping_byte_add(2), Status::ARGUMENT),
+        (|c| c.kind = 4, Status::ARGUMENT),
+        (|c| c.kind = -1, Status::ARGUMENT),
+        (|c| c.dtype = 2, Status::ARGUMENT),
+        (|c| c.row_stride = 2, Status::ARGUMENT),
+        (|c| c.row_stride = -3, Status::ARGUMENT),
+        (|c| c.row_stride = i64::MAX, Status::ARGUMENT),
+        (|c| c.row_stride = i64::MAX / 4, Status::ARGUMENT),
+        (|c| c.n_rows = i64::MAX / 4, Status::ARGUMENT),
+        (|c| c.threads = -1, Status::ARGUMENT),
+        (|c| c.scratch_size = -1, Status::ARGUMENT),
+        (|c| c.size = 24, Status::ARGUMENT),
+        (|c| c.size = 33, Status::ARGUMENT),
+        (|c| c.size = 1 << 30, Status::ARGUMENT),
+        (|c| c.n_rows = 0, 0),
+    ];
+    let model = model::<f32>();
+    for (i, (change, want)) in wrong.into_iter().enumerate() {
+        assert_eq!(code(&model, change), want, "call {i}");
+    }
+    let no_rows = |c: &mut Call| {
+        (c.rows, c.out, c.n_rows) = (ptr::null(), ptr::null_mut(), 0);
+    };
+    assert_eq!(code(&model, no_rows), 0);
+    let odd_kind = |kind: Kind| move |c: &mut Call| c.kind = kind as i32;
+    assert_eq!(code(&Model { klass: None, ..model }, odd_kind(Kind::Class)), Status::UNSUPPORTED);
+    assert_eq!(code(&Model { leaf: None, ..model }, odd_kind(Kind::Leaf)), Status::UNSUPPORTED);
+}
+
+#[test]
+fn calls_of_other_versions() {
+    let model = model::<f32>();
+    // An older caller ends after `out`; what lies behind is not read.
+    let older = |c: &mut Call| (c.size, c.dtype, c.threads, c.row_stride) = (32, 77, -7, 1);
+    assert_eq!(code(&model, older), 0);
+
+    // A newer caller has more fields; they may be there, but not used.
+    let rows = [1f32; FEATURES];
+    let mut out = [0f32; 2];
+    let mut newer =
+        (Call::new(Kind::Raw, Dtype::F32, rows.as_ptr().cast(), 1, out.as_mut_ptr().cast()), 0u64);
+    newer.0.size += 8;
+    assert_eq!(unsafe { runtime::call(&model, &newer.0) }, Ok(()));
+    assert_eq!(out, [7.0, 0.0]);
+    newer.1 = 1;
+    assert_eq!(unsafe { runtime::call(&model, &newer.0) }.map_err(Status::code), Err(Status::ARGUMENT));
+}
+
+#[test]
+fn refuses_processors_that_lack_something() {
+    let needs = |cpu_needs| code(&Model { cpu_needs, ..model::<f32>() }, |_| ());
+    let have = |there: bool| if there { 0 } else { Status::CPU };
+    assert_eq!(needs(runtime::CPU_V2), have(std::is_x86_feature_detected!("sse4.2")));
+    assert_eq!(needs(runtime::CPU_V3), have(std::is_x86_feature_detected!("avx2")));
+    assert_eq!(needs(runtime::CPU_V4), have(std::is_x86_feature_detected!("avx512vl")));
+    assert_eq!(needs(runtime::CPU_VBMI), have(std::is_x86_feature_detected!("avx512vbmi")));
+    assert_eq!(needs(runtime::CPU_AVX512FP16), have(std::is_x86_feature_detected!("avx512fp16")));
+    assert_eq!(needs(1 << 40), Status::CPU);
+
+    let model = Model { cpu_needs: 1 << 40, ..model::<f32>() };
+    let call = Call::new(Kind::Value, Dtype::F32, ptr::null(), 0, ptr::null_mut());
+    let error = unsafe { runtime::call(&model, &call) }.expect_err("no processor has bit 40");
+    assert!(error.to_string().contains("processor lacks"), "{error}");
+}
+
+#[test]
+fn kernels_report_errors() {
+    let memory = |model: Model| code(&model, |_| ());
+    assert_eq!(memory(Model { raw: Some(failing), ..model::<f32>() }), Status::MEMORY);
+    assert_eq!(memory(Model { value: Some(failing), ..model::<f32>() }), Status::MEMORY);
+    let failing_class = Model { klass: Some(failing), ..model::<f32>() };
+    assert_eq!(code(&failing_class, |c| c.kind = Kind::Class as i32), Status::MEMORY);
+    assert_eq!(memory(failing_class), 0);
+}
+
+#[test]
+fn columns_of_kinds() {
+    let model = Model { num_values: 1, num_trees: 9, ..model::<f32>() };
+    assert_eq!(KINDS.map(|kind| runtime::num_outputs(&model, kind)), [1, 2, 1, 9]);
+    let model = Model { value: None, klass: None, leaf: None, ..model };
+    assert_eq!(KINDS.map(|kind| runtime::num_outputs(&model, kind)), [2, 2, 0, 0]);
+}
+
+#[test]
+fn many_callers_at_once() {
+    thread::scope(|scope| {
+        for caller in 0..8 {
+            scope.spawn(move || {
+                let model = if caller % 2 == 0 { model::<f32>() } else { model::<f64>() };
+                for i in 0..60 {
+                    let how = How::plain(KINDS[(caller + i) % 4], Dtype::F64, 1 + (i * 53) % 700);
+                    check(&model, How { threads: 1 + (i % 5) as i32, ..how });
+                }
+            });
+        }
+    });
+}
+
+/// Counts how often each iteration of a loop runs.
+#[test]
+fn loops_run_every_iteration_once() {
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    struct Env {
+        counts: Vec<AtomicU32>,
+        trip: i64,
+    }
+    unsafe extern "C" fn count(env: *mut c_void, i: i64) {
+        let env = unsafe { &*env.cast::<Env>() };
+        env.counts[i as usize].fetch_add(1, Ordering::Relaxed);
+    }
+    unsafe extern "C" fn raw(ctx: *mut Ctx) {
+        unsafe {
+            let env = (*(*ctx).tables).cast_mut();
+            schedc_rt_parallel(ctx, count, env, (*env.cast::<Env>()).trip);
+        }
+    }
+    for trip in [-1, 0, 1, 2, 3, 63, 64, 65, 1000, 100_003] {
+        for threads in [1, 2, 3, 16] {
+            let env = Env { counts: (0..trip).map(|_| AtomicU32::new(0)).collect(), trip };
+            let tables = [(&raw const env).cast::<c_void>()];
+            let model = Model { raw: Some(raw), value: None, tables: tables.as_ptr(), ..model::<f32>() };
+            assert_eq!(code(&model, |call| call.threads = threads), 0);
+            assert!(
+                env.counts.iter().all(|n| n.load(Ordering::Relaxed) == 1),
+                "{trip} with {threads} threads"
+            );
+        }
+    }
+}
+
+#[test]
+fn predicts_in_the_child_of_a_fork() {
+    unsafe extern "C" {
+        fn fork() -> i32;
+        fn waitpid(pid: i32, status: *mut i32, options: i32) -> i32;
+        fn alarm(seconds: u32) -> u32;
+        fn _exit(status: i32) -> !;
+    }
+    let model = model::<f32>();
+    let rows: Vec<f32> = numbers(500).into_iter().map(|x| x as f32).collect();
+    let predict = || {
+        let mut out = vec![0f32; 1000];
+        let mut call = Call::new(Kind::Value, Dtype::F32, rows.as_ptr().cast(), 500, out.as_mut_ptr().cast());
+        call.threads = 4;
+        // SAFETY: rows and out have room for 500 rows.
+        unsafe { runtime::call(&model, &call) }.map(|()| out)
+    };
+    let want = predict();
+    assert!(want.is_ok());
+    for _ in 0..10 {
+        let child = unsafe { fork() };
+        assert!(child >= 0);
+        if child == 0 {
+            // Only what is safe in the child of a process with threads; a hang ends by the alarm.
+            unsafe {
+                alarm(20);
+                _exit(i32::from(predict() != want));
+            }
+        }
+        let mut status = -1;
+        assert_eq!(unsafe { waitpid(child, &mut status, 0) }, child);
+        assert_eq!(status, 0);
+        assert_eq!(predict(), want);
+    }
+}
+
+// The runtime as C programs see it.
+
+fn source(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
+}
+
+/// A compiler command with the includes and warnings of every test program.
+fn compiler(name: &str) -> Command {
+    let mut command = Command::new(name);
+    command.args(["-Wall", "-Wextra", "-Werror", "-D_GNU_SOURCE", "-O1", "-I"]).arg(source("runtime"));
+    command.arg("-I").arg(folder());
+    command
+}
+
+fn succeed(command: &mut Command) {
+    let output = command.output().expect("a C compiler, or a program that it made");
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{command:?}: {}\n{text}", output.status);
+}
+
+const FACTS: HeaderFacts = HeaderFacts {
+    num_features: 3,
+    num_margins: 2,
+    num_values: 2,
+    num_trees: 2,
+    has_classes: true,
+    wide: false,
+};
+
+/// A folder with the runtime's object and the header of the test artefact, `m.h`.
+fn folder() -> &'static Path {
+    static FOLDER: OnceLock<PathBuf> = OnceLock::new();
+    FOLDER.get_or_init(|| {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("runtime");
+        fs::create_dir_all(&folder).expect("a folder for test programs");
+        for (name, bytes) in [("runtime.o", RUNTIME_OBJECT), ("m.h", header("m", &FACTS).as_bytes())] {
+            // Renamed into place: another process may run another of these tests.
+            let mine = folder.join(format!("{name}.{}", std::process::id()));
+            fs::write(&mine, bytes).expect("a writable folder");
+            fs::rename(mine, folder.join(name)).expect("a writable folder");
+        }
+        folder
+    })
+}
+
+#[test]
+fn artefact_loads_runs_forks_and_unloads() {
+    let (library, program) = (folder().join("libm_test.so"), folder().join("host"));
+    succeed(
+        compiler("cc")
+            .args(["-std=c11", "-shared", "-fPIC", "-fvisibility=hidden", "-pthread", "-o"])
+            .arg(&library)
+            .arg(source("tests/c/model.c"))
+            .arg(folder().join("runtime.o")),
+    );
+    succeed(
+        compiler("cc")
+            .args(["-std=c11", "-pthread", "-o"])
+            .arg(&program)
+            .arg(source("tests/c/host.c"))
+            .arg("-ldl"),
+    );
+    succeed(Command::new(program).env_remove("SCHEDC_NUM_THREADS").arg(library));
+}
+
+#[test]
+fn small_calls_allocate_nothing() {
+    let program = folder().join("alloc");
+    succeed(
+        compiler("cc")
+            .args(["-std=c11", "-pthread", "-Wl,--wrap=malloc,--wrap=aligned_alloc", "-o"])
+            .arg(&program)
+            .args([source("tests/c/alloc.c"), source("tests/c/model.c"), folder().join("runtime.o")]),
+    );
+    succeed(&mut Command::new(program));
+}
+
+#[test]
+fn many_c_threads_at_once() {
+    let program = folder().join("stress");
+    succeed(compiler("cc").args(["-std=c11", "-pthread", "-o"]).arg(&program).args([
+        source("tests/c/stress.c"),
+        source("tests/c/model.c"),
+        folder().join("runtime.o"),
+    ]));
+    succeed(&mut Command::new(program));
+}
+
+#[test]
+fn runtime_compiles_without_warnings() {
+    for name in ["cc", "clang", "clang-19"] {
+        if Command::new(name).arg("--version").output().is_err() {
+            assert_ne!(name, "cc", "the tests need a C compiler");
+            continue;
+        }
+        succeed(
+            compiler(name)
+                .args(["-std=c11", "-Wshadow", "-Wpedantic", "-fPIC", "-fsyntax-only"])
+                .arg(source("runtime/runtime.c")),
+        );
+    }
+}
+
+/// The structures of Rust, C and the public header are the same.
+#[test]
+fn layouts_agree() {
+    macro_rules! asserts {
+        ($name:literal, $type:ty, $($field:ident)*) => {{
+            let mut lines = vec![format!("_Static_assert(sizeof({}) == {}, \"\");", $name, size_of::<$type>())];
+            $(lines.push(format!(
+                "_Static_assert(offsetof({}, {}) == {}, \"{}\");",
+                $name, stringify!($field), offset_of!($type, $field), stringify!($field)
+            ));)*
+            lines.join("\n")
+        }};
+    }
+    let call = |name: &str| {
+        asserts!("NAME", Call, size kind rows n_rows out dtype threads row_stride scratch scratch_size)
+            .replace("NAME", name)
+    };
+    let model = asserts!("schedc_model", Model, size num_features num_margins num_values num_trees wide rows_per_run
+        ns_per_row raw value klass leaf tables info cpu_needs);
+    let ctx = asserts!("schedc_ctx", Ctx, rows n_rows out tables team status);
+    let numbers: Vec<String> = ["ERR_ARGUMENT", "ERR_CPU", "ERR_MEMORY", "ERR_UNSUPPORTED"]
+        .map(|name| (name, format!("SCHEDC_{name}")))
+        .into_iter()
+        .chain(["VALUE", "RAW", "CLASS", "LEAF"].map(|name| (name, format!("SCHEDC_KIND_{name}"))))
+        .chain(["F32", "F64"].map(|name| (name, format!("SCHEDC_DTYPE_{name}"))))
+        .map(|(public, own)| format!("_Static_assert((int)M_{public} == (int){own}, \"{own}\");"))
+        .collect();
+    let file = folder().join("layouts.c");
+    let text = [
+        "#include <stddef.h>\n#include \"m.h\"\n#include \"api.h\"".to_owned(),
+        call("schedc_call"),
+        call("m_call"),
+        model,
+        ctx,
+        numbers.join("\n"),
+    ];
+    fs::write(&file, text.join("\n") + "\n").expect("layouts.c");
+    succeed(compiler("cc").args(["-std=c11", "-fsyntax-only"]).arg(file));
+}
+
+#[test]
+fn header_is_c_and_cpp() {
+    let text = header("my_Model2", &FACTS);
+    assert!(!text.contains('@'), "a placeholder is left");
+    for name in ["MY_MODEL2_NUM_FEATURES 3", "my_Model2_predict(", "MY_MODEL2_ERR_CPU"] {
+        assert!(text.contains(name), "{name}");
+    }
+    let file = folder().join("pure.h");
+    fs::write(&file, text).expect("pure.h");
+    for language in [["-xc", "-std=c99"], ["-xc++", "-std=c++98"]] {
+        // C++98 has no stdint.h, but every compiler does.
+        succeed(compiler("cc").args(language).arg("-fsyntax-only").arg(&file));
+    }
+}
+
+#[test]
+fn example_compiles() {
+    let facts = HeaderFacts { wide: true, ..FACTS };
+    let include = folder().join("example");
+    fs::create_dir_all(&include).expect("a folder");
+    fs::write(include.join("model.h"), header("schedc", &facts)).expect("model.h");
+    let example = source("../../examples/c/predict.c");
+    succeed(compiler("cc").args(["-std=c99", "-Wpedantic", "-fsyntax-only", "-I"]).arg(include).arg(example));
+}
+
+#[test]
+fn prefixes() {
+    for good in ["schedc", "m", "My_model2", "schedc_rt2"] {
+        assert!(valid_prefix(good), "{good}");
+    }
+    for bad in ["", "2m", "_m", "a-b", "a b", "ä", "m\n", "schedc_rt", &"m".repeat(65)] {
+        assert!(!valid_prefix(bad), "{bad}");
+    }
+}

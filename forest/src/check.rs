@@ -1,0 +1,245 @@
+//! The one gate to a [`Forest`]: everything that later stages take for granted is checked here.
+//!
+//! Whatever produces trees (a reader, a test) hands over [`ForestParts`]; only [`Forest::new`] turns them into a
+//! [`Forest`]. All checks are iterative and allocate no more than the parts themselves already hold.
+
+use crate::error::{Code, ModelError};
+use crate::forest::{Comparison, Float, Forest, Inner, NodeRef, Predicate, Target, Transform, Tree, Types};
+use crate::{MAX_DEPTH, MAX_FEATURES, MAX_MARGINS};
+
+/// The contents of a [`Forest`] before they are checked; fields mean the same.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ForestParts {
+    /// Trees in the model's order.
+    pub trees: Vec<Tree>,
+    /// Columns of a row, at least one.
+    pub num_features: usize,
+    /// Margins per row, at least one.
+    pub num_margins: usize,
+    /// One base value per margin.
+    pub base: Vec<f64>,
+    /// The test of numeric predicates.
+    pub comparison: Comparison,
+    /// The types computed in.
+    pub types: Types,
+    /// From margins to predictions.
+    pub transform: Transform,
+    /// The trainer's name of the objective.
+    pub objective: String,
+    /// One name per feature, or none at all.
+    pub feature_names: Vec<String>,
+    /// First tree of each iteration and the number of trees; empty for one tree per iteration.
+    pub iteration_starts: Vec<usize>,
+    /// The iteration of the best score.
+    pub best_iteration: Option<usize>,
+}
+
+impl Default for ForestParts {
+    /// No trees, one feature, one margin that starts at zero, and XGBoost's types and comparison.
+    fn default() -> ForestParts {
+        ForestParts {
+            trees: Vec::new(),
+            num_features: 1,
+            num_margins: 1,
+            base: vec![0.0],
+            comparison: Comparison::Less,
+            types: Types { input: Float::F32, threshold: Float::F32, accumulator: Float::F32 },
+            transform: Transform::Identity,
+            objective: String::from("reg:squarederror"),
+            feature_names: Vec::new(),
+            iteration_starts: Vec::new(),
+            best_iteration: None,
+        }
+    }
+}
+
+impl Forest {
+    /// Checks the parts and makes a forest of them.
+    ///
+    /// # Errors
+    /// A [`ModelError`] that says which promise of [`Forest`] the parts break; places are paths like
+    /// `trees[3].inner[17]`.
+    pub fn new(parts: ForestParts) -> Result<Forest, ModelError> {
+        let mut parts = parts;
+        if parts.iteration_starts.is_empty() {
+            parts.iteration_starts = (0..=parts.trees.len()).collect();
+        }
+        check_sizes(&parts)?;
+        check_iterations(&parts)?;
+        for (index, &value) in parts.base.iter().enumerate() {
+            check_value(value, parts.types.accumulator, "base value")
+                .map_err(|error| error.at(format!("base[{index}]")))?;
+        }
+        let mut walk = Vec::new();
+        for (index, tree) in parts.trees.iter().enumerate() {
+            check_tree(tree, &parts, &mut walk).map_err(|error| error.below(&format!("trees[{index}]")))?;
+        }
+        Ok(Forest {
+            trees: parts.trees,
+            num_features: parts.num_features,
+            num_margins: parts.num_margins,
+            base: parts.base,
+            comparison: parts.comparison,
+            types: parts.types,
+            transform: parts.transform,
+            objective: parts.objective,
+            feature_names: parts.feature_names,
+            iteration_starts: parts.iteration_starts,
+            best_iteration: parts.best_iteration,
+        })
+    }
+
+    /// Takes the forest apart, to change it and check it again with [`Forest::new`].
+    pub fn into_parts(self) -> ForestParts {
+        ForestParts {
+            trees: self.trees,
+            num_features: self.num_features,
+            num_margins: self.num_margins,
+            base: self.base,
+            comparison: self.comparison,
+            types: self.types,
+            transform: self.transform,
+            objective: self.objective,
+            feature_names: self.feature_names,
+            iteration_starts: self.iteration_starts,
+            best_iteration: self.best_iteration,
+        }
+    }
+}
+
+fn check_sizes(parts: &ForestParts) -> Result<(), ModelError> {
+    let bounded = |what: &str, count: usize, most: usize| match count {
+        0 => Err(ModelError::new(Code::BadParameter, format!("the model has no {what}"))),
+        _ if count > most => Err(ModelError::new(
+            Code::TooLarge,
+            format!("the model says it has {count} {what}; at most {most} are supported"),
+        )),
+        _ => Ok(()),
+    };
+    bounded("features", parts.num_features, MAX_FEATURES)?;
+    bounded("outputs", parts.num_margins, MAX_MARGINS)?;
+    same_length("base", parts.base.len(), "outputs", parts.num_margins)?;
+    if !parts.feature_names.is_empty() {
+        same_length("feature_names", parts.feature_names.len(), "features", parts.num_features)?;
+    }
+    Ok(())
+}
+
+fn same_length(place: &str, length: usize, what: &str, count: usize) -> Result<(), ModelError> {
+    if length == count {
+        return Ok(());
+    }
+    let message = format!("`{place}` has {length} entries for {count} {what}");
+    Err(ModelError::new(Code::LengthMismatch, message).at(place))
+}
+
+fn check_iterations(parts: &ForestParts) -> Result<(), ModelError> {
+    let starts = &parts.iteration_starts;
+    let ascending = starts.windows(2).all(|pair| pair[0] <= pair[1]);
+    if starts.first() == Some(&0) && starts.last() == Some(&parts.trees.len()) && ascending {
+        return Ok(());
+    }
+    let message = format!("the starts of the iterations do not ascend from 0 to {} trees", parts.trees.len());
+    Err(ModelError::new(Code::BadIterations, message).at("iteration_starts"))
+}
+
+/// Checks that a value is a number which the type can hold without rounding.
+fn check_value(value: f64, float: Float, what: &str) -> Result<(), ModelError> {
+    if value.is_nan() {
+        return Err(ModelError::new(Code::BadValue, format!("a {what} is not a number (NaN)")));
+    }
+    if float == Float::F32 && f64::from(value as f32) != value {
+        let message = format!("the {what} {value} is not representable in single precision");
+        return Err(ModelError::new(Code::BadValue, message));
+    }
+    Ok(())
+}
+
+fn check_tree(tree: &Tree, parts: &ForestParts, walk: &mut Vec<(NodeRef, u32)>) -> Result<(), ModelError> {
+    let values = match tree.target {
+        Target::All => parts.num_margins,
+        Target::One(margin) if (margin as usize) < parts.num_margins => 1,
+        Target::One(margin) => {
+            let message = format!("the tree adds to output {margin} of {}", parts.num_margins);
+            return Err(ModelError::new(Code::TargetOutOfRange, message).at("target"));
+        }
+    };
+    check_order(tree, walk)?;
+    for (index, inner) in tree.inner.iter().enumerate() {
+        check_inner(inner, parts).map_err(|error| error.at(format!("inner[{index}]")))?;
+    }
+    for (index, leaf) in tree.leaves.iter().enumerate() {
+        let place = || format!("leaves[{index}]");
+        if leaf.values.len() != values {
+            let message = format!("a leaf has {} values for {values} outputs", leaf.values.len());
+            return Err(ModelError::new(Code::LengthMismatch, message).at(place()));
+        }
+        for &value in &leaf.values {
+            check_value(value, parts.types.accumulator, "leaf value").map_err(|error| error.at(place()))?;
+        }
+    }
+    Ok(())
+}
+
+/// Walks the tree from its root and expects to meet inner nodes and leaves in exactly the order of their numbers.
+/// That one test shows at once that children exist, that no node is shared, and that there is no cycle.
+fn check_order(tree: &Tree, walk: &mut Vec<(NodeRef, u32)>) -> Result<(), ModelError> {
+    let (mut inner_met, mut leaves_met) = (0, 0);
+    walk.clear();
+    walk.push((tree.root, 0));
+    while let Some((node, depth)) = walk.pop() {
+        if depth > MAX_DEPTH {
+            let message = format!("a tree is deeper than {MAX_DEPTH} levels");
+            return Err(ModelError::new(Code::TooDeep, message));
+        }
+        match node {
+            NodeRef::Inner(index) => {
+                expect_node("inner", index, inner_met, tree.inner.len())?;
+                inner_met += 1;
+                let inner = &tree.inner[index as usize];
+                walk.push((inner.right, depth + 1));
+                walk.push((inner.left, depth + 1));
+            }
+            NodeRef::Leaf(index) => {
+                expect_node("leaves", index, leaves_met, tree.leaves.len())?;
+                leaves_met += 1;
+            }
+        }
+    }
+    if inner_met != tree.inner.len() || leaves_met != tree.leaves.len() {
+        let message = "some nodes are not reached from the root";
+        return Err(ModelError::new(Code::NodeOrder, message));
+    }
+    Ok(())
+}
+
+fn expect_node(array: &str, index: u32, expected: usize, length: usize) -> Result<(), ModelError> {
+    let index = index as usize;
+    if index >= length {
+        let message = format!("a child refers to {array}[{index}], and there are {length}");
+        return Err(ModelError::new(Code::ChildOutOfRange, message).at(array));
+    }
+    if index < expected {
+        let message = format!("{array}[{index}] is reached twice, so the nodes do not form a tree");
+        return Err(ModelError::new(Code::NotATree, message).at(array));
+    }
+    if index > expected {
+        let message = format!("{array}[{index}] comes before {array}[{expected}] in depth-first order");
+        return Err(ModelError::new(Code::NodeOrder, message).at(array));
+    }
+    Ok(())
+}
+
+fn check_inner(inner: &Inner, parts: &ForestParts) -> Result<(), ModelError> {
+    if inner.feature as usize >= parts.num_features {
+        let message = format!("feature {} is tested, and there are {}", inner.feature, parts.num_features);
+        return Err(ModelError::new(Code::FeatureOutOfRange, message));
+    }
+    match &inner.predicate {
+        Predicate::Numeric { threshold } => check_value(*threshold, parts.types.threshold, "threshold"),
+        Predicate::Category { left } if left.windows(2).all(|pair| pair[0] < pair[1]) => Ok(()),
+        Predicate::Category { .. } => {
+            Err(ModelError::new(Code::BadValue, "the categories of a split are not in ascending order"))
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! Finding out what a file is from its first bytes, and naming what is not read together with a way out.
+
+use crate::error::{Code, ModelError};
+
+/// A format that is read.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Format<'a> {
+    /// JSON text, without a byte order mark.
+    XgboostJson(&'a [u8]),
+    /// Universal Binary JSON.
+    XgboostUbjson,
+}
+
+/// A file that is recognised and not read.
+struct Foreign {
+    magic: &'static [u8],
+    name: &'static str,
+    help: &'static str,
+}
+
+const SAVE: &str = "save the model with Booster.save_model(\"model.json\") of XGBoost";
+const RESAVE: &str = "load it with XGBoost 3.0 or older and save it again as .json or .ubj";
+const UNPACK: &str = "unpack it first";
+
+/// What begins with these bytes is known and not read; a longer beginning comes before a shorter one.
+const FOREIGN: &[Foreign] = &[
+    Foreign { magic: b"binf", name: "an XGBoost model in the old binary format", help: RESAVE },
+    Foreign { magic: b"bs64", name: "an XGBoost model in the old text format", help: RESAVE },
+    Foreign { magic: b"tree\n", name: "a LightGBM text model", help: SAVE },
+    Foreign { magic: b"tree\r\n", name: "a LightGBM text model", help: SAVE },
+    Foreign { magic: b"CBM1", name: "a CatBoost model", help: SAVE },
+    Foreign { magic: b"\x08", name: "an ONNX model", help: SAVE },
+    Foreign { magic: b"\x1f\x8b", name: "a gzip archive", help: UNPACK },
+    Foreign {
+        magic: b"PK\x03\x04",
+        name: "a zip archive (NumPy .npz, skops and PyTorch files are such, too)",
+        help: UNPACK,
+    },
+    Foreign { magic: b"\x28\xb5\x2f\xfd", name: "a Zstandard archive", help: UNPACK },
+    Foreign { magic: b"BZh", name: "a bzip2 archive", help: UNPACK },
+    Foreign { magic: b"\xfd7zXZ\0", name: "an xz archive", help: UNPACK },
+    Foreign {
+        magic: b"\x80",
+        name: "a Python pickle",
+        help: "unpickle it in Python and call save_model(\"model.json\") on the model",
+    },
+    Foreign { magic: b"\x93NUMPY", name: "a NumPy array, which holds data and not a model", help: "" },
+    Foreign { magic: b"PAR1", name: "a Parquet table, which holds data and not a model", help: "" },
+    Foreign { magic: b"\x89HDF", name: "an HDF5 file", help: SAVE },
+    Foreign {
+        magic: b"\x7fELF",
+        name: "a compiled library or program",
+        help: "give the model that it was made from",
+    },
+    Foreign { magic: b"<!DOCTYPE", name: "a web page", help: "the download probably went wrong" },
+    Foreign { magic: b"<html", name: "a web page", help: "the download probably went wrong" },
+    Foreign { magic: b"<PMML", name: "a PMML document", help: SAVE },
+    Foreign { magic: b"<?xml", name: "an XML document, such as PMML", help: SAVE },
+    Foreign {
+        magic: b"version https://git-lfs",
+        name: "a Git LFS pointer to a file that was not fetched",
+        help: "run `git lfs pull`",
+    },
+    Foreign {
+        magic: b"booster[0]",
+        name: "the text dump of an XGBoost model, which lacks the base score and the objective",
+        help: SAVE,
+    },
+];
+
+/// Finds the format.
+///
+/// # Errors
+/// `M0002` for a format that is known and not read, `M0001` for anything else.
+pub(crate) fn detect(bytes: &[u8]) -> Result<Format<'_>, ModelError> {
+    let unknown = |message: &str| {
+        Err(ModelError::new(Code::UnknownFormat, message)
+            .help("models are read that XGBoost's Booster.save_model wrote, as .json or .ubj"))
+    };
+    let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    let text = text.trim_ascii_start();
+    match text {
+        [] => unknown("the file is empty"),
+        [b'{', b'i' | b'U' | b'I' | b'l' | b'L' | b'C' | b'$' | b'#' | b'N', ..]
+            if text.len() == bytes.len() =>
+        {
+            Ok(Format::XgboostUbjson)
+        }
+        [b'{', ..] => foreign_json(text).map_or(Ok(Format::XgboostJson(text)), Err),
+        [b'[', ..] => Err(looks_like(
+            "the JSON dump of an XGBoost model, which lacks the base score and the objective",
+            SAVE,
+        )),
+        _ => match FOREIGN.iter().find(|foreign| text.starts_with(foreign.magic)) {
+            Some(foreign) => Err(looks_like(foreign.name, foreign.help)),
+            None => unknown("this is no model format that is known"),
+        },
+    }
+}
+
+/// JSON models of other trainers, by their first key.
+fn foreign_json(text: &[u8]) -> Option<ModelError> {
+    let key = text[1..].trim_ascii_start();
+    let is = |name: &[u8]| key.strip_prefix(b"\"").is_some_and(|key| key.starts_with(name));
+    if is(b"name\"") && text.get(..400).unwrap_or(text).windows(14).any(|part| part == b"\"num_tree_per_") {
+        return Some(looks_like("the JSON dump of a LightGBM model", SAVE));
+    }
+    if is(b"oblivious_trees\"") || is(b"features_info\"") || is(b"ctr_data\"") || is(b"model_info\"") {
+        return Some(looks_like("a CatBoost model", SAVE));
+    }
+    None
+}
+
+fn looks_like(what: &str, help: &str) -> ModelError {
+    ModelError::new(Code::UnsupportedFormat, format!("this looks like {what}; that is not supported"))
+        .help(help)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn formats_are_told_apart() {
+        assert_eq!(detect(b"{L\0\0"), Ok(Format::XgboostUbjson));
+        assert_eq!(detect(b"{\"learner\":"), Ok(Format::XgboostJson(b"{\"learner\":")));
+        assert_eq!(detect(b"\xef\xbb\xbf \n{ }"), Ok(Format::XgboostJson(b"{ }")));
+    }
+
+    #[test]
+    fn foreign_files_are_named() {
+        let cases: [(&[u8], Code, &str); 12] = [
+            (b"", Code::UnknownFormat, "empty"),
+            (b"\x01\x02", Code::UnknownFormat, "no model format"),
+            (b"binf\0\0", Code::UnsupportedFormat, "old binary"),
+            (b"tree\nversion=v4\n", Code::UnsupportedFormat, "LightGBM"),
+            (b"\x08\x0a\x12\x08skl2onnx", Code::UnsupportedFormat, "ONNX"),
+            (b"\x80\x04\x95", Code::UnsupportedFormat, "pickle"),
+            (b"\x1f\x8b\x08", Code::UnsupportedFormat, "gzip"),
+            (b"PK\x03\x04", Code::UnsupportedFormat, "zip"),
+            (b"[ { \"nodeid\": 0 } ]", Code::UnsupportedFormat, "dump"),
+            (
+                b"{\"name\":\"tree\",\"version\":\"v4\",\"num_class\":1,\"num_tree_per_iteration\":1}",
+                Code::UnsupportedFormat,
+                "LightGBM",
+            ),
+            (b"{\"features_info\":{}}", Code::UnsupportedFormat, "CatBoost"),
+            (b"<?xml version=\"1.0\"?>", Code::UnsupportedFormat, "PMML"),
+        ];
+        for (bytes, code, part) in cases {
+            let error = detect(bytes).unwrap_err();
+            assert_eq!(error.code, code, "{error}");
+            assert!(error.message.contains(part), "{error}");
+        }
+    }
+}

@@ -1,0 +1,411 @@
+//! A reader of Universal Binary JSON as XGBoost writes it, as a serde [`Deserializer`](serde::Deserializer).
+//!
+//! XGBoost's dialect is big-endian and has typed arrays (`[$d#L` count, then bare values without a closing bracket);
+//! the other standard forms are read as well. A count is believed only when the remaining bytes can hold that many
+//! values, and containers nest at most [`MAX_NESTING`] deep, so no input makes the reader allocate more than its own
+//! size or overflow the stack.
+
+use std::fmt;
+
+use serde::de::{DeserializeSeed, IntoDeserializer, MapAccess, SeqAccess, Visitor};
+use serde::forward_to_deserialize_any;
+
+/// How deep objects and arrays may nest, the same as in the JSON reader.
+const MAX_NESTING: u32 = 128;
+
+/// Why the bytes could not be read.
+#[derive(Debug)]
+pub(crate) struct Error {
+    /// What is wrong.
+    pub message: String,
+    /// Whether the bytes are well formed and merely hold something else than expected.
+    pub is_data: bool,
+}
+
+impl Error {
+    fn syntax(message: impl Into<String>) -> Error {
+        Error { message: message.into(), is_data: false }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl serde::de::Error for Error {
+    fn custom<T: fmt::Display>(message: T) -> Error {
+        Error { message: message.to_string(), is_data: true }
+    }
+}
+
+/// A position in the bytes.
+pub(crate) struct Reader<'de> {
+    bytes: &'de [u8],
+    position: usize,
+    nesting: u32,
+}
+
+impl<'de> Reader<'de> {
+    pub(crate) fn new(bytes: &'de [u8]) -> Reader<'de> {
+        Reader { bytes, position: 0, nesting: 0 }
+    }
+
+    /// Offset of the next byte to be read.
+    pub(crate) fn position(&self) -> usize {
+        self.position
+    }
+
+    /// Fails unless all bytes have been read.
+    pub(crate) fn end(&self) -> Result<(), Error> {
+        if self.position == self.bytes.len() {
+            return Ok(());
+        }
+        Err(Error::syntax("there is more data after the end of the document"))
+    }
+
+    fn remaining(&self) -> usize {
+        self.bytes.len() - self.position
+    }
+
+    fn take(&mut self, count: usize) -> Result<&'de [u8], Error> {
+        let taken = self.bytes[self.position..].get(..count);
+        let taken = taken.ok_or_else(|| Error::syntax("the file ends in the middle of a value"))?;
+        self.position += count;
+        Ok(taken)
+    }
+
+    fn array<const N: usize>(&mut self) -> Result<[u8; N], Error> {
+        let mut array = [0; N];
+        array.copy_from_slice(self.take(N)?);
+        Ok(array)
+    }
+
+    fn byte(&mut self) -> Result<u8, Error> {
+        let [byte] = self.array()?;
+        Ok(byte)
+    }
+
+    /// The type marker of the next value; `N` stands for nothing and is skipped.
+    fn marker(&mut self) -> Result<u8, Error> {
+        loop {
+            match self.byte()? {
+                b'N' => {}
+                marker => return Ok(marker),
+            }
+        }
+    }
+
+    fn integer(&mut self, marker: u8) -> Result<i64, Error> {
+        Ok(match marker {
+            b'i' => i64::from(i8::from_be_bytes(self.array()?)),
+            b'U' | b'C' => i64::from(self.byte()?),
+            b'I' => i64::from(i16::from_be_bytes(self.array()?)),
+            b'l' => i64::from(i32::from_be_bytes(self.array()?)),
+            b'L' => i64::from_be_bytes(self.array()?),
+            _ => {
+                let found = char::from(marker).escape_default();
+                return Err(Error::syntax(format!("a length should follow here, not `{found}`")));
+            }
+        })
+    }
+
+    /// A count of things that take at least `width` bytes each.
+    fn count(&mut self, marker: u8, width: usize) -> Result<usize, Error> {
+        let count = self.integer(marker)?;
+        let count = usize::try_from(count).ok().filter(|&count| count <= self.remaining() / width);
+        count.ok_or_else(|| Error::syntax("a count is larger than the rest of the file"))
+    }
+
+    fn string(&mut self, marker: u8) -> Result<&'de str, Error> {
+        let length = self.count(marker, 1)?;
+        let bytes = self.take(length)?;
+        std::str::from_utf8(bytes).map_err(|_| Error::syntax("a string is not valid UTF-8"))
+    }
+
+    /// The optional type and count after the opening bracket of a container.
+    fn header(&mut self, close: u8) -> Result<Header, Error> {
+        let mut kind = None;
+        if self.bytes.get(self.position) == Some(&b'$') {
+            self.position += 1;
+            let marker = self.byte()?;
+            if matches!(marker, b'Z' | b'T' | b'F' | b'N') {
+                return Err(Error::syntax("an array of values without bytes is not accepted"));
+            }
+            kind = Some(marker);
+        }
+        let mut left = None;
+        if self.bytes.get(self.position) == Some(&b'#') {
+            self.position += 1;
+            let marker = self.byte()?;
+            left = Some(self.count(marker, kind.and_then(width).unwrap_or(1))?);
+        } else if kind.is_some() {
+            return Err(Error::syntax("a typed container needs a count"));
+        }
+        Ok(Header { kind, left, close })
+    }
+
+    fn nested<T>(&mut self, read: impl FnOnce(&mut Self) -> Result<T, Error>) -> Result<T, Error> {
+        if self.nesting == MAX_NESTING {
+            return Err(Error::syntax(format!("objects and arrays nest more than {MAX_NESTING} deep")));
+        }
+        self.nesting += 1;
+        let value = read(self);
+        self.nesting -= 1;
+        value
+    }
+}
+
+/// Bytes of a value of fixed size.
+fn width(marker: u8) -> Option<usize> {
+    match marker {
+        b'i' | b'U' | b'C' => Some(1),
+        b'I' => Some(2),
+        b'l' | b'd' => Some(4),
+        b'L' | b'D' => Some(8),
+        _ => None,
+    }
+}
+
+/// What is known of a container's contents: their type, how many are left, and the bracket that closes it if they
+/// are not counted.
+struct Header {
+    kind: Option<u8>,
+    left: Option<usize>,
+    close: u8,
+}
+
+/// A value whose type marker has been read.
+struct Value<'r, 'de> {
+    reader: &'r mut Reader<'de>,
+    marker: u8,
+}
+
+impl<'de> Value<'_, 'de> {
+    fn container<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        let is_array = self.marker == b'[';
+        self.reader.nested(|reader| {
+            let header = reader.header(if is_array { b']' } else { b'}' })?;
+            let mut items = Items { reader, header, ended: false };
+            let value = if is_array { visitor.visit_seq(&mut items) } else { visitor.visit_map(&mut items) }?;
+            // A visitor that wants no more asks no more: the end still has to be there.
+            if !items.ended && items.next()?.is_some() {
+                return Err(serde::de::Error::custom("an array has more values than expected"));
+            }
+            Ok(value)
+        })
+    }
+}
+
+impl<'de> serde::Deserializer<'de> for Value<'_, 'de> {
+    type Error = Error;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        match self.marker {
+            b'{' | b'[' => self.container(visitor),
+            b'S' => {
+                let length = self.reader.byte()?;
+                visitor.visit_borrowed_str(self.reader.string(length)?)
+            }
+            b'd' => visitor.visit_f32(f32::from_be_bytes(self.reader.array()?)),
+            b'D' => visitor.visit_f64(f64::from_be_bytes(self.reader.array()?)),
+            b'H' => {
+                let length = self.reader.byte()?;
+                let number = self.reader.string(length)?.parse();
+                visitor.visit_f64(number.map_err(|_| Error::syntax("a number in text form is malformed"))?)
+            }
+            b'T' => visitor.visit_bool(true),
+            b'F' => visitor.visit_bool(false),
+            b'Z' => visitor.visit_unit(),
+            marker if width(marker).is_some() => visitor.visit_i64(self.reader.integer(marker)?),
+            marker => {
+                let found = char::from(marker).escape_default();
+                Err(Error::syntax(format!("`{found}` begins no value")))
+            }
+        }
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        if self.marker == b'Z' { visitor.visit_none() } else { visitor.visit_some(self) }
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        _name: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, Error> {
+        visitor.visit_newtype_struct(self)
+    }
+
+    /// Skips arrays of numbers, which are most of a file, without looking at them.
+    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        let start = self.reader.position;
+        if self.marker == b'[' {
+            let header = self.reader.header(b']')?;
+            if let (Some(width), Some(count)) = (header.kind.and_then(width), header.left) {
+                self.reader.take(width * count)?;
+                return visitor.visit_unit();
+            }
+            self.reader.position = start;
+        }
+        self.deserialize_any(visitor)
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct seq
+        tuple tuple_struct map struct enum identifier
+    }
+}
+
+impl<'de> serde::Deserializer<'de> for &mut Reader<'de> {
+    type Error = Error;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        let marker = self.marker()?;
+        Value { reader: self, marker }.deserialize_any(visitor)
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit unit_struct
+        newtype_struct seq tuple tuple_struct map struct enum identifier ignored_any
+    }
+}
+
+/// The contents of a container.
+struct Items<'r, 'de> {
+    reader: &'r mut Reader<'de>,
+    header: Header,
+    ended: bool,
+}
+
+impl Items<'_, '_> {
+    /// The first byte of the next item, or `None` at the end. In a typed array that is the common type, which takes
+    /// no byte; in an object it is always the type of the key's length.
+    fn next(&mut self) -> Result<Option<u8>, Error> {
+        let is_object = self.header.close == b'}';
+        let more = self.header.left != Some(0);
+        if let Some(left) = &mut self.header.left {
+            *left = left.saturating_sub(1);
+        }
+        let marker = match self.header.kind {
+            _ if !more => None,
+            Some(kind) if !is_object => Some(kind),
+            _ => Some(self.reader.marker()?),
+        };
+        let closed = self.header.left.is_none() && marker == Some(self.header.close);
+        self.ended = marker.is_none() || closed;
+        Ok(marker.filter(|_| !closed))
+    }
+}
+
+impl<'de> SeqAccess<'de> for &mut Items<'_, 'de> {
+    type Error = Error;
+
+    fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, Error> {
+        let Some(marker) = self.next()? else { return Ok(None) };
+        seed.deserialize(Value { reader: self.reader, marker }).map(Some)
+    }
+
+    fn size_hint(&self) -> Option<usize> {
+        self.header.left
+    }
+}
+
+impl<'de> MapAccess<'de> for &mut Items<'_, 'de> {
+    type Error = Error;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Error> {
+        let Some(marker) = self.next()? else { return Ok(None) };
+        let key = self.reader.string(marker)?;
+        seed.deserialize(key.into_deserializer()).map(Some)
+    }
+
+    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Error> {
+        let marker = match self.header.kind {
+            Some(kind) => kind,
+            None => self.reader.marker()?,
+        };
+        seed.deserialize(Value { reader: self.reader, marker })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use serde::de::{DeserializeOwned, IgnoredAny};
+
+    use super::*;
+
+    fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
+        let mut reader = Reader::new(bytes);
+        let value = T::deserialize(&mut reader).and_then(|value| reader.end().map(|()| value));
+        value.map_err(|error| error.message)
+    }
+
+    #[test]
+    fn arrays_have_many_forms() {
+        let forms: [&[u8]; 5] = [
+            b"[i\x01I\x00\x02Nl\xff\xff\xff\xff]",
+            b"[#U\x03i\x01L\0\0\0\0\0\0\0\x02i\xff",
+            b"[$i#i\x03\x01\x02\xff",
+            b"[$l#L\0\0\0\0\0\0\0\x03\0\0\0\x01\0\0\0\x02\xff\xff\xff\xff",
+            b"[$I#I\0\x03\0\x01\0\x02\xff\xff",
+        ];
+        for form in forms {
+            assert_eq!(parse::<Vec<i64>>(form), Ok(vec![1, 2, -1]), "{form:?}");
+            assert!(parse::<IgnoredAny>(form).is_ok(), "{form:?}");
+        }
+    }
+
+    #[test]
+    fn objects_have_many_forms() {
+        let forms: [&[u8]; 3] =
+            [b"{U\x01ai\x05N}", b"{#U\x01L\0\0\0\0\0\0\0\x01ai\x05", b"{$i#U\x01U\x01a\x05"];
+        for form in forms {
+            assert_eq!(
+                parse::<BTreeMap<String, i32>>(form),
+                Ok(BTreeMap::from([("a".into(), 5)])),
+                "{form:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn scalars_are_read() {
+        assert_eq!(parse::<f32>(b"d\x3f\xc0\0\0"), Ok(1.5));
+        assert_eq!(parse::<f64>(b"D\x3f\xf8\0\0\0\0\0\0"), Ok(1.5));
+        assert_eq!(parse::<f64>(b"HU\x031.5"), Ok(1.5));
+        assert_eq!(parse::<String>(b"SU\x02hi"), Ok("hi".into()));
+        assert_eq!(parse::<Vec<Option<bool>>>(b"[TFZ]"), Ok(vec![Some(true), Some(false), None]));
+    }
+
+    #[test]
+    fn bombs_are_refused() {
+        let count: &[u8] = b"[$l#L\x40\0\0\0\0\0\0\0";
+        assert!(parse::<Vec<i64>>(count).unwrap_err().contains("larger than the rest"));
+        assert!(parse::<IgnoredAny>(count).unwrap_err().contains("larger than the rest"));
+        assert!(parse::<IgnoredAny>(b"[#L\x40\0\0\0\0\0\0\0").unwrap_err().contains("larger than the rest"));
+        assert!(parse::<IgnoredAny>(b"[$Z#L\x40\0\0\0\0\0\0\0").unwrap_err().contains("without bytes"));
+        assert!(parse::<IgnoredAny>(&b"[".repeat(100_000)).unwrap_err().contains("nest"));
+        assert!(parse::<String>(b"SL\xff\xff\xff\xff\xff\xff\xff\xff").unwrap_err().contains("larger"));
+    }
+
+    #[test]
+    fn nonsense_is_refused() {
+        for (bytes, message) in [
+            (&b"x"[..], "begins no value"),
+            (b"[i\x01", "ends in the middle"),
+            (b"[]i", "more data"),
+            (b"SU\x01\xff", "UTF-8"),
+            (b"{S", "a length should follow"),
+            (b"[$i]", "needs a count"),
+        ] {
+            let error = parse::<IgnoredAny>(bytes).unwrap_err();
+            assert!(error.contains(message), "{bytes:?}: {error}");
+        }
+    }
+}

@@ -1,0 +1,318 @@
+//! The reader of XGBoost models, JSON and UBJSON, from release 1.0 on.
+//!
+//! What a file says is defined by what XGBoost computes from it; the pitfalls that this reader takes care of are
+//! written down beside the code that does.
+
+mod document;
+mod objective;
+mod tree;
+
+use crate::check::ForestParts;
+use crate::error::{Code, ModelError};
+use crate::forest::{Comparison, Float, Forest, Tree, Types};
+use crate::read::{Iterations, Loaded, Note};
+use crate::{MAX_FEATURES, MAX_MARGINS};
+use document::{Document, Learner, Model, Real, Text};
+
+pub(crate) fn read_json(bytes: &[u8], iterations: &Iterations) -> Result<Loaded, ModelError> {
+    assemble(crate::json::from_json(bytes)?, iterations)
+}
+
+pub(crate) fn read_ubjson(bytes: &[u8], iterations: &Iterations) -> Result<Loaded, ModelError> {
+    assemble(crate::json::from_ubjson(bytes)?, iterations)
+}
+
+/// The last release whose files were tried.
+const NEWEST_KNOWN: i64 = 3;
+
+const MODEL: &str = "learner.gradient_booster.model";
+
+fn assemble(document: Document, iterations: &Iterations) -> Result<Loaded, ModelError> {
+    let (learner, version, container) = match (document.learner, document.snapshot) {
+        (Some(learner), _) => (Some(learner), document.version, ""),
+        (None, Some(saved)) => (saved.learner, saved.version, "Model"),
+        (None, None) => (None, Vec::new(), ""),
+    };
+    let Some(learner) = learner else {
+        return Err(ModelError::new(
+            Code::UnknownFormat,
+            "the document has no `learner`, so it is no XGBoost model",
+        )
+        .help("models are read that XGBoost's Booster.save_model wrote, as .json or .ubj"));
+    };
+    let mut notes = Vec::new();
+    if version.first().is_some_and(|&major| major > NEWEST_KNOWN) {
+        let version = version.iter().map(i64::to_string).collect::<Vec<_>>().join(".");
+        notes
+            .push(Note(format!("the model was saved by XGBoost {version}, which is newer than this reader")));
+    }
+    let version = version.iter().map(|&part| part.max(0) as u64).collect();
+    let forest = forest(learner, iterations, &mut notes).map_err(|error| error.below(container))?;
+    Ok(Loaded { forest, version, notes })
+}
+
+fn forest(learner: Learner, iterations: &Iterations, notes: &mut Vec<Note>) -> Result<Forest, ModelError> {
+    let Learner { attributes, feature_names, gradient_booster, learner_model_param: param, objective } =
+        learner;
+    let num_features = count(&param.num_feature, "num_feature", None, MAX_FEATURES)?;
+    let num_class = count(&param.num_class, "num_class", Some(0), MAX_MARGINS)?;
+    let num_target = count(&param.num_target, "num_target", Some(1), MAX_MARGINS)?;
+    let num_margins = num_class.max(num_target).max(1);
+    let found = objective::find(&objective.name, num_margins)?;
+    if !found.is_known {
+        notes.push(Note(format!(
+            "the objective `{}` is not one of XGBoost's: predictions are the margins as they are",
+            objective.name
+        )));
+    }
+    let base = base_margins(&param.base_score, num_margins, found.base_margin)?;
+    let best_iteration = best_iteration(attributes.best_iteration, notes);
+
+    let (model, weights) = trees_of(gradient_booster)?;
+    let targets = targets(&model, num_margins)?;
+    let starts = iteration_starts(&model, num_margins)?;
+    let (first, last) = iterations.select(starts.len() - 1, best_iteration)?;
+    if *iterations == Iterations::All
+        && let Some(best) = best_iteration.filter(|best| best + 1 < starts.len() - 1)
+    {
+        notes.push(Note(format!(
+            "early stopping found the best score at iteration {best}; all {} iterations are used, as Booster.predict \
+             does (choose `best` for the first {}, as the scikit-learn wrapper does)",
+            starts.len() - 1,
+            best + 1
+        )));
+    }
+    if starts[first] == starts[last] {
+        notes.push(Note("the model has no trees: it predicts the same for every row".into()));
+    }
+    let trees = convert_trees(&model, starts[first]..starts[last], num_features, &targets, &weights)?;
+    let parts = ForestParts {
+        trees,
+        num_features,
+        num_margins,
+        base,
+        comparison: Comparison::Less,
+        types: Types { input: Float::F32, threshold: Float::F32, accumulator: Float::F32 },
+        transform: found.transform,
+        objective: objective.name,
+        feature_names: checked_names(feature_names, num_features, notes),
+        iteration_starts: starts[first..=last].iter().map(|start| start - starts[first]).collect(),
+        best_iteration,
+    };
+    Forest::new(parts).map_err(|error| error.below(MODEL))
+}
+
+/// The trees of the booster, and DART's weights (empty if there are none). DART files up to release 3.2 wrap the
+/// booster of trees in another object; later ones keep the weights beside the trees.
+fn trees_of(booster: document::Booster) -> Result<(Model, Vec<Real>), ModelError> {
+    let place = "learner.gradient_booster";
+    match booster.name.as_str() {
+        "gblinear" => {
+            return Err(ModelError::new(
+                Code::UnsupportedBooster,
+                "the booster `gblinear` is a linear model without trees",
+            )
+            .at(format!("{place}.name"))
+            .help("train with booster=gbtree or booster=dart"));
+        }
+        "gbtree" | "dart" | "" => {}
+        other => {
+            return Err(ModelError::new(
+                Code::UnsupportedBooster,
+                format!("the booster `{other}` is not supported"),
+            )
+            .at(format!("{place}.name"))
+            .help("train with booster=gbtree or booster=dart"));
+        }
+    }
+    let model = booster.model.or_else(|| booster.gbtree.and_then(|inner| inner.model));
+    let Some(mut model) = model else {
+        return Err(ModelError::new(Code::Structure, "the booster has no `model`").at(place));
+    };
+    let vector = model.gbtree_model_param.size_leaf_vector.as_ref();
+    if vector.is_some_and(|size| !matches!(size.0.trim(), "0" | "1" | "")) {
+        return Err(tree::vector_leaf().at(format!("{MODEL}.gbtree_model_param.size_leaf_vector")));
+    }
+    let weights = booster.weight_drop.or(model.weight_drop.take()).unwrap_or_default();
+    let num_trees = model.trees.as_ref().map_or(0, Vec::len);
+    if !weights.is_empty() && weights.len() != num_trees {
+        let message = format!("`weight_drop` has {} entries for {num_trees} trees", weights.len());
+        return Err(ModelError::new(Code::LengthMismatch, message).at(format!("{place}.weight_drop")));
+    }
+    let declared = &model.gbtree_model_param.num_trees;
+    if let Some(declared) = declared
+        && declared.0.trim().parse() != Ok(num_trees)
+    {
+        let message = format!("the model says it has {} trees, and there are {num_trees}", declared.0);
+        let place = format!("{MODEL}.gbtree_model_param.num_trees");
+        return Err(ModelError::new(Code::LengthMismatch, message).at(place));
+    }
+    Ok((model, weights))
+}
+
+/// Converts the trees of a range of positions. A tree's position is its `id`, which is also its place in the list
+/// in every file that XGBoost writes.
+fn convert_trees(
+    model: &Model,
+    range: std::ops::Range<usize>,
+    num_features: usize,
+    targets: &[u32],
+    weights: &[Real],
+) -> Result<Vec<Tree>, ModelError> {
+    let documents = model.trees.as_deref().unwrap_or_default();
+    let mut listed = vec![None; documents.len()];
+    for (index, tree) in documents.iter().enumerate() {
+        let id = tree.id.map_or(Some(index), |id| usize::try_from(id).ok());
+        match id.and_then(|id| listed.get_mut(id)) {
+            Some(slot @ None) => *slot = Some(index),
+            _ => {
+                let message = format!(
+                    "the tree's number {} is out of range or used twice",
+                    tree.id.unwrap_or_default()
+                );
+                return Err(
+                    ModelError::new(Code::LengthMismatch, message).at(format!("{MODEL}.trees[{index}].id"))
+                );
+            }
+        }
+    }
+    let mut trees = Vec::with_capacity(range.len());
+    for position in range {
+        let index = listed[position].unwrap_or(position);
+        let weight = weights.get(position).map_or(1.0, |weight| weight.0);
+        let context =
+            tree::Context { num_features, target: targets[position], source: position as u32, weight };
+        let tree = tree::convert(&documents[index], &context);
+        trees.push(tree.map_err(|error| error.below(&format!("{MODEL}.trees[{index}]")))?);
+    }
+    Ok(trees)
+}
+
+/// The output of each tree: `tree_info`. With several parallel trees per iteration its order is not what one would
+/// guess, so it is never computed; only a model with one output may leave it out.
+fn targets(model: &Model, num_margins: usize) -> Result<Vec<u32>, ModelError> {
+    let num_trees = model.trees.as_ref().map_or(0, Vec::len);
+    let place = format!("{MODEL}.tree_info");
+    let info = match &model.tree_info {
+        Some(info) => info,
+        None if num_margins == 1 => return Ok(vec![0; num_trees]),
+        None => return Err(ModelError::new(Code::Structure, "missing field `tree_info`").at(place)),
+    };
+    if info.len() != num_trees {
+        let message = format!("`tree_info` has {} entries for {num_trees} trees", info.len());
+        return Err(ModelError::new(Code::LengthMismatch, message).at(place));
+    }
+    let target = |(index, &target): (usize, &i64)| {
+        u32::try_from(target).ok().filter(|&it| (it as usize) < num_margins).ok_or_else(|| {
+            let message = format!("tree {index} adds to output {target}, and the model has {num_margins}");
+            ModelError::new(Code::TargetOutOfRange, message).at(format!("{place}[{index}]"))
+        })
+    };
+    info.iter().enumerate().map(target).collect()
+}
+
+/// Where each iteration begins. Files before release 2.0 do not say; there, an iteration has as many trees for each
+/// output as `num_parallel_tree` says.
+fn iteration_starts(model: &Model, num_margins: usize) -> Result<Vec<usize>, ModelError> {
+    let num_trees = model.trees.as_ref().map_or(0, Vec::len);
+    let place = format!("{MODEL}.iteration_indptr");
+    let Some(starts) = &model.iteration_indptr else {
+        let parallel =
+            count(&model.gbtree_model_param.num_parallel_tree, "num_parallel_tree", Some(1), usize::MAX)?;
+        let trees = parallel.max(1).saturating_mul(num_margins);
+        return Ok((0..num_trees).step_by(trees).chain([num_trees]).collect());
+    };
+    let starts: Option<Vec<_>> = starts.iter().map(|&start| usize::try_from(start).ok()).collect();
+    let fits = |starts: &Vec<usize>| {
+        starts.first() == Some(&0) && starts.last() == Some(&num_trees) && starts.is_sorted()
+    };
+    starts.filter(fits).ok_or_else(|| {
+        let message =
+            format!("`iteration_indptr` does not ascend from 0 to {num_trees}, the number of trees");
+        ModelError::new(Code::BadIterations, message).at(place)
+    })
+}
+
+/// A count among the parameters, which are numbers in strings.
+fn count(text: &Option<Text>, name: &str, default: Option<usize>, most: usize) -> Result<usize, ModelError> {
+    let place = match name {
+        "num_parallel_tree" => format!("{MODEL}.gbtree_model_param.{name}"),
+        _ => format!("learner.learner_model_param.{name}"),
+    };
+    let Some(text) = text else {
+        let missing = || ModelError::new(Code::Structure, format!("missing field `{name}`")).at(&*place);
+        return default.ok_or_else(missing);
+    };
+    match text.0.trim().parse::<u64>() {
+        Ok(count) => usize::try_from(count).ok().filter(|&count| count <= most).ok_or_else(|| {
+            let message = format!("`{name}` is {count}; at most {most} are supported");
+            ModelError::new(Code::TooLarge, message).at(place)
+        }),
+        Err(_) => {
+            let message = format!("`{name}` should be a count, not `{}`", text.0.escape_debug());
+            Err(ModelError::new(Code::BadParameter, message).at(place))
+        }
+    }
+}
+
+/// Reads `base_score`, one number or a bracketed list of them in a string, and turns it into margins.
+fn base_margins(
+    text: &Option<Text>,
+    num_margins: usize,
+    margin: fn(f32) -> f32,
+) -> Result<Vec<f64>, ModelError> {
+    let place = "learner.learner_model_param.base_score";
+    let Some(Text(text)) = text else {
+        return Err(ModelError::new(Code::Structure, "missing field `base_score`").at(place));
+    };
+    let bad = || {
+        let message =
+            format!("`base_score` should be a number or a list of numbers, not `{}`", text.escape_debug());
+        ModelError::new(Code::BadParameter, message).at(place)
+    };
+    let bare = text.trim();
+    let list = [('[', ']'), ('(', ')')]
+        .iter()
+        .find_map(|&(open, close)| bare.strip_prefix(open)?.strip_suffix(close));
+    let scores = match list {
+        Some(list) => list.split(',').map(|score| score.trim().parse()).collect::<Result<Vec<f32>, _>>(),
+        None => bare.parse().map(|score| vec![score]),
+    };
+    let mut scores = scores.map_err(|_| bad())?;
+    if scores.len() == 1 {
+        scores = vec![scores[0]; num_margins];
+    }
+    if scores.len() != num_margins {
+        let message = format!("`base_score` has {} numbers for {num_margins} outputs", scores.len());
+        return Err(ModelError::new(Code::LengthMismatch, message).at(place));
+    }
+    let margins: Vec<f64> = scores.into_iter().map(|score| f64::from(margin(score))).collect();
+    if margins.iter().any(|margin| margin.is_nan()) {
+        let message =
+            format!("`base_score` is `{}`, which has no margin for this objective", text.escape_debug());
+        return Err(ModelError::new(Code::BadValue, message).at(place));
+    }
+    Ok(margins)
+}
+
+/// The iteration of the best score. Attributes are free text that users may set, so a strange one is not an error.
+fn best_iteration(text: Option<Text>, notes: &mut Vec<Note>) -> Option<usize> {
+    let Text(text) = text?;
+    let best = text.trim().parse().ok();
+    if best.is_none() {
+        notes.push(Note(format!("the attribute `best_iteration` is no count: `{}`", text.escape_debug())));
+    }
+    best
+}
+
+/// Names that do not fit the number of features are of no use to anybody.
+fn checked_names(names: Vec<String>, num_features: usize, notes: &mut Vec<Note>) -> Vec<String> {
+    if names.is_empty() || names.len() == num_features {
+        return names;
+    }
+    notes.push(Note(format!(
+        "the model has {} feature names for {num_features} features: names are left out",
+        names.len()
+    )));
+    Vec::new()
+}

@@ -1,0 +1,30 @@
+//! What several tests need.
+#![allow(dead_code, clippy::unwrap_used, clippy::panic)]
+
+use std::path::Path;
+
+/// Reads an array of little-endian `f32` from a `.npy` file, row after row whatever the order in the file.
+pub fn read_npy(path: &Path) -> Vec<f32> {
+    let bytes = std::fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    assert_eq!(&bytes[..6], b"\x93NUMPY", "{}", path.display());
+    let header = usize::from(u16::from_le_bytes([bytes[8], bytes[9]]));
+    let text = String::from_utf8_lossy(&bytes[10..10 + header]);
+    assert!(text.contains("'<f4'"), "{}: {text}", path.display());
+    let values = bytes[10 + header..].chunks_exact(4);
+    let values: Vec<f32> =
+        values.map(|value| f32::from_le_bytes([value[0], value[1], value[2], value[3]])).collect();
+    if text.contains("'fortran_order': False") {
+        return values;
+    }
+    let shape = text.split_once("'shape': (").unwrap().1;
+    let rows: usize = shape.split(',').next().unwrap().parse().unwrap();
+    let columns = values.len() / rows;
+    (0..values.len()).map(|at| values[at % columns * rows + at / columns]).collect()
+}
+
+/// How many values have different bits, and the largest difference.
+pub fn differences(left: &[f32], right: &[f32]) -> (usize, f32) {
+    assert_eq!(left.len(), right.len());
+    let pairs = left.iter().zip(right).filter(|(left, right)| left.to_bits() != right.to_bits());
+    pairs.fold((0, 0.0), |(count, most), (left, right)| (count + 1, (left - right).abs().max(most)))
+}

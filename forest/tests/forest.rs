@@ -1,0 +1,235 @@
+//! Forests made by hand: what the gate refuses, and how the walker treats everything that the types allow.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+use sched_forest::{
+    Code, Comparison, Float, Forest, ForestParts, Inner, Leaf, MissingDirections, NodeRef, Predicate, Target,
+    Transform, Tree, Types, WalkError, predict, predict_classes, predict_leaves, predict_margins, summarize,
+};
+
+fn leaf(source: u32, values: &[f64]) -> Leaf {
+    Leaf { source, values: values.to_vec() }
+}
+
+fn test(feature: u32, threshold: f64, left: NodeRef, right: NodeRef) -> Inner {
+    Inner { feature, predicate: Predicate::Numeric { threshold }, missing_left: true, left, right }
+}
+
+/// `x0 < 1 ? 10 : (x1 < 2 ? 20 : 30)`.
+fn tree() -> Tree {
+    Tree {
+        root: NodeRef::Inner(0),
+        inner: vec![
+            test(0, 1.0, NodeRef::Leaf(0), NodeRef::Inner(1)),
+            test(1, 2.0, NodeRef::Leaf(1), NodeRef::Leaf(2)),
+        ],
+        leaves: vec![leaf(1, &[10.0]), leaf(3, &[20.0]), leaf(4, &[30.0])],
+        target: Target::One(0),
+        source: 0,
+    }
+}
+
+fn parts(trees: Vec<Tree>) -> ForestParts {
+    ForestParts { trees, num_features: 2, ..ForestParts::default() }
+}
+
+fn margins(forest: &Forest, rows: &[f32]) -> Vec<f64> {
+    let mut out = vec![0.0; rows.len() / forest.num_features * forest.num_margins];
+    predict_margins(forest, rows, &mut out).unwrap();
+    out
+}
+
+#[test]
+fn a_forest_goes_apart_and_together() {
+    let forest = Forest::new(parts(vec![tree(), tree()])).unwrap();
+    assert_eq!(forest.iteration_starts, [0, 1, 2]);
+    assert_eq!(Forest::new(forest.clone().into_parts()).unwrap(), forest);
+    assert_eq!((forest.trees[0].depth(), forest.trees[0].min_leaf_depth()), (2, 1));
+}
+
+#[test]
+fn broken_parts_are_refused() {
+    type Break = fn(&mut ForestParts);
+    let cases: [(&str, Code, Break); 21] = [
+        ("no features", Code::BadParameter, |it| it.num_features = 0),
+        ("no margins", Code::BadParameter, |it| it.num_margins = 0),
+        ("absurd features", Code::TooLarge, |it| it.num_features = usize::MAX),
+        ("base of another length", Code::LengthMismatch, |it| it.base.push(0.0)),
+        ("names of another length", Code::LengthMismatch, |it| it.feature_names = vec!["a".into()]),
+        ("NaN base", Code::BadValue, |it| it.base[0] = f64::NAN),
+        ("base beyond single precision", Code::BadValue, |it| it.base[0] = 0.1),
+        ("iterations", Code::BadIterations, |it| it.iteration_starts = vec![0, 2]),
+        ("target", Code::TargetOutOfRange, |it| it.trees[0].target = Target::One(1)),
+        ("vector", Code::LengthMismatch, |it| it.trees[0].leaves[1].values.push(0.0)),
+        ("NaN leaf", Code::BadValue, |it| it.trees[0].leaves[1].values[0] = f64::NAN),
+        ("feature", Code::FeatureOutOfRange, |it| it.trees[0].inner[1].feature = 2),
+        ("threshold", Code::BadValue, |it| {
+            it.trees[0].inner[1].predicate = Predicate::Numeric { threshold: 0.1 }
+        }),
+        ("categories", Code::BadValue, |it| {
+            it.trees[0].inner[1].predicate = Predicate::Category { left: vec![2, 1] }
+        }),
+        ("child", Code::ChildOutOfRange, |it| it.trees[0].inner[1].left = NodeRef::Leaf(3)),
+        ("cycle", Code::NotATree, |it| it.trees[0].inner[1].left = NodeRef::Inner(0)),
+        ("shared leaf", Code::NotATree, |it| it.trees[0].inner[1].right = NodeRef::Leaf(1)),
+        ("unreachable leaf", Code::NodeOrder, |it| it.trees[0].leaves.push(leaf(9, &[0.0]))),
+        ("unreachable node", Code::NodeOrder, |it| {
+            let node = test(0, 0.0, NodeRef::Leaf(0), NodeRef::Leaf(1));
+            it.trees[0].inner.push(node);
+        }),
+        ("leaves out of order", Code::NodeOrder, |it| {
+            let node = &mut it.trees[0].inner[1];
+            std::mem::swap(&mut node.left, &mut node.right);
+        }),
+        ("no leaf", Code::ChildOutOfRange, |it| {
+            it.trees[0] = Tree { root: NodeRef::Leaf(0), inner: vec![], leaves: vec![], ..tree() };
+        }),
+    ];
+    for (name, code, change) in cases {
+        let mut parts = parts(vec![tree()]);
+        change(&mut parts);
+        let error = Forest::new(parts).err().unwrap_or_else(|| panic!("{name} was accepted"));
+        assert_eq!(error.code, code, "{name}: {error}");
+    }
+}
+
+#[test]
+fn comparisons_differ_at_the_threshold() {
+    let rows = [1.0, 0.0, 1.0, 2.0, f32::NAN, f32::NAN, 5.0, f32::NAN, f32::INFINITY, f32::NEG_INFINITY];
+    let mut parts = parts(vec![tree()]);
+    let less = Forest::new(parts.clone()).unwrap();
+    assert_eq!(margins(&less, &rows), [20.0, 30.0, 10.0, 20.0, 20.0]);
+    parts.comparison = Comparison::LessOrEqual;
+    let less_or_equal = Forest::new(parts).unwrap();
+    assert_eq!(margins(&less_or_equal, &rows), [10.0, 10.0, 10.0, 20.0, 20.0]);
+    let mut leaves = [0; 5];
+    predict_leaves(&less, &rows, &mut leaves).unwrap();
+    assert_eq!(leaves, [3, 4, 1, 3, 3]);
+}
+
+#[test]
+fn sums_are_in_tree_order_and_in_the_accumulators_type() {
+    let stump = |value: f64| Tree {
+        root: NodeRef::Leaf(0),
+        inner: vec![],
+        leaves: vec![leaf(0, &[value])],
+        target: Target::One(0),
+        source: 0,
+    };
+    let values = [16777216.0, 1.0, 1.0, -16777216.0];
+    let mut parts = parts(values.map(stump).to_vec());
+    let row = [0.0, 0.0];
+    assert_eq!(margins(&Forest::new(parts.clone()).unwrap(), &row), [0.0]);
+    parts.types.accumulator = Float::F64;
+    assert_eq!(margins(&Forest::new(parts.clone()).unwrap(), &row), [2.0]);
+    parts.trees.reverse();
+    parts.types.accumulator = Float::F32;
+    assert_eq!(margins(&Forest::new(parts).unwrap(), &row), [2.0]);
+}
+
+#[test]
+fn inputs_are_rounded_to_the_input_type() {
+    let third = f64::from(1.0f32 / 3.0);
+    let mut parts = parts(vec![tree()]);
+    parts.trees[0].inner[0].predicate = Predicate::Numeric { threshold: third };
+    let below = [third - 1e-12, 0.0];
+    let mut out = [0.0f64];
+    predict_margins(&Forest::new(parts.clone()).unwrap(), &below, &mut out).unwrap();
+    assert_eq!(out, [20.0], "rounded up to the threshold, which is not below itself");
+    parts.types = Types { input: Float::F64, threshold: Float::F64, accumulator: Float::F64 };
+    predict_margins(&Forest::new(parts).unwrap(), &below, &mut out).unwrap();
+    assert_eq!(out, [10.0]);
+}
+
+#[test]
+fn categories_are_truncated_codes() {
+    let mut parts = parts(vec![tree()]);
+    parts.trees[0].inner[0].predicate = Predicate::Category { left: vec![0, 2, 4_294_967_295] };
+    let forest = Forest::new(parts).unwrap();
+    for (value, left) in [
+        (0.0, true),
+        (-0.5, true),
+        (2.9, true),
+        (1.0, false),
+        (-1.0, false),
+        (f32::NAN, true),
+        (f32::INFINITY, false),
+        (4_294_967_296.0, false),
+    ] {
+        assert_eq!(margins(&forest, &[value, 0.0])[0] == 10.0, left, "{value}");
+    }
+}
+
+#[test]
+fn vector_leaves_add_to_all_margins() {
+    let mut vector = tree();
+    vector.target = Target::All;
+    vector.leaves = vec![leaf(1, &[1.0, 2.0]), leaf(3, &[3.0, 4.0]), leaf(4, &[5.0, 6.0])];
+    let mut scalar = tree();
+    scalar.target = Target::One(1);
+    let mut parts = parts(vec![vector, scalar]);
+    parts.num_margins = 2;
+    parts.base = vec![0.5, 0.25];
+    parts.transform = Transform::ArgMax;
+    let forest = Forest::new(parts).unwrap();
+    assert_eq!(margins(&forest, &[0.0, 0.0, 3.0, 3.0]), [1.5, 12.25, 5.5, 36.25]);
+    let mut class = [0.0f32; 2];
+    predict(&forest, &[0.0f32, 0.0, 3.0, 3.0], &mut class).unwrap();
+    assert_eq!(class, [1.0, 1.0]);
+}
+
+#[test]
+fn classes_follow_the_transform() {
+    let classes = |transform: Transform, objective: &str, base: &[f64]| {
+        let parts = ForestParts {
+            num_margins: base.len(),
+            base: base.to_vec(),
+            transform,
+            objective: objective.into(),
+            ..ForestParts::default()
+        };
+        let forest = Forest::new(parts).unwrap();
+        let mut out = vec![9; forest.num_classes_out()];
+        predict_classes(&forest, &[0.0f32], &mut out).map(|()| out)
+    };
+    assert_eq!(classes(Transform::Sigmoid, "binary:logistic", &[0.5, -0.5, 0.0]), Ok(vec![1, 0, 0]));
+    assert_eq!(classes(Transform::Identity, "binary:logitraw", &[0.25]), Ok(vec![1]));
+    assert_eq!(classes(Transform::Hinge, "binary:hinge", &[0.25]), Ok(vec![1]));
+    assert_eq!(classes(Transform::Softmax, "multi:softprob", &[1.0, 3.0, 3.0]), Ok(vec![1]));
+    assert_eq!(classes(Transform::ArgMax, "multi:softmax", &[1.0, 3.0, 4.0]), Ok(vec![2]));
+    let refused = classes(Transform::Identity, "reg:squarederror", &[0.0]);
+    assert_eq!(refused, Err(WalkError::NotAClassifier { objective: "reg:squarederror".into() }));
+}
+
+#[test]
+fn sizes_must_fit() {
+    let forest = Forest::new(parts(vec![tree()])).unwrap();
+    let ragged = predict_margins(&forest, &[0.0f32; 3], &mut [0.0f32; 2]);
+    assert_eq!(ragged, Err(WalkError::Ragged { values: 3, features: 2 }));
+    let small = predict_margins(&forest, &[0.0f32; 4], &mut [0.0f32; 1]);
+    assert_eq!(small, Err(WalkError::OutputSize { given: 1, needed: 2 }));
+    assert_eq!(predict_margins::<f32, f32>(&forest, &[], &mut []), Ok(()));
+}
+
+#[test]
+fn summaries_count() {
+    let mut second = tree();
+    second.inner[0].missing_left = false;
+    second.inner[0].predicate = Predicate::Numeric { threshold: -1.0 };
+    let single = Tree { root: NodeRef::Leaf(0), inner: vec![], leaves: vec![leaf(0, &[-6.0])], ..tree() };
+    let mut parts = parts(vec![tree(), second, single]);
+    parts.feature_names = vec!["a".into(), "b".into()];
+    parts.iteration_starts = vec![0, 3];
+    let summary = summarize(&Forest::new(parts).unwrap());
+    assert_eq!((summary.trees, summary.inner_nodes, summary.leaves, summary.iterations), (3, 4, 7, 1));
+    assert_eq!(Vec::from_iter(summary.depths), [(0, 1), (2, 2)]);
+    assert_eq!(Vec::from_iter(summary.leaf_depths), [(0, 1), (1, 2), (2, 4)]);
+    let uses: Vec<_> =
+        summary.features.iter().map(|it| (it.name.as_deref(), it.nodes, it.thresholds)).collect();
+    assert_eq!(uses, [(Some("a"), 2, 2), (Some("b"), 2, 1)]);
+    assert_eq!(summary.max_thresholds, 2);
+    assert_eq!(summary.missing, MissingDirections::Mixed);
+    let range = summary.leaf_values.unwrap();
+    assert_eq!((range.min, range.max), (-6.0, 30.0));
+    let empty = summarize(&Forest::new(ForestParts::default()).unwrap());
+    assert_eq!((empty.leaf_values, empty.missing), (None, MissingDirections::None));
+}

@@ -1,0 +1,78 @@
+//! Full-size models with the predictions of the trainer, which are too large to be kept beside the code.
+//!
+//! Runs when `SCHEDC_MODELS` names a folder of models: for each model a folder with `model.json`, `X_test.npy`,
+//! `expected.npy` and perhaps `expected_raw.npy`, and a folder `random` of `<m>.json`, `<m>.X.npy`, `<m>.y.npy`.
+
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod common;
+
+use std::path::{Path, PathBuf};
+
+use common::{differences, read_npy};
+use sched_forest::{Forest, predict, predict_margins, read, summarize};
+
+fn models() -> Option<PathBuf> {
+    let folder = std::env::var_os("SCHEDC_MODELS").map(PathBuf::from);
+    if folder.is_none() {
+        println!("skipped: SCHEDC_MODELS is not set");
+    }
+    folder
+}
+
+fn read_model(path: &Path) -> Forest {
+    let bytes = std::fs::read(path).unwrap();
+    let start = std::time::Instant::now();
+    let forest = read(&bytes).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    println!("{}: {} bytes read in {:?}", path.display(), bytes.len(), start.elapsed());
+    forest
+}
+
+/// Margins and predictions must be equal in all bits.
+fn compare(name: &str, forest: &Forest, rows: &[f32], raw: Option<&Path>, expected: &Path) {
+    let count = rows.len() / forest.num_features;
+    let mut margins = vec![0.0f32; count * forest.num_margins];
+    predict_margins(forest, rows, &mut margins).unwrap();
+    if let Some(raw) = raw {
+        assert_eq!(differences(&margins, &read_npy(raw)).0, 0, "{name}: margins differ");
+    }
+    let mut predictions = vec![0.0f32; count * forest.num_outputs()];
+    predict(forest, rows, &mut predictions).unwrap();
+    let (different, most) = differences(&predictions, &read_npy(expected));
+    assert_eq!(different, 0, "{name}: predictions differ, by {most} at most");
+}
+
+#[test]
+fn published_models() {
+    let Some(folder) = models() else { return };
+    for name in ["higgs", "airline", "epsilon", "abalone", "covtype", "airline-ohe", "letters_small"] {
+        let folder = folder.join(name);
+        let forest = read_model(&folder.join("model.json"));
+        let rows = read_npy(&folder.join("X_test.npy"));
+        let raw = folder.join("expected_raw.npy");
+        let raw = raw.exists().then_some(raw.as_path());
+        compare(name, &forest, &rows, raw, &folder.join("expected.npy"));
+        println!("{name}: {} trees are equal in all bits", summarize(&forest).trees);
+    }
+}
+
+#[test]
+fn random_models() {
+    let Some(folder) = models() else { return };
+    let mut compared = 0;
+    for entry in std::fs::read_dir(folder.join("random")).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_none_or(|extension| extension != "json") {
+            continue;
+        }
+        let forest = read_model(&path);
+        let rows = path.with_extension("X.npy");
+        if !rows.exists() {
+            continue;
+        }
+        let name = path.display().to_string();
+        compare(&name, &forest, &read_npy(&rows), None, &path.with_extension("y.npy"));
+        compared += 1;
+    }
+    assert!(compared > 0, "no model in the folder `random` has data");
+}

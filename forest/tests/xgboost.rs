@@ -1,0 +1,359 @@
+//! Small XGBoost models of several releases, as fixtures made by `fixtures/make.py`: what is read must give XGBoost's
+//! numbers bit for bit, and what is damaged or not supported must be refused with its code and its place.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use sched_forest::{
+    Code, Forest, Iterations, ReadOptions, load, predict, predict_leaves, predict_margins, read, read_with,
+};
+use serde::Deserialize;
+use serde_json::Value;
+
+#[derive(Deserialize)]
+struct Expected {
+    objective: String,
+    num_rows: usize,
+    rows: Vec<u32>,
+    leaves: Vec<u32>,
+    iterations: BTreeMap<String, Outputs>,
+}
+
+#[derive(Deserialize)]
+struct Outputs {
+    margins: Vec<u32>,
+    predictions: Vec<u32>,
+}
+
+fn fixtures() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures")
+}
+
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut files: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    files
+}
+
+fn floats(bits: &[u32]) -> Vec<f32> {
+    bits.iter().map(|&bits| f32::from_bits(bits)).collect()
+}
+
+fn bits(values: &[f32]) -> Vec<u32> {
+    values.iter().map(|value| value.to_bits()).collect()
+}
+
+fn outputs(forest: &Forest, rows: &[f32]) -> (Vec<u32>, Vec<u32>) {
+    let count = rows.len() / forest.num_features;
+    let mut margins = vec![0.0f32; count * forest.num_margins];
+    predict_margins(forest, rows, &mut margins).unwrap();
+    let mut predictions = vec![0.0f32; count * forest.num_outputs()];
+    predict(forest, rows, &mut predictions).unwrap();
+    (bits(&margins), bits(&predictions))
+}
+
+fn check_model(path: &Path, expected: &Expected) {
+    let bytes = std::fs::read(path).unwrap();
+    let name = path.display();
+    let rows = floats(&expected.rows);
+    for (iterations, outputs_expected) in &expected.iterations {
+        let options = ReadOptions { iterations: iterations.parse().unwrap() };
+        let forest = read_with(&bytes, &options).unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert_eq!(forest.objective, expected.objective, "{name}");
+        assert_eq!(rows.len(), expected.num_rows * forest.num_features, "{name}");
+        let (margins, predictions) = outputs(&forest, &rows);
+        assert_eq!(margins, outputs_expected.margins, "{name}, iterations {iterations}: margins");
+        assert_eq!(predictions, outputs_expected.predictions, "{name}, iterations {iterations}: predictions");
+        if options.iterations == Iterations::All {
+            let mut leaves = vec![0; expected.num_rows * forest.trees.len()];
+            predict_leaves(&forest, &rows, &mut leaves).unwrap();
+            assert_eq!(leaves, expected.leaves, "{name}: leaves");
+        }
+    }
+}
+
+#[test]
+fn numbers_are_those_of_xgboost() {
+    let mut covered = BTreeSet::new();
+    for release in ["1.7.6", "2.1.4", "3.2.0"] {
+        for path in files(&fixtures().join(release)) {
+            let Some(base) = path.to_str().unwrap().strip_suffix(".expected.json") else { continue };
+            let expected: Expected = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+            let models = [".json", ".ubj"].map(|suffix| PathBuf::from(format!("{base}{suffix}")));
+            let models: Vec<_> = models.iter().filter(|path| path.exists()).collect();
+            assert!(!models.is_empty(), "{base} has no model");
+            for model in models {
+                check_model(model, &expected);
+            }
+            covered.insert(expected.objective);
+        }
+    }
+    println!("objectives: {covered:?}");
+    assert_eq!(covered.len(), 19);
+}
+
+#[test]
+fn json_and_ubjson_give_the_same_forest() {
+    let mut pairs = 0;
+    for path in files(&fixtures().join("3.2.0")) {
+        let json = path.with_extension("json");
+        if path.extension().is_some_and(|extension| extension == "ubj") && json.exists() {
+            let forests = [&path, &json].map(|path| read(&std::fs::read(path).unwrap()).unwrap());
+            assert_eq!(forests[0], forests[1], "{}", path.display());
+            pairs += 1;
+        }
+    }
+    assert!(pairs > 10);
+}
+
+#[test]
+fn fuzzing_starts_from_models() {
+    let seeds = fixtures().join("../../../fuzz/seeds");
+    for folder in ["model_json", "model_ubj"] {
+        for path in files(&seeds.join(folder)) {
+            if let Err(error) = read(&std::fs::read(&path).unwrap()) {
+                panic!("{}: {error}", path.display());
+            }
+        }
+    }
+}
+
+#[test]
+fn unsupported_files_are_named() {
+    let mut codes = BTreeSet::new();
+    for path in files(&fixtures().join("refused")) {
+        let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+        let error = read(&std::fs::read(&path).unwrap()).unwrap_err();
+        assert_eq!(error.code.to_string(), name[..5], "{name}: {error}");
+        assert!(!error.help.is_empty(), "{name}: {error}");
+        codes.insert(error.code);
+    }
+    assert_eq!(codes.len(), 4, "{codes:?}");
+}
+
+/// The parent of the value at a path such as `a.b[3]`, and the last step.
+fn parent<'a>(document: &'a mut Value, path: &str) -> (&'a mut Value, String) {
+    let pointer = format!("/{}", path.replace(['.', '['], "/").replace(']', ""));
+    let (parent, last) = pointer.rsplit_once('/').unwrap();
+    (document.pointer_mut(parent).unwrap_or_else(|| panic!("no {path}")), last.to_owned())
+}
+
+fn edit(document: &mut Value, change: &Value) {
+    let (parent, last) = parent(document, change["path"].as_str().unwrap());
+    let new = (change["remove"] != true).then(|| change["value"].clone());
+    match (parent, new) {
+        (Value::Object(map), Some(new)) => drop(map.insert(last, new)),
+        (Value::Object(map), None) => drop(map.remove(&last).unwrap()),
+        (Value::Array(list), Some(new)) => list[last.parse::<usize>().unwrap()] = new,
+        (Value::Array(list), None) => drop(list.remove(last.parse().unwrap())),
+        (other, _) => panic!("{other} has no parts"),
+    }
+    if change["also"].is_object() {
+        edit(document, &change["also"]);
+    }
+}
+
+#[test]
+fn damaged_models_are_refused_with_code_and_place() {
+    let list: Value =
+        serde_json::from_slice(&std::fs::read(fixtures().join("damaged.json")).unwrap()).unwrap();
+    let base = std::fs::read(fixtures().join(list["base"].as_str().unwrap())).unwrap();
+    for change in list["edits"].as_array().unwrap() {
+        let mut document: Value = serde_json::from_slice(&base).unwrap();
+        edit(&mut document, change);
+        let error = match read(document.to_string().as_bytes()) {
+            Ok(_) => panic!("{} was accepted", change["name"]),
+            Err(error) => error,
+        };
+        let found = (error.code.to_string(), error.place.clone());
+        let expected = [&change["code"], &change["place"]].map(|it| it.as_str().unwrap().to_owned());
+        assert_eq!(found, expected.into(), "{}: {error}", change["name"]);
+    }
+}
+
+/// A fixture of the newest release, and as a document that can be changed.
+fn document(name: &str) -> (Forest, Value) {
+    let bytes = std::fs::read(fixtures().join("3.2.0").join(name)).unwrap();
+    (read(&bytes).unwrap(), serde_json::from_slice(&bytes).unwrap())
+}
+
+#[test]
+fn other_spellings_are_the_same_model() {
+    let (forest, original) = document("missing-mixed.json");
+    let same = |what: &str, change: &dyn Fn(&mut Value)| {
+        let mut document = original.clone();
+        change(&mut document);
+        let found = read(document.to_string().as_bytes()).unwrap_or_else(|error| panic!("{what}: {error}"));
+        assert_eq!(found, forest, "{what}");
+    };
+    let model = "/learner/gradient_booster/model";
+    let param = "/learner/learner_model_param";
+    same("flags as booleans", &|document| {
+        for tree in document.pointer_mut(model).unwrap()["trees"].as_array_mut().unwrap() {
+            for flag in tree["default_left"].as_array_mut().unwrap() {
+                *flag = Value::Bool(*flag == 1);
+            }
+        }
+    });
+    same("trees in another order", &|document| {
+        document.pointer_mut(model).unwrap()["trees"].as_array_mut().unwrap().reverse();
+    });
+    same("numbers as numbers", &|document| document.pointer_mut(param).unwrap()["num_feature"] = 4.into());
+    same("a scalar base score", &|document| {
+        let score = &mut document.pointer_mut(param).unwrap()["base_score"];
+        *score = score.as_str().unwrap().trim_matches(['[', ']']).into();
+    });
+    same("a base score in parentheses", &|document| {
+        let score = &mut document.pointer_mut(param).unwrap()["base_score"];
+        *score = format!(" ( {} ) ", score.as_str().unwrap().trim_matches(['[', ']'])).into();
+    });
+    same("unknown keys", &|document| {
+        document["learner"]["news"] = serde_json::json!({"deep": [[{"er": null}]]});
+        document.pointer_mut(model).unwrap()["trees"][0]["news"] = serde_json::json!([1, "x"]);
+    });
+    same("an old release", &|document| {
+        let model = document.pointer_mut(model).unwrap().as_object_mut().unwrap();
+        model.remove("iteration_indptr");
+        model.remove("tree_info");
+        model.remove("cats");
+        model["trees"][0]["tree_param"]["size_leaf_vector"] = "0".into();
+        model["trees"][0]["tree_param"].as_object_mut().unwrap().remove("num_deleted");
+    });
+    same("a snapshot", &|document| {
+        *document = serde_json::json!({"Config": {"learner": {}}, "Model": document.take()});
+    });
+    let pretty = format!("\u{feff} {original:#} ");
+    assert_eq!(read(pretty.as_bytes()).unwrap(), forest);
+}
+
+#[test]
+fn dart_weights_may_stand_beside_the_trees() {
+    let (forest, mut document) = document("dart.json");
+    let booster = &mut document["learner"]["gradient_booster"];
+    let mut model = booster["gbtree"]["model"].take();
+    model["weight_drop"] = booster["weight_drop"].take();
+    *booster = serde_json::json!({"name": "gbtree", "model": model});
+    assert_eq!(read(document.to_string().as_bytes()).unwrap(), forest);
+}
+
+#[test]
+fn remarks_are_made() {
+    let note = |name: &str, change: &dyn Fn(&mut Value)| {
+        let (_, mut document) = document(name);
+        change(&mut document);
+        let notes = load(document.to_string().as_bytes(), &ReadOptions::default()).unwrap().notes;
+        notes.into_iter().map(|note| note.0).collect::<Vec<_>>().join("; ")
+    };
+    assert_eq!(note("dart.json", &|_| ()), "");
+    let custom = |document: &mut Value| document["learner"]["objective"]["name"] = "my:own".into();
+    assert!(note("dart.json", &custom).contains("`my:own`"));
+    assert!(note("early-stopped.json", &|_| ()).contains("iteration 2; all 5 iterations"));
+    assert!(note("dart.json", &|document| document["version"][0] = 9.into()).contains("XGBoost 9.2.0"));
+    let names = |document: &mut Value| document["learner"]["feature_names"] = serde_json::json!(["a"]);
+    assert!(note("dart.json", &names).contains("1 feature names for 4 features"));
+    assert!(note("no-trees.json", &|_| ()).contains("no trees"));
+}
+
+#[test]
+fn iterations_that_do_not_exist_are_refused() {
+    let bytes = std::fs::read(fixtures().join("3.2.0/early-stopped.json")).unwrap();
+    for (iterations, message) in [("0..6", "has 5"), ("3..3", "empty")] {
+        let options = ReadOptions { iterations: iterations.parse().unwrap() };
+        let error = read_with(&bytes, &options).unwrap_err();
+        assert_eq!(error.code, Code::NoSuchIterations);
+        assert!(error.message.contains(message), "{error}");
+    }
+    let sliced = read_with(&bytes, &ReadOptions { iterations: Iterations::Range(1, 3) }).unwrap();
+    assert_eq!(sliced.trees.iter().map(|tree| tree.source).collect::<Vec<_>>(), [1, 2]);
+    assert_eq!(sliced.iteration_starts, [0, 1, 2]);
+}
+
+#[test]
+fn every_truncation_is_a_syntax_error() {
+    for name in ["binary-logistic.json", "binary-logistic.ubj"] {
+        let bytes = std::fs::read(fixtures().join("3.2.0").join(name)).unwrap();
+        for end in (2..bytes.len() - 1).step_by(7) {
+            let error = read(&bytes[..end]).unwrap_err();
+            assert_eq!(error.code.to_string(), "M0003", "{name}, {end} bytes: {error}");
+            let byte: usize = error.place.strip_prefix("byte ").unwrap().parse().unwrap();
+            assert!(byte <= end, "{name}, {end} bytes: {error}");
+        }
+    }
+}
+
+#[test]
+fn literals_of_early_releases_are_read() {
+    let text = std::fs::read_to_string(fixtures().join("1.7.6/reg-squarederror.json")).unwrap();
+    let plain = read(text.as_bytes()).unwrap();
+    let with = text.replacen("\"loss_changes\":[", "\"loss_changes\":[NaN,-Infinity,Infinity,", 1);
+    assert_ne!(text, with);
+    assert_eq!(read(with.as_bytes()).unwrap(), plain);
+    let threshold = text.find("\"split_conditions\":[").unwrap() + "\"split_conditions\":[".len();
+    let end = threshold + text[threshold..].find(',').unwrap();
+    let error = read(format!("{}NaN{}", &text[..threshold], &text[end..]).as_bytes()).unwrap_err();
+    let place = "learner.gradient_booster.model.trees[0].split_conditions[0]";
+    assert_eq!((error.code.to_string().as_str(), error.place.as_str()), ("M0015", place));
+}
+
+/// A chain of inner nodes, each with a leaf on the right.
+fn chain(depth: usize) -> String {
+    let count = 2 * depth + 1;
+    let inner = |at: usize| at.is_multiple_of(2) && at + 1 < count;
+    let list = |f: &dyn Fn(usize) -> String| (0..count).map(f).collect::<Vec<_>>().join(",");
+    format!(
+        r#"{{"version":[3,2,0],"learner":{{"learner_model_param":{{"base_score":"0","num_class":"0","num_feature":"1"}},
+        "objective":{{"name":"reg:squarederror"}},"gradient_booster":{{"name":"gbtree","model":{{"tree_info":[0],
+        "trees":[{{"left_children":[{}],"right_children":[{}],"split_indices":[{}],"split_conditions":[{}],
+        "default_left":[{}]}}]}}}}}}}}"#,
+        list(&|at| if inner(at) { (at + 2).to_string() } else { "-1".into() }),
+        list(&|at| if inner(at) { (at + 1).to_string() } else { "-1".into() }),
+        list(&|_| "0".into()),
+        list(&|at| at.to_string()),
+        list(&|_| "true".into()),
+    )
+}
+
+#[test]
+fn deep_trees_neither_overflow_nor_pass() {
+    let forest = read(chain(4096).as_bytes()).unwrap();
+    assert_eq!(forest.trees[0].depth(), 4096);
+    let mut leaf = [0];
+    predict_leaves(&forest, &[f32::NAN], &mut leaf).unwrap();
+    assert_eq!(leaf, [8192]);
+    for depth in [4097, 500_000] {
+        let error = read(chain(depth).as_bytes()).unwrap_err();
+        assert_eq!(error.code.to_string(), "M0014", "{error}");
+    }
+    drop(forest);
+}
+
+/// A small generator of pseudo-random numbers, so that failures can be repeated.
+fn next_random(state: &mut u64) -> usize {
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    (*state >> 11) as usize
+}
+
+#[test]
+fn flipped_bytes_never_panic() {
+    let mut state = 0x9e37_79b9_7f4a_7c15;
+    let mut accepted = 0;
+    for name in ["dart.json", "dart.ubj", "multi-softprob.json", "multi-softprob.ubj", "snapshot.ubj"] {
+        let bytes = std::fs::read(fixtures().join("3.2.0").join(name)).unwrap();
+        for _ in 0..1500 {
+            let mut damaged = bytes.clone();
+            for _ in 0..1 + next_random(&mut state) % 3 {
+                let at = next_random(&mut state) % damaged.len();
+                damaged[at] = next_random(&mut state) as u8;
+            }
+            if let Ok(forest) = read(&damaged) {
+                let rows = vec![0.5f32; 2 * forest.num_features];
+                outputs(&forest, &rows);
+                accepted += 1;
+            }
+        }
+    }
+    assert!(accepted > 0, "flips in ignored fields leave models readable");
+}

@@ -1,0 +1,31 @@
+//! Any text gives rows or an error that points into the text.
+//!
+//! The first byte chooses the number of features and whether they have names: `a`, `b`, `c` ...
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use schedc_data::{Expect, Source, Values, read_rows};
+
+fuzz_target!(|input: &[u8]| {
+    let Some((&choice, text)) = input.split_first() else { return };
+    let columns = usize::from(choice & 7);
+    let named: Vec<String> = ('a'..).take(columns).map(String::from).collect();
+    let names = (choice & 8 != 0).then_some(named.as_slice());
+    let source = Source::Bytes { name: "input".to_owned(), bytes: text.to_vec() };
+    match read_rows(&source, Expect { columns, names }) {
+        Ok(rows) => {
+            let Values::F64(values) = &rows.values else {
+                assert!(text.starts_with(b"\x93NUMPY"), "text is read in double precision");
+                return;
+            };
+            assert_eq!(values.len(), rows.rows * columns);
+            assert!(rows.names.is_none_or(|names| names.len() == columns));
+        }
+        Err(error) => {
+            assert!(!error.to_string().is_empty());
+            let lines = text.iter().filter(|byte| matches!(byte, b'\r' | b'\n')).count() as u64 + 1;
+            assert!(error.place.line.is_none_or(|line| (1..=lines).contains(&line)));
+        }
+    }
+});
