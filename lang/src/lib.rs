@@ -13,10 +13,12 @@ pub mod lineage;
 mod lints;
 pub mod nest;
 pub mod options;
+pub mod random;
 mod report;
 mod resolve;
 pub mod show;
 pub mod sym;
+pub mod visit;
 
 pub use check::{Checked, Header, Param, check};
 pub use options::{ModelFacts, Options, Supported, Target, TargetKind};

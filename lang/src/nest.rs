@@ -2,11 +2,15 @@
 //!
 //! # Semantics
 //!
-//! The row (tree) number at a point is the **sum** of the enclosing row (tree) loops' values. A loop runs from
-//! `start` in steps of `step` while its value is below `stop` **and** below what every constraint that mentions it
-//! leaves: for a constraint `a + b + c < bound` and the loop `b` inside `a` and around `c`, `b < bound - a - start(c)`.
-//! Each tile adds the constraint *outer + inner < stop of the loop it tiled*; a constraint's loop that is tiled or
-//! split later is replaced in it by its parts. So partial tiles, nested or inside out, never leave the root's range.
+//! The row (tree) number at a point is the **sum** of the enclosing row (tree) loops' values. Each tile adds the
+//! constraint *outer + inner < stop of the loop it tiled*; a constraint's loop that is tiled or split later is replaced
+//! in it by its parts. So partial tiles, nested or inside out, never leave the root's range.
+//!
+//! A loop runs from `start` in steps of `step` while its value is below `stop` **and** below what every constraint that
+//! *limits* it leaves: for a constraint `a + b + c < bound` and the loop `b` inside `a` and around `c`,
+//! `b < bound - a - start(c)`. A constraint limits the innermost of its loops, and of those around it the ones that
+//! contain nothing else, see [`Nest::limits`]. A loop around several copies is not limited by one copy's constraint:
+//! the other copies may have work left.
 
 use crate::sym::Sym;
 
@@ -196,5 +200,47 @@ impl Nest {
     /// The loop with this id.
     pub fn get(&self, id: LoopId) -> &Loop {
         &self.loops[id.0 as usize]
+    }
+
+    /// The constraints that limit each loop, by loop number: those whose innermost loop it is, and those whose innermost
+    /// loop every walk inside it passes through. Other constraints that mention a loop do not concern it.
+    pub fn limits(&self) -> Vec<Vec<&Constraint>> {
+        let mut parents: Vec<Option<LoopId>> = vec![None; self.loops.len()];
+        let mut depths = vec![0_usize; self.loops.len()];
+        let mut stack: Vec<LoopId> = self.roots.clone();
+        while let Some(id) = stack.pop() {
+            for child in self.get(id).body.loops() {
+                parents[child.0 as usize] = Some(id);
+                depths[child.0 as usize] = depths[id.0 as usize] + 1;
+                stack.push(child);
+            }
+        }
+        let mut limits = vec![Vec::new(); self.loops.len()];
+        for constraint in &self.constraints {
+            let Some(innermost) = constraint.loops.iter().max_by_key(|id| depths[id.0 as usize]) else { continue };
+            let mut at = *innermost;
+            limits[at.0 as usize].push(constraint);
+            while let Some(parent) = parents[at.0 as usize] {
+                if !matches!(&self.get(parent).body, Body::Seq(list) if list.len() == 1) {
+                    break;
+                }
+                if constraint.loops.contains(&parent) {
+                    limits[parent.0 as usize].push(constraint);
+                }
+                at = parent;
+            }
+        }
+        limits
+    }
+}
+
+impl Body {
+    /// All loops directly inside.
+    pub fn loops(&self) -> Vec<LoopId> {
+        match self {
+            Body::Walk => Vec::new(),
+            Body::Seq(list) => list.clone(),
+            Body::Cases(cases) => cases.iter().flatten().copied().collect(),
+        }
     }
 }

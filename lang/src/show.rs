@@ -122,11 +122,7 @@ fn depths(nest: &Nest) -> Vec<usize> {
         if let Some(slot) = depths.get_mut(id.0 as usize) {
             *slot = depth;
         }
-        match &nest.get(id).body {
-            Body::Walk => {}
-            Body::Seq(list) => stack.extend(list.iter().map(|id| (*id, depth + 1))),
-            Body::Cases(cases) => stack.extend(cases.iter().flatten().map(|id| (*id, depth + 1))),
-        }
+        stack.extend(nest.get(id).body.loops().into_iter().map(|id| (id, depth + 1)));
     }
     depths
 }

@@ -17,6 +17,8 @@ pub fn render(path: &str, source: &str, diagnostics: &[Diagnostic], color: bool)
         }
     }
     let text = String::from_utf8_lossy(&out);
+    // The headline of a report of a custom kind is coloured whatever the configuration says.
+    let text = if color { text.into_owned() } else { without_escapes(&text) };
     text.lines().map(|line| format!("{}\n", line.trim_end())).collect()
 }
 
@@ -33,15 +35,20 @@ fn report<'a>(
     };
     let at = clamp(source, diagnostic.span);
     let config = Config::default().with_color(color).with_index_type(IndexType::Byte).with_char_set(CharSet::Unicode);
-    let mut builder = Report::build(ReportKind::Custom(kind, main), (path, at.clone()))
+    let mut labels = vec![Label::new((path, at.clone())).with_message(&diagnostic.label).with_color(main)];
+    for label in &diagnostic.labels {
+        let place = (path, clamp(source, label.span));
+        labels.push(Label::new(place).with_message(&label.message).with_color(Color::Blue));
+    }
+    // In the order of the text, or each would get an excerpt of its own.
+    let spans = std::iter::once(diagnostic.span).chain(diagnostic.labels.iter().map(|label| label.span));
+    let mut placed: Vec<_> = spans.zip(labels).collect();
+    placed.sort_by_key(|(span, _)| (span.start, span.end));
+    let mut builder = Report::build(ReportKind::Custom(kind, main), (path, at))
         .with_config(config)
         .with_code(diagnostic.code)
         .with_message(&diagnostic.message)
-        .with_label(Label::new((path, at)).with_message(&diagnostic.label).with_color(main).with_priority(1));
-    for label in &diagnostic.labels {
-        let place = (path, clamp(source, label.span));
-        builder = builder.with_label(Label::new(place).with_message(&label.message).with_color(Color::Blue));
-    }
+        .with_labels(placed.into_iter().map(|(_, label)| label));
     for note in &diagnostic.notes {
         builder = builder.with_note(note);
     }
@@ -51,7 +58,17 @@ fn report<'a>(
     builder.finish()
 }
 
-/// The span within the text and on character boundaries, whatever made it.
+/// The text without colours.
+fn without_escapes(text: &str) -> String {
+    let mut parts = text.split('\u{1b}');
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        out.push_str(part.split_once('m').map_or(part, |(_, rest)| rest));
+    }
+    out
+}
+
+/// The span within the text, on character boundaries and without a line end at its end, whatever made it.
 fn clamp(source: &str, span: Span) -> std::ops::Range<usize> {
     let floor = |mut at: usize| {
         at = at.min(source.len());
@@ -61,5 +78,7 @@ fn clamp(source: &str, span: Span) -> std::ops::Range<usize> {
         at
     };
     let start = floor(span.start as usize);
-    start..floor(span.end as usize).max(start)
+    let end = floor(span.end as usize).max(start);
+    let text = source.get(start..end).unwrap_or_default();
+    start..start + text.trim_end().len()
 }

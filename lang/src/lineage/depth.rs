@@ -166,6 +166,9 @@ impl Scan<'_> {
         let mut stop = node.stop.as_int()?;
         for index in &node.sums {
             let sum = &self.builder.sums[*index];
+            if !self.limits(&sum.loops, id) {
+                continue;
+            }
             let mut rest = sum.bound.as_int()?;
             for other in sum.loops.iter().filter(|other| **other != id) {
                 let value = match self.values.get(other) {
@@ -177,6 +180,20 @@ impl Scan<'_> {
             stop = stop.min(rest);
         }
         Some(stop)
+    }
+
+    /// Whether every walk inside `id` passes through all loops of the sum that are further in.
+    fn limits(&self, loops: &[LoopId], id: LoopId) -> bool {
+        let is_inside = |other: &&LoopId| **other != id && !self.values.contains_key(other);
+        let mut missing = loops.iter().filter(is_inside).count();
+        let mut at = id;
+        while missing > 0 {
+            let Inside::Seq(list) = &self.builder.node(at).inside else { return false };
+            let [only] = list.as_slice() else { return false };
+            at = *only;
+            missing -= usize::from(loops.contains(&at));
+        }
+        true
     }
 
     /// The depth of the deepest tree walked in the current iteration of `id`: nothing if the scan is too long, inner

@@ -1,0 +1,47 @@
+//! Options of a check, written in the text of a test.
+
+use sched_lang::{ModelFacts, Options, Supported, Target};
+
+/// Options from words such as `trees=100 depth=8 features=28 batch-size=4096 set=ROWS:32 target=gpu compile strict`;
+/// `depths=1,1,2` gives every tree its own depth.
+pub fn options(words: &str) -> Options {
+    let mut options = Options::default();
+    let mut facts = ModelFacts { num_features: 1, num_classes: 1, ..ModelFacts::default() };
+    let mut depth = 6;
+    for word in words.split_whitespace() {
+        let (key, value) = word.split_once('=').unwrap_or((word, ""));
+        let number = || value.parse::<u32>().expect("a number");
+        match key {
+            "trees" => facts.num_trees = number(),
+            "depth" => depth = number(),
+            "depths" => facts.depths = value.split(',').map(|d| d.parse().expect("a depth")).collect(),
+            "features" => facts.num_features = number(),
+            "classes" => facts.num_classes = number(),
+            "batch-size" => options.batch_size = Some(number().into()),
+            "target" => options.target = Some(if value == "gpu" { Target::gpu() } else { Target::cpu() }),
+            "set" => {
+                let (name, value) = value.split_once(':').expect("NAME:value");
+                options.sets.push((name.to_owned(), value.parse().expect("a number")));
+            }
+            "compile" => options.supported = Supported::Compilable,
+            "strict" => options.strict = true,
+            other => panic!("unknown option {other}"),
+        }
+    }
+    if facts.depths.is_empty() {
+        facts.depths = vec![depth; facts.num_trees as usize];
+    } else {
+        facts.num_trees = facts.depths.len() as u32;
+    }
+    if facts.num_trees > 0 {
+        options.facts = Some(facts);
+    }
+    options
+}
+
+/// Options from the line `// facts: ...` of a schedule, if it has one.
+#[allow(dead_code, reason = "not every test that shares this file reads schedules")]
+pub fn options_of(source: &str) -> Options {
+    let line = source.lines().find_map(|line| line.strip_prefix("// facts:"));
+    options(line.unwrap_or_default())
+}
