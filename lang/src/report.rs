@@ -118,8 +118,10 @@ impl<'a> Report<'a> {
         if self.nests < SHOWN_NESTS && builder.loop_count() <= SHOWN_LOOPS {
             self.nests += 1;
             let (nest, origin) = builder.nest();
-            let marks: Vec<LoopId> =
-                (0..origin.len() as u32).map(LoopId).filter(|id| illegal.loops.contains(&origin[id.0 as usize])).collect();
+            let marks: Vec<LoopId> = (0..origin.len() as u32)
+                .map(LoopId)
+                .filter(|id| illegal.loops.contains(&origin[id.0 as usize]))
+                .collect();
             let shown = show_marked(&nest, &marks);
             diagnostic.notes.push(format!("the loop nest at this point:\n{}", shown.trim_end()));
         }

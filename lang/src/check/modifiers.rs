@@ -34,7 +34,10 @@ pub(super) fn apply(calls: &[Call], builder: &mut Builder, report: &mut Report) 
                     Problem::PartialTile { extent, size, nearest: nearest_divisors(extent, size) }
                 }
             };
-            let illegal = Illegal { argument: argument(call.op), ..Illegal::at(remark.step, problem, vec![remark.index]) };
+            let illegal = Illegal {
+                argument: argument(call.op),
+                ..Illegal::at(remark.step, problem, vec![remark.index])
+            };
             report.illegal(builder, &illegal);
         }
     }
@@ -49,7 +52,12 @@ fn argument(op: Op) -> Option<usize> {
     }
 }
 
-fn apply_one(call: &Call, builder: &mut Builder, sorted_by: Option<Step>, report: &mut Report) -> Result<(), Illegal> {
+fn apply_one(
+    call: &Call,
+    builder: &mut Builder,
+    sorted_by: Option<Step>,
+    report: &mut Report,
+) -> Result<(), Illegal> {
     let step = call.step;
     let poisoned = || Err(Illegal::at(step, Problem::Poisoned, Vec::new()));
     if call.broken {

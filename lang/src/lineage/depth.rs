@@ -51,8 +51,7 @@ impl Builder {
     /// because an outer tree loop iterates. Nothing has changed then.
     pub fn split_by_depth(&mut self, step: Step, v: &Select) -> Result<(), Illegal> {
         let loops = self.select(step, 0, v)?;
-        let refuse =
-            |problem, loops| Err(Illegal { argument: Some(0), ..Illegal::at(step, problem, loops) });
+        let refuse = |problem, loops| Err(Illegal { argument: Some(0), ..Illegal::at(step, problem, loops) });
         for id in &loops {
             self.check_reshapable(step, *id)?;
             if self.sort(*id) != Sort::Tree {
@@ -84,12 +83,13 @@ impl Builder {
 
     /// The runs of iterations whose deepest trees are equally deep.
     fn runs(&self, step: Step, v: LoopId, depths: &[u32]) -> Result<Vec<Part>, Illegal> {
-        let refuse =
-            |problem, loops| Err(Illegal { argument: Some(0), ..Illegal::at(step, problem, loops) });
+        let refuse = |problem, loops| Err(Illegal { argument: Some(0), ..Illegal::at(step, problem, loops) });
         let mut scan = Scan { builder: self, depths, values: HashMap::new(), budget: BUDGET };
         let position = match self.known_position(v, &mut scan.values) {
             Ok(position) => position,
-            Err(outer) => return refuse(Problem::PositionUnknown { outer: self.name(outer) }, vec![v, outer]),
+            Err(outer) => {
+                return refuse(Problem::PositionUnknown { outer: self.name(outer) }, vec![v, outer]);
+            }
         };
         let mut runs: Vec<(i64, u32)> = Vec::new();
         let node = self.node(v);

@@ -104,7 +104,8 @@ pub enum Stated {
 impl Stated {
     /// Whether both say something about the same property of a loop.
     pub fn same_kind(&self, other: &Stated) -> bool {
-        let reduces = |s: &Stated| matches!(s, Stated::AtomicReduce | Stated::SharedReduce | Stated::VectorReduce(_));
+        let reduces =
+            |s: &Stated| matches!(s, Stated::AtomicReduce | Stated::SharedReduce | Stated::VectorReduce(_));
         std::mem::discriminant(self) == std::mem::discriminant(other) || (reduces(self) && reduces(other))
     }
 
@@ -458,7 +459,9 @@ impl Builder {
     fn state_once<T: PartialEq>(step: Step, earlier: Option<(T, Step)>, now: T) -> Result<(), Illegal> {
         match earlier {
             None => Ok(()),
-            Some((before, earlier)) if before == now => Err(Illegal::at(step, Problem::Repeated { earlier }, Vec::new())),
+            Some((before, earlier)) if before == now => {
+                Err(Illegal::at(step, Problem::Repeated { earlier }, Vec::new()))
+            }
             Some((_, earlier)) => Err(Illegal::at(step, Problem::Contradiction { earlier }, Vec::new())),
         }
     }
@@ -527,7 +530,13 @@ impl Builder {
     }
 
     /// Refuses a nest that would grow beyond what can be compiled.
-    fn check_growth(&self, step: Step, at: LoopId, more_loops: usize, more_mentions: usize) -> Result<(), Illegal> {
+    fn check_growth(
+        &self,
+        step: Step,
+        at: LoopId,
+        more_loops: usize,
+        more_mentions: usize,
+    ) -> Result<(), Illegal> {
         if self.live.saturating_add(more_loops) > MAX_LOOPS
             || self.mentions.saturating_add(more_mentions) > MAX_MENTIONS
         {
