@@ -52,7 +52,7 @@ impl<'a> Report<'a> {
     /// Adds a mistake that the parser has found.
     pub fn syntax(&mut self, error: &SyntaxError) {
         let code = error.code.parse().unwrap_or(Code(1));
-        let mut diagnostic = Diagnostic::new(code, error.span, error.message());
+        let mut diagnostic = Diagnostic::new(code, error.span, error.message()).label("here");
         diagnostic.help = error.help();
         if let Some((span, what)) = error.related() {
             diagnostic = diagnostic.and(span, what);
@@ -93,7 +93,6 @@ impl<'a> Report<'a> {
     /// Says where the loops come from and shows the nest.
     fn explain_loops(&mut self, builder: &Builder, illegal: &Illegal, diagnostic: &mut Diagnostic) {
         const LABELS: usize = 4;
-        let is_successor = matches!(illegal.problem, Problem::Consumed { .. } | Problem::FactLost { .. });
         let mut makers: Vec<(Step, Vec<String>)> = Vec::new();
         for id in &illegal.loops {
             let Some(step) = builder.made_by(*id).filter(|step| *step != illegal.step) else { continue };
@@ -106,7 +105,7 @@ impl<'a> Report<'a> {
         }
         for (step, names) in makers.into_iter().take(LABELS) {
             let place = self.place(step, None);
-            if is_successor && diagnostic.labels.iter().any(|label| label.span == place) {
+            if diagnostic.labels.iter().any(|label| label.span == place) {
                 continue;
             }
             let verb = if names.len() == 1 { "was" } else { "were" };
@@ -115,7 +114,8 @@ impl<'a> Report<'a> {
                 message: format!("{} {verb} made here", names.join(", ")),
             });
         }
-        if self.nests < SHOWN_NESTS && builder.loop_count() <= SHOWN_LOOPS {
+        let about_loops = !illegal.loops.is_empty() || matches!(illegal.problem, Problem::UnknownIndex { .. });
+        if about_loops && self.nests < SHOWN_NESTS && builder.loop_count() <= SHOWN_LOOPS {
             self.nests += 1;
             let (nest, origin) = builder.nest();
             let marks: Vec<LoopId> =

@@ -104,15 +104,15 @@ fn recover(call: &Call, illegal: &Illegal, builder: &mut Builder, report: &mut R
     for name in call.new_names() {
         builder.poison(name);
     }
-    if matches!(illegal.problem, Problem::Repeated { .. } | Problem::SortTooLate { .. }) {
-        return;
+    if matches!(call.op, Op::Specialize | Op::SplitByDepth) {
+        call.selects().for_each(|(_, select)| builder.poison_copies(&select.name));
     }
-    let named: Vec<LoopId> = call
-        .selects()
-        .filter_map(|(at, select)| builder.select(call.step, at, select).ok())
-        .flatten()
-        .collect();
-    builder.taint(&named);
+    let reshapes = matches!(call.op, Op::Tile | Op::Split | Op::Reorder) && illegal.problem != Problem::ReorderFew;
+    if reshapes {
+        let named = call.selects().filter_map(|(at, select)| builder.select(call.step, at, select).ok());
+        let named: Vec<LoopId> = named.flatten().collect();
+        builder.taint(&named);
+    }
     // Names that only this directive uses wrongly are reported beside the first problem.
     let unknown = call.selects().filter_map(|(at, select)| builder.select(call.step, at, select).err());
     for other in unknown.collect::<Vec<_>>() {

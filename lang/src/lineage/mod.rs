@@ -393,6 +393,11 @@ impl Builder {
         }
     }
 
+    /// Makes numbered copies of `name` known whose making was refused, like [`Builder::poison`].
+    pub fn poison_copies(&mut self, name: &str) {
+        self.uncounted.insert(name.to_owned());
+    }
+
     /// The operation that made this index, unless it is a root.
     pub fn made_by(&self, id: LoopId) -> Option<Step> {
         self.node(id).made_by

@@ -103,7 +103,7 @@ impl Builder {
         if self.model.is_some() || bounds.iter().any(|bound| bound.mentions(&at_run_time)) {
             return refuse(Problem::TripsUnknown);
         }
-        let what = format!("how often {} iterates", self.name(id));
+        let what = format!("how often `{}` iterates", self.name(id));
         self.remark(step, id, RemarkKind::Unverified(what));
         Ok(None)
     }

@@ -62,7 +62,7 @@ impl Builder {
             }
         }
         let halves = |node: &Node| {
-            let at = at.unwrap_or(&node.stop);
+            let at = &at.cloned().unwrap_or_else(|| middle(node));
             let half = |name: &str, start: &Sym, stop: &Sym| Part {
                 name: name.into(),
                 number: None,
@@ -169,6 +169,16 @@ impl Builder {
             self.tag(&copied, &tag);
         }
     }
+}
+
+/// A legal split point if there is one.
+fn middle(node: &Node) -> Sym {
+    let middle = || {
+        let (start, stop, stride) = (node.start.as_int()?, node.stop.as_int()?, node.step.as_int()?);
+        let trips = super::trips(start, stop, stride)?;
+        start.checked_add(stride.checked_mul(trips / 2)?)
+    };
+    middle().map_or_else(|| node.stop.clone(), Sym::Int)
 }
 
 fn part_of(source: &Node, step: Step, part: &Part) -> Node {
