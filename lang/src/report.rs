@@ -51,7 +51,7 @@ impl<'a> Report<'a> {
 
     /// Adds a mistake that the parser has found.
     pub fn syntax(&mut self, error: &SyntaxError) {
-        let code = error.code.parse().unwrap_or(Code(1));
+        let code = error.code.parse().unwrap_or(Code::UNEXPECTED);
         let mut diagnostic = Diagnostic::new(code, error.span, error.message()).label("here");
         diagnostic.help = error.help();
         if let Some((span, what)) = error.related() {
