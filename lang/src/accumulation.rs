@@ -19,7 +19,8 @@ pub(crate) fn infer(builder: &Builder) -> Accumulation {
         if node.sort == Sort::Tree {
             if node.facts.iter().any(|(fact, _)| matches!(fact, Stated::Parallel | Stated::Gpu(_))) {
                 let name = builder.name(id);
-                let why = format!("`{name}` runs over trees in parallel, so partial sums are added up separately.");
+                let why =
+                    format!("`{name}` runs over trees in parallel, so partial sums are added up separately.");
                 return Accumulation::Reassociated(why);
             }
             if builder.trips(id) != Some(1) {
@@ -27,7 +28,9 @@ pub(crate) fn infer(builder: &Builder) -> Accumulation {
                     && builder.node(outer).place > node.place
                 {
                     let (outer, inner) = (builder.name(outer), builder.name(id));
-                    let why = format!("`{outer}` runs outside `{inner}`, so trees are not added in the model's order.");
+                    let why = format!(
+                        "`{outer}` runs outside `{inner}`, so trees are not added in the model's order."
+                    );
                     return Accumulation::Reassociated(why);
                 }
                 outermost = Some(id);

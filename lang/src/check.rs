@@ -126,12 +126,20 @@ fn finish(builder: &Builder, options: &Options, source: &str, report: &mut Repor
         let at = source.find("batch_size").filter(|_| needs_batch_size).unwrap_or(0);
         let end = if needs_batch_size { at + "batch_size".len() } else { 0 };
         let diagnostic = if needs_batch_size {
-            Diagnostic::new(Code::NOT_KNOWN, Span::new(at, end), "the schedule uses `batch_size`, which is not given")
-                .label("not known")
-                .help("Give it with `--batch-size`.")
+            Diagnostic::new(
+                Code::NOT_KNOWN,
+                Span::new(at, end),
+                "the schedule uses `batch_size`, which is not given",
+            )
+            .label("not known")
+            .help("Give it with `--batch-size`.")
         } else {
-            Diagnostic::new(Code::NOT_KNOWN, Span::default(), "a schedule is compiled for a model, and none is given")
-                .help("Name one in a `model` line or on the command line.")
+            Diagnostic::new(
+                Code::NOT_KNOWN,
+                Span::default(),
+                "a schedule is compiled for a model, and none is given",
+            )
+            .help("Name one in a `model` line or on the command line.")
         };
         report.push(diagnostic);
         return None;

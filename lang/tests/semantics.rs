@@ -43,6 +43,10 @@ fn every_row_meets_every_tree_once() {
         }
     }
     for directive in sched_lang::directives::SIGNATURES.iter().filter(|directive| directive.lowered) {
-        assert!(seen.get(directive.name).is_some_and(|count| *count >= 5), "{} is never made: {seen:?}", directive.name);
+        assert!(
+            seen.get(directive.name).is_some_and(|count| *count >= 5),
+            "{} is never made: {seen:?}",
+            directive.name
+        );
     }
 }
