@@ -11,7 +11,7 @@ use crate::lineage::{Builder, Step};
 use crate::nest::LoopId;
 use crate::show::show_marked;
 
-/// Most diagnostics of one check; more help nobody.
+/// Most errors of one check, and most other diagnostics; more help nobody.
 const MOST: usize = 1000;
 /// Largest nest that is shown in a note.
 const SHOWN_LOOPS: usize = 400;
@@ -26,6 +26,8 @@ pub(crate) struct Report<'a> {
     /// What has been said of a directive is not said of each copy of a loop.
     seen: HashSet<(Step, Code)>,
     nests: usize,
+    errors: usize,
+    others: usize,
     strict: bool,
 }
 
@@ -36,7 +38,16 @@ impl<'a> Report<'a> {
             _ => None,
         });
         let directives = directives.collect();
-        Report { source, directives, diagnostics: Vec::new(), seen: HashSet::new(), nests: 0, strict }
+        Report {
+            source,
+            directives,
+            diagnostics: Vec::new(),
+            seen: HashSet::new(),
+            nests: 0,
+            errors: 0,
+            others: 0,
+            strict,
+        }
     }
 
     /// Adds a diagnostic. What could not be verified is an error if the caller is strict.
@@ -44,15 +55,17 @@ impl<'a> Report<'a> {
         if self.strict && diagnostic.code == Code::UNVERIFIED {
             diagnostic.severity = Severity::Error;
         }
-        if self.diagnostics.len() < MOST {
+        let count = if diagnostic.severity == Severity::Error { &mut self.errors } else { &mut self.others };
+        *count += 1;
+        if *count <= MOST {
             self.diagnostics.push(diagnostic);
         }
     }
 
     /// Adds a mistake that the parser has found.
     pub fn syntax(&mut self, error: &SyntaxError) {
-        let code = error.code.parse().unwrap_or(Code(1));
-        let mut diagnostic = Diagnostic::new(code, error.span, error.message());
+        let code = error.code.parse().unwrap_or(Code::UNEXPECTED);
+        let mut diagnostic = Diagnostic::new(code, error.span, error.message()).label("here");
         diagnostic.help = error.help();
         if let Some((span, what)) = error.related() {
             diagnostic = diagnostic.and(span, what);
@@ -93,7 +106,6 @@ impl<'a> Report<'a> {
     /// Says where the loops come from and shows the nest.
     fn explain_loops(&mut self, builder: &Builder, illegal: &Illegal, diagnostic: &mut Diagnostic) {
         const LABELS: usize = 4;
-        let is_successor = matches!(illegal.problem, Problem::Consumed { .. } | Problem::FactLost { .. });
         let mut makers: Vec<(Step, Vec<String>)> = Vec::new();
         for id in &illegal.loops {
             let Some(step) = builder.made_by(*id).filter(|step| *step != illegal.step) else { continue };
@@ -106,7 +118,7 @@ impl<'a> Report<'a> {
         }
         for (step, names) in makers.into_iter().take(LABELS) {
             let place = self.place(step, None);
-            if is_successor && diagnostic.labels.iter().any(|label| label.span == place) {
+            if diagnostic.labels.iter().any(|label| label.span == place) {
                 continue;
             }
             let verb = if names.len() == 1 { "was" } else { "were" };
@@ -115,7 +127,9 @@ impl<'a> Report<'a> {
                 message: format!("{} {verb} made here", names.join(", ")),
             });
         }
-        if self.nests < SHOWN_NESTS && builder.loop_count() <= SHOWN_LOOPS {
+        let about_loops =
+            !illegal.loops.is_empty() || matches!(illegal.problem, Problem::UnknownIndex { .. });
+        if about_loops && self.nests < SHOWN_NESTS && builder.loop_count() <= SHOWN_LOOPS {
             self.nests += 1;
             let (nest, origin) = builder.nest();
             let marks: Vec<LoopId> = (0..origin.len() as u32)
@@ -159,7 +173,7 @@ impl<'a> Report<'a> {
 
     /// Whether anything so far is an error.
     pub fn has_errors(&self) -> bool {
-        self.diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error)
+        self.errors > 0
     }
 
     /// All diagnostics in the order of the text.

@@ -1,5 +1,6 @@
 //! Schedules as data: those in `pass` and in the examples have the expected nest beside them, those in `fail` the
 //! expected diagnostics. `UPDATE=1 cargo test -p sched-lang --test golden` writes the expectations.
+#![allow(clippy::panic, reason = "a test fails by panicking")]
 
 mod support;
 

@@ -94,7 +94,9 @@ fn loops(call: &Call, builder: &mut Builder, report: &mut Report) {
                 tell(result, builder, report);
             }
             Ok(None) => {
-                if let Some(sym) = call.number(1) {
+                // Depths that are not known have been told of where the runs are made.
+                if let Some(sym) = call.number(1).filter(|sym| !sym.mentions(&|fact| fact == Fact::RunDepth))
+                {
                     unverified(call, 1, sym, vec![id], builder, report);
                 }
             }
@@ -114,8 +116,12 @@ fn unverified(call: &Call, at: usize, sym: &Sym, ids: Vec<LoopId>, builder: &Bui
 fn stated(call: &Call, id: LoopId, builder: &Builder) -> Result<Option<Stated>, Problem> {
     let count = |fact: fn(u32) -> Stated| -> Result<Option<Stated>, Problem> {
         let Some(sym) = call.number(1) else { return Ok(None) };
-        let sym = with_run_depth(sym, id, builder)?;
-        Ok(number(&sym)?.map(fact))
+        let known = with_run_depth(sym, id, builder)?;
+        if known != *sym && known == Sym::Int(0) {
+            // Trees that are single leaves: there is no hop to say anything about.
+            return Ok(None);
+        }
+        Ok(number(&known)?.map(fact))
     };
     let has_number = call.args.len() > 1;
     Ok(Some(match call.op {

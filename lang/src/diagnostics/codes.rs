@@ -43,7 +43,7 @@ macro_rules! codes {
             $(#[doc = $title] pub const $name: Code = Code($number);)*
         }
 
-        /// All codes that the checker reports, in ascending order.
+        /// All codes, those of the parser included, in ascending order.
         pub const CODES: &[CodeInfo] = &[
             $(CodeInfo {
                 code: Code($number),
@@ -56,6 +56,23 @@ macro_rules! codes {
 }
 
 codes! {
+    UNEXPECTED 1 "S0001" Error "unexpected text"
+    STRING_END 2 "S0002" Error "string without an end"
+    CHARACTER 3 "S0003" Error "character without meaning"
+    NUMBER_TOO_LARGE 4 "S0004" Error "number too large to read"
+    TOO_DEEP 5 "S0005" Error "expression nested too deeply"
+    UNCLOSED 6 "S0006" Error "bracket not closed"
+    RESERVED_NAME 7 "S0007" Error "word of the language as a name"
+    RESERVED_STATEMENT 8 "S0008" Error "reserved statement"
+    BAD_NUMBER 9 "S0009" Error "not a whole decimal number"
+    BAD_ESCAPE 10 "S0010" Error "unknown escape"
+    STRAY_CLOSE 11 "S0011" Error "bracket that closes nothing"
+    WRONG_CLOSE 12 "S0012" Error "bracket of the wrong kind"
+    MISSING_COMMA 13 "S0013" Error "comma missing"
+    MISSING_PARENS 14 "S0014" Error "parentheses missing"
+    MISSING_KEYWORD 15 "S0015" Error "param or const missing"
+    MISSING_SEPARATOR 16 "S0016" Error "separator missing"
+    WRONG_QUOTES 17 "S0017" Error "wrong quotes"
     UNKNOWN_DIRECTIVE 20 "S0020" Error "unknown directive"
     ARGUMENT_COUNT 21 "S0021" Error "wrong number of arguments"
     ARGUMENT_KIND 22 "S0022" Error "wrong kind of argument"

@@ -63,11 +63,16 @@ fn block(
         let problem = if at_run_time {
             Problem::BlockNotConstant
         } else {
-            Problem::Unverified { what: format!("how many threads {} needs", builder.name(id)) }
+            Problem::Unverified { what: format!("how many threads `{}` needs", builder.name(id)) }
         };
         problems.push(Illegal::argument(step, 0, problem, vec![id]));
         return;
     };
+    let repeats = |at: usize| outer[..at].iter().any(|(_, earlier, _)| *earlier == outer[at].1);
+    if (0..outer.len()).any(repeats) {
+        // That has been said of the outer loop, and the number of threads means nothing.
+        return;
+    }
     let blocks = outer.iter().filter(|(_, dimension, _)| dimension.level == GpuLevel::Block);
     let around: i64 = blocks.filter_map(|(on, ..)| builder.trips(*on)).fold(1, i64::saturating_mul);
     let threads = own.saturating_mul(around);

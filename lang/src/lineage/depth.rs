@@ -23,14 +23,15 @@ impl Builder {
     ///
     /// # Errors
     /// After an operation that has fixed tree positions, and when said twice.
-    pub fn sort_trees(&mut self, step: Step, sorted_by: Option<Step>) -> Result<(), Illegal> {
-        if let Some(earlier) = sorted_by {
+    pub fn sort_trees(&mut self, step: Step) -> Result<(), Illegal> {
+        if let Some(earlier) = self.sorted_by {
             return Err(Illegal::at(step, Problem::Repeated { earlier }, Vec::new()));
         }
         if let Some(by) = self.positions_fixed_by {
             return Err(Illegal::at(step, Problem::SortTooLate { by }, Vec::new()));
         }
         self.order = TreeOrder::ByDepth;
+        self.sorted_by = Some(step);
         Ok(())
     }
 

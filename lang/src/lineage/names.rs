@@ -104,6 +104,8 @@ impl Builder {
             return refuse(Problem::Poisoned, Vec::new());
         }
         let consumed: Vec<LoopId> = copies.iter().filter(fits).copied().collect();
+        let is_gone = !copies.iter().any(|id| self.node(*id).consumed_by.is_none());
+        let consumed = if is_gone { copies.clone() } else { consumed };
         let by = consumed.iter().rev().find_map(|id| self.node(*id).consumed_by);
         match by {
             Some(by) => {

@@ -83,10 +83,9 @@ impl Builder {
         for id in &loops {
             self.check_expansion(step, *id)?;
         }
-        for id in loops {
-            self.state(step, id, Stated::Unroll)?;
-        }
-        Ok(())
+        // What has been said of some copies is worth telling, and must not keep the others from being unrolled.
+        let results: Vec<_> = loops.into_iter().map(|id| self.state(step, id, Stated::Unroll)).collect();
+        results.into_iter().collect()
     }
 
     /// How many iterations there are to expand; nothing if that needs a model.
@@ -104,7 +103,7 @@ impl Builder {
         if self.model.is_some() || bounds.iter().any(|bound| bound.mentions(&at_run_time)) {
             return refuse(Problem::TripsUnknown);
         }
-        let what = format!("how often {} iterates", self.name(id));
+        let what = format!("how often `{}` iterates", self.name(id));
         self.remark(step, id, RemarkKind::Unverified(what));
         Ok(None)
     }

@@ -69,7 +69,7 @@ impl Builder {
             }
         }
         let halves = |node: &Node| {
-            let at = at.unwrap_or(&node.stop);
+            let at = &at.cloned().unwrap_or_else(|| middle(node));
             let half = |name: &str, start: &Sym, stop: &Sym| Part {
                 name: name.into(),
                 number: None,
@@ -100,8 +100,8 @@ impl Builder {
         let below = matches!(ints, (Some(at), Some(start), _) if at <= start);
         let above = matches!(ints, (Some(at), _, Some(stop)) if at >= stop);
         if below || above || *at == node.start || *at == node.stop {
-            let (start, stop) = (node.start.clone(), node.stop.clone());
-            return refuse(Problem::SplitOutside { at: at.clone(), start, stop });
+            let (at, start, stop) = (at.clone().into(), node.start.clone().into(), node.stop.clone().into());
+            return refuse(Problem::SplitOutside { at, start, stop });
         }
         let offset = match (at.as_int(), node.start.as_int()) {
             (Some(at), Some(start)) => at.checked_sub(start),
@@ -177,6 +177,16 @@ impl Builder {
             self.tag(&copied, &tag);
         }
     }
+}
+
+/// A legal split point if there is one.
+fn middle(node: &Node) -> Sym {
+    let middle = || {
+        let (start, stop, stride) = (node.start.as_int()?, node.stop.as_int()?, node.step.as_int()?);
+        let trips = super::trips(start, stop, stride)?;
+        start.checked_add(stride.checked_mul(trips / 2)?)
+    };
+    middle().map_or_else(|| node.stop.clone(), Sym::Int)
 }
 
 fn part_of(source: &Node, step: Step, part: &Part) -> Node {

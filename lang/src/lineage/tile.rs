@@ -139,8 +139,13 @@ impl Builder {
                 Ok(())
             }
             (None, _) => {
-                let what =
-                    format!("whether the size {size} is at least 1 and a multiple of the step {}", node.step);
+                let what = match stride {
+                    Some(1) => format!("whether the size {size} is at least 1"),
+                    _ => format!(
+                        "whether the size {size} is at least 1 and a multiple of the step {}",
+                        node.step
+                    ),
+                };
                 self.remark(step, v, RemarkKind::Unverified(what));
                 Ok(())
             }

@@ -104,7 +104,9 @@ fn call(
     let given = directive.args.len();
     let most = if signature.repeats { usize::MAX } else { signature.parameters.len() };
     let broken = given < signature.required || given > most;
-    if broken {
+    // Where an argument did not parse, their number means nothing and the parser has said so.
+    let parsed = directive.args.iter().all(|arg| !matches!(arg.kind, ExprKind::Error));
+    if broken && parsed {
         report.push(wrong_count(signature, directive));
     }
     let mut args = Vec::new();

@@ -185,7 +185,7 @@ impl Scope<'_> {
 
     /// Declared names that nothing uses.
     pub(crate) fn unused(&self) -> Vec<(&str, Span, bool)> {
-        let unused = self.named.iter().filter(|(_, named)| !named.used.get());
+        let unused = self.named.iter().filter(|(_, named)| !named.used.get() && named.value.is_some());
         let mut unused: Vec<_> =
             unused.map(|(name, named)| (name.as_str(), named.span, named.is_param)).collect();
         unused.sort_unstable_by_key(|(_, span, _)| *span);

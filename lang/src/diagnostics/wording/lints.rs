@@ -14,8 +14,13 @@ pub(super) fn word(context: &Context) -> Option<Wording> {
                 .fix(Some(context.remove(step)))
         }
         Problem::Unverified { what } => {
-            Wording::new(format!("without a model it is not known {what}"), "not verified")
-                .help("Name a model in a `model` line or on the command line to have it checked.")
+            let (missing, help) = match context.builder.model {
+                None => {
+                    ("a model", "Name a model in a `model` line or on the command line to have it checked.")
+                }
+                Some(_) => ("a batch size", "Give it with `--batch-size` to have it checked."),
+            };
+            Wording::new(format!("without {missing} it is not known {what}"), "not verified").help(help)
         }
         Problem::TileOfOne => {
             Wording::new("this tile has one iteration, so the inner loop does nothing", "a tile of one")
@@ -26,6 +31,7 @@ pub(super) fn word(context: &Context) -> Option<Wording> {
             let sizes: Vec<String> = nearest.iter().map(i64::to_string).collect();
             let near = match sizes.as_slice() {
                 [] => String::new(),
+                [only] => format!(" The nearest size that divides it: {only}."),
                 sizes => format!(" The nearest sizes that divide it: {}.", sizes.join(" and ")),
             };
             let fixes: Vec<_> =

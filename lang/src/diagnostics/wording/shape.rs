@@ -96,9 +96,10 @@ fn expansion(context: &Context) -> Option<Wording> {
         Problem::Specialized { by } => {
             let message =
                 format!("`{first}` has a body for each of its iterations and cannot be reshaped any more");
-            Wording::new(message, "specialized")
-                .and(*by, "specialized here")
-                .help(format!("Move this directive before {}.", context.quote(*by)))
+            Wording::new(message, "specialized").and(*by, "specialized here").help(match directive {
+                "specialize" => "Leave it out, or name only copies that are not specialized yet.".to_owned(),
+                _ => format!("Move this directive before {}.", context.quote(*by)),
+            })
         }
         Problem::NotTrees => {
             let trees: Vec<String> = context.tree_loops();
@@ -118,7 +119,7 @@ fn expansion(context: &Context) -> Option<Wording> {
             format!("which trees one iteration of `{first}` covers is too much to find out"),
             "too large",
         )
-        .help("Split by depth before the loop is tiled."),
+        .help("Split by depth before the loops inside it are copied."),
         Problem::PositionUnknown { outer } => {
             let message =
                 format!("which trees one iteration of `{first}` covers depends on `{outer}` around it");
