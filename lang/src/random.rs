@@ -193,7 +193,7 @@ impl Growth {
         let parallel_trees =
             |nest: &Nest, id: LoopId| nest.get(id).sort == Sort::Tree && nest.get(id).facts.parallel;
         let number = self.rng.below(9) + 1;
-        let line = match self.rng.below(16) {
+        let line = match self.rng.below(18) {
             0 => self
                 .some_loop(|nest, id| nest.get(id).sort == Sort::Row)
                 .map(|(v, _)| format!("parallel({v})")),
@@ -206,8 +206,8 @@ impl Growth {
             7 | 8 => self.some_loop(any).map(|(v, _)| format!("unrollWalk({v}, {number})")),
             9 => self.some_loop(any).map(|(v, _)| format!("unrollWalk({v}, run_depth)")),
             10 => self.some_loop(any).map(|(v, _)| format!("peelWalk({v}, {number})")),
-            11 => self.some_loop(parallel_trees).map(|(v, _)| format!("atomicReduce({v})")),
-            12 => {
+            11 | 16 => self.some_loop(parallel_trees).map(|(v, _)| format!("atomicReduce({v})")),
+            12 | 17 => {
                 let width = 1_usize << self.rng.below(5);
                 self.some_loop(parallel_trees).map(|(v, _)| format!("vectorReduce({v}, {width})"))
             }
