@@ -7,14 +7,19 @@ use std::path::PathBuf;
 
 /// Compiles decision forests to fast predictors, as a schedule says.
 #[derive(Debug, Parser)]
-#[command(name = "schedc", version, max_term_width = 100, after_help = "\
+#[command(
+    name = "schedc",
+    version,
+    max_term_width = 100,
+    after_help = "\
 Examples:
   schedc predict model.json -i rows.csv             predictions, compiled in memory
   schedc build model.json -o model.so               a shared library with a C header
   schedc check fast.sched --model model.json        what is wrong with a schedule
   schedc explain S0022                              what an error means
 
-Exit status: 0 fine, 1 findings in a schedule, 2 wrong usage or unusable input, 101 a mistake in schedc.")]
+Exit status: 0 fine, 1 findings in a schedule, 2 wrong usage or unusable input, 101 a mistake in schedc."
+)]
 pub struct Cli {
     /// What to do.
     #[command(subcommand)]

@@ -30,7 +30,8 @@ impl Source {
             std::fs::read(path).map(|content| bytes = content)
         };
         let unreadable = |why: String| {
-            let help = "name a .sched file; `schedc predict MODEL --explain-schedule` prints one to start from";
+            let help =
+                "name a .sched file; `schedc predict MODEL --explain-schedule` prints one to start from";
             Failure::unusable(format!("the schedule {name} cannot be read: {why}"), help)
         };
         result.map_err(|error| unreadable(error.to_string()))?;
@@ -40,11 +41,7 @@ impl Source {
 
     /// The schedule that is chosen for a model.
     pub fn chosen_for(facts: &ModelFacts, rows: Option<usize>) -> Source {
-        Source {
-            name: "chosen schedule".to_string(),
-            text: default_schedule(facts, rows),
-            path: None,
-        }
+        Source { name: "chosen schedule".to_string(), text: default_schedule(facts, rows), path: None }
     }
 
     /// The model that the schedule names, relative to its own place.
@@ -55,7 +52,13 @@ impl Source {
     }
 
     /// Checks the schedule. With a model its facts are known; `compile` asks for what code can be made for.
-    pub fn check(&self, model: Option<&Model>, values: &ScheduleValues, compile: bool, strict: bool) -> Checked {
+    pub fn check(
+        &self,
+        model: Option<&Model>,
+        values: &ScheduleValues,
+        compile: bool,
+        strict: bool,
+    ) -> Checked {
         let supported = if compile { Supported::Compilable } else { Supported::Everything };
         let options = Options {
             facts: model.map(Model::facts),

@@ -67,7 +67,8 @@ pub fn run(args: &Bench, terminal: &Terminal) -> Result<(), Failure> {
 
 fn contenders(args: &Bench, terminal: &Terminal) -> Result<Vec<Contender>, Failure> {
     let named = |path: &std::path::PathBuf| Some(path.clone());
-    let schedules = if args.schedules.is_empty() { vec![None] } else { args.schedules.iter().map(named).collect() };
+    let schedules =
+        if args.schedules.is_empty() { vec![None] } else { args.schedules.iter().map(named).collect() };
     let mut contenders = Vec::new();
     for schedule in schedules {
         let options = ScheduleOptions { schedule, values: args.values.clone() };
@@ -123,7 +124,9 @@ fn sample(contender: &Contender, workload: &Workload, calls: usize) -> Result<Du
     for _ in 0..calls {
         let piece = Rows::F32(&rows[first * features..(first + batch) * features]);
         let done = contender.jit.predict(Kind::Raw, piece, batch, Output::F32(&mut out), threads);
-        done.map_err(|status| Failure::unusable(format!("prediction failed: {status}"), "predict fewer rows"))?;
+        done.map_err(|status| {
+            Failure::unusable(format!("prediction failed: {status}"), "predict fewer rows")
+        })?;
         first = (first + batch) % whole;
     }
     Ok(since.elapsed())

@@ -8,7 +8,8 @@ use sched_lang::diagnostics::{CODES, Code, info};
 /// Runs the command.
 pub fn run(args: &Explain) -> Result<(), Failure> {
     let Some(text) = &args.code else {
-        let lines: Vec<String> = CODES.iter().map(|info| format!("{}  {}\n", info.code, info.title)).collect();
+        let lines: Vec<String> =
+            CODES.iter().map(|info| format!("{}  {}\n", info.code, info.title)).collect();
         return print(&lines.concat());
     };
     let known = text.parse::<Code>().ok().and_then(info);

@@ -14,9 +14,9 @@ use crate::failure::Failure;
 use crate::model::Model;
 use crate::schedule::Source;
 use crate::terminal::Terminal;
-use sched_lang::nest::Nest;
 use sched_lang::Checked;
 use sched_lang::diagnostics::Severity;
+use sched_lang::nest::Nest;
 use std::io::Write;
 use std::path::Path;
 
@@ -92,9 +92,10 @@ pub fn named_model(source: &Source, reading: &ModelOptions) -> Result<Model, Fai
 /// Prints to standard output. A reader that has gone away, such as `head`, is not an error.
 pub fn print(text: &str) -> Result<(), Failure> {
     match std::io::stdout().lock().write_all(text.as_bytes()) {
-        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
-            Err(Failure::unusable(format!("standard output cannot be written: {error}"), "redirect it to a file"))
-        }
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(Failure::unusable(
+            format!("standard output cannot be written: {error}"),
+            "redirect it to a file",
+        )),
         _ => Ok(()),
     }
 }
