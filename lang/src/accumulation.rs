@@ -2,7 +2,8 @@
 //!
 //! The order is the model's when the trees are, when no tree loop runs in parallel, and when on every path the tree
 //! loops stand in lineage order: the outer loop of each tile outside its inner one, recursively. Halves of a split are
-//! siblings in order wherever they are. A loop that iterates once cannot disturb the order.
+//! siblings in order wherever they are. A loop that iterates once cannot disturb the order, unless it is part of one that
+//! iterates more often.
 
 use crate::lineage::{Builder, Stated};
 use crate::nest::{Accumulation, LoopId, Sort, TreeOrder};
@@ -23,7 +24,7 @@ pub(crate) fn infer(builder: &Builder) -> Accumulation {
                     format!("`{name}` runs over trees in parallel, so partial sums are added up separately.");
                 return Accumulation::Reassociated(why);
             }
-            if builder.trips(id) != Some(1) {
+            if builder.trips(id) != Some(1) || node.is_part {
                 if let Some(outer) = outer
                     && builder.node(outer).place > node.place
                 {

@@ -82,6 +82,10 @@ pub fn check(source: &str, options: &Options) -> Checked {
     let calls = resolve::calls(&parsed.file, &scope, options, &mut report);
     let target = target(&header, options, &calls);
 
+    if options.supported == Supported::Compilable && target.is_gpu() {
+        no_gpu_yet(&header, &mut report);
+    }
+
     let mut builder = Builder::new(options.facts.clone().map(Arc::new));
     let whole_shape = modifiers::apply(&calls, &mut builder, &mut report);
     if whole_shape {
@@ -103,6 +107,18 @@ fn target(header: &Header, options: &Options, calls: &[resolve::Call]) -> Target
         let maps = calls.iter().any(|call| call.op == crate::directives::Op::GpuDimension);
         if maps { Target::gpu() } else { Target::cpu() }
     })
+}
+
+/// Says that a GPU cannot be compiled for, unless directives that need one have been reported.
+fn no_gpu_yet(header: &Header, report: &mut Report) {
+    if report.has_errors() {
+        return;
+    }
+    let span = header.target_span.unwrap_or_default();
+    let diagnostic = Diagnostic::new(Code::NOT_LOWERED, span, "no code can be made for GPUs yet")
+        .label("cannot be compiled yet")
+        .help("Write `target cpu`, or leave the line out.");
+    report.push(diagnostic);
 }
 
 /// The nest, if there are no errors and, when it is to be compiled, everything in it is known.

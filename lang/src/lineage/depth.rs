@@ -54,7 +54,9 @@ impl Builder {
         let loops = self.select(step, 0, v)?;
         let refuse = |problem, loops| Err(Illegal { argument: Some(0), ..Illegal::at(step, problem, loops) });
         for id in &loops {
-            self.check_reshapable(step, *id)?;
+            if let Some(by) = self.node(*id).specialized_by {
+                return refuse(Problem::Specialized { by }, vec![*id]);
+            }
             if self.sort(*id) != Sort::Tree {
                 return refuse(Problem::NotTrees, vec![*id]);
             }

@@ -116,7 +116,10 @@ impl Builder {
             let bounds = seen.entry(key).or_default();
             if !bounds.contains(&&sum.bound) {
                 bounds.push(&sum.bound);
-                found.push(Constraint { loops: renumber(&sum.loops), bound: sum.bound.clone() });
+                let mut loops = renumber(&sum.loops);
+                // Numbers grow from the outside inwards.
+                loops.sort_unstable();
+                found.push(Constraint { loops, bound: sum.bound.clone() });
             }
         }
         found

@@ -112,6 +112,8 @@ pub(crate) struct Node {
     /// Depth of its trees, if `splitByDepth` made it or what it came from.
     pub run_depth: Option<u32>,
     pub split_by_depth: Option<Step>,
+    /// It is, or comes from, a part of a loop that was split.
+    pub is_part: bool,
     pub specialized_by: Option<Step>,
     pub facts: Vec<(Stated, Step)>,
     /// Sums that mention it: indices into `Builder::sums`.
@@ -201,6 +203,7 @@ impl Builder {
             place: Vec::new(),
             run_depth: None,
             split_by_depth: None,
+            is_part: false,
             specialized_by: None,
             facts: Vec::new(),
             sums: Vec::new(),

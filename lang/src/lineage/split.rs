@@ -197,10 +197,12 @@ fn part_of(source: &Node, step: Step, part: &Part) -> Node {
         stop: part.stop.clone(),
         run_depth: part.run_depth,
         made_by: Some(step),
-        facts: Vec::new(),
+        // Runs of a loop are the loop still; halves are loops of their own.
+        facts: if part.number.is_some() { source.facts.clone() } else { Vec::new() },
         sums: Vec::new(),
         inside: Inside::Seq(Vec::new()),
         split_by_depth: part.number.map(|_| step),
+        is_part: true,
         ..source.clone()
     }
 }
