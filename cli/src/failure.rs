@@ -1,9 +1,9 @@
 //! Why a command stops, and the exit status that says so.
 
-use schedc_data::DataError;
 use sched_forest::ModelError;
 use sched_ir::CompileError;
 use sched_llvm::LlvmError;
+use schedc_data::DataError;
 use std::fmt::Display;
 use std::path::Path;
 

@@ -8,7 +8,8 @@ use sched_lang::diagnostics::{CODES, Code, info};
 /// Runs the command.
 pub fn run(args: &Explain) -> Result<(), Failure> {
     let Some(text) = &args.code else {
-        let lines: Vec<String> = CODES.iter().map(|info| format!("{}  {}\n", info.code, info.title)).collect();
+        let lines: Vec<String> =
+            CODES.iter().map(|info| format!("{}  {}\n", info.code, info.title)).collect();
         return print(&lines.concat());
     };
     let known = text.parse::<Code>().ok().and_then(info);
@@ -16,7 +17,7 @@ pub fn run(args: &Explain) -> Result<(), Failure> {
         Some(info) => print(info.page),
         None => Err(Failure::unusable(
             format!("there is no page for the code `{text}`"),
-            "`schedc explain` without a code lists all codes",
+            "codes of schedules, such as S0022, have pages: `schedc explain` lists them; other messages say it all",
         )),
     }
 }

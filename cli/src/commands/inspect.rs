@@ -88,7 +88,8 @@ fn features(out: &mut String, summary: &ModelSummary) -> std::fmt::Result {
     writeln!(out, "  {:>6}  {:>8}  {:>10}  name", "number", "nodes", "thresholds")?;
     for feature in used.iter().take(LISTED) {
         let name = feature.name.as_deref().unwrap_or("");
-        let line = format!("  {:>6}  {:>8}  {:>10}  {name}", feature.feature, feature.nodes, feature.thresholds);
+        let line =
+            format!("  {:>6}  {:>8}  {:>10}  {name}", feature.feature, feature.nodes, feature.thresholds);
         writeln!(out, "{}", line.trim_end())?;
     }
     if used.len() > LISTED {

@@ -14,7 +14,8 @@ pub fn run(args: &Ir, terminal: &Terminal) -> Result<(), Failure> {
     let what = args.model.as_ref().or(args.schedule.as_ref()).ok_or_else(|| {
         Failure::unusable("neither a schedule nor a model is named", "try `schedc ir --model model.json`")
     })?;
-    let schedule = if args.model.is_some() { schedule } else { ScheduleOptions { schedule: None, ..schedule } };
+    let schedule =
+        if args.model.is_some() { schedule } else { ScheduleOptions { schedule: None, ..schedule } };
     let job = Job::load(what, &schedule, &args.reading, None)?;
     let nest = job.nest(&args.values, terminal)?;
     let compiled = compile(&job.model, nest, &[Kernel::Raw, Kernel::Value, Kernel::Class])?;
