@@ -2,7 +2,8 @@
 //!
 //! The order is the model's when the trees are, when no tree loop runs in parallel, and when on every path the tree
 //! loops stand in lineage order: the outer loop of each tile outside its inner one, recursively. Halves of a split are
-//! siblings in order wherever they are. A loop that iterates once cannot disturb the order.
+//! siblings in order wherever they are. A loop that iterates once cannot disturb the order, unless it is part of one that
+//! iterates more often.
 
 use crate::lineage::{Builder, Stated};
 use crate::nest::{Accumulation, LoopId, Sort, TreeOrder};
@@ -19,15 +20,18 @@ pub(crate) fn infer(builder: &Builder) -> Accumulation {
         if node.sort == Sort::Tree {
             if node.facts.iter().any(|(fact, _)| matches!(fact, Stated::Parallel | Stated::Gpu(_))) {
                 let name = builder.name(id);
-                let why = format!("`{name}` runs over trees in parallel, so partial sums are added up separately.");
+                let why =
+                    format!("`{name}` runs over trees in parallel, so partial sums are added up separately.");
                 return Accumulation::Reassociated(why);
             }
-            if builder.trips(id) != Some(1) {
+            if builder.trips(id) != Some(1) || node.is_part {
                 if let Some(outer) = outer
                     && builder.node(outer).place > node.place
                 {
                     let (outer, inner) = (builder.name(outer), builder.name(id));
-                    let why = format!("`{outer}` runs outside `{inner}`, so trees are not added in the model's order.");
+                    let why = format!(
+                        "`{outer}` runs outside `{inner}`, so trees are not added in the model's order."
+                    );
                     return Accumulation::Reassociated(why);
                 }
                 outermost = Some(id);

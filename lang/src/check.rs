@@ -82,6 +82,10 @@ pub fn check(source: &str, options: &Options) -> Checked {
     let calls = resolve::calls(&parsed.file, &scope, options, &mut report);
     let target = target(&header, options, &calls);
 
+    if options.supported == Supported::Compilable && target.is_gpu() {
+        no_gpu_yet(&header, &mut report);
+    }
+
     let mut builder = Builder::new(options.facts.clone().map(Arc::new));
     let whole_shape = modifiers::apply(&calls, &mut builder, &mut report);
     if whole_shape {
@@ -105,6 +109,18 @@ fn target(header: &Header, options: &Options, calls: &[resolve::Call]) -> Target
     })
 }
 
+/// Says that a GPU cannot be compiled for, unless directives that need one have been reported.
+fn no_gpu_yet(header: &Header, report: &mut Report) {
+    if report.has_errors() {
+        return;
+    }
+    let span = header.target_span.unwrap_or_default();
+    let diagnostic = Diagnostic::new(Code::NOT_LOWERED, span, "no code can be made for GPUs yet")
+        .label("cannot be compiled yet")
+        .help("Write `target cpu`, or leave the line out.");
+    report.push(diagnostic);
+}
+
 /// The nest, if there are no errors and, when it is to be compiled, everything in it is known.
 fn finish(builder: &Builder, options: &Options, source: &str, report: &mut Report) -> Option<Nest> {
     if report.has_errors() {
@@ -126,12 +142,20 @@ fn finish(builder: &Builder, options: &Options, source: &str, report: &mut Repor
         let at = source.find("batch_size").filter(|_| needs_batch_size).unwrap_or(0);
         let end = if needs_batch_size { at + "batch_size".len() } else { 0 };
         let diagnostic = if needs_batch_size {
-            Diagnostic::new(Code::NOT_KNOWN, Span::new(at, end), "the schedule uses `batch_size`, which is not given")
-                .label("not known")
-                .help("Give it with `--batch-size`.")
+            Diagnostic::new(
+                Code::NOT_KNOWN,
+                Span::new(at, end),
+                "the schedule uses `batch_size`, which is not given",
+            )
+            .label("not known")
+            .help("Give it with `--batch-size`.")
         } else {
-            Diagnostic::new(Code::NOT_KNOWN, Span::default(), "a schedule is compiled for a model, and none is given")
-                .help("Name one in a `model` line or on the command line.")
+            Diagnostic::new(
+                Code::NOT_KNOWN,
+                Span::default(),
+                "a schedule is compiled for a model, and none is given",
+            )
+            .help("Name one in a `model` line or on the command line.")
         };
         report.push(diagnostic);
         return None;

@@ -119,12 +119,22 @@ const fn word(name: &'static str, words: &'static [&'static str]) -> Parameter {
     Parameter { name, role: Role::Word(words) }
 }
 
-const fn modifier(op: Op, name: &'static str, parameters: &'static [Parameter], summary: &'static str) -> Signature {
+const fn modifier(
+    op: Op,
+    name: &'static str,
+    parameters: &'static [Parameter],
+    summary: &'static str,
+) -> Signature {
     let required = parameters.len();
     Signature { op, name, parameters, required, repeats: false, shapes: true, lowered: true, summary }
 }
 
-const fn fact(op: Op, name: &'static str, parameters: &'static [Parameter], summary: &'static str) -> Signature {
+const fn fact(
+    op: Op,
+    name: &'static str,
+    parameters: &'static [Parameter],
+    summary: &'static str,
+) -> Signature {
     Signature { shapes: false, ..modifier(op, name, parameters, summary) }
 }
 
@@ -156,10 +166,23 @@ pub const SIGNATURES: &[Signature] = &[
         &[V],
         "Cut the tree loop into runs of equally deep trees: `v[0]`, `v[1]`, and so on.",
     ),
-    Signature { repeats: true, ..modifier(Op::Reorder, "reorder", &[V], "Permute loops of one perfectly nested chain.") },
-    modifier(Op::Specialize, "specialize", &[V], "Give each iteration its own copy of what is inside: `v[k].name`."),
+    Signature {
+        repeats: true,
+        ..modifier(Op::Reorder, "reorder", &[V], "Permute loops of one perfectly nested chain.")
+    },
+    modifier(
+        Op::Specialize,
+        "specialize",
+        &[V],
+        "Give each iteration its own copy of what is inside: `v[k].name`.",
+    ),
     modifier(Op::Unroll, "unroll", &[V], "Expand the loop completely."),
-    modifier(Op::SortTrees, "sortTrees", &[word("key", SORT_KEYS)], "Sort the trees stably, shallowest first."),
+    modifier(
+        Op::SortTrees,
+        "sortTrees",
+        &[word("key", SORT_KEYS)],
+        "Sort the trees stably, shallowest first.",
+    ),
     fact(Op::Parallel, "parallel", &[V], "Run the iterations in parallel on CPU threads."),
     later(fact(
         Op::GpuDimension,
@@ -212,7 +235,10 @@ pub const SIGNATURES: &[Signature] = &[
         &[V, number("width")],
         "Fold the parallel iterations' partial sums with vectors.",
     ),
-    required(fact(Op::Representation, "representation", &[V, LAYOUT], "Choose the memory layout of the trees."), 1),
+    required(
+        fact(Op::Representation, "representation", &[V, LAYOUT], "Choose the memory layout of the trees."),
+        1,
+    ),
     required(
         later(fact(
             Op::TileTrees,

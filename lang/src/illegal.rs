@@ -78,11 +78,11 @@ pub enum Problem {
     /// A split point that leaves one half empty.
     SplitOutside {
         /// As given.
-        at: Sym,
+        at: Box<Sym>,
         /// Where the loop starts.
-        start: Sym,
+        start: Box<Sym>,
         /// Where it stops.
-        stop: Sym,
+        stop: Box<Sym>,
     },
     /// A split point between two values of the loop.
     SplitOffStep {
@@ -114,7 +114,7 @@ pub enum Problem {
         /// The one inside.
         inner: String,
         /// What stands between them.
-        between: Vec<String>,
+        between: Box<[String]>,
     },
     /// A leaf loop has nothing inside to copy.
     SpecializeLeaf,

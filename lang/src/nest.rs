@@ -217,7 +217,9 @@ impl Nest {
         }
         let mut limits = vec![Vec::new(); self.loops.len()];
         for constraint in &self.constraints {
-            let Some(innermost) = constraint.loops.iter().max_by_key(|id| depths[id.0 as usize]) else { continue };
+            let Some(innermost) = constraint.loops.iter().max_by_key(|id| depths[id.0 as usize]) else {
+                continue;
+            };
             let mut at = *innermost;
             limits[at.0 as usize].push(constraint);
             while let Some(parent) = parents[at.0 as usize] {

@@ -45,7 +45,8 @@ impl Rng {
 
 /// The text of a schedule that checks without errors for a model with these facts. The same seed gives the same text.
 pub fn schedule(seed: u64, facts: &ModelFacts) -> String {
-    let options = Options { facts: Some(facts.clone()), supported: Supported::Compilable, ..Options::default() };
+    let options =
+        Options { facts: Some(facts.clone()), supported: Supported::Compilable, ..Options::default() };
     let mut growth = Growth { rng: Rng(seed), options, text: String::new(), nest: None, names: 0 };
     growth.keep_if_legal(String::new());
     if growth.rng.one_in(4) {
@@ -93,7 +94,8 @@ impl Growth {
     /// A loop of the nest that satisfies `test`: how to write it, and its number.
     fn some_loop(&mut self, test: impl Fn(&Nest, LoopId) -> bool) -> Option<(String, LoopId)> {
         let nest = self.nest.as_ref()?;
-        let all: Vec<LoopId> = (0..nest.loops.len() as u32).map(LoopId).filter(|id| test(nest, *id)).collect();
+        let all: Vec<LoopId> =
+            (0..nest.loops.len() as u32).map(LoopId).filter(|id| test(nest, *id)).collect();
         let id = *self.rng.pick(&all)?;
         let full = nest.get(id).name.clone();
         // Without its qualifiers the name means every copy.
@@ -114,7 +116,9 @@ impl Growth {
             9 | 10 => self.split(),
             11 => self.expand("specialize"),
             12 => self.expand("unroll"),
-            _ => self.some_loop(|nest, id| nest.get(id).sort == Sort::Tree).map(|(v, _)| format!("splitByDepth({v})")),
+            _ => self
+                .some_loop(|nest, id| nest.get(id).sort == Sort::Tree)
+                .map(|(v, _)| format!("splitByDepth({v})")),
         };
         line.map(|line| line + "\n").unwrap_or_default()
     }
@@ -189,17 +193,21 @@ impl Growth {
         let parallel_trees =
             |nest: &Nest, id: LoopId| nest.get(id).sort == Sort::Tree && nest.get(id).facts.parallel;
         let number = self.rng.below(9) + 1;
-        let line = match self.rng.below(16) {
-            0 => self.some_loop(|nest, id| nest.get(id).sort == Sort::Row).map(|(v, _)| format!("parallel({v})")),
-            1 | 2 => self.some_loop(|nest, id| nest.get(id).sort == Sort::Tree).map(|(v, _)| format!("parallel({v})")),
+        let line = match self.rng.below(18) {
+            0 => self
+                .some_loop(|nest, id| nest.get(id).sort == Sort::Row)
+                .map(|(v, _)| format!("parallel({v})")),
+            1 | 2 => self
+                .some_loop(|nest, id| nest.get(id).sort == Sort::Tree)
+                .map(|(v, _)| format!("parallel({v})")),
             3 => self.some_loop(any).map(|(v, _)| format!("cache({v})")),
             4 => self.some_loop(leaf).map(|(v, _)| format!("interleave({v})")),
             5 | 6 => self.some_loop(leaf).map(|(v, _)| format!("interleave({v}, {number})")),
             7 | 8 => self.some_loop(any).map(|(v, _)| format!("unrollWalk({v}, {number})")),
             9 => self.some_loop(any).map(|(v, _)| format!("unrollWalk({v}, run_depth)")),
             10 => self.some_loop(any).map(|(v, _)| format!("peelWalk({v}, {number})")),
-            11 => self.some_loop(parallel_trees).map(|(v, _)| format!("atomicReduce({v})")),
-            12 => {
+            11 | 16 => self.some_loop(parallel_trees).map(|(v, _)| format!("atomicReduce({v})")),
+            12 | 17 => {
                 let width = 1_usize << self.rng.below(5);
                 self.some_loop(parallel_trees).map(|(v, _)| format!("vectorReduce({v}, {width})"))
             }

@@ -11,7 +11,7 @@ use crate::lineage::{Builder, Step};
 use crate::nest::LoopId;
 use crate::show::show_marked;
 
-/// Most diagnostics of one check; more help nobody.
+/// Most errors of one check, and most other diagnostics; more help nobody.
 const MOST: usize = 1000;
 /// Largest nest that is shown in a note.
 const SHOWN_LOOPS: usize = 400;
@@ -26,6 +26,8 @@ pub(crate) struct Report<'a> {
     /// What has been said of a directive is not said of each copy of a loop.
     seen: HashSet<(Step, Code)>,
     nests: usize,
+    errors: usize,
+    others: usize,
     strict: bool,
 }
 
@@ -36,7 +38,16 @@ impl<'a> Report<'a> {
             _ => None,
         });
         let directives = directives.collect();
-        Report { source, directives, diagnostics: Vec::new(), seen: HashSet::new(), nests: 0, strict }
+        Report {
+            source,
+            directives,
+            diagnostics: Vec::new(),
+            seen: HashSet::new(),
+            nests: 0,
+            errors: 0,
+            others: 0,
+            strict,
+        }
     }
 
     /// Adds a diagnostic. What could not be verified is an error if the caller is strict.
@@ -44,7 +55,9 @@ impl<'a> Report<'a> {
         if self.strict && diagnostic.code == Code::UNVERIFIED {
             diagnostic.severity = Severity::Error;
         }
-        if self.diagnostics.len() < MOST {
+        let count = if diagnostic.severity == Severity::Error { &mut self.errors } else { &mut self.others };
+        *count += 1;
+        if *count <= MOST {
             self.diagnostics.push(diagnostic);
         }
     }
@@ -114,12 +127,15 @@ impl<'a> Report<'a> {
                 message: format!("{} {verb} made here", names.join(", ")),
             });
         }
-        let about_loops = !illegal.loops.is_empty() || matches!(illegal.problem, Problem::UnknownIndex { .. });
+        let about_loops =
+            !illegal.loops.is_empty() || matches!(illegal.problem, Problem::UnknownIndex { .. });
         if about_loops && self.nests < SHOWN_NESTS && builder.loop_count() <= SHOWN_LOOPS {
             self.nests += 1;
             let (nest, origin) = builder.nest();
-            let marks: Vec<LoopId> =
-                (0..origin.len() as u32).map(LoopId).filter(|id| illegal.loops.contains(&origin[id.0 as usize])).collect();
+            let marks: Vec<LoopId> = (0..origin.len() as u32)
+                .map(LoopId)
+                .filter(|id| illegal.loops.contains(&origin[id.0 as usize]))
+                .collect();
             let shown = show_marked(&nest, &marks);
             diagnostic.notes.push(format!("the loop nest at this point:\n{}", shown.trim_end()));
         }
@@ -157,7 +173,7 @@ impl<'a> Report<'a> {
 
     /// Whether anything so far is an error.
     pub fn has_errors(&self) -> bool {
-        self.diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error)
+        self.errors > 0
     }
 
     /// All diagnostics in the order of the text.

@@ -234,15 +234,23 @@ mod tests {
         let trees = Sym::Fact(Fact::NumTrees);
         let half = op(SymOp::Div, trees.clone(), 2.into());
         assert_eq!(half.to_string(), "N_t/2");
-        assert_eq!(op(SymOp::Mul, op(SymOp::Add, trees.clone(), 1.into()), 2.into()).to_string(), "(N_t + 1)*2");
-        assert_eq!(op(SymOp::Sub, trees.clone(), op(SymOp::Sub, trees.clone(), 1.into())).to_string(), "N_t - (N_t - 1)");
+        assert_eq!(
+            op(SymOp::Mul, op(SymOp::Add, trees.clone(), 1.into()), 2.into()).to_string(),
+            "(N_t + 1)*2"
+        );
+        assert_eq!(
+            op(SymOp::Sub, trees.clone(), op(SymOp::Sub, trees.clone(), 1.into())).to_string(),
+            "N_t - (N_t - 1)"
+        );
         assert_eq!(op(SymOp::Sub, trees.clone(), trees), Sym::Int(0));
         assert_eq!(half.substitute(&|_| Some(9)), Ok(Sym::Int(4)));
     }
 
     #[test]
     fn rounds_as_documented() {
-        for (a, b, quotient, ceiling) in [(7, 2, 3, 4), (-7, 2, -3, -3), (7, -2, -3, -3), (-7, -2, 3, 4), (6, 2, 3, 3)] {
+        for (a, b, quotient, ceiling) in
+            [(7, 2, 3, 4), (-7, 2, -3, -3), (7, -2, -3, -3), (-7, -2, 3, 4), (6, 2, 3, 3)]
+        {
             assert_eq!(fold(SymOp::Div, a, b), Ok(quotient));
             assert_eq!(fold(SymOp::CeilDiv, a, b), Ok(ceiling));
         }

@@ -37,7 +37,8 @@ struct Run<'a> {
 impl Run<'_> {
     fn eval(&self, sym: &Sym) -> Result<i64, VisitError> {
         let rows = self.rows;
-        let known = sym.substitute(&|fact| (fact == Fact::Rows).then_some(rows)).map_err(|_| VisitError::Overflow)?;
+        let known =
+            sym.substitute(&|fact| (fact == Fact::Rows).then_some(rows)).map_err(|_| VisitError::Overflow)?;
         known.as_int().ok_or(VisitError::Unknown(Fact::NumTrees))
     }
 

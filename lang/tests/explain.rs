@@ -5,7 +5,7 @@ mod support;
 use std::collections::BTreeSet;
 
 use sched_lang::check;
-use sched_lang::diagnostics::{CODES, Code};
+use sched_lang::diagnostics::{CODES, Code, Fix};
 
 /// The examples of a page: the words after `sched` and the text.
 fn examples(page: &str) -> Vec<(String, String)> {
@@ -43,6 +43,44 @@ fn pages_fail_and_pass_as_they_say() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// The text after a fix; edits do not overlap.
+fn apply(text: &str, fix: &Fix) -> String {
+    let mut edits = fix.edits.clone();
+    edits.sort_by_key(|edit| edit.span);
+    let mut out = String::new();
+    let mut at = 0;
+    for edit in &edits {
+        let range = edit.span.range();
+        assert!(at <= range.start, "edits overlap");
+        out.push_str(&text[at..range.start]);
+        out.push_str(&edit.text);
+        at = range.end;
+    }
+    out + &text[at..]
+}
+
+#[test]
+fn fixes_fix() {
+    let mut fixed = 0;
+    for info in CODES {
+        let Some((words, text)) = examples(info.page).into_iter().next() else { continue };
+        for diagnostic in check(&text, &support::options(&words)).diagnostics {
+            for fix in &diagnostic.fixes {
+                let after = apply(&text, fix);
+                let rest = codes(&words, &after);
+                assert!(
+                    !rest.contains(&info.code),
+                    "{}: {} leaves {rest:?} in\n{after}",
+                    info.code,
+                    fix.title
+                );
+                fixed += 1;
+            }
+        }
+    }
+    assert!(fixed > 50, "only {fixed} fixes were tried");
 }
 
 #[test]

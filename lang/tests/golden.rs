@@ -1,5 +1,6 @@
 //! Schedules as data: those in `pass` and in the examples have the expected nest beside them, those in `fail` the
 //! expected diagnostics. `UPDATE=1 cargo test -p sched-lang --test golden` writes the expectations.
+#![allow(clippy::panic, reason = "a test fails by panicking")]
 
 mod support;
 
@@ -15,7 +16,8 @@ fn schedules(folder: &str) -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
     let entries = std::fs::read_dir(&folder).expect("the folder can be read");
     let paths = entries.map(|entry| entry.expect("an entry").path());
-    let mut paths: Vec<PathBuf> = paths.filter(|path| path.extension().is_some_and(|e| e == "sched")).collect();
+    let mut paths: Vec<PathBuf> =
+        paths.filter(|path| path.extension().is_some_and(|e| e == "sched")).collect();
     paths.sort();
     assert!(!paths.is_empty(), "no schedules in {}", folder.display());
     paths

@@ -1,9 +1,16 @@
 //! Random schedules mean what the language says: every row meets every tree exactly once.
 
+#![allow(clippy::panic, reason = "a test fails by panicking")]
+
+mod support;
+
+use sched_lang::diagnostics::Code;
+use sched_lang::illegal::Problem;
+use sched_lang::lineage::{Builder, Select, Stated, Step};
 use sched_lang::nest::{Accumulation, TreeOrder};
 use sched_lang::random::{Rng, schedule};
 use sched_lang::visit::visit;
-use sched_lang::{ModelFacts, Options, Supported, check};
+use sched_lang::{ModelFacts, Options, Supported, TargetKind, check, legality};
 
 fn model(rng: &mut Rng) -> ModelFacts {
     let num_trees = 1 + rng.below(40) as u32;
@@ -14,7 +21,8 @@ fn model(rng: &mut Rng) -> ModelFacts {
 #[test]
 fn every_row_meets_every_tree_once() {
     let mut seen = std::collections::HashMap::new();
-    for seed in 0..600 {
+    let seeds = std::env::var("SEEDS").ok().and_then(|n| n.parse().ok()).unwrap_or(600);
+    for seed in 0..seeds {
         let mut rng = Rng(seed);
         let model = model(&mut rng);
         let text = schedule(seed, &model);
@@ -43,6 +51,32 @@ fn every_row_meets_every_tree_once() {
         }
     }
     for directive in sched_lang::directives::SIGNATURES.iter().filter(|directive| directive.lowered) {
-        assert!(seen.get(directive.name).is_some_and(|count| *count >= 5), "{} is never made: {seen:?}", directive.name);
+        assert!(
+            seen.get(directive.name).is_some_and(|count| *count >= 5),
+            "{} is never made: {seen:?}",
+            directive.name
+        );
     }
+}
+
+#[test]
+fn typed_operations_mean_what_text_means() {
+    let model = support::options("trees=100 depth=6").facts.expect("a model");
+    let mut builder = Builder::new(Some(model.clone().into()));
+    let b1 = Select::all("b1");
+    builder.tile(Step(0), &Select::all("batch"), "b0", "b1", &64.into()).expect("legal");
+    builder.reorder(Step(1), &["b0", "tree", "b1"].map(Select::all)).expect("legal");
+    let id = builder.select(Step(2), 0, &b1).expect("known")[0];
+    builder.state(Step(2), id, Stated::Interleave(Some(8))).expect("no contradiction");
+    assert!(legality::check(&builder, TargetKind::Cpu).is_empty());
+    let text = "tile(batch, b0, b1, 64)\nreorder(b0, tree, b1)\ninterleave(b1, 8)";
+    let checked = check(text, &Options { facts: Some(model), ..Options::default() });
+    assert_eq!(Some(builder.nest().0), checked.nest);
+
+    let before = builder.nest();
+    let illegal = builder.reorder(Step(3), &["b0", "b1"].map(Select::all)).expect_err("not contiguous");
+    assert_eq!(illegal.problem.code(), Some(Code::REORDER_GAP));
+    let illegal = builder.tile(Step(4), &b1, "x", "y", &0.into()).expect_err("lost");
+    assert_eq!((illegal.step, illegal.problem), (Step(2), Problem::FactLost { consumer: Step(4) }));
+    assert_eq!(builder.nest(), before, "a refused operation changes nothing");
 }

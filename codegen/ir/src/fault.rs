@@ -7,7 +7,7 @@
 pub enum Fault {
     /// HIR: `sortTrees` puts a copy of the first tree in the last place.
     SortRepeatsTree,
-    /// HIR: the first leaf of a padded subtree loses its value.
+    /// HIR: the copies of a padded leaf lose its value.
     PadLosesLeaf,
     /// MIR: a partial tile runs over the end of the loop that was tiled.
     TileOverruns,

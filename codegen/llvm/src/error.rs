@@ -36,6 +36,8 @@ pub mod code {
     pub const TEMPORARY_FILE: &str = "L0009";
     /// A name is not usable as the prefix of C functions.
     pub const BAD_PREFIX: &str = "L0010";
+    /// The model's tables are too large for the artefact's form.
+    pub const TOO_LARGE: &str = "L0011";
 }
 
 impl LlvmError {

@@ -100,7 +100,8 @@ unsafe fn text(chars: *const c_char) -> String {
 }
 
 fn unusable(message: String) -> LlvmError {
-    LlvmError::new(code::LOADING, message).with_help("name a library that `schedc build` has made for this machine")
+    LlvmError::new(code::LOADING, message)
+        .with_help("name a library that `schedc build` has made for this machine")
 }
 
 fn symbol<T: Copy>(

@@ -14,7 +14,7 @@ use inkwell::targets::FileType;
 const PIPELINE: &str = "function(\
     sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,\
     loop-mssa(loop-rotate,licm<allowspeculation>),\
-    gvn,instcombine<no-verify-fixpoint>,\
+    early-cse<memssa>,instcombine<no-verify-fixpoint>,\
     loop-mssa(licm<allowspeculation>),\
     dse,adce,simplifycfg,instcombine<no-verify-fixpoint>)";
 

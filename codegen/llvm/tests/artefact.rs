@@ -133,6 +133,10 @@ fn a_shared_library_predicts_as_the_jit_does() {
     for cpu in [Cpu::X86_64V2, Cpu::Native] {
         let bytes = build(&module, &options("m", cpu, &facts, Emit::SharedLibrary)).unwrap();
         let path = write(&folder, &format!("{cpu}.so"), &bytes);
+        let library = sched_llvm::Library::load(&path, "m").unwrap();
+        let mut out = vec![0.0; n];
+        library.predict(runtime::Kind::Value, Rows::F32(&rows), n, Output::F32(&mut out), 0).unwrap();
+        assert_eq!(out, value);
         // SAFETY: the library runs no code when loaded, and the signatures are those of its header.
         unsafe {
             let library = Library::new(&path).unwrap();

@@ -95,7 +95,8 @@ fn loops(call: &Call, builder: &mut Builder, report: &mut Report) {
             }
             Ok(None) => {
                 // Depths that are not known have been told of where the runs are made.
-                if let Some(sym) = call.number(1).filter(|sym| !sym.mentions(&|fact| fact == Fact::RunDepth)) {
+                if let Some(sym) = call.number(1).filter(|sym| !sym.mentions(&|fact| fact == Fact::RunDepth))
+                {
                     unverified(call, 1, sym, vec![id], builder, report);
                 }
             }

@@ -2,7 +2,7 @@
 
 use crate::directives::Op;
 use crate::illegal::{Illegal, Problem};
-use crate::lineage::{Builder, RemarkKind, Select, Step};
+use crate::lineage::{Builder, RemarkKind, Select};
 use crate::nest::LoopId;
 use crate::report::Report;
 use crate::resolve::{Arg, Call};
@@ -13,12 +13,8 @@ use crate::sym::{Fact, Sym};
 /// A refused modifier leaves the nest as it is. The loops it names are marked, and the names it would have made are
 /// known from then on, so that one mistake gives one error.
 pub(super) fn apply(calls: &[Call], builder: &mut Builder, report: &mut Report) -> bool {
-    let mut sorted_by: Option<Step> = None;
     for call in calls.iter().filter(|call| call.shapes) {
-        let result = apply_one(call, builder, sorted_by, report);
-        if call.op == Op::SortTrees {
-            sorted_by.get_or_insert(call.step);
-        }
+        let result = apply_one(call, builder, report);
         if let Err(illegal) = result {
             report.illegal(builder, &illegal);
             if illegal.problem.is_fatal() {
@@ -34,7 +30,10 @@ pub(super) fn apply(calls: &[Call], builder: &mut Builder, report: &mut Report) 
                     Problem::PartialTile { extent, size, nearest: nearest_divisors(extent, size) }
                 }
             };
-            let illegal = Illegal { argument: argument(call.op), ..Illegal::at(remark.step, problem, vec![remark.index]) };
+            let illegal = Illegal {
+                argument: argument(call.op),
+                ..Illegal::at(remark.step, problem, vec![remark.index])
+            };
             report.illegal(builder, &illegal);
         }
     }
@@ -49,7 +48,7 @@ fn argument(op: Op) -> Option<usize> {
     }
 }
 
-fn apply_one(call: &Call, builder: &mut Builder, sorted_by: Option<Step>, report: &mut Report) -> Result<(), Illegal> {
+fn apply_one(call: &Call, builder: &mut Builder, report: &mut Report) -> Result<(), Illegal> {
     let step = call.step;
     let poisoned = || Err(Illegal::at(step, Problem::Poisoned, Vec::new()));
     if call.broken {
@@ -73,7 +72,7 @@ fn apply_one(call: &Call, builder: &mut Builder, sorted_by: Option<Step>, report
         (Op::SplitByDepth, [Arg::Index(v)]) => builder.split_by_depth(step, v),
         (Op::Specialize, [Arg::Index(v)]) => builder.specialize(step, v),
         (Op::Unroll, [Arg::Index(v)]) => builder.unroll(step, v),
-        (Op::SortTrees, [Arg::Word(_)]) => builder.sort_trees(step, sorted_by),
+        (Op::SortTrees, [Arg::Word(_)]) => builder.sort_trees(step),
         (Op::Reorder, _) if !call.is_bad() => {
             let order: Vec<Select> = call.selects().map(|(_, select)| select.clone()).collect();
             builder.reorder(step, &order)
@@ -107,7 +106,8 @@ fn recover(call: &Call, illegal: &Illegal, builder: &mut Builder, report: &mut R
     if matches!(call.op, Op::Specialize | Op::SplitByDepth) {
         call.selects().for_each(|(_, select)| builder.poison_copies(&select.name));
     }
-    let reshapes = matches!(call.op, Op::Tile | Op::Split | Op::Reorder) && illegal.problem != Problem::ReorderFew;
+    let reshapes =
+        matches!(call.op, Op::Tile | Op::Split | Op::Reorder) && illegal.problem != Problem::ReorderFew;
     if reshapes {
         let named = call.selects().filter_map(|(at, select)| builder.select(call.step, at, select).ok());
         let named: Vec<LoopId> = named.flatten().collect();

@@ -9,7 +9,10 @@ pub fn render(path: &str, source: &str, diagnostics: &[Diagnostic]) -> String {
     for diagnostic in diagnostics {
         let (line, column) = lines.position(source, diagnostic.span.start as usize);
         let severity = diagnostic.severity.name();
-        out.push_str(&format!("{path}:{line}:{column}: {severity}[{}]: {}\n", diagnostic.code, diagnostic.message));
+        out.push_str(&format!(
+            "{path}:{line}:{column}: {severity}[{}]: {}\n",
+            diagnostic.code, diagnostic.message
+        ));
     }
     out
 }

@@ -34,7 +34,8 @@ fn report<'a>(
         Severity::Hint => ("Hint", Color::Cyan),
     };
     let at = clamp(source, diagnostic.span);
-    let config = Config::default().with_color(color).with_index_type(IndexType::Byte).with_char_set(CharSet::Unicode);
+    let config =
+        Config::default().with_color(color).with_index_type(IndexType::Byte).with_char_set(CharSet::Unicode);
     let mut labels = vec![Label::new((path, at.clone())).with_message(&diagnostic.label).with_color(main)];
     for label in &diagnostic.labels {
         let place = (path, clamp(source, label.span));

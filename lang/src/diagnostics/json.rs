@@ -9,7 +9,8 @@ use super::{Diagnostic, Fix};
 /// The diagnostics as a JSON array.
 pub fn render(path: &str, source: &str, diagnostics: &[Diagnostic]) -> String {
     let lines = Lines::new(source);
-    let all: Vec<Value> = diagnostics.iter().map(|diagnostic| one(path, source, &lines, diagnostic)).collect();
+    let all: Vec<Value> =
+        diagnostics.iter().map(|diagnostic| one(path, source, &lines, diagnostic)).collect();
     Value::Array(all).to_string()
 }
 
@@ -36,8 +37,11 @@ fn one(path: &str, source: &str, lines: &Lines, diagnostic: &Diagnostic) -> Valu
 }
 
 fn fix(source: &str, lines: &Lines, fix: &Fix) -> Value {
-    let edits: Vec<Value> =
-        fix.edits.iter().map(|edit| json!({ "place": place(source, lines, edit.span), "text": edit.text })).collect();
+    let edits: Vec<Value> = fix
+        .edits
+        .iter()
+        .map(|edit| json!({ "place": place(source, lines, edit.span), "text": edit.text }))
+        .collect();
     json!({ "title": fix.title, "applicability": fix.applicability.name(), "edits": edits })
 }
 

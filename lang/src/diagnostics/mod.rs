@@ -148,7 +148,13 @@ impl Diagnostic {
 
     /// With a fix that replaces `span` by `text`.
     #[must_use]
-    pub fn fix(mut self, title: impl Into<String>, span: Span, text: &str, applicability: Applicability) -> Self {
+    pub fn fix(
+        mut self,
+        title: impl Into<String>,
+        span: Span,
+        text: &str,
+        applicability: Applicability,
+    ) -> Self {
         let edits = vec![Edit { span, text: text.to_owned() }];
         self.fixes.push(Fix { title: title.into(), edits, applicability });
         self

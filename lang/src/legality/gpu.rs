@@ -46,7 +46,8 @@ fn block(
 ) {
     let below = builder.subtree(id);
     let is_grid = |dimension: &GpuDimension| dimension.level == GpuLevel::Grid;
-    let grid_below = below.iter().find(|on| mapped(builder, **on).is_some_and(|(dimension, _)| is_grid(&dimension)));
+    let grid_below =
+        below.iter().find(|on| mapped(builder, **on).is_some_and(|(dimension, _)| is_grid(&dimension)));
     if let Some(grid) = grid_below {
         problems.push(Illegal::argument(step, 1, Problem::BlockOutsideGrid, vec![id, *grid]));
         return;
@@ -57,7 +58,8 @@ fn block(
     }
     let node = builder.node(id);
     let Some(own) = builder.trips(id) else {
-        let at_run_time = [&node.start, &node.stop, &node.step].iter().any(|s| s.mentions(&|fact| fact == Fact::Rows));
+        let at_run_time =
+            [&node.start, &node.stop, &node.step].iter().any(|s| s.mentions(&|fact| fact == Fact::Rows));
         let problem = if at_run_time {
             Problem::BlockNotConstant
         } else {

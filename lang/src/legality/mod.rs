@@ -32,5 +32,6 @@ fn find<T>(builder: &Builder, id: LoopId, test: impl Fn(&Stated) -> Option<T>) -
 
 /// The operation that made the iterations parallel, on the CPU or a GPU.
 fn parallel(builder: &Builder, id: LoopId) -> Option<Step> {
-    find(builder, id, |fact| matches!(fact, Stated::Parallel | Stated::Gpu(_)).then_some(())).map(|(_, step)| step)
+    find(builder, id, |fact| matches!(fact, Stated::Parallel | Stated::Gpu(_)).then_some(()))
+        .map(|(_, step)| step)
 }

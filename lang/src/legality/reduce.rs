@@ -10,8 +10,12 @@ pub(super) fn check(builder: &Builder, id: LoopId, problems: &mut Vec<Illegal>) 
     for (fact, step) in &node.facts {
         let problem = match fact {
             Stated::AtomicReduce | Stated::VectorReduce(_) if node.sort != Sort::Tree => Problem::NotTrees,
-            Stated::AtomicReduce | Stated::VectorReduce(_) if parallel(builder, id).is_none() => Problem::NotParallel,
-            Stated::SharedReduce if node.sort != Sort::Tree || !on_block(builder, id) => Problem::NotBlockTrees,
+            Stated::AtomicReduce | Stated::VectorReduce(_) if parallel(builder, id).is_none() => {
+                Problem::NotParallel
+            }
+            Stated::SharedReduce if node.sort != Sort::Tree || !on_block(builder, id) => {
+                Problem::NotBlockTrees
+            }
             _ => continue,
         };
         problems.push(Illegal::argument(*step, 0, problem, vec![id]));
@@ -19,6 +23,7 @@ pub(super) fn check(builder: &Builder, id: LoopId, problems: &mut Vec<Illegal>) 
 }
 
 fn on_block(builder: &Builder, id: LoopId) -> bool {
-    let is_block = |fact: &Stated| matches!(fact, Stated::Gpu(dimension) if dimension.level == GpuLevel::Block);
+    let is_block =
+        |fact: &Stated| matches!(fact, Stated::Gpu(dimension) if dimension.level == GpuLevel::Block);
     builder.node(id).facts.iter().any(|(fact, _)| is_block(fact))
 }

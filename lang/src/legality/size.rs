@@ -19,7 +19,8 @@ pub(super) fn check(builder: &Builder, problems: &mut Vec<Illegal>) {
         for (fact, step) in &node.facts {
             let factor = match fact {
                 Stated::Unroll if matches!(node.inside, Inside::Seq(_)) => {
-                    let factor = builder.trips(id).and_then(|trips| u64::try_from(trips).ok()).unwrap_or(1).max(1);
+                    let factor =
+                        builder.trips(id).and_then(|trips| u64::try_from(trips).ok()).unwrap_or(1).max(1);
                     copies = copies.saturating_mul(factor);
                     factor
                 }

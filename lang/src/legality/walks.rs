@@ -13,7 +13,8 @@ pub(super) fn check(builder: &Builder, id: LoopId, target: TargetKind, problems:
         }
         if !node.inside.is_leaf() {
             let below = builder.subtree(id);
-            let leaves: Vec<LoopId> = below.into_iter().filter(|id| builder.node(*id).inside.is_leaf()).take(4).collect();
+            let leaves: Vec<LoopId> =
+                below.into_iter().filter(|id| builder.node(*id).inside.is_leaf()).take(4).collect();
             let names = leaves.iter().map(|id| builder.name(*id)).collect();
             problems.push(Illegal::argument(*step, 0, Problem::NotLeaf { leaves: names }, vec![id]));
         }

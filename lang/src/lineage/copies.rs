@@ -13,7 +13,9 @@ impl Builder {
         let source = self.node(id).clone();
         let inside = match &source.inside {
             Inside::Seq(list) => Inside::Seq(self.copy_all(list, went)),
-            Inside::Cases(cases) => Inside::Cases(cases.iter().map(|list| self.copy_all(list, went)).collect()),
+            Inside::Cases(cases) => {
+                Inside::Cases(cases.iter().map(|list| self.copy_all(list, went)).collect())
+            }
         };
         let children = inside.children();
         let copy = self.add(Node { inside, sums: Vec::new(), parent: None, ..source });

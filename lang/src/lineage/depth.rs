@@ -23,14 +23,15 @@ impl Builder {
     ///
     /// # Errors
     /// After an operation that has fixed tree positions, and when said twice.
-    pub fn sort_trees(&mut self, step: Step, sorted_by: Option<Step>) -> Result<(), Illegal> {
-        if let Some(earlier) = sorted_by {
+    pub fn sort_trees(&mut self, step: Step) -> Result<(), Illegal> {
+        if let Some(earlier) = self.sorted_by {
             return Err(Illegal::at(step, Problem::Repeated { earlier }, Vec::new()));
         }
         if let Some(by) = self.positions_fixed_by {
             return Err(Illegal::at(step, Problem::SortTooLate { by }, Vec::new()));
         }
         self.order = TreeOrder::ByDepth;
+        self.sorted_by = Some(step);
         Ok(())
     }
 
@@ -51,10 +52,11 @@ impl Builder {
     /// because an outer tree loop iterates. Nothing has changed then.
     pub fn split_by_depth(&mut self, step: Step, v: &Select) -> Result<(), Illegal> {
         let loops = self.select(step, 0, v)?;
-        let refuse =
-            |problem, loops| Err(Illegal { argument: Some(0), ..Illegal::at(step, problem, loops) });
+        let refuse = |problem, loops| Err(Illegal { argument: Some(0), ..Illegal::at(step, problem, loops) });
         for id in &loops {
-            self.check_reshapable(step, *id)?;
+            if let Some(by) = self.node(*id).specialized_by {
+                return refuse(Problem::Specialized { by }, vec![*id]);
+            }
             if self.sort(*id) != Sort::Tree {
                 return refuse(Problem::NotTrees, vec![*id]);
             }
@@ -84,12 +86,13 @@ impl Builder {
 
     /// The runs of iterations whose deepest trees are equally deep.
     fn runs(&self, step: Step, v: LoopId, depths: &[u32]) -> Result<Vec<Part>, Illegal> {
-        let refuse =
-            |problem, loops| Err(Illegal { argument: Some(0), ..Illegal::at(step, problem, loops) });
+        let refuse = |problem, loops| Err(Illegal { argument: Some(0), ..Illegal::at(step, problem, loops) });
         let mut scan = Scan { builder: self, depths, values: HashMap::new(), budget: BUDGET };
         let position = match self.known_position(v, &mut scan.values) {
             Ok(position) => position,
-            Err(outer) => return refuse(Problem::PositionUnknown { outer: self.name(outer) }, vec![v, outer]),
+            Err(outer) => {
+                return refuse(Problem::PositionUnknown { outer: self.name(outer) }, vec![v, outer]);
+            }
         };
         let mut runs: Vec<(i64, u32)> = Vec::new();
         let node = self.node(v);

@@ -19,7 +19,8 @@ impl Builder {
         let order = self.loops();
         let ids: HashMap<LoopId, LoopId> =
             order.iter().enumerate().map(|(at, id)| (*id, LoopId(at as u32))).collect();
-        let renumber = |list: &[LoopId]| list.iter().filter_map(|id| ids.get(id).copied()).collect::<Vec<_>>();
+        let renumber =
+            |list: &[LoopId]| list.iter().filter_map(|id| ids.get(id).copied()).collect::<Vec<_>>();
         let counts = self.count_names(&order);
         let loops = order.iter().map(|id| self.export(*id, &counts, &renumber)).collect();
         let nest = Nest {
@@ -71,7 +72,8 @@ impl Builder {
     pub(crate) fn facts(&self, id: LoopId) -> Facts {
         let mut facts = Facts::default();
         let choose = |given: Option<u32>| {
-            let small = self.trips(id).filter(|trips| *trips <= SMALL).and_then(|trips| u32::try_from(trips).ok());
+            let small =
+                self.trips(id).filter(|trips| *trips <= SMALL).and_then(|trips| u32::try_from(trips).ok());
             given.unwrap_or_else(|| small.unwrap_or(INTERLEAVE).max(1))
         };
         for (fact, _) in &self.node(id).facts {
@@ -98,7 +100,8 @@ impl Builder {
 
     /// The sums that the loops' own ranges do not imply, each once.
     fn constraints(&self, order: &[LoopId], renumber: &dyn Fn(&[LoopId]) -> Vec<LoopId>) -> Vec<Constraint> {
-        let mut indices: Vec<usize> = order.iter().flat_map(|id| self.node(*id).sums.iter().copied()).collect();
+        let mut indices: Vec<usize> =
+            order.iter().flat_map(|id| self.node(*id).sums.iter().copied()).collect();
         indices.sort_unstable();
         indices.dedup();
         let mut seen: HashMap<Vec<LoopId>, Vec<&Sym>> = HashMap::new();
@@ -113,7 +116,10 @@ impl Builder {
             let bounds = seen.entry(key).or_default();
             if !bounds.contains(&&sum.bound) {
                 bounds.push(&sum.bound);
-                found.push(Constraint { loops: renumber(&sum.loops), bound: sum.bound.clone() });
+                let mut loops = renumber(&sum.loops);
+                // Numbers grow from the outside inwards.
+                loops.sort_unstable();
+                found.push(Constraint { loops, bound: sum.bound.clone() });
             }
         }
         found

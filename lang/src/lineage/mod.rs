@@ -10,6 +10,7 @@
 mod copies;
 mod depth;
 mod export;
+mod facts;
 mod names;
 mod reorder;
 mod specialize;
@@ -25,6 +26,7 @@ use crate::nest::{LoopId, Sort, TreeOrder};
 use crate::options::ModelFacts;
 use crate::sym::{Fact, Sym};
 
+pub use facts::{MAX_HOPS, Stated, TileTrees};
 pub use names::{Select, Tag};
 
 /// Deepest nest that is accepted.
@@ -33,14 +35,6 @@ pub const MAX_DEPTH: usize = 40;
 pub const MAX_LOOPS: usize = 20_000;
 /// Most mentions of loops in constraints, which bounds memory when long chains of tiles are copied often.
 const MAX_MENTIONS: usize = 2_000_000;
-/// Most walks advanced together, and widest vector.
-const MAX_LANES: u32 = 64;
-/// Most hops of a walk that are written out.
-pub const MAX_HOPS: u32 = 1024;
-/// Most levels of a tree that are evaluated speculatively.
-const MAX_LEVELS: u32 = 8;
-/// Most nodes of a tile of a tree.
-const MAX_TILE_NODES: u32 = 8;
 /// Most iterations of a loop that `specialize` or `unroll` expands.
 pub const MAX_EXPANSION: i64 = 1024;
 
@@ -68,72 +62,6 @@ pub enum RemarkKind {
     PartialTile(i64, i64),
     /// A tile of one iteration.
     TileOfOne,
-}
-
-/// A fact about one loop.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Stated {
-    /// `parallel`
-    Parallel,
-    /// `unroll`
-    Unroll,
-    /// `cache`
-    Cache,
-    /// `interleave` with this many walks; `None` lets the checker choose.
-    Interleave(Option<u32>),
-    /// `vectorize` with this many lanes; `None` lets the compiler choose.
-    Vectorize(Option<u32>),
-    /// `unrollWalk` with this depth.
-    UnrollWalk(u32),
-    /// `peelWalk` with this many hops.
-    PeelWalk(u32),
-    /// `speculateWalk` with this many levels.
-    SpeculateWalk(u32),
-    /// `atomicReduce`
-    AtomicReduce,
-    /// `sharedReduce`
-    SharedReduce,
-    /// `vectorReduce` with this width.
-    VectorReduce(u32),
-    /// `representation`
-    Layout(LayoutName),
-    /// `gpuDimension`
-    Gpu(crate::nest::GpuDimension),
-}
-
-impl Stated {
-    /// Whether both say something about the same property of a loop.
-    pub fn same_kind(&self, other: &Stated) -> bool {
-        let reduces = |s: &Stated| matches!(s, Stated::AtomicReduce | Stated::SharedReduce | Stated::VectorReduce(_));
-        std::mem::discriminant(self) == std::mem::discriminant(other) || (reduces(self) && reduces(other))
-    }
-
-    /// Whether its numbers are in range.
-    fn check(&self) -> Result<(), Problem> {
-        let (value, limit) = match *self {
-            Stated::Interleave(Some(n)) | Stated::Vectorize(Some(n)) => (n, MAX_LANES),
-            Stated::UnrollWalk(n) | Stated::PeelWalk(n) => (n, MAX_HOPS),
-            Stated::SpeculateWalk(n) => (n, MAX_LEVELS),
-            Stated::VectorReduce(n) => (n, MAX_LANES),
-            _ => return Ok(()),
-        };
-        if value < 1 {
-            return Err(Problem::TooSmall { value: value.into() });
-        }
-        if matches!(self, Stated::VectorReduce(_)) && !value.is_power_of_two() {
-            return Err(Problem::NotPowerOfTwo { width: value.into() });
-        }
-        if value > limit {
-            return Err(Problem::TooLarge { value: value.into(), limit: limit.into() });
-        }
-        Ok(())
-    }
-
-    /// Whether the two cannot hold for one loop.
-    pub fn contradicts(&self, other: &Stated) -> bool {
-        let pair = |a: &Stated, b: &Stated| matches!((a, b), (Stated::Parallel, Stated::Unroll));
-        (self.same_kind(other) && self != other) || pair(self, other) || pair(other, self)
-    }
 }
 
 /// The body of a loop while the nest is being built.
@@ -184,6 +112,8 @@ pub(crate) struct Node {
     /// Depth of its trees, if `splitByDepth` made it or what it came from.
     pub run_depth: Option<u32>,
     pub split_by_depth: Option<Step>,
+    /// It is, or comes from, a part of a loop that was split.
+    pub is_part: bool,
     pub specialized_by: Option<Step>,
     pub facts: Vec<(Stated, Step)>,
     /// Sums that mention it: indices into `Builder::sums`.
@@ -217,19 +147,11 @@ pub struct Builder {
     pub(crate) order: TreeOrder,
     /// The operation that fixed tree positions.
     positions_fixed_by: Option<Step>,
+    sorted_by: Option<Step>,
     pub(crate) model: Option<Arc<ModelFacts>>,
     remarks: Vec<Remark>,
     pub(crate) layout: Option<(LayoutName, Step)>,
     pub(crate) tile_trees: Option<(TileTrees, Step)>,
-}
-
-/// How nodes of trees are grouped into tiles.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TileTrees {
-    /// Nodes of a tile.
-    pub nodes: u32,
-    /// Grouped by how often leaves are reached, not uniformly.
-    pub by_probability: bool,
 }
 
 impl Builder {
@@ -246,6 +168,7 @@ impl Builder {
             mentions: 0,
             order: TreeOrder::Model,
             positions_fixed_by: None,
+            sorted_by: None,
             model,
             remarks: Vec::new(),
             layout: None,
@@ -280,6 +203,7 @@ impl Builder {
             place: Vec::new(),
             run_depth: None,
             split_by_depth: None,
+            is_part: false,
             specialized_by: None,
             facts: Vec::new(),
             sums: Vec::new(),
@@ -408,64 +332,9 @@ impl Builder {
         self.node(id).sort
     }
 
-    /// The depth of the trees at a loop that lies in one copy of a `splitByDepth`.
-    pub fn run_depth(&self, id: LoopId) -> Option<u32> {
-        let mut at = Some(id);
-        while let Some(id) = at {
-            let node = self.node(id);
-            if node.run_depth.is_some() {
-                return node.run_depth;
-            }
-            at = node.parent;
-        }
-        None
-    }
-
     /// How many loops the nest has.
     pub fn loop_count(&self) -> usize {
         self.live
-    }
-
-    /// The layout of trees where no loop says otherwise.
-    pub fn layout(&self) -> Option<LayoutName> {
-        self.layout.map(|(layout, _)| layout)
-    }
-
-    /// Chooses the layout of trees where no loop says otherwise.
-    ///
-    /// # Errors
-    /// When it has been chosen before.
-    pub fn state_layout(&mut self, step: Step, layout: LayoutName) -> Result<(), Illegal> {
-        let earlier = self.layout;
-        Self::state_once(step, earlier, layout)?;
-        self.layout = Some((layout, step));
-        Ok(())
-    }
-
-    /// Groups nodes of trees into tiles.
-    ///
-    /// # Errors
-    /// When that has been said before, and for sizes out of range.
-    pub fn state_tile_trees(&mut self, step: Step, tiles: TileTrees) -> Result<(), Illegal> {
-        if tiles.nodes < 1 {
-            return Err(Illegal::argument(step, 0, Problem::TooSmall { value: 0 }, Vec::new()));
-        }
-        if tiles.nodes > MAX_TILE_NODES {
-            let problem = Problem::TooLarge { value: tiles.nodes.into(), limit: MAX_TILE_NODES.into() };
-            return Err(Illegal::argument(step, 0, problem, Vec::new()));
-        }
-        let earlier = self.tile_trees;
-        Self::state_once(step, earlier, tiles)?;
-        self.tile_trees = Some((tiles, step));
-        Ok(())
-    }
-
-    fn state_once<T: PartialEq>(step: Step, earlier: Option<(T, Step)>, now: T) -> Result<(), Illegal> {
-        match earlier {
-            None => Ok(()),
-            Some((before, earlier)) if before == now => Err(Illegal::at(step, Problem::Repeated { earlier }, Vec::new())),
-            Some((_, earlier)) => Err(Illegal::at(step, Problem::Contradiction { earlier }, Vec::new())),
-        }
     }
 
     /// Whether copies of `splitByDepth` or `specialize` could not be counted for want of a model.
@@ -483,25 +352,6 @@ impl Builder {
             stack.extend(children.into_iter().rev());
         }
         order
-    }
-
-    /// Says that `fact` holds for a live loop. Facts that are the same are kept once.
-    ///
-    /// # Errors
-    /// When the loop already has a fact that contradicts it.
-    pub fn state(&mut self, step: Step, id: LoopId, fact: Stated) -> Result<(), Illegal> {
-        fact.check().map_err(|problem| Illegal::argument(step, 1, problem, vec![id]))?;
-        let node = self.node_mut(id);
-        if let Some((_, earlier)) = node.facts.iter().find(|(old, _)| old.contradicts(&fact)) {
-            let problem = Problem::Contradiction { earlier: *earlier };
-            return Err(Illegal::at(step, problem, vec![id]));
-        }
-        if let Some((_, earlier)) = node.facts.iter().find(|(old, _)| *old == fact) {
-            let problem = Problem::Repeated { earlier: *earlier };
-            return Err(Illegal::at(step, problem, vec![id]));
-        }
-        node.facts.push((fact, step));
-        Ok(())
     }
 
     /// How many times a loop iterates, as far as its own range tells.
@@ -532,7 +382,13 @@ impl Builder {
     }
 
     /// Refuses a nest that would grow beyond what can be compiled.
-    fn check_growth(&self, step: Step, at: LoopId, more_loops: usize, more_mentions: usize) -> Result<(), Illegal> {
+    fn check_growth(
+        &self,
+        step: Step,
+        at: LoopId,
+        more_loops: usize,
+        more_mentions: usize,
+    ) -> Result<(), Illegal> {
         if self.live.saturating_add(more_loops) > MAX_LOOPS
             || self.mentions.saturating_add(more_mentions) > MAX_MENTIONS
         {

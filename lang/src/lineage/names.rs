@@ -76,7 +76,8 @@ impl Builder {
     /// # Errors
     /// When there is no such index, when it has been consumed, or when the qualifiers mean no copy.
     pub fn select(&self, step: Step, argument: usize, select: &Select) -> Result<Vec<LoopId>, Illegal> {
-        let refuse = |problem, loops| Err(Illegal { argument: Some(argument), ..Illegal::at(step, problem, loops) });
+        let refuse =
+            |problem, loops| Err(Illegal { argument: Some(argument), ..Illegal::at(step, problem, loops) });
         let uncounted = |name: &str| self.uncounted.contains(name);
         let Some(copies) = self.names.get(select.name.as_str()) else {
             let known = self.poisoned.contains(&select.name);
@@ -84,7 +85,8 @@ impl Builder {
                 if known { Problem::Poisoned } else { Problem::UnknownIndex { name: select.name.clone() } };
             return refuse(problem, Vec::new());
         };
-        let fits = |id: &&LoopId| select.is_bare() || select.fits(&self.node(**id).scope, self.node(**id).number);
+        let fits =
+            |id: &&LoopId| select.is_bare() || select.fits(&self.node(**id).scope, self.node(**id).number);
         let is_live = |id: &&LoopId| self.node(**id).consumed_by.is_none();
         let live: Vec<LoopId> = copies.iter().filter(is_live).filter(fits).copied().collect();
         if !live.is_empty() {
@@ -122,7 +124,8 @@ impl Builder {
         if select.is_bare() || live.len() == 1 {
             return live;
         }
-        let exact: Vec<LoopId> = live.iter().filter(|id| self.node(**id).scope == select.scope).copied().collect();
+        let exact: Vec<LoopId> =
+            live.iter().filter(|id| self.node(**id).scope == select.scope).copied().collect();
         if exact.is_empty() { live } else { exact }
     }
 
@@ -155,7 +158,8 @@ impl Builder {
             let other = self.node(**other);
             other.consumed_by.is_none() && other.number == node.number
         };
-        let copies = self.names.get(&node.name).map_or(0, |copies| copies.iter().filter(alike).take(2).count());
+        let copies =
+            self.names.get(&node.name).map_or(0, |copies| copies.iter().filter(alike).take(2).count());
         if copies <= 1 || node.consumed_by.is_some() {
             return own.to_string();
         }

@@ -52,7 +52,8 @@ impl Builder {
     fn chains(&self, wanted: &HashMap<LoopId, usize>, count: usize) -> Vec<Vec<LoopId>> {
         let mut chains: Vec<Vec<LoopId>> = Vec::new();
         for id in wanted.keys() {
-            let chain: Vec<LoopId> = self.path(*id).into_iter().filter(|on| wanted.contains_key(on)).collect();
+            let chain: Vec<LoopId> =
+                self.path(*id).into_iter().filter(|on| wanted.contains_key(on)).collect();
             let mut names: Vec<usize> = chain.iter().map(|on| wanted[on]).collect();
             names.sort_unstable();
             names.dedup();
@@ -65,14 +66,22 @@ impl Builder {
         chains
     }
 
-    fn check_chain(&self, step: Step, chain: &[LoopId], wanted: &HashMap<LoopId, usize>) -> Result<(), Illegal> {
+    fn check_chain(
+        &self,
+        step: Step,
+        chain: &[LoopId],
+        wanted: &HashMap<LoopId, usize>,
+    ) -> Result<(), Illegal> {
         let refuse = |problem, loops| Err(Illegal::at(step, problem, loops));
         for pair in chain.windows(2) {
             let (outer, inner) = (pair[0], pair[1]);
             let node = self.node(outer);
             if let (Inside::Cases(_), Some(by)) = (&node.inside, node.specialized_by) {
                 let argument = wanted.get(&outer).copied();
-                return Err(Illegal { argument, ..Illegal::at(step, Problem::Specialized { by }, vec![outer]) });
+                return Err(Illegal {
+                    argument,
+                    ..Illegal::at(step, Problem::Specialized { by }, vec![outer])
+                });
             }
             let children = node.inside.children();
             if let [child] = children.as_slice()
@@ -98,7 +107,10 @@ impl Builder {
         let moves = wanted.get(&innermost).is_some_and(|place| place + 1 != chain.len());
         if let (Inside::Cases(_), Some(by), true) = (&node.inside, node.specialized_by, moves) {
             let argument = wanted.get(&innermost).copied();
-            return Err(Illegal { argument, ..Illegal::at(step, Problem::Specialized { by }, vec![innermost]) });
+            return Err(Illegal {
+                argument,
+                ..Illegal::at(step, Problem::Specialized { by }, vec![innermost])
+            });
         }
         Ok(())
     }

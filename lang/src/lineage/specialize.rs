@@ -25,7 +25,8 @@ impl Builder {
         let mut counts = Vec::new();
         for id in &loops {
             let node = self.node(*id);
-            let refuse = |problem| Err(Illegal { argument: Some(0), ..Illegal::at(step, problem, vec![*id]) });
+            let refuse =
+                |problem| Err(Illegal { argument: Some(0), ..Illegal::at(step, problem, vec![*id]) });
             if let Some(by) = node.specialized_by {
                 return refuse(Problem::Specialized { by });
             }

@@ -34,7 +34,14 @@ impl Builder {
     /// # Errors
     /// Names that are unknown, consumed or taken; `at` outside the open range or off the step; loops that cannot be
     /// reshaped any more. Nothing has changed then.
-    pub fn split(&mut self, step: Step, v: &Select, first: &str, second: &str, at: &Sym) -> Result<(), Illegal> {
+    pub fn split(
+        &mut self,
+        step: Step,
+        v: &Select,
+        first: &str,
+        second: &str,
+        at: &Sym,
+    ) -> Result<(), Illegal> {
         self.split_or_guess(step, v, first, second, Some(at))
     }
 
@@ -93,8 +100,8 @@ impl Builder {
         let below = matches!(ints, (Some(at), Some(start), _) if at <= start);
         let above = matches!(ints, (Some(at), _, Some(stop)) if at >= stop);
         if below || above || *at == node.start || *at == node.stop {
-            let (start, stop) = (node.start.clone(), node.stop.clone());
-            return refuse(Problem::SplitOutside { at: at.clone(), start, stop });
+            let (at, start, stop) = (at.clone().into(), node.start.clone().into(), node.stop.clone().into());
+            return refuse(Problem::SplitOutside { at, start, stop });
         }
         let offset = match (at.as_int(), node.start.as_int()) {
             (Some(at), Some(start)) => at.checked_sub(start),
@@ -165,7 +172,8 @@ impl Builder {
         self.node_mut(ids[0]).inside = Inside::Seq(body);
         for ((_, went), part) in copies.iter().zip(&parts) {
             let tag = Tag { name: part.name.clone(), number: part.number };
-            let copied: Vec<LoopId> = if went.is_empty() { below.clone() } else { went.values().copied().collect() };
+            let copied: Vec<LoopId> =
+                if went.is_empty() { below.clone() } else { went.values().copied().collect() };
             self.tag(&copied, &tag);
         }
     }
@@ -189,10 +197,12 @@ fn part_of(source: &Node, step: Step, part: &Part) -> Node {
         stop: part.stop.clone(),
         run_depth: part.run_depth,
         made_by: Some(step),
-        facts: Vec::new(),
+        // Runs of a loop are the loop still; halves are loops of their own.
+        facts: if part.number.is_some() { source.facts.clone() } else { Vec::new() },
         sums: Vec::new(),
         inside: Inside::Seq(Vec::new()),
         split_by_depth: part.number.map(|_| step),
+        is_part: true,
         ..source.clone()
     }
 }

@@ -22,7 +22,14 @@ impl Builder {
     /// # Errors
     /// Names that are unknown, consumed or taken; a size below 1 or off the loop's step; loops that cannot be
     /// reshaped any more. Nothing has changed then.
-    pub fn tile(&mut self, step: Step, v: &Select, outer: &str, inner: &str, size: &Sym) -> Result<(), Illegal> {
+    pub fn tile(
+        &mut self,
+        step: Step,
+        v: &Select,
+        outer: &str,
+        inner: &str,
+        size: &Sym,
+    ) -> Result<(), Illegal> {
         self.tile_or_guess(step, v, outer, inner, Some(size))
     }
 
@@ -106,7 +113,8 @@ impl Builder {
             self.remark(step, at, RemarkKind::TileOfOne);
             return;
         }
-        if let (Some(start), Some(stop), Some(size)) = (source.start.as_int(), source.stop.as_int(), size.as_int())
+        if let (Some(start), Some(stop), Some(size)) =
+            (source.start.as_int(), source.stop.as_int(), size.as_int())
             && let Some(extent) = stop.checked_sub(start)
             && extent > size
             && extent % size != 0
@@ -133,7 +141,10 @@ impl Builder {
             (None, _) => {
                 let what = match stride {
                     Some(1) => format!("whether the size {size} is at least 1"),
-                    _ => format!("whether the size {size} is at least 1 and a multiple of the step {}", node.step),
+                    _ => format!(
+                        "whether the size {size} is at least 1 and a multiple of the step {}",
+                        node.step
+                    ),
                 };
                 self.remark(step, v, RemarkKind::Unverified(what));
                 Ok(())
@@ -174,7 +185,8 @@ impl Builder {
 
 /// Whether `size` divides the loop's extent for certain.
 fn divides(source: &Node, size: &Sym) -> bool {
-    let (Some(start), Some(stop), Some(size)) = (source.start.as_int(), source.stop.as_int(), size.as_int()) else {
+    let (Some(start), Some(stop), Some(size)) = (source.start.as_int(), source.stop.as_int(), size.as_int())
+    else {
         return false;
     };
     size >= 1 && stop.checked_sub(start).is_some_and(|extent| extent % size == 0)

@@ -57,13 +57,16 @@ pub(crate) fn without_allowed(diagnostics: Vec<Diagnostic>, comments: &[Comment]
     let is_allowed = |diagnostic: &Diagnostic| {
         diagnostic.severity != Severity::Error && allowed.iter().any(|(_, code)| *code == Ok(diagnostic.code))
     };
-    let mut rest: Vec<Diagnostic> = diagnostics.into_iter().filter(|diagnostic| !is_allowed(diagnostic)).collect();
+    let mut rest: Vec<Diagnostic> =
+        diagnostics.into_iter().filter(|diagnostic| !is_allowed(diagnostic)).collect();
     for (span, code) in &allowed {
         let why = match code {
             Err(text) => format!("`{text}` is no code"),
             Ok(code) => match info(*code) {
                 None => format!("there is no lint {code}"),
-                Some(info) if info.severity == Severity::Error => format!("{code} is an error and cannot be allowed"),
+                Some(info) if info.severity == Severity::Error => {
+                    format!("{code} is an error and cannot be allowed")
+                }
                 Some(_) => continue,
             },
         };

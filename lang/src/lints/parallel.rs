@@ -32,6 +32,9 @@ fn fills_the_machine(builder: &Builder, id: LoopId) -> bool {
     let node = builder.node(id);
     match builder.trips(id) {
         Some(trips) => trips >= PLENTY,
-        None => node.stop.mentions(&|fact| fact == Fact::Rows) && node.step.as_int().is_some_and(|step| step <= PLENTY),
+        None => {
+            node.stop.mentions(&|fact| fact == Fact::Rows)
+                && node.step.as_int().is_some_and(|step| step <= PLENTY)
+        }
     }
 }

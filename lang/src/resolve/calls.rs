@@ -104,7 +104,9 @@ fn call(
     let given = directive.args.len();
     let most = if signature.repeats { usize::MAX } else { signature.parameters.len() };
     let broken = given < signature.required || given > most;
-    if broken {
+    // Where an argument did not parse, their number means nothing and the parser has said so.
+    let parsed = directive.args.iter().all(|arg| !matches!(arg.kind, ExprKind::Error));
+    if broken && parsed {
         report.push(wrong_count(signature, directive));
     }
     let mut args = Vec::new();
@@ -129,12 +131,16 @@ fn parameters(signature: &'static Signature, given: usize) -> &'static [Paramete
 
 fn unknown(directive: &Directive) -> Diagnostic {
     let name = &directive.name;
-    let diagnostic = Diagnostic::new(Code::UNKNOWN_DIRECTIVE, name.span, format!("there is no directive `{}`", name.text))
-        .label("unknown");
+    let diagnostic =
+        Diagnostic::new(Code::UNKNOWN_DIRECTIVE, name.span, format!("there is no directive `{}`", name.text))
+            .label("unknown");
     match nearest(&name.text, SIGNATURES.iter().map(|signature| signature.name)) {
-        Some(near) => diagnostic
-            .help(format!("Did you mean `{near}`?"))
-            .fix(format!("write `{near}`"), name.span, near, Applicability::Unsure),
+        Some(near) => diagnostic.help(format!("Did you mean `{near}`?")).fix(
+            format!("write `{near}`"),
+            name.span,
+            near,
+            Applicability::Unsure,
+        ),
         None => {
             let names: Vec<&str> = SIGNATURES.iter().map(|signature| signature.name).collect();
             diagnostic.help(format!("The directives are {}.", list(&names)))
@@ -225,12 +231,16 @@ fn path_text(path: &Path) -> Option<String> {
 
 fn unknown_word(path: &Path, parameter: &Parameter, words: &'static [&'static str]) -> Diagnostic {
     let text = path_text(path).unwrap_or_default();
-    let diagnostic = Diagnostic::new(Code::UNKNOWN_WORD, path.span, format!("there is no {} `{text}`", parameter.name))
-        .label(format!("expected one of {}", words.join(", ")));
+    let diagnostic =
+        Diagnostic::new(Code::UNKNOWN_WORD, path.span, format!("there is no {} `{text}`", parameter.name))
+            .label(format!("expected one of {}", words.join(", ")));
     match nearest(&text, words.iter().copied()) {
-        Some(near) => diagnostic
-            .help(format!("Did you mean `{near}`?"))
-            .fix(format!("write `{near}`"), path.span, near, Applicability::Unsure),
+        Some(near) => diagnostic.help(format!("Did you mean `{near}`?")).fix(
+            format!("write `{near}`"),
+            path.span,
+            near,
+            Applicability::Unsure,
+        ),
         None => diagnostic.help(format!("Write one of {}.", list(words))),
     }
 }

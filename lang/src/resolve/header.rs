@@ -68,12 +68,16 @@ fn read_target(kind: &Ident, options: &[Ident], report: &mut Report) -> Option<T
         "cpu" => TargetKind::Cpu,
         "gpu" => TargetKind::Gpu,
         other => {
-            let mut diagnostic =
-                Diagnostic::new(Code::UNKNOWN_WORD, kind.span, format!("`{other}` is no target"))
-                    .label("expected `cpu` or `gpu`")
-                    .help("Write `target cpu` or `target gpu`, with options in parentheses: `target cpu(avx512)`.");
+            let mut diagnostic = Diagnostic::new(
+                Code::UNKNOWN_WORD,
+                kind.span,
+                format!("`{other}` is no target"),
+            )
+            .label("expected `cpu` or `gpu`")
+            .help("Write `target cpu` or `target gpu`, with options in parentheses: `target cpu(avx512)`.");
             if let Some(near) = nearest(other, ["cpu", "gpu"]) {
-                diagnostic = diagnostic.fix(format!("write `{near}`"), kind.span, near, Applicability::Unsure);
+                diagnostic =
+                    diagnostic.fix(format!("write `{near}`"), kind.span, near, Applicability::Unsure);
             }
             report.push(diagnostic);
             return None;

@@ -46,7 +46,11 @@ pub(crate) struct Scope<'a> {
 }
 
 /// Declares the params and consts of a file, in the order written.
-pub(crate) fn scope<'a>(file: &'a File, options: &'a Options, report: &mut Report) -> (Scope<'a>, Vec<Param>) {
+pub(crate) fn scope<'a>(
+    file: &'a File,
+    options: &'a Options,
+    report: &mut Report,
+) -> (Scope<'a>, Vec<Param>) {
     let mut scope = Scope {
         named: HashMap::new(),
         model: options.facts.as_ref(),
@@ -116,7 +120,8 @@ impl Scope<'_> {
     ) -> Option<Param> {
         let value = self.eval(default, report);
         let choices: Vec<Sym> = choices.iter().filter_map(|choice| self.eval(choice, report)).collect();
-        let set = options.sets.iter().rev().find(|(set, _)| *set == name.text).map(|(_, value)| Sym::Int(*value));
+        let set =
+            options.sets.iter().rev().find(|(set, _)| *set == name.text).map(|(_, value)| Sym::Int(*value));
         let overridden = set.is_some();
         let effective = set.or_else(|| value.clone());
         if let Some(effective) = &effective
@@ -161,7 +166,9 @@ impl Scope<'_> {
         };
         if let Some(named) = self.named.get(text) {
             let kind = if named.is_param { "param" } else { "const" };
-            report.push(diagnostic(format!("`{text}` is the name of a {kind}")).and(named.span, "declared here"));
+            report.push(
+                diagnostic(format!("`{text}` is the name of a {kind}")).and(named.span, "declared here"),
+            );
             return true;
         }
         if FACTS.iter().any(|(fact, _)| *fact == text) || FUNCTIONS.contains(&text) || text == "n_rows" {
@@ -179,7 +186,8 @@ impl Scope<'_> {
     /// Declared names that nothing uses.
     pub(crate) fn unused(&self) -> Vec<(&str, Span, bool)> {
         let unused = self.named.iter().filter(|(_, named)| !named.used.get() && named.value.is_some());
-        let mut unused: Vec<_> = unused.map(|(name, named)| (name.as_str(), named.span, named.is_param)).collect();
+        let mut unused: Vec<_> =
+            unused.map(|(name, named)| (name.as_str(), named.span, named.is_param)).collect();
         unused.sort_unstable_by_key(|(_, span, _)| *span);
         unused
     }
@@ -209,7 +217,8 @@ impl Scope<'_> {
                 Some(name) => self.look_up(name, report),
                 None => {
                     let message = "a number is expected here, not the name of a loop's copy";
-                    report.push(Diagnostic::new(Code::ARGUMENT_KIND, expr.span, message).label("not a number"));
+                    report
+                        .push(Diagnostic::new(Code::ARGUMENT_KIND, expr.span, message).label("not a number"));
                     None
                 }
             },
@@ -235,11 +244,16 @@ impl Scope<'_> {
     fn undeclared_name(&self, name: &Ident, report: &Report) -> Diagnostic {
         let text = name.text.as_str();
         if self.indices.contains(text) {
-            return Diagnostic::new(Code::ARGUMENT_KIND, name.span, format!("`{text}` is a loop, not a number"))
-                .label("a number is expected here");
+            return Diagnostic::new(
+                Code::ARGUMENT_KIND,
+                name.span,
+                format!("`{text}` is a loop, not a number"),
+            )
+            .label("a number is expected here");
         }
-        let mut diagnostic = Diagnostic::new(Code::UNDECLARED_NAME, name.span, format!("nothing is named `{text}`"))
-            .label("not declared");
+        let mut diagnostic =
+            Diagnostic::new(Code::UNDECLARED_NAME, name.span, format!("nothing is named `{text}`"))
+                .label("not declared");
         if text == "n_rows" {
             diagnostic.label = "known only at run time".to_owned();
             return diagnostic.help("Use `batch_size`, the most rows that one run of the nest handles.");
@@ -278,7 +292,9 @@ impl Scope<'_> {
         if values.len() != count {
             let arguments = if count == 1 { "1 argument" } else { "2 arguments" };
             let message = format!("`{}` takes {arguments}, not {}", function.text, values.len());
-            report.push(Diagnostic::new(Code::ARGUMENT_COUNT, span, message).label(format!("takes {arguments}")));
+            report.push(
+                Diagnostic::new(Code::ARGUMENT_COUNT, span, message).label(format!("takes {arguments}")),
+            );
             return None;
         }
         let values: Vec<Sym> = values.into_iter().collect::<Option<_>>()?;
@@ -326,7 +342,9 @@ fn apply(op: SymOp, a: &Sym, b: &Sym, span: Span, report: &mut Report) -> Option
         Err(ArithmeticError::Overflow) => {
             (Code::OVERFLOW, "the value of this expression does not fit in 64 bits", "too large")
         }
-        Err(ArithmeticError::DivisionByZero) => (Code::DIVISION_BY_ZERO, "this divides by zero", "the divisor is 0"),
+        Err(ArithmeticError::DivisionByZero) => {
+            (Code::DIVISION_BY_ZERO, "this divides by zero", "the divisor is 0")
+        }
         Err(ArithmeticError::TooLarge) => {
             (Code::EXPRESSION_TOO_LARGE, "this expression has too many terms", "too large without a model")
         }

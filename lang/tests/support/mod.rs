@@ -1,4 +1,5 @@
 //! Options of a check, written in the text of a test.
+#![allow(clippy::panic, reason = "a test fails by panicking")]
 
 use sched_lang::{ModelFacts, Options, Supported, Target};
 

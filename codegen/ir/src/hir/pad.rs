@@ -92,16 +92,18 @@ fn complete(tree: &mut Tree, leaf: u32, levels: u32, missing_left: bool) -> Node
     let inner = (1u32 << levels) - 1;
     let lost = seeded(Fault::PadLosesLeaf);
     for i in 0..inner {
-        let mut child = |number: u32| {
-            if number < inner {
-                return NodeRef::Inner(first + number);
+        let mut child = |number: u32| match number {
+            number if number < inner => NodeRef::Inner(first + number),
+            // The leaf itself is the first of its copies, so that no leaf is left over.
+            number if number == inner => NodeRef::Leaf(leaf),
+            _ => {
+                let mut copy = tree.leaves[leaf as usize].clone();
+                if lost {
+                    copy.values.iter_mut().for_each(|value| *value = 0.0);
+                }
+                tree.leaves.push(copy);
+                NodeRef::Leaf(tree.leaves.len() as u32 - 1)
             }
-            let mut copy = tree.leaves[leaf as usize].clone();
-            if lost && number == inner {
-                copy.values.iter_mut().for_each(|value| *value = 0.0);
-            }
-            tree.leaves.push(copy);
-            NodeRef::Leaf(tree.leaves.len() as u32 - 1)
         };
         let (left, right) = (child(2 * i + 1), child(2 * i + 2));
         let predicate = Predicate::Numeric { threshold: 0.0 };

@@ -25,9 +25,9 @@ pub use output::{class_columns, value_columns};
 struct Shared {
     /// The base values, one per margin. Absent with a single margin, whose base is a constant in the code.
     base: Option<u32>,
-    /// The margin of each tree. Absent with a single margin or vector leaves only.
+    /// The margin of each tree. Absent with a single margin or vector leaves.
     targets: Option<(u32, Scalar)>,
-    /// The vectors of all leaves. Absent without vector leaves.
+    /// The vectors of all leaves, if some tree has vector leaves.
     vectors: Option<u32>,
     /// The model's number of each tree in the order of the nest, for leaf numbers.
     sources: Option<u32>,
@@ -128,27 +128,39 @@ fn shared_tables(forest: &Forest, leaf_numbers: bool, tables: &mut Vec<Table>) -
     };
     let several = forest.num_margins > 1;
     let base = several.then(|| add("base", floats(&forest.base, accumulator)));
-    let one = |tree: &sched_forest::Tree| match tree.target {
-        Target::One(margin) => margin,
-        Target::All => 0,
-    };
-    let scalar_leaves = forest.trees.iter().any(|tree| tree.target != Target::All);
-    let targets = (several && scalar_leaves).then(|| {
-        let width = narrowest(forest.num_margins as u64).unwrap_or(Scalar::I32);
-        (add("targets", ints(forest.trees.iter().map(one), width)), width)
-    });
     let vector_leaves = forest.trees.iter().any(|tree| tree.target == Target::All);
-    let vectors = vector_leaves.then(|| {
-        let leaves = forest.trees.iter().flat_map(|tree| &tree.leaves);
-        let mut values = Vec::new();
-        for leaf in leaves {
-            values.extend((0..forest.num_margins).map(|k| leaf.values.get(k).copied().unwrap_or(0.0)));
-        }
-        add("leaf_vectors", floats(&values, accumulator))
+    let targets = (several && !vector_leaves).then(|| {
+        let width = narrowest(forest.num_margins as u64).unwrap_or(Scalar::I32);
+        let margins = forest.trees.iter().map(|tree| match tree.target {
+            Target::One(margin) => margin,
+            Target::All => 0,
+        });
+        (add("targets", ints(margins, width)), width)
     });
+    let vectors = vector_leaves.then(|| add("leaf_vectors", floats(&leaf_vectors(forest), accumulator)));
     let sources =
         leaf_numbers.then(|| add("sources", ints(forest.trees.iter().map(|tree| tree.source), Scalar::I32)));
     Shared { base, targets, vectors, sources }
+}
+
+/// All leaves as vectors over the margins. A tree for one margin leaves the others as they are: adding -0.0 changes no
+/// number, not even the sign of a zero.
+fn leaf_vectors(forest: &Forest) -> Vec<f64> {
+    let mut vectors = Vec::new();
+    for tree in &forest.trees {
+        for leaf in &tree.leaves {
+            let first = vectors.len();
+            vectors.resize(first + forest.num_margins, -0.0);
+            let place = match tree.target {
+                Target::One(margin) => first + margin as usize,
+                Target::All => first,
+            };
+            for (to, value) in vectors[place..].iter_mut().zip(&leaf.values) {
+                *to = *value;
+            }
+        }
+    }
+    vectors
 }
 
 fn floats(values: &[f64], element: Scalar) -> Vec<u8> {

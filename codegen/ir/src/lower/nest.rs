@@ -28,8 +28,9 @@ impl Kernel<'_> {
             Stmt::Private(private) if sums => self.private(private),
             Stmt::Private(private) => self.block(&private.body),
             Stmt::Zero(id, var) if sums => self.zero(*id, *var),
+            Stmt::ZeroAll(id) if sums => self.zero_all(*id),
             Stmt::Fold(fold) if sums => self.fold(fold),
-            Stmt::Zero(..) | Stmt::Fold(_) => {}
+            Stmt::Zero(..) | Stmt::ZeroAll(_) | Stmt::Fold(_) => {}
         }
     }
 

@@ -146,10 +146,13 @@ impl Stage {
         self.b.finish()
     }
 
-    /// Exponentials of the distances to the largest margin, over their sum. Sums are in double precision. Works in
-    /// place: a row's exponentials are parked in the output, which is as wide as the margins.
+    /// Exponentials of the distances to the largest margin, over their sum, which is in double precision.
+    ///
+    /// In single precision margins and results may be one buffer: the exponentials are parked in the results, which
+    /// have the same type. In double precision they are computed twice, because the results are too narrow for them.
     fn softmax(mut self) -> Function {
         let (zero, rows) = (self.b.int(0), self.b.rows());
+        let park = self.element == Scalar::F32;
         self.for_loop((zero, rows, 1), &[], |s, row, _| {
             let first = s.b.mul_int(row, s.per_row);
             let (zero, end) = (s.b.int(0), s.b.int(s.per_row));
@@ -159,20 +162,29 @@ impl Stage {
                 let x = s.load(index);
                 vec![s.b.bin(Bin::Max, carried[0], x)]
             });
+            let power = |s: &mut Self, index| {
+                let x = s.load(index);
+                let distance = s.b.sub(x, largest[0]);
+                s.b.math(Math::Exp, distance)
+            };
             let nothing = s.b.float(Ty::of(Scalar::F64), 0.0);
             let sum = s.for_loop((zero, end, 1), &[nothing], |s, margin, carried| {
                 let index = s.b.add(first, margin);
-                let x = s.load(index);
-                let distance = s.b.sub(x, largest[0]);
-                let power = s.b.math(Math::Exp, distance);
-                s.store(index, power);
+                let power = power(s, index);
+                if park {
+                    s.store(index, power);
+                }
                 let power = s.b.cast(Cast::Float, power, Ty::of(Scalar::F64));
                 vec![s.b.add(carried[0], power)]
             });
-            let sum = s.b.cast(Cast::Float, sum[0], Ty::of(Scalar::F32));
+            let sum = s.b.cast(Cast::Float, sum[0], Ty::of(s.element));
             s.for_loop((zero, end, 1), &[], |s, margin, _| {
                 let index = s.b.add(first, margin);
-                let power = s.b.load(Ty::of(Scalar::F32), address(s.out, index, 4));
+                let power = if park {
+                    s.b.load(Ty::of(Scalar::F32), address(s.out, index, 4))
+                } else {
+                    power(s, index)
+                };
                 let share = s.b.bin(Bin::Div, power, sum);
                 s.store(index, share);
                 Vec::new()

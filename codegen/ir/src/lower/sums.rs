@@ -102,10 +102,22 @@ impl Kernel<'_> {
         let slot = self.iteration(var);
         let start = self.b.mul(slot, private.slot_size);
         let end = self.b.add(start, private.slot_size);
+        self.clear(private.buffer, start, end);
+    }
+
+    /// Sets all slots to zero.
+    pub(super) fn zero_all(&mut self, id: PrivateId) {
+        let Some(private) = self.privates.get(&id).copied() else { return };
+        let start = self.b.int(0);
+        let end = self.b.mul(private.slots, private.slot_size);
+        self.clear(private.buffer, start, end);
+    }
+
+    fn clear(&mut self, buffer: BufferId, start: Value, end: Value) {
         let element = self.accumulator;
         let zero = self.b.float(Ty::of(element), 0.0);
         self.for_loop((start, end, 1), &[], |k, index, _| {
-            k.b.store(address(private.buffer, index, element.bytes()), zero);
+            k.b.store(address(buffer, index, element.bytes()), zero);
             Vec::new()
         });
     }

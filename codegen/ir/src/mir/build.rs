@@ -115,7 +115,8 @@ impl Build<'_> {
             stops.extend(
                 iter.stops.iter().map(|stop| Bound { less: stop.less.with(outer.var), ..stop.clone() }),
             );
-            let var = build.variable(&this.name, this.sort, 0, Some(iter.step * (group - 1)));
+            let name = format!("{}.lane", this.name);
+            let var = build.variable(&name, this.sort, 0, Some(iter.step * (group - 1)));
             let lanes = Iter { var, start: 0, step: iter.step, stops };
             Ok(vec![Stmt::Walks(build.walks(this.sort, lanes, site, inner))])
         })?;

@@ -7,7 +7,9 @@
 //! [`build()`] makes the nest with every reduction aimed at the output. [`reduce::legalise`] then privatises
 //! reductions below parallel tree loops (SilvanForge section 5): each such loop gets a [`Private`] buffer with one
 //! slot per iteration, which is folded after the loop, in iteration order. The buffer of an inner loop lives inside
-//! one iteration of the outer one and is folded into that iteration's slot.
+//! one iteration of the outer one and is folded into that iteration's slot. A fold works on all rows between the first
+//! and the last that its loop touches; where parallel iterations of a row loop interleave their rows, it is moved
+//! behind that loop.
 
 mod build;
 mod print;
@@ -245,6 +247,8 @@ pub enum Stmt {
     Private(Private),
     /// Sets the current iteration's slot to zero.
     Zero(PrivateId, Var),
+    /// Sets all slots to zero.
+    ZeroAll(PrivateId),
     /// The end of a private buffer.
     Fold(Fold),
 }

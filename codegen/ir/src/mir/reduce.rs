@@ -13,9 +13,13 @@
 //! `atomicReduce` adds to the outer target with atomic instructions instead, in whatever order threads come.
 
 use super::window::{Bytes, window_of};
-use super::{Affine, Fold, Loop, Mir, Mode, Place, Private, PrivateId, Stmt, Target, VarInfo};
+use super::{
+    Affine, Bound, Fold, Iter, Limit, Loop, Mir, Mode, Place, Private, PrivateId, Stmt, Target, Var, VarInfo,
+    Window,
+};
 use crate::error::{Budget, CompileError};
 use sched_lang::nest::{Reduce, Sort};
+use std::collections::BTreeMap;
 
 /// Privatises every reduction that parallel tree loops make conflict. `row_bytes` is the size of one row of sums.
 ///
@@ -23,8 +27,14 @@ use sched_lang::nest::{Reduce, Sort};
 ///
 /// When the private sums of a single row exceed the budget.
 pub fn legalise(mir: Mir, row_bytes: u64, budget: &Budget) -> Result<Mir, CompileError> {
-    let mut pass =
-        Legalise { vars: &mir.vars, privates: 0, row_bytes, slots: 1, scratch: Bytes::new(budget) };
+    let mut pass = Legalise {
+        vars: &mir.vars,
+        privates: 0,
+        row_bytes,
+        slots: 1,
+        scratch: Bytes::new(budget),
+        hoisted: BTreeMap::new(),
+    };
     let output = Target { place: Place::Output, atomic: false };
     let body = pass.block(mir.body, output, &Affine::default())?;
     let rows_per_run = [mir.rows_per_run, pass.scratch.rows_per_run()].into_iter().flatten().min();
@@ -38,6 +48,8 @@ struct Legalise<'a> {
     /// Slots of the private loops around, multiplied: how many inner buffers may exist at once.
     slots: u64,
     scratch: Bytes,
+    /// Buffers that were made outside a parallel row loop around the tree loop with this variable.
+    hoisted: BTreeMap<Var, PrivateId>,
 }
 
 impl Legalise<'_> {
@@ -68,33 +80,121 @@ impl Legalise<'_> {
         })
     }
 
-    fn nest_loop(&mut self, mut this: Loop, target: Target, row: &Affine) -> Result<Stmt, CompileError> {
-        let var = this.iter.var;
-        let info = &self.vars[var.0 as usize];
-        let inner_row = if info.sort == Sort::Row { row.with(var) } else { row.clone() };
-        let conflicts = info.sort == Sort::Tree && this.mode == Mode::Parallel;
-        if !conflicts || this.reduce == Some(Reduce::Atomic) {
-            let target = Target { atomic: target.atomic || conflicts, ..target };
-            this.body = self.block(this.body, target, &inner_row)?;
-            return Ok(Stmt::Loop(this));
+    fn nest_loop(&mut self, this: Loop, target: Target, row: &Affine) -> Result<Stmt, CompileError> {
+        let sort = self.vars[this.iter.var.0 as usize].sort;
+        match (sort, this.mode, this.reduce) {
+            (Sort::Tree, Mode::Parallel, Some(Reduce::Atomic)) => {
+                self.around(this, Target { atomic: true, ..target }, row).map(Stmt::Loop)
+            }
+            (Sort::Tree, Mode::Parallel, _) => self.private_loop(this, target, row),
+            (Sort::Row, Mode::Parallel, _) => self.row_loop(this, target, row),
+            _ => self.around(this, target, row).map(Stmt::Loop),
         }
-        let id = PrivateId(self.privates);
-        self.privates += 1;
+    }
+
+    /// The loop with what is inside made legal.
+    fn around(&mut self, mut this: Loop, target: Target, row: &Affine) -> Result<Loop, CompileError> {
+        let var = this.iter.var;
+        let counts_rows = self.vars[var.0 as usize].sort == Sort::Row;
+        let inner = if counts_rows { row.with(var) } else { row.clone() };
+        this.body = self.block(this.body, target, &inner)?;
+        Ok(this)
+    }
+
+    /// A parallel tree loop: each iteration sums into a slot of its own.
+    fn private_loop(&mut self, this: Loop, target: Target, row: &Affine) -> Result<Stmt, CompileError> {
+        let var = this.iter.var;
+        if let Some(id) = self.hoisted.get(&var).copied() {
+            let slot = Target { place: Place::Slot(id, var), atomic: false };
+            return self.around(this, slot, row).map(Stmt::Loop);
+        }
+        let (id, slots, width) = (self.fresh(), this.iter.clone(), width(&this));
         let window = window_of(&this.body, row, self.vars);
-        let trip = info.most.map_or(1, |most| (most - this.iter.start).max(0) / this.iter.step + 1) as u64;
         let outer = self.slots;
-        self.slots = outer.saturating_mul(trip);
-        self.scratch.add(&window, self.slots.saturating_mul(self.row_bytes))?;
+        self.reserve(&this, &window)?;
         let slot = Target { place: Place::Slot(id, var), atomic: false };
-        this.body = self.block(this.body, slot, &inner_row)?;
+        let mut inside = self.around(this, slot, row)?;
         self.slots = outer;
-        this.body.insert(0, Stmt::Zero(id, var));
-        let width = match this.reduce {
-            Some(Reduce::Vector(width)) => width,
-            _ => 1,
-        };
-        let slots = this.iter.clone();
-        let body = vec![Stmt::Loop(this), Stmt::Fold(Fold { from: id, into: target, width })];
+        inside.body.insert(0, Stmt::Zero(id, var));
+        let body = vec![Stmt::Loop(inside), Stmt::Fold(Fold { from: id, into: target, width })];
         Ok(Stmt::Private(Private { id, slots, window, body }))
+    }
+
+    /// A parallel row loop. If its iterations interleave their rows, a fold inside would touch rows of other
+    /// iterations, so the buffers of the tree loops inside are made and folded outside.
+    fn row_loop(&mut self, this: Loop, target: Target, row: &Affine) -> Result<Stmt, CompileError> {
+        let mine = window_of(&this.body, &row.with(this.iter.var), self.vars);
+        let apart = mine.high.is_some_and(|high| high - mine.low <= this.iter.step);
+        let mut conflicting = Vec::new();
+        if !apart {
+            conflicts(&this.body, self.vars, &mut conflicting);
+            conflicting.retain(|inner| !self.hoisted.contains_key(&inner.iter.var));
+        }
+        let mut wraps = Vec::new();
+        let outer = self.slots;
+        let window = window_of(&this.body, row, self.vars);
+        for inner in conflicting {
+            let id = self.fresh();
+            self.reserve(inner, &window)?;
+            self.hoisted.insert(inner.iter.var, id);
+            wraps.push((id, self.all_slots(inner), width(inner)));
+        }
+        let mut stmt = Stmt::Loop(self.around(this, target, row)?);
+        self.slots = outer;
+        for (id, slots, width) in wraps.into_iter().rev() {
+            let fold = Stmt::Fold(Fold { from: id, into: target, width });
+            let body = vec![Stmt::ZeroAll(id), stmt, fold];
+            stmt = Stmt::Private(Private { id, slots, window: window.clone(), body });
+        }
+        Ok(stmt)
+    }
+
+    fn fresh(&mut self) -> PrivateId {
+        self.privates += 1;
+        PrivateId(self.privates - 1)
+    }
+
+    /// Most iterations of a tree loop.
+    fn trip(&self, this: &Loop) -> i64 {
+        let most = self.vars[this.iter.var.0 as usize].most;
+        most.map_or(1, |most| (most - this.iter.start).max(0) / this.iter.step + 1)
+    }
+
+    /// A slot for every iteration that the loop can have, whatever surrounds it.
+    fn all_slots(&self, this: &Loop) -> Iter {
+        let stop = this.iter.start + self.trip(this) * this.iter.step;
+        let stops = vec![Bound { limit: Limit::Const(stop), less: Affine::default() }];
+        Iter { stops, ..this.iter.clone() }
+    }
+
+    fn reserve(&mut self, this: &Loop, window: &Window) -> Result<(), CompileError> {
+        self.slots = self.slots.saturating_mul(self.trip(this) as u64);
+        self.scratch.add(window, self.slots.saturating_mul(self.row_bytes))
+    }
+}
+
+fn width(this: &Loop) -> u32 {
+    match this.reduce {
+        Some(Reduce::Vector(width)) => width,
+        _ => 1,
+    }
+}
+
+/// The outermost parallel tree loops that need slots.
+fn conflicts<'m>(stmts: &'m [Stmt], vars: &[VarInfo], into: &mut Vec<&'m Loop>) {
+    for stmt in stmts {
+        match stmt {
+            Stmt::Loop(this) => {
+                let trees = vars[this.iter.var.0 as usize].sort == Sort::Tree;
+                if trees && this.mode == Mode::Parallel && this.reduce != Some(Reduce::Atomic) {
+                    into.push(this);
+                } else {
+                    conflicts(&this.body, vars, into);
+                }
+            }
+            Stmt::Case(_, arms) => arms.iter().for_each(|(_, body)| conflicts(body, vars, into)),
+            Stmt::CacheRows(cache) => conflicts(&cache.body, vars, into),
+            _ => {}
+        }
     }
 }

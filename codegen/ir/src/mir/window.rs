@@ -17,7 +17,7 @@ pub fn for_each_walk(stmts: &[Stmt], base: &Affine, see: &mut impl FnMut(&Walks,
             }
             Stmt::CacheRows(cache) => for_each_walk(&cache.body, base, see),
             Stmt::Private(private) => for_each_walk(&private.body, base, see),
-            Stmt::CacheTrees(_) | Stmt::Zero(..) | Stmt::Fold(_) => {}
+            Stmt::CacheTrees(_) | Stmt::Zero(..) | Stmt::ZeroAll(_) | Stmt::Fold(_) => {}
         }
     }
 }

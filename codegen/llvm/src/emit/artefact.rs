@@ -2,7 +2,7 @@
 
 use super::function::{self, kernel_name};
 use super::{module, types};
-use crate::error::LlvmError;
+use crate::error::{LlvmError, code};
 use crate::facts::{Facts, rows_per_run};
 use crate::runtime::MODEL_SIZE;
 use crate::session::Session;
@@ -37,6 +37,7 @@ pub(crate) fn emit_artefact<'ctx>(
     prefix: &str,
     data: Data,
 ) -> Result<Module<'ctx>, LlvmError> {
+    check_size(source.tables.iter().map(|table| table.bytes.len()))?;
     let context = session.context();
     let module = module(session, machine);
     for (kind, function) in &source.kernels {
@@ -49,6 +50,19 @@ pub(crate) fn emit_artefact<'ctx>(
     let exports = Exports { parts, prefix, model: model.as_pointer_value() };
     exports.emit(facts, info.as_pointer_value())?;
     Ok(module)
+}
+
+/// Code reaches data at a distance of 32 bits with a sign; some of it is left for everything but the tables.
+const MAX_TABLE_BYTES: usize = (1 << 31) - (1 << 26);
+
+fn check_size(tables: impl Iterator<Item = usize>) -> Result<(), LlvmError> {
+    let bytes = tables.fold(0, usize::saturating_add);
+    if bytes <= MAX_TABLE_BYTES {
+        return Ok(());
+    }
+    let message = format!("the model's tables take {bytes} bytes, more than an artefact can hold");
+    Err(LlvmError::new(code::TOO_LARGE, message)
+        .with_help("choose a smaller representation in the schedule, or predict without an artefact"))
 }
 
 struct Parts<'a, 'ctx> {
@@ -197,5 +211,18 @@ impl<'ctx> Exports<'_, 'ctx> {
         let value = body(&function.get_params(), &builder)?;
         builder.build_return(Some(&value))?;
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_beyond_the_code_model_are_refused() {
+        assert_eq!(check_size([1 << 30, 1 << 29].into_iter()), Ok(()));
+        for sizes in [[1 << 30, 1 << 30], [usize::MAX, 1]] {
+            assert_eq!(check_size(sizes.into_iter()).map_err(|e| e.code), Err(code::TOO_LARGE));
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! The one place where comparisons get their meaning in LLVM.
 
 use inkwell::{FloatPredicate, IntPredicate};
+use sched_ir::fault::{Fault, seeded};
 use sched_ir::lir::Cmp;
 
 /// A comparison of LIR, by the class of its operands.
@@ -19,6 +20,7 @@ pub(super) fn predicate(cmp: Cmp) -> Predicate {
         Cmp::Ne => Predicate::Int(IntPredicate::NE),
         Cmp::Lt => Predicate::Int(IntPredicate::SLT),
         Cmp::Le => Predicate::Int(IntPredicate::SLE),
+        Cmp::OLt if seeded(Fault::CompareUnordered) => Predicate::Float(FloatPredicate::ULT),
         Cmp::OLt => Predicate::Float(FloatPredicate::OLT),
         Cmp::OLe => Predicate::Float(FloatPredicate::OLE),
         Cmp::ULt => Predicate::Float(FloatPredicate::ULT),

@@ -4,7 +4,7 @@ mod harness;
 
 use harness::{Element, at, at_number, facts, module, run, run_as};
 use sched_ir::lir::*;
-use sched_llvm::{Cpu, Jit, asm_text, code, llvm_text};
+use sched_llvm::{Cpu, Facts, Jit, Output, Rows, asm_text, code, llvm_text};
 
 const F32: Ty = Ty::of(Scalar::F32);
 const F64: Ty = Ty::of(Scalar::F64);
@@ -457,9 +457,35 @@ fn parallel_loops_nest_and_capture() {
 }
 
 #[test]
+fn compiled_models_are_shared_between_threads() {
+    let mut b = Builder::new("double");
+    let (input, output) =
+        (b.buffer("in", Space::Input, Scalar::F32), b.buffer("out", Space::Output, Scalar::F32));
+    let (zero, n) = (b.int(0), b.rows());
+    b.for_loop((zero, n, 1), &[], |b, i, _| {
+        let x = b.load(F32, at(input, i, 4));
+        let sum = b.add(x, x);
+        b.store(at(output, i, 4), sum);
+        Vec::new()
+    });
+    let module = module(Kernel::Raw, b.finish(), &[]);
+    let jit = Jit::compile(&module, Cpu::Native, &facts(), &[Kernel::Raw]).unwrap();
+    std::thread::scope(|threads| {
+        for x in 0..4 {
+            let (jit, x) = (&jit, x as f32);
+            threads.spawn(move || {
+                let (kind, mut out) = (sched_llvm::runtime::Kind::Value, [0.0]);
+                jit.predict(kind, Rows::F32(&[x]), 1, Output::F32(&mut out), 1).unwrap();
+                assert_eq!(out, [2.0 * x]);
+            });
+        }
+    });
+    std::thread::spawn(move || drop(jit)).join().unwrap();
+}
+
+#[test]
 fn parallel_loops_run_on_threads() {
     use sched_llvm::runtime::Kind;
-    use sched_llvm::{Facts, Output, Rows};
     let facts = Facts { num_margins: 1, ns_per_row: 1e9, ..facts() };
     let mut b = Builder::new("squares");
     let (input, output) =
@@ -660,4 +686,52 @@ fn values_used_where_they_are_not_visible_are_rejected() {
     b.store(at(output, zero, 8), leaked);
     let error = llvm_text(&module(Kernel::Raw, b.finish(), &[]), Cpu::Native, false).unwrap_err();
     assert_eq!(error.code, code::ILL_FORMED);
+}
+
+#[test]
+fn walks_choose_children_without_branches() {
+    // Nodes of 12 bytes: threshold, feature, the child to the right; the left one is next. A leaf has no feature.
+    let mut b = Builder::new("walk");
+    let (input, output) =
+        (b.buffer("in", Space::Input, Scalar::F32), b.buffer("out", Space::Output, Scalar::F32));
+    let nodes = b.buffer("nodes", Space::Model(0), Scalar::F32);
+    let (zero, n) = (b.int(0), b.rows());
+    let field = |index, offset| Address { buffer: nodes, index, stride: 12, offset };
+    b.for_loop((zero, n, 1), &[], |b, row, _| {
+        let int = Ty::of(Scalar::I32);
+        let last = b.while_loop(
+            &[zero],
+            |b, node| {
+                let feature = b.load(int, field(node[0], 4));
+                let none = b.int_of(int, -1);
+                b.cmp(Cmp::Lt, none, feature)
+            },
+            |b, node| {
+                let feature = b.load_index(Scalar::I32, field(node[0], 4));
+                let column = b.mul_int(row, 2);
+                let column = b.add(column, feature);
+                let (x, threshold) = (b.load(F32, at(input, column, 4)), b.load(F32, field(node[0], 0)));
+                let left = b.cmp(Cmp::OLt, x, threshold);
+                let (yes, no) = (b.add_int(node[0], 1), b.load_index(Scalar::I32, field(node[0], 8)));
+                vec![b.select(left, yes, no)]
+            },
+        );
+        let leaf = b.load(F32, field(last[0], 0));
+        b.store(at(output, row, 4), leaf);
+        Vec::new()
+    });
+    let function = b.finish();
+    let text = asm_text(&module(Kernel::Raw, function.clone(), &[&[0; 12]]), Cpu::X86_64V3).unwrap();
+    let branches = text.lines().filter(|line| line.starts_with("\tj") && !line.starts_with("\tjmp")).count();
+    // No rows, rows left, a leaf at the root, and a leaf below it.
+    assert!(branches <= 4, "{text}");
+
+    let node = |value: f32, feature: i32, right: i32| {
+        [value.to_le_bytes(), feature.to_le_bytes(), right.to_le_bytes()].concat()
+    };
+    let tree =
+        [node(0.5, 0, 2), node(1.5, -1, 0), node(2.0, 1, 4), node(2.5, -1, 0), node(3.5, -1, 0)].concat();
+    let rows = [0.0, 9.0, 1.0, 1.0, 1.0, 2.0, f32::NAN, f32::NAN];
+    let (out, _) = run_as::<f32, f32>(Kernel::Raw, function, &[&tree], &rows, 4, 4);
+    assert_eq!(out, [1.5, 2.5, 3.5, 3.5]);
 }

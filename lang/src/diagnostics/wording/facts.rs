@@ -68,15 +68,18 @@ fn gpu(context: &Context) -> Option<Wording> {
     let first = context.first();
     let step = context.illegal.step;
     Some(match &context.illegal.problem {
-        Problem::ParallelOnGpu { gpu } => {
-            Wording::new(format!("`{first}` runs on the GPU and cannot run on CPU threads too"), "on CPU threads")
-                .and(*gpu, "on the GPU")
-                .help("Loops on a GPU dimension are parallel already.")
-                .fixes([context.remove(step), context.remove(*gpu)])
+        Problem::ParallelOnGpu { gpu } => Wording::new(
+            format!("`{first}` runs on the GPU and cannot run on CPU threads too"),
+            "on CPU threads",
+        )
+        .and(*gpu, "on the GPU")
+        .help("Loops on a GPU dimension are parallel already.")
+        .fixes([context.remove(step), context.remove(*gpu)]),
+        Problem::GpuOnCpu => {
+            Wording::new(format!("`{directive}` needs a GPU, and the target is a CPU"), "needs a GPU")
+                .help("Write `target gpu`, or use `parallel` for CPU threads.")
+                .fix(Some(context.remove(step)))
         }
-        Problem::GpuOnCpu => Wording::new(format!("`{directive}` needs a GPU, and the target is a CPU"), "needs a GPU")
-            .help("Write `target gpu`, or use `parallel` for CPU threads.")
-            .fix(Some(context.remove(step))),
         Problem::DimensionTwice { outer, earlier } => {
             Wording::new(format!("`{first}` around it uses this dimension already"), "used again")
                 .and(*earlier, format!("used here for `{outer}`"))
@@ -89,8 +92,9 @@ fn gpu(context: &Context) -> Option<Wording> {
         }
         Problem::BlockNotConstant => {
             let message = format!("the number of threads of `{first}` is known only at run time");
-            Wording::new(message, "not constant")
-                .help(format!("Tile `{first}` and map the inner loop: its number of iterations is the tile's size."))
+            Wording::new(message, "not constant").help(format!(
+                "Tile `{first}` and map the inner loop: its number of iterations is the tile's size."
+            ))
         }
         Problem::TooManyThreads { threads, limit } => {
             Wording::new(format!("a block would have {threads} threads"), format!("more than {limit}"))

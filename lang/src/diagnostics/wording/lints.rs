@@ -15,13 +15,17 @@ pub(super) fn word(context: &Context) -> Option<Wording> {
         }
         Problem::Unverified { what } => {
             let (missing, help) = match context.builder.model {
-                None => ("a model", "Name a model in a `model` line or on the command line to have it checked."),
+                None => {
+                    ("a model", "Name a model in a `model` line or on the command line to have it checked.")
+                }
                 Some(_) => ("a batch size", "Give it with `--batch-size` to have it checked."),
             };
             Wording::new(format!("without {missing} it is not known {what}"), "not verified").help(help)
         }
-        Problem::TileOfOne => Wording::new("this tile has one iteration, so the inner loop does nothing", "a tile of one")
-            .help("Use a larger size, or leave the tile out."),
+        Problem::TileOfOne => {
+            Wording::new("this tile has one iteration, so the inner loop does nothing", "a tile of one")
+                .help("Use a larger size, or leave the tile out.")
+        }
         Problem::PartialTile { extent, size, nearest } => {
             let last = extent % size;
             let sizes: Vec<String> = nearest.iter().map(i64::to_string).collect();
@@ -32,13 +36,18 @@ pub(super) fn word(context: &Context) -> Option<Wording> {
             };
             let fixes: Vec<_> =
                 sizes.iter().filter_map(|size| context.replace(size, Applicability::Unsure)).collect();
-            Wording::new(format!("{size} does not divide {extent}: the last tile has {last}"), "a partial tile")
-                .help(format!("This is fine, but a full tile runs faster.{near}"))
-                .fixes(fixes)
+            Wording::new(
+                format!("{size} does not divide {extent}: the last tile has {last}"),
+                "a partial tile",
+            )
+            .help(format!("This is fine, but a full tile runs faster.{near}"))
+            .fixes(fixes)
         }
-        Problem::InterleaveOfOne => Wording::new("one walk at a time is not interleaved", "an interleave of one")
-            .help("Use a larger number, or leave `interleave` out.")
-            .fix(Some(context.remove(step))),
+        Problem::InterleaveOfOne => {
+            Wording::new("one walk at a time is not interleaved", "an interleave of one")
+                .help("Use a larger number, or leave `interleave` out.")
+                .fix(Some(context.remove(step)))
+        }
         Problem::UnrollBeyond { depth, deepest } => {
             let message = format!("no tree is {depth} deep: the deepest has a depth of {deepest}");
             Wording::new(message, format!("beyond {deepest}"))
@@ -46,7 +55,8 @@ pub(super) fn word(context: &Context) -> Option<Wording> {
         }
         Problem::NestedParallel { outer, earlier } => {
             let inner = context.illegal.loops.last().map(|id| context.builder.name(*id)).unwrap_or(first);
-            let message = format!("`{inner}` is parallel inside `{outer}`, which keeps all threads busy alone");
+            let message =
+                format!("`{inner}` is parallel inside `{outer}`, which keeps all threads busy alone");
             Wording::new(message, "adds overhead, not speed")
                 .and(*earlier, "parallel around it")
                 .fix(Some(context.remove(step)))

@@ -57,7 +57,10 @@ struct Context<'a> {
 /// Puts an illegal operation into words.
 pub(crate) fn word(illegal: &Illegal, builder: &Builder, report: &Report) -> Wording {
     let context = Context { illegal, builder, report };
-    shape::word(&context).or_else(|| facts::word(&context)).or_else(|| lints::word(&context)).unwrap_or_default()
+    shape::word(&context)
+        .or_else(|| facts::word(&context))
+        .or_else(|| lints::word(&context))
+        .unwrap_or_default()
 }
 
 impl Context<'_> {

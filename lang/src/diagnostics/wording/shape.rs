@@ -84,8 +84,9 @@ fn expansion(context: &Context) -> Option<Wording> {
         }
         Problem::TripsUnknown => {
             let message = format!("how often `{first}` iterates is known only at run time");
-            Wording::new(message, "unknown number of iterations")
-                .help(format!("Tile `{first}` first: the inner loop of a tile has a known number of iterations."))
+            Wording::new(message, "unknown number of iterations").help(format!(
+                "Tile `{first}` first: the inner loop of a tile has a known number of iterations."
+            ))
         }
         Problem::TripsHuge { trips, limit } => {
             let message = format!("`{directive}` would make {trips} copies");
@@ -93,31 +94,35 @@ fn expansion(context: &Context) -> Option<Wording> {
                 .help(format!("Tile `{first}` first and expand the inner loop of the tile."))
         }
         Problem::Specialized { by } => {
-            let message = format!("`{first}` has a body for each of its iterations and cannot be reshaped any more");
-            Wording::new(message, "specialized")
-                .and(*by, "specialized here")
-                .help(match directive {
-                    "specialize" => "Leave it out, or name only copies that are not specialized yet.".to_owned(),
-                    _ => format!("Move this directive before {}.", context.quote(*by)),
-                })
+            let message =
+                format!("`{first}` has a body for each of its iterations and cannot be reshaped any more");
+            Wording::new(message, "specialized").and(*by, "specialized here").help(match directive {
+                "specialize" => "Leave it out, or name only copies that are not specialized yet.".to_owned(),
+                _ => format!("Move this directive before {}.", context.quote(*by)),
+            })
         }
         Problem::NotTrees => {
             let trees: Vec<String> = context.tree_loops();
-            Wording::new(format!("`{directive}` is about trees, and `{first}` is a loop over rows"), "a loop over rows")
-                .help(use_one_of(&trees))
-                .fixes(context.replace_by_any(&trees))
+            Wording::new(
+                format!("`{directive}` is about trees, and `{first}` is a loop over rows"),
+                "a loop over rows",
+            )
+            .help(use_one_of(&trees))
+            .fixes(context.replace_by_any(&trees))
         }
         Problem::DepthTwice { by } => {
             Wording::new(format!("all trees of `{first}` are equally deep"), "split by depth already")
                 .and(*by, "split here")
                 .fix(Some(context.remove(context.illegal.step)))
         }
-        Problem::TreesUnknown => {
-            Wording::new(format!("which trees one iteration of `{first}` covers is too much to find out"), "too large")
-                .help("Split by depth before the loops inside it are copied.")
-        }
+        Problem::TreesUnknown => Wording::new(
+            format!("which trees one iteration of `{first}` covers is too much to find out"),
+            "too large",
+        )
+        .help("Split by depth before the loops inside it are copied."),
         Problem::PositionUnknown { outer } => {
-            let message = format!("which trees one iteration of `{first}` covers depends on `{outer}` around it");
+            let message =
+                format!("which trees one iteration of `{first}` covers depends on `{outer}` around it");
             Wording::new(message, "trees not known")
                 .help(format!("Split `{outer}` by depth, or specialize it first."))
         }
@@ -126,8 +131,10 @@ fn expansion(context: &Context) -> Option<Wording> {
             Wording::new(format!("the nest would have more than {MAX_LOOPS} loops"), "too many copies")
                 .help("Specialize or split fewer loops, or loops with less inside.")
         }
-        Problem::TooDeep => Wording::new(format!("the nest would be more than {MAX_DEPTH} loops deep"), "too deep")
-            .help("Tile less often."),
+        Problem::TooDeep => {
+            Wording::new(format!("the nest would be more than {MAX_DEPTH} loops deep"), "too deep")
+                .help("Tile less often.")
+        }
         _ => return None,
     })
 }
@@ -166,14 +173,19 @@ fn consumed(context: &Context, name: &str, by: Step) -> Wording {
 fn fact_lost(context: &Context, consumer: Step) -> Wording {
     let directive = context.directive();
     let name = context.argument_text();
-    let successors: Vec<String> = context.names().into_iter().filter(|successor| *successor != name).collect();
+    let successors: Vec<String> =
+        context.names().into_iter().filter(|successor| *successor != name).collect();
     let how = context.report.directive_name(consumer);
     Wording::new(
         format!("`{directive}` is about `{name}`, which `{how}` replaces by other loops"),
         "would be lost",
     )
     .and(consumer, format!("`{name}` is consumed here"))
-    .help(format!("Say it about the loops of the final nest. {}", use_one_of(&successors)).trim_end().to_owned())
+    .help(
+        format!("Say it about the loops of the final nest. {}", use_one_of(&successors))
+            .trim_end()
+            .to_owned(),
+    )
     .fixes(context.replace_by_any(&successors))
 }
 
@@ -197,7 +209,8 @@ fn sort_too_late(context: &Context, by: Step) -> Wording {
     let here = context.report.place(context.illegal.step, None);
     let there = context.report.place(by, None).start;
     let text = context.report.text(context.illegal.step);
-    let insert = Edit { span: sched_grammar::ast::Span { start: there, end: there }, text: format!("{text}\n") };
+    let insert =
+        Edit { span: sched_grammar::ast::Span { start: there, end: there }, text: format!("{text}\n") };
     let edits = vec![insert, Edit { span: here, text: String::new() }];
     let fix = Fix { title: "sort first".to_owned(), edits, applicability: Applicability::Unsure };
     Wording::new("the trees cannot be sorted any more", "too late")

@@ -1,0 +1,87 @@
+//! Every stage of the compiler as text, for a small forest and the schedules in `tests/ir`.
+//!
+//! The first line of a schedule, `// stages: mir lir`, names the stages that are kept beside it. `UPDATE=1` rewrites
+//! them.
+
+#![allow(clippy::panic, clippy::expect_used)]
+
+use sched_forest::{Forest, ForestParts, Inner, Leaf, NodeRef, Predicate, Target, Tree};
+use sched_ir::lir::Kernel;
+use sched_ir::{Budget, Compiled, compile};
+use sched_lang::{ModelFacts, Options, Supported, check};
+use sched_llvm::{Cpu, llvm_text};
+use std::path::Path;
+
+/// Four trees of depths 1, 1, 2 and 3: those of Figure 1 of the SilvanForge paper, the last one grown by a level.
+fn forest() -> Forest {
+    let trees = [1, 1, 2, 3].iter().enumerate().map(|(source, depth)| {
+        let (mut inner, mut leaves) = (Vec::new(), Vec::new());
+        let root = left_heavy(*depth, &mut inner, &mut leaves);
+        Tree { root, inner, leaves, target: Target::One(0), source: source as u32 }
+    });
+    let parts = ForestParts { trees: trees.collect(), num_features: 3, base: vec![0.5], ..ForestParts::default() };
+    Forest::new(parts).expect("a valid forest")
+}
+
+/// A chain to the left, so that leaves have every depth.
+fn left_heavy(levels: u32, inner: &mut Vec<Inner>, leaves: &mut Vec<Leaf>) -> NodeRef {
+    let number = (inner.len() + leaves.len()) as u32;
+    if levels == 0 {
+        leaves.push(Leaf { source: number, values: vec![f64::from(number) + 0.25] });
+        return NodeRef::Leaf(leaves.len() as u32 - 1);
+    }
+    let at = inner.len();
+    let predicate = Predicate::Numeric { threshold: f64::from(levels) };
+    let (left, right) = (NodeRef::Leaf(0), NodeRef::Leaf(0));
+    inner.push(Inner { feature: levels - 1, predicate, missing_left: false, left, right });
+    let left = left_heavy(levels - 1, inner, leaves);
+    let right = left_heavy(0, inner, leaves);
+    inner[at].left = left;
+    inner[at].right = right;
+    NodeRef::Inner(at as u32)
+}
+
+fn stage(name: &str, compiled: &Compiled) -> String {
+    match name {
+        "hir" => compiled.hir.to_string(),
+        "mir" => compiled.mir.to_string(),
+        "lir" => compiled.lir.to_string(),
+        "llvm" => llvm_text(&compiled.lir, Cpu::X86_64V3, false).expect("LLVM takes the module"),
+        other => panic!("there is no stage `{other}`"),
+    }
+}
+
+#[test]
+fn stages_are_as_kept() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/ir");
+    let update = std::env::var_os("UPDATE").is_some();
+    let mut compared = 0;
+    let mut files: Vec<_> = std::fs::read_dir(&folder).expect("a folder").map(|e| e.expect("a file").path()).collect();
+    files.sort();
+    for path in files.iter().filter(|path| path.extension().is_some_and(|e| e == "sched")) {
+        let text = std::fs::read_to_string(path).expect("a schedule");
+        let stages = text.lines().next().and_then(|line| line.strip_prefix("// stages: "));
+        let forest = forest();
+        let facts = ModelFacts {
+            num_trees: 4,
+            num_features: 3,
+            num_classes: 1,
+            depths: forest.trees.iter().map(Tree::depth).collect(),
+        };
+        let options = Options { facts: Some(facts), supported: Supported::Compilable, ..Options::default() };
+        let checked = check(&text, &options);
+        let nest = checked.nest.unwrap_or_else(|| panic!("{}: {:#?}", path.display(), checked.diagnostics));
+        let compiled = compile(forest, nest, &[Kernel::Raw], &Budget::default()).expect("it compiles");
+        for name in stages.expect("a line `// stages: …` first").split(' ') {
+            let kept = path.with_extension(name);
+            let found = stage(name, &compiled);
+            if update {
+                std::fs::write(&kept, &found).expect("goldens can be written");
+            }
+            let expected = std::fs::read_to_string(&kept).unwrap_or_default();
+            assert!(found == expected, "{} differs; look at it and run with UPDATE=1\n{found}", kept.display());
+            compared += 1;
+        }
+    }
+    assert!(compared >= 10, "only {compared} stages are kept");
+}

@@ -1,0 +1,249 @@
+//! One case: a random forest under a random legal schedule on random rows, through the interpreter and through machine
+//! code, against the plain walker.
+
+use crate::forests;
+use sched_forest::{Float, Forest, predict, predict_leaves, predict_margins};
+use sched_ir::interp::{self, Memory};
+use sched_ir::lir::{Function, Kernel, Module};
+use sched_ir::{Budget, Compiled, compile, lower};
+use sched_lang::nest::{Accumulation, Nest, Reduce};
+use sched_lang::random::{self, Rng};
+use sched_lang::{Options, Supported, check};
+use sched_llvm::runtime::Kind;
+use sched_llvm::{Cpu, Facts, Jit, Output, Rows};
+
+/// A case, ready to run.
+pub struct Case {
+    /// Everything follows from it.
+    pub seed: u64,
+    /// The forest.
+    pub forest: Forest,
+    /// The schedule.
+    pub schedule: String,
+    /// The checked schedule.
+    pub nest: Nest,
+    /// Row-major values.
+    pub rows: Vec<f64>,
+}
+
+const KERNELS: [Kernel; 4] = [Kernel::Raw, Kernel::Value, Kernel::Class, Kernel::Leaf];
+
+impl Case {
+    /// The case of a seed.
+    pub fn new(seed: u64) -> Case {
+        let mut rng = Rng(seed.wrapping_mul(0x5851_f42d_4c95_7f2d) ^ 0x1405_7b7e_f767_814f);
+        let forest = forests::forest(&mut rng);
+        let rows = forests::rows(&mut rng, &forest);
+        let facts = forests::facts(&forest);
+        let schedule = with_params(random::schedule(rng.next_u64(), &facts), &mut rng);
+        let options = Options { facts: Some(facts), supported: Supported::Compilable, ..Options::default() };
+        let checked = check(&schedule, &options);
+        let nest = checked.nest.unwrap_or_else(|| {
+            panic!("seed {seed}: a legal schedule has errors\n{schedule}\n{:#?}", checked.diagnostics)
+        });
+        Case { seed, forest, schedule, nest, rows }
+    }
+
+    fn num_rows(&self) -> usize {
+        self.rows.len() / self.forest.num_features
+    }
+
+    fn wide(&self) -> bool {
+        self.forest.types.accumulator == Float::F64
+    }
+
+    /// Whether sums depend on the order in which threads come.
+    fn atomic(&self) -> bool {
+        self.nest.loops.iter().any(|l| l.facts.reduce == Some(Reduce::Atomic))
+    }
+
+    /// The case in words, down to the loop nest.
+    pub fn describe(&self) -> String {
+        let compiled = compile(self.forest.clone(), self.nest.clone(), &[Kernel::Raw], &Budget::default());
+        let stages = compiled.map_or_else(|e| e.to_string(), |c| format!("{}\n{}\n{}", c.hir, c.mir, c.lir));
+        format!("{}\n{} rows\n{stages}", self.schedule, self.num_rows())
+    }
+
+    /// Compiles and runs the case; says what is wrong, if anything is.
+    pub fn run(&self) -> Result<(), String> {
+        let compiled = compile(self.forest.clone(), self.nest.clone(), &KERNELS, &Budget::default())
+            .map_err(|error| error.to_string())?;
+        let n = self.num_rows();
+        let mut expected = vec![0f64; n * self.forest.num_margins];
+        predict_margins(&self.forest, &self.rows, &mut expected).map_err(|e| e.to_string())?;
+        let mut leaves = vec![0u32; n * self.forest.trees.len()];
+        predict_leaves(&self.forest, &self.rows, &mut leaves).map_err(|e| e.to_string())?;
+
+        // The interpreter first: it finds accesses out of bounds before machine code makes them.
+        let interpreted = self.interpret(&compiled, Kernel::Raw, n * self.forest.num_margins)?;
+        self.compare_margins("interpreter", &interpreted, &expected, &leaves)?;
+        let numbers = self.interpret_leaves(&compiled, leaves.len())?;
+        same("interpreted leaf", &numbers, &leaves)?;
+        self.machine(&compiled, &interpreted, &expected, &leaves)
+    }
+
+    /// Machine code, through the entry points that callers use.
+    fn machine(
+        &self,
+        compiled: &Compiled,
+        interpreted: &[f64],
+        expected: &[f64],
+        leaves: &[u32],
+    ) -> Result<(), String> {
+        let jit = self.jit(compiled)?;
+        let n = self.num_rows();
+        let mut raw = vec![0f32; expected.len()];
+        self.predict(&jit, Kind::Raw, n, Output::F32(&mut raw))?;
+        let rounded: Vec<f64> = interpreted.iter().map(|x| f64::from(*x as f32)).collect();
+        let raw: Vec<f64> = raw.iter().map(|x| f64::from(*x)).collect();
+        if self.atomic() {
+            self.compare_margins("machine code", &raw, expected, leaves)?;
+        } else {
+            same_bits("margin of machine code", &raw, &rounded)?;
+        }
+        let mut numbers = vec![0i32; leaves.len()];
+        self.predict(&jit, Kind::Leaf, n, Output::I32(&mut numbers))?;
+        same("leaf", &numbers.iter().map(|x| *x as u32).collect::<Vec<_>>(), leaves)?;
+
+        if self.nest.accumulation == Accumulation::Exact {
+            let mut wanted = vec![0f64; n * self.forest.num_outputs()];
+            predict(&self.forest, &self.rows, &mut wanted).map_err(|e| e.to_string())?;
+            let wanted: Vec<f64> = wanted.iter().map(|x| f64::from(*x as f32)).collect();
+            let mut values = vec![0f32; wanted.len()];
+            self.predict(&jit, Kind::Value, n, Output::F32(&mut values))?;
+            let values: Vec<f64> = values.iter().map(|x| f64::from(*x)).collect();
+            same_bits("prediction", &values, &wanted)?;
+        }
+        Ok(())
+    }
+
+    fn jit(&self, compiled: &Compiled) -> Result<Jit, String> {
+        let facts = Facts {
+            num_features: self.forest.num_features as i32,
+            num_margins: self.forest.num_margins as i32,
+            num_values: lower::value_columns(&self.forest) as i32,
+            num_trees: self.forest.trees.len() as i32,
+            wide: self.wide(),
+            // Rows are made out to be expensive, so that threads take part even in small calls.
+            ns_per_row: 1e6,
+            info: "{}".to_string(),
+        };
+        let module: &Module = &compiled.lir;
+        Jit::compile(module, Cpu::Native, &facts, &KERNELS).map_err(|error| error.to_string())
+    }
+
+    fn predict(&self, jit: &Jit, kind: Kind, n: usize, out: Output) -> Result<(), String> {
+        let narrow: Vec<f32> = self.rows.iter().map(|x| *x as f32).collect();
+        // Half of the cases hand over doubles, which the runtime rounds for single-precision models.
+        let rows = if self.seed % 2 == 0 { Rows::F64(&self.rows) } else { Rows::F32(&narrow) };
+        jit.predict(kind, rows, n, out, 1 + (self.seed % 3) as i32).map_err(|status| status.to_string())
+    }
+
+    fn interpret(&self, compiled: &Compiled, kernel: Kernel, count: usize) -> Result<Vec<f64>, String> {
+        let bytes = self.run_kernel(compiled, kernel, count * self.forest.types.accumulator.bytes())?;
+        Ok(if self.wide() {
+            bytes.as_chunks::<8>().0.iter().map(|x| f64::from_le_bytes(*x)).collect()
+        } else {
+            bytes.as_chunks::<4>().0.iter().map(|x| f64::from(f32::from_le_bytes(*x))).collect()
+        })
+    }
+
+    fn interpret_leaves(&self, compiled: &Compiled, count: usize) -> Result<Vec<u32>, String> {
+        let bytes = self.run_kernel(compiled, Kernel::Leaf, count * 4)?;
+        Ok(bytes.as_chunks::<4>().0.iter().map(|x| u32::from_le_bytes(*x)).collect())
+    }
+
+    fn run_kernel(&self, compiled: &Compiled, kernel: Kernel, size: usize) -> Result<Vec<u8>, String> {
+        let input: Vec<u8> = if self.wide() {
+            self.rows.iter().flat_map(|x| x.to_le_bytes()).collect()
+        } else {
+            self.rows.iter().flat_map(|x| (*x as f32).to_le_bytes()).collect()
+        };
+        let mut output = vec![0u8; size];
+        let function = function(&compiled.lir, kernel)?;
+        let rows = self.num_rows() as i64;
+        let memory = Memory { rows, input: &input, output: &mut output, tables: &compiled.lir.tables };
+        let options = interp::Options { seed: self.seed, ..interp::Options::default() };
+        interp::run_with(function, memory, &options).map_err(|fault| format!("interpreter: {fault}"))?;
+        Ok(output)
+    }
+
+    /// Exact sums are equal bit for bit, others within a millionth of what was added up.
+    fn compare_margins(
+        &self,
+        who: &str,
+        found: &[f64],
+        expected: &[f64],
+        leaves: &[u32],
+    ) -> Result<(), String> {
+        if self.nest.accumulation == Accumulation::Exact {
+            return same_bits(&format!("margin of the {who}"), found, expected);
+        }
+        let margins = self.forest.num_margins;
+        for (at, (found, expected)) in found.iter().zip(expected).enumerate() {
+            let magnitude = self.magnitude(at / margins, at % margins, leaves);
+            if (found - expected).abs() > 1e-6 * magnitude {
+                return Err(format!("margin {at} of the {who} is {found}, not {expected} (of {magnitude})"));
+            }
+        }
+        Ok(())
+    }
+
+    /// The magnitudes that make up one margin: its base value and the leaves reached.
+    fn magnitude(&self, row: usize, margin: usize, leaves: &[u32]) -> f64 {
+        let count = self.forest.trees.len();
+        let reached = leaves[row * count..(row + 1) * count].iter();
+        let trees = self.forest.trees.iter().zip(reached).map(|(tree, number)| {
+            let leaf = tree.leaves.iter().find(|leaf| leaf.source == *number);
+            let value = |k: usize| leaf.map_or(0.0, |leaf| leaf.values[k].abs());
+            match tree.target {
+                sched_forest::Target::One(k) if k as usize == margin => value(0),
+                sched_forest::Target::One(_) => 0.0,
+                sched_forest::Target::All => value(margin),
+            }
+        });
+        self.forest.base[margin].abs() + trees.sum::<f64>()
+    }
+}
+
+fn function(module: &Module, kernel: Kernel) -> Result<&Function, String> {
+    let found = module.kernels.iter().find(|(kind, _)| *kind == kernel);
+    found.map(|(_, function)| function).ok_or_else(|| format!("there is no kernel {kernel:?}"))
+}
+
+fn same<T: PartialEq + std::fmt::Debug>(what: &str, found: &[T], expected: &[T]) -> Result<(), String> {
+    match found.iter().zip(expected).position(|(a, b)| a != b) {
+        None if found.len() == expected.len() => Ok(()),
+        None => Err(format!("{} {what}s, not {}", found.len(), expected.len())),
+        Some(at) => Err(format!("{what} {at} is {:?}, not {:?}", found[at], expected[at])),
+    }
+}
+
+fn same_bits(what: &str, found: &[f64], expected: &[f64]) -> Result<(), String> {
+    let bits = |values: &[f64]| values.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
+    let position = bits(found).iter().zip(&bits(expected)).position(|(a, b)| a != b);
+    match position {
+        None => Ok(()),
+        Some(at) => Err(format!("{what} {at} is {:?}, not {:?}", found[at], expected[at])),
+    }
+}
+
+/// Turns the size of some tiles into a `param` or a `const`.
+fn with_params(schedule: String, rng: &mut Rng) -> String {
+    let mut header = String::new();
+    let mut body = String::new();
+    for (at, line) in schedule.lines().enumerate() {
+        let size = line.strip_prefix("tile(").and_then(|rest| rest.strip_suffix(')')?.rsplit_once(", "));
+        match size {
+            Some((rest, size)) if rng.one_in(3) => {
+                header += &match rng.below(2) {
+                    0 => format!("param SIZE{at} = {size} in {{{size}, 5}}\n"),
+                    _ => format!("const SIZE{at} = {size} * num_trees / num_trees\n"),
+                };
+                body += &format!("tile({rest}, SIZE{at})\n");
+            }
+            _ => body += &format!("{line}\n"),
+        }
+    }
+    header + &body
+}

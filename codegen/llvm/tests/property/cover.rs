@@ -1,0 +1,118 @@
+//! What a set of cases covers, counted, so that the property test cannot quietly stop testing something.
+
+use crate::case::Case;
+use sched_lang::nest::{Body, LoopId, Nest};
+use std::collections::BTreeMap;
+
+/// In how many cases each thing occurs.
+#[derive(Default)]
+pub struct Cover {
+    /// Cases seen.
+    pub cases: usize,
+    /// By name.
+    pub seen: BTreeMap<&'static str, usize>,
+}
+
+/// Everything that must occur in at least one case of twenty.
+pub const WANTED: [&str; 21] = [
+    "tile",
+    "split",
+    "splitByDepth",
+    "reorder",
+    "unroll",
+    "specialize",
+    "sortTrees",
+    "parallel",
+    "cache",
+    "interleave",
+    "unrollWalk",
+    "peelWalk",
+    "atomicReduce",
+    "vectorReduce",
+    "representation",
+    "param",
+    "const",
+    "tiles nested three deep",
+    "inner outside outer",
+    "size does not divide",
+    "fewer rows than a tile",
+];
+
+impl Cover {
+    /// Counts a case.
+    pub fn add(&mut self, case: &Case) {
+        self.cases += 1;
+        for name in WANTED.iter().take(17) {
+            let call = format!("{name}(");
+            let statement = format!("{name} ");
+            let used = case.schedule.lines().any(|l| l.starts_with(&call) || l.starts_with(&statement));
+            self.count(name, used);
+        }
+        self.count("tiles nested three deep", tile_depth(&case.schedule) >= 3);
+        self.count("inner outside outer", inside_out(&case.nest));
+        self.count(
+            "size does not divide",
+            !case.nest.constraints.is_empty() && case.schedule.contains("tile("),
+        );
+        let rows = case.rows.len() / case.forest.num_features;
+        self.count("fewer rows than a tile", tile_above(&case.schedule, rows));
+    }
+
+    fn count(&mut self, name: &'static str, used: bool) {
+        *self.seen.entry(name).or_default() += usize::from(used);
+    }
+
+    /// Adds another set's counts.
+    pub fn merge(&mut self, other: Cover) {
+        self.cases += other.cases;
+        for (name, count) in other.seen {
+            *self.seen.entry(name).or_default() += count;
+        }
+    }
+}
+
+/// `tile(v, outer, inner, size)` as written, without `size`.
+fn tiles(schedule: &str) -> impl Iterator<Item = [&str; 4]> {
+    schedule.lines().filter_map(|line| {
+        let args: Vec<&str> = line.strip_prefix("tile(")?.strip_suffix(')')?.split(", ").collect();
+        args.try_into().ok()
+    })
+}
+
+/// How deep tiles of tiles of tiles go.
+fn tile_depth(schedule: &str) -> usize {
+    let mut depth: BTreeMap<&str, usize> = BTreeMap::new();
+    for [v, outer, inner, _] in tiles(schedule) {
+        let v = v.rsplit('.').next().unwrap_or(v);
+        let made = depth.get(v).copied().unwrap_or(0) + 1;
+        depth.insert(outer, made);
+        depth.insert(inner, made);
+    }
+    depth.values().copied().max().unwrap_or(0)
+}
+
+/// Whether a row tile is larger than the number of rows.
+fn tile_above(schedule: &str, rows: usize) -> bool {
+    tiles(schedule).any(|[_, outer, _, size]| {
+        outer.starts_with('b') && size.parse::<usize>().is_ok_and(|size| size > rows)
+    })
+}
+
+/// Whether an inner loop stands outside its outer one: constraints list the loops of a tile from outer to inner.
+fn inside_out(nest: &Nest) -> bool {
+    let mut place = BTreeMap::new();
+    for root in &nest.roots {
+        number(nest, *root, 0, &mut place);
+    }
+    nest.constraints.iter().any(|c| c.loops.windows(2).any(|pair| place.get(&pair[0]) > place.get(&pair[1])))
+}
+
+fn number(nest: &Nest, id: LoopId, depth: usize, place: &mut BTreeMap<LoopId, usize>) {
+    place.insert(id, depth);
+    let children: Vec<LoopId> = match &nest.get(id).body {
+        Body::Walk => Vec::new(),
+        Body::Seq(list) => list.clone(),
+        Body::Cases(cases) => cases.concat(),
+    };
+    children.into_iter().for_each(|child| number(nest, child, depth + 1, place));
+}

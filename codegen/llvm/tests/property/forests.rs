@@ -1,0 +1,137 @@
+//! Random forests and rows: small, with ties, missing values, unequal depths and several margins.
+
+use sched_forest::{
+    Comparison, Float, Forest, ForestParts, Inner, Leaf, NodeRef, Predicate, Target, Transform, Tree, Types,
+};
+use sched_lang::ModelFacts;
+use sched_lang::random::Rng;
+
+/// Thresholds and row values come from here, so that ties are frequent.
+const GRID: [f64; 9] = [-2.5, -1.0, -0.5, -0.0, 0.25, 0.5, 1.0, 1.5, 3.0];
+
+/// Where missing values go in a forest.
+#[derive(Clone, Copy)]
+enum Missing {
+    Left,
+    Right,
+    Mixed,
+}
+
+/// A random forest.
+pub fn forest(rng: &mut Rng) -> Forest {
+    let num_features = 1 + rng.below(6);
+    let num_margins = if rng.one_in(3) { 2 + rng.below(3) } else { 1 };
+    let wide = rng.one_in(4);
+    let float = if wide { Float::F64 } else { Float::F32 };
+    let vectors = rng.one_in(6);
+    let missing = [Missing::Left, Missing::Right, Missing::Mixed][rng.below(3)];
+    let deepest = [0, 1, 2, 3, 4, 5, 6, 11][rng.below(8)];
+    let count = 1 + rng.below(12);
+    let trees = (0..count)
+        .map(|source| {
+            let target = if vectors && rng.one_in(2) {
+                Target::All
+            } else {
+                Target::One(rng.below(num_margins) as u32)
+            };
+            let width = if target == Target::All { num_margins } else { 1 };
+            let mut maker =
+                Maker { rng, missing, num_features, width, float, inner: Vec::new(), leaves: Vec::new() };
+            let root = maker.node(deepest);
+            let (inner, leaves) = (maker.inner, maker.leaves);
+            Tree { root, inner, leaves, target, source: source as u32 }
+        })
+        .collect();
+    let parts = ForestParts {
+        trees,
+        num_features,
+        num_margins,
+        base: (0..num_margins).map(|_| value(rng, float)).collect(),
+        comparison: if rng.one_in(2) { Comparison::Less } else { Comparison::LessOrEqual },
+        types: Types { input: float, threshold: float, accumulator: float },
+        transform: transform(rng, num_margins),
+        objective: "binary:logistic".to_string(),
+        ..ForestParts::default()
+    };
+    Forest::new(parts).expect("the generator keeps the promises of a forest")
+}
+
+fn transform(rng: &mut Rng, margins: usize) -> Transform {
+    use Transform::{ArgMax, Exp, Hinge, Identity, Sigmoid, Softmax};
+    let several: &[Transform] = &[Identity, Sigmoid, Exp, Softmax, ArgMax];
+    let one: &[Transform] = &[Identity, Sigmoid, Hinge, Exp];
+    *rng.pick(if margins > 1 { several } else { one }).unwrap_or(&Identity)
+}
+
+/// A value that the float type holds exactly, so that sums round.
+fn value(rng: &mut Rng, float: Float) -> f64 {
+    let x = (rng.below(2_000_001) as f64 - 1e6) / 3e5;
+    match float {
+        Float::F32 => f64::from(x as f32),
+        Float::F64 => x,
+    }
+}
+
+struct Maker<'a> {
+    rng: &'a mut Rng,
+    missing: Missing,
+    num_features: usize,
+    width: usize,
+    float: Float,
+    inner: Vec<Inner>,
+    leaves: Vec<Leaf>,
+}
+
+impl Maker<'_> {
+    fn node(&mut self, levels: u32) -> NodeRef {
+        if levels == 0 || self.rng.one_in(5) {
+            let values = (0..self.width).map(|_| value(self.rng, self.float)).collect();
+            self.leaves.push(Leaf { source: (self.inner.len() + self.leaves.len()) as u32, values });
+            return NodeRef::Leaf(self.leaves.len() as u32 - 1);
+        }
+        let at = self.inner.len();
+        let missing_left = match self.missing {
+            Missing::Left => true,
+            Missing::Right => false,
+            Missing::Mixed => self.rng.one_in(2),
+        };
+        self.inner.push(Inner {
+            feature: self.rng.below(self.num_features) as u32,
+            predicate: Predicate::Numeric { threshold: *self.rng.pick(&GRID).unwrap_or(&0.0) },
+            missing_left,
+            left: NodeRef::Leaf(0),
+            right: NodeRef::Leaf(0),
+        });
+        // Deep trees are chains with twigs, so that they stay small.
+        let twig = if levels > 6 { self.rng.below(3) as u32 } else { levels - 1 };
+        let left = self.node(levels - 1);
+        let right = self.node(twig);
+        self.inner[at].left = left;
+        self.inner[at].right = right;
+        NodeRef::Inner(at as u32)
+    }
+}
+
+/// Random rows for a forest: grid values, which are thresholds, missing values and extremes.
+pub fn rows(rng: &mut Rng, forest: &Forest) -> Vec<f64> {
+    let count = [0, 1, 2, 3, 7, 20, 33, 65, 100][rng.below(9)];
+    (0..count * forest.num_features)
+        .map(|_| match rng.below(12) {
+            0 | 1 => f64::NAN,
+            2 => f64::INFINITY,
+            3 => f64::NEG_INFINITY,
+            4 => 0.0,
+            _ => *rng.pick(&GRID).unwrap_or(&0.0),
+        })
+        .collect()
+}
+
+/// What the checker knows of a forest.
+pub fn facts(forest: &Forest) -> ModelFacts {
+    ModelFacts {
+        num_trees: forest.trees.len() as u32,
+        num_features: forest.num_features as u32,
+        num_classes: forest.num_margins as u32,
+        depths: forest.trees.iter().map(Tree::depth).collect(),
+    }
+}

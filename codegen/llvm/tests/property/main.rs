@@ -1,0 +1,84 @@
+//! Random forest x random legal schedule x random rows, through the interpreter and machine code, against the walker.
+
+#![allow(clippy::panic, clippy::expect_used)]
+
+mod case;
+mod cover;
+mod forests;
+
+use case::Case;
+use cover::{Cover, WANTED};
+use sched_ir::fault::{Fault, with_fault};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// How many cases run; `SCHEDC_CASES` asks for another number.
+fn cases() -> u64 {
+    std::env::var("SCHEDC_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(3000)
+}
+
+/// `SCHEDC_SEED` runs a single case.
+fn single() -> Option<u64> {
+    std::env::var("SCHEDC_SEED").ok()?.parse().ok()
+}
+
+#[test]
+fn every_legal_schedule_predicts_what_the_walker_predicts() {
+    if let Some(seed) = single() {
+        let case = Case::new(seed);
+        println!("{}", case.describe());
+        return case.run().unwrap_or_else(|what| panic!("seed {seed}: {what}"));
+    }
+    let next = AtomicU64::new(0);
+    let worker = || {
+        let mut cover = Cover::default();
+        loop {
+            let seed = next.fetch_add(1, Ordering::Relaxed);
+            if seed >= cases() {
+                return cover;
+            }
+            let case = Case::new(seed);
+            cover.add(&case);
+            if let Err(what) = case.run() {
+                panic!("SCHEDC_SEED={seed}: {what}\n{}", case.schedule);
+            }
+        }
+    };
+    let mut cover = Cover::default();
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..2).map(|_| scope.spawn(worker)).collect();
+        for thread in threads {
+            cover.merge(thread.join().unwrap_or_else(|cause| std::panic::resume_unwind(cause)));
+        }
+    });
+    println!("{} cases", cover.cases);
+    for name in WANTED {
+        let count = cover.seen.get(name).copied().unwrap_or(0);
+        println!("  {name:<24} {count:>6}  {:>5.1}%", 100.0 * count as f64 / cover.cases as f64);
+        assert!(count * 20 >= cover.cases, "`{name}` occurs in fewer than 5% of the cases");
+    }
+}
+
+/// One deliberate mistake per pass: the property must see each, or it is blind.
+#[test]
+fn seeded_faults_are_seen() {
+    let faults = [
+        Fault::SortRepeatsTree,
+        Fault::PadLosesLeaf,
+        Fault::TileOverruns,
+        Fault::FoldForgetsSlot,
+        Fault::WalkStopsEarly,
+        Fault::LaneReadsWrongRow,
+        Fault::RemainderDropped,
+        Fault::ArrayFlipsTies,
+        Fault::SparseForgetsMissing,
+        Fault::CompareUnordered,
+    ];
+    for fault in faults {
+        let seen = (0..400).find(|seed| {
+            let case = Case::new(*seed);
+            with_fault(fault, || case.run()).is_err()
+        });
+        println!("{fault:?} is seen by seed {seen:?}");
+        assert!(seen.is_some(), "no case sees the fault {fault:?}");
+    }
+}

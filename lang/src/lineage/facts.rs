@@ -1,0 +1,169 @@
+//! Facts about the loops of the final nest.
+
+use super::{Builder, Step};
+use crate::directives::LayoutName;
+use crate::illegal::{Illegal, Problem};
+use crate::nest::{GpuDimension, LoopId};
+
+/// Most walks advanced together, and widest vector.
+const MAX_LANES: u32 = 64;
+/// Most hops of a walk that are written out.
+pub const MAX_HOPS: u32 = 1024;
+/// Most levels of a tree that are evaluated speculatively.
+const MAX_LEVELS: u32 = 8;
+/// Most nodes of a tile of a tree.
+const MAX_TILE_NODES: u32 = 8;
+
+/// A fact about one loop.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Stated {
+    /// `parallel`
+    Parallel,
+    /// `unroll`
+    Unroll,
+    /// `cache`
+    Cache,
+    /// `interleave` with this many walks; `None` lets the checker choose.
+    Interleave(Option<u32>),
+    /// `vectorize` with this many lanes; `None` lets the compiler choose.
+    Vectorize(Option<u32>),
+    /// `unrollWalk` with this depth.
+    UnrollWalk(u32),
+    /// `peelWalk` with this many hops.
+    PeelWalk(u32),
+    /// `speculateWalk` with this many levels.
+    SpeculateWalk(u32),
+    /// `atomicReduce`
+    AtomicReduce,
+    /// `sharedReduce`
+    SharedReduce,
+    /// `vectorReduce` with this width.
+    VectorReduce(u32),
+    /// `representation`
+    Layout(LayoutName),
+    /// `gpuDimension`
+    Gpu(GpuDimension),
+}
+
+impl Stated {
+    /// Whether both say something about the same property of a loop.
+    pub fn same_kind(&self, other: &Stated) -> bool {
+        let reduces =
+            |s: &Stated| matches!(s, Stated::AtomicReduce | Stated::SharedReduce | Stated::VectorReduce(_));
+        std::mem::discriminant(self) == std::mem::discriminant(other) || (reduces(self) && reduces(other))
+    }
+
+    /// Whether its numbers are in range.
+    fn check(&self) -> Result<(), Problem> {
+        let (value, limit) = match *self {
+            Stated::Interleave(Some(n)) | Stated::Vectorize(Some(n)) => (n, MAX_LANES),
+            Stated::UnrollWalk(n) | Stated::PeelWalk(n) => (n, MAX_HOPS),
+            Stated::SpeculateWalk(n) => (n, MAX_LEVELS),
+            Stated::VectorReduce(n) => (n, MAX_LANES),
+            _ => return Ok(()),
+        };
+        if value < 1 {
+            return Err(Problem::TooSmall { value: value.into() });
+        }
+        if matches!(self, Stated::VectorReduce(_)) && !value.is_power_of_two() {
+            return Err(Problem::NotPowerOfTwo { width: value.into() });
+        }
+        if value > limit {
+            return Err(Problem::TooLarge { value: value.into(), limit: limit.into() });
+        }
+        Ok(())
+    }
+
+    /// Whether the two cannot hold for one loop.
+    pub fn contradicts(&self, other: &Stated) -> bool {
+        let pair = |a: &Stated, b: &Stated| matches!((a, b), (Stated::Parallel, Stated::Unroll));
+        (self.same_kind(other) && self != other) || pair(self, other) || pair(other, self)
+    }
+}
+
+/// How nodes of trees are grouped into tiles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TileTrees {
+    /// Nodes of a tile.
+    pub nodes: u32,
+    /// Grouped by how often leaves are reached, not uniformly.
+    pub by_probability: bool,
+}
+
+impl Builder {
+    /// The layout of trees where no loop says otherwise.
+    pub fn layout(&self) -> Option<LayoutName> {
+        self.layout.map(|(layout, _)| layout)
+    }
+
+    /// Chooses the layout of trees where no loop says otherwise.
+    ///
+    /// # Errors
+    /// When it has been chosen before.
+    pub fn state_layout(&mut self, step: Step, layout: LayoutName) -> Result<(), Illegal> {
+        let earlier = self.layout;
+        Self::state_once(step, earlier, layout)?;
+        self.layout = Some((layout, step));
+        Ok(())
+    }
+
+    /// Groups nodes of trees into tiles.
+    ///
+    /// # Errors
+    /// When that has been said before, and for sizes out of range.
+    pub fn state_tile_trees(&mut self, step: Step, tiles: TileTrees) -> Result<(), Illegal> {
+        if tiles.nodes < 1 {
+            return Err(Illegal::argument(step, 0, Problem::TooSmall { value: 0 }, Vec::new()));
+        }
+        if tiles.nodes > MAX_TILE_NODES {
+            let problem = Problem::TooLarge { value: tiles.nodes.into(), limit: MAX_TILE_NODES.into() };
+            return Err(Illegal::argument(step, 0, problem, Vec::new()));
+        }
+        let earlier = self.tile_trees;
+        Self::state_once(step, earlier, tiles)?;
+        self.tile_trees = Some((tiles, step));
+        Ok(())
+    }
+
+    fn state_once<T: PartialEq>(step: Step, earlier: Option<(T, Step)>, now: T) -> Result<(), Illegal> {
+        match earlier {
+            None => Ok(()),
+            Some((before, earlier)) if before == now => {
+                Err(Illegal::at(step, Problem::Repeated { earlier }, Vec::new()))
+            }
+            Some((_, earlier)) => Err(Illegal::at(step, Problem::Contradiction { earlier }, Vec::new())),
+        }
+    }
+
+    /// Says that `fact` holds for a live loop. Facts that are the same are kept once.
+    ///
+    /// # Errors
+    /// When the loop already has a fact that contradicts it.
+    pub fn state(&mut self, step: Step, id: LoopId, fact: Stated) -> Result<(), Illegal> {
+        fact.check().map_err(|problem| Illegal::argument(step, 1, problem, vec![id]))?;
+        let node = self.node_mut(id);
+        if let Some((_, earlier)) = node.facts.iter().find(|(old, _)| old.contradicts(&fact)) {
+            let problem = Problem::Contradiction { earlier: *earlier };
+            return Err(Illegal::at(step, problem, vec![id]));
+        }
+        if let Some((_, earlier)) = node.facts.iter().find(|(old, _)| *old == fact) {
+            let problem = Problem::Repeated { earlier: *earlier };
+            return Err(Illegal::at(step, problem, vec![id]));
+        }
+        node.facts.push((fact, step));
+        Ok(())
+    }
+
+    /// The depth of the trees at a loop that lies in one copy of a `splitByDepth`.
+    pub fn run_depth(&self, id: LoopId) -> Option<u32> {
+        let mut at = Some(id);
+        while let Some(id) = at {
+            let node = self.node(id);
+            if node.run_depth.is_some() {
+                return node.run_depth;
+            }
+            at = node.parent;
+        }
+        None
+    }
+}
