@@ -180,5 +180,6 @@ fn layout_name(layout: Layout) -> &'static str {
     match layout {
         Layout::Array => "array",
         Layout::Sparse => "sparse",
+        Layout::Levels => "levels",
     }
 }

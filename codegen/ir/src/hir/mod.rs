@@ -38,7 +38,8 @@ pub fn build(mut forest: Forest, nest: Nest, budget: &Budget) -> Result<Hir, Com
     order(&mut forest.trees, nest.tree_order);
     let deepest: Vec<u32> = forest.trees.iter().map(Tree::depth).collect();
     let layout = nest.representation.unwrap_or_else(|| fitting_layout(&forest.trees, &deepest));
-    let sites = site::collect(&nest, &deepest, layout)?;
+    let mut sites = site::collect(&nest, &deepest, layout)?;
+    pad::unroll_levels(&mut sites, &deepest);
     pad::pad_for(&mut forest.trees, &sites, &deepest, budget)?;
     let depths = forest.trees.iter().map(|tree| (tree.depth(), tree.min_leaf_depth())).collect();
     Ok(Hir { forest, depths, nest, sites })

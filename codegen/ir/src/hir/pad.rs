@@ -7,7 +7,7 @@ use super::Site;
 use crate::error::{Budget, CompileError};
 use crate::fault::{Fault, seeded};
 use sched_forest::{Inner, NodeRef, Predicate, Tree};
-use sched_lang::nest::LoopId;
+use sched_lang::nest::{Layout, LoopId};
 use std::collections::BTreeMap;
 
 /// Bytes that one padded node is reckoned at, whatever the layout.
@@ -20,12 +20,7 @@ pub fn pad_for(
     deepest: &[u32],
     budget: &Budget,
 ) -> Result<(), CompileError> {
-    let mut wanted = vec![0; trees.len()];
-    for site in sites.values() {
-        for position in site.trees.clone() {
-            wanted[position] = site.unroll.max(wanted[position]);
-        }
-    }
+    let wanted = wanted(sites, trees.len());
     let mut nodes = 0u64;
     for (tree, depth) in trees.iter().zip(&wanted) {
         nodes = nodes.saturating_add(padding(tree, *depth));
@@ -47,6 +42,35 @@ pub fn pad_for(
         pad(tree, *depth, missing_left);
     }
     Ok(())
+}
+
+/// The deepest straight-line walk that covers each tree.
+fn wanted(sites: &BTreeMap<LoopId, Site>, trees: usize) -> Vec<u32> {
+    let mut wanted = vec![0; trees];
+    for site in sites.values() {
+        for position in site.trees.clone() {
+            wanted[position] = site.unroll.max(wanted[position]);
+        }
+    }
+    wanted
+}
+
+/// Walks of the levels layout are straight-line to the leaf: all trees that a site walks get one depth. Sites that
+/// share trees deepen each other until nothing changes.
+pub fn unroll_levels(sites: &mut BTreeMap<LoopId, Site>, deepest: &[u32]) {
+    let mut depths = deepest.to_vec();
+    loop {
+        let mut changed = false;
+        for site in sites.values_mut().filter(|site| site.layout == Layout::Levels) {
+            let most = depths[site.trees.clone()].iter().copied().max().unwrap_or(0);
+            changed |= site.unroll != most;
+            site.unroll = most;
+            depths[site.trees.clone()].fill(most);
+        }
+        if !changed {
+            return;
+        }
+    }
 }
 
 /// How many nodes padding to `depth` adds.

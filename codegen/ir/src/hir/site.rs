@@ -15,8 +15,10 @@ pub struct Site {
     pub unroll: u32,
     /// Hops to peel.
     pub peel: u32,
-    /// Walks advanced together.
+    /// Walks, or vectors of walks, advanced together.
     pub group: u32,
+    /// Walks in one vector; 1 for none.
+    pub lanes: u32,
     /// The layout of the trees walked here.
     pub layout: Layout,
 }
@@ -81,6 +83,7 @@ impl Collector<'_> {
                     unroll: asked.unroll.unwrap_or(0).min(deepest),
                     peel: asked.peel.unwrap_or(0).min(deepest),
                     group: this.facts.interleave.unwrap_or(1).max(1),
+                    lanes: this.facts.vectorize.unwrap_or(1).max(1),
                     layout: asked.layout,
                     trees,
                 };

@@ -141,7 +141,7 @@ impl Builder {
                 Bin::Xor => x ^ y,
                 Bin::Min => x.min(y),
                 Bin::Max => x.max(y),
-                Bin::Div => return None,
+                Bin::Div | Bin::Shr => return None,
             };
             return (ty == Ty::I64).then(|| self.int(n));
         }
@@ -243,6 +243,22 @@ impl Builder {
     pub fn gather(&mut self, scalar: Scalar, gather: Gather) -> Value {
         let ty = self.ty(gather.index).with(scalar);
         self.define(ty, Op::Gather(gather))
+    }
+
+    /// `count` bits of an integer, from bit `first` on, in the low bits of the result.
+    pub fn bits(&mut self, value: Value, first: u32, count: u32) -> Value {
+        let ty = self.ty(value);
+        let all = 8 * ty.scalar.bytes();
+        let mut value = value;
+        if first > 0 {
+            let distance = self.int_of(ty, i64::from(first));
+            value = self.bin(Bin::Shr, value, distance);
+        }
+        if first + count < all {
+            let mask = self.int_of(ty, (1i64 << count) - 1);
+            value = self.bin(Bin::And, value, mask);
+        }
+        value
     }
 
     /// The scalar in `lanes` lanes; the scalar itself for one lane.

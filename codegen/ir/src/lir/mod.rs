@@ -156,6 +156,8 @@ pub enum Bin {
     Or,
     /// Bitwise exclusive or.
     Xor,
+    /// Shift to the right, filling with zeros. The distance is a constant below the width.
+    Shr,
     /// The smaller one: signed integers; for floats the second operand if either is NaN.
     Min,
     /// The larger one: signed integers; for floats the second operand if either is NaN.
