@@ -155,6 +155,12 @@ pub(super) fn cast(cast: Cast, from: Scalar, to: Scalar, lane: u64) -> u64 {
     }
 }
 
+/// An element of a table as a lane of a lookup's result: integers are widened with zeros.
+#[inline]
+pub(super) fn widen(from: Scalar, to: Scalar, lane: u64) -> u64 {
+    if from == to { lane } else { cast(Cast::ZExt, from, to, lane) }
+}
+
 /// A function of the C library. The standard library's methods call it.
 pub(super) fn math(math: Math, scalar: Scalar, lane: u64) -> u64 {
     match (math, scalar) {

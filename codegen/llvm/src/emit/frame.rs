@@ -4,8 +4,9 @@ use crate::error::LlvmError;
 use inkwell::basic_block::BasicBlock;
 use inkwell::builder::Builder;
 use inkwell::context::Context;
-use inkwell::values::{BasicValueEnum, FunctionValue, PointerValue};
-use sched_ir::lir::{BufferId, Function, Value};
+use inkwell::values::{BasicValueEnum, FunctionValue, PointerValue, VectorValue};
+use sched_ir::lir::{BufferId, Function, Ty, Value};
+use std::collections::HashMap;
 
 /// Bytes of stack that the temporary memory of one LLVM function may take.
 const STACK_BYTES: u32 = 16 * 1024;
@@ -23,6 +24,10 @@ pub(super) struct Frame<'ctx> {
     /// Where stack memory is reserved, so that none is reserved in a loop.
     entry: BasicBlock<'ctx>,
     stack_left: u32,
+    /// Numbers that the optimiser does not see through, by type.
+    pub(super) opaque_ones: HashMap<Ty, VectorValue<'ctx>>,
+    /// Memory for tables that do not fit in registers.
+    pub(super) scratch: Option<PointerValue<'ctx>>,
 }
 
 impl<'ctx> Frame<'ctx> {
@@ -44,6 +49,8 @@ impl<'ctx> Frame<'ctx> {
             buffers: vec![None; source.buffers.len()],
             entry,
             stack_left: STACK_BYTES,
+            opaque_ones: HashMap::new(),
+            scratch: None,
         }
     }
 

@@ -59,10 +59,17 @@ impl<'ctx> Emitter<'_, 'ctx> {
             Op::Cast(cast, value) => self.cast(*cast, *value, ty),
             Op::Math(math, value) => self.math(*math, *value, ty),
             Op::Load(at) => self.load(ty, at),
+            Op::LoadMasked(at, mask) => self.load_masked(ty, at, *mask),
+            Op::Gather(gather) => self.gather(ty, gather),
+            Op::Splat(scalar) => self.splat(ty, *scalar),
+            Op::Lanes => self.lanes(ty),
+            Op::Extract(vector, lane) => self.extract(*vector, *lane),
+            Op::Lookup(table, index) => self.lookup(ty, *table, *index),
+            Op::Any(mask) => self.any(*mask),
         }
     }
 
-    fn int(&self, ty: Ty, n: i64) -> Result<BasicValueEnum<'ctx>, LlvmError> {
+    pub(super) fn int(&self, ty: Ty, n: i64) -> Result<BasicValueEnum<'ctx>, LlvmError> {
         let element = types::int(self.context, ty.scalar);
         let element =
             element.ok_or_else(|| LlvmError::ill_formed(format_args!("an integer constant of {ty}")))?;
@@ -142,7 +149,12 @@ impl<'ctx> Emitter<'_, 'ctx> {
         }
     }
 
-    fn cast(&self, cast: Cast, value: Value, ty: Ty) -> Result<BasicValueEnum<'ctx>, LlvmError> {
+    fn cast(&mut self, cast: Cast, value: Value, ty: Ty) -> Result<BasicValueEnum<'ctx>, LlvmError> {
+        if cast == Cast::ZExt
+            && let Some(counted) = self.counted_mask(value, ty)?
+        {
+            return Ok(counted);
+        }
         let widens = self.ty(value)?.scalar.bytes() < ty.scalar.bytes();
         let value = self.frame.value(value)?;
         let to = types::basic(self.context, ty)?;
