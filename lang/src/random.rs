@@ -193,7 +193,7 @@ impl Growth {
         let parallel_trees =
             |nest: &Nest, id: LoopId| nest.get(id).sort == Sort::Tree && nest.get(id).facts.parallel;
         let number = self.rng.below(9) + 1;
-        let line = match self.rng.below(18) {
+        let line = match self.rng.below(20) {
             0 => self
                 .some_loop(|nest, id| nest.get(id).sort == Sort::Row)
                 .map(|(v, _)| format!("parallel({v})")),
@@ -202,6 +202,10 @@ impl Growth {
                 .map(|(v, _)| format!("parallel({v})")),
             3 => self.some_loop(any).map(|(v, _)| format!("cache({v})")),
             4 => self.some_loop(leaf).map(|(v, _)| format!("interleave({v})")),
+            18 | 19 => {
+                let width = [2, 3, 4, 8, 16][self.rng.below(5)];
+                self.some_loop(leaf).map(|(v, _)| format!("vectorize({v}, {width})"))
+            }
             5 | 6 => self.some_loop(leaf).map(|(v, _)| format!("interleave({v}, {number})")),
             7 | 8 => self.some_loop(any).map(|(v, _)| format!("unrollWalk({v}, {number})")),
             9 => self.some_loop(any).map(|(v, _)| format!("unrollWalk({v}, run_depth)")),
@@ -221,6 +225,6 @@ impl Growth {
     }
 
     fn layout(&mut self) -> &'static str {
-        if self.rng.one_in(2) { "array" } else { "sparse" }
+        ["array", "sparse", "levels"][self.rng.below(3)]
     }
 }

@@ -399,7 +399,7 @@ fn bin_fits(op: Bin, scalar: Scalar) -> bool {
     match op {
         Bin::Add | Bin::Sub | Bin::Mul | Bin::Min | Bin::Max => scalar != Scalar::I1,
         Bin::Div => scalar.is_float(),
-        Bin::IDiv => is_number(scalar),
+        Bin::IDiv | Bin::Shr => is_number(scalar),
         Bin::And | Bin::Or | Bin::Xor => !scalar.is_float(),
     }
 }

@@ -106,6 +106,11 @@ impl<'ctx> Emitter<'_, 'ctx> {
             Bin::And if !float => of_ints!(self, x, y, build_and),
             Bin::Or if !float => of_ints!(self, x, y, build_or),
             Bin::Xor if !float => of_ints!(self, x, y, build_xor),
+            Bin::Shr if !float => match (x, y) {
+                (IntValue(x), IntValue(y)) => self.builder.build_right_shift(x, y, false, "")?.into(),
+                (VectorValue(x), VectorValue(y)) => self.builder.build_right_shift(x, y, false, "")?.into(),
+                _ => return Err(LlvmError::ill_formed("integers expected")),
+            },
             // Of floats, the comparison is false on NaN and chooses the second operand.
             Bin::Min => {
                 let less = self.compare(if float { Cmp::OLt } else { Cmp::Lt }, scalar, a, b)?;
@@ -115,7 +120,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
                 let greater = self.compare(if float { Cmp::OLt } else { Cmp::Lt }, scalar, b, a)?;
                 self.select(greater, x, y)?
             }
-            Bin::Div | Bin::IDiv | Bin::And | Bin::Or | Bin::Xor => {
+            Bin::Div | Bin::IDiv | Bin::And | Bin::Or | Bin::Xor | Bin::Shr => {
                 return Err(LlvmError::ill_formed(format_args!("{bin:?} of {scalar}")));
             }
         })
