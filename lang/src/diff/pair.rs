@@ -4,7 +4,6 @@ use std::collections::{HashMap, HashSet};
 
 use super::preorder;
 use crate::nest::{LoopId, Nest, Sort};
-use crate::sym::Sym;
 
 /// The loop around each loop.
 pub(super) struct Outer(Vec<Option<LoopId>>);
@@ -89,28 +88,37 @@ impl Pairs {
         self.to_first.insert(b, a);
     }
 
-    /// Joins loops without a partner that have the same range in the same place.
+    /// Joins loops without a partner: those that have the same range in the same place, and then those that have a range
+    /// like no other loop without a partner.
     fn renamed(&mut self, a: &Nest, b: &Nest) {
-        let mut free: HashMap<(Option<LoopId>, String), Vec<LoopId>> = HashMap::new();
-        let range = |nest: &Nest, id: LoopId| {
-            let this = nest.get(id);
-            let bounds: [&Sym; 3] = [&this.start, &this.stop, &this.step];
-            format!("{:?} {}", this.sort, bounds.map(Sym::to_string).join(" "))
-        };
-        for id in preorder(b).into_iter().rev().filter(|id| self.of_second(*id).is_none()) {
-            free.entry((self.second.parent(id), range(b, id))).or_default().push(id);
-        }
-        for id in preorder(a) {
-            if self.of_first(id).is_some() {
-                continue;
+        type Place = Option<Option<LoopId>>;
+        let free = |pairs: &Pairs, place: &dyn Fn(LoopId) -> Place| {
+            let mut free: HashMap<(Place, String), Vec<LoopId>> = HashMap::new();
+            for id in preorder(b).into_iter().rev().filter(|id| pairs.of_second(*id).is_none()) {
+                free.entry((place(id), range(b, id))).or_default().push(id);
             }
+            free
+        };
+        let mut beside = free(self, &|id| Some(self.second.parent(id)));
+        for id in preorder(a) {
             let outer = self.first.parent(id);
             let place = outer.and_then(|outer| self.of_first(outer));
-            if outer.is_some() && place.is_none() {
+            if self.of_first(id).is_some() || outer.is_some() && place.is_none() {
                 continue;
             }
-            if let Some(other) = free.get_mut(&(place, range(a, id))).and_then(Vec::pop) {
+            if let Some(other) = beside.get_mut(&(Some(place), range(a, id))).and_then(Vec::pop) {
                 self.join(id, other);
+            }
+        }
+        let elsewhere = free(self, &|_| None);
+        let mut gone: HashMap<String, Vec<LoopId>> = HashMap::new();
+        for id in preorder(a).into_iter().filter(|id| self.of_first(*id).is_none()) {
+            gone.entry(range(a, id)).or_default().push(id);
+        }
+        for (range, ids) in gone {
+            if let ([id], Some([other])) = (ids.as_slice(), elsewhere.get(&(None, range)).map(Vec::as_slice))
+            {
+                self.join(*id, *other);
             }
         }
     }
@@ -145,4 +153,10 @@ impl Pairs {
             .collect();
         texts.join(" and ")
     }
+}
+
+/// What a loop ranges over, in words.
+fn range(nest: &Nest, id: LoopId) -> String {
+    let this = nest.get(id);
+    format!("{:?} {}", this.sort, crate::show::range(&this.start, &this.stop, &this.step))
 }
