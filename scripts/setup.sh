@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs what building schedc needs and this machine lacks: LLVM 19 and a C compiler, on Debian and Ubuntu.
-# Changes nothing where all is there. Rust is not installed, only checked.
+# Installs what building schedc needs and this machine lacks: LLVM 19 and a C/C++ compiler, on Debian
+# and Ubuntu. Changes nothing where all is there. Rust is not installed, only checked.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -37,14 +37,20 @@ has_llvm() {
     done
     return 1
 }
+# LLVM's libraries are linked with those of C++.
 has_cc() {
-    command -v cc >/dev/null && printf '#include <pthread.h>\n#include <linux/futex.h>\n' |
-        cc -x c -fsyntax-only - 2>/dev/null
+    local folder status=0
+    command -v cc >/dev/null || return 1
+    folder=$(mktemp -d)
+    printf '#include <pthread.h>\n#include <linux/futex.h>\nint main(void) { return 0; }\n' >"$folder/try.c"
+    cc "$folder/try.c" -o "$folder/try" -lstdc++ 2>/dev/null || status=1
+    rm -r "$folder"
+    return "$status"
 }
 
 packages=()
 has_llvm || packages+=(llvm-19-dev)
-has_cc || packages+=(gcc libc6-dev)
+has_cc || packages+=(g++)
 if [ ${#packages[@]} -eq 0 ]; then
     say 'everything is there'
     exit 0
@@ -52,7 +58,7 @@ fi
 
 [ -z "${LLVM_SYS_191_PREFIX:-}" ] || has_llvm ||
     fail "LLVM_SYS_191_PREFIX names $LLVM_SYS_191_PREFIX, where LLVM 19.1 with its headers is not" 'correct or unset it'
-by_hand='install LLVM 19.1 with its headers and a C compiler by hand, and set LLVM_SYS_191_PREFIX to where LLVM is'
+by_hand='install LLVM 19.1 with its headers and a C++ compiler by hand, and set LLVM_SYS_191_PREFIX to where LLVM is'
 command -v apt-get >/dev/null || fail "missing: ${packages[*]}, and this system has no apt-get" "$by_hand"
 as_root=()
 if [ "$(id -u)" -ne 0 ]; then
