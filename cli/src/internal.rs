@@ -11,7 +11,9 @@ pub fn install() {
 }
 
 fn report(info: &PanicHookInfo) -> String {
-    let text = info.payload_as_str().unwrap_or("no message");
+    let payload = info.payload();
+    let text = payload.downcast_ref::<&str>().copied();
+    let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message");
     let place = info.location().map_or_else(|| "an unknown place".to_string(), ToString::to_string);
     format!(
         "internal error: schedc {} has made a mistake: {text}\n  at {place}\n  help: this is not your fault. Please \

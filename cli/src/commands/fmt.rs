@@ -32,7 +32,10 @@ pub fn run(args: &Fmt, terminal: &Terminal) -> Result<(), Failure> {
     if let Some(failure) = unusable {
         return Err(failure);
     }
-    summarise(args, terminal, &count);
+    let is_filter = args.files.iter().all(|file| file.as_os_str() == "-") && !args.check && !args.diff;
+    if !is_filter {
+        summarise(args, terminal, &count);
+    }
     let is_wanting = (args.check || args.diff) && count.changed > 0;
     if is_wanting || count.refused > 0 { Err(Failure::Findings) } else { Ok(()) }
 }

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::preorder;
-use crate::nest::{LoopId, Nest, Sort};
+use crate::nest::{Constraint, LoopId, Nest, Sort};
 
 /// The loop around each loop.
 pub(super) struct Outer(Vec<Option<LoopId>>);
@@ -46,6 +46,8 @@ pub(super) struct Pairs {
     pub moved: HashSet<LoopId>,
     /// The names of the loops in the second nest, by their number in the first one.
     names: HashMap<LoopId, String>,
+    /// Those of the first and of the second nest.
+    limits: (Limits, Limits),
 }
 
 impl Pairs {
@@ -57,6 +59,7 @@ impl Pairs {
             second: Outer::new(b),
             moved: HashSet::new(),
             names: HashMap::new(),
+            limits: (limits(a), limits(b)),
         };
         // Copies that cannot be told apart by name are paired in the order in which they run.
         let mut by_name: HashMap<(&str, Sort), Vec<LoopId>> = HashMap::new();
@@ -137,22 +140,39 @@ impl Pairs {
         }
     }
 
-    /// The constraints that have a loop as their innermost one, with the names of the second nest, so that a renamed loop
-    /// makes no difference.
-    pub fn limit(&self, nest: &Nest, id: LoopId, is_first: bool) -> String {
-        let name = |id: &LoopId| {
-            let renamed = if is_first { self.names.get(id).cloned() } else { None };
-            renamed.unwrap_or_else(|| nest.get(*id).name.clone())
-        };
-        let own = nest.constraints.iter().filter(|constraint| constraint.loops.iter().max() == Some(&id));
-        let texts: Vec<String> = own
-            .map(|constraint| {
-                let names: Vec<String> = constraint.loops.iter().map(name).collect();
-                format!("{} < {}", names.join(" + "), constraint.bound)
-            })
-            .collect();
-        texts.join(" and ")
+    /// The constraints of a loop of the first nest, with the names of the second one, so that a renamed loop makes no
+    /// difference.
+    pub fn limit_of_first(&self, a: &Nest, id: LoopId) -> String {
+        let name = |id: &LoopId| self.names.get(id).cloned().unwrap_or_else(|| a.get(*id).name.clone());
+        limit(self.limits.0.get(&id), a, name)
     }
+
+    /// The constraints of a loop of the second nest.
+    pub fn limit_of_second(&self, b: &Nest, id: LoopId) -> String {
+        limit(self.limits.1.get(&id), b, |id| b.get(*id).name.clone())
+    }
+}
+
+/// The constraints, by their position, that have a loop as their innermost one. Numbers grow from the outside inwards.
+type Limits = HashMap<LoopId, Vec<usize>>;
+
+fn limits(nest: &Nest) -> Limits {
+    let mut limits = Limits::new();
+    for (at, constraint) in nest.constraints.iter().enumerate() {
+        if let Some(innermost) = constraint.loops.iter().max() {
+            limits.entry(*innermost).or_default().push(at);
+        }
+    }
+    limits
+}
+
+fn limit(own: Option<&Vec<usize>>, nest: &Nest, name: impl Fn(&LoopId) -> String) -> String {
+    let own = own.into_iter().flatten().filter_map(|at| nest.constraints.get(*at));
+    let text = |constraint: &Constraint| {
+        let names: Vec<String> = constraint.loops.iter().map(&name).collect();
+        format!("{} < {}", names.join(" + "), constraint.bound)
+    };
+    own.map(text).collect::<Vec<_>>().join(" and ")
 }
 
 /// What a loop ranges over, in words.
