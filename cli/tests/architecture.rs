@@ -127,7 +127,8 @@ fn crates_depend_only_on_what_lies_below_them() -> Result<()> {
 
     let mut problems = Vec::new();
     for package in &packages {
-        let allowed = CRATES.iter().find(|(name, _)| *name == package.name).map_or(&[][..], |(_, below)| below);
+        let allowed =
+            CRATES.iter().find(|(name, _)| *name == package.name).map_or(&[][..], |(_, below)| below);
         let built_on = package.dependencies.iter().filter(|dependency| !dependency.for_tests);
         for Dependency { name, .. } in built_on {
             if names.contains(name.as_str()) && !allowed.contains(&name.as_str()) {
@@ -151,7 +152,10 @@ fn heavy_dependencies_have_one_home() -> Result<()> {
                 }
                 Some((_, home)) => problems.push(format!("{} uses {name}, as only {home} may", package.name)),
                 None if NOT_DIRECTLY.contains(&name.as_str()) => {
-                    problems.push(format!("{} names {name} instead of reaching it through its owner", package.name));
+                    problems.push(format!(
+                        "{} names {name} instead of reaching it through its owner",
+                        package.name
+                    ));
                 }
                 None => {}
             }
@@ -214,7 +218,8 @@ fn all_crates_share_the_lints_and_the_release() -> Result<()> {
     let mut problems = Vec::new();
     for package in packages()? {
         let manifest = fs::read_to_string(package.folder.join("Cargo.toml"))?;
-        for line in ["[lints]\nworkspace = true", "version.workspace = true", "rust-version.workspace = true"] {
+        for line in ["[lints]\nworkspace = true", "version.workspace = true", "rust-version.workspace = true"]
+        {
             if !manifest.contains(line) {
                 problems.push(format!("the manifest of {} lacks\n{line}", package.name));
             }
