@@ -12,6 +12,7 @@ mod depth;
 mod export;
 mod facts;
 mod names;
+mod record;
 mod reorder;
 mod specialize;
 mod split;
@@ -28,6 +29,7 @@ use crate::sym::{Fact, Sym};
 
 pub use facts::{MAX_HOPS, Stated, TileTrees};
 pub use names::{Select, Tag};
+pub use record::Index;
 
 /// Deepest nest that is accepted.
 pub const MAX_DEPTH: usize = 40;

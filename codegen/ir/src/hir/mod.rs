@@ -49,9 +49,9 @@ fn order(trees: &mut [Tree], order: TreeOrder) {
         TreeOrder::Model => {}
         TreeOrder::ByDepth => trees.sort_by_cached_key(Tree::depth),
     }
-    if order == TreeOrder::ByDepth
+    if let [first, .., last] = trees
+        && order == TreeOrder::ByDepth
         && seeded(Fault::SortRepeatsTree)
-        && let [first, .., last] = trees
     {
         *last = first.clone();
     }
