@@ -247,8 +247,6 @@ pub enum Problem {
         extent: i64,
         /// The tile's size.
         size: i64,
-        /// The nearest sizes that divide, in order.
-        nearest: Vec<i64>,
     },
     /// Walks interleaved by one.
     InterleaveOfOne,

@@ -6,7 +6,7 @@ use crate::nest::LoopId;
 use crate::report::Report;
 
 pub(super) fn check(builder: &Builder, id: LoopId, report: &mut Report) {
-    let deepest = builder.model.as_ref().map(|model| model.max_depth());
+    let deepest = builder.deepest;
     for (fact, step) in &builder.node(id).facts {
         let problem = match (fact, deepest) {
             (Stated::Interleave(Some(1)), _) => Problem::InterleaveOfOne,

@@ -26,9 +26,9 @@ pub(super) fn word(context: &Context) -> Option<Wording> {
             Wording::new("this tile has one iteration, so the inner loop does nothing", "a tile of one")
                 .help("Use a larger size, or leave the tile out.")
         }
-        Problem::PartialTile { extent, size, nearest } => {
+        Problem::PartialTile { extent, size } => {
             let last = extent % size;
-            let sizes: Vec<String> = nearest.iter().map(i64::to_string).collect();
+            let sizes: Vec<String> = nearest_divisors(*extent, *size).iter().map(i64::to_string).collect();
             let near = match sizes.as_slice() {
                 [] => String::new(),
                 [only] => format!(" The nearest size that divides it: {only}."),
@@ -63,4 +63,14 @@ pub(super) fn word(context: &Context) -> Option<Wording> {
         }
         _ => return None,
     })
+}
+
+/// The largest divisor of `extent` below `size` and the smallest one above.
+fn nearest_divisors(extent: i64, size: i64) -> Vec<i64> {
+    /// Sizes looked at in each direction.
+    const REACH: i64 = 1_000;
+    let divides = |n: &i64| extent % n == 0;
+    let below = (size.saturating_sub(REACH).max(2)..size).rev().find(divides);
+    let above = (size + 1..=extent.min(size.saturating_add(REACH))).find(divides);
+    below.into_iter().chain(above).collect()
 }
