@@ -24,10 +24,16 @@ pub struct Cli {
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
-    /// Colours in messages
+    /// Colours in messages: auto, always or never
     #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
+    #[arg(hide_possible_values = true, display_order = 900)]
     pub color: Color,
 }
+
+/// More threads than any machine has cores.
+const MOST_THREADS: i64 = 4096;
+/// Most rows per call that are timed.
+const MOST_ROWS: u64 = 1 << 24;
 
 /// When to use colours.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -90,6 +96,9 @@ pub struct ScheduleValues {
     /// Rows that one run of the nest handles at most; the fact `batch_size`
     #[arg(long, value_name = "ROWS", value_parser = clap::value_parser!(u64).range(1..))]
     pub batch_size: Option<u64>,
+    /// Use the schedule although its fingerprint is not the model's
+    #[arg(long)]
+    pub ignore_fingerprint: bool,
 }
 
 fn parse_set(text: &str) -> Result<(String, i64), String> {
@@ -139,7 +148,8 @@ pub struct Predict {
     #[arg(long, value_enum, default_value_t)]
     pub output: Output,
     /// Threads: 0 for SCHEDC_NUM_THREADS, or else the cores this process may use
-    #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(i32).range(0..))]
+    #[arg(long, default_value_t = 0, value_name = "N", allow_negative_numbers = true)]
+    #[arg(value_parser = clap::value_parser!(i32).range(0..=MOST_THREADS))]
     pub threads: i32,
     /// Prefix of the C functions, if a library was built with another one
     #[arg(long, default_value = "schedc", value_name = "PREFIX")]
@@ -251,6 +261,10 @@ pub enum What {
 
 /// `schedc show`
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  schedc show nest fast.sched --model model.json
+Without a model the numbers of trees and features stay symbols.")]
 pub struct Show {
     /// What to show
     #[arg(value_enum)]
@@ -282,6 +296,10 @@ pub enum Stage {
 
 /// `schedc ir`
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  schedc ir fast.sched --model model.json --stage mir
+  schedc ir --model model.json --stage asm --cpu x86-64-v3")]
 pub struct Ir {
     /// The schedule; without one, a good one for the model is chosen
     pub schedule: Option<PathBuf>,
@@ -304,6 +322,10 @@ pub struct Ir {
 
 /// `schedc inspect`
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  schedc inspect model.json
+  schedc inspect model.json --json | jq .depths")]
 pub struct Inspect {
     /// The model
     pub model: PathBuf,
@@ -338,14 +360,19 @@ pub struct Bench {
     pub input: PathBuf,
     /// Rows per call
     #[arg(long, value_delimiter = ',', default_value = "1,64,1024,16384", value_name = "ROWS")]
-    pub batch: Vec<usize>,
+    #[arg(value_parser = clap::value_parser!(u64).range(1..=MOST_ROWS), allow_negative_numbers = true)]
+    pub batch: Vec<u64>,
     /// Threads per call
-    #[arg(long, value_delimiter = ',', default_value = "1", value_name = "N")]
+    #[arg(long, value_delimiter = ',', default_value = "1", value_name = "N", allow_negative_numbers = true)]
+    #[arg(value_parser = clap::value_parser!(i32).range(0..=MOST_THREADS))]
     pub threads: Vec<i32>,
 }
 
 /// `schedc explain`
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  schedc explain S0022")]
 pub struct Explain {
     /// The code, such as S0022; without one, all codes are listed
     pub code: Option<String>,

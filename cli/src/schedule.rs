@@ -18,6 +18,21 @@ pub struct Source {
     pub path: Option<PathBuf>,
 }
 
+/// A model that a schedule names.
+pub struct NamedModel {
+    /// Its file.
+    pub path: PathBuf,
+    /// The line of the schedule that names it, from 1.
+    line: usize,
+}
+
+impl NamedModel {
+    /// Says that the file is missing.
+    pub fn missing(&self, source: &Source) -> String {
+        format!("{}, line {}: the model {} does not exist", source.name, self.line, self.path.display())
+    }
+}
+
 impl Source {
     /// Reads a schedule; `-` is standard input.
     pub fn read(path: &Path) -> Result<Source, Failure> {
@@ -36,6 +51,9 @@ impl Source {
         };
         result.map_err(|error| unreadable(error.to_string()))?;
         let text = String::from_utf8(bytes).map_err(|_| unreadable("it is not UTF-8 text".to_string()))?;
+        if text.trim_start().starts_with('{') {
+            return Err(unreadable("it is JSON, perhaps a model".to_string()));
+        }
         Ok(Source { name, text, path: (!standard).then(|| path.to_path_buf()) })
     }
 
@@ -45,10 +63,34 @@ impl Source {
     }
 
     /// The model that the schedule names, relative to its own place.
-    pub fn model_path(&self) -> Option<PathBuf> {
-        let named = check(&self.text, &Options::default()).header.model?;
+    pub fn named_model(&self) -> Option<NamedModel> {
+        let (name, span) = check(&self.text, &Options::default()).header.model?;
         let folder = self.path.as_deref().and_then(Path::parent).unwrap_or(Path::new(""));
-        Some(folder.join(named.0))
+        let before = self.text.get(..span.start as usize).unwrap_or_default();
+        Some(NamedModel { path: folder.join(name), line: before.matches('\n').count() + 1 })
+    }
+
+    /// Refuses a model that has not the fingerprint that the schedule asks for, unless the user insists.
+    pub fn check_fingerprint(
+        &self,
+        checked: &Checked,
+        model: &Model,
+        values: &ScheduleValues,
+    ) -> Result<(), Failure> {
+        match &checked.header.fingerprint {
+            Some((wanted, _)) if *wanted != model.fingerprint && !values.ignore_fingerprint => {
+                let (name, path) = (&self.name, model.path.display());
+                Err(Failure::unusable(
+                    format!(
+                        "the schedule {name} is for a model with the fingerprint {wanted}, and {path} has {}",
+                        model.fingerprint
+                    ),
+                    "use the model that it was written for; if this one is right, put its fingerprint into the \
+                     schedule, or insist with --ignore-fingerprint",
+                ))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Checks the schedule. With a model its facts are known; `compile` asks for what code can be made for.

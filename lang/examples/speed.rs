@@ -34,13 +34,18 @@ fn main() {
     let model = ModelFacts { num_trees: trees, num_features: 30, num_classes: 1, depths };
     let symbolic = Options::default();
     let concrete = Options { facts: Some(model), ..Options::default() };
-    println!("{:24} {:>22} {:>22} {:>22} {:>22}", "", "200 lines", "5,000 lines", "10,000 lines", "10,000, model");
+    println!(
+        "{:24} {:>22} {:>22} {:>22} {:>22}",
+        "", "200 lines", "5,000 lines", "10,000 lines", "10,000, model"
+    );
     for (name, write) in KINDS {
         if wanted.as_ref().is_some_and(|wanted| !name.contains(wanted.as_str())) {
             continue;
         }
         let mut line = format!("{name:24}");
-        for (lines, options) in [(200, &symbolic), (5_000, &symbolic), (10_000, &symbolic), (10_000, &concrete)] {
+        for (lines, options) in
+            [(200, &symbolic), (5_000, &symbolic), (10_000, &symbolic), (10_000, &concrete)]
+        {
             let text = write(lines);
             let (time, said) = time(&text, options);
             let _ = write!(line, " {:>10.3} ms, {said:>5}", time.as_secs_f64() * 1e3);
@@ -171,7 +176,8 @@ fn unknown(lines: usize) -> String {
 
 fn copies(lines: usize) -> String {
     let mut text =
-        "tile(batch, b0, b1, 1000)\ntile(tree, t0, t1, 3)\nreorder(b0, t0, b1, t1)\nspecialize(b1)\n".to_owned();
+        "tile(batch, b0, b1, 1000)\ntile(tree, t0, t1, 3)\nreorder(b0, t0, b1, t1)\nspecialize(b1)\n"
+            .to_owned();
     for at in 4..lines {
         let _ = writeln!(text, "unrollWalk(b1[{}].t1, {})", at % 1000, 1 + at / 1000);
     }
@@ -179,7 +185,8 @@ fn copies(lines: usize) -> String {
 }
 
 fn comments(lines: usize) -> String {
-    let mut text = "param ROWS = 64 in {16, 64}\ntile(batch, b0, b1, ROWS)\nreorder(b0, tree, b1)\n".to_owned();
+    let mut text =
+        "param ROWS = 64 in {16, 64}\ntile(batch, b0, b1, ROWS)\nreorder(b0, tree, b1)\n".to_owned();
     for _ in 3..lines {
         text.push_str("// allow(S0090) a comment, and nothing else\n");
     }

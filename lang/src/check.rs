@@ -9,7 +9,7 @@ use sched_grammar::ast::Span;
 
 use crate::diagnostics::{Code, Diagnostic, Severity};
 use crate::legality;
-use crate::lineage::Builder;
+use crate::lineage::{Builder, Index, Step};
 use crate::lints;
 use crate::nest::{Layout, Nest};
 use crate::options::{Options, Supported, Target, TargetKind};
@@ -71,8 +71,48 @@ impl Checked {
     }
 }
 
+/// Where the index variables of a schedule come from and what became of them, as far as it is legal.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Lineage {
+    /// All index variables there ever were, in the order in which they were made; the two roots come first.
+    pub indices: Vec<Index>,
+    /// The directives in order; an operation's number is its position.
+    events: Vec<Event>,
+}
+
+/// A directive of the text.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Event {
+    /// Where it stands.
+    pub span: Span,
+    /// The line where it begins, from 1.
+    pub line: usize,
+    /// Its text, or its name if that is long.
+    pub text: String,
+}
+
+impl Lineage {
+    /// The directive that an operation comes from.
+    pub fn event(&self, step: Step) -> Option<&Event> {
+        self.events.get(step.0 as usize)
+    }
+}
+
 /// Checks a schedule. Never fails and never panics: what is wrong is in the diagnostics.
 pub fn check(source: &str, options: &Options) -> Checked {
+    check_and(source, options, |_, _| ()).0
+}
+
+/// Checks a schedule and tells the lineage of its index variables.
+pub fn check_lineage(source: &str, options: &Options) -> (Checked, Lineage) {
+    check_and(source, options, |builder, report| Lineage {
+        indices: builder.record(),
+        events: report.events(),
+    })
+}
+
+/// Checks a schedule and has a look at what was built.
+fn check_and<T>(source: &str, options: &Options, look: impl FnOnce(&Builder, &Report) -> T) -> (Checked, T) {
     let parsed = sched_grammar::parse(source);
     let mut report = Report::new(source, &parsed.file, options.strict);
     parsed.errors.iter().for_each(|error| report.syntax(error));
@@ -96,8 +136,9 @@ pub fn check(source: &str, options: &Options) -> Checked {
         lints::check(&scope, &builder, &mut report);
     }
     let nest = finish(&builder, options, source, &mut report);
+    let seen = look(&builder, &report);
     let diagnostics = lints::without_allowed(report.finish(), &parsed.comments);
-    Checked { nest, header, target, params, diagnostics }
+    (Checked { nest, header, target, params, diagnostics }, seen)
 }
 
 /// What the schedule is for.

@@ -6,7 +6,9 @@
 mod accumulation;
 pub mod check;
 pub mod diagnostics;
+pub mod diff;
 pub mod directives;
+pub mod format;
 pub mod illegal;
 pub mod legality;
 pub mod lineage;
@@ -20,5 +22,6 @@ pub mod show;
 pub mod sym;
 pub mod visit;
 
-pub use check::{Checked, Header, Param, check};
+pub use check::{Checked, Header, Lineage, Param, check, check_lineage};
+pub use format::format;
 pub use options::{ModelFacts, Options, Supported, Target, TargetKind};

@@ -2,9 +2,10 @@
 
 use std::collections::HashSet;
 
-use sched_grammar::SyntaxError;
 use sched_grammar::ast::{Directive, Expr, File, Span, StmtKind};
+use sched_grammar::{SyntaxError, SyntaxErrorKind};
 
+use crate::check::Event;
 use crate::diagnostics::{Applicability, Code, Diagnostic, Edit, Fix, Severity, info, word};
 use crate::illegal::{Illegal, Problem};
 use crate::lineage::{Builder, Step};
@@ -75,7 +76,8 @@ impl<'a> Report<'a> {
         if !edits.is_empty() {
             let title = error.help().unwrap_or_else(|| "correct it".to_owned());
             let title = title.trim_end_matches('.').to_owned();
-            diagnostic.fixes.push(Fix { title, edits, applicability: Applicability::Unsure });
+            let applicability = applicability(&error.kind);
+            diagnostic.fixes.push(Fix { title, edits, applicability });
         }
         self.push(diagnostic);
     }
@@ -175,6 +177,19 @@ impl<'a> Report<'a> {
         if text.len() <= SHORT && !text.contains('\n') { text } else { self.directive_name(step) }
     }
 
+    /// All directives in order.
+    pub fn events(&self) -> Vec<Event> {
+        let mut line = 1;
+        let mut at = 0;
+        let event = |(number, (_, span)): (usize, &(&Directive, Span))| {
+            let start = span.start as usize;
+            line += self.source.get(at..start).map_or(0, |text| text.matches('\n').count());
+            at = start;
+            Event { span: *span, line, text: self.text(Step(number as u32)).to_owned() }
+        };
+        self.directives.iter().enumerate().map(event).collect()
+    }
+
     /// An argument of an operation as written, or the whole operation.
     pub fn argument_text(&self, step: Step, argument: Option<usize>) -> String {
         self.source.get(self.place(step, argument).range()).unwrap_or_default().to_owned()
@@ -196,5 +211,17 @@ impl<'a> Report<'a> {
         let mut diagnostics = self.diagnostics;
         diagnostics.sort_by_key(|diagnostic| (diagnostic.span.start, diagnostic.code));
         diagnostics
+    }
+}
+
+/// Whether a mistake in the text can be corrected in one way only.
+fn applicability(kind: &SyntaxErrorKind) -> Applicability {
+    match kind {
+        SyntaxErrorKind::MissingComma
+        | SyntaxErrorKind::MissingParens { .. }
+        | SyntaxErrorKind::MissingSeparator
+        | SyntaxErrorKind::WrongQuotes(_)
+        | SyntaxErrorKind::BadEscape(_) => Applicability::Safe,
+        _ => Applicability::Unsure,
     }
 }

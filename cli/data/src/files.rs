@@ -39,6 +39,34 @@ pub fn write_atomically(
     }
 }
 
+/// Writes several files that belong together: unless all of them can be written, all paths keep their old content.
+///
+/// # Errors
+///
+/// `D0012` if a target cannot be written.
+pub fn write_together(files: &[(&Path, &[u8])]) -> Result<(), DataError> {
+    let mut finished = Vec::new();
+    let mut direct = Vec::new();
+    for (path, bytes) in files {
+        let failed = |error: io::Error| unwritable(path, &error);
+        match Target::of(path).map_err(failed)? {
+            Target::Direct => direct.push((path, bytes)),
+            Target::Replace(target) => {
+                let mut beside = create_beside(&target).map_err(failed)?;
+                beside.write_all(bytes).map_err(failed)?;
+                finished.push((path, beside.into_temp_path(), target));
+            }
+        }
+    }
+    for (path, bytes) in direct {
+        write_atomically(path, |out| out.write_all(bytes))?;
+    }
+    for (path, beside, target) in finished {
+        put_in_place(beside, &target).map_err(|error| unwritable(path, &error))?;
+    }
+    Ok(())
+}
+
 /// Like [`write_atomically`], for writers that want a path, such as a linker: `make` is given the path of an empty file
 /// beside the target, which it fills or replaces.
 ///

@@ -2,7 +2,7 @@
 //!
 //! - [`read_rows`] reads NumPy `.npy` arrays and CSV text, told apart by their content.
 //! - [`write_table`] writes predictions as `.npy` or CSV, to a file or to standard output.
-//! - [`write_atomically`] and [`replace_atomically`] put a file in place whole or not at all.
+//! - [`write_atomically`], [`write_together`] and [`replace_atomically`] put files in place whole or not at all.
 //!
 //! Input is not trusted: nothing here panics on it, and no memory is taken on the word of a header alone. This is a
 //! crate of its own so that its fuzz targets need not link LLVM.
@@ -15,6 +15,6 @@ mod read;
 mod write;
 
 pub use error::{Code, Column, DataError, Place};
-pub use files::{replace_atomically, write_atomically};
+pub use files::{replace_atomically, write_atomically, write_together};
 pub use read::{Expect, Rows, Source, Values, read_rows};
 pub use write::{Destination, Numbers, Table, write_table};

@@ -10,6 +10,7 @@ use std::path::Path;
 use common::{read, show};
 use schedc_data::{
     DataError, Destination, Expect, Numbers, Table, replace_atomically, write_atomically, write_table,
+    write_together,
 };
 
 /// What a table looks like as a file.
@@ -112,6 +113,25 @@ fn a_failed_write_leaves_the_old_file() {
     replace_atomically(&path, |beside| fs::write(beside, "newer").map_err(|_| unreachable_error())).unwrap();
     assert_eq!(fs::read_to_string(&path).unwrap(), "newer");
     assert_eq!(names_in(directory.path()), ["artefact"]);
+}
+
+#[test]
+fn files_that_belong_together_appear_together() {
+    let directory = tempfile::tempdir().unwrap();
+    let [library, header] = ["model.so", "model.h"].map(|name| directory.path().join(name));
+    fs::write(&library, "old").unwrap();
+    fs::create_dir(&header).unwrap();
+    let files: [(&Path, &[u8]); 2] = [(&library, b"new"), (&header, b"text")];
+    assert_eq!(write_together(&files).unwrap_err().message, "this is a directory");
+    let full: [(&Path, &[u8]); 2] = [(&library, b"new"), (Path::new("/dev/full"), b"text")];
+    assert_eq!(write_together(&full).unwrap_err().message, "the disk is full");
+    assert_eq!(fs::read_to_string(&library).unwrap(), "old");
+    assert_eq!(names_in(directory.path()), ["model.h", "model.so"]);
+
+    fs::remove_dir(&header).unwrap();
+    write_together(&files).unwrap();
+    assert_eq!(fs::read_to_string(&library).unwrap(), "new");
+    assert_eq!(fs::read_to_string(&header).unwrap(), "text");
 }
 
 /// Some error; writing into a fresh temporary directory does not fail.

@@ -17,6 +17,9 @@ const ROUNDS: usize = 15;
 /// A sample lasts at least this long, so that the clock does not matter.
 const SAMPLE: Duration = Duration::from_millis(2);
 
+/// Most numbers that the rows of the largest call may have.
+const MOST_NUMBERS: usize = 1 << 28;
+
 /// A compiled schedule.
 struct Contender {
     name: String,
@@ -45,17 +48,25 @@ pub fn run(args: &Bench, terminal: &Terminal) -> Result<(), Failure> {
         let help = "name a file with at least one row";
         return Err(Failure::unusable(format!("{} has no rows to time", args.input.display()), help));
     }
-    let largest = args.batch.iter().copied().max().unwrap_or(1).max(1);
+    let batches: Vec<usize> = args.batch.iter().filter_map(|batch| usize::try_from(*batch).ok()).collect();
+    let largest = batches.iter().copied().max().unwrap_or(1);
+    if largest.saturating_mul(features) > MOST_NUMBERS {
+        let message = format!("{largest} rows of {features} features are too many to time in one call");
+        return Err(Failure::unusable(
+            message,
+            format!("use a --batch of at most {}", MOST_NUMBERS / features),
+        ));
+    }
     let mut values = rows.into_f32();
     let once = values.len();
     while values.len() < largest * features {
         values.extend_from_within(..once);
     }
     print(&heading(&contenders))?;
-    let points = (args.batch.len() * args.threads.len()) as u64;
+    let points = (batches.len() * args.threads.len()) as u64;
     let progress = terminal.progress(points, "timing");
     for &threads in &args.threads {
-        for &batch in args.batch.iter().filter(|batch| **batch > 0) {
+        for &batch in &batches {
             let workload = Workload { rows: &values, features, outputs, batch, threads };
             let medians = race(&contenders, &workload)?;
             print(&line(&medians, batch, threads, trees))?;

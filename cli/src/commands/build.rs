@@ -1,6 +1,6 @@
 //! `schedc build`: a model becomes a library, an object file, or text.
 
-use super::{Job, print};
+use super::{Job, keep, print_bytes};
 use crate::args::{Build, Emit};
 use crate::compile::{compile, facts};
 use crate::failure::Failure;
@@ -8,7 +8,8 @@ use crate::terminal::Terminal;
 use sched_ir::lir::Kernel;
 use sched_llvm::header::{header, valid_prefix};
 use sched_llvm::{ArtefactOptions, build};
-use schedc_data::write_atomically;
+use schedc_data::write_together;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 /// All kernels: an artefact answers every kind of call.
@@ -22,6 +23,7 @@ pub fn run(args: &Build, terminal: &Terminal) -> Result<(), Failure> {
             "use letters, digits and underscores, a letter first",
         ));
     }
+    let beside = header_beside(args)?;
     let job = Job::load(&args.model, &args.schedule, &args.reading, None)?;
     if args.explain_schedule {
         terminal.say(job.source.text.trim_end());
@@ -34,8 +36,9 @@ pub fn run(args: &Build, terminal: &Terminal) -> Result<(), Failure> {
     let facts = facts(&job.model, &compiled, &job.source.text, args.cpu.name());
     let text = header(&args.name, &facts.for_header(&compiled.lir));
     let out = args.out.clone().unwrap_or_else(|| default_name(&job.model.path, args.emit));
+    keep(&[Some(&job.model.path), job.source.path.as_deref()], &out)?;
     let emit = match args.emit {
-        Emit::Header => return write(&out, text.as_bytes(), terminal),
+        Emit::Header => return write(&[(&out, text.as_bytes())], terminal),
         Emit::So => sched_llvm::Emit::SharedLibrary,
         Emit::Obj => sched_llvm::Emit::Object,
         Emit::Llvm => sched_llvm::Emit::Llvm,
@@ -43,30 +46,52 @@ pub fn run(args: &Build, terminal: &Terminal) -> Result<(), Failure> {
     };
     let options = ArtefactOptions { prefix: args.name.clone(), cpu: args.cpu, facts, emit };
     let bytes = build(&compiled.lir, &options)?;
-    write(&out, &bytes, terminal)?;
-    if matches!(args.emit, Emit::So | Emit::Obj) && out.as_os_str() != "-" {
-        write(&out.with_extension("h"), text.as_bytes(), terminal)?;
+    // Nothing goes beside standard output or a device.
+    let special = out.as_os_str() == "-" || std::fs::metadata(&out).is_ok_and(|found| !found.is_file());
+    if !beside || special {
+        return write(&[(&out, &bytes)], terminal);
     }
-    Ok(())
+    write(&[(&out, &bytes), (&out.with_extension("h"), text.as_bytes())], terminal)
+}
+
+/// Whether a header goes beside the result, which must not have the header's name then.
+fn header_beside(args: &Build) -> Result<bool, Failure> {
+    let beside = matches!(args.emit, Emit::So | Emit::Obj);
+    match &args.out {
+        Some(out) if beside && out.extension().is_some_and(|extension| extension == "h") => {
+            Err(Failure::unusable(
+                format!("{} is where the C header goes", out.display()),
+                "name a .so or .o file, or ask for the header alone with --emit header",
+            ))
+        }
+        _ => Ok(beside),
+    }
 }
 
 /// The model's name with the right extension, in the current directory.
 fn default_name(model: &Path, emit: Emit) -> PathBuf {
     let extension = match emit {
-        Emit::So => "so",
-        Emit::Obj => "o",
-        Emit::Llvm => "ll",
-        Emit::Asm => "s",
-        Emit::Header => "h",
+        Emit::So => ".so",
+        Emit::Obj => ".o",
+        Emit::Llvm => ".ll",
+        Emit::Asm => ".s",
+        Emit::Header => ".h",
     };
-    Path::new(model.file_stem().unwrap_or_default()).with_extension(extension)
+    let mut name = OsString::from(model.file_stem().unwrap_or_default());
+    name.push(extension);
+    PathBuf::from(name)
 }
 
-fn write(path: &Path, bytes: &[u8], terminal: &Terminal) -> Result<(), Failure> {
-    if path.as_os_str() == "-" {
-        return print(&String::from_utf8_lossy(bytes));
+/// Writes all files or none; standard output is one of its own.
+fn write(files: &[(&Path, &[u8])], terminal: &Terminal) -> Result<(), Failure> {
+    if let [(path, bytes)] = files
+        && path.as_os_str() == "-"
+    {
+        return print_bytes(bytes);
     }
-    write_atomically(path, |out| out.write_all(bytes))?;
-    terminal.say(&format!("wrote {} ({} KiB)", path.display(), bytes.len().div_ceil(1024)));
+    write_together(files)?;
+    for (path, bytes) in files {
+        terminal.say(&format!("wrote {} ({} KiB)", path.display(), bytes.len().div_ceil(1024)));
+    }
     Ok(())
 }

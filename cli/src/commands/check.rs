@@ -1,7 +1,7 @@
 //! `schedc check`: what is wrong with schedules.
 
-use super::print;
-use crate::args::{Check, Format, ModelOptions};
+use super::{model_if_there, print};
+use crate::args::{Check, Format};
 use crate::failure::Failure;
 use crate::model::Model;
 use crate::schedule::Source;
@@ -10,23 +10,30 @@ use sched_forest::Iterations;
 use sched_lang::diagnostics::{Diagnostic, Severity};
 use std::path::Path;
 
-/// Runs the command.
+/// Runs the command. A file that cannot be read does not keep the others from being checked.
 pub fn run(args: &Check, terminal: &Terminal) -> Result<(), Failure> {
-    let given = args.model.as_deref().map(read_model).transpose()?;
+    let given = args.model.as_deref().map(|path| Model::read(path, &Iterations::All)).transpose()?;
     let mut errors = 0;
+    let mut unusable = None;
     let mut reports = Vec::new();
     for file in &args.files {
-        let source = Source::read(file)?;
-        let named = match (&given, source.model_path()) {
-            (None, Some(path)) if path.exists() => Some(read_model(&path)?),
-            _ => None,
-        };
-        let checked = source.check(given.as_ref().or(named.as_ref()), &args.values, false, args.strict);
-        errors += checked.diagnostics.iter().filter(|d| d.severity == Severity::Error).count();
-        report(args, terminal, &source, &checked.diagnostics, &mut reports)?;
+        match check(args, file, given.as_ref(), terminal) {
+            Ok((source, findings)) => {
+                errors += findings.iter().filter(|d| d.severity == Severity::Error).count();
+                report(args, terminal, &source, &findings, &mut reports)?;
+            }
+            Err(failure) => {
+                if let Some(Failure::Unusable(message)) = unusable.replace(failure) {
+                    terminal.error(&message);
+                }
+            }
+        }
     }
     if args.format == Format::Json {
         print(&format!("[{}]\n", reports.join(",")))?;
+    }
+    if let Some(failure) = unusable {
+        return Err(failure);
     }
     if args.format == Format::Full {
         summarise(args, terminal, errors);
@@ -34,8 +41,20 @@ pub fn run(args: &Check, terminal: &Terminal) -> Result<(), Failure> {
     if errors > 0 { Err(Failure::Findings) } else { Ok(()) }
 }
 
-fn read_model(path: &Path) -> Result<Model, Failure> {
-    Model::read(path, &ModelOptions { iterations: Iterations::All }.iterations)
+fn check(
+    args: &Check,
+    file: &Path,
+    given: Option<&Model>,
+    terminal: &Terminal,
+) -> Result<(Source, Vec<Diagnostic>), Failure> {
+    let source = Source::read(file)?;
+    let named = if given.is_none() { model_if_there(&source, terminal)? } else { None };
+    let model = given.or(named.as_ref());
+    let checked = source.check(model, &args.values, false, args.strict);
+    if let Some(model) = model {
+        source.check_fingerprint(&checked, model, &args.values)?;
+    }
+    Ok((source, checked.diagnostics))
 }
 
 /// Prints a file's findings, or for JSON collects them, since several files make one array.

@@ -17,7 +17,7 @@ pub fn run(args: &Explain) -> Result<(), Failure> {
         Some(info) => print(info.page),
         None => Err(Failure::unusable(
             format!("there is no page for the code `{text}`"),
-            "`schedc explain` without a code lists all codes",
+            "codes of schedules, such as S0022, have pages: `schedc explain` lists them; other messages say it all",
         )),
     }
 }

@@ -14,7 +14,7 @@ use crate::failure::Failure;
 use crate::model::Model;
 use crate::schedule::Source;
 use crate::terminal::Terminal;
-use sched_lang::Checked;
+use sched_forest::Iterations;
 use sched_lang::diagnostics::Severity;
 use sched_lang::nest::Nest;
 use std::io::Write;
@@ -36,7 +36,13 @@ impl Job {
         reading: &ModelOptions,
         rows: Option<usize>,
     ) -> Result<Job, Failure> {
-        if is_schedule(what) && schedule.schedule.is_none() {
+        if is_schedule(what) {
+            if let Some(other) = &schedule.schedule {
+                return Err(Failure::unusable(
+                    format!("{} and {} are both schedules", what.display(), other.display()),
+                    "name a model and a schedule, or a schedule that names its model",
+                ));
+            }
             let source = Source::read(what)?;
             let model = named_model(&source, reading)?;
             return Ok(Job { model, source });
@@ -52,24 +58,9 @@ impl Job {
     /// The nest, if the schedule has no errors; all findings are printed.
     pub fn nest(&self, values: &ScheduleValues, terminal: &Terminal) -> Result<Nest, Failure> {
         let checked = self.source.check(Some(&self.model), values, true, false);
-        self.check_fingerprint(&checked)?;
+        self.source.check_fingerprint(&checked, &self.model, values)?;
         let errors = terminal.findings(&self.source, &checked, Severity::Warning);
         checked.nest.filter(|_| errors == 0).ok_or(Failure::Findings)
-    }
-
-    fn check_fingerprint(&self, checked: &Checked) -> Result<(), Failure> {
-        match &checked.header.fingerprint {
-            Some((wanted, _)) if *wanted != self.model.fingerprint => Err(Failure::unusable(
-                format!(
-                    "the schedule {} was written for a model with the fingerprint {wanted}, and {} has {}",
-                    self.source.name,
-                    self.model.path.display(),
-                    self.model.fingerprint
-                ),
-                "check that the model is the right one, then put its fingerprint into the schedule",
-            )),
-            _ => Ok(()),
-        }
     }
 }
 
@@ -78,20 +69,54 @@ pub fn is_schedule(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "sched")
 }
 
-/// The model that a schedule names.
-pub fn named_model(source: &Source, reading: &ModelOptions) -> Result<Model, Failure> {
-    let path = source.model_path().ok_or_else(|| {
+/// The model that a schedule names and that a command cannot do without.
+fn named_model(source: &Source, reading: &ModelOptions) -> Result<Model, Failure> {
+    let named = source.named_model().ok_or_else(|| {
         Failure::unusable(
             format!("the schedule {} names no model", source.name),
             "add a line such as `model \"model.json\"` to it, or name the model on the command line",
         )
     })?;
-    Model::read(&path, &reading.iterations)
+    if named.path.exists() {
+        return Model::read(&named.path, &reading.iterations);
+    }
+    Err(Failure::unusable(
+        named.missing(source),
+        "correct the `model` line, which is relative to the schedule, or name the model on the command line",
+    ))
+}
+
+/// The model that a schedule names, to look at the schedule with. A missing one is worth a note only, since a schedule
+/// means something without its model.
+pub fn model_if_there(source: &Source, terminal: &Terminal) -> Result<Option<Model>, Failure> {
+    let Some(named) = source.named_model() else { return Ok(None) };
+    if named.path.exists() {
+        return Model::read(&named.path, &Iterations::All).map(Some);
+    }
+    terminal.say(&format!("note: {}; the schedule is looked at without a model", named.missing(source)));
+    Ok(None)
+}
+
+/// Refuses to write over a file that is read.
+pub fn keep(inputs: &[Option<&Path>], out: &Path) -> Result<(), Failure> {
+    let place = |path: &Path| std::fs::canonicalize(path).ok().filter(|place| place.is_file());
+    let Some(target) = place(out) else { return Ok(()) };
+    if inputs.iter().flatten().any(|input| place(input).as_ref() == Some(&target)) {
+        let message = format!("{} is read, and would be overwritten", out.display());
+        return Err(Failure::unusable(message, "write to another file"));
+    }
+    Ok(())
 }
 
 /// Prints to standard output. A reader that has gone away, such as `head`, is not an error.
 pub fn print(text: &str) -> Result<(), Failure> {
-    match std::io::stdout().lock().write_all(text.as_bytes()) {
+    print_bytes(text.as_bytes())
+}
+
+/// Writes to standard output like [`print`], whatever the bytes are.
+pub fn print_bytes(bytes: &[u8]) -> Result<(), Failure> {
+    let mut out = std::io::stdout().lock();
+    match out.write_all(bytes).and_then(|()| out.flush()) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(Failure::unusable(
             format!("standard output cannot be written: {error}"),
             "redirect it to a file",

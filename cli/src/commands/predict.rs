@@ -1,14 +1,16 @@
 //! `schedc predict`: rows in, predictions out.
 
-use super::Job;
+use super::{Job, keep};
 use crate::args::{Output, Predict};
 use crate::compile::{compile, facts};
 use crate::failure::Failure;
 use crate::terminal::Terminal;
+use sched_forest::Iterations;
 use sched_ir::lir::Kernel;
 use sched_llvm::runtime::Kind;
 use sched_llvm::{Cpu, Jit, Library, Output as Results, Rows};
 use schedc_data::{Destination, Expect, Numbers, Source, Table, Values, read_rows, write_table};
+use std::io::IsTerminal;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -19,11 +21,22 @@ const PIECE: usize = 1 << 16;
 pub fn run(args: &Predict, terminal: &Terminal) -> Result<(), Failure> {
     let destination = Destination::from_argument(&args.out);
     destination.check()?;
+    keep(&[Some(&args.input), Some(&args.model), args.schedule.schedule.as_deref()], &args.out)?;
     if is_library(&args.model) {
-        let library = Library::load(&args.model, &args.name)?;
+        let library = load(args)?;
+        if args.explain_schedule {
+            terminal.say(schedule_of(&library).trim_end());
+        }
         return Run { args, terminal, destination }.predict(&library, None, Duration::ZERO);
     }
-    // A schedule named on the command line is checked before anything large is read.
+    let standard = |path: &Path| path.as_os_str() == "-";
+    if standard(&args.input) && args.schedule.schedule.as_deref().is_some_and(standard) {
+        let message = "the schedule and the rows cannot both come from standard input";
+        return Err(Failure::unusable(
+            message,
+            "name a file for one of them, for example the rows with --input",
+        ));
+    }
     let job = Job::load(&args.model, &args.schedule, &args.reading, None)?;
     if args.explain_schedule {
         terminal.say(job.source.text.trim_end());
@@ -47,6 +60,35 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<(), Failure> {
 
 fn is_library(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "so")
+}
+
+/// Loads a library, in which everything is decided that these options choose for a model.
+fn load(args: &Predict) -> Result<Library, Failure> {
+    let path = args.model.display();
+    if let Err(error) = std::fs::metadata(&args.model) {
+        let help = "name a model, or a library that `schedc build` has made";
+        return Err(Failure::unusable(format!("the library {path} cannot be read: {error}"), help));
+    }
+    let values = &args.schedule.values;
+    let decided = [
+        ("--schedule", args.schedule.schedule.is_some()),
+        ("--set", !values.sets.is_empty()),
+        ("--batch-size", values.batch_size.is_some()),
+        ("--iterations", args.reading.iterations != Iterations::All),
+    ];
+    if let Some((option, _)) = decided.iter().find(|(_, given)| *given) {
+        return Err(Failure::unusable(
+            format!("{option} has no effect on {path}, which is compiled"),
+            "give the option to `schedc build`, or predict with the model instead of the library",
+        ));
+    }
+    Ok(Library::load(&args.model, &args.name)?)
+}
+
+/// The schedule that a library was built with.
+fn schedule_of(library: &Library) -> String {
+    let info: serde_json::Value = serde_json::from_str(&library.info()).unwrap_or_default();
+    info["schedule"].as_str().unwrap_or_default().to_string()
 }
 
 /// Something that predicts: code in memory or a library.
@@ -109,6 +151,9 @@ impl Run<'_> {
                 "use --output value for the prediction, or --output raw for the margin",
             ));
         }
+        if self.args.input.as_os_str() == "-" && std::io::stdin().is_terminal() {
+            self.terminal.say("note: reading rows from the terminal, up to Ctrl-D; --input names a file");
+        }
         let features = predictor.num_features();
         let expect = Expect { columns: features, names };
         let rows = read_rows(&Source::from_argument(&self.args.input), expect)?;
@@ -121,7 +166,7 @@ impl Run<'_> {
         let spent = since.elapsed();
         let values = match &results {
             Predictions::Floats(values) => Numbers::F32(values),
-            Predictions::Leaves(values) => Numbers::I32(values),
+            Predictions::Integers(values) => Numbers::I32(values),
         };
         write_table(&Table { values, columns, heading: heading(self.args.output) }, &self.destination)?;
         if !self.args.quiet {
@@ -141,8 +186,8 @@ impl Run<'_> {
     ) -> Result<Predictions, Failure> {
         let features = predictor.num_features();
         let mut results = match kind {
-            Kind::Leaf => Predictions::Leaves(vec![0; n * columns]),
-            _ => Predictions::Floats(vec![0.0; n * columns]),
+            Kind::Leaf => Predictions::Integers(filled(0, n, columns)?),
+            _ => Predictions::Floats(filled(0.0, n, columns)?),
         };
         let progress = self.terminal.progress(n as u64, "predicting");
         let mut first = 0;
@@ -156,7 +201,7 @@ impl Run<'_> {
             let place = first * columns..(first + count) * columns;
             let out = match &mut results {
                 Predictions::Floats(values) => Results::F32(&mut values[place]),
-                Predictions::Leaves(values) => Results::I32(&mut values[place]),
+                Predictions::Integers(values) => Results::I32(&mut values[place]),
             };
             predictor.predict(kind, piece, count, out, self.args.threads).map_err(|status| {
                 Failure::unusable(
@@ -167,13 +212,33 @@ impl Run<'_> {
             progress.advance(count as u64);
             first += count;
         }
-        Ok(results)
+        // Classes come as floats from the code, and are written as the numbers that they are.
+        Ok(match results {
+            Predictions::Floats(values) if kind == Kind::Class => {
+                Predictions::Integers(values.into_iter().map(|class| class as i32).collect())
+            }
+            results => results,
+        })
     }
+}
+
+/// Room for all results: leaves of many trees can need far more memory than the rows.
+fn filled<T: Copy>(value: T, rows: usize, columns: usize) -> Result<Vec<T>, Failure> {
+    let mut values = Vec::new();
+    let size = rows.saturating_mul(columns);
+    values.try_reserve_exact(size).map_err(|_| {
+        Failure::unusable(
+            format!("{rows} rows of {columns} results do not fit into memory"),
+            "predict fewer rows at a time",
+        )
+    })?;
+    values.resize(size, value);
+    Ok(values)
 }
 
 enum Predictions {
     Floats(Vec<f32>),
-    Leaves(Vec<i32>),
+    Integers(Vec<i32>),
 }
 
 fn kind(output: Output) -> Kind {
@@ -195,8 +260,11 @@ fn heading(output: Output) -> &'static str {
 }
 
 fn timing(rows: usize, spent: Duration, compiling: Duration) -> String {
-    let per_row = spent.as_secs_f64() * 1e6 / rows.max(1) as f64;
-    let mut text = format!("{rows} rows in {:.3} ms, {per_row:.2} µs per row", spent.as_secs_f64() * 1e3);
+    let noun = if rows == 1 { "row" } else { "rows" };
+    let mut text = format!("{rows} {noun} in {:.3} ms", spent.as_secs_f64() * 1e3);
+    if rows > 0 {
+        text += &format!(", {:.2} µs per row", spent.as_secs_f64() * 1e6 / rows as f64);
+    }
     if compiling > Duration::ZERO {
         text += &format!("; compiled in {:.0} ms", compiling.as_secs_f64() * 1e3);
     }

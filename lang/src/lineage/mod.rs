@@ -12,6 +12,7 @@ mod depth;
 mod export;
 mod facts;
 mod names;
+mod record;
 mod reorder;
 mod scopes;
 mod specialize;
@@ -29,6 +30,7 @@ use crate::sym::{Fact, Sym};
 
 pub use facts::{MAX_HOPS, Stated, TileTrees};
 pub use names::{Select, Tag};
+pub use record::Index;
 use scopes::{ScopeId, Scopes};
 
 /// Deepest nest that is accepted.
@@ -409,7 +411,8 @@ impl Builder {
 /// Where `id` stands in a list that may be very long: whole blocks are compared at once.
 fn position(list: &[LoopId], id: LoopId) -> Option<usize> {
     const BLOCK: usize = 32;
-    let block = list.chunks(BLOCK).position(|block| block.iter().fold(false, |found, on| found | (*on == id)))?;
+    let block =
+        list.chunks(BLOCK).position(|block| block.iter().fold(false, |found, on| found | (*on == id)))?;
     let from = block * BLOCK;
     list[from..].iter().position(|on| *on == id).map(|at| from + at)
 }

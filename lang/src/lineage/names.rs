@@ -168,8 +168,7 @@ impl Builder {
             return own.to_string();
         }
         const ENOUGH: usize = 8;
-        let mut all: Vec<Tag> = self.scopes.outwards(node.scope).cloned().collect();
-        all.reverse();
+        let all = self.scopes.path(node.scope);
         for count in 1..=all.len().min(ENOUGH) {
             let shorter = Select { scope: all[all.len() - count..].to_vec(), ..own.clone() };
             let live = self.fitting(&shorter, &[]).into_iter().filter(|id| alike(&id));

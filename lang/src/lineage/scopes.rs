@@ -69,6 +69,13 @@ impl Scopes {
         })
     }
 
+    /// The tags from the outermost one inwards.
+    pub fn path(&self, scope: ScopeId) -> Vec<Tag> {
+        let mut path: Vec<Tag> = self.outwards(scope).cloned().collect();
+        path.reverse();
+        path
+    }
+
     /// Whether the path is exactly this one.
     pub fn is(&self, scope: ScopeId, path: &[Tag]) -> bool {
         self.outwards(scope).eq(path.iter().rev())

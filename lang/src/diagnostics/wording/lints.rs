@@ -1,7 +1,7 @@
 //! Words for legal schedules that are probably not meant.
 
 use super::{Context, Wording};
-use crate::diagnostics::Applicability;
+use crate::diagnostics::{Applicability, Fix};
 use crate::illegal::Problem;
 
 pub(super) fn word(context: &Context) -> Option<Wording> {
@@ -9,9 +9,13 @@ pub(super) fn word(context: &Context) -> Option<Wording> {
     let step = context.illegal.step;
     Some(match &context.illegal.problem {
         Problem::Repeated { earlier } => {
+            // A name may mean more copies than an earlier one did; the same text means the same.
+            let text = |step| context.report.argument_text(step, None);
+            let is_same = text(step) == text(*earlier);
+            let applicability = if is_same { Applicability::Safe } else { Applicability::Unsure };
             Wording::new(format!("{} has been said before", context.quote(step)), "said again")
                 .and(*earlier, "said here")
-                .fix(Some(context.remove(step)))
+                .fix(Some(Fix { applicability, ..context.remove(step) }))
         }
         Problem::Unverified { what } => {
             let (missing, help) = match context.builder.model {
