@@ -31,7 +31,8 @@ fn main() {
     let wanted = std::env::args().nth(1);
     let trees = 30_000;
     let depths = (0..trees).map(|at| at % 9).collect();
-    let model = ModelFacts { num_trees: trees, num_features: 30, num_classes: 1, depths };
+    let model =
+        ModelFacts { num_trees: trees, num_features: 30, num_classes: 1, depths, ..ModelFacts::default() };
     let symbolic = Options::default();
     let concrete = Options { facts: Some(model), ..Options::default() };
     println!(

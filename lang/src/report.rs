@@ -63,6 +63,13 @@ impl<'a> Report<'a> {
         }
     }
 
+    /// Adds a diagnostic if there is one.
+    pub fn extend(&mut self, diagnostic: Option<Diagnostic>) {
+        if let Some(diagnostic) = diagnostic {
+            self.push(diagnostic);
+        }
+    }
+
     /// Adds a mistake that the parser has found.
     pub fn syntax(&mut self, error: &SyntaxError) {
         let code = error.code.parse().unwrap_or(Code::UNEXPECTED);

@@ -1,5 +1,6 @@
 //! Words for legal schedules that are probably not meant.
 
+use super::device::size;
 use super::{Context, Wording};
 use crate::diagnostics::{Applicability, Fix};
 use crate::illegal::Problem;
@@ -56,6 +57,22 @@ pub(super) fn word(context: &Context) -> Option<Wording> {
             let message = format!("no tree is {depth} deep: the deepest has a depth of {deepest}");
             Wording::new(message, format!("beyond {deepest}"))
                 .fix(context.replace(&deepest.to_string(), Applicability::Unsure))
+        }
+        Problem::PeelPointless { unroll } => {
+            Wording::new("these hops are straight-line already", "peels nothing")
+                .and(*unroll, "unrolled here")
+                .help("Peel more hops than are unrolled, or leave `peelWalk` out.")
+                .fix(Some(context.remove(step)))
+        }
+        Problem::CacheTooLarge { bytes, limit } => {
+            let message = format!(
+                "one iteration of `{first}` works on {}, more than the {} of a core's cache",
+                size(*bytes),
+                size(*limit)
+            );
+            Wording::new(message, "does not stay near")
+                .help("Use a smaller tile, or cache a loop further in.")
+                .fix(Some(context.remove(step)))
         }
         Problem::NestedParallel { outer, earlier } => {
             let inner = context.illegal.loops.last().map(|id| context.builder.name(*id)).unwrap_or(first);
