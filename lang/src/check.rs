@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use sched_grammar::ast::Span;
 
+use crate::device::Limits;
 use crate::diagnostics::{Code, Diagnostic, Severity};
 use crate::legality;
 use crate::lineage::{Builder, Index, Step};
@@ -126,9 +127,11 @@ fn check_and<T>(source: &str, options: &Options, look: impl FnOnce(&Builder, &Re
     parsed.errors.iter().for_each(|error| report.syntax(error));
 
     let header = resolve::header(&parsed.file, &mut report);
+    resolve::given_target(options, &mut report);
     let (scope, params) = resolve::scope(&parsed.file, options, &mut report);
     let calls = resolve::calls(&parsed.file, &scope, options, &mut report);
     let target = target(&header, options, &calls);
+    let limits = Limits::of(&target);
 
     if options.supported == Supported::Compilable && target.is_gpu() {
         no_gpu_yet(&header, &mut report);
@@ -138,10 +141,10 @@ fn check_and<T>(source: &str, options: &Options, look: impl FnOnce(&Builder, &Re
     let whole_shape = modifiers::apply(&calls, &mut builder, &mut report);
     if whole_shape {
         facts::attach(&calls, &mut builder, &mut report);
-        for illegal in legality::check(&builder, target.kind) {
+        for illegal in legality::check(&builder, &limits) {
             report.illegal(&builder, &illegal);
         }
-        lints::check(&scope, &builder, &mut report);
+        lints::check(&scope, &builder, &limits, &mut report);
     }
     let nest = finish(&builder, options, source, &mut report);
     let seen = look(&builder, &report);

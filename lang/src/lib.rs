@@ -5,9 +5,11 @@
 
 mod accumulation;
 pub mod check;
+pub mod device;
 pub mod diagnostics;
 pub mod diff;
 pub mod directives;
+pub mod footprint;
 pub mod format;
 pub mod illegal;
 pub mod legality;
@@ -21,6 +23,7 @@ mod resolve;
 pub mod show;
 pub mod sym;
 pub mod visit;
+pub mod walks;
 
 pub use check::{Checked, Header, Lineage, Param, check, check_lineage, check_syntax};
 pub use format::format;

@@ -13,6 +13,9 @@ pub struct ModelFacts {
     pub num_classes: u32,
     /// The depth of each tree in edges, in the model's order.
     pub depths: Vec<u32>,
+    /// How many leaves each tree has at each depth, in the model's order; empty if that is not known. Without it what
+    /// would need too much memory may be found only when compiling.
+    pub leaves: Vec<Vec<u32>>,
 }
 
 impl ModelFacts {

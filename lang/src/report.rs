@@ -6,7 +6,7 @@ use sched_grammar::ast::{Directive, Expr, File, Span, StmtKind};
 use sched_grammar::{SyntaxError, SyntaxErrorKind};
 
 use crate::check::Event;
-use crate::diagnostics::{Applicability, Code, Diagnostic, Edit, Fix, Severity, word};
+use crate::diagnostics::{Applicability, Code, Diagnostic, Edit, Fix, Severity, info, word};
 use crate::illegal::{Illegal, Problem};
 use crate::lineage::{Builder, Step};
 use crate::nest::LoopId;
@@ -63,6 +63,13 @@ impl<'a> Report<'a> {
         }
     }
 
+    /// Adds a diagnostic if there is one.
+    pub fn extend(&mut self, diagnostic: Option<Diagnostic>) {
+        if let Some(diagnostic) = diagnostic {
+            self.push(diagnostic);
+        }
+    }
+
     /// Adds a mistake that the parser has found.
     pub fn syntax(&mut self, error: &SyntaxError) {
         let code = error.code.parse().unwrap_or(Code::UNEXPECTED);
@@ -88,7 +95,7 @@ impl<'a> Report<'a> {
         if illegal.problem.may_be_a_consequence() && illegal.loops.iter().any(|id| builder.is_tainted(*id)) {
             return;
         }
-        if !self.seen.insert((illegal.step, code)) {
+        if !self.seen.insert((illegal.step, code)) || self.is_full(code) {
             return;
         }
         let wording = word(illegal, builder, self);
@@ -103,6 +110,21 @@ impl<'a> Report<'a> {
             self.explain_loops(builder, illegal, &mut diagnostic);
         }
         self.push(diagnostic);
+    }
+
+    /// Whether one more of these would be left out; counts it then.
+    fn is_full(&mut self, code: Code) -> bool {
+        let is_error = self.severity(code) == Severity::Error;
+        let count = if is_error { &mut self.errors } else { &mut self.others };
+        *count += usize::from(*count >= MOST);
+        *count > MOST
+    }
+
+    fn severity(&self, code: Code) -> Severity {
+        if self.strict && code == Code::UNVERIFIED {
+            return Severity::Error;
+        }
+        info(code).map_or(Severity::Error, |info| info.severity)
     }
 
     /// Says where the loops come from and shows the nest.

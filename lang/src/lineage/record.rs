@@ -30,15 +30,15 @@ pub struct Index {
 impl Builder {
     /// All index variables there ever were, in the order in which they were made; the two roots come first.
     pub fn record(&self) -> Vec<Index> {
-        self.nodes.iter().map(index).collect()
+        self.nodes.iter().map(|node| index(self, node)).collect()
     }
 }
 
-fn index(node: &Node) -> Index {
+fn index(builder: &Builder, node: &Node) -> Index {
     let name = Select { scope: Vec::new(), name: node.name.to_string(), number: node.number };
     Index {
         name: name.to_string(),
-        path: Select { scope: node.scope.clone(), ..name }.to_string(),
+        path: Select { scope: builder.scopes.path(node.scope), ..name }.to_string(),
         sort: node.sort,
         start: node.start.clone(),
         stop: node.stop.clone(),
