@@ -47,6 +47,20 @@ impl Model {
             num_features: count(self.forest.num_features),
             num_classes: count(self.forest.num_margins),
             depths: self.forest.trees.iter().map(sched_forest::Tree::depth).collect(),
+            leaves: self.forest.trees.iter().map(leaves).collect(),
         }
     }
+}
+
+/// How many leaves a tree has at each depth.
+fn leaves(tree: &sched_forest::Tree) -> Vec<u32> {
+    let mut counts = Vec::new();
+    for depth in tree.leaf_depths() {
+        let at = depth as usize;
+        if counts.len() <= at {
+            counts.resize(at + 1, 0);
+        }
+        counts[at] += 1;
+    }
+    counts
 }

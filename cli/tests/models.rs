@@ -61,6 +61,15 @@ struct Schedule {
     text: String,
 }
 
+impl Schedule {
+    /// The same with the other layout of trees, if it does not choose one.
+    fn sparse(&self) -> Option<Schedule> {
+        let free = !self.text.contains("representation(");
+        let text = format!("{}\nrepresentation(sparse)\n", self.text);
+        free.then(|| Schedule { name: self.name.clone(), text })
+    }
+}
+
 /// What became of a model under a schedule.
 #[derive(Clone, Copy, PartialEq)]
 enum Outcome {
@@ -236,8 +245,9 @@ fn undecided(case: &Case, row: usize) -> bool {
     margins[0] - margins[1] <= CLASS_GAP
 }
 
+/// The example schedules for CPUs, with both layouts of trees.
 fn schedules() -> Result<Vec<Schedule>> {
-    let mut schedules = Vec::new();
+    let mut schedules: Vec<Schedule> = Vec::new();
     for path in files(&repository().join("examples"))? {
         if path.extension().is_some_and(|extension| extension == "sched") {
             let text = fs::read_to_string(&path)?;
@@ -247,7 +257,8 @@ fn schedules() -> Result<Vec<Schedule>> {
         }
     }
     assert!(!schedules.is_empty(), "no example schedule");
-    Ok(schedules)
+    let sparse: Vec<Schedule> = schedules.iter().filter_map(Schedule::sparse).collect();
+    Ok(schedules.into_iter().chain(sparse).collect())
 }
 
 /// The schedules that are chosen where none is given: for any number of rows, and for one.

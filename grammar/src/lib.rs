@@ -17,6 +17,7 @@ pub mod ast;
 mod brackets;
 mod error;
 mod layout;
+mod lexeme;
 mod lexer;
 mod print;
 mod spans;
@@ -31,6 +32,7 @@ lalrpop_util::lalrpop_mod!(
 );
 
 pub use error::{Fix, MAX_NESTING, SyntaxError, SyntaxErrorKind};
+pub use lexeme::{Lexeme, LexemeKind, lexemes};
 pub use print::{print_file, write_expr, write_stmt};
 pub use spans::{each_span, erase_spans};
 pub use token::{is_reserved, is_reserved_for_later};

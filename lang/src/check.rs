@@ -7,9 +7,10 @@ use std::sync::Arc;
 
 use sched_grammar::ast::Span;
 
+use crate::device::Limits;
 use crate::diagnostics::{Code, Diagnostic, Severity};
 use crate::legality;
-use crate::lineage::Builder;
+use crate::lineage::{Builder, Index, Step};
 use crate::lints;
 use crate::nest::{Layout, Nest};
 use crate::options::{Options, Supported, Target, TargetKind};
@@ -71,16 +72,66 @@ impl Checked {
     }
 }
 
+/// Where the index variables of a schedule come from and what became of them, as far as it is legal.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Lineage {
+    /// All index variables there ever were, in the order in which they were made; the two roots come first.
+    pub indices: Vec<Index>,
+    /// The directives in order; an operation's number is its position.
+    events: Vec<Event>,
+}
+
+/// A directive of the text.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Event {
+    /// Where it stands.
+    pub span: Span,
+    /// The line where it begins, from 1.
+    pub line: usize,
+    /// Its text, or its name if that is long.
+    pub text: String,
+}
+
+impl Lineage {
+    /// The directive that an operation comes from.
+    pub fn event(&self, step: Step) -> Option<&Event> {
+        self.events.get(step.0 as usize)
+    }
+}
+
 /// Checks a schedule. Never fails and never panics: what is wrong is in the diagnostics.
 pub fn check(source: &str, options: &Options) -> Checked {
+    check_and(source, options, |_, _| ()).0
+}
+
+/// What the parser has to say of a schedule, and nothing else.
+pub fn check_syntax(source: &str) -> Vec<Diagnostic> {
+    let parsed = sched_grammar::parse(source);
+    let mut report = Report::new(source, &parsed.file, false);
+    parsed.errors.iter().for_each(|error| report.syntax(error));
+    report.finish()
+}
+
+/// Checks a schedule and tells the lineage of its index variables.
+pub fn check_lineage(source: &str, options: &Options) -> (Checked, Lineage) {
+    check_and(source, options, |builder, report| Lineage {
+        indices: builder.record(),
+        events: report.events(),
+    })
+}
+
+/// Checks a schedule and has a look at what was built.
+fn check_and<T>(source: &str, options: &Options, look: impl FnOnce(&Builder, &Report) -> T) -> (Checked, T) {
     let parsed = sched_grammar::parse(source);
     let mut report = Report::new(source, &parsed.file, options.strict);
     parsed.errors.iter().for_each(|error| report.syntax(error));
 
     let header = resolve::header(&parsed.file, &mut report);
+    resolve::given_target(options, &mut report);
     let (scope, params) = resolve::scope(&parsed.file, options, &mut report);
     let calls = resolve::calls(&parsed.file, &scope, options, &mut report);
     let target = target(&header, options, &calls);
+    let limits = Limits::of(&target);
 
     if options.supported == Supported::Compilable && target.is_gpu() {
         no_gpu_yet(&header, &mut report);
@@ -90,14 +141,15 @@ pub fn check(source: &str, options: &Options) -> Checked {
     let whole_shape = modifiers::apply(&calls, &mut builder, &mut report);
     if whole_shape {
         facts::attach(&calls, &mut builder, &mut report);
-        for illegal in legality::check(&builder, target.kind) {
+        for illegal in legality::check(&builder, &limits) {
             report.illegal(&builder, &illegal);
         }
-        lints::check(&scope, &builder, &mut report);
+        lints::check(&scope, &builder, &limits, &mut report);
     }
     let nest = finish(&builder, options, source, &mut report);
+    let seen = look(&builder, &report);
     let diagnostics = lints::without_allowed(report.finish(), &parsed.comments);
-    Checked { nest, header, target, params, diagnostics }
+    (Checked { nest, header, target, params, diagnostics }, seen)
 }
 
 /// What the schedule is for.

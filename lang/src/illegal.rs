@@ -3,7 +3,7 @@
 
 use crate::diagnostics::Code;
 use crate::lineage::Step;
-use crate::nest::LoopId;
+use crate::nest::{GpuDimension, LoopId};
 use crate::sym::Sym;
 
 /// A refused operation, or a legal one that deserves a remark.
@@ -29,6 +29,15 @@ impl Illegal {
     pub fn argument(step: Step, argument: usize, problem: Problem, loops: Vec<LoopId>) -> Self {
         Illegal { step, argument: Some(argument), problem, loops }
     }
+}
+
+/// Something kept in a GPU's shared memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Use {
+    /// What asks for it.
+    pub step: Step,
+    /// Bytes that it takes.
+    pub bytes: u64,
 }
 
 /// What is wrong.
@@ -214,6 +223,49 @@ pub enum Problem {
         /// Most that a block can have.
         limit: i64,
     },
+    /// More iterations than a dimension of the launch can have.
+    DimensionTooLarge {
+        /// The dimension.
+        dimension: GpuDimension,
+        /// Iterations of the loop.
+        count: i64,
+        /// Most that the dimension can have.
+        limit: i64,
+    },
+    /// What is kept in shared memory does not fit.
+    SharedMemory {
+        /// Bytes of everything together.
+        total: u64,
+        /// Bytes that the device has for a block.
+        limit: u64,
+        /// What takes them.
+        uses: Vec<Use>,
+    },
+    /// What is kept in shared memory fits on some GPUs only, and the target names none.
+    SharedMemoryUnsure {
+        /// Bytes of everything together.
+        total: u64,
+        /// Bytes that every GPU has for a block.
+        everywhere: u64,
+    },
+    /// A cache of a loop in which the GPU's blocks do not run yet.
+    CacheOutsideLaunch,
+    /// Padding for straight-line walks would need too much memory.
+    PaddingTooLarge {
+        /// Bytes of the padding.
+        bytes: u64,
+        /// Most that the tables may have.
+        limit: u64,
+        /// The largest number of hops that would fit, 0 if none does.
+        most: u32,
+    },
+    /// The layout would need too much memory for such deep trees.
+    LayoutTooLarge {
+        /// Bytes of the trees.
+        bytes: u64,
+        /// Most that the tables may have.
+        limit: u64,
+    },
     /// `sharedReduce` of a loop that is not over trees on a block dimension.
     NotBlockTrees,
     /// `vectorize` in a schedule for a GPU.
@@ -247,8 +299,18 @@ pub enum Problem {
         extent: i64,
         /// The tile's size.
         size: i64,
-        /// The nearest sizes that divide, in order.
-        nearest: Vec<i64>,
+    },
+    /// Hops to peel that are straight-line already.
+    PeelPointless {
+        /// What makes them so.
+        unroll: Step,
+    },
+    /// A working set to be kept near that is larger than a core's second-level cache.
+    CacheTooLarge {
+        /// Bytes of the working set.
+        bytes: u64,
+        /// Bytes of the cache.
+        limit: u64,
     },
     /// Walks interleaved by one.
     InterleaveOfOne,
@@ -311,6 +373,12 @@ impl Problem {
             P::BlockOutsideGrid => Code::BLOCK_OUTSIDE_GRID,
             P::BlockNotConstant => Code::BLOCK_NOT_CONSTANT,
             P::TooManyThreads { .. } => Code::TOO_MANY_THREADS,
+            P::DimensionTooLarge { .. } => Code::DIMENSION_TOO_LARGE,
+            P::SharedMemory { .. } => Code::SHARED_MEMORY,
+            P::SharedMemoryUnsure { .. } => Code::UNVERIFIED,
+            P::CacheOutsideLaunch => Code::CACHE_OUTSIDE_LAUNCH,
+            P::PaddingTooLarge { .. } => Code::PADDING_TOO_LARGE,
+            P::LayoutTooLarge { .. } => Code::LAYOUT_TOO_LARGE,
             P::NotBlockTrees => Code::NOT_BLOCK_TREES,
             P::VectorOnGpu => Code::VECTOR_ON_GPU,
             P::LayoutNeedsSingleNodes { .. } => Code::LAYOUT_NEEDS_SINGLE_NODES,
@@ -320,6 +388,8 @@ impl Problem {
             P::Unverified { .. } => Code::UNVERIFIED,
             P::TileOfOne => Code::TILE_OF_ONE,
             P::PartialTile { .. } => Code::PARTIAL_TILE,
+            P::PeelPointless { .. } => Code::PEEL_POINTLESS,
+            P::CacheTooLarge { .. } => Code::CACHE_TOO_LARGE,
             P::InterleaveOfOne => Code::INTERLEAVE_OF_ONE,
             P::UnrollBeyond { .. } => Code::UNROLL_BEYOND,
             P::NestedParallel { .. } => Code::NESTED_PARALLEL,

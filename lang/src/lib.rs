@@ -1,12 +1,16 @@
 //! Names, lineage, ranges, legality and diagnostics of `.sched` schedules.
 //!
-//! [`check`] does it all: from text and plain facts about a model to a checked loop nest and diagnostics. It does no
+//! [`check()`] does it all: from text and plain facts about a model to a checked loop nest and diagnostics. It does no
 //! IO and never panics, whatever the text.
 
 mod accumulation;
 pub mod check;
+pub mod device;
 pub mod diagnostics;
+pub mod diff;
 pub mod directives;
+pub mod footprint;
+pub mod format;
 pub mod illegal;
 pub mod legality;
 pub mod lineage;
@@ -19,6 +23,8 @@ mod resolve;
 pub mod show;
 pub mod sym;
 pub mod visit;
+pub mod walks;
 
-pub use check::{Checked, Header, Param, check};
+pub use check::{Checked, Header, Lineage, Param, check, check_lineage, check_syntax};
+pub use format::format;
 pub use options::{ModelFacts, Options, Supported, Target, TargetKind};

@@ -2,10 +2,11 @@
 
 use std::collections::HashSet;
 
-use sched_grammar::SyntaxError;
 use sched_grammar::ast::{Directive, Expr, File, Span, StmtKind};
+use sched_grammar::{SyntaxError, SyntaxErrorKind};
 
-use crate::diagnostics::{Applicability, Code, Diagnostic, Edit, Fix, Severity, word};
+use crate::check::Event;
+use crate::diagnostics::{Applicability, Code, Diagnostic, Edit, Fix, Severity, info, word};
 use crate::illegal::{Illegal, Problem};
 use crate::lineage::{Builder, Step};
 use crate::nest::LoopId;
@@ -62,6 +63,13 @@ impl<'a> Report<'a> {
         }
     }
 
+    /// Adds a diagnostic if there is one.
+    pub fn extend(&mut self, diagnostic: Option<Diagnostic>) {
+        if let Some(diagnostic) = diagnostic {
+            self.push(diagnostic);
+        }
+    }
+
     /// Adds a mistake that the parser has found.
     pub fn syntax(&mut self, error: &SyntaxError) {
         let code = error.code.parse().unwrap_or(Code::UNEXPECTED);
@@ -75,7 +83,8 @@ impl<'a> Report<'a> {
         if !edits.is_empty() {
             let title = error.help().unwrap_or_else(|| "correct it".to_owned());
             let title = title.trim_end_matches('.').to_owned();
-            diagnostic.fixes.push(Fix { title, edits, applicability: Applicability::Unsure });
+            let applicability = applicability(&error.kind);
+            diagnostic.fixes.push(Fix { title, edits, applicability });
         }
         self.push(diagnostic);
     }
@@ -86,7 +95,7 @@ impl<'a> Report<'a> {
         if illegal.problem.may_be_a_consequence() && illegal.loops.iter().any(|id| builder.is_tainted(*id)) {
             return;
         }
-        if !self.seen.insert((illegal.step, code)) {
+        if !self.seen.insert((illegal.step, code)) || self.is_full(code) {
             return;
         }
         let wording = word(illegal, builder, self);
@@ -101,6 +110,21 @@ impl<'a> Report<'a> {
             self.explain_loops(builder, illegal, &mut diagnostic);
         }
         self.push(diagnostic);
+    }
+
+    /// Whether one more of these would be left out; counts it then.
+    fn is_full(&mut self, code: Code) -> bool {
+        let is_error = self.severity(code) == Severity::Error;
+        let count = if is_error { &mut self.errors } else { &mut self.others };
+        *count += usize::from(*count >= MOST);
+        *count > MOST
+    }
+
+    fn severity(&self, code: Code) -> Severity {
+        if self.strict && code == Code::UNVERIFIED {
+            return Severity::Error;
+        }
+        info(code).map_or(Severity::Error, |info| info.severity)
     }
 
     /// Says where the loops come from and shows the nest.
@@ -160,6 +184,19 @@ impl<'a> Report<'a> {
         if text.len() <= SHORT && !text.contains('\n') { text } else { self.directive_name(step) }
     }
 
+    /// All directives in order.
+    pub fn events(&self) -> Vec<Event> {
+        let mut line = 1;
+        let mut at = 0;
+        let event = |(number, (_, span)): (usize, &(&Directive, Span))| {
+            let start = span.start as usize;
+            line += self.source.get(at..start).map_or(0, |text| text.matches('\n').count());
+            at = start;
+            Event { span: *span, line, text: self.text(Step(number as u32)).to_owned() }
+        };
+        self.directives.iter().enumerate().map(event).collect()
+    }
+
     /// An argument of an operation as written, or the whole operation.
     pub fn argument_text(&self, step: Step, argument: Option<usize>) -> String {
         self.source.get(self.place(step, argument).range()).unwrap_or_default().to_owned()
@@ -181,5 +218,17 @@ impl<'a> Report<'a> {
         let mut diagnostics = self.diagnostics;
         diagnostics.sort_by_key(|diagnostic| (diagnostic.span.start, diagnostic.code));
         diagnostics
+    }
+}
+
+/// Whether a mistake in the text can be corrected in one way only.
+fn applicability(kind: &SyntaxErrorKind) -> Applicability {
+    match kind {
+        SyntaxErrorKind::MissingComma
+        | SyntaxErrorKind::MissingParens { .. }
+        | SyntaxErrorKind::MissingSeparator
+        | SyntaxErrorKind::WrongQuotes(_)
+        | SyntaxErrorKind::BadEscape(_) => Applicability::Safe,
+        _ => Applicability::Unsure,
     }
 }

@@ -8,10 +8,20 @@
 //! order of accumulation: exact
 //! ```
 
+mod json;
+mod lineage;
+mod until;
+
 use std::fmt::Write;
 
-use crate::nest::{Accumulation, Body, Constraint, Facts, Layout, LoopId, Nest, Reduce, TreeOrder};
+use serde_json::Value;
+
+use crate::nest::{Accumulation, Body, Constraint, Facts, Layout, LoopId, Nest, Reduce, Sort, TreeOrder};
 use crate::sym::Sym;
+
+pub use json::nest_json;
+pub use lineage::{lineage_json, show_lineage};
+pub use until::until_line;
 
 /// Lines of a nest in a diagnostic; more are left out.
 const MOST_LINES: usize = 40;
@@ -129,10 +139,7 @@ fn depths(nest: &Nest) -> Vec<usize> {
 
 fn header(nest: &Nest, id: LoopId, constraints: &[&Constraint]) -> String {
     let this = nest.get(id);
-    let mut text = format!("for {} in {}..{}", this.name, bound(&this.start), bound(&this.stop));
-    if this.step != Sym::Int(1) {
-        let _ = write!(text, " step {}", this.step);
-    }
+    let mut text = format!("for {} in {}", this.name, range(&this.start, &this.stop, &this.step));
     for (at, constraint) in constraints.iter().enumerate() {
         let names: Vec<&str> = constraint.loops.iter().map(|id| nest.get(*id).name.as_str()).collect();
         let word = if at == 0 { "while" } else { "and" };
@@ -151,8 +158,26 @@ fn bound(sym: &Sym) -> String {
     if text.contains(" + ") || text.contains(" - ") { format!("({text})") } else { text }
 }
 
+/// `0..64 step 8`
+pub(crate) fn range(start: &Sym, stop: &Sym, step: &Sym) -> String {
+    let range = format!("{}..{}", bound(start), bound(stop));
+    if *step == Sym::Int(1) { range } else { format!("{range} step {step}") }
+}
+
+/// An integer, or an expression as text.
+fn sym_value(sym: &Sym) -> Value {
+    sym.as_int().map_or_else(|| sym.to_string().into(), Value::from)
+}
+
+fn sort_name(sort: Sort) -> &'static str {
+    match sort {
+        Sort::Row => "row",
+        Sort::Tree => "tree",
+    }
+}
+
 /// What is stated about a loop, in words.
-fn facts(facts: &Facts) -> Vec<String> {
+pub(crate) fn facts(facts: &Facts) -> Vec<String> {
     let mut words = Vec::new();
     let mut flag = |on: bool, word: &str| words.extend(on.then(|| word.to_owned()));
     flag(facts.parallel, "parallel");
@@ -176,7 +201,7 @@ fn facts(facts: &Facts) -> Vec<String> {
     words
 }
 
-fn layout_name(layout: Layout) -> &'static str {
+pub(crate) fn layout_name(layout: Layout) -> &'static str {
     match layout {
         Layout::Array => "array",
         Layout::Sparse => "sparse",

@@ -1,6 +1,7 @@
 //! Symbolic integers: exact where a model is bound, expressions over model facts where none is.
 
 use std::fmt;
+use std::sync::Arc;
 
 /// A named quantity that is known with a model, or, for [`Fact::Rows`], only at run time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -52,7 +53,7 @@ pub enum Sym {
     /// A fact that is not known.
     Fact(Fact),
     /// An operation with at least one unknown operand.
-    Op(SymOp, Box<Sym>, Box<Sym>),
+    Op(SymOp, Arc<Sym>, Arc<Sym>),
 }
 
 impl fmt::Display for Fact {
@@ -110,7 +111,7 @@ impl Sym {
         if a.terms() + b.terms() > MAX_TERMS {
             return Err(ArithmeticError::TooLarge);
         }
-        Ok(Sym::Op(op, Box::new(a.clone()), Box::new(b.clone())))
+        Ok(Sym::Op(op, Arc::new(a.clone()), Arc::new(b.clone())))
     }
 
     /// How many leaves the expression has.

@@ -4,18 +4,19 @@
 
 mod support;
 
+use sched_lang::device::Limits;
 use sched_lang::diagnostics::Code;
 use sched_lang::illegal::Problem;
 use sched_lang::lineage::{Builder, Select, Stated, Step};
 use sched_lang::nest::{Accumulation, TreeOrder};
 use sched_lang::random::{Rng, schedule};
 use sched_lang::visit::visit;
-use sched_lang::{ModelFacts, Options, Supported, TargetKind, check, legality};
+use sched_lang::{ModelFacts, Options, Supported, Target, check, legality};
 
 fn model(rng: &mut Rng) -> ModelFacts {
     let num_trees = 1 + rng.below(40) as u32;
     let depths = (0..num_trees).map(|_| 1 + rng.below(6) as u32).collect();
-    ModelFacts { num_trees, num_features: 7, num_classes: 1, depths }
+    ModelFacts { num_trees, num_features: 7, num_classes: 1, depths, ..ModelFacts::default() }
 }
 
 #[test]
@@ -68,7 +69,7 @@ fn typed_operations_mean_what_text_means() {
     builder.reorder(Step(1), &["b0", "tree", "b1"].map(Select::all)).expect("legal");
     let id = builder.select(Step(2), 0, &b1).expect("known")[0];
     builder.state(Step(2), id, Stated::Interleave(Some(8))).expect("no contradiction");
-    assert!(legality::check(&builder, TargetKind::Cpu).is_empty());
+    assert!(legality::check(&builder, &Limits::of(&Target::cpu())).is_empty());
     let text = "tile(batch, b0, b1, 64)\nreorder(b0, tree, b1)\ninterleave(b1, 8)";
     let checked = check(text, &Options { facts: Some(model), ..Options::default() });
     assert_eq!(Some(builder.nest().0), checked.nest);

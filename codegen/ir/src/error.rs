@@ -57,6 +57,6 @@ pub struct Budget {
 impl Default for Budget {
     /// 1 GiB of tables, 64 MiB of scratch.
     fn default() -> Self {
-        Budget { tables: 1 << 30, scratch: 64 << 20 }
+        Budget { tables: sched_lang::footprint::TABLES, scratch: 64 << 20 }
     }
 }

@@ -69,6 +69,7 @@ fn stages_are_as_kept() {
             num_features: 3,
             num_classes: 1,
             depths: forest.trees.iter().map(Tree::depth).collect(),
+            ..ModelFacts::default()
         };
         let options = Options { facts: Some(facts), supported: Supported::Compilable, ..Options::default() };
         let checked = check(&text, &options);

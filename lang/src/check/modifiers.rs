@@ -26,9 +26,7 @@ pub(super) fn apply(calls: &[Call], builder: &mut Builder, report: &mut Report) 
             let problem = match remark.kind {
                 RemarkKind::Unverified(what) => Problem::Unverified { what },
                 RemarkKind::TileOfOne => Problem::TileOfOne,
-                RemarkKind::PartialTile(extent, size) => {
-                    Problem::PartialTile { extent, size, nearest: nearest_divisors(extent, size) }
-                }
+                RemarkKind::PartialTile(extent, size) => Problem::PartialTile { extent, size },
             };
             let illegal = Illegal {
                 argument: argument(call.op),
@@ -118,14 +116,4 @@ fn recover(call: &Call, illegal: &Illegal, builder: &mut Builder, report: &mut R
     for other in unknown.collect::<Vec<_>>() {
         report.illegal(builder, &other);
     }
-}
-
-/// The largest divisor of `extent` below `size` and the smallest one above.
-fn nearest_divisors(extent: i64, size: i64) -> Vec<i64> {
-    /// Sizes looked at in each direction.
-    const REACH: i64 = 1_000;
-    let divides = |n: &i64| extent % n == 0;
-    let below = (size.saturating_sub(REACH).max(2)..size).rev().find(divides);
-    let above = (size + 1..=extent.min(size.saturating_add(REACH))).find(divides);
-    below.into_iter().chain(above).collect()
 }

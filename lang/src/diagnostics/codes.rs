@@ -132,6 +132,12 @@ codes! {
     RUN_DEPTH_UNKNOWN 78 "S0078" Error "run_depth is not known here"
     CODE_TOO_LARGE 79 "S0079" Error "expanded code too large"
     EXPRESSION_TOO_LARGE 80 "S0080" Error "expression too large"
+    DIMENSION_TOO_LARGE 81 "S0081" Error "GPU dimension too large"
+    SHARED_MEMORY 82 "S0082" Error "shared memory does not suffice"
+    PADDING_TOO_LARGE 83 "S0083" Error "padding needs too much memory"
+    LAYOUT_TOO_LARGE 84 "S0084" Error "layout needs too much memory"
+    UNKNOWN_DEVICE 85 "S0085" Error "unknown target option"
+    CACHE_OUTSIDE_LAUNCH 86 "S0086" Error "cache outside a launch"
     TILE_OF_ONE 90 "S0090" Warning "tile of one iteration"
     INTERLEAVE_OF_ONE 91 "S0091" Warning "interleave of one"
     UNROLL_BEYOND 92 "S0092" Warning "unrolled beyond the deepest tree"
@@ -140,6 +146,8 @@ codes! {
     PARTIAL_TILE 95 "S0095" Hint "tile does not divide its loop"
     UNSORTED_DEPTHS 96 "S0096" Warning "trees are not sorted by depth"
     ALLOWS_NOTHING 97 "S0097" Warning "allow without effect"
+    PEEL_POINTLESS 98 "S0098" Warning "peelWalk without effect"
+    CACHE_TOO_LARGE 99 "S0099" Warning "working set larger than the cache"
 }
 
 /// What is known of `code`.

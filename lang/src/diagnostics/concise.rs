@@ -27,9 +27,20 @@ impl Lines {
 
     /// Line and column of a byte offset, both from 1.
     pub(super) fn position(&self, source: &str, offset: usize) -> (usize, usize) {
+        let (line, before) = self.before(source, offset);
+        (line, before.chars().count() + 1)
+    }
+
+    /// Line and column of a byte offset, both from 1; the column counts UTF-16 code units.
+    pub(super) fn position_utf16(&self, source: &str, offset: usize) -> (usize, usize) {
+        let (line, before) = self.before(source, offset);
+        (line, before.encode_utf16().count() + 1)
+    }
+
+    /// The line of a byte offset, from 1, and the text of that line before it.
+    fn before<'s>(&self, source: &'s str, offset: usize) -> (usize, &'s str) {
         let line = self.0.partition_point(|start| *start <= offset).max(1);
         let start = self.0.get(line - 1).copied().unwrap_or(0);
-        let before = source.get(start..offset.min(source.len())).unwrap_or_default();
-        (line, before.chars().count() + 1)
+        (line, source.get(start..offset.min(source.len())).unwrap_or_default())
     }
 }

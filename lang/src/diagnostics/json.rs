@@ -4,13 +4,20 @@ use sched_grammar::ast::Span;
 use serde_json::{Value, json};
 
 use super::concise::Lines;
-use super::{Diagnostic, Fix};
+use super::{Diagnostic, Findings, Fix};
 
-/// The diagnostics as a JSON array.
+/// The diagnostics of one file as a JSON array.
 pub fn render(path: &str, source: &str, diagnostics: &[Diagnostic]) -> String {
-    let lines = Lines::new(source);
-    let all: Vec<Value> =
-        diagnostics.iter().map(|diagnostic| one(path, source, &lines, diagnostic)).collect();
+    render_files(&[Findings { path, source, diagnostics }])
+}
+
+/// The diagnostics of all files as one JSON array, those of the first file first.
+pub fn render_files(files: &[Findings]) -> String {
+    let mut all = Vec::new();
+    for Findings { path, source, diagnostics } in files {
+        let lines = Lines::new(source);
+        all.extend(diagnostics.iter().map(|diagnostic| one(path, source, &lines, diagnostic)));
+    }
     Value::Array(all).to_string()
 }
 

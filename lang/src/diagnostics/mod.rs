@@ -1,10 +1,13 @@
 //! Diagnostics as plain data, and their renderers beside each other.
 
+pub mod apply;
 pub mod codes;
 pub mod concise;
 pub mod full;
+pub mod github;
 pub mod json;
 mod nearest;
+pub mod sarif;
 mod wording;
 
 use sched_grammar::ast::Span;
@@ -107,6 +110,17 @@ pub struct Diagnostic {
     pub help: Option<String>,
     /// Ways out that an editor can apply.
     pub fixes: Vec<Fix>,
+}
+
+/// What is to be told of one file, for renderers that put several files into one document.
+#[derive(Clone, Copy, Debug)]
+pub struct Findings<'a> {
+    /// The path as it is to be shown.
+    pub path: &'a str,
+    /// The text.
+    pub source: &'a str,
+    /// What is to be told.
+    pub diagnostics: &'a [Diagnostic],
 }
 
 impl Diagnostic {

@@ -1,18 +1,16 @@
 //! `gpuDimension`, and what `parallel` has to do with it.
 
 use super::find;
+use crate::device::Limits;
 use crate::illegal::{Illegal, Problem};
 use crate::lineage::{Builder, Stated, Step};
 use crate::nest::{GpuDimension, GpuLevel, LoopId};
 use crate::options::TargetKind;
 use crate::sym::Fact;
 
-/// Most threads of a block, on every GPU that can be compiled for.
-const THREADS: i64 = 1024;
-
-pub(super) fn check(builder: &Builder, id: LoopId, target: TargetKind, problems: &mut Vec<Illegal>) {
+pub(super) fn check(builder: &Builder, id: LoopId, limits: &Limits, problems: &mut Vec<Illegal>) {
     let Some((dimension, step)) = mapped(builder, id) else { return };
-    if target == TargetKind::Cpu {
+    if limits.kind == TargetKind::Cpu {
         problems.push(Illegal::at(step, Problem::GpuOnCpu, vec![id]));
         return;
     }
@@ -31,8 +29,19 @@ pub(super) fn check(builder: &Builder, id: LoopId, target: TargetKind, problems:
         problems.push(Illegal::argument(step, 1, problem, vec![*on, id]));
         return;
     }
+    let most = match dimension.level {
+        GpuLevel::Grid => limits.grid_axis(dimension.axis),
+        GpuLevel::Block => limits.block_axis(dimension.axis),
+    };
+    if let Some(count) = builder.trips(id).filter(|trips| *trips > most)
+        && (dimension.level == GpuLevel::Grid || most < limits.gpu.threads)
+    {
+        let problem = Problem::DimensionTooLarge { dimension, count, limit: most };
+        problems.push(Illegal::argument(step, 1, problem, vec![id]));
+        return;
+    }
     if dimension.level == GpuLevel::Block {
-        block(builder, id, step, &outer, problems);
+        block(builder, id, step, &outer, limits, problems);
     }
 }
 
@@ -42,6 +51,7 @@ fn block(
     id: LoopId,
     step: Step,
     outer: &[(LoopId, GpuDimension, Step)],
+    limits: &Limits,
     problems: &mut Vec<Illegal>,
 ) {
     let below = builder.subtree(id);
@@ -76,10 +86,11 @@ fn block(
     let blocks = outer.iter().filter(|(_, dimension, _)| dimension.level == GpuLevel::Block);
     let around: i64 = blocks.filter_map(|(on, ..)| builder.trips(*on)).fold(1, i64::saturating_mul);
     let threads = own.saturating_mul(around);
-    if threads > THREADS {
+    let limit = limits.gpu.threads;
+    if threads > limit {
         let mut loops: Vec<LoopId> = outer.iter().map(|(on, ..)| *on).collect();
         loops.push(id);
-        problems.push(Illegal::argument(step, 0, Problem::TooManyThreads { threads, limit: THREADS }, loops));
+        problems.push(Illegal::argument(step, 0, Problem::TooManyThreads { threads, limit }, loops));
     }
 }
 

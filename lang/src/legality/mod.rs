@@ -2,25 +2,35 @@
 
 mod gpu;
 mod layout;
+mod memory;
 mod reduce;
+mod shared;
 mod size;
 mod walks;
 
+pub(crate) use shared::working_set;
+
+use crate::device::Limits;
 use crate::illegal::Illegal;
 use crate::lineage::{Builder, Stated, Step};
 use crate::nest::LoopId;
 use crate::options::TargetKind;
 
 /// All problems of the final nest, as plain data. Empty means that it is legal for the target.
-pub fn check(builder: &Builder, target: TargetKind) -> Vec<Illegal> {
+pub fn check(builder: &Builder, limits: &Limits) -> Vec<Illegal> {
+    let target = limits.kind;
     let loops = builder.loops();
     let mut problems = Vec::new();
     for id in &loops {
         walks::check(builder, *id, target, &mut problems);
         reduce::check(builder, *id, &mut problems);
-        gpu::check(builder, *id, target, &mut problems);
+        gpu::check(builder, *id, limits, &mut problems);
     }
     layout::check(builder, &loops, &mut problems);
+    memory::check(builder, &loops, &mut problems);
+    if target == TargetKind::Gpu {
+        shared::check(builder, limits, &mut problems);
+    }
     size::check(builder, &mut problems);
     problems
 }

@@ -30,7 +30,7 @@ pub(super) fn check(builder: &Builder, problems: &mut Vec<Illegal>) {
                     factor
                 }
                 Stated::UnrollWalk(n) | Stated::PeelWalk(n) => {
-                    let deepest = builder.model.as_ref().map_or(*n, |model| model.max_depth().min(*n));
+                    let deepest = builder.deepest.map_or(*n, |deepest| deepest.min(*n));
                     depth = u64::from(deepest).max(1);
                     depth
                 }

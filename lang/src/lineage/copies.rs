@@ -48,7 +48,9 @@ impl Builder {
     /// Says that these loops lie in the copy `tag` from now on.
     pub(super) fn tag(&mut self, loops: &[LoopId], tag: &Tag) {
         for id in loops {
-            self.node_mut(*id).scope.push(tag.clone());
+            let scope = self.scopes.inside(self.node(*id).scope, tag);
+            self.scopes.enter(scope, *id);
+            self.node_mut(*id).scope = scope;
         }
     }
 

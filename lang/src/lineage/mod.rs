@@ -12,7 +12,9 @@ mod depth;
 mod export;
 mod facts;
 mod names;
+mod record;
 mod reorder;
+mod scopes;
 mod specialize;
 mod split;
 mod tile;
@@ -28,6 +30,8 @@ use crate::sym::{Fact, Sym};
 
 pub use facts::{MAX_HOPS, Stated, TileTrees};
 pub use names::{Select, Tag};
+pub use record::Index;
+use scopes::{ScopeId, Scopes};
 
 /// Deepest nest that is accepted.
 pub const MAX_DEPTH: usize = 40;
@@ -95,8 +99,8 @@ pub(crate) struct Node {
     pub name: Arc<str>,
     /// Its number among the copies that `splitByDepth` made.
     pub number: Option<u32>,
-    /// The copies it lies in, outermost first.
-    pub scope: Vec<Tag>,
+    /// The copies it lies in.
+    pub scope: ScopeId,
     pub sort: Sort,
     pub start: Sym,
     pub stop: Sym,
@@ -137,6 +141,7 @@ pub struct Builder {
     pub(crate) sums: Vec<Sum>,
     /// All copies of a name, consumed ones included.
     pub(crate) names: HashMap<Arc<str>, Vec<LoopId>>,
+    scopes: Scopes,
     /// Names whose declaration was refused.
     poisoned: HashSet<String>,
     /// Names whose copies are not known for want of a model.
@@ -149,6 +154,8 @@ pub struct Builder {
     positions_fixed_by: Option<Step>,
     sorted_by: Option<Step>,
     pub(crate) model: Option<Arc<ModelFacts>>,
+    /// The depth of the deepest tree, if a model is given.
+    pub(crate) deepest: Option<u32>,
     remarks: Vec<Remark>,
     pub(crate) layout: Option<(LayoutName, Step)>,
     pub(crate) tile_trees: Option<(TileTrees, Step)>,
@@ -162,6 +169,7 @@ impl Builder {
             roots: Vec::new(),
             sums: Vec::new(),
             names: HashMap::new(),
+            scopes: Scopes::new(),
             poisoned: HashSet::new(),
             uncounted: HashSet::new(),
             live: 0,
@@ -169,6 +177,7 @@ impl Builder {
             order: TreeOrder::Model,
             positions_fixed_by: None,
             sorted_by: None,
+            deepest: model.as_ref().map(|model| model.max_depth()),
             model,
             remarks: Vec::new(),
             layout: None,
@@ -190,7 +199,7 @@ impl Builder {
         let node = Node {
             name: name.into(),
             number: None,
-            scope: Vec::new(),
+            scope: ScopeId::default(),
             sort,
             start: Sym::Int(0),
             stop: stop.clone(),
@@ -226,6 +235,7 @@ impl Builder {
     fn add(&mut self, node: Node) -> LoopId {
         let id = LoopId(self.nodes.len() as u32);
         self.names.entry(Arc::clone(&node.name)).or_default().push(id);
+        self.scopes.enter(node.scope, id);
         self.nodes.push(node);
         self.live += 1;
         id
@@ -269,7 +279,7 @@ impl Builder {
             self.node_mut(*id).parent = parent;
         }
         let replace = |list: &mut Vec<LoopId>| {
-            if let Some(at) = list.iter().position(|id| *id == old) {
+            if let Some(at) = position(list, old) {
                 list.splice(at..=at, new.iter().copied());
             }
         };
@@ -396,6 +406,15 @@ impl Builder {
         }
         Ok(())
     }
+}
+
+/// Where `id` stands in a list that may be very long: whole blocks are compared at once.
+fn position(list: &[LoopId], id: LoopId) -> Option<usize> {
+    const BLOCK: usize = 32;
+    let block =
+        list.chunks(BLOCK).position(|block| block.iter().fold(false, |found, on| found | (*on == id)))?;
+    let from = block * BLOCK;
+    list[from..].iter().position(|on| *on == id).map(|at| from + at)
 }
 
 /// Iterations of `[start, stop)` by `step`; nothing if that does not fit.

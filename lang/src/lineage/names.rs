@@ -15,6 +15,13 @@ pub struct Tag {
     pub number: Option<u32>,
 }
 
+impl Tag {
+    /// Whether, as a qualifier, it means `tag`; without a number it means every run and iteration.
+    pub(super) fn covers(&self, tag: &Tag) -> bool {
+        self.name == tag.name && (self.number.is_none() || self.number == tag.number)
+    }
+}
+
 impl std::fmt::Display for Tag {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self.number {
@@ -41,21 +48,9 @@ impl Select {
         Select { scope: Vec::new(), name: name.to_owned(), number: None }
     }
 
-    /// Whether `scope` has all qualifiers, in order.
-    fn fits(&self, scope: &[Tag], number: Option<u32>) -> bool {
-        let mut rest = scope.iter();
-        let qualified = self.scope.iter().all(|want| rest.any(|tag| covers(want, tag)));
-        qualified && (self.number.is_none() || self.number == number)
-    }
-
     fn is_bare(&self) -> bool {
         self.scope.is_empty() && self.number.is_none()
     }
-}
-
-/// Whether the qualifier `want` means `tag`; without a number it means every run and iteration.
-fn covers(want: &Tag, tag: &Tag) -> bool {
-    want.name == tag.name && (want.number.is_none() || want.number == tag.number)
 }
 
 impl std::fmt::Display for Select {
@@ -85,10 +80,9 @@ impl Builder {
                 if known { Problem::Poisoned } else { Problem::UnknownIndex { name: select.name.clone() } };
             return refuse(problem, Vec::new());
         };
-        let fits =
-            |id: &&LoopId| select.is_bare() || select.fits(&self.node(**id).scope, self.node(**id).number);
         let is_live = |id: &&LoopId| self.node(**id).consumed_by.is_none();
-        let live: Vec<LoopId> = copies.iter().filter(is_live).filter(fits).copied().collect();
+        let fitting = self.fitting(select, copies);
+        let live: Vec<LoopId> = fitting.iter().filter(is_live).copied().collect();
         if !live.is_empty() {
             return Ok(self.prefer_exact(select, live));
         }
@@ -103,9 +97,8 @@ impl Builder {
         if select.number.is_some() && uncounted(&select.name) {
             return refuse(Problem::Poisoned, Vec::new());
         }
-        let consumed: Vec<LoopId> = copies.iter().filter(fits).copied().collect();
         let is_gone = !copies.iter().any(|id| self.node(*id).consumed_by.is_none());
-        let consumed = if is_gone { copies.clone() } else { consumed };
+        let consumed = if is_gone { copies.clone() } else { fitting };
         let by = consumed.iter().rev().find_map(|id| self.node(*id).consumed_by);
         match by {
             Some(by) => {
@@ -119,13 +112,24 @@ impl Builder {
         }
     }
 
+    /// The copies of a name that the qualifiers mean, consumed ones included.
+    fn fitting(&self, select: &Select, copies: &[LoopId]) -> Vec<LoopId> {
+        let has_number = |id: &LoopId| select.number.is_none() || self.node(*id).number == select.number;
+        if select.scope.is_empty() {
+            return copies.iter().filter(|id| has_number(id)).copied().collect();
+        }
+        let mut inside = self.scopes.loops(&select.scope);
+        inside.retain(|id| *self.node(*id).name == *select.name && has_number(id));
+        inside
+    }
+
     /// `v[1].t1` may be the whole name of one copy and part of another's; the whole name wins.
     fn prefer_exact(&self, select: &Select, live: Vec<LoopId>) -> Vec<LoopId> {
         if select.is_bare() || live.len() == 1 {
             return live;
         }
         let exact: Vec<LoopId> =
-            live.iter().filter(|id| self.node(**id).scope == select.scope).copied().collect();
+            live.iter().filter(|id| self.scopes.is(self.node(**id).scope, &select.scope)).copied().collect();
         if exact.is_empty() { live } else { exact }
     }
 
@@ -150,7 +154,7 @@ impl Builder {
         found
     }
 
-    /// The name of one copy as the user can write it: bare if that is enough, else with all qualifiers.
+    /// The name of one copy as the user can write it: bare if that is enough, else with its innermost qualifiers.
     pub fn name(&self, id: LoopId) -> String {
         let node = self.node(id);
         let own = Select { scope: Vec::new(), name: node.name.to_string(), number: node.number };
@@ -163,7 +167,16 @@ impl Builder {
         if copies <= 1 || node.consumed_by.is_some() {
             return own.to_string();
         }
-        Select { scope: node.scope.clone(), ..own }.to_string()
+        const ENOUGH: usize = 8;
+        let all = self.scopes.path(node.scope);
+        for count in 1..=all.len().min(ENOUGH) {
+            let shorter = Select { scope: all[all.len() - count..].to_vec(), ..own.clone() };
+            let live = self.fitting(&shorter, &[]).into_iter().filter(|id| alike(&id));
+            if live.take(2).eq([id]) {
+                return shorter.to_string();
+            }
+        }
+        Select { scope: all, ..own }.to_string()
     }
 
     /// Whether an index of this name has been declared, rightly or not.

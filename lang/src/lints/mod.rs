@@ -1,24 +1,37 @@
 //! Legal schedules that are probably not meant, and how comments silence them.
 
+mod cache;
 mod parallel;
 mod walks;
 
 use sched_grammar::ast::{Comment, Span};
 
+use crate::device::Limits;
 use crate::diagnostics::{Applicability, Code, Diagnostic, Severity, info};
+use crate::illegal::Illegal;
 use crate::lineage::Builder;
 use crate::nest::TreeOrder;
 use crate::report::Report;
 use crate::resolve::Scope;
 
 /// Reports everything silly about a legal nest.
-pub(crate) fn check(scope: &Scope, builder: &Builder, report: &mut Report) {
-    for id in builder.loops() {
-        walks::check(builder, id, report);
-        parallel::check(builder, id, report);
+pub(crate) fn check(scope: &Scope, builder: &Builder, limits: &Limits, report: &mut Report) {
+    for problem in problems(builder, limits) {
+        report.illegal(builder, &problem);
     }
     unsorted(scope, builder, report);
     unused(scope, report);
+}
+
+/// Everything silly about the loops of a legal nest, as plain data.
+pub(crate) fn problems(builder: &Builder, limits: &Limits) -> Vec<Illegal> {
+    let mut problems = Vec::new();
+    for id in builder.loops() {
+        walks::check(builder, id, &mut problems);
+        parallel::check(builder, id, &mut problems);
+        cache::check(builder, id, limits, &mut problems);
+    }
+    problems
 }
 
 fn unused(scope: &Scope, report: &mut Report) {

@@ -3,13 +3,12 @@
 use crate::illegal::{Illegal, Problem};
 use crate::lineage::{Builder, Stated, Step};
 use crate::nest::LoopId;
-use crate::report::Report;
 use crate::sym::Fact;
 
 /// Iterations that keep every thread of a large machine busy.
 const PLENTY: i64 = 64;
 
-pub(super) fn check(builder: &Builder, id: LoopId, report: &mut Report) {
+pub(super) fn check(builder: &Builder, id: LoopId, problems: &mut Vec<Illegal>) {
     let Some(step) = parallel(builder, id) else { return };
     let path = builder.path(id);
     let outer = path.iter().filter(|on| **on != id).find_map(|on| {
@@ -18,7 +17,7 @@ pub(super) fn check(builder: &Builder, id: LoopId, report: &mut Report) {
     });
     if let Some((on, earlier)) = outer {
         let problem = Problem::NestedParallel { outer: builder.name(on), earlier };
-        report.illegal(builder, &Illegal::argument(step, 0, problem, vec![on, id]));
+        problems.push(Illegal::argument(step, 0, problem, vec![on, id]));
     }
 }
 

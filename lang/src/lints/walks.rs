@@ -3,10 +3,9 @@
 use crate::illegal::{Illegal, Problem};
 use crate::lineage::{Builder, Stated};
 use crate::nest::LoopId;
-use crate::report::Report;
 
-pub(super) fn check(builder: &Builder, id: LoopId, report: &mut Report) {
-    let deepest = builder.model.as_ref().map(|model| model.max_depth());
+pub(super) fn check(builder: &Builder, id: LoopId, problems: &mut Vec<Illegal>) {
+    let deepest = builder.deepest;
     for (fact, step) in &builder.node(id).facts {
         let problem = match (fact, deepest) {
             (Stated::Interleave(Some(1)), _) => Problem::InterleaveOfOne,
@@ -15,6 +14,45 @@ pub(super) fn check(builder: &Builder, id: LoopId, report: &mut Report) {
             }
             _ => continue,
         };
-        report.illegal(builder, &Illegal::argument(*step, 1, problem, vec![id]));
+        problems.push(Illegal::argument(*step, 1, problem, vec![id]));
+    }
+    peel(builder, id, problems);
+}
+
+/// A `peelWalk` of hops that an `unrollWalk` makes straight-line in every walk that it concerns.
+fn peel(builder: &Builder, id: LoopId, problems: &mut Vec<Illegal>) {
+    let hops = |on: LoopId| {
+        let facts = &builder.node(on).facts;
+        facts.iter().find_map(|(fact, step)| match fact {
+            Stated::UnrollWalk(n) => Some((*n, *step)),
+            _ => None,
+        })
+    };
+    let peels = |on: LoopId| {
+        let facts = &builder.node(on).facts;
+        facts.iter().find_map(|(fact, step)| match fact {
+            Stated::PeelWalk(n) => Some((*n, *step)),
+            _ => None,
+        })
+    };
+    let Some((peeled, step)) = peels(id) else { return };
+    let around = builder.path(id).into_iter().rev().find_map(hops);
+    let mut unroll = None;
+    let mut stack = vec![(id, around)];
+    while let Some((on, around)) = stack.pop() {
+        if on != id && peels(on).is_some() {
+            continue;
+        }
+        let around = hops(on).or(around);
+        if builder.node(on).inside.is_leaf() {
+            match around {
+                Some((n, by)) if n >= peeled => unroll = Some(by),
+                _ => return,
+            }
+        }
+        stack.extend(builder.node(on).inside.children().into_iter().map(|child| (child, around)));
+    }
+    if let Some(unroll) = unroll {
+        problems.push(Illegal::argument(step, 1, Problem::PeelPointless { unroll }, vec![id]));
     }
 }

@@ -2,9 +2,11 @@
 
 use sched_grammar::ast::{Expr, ExprKind, File, Ident, Span, StmtKind};
 
+use super::list;
 use crate::check::Header;
+use crate::device;
 use crate::diagnostics::{Applicability, Code, Diagnostic, nearest};
-use crate::options::{Target, TargetKind};
+use crate::options::{Options, Target, TargetKind};
 use crate::report::Report;
 
 /// The language editions there are.
@@ -62,8 +64,8 @@ fn read_edition(expr: &Expr, report: &mut Report) -> Option<i64> {
     }
 }
 
-fn read_target(kind: &Ident, options: &[Ident], report: &mut Report) -> Option<Target> {
-    let options = options.iter().map(|option| option.text.clone()).collect();
+fn read_target(kind: &Ident, given: &[Ident], report: &mut Report) -> Option<Target> {
+    let options = given.iter().map(|option| option.text.clone()).collect();
     let kind = match kind.text.as_str() {
         "cpu" => TargetKind::Cpu,
         "gpu" => TargetKind::Gpu,
@@ -83,5 +85,35 @@ fn read_target(kind: &Ident, options: &[Ident], report: &mut Report) -> Option<T
             return None;
         }
     };
+    for option in given {
+        report.extend(unknown_option(kind, &option.text, option.span));
+    }
     Some(Target { kind, options })
+}
+
+/// Says which words of the target that the caller gave mean nothing.
+pub(crate) fn given_target(options: &Options, report: &mut Report) {
+    let Some(target) = &options.target else { return };
+    for option in &target.options {
+        report.extend(unknown_option(target.kind, option, Span::default()));
+    }
+}
+
+fn unknown_option(kind: TargetKind, option: &str, span: Span) -> Option<Diagnostic> {
+    let known = device::names(kind);
+    if known.contains(&option) {
+        return None;
+    }
+    let what = if kind == TargetKind::Gpu { "GPU" } else { "CPU" };
+    let message = format!("no {what} that is known here is called `{option}`");
+    let diagnostic = Diagnostic::new(Code::UNKNOWN_DEVICE, span, message)
+        .label("not known")
+        .help(format!("Known are {}; without a name any {what} may be meant.", list(&known)));
+    let fixed = match nearest(option, known) {
+        Some(near) if span.start < span.end => {
+            diagnostic.fix(format!("write `{near}`"), span, near, Applicability::Unsure)
+        }
+        _ => diagnostic,
+    };
+    Some(fixed)
 }

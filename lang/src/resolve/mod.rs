@@ -5,5 +5,5 @@ mod header;
 mod scope;
 
 pub(crate) use calls::{Arg, Call, calls};
-pub(crate) use header::header;
+pub(crate) use header::{given_target, header};
 pub(crate) use scope::{Scope, list, scope};

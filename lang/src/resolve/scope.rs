@@ -1,6 +1,6 @@
 //! Named numbers and the evaluation of expressions.
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::{HashMap, HashSet};
 
 use sched_grammar::ast::{BinOp, Expr, ExprKind, File, Ident, Span, StmtKind};
@@ -36,6 +36,8 @@ struct Named {
 pub(crate) struct Scope<'a> {
     named: HashMap<String, Named>,
     model: Option<&'a ModelFacts>,
+    /// The depths of the model's trees in ascending order.
+    depths: OnceCell<Vec<u32>>,
     batch_size: Option<u64>,
     /// Names of indices made anywhere in the file, to tell a loop from a misspelt number.
     pub(crate) indices: HashSet<&'a str>,
@@ -54,6 +56,7 @@ pub(crate) fn scope<'a>(
     let mut scope = Scope {
         named: HashMap::new(),
         model: options.facts.as_ref(),
+        depths: OnceCell::new(),
         batch_size: options.batch_size,
         indices: HashSet::from(["batch", "tree"]),
         undeclared: RefCell::default(),
@@ -320,6 +323,15 @@ impl Scope<'_> {
         Some(self.known(fact).map_or(Sym::Fact(fact), Sym::Int))
     }
 
+    /// Depths sorted once: long files ask often.
+    fn depths(&self, model: &ModelFacts) -> &[u32] {
+        self.depths.get_or_init(|| {
+            let mut depths = model.depths.clone();
+            depths.sort_unstable();
+            depths
+        })
+    }
+
     /// The value of a fact, if it is known.
     fn known(&self, fact: Fact) -> Option<i64> {
         let model = self.model;
@@ -328,8 +340,9 @@ impl Scope<'_> {
             Fact::NumTrees => model.map(|model| i64::from(model.num_trees)),
             Fact::NumFeatures => model.map(|model| i64::from(model.num_features)),
             Fact::NumClasses => model.map(|model| i64::from(model.num_classes)),
-            Fact::MaxDepth => model.map(|model| i64::from(model.max_depth())),
-            Fact::TreesToDepth(depth) => model.map(|model| model.trees_to_depth(depth)),
+            Fact::MaxDepth => model.map(|model| i64::from(self.depths(model).last().copied().unwrap_or(0))),
+            Fact::TreesToDepth(depth) => model
+                .map(|model| self.depths(model).partition_point(|known| i64::from(*known) <= depth) as i64),
             Fact::BatchSize => self.batch_size.and_then(|size| i64::try_from(size).ok()),
         }
     }

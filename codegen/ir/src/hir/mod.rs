@@ -38,8 +38,7 @@ pub fn build(mut forest: Forest, nest: Nest, budget: &Budget) -> Result<Hir, Com
     order(&mut forest.trees, nest.tree_order);
     let deepest: Vec<u32> = forest.trees.iter().map(Tree::depth).collect();
     let layout = nest.representation.unwrap_or_else(|| fitting_layout(&forest.trees, &deepest));
-    let mut sites = site::collect(&nest, &deepest, layout)?;
-    pad::unroll_levels(&mut sites, &deepest);
+    let sites = site::collect(&nest, &deepest, layout)?;
     pad::pad_for(&mut forest.trees, &sites, &deepest, budget)?;
     let depths = forest.trees.iter().map(|tree| (tree.depth(), tree.min_leaf_depth())).collect();
     Ok(Hir { forest, depths, nest, sites })
@@ -50,10 +49,11 @@ fn order(trees: &mut [Tree], order: TreeOrder) {
         TreeOrder::Model => {}
         TreeOrder::ByDepth => trees.sort_by_cached_key(Tree::depth),
     }
-    if order == TreeOrder::ByDepth && seeded(Fault::SortRepeatsTree) {
-        if let [first, .., last] = trees {
-            *last = first.clone();
-        }
+    if let [first, .., last] = trees
+        && order == TreeOrder::ByDepth
+        && seeded(Fault::SortRepeatsTree)
+    {
+        *last = first.clone();
     }
 }
 

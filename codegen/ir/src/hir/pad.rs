@@ -7,11 +7,9 @@ use super::Site;
 use crate::error::{Budget, CompileError};
 use crate::fault::{Fault, seeded};
 use sched_forest::{Inner, NodeRef, Predicate, Tree};
-use sched_lang::nest::{Layout, LoopId};
+use sched_lang::footprint::{PADDED_NODE, padded_depths, padding};
+use sched_lang::nest::LoopId;
 use std::collections::BTreeMap;
-
-/// Bytes that one padded node is reckoned at, whatever the layout.
-const NODE_BYTES: u64 = 16;
 
 /// Pads every tree to the deepest straight-line walk that covers it.
 pub fn pad_for(
@@ -20,11 +18,11 @@ pub fn pad_for(
     deepest: &[u32],
     budget: &Budget,
 ) -> Result<(), CompileError> {
-    let wanted = wanted(sites, trees.len());
+    let wanted = padded_depths(sites, trees.len());
     let mut nodes = 0u64;
     for (tree, depth) in trees.iter().zip(&wanted) {
-        nodes = nodes.saturating_add(padding(tree, *depth));
-        if nodes.saturating_mul(NODE_BYTES) > budget.tables {
+        nodes = nodes.saturating_add(padding(tree.leaf_depths().into_iter().map(|leaf| (leaf, 1)), *depth));
+        if nodes.saturating_mul(PADDED_NODE) > budget.tables {
             let most = deepest.iter().max().copied().unwrap_or(0);
             return Err(CompileError::new(
                 CompileError::PAD_BUDGET,
@@ -42,44 +40,6 @@ pub fn pad_for(
         pad(tree, *depth, missing_left);
     }
     Ok(())
-}
-
-/// The deepest straight-line walk that covers each tree.
-fn wanted(sites: &BTreeMap<LoopId, Site>, trees: usize) -> Vec<u32> {
-    let mut wanted = vec![0; trees];
-    for site in sites.values() {
-        for position in site.trees.clone() {
-            wanted[position] = site.unroll.max(wanted[position]);
-        }
-    }
-    wanted
-}
-
-/// Walks of the levels layout are straight-line to the leaf: all trees that a site walks get one depth. Sites that
-/// share trees deepen each other until nothing changes.
-pub fn unroll_levels(sites: &mut BTreeMap<LoopId, Site>, deepest: &[u32]) {
-    let mut depths = deepest.to_vec();
-    loop {
-        let mut changed = false;
-        for site in sites.values_mut().filter(|site| site.layout == Layout::Levels) {
-            let most = depths[site.trees.clone()].iter().copied().max().unwrap_or(0);
-            changed |= site.unroll != most;
-            site.unroll = most;
-            depths[site.trees.clone()].fill(most);
-        }
-        if !changed {
-            return;
-        }
-    }
-}
-
-/// How many nodes padding to `depth` adds.
-fn padding(tree: &Tree, depth: u32) -> u64 {
-    let added = |leaf: u32| match depth.saturating_sub(leaf) {
-        0 => 0,
-        levels => 1u64.checked_shl(levels + 1).unwrap_or(u64::MAX) - 2,
-    };
-    tree.leaf_depths().into_iter().map(added).fold(0, u64::saturating_add)
 }
 
 fn pad(tree: &mut Tree, depth: u32, missing_left: bool) {

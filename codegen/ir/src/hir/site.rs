@@ -1,139 +1,27 @@
-//! The walks of a nest: which trees each leaf loop may walk, and how the schedule wants them walked.
+//! The walks of a nest, as the checker finds them too.
 
 use crate::error::CompileError;
-use sched_lang::nest::{Body, Facts, Layout, LoopId, Nest, Sort};
+use sched_lang::nest::{Layout, LoopId, Nest};
 use sched_lang::sym::Sym;
+use sched_lang::walks;
 use std::collections::BTreeMap;
-use std::ops::Range;
 
-/// What a leaf loop asks of its walks. Facts of enclosing loops are resolved: the innermost wins.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Site {
-    /// A range of tree positions that covers every tree walked here.
-    pub trees: Range<usize>,
-    /// Hops that must be straight-line; trees are padded to it.
-    pub unroll: u32,
-    /// Hops to peel.
-    pub peel: u32,
-    /// Walks, or vectors of walks, advanced together.
-    pub group: u32,
-    /// Walks in one vector; 1 for none.
-    pub lanes: u32,
-    /// The layout of the trees walked here.
-    pub layout: Layout,
-}
+pub use sched_lang::walks::Site;
 
 /// The value of a symbol that a bound model must have made known.
 pub fn known(sym: &Sym) -> Result<i64, CompileError> {
-    sym.as_int().ok_or_else(|| {
-        CompileError::new(
-            CompileError::SYMBOLIC,
-            "the loop nest depends on facts that are not known",
-            "check the schedule together with a model before compiling it",
-        )
-    })
+    sym.as_int().ok_or_else(not_known)
+}
+
+fn not_known() -> CompileError {
+    CompileError::new(
+        CompileError::SYMBOLIC,
+        "the loop nest depends on facts that are not known",
+        "check the schedule together with a model before compiling it",
+    )
 }
 
 /// All walks of a nest by leaf loop. `deepest` holds the depth of each tree in the order of the nest.
 pub fn collect(nest: &Nest, deepest: &[u32], layout: Layout) -> Result<BTreeMap<LoopId, Site>, CompileError> {
-    let mut collector = Collector { nest, deepest, sites: BTreeMap::new() };
-    let asked = Asked { unroll: None, peel: None, layout };
-    for root in &nest.roots {
-        collector.visit(*root, &mut Vec::new(), asked)?;
-    }
-    Ok(collector.sites)
-}
-
-#[derive(Clone, Copy)]
-struct Asked {
-    unroll: Option<u32>,
-    peel: Option<u32>,
-    layout: Layout,
-}
-
-impl Asked {
-    fn refined(self, facts: &Facts) -> Asked {
-        Asked {
-            unroll: facts.unroll_walk.or(self.unroll),
-            peel: facts.peel_walk.or(self.peel),
-            layout: facts.representation.unwrap_or(self.layout),
-        }
-    }
-}
-
-struct Collector<'a> {
-    nest: &'a Nest,
-    deepest: &'a [u32],
-    sites: BTreeMap<LoopId, Site>,
-}
-
-/// An enclosing loop; in one case of a specialised loop its value is known.
-type Enclosing = (LoopId, Option<i64>);
-
-impl Collector<'_> {
-    fn visit(&mut self, id: LoopId, path: &mut Vec<Enclosing>, asked: Asked) -> Result<(), CompileError> {
-        let this = self.nest.get(id);
-        let asked = asked.refined(&this.facts);
-        path.push((id, None));
-        match &this.body {
-            Body::Walk => {
-                let trees = self.covered(path)?;
-                let deepest = self.deepest[trees.clone()].iter().copied().max().unwrap_or(0);
-                let site = Site {
-                    unroll: asked.unroll.unwrap_or(0).min(deepest),
-                    peel: asked.peel.unwrap_or(0).min(deepest),
-                    group: this.facts.interleave.unwrap_or(1).max(1),
-                    lanes: this.facts.vectorize.unwrap_or(1).max(1),
-                    layout: asked.layout,
-                    trees,
-                };
-                self.sites.insert(id, site);
-            }
-            Body::Seq(inner) => {
-                for child in inner {
-                    self.visit(*child, path, asked)?;
-                }
-            }
-            Body::Cases(cases) => {
-                let (start, step) = (known(&this.start)?, known(&this.step)?);
-                for (k, case) in cases.iter().enumerate() {
-                    path.pop();
-                    path.push((id, Some(start + step * k as i64)));
-                    for child in case {
-                        self.visit(*child, path, asked)?;
-                    }
-                }
-            }
-        }
-        path.pop();
-        Ok(())
-    }
-
-    /// The hull of the tree numbers at the end of a path: sums of least values to sums of largest ones, cut by the
-    /// constraints that lie on the path.
-    fn covered(&self, path: &[Enclosing]) -> Result<Range<usize>, CompileError> {
-        let (mut low, mut high) = (0i64, 1i64);
-        let mut on_path = BTreeMap::new();
-        for (id, fixed) in path {
-            let this = self.nest.get(*id);
-            if this.sort != Sort::Tree {
-                continue;
-            }
-            let (start, stop, step) = (known(&this.start)?, known(&this.stop)?, known(&this.step)?);
-            let last = if stop > start { start + (stop - 1 - start) / step * step } else { start };
-            let (least, most) = fixed.map_or((start, last), |value| (value, value));
-            on_path.insert(*id, least);
-            low = low.saturating_add(least);
-            high = high.saturating_add(most);
-        }
-        for constraint in &self.nest.constraints {
-            let within = constraint.loops.iter().all(|id| on_path.contains_key(id));
-            if within && constraint.loops.len() == on_path.len() {
-                high = high.min(known(&constraint.bound)?);
-            }
-        }
-        let clamp = |n: i64| usize::try_from(n.max(0)).unwrap_or(usize::MAX).min(self.deepest.len());
-        let (low, high) = (clamp(low), clamp(high));
-        Ok(low..high.max(low))
-    }
+    walks::collect(nest, deepest, layout).map_err(|_| not_known())
 }

@@ -9,6 +9,7 @@ use super::{Buffers, Hop, LeafValue, Representation, Request, Row, TreeState, in
 use crate::error::CompileError;
 use crate::lir::{Builder, Scalar, Table, Value};
 use sched_forest::Forest;
+use sched_lang::footprint::complete_nodes;
 
 /// Complete trees in level order.
 pub struct Array(Packed);
@@ -19,8 +20,7 @@ impl Array {
     /// The layout for a forest.
     pub fn new(request: &Request) -> Result<Array, CompileError> {
         let record = Record::new(request, None)?;
-        let slots = |_: &_, depth: u32| 1u64.checked_shl(depth + 1).unwrap_or(u64::MAX);
-        Ok(Array(Packed::new(request, record, slots)?))
+        Ok(Array(Packed::new(request, record, |_, depth| complete_nodes(depth))?))
     }
 }
 

@@ -133,5 +133,6 @@ pub fn facts(forest: &Forest) -> ModelFacts {
         num_features: forest.num_features as u32,
         num_classes: forest.num_margins as u32,
         depths: forest.trees.iter().map(Tree::depth).collect(),
+        ..ModelFacts::default()
     }
 }

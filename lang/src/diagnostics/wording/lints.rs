@@ -1,7 +1,8 @@
 //! Words for legal schedules that are probably not meant.
 
+use super::device::size;
 use super::{Context, Wording};
-use crate::diagnostics::Applicability;
+use crate::diagnostics::{Applicability, Fix};
 use crate::illegal::Problem;
 
 pub(super) fn word(context: &Context) -> Option<Wording> {
@@ -9,9 +10,13 @@ pub(super) fn word(context: &Context) -> Option<Wording> {
     let step = context.illegal.step;
     Some(match &context.illegal.problem {
         Problem::Repeated { earlier } => {
+            // A name may mean more copies than an earlier one did; the same text means the same.
+            let text = |step| context.report.argument_text(step, None);
+            let is_same = text(step) == text(*earlier);
+            let applicability = if is_same { Applicability::Safe } else { Applicability::Unsure };
             Wording::new(format!("{} has been said before", context.quote(step)), "said again")
                 .and(*earlier, "said here")
-                .fix(Some(context.remove(step)))
+                .fix(Some(Fix { applicability, ..context.remove(step) }))
         }
         Problem::Unverified { what } => {
             let (missing, help) = match context.builder.model {
@@ -26,9 +31,9 @@ pub(super) fn word(context: &Context) -> Option<Wording> {
             Wording::new("this tile has one iteration, so the inner loop does nothing", "a tile of one")
                 .help("Use a larger size, or leave the tile out.")
         }
-        Problem::PartialTile { extent, size, nearest } => {
+        Problem::PartialTile { extent, size } => {
             let last = extent % size;
-            let sizes: Vec<String> = nearest.iter().map(i64::to_string).collect();
+            let sizes: Vec<String> = nearest_divisors(*extent, *size).iter().map(i64::to_string).collect();
             let near = match sizes.as_slice() {
                 [] => String::new(),
                 [only] => format!(" The nearest size that divides it: {only}."),
@@ -53,6 +58,22 @@ pub(super) fn word(context: &Context) -> Option<Wording> {
             Wording::new(message, format!("beyond {deepest}"))
                 .fix(context.replace(&deepest.to_string(), Applicability::Unsure))
         }
+        Problem::PeelPointless { unroll } => {
+            Wording::new("these hops are straight-line already", "peels nothing")
+                .and(*unroll, "unrolled here")
+                .help("Peel more hops than are unrolled, or leave `peelWalk` out.")
+                .fix(Some(context.remove(step)))
+        }
+        Problem::CacheTooLarge { bytes, limit } => {
+            let message = format!(
+                "one iteration of `{first}` works on {}, more than the {} of a core's cache",
+                size(*bytes),
+                size(*limit)
+            );
+            Wording::new(message, "does not stay near")
+                .help("Use a smaller tile, or cache a loop further in.")
+                .fix(Some(context.remove(step)))
+        }
         Problem::NestedParallel { outer, earlier } => {
             let inner = context.illegal.loops.last().map(|id| context.builder.name(*id)).unwrap_or(first);
             let message =
@@ -63,4 +84,14 @@ pub(super) fn word(context: &Context) -> Option<Wording> {
         }
         _ => return None,
     })
+}
+
+/// The largest divisor of `extent` below `size` and the smallest one above.
+fn nearest_divisors(extent: i64, size: i64) -> Vec<i64> {
+    /// Sizes looked at in each direction.
+    const REACH: i64 = 1_000;
+    let divides = |n: &i64| extent % n == 0;
+    let below = (size.saturating_sub(REACH).max(2)..size).rev().find(divides);
+    let above = (size + 1..=extent.min(size.saturating_add(REACH))).find(divides);
+    below.into_iter().chain(above).collect()
 }

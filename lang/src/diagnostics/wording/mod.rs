@@ -1,5 +1,6 @@
 //! Words for illegal operations: what is wrong, what is to be seen, and the ways out.
 
+mod device;
 mod facts;
 mod lints;
 mod shape;
@@ -59,6 +60,7 @@ pub(crate) fn word(illegal: &Illegal, builder: &Builder, report: &Report) -> Wor
     let context = Context { illegal, builder, report };
     shape::word(&context)
         .or_else(|| facts::word(&context))
+        .or_else(|| device::word(&context))
         .or_else(|| lints::word(&context))
         .unwrap_or_default()
 }

@@ -1,0 +1,75 @@
+//! The words and signs of a text as written, for tools that rearrange text without reading its meaning.
+
+use crate::ast::Span;
+use crate::brackets::Bracket;
+use crate::lexer::{Raw, lex};
+
+/// What a lexeme is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum LexemeKind {
+    /// A name or a word of the language.
+    Name,
+    /// A number.
+    Number,
+    /// A string.
+    Text,
+    /// An opening bracket of any kind.
+    Open,
+    /// A closing bracket of any kind.
+    Close,
+    /// `,`
+    Comma,
+    /// `.`
+    Dot,
+    /// `=` or an arithmetic operator.
+    Operator,
+    /// Text that is no token.
+    Bad,
+}
+
+/// A word or sign with its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lexeme {
+    /// What it is.
+    pub kind: LexemeKind,
+    /// Where it stands.
+    pub span: Span,
+}
+
+/// All words and signs of `source` in order, without comments, blanks, line ends and `;`.
+pub fn lexemes(source: &str) -> Vec<Lexeme> {
+    let (tokens, _) = lex(source);
+    let known = tokens.into_iter().filter_map(|token| {
+        let kind = match token.kind {
+            Raw::Newline | Raw::Semicolon | Raw::Comment => return None,
+            Raw::Name | Raw::ForeignName => LexemeKind::Name,
+            Raw::Number => LexemeKind::Number,
+            Raw::Str(_) | Raw::QuotedStr(_) => LexemeKind::Text,
+            Raw::Comma => LexemeKind::Comma,
+            Raw::Dot => LexemeKind::Dot,
+            Raw::Equals | Raw::Plus | Raw::Minus | Raw::Star | Raw::Slash | Raw::Percent => {
+                LexemeKind::Operator
+            }
+            raw if Bracket::opened_by(raw).is_some() => LexemeKind::Open,
+            raw if Bracket::closed_by(raw).is_some() => LexemeKind::Close,
+            _ => LexemeKind::Bad,
+        };
+        Some(Lexeme { kind, span: token.span() })
+    });
+    known.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn everything_but_blanks_comments_and_separators() {
+        let source = "model \"a b\" // c\n;f(x[1], -é@)";
+        let all = lexemes(source);
+        let texts: Vec<&str> = all.iter().map(|lexeme| &source[lexeme.span.range()]).collect();
+        assert_eq!(texts, ["model", "\"a b\"", "f", "(", "x", "[", "1", "]", ",", "-", "é", "@", ")"]);
+        assert_eq!(all[1].kind, LexemeKind::Text);
+        assert_eq!(all[11].kind, LexemeKind::Bad);
+    }
+}

@@ -1,0 +1,152 @@
+//! Devices as data: what a block of a GPU may use, and what lies near a CPU's core.
+//!
+//! Limits of GPUs are those of one block; shared memory is what a kernel
+//! may ask for, in bytes. Sizes of caches are typical of the processors that have the instructions.
+
+use crate::nest::GpuAxis;
+use crate::options::{Target, TargetKind};
+
+/// A GPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Gpu {
+    /// As a `target` line names it.
+    pub name: &'static str,
+    /// Most threads of a block.
+    pub threads: i64,
+    /// Most threads along each axis of a block: x, y and z.
+    pub block: [i64; 3],
+    /// Most blocks along each axis of a grid: x, y and z.
+    pub grid: [i64; 3],
+    /// Bytes of shared memory that every block may use.
+    pub shared: u64,
+    /// Bytes of shared memory of a block in a kernel that asks for more.
+    pub shared_most: u64,
+}
+
+/// A class of CPUs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cpu {
+    /// As a `target` line names it.
+    pub name: &'static str,
+    /// Bytes of one core's second-level cache.
+    pub l2: u64,
+}
+
+const KIB: u64 = 1024;
+
+const fn nvidia(name: &'static str, shared_most_kib: u64) -> Gpu {
+    Gpu {
+        name,
+        threads: 1024,
+        block: [1024, 1024, 64],
+        grid: [2_147_483_647, 65_535, 65_535],
+        shared: 48 * KIB,
+        shared_most: shared_most_kib * KIB,
+    }
+}
+
+const fn amd(name: &'static str, shared_kib: u64) -> Gpu {
+    Gpu {
+        name,
+        threads: 1024,
+        block: [1024, 1024, 1024],
+        grid: [2_147_483_647, 65_535, 65_535],
+        shared: shared_kib * KIB,
+        shared_most: shared_kib * KIB,
+    }
+}
+
+/// The GPUs that a target can name.
+pub const GPUS: &[Gpu] = &[
+    nvidia("sm_60", 48),
+    nvidia("sm_61", 48),
+    nvidia("sm_70", 96),
+    nvidia("sm_75", 64),
+    nvidia("sm_80", 163),
+    nvidia("sm_86", 99),
+    nvidia("sm_87", 163),
+    nvidia("sm_89", 99),
+    nvidia("sm_90", 227),
+    nvidia("sm_100", 227),
+    nvidia("sm_120", 99),
+    amd("gfx906", 64),
+    amd("gfx908", 64),
+    amd("gfx90a", 64),
+    amd("gfx942", 64),
+    amd("gfx1030", 64),
+    amd("gfx1100", 64),
+];
+
+/// The classes of CPUs that a target can name.
+pub const CPUS: &[Cpu] = &[
+    Cpu { name: "native", l2: 2048 * KIB },
+    Cpu { name: "x86-64-v2", l2: 256 * KIB },
+    Cpu { name: "x86-64-v3", l2: 256 * KIB },
+    Cpu { name: "x86-64-v4", l2: 1024 * KIB },
+    Cpu { name: "avx2", l2: 256 * KIB },
+    Cpu { name: "avx512", l2: 1024 * KIB },
+];
+
+/// The words that a target of this kind can name.
+pub fn names(kind: TargetKind) -> Vec<&'static str> {
+    match kind {
+        TargetKind::Cpu => CPUS.iter().map(|cpu| cpu.name).collect(),
+        TargetKind::Gpu => GPUS.iter().map(|gpu| gpu.name).collect(),
+    }
+}
+
+/// What a schedule may ask of its target. Where the target names no device, a limit that only some have is two numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// CPU or GPU.
+    pub kind: TargetKind,
+    /// The limits of a GPU. Unless the target names one, those that the most capable one has.
+    pub gpu: Gpu,
+    /// Bytes of shared memory that are enough on any GPU that the target may mean.
+    pub shared_everywhere: u64,
+    /// Bytes of a core's second-level cache; of the largest one unless the target names a CPU.
+    pub l2: u64,
+}
+
+impl Limits {
+    /// The limits of a target, of its first known device if it names several.
+    pub fn of(target: &Target) -> Self {
+        let named = |name: &str| target.options.iter().any(|option| option == name);
+        let gpu = GPUS.iter().find(|gpu| named(gpu.name));
+        let cpu = CPUS.iter().find(|cpu| named(cpu.name));
+        let any_l2 = CPUS.iter().map(|cpu| cpu.l2).max().unwrap_or(0);
+        Limits {
+            kind: target.kind,
+            gpu: gpu.copied().unwrap_or_else(any_gpu),
+            shared_everywhere: gpu.map_or_else(least_shared, |gpu| gpu.shared_most),
+            l2: cpu.map_or(any_l2, |cpu| cpu.l2),
+        }
+    }
+
+    /// Most iterations of a loop on this axis of a block.
+    pub fn block_axis(&self, axis: GpuAxis) -> i64 {
+        self.gpu.block[axis as usize]
+    }
+
+    /// Most iterations of a loop on this axis of the grid.
+    pub fn grid_axis(&self, axis: GpuAxis) -> i64 {
+        self.gpu.grid[axis as usize]
+    }
+}
+
+fn least_shared() -> u64 {
+    GPUS.iter().map(|gpu| gpu.shared_most).min().unwrap_or(0)
+}
+
+/// What at least one GPU can do.
+fn any_gpu() -> Gpu {
+    let most = |value: fn(&Gpu) -> i64| GPUS.iter().map(value).max().unwrap_or(0);
+    Gpu {
+        name: "",
+        threads: most(|gpu| gpu.threads),
+        block: [most(|gpu| gpu.block[0]), most(|gpu| gpu.block[1]), most(|gpu| gpu.block[2])],
+        grid: [most(|gpu| gpu.grid[0]), most(|gpu| gpu.grid[1]), most(|gpu| gpu.grid[2])],
+        shared: GPUS.iter().map(|gpu| gpu.shared).max().unwrap_or(0),
+        shared_most: GPUS.iter().map(|gpu| gpu.shared_most).max().unwrap_or(0),
+    }
+}

@@ -1,0 +1,49 @@
+//! Diagnostics as workflow commands of GitHub Actions, which show them beside the lines of a pull request:
+//! `::error file=a.sched,line=3,col=6,endLine=3,endColumn=11,title=S0040::message`.
+
+use super::concise::Lines;
+use super::{Diagnostic, Severity};
+
+/// The diagnostics, one command a line. Lines and columns count from 1, columns count characters, and the end column is
+/// the one behind the last character.
+pub fn render(path: &str, source: &str, diagnostics: &[Diagnostic]) -> String {
+    let lines = Lines::new(source);
+    let mut out = String::new();
+    for diagnostic in diagnostics {
+        let command = match diagnostic.severity {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+            Severity::Hint => "notice",
+        };
+        let (line, column) = lines.position(source, diagnostic.span.start as usize);
+        let (end_line, end_column) = lines.position(source, diagnostic.span.end as usize);
+        // GitHub reads columns only where one line is concerned.
+        let place = if line == end_line {
+            format!("line={line},col={column},endLine={end_line},endColumn={end_column}")
+        } else {
+            format!("line={line},endLine={end_line}")
+        };
+        let mut message = diagnostic.message.clone();
+        if let Some(help) = &diagnostic.help {
+            message.push('\n');
+            message.push_str(help);
+        }
+        out.push_str(&format!(
+            "::{command} file={},{place},title={}::{}\n",
+            property(path),
+            property(&diagnostic.code.to_string()),
+            data(&message)
+        ));
+    }
+    out
+}
+
+/// A message with the characters escaped that would end it.
+fn data(text: &str) -> String {
+    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+}
+
+/// The value of a property, which `:` and `,` would end too.
+fn property(text: &str) -> String {
+    data(text).replace(':', "%3A").replace(',', "%2C")
+}

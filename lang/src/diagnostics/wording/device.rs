@@ -1,0 +1,84 @@
+//! Words for what a device or its memory cannot do.
+
+use super::{Context, Wording};
+use crate::diagnostics::{Applicability, Edit, Fix};
+use crate::illegal::Problem;
+
+pub(super) fn word(context: &Context) -> Option<Wording> {
+    let first = context.first();
+    let step = context.illegal.step;
+    Some(match &context.illegal.problem {
+        Problem::DimensionTooLarge { dimension, count, limit } => Wording::new(
+            format!("`{first}` has {count} iterations, and `{dimension}` takes at most {limit}"),
+            "too many",
+        )
+        .help(format!("Tile `{first}`, or map it to another dimension.")),
+        Problem::SharedMemory { total, limit, uses } => {
+            let message =
+                format!("a block would keep {} in shared memory, and has {}", size(*total), size(*limit));
+            let own = uses.iter().find(|part| part.step == step).map_or(0, |part| part.bytes);
+            let mut wording = Wording::new(message, format!("takes {}", size(own)))
+                .help("Let a block work on fewer rows or trees: use smaller tiles, or cache less.");
+            for part in uses.iter().filter(|part| part.step != step).take(4) {
+                wording = wording.and(part.step, format!("takes {}", size(part.bytes)));
+            }
+            wording.fix(Some(context.remove(step)))
+        }
+        Problem::SharedMemoryUnsure { total, everywhere } => {
+            let message = format!(
+                "a block would keep {} in shared memory, which not every GPU has for one",
+                size(*total)
+            );
+            Wording::new(message, format!("above {}", size(*everywhere)))
+                .help("Name the GPU to have it checked: `target gpu(sm_90)`.")
+        }
+        Problem::CacheOutsideLaunch => {
+            let message = format!("`{first}` runs outside the blocks, so there is no block to cache for");
+            Wording::new(message, "no grid loop at or around it")
+                .help("Cache in a loop on a `grid` dimension, or in one inside it.")
+        }
+        Problem::PaddingTooLarge { bytes, limit, most } => padding(context, *bytes, *limit, *most),
+        Problem::LayoutTooLarge { bytes, limit } => {
+            let message = format!("such deep trees need at least {} as complete trees", size(*bytes));
+            let at = usize::from(!context.illegal.loops.is_empty());
+            let span = context.report.place(step, Some(at));
+            let edits = vec![Edit { span, text: "sparse".to_owned() }];
+            let title = "write `sparse`".to_owned();
+            let fix = Fix { title, edits, applicability: Applicability::Unsure };
+            Wording::new(message, format!("above {}", size(*limit)))
+                .help("Use `sparse`, which stores only the nodes that exist.")
+                .fix(Some(fix))
+        }
+        _ => return None,
+    })
+}
+
+fn padding(context: &Context, bytes: u64, limit: u64, most: u32) -> Wording {
+    let first = context.first();
+    let step = context.illegal.step;
+    let message = format!("padding the trees for these hops needs at least {}", size(bytes));
+    let hops = context.report.argument_text(step, Some(1));
+    let peel = format!("peelWalk({first}, {hops})");
+    let span = context.report.place(step, None);
+    let instead = Fix {
+        title: format!("write `{peel}`, which pads nothing"),
+        edits: vec![Edit { span, text: peel }],
+        applicability: Applicability::Unsure,
+    };
+    let fewer = (most > 0).then(|| context.replace(&most.to_string(), Applicability::Unsure)).flatten();
+    Wording::new(message, format!("above {}", size(limit)))
+        .help("Unroll fewer hops, or peel them: `peelWalk` pads nothing.")
+        .fix(fewer)
+        .fix(Some(instead))
+}
+
+/// Bytes in the largest unit that keeps them readable.
+pub(super) fn size(bytes: u64) -> String {
+    let kib = bytes.div_ceil(1024);
+    match bytes {
+        0..1024 => format!("{bytes} bytes"),
+        1024..1_048_576 => format!("{kib} KiB"),
+        1_048_576..1_073_741_824 => format!("{} MiB", kib.div_ceil(1024)),
+        _ => format!("{} GiB", kib.div_ceil(1024 * 1024)),
+    }
+}

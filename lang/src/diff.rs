@@ -1,0 +1,175 @@
+//! What changed between two loop nests, whatever the texts of their schedules look like.
+//!
+//! Loops are matched by their names, and those without a partner by their place and range: they were renamed. A loop has
+//! moved if the nearest loop around it that stayed where it was is another one; tiling a loop around it moves nothing.
+
+mod pair;
+
+use std::fmt::Write;
+
+use crate::nest::{Accumulation, Loop, LoopId, Nest, TreeOrder};
+use crate::show::{facts, layout_name, range};
+use pair::Pairs;
+
+/// One difference.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// A loop that only the second nest has, and the loop around it.
+    Added {
+        /// Its name.
+        name: String,
+        /// Its range and facts.
+        range: String,
+        /// The loop around it.
+        inside: Option<String>,
+    },
+    /// A loop that only the first nest has.
+    Removed {
+        /// Its name.
+        name: String,
+        /// Its range and facts.
+        range: String,
+    },
+    /// The same loop under another name.
+    Renamed {
+        /// Its name in the first nest.
+        from: String,
+        /// Its name in the second nest.
+        to: String,
+    },
+    /// A loop that is inside another loop than before.
+    Moved {
+        /// Its name in the second nest.
+        name: String,
+        /// The loop around it in the first nest.
+        from: Option<String>,
+        /// The loop around it in the second nest.
+        to: Option<String>,
+    },
+    /// Something about one loop, or about the whole nest where there is no name.
+    Changed {
+        /// The loop's name in the second nest.
+        name: Option<String>,
+        /// What it is: `range`, `limit`, `facts`, `order of accumulation` and so on.
+        what: &'static str,
+        /// What it was.
+        from: String,
+        /// What it is now.
+        to: String,
+    },
+}
+
+/// All differences: loops in the order of the second nest, then those that are gone, then the nest as a whole.
+pub fn diff(a: &Nest, b: &Nest) -> Vec<Change> {
+    let pairs = Pairs::new(a, b);
+    let mut changes = Vec::new();
+    for id in preorder(b) {
+        let this = b.get(id);
+        match pairs.of_second(id) {
+            None => changes.push(Change::Added {
+                name: this.name.clone(),
+                range: range_and_facts(this),
+                inside: pairs.second.parent(id).map(|outer| b.get(outer).name.clone()),
+            }),
+            Some(before) => compare(a, b, before, id, &pairs, &mut changes),
+        }
+    }
+    for id in preorder(a).into_iter().filter(|id| pairs.of_first(*id).is_none()) {
+        let this = a.get(id);
+        changes.push(Change::Removed { name: this.name.clone(), range: range_and_facts(this) });
+    }
+    whole(a, b, &mut changes);
+    changes
+}
+
+/// The loops from the outside inwards, in the order in which they run. `Nest::loops` is in this order already when the
+/// checker made it, but nothing says that it has to be.
+fn preorder(nest: &Nest) -> Vec<LoopId> {
+    let mut order = Vec::with_capacity(nest.loops.len());
+    let mut stack: Vec<LoopId> = nest.roots.iter().rev().copied().collect();
+    while let Some(id) = stack.pop() {
+        order.push(id);
+        stack.extend(nest.get(id).body.loops().into_iter().rev());
+    }
+    order
+}
+
+/// `0..64 step 8 [parallel]`
+fn range_and_facts(this: &Loop) -> String {
+    let range = range(&this.start, &this.stop, &this.step);
+    let facts = facts(&this.facts).join(", ");
+    if facts.is_empty() { range } else { format!("{range} [{facts}]") }
+}
+
+/// What changed about a loop that both nests have.
+fn compare(a: &Nest, b: &Nest, before: LoopId, after: LoopId, pairs: &Pairs, changes: &mut Vec<Change>) {
+    let (old, new) = (a.get(before), b.get(after));
+    let name = Some(new.name.clone());
+    if old.name != new.name {
+        changes.push(Change::Renamed { from: old.name.clone(), to: new.name.clone() });
+    }
+    if pairs.moved.contains(&after) {
+        let from = pairs.first.parent(before).map(|id| a.get(id).name.clone());
+        let to = pairs.second.parent(after).map(|id| b.get(id).name.clone());
+        changes.push(Change::Moved { name: new.name.clone(), from, to });
+    }
+    let mut changed = |what: &'static str, from: String, to: String| {
+        if from != to {
+            changes.push(Change::Changed { name: name.clone(), what, from, to });
+        }
+    };
+    changed("range", range(&old.start, &old.stop, &old.step), range(&new.start, &new.stop, &new.step));
+    changed("limit", pairs.limit_of_first(a, before), pairs.limit_of_second(b, after));
+    changed("facts", facts(&old.facts).join(", "), facts(&new.facts).join(", "));
+}
+
+/// What changed about the nest as a whole.
+fn whole(a: &Nest, b: &Nest, changes: &mut Vec<Change>) {
+    let mut changed = |what: &'static str, words: fn(&Nest) -> String| {
+        let (from, to) = (words(a), words(b));
+        if from != to {
+            changes.push(Change::Changed { name: None, what, from, to });
+        }
+    };
+    changed("representation", |nest| nest.representation.map_or("", layout_name).to_owned());
+    changed("order of trees", |nest| match nest.tree_order {
+        TreeOrder::Model => "as in the model".to_owned(),
+        TreeOrder::ByDepth => "by depth".to_owned(),
+    });
+    changed("rows in one run", |nest| nest.batch_size.map_or(String::new(), |rows| rows.to_string()));
+    changed("order of accumulation", |nest| match &nest.accumulation {
+        Accumulation::Exact => "exact".to_owned(),
+        Accumulation::Reassociated(why) => format!("reassociated ({})", why.trim_end_matches('.')),
+    });
+}
+
+/// The differences, one a line: `+` added, `-` removed, `~` changed. Empty if there is none.
+pub fn show_diff(changes: &[Change]) -> String {
+    let mut out = String::new();
+    for change in changes {
+        let _ = match change {
+            Change::Added { name, range, inside } => {
+                writeln!(out, "+ {name} in {range}, {}", place(inside.as_deref()))
+            }
+            Change::Removed { name, range } => writeln!(out, "- {name} in {range}"),
+            Change::Renamed { from, to } => writeln!(out, "~ {from} is called {to}"),
+            Change::Moved { name, from, to } => {
+                let (from, to) = (place(from.as_deref()), place(to.as_deref()));
+                writeln!(out, "~ {name} moved: {from} -> {to}")
+            }
+            Change::Changed { name, what, from, to } => {
+                let name = name.as_ref().map_or(String::new(), |name| format!("{name}: "));
+                writeln!(out, "~ {name}{what}: {} -> {}", or_none(from), or_none(to))
+            }
+        };
+    }
+    out
+}
+
+fn place(outer: Option<&str>) -> String {
+    outer.map_or_else(|| "outermost".to_owned(), |outer| format!("inside {outer}"))
+}
+
+fn or_none(text: &str) -> &str {
+    if text.is_empty() { "none" } else { text }
+}

@@ -1,0 +1,123 @@
+//! The formatter: the same schedule, laid out canonically.
+//!
+//! - One statement a line, without `;`; single blanks; no blank inside brackets.
+//! - A directive, a target or a list of choices that is longer than [`WIDTH`] or has comments inside is broken: one item
+//!   a line, indented by four, each ended by a comma.
+//! - Comments keep their text and their order. Those behind the statements of adjacent lines begin in one column.
+//! - At most one blank line in a row, none at the start and the end. Lines end as the first one does.
+//!
+//! Numbers, strings and parentheses stay as written: the formatter moves what there is and rewrites nothing.
+
+mod statement;
+
+use sched_grammar::ast::{Comment, Span, Stmt};
+use sched_grammar::{Lexeme, SyntaxError, lexemes, parse};
+
+use statement::{Cut, Line};
+
+/// Longest statement that stays on one line, in characters.
+pub const WIDTH: usize = 100;
+/// Blanks before the comment behind a line.
+const GAP: usize = 2;
+
+/// The canonical layout of a schedule: it means the same, has the same comments, and formats as itself.
+///
+/// # Errors
+///
+/// The syntax errors of the text, which is not formatted then.
+pub fn format(source: &str) -> Result<String, Vec<SyntaxError>> {
+    let parsed = parse(source);
+    if !parsed.errors.is_empty() {
+        return Err(parsed.errors);
+    }
+    let lexemes = lexemes(source);
+    let mut writer = Writer { source, lines: Vec::new(), end: 0 };
+    let (mut comments, mut lexemes) = (parsed.comments.as_slice(), lexemes.as_slice());
+    for stmt in &parsed.file.stmts {
+        let before = take(&mut comments, |comment| comment.span.start < stmt.span.start);
+        before.iter().for_each(|comment| writer.comment(comment));
+        let inside = take(&mut comments, |comment| comment.span.start < stmt.span.end);
+        let own = take(&mut lexemes, |lexeme| lexeme.span.start < stmt.span.end);
+        writer.statement(stmt, own, inside);
+    }
+    comments.iter().for_each(|comment| writer.comment(comment));
+    Ok(writer.finish())
+}
+
+/// Takes the items at the front that satisfy `test`.
+fn take<'a, T>(items: &mut &'a [T], test: impl Fn(&T) -> bool) -> &'a [T] {
+    let (taken, rest) = items.split_at(items.iter().take_while(|item| test(item)).count());
+    *items = rest;
+    taken
+}
+
+struct Writer<'s> {
+    source: &'s str,
+    lines: Vec<Line>,
+    /// Where what has been written ends in the source.
+    end: u32,
+}
+
+impl Writer<'_> {
+    /// The text between what has been written and `next`.
+    fn gap(&self, next: Span) -> &str {
+        self.source.get(self.end as usize..next.start as usize).unwrap_or_default()
+    }
+
+    /// Keeps a blank line before `next`, if there is one.
+    fn blank(&mut self, next: Span) {
+        let is_blank = self.gap(next).bytes().filter(|byte| *byte == b'\n').count() > 1;
+        if is_blank && !self.lines.is_empty() {
+            self.lines.push(Line::default());
+        }
+    }
+
+    /// A comment outside of statements: behind the one before, or on a line of its own.
+    fn comment(&mut self, comment: &Comment) {
+        let text = comment.text.trim_end().to_owned();
+        let is_behind = !self.gap(comment.span).contains('\n');
+        match self.lines.last_mut() {
+            Some(line) if is_behind && line.comment.is_none() && !line.text.is_empty() => {
+                line.comment = Some(text);
+            }
+            _ => {
+                self.blank(comment.span);
+                self.lines.push(Line { comment: Some(text), ..Line::default() });
+            }
+        }
+        self.end = comment.span.end;
+    }
+
+    fn statement(&mut self, stmt: &Stmt, lexemes: &[Lexeme], comments: &[Comment]) {
+        self.blank(stmt.span);
+        let cut = Cut::new(self.source, stmt, lexemes, comments);
+        self.lines.extend(cut.lines());
+        self.end = stmt.span.end;
+    }
+
+    fn finish(mut self) -> String {
+        align(&mut self.lines);
+        let end = match self.source.find('\n') {
+            Some(at) if self.source[..at].ends_with('\r') => "\r\n",
+            _ => "\n",
+        };
+        let mut out = String::with_capacity(self.source.len());
+        for line in &self.lines {
+            line.write(&mut out);
+            out.push_str(end);
+        }
+        out
+    }
+}
+
+/// Lets the comments behind adjacent lines begin in one column.
+fn align(lines: &mut [Line]) {
+    let is_aligned = |line: &Line| line.comment.is_some() && !line.text.is_empty();
+    let are_neighbours = |a: &Line, b: &Line| {
+        is_aligned(a) && is_aligned(b) && !a.is_edge && !b.is_edge && a.indent == b.indent
+    };
+    for block in lines.chunk_by_mut(are_neighbours) {
+        let width = block.iter().map(Line::width).max().unwrap_or(0);
+        block.iter_mut().for_each(|line| line.column = width + GAP);
+    }
+}

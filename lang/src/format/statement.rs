@@ -1,0 +1,231 @@
+//! The lines of one statement.
+
+use sched_grammar::ast::{Comment, Stmt, StmtKind};
+use sched_grammar::{Lexeme, LexemeKind};
+
+use super::WIDTH;
+
+/// Blanks before each item of a list over several lines.
+const INDENT: usize = 4;
+
+/// A line of the result, without its end.
+#[derive(Debug, Default)]
+pub(super) struct Line {
+    pub indent: usize,
+    /// A statement or a part of one; empty on a line with at most a comment.
+    pub text: String,
+    pub comment: Option<String>,
+    /// It opens or closes a list over several lines, so it is no neighbour to align with.
+    pub is_edge: bool,
+    /// Where a comment behind the text begins.
+    pub column: usize,
+}
+
+impl Line {
+    /// Characters before the comment.
+    pub fn width(&self) -> usize {
+        self.indent + self.text.chars().count()
+    }
+
+    pub fn write(&self, out: &mut String) {
+        if self.text.is_empty() && self.comment.is_none() {
+            return;
+        }
+        out.extend(std::iter::repeat_n(' ', self.indent));
+        out.push_str(&self.text);
+        let Some(comment) = &self.comment else { return };
+        if !self.text.is_empty() {
+            out.extend(std::iter::repeat_n(' ', self.column.saturating_sub(self.width())));
+        }
+        out.push_str(comment);
+    }
+}
+
+/// A statement cut into its head, the items of the list that ends it, and the comments inside.
+pub(super) struct Cut<'s> {
+    source: &'s str,
+    /// Everything, if there is no list.
+    head: &'s [Lexeme],
+    /// What stands between the brackets.
+    list: Option<&'s [Lexeme]>,
+    close: Option<Lexeme>,
+    comments: &'s [Comment],
+    /// Whether `-` joins the parts of a word, as in `x86-64-v3`.
+    joined: bool,
+}
+
+impl<'s> Cut<'s> {
+    pub fn new(source: &'s str, stmt: &Stmt, lexemes: &'s [Lexeme], comments: &'s [Comment]) -> Self {
+        let joined = matches!(stmt.kind, StmtKind::Target { .. });
+        let breaks =
+            matches!(stmt.kind, StmtKind::Directive(_) | StmtKind::Target { .. } | StmtKind::Param { .. });
+        let whole = Cut { source, head: lexemes, list: None, close: None, comments, joined };
+        let Some(open) = last_list(lexemes).filter(|_| breaks) else { return whole };
+        // `param X = (1 + 2)` ends with a bracket that holds no list.
+        let is_list = !matches!(stmt.kind, StmtKind::Param { .. }) || whole.text(&lexemes[open]) == "{";
+        if !is_list {
+            return whole;
+        }
+        let (head, rest) = lexemes.split_at(open + 1);
+        let (close, list) = rest.split_last().map_or((None, rest), |(close, list)| (Some(*close), list));
+        Cut { head, list: Some(list), close, ..whole }
+    }
+
+    fn text(&self, lexeme: &Lexeme) -> &'s str {
+        self.source.get(lexeme.span.range()).unwrap_or_default()
+    }
+
+    /// The lines, none of which has a column yet.
+    pub fn lines(&self) -> Vec<Line> {
+        let mut flat = self.head.to_vec();
+        flat.extend(self.list.into_iter().flatten());
+        flat.extend(self.close);
+        let flat = self.join(&flat);
+        let is_long = flat.chars().count() > WIDTH;
+        match self.list {
+            Some(list) if self.comments.is_empty() && (!is_long || list.is_empty()) => vec![plain(flat)],
+            Some(list) if self.comments.iter().all(|comment| self.is_in_list(comment)) => self.broken(list),
+            // Nothing can be broken around these comments, so they go before the statement.
+            _ => {
+                let mut lines: Vec<Line> = self.comments.iter().map(|comment| own(comment, 0)).collect();
+                lines.push(plain(flat));
+                lines
+            }
+        }
+    }
+
+    fn is_in_list(&self, comment: &Comment) -> bool {
+        self.head.last().is_some_and(|open| open.span.end <= comment.span.start)
+    }
+
+    /// One item a line. A comment between two items stays there, one inside an item goes behind it.
+    fn broken(&self, list: &[Lexeme]) -> Vec<Line> {
+        let mut lines = vec![edge(self.join(self.head))];
+        let mut end = self.head.last().map_or(0, |open| open.span.end);
+        let mut comments = self.comments;
+        for item in items(list) {
+            let (Some(first), Some(last)) = (item.first(), item.last()) else { continue };
+            self.place(&mut lines, &mut comments, first.span.start, end);
+            lines.push(Line { indent: INDENT, text: self.join(item) + ",", ..Line::default() });
+            let inside = comments.iter().take_while(|comment| comment.span.start < last.span.end).count();
+            let (inside, rest) = comments.split_at(inside);
+            inside.iter().for_each(|comment| behind(&mut lines, comment));
+            comments = rest;
+            end = last.span.end;
+        }
+        self.place(&mut lines, &mut comments, u32::MAX, end);
+        lines.extend(self.close.map(|close| edge(self.text(&close).to_owned())));
+        lines
+    }
+
+    /// Places the comments before `until`: on the line that ended at `end`, or on lines of their own.
+    fn place(&self, lines: &mut Vec<Line>, comments: &mut &[Comment], until: u32, mut end: u32) {
+        while let [comment, rest @ ..] = *comments
+            && comment.span.start < until
+        {
+            let between = self.source.get(end as usize..comment.span.start as usize).unwrap_or_default();
+            if between.contains('\n') {
+                lines.push(own(comment, INDENT));
+            } else {
+                behind(lines, comment);
+            }
+            end = comment.span.end;
+            *comments = rest;
+        }
+    }
+
+    /// The lexemes with canonical blanks between them, without a comma before a closing bracket.
+    fn join(&self, lexemes: &[Lexeme]) -> String {
+        let mut out = String::new();
+        let mut last: Option<Lexeme> = None;
+        let mut is_sign = false;
+        for (at, lexeme) in lexemes.iter().enumerate() {
+            let closes = lexemes.get(at + 1).is_some_and(|next| next.kind == LexemeKind::Close);
+            if lexeme.kind == LexemeKind::Comma && closes {
+                continue;
+            }
+            let after_operand = last.is_some_and(|last| self.ends_operand(&last));
+            if let Some(last) = last
+                && !is_sign
+                && self.has_blank(&last, lexeme, out.len() == self.text(&last).len())
+            {
+                out.push(' ');
+            }
+            out.push_str(self.text(lexeme));
+            is_sign = lexeme.kind == LexemeKind::Operator && self.text(lexeme) == "-" && !after_operand;
+            last = Some(*lexeme);
+        }
+        out
+    }
+
+    fn ends_operand(&self, lexeme: &Lexeme) -> bool {
+        matches!(lexeme.kind, LexemeKind::Name | LexemeKind::Number | LexemeKind::Close)
+    }
+
+    /// Whether a blank stands between two neighbours; `first` is the first word of the statement.
+    fn has_blank(&self, last: &Lexeme, next: &Lexeme, first: bool) -> bool {
+        use LexemeKind::{Close, Comma, Dot, Name, Open};
+        if self.joined && (self.text(last) == "-" || self.text(next) == "-") {
+            return false;
+        }
+        match (last.kind, next.kind) {
+            (Open | Dot, _) | (_, Close | Comma | Dot) => false,
+            (Name | Close, Open) if self.text(next) != "{" => first && is_header(self.text(last)),
+            _ => true,
+        }
+    }
+}
+
+/// Words after which an opening bracket begins a value, not a list of arguments.
+fn is_header(word: &str) -> bool {
+    matches!(word, "sched" | "model" | "param" | "const")
+}
+
+fn plain(text: String) -> Line {
+    Line { text, ..Line::default() }
+}
+
+fn edge(text: String) -> Line {
+    Line { text, is_edge: true, ..Line::default() }
+}
+
+fn own(comment: &Comment, indent: usize) -> Line {
+    Line { indent, comment: Some(comment.text.trim_end().to_owned()), ..Line::default() }
+}
+
+/// Puts a comment behind the last line, or on a line of its own if there is one already.
+fn behind(lines: &mut Vec<Line>, comment: &Comment) {
+    match lines.last_mut() {
+        Some(line) if line.comment.is_none() => line.comment = Some(comment.text.trim_end().to_owned()),
+        _ => lines.push(own(comment, INDENT)),
+    }
+}
+
+/// The index of the bracket that the last lexeme closes, if it is outside of all others.
+fn last_list(lexemes: &[Lexeme]) -> Option<usize> {
+    let mut depth = 0_usize;
+    for (at, lexeme) in lexemes.iter().enumerate().rev() {
+        match lexeme.kind {
+            LexemeKind::Close => depth += 1,
+            LexemeKind::Open => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth == 0 {
+            return (lexeme.kind == LexemeKind::Open).then_some(at);
+        }
+    }
+    None
+}
+
+/// The items of a list, without the commas between them.
+fn items(list: &[Lexeme]) -> impl Iterator<Item = &[Lexeme]> {
+    let mut depth = 0_usize;
+    list.split(move |lexeme| {
+        match lexeme.kind {
+            LexemeKind::Open => depth += 1,
+            LexemeKind::Close => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        depth == 0 && lexeme.kind == LexemeKind::Comma
+    })
+}

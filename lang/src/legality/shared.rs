@@ -1,0 +1,140 @@
+//! Shared memory of a GPU's block: cached rows, cached trees and shared partial sums together.
+
+use std::collections::BTreeMap;
+
+use super::find;
+use crate::device::Limits;
+use crate::footprint::LEAST_RECORD;
+use crate::illegal::{Illegal, Problem, Use};
+use crate::lineage::{Builder, Stated, Step};
+use crate::nest::{GpuLevel, LoopId, Sort};
+
+/// Bytes of a cached feature and of a partial sum.
+const VALUE: u64 = 4;
+
+pub(super) fn check(builder: &Builder, limits: &Limits, problems: &mut Vec<Illegal>) {
+    outside_launch(builder, problems);
+    if builder.model.is_none() {
+        return;
+    }
+    // One launch for each outermost loop; what copies of a loop keep shares its place.
+    for root in &builder.roots {
+        let mut uses: BTreeMap<Step, (u64, LoopId)> = BTreeMap::new();
+        for id in builder.subtree(*root) {
+            for (fact, step) in &builder.node(id).facts {
+                let bytes = match (fact, builder.sort(id)) {
+                    (Stated::Cache, _) if !in_launch(builder, id) => None,
+                    (Stated::Cache, _) => working_set(builder, id),
+                    (Stated::SharedReduce, Sort::Tree) => partial_sums(builder, id),
+                    _ => None,
+                };
+                let Some(bytes) = bytes else { continue };
+                let most = uses.entry(*step).or_insert((0, id));
+                if bytes > most.0 {
+                    *most = (bytes, id);
+                }
+            }
+        }
+        let total = uses.values().map(|(bytes, _)| *bytes).fold(0, u64::saturating_add);
+        let Some((step, (_, id))) =
+            uses.iter().max_by_key(|(step, (bytes, _))| (*bytes, std::cmp::Reverse(**step)))
+        else {
+            continue;
+        };
+        let problem = if total > limits.gpu.shared_most {
+            let uses = uses.iter().map(|(step, (bytes, _))| Use { step: *step, bytes: *bytes }).collect();
+            Problem::SharedMemory { total, limit: limits.gpu.shared_most, uses }
+        } else if total > limits.shared_everywhere {
+            Problem::SharedMemoryUnsure { total, everywhere: limits.shared_everywhere }
+        } else {
+            continue;
+        };
+        problems.push(Illegal::argument(*step, 0, problem, vec![*id]));
+    }
+}
+
+fn outside_launch(builder: &Builder, problems: &mut Vec<Illegal>) {
+    for id in builder.loops() {
+        let cached = find(builder, id, |fact| matches!(fact, Stated::Cache).then_some(()));
+        if let Some(((), step)) = cached.filter(|_| !in_launch(builder, id)) {
+            problems.push(Illegal::argument(step, 0, Problem::CacheOutsideLaunch, vec![id]));
+        }
+    }
+}
+
+/// Bytes that one iteration of `id` works on at least: rows of a row loop, trees of a tree loop. On a GPU all threads
+/// of the block count. Nothing if that is not known.
+pub(crate) fn working_set(builder: &Builder, id: LoopId) -> Option<u64> {
+    let model = builder.model.as_ref()?;
+    let sort = builder.sort(id);
+    let count = values(builder, id, sort)?;
+    Some(match sort {
+        Sort::Row => count.saturating_mul(u64::from(model.num_features)).saturating_mul(VALUE),
+        Sort::Tree => least_trees(builder, count),
+    })
+}
+
+fn in_launch(builder: &Builder, id: LoopId) -> bool {
+    builder.path(id).into_iter().any(|on| level(builder, on) == Some(GpuLevel::Grid))
+}
+
+fn level(builder: &Builder, id: LoopId) -> Option<GpuLevel> {
+    let gpu = |fact: &Stated| match fact {
+        Stated::Gpu(dimension) => Some(dimension.level),
+        _ => None,
+    };
+    find(builder, id, gpu).map(|(level, _)| level)
+}
+
+/// How many rows or trees all threads of a block meet in one iteration of `id`; nothing if that is not known.
+fn values(builder: &Builder, id: LoopId, sort: Sort) -> Option<u64> {
+    let mut span = span_below(builder, id, sort)?;
+    for on in builder.path(id) {
+        if builder.sort(on) == sort && level(builder, on) == Some(GpuLevel::Block) {
+            span = span.checked_add(last_offset(builder, on)?)?;
+        }
+    }
+    u64::try_from(span.checked_add(1)?).ok()
+}
+
+/// The largest sum of the offsets of the loops of this sort below `id`.
+fn span_below(builder: &Builder, id: LoopId, sort: Sort) -> Option<i64> {
+    let mut most = 0_i64;
+    let mut stack: Vec<(LoopId, i64)> =
+        builder.node(id).inside.children().into_iter().map(|child| (child, 0)).collect();
+    while let Some((at, mut sum)) = stack.pop() {
+        if builder.sort(at) == sort {
+            sum = sum.checked_add(last_offset(builder, at)?)?;
+        }
+        most = most.max(sum);
+        stack.extend(builder.node(at).inside.children().into_iter().map(|child| (child, sum)));
+    }
+    Some(most)
+}
+
+/// From a loop's first value to its last one.
+fn last_offset(builder: &Builder, id: LoopId) -> Option<i64> {
+    let stride = builder.node(id).step.as_int()?;
+    builder.trips(id)?.checked_sub(1)?.max(0).checked_mul(stride)
+}
+
+/// Bytes that so many trees take at least.
+fn least_trees(builder: &Builder, trees: u64) -> u64 {
+    let Some(model) = &builder.model else { return 0 };
+    let mut nodes: Vec<u64> = (0..model.depths.len()).map(|tree| model.nodes(tree)).collect();
+    nodes.sort_unstable();
+    // Which trees an iteration meets is not looked at: the smallest ones take no more than any others.
+    let trees = usize::try_from(trees).unwrap_or(usize::MAX);
+    nodes.iter().take(trees).fold(0, |sum: u64, n| sum.saturating_add(*n)).saturating_mul(LEAST_RECORD)
+}
+
+/// One slot for each parallel iteration, row of the block and output.
+fn partial_sums(builder: &Builder, id: LoopId) -> Option<u64> {
+    let model = builder.model.as_ref()?;
+    let slots = u64::try_from(builder.trips(id)?).ok()?;
+    let grid = builder.path(id).into_iter().rev();
+    let outer = grid.clone().find(|on| level(builder, *on) == Some(GpuLevel::Grid))?;
+    let rows = values(builder, outer, Sort::Row)?;
+    let outputs = u64::from(model.num_classes.max(1));
+    Some(slots.saturating_mul(rows).saturating_mul(outputs).saturating_mul(VALUE))
+}

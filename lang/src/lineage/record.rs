@@ -1,0 +1,50 @@
+//! The lineage as plain data: every index variable that a schedule ever had, what made it and what consumed it.
+
+use super::{Builder, Node, Select, Step};
+use crate::nest::Sort;
+use crate::sym::Sym;
+
+/// An index variable: one copy of one name.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Index {
+    /// With all qualifiers, as in `first.b1`, whether they are needed or not.
+    pub path: String,
+    /// Without qualifiers: `b1`, `v[0]`.
+    pub name: String,
+    /// Rows or trees.
+    pub sort: Sort,
+    /// First value.
+    pub start: Sym,
+    /// Exclusive end, before constraints.
+    pub stop: Sym,
+    /// Distance between values.
+    pub step: Sym,
+    /// The operation that made it, unless it is a root.
+    pub made_by: Option<Step>,
+    /// The operation that consumed it, unless it is in the nest.
+    pub consumed_by: Option<Step>,
+    /// What it became: positions in the list of all.
+    pub successors: Vec<usize>,
+}
+
+impl Builder {
+    /// All index variables there ever were, in the order in which they were made; the two roots come first.
+    pub fn record(&self) -> Vec<Index> {
+        self.nodes.iter().map(|node| index(self, node)).collect()
+    }
+}
+
+fn index(builder: &Builder, node: &Node) -> Index {
+    let name = Select { scope: Vec::new(), name: node.name.to_string(), number: node.number };
+    Index {
+        name: name.to_string(),
+        path: Select { scope: builder.scopes.path(node.scope), ..name }.to_string(),
+        sort: node.sort,
+        start: node.start.clone(),
+        stop: node.stop.clone(),
+        step: node.step.clone(),
+        made_by: node.made_by,
+        consumed_by: node.consumed_by,
+        successors: node.successors.iter().map(|id| id.0 as usize).collect(),
+    }
+}

@@ -1,0 +1,107 @@
+//! Scopes: which copies a loop lies in.
+//!
+//! Copies of copies share what they have in common, so a scope is a path in a tree of tags. Long chains of splits make
+//! long paths; nothing here walks a path for every loop on it.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::Tag;
+use crate::nest::LoopId;
+
+/// A path of tags, outermost first. The first scope is the empty path.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct ScopeId(u32);
+
+#[derive(Clone, Debug, Default)]
+struct Scope {
+    /// The innermost tag; the empty path has none.
+    tag: Option<Tag>,
+    outer: ScopeId,
+    inner: Vec<ScopeId>,
+    /// Loops that lie in it, or did before they were copied once more.
+    loops: Vec<LoopId>,
+}
+
+/// All scopes of a nest.
+#[derive(Clone, Debug)]
+pub(crate) struct Scopes {
+    scopes: Vec<Scope>,
+    made: HashMap<(ScopeId, Tag), ScopeId>,
+    /// Scopes by their innermost tag, and by its name alone.
+    tagged: HashMap<Tag, Vec<ScopeId>>,
+}
+
+impl Scopes {
+    pub fn new() -> Self {
+        Scopes { scopes: vec![Scope::default()], made: HashMap::new(), tagged: HashMap::new() }
+    }
+
+    /// Says that a loop lies in the scope.
+    pub fn enter(&mut self, scope: ScopeId, id: LoopId) {
+        self.scopes[scope.0 as usize].loops.push(id);
+    }
+
+    /// The scope one copy further in.
+    pub fn inside(&mut self, outer: ScopeId, tag: &Tag) -> ScopeId {
+        if let Some(known) = self.made.get(&(outer, tag.clone())) {
+            return *known;
+        }
+        let id = ScopeId(self.scopes.len() as u32);
+        self.scopes.push(Scope { tag: Some(tag.clone()), outer, ..Scope::default() });
+        self.scopes[outer.0 as usize].inner.push(id);
+        self.made.insert((outer, tag.clone()), id);
+        if tag.number.is_some() {
+            let any = Tag { name: Arc::clone(&tag.name), number: None };
+            self.tagged.entry(any).or_default().push(id);
+        }
+        self.tagged.entry(tag.clone()).or_default().push(id);
+        id
+    }
+
+    /// The tags from the innermost one outwards.
+    pub fn outwards(&self, scope: ScopeId) -> impl Iterator<Item = &Tag> {
+        let mut at = scope;
+        std::iter::from_fn(move || {
+            let scope = &self.scopes[at.0 as usize];
+            at = scope.outer;
+            scope.tag.as_ref()
+        })
+    }
+
+    /// The tags from the outermost one inwards.
+    pub fn path(&self, scope: ScopeId) -> Vec<Tag> {
+        let mut path: Vec<Tag> = self.outwards(scope).cloned().collect();
+        path.reverse();
+        path
+    }
+
+    /// Whether the path is exactly this one.
+    pub fn is(&self, scope: ScopeId, path: &[Tag]) -> bool {
+        self.outwards(scope).eq(path.iter().rev())
+    }
+
+    /// Loops, in order, that lie or once lay in a scope that has all tags of `path` in their order.
+    pub fn loops(&self, path: &[Tag]) -> Vec<LoopId> {
+        let Some((last, rest)) = path.split_last() else { return Vec::new() };
+        let mut found = Vec::new();
+        for scope in self.tagged.get(last).into_iter().flatten() {
+            let mut tags = self.outwards(self.scopes[scope.0 as usize].outer);
+            if rest.iter().rev().all(|want| tags.any(|tag| want.covers(tag))) {
+                self.gather(*scope, &mut found);
+            }
+        }
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+
+    fn gather(&self, scope: ScopeId, found: &mut Vec<LoopId>) {
+        let mut stack = vec![scope];
+        while let Some(at) = stack.pop() {
+            let scope = &self.scopes[at.0 as usize];
+            found.extend(&scope.loops);
+            stack.extend(&scope.inner);
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! Prints where index variables come from and what became of them.
+//!
+//! ```text
+//! batch in 0..n_rows, consumed on line 1: tile(batch, b0, b1, 64)
+//!   b0 in 0..n_rows step 64
+//!   b1 in 0..64
+//! tree in 0..N_t
+//! ```
+
+use std::collections::{BTreeMap, HashMap};
+use std::fmt::Write;
+
+use serde_json::{Value, json};
+
+use super::{range, sort_name, sym_value};
+use crate::check::{Event, Lineage};
+use crate::lineage::{Index, Step};
+
+/// Copies of one index that are named one by one.
+const NAMED: usize = 4;
+/// Deepest chain of indices that is indented further.
+const DEEPEST: usize = 60;
+
+/// The lineage as a tree: below each index what it was made into. Copies with one range share a line.
+pub fn show_lineage(lineage: &Lineage) -> String {
+    let groups = Groups::new(&lineage.indices);
+    let mut out = String::new();
+    let mut stack: Vec<(usize, usize)> = groups.roots.iter().rev().map(|group| (*group, 0)).collect();
+    while let Some((group, depth)) = stack.pop() {
+        let members = groups.members.get(group).map_or(&[][..], Vec::as_slice);
+        let indent = "  ".repeat(depth.min(DEEPEST));
+        let _ = writeln!(out, "{indent}{}", line(lineage, members));
+        let children = groups.children.get(group).map_or(&[][..], Vec::as_slice);
+        stack.extend(children.iter().rev().map(|child| (*child, depth + 1)));
+    }
+    out
+}
+
+/// Indices with one name, one origin and one range, which are copies of each other.
+struct Groups<'a> {
+    members: Vec<Vec<&'a Index>>,
+    /// Groups whose indices were made from those of a group.
+    children: Vec<Vec<usize>>,
+    roots: Vec<usize>,
+}
+
+impl<'a> Groups<'a> {
+    fn new(indices: &'a [Index]) -> Self {
+        let mut known: HashMap<(&str, Option<Step>, String), usize> = HashMap::new();
+        let mut members: Vec<Vec<&Index>> = Vec::new();
+        let mut group_of = Vec::with_capacity(indices.len());
+        for index in indices {
+            let key = (index.name.as_str(), index.made_by, range(&index.start, &index.stop, &index.step));
+            let group = *known.entry(key).or_insert_with(|| {
+                members.push(Vec::new());
+                members.len() - 1
+            });
+            group_of.push(group);
+            if let Some(list) = members.get_mut(group) {
+                list.push(index);
+            }
+        }
+        let mut children: Vec<Vec<usize>> = vec![Vec::new(); members.len()];
+        let mut has_parent = vec![false; members.len()];
+        for (index, parent) in indices.iter().zip(&group_of) {
+            for child in index.successors.iter().filter_map(|at| group_of.get(*at)) {
+                if let (Some(seen), Some(list)) = (has_parent.get_mut(*child), children.get_mut(*parent))
+                    && !*seen
+                {
+                    *seen = true;
+                    list.push(*child);
+                }
+            }
+        }
+        let roots = (0..members.len()).filter(|group| has_parent.get(*group) == Some(&false)).collect();
+        Groups { members, children, roots }
+    }
+}
+
+/// `b1 in 0..64, 2 copies: first.b1, second.b1, consumed on line 4: split(b1, x, y, 8)`
+fn line(lineage: &Lineage, members: &[&Index]) -> String {
+    let Some(first) = members.first() else { return String::new() };
+    let mut text = format!("{} in {}", first.name, range(&first.start, &first.stop, &first.step));
+    if members.len() > 1 {
+        let _ = write!(text, ", {} copies: {}", members.len(), names(members));
+    }
+    let mut fates: BTreeMap<Option<Step>, Vec<&Index>> = BTreeMap::new();
+    for member in members {
+        fates.entry(member.consumed_by).or_default().push(member);
+    }
+    let is_mixed = fates.len() > 1;
+    for (step, who) in &fates {
+        let Some(event) = step.and_then(|step| lineage.event(step)) else { continue };
+        let which = if is_mixed { format!("; {} ", names(who)) } else { ", ".to_owned() };
+        let _ = write!(text, "{which}consumed on line {}: {}", event.line, event.text);
+    }
+    text
+}
+
+fn names(members: &[&Index]) -> String {
+    let mut names: Vec<&str> = members.iter().take(NAMED).map(|index| index.path.as_str()).collect();
+    if members.len() > NAMED {
+        names.push("...");
+    }
+    names.join(", ")
+}
+
+/// The lineage for programs: a list of indices, each with its number, its range, and what made and consumed it.
+pub fn lineage_json(lineage: &Lineage) -> Value {
+    let event = |step: Option<Step>| step.and_then(|step| lineage.event(step)).map(event_json);
+    let indices = lineage.indices.iter().enumerate().map(|(id, index)| {
+        json!({
+            "id": id,
+            "name": index.name,
+            "path": index.path,
+            "sort": sort_name(index.sort),
+            "start": sym_value(&index.start),
+            "stop": sym_value(&index.stop),
+            "step": sym_value(&index.step),
+            "made_by": event(index.made_by),
+            "consumed_by": event(index.consumed_by),
+            "successors": index.successors,
+        })
+    });
+    json!({ "indices": indices.collect::<Vec<_>>() })
+}
+
+fn event_json(event: &Event) -> Value {
+    json!({ "line": event.line, "start": event.span.start, "end": event.span.end, "text": event.text })
+}
