@@ -64,7 +64,6 @@ fn straighten_levels(sites: &mut BTreeMap<LoopId, Site>, deepest: &[u32]) {
     }
 }
 
-
 #[derive(Clone, Copy)]
 struct Asked {
     unroll: Option<u32>,

@@ -94,8 +94,8 @@ fn transpose(b: &mut Builder, input: BufferId, block: BufferId, row: Value) {
         let to = b.mul_int(g, FEATURES as i64);
         b.for_loop((zero, features, 1), &[], |b, f, _| {
             let base = b.add(first, f);
-            let x =
-                b.gather(Scalar::F32, Gather { buffer: input, base, index, stride: 4, offset: 0, mask: None });
+            let x = b
+                .gather(Scalar::F32, Gather { buffer: input, base, index, stride: 4, offset: 0, mask: None });
             let to = b.add(to, f);
             b.store(at(block, to, 64), x);
             vec![]
@@ -148,8 +148,7 @@ impl Kernel8 {
     }
 
     fn walk(&self, b: &mut Builder, tree: &Tree, group: Value) {
-        let groups: Vec<Value> =
-            (0..self.shape.registers).map(|r| b.add_int(group, r as i64)).collect();
+        let groups: Vec<Value> = (0..self.shape.registers).map(|r| b.add_int(group, r as i64)).collect();
         let bases: Vec<Value> = groups.iter().map(|g| b.mul_int(*g, FEATURES as i64)).collect();
         let mut nodes: Vec<Value> = groups.iter().map(|_| b.int_of(IV, 1)).collect();
         let mut turns: Vec<Vec<Value>> = vec![Vec::new(); groups.len()];
@@ -280,8 +279,7 @@ fn main() {
     let expected: Vec<f32> = rows.chunks(FEATURES).map(|row| model.predict(row)).collect();
     let bytes = |v: &[f32]| v.iter().flat_map(|x| x.to_le_bytes()).collect::<Vec<u8>>();
     let table = |name: &str, bytes: Vec<u8>| Table { name: name.to_string(), bytes };
-    let shapes = [
-    ];
+    let shapes = [];
     let facts = Facts {
         num_features: FEATURES as i32,
         num_margins: 1,
@@ -304,7 +302,8 @@ fn main() {
         };
         std::fs::write(format!("/tmp/walk{i}.s"), asm_text(&module, Cpu::Native).unwrap()).unwrap();
         std::fs::write(format!("/tmp/walk{i}.ll"), llvm_text(&module, Cpu::Native, true).unwrap()).unwrap();
-        std::fs::write(format!("/tmp/walk{i}.raw.ll"), llvm_text(&module, Cpu::Native, false).unwrap()).unwrap();
+        std::fs::write(format!("/tmp/walk{i}.raw.ll"), llvm_text(&module, Cpu::Native, false).unwrap())
+            .unwrap();
         jits.push(Jit::compile(&module, Cpu::Native, &facts, &[Kernel::Raw]).unwrap());
     }
     let mut best = vec![f64::MAX; shapes.len()];

@@ -1,7 +1,7 @@
 //! Loops, cases, row copies and prefetches.
 
 use super::scope::{CachedRows, InScope, Kernel, Results};
-use crate::lir::{Address, Bin, Build, BufferId, Builder, Cast, Cmp, Gather, Scalar, Ty, Value};
+use crate::lir::{Address, Bin, BufferId, Build, Builder, Cast, Cmp, Gather, Scalar, Ty, Value};
 use crate::mir::{CacheRows, CacheTrees, Iter, Limit, Loop, Mode, Stmt, Var, Window};
 
 impl Build for Kernel<'_> {
@@ -179,8 +179,7 @@ impl Kernel<'_> {
             k.for_loop((zero, end, 1), &[], |k, feature, _| {
                 let base = k.b.add(from, feature);
                 let (stride, offset) = (input.bytes(), 0);
-                let gather =
-                    Gather { buffer: rows, base, index: distance, stride, offset, mask: Some(mask) };
+                let gather = Gather { buffer: rows, base, index: distance, stride, offset, mask: Some(mask) };
                 let values = k.b.gather(input, gather);
                 let column = k.b.mul_int(feature, i64::from(width));
                 let index = k.b.add(to, column);

@@ -4,7 +4,7 @@ use super::nest::address;
 use super::scope::{CachedRows, InScope, Kernel, Results};
 use super::sums::Sums;
 use crate::fault::{Fault, seeded};
-use crate::lir::{Bin, Build, BufferId, Cmp, Scalar, Ty, Value};
+use crate::lir::{Bin, BufferId, Build, Cmp, Scalar, Ty, Value};
 use crate::mir::{Plan, Rows, Walks};
 use crate::repr::{Hop, Representation, Row, RowLanes, TreeState};
 use sched_lang::nest::Sort;
@@ -221,7 +221,14 @@ impl<'k> Kernel<'k> {
     fn row_of_block(&mut self, around: &Around, relative: Value, ahead: i64, block: u32, width: u16) -> Row {
         let (features, element) = (self.features(), self.input);
         let relative = self.b.add_int(relative, ahead);
-        let row = Row { buffer: around.rows.buffer, index: relative, offset: 0, element, stride: block, lanes: None };
+        let row = Row {
+            buffer: around.rows.buffer,
+            index: relative,
+            offset: 0,
+            element,
+            stride: block,
+            lanes: None,
+        };
         if u32::from(width) == block {
             let index = self.b.mul_int(relative, features);
             let lanes = RowLanes { distance: self.distances(1, width), adjacent: true, mask: None };

@@ -146,7 +146,8 @@ impl Build<'_> {
     /// Lanes of a site's vectors. Distances between the rows of a vector must fit 32 bits; where steps are so large that
     /// they do not, walks stay scalar.
     fn lanes(&self, site: &Site, step: i64) -> u32 {
-        let distance = step.saturating_mul(i64::from(site.lanes)).saturating_mul(self.hir.forest.num_features as i64);
+        let distance =
+            step.saturating_mul(i64::from(site.lanes)).saturating_mul(self.hir.forest.num_features as i64);
         if distance > i64::from(i32::MAX) { 1 } else { site.lanes }
     }
 

@@ -15,9 +15,7 @@ use super::{
     Buffers, Hop, LeafValue, Representation, Request, Row, TreeState, index_type, packed::level_order,
 };
 use crate::error::CompileError;
-use crate::lir::{
-    Address, Bin, Build, Builder, Cast, Cmp, Gather, Scalar, Table, Ty, Value,
-};
+use crate::lir::{Address, Bin, Build, Builder, Cast, Cmp, Gather, Scalar, Table, Ty, Value};
 use sched_forest::{Forest, NodeRef, Predicate};
 
 /// Trees as tables of thresholds, codes and leaves.
@@ -119,8 +117,7 @@ impl Levels {
         let (shift, zero) = (b.int(2), b.int(0));
         let base = b.bin(Bin::Shr, state.base, shift);
         let base = if state.lanes.is_some() { zero } else { base };
-        let gather =
-            Gather { buffer: buffers[CODES], base, index: word, stride: 4, offset: 0, mask: None };
+        let gather = Gather { buffer: buffers[CODES], base, index: word, stride: 4, offset: 0, mask: None };
         let word = b.gather(Scalar::I32, gather);
         let byte = b.bin(Bin::And, node, three);
         let mut code = b.bits(word, 0, 8);
@@ -248,7 +245,11 @@ impl Representation for Levels {
                         NodeRef::Leaf(leaf) => {
                             let entry = start + (number - (1 << depth)) as usize;
                             let source = &tree.leaves[leaf as usize];
-                            self.leaf.write(&mut bytes[LEAVES][entry * leaf_size..], source, first_leaf + leaf);
+                            self.leaf.write(
+                                &mut bytes[LEAVES][entry * leaf_size..],
+                                source,
+                                first_leaf + leaf,
+                            );
                             if self.leaf_numbers {
                                 let number = u64::from(source.source);
                                 write_int(&mut bytes[LEAF_NUMBERS][entry * 4..], Scalar::I32, number);
@@ -279,7 +280,15 @@ impl Representation for Levels {
         b.int_of(index_type(lanes), 1)
     }
 
-    fn step(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, row: &Row, node: Value, hop: Hop) -> Value {
+    fn step(
+        &self,
+        b: &mut Builder,
+        buffers: &Buffers,
+        state: &TreeState,
+        row: &Row,
+        node: Value,
+        hop: Hop,
+    ) -> Value {
         let level = match hop {
             Hop::Number(level) => Some(level),
             Hop::Open | Hop::Hold => None,
@@ -293,7 +302,8 @@ impl Representation for Levels {
                 let (threshold, code) = if b.ty(node).lanes > 1 {
                     self.look_up(b, buffers, state, node, level)
                 } else {
-                    let threshold = state.load(b, buffers[THRESHOLDS], self.threshold, node, (self.threshold.bytes(), 0));
+                    let threshold =
+                        state.load(b, buffers[THRESHOLDS], self.threshold, node, (self.threshold.bytes(), 0));
                     let code = state.load(b, buffers[CODES], self.code, node, (self.code.bytes(), 0));
                     (threshold, b.cast(Cast::ZExt, code, Ty::I64))
                 };
@@ -327,7 +337,8 @@ impl Representation for Levels {
         let first = self.load_tree(b, buffers, tree);
         let next = b.add_int(tree, 1);
         let end = self.load_tree(b, buffers, next);
-        let tables = [(THRESHOLDS, self.threshold.bytes()), (CODES, self.code.bytes()), (LEAVES, self.leaf.bytes())];
+        let tables =
+            [(THRESHOLDS, self.threshold.bytes()), (CODES, self.code.bytes()), (LEAVES, self.leaf.bytes())];
         for (table, bytes) in tables {
             let bytes = i64::from(bytes);
             let range = (b.mul_int(first.base, bytes), b.mul_int(end.base, bytes), LINE);

@@ -54,7 +54,8 @@ impl Row {
         let Some(lanes) = self.lanes else {
             let feature = b.mul_int(feature, i64::from(self.stride));
             let index = b.add(self.index, feature);
-            let at = Address { buffer: self.buffer, index, stride: self.element.bytes(), offset: self.offset };
+            let at =
+                Address { buffer: self.buffer, index, stride: self.element.bytes(), offset: self.offset };
             return b.load(Ty::of(self.element), at);
         };
         let ty = b.ty(feature);

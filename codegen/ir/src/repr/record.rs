@@ -60,7 +60,15 @@ impl Record {
         let child_at = feature_at + feature.bytes().max(child.map_or(1, Scalar::bytes));
         let end = child.map_or(feature_at + feature.bytes(), |child| child_at + child.bytes());
         let child = child.map(|child| (child, child_at));
-        Ok(Record { threshold, feature, feature_at, child, bytes: end.next_multiple_of(feature_at), test, leaf })
+        Ok(Record {
+            threshold,
+            feature,
+            feature_at,
+            child,
+            bytes: end.next_multiple_of(feature_at),
+            test,
+            leaf,
+        })
     }
 
     /// Bytes per record.
