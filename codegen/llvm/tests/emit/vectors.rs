@@ -140,6 +140,8 @@ fn lookups_in_tables_that_are_computed() {
 #[test]
 fn gathers_of_every_type_stride_and_mask() {
     let data = noise(4096);
+    let places = [(1, 0), (2, 2), (4, 0), (8, 4), (12, 4), (3, 1), (16, 8), (20, 0), (32, 12)];
+    let mut next = places.into_iter().cycle();
     for element in [Scalar::I8, Scalar::I16, Scalar::I32, Scalar::I64, Scalar::F32, Scalar::F64] {
         for lanes in LANES {
             let mut v = Vectors::new();
@@ -151,14 +153,15 @@ fn gathers_of_every_type_stride_and_mask() {
             let numbers = v.b.bin(Bin::And, numbers, low);
             let signed = v.b.sub(numbers, less);
             let masks = v.masks(lanes);
-            for (stride, offset) in [(1, 0), (2, 2), (4, 0), (8, 4), (12, 4), (3, 1), (16, 8), (20, 0)] {
+            // Nine places and eight numbers of lanes: each number meets another place with the next element.
+            for (stride, offset) in next.by_ref().take(1) {
                 for buffer in [input, v.table] {
                     let (zero, far) = (v.b.int(0), v.b.int(40));
                     for (base, index) in [(zero, numbers), (far, signed)] {
                         let all = Gather { buffer, base, index, stride, offset, mask: None };
                         let found = v.b.gather(element, all);
                         v.write(found);
-                        for mask in &masks {
+                        for mask in &masks[if buffer == input { 0..2 } else { 2..4 }] {
                             let found = v.b.gather(element, Gather { mask: Some(*mask), ..all });
                             v.write(found);
                         }
