@@ -138,6 +138,30 @@ fn lookups_in_tables_that_are_computed() {
 }
 
 #[test]
+fn lookups_in_constants_and_in_more_tables_than_the_stack_holds() {
+    let mut v = Vectors::new();
+    let (ty, long) = (Ty::vector(Scalar::I64, 4), Ty::vector(Scalar::I64, 256));
+    let numbers = v.load(v.input, ty, 0);
+    let constant = v.b.lanes(long);
+    let found = v.b.lookup(constant, numbers);
+    v.write(found);
+    let (zero, three) = (v.b.int(0), v.b.int(3));
+    let sums = v.b.for_loop((zero, three, 1), &[numbers], |b, _, c| {
+        let mut sum = c[0];
+        let mut table = constant;
+        for _ in 0..12 {
+            table = b.add(table, constant);
+            let found = b.lookup(table, sum);
+            sum = b.add(sum, found);
+        }
+        vec![sum]
+    });
+    v.write(sums[0]);
+    let out = v.written as usize;
+    check(&v.b.finish(), &[&[]], &noise(32), out);
+}
+
+#[test]
 fn gathers_of_every_type_stride_and_mask() {
     let data = noise(4096);
     let places = [(1, 0), (2, 2), (4, 0), (8, 4), (12, 4), (3, 1), (16, 8), (20, 0), (32, 12)];
@@ -317,7 +341,7 @@ fn lookup_text(cpu: Cpu, element: Scalar, length: u16, lanes: u16) -> String {
     let table = v.load(v.table, Ty::vector(element, length), 0);
     let found = v.b.lookup(table, numbers);
     v.write(found);
-    asm_text(&module(Kernel::Raw, v.b.finish(), &[&[0; 2048]]), cpu).unwrap()
+    asm_text(&module(Kernel::Raw, v.b.finish(), &[&[0; 2048]]), cpu).expect("the lookup compiles")
 }
 
 /// How often an instruction occurs in assembly.
