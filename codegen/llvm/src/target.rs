@@ -90,7 +90,13 @@ impl Instructions {
     }
 
     fn llvm_features(self) -> &'static str {
-        if self.needs & CPU_VBMI != 0 { "+avx512vbmi" } else { "" }
+        match self.needs {
+            n if n & CPU_VBMI != 0 => "+avx512vbmi",
+            n if n & CPU_V4 != 0 => "",
+            // Without this hint LLVM loads lane by lane, which takes a third longer in a walk.
+            n if n & CPU_V3 != 0 => "+fast-gather",
+            _ => "",
+        }
     }
 }
 

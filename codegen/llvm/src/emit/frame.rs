@@ -5,7 +5,7 @@ use inkwell::basic_block::BasicBlock;
 use inkwell::builder::Builder;
 use inkwell::context::Context;
 use inkwell::values::{BasicValueEnum, FunctionValue, PointerValue, VectorValue};
-use sched_ir::lir::{BufferId, Function, Ty, Value};
+use sched_ir::lir::{BufferId, Function, Scalar, Ty, Value};
 use std::collections::HashMap;
 
 /// Bytes of stack that the temporary memory of one LLVM function may take.
@@ -26,7 +26,9 @@ pub(super) struct Frame<'ctx> {
     stack_left: u32,
     /// Numbers that the optimiser does not see through, by type.
     pub(super) opaque_ones: HashMap<Ty, VectorValue<'ctx>>,
-    /// Memory for tables that do not fit in registers.
+    /// Tables that are in memory because they do not fit in registers, by their element there.
+    pub(super) stored: HashMap<(Value, Scalar), PointerValue<'ctx>>,
+    /// Memory for such tables where there is no room for each of them.
     pub(super) scratch: Option<PointerValue<'ctx>>,
 }
 
@@ -50,6 +52,7 @@ impl<'ctx> Frame<'ctx> {
             entry,
             stack_left: STACK_BYTES,
             opaque_ones: HashMap::new(),
+            stored: HashMap::new(),
             scratch: None,
         }
     }

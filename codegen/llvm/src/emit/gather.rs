@@ -73,7 +73,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
     /// A gather's index in units that one instruction can scale, and the unit's size in bytes.
     fn scaled(&self, gather: &Gather) -> Result<(u32, VectorValue<'ctx>), LlvmError> {
         let index = self.vector(gather.index)?;
-        let scale = SCALES.into_iter().find(|scale| gather.stride % scale == 0).unwrap_or(1);
+        let scale = SCALES.into_iter().find(|scale| gather.stride.is_multiple_of(*scale)).unwrap_or(1);
         let factor = gather.stride / scale;
         if factor == 1 {
             return Ok((scale, index));

@@ -12,8 +12,9 @@ use super::vector::as_vector;
 use crate::error::LlvmError;
 use crate::runtime::{CPU_V3, CPU_V4, CPU_VBMI};
 use inkwell::IntPredicate;
+use inkwell::builder::Builder;
 use inkwell::types::BasicTypeEnum;
-use inkwell::values::{BasicValueEnum, PointerValue, VectorValue};
+use inkwell::values::{BasicValueEnum, InstructionOpcode, PointerValue, VectorValue};
 use sched_ir::lir::{Scalar, Ty, Value};
 use sched_ir::verify::MAX_LOOKUP;
 
@@ -91,10 +92,9 @@ impl<'ctx> Emitter<'_, 'ctx> {
             let element = self.resized(elements, from, Ty::of(ty.scalar))?;
             return Ok(self.broadcast(element, ty)?.into());
         }
-        let elements = as_vector(elements)?;
         match Plan::of(self.machine.needs, from, at) {
-            Some(plan) => self.in_registers(plan, ty, (elements, from), (numbers, at)),
-            None => self.in_memory(ty, (elements, from), (numbers, at)),
+            Some(plan) => self.in_registers(plan, ty, (as_vector(elements)?, from), (numbers, at)),
+            None => self.in_memory(ty, (table, from), (numbers, at)),
         }
     }
 
@@ -250,33 +250,96 @@ impl<'ctx> Emitter<'_, 'ctx> {
         }
     }
 
+    /// A lookup through memory.
+    fn in_memory(
+        &mut self,
+        ty: Ty,
+        (table, table_ty): (Value, Ty),
+        (index, index_ty): (VectorValue<'ctx>, Ty),
+    ) -> Result<BasicValueEnum<'ctx>, LlvmError> {
+        let memory = match self.stored(table, ty.scalar)? {
+            Some(memory) => memory,
+            None => {
+                let memory = self.scratch()?;
+                self.store_table(table, ty.scalar, memory)?;
+                memory
+            }
+        };
+        let last = as_vector(self.int(index_ty, i64::from(table_ty.lanes) - 1)?)?;
+        let index = self.builder.build_and(index, last, "")?;
+        let index = self.resized_vector(index, index_ty, index_ty.with(Scalar::I32))?;
+        self.gather_elements((memory, ty.scalar.bytes()), index, ty)
+    }
+
+    /// A table in memory of its own, written where the table is defined, so that loops around its lookups need not
+    /// write it again. None if it would take too much of the stack.
+    fn stored(&mut self, table: Value, element: Scalar) -> Result<Option<PointerValue<'ctx>>, LlvmError> {
+        if let Some(memory) = self.frame.stored.get(&(table, element)) {
+            return Ok(Some(*memory));
+        }
+        let bytes = self.ty(table)?.with(element).bytes().next_multiple_of(TABLE_ALIGNMENT);
+        if !self.frame.take_stack(bytes.into()) {
+            return Ok(None);
+        }
+        let memory = self.reserve(bytes)?;
+        let behind = self.behind(self.frame.value(table)?, memory)?;
+        let here = std::mem::replace(&mut self.builder, behind);
+        let stored = self.store_table(table, element, memory);
+        self.builder = here;
+        stored?;
+        self.frame.stored.insert((table, element), memory);
+        Ok(Some(memory))
+    }
+
+    /// A builder behind the definition of a value and of the memory that it goes to.
+    fn behind(
+        &self,
+        value: BasicValueEnum<'ctx>,
+        memory: PointerValue<'ctx>,
+    ) -> Result<Builder<'ctx>, LlvmError> {
+        // A constant is defined everywhere.
+        let definition = instruction(value).or_else(|_| instruction(memory.into()))?;
+        let mut next = definition.get_next_instruction();
+        while let Some(phi) = next.filter(|next| next.get_opcode() == InstructionOpcode::Phi) {
+            next = phi.get_next_instruction();
+        }
+        let builder = self.context.create_builder();
+        match (next, definition.get_parent()) {
+            (Some(next), _) => builder.position_before(&next),
+            (None, Some(block)) => builder.position_at_end(block),
+            (None, None) => return Err(LlvmError::ill_formed("a table outside all blocks")),
+        }
+        Ok(builder)
+    }
+
+    /// Writes a table with elements of the width that lookups return.
+    fn store_table(
+        &self,
+        table: Value,
+        element: Scalar,
+        memory: PointerValue<'ctx>,
+    ) -> Result<(), LlvmError> {
+        let (elements, from) = (self.vector(table)?, self.ty(table)?);
+        let elements = self.resized_vector(elements, from, from.with(element))?;
+        let store = self.builder.build_store(memory, elements)?;
+        // By itself a long vector would be aligned to its size.
+        store.set_alignment(TABLE_ALIGNMENT).map_err(LlvmError::ill_formed)
+    }
+
     /// Memory for the largest table, made once for each function.
     fn scratch(&mut self) -> Result<PointerValue<'ctx>, LlvmError> {
         if let Some(memory) = self.frame.scratch {
             return Ok(memory);
         }
-        let largest = u32::from(MAX_LOOKUP) * Scalar::I64.bytes();
-        let array = self.context.i8_type().array_type(largest);
-        let memory = self.frame.at_entry(self.context).build_alloca(array, "lookup")?;
-        instruction(memory.into())?.set_alignment(TABLE_ALIGNMENT).map_err(LlvmError::ill_formed)?;
+        let memory = self.reserve(u32::from(MAX_LOOKUP) * Scalar::I64.bytes())?;
         self.frame.scratch = Some(memory);
         Ok(memory)
     }
 
-    /// A lookup through memory.
-    fn in_memory(
-        &mut self,
-        ty: Ty,
-        (table, table_ty): (VectorValue<'ctx>, Ty),
-        (index, index_ty): (VectorValue<'ctx>, Ty),
-    ) -> Result<BasicValueEnum<'ctx>, LlvmError> {
-        let stored = table_ty.with(ty.scalar);
-        let table = self.resized_vector(table, table_ty, stored)?;
-        let memory = self.scratch()?;
-        self.builder.build_store(memory, table)?;
-        let last = as_vector(self.int(index_ty, i64::from(table_ty.lanes) - 1)?)?;
-        let index = self.builder.build_and(index, last, "")?;
-        let index = self.resized_vector(index, index_ty, index_ty.with(Scalar::I32))?;
-        self.gather_elements((memory, ty.scalar.bytes()), index, ty)
+    fn reserve(&self, bytes: u32) -> Result<PointerValue<'ctx>, LlvmError> {
+        let array = self.context.i8_type().array_type(bytes);
+        let memory = self.frame.at_entry(self.context).build_alloca(array, "lookup")?;
+        instruction(memory.into())?.set_alignment(TABLE_ALIGNMENT).map_err(LlvmError::ill_formed)?;
+        Ok(memory)
     }
 }
