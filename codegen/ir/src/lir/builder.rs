@@ -1,8 +1,8 @@
 //! Builds functions statement by statement, folding constants on the way so that LIR stays readable.
 
 use super::{
-    Address, Alloc, Bin, Block, Buffer, BufferId, Carried, Cast, Cmp, For, Function, Gather, If, Joined, Math, Op,
-    Parallel, Scalar, Space, Stmt, Ty, Value, While,
+    Address, Alloc, Bin, Block, Buffer, BufferId, Carried, Cast, Cmp, For, Function, Gather, If, Joined,
+    Math, Op, Parallel, Scalar, Space, Stmt, Ty, Value, While,
 };
 use std::collections::HashMap;
 
