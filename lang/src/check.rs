@@ -2,6 +2,7 @@
 
 mod facts;
 mod modifiers;
+mod prepare;
 
 use std::sync::Arc;
 
@@ -17,6 +18,8 @@ use crate::options::{Options, Supported, Target, TargetKind};
 use crate::report::Report;
 use crate::resolve;
 use crate::sym::{Fact, Sym};
+
+pub(crate) use prepare::prepare;
 
 /// What the header of a file says.
 #[derive(Clone, Debug, Default, PartialEq)]
