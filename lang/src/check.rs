@@ -127,6 +127,7 @@ fn check_and<T>(source: &str, options: &Options, look: impl FnOnce(&Builder, &Re
     let calls = resolve::calls(&parsed.file, &scope, options, &mut report);
     let target = target(&header, options, &calls);
     let limits = Limits::of(&target);
+    report.set_limits(limits);
 
     if options.supported == Supported::Compilable && target.is_gpu() {
         no_gpu_yet(&header, &mut report);
