@@ -2,6 +2,7 @@
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use sched_forest::Iterations;
+use sched_lang::Target;
 use sched_llvm::Cpu;
 use std::path::PathBuf;
 
@@ -16,9 +17,11 @@ Examples:
   schedc predict model.json -i rows.csv             predictions, compiled in memory
   schedc build model.json -o model.so               a shared library with a C header
   schedc check fast.sched --model model.json        what is wrong with a schedule
+  schedc fmt fast.sched                             its canonical layout
   schedc explain S0022                              what an error means
 
-Exit status: 0 fine, 1 findings in a schedule, 2 wrong usage or unusable input, 101 a mistake in schedc."
+Exit status: 0 fine, 1 findings in a schedule, 2 wrong usage or unusable input,
+101 a mistake in schedc, 130 interrupted."
 )]
 pub struct Cli {
     /// What to do.
@@ -54,10 +57,14 @@ pub enum Command {
     Predict(Predict),
     /// Compile a model to a library, an object file or text
     Build(Build),
-    /// Check schedules
+    /// Check schedules, and correct them
     Check(Check),
+    /// Format schedules
+    Fmt(Fmt),
     /// Show what a schedule means
     Show(Show),
+    /// Show what changed between two schedules: in the nest, not in the text
+    Diff(Diff),
     /// Print a stage of the compiler
     Ir(Ir),
     /// Describe a model
@@ -66,6 +73,8 @@ pub enum Command {
     Bench(Bench),
     /// Explain an error code
     Explain(Explain),
+    /// Print a script that lets a shell complete the command line
+    Completions(Completions),
 }
 
 /// How a model is read.
@@ -224,26 +233,57 @@ pub enum Format {
     Full,
     /// One line each.
     Concise,
-    /// JSON.
+    /// One JSON array.
     Json,
+    /// SARIF 2.1.0, for code scanning.
+    Sarif,
+    /// Workflow commands that GitHub shows beside the lines.
+    Github,
+}
+
+/// Which model a schedule is looked at with.
+#[derive(Clone, Debug, Args)]
+pub struct ModelChoice {
+    /// Use this model instead of the one that the schedule names
+    #[arg(long, value_name = "MODEL")]
+    pub model: Option<PathBuf>,
+    /// Use no model, even if the schedule names one
+    #[arg(long, conflicts_with = "model")]
+    pub no_model: bool,
+}
+
+fn parse_target(text: &str) -> Result<Target, String> {
+    text.parse()
+        .map_err(|()| "write it as in a `target` line, for example cpu, cpu(avx512) or gpu(sm_90)".into())
 }
 
 /// `schedc check`
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  schedc check examples/*.sched
-  schedc check fast.sched --model model.json --batch-size 1024")]
+  schedc check examples
+  schedc check fast.sched --model model.json --batch-size 1024
+  schedc check --fix fast.sched
+  schedc check . --format sarif > findings.sarif")]
 pub struct Check {
-    /// Schedules, or - for standard input
+    /// Schedules, folders with schedules, or - for standard input
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
-    /// Check with this model instead of the one that the schedule names
-    #[arg(long, value_name = "MODEL")]
-    pub model: Option<PathBuf>,
+    #[command(flatten)]
+    /// The model.
+    pub model: ModelChoice,
+    /// Check for this target instead of the schedule's: cpu, gpu, or with options such as gpu(sm_90)
+    #[arg(long, value_name = "TARGET", value_parser = parse_target)]
+    pub target: Option<Target>,
     #[command(flatten)]
     /// Values for the schedule.
     pub values: ScheduleValues,
+    /// Correct the files where there is only one way to do it
+    #[arg(long)]
+    pub fix: bool,
+    /// With --fix, also correct what may have been meant in another way
+    #[arg(long, requires = "fix")]
+    pub unsafe_fixes: bool,
     /// What cannot be decided without a model is an error
     #[arg(long)]
     pub strict: bool,
@@ -252,31 +292,87 @@ pub struct Check {
     pub format: Format,
 }
 
+/// `schedc fmt`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  schedc fmt examples
+  schedc fmt --check .              lists the files that are not formatted; exit status 1 if there are any
+  schedc fmt - < fast.sched         formats standard input to standard output
+A file with syntax errors is left as it is.")]
+pub struct Fmt {
+    /// Schedules, folders with schedules, or - for standard input
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+    /// Only list the files that would change
+    #[arg(long)]
+    pub check: bool,
+    /// Only show what would change
+    #[arg(long, conflicts_with = "check")]
+    pub diff: bool,
+}
+
 /// What `schedc show` shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum What {
     /// The loop nest with its ranges.
     Nest,
+    /// Where each loop comes from and what became of it.
+    Lineage,
 }
 
 /// `schedc show`
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Example:
+Examples:
   schedc show nest fast.sched --model model.json
+  schedc show nest fast.sched --after 3
+  schedc show lineage fast.sched
 Without a model the numbers of trees and features stay symbols.")]
 pub struct Show {
     /// What to show
     #[arg(value_enum)]
     pub what: What,
-    /// The schedule
+    /// The schedule, or - for standard input
     pub file: PathBuf,
-    /// Use this model instead of the one that the schedule names
-    #[arg(long, value_name = "MODEL")]
-    pub model: Option<PathBuf>,
+    /// Leave out the directives that begin after this line
+    #[arg(long, value_name = "LINE", value_parser = parse_line)]
+    pub after: Option<usize>,
+    /// As JSON
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    /// The model.
+    pub model: ModelChoice,
     #[command(flatten)]
     /// Values for the schedule.
     pub values: ScheduleValues,
+}
+
+fn parse_line(text: &str) -> Result<usize, String> {
+    text.parse().ok().filter(|line| *line > 0).ok_or_else(|| "lines are numbered from 1".to_string())
+}
+
+/// `schedc diff`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  schedc diff before.sched after.sched --model model.json
+Lines begin with + for what only the second nest has, - for what only the first one has, ~ for what changed.")]
+pub struct Diff {
+    /// The schedule as it was
+    pub before: PathBuf,
+    /// The schedule as it is
+    pub after: PathBuf,
+    #[command(flatten)]
+    /// The model.
+    pub model: ModelChoice,
+    #[command(flatten)]
+    /// Values for both schedules.
+    pub values: ScheduleValues,
+    /// Exit with status 1 if the nests differ
+    #[arg(long)]
+    pub exit_code: bool,
 }
 
 /// Stages of the compiler.
@@ -376,4 +472,17 @@ Example:
 pub struct Explain {
     /// The code, such as S0022; without one, all codes are listed
     pub code: Option<String>,
+}
+
+/// `schedc completions`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  schedc completions bash > ~/.local/share/bash-completion/completions/schedc
+  schedc completions zsh > ~/.zfunc/_schedc
+  schedc completions fish > ~/.config/fish/completions/schedc.fish")]
+pub struct Completions {
+    /// The shell
+    #[arg(value_enum)]
+    pub shell: clap_complete::Shell,
 }

@@ -5,7 +5,10 @@ mod commands;
 mod compile;
 mod defaults;
 mod failure;
+mod files;
+mod internal;
 mod model;
+mod pages;
 mod schedule;
 mod terminal;
 
@@ -16,17 +19,21 @@ use std::process::ExitCode;
 use terminal::Terminal;
 
 fn main() -> ExitCode {
+    internal::install();
     let cli = Cli::parse();
     let terminal = Terminal::new(cli.color);
     let result = match &cli.command {
         Command::Predict(args) => commands::predict::run(args, &terminal),
         Command::Build(args) => commands::build::run(args, &terminal),
         Command::Check(args) => commands::check::run(args, &terminal),
+        Command::Fmt(args) => commands::fmt::run(args, &terminal),
         Command::Show(args) => commands::show::run(args, &terminal),
+        Command::Diff(args) => commands::diff::run(args, &terminal),
         Command::Ir(args) => commands::ir::run(args, &terminal),
         Command::Inspect(args) => commands::inspect::run(args),
         Command::Bench(args) => commands::bench::run(args, &terminal),
         Command::Explain(args) => commands::explain::run(args),
+        Command::Completions(args) => commands::completions::run(args),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -93,23 +93,19 @@ impl Source {
         }
     }
 
-    /// Checks the schedule. With a model its facts are known; `compile` asks for what code can be made for.
-    pub fn check(
-        &self,
-        model: Option<&Model>,
-        values: &ScheduleValues,
-        compile: bool,
-        strict: bool,
-    ) -> Checked {
-        let supported = if compile { Supported::Compilable } else { Supported::Everything };
-        let options = Options {
+    /// What a check is told besides the text. With a model its facts are known.
+    pub fn options(model: Option<&Model>, values: &ScheduleValues) -> Options {
+        Options {
             facts: model.map(Model::facts),
             batch_size: values.batch_size,
             sets: values.sets.clone(),
-            target: None,
-            strict,
-            supported,
-        };
+            ..Options::default()
+        }
+    }
+
+    /// Checks the schedule for making code.
+    pub fn check_to_compile(&self, model: &Model, values: &ScheduleValues) -> Checked {
+        let options = Options { supported: Supported::Compilable, ..Self::options(Some(model), values) };
         check(&self.text, &options)
     }
 }

@@ -4,13 +4,16 @@ use crate::args::{Color, Format};
 use crate::schedule::Source;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use sched_lang::Checked;
-use sched_lang::diagnostics::{Diagnostic, Severity, concise, full, json};
+use sched_lang::diagnostics::{Diagnostic, Findings, Severity, concise, full, github, json, sarif};
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
 
 /// How messages are shown.
 pub struct Terminal {
+    /// Colours on standard error.
     color: bool,
+    /// Colours on standard output.
+    color_out: bool,
     interactive: bool,
 }
 
@@ -18,16 +21,17 @@ pub struct Terminal {
 const PATIENCE: Duration = Duration::from_secs(1);
 
 impl Terminal {
-    /// Looks at standard error and the environment once.
+    /// Looks at standard output, standard error and the environment once.
     pub fn new(color: Color) -> Terminal {
         let interactive = std::io::stderr().is_terminal();
         let wanted = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-        let color = match color {
-            Color::Auto => interactive && wanted,
+        let colored = |is_terminal: bool| match color {
+            Color::Auto => is_terminal && wanted,
             Color::Always => true,
             Color::Never => false,
         };
-        Terminal { color, interactive }
+        let color_out = colored(std::io::stdout().is_terminal());
+        Terminal { color: colored(interactive), color_out, interactive }
     }
 
     /// Prints a line; a standard error that cannot be written is nobody's loss.
@@ -45,18 +49,36 @@ impl Terminal {
     pub fn findings(&self, source: &Source, checked: &Checked, least: Severity) -> usize {
         let severe = |d: &&Diagnostic| d.severity >= least;
         let shown: Vec<Diagnostic> = checked.diagnostics.iter().filter(severe).cloned().collect();
-        if !shown.is_empty() {
-            self.say(self.render(source, &shown, Format::Full).trim_end());
-        }
+        self.explain(source, &shown);
         shown.iter().filter(|d| d.severity == Severity::Error).count()
     }
 
-    /// Findings as text. Only the full format has colours.
-    pub fn render(&self, source: &Source, findings: &[Diagnostic], format: Format) -> String {
+    /// Prints findings for people.
+    pub fn explain(&self, source: &Source, findings: &[Diagnostic]) {
+        if !findings.is_empty() {
+            self.say(full::render(&source.name, &source.text, findings, self.color).trim_end());
+        }
+    }
+
+    /// The findings of all files as one text for standard output. Only the full format has colours.
+    pub fn render<'f>(&self, files: &'f [(Source, Vec<Diagnostic>)], format: Format) -> String {
+        let each = |one: &dyn Fn(&str, &str, &[Diagnostic]) -> String| -> String {
+            files.iter().map(|(source, findings)| one(&source.name, &source.text, findings)).collect()
+        };
+        let all = || -> Vec<Findings<'f>> {
+            let one = |(source, diagnostics): &'f (Source, Vec<Diagnostic>)| Findings {
+                path: &source.name,
+                source: &source.text,
+                diagnostics,
+            };
+            files.iter().map(one).collect()
+        };
         match format {
-            Format::Full => full::render(&source.name, &source.text, findings, self.color),
-            Format::Concise => concise::render(&source.name, &source.text, findings),
-            Format::Json => json::render(&source.name, &source.text, findings),
+            Format::Full => each(&|path, text, findings| full::render(path, text, findings, self.color_out)),
+            Format::Concise => each(&concise::render),
+            Format::Github => each(&github::render),
+            Format::Json => json::render_files(&all()) + "\n",
+            Format::Sarif => sarif::render(&all(), env!("CARGO_PKG_VERSION")),
         }
     }
 

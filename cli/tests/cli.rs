@@ -11,12 +11,14 @@
 //! All other lines are remarks. Times, sizes of built files and the folder's path are replaced by `N` and `DIR`.
 //! `UPDATE=1` rewrites the transcripts; `TRANSCRIPT=name` replays one of them.
 
+mod support;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use support::{shell, without_figures};
 
 /// Threads that replay transcripts.
 const WORKERS: usize = 2;
@@ -200,18 +202,7 @@ impl Sandbox {
     /// Runs a command and says what happened, line by line.
     fn run(&self, command: &str) -> io::Result<Vec<String>> {
         let before = self.files()?;
-        let programs = Path::new(env!("CARGO_BIN_EXE_schedc")).parent().unwrap_or(Path::new("")).display();
-        let search = std::env::var("PATH").unwrap_or_default();
-        let output = Command::new("sh")
-            .args(["-c", command])
-            .current_dir(self.path("work"))
-            .env_clear()
-            .env("PATH", format!("{programs}:{search}"))
-            .env("TMPDIR", self.path("temp"))
-            .env("LC_ALL", "C")
-            .env("SCHEDC_NUM_THREADS", "2")
-            .stdin(Stdio::null())
-            .output()?;
+        let output = shell(command, &self.path("work")).env("TMPDIR", self.path("temp")).output()?;
         let mut lines = self.marked_lines('|', &output.stdout);
         lines.extend(self.marked_lines('!', &output.stderr));
         match output.status.code() {
@@ -257,21 +248,4 @@ fn differences(before: &BTreeMap<String, Vec<u8>>, after: &BTreeMap<String, Vec<
     });
     let removed = before.keys().filter(|name| !after.contains_key(*name)).map(|name| format!("- {name}"));
     made.chain(removed).collect()
-}
-
-/// A line with `N` for each number before a unit that no two runs agree on.
-fn without_figures(line: &str) -> String {
-    [" ms", " µs", " KiB"].into_iter().fold(line.to_string(), |line, unit| {
-        let mut text = String::new();
-        let mut pieces = line.split(unit).peekable();
-        while let Some(piece) = pieces.next() {
-            let kept = piece.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
-            match pieces.peek() {
-                Some(_) if kept.len() < piece.len() => text += &format!("{kept}N{unit}"),
-                Some(_) => text += &format!("{piece}{unit}"),
-                None => text += piece,
-            }
-        }
-        text
-    })
 }

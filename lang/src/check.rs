@@ -107,6 +107,14 @@ pub fn check(source: &str, options: &Options) -> Checked {
     check_and(source, options, |_, _| ()).0
 }
 
+/// What the parser has to say of a schedule, and nothing else.
+pub fn check_syntax(source: &str) -> Vec<Diagnostic> {
+    let parsed = sched_grammar::parse(source);
+    let mut report = Report::new(source, &parsed.file, false);
+    parsed.errors.iter().for_each(|error| report.syntax(error));
+    report.finish()
+}
+
 /// Checks a schedule and tells the lineage of its index variables.
 pub fn check_lineage(source: &str, options: &Options) -> (Checked, Lineage) {
     check_and(source, options, |builder, report| Lineage {

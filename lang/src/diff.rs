@@ -119,7 +119,7 @@ fn compare(a: &Nest, b: &Nest, before: LoopId, after: LoopId, pairs: &Pairs, cha
         }
     };
     changed("range", range(&old.start, &old.stop, &old.step), range(&new.start, &new.stop, &new.step));
-    changed("limit", pairs.limit(a, before, true), pairs.limit(b, after, false));
+    changed("limit", pairs.limit_of_first(a, before), pairs.limit_of_second(b, after));
     changed("facts", facts(&old.facts).join(", "), facts(&new.facts).join(", "));
 }
 

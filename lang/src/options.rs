@@ -1,5 +1,7 @@
 //! What a check is told besides the text: the model, overrides and the target, all as plain data.
 
+use sched_grammar::ast::{Stmt, StmtKind};
+
 /// What the checker needs to know of a model.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ModelFacts {
@@ -55,6 +57,24 @@ impl Target {
     /// Any GPU.
     pub fn gpu() -> Self {
         Target { kind: TargetKind::Gpu, options: Vec::new() }
+    }
+}
+
+impl std::str::FromStr for Target {
+    type Err = ();
+
+    /// Reads what stands in a `target` line after the word: `cpu`, `cpu(avx512)`, `gpu(sm_90)`.
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let file = sched_grammar::parse_strict(&format!("target {text}")).map_err(drop)?;
+        let [Stmt { kind: StmtKind::Target { kind, options }, .. }] = file.stmts.as_slice() else {
+            return Err(());
+        };
+        let kind = match kind.text.as_str() {
+            "cpu" => TargetKind::Cpu,
+            "gpu" => TargetKind::Gpu,
+            _ => return Err(()),
+        };
+        Ok(Target { kind, options: options.iter().map(|option| option.text.clone()).collect() })
     }
 }
 

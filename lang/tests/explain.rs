@@ -5,6 +5,7 @@ mod support;
 use std::collections::BTreeSet;
 
 use sched_lang::check;
+use sched_lang::diagnostics::apply::apply;
 use sched_lang::diagnostics::{CODES, Code, Fix, Severity};
 
 /// The examples of a page: the words after `sched` and the text.
@@ -45,22 +46,6 @@ fn pages_fail_and_pass_as_they_say() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// The text after a fix; edits do not overlap.
-fn apply(text: &str, fix: &Fix) -> String {
-    let mut edits = fix.edits.clone();
-    edits.sort_by_key(|edit| edit.span);
-    let mut out = String::new();
-    let mut at = 0;
-    for edit in &edits {
-        let range = edit.span.range();
-        assert!(at <= range.start, "edits overlap");
-        out.push_str(&text[at..range.start]);
-        out.push_str(&edit.text);
-        at = range.end;
-    }
-    out + &text[at..]
-}
-
 #[test]
 fn fixes_fix() {
     let mut fixed = 0;
@@ -68,7 +53,7 @@ fn fixes_fix() {
         let Some((words, text)) = examples(info.page).into_iter().next() else { continue };
         for diagnostic in check(&text, &support::options(&words)).diagnostics {
             for fix in &diagnostic.fixes {
-                let after = apply(&text, fix);
+                let after = apply(&text, &fix.edits).expect("edits that fit");
                 let rest = codes(&words, &after);
                 assert!(
                     !rest.contains(&info.code),
@@ -117,7 +102,7 @@ fn every_refusal_has_a_way_out() {
         let options = support::options(&words);
         let fixes = check(&text, &options).diagnostics.into_iter().flat_map(|diagnostic| diagnostic.fixes);
         let helps = |fix: &Fix| {
-            let after = apply(&text, fix);
+            let after = apply(&text, &fix.edits).expect("edits that fit");
             directives(&after) >= directives(&text) && !check(&after, &options).has_errors()
         };
         if !fixes.into_iter().any(|fix| helps(&fix)) {

@@ -1,26 +1,34 @@
-//! `schedc check`: what is wrong with schedules.
+//! `schedc check`: what is wrong with schedules, and its correction.
 
-use super::{model_if_there, print};
+use super::{model_to_look_with, print};
 use crate::args::{Check, Format};
 use crate::failure::Failure;
-use crate::model::Model;
+use crate::files::schedules;
 use crate::schedule::Source;
 use crate::terminal::Terminal;
-use sched_forest::Iterations;
-use sched_lang::diagnostics::{Diagnostic, Severity};
+use sched_lang::diagnostics::apply::fix_all;
+use sched_lang::diagnostics::{Applicability, Diagnostic, Severity};
+use sched_lang::{Options, check};
+use schedc_data::write_atomically;
 use std::path::Path;
+
+/// A schedule and what is to be told of it.
+type Checked = (Source, Vec<Diagnostic>);
 
 /// Runs the command. A file that cannot be read does not keep the others from being checked.
 pub fn run(args: &Check, terminal: &Terminal) -> Result<(), Failure> {
-    let given = args.model.as_deref().map(|path| Model::read(path, &Iterations::All)).transpose()?;
-    let mut errors = 0;
+    if args.fix && args.files.iter().any(|file| file.as_os_str() == "-") {
+        let message = "what comes from standard input cannot be fixed in its place";
+        return Err(Failure::unusable(message, "name a file"));
+    }
+    let mut fixed = 0;
     let mut unusable = None;
-    let mut reports = Vec::new();
-    for file in &args.files {
-        match check(args, file, given.as_ref(), terminal) {
-            Ok((source, findings)) => {
-                errors += findings.iter().filter(|d| d.severity == Severity::Error).count();
-                report(args, terminal, &source, &findings, &mut reports)?;
+    let mut all = Vec::new();
+    for file in schedules(&args.files)? {
+        match one(args, &file, terminal) {
+            Ok((checked, count)) => {
+                all.push(checked);
+                fixed += count;
             }
             Err(failure) => {
                 if let Some(Failure::Unusable(message)) = unusable.replace(failure) {
@@ -29,62 +37,59 @@ pub fn run(args: &Check, terminal: &Terminal) -> Result<(), Failure> {
             }
         }
     }
-    if args.format == Format::Json {
-        print(&format!("[{}]\n", reports.join(",")))?;
-    }
+    print(&terminal.render(&all, args.format))?;
     if let Some(failure) = unusable {
         return Err(failure);
     }
-    if args.format == Format::Full {
-        summarise(args, terminal, errors);
+    if args.format == Format::Full || args.fix {
+        terminal.say(&summary(&all, args.fix.then_some(fixed)));
     }
-    if errors > 0 { Err(Failure::Findings) } else { Ok(()) }
+    if count(&all, Severity::Error) > 0 { Err(Failure::Findings) } else { Ok(()) }
 }
 
-fn check(
-    args: &Check,
-    file: &Path,
-    given: Option<&Model>,
-    terminal: &Terminal,
-) -> Result<(Source, Vec<Diagnostic>), Failure> {
-    let source = Source::read(file)?;
-    let named = if given.is_none() { model_if_there(&source, terminal)? } else { None };
-    let model = given.or(named.as_ref());
-    let checked = source.check(model, &args.values, false, args.strict);
-    if let Some(model) = model {
+/// Checks a file, after fixing it if that is asked for; also tells how many findings were fixed.
+fn one(args: &Check, file: &Path, terminal: &Terminal) -> Result<(Checked, usize), Failure> {
+    let mut source = Source::read(file)?;
+    let model = model_to_look_with(&source, &args.model, terminal)?;
+    let options = Options {
+        target: args.target.clone(),
+        strict: args.strict,
+        ..Source::options(model.as_ref(), &args.values)
+    };
+    let checked = check(&source.text, &options);
+    if let Some(model) = &model {
         source.check_fingerprint(&checked, model, &args.values)?;
     }
-    Ok((source, checked.diagnostics))
+    if !args.fix {
+        return Ok(((source, checked.diagnostics), 0));
+    }
+    let fixed = fix_all(&source.text, &options, args.unsafe_fixes);
+    if fixed.count > 0 {
+        write_atomically(file, |out| out.write_all(fixed.text.as_bytes()))?;
+        source.text = fixed.text;
+    }
+    Ok(((source, fixed.checked.diagnostics), fixed.count))
 }
 
-/// Prints a file's findings, or for JSON collects them, since several files make one array.
-fn report(
-    args: &Check,
-    terminal: &Terminal,
-    source: &Source,
-    findings: &[Diagnostic],
-    reports: &mut Vec<String>,
-) -> Result<(), Failure> {
-    if findings.is_empty() {
-        return Ok(());
-    }
-    let text = terminal.render(source, findings, args.format);
-    if args.format != Format::Json {
-        return print(&text);
-    }
-    let inner = text.trim().trim_start_matches('[').trim_end_matches(']').trim();
-    reports.push(inner.to_string());
-    Ok(())
+fn count(all: &[Checked], severity: Severity) -> usize {
+    all.iter().flat_map(|(_, findings)| findings).filter(|finding| finding.severity == severity).count()
 }
 
-fn summarise(args: &Check, terminal: &Terminal, errors: usize) {
-    let files = match args.files.len() {
-        1 => "1 schedule".to_string(),
-        n => format!("{n} schedules"),
+/// `3 schedules checked, 2 findings fixed, 1 error, 1 warning`
+fn summary(all: &[Checked], fixed: Option<usize>) -> String {
+    let many = |n: usize, what: &str| if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") };
+    let mut parts = vec![format!("{} checked", many(all.len(), "schedule"))];
+    parts.extend(fixed.map(|n| format!("{} fixed", many(n, "finding"))));
+    let (errors, warnings) = (count(all, Severity::Error), count(all, Severity::Warning));
+    parts.push(if errors == 0 { "no errors".to_string() } else { many(errors, "error") });
+    parts.extend((warnings > 0).then(|| many(warnings, "warning")));
+    let is_safe = |finding: &&Diagnostic| {
+        finding.fixes.first().is_some_and(|fix| fix.applicability == Applicability::Safe)
     };
-    terminal.say(&match errors {
-        0 => format!("{files} checked, no errors"),
-        1 => format!("{files} checked, 1 error"),
-        n => format!("{files} checked, {n} errors"),
-    });
+    let fixable = all.iter().flat_map(|(_, findings)| findings).filter(is_safe).count();
+    let hint = match fixed {
+        None if fixable > 0 => format!("; --fix corrects {fixable} of them"),
+        _ => String::new(),
+    };
+    parts.join(", ") + &hint
 }

@@ -3,21 +3,20 @@
 use super::print;
 use crate::args::Explain;
 use crate::failure::Failure;
-use sched_lang::diagnostics::{CODES, Code, info};
+use crate::pages::{find, pages};
 
 /// Runs the command.
 pub fn run(args: &Explain) -> Result<(), Failure> {
-    let Some(text) = &args.code else {
+    let Some(code) = &args.code else {
         let lines: Vec<String> =
-            CODES.iter().map(|info| format!("{}  {}\n", info.code, info.title)).collect();
+            pages().iter().map(|page| format!("{}  {}\n", page.code, page.title)).collect();
         return print(&lines.concat());
     };
-    let known = text.parse::<Code>().ok().and_then(info);
-    match known {
-        Some(info) => print(info.page),
+    match find(code) {
+        Some(page) => print(&format!("{}\n", page.text)),
         None => Err(Failure::unusable(
-            format!("there is no page for the code `{text}`"),
-            "codes of schedules, such as S0022, have pages: `schedc explain` lists them; other messages say it all",
+            format!("there is no page for the code `{code}`"),
+            "`schedc explain` without a code lists all codes",
         )),
     }
 }

@@ -3,13 +3,16 @@
 pub mod bench;
 pub mod build;
 pub mod check;
+pub mod completions;
+pub mod diff;
 pub mod explain;
+pub mod fmt;
 pub mod inspect;
 pub mod ir;
 pub mod predict;
 pub mod show;
 
-use crate::args::{ModelOptions, ScheduleOptions, ScheduleValues};
+use crate::args::{ModelChoice, ModelOptions, ScheduleOptions, ScheduleValues};
 use crate::failure::Failure;
 use crate::model::Model;
 use crate::schedule::Source;
@@ -17,6 +20,7 @@ use crate::terminal::Terminal;
 use sched_forest::Iterations;
 use sched_lang::diagnostics::Severity;
 use sched_lang::nest::Nest;
+use sched_lang::{Lineage, check_lineage};
 use std::io::Write;
 use std::path::Path;
 
@@ -57,7 +61,7 @@ impl Job {
 
     /// The nest, if the schedule has no errors; all findings are printed.
     pub fn nest(&self, values: &ScheduleValues, terminal: &Terminal) -> Result<Nest, Failure> {
-        let checked = self.source.check(Some(&self.model), values, true, false);
+        let checked = self.source.check_to_compile(&self.model, values);
         self.source.check_fingerprint(&checked, &self.model, values)?;
         let errors = terminal.findings(&self.source, &checked, Severity::Warning);
         checked.nest.filter(|_| errors == 0).ok_or(Failure::Findings)
@@ -86,15 +90,43 @@ fn named_model(source: &Source, reading: &ModelOptions) -> Result<Model, Failure
     ))
 }
 
-/// The model that a schedule names, to look at the schedule with. A missing one is worth a note only, since a schedule
-/// means something without its model.
-pub fn model_if_there(source: &Source, terminal: &Terminal) -> Result<Option<Model>, Failure> {
+/// The model to look at a schedule with: the one on the command line, or else the one that the schedule names. A missing
+/// one of the latter is worth a note only, since a schedule means something without its model.
+pub fn model_to_look_with(
+    source: &Source,
+    choice: &ModelChoice,
+    terminal: &Terminal,
+) -> Result<Option<Model>, Failure> {
+    if choice.no_model {
+        return Ok(None);
+    }
+    if let Some(path) = &choice.model {
+        return Model::read(path, &Iterations::All).map(Some);
+    }
     let Some(named) = source.named_model() else { return Ok(None) };
     if named.path.exists() {
         return Model::read(&named.path, &Iterations::All).map(Some);
     }
     terminal.say(&format!("note: {}; the schedule is looked at without a model", named.missing(source)));
     Ok(None)
+}
+
+/// Checks a schedule to show what it means. What is wrong is printed, and its model must be the right one.
+pub fn look(
+    source: &Source,
+    choice: &ModelChoice,
+    values: &ScheduleValues,
+    least: Severity,
+    terminal: &Terminal,
+) -> Result<(Nest, Lineage), Failure> {
+    let model = model_to_look_with(source, choice, terminal)?;
+    let (checked, lineage) = check_lineage(&source.text, &Source::options(model.as_ref(), values));
+    if let Some(model) = &model {
+        source.check_fingerprint(&checked, model, values)?;
+    }
+    let errors = terminal.findings(source, &checked, least);
+    let nest = checked.nest.filter(|_| errors == 0).ok_or(Failure::Findings)?;
+    Ok((nest, lineage))
 }
 
 /// Refuses to write over a file that is read.

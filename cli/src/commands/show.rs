@@ -1,29 +1,28 @@
 //! `schedc show`: what a schedule means.
 
-use super::{model_if_there, print};
+use super::{look, model_to_look_with, print};
 use crate::args::{Show, What};
 use crate::failure::Failure;
-use crate::model::Model;
 use crate::schedule::Source;
 use crate::terminal::Terminal;
-use sched_forest::Iterations;
 use sched_lang::diagnostics::Severity;
-use sched_lang::show::show_nest;
+use sched_lang::show::{lineage_json, nest_json, show_lineage, show_nest, until_line};
 
 /// Runs the command.
 pub fn run(args: &Show, terminal: &Terminal) -> Result<(), Failure> {
-    let source = Source::read(&args.file)?;
-    let model = match &args.model {
-        Some(path) => Some(Model::read(path, &Iterations::All)?),
-        None => model_if_there(&source, terminal)?,
-    };
-    let checked = source.check(model.as_ref(), &args.values, false, false);
-    if let Some(model) = &model {
-        source.check_fingerprint(&checked, model, &args.values)?;
+    let mut source = Source::read(&args.file)?;
+    let mut least = Severity::Warning;
+    if let Some(line) = args.after {
+        let model = model_to_look_with(&source, &args.model, terminal)?;
+        source.text = until_line(&source.text, line, &Source::options(model.as_ref(), &args.values));
+        // What is silly about half a schedule may make sense in the whole one.
+        least = Severity::Error;
     }
-    let errors = terminal.findings(&source, &checked, Severity::Warning);
-    match (args.what, checked.nest) {
-        (What::Nest, Some(nest)) if errors == 0 => print(&show_nest(&nest)),
-        _ => Err(Failure::Findings),
-    }
+    let (nest, lineage) = look(&source, &args.model, &args.values, least, terminal)?;
+    print(&match (args.what, args.json) {
+        (What::Nest, false) => show_nest(&nest),
+        (What::Nest, true) => format!("{:#}\n", nest_json(&nest)),
+        (What::Lineage, false) => show_lineage(&lineage),
+        (What::Lineage, true) => format!("{:#}\n", lineage_json(&lineage)),
+    })
 }

@@ -19,7 +19,8 @@ fn forest() -> Forest {
         let root = left_heavy(*depth, &mut inner, &mut leaves);
         Tree { root, inner, leaves, target: Target::One(0), source: source as u32 }
     });
-    let parts = ForestParts { trees: trees.collect(), num_features: 3, base: vec![0.5], ..ForestParts::default() };
+    let parts =
+        ForestParts { trees: trees.collect(), num_features: 3, base: vec![0.5], ..ForestParts::default() };
     Forest::new(parts).expect("a valid forest")
 }
 
@@ -56,7 +57,8 @@ fn stages_are_as_kept() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/ir");
     let update = std::env::var_os("UPDATE").is_some();
     let mut compared = 0;
-    let mut files: Vec<_> = std::fs::read_dir(&folder).expect("a folder").map(|e| e.expect("a file").path()).collect();
+    let mut files: Vec<_> =
+        std::fs::read_dir(&folder).expect("a folder").map(|e| e.expect("a file").path()).collect();
     files.sort();
     for path in files.iter().filter(|path| path.extension().is_some_and(|e| e == "sched")) {
         let text = std::fs::read_to_string(path).expect("a schedule");
@@ -80,7 +82,11 @@ fn stages_are_as_kept() {
                 std::fs::write(&kept, &found).expect("goldens can be written");
             }
             let expected = std::fs::read_to_string(&kept).unwrap_or_default();
-            assert!(found == expected, "{} differs; look at it and run with UPDATE=1\n{found}", kept.display());
+            assert!(
+                found == expected,
+                "{} differs; look at it and run with UPDATE=1\n{found}",
+                kept.display()
+            );
             compared += 1;
         }
     }

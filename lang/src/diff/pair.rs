@@ -3,8 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::preorder;
-use crate::nest::{LoopId, Nest, Sort};
-use crate::sym::Sym;
+use crate::nest::{Constraint, LoopId, Nest, Sort};
 
 /// The loop around each loop.
 pub(super) struct Outer(Vec<Option<LoopId>>);
@@ -47,6 +46,8 @@ pub(super) struct Pairs {
     pub moved: HashSet<LoopId>,
     /// The names of the loops in the second nest, by their number in the first one.
     names: HashMap<LoopId, String>,
+    /// Those of the first and of the second nest.
+    limits: (Limits, Limits),
 }
 
 impl Pairs {
@@ -58,6 +59,7 @@ impl Pairs {
             second: Outer::new(b),
             moved: HashSet::new(),
             names: HashMap::new(),
+            limits: (limits(a), limits(b)),
         };
         // Copies that cannot be told apart by name are paired in the order in which they run.
         let mut by_name: HashMap<(&str, Sort), Vec<LoopId>> = HashMap::new();
@@ -89,28 +91,37 @@ impl Pairs {
         self.to_first.insert(b, a);
     }
 
-    /// Joins loops without a partner that have the same range in the same place.
+    /// Joins loops without a partner: those that have the same range in the same place, and then those that have a range
+    /// like no other loop without a partner.
     fn renamed(&mut self, a: &Nest, b: &Nest) {
-        let mut free: HashMap<(Option<LoopId>, String), Vec<LoopId>> = HashMap::new();
-        let range = |nest: &Nest, id: LoopId| {
-            let this = nest.get(id);
-            let bounds: [&Sym; 3] = [&this.start, &this.stop, &this.step];
-            format!("{:?} {}", this.sort, bounds.map(Sym::to_string).join(" "))
-        };
-        for id in preorder(b).into_iter().rev().filter(|id| self.of_second(*id).is_none()) {
-            free.entry((self.second.parent(id), range(b, id))).or_default().push(id);
-        }
-        for id in preorder(a) {
-            if self.of_first(id).is_some() {
-                continue;
+        type Place = Option<Option<LoopId>>;
+        let free = |pairs: &Pairs, place: &dyn Fn(LoopId) -> Place| {
+            let mut free: HashMap<(Place, String), Vec<LoopId>> = HashMap::new();
+            for id in preorder(b).into_iter().rev().filter(|id| pairs.of_second(*id).is_none()) {
+                free.entry((place(id), range(b, id))).or_default().push(id);
             }
+            free
+        };
+        let mut beside = free(self, &|id| Some(self.second.parent(id)));
+        for id in preorder(a) {
             let outer = self.first.parent(id);
             let place = outer.and_then(|outer| self.of_first(outer));
-            if outer.is_some() && place.is_none() {
+            if self.of_first(id).is_some() || outer.is_some() && place.is_none() {
                 continue;
             }
-            if let Some(other) = free.get_mut(&(place, range(a, id))).and_then(Vec::pop) {
+            if let Some(other) = beside.get_mut(&(Some(place), range(a, id))).and_then(Vec::pop) {
                 self.join(id, other);
+            }
+        }
+        let elsewhere = free(self, &|_| None);
+        let mut gone: HashMap<String, Vec<LoopId>> = HashMap::new();
+        for id in preorder(a).into_iter().filter(|id| self.of_first(*id).is_none()) {
+            gone.entry(range(a, id)).or_default().push(id);
+        }
+        for (range, ids) in gone {
+            if let ([id], Some([other])) = (ids.as_slice(), elsewhere.get(&(None, range)).map(Vec::as_slice))
+            {
+                self.join(*id, *other);
             }
         }
     }
@@ -129,20 +140,43 @@ impl Pairs {
         }
     }
 
-    /// The constraints that have a loop as their innermost one, with the names of the second nest, so that a renamed loop
-    /// makes no difference.
-    pub fn limit(&self, nest: &Nest, id: LoopId, is_first: bool) -> String {
-        let name = |id: &LoopId| {
-            let renamed = if is_first { self.names.get(id).cloned() } else { None };
-            renamed.unwrap_or_else(|| nest.get(*id).name.clone())
-        };
-        let own = nest.constraints.iter().filter(|constraint| constraint.loops.iter().max() == Some(&id));
-        let texts: Vec<String> = own
-            .map(|constraint| {
-                let names: Vec<String> = constraint.loops.iter().map(name).collect();
-                format!("{} < {}", names.join(" + "), constraint.bound)
-            })
-            .collect();
-        texts.join(" and ")
+    /// The constraints of a loop of the first nest, with the names of the second one, so that a renamed loop makes no
+    /// difference.
+    pub fn limit_of_first(&self, a: &Nest, id: LoopId) -> String {
+        let name = |id: &LoopId| self.names.get(id).cloned().unwrap_or_else(|| a.get(*id).name.clone());
+        limit(self.limits.0.get(&id), a, name)
     }
+
+    /// The constraints of a loop of the second nest.
+    pub fn limit_of_second(&self, b: &Nest, id: LoopId) -> String {
+        limit(self.limits.1.get(&id), b, |id| b.get(*id).name.clone())
+    }
+}
+
+/// The constraints, by their position, that have a loop as their innermost one. Numbers grow from the outside inwards.
+type Limits = HashMap<LoopId, Vec<usize>>;
+
+fn limits(nest: &Nest) -> Limits {
+    let mut limits = Limits::new();
+    for (at, constraint) in nest.constraints.iter().enumerate() {
+        if let Some(innermost) = constraint.loops.iter().max() {
+            limits.entry(*innermost).or_default().push(at);
+        }
+    }
+    limits
+}
+
+fn limit(own: Option<&Vec<usize>>, nest: &Nest, name: impl Fn(&LoopId) -> String) -> String {
+    let own = own.into_iter().flatten().filter_map(|at| nest.constraints.get(*at));
+    let text = |constraint: &Constraint| {
+        let names: Vec<String> = constraint.loops.iter().map(&name).collect();
+        format!("{} < {}", names.join(" + "), constraint.bound)
+    };
+    own.map(text).collect::<Vec<_>>().join(" and ")
+}
+
+/// What a loop ranges over, in words.
+fn range(nest: &Nest, id: LoopId) -> String {
+    let this = nest.get(id);
+    format!("{:?} {}", this.sort, crate::show::range(&this.start, &this.stop, &this.step))
 }

@@ -83,7 +83,7 @@ impl<'s> Cut<'s> {
         let flat = self.join(&flat);
         let is_long = flat.chars().count() > WIDTH;
         match self.list {
-            Some(list) if self.comments.is_empty() && !(is_long && !list.is_empty()) => vec![plain(flat)],
+            Some(list) if self.comments.is_empty() && (!is_long || list.is_empty()) => vec![plain(flat)],
             Some(list) if self.comments.iter().all(|comment| self.is_in_list(comment)) => self.broken(list),
             // Nothing can be broken around these comments, so they go before the statement.
             _ => {

@@ -49,10 +49,11 @@ fn order(trees: &mut [Tree], order: TreeOrder) {
         TreeOrder::Model => {}
         TreeOrder::ByDepth => trees.sort_by_cached_key(Tree::depth),
     }
-    if order == TreeOrder::ByDepth && seeded(Fault::SortRepeatsTree) {
-        if let [first, .., last] = trees {
-            *last = first.clone();
-        }
+    if let [first, .., last] = trees
+        && order == TreeOrder::ByDepth
+        && seeded(Fault::SortRepeatsTree)
+    {
+        *last = first.clone();
     }
 }
 

@@ -135,7 +135,7 @@ impl Case {
     fn predict(&self, jit: &Jit, kind: Kind, n: usize, out: Output) -> Result<(), String> {
         let narrow: Vec<f32> = self.rows.iter().map(|x| *x as f32).collect();
         // Half of the cases hand over doubles, which the runtime rounds for single-precision models.
-        let rows = if self.seed % 2 == 0 { Rows::F64(&self.rows) } else { Rows::F32(&narrow) };
+        let rows = if self.seed.is_multiple_of(2) { Rows::F64(&self.rows) } else { Rows::F32(&narrow) };
         jit.predict(kind, rows, n, out, 1 + (self.seed % 3) as i32).map_err(|status| status.to_string())
     }
 

@@ -49,7 +49,7 @@ impl Cover {
             self.count(name, used);
         }
         self.count("tiles nested three deep", tile_depth(&case.schedule) >= 3);
-        self.count("inner outside outer", inside_out(&case.nest));
+        self.count("inner outside outer", inside_out(&case.schedule, &case.nest));
         self.count(
             "size does not divide",
             !case.nest.constraints.is_empty() && case.schedule.contains("tile("),
@@ -98,21 +98,24 @@ fn tile_above(schedule: &str, rows: usize) -> bool {
     })
 }
 
-/// Whether an inner loop stands outside its outer one: constraints list the loops of a tile from outer to inner.
-fn inside_out(nest: &Nest) -> bool {
-    let mut place = BTreeMap::new();
-    for root in &nest.roots {
-        number(nest, *root, 0, &mut place);
-    }
-    nest.constraints.iter().any(|c| c.loops.windows(2).any(|pair| place.get(&pair[0]) > place.get(&pair[1])))
+/// Whether the inner loop of some tile stands outside the outer one.
+fn inside_out(schedule: &str, nest: &Nest) -> bool {
+    let pairs: Vec<(&str, &str)> = tiles(schedule).map(|[_, outer, inner, _]| (outer, inner)).collect();
+    nest.roots.iter().any(|root| swapped(nest, *root, &mut Vec::new(), &pairs))
 }
 
-fn number(nest: &Nest, id: LoopId, depth: usize, place: &mut BTreeMap<LoopId, usize>) {
-    place.insert(id, depth);
+fn swapped<'n>(nest: &'n Nest, id: LoopId, above: &mut Vec<&'n str>, pairs: &[(&str, &str)]) -> bool {
+    let name = nest.get(id).name.rsplit('.').next().unwrap_or_default();
+    if pairs.iter().any(|(outer, inner)| *outer == name && above.contains(inner)) {
+        return true;
+    }
+    above.push(name);
     let children: Vec<LoopId> = match &nest.get(id).body {
         Body::Walk => Vec::new(),
         Body::Seq(list) => list.clone(),
         Body::Cases(cases) => cases.concat(),
     };
-    children.into_iter().for_each(|child| number(nest, child, depth + 1, place));
+    let found = children.into_iter().any(|child| swapped(nest, child, above, pairs));
+    above.pop();
+    found
 }

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// How many cases run; `SCHEDC_CASES` asks for another number.
 fn cases() -> u64 {
-    std::env::var("SCHEDC_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(3000)
+    std::env::var("SCHEDC_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(2000)
 }
 
 /// `SCHEDC_SEED` runs a single case.

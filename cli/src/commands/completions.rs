@@ -1,0 +1,13 @@
+//! `schedc completions`: scripts that let shells complete the command line.
+
+use super::print_bytes;
+use crate::args::{Cli, Completions};
+use crate::failure::Failure;
+use clap::CommandFactory;
+
+/// Runs the command.
+pub fn run(args: &Completions) -> Result<(), Failure> {
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut Cli::command(), "schedc", &mut script);
+    print_bytes(&script)
+}

@@ -1,0 +1,86 @@
+//! `schedc fmt`: the canonical layout of schedules.
+
+use super::print;
+use crate::args::Fmt;
+use crate::failure::Failure;
+use crate::files::schedules;
+use crate::schedule::Source;
+use crate::terminal::Terminal;
+use sched_lang::check_syntax;
+use schedc_data::write_atomically;
+use similar::TextDiff;
+
+/// What has become of the files.
+#[derive(Default)]
+struct Count {
+    changed: usize,
+    unchanged: usize,
+    refused: usize,
+}
+
+/// Runs the command. A file that cannot be formatted does not keep the others from being formatted.
+pub fn run(args: &Fmt, terminal: &Terminal) -> Result<(), Failure> {
+    let mut count = Count::default();
+    let mut unusable = None;
+    for file in schedules(&args.files)? {
+        if let Err(failure) = Source::read(&file).and_then(|source| one(args, &source, terminal, &mut count))
+            && let Some(Failure::Unusable(message)) = unusable.replace(failure)
+        {
+            terminal.error(&message);
+        }
+    }
+    if let Some(failure) = unusable {
+        return Err(failure);
+    }
+    let is_filter = args.files.iter().all(|file| file.as_os_str() == "-") && !args.check && !args.diff;
+    if !is_filter {
+        summarise(args, terminal, &count);
+    }
+    let is_wanting = (args.check || args.diff) && count.changed > 0;
+    if is_wanting || count.refused > 0 { Err(Failure::Findings) } else { Ok(()) }
+}
+
+fn one(args: &Fmt, source: &Source, terminal: &Terminal, count: &mut Count) -> Result<(), Failure> {
+    let Ok(text) = sched_lang::format(&source.text) else {
+        count.refused += 1;
+        refuse(source, terminal);
+        return Ok(());
+    };
+    let is_changed = text != source.text;
+    *(if is_changed { &mut count.changed } else { &mut count.unchanged }) += 1;
+    if args.diff && is_changed {
+        let diff = TextDiff::from_lines(&source.text, &text);
+        return print(&diff.unified_diff().header(&source.name, &source.name).to_string());
+    }
+    if args.check && is_changed {
+        return print(&format!("{}\n", source.name));
+    }
+    match &source.path {
+        _ if args.check || args.diff => Ok(()),
+        None => print(&text),
+        Some(path) if is_changed => Ok(write_atomically(path, |out| out.write_all(text.as_bytes()))?),
+        Some(_) => Ok(()),
+    }
+}
+
+/// Says why a file is left alone.
+fn refuse(source: &Source, terminal: &Terminal) {
+    terminal.explain(source, &check_syntax(&source.text));
+    terminal.say(&format!("{} is left as it is", source.name));
+}
+
+fn summarise(args: &Fmt, terminal: &Terminal, count: &Count) {
+    let files = |n: usize| if n == 1 { "1 schedule".to_string() } else { format!("{n} schedules") };
+    let mut parts = Vec::new();
+    if count.changed > 0 {
+        let done = if args.check || args.diff { "to be formatted" } else { "formatted" };
+        parts.push(format!("{} {done}", files(count.changed)));
+    }
+    if count.unchanged > 0 {
+        parts.push(format!("{} fine already", files(count.unchanged)));
+    }
+    if count.refused > 0 {
+        parts.push(format!("{} with syntax errors", files(count.refused)));
+    }
+    terminal.say(&parts.join(", "));
+}

@@ -1,0 +1,96 @@
+//! What the documents show is what happens: their blocks of commands are run, one document in one folder.
+//!
+//! - A block ```` ```console ```` holds commands after `$ `, each with what it prints, standard error included.
+//! - A block of another language whose first line is ```` ```sched fast.sched ```` is saved in the folder under that
+//!   name first; GitHub shows only the language.
+//!
+//! The folder `examples` of the repository is there, too. Times and sizes may differ. `UPDATE=1` rewrites what
+//! commands print.
+
+mod support;
+
+use std::fs;
+use std::io;
+use std::path::Path;
+use support::{shell, without_figures};
+
+/// Documents with commands, and how many they have at least: a block that is not recognised is not run.
+const DOCUMENTS: &[(&str, usize)] =
+    &[("README.md", 8), ("ARCHITECTURE.md", 3), ("docs/c-api.md", 2), ("docs/models.md", 2)];
+
+#[test]
+fn documents_show_what_happens() -> io::Result<()> {
+    let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize()?;
+    let update = std::env::var_os("UPDATE").is_some();
+    let mut problems = Vec::new();
+    for (name, least) in DOCUMENTS {
+        let folder = tempfile::tempdir()?;
+        std::os::unix::fs::symlink(repository.join("examples"), folder.path().join("examples"))?;
+        let path = repository.join(name);
+        let text = fs::read_to_string(&path)?;
+        let (happened, commands) = run(&text, folder.path())?;
+        assert!(commands >= *least, "{name} has {commands} commands");
+        if update {
+            fs::write(&path, happened)?;
+        } else if let Some(problem) = first_difference(&text, &happened) {
+            problems.push(format!("{name}: {problem}"));
+        }
+    }
+    let summary = "run with UPDATE=1 to accept this, and review the difference";
+    assert!(problems.is_empty(), "{}\n{summary}", problems.join("\n"));
+    Ok(())
+}
+
+/// Runs a document's commands: the document with what they print, and how many there are.
+fn run(text: &str, folder: &Path) -> io::Result<(String, usize)> {
+    let mut happened = String::new();
+    let mut commands = 0;
+    let mut lines = text.lines();
+    while let Some(line) = lines.next() {
+        happened += &format!("{line}\n");
+        let Some(kind) = line.strip_prefix("```").filter(|kind| !kind.is_empty()) else { continue };
+        let block: Vec<&str> = lines.by_ref().take_while(|line| *line != "```").collect();
+        match kind.split_once(' ') {
+            None if kind == "console" => {
+                commands += block.iter().filter(|line| line.starts_with("$ ")).count();
+                happened += &run_block(&block, folder)?;
+            }
+            name => {
+                let content: String = block.iter().map(|line| format!("{line}\n")).collect();
+                if let Some((_, name)) = name {
+                    fs::write(folder.join(name), &content)?;
+                }
+                happened += &content;
+            }
+        }
+        happened += "```\n";
+    }
+    Ok((happened, commands))
+}
+
+/// A block of commands with what each prints. Lines that differ only in figures stay as they were.
+fn run_block(block: &[&str], folder: &Path) -> io::Result<String> {
+    let mut happened = String::new();
+    for lines in block.chunk_by(|_, next| !next.starts_with("$ ")) {
+        let Some((command, expected)) = lines.split_first() else { continue };
+        happened += &format!("{command}\n");
+        let Some(command) = command.strip_prefix("$ ") else { continue };
+        let output = shell(&format!("exec 2>&1; {command}"), folder).output()?;
+        for (at, line) in String::from_utf8_lossy(&output.stdout).lines().enumerate() {
+            let old = expected.get(at).filter(|old| without_figures(old) == without_figures(line));
+            happened += &format!("{}\n", old.unwrap_or(&line).trim_end());
+        }
+    }
+    Ok(happened)
+}
+
+fn first_difference(written: &str, happened: &str) -> Option<String> {
+    let mut pairs = written.lines().zip(happened.lines()).enumerate();
+    match pairs.find(|(_, (written, happened))| written != happened) {
+        Some((at, (written, happened))) => {
+            Some(format!("line {}: written\n    {written}\nand what happens is\n    {happened}", at + 1))
+        }
+        None if written.lines().count() != happened.lines().count() => Some("the end differs".to_string()),
+        None => None,
+    }
+}

@@ -1,0 +1,386 @@
+//! Real models under every example schedule, compared with what their trainer predicts.
+//!
+//! The example model is always tried. Further models are where the variable `SCHEDC_MODELS` points to: folders with
+//! `model.json`, `X_test.npy`, `expected.npy`, `expected_raw.npy` and `meta.json`, and a folder `random` with
+//! `NAME.json`, `NAME.X.npy` and `NAME.y.npy`. Formats that are not read are passed over.
+
+use sched_forest::{Forest, ForestParts, Iterations, ReadOptions, predict, predict_margins};
+use sched_ir::lir::Kernel;
+use sched_ir::{Budget, lower};
+use sched_lang::nest::Accumulation;
+use sched_lang::{Checked, ModelFacts, Options, Supported, TargetKind, check};
+use sched_llvm::runtime::Kind;
+use sched_llvm::{Cpu, Facts, Jit, Output, Rows};
+use schedc_data::{Expect, Source, read_rows};
+use std::error::Error;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+#[path = "../src/defaults.rs"]
+mod defaults;
+
+type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
+
+/// Rows per call. The last one runs over several blocks of every schedule.
+const BATCHES: [usize; 5] = [0, 1, 7, 64, 1000];
+/// The fact `batch_size` of schedules that use it: below the largest batch, so that the nest runs more than once.
+const BATCH_SIZE: u64 = 400;
+/// How far a margin may be off for each unit of |base| + the sum of |leaf|, where the order of additions is free and the
+/// trees are not many.
+const MARGIN_TOLERANCE: f64 = 1e-6;
+/// The rounding error of one addition of floats, for each unit of the sum.
+const ROUNDING: f64 = 1.0 / (1 << 24) as f64;
+/// Classes may differ where the two best margins are closer than this.
+const CLASS_GAP: f32 = 1e-4;
+/// What reports call the schedule that is chosen where none is given.
+const CHOSEN: &str = "chosen schedule";
+/// Models with fewer trees than this are too small for some schedules, such as those that split the trees.
+const LARGE: usize = 20;
+
+/// A model with rows and what is expected of them.
+struct Case {
+    name: String,
+    forest: Forest,
+    facts: ModelFacts,
+    rows: Vec<f32>,
+    /// The margins that the trainer gives, to the last bit.
+    margins: Vec<f32>,
+    /// The trainer's predictions.
+    values: Vec<f32>,
+    /// How far margins may be off where the order of additions is free.
+    slack: Vec<f64>,
+    /// How far predictions may be off, for each unit and in all.
+    tolerance: (f64, f64),
+}
+
+/// A schedule to try.
+#[derive(Clone)]
+struct Schedule {
+    name: String,
+    text: String,
+}
+
+impl Schedule {
+    /// The same with the other layout of trees, if it does not choose one.
+    fn sparse(&self) -> Option<Schedule> {
+        let free = !self.text.contains("representation(");
+        let text = format!("{}\nrepresentation(sparse)\n", self.text);
+        free.then(|| Schedule { name: self.name.clone(), text })
+    }
+}
+
+/// What became of a model under a schedule.
+#[derive(Clone, Copy, PartialEq)]
+enum Outcome {
+    Exact,
+    Close,
+    Refused,
+}
+
+#[test]
+fn the_example_model_is_predicted_to_the_last_bit() -> Result<()> {
+    let case = example()?;
+    let mut exact = 0;
+    for schedule in schedules()?.into_iter().chain(chosen(&case)) {
+        let outcome = try_out(&case, &schedule)?;
+        exact += usize::from(outcome == Outcome::Exact);
+        assert!(outcome != Outcome::Refused, "{} is refused", schedule.name);
+    }
+    assert!(exact >= 5, "only {exact} schedules are exact");
+    Ok(())
+}
+
+#[test]
+fn real_models_are_predicted_as_by_their_trainer() -> Result<()> {
+    let Some(folder) = std::env::var_os("SCHEDC_MODELS") else {
+        eprintln!("skipped: SCHEDC_MODELS does not name a folder of models");
+        return Ok(());
+    };
+    let cases = cases(Path::new(&folder))?;
+    let schedules = schedules()?;
+    assert!(!cases.is_empty(), "no model in {}", Path::new(&folder).display());
+    let tried = |case| schedules.iter().cloned().chain(chosen(case)).map(move |schedule| (case, schedule));
+    let jobs: Vec<(&Case, Schedule)> = cases.iter().flat_map(tried).collect();
+    let outcomes = in_parallel(&jobs, |(case, schedule)| try_out(case, schedule));
+
+    let mut problems = Vec::new();
+    let mut counts = [0; 3];
+    for ((case, schedule), outcome) in jobs.iter().zip(outcomes) {
+        let large = case.forest.trees.len() >= LARGE;
+        let must_be_exact = ["xgboost.sched", "figure1b.sched", CHOSEN].contains(&schedule.name.as_str());
+        match outcome {
+            Ok(outcome) => {
+                counts[outcome as usize] += 1;
+                if large && (outcome == Outcome::Refused || must_be_exact && outcome != Outcome::Exact) {
+                    problems.push(format!("{} under {}: refused or not exact", case.name, schedule.name));
+                }
+            }
+            Err(error) => problems.push(format!("{} under {}: {error}", case.name, schedule.name)),
+        }
+    }
+    let [exact, close, refused] = counts;
+    eprintln!(
+        "{} models under {} schedules: {exact} to the last bit, {close} within the tolerance, {refused} refused",
+        cases.len(),
+        schedules.len() + 2
+    );
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+    Ok(())
+}
+
+/// Does all jobs on all cores.
+fn in_parallel<J: Sync, R: Send>(jobs: &[J], work: impl Fn(&J) -> Result<R> + Sync) -> Vec<Result<R>> {
+    let next = AtomicUsize::new(0);
+    let run = || {
+        let mut done = Vec::new();
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            let Some(job) = jobs.get(at) else { return done };
+            done.push((at, work(job)));
+        }
+    };
+    let workers = std::thread::available_parallelism().map_or(2, usize::from);
+    let mut done: Vec<(usize, Result<R>)> = std::thread::scope(|scope| {
+        let handles: Vec<_> = (0..workers).map(|_| scope.spawn(run)).collect();
+        handles.into_iter().flat_map(|handle| handle.join().unwrap_or_default()).collect()
+    });
+    done.sort_by_key(|(at, _)| *at);
+    assert_eq!(done.len(), jobs.len(), "a worker panicked");
+    done.into_iter().map(|(_, result)| result).collect()
+}
+
+/// Runs a model under a schedule in all batch sizes, with one thread and two.
+fn try_out(case: &Case, schedule: &Schedule) -> Result<Outcome> {
+    let checked = checked(case, schedule);
+    let Some(nest) = checked.nest else { return Ok(Outcome::Refused) };
+    let exact = nest.accumulation == Accumulation::Exact;
+    let kernels = [Kernel::Raw, Kernel::Value];
+    let compiled = sched_ir::compile(case.forest.clone(), nest, &kernels, &Budget::default())?;
+    let jit = Jit::compile(&compiled.lir, Cpu::Native, &facts(&case.forest)?, &kernels)?;
+    for rows in BATCHES.map(|rows| rows.min(case.rows.len() / case.forest.num_features)) {
+        for threads in [1, 2] {
+            let margins = run(&jit, case, Kind::Raw, rows, threads)?;
+            let place =
+                |at: usize| format!("{rows} rows, {threads} threads, row {}", at / case.forest.num_margins);
+            if let Some(at) = wrong_margin(case, &margins, exact) {
+                let (found, wanted) = (margins[at], case.margins[at]);
+                return Err(format!("{}: margin {found} instead of {wanted}", place(at)).into());
+            }
+            let values = run(&jit, case, Kind::Value, rows, threads)?;
+            if let Some(at) = wrong_value(case, &values) {
+                let (found, wanted) = (values[at], case.values[at]);
+                return Err(format!("value {at} of {rows} rows is {found} instead of {wanted}").into());
+            }
+        }
+    }
+    Ok(if exact { Outcome::Exact } else { Outcome::Close })
+}
+
+/// The schedule checked for the model.
+fn checked(case: &Case, schedule: &Schedule) -> Checked {
+    let options = Options {
+        facts: Some(case.facts.clone()),
+        batch_size: schedule.text.contains("batch_size").then_some(BATCH_SIZE),
+        supported: Supported::Compilable,
+        ..Options::default()
+    };
+    check(&schedule.text, &options)
+}
+
+fn facts(forest: &Forest) -> Result<Facts> {
+    Ok(Facts {
+        num_features: i32::try_from(forest.num_features)?,
+        num_margins: i32::try_from(forest.num_margins)?,
+        num_values: i32::try_from(lower::value_columns(forest))?,
+        num_trees: i32::try_from(forest.trees.len())?,
+        wide: false,
+        // So much that a second thread is always worth waking.
+        ns_per_row: 1e6,
+        info: String::new(),
+    })
+}
+
+/// Predicts the first rows.
+fn run(jit: &Jit, case: &Case, kind: Kind, rows: usize, threads: i32) -> Result<Vec<f32>> {
+    let columns = match kind {
+        Kind::Raw => case.forest.num_margins,
+        _ => lower::value_columns(&case.forest),
+    };
+    let mut results = vec![f32::NAN; rows * columns];
+    let values = &case.rows[..rows * case.forest.num_features];
+    let done = jit.predict(kind, Rows::F32(values), rows, Output::F32(&mut results), threads);
+    done.map_err(|status| status.to_string())?;
+    Ok(results)
+}
+
+/// The first margin that is not as it must be.
+fn wrong_margin(case: &Case, margins: &[f32], exact: bool) -> Option<usize> {
+    let right = |at: &usize| {
+        let (found, wanted) = (margins[*at], case.margins[*at]);
+        match exact {
+            true => found.to_bits() == wanted.to_bits(),
+            false => (f64::from(found) - f64::from(wanted)).abs() <= case.slack[*at],
+        }
+    };
+    (0..margins.len()).find(|at| !right(at))
+}
+
+/// The first prediction that is not as it must be.
+fn wrong_value(case: &Case, values: &[f32]) -> Option<usize> {
+    let (relative, absolute) = case.tolerance;
+    let classes = case.forest.num_margins > 1 && lower::value_columns(&case.forest) == 1;
+    let right = |at: &usize| {
+        let (found, wanted) = (f64::from(values[*at]), f64::from(case.values[*at]));
+        (found - wanted).abs() <= absolute + relative * wanted.abs() || classes && undecided(case, *at)
+    };
+    (0..values.len()).find(|at| !right(at))
+}
+
+/// Whether the two largest margins of a row are too close to tell which is the larger.
+fn undecided(case: &Case, row: usize) -> bool {
+    let columns = case.forest.num_margins;
+    let mut margins = case.margins[row * columns..(row + 1) * columns].to_vec();
+    margins.sort_by(|a, b| b.total_cmp(a));
+    margins[0] - margins[1] <= CLASS_GAP
+}
+
+/// The example schedules for CPUs, with both layouts of trees.
+fn schedules() -> Result<Vec<Schedule>> {
+    let mut schedules: Vec<Schedule> = Vec::new();
+    for path in files(&repository().join("examples"))? {
+        if path.extension().is_some_and(|extension| extension == "sched") {
+            let text = fs::read_to_string(&path)?;
+            if check(&text, &Options::default()).target.kind == TargetKind::Cpu {
+                schedules.push(Schedule { name: file_name(&path), text });
+            }
+        }
+    }
+    assert!(!schedules.is_empty(), "no example schedule");
+    let sparse: Vec<Schedule> = schedules.iter().filter_map(Schedule::sparse).collect();
+    Ok(schedules.into_iter().chain(sparse).collect())
+}
+
+/// The schedules that are chosen where none is given: for any number of rows, and for one.
+fn chosen(case: &Case) -> [Schedule; 2] {
+    [None, Some(1)].map(|rows| Schedule {
+        name: CHOSEN.to_string(),
+        text: defaults::default_schedule(&case.facts, rows),
+    })
+}
+
+fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+fn files(folder: &Path) -> Result<Vec<PathBuf>> {
+    let mut paths = fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<Result<Vec<_>>>()?;
+    paths.sort();
+    Ok(paths)
+}
+
+fn file_name(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// The example model, whose predictions the trainer printed with enough digits to be exact.
+fn example() -> Result<Case> {
+    let folder = repository().join("examples/model");
+    let forest = load(&folder.join("breast_cancer.json"))?;
+    let rows = numbers(&folder.join("rows.csv"), forest.num_features)?;
+    let values = numbers(&folder.join("expected.csv"), 1)?;
+    let case = Case::new("breast_cancer".to_string(), forest, rows, None, values, (0.0, 1e-6))?;
+    let mut walked = vec![0.0; case.values.len()];
+    predict(&case.forest, &case.rows, &mut walked)?;
+    assert_eq!(walked, case.values, "the reference walker differs from the trainer");
+    Ok(case)
+}
+
+/// All models below a folder that are in a format that is read.
+fn cases(folder: &Path) -> Result<Vec<Case>> {
+    let mut sources = Vec::new();
+    for path in files(folder)? {
+        if path.join("model.json").is_file() {
+            sources.push(path);
+        }
+    }
+    if folder.join("random").is_dir() {
+        let random = files(&folder.join("random"))?;
+        sources.extend(random.into_iter().filter(|path| path.with_extension("X.npy").is_file()));
+    }
+    in_parallel(&sources, |path| if path.is_dir() { named_case(path) } else { random_case(path) })
+        .into_iter()
+        .collect()
+}
+
+fn named_case(folder: &Path) -> Result<Case> {
+    let forest = load(&folder.join("model.json"))?;
+    let rows = numbers(&folder.join("X_test.npy"), forest.num_features)?;
+    let values = numbers(&folder.join("expected.npy"), lower::value_columns(&forest))?;
+    let margins = numbers(&folder.join("expected_raw.npy"), forest.num_margins)?;
+    let meta: serde_json::Value = serde_json::from_slice(&fs::read(folder.join("meta.json"))?)?;
+    let bound = |name: &str| meta["tolerance"][name].as_f64().ok_or(format!("no tolerance {name}"));
+    let tolerance = (bound("rtol")?, bound("atol")?);
+    Case::new(file_name(folder), forest, rows, Some(margins), values, tolerance)
+}
+
+fn random_case(path: &Path) -> Result<Case> {
+    let forest = load(path)?;
+    let rows = numbers(&path.with_extension("X.npy"), forest.num_features)?;
+    let values = numbers(&path.with_extension("y.npy"), 1)?;
+    Case::new(file_name(path), forest, rows, None, values, (1e-5, 1e-5))
+}
+
+fn load(path: &Path) -> Result<Forest> {
+    let bytes = fs::read(path)?;
+    Ok(sched_forest::load(&bytes, &ReadOptions { iterations: Iterations::All })?.forest)
+}
+
+fn numbers(path: &Path, columns: usize) -> Result<Vec<f32>> {
+    Ok(read_rows(&Source::Path(path.to_path_buf()), Expect { columns, names: None })?.into_f32())
+}
+
+impl Case {
+    /// Without margins of the trainer, those of the reference walker are taken; where there are both, they must agree.
+    fn new(
+        name: String,
+        forest: Forest,
+        mut rows: Vec<f32>,
+        margins: Option<Vec<f32>>,
+        values: Vec<f32>,
+        tolerance: (f64, f64),
+    ) -> Result<Case> {
+        let most = BATCHES.into_iter().max().unwrap_or(0);
+        rows.truncate(most * forest.num_features);
+        let count = rows.len() / forest.num_features;
+        let mut walked = vec![0f32; count * forest.num_margins];
+        predict_margins(&forest, &rows, &mut walked)?;
+        if margins.is_some_and(|margins| !margins.starts_with(&walked)) {
+            return Err(format!("{name}: the reference walker's margins differ from the trainer's").into());
+        }
+        let mut sizes = vec![0f64; walked.len()];
+        predict_margins(&absolute(&forest)?, &rows, &mut sizes)?;
+        // Rounding errors add up like a random walk, and both orders have theirs: with a thousand trees the trainer's
+        // own sum is further from the real one than the plain tolerance.
+        let wander = 2.0 * ROUNDING * (forest.trees.len() as f64).sqrt();
+        let slack = sizes.into_iter().map(|size| size * MARGIN_TOLERANCE.max(wander)).collect();
+        let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+        let facts = ModelFacts {
+            num_trees: count(forest.trees.len()),
+            num_features: count(forest.num_features),
+            num_classes: count(forest.num_margins),
+            depths: forest.trees.iter().map(sched_forest::Tree::depth).collect(),
+        };
+        Ok(Case { name, forest, facts, rows, margins: walked, values, slack, tolerance })
+    }
+}
+
+/// The forest whose margins are |base| + the sum of |leaf|.
+fn absolute(forest: &Forest) -> Result<Forest> {
+    let mut parts: ForestParts = forest.clone().into_parts();
+    parts.base.iter_mut().for_each(|base| *base = base.abs());
+    for leaf in parts.trees.iter_mut().flat_map(|tree| &mut tree.leaves) {
+        leaf.values.iter_mut().for_each(|value| *value = value.abs());
+    }
+    Ok(Forest::new(parts)?)
+}

@@ -1,0 +1,74 @@
+//! What would not fit is refused before it is built, with a code and a way out.
+
+#![allow(clippy::panic, clippy::expect_used)]
+
+use sched_forest::{Forest, ForestParts, Inner, Leaf, NodeRef, Predicate, Target, Tree};
+use sched_ir::lir::Kernel;
+use sched_ir::{Budget, CompileError, compile};
+use sched_lang::{ModelFacts, Options, Supported, check};
+
+/// `count` chains of `depth` levels.
+fn chains(count: u32, depth: u32) -> Forest {
+    let chain = |source| {
+        let inner = (0..depth).map(|level| Inner {
+            feature: 0,
+            predicate: Predicate::Numeric { threshold: f64::from(level) },
+            missing_left: false,
+            left: NodeRef::Leaf(level),
+            right: if level + 1 < depth { NodeRef::Inner(level + 1) } else { NodeRef::Leaf(depth) },
+        });
+        let leaves = (0..=depth).map(|number| Leaf { source: number, values: vec![1.0] });
+        Tree {
+            root: NodeRef::Inner(0),
+            inner: inner.collect(),
+            leaves: leaves.collect(),
+            target: Target::One(0),
+            source,
+        }
+    };
+    Forest::new(ForestParts { trees: (0..count).map(chain).collect(), ..ForestParts::default() })
+        .expect("a valid forest")
+}
+
+fn compiled(forest: Forest, schedule: &str, budget: &Budget) -> Result<(), CompileError> {
+    let facts = ModelFacts {
+        num_trees: forest.trees.len() as u32,
+        num_features: 1,
+        num_classes: 1,
+        depths: forest.trees.iter().map(Tree::depth).collect(),
+    };
+    let options = Options { facts: Some(facts), supported: Supported::Compilable, ..Options::default() };
+    let checked = check(schedule, &options);
+    let nest = checked.nest.unwrap_or_else(|| panic!("{schedule}: {:?}", checked.diagnostics));
+    compile(forest, nest, &[Kernel::Raw], budget).map(drop)
+}
+
+#[test]
+fn refusals_have_codes_and_ways_out() {
+    let small = Budget { tables: 1 << 20, scratch: 1 << 10 };
+    // Schedule, depth of the trees, code, and what the way out mentions.
+    let cases = [
+        ("representation(array)", 17, CompileError::LAYOUT_BUDGET, "sparse"),
+        ("unrollWalk(tree, 15)", 15, CompileError::PAD_BUDGET, "peelWalk"),
+        ("parallel(tree)", 2, CompileError::PRIVATE_BUDGET, "atomicReduce"),
+    ];
+    for (schedule, depth, code, way_out) in cases {
+        let count = if code == CompileError::PRIVATE_BUDGET { 300 } else { 20 };
+        let error = compiled(chains(count, depth), schedule, &small).expect_err(schedule);
+        assert_eq!(error.code, code, "{schedule}: {error}");
+        assert!(error.help.contains(way_out), "{schedule}: {error}");
+    }
+}
+
+#[test]
+fn trees_deeper_than_any_table_need_no_memory_to_be_refused() {
+    let error = compiled(chains(1, 200), "representation(array)", &Budget::default()).expect_err("too deep");
+    assert_eq!(error.code, CompileError::LAYOUT_BUDGET);
+    compiled(chains(1, 200), "representation(sparse)", &Budget::default()).expect("sparse holds any tree");
+}
+
+#[test]
+fn private_sums_shorten_runs_before_they_are_refused() {
+    let budget = Budget { scratch: 1 << 12, ..Budget::default() };
+    compiled(chains(8, 2), "reorder(tree, batch)\nparallel(tree)", &budget).expect("128 rows fit");
+}

@@ -1,0 +1,80 @@
+#!/usr/bin/env bash
+# Installs what building schedc needs and this machine lacks: LLVM 19 and a C/C++ compiler, on Debian
+# and Ubuntu. Changes nothing where all is there. Rust is not installed, only checked.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+say() { printf 'setup: %s\n' "$1" >&2; }
+fail() {
+    printf 'setup: error: %s\n' "$1" >&2
+    shift
+    [ $# -eq 0 ] || printf '  help: %s\n' "$@" >&2
+    exit 2
+}
+
+# Rust: the oldest release that the workspace names, or a newer one.
+rust_needed=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+install_rust='install Rust as https://rustup.rs says, open a new shell, and run this again'
+[ "$(uname -sm)" = 'Linux x86_64' ] ||
+    fail "schedc builds on Linux on x86-64 only, and this is $(uname -sm)"
+if ! command -v cargo >/dev/null && [ -x "$HOME/.cargo/bin/cargo" ]; then
+    fail 'cargo is installed but not on the PATH' "run . \"\$HOME/.cargo/env\", and then this again"
+fi
+command -v cargo >/dev/null || fail 'cargo, the build tool of Rust, is missing' "$install_rust"
+rust_found=$(rustc --version | cut -d' ' -f2)
+if [ "$(printf '%s\n' "$rust_needed" "$rust_found" | sort -V | head -n 1)" != "$rust_needed" ]; then
+    fail "Rust $rust_needed or newer is needed, and this is $rust_found" \
+        'with rustup: rustup update' "without: $install_rust"
+fi
+
+# The place that LLVM_SYS_191_PREFIX names comes first, as it does in the build.
+has_llvm() {
+    local config=${LLVM_SYS_191_PREFIX:+$LLVM_SYS_191_PREFIX/bin/llvm-config} candidate
+    for candidate in ${config:-llvm-config-19 llvm-config}; do
+        case "$("$candidate" --version 2>/dev/null)" in
+            19.1.*) [ -f "$("$candidate" --includedir)/llvm-c/Core.h" ] && return ;;
+        esac
+    done
+    return 1
+}
+# LLVM's libraries are linked with those of C++.
+has_cc() {
+    local folder status=0
+    command -v cc >/dev/null || return 1
+    folder=$(mktemp -d)
+    printf '#include <pthread.h>\n#include <linux/futex.h>\nint main(void) { return 0; }\n' >"$folder/try.c"
+    cc "$folder/try.c" -o "$folder/try" -lstdc++ 2>/dev/null || status=1
+    rm -r "$folder"
+    return "$status"
+}
+
+packages=()
+has_llvm || packages+=(llvm-19-dev)
+has_cc || packages+=(g++)
+if [ ${#packages[@]} -eq 0 ]; then
+    say 'everything is there'
+    exit 0
+fi
+
+[ -z "${LLVM_SYS_191_PREFIX:-}" ] || has_llvm ||
+    fail "LLVM_SYS_191_PREFIX names $LLVM_SYS_191_PREFIX, where LLVM 19.1 with its headers is not" 'correct or unset it'
+by_hand='install LLVM 19.1 with its headers and a C++ compiler by hand, and set LLVM_SYS_191_PREFIX to where LLVM is'
+command -v apt-get >/dev/null || fail "missing: ${packages[*]}, and this system has no apt-get" "$by_hand"
+as_root=()
+if [ "$(id -u)" -ne 0 ]; then
+    command -v sudo >/dev/null ||
+        fail "missing: ${packages[*]}" "as root: apt-get install --no-install-recommends ${packages[*]}"
+    as_root=(sudo)
+fi
+apt() { "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300 "$@" </dev/null; }
+
+say "installing ${packages[*]}"
+apt update || say 'the lists of packages could not be updated: trying those that are there'
+for package in "${packages[@]}"; do
+    [ -n "$(apt-cache madison "$package" 2>/dev/null)" ] ||
+        fail "this system has no package $package; Debian 12, Ubuntu 24.04 and later ones have" "$by_hand"
+done
+apt install -y --no-install-recommends "${packages[@]}" >/dev/null ||
+    fail "${packages[*]} could not be installed" 'apt-get says why above'
+has_llvm && has_cc || fail 'the packages are installed, and LLVM 19.1 or the C compiler still does not work' "$by_hand"
+say 'done'
