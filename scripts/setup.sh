@@ -17,7 +17,7 @@ rust_needed=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 install_rust='install Rust as https://rustup.rs says, open a new shell, and run this again'
 [ "$(uname -sm)" = 'Linux x86_64' ] ||
     fail "schedc builds on Linux on x86-64 only, and this is $(uname -sm)"
-if ! command -v cargo >/dev/null && [ -x "$HOME/.cargo/bin/cargo" ]; then
+if ! command -v cargo >/dev/null && [ -x "${HOME:-}/.cargo/bin/cargo" ]; then
     fail 'cargo is installed but not on the PATH' "run . \"\$HOME/.cargo/env\", and then this again"
 fi
 command -v cargo >/dev/null || fail 'cargo, the build tool of Rust, is missing' "$install_rust"

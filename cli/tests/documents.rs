@@ -1,4 +1,7 @@
-//! What the documents show is what happens: their blocks of commands are run, one document in one folder.
+//! What the documents say holds: their commands are run, their links lead somewhere, and the README's table of
+//! directives is that of the language.
+//!
+//! The commands of one document are run in one folder.
 //!
 //! - A block ```` ```console ```` holds commands after `$ `, each with what it prints, standard error included.
 //! - A block of another language whose first line is ```` ```sched fast.sched ```` is saved in the folder under that
@@ -9,18 +12,23 @@
 
 mod support;
 
+use sched_lang::directives::SIGNATURES;
 use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use support::{shell, without_figures};
 
 /// Documents with commands, and how many they have at least: a block that is not recognised is not run.
 const DOCUMENTS: &[(&str, usize)] =
     &[("README.md", 8), ("ARCHITECTURE.md", 3), ("docs/c-api.md", 2), ("docs/models.md", 2)];
 
+fn repository() -> io::Result<PathBuf> {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize()
+}
+
 #[test]
 fn documents_show_what_happens() -> io::Result<()> {
-    let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize()?;
+    let repository = repository()?;
     let update = std::env::var_os("UPDATE").is_some();
     let mut problems = Vec::new();
     for (name, least) in DOCUMENTS {
@@ -93,4 +101,69 @@ fn first_difference(written: &str, happened: &str) -> Option<String> {
         None if written.lines().count() != happened.lines().count() => Some("the end differs".to_string()),
         None => None,
     }
+}
+
+#[test]
+fn the_readme_lists_all_directives() -> io::Result<()> {
+    let text = fs::read_to_string(repository()?.join("README.md"))?;
+    let mut problems = Vec::new();
+    for signature in SIGNATURES {
+        let state = if signature.lowered { "✓" } else { "checked only" };
+        let begin = format!("| `{}(", signature.name);
+        match text.lines().find(|line| line.starts_with(&begin)) {
+            Some(row) if row.ends_with(&format!("| {state} |")) => {}
+            Some(row) => problems.push(format!("this row should end with `{state}`: {row}")),
+            None => {
+                problems.push(format!("there is no row for {}: {}", signature.usage(), signature.summary))
+            }
+        }
+    }
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+    Ok(())
+}
+
+#[test]
+fn links_lead_somewhere() -> io::Result<()> {
+    let repository = repository()?;
+    let mut problems = Vec::new();
+    let mut links = 0;
+    for folder in [repository.clone(), repository.join("docs")] {
+        for entry in fs::read_dir(folder)? {
+            let path = entry?.path();
+            if path.extension().is_none_or(|extension| extension != "md") {
+                continue;
+            }
+            let text = fs::read_to_string(&path)?;
+            for target in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+                links += 1;
+                if !target.contains("://") && !leads_somewhere(&path, target) {
+                    problems.push(format!("{}: {target}", path.display()));
+                }
+            }
+        }
+    }
+    assert!(links > 20, "only {links} links were found");
+    assert!(problems.is_empty(), "links that lead nowhere:\n{}", problems.join("\n"));
+    Ok(())
+}
+
+/// Whether a relative link in a document names a file, and a heading of it if it has an anchor.
+fn leads_somewhere(document: &Path, target: &str) -> bool {
+    let (file, anchor) = target.split_once('#').unwrap_or((target, ""));
+    let path = match file {
+        "" => document.to_path_buf(),
+        file => document.with_file_name(file),
+    };
+    if anchor.is_empty() {
+        return path.exists();
+    }
+    let text = fs::read_to_string(path).unwrap_or_default();
+    text.lines().filter(|line| line.starts_with('#')).any(|heading| anchor_of(heading) == anchor)
+}
+
+/// The anchor that GitHub gives a heading.
+fn anchor_of(heading: &str) -> String {
+    let words = heading.trim_start_matches('#').trim().to_lowercase();
+    let kept = words.chars().filter(|c| c.is_alphanumeric() || " -_".contains(*c));
+    kept.map(|c| if c == ' ' { '-' } else { c }).collect()
 }

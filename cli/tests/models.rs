@@ -370,6 +370,7 @@ impl Case {
             num_features: count(forest.num_features),
             num_classes: count(forest.num_margins),
             depths: forest.trees.iter().map(sched_forest::Tree::depth).collect(),
+            ..ModelFacts::default()
         };
         Ok(Case { name, forest, facts, rows, margins: walked, values, slack, tolerance })
     }

@@ -1,6 +1,6 @@
 //! Names, lineage, ranges, legality and diagnostics of `.sched` schedules.
 //!
-//! [`check`] does it all: from text and plain facts about a model to a checked loop nest and diagnostics. It does no
+//! [`check()`] does it all: from text and plain facts about a model to a checked loop nest and diagnostics. It does no
 //! IO and never panics, whatever the text.
 
 mod accumulation;

@@ -145,7 +145,7 @@ pub fn print(text: &str) -> Result<(), Failure> {
     print_bytes(text.as_bytes())
 }
 
-/// Writes to standard output like [`print`], whatever the bytes are.
+/// Writes to standard output like [`print()`], whatever the bytes are.
 pub fn print_bytes(bytes: &[u8]) -> Result<(), Failure> {
     let mut out = std::io::stdout().lock();
     match out.write_all(bytes).and_then(|()| out.flush()) {

@@ -36,6 +36,7 @@ fn compiled(forest: Forest, schedule: &str, budget: &Budget) -> Result<(), Compi
         num_features: 1,
         num_classes: 1,
         depths: forest.trees.iter().map(Tree::depth).collect(),
+        ..ModelFacts::default()
     };
     let options = Options { facts: Some(facts), supported: Supported::Compilable, ..Options::default() };
     let checked = check(schedule, &options);

@@ -1,7 +1,7 @@
 //! MIR to LIR: loops get bounds, walks get code, targets get addresses.
 //!
 //! [`Lowering`] holds what all kernels share: the representations of the layouts in use and the model's tables. Each
-//! kernel is lowered by a [`Kernel`](scope::Kernel) of its own, which owns the LIR builder.
+//! kernel is lowered by a `scope::Kernel` of its own, which owns the LIR builder.
 
 mod nest;
 mod output;
