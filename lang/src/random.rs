@@ -124,7 +124,7 @@ impl Growth {
     }
 
     fn modifier(&mut self) -> String {
-        if self.rng.one_in(8) {
+        if self.rng.one_in(16) {
             return self.proposed(true);
         }
         let line = match self.rng.below(14) {
