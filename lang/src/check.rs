@@ -2,6 +2,7 @@
 
 mod facts;
 mod modifiers;
+mod prepare;
 
 use std::sync::Arc;
 
@@ -17,6 +18,8 @@ use crate::options::{Options, Supported, Target, TargetKind};
 use crate::report::Report;
 use crate::resolve;
 use crate::sym::{Fact, Sym};
+
+pub(crate) use prepare::prepare;
 
 /// What the header of a file says.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -132,6 +135,7 @@ fn check_and<T>(source: &str, options: &Options, look: impl FnOnce(&Builder, &Re
     let calls = resolve::calls(&parsed.file, &scope, options, &mut report);
     let target = target(&header, options, &calls);
     let limits = Limits::of(&target);
+    report.set_limits(limits);
 
     if options.supported == Supported::Compilable && target.is_gpu() {
         no_gpu_yet(&header, &mut report);

@@ -97,6 +97,17 @@ pub enum LayoutName {
     Reorg,
 }
 
+impl LayoutName {
+    /// As `representation` names it.
+    pub fn name(self) -> &'static str {
+        match self {
+            LayoutName::Array => "array",
+            LayoutName::Sparse => "sparse",
+            LayoutName::Reorg => "reorg",
+        }
+    }
+}
+
 /// Words for `representation`.
 pub const LAYOUTS: &[&str] = &["array", "sparse", "levels", "reorg"];
 /// Words for `gpuDimension`.

@@ -12,6 +12,7 @@ pub mod directives;
 pub mod footprint;
 pub mod format;
 pub mod illegal;
+pub mod legal_next;
 pub mod legality;
 pub mod lineage;
 mod lints;

@@ -4,6 +4,8 @@
 //! still checks without errors. So the generator knows nothing of legality and cannot disagree with the checker.
 
 use crate::check::check;
+use crate::directives::SIGNATURES;
+use crate::legal_next;
 use crate::nest::{Body, LoopId, Nest, Sort};
 use crate::options::{ModelFacts, Options, Supported};
 use crate::sym::Sym;
@@ -109,7 +111,22 @@ impl Growth {
         self.nest.as_ref()?.loops.get(id.0 as usize)
     }
 
+    /// One of the legal next steps of a directive: forms that chance would rarely make up.
+    fn proposed(&mut self, shapes: bool) -> String {
+        let signatures = SIGNATURES.iter().filter(|s| s.lowered && s.shapes == shapes);
+        let signatures: Vec<_> = signatures.collect();
+        let Some(signature) = self.rng.pick(&signatures) else { return String::new() };
+        let all = legal_next::at(&self.text, self.text.len(), &self.options, Some(signature.op));
+        let Some(next) = self.rng.pick(&all) else { return String::new() };
+        let forms: Vec<&legal_next::Operation> =
+            std::iter::once(&next.operation).chain(&next.others).collect();
+        self.rng.pick(&forms).map(|form| format!("{form}\n")).unwrap_or_default()
+    }
+
     fn modifier(&mut self) -> String {
+        if self.rng.one_in(16) {
+            return self.proposed(true);
+        }
         let line = match self.rng.below(14) {
             0..=4 => self.tile(),
             5..=8 => self.reorder(),
@@ -188,6 +205,9 @@ impl Growth {
     }
 
     fn fact(&mut self) -> String {
+        if self.rng.one_in(6) {
+            return self.proposed(false);
+        }
         let any = |_: &Nest, _: LoopId| true;
         let leaf = |nest: &Nest, id: LoopId| nest.get(id).body == Body::Walk;
         let parallel_trees =

@@ -6,6 +6,7 @@ use sched_grammar::ast::{Directive, Expr, File, Span, StmtKind};
 use sched_grammar::{SyntaxError, SyntaxErrorKind};
 
 use crate::check::Event;
+use crate::device::Limits;
 use crate::diagnostics::{Applicability, Code, Diagnostic, Edit, Fix, Severity, info, word};
 use crate::illegal::{Illegal, Problem};
 use crate::lineage::{Builder, Step};
@@ -19,6 +20,9 @@ const SHOWN_LOOPS: usize = 400;
 /// Most notes with a nest; more would make long files slow to check.
 const SHOWN_NESTS: usize = 50;
 
+/// Most errors for which legal alternatives are looked for.
+const SEARCHES: usize = 20;
+
 /// The diagnostics of one check.
 pub(crate) struct Report<'a> {
     source: &'a str,
@@ -27,6 +31,10 @@ pub(crate) struct Report<'a> {
     /// What has been said of a directive is not said of each copy of a loop.
     seen: HashSet<(Step, Code)>,
     nests: usize,
+    /// How often alternatives have been looked for.
+    searches: usize,
+    /// What the target can do, once it is known.
+    limits: Option<Limits>,
     errors: usize,
     others: usize,
     strict: bool,
@@ -45,6 +53,8 @@ impl<'a> Report<'a> {
             diagnostics: Vec::new(),
             seen: HashSet::new(),
             nests: 0,
+            searches: 0,
+            limits: None,
             errors: 0,
             others: 0,
             strict,
@@ -98,7 +108,8 @@ impl<'a> Report<'a> {
         if !self.seen.insert((illegal.step, code)) || self.is_full(code) {
             return;
         }
-        let wording = word(illegal, builder, self);
+        let limits = self.search(code);
+        let wording = word(illegal, builder, self, limits.as_ref());
         let span = self.place(illegal.step, illegal.argument);
         let mut diagnostic = Diagnostic::new(code, span, wording.message).label(wording.label);
         diagnostic.help = wording.help;
@@ -125,6 +136,18 @@ impl<'a> Report<'a> {
             return Severity::Error;
         }
         info(code).map_or(Severity::Error, |info| info.severity)
+    }
+
+    /// What alternatives must respect, if they are to be looked for.
+    fn search(&mut self, code: Code) -> Option<Limits> {
+        let limits = self.limits.filter(|_| self.severity(code) == Severity::Error)?;
+        self.searches += 1;
+        (self.searches <= SEARCHES).then_some(limits)
+    }
+
+    /// Says what the target can do.
+    pub fn set_limits(&mut self, limits: Limits) {
+        self.limits = Some(limits);
     }
 
     /// Says where the loops come from and shows the nest.
@@ -195,6 +218,18 @@ impl<'a> Report<'a> {
             Event { span: *span, line, text: self.text(Step(number as u32)).to_owned() }
         };
         self.directives.iter().enumerate().map(event).collect()
+    }
+
+    /// The arguments of an operation as written.
+    pub fn argument_texts(&self, step: Step) -> Vec<&str> {
+        let Some((directive, _)) = self.directives.get(step.0 as usize) else { return Vec::new() };
+        directive.args.iter().map(|arg| self.source.get(arg.span.range()).unwrap_or_default()).collect()
+    }
+
+    /// Whether a directive anywhere in the text mentions the name.
+    pub fn is_declared(&self, name: &str) -> bool {
+        let texts = self.directives.iter().flat_map(|(directive, _)| &directive.args);
+        texts.into_iter().any(|arg| self.source.get(arg.span.range()) == Some(name))
     }
 
     /// An argument of an operation as written, or the whole operation.

@@ -88,26 +88,48 @@ fn level(builder: &Builder, id: LoopId) -> Option<GpuLevel> {
 
 /// How many rows or trees all threads of a block meet in one iteration of `id`; nothing if that is not known.
 fn values(builder: &Builder, id: LoopId, sort: Sort) -> Option<u64> {
-    let mut span = span_below(builder, id, sort)?;
+    let mut met = most_below(builder, id, sort)?;
     for on in builder.path(id) {
         if builder.sort(on) == sort && level(builder, on) == Some(GpuLevel::Block) {
-            span = span.checked_add(last_offset(builder, on)?)?;
+            met = met.and(builder, on)?;
         }
     }
-    u64::try_from(span.checked_add(1)?).ok()
+    met.count()
 }
 
-/// The largest sum of the offsets of the loops of this sort below `id`.
-fn span_below(builder: &Builder, id: LoopId, sort: Sort) -> Option<i64> {
-    let mut most = 0_i64;
-    let mut stack: Vec<(LoopId, i64)> =
-        builder.node(id).inside.children().into_iter().map(|child| (child, 0)).collect();
-    while let Some((at, mut sum)) = stack.pop() {
+/// Sums of loops' values: their number and their distance are both bounds of how many there are.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Met {
+    span: i64,
+    combinations: i64,
+}
+
+impl Met {
+    const ONE: Met = Met { span: 0, combinations: 1 };
+
+    fn and(self, builder: &Builder, id: LoopId) -> Option<Met> {
+        Some(Met {
+            span: self.span.checked_add(last_offset(builder, id)?)?,
+            combinations: self.combinations.saturating_mul(builder.trips(id)?.max(1)),
+        })
+    }
+
+    fn count(self) -> Option<u64> {
+        u64::try_from(self.span.checked_add(1)?.min(self.combinations)).ok()
+    }
+}
+
+/// What the loops of this sort below `id` meet, on the path where they meet most.
+fn most_below(builder: &Builder, id: LoopId, sort: Sort) -> Option<Met> {
+    let mut most = Met::ONE;
+    let mut stack: Vec<(LoopId, Met)> =
+        builder.node(id).inside.children().into_iter().map(|child| (child, Met::ONE)).collect();
+    while let Some((at, mut met)) = stack.pop() {
         if builder.sort(at) == sort {
-            sum = sum.checked_add(last_offset(builder, at)?)?;
+            met = met.and(builder, at)?;
         }
-        most = most.max(sum);
-        stack.extend(builder.node(at).inside.children().into_iter().map(|child| (child, sum)));
+        most = most.max(met);
+        stack.extend(builder.node(at).inside.children().into_iter().map(|child| (child, met)));
     }
     Some(most)
 }

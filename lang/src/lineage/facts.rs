@@ -135,6 +135,15 @@ impl Builder {
         }
     }
 
+    /// Takes back every fact that an operation stated.
+    pub fn forget(&mut self, step: Step) {
+        for node in &mut self.nodes {
+            node.facts.retain(|(_, by)| *by != step);
+        }
+        self.layout = self.layout.filter(|(_, by)| *by != step);
+        self.tile_trees = self.tile_trees.filter(|(_, by)| *by != step);
+    }
+
     /// Says that `fact` holds for a live loop. Facts that are the same are kept once.
     ///
     /// # Errors

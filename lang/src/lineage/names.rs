@@ -156,6 +156,11 @@ impl Builder {
 
     /// The name of one copy as the user can write it: bare if that is enough, else with its innermost qualifiers.
     pub fn name(&self, id: LoopId) -> String {
+        self.select_of(id).to_string()
+    }
+
+    /// What means this one copy, in as few words as [`Builder::name`].
+    pub fn select_of(&self, id: LoopId) -> Select {
         let node = self.node(id);
         let own = Select { scope: Vec::new(), name: node.name.to_string(), number: node.number };
         let alike = |other: &&LoopId| {
@@ -165,7 +170,7 @@ impl Builder {
         let copies =
             self.names.get(&node.name).map_or(0, |copies| copies.iter().filter(alike).take(2).count());
         if copies <= 1 || node.consumed_by.is_some() {
-            return own.to_string();
+            return own;
         }
         const ENOUGH: usize = 8;
         let all = self.scopes.path(node.scope);
@@ -173,10 +178,10 @@ impl Builder {
             let shorter = Select { scope: all[all.len() - count..].to_vec(), ..own.clone() };
             let live = self.fitting(&shorter, &[]).into_iter().filter(|id| alike(&id));
             if live.take(2).eq([id]) {
-                return shorter.to_string();
+                return shorter;
             }
         }
-        Select { scope: all, ..own }.to_string()
+        Select { scope: all, ..own }
     }
 
     /// Whether an index of this name has been declared, rightly or not.

@@ -36,6 +36,7 @@ fn peel(builder: &Builder, id: LoopId, problems: &mut Vec<Illegal>) {
         })
     };
     let Some((peeled, step)) = peels(id) else { return };
+    let peeled = builder.deepest.map_or(peeled, |deepest| peeled.min(deepest));
     let around = builder.path(id).into_iter().rev().find_map(hops);
     let mut unroll = None;
     let mut stack = vec![(id, around)];

@@ -186,6 +186,13 @@ impl Scope<'_> {
         self.named.contains_key(name) || FACTS.iter().any(|(fact, _)| *fact == name)
     }
 
+    /// All names that mean something: numbers, facts, functions and loops made anywhere in the file.
+    pub(crate) fn names(&self) -> HashSet<String> {
+        let numbers = self.named.keys().map(String::as_str).chain(FACTS.iter().map(|(fact, _)| *fact));
+        let others = FUNCTIONS.iter().chain(&["n_rows"]).copied().chain(self.indices.iter().copied());
+        numbers.chain(others).map(str::to_owned).collect()
+    }
+
     /// Declared names that nothing uses.
     pub(crate) fn unused(&self) -> Vec<(&str, Span, bool)> {
         let unused = self.named.iter().filter(|(_, named)| !named.used.get() && named.value.is_some());

@@ -74,11 +74,14 @@ fn padding(context: &Context, bytes: u64, limit: u64, most: u32) -> Wording {
 
 /// Bytes in the largest unit that keeps them readable.
 pub(super) fn size(bytes: u64) -> String {
-    let kib = bytes.div_ceil(1024);
+    let unit = |unit: u64, name: &str| match (bytes / unit, bytes % unit * 10 / unit) {
+        (whole, 0) => format!("{whole} {name}"),
+        (whole, tenths) => format!("{whole}.{tenths} {name}"),
+    };
     match bytes {
         0..1024 => format!("{bytes} bytes"),
-        1024..1_048_576 => format!("{kib} KiB"),
-        1_048_576..1_073_741_824 => format!("{} MiB", kib.div_ceil(1024)),
-        _ => format!("{} GiB", kib.div_ceil(1024 * 1024)),
+        1024..1_048_576 => unit(1 << 10, "KiB"),
+        1_048_576..1_073_741_824 => unit(1 << 20, "MiB"),
+        _ => unit(1 << 30, "GiB"),
     }
 }

@@ -58,6 +58,7 @@ pub(super) fn word(context: &Context) -> Option<Wording> {
             let message = format!("this schedule asks for {size} copies of a walk's step, more than {limit}");
             Wording::new(message, "makes most of them")
                 .help("Unroll or interleave less; specialize and unroll loops with fewer iterations.")
+                .fix((directive == "unroll").then(|| context.expand_a_tile()).flatten())
         }
         _ => return gpu(context),
     })
@@ -78,6 +79,7 @@ fn gpu(context: &Context) -> Option<Wording> {
         Problem::GpuOnCpu => {
             Wording::new(format!("`{directive}` needs a GPU, and the target is a CPU"), "needs a GPU")
                 .help("Write `target gpu`, or use `parallel` for CPU threads.")
+                .fix(Some(context.rewrite(format!("parallel({first})"))))
                 .fix(Some(context.remove(step)))
         }
         Problem::DimensionTwice { outer, earlier } => {
@@ -104,15 +106,30 @@ fn gpu(context: &Context) -> Option<Wording> {
             let message = format!("`{directive}` is about tree loops over threads, which `{first}` is not");
             Wording::new(message, "not a tree loop over threads")
                 .help("Map a tree loop to `block.x`, `block.y` or `block.z`.")
+                .fix(
+                    (context.sort() == Some(Sort::Tree))
+                        .then(|| context.insert_before(step, &format!("gpuDimension({first}, block.x)"))),
+                )
         }
         Problem::VectorOnGpu => Wording::new("a GPU has no vectors besides its threads", "not on a GPU")
             .help(format!("Map `{first}` to a block dimension, or interleave it."))
+            .fix(Some(context.rewrite(interleave(context))))
             .fix(Some(context.remove(step))),
         _ => return None,
     })
 }
 
+/// The directive as an `interleave`.
+fn interleave(context: &Context) -> String {
+    format!("interleave({})", context.report.argument_texts(context.illegal.step).join(", "))
+}
+
 impl Context<'_> {
+    /// What the first loop ranges over.
+    fn sort(&self) -> Option<Sort> {
+        self.illegal.loops.first().map(|id| self.builder.sort(*id))
+    }
+
     /// Some loops over trees.
     pub(super) fn tree_loops(&self) -> Vec<String> {
         let loops = self.builder.loops();

@@ -1,10 +1,13 @@
 //! Words for illegal operations: what is wrong, what is to be seen, and the ways out.
 
+mod alternatives;
 mod device;
 mod facts;
 mod lints;
+mod rewrites;
 mod shape;
 
+use crate::device::Limits;
 use crate::diagnostics::{Applicability, Edit, Fix};
 use crate::illegal::Illegal;
 use crate::lineage::{Builder, Step};
@@ -55,13 +58,28 @@ struct Context<'a> {
     report: &'a Report<'a>,
 }
 
-/// Puts an illegal operation into words.
-pub(crate) fn word(illegal: &Illegal, builder: &Builder, report: &Report) -> Wording {
+/// Puts an illegal operation into words. With `limits`, legal alternatives are looked for where the words offer nothing
+/// but to leave it out.
+pub(crate) fn word(
+    illegal: &Illegal,
+    builder: &Builder,
+    report: &Report,
+    limits: Option<&Limits>,
+) -> Wording {
     let context = Context { illegal, builder, report };
-    shape::word(&context)
-        .or_else(|| facts::word(&context))
-        .or_else(|| device::word(&context))
-        .or_else(|| lints::word(&context))
+    let mut wording = words(&context);
+    let deletes = |fix: &Fix| fix.edits.iter().all(|edit| edit.text.is_empty());
+    if let Some(limits) = limits.filter(|_| wording.fixes.iter().all(deletes)) {
+        wording.fixes.splice(0..0, alternatives::alternatives(&context, limits));
+    }
+    wording
+}
+
+fn words(context: &Context) -> Wording {
+    shape::word(context)
+        .or_else(|| facts::word(context))
+        .or_else(|| device::word(context))
+        .or_else(|| lints::word(context))
         .unwrap_or_default()
 }
 

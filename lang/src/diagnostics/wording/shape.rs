@@ -62,6 +62,7 @@ pub(super) fn word(context: &Context) -> Option<Wording> {
             let message = format!("`{outer}` contains several loops, so it cannot change places with one of them");
             Wording::new(message, "not perfectly nested")
                 .help(format!("Reorder before the loop is copied; inside `{outer}` are {}.", list(inside)))
+                .fix(context.reorder_before_split())
         }
         Problem::ReorderGap { outer, inner, between } => {
             let names = list(between);
@@ -92,6 +93,7 @@ fn expansion(context: &Context) -> Option<Wording> {
             let message = format!("`{directive}` would make {trips} copies");
             Wording::new(message, format!("more than {limit}"))
                 .help(format!("Tile `{first}` first and expand the inner loop of the tile."))
+                .fix(context.expand_a_tile())
         }
         Problem::Specialized { by } => {
             let message =
@@ -119,7 +121,12 @@ fn expansion(context: &Context) -> Option<Wording> {
             format!("which trees one iteration of `{first}` covers is too much to find out"),
             "too large",
         )
-        .help("Split by depth before the loops inside it are copied."),
+        .help("Split by depth before the loops inside it are copied.")
+        .fix(
+            context
+                .specialized_inside()
+                .map(|by| context.move_before(by, context.report.text(context.illegal.step))),
+        ),
         Problem::PositionUnknown { outer } => {
             let message =
                 format!("which trees one iteration of `{first}` covers depends on `{outer}` around it");

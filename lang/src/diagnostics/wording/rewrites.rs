@@ -1,0 +1,63 @@
+//! Ways out that write other directives, or the same one elsewhere.
+
+use super::Context;
+use crate::diagnostics::{Applicability, Edit, Fix};
+use crate::lineage::Step;
+use crate::nest::{LoopId, Sort};
+
+impl Context<'_> {
+    /// A fix that writes `text` in place of the whole directive.
+    pub(super) fn rewrite(&self, text: String) -> Fix {
+        let span = self.report.place(self.illegal.step, None);
+        let title = format!("write `{}`", text.replace('\n', "; "));
+        Fix { title, edits: vec![Edit { span, text }], applicability: Applicability::Unsure }
+    }
+
+    /// A fix that moves the directive, as `text`, before an earlier one.
+    pub(super) fn move_before(&self, earlier: Step, text: &str) -> Fix {
+        let here = self.report.place(self.illegal.step, None);
+        let mut fix = self.insert_before(earlier, text);
+        fix.title = format!("write `{text}` before {}", self.quote(earlier));
+        fix.edits.push(Edit { span: here, text: String::new() });
+        fix
+    }
+
+    /// A fix that tiles the first loop and expands only the inner loop of the tile.
+    pub(super) fn expand_a_tile(&self) -> Option<Fix> {
+        let id = *self.illegal.loops.first()?;
+        let node = self.builder.node(id);
+        let letter = if node.sort == Sort::Row { 'b' } else { 't' };
+        let is_free = |name: &String| !self.builder.is_declared(name) && !self.report.is_declared(name);
+        let pairs = (0..1000).map(|n| (format!("{letter}{n}"), format!("{letter}{}", n + 1)));
+        let (outer, inner) = pairs.into_iter().find(|(a, b)| is_free(a) && is_free(b))?;
+        let size = node.step.as_int()?.checked_mul(4)?;
+        let (v, directive) = (self.builder.name(id), self.directive());
+        Some(self.rewrite(format!("tile({v}, {outer}, {inner}, {size})\n{directive}({inner})")))
+    }
+
+    /// What `id` was a half of, and what cut it.
+    fn whole(&self, id: LoopId) -> Option<(String, Step)> {
+        let by = self.builder.made_by(id)?;
+        let is_whole =
+            |node: &&crate::lineage::Node| node.consumed_by == Some(by) && node.successors.contains(&id);
+        let node = self.builder.nodes.iter().find(is_whole)?;
+        Some((node.name.to_string(), by))
+    }
+
+    /// A fix that reorders before a loop was split, with the loop in place of its half.
+    pub(super) fn reorder_before_split(&self) -> Option<Fix> {
+        let halves = self.illegal.loops.iter().rev();
+        let (half, (whole, by)) = halves.copied().find_map(|id| Some((id, self.whole(id)?)))?;
+        let name = self.builder.name(half);
+        let written = self.report.argument_texts(self.illegal.step);
+        let arguments: Vec<&str> =
+            written.iter().map(|text| if *text == name { whole.as_str() } else { text }).collect();
+        Some(self.move_before(by, &format!("reorder({})", arguments.join(", "))))
+    }
+
+    /// What specialised a loop inside the first one.
+    pub(super) fn specialized_inside(&self) -> Option<Step> {
+        let first = *self.illegal.loops.first()?;
+        self.builder.subtree(first).into_iter().find_map(|id| self.builder.node(id).specialized_by)
+    }
+}

@@ -1,0 +1,165 @@
+//! Directives as typed operations on a builder, and as text.
+
+use std::fmt;
+
+use crate::directives::{LayoutName, Op, SIGNATURES, Signature};
+use crate::illegal::Illegal;
+use crate::lineage::{Builder, Select, Stated, Step, TileTrees};
+use crate::sym::Sym;
+
+/// A directive with its arguments.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Operation {
+    /// `tile(v, outer, inner, size)`
+    Tile(Select, String, String, Sym),
+    /// `split(v, first, second, at)`
+    Split(Select, String, String, Sym),
+    /// `splitByDepth(v)`
+    SplitByDepth(Select),
+    /// `reorder(v1, v2, ...)`
+    Reorder(Vec<Select>),
+    /// `specialize(v)`
+    Specialize(Select),
+    /// `unroll(v)`
+    Unroll(Select),
+    /// `sortTrees(depth)`
+    SortTrees,
+    /// A fact about a loop.
+    State(Select, Stated),
+    /// `representation(name)`
+    Layout(LayoutName),
+    /// `tileTrees(n)`
+    TileTrees(u32),
+}
+
+/// An argument as written, by what it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Argument {
+    /// A loop that exists.
+    Loop(String),
+    /// A name for a loop to be made; any other free name does as well.
+    NewLoop(String),
+    /// A number.
+    Number(String),
+    /// A word of the directive.
+    Word(String),
+}
+
+impl Argument {
+    /// As it stands in the text.
+    pub fn text(&self) -> &str {
+        match self {
+            Argument::Loop(text)
+            | Argument::NewLoop(text)
+            | Argument::Number(text)
+            | Argument::Word(text) => text,
+        }
+    }
+}
+
+impl Operation {
+    /// Which directive it is.
+    pub fn op(&self) -> Op {
+        match self {
+            Operation::Tile(..) => Op::Tile,
+            Operation::Split(..) => Op::Split,
+            Operation::SplitByDepth(_) => Op::SplitByDepth,
+            Operation::Reorder(_) => Op::Reorder,
+            Operation::Specialize(_) => Op::Specialize,
+            Operation::Unroll(_) => Op::Unroll,
+            Operation::SortTrees => Op::SortTrees,
+            Operation::Layout(_) => Op::Representation,
+            Operation::TileTrees(_) => Op::TileTrees,
+            Operation::State(_, fact) => op_of(fact),
+        }
+    }
+
+    /// How its directive is called, and what it does.
+    pub fn signature(&self) -> Option<&'static Signature> {
+        SIGNATURES.iter().find(|signature| signature.op == self.op())
+    }
+
+    /// Its arguments in order.
+    pub fn arguments(&self) -> Vec<Argument> {
+        let v = |select: &Select| Argument::Loop(select.to_string());
+        let new = |name: &String| Argument::NewLoop(name.clone());
+        match self {
+            Operation::Tile(select, outer, inner, n) | Operation::Split(select, outer, inner, n) => {
+                vec![v(select), new(outer), new(inner), Argument::Number(n.to_string())]
+            }
+            Operation::SplitByDepth(select) | Operation::Specialize(select) | Operation::Unroll(select) => {
+                vec![v(select)]
+            }
+            Operation::Reorder(list) => list.iter().map(v).collect(),
+            Operation::SortTrees => vec![Argument::Word("depth".to_owned())],
+            Operation::Layout(layout) => vec![Argument::Word(layout.name().to_owned())],
+            Operation::TileTrees(n) => vec![Argument::Number(n.to_string())],
+            Operation::State(select, fact) => std::iter::once(v(select)).chain(second(fact)).collect(),
+        }
+    }
+
+    /// Does it.
+    ///
+    /// # Errors
+    /// What the builder refuses. A fact about several copies may then be stated of some of them.
+    pub fn apply(&self, step: Step, builder: &mut Builder) -> Result<(), Illegal> {
+        match self {
+            Operation::Tile(v, outer, inner, size) => builder.tile(step, v, outer, inner, size),
+            Operation::Split(v, first, second, at) => builder.split(step, v, first, second, at),
+            Operation::SplitByDepth(v) => builder.split_by_depth(step, v),
+            Operation::Reorder(order) => builder.reorder(step, order),
+            Operation::Specialize(v) => builder.specialize(step, v),
+            Operation::Unroll(v) => builder.unroll(step, v),
+            Operation::SortTrees => builder.sort_trees(step),
+            Operation::Layout(layout) => builder.state_layout(step, *layout),
+            Operation::TileTrees(nodes) => {
+                builder.state_tile_trees(step, TileTrees { nodes: *nodes, by_probability: false })
+            }
+            Operation::State(v, fact) => {
+                let loops = builder.select(step, 0, v)?;
+                loops.into_iter().try_for_each(|id| builder.state(step, id, *fact))
+            }
+        }
+    }
+}
+
+impl fmt::Display for Operation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let arguments = self.arguments();
+        let texts: Vec<&str> = arguments.iter().map(Argument::text).collect();
+        write!(f, "{}({})", self.signature().map_or("", |signature| signature.name), texts.join(", "))
+    }
+}
+
+fn op_of(fact: &Stated) -> Op {
+    match fact {
+        Stated::Parallel => Op::Parallel,
+        Stated::Unroll => Op::Unroll,
+        Stated::Cache => Op::Cache,
+        Stated::Interleave(_) => Op::Interleave,
+        Stated::Vectorize(_) => Op::Vectorize,
+        Stated::UnrollWalk(_) => Op::UnrollWalk,
+        Stated::PeelWalk(_) => Op::PeelWalk,
+        Stated::SpeculateWalk(_) => Op::SpeculateWalk,
+        Stated::AtomicReduce => Op::AtomicReduce,
+        Stated::SharedReduce => Op::SharedReduce,
+        Stated::VectorReduce(_) => Op::VectorReduce,
+        Stated::Layout(_) => Op::Representation,
+        Stated::Gpu(_) => Op::GpuDimension,
+    }
+}
+
+/// What is written after the loop.
+fn second(fact: &Stated) -> Option<Argument> {
+    match fact {
+        Stated::Interleave(n) | Stated::Vectorize(n) => n.map(|n| Argument::Number(n.to_string())),
+        Stated::UnrollWalk(n) | Stated::PeelWalk(n) | Stated::SpeculateWalk(n) | Stated::VectorReduce(n) => {
+            Some(Argument::Number(n.to_string()))
+        }
+        Stated::Layout(layout) => Some(Argument::Word(layout.name().to_owned())),
+        Stated::Gpu(dimension) => Some(Argument::Word(dimension.to_string())),
+        Stated::Parallel | Stated::Unroll | Stated::Cache | Stated::AtomicReduce | Stated::SharedReduce => {
+            None
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! The legal next steps: all of them are legal, and nothing legal of the simple forms is missing.
+
+mod support;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use sched_lang::diagnostics::{Code, Severity};
+use sched_lang::directives::{Op, SIGNATURES};
+use sched_lang::legal_next::{Argument, Next, at};
+use sched_lang::random::{Rng, schedule};
+use sched_lang::{Options, Supported, check};
+
+fn examples() -> Vec<String> {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples");
+    let entries = std::fs::read_dir(folder).expect("the examples");
+    let mut paths: Vec<_> = entries.map(|entry| entry.expect("an entry").path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "sched"));
+    paths.sort();
+    paths.iter().map(|path| std::fs::read_to_string(path).expect("a schedule")).collect()
+}
+
+/// Errors and warnings by code.
+fn said(text: &str, options: &Options) -> BTreeMap<Code, usize> {
+    let mut said = BTreeMap::new();
+    for diagnostic in check(text, options).diagnostics {
+        if diagnostic.severity >= Severity::Warning {
+            *said.entry(diagnostic.code).or_insert(0) += 1;
+        }
+    }
+    said
+}
+
+/// The texts of a step in all of its forms.
+fn forms(next: &Next) -> impl Iterator<Item = String> {
+    std::iter::once(next.text()).chain(next.others.iter().map(ToString::to_string))
+}
+
+/// Writes every proposal into the text and says how many there were.
+fn all_are_legal(text: &str, offset: usize, options: &Options, only: Option<Op>) -> usize {
+    let before = said(text, options);
+    let proposals = at(text, offset, options, only);
+    for next in proposals.iter().flat_map(forms) {
+        let (start, end) = text.split_at(offset);
+        let after = said(&format!("{start}{next}\n{end}"), options);
+        let is_new = |(code, count): (&Code, &usize)| before.get(code).is_none_or(|known| count > known);
+        assert!(!after.iter().any(is_new), "`{next}` at {offset} gives {after:?} in\n{text}");
+    }
+    proposals.len()
+}
+
+#[test]
+fn proposals_are_legal_in_examples() {
+    let options = [Options::default(), support::options("trees=20 depth=4 features=5 compile")];
+    let mut count = 0;
+    for text in examples() {
+        for options in &options {
+            let starts = text.match_indices('\n').map(|(at, _)| at + 1).filter(|at| !text[*at..].is_empty());
+            for offset in starts.step_by(2).chain([text.len()]) {
+                count += all_are_legal(&text, offset, options, None);
+            }
+        }
+    }
+    assert!(count > 1000, "only {count} proposals");
+}
+
+#[test]
+fn proposals_are_legal_in_random_schedules() {
+    let mut count = 0;
+    for seed in 0..500 {
+        let mut rng = Rng(seed);
+        let trees = 1 + rng.below(20);
+        let options = support::options(&format!("trees={trees} depth={} compile", 1 + rng.below(6)));
+        let text = schedule(seed, options.facts.as_ref().expect("a model"));
+        for _ in 0..3 {
+            let signature = rng.pick(SIGNATURES).expect("a directive");
+            count += all_are_legal(&text, text.len(), &options, Some(signature.op));
+        }
+    }
+    assert!(count > 1000, "only {count} proposals");
+}
+
+/// Simple forms of a directive about one loop, in text.
+fn simple(name: &str, v: &str) -> Vec<String> {
+    let numbers = |list: &[i64], before: &str| -> Vec<String> {
+        list.iter().map(|n| format!("{name}({v}{before}, {n})")).collect()
+    };
+    match name {
+        "tile" => numbers(&[2, 3, 4, 8, 64], ", new_a, new_b"),
+        "split" => numbers(&[1, 2, 3, 4, 64], ", new_a, new_b"),
+        "interleave" | "vectorize" => {
+            let mut all = numbers(&[2, 4, 8], "");
+            all.push(format!("{name}({v})"));
+            all
+        }
+        "unrollWalk" | "peelWalk" | "speculateWalk" | "vectorReduce" => numbers(&[1, 2, 4, 8], ""),
+        "representation" => ["array", "sparse", "reorg"].map(|word| format!("{name}({v}, {word})")).into(),
+        "gpuDimension" => ["grid.x", "block.x", "block.z"].map(|word| format!("{name}({v}, {word})")).into(),
+        "sortTrees" | "tileTrees" | "reorder" => Vec::new(),
+        _ => vec![format!("{name}({v})")],
+    }
+}
+
+/// The bare names of all loops of the nest.
+fn loop_names(text: &str, options: &Options) -> Vec<String> {
+    let nest = check(text, options).nest.expect("a legal schedule");
+    let bare = |name: &str| {
+        let last = name.rsplit('.').next().unwrap_or(name);
+        last.split('[').next().unwrap_or(last).to_owned()
+    };
+    let names: BTreeSet<String> = nest.loops.iter().map(|this| bare(&this.name)).collect();
+    names.into_iter().collect()
+}
+
+/// Tries every simple form and looks for it among the proposals; numbers may differ.
+fn nothing_is_missing(text: &str, options: &Options) -> usize {
+    let before = said(text, options);
+    if !before.is_empty() {
+        // One warning can take another one's place, which counts do not tell apart.
+        return 0;
+    }
+    let proposals = at(text, text.len(), options, None);
+    let mut found = 0;
+    let names = loop_names(text, options);
+    let proposed = |name: &str, v: &[&str]| {
+        proposals.iter().any(|next| {
+            let signature = next.operation.signature().expect("a directive");
+            let loops: Vec<String> = next
+                .operation
+                .arguments()
+                .into_iter()
+                .filter_map(|argument| match argument {
+                    Argument::Loop(text) => Some(text),
+                    _ => None,
+                })
+                .collect();
+            signature.name == name && loops.iter().map(String::as_str).eq(v.iter().copied())
+        })
+    };
+    for signature in SIGNATURES {
+        for v in &names {
+            for line in simple(signature.name, v) {
+                if said(&format!("{text}{line}\n"), options) == before {
+                    found += 1;
+                    assert!(proposed(signature.name, &[v]), "`{line}` is not proposed after\n{text}");
+                }
+            }
+        }
+    }
+    for a in &names {
+        for b in names.iter().filter(|b| *b != a) {
+            let line = format!("reorder({a}, {b})");
+            let checked = check(&format!("{text}{line}\n"), options);
+            let same = check(text, options).nest == checked.nest;
+            if !same && said(&format!("{text}{line}\n"), options) == before {
+                found += 1;
+                assert!(proposed("reorder", &[a, b]), "`{line}` is not proposed after\n{text}");
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn nothing_simple_is_missing() {
+    let mut found = 0;
+    for text in examples() {
+        for words in ["", "trees=20 depth=4 features=5"] {
+            found += nothing_is_missing(&text, &support::options(words));
+        }
+    }
+    for seed in 0..120 {
+        let options = support::options("trees=12 depth=4 compile");
+        assert_eq!(options.supported, Supported::Compilable);
+        let text = schedule(seed, options.facts.as_ref().expect("a model"));
+        found += nothing_is_missing(&text, &options);
+    }
+    assert!(found > 1000, "only {found} forms were legal");
+}
+
+#[test]
+fn a_directive_being_written_is_left_out() {
+    let text = "tile(batch, b0, b1, 64)\nreor\nparallel(b0)\n";
+    let proposals = at(text, text.find("reor").expect("there") + 4, &Options::default(), Some(Op::Reorder));
+    let texts: Vec<String> = proposals.iter().map(Next::text).collect();
+    assert!(texts.contains(&"reorder(tree, b1)".to_owned()), "{texts:?}");
+    // A fact about what is consumed later would be lost.
+    let text = "\ntile(batch, b0, b1, 64)\n";
+    let texts: Vec<String> =
+        at(text, 0, &Options::default(), Some(Op::Parallel)).iter().map(Next::text).collect();
+    assert_eq!(texts, ["parallel(tree)"]);
+    let choices = at("", 0, &support::options("trees=100"), Some(Op::Tile));
+    assert_eq!(choices[0].text(), "tile(batch, b0, b1, 64)");
+    assert!(choices[0].choices().contains(&"256".to_owned()));
+    assert_eq!(choices[1].choices(), ["2"], "sizes that divide 100 trees");
+}
