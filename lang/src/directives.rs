@@ -103,6 +103,7 @@ impl LayoutName {
         match self {
             LayoutName::Array => "array",
             LayoutName::Sparse => "sparse",
+            LayoutName::Levels => "levels",
             LayoutName::Reorg => "reorg",
         }
     }

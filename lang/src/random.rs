@@ -54,7 +54,7 @@ pub fn schedule(seed: u64, facts: &ModelFacts) -> String {
     if growth.rng.one_in(4) {
         growth.keep_if_legal("sortTrees(depth)\n".to_owned());
     }
-    let modifiers = growth.rng.below(9);
+    let modifiers = 1 + growth.rng.below(10);
     for _ in 0..modifiers {
         let line = growth.modifier();
         growth.keep_if_legal(line);
@@ -127,9 +127,9 @@ impl Growth {
         if self.rng.one_in(16) {
             return self.proposed(true);
         }
-        let line = match self.rng.below(14) {
-            0..=4 => self.tile(),
-            5..=8 => self.reorder(),
+        let line = match self.rng.below(19) {
+            0..=4 | 17 | 18 => self.tile(),
+            5..=8 | 14..=16 => self.reorder(),
             9 | 10 => self.split(),
             11 => self.expand("specialize"),
             12 => self.expand("unroll"),
