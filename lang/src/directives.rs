@@ -1,7 +1,7 @@
 //! The directives of the language: their names, parameters and what becomes of them.
 
 /// What a directive is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[allow(missing_docs, reason = "the names are the language's own; `Signature::summary` describes each")]
 pub enum Op {
     Tile,
