@@ -74,7 +74,9 @@ impl Signature {
     pub fn usage(&self) -> String {
         let mut parts: Vec<String> = Vec::new();
         for (at, parameter) in self.parameters.iter().enumerate() {
-            let optional = at >= self.required;
+            // `representation` leaves out its first parameter, all others their last.
+            let optional =
+                if self.op == Op::Representation { at < self.required } else { at >= self.required };
             parts.push(if optional { format!("[{}]", parameter.name) } else { parameter.name.to_owned() });
         }
         if self.repeats {

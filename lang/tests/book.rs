@@ -5,6 +5,8 @@
 //! warning; with the word `fails` it must give an error, with `warns` a warning. A block `nest` behind it is the nest that
 //! it means, a block `error` what is said of it.
 
+#[path = "support/refused.rs"]
+mod refused;
 mod support;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -29,7 +31,8 @@ const BEFORE: &[(&str, &str)] = &[
     ("  Params and facts", "language/params.md"),
     ("  Targets and devices", "language/targets.md"),
 ];
-const AFTER: &[(&str, &str)] = &[("What makes schedules fast", "performance.md"), ("Errors and hints", "errors/index.md")];
+const AFTER: &[(&str, &str)] =
+    &[("What makes schedules fast", "performance.md"), ("Errors and hints", "errors/index.md")];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/book/src")
@@ -97,7 +100,8 @@ fn error_pages_are_those_of_explain() {
     index.push_str("a hint about something worth knowing; a comment `allow(CODE)` silences either.\n\n");
     index.push_str("| code | | |\n|---|---|---|\n");
     for info in CODES {
-        let _ = writeln!(index, "| [{0}](./{0}.md) | {1} | {2} |", info.code, info.severity.name(), info.title);
+        let _ =
+            writeln!(index, "| [{0}](./{0}.md) | {1} | {2} |", info.code, info.severity.name(), info.title);
     }
     expect(&root().join("errors/index.md"), &index, &mut wrong);
     finish(wrong);
@@ -212,7 +216,7 @@ fn facts(signature: &Signature, raised: &BTreeMap<Op, BTreeSet<Code>>) -> String
     let codes = raised.get(&signature.op).cloned().unwrap_or_default();
     let links: Vec<String> = codes.iter().map(|code| format!("[{code}](../errors/{code}.md)")).collect();
     if !links.is_empty() {
-        let _ = writeln!(text, "Can give: {}.", links.join(", "));
+        let _ = writeln!(text, "Can give, besides what any directive can: {}.", links.join(", "));
     }
     text
 }
@@ -224,9 +228,15 @@ fn directives(text: &str) -> String {
     for signature in SIGNATURES {
         let compiled = if signature.lowered { "CPU" } else { "not yet" };
         let usage = signature.usage();
-        let _ = writeln!(out, "| [`{usage}`](./{}.md) | {} | {compiled} |", signature.name, signature.summary);
+        let _ =
+            writeln!(out, "| [`{usage}`](./{}.md) | {} | {compiled} |", signature.name, signature.summary);
     }
     out
+}
+
+/// What has to do with names, numbers and arguments, of whatever directive.
+fn is_general(code: Code) -> bool {
+    code.0 < 40 || matches!(code, Code::CONSUMED | Code::FACT_LOST | Code::CONTRADICTION | Code::REPEATED)
 }
 
 /// Which codes each directive has given rise to in all schedules that are expected to fail: the pages' and the tests'.
@@ -244,9 +254,13 @@ fn raised() -> BTreeMap<Op, BTreeSet<Code>> {
     files.sort();
     for path in files.iter().filter(|path| path.extension().is_some_and(|e| e == "sched")) {
         let text = read(path);
-        let words = text.lines().find_map(|line| line.strip_prefix("// facts:")).unwrap_or_default().to_owned();
+        let words =
+            text.lines().find_map(|line| line.strip_prefix("// facts:")).unwrap_or_default().to_owned();
         texts.push((words, text));
     }
+    let listed =
+        refused::REFUSED.iter().map(|(_, (words, text), _)| ((*words).to_owned(), text.replace("; ", "\n")));
+    texts.extend(listed);
     let mut raised: BTreeMap<Op, BTreeSet<Code>> = BTreeMap::new();
     for (words, text) in texts {
         for diagnostic in check(&text, &support::options(&words)).diagnostics {
@@ -257,7 +271,7 @@ fn raised() -> BTreeMap<Op, BTreeSet<Code>> {
             let line = before.get(at..).unwrap_or_default().trim_start();
             let name = line.split('(').next().unwrap_or_default();
             if let Some(signature) = SIGNATURES.iter().find(|signature| signature.name == name)
-                && diagnostic.code.0 >= 20
+                && !is_general(diagnostic.code)
             {
                 raised.entry(signature.op).or_default().insert(diagnostic.code);
             }
