@@ -1,7 +1,7 @@
 //! The directives of the language: their names, parameters and what becomes of them.
 
 /// What a directive is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[allow(missing_docs, reason = "the names are the language's own; `Signature::summary` describes each")]
 pub enum Op {
     Tile,
@@ -74,7 +74,9 @@ impl Signature {
     pub fn usage(&self) -> String {
         let mut parts: Vec<String> = Vec::new();
         for (at, parameter) in self.parameters.iter().enumerate() {
-            let optional = at >= self.required;
+            // `representation` leaves out its first parameter, all others their last.
+            let optional =
+                if self.op == Op::Representation { at < self.required } else { at >= self.required };
             parts.push(if optional { format!("[{}]", parameter.name) } else { parameter.name.to_owned() });
         }
         if self.repeats {

@@ -197,9 +197,14 @@ impl Growth {
                 *name = last;
             }
         }
-        for at in (1..names.len()).rev() {
-            let other = self.rng.below(at + 1);
-            names.swap(at, other);
+        if self.rng.one_in(4) {
+            // Inner loops of tiles outside their outer ones.
+            names.reverse();
+        } else {
+            for at in (1..names.len()).rev() {
+                let other = self.rng.below(at + 1);
+                names.swap(at, other);
+            }
         }
         Some(format!("reorder({})", names.join(", ")))
     }

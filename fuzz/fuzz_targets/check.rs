@@ -1,0 +1,47 @@
+//! Any text can be checked, with a model and without: nothing panics, all places lie in the text, a nest comes exactly
+//! where there are no errors, and every renderer can show what is said.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use sched_lang::diagnostics::apply::apply;
+use sched_lang::diagnostics::{concise, full, github, json};
+use sched_lang::show::show_nest;
+use sched_lang::{ModelFacts, Options, Supported, check};
+
+fn options() -> [Options; 3] {
+    let depths = vec![3, 1, 2, 2, 3, 1, 6];
+    let model = ModelFacts { num_trees: 7, num_features: 4, num_classes: 3, depths, ..ModelFacts::default() };
+    [
+        Options::default(),
+        Options { facts: Some(model.clone()), ..Options::default() },
+        Options {
+            facts: Some(model),
+            batch_size: Some(100),
+            strict: true,
+            supported: Supported::Compilable,
+            ..Options::default()
+        },
+    ]
+}
+
+fuzz_target!(|source: &str| {
+    for options in &options() {
+        let checked = check(source, options);
+        assert_eq!(checked.nest.is_none(), checked.has_errors());
+        for diagnostic in &checked.diagnostics {
+            let spans = diagnostic.labels.iter().map(|label| label.span).chain([diagnostic.span]);
+            spans.for_each(|span| assert!(source.get(span.range()).is_some(), "{span:?} of {}", diagnostic.code));
+            for fix in &diagnostic.fixes {
+                assert!(apply(source, &fix.edits).is_some(), "{} does not fit", fix.title);
+            }
+        }
+        assert!(!full::render("x.sched", source, &checked.diagnostics, false).contains('\u{1b}'));
+        let _ = concise::render("x.sched", source, &checked.diagnostics);
+        let _ = json::render("x.sched", source, &checked.diagnostics);
+        let _ = github::render("x.sched", source, &checked.diagnostics);
+        if let Some(nest) = &checked.nest {
+            let _ = show_nest(nest);
+        }
+    }
+});

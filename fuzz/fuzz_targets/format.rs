@@ -1,0 +1,31 @@
+//! A text that parses has one layout, which is its own layout, means the same and keeps every comment; any other text
+//! is left alone.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use sched_grammar::ast::File;
+use sched_grammar::{erase_spans, parse, parse_strict};
+use sched_lang::format;
+
+fn bare(mut file: File) -> File {
+    erase_spans(&mut file);
+    file
+}
+
+fn comments(source: &str) -> Vec<String> {
+    parse(source).comments.into_iter().map(|comment| comment.text.trim_end().to_owned()).collect()
+}
+
+fuzz_target!(|source: &str| {
+    let parsed = parse(source);
+    match format(source) {
+        Err(errors) => assert_eq!(errors, parsed.errors),
+        Ok(text) => {
+            assert!(parsed.errors.is_empty());
+            assert_eq!(parse_strict(&text).map(bare), Ok(bare(parsed.file)), "{text}");
+            assert_eq!(comments(&text), comments(source), "{text}");
+            assert_eq!(format(&text).as_deref(), Ok(text.as_str()));
+        }
+    }
+});
