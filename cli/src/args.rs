@@ -163,6 +163,9 @@ pub struct Predict {
     /// Prefix of the C functions, if a library was built with another one
     #[arg(long, default_value = "schedc", value_name = "PREFIX")]
     pub name: String,
+    /// Processor: native, x86-64-v2, x86-64-v3 or x86-64-v4
+    #[arg(long, default_value = "native", value_parser = parse_cpu)]
+    pub cpu: Cpu,
     /// Print the schedule that is used
     #[arg(long)]
     pub explain_schedule: bool,
@@ -462,6 +465,9 @@ pub struct Bench {
     #[arg(long, value_delimiter = ',', default_value = "1", value_name = "N", allow_negative_numbers = true)]
     #[arg(value_parser = clap::value_parser!(i32).range(0..=MOST_THREADS))]
     pub threads: Vec<i32>,
+    /// Processor: native, x86-64-v2, x86-64-v3 or x86-64-v4
+    #[arg(long, default_value = "native", value_parser = parse_cpu)]
+    pub cpu: Cpu,
 }
 
 /// `schedc explain`

@@ -5,6 +5,7 @@ use crate::defaults::default_schedule;
 use crate::failure::Failure;
 use crate::model::Model;
 use sched_lang::{Checked, ModelFacts, Options, Supported, check};
+use sched_llvm::Cpu;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -58,8 +59,9 @@ impl Source {
     }
 
     /// The schedule that is chosen for a model.
-    pub fn chosen_for(facts: &ModelFacts, rows: Option<usize>) -> Source {
-        Source { name: "chosen schedule".to_string(), text: default_schedule(facts, rows), path: None }
+    pub fn chosen_for(facts: &ModelFacts, cpu: Cpu) -> Source {
+        let text = default_schedule(facts, cpu.looks_up_bytes());
+        Source { name: "chosen schedule".to_string(), text, path: None }
     }
 
     /// The model that the schedule names, relative to its own place.

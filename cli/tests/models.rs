@@ -261,11 +261,11 @@ fn schedules() -> Result<Vec<Schedule>> {
     Ok(schedules.into_iter().chain(sparse).collect())
 }
 
-/// The schedules that are chosen where none is given: for any number of rows, and for one.
+/// The schedules that are chosen where none is given: with and without wide vectors.
 fn chosen(case: &Case) -> [Schedule; 2] {
-    [None, Some(1)].map(|rows| Schedule {
+    [false, true].map(|wide| Schedule {
         name: CHOSEN.to_string(),
-        text: defaults::default_schedule(&case.facts, rows),
+        text: defaults::default_schedule(&case.facts, wide),
     })
 }
 

@@ -187,6 +187,7 @@ fn finish(builder: &Builder, options: &Options, source: &str, report: &mut Repor
     nest.representation = match builder.layout() {
         Some(crate::directives::LayoutName::Array) => Some(Layout::Array),
         Some(crate::directives::LayoutName::Sparse) => Some(Layout::Sparse),
+        Some(crate::directives::LayoutName::Levels) => Some(Layout::Levels),
         _ => None,
     };
     if options.supported == Supported::Compilable {

@@ -93,6 +93,8 @@ pub enum LayoutName {
     Array,
     /// Existing nodes with child indices.
     Sparse,
+    /// Complete trees whose levels are tables to look up in registers.
+    Levels,
     /// Nodes of many trees side by side.
     Reorg,
 }
@@ -103,13 +105,14 @@ impl LayoutName {
         match self {
             LayoutName::Array => "array",
             LayoutName::Sparse => "sparse",
+            LayoutName::Levels => "levels",
             LayoutName::Reorg => "reorg",
         }
     }
 }
 
 /// Words for `representation`.
-pub const LAYOUTS: &[&str] = &["array", "sparse", "reorg"];
+pub const LAYOUTS: &[&str] = &["array", "sparse", "levels", "reorg"];
 /// Words for `gpuDimension`.
 pub const DIMENSIONS: &[&str] = &["grid.x", "grid.y", "grid.z", "block.x", "block.y", "block.z"];
 /// Words for `sortTrees`.
@@ -214,12 +217,12 @@ pub const SIGNATURES: &[Signature] = &[
         1,
     ),
     required(
-        later(fact(
+        fact(
             Op::Vectorize,
             "vectorize",
             &[V, number("width")],
             "Walk iterations of the leaf loop in the lanes of a vector.",
-        )),
+        ),
         1,
     ),
     fact(

@@ -138,6 +138,8 @@ pub enum Layout {
     Array,
     /// Existing nodes only, with child indices.
     Sparse,
+    /// Complete trees whose levels are tables to look up in registers.
+    Levels,
 }
 
 /// One loop.

@@ -54,7 +54,7 @@ pub fn schedule(seed: u64, facts: &ModelFacts) -> String {
     if growth.rng.one_in(4) {
         growth.keep_if_legal("sortTrees(depth)\n".to_owned());
     }
-    let modifiers = growth.rng.below(9);
+    let modifiers = 1 + growth.rng.below(10);
     for _ in 0..modifiers {
         let line = growth.modifier();
         growth.keep_if_legal(line);
@@ -127,9 +127,9 @@ impl Growth {
         if self.rng.one_in(16) {
             return self.proposed(true);
         }
-        let line = match self.rng.below(14) {
-            0..=4 => self.tile(),
-            5..=8 => self.reorder(),
+        let line = match self.rng.below(19) {
+            0..=4 | 17 | 18 => self.tile(),
+            5..=8 | 14..=16 => self.reorder(),
             9 | 10 => self.split(),
             11 => self.expand("specialize"),
             12 => self.expand("unroll"),
@@ -218,7 +218,7 @@ impl Growth {
         let parallel_trees =
             |nest: &Nest, id: LoopId| nest.get(id).sort == Sort::Tree && nest.get(id).facts.parallel;
         let number = self.rng.below(9) + 1;
-        let line = match self.rng.below(18) {
+        let line = match self.rng.below(20) {
             0 => self
                 .some_loop(|nest, id| nest.get(id).sort == Sort::Row)
                 .map(|(v, _)| format!("parallel({v})")),
@@ -227,6 +227,10 @@ impl Growth {
                 .map(|(v, _)| format!("parallel({v})")),
             3 => self.some_loop(any).map(|(v, _)| format!("cache({v})")),
             4 => self.some_loop(leaf).map(|(v, _)| format!("interleave({v})")),
+            18 | 19 => {
+                let width = [2, 3, 4, 8, 16][self.rng.below(5)];
+                self.some_loop(leaf).map(|(v, _)| format!("vectorize({v}, {width})"))
+            }
             5 | 6 => self.some_loop(leaf).map(|(v, _)| format!("interleave({v}, {number})")),
             7 | 8 => self.some_loop(any).map(|(v, _)| format!("unrollWalk({v}, {number})")),
             9 => self.some_loop(any).map(|(v, _)| format!("unrollWalk({v}, run_depth)")),
@@ -246,6 +250,6 @@ impl Growth {
     }
 
     fn layout(&mut self) -> &'static str {
-        if self.rng.one_in(2) { "array" } else { "sparse" }
+        ["array", "sparse", "levels"][self.rng.below(3)]
     }
 }

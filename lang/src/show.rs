@@ -205,5 +205,6 @@ pub(crate) fn layout_name(layout: Layout) -> &'static str {
     match layout {
         Layout::Array => "array",
         Layout::Sparse => "sparse",
+        Layout::Levels => "levels",
     }
 }

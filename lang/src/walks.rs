@@ -15,8 +15,10 @@ pub struct Site {
     pub unroll: u32,
     /// Hops to peel.
     pub peel: u32,
-    /// Walks advanced together.
+    /// Walks, or vectors of walks, advanced together.
     pub group: u32,
+    /// Walks in one vector; 1 for none.
+    pub lanes: u32,
     /// The layout of the trees walked here.
     pub layout: Layout,
 }
@@ -40,7 +42,26 @@ pub fn collect(nest: &Nest, deepest: &[u32], layout: Layout) -> Result<BTreeMap<
     for root in &nest.roots {
         collector.visit(*root, &mut Vec::new(), asked)?;
     }
+    straighten_levels(&mut collector.sites, deepest);
     Ok(collector.sites)
+}
+
+/// Walks of the levels layout are straight-line to the leaf: all trees that a site walks get one depth. Sites that
+/// share trees deepen each other until nothing changes.
+fn straighten_levels(sites: &mut BTreeMap<LoopId, Site>, deepest: &[u32]) {
+    let mut depths = deepest.to_vec();
+    loop {
+        let mut changed = false;
+        for site in sites.values_mut().filter(|site| site.layout == Layout::Levels) {
+            let most = depths[site.trees.clone()].iter().copied().max().unwrap_or(0);
+            changed |= site.unroll != most;
+            site.unroll = most;
+            depths[site.trees.clone()].fill(most);
+        }
+        if !changed {
+            return;
+        }
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -82,6 +103,7 @@ impl Collector<'_> {
                     unroll: asked.unroll.unwrap_or(0).min(deepest),
                     peel: asked.peel.unwrap_or(0).min(deepest),
                     group: this.facts.interleave.unwrap_or(1).max(1),
+                    lanes: this.facts.vectorize.unwrap_or(1).max(1),
                     layout: asked.layout,
                     trees,
                 };

@@ -7,7 +7,7 @@ use crate::failure::Failure;
 use crate::terminal::Terminal;
 use sched_ir::lir::Kernel;
 use sched_llvm::runtime::Kind;
-use sched_llvm::{Cpu, Jit, Output, Rows};
+use sched_llvm::{Jit, Output, Rows};
 use schedc_data::{Expect, Source, read_rows};
 use std::fmt::Write;
 use std::time::{Duration, Instant};
@@ -83,11 +83,11 @@ fn contenders(args: &Bench, terminal: &Terminal) -> Result<Vec<Contender>, Failu
     let mut contenders = Vec::new();
     for schedule in schedules {
         let options = ScheduleOptions { schedule, values: args.values.clone() };
-        let job = Job::load(&args.model, &options, &args.reading, None)?;
+        let job = Job::load(&args.model, &options, &args.reading, args.cpu)?;
         let nest = job.nest(&args.values, terminal)?;
         let compiled = compile(&job.model, nest, &[Kernel::Raw])?;
-        let about = facts(&job.model, &compiled, &job.source.text, Cpu::Native.name());
-        let jit = Jit::compile(&compiled.lir, Cpu::Native, &about, &[Kernel::Raw])?;
+        let about = facts(&job.model, &compiled, &job.source.text, args.cpu.name());
+        let jit = Jit::compile(&compiled.lir, args.cpu, &about, &[Kernel::Raw])?;
         contenders.push(Contender { name: job.source.name, jit });
     }
     Ok(contenders)

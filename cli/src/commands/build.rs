@@ -24,7 +24,7 @@ pub fn run(args: &Build, terminal: &Terminal) -> Result<(), Failure> {
         ));
     }
     let beside = header_beside(args)?;
-    let job = Job::load(&args.model, &args.schedule, &args.reading, None)?;
+    let job = Job::load(&args.model, &args.schedule, &args.reading, args.cpu)?;
     if args.explain_schedule {
         terminal.say(job.source.text.trim_end());
     }

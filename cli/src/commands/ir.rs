@@ -16,7 +16,7 @@ pub fn run(args: &Ir, terminal: &Terminal) -> Result<(), Failure> {
     })?;
     let schedule =
         if args.model.is_some() { schedule } else { ScheduleOptions { schedule: None, ..schedule } };
-    let job = Job::load(what, &schedule, &args.reading, None)?;
+    let job = Job::load(what, &schedule, &args.reading, args.cpu)?;
     let nest = job.nest(&args.values, terminal)?;
     let compiled = compile(&job.model, nest, &[Kernel::Raw, Kernel::Value, Kernel::Class])?;
     print(&match args.stage {

@@ -21,6 +21,7 @@ use sched_forest::Iterations;
 use sched_lang::diagnostics::Severity;
 use sched_lang::nest::Nest;
 use sched_lang::{Lineage, check_lineage};
+use sched_llvm::Cpu;
 use std::io::Write;
 use std::path::Path;
 
@@ -38,7 +39,7 @@ impl Job {
         what: &Path,
         schedule: &ScheduleOptions,
         reading: &ModelOptions,
-        rows: Option<usize>,
+        cpu: Cpu,
     ) -> Result<Job, Failure> {
         if is_schedule(what) {
             if let Some(other) = &schedule.schedule {
@@ -54,7 +55,7 @@ impl Job {
         let model = Model::read(what, &reading.iterations)?;
         let source = match &schedule.schedule {
             Some(path) => Source::read(path)?,
-            None => Source::chosen_for(&model.facts(), rows),
+            None => Source::chosen_for(&model.facts(), cpu),
         };
         Ok(Job { model, source })
     }

@@ -8,7 +8,7 @@ use crate::terminal::Terminal;
 use sched_forest::Iterations;
 use sched_ir::lir::Kernel;
 use sched_llvm::runtime::Kind;
-use sched_llvm::{Cpu, Jit, Library, Output as Results, Rows};
+use sched_llvm::{Jit, Library, Output as Results, Rows};
 use schedc_data::{Destination, Expect, Numbers, Source, Table, Values, read_rows, write_table};
 use std::io::IsTerminal;
 use std::path::Path;
@@ -37,7 +37,7 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<(), Failure> {
             "name a file for one of them, for example the rows with --input",
         ));
     }
-    let job = Job::load(&args.model, &args.schedule, &args.reading, None)?;
+    let job = Job::load(&args.model, &args.schedule, &args.reading, args.cpu)?;
     if args.explain_schedule {
         terminal.say(job.source.text.trim_end());
     }
@@ -51,8 +51,8 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<(), Failure> {
         Output::Raw | Output::Value | Output::Class => Kernel::Raw,
     };
     let compiled = compile(&job.model, nest, &[kernel, Kernel::Value, Kernel::Class])?;
-    let about = facts(&job.model, &compiled, &job.source.text, Cpu::Native.name());
-    let jit = Jit::compile(&compiled.lir, Cpu::Native, &about, &[kernel, Kernel::Class])?;
+    let about = facts(&job.model, &compiled, &job.source.text, args.cpu.name());
+    let jit = Jit::compile(&compiled.lir, args.cpu, &about, &[kernel, Kernel::Class])?;
     let names = &job.model.forest.feature_names;
     let names = (!names.is_empty()).then_some(names.as_slice());
     Run { args, terminal, destination }.predict(&jit, names, since.elapsed())

@@ -2,13 +2,17 @@
 //! back ends rely on.
 
 use crate::lir::{
-    Address, Alloc, Bin, Block, BufferId, Carried, Cast, Cmp, For, Function, If, Op, Parallel, Scalar, Space,
-    Stmt, Ty, Value, While,
+    Address, Alloc, Bin, Block, BufferId, Carried, Cast, Cmp, For, Function, Gather, If, Op, Parallel,
+    Scalar, Space, Stmt, Ty, Value, While,
 };
 use std::collections::HashSet;
 
 /// How deep statements may be nested, so that everything that follows the nesting is sure of its stack.
 pub const MAX_NESTING: usize = 512;
+
+/// How many elements the table of a lookup may have: as many as an index of 8 bits can tell apart, and few enough to
+/// be kept in registers.
+pub const MAX_LOOKUP: u16 = 256;
 
 /// Checks that each value is defined once and before its uses in its scope, that types fit, that buffers are used
 /// where they are alive, and that strides and steps are positive. The error says what is wrong, in one sentence.
@@ -94,6 +98,14 @@ impl Verifier<'_> {
                 self.address(to)?;
                 let ty = self.used(*value)?;
                 self.in_memory(ty, || format!("the store to {}", self.buffer_name(to.buffer)))
+            }
+            Stmt::StoreMasked(to, value, mask) => {
+                self.address(to)?;
+                let ty = self.used(*value)?;
+                let what = || format!("the masked store to {}", self.buffer_name(to.buffer));
+                self.in_memory(ty, what)?;
+                ensure(ty.lanes > 1, || format!("{} takes a vector, but {} is {ty}", what(), name(*value)))?;
+                self.mask(*mask, ty.lanes)
             }
             Stmt::AtomicAdd(to, value) => {
                 self.address(to)?;
@@ -238,10 +250,26 @@ impl Verifier<'_> {
 
     fn address(&self, address: &Address) -> Checked {
         self.expect(address.index, Ty::I64, "an index")?;
-        let alive = self.alive.get(address.buffer.0 as usize).copied().unwrap_or(false);
-        let buffer = || self.buffer_name(address.buffer);
+        self.access(address.buffer, address.stride)
+    }
+
+    fn access(&self, buffer: BufferId, stride: u32) -> Checked {
+        let alive = self.alive.get(buffer.0 as usize).copied().unwrap_or(false);
+        let buffer = || self.buffer_name(buffer);
         ensure(alive, || format!("buffer {} is used where it has no memory", buffer()))?;
-        ensure(address.stride > 0, || format!("an access to buffer {} has stride 0", buffer()))
+        ensure(stride > 0, || format!("an access to buffer {} has stride 0", buffer()))
+    }
+
+    /// A gather of vectors with that many lanes.
+    fn gather(&self, gather: &Gather, lanes: u16) -> Checked {
+        self.access(gather.buffer, gather.stride)?;
+        self.expect(gather.base, Ty::I64, "the base of a gather")?;
+        self.expect(gather.index, Ty::vector(Scalar::I32, lanes), "the index of a gather")?;
+        gather.mask.map_or(Ok(()), |mask| self.mask(mask, lanes))
+    }
+
+    fn mask(&self, mask: Value, lanes: u16) -> Checked {
+        self.expect(mask, Ty::vector(Scalar::I1, lanes), "a mask")
     }
 
     fn in_memory(&self, ty: Ty, what: impl FnOnce() -> String) -> Checked {
@@ -263,11 +291,13 @@ impl Verifier<'_> {
 
     /// The types of an operation's operands, for messages.
     fn operands(&self, op: &Op) -> String {
-        let operands: &[Value] = match op {
-            Op::Int(_) | Op::Float(_) | Op::Rows | Op::Load(_) => &[],
-            Op::Bin(_, a, b) | Op::Cmp(_, a, b) => &[*a, *b],
-            Op::Select(c, a, b) => &[*c, *a, *b],
-            Op::Cast(_, v) | Op::Math(_, v) => &[*v],
+        let operands = match *op {
+            Op::Int(_) | Op::Float(_) | Op::Rows | Op::Load(_) | Op::Lanes => vec![],
+            Op::Bin(_, a, b) | Op::Cmp(_, a, b) | Op::Lookup(a, b) => vec![a, b],
+            Op::Select(c, a, b) => vec![c, a, b],
+            Op::Cast(_, v) | Op::Math(_, v) | Op::Splat(v) | Op::Extract(v, _) | Op::Any(v) => vec![v],
+            Op::LoadMasked(_, mask) => vec![mask],
+            Op::Gather(ref gather) => [gather.index].into_iter().chain(gather.mask).collect(),
         };
         // Not all operands need be declared: the first one that does not fit ends the check.
         let ty = |v: &Value| self.declared(*v).map_or_else(|why| why, |ty| ty.to_string());
@@ -304,6 +334,28 @@ impl Verifier<'_> {
                 self.in_memory(ty, || format!("the load from {}", self.buffer_name(from.buffer)))?;
                 true
             }
+            Op::LoadMasked(ref from, mask) => {
+                self.address(from)?;
+                self.in_memory(ty, || format!("the masked load from {}", self.buffer_name(from.buffer)))?;
+                self.mask(mask, ty.lanes)?;
+                ty.lanes > 1
+            }
+            Op::Gather(ref gather) => {
+                self.in_memory(ty, || format!("the gather from {}", self.buffer_name(gather.buffer)))?;
+                self.gather(gather, ty.lanes)?;
+                ty.lanes > 1
+            }
+            Op::Splat(v) => ty.lanes > 1 && self.used(v)? == Ty::of(ty.scalar),
+            Op::Lanes => ty.lanes > 1 && is_number(ty.scalar),
+            Op::Extract(v, lane) => {
+                let from = self.used(v)?;
+                from.lanes > 1 && lane < from.lanes && ty == Ty::of(from.scalar)
+            }
+            Op::Lookup(table, index) => lookup_fits(ty, self.used(table)?, self.used(index)?),
+            Op::Any(mask) => {
+                let mask = self.used(mask)?;
+                ty == Ty::I1 && mask.scalar == Scalar::I1 && mask.lanes > 1
+            }
         })
     }
 
@@ -326,12 +378,28 @@ fn wrapped(scalar: Scalar, n: i64) -> i64 {
     (n << unused) >> unused
 }
 
+/// Whether it is an integer type with arithmetic.
+fn is_number(scalar: Scalar) -> bool {
+    !scalar.is_float() && scalar != Scalar::I1
+}
+
+fn lookup_fits(ty: Ty, table: Ty, index: Ty) -> bool {
+    let length = table.lanes.is_power_of_two() && table.lanes <= MAX_LOOKUP;
+    let element = match table.scalar {
+        Scalar::F32 | Scalar::F64 => table.scalar,
+        Scalar::I1 => return false,
+        _ if bits(table.scalar) > bits(index.scalar) => return false,
+        _ => index.scalar,
+    };
+    length && is_number(index.scalar) && index.lanes > 1 && ty == index.with(element)
+}
+
 /// Truth values have no arithmetic and no order.
 fn bin_fits(op: Bin, scalar: Scalar) -> bool {
     match op {
         Bin::Add | Bin::Sub | Bin::Mul | Bin::Min | Bin::Max => scalar != Scalar::I1,
         Bin::Div => scalar.is_float(),
-        Bin::IDiv => !scalar.is_float() && scalar != Scalar::I1,
+        Bin::IDiv | Bin::Shr => is_number(scalar),
         Bin::And | Bin::Or | Bin::Xor => !scalar.is_float(),
     }
 }
@@ -339,7 +407,7 @@ fn bin_fits(op: Bin, scalar: Scalar) -> bool {
 fn cmp_fits(op: Cmp, scalar: Scalar) -> bool {
     match op {
         Cmp::Eq | Cmp::Ne => !scalar.is_float(),
-        Cmp::Lt | Cmp::Le => !scalar.is_float() && scalar != Scalar::I1,
+        Cmp::Lt | Cmp::Le => is_number(scalar),
         Cmp::OLt | Cmp::OLe | Cmp::ULt | Cmp::ULe | Cmp::Uno => scalar.is_float(),
     }
 }
@@ -351,7 +419,7 @@ fn cast_fits(cast: Cast, from: Scalar, to: Scalar) -> bool {
         Cast::Trunc => integers && bits(from) > bits(to),
         Cast::Float => from.is_float() && to.is_float() && from != to,
         // A truth value would become -1.
-        Cast::IntToFloat => !from.is_float() && from != Scalar::I1 && to.is_float(),
+        Cast::IntToFloat => is_number(from) && to.is_float(),
         Cast::Bits => bits(from) == bits(to) && from != to,
     }
 }

@@ -4,8 +4,8 @@
 
 use sched_ir::interp::{Fault, Memory, Options, Race, Touch, run, run_with};
 use sched_ir::lir::{
-    Address, Bin, BufferId, Build, Builder, Cast, Cmp, Function, Math, Op, Scalar, Space, Stmt, Table, Ty,
-    Value,
+    Address, Bin, BufferId, Build, Builder, Cast, Cmp, Function, Gather, Math, Op, Scalar, Space, Stmt,
+    Table, Ty, Value,
 };
 
 const I8: Ty = Ty::of(Scalar::I8);
@@ -973,4 +973,172 @@ fn the_default_run_is_the_run_with_default_options() {
     };
     assert_eq!(run(&f, memory), Ok(()));
     assert_eq!(output, [9]);
+}
+
+const I32X4: Ty = Ty::vector(Scalar::I32, 4);
+
+/// A mask of the lanes whose numbers are below `n`.
+fn first_lanes(b: &mut Builder, n: i64) -> Value {
+    let (numbers, n) = (b.lanes(I32X4), b.int_of(I32X4, n));
+    b.cmp(Cmp::Lt, numbers, n)
+}
+
+/// The output of a kernel that stores four numbers.
+fn four(body: impl FnOnce(&mut Builder, [BufferId; 3]) -> Value) -> Vec<i32> {
+    let f = kernel(|b, buffers| {
+        let result = body(b, buffers);
+        let to = byte(b, buffers[1], 0);
+        b.store(to, result);
+    });
+    let bytes = call(&f, &[0; 16], 16).unwrap();
+    bytes.chunks_exact(4).map(|b| i32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect()
+}
+
+#[test]
+fn vectors_are_made_and_taken_apart() {
+    assert_eq!(four(|b, _| b.lanes(I32X4)), [0, 1, 2, 3]);
+    let third = four(|b, _| {
+        let numbers = b.lanes(I32X4);
+        let one = b.extract(numbers, 2);
+        b.splat(one, 4)
+    });
+    assert_eq!(third, [2; 4]);
+    for (n, expected) in [(0, 0), (1, 1), (4, 1)] {
+        let any = four(|b, _| {
+            let mask = first_lanes(b, n);
+            let any = b.any(mask);
+            let any = b.cast(Cast::ZExt, any, I32);
+            b.splat(any, 4)
+        });
+        assert_eq!(any, [expected; 4], "{n} lanes");
+    }
+}
+
+#[test]
+fn lookups_take_the_index_modulo_the_length() {
+    // The table's bytes are their own numbers.
+    let found = four(|b, [_, _, table]| {
+        let from = byte(b, table, 8);
+        let table = b.load(Ty::vector(Scalar::I8, 4), from);
+        let (numbers, less) = (b.lanes(I32X4), b.int_of(I32X4, 2));
+        let index = b.sub(numbers, less);
+        b.lookup(table, index)
+    });
+    assert_eq!(found, [10, 11, 8, 9]);
+    // Integers are widened with zeros, even where the narrow element has a sign.
+    let found = four(|b, _| {
+        let table = b.int_of(Ty::vector(Scalar::I8, 2), -1);
+        let index = b.lanes(I32X4);
+        b.lookup(table, index)
+    });
+    assert_eq!(found, [255; 4]);
+    let found = four(|b, _| {
+        let table = b.float(F32, 1.0);
+        let index = b.lanes(I32X4);
+        let found = b.lookup(table, index);
+        b.cast(Cast::Bits, found, I32X4)
+    });
+    assert_eq!(found, [1.0_f32.to_bits() as i32; 4]);
+}
+
+/// A gather of 32 bits from the table at bytes `(base + lane * factor) * 2 + 2`.
+fn gather(b: &mut Builder, table: BufferId, (base, factor): (i64, i64), mask: Option<Value>) -> Value {
+    let (lanes, factor) = (b.lanes(I32X4), b.int_of(I32X4, factor));
+    let index = b.mul(lanes, factor);
+    let base = b.int(base);
+    b.gather(Scalar::I32, Gather { buffer: table, base, index, stride: 2, offset: 2, mask })
+}
+
+#[test]
+fn gathers_load_lane_by_lane() {
+    let at = |byte: i32| byte * 0x0101_0101 + 0x0302_0100;
+    assert_eq!(four(|b, [_, _, t]| gather(b, t, (5, -2), None)), [12, 8, 4, 0].map(at));
+    let some = four(|b, [_, _, t]| {
+        let mask = first_lanes(b, 2);
+        gather(b, t, (1, 4), Some(mask))
+    });
+    assert_eq!(some, [at(4), at(12), 0, 0]);
+}
+
+#[test]
+fn only_active_lanes_touch_memory() {
+    // Lanes from the third on would be outside the table or the output.
+    let masked = |lanes: i64| {
+        kernel(move |b, [_, out, table]| {
+            let mask = first_lanes(b, lanes);
+            let gathered = gather(b, table, (1, 4), Some(mask));
+            let from = byte(b, table, 8);
+            let loaded = b.load_masked(I32X4, from, mask);
+            let sum = b.add(gathered, loaded);
+            let to = byte(b, out, 56);
+            b.store_masked(to, sum, mask);
+        })
+    };
+    assert!(call(&masked(2), &[], 64).is_ok());
+    let Fault::OutOfBounds(access) = fault(&masked(3)) else { panic!("no fault") };
+    assert_eq!((access.buffer.as_str(), access.bytes), ("table", 20..24));
+
+    let stored = |lanes: i64| {
+        kernel(move |b, [_, out, _]| {
+            let (mask, zeros) = (first_lanes(b, lanes), b.int_of(I32X4, 0));
+            let to = byte(b, out, 56);
+            b.store_masked(to, zeros, mask);
+        })
+    };
+    let Fault::OutOfBounds(access) = fault(&stored(3)) else { panic!("no fault") };
+    assert_eq!((access.buffer.as_str(), access.bytes), ("out", 64..68));
+    let out = call(&stored(1), &[], 64).unwrap();
+    assert_eq!(out, [vec![0xaa; 56], vec![0; 4], vec![0xaa; 4]].concat());
+    let far = kernel(|b, [_, out, table]| {
+        let (base, index) = (b.int(i64::MAX), b.int_of(I32X4, 1));
+        let all = Gather { buffer: table, base, index, stride: u32::MAX, offset: 0, mask: None };
+        let found = b.gather(Scalar::I32, all);
+        let to = byte(b, out, 0);
+        b.store(to, found);
+    });
+    assert!(matches!(fault(&far), Fault::OutOfBounds(_)));
+}
+
+#[test]
+fn masked_stores_initialise_only_what_they_write() {
+    let function = |read: i64| {
+        kernel(move |b, [_, out, _]| {
+            let size = b.int(16);
+            b.alloc("tmp", Scalar::I32, size, |b, tmp| {
+                let (two, zeros) = (first_lanes(b, 2), b.int_of(I32X4, 0));
+                let (to, zero) = (byte(b, tmp, 0), byte(b, out, 0));
+                b.store_masked(to, zeros, two);
+                let mask = first_lanes(b, read);
+                let some = b.load_masked(I32X4, to, mask);
+                b.store(zero, some);
+            });
+        })
+    };
+    assert!(call(&function(2), &[], 64).is_ok());
+    let Fault::Uninitialised(access) = fault(&function(3)) else { panic!("no fault") };
+    assert_eq!((access.buffer.as_str(), access.bytes), ("tmp", 8..12));
+}
+
+#[test]
+fn lanes_race_only_where_they_are_active() {
+    // Each iteration writes four numbers, of which `lanes` are active, eight bytes after the one before.
+    let function = |lanes: i64| {
+        kernel(move |b, [_, out, _]| {
+            let (four, mask, zeros) = (b.int(4), first_lanes(b, lanes), b.int_of(I32X4, 0));
+            b.parallel(four, |b, i| b.store_masked(at(out, i, 8), zeros, mask));
+        })
+    };
+    assert!(in_many_orders(&function(2)).is_ok());
+    let found = race(&function(3));
+    assert_eq!((found.access.buffer.as_str(), found.touch), ("out", Touch::Write));
+    let read = kernel(|b, [_, out, _]| {
+        let (four, mask, zeros) = (b.int(4), first_lanes(b, 1), b.int_of(I32X4, 0));
+        b.parallel(four, |b, i| {
+            b.store_masked(at(out, i, 4), zeros, mask);
+            let index = b.lanes(I32X4);
+            let all = Gather { buffer: out, base: i, index, stride: 4, offset: 0, mask: Some(mask) };
+            b.gather(Scalar::I32, all);
+        });
+    });
+    assert!(in_many_orders(&read).is_ok());
 }

@@ -1,15 +1,16 @@
 //! The verifier: one broken function for each rule.
 
 use sched_ir::lir::{
-    Address, Alloc, Bin, Block, Buffer, BufferId, Build, Builder, Carried, Cast, Cmp, For, Function, If,
-    Joined, Math, Op, Parallel, Scalar, Space, Stmt, Ty, Value, While,
+    Address, Alloc, Bin, Block, Buffer, BufferId, Build, Builder, Carried, Cast, Cmp, For, Function, Gather,
+    If, Joined, Math, Op, Parallel, Scalar, Space, Stmt, Ty, Value, While,
 };
 use sched_ir::verify::{MAX_NESTING, verify};
 
 const F32: Ty = Ty::of(Scalar::F32);
 
 /// A function of these statements. Values 0..8 are `i64`, 8..12 `f32`, 12..16 `i1`, 16..20 vectors of four `f32`,
-/// 20..24 vectors of four `i1`, 24 is `i8`. Buffer 0 is the output, 1 private, 2 the input.
+/// 20..24 vectors of four `i1`, 24 is `i8`, 25..29 vectors of four `i32`, 29 of three `f32`, 30 of 512 `f32`, 31 of four
+/// `i8`. Buffer 0 is the output, 1 private, 2 the input.
 fn function(body: Block) -> Function {
     let vector = |scalar| Ty::vector(scalar, 4);
     let types = [
@@ -19,6 +20,10 @@ fn function(body: Block) -> Function {
         (4, vector(Scalar::F32)),
         (4, vector(Scalar::I1)),
         (1, Ty::of(Scalar::I8)),
+        (4, vector(Scalar::I32)),
+        (1, Ty::vector(Scalar::F32, 3)),
+        (1, Ty::vector(Scalar::F32, 512)),
+        (1, vector(Scalar::I8)),
     ];
     let buffer = |name: &str, space| Buffer { name: name.to_string(), space, element: Scalar::F32 };
     Function {
@@ -279,4 +284,91 @@ fn nesting_has_a_limit() {
     };
     accepts(nested(MAX_NESTING - 1));
     rejects(nested(MAX_NESTING), "nested more than");
+}
+
+/// A gather from the input.
+fn gather(base: u32, index: u32, mask: Option<u32>) -> Gather {
+    Gather { buffer: BufferId(2), base: v(base), index: v(index), stride: 4, offset: 0, mask: mask.map(v) }
+}
+
+#[test]
+fn vector_operations_are_accepted() {
+    accepts(vec![
+        set(25, Op::Lanes),
+        int(0),
+        set(20, Op::Cmp(Cmp::Lt, v(25), v(25))),
+        set(16, Op::Gather(gather(0, 25, None))),
+        set(17, Op::Gather(gather(0, 25, Some(20)))),
+        set(18, Op::LoadMasked(at(2, 0), v(20))),
+        Stmt::StoreMasked(at(0, 0), v(18), v(20)),
+        set(8, Op::Extract(v(18), 3)),
+        set(19, Op::Splat(v(8))),
+        set(12, Op::Any(v(20))),
+        set(26, Op::Cast(Cast::ZExt, v(20))),
+        set(13, Op::Extract(v(20), 0)),
+        set(21, Op::Splat(v(13))),
+    ]);
+    // Tables of floats keep their type; those of integers are widened.
+    accepts(vec![set(25, Op::Lanes), float(16), set(17, Op::Lookup(v(16), v(25)))]);
+    accepts(vec![set(25, Op::Lanes), float(8), set(17, Op::Lookup(v(8), v(25)))]);
+    accepts(vec![set(25, Op::Lanes), set(26, Op::Lookup(v(25), v(25)))]);
+    accepts(vec![set(25, Op::Lanes), int(31), set(26, Op::Lookup(v(31), v(25)))]);
+    accepts(vec![float(16), int(31), set(17, Op::Lookup(v(16), v(31)))]);
+}
+
+#[test]
+fn operands_of_vector_operations_fit() {
+    let lanes = || vec![int(0), set(25, Op::Lanes), float(8), float(16), int(31), truth(12), truth(20)];
+    for broken in [
+        set(1, Op::Lanes),
+        set(17, Op::Lanes),
+        set(21, Op::Lanes),
+        set(17, Op::Splat(v(0))),
+        set(17, Op::Splat(v(16))),
+        set(9, Op::Splat(v(8))),
+        set(9, Op::Extract(v(16), 4)),
+        set(9, Op::Extract(v(8), 0)),
+        set(1, Op::Extract(v(16), 0)),
+        set(13, Op::Any(v(12))),
+        set(13, Op::Any(v(25))),
+        set(21, Op::Any(v(20))),
+        set(17, Op::Lookup(v(16), v(0))),
+        set(17, Op::Lookup(v(16), v(16))),
+        set(17, Op::Lookup(v(16), v(20))),
+        set(17, Op::Lookup(v(25), v(25))),
+        set(26, Op::Lookup(v(16), v(25))),
+        set(29, Op::Lookup(v(16), v(25))),
+        set(26, Op::Lookup(v(20), v(25))),
+        set(26, Op::Lookup(v(25), v(31))),
+        set(9, Op::Gather(gather(0, 25, None))),
+        set(9, Op::LoadMasked(at(2, 0), v(20))),
+    ] {
+        assert!(verify(&function([lanes(), vec![broken.clone()]].concat())).is_err(), "{broken:?}");
+    }
+    let rejects = |broken, why| rejects([lanes(), vec![broken]].concat(), why);
+    rejects(set(17, Op::Lookup(v(29), v(25))), "%29 is used where");
+    rejects(set(17, Op::Gather(gather(25, 25, None))), "the base of a gather is i64, but %25");
+    rejects(set(17, Op::Gather(gather(0, 0, None))), "the index of a gather is");
+    rejects(set(17, Op::Gather(gather(0, 31, None))), "the index of a gather is");
+    rejects(set(29, Op::Gather(gather(0, 25, None))), "the index of a gather is");
+    rejects(set(17, Op::Gather(gather(0, 25, Some(25)))), "a mask is");
+    rejects(set(17, Op::Gather(gather(0, 25, Some(12)))), "a mask is");
+    rejects(set(21, Op::Gather(gather(0, 25, None))), "truth values");
+    rejects(set(17, Op::Gather(Gather { stride: 0, ..gather(0, 25, None) })), "stride 0");
+    rejects(set(17, Op::Gather(Gather { buffer: BufferId(1), ..gather(0, 25, None) })), "no memory");
+    rejects(set(17, Op::LoadMasked(at(2, 0), v(25))), "a mask is");
+    rejects(set(29, Op::LoadMasked(at(2, 0), v(20))), "a mask is");
+    rejects(set(21, Op::LoadMasked(at(2, 0), v(20))), "truth values");
+    rejects(set(17, Op::LoadMasked(at(1, 0), v(20))), "no memory");
+    rejects(Stmt::StoreMasked(at(0, 0), v(16), v(25)), "a mask is");
+    rejects(Stmt::StoreMasked(at(0, 0), v(8), v(12)), "takes a vector");
+    rejects(Stmt::StoreMasked(at(0, 0), v(20), v(20)), "truth values");
+    rejects(Stmt::StoreMasked(at(1, 0), v(16), v(20)), "no memory");
+}
+
+#[test]
+fn tables_of_lookups_have_a_power_of_two_of_elements() {
+    for table in [29, 30] {
+        rejects(vec![set(25, Op::Lanes), float(table), set(17, Op::Lookup(v(table), v(25)))], "cannot be");
+    }
 }

@@ -33,6 +33,7 @@ fn tell(result: Result<(), Illegal>, builder: &Builder, report: &mut Report) {
 fn layout(word: &str) -> LayoutName {
     match word {
         "array" => LayoutName::Array,
+        "levels" => LayoutName::Levels,
         "reorg" => LayoutName::Reorg,
         _ => LayoutName::Sparse,
     }

@@ -10,6 +10,8 @@ use crate::sym::Sym;
 
 /// Walks that `interleave` advances together when the schedule names no number.
 const INTERLEAVE: u32 = 8;
+/// Lanes of a vector when `vectorize` names no number: 32-bit floats in the widest registers there are.
+const LANES: u32 = 16;
 /// Loops that iterate no more often than this are interleaved completely when the schedule names no number.
 const SMALL: i64 = 16;
 
@@ -82,7 +84,7 @@ impl Builder {
                 Stated::Unroll => facts.unroll = true,
                 Stated::Cache => facts.cache = true,
                 Stated::Interleave(n) => facts.interleave = Some(choose(n)),
-                Stated::Vectorize(n) => facts.vectorize = Some(choose(n)),
+                Stated::Vectorize(n) => facts.vectorize = Some(n.unwrap_or(LANES)),
                 Stated::UnrollWalk(n) => facts.unroll_walk = Some(n),
                 Stated::PeelWalk(n) => facts.peel_walk = Some(n),
                 Stated::SpeculateWalk(n) => facts.speculate_walk = Some(n),
@@ -91,6 +93,7 @@ impl Builder {
                 Stated::VectorReduce(n) => facts.reduce = Some(Reduce::Vector(n)),
                 Stated::Layout(LayoutName::Array) => facts.representation = Some(Layout::Array),
                 Stated::Layout(LayoutName::Sparse) => facts.representation = Some(Layout::Sparse),
+                Stated::Layout(LayoutName::Levels) => facts.representation = Some(Layout::Levels),
                 Stated::Layout(LayoutName::Reorg) => {}
                 Stated::Gpu(dimension) => facts.gpu_dimension = Some(dimension),
             }

@@ -32,6 +32,9 @@ impl Display for Hir {
                     write!(f, ", {what} {n}")?;
                 }
             }
+            if site.lanes > 1 {
+                write!(f, ", vectorize {}", site.lanes)?;
+            }
             if site.group > 1 {
                 write!(f, ", interleave {}", site.group)?;
             }

@@ -3,7 +3,7 @@
 use super::fault::Touch;
 use super::ops;
 use super::race::{Conflict, Tasks, Touches, record};
-use crate::lir::{Address, Scalar, Ty};
+use crate::lir::{Scalar, Ty};
 use std::ops::Range;
 
 /// What an access does wrong; where is for the caller to say.
@@ -62,10 +62,9 @@ impl<'m> Region<'m> {
         }
     }
 
-    /// The bytes of an access to `width` bytes, if they are in the buffer.
+    /// The bytes of an access to `width` bytes from `start`, if they are in the buffer.
     #[inline]
-    fn range<'f>(&self, address: &Address, index: i64, width: u32) -> Result<Range<usize>, Trap<'f>> {
-        let start = i128::from(index) * i128::from(address.stride) + i128::from(address.offset);
+    fn range<'f>(&self, start: i128, width: u32) -> Result<Range<usize>, Trap<'f>> {
         let end = start + i128::from(width);
         if start < 0 || end > self.size() as i128 {
             return Err(Trap::OutOfBounds(start..end));
@@ -73,16 +72,16 @@ impl<'m> Region<'m> {
         Ok(start as usize..end as usize)
     }
 
-    /// Reads a value, lane by lane.
+    /// Reads a value, lane by lane, from consecutive bytes.
     #[inline]
     pub fn load<'f>(
         &mut self,
         tasks: &Tasks<'f>,
-        (address, index): (&Address, i64),
+        start: i128,
         ty: Ty,
         lanes: &mut [u64],
     ) -> Result<(), Trap<'f>> {
-        let range = self.range(address, index, ty.bytes())?;
+        let range = self.range(start, ty.bytes())?;
         self.touch(tasks, &range, Touch::Read)?;
         self.initialised(&range)?;
         let bytes = &self.get()[range];
@@ -92,16 +91,16 @@ impl<'m> Region<'m> {
         Ok(())
     }
 
-    /// Writes a value, lane by lane.
+    /// Writes a value, lane by lane, to consecutive bytes.
     #[inline]
     pub fn store<'f>(
         &mut self,
         tasks: &Tasks<'f>,
-        (address, index): (&Address, i64),
+        start: i128,
         ty: Ty,
         lanes: &[u64],
     ) -> Result<(), Trap<'f>> {
-        let range = self.range(address, index, ty.bytes())?;
+        let range = self.range(start, ty.bytes())?;
         self.touch(tasks, &range, Touch::Write)?;
         self.write(range, ty.scalar, lanes)
     }
@@ -110,11 +109,11 @@ impl<'m> Region<'m> {
     pub fn atomic_add<'f>(
         &mut self,
         tasks: &Tasks<'f>,
-        (address, index): (&Address, i64),
+        start: i128,
         scalar: Scalar,
         lane: u64,
     ) -> Result<(), Trap<'f>> {
-        let range = self.range(address, index, scalar.bytes())?;
+        let range = self.range(start, scalar.bytes())?;
         self.touch(tasks, &range, Touch::Atomic)?;
         self.initialised(&range)?;
         let old = ops::decode(scalar, &self.get()[range.clone()]);

@@ -8,6 +8,7 @@ mod fault;
 mod memory;
 mod ops;
 mod race;
+mod vector;
 
 pub use fault::{Access, Fault, Race, Touch};
 
@@ -149,6 +150,7 @@ impl<'f, 'm> Machine<'f, 'm> {
             match stmt {
                 Stmt::Let(value, op) => self.define(stmt, *value, op)?,
                 Stmt::Store(to, value) => self.store(stmt, to, *value)?,
+                Stmt::StoreMasked(to, value, mask) => self.store_masked(stmt, to, *value, *mask)?,
                 Stmt::AtomicAdd(to, value) => self.atomic_add(stmt, to, *value)?,
                 Stmt::Prefetch(_) => {}
                 Stmt::For(stmt) => self.for_loop(stmt)?,
@@ -207,31 +209,55 @@ impl<'f, 'm> Machine<'f, 'm> {
                 }
             }
             Op::Load(ref from) => {
-                let index = self.int(from.index);
+                let start = self.start(from);
                 let region = &mut self.regions[from.buffer.0 as usize];
                 region
-                    .load(&self.tasks, (from, index), ty, &mut self.lanes[each])
+                    .load(&self.tasks, start, ty, &mut self.lanes[each])
                     .map_err(|trap| self.fault(stmt, from.buffer, trap))?;
+            }
+            Op::LoadMasked(ref from, mask) => self.load_masked(stmt, value, from, mask)?,
+            Op::Gather(ref gather) => self.gather(stmt, value, gather)?,
+            Op::Splat(v) => {
+                let lane = self.lane(v);
+                self.lanes[each].fill(lane);
+            }
+            Op::Lanes => {
+                for i in 0..count {
+                    self.lanes[to + i] = ops::wrap(ty.scalar, i as i64);
+                }
+            }
+            Op::Extract(v, lane) => self.lanes[to] = self.lanes[self.at(v) + usize::from(lane)],
+            Op::Lookup(table, index) => self.lookup(value, table, index),
+            Op::Any(mask) => {
+                let (mask, lanes) = (self.at(mask), self.function.ty(mask).lanes);
+                let any = self.lanes[mask..mask + usize::from(lanes)].contains(&u64::MAX);
+                self.lanes[to] = if any { u64::MAX } else { 0 };
             }
         }
         Ok(())
     }
 
+    /// The byte that an address names, wider than an index because it may overflow one.
+    #[inline]
+    fn start(&self, at: &Address) -> i128 {
+        byte(self.int(at.index).into(), at.stride, at.offset)
+    }
+
     #[inline]
     fn store(&mut self, stmt: &'f Stmt, to: &Address, value: Value) -> Result<(), Fault> {
         let ty = self.function.ty(value);
-        let (from, index) = (self.at(value), self.int(to.index));
+        let (from, start) = (self.at(value), self.start(to));
         let lanes = &self.lanes[from..from + usize::from(ty.lanes)];
         self.regions[to.buffer.0 as usize]
-            .store(&self.tasks, (to, index), ty, lanes)
+            .store(&self.tasks, start, ty, lanes)
             .map_err(|trap| self.fault(stmt, to.buffer, trap))
     }
 
     fn atomic_add(&mut self, stmt: &'f Stmt, to: &Address, value: Value) -> Result<(), Fault> {
         let scalar = self.function.ty(value).scalar;
-        let (index, lane) = (self.int(to.index), self.lane(value));
+        let (start, lane) = (self.start(to), self.lane(value));
         self.regions[to.buffer.0 as usize]
-            .atomic_add(&self.tasks, (to, index), scalar, lane)
+            .atomic_add(&self.tasks, start, scalar, lane)
             .map_err(|trap| self.fault(stmt, to.buffer, trap))
     }
 
@@ -359,6 +385,12 @@ impl<'f, 'm> Machine<'f, 'm> {
         self.memory_left += size;
         Ok(())
     }
+}
+
+/// Byte `index * stride + offset` of a buffer.
+#[inline]
+fn byte(index: i128, stride: u32, offset: u32) -> i128 {
+    index * i128::from(stride) + i128::from(offset)
 }
 
 /// The regions of a function's buffers; private ones are empty until their memory is made.

@@ -78,7 +78,7 @@ pub(super) fn bin(op: Bin, scalar: Scalar, a: u64, b: u64) -> u64 {
                         y
                     }
                 }
-                Bin::IDiv | Bin::And | Bin::Or | Bin::Xor => $nan,
+                Bin::IDiv | Bin::And | Bin::Or | Bin::Xor | Bin::Shr => $nan,
             }
             .to_bits()
         }};
@@ -86,6 +86,7 @@ pub(super) fn bin(op: Bin, scalar: Scalar, a: u64, b: u64) -> u64 {
     match scalar {
         Scalar::F32 => u64::from(floats!(single(a), single(b), f32::NAN)),
         Scalar::F64 => floats!(double(a), double(b), f64::NAN),
+        _ if op == Bin::Shr => wrap(scalar, (zero_extended(scalar, a) >> (b & 63)) as i64),
         _ => wrap(scalar, integers(op, a as i64, b as i64)),
     }
 }
@@ -96,6 +97,7 @@ fn integers(op: Bin, x: i64, y: i64) -> i64 {
         Bin::Sub => x.wrapping_sub(y),
         Bin::Mul => x.wrapping_mul(y),
         Bin::Div | Bin::IDiv => x.checked_div(y).unwrap_or(0),
+        Bin::Shr => ((x as u64) >> (y & 63)) as i64,
         Bin::And => x & y,
         Bin::Or => x | y,
         Bin::Xor => x ^ y,
@@ -153,6 +155,12 @@ pub(super) fn cast(cast: Cast, from: Scalar, to: Scalar, lane: u64) -> u64 {
         Cast::Bits if to.is_float() => zero_extended(to, lane),
         Cast::Bits => wrap(to, lane as i64),
     }
+}
+
+/// An element of a table as a lane of a lookup's result: integers are widened with zeros.
+#[inline]
+pub(super) fn widen(from: Scalar, to: Scalar, lane: u64) -> u64 {
+    if from == to { lane } else { cast(Cast::ZExt, from, to, lane) }
 }
 
 /// A function of the C library. The standard library's methods call it.

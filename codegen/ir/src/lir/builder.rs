@@ -1,8 +1,8 @@
 //! Builds functions statement by statement, folding constants on the way so that LIR stays readable.
 
 use super::{
-    Address, Alloc, Bin, Block, Buffer, BufferId, Carried, Cast, Cmp, For, Function, If, Joined, Math, Op,
-    Parallel, Scalar, Space, Stmt, Ty, Value, While,
+    Address, Alloc, Bin, Block, Buffer, BufferId, Carried, Cast, Cmp, For, Function, Gather, If, Joined,
+    Math, Op, Parallel, Scalar, Space, Stmt, Ty, Value, While,
 };
 use std::collections::HashMap;
 
@@ -141,7 +141,7 @@ impl Builder {
                 Bin::Xor => x ^ y,
                 Bin::Min => x.min(y),
                 Bin::Max => x.max(y),
-                Bin::Div => return None,
+                Bin::Div | Bin::Shr => return None,
             };
             return (ty == Ty::I64).then(|| self.int(n));
         }
@@ -232,6 +232,71 @@ impl Builder {
     pub fn load_index(&mut self, scalar: Scalar, address: Address) -> Value {
         let value = self.load(Ty::of(scalar), address);
         self.cast(Cast::ZExt, value, Ty::I64)
+    }
+
+    /// A load of some lanes.
+    pub fn load_masked(&mut self, ty: Ty, address: Address, mask: Value) -> Value {
+        self.define(ty, Op::LoadMasked(address, mask))
+    }
+
+    /// One load per lane.
+    pub fn gather(&mut self, scalar: Scalar, gather: Gather) -> Value {
+        let ty = self.ty(gather.index).with(scalar);
+        self.define(ty, Op::Gather(gather))
+    }
+
+    /// `count` bits of an integer, from bit `first` on, in the low bits of the result.
+    pub fn bits(&mut self, value: Value, first: u32, count: u32) -> Value {
+        let ty = self.ty(value);
+        let all = 8 * ty.scalar.bytes();
+        let mut value = value;
+        if first > 0 {
+            let distance = self.int_of(ty, i64::from(first));
+            value = self.bin(Bin::Shr, value, distance);
+        }
+        if first + count < all {
+            let mask = self.int_of(ty, (1i64 << count) - 1);
+            value = self.bin(Bin::And, value, mask);
+        }
+        value
+    }
+
+    /// The scalar in `lanes` lanes; the scalar itself for one lane.
+    pub fn splat(&mut self, value: Value, lanes: u16) -> Value {
+        let ty = Ty::vector(self.ty(value).scalar, lanes);
+        match self.as_int(value) {
+            _ if lanes == 1 => value,
+            Some(n) => self.int_of(ty, n),
+            None => self.define(ty, Op::Splat(value)),
+        }
+    }
+
+    /// The numbers of the lanes.
+    pub fn lanes(&mut self, ty: Ty) -> Value {
+        self.define(ty, Op::Lanes)
+    }
+
+    /// One lane.
+    pub fn extract(&mut self, value: Value, lane: u16) -> Value {
+        let ty = Ty::of(self.ty(value).scalar);
+        self.define(ty, Op::Extract(value, lane))
+    }
+
+    /// Looks each lane of `index` up in a table.
+    pub fn lookup(&mut self, table: Value, index: Value) -> Value {
+        let (element, at) = (self.ty(table).scalar, self.ty(index));
+        let ty = if element.is_float() { at.with(element) } else { at };
+        self.define(ty, Op::Lookup(table, index))
+    }
+
+    /// Whether any lane holds.
+    pub fn any(&mut self, mask: Value) -> Value {
+        if self.ty(mask).lanes == 1 { mask } else { self.define(Ty::I1, Op::Any(mask)) }
+    }
+
+    /// A store of some lanes.
+    pub fn store_masked(&mut self, address: Address, value: Value, mask: Value) {
+        self.push(Stmt::StoreMasked(address, value, mask));
     }
 
     /// A store.

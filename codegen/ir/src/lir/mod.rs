@@ -156,6 +156,8 @@ pub enum Bin {
     Or,
     /// Bitwise exclusive or.
     Xor,
+    /// Shift to the right, filling with zeros. The distance is a constant below the width.
+    Shr,
     /// The smaller one: signed integers; for floats the second operand if either is NaN.
     Min,
     /// The larger one: signed integers; for floats the second operand if either is NaN.
@@ -188,7 +190,7 @@ pub enum Cmp {
 /// Conversions, lane by lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Cast {
-    /// Widen an integer with zeros.
+    /// Widen an integer with zeros; a truth value becomes 0 or 1.
     ZExt,
     /// Widen an integer with its sign.
     SExt,
@@ -230,6 +232,39 @@ pub enum Op {
     Math(Math, Value),
     /// A load of the result's type; a vector comes from consecutive bytes.
     Load(Address),
+    /// A load of a vector of which only the lanes that the mask names are read; the others are zero.
+    LoadMasked(Address, Value),
+    /// One load per lane.
+    Gather(Gather),
+    /// The scalar in every lane.
+    Splat(Value),
+    /// The numbers of the lanes: 0, 1, 2 and so on.
+    Lanes,
+    /// One lane of a vector.
+    Extract(Value, u16),
+    /// `table[index mod length]` for each lane of an integer vector. The table is a vector whose length is a power of
+    /// two; the result has as many lanes as the index. Elements of an integer table are widened with zeros to the
+    /// index's element, others keep their type.
+    Lookup(Value, Value),
+    /// Whether any lane of a mask holds, an `i1`.
+    Any(Value),
+}
+
+/// One load per lane: byte `(base + index) * stride + offset` of a buffer.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Gather {
+    /// The buffer.
+    pub buffer: BufferId,
+    /// Element number that all lanes start from, a scalar `i64`.
+    pub base: Value,
+    /// Each lane's distance from there in elements, a vector of `i32`, signed.
+    pub index: Value,
+    /// Bytes between elements.
+    pub stride: u32,
+    /// Bytes from the element's start.
+    pub offset: u32,
+    /// Which lanes are read; the others are zero. All, if there is none.
+    pub mask: Option<Value>,
 }
 
 /// One statement.
@@ -239,6 +274,8 @@ pub enum Stmt {
     Let(Value, Op),
     /// Writes a value; a vector goes to consecutive bytes.
     Store(Address, Value),
+    /// Writes those lanes of a vector that the mask (the last operand) names.
+    StoreMasked(Address, Value, Value),
     /// Adds a scalar float to memory in one indivisible step.
     AtomicAdd(Address, Value),
     /// A hint that the cache line at the address will be read soon. Never faults.

@@ -118,6 +118,10 @@ impl Printer<'_> {
             Stmt::Store(to, value) => {
                 self.line(f, format!("store {} = {}", self.address(to), self.name(*value)))
             }
+            Stmt::StoreMasked(to, value, mask) => {
+                let (value, mask) = (self.name(*value), self.name(*mask));
+                self.line(f, format!("store {} = {value} where {mask}", self.address(to)))
+            }
             Stmt::AtomicAdd(to, value) => {
                 self.line(f, format!("atomic {} += {}", self.address(to), self.name(*value)))
             }
@@ -208,6 +212,21 @@ impl Printer<'_> {
             Op::Cast(cast, v) => format!("{} {}", format!("{cast:?}").to_lowercase(), self.name(*v)),
             Op::Math(math, v) => format!("{} {}", format!("{math:?}").to_lowercase(), self.name(*v)),
             Op::Load(at) => format!("load {}", self.address(at)),
+            Op::LoadMasked(at, mask) => format!("load {} where {}", self.address(at), self.name(*mask)),
+            Op::Gather(gather) => self.gather(gather),
+            Op::Splat(v) => format!("splat {}", self.name(*v)),
+            Op::Lanes => "lanes".to_string(),
+            Op::Extract(v, lane) => format!("lane {lane} of {}", self.name(*v)),
+            Op::Lookup(table, index) => format!("lookup {}, {}", self.name(*table), self.name(*index)),
+            Op::Any(mask) => format!("any {}", self.name(*mask)),
         }
+    }
+
+    fn gather(&self, gather: &Gather) -> String {
+        let buffer = &self.function.buffer(gather.buffer).name;
+        let offset = if gather.offset == 0 { String::new() } else { format!(" + {}", gather.offset) };
+        let mask = gather.mask.map_or(String::new(), |mask| format!(" where {}", self.name(mask)));
+        let (base, index) = (self.name(gather.base), self.name(gather.index));
+        format!("gather {buffer}[{base} + {index}:{}{offset}]{mask}", gather.stride)
     }
 }

@@ -3,6 +3,7 @@
 //! [`Lowering`] holds what all kernels share: the representations of the layouts in use and the model's tables. Each
 //! kernel is lowered by a `scope::Kernel` of its own, which owns the LIR builder.
 
+mod leaf;
 mod nest;
 mod output;
 mod scope;
@@ -96,6 +97,7 @@ fn over_budget(layout: Layout, footprint: u64, budget: &Budget) -> CompileError 
     let name = format!("{layout:?}").to_lowercase();
     let help = match layout {
         Layout::Array => "use representation(sparse), which stores only nodes that exist",
+        Layout::Levels => "use representation(array) or representation(sparse)",
         Layout::Sparse => "unroll fewer hops with unrollWalk, which pads trees, or split the model",
     };
     CompileError::new(

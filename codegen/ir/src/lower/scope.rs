@@ -45,6 +45,8 @@ pub struct CachedRows {
     pub buffer: BufferId,
     /// The first row that it holds.
     pub first_row: Value,
+    /// Rows per block, if a block lies feature by feature.
+    pub blocks: Option<u32>,
 }
 
 /// A kernel under construction.

@@ -1,34 +1,48 @@
 //! Leaf loops: groups of walks advanced together, and what happens with the leaves.
 
 use super::nest::address;
-use super::scope::{InScope, Kernel, Results};
+use super::scope::{CachedRows, InScope, Kernel, Results};
 use super::sums::Sums;
 use crate::fault::{Fault, seeded};
-use crate::lir::{Bin, BufferId, Build, Scalar, Ty, Value};
+use crate::lir::{Bin, BufferId, Build, Cmp, Scalar, Ty, Value};
 use crate::mir::{Plan, Rows, Walks};
-use crate::repr::{LeafValue, Representation, Row, TreeState};
+use crate::repr::{Hop, Representation, Row, RowLanes, TreeState};
 use sched_lang::nest::Sort;
 
-/// One walk of a group.
-struct Lane {
-    state: TreeState,
+/// One walk of a group, or one vector of walks.
+pub(super) struct Lane {
+    pub(super) state: TreeState,
     row: Row,
-    /// The row's number.
-    number: Value,
-    tree: Value,
+    /// The number of the (first) row.
+    pub(super) number: Value,
+    /// The (first) tree.
+    pub(super) tree: Value,
+    /// Walks side by side.
+    pub(super) width: u16,
+    /// Which of them there are; all, if there is none.
+    pub(super) mask: Option<Value>,
 }
 
 /// What a leaf loop needs in every group.
-struct Around<'w, 'k> {
-    walks: &'w Walks,
-    representation: &'k (dyn Representation + Send + Sync),
-    buffers: Vec<BufferId>,
-    /// Rows are read from here, and the number of the row that the buffer starts with.
-    rows: (BufferId, Value),
+pub(super) struct Around<'w, 'k> {
+    pub(super) walks: &'w Walks,
+    pub(super) representation: &'k (dyn Representation + Send + Sync),
+    pub(super) buffers: Vec<BufferId>,
+    /// Rows are read from here.
+    rows: CachedRows,
     /// The tree, if the loop is over rows.
     tree: Option<(Value, TreeState)>,
     /// Where leaf values are added; none when leaf numbers are wanted.
-    sums: Option<Sums>,
+    pub(super) sums: Option<Sums>,
+}
+
+/// Iterations taken together: so many vectors of so many.
+#[derive(Clone, Copy)]
+struct Group {
+    vectors: i64,
+    width: u16,
+    /// The last vector is not full: iterations below this number exist.
+    below: Option<Value>,
 }
 
 impl<'k> Kernel<'k> {
@@ -38,10 +52,10 @@ impl<'k> Kernel<'k> {
         let stop = self.stop(&walks.iter);
         let mut at = self.b.int(walks.iter.start);
         let mut sum = self.open_sum(&around);
-        let mut group = i64::from(walks.group);
-        loop {
-            let span = walks.iter.step * group;
-            let end = self.b.add_int(stop, walks.iter.step * (1 - group));
+        for (vectors, width) in groups(walks) {
+            let group = Group { vectors, width, below: None };
+            let span = walks.iter.step * vectors * i64::from(width);
+            let end = self.b.add_int(stop, walks.iter.step - span);
             let first: Vec<Value> = [Some(at), sum].into_iter().flatten().collect();
             let after = self.for_loop((at, end, span), &first, |k, value, inside| {
                 let sum = k.group(&around, value, group, inside.get(1).copied());
@@ -49,12 +63,30 @@ impl<'k> Kernel<'k> {
             });
             at = after[0];
             sum = after.get(1).copied();
-            if group == 1 || seeded(Fault::RemainderDropped) {
+            if seeded(Fault::RemainderDropped) {
                 break;
             }
-            group /= 2;
+        }
+        if self.masks_rest(&around) {
+            let group = Group { vectors: 1, width: walks.lanes as u16, below: Some(stop) };
+            let some = self.b.cmp(Cmp::Lt, at, stop);
+            self.when(some, |k| {
+                k.group(&around, at, group, None);
+            });
         }
         self.close_sum(&around, sum);
+    }
+
+    /// Whether what is left of a leaf loop is one vector with a mask: rows that lie side by side, as their sums do.
+    fn masks_rest(&self, around: &Around) -> bool {
+        around.walks.lanes > 1 && self.adds_vectors(around)
+    }
+
+    /// Whether the sums of a vector of rows are one piece of memory.
+    pub(super) fn adds_vectors(&self, around: &Around) -> bool {
+        let Walks { over, iter, .. } = around.walks;
+        let plain = around.sums.is_some_and(|sums| !sums.atomic) && self.vectors.is_none();
+        plain && *over == Sort::Row && iter.step == 1 && self.margins_per_row() == 1
     }
 
     fn around<'w>(&mut self, walks: &'w Walks) -> Around<'w, 'k> {
@@ -65,10 +97,7 @@ impl<'k> Kernel<'k> {
             Rows::Cached(id) => self.caches.get(&id).copied(),
             Rows::Input => None,
         };
-        let rows = match cached {
-            Some(cached) => (cached.buffer, cached.first_row),
-            None => (self.rows, self.b.int(0)),
-        };
+        let rows = cached.unwrap_or(CachedRows { buffer: self.rows, first_row: self.b.int(0), blocks: None });
         let tree = (walks.over == Sort::Row).then(|| {
             let tree = self.affine(&walks.tree);
             (tree, representation.load_tree(&mut self.b, &buffers, tree))
@@ -109,11 +138,15 @@ impl<'k> Kernel<'k> {
         self.b.add(sums.origin, row)
     }
 
-    /// Walks `group` iterations from `value` on and uses their leaves in order. Returns the sum carried on.
-    fn group(&mut self, around: &Around, value: Value, group: i64, sum: Option<Value>) -> Option<Value> {
+    /// Walks the iterations of a group from `value` on and uses their leaves in order. Returns the sum carried on.
+    fn group(&mut self, around: &Around, value: Value, group: Group, sum: Option<Value>) -> Option<Value> {
         let mut result = sum;
         self.with_var(around.walks.iter.var, InScope { value, iteration: None }, |k| {
-            let lanes = k.lanes(around, group);
+            let mask = group.below.map(|below| {
+                let left = k.b.sub(below, value);
+                k.lanes_below(left, group.width)
+            });
+            let lanes = k.lanes(around, group, mask);
             let nodes = k.advance(around, &lanes);
             for (lane, node) in lanes.iter().zip(nodes) {
                 result = k.use_leaf(around, lane, node, result);
@@ -122,48 +155,101 @@ impl<'k> Kernel<'k> {
         result
     }
 
-    fn lanes(&mut self, around: &Around, group: i64) -> Vec<Lane> {
+    fn lanes(&mut self, around: &Around, group: Group, mask: Option<Value>) -> Vec<Lane> {
         let walks = around.walks;
         let first_row = self.affine(&walks.row);
         let first_tree = around.tree.map_or_else(|| self.affine(&walks.tree), |(tree, _)| tree);
         let mut lanes = Vec::new();
-        for lane in 0..group {
-            let ahead = lane * walks.iter.step;
+        for vector in 0..group.vectors {
+            let ahead = vector * i64::from(group.width) * walks.iter.step;
             let (rows, trees) = if walks.over == Sort::Row { (ahead, 0) } else { (0, ahead) };
             let tree = self.b.add_int(first_tree, trees);
             let state = match around.tree {
                 Some((_, state)) => state,
-                None => around.representation.load_tree(&mut self.b, &around.buffers, tree),
+                None => self.tree_state(around, tree, group.width),
             };
-            let wrong = lane > 0 && lane == group - 1 && seeded(Fault::LaneReadsWrongRow);
-            let row = self.row(around, first_row, if wrong { 0 } else { rows });
-            lanes.push(Lane { state, row, number: self.b.add_int(first_row, rows), tree });
+            let wrong = vector > 0 && vector == group.vectors - 1 && seeded(Fault::LaneReadsWrongRow);
+            let row = self.row(around, first_row, if wrong { 0 } else { rows }, group.width, mask);
+            let number = self.b.add_int(first_row, rows);
+            lanes.push(Lane { state, row, number, tree, width: group.width, mask });
         }
         lanes
     }
 
-    /// The place of the row `ahead` rows after `first`. Constant distances become offsets, so that the lanes of a
-    /// group share one base address.
-    fn row(&mut self, around: &Around, first: Value, ahead: i64) -> Row {
-        let (buffer, origin) = around.rows;
-        let features = self.features();
-        let bytes = ahead.checked_mul(features).and_then(|n| n.checked_mul(i64::from(self.input.bytes())));
+    fn tree_state(&mut self, around: &Around, tree: Value, width: u16) -> TreeState {
+        let Around { representation, buffers, walks, .. } = around;
+        if width == 1 {
+            return representation.load_tree(&mut self.b, buffers, tree);
+        }
+        let distance = self.distances(walks.iter.step, width);
+        representation.load_trees(&mut self.b, buffers, tree, distance)
+    }
+
+    /// `0, step, 2 * step` and so on, a vector of `i32`.
+    fn distances(&mut self, step: i64, width: u16) -> Value {
+        let ty = Ty::vector(Scalar::I32, width);
+        let numbers = self.b.lanes(ty);
+        let step = self.b.int_of(ty, step);
+        self.b.mul(numbers, step)
+    }
+
+    /// The place of the row `ahead` rows after `first`, and for a vector over rows of those behind it. Constant distances
+    /// become offsets, so that the lanes of a group share one base address.
+    fn row(&mut self, around: &Around, first: Value, ahead: i64, width: u16, mask: Option<Value>) -> Row {
+        let CachedRows { buffer, first_row, blocks } = around.rows;
+        let (features, element) = (self.features(), self.input);
+        let bytes = ahead.checked_mul(features).and_then(|n| n.checked_mul(i64::from(element.bytes())));
         let offset = bytes.and_then(|bytes| u32::try_from(bytes).ok());
-        let mut relative = self.b.sub(first, origin);
+        let mut relative = self.b.sub(first, first_row);
         if offset.is_none() {
             relative = self.b.add_int(relative, ahead);
         }
+        let offset = offset.unwrap_or(0);
+        let over_rows = around.walks.over == Sort::Row;
+        if let Some(block) = blocks.filter(|_| over_rows) {
+            return self.row_of_block(around, relative, ahead, block, width);
+        }
         let index = self.b.mul_int(relative, features);
-        Row { buffer, index, offset: offset.unwrap_or(0), element: self.input }
+        let lanes = (width > 1).then(|| {
+            let step = if over_rows { around.walks.iter.step * features } else { 0 };
+            RowLanes { distance: self.distances(step, width), adjacent: false, mask }
+        });
+        Row { buffer, index, offset, element, stride: 1, lanes }
+    }
+
+    /// A row of a copy in blocks. A vector of walks is one block; a single walk finds its block and its place in it.
+    fn row_of_block(&mut self, around: &Around, relative: Value, ahead: i64, block: u32, width: u16) -> Row {
+        let (features, element) = (self.features(), self.input);
+        let relative = self.b.add_int(relative, ahead);
+        let row = Row {
+            buffer: around.rows.buffer,
+            index: relative,
+            offset: 0,
+            element,
+            stride: block,
+            lanes: None,
+        };
+        if u32::from(width) == block {
+            let index = self.b.mul_int(relative, features);
+            let lanes = RowLanes { distance: self.distances(1, width), adjacent: true, mask: None };
+            return Row { index, lanes: Some(lanes), ..row };
+        }
+        let size = self.b.int(i64::from(block));
+        let number = self.b.bin(Bin::IDiv, relative, size);
+        let start = self.b.mul(number, size);
+        let place = self.b.sub(relative, start);
+        let start = self.b.mul_int(start, features);
+        Row { index: self.b.add(start, place), ..row }
     }
 
     /// Takes every lane from the root to its leaf.
     fn advance(&mut self, around: &Around, lanes: &[Lane]) -> Vec<Value> {
         let Plan { straight, checked, open } = around.walks.plan;
-        let root = around.representation.root(&mut self.b);
+        let width = lanes.first().map_or(1, |lane| lane.width);
+        let root = around.representation.root(&mut self.b, width);
         let mut nodes = vec![root; lanes.len()];
-        for _ in u32::from(seeded(Fault::WalkStopsEarly))..straight {
-            nodes = self.step(around, lanes, &nodes, false);
+        for hop in 0..straight.saturating_sub(u32::from(seeded(Fault::WalkStopsEarly))) {
+            nodes = self.step(around, lanes, &nodes, Hop::Number(hop));
         }
         self.checked(around, lanes, nodes, checked, open)
     }
@@ -177,7 +263,8 @@ impl<'k> Kernel<'k> {
         hops: u32,
         open: bool,
     ) -> Vec<Value> {
-        let hold = lanes.len() > 1;
+        let several = lanes.len() > 1 || lanes.iter().any(|lane| lane.width > 1);
+        let hop = if several { Hop::Hold } else { Hop::Open };
         if hops == 0 && !open {
             return nodes;
         }
@@ -185,7 +272,7 @@ impl<'k> Kernel<'k> {
             return self.while_loop(
                 &nodes,
                 |k, nodes| k.any_on_its_way(around, lanes, nodes),
-                |k, nodes| k.step(around, lanes, nodes, hold),
+                |k, nodes| k.step(around, lanes, nodes, hop),
             );
         }
         let go_on = self.any_on_its_way(around, lanes, &nodes);
@@ -193,20 +280,20 @@ impl<'k> Kernel<'k> {
         self.if_else(
             go_on,
             |k| {
-                let nodes = k.step(around, lanes, &nodes, hold);
+                let nodes = k.step(around, lanes, &nodes, hop);
                 k.checked(around, lanes, nodes, hops - 1, open)
             },
             |_| arrived,
         )
     }
 
-    /// One hop of every lane. With `hold`, lanes that have arrived stay where they are.
-    fn step(&mut self, around: &Around, lanes: &[Lane], nodes: &[Value], hold: bool) -> Vec<Value> {
+    /// One hop of every lane.
+    fn step(&mut self, around: &Around, lanes: &[Lane], nodes: &[Value], hop: Hop) -> Vec<Value> {
         let mut next = Vec::with_capacity(lanes.len());
         for (lane, node) in lanes.iter().zip(nodes) {
             let Lane { state, row, .. } = lane;
             let b = &mut self.b;
-            next.push(around.representation.step(b, &around.buffers, state, row, *node, hold));
+            next.push(around.representation.step(b, &around.buffers, state, row, *node, hop));
         }
         next
     }
@@ -220,81 +307,20 @@ impl<'k> Kernel<'k> {
                 Some(others) => self.b.bin(Bin::And, others, done),
             });
         }
-        let one = self.b.int_of(Ty::I1, 1);
-        let all_done = all_done.unwrap_or(one);
-        self.b.bin(Bin::Xor, all_done, one)
+        let all_done = all_done.unwrap_or_else(|| self.b.int_of(Ty::I1, 1));
+        let one = self.b.int_of(self.b.ty(all_done), 1);
+        let on_its_way = self.b.bin(Bin::Xor, all_done, one);
+        self.b.any(on_its_way)
     }
+}
 
-    fn use_leaf(&mut self, around: &Around, lane: &Lane, node: Value, sum: Option<Value>) -> Option<Value> {
-        let Some(sums) = around.sums else {
-            self.store_leaf_number(around, lane, node);
-            return None;
-        };
-        let leaf = around.representation.leaf(&mut self.b, &around.buffers, &lane.state, node);
-        match (leaf, sum) {
-            (LeafValue::Scalar(value), Some(sum)) => return Some(self.b.add(sum, value)),
-            (LeafValue::Vector(first), Some(sum)) => {
-                let value = self.vector_element(first);
-                return Some(self.b.add(sum, value));
-            }
-            (LeafValue::Scalar(value), None) => {
-                let index = self.margin_of(&sums, lane);
-                self.add_to(&sums, index, value);
-            }
-            (LeafValue::Vector(first), None) => self.add_vector(&sums, lane, first),
-        }
-        None
+/// The sizes of the groups of a leaf loop: as asked, then ever smaller ones for what is left.
+fn groups(walks: &Walks) -> Vec<(i64, u16)> {
+    let halves = |first: u32| std::iter::successors(Some(i64::from(first)), |n| (*n > 1).then_some(n / 2));
+    let lanes = walks.lanes as u16;
+    let mut groups: Vec<(i64, u16)> = halves(walks.group).map(|vectors| (vectors, lanes)).collect();
+    if lanes > 1 {
+        groups.push((1, 1));
     }
-
-    /// The accumulator of the margin that the lane's tree adds to.
-    fn margin_of(&mut self, sums: &Sums, lane: &Lane) -> Value {
-        let margins = self.margins_per_row();
-        let row = self.b.mul_int(lane.number, margins);
-        let first = self.b.add(sums.origin, row);
-        match self.targets {
-            None => first,
-            Some((buffer, width)) => {
-                let margin = self.b.load_index(width, address(buffer, lane.tree, width.bytes()));
-                self.b.add(first, margin)
-            }
-        }
-    }
-
-    fn vector_element(&mut self, index: Value) -> Value {
-        match self.vectors {
-            Some(vectors) => {
-                let at = address(vectors, index, self.accumulator.bytes());
-                self.b.load(Ty::of(self.accumulator), at)
-            }
-            None => self.b.float(Ty::of(self.accumulator), 0.0),
-        }
-    }
-
-    /// Adds a leaf's vector to all margins of the row.
-    fn add_vector(&mut self, sums: &Sums, lane: &Lane, first: Value) {
-        let margins = self.margins_per_row();
-        let row = self.b.mul_int(lane.number, margins);
-        let to = self.b.add(sums.origin, row);
-        let (zero, end) = (self.b.int(0), self.b.int(margins));
-        self.for_loop((zero, end, 1), &[], |k, margin, _| {
-            let source = k.b.add(first, margin);
-            let value = k.vector_element(source);
-            let index = k.b.add(to, margin);
-            k.add_to(sums, index, value);
-            Vec::new()
-        });
-    }
-
-    /// Stores the leaf's number in the model's order of trees.
-    fn store_leaf_number(&mut self, around: &Around, lane: &Lane, node: Value) {
-        let trees = self.lowering.hir.forest.trees.len() as i64;
-        let number = around.representation.leaf_number(&mut self.b, &around.buffers, &lane.state, node);
-        let column = match self.sources {
-            Some(sources) => self.b.load_index(Scalar::I32, address(sources, lane.tree, 4)),
-            None => lane.tree,
-        };
-        let row = self.b.mul_int(lane.number, trees);
-        let index = self.b.add(row, column);
-        self.b.store(address(self.out, index, 4), number);
-    }
+    groups
 }

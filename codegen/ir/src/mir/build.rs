@@ -108,7 +108,7 @@ impl Build<'_> {
         if mode == Mode::Serial && !this.facts.cache {
             return Ok(Stmt::Walks(self.walks(this.sort, iter, site, scope)));
         }
-        let group = i64::from(site.group);
+        let group = i64::from(site.group) * i64::from(self.lanes(site, iter.step));
         let outer = Iter { step: iter.step * group, ..iter.clone() };
         let body = self.cached(id, outer.var, scope, |build, inner| {
             let mut stops = vec![Bound { limit: Limit::Const(iter.step * group), less: Affine::default() }];
@@ -129,6 +129,7 @@ impl Build<'_> {
             Sort::Tree => (scope.row.clone(), scope.tree.with(iter.var)),
         };
         Walks {
+            lanes: self.lanes(site, iter.step),
             iter,
             over,
             group: site.group,
@@ -140,6 +141,14 @@ impl Build<'_> {
             rows: scope.cached.map_or(Rows::Input, Rows::Cached),
             target: Target { place: Place::Output, atomic: false },
         }
+    }
+
+    /// Lanes of a site's vectors. Distances between the rows of a vector must fit 32 bits; where steps are so large that
+    /// they do not, walks stay scalar.
+    fn lanes(&self, site: &Site, step: i64) -> u32 {
+        let distance =
+            step.saturating_mul(i64::from(site.lanes)).saturating_mul(self.hir.forest.num_features as i64);
+        if distance > i64::from(i32::MAX) { 1 } else { site.lanes }
     }
 
     /// The body of a loop, behind a copy of its rows or a prefetch of its trees if the schedule asks for it.
@@ -168,7 +177,8 @@ impl Build<'_> {
                 let forest = &self.hir.forest;
                 let row_bytes = forest.num_features as u64 * forest.types.input.bytes() as u64;
                 self.scratch.add(&window, row_bytes)?;
-                Ok(vec![Stmt::CacheRows(CacheRows { id: cache, window, body })])
+                let blocks = blocks(&body, &inner.row);
+                Ok(vec![Stmt::CacheRows(CacheRows { id: cache, window, blocks, body })])
             }
         }
     }
@@ -227,6 +237,24 @@ impl Build<'_> {
         let least: i64 = bound.less.vars.iter().map(|var| self.vars[var.0 as usize].least).sum();
         Some(limit - least - bound.less.plus)
     }
+}
+
+/// In which blocks cached rows should lie: as wide as the vectors that walk them, if all walks are over rows in vectors
+/// of one width that coincide with blocks.
+fn blocks(stmts: &[Stmt], base: &Affine) -> Option<u32> {
+    let mut widths = Vec::new();
+    for_each_walk(stmts, base, &mut |walks, base| {
+        let inner: Vec<Var> = walks.row.vars.iter().copied().filter(|var| !base.vars.contains(var)).collect();
+        let lanes = i64::from(walks.lanes);
+        let aligned = inner == [walks.iter.var]
+            && walks.over == Sort::Row
+            && walks.iter.step == 1
+            && walks.iter.start % lanes == 0
+            && walks.row.plus == base.plus;
+        widths.push(if aligned { walks.lanes } else { 1 });
+    });
+    let first = *widths.first()?;
+    (first > 1 && widths.iter().all(|width| *width == first)).then_some(first)
 }
 
 fn mode_of(facts: &Facts) -> Mode {

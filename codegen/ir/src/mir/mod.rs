@@ -155,8 +155,10 @@ pub struct Walks {
     pub iter: Iter,
     /// Whether the leaf loop's variable counts rows or trees.
     pub over: Sort,
-    /// Iterations walked together.
+    /// Iterations, or vectors of iterations, walked together.
     pub group: u32,
+    /// Iterations in one vector; 1 for none.
+    pub lanes: u32,
     /// The row walked, the leaf loop's variable included if it counts rows.
     pub row: Affine,
     /// The tree walked, the leaf loop's variable included if it counts trees.
@@ -191,6 +193,8 @@ pub struct CacheRows {
     pub id: CacheId,
     /// The rows copied.
     pub window: Window,
+    /// The copy is in blocks of so many rows, and within a block feature by feature; rows one after the other if none.
+    pub blocks: Option<u32>,
     /// Where the copy is used.
     pub body: Vec<Stmt>,
 }

@@ -99,7 +99,8 @@ impl Printer<'_> {
                 self.braced(f, format!("if {} = {value}", self.name(*var)), body)
             }),
             Stmt::CacheRows(cache) => {
-                let head = format!("cache{} = rows[{}]", cache.id.0, self.window(&cache.window));
+                let blocks = cache.blocks.map_or(String::new(), |n| format!(" in columns of {n}"));
+                let head = format!("cache{} = rows[{}]{blocks}", cache.id.0, self.window(&cache.window));
                 self.braced(f, head, &cache.body)
             }
             Stmt::CacheTrees(cache) => {
@@ -121,7 +122,11 @@ impl Printer<'_> {
     }
 
     fn walks(&mut self, f: &mut Formatter, walks: &Walks) -> fmt::Result {
-        let group = if walks.group > 1 { format!(" by {}", walks.group) } else { String::new() };
+        let group = match (walks.group, walks.lanes) {
+            (1, 1) => String::new(),
+            (group, 1) => format!(" by {group}"),
+            (group, lanes) => format!(" by {group} x {lanes} lanes"),
+        };
         self.line(f, format!("for {}{group} {{", self.iter(&walks.iter)))?;
         self.depth += 1;
         let rows = match walks.rows {

@@ -5,7 +5,7 @@
 
 use super::packed::{Packed, level_order, nodes};
 use super::record::Record;
-use super::{Buffers, LeafValue, Representation, Request, Row, TreeState};
+use super::{Buffers, Hop, LeafValue, Representation, Request, Row, TreeState, index_type};
 use crate::error::CompileError;
 use crate::lir::{Builder, Scalar, Table, Value};
 use sched_forest::Forest;
@@ -41,8 +41,12 @@ impl Representation for Array {
         self.0.load_tree(b, buffers, tree)
     }
 
-    fn root(&self, b: &mut Builder) -> Value {
-        b.int(1)
+    fn load_trees(&self, b: &mut Builder, buffers: &Buffers, tree: Value, distance: Value) -> TreeState {
+        self.0.load_trees(b, buffers, tree, distance)
+    }
+
+    fn root(&self, b: &mut Builder, lanes: u16) -> Value {
+        b.int_of(index_type(lanes), 1)
     }
 
     fn step(
@@ -52,9 +56,9 @@ impl Representation for Array {
         state: &TreeState,
         row: &Row,
         node: Value,
-        hold: bool,
+        hop: Hop,
     ) -> Value {
-        let done = hold.then(|| self.done(b, buffers, state, node));
+        let done = (hop == Hop::Hold).then(|| self.done(b, buffers, state, node));
         let turn = self.0.record.turn(b, nodes(buffers), state, row, node, done);
         let left = b.add(node, node);
         let next = b.add(left, turn);

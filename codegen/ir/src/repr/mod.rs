@@ -5,35 +5,103 @@
 //! records, offsets or widths. Adding a layout touches its own file and [`of_layout`].
 
 mod array;
+mod levels;
 mod packed;
+mod payload;
 mod record;
 mod sparse;
+mod test;
 
 use crate::error::CompileError;
-use crate::lir::{BufferId, Builder, Scalar, Table, Value};
-use sched_forest::{Forest, Inner, Predicate};
+use crate::lir::{Address, BufferId, Builder, Gather, Scalar, Table, Ty, Value};
+use sched_forest::{Forest, Predicate};
 use sched_lang::nest::Layout;
 
 pub(crate) use record::{narrowest, scalar, write_float, write_int};
 
-/// Where a lane's row lies: element `index` of `buffer`, `offset` bytes further.
+/// Where the row of a walk, or the rows of a vector of walks, lie: the value of feature `f` is element
+/// `index + f * stride` of `buffer`, `offset` bytes further.
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
     /// The buffer of rows.
     pub buffer: BufferId,
-    /// The first element of the row, an `i64`.
+    /// The element of feature 0 of the first row, an `i64`.
     pub index: Value,
     /// Bytes to add, a multiple of the element's size.
     pub offset: u32,
     /// The element.
     pub element: Scalar,
+    /// Elements from one feature to the next.
+    pub stride: u32,
+    /// The rows of a vector; none for a single row.
+    pub lanes: Option<RowLanes>,
 }
 
-/// A tree that is being walked: whatever its representation loads once per tree.
+/// The rows of a vector of walks.
+#[derive(Clone, Copy, Debug)]
+pub struct RowLanes {
+    /// Each lane's distance from the first row in elements, a vector of `i32`.
+    pub distance: Value,
+    /// Whether the distances are 0, 1, 2 and so on: a feature of all lanes is one piece of memory.
+    pub adjacent: bool,
+    /// Which lanes have a row; all, if there is none.
+    pub mask: Option<Value>,
+}
+
+impl Row {
+    /// The values of a feature: an `i64` for a single row, a vector of `i32` for a vector of walks.
+    fn load(&self, b: &mut Builder, feature: Value) -> Value {
+        let Some(lanes) = self.lanes else {
+            let feature = b.mul_int(feature, i64::from(self.stride));
+            let index = b.add(self.index, feature);
+            let at =
+                Address { buffer: self.buffer, index, stride: self.element.bytes(), offset: self.offset };
+            return b.load(Ty::of(self.element), at);
+        };
+        let ty = b.ty(feature);
+        let stride = b.int_of(ty, i64::from(self.stride));
+        let feature = if self.stride == 1 { feature } else { b.mul(feature, stride) };
+        let index = b.add(feature, lanes.distance);
+        let gather = Gather {
+            buffer: self.buffer,
+            base: self.index,
+            index,
+            stride: self.element.bytes(),
+            offset: self.offset,
+            mask: lanes.mask,
+        };
+        b.gather(self.element, gather)
+    }
+
+    /// The values of one feature for all lanes, where they are one piece of memory. The feature is an `i64`.
+    fn load_column(&self, b: &mut Builder, feature: Value, width: u16) -> Value {
+        let feature = b.mul_int(feature, i64::from(self.stride));
+        let index = b.add(self.index, feature);
+        let at = Address { buffer: self.buffer, index, stride: self.element.bytes(), offset: self.offset };
+        b.load(Ty::vector(self.element, width), at)
+    }
+}
+
+/// A tree, or a vector of trees, that is being walked: whatever its representation loads once per tree.
 #[derive(Clone, Copy, Debug)]
 pub struct TreeState {
-    /// The tree's first record, an `i64`.
+    /// The first record of the (first) tree, an `i64`.
     pub base: Value,
+    /// For a vector of trees, the distance of each tree's first record from there, a vector of `i32`.
+    pub lanes: Option<Value>,
+}
+
+impl TreeState {
+    /// Loads `scalar` from the element of a node, `offset` bytes into it. A vector of node numbers gives a vector.
+    fn load(&self, b: &mut Builder, buffer: BufferId, scalar: Scalar, node: Value, at: (u32, u32)) -> Value {
+        let (stride, offset) = at;
+        if b.ty(node).lanes == 1 {
+            let index = b.add(self.base, node);
+            return b.load(Ty::of(scalar), Address { buffer, index, stride, offset });
+        }
+        let index = self.lanes.map_or(node, |lanes| b.add(lanes, node));
+        b.gather(scalar, Gather { buffer, base: self.base, index, stride, offset, mask: None })
+    }
 }
 
 /// What a leaf holds.
@@ -47,6 +115,17 @@ pub enum LeafValue {
 
 /// The buffers of a function that hold a representation's tables, in the order of [`Representation::tables`].
 pub type Buffers = [BufferId];
+
+/// Which hop of a walk is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hop {
+    /// The one after so many hops; no walk has arrived.
+    Number(u32),
+    /// Any; no walk has arrived.
+    Open,
+    /// Any; walks that have arrived stay where they are.
+    Hold,
+}
 
 /// A layout of trees in memory and the code that walks it.
 pub trait Representation {
@@ -62,11 +141,15 @@ pub trait Representation {
     /// Loads what is needed once per tree.
     fn load_tree(&self, b: &mut Builder, buffers: &Buffers, tree: Value) -> TreeState;
 
-    /// The root's node number.
-    fn root(&self, b: &mut Builder) -> Value;
+    /// The same for a vector of trees: `tree` and those that `distance`, a vector of `i32`, leads to.
+    fn load_trees(&self, b: &mut Builder, buffers: &Buffers, tree: Value, distance: Value) -> TreeState;
 
-    /// One hop: the child that the lane's row leads to. With `hold` a leaf stays where it is, else the node must not be
-    /// a leaf.
+    /// The root's node number: an `i64`, or a vector of `i32` for several lanes.
+    fn root(&self, b: &mut Builder, lanes: u16) -> Value;
+
+    /// One hop: the child that the row leads to. A vector of nodes makes a vector of walks take the hop. `hop` is the
+    /// number of hops that lie behind, where all walks have taken the same number. With `hold` a leaf stays where it
+    /// is, else the node must not be a leaf.
     fn step(
         &self,
         b: &mut Builder,
@@ -74,7 +157,7 @@ pub trait Representation {
         state: &TreeState,
         row: &Row,
         node: Value,
-        hold: bool,
+        hop: Hop,
     ) -> Value;
 
     /// Whether the node is a leaf, an `i1`.
@@ -116,31 +199,8 @@ pub fn of_layout(
     Ok(match layout {
         Layout::Array => Box::new(array::Array::new(request)?),
         Layout::Sparse => Box::new(sparse::Sparse::new(request)?),
+        Layout::Levels => Box::new(levels::Levels::new(request)?),
     })
-}
-
-/// Where missing values go.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Missing {
-    Left,
-    Right,
-    /// Each node says.
-    Mixed,
-}
-
-impl Missing {
-    fn of<'a>(nodes: impl Iterator<Item = &'a Inner>) -> Missing {
-        let (mut left, mut right) = (false, false);
-        for node in nodes {
-            left |= node.missing_left;
-            right |= !node.missing_left;
-        }
-        match (left, right) {
-            (true, true) => Missing::Mixed,
-            (true, false) => Missing::Left,
-            (false, _) => Missing::Right,
-        }
-    }
 }
 
 fn only_numeric(request: &Request) -> Result<(), CompileError> {
@@ -153,4 +213,9 @@ fn only_numeric(request: &Request) -> Result<(), CompileError> {
         "the model has category splits, which no representation holds yet",
         "train with numeric or one-hot features",
     ))
+}
+
+/// The type of node numbers: wide for a single walk, whose number is an address, narrow in vectors.
+fn index_type(lanes: u16) -> Ty {
+    if lanes == 1 { Ty::I64 } else { Ty::vector(Scalar::I32, lanes) }
 }

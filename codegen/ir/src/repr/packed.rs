@@ -3,7 +3,7 @@
 use super::record::{Record, write_int};
 use super::{Buffers, LeafValue, Request, TreeState};
 use crate::error::CompileError;
-use crate::lir::{Address, Build, Builder, Scalar, Table, Ty, Value};
+use crate::lir::{Address, Build, Builder, Gather, Scalar, Table, Value};
 use sched_forest::{Forest, NodeRef, Tree};
 
 /// A node's number in its tree, the node, and the number of its left child (0 for a leaf).
@@ -39,10 +39,10 @@ impl Packed {
             }
             starts.push(next);
         }
-        if u32::try_from(next).is_err() {
+        if i32::try_from(next).is_err() {
             return Err(CompileError::new(
                 CompileError::LAYOUT_BUDGET,
-                format!("the layout needs {next} node records, more than a 32-bit number counts"),
+                format!("the layout needs {next} node records, more than 31 bits count"),
                 "use representation(sparse), which stores only nodes that exist",
             ));
         }
@@ -110,7 +110,15 @@ impl Packed {
     /// The tree's first record.
     pub fn load_tree(&self, b: &mut Builder, buffers: &Buffers, tree: Value) -> TreeState {
         let at = Address { buffer: buffers[STARTS], index: tree, stride: 4, offset: 0 };
-        TreeState { base: b.load_index(Scalar::I32, at) }
+        TreeState { base: b.load_index(Scalar::I32, at), lanes: None }
+    }
+
+    /// The first records of several trees, as distances from the start of the table.
+    pub fn load_trees(&self, b: &mut Builder, buffers: &Buffers, tree: Value, distance: Value) -> TreeState {
+        let starts =
+            Gather { buffer: buffers[STARTS], base: tree, index: distance, stride: 4, offset: 0, mask: None };
+        let lanes = b.gather(Scalar::I32, starts);
+        TreeState { base: b.int(0), lanes: Some(lanes) }
     }
 
     /// The payload of a leaf.
@@ -120,8 +128,7 @@ impl Packed {
 
     /// The leaf's number in the model.
     pub fn leaf_number(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: Value) -> Value {
-        let index = b.add(state.base, node);
-        b.load(Ty::of(Scalar::I32), Address { buffer: buffers[LEAF_NUMBERS], index, stride: 4, offset: 0 })
+        state.load(b, buffers[LEAF_NUMBERS], Scalar::I32, node, (4, 0))
     }
 
     /// Prefetches the tree's records, a cache line at a time.

@@ -4,7 +4,7 @@
 
 use super::packed::{Packed, level_order, nodes};
 use super::record::Record;
-use super::{Buffers, LeafValue, Representation, Request, Row, TreeState};
+use super::{Buffers, Hop, LeafValue, Representation, Request, Row, TreeState, index_type};
 use crate::error::CompileError;
 use crate::lir::{Builder, Cmp, Scalar, Table, Value};
 use sched_forest::{Forest, Tree};
@@ -51,8 +51,12 @@ impl Representation for Sparse {
         self.0.load_tree(b, buffers, tree)
     }
 
-    fn root(&self, b: &mut Builder) -> Value {
-        b.int(0)
+    fn load_trees(&self, b: &mut Builder, buffers: &Buffers, tree: Value, distance: Value) -> TreeState {
+        self.0.load_trees(b, buffers, tree, distance)
+    }
+
+    fn root(&self, b: &mut Builder, lanes: u16) -> Value {
+        b.int_of(index_type(lanes), 0)
     }
 
     fn step(
@@ -62,13 +66,13 @@ impl Representation for Sparse {
         state: &TreeState,
         row: &Row,
         node: Value,
-        hold: bool,
+        hop: Hop,
     ) -> Value {
         // A leaf's feature is 0, which every row has where trees have inner nodes.
         let turn = self.0.record.turn(b, nodes(buffers), state, row, node, None);
         let left = self.0.record.load_child(b, nodes(buffers), state, node);
         let next = b.add(left, turn);
-        if !hold {
+        if hop != Hop::Hold {
             return next;
         }
         let done = self.done(b, buffers, state, node);
@@ -77,7 +81,7 @@ impl Representation for Sparse {
 
     fn done(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: Value) -> Value {
         let child = self.0.record.load_child(b, nodes(buffers), state, node);
-        let none = b.int(0);
+        let none = b.int_of(b.ty(child), 0);
         b.cmp(Cmp::Eq, child, none)
     }
 

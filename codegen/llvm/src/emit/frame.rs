@@ -4,8 +4,9 @@ use crate::error::LlvmError;
 use inkwell::basic_block::BasicBlock;
 use inkwell::builder::Builder;
 use inkwell::context::Context;
-use inkwell::values::{BasicValueEnum, FunctionValue, PointerValue};
-use sched_ir::lir::{BufferId, Function, Value};
+use inkwell::values::{BasicValueEnum, FunctionValue, PointerValue, VectorValue};
+use sched_ir::lir::{BufferId, Function, Scalar, Ty, Value};
+use std::collections::HashMap;
 
 /// Bytes of stack that the temporary memory of one LLVM function may take.
 const STACK_BYTES: u32 = 16 * 1024;
@@ -23,6 +24,12 @@ pub(super) struct Frame<'ctx> {
     /// Where stack memory is reserved, so that none is reserved in a loop.
     entry: BasicBlock<'ctx>,
     stack_left: u32,
+    /// Numbers that the optimiser does not see through, by type.
+    pub(super) opaque_ones: HashMap<Ty, VectorValue<'ctx>>,
+    /// Tables that are in memory because they do not fit in registers, by their element there.
+    pub(super) stored: HashMap<(Value, Scalar), PointerValue<'ctx>>,
+    /// Memory for such tables where there is no room for each of them.
+    pub(super) scratch: Option<PointerValue<'ctx>>,
 }
 
 impl<'ctx> Frame<'ctx> {
@@ -44,6 +51,9 @@ impl<'ctx> Frame<'ctx> {
             buffers: vec![None; source.buffers.len()],
             entry,
             stack_left: STACK_BYTES,
+            opaque_ones: HashMap::new(),
+            stored: HashMap::new(),
+            scratch: None,
         }
     }
 

@@ -27,6 +27,7 @@ pub(super) struct Emitter<'a, 'ctx> {
     pub(super) context: &'ctx Context,
     pub(super) module: &'a Module<'ctx>,
     pub(super) machine: &'a Machine,
+    pub(super) model: &'a lir::Module,
     pub(super) source: &'a lir::Function,
     pub(super) builder: Builder<'ctx>,
     pub(super) frame: Frame<'ctx>,
@@ -61,8 +62,9 @@ pub(super) fn emit<'ctx>(
     let builder = context.create_builder();
     let frame = Frame::enter(context, &builder, llvm, ctx, function);
     let scopes = Scopes::new(context, kind, function);
-    let mut emitter = Emitter { context, module, machine, source: function, builder, frame, scopes };
-    emitter.load_context(source)?;
+    let mut emitter =
+        Emitter { context, module, machine, model: source, source: function, builder, frame, scopes };
+    emitter.load_context()?;
     emitter.frame.leave_entry(context, &emitter.builder)?;
     emitter.block(&function.body)?;
     emitter.builder.build_return(None)?;
@@ -99,7 +101,7 @@ pub(super) fn describe(context: &Context, machine: &Machine, llvm: FunctionValue
 
 impl<'ctx> Emitter<'_, 'ctx> {
     /// Loads where the buffers are, once per run.
-    fn load_context(&mut self, module: &lir::Module) -> Result<(), LlvmError> {
+    fn load_context(&mut self) -> Result<(), LlvmError> {
         let ctx = self.frame.ctx;
         let tables = self.load_pointer(ctx, Field::Tables as u32, "tables")?;
         for (buffer, id) in self.source.buffers.iter().zip(0..) {
@@ -107,7 +109,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
                 Space::Input => self.load_pointer(ctx, Field::Rows as u32, &buffer.name)?,
                 Space::Output => self.load_pointer(ctx, Field::Out as u32, &buffer.name)?,
                 Space::Model(n) => {
-                    let table = module.tables.get(n as usize);
+                    let table = self.model.tables.get(n as usize);
                     let table = table.ok_or_else(|| LlvmError::ill_formed(format_args!("no table #{n}")))?;
                     let base = self.load_pointer(tables, n, &buffer.name)?;
                     self.describe_table(base, table.bytes.len())?;
@@ -140,6 +142,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
                 self.frame.define(*value, llvm)
             }
             Stmt::Store(to, value) => self.store(to, *value),
+            Stmt::StoreMasked(to, value, mask) => self.store_masked(to, *value, *mask),
             Stmt::AtomicAdd(to, value) => self.atomic_add(to, *value),
             Stmt::Prefetch(at) => self.prefetch(at),
             Stmt::For(stmt) => self.for_loop(stmt),

@@ -4,7 +4,6 @@ use super::function::Emitter;
 use super::types;
 use crate::error::LlvmError;
 use inkwell::context::Context;
-use inkwell::intrinsics::Intrinsic;
 use inkwell::llvm_sys::core::LLVMBuildAtomicRMW;
 use inkwell::llvm_sys::{LLVMAtomicOrdering, LLVMAtomicRMWBinOp};
 use inkwell::types::{BasicType, BasicTypeEnum};
@@ -12,7 +11,7 @@ use inkwell::values::{AsValueRef, BasicValueEnum, InstructionValue, IntValue, Me
 use sched_ir::lir::{self, Address, Alloc, Kernel, Scalar, Space, Ty, Value};
 
 /// Alignment of the model's tables and of temporary memory.
-const TABLE_ALIGNMENT: u32 = 64;
+pub(super) const TABLE_ALIGNMENT: u32 = 64;
 
 /// Which accesses cannot touch the same memory, as alias scopes: one scope for each piece of memory.
 pub(super) struct Scopes<'ctx> {
@@ -113,8 +112,22 @@ impl<'ctx> Emitter<'_, 'ctx> {
         access: InstructionValue<'ctx>,
         scalar: Scalar,
     ) -> Result<(), LlvmError> {
-        let alignment = alignment(self.space(at)?, at, scalar);
+        let alignment = self.alignment(at, scalar)?;
         access.set_alignment(alignment).map_err(LlvmError::ill_formed)?;
+        self.describe_scope(at, access)
+    }
+
+    /// The alignment of every element at an access.
+    pub(super) fn alignment(&self, at: &Address, scalar: Scalar) -> Result<u32, LlvmError> {
+        Ok(alignment(self.space(at)?, at, scalar))
+    }
+
+    /// What an access to a buffer cannot touch.
+    pub(super) fn describe_scope(
+        &self,
+        at: &Address,
+        access: InstructionValue<'ctx>,
+    ) -> Result<(), LlvmError> {
         let Some((own, others)) = self.scopes.of.get(at.buffer.0 as usize) else {
             return Err(LlvmError::ill_formed(format_args!("there is no buffer {}", at.buffer.0)));
         };
@@ -128,8 +141,8 @@ impl<'ctx> Emitter<'_, 'ctx> {
         buffer.map(|b| b.space).ok_or_else(missing)
     }
 
-    /// A pointer to an address. Only a prefetch may point outside the buffer.
-    fn pointer(&self, at: &Address, inside: bool) -> Result<PointerValue<'ctx>, LlvmError> {
+    /// A pointer to an address. Only that of a plain access is sure to be `inside` the buffer.
+    pub(super) fn pointer(&self, at: &Address, inside: bool) -> Result<PointerValue<'ctx>, LlvmError> {
         let base = self.frame.buffer(at.buffer)?;
         let index = self.index(at.index)?;
         let byte = self.context.i8_type();
@@ -197,7 +210,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
         Ok(())
     }
 
-    fn check_writable(&self, to: &Address) -> Result<(), LlvmError> {
+    pub(super) fn check_writable(&self, to: &Address) -> Result<(), LlvmError> {
         match self.space(to)? {
             Space::Output | Space::Private => Ok(()),
             Space::Input | Space::Model(_) => {
@@ -206,16 +219,9 @@ impl<'ctx> Emitter<'_, 'ctx> {
         }
     }
 
-    /// A hint to the cache: for reading, to be kept in all levels.
+    /// A hint to the cache.
     pub(super) fn prefetch(&mut self, at: &Address) -> Result<(), LlvmError> {
-        let pointer = self.pointer(at, false)?;
-        let declared = Intrinsic::find("llvm.prefetch")
-            .and_then(|i| i.get_declaration(self.module, &[types::pointer(self.context).into()]));
-        let prefetch = declared.ok_or_else(|| LlvmError::ill_formed("LLVM has no prefetch"))?;
-        let number = |n| self.context.i32_type().const_int(n, false);
-        let (read, keep, data) = (number(0), number(3), number(1));
-        self.builder.build_call(prefetch, &[pointer.into(), read.into(), keep.into(), data.into()], "")?;
-        Ok(())
+        self.prefetch_intrinsic(self.pointer(at, false)?)
     }
 
     /// Temporary memory: on the stack if it is small and its size is known, else from the runtime.

@@ -9,12 +9,16 @@ mod artefact;
 mod control;
 mod frame;
 mod function;
+mod gather;
 mod imports;
+mod intrinsics;
+mod lookup;
 mod memory;
 mod ops;
 mod parallel;
 mod predicate;
 mod types;
+mod vector;
 
 pub(crate) use artefact::{Data, EXPORTS, emit_artefact};
 pub(crate) use function::kernel_name;

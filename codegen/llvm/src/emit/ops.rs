@@ -59,10 +59,17 @@ impl<'ctx> Emitter<'_, 'ctx> {
             Op::Cast(cast, value) => self.cast(*cast, *value, ty),
             Op::Math(math, value) => self.math(*math, *value, ty),
             Op::Load(at) => self.load(ty, at),
+            Op::LoadMasked(at, mask) => self.load_masked(ty, at, *mask),
+            Op::Gather(gather) => self.gather(ty, gather),
+            Op::Splat(scalar) => self.splat(ty, *scalar),
+            Op::Lanes => self.lanes(ty),
+            Op::Extract(vector, lane) => self.extract(*vector, *lane),
+            Op::Lookup(table, index) => self.lookup(ty, *table, *index),
+            Op::Any(mask) => self.any(*mask),
         }
     }
 
-    fn int(&self, ty: Ty, n: i64) -> Result<BasicValueEnum<'ctx>, LlvmError> {
+    pub(super) fn int(&self, ty: Ty, n: i64) -> Result<BasicValueEnum<'ctx>, LlvmError> {
         let element = types::int(self.context, ty.scalar);
         let element =
             element.ok_or_else(|| LlvmError::ill_formed(format_args!("an integer constant of {ty}")))?;
@@ -99,6 +106,11 @@ impl<'ctx> Emitter<'_, 'ctx> {
             Bin::And if !float => of_ints!(self, x, y, build_and),
             Bin::Or if !float => of_ints!(self, x, y, build_or),
             Bin::Xor if !float => of_ints!(self, x, y, build_xor),
+            Bin::Shr if !float => match (x, y) {
+                (IntValue(x), IntValue(y)) => self.builder.build_right_shift(x, y, false, "")?.into(),
+                (VectorValue(x), VectorValue(y)) => self.builder.build_right_shift(x, y, false, "")?.into(),
+                _ => return Err(LlvmError::ill_formed("integers expected")),
+            },
             // Of floats, the comparison is false on NaN and chooses the second operand.
             Bin::Min => {
                 let less = self.compare(if float { Cmp::OLt } else { Cmp::Lt }, scalar, a, b)?;
@@ -108,7 +120,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
                 let greater = self.compare(if float { Cmp::OLt } else { Cmp::Lt }, scalar, b, a)?;
                 self.select(greater, x, y)?
             }
-            Bin::Div | Bin::IDiv | Bin::And | Bin::Or | Bin::Xor => {
+            Bin::Div | Bin::IDiv | Bin::And | Bin::Or | Bin::Xor | Bin::Shr => {
                 return Err(LlvmError::ill_formed(format_args!("{bin:?} of {scalar}")));
             }
         })
@@ -142,7 +154,12 @@ impl<'ctx> Emitter<'_, 'ctx> {
         }
     }
 
-    fn cast(&self, cast: Cast, value: Value, ty: Ty) -> Result<BasicValueEnum<'ctx>, LlvmError> {
+    fn cast(&mut self, cast: Cast, value: Value, ty: Ty) -> Result<BasicValueEnum<'ctx>, LlvmError> {
+        if cast == Cast::ZExt
+            && let Some(counted) = self.counted_mask(value, ty)?
+        {
+            return Ok(counted);
+        }
         let widens = self.ty(value)?.scalar.bytes() < ty.scalar.bytes();
         let value = self.frame.value(value)?;
         let to = types::basic(self.context, ty)?;

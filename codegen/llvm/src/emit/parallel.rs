@@ -36,6 +36,10 @@ impl Uses {
                 self.address(at);
                 self.values.insert(*value);
             }
+            Stmt::StoreMasked(at, value, mask) => {
+                self.address(at);
+                self.values.extend([*value, *mask]);
+            }
             Stmt::Prefetch(at) => self.address(at),
             Stmt::For(stmt) => {
                 self.values.extend([stmt.lo, stmt.hi]);
@@ -65,13 +69,25 @@ impl Uses {
 
     fn op(&mut self, op: &Op) {
         match op {
-            Op::Int(_) | Op::Float(_) | Op::Rows => {}
-            Op::Bin(_, a, b) | Op::Cmp(_, a, b) => self.values.extend([*a, *b]),
+            Op::Int(_) | Op::Float(_) | Op::Rows | Op::Lanes => {}
+            Op::Bin(_, a, b) | Op::Cmp(_, a, b) | Op::Lookup(a, b) => self.values.extend([*a, *b]),
             Op::Select(cond, a, b) => self.values.extend([*cond, *a, *b]),
-            Op::Cast(_, value) | Op::Math(_, value) => {
+            Op::Cast(_, value)
+            | Op::Math(_, value)
+            | Op::Splat(value)
+            | Op::Extract(value, _)
+            | Op::Any(value) => {
                 self.values.insert(*value);
             }
             Op::Load(at) => self.address(at),
+            Op::LoadMasked(at, mask) => {
+                self.address(at);
+                self.values.insert(*mask);
+            }
+            Op::Gather(gather) => {
+                self.values.extend([gather.base, gather.index].into_iter().chain(gather.mask));
+                self.buffers.insert(gather.buffer);
+            }
         }
     }
 

@@ -48,8 +48,21 @@ pub fn run_as<I: Element, O: Element>(
     n_rows: i64,
     out: usize,
 ) -> (Vec<O>, i64) {
+    run_on(Cpu::Native, kernel, function, tables, rows, n_rows, out)
+}
+
+/// [`run_as`] with the instructions of some processor.
+pub fn run_on<I: Element, O: Element>(
+    cpu: Cpu,
+    kernel: Kernel,
+    function: Function,
+    tables: &[&[u8]],
+    rows: &[I],
+    n_rows: i64,
+    out: usize,
+) -> (Vec<O>, i64) {
     let module = module(kernel, function, tables);
-    let jit = Jit::compile(&module, Cpu::Native, &facts(), &[kernel]);
+    let jit = Jit::compile(&module, cpu, &facts(), &[kernel]);
     let jit = jit
         .map_err(|error| {
             format!(
@@ -89,6 +102,14 @@ pub fn run_as<I: Element, O: Element>(
 fn bytes_of<T: Element>(numbers: &[T]) -> &[u8] {
     // SAFETY: numbers have no padding.
     unsafe { std::slice::from_raw_parts(numbers.as_ptr().cast(), size_of_val(numbers)) }
+}
+
+/// The processors whose code this machine can run.
+pub fn runnable() -> Vec<Cpu> {
+    let nothing = Builder::new("nothing").finish();
+    let module = module(Kernel::Raw, nothing, &[]);
+    let runs = |cpu: &Cpu| Jit::compile(&module, *cpu, &facts(), &[]).is_ok();
+    Cpu::ALL.into_iter().filter(runs).collect()
 }
 
 /// Runs a function that walks from rows to margins.

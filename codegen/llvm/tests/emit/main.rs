@@ -1,6 +1,7 @@
 //! Every statement and every operation of LIR, run as machine code.
 
 mod harness;
+mod vectors;
 
 use harness::{Element, at, at_number, facts, module, run, run_as};
 use sched_ir::lir::*;

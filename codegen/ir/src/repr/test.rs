@@ -1,0 +1,91 @@
+//! The test at an inner node: the comparison, and where missing values go.
+
+use super::Request;
+use crate::fault::{Fault, seeded};
+use crate::lir::{Bin, Builder, Cast, Cmp, Scalar, Value};
+use sched_forest::{Comparison, Inner};
+use sched_lang::nest::Layout;
+
+/// Where missing values go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Missing {
+    Left,
+    Right,
+    /// Each node says, with the highest bit of its feature's code.
+    Mixed,
+}
+
+/// The test at the nodes of a layout.
+#[derive(Clone, Copy, Debug)]
+pub struct Test {
+    comparison: Comparison,
+    missing: Missing,
+    layout: Layout,
+}
+
+impl Test {
+    /// The test at the nodes of the trees that are walked in a layout.
+    pub fn of(request: &Request, layout: Layout) -> Test {
+        let trees = request.forest.trees.iter().zip(request.used).filter(|(_, used)| **used);
+        let (mut left, mut right) = (false, false);
+        for node in trees.flat_map(|(tree, _)| &tree.inner) {
+            left |= node.missing_left;
+            right |= !node.missing_left;
+        }
+        let missing = match (left, right) {
+            (true, true) => Missing::Mixed,
+            (true, false) => Missing::Left,
+            (false, _) => Missing::Right,
+        };
+        Test { comparison: request.forest.comparison, missing, layout }
+    }
+
+    /// One more than the largest code of a feature; all ones stay free above it.
+    pub fn codes(&self, features: u64) -> u64 {
+        if self.missing == Missing::Mixed { features.saturating_mul(2) + 1 } else { features }
+    }
+
+    /// The code of a node's feature in so many bits.
+    pub fn code(&self, inner: &Inner, bits: u32) -> u64 {
+        let flag = if self.missing == Missing::Mixed && inner.missing_left { 1 << (bits - 1) } else { 0 };
+        u64::from(inner.feature) | flag
+    }
+
+    /// The feature of a code, and whether its missing values go left where each node says.
+    pub fn split(&self, b: &mut Builder, code: Value, bits: u32) -> (Value, Option<Value>) {
+        if self.missing != Missing::Mixed {
+            return (code, None);
+        }
+        let ty = b.ty(code);
+        let highest = match (bits, ty.scalar) {
+            (32, Scalar::I32) => i64::from(i32::MIN),
+            _ => 1 << (bits - 1),
+        };
+        let (flag, zero) = (b.int_of(ty, highest), b.int_of(ty, 0));
+        let bit = b.bin(Bin::And, code, flag);
+        let left = b.cmp(Cmp::Ne, bit, zero);
+        (b.bits(code, 0, bits - 1), Some(left))
+    }
+
+    /// Whether a row whose feature is `x` goes right.
+    pub fn goes_right(&self, b: &mut Builder, x: Value, threshold: Value, flag: Option<Value>) -> Value {
+        let wide = if b.ty(threshold).scalar == Scalar::F64 { b.ty(threshold) } else { b.ty(x) };
+        let (x, threshold) = (b.cast(Cast::Float, x, wide), b.cast(Cast::Float, threshold, wide));
+        let flips = self.layout == Layout::Array && seeded(Fault::ArrayFlipsTies);
+        let forgets = self.layout == Layout::Sparse && seeded(Fault::SparseForgetsMissing);
+        let or_equal = (self.comparison == Comparison::LessOrEqual) != flips;
+        let ordered = if or_equal { Cmp::OLe } else { Cmp::OLt };
+        let left = match (self.missing, flag) {
+            (Missing::Left, _) if !forgets => b.cmp(if or_equal { Cmp::ULe } else { Cmp::ULt }, x, threshold),
+            (Missing::Mixed, Some(flag)) if !forgets => {
+                let less = b.cmp(ordered, x, threshold);
+                let missing = b.cmp(Cmp::Uno, x, x);
+                let missing_left = b.bin(Bin::And, missing, flag);
+                b.bin(Bin::Or, less, missing_left)
+            }
+            _ => b.cmp(ordered, x, threshold),
+        };
+        let one = b.int_of(b.ty(left), 1);
+        b.bin(Bin::Xor, left, one)
+    }
+}

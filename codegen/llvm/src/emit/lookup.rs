@@ -1,0 +1,345 @@
+//! Lookups in tables that are in registers.
+//!
+//! Processors have shuffles that take any element of a register, or of two, by a number. A table of more registers is
+//! looked up in parts, of which the higher bits of the index choose one. Where there are no such shuffles the table is
+//! put into memory and gathered from there.
+
+use super::function::Emitter;
+use super::intrinsics::Permute;
+use super::memory::{TABLE_ALIGNMENT, instruction};
+use super::types;
+use super::vector::as_vector;
+use crate::error::LlvmError;
+use crate::runtime::{CPU_V3, CPU_V4, CPU_VBMI};
+use inkwell::IntPredicate;
+use inkwell::builder::Builder;
+use inkwell::types::BasicTypeEnum;
+use inkwell::values::{BasicValueEnum, InstructionOpcode, PointerValue, VectorValue};
+use sched_ir::lir::{Scalar, Ty, Value};
+use sched_ir::verify::MAX_LOOKUP;
+
+/// From how many registers a lookup takes its elements at most. Beyond, memory is faster.
+const MAX_PARTS: u32 = 16;
+
+/// How a lookup is done in registers.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Plan {
+    permute: Permute,
+    /// The element of the table in registers.
+    element: Scalar,
+    /// The element of the index while it is used; as wide as the table's, or wider.
+    index: Scalar,
+}
+
+impl Plan {
+    /// The best way for a processor with these `CPU_*` features, if there is one in registers.
+    fn of(needs: u64, table: Ty, index: Ty) -> Option<Plan> {
+        let float = table.scalar.is_float();
+        let (register, element) = match table.scalar {
+            Scalar::I1 => return None,
+            Scalar::I8 if needs & CPU_VBMI != 0 => (512, Scalar::I8),
+            // One shuffle of two registers of words costs more than one of twice as many registers of double words.
+            Scalar::I16 if needs & CPU_V4 != 0 && (table.lanes > 32 || index.scalar == Scalar::I16) => {
+                (512, Scalar::I16)
+            }
+            Scalar::I8 | Scalar::I16 if needs & CPU_V4 != 0 => (512, Scalar::I32),
+            other if needs & CPU_V4 != 0 => (512, other),
+            Scalar::F32 => (256, Scalar::F32),
+            Scalar::I8 | Scalar::I16 | Scalar::I32 => (256, Scalar::I32),
+            Scalar::I64 | Scalar::F64 => return None,
+        };
+        let permute = Permute { register, bits: element.bytes() * 8, float };
+        let parts = u32::from(table.lanes).div_ceil(permute.entries());
+        let available = needs & (CPU_V3 | CPU_V4) != 0;
+        // Without shuffles of two registers, choosing among many parts takes longer than memory.
+        let limit = if permute.has_two() { MAX_PARTS } else { 4 };
+        let same_size = if float { int_of(element) } else { wider(index.scalar, element) };
+        // With registers of 256 bits, only elements of 32 bits have a shuffle.
+        let index = if register == 256 { Scalar::I32 } else { same_size };
+        (available && parts <= limit).then_some(Plan { permute, element, index })
+    }
+
+    /// Lanes of the index that fit in a register.
+    fn lanes(self) -> u16 {
+        (self.permute.register / (self.index.bytes() * 8)) as u16
+    }
+}
+
+/// The integer as wide as a scalar.
+fn int_of(scalar: Scalar) -> Scalar {
+    match scalar {
+        Scalar::F32 => Scalar::I32,
+        Scalar::F64 => Scalar::I64,
+        other => other,
+    }
+}
+
+fn wider(a: Scalar, b: Scalar) -> Scalar {
+    if a.bytes() > b.bytes() { a } else { b }
+}
+
+impl<'ctx> Emitter<'_, 'ctx> {
+    /// Elements of a table, by number.
+    pub(super) fn lookup(
+        &mut self,
+        ty: Ty,
+        table: Value,
+        index: Value,
+    ) -> Result<BasicValueEnum<'ctx>, LlvmError> {
+        let (from, at) = (self.ty(table)?, self.ty(index)?);
+        let (elements, numbers) = (self.frame.value(table)?, self.vector(index)?);
+        if from.lanes == 1 {
+            let element = self.resized(elements, from, Ty::of(ty.scalar))?;
+            return Ok(self.broadcast(element, ty)?.into());
+        }
+        match Plan::of(self.machine.needs, from, at) {
+            Some(plan) => self.in_registers(plan, ty, (as_vector(elements)?, from), (numbers, at)),
+            None => self.in_memory(ty, (table, from), (numbers, at)),
+        }
+    }
+
+    /// An integer of another width, cut or widened with zeros; floats are left alone.
+    fn resized(
+        &self,
+        value: BasicValueEnum<'ctx>,
+        from: Ty,
+        to: Ty,
+    ) -> Result<BasicValueEnum<'ctx>, LlvmError> {
+        if from.scalar.is_float() || from == to {
+            return Ok(value);
+        }
+        let widens = from.scalar.bytes() < to.scalar.bytes();
+        Ok(match (value, types::basic(self.context, to)?) {
+            (BasicValueEnum::IntValue(v), BasicTypeEnum::IntType(to)) => match widens {
+                true => self.builder.build_int_z_extend(v, to, "")?.into(),
+                false => self.builder.build_int_truncate(v, to, "")?.into(),
+            },
+            (BasicValueEnum::VectorValue(v), BasicTypeEnum::VectorType(to)) => match widens {
+                true => self.builder.build_int_z_extend(v, to, "")?.into(),
+                false => self.builder.build_int_truncate(v, to, "")?.into(),
+            },
+            _ => return Err(LlvmError::ill_formed("an integer is resized to something else")),
+        })
+    }
+
+    fn resized_vector(
+        &self,
+        value: VectorValue<'ctx>,
+        from: Ty,
+        to: Ty,
+    ) -> Result<VectorValue<'ctx>, LlvmError> {
+        as_vector(self.resized(value.into(), from, to)?)
+    }
+
+    /// A lookup by shuffles, a register of indices at a time.
+    fn in_registers(
+        &self,
+        plan: Plan,
+        ty: Ty,
+        (table, table_ty): (VectorValue<'ctx>, Ty),
+        (index, index_ty): (VectorValue<'ctx>, Ty),
+    ) -> Result<BasicValueEnum<'ctx>, LlvmError> {
+        let table = self.resized_vector(table, table_ty, table_ty.with(plan.element))?;
+        let index = self.resized_vector(index, index_ty, index_ty.with(plan.index))?;
+        let registers = self.registers(plan.permute, table, table_ty.lanes)?;
+        let (lanes, each) = (u32::from(index_ty.lanes), u32::from(plan.lanes()));
+        let mut found = Vec::new();
+        for first in (0..lanes).step_by(each as usize) {
+            let part = match lanes == each {
+                true => index,
+                false => self.pick(index, (first..first + each).map(|n| (n < lanes).then_some(n)))?,
+            };
+            found.push(self.part(plan, &registers, part)?);
+        }
+        let found = self.joined(found, lanes)?;
+        let found_ty = ty.with(if plan.element.is_float() { plan.element } else { plan.index });
+        self.resized(found.into(), found_ty, ty)
+    }
+
+    /// A table as full registers. A short one is repeated, so that the hardware's modulus is a multiple of its length.
+    fn registers(
+        &self,
+        permute: Permute,
+        table: VectorValue<'ctx>,
+        length: u16,
+    ) -> Result<Vec<VectorValue<'ctx>>, LlvmError> {
+        let (length, entries) = (u32::from(length), permute.entries());
+        if length == entries {
+            return Ok(vec![table]);
+        }
+        (0..length.div_ceil(entries))
+            .map(|part| self.pick(table, (0..entries).map(|n| Some((part * entries + n) % length))))
+            .collect()
+    }
+
+    /// Looks one register of indices up.
+    fn part(
+        &self,
+        plan: Plan,
+        registers: &[VectorValue<'ctx>],
+        index: VectorValue<'ctx>,
+    ) -> Result<VectorValue<'ctx>, LlvmError> {
+        let entries = plan.permute.entries();
+        let narrow = plan.element.bytes() < plan.index.bytes();
+        // The low part of each index is an index of narrower elements; what its other parts find is cut off below.
+        let by = match narrow {
+            true => self.bits(index, Ty::vector(plan.element, entries as u16))?,
+            false => index,
+        };
+        let at_once = if plan.permute.has_two() { 2 } else { 1 };
+        let mut found = Vec::new();
+        for tables in registers.chunks(at_once) {
+            let values = self.permute(plan.permute, tables, by)?;
+            found.push(if narrow {
+                self.bits(values, Ty::vector(plan.index, plan.lanes()))?
+            } else {
+                values
+            });
+        }
+        let mut bit = u64::from(entries) * registers.len().min(at_once) as u64;
+        while found.len() > 1 {
+            let high = self.has_bit(index, plan.index, bit)?;
+            let choose = |pair: &[VectorValue<'ctx>]| match pair {
+                [a, b] => as_vector(self.builder.build_select(high, *b, *a, "")?),
+                _ => Err(LlvmError::ill_formed("a table's parts are no power of two")),
+            };
+            found = found.chunks(2).map(choose).collect::<Result<_, _>>()?;
+            bit *= 2;
+        }
+        let found = found.pop().ok_or_else(|| LlvmError::ill_formed("a table without elements"))?;
+        if !narrow {
+            return Ok(found);
+        }
+        let low = (1_i64 << (plan.element.bytes() * 8)) - 1;
+        let low = as_vector(self.int(Ty::vector(plan.index, plan.lanes()), low)?)?;
+        Ok(self.builder.build_and(found, low, "")?)
+    }
+
+    /// The bits of a vector as one of another element.
+    fn bits(&self, vector: VectorValue<'ctx>, ty: Ty) -> Result<VectorValue<'ctx>, LlvmError> {
+        as_vector(self.builder.build_bit_cast(vector, self.vector_type(ty)?, "")?)
+    }
+
+    /// Where an index has a bit.
+    fn has_bit(
+        &self,
+        index: VectorValue<'ctx>,
+        scalar: Scalar,
+        bit: u64,
+    ) -> Result<VectorValue<'ctx>, LlvmError> {
+        let ty = Ty::vector(scalar, index.get_type().get_size() as u16);
+        let bit = self.builder.build_and(index, as_vector(self.int(ty, bit as i64)?)?, "")?;
+        let none = self.vector_type(ty)?.const_zero();
+        Ok(self.builder.build_int_compare(IntPredicate::NE, bit, none, "")?)
+    }
+
+    /// The first `lanes` lanes of vectors one after the other.
+    fn joined(&self, mut parts: Vec<VectorValue<'ctx>>, lanes: u32) -> Result<VectorValue<'ctx>, LlvmError> {
+        while parts.len() > 1 {
+            let join = |pair: &[VectorValue<'ctx>]| match pair {
+                [a, b] => self.shuffle((*a, *b), (0..2 * a.get_type().get_size()).map(Some)),
+                [a] => self.pick(*a, (0..2 * a.get_type().get_size()).map(Some)),
+                _ => Err(LlvmError::ill_formed("nothing to join")),
+            };
+            parts = parts.chunks(2).map(join).collect::<Result<_, _>>()?;
+        }
+        match parts.pop() {
+            Some(all) if all.get_type().get_size() == lanes => Ok(all),
+            Some(all) => self.pick(all, (0..lanes).map(Some)),
+            None => Err(LlvmError::ill_formed("nothing to join")),
+        }
+    }
+
+    /// A lookup through memory.
+    fn in_memory(
+        &mut self,
+        ty: Ty,
+        (table, table_ty): (Value, Ty),
+        (index, index_ty): (VectorValue<'ctx>, Ty),
+    ) -> Result<BasicValueEnum<'ctx>, LlvmError> {
+        let memory = match self.stored(table, ty.scalar)? {
+            Some(memory) => memory,
+            None => {
+                let memory = self.scratch()?;
+                self.store_table(table, ty.scalar, memory)?;
+                memory
+            }
+        };
+        let last = as_vector(self.int(index_ty, i64::from(table_ty.lanes) - 1)?)?;
+        let index = self.builder.build_and(index, last, "")?;
+        let index = self.resized_vector(index, index_ty, index_ty.with(Scalar::I32))?;
+        self.gather_elements((memory, ty.scalar.bytes()), index, ty)
+    }
+
+    /// A table in memory of its own, written where the table is defined, so that loops around its lookups need not
+    /// write it again. None if it would take too much of the stack.
+    fn stored(&mut self, table: Value, element: Scalar) -> Result<Option<PointerValue<'ctx>>, LlvmError> {
+        if let Some(memory) = self.frame.stored.get(&(table, element)) {
+            return Ok(Some(*memory));
+        }
+        let bytes = self.ty(table)?.with(element).bytes().next_multiple_of(TABLE_ALIGNMENT);
+        if !self.frame.take_stack(bytes.into()) {
+            return Ok(None);
+        }
+        let memory = self.reserve(bytes)?;
+        let behind = self.behind(self.frame.value(table)?, memory)?;
+        let here = std::mem::replace(&mut self.builder, behind);
+        let stored = self.store_table(table, element, memory);
+        self.builder = here;
+        stored?;
+        self.frame.stored.insert((table, element), memory);
+        Ok(Some(memory))
+    }
+
+    /// A builder behind the definition of a value and of the memory that it goes to.
+    fn behind(
+        &self,
+        value: BasicValueEnum<'ctx>,
+        memory: PointerValue<'ctx>,
+    ) -> Result<Builder<'ctx>, LlvmError> {
+        // A constant is defined everywhere.
+        let definition = instruction(value).or_else(|_| instruction(memory.into()))?;
+        let mut next = definition.get_next_instruction();
+        while let Some(phi) = next.filter(|next| next.get_opcode() == InstructionOpcode::Phi) {
+            next = phi.get_next_instruction();
+        }
+        let builder = self.context.create_builder();
+        match (next, definition.get_parent()) {
+            (Some(next), _) => builder.position_before(&next),
+            (None, Some(block)) => builder.position_at_end(block),
+            (None, None) => return Err(LlvmError::ill_formed("a table outside all blocks")),
+        }
+        Ok(builder)
+    }
+
+    /// Writes a table with elements of the width that lookups return.
+    fn store_table(
+        &self,
+        table: Value,
+        element: Scalar,
+        memory: PointerValue<'ctx>,
+    ) -> Result<(), LlvmError> {
+        let (elements, from) = (self.vector(table)?, self.ty(table)?);
+        let elements = self.resized_vector(elements, from, from.with(element))?;
+        let store = self.builder.build_store(memory, elements)?;
+        // By itself a long vector would be aligned to its size.
+        store.set_alignment(TABLE_ALIGNMENT).map_err(LlvmError::ill_formed)
+    }
+
+    /// Memory for the largest table, made once for each function.
+    fn scratch(&mut self) -> Result<PointerValue<'ctx>, LlvmError> {
+        if let Some(memory) = self.frame.scratch {
+            return Ok(memory);
+        }
+        let memory = self.reserve(u32::from(MAX_LOOKUP) * Scalar::I64.bytes())?;
+        self.frame.scratch = Some(memory);
+        Ok(memory)
+    }
+
+    fn reserve(&self, bytes: u32) -> Result<PointerValue<'ctx>, LlvmError> {
+        let array = self.context.i8_type().array_type(bytes);
+        let memory = self.frame.at_entry(self.context).build_alloca(array, "lookup")?;
+        instruction(memory.into())?.set_alignment(TABLE_ALIGNMENT).map_err(LlvmError::ill_formed)?;
+        Ok(memory)
+    }
+}

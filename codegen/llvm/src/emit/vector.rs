@@ -1,0 +1,161 @@
+//! Vectors: lanes, masks, and shuffles that are known at compile time.
+
+use super::function::Emitter;
+use super::types;
+use crate::error::LlvmError;
+use crate::runtime::CPU_V4;
+use inkwell::IntPredicate;
+use inkwell::types::{BasicTypeEnum, VectorType};
+use inkwell::values::{BasicValueEnum, VectorValue};
+use sched_ir::lir::{Scalar, Ty, Value};
+use std::num::NonZeroU32;
+
+impl<'ctx> Emitter<'_, 'ctx> {
+    /// A value that is a vector.
+    pub(super) fn vector(&self, value: Value) -> Result<VectorValue<'ctx>, LlvmError> {
+        as_vector(self.frame.value(value)?)
+    }
+
+    /// LLVM's type for a vector.
+    pub(super) fn vector_type(&self, ty: Ty) -> Result<VectorType<'ctx>, LlvmError> {
+        match types::basic(self.context, ty)? {
+            BasicTypeEnum::VectorType(vector) => Ok(vector),
+            _ => Err(LlvmError::ill_formed(format_args!("{ty} is no vector"))),
+        }
+    }
+
+    /// A mask of that many lanes that all hold.
+    pub(super) fn all_lanes(&self, lanes: u16) -> VectorValue<'ctx> {
+        VectorType::const_vector(&vec![self.context.bool_type().const_all_ones(); lanes.into()])
+    }
+
+    /// The elements of two vectors with these numbers; what `None` stands for does not matter.
+    pub(super) fn shuffle(
+        &self,
+        (a, b): (VectorValue<'ctx>, VectorValue<'ctx>),
+        numbers: impl Iterator<Item = Option<u32>>,
+    ) -> Result<VectorValue<'ctx>, LlvmError> {
+        let i32 = self.context.i32_type();
+        let number = |n: Option<u32>| n.map_or(i32.get_undef(), |n| i32.const_int(n.into(), false));
+        let numbers: Vec<_> = numbers.map(number).collect();
+        Ok(self.builder.build_shuffle_vector(a, b, VectorType::const_vector(&numbers), "")?)
+    }
+
+    /// The elements of one vector with these numbers.
+    pub(super) fn pick(
+        &self,
+        from: VectorValue<'ctx>,
+        numbers: impl Iterator<Item = Option<u32>>,
+    ) -> Result<VectorValue<'ctx>, LlvmError> {
+        self.shuffle((from, from.get_type().get_poison()), numbers)
+    }
+
+    /// The scalar in every lane of a vector.
+    pub(super) fn splat(&self, ty: Ty, scalar: Value) -> Result<BasicValueEnum<'ctx>, LlvmError> {
+        Ok(self.broadcast(self.frame.value(scalar)?, ty)?.into())
+    }
+
+    /// LLVM's scalar in every lane of a vector.
+    pub(super) fn broadcast(
+        &self,
+        scalar: BasicValueEnum<'ctx>,
+        ty: Ty,
+    ) -> Result<VectorValue<'ctx>, LlvmError> {
+        let first = self.context.i32_type().const_zero();
+        let nothing = self.vector_type(ty)?.get_poison();
+        let one = self.builder.build_insert_element(nothing, scalar, first, "")?;
+        self.pick(one, (0..ty.lanes).map(|_| Some(0)))
+    }
+
+    /// The numbers of the lanes.
+    pub(super) fn lanes(&self, ty: Ty) -> Result<BasicValueEnum<'ctx>, LlvmError> {
+        let element = types::int(self.context, ty.scalar)
+            .ok_or_else(|| LlvmError::ill_formed(format_args!("lane numbers of {ty}")))?;
+        let numbers: Vec<_> = (0..ty.lanes).map(|lane| element.const_int(lane.into(), false)).collect();
+        Ok(VectorType::const_vector(&numbers).into())
+    }
+
+    /// One lane.
+    pub(super) fn extract(&self, vector: Value, lane: u16) -> Result<BasicValueEnum<'ctx>, LlvmError> {
+        let lane = self.context.i32_type().const_int(lane.into(), false);
+        Ok(self.builder.build_extract_element(self.vector(vector)?, lane, "")?)
+    }
+
+    /// Whether any lane of a mask holds.
+    pub(super) fn any(&self, mask: Value) -> Result<BasicValueEnum<'ctx>, LlvmError> {
+        let mask = self.vector(mask)?;
+        let bits = NonZeroU32::new(mask.get_type().get_size());
+        let bits = bits.and_then(|bits| self.context.custom_width_int_type(bits).ok());
+        let bits = bits.ok_or_else(|| LlvmError::ill_formed("a mask of no lanes"))?;
+        match self.builder.build_bit_cast(mask, bits, "")? {
+            BasicValueEnum::IntValue(mask) => {
+                let none = bits.const_zero();
+                Ok(self.builder.build_int_compare(IntPredicate::NE, mask, none, "")?.into())
+            }
+            _ => Err(LlvmError::ill_formed("a mask has no bits")),
+        }
+    }
+
+    /// Ones where a mask holds, if they are better made by a choice than by widening the mask: where masks have
+    /// registers of their own, a choice of some number or nothing becomes part of the addition that uses it. LLVM
+    /// would undo that for a constant and spend three instructions, so it must not see that the number is one.
+    pub(super) fn counted_mask(
+        &mut self,
+        mask: Value,
+        ty: Ty,
+    ) -> Result<Option<BasicValueEnum<'ctx>>, LlvmError> {
+        let is_mask = self.ty(mask)?.scalar == Scalar::I1 && ty.lanes > 1;
+        if !is_mask || self.machine.needs & CPU_V4 == 0 {
+            return Ok(None);
+        }
+        let (mask, ones) = (self.vector(mask)?, self.opaque_ones(ty)?);
+        let zeros = self.vector_type(ty)?.const_zero();
+        Ok(Some(self.builder.build_select(mask, ones, zeros, "")?))
+    }
+
+    /// Ones that the optimiser cannot tell from other numbers, made once for each function.
+    fn opaque_ones(&mut self, ty: Ty) -> Result<VectorValue<'ctx>, LlvmError> {
+        if let Some(ones) = self.frame.opaque_ones.get(&ty) {
+            return Ok(*ones);
+        }
+        let element = types::int(self.context, ty.scalar)
+            .ok_or_else(|| LlvmError::ill_formed(format_args!("a mask as {ty}")))?;
+        let word = self.context.i32_type();
+        // Assembly without instructions, whose operand comes and goes in one register. It has no effect but to hide
+        // where the number comes from.
+        let function = word.fn_type(&[word.into()], false);
+        let hide = self.context.create_inline_asm(
+            function,
+            String::new(),
+            "=r,0".to_string(),
+            false,
+            false,
+            None,
+            false,
+        );
+        let outside = std::mem::replace(&mut self.builder, self.frame.at_entry(self.context));
+        let ones =
+            self.builder.build_indirect_call(function, hide, &[word.const_int(1, false).into()], "one");
+        let ones = ones.map_err(LlvmError::from).and_then(|one| {
+            let one = match one.try_as_basic_value().basic() {
+                Some(BasicValueEnum::IntValue(one)) => one,
+                _ => return Err(LlvmError::ill_formed("assembly returns no number")),
+            };
+            let one = self.builder.build_int_z_extend_or_bit_cast(one, self.context.i64_type(), "")?;
+            let one = self.builder.build_int_truncate_or_bit_cast(one, element, "")?;
+            self.broadcast(one.into(), ty)
+        });
+        self.builder = outside;
+        let ones = ones?;
+        self.frame.opaque_ones.insert(ty, ones);
+        Ok(ones)
+    }
+}
+
+/// A vector.
+pub(super) fn as_vector(value: BasicValueEnum) -> Result<VectorValue, LlvmError> {
+    match value {
+        BasicValueEnum::VectorValue(vector) => Ok(vector),
+        _ => Err(LlvmError::ill_formed("a vector is expected")),
+    }
+}
