@@ -108,7 +108,9 @@ impl<'a> Report<'a> {
         if !self.seen.insert((illegal.step, code)) || self.is_full(code) {
             return;
         }
-        let limits = self.search(code);
+        // What is about names has its own way out, and a nest that cannot be built any further has none.
+        let is_about_loops = code >= Code::CONSUMED && !illegal.problem.is_fatal();
+        let limits = if is_about_loops { self.search(code) } else { None };
         let wording = word(illegal, builder, self, limits.as_ref());
         let span = self.place(illegal.step, illegal.argument);
         let mut diagnostic = Diagnostic::new(code, span, wording.message).label(wording.label);

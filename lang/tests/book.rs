@@ -279,3 +279,22 @@ fn raised() -> BTreeMap<Op, BTreeSet<Code>> {
     }
     raised
 }
+
+#[test]
+fn links_lead_somewhere() {
+    let mut wrong = Vec::new();
+    let mut links = 0;
+    for (_, path) in chapters() {
+        let file = root().join(&path);
+        let text = read(&file);
+        for target in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+            links += 1;
+            let page = file.parent().map(|folder| folder.join(target.split('#').next().unwrap_or(target)));
+            if !target.contains("://") && !page.is_some_and(|page| page.is_file()) {
+                wrong.push(format!("{path}: {target} leads nowhere"));
+            }
+        }
+    }
+    assert!(links > 150, "only {links} links");
+    finish(wrong);
+}
