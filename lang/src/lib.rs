@@ -11,6 +11,7 @@ pub mod diff;
 pub mod directives;
 pub mod footprint;
 pub mod format;
+pub mod ide;
 pub mod illegal;
 pub mod legal_next;
 pub mod legality;

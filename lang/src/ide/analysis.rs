@@ -1,0 +1,66 @@
+//! A text with everything that is known of it.
+
+use std::sync::{Arc, OnceLock};
+
+use sched_grammar::ast::{Span, Stmt};
+use sched_grammar::{Parsed, parse};
+
+use crate::check::{Checked, Lineage, check_lineage};
+use crate::options::Options;
+
+/// One state of a schedule, checked. Features share it; what only some of them need is made when it is asked for.
+#[derive(Debug)]
+pub struct Analysis {
+    source: Arc<str>,
+    options: Options,
+    checked: Checked,
+    lineage: Lineage,
+    parsed: OnceLock<Parsed>,
+}
+
+impl Analysis {
+    /// Checks a text.
+    pub fn new(source: impl Into<Arc<str>>, options: Options) -> Self {
+        let source = source.into();
+        let (checked, lineage) = check_lineage(&source, &options);
+        Analysis { source, options, checked, lineage, parsed: OnceLock::new() }
+    }
+
+    /// The text.
+    pub fn source(&self) -> &str {
+        &self.source
+    }
+
+    /// What the check was told besides the text.
+    pub fn options(&self) -> &Options {
+        &self.options
+    }
+
+    /// What the checker says.
+    pub fn checked(&self) -> &Checked {
+        &self.checked
+    }
+
+    /// Where the index variables come from and what became of them, as far as the schedule is legal.
+    pub fn lineage(&self) -> &Lineage {
+        &self.lineage
+    }
+
+    /// The syntax tree with its comments.
+    pub fn parsed(&self) -> &Parsed {
+        self.parsed.get_or_init(|| parse(&self.source))
+    }
+
+    /// The statement in which `offset` lies or at whose end it stands; of two that touch, the latter.
+    pub fn statement_at(&self, offset: usize) -> Option<&Stmt> {
+        let stmts = &self.parsed().file.stmts;
+        let after = stmts.partition_point(|stmt| stmt.span.start as usize <= offset);
+        let stmt = stmts.get(after.checked_sub(1)?)?;
+        (offset <= stmt.span.end as usize).then_some(stmt)
+    }
+
+    /// The text of `span`, or nothing where it is no part of the source.
+    pub fn text(&self, span: Span) -> &str {
+        self.source.get(span.range()).unwrap_or_default()
+    }
+}
