@@ -16,7 +16,7 @@ use crate::requests::ir::{Ir, IrParams};
 use crate::requests::lineage::{Lineage, LineageParams};
 use crate::requests::nest::{NestAnswer, NestParams};
 use crate::requests::{
-    actions, commands, definition, diagnostics, folding, formatting, highlight, initialize, ir, lineage,
+    actions, commands, definition, diagnostics, folding, formatting, highlight, hover, initialize, ir, lineage,
     links, nest, references, rename, selection, symbols, tokens, workspace_symbols,
 };
 use crate::state::Shared;
@@ -109,6 +109,10 @@ impl LanguageServer for Server {
 
     async fn range_formatting(&self, params: DocumentRangeFormattingParams) -> Result<Option<Vec<TextEdit>>> {
         formatting::range(&self.shared, &params)
+    }
+
+    async fn hover(&self, params: HoverParams) -> Result<Option<Hover>> {
+        hover::hover(&self.shared, &params)
     }
 
     async fn goto_definition(&self, params: GotoDefinitionParams) -> Result<Option<GotoDefinitionResponse>> {

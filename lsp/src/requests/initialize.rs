@@ -64,6 +64,7 @@ fn offered(abilities: Abilities, encoding: Encoding) -> ServerCapabilities {
         diagnostic_provider: abilities
             .pulls_diagnostics
             .then_some(DiagnosticServerCapabilities::Options(diagnostics)),
+        hover_provider: Some(HoverProviderCapability::Simple(true)),
         definition_provider: Some(OneOf::Left(true)),
         references_provider: Some(OneOf::Left(true)),
         document_highlight_provider: Some(OneOf::Left(true)),

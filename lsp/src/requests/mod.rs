@@ -7,6 +7,7 @@ pub mod diagnostics;
 pub mod folding;
 pub mod formatting;
 pub mod highlight;
+pub mod hover;
 pub mod initialize;
 pub mod ir;
 pub mod lineage;

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
+use sched_grammar::ast::Span;
 use sched_lang::check;
+use sched_lang::ide::{self, NestView, nest_view_json_with};
 use sched_lang::show::{show_nest, until_line};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -43,24 +45,44 @@ pub struct NestAnswer {
 ///
 /// The document is not open.
 pub fn nest(shared: &Shared, params: &NestParams) -> Result<NestAnswer> {
-    let now =
-        shared.snapshot(&params.text_document.uri)?.ok_or_else(|| failed("this document is not open"))?;
-    let until = params.position.map(|position| now.text.offset(position));
-    let last_good = shared.last_good(&params.text_document.uri).unwrap_or_else(|| Arc::clone(&now));
-    let shown = if until.is_some() { &now } else { &last_good };
-    let stale = now.analysis.checked().nest.is_none();
-    Ok(NestAnswer { version: shown.version, stale, text: text(shown, until), view: Value::Null })
+    let now = shared.snapshot(&params.text_document.uri)?.ok_or_else(|| failed("this document is not open"))?;
+    if let Some(position) = params.position {
+        let offset = now.text.offset(position);
+        if let Some(view) = ide::nest_until(&now.analysis, offset) {
+            let text = text_until(&now, offset);
+            return Ok(NestAnswer { version: now.version, stale: false, text, view: json(&view, &now, &now) });
+        }
+    }
+    let last = shared.last_good(&params.text_document.uri).unwrap_or_else(|| Arc::clone(&now));
+    let checked = last.analysis.checked();
+    let view = ide::nest_view(&last.analysis);
+    Ok(NestAnswer {
+        version: last.version,
+        stale: now.analysis.checked().nest.is_none(),
+        text: checked.nest.as_ref().map(show_nest).unwrap_or_default(),
+        view: view.map(|view| json(&view, &last, &now)).unwrap_or_default(),
+    })
 }
 
-fn text(snapshot: &Snapshot, until: Option<usize>) -> String {
-    let analysis = &snapshot.analysis;
-    let nest = match until {
-        None => analysis.checked().nest.clone(),
-        Some(offset) => {
-            let before = analysis.source().get(..offset).unwrap_or_default();
-            let line = before.matches('\n').count() + 1;
-            check(&until_line(analysis.source(), line, analysis.options()), analysis.options()).nest
+/// The view of a state, with places as ranges of the present text.
+fn json(view: &NestView, of: &Snapshot, now: &Snapshot) -> Value {
+    let old = of.text.source();
+    let range = |span: Option<Span>| -> Option<Value> {
+        let mut span = span?;
+        if of.epoch != now.epoch {
+            let moved = |offset: u32| now.text.moved(old, offset as usize);
+            let start = moved(span.start);
+            span = Span::new(start, moved(span.end).max(start));
         }
+        serde_json::to_value(now.text.range(span)).ok()
     };
+    nest_view_json_with(view, &range)
+}
+
+fn text_until(snapshot: &Snapshot, offset: usize) -> String {
+    let analysis = &snapshot.analysis;
+    let before = analysis.source().get(..offset).unwrap_or_default();
+    let line = before.matches('\n').count() + 1;
+    let nest = check(&until_line(analysis.source(), line, analysis.options()), analysis.options()).nest;
     nest.as_ref().map(show_nest).unwrap_or_default()
 }
