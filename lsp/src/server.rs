@@ -16,8 +16,8 @@ use crate::requests::ir::{Ir, IrParams};
 use crate::requests::lineage::{Lineage, LineageParams};
 use crate::requests::nest::{NestAnswer, NestParams};
 use crate::requests::{
-    actions, commands, definition, diagnostics, folding, formatting, highlight, hover, initialize, ir, lineage,
-    links, nest, references, rename, selection, symbols, tokens, workspace_symbols,
+    actions, commands, definition, diagnostics, folding, formatting, highlight, hover, initialize, ir,
+    lineage, links, nest, references, rename, selection, symbols, tokens, workspace_symbols,
 };
 use crate::state::Shared;
 use crate::workspace;
