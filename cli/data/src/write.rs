@@ -4,7 +4,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use crate::error::{Code, DataError, count};
-use crate::files::write_atomically;
+use crate::files::{unwritable, write_atomically};
 
 /// Numbers to write, in row-major order.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -136,11 +136,7 @@ fn stream(
         write(&mut writer).and_then(|()| writer.flush())
     };
     match all() {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            let message = format!("it cannot be written: {error}");
-            Err(DataError::new(Code::Unwritable, name, message)
-                .help("write to a file instead, with its name as the output"))
-        }
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(unwritable(Path::new(name), &error)),
         _ => Ok(()),
     }
 }
