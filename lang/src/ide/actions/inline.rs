@@ -1,9 +1,10 @@
-//! A param or const becomes its value, everywhere.
+//! A param or const becomes its value, everywhere; one that nothing uses goes.
 
 use sched_grammar::ast::{Expr, ExprKind, Ident, Span, Stmt, StmtKind};
 
 use super::super::{Analysis, Edit};
 use super::{Action, ActionKind};
+use crate::diagnostics::Code;
 use crate::diagnostics::apply::whole_line;
 
 pub(super) fn inline(a: &Analysis, span: Span) -> Option<Action> {
@@ -22,9 +23,13 @@ pub(super) fn inline(a: &Analysis, span: Span) -> Option<Action> {
     stmts.iter().for_each(|stmt| find_uses(stmt, &name.text, &mut uses));
     // One that is no whole operand, such as the loop of a copy, has no value to become.
     let is_complete = uses.len() + 1 == names.alike(here).count();
-    let is_recursive = uses.iter().any(|found| stmt.span.start <= found.0.start && found.0.end <= stmt.span.end);
-    if uses.is_empty() || !is_complete || is_recursive {
+    let is_recursive =
+        uses.iter().any(|found| stmt.span.start <= found.0.start && found.0.end <= stmt.span.end);
+    if !is_complete || is_recursive {
         return None;
+    }
+    if uses.is_empty() {
+        return Some(remove(a, stmt, name));
     }
     let text = a.text(value.span);
     let replace = |(span, is_operand): &(Span, bool)| {
@@ -36,6 +41,20 @@ pub(super) fn inline(a: &Analysis, span: Span) -> Option<Action> {
     edits.sort_by_key(|edit| edit.span);
     let (title, kind) = (format!("Inline `{}`", name.text), ActionKind::RefactorInline);
     Some(Action { title, kind, edits, fixes: None, preferred: false })
+}
+
+/// Removes what nothing uses.
+fn remove(a: &Analysis, stmt: &Stmt, name: &Ident) -> Action {
+    let mut diagnostics = a.checked().diagnostics.iter();
+    let fixes =
+        diagnostics.position(|diagnostic| diagnostic.code == Code::UNUSED && diagnostic.span == name.span);
+    Action {
+        title: format!("Remove `{}`, which nothing uses", name.text),
+        kind: if fixes.is_some() { ActionKind::QuickFix } else { ActionKind::RefactorInline },
+        edits: vec![removal(a.source(), stmt.span)],
+        fixes,
+        preferred: false,
+    }
 }
 
 /// The name and value that a statement declares at `at`.
@@ -112,12 +131,16 @@ fn find_in(expr: &Expr, name: &str, is_operand: bool, uses: &mut Vec<(Span, bool
 
 /// The edit that removes a statement with its `;`, and the line if nothing else stands there.
 fn removal(source: &str, span: Span) -> Edit {
-    let rest = source.get(span.end as usize..).unwrap_or_default();
+    let (start, end) = (span.start as usize, span.end as usize);
+    let rest = source.get(end..).unwrap_or_default();
+    let before = source.get(..start).unwrap_or_default();
+    let is_first = before.rsplit('\n').next().is_some_and(|line| line.trim().is_empty());
     let blanks = |text: &str| text.len() - text.trim_start_matches([' ', '\t']).len();
-    let semicolon = blanks(rest);
-    let mut end = span.end as usize;
-    if let Some(after) = rest.get(semicolon..).and_then(|rest| rest.strip_prefix(';')) {
-        end += semicolon + 1 + blanks(after);
+    let mut len = blanks(rest);
+    match rest.get(len..).and_then(|rest| rest.strip_prefix(';')) {
+        Some(after) => len += 1 + blanks(after),
+        None if !is_first => len = 0,
+        None => {}
     }
-    whole_line(source, &Edit { span: Span::new(span.start as usize, end), text: String::new() })
+    whole_line(source, &Edit { span: Span::new(start, end + len), text: String::new() })
 }
