@@ -284,7 +284,9 @@ fn unexpected_help(expected: &[String]) -> Option<String> {
         _ => return None,
     };
     Some(match only {
-        A_FILE_NAME => "Write the file name in double quotes, as in `model \"higgs.json\"`.".to_owned(),
+        A_FILE_NAME => "Write the file name in double quotes, as in `model \"higgs.json\"`; a fingerprint, in quotes too, \
+                        may follow it: `\"sha256:...\"`."
+            .to_owned(),
         THE_END => "Put the rest on a line of its own, or remove it.".to_owned(),
         _ => return None,
     })
