@@ -541,7 +541,7 @@ fn half_written_schedules() {
     for (number, (_, text)) in corpus(ALL).into_iter().enumerate() {
         let text = text.get(..1200).map_or(text.clone(), str::to_owned);
         let bent = text.replace('\n', "\r\n").replace("b0", "b😀0");
-        for (text, stride) in [(text, 3), (bent, 11)] {
+        for (text, stride) in [(text, 5), (bent, 13)] {
             let ends = text.char_indices().map(|(at, _)| at).chain([text.len()]);
             for end in ends.filter(|end| end % stride == number % stride) {
                 let a = Analysis::new(&text[..end], support::options("trees=9 depth=4 features=5"));

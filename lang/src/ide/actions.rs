@@ -53,7 +53,11 @@ fn quick_fixes(a: &Analysis, span: Span) -> Vec<Action> {
         place.start <= span.end && span.start <= place.end
     };
     let near = a.checked().diagnostics.iter().enumerate().filter(|(_, diagnostic)| touches(diagnostic));
-    near.flat_map(|(at, diagnostic)| diagnostic.fixes.iter().map(move |fix| quick_fix(a, at, fix))).collect()
+    near.flat_map(|(at, diagnostic)| {
+        let given = diagnostic.fixes.iter().map(move |fix| quick_fix(a, at, fix));
+        given.chain(inline::remove(a, at, diagnostic))
+    })
+    .collect()
 }
 
 /// Where something is missing, the blanks that follow belong to the place.

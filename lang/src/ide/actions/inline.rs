@@ -4,8 +4,8 @@ use sched_grammar::ast::{Expr, ExprKind, Ident, Span, Stmt, StmtKind};
 
 use super::super::{Analysis, Edit};
 use super::{Action, ActionKind};
-use crate::diagnostics::Code;
 use crate::diagnostics::apply::whole_line;
+use crate::diagnostics::{Code, Diagnostic};
 
 pub(super) fn inline(a: &Analysis, span: Span) -> Option<Action> {
     let names = a.names();
@@ -25,11 +25,8 @@ pub(super) fn inline(a: &Analysis, span: Span) -> Option<Action> {
     let is_complete = uses.len() + 1 == names.alike(here).count();
     let is_recursive =
         uses.iter().any(|found| stmt.span.start <= found.0.start && found.0.end <= stmt.span.end);
-    if !is_complete || is_recursive {
+    if uses.is_empty() || !is_complete || is_recursive {
         return None;
-    }
-    if uses.is_empty() {
-        return Some(remove(a, stmt, name));
     }
     let text = a.text(value.span);
     let replace = |(span, is_operand): &(Span, bool)| {
@@ -43,18 +40,20 @@ pub(super) fn inline(a: &Analysis, span: Span) -> Option<Action> {
     Some(Action { title, kind, edits, fixes: None, preferred: false })
 }
 
-/// Removes what nothing uses.
-fn remove(a: &Analysis, stmt: &Stmt, name: &Ident) -> Action {
-    let mut diagnostics = a.checked().diagnostics.iter();
-    let fixes =
-        diagnostics.position(|diagnostic| diagnostic.code == Code::UNUSED && diagnostic.span == name.span);
-    Action {
-        title: format!("Remove `{}`, which nothing uses", name.text),
-        kind: if fixes.is_some() { ActionKind::QuickFix } else { ActionKind::RefactorInline },
-        edits: vec![removal(a.source(), stmt.span)],
-        fixes,
-        preferred: false,
+/// The fix of a diagnostic that nothing uses a name: the declaration goes.
+pub(super) fn remove(a: &Analysis, at: usize, diagnostic: &Diagnostic) -> Option<Action> {
+    if diagnostic.code != Code::UNUSED {
+        return None;
     }
+    let stmt = a.statement_at(diagnostic.span.start as usize)?;
+    let (_, name, _) = declares(stmt, diagnostic.span)?;
+    Some(Action {
+        title: format!("Remove `{}`, which nothing uses", name.text),
+        kind: ActionKind::QuickFix,
+        edits: vec![removal(a.source(), stmt.span)],
+        fixes: Some(at),
+        preferred: false,
+    })
 }
 
 /// The name and value that a statement declares at `at`.
