@@ -6,4 +6,4 @@ mod scope;
 
 pub(crate) use calls::{Arg, Call, calls};
 pub(crate) use header::{given_target, header};
-pub(crate) use scope::{FACTS, Number, Scope, list, scope};
+pub(crate) use scope::{FACTS, FUNCTIONS, Number, Scope, list, scope};
