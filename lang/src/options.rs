@@ -2,6 +2,8 @@
 
 mod json;
 
+use std::sync::Arc;
+
 use sched_grammar::ast::{Stmt, StmtKind};
 
 /// What the checker needs to know of a model.
@@ -93,8 +95,8 @@ pub enum Supported {
 /// What a check is told besides the text.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Options {
-    /// The model; without one, ranges are symbolic.
-    pub facts: Option<ModelFacts>,
+    /// The model; without one, ranges are symbolic. Shared, because models may have many trees and checks are many.
+    pub facts: Option<Arc<ModelFacts>>,
     /// Most rows that one run of the nest handles.
     pub batch_size: Option<u64>,
     /// Values that override params, in order.

@@ -112,7 +112,7 @@ pub(in crate::ide) fn fact(analysis: &Analysis, name: &str) -> Option<String> {
 
 /// The value of a fact, where it is known.
 pub(in crate::ide) fn fact_value(analysis: &Analysis, fact: Fact) -> Option<i64> {
-    let facts = analysis.options().facts.as_ref();
+    let facts = analysis.options().facts.as_deref();
     match fact {
         Fact::Rows | Fact::RunDepth => None,
         Fact::NumTrees => facts.map(|facts| facts.num_trees.into()),
