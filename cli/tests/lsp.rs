@@ -351,13 +351,13 @@ fn messages_that_are_none_are_refused_and_the_next_is_answered() {
 #[test]
 fn the_end_is_orderly_or_not_and_a_new_server_starts() {
     let (client, _folder) = plain();
-    assert_eq!(client.hang_up(), Some(1), "the input ended without `exit`");
+    assert_eq!(client.leave(), Some(1), "the input ended without `exit`");
     let (mut client, _folder) = plain();
     client.notify("exit", Value::Null);
-    assert_eq!(client.hang_up(), Some(1), "`exit` without `shutdown`");
+    assert_eq!(client.leave(), Some(1), "`exit` without `shutdown`");
     let (mut client, folder) = plain();
     client.open("untitled:z", 1, "tile(");
-    client.kill();
+    drop(client);
     let mut client = server(folder.path());
     client.initialize(json!({}));
     client.open("untitled:z", 1, "tile(");

@@ -1,7 +1,5 @@
 //! What a check is told besides the text: the model, overrides and the target, all as plain data.
 
-mod json;
-
 use std::sync::Arc;
 
 use sched_grammar::ast::{Stmt, StmtKind};

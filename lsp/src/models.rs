@@ -138,12 +138,23 @@ impl Models {
     }
 }
 
+/// What `schedc inspect --facts` prints.
+#[derive(serde::Deserialize)]
+struct Told {
+    fingerprint: String,
+    num_trees: u32,
+    num_features: u32,
+    num_classes: u32,
+    depths: Vec<u32>,
+    leaves: Vec<Vec<u32>>,
+}
+
 /// Reads what `schedc inspect --facts` prints.
 pub fn parse(text: &str) -> Option<Model> {
-    let value: serde_json::Value = serde_json::from_str(text).ok()?;
-    let fingerprint = value.get("fingerprint")?.as_str()?.to_owned();
-    let facts = Arc::new(ModelFacts::from_json(value.get("facts")?)?);
-    Some(Model { facts, fingerprint })
+    let Told { fingerprint, num_trees, num_features, num_classes, depths, leaves } =
+        serde_json::from_str(text).ok()?;
+    let facts = ModelFacts { num_trees, num_features, num_classes, depths, leaves };
+    Some(Model { facts: Arc::new(facts), fingerprint })
 }
 
 #[cfg(test)]
