@@ -8,7 +8,7 @@
  * is as many calls, one after the other through the rows, as take SAMPLE_SECONDS. One thread is measured in process CPU
  * time, which other processes disturb less; more threads in wall time.
  *
- * Standard output has one JSON object a line: one for each program's margins, then one for each way of each program at each
+ * Standard output has one JSON object a line: one for each other program's margins, then one for each way of each program at each
  * point, with quartiles in microseconds per row.
  */
 #define _GNU_SOURCE
@@ -235,7 +235,8 @@ int main(int count, char **arguments)
     float *expected = allocate((size_t)(work.rows.rows * outputs[0]) * sizeof(float));
     xgboost.margins(expected, outputs[0]);
     for (int number = 0; number < program_count; number++)
-        compare_margins(programs[number], expected, outputs[0]);
+        if (programs[number] != &xgboost)
+            compare_margins(programs[number], expected, outputs[0]);
     /* One thread first: until then no library has started helpers whose spinning would count as CPU time. */
     for (int thread = 0; thread < thread_count; thread++) {
         for (int batch = 0; batch < batch_count; batch++) {

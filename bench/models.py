@@ -1,6 +1,8 @@
 """Models that are made here, from fixed seeds, and kept in the cache."""
 
+import hashlib
 import json
+from pathlib import Path
 
 import numpy
 
@@ -9,6 +11,8 @@ from tools import CACHE, Model, say, write
 # Leaf-wise trees: leaves of each, and how many trees.
 LOSSGUIDE = {63: 500, 127: 300, 255: 200, 400: 150}
 FEATURES = 28
+# Models are made anew when this file changes.
+MADE = CACHE / "models" / hashlib.sha256(Path(__file__).read_bytes()).hexdigest()[:12]
 
 
 def save_rows(folder, rows):
@@ -18,7 +22,7 @@ def save_rows(folder, rows):
 
 def lossguide(leaves):
     """A model of unbalanced trees, trained leaf by leaf on noisy data with interactions."""
-    folder = CACHE / "models" / f"lossguide_{leaves}"
+    folder = MADE / f"lossguide_{leaves}"
     if not (folder / "model.json").exists():
         import xgboost
 
@@ -26,15 +30,16 @@ def lossguide(leaves):
         say(f"bench: training {folder.name}: {trees} trees")
         random = numpy.random.default_rng(leaves)
         # Some features with many values, some with few, as tables have.
-        rows = random.standard_normal((30_000, FEATURES)).astype(numpy.float32)
+        rows = random.standard_normal((20_000, FEATURES)).astype(numpy.float32)
         rows[:, 20:] = numpy.round(rows[:, 20:] * 3)
         rows[random.random(rows.shape) < 0.02] = numpy.nan
         known = numpy.nan_to_num(rows)
         label = (known[:, 0] * known[:, 1] + numpy.abs(known[:, 2]) * known[:, 20] + numpy.sin(3 * known[:, 3])
                  + numpy.exp(known[:, 4]) * (known[:, 21] > 2) + 0.3 * random.standard_normal(len(rows)))
         data = xgboost.DMatrix(rows[4096:], label=label[4096:])
+        # One thread: trees are small, and threads that wait for each other take far longer on a busy machine.
         parameters = {"tree_method": "hist", "grow_policy": "lossguide", "max_leaves": leaves, "max_depth": 0,
-                      "eta": 0.1, "min_child_weight": 1, "seed": leaves, "nthread": 2}
+                      "eta": 0.1, "min_child_weight": 1, "seed": leaves, "nthread": 1}
         booster = xgboost.train(parameters, data, trees)
         save_rows(folder, rows[:4096])
         write(folder / "model.json", booster.save_raw("json").decode())
@@ -56,14 +61,14 @@ def random_tree(random, number, depth, features):
     count = len(left)
     inner = numpy.array(left) >= 0
     values = numpy.where(inner, numpy.round(random.standard_normal(count), 2), random.standard_normal(count) * 0.1)
-    zeros = [0] * count
+    zeros, nothing = [0] * count, [0.0] * count
     return {
-        "base_weights": zeros, "categories": [], "categories_nodes": [], "categories_segments": [],
+        "base_weights": nothing, "categories": [], "categories_nodes": [], "categories_segments": [],
         "categories_sizes": [], "default_left": (inner & (random.random(count) < 0.5)).astype(int).tolist(),
-        "id": number, "left_children": left, "loss_changes": zeros, "parents": parents, "right_children": right,
+        "id": number, "left_children": left, "loss_changes": nothing, "parents": parents, "right_children": right,
         "split_conditions": values.astype(numpy.float32).tolist(),
         "split_indices": numpy.where(inner, random.integers(0, features, count), 0).tolist(), "split_type": zeros,
-        "sum_hessian": zeros,
+        "sum_hessian": nothing,
         "tree_param": {"num_deleted": "0", "num_feature": str(features), "num_nodes": str(count),
                        "size_leaf_vector": "1"},
     }
@@ -71,7 +76,7 @@ def random_tree(random, number, depth, features):
 
 def synthetic(trees, features, depth):
     """A random model of the papers' grid; XGBoost itself says what it predicts."""
-    folder = CACHE / "models" / f"synthetic_{trees}x{depth}_{features}"
+    folder = MADE / f"synthetic_{trees}x{depth}_{features}"
     if not (folder / "model.json").exists():
         random = numpy.random.default_rng([trees, features, depth])
         rows = numpy.round(random.standard_normal((2048, features)), 2)

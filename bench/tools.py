@@ -30,7 +30,9 @@ def run(command, seconds=None):
     except subprocess.TimeoutExpired:
         raise Failed(f"{Path(words[0]).name} took more than {seconds:.0f} s") from None
     if done.returncode != 0:
-        raise Failed(f"{' '.join(words)}\n{done.stderr.strip()}")
+        # The first lines say what is wrong; the rest shows it.
+        reason = "\n  ".join(done.stderr.strip().splitlines()[:4])
+        raise Failed(f"{' '.join(words)}\n  {reason}")
     return done.stdout
 
 
