@@ -5,7 +5,9 @@ use std::sync::{Arc, OnceLock};
 use sched_grammar::ast::{Comment, Span, Stmt};
 use sched_grammar::{Parsed, parse};
 
+use super::names::Names;
 use crate::check::{Checked, Lineage, Prepared, check_lineage, prepare};
+use crate::diagnostics::apply::fix_checked;
 use crate::lineage::Builder;
 use crate::options::Options;
 
@@ -17,6 +19,8 @@ pub struct Analysis {
     checked: Checked,
     lineage: Lineage,
     parsed: OnceLock<Parsed>,
+    names: OnceLock<Names>,
+    fixed: OnceLock<Option<String>>,
     prepared: OnceLock<Prepared>,
     whole: OnceLock<Builder>,
 }
@@ -32,6 +36,8 @@ impl Analysis {
             checked,
             lineage,
             parsed: OnceLock::new(),
+            names: OnceLock::new(),
+            fixed: OnceLock::new(),
             prepared: OnceLock::new(),
             whole: OnceLock::new(),
         }
@@ -60,6 +66,17 @@ impl Analysis {
     /// The syntax tree with its comments.
     pub fn parsed(&self) -> &Parsed {
         self.parsed.get_or_init(|| parse(&self.source))
+    }
+
+    /// What every name of the text means.
+    pub(crate) fn names(&self) -> &Names {
+        self.names.get_or_init(|| Names::new(&self.source, self.parsed()))
+    }
+
+    /// The text after everything that is safe to fix has been fixed; nothing if that changes nothing.
+    pub(crate) fn fixed(&self) -> Option<&str> {
+        let fixed = || fix_checked(&self.source, &self.checked, &self.options, false).map(|fixed| fixed.text);
+        self.fixed.get_or_init(fixed).as_deref()
     }
 
     /// The directives with their arguments resolved.
