@@ -1,0 +1,73 @@
+// The extension's commands, and what it is made of.
+
+import * as vscode from 'vscode';
+import { Bench } from './bench/bench';
+import { Stages } from './ir';
+import { NestPanel } from './nest/panel';
+import { Server } from './server';
+import { Status } from './status';
+
+let server: Server | null = null;
+
+export async function activate(context: vscode.ExtensionContext): Promise<void> {
+    const started = (server = new Server());
+    const nest = new NestPanel(context.extensionUri, started);
+    const stages = new Stages(started);
+    const bench = new Bench(context.extensionUri, started);
+    context.subscriptions.push(nest, stages, bench, new Status(started));
+
+    const command = (name: string, run: (...args: unknown[]) => unknown): void => {
+        context.subscriptions.push(vscode.commands.registerCommand(`schedc.${name}`, reporting(run)));
+    };
+    command('restart', () => started.restart());
+    command('showOutput', () => started.output.show());
+    command('showNest', () => nest.show());
+    command('build', async (uri) => build(started, await schedule(uri)));
+    command('bench', async (uri) => bench.run(await schedule(uri)));
+    command('showIr', async (uri, stage) => stages.show(await schedule(uri), typeof stage === 'string' ? stage : undefined));
+
+    context.subscriptions.push(
+        vscode.workspace.onDidChangeConfiguration((event) => {
+            if (event.affectsConfiguration('schedc.path')) void started.restart();
+        }),
+        vscode.workspace.onDidGrantWorkspaceTrust(() => void started.restart()),
+    );
+    // The commands work, and say what is wrong, while the server is starting or cannot be started.
+    void started.restart();
+}
+
+export async function deactivate(): Promise<void> {
+    await server?.dispose();
+    server = null;
+}
+
+/** Shows errors of a command to the user. */
+const reporting = (run: (...args: unknown[]) => unknown) => async (...args: unknown[]): Promise<void> => {
+    try {
+        await run(...args);
+    } catch (error) {
+        void vscode.window.showErrorMessage(`schedc: ${error instanceof Error ? error.message : String(error)}`);
+    }
+};
+
+/** The schedule that a command is about, saved: programs that the server runs read the file. */
+async function schedule(uri: unknown): Promise<vscode.TextDocument> {
+    const named = typeof uri === 'string' ? vscode.Uri.parse(uri) : uri instanceof vscode.Uri ? uri : null;
+    const document = named === null
+        ? vscode.window.activeTextEditor?.document
+        : await vscode.workspace.openTextDocument(named);
+    if (document?.languageId !== 'sched') throw new Error('open a schedule first.');
+    if (document.isDirty && !(await document.save())) throw new Error('the schedule could not be saved.');
+    return document;
+}
+
+async function build(server: Server, document: vscode.TextDocument): Promise<void> {
+    const options = { location: vscode.ProgressLocation.Notification, title: 'schedc: building a library', cancellable: true };
+    const params = { command: 'schedc.build', arguments: [{ uri: document.uri.toString() }] };
+    const answer = await vscode.window.withProgress(options, (_, cancel) =>
+        server.ask<{ output: string }>('workspace/executeCommand', params, cancel));
+    const output = answer.output.trim();
+    server.output.info(output);
+    const choice = await vscode.window.showInformationMessage(output, 'Show the Output');
+    if (choice !== undefined) server.output.show();
+}
