@@ -73,6 +73,8 @@ pub enum Command {
     Bench(Bench),
     /// Explain an error code
     Explain(Explain),
+    /// Serve an editor over standard input and output
+    Lsp(crate::commands::lsp::Lsp),
     /// Print a script that lets a shell complete the command line
     Completions(Completions),
 }
@@ -434,6 +436,9 @@ pub struct Inspect {
     /// As JSON
     #[arg(long)]
     pub json: bool,
+    /// Only what schedules are checked with, as JSON; for the language server
+    #[arg(long, hide = true, conflicts_with = "json")]
+    pub facts: bool,
 }
 
 /// `schedc bench`

@@ -1,5 +1,7 @@
 //! What a check is told besides the text: the model, overrides and the target, all as plain data.
 
+mod json;
+
 use sched_grammar::ast::{Stmt, StmtKind};
 
 /// What the checker needs to know of a model.

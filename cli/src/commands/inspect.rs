@@ -16,6 +16,10 @@ const BAR: usize = 40;
 /// Runs the command.
 pub fn run(args: &Inspect) -> Result<(), Failure> {
     let model = Model::read(&args.model, &args.reading.iterations)?;
+    if args.facts {
+        let facts = serde_json::json!({ "fingerprint": model.fingerprint, "facts": model.facts().to_json() });
+        return print(&format!("{facts}\n"));
+    }
     let summary = summarize(&model.forest);
     if args.json {
         let mut json = serde_json::to_value(&summary)

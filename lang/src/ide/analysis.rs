@@ -5,7 +5,9 @@ use std::sync::{Arc, OnceLock};
 use sched_grammar::ast::{Span, Stmt};
 use sched_grammar::{Parsed, parse};
 
+use super::names::Names;
 use crate::check::{Checked, Lineage, check_lineage};
+use crate::diagnostics::apply::fix_checked;
 use crate::options::Options;
 
 /// One state of a schedule, checked. Features share it; what only some of them need is made when it is asked for.
@@ -16,6 +18,8 @@ pub struct Analysis {
     checked: Checked,
     lineage: Lineage,
     parsed: OnceLock<Parsed>,
+    names: OnceLock<Names>,
+    fixed: OnceLock<Option<String>>,
 }
 
 impl Analysis {
@@ -23,7 +27,15 @@ impl Analysis {
     pub fn new(source: impl Into<Arc<str>>, options: Options) -> Self {
         let source = source.into();
         let (checked, lineage) = check_lineage(&source, &options);
-        Analysis { source, options, checked, lineage, parsed: OnceLock::new() }
+        Analysis {
+            source,
+            options,
+            checked,
+            lineage,
+            parsed: OnceLock::new(),
+            names: OnceLock::new(),
+            fixed: OnceLock::new(),
+        }
     }
 
     /// The text.
@@ -49,6 +61,17 @@ impl Analysis {
     /// The syntax tree with its comments.
     pub fn parsed(&self) -> &Parsed {
         self.parsed.get_or_init(|| parse(&self.source))
+    }
+
+    /// What every name of the text means.
+    pub(crate) fn names(&self) -> &Names {
+        self.names.get_or_init(|| Names::new(&self.source, self.parsed()))
+    }
+
+    /// The text after everything that is safe to fix has been fixed; nothing if that changes nothing.
+    pub(crate) fn fixed(&self) -> Option<&str> {
+        let fixed = || fix_checked(&self.source, &self.checked, &self.options, false).map(|fixed| fixed.text);
+        self.fixed.get_or_init(fixed).as_deref()
     }
 
     /// The statement in which `offset` lies or at whose end it stands; of two that touch, the latter.

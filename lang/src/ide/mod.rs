@@ -3,6 +3,31 @@
 //!
 //! One feature, one file. Every function accepts any text and any offset: half-written schedules are the normal case.
 
+mod actions;
 mod analysis;
+mod definition;
+mod edits;
+mod folding;
+mod formatting;
+mod highlight;
+mod links;
+mod names;
+mod references;
+mod rename;
+mod selection;
+mod symbols;
+mod tokens;
 
+pub use crate::diagnostics::Edit;
+pub use actions::{Action, ActionKind, code_actions};
 pub use analysis::Analysis;
+pub use definition::{Definition, definition};
+pub use folding::{FoldingKind, FoldingRange, folding_ranges};
+pub use formatting::{format_edits, format_range_edits};
+pub use highlight::{Highlight, HighlightKind, highlights};
+pub use links::{Link, LinkTarget, document_links};
+pub use references::references;
+pub use rename::{Rename, prepare_rename, rename};
+pub use selection::selection_ranges;
+pub use symbols::{Symbol, SymbolKind, document_symbols};
+pub use tokens::{SemanticToken, TokenKind, TokenModifiers, semantic_tokens};

@@ -122,7 +122,7 @@ fn call(
 }
 
 /// `representation(name)` leaves out its first parameter, all others their last.
-fn parameters(signature: &'static Signature, given: usize) -> &'static [Parameter] {
+pub(crate) fn parameters(signature: &'static Signature, given: usize) -> &'static [Parameter] {
     match signature.op {
         Op::Representation if given == 1 => &signature.parameters[1..],
         _ => signature.parameters,
@@ -220,7 +220,7 @@ fn find_word(text: &str, words: &'static [&'static str]) -> Option<&'static str>
 }
 
 /// `grid.x`, if there are no brackets in it.
-fn path_text(path: &Path) -> Option<String> {
+pub(crate) fn path_text(path: &Path) -> Option<String> {
     let names: Option<Vec<&str>> = path
         .segments
         .iter()

@@ -12,7 +12,7 @@ use crate::report::Report;
 use crate::sym::{ArithmeticError, Fact, Sym, SymOp};
 
 /// Facts that have a name in the text.
-const FACTS: &[(&str, Fact)] = &[
+pub(crate) const FACTS: &[(&str, Fact)] = &[
     ("num_trees", Fact::NumTrees),
     ("N_t", Fact::NumTrees),
     ("num_features", Fact::NumFeatures),
@@ -21,7 +21,8 @@ const FACTS: &[(&str, Fact)] = &[
     ("batch_size", Fact::BatchSize),
     ("run_depth", Fact::RunDepth),
 ];
-const FUNCTIONS: &[&str] = &["min", "max", "ceildiv", "trees_to_depth"];
+/// Functions of expressions.
+pub(crate) const FUNCTIONS: &[&str] = &["min", "max", "ceildiv", "trees_to_depth"];
 
 /// A declared number.
 struct Named {
