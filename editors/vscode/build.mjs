@@ -1,5 +1,5 @@
-// Bundles the extension into dist/, or its unit tests into out/ (`node build.mjs tests`).
-import { readdirSync, rmSync } from 'node:fs';
+// Bundles the extension into dist/, or its tests into out/ (`node build.mjs tests`).
+import { copyFileSync, readdirSync, rmSync } from 'node:fs';
 import { build } from 'esbuild';
 
 const shared = { bundle: true, logLevel: 'warning', target: 'es2022' };
@@ -9,7 +9,9 @@ if (process.argv[2] === 'tests') {
     const tests = readdirSync('test/unit').filter((name) => name.endsWith('.test.ts'));
     await build({
         ...shared,
-        entryPoints: tests.map((name) => `test/unit/${name}`),
+        entryPoints: [...tests.map((name) => `test/unit/${name}`), 'test/editor/main.ts'],
+        // One folder for all of them, whatever theirs is.
+        entryNames: '[name]',
         platform: 'node',
         outdir: 'out',
         outExtension: { '.js': '.cjs' },
@@ -17,6 +19,8 @@ if (process.argv[2] === 'tests') {
         sourcemap: 'inline',
     });
 } else {
+    // The package has the licences of the project.
+    for (const licence of ['LICENSE-APACHE', 'LICENSE-MIT']) copyFileSync(`../../${licence}`, licence);
     rmSync('dist', { recursive: true, force: true });
     const bundles = [
         // The extension runs in VS Code's Node, the panels in its browser.

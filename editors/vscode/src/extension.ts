@@ -50,24 +50,21 @@ const reporting = (run: (...args: unknown[]) => unknown) => async (...args: unkn
     }
 };
 
-/** The schedule that a command is about, saved: programs that the server runs read the file. */
+/** The schedule that a command is about: the one that it names, or the active one. */
 async function schedule(uri: unknown): Promise<vscode.TextDocument> {
     const named = typeof uri === 'string' ? vscode.Uri.parse(uri) : uri instanceof vscode.Uri ? uri : null;
     const document = named === null
         ? vscode.window.activeTextEditor?.document
         : await vscode.workspace.openTextDocument(named);
     if (document?.languageId !== 'sched') throw new Error('open a schedule first.');
-    if (document.isDirty && !(await document.save())) throw new Error('the schedule could not be saved.');
     return document;
 }
 
 async function build(server: Server, document: vscode.TextDocument): Promise<void> {
-    const options = { location: vscode.ProgressLocation.Notification, title: 'schedc: building a library', cancellable: true };
     const params = { command: 'schedc.build', arguments: [{ uri: document.uri.toString() }] };
-    const answer = await vscode.window.withProgress(options, (_, cancel) =>
-        server.ask<{ output: string }>('workspace/executeCommand', params, cancel));
-    const output = answer.output.trim();
-    server.output.info(output);
-    const choice = await vscode.window.showInformationMessage(output, 'Show the Output');
-    if (choice !== undefined) server.output.show();
+    const answer = await server.work<{ output: string }>('building a library', 'workspace/executeCommand', params);
+    if (answer === null) return;
+    const library = vscode.Uri.file(answer.output);
+    const choice = await vscode.window.showInformationMessage(`schedc: wrote ${answer.output}`, 'Show in the Explorer');
+    if (choice !== undefined) await vscode.commands.executeCommand('revealInExplorer', library);
 }

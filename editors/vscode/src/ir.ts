@@ -32,10 +32,11 @@ export class Stages implements vscode.TextDocumentContentProvider, vscode.Dispos
     async show(document: vscode.TextDocument, wanted?: string): Promise<void> {
         const stage = wanted ?? (await vscode.window.showQuickPick(STAGES, { placeHolder: 'Which stage?' }))?.label;
         if (stage === undefined) return;
-        const text = await this.fetch(document.uri, stage);
-        if (text === null) return;
+        const params = { textDocument: { uri: document.uri.toString() }, stage };
+        const answer = await this.server.work<{ text: string }>(`compiling to ${stage}`, 'sched/ir', params);
+        if (answer === null) return;
         const uri = document.uri.with({ scheme: SCHEME, path: `${document.uri.path}.${stage}`, query: stage });
-        this.texts.set(uri.toString(), text);
+        this.texts.set(uri.toString(), answer.text);
         this.changed.fire(uri);
         await vscode.window.showTextDocument(uri, { viewColumn: vscode.ViewColumn.Beside, preview: true, preserveFocus: true });
     }
@@ -43,22 +44,5 @@ export class Stages implements vscode.TextDocumentContentProvider, vscode.Dispos
     dispose(): void {
         this.changed.dispose();
         for (const subscription of this.subscriptions) subscription.dispose();
-    }
-
-    private fetch(uri: vscode.Uri, stage: string): Thenable<string | null> {
-        const options = {
-            location: vscode.ProgressLocation.Notification,
-            title: `schedc: compiling to ${stage}`,
-            cancellable: true,
-        };
-        return vscode.window.withProgress(options, async (_, cancel) => {
-            try {
-                const params = { textDocument: { uri: uri.toString() }, stage };
-                return (await this.server.ask<{ text: string }>('sched/ir', params, cancel)).text;
-            } catch (error) {
-                if (cancel.isCancellationRequested) return null;
-                throw error;
-            }
-        });
     }
 }

@@ -1,7 +1,7 @@
 // The language server's life: found, started, watched, restarted.
 
 import * as vscode from 'vscode';
-import { LanguageClient, State, type StaticFeature } from 'vscode-languageclient/node';
+import { LanguageClient, State, WorkDoneProgress, type StaticFeature } from 'vscode-languageclient/node';
 import { findProgram, Unusable } from './find';
 import { showVersion } from './version';
 
@@ -15,6 +15,7 @@ export class Server implements vscode.Disposable {
     private client: LanguageClient | null = null;
     private condition: Condition = { kind: 'starting' };
     private readonly changed = new vscode.EventEmitter<Condition>();
+    private works = 0;
     /** Starts and stops, one after the other. */
     private queue: Promise<void> = Promise.resolve();
 
@@ -46,6 +47,26 @@ export class Server implements vscode.Disposable {
             throw new Error(this.condition.kind === 'stopped' ? this.condition.why : 'schedc is still starting.');
         }
         return client.sendRequest<Answer>(method, params, cancel);
+    }
+
+    /** Asks for something that takes a while, with its progress in a notification that can cancel it; then null. */
+    async work<Answer>(title: string, method: string, params: object): Promise<Answer | null> {
+        const options = { location: vscode.ProgressLocation.Notification, title: `schedc: ${title}`, cancellable: true };
+        return vscode.window.withProgress(options, async (progress, cancel) => {
+            // With a token of ours the server tells its progress here, and not in a place of its own as well.
+            const workDoneToken = `schedc-${++this.works}`;
+            const listening = this.running?.onProgress(WorkDoneProgress.type, workDoneToken, (value) => {
+                if (value.kind !== 'end' && value.message) progress.report({ message: value.message });
+            });
+            try {
+                return await this.ask<Answer>(method, { ...params, workDoneToken }, cancel);
+            } catch (error) {
+                if (cancel.isCancellationRequested) return null;
+                throw error;
+            } finally {
+                listening?.dispose();
+            }
+        });
     }
 
     async dispose(): Promise<void> {

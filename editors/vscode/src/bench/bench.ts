@@ -31,16 +31,11 @@ export class Bench implements vscode.CodeLensProvider, vscode.Disposable {
 
     /** Measures a schedule and shows the result beside the one before. */
     async run(document: vscode.TextDocument): Promise<void> {
-        const options = {
-            location: vscode.ProgressLocation.Notification,
-            title: 'schedc: measuring',
-            cancellable: true,
-        };
         const uri = document.uri.toString();
         const { version } = document;
         const params = { command: 'schedc.bench', arguments: [{ uri }] };
-        const answer = await vscode.window.withProgress(options, (_, cancel) =>
-            this.server.ask<unknown>('workspace/executeCommand', params, cancel));
+        const answer = await this.server.work<unknown>('measuring', 'workspace/executeCommand', params);
+        if (answer === null) return;
         const measured = readMeasured(answer);
         if (measured.points.length === 0) throw new Error('the measurement has no result.');
         const earlier = this.results.get(uri)?.measured ?? null;

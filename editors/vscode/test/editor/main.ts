@@ -1,0 +1,64 @@
+// Drives the extension in a real VS Code: `main.cjs VSCODE VSIX MODEL`. Screenshots go to artefacts/.
+
+import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { chromium } from 'playwright-core';
+import { Code } from './code';
+import { SETTINGS, STEPS } from './steps';
+import { Workbench } from './workbench';
+
+const BROKEN = `model "model.json"
+tile(batch, block, row, 64)
+reorder(block, tree, row)
+parallel(batch)
+interleave(row, 8)
+`;
+
+const FLAGS = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run',
+    '--disable-background-networking', '--disable-component-update', '--disable-sync'];
+
+async function workspace(home: string, model: string): Promise<string> {
+    const folder = join(home, 'workspace');
+    await mkdir(join(folder, '.vscode'), { recursive: true });
+    await writeFile(join(folder, 'fast.sched'), BROKEN);
+    await writeFile(join(folder, '.vscode', 'settings.json'), JSON.stringify(SETTINGS));
+    await cp(model, join(folder, 'model.json'));
+    return folder;
+}
+
+async function main([vscode, vsix, model]: string[]): Promise<void> {
+    if (vscode === undefined || vsix === undefined || model === undefined) throw new Error('VSCODE VSIX MODEL');
+    const shots = 'artefacts';
+    await rm(shots, { recursive: true, force: true });
+    await mkdir(shots, { recursive: true });
+    const home = await mkdtemp(join(tmpdir(), 'schedc-vscode-'));
+    const folder = await workspace(home, model);
+    const code = await Code.start(vscode, vsix, home);
+    const browser = await chromium.launch({ executablePath: process.env['CHROMIUM'] ?? '/usr/bin/chromium', args: FLAGS });
+    try {
+        const page = await browser.newPage({ viewport: { width: 1280, height: 760 } });
+        const bench = new Workbench(page, shots);
+        await bench.load(code.open(folder));
+        for (const [name, run] of STEPS) {
+            const since = performance.now();
+            try {
+                await run({ bench, folder });
+            } catch (error) {
+                await bench.shot('failed');
+                console.error(`FAILED  ${name}; see artefacts/failed.png`);
+                throw error;
+            }
+            console.log(`ok ${((performance.now() - since) / 1000).toFixed(1).padStart(5)} s  ${name}`);
+        }
+        await rm(home, { recursive: true, force: true });
+    } finally {
+        await browser.close();
+        await code.stop();
+    }
+}
+
+main(process.argv.slice(2)).catch((error: unknown) => {
+    console.error(error instanceof Error ? error.message : error);
+    process.exitCode = 1;
+});
