@@ -18,7 +18,11 @@ export class Code {
         execFileSync(process.execPath, [main, ...folders, '--install-extension', vsix], { stdio: ['ignore', 'ignore', 'ignore'] });
         const options = ['--host', '127.0.0.1', '--port', '0', '--without-connection-token',
             '--telemetry-level', 'off', '--disable-workspace-trust'];
-        const child = spawn(process.execPath, [main, ...folders, ...options], { stdio: ['ignore', 'pipe', 'pipe'] });
+        const child = spawn(process.execPath, [main, ...folders, ...options], {
+            stdio: ['ignore', 'pipe', 'pipe'],
+            // As if started from a terminal: the PATH is ours, and not that of a login shell.
+            env: { ...process.env, VSCODE_CLI: '1' },
+        });
         const log = createWriteStream(join(home, 'vscode.log'));
         child.stdout.pipe(log);
         child.stderr.pipe(log);

@@ -18,13 +18,17 @@ interleave(row, 8)
 const FLAGS = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run',
     '--disable-background-networking', '--disable-component-update', '--disable-sync'];
 
-async function workspace(home: string, model: string): Promise<string> {
+/** Lays out a folder with a broken schedule, and the settings of a user. */
+async function prepare(home: string, model: string): Promise<{ folder: string; settings: string }> {
     const folder = join(home, 'workspace');
-    await mkdir(join(folder, '.vscode'), { recursive: true });
+    const user = join(home, 'user', 'User');
+    await mkdir(folder, { recursive: true });
+    await mkdir(user, { recursive: true });
     await writeFile(join(folder, 'fast.sched'), BROKEN);
-    await writeFile(join(folder, '.vscode', 'settings.json'), JSON.stringify(SETTINGS));
     await cp(model, join(folder, 'model.json'));
-    return folder;
+    const settings = join(user, 'settings.json');
+    await writeFile(settings, JSON.stringify(SETTINGS));
+    return { folder, settings };
 }
 
 async function main([vscode, vsix, model]: string[]): Promise<void> {
@@ -33,7 +37,7 @@ async function main([vscode, vsix, model]: string[]): Promise<void> {
     await rm(shots, { recursive: true, force: true });
     await mkdir(shots, { recursive: true });
     const home = await mkdtemp(join(tmpdir(), 'schedc-vscode-'));
-    const folder = await workspace(home, model);
+    const { folder, settings } = await prepare(home, model);
     const code = await Code.start(vscode, vsix, home);
     const browser = await chromium.launch({ executablePath: process.env['CHROMIUM'] ?? '/usr/bin/chromium', args: FLAGS });
     try {
@@ -43,7 +47,7 @@ async function main([vscode, vsix, model]: string[]): Promise<void> {
         for (const [name, run] of STEPS) {
             const since = performance.now();
             try {
-                await run({ bench, folder });
+                await run({ bench, folder, settings });
             } catch (error) {
                 await bench.shot('failed');
                 console.error(`FAILED  ${name}; see artefacts/failed.png`);

@@ -9,6 +9,8 @@ export interface Context {
     readonly bench: Workbench;
     /** The folder that is open. */
     readonly folder: string;
+    /** The user's settings. */
+    readonly settings: string;
 }
 
 export type Step = readonly [name: string, run: (context: Context) => Promise<void>];
@@ -16,8 +18,8 @@ export type Step = readonly [name: string, run: (context: Context) => Promise<vo
 const FILE = 'fast.sched';
 const path = ({ folder }: Context): string => join(folder, FILE);
 
-async function settings({ folder }: Context, more: Readonly<Record<string, unknown>>): Promise<void> {
-    await writeFile(join(folder, '.vscode', 'settings.json'), JSON.stringify({ ...SETTINGS, ...more }, null, 4));
+async function set({ settings }: Context, more: Readonly<Record<string, unknown>>): Promise<void> {
+    await writeFile(settings, JSON.stringify({ ...SETTINGS, ...more }, null, 4));
 }
 
 export const SETTINGS = {
@@ -29,6 +31,8 @@ export const SETTINGS = {
     'editor.minimap.enabled': false,
     'editor.fontSize': 14,
     'telemetry.telemetryLevel': 'off',
+    'extensions.autoCheckUpdates': false,
+    'extensions.ignoreRecommendations': true,
 };
 
 export const STEPS: readonly Step[] = [
@@ -160,10 +164,10 @@ export const STEPS: readonly Step[] = [
         const background = async (): Promise<string> =>
             bench.panel.locator('body').evaluate((body) => getComputedStyle(body).backgroundColor);
         const dark = await background();
-        await settings(context, { 'workbench.colorTheme': 'Default Light Modern' });
+        await set(context, { 'workbench.colorTheme': 'Default Light Modern' });
         await until('the light theme', async () => (await background()) !== dark);
         await bench.shot('nest-light');
-        await settings(context, {});
+        await set(context, {});
         await until('the dark theme', async () => (await background()) === dark);
     }],
     ['a stage of the compiler opens beside the text', async ({ bench }) => {
@@ -195,11 +199,11 @@ export const STEPS: readonly Step[] = [
         const { bench } = context;
         const status = bench.page.locator('[id="schedc.schedc"]');
         await bench.sees(status, 'schedc');
-        await settings(context, { 'schedc.path': 'no/such/schedc' });
+        await set(context, { 'schedc.path': 'no/such/schedc' });
         await bench.notifications.filter({ hasText: 'no/such/schedc, which is no program' }).waitFor();
         await bench.shot('missing');
         await bench.command('Notifications: Clear All Notifications');
-        await settings(context, {});
+        await set(context, {});
         await bench.focusText();
         await bench.rewrite(4, 'parallel(batch)');
         await bench.broken();

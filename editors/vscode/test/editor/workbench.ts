@@ -49,11 +49,7 @@ export class Workbench {
 
     /** Opens a file of the folder. */
     async open(file: string): Promise<void> {
-        await this.key('Control+P');
-        const input = this.page.locator('.quick-input-widget input').first();
-        await input.fill(file);
-        await this.page.locator('.quick-input-list .monaco-list-row').filter({ hasText: file }).first().waitFor();
-        await this.key('Enter');
+        await this.page.locator('.explorer-folders-view .monaco-list-row').filter({ hasText: file }).dblclick();
         await this.page.locator('.tab.active').filter({ hasText: file }).waitFor();
         await this.editor.locator('.view-line').first().waitFor();
     }
