@@ -3,6 +3,8 @@
 mod facts;
 mod modifiers;
 mod prepare;
+mod site;
+mod tally;
 
 use std::sync::Arc;
 
@@ -19,7 +21,9 @@ use crate::report::Report;
 use crate::resolve;
 use crate::sym::{Fact, Sym};
 
-pub(crate) use prepare::prepare;
+pub(crate) use prepare::{Prepared, prepare};
+pub(crate) use site::Site;
+pub(crate) use tally::Tally;
 
 /// What the header of a file says.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -142,9 +146,9 @@ fn check_and<T>(source: &str, options: &Options, look: impl FnOnce(&Builder, &Re
     }
 
     let mut builder = Builder::new(options.facts.clone().map(Arc::new));
-    let whole_shape = modifiers::apply(&calls, &mut builder, &mut report);
+    let whole_shape = modifiers::apply(calls.iter(), &mut builder, &mut report);
     if whole_shape {
-        facts::attach(&calls, &mut builder, &mut report);
+        facts::attach(calls.iter(), &mut builder, &mut report);
         for illegal in legality::check(&builder, &limits) {
             report.illegal(&builder, &illegal);
         }

@@ -1,5 +1,6 @@
 //! Open documents, and what is known of each of their states.
 
+use std::borrow::Cow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -57,6 +58,13 @@ pub struct Snapshot {
     pub settings: Arc<Settings>,
 }
 
+impl Snapshot {
+    /// The folder that models are relative to, if the document is a file.
+    pub fn folder(&self) -> Option<PathBuf> {
+        path_of(&self.uri)?.parent().map(Path::to_path_buf)
+    }
+}
+
 /// Which model a document is checked with.
 #[derive(Clone, Debug)]
 pub struct Binding {
@@ -84,6 +92,12 @@ pub struct Surroundings<'a> {
     pub look_up: &'a mut dyn FnMut(&Path) -> Status,
 }
 
+/// The file that a name stands for, if it does.
+pub fn path_of(uri: &Uri) -> Option<PathBuf> {
+    let is_file = uri.scheme().as_str() == "file";
+    uri.to_file_path().filter(|_| is_file).map(Cow::into_owned)
+}
+
 /// The checker panicked.
 #[derive(Clone, Copy, Debug)]
 pub struct Mistake;
@@ -108,13 +122,6 @@ impl Document {
     pub fn forget(&mut self) {
         self.epoch += 1;
         self.state = State::Unchecked;
-    }
-
-    /// The document's folder, if it is a file.
-    fn folder(&self) -> Option<PathBuf> {
-        let is_file = self.uri.scheme().as_str() == "file";
-        let path = self.uri.to_file_path().filter(|_| is_file)?;
-        path.parent().map(Path::to_path_buf)
     }
 
     /// The present state, checked at most once.
@@ -203,7 +210,10 @@ impl Document {
         };
         let (path, line) = match named {
             Some((name, span)) => {
-                let folder = self.folder().or_else(|| folder.clone()).unwrap_or_default();
+                let folder = path_of(&self.uri)
+                    .and_then(|path| path.parent().map(Path::to_path_buf))
+                    .or_else(|| folder.clone())
+                    .unwrap_or_default();
                 (Some(folder.join(name)), Some(span))
             }
             None => (setting(), None),

@@ -91,7 +91,8 @@ fn mistake(id: Option<Id>, method: &str) -> Option<Response> {
 
 fn unreadable(params: Option<&Value>) -> Error {
     let part = |key| params.and_then(|params| params.get(key));
-    let mut error = Error::new(part("code").and_then(Value::as_i64).map_or(ErrorCode::ParseError, ErrorCode::from));
+    let mut error =
+        Error::new(part("code").and_then(Value::as_i64).map_or(ErrorCode::ParseError, ErrorCode::from));
     if let Some(message) = part("message").and_then(Value::as_str) {
         error.message = message.to_owned().into();
     }

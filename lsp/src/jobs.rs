@@ -77,7 +77,10 @@ impl Jobs {
             command.current_dir(folder);
         }
         let mut child = command.spawn().map_err(|error| {
-            format!("{} cannot be run: {error}; install it beside the language server", self.program.display())
+            format!(
+                "{} cannot be run: {error}; install it beside the language server",
+                self.program.display()
+            )
         })?;
         let input = child.stdin.take();
         let feed = async {

@@ -5,12 +5,14 @@
 //! `text`), models read by another process (`models`, `jobs`), folders and settings (`workspace`, `settings`).
 
 mod abilities;
+mod convert;
 mod document;
 mod frames;
 mod guard;
 mod jobs;
 mod models;
 mod pages;
+mod progress;
 mod requests;
 mod server;
 mod settings;
@@ -23,7 +25,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use tower_lsp_server::LspService;
+use tower_lsp_server::{LspService, LspServiceBuilder};
 
 use frames::Frames;
 use guard::Guard;
@@ -54,6 +56,15 @@ pub fn run() -> ExitCode {
     if shut_down.load(Ordering::Relaxed) { ExitCode::SUCCESS } else { ExitCode::from(1) }
 }
 
+/// The requests that only this server has.
+fn register(builder: LspServiceBuilder<Server>) -> LspServiceBuilder<Server> {
+    builder
+        .custom_method("sched/nest", Server::nest)
+        .custom_method("sched/lineage", Server::lineage)
+        .custom_method("sched/ir", Server::ir)
+        .custom_method("window/workDoneProgress/cancel", Server::cancel)
+}
+
 async fn serve(shut_down: Arc<AtomicBool>) {
     let (to_read, wanted) = tokio::sync::mpsc::unbounded_channel();
     let pages = Arc::new(Pages::new());
@@ -61,7 +72,7 @@ async fn serve(shut_down: Arc<AtomicBool>) {
         let shared = Arc::new(Shared::new(client, Jobs::new(), to_read));
         Server { shared, pages: Arc::clone(&pages) }
     };
-    let (service, socket) = LspService::build(build).finish();
+    let (service, socket) = register(LspService::build(build)).finish();
 
     let shared = Arc::clone(&service.inner().shared);
     let publisher = Arc::clone(&shared);

@@ -105,7 +105,9 @@ impl Models {
     /// Keeps what was read, unless the file has changed since. Says whether anything is different now.
     pub fn arrived(&mut self, path: &Path, stamp: Stamp, result: Result<Model, String>) -> bool {
         let same = result.as_ref().ok().and_then(|model| self.with_content(model));
-        let Some(entry) = self.entries.get_mut(path).filter(|entry| entry.stamp == stamp) else { return false };
+        let Some(entry) = self.entries.get_mut(path).filter(|entry| entry.stamp == stamp) else {
+            return false;
+        };
         let status = match (same, result) {
             (Some(model), _) => Status::Ready(model),
             (None, Ok(model)) => Status::Ready(Arc::new(model)),

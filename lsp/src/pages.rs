@@ -19,7 +19,8 @@ impl Pages {
     pub fn new() -> Pages {
         let absolute = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
         let cache = absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache")));
-        let folder = cache.map(|cache| cache.join("schedc").join(concat!("explain-", env!("CARGO_PKG_VERSION"))));
+        let folder =
+            cache.map(|cache| cache.join("schedc").join(concat!("explain-", env!("CARGO_PKG_VERSION"))));
         Pages { folder, written: Mutex::default() }
     }
 

@@ -12,7 +12,13 @@ use tower_lsp_server::ls_types::*;
 
 use crate::document::Document;
 use crate::pages::Pages;
-use crate::requests::{diagnostics, formatting, initialize};
+use crate::requests::ir::{Ir, IrParams};
+use crate::requests::lineage::{Lineage, LineageParams};
+use crate::requests::nest::{NestAnswer, NestParams};
+use crate::requests::{
+    actions, commands, definition, diagnostics, folding, formatting, highlight, hover, initialize, ir, lineage,
+    links, nest, references, rename, selection, symbols, tokens, workspace_symbols,
+};
 use crate::state::Shared;
 use crate::workspace;
 
@@ -49,7 +55,9 @@ impl LanguageServer for Server {
         {
             let mut state = self.shared.lock();
             let encoding = state.encoding;
-            state.documents.insert(uri.as_str().to_owned(), Document::new(uri.clone(), version, &text, encoding));
+            state
+                .documents
+                .insert(uri.as_str().to_owned(), Document::new(uri.clone(), version, &text, encoding));
         }
         self.shared.publish(&uri);
     }
@@ -97,5 +105,104 @@ impl LanguageServer for Server {
 
     async fn formatting(&self, params: DocumentFormattingParams) -> Result<Option<Vec<TextEdit>>> {
         formatting::whole(&self.shared, &params)
+    }
+
+    async fn range_formatting(&self, params: DocumentRangeFormattingParams) -> Result<Option<Vec<TextEdit>>> {
+        formatting::range(&self.shared, &params)
+    }
+
+    async fn hover(&self, params: HoverParams) -> Result<Option<Hover>> {
+        hover::hover(&self.shared, &params)
+    }
+
+    async fn goto_definition(&self, params: GotoDefinitionParams) -> Result<Option<GotoDefinitionResponse>> {
+        definition::definition(&self.shared, &params)
+    }
+
+    async fn references(&self, params: ReferenceParams) -> Result<Option<Vec<Location>>> {
+        references::references(&self.shared, &params)
+    }
+
+    async fn document_highlight(
+        &self,
+        params: DocumentHighlightParams,
+    ) -> Result<Option<Vec<DocumentHighlight>>> {
+        highlight::highlights(&self.shared, &params)
+    }
+
+    async fn prepare_rename(
+        &self,
+        params: TextDocumentPositionParams,
+    ) -> Result<Option<PrepareRenameResponse>> {
+        rename::prepare(&self.shared, &params)
+    }
+
+    async fn rename(&self, params: RenameParams) -> Result<Option<WorkspaceEdit>> {
+        rename::rename(&self.shared, &params)
+    }
+
+    async fn document_symbol(&self, params: DocumentSymbolParams) -> Result<Option<DocumentSymbolResponse>> {
+        symbols::symbols(&self.shared, &params)
+    }
+
+    async fn symbol(&self, params: WorkspaceSymbolParams) -> Result<Option<WorkspaceSymbolResponse>> {
+        workspace_symbols::symbols(&self.shared, params).await
+    }
+
+    async fn semantic_tokens_full(
+        &self,
+        params: SemanticTokensParams,
+    ) -> Result<Option<SemanticTokensResult>> {
+        tokens::full(&self.shared, &params)
+    }
+
+    async fn semantic_tokens_range(
+        &self,
+        params: SemanticTokensRangeParams,
+    ) -> Result<Option<SemanticTokensRangeResult>> {
+        tokens::range(&self.shared, &params)
+    }
+
+    async fn code_action(&self, params: CodeActionParams) -> Result<Option<CodeActionResponse>> {
+        actions::actions(&self.shared, &params)
+    }
+
+    async fn folding_range(&self, params: FoldingRangeParams) -> Result<Option<Vec<FoldingRange>>> {
+        folding::ranges(&self.shared, &params)
+    }
+
+    async fn selection_range(&self, params: SelectionRangeParams) -> Result<Option<Vec<SelectionRange>>> {
+        selection::ranges(&self.shared, &params)
+    }
+
+    async fn document_link(&self, params: DocumentLinkParams) -> Result<Option<Vec<DocumentLink>>> {
+        links::links(&self.shared, &params)
+    }
+
+    async fn execute_command(&self, params: ExecuteCommandParams) -> Result<Option<LSPAny>> {
+        commands::execute(&self.shared, params).await
+    }
+}
+
+/// Requests that only this server has, and one that the framework leaves out.
+impl Server {
+    /// `sched/nest`
+    pub async fn nest(&self, params: NestParams) -> Result<NestAnswer> {
+        nest::nest(&self.shared, &params)
+    }
+
+    /// `sched/lineage`
+    pub async fn lineage(&self, params: LineageParams) -> Result<Lineage> {
+        lineage::lineage(&self.shared, &params)
+    }
+
+    /// `sched/ir`
+    pub async fn ir(&self, params: IrParams) -> Result<Ir> {
+        ir::ir(&self.shared, params).await
+    }
+
+    /// `window/workDoneProgress/cancel`
+    pub async fn cancel(&self, params: WorkDoneProgressCancelParams) {
+        self.shared.cancel(&params.token);
     }
 }

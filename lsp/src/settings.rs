@@ -114,7 +114,8 @@ mod tests {
             values: false,
             ..Settings::default()
         };
-        let nested = json!({ "model": "m.json", "target": "gpu", "strict": true, "inlayHints": { "values": false } });
+        let nested =
+            json!({ "model": "m.json", "target": "gpu", "strict": true, "inlayHints": { "values": false } });
         let flat = json!({ "model": "m.json", "target": "gpu", "strict": true, "inlayHints.values": false });
         for value in [nested.clone(), flat, json!({ "schedc": nested })] {
             assert_eq!(Settings::read(&value), (expected.clone(), Vec::new()));
@@ -123,10 +124,14 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_said_and_does_not_hide_the_rest() {
-        let (settings, wrong) = Settings::read(&json!({ "model": 3, "target": "tpu", "strict": 1, "codeLens": false }));
+        let (settings, wrong) =
+            Settings::read(&json!({ "model": 3, "target": "tpu", "strict": 1, "codeLens": false }));
         assert_eq!(settings, Settings { code_lens: false, ..Settings::default() });
         assert_eq!(wrong.len(), 3, "{wrong:?}");
         assert_eq!(Settings::read(&Value::Null), (Settings::default(), Vec::new()));
-        assert_eq!(Settings::read(&json!({ "model": "", "target": null })), (Settings::default(), Vec::new()));
+        assert_eq!(
+            Settings::read(&json!({ "model": "", "target": null })),
+            (Settings::default(), Vec::new())
+        );
     }
 }

@@ -8,12 +8,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 use tower_lsp_server::Client;
 use tower_lsp_server::jsonrpc::{Error, Result};
-use tower_lsp_server::ls_types::{Position, TextDocumentPositionParams, Uri};
+use tower_lsp_server::ls_types::{Position, ProgressToken, TextDocumentPositionParams, Uri};
 
 use crate::abilities::Abilities;
 use crate::document::{Document, Mistake, Snapshot, Surroundings};
 use crate::jobs::Jobs;
 use crate::models::{Models, Stamp, Status};
+use crate::requests::workspace_symbols::Known;
 use crate::settings::Settings;
 use crate::text::Encoding;
 
@@ -30,7 +31,10 @@ pub struct Shared {
     pub jobs: Jobs,
     /// Names the models to read.
     pub to_read: tokio::sync::mpsc::UnboundedSender<ToRead>,
+    /// What schedules on disk declare.
+    pub known: Mutex<Known>,
     state: Mutex<State>,
+    running: Mutex<HashMap<ProgressToken, Arc<Notify>>>,
 }
 
 /// What changes while the server runs.
@@ -89,7 +93,10 @@ impl State {
     }
 
     /// The present state of a document, checked, if it is open; and the models that have to be read for it.
-    pub fn snapshot(&mut self, uri: &Uri) -> (Option<std::result::Result<Arc<Snapshot>, Mistake>>, Vec<ToRead>) {
+    pub fn snapshot(
+        &mut self,
+        uri: &Uri,
+    ) -> (Option<std::result::Result<Arc<Snapshot>, Mistake>>, Vec<ToRead>) {
         let mut to_read = Vec::new();
         let settings = self.settings_of(uri);
         let folder = self.folder_of(uri).map(|folder| folder.path.clone());
@@ -109,7 +116,15 @@ impl State {
 impl Shared {
     /// A memory with nothing in it.
     pub fn new(client: Client, jobs: Jobs, to_read: tokio::sync::mpsc::UnboundedSender<ToRead>) -> Shared {
-        Shared { client, woken: Notify::new(), jobs, to_read, state: Mutex::default() }
+        Shared {
+            client,
+            woken: Notify::new(),
+            jobs,
+            to_read,
+            known: Mutex::default(),
+            state: Mutex::default(),
+            running: Mutex::default(),
+        }
     }
 
     /// The state. A request that panicked while it had the lock has left nothing half-done that matters.
@@ -156,6 +171,11 @@ impl Shared {
         }))
     }
 
+    /// The last state of a document that had a nest.
+    pub fn last_good(&self, uri: &Uri) -> Option<Arc<Snapshot>> {
+        self.lock().documents.get(uri.as_str())?.last_good().cloned()
+    }
+
     /// Asks for a document's diagnostics to be published.
     pub fn publish(&self, uri: &Uri) {
         self.lock().unpublished.insert(uri.as_str().to_owned());
@@ -179,5 +199,27 @@ impl Shared {
     /// A document whose diagnostics have to be published.
     pub fn next_unpublished(&self) -> Option<String> {
         self.lock().unpublished.pop_first()
+    }
+
+    /// Waits until the user cancels the progress of a token.
+    pub fn cancellation(&self, token: Option<ProgressToken>) -> impl Future<Output = ()> + Send + use<> {
+        let cancelled = Arc::new(Notify::new());
+        if let Some(token) = token {
+            self.running.lock().unwrap_or_else(PoisonError::into_inner).insert(token, Arc::clone(&cancelled));
+        }
+        async move { cancelled.notified().await }
+    }
+
+    /// Cancels what shows progress under a token.
+    pub fn cancel(&self, token: &ProgressToken) {
+        let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(cancelled) = running.get(token) {
+            cancelled.notify_one();
+        }
+    }
+
+    /// What showed progress under a token has ended.
+    pub fn forget(&self, token: &ProgressToken) {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner).remove(token);
     }
 }

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use tower_lsp_server::ls_types::notification::Notification;
 use tower_lsp_server::ls_types::{
-    ConfigurationItem, DidChangeWatchedFilesParams, MessageType, Registration, Uri, WorkspaceFoldersChangeEvent,
+    ConfigurationItem, DidChangeWatchedFilesParams, MessageType, Registration, Uri,
+    WorkspaceFoldersChangeEvent,
 };
 
 use crate::document::Document;
@@ -58,7 +59,8 @@ pub async fn configure(shared: &Shared) {
     }
     let folders: Vec<Uri> = shared.lock().folders.iter().map(|folder| folder.uri.clone()).collect();
     let item = |scope_uri| ConfigurationItem { scope_uri, section: Some(SECTION.to_owned()) };
-    let items = std::iter::once(item(None)).chain(folders.iter().cloned().map(|uri| item(Some(uri)))).collect();
+    let items =
+        std::iter::once(item(None)).chain(folders.iter().cloned().map(|uri| item(Some(uri)))).collect();
     let Ok(values) = shared.client.configuration(items).await else { return };
     let mut complaints = Vec::new();
     let mut read = Vec::new();
@@ -168,7 +170,8 @@ pub async fn read_models(shared: &Shared, mut wanted: tokio::sync::mpsc::Unbound
         let arguments = vec!["inspect".into(), "--facts".into(), path.clone().into_os_string()];
         let said = shared.jobs.run(Job { arguments, ..Job::default() }).await;
         let model = said.and_then(|text| {
-            models::parse(&text).ok_or_else(|| "schedc and its language server have different versions".to_owned())
+            models::parse(&text)
+                .ok_or_else(|| "schedc and its language server have different versions".to_owned())
         });
         let is_new = shared.lock().models.arrived(&path, stamp, model);
         if is_new {

@@ -48,9 +48,8 @@ pub fn code_actions(a: &Analysis, span: Span) -> Vec<Action> {
 }
 
 fn quick_fixes(a: &Analysis, span: Span) -> Vec<Action> {
-    let touches = |diagnostic: &Diagnostic| {
-        diagnostic.span.start <= span.end && span.start <= diagnostic.span.end
-    };
+    let touches =
+        |diagnostic: &Diagnostic| diagnostic.span.start <= span.end && span.start <= diagnostic.span.end;
     let near = a.checked().diagnostics.iter().enumerate().filter(|(_, diagnostic)| touches(diagnostic));
     near.flat_map(|(at, diagnostic)| diagnostic.fixes.iter().map(move |fix| quick_fix(a, at, fix))).collect()
 }

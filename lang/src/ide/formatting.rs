@@ -23,9 +23,9 @@ pub fn format_edits(a: &Analysis) -> Result<Vec<Edit>, Vec<SyntaxError>> {
 pub fn format_range_edits(a: &Analysis, span: Span) -> Result<Vec<Edit>, Vec<SyntaxError>> {
     let blocks = blocks(a.source())?;
     let lines = whole_lines(a.source(), span);
-    let touched = blocks.iter().filter(|block| {
-        block.span.start < lines.end && lines.start < block.span.end || block.span == lines
-    });
+    let touched = blocks
+        .iter()
+        .filter(|block| block.span.start < lines.end && lines.start < block.span.end || block.span == lines);
     Ok(touched.flat_map(|block| changes(a.source(), block)).collect())
 }
 

@@ -10,8 +10,11 @@ mod edits;
 mod folding;
 mod formatting;
 mod highlight;
+mod hover;
 mod links;
 mod names;
+mod nest_view;
+mod pages;
 mod references;
 mod rename;
 mod selection;
@@ -25,7 +28,12 @@ pub use definition::{Definition, definition};
 pub use folding::{FoldingKind, FoldingRange, folding_ranges};
 pub use formatting::{format_edits, format_range_edits};
 pub use highlight::{Highlight, HighlightKind, highlights};
+pub use hover::{Hover, hover};
 pub use links::{Link, LinkTarget, document_links};
+pub use nest_view::{
+    AccumulationView, Badge, Inside, LoopView, NestView, nest_until, nest_view, nest_view_json,
+    nest_view_json_with,
+};
 pub use references::references;
 pub use rename::{Rename, prepare_rename, rename};
 pub use selection::selection_ranges;

@@ -54,7 +54,9 @@ fn renamable(a: &Analysis, offset: usize) -> Result<(&Occurrence, &Named), Strin
         )),
         NameKind::Fact => Err(format!("`{name}` is a fact that the language names, so its name is fixed.")),
         NameKind::Function => Err(format!("`{name}` stands for a function of the language, not for a name.")),
-        NameKind::Directive => Err(format!("`{name}` stands for a directive of the language, not for a name.")),
+        NameKind::Directive => {
+            Err(format!("`{name}` stands for a directive of the language, not for a name."))
+        }
         NameKind::Word => Err(format!("`{name}` is a word of the language here, not a name.")),
         NameKind::Undeclared => Err(format!("Nothing declares `{name}`, so there is nothing to rename.")),
     }

@@ -62,9 +62,7 @@ fn symbol(a: &Analysis, stmt: &Stmt, ranges: &HashMap<&str, String>) -> Option<S
         children: Vec::new(),
     };
     Some(match &stmt.kind {
-        StmtKind::Model { path, .. } => {
-            leaf(&path.value, "model".to_owned(), SymbolKind::Model, path.span)
-        }
+        StmtKind::Model { path, .. } => leaf(&path.value, "model".to_owned(), SymbolKind::Model, path.span),
         StmtKind::Target { kind, .. } => {
             let given = Span { start: kind.span.start, end: stmt.span.end.max(kind.span.end) };
             leaf(&one_line(a.text(given)), "target".to_owned(), SymbolKind::Target, kind.span)

@@ -15,10 +15,10 @@ const SMALL_CHAIN: usize = 3;
 type Named = (Select, LoopId);
 
 /// Forms of one directive about the same loops that differ in a number, the most likely one first.
-pub(super) type Forms = Vec<Operation>;
+pub(crate) type Forms = Vec<Operation>;
 
 /// Everything to try of one directive.
-pub(super) fn of(op: Op, builder: &Builder, is_taken: &dyn Fn(&str) -> bool) -> Vec<Forms> {
+pub(crate) fn of(op: Op, builder: &Builder, is_taken: &dyn Fn(&str) -> bool) -> Vec<Forms> {
     let named = names(builder);
     let each = |forms: &dyn Fn(&Select, LoopId) -> Forms| -> Vec<Forms> {
         named.iter().map(|(select, id)| forms(select, *id)).collect()

@@ -74,6 +74,11 @@ impl Operation {
         }
     }
 
+    /// Whether it shapes the nest; others are facts about it.
+    pub fn shapes(&self) -> bool {
+        self.signature().is_some_and(|signature| signature.shapes)
+    }
+
     /// How its directive is called, and what it does.
     pub fn signature(&self) -> Option<&'static Signature> {
         SIGNATURES.iter().find(|signature| signature.op == self.op())

@@ -6,4 +6,4 @@ mod scope;
 
 pub(crate) use calls::{Arg, Call, calls, parameters, path_text};
 pub(crate) use header::{given_target, header};
-pub(crate) use scope::{FACTS, FUNCTIONS, Scope, list, scope};
+pub(crate) use scope::{FACTS, FUNCTIONS, Number, Scope, list, scope};

@@ -33,6 +33,17 @@ struct Named {
     used: Cell<bool>,
 }
 
+/// A param or const.
+#[derive(Clone, Debug)]
+pub(crate) struct Number {
+    pub name: String,
+    /// Nothing if its value was refused.
+    pub value: Option<Sym>,
+    /// Where its name is declared.
+    pub span: Span,
+    pub is_param: bool,
+}
+
 /// Everything that a name in an expression can mean.
 pub(crate) struct Scope<'a> {
     named: HashMap<String, Named>,
@@ -194,6 +205,19 @@ impl Scope<'_> {
         numbers.chain(others).map(str::to_owned).collect()
     }
 
+    /// The params and consts in order.
+    pub(crate) fn numbers(&self) -> Vec<Number> {
+        let number = |(name, named): (&String, &Named)| Number {
+            name: name.clone(),
+            value: named.value.clone(),
+            span: named.span,
+            is_param: named.is_param,
+        };
+        let mut numbers: Vec<Number> = self.named.iter().map(number).collect();
+        numbers.sort_unstable_by_key(|number| number.span);
+        numbers
+    }
+
     /// Declared names that nothing uses.
     pub(crate) fn unused(&self) -> Vec<(&str, Span, bool)> {
         let unused = self.named.iter().filter(|(_, named)| !named.used.get() && named.value.is_some());
@@ -341,7 +365,7 @@ impl Scope<'_> {
     }
 
     /// The value of a fact, if it is known.
-    fn known(&self, fact: Fact) -> Option<i64> {
+    pub(crate) fn known(&self, fact: Fact) -> Option<i64> {
         let model = self.model;
         match fact {
             Fact::Rows | Fact::RunDepth => None,

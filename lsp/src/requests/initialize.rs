@@ -1,12 +1,9 @@
 //! `initialize`: what the client can do, and what the server offers.
 
-use tower_lsp_server::ls_types::{
-    DiagnosticOptions, DiagnosticServerCapabilities, InitializeParams, InitializeResult, OneOf, SaveOptions,
-    ServerCapabilities, ServerInfo, TextDocumentSyncCapability, TextDocumentSyncKind, TextDocumentSyncOptions,
-    TextDocumentSyncSaveOptions, WorkspaceFoldersServerCapabilities, WorkspaceServerCapabilities,
-};
+use tower_lsp_server::ls_types::*;
 
 use crate::abilities::Abilities;
+use crate::requests::{actions, commands, tokens};
 use crate::settings::Settings;
 use crate::state::{Folder, Shared};
 use crate::text::Encoding;
@@ -18,8 +15,12 @@ pub fn initialize(shared: &Shared, params: InitializeParams) -> (InitializeResul
     let encoding = Encoding::choose(general.and_then(|general| general.position_encodings.as_deref()));
     let (settings, wrong) = params.initialization_options.as_ref().map(Settings::read).unwrap_or_default();
 
-    let mut folders: Vec<Folder> =
-        params.workspace_folders.iter().flatten().filter_map(|folder| Folder::new(folder.uri.clone())).collect();
+    let mut folders: Vec<Folder> = params
+        .workspace_folders
+        .iter()
+        .flatten()
+        .filter_map(|folder| Folder::new(folder.uri.clone()))
+        .collect();
     #[expect(deprecated, reason = "older clients have one root and no folders")]
     if let (true, Some(root)) = (folders.is_empty(), params.root_uri) {
         folders.extend(Folder::new(root));
@@ -63,7 +64,40 @@ fn offered(abilities: Abilities, encoding: Encoding) -> ServerCapabilities {
         diagnostic_provider: abilities
             .pulls_diagnostics
             .then_some(DiagnosticServerCapabilities::Options(diagnostics)),
+        hover_provider: Some(HoverProviderCapability::Simple(true)),
+        definition_provider: Some(OneOf::Left(true)),
+        references_provider: Some(OneOf::Left(true)),
+        document_highlight_provider: Some(OneOf::Left(true)),
+        document_symbol_provider: Some(OneOf::Left(true)),
+        workspace_symbol_provider: Some(OneOf::Left(true)),
+        rename_provider: Some(OneOf::Right(RenameOptions {
+            prepare_provider: Some(true),
+            work_done_progress_options: WorkDoneProgressOptions::default(),
+        })),
+        semantic_tokens_provider: Some(SemanticTokensServerCapabilities::SemanticTokensOptions(
+            SemanticTokensOptions {
+                legend: tokens::legend(),
+                full: Some(SemanticTokensFullOptions::Bool(true)),
+                range: Some(true),
+                ..SemanticTokensOptions::default()
+            },
+        )),
+        code_action_provider: Some(CodeActionProviderCapability::Options(CodeActionOptions {
+            code_action_kinds: Some(actions::kinds()),
+            ..CodeActionOptions::default()
+        })),
+        folding_range_provider: Some(FoldingRangeProviderCapability::Simple(true)),
+        selection_range_provider: Some(SelectionRangeProviderCapability::Simple(true)),
+        document_link_provider: Some(DocumentLinkOptions {
+            resolve_provider: Some(false),
+            work_done_progress_options: WorkDoneProgressOptions::default(),
+        }),
         document_formatting_provider: Some(OneOf::Left(true)),
+        document_range_formatting_provider: Some(OneOf::Left(true)),
+        execute_command_provider: Some(ExecuteCommandOptions {
+            commands: [commands::BUILD, commands::BENCH].map(str::to_owned).to_vec(),
+            work_done_progress_options: WorkDoneProgressOptions { work_done_progress: Some(true) },
+        }),
         workspace: Some(WorkspaceServerCapabilities {
             workspace_folders: Some(folders),
             ..WorkspaceServerCapabilities::default()

@@ -1,5 +1,21 @@
 //! What clients ask, one file per request: from the protocol's terms to those of `sched_lang::ide` and back.
 
+pub mod actions;
+pub mod commands;
+pub mod definition;
 pub mod diagnostics;
+pub mod folding;
 pub mod formatting;
+pub mod highlight;
+pub mod hover;
 pub mod initialize;
+pub mod ir;
+pub mod lineage;
+pub mod links;
+pub mod nest;
+pub mod references;
+pub mod rename;
+pub mod selection;
+pub mod symbols;
+pub mod tokens;
+pub mod workspace_symbols;

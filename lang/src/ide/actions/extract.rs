@@ -87,7 +87,8 @@ fn declaration(a: &Analysis, text: &str) -> Option<Edit> {
     let end = edits::line_end(source);
     let start = directives.first()?.span.start as usize;
     let last = header.iter().rev().find(is_number);
-    if let Some(at) = last.and_then(|last| next_line(source, last.span.end as usize)).filter(|at| *at <= start)
+    if let Some(at) =
+        last.and_then(|last| next_line(source, last.span.end as usize)).filter(|at| *at <= start)
     {
         return Some(Edit { span: Span::new(at, at), text: format!("{text}{end}") });
     }

@@ -22,7 +22,8 @@ pub(super) fn inline(a: &Analysis, span: Span) -> Option<Action> {
     stmts.iter().for_each(|stmt| find_uses(stmt, &name.text, &mut uses));
     // One that is no whole operand, such as the loop of a copy, has no value to become.
     let is_complete = uses.len() + 1 == names.alike(here).count();
-    let is_recursive = uses.iter().any(|found| stmt.span.start <= found.0.start && found.0.end <= stmt.span.end);
+    let is_recursive =
+        uses.iter().any(|found| stmt.span.start <= found.0.start && found.0.end <= stmt.span.end);
     if uses.is_empty() || !is_complete || is_recursive {
         return None;
     }

@@ -1,0 +1,86 @@
+//! A place in a schedule where one more directive could stand, and whether one fits there.
+
+use super::{Tally, facts, modifiers};
+use crate::device::Limits;
+use crate::directives::Op;
+use crate::legal_next::{NEW, Operation};
+use crate::lineage::Builder;
+use crate::resolve::Call;
+
+/// A place in a schedule. What stands before it has been applied once; what follows is applied again only for
+/// operations that shape the nest.
+#[derive(Debug)]
+pub(crate) struct Site<'p> {
+    before: Vec<&'p Call>,
+    after: Vec<&'p Call>,
+    limits: Limits,
+    /// The limits for an operation that maps a loop to a GPU.
+    gpu: Limits,
+    /// The nest at the place, without facts.
+    here: Builder,
+    /// The final nest with its facts; nothing if it is too large.
+    whole: Option<Builder>,
+    /// What is wrong with the schedule as it is.
+    known: Tally,
+}
+
+impl<'p> Site<'p> {
+    /// The place between these directives.
+    pub fn new(
+        mut here: Builder,
+        before: Vec<&'p Call>,
+        after: Vec<&'p Call>,
+        limits: Limits,
+        gpu: Limits,
+    ) -> Self {
+        let mut known = Tally::default();
+        let is_fine = modifiers::apply(before.iter().copied(), &mut here, &mut known);
+        let mut site = Site { before, after, limits, gpu, here, whole: None, known: Tally::default() };
+        let mut whole = site.here.clone();
+        if is_fine && site.finish(&mut whole, &site.limits, &mut known) {
+            site.whole = Some(whole);
+        }
+        site.known = known;
+        site
+    }
+
+    /// The nest at the place, without facts.
+    pub fn nest(&self) -> &Builder {
+        &self.here
+    }
+
+    /// Whether the schedule with this operation at the place is as legal as it was: every error and warning that it
+    /// gives was there before.
+    pub fn fits(&mut self, operation: &Operation) -> bool {
+        let limits = if operation.op() == Op::GpuDimension { self.gpu } else { self.limits };
+        let mut found = Tally::default();
+        if operation.shapes() {
+            let mut trial = self.here.clone();
+            if operation.apply(NEW, &mut trial).is_err() {
+                return false;
+            }
+            modifiers::tell_remarks(operation.op(), &mut trial, &mut found);
+            return found.is_within(&self.known)
+                && self.finish(&mut trial, &limits, &mut found)
+                && found.is_within(&self.known);
+        }
+        // Facts are about the final nest, and can be taken back.
+        let Some(whole) = &mut self.whole else { return false };
+        let is_stated = operation.apply(NEW, whole).is_ok();
+        if is_stated {
+            found.judge(whole, &limits);
+        }
+        whole.forget(NEW);
+        is_stated && found.is_within(&self.known)
+    }
+
+    /// Does what follows, attaches all facts and judges the nest; false if it became too large.
+    fn finish(&self, builder: &mut Builder, limits: &Limits, tally: &mut Tally) -> bool {
+        if !modifiers::apply(self.after.iter().copied(), builder, tally) {
+            return false;
+        }
+        facts::attach(self.before.iter().chain(&self.after).copied(), builder, tally);
+        tally.judge(builder, limits);
+        true
+    }
+}
