@@ -13,7 +13,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     const started = (server = new Server());
     const nest = new NestPanel(context.extensionUri, started);
     const stages = new Stages(started);
-    const bench = new Bench(context.extensionUri, started);
+    const bench = new Bench(context.extensionUri, started, context.workspaceState);
     context.subscriptions.push(nest, stages, bench, new Status(started));
 
     const command = (name: string, run: (...args: unknown[]) => unknown): void => {
@@ -23,7 +23,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     command('showOutput', () => started.output.show());
     command('showNest', () => nest.show());
     command('build', async (uri) => build(started, await schedule(uri)));
-    command('bench', async (uri) => bench.run(await schedule(uri)));
+    command('bench', async (uri, anew) => bench.run(await schedule(uri), anew === true));
     command('showIr', async (uri, stage) => stages.show(await schedule(uri), typeof stage === 'string' ? stage : undefined));
 
     context.subscriptions.push(
@@ -51,13 +51,20 @@ const reporting = (run: (...args: unknown[]) => unknown) => async (...args: unkn
 };
 
 /** The schedule that a command is about: the one that it names, or the active one. */
-async function schedule(uri: unknown): Promise<vscode.TextDocument> {
-    const named = typeof uri === 'string' ? vscode.Uri.parse(uri) : uri instanceof vscode.Uri ? uri : null;
+async function schedule(argument: unknown): Promise<vscode.TextDocument> {
+    const named = uriOf(argument);
     const document = named === null
         ? vscode.window.activeTextEditor?.document
         : await vscode.workspace.openTextDocument(named);
     if (document?.languageId !== 'sched') throw new Error('open a schedule first.');
     return document;
+}
+
+/** The document that a command names: menus give a `Uri`, the server's code lenses an object with its text. */
+function uriOf(argument: unknown): vscode.Uri | null {
+    if (argument instanceof vscode.Uri) return argument;
+    const named = typeof argument === 'object' && argument !== null && 'uri' in argument ? argument.uri : null;
+    return typeof named === 'string' ? vscode.Uri.parse(named) : null;
 }
 
 async function build(server: Server, document: vscode.TextDocument): Promise<void> {

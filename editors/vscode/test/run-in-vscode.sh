@@ -13,4 +13,4 @@ vscode=$(test/editor/install.sh)
 [ -d node_modules ] || npm ci
 npm run --silent package
 node build.mjs tests
-node out/main.cjs "$vscode" schedc.vsix ../../examples/model/breast_cancer.json
+node out/main.cjs "$vscode" schedc.vsix ../../examples/model

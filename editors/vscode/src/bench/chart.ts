@@ -1,10 +1,11 @@
-// The chart of a measurement: a bar for each size of call, and a mark where the one before ended. Pure.
+// The chart of a measurement: a bar for each size of call, with the spread of its samples, and a mark where the one
+// before ended. Pure.
 
 import { element, type Element } from '../nest/element';
-import { showMicros, type Measured, type Point } from './measured';
+import { change, showMicros, type Measured, type Point } from './measured';
 
-const LABEL = 150;
-const VALUE = 150;
+const LABEL = 130;
+const VALUE = 170;
 const LINE = 30;
 const BAR = 16;
 
@@ -14,7 +15,7 @@ const same = (a: Point, b: Point): boolean => a.rows === b.rows && a.threads ===
 export function chart(now: Measured, earlier: Measured | null, width: number): Element {
     const room = Math.max(80, width - LABEL - VALUE);
     const all = [...now.points, ...(earlier?.points ?? [])];
-    const scale = room / Math.max(...all.map(({ micros }) => micros), 1e-9);
+    const scale = room / Math.max(...all.flatMap(({ micros, spread }) => [micros, spread[1]]), Number.MIN_VALUE);
     const height = now.points.length * LINE + 8;
     return element(
         'svg',
@@ -24,21 +25,20 @@ export function chart(now: Measured, earlier: Measured | null, width: number): E
 }
 
 function line(point: Point, earlier: Point | null, scale: number, y: number): Element {
-    const width = Math.max(2, point.micros * scale);
-    const before = earlier === null ? null : earlier.micros * scale;
+    const at = (micros: number): number => LABEL + micros * scale;
+    const [low, high] = point.spread;
+    const middle = y + BAR / 2;
     const label = calls(point);
-    const change = earlier === null ? '' : compare(point, earlier);
-    const end = LABEL + Math.max(width, before ?? 0) + 8;
-    const marks = before === null
-        ? []
-        : [element('rect', { class: 'before', x: LABEL + before - 1, y: y - 2, width: 2, height: BAR + 4 })];
-    return element('g', { role: 'listitem', 'aria-label': `${label}: ${showMicros(point.micros)} for a row ${change}`.trim() }, [
+    const changed = earlier === null ? '' : compare(point, earlier);
+    const end = Math.max(at(high), at(point.micros), earlier === null ? 0 : at(earlier.micros)) + 10;
+    return element('g', { role: 'listitem', 'aria-label': `${label}: ${showMicros(point.micros)} for a row ${changed}`.trim() }, [
         element('text', { class: 'calls', x: LABEL - 12, y: y + 12.5 }, [label]),
-        element('rect', { class: 'bar', x: LABEL, y, width, height: BAR, rx: 3 }),
-        ...marks,
+        element('rect', { class: 'bar', x: LABEL, y, width: Math.max(2, point.micros * scale), height: BAR, rx: 3 }),
+        element('path', { class: 'spread', d: `M${at(low)} ${middle}H${at(high)}M${at(low)} ${y + 4}V${y + BAR - 4}M${at(high)} ${y + 4}V${y + BAR - 4}` }),
+        ...(earlier === null ? [] : [element('rect', { class: 'before', x: at(earlier.micros) - 1, y: y - 2, width: 2, height: BAR + 4 })]),
         element('text', { class: 'time', x: end, y: y + 12.5 }, [
             showMicros(point.micros),
-            ...(change === '' ? [] : [element('tspan', { class: 'change', dx: 8 }, [change])]),
+            ...(changed === '' ? [] : [element('tspan', { class: 'change', dx: 8 }, [changed])]),
         ]),
     ]);
 }
@@ -48,9 +48,7 @@ function calls({ rows, threads }: Point): string {
     return threads === 1 ? size : `${size}, ${threads} threads`;
 }
 
-/** How the time changed, where that is more than noise. */
 function compare(now: Point, earlier: Point): string {
-    const ratio = earlier.micros / now.micros;
-    if (ratio >= 1.03) return `${ratio.toFixed(2)}× faster`;
-    return ratio <= 0.97 ? `${(1 / ratio).toFixed(2)}× slower` : 'as before';
+    const found = change(now, earlier);
+    return found.verdict === 'same' ? 'as before' : `${found.factor.toFixed(2)}× ${found.verdict}`;
 }

@@ -1,4 +1,5 @@
-// Drives the extension in a real VS Code: `main.cjs VSCODE VSIX MODEL`. Screenshots go to artefacts/.
+// Drives the extension in a real VS Code: `main.cjs VSCODE VSIX EXAMPLE`, where the
+// last is the folder of a model with rows. Screenshots go to artefacts/.
 
 import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -19,25 +20,26 @@ const FLAGS = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-ru
     '--disable-background-networking', '--disable-component-update', '--disable-sync'];
 
 /** Lays out a folder with a broken schedule, and the settings of a user. */
-async function prepare(home: string, model: string): Promise<{ folder: string; settings: string }> {
+async function prepare(home: string, example: string): Promise<{ folder: string; settings: string }> {
     const folder = join(home, 'workspace');
     const user = join(home, 'user', 'User');
     await mkdir(folder, { recursive: true });
     await mkdir(user, { recursive: true });
     await writeFile(join(folder, 'fast.sched'), BROKEN);
-    await cp(model, join(folder, 'model.json'));
+    await cp(join(example, 'breast_cancer.json'), join(folder, 'model.json'));
+    await cp(join(example, 'rows.csv'), join(folder, 'rows.csv'));
     const settings = join(user, 'settings.json');
     await writeFile(settings, JSON.stringify(SETTINGS));
     return { folder, settings };
 }
 
-async function main([vscode, vsix, model]: string[]): Promise<void> {
-    if (vscode === undefined || vsix === undefined || model === undefined) throw new Error('VSCODE VSIX MODEL');
+async function main([vscode, vsix, example]: string[]): Promise<void> {
+    if (vscode === undefined || vsix === undefined || example === undefined) throw new Error('VSCODE VSIX EXAMPLE');
     const shots = 'artefacts';
     await rm(shots, { recursive: true, force: true });
     await mkdir(shots, { recursive: true });
     const home = await mkdtemp(join(tmpdir(), 'schedc-vscode-'));
-    const { folder, settings } = await prepare(home, model);
+    const { folder, settings } = await prepare(home, example);
     const code = await Code.start(vscode, vsix, home);
     const browser = await chromium.launch({ executablePath: process.env['CHROMIUM'] ?? '/usr/bin/chromium', args: FLAGS });
     try {

@@ -184,6 +184,8 @@ export const STEPS: readonly Step[] = [
     ['a measurement is a chart and a code lens', async ({ bench }) => {
         await bench.focusText();
         await bench.command('schedc: Measure the Speed');
+        await bench.sees(bench.page.locator('.quick-input-list'), 'rows.csv');
+        await bench.key('Enter');
         await bench.panel.locator('.chart .bar').first().waitFor({ timeout: 120_000 });
         await bench.sees(bench.panel.locator('.chart .time'), 'µs');
         await bench.sees(bench.editor.locator('.codelens-decoration'), 'µs per row');

@@ -5,7 +5,7 @@ import { headline, readMeasured, showMicros, type Measured } from '../../src/ben
 import { find, textOf } from '../../src/nest/element';
 
 const measured = (...times: number[]): Measured => ({
-    points: times.map((micros, at) => ({ rows: 64 ** at, threads: 1, micros })),
+    points: times.map((micros, at) => ({ rows: 64 ** at, threads: 1, micros, spread: [micros * 0.98, micros * 1.02] })),
 });
 const widths = (now: Measured, earlier: Measured | null): number[] =>
     find(chart(now, earlier, 700), ({ attributes }) => attributes['class'] === 'bar').map(({ attributes }) => Number(attributes['width']));
@@ -33,8 +33,10 @@ test('the code lens has the best speed', () => {
     assert.equal(headline(measured()), null);
 });
 
-test('answers that make no sense have no points', () => {
-    for (const json of [null, {}, { points: 3 }, { points: [null, {}, { batch: 1 }] }]) {
+test('answers are read as far as they make sense', () => {
+    const json = { format: 1, points: [{ schedule: '-', batch: 64, threads: 2, us_per_row: 1.5, spread: [1.4, 1.6] }] };
+    assert.deepEqual(readMeasured(json).points, [{ rows: 64, threads: 2, micros: 1.5, spread: [1.4, 1.6] }]);
+    for (const json of [null, {}, { points: 3 }, { points: [null, {}, { batch: 1 }, { batch: 1, us_per_row: -1 }] }]) {
         assert.deepEqual(readMeasured(json).points, []);
     }
 });
