@@ -151,7 +151,9 @@ function loopBox(loop: Loop, frame: Frame, level: number, x: number, y: number, 
     const rangeEnd = rangeX + frame.measure(loop.range, 'range');
     const strip = frame.column === null ? null : placeStrip(loop, frame.column, y + ABOVE);
     const right = strip === null ? x + width - RIGHT : strip.x - GAP;
-    const flow = placeBadges(loop, frame.measure, { left, start: rangeEnd + 12, right, y: y + ABOVE + 2 });
+    const flow = placeBadges(loop, frame.measure, {
+        left, start: rangeEnd + 12, y: y + ABOVE + 2, right, end: x + width - RIGHT,
+    });
     let below = flow.y;
     let condition: PlacedText | null = null;
     if (loop.condition !== null) {
@@ -201,18 +203,22 @@ interface Flow {
     readonly left: number;
     /** Where the first badge may begin. */
     readonly start: number;
+    /** Where the first line ends. */
     readonly right: number;
+    /** Where others end. */
+    readonly end: number;
     readonly y: number;
 }
 
 /** Sets badges behind the range, or on lines of their own where there is no room. */
 function placeBadges(loop: Loop, measure: Measure, flow: Flow): { badges: PlacedBadge[]; y: number } {
     const badges: PlacedBadge[] = [];
-    let { start: x, y } = flow;
+    let { start: x, y, right } = flow;
     loop.badges.forEach((badge, index) => {
         const width = Math.ceil(measure(badge.text, 'badge')) + BADGE_PADDING;
-        if (x + width > flow.right && x > flow.left) {
+        if (x + width > right && x > flow.left) {
             x = flow.left;
+            right = flow.end;
             y += LINE;
         }
         badges.push({ x, y, width, index });

@@ -90,7 +90,7 @@ function strip({ x, y, strip, count }: PlacedStrip): Element {
         const dots = [1, 6, 11].map((dx) =>
             element('circle', { class: 'more', cx: middle + dx, cy: y + CELL.height / 2, r: 1.2 }));
         cells.push(...dots);
-        if (strip.ended) cells.push(cell(strip.cells + 2, strip.filled === strip.cells ? 'cell filled' : 'cell'));
+        if (strip.last !== null) cells.push(cell(strip.cells + 2, strip.last === 'filled' ? 'cell filled' : 'cell'));
     }
     return element('g', { class: 'strip', 'aria-hidden': true }, [
         ...cells,

@@ -12,8 +12,8 @@ export interface Strip {
     readonly filled: number;
     /** Whether dots stand for more of them. */
     readonly more: boolean;
-    /** Whether the last cell is drawn after the dots: the end is known. */
-    readonly ended: boolean;
+    /** The cell after the dots, where the end is known: filled if it runs at the same time as the first. */
+    readonly last: 'filled' | 'empty' | null;
 }
 
 /** How many iterations of a loop run at the same time, Infinity for all. */
@@ -32,5 +32,7 @@ export function strip(loop: Loop): Strip {
     const more = count === null || count > MOST_CELLS;
     // Dots take the place of two cells.
     const cells = more ? MOST_CELLS - 3 : count;
-    return { cells, filled: Math.min(cells, together(loop)), more, ended: count !== null };
+    const atOnce = together(loop);
+    const last = !more || count === null ? null : atOnce >= count ? 'filled' : 'empty';
+    return { cells, filled: Math.min(cells, atOnce), more, last };
 }

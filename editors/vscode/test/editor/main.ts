@@ -19,8 +19,8 @@ interleave(row, 8)
 const FLAGS = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run',
     '--disable-background-networking', '--disable-component-update', '--disable-sync'];
 
-/** Lays out a folder with a broken schedule, and the settings of a user. */
-async function prepare(home: string, example: string): Promise<{ folder: string; settings: string }> {
+/** Lays out a folder with a broken schedule, and the settings of a user; returns the folder. */
+async function prepare(home: string, example: string): Promise<string> {
     const folder = join(home, 'workspace');
     const user = join(home, 'user', 'User');
     await mkdir(folder, { recursive: true });
@@ -28,9 +28,8 @@ async function prepare(home: string, example: string): Promise<{ folder: string;
     await writeFile(join(folder, 'fast.sched'), BROKEN);
     await cp(join(example, 'breast_cancer.json'), join(folder, 'model.json'));
     await cp(join(example, 'rows.csv'), join(folder, 'rows.csv'));
-    const settings = join(user, 'settings.json');
-    await writeFile(settings, JSON.stringify(SETTINGS));
-    return { folder, settings };
+    await writeFile(join(user, 'settings.json'), JSON.stringify(SETTINGS));
+    return folder;
 }
 
 async function main([vscode, vsix, example]: string[]): Promise<void> {
@@ -39,7 +38,7 @@ async function main([vscode, vsix, example]: string[]): Promise<void> {
     await rm(shots, { recursive: true, force: true });
     await mkdir(shots, { recursive: true });
     const home = await mkdtemp(join(tmpdir(), 'schedc-vscode-'));
-    const { folder, settings } = await prepare(home, example);
+    const folder = await prepare(home, example);
     const code = await Code.start(vscode, vsix, home);
     const browser = await chromium.launch({ executablePath: process.env['CHROMIUM'] ?? '/usr/bin/chromium', args: FLAGS });
     try {
@@ -49,7 +48,7 @@ async function main([vscode, vsix, example]: string[]): Promise<void> {
         for (const [name, run] of STEPS) {
             const since = performance.now();
             try {
-                await run({ bench, folder, settings });
+                await run({ bench, folder });
             } catch (error) {
                 await bench.shot('failed');
                 console.error(`FAILED  ${name}; see artefacts/failed.png`);

@@ -1,7 +1,6 @@
 // What a user of the extension sees, step by step. Each step fails when something is not seen.
 
 import assert from 'node:assert/strict';
-import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { until, type Workbench } from './workbench';
 
@@ -9,8 +8,6 @@ export interface Context {
     readonly bench: Workbench;
     /** The folder that is open. */
     readonly folder: string;
-    /** The user's settings. */
-    readonly settings: string;
 }
 
 export type Step = readonly [name: string, run: (context: Context) => Promise<void>];
@@ -18,8 +15,17 @@ export type Step = readonly [name: string, run: (context: Context) => Promise<vo
 const FILE = 'fast.sched';
 const path = ({ folder }: Context): string => join(folder, FILE);
 
-async function set({ settings }: Context, more: Readonly<Record<string, unknown>>): Promise<void> {
-    await writeFile(settings, JSON.stringify({ ...SETTINGS, ...more }, null, 4));
+/** Writes the folder's settings, as a user does. */
+async function set({ bench }: Context, settings: Readonly<Record<string, unknown>>): Promise<void> {
+    await bench.focusText();
+    await bench.command('Preferences: Open Workspace Settings (JSON)');
+    await bench.page.locator('.tab.active').filter({ hasText: 'settings.json' }).waitFor();
+    await bench.key('Control+A');
+    await bench.page.keyboard.insertText(JSON.stringify(settings));
+    await bench.key('Control+S');
+    await bench.page.locator('.tab.active:not(.dirty)').filter({ hasText: 'settings.json' }).waitFor();
+    await bench.command('View: Close Editor');
+    await bench.page.locator('.tab.active').filter({ hasText: FILE }).waitFor();
 }
 
 export const SETTINGS = {
@@ -30,6 +36,7 @@ export const SETTINGS = {
     'breadcrumbs.enabled': false,
     'editor.minimap.enabled': false,
     'editor.fontSize': 14,
+    'files.autoSave': 'off',
     'telemetry.telemetryLevel': 'off',
     'extensions.autoCheckUpdates': false,
     'extensions.ignoreRecommendations': true,
@@ -57,7 +64,7 @@ export const STEPS: readonly Step[] = [
         await bench.shot('quick-fix');
         await bench.key('Enter');
         await bench.clean();
-        assert.match(await bench.save(path(context)), /^parallel\(block\)$/m);
+        await bench.saved(path(context), /^parallel\(block\)$/m);
     }],
     ['hover tells the range of a loop', async ({ bench }) => {
         await bench.goTo(5, 13);
@@ -78,7 +85,7 @@ export const STEPS: readonly Step[] = [
         await until('the directive', async () => (await bench.editor.textContent())?.includes('unrollWalk(') === true);
         await bench.rewrite(6, 'unrollWalk(row, 4)');
         await bench.clean();
-        assert.match(await bench.save(path(context)), /^unrollWalk\(row, 4\)$/m);
+        await bench.saved(path(context), /^unrollWalk\(row, 4\)$/m);
     }],
     ['rename changes every place', async (context) => {
         const { bench } = context;
@@ -89,7 +96,7 @@ export const STEPS: readonly Step[] = [
         await input.fill('lane');
         await bench.key('Enter');
         await until('the new name', async () => (await bench.editor.textContent())?.includes('unrollWalk(lane') === true);
-        const text = await bench.save(path(context));
+        const text = await bench.saved(path(context), /unrollWalk\(lane/);
         assert.equal(text.match(/\blane\b/g)?.length, 4, text);
         assert.doesNotMatch(text, /\brow\b/);
         await bench.clean();
@@ -99,7 +106,7 @@ export const STEPS: readonly Step[] = [
         await bench.rewrite(6, 'unrollWalk( lane ,4 )');
         await bench.command('Format Document');
         await until('the layout', async () => (await bench.editor.textContent())?.includes('unrollWalk(lane,') === true);
-        assert.match(await bench.save(path(context)), /^unrollWalk\(lane, 4\)$/m);
+        await bench.saved(path(context), /^unrollWalk\(lane, 4\)$/m);
     }],
     ['the nest panel shows the loops', async ({ bench }) => {
         await bench.command('schedc: Show the Loop Nest');
@@ -157,17 +164,17 @@ export const STEPS: readonly Step[] = [
         await fix.click();
         await bench.clean();
         await bench.panel.locator('body:not(.stale)').waitFor();
-        assert.match(await bench.save(path(context)), /^parallel\(block\)$/m);
+        await bench.saved(path(context), /^parallel\(block\)$/m);
     }],
-    ['the picture is readable in a light theme', async (context) => {
-        const { bench } = context;
+    ['the picture is readable in a light theme', async ({ bench }) => {
         const background = async (): Promise<string> =>
             bench.panel.locator('body').evaluate((body) => getComputedStyle(body).backgroundColor);
         const dark = await background();
-        await set(context, { 'workbench.colorTheme': 'Default Light Modern' });
+        const toggle = 'Preferences: Toggle between Light/Dark Themes';
+        await bench.command(toggle);
         await until('the light theme', async () => (await background()) !== dark);
         await bench.shot('nest-light');
-        await set(context, {});
+        await bench.command(toggle);
         await until('the dark theme', async () => (await background()) === dark);
     }],
     ['a stage of the compiler opens beside the text', async ({ bench }) => {

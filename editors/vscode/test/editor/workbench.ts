@@ -86,11 +86,16 @@ export class Workbench {
         await this.page.keyboard.insertText(text);
     }
 
-    async save(file: string): Promise<string> {
+    /** Saves until the file has what is wanted, and returns its text. */
+    async saved(file: string, wanted: RegExp): Promise<string> {
         await this.focusText();
-        await this.key('Control+S');
-        await until('a saved file', async () => (await this.page.locator('.tab.active.dirty').count()) === 0);
-        return readFile(file, 'utf8');
+        let text = '';
+        await until(`${wanted} in the file`, async () => {
+            await this.key('Control+S');
+            text = await readFile(file, 'utf8');
+            return wanted.test(text);
+        });
+        return text;
     }
 
     squiggles(kind: 'error' | 'warning'): Locator {

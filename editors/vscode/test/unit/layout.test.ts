@@ -105,13 +105,15 @@ test('filled cells are iterations at the same time', () => {
     const filled = (text: string): string => {
         const [loop] = nest(text).roots;
         assert(loop);
-        const { cells, filled, more, ended } = strip(loop);
-        return `${filled} of ${cells}${more ? ' ...' : ''}${ended ? ' end' : ''}`;
+        const { cells, filled, more, last } = strip(loop);
+        return `${filled} of ${cells}${more ? ' ...' : ''}${last === null ? '' : ` ${last}`}`;
     };
     assert.equal(filled('row b 0..n_rows'), '1 of 5 ...');
     assert.equal(filled('row b 0..n_rows step 64 [parallel]'), '5 of 5 ...');
-    assert.equal(filled('tree t 0..100 step 50 *2'), '1 of 2 end');
-    assert.equal(filled('tree t 0..100 *100 [interleave 4]'), '4 of 5 ... end');
-    assert.equal(filled('tree t 0..6 *6 [vectorize 2, interleave 2]'), '4 of 6 end');
-    assert.equal(filled('tree t 0..0 *0'), '0 of 0 end');
+    assert.equal(filled('tree t 0..100 step 50 *2'), '1 of 2');
+    assert.equal(filled('tree t 0..100 *100 [interleave 4]'), '4 of 5 ... empty');
+    assert.equal(filled('tree t 0..100 *100 [interleave 8]'), '5 of 5 ... empty');
+    assert.equal(filled('tree t 0..100 *100 [parallel]'), '5 of 5 ... filled');
+    assert.equal(filled('tree t 0..6 *6 [vectorize 2, interleave 2]'), '4 of 6');
+    assert.equal(filled('tree t 0..0 *0'), '0 of 0');
 });
