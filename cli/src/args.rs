@@ -378,6 +378,9 @@ pub struct Diff {
     /// Exit with status 1 if the nests differ
     #[arg(long)]
     pub exit_code: bool,
+    /// As JSON
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// Stages of the compiler.

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use sched_grammar::ast::Span;
+use sched_lang::diagnostics::Diagnostic;
 use sched_lang::diagnostics::apply::{apply, fix_all};
 use sched_lang::ide::*;
 use sched_lang::show::show_nest;
@@ -271,13 +272,8 @@ fn actions() {
             for action in code_actions(a, *mark) {
                 let fixes = action.fixes.map(|at| format!(" {}", a.checked().diagnostics[at].code));
                 let star = if action.preferred { "*" } else { "" };
-                let _ = writeln!(
-                    out,
-                    "{star}{:?}{}: {}",
-                    action.kind,
-                    fixes.unwrap_or_default(),
-                    action.title
-                );
+                let _ =
+                    writeln!(out, "{star}{:?}{}: {}", action.kind, fixes.unwrap_or_default(), action.title);
                 out.push_str(&changed(a.source(), &edited(a, &action.edits)));
             }
         }
@@ -418,19 +414,41 @@ fn check_span(a: &Analysis, span: Span) {
     assert!(a.source().get(span.range()).is_some(), "{span:?} is no part of {:?}", a.source());
 }
 
+/// Where a part of the text is after edits, with what has been put in its place.
+fn moved(span: Span, edits: &[Edit]) -> Span {
+    let (mut start, mut end) = (i64::from(span.start), i64::from(span.end));
+    for edit in edits {
+        let more = edit.text.len() as i64 - i64::from(edit.span.end - edit.span.start);
+        let kept = if edit.span.start >= span.start { i64::from(edit.span.start - span.start) } else { 0 };
+        if edit.span.end <= span.start && edit.span.start < span.start {
+            start += more;
+            end += more;
+        } else if edit.span.start < span.end {
+            end = (end + more).max(start + kept);
+        }
+    }
+    Span::new(start as usize, end as usize)
+}
+
 /// What an action promises holds.
-fn check_action(a: &Analysis, action: &Action) {
+fn check_action(a: &Analysis, action: &Action, failures: &mut Vec<String>) {
     let after = check_edits(a, &action.edits);
     let checked = check(&after, a.options());
     match action.kind {
         ActionKind::QuickFix => {
             let at = action.fixes.expect("a diagnostic");
-            let code = a.checked().diagnostics[at].code;
-            let count = |checked: &sched_lang::Checked| {
-                checked.diagnostics.iter().filter(|diagnostic| diagnostic.code == code).count()
+            let fixed = &a.checked().diagnostics[at];
+            let place = moved(fixed.span, &action.edits);
+            // Where a mistake hid another one of the same kind, that one is elsewhere.
+            let is_there = |other: &Diagnostic| {
+                let overlaps = other.span.start < place.end && place.start < other.span.end;
+                let alike = other.code == fixed.code && other.message == fixed.message;
+                alike && (overlaps || other.span == place && fixed.span.start == fixed.span.end)
             };
-            let (before, now) = (count(a.checked()), count(&checked));
-            assert!(now < before, "{code} is still there: {}\n{}--- after\n{after}", action.title, a.source());
+            let (left, title) = (checked.diagnostics.iter().any(is_there), &action.title);
+            if left {
+                failures.push(format!("{} is there: {title}\n{}--- after\n{after}", fixed.code, a.source()));
+            }
         }
         ActionKind::RefactorExtract | ActionKind::RefactorInline => {
             let nest = |nest: &Option<sched_lang::nest::Nest>| nest.as_ref().map(show_nest);
@@ -445,19 +463,21 @@ fn check_action(a: &Analysis, action: &Action) {
 #[test]
 fn actions_do_what_they_say() {
     let mut kinds = std::collections::HashMap::new();
+    let mut failures = Vec::new();
     for (_, text) in corpus(ALL) {
         let a = Analysis::new(text.as_str(), support::options_of(&text));
         let mut seen: Vec<Action> = Vec::new();
         for offset in 0..=text.len() {
             for action in code_actions(&a, Span::new(offset, offset)) {
                 if !seen.contains(&action) {
-                    check_action(&a, &action);
+                    check_action(&a, &action, &mut failures);
                     *kinds.entry(action.kind).or_insert(0) += 1;
                     seen.push(action);
                 }
             }
         }
     }
+    assert!(failures.is_empty(), "{}", failures.join("\n\n"));
     for kind in [ActionKind::QuickFix, ActionKind::RefactorExtract, ActionKind::RefactorInline] {
         assert!(kinds.get(&kind).is_some_and(|count| *count > 20), "{kind:?} is too rare: {kinds:?}");
     }
@@ -468,7 +488,12 @@ fn actions_do_what_they_say() {
 #[test]
 fn formatting_by_edits_is_formatting() {
     for (path, text) in corpus(ALL) {
-        for text in [text.clone(), text.replace('\n', "\r\n"), text.replace('\n', " ;;\n\n\n"), text.replace(", ", " ,")] {
+        for text in [
+            text.clone(),
+            text.replace('\n', "\r\n"),
+            text.replace('\n', " ;;\n\n\n"),
+            text.replace(", ", " ,"),
+        ] {
             let Ok(whole) = format(&text) else { continue };
             let a = Analysis::new(text.as_str(), Options::default());
             assert_eq!(check_edits(&a, &format_edits(&a).expect("no errors")), whole, "{path}");
@@ -516,7 +541,7 @@ fn half_written_schedules() {
     for (number, (_, text)) in corpus(ALL).into_iter().enumerate() {
         let text = text.get(..1200).map_or(text.clone(), str::to_owned);
         let bent = text.replace('\n', "\r\n").replace("b0", "b😀0");
-        for (text, stride) in [(text, 3), (bent, 11)] {
+        for (text, stride) in [(text, 5), (bent, 13)] {
             let ends = text.char_indices().map(|(at, _)| at).chain([text.len()]);
             for end in ends.filter(|end| end % stride == number % stride) {
                 let a = Analysis::new(&text[..end], support::options("trees=9 depth=4 features=5"));
@@ -528,9 +553,9 @@ fn half_written_schedules() {
     }
 }
 
-/// A schedule of about 200 lines with many names, copies and diagnostics.
+/// A schedule of about 200 lines with many names and diagnostics.
 fn long() -> String {
-    let mut text = String::from("param ROWS = 64\nmodel 'm.json'\n");
+    let mut text = String::from("param ROWS = 64\nmodel \"m.json\"\n");
     for at in 0..33 {
         let _ = write!(
             text,
@@ -561,19 +586,22 @@ fn answers_come_at_once() {
     ];
     // Generous, because machines that run tests are busy; the best of several answers tells.
     const ENOUGH: Duration = Duration::from_millis(10);
-    let text = long().replace("model 'm.json'", "model \"m.json\"");
+    let text = long();
     for (name, feature) in FEATURES {
-        let a = Analysis::new(text.as_str(), Options::default());
-        let _ = a.parsed();
-        let mut best = Duration::MAX;
-        for at in (0..text.len()).step_by(text.len() / 20) {
-            let start = Instant::now();
-            feature(&a, at);
-            best = best.min(start.elapsed());
+        let mut worst = Duration::ZERO;
+        for at in (0..text.len()).step_by(text.len() / 8) {
+            // The first request after an edit, when nothing is known yet but what the check found.
+            let time = || {
+                let a = Analysis::new(text.as_str(), Options::default());
+                let start = Instant::now();
+                feature(&a, at);
+                start.elapsed()
+            };
+            worst = worst.max((0..3).map(|_| time()).min().unwrap_or_default());
         }
         if std::env::var_os("TIMES").is_some() {
-            eprintln!("{name:20} {best:?}");
+            eprintln!("{name:20} {worst:?}");
         }
-        assert!(best < ENOUGH, "{name} takes {best:?}");
+        assert!(worst < ENOUGH, "{name} takes {worst:?}");
     }
 }

@@ -108,6 +108,9 @@ fn recover(call: &Call, illegal: &Illegal, builder: &mut Builder, report: &mut d
     for name in call.new_names() {
         builder.poison(name);
     }
+    if matches!(call.op, Op::Tile | Op::Split) && call.new_names().count() < 2 {
+        builder.poison_unknown();
+    }
     if matches!(call.op, Op::Specialize | Op::SplitByDepth) {
         call.selects().for_each(|(_, select)| builder.poison_copies(&select.name));
     }

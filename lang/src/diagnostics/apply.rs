@@ -36,10 +36,9 @@ pub fn fix_all(source: &str, options: &Options, unsure: bool) -> Fixed {
 pub(crate) fn fix_checked(source: &str, first: &Checked, options: &Options, unsure: bool) -> Option<Fixed> {
     let mut fixed: Option<Fixed> = None;
     for _ in 0..MOST_ROUNDS {
-        let (text, checked, count) =
-            fixed.as_ref().map_or((source, first, 0), |so_far| {
-                (so_far.text.as_str(), &so_far.checked, so_far.count)
-            });
+        let (text, checked, count) = fixed
+            .as_ref()
+            .map_or((source, first, 0), |so_far| (so_far.text.as_str(), &so_far.checked, so_far.count));
         let fixes = chosen(&checked.diagnostics, unsure);
         let edits: Vec<Edit> =
             fixes.iter().flat_map(|fix| &fix.edits).map(|edit| whole_line(text, edit)).collect();

@@ -48,10 +48,23 @@ pub fn code_actions(a: &Analysis, span: Span) -> Vec<Action> {
 }
 
 fn quick_fixes(a: &Analysis, span: Span) -> Vec<Action> {
-    let touches =
-        |diagnostic: &Diagnostic| diagnostic.span.start <= span.end && span.start <= diagnostic.span.end;
+    let touches = |diagnostic: &Diagnostic| {
+        let place = widened(a.source(), diagnostic.span);
+        place.start <= span.end && span.start <= place.end
+    };
     let near = a.checked().diagnostics.iter().enumerate().filter(|(_, diagnostic)| touches(diagnostic));
-    near.flat_map(|(at, diagnostic)| diagnostic.fixes.iter().map(move |fix| quick_fix(a, at, fix))).collect()
+    near.flat_map(|(at, diagnostic)| {
+        let given = diagnostic.fixes.iter().map(move |fix| quick_fix(a, at, fix));
+        given.chain(inline::remove(a, at, diagnostic))
+    })
+    .collect()
+}
+
+/// Where something is missing, the blanks that follow belong to the place.
+fn widened(source: &str, span: Span) -> Span {
+    let rest = source.get(span.end as usize..).unwrap_or_default();
+    let blanks = rest.len() - rest.trim_start_matches([' ', '\t']).len();
+    if span.start < span.end { span } else { Span::new(span.start as usize, span.end as usize + blanks) }
 }
 
 fn quick_fix(a: &Analysis, diagnostic: usize, fix: &Fix) -> Action {

@@ -22,13 +22,13 @@ pub enum FoldingKind {
     Region,
 }
 
-/// All of it, in the order of the text.
+/// All of it, in the order of the text; of those that begin on one line only the shortest, because editors know one.
 pub fn folding_ranges(a: &Analysis) -> Vec<FoldingRange> {
     let source = a.source();
     let mut ranges = comments(source, &a.parsed().comments);
     ranges.extend(statements(source, &a.parsed().file.stmts));
-    ranges.sort_by_key(|range| (range.span.start, std::cmp::Reverse(range.span.end)));
-    ranges.dedup_by_key(|range| range.span);
+    ranges.sort_by_key(|range| (range.span.start, range.span.end));
+    ranges.dedup_by(|next, first| lines(source, Span { start: first.span.start, end: next.span.start }) == 1);
     ranges
 }
 

@@ -154,7 +154,7 @@ impl Names {
     fn declare(&mut self, name: &Ident, kind: NameKind, sort: Option<Sort>) {
         let id = self.id(Space::Value, &name.text);
         let named = &mut self.named[id];
-        if named.kind == NameKind::Undeclared {
+        if named.kind == NameKind::Undeclared && !is_reserved(&name.text) {
             (named.kind, named.sort) = (kind, sort);
         }
         if named.kind.is_declared() {
@@ -298,16 +298,12 @@ impl Names {
     fn unparsed_name(&self, source: &str, lexeme: Lexeme, next: Option<&Lexeme>) -> Option<Occurrence> {
         let text = source.get(lexeme.span.range())?;
         let follows = next.and_then(|next| source.get(next.span.range()));
-        let space = if follows == Some("(") { Space::Directive } else { Space::Value };
+        let is_call = follows == Some("(") && find(text).is_some();
+        let space = if is_call { Space::Directive } else { Space::Value };
         let id = *self.known.get(&(space, text.to_owned()))?;
-        let is_known = space == Space::Directive || self.named[id].kind.is_value();
-        let numbered = follows == Some("[");
-        (is_known && !is_reserved(text)).then_some(Occurrence {
-            span: lexeme.span,
-            id,
-            declares: false,
-            numbered,
-        })
+        let is_known = is_call || self.named[id].kind.is_value();
+        let (span, numbered) = (lexeme.span, follows == Some("["));
+        is_known.then_some(Occurrence { span, id, declares: false, numbered })
     }
 }
 

@@ -53,9 +53,11 @@ fn renamable(a: &Analysis, offset: usize) -> Result<(&Occurrence, &Named), Strin
             "`{name}` is one of the two loops that every schedule starts with, so its name is fixed."
         )),
         NameKind::Fact => Err(format!("`{name}` is a fact that the language names, so its name is fixed.")),
-        NameKind::Function => Err(format!("`{name}` stands for a function of the language, not for a name.")),
+        NameKind::Function => {
+            Err(format!("`{name}` is called as a function, and functions cannot be renamed."))
+        }
         NameKind::Directive => {
-            Err(format!("`{name}` stands for a directive of the language, not for a name."))
+            Err(format!("`{name}` stands where a directive does, and directives cannot be renamed."))
         }
         NameKind::Word => Err(format!("`{name}` is a word of the language here, not a name.")),
         NameKind::Undeclared => Err(format!("Nothing declares `{name}`, so there is nothing to rename.")),
@@ -64,6 +66,9 @@ fn renamable(a: &Analysis, offset: usize) -> Result<(&Occurrence, &Named), Strin
 
 /// Refuses a name that is none or that means something already.
 fn check_new(a: &Analysis, name: &str) -> Result<(), String> {
+    if name.is_empty() {
+        return Err("A name has at least one letter.".to_owned());
+    }
     let starts = name.bytes().next().is_some_and(|byte| byte.is_ascii_alphabetic() || byte == b'_');
     if !starts || !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
         return Err(format!(

@@ -75,7 +75,7 @@ impl Builder {
             |problem, loops| Err(Illegal { argument: Some(argument), ..Illegal::at(step, problem, loops) });
         let uncounted = |name: &str| self.uncounted.contains(name);
         let Some(copies) = self.names.get(select.name.as_str()) else {
-            let known = self.poisoned.contains(&select.name);
+            let known = self.lacks_names || self.poisoned.contains(&select.name);
             let problem =
                 if known { Problem::Poisoned } else { Problem::UnknownIndex { name: select.name.clone() } };
             return refuse(problem, Vec::new());

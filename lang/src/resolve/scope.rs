@@ -21,7 +21,7 @@ pub(crate) const FACTS: &[(&str, Fact)] = &[
     ("batch_size", Fact::BatchSize),
     ("run_depth", Fact::RunDepth),
 ];
-/// Functions of expressions.
+/// Functions of numbers.
 pub(crate) const FUNCTIONS: &[&str] = &["min", "max", "ceildiv", "trees_to_depth"];
 
 /// A declared number.

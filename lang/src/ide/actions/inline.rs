@@ -1,10 +1,11 @@
-//! A param or const becomes its value, everywhere.
+//! A param or const becomes its value, everywhere; one that nothing uses goes.
 
 use sched_grammar::ast::{Expr, ExprKind, Ident, Span, Stmt, StmtKind};
 
 use super::super::{Analysis, Edit};
 use super::{Action, ActionKind};
 use crate::diagnostics::apply::whole_line;
+use crate::diagnostics::{Code, Diagnostic};
 
 pub(super) fn inline(a: &Analysis, span: Span) -> Option<Action> {
     let names = a.names();
@@ -37,6 +38,22 @@ pub(super) fn inline(a: &Analysis, span: Span) -> Option<Action> {
     edits.sort_by_key(|edit| edit.span);
     let (title, kind) = (format!("Inline `{}`", name.text), ActionKind::RefactorInline);
     Some(Action { title, kind, edits, fixes: None, preferred: false })
+}
+
+/// The fix of a diagnostic that nothing uses a name: the declaration goes.
+pub(super) fn remove(a: &Analysis, at: usize, diagnostic: &Diagnostic) -> Option<Action> {
+    if diagnostic.code != Code::UNUSED {
+        return None;
+    }
+    let stmt = a.statement_at(diagnostic.span.start as usize)?;
+    let (_, name, _) = declares(stmt, diagnostic.span)?;
+    Some(Action {
+        title: format!("Remove `{}`, which nothing uses", name.text),
+        kind: ActionKind::QuickFix,
+        edits: vec![removal(a.source(), stmt.span)],
+        fixes: Some(at),
+        preferred: false,
+    })
 }
 
 /// The name and value that a statement declares at `at`.
@@ -113,12 +130,16 @@ fn find_in(expr: &Expr, name: &str, is_operand: bool, uses: &mut Vec<(Span, bool
 
 /// The edit that removes a statement with its `;`, and the line if nothing else stands there.
 fn removal(source: &str, span: Span) -> Edit {
-    let rest = source.get(span.end as usize..).unwrap_or_default();
+    let (start, end) = (span.start as usize, span.end as usize);
+    let rest = source.get(end..).unwrap_or_default();
+    let before = source.get(..start).unwrap_or_default();
+    let is_first = before.rsplit('\n').next().is_some_and(|line| line.trim().is_empty());
     let blanks = |text: &str| text.len() - text.trim_start_matches([' ', '\t']).len();
-    let semicolon = blanks(rest);
-    let mut end = span.end as usize;
-    if let Some(after) = rest.get(semicolon..).and_then(|rest| rest.strip_prefix(';')) {
-        end += semicolon + 1 + blanks(after);
+    let mut len = blanks(rest);
+    match rest.get(len..).and_then(|rest| rest.strip_prefix(';')) {
+        Some(after) => len += 1 + blanks(after),
+        None if !is_first => len = 0,
+        None => {}
     }
-    whole_line(source, &Edit { span: Span::new(span.start as usize, end), text: String::new() })
+    whole_line(source, &Edit { span: Span::new(start, end + len), text: String::new() })
 }
