@@ -10,6 +10,8 @@ use std::path::{Path, PathBuf};
 
 use sched_grammar::ast::Span;
 use sched_lang::Options;
+use sched_lang::diagnostics::Severity;
+use sched_lang::directives::SIGNATURES;
 use sched_lang::ide::*;
 
 /// Where the cursor stands in a case.
@@ -117,6 +119,166 @@ fn hovers() {
     });
 }
 
+/// The text that a completion would leave, with `│` around what is new, as far as the line goes.
+fn shown(analysis: &Analysis, item: &Completion) -> String {
+    let source = analysis.source();
+    let (start, end) = (item.replace.start as usize, item.replace.end as usize);
+    let line = source[..start].rfind('\n').map_or(0, |at| at + 1);
+    let rest = source[end..].lines().next().unwrap_or_default();
+    format!("{}│{}│{rest}", &source[line..start], item.insert)
+}
+
+#[test]
+fn completions() {
+    expect("completion", &|analysis, offsets| {
+        at_each(offsets, &|offset| {
+            let all = completion(analysis, offset);
+            let first = all.first()?;
+            let headline = shown(analysis, first);
+            let mut text = String::new();
+            for item in &all {
+                assert_eq!(item.replace, first.replace, "one word is replaced");
+                let _ =
+                    writeln!(text, "{:?} {} ({}) filter {}", item.kind, item.label, item.detail, item.filter);
+            }
+            Some((headline, text))
+        })
+    });
+}
+
+#[test]
+fn every_completed_directive_is_legal() {
+    let mut count = 0;
+    for text in corpus().iter().filter(|text| text.len() < 800) {
+        for options in [Options::default(), support::options("depths=1,2,2,3,1,5,4 features=3")] {
+            let starts = text.match_indices('\n').map(|(at, _)| at + 1).chain([0]);
+            for offset in starts.step_by(3) {
+                let analysis = Analysis::new(text.as_str(), options.clone());
+                for item in completion(&analysis, offset) {
+                    if item.kind == CompletionKind::Directive && item.snippet {
+                        let line = format!("{}\n", item.label);
+                        let written = format!("{}{line}{}", &text[..offset], &text[offset..]);
+                        nothing_new(&analysis, &written, &item.label);
+                        count += 1;
+                    }
+                }
+            }
+        }
+    }
+    assert!(count > 500, "only {count} completions");
+}
+
+#[test]
+fn every_completed_argument_is_legal() {
+    let mut count = 0;
+    for text in corpus().iter().filter(|text| text.len() < 800) {
+        let options = support::options("depths=1,2,2,3,1,5,4 features=3");
+        for directive in SIGNATURES.iter().filter(|signature| signature.required == 1 && !signature.repeats) {
+            let offset = text.len() + directive.name.len() + 1;
+            let written = format!("{text}{}()\n", directive.name);
+            let without = Analysis::new(text.as_str(), options.clone());
+            for item in completion(&Analysis::new(written.as_str(), options.clone()), offset) {
+                if item.kind == CompletionKind::Index || item.kind == CompletionKind::Word {
+                    // A number is left to the checker where it may be.
+                    let (start, end) = (item.replace.start as usize, item.replace.end as usize);
+                    let whole = format!("{}{}{}", &written[..start], item.insert, &written[end..]);
+                    let is_layout = directive.name == "representation" && item.kind == CompletionKind::Index;
+                    if !is_layout {
+                        nothing_new(&without, &whole, &item.label);
+                        count += 1;
+                    }
+                }
+            }
+        }
+    }
+    assert!(count > 300, "only {count} completions");
+}
+
+/// A text gives no error and no warning that the other one does not give as often.
+fn nothing_new(before: &Analysis, text: &str, what: &str) {
+    let count = |analysis: &Analysis, code| {
+        let all = analysis.checked().diagnostics.iter();
+        all.filter(|d| d.code == code && d.severity >= Severity::Warning).count()
+    };
+    let after = Analysis::new(text, before.options().clone());
+    for diagnostic in after.checked().diagnostics.iter().filter(|d| d.severity >= Severity::Warning) {
+        let code = diagnostic.code;
+        assert!(
+            count(&after, code) <= count(before, code),
+            "`{what}` gives {code}: {} in\n{text}",
+            diagnostic.message
+        );
+    }
+}
+
+#[test]
+fn signatures() {
+    expect("signature", &|analysis, offsets| {
+        at_each(offsets, &|offset| {
+            let help = signature_help(analysis, offset)?;
+            let mark = |at: usize| if at == help.active { "> " } else { "  " };
+            let lines = help.parameters.iter().enumerate().map(|(at, parameter)| {
+                let (start, end) = parameter.label;
+                format!("{}{}: {}\n", mark(at), &help.label[start..end], parameter.documentation)
+            });
+            assert!(!help.documentation.is_empty());
+            Some((help.label.clone(), lines.collect()))
+        })
+    });
+}
+
+#[test]
+fn inlays() {
+    expect("inlay", &|analysis, _| {
+        let all = InlayKinds { ranges: true, parameters: true, values: true };
+        let whole = Span::new(0, analysis.source().len());
+        let hints = inlay_hints(analysis, whole, all);
+        let mut text = analysis.source().to_owned();
+        for hint in hints.iter().rev() {
+            let blank = if hint.padding_left { " " } else { "" };
+            text.insert_str(hint.offset, &format!("⟦{blank}{}⟧", hint.text));
+        }
+        for (kind, only) in [
+            (InlayKind::Range, InlayKinds { ranges: true, ..InlayKinds::default() }),
+            (InlayKind::Parameter, InlayKinds { parameters: true, ..InlayKinds::default() }),
+            (InlayKind::Value, InlayKinds { values: true, ..InlayKinds::default() }),
+        ] {
+            let wanted: Vec<&InlayHint> = hints.iter().filter(|hint| hint.kind == kind).collect();
+            let some = inlay_hints(analysis, whole, only);
+            assert_eq!(some.iter().collect::<Vec<_>>(), wanted, "each kind can be had alone");
+        }
+        let tooltips: Vec<String> = hints.iter().map(|hint| hint.tooltip.clone()).collect();
+        format!("{}\n{}", text.trim_end(), tooltips.join("\n"))
+    });
+}
+
+#[test]
+fn hints_of_a_part_are_those_of_the_whole_in_it() {
+    let text = "tile(batch, b0, b1, 64)\ntile(tree, t0, t1, 8)\n";
+    let analysis = Analysis::new(text, Options::default());
+    let all = InlayKinds { ranges: true, parameters: true, values: true };
+    let second = Span::new(24, text.len());
+    assert_eq!(inlay_hints(&analysis, Span::new(0, text.len()), all).len(), 6);
+    let hints = inlay_hints(&analysis, second, all);
+    assert_eq!(
+        hints.iter().map(|hint| hint.text.as_str()).collect::<Vec<_>>(),
+        [": 0..N_t step 8", ": 0..8", "size:"]
+    );
+}
+
+#[test]
+fn lenses() {
+    let kinds = |text: &str| -> Vec<LensKind> {
+        code_lenses(&Analysis::new(text, Options::default())).into_iter().map(|lens| lens.kind).collect()
+    };
+    assert_eq!(kinds("// only a comment\n"), []);
+    assert_eq!(kinds("// 🌲\nparallel(batch)\n"), [LensKind::ShowNest, LensKind::Build, LensKind::Bench]);
+    assert_eq!(kinds("parallel(nope)\n"), [LensKind::ShowNest]);
+    assert_eq!(kinds("gpuDimension(batch, grid.x)\n"), [LensKind::ShowNest]);
+    let lens = code_lenses(&Analysis::new("# c\n\ncache(batch)", Options::default()));
+    assert_eq!(lens[0].span, Span::new(5, 17));
+}
+
 /// A picture of a view in text: places as the text that stands there.
 fn picture(analysis: &Analysis, view: &NestView) -> String {
     let mut out = String::new();
@@ -216,6 +378,19 @@ fn ask_all(analysis: &Analysis, offset: usize) {
     if let Some(hover) = hover(analysis, offset) {
         inside(text, hover.span);
         assert!(!hover.markdown.is_empty());
+    }
+    for item in completion(analysis, offset) {
+        inside(text, item.replace);
+        assert!(item.replace.start as usize <= offset && offset <= item.replace.end as usize);
+    }
+    if let Some(help) = signature_help(analysis, offset) {
+        help.parameters.iter().for_each(|p| assert!(help.label.get(p.label.0..p.label.1).is_some()));
+    }
+    if offset % 4 == 0 {
+        let all = InlayKinds { ranges: true, parameters: true, values: true };
+        let hints = inlay_hints(analysis, Span::new(0, text.len()), all);
+        hints.iter().for_each(|hint| assert!(text.is_char_boundary(hint.offset)));
+        code_lenses(analysis).iter().for_each(|lens| inside(text, lens.span));
     }
     if let Some(view) = nest_until(analysis, offset) {
         let badges = view.loops.iter().flat_map(|this| this.badges.iter().map(|badge| badge.span));

@@ -16,8 +16,9 @@ use crate::requests::ir::{Ir, IrParams};
 use crate::requests::lineage::{Lineage, LineageParams};
 use crate::requests::nest::{NestAnswer, NestParams};
 use crate::requests::{
-    actions, commands, definition, diagnostics, folding, formatting, highlight, hover, initialize, ir, lineage,
-    links, nest, references, rename, selection, symbols, tokens, workspace_symbols,
+    actions, commands, completion, definition, diagnostics, folding, formatting, highlight, hints, hover,
+    initialize, ir, lenses, lineage, links, nest, references, rename, selection, signature, symbols, tokens,
+    workspace_symbols,
 };
 use crate::state::Shared;
 use crate::workspace;
@@ -113,6 +114,22 @@ impl LanguageServer for Server {
 
     async fn hover(&self, params: HoverParams) -> Result<Option<Hover>> {
         hover::hover(&self.shared, &params)
+    }
+
+    async fn completion(&self, params: CompletionParams) -> Result<Option<CompletionResponse>> {
+        completion::completion(&self.shared, &params)
+    }
+
+    async fn signature_help(&self, params: SignatureHelpParams) -> Result<Option<SignatureHelp>> {
+        signature::help(&self.shared, &params)
+    }
+
+    async fn inlay_hint(&self, params: InlayHintParams) -> Result<Option<Vec<InlayHint>>> {
+        hints::hints(&self.shared, &params)
+    }
+
+    async fn code_lens(&self, params: CodeLensParams) -> Result<Option<Vec<CodeLens>>> {
+        lenses::lenses(&self.shared, &params)
     }
 
     async fn goto_definition(&self, params: GotoDefinitionParams) -> Result<Option<GotoDefinitionResponse>> {

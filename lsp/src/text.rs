@@ -82,11 +82,6 @@ impl Text {
         &self.source
     }
 
-    /// How its positions count.
-    pub fn encoding(&self) -> Encoding {
-        self.encoding
-    }
-
     /// Where a line begins and where it ends, without the characters that end it.
     fn line(&self, line: usize) -> (usize, usize) {
         let start = self.starts.get(line).copied().unwrap_or(self.source.len());
@@ -167,21 +162,42 @@ impl Text {
         let after = self.source.get(span.end..).unwrap_or_default();
         Text::new([before, new, after].concat(), self.encoding)
     }
+}
 
-    /// Where an offset of an older text has gone, judged by what both have in common at their ends.
-    pub fn moved(&self, old: &str, offset: usize) -> usize {
-        let new = self.source.as_bytes();
-        let old = old.as_bytes();
-        let before = old.iter().zip(new).take_while(|(a, b)| a == b).count();
-        let rest = old.len().min(new.len()) - before;
-        let after = old.iter().rev().zip(new.iter().rev()).take(rest).take_while(|(a, b)| a == b).count();
-        if offset <= before {
+/// Where the places of an older text have gone, judged by what both texts have in common at their ends.
+#[derive(Clone, Copy, Debug)]
+pub struct Moves {
+    before: usize,
+    after: usize,
+    old: usize,
+    new: usize,
+}
+
+impl Moves {
+    /// Compares two texts.
+    pub fn new(old: &str, new: &str) -> Moves {
+        let (a, b) = (old.as_bytes(), new.as_bytes());
+        let before = a.iter().zip(b).take_while(|(a, b)| a == b).count();
+        let rest = a.len().min(b.len()) - before;
+        let after = a.iter().rev().zip(b.iter().rev()).take(rest).take_while(|(a, b)| a == b).count();
+        Moves { before, after, old: a.len(), new: b.len() }
+    }
+
+    /// Where an offset is in the new text.
+    pub fn offset(&self, offset: usize) -> usize {
+        if offset <= self.before {
             offset
-        } else if offset >= old.len() - after {
-            offset + new.len() - old.len()
+        } else if offset >= self.old - self.after {
+            (offset + self.new).saturating_sub(self.old)
         } else {
-            before
+            self.before
         }
+    }
+
+    /// Where a span is in the new text; empty if its text has gone.
+    pub fn span(&self, span: Span) -> Span {
+        let start = self.offset(span.start as usize);
+        Span::new(start, self.offset(span.end as usize).max(start))
     }
 }
 
@@ -240,10 +256,10 @@ mod tests {
     #[test]
     fn places_move_with_their_text() {
         let old = "tile(a, 4)\nsplit(b)";
-        let text = Text::new("tile(a, 16\nsplit(b)", Encoding::Utf16);
-        assert_eq!(text.moved(old, 5), 5);
-        assert_eq!(text.moved(old, 11), 11);
-        assert_eq!(text.moved(old, old.len()), 19);
-        assert_eq!(Text::new("", Encoding::Utf8).moved(old, 7), 0);
+        let moves = Moves::new(old, "tile(a, 16\nsplit(b)");
+        assert_eq!([5, 11, old.len()].map(|at| moves.offset(at)), [5, 11, 19]);
+        assert_eq!(moves.span(Span::new(8, 18)), Span::new(8, 18));
+        assert_eq!(Moves::new(old, "").span(Span::new(3, 7)), Span::new(0, 0));
+        assert_eq!(Moves::new("", old).offset(0), 0);
     }
 }

@@ -60,6 +60,11 @@ impl Prepared {
         self.calls.get(..calls).unwrap_or_default()
     }
 
+    /// Whether a directive gives this name to a loop that it makes.
+    pub fn makes(&self, step: Step, name: &str) -> bool {
+        self.call(step).is_some_and(|call| call.new_names().any(|new| new == name))
+    }
+
     /// Whether a name means something anywhere in the text.
     pub fn is_taken(&self, name: &str) -> bool {
         self.names.contains(name)

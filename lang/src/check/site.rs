@@ -2,7 +2,7 @@
 
 use super::{Tally, facts, modifiers};
 use crate::device::Limits;
-use crate::directives::Op;
+use crate::directives::{Op, of as find};
 use crate::legal_next::{NEW, Operation};
 use crate::lineage::Builder;
 use crate::resolve::Call;
@@ -42,6 +42,13 @@ impl<'p> Site<'p> {
         }
         site.known = known;
         site
+    }
+
+    /// About how much work it is to try an operation, in loops looked at.
+    pub fn cost(&self, op: Op) -> usize {
+        let shapes = find(op).is_some_and(|signature| signature.shapes);
+        let whole = self.whole.as_ref().map_or(0, Builder::loop_count);
+        if shapes { 3 * whole + self.after.len() } else { whole }
     }
 
     /// The nest at the place, without facts.

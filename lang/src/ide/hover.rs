@@ -6,6 +6,10 @@ mod header;
 mod index;
 mod number;
 
+pub(super) use directive::about;
+pub(super) use header::{device as device_text, target as target_text};
+pub(super) use number::{fact as fact_text, fact_meaning, fact_value, function, named};
+
 use sched_grammar::ast::{Directive, Expr, ExprKind, Path, Span, Stmt, StmtKind};
 
 use super::Analysis;
@@ -56,6 +60,9 @@ pub fn hover(analysis: &Analysis, offset: usize) -> Option<Hover> {
         StmtKind::Const { value, .. } if touches(value.span, offset) => {
             number::expression(analysis, value, offset)
         }
+        StmtKind::Error => {
+            directive::unfinished(analysis, stmt, offset).or_else(|| header::hover(analysis, stmt, offset))
+        }
         _ => header::hover(analysis, stmt, offset),
     }
 }
@@ -102,6 +109,11 @@ fn word(signature: &Signature, words: &[&str], path: &Path, analysis: &Analysis)
         markdown.push_str(&format!("\n\n`{}` also knows {}.", signature.name, others.join(", ")));
     }
     Some(Hover::new(path.span, markdown).page(format!("directives/{}", signature.name)))
+}
+
+/// What a keyword of the header means.
+pub(super) fn header_meaning(word: &str) -> Option<&'static str> {
+    header::meaning(word).map(|(text, _)| text)
 }
 
 /// What a word of a directive means, in one sentence.

@@ -22,7 +22,7 @@ pub struct NestView {
     pub accumulation: AccumulationView,
     /// The layout of the trees where no loop says otherwise, if the schedule chooses one.
     pub representation: Option<String>,
-    /// `model`, or `by depth` where the trees are sorted.
+    /// `model`, or `by_depth` where the trees are sorted.
     pub tree_order: String,
     /// Most rows of one run of the nest, if that is given.
     pub batch_size: Option<u64>,
@@ -117,7 +117,7 @@ fn view(analysis: &Analysis, builder: &Builder) -> NestView {
         representation: builder.layout().map(|layout| layout.name().to_owned()),
         tree_order: match nest.tree_order {
             TreeOrder::Model => "model",
-            TreeOrder::ByDepth => "by depth",
+            TreeOrder::ByDepth => "by_depth",
         }
         .to_owned(),
         batch_size: analysis.options().batch_size,

@@ -48,6 +48,23 @@ impl Select {
         Select { scope: Vec::new(), name: name.to_owned(), number: None }
     }
 
+    /// Reads a name whose numbers are written out: `b0`, `first.b1`, `v[3].t1`.
+    pub(crate) fn read(text: &str) -> Option<Self> {
+        let tag = |part: &str| -> Option<Tag> {
+            let (name, number) = match part.trim().strip_suffix(']') {
+                Some(rest) => rest.split_once('[').map(|(name, n)| (name, n.trim().parse().ok()))?,
+                None => (part.trim(), None),
+            };
+            let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+            let known =
+                !name.is_empty() && name.chars().all(is_name) && (number.is_some() || !part.contains('['));
+            known.then(|| Tag { name: name.into(), number })
+        };
+        let mut tags: Vec<Tag> = text.split('.').map(tag).collect::<Option<_>>()?;
+        let last = tags.pop()?;
+        Some(Select { scope: tags, name: last.name.to_string(), number: last.number })
+    }
+
     fn is_bare(&self) -> bool {
         self.scope.is_empty() && self.number.is_none()
     }

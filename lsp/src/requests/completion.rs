@@ -3,8 +3,8 @@
 use sched_lang::ide::{self, CompletionKind};
 use tower_lsp_server::jsonrpc::Result;
 use tower_lsp_server::ls_types::{
-    CompletionItem, CompletionItemKind, CompletionParams, CompletionResponse, CompletionTextEdit, Documentation,
-    InsertTextFormat, MarkupContent, MarkupKind, TextEdit,
+    CompletionItem, CompletionItemKind, CompletionParams, CompletionResponse, CompletionTextEdit,
+    Documentation, InsertTextFormat, MarkupContent, MarkupKind, TextEdit,
 };
 
 use crate::state::Shared;
@@ -21,7 +21,10 @@ pub fn completion(shared: &Shared, params: &CompletionParams) -> Result<Option<C
             kind: Some(kind(found.kind)),
             detail: Some(found.detail).filter(|detail| !detail.is_empty()),
             documentation: (!found.documentation.is_empty()).then(|| {
-                Documentation::MarkupContent(MarkupContent { kind: MarkupKind::Markdown, value: found.documentation })
+                Documentation::MarkupContent(MarkupContent {
+                    kind: MarkupKind::Markdown,
+                    value: found.documentation,
+                })
             }),
             sort_text: Some(found.sort),
             filter_text: Some(found.filter),

@@ -104,14 +104,10 @@ fn diagnostic(snapshot: &Snapshot, finding: &Finding, abilities: Abilities, page
 
 /// What is wrong and the way out; editors show this and little else.
 fn message(finding: &Finding) -> String {
-    let mut text = finding.message.clone();
-    for line in
-        [Some(&finding.label).filter(|label| !label.is_empty()), finding.help.as_ref()].into_iter().flatten()
-    {
-        text.push('\n');
-        text.push_str(line);
+    match &finding.help {
+        Some(help) => format!("{}\n{help}", finding.message),
+        None => finding.message.clone(),
     }
-    text
 }
 
 fn severity(severity: Severity) -> DiagnosticSeverity {

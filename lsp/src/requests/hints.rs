@@ -2,7 +2,9 @@
 
 use sched_lang::ide::{self, InlayKinds};
 use tower_lsp_server::jsonrpc::Result;
-use tower_lsp_server::ls_types::{InlayHint, InlayHintKind, InlayHintLabel, InlayHintParams, InlayHintTooltip};
+use tower_lsp_server::ls_types::{
+    InlayHint, InlayHintKind, InlayHintLabel, InlayHintParams, InlayHintTooltip,
+};
 
 use crate::state::Shared;
 

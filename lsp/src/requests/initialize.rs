@@ -64,6 +64,17 @@ fn offered(abilities: Abilities, encoding: Encoding) -> ServerCapabilities {
         diagnostic_provider: abilities
             .pulls_diagnostics
             .then_some(DiagnosticServerCapabilities::Options(diagnostics)),
+        completion_provider: Some(CompletionOptions {
+            trigger_characters: Some(["(", ",", ".", " "].map(str::to_owned).to_vec()),
+            ..CompletionOptions::default()
+        }),
+        signature_help_provider: Some(SignatureHelpOptions {
+            trigger_characters: Some(vec!["(".to_owned(), ",".to_owned()]),
+            retrigger_characters: Some(vec![")".to_owned()]),
+            work_done_progress_options: WorkDoneProgressOptions::default(),
+        }),
+        inlay_hint_provider: Some(OneOf::Left(true)),
+        code_lens_provider: Some(CodeLensOptions { resolve_provider: Some(false) }),
         hover_provider: Some(HoverProviderCapability::Simple(true)),
         definition_provider: Some(OneOf::Left(true)),
         references_provider: Some(OneOf::Left(true)),

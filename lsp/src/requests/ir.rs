@@ -104,7 +104,11 @@ fn tree(text: &str) -> Value {
         if is_below && levels.len() < DEEPEST {
             levels.push((indent, Vec::new()));
         }
-        if let Some((_, lines)) = levels.last_mut() {
+        let is_outermost = levels.len() == 1;
+        if let Some((level, lines)) = levels.last_mut() {
+            if is_outermost {
+                *level = indent;
+            }
             lines.push(json!({ "text": own, "line": number, "children": [] }));
         }
     }

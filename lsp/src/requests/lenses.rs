@@ -26,7 +26,7 @@ pub fn lenses(shared: &Shared, params: &CodeLensParams) -> Result<Option<Vec<Cod
         let arguments = Some(vec![json!({ "uri": snapshot.uri })]);
         CodeLens {
             range: snapshot.text.range(found.span),
-            command: Some(Command { title: title.to_owned(), command: command.to_owned(), arguments, tooltip: None }),
+            command: Some(Command { title: title.to_owned(), command: command.to_owned(), arguments }),
             data: None,
         }
     };

@@ -14,6 +14,7 @@ use tower_lsp_server::ls_types::{Position, TextDocumentIdentifier};
 use crate::convert::failed;
 use crate::document::Snapshot;
 use crate::state::Shared;
+use crate::text::Moves;
 
 /// What is asked.
 #[derive(Debug, Deserialize)]
@@ -45,12 +46,18 @@ pub struct NestAnswer {
 ///
 /// The document is not open.
 pub fn nest(shared: &Shared, params: &NestParams) -> Result<NestAnswer> {
-    let now = shared.snapshot(&params.text_document.uri)?.ok_or_else(|| failed("this document is not open"))?;
+    let now =
+        shared.snapshot(&params.text_document.uri)?.ok_or_else(|| failed("this document is not open"))?;
     if let Some(position) = params.position {
         let offset = now.text.offset(position);
         if let Some(view) = ide::nest_until(&now.analysis, offset) {
             let text = text_until(&now, offset);
-            return Ok(NestAnswer { version: now.version, stale: false, text, view: json(&view, &now, &now) });
+            return Ok(NestAnswer {
+                version: now.version,
+                stale: false,
+                text,
+                view: json(&view, &now, &now),
+            });
         }
     }
     let last = shared.last_good(&params.text_document.uri).unwrap_or_else(|| Arc::clone(&now));
@@ -66,14 +73,9 @@ pub fn nest(shared: &Shared, params: &NestParams) -> Result<NestAnswer> {
 
 /// The view of a state, with places as ranges of the present text.
 fn json(view: &NestView, of: &Snapshot, now: &Snapshot) -> Value {
-    let old = of.text.source();
-    let range = |span: Option<Span>| -> Option<Value> {
-        let mut span = span?;
-        if of.epoch != now.epoch {
-            let moved = |offset: u32| now.text.moved(old, offset as usize);
-            let start = moved(span.start);
-            span = Span::new(start, moved(span.end).max(start));
-        }
+    let moves = (of.epoch != now.epoch).then(|| Moves::new(of.text.source(), now.text.source()));
+    let range = |span: Option<Span>| {
+        let span = moves.map_or(span?, |moves| moves.span(span.unwrap_or_default()));
         serde_json::to_value(now.text.range(span)).ok()
     };
     nest_view_json_with(view, &range)

@@ -11,7 +11,9 @@ use crate::state::Shared;
 
 /// What the arguments of the directive around a place are.
 pub fn help(shared: &Shared, params: &SignatureHelpParams) -> Result<Option<SignatureHelp>> {
-    let Some((snapshot, offset)) = shared.place(&params.text_document_position_params)? else { return Ok(None) };
+    let Some((snapshot, offset)) = shared.place(&params.text_document_position_params)? else {
+        return Ok(None);
+    };
     Ok(ide::signature_help(&snapshot.analysis, offset).map(|found| {
         let active = u32::try_from(found.active).ok();
         let parameter = |parameter: &ide::ParameterHelp| ParameterInformation {

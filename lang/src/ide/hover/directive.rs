@@ -4,9 +4,10 @@ use std::collections::HashMap;
 
 use sched_grammar::ast::{Directive, Span, Stmt};
 
-use super::Hover;
+use super::{Hover, touches};
 use crate::diagnostics::Severity;
 use crate::directives::{Signature, find};
+use crate::ide::cursor::{is_name, word};
 use crate::ide::{Analysis, pages};
 use crate::lineage::{Builder, Step};
 use crate::nest::{Accumulation, LoopId, Nest};
@@ -27,6 +28,14 @@ pub(super) fn hover(analysis: &Analysis, stmt: &Stmt, directive: &Directive) -> 
     Some(Hover::new(directive.name.span, markdown).page(format!("directives/{}", signature.name)))
 }
 
+/// About a directive that is only a name yet.
+pub(super) fn unfinished(analysis: &Analysis, stmt: &Stmt, offset: usize) -> Option<Hover> {
+    let start = stmt.span.start as usize;
+    let name = word(analysis.source(), start, is_name);
+    let signature = find(analysis.text(name)).filter(|_| touches(name, offset))?;
+    Some(Hover::new(name, about(signature)).page(format!("directives/{}", signature.name)))
+}
+
 /// How a directive is called, what it does, and its rule.
 pub(in crate::ide) fn about(signature: &Signature) -> String {
     let mut text = format!("```sched\n{}\n```\n{}", signature.usage(), signature.summary);
@@ -45,21 +54,18 @@ fn effect(analysis: &Analysis, stmt: &Stmt, step: Step, signature: &Signature) -
     if !signature.shapes {
         return stated(analysis.whole(), step);
     }
+    let inside = |at: Span| stmt.span.start <= at.start && at.end <= stmt.span.end;
+    let mut diagnostics = analysis.checked().diagnostics.iter();
+    if diagnostics.any(|d| d.severity == Severity::Error && inside(d.span)) {
+        return Some("It is refused here: the nest stays as it is.".to_owned());
+    }
     let before = prepared.until(stmt.span.start as usize);
     let after = prepared.until(stmt.span.end as usize);
     let (old, old_ids) = before.nest();
     let (new, new_ids) = after.nest();
     let same_order = old.accumulation == new.accumulation;
     if old == new {
-        let inside = |at: Span| stmt.span.start <= at.start && at.end <= stmt.span.end;
-        let mut diagnostics = analysis.checked().diagnostics.iter();
-        let is_refused = diagnostics.any(|d| d.severity == Severity::Error && inside(d.span));
-        let what = if is_refused {
-            "It is refused here: the nest stays as it is."
-        } else {
-            "It changes nothing here."
-        };
-        return Some(what.to_owned());
+        return Some("It changes nothing here.".to_owned());
     }
     let mut text = "The loops stay as they are.".to_owned();
     if old.loops != new.loops {
