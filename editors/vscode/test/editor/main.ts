@@ -16,6 +16,21 @@ parallel(batch)
 interleave(row, 8)
 `;
 
+/** A good one, with a bit of everything. */
+const BLOCKS = `model "model.json"
+param ROWS = 64 in {32, 64, 128}
+
+// Blocks of rows on all threads; shallow and deep trees walk differently.
+tile(batch, block, row, ROWS)
+reorder(block, tree, row)
+split(tree, early, late, num_trees / 4)
+parallel(block)
+cache(block)
+interleave(early.row, 8)
+vectorize(late.row, 16)
+unrollWalk(early, 3)
+`;
+
 const FLAGS = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run',
     '--disable-background-networking', '--disable-component-update', '--disable-sync'];
 
@@ -26,6 +41,7 @@ async function prepare(home: string, example: string): Promise<string> {
     await mkdir(folder, { recursive: true });
     await mkdir(user, { recursive: true });
     await writeFile(join(folder, 'fast.sched'), BROKEN);
+    await writeFile(join(folder, 'blocks.sched'), BLOCKS);
     await cp(join(example, 'breast_cancer.json'), join(folder, 'model.json'));
     await cp(join(example, 'rows.csv'), join(folder, 'rows.csv'));
     await writeFile(join(user, 'settings.json'), JSON.stringify(SETTINGS));

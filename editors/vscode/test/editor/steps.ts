@@ -183,7 +183,7 @@ export const STEPS: readonly Step[] = [
         await bench.sees(bench.page.locator('.quick-input-list'), 'mir');
         await bench.type('mir');
         await bench.key('Enter');
-        await bench.page.locator('.tab').filter({ hasText: 'fast.sched.mir' }).waitFor({ timeout: 60_000 });
+        await bench.brings(bench.page.locator('.tab').filter({ hasText: 'fast.sched.mir' }));
         const stage = bench.page.locator('.editor-instance .monaco-editor').filter({ hasText: /walk\sarray/ });
         await stage.first().waitFor();
         await bench.shot('mir');
@@ -193,7 +193,7 @@ export const STEPS: readonly Step[] = [
         await bench.command('schedc: Measure the Speed');
         await bench.sees(bench.page.locator('.quick-input-list'), 'rows.csv');
         await bench.key('Enter');
-        await bench.panel.locator('.chart .bar').first().waitFor({ timeout: 120_000 });
+        await bench.brings(bench.panel.locator('.chart .bar'));
         await bench.sees(bench.panel.locator('.chart .time'), 'µs');
         await bench.sees(bench.editor.locator('.codelens-decoration'), 'µs per row');
         await bench.shot('bench');
@@ -201,7 +201,7 @@ export const STEPS: readonly Step[] = [
     ['a library is built', async ({ bench }) => {
         await bench.focusText();
         await bench.command('schedc: Build a Library');
-        await bench.notifications.filter({ hasText: /wrote .*fast\.so/ }).waitFor({ timeout: 60_000 });
+        await bench.brings(bench.notifications.filter({ hasText: /wrote .*fast\.so/ }));
         await bench.command('Notifications: Clear All Notifications');
     }],
     ['a missing schedc is named, and the server starts as soon as it is there', async (context) => {
@@ -221,5 +221,28 @@ export const STEPS: readonly Step[] = [
         await bench.broken();
         await bench.rewrite(4, 'parallel(block)');
         await bench.clean();
+    }],
+    ['pictures for the README', async (context) => {
+        const { bench } = context;
+        await bench.command('View: Close All Editors');
+        await bench.open('blocks.sched');
+        await bench.page.setViewportSize({ width: 1120, height: 520 });
+        await bench.command('View: Toggle Primary Side Bar Visibility');
+        await bench.command('schedc: Show the Loop Nest');
+        await bench.panel.locator('.badge').filter({ hasText: 'vectorize 16' }).waitFor();
+        await bench.goTo(7, 3);
+        await until('two marked loops', async () => (await bench.panel.locator('.loop.marked').count()) === 2);
+        await bench.shot('readme-nest');
+        await bench.command('Preferences: Toggle between Light/Dark Themes');
+        await bench.page.locator('.monaco-workbench.vs').waitFor();
+        await bench.shot('readme-light');
+        await bench.command('Preferences: Toggle between Light/Dark Themes');
+        await bench.rewrite(8, 'parallel(batch)');
+        await bench.broken();
+        await bench.goTo(8, 11);
+        await bench.key('Control+.');
+        await bench.sees(bench.page.locator('.action-widget'), 'block');
+        await bench.panel.locator('.fix').first().waitFor();
+        await bench.shot('readme-problem');
     }],
 ];

@@ -5,6 +5,8 @@ import type { FrameLocator, Locator, Page } from 'playwright-core';
 
 /** Milliseconds until something that must appear is missed. */
 const PATIENCE = 15_000;
+/** The same, where a compiler runs. */
+const LONG = 120_000;
 
 /** Waits until a condition holds, and fails with `what` if it does not. */
 export async function until(what: string, holds: () => Promise<boolean>, patience = PATIENCE): Promise<void> {
@@ -113,6 +115,15 @@ export class Workbench {
     /** What is inside a panel that an extension made. */
     get panel(): FrameLocator {
         return this.page.frameLocator('iframe.webview.ready').frameLocator('#active-frame');
+    }
+
+    /** Waits for what a command that takes a while brings up; an error message is the end of waiting. */
+    async brings(result: Locator): Promise<void> {
+        const errors = this.notifications.filter({ has: this.page.locator('.codicon-error') });
+        await until('the result of a command', async () => {
+            if ((await errors.count()) > 0) throw new Error(`an error message: ${await errors.first().textContent()}`);
+            return result.first().isVisible();
+        }, LONG);
     }
 
     /** Text that must come up somewhere. */
