@@ -2,12 +2,13 @@
 
 mod bench;
 
-pub use bench::Bench;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use sched_forest::Iterations;
 use sched_lang::Target;
 use sched_llvm::Cpu;
 use std::path::PathBuf;
+
+pub use bench::Bench;
 
 /// Compiles decision forests to fast predictors, as a schedule says.
 #[derive(Debug, Parser)]

@@ -478,6 +478,10 @@ fn stages_are_made_in_the_background_and_can_be_cancelled() {
     );
     let output = built["output"].as_str().map(PathBuf::from).unwrap_or_default();
     assert!(output.is_file(), "{built}");
+    let bench = json!({ "command": "schedc.bench", "arguments": [{ "uri": name }] });
+    let measured = client.request("workspace/executeCommand", bench);
+    let points = measured["points"].as_array().cloned().unwrap_or_default();
+    assert!(!points.is_empty() && points.iter().all(|point| point["us_per_row"].is_number()), "{measured}");
     client.change(&name, 2, &[(Value::Null, "model \"model.json\"\nunroll(nothing)\n")]);
     let refused = client.request("sched/ir", params("mir"));
     assert!(refused["error"]["message"].as_str().is_some_and(|text| text.contains("S0024")), "{refused}");

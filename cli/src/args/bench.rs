@@ -1,4 +1,4 @@
-//! What `schedc bench` is told.
+//! The arguments of `schedc bench`.
 
 use super::{MOST_THREADS, ModelOptions, ScheduleValues, parse_cpu};
 use clap::Args;
@@ -30,8 +30,8 @@ pub struct Bench {
     #[command(flatten)]
     /// Values for the schedules.
     pub values: ScheduleValues,
-    /// Rows: a .npy or CSV file
-    #[arg(short, long, value_name = "FILE", required_unless_present = "load")]
+    /// Rows: a .npy or CSV file; without one, rows are drawn whose values lie between the model's thresholds
+    #[arg(short, long, value_name = "FILE")]
     pub input: Option<PathBuf>,
     /// Rows per call
     #[arg(long, value_delimiter = ',', default_value = "1,64,1024,16384", value_name = "ROWS")]

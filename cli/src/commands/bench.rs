@@ -3,6 +3,7 @@
 mod compare;
 mod plot;
 mod race;
+mod rows;
 mod run;
 mod table;
 
@@ -20,11 +21,11 @@ pub fn run(args: &Bench, terminal: &Terminal) -> Result<(), Failure> {
     // Saved runs are read first: what cannot be used should not be found out after minutes of timing.
     let with = args.with.iter().map(|path| Run::read(path)).collect::<Result<Vec<_>, _>>()?;
     let before = args.compare.as_deref().map(Run::read).transpose()?;
-    let measured = match (&args.load, &args.model, &args.input) {
-        (Some(path), _, _) => Run::read(path)?,
-        (None, Some(model), Some(input)) => race::measure(args, model, input, terminal)?,
-        _ => {
-            return Err(Failure::unusable("there is nothing to time", "name a model and --input, or --load"));
+    let measured = match (&args.load, &args.model) {
+        (Some(path), _) => Run::read(path)?,
+        (None, Some(model)) => race::measure(args, model, terminal)?,
+        (None, None) => {
+            return Err(Failure::unusable("there is nothing to time", "name a model, or a run with --load"));
         }
     };
     if let Some(path) = &args.save {

@@ -1,5 +1,6 @@
 //! Timing: contenders take turns, so that a change in the machine's speed meets all of them alike.
 
+use super::rows;
 use super::run::{FORMAT, Point, Processor, Run};
 use crate::args::{Bench, ScheduleOptions};
 use crate::commands::Job;
@@ -36,10 +37,14 @@ struct Workload<'a> {
 }
 
 /// Times the schedules at all points.
-pub fn measure(args: &Bench, model: &Path, input: &Path, terminal: &Terminal) -> Result<Run, Failure> {
-    let (mut run, contenders) = contenders(args, model, terminal)?;
+pub fn measure(args: &Bench, model: &Path, terminal: &Terminal) -> Result<Run, Failure> {
+    let (mut run, contenders, drawn) = contenders(args, model, terminal)?;
     let batches: Vec<usize> = args.batch.iter().filter_map(|batch| usize::try_from(*batch).ok()).collect();
-    let rows = rows(input, run.features, batches.iter().copied().max().unwrap_or(1))?;
+    let once = match &args.input {
+        Some(input) => read(input, run.features)?,
+        None => drawn,
+    };
+    let rows = repeated(once, run.features, batches.iter().copied().max().unwrap_or(1))?;
     let points = (batches.len() * args.threads.len()) as u64;
     let progress = terminal.progress(points, "timing");
     for &threads in &args.threads {
@@ -54,8 +59,12 @@ pub fn measure(args: &Bench, model: &Path, input: &Path, terminal: &Terminal) ->
     Ok(run)
 }
 
-/// Compiles the schedules; what the run is about is known then, too.
-fn contenders(args: &Bench, model: &Path, terminal: &Terminal) -> Result<(Run, Vec<Contender>), Failure> {
+/// Compiles the schedules; what the run is about is known then, too, and rows are drawn if none are given.
+fn contenders(
+    args: &Bench,
+    model: &Path,
+    terminal: &Terminal,
+) -> Result<(Run, Vec<Contender>, Vec<f32>), Failure> {
     let mut run = Run {
         format: FORMAT,
         model: model.display().to_string(),
@@ -74,6 +83,7 @@ fn contenders(args: &Bench, model: &Path, terminal: &Terminal) -> Result<(Run, V
         several => several.iter().cloned().map(Some).collect(),
     };
     let mut contenders: Vec<Contender> = Vec::new();
+    let mut drawn = Vec::new();
     for schedule in schedules {
         let options = ScheduleOptions { schedule, values: args.values.clone() };
         let job = Job::load(model, &options, &args.reading, args.cpu)?;
@@ -85,10 +95,13 @@ fn contenders(args: &Bench, model: &Path, terminal: &Terminal) -> Result<(Run, V
         run.trees = job.model.forest.trees.len();
         run.features = job.model.forest.num_features;
         run.fingerprint = Some(job.model.fingerprint);
+        if args.input.is_none() && drawn.is_empty() {
+            drawn = rows::draw(&job.model.forest);
+        }
         let name = unused_name(&job.source.name, &contenders);
         contenders.push(Contender { name, jit });
     }
-    Ok((run, contenders))
+    Ok((run, contenders, drawn))
 }
 
 /// A name that no other contender has: a schedule may be timed against itself.
@@ -98,22 +111,26 @@ fn unused_name(name: &str, others: &[Contender]) -> String {
     std::iter::once(name.to_string()).chain(numbered).find(|name| !taken(name)).unwrap_or_default()
 }
 
-/// The rows of a file, repeated until they fill the largest call.
-fn rows(input: &Path, features: usize, largest: usize) -> Result<Vec<f32>, Failure> {
+/// The rows of a file.
+fn read(input: &Path, features: usize) -> Result<Vec<f32>, Failure> {
     let rows = read_rows(&Source::from_argument(input), Expect { columns: features, names: None })?;
     if rows.rows == 0 {
         let help = "name a file with at least one row";
         return Err(Failure::unusable(format!("{} has no rows to time", input.display()), help));
     }
+    Ok(rows.into_f32())
+}
+
+/// Rows repeated until they fill the largest call.
+fn repeated(mut values: Vec<f32>, features: usize, largest: usize) -> Result<Vec<f32>, Failure> {
     if largest.saturating_mul(features) > MOST_NUMBERS {
         return Err(Failure::unusable(
             format!("{largest} rows of {features} features are too many to time in one call"),
             format!("use a --batch of at most {}", MOST_NUMBERS / features),
         ));
     }
-    let mut values = rows.into_f32();
     let once = values.len();
-    while values.len() < largest * features {
+    while once > 0 && values.len() < largest * features {
         values.extend_from_within(..once);
     }
     Ok(values)
