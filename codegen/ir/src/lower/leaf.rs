@@ -25,12 +25,14 @@ impl Kernel<'_> {
         node: Value,
         sum: Option<Value>,
     ) -> Option<Value> {
+        let hops = around.hops();
         let Some(sums) = around.sums else {
-            let number = around.representation.leaf_number(&mut self.b, &around.buffers, &lane.state, node);
+            let (representation, buffers) = (around.representation, &around.buffers);
+            let number = representation.leaf_number(&mut self.b, buffers, &lane.state, node, hops);
             self.each(around, lane, number, |k, ended, number| k.store_leaf_number(ended, number));
             return None;
         };
-        let leaf = around.representation.leaf(&mut self.b, &around.buffers, &lane.state, node);
+        let leaf = around.representation.leaf(&mut self.b, &around.buffers, &lane.state, node, hops);
         match (leaf, sum) {
             (LeafValue::Scalar(value), None) if lane.width > 1 && self.adds_vectors(around) => {
                 self.add_side_by_side(&sums, lane, value);
@@ -45,7 +47,7 @@ impl Kernel<'_> {
             }),
             (LeafValue::Scalar(values) | LeafValue::Vector(values), Some(mut sum)) => {
                 // In order, so that the sum is the one that a single walk after the other makes.
-                for walk in 0..lane.width {
+                for walk in 0..lane.count {
                     let mut value = self.walk_of(lane, values, walk);
                     if matches!(leaf, LeafValue::Vector(_)) {
                         let place = self.b.cast(Cast::ZExt, value, Ty::I64);
@@ -72,7 +74,7 @@ impl Kernel<'_> {
         value: Value,
         mut body: impl FnMut(&mut Self, Ended, Value),
     ) {
-        for walk in 0..lane.width {
+        for walk in 0..lane.count {
             let value = self.walk_of(lane, value, walk);
             let ahead = around.walks.iter.step * i64::from(walk);
             let (rows, trees) = if around.walks.over == Sort::Row { (ahead, 0) } else { (0, ahead) };

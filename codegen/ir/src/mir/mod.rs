@@ -17,6 +17,7 @@ pub mod reduce;
 mod window;
 
 pub use build::build;
+pub(crate) use window::for_each_walk;
 
 use sched_lang::nest::{Layout, Reduce, Sort};
 use std::ops::Range;
@@ -36,6 +37,8 @@ pub struct VarInfo {
     pub least: i64,
     /// Its largest value, unless only the number of rows bounds it.
     pub most: Option<i64>,
+    /// The distance between its values.
+    pub step: i64,
 }
 
 /// A sum of variables and a constant.
@@ -148,6 +151,15 @@ pub struct Target {
     pub atomic: bool,
 }
 
+/// How trees are stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Storage {
+    /// Their layout.
+    pub layout: Layout,
+    /// Trees that are walked side by side in one vector, where the layout depends on it; else 1.
+    pub abreast: u32,
+}
+
 /// A leaf loop.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Walks {
@@ -169,6 +181,8 @@ pub struct Walks {
     pub plan: Plan,
     /// The layout of the trees.
     pub layout: Layout,
+    /// Whether every vector begins at a tree whose number is a multiple of the vector's lanes.
+    pub aligned: bool,
     /// Where rows are read from.
     pub rows: Rows,
     /// Where leaf values are added.
@@ -206,8 +220,8 @@ pub struct CacheTrees {
     pub from: Affine,
     /// How many, at most; the end of the forest cuts them.
     pub count: i64,
-    /// The layouts in which they are walked.
-    pub layouts: Vec<Layout>,
+    /// How they are stored for the walks.
+    pub storages: Vec<Storage>,
 }
 
 /// One slot of sums per iteration of a parallel tree loop.
@@ -266,6 +280,14 @@ pub struct Mir {
     pub body: Vec<Stmt>,
     /// A call must be cut into runs of at most this many rows.
     pub rows_per_run: Option<i64>,
+}
+
+impl Walks {
+    /// How the trees are stored: the levels layout keeps trees that are walked side by side in tables of their own.
+    pub fn storage(&self) -> Storage {
+        let abreast = self.over == Sort::Tree && self.lanes > 1 && self.layout == Layout::Levels;
+        Storage { layout: self.layout, abreast: if abreast { self.lanes } else { 1 } }
+    }
 }
 
 impl Affine {
