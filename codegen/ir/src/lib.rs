@@ -93,5 +93,6 @@ fn stages(forest: Forest, nest: Nest, budget: &Budget) -> Result<(hir::Hir, mir:
     let mir = mir::build(&hir, budget)?;
     let row_bytes = hir.forest.num_margins as u64 * hir.forest.types.accumulator.bytes() as u64;
     let mir = mir::reduce::legalise(mir, row_bytes, budget)?;
+    let mir = mir::place_sums(mir, &hir, budget)?;
     Ok((hir, mir))
 }

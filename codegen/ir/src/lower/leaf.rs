@@ -92,10 +92,11 @@ impl Kernel<'_> {
 
     /// Adds a vector of leaf values to the sums of rows that lie side by side.
     fn add_side_by_side(&mut self, sums: &Sums, lane: &Lane, value: Value) {
-        let index = self.b.add(sums.origin, lane.number);
+        let index = self.sums_of(sums, lane);
         let at = address(sums.buffer, index, self.accumulator.bytes());
         let ty = self.b.ty(value);
-        match lane.mask {
+        // Blocks are whole: they have room for the rows that the last one lacks.
+        match lane.mask.filter(|_| sums.block.is_none()) {
             None => {
                 let old = self.b.load(ty, at);
                 let sum = self.b.add(old, value);
@@ -107,6 +108,16 @@ impl Kernel<'_> {
                 self.b.store_masked(at, sum, mask);
             }
         }
+    }
+
+    /// The sums that a vector of rows adds to, one after the other.
+    fn sums_of(&mut self, sums: &Sums, lane: &Lane) -> Value {
+        let row = self.b.mul_int(lane.number, self.margins_per_row());
+        let first = self.b.add(sums.origin, row);
+        let (Some(block), Some((buffer, width))) = (sums.block, self.targets) else { return first };
+        let margin = self.b.load_index(width, address(buffer, lane.tree, width.bytes()));
+        let column = self.b.mul_int(margin, i64::from(block));
+        self.b.add(first, column)
     }
 
     /// The accumulator of the margin that the walk's tree adds to.

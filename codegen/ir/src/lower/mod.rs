@@ -127,14 +127,14 @@ fn choose(b: &mut Builder, choices: &[(Option<i64>, Lowering)], results: scope::
     }
 }
 
-/// The number of a table among others, of which it may be one already.
+/// The number of a table among others. One with the same content is the same table.
 fn add_table(tables: &mut Vec<Table>, mut table: Table) -> u32 {
     let name = table.name.clone();
     let mut n = 1;
-    while let Some(at) = tables.iter().position(|other| other.name == table.name) {
-        if tables[at].bytes == table.bytes {
-            return at as u32;
-        }
+    if let Some(at) = tables.iter().position(|other| other.bytes == table.bytes) {
+        return at as u32;
+    }
+    while tables.iter().any(|other| other.name == table.name) {
         n += 1;
         table.name = format!("{name}{n}");
     }

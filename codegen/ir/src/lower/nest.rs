@@ -143,7 +143,12 @@ impl Kernel<'_> {
                 Some(width) => k.transpose_rows(buffer, first_row, count, width),
             }
             k.caches.insert(cache.id, CachedRows { buffer, first_row, blocks: cache.blocks });
-            k.block(&cache.body);
+            match cache.blocks {
+                Some(block) if cache.sums && k.results == Results::Margins => {
+                    k.cache_sums((first_row, count, held), block, |k| k.block(&cache.body));
+                }
+                _ => k.block(&cache.body),
+            }
             k.caches.remove(&cache.id);
         });
     }

@@ -48,6 +48,17 @@ pub struct CachedRows {
     pub blocks: Option<u32>,
 }
 
+/// Sums of cached rows in scope, in blocks as the rows are.
+#[derive(Clone, Copy, Debug)]
+pub struct CachedSums {
+    /// The buffer.
+    pub buffer: BufferId,
+    /// The first row that it holds.
+    pub first_row: Value,
+    /// Rows per block; a block lies margin by margin.
+    pub block: u32,
+}
+
 /// A kernel under construction.
 pub struct Kernel<'a> {
     pub(super) lowering: &'a Lowering<'a>,
@@ -67,6 +78,8 @@ pub struct Kernel<'a> {
     pub(super) vars: BTreeMap<Var, InScope>,
     pub(super) privates: BTreeMap<PrivateId, PrivateBuffer>,
     pub(super) caches: BTreeMap<CacheId, CachedRows>,
+    /// The sums that walks add to instead of the output.
+    pub(super) cached_sums: Option<CachedSums>,
 }
 
 impl<'a> Kernel<'a> {
@@ -107,6 +120,7 @@ impl<'a> Kernel<'a> {
             vars: BTreeMap::new(),
             privates: BTreeMap::new(),
             caches: BTreeMap::new(),
+            cached_sums: None,
         }
     }
 

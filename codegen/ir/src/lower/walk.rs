@@ -107,7 +107,8 @@ impl<'k> Kernel<'k> {
         let walks = around.walks;
         let stop = self.stop(&walks.iter);
         let mut at = self.b.int(walks.iter.start);
-        for (vectors, width) in groups(walks) {
+        let masked = self.masks_rest(around);
+        for (vectors, width) in groups(walks, masked) {
             let group = Group::full((vectors, width));
             let span = walks.iter.step * vectors * i64::from(width);
             let end = self.b.add_int(stop, walks.iter.step - span);
@@ -122,7 +123,7 @@ impl<'k> Kernel<'k> {
                 break;
             }
         }
-        if self.masks_rest(around) {
+        if masked {
             let group = Group { below: Some(stop), ..Group::full((1, walks.lanes as u16)) };
             let some = self.b.cmp(Cmp::Lt, at, stop);
             self.when(some, |k| {
@@ -141,7 +142,8 @@ impl<'k> Kernel<'k> {
     pub(super) fn adds_vectors(&self, around: &Around) -> bool {
         let Walks { over, iter, .. } = around.walks;
         let plain = around.sums.is_some_and(|sums| !sums.atomic) && self.vectors.is_none();
-        plain && *over == Sort::Row && iter.step == 1 && self.margins_per_row() == 1
+        let in_columns = around.sums.is_some_and(|sums| sums.block.is_some());
+        plain && *over == Sort::Row && iter.step == 1 && (in_columns || self.margins_per_row() == 1)
     }
 
     fn around<'w>(&mut self, walks: &'w Walks) -> Around<'w, 'k> {
@@ -428,12 +430,13 @@ fn known_trips(walks: &Walks) -> Option<i64> {
     vectors.then(|| ((stop - plus - iter.start + iter.step - 1) / iter.step).max(0))
 }
 
-/// The sizes of the groups of a leaf loop: as asked, then ever smaller ones for what is left.
-fn groups(walks: &Walks) -> Vec<(i64, u16)> {
+/// The sizes of the groups of a leaf loop: as asked, then ever smaller ones for what is left. Where the last rest is
+/// `masked`, there are no single walks.
+fn groups(walks: &Walks, masked: bool) -> Vec<(i64, u16)> {
     let halves = |first: u32| std::iter::successors(Some(i64::from(first)), |n| (*n > 1).then_some(n / 2));
     let lanes = walks.lanes as u16;
     let mut groups: Vec<(i64, u16)> = halves(walks.group).map(|vectors| (vectors, lanes)).collect();
-    if lanes > 1 {
+    if lanes > 1 && !masked {
         groups.push((1, 1));
     }
     groups

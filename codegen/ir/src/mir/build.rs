@@ -190,7 +190,7 @@ impl Build<'_> {
                 let row_bytes = forest.num_features as u64 * forest.types.input.bytes() as u64;
                 self.scratch.add(&window, row_bytes)?;
                 let blocks = blocks(&body, &inner.row);
-                Ok(vec![Stmt::CacheRows(CacheRows { id: cache, window, blocks, body })])
+                Ok(vec![Stmt::CacheRows(CacheRows { id: cache, window, blocks, sums: false, body })])
             }
         }
     }

@@ -12,11 +12,13 @@
 //! behind that loop.
 
 mod build;
+mod columns;
 mod print;
 pub mod reduce;
 mod window;
 
 pub use build::build;
+pub use columns::place_sums;
 pub(crate) use window::for_each_walk;
 
 use sched_lang::nest::{Layout, Reduce, Sort};
@@ -209,6 +211,8 @@ pub struct CacheRows {
     pub window: Window,
     /// The copy is in blocks of so many rows, and within a block feature by feature; rows one after the other if none.
     pub blocks: Option<u32>,
+    /// Whether the sums of the rows are copied too, in the same blocks, and written back at the end.
+    pub sums: bool,
     /// Where the copy is used.
     pub body: Vec<Stmt>,
 }

@@ -84,37 +84,40 @@ impl Levels {
         8 * self.code.bytes()
     }
 
-    /// Loads the tables of all levels that vectors of walks look up: thresholds and codes of each, in turn. Levels that
-    /// share a table share a value.
-    fn load_levels(
+    /// The first table of thresholds and the first one of codes that vectors of walks look up, for several levels each.
+    fn first_tables(
         &self,
         b: &mut Builder,
         buffers: &Buffers,
         base: Value,
         (lanes, hops): (u16, u32),
     ) -> Vec<Value> {
-        let (first, bytes) = if lanes < 16 { (8, 8) } else { (SMALLEST, TOGETHER) };
+        let (thresholds, codes) = if lanes < 16 { (8, 8) } else { (SMALLEST, TOGETHER) };
         let all = SMALLEST.max(1 << hops.min(30));
-        let mut tables: Vec<((usize, u64), Value)> = Vec::new();
-        let mut loaded = Vec::new();
-        for size in (0..hops).map(|level| 1u64 << level.min(40)).take_while(|size| *size <= LARGEST) {
-            for (table, scalar, together) in [(THRESHOLDS, self.threshold, first), (CODES, self.code, bytes)]
-            {
-                let (start, size) = if size < together { (0, together.min(all)) } else { (size, size) };
-                let known = tables.iter().find(|(key, _)| *key == (table, start));
-                let value = known.map(|(_, value)| *value).unwrap_or_else(|| {
-                    let index = b.add_int(base, start as i64);
-                    let at = Address { buffer: buffers[table], index, stride: scalar.bytes(), offset: 0 };
-                    b.load(Ty::vector(scalar, size as u16), at)
-                });
-                tables.push(((table, start), value));
-                loaded.push(value);
-            }
-        }
-        loaded
+        let first = b.int(0);
+        vec![
+            self.table(b, buffers, THRESHOLDS, (base, first), thresholds.min(all)),
+            self.table(b, buffers, CODES, (base, first), codes.min(all)),
+        ]
     }
 
-    /// Threshold and code of a vector of nodes at a level: from the level's tables, or gathered where there are none.
+    /// So many entries of a table, from number `first` of a tree on.
+    fn table(
+        &self,
+        b: &mut Builder,
+        buffers: &Buffers,
+        table: usize,
+        (base, first): (Value, Value),
+        size: u64,
+    ) -> Value {
+        let scalar = if table == CODES { self.code } else { self.threshold };
+        let index = b.add(base, first);
+        let at = Address { buffer: buffers[table], index, stride: scalar.bytes(), offset: 0 };
+        b.load(Ty::vector(scalar, size as u16), at)
+    }
+
+    /// Threshold and code of a vector of nodes at a level: from the first tables, the level's own, or gathered where
+    /// the level is too long.
     fn look_up(
         &self,
         b: &mut Builder,
@@ -123,11 +126,20 @@ impl Levels {
         node: Value,
         level: Option<u32>,
     ) -> (Value, Value) {
-        let tables = level.and_then(|level| state.loaded.chunks(2).nth(level as usize));
-        match tables {
-            Some([thresholds, codes]) => (b.lookup(*thresholds, node), b.lookup(*codes, node)),
-            _ => self.gather(b, buffers, state, node),
-        }
+        let size = level.map(|level| 1u64 << level.min(40)).filter(|size| *size <= LARGEST);
+        let (Some(size), [thresholds, codes]) = (size, state.loaded.as_slice()) else {
+            return self.gather(b, buffers, state, node);
+        };
+        let mut from = |first: Value, table: usize| {
+            let table = if size < u64::from(b.ty(first).lanes) {
+                first
+            } else {
+                let start = b.int(size as i64);
+                self.table(b, buffers, table, (state.base, start), size)
+            };
+            b.lookup(table, node)
+        };
+        (from(*thresholds, THRESHOLDS), from(*codes, CODES))
     }
 
     fn gather(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: Value) -> (Value, Value) {
@@ -255,7 +267,7 @@ impl Representation for Levels {
     fn load_tree(&self, b: &mut Builder, buffers: &Buffers, tree: Value, walks: (u16, u32)) -> TreeState {
         let at = Address { buffer: buffers[STARTS], index: tree, stride: 4, offset: 0 };
         let base = b.load_index(Scalar::I32, at);
-        let loaded = if walks.0 > 1 { self.load_levels(b, buffers, base, walks) } else { Vec::new() };
+        let loaded = if walks.0 > 1 { self.first_tables(b, buffers, base, walks) } else { Vec::new() };
         TreeState { base, lanes: None, loaded }
     }
 
