@@ -286,6 +286,12 @@ impl Builder {
         self.define(ty, Op::Extract(value, lane))
     }
 
+    /// The low (0) or the high (1) 32 bits of each lane.
+    pub fn word(&mut self, value: Value, number: u16) -> Value {
+        let ty = self.ty(value).with(Scalar::I32);
+        self.define(ty, Op::Word(value, number))
+    }
+
     /// Looks each lane of `index` up in a table.
     pub fn lookup(&mut self, table: Value, index: Value) -> Value {
         let (element, at) = (self.ty(table).scalar, self.ty(index));

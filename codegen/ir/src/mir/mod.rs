@@ -158,8 +158,19 @@ pub struct Target {
 pub struct Storage {
     /// Their layout.
     pub layout: Layout,
-    /// Trees that are walked side by side in one vector, where the layout depends on it; else 1.
-    pub abreast: u32,
+    /// Who walks them, as far as the layout depends on it.
+    pub walkers: Walkers,
+}
+
+/// Who walks trees.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Walkers {
+    /// Anybody.
+    Any,
+    /// Vectors.
+    Vectors,
+    /// Vectors of so many trees side by side.
+    Abreast(u32),
 }
 
 /// A leaf loop.
@@ -287,10 +298,15 @@ pub struct Mir {
 }
 
 impl Walks {
-    /// How the trees are stored: the levels layout keeps trees that are walked side by side in tables of their own.
+    /// How the trees are stored: the levels layout keeps trees that are walked side by side in tables of their own, the
+    /// sparse one those that vectors walk.
     pub fn storage(&self) -> Storage {
-        let abreast = self.over == Sort::Tree && self.lanes > 1 && self.layout == Layout::Levels;
-        Storage { layout: self.layout, abreast: if abreast { self.lanes } else { 1 } }
+        let walkers = match (self.layout, self.over) {
+            (Layout::Levels, Sort::Tree) if self.lanes > 1 => Walkers::Abreast(self.lanes),
+            (Layout::Sparse, _) if self.lanes > 1 => Walkers::Vectors,
+            _ => Walkers::Any,
+        };
+        Storage { layout: self.layout, walkers }
     }
 }
 

@@ -185,9 +185,7 @@ impl Abreast {
             return (threshold, state.load(b, buffers[NODES], Scalar::I32, node, (8, 4)));
         }
         let word = state.load(b, buffers[NODES], Scalar::I64, node, (8, 0));
-        let low = b.cast(Cast::Trunc, word, ty);
-        let high = b.bits(word, 32, 32);
-        let code = b.cast(Cast::Trunc, high, ty);
+        let (low, code) = (b.word(word, 0), b.word(word, 1));
         (b.cast(Cast::Bits, low, ty.with(Scalar::F32)), code)
     }
 

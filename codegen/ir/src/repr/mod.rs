@@ -12,10 +12,11 @@ mod payload;
 mod record;
 mod sparse;
 mod test;
+mod words;
 
 use crate::error::CompileError;
 use crate::lir::{Address, BufferId, Builder, Cast, Gather, Scalar, Table, Ty, Value};
-use crate::mir::Storage;
+use crate::mir::{Storage, Walkers};
 use sched_forest::{Forest, Predicate};
 use sched_lang::nest::Layout;
 
@@ -262,11 +263,15 @@ pub fn of_layout(
     request: &Request,
 ) -> Result<Box<dyn Representation + Send + Sync>, CompileError> {
     only_numeric(request)?;
-    Ok(match storage.layout {
-        Layout::Array => Box::new(array::Array::new(request)?),
-        Layout::Sparse => Box::new(sparse::Sparse::new(request)?),
-        Layout::Levels if storage.abreast > 1 => Box::new(abreast::Abreast::new(request, storage.abreast)?),
-        Layout::Levels => Box::new(levels::Levels::new(request)?),
+    Ok(match (storage.layout, storage.walkers) {
+        (Layout::Array, _) => Box::new(array::Array::new(request)?),
+        (Layout::Sparse, Walkers::Vectors) => match words::Words::new(request) {
+            Some(words) => Box::new(words),
+            None => Box::new(sparse::Sparse::new(request)?),
+        },
+        (Layout::Sparse, _) => Box::new(sparse::Sparse::new(request)?),
+        (Layout::Levels, Walkers::Abreast(lanes)) => Box::new(abreast::Abreast::new(request, lanes)?),
+        (Layout::Levels, _) => Box::new(levels::Levels::new(request)?),
     })
 }
 

@@ -76,6 +76,7 @@ impl Uses {
             | Op::Math(_, value)
             | Op::Splat(value)
             | Op::Extract(value, _)
+            | Op::Word(value, _)
             | Op::Any(value) => {
                 self.values.insert(*value);
             }
