@@ -10,6 +10,10 @@ const LEVELS_LIMIT: u32 = 8;
 const BLOCK_BYTES: u32 = 32 << 10;
 /// Nodes of all trees that fit the second-level cache together with their leaves.
 const NEAR_NODES: u64 = 1 << 15;
+/// Nodes of all trees that come from farther but not too slowly.
+const FAR_NODES: u64 = 1 << 18;
+/// Most nodes that trees are padded to.
+const MOST_NODES: u64 = 1 << 24;
 
 /// Good schedules for a model, as the texts that the user could have written.
 pub struct Chosen {
@@ -22,13 +26,20 @@ pub struct Chosen {
 impl Chosen {
     /// The schedules for a model. Tables are looked up in registers of `lookup_bits` bits, or not at all.
     pub fn new(facts: &ModelFacts, lookup_bits: u32) -> Chosen {
-        if lookup_bits == 0 || !(1..=LEVELS_LIMIT).contains(&facts.max_depth()) {
+        let depth = facts.max_depth();
+        if lookup_bits == 0 || depth == 0 {
             return Chosen { smaller: Vec::new(), main: text(scalar(facts)) };
         }
-        Chosen {
-            smaller: vec![(few_rows(facts), text(trees_abreast()))],
-            main: text(vectors(facts, lookup_bits)),
-        }
+        let nodes = u64::from(facts.num_trees) << depth.min(32);
+        let walks = if depth <= LEVELS_LIMIT && nodes <= MOST_NODES {
+            // As many registers as the processor has room for beside the tables.
+            let vectors = if lookup_bits < 512 { 4 } else { 8 };
+            Vectors { layout: "levels", lanes: 16, rows: vectors, trees: 8, few: few_rows(nodes) }
+        } else {
+            let lanes = lookup_bits / 32;
+            Vectors { layout: "sparse", lanes, rows: 8, trees: 4, few: 3 * lanes }
+        };
+        Chosen { smaller: vec![(walks.few, text(walks.over_trees()))], main: text(walks.over_rows(facts)) }
     }
 
     /// One text that is the schedule for most calls, with the others as comments.
@@ -67,30 +78,51 @@ fn scalar(facts: &ModelFacts) -> Vec<String> {
     lines
 }
 
-/// Walks in the lanes of vectors. Turning a block of rows on its side pays if there are trees enough, or few features.
-fn vectors(facts: &ModelFacts, lookup_bits: u32) -> Vec<String> {
-    let features = facts.num_features.max(1);
-    let sums = if facts.num_classes > 1 { facts.num_classes } else { 0 };
-    let fitting = (BLOCK_BYTES / 4 / features.saturating_add(sums)).clamp(64, 256);
-    let mut lines = blocks(1 << fitting.ilog2());
-    if features <= 64 || features <= facts.num_trees / 4 {
-        lines.push("cache(b0)".to_string());
+/// Walks in the lanes of vectors.
+struct Vectors {
+    layout: &'static str,
+    lanes: u32,
+    /// Vectors of rows that advance together.
+    rows: u32,
+    /// Vectors of trees that advance together.
+    trees: u32,
+    /// Rows of the largest call whose rows are better walked one by one, with trees in lanes.
+    few: u32,
+}
+
+impl Vectors {
+    /// Rows in lanes. Turning a block of rows on its side pays if there are trees enough, or few features.
+    fn over_rows(&self, facts: &ModelFacts) -> Vec<String> {
+        let features = facts.num_features.max(1);
+        let sums = if facts.num_classes > 1 { facts.num_classes } else { 0 };
+        let fitting = (BLOCK_BYTES / 4 / features.saturating_add(sums)).clamp(64, 256);
+        let mut lines = blocks(1 << fitting.ilog2());
+        if features <= 64 || features <= facts.num_trees / 4 {
+            lines.push("cache(b0)".to_string());
+        }
+        lines.push(format!("representation({})", self.layout));
+        lines.push(format!("vectorize(b1, {})", self.lanes));
+        lines.push(format!("interleave(b1, {})", self.rows));
+        lines
     }
-    // As many registers as the processor has room for beside the tables.
-    let vectors = if lookup_bits < 512 { 4 } else { 8 };
-    lines.extend(["representation(levels)", "vectorize(b1, 16)"].map(String::from));
-    lines.push(format!("interleave(b1, {vectors})"));
-    lines
+
+    /// Trees in lanes.
+    fn over_trees(&self) -> Vec<String> {
+        vec![
+            "parallel(batch)".to_string(),
+            format!("representation({})", self.layout),
+            format!("vectorize(tree, {})", self.lanes),
+            format!("interleave(tree, {})", self.trees),
+        ]
+    }
 }
 
-/// Rows of the largest call whose rows are better walked one by one. A vector of 16 rows takes the same time however
-/// few of them there are; a single row takes longer where its trees come from farther.
-fn few_rows(facts: &ModelFacts) -> u32 {
-    let nodes = u64::from(facts.num_trees) << facts.max_depth().min(32);
-    if nodes <= NEAR_NODES { 20 } else { 10 }
-}
-
-/// Trees in the lanes of vectors.
-fn trees_abreast() -> Vec<String> {
-    ["representation(levels)", "vectorize(tree, 16)", "interleave(tree, 8)"].map(String::from).to_vec()
+/// Rows of the largest call whose rows are better walked one by one over trees of so many nodes in all. A vector of 16
+/// rows takes the same time however few of them there are; a single row takes longer where its trees come from farther.
+fn few_rows(nodes: u64) -> u32 {
+    match nodes {
+        _ if nodes <= NEAR_NODES => 20,
+        _ if nodes <= FAR_NODES => 10,
+        _ => 2,
+    }
 }

@@ -154,6 +154,12 @@ impl Machine {
         Ok(Machine { llvm, needs: instructions.needs, tune })
     }
 
+    /// What a function says of the instructions it may use, where functions for several machines are in one module.
+    pub(crate) fn attributes(&self) -> [(&'static str, &'static str); 2] {
+        let instructions = Instructions { needs: self.needs };
+        [("target-cpu", instructions.llvm_cpu()), ("target-features", instructions.llvm_features())]
+    }
+
     /// An error if this machine lacks what the code needs.
     pub(crate) fn check_host(&self, cpu: Cpu) -> Result<(), LlvmError> {
         if cfg!(not(all(target_arch = "x86_64", target_os = "linux"))) {
