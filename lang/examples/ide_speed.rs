@@ -17,7 +17,7 @@ fn main() {
     let depths = (0..trees).map(|at| 4 + at / 250).collect();
     let model =
         ModelFacts { num_trees: trees, num_features: 30, num_classes: 1, depths, ..ModelFacts::default() };
-    let options = Options { facts: Some(model), ..Options::default() };
+    let options = Options { facts: Some(model.into()), ..Options::default() };
     for (name, text) in [("blocks", blocks()), ("chain of splits", splits()), ("copies", copies())] {
         let analysis = Analysis::new(text.as_str(), options.clone());
         let errors = analysis.checked().diagnostics.len();
