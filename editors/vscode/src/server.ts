@@ -114,6 +114,16 @@ export class Server implements vscode.Disposable {
                 outputChannel: this.output,
                 initializationOptions: settings(),
                 synchronize: { configurationSection: 'schedc' },
+                middleware: {
+                    workspace: {
+                        didChangeConfiguration: async (sections, next) => {
+                            // A change of the path restarts the server, and the new one is told everything as it starts.
+                            await new Promise((soon) => setImmediate(soon));
+                            await this.queue;
+                            if (this.running === client) await next(sections);
+                        },
+                    },
+                },
             },
         );
         client.registerFeature(ownCommands);

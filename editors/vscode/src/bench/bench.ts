@@ -9,7 +9,7 @@ import type { FromBench, ToBench } from './messages';
 import { Rows } from './rows';
 
 const BODY = `<header>
-<span id="file"></span><span>time for a row, by rows of a call, with <button id="choose" title="Choose other rows"></button></span>
+<span id="file"></span><span>time for a row, with <button id="choose" title="Choose other rows"></button></span>
 <button id="again">Measure again</button>
 </header>
 <div id="chart"></div>
