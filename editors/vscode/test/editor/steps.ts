@@ -39,7 +39,9 @@ export const SETTINGS = {
     'window.commandCenter': false,
     'breadcrumbs.enabled': false,
     'editor.minimap.enabled': false,
-    'editor.fontSize': 14,
+    'editor.fontSize': 13,
+    'window.title': '${activeEditorShort}',
+    'workbench.layoutControl.enabled': false,
     'files.autoSave': 'off',
     'telemetry.telemetryLevel': 'off',
     'extensions.autoCheckUpdates': false,
@@ -231,7 +233,7 @@ export const STEPS: readonly Step[] = [
     ['pictures for the README', async ({ bench }) => {
         await bench.command('View: Close All Editors');
         await bench.open('blocks.sched');
-        await bench.page.setViewportSize({ width: 1120, height: 520 });
+        await bench.page.setViewportSize({ width: 1200, height: 500 });
         await bench.command('View: Toggle Primary Side Bar Visibility');
         await bench.command('schedc: Show the Loop Nest');
         await bench.panel.locator('.badge').filter({ hasText: 'vectorize 16' }).waitFor();
@@ -240,6 +242,8 @@ export const STEPS: readonly Step[] = [
         await bench.shot('readme-nest');
         await bench.command('Preferences: Toggle between Light/Dark Themes');
         await bench.page.locator('.monaco-workbench.vs').waitFor();
+        // The colours of the text and of the status bar change a little later.
+        await bench.page.waitForTimeout(1500);
         await bench.shot('readme-light');
         await bench.command('Preferences: Toggle between Light/Dark Themes');
         await bench.rewrite(8, 'parallel(batch)');
