@@ -98,7 +98,7 @@ impl Source {
     /// What a check is told besides the text. With a model its facts are known.
     pub fn options(model: Option<&Model>, values: &ScheduleValues) -> Options {
         Options {
-            facts: model.map(Model::facts),
+            facts: model.map(|model| model.facts().into()),
             batch_size: values.batch_size,
             sets: values.sets.clone(),
             ..Options::default()

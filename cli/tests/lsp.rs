@@ -351,13 +351,13 @@ fn messages_that_are_none_are_refused_and_the_next_is_answered() {
 #[test]
 fn the_end_is_orderly_or_not_and_a_new_server_starts() {
     let (client, _folder) = plain();
-    assert_eq!(client.hang_up(), Some(1), "the input ended without `exit`");
+    assert_eq!(client.leave(), Some(1), "the input ended without `exit`");
     let (mut client, _folder) = plain();
     client.notify("exit", Value::Null);
-    assert_eq!(client.hang_up(), Some(1), "`exit` without `shutdown`");
+    assert_eq!(client.leave(), Some(1), "`exit` without `shutdown`");
     let (mut client, folder) = plain();
     client.open("untitled:z", 1, "tile(");
-    client.kill();
+    drop(client);
     let mut client = server(folder.path());
     client.initialize(json!({}));
     client.open("untitled:z", 1, "tile(");
@@ -478,6 +478,10 @@ fn stages_are_made_in_the_background_and_can_be_cancelled() {
     );
     let output = built["output"].as_str().map(PathBuf::from).unwrap_or_default();
     assert!(output.is_file(), "{built}");
+    let bench = json!({ "command": "schedc.bench", "arguments": [{ "uri": name }] });
+    let measured = client.request("workspace/executeCommand", bench);
+    let points = measured["points"].as_array().cloned().unwrap_or_default();
+    assert!(!points.is_empty() && points.iter().all(|point| point["us_per_row"].is_number()), "{measured}");
     client.change(&name, 2, &[(Value::Null, "model \"model.json\"\nunroll(nothing)\n")]);
     let refused = client.request("sched/ir", params("mir"));
     assert!(refused["error"]["message"].as_str().is_some_and(|text| text.contains("S0024")), "{refused}");

@@ -180,7 +180,7 @@ fn try_out(case: &Case, schedule: &Schedule) -> Result<Outcome> {
 /// The schedule checked for the model.
 fn checked(case: &Case, schedule: &Schedule) -> Checked {
     let options = Options {
-        facts: Some(case.facts.clone()),
+        facts: Some(case.facts.clone().into()),
         batch_size: schedule.text.contains("batch_size").then_some(BATCH_SIZE),
         supported: Supported::Compilable,
         ..Options::default()

@@ -17,9 +17,9 @@ fn options() -> [Options; 3] {
     let model = ModelFacts { num_trees: 7, num_features: 4, num_classes: 3, depths, ..ModelFacts::default() };
     [
         Options::default(),
-        Options { facts: Some(model.clone()), ..Options::default() },
+        Options { facts: Some(model.clone().into()), ..Options::default() },
         Options {
-            facts: Some(model),
+            facts: Some(model.into()),
             batch_size: Some(100),
             strict: true,
             supported: Supported::Compilable,

@@ -6,8 +6,6 @@ mod prepare;
 mod site;
 mod tally;
 
-use std::sync::Arc;
-
 use sched_grammar::ast::Span;
 
 use crate::device::Limits;
@@ -23,7 +21,7 @@ use crate::sym::{Fact, Sym};
 
 pub(crate) use prepare::{Prepared, prepare};
 pub(crate) use site::Site;
-pub(crate) use tally::Tally;
+pub(crate) use tally::{Listener, Tally, Trial, judge};
 
 /// What the header of a file says.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -145,7 +143,7 @@ fn check_and<T>(source: &str, options: &Options, look: impl FnOnce(&Builder, &Re
         no_gpu_yet(&header, &mut report);
     }
 
-    let mut builder = Builder::new(options.facts.clone().map(Arc::new));
+    let mut builder = Builder::new(options.facts.clone());
     let whole_shape = modifiers::apply(calls.iter(), &mut builder, &mut report);
     if whole_shape {
         facts::attach(calls.iter(), &mut builder, &mut report);

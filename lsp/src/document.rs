@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use sched_grammar::ast::Span;
 use sched_lang::Options;
@@ -23,7 +24,7 @@ pub struct Document {
     pub version: i32,
     /// Its text now.
     pub text: Arc<Text>,
-    /// Counts the states of the text and of everything that its check depends on.
+    /// Tells this state of the text, and of everything that its check depends on, from all others of all documents.
     epoch: u64,
     state: State,
     last_good: Option<Arc<Snapshot>>,
@@ -46,7 +47,7 @@ pub struct Snapshot {
     pub uri: Uri,
     /// The client's number of the text.
     pub version: i32,
-    /// Tells this state from every other one of the document.
+    /// Tells this state from every other one.
     pub epoch: u64,
     /// The text.
     pub text: Arc<Text>,
@@ -92,6 +93,11 @@ pub struct Surroundings<'a> {
     pub look_up: &'a mut dyn FnMut(&Path) -> Status,
 }
 
+fn next_epoch() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}
+
 /// The file that a name stands for, if it does.
 pub fn path_of(uri: &Uri) -> Option<PathBuf> {
     let is_file = uri.scheme().as_str() == "file";
@@ -106,7 +112,15 @@ impl Document {
     /// A document that was opened.
     pub fn new(uri: Uri, version: i32, text: &str, encoding: Encoding) -> Document {
         let text = Arc::new(Text::new(text, encoding));
-        Document { uri, version, text, epoch: 0, state: State::Unchecked, last_good: None, model: None }
+        Document {
+            uri,
+            version,
+            text,
+            epoch: next_epoch(),
+            state: State::Unchecked,
+            last_good: None,
+            model: None,
+        }
     }
 
     /// Applies changes, one after the other.
@@ -120,7 +134,7 @@ impl Document {
 
     /// Lets the document be checked again although its text is the same.
     pub fn forget(&mut self) {
-        self.epoch += 1;
+        self.epoch = next_epoch();
         self.state = State::Unchecked;
     }
 
@@ -186,7 +200,7 @@ impl Document {
 
     fn analyse(&self, binding: &Binding, settings: &Settings) -> Analysis {
         let options = Options {
-            facts: binding.model().map(|model| model.facts.clone()),
+            facts: binding.model().map(|model| Arc::clone(&model.facts)),
             target: settings.target.clone(),
             strict: settings.strict,
             ..Options::default()

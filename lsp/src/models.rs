@@ -15,7 +15,7 @@ const REMEMBERED: usize = 64;
 #[derive(Debug, PartialEq, Eq)]
 pub struct Model {
     /// The facts that schedules are checked with.
-    pub facts: ModelFacts,
+    pub facts: Arc<ModelFacts>,
     /// The fingerprint of the file's content.
     pub fingerprint: String,
 }
@@ -138,11 +138,23 @@ impl Models {
     }
 }
 
+/// What `schedc inspect --facts` prints.
+#[derive(serde::Deserialize)]
+struct Told {
+    fingerprint: String,
+    num_trees: u32,
+    num_features: u32,
+    num_classes: u32,
+    depths: Vec<u32>,
+    leaves: Vec<Vec<u32>>,
+}
+
 /// Reads what `schedc inspect --facts` prints.
 pub fn parse(text: &str) -> Option<Model> {
-    let value: serde_json::Value = serde_json::from_str(text).ok()?;
-    let fingerprint = value.get("fingerprint")?.as_str()?.to_owned();
-    Some(Model { facts: ModelFacts::from_json(value.get("facts")?)?, fingerprint })
+    let Told { fingerprint, num_trees, num_features, num_classes, depths, leaves } =
+        serde_json::from_str(text).ok()?;
+    let facts = ModelFacts { num_trees, num_features, num_classes, depths, leaves };
+    Some(Model { facts: Arc::new(facts), fingerprint })
 }
 
 #[cfg(test)]
@@ -151,7 +163,7 @@ mod tests {
 
     fn model(trees: u32) -> Model {
         let facts = ModelFacts { num_trees: trees, depths: vec![3; trees as usize], ..ModelFacts::default() };
-        Model { facts, fingerprint: format!("sha256:{trees}") }
+        Model { facts: facts.into(), fingerprint: format!("sha256:{trees}") }
     }
 
     fn file(folder: &Path, name: &str, content: &str) -> PathBuf {

@@ -183,21 +183,22 @@ impl Moves {
         Moves { before, after, old: a.len(), new: b.len() }
     }
 
-    /// Where an offset is in the new text.
-    pub fn offset(&self, offset: usize) -> usize {
-        if offset <= self.before {
-            offset
-        } else if offset >= self.old - self.after {
-            (offset + self.new).saturating_sub(self.old)
-        } else {
-            self.before
-        }
+    /// Where a span is in the new text; empty if its text has gone. What was written at its ends is not part of it.
+    pub fn span(&self, span: Span) -> Span {
+        let (start, end) = (span.start as usize, span.end as usize);
+        let start = self.shifted(start).or_else(|| self.kept(start)).unwrap_or(self.before);
+        let end = self.kept(end).or_else(|| self.shifted(end)).unwrap_or(self.before);
+        Span::new(start, end.max(start))
     }
 
-    /// Where a span is in the new text; empty if its text has gone.
-    pub fn span(&self, span: Span) -> Span {
-        let start = self.offset(span.start as usize);
-        Span::new(start, self.offset(span.end as usize).max(start))
+    /// An offset in what both texts begin with.
+    fn kept(&self, offset: usize) -> Option<usize> {
+        (offset <= self.before).then_some(offset)
+    }
+
+    /// An offset in what both texts end with.
+    fn shifted(&self, offset: usize) -> Option<usize> {
+        (offset >= self.old - self.after).then(|| (offset + self.new).saturating_sub(self.old))
     }
 }
 
@@ -257,9 +258,12 @@ mod tests {
     fn places_move_with_their_text() {
         let old = "tile(a, 4)\nsplit(b)";
         let moves = Moves::new(old, "tile(a, 16\nsplit(b)");
-        assert_eq!([5, 11, old.len()].map(|at| moves.offset(at)), [5, 11, 19]);
-        assert_eq!(moves.span(Span::new(8, 18)), Span::new(8, 18));
+        assert_eq!(moves.span(Span::new(0, 4)), Span::new(0, 4));
+        assert_eq!(moves.span(Span::new(0, 10)), Span::new(0, 8));
+        assert_eq!(moves.span(Span::new(11, 19)), Span::new(11, 19));
+        let moves = Moves::new(old, "tile(a, 4)\ntree\nsplit(b)");
+        assert_eq!(moves.span(Span::new(11, 19)), Span::new(16, 24));
         assert_eq!(Moves::new(old, "").span(Span::new(3, 7)), Span::new(0, 0));
-        assert_eq!(Moves::new("", old).offset(0), 0);
+        assert_eq!(Moves::new("", old).span(Span::new(0, 0)), Span::new(19, 19));
     }
 }

@@ -45,6 +45,11 @@ fn transcripts() {
     );
 }
 
+/// Whether a line belongs to the step before it.
+fn is_below(line: &str) -> bool {
+    line == "+" || ["|", "- ", "+ ", "with "].iter().any(|mark| line.starts_with(mark))
+}
+
 struct Replay {
     folder: tempfile::TempDir,
     client: Option<Client>,
@@ -63,9 +68,7 @@ impl Replay {
         let mut lines = text.lines().filter(|line| !line.starts_with('<')).peekable();
         while let Some(line) = lines.next() {
             let mut own = vec![line];
-            while let Some(more) =
-                lines.next_if(|line| ["|", "- ", "+ ", "with "].iter().any(|mark| line.starts_with(mark)))
-            {
+            while let Some(more) = lines.next_if(|line| is_below(line)) {
                 own.push(more);
             }
             out += &own.iter().map(|line| format!("{line}\n")).collect::<String>();

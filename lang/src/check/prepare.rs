@@ -38,7 +38,7 @@ pub(crate) fn prepare(source: &str, file: &File, options: &Options) -> Prepared 
         numbers: scope.numbers(),
         target: super::target(&header, options, &calls),
         target_free: options.target.is_none() && header.target.is_none(),
-        model: options.facts.clone().map(Arc::new),
+        model: options.facts.clone(),
         calls,
     }
 }

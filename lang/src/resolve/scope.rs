@@ -67,7 +67,7 @@ pub(crate) fn scope<'a>(
 ) -> (Scope<'a>, Vec<Param>) {
     let mut scope = Scope {
         named: HashMap::new(),
-        model: options.facts.as_ref(),
+        model: options.facts.as_deref(),
         depths: OnceCell::new(),
         batch_size: options.batch_size,
         indices: HashSet::from(["batch", "tree"]),

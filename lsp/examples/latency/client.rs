@@ -1,7 +1,7 @@
 //! A small client of the Language Server Protocol, for tests and measurements: it starts a server, sends what it is told to
 //! and waits for answers.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -168,26 +168,20 @@ impl Client {
     pub fn end(mut self) -> Option<i32> {
         self.request("shutdown", Value::Null);
         self.notify("exit", Value::Null);
-        self.input = None;
-        self.child.wait().ok()?.code()
+        self.leave()
     }
 
-    /// Closes the server's input without a word; the server's exit status.
-    pub fn hang_up(mut self) -> Option<i32> {
+    /// Closes the server's input; the server's exit status.
+    pub fn leave(mut self) -> Option<i32> {
         self.input = None;
         self.child.wait().ok()?.code()
-    }
-
-    /// Kills the server.
-    pub fn kill(mut self) {
-        // It may have ended already.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 
 impl Drop for Client {
+    /// Kills the server, if it has not ended.
     fn drop(&mut self) {
+        // Ending what has ended is no mistake.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

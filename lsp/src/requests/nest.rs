@@ -29,10 +29,10 @@ pub struct NestParams {
 /// The answer.
 #[derive(Debug, Serialize)]
 pub struct NestAnswer {
-    /// The version of the text that the nest is of.
+    /// The version of the text that places are in.
     pub version: i32,
-    /// Whether the text has errors now, and the nest is the last one that it had without. Its places are where their text
-    /// has moved to.
+    /// Whether the text has errors now, and the nest is the last one that it had without. Places are those to which its
+    /// text has moved.
     pub stale: bool,
     /// As `schedc show nest` prints it; empty if there never was a nest.
     pub text: String,
@@ -64,7 +64,7 @@ pub fn nest(shared: &Shared, params: &NestParams) -> Result<NestAnswer> {
     let checked = last.analysis.checked();
     let view = ide::nest_view(&last.analysis);
     Ok(NestAnswer {
-        version: last.version,
+        version: now.version,
         stale: now.analysis.checked().nest.is_none(),
         text: checked.nest.as_ref().map(show_nest).unwrap_or_default(),
         view: view.map(|view| json(&view, &last, &now)).unwrap_or_default(),

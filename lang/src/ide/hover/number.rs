@@ -58,8 +58,8 @@ pub(super) fn expression(analysis: &Analysis, expr: &Expr, offset: usize) -> Opt
 
 /// A name in the brackets of a copy: `v[K].b1`.
 pub(super) fn in_brackets(analysis: &Analysis, path: &Path, offset: usize) -> Option<Hover> {
-    let index = path.segments.iter().filter_map(|segment| segment.index.as_deref());
-    let inside = index.filter(|index| touches(index.span, offset)).last()?;
+    let mut index = path.segments.iter().filter_map(|segment| segment.index.as_deref());
+    let inside = index.rfind(|index| touches(index.span, offset))?;
     expression(analysis, inside, offset)
 }
 
@@ -112,7 +112,7 @@ pub(in crate::ide) fn fact(analysis: &Analysis, name: &str) -> Option<String> {
 
 /// The value of a fact, where it is known.
 pub(in crate::ide) fn fact_value(analysis: &Analysis, fact: Fact) -> Option<i64> {
-    let facts = analysis.options().facts.as_ref();
+    let facts = analysis.options().facts.as_deref();
     match fact {
         Fact::Rows | Fact::RunDepth => None,
         Fact::NumTrees => facts.map(|facts| facts.num_trees.into()),
