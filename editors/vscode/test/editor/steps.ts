@@ -202,6 +202,9 @@ export const STEPS: readonly Step[] = [
         await bench.brings(bench.panel.locator('.chart .bar'));
         await bench.sees(bench.panel.locator('.chart .time'), 'µs');
         await bench.sees(bench.editor.locator('.codelens-decoration'), 'µs per row');
+        assert.equal(await bench.panel.locator('.before').count(), 0);
+        await bench.panel.locator('#again').click();
+        await bench.brings(bench.panel.locator('.chart .before'));
         await bench.shot('bench');
     }],
     ['a library is built', async ({ bench }) => {
