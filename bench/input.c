@@ -52,23 +52,3 @@ Rows read_npy(const char *path, int64_t least)
         memcpy(read.values + row * columns, read.values + (row - rows) * columns, row_bytes);
     return read;
 }
-
-long count_trees(const char *path)
-{
-    FILE *file = fopen(path, "rb");
-    if (!file || fseek(file, 0, SEEK_END) != 0)
-        fail("cannot open %s", path);
-    long size = ftell(file);
-    char *text = allocate((size_t)size + 1);
-    rewind(file);
-    if (fread(text, 1, (size_t)size, file) != (size_t)size)
-        fail("cannot read %s", path);
-    fclose(file);
-    text[size] = '\0';
-    const char *field = strstr(text, "\"num_trees\"");
-    long trees = 0;
-    if (!field || sscanf(field, "\"num_trees\" : \"%ld\"", &trees) != 1 || trees < 1)
-        fail("%s does not say its number of trees", path);
-    free(text);
-    return trees;
-}

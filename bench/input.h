@@ -15,13 +15,10 @@ typedef struct {
 /* Prints a message, as printf does, and exits with status 1. */
 _Noreturn void fail(const char *format, ...);
 
-/* Memory aligned to 64 bytes; never null. */
+/* Memory aligned to 64 bytes; never null. `free` gives it back. */
 void *allocate(size_t bytes);
 
 /* Reads a two-dimensional little-endian float32 array in C order. The rows are repeated to make at least `least`. */
 Rows read_npy(const char *path, int64_t least);
-
-/* The number of trees, which XGBoost writes into each model file as "num_trees". */
-long count_trees(const char *path);
 
 #endif

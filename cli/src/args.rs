@@ -1,10 +1,14 @@
 //! The command line: what can be said, with examples where people look for them.
 
+mod bench;
+
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use sched_forest::Iterations;
 use sched_lang::Target;
 use sched_llvm::Cpu;
 use std::path::PathBuf;
+
+pub use bench::Bench;
 
 /// Compiles decision forests to fast predictors, as a schedule says.
 #[derive(Debug, Parser)]
@@ -35,8 +39,6 @@ pub struct Cli {
 
 /// More threads than any machine has cores.
 const MOST_THREADS: i64 = 4096;
-/// Most rows per call that are timed.
-const MOST_ROWS: u64 = 1 << 24;
 
 /// When to use colours.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -73,6 +75,8 @@ pub enum Command {
     Bench(Bench),
     /// Explain an error code
     Explain(Explain),
+    /// Serve an editor over standard input and output
+    Lsp(crate::commands::lsp::Lsp),
     /// Print a script that lets a shell complete the command line
     Completions(Completions),
 }
@@ -376,6 +380,9 @@ pub struct Diff {
     /// Exit with status 1 if the nests differ
     #[arg(long)]
     pub exit_code: bool,
+    /// As JSON
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// Stages of the compiler.
@@ -434,40 +441,9 @@ pub struct Inspect {
     /// As JSON
     #[arg(long)]
     pub json: bool,
-}
-
-/// `schedc bench`
-#[derive(Debug, Args)]
-#[command(after_help = "\
-Example:
-  schedc bench model.json -s a.sched -s b.sched -i rows.npy --batch 1,64,1024 --threads 1,2
-Contenders take turns; figures are medians, ratios are against the first one.")]
-pub struct Bench {
-    /// The model
-    pub model: PathBuf,
-    /// A schedule to time; may be repeated. Without one, the schedule that would be chosen
-    #[arg(short, long = "schedule", value_name = "FILE")]
-    pub schedules: Vec<PathBuf>,
-    #[command(flatten)]
-    /// The model's reading.
-    pub reading: ModelOptions,
-    #[command(flatten)]
-    /// Values for the schedules.
-    pub values: ScheduleValues,
-    /// Rows: a .npy or CSV file
-    #[arg(short, long, value_name = "FILE")]
-    pub input: PathBuf,
-    /// Rows per call
-    #[arg(long, value_delimiter = ',', default_value = "1,64,1024,16384", value_name = "ROWS")]
-    #[arg(value_parser = clap::value_parser!(u64).range(1..=MOST_ROWS), allow_negative_numbers = true)]
-    pub batch: Vec<u64>,
-    /// Threads per call
-    #[arg(long, value_delimiter = ',', default_value = "1", value_name = "N", allow_negative_numbers = true)]
-    #[arg(value_parser = clap::value_parser!(i32).range(0..=MOST_THREADS))]
-    pub threads: Vec<i32>,
-    /// Processor: native, x86-64-v2, x86-64-v3 or x86-64-v4
-    #[arg(long, default_value = "native", value_parser = parse_cpu)]
-    pub cpu: Cpu,
+    /// Only what schedules are checked with, as JSON; for the language server
+    #[arg(long, hide = true, conflicts_with = "json")]
+    pub facts: bool,
 }
 
 /// `schedc explain`

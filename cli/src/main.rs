@@ -33,6 +33,7 @@ fn main() -> ExitCode {
         Command::Inspect(args) => commands::inspect::run(args),
         Command::Bench(args) => commands::bench::run(args, &terminal),
         Command::Explain(args) => commands::explain::run(args),
+        Command::Lsp(_) => commands::lsp::run(),
         Command::Completions(args) => commands::completions::run(args),
     };
     match result {

@@ -30,7 +30,9 @@ pub fn pages() -> Vec<Page<'static>> {
 
 /// The page of a code, however it is capitalised.
 pub fn find(code: &str) -> Option<Page<'static>> {
-    pages().into_iter().find(|page| page.code.eq_ignore_ascii_case(code))
+    let (letter, number) = code.split_at_checked(1)?;
+    let code = format!("{letter}{number:0>4}");
+    pages().into_iter().find(|page| page.code.eq_ignore_ascii_case(&code))
 }
 
 /// The pages of a file.

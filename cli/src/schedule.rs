@@ -102,7 +102,7 @@ impl Source {
     /// What a check is told besides the text. With a model its facts are known.
     pub fn options(model: Option<&Model>, values: &ScheduleValues) -> Options {
         Options {
-            facts: model.map(Model::facts),
+            facts: model.map(|model| model.facts().into()),
             batch_size: values.batch_size,
             sets: values.sets.clone(),
             ..Options::default()
@@ -117,7 +117,7 @@ impl Source {
 
     /// Checks the schedules for small calls.
     pub fn check_smaller(&self, model: &Model) -> Vec<(u32, Checked)> {
-        let facts = Some(model.facts());
+        let facts = Some(model.facts().into());
         let options = Options { facts, supported: Supported::Compilable, ..Options::default() };
         self.smaller.iter().map(|(rows, text)| (*rows, check(text, &options))).collect()
     }

@@ -17,8 +17,9 @@ const CRATES: &[(&str, &[&str])] = &[
     ("sched-forest", &[]),
     ("sched-ir", &["sched-forest", "sched-lang"]),
     ("sched-llvm", &["sched-ir"]),
+    ("sched-lsp", &["sched-grammar", "sched-lang"]),
     ("schedc-data", &[]),
-    ("schedc", &["schedc-data", "sched-forest", "sched-ir", "sched-lang", "sched-llvm"]),
+    ("schedc", &["schedc-data", "sched-forest", "sched-ir", "sched-lang", "sched-llvm", "sched-lsp"]),
 ];
 
 /// Dependencies that would spread knowledge if they spread, each with the one crate that has it.
@@ -32,10 +33,12 @@ const HOMES: &[(&str, &str)] = &[
     ("lalrpop-util", "sched-grammar"),
     ("libloading", "sched-llvm"),
     ("logos", "sched-grammar"),
+    ("tokio", "sched-lsp"),
+    ("tower-lsp-server", "sched-lsp"),
 ];
 
 /// Dependencies that come along with one that has a home and are reached through it.
-const NOT_DIRECTLY: &[&str] = &["llvm-sys"];
+const NOT_DIRECTLY: &[&str] = &["llvm-sys", "ls-types"];
 
 /// Crates that turn data into data: bytes and texts come in, bytes and texts go out.
 const WITHOUT_IO: &[&str] = &["sched-grammar", "sched-lang", "sched-forest", "sched-ir"];

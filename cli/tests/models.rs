@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 #[path = "../src/defaults.rs"]
+#[allow(dead_code, reason = "the text for people is the program's own")]
 mod defaults;
 
 type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
@@ -180,7 +181,7 @@ fn try_out(case: &Case, schedule: &Schedule) -> Result<Outcome> {
 /// The schedule checked for the model.
 fn checked(case: &Case, schedule: &Schedule) -> Checked {
     let options = Options {
-        facts: Some(case.facts.clone()),
+        facts: Some(case.facts.clone().into()),
         batch_size: schedule.text.contains("batch_size").then_some(BATCH_SIZE),
         supported: Supported::Compilable,
         ..Options::default()

@@ -171,7 +171,7 @@ impl SyntaxError {
     /// A way out, as one sentence, where there is one worth saying.
     pub fn help(&self) -> Option<String> {
         Some(match &self.kind {
-            SyntaxErrorKind::Unexpected { expected, .. } => return unexpected_help(expected),
+            SyntaxErrorKind::Unexpected { found, expected } => return unexpected_help(found, expected),
             SyntaxErrorKind::UnterminatedString => "Close the string with `\"` on the same line.".to_owned(),
             SyntaxErrorKind::BadCharacter(c) => character_help(*c)?.to_owned(),
             SyntaxErrorKind::IntegerTooLarge => format!("The largest number is {}.", i64::MAX),
@@ -278,13 +278,19 @@ fn character_help(c: char) -> Option<&'static str> {
 }
 
 /// The sentence for an error that only lists what was expected.
-fn unexpected_help(expected: &[String]) -> Option<String> {
+fn unexpected_help(found: &str, expected: &[String]) -> Option<String> {
+    if found == "`=`" && expected.iter().any(|term| term == "`)`") {
+        return Some("Arguments have no names here: write the value alone.".to_owned());
+    }
     let only = match expected {
         [only] => only.as_str(),
         _ => return None,
     };
     Some(match only {
-        A_FILE_NAME => "Write the file name in double quotes, as in `model \"higgs.json\"`.".to_owned(),
+        A_FILE_NAME => "Write the file name in double quotes, as in `model \"higgs.json\"`; a fingerprint, in quotes too, \
+                        may follow it: `\"sha256:...\"`."
+            .to_owned(),
+        "`{`" => "Write the values in braces, as in `param ROWS = 64 in {32, 64}`.".to_owned(),
         THE_END => "Put the rest on a line of its own, or remove it.".to_owned(),
         _ => return None,
     })

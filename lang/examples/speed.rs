@@ -34,7 +34,7 @@ fn main() {
     let model =
         ModelFacts { num_trees: trees, num_features: 30, num_classes: 1, depths, ..ModelFacts::default() };
     let symbolic = Options::default();
-    let concrete = Options { facts: Some(model), ..Options::default() };
+    let concrete = Options { facts: Some(model.into()), ..Options::default() };
     println!(
         "{:24} {:>22} {:>22} {:>22} {:>22}",
         "", "200 lines", "5,000 lines", "10,000 lines", "10,000, model"

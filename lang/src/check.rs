@@ -3,8 +3,8 @@
 mod facts;
 mod modifiers;
 mod prepare;
-
-use std::sync::Arc;
+mod site;
+mod tally;
 
 use sched_grammar::ast::Span;
 
@@ -19,7 +19,9 @@ use crate::report::Report;
 use crate::resolve;
 use crate::sym::{Fact, Sym};
 
-pub(crate) use prepare::prepare;
+pub(crate) use prepare::{Prepared, prepare};
+pub(crate) use site::Site;
+pub(crate) use tally::{Listener, Tally, Trial, judge};
 
 /// What the header of a file says.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -141,10 +143,10 @@ fn check_and<T>(source: &str, options: &Options, look: impl FnOnce(&Builder, &Re
         no_gpu_yet(&header, &mut report);
     }
 
-    let mut builder = Builder::new(options.facts.clone().map(Arc::new));
-    let whole_shape = modifiers::apply(&calls, &mut builder, &mut report);
+    let mut builder = Builder::new(options.facts.clone());
+    let whole_shape = modifiers::apply(calls.iter(), &mut builder, &mut report);
     if whole_shape {
-        facts::attach(&calls, &mut builder, &mut report);
+        facts::attach(calls.iter(), &mut builder, &mut report);
         for illegal in legality::check(&builder, &limits) {
             report.illegal(&builder, &illegal);
         }

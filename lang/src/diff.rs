@@ -3,12 +3,14 @@
 //! Loops are matched by their names, and those without a partner by their place and range: they were renamed. A loop has
 //! moved if the nearest loop around it that stayed where it was is another one; tiling a loop around it moves nothing.
 
+mod json;
 mod pair;
 
 use std::fmt::Write;
 
 use crate::nest::{Accumulation, Loop, LoopId, Nest, TreeOrder};
 use crate::show::{facts, layout_name, range};
+pub use json::diff_json;
 use pair::Pairs;
 
 /// One difference.

@@ -271,6 +271,11 @@ pub fn find(name: &str) -> Option<&'static Signature> {
     SIGNATURES.iter().find(|signature| signature.name == name)
 }
 
+/// How a directive is called.
+pub fn of(op: Op) -> Option<&'static Signature> {
+    SIGNATURES.iter().find(|signature| signature.op == op)
+}
+
 /// Words that begin a header line or are kept for later editions; an index cannot have such a name.
 pub const KEYWORDS: &[&str] =
     &["sched", "model", "target", "param", "const", "use", "def", "when", "require", "tune", "in"];

@@ -26,12 +26,26 @@ const GAP: usize = 2;
 ///
 /// The syntax errors of the text, which is not formatted then.
 pub fn format(source: &str) -> Result<String, Vec<SyntaxError>> {
+    blocks(source).map(|blocks| blocks.into_iter().map(|block| block.text).collect())
+}
+
+/// Whole lines of the source, and what becomes of them.
+pub(crate) struct Block {
+    /// The lines with their ends.
+    pub span: Span,
+    /// Whole lines again, or nothing.
+    pub text: String,
+}
+
+/// The formatted text in parts as small as can be: statements and comments that share no line with others are parts of
+/// their own. The parts cover the source.
+pub(crate) fn blocks(source: &str) -> Result<Vec<Block>, Vec<SyntaxError>> {
     let parsed = parse(source);
     if !parsed.errors.is_empty() {
         return Err(parsed.errors);
     }
     let lexemes = lexemes(source);
-    let mut writer = Writer { source, lines: Vec::new(), end: 0 };
+    let mut writer = Writer { source, lines: Vec::new(), end: 0, done: Vec::new() };
     let (mut comments, mut lexemes) = (parsed.comments.as_slice(), lexemes.as_slice());
     for stmt in &parsed.file.stmts {
         let before = take(&mut comments, |comment| comment.span.start < stmt.span.start);
@@ -56,6 +70,8 @@ struct Writer<'s> {
     lines: Vec<Line>,
     /// Where what has been written ends in the source.
     end: u32,
+    /// After each statement and each comment on a line of its own: how many lines there were, and where it ends.
+    done: Vec<(usize, u32)>,
 }
 
 impl Writer<'_> {
@@ -79,6 +95,7 @@ impl Writer<'_> {
         match self.lines.last_mut() {
             Some(line) if is_behind && line.comment.is_none() && !line.text.is_empty() => {
                 line.comment = Some(text);
+                self.done.pop();
             }
             _ => {
                 self.blank(comment.span);
@@ -86,6 +103,7 @@ impl Writer<'_> {
             }
         }
         self.end = comment.span.end;
+        self.done.push((self.lines.len(), self.end));
     }
 
     fn statement(&mut self, stmt: &Stmt, lexemes: &[Lexeme], comments: &[Comment]) {
@@ -93,21 +111,43 @@ impl Writer<'_> {
         let cut = Cut::new(self.source, stmt, lexemes, comments);
         self.lines.extend(cut.lines());
         self.end = stmt.span.end;
+        self.done.push((self.lines.len(), self.end));
     }
 
-    fn finish(mut self) -> String {
+    fn finish(mut self) -> Vec<Block> {
         align(&mut self.lines);
-        let end = match self.source.find('\n') {
+        let line_end = match self.source.find('\n') {
             Some(at) if self.source[..at].ends_with('\r') => "\r\n",
             _ => "\n",
         };
-        let mut out = String::with_capacity(self.source.len());
-        for line in &self.lines {
-            line.write(&mut out);
-            out.push_str(end);
+        let (mut blocks, mut start) = (Vec::new(), 0);
+        let mut text = String::new();
+        let mut lines = self.lines.iter();
+        let mut written = 0;
+        for (count, end) in &self.done {
+            for line in lines.by_ref().take(count - written) {
+                line.write(&mut text);
+                text.push_str(line_end);
+            }
+            written = *count;
+            if let Some(end) = next_line(self.source, *end as usize) {
+                blocks.push(Block { span: Span::new(start, end), text: std::mem::take(&mut text) });
+                start = end;
+            }
         }
-        out
+        if start < self.source.len() {
+            blocks.push(Block { span: Span::new(start, self.source.len()), text });
+        }
+        blocks
     }
+}
+
+/// Where the line after `at` begins, if nothing is left on this one.
+fn next_line(source: &str, at: usize) -> Option<usize> {
+    let rest = source.get(at..)?;
+    let behind = rest.trim_start_matches([' ', '\t', '\r', '\x0c', ';']);
+    let end = source.len() - behind.len();
+    if behind.is_empty() { Some(end) } else { behind.starts_with('\n').then_some(end + 1) }
 }
 
 /// Lets the comments behind adjacent lines begin in one column.

@@ -314,6 +314,13 @@ pub enum Problem {
     },
     /// Walks interleaved by one.
     InterleaveOfOne,
+    /// A vector with more lanes than the loop has iterations.
+    EmptyLanes {
+        /// Lanes of the vector.
+        lanes: u32,
+        /// Iterations of the loop.
+        trips: i64,
+    },
     /// An `unrollWalk` beyond the deepest tree.
     UnrollBeyond {
         /// As given.
@@ -390,6 +397,7 @@ impl Problem {
             P::PartialTile { .. } => Code::PARTIAL_TILE,
             P::PeelPointless { .. } => Code::PEEL_POINTLESS,
             P::CacheTooLarge { .. } => Code::CACHE_TOO_LARGE,
+            P::EmptyLanes { .. } => Code::EMPTY_LANES,
             P::InterleaveOfOne => Code::INTERLEAVE_OF_ONE,
             P::UnrollBeyond { .. } => Code::UNROLL_BEYOND,
             P::NestedParallel { .. } => Code::NESTED_PARALLEL,

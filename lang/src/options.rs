@@ -1,5 +1,7 @@
 //! What a check is told besides the text: the model, overrides and the target, all as plain data.
 
+use std::sync::Arc;
+
 use sched_grammar::ast::{Stmt, StmtKind};
 
 /// What the checker needs to know of a model.
@@ -91,8 +93,8 @@ pub enum Supported {
 /// What a check is told besides the text.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Options {
-    /// The model; without one, ranges are symbolic.
-    pub facts: Option<ModelFacts>,
+    /// The model; without one, ranges are symbolic. Shared, because models may have many trees and checks are many.
+    pub facts: Option<Arc<ModelFacts>>,
     /// Most rows that one run of the nest handles.
     pub batch_size: Option<u64>,
     /// Values that override params, in order.

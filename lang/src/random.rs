@@ -48,7 +48,7 @@ impl Rng {
 /// The text of a schedule that checks without errors for a model with these facts. The same seed gives the same text.
 pub fn schedule(seed: u64, facts: &ModelFacts) -> String {
     let options =
-        Options { facts: Some(facts.clone()), supported: Supported::Compilable, ..Options::default() };
+        Options { facts: Some(facts.clone().into()), supported: Supported::Compilable, ..Options::default() };
     let mut growth = Growth { rng: Rng(seed), options, text: String::new(), nest: None, names: 0 };
     growth.keep_if_legal(String::new());
     if growth.rng.one_in(4) {

@@ -8,6 +8,7 @@ use sched_grammar::{SyntaxError, SyntaxErrorKind};
 use crate::check::Event;
 use crate::device::Limits;
 use crate::diagnostics::{Applicability, Code, Diagnostic, Edit, Fix, Severity, info, word};
+use crate::directives::{Role, find};
 use crate::illegal::{Illegal, Problem};
 use crate::lineage::{Builder, Step};
 use crate::nest::LoopId;
@@ -225,13 +226,35 @@ impl<'a> Report<'a> {
     /// The arguments of an operation as written.
     pub fn argument_texts(&self, step: Step) -> Vec<&str> {
         let Some((directive, _)) = self.directives.get(step.0 as usize) else { return Vec::new() };
-        directive.args.iter().map(|arg| self.source.get(arg.span.range()).unwrap_or_default()).collect()
+        self.texts(&directive.args)
+    }
+
+    /// Expressions as written.
+    pub fn texts(&self, exprs: &[Expr]) -> Vec<&'a str> {
+        exprs.iter().map(|expr| self.source.get(expr.span.range()).unwrap_or_default()).collect()
     }
 
     /// Whether a directive anywhere in the text mentions the name.
     pub fn is_declared(&self, name: &str) -> bool {
         let texts = self.directives.iter().flat_map(|(directive, _)| &directive.args);
         texts.into_iter().any(|arg| self.source.get(arg.span.range()) == Some(name))
+    }
+
+    /// The first directive after `step` that makes loops and names one of them so.
+    pub fn maker_after(&self, step: Step, name: &str) -> Option<Step> {
+        let makes = |directive: &Directive| {
+            let parameters = find(&directive.name.text).map_or(&[][..], |signature| signature.parameters);
+            let new = parameters.iter().zip(&directive.args).filter(|(p, _)| p.role == Role::NewIndex);
+            new.into_iter().any(|(_, arg)| self.source.get(arg.span.range()) == Some(name))
+        };
+        let later = self.directives.iter().enumerate().skip(step.0 as usize + 1);
+        later.into_iter().find(|(_, (directive, _))| makes(directive)).map(|(at, _)| Step(at as u32))
+    }
+
+    /// The line, from 1, where an operation begins.
+    pub fn line(&self, step: Step) -> usize {
+        let start = self.place(step, None).start as usize;
+        self.source.get(..start).map_or(1, |before| before.matches('\n').count() + 1)
     }
 
     /// An argument of an operation as written, or the whole operation.

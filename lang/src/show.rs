@@ -52,19 +52,24 @@ pub fn show_nest(nest: &Nest) -> String {
 
 /// The loops alone, with `>` before those that are marked.
 pub fn show_marked(nest: &Nest, marks: &[LoopId]) -> String {
+    show_window(nest, marks, MOST_LINES)
+}
+
+/// As [`show_marked`], of a long nest only so many lines around the first marked loop.
+pub(crate) fn show_window(nest: &Nest, marks: &[LoopId], most: usize) -> String {
     let all = lines(nest);
     let first = all.iter().position(|line| line.id.is_some_and(|id| marks.contains(&id))).unwrap_or(0);
     // A window around the first marked loop, when there are too many.
-    let from = if all.len() <= MOST_LINES { 0 } else { first.saturating_sub(MOST_LINES / 2) };
+    let from = if all.len() <= most { 0 } else { first.saturating_sub(most / 2) };
     let mut out = String::new();
     if from > 0 {
         let _ = writeln!(out, "  ... {from} lines");
     }
-    for line in all.iter().skip(from).take(MOST_LINES) {
+    for line in all.iter().skip(from).take(most) {
         let mark = if line.id.is_some_and(|id| marks.contains(&id)) { "> " } else { "  " };
         let _ = writeln!(out, "{mark}{}{}", "  ".repeat(line.depth), line.text);
     }
-    let left = all.len().saturating_sub(from + MOST_LINES);
+    let left = all.len().saturating_sub(from + most);
     if left > 0 {
         let _ = writeln!(out, "  ... {left} lines");
     }
@@ -75,6 +80,12 @@ pub fn show_marked(nest: &Nest, marks: &[LoopId]) -> String {
 pub fn show_loop(nest: &Nest, id: LoopId) -> String {
     let constraints: Vec<&Constraint> = nest.constraints.iter().filter(|c| c.loops.contains(&id)).collect();
     header(nest, id, &constraints)
+}
+
+/// The same with only those conditions that the nest shows at this loop.
+pub(crate) fn show_line(nest: &Nest, id: LoopId) -> String {
+    let all = innermost_constraints(nest);
+    header(nest, id, all.get(id.0 as usize).map_or(&[], Vec::as_slice))
 }
 
 struct Line {
@@ -89,15 +100,7 @@ fn lines(nest: &Nest) -> Vec<Line> {
         Loop(LoopId),
         Text(String),
     }
-    let depths = depths(nest);
-    let mut own: Vec<Vec<&Constraint>> = vec![Vec::new(); nest.loops.len()];
-    for constraint in &nest.constraints {
-        // It is shown at the innermost of its loops.
-        let innermost = constraint.loops.iter().max_by_key(|id| depths.get(id.0 as usize));
-        if let Some(list) = innermost.and_then(|id| own.get_mut(id.0 as usize)) {
-            list.push(constraint);
-        }
-    }
+    let own = innermost_constraints(nest);
     let mut lines = Vec::new();
     let mut stack: Vec<(usize, Todo)> = nest.roots.iter().rev().map(|id| (0, Todo::Loop(*id))).collect();
     while let Some((depth, todo)) = stack.pop() {
@@ -124,6 +127,29 @@ fn lines(nest: &Nest) -> Vec<Line> {
     lines
 }
 
+/// By loop number the constraints that are shown at it: at the innermost of their loops.
+pub(crate) fn innermost_constraints(nest: &Nest) -> Vec<Vec<&Constraint>> {
+    let depths = depths(nest);
+    let mut own: Vec<Vec<&Constraint>> = vec![Vec::new(); nest.loops.len()];
+    for constraint in &nest.constraints {
+        let innermost = constraint.loops.iter().max_by_key(|id| depths.get(id.0 as usize));
+        if let Some(list) = innermost.and_then(|id| own.get_mut(id.0 as usize)) {
+            list.push(constraint);
+        }
+    }
+    own
+}
+
+/// `b0 + b1 < n_rows and b1 + b2 < 64`; nothing without constraints.
+pub(crate) fn condition(nest: &Nest, constraints: &[&Constraint]) -> Option<String> {
+    let one = |constraint: &&Constraint| {
+        let names: Vec<&str> = constraint.loops.iter().map(|id| nest.get(*id).name.as_str()).collect();
+        format!("{} < {}", names.join(" + "), constraint.bound)
+    };
+    let all: Vec<String> = constraints.iter().map(one).collect();
+    (!all.is_empty()).then(|| all.join(" and "))
+}
+
 /// How many loops are around each loop.
 fn depths(nest: &Nest) -> Vec<usize> {
     let mut depths = vec![0; nest.loops.len()];
@@ -140,10 +166,8 @@ fn depths(nest: &Nest) -> Vec<usize> {
 fn header(nest: &Nest, id: LoopId, constraints: &[&Constraint]) -> String {
     let this = nest.get(id);
     let mut text = format!("for {} in {}", this.name, range(&this.start, &this.stop, &this.step));
-    for (at, constraint) in constraints.iter().enumerate() {
-        let names: Vec<&str> = constraint.loops.iter().map(|id| nest.get(*id).name.as_str()).collect();
-        let word = if at == 0 { "while" } else { "and" };
-        let _ = write!(text, " {word} {} < {}", names.join(" + "), constraint.bound);
+    if let Some(condition) = condition(nest, constraints) {
+        let _ = write!(text, " while {condition}");
     }
     let facts = facts(&this.facts);
     if !facts.is_empty() {
@@ -169,7 +193,7 @@ fn sym_value(sym: &Sym) -> Value {
     sym.as_int().map_or_else(|| sym.to_string().into(), Value::from)
 }
 
-fn sort_name(sort: Sort) -> &'static str {
+pub(crate) fn sort_name(sort: Sort) -> &'static str {
     match sort {
         Sort::Row => "row",
         Sort::Tree => "tree",

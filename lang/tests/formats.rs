@@ -5,6 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use sched_lang::diagnostics::{Applicability, CODES, Diagnostic, Findings, apply, github, json, sarif};
+use sched_lang::diff::{diff, diff_json};
 use sched_lang::show::{lineage_json, nest_json};
 use sched_lang::{Options, check, check_lineage};
 use serde_json::Value;
@@ -34,11 +35,14 @@ fn documentation_shows_what_is_printed() {
         }
     }
     let (checked, lineage) = check_lineage(block(&text, "sched nest").1, &Options::default());
+    let nest = |words| check(block(&text, words).1, &Options::default()).nest.expect("a nest");
+    let changes = diff(&nest("sched before"), &nest("sched after"));
     let shown = [
         ("json check", format!("{all:#}\n")),
         ("json sarif", format!("{log:#}\n")),
         ("text github", github::render("fast.sched", &source, &diagnostics)),
         ("json nest", format!("{:#}\n", nest_json(&checked.nest.expect("a nest")))),
+        ("json diff", format!("{:#}\n", diff_json(&changes))),
         ("json lineage", format!("{:#}\n", lineage_json(&lineage))),
     ];
     for (words, actual) in shown {

@@ -27,8 +27,11 @@ fn every_row_meets_every_tree_once() {
         let mut rng = Rng(seed);
         let model = model(&mut rng);
         let text = schedule(seed, &model);
-        let options =
-            Options { facts: Some(model.clone()), supported: Supported::Compilable, ..Options::default() };
+        let options = Options {
+            facts: Some(model.clone().into()),
+            supported: Supported::Compilable,
+            ..Options::default()
+        };
         let checked = check(&text, &options);
         let nest = checked.nest.unwrap_or_else(|| panic!("seed {seed}: {:?}\n{text}", checked.diagnostics));
         for directive in sched_lang::directives::SIGNATURES {
@@ -71,7 +74,7 @@ fn typed_operations_mean_what_text_means() {
     builder.state(Step(2), id, Stated::Interleave(Some(8))).expect("no contradiction");
     assert!(legality::check(&builder, &Limits::of(&Target::cpu())).is_empty());
     let text = "tile(batch, b0, b1, 64)\nreorder(b0, tree, b1)\ninterleave(b1, 8)";
-    let checked = check(text, &Options { facts: Some(model), ..Options::default() });
+    let checked = check(text, &Options { facts: Some(model.into()), ..Options::default() });
     assert_eq!(Some(builder.nest().0), checked.nest);
 
     let before = builder.nest();

@@ -133,7 +133,8 @@ fn put_in_place(beside: TempPath, target: &Path) -> io::Result<()> {
     beside.persist(target).map_err(|error| error.error)
 }
 
-fn unwritable(path: &Path, error: &io::Error) -> DataError {
+/// Why nothing can be written there.
+pub(crate) fn unwritable(path: &Path, error: &io::Error) -> DataError {
     let (message, help) = match error.kind() {
         io::ErrorKind::NotFound => {
             ("its directory does not exist".to_owned(), "create the directory first, or check the path")
@@ -144,7 +145,10 @@ fn unwritable(path: &Path, error: &io::Error) -> DataError {
         ),
         io::ErrorKind::IsADirectory => ("this is a directory".to_owned(), "name a file in it"),
         io::ErrorKind::StorageFull => ("the disk is full".to_owned(), "make room, or choose another disk"),
-        _ => (format!("it cannot be written: {error}"), "check the path and the disk"),
+        _ => (
+            format!("it cannot be written: {error}"),
+            "check the path and the disk, or write to another file",
+        ),
     };
     DataError::new(Code::Unwritable, &path.display().to_string(), message).help(help)
 }

@@ -1,10 +1,10 @@
 //! Writing predictions.
 
 use std::io::{self, BufWriter, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::error::{Code, DataError, count};
-use crate::files::write_atomically;
+use crate::files::{unwritable, write_atomically};
 
 /// Numbers to write, in row-major order.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -69,6 +69,7 @@ impl Destination {
         match path.extension() {
             Some(extension) if extension.eq_ignore_ascii_case("npy") => Ok(Format::Npy),
             Some(extension) if extension.eq_ignore_ascii_case("csv") => Ok(Format::Csv),
+            _ if is_stream(path) => Ok(Format::Csv),
             _ => {
                 let name = path.display().to_string();
                 Err(DataError::new(Code::UnknownExtension, &name, "the file name does not tell the format")
@@ -109,19 +110,34 @@ pub fn write_table(table: &Table<'_>, destination: &Destination) -> Result<(), D
         Format::Csv => write_csv(table, writer),
     };
     match destination {
-        Destination::Path(path) => write_atomically(path, write),
-        Destination::StandardOutput => {
-            let mut writer = BufWriter::with_capacity(1 << 16, io::stdout().lock());
-            match write(&mut writer).and_then(|()| writer.flush()) {
-                Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-                Err(error) => {
-                    let message = format!("it cannot be written: {error}");
-                    Err(DataError::new(Code::Unwritable, "standard output", message)
-                        .help("write to a file instead, with its name as the output"))
-                }
-                Ok(()) => Ok(()),
-            }
+        Destination::Path(path) if is_stream(path) => {
+            let open = || std::fs::OpenOptions::new().write(true).open(path);
+            stream(&path.display().to_string(), || open().map(|file| Box::new(file) as Box<dyn Write>), write)
         }
+        Destination::Path(path) => write_atomically(path, write),
+        Destination::StandardOutput => stream("standard output", || Ok(Box::new(io::stdout().lock())), write),
+    }
+}
+
+/// Whether the path names something that takes bytes and is no file, such as `/dev/null` or a named pipe: it has no
+/// content that could be left half-written, and must not be replaced by a file.
+fn is_stream(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir())
+}
+
+/// Writes to what is no file. A reader that has gone is no error.
+fn stream(
+    name: &str,
+    open: impl FnOnce() -> io::Result<Box<dyn Write>>,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<(), DataError> {
+    let all = || {
+        let mut writer = BufWriter::with_capacity(1 << 16, open()?);
+        write(&mut writer).and_then(|()| writer.flush())
+    };
+    match all() {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(unwritable(Path::new(name), &error)),
+        _ => Ok(()),
     }
 }
 

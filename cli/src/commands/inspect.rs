@@ -16,6 +16,9 @@ const BAR: usize = 40;
 /// Runs the command.
 pub fn run(args: &Inspect) -> Result<(), Failure> {
     let model = Model::read(&args.model, &args.reading.iterations)?;
+    if args.facts {
+        return print(&format!("{}\n", facts(&model)));
+    }
     let summary = summarize(&model.forest);
     if args.json {
         let mut json = serde_json::to_value(&summary)
@@ -27,6 +30,19 @@ pub fn run(args: &Inspect) -> Result<(), Failure> {
     // Writing to a string cannot fail.
     let _ = describe(&mut text, &model, &summary);
     print(&text)
+}
+
+/// What the language server needs to know of a model; it reads this back.
+fn facts(model: &Model) -> serde_json::Value {
+    let facts = model.facts();
+    serde_json::json!({
+        "fingerprint": model.fingerprint,
+        "num_trees": facts.num_trees,
+        "num_features": facts.num_features,
+        "num_classes": facts.num_classes,
+        "depths": facts.depths,
+        "leaves": facts.leaves,
+    })
 }
 
 fn describe(out: &mut String, model: &Model, summary: &ModelSummary) -> std::fmt::Result {

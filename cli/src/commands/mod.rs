@@ -9,6 +9,7 @@ pub mod explain;
 pub mod fmt;
 pub mod inspect;
 pub mod ir;
+pub mod lsp;
 pub mod predict;
 pub mod show;
 

@@ -39,7 +39,8 @@ fn compiled(forest: Forest, schedule: &str, budget: &Budget) -> Result<(), Compi
         depths: vec![1; forest.trees.len()],
         ..ModelFacts::default()
     };
-    let options = Options { facts: Some(facts), supported: Supported::Compilable, ..Options::default() };
+    let options =
+        Options { facts: Some(facts.into()), supported: Supported::Compilable, ..Options::default() };
     let checked = check(schedule, &options);
     let nest = checked.nest.unwrap_or_else(|| panic!("{schedule}: {:?}", checked.diagnostics));
     compile(forest, nest, &[Kernel::Raw], budget).map(drop)

@@ -30,5 +30,5 @@ pub use facts::Facts;
 pub use jit::Jit;
 pub use library::Library;
 pub use packed::{Output, Rows};
-pub use target::Cpu;
+pub use target::{Cpu, host_name};
 pub use text::{asm_text, llvm_text};

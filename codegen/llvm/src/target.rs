@@ -36,6 +36,22 @@ impl Cpu {
         }
     }
 
+    /// The instruction sets that code for it may use, by the names that compilers give them, the newest of each kind.
+    pub fn features(self) -> Vec<&'static str> {
+        let needs = Instructions::of(self).needs;
+        let levels: [(u64, &[&str]); 4] = [
+            (CPU_V2, &["sse4.2", "popcnt"]),
+            (CPU_V3, &["avx2", "bmi2", "f16c", "fma"]),
+            (CPU_V4, &["avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"]),
+            (CPU_VBMI, &["avx512vbmi"]),
+        ];
+        levels
+            .iter()
+            .filter(|(bit, _)| needs & bit != 0)
+            .flat_map(|(_, names)| names.iter().copied())
+            .collect()
+    }
+
     /// How it is written on a command line.
     pub fn name(self) -> &'static str {
         match self {
@@ -100,6 +116,11 @@ impl Instructions {
             _ => "",
         }
     }
+}
+
+/// What LLVM calls the processor of this machine, such as `sapphirerapids`.
+pub fn host_name() -> String {
+    TargetMachine::get_host_cpu_name().to_string()
 }
 
 /// What this machine has, as `CPU_*` bits of the runtime; each level includes the lower ones.

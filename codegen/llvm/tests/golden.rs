@@ -71,7 +71,8 @@ fn stages_are_as_kept() {
             depths: forest.trees.iter().map(Tree::depth).collect(),
             ..ModelFacts::default()
         };
-        let options = Options { facts: Some(facts), supported: Supported::Compilable, ..Options::default() };
+        let options =
+            Options { facts: Some(facts.into()), supported: Supported::Compilable, ..Options::default() };
         let checked = check(&text, &options);
         let nest = checked.nest.unwrap_or_else(|| panic!("{}: {:#?}", path.display(), checked.diagnostics));
         let compiled = compile(forest, nest, &[Kernel::Raw], &Budget::default()).expect("it compiles");

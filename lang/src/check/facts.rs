@@ -1,16 +1,23 @@
 //! Attaches the facts of a text to the loops of the final nest.
 
+use super::tally::Listener;
 use crate::directives::{LayoutName, Op};
 use crate::illegal::{Illegal, Problem};
 use crate::lineage::{Builder, Stated, TileTrees};
 use crate::nest::{GpuAxis, GpuDimension, GpuLevel, LoopId};
-use crate::report::Report;
 use crate::resolve::{Arg, Call};
 use crate::sym::{Fact, Sym};
 
 /// Attaches all facts; their order does not matter.
-pub(super) fn attach(calls: &[Call], builder: &mut Builder, report: &mut Report) {
-    for call in calls.iter().filter(|call| !call.shapes && !call.broken) {
+pub(super) fn attach<'c>(
+    calls: impl Iterator<Item = &'c Call>,
+    builder: &mut Builder,
+    report: &mut dyn Listener,
+) {
+    for call in calls.filter(|call| !call.shapes && !call.broken) {
+        if report.has_enough() {
+            return;
+        }
         match call.op {
             Op::TileTrees => whole_trees(call, builder, report),
             Op::Representation if call.args.len() == 1 => {
@@ -24,7 +31,7 @@ pub(super) fn attach(calls: &[Call], builder: &mut Builder, report: &mut Report)
     }
 }
 
-fn tell(result: Result<(), Illegal>, builder: &Builder, report: &mut Report) {
+fn tell(result: Result<(), Illegal>, builder: &Builder, report: &mut dyn Listener) {
     if let Err(illegal) = result {
         report.illegal(builder, &illegal);
     }
@@ -50,7 +57,7 @@ fn dimension(word: &str) -> GpuDimension {
     GpuDimension { level, axis }
 }
 
-fn whole_trees(call: &Call, builder: &mut Builder, report: &mut Report) {
+fn whole_trees(call: &Call, builder: &mut Builder, report: &mut dyn Listener) {
     if call.is_bad() {
         return;
     }
@@ -73,7 +80,7 @@ fn whole_trees(call: &Call, builder: &mut Builder, report: &mut Report) {
 }
 
 /// States a fact about every copy of the loop that it names.
-fn loops(call: &Call, builder: &mut Builder, report: &mut Report) {
+fn loops(call: &Call, builder: &mut Builder, report: &mut dyn Listener) {
     let Some((at, select)) = call.selects().next() else { return };
     let ids = match builder.select(call.step, at, select) {
         Ok(ids) => ids,
@@ -108,7 +115,14 @@ fn loops(call: &Call, builder: &mut Builder, report: &mut Report) {
     }
 }
 
-fn unverified(call: &Call, at: usize, sym: &Sym, ids: Vec<LoopId>, builder: &Builder, report: &mut Report) {
+fn unverified(
+    call: &Call,
+    at: usize,
+    sym: &Sym,
+    ids: Vec<LoopId>,
+    builder: &Builder,
+    report: &mut dyn Listener,
+) {
     let what = format!("whether {sym} is in range");
     report.illegal(builder, &Illegal::argument(call.step, at, Problem::Unverified { what }, ids));
 }

@@ -1,19 +1,23 @@
 //! Applies the loop modifiers of a text to the builder, in the order written.
 
+use super::tally::Listener;
 use crate::directives::Op;
 use crate::illegal::{Illegal, Problem};
 use crate::lineage::{Builder, RemarkKind, Select};
 use crate::nest::LoopId;
-use crate::report::Report;
 use crate::resolve::{Arg, Call};
 use crate::sym::{Fact, Sym};
 
-/// Applies all loop modifiers. Returns false if the nest became too large to go on.
+/// Applies all loop modifiers. Returns false if the nest became too large to go on, or the listener has heard enough.
 ///
 /// A refused modifier leaves the nest as it is. The loops it names are marked, and the names it would have made are
 /// known from then on, so that one mistake gives one error.
-pub(super) fn apply(calls: &[Call], builder: &mut Builder, report: &mut Report) -> bool {
-    for call in calls.iter().filter(|call| call.shapes) {
+pub(super) fn apply<'c>(
+    calls: impl Iterator<Item = &'c Call>,
+    builder: &mut Builder,
+    report: &mut dyn Listener,
+) -> bool {
+    for call in calls.filter(|call| call.shapes) {
         let result = apply_one(call, builder, report);
         if let Err(illegal) = result {
             report.illegal(builder, &illegal);
@@ -22,20 +26,26 @@ pub(super) fn apply(calls: &[Call], builder: &mut Builder, report: &mut Report) 
             }
             recover(call, &illegal, builder, report);
         }
-        for remark in builder.take_remarks() {
-            let problem = match remark.kind {
-                RemarkKind::Unverified(what) => Problem::Unverified { what },
-                RemarkKind::TileOfOne => Problem::TileOfOne,
-                RemarkKind::PartialTile(extent, size) => Problem::PartialTile { extent, size },
-            };
-            let illegal = Illegal {
-                argument: argument(call.op),
-                ..Illegal::at(remark.step, problem, vec![remark.index])
-            };
-            report.illegal(builder, &illegal);
+        tell_remarks(call.op, builder, report);
+        if report.has_enough() {
+            return false;
         }
     }
     true
+}
+
+/// Passes on what a modifier had to remark.
+pub(super) fn tell_remarks(op: Op, builder: &mut Builder, report: &mut dyn Listener) {
+    for remark in builder.take_remarks() {
+        let problem = match remark.kind {
+            RemarkKind::Unverified(what) => Problem::Unverified { what },
+            RemarkKind::TileOfOne => Problem::TileOfOne,
+            RemarkKind::PartialTile(extent, size) => Problem::PartialTile { extent, size },
+        };
+        let illegal =
+            Illegal { argument: argument(op), ..Illegal::at(remark.step, problem, vec![remark.index]) };
+        report.illegal(builder, &illegal);
+    }
 }
 
 /// The argument that remarks are about.
@@ -46,7 +56,7 @@ fn argument(op: Op) -> Option<usize> {
     }
 }
 
-fn apply_one(call: &Call, builder: &mut Builder, report: &mut Report) -> Result<(), Illegal> {
+fn apply_one(call: &Call, builder: &mut Builder, report: &mut dyn Listener) -> Result<(), Illegal> {
     let step = call.step;
     let poisoned = || Err(Illegal::at(step, Problem::Poisoned, Vec::new()));
     if call.broken {
@@ -80,7 +90,7 @@ fn apply_one(call: &Call, builder: &mut Builder, report: &mut Report) -> Result<
 }
 
 /// Goes on after a refused modifier, as if it had been a legal one as far as that can be guessed.
-fn recover(call: &Call, illegal: &Illegal, builder: &mut Builder, report: &mut Report) {
+fn recover(call: &Call, illegal: &Illegal, builder: &mut Builder, report: &mut dyn Listener) {
     let guess: Option<&Sym> = None;
     let again = match (&illegal.problem, call.op, call.args.as_slice()) {
         (
@@ -100,6 +110,9 @@ fn recover(call: &Call, illegal: &Illegal, builder: &mut Builder, report: &mut R
     }
     for name in call.new_names() {
         builder.poison(name);
+    }
+    if matches!(call.op, Op::Tile | Op::Split) && call.new_names().count() < 2 {
+        builder.poison_unknown();
     }
     if matches!(call.op, Op::Specialize | Op::SplitByDepth) {
         call.selects().for_each(|(_, select)| builder.poison_copies(&select.name));

@@ -1,55 +1,68 @@
-//! A schedule up to a place in its text, for what asks how it could go on.
+//! A schedule whose names and arguments are resolved, for what asks how it came about and how it could go on.
 
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use sched_grammar::ast::{File, StmtKind};
+use sched_grammar::ast::{File, Span, StmtKind};
 
-use super::{facts, modifiers};
-use crate::lineage::Builder;
+use super::{Site, Tally, facts, modifiers};
+use crate::device::Limits;
+use crate::lineage::{Builder, Step};
 use crate::options::{ModelFacts, Options, Target};
 use crate::report::Report;
-use crate::resolve::{self, Call};
+use crate::resolve::{self, Call, Number};
 
 /// A text whose names and arguments are resolved.
+#[derive(Debug)]
 pub(crate) struct Prepared {
-    source: String,
-    file: File,
     calls: Vec<Call>,
+    /// Where the directives stand, known ones or not; an operation's number is its position.
+    directives: Vec<Span>,
     names: HashSet<String>,
+    numbers: Vec<Number>,
     target: Target,
     target_free: bool,
     model: Option<Arc<ModelFacts>>,
 }
 
 /// Resolves a text; what is wrong with it is left out.
-pub(crate) fn prepare(source: &str, options: &Options) -> Prepared {
-    let file = sched_grammar::parse(source).file;
-    let mut report = Report::new(source, &file, false);
-    let header = resolve::header(&file, &mut report);
-    let (scope, _) = resolve::scope(&file, options, &mut report);
-    let calls = resolve::calls(&file, &scope, options, &mut report);
-    let names = scope.names();
-    let target = super::target(&header, options, &calls);
-    let target_free = options.target.is_none() && header.target.is_none();
-    let model = options.facts.clone().map(Arc::new);
-    drop(report);
-    Prepared { source: source.to_owned(), file, calls, names, target, target_free, model }
+pub(crate) fn prepare(source: &str, file: &File, options: &Options) -> Prepared {
+    let mut report = Report::new(source, file, false);
+    let header = resolve::header(file, &mut report);
+    let (scope, _) = resolve::scope(file, options, &mut report);
+    let calls = resolve::calls(file, &scope, options, &mut report);
+    let directives = file.stmts.iter().filter(|stmt| matches!(stmt.kind, StmtKind::Directive(_)));
+    Prepared {
+        directives: directives.map(|stmt| stmt.span).collect(),
+        names: scope.names(),
+        numbers: scope.numbers(),
+        target: super::target(&header, options, &calls),
+        target_free: options.target.is_none() && header.target.is_none(),
+        model: options.facts.clone(),
+        calls,
+    }
 }
 
 impl Prepared {
-    /// The nest that the directives before `at` make.
+    /// The nest that the directives make that end at `at` or before it, with what they state of its loops.
     pub fn until(&self, at: usize) -> Builder {
-        let directives = self.file.stmts.iter().filter(|stmt| matches!(stmt.kind, StmtKind::Directive(_)));
-        let before = directives.take_while(|stmt| stmt.span.end as usize <= at).count();
-        let calls = self.calls.partition_point(|call| (call.step.0 as usize) < before);
-        let calls = self.calls.get(..calls).unwrap_or_default();
-        let mut report = Report::new(&self.source, &self.file, false);
+        let calls = self.calls_before(at);
         let mut builder = Builder::new(self.model.clone());
-        if modifiers::apply(calls, &mut builder, &mut report) {
-            facts::attach(calls, &mut builder, &mut report);
+        if modifiers::apply(calls.iter(), &mut builder, &mut Tally::default()) {
+            facts::attach(calls.iter(), &mut builder, &mut Tally::default());
         }
         builder
+    }
+
+    fn calls_before(&self, at: usize) -> &[Call] {
+        let before = self.directives.partition_point(|span| span.end as usize <= at);
+        let calls = self.calls.partition_point(|call| (call.step.0 as usize) < before);
+        self.calls.get(..calls).unwrap_or_default()
+    }
+
+    /// Whether a directive gives this name to a loop that it makes.
+    pub fn makes(&self, step: Step, name: &str) -> bool {
+        self.call(step).is_some_and(|call| call.new_names().any(|new| new == name))
     }
 
     /// Whether a name means something anywhere in the text.
@@ -57,13 +70,37 @@ impl Prepared {
         self.names.contains(name)
     }
 
-    /// What the schedule is for.
-    pub fn target(&self) -> &Target {
-        &self.target
+    /// The params and consts in order.
+    pub fn numbers(&self) -> &[Number] {
+        &self.numbers
     }
 
-    /// Whether nobody has said what the schedule is for.
-    pub fn is_target_free(&self) -> bool {
-        self.target_free
+    /// What a directive was read as, if its name is known.
+    pub fn call(&self, step: Step) -> Option<&Call> {
+        let at = self.calls.binary_search_by_key(&step, |call| call.step).ok()?;
+        self.calls.get(at)
+    }
+
+    /// The number of the directive that stands at this place.
+    pub fn step_at(&self, span: Span) -> Option<Step> {
+        let at = self.directives.binary_search_by_key(&span.start, |known| known.start).ok()?;
+        u32::try_from(at).ok().map(Step)
+    }
+
+    /// Where a directive stands.
+    pub fn span(&self, step: Step) -> Option<Span> {
+        self.directives.get(step.0 as usize).copied()
+    }
+
+    /// A place where one more directive could stand; `leave_out` is one that is being written there.
+    pub fn site(&self, at: usize, leave_out: Option<Step>) -> Site<'_> {
+        let is_left = |call: &&Call| Some(call.step) != leave_out;
+        let before: Vec<&Call> = self.calls_before(at).iter().filter(is_left).collect();
+        let after = self.calls.get(self.calls_before(at).len()..).unwrap_or_default();
+        let limits = Limits::of(&self.target);
+        // The first mapped loop makes a schedule without a target one for a GPU.
+        let gpu = if self.target_free { Limits::of(&Target::gpu()) } else { limits };
+        let builder = Builder::new(self.model.clone());
+        Site::new(builder, before, after.iter().filter(is_left).collect(), limits, gpu)
     }
 }

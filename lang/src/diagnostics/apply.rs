@@ -24,22 +24,35 @@ pub struct Fixed {
 /// until there is none left. Fixes that contain a value to be chosen are never applied, and a round of fixes that leads
 /// to more errors than there were is undone.
 pub fn fix_all(source: &str, options: &Options, unsure: bool) -> Fixed {
-    let mut text = source.to_owned();
-    let mut checked = check(&text, options);
-    let mut count = 0;
+    let checked = check(source, options);
+    fix_checked(source, &checked, options, unsure).unwrap_or_else(|| Fixed {
+        text: source.to_owned(),
+        count: 0,
+        checked,
+    })
+}
+
+/// As [`fix_all`] for a text that has been checked; nothing if there is nothing to fix.
+pub(crate) fn fix_checked(source: &str, first: &Checked, options: &Options, unsure: bool) -> Option<Fixed> {
+    let mut fixed: Option<Fixed> = None;
     for _ in 0..MOST_ROUNDS {
+        let (text, checked, count) = fixed
+            .as_ref()
+            .map_or((source, first, 0), |so_far| (so_far.text.as_str(), &so_far.checked, so_far.count));
         let fixes = chosen(&checked.diagnostics, unsure);
         let edits: Vec<Edit> =
-            fixes.iter().flat_map(|fix| &fix.edits).map(|edit| whole_line(&text, edit)).collect();
-        let Some(next) = apply(&text, &edits) else { break };
-        let after = check(&next, options);
-        if next == text || errors(&after) > errors(&checked) {
+            fixes.iter().flat_map(|fix| &fix.edits).map(|edit| whole_line(text, edit)).collect();
+        let Some(next) = apply(text, &edits) else { break };
+        if next == text {
             break;
         }
-        count += fixes.len();
-        (text, checked) = (next, after);
+        let after = check(&next, options);
+        if errors(&after) > errors(checked) {
+            break;
+        }
+        fixed = Some(Fixed { count: count + fixes.len(), text: next, checked: after });
     }
-    Fixed { text, count, checked }
+    fixed
 }
 
 fn errors(checked: &Checked) -> usize {
@@ -74,7 +87,7 @@ fn is_free(taken: &std::collections::BTreeSet<(u32, u32)>, edit: &Edit) -> bool 
 }
 
 /// An edit that removes all there is on a line removes the line.
-fn whole_line(text: &str, edit: &Edit) -> Edit {
+pub(crate) fn whole_line(text: &str, edit: &Edit) -> Edit {
     let (before, after) = text
         .split_at_checked(edit.span.start as usize)
         .map_or(("", ""), |(before, _)| (before, text.get(edit.span.end as usize..).unwrap_or_default()));

@@ -148,6 +148,7 @@ codes! {
     ALLOWS_NOTHING 97 "S0097" Warning "allow without effect"
     PEEL_POINTLESS 98 "S0098" Warning "peelWalk without effect"
     CACHE_TOO_LARGE 99 "S0099" Warning "working set larger than the cache"
+    EMPTY_LANES 100 "S0100" Warning "vector wider than its loop"
 }
 
 /// What is known of `code`.

@@ -2,10 +2,13 @@
 
 use std::sync::{Arc, OnceLock};
 
-use sched_grammar::ast::{Span, Stmt};
+use sched_grammar::ast::{Comment, Span, Stmt};
 use sched_grammar::{Parsed, parse};
 
-use crate::check::{Checked, Lineage, check_lineage};
+use super::names::Names;
+use crate::check::{Checked, Lineage, Prepared, check_lineage, prepare};
+use crate::diagnostics::apply::fix_checked;
+use crate::lineage::Builder;
 use crate::options::Options;
 
 /// One state of a schedule, checked. Features share it; what only some of them need is made when it is asked for.
@@ -16,6 +19,10 @@ pub struct Analysis {
     checked: Checked,
     lineage: Lineage,
     parsed: OnceLock<Parsed>,
+    names: OnceLock<Names>,
+    fixed: OnceLock<Option<String>>,
+    prepared: OnceLock<Prepared>,
+    whole: OnceLock<Builder>,
 }
 
 impl Analysis {
@@ -23,7 +30,17 @@ impl Analysis {
     pub fn new(source: impl Into<Arc<str>>, options: Options) -> Self {
         let source = source.into();
         let (checked, lineage) = check_lineage(&source, &options);
-        Analysis { source, options, checked, lineage, parsed: OnceLock::new() }
+        Analysis {
+            source,
+            options,
+            checked,
+            lineage,
+            parsed: OnceLock::new(),
+            names: OnceLock::new(),
+            fixed: OnceLock::new(),
+            prepared: OnceLock::new(),
+            whole: OnceLock::new(),
+        }
     }
 
     /// The text.
@@ -51,12 +68,41 @@ impl Analysis {
         self.parsed.get_or_init(|| parse(&self.source))
     }
 
+    /// What every name of the text means.
+    pub(crate) fn names(&self) -> &Names {
+        self.names.get_or_init(|| Names::new(&self.source, self.parsed()))
+    }
+
+    /// The text after everything that is safe to fix has been fixed; nothing if that changes nothing.
+    pub(crate) fn fixed(&self) -> Option<&str> {
+        let fixed = || fix_checked(&self.source, &self.checked, &self.options, false).map(|fixed| fixed.text);
+        self.fixed.get_or_init(fixed).as_deref()
+    }
+
+    /// The directives with their arguments resolved.
+    pub(crate) fn prepared(&self) -> &Prepared {
+        self.prepared.get_or_init(|| prepare(&self.source, &self.parsed().file, &self.options))
+    }
+
+    /// The final nest with its facts, as far as the schedule is legal.
+    pub(crate) fn whole(&self) -> &Builder {
+        self.whole.get_or_init(|| self.prepared().until(self.source.len()))
+    }
+
     /// The statement in which `offset` lies or at whose end it stands; of two that touch, the latter.
     pub fn statement_at(&self, offset: usize) -> Option<&Stmt> {
         let stmts = &self.parsed().file.stmts;
         let after = stmts.partition_point(|stmt| stmt.span.start as usize <= offset);
         let stmt = stmts.get(after.checked_sub(1)?)?;
         (offset <= stmt.span.end as usize).then_some(stmt)
+    }
+
+    /// The comment in which `offset` lies or at whose end it stands.
+    pub fn comment_at(&self, offset: usize) -> Option<&Comment> {
+        let comments = &self.parsed().comments;
+        let after = comments.partition_point(|comment| (comment.span.start as usize) < offset);
+        let comment = comments.get(after.checked_sub(1)?)?;
+        (offset <= comment.span.end as usize).then_some(comment)
     }
 
     /// The text of `span`, or nothing where it is no part of the source.

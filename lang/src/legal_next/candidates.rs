@@ -12,65 +12,83 @@ const MOST_COPIES: usize = 16;
 const SMALL_CHAIN: usize = 3;
 
 /// Loops that a name means: how it is written, and one of them.
-type Named = (Select, LoopId);
+pub(crate) type Named = (Select, LoopId);
 
 /// Forms of one directive about the same loops that differ in a number, the most likely one first.
-pub(super) type Forms = Vec<Operation>;
+pub(crate) type Forms = Vec<Operation>;
 
 /// Everything to try of one directive.
-pub(super) fn of(op: Op, builder: &Builder, is_taken: &dyn Fn(&str) -> bool) -> Vec<Forms> {
-    let named = names(builder);
-    let each = |forms: &dyn Fn(&Select, LoopId) -> Forms| -> Vec<Forms> {
-        named.iter().map(|(select, id)| forms(select, *id)).collect()
-    };
-    let state = |facts: &dyn Fn(LoopId) -> Vec<Stated>| -> Vec<Forms> {
-        each(&|v, id| facts(id).into_iter().map(|fact| Operation::State(v.clone(), fact)).collect())
-    };
-    // Without numbers, or with one of several words, every form stands for itself.
-    let words = |facts: &[Stated]| -> Vec<Forms> {
-        let pairs = named.iter().flat_map(|(v, _)| facts.iter().map(move |fact| (v, fact)));
-        pairs.map(|(v, fact)| vec![Operation::State(v.clone(), *fact)]).collect()
-    };
-    let deepest = builder.deepest;
+pub(crate) fn of(op: Op, builder: &Builder, is_taken: &dyn Fn(&str) -> bool) -> Vec<Forms> {
     match op {
-        Op::Tile => each(&|v, id| tiles(builder, v, id, is_taken)),
-        Op::Split => each(&|v, id| splits(builder, v, id, is_taken)),
-        Op::SplitByDepth => each(&|v, _| vec![Operation::SplitByDepth(v.clone())]),
         Op::Reorder => reorders(builder),
-        Op::Specialize => each(&|v, _| vec![Operation::Specialize(v.clone())]),
-        Op::Unroll => each(&|v, _| vec![Operation::Unroll(v.clone())]),
         Op::SortTrees => vec![vec![Operation::SortTrees]],
-        Op::Parallel => words(&[Stated::Parallel]),
-        Op::GpuDimension => words(&dimensions().map(Stated::Gpu)),
-        Op::Cache => words(&[Stated::Cache]),
-        Op::Interleave => {
-            let mut all = state(&|_| [8, 4, 2, 16].map(|n| Stated::Interleave(Some(n))).to_vec());
-            all.extend(words(&[Stated::Interleave(None)]));
-            all
-        }
-        Op::Vectorize => {
-            let mut all = state(&|_| [8, 16, 4].map(|n| Stated::Vectorize(Some(n))).to_vec());
-            all.extend(words(&[Stated::Vectorize(None)]));
-            all
-        }
-        Op::UnrollWalk => state(&|_| hops(deepest).into_iter().rev().map(Stated::UnrollWalk).collect()),
-        Op::PeelWalk => state(&|_| hops(deepest).into_iter().map(Stated::PeelWalk).collect()),
-        Op::SpeculateWalk => state(&|_| [2, 3, 4, 1].map(Stated::SpeculateWalk).to_vec()),
-        Op::AtomicReduce => words(&[Stated::AtomicReduce]),
-        Op::SharedReduce => words(&[Stated::SharedReduce]),
-        Op::VectorReduce => state(&|_| [8, 16, 4, 2].map(Stated::VectorReduce).to_vec()),
-        Op::Representation => {
-            let all = [LayoutName::Array, LayoutName::Sparse, LayoutName::Reorg];
-            let mut forms: Vec<Forms> = all.iter().map(|layout| vec![Operation::Layout(*layout)]).collect();
-            forms.extend(words(&all.map(Stated::Layout)));
-            forms
-        }
         Op::TileTrees => vec![[4, 8, 2].map(Operation::TileTrees).to_vec()],
+        _ => {
+            let each = names(builder).into_iter().map(|(v, id)| about(op, builder, &v, id, is_taken));
+            let each: Vec<Vec<Forms>> = each.collect();
+            match op {
+                // With a number for all loops first, then without.
+                Op::Interleave | Op::Vectorize => {
+                    let round = |at: usize| each.iter().filter_map(move |all| all.get(at)).cloned();
+                    round(0).chain(round(1)).collect()
+                }
+                Op::Representation => {
+                    let general = layouts().map(|layout| vec![Operation::Layout(layout)]);
+                    general.into_iter().chain(each.into_iter().flatten()).collect()
+                }
+                _ => each.into_iter().flatten().collect(),
+            }
+        }
     }
 }
 
+/// Everything to try of one directive about the loops that `v` means, one of which is `id`.
+pub(crate) fn about(
+    op: Op,
+    builder: &Builder,
+    v: &Select,
+    id: LoopId,
+    is_taken: &dyn Fn(&str) -> bool,
+) -> Vec<Forms> {
+    let state = |fact: Stated| Operation::State(v.clone(), fact);
+    let deepest = builder.deepest;
+    match op {
+        Op::Tile => vec![tiles(builder, v, id, is_taken)],
+        Op::Split => vec![splits(builder, v, id, is_taken)],
+        Op::SplitByDepth => vec![vec![Operation::SplitByDepth(v.clone())]],
+        Op::Specialize => vec![vec![Operation::Specialize(v.clone())]],
+        Op::Unroll => vec![vec![Operation::Unroll(v.clone())]],
+        // With one of several words every form stands for itself.
+        Op::GpuDimension => dimensions().map(|dimension| vec![state(Stated::Gpu(dimension))]).to_vec(),
+        Op::Representation => layouts().map(|layout| vec![state(Stated::Layout(layout))]).to_vec(),
+        Op::Parallel => vec![vec![state(Stated::Parallel)]],
+        Op::Cache => vec![vec![state(Stated::Cache)]],
+        Op::AtomicReduce => vec![vec![state(Stated::AtomicReduce)]],
+        Op::SharedReduce => vec![vec![state(Stated::SharedReduce)]],
+        Op::Interleave => {
+            let numbers = [8, 4, 2, 16].map(|n| state(Stated::Interleave(Some(n)))).to_vec();
+            vec![numbers, vec![state(Stated::Interleave(None))]]
+        }
+        Op::Vectorize => {
+            let numbers = [8, 16, 4].map(|n| state(Stated::Vectorize(Some(n)))).to_vec();
+            vec![numbers, vec![state(Stated::Vectorize(None))]]
+        }
+        Op::UnrollWalk => {
+            vec![hops(deepest).into_iter().rev().map(|n| state(Stated::UnrollWalk(n))).collect()]
+        }
+        Op::PeelWalk => vec![hops(deepest).into_iter().map(|n| state(Stated::PeelWalk(n))).collect()],
+        Op::SpeculateWalk => vec![[2, 3, 4, 1].map(|n| state(Stated::SpeculateWalk(n))).to_vec()],
+        Op::VectorReduce => vec![[8, 16, 4, 2].map(|n| state(Stated::VectorReduce(n))).to_vec()],
+        Op::Reorder | Op::SortTrees | Op::TileTrees => Vec::new(),
+    }
+}
+
+fn layouts() -> [LayoutName; 3] {
+    [LayoutName::Array, LayoutName::Sparse, LayoutName::Reorg]
+}
+
 /// Every live name, and where it has several copies each of them.
-fn names(builder: &Builder) -> Vec<Named> {
+pub(crate) fn names(builder: &Builder) -> Vec<Named> {
     let mut all: Vec<Named> = Vec::new();
     let loops = builder.loops();
     let mut seen = std::collections::HashMap::new();
@@ -92,7 +110,7 @@ fn names(builder: &Builder) -> Vec<Named> {
 }
 
 /// Two names next to each other that nothing has: `b2` and `b3`.
-fn fresh(builder: &Builder, sort: Sort, is_taken: &dyn Fn(&str) -> bool) -> (String, String) {
+pub(crate) fn fresh(builder: &Builder, sort: Sort, is_taken: &dyn Fn(&str) -> bool) -> (String, String) {
     let letter = if sort == Sort::Row { 'b' } else { 't' };
     let is_free = |name: &String| !builder.is_declared(name) && !is_taken(name);
     let pairs = (0..100_000).map(|n| (format!("{letter}{n}"), format!("{letter}{}", n + 1)));

@@ -74,6 +74,11 @@ impl Operation {
         }
     }
 
+    /// Whether it shapes the nest; others are facts about it.
+    pub fn shapes(&self) -> bool {
+        self.signature().is_some_and(|signature| signature.shapes)
+    }
+
     /// How its directive is called, and what it does.
     pub fn signature(&self) -> Option<&'static Signature> {
         SIGNATURES.iter().find(|signature| signature.op == self.op())
@@ -95,6 +100,40 @@ impl Operation {
             Operation::Layout(layout) => vec![Argument::Word(layout.name().to_owned())],
             Operation::TileTrees(n) => vec![Argument::Number(n.to_string())],
             Operation::State(select, fact) => std::iter::once(v(select)).chain(second(fact)).collect(),
+        }
+    }
+
+    /// The same with another number, if it has one and the fact that it states can have this one.
+    pub(crate) fn with_number(self, number: &Sym) -> Option<Operation> {
+        let small = || u32::try_from(number.as_int()?).ok();
+        Some(match self {
+            Operation::Tile(v, outer, inner, _) => Operation::Tile(v, outer, inner, number.clone()),
+            Operation::Split(v, first, second, _) => Operation::Split(v, first, second, number.clone()),
+            Operation::TileTrees(_) => Operation::TileTrees(small()?),
+            Operation::State(v, fact) => Operation::State(
+                v,
+                match fact {
+                    Stated::Interleave(_) => Stated::Interleave(Some(small()?)),
+                    Stated::Vectorize(_) => Stated::Vectorize(Some(small()?)),
+                    Stated::UnrollWalk(_) => Stated::UnrollWalk(small()?),
+                    Stated::PeelWalk(_) => Stated::PeelWalk(small()?),
+                    Stated::SpeculateWalk(_) => Stated::SpeculateWalk(small()?),
+                    Stated::VectorReduce(_) => Stated::VectorReduce(small()?),
+                    _ => return None,
+                },
+            ),
+            _ => return None,
+        })
+    }
+
+    /// The same with other names for the loops that it makes.
+    pub(crate) fn with_names(self, first: Option<String>, second: Option<String>) -> Operation {
+        match self {
+            Operation::Tile(v, a, b, size) => {
+                Operation::Tile(v, first.unwrap_or(a), second.unwrap_or(b), size)
+            }
+            Operation::Split(v, a, b, at) => Operation::Split(v, first.unwrap_or(a), second.unwrap_or(b), at),
+            other => other,
         }
     }
 

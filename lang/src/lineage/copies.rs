@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::{Builder, Inside, Node, Tag};
+use super::{Builder, Inside, Node, ScopeId, Tag};
 use crate::nest::LoopId;
 
 impl Builder {
@@ -52,6 +52,14 @@ impl Builder {
             self.scopes.enter(scope, *id);
             self.node_mut(*id).scope = scope;
         }
+    }
+
+    /// Where the loops lie that `v` becomes: in its own scope, or in that of the run that `v` is, since one name for the
+    /// successors of all runs would not tell them apart.
+    pub(super) fn scope_of_successors(&mut self, v: LoopId) -> ScopeId {
+        let Node { scope, name, number, .. } = self.node(v);
+        let (scope, tag) = (*scope, Tag { name: name.clone(), number: *number });
+        if tag.number.is_some() { self.scopes.inside(scope, &tag) } else { scope }
     }
 
     /// How many mentions in sums a copy of `loops` adds.

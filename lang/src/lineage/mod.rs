@@ -146,6 +146,8 @@ pub struct Builder {
     poisoned: HashSet<String>,
     /// Names whose copies are not known for want of a model.
     uncounted: HashSet<String>,
+    /// A refused operation would have made loops whose names it does not tell.
+    lacks_names: bool,
     /// Loops in the nest.
     live: usize,
     mentions: usize,
@@ -172,6 +174,7 @@ impl Builder {
             scopes: Scopes::new(),
             poisoned: HashSet::new(),
             uncounted: HashSet::new(),
+            lacks_names: false,
             live: 0,
             mentions: 0,
             order: TreeOrder::Model,
@@ -325,6 +328,11 @@ impl Builder {
         if !self.names.contains_key(name) {
             self.poisoned.insert(name.to_owned());
         }
+    }
+
+    /// Makes every name known that is not one: a directive that would have made loops was refused without naming them all.
+    pub(crate) fn poison_unknown(&mut self) {
+        self.lacks_names = true;
     }
 
     /// Makes numbered copies of `name` known whose making was refused, like [`Builder::poison`].

@@ -48,7 +48,25 @@ impl Select {
         Select { scope: Vec::new(), name: name.to_owned(), number: None }
     }
 
-    fn is_bare(&self) -> bool {
+    /// Reads a name whose numbers are written out: `b0`, `first.b1`, `v[3].t1`.
+    pub(crate) fn read(text: &str) -> Option<Self> {
+        let tag = |part: &str| -> Option<Tag> {
+            let (name, number) = match part.trim().strip_suffix(']') {
+                Some(rest) => rest.split_once('[').map(|(name, n)| (name, n.trim().parse().ok()))?,
+                None => (part.trim(), None),
+            };
+            let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+            let known =
+                !name.is_empty() && name.chars().all(is_name) && (number.is_some() || !part.contains('['));
+            known.then(|| Tag { name: name.into(), number })
+        };
+        let mut tags: Vec<Tag> = text.split('.').map(tag).collect::<Option<_>>()?;
+        let last = tags.pop()?;
+        Some(Select { scope: tags, name: last.name.to_string(), number: last.number })
+    }
+
+    /// Whether it means every copy.
+    pub(crate) fn is_bare(&self) -> bool {
         self.scope.is_empty() && self.number.is_none()
     }
 }
@@ -75,7 +93,7 @@ impl Builder {
             |problem, loops| Err(Illegal { argument: Some(argument), ..Illegal::at(step, problem, loops) });
         let uncounted = |name: &str| self.uncounted.contains(name);
         let Some(copies) = self.names.get(select.name.as_str()) else {
-            let known = self.poisoned.contains(&select.name);
+            let known = self.lacks_names || self.poisoned.contains(&select.name);
             let problem =
                 if known { Problem::Poisoned } else { Problem::UnknownIndex { name: select.name.clone() } };
             return refuse(problem, Vec::new());

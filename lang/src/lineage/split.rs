@@ -142,7 +142,8 @@ impl Builder {
     /// Replaces `v` by parts that run one after the other, each around a copy of its body. The first part takes over
     /// the loops there are.
     pub(super) fn fission(&mut self, step: Step, v: LoopId, parts: Vec<Part>) {
-        let source = self.node(v).clone();
+        let scope = self.scope_of_successors(v);
+        let source = Node { scope, ..self.node(v).clone() };
         let body = source.inside.children();
         let below: Vec<LoopId> = self.subtree(v).into_iter().skip(1).collect();
         let mut touched = below.clone();

@@ -73,9 +73,11 @@ impl Builder {
 
     fn tile_one(&mut self, step: Step, v: LoopId, outer: &str, inner: &str, size: &Sym) {
         let source = self.node(v).clone();
+        let scope = self.scope_of_successors(v);
         let part = |name: &str, inner: bool| Node {
             name: name.into(),
             number: None,
+            scope,
             made_by: Some(step),
             facts: Vec::new(),
             sums: Vec::new(),

@@ -9,6 +9,10 @@ pub(super) fn check(builder: &Builder, id: LoopId, problems: &mut Vec<Illegal>) 
     for (fact, step) in &builder.node(id).facts {
         let problem = match (fact, deepest) {
             (Stated::Interleave(Some(1)), _) => Problem::InterleaveOfOne,
+            (Stated::Vectorize(Some(lanes)), _) => match builder.trips(id) {
+                Some(trips) if trips < i64::from(*lanes) => Problem::EmptyLanes { lanes: *lanes, trips },
+                _ => continue,
+            },
             (Stated::UnrollWalk(depth), Some(deepest)) if *depth > deepest => {
                 Problem::UnrollBeyond { depth: *depth, deepest }
             }

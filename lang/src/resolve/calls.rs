@@ -109,8 +109,12 @@ fn call(
     if broken && parsed {
         report.push(wrong_count(signature, directive));
     }
+    let misplaced = misplaced_number(signature, &directive.args, scope).filter(|_| !broken);
+    if let Some(at) = misplaced {
+        size_comes_last(signature, directive, at, report);
+    }
     let mut args = Vec::new();
-    for (at, expr) in directive.args.iter().enumerate() {
+    for (at, expr) in in_order(&directive.args, misplaced).enumerate() {
         let Some(parameter) = parameters.get(at.min(parameters.len().saturating_sub(1))) else { break };
         // Arguments of a broken call only serve to know which loops it was about.
         if broken && !matches!(parameter.role, Role::Index | Role::NewIndex) {
@@ -122,7 +126,7 @@ fn call(
 }
 
 /// `representation(name)` leaves out its first parameter, all others their last.
-fn parameters(signature: &'static Signature, given: usize) -> &'static [Parameter] {
+pub(crate) fn parameters(signature: &'static Signature, given: usize) -> &'static [Parameter] {
     match signature.op {
         Op::Representation if given == 1 => &signature.parameters[1..],
         _ => signature.parameters,
@@ -157,9 +161,58 @@ fn wrong_count(signature: &Signature, directive: &Directive) -> Diagnostic {
     };
     let arguments = if wanted == "1" { "argument" } else { "arguments" };
     let message = format!("`{}` takes {wanted} {arguments}, not {}", signature.name, directive.args.len());
-    Diagnostic::new(Code::ARGUMENT_COUNT, directive.args_span, message)
+    let diagnostic = Diagnostic::new(Code::ARGUMENT_COUNT, directive.args_span, message)
         .label(format!("{} given", directive.args.len()))
-        .help(format!("Call it as `{}`.", signature.usage()))
+        .help(format!("Call it as `{}`.", signature.usage()));
+    if signature.op != Op::Unroll || directive.args.len() != 2 {
+        return diagnostic;
+    }
+    let help = format!(
+        "Call it as `{}`. To unroll hops of the walks below a loop, use `unrollWalk`.",
+        signature.usage()
+    );
+    diagnostic.help(help).fix("write `unrollWalk`", directive.name.span, "unrollWalk", Applicability::Unsure)
+}
+
+/// The place of a number among the names of loops to be made, where the number that comes last is such a name: the
+/// arguments are in the wrong order, which is one mistake.
+fn misplaced_number(signature: &Signature, args: &[Expr], scope: &Scope) -> Option<usize> {
+    let is_name = |expr: &Expr| match &expr.kind {
+        ExprKind::Path(path) => path.as_ident().is_some_and(|name| !scope.is_number(&name.text)),
+        _ => false,
+    };
+    let last = args.len().checked_sub(1).filter(|last| *last + 1 == signature.parameters.len())?;
+    let is_new = |at: &usize| signature.parameters[*at].role == Role::NewIndex;
+    let mut wrong = (0..last).filter(is_new).filter(|at| !is_name(&args[*at]));
+    let at =
+        wrong.next().filter(|_| signature.parameters[last].role == Role::Number && is_name(&args[last]))?;
+    wrong.next().is_none().then_some(at)
+}
+
+/// The arguments, the one at `misplaced` last.
+fn in_order(args: &[Expr], misplaced: Option<usize>) -> impl Iterator<Item = &Expr> {
+    let rest = args.iter().enumerate().filter(move |(at, _)| Some(*at) != misplaced).map(|(_, expr)| expr);
+    rest.chain(misplaced.and_then(|at| args.get(at)))
+}
+
+fn size_comes_last(signature: &Signature, directive: &Directive, at: usize, report: &mut Report) {
+    let place = directive.args[at].span;
+    let mut texts = report.texts(&directive.args);
+    let number = texts.remove(at);
+    texts.push(number);
+    let text = format!("({})", texts.join(", "));
+    let name = signature.parameters.last().map_or("number", |parameter| parameter.name);
+    let diagnostic =
+        Diagnostic::new(Code::ARGUMENT_KIND, place, format!("the {name} of `{}` comes last", signature.name))
+            .label("not a new name")
+            .help(format!("Call it as `{}`.", signature.usage()))
+            .fix(
+                format!("write `{}{text}`", signature.name),
+                directive.args_span,
+                &text,
+                Applicability::Unsure,
+            );
+    report.push(diagnostic);
 }
 
 fn argument(
@@ -220,7 +273,7 @@ fn find_word(text: &str, words: &'static [&'static str]) -> Option<&'static str>
 }
 
 /// `grid.x`, if there are no brackets in it.
-fn path_text(path: &Path) -> Option<String> {
+pub(crate) fn path_text(path: &Path) -> Option<String> {
     let names: Option<Vec<&str>> = path
         .segments
         .iter()

@@ -4,6 +4,6 @@ mod calls;
 mod header;
 mod scope;
 
-pub(crate) use calls::{Arg, Call, calls};
+pub(crate) use calls::{Arg, Call, calls, parameters, path_text};
 pub(crate) use header::{given_target, header};
-pub(crate) use scope::{Scope, list, scope};
+pub(crate) use scope::{FACTS, FUNCTIONS, Number, Scope, list, scope};

@@ -12,7 +12,7 @@ use crate::report::Report;
 use crate::sym::{ArithmeticError, Fact, Sym, SymOp};
 
 /// Facts that have a name in the text.
-const FACTS: &[(&str, Fact)] = &[
+pub(crate) const FACTS: &[(&str, Fact)] = &[
     ("num_trees", Fact::NumTrees),
     ("N_t", Fact::NumTrees),
     ("num_features", Fact::NumFeatures),
@@ -21,7 +21,8 @@ const FACTS: &[(&str, Fact)] = &[
     ("batch_size", Fact::BatchSize),
     ("run_depth", Fact::RunDepth),
 ];
-const FUNCTIONS: &[&str] = &["min", "max", "ceildiv", "trees_to_depth"];
+/// Functions of numbers.
+pub(crate) const FUNCTIONS: &[&str] = &["min", "max", "ceildiv", "trees_to_depth"];
 
 /// A declared number.
 struct Named {
@@ -30,6 +31,17 @@ struct Named {
     span: Span,
     is_param: bool,
     used: Cell<bool>,
+}
+
+/// A param or const.
+#[derive(Clone, Debug)]
+pub(crate) struct Number {
+    pub name: String,
+    /// Nothing if its value was refused.
+    pub value: Option<Sym>,
+    /// Where its name is declared.
+    pub span: Span,
+    pub is_param: bool,
 }
 
 /// Everything that a name in an expression can mean.
@@ -55,7 +67,7 @@ pub(crate) fn scope<'a>(
 ) -> (Scope<'a>, Vec<Param>) {
     let mut scope = Scope {
         named: HashMap::new(),
-        model: options.facts.as_ref(),
+        model: options.facts.as_deref(),
         depths: OnceCell::new(),
         batch_size: options.batch_size,
         indices: HashSet::from(["batch", "tree"]),
@@ -191,6 +203,19 @@ impl Scope<'_> {
         let numbers = self.named.keys().map(String::as_str).chain(FACTS.iter().map(|(fact, _)| *fact));
         let others = FUNCTIONS.iter().chain(&["n_rows"]).copied().chain(self.indices.iter().copied());
         numbers.chain(others).map(str::to_owned).collect()
+    }
+
+    /// The params and consts in order.
+    pub(crate) fn numbers(&self) -> Vec<Number> {
+        let number = |(name, named): (&String, &Named)| Number {
+            name: name.clone(),
+            value: named.value.clone(),
+            span: named.span,
+            is_param: named.is_param,
+        };
+        let mut numbers: Vec<Number> = self.named.iter().map(number).collect();
+        numbers.sort_unstable_by_key(|number| number.span);
+        numbers
     }
 
     /// Declared names that nothing uses.
@@ -340,7 +365,7 @@ impl Scope<'_> {
     }
 
     /// The value of a fact, if it is known.
-    fn known(&self, fact: Fact) -> Option<i64> {
+    pub(crate) fn known(&self, fact: Fact) -> Option<i64> {
         let model = self.model;
         match fact {
             Fact::Rows | Fact::RunDepth => None,

@@ -35,7 +35,7 @@ pub fn options(words: &str) -> Options {
         facts.num_trees = facts.depths.len() as u32;
     }
     if facts.num_trees > 0 {
-        options.facts = Some(facts);
+        options.facts = Some(facts.into());
     }
     options
 }

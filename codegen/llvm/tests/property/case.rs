@@ -38,7 +38,8 @@ impl Case {
         let rows = forests::rows(&mut rng, &forest);
         let facts = forests::facts(&forest);
         let schedule = with_params(random::schedule(rng.next_u64(), &facts), &mut rng);
-        let options = Options { facts: Some(facts), supported: Supported::Compilable, ..Options::default() };
+        let options =
+            Options { facts: Some(facts.into()), supported: Supported::Compilable, ..Options::default() };
         let nest_of = |schedule: &str| {
             let checked = check(schedule, &options);
             checked.nest.unwrap_or_else(|| {

@@ -26,6 +26,7 @@ pub(crate) fn alternatives(context: &Context, limits: &Limits) -> Vec<Fix> {
     let forms = nexts.into_iter().flat_map(|next| std::iter::once(next.operation).chain(next.others));
     let mut scored: Vec<(usize, String)> = forms
         .map(|form| with_names(form, &written, context))
+        .filter(|form| !is_written(form, &written))
         .map(|form| (similarity(&form, &written), form.to_string()))
         .collect();
     scored.sort_by_key(|(score, _)| std::cmp::Reverse(*score));
@@ -55,6 +56,11 @@ fn with_names(form: Operation, written: &[&str], context: &Context) -> Operation
         },
         _ => form,
     }
+}
+
+/// Whether it is what was written: legal where it stands, but not with what comes later.
+fn is_written(form: &Operation, written: &[&str]) -> bool {
+    form.arguments().iter().map(Argument::text).eq(written.iter().copied())
 }
 
 /// How many arguments stand as they were written.

@@ -19,14 +19,26 @@ pub(super) fn word(context: &Context) -> Option<Wording> {
         }
         Problem::NotLeaf { leaves } => {
             let message = format!("`{directive}` is about leaf loops, and `{first}` has loops inside");
-            Wording::new(message, "not a leaf loop").help(use_one_of(leaves)).fixes(context.replace_by_any(leaves))
+            let wording = Wording::new(message, "not a leaf loop");
+            match context.innermost_by_reorder() {
+                Some(reorder) => wording
+                    .help(format!(
+                        "{} Or make `{first}` the innermost loop first: `{reorder}`.",
+                        use_one_of(leaves)
+                    ))
+                    .fixes(context.replace_by_any(leaves))
+                    .fix(Some(context.insert_before(context.illegal.step, &reorder))),
+                None => wording.help(use_one_of(leaves)).fixes(context.replace_by_any(leaves)),
+            }
         }
         Problem::TooSmall { value } => {
             Wording::new(format!("`{directive}` needs a number of at least 1, not {value}"), "below 1")
+                .help("Write a larger number, or leave the directive out.")
                 .fix(context.replace("1", Applicability::Unsure))
         }
         Problem::TooLarge { value, limit } => {
             Wording::new(format!("`{directive}` takes at most {limit}, not {value}"), format!("above {limit}"))
+                .help(format!("Write a number from 1 to {limit}."))
                 .fix(context.replace(&limit.to_string(), Applicability::Unsure))
         }
         Problem::NotParallel => {

@@ -53,9 +53,20 @@ pub(super) fn word(context: &Context) -> Option<Wording> {
                 .help("Use a larger number, or leave `interleave` out.")
                 .fix(Some(context.remove(step)))
         }
+        Problem::EmptyLanes { lanes, trips } => {
+            let fits = (*trips >= 2).then(|| 1_i64 << trips.ilog2());
+            let message = format!(
+                "`{first}` iterates {trips} times, so {} of {lanes} lanes stay empty",
+                i64::from(*lanes) - trips
+            );
+            Wording::new(message, format!("more than {trips} lanes"))
+                .help("Use a larger tile or fewer lanes.")
+                .fix(fits.and_then(|lanes| context.replace(&lanes.to_string(), Applicability::Unsure)))
+        }
         Problem::UnrollBeyond { depth, deepest } => {
             let message = format!("no tree is {depth} deep: the deepest has a depth of {deepest}");
             Wording::new(message, format!("beyond {deepest}"))
+                .help(format!("Write {deepest}, or `max_depth` to follow the model."))
                 .fix(context.replace(&deepest.to_string(), Applicability::Unsure))
         }
         Problem::PeelPointless { unroll } => {

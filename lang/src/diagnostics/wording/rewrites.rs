@@ -22,6 +22,19 @@ impl Context<'_> {
         fix
     }
 
+    /// A fix that moves the directive to behind a later one.
+    pub(super) fn move_after(&self, later: Step) -> Fix {
+        let here = self.report.place(self.illegal.step, None);
+        let end = self.report.place(later, None).end;
+        let text = self.report.argument_text(self.illegal.step, None);
+        let edits = vec![
+            Edit { span: here, text: String::new() },
+            Edit { span: sched_grammar::ast::Span { start: end, end }, text: format!("\n{text}") },
+        ];
+        let title = format!("move it below {}", self.quote(later));
+        Fix { title, edits, applicability: Applicability::Unsure }
+    }
+
     /// A fix that tiles the first loop and expands only the inner loop of the tile.
     pub(super) fn expand_a_tile(&self) -> Option<Fix> {
         let id = *self.illegal.loops.first()?;
@@ -33,6 +46,19 @@ impl Context<'_> {
         let size = node.step.as_int()?.checked_mul(4)?;
         let (v, directive) = (self.builder.name(id), self.directive());
         Some(self.rewrite(format!("tile({v}, {outer}, {inner}, {size})\n{directive}({inner})")))
+    }
+
+    /// The `reorder` that makes the one loop concerned a leaf loop, if the loops inside it are a chain.
+    pub(super) fn innermost_by_reorder(&self) -> Option<String> {
+        let &[first] = self.illegal.loops.as_slice() else { return None };
+        let mut chain = Vec::new();
+        let mut at = first;
+        while let [inner] = self.builder.node(at).inside.children().as_slice() {
+            chain.push(self.builder.name(*inner));
+            at = *inner;
+        }
+        let reorder = format!("reorder({}, {})", chain.join(", "), self.builder.name(first));
+        (!chain.is_empty() && self.builder.node(at).inside.is_leaf()).then_some(reorder)
     }
 
     /// What `id` was a half of, and what cut it.

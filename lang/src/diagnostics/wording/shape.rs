@@ -150,6 +150,17 @@ fn unknown_index(context: &Context, name: &str) -> Wording {
     let mut known = context.builder.live_names();
     known.sort_unstable();
     let wording = Wording::new(format!("no loop is called `{name}`"), "unknown");
+    let step = context.illegal.step;
+    if let Some(maker) = context.report.maker_after(step, name) {
+        let line = context.report.line(maker);
+        let how = context.report.directive_name(maker);
+        return Wording::new(format!("no loop is called `{name}` yet"), "made later")
+            .and(maker, format!("`{name}` is made here"))
+            .help(format!(
+                "Move this directive below line {line}: loops can be named once `{how}` has made them."
+            ))
+            .fix(Some(context.move_after(maker)));
+    }
     match nearest(name, known.iter().copied()) {
         Some(near) => {
             let fix = context.replace(near, Applicability::Unsure);

@@ -1,0 +1,133 @@
+"""XGBoost models as the peers want them. What is made is kept in the cache, by the model's fingerprint."""
+
+import json
+import math
+import os
+import subprocess
+import time
+from pathlib import Path
+
+import onnx
+
+from tools import CACHE, BENCH, Failed, say, run, write
+
+# Trees of one file of generated C.
+TREES_PER_FILE = 25
+
+
+def cached(model, name):
+    """The place of something made of a model."""
+    return CACHE / "made" / model.fingerprint.replace(":", "-") / name
+
+
+def base_margins(learner):
+    """The margin that each output starts from. Files have it after the output transform, one for all or one for each."""
+    text = learner["learner_model_param"]["base_score"]
+    values = json.loads(text) if text.startswith("[") else [float(text)]
+    outputs = max(1, int(learner["learner_model_param"].get("num_class", 0)))
+    objective = learner["objective"]["name"]
+    if objective in ("binary:logistic", "reg:logistic"):
+        values = [math.log(value / (1 - value)) for value in values]
+    elif objective in ("count:poisson", "reg:gamma", "reg:tweedie"):
+        values = [math.log(value) for value in values]
+    return values * outputs if len(values) == 1 else values
+
+
+def to_onnx(model):
+    """The model for ONNX Runtime: one tree ensemble, which takes `rows` and gives `margins`."""
+    path = cached(model, "model.onnx")
+    if path.exists():
+        return path
+    learner = json.loads(model.path.read_text())["learner"]
+    booster = learner["gradient_booster"]["model"]
+    base = base_margins(learner)
+    nodes = {key: [] for key in ("treeids", "nodeids", "featureids", "values", "modes", "truenodeids", "falsenodeids",
+                                 "missing_value_tracks_true")}
+    targets = {key: [] for key in ("treeids", "nodeids", "ids", "weights")}
+    for number, (tree, output) in enumerate(zip(booster["trees"], booster["tree_info"])):
+        left, right = tree["left_children"], tree["right_children"]
+        if any(tree.get("split_type", [])):
+            raise Failed("categorical splits are not converted to ONNX")
+        for node, child in enumerate(left):
+            leaf = child == -1
+            condition = tree["split_conditions"][node]
+            nodes["treeids"].append(number)
+            nodes["nodeids"].append(node)
+            nodes["modes"].append("LEAF" if leaf else "BRANCH_LT")
+            nodes["featureids"].append(0 if leaf else tree["split_indices"][node])
+            nodes["values"].append(0.0 if leaf else condition)
+            nodes["truenodeids"].append(0 if leaf else child)
+            nodes["falsenodeids"].append(0 if leaf else right[node])
+            nodes["missing_value_tracks_true"].append(0 if leaf else int(tree["default_left"][node]))
+            if leaf:
+                targets["treeids"].append(number)
+                targets["nodeids"].append(node)
+                targets["ids"].append(output)
+                targets["weights"].append(condition)
+    attributes = {f"nodes_{key}": value for key, value in nodes.items()}
+    attributes |= {f"target_{key}": value for key, value in targets.items()}
+    node = onnx.helper.make_node("TreeEnsembleRegressor", ["rows"], ["margins"], domain="ai.onnx.ml",
+                                 n_targets=len(base), base_values=base, post_transform="NONE", **attributes)
+    tensor = onnx.helper.make_tensor_value_info
+    graph = onnx.helper.make_graph(
+        [node], "forest", [tensor("rows", onnx.TensorProto.FLOAT, [None, model.features])],
+        [tensor("margins", onnx.TensorProto.FLOAT, [None, len(base)])])
+    made = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("ai.onnx.ml", 3),
+                                                        onnx.helper.make_opsetid("", 17)], ir_version=9)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    beside.write_bytes(made.SerializeToString())
+    beside.replace(path)
+    return path
+
+
+def compile_all(commands, seconds):
+    """Runs compilers, as many at once as there are cores, and stops all of them when their time is over."""
+    end = time.monotonic() + seconds
+    waiting, running = list(commands), []
+    try:
+        while waiting or running:
+            while waiting and len(running) < len(os.sched_getaffinity(0)):
+                running.append(subprocess.Popen(waiting.pop(0), stderr=subprocess.DEVNULL))
+            if time.monotonic() > end:
+                raise Failed(f"compiling took more than {seconds} s")
+            for process in running:
+                if process.poll() not in (None, 0):
+                    raise Failed("the C compiler failed")
+            running = [process for process in running if process.returncode is None]
+            time.sleep(0.05)
+    finally:
+        for process in running:
+            process.kill()
+            process.wait()
+
+
+def to_c(model, seconds):
+    """The model as a library of compiled C, or None if compiling takes too long."""
+    path = cached(model, "tl2cgen.so")
+    if path.exists():
+        return path
+    given_up = cached(model, "tl2cgen.limit")
+    if given_up.exists() and int(given_up.read_text()) >= seconds:
+        say(f"{model.name}: tl2cgen is left out: compiling took more than {given_up.read_text()} s before")
+        return None
+    source = cached(model, "tl2cgen")
+    since = time.monotonic()
+    # In a process of its own: the library prints what it likes.
+    python = CACHE / "venv" / "bin" / "python"
+    files = max(1, min(64, model.trees // TREES_PER_FILE))
+    run([python, BENCH / "generate_c.py", model.path, source, files])
+    compiler = [os.environ.get("CC", "cc"), "-O2", "-fPIC"]
+    sources = sorted(source.glob("*.c"))
+    objects = [unit.with_suffix(".o") for unit in sources]
+    try:
+        compile_all([compiler + ["-c", str(unit), "-o", str(made)] for unit, made in zip(sources, objects)], seconds)
+    except Failed as error:
+        write(given_up, str(seconds))
+        say(f"{model.name}: tl2cgen is left out: {error}")
+        return None
+    run(compiler + ["-shared", "-o", path, *objects, "-lm"])
+    for used in [*sources, *objects]:
+        used.unlink()
+    say(f"{model.name}: tl2cgen compiled in {time.monotonic() - since:.0f} s")
+    return path

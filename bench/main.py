@@ -1,0 +1,99 @@
+"""The commands of run.sh."""
+
+import argparse
+import sys
+from pathlib import Path
+
+import compare
+import defaults
+import models
+import sweep
+import techniques
+from tools import BENCH, Failed, insert, models as models_in, say
+
+PERFORMANCE = BENCH.parent / "docs" / "performance.md"
+
+
+def parser():
+    """The command line."""
+    top = argparse.ArgumentParser(prog="bench/run.sh", description="Measures schedc against its peers and itself.")
+    commands = top.add_subparsers(dest="command", required=True)
+
+    def command(name, help, batches, repetitions=21, folder=True):
+        made = commands.add_parser(name, help=help)
+        if folder:
+            made.add_argument("folder", nargs="?", type=Path, help="folders with model.json and X_test.npy")
+            made.add_argument("names", nargs="*", help="only these models")
+        made.add_argument("--out", type=Path, default=BENCH.parent / "target" / "bench", help="where results go")
+        made.add_argument("--batches", default=batches, help="rows per call (%(default)s)")
+        made.add_argument("--threads", default="1", help="threads per call (%(default)s)")
+        made.add_argument("--repetitions", type=int, default=repetitions, help="samples per figure (%(default)s)")
+        made.add_argument("--schedule", type=Path, help="a schedule for all models, instead of schedc's choice")
+        made.add_argument("--cpu", default="native", help="the processor to build for (%(default)s)")
+        made.add_argument("--compile-seconds", type=int, default=900,
+                          help="time for compiling a model's C, once (%(default)s)")
+        made.set_defaults(peers=["onnxruntime", "tl2cgen"])
+        return made
+
+    points = "1,64,1024,16384"
+    against = command("compare", "schedc against XGBoost, ONNX Runtime and tl2cgen", points)
+    against.add_argument("--peers", type=lambda text: text.split(","), help="besides XGBoost (onnxruntime,tl2cgen)")
+    against.add_argument("--no-unbalanced", action="store_true", help="without the leaf-wise models trained here")
+    grid = command("sweep", "the papers' grid of synthetic models", "64,1024", repetitions=9, folder=False)
+    grid.add_argument("--seconds", type=int, default=900, help="no new model after this time (%(default)s)")
+    grid.set_defaults(peers=[])
+    chosen = command("defaults", "the schedule that schedc chooses against the best of many", points)
+    chosen.add_argument("--limit", type=float, default=1.1, help="how far off it may be (%(default)s)")
+    chosen.add_argument("--least", type=int, default=60, help="schedules to try at least (%(default)s)")
+    chosen.add_argument("--no-unbalanced", action="store_true", help="without the leaf-wise models trained here")
+    command("techniques", "what each technique gains", points)
+    everything = command("figures", "compare and techniques, written into docs/performance.md with plots", points)
+    everything.add_argument("--no-unbalanced", action="store_true", help="without the leaf-wise models trained here")
+    return top
+
+
+def chosen_models(options):
+    """The models of the folder, and those trained here unless others are named."""
+    found = models_in(options.folder, options.names)
+    trained = [] if options.no_unbalanced else models.LOSSGUIDE
+    for leaves in trained:
+        if not options.names or f"lossguide_{leaves}" in options.names:
+            found.append(models.lossguide(leaves))
+    if not found:
+        raise Failed("there is no model to measure: name a folder of folders with model.json and X_test.npy")
+    return found
+
+
+def figures(options):
+    """Everything that docs/performance.md shows."""
+    well = compare.compare(chosen_models(options), options)
+    well = techniques.techniques(options.folder, options) and well
+    plots = PERFORMANCE.parent / "plots"
+    plots.mkdir(exist_ok=True)
+    links = []
+    for plot in sorted(options.out.glob("*.svg")):
+        (plots / plot.name).write_bytes(plot.read_bytes())
+        links.append(f"![{plot.stem}](plots/{plot.name})")
+    insert(PERFORMANCE, "peers", (options.out / "peers.md").read_text() + "\n" + "\n".join(links) + "\n")
+    insert(PERFORMANCE, "techniques", (options.out / "techniques.md").read_text())
+    return well
+
+
+def main():
+    options = parser().parse_args()
+    actions = {
+        "compare": lambda: compare.compare(chosen_models(options), options),
+        "sweep": lambda: sweep.sweep(options),
+        "defaults": lambda: defaults.defaults(chosen_models(options), options),
+        "techniques": lambda: techniques.techniques(options.folder, options),
+        "figures": lambda: figures(options),
+    }
+    try:
+        return 0 if actions[options.command]() else 1
+    except (Failed, OSError) as error:
+        say(f"bench: {error}")
+        return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,98 @@
+"""Models that are made here, from fixed seeds, and kept in the cache."""
+
+import hashlib
+import json
+from pathlib import Path
+
+import numpy
+
+from tools import CACHE, Model, say, write
+
+# Leaf-wise trees: leaves of each, and how many trees.
+LOSSGUIDE = {63: 500, 127: 300, 255: 200, 400: 150}
+FEATURES = 28
+# Models are made anew when this file changes.
+MADE = CACHE / "models" / hashlib.sha256(Path(__file__).read_bytes()).hexdigest()[:12]
+
+
+def save_rows(folder, rows):
+    folder.mkdir(parents=True, exist_ok=True)
+    numpy.save(folder / "X_test.npy", numpy.ascontiguousarray(rows, dtype=numpy.float32))
+
+
+def lossguide(leaves):
+    """A model of unbalanced trees, trained leaf by leaf on noisy data with interactions."""
+    folder = MADE / f"lossguide_{leaves}"
+    if not (folder / "model.json").exists():
+        import xgboost
+
+        trees = LOSSGUIDE[leaves]
+        say(f"bench: training {folder.name}: {trees} trees")
+        random = numpy.random.default_rng(leaves)
+        # Some features with many values, some with few, as tables have.
+        rows = random.standard_normal((20_000, FEATURES)).astype(numpy.float32)
+        rows[:, 20:] = numpy.round(rows[:, 20:] * 3)
+        rows[random.random(rows.shape) < 0.02] = numpy.nan
+        known = numpy.nan_to_num(rows)
+        label = (known[:, 0] * known[:, 1] + numpy.abs(known[:, 2]) * known[:, 20] + numpy.sin(3 * known[:, 3])
+                 + numpy.exp(known[:, 4]) * (known[:, 21] > 2) + 0.3 * random.standard_normal(len(rows)))
+        data = xgboost.DMatrix(rows[4096:], label=label[4096:])
+        # One thread: trees are small, and threads that wait for each other take far longer on a busy machine.
+        parameters = {"tree_method": "hist", "grow_policy": "lossguide", "max_leaves": leaves, "max_depth": 0,
+                      "eta": 0.1, "min_child_weight": 1, "seed": leaves, "nthread": 1}
+        booster = xgboost.train(parameters, data, trees)
+        save_rows(folder, rows[:4096])
+        write(folder / "model.json", booster.save_raw("json").decode())
+    return Model(folder)
+
+
+def random_tree(random, number, depth, features):
+    """A tree in XGBoost's form whose branches end early now and then, with thresholds that rows lie on."""
+    left, right, parents, levels = [-1], [-1], [2147483647], [0]
+    node = 0
+    while node < len(left):
+        if levels[node] < depth and (levels[node] < 2 or random.random() < 0.97):
+            left[node], right[node] = len(left), len(left) + 1
+            left += [-1, -1]
+            right += [-1, -1]
+            parents += [node, node]
+            levels += [levels[node] + 1] * 2
+        node += 1
+    count = len(left)
+    inner = numpy.array(left) >= 0
+    values = numpy.where(inner, numpy.round(random.standard_normal(count), 2), random.standard_normal(count) * 0.1)
+    zeros, nothing = [0] * count, [0.0] * count
+    return {
+        "base_weights": nothing, "categories": [], "categories_nodes": [], "categories_segments": [],
+        "categories_sizes": [], "default_left": (inner & (random.random(count) < 0.5)).astype(int).tolist(),
+        "id": number, "left_children": left, "loss_changes": nothing, "parents": parents, "right_children": right,
+        "split_conditions": values.astype(numpy.float32).tolist(),
+        "split_indices": numpy.where(inner, random.integers(0, features, count), 0).tolist(), "split_type": zeros,
+        "sum_hessian": nothing,
+        "tree_param": {"num_deleted": "0", "num_feature": str(features), "num_nodes": str(count),
+                       "size_leaf_vector": "1"},
+    }
+
+
+def synthetic(trees, features, depth):
+    """A random model of the papers' grid; XGBoost itself says what it predicts."""
+    folder = MADE / f"synthetic_{trees}x{depth}_{features}"
+    if not (folder / "model.json").exists():
+        random = numpy.random.default_rng([trees, features, depth])
+        rows = numpy.round(random.standard_normal((2048, features)), 2)
+        rows[random.random(rows.shape) < 0.01] = numpy.nan
+        save_rows(folder, rows)
+        model = {
+            "gbtree_model_param": {"num_parallel_tree": "1", "num_trees": str(trees)},
+            "iteration_indptr": list(range(trees + 1)), "tree_info": [0] * trees,
+            "trees": [random_tree(random, number, depth, features) for number in range(trees)],
+        }
+        learner = {
+            "attributes": {}, "feature_names": [], "feature_types": [],
+            "gradient_booster": {"model": model, "name": "gbtree"},
+            "learner_model_param": {"base_score": "5E-1", "boost_from_average": "1", "num_class": "0",
+                                    "num_feature": str(features), "num_target": "1"},
+            "objective": {"name": "reg:squarederror", "reg_loss_param": {"scale_pos_weight": "1"}},
+        }
+        write(folder / "model.json", json.dumps({"learner": learner, "version": [2, 1, 0]}))
+    return Model(folder)

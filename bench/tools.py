@@ -1,0 +1,103 @@
+"""What the commands share: programs that they run, folders with models, and tables."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+BENCH = Path(__file__).resolve().parent
+EXAMPLES = BENCH.parent / "examples"
+CACHE = Path(os.environ["BENCH_CACHE"])
+SCHEDC = os.environ["SCHEDC"]
+HARNESS = os.environ["HARNESS"]
+
+
+def say(text):
+    """A remark, beside the results."""
+    print(text, file=sys.stderr, flush=True)
+
+
+class Failed(Exception):
+    """A program that ended with an error, and what it said."""
+
+
+def run(command, seconds=None):
+    """The standard output of a command."""
+    words = [str(word) for word in command]
+    try:
+        done = subprocess.run(words, capture_output=True, text=True, timeout=seconds)
+    except subprocess.TimeoutExpired:
+        raise Failed(f"{Path(words[0]).name} took more than {seconds:.0f} s") from None
+    if done.returncode != 0:
+        # The first lines say what is wrong; the rest shows it.
+        reason = "\n  ".join(done.stderr.strip().splitlines()[:4])
+        raise Failed(f"{' '.join(words)}\n  {reason}")
+    return done.stdout
+
+
+class Model:
+    """A folder with an XGBoost model `model.json` and rows for it, `X_test.npy`."""
+
+    def __init__(self, folder):
+        self.name = folder.name
+        self.path = folder / "model.json"
+        self.rows = folder / "X_test.npy"
+        about = json.loads(run([SCHEDC, "inspect", self.path, "--json"]))
+        self.trees = about["trees"]
+        self.features = about["num_features"]
+        self.outputs = about["num_margins"]
+        self.fingerprint = about["fingerprint"]
+        self.depth = max((int(depth) for depth in about["depths"]), default=0)
+
+
+def models(folder, names):
+    """The models in a folder: the named ones, or all that can be measured."""
+    if folder is None:
+        return []
+    found = []
+    for place in sorted(Path(folder).iterdir()):
+        if names and place.name not in names:
+            continue
+        if (place / "model.json").is_file() and (place / "X_test.npy").is_file():
+            found.append(Model(place))
+        elif names:
+            say(f"bench: {place} has no model.json with X_test.npy")
+    return found
+
+
+def cpu_features(model, cpu):
+    """The processor and the instruction sets in use, as `schedc bench` names them."""
+    text = run([SCHEDC, "bench", model.path, "-i", model.rows, "--batch", "1", "--cpu", cpu, "--json"])
+    return json.loads(text)["cpu"]
+
+
+def markdown(header, rows):
+    """A table."""
+    lines = ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
+    lines += ["| " + " | ".join(str(cell) for cell in row) + " |" for row in rows]
+    return "\n".join(lines) + "\n"
+
+
+def micros(value):
+    """Microseconds to about three digits."""
+    return f"{value:.3f}" if value < 1 else f"{value:.2f}" if value < 10 else f"{value:.1f}"
+
+
+def write(path, text):
+    """Writes a file beside its place and moves it there."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    beside.write_text(text)
+    beside.replace(path)
+
+
+def insert(document, mark, text):
+    """Puts text between the lines `<!-- MARK -->` and `<!-- end of MARK -->` of a document."""
+    start, end = f"<!-- {mark} -->\n", f"<!-- end of {mark} -->"
+    content = document.read_text()
+    before, found, rest = content.partition(start)
+    _, closed, after = rest.partition(end)
+    if not found or not closed:
+        raise Failed(f"{document} has no place for {mark}")
+    write(document, before + start + "\n" + text + "\n" + end + after)

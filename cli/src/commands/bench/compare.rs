@@ -1,0 +1,172 @@
+//! One run against an earlier one.
+
+use super::run::{Point, Run};
+use crate::failure::Failure;
+use serde_json::json;
+use std::path::Path;
+
+/// What became of a point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Both runs' spreads are apart, and the new one is lower.
+    Faster,
+    /// Both runs' spreads are apart, and the new one is higher.
+    Slower,
+    /// The spreads overlap: the runs do not tell.
+    Same,
+    /// The earlier run has no such point.
+    New,
+}
+
+impl Verdict {
+    /// In a table.
+    pub fn word(self) -> &'static str {
+        match self {
+            Verdict::Faster => "faster",
+            Verdict::Slower => "slower",
+            Verdict::Same => "same",
+            Verdict::New => "new",
+        }
+    }
+}
+
+/// A point beside what it was.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Change {
+    /// The earlier time of a row in microseconds, if there is one.
+    pub before: Option<f64>,
+    /// The earlier time over the new one: above 1 is faster.
+    pub ratio: Option<f64>,
+    /// What became of it.
+    pub verdict: Verdict,
+}
+
+/// A change for each point of a run. Points are matched by contender, batch size and threads; if each run has only
+/// one schedule, these two are compared whatever they are called.
+///
+/// # Errors
+///
+/// If the runs are about different models, or have no point in common.
+pub fn changes(now: &Run, before: &Run, path: &Path) -> Result<Vec<Change>, Failure> {
+    now.expect_same_model(before, path)?;
+    let alone = only_schedule(now).is_some() && only_schedule(before).is_some();
+    let matches = |new: &Point, old: &Point| {
+        new.is_like(old) || (alone && !new.peer && !old.peer && new.is_beside(old))
+    };
+    let changes: Vec<Change> = now
+        .points
+        .iter()
+        .map(|point| change(point, before.points.iter().find(|old| matches(point, old))))
+        .collect();
+    if changes.iter().all(|change| change.verdict == Verdict::New) {
+        return Err(Failure::unusable(
+            format!("{} has no point in common with this run", path.display()),
+            "time the same schedules with the same --batch and --threads",
+        ));
+    }
+    Ok(changes)
+}
+
+fn only_schedule(run: &Run) -> Option<&str> {
+    let mut names = run.points.iter().filter(|point| !point.peer).map(|point| point.schedule.as_str());
+    let first = names.next()?;
+    names.all(|name| name == first).then_some(first)
+}
+
+fn change(new: &Point, old: Option<&Point>) -> Change {
+    let Some(old) = old else { return Change { before: None, ratio: None, verdict: Verdict::New } };
+    let verdict = if new.spread[1] < old.spread[0] {
+        Verdict::Faster
+    } else if new.spread[0] > old.spread[1] {
+        Verdict::Slower
+    } else {
+        Verdict::Same
+    };
+    Change { before: Some(old.us_per_row), ratio: Some(old.us_per_row / new.us_per_row), verdict }
+}
+
+/// The run as JSON, in which each point has an object `change`.
+pub fn to_json(run: &Run, changes: &[Change]) -> String {
+    let mut value = serde_json::to_value(run).unwrap_or_default();
+    if let Some(points) = value["points"].as_array_mut() {
+        for (point, change) in points.iter_mut().zip(changes) {
+            point["change"] = json!({
+                "before_us_per_row": change.before,
+                "ratio": change.ratio,
+                "verdict": change.verdict.word(),
+            });
+        }
+    }
+    format!("{value:#}\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::run::{FORMAT, Processor};
+    use super::*;
+
+    fn point(schedule: &str, batch: usize, us: f64, spread: [f64; 2]) -> Point {
+        let mut point = Point::of(schedule, batch, 1, 10, vec![us]);
+        point.spread = spread;
+        point
+    }
+
+    fn run(points: Vec<Point>) -> Run {
+        Run {
+            format: FORMAT,
+            model: "m.json".to_string(),
+            fingerprint: None,
+            trees: 10,
+            features: 3,
+            threads: 1,
+            cpu: Processor { name: "some".to_string(), features: Vec::new() },
+            points,
+        }
+    }
+
+    fn verdicts(now: &Run, before: &Run) -> Vec<Verdict> {
+        let changes = changes(now, before, Path::new("before.json")).unwrap_or_default();
+        changes.iter().map(|change| change.verdict).collect()
+    }
+
+    #[test]
+    fn only_what_lies_beyond_both_spreads_has_changed() {
+        let before = run(vec![
+            point("a", 1, 2.0, [1.9, 2.1]),
+            point("a", 64, 2.0, [1.9, 2.1]),
+            point("a", 1024, 2.0, [1.9, 2.1]),
+        ]);
+        let now = run(vec![
+            point("a", 1, 1.0, [0.9, 1.1]),
+            point("a", 64, 2.2, [2.05, 2.3]),
+            point("a", 1024, 3.0, [2.9, 3.1]),
+            point("a", 4096, 3.0, [2.9, 3.1]),
+        ]);
+        let expected = [Verdict::Faster, Verdict::Same, Verdict::Slower, Verdict::New];
+        assert_eq!(verdicts(&now, &before), expected);
+        let first = changes(&now, &before, Path::new("before.json")).unwrap_or_default();
+        assert_eq!(first.first().and_then(|change| change.ratio), Some(2.0));
+    }
+
+    #[test]
+    fn two_schedules_are_compared_if_there_are_no_others() {
+        let before = run(vec![point("a", 1, 2.0, [1.9, 2.1])]);
+        let renamed = run(vec![point("b", 1, 1.0, [0.9, 1.1])]);
+        assert_eq!(verdicts(&renamed, &before), [Verdict::Faster]);
+        let mut several = renamed;
+        several.points.push(point("c", 1, 1.0, [0.9, 1.1]));
+        assert!(changes(&several, &before, Path::new("before.json")).is_err(), "nothing in common");
+    }
+
+    #[test]
+    fn json_tells_the_change_of_each_point() {
+        let before = run(vec![point("a", 1, 2.0, [1.9, 2.1])]);
+        let now = run(vec![point("a", 1, 1.0, [0.9, 1.1]), point("a", 2, 1.0, [0.9, 1.1])]);
+        let changes = changes(&now, &before, Path::new("before.json")).unwrap_or_default();
+        let value: serde_json::Value = serde_json::from_str(&to_json(&now, &changes)).unwrap_or_default();
+        let expected = json!({"before_us_per_row": 2.0, "ratio": 2.0, "verdict": "faster"});
+        assert_eq!(value["points"][0]["change"], expected);
+        assert_eq!(value["points"][1]["change"]["verdict"], "new");
+        assert!(value["points"][1]["change"]["ratio"].is_null());
+    }
+}

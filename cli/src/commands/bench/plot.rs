@@ -1,0 +1,335 @@
+//! A run as a picture: microseconds per row over rows per call, both on logarithmic axes, one line for each contender.
+//!
+//! The picture is plain SVG whose colours follow the reader's choice of a light or a dark page.
+
+use super::run::{Point, Run};
+use super::table::micros;
+use std::fmt::Write;
+
+const WIDTH: f64 = 760.0;
+const HEIGHT: f64 = 440.0;
+/// Room around the axes; the right one holds the names of the lines.
+const LEFT: f64 = 64.0;
+const RIGHT: f64 = 200.0;
+const TOP: f64 = 44.0;
+const BOTTOM: f64 = 52.0;
+/// Least distance between the names of two lines.
+const NAME_HEIGHT: f64 = 16.0;
+/// Longest name that fits.
+const NAME_LENGTH: usize = 28;
+/// Colours that are told apart on both kinds of pages, also by most people who see few colours: light, dark.
+const COLOURS: [(&str, &str); 8] = [
+    ("#0b62c4", "#63b0ff"),
+    ("#c4500b", "#ff9a5c"),
+    ("#157a3c", "#5fd38a"),
+    ("#8b3fb5", "#d29bf5"),
+    ("#b3122d", "#ff8091"),
+    ("#0f7f86", "#5fd6dd"),
+    ("#7a6a00", "#e0cd4d"),
+    ("#5a5f66", "#b5bbc3"),
+];
+
+/// A contender with one number of threads.
+struct Line<'a> {
+    name: String,
+    peer: bool,
+    points: Vec<&'a Point>,
+}
+
+/// A logarithmic axis.
+struct Axis {
+    low: f64,
+    high: f64,
+    from: f64,
+    to: f64,
+}
+
+impl Axis {
+    /// An axis over all values, from one place in the picture to another.
+    fn over(values: impl Iterator<Item = f64> + Clone, from: f64, to: f64) -> Axis {
+        let low = values.clone().fold(f64::INFINITY, f64::min);
+        let high = values.fold(0.0, f64::max);
+        // A single value, or none, needs an axis too.
+        let (low, high) = if low <= high { (low, high) } else { (1.0, 1.0) };
+        let (low, high) = if low == high { (low / 2.0, high * 2.0) } else { (low, high) };
+        Axis { low, high, from, to }
+    }
+
+    fn place(&self, value: f64) -> f64 {
+        let share = (value / self.low).ln() / (self.high / self.low).ln();
+        self.from + share * (self.to - self.from)
+    }
+
+    /// 1, 2 and 5 times the powers of ten on the axis.
+    fn ticks(&self) -> Vec<f64> {
+        let decades = self.low.log10().floor() as i32..=self.high.log10().ceil() as i32;
+        let all = decades.flat_map(|decade| [1.0, 2.0, 5.0].map(|step| step * 10f64.powi(decade)));
+        all.filter(|tick| (self.low..=self.high).contains(tick)).collect()
+    }
+}
+
+/// Draws a run.
+pub fn svg(run: &Run) -> String {
+    let lines = lines(run);
+    let points = || run.points.iter();
+    let x = Axis::over(points().map(|point| point.batch as f64), LEFT, WIDTH - RIGHT);
+    let times = points().flat_map(|point| [point.us_per_row / 1.2, point.us_per_row * 1.2]);
+    let y = Axis::over(times, HEIGHT - BOTTOM, TOP);
+    let mut text = String::new();
+    // Writing to a string cannot fail.
+    let _ = head(&mut text, run);
+    let _ = axes(&mut text, run, &x, &y);
+    let _ = curves(&mut text, &lines, &x, &y);
+    text + "</svg>\n"
+}
+
+fn lines(run: &Run) -> Vec<Line<'_>> {
+    let mut keys: Vec<(&str, i32)> = Vec::new();
+    for point in &run.points {
+        let key = (point.schedule.as_str(), point.threads);
+        if !keys.contains(&key) {
+            keys.push(key);
+        }
+    }
+    let several = run.points.iter().any(|point| point.threads != run.threads);
+    let line = |(schedule, threads): (&str, i32)| {
+        let mut points: Vec<&Point> =
+            run.points.iter().filter(|p| p.schedule == schedule && p.threads == threads).collect();
+        points.sort_by_key(|point| point.batch);
+        let name = if several { format!("{schedule} ×{threads}") } else { schedule.to_string() };
+        Line { name, peer: points.iter().any(|point| point.peer), points }
+    };
+    keys.into_iter().map(line).collect()
+}
+
+fn head(out: &mut String, run: &Run) -> std::fmt::Result {
+    let title = escape(&format!("{}: {} trees, {} features", run.model, run.trees, run.features));
+    writeln!(
+        out,
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" width=\"{WIDTH}\" \
+         height=\"{HEIGHT}\" role=\"img\" aria-labelledby=\"title\">"
+    )?;
+    writeln!(out, "<title id=\"title\">Microseconds per row over rows per call. {title}</title>")?;
+    writeln!(out, "<style>")?;
+    writeln!(out, "svg {{ font: 12px system-ui, sans-serif; background: #fff; }}")?;
+    writeln!(out, "text {{ fill: #24292f; }} .grid {{ stroke: #d8dee4; }}")?;
+    writeln!(out, ".line {{ fill: none; stroke-width: 2; }} .peer {{ stroke-dasharray: 5 4; }}")?;
+    for (at, (light, _)) in COLOURS.iter().enumerate() {
+        writeln!(out, ".c{at} {{ stroke: {light}; }} .d{at} {{ fill: {light}; }}")?;
+    }
+    writeln!(out, "@media (prefers-color-scheme: dark) {{")?;
+    writeln!(out, "svg {{ background: #0d1117; }} text {{ fill: #e6edf3; }} .grid {{ stroke: #30363d; }}")?;
+    for (at, (_, dark)) in COLOURS.iter().enumerate() {
+        writeln!(out, ".c{at} {{ stroke: {dark}; }} .d{at} {{ fill: {dark}; }}")?;
+    }
+    writeln!(out, "}}\n</style>")?;
+    writeln!(out, "<text x=\"{LEFT}\" y=\"22\" font-weight=\"600\">{title}</text>")
+}
+
+fn axes(out: &mut String, run: &Run, x: &Axis, y: &Axis) -> std::fmt::Result {
+    let (right, bottom) = (WIDTH - RIGHT, HEIGHT - BOTTOM);
+    for tick in y.ticks() {
+        let at = y.place(tick);
+        writeln!(out, "<path class=\"grid\" d=\"M{LEFT} {at:.1}H{right}\"/>")?;
+        let (left, at) = (LEFT - 8.0, at + 4.0);
+        writeln!(
+            out,
+            "<text x=\"{left}\" y=\"{at:.1}\" text-anchor=\"end\">{tick}</text>",
+            tick = plain(tick)
+        )?;
+    }
+    let mut batches: Vec<usize> = run.points.iter().map(|point| point.batch).collect();
+    batches.sort_unstable();
+    batches.dedup();
+    let mut free = f64::NEG_INFINITY;
+    for batch in batches {
+        let at = x.place(batch as f64);
+        writeln!(out, "<path class=\"grid\" d=\"M{at:.1} {TOP}V{bottom}\"/>")?;
+        // Numbers that would run into each other are left out.
+        let half = 4.0 * batch.to_string().len() as f64;
+        if at - half > free {
+            let below = bottom + 18.0;
+            writeln!(out, "<text x=\"{at:.1}\" y=\"{below}\" text-anchor=\"middle\">{batch}</text>")?;
+            free = at + half;
+        }
+    }
+    let (middle, low) = ((LEFT + right) / 2.0, HEIGHT - 12.0);
+    writeln!(out, "<text x=\"{middle}\" y=\"{low}\" text-anchor=\"middle\">rows per call</text>")?;
+    let middle = (TOP + bottom) / 2.0;
+    writeln!(
+        out,
+        "<text transform=\"translate(14 {middle}) rotate(-90)\" text-anchor=\"middle\">µs per row</text>"
+    )
+}
+
+fn curves(out: &mut String, lines: &[Line], x: &Axis, y: &Axis) -> std::fmt::Result {
+    let ends: Vec<f64> =
+        lines.iter().map(|line| line.points.last().map_or(TOP, |point| y.place(point.us_per_row))).collect();
+    let names = apart(&ends);
+    for (at, line) in lines.iter().enumerate() {
+        let colour = at % COLOURS.len();
+        let places: Vec<(f64, f64)> =
+            line.points.iter().map(|p| (x.place(p.batch as f64), y.place(p.us_per_row))).collect();
+        let path: Vec<String> = places.iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
+        let peer = if line.peer { " peer" } else { "" };
+        writeln!(out, "<polyline class=\"line c{colour}{peer}\" points=\"{}\"/>", path.join(" "))?;
+        for (point, (cx, cy)) in line.points.iter().zip(&places) {
+            let about = escape(&format!(
+                "{}, {} rows: {} µs per row, {:.2} ns per walk",
+                line.name,
+                point.batch,
+                micros(point.us_per_row),
+                point.ns_per_walk
+            ));
+            writeln!(
+                out,
+                "<circle class=\"d{colour}\" cx=\"{cx:.1}\" cy=\"{cy:.1}\" r=\"3.5\"><title>{about}</title></circle>"
+            )?;
+        }
+        let Some((end, height)) = places.last().zip(names.get(at)) else { continue };
+        let (from, to, text) = (end.0 + 5.0, WIDTH - RIGHT + 18.0, WIDTH - RIGHT + 24.0);
+        writeln!(
+            out,
+            "<path class=\"line c{colour}{peer}\" style=\"stroke-width:1\" d=\"M{from:.1} {:.1}L{to} {height:.1}\"/>",
+            end.1
+        )?;
+        let (name, middle) = (escape(&shortened(&line.name)), height + 4.0);
+        writeln!(out, "<text x=\"{text}\" y=\"{middle:.1}\">{name}</text>")?;
+    }
+    Ok(())
+}
+
+/// Heights for names near the ends of their lines, none on top of another.
+fn apart(ends: &[f64]) -> Vec<f64> {
+    let mut order: Vec<usize> = (0..ends.len()).collect();
+    order.sort_by(|a, b| ends[*a].total_cmp(&ends[*b]));
+    let mut heights = vec![0.0; ends.len()];
+    let mut free = f64::NEG_INFINITY;
+    for at in &order {
+        heights[*at] = ends[*at].max(free);
+        free = heights[*at] + NAME_HEIGHT;
+    }
+    // What was pushed below the picture pushes the others up again.
+    let mut free = HEIGHT - BOTTOM;
+    for at in order.iter().rev() {
+        heights[*at] = heights[*at].min(free);
+        free = heights[*at] - NAME_HEIGHT;
+    }
+    heights
+}
+
+fn shortened(name: &str) -> String {
+    if name.chars().count() <= NAME_LENGTH {
+        return name.to_string();
+    }
+    let kept: Vec<char> = name.chars().rev().take(NAME_LENGTH - 1).collect();
+    std::iter::once('…').chain(kept.into_iter().rev()).collect()
+}
+
+/// A tick's number without the digits that powers of ten leave behind.
+fn plain(tick: f64) -> String {
+    let digits = (-tick.log10().floor()).max(0.0) as usize;
+    format!("{tick:.digits$}")
+}
+
+/// Text that may stand in XML: characters that XML does not know become question marks.
+fn escape(text: &str) -> String {
+    let mut escaped = String::new();
+    for c in text.chars() {
+        match c {
+            '&' => escaped += "&amp;",
+            '<' => escaped += "&lt;",
+            '>' => escaped += "&gt;",
+            '"' => escaped += "&quot;",
+            c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => escaped.push('?'),
+            c => escaped.push(c),
+        }
+    }
+    escaped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::run::{FORMAT, Processor};
+    use super::*;
+
+    fn run(points: &[(&str, i32, usize, f64)]) -> Run {
+        let point = |&(name, threads, batch, us): &(&str, i32, usize, f64)| {
+            let mut point = Point::of(name, batch, threads, 100, vec![us]);
+            point.peer = name == "XGBoost";
+            point
+        };
+        Run {
+            format: FORMAT,
+            model: "m.json".to_string(),
+            fingerprint: None,
+            trees: 100,
+            features: 3,
+            threads: points.iter().map(|point| point.1).max().unwrap_or(1),
+            cpu: Processor { name: "some".to_string(), features: Vec::new() },
+            points: points.iter().map(point).collect(),
+        }
+    }
+
+    /// The coordinates of each line.
+    fn polylines(svg: &str) -> Vec<Vec<(f64, f64)>> {
+        let coordinates = |line: &str| {
+            let points = line.split("points=\"").nth(1)?.split('"').next()?;
+            let pair = |pair: &str| {
+                let (x, y) = pair.split_once(',')?;
+                Some((x.parse().ok()?, y.parse().ok()?))
+            };
+            points.split(' ').map(pair).collect::<Option<Vec<_>>>()
+        };
+        svg.lines().filter(|line| line.starts_with("<polyline")).filter_map(coordinates).collect()
+    }
+
+    #[test]
+    fn lines_follow_the_logarithms() {
+        let picture =
+            svg(&run(&[("a", 1, 1, 8.0), ("a", 1, 16, 4.0), ("a", 1, 256, 1.0), ("XGBoost", 1, 1, 2.0)]));
+        let lines = polylines(&picture);
+        assert_eq!(lines.iter().map(Vec::len).collect::<Vec<_>>(), [3, 1]);
+        let [(x0, y0), (x1, y1), (x2, y2)] = lines[0][..] else { unreachable!("three points") };
+        assert!((x1 - x0 - (x2 - x1)).abs() < 0.2, "1, 16 and 256 are equally far apart");
+        assert!((2.0 * (y1 - y0) - (y2 - y1)).abs() < 0.3, "4 to 1 is twice as far as 8 to 4");
+        assert!(y0 < y2, "more time is higher up");
+        assert!(picture.contains("class=\"line c1 peer\""), "peers have dashes");
+        assert!(picture.contains("prefers-color-scheme: dark"));
+    }
+
+    #[test]
+    fn everything_lies_inside_the_picture() {
+        let names: Vec<String> = (0..20).map(|number| format!("schedule {number}")).collect();
+        let points: Vec<_> = names.iter().map(|name| (name.as_str(), 1, 64, 1.0)).collect();
+        let picture = svg(&run(&points));
+        assert_eq!(polylines(&picture).len(), 20);
+        for (x, y) in polylines(&picture).concat() {
+            assert!((LEFT..=WIDTH - RIGHT).contains(&x) && (TOP..=HEIGHT - BOTTOM).contains(&y));
+        }
+        let heights = apart(&[300.0; 20]);
+        assert!(heights.windows(2).all(|pair| pair[1] - pair[0] >= NAME_HEIGHT - 1e-9));
+        assert!(heights.iter().all(|height| (0.0..HEIGHT).contains(height)));
+    }
+
+    #[test]
+    fn names_are_escaped_and_threads_told_apart() {
+        let picture = svg(&run(&[("<a> & \"b\"", 1, 1, 8.0), ("<a> & \"b\"", 2, 1, 4.0)]));
+        assert!(picture.contains("&lt;a&gt; &amp; &quot;b&quot; ×2"));
+        assert!(!picture.contains("<a>"));
+        assert_eq!(polylines(&picture).len(), 2);
+        assert_eq!(shortened(&"x".repeat(40)).chars().count(), NAME_LENGTH);
+    }
+
+    #[test]
+    fn tags_are_closed() {
+        let picture = svg(&run(&[("a", 1, 1, 8.0), ("b", 1, 1, 4.0)]));
+        for tag in ["svg", "style", "text", "title", "circle"] {
+            let (open, closed) = (format!("<{tag}"), format!("</{tag}>"));
+            assert_eq!(picture.matches(&open).count(), picture.matches(&closed).count(), "{tag}");
+        }
+        assert!(svg(&run(&[])).ends_with("</svg>\n"), "no points, no panic");
+        let none = [1e-3, 0.02, 0.5, 1.0, 20.0].map(plain);
+        assert_eq!(none, ["0.001", "0.02", "0.5", "1", "20"]);
+    }
+}

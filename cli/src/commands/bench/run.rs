@@ -1,0 +1,267 @@
+//! What a run of `schedc bench` found out, and its JSON. `docs/tools.md` documents the fields; `bench/` writes the same.
+
+use crate::failure::Failure;
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+
+/// The version of the JSON: another one if a field is removed or changes its meaning, the same if one is added.
+pub const FORMAT: u32 = 1;
+
+/// One run: contenders on one model.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Run {
+    /// Always [`FORMAT`].
+    pub format: u32,
+    /// The model's file, or whatever it is called.
+    pub model: String,
+    /// Its fingerprint, if known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fingerprint: Option<String>,
+    /// Its trees.
+    pub trees: usize,
+    /// Its features.
+    #[serde(default)]
+    pub features: usize,
+    /// The most threads of any point; 0 stands for all that there are.
+    pub threads: i32,
+    /// What it ran on.
+    pub cpu: Processor,
+    /// What was measured.
+    pub points: Vec<Point>,
+}
+
+/// A processor.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Processor {
+    /// What LLVM calls it.
+    pub name: String,
+    /// The instruction sets that the code may use.
+    pub features: Vec<String>,
+}
+
+/// One figure: a contender at a number of rows per call and a number of threads.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Point {
+    /// The contender: a schedule, or a peer.
+    pub schedule: String,
+    /// Whether the contender is another program.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub peer: bool,
+    /// Threads per call.
+    pub threads: i32,
+    /// Rows per call.
+    pub batch: usize,
+    /// The median time of a row, in microseconds.
+    pub us_per_row: f64,
+    /// The same over the number of trees, in nanoseconds.
+    pub ns_per_walk: f64,
+    /// Rows per second at the median.
+    pub rows_per_s: f64,
+    /// The lower and the upper quartile of `us_per_row`.
+    pub spread: [f64; 2],
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+fn is_false(value: &bool) -> bool {
+    !*value
+}
+
+impl Point {
+    /// A point from samples of the time of a row, in microseconds.
+    pub fn of(schedule: &str, batch: usize, threads: i32, trees: usize, mut samples: Vec<f64>) -> Point {
+        samples.sort_by(f64::total_cmp);
+        let at = |share: usize| {
+            let last = samples.len().saturating_sub(1);
+            samples.get((last * share + 2) / 4).copied().unwrap_or(f64::NAN)
+        };
+        let median = at(2);
+        Point {
+            schedule: schedule.to_string(),
+            peer: false,
+            threads,
+            batch,
+            us_per_row: median,
+            ns_per_walk: median * 1e3 / trees.max(1) as f64,
+            rows_per_s: 1e6 / median,
+            spread: [at(1), at(3)],
+        }
+    }
+
+    /// Whether both are about the same contender, batch size and number of threads.
+    pub fn is_like(&self, other: &Point) -> bool {
+        self.schedule == other.schedule && self.is_beside(other)
+    }
+
+    /// Whether both are about the same batch size and number of threads.
+    pub fn is_beside(&self, other: &Point) -> bool {
+        self.batch == other.batch && self.threads == other.threads
+    }
+}
+
+impl Run {
+    /// Reads a saved run.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such file, or if it is no saved run.
+    pub fn read(path: &Path) -> Result<Run, Failure> {
+        let place = path.display();
+        let help = "name a file that `schedc bench --save` or bench/run.sh has written";
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| Failure::unusable(format!("the run {place} cannot be read: {error}"), help))?;
+        Run::parse(&text).map_err(|why| Failure::unusable(format!("{place} is no saved run: {why}"), help))
+    }
+
+    /// A run from its JSON, or why it is none.
+    pub fn parse(text: &str) -> Result<Run, String> {
+        let run: Run = serde_json::from_str(text).map_err(|error| error.to_string())?;
+        if run.format != FORMAT {
+            return Err(format!("its format is {}, and this schedc reads {FORMAT}", run.format));
+        }
+        let positive = |value: f64| value.is_finite() && value > 0.0;
+        let sound = |p: &Point| {
+            let figures = [p.us_per_row, p.ns_per_walk, p.rows_per_s, p.spread[0], p.spread[1]];
+            p.batch > 0 && figures.into_iter().all(positive) && p.spread[0] <= p.spread[1]
+        };
+        match run.points.iter().position(|point| !sound(point)) {
+            Some(at) => Err(format!("point {} has figures that cannot be", at + 1)),
+            None => Ok(run),
+        }
+    }
+
+    /// The run as JSON.
+    pub fn to_json(&self) -> String {
+        // Only maps with keys that are no strings could fail, and there is none.
+        serde_json::to_string_pretty(self).unwrap_or_default() + "\n"
+    }
+
+    /// Adds the points of another run.
+    ///
+    /// # Errors
+    ///
+    /// If it is about another model, or has a contender of the same name.
+    pub fn add(&mut self, other: Run, path: &Path) -> Result<(), Failure> {
+        self.expect_same_model(&other, path)?;
+        if let Some(twice) = other.points.iter().find(|point| self.points.iter().any(|p| p.is_like(point))) {
+            return Err(Failure::unusable(
+                format!("{} is in both runs, the second of which is {}", twice.schedule, path.display()),
+                "use --compare to see two runs of the same schedule",
+            ));
+        }
+        self.threads = self.threads.max(other.threads);
+        self.points.extend(other.points);
+        Ok(())
+    }
+
+    /// An error if another run is about another model. Only what both runs know is compared.
+    pub fn expect_same_model(&self, other: &Run, path: &Path) -> Result<(), Failure> {
+        let differ = match (&self.fingerprint, &other.fingerprint) {
+            (Some(one), Some(two)) => one != two,
+            _ => self.trees != other.trees,
+        };
+        if differ {
+            return Err(Failure::unusable(
+                format!(
+                    "{} is a run of another model ({}, {} trees)",
+                    path.display(),
+                    other.model,
+                    other.trees
+                ),
+                "compare runs of one model; their times mean nothing to each other",
+            ));
+        }
+        Ok(())
+    }
+
+    /// The contenders, in the order in which they appear.
+    pub fn contenders(&self) -> Vec<&str> {
+        let mut names: Vec<&str> = Vec::new();
+        for point in &self.points {
+            if !names.contains(&point.schedule.as_str()) {
+                names.push(&point.schedule);
+            }
+        }
+        names
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn example() -> Run {
+        let samples = vec![4.0, 1.0, 3.0, 2.0, 5.0];
+        Run {
+            format: FORMAT,
+            model: "model.json".to_string(),
+            fingerprint: Some("sha256:12".to_string()),
+            trees: 100,
+            features: 8,
+            threads: 1,
+            cpu: Processor { name: "some".to_string(), features: vec!["avx2".to_string()] },
+            points: vec![Point::of("a.sched", 64, 1, 100, samples)],
+        }
+    }
+
+    #[test]
+    fn a_point_is_the_median_between_quartiles() {
+        let point = &example().points[0];
+        assert_eq!((point.us_per_row, point.spread), (3.0, [2.0, 4.0]));
+        assert!((point.ns_per_walk - 30.0).abs() < 1e-9);
+        assert!((point.rows_per_s - 1e6 / 3.0).abs() < 1e-6);
+        let single = Point::of("a", 1, 1, 1, vec![7.0]);
+        assert_eq!((single.us_per_row, single.spread), (7.0, [7.0, 7.0]));
+    }
+
+    #[test]
+    fn json_comes_back_as_it_was() {
+        let run = example();
+        assert_eq!(Run::parse(&run.to_json()), Ok(run));
+    }
+
+    #[test]
+    fn json_has_the_documented_fields() {
+        let value: serde_json::Value = serde_json::from_str(&example().to_json()).unwrap_or_default();
+        let keys = |value: &serde_json::Value| -> Vec<String> {
+            value.as_object().map(|map| map.keys().cloned().collect()).unwrap_or_default()
+        };
+        let mut top = keys(&value);
+        top.sort();
+        assert_eq!(top, ["cpu", "features", "fingerprint", "format", "model", "points", "threads", "trees"]);
+        let mut point = keys(&value["points"][0]);
+        point.sort();
+        let expected = ["batch", "ns_per_walk", "rows_per_s", "schedule", "spread", "threads", "us_per_row"];
+        assert_eq!(point, expected);
+        let document = include_str!("../../../../docs/tools.md");
+        for field in top.iter().chain(&point) {
+            assert!(document.contains(&format!("`{field}`")), "docs/tools.md does not explain `{field}`");
+        }
+    }
+
+    #[test]
+    fn what_is_no_run_is_refused() {
+        let bad = |change: &dyn Fn(&mut Run)| {
+            let mut run = example();
+            change(&mut run);
+            Run::parse(&run.to_json()).err().unwrap_or_default()
+        };
+        assert!(Run::parse("{}").is_err());
+        assert!(bad(&|run| run.format = 2).contains("format is 2"));
+        assert!(bad(&|run| run.points[0].us_per_row = 0.0).contains("point 1"));
+        assert!(bad(&|run| run.points[0].spread = [2.0, 1.0]).contains("point 1"));
+        assert!(bad(&|run| run.points[0].batch = 0).contains("point 1"));
+    }
+
+    #[test]
+    fn runs_of_one_model_are_put_together() {
+        let mut run = example();
+        let mut peers = example();
+        assert!(run.add(peers.clone(), Path::new("peers.json")).is_err(), "the same contender twice");
+        peers.points[0].schedule = "XGBoost".to_string();
+        peers.fingerprint = None;
+        assert!(run.add(peers.clone(), Path::new("peers.json")).is_ok());
+        assert_eq!(run.contenders(), ["a.sched", "XGBoost"]);
+        peers.trees = 99;
+        assert!(run.add(peers, Path::new("peers.json")).is_err(), "another model");
+    }
+}

@@ -1,0 +1,123 @@
+//! A run for people: one line for each contender at each point.
+
+use super::compare::Change;
+use super::run::{Point, Run};
+use std::fmt::Write;
+
+/// The table, with the changes since an earlier run if there is one.
+pub fn text(run: &Run, changes: Option<&[Change]>) -> String {
+    let contenders = run.contenders();
+    let mut text = String::new();
+    // Writing to a string cannot fail.
+    let _ = writeln!(text, "{}: {} trees, {} features", run.model, run.trees, run.features);
+    let _ = writeln!(text, "processor: {}; code uses {}", run.cpu.name, run.cpu.features.join(" "));
+    for (at, name) in contenders.iter().enumerate() {
+        let _ = writeln!(text, "{}: {name}", letter(at));
+    }
+    let _ = write!(
+        text,
+        "{:>8} {:>7} {:>3} {:>10} {:>19} {:>8} {:>8} {:>7}",
+        "batch", "threads", "", "µs/row", "quartiles", "ns/walk", "rows/s", "A/it"
+    );
+    if changes.is_some() {
+        let _ = write!(text, " {:>10} {:>10}  change", "before", "before/now");
+    }
+    text.push('\n');
+    for at in order(run) {
+        let point = &run.points[at];
+        let name = contenders.iter().position(|name| *name == point.schedule).map(letter).unwrap_or_default();
+        let first = run
+            .points
+            .iter()
+            .find(|p| Some(&p.schedule.as_str()) == contenders.first() && p.is_beside(point));
+        line(&mut text, point, &name, first);
+        if let Some(change) = changes.and_then(|changes| changes.get(at)) {
+            let _ = write!(text, " {:>10}", change.before.map_or("-".to_string(), micros));
+            let ratio = change.ratio.map_or("-".to_string(), |ratio| format!("{ratio:.2}"));
+            let _ = write!(text, " {ratio:>10}  {}", change.verdict.word());
+        }
+        text.push('\n');
+    }
+    text
+}
+
+/// The points in the order of threads and batches, contenders side by side.
+fn order(run: &Run) -> Vec<usize> {
+    let mut groups: Vec<(i32, usize)> = Vec::new();
+    for point in &run.points {
+        let group = (point.threads, point.batch);
+        if !groups.contains(&group) {
+            groups.push(group);
+        }
+    }
+    let group = |at: &usize| {
+        let point = &run.points[*at];
+        groups.iter().position(|group| *group == (point.threads, point.batch))
+    };
+    let mut order: Vec<usize> = (0..run.points.len()).collect();
+    order.sort_by_key(group);
+    order
+}
+
+fn line(text: &mut String, point: &Point, name: &str, first: Option<&Point>) {
+    let [low, high] = point.spread.map(micros);
+    let ratio = first.map_or("-".to_string(), |first| format!("{:.2}", first.us_per_row / point.us_per_row));
+    let _ = write!(
+        text,
+        "{:>8} {:>7} {name:>3} {:>10} {:>19} {:>8.2} {:>8} {ratio:>7}",
+        point.batch,
+        point.threads,
+        micros(point.us_per_row),
+        format!("{low}..{high}"),
+        point.ns_per_walk,
+        count(point.rows_per_s),
+    );
+}
+
+/// Microseconds, to about four digits.
+pub fn micros(value: f64) -> String {
+    match value {
+        v if v >= 100.0 => format!("{v:.1}"),
+        v if v >= 10.0 => format!("{v:.2}"),
+        v => format!("{v:.3}"),
+    }
+}
+
+/// A number to three digits, such as `12.3M`.
+fn count(value: f64) -> String {
+    let (scaled, unit) = match value {
+        v if v >= 1e9 => (v / 1e9, "G"),
+        v if v >= 1e6 => (v / 1e6, "M"),
+        v if v >= 1e3 => (v / 1e3, "k"),
+        v => (v, ""),
+    };
+    let digits = if scaled >= 100.0 {
+        0
+    } else if scaled >= 10.0 {
+        1
+    } else {
+        2
+    };
+    format!("{scaled:.digits$}{unit}")
+}
+
+/// `A`, `B`, …; numbers when letters run out.
+fn letter(at: usize) -> String {
+    match u8::try_from(at) {
+        Ok(n) if n < 26 => char::from(b'A' + n).to_string(),
+        _ => format!("#{}", at + 1),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_keep_their_digits() {
+        assert_eq!([0.1234, 12.344, 1234.56].map(micros), ["0.123", "12.34", "1234.6"]);
+        let counts = [12.0, 999.0, 1234.0, 45_678.0, 12.3e6, 1.5e9].map(count);
+        assert_eq!(counts, ["12.0", "999", "1.23k", "45.7k", "12.3M", "1.50G"]);
+        assert_eq!([0, 25, 26].map(letter), ["A", "Z", "#27"]);
+    }
+}

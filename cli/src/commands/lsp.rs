@@ -1,0 +1,33 @@
+//! `schedc lsp`: becomes the language server.
+
+use crate::failure::Failure;
+use clap::Args;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::Command;
+
+/// The program beside schedc that serves editors. It is apart because schedc carries LLVM, which would be in memory
+/// for as long as an editor is open.
+const SERVER: &str = "schedc-lsp";
+
+/// `schedc lsp`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Editors start this command and speak the Language Server Protocol with it; docs/lsp.md says how to set them up.")]
+pub struct Lsp {
+    /// Speak over standard input and output, which is the only way there is
+    #[arg(long, hide = true)]
+    pub stdio: bool,
+}
+
+/// Runs the command; returns only if that fails.
+pub fn run() -> Result<(), Failure> {
+    let own = std::env::current_exe().ok();
+    let beside = own.and_then(|own| Some(own.parent()?.join(SERVER))).filter(|path| path.is_file());
+    let program = beside.unwrap_or_else(|| PathBuf::from(SERVER));
+    let error = Command::new(&program).exec();
+    Err(Failure::unusable(
+        format!("the language server {} cannot be started: {error}", program.display()),
+        format!("install {SERVER} beside schedc"),
+    ))
+}

@@ -1,0 +1,116 @@
+//! A place in a schedule where one more directive could stand, and whether one fits there.
+
+use std::collections::HashSet;
+
+use super::{Listener, Tally, Trial, facts, judge, modifiers};
+use crate::device::Limits;
+use crate::directives::{Op, of as find};
+use crate::legal_next::{NEW, Operation};
+use crate::lineage::Builder;
+use crate::resolve::Call;
+
+/// A place in a schedule. What stands before it has been applied once; what follows is applied again only for
+/// operations that shape the nest.
+#[derive(Debug)]
+pub(crate) struct Site<'p> {
+    before: Vec<&'p Call>,
+    after: Vec<&'p Call>,
+    limits: Limits,
+    /// The limits for an operation that maps a loop to a GPU.
+    gpu: Limits,
+    /// The nest at the place, without facts.
+    here: Builder,
+    /// The final nest with its facts; nothing if it is too large.
+    whole: Option<Builder>,
+    /// What is wrong with the schedule as it is.
+    known: Tally,
+    /// Names of loops that modifiers after the place or facts anywhere are about.
+    named: HashSet<&'p str>,
+}
+
+impl<'p> Site<'p> {
+    /// The place between these directives.
+    pub fn new(
+        mut here: Builder,
+        before: Vec<&'p Call>,
+        after: Vec<&'p Call>,
+        limits: Limits,
+        gpu: Limits,
+    ) -> Self {
+        let mut known = Tally::default();
+        let is_fine = modifiers::apply(before.iter().copied(), &mut here, &mut known);
+        let facts = before.iter().filter(|call| !call.shapes);
+        let named =
+            facts.chain(&after).flat_map(|call| call.selects()).map(|(_, select)| select.name.as_str());
+        let named = named.collect();
+        let mut site = Site { before, after, limits, gpu, here, whole: None, known: Tally::default(), named };
+        let mut whole = site.here.clone();
+        if is_fine && site.finish(&mut whole, &site.limits, &mut known) {
+            site.whole = Some(whole);
+        }
+        site.known = known;
+        site
+    }
+
+    /// About how much work it is to try an operation, in loops looked at.
+    pub fn cost(&self, op: Op) -> usize {
+        let shapes = find(op).is_some_and(|signature| signature.shapes);
+        let whole = self.whole.as_ref().map_or(0, Builder::loop_count);
+        if shapes { 3 * whole + self.after.len() } else { whole }
+    }
+
+    /// The nest at the place, without facts.
+    pub fn nest(&self) -> &Builder {
+        &self.here
+    }
+
+    /// A quick look whether it is worth while to try an operation: one that consumes a loop that others are about is
+    /// not.
+    pub fn may_fit(&self, operation: &Operation) -> bool {
+        match operation {
+            Operation::Tile(v, ..) | Operation::Split(v, ..) => {
+                !v.is_bare() || !self.named.contains(v.name.as_str())
+            }
+            _ => true,
+        }
+    }
+
+    /// Whether the schedule with this operation at the place is as legal as it was: every error and warning that it
+    /// gives was there before.
+    pub fn fits(&mut self, operation: &Operation) -> bool {
+        if !self.may_fit(operation) {
+            return false;
+        }
+        let limits = if operation.op() == Op::GpuDimension { self.gpu } else { self.limits };
+        let mut found = Trial::new(&self.known);
+        if operation.shapes() {
+            let mut trial = self.here.clone();
+            if operation.apply(NEW, &mut trial).is_err() {
+                return false;
+            }
+            modifiers::tell_remarks(operation.op(), &mut trial, &mut found);
+            return self.finish(&mut trial, &limits, &mut found) && !found.has_enough();
+        }
+        // Facts are about the final nest, and can be taken back.
+        let Some(whole) = &mut self.whole else { return false };
+        let is_stated = operation.apply(NEW, whole).is_ok();
+        if is_stated {
+            judge(whole, &limits, &mut found);
+        }
+        whole.forget(NEW);
+        is_stated && !found.has_enough()
+    }
+
+    /// Does what follows, attaches all facts and judges the nest, until the listener has enough; false if that cannot be
+    /// done.
+    fn finish(&self, builder: &mut Builder, limits: &Limits, listener: &mut dyn Listener) -> bool {
+        if !modifiers::apply(self.after.iter().copied(), builder, listener) {
+            return false;
+        }
+        facts::attach(self.before.iter().chain(&self.after).copied(), builder, listener);
+        if !listener.has_enough() {
+            judge(builder, limits, listener);
+        }
+        true
+    }
+}

@@ -1,0 +1,84 @@
+//! Who is told of problems: the report of a check, which finds words for them, or a tally, which only counts.
+
+use std::collections::HashSet;
+
+use crate::device::Limits;
+use crate::diagnostics::{Code, Severity, info};
+use crate::illegal::Illegal;
+use crate::lineage::{Builder, Step};
+use crate::report::Report;
+use crate::{legality, lints};
+
+/// Is told what is wrong with an operation.
+pub(crate) trait Listener {
+    /// The operation has this problem on the nest as it stands.
+    fn illegal(&mut self, builder: &Builder, illegal: &Illegal);
+
+    /// Whether nothing more needs to be told.
+    fn has_enough(&self) -> bool {
+        false
+    }
+}
+
+impl Listener for Report<'_> {
+    fn illegal(&mut self, builder: &Builder, illegal: &Illegal) {
+        Report::illegal(self, builder, illegal);
+    }
+}
+
+/// Which operations have which errors and warnings. Hints do not count, and neither does what follows from an error
+/// that does.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Tally {
+    problems: HashSet<(Step, Code)>,
+}
+
+impl Listener for Tally {
+    fn illegal(&mut self, builder: &Builder, illegal: &Illegal) {
+        self.problems.extend(problem(builder, illegal));
+    }
+}
+
+/// Looks for a problem that a tally does not have; one is enough.
+#[derive(Debug)]
+pub(crate) struct Trial<'k> {
+    known: &'k Tally,
+    has_new: bool,
+}
+
+impl<'k> Trial<'k> {
+    /// Nothing new has been found yet.
+    pub fn new(known: &'k Tally) -> Self {
+        Trial { known, has_new: false }
+    }
+}
+
+impl Listener for Trial<'_> {
+    fn illegal(&mut self, builder: &Builder, illegal: &Illegal) {
+        let problem = problem(builder, illegal);
+        self.has_new |= problem.is_some_and(|problem| !self.known.problems.contains(&problem));
+    }
+
+    fn has_enough(&self) -> bool {
+        self.has_new
+    }
+}
+
+/// The operation and the code of an error or a warning.
+fn problem(builder: &Builder, illegal: &Illegal) -> Option<(Step, Code)> {
+    let code = illegal.problem.code()?;
+    let is_consequence =
+        illegal.problem.may_be_a_consequence() && illegal.loops.iter().any(|id| builder.is_tainted(*id));
+    let severity = info(code).map_or(Severity::Error, |info| info.severity);
+    (!is_consequence && severity >= Severity::Warning).then_some((illegal.step, code))
+}
+
+/// Tells what is wrong or silly about a nest.
+pub(crate) fn judge(builder: &Builder, limits: &Limits, listener: &mut dyn Listener) {
+    for illegal in legality::check(builder, limits) {
+        listener.illegal(builder, &illegal);
+    }
+    if !listener.has_enough() {
+        lints::problems(builder, limits).iter().for_each(|illegal| listener.illegal(builder, illegal));
+    }
+}

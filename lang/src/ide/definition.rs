@@ -1,0 +1,30 @@
+//! Where what a name means is declared.
+
+use sched_grammar::ast::Span;
+
+use super::Analysis;
+use super::names::NameKind;
+
+/// The way from a name to its declaration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Definition {
+    /// The name that was asked for.
+    pub origin: Span,
+    /// Where it is declared: one place, unless the text declares it several times by mistake.
+    pub targets: Vec<Span>,
+}
+
+/// The declaration of the name at `offset`. A numbered copy (`v[3]`) is declared where the copies are made, a fact of the
+/// model by the `model` line.
+pub fn definition(a: &Analysis, offset: usize) -> Option<Definition> {
+    let names = a.names();
+    let here = names.at(offset)?;
+    let named = names.meaning(here);
+    let copied = named.copied.filter(|copied| here.numbered && *copied != here.span);
+    let targets = match (named.kind, copied) {
+        (_, Some(copied)) => vec![copied],
+        (NameKind::Fact, None) => a.checked().header.model.iter().map(|(_, span)| *span).collect(),
+        _ => named.declarations.clone(),
+    };
+    (!targets.is_empty()).then_some(Definition { origin: here.span, targets })
+}

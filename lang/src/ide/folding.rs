@@ -1,0 +1,72 @@
+//! What can be folded away.
+
+use sched_grammar::ast::{Comment, Span, Stmt, StmtKind};
+
+use super::Analysis;
+
+/// Lines that can be folded into their first one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FoldingRange {
+    /// From the first line to the last one, which is another one.
+    pub span: Span,
+    /// What the lines are.
+    pub kind: FoldingKind,
+}
+
+/// What lines that can be folded are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum FoldingKind {
+    /// Comments on lines of their own.
+    Comment,
+    /// A statement over several lines, the header, or directives without a blank line between them.
+    Region,
+}
+
+/// All of it, in the order of the text; of those that begin on one line only the shortest, because editors know one.
+pub fn folding_ranges(a: &Analysis) -> Vec<FoldingRange> {
+    let source = a.source();
+    let mut ranges = comments(source, &a.parsed().comments);
+    ranges.extend(statements(source, &a.parsed().file.stmts));
+    ranges.sort_by_key(|range| (range.span.start, range.span.end));
+    ranges.dedup_by(|next, first| lines(source, Span { start: first.span.start, end: next.span.start }) == 1);
+    ranges
+}
+
+/// Runs of comments, each on a line of its own.
+fn comments(source: &str, comments: &[Comment]) -> Vec<FoldingRange> {
+    let is_own = |comment: &Comment| {
+        let before = source.get(..comment.span.start as usize).unwrap_or_default();
+        before.rsplit('\n').next().is_some_and(|line| line.trim_start_matches('\u{feff}').trim().is_empty())
+    };
+    let own: Vec<Span> = comments.iter().filter(|comment| is_own(comment)).map(|c| c.span).collect();
+    runs(source, &own, FoldingKind::Comment)
+}
+
+/// Statements over several lines, and runs of statements of one sort.
+fn statements(source: &str, stmts: &[Stmt]) -> Vec<FoldingRange> {
+    let is_header = |stmt: &Stmt| !matches!(stmt.kind, StmtKind::Directive(_));
+    let long = stmts.iter().filter(|stmt| lines(source, stmt.span) > 1);
+    let mut ranges: Vec<FoldingRange> =
+        long.map(|stmt| FoldingRange { span: stmt.span, kind: FoldingKind::Region }).collect();
+    for sort in stmts.chunk_by(|a, b| is_header(a) == is_header(b)) {
+        let spans: Vec<Span> = sort.iter().map(|stmt| stmt.span).collect();
+        ranges.extend(runs(source, &spans, FoldingKind::Region));
+    }
+    ranges
+}
+
+/// Neighbours on adjacent lines, as far as they are more than one.
+fn runs(source: &str, spans: &[Span], kind: FoldingKind) -> Vec<FoldingRange> {
+    let are_adjacent = |a: &Span, b: &Span| lines(source, Span { start: a.end, end: b.start }) <= 2;
+    let runs = spans.chunk_by(are_adjacent).filter_map(|run| match run {
+        [first, .., last] => Some(first.to(*last)),
+        _ => None,
+    });
+    runs.filter(|span| lines(source, *span) > 1).map(|span| FoldingRange { span, kind }).collect()
+}
+
+/// How many lines a span touches.
+fn lines(source: &str, span: Span) -> usize {
+    let text = source.get(span.range()).unwrap_or_default();
+    text.bytes().filter(|byte| *byte == b'\n').count() + 1
+}

@@ -1,0 +1,31 @@
+//! The places to highlight together with the one at the cursor.
+
+use sched_grammar::ast::Span;
+
+use super::Analysis;
+
+/// A place that names the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Highlight {
+    /// Where.
+    pub span: Span,
+    /// What happens there.
+    pub kind: HighlightKind,
+}
+
+/// What happens to a thing where it is named.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HighlightKind {
+    /// It is used.
+    Read,
+    /// It is declared.
+    Write,
+}
+
+/// All places that name what is named at `offset`, in the order of the text.
+pub fn highlights(a: &Analysis, offset: usize) -> Vec<Highlight> {
+    let names = a.names();
+    let Some(here) = names.at(offset) else { return Vec::new() };
+    let kind = |declares| if declares { HighlightKind::Write } else { HighlightKind::Read };
+    names.alike(here).map(|other| Highlight { span: other.span, kind: kind(other.declares) }).collect()
+}

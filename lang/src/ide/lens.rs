@@ -1,0 +1,38 @@
+//! Commands above the first line of a schedule.
+
+use sched_grammar::ast::Span;
+
+use super::Analysis;
+
+/// A command to show above a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lens {
+    /// The statement that it stands above.
+    pub span: Span,
+    /// What it does.
+    pub kind: LensKind,
+}
+
+/// What a command does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum LensKind {
+    /// Shows the loop nest.
+    ShowNest,
+    /// Compiles the schedule.
+    Build,
+    /// Measures the schedule.
+    Bench,
+}
+
+/// The commands of a schedule: those that need code stand only where the schedule has no errors. A text without statements
+/// has none.
+pub fn code_lenses(analysis: &Analysis) -> Vec<Lens> {
+    let Some(first) = analysis.parsed().file.stmts.first() else { return Vec::new() };
+    let can_build = !analysis.checked().has_errors() && !analysis.checked().target.is_gpu();
+    let kinds: &[LensKind] = if can_build {
+        &[LensKind::ShowNest, LensKind::Build, LensKind::Bench]
+    } else {
+        &[LensKind::ShowNest]
+    };
+    kinds.iter().map(|kind| Lens { span: first.span, kind: *kind }).collect()
+}

@@ -1,0 +1,215 @@
+//! How long editors wait: `bench/lsp.sh` builds and runs it. It drives the program over its standard input and output, as
+//! editors do, and prints the table of `docs/lsp.md`.
+//!
+//! Arguments: the server's program with its arguments, and after `--` a model from which one of 100 MB is made.
+
+mod client;
+mod texts;
+
+use std::error::Error;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use client::{Client, uri};
+use serde_json::{Value, json};
+
+type Result<T> = std::result::Result<T, Box<dyn Error>>;
+
+/// Keystrokes that are timed on each text.
+const KEYSTROKES: usize = 1000;
+/// Requests that are timed of each kind.
+const REQUESTS: usize = 1000;
+/// Starts that are timed.
+const STARTS: usize = 40;
+/// Size of the model that is bound, in bytes.
+const MODEL: usize = 100_000_000;
+
+fn main() -> Result<()> {
+    let mut program: Vec<String> = std::env::args().skip(1).collect();
+    let at = program
+        .iter()
+        .position(|word| word == "--")
+        .ok_or("usage: latency PROGRAM [ARGUMENT]... -- MODEL")?;
+    let model = PathBuf::from(program.get(at + 1).ok_or("no model is named")?);
+    program.truncate(at);
+    let folder = std::env::temp_dir().join(format!("schedc-latency-{}", std::process::id()));
+    fs::create_dir_all(&folder)?;
+    let result = measure(&program, &model, &folder);
+    fs::remove_dir_all(&folder)?;
+    result
+}
+
+fn measure(program: &[String], model: &Path, folder: &Path) -> Result<()> {
+    println!("| | median | p99 | worst | aim (p99) |\n|---|---|---|---|---|");
+    let mut starts = Vec::new();
+    for _ in 0..STARTS {
+        starts.push(start(program)?);
+    }
+    row("start to first diagnostic, 200 lines", starts, 100.0);
+
+    let mut client = greet(program)?;
+    for (name, text) in texts::all(200) {
+        let times = keystrokes(&mut client, &format!("untitled:{name}-200"), &text)?;
+        row(&format!("keystroke to diagnostics, 200 lines, {name}"), times, 5.0);
+    }
+    for (name, text) in texts::all(5000) {
+        let times = keystrokes(&mut client, &format!("untitled:{name}-5000"), &text)?;
+        row(&format!("keystroke to diagnostics, 5,000 lines, {name}"), times, 20.0);
+    }
+    for (name, text) in texts::all(200) {
+        for method in ["hover", "completion"] {
+            let times = requests(&mut client, &format!("untitled:{name}-{method}"), method, &text)?;
+            row(&format!("{method}, 200 lines, {name}"), times, 2.0);
+        }
+    }
+    end(client)?;
+    bound(program, model, folder)
+}
+
+/// With a large model: how long keystrokes take, and how much memory the server has.
+fn bound(program: &[String], model: &Path, folder: &Path) -> Result<()> {
+    let size = enlarge(model, &folder.join("large.json"))?;
+    let mut client = greet(program)?;
+    let name = uri(&folder.join("bound.sched"));
+    let text = format!("model \"large.json\"\n{}", texts::blocks(200));
+    client.open(&name, 0, &text);
+    let changed = client.wait(|message| message["method"] == "sched/changed");
+    changed.ok_or("the model was not read")?;
+    let times = keystrokes(&mut client, &name, &text)?;
+    row("keystroke to diagnostics, 200 lines, model bound", times, 5.0);
+    let times = requests(&mut client, &name, "completion", &text)?;
+    row("completion, 200 lines, model bound", times, 2.0);
+    let status = fs::read_to_string(format!("/proc/{}/status", client.id()))?;
+    let memory = |key: &str| -> Option<f64> {
+        let line = status.lines().find_map(|line| line.strip_prefix(key))?;
+        line.split_whitespace().next()?.parse::<f64>().ok().map(|kib| kib / 1024.0)
+    };
+    let (now, most) = (memory("VmRSS:").unwrap_or(f64::NAN), memory("VmHWM:").unwrap_or(f64::NAN));
+    let megabytes = size / 1_000_000;
+    println!(
+        "\nResident memory with a model of {megabytes} MB bound: {now:.1} MiB, at most {most:.1} MiB (aim: 50 MB)."
+    );
+    end(client)
+}
+
+fn greet(program: &[String]) -> Result<Client> {
+    let (first, rest) = program.split_first().ok_or("no program is named")?;
+    let mut client = Client::start(Command::new(first).args(rest))?;
+    client.initialize(json!({
+        "capabilities": { "textDocument": { "completion": { "completionItem": { "snippetSupport": true } } } },
+    }));
+    Ok(client)
+}
+
+fn end(client: Client) -> Result<()> {
+    if client.end() == Some(0) { Ok(()) } else { Err("the server did not end as it should".into()) }
+}
+
+/// From the start of the program to the diagnostics of the first document.
+fn start(program: &[String]) -> Result<Duration> {
+    let text = texts::blocks(200);
+    let begin = Instant::now();
+    let mut client = greet(program)?;
+    client.open("untitled:first", 1, &text);
+    client.diagnostics("untitled:first", 1).ok_or("no diagnostics")?;
+    let time = begin.elapsed();
+    end(client)?;
+    Ok(time)
+}
+
+/// Places spread over a text, each the end of a word.
+fn places(text: &str) -> Vec<(u32, u32)> {
+    let mut places = Vec::new();
+    for (line, content) in (0..).zip(text.lines()) {
+        let ends = content.char_indices().zip(content.chars().skip(1).chain(['\n']));
+        let is_end = |(at, c): (usize, char), next: char| {
+            (c.is_alphanumeric() && !next.is_alphanumeric()).then_some(at + c.len_utf8())
+        };
+        let columns = ends.filter_map(|(here, next)| is_end(here, next));
+        places.extend(columns.filter_map(|column| Some((line, u32::try_from(column).ok()?))));
+    }
+    places
+}
+
+fn position((line, character): (u32, u32)) -> Value {
+    json!({ "line": line, "character": character })
+}
+
+/// Types a character at one place after the other and takes it back, and waits each time for the diagnostics.
+fn keystrokes(client: &mut Client, name: &str, text: &str) -> Result<Vec<Duration>> {
+    client.open(name, 1, text);
+    client.diagnostics(name, 1).ok_or("no diagnostics")?;
+    let places = places(text);
+    let mut times = Vec::new();
+    for number in 0..KEYSTROKES {
+        let (line, column) = *places.get(number / 2 * 7919 % places.len()).ok_or("an empty text")?;
+        let version = i32::try_from(number + 2)?;
+        let at = position((line, column));
+        let (end, new) = if number % 2 == 0 { (at.clone(), "x") } else { (position((line, column + 1)), "") };
+        let begin = Instant::now();
+        client.change(name, version, &[(json!({ "start": at, "end": end }), new)]);
+        client.diagnostics(name, version).ok_or("no diagnostics")?;
+        times.push(begin.elapsed());
+        client.unread.clear();
+    }
+    Ok(times)
+}
+
+/// Asks at one place after the other, each time just after a keystroke, as it is when one types.
+fn requests(client: &mut Client, name: &str, method: &str, text: &str) -> Result<Vec<Duration>> {
+    client.open(name, 1, text);
+    client.diagnostics(name, 1).ok_or("no diagnostics")?;
+    let places = places(text);
+    let mut times = Vec::new();
+    for number in 0..REQUESTS {
+        let at = *places.get(number * 7919 % places.len()).ok_or("an empty text")?;
+        let version = i32::try_from(number + 2)?;
+        client.change(name, version, &[(Value::Null, text)]);
+        client.diagnostics(name, version).ok_or("no diagnostics")?;
+        let params = json!({ "textDocument": { "uri": name }, "position": position(at) });
+        let begin = Instant::now();
+        client.request(&format!("textDocument/{method}"), params);
+        times.push(begin.elapsed());
+        client.unread.clear();
+    }
+    Ok(times)
+}
+
+fn row(name: &str, mut times: Vec<Duration>, aim: f64) {
+    times.sort_unstable();
+    let at = |part: f64| {
+        let place = ((times.len() as f64 * part).ceil() as usize).clamp(1, times.len().max(1)) - 1;
+        times.get(place).map_or(f64::NAN, |time| time.as_secs_f64() * 1e3)
+    };
+    let (median, high, worst) = (at(0.5), at(0.99), at(1.0));
+    println!("| {name} | {median:.2} ms | {high:.2} ms | {worst:.2} ms | {aim} ms |");
+}
+
+/// Writes a model that is much larger than another: its trees again and again. Tells its size.
+fn enlarge(model: &Path, to: &Path) -> Result<usize> {
+    let text = fs::read_to_string(model)?;
+    let mut value: Value = serde_json::from_str(&text)?;
+    let booster =
+        value.pointer_mut("/learner/gradient_booster/model").ok_or("this is no model of XGBoost's")?;
+    let trees = booster["trees"].as_array().cloned().ok_or("the model has no trees")?;
+    let groups = booster["tree_info"].as_array().cloned().ok_or("the model has no tree_info")?;
+    let times = MODEL.div_ceil(text.len());
+    let mut all = Vec::new();
+    for _ in 0..times {
+        for tree in &trees {
+            let mut tree = tree.clone();
+            tree["id"] = json!(all.len());
+            all.push(tree);
+        }
+    }
+    let count = all.len();
+    booster["gbtree_model_param"]["num_trees"] = json!(count.to_string());
+    booster["iteration_indptr"] = (0..=count).collect();
+    booster["tree_info"] = groups.iter().cycle().take(count).cloned().collect();
+    booster["trees"] = Value::Array(all);
+    let text = value.to_string();
+    fs::write(to, &text)?;
+    Ok(text.len())
+}

@@ -1,0 +1,46 @@
+//! Schedules of about so many lines, each of another kind.
+
+use std::fmt::Write;
+
+/// All kinds by their names.
+pub fn all(lines: usize) -> [(&'static str, String); 3] {
+    [("blocks", blocks(lines)), ("chain of splits", splits(lines)), ("mistakes", mistakes(lines))]
+}
+
+/// What people write, again and again: a remark, a param, a tile of what the block before has left, facts about it.
+pub fn blocks(lines: usize) -> String {
+    let mut text = String::new();
+    let mut rest = "tree".to_owned();
+    for at in 1..=lines / 6 {
+        let _ = write!(
+            text,
+            "// Part {at}.\nparam W{at} = 4 in [2, 4, 8]\nsplit({rest}, a{at}, r{at}, {at} * 2)\n\
+             unrollWalk(a{at}, W{at})\ninterleave(a{at}, 2)\n\n"
+        );
+        rest = format!("r{at}");
+    }
+    text
+}
+
+/// Nothing but directives that make new loops.
+fn splits(lines: usize) -> String {
+    let mut text = String::new();
+    let mut rest = "tree".to_owned();
+    for at in 1..=lines {
+        let _ = writeln!(text, "split({rest}, a{at}, r{at}, {at})");
+        rest = format!("r{at}");
+    }
+    text
+}
+
+/// A schedule in which every fifth line is wrong.
+fn mistakes(lines: usize) -> String {
+    let mut text = "tile(batch, b0, b1, 64)\nreorder(b0, tree, b1)\n".to_owned();
+    for at in 0..lines / 5 {
+        let _ = write!(
+            text,
+            "// {at}\nparam P{at} = {at}\n\nconst C{at} = P{at} + 1\nunrollWalk(b{at}, C{at})\n"
+        );
+    }
+    text
+}

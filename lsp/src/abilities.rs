@@ -1,0 +1,71 @@
+//! What a client can do, as far as answers depend on it.
+
+use tower_lsp_server::ls_types::ClientCapabilities;
+
+/// The abilities of a client.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Abilities {
+    /// It asks for diagnostics, so that they need not be pushed.
+    pub pulls_diagnostics: bool,
+    /// It asks for diagnostics again when it is told to.
+    pub refreshes_diagnostics: bool,
+    /// It asks for inlay hints again when it is told to.
+    pub refreshes_hints: bool,
+    /// It asks for code lenses again when it is told to.
+    pub refreshes_lenses: bool,
+    /// It shows places that belong to a diagnostic.
+    pub related_information: bool,
+    /// It opens the page of a code.
+    pub code_descriptions: bool,
+    /// It tells settings when asked.
+    pub configuration: bool,
+    /// It can be asked to tell of changed settings.
+    pub registers_configuration: bool,
+    /// It can be asked to tell of changed files.
+    pub registers_watchers: bool,
+    /// It shows progress that the server begins.
+    pub progress: bool,
+    /// Completions may have places to fill in.
+    pub snippets: bool,
+    /// Edits may say which version of a document they are for.
+    pub versioned_edits: bool,
+    /// Code actions may be more than commands.
+    pub code_actions: bool,
+    /// Symbols may contain others.
+    pub nested_symbols: bool,
+}
+
+impl Abilities {
+    /// Reads what a client says of itself.
+    pub fn of(client: &ClientCapabilities) -> Abilities {
+        let document = client.text_document.as_ref();
+        let workspace = client.workspace.as_ref();
+        let is = |flag: Option<bool>| flag.unwrap_or(false);
+        let published = document.and_then(|d| d.publish_diagnostics.as_ref());
+        let item = document.and_then(|d| d.completion.as_ref()?.completion_item.as_ref());
+        Abilities {
+            pulls_diagnostics: document.is_some_and(|d| d.diagnostic.is_some()),
+            refreshes_diagnostics: is(workspace.and_then(|w| w.diagnostics.as_ref()?.refresh_support)),
+            refreshes_hints: is(workspace.and_then(|w| w.inlay_hint.as_ref()?.refresh_support)),
+            refreshes_lenses: is(workspace.and_then(|w| w.code_lens.as_ref()?.refresh_support)),
+            related_information: is(published.and_then(|p| p.related_information)),
+            code_descriptions: is(published.and_then(|p| p.code_description_support)),
+            configuration: is(workspace.and_then(|w| w.configuration)),
+            registers_configuration: is(
+                workspace.and_then(|w| w.did_change_configuration.as_ref()?.dynamic_registration)
+            ),
+            registers_watchers: is(
+                workspace.and_then(|w| w.did_change_watched_files.as_ref()?.dynamic_registration)
+            ),
+            progress: is(client.window.as_ref().and_then(|w| w.work_done_progress)),
+            snippets: is(item.and_then(|i| i.snippet_support)),
+            versioned_edits: is(workspace.and_then(|w| w.workspace_edit.as_ref()?.document_changes)),
+            code_actions: document
+                .and_then(|d| d.code_action.as_ref())
+                .is_some_and(|a| a.code_action_literal_support.is_some()),
+            nested_symbols: is(
+                document.and_then(|d| d.document_symbol.as_ref()?.hierarchical_document_symbol_support)
+            ),
+        }
+    }
+}

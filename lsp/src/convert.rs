@@ -1,0 +1,48 @@
+//! From the plain data of features to the protocol's types.
+
+use std::collections::HashMap;
+
+use sched_grammar::ast::Span;
+use sched_lang::diagnostics::Edit;
+use tower_lsp_server::jsonrpc::{Error, ErrorCode};
+use tower_lsp_server::ls_types::{
+    DocumentChanges, Location, OneOf, OptionalVersionedTextDocumentIdentifier, TextDocumentEdit, TextEdit,
+    WorkspaceEdit,
+};
+
+use crate::abilities::Abilities;
+use crate::document::Snapshot;
+
+/// A request that is fine and cannot be fulfilled; editors show the message.
+pub fn failed(message: impl Into<String>) -> Error {
+    const REQUEST_FAILED: i64 = -32803;
+    let mut error = Error::new(ErrorCode::ServerError(REQUEST_FAILED));
+    error.message = message.into().into();
+    error
+}
+
+/// Replacements in the text of a state.
+pub fn text_edits(snapshot: &Snapshot, edits: &[Edit]) -> Vec<TextEdit> {
+    edits.iter().map(|edit| TextEdit::new(snapshot.text.range(edit.span), edit.text.clone())).collect()
+}
+
+/// Replacements as a change of the workspace, for this version of the document only where the client can tell.
+pub fn workspace_edit(snapshot: &Snapshot, edits: &[Edit], abilities: Abilities) -> WorkspaceEdit {
+    let edits = text_edits(snapshot, edits);
+    if !abilities.versioned_edits {
+        #[expect(clippy::mutable_key_type, reason = "the protocol's type; names of documents do not change")]
+        let changes = HashMap::from([(snapshot.uri.clone(), edits)]);
+        return WorkspaceEdit { changes: Some(changes), ..WorkspaceEdit::default() };
+    }
+    let text_document = OptionalVersionedTextDocumentIdentifier {
+        uri: snapshot.uri.clone(),
+        version: Some(snapshot.version),
+    };
+    let edit = TextDocumentEdit { text_document, edits: edits.into_iter().map(OneOf::Left).collect() };
+    WorkspaceEdit { document_changes: Some(DocumentChanges::Edits(vec![edit])), ..WorkspaceEdit::default() }
+}
+
+/// A place in the document.
+pub fn location(snapshot: &Snapshot, span: Span) -> Location {
+    Location::new(snapshot.uri.clone(), snapshot.text.range(span))
+}

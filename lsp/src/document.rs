@@ -1,0 +1,238 @@
+//! Open documents, and what is known of each of their states.
+
+use std::borrow::Cow;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use sched_grammar::ast::Span;
+use sched_lang::Options;
+use sched_lang::ide::Analysis;
+use tower_lsp_server::ls_types::{TextDocumentContentChangeEvent, Uri};
+
+use crate::models::{Model, Status};
+use crate::settings::Settings;
+use crate::text::{Encoding, Text};
+
+/// A text that the client has open.
+#[derive(Debug)]
+pub struct Document {
+    /// Its name.
+    pub uri: Uri,
+    /// The client's number of this state.
+    pub version: i32,
+    /// Its text now.
+    pub text: Arc<Text>,
+    /// Tells this state of the text, and of everything that its check depends on, from all others of all documents.
+    epoch: u64,
+    state: State,
+    last_good: Option<Arc<Snapshot>>,
+    model: Option<PathBuf>,
+}
+
+/// How far the present state has been looked at.
+#[derive(Debug)]
+enum State {
+    Unchecked,
+    Checked(Arc<Snapshot>),
+    /// The checker made a mistake; trying again would not help.
+    Mistake,
+}
+
+/// A document at one moment, checked. It never changes, so that a request sees one state from its beginning to its end.
+#[derive(Debug)]
+pub struct Snapshot {
+    /// The document's name.
+    pub uri: Uri,
+    /// The client's number of the text.
+    pub version: i32,
+    /// Tells this state from every other one.
+    pub epoch: u64,
+    /// The text.
+    pub text: Arc<Text>,
+    /// What the checker knows of it.
+    pub analysis: Analysis,
+    /// The model that it was checked with.
+    pub binding: Binding,
+    /// The settings that it was checked with.
+    pub settings: Arc<Settings>,
+}
+
+impl Snapshot {
+    /// The folder that models are relative to, if the document is a file.
+    pub fn folder(&self) -> Option<PathBuf> {
+        path_of(&self.uri)?.parent().map(Path::to_path_buf)
+    }
+}
+
+/// Which model a document is checked with.
+#[derive(Clone, Debug)]
+pub struct Binding {
+    /// The model's file, if one is named.
+    pub path: Option<PathBuf>,
+    /// The `model` line that names it; a setting does otherwise.
+    pub line: Option<Span>,
+    /// How far it is known.
+    pub status: Status,
+}
+
+impl Binding {
+    fn model(&self) -> Option<&Arc<Model>> {
+        self.status.model()
+    }
+}
+
+/// What a document's check depends on besides its text.
+pub struct Surroundings<'a> {
+    /// The settings of its folder.
+    pub settings: Arc<Settings>,
+    /// The workspace folder that it is in.
+    pub folder: Option<PathBuf>,
+    /// Tells what is known of a model.
+    pub look_up: &'a mut dyn FnMut(&Path) -> Status,
+}
+
+fn next_epoch() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}
+
+/// The file that a name stands for, if it does.
+pub fn path_of(uri: &Uri) -> Option<PathBuf> {
+    let is_file = uri.scheme().as_str() == "file";
+    uri.to_file_path().filter(|_| is_file).map(Cow::into_owned)
+}
+
+/// The checker panicked.
+#[derive(Clone, Copy, Debug)]
+pub struct Mistake;
+
+impl Document {
+    /// A document that was opened.
+    pub fn new(uri: Uri, version: i32, text: &str, encoding: Encoding) -> Document {
+        let text = Arc::new(Text::new(text, encoding));
+        Document {
+            uri,
+            version,
+            text,
+            epoch: next_epoch(),
+            state: State::Unchecked,
+            last_good: None,
+            model: None,
+        }
+    }
+
+    /// Applies changes, one after the other.
+    pub fn change(&mut self, version: i32, changes: &[TextDocumentContentChangeEvent]) {
+        for change in changes {
+            self.text = Arc::new(self.text.changed(change.range, &change.text));
+        }
+        self.version = version;
+        self.forget();
+    }
+
+    /// Lets the document be checked again although its text is the same.
+    pub fn forget(&mut self) {
+        self.epoch = next_epoch();
+        self.state = State::Unchecked;
+    }
+
+    /// The present state, checked at most once.
+    ///
+    /// # Errors
+    ///
+    /// The checker made a mistake in this state.
+    pub fn snapshot(&mut self, around: &mut Surroundings) -> Result<Arc<Snapshot>, Mistake> {
+        match &self.state {
+            State::Checked(snapshot) => return Ok(Arc::clone(snapshot)),
+            State::Mistake => return Err(Mistake),
+            State::Unchecked => {}
+        }
+        let Ok(snapshot) = catch_unwind(AssertUnwindSafe(|| self.check(around))) else {
+            self.state = State::Mistake;
+            return Err(Mistake);
+        };
+        let snapshot = Arc::new(snapshot);
+        self.state = State::Checked(Arc::clone(&snapshot));
+        self.model.clone_from(&snapshot.binding.path);
+        if snapshot.analysis.checked().nest.is_some() {
+            self.last_good = Some(Arc::clone(&snapshot));
+        }
+        Ok(snapshot)
+    }
+
+    /// The model that the last state that was checked is bound to.
+    pub fn model(&self) -> Option<PathBuf> {
+        self.model.clone()
+    }
+
+    /// The last state that had a loop nest, which may be the present one if that has been checked.
+    pub fn last_good(&self) -> Option<&Arc<Snapshot>> {
+        self.last_good.as_ref()
+    }
+
+    fn check(&self, around: &mut Surroundings) -> Snapshot {
+        // The line that names the model is known only after the check; it is seldom another one than before.
+        let mut binding = self.guess(around);
+        let mut analysis = self.analyse(&binding, &around.settings);
+        let named = analysis.checked().header.model.clone();
+        let right = self.bind(named, around);
+        let is_same = match (binding.model(), right.model()) {
+            (Some(a), Some(b)) => Arc::ptr_eq(a, b),
+            (None, None) => true,
+            _ => false,
+        };
+        if !is_same {
+            analysis = self.analyse(&right, &around.settings);
+        }
+        binding = right;
+        Snapshot {
+            uri: self.uri.clone(),
+            version: self.version,
+            epoch: self.epoch,
+            text: Arc::clone(&self.text),
+            analysis,
+            binding,
+            settings: Arc::clone(&around.settings),
+        }
+    }
+
+    fn analyse(&self, binding: &Binding, settings: &Settings) -> Analysis {
+        let options = Options {
+            facts: binding.model().map(|model| Arc::clone(&model.facts)),
+            target: settings.target.clone(),
+            strict: settings.strict,
+            ..Options::default()
+        };
+        Analysis::new(Arc::clone(self.text.source()), options)
+    }
+
+    /// The model of the first line that looks as if it named one.
+    fn guess(&self, around: &mut Surroundings) -> Binding {
+        let line = self.text.source().lines().find_map(|line| line.trim_start().strip_prefix("model"));
+        let name = line.and_then(|rest| rest.trim_start().strip_prefix('"')?.split('"').next());
+        self.bind(name.map(|name| (name.to_owned(), Span::default())), around)
+    }
+
+    /// The model that a line of the schedule names, or else the settings.
+    fn bind(&self, named: Option<(String, Span)>, around: &mut Surroundings) -> Binding {
+        let folder = around.folder.clone();
+        let setting = || {
+            let name = around.settings.model.as_deref()?;
+            Some(folder.clone().unwrap_or_default().join(name))
+        };
+        let (path, line) = match named {
+            Some((name, span)) => {
+                let folder = path_of(&self.uri)
+                    .and_then(|path| path.parent().map(Path::to_path_buf))
+                    .or_else(|| folder.clone())
+                    .unwrap_or_default();
+                (Some(folder.join(name)), Some(span))
+            }
+            None => (setting(), None),
+        };
+        let status = path.as_deref().map_or(Status::Missing, |path| (around.look_up)(path));
+        Binding { path, line, status }
+    }
+}

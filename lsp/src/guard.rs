@@ -1,0 +1,144 @@
+//! The last line of defence: a mistake in one request is an error for that request and for nothing else.
+
+use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll};
+
+use serde_json::Value;
+use tower_lsp_server::jsonrpc::{Error, ErrorCode, Id, Request, Response};
+use tower_service::Service;
+
+use crate::frames::UNREADABLE;
+
+type Answer<E> = Pin<Box<dyn Future<Output = Result<Option<Response>, E>> + Send>>;
+
+/// A service whose requests may panic.
+pub struct Guard<S> {
+    inner: S,
+    shut_down: Arc<AtomicBool>,
+}
+
+impl<S> Guard<S> {
+    /// Guards a service; `shut_down` is set when the client asks for the end in the way it should.
+    pub fn new(inner: S, shut_down: Arc<AtomicBool>) -> Self {
+        Guard { inner, shut_down }
+    }
+}
+
+impl<S> Service<Request> for Guard<S>
+where
+    S: Service<Request, Response = Option<Response>>,
+    S::Future: Send + 'static,
+    S::Error: Send + 'static,
+{
+    type Response = Option<Response>;
+    type Error = S::Error;
+    type Future = Answer<S::Error>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
+        self.inner.poll_ready(context)
+    }
+
+    fn call(&mut self, request: Request) -> Self::Future {
+        if request.method() == UNREADABLE {
+            let error = unreadable(request.params());
+            return Box::pin(async { Ok(Some(Response::from_error(Id::Null, error))) });
+        }
+        if request.method() == "shutdown" {
+            self.shut_down.store(true, Ordering::Relaxed);
+        }
+        let id = request.id().cloned();
+        let method = request.method().to_owned();
+        match catch_unwind(AssertUnwindSafe(|| self.inner.call(request))) {
+            Ok(answer) => Box::pin(Guarded { answer: Box::pin(answer), id, method }),
+            Err(_) => {
+                let answer = mistake(id, &method);
+                Box::pin(async { Ok(answer) })
+            }
+        }
+    }
+}
+
+struct Guarded<F> {
+    answer: Pin<Box<F>>,
+    id: Option<Id>,
+    method: String,
+}
+
+impl<F, E> Future for Guarded<F>
+where
+    F: Future<Output = Result<Option<Response>, E>>,
+{
+    type Output = F::Output;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        match catch_unwind(AssertUnwindSafe(|| self.answer.as_mut().poll(context))) {
+            Ok(state) => state,
+            Err(_) => Poll::Ready(Ok(mistake(self.id.clone(), &self.method))),
+        }
+    }
+}
+
+/// The answer to a request that panicked; notifications have none.
+fn mistake(id: Option<Id>, method: &str) -> Option<Response> {
+    let mut error = Error::internal_error();
+    error.message = format!("schedc has made a mistake in {method}; please report it").into();
+    Some(Response::from_error(id?, error))
+}
+
+fn unreadable(params: Option<&Value>) -> Error {
+    let part = |key| params.and_then(|params| params.get(key));
+    let mut error =
+        Error::new(part("code").and_then(Value::as_i64).map_or(ErrorCode::ParseError, ErrorCode::from));
+    if let Some(message) = part("message").and_then(Value::as_str) {
+        error.message = message.to_owned().into();
+    }
+    error
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Panics;
+
+    impl Service<Request> for Panics {
+        type Response = Option<Response>;
+        type Error = std::convert::Infallible;
+        type Future = Answer<Self::Error>;
+
+        fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
+            Poll::Ready(Ok(()))
+        }
+
+        #[expect(clippy::panic, reason = "that is what is tested")]
+        fn call(&mut self, request: Request) -> Self::Future {
+            assert!(request.method() != "at once", "at once");
+            Box::pin(async { panic!("later") })
+        }
+    }
+
+    fn ask(method: &'static str, id: Option<i64>) -> Option<Response> {
+        let request = Request::build(method);
+        let request = id.map_or(Request::build(method), |id| request.id(id)).finish();
+        let mut guard = Guard::new(Panics, Arc::default());
+        let mut answer = guard.call(request);
+        let mut context = Context::from_waker(std::task::Waker::noop());
+        match answer.as_mut().poll(&mut context) {
+            Poll::Ready(Ok(answer)) => answer,
+            Poll::Pending => None,
+        }
+    }
+
+    #[test]
+    fn a_panic_is_an_error_of_its_request() {
+        for method in ["at once", "later"] {
+            let answer = ask(method, Some(7)).and_then(|answer| answer.error().cloned());
+            assert_eq!(answer.map(|error| error.code), Some(ErrorCode::InternalError));
+            assert_eq!(ask(method, None), None);
+        }
+    }
+}

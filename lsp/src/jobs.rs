@@ -1,0 +1,115 @@
+//! Programs that run beside the server: `schedc` itself, for what reads models or makes code.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
+use tokio::process::Command;
+use tokio::sync::Semaphore;
+
+/// Programs that run at the same time, at most.
+const AT_ONCE: usize = 2;
+/// Programs that run or wait, at most.
+const WAITING: usize = 32;
+/// Longest output that is read, in bytes.
+const LONGEST: u64 = 256 << 20;
+
+/// Runs `schedc`.
+#[derive(Clone)]
+pub struct Jobs {
+    program: Arc<Path>,
+    turns: Arc<Semaphore>,
+    waiting: Arc<AtomicUsize>,
+}
+
+/// What a program is told.
+#[derive(Debug, Default)]
+pub struct Job {
+    /// Its arguments.
+    pub arguments: Vec<OsString>,
+    /// Its standard input.
+    pub input: String,
+    /// The folder that it runs in.
+    pub folder: Option<PathBuf>,
+}
+
+/// Counts a program as long as it lives.
+struct Counted(Arc<AtomicUsize>);
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Jobs {
+    /// Runs the `schedc` beside the server's own program, or else the one on the path.
+    pub fn new() -> Jobs {
+        let own = std::env::current_exe().ok();
+        let beside = own.and_then(|own| Some(own.parent()?.join("schedc"))).filter(|path| path.is_file());
+        let program = beside.unwrap_or_else(|| PathBuf::from("schedc"));
+        Jobs { program: program.into(), turns: Arc::new(Semaphore::new(AT_ONCE)), waiting: Arc::default() }
+    }
+
+    /// What a program prints. It is killed when nobody waits for it any more.
+    ///
+    /// # Errors
+    ///
+    /// What the program says is wrong, or why it could not be run, as a text for users.
+    pub async fn run(&self, job: Job) -> Result<String, String> {
+        if self.waiting.fetch_add(1, Ordering::Relaxed) >= WAITING {
+            self.waiting.fetch_sub(1, Ordering::Relaxed);
+            return Err("too many programs are waiting to run; wait for them to end".to_owned());
+        }
+        let _counted = Counted(Arc::clone(&self.waiting));
+        let _turn = self.turns.acquire().await.map_err(|error| error.to_string())?;
+        self.run_now(job).await
+    }
+
+    async fn run_now(&self, job: Job) -> Result<String, String> {
+        let mut command = Command::new(&*self.program);
+        command.args(["--color", "never"]).args(&job.arguments).kill_on_drop(true);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        if let Some(folder) = job.folder.filter(|folder| folder.is_dir()) {
+            command.current_dir(folder);
+        }
+        let mut child = command.spawn().map_err(|error| {
+            format!(
+                "{} cannot be run: {error}; install it beside the language server",
+                self.program.display()
+            )
+        })?;
+        let input = child.stdin.take();
+        let feed = async {
+            if let Some(mut input) = input {
+                // A program that does not read its input says why on its error output.
+                let _ = input.write_all(job.input.as_bytes()).await;
+            }
+        };
+        let (out, errors) = (child.stdout.take(), child.stderr.take());
+        let ((), out, errors, status) = tokio::join!(feed, read(out), read(errors), child.wait());
+        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+        match status {
+            Ok(status) if status.success() => Ok(text(out)),
+            Ok(status) => {
+                let said = text(errors);
+                let said = said.trim();
+                Err(if said.is_empty() { format!("schedc ended with {status}") } else { said.to_owned() })
+            }
+            Err(error) => Err(error.to_string()),
+        }
+    }
+}
+
+/// Everything that a program prints, up to a limit beyond which it is stopped.
+async fn read(from: Option<impl AsyncRead + Unpin>) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    if let Some(from) = from {
+        // What has been read counts when the program dies.
+        let _ = from.take(LONGEST).read_to_end(&mut bytes).await;
+    }
+    bytes
+}

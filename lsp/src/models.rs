@@ -1,0 +1,215 @@
+//! Models that schedules are bound to. The server never reads one itself: `schedc inspect` does, in a process of its own, so
+//! that a large model costs the server neither time nor memory. What is kept of a model are its facts.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use sched_lang::ModelFacts;
+
+/// Models that are remembered although no document needs them.
+const REMEMBERED: usize = 64;
+
+/// What is known of a model that was read.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Model {
+    /// The facts that schedules are checked with.
+    pub facts: Arc<ModelFacts>,
+    /// The fingerprint of the file's content.
+    pub fingerprint: String,
+}
+
+/// How far a model is known.
+#[derive(Clone, Debug)]
+pub enum Status {
+    /// There is no such file.
+    Missing,
+    /// It is being read for the first time.
+    Loading,
+    /// It was read; while a changed file is read again this is what it was.
+    Ready(Arc<Model>),
+    /// It is no model, for this reason.
+    Failed(Arc<str>),
+}
+
+impl Status {
+    /// The model, if it is known.
+    pub fn model(&self) -> Option<&Arc<Model>> {
+        match self {
+            Status::Ready(model) => Some(model),
+            _ => None,
+        }
+    }
+}
+
+/// What tells one content of a file from another without reading it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stamp {
+    size: u64,
+    changed: Option<SystemTime>,
+}
+
+impl Stamp {
+    /// The stamp of a file, if it is one.
+    pub fn of(path: &Path) -> Option<Stamp> {
+        let found = std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file)?;
+        Some(Stamp { size: found.len(), changed: found.modified().ok() })
+    }
+}
+
+#[derive(Debug)]
+struct Entry {
+    stamp: Stamp,
+    status: Status,
+    used: u64,
+}
+
+/// The models that are known.
+#[derive(Debug, Default)]
+pub struct Models {
+    entries: HashMap<PathBuf, Entry>,
+    clock: u64,
+}
+
+impl Models {
+    /// What is known of a model, and the stamp to read it with if that has to be done now.
+    pub fn look_up(&mut self, path: &Path) -> (Status, Option<Stamp>) {
+        self.clock += 1;
+        let Some(stamp) = Stamp::of(path) else {
+            self.entries.remove(path);
+            return (Status::Missing, None);
+        };
+        let used = self.clock;
+        match self.entries.get_mut(path) {
+            Some(entry) if entry.stamp == stamp => {
+                entry.used = used;
+                (entry.status.clone(), None)
+            }
+            Some(entry) => {
+                entry.stamp = stamp;
+                entry.used = used;
+                if matches!(entry.status, Status::Failed(_) | Status::Missing) {
+                    entry.status = Status::Loading;
+                }
+                (entry.status.clone(), Some(stamp))
+            }
+            None => {
+                self.make_room();
+                self.entries.insert(path.to_path_buf(), Entry { stamp, status: Status::Loading, used });
+                (Status::Loading, Some(stamp))
+            }
+        }
+    }
+
+    /// Keeps what was read, unless the file has changed since. Says whether anything is different now.
+    pub fn arrived(&mut self, path: &Path, stamp: Stamp, result: Result<Model, String>) -> bool {
+        let same = result.as_ref().ok().and_then(|model| self.with_content(model));
+        let Some(entry) = self.entries.get_mut(path).filter(|entry| entry.stamp == stamp) else {
+            return false;
+        };
+        let status = match (same, result) {
+            (Some(model), _) => Status::Ready(model),
+            (None, Ok(model)) => Status::Ready(Arc::new(model)),
+            (None, Err(why)) => Status::Failed(why.into()),
+        };
+        let changed = match (&entry.status, &status) {
+            (Status::Ready(old), Status::Ready(new)) => old != new,
+            (Status::Failed(old), Status::Failed(new)) => old != new,
+            _ => true,
+        };
+        entry.status = status;
+        changed
+    }
+
+    /// A model with the same content, whatever its path; models are often copied.
+    fn with_content(&self, model: &Model) -> Option<Arc<Model>> {
+        let known = self.entries.values().filter_map(|entry| entry.status.model());
+        known.into_iter().find(|known| ***known == *model).cloned()
+    }
+
+    /// Forgets the models that have not been asked for the longest.
+    fn make_room(&mut self) {
+        while self.entries.len() >= REMEMBERED {
+            let oldest = self.entries.iter().min_by_key(|(_, entry)| entry.used);
+            let Some(path) = oldest.map(|(path, _)| path.clone()) else { return };
+            self.entries.remove(&path);
+        }
+    }
+}
+
+/// What `schedc inspect --facts` prints.
+#[derive(serde::Deserialize)]
+struct Told {
+    fingerprint: String,
+    num_trees: u32,
+    num_features: u32,
+    num_classes: u32,
+    depths: Vec<u32>,
+    leaves: Vec<Vec<u32>>,
+}
+
+/// Reads what `schedc inspect --facts` prints.
+pub fn parse(text: &str) -> Option<Model> {
+    let Told { fingerprint, num_trees, num_features, num_classes, depths, leaves } =
+        serde_json::from_str(text).ok()?;
+    let facts = ModelFacts { num_trees, num_features, num_classes, depths, leaves };
+    Some(Model { facts: Arc::new(facts), fingerprint })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn model(trees: u32) -> Model {
+        let facts = ModelFacts { num_trees: trees, depths: vec![3; trees as usize], ..ModelFacts::default() };
+        Model { facts: facts.into(), fingerprint: format!("sha256:{trees}") }
+    }
+
+    fn file(folder: &Path, name: &str, content: &str) -> PathBuf {
+        let path = folder.join(name);
+        std::fs::write(&path, content).expect("a file can be written");
+        path
+    }
+
+    #[test]
+    fn a_model_is_read_once_until_it_changes() {
+        let folder = std::env::temp_dir().join(format!("schedc-models-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("a folder");
+        let path = file(&folder, "m.json", "one");
+        let mut models = Models::default();
+        let (_, stamp) = models.look_up(&path);
+        let stamp = stamp.expect("the first time it is read");
+        assert!(models.look_up(&path).1.is_none(), "it is being read");
+        assert!(models.arrived(&path, stamp, Ok(model(2))));
+        assert_eq!(models.look_up(&path).0.model().map(|model| model.facts.num_trees), Some(2));
+
+        file(&folder, "m.json", "another");
+        let (status, again) = models.look_up(&path);
+        assert_eq!(status.model().map(|model| model.facts.num_trees), Some(2), "the last good answer");
+        let again = again.expect("a changed file is read again");
+        assert!(!models.arrived(&path, stamp, Ok(model(5))), "what was read before the change is late");
+        assert!(!models.arrived(&path, again, Ok(model(2))), "the same facts change nothing");
+
+        let copy = file(&folder, "copy.json", "another");
+        let stamp = models.look_up(&copy).1.expect("a new path");
+        models.arrived(&copy, stamp, Ok(model(2)));
+        let (a, b) = (models.look_up(&path).0, models.look_up(&copy).0);
+        assert!(matches!((a.model(), b.model()), (Some(a), Some(b)) if Arc::ptr_eq(a, b)));
+
+        std::fs::remove_dir_all(&folder).expect("the folder was there");
+        assert!(matches!(models.look_up(&path).0, Status::Missing));
+    }
+
+    #[test]
+    fn few_models_are_remembered() {
+        let folder = std::env::temp_dir().join(format!("schedc-many-models-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("a folder");
+        let mut models = Models::default();
+        for number in 0..3 * REMEMBERED {
+            models.look_up(&file(&folder, &number.to_string(), ""));
+        }
+        assert_eq!(models.entries.len(), REMEMBERED);
+        std::fs::remove_dir_all(&folder).expect("the folder was there");
+    }
+}

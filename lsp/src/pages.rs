@@ -1,0 +1,43 @@
+//! The pages that explain codes, as files that an editor can open. They come with the program, so they are right for this
+//! version and there without a network.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+
+use sched_lang::diagnostics::{Code, info};
+use tower_lsp_server::ls_types::Uri;
+
+/// Writes pages to the user's cache when they are first needed.
+pub struct Pages {
+    folder: Option<PathBuf>,
+    written: Mutex<BTreeMap<Code, Option<Uri>>>,
+}
+
+impl Pages {
+    /// Pages in the place where programs keep what they can make again.
+    pub fn new() -> Pages {
+        let absolute = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+        let cache = absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache")));
+        let folder =
+            cache.map(|cache| cache.join("schedc").join(concat!("explain-", env!("CARGO_PKG_VERSION"))));
+        Pages { folder, written: Mutex::default() }
+    }
+
+    /// Where the page of a code is. Without a place to write to there are none.
+    pub fn uri(&self, code: Code) -> Option<Uri> {
+        let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        written.entry(code).or_insert_with(|| self.write(code)).clone()
+    }
+
+    fn write(&self, code: Code) -> Option<Uri> {
+        let folder = self.folder.as_ref()?;
+        let page = info(code)?.page;
+        let path = folder.join(format!("{code}.md"));
+        if !std::fs::read_to_string(&path).is_ok_and(|text| text == page) {
+            std::fs::create_dir_all(folder).ok()?;
+            std::fs::write(&path, page).ok()?;
+        }
+        Uri::from_file_path(path)
+    }
+}

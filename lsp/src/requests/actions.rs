@@ -1,0 +1,74 @@
+//! `textDocument/codeAction`.
+
+use sched_lang::ide::{self, ActionKind};
+use tower_lsp_server::jsonrpc::Result;
+use tower_lsp_server::ls_types::{
+    CodeAction, CodeActionKind, CodeActionOrCommand, CodeActionParams, CodeActionResponse, Diagnostic,
+    NumberOrString,
+};
+
+use crate::convert::workspace_edit;
+use crate::document::Snapshot;
+use crate::state::Shared;
+
+/// The kinds that are offered.
+pub fn kinds() -> Vec<CodeActionKind> {
+    vec![
+        CodeActionKind::QUICKFIX,
+        CodeActionKind::REFACTOR_EXTRACT,
+        CodeActionKind::REFACTOR_INLINE,
+        CodeActionKind::SOURCE_FIX_ALL,
+    ]
+}
+
+/// What can be done about a range: fixes, refactorings, and all safe fixes at once.
+pub fn actions(shared: &Shared, params: &CodeActionParams) -> Result<Option<CodeActionResponse>> {
+    let Some(snapshot) = shared.snapshot(&params.text_document.uri)? else { return Ok(None) };
+    let abilities = shared.lock().abilities;
+    if !abilities.code_actions {
+        return Ok(None);
+    }
+    let span = snapshot.text.span(params.range);
+    let mut offered = Vec::new();
+    for action in ide::code_actions(&snapshot.analysis, span) {
+        let kind = kind(action.kind);
+        if !params.context.only.as_ref().is_none_or(|only| only.iter().any(|wanted| contains(wanted, &kind)))
+        {
+            continue;
+        }
+        let fixed = action.fixes.and_then(|at| fixed(&snapshot, at, &params.context.diagnostics));
+        offered.push(CodeActionOrCommand::CodeAction(CodeAction {
+            title: action.title,
+            kind: Some(kind),
+            diagnostics: fixed.map(|diagnostic| vec![diagnostic]),
+            edit: Some(workspace_edit(&snapshot, &action.edits, abilities)),
+            is_preferred: action.preferred.then_some(true),
+            ..CodeAction::default()
+        }));
+    }
+    Ok(Some(offered))
+}
+
+fn kind(kind: ActionKind) -> CodeActionKind {
+    match kind {
+        ActionKind::QuickFix => CodeActionKind::QUICKFIX,
+        ActionKind::RefactorExtract => CodeActionKind::REFACTOR_EXTRACT,
+        ActionKind::RefactorInline => CodeActionKind::REFACTOR_INLINE,
+        ActionKind::SourceFixAll => CodeActionKind::SOURCE_FIX_ALL,
+    }
+}
+
+/// Whether a kind is wanted or a part of what is wanted: `source.fixAll` is in `source`.
+fn contains(wanted: &CodeActionKind, kind: &CodeActionKind) -> bool {
+    let (wanted, kind) = (wanted.as_str(), kind.as_str());
+    let rest = kind.strip_prefix(wanted);
+    wanted.is_empty() || rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+}
+
+/// The client's diagnostic that a fix is for.
+fn fixed(snapshot: &Snapshot, at: usize, known: &[Diagnostic]) -> Option<Diagnostic> {
+    let finding = snapshot.analysis.checked().diagnostics.get(at)?;
+    let code = Some(NumberOrString::String(finding.code.to_string()));
+    let range = snapshot.text.range(finding.span);
+    known.iter().find(|diagnostic| diagnostic.code == code && diagnostic.range == range).cloned()
+}

@@ -1,0 +1,93 @@
+//! `textDocument/completion`.
+
+use sched_lang::ide::{self, CompletionKind};
+use tower_lsp_server::jsonrpc::Result;
+use tower_lsp_server::ls_types::{
+    CompletionItem, CompletionItemKind, CompletionParams, CompletionResponse, CompletionTextEdit,
+    Documentation, InsertTextFormat, MarkupContent, MarkupKind, TextEdit,
+};
+
+use crate::state::Shared;
+
+/// What may be written at a place.
+pub fn completion(shared: &Shared, params: &CompletionParams) -> Result<Option<CompletionResponse>> {
+    let Some((snapshot, offset)) = shared.place(&params.text_document_position)? else { return Ok(None) };
+    let snippets = shared.lock().abilities.snippets;
+    let item = |found: ide::Completion| {
+        let is_snippet = found.snippet && snippets;
+        let new = if found.snippet && !snippets { without_places(&found.insert) } else { found.insert };
+        CompletionItem {
+            label: found.label,
+            kind: Some(kind(found.kind)),
+            detail: Some(found.detail).filter(|detail| !detail.is_empty()),
+            documentation: (!found.documentation.is_empty()).then(|| {
+                Documentation::MarkupContent(MarkupContent {
+                    kind: MarkupKind::Markdown,
+                    value: found.documentation,
+                })
+            }),
+            sort_text: Some(found.sort),
+            filter_text: Some(found.filter),
+            insert_text_format: is_snippet.then_some(InsertTextFormat::SNIPPET),
+            text_edit: Some(CompletionTextEdit::Edit(TextEdit::new(snapshot.text.range(found.replace), new))),
+            ..CompletionItem::default()
+        }
+    };
+    let items = ide::completion(&snapshot.analysis, offset).into_iter().map(item);
+    Ok(Some(CompletionResponse::Array(items.collect())))
+}
+
+/// A snippet as plain text: places to fill in become what they hold.
+fn without_places(snippet: &str) -> String {
+    let mut text = String::new();
+    let mut rest = snippet.chars().peekable();
+    while let Some(c) = rest.next() {
+        match c {
+            '\\' => text.extend(rest.next()),
+            '$' if rest.next_if_eq(&'{').is_some() => {
+                while rest.next_if(char::is_ascii_digit).is_some() {}
+                if rest.next_if_eq(&'|').is_some() {
+                    // The first of the choices, then the others up to the end of the place.
+                    while let Some(c) = rest.next_if(|c| !matches!(c, ',' | '|' | '}')) {
+                        text.push(c);
+                    }
+                    while rest.next_if(|c| *c != '}').is_some() {}
+                } else {
+                    let _ = rest.next_if_eq(&':');
+                    while let Some(c) = rest.next_if(|c| *c != '}') {
+                        text.push(c);
+                    }
+                }
+                let _ = rest.next_if_eq(&'}');
+            }
+            '$' => while rest.next_if(char::is_ascii_digit).is_some() {},
+            c => text.push(c),
+        }
+    }
+    text
+}
+
+fn kind(kind: CompletionKind) -> CompletionItemKind {
+    match kind {
+        CompletionKind::Directive => CompletionItemKind::FUNCTION,
+        CompletionKind::Index => CompletionItemKind::FIELD,
+        CompletionKind::Fact => CompletionItemKind::PROPERTY,
+        CompletionKind::Param => CompletionItemKind::VARIABLE,
+        CompletionKind::Const => CompletionItemKind::CONSTANT,
+        CompletionKind::Word => CompletionItemKind::ENUM_MEMBER,
+        CompletionKind::Function => CompletionItemKind::OPERATOR,
+        CompletionKind::Keyword => CompletionItemKind::KEYWORD,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_places;
+
+    #[test]
+    fn places_become_what_they_hold() {
+        assert_eq!(without_places("tile(${1:batch}, $2, ${3|8,16|})$0"), "tile(batch, , 8)");
+        assert_eq!(without_places(r"\$x ${1}"), "$x ");
+        assert_eq!(without_places("${1:open"), "open");
+    }
+}

@@ -1,0 +1,20 @@
+//! `textDocument/definition`.
+
+use sched_lang::ide;
+use tower_lsp_server::jsonrpc::Result;
+use tower_lsp_server::ls_types::{GotoDefinitionParams, GotoDefinitionResponse};
+
+use crate::convert::location;
+use crate::state::Shared;
+
+/// Where a name is declared.
+pub fn definition(shared: &Shared, params: &GotoDefinitionParams) -> Result<Option<GotoDefinitionResponse>> {
+    let Some((snapshot, offset)) = shared.place(&params.text_document_position_params)? else {
+        return Ok(None);
+    };
+    let found = ide::definition(&snapshot.analysis, offset);
+    Ok(found.map(|found| {
+        let targets = found.targets.iter().map(|span| location(&snapshot, *span));
+        GotoDefinitionResponse::Array(targets.collect())
+    }))
+}

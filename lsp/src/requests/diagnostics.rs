@@ -1,0 +1,158 @@
+//! Diagnostics, pushed to clients that do not ask and pulled by those that do.
+
+use sched_grammar::ast::Span;
+use sched_lang::diagnostics::{Code, Diagnostic as Finding, Severity};
+use serde_json::json;
+use tower_lsp_server::jsonrpc::Result;
+use tower_lsp_server::ls_types::{
+    CodeDescription, Diagnostic, DiagnosticRelatedInformation, DiagnosticSeverity, DiagnosticTag,
+    DocumentDiagnosticParams, DocumentDiagnosticReport, DocumentDiagnosticReportResult,
+    FullDocumentDiagnosticReport, Location, NumberOrString, RelatedFullDocumentDiagnosticReport,
+    RelatedUnchangedDocumentDiagnosticReport, UnchangedDocumentDiagnosticReport, Uri,
+};
+
+use crate::abilities::Abilities;
+use crate::document::Snapshot;
+use crate::models::Status;
+use crate::pages::Pages;
+use crate::state::Shared;
+
+/// What diagnostics are said to come from.
+pub const SOURCE: &str = "schedc";
+/// Findings about text that could as well not be there.
+const WITHOUT_EFFECT: [Code; 5] =
+    [Code::UNUSED, Code::REPEATED, Code::ALLOWS_NOTHING, Code::PEEL_POINTLESS, Code::INTERLEAVE_OF_ONE];
+
+/// Answers `textDocument/diagnostic`.
+pub fn pull(
+    shared: &Shared,
+    pages: &Pages,
+    params: &DocumentDiagnosticParams,
+) -> Result<DocumentDiagnosticReportResult> {
+    let snapshot = shared.snapshot(&params.text_document.uri)?;
+    let id = snapshot.as_ref().map(|snapshot| snapshot.epoch.to_string());
+    if let (Some(id), Some(previous)) = (&id, &params.previous_result_id)
+        && id == previous
+    {
+        let unchanged = RelatedUnchangedDocumentDiagnosticReport {
+            related_documents: None,
+            unchanged_document_diagnostic_report: UnchangedDocumentDiagnosticReport { result_id: id.clone() },
+        };
+        return Ok(DocumentDiagnosticReport::Unchanged(unchanged).into());
+    }
+    let abilities = shared.lock().abilities;
+    let items = snapshot.map(|snapshot| all(&snapshot, abilities, pages)).unwrap_or_default();
+    let full = RelatedFullDocumentDiagnosticReport {
+        related_documents: None,
+        full_document_diagnostic_report: FullDocumentDiagnosticReport { result_id: id, items },
+    };
+    Ok(DocumentDiagnosticReport::Full(full).into())
+}
+
+/// Publishes what there is to publish, for as long as the server runs. Only this task publishes, so that states arrive in
+/// their order; states that were overtaken by others meanwhile are left out.
+pub async fn publish(shared: &Shared, pages: &Pages) {
+    loop {
+        shared.woken.notified().await;
+        while let Some(name) = shared.next_unpublished() {
+            let Ok(uri) = name.parse::<Uri>() else { continue };
+            // A state that the checker cannot cope with keeps the diagnostics of the one before.
+            let Ok(snapshot) = shared.snapshot(&uri) else { continue };
+            let abilities = shared.lock().abilities;
+            if abilities.pulls_diagnostics {
+                continue;
+            }
+            let version = snapshot.as_ref().map(|snapshot| snapshot.version);
+            let found = snapshot.map(|snapshot| all(&snapshot, abilities, pages)).unwrap_or_default();
+            shared.client.publish_diagnostics(uri, found, version).await;
+        }
+    }
+}
+
+/// Everything to tell of a state: what the checker says, and what is wrong with the model.
+pub fn all(snapshot: &Snapshot, abilities: Abilities, pages: &Pages) -> Vec<Diagnostic> {
+    let found = &snapshot.analysis.checked().diagnostics;
+    let mut all: Vec<Diagnostic> =
+        found.iter().map(|finding| diagnostic(snapshot, finding, abilities, pages)).collect();
+    all.extend(about_model(snapshot));
+    all
+}
+
+fn diagnostic(snapshot: &Snapshot, finding: &Finding, abilities: Abilities, pages: &Pages) -> Diagnostic {
+    let related: Vec<_> = finding
+        .labels
+        .iter()
+        .map(|label| DiagnosticRelatedInformation {
+            location: Location::new(snapshot.uri.clone(), snapshot.text.range(label.span)),
+            message: label.message.clone(),
+        })
+        .collect();
+    let tags = WITHOUT_EFFECT.contains(&finding.code).then(|| vec![DiagnosticTag::UNNECESSARY]);
+    let page = abilities.code_descriptions.then(|| pages.uri(finding.code)).flatten();
+    Diagnostic {
+        range: snapshot.text.range(finding.span),
+        severity: Some(severity(finding.severity)),
+        code: Some(NumberOrString::String(finding.code.to_string())),
+        code_description: page.map(|href| CodeDescription { href }),
+        source: Some(SOURCE.to_owned()),
+        message: message(finding),
+        related_information: (abilities.related_information && !related.is_empty()).then_some(related),
+        tags,
+        data: Some(json!({ "label": finding.label, "notes": finding.notes, "help": finding.help })),
+    }
+}
+
+/// What is wrong and the way out; editors show this and little else.
+fn message(finding: &Finding) -> String {
+    match &finding.help {
+        Some(help) => format!("{}\n{help}", finding.message),
+        None => finding.message.clone(),
+    }
+}
+
+fn severity(severity: Severity) -> DiagnosticSeverity {
+    match severity {
+        Severity::Error => DiagnosticSeverity::ERROR,
+        Severity::Warning => DiagnosticSeverity::WARNING,
+        Severity::Hint => DiagnosticSeverity::INFORMATION,
+    }
+}
+
+/// What keeps a model from being used.
+fn about_model(snapshot: &Snapshot) -> Option<Diagnostic> {
+    let binding = &snapshot.binding;
+    let path = binding.path.as_ref()?.display();
+    let at = |span: Option<Span>| snapshot.text.range(span.unwrap_or_default());
+    let source = Some(SOURCE.to_owned());
+    match &binding.status {
+        Status::Missing => Some(Diagnostic {
+            range: at(binding.line),
+            severity: Some(DiagnosticSeverity::INFORMATION),
+            source,
+            message: format!("the model {path} does not exist; the schedule is looked at without a model"),
+            ..Diagnostic::default()
+        }),
+        Status::Failed(why) => Some(Diagnostic {
+            range: at(binding.line),
+            severity: Some(DiagnosticSeverity::WARNING),
+            source,
+            message: format!("{why}\nThe schedule is looked at without a model."),
+            ..Diagnostic::default()
+        }),
+        Status::Ready(model) => {
+            let (wanted, span) = snapshot.analysis.checked().header.fingerprint.as_ref()?;
+            (*wanted != model.fingerprint).then(|| Diagnostic {
+                range: at(Some(*span)),
+                severity: Some(DiagnosticSeverity::ERROR),
+                source,
+                message: format!(
+                    "the schedule is for a model with another fingerprint: {path} has {}\nUse the model that it was \
+                     written for; if this one is right, put its fingerprint here.",
+                    model.fingerprint
+                ),
+                ..Diagnostic::default()
+            })
+        }
+        Status::Loading => None,
+    }
+}

@@ -1,0 +1,32 @@
+//! `textDocument/inlayHint`.
+
+use sched_lang::ide::{self, InlayKinds};
+use tower_lsp_server::jsonrpc::Result;
+use tower_lsp_server::ls_types::{
+    InlayHint, InlayHintKind, InlayHintLabel, InlayHintParams, InlayHintTooltip,
+};
+
+use crate::state::Shared;
+
+/// What the text does not say and the checker knows, of the kinds that are switched on.
+pub fn hints(shared: &Shared, params: &InlayHintParams) -> Result<Option<Vec<InlayHint>>> {
+    let Some(snapshot) = shared.snapshot(&params.text_document.uri)? else { return Ok(None) };
+    let settings = &snapshot.settings;
+    let wanted =
+        InlayKinds { ranges: settings.ranges, parameters: settings.parameters, values: settings.values };
+    let hint = |found: ide::InlayHint| InlayHint {
+        position: snapshot.text.position(found.offset),
+        label: InlayHintLabel::String(found.text),
+        kind: Some(match found.kind {
+            ide::InlayKind::Parameter => InlayHintKind::PARAMETER,
+            _ => InlayHintKind::TYPE,
+        }),
+        text_edits: None,
+        tooltip: (!found.tooltip.is_empty()).then_some(InlayHintTooltip::String(found.tooltip)),
+        padding_left: Some(found.padding_left),
+        padding_right: Some(!found.padding_left),
+        data: None,
+    };
+    let found = ide::inlay_hints(&snapshot.analysis, snapshot.text.span(params.range), wanted);
+    Ok(Some(found.into_iter().map(hint).collect()))
+}

@@ -1,0 +1,18 @@
+//! `textDocument/hover`.
+
+use sched_lang::ide;
+use tower_lsp_server::jsonrpc::Result;
+use tower_lsp_server::ls_types::{Hover, HoverContents, HoverParams, MarkupContent, MarkupKind};
+
+use crate::state::Shared;
+
+/// What is known of the word at a place.
+pub fn hover(shared: &Shared, params: &HoverParams) -> Result<Option<Hover>> {
+    let Some((snapshot, offset)) = shared.place(&params.text_document_position_params)? else {
+        return Ok(None);
+    };
+    Ok(ide::hover(&snapshot.analysis, offset).map(|found| Hover {
+        contents: HoverContents::Markup(MarkupContent { kind: MarkupKind::Markdown, value: found.markdown }),
+        range: Some(snapshot.text.range(found.span)),
+    }))
+}

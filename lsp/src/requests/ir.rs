@@ -1,0 +1,156 @@
+//! `sched/ir`: a stage of the compiler, made in the background by `schedc ir`.
+
+use std::ffi::OsString;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use tower_lsp_server::jsonrpc::Result;
+use tower_lsp_server::ls_types::{ProgressToken, TextDocumentIdentifier};
+
+use crate::jobs::Job;
+use crate::progress;
+use crate::requests::commands::Subject;
+use crate::state::Shared;
+
+/// What is asked.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct IrParams {
+    /// The schedule.
+    pub text_document: TextDocumentIdentifier,
+    /// Which stage.
+    pub stage: Stage,
+    /// Where to tell progress.
+    pub work_done_token: Option<ProgressToken>,
+}
+
+/// The stages of the compiler.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Stage {
+    /// The forest and what its walks need.
+    Hir,
+    /// The loop nest with abstract walks.
+    Mir,
+    /// Loads, steps and stores.
+    Lir,
+    /// LLVM's text form.
+    Llvm,
+    /// Assembly.
+    Asm,
+}
+
+impl Stage {
+    fn name(self) -> &'static str {
+        match self {
+            Stage::Hir => "hir",
+            Stage::Mir => "mir",
+            Stage::Lir => "lir",
+            Stage::Llvm => "llvm",
+            Stage::Asm => "asm",
+        }
+    }
+}
+
+/// The answer.
+#[derive(Debug, Serialize)]
+pub struct Ir {
+    /// The stage.
+    pub stage: Stage,
+    /// The version of the text that it was made from.
+    pub version: i32,
+    /// As `schedc ir` prints it.
+    pub text: String,
+    /// The lines of the text below each other as they are indented, `[{"text", "line", "children"}]`; nothing for stages
+    /// that are not laid out that way.
+    pub tree: Value,
+}
+
+/// Makes a stage.
+///
+/// # Errors
+///
+/// The document is not open, has no model, or cannot be compiled.
+pub async fn ir(shared: &Arc<Shared>, params: IrParams) -> Result<Ir> {
+    let subject = Subject::of(shared, &params.text_document.uri)?;
+    let stage = params.stage;
+    let mut arguments: Vec<OsString> =
+        ["ir", "-", "--stage", stage.name(), "--model"].map(Into::into).to_vec();
+    arguments.push(subject.model.into());
+    let job = Job { arguments, input: subject.text, folder: subject.folder };
+    let title = format!("schedc ir --stage {}", stage.name());
+    let text = progress::run(shared, job, params.work_done_token, title).await?;
+    let tree = if matches!(stage, Stage::Llvm | Stage::Asm) { Value::Null } else { tree(&text) };
+    Ok(Ir { stage, version: subject.version, text, tree })
+}
+
+/// Deepest line of the tree; what is indented further stands beside its parent.
+const DEEPEST: usize = 64;
+
+/// Lines below the lines that are indented less.
+fn tree(text: &str) -> Value {
+    let mut levels: Vec<(usize, Vec<Value>)> = vec![(0, Vec::new())];
+    for (number, line) in text.lines().enumerate() {
+        let own = line.trim_start();
+        if own.is_empty() {
+            continue;
+        }
+        let indent = line.len() - own.len();
+        while levels.len() > 1 && levels.last().is_some_and(|(level, _)| *level > indent) {
+            close(&mut levels);
+        }
+        let is_below = levels.last().is_some_and(|(level, lines)| *level < indent && !lines.is_empty());
+        if is_below && levels.len() < DEEPEST {
+            levels.push((indent, Vec::new()));
+        }
+        let is_outermost = levels.len() == 1;
+        if let Some((level, lines)) = levels.last_mut() {
+            if is_outermost {
+                *level = indent;
+            }
+            lines.push(json!({ "text": own, "line": number, "children": [] }));
+        }
+    }
+    while levels.len() > 1 {
+        close(&mut levels);
+    }
+    levels.pop().map_or(Value::Null, |(_, lines)| Value::Array(lines))
+}
+
+/// Puts the innermost lines below the one before them.
+fn close(levels: &mut Vec<(usize, Vec<Value>)>) {
+    let Some((_, lines)) = levels.pop() else { return };
+    if let Some(parent) = levels.last_mut().and_then(|(_, lines)| lines.last_mut()) {
+        parent["children"] = Value::Array(lines);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_below_those_that_are_indented_less() {
+        let text = |value: &Value| value["text"].as_str().unwrap_or_default().to_owned();
+        let tree = tree("a {\n  b\n    c\n  d\n}\n\n      e\nf\n");
+        let lines = tree.as_array().cloned().unwrap_or_default();
+        assert_eq!(lines.iter().map(text).collect::<Vec<_>>(), ["a {", "}", "f"]);
+        assert_eq!(text(&lines[0]["children"][0]["children"][0]), "c");
+        assert_eq!(text(&lines[0]["children"][1]), "d");
+        assert_eq!(
+            (text(&lines[1]["children"][0]), &lines[1]["children"][0]["line"]),
+            ("e".to_owned(), &json!(6))
+        );
+    }
+
+    #[test]
+    fn every_text_has_a_tree() {
+        assert_eq!(tree(""), json!([]));
+        assert_eq!(text_of(&tree("   x\n y\nz")), ["x", "y", "z"]);
+    }
+
+    fn text_of(tree: &Value) -> Vec<&str> {
+        tree.as_array().into_iter().flatten().filter_map(|line| line["text"].as_str()).collect()
+    }
+}

@@ -1,0 +1,34 @@
+//! `textDocument/codeLens`. The commands are the client's: it shows what comes back.
+
+use sched_lang::ide::{self, LensKind};
+use serde_json::json;
+use tower_lsp_server::jsonrpc::Result;
+use tower_lsp_server::ls_types::{CodeLens, CodeLensParams, Command};
+
+use super::commands;
+use crate::state::Shared;
+
+/// Shows the nest beside the text.
+const SHOW_NEST: &str = "schedc.showNest";
+
+/// What can be done with a schedule, above it.
+pub fn lenses(shared: &Shared, params: &CodeLensParams) -> Result<Option<Vec<CodeLens>>> {
+    let Some(snapshot) = shared.snapshot(&params.text_document.uri)? else { return Ok(None) };
+    if !snapshot.settings.code_lens {
+        return Ok(Some(Vec::new()));
+    }
+    let lens = |found: ide::Lens| {
+        let (title, command) = match found.kind {
+            LensKind::ShowNest => ("show nest", SHOW_NEST),
+            LensKind::Build => ("build", commands::BUILD),
+            LensKind::Bench => ("bench", commands::BENCH),
+        };
+        let arguments = Some(vec![json!({ "uri": snapshot.uri })]);
+        CodeLens {
+            range: snapshot.text.range(found.span),
+            command: Some(Command { title: title.to_owned(), command: command.to_owned(), arguments }),
+            data: None,
+        }
+    };
+    Ok(Some(ide::code_lenses(&snapshot.analysis).into_iter().map(lens).collect()))
+}

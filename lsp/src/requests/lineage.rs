@@ -1,0 +1,41 @@
+//! `sched/lineage`: where loops come from and what became of them.
+
+use sched_lang::show::{lineage_json, show_lineage};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use tower_lsp_server::jsonrpc::Result;
+use tower_lsp_server::ls_types::TextDocumentIdentifier;
+
+use crate::convert::failed;
+use crate::state::Shared;
+
+/// What is asked.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LineageParams {
+    /// The schedule.
+    pub text_document: TextDocumentIdentifier,
+}
+
+/// The answer.
+#[derive(Debug, Serialize)]
+pub struct Lineage {
+    /// The version of the text that it is about.
+    pub version: i32,
+    /// As `schedc show lineage` prints it.
+    pub text: String,
+    /// As `schedc show lineage --json` prints it.
+    pub lineage: Value,
+}
+
+/// The lineage, as far as the schedule is legal.
+///
+/// # Errors
+///
+/// The document is not open.
+pub fn lineage(shared: &Shared, params: &LineageParams) -> Result<Lineage> {
+    let snapshot = shared.snapshot(&params.text_document.uri)?;
+    let snapshot = snapshot.ok_or_else(|| failed("this document is not open"))?;
+    let lineage = snapshot.analysis.lineage();
+    Ok(Lineage { version: snapshot.version, text: show_lineage(lineage), lineage: lineage_json(lineage) })
+}

@@ -1,0 +1,90 @@
+//! `sched/nest`: the loop nest, as a text and for a picture.
+
+use std::sync::Arc;
+
+use sched_grammar::ast::Span;
+use sched_lang::check;
+use sched_lang::ide::{self, NestView, nest_view_json_with};
+use sched_lang::show::{show_nest, until_line};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use tower_lsp_server::jsonrpc::Result;
+use tower_lsp_server::ls_types::{Position, TextDocumentIdentifier};
+
+use crate::convert::failed;
+use crate::document::Snapshot;
+use crate::state::Shared;
+use crate::text::Moves;
+
+/// What is asked.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct NestParams {
+    /// The schedule.
+    pub text_document: TextDocumentIdentifier,
+    /// Asks for the nest after the directive here, instead of the final one.
+    pub position: Option<Position>,
+}
+
+/// The answer.
+#[derive(Debug, Serialize)]
+pub struct NestAnswer {
+    /// The version of the text that places are in.
+    pub version: i32,
+    /// Whether the text has errors now, and the nest is the last one that it had without. Places are those to which its
+    /// text has moved.
+    pub stale: bool,
+    /// As `schedc show nest` prints it; empty if there never was a nest.
+    pub text: String,
+    /// The loops for a picture; nothing if there never was a nest.
+    pub view: Value,
+}
+
+/// The nest, or the last good one.
+///
+/// # Errors
+///
+/// The document is not open.
+pub fn nest(shared: &Shared, params: &NestParams) -> Result<NestAnswer> {
+    let now =
+        shared.snapshot(&params.text_document.uri)?.ok_or_else(|| failed("this document is not open"))?;
+    if let Some(position) = params.position {
+        let offset = now.text.offset(position);
+        if let Some(view) = ide::nest_until(&now.analysis, offset) {
+            let text = text_until(&now, offset);
+            return Ok(NestAnswer {
+                version: now.version,
+                stale: false,
+                text,
+                view: json(&view, &now, &now),
+            });
+        }
+    }
+    let last = shared.last_good(&params.text_document.uri).unwrap_or_else(|| Arc::clone(&now));
+    let checked = last.analysis.checked();
+    let view = ide::nest_view(&last.analysis);
+    Ok(NestAnswer {
+        version: now.version,
+        stale: now.analysis.checked().nest.is_none(),
+        text: checked.nest.as_ref().map(show_nest).unwrap_or_default(),
+        view: view.map(|view| json(&view, &last, &now)).unwrap_or_default(),
+    })
+}
+
+/// The view of a state, with places as ranges of the present text.
+fn json(view: &NestView, of: &Snapshot, now: &Snapshot) -> Value {
+    let moves = (of.epoch != now.epoch).then(|| Moves::new(of.text.source(), now.text.source()));
+    let range = |span: Option<Span>| {
+        let span = moves.map_or(span?, |moves| moves.span(span.unwrap_or_default()));
+        serde_json::to_value(now.text.range(span)).ok()
+    };
+    nest_view_json_with(view, &range)
+}
+
+fn text_until(snapshot: &Snapshot, offset: usize) -> String {
+    let analysis = &snapshot.analysis;
+    let before = analysis.source().get(..offset).unwrap_or_default();
+    let line = before.matches('\n').count() + 1;
+    let nest = check(&until_line(analysis.source(), line, analysis.options()), analysis.options()).nest;
+    nest.as_ref().map(show_nest).unwrap_or_default()
+}

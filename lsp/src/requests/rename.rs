@@ -1,0 +1,39 @@
+//! `textDocument/prepareRename` and `textDocument/rename`.
+
+use sched_lang::ide;
+use tower_lsp_server::jsonrpc::Result;
+use tower_lsp_server::ls_types::{
+    PrepareRenameResponse, RenameParams, TextDocumentPositionParams, WorkspaceEdit,
+};
+
+use crate::convert::{failed, workspace_edit};
+use crate::state::Shared;
+
+/// The name that would be changed.
+///
+/// # Errors
+///
+/// There is none, or it cannot be changed.
+pub fn prepare(
+    shared: &Shared,
+    params: &TextDocumentPositionParams,
+) -> Result<Option<PrepareRenameResponse>> {
+    let Some((snapshot, offset)) = shared.place(params)? else { return Ok(None) };
+    let found = ide::prepare_rename(&snapshot.analysis, offset).map_err(failed)?;
+    Ok(Some(PrepareRenameResponse::RangeWithPlaceholder {
+        range: snapshot.text.range(found.span),
+        placeholder: found.placeholder,
+    }))
+}
+
+/// The edits that change a name everywhere.
+///
+/// # Errors
+///
+/// There is no name here, or the new one cannot be had.
+pub fn rename(shared: &Shared, params: &RenameParams) -> Result<Option<WorkspaceEdit>> {
+    let Some((snapshot, offset)) = shared.place(&params.text_document_position)? else { return Ok(None) };
+    let edits = ide::rename(&snapshot.analysis, offset, &params.new_name).map_err(failed)?;
+    let abilities = shared.lock().abilities;
+    Ok(Some(workspace_edit(&snapshot, &edits, abilities)))
+}

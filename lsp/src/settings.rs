@@ -1,0 +1,137 @@
+//! What users can set, in the section `schedc` of their editor's settings.
+
+use sched_lang::Target;
+use serde_json::Value;
+
+/// The section that holds the settings.
+pub const SECTION: &str = "schedc";
+
+/// The settings of a workspace folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// The model of schedules that name none, relative to the workspace folder.
+    pub model: Option<String>,
+    /// What to check for, instead of what the schedule's `target` line says.
+    pub target: Option<Target>,
+    /// Whether what cannot be verified is an error.
+    pub strict: bool,
+    /// Whether the ranges of new indices are shown.
+    pub ranges: bool,
+    /// Whether the names of arguments are shown.
+    pub parameters: bool,
+    /// Whether the values of params and facts are shown.
+    pub values: bool,
+    /// Whether a schedule has lenses above it.
+    pub code_lens: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Settings {
+            model: None,
+            target: None,
+            strict: false,
+            ranges: true,
+            parameters: true,
+            values: true,
+            code_lens: true,
+        }
+    }
+}
+
+impl Settings {
+    /// Reads settings, from the section itself or from what contains it. What is absent or of the wrong kind keeps its
+    /// default; the second part says what was wrong.
+    pub fn read(value: &Value) -> (Settings, Vec<String>) {
+        let section = value.get(SECTION).unwrap_or(value);
+        let mut reader = Reader { section, wrong: Vec::new() };
+        let mut settings = Settings::default();
+        settings.model = reader.text("model");
+        if let Some(text) = reader.text("target") {
+            settings.target = text.parse().ok();
+            if settings.target.is_none() {
+                reader.wrong.push(format!(
+                    "the setting schedc.target is `{text}`; write what stands in a `target` line, such as `cpu(avx512)`"
+                ));
+            }
+        }
+        reader.flag("strict", &mut settings.strict);
+        reader.flag("inlayHints.ranges", &mut settings.ranges);
+        reader.flag("inlayHints.parameters", &mut settings.parameters);
+        reader.flag("inlayHints.values", &mut settings.values);
+        reader.flag("codeLens", &mut settings.code_lens);
+        (settings, reader.wrong)
+    }
+}
+
+struct Reader<'v> {
+    section: &'v Value,
+    wrong: Vec<String>,
+}
+
+impl Reader<'_> {
+    /// A setting by its name, in which dots may be steps inwards or part of the key.
+    fn get(&self, name: &str) -> Option<&Value> {
+        let nested = || name.split('.').try_fold(self.section, |value, key| value.get(key));
+        self.section.get(name).or_else(nested).filter(|value| !value.is_null())
+    }
+
+    fn text(&mut self, name: &str) -> Option<String> {
+        let value = self.get(name)?;
+        match value.as_str().map(str::trim) {
+            Some(text) => Some(text.to_owned()).filter(|text| !text.is_empty()),
+            None => {
+                let wrong = format!("the setting schedc.{name} is {value} and must be a text");
+                self.wrong.push(wrong);
+                None
+            }
+        }
+    }
+
+    fn flag(&mut self, name: &str, into: &mut bool) {
+        let Some(value) = self.get(name) else { return };
+        match value.as_bool() {
+            Some(on) => *into = on,
+            None => {
+                let wrong = format!("the setting schedc.{name} is {value} and must be true or false");
+                self.wrong.push(wrong);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn settings_are_read_from_every_shape_that_editors_send() {
+        let expected = Settings {
+            model: Some("m.json".to_owned()),
+            target: Some(Target::gpu()),
+            strict: true,
+            values: false,
+            ..Settings::default()
+        };
+        let nested =
+            json!({ "model": "m.json", "target": "gpu", "strict": true, "inlayHints": { "values": false } });
+        let flat = json!({ "model": "m.json", "target": "gpu", "strict": true, "inlayHints.values": false });
+        for value in [nested.clone(), flat, json!({ "schedc": nested })] {
+            assert_eq!(Settings::read(&value), (expected.clone(), Vec::new()));
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_and_does_not_hide_the_rest() {
+        let (settings, wrong) =
+            Settings::read(&json!({ "model": 3, "target": "tpu", "strict": 1, "codeLens": false }));
+        assert_eq!(settings, Settings { code_lens: false, ..Settings::default() });
+        assert_eq!(wrong.len(), 3, "{wrong:?}");
+        assert_eq!(Settings::read(&Value::Null), (Settings::default(), Vec::new()));
+        assert_eq!(
+            Settings::read(&json!({ "model": "", "target": null })),
+            (Settings::default(), Vec::new())
+        );
+    }
+}

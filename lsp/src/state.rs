@@ -1,0 +1,225 @@
+//! What the server knows: the client's abilities, folders with settings, documents, models. Everything is behind one lock,
+//! which is never held across a wait.
+
+use std::collections::{BTreeSet, HashMap};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::Notify;
+use tower_lsp_server::Client;
+use tower_lsp_server::jsonrpc::{Error, Result};
+use tower_lsp_server::ls_types::{Position, ProgressToken, TextDocumentPositionParams, Uri};
+
+use crate::abilities::Abilities;
+use crate::document::{Document, Mistake, Snapshot, Surroundings};
+use crate::jobs::Jobs;
+use crate::models::{Models, Stamp, Status};
+use crate::requests::workspace_symbols::Known;
+use crate::settings::Settings;
+use crate::text::Encoding;
+
+/// A model that has to be read.
+pub type ToRead = (PathBuf, Stamp);
+
+/// The server's memory, shared by all requests and background tasks.
+pub struct Shared {
+    /// The other end of the conversation.
+    pub client: Client,
+    /// Wakes the task that publishes diagnostics.
+    pub woken: Notify,
+    /// Programs that run in the background.
+    pub jobs: Jobs,
+    /// Names the models to read.
+    pub to_read: tokio::sync::mpsc::UnboundedSender<ToRead>,
+    /// What schedules on disk declare.
+    pub known: Mutex<Known>,
+    state: Mutex<State>,
+    running: Mutex<HashMap<ProgressToken, Arc<Notify>>>,
+}
+
+/// What changes while the server runs.
+#[derive(Default)]
+pub struct State {
+    /// What the client can do.
+    pub abilities: Abilities,
+    /// How positions count.
+    pub encoding: Encoding,
+    /// The workspace folders.
+    pub folders: Vec<Folder>,
+    /// The settings of what is in no folder.
+    pub settings: Arc<Settings>,
+    /// The documents by their names.
+    pub documents: HashMap<String, Document>,
+    /// The models.
+    pub models: Models,
+    /// Names of documents whose diagnostics have to be published.
+    unpublished: BTreeSet<String>,
+}
+
+/// A workspace folder.
+#[derive(Clone, Debug)]
+pub struct Folder {
+    /// Its name.
+    pub uri: Uri,
+    /// Where it is.
+    pub path: PathBuf,
+    /// Its settings, if the client tells those of each folder.
+    pub settings: Option<Arc<Settings>>,
+}
+
+impl Folder {
+    /// The folder that a client names, if it is one of files.
+    pub fn new(uri: Uri) -> Option<Folder> {
+        let path = uri.to_file_path()?.into_owned();
+        Some(Folder { uri, path, settings: None })
+    }
+}
+
+impl State {
+    /// The innermost workspace folder that a document is in; the first one for what is no file.
+    pub fn folder_of(&self, uri: &Uri) -> Option<&Folder> {
+        if uri.scheme().as_str() != "file" {
+            return self.folders.first();
+        }
+        let path = uri.to_file_path()?;
+        let inside = self.folders.iter().filter(|folder| path.starts_with(&folder.path));
+        inside.max_by_key(|folder| folder.path.components().count())
+    }
+
+    /// The settings of a document.
+    pub fn settings_of(&self, uri: &Uri) -> Arc<Settings> {
+        let own = self.folder_of(uri).and_then(|folder| folder.settings.clone());
+        own.unwrap_or_else(|| Arc::clone(&self.settings))
+    }
+
+    /// The present state of a document, checked, if it is open; and the models that have to be read for it.
+    pub fn snapshot(
+        &mut self,
+        uri: &Uri,
+    ) -> (Option<std::result::Result<Arc<Snapshot>, Mistake>>, Vec<ToRead>) {
+        let mut to_read = Vec::new();
+        let settings = self.settings_of(uri);
+        let folder = self.folder_of(uri).map(|folder| folder.path.clone());
+        let models = &mut self.models;
+        let mut look_up = |path: &Path| -> Status {
+            let (status, stamp) = models.look_up(path);
+            to_read.extend(stamp.map(|stamp| (path.to_path_buf(), stamp)));
+            status
+        };
+        let Some(document) = self.documents.get_mut(uri.as_str()) else { return (None, to_read) };
+        let mut around = Surroundings { settings, folder, look_up: &mut look_up };
+        let snapshot = document.snapshot(&mut around);
+        (Some(snapshot), to_read)
+    }
+}
+
+impl Shared {
+    /// A memory with nothing in it.
+    pub fn new(client: Client, jobs: Jobs, to_read: tokio::sync::mpsc::UnboundedSender<ToRead>) -> Shared {
+        Shared {
+            client,
+            woken: Notify::new(),
+            jobs,
+            to_read,
+            known: Mutex::default(),
+            state: Mutex::default(),
+            running: Mutex::default(),
+        }
+    }
+
+    /// The state. A request that panicked while it had the lock has left nothing half-done that matters.
+    pub fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The present state of a document, checked, if it is open.
+    ///
+    /// # Errors
+    ///
+    /// The checker made a mistake in this state.
+    pub fn snapshot(&self, uri: &Uri) -> Result<Option<Arc<Snapshot>>> {
+        let (snapshot, to_read) = self.lock().snapshot(uri);
+        for model in to_read {
+            // The reader ends with the server only.
+            let _ = self.to_read.send(model);
+        }
+        snapshot.transpose().map_err(|Mistake| Error {
+            message: "schedc has made a mistake in checking this text; please report it".into(),
+            ..Error::internal_error()
+        })
+    }
+
+    /// The present state of a document and a byte offset in it.
+    ///
+    /// # Errors
+    ///
+    /// The checker made a mistake in this state.
+    pub fn place(&self, at: &TextDocumentPositionParams) -> Result<Option<(Arc<Snapshot>, usize)>> {
+        self.offset(&at.text_document.uri, at.position)
+    }
+
+    /// The present state of a document and the byte offset of a position.
+    ///
+    /// # Errors
+    ///
+    /// The checker made a mistake in this state.
+    pub fn offset(&self, uri: &Uri, position: Position) -> Result<Option<(Arc<Snapshot>, usize)>> {
+        let snapshot = self.snapshot(uri)?;
+        Ok(snapshot.map(|snapshot| {
+            let offset = snapshot.text.offset(position);
+            (snapshot, offset)
+        }))
+    }
+
+    /// The last state of a document that had a nest.
+    pub fn last_good(&self, uri: &Uri) -> Option<Arc<Snapshot>> {
+        self.lock().documents.get(uri.as_str())?.last_good().cloned()
+    }
+
+    /// Asks for a document's diagnostics to be published.
+    pub fn publish(&self, uri: &Uri) {
+        self.lock().unpublished.insert(uri.as_str().to_owned());
+        self.woken.notify_one();
+    }
+
+    /// Checks documents again for which something besides their text has changed, and publishes.
+    pub fn recheck(&self, concerns: impl Fn(&Document) -> bool) -> Vec<Uri> {
+        let mut state = self.lock();
+        let mut found = Vec::new();
+        for document in state.documents.values_mut().filter(|document| concerns(document)) {
+            document.forget();
+            found.push(document.uri.clone());
+        }
+        state.unpublished.extend(found.iter().map(|uri| uri.as_str().to_owned()));
+        drop(state);
+        self.woken.notify_one();
+        found
+    }
+
+    /// A document whose diagnostics have to be published.
+    pub fn next_unpublished(&self) -> Option<String> {
+        self.lock().unpublished.pop_first()
+    }
+
+    /// Waits until the user cancels the progress of a token.
+    pub fn cancellation(&self, token: Option<ProgressToken>) -> impl Future<Output = ()> + Send + use<> {
+        let cancelled = Arc::new(Notify::new());
+        if let Some(token) = token {
+            self.running.lock().unwrap_or_else(PoisonError::into_inner).insert(token, Arc::clone(&cancelled));
+        }
+        async move { cancelled.notified().await }
+    }
+
+    /// Cancels what shows progress under a token.
+    pub fn cancel(&self, token: &ProgressToken) {
+        let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(cancelled) = running.get(token) {
+            cancelled.notify_one();
+        }
+    }
+
+    /// What showed progress under a token has ended.
+    pub fn forget(&self, token: &ProgressToken) {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner).remove(token);
+    }
+}

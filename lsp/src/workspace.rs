@@ -1,0 +1,181 @@
+//! Folders, settings and files: what changes around documents, and what the client is told about it.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use tower_lsp_server::ls_types::notification::Notification;
+use tower_lsp_server::ls_types::{
+    ConfigurationItem, DidChangeWatchedFilesParams, MessageType, Registration, Uri,
+    WorkspaceFoldersChangeEvent,
+};
+
+use crate::document::Document;
+use crate::jobs::Job;
+use crate::models;
+use crate::settings::{SECTION, Settings};
+use crate::state::{Folder, Shared, State, ToRead};
+
+/// Tells clients that what is known of a document has changed although its text has not: its model was read, or a setting
+/// is another one. Pictures of its nest should be asked for again.
+pub enum Changed {}
+
+impl Notification for Changed {
+    type Params = Value;
+    const METHOD: &'static str = "sched/changed";
+}
+
+/// Asks to be told of changed settings and files.
+pub async fn register(shared: &Shared) {
+    let abilities = shared.lock().abilities;
+    let mut wanted = Vec::new();
+    if abilities.registers_configuration {
+        wanted.push(Registration {
+            id: "settings".to_owned(),
+            method: "workspace/didChangeConfiguration".to_owned(),
+            register_options: Some(json!({ "section": SECTION })),
+        });
+    }
+    if abilities.registers_watchers {
+        // Models have names of all kinds; the server looks at the time of those that it needs.
+        let patterns = ["**/*.json", "**/*.ubj", "**/*.txt", "**/*.model", "**/*.onnx"];
+        let watchers: Vec<Value> = patterns.iter().map(|pattern| json!({ "globPattern": pattern })).collect();
+        wanted.push(Registration {
+            id: "models".to_owned(),
+            method: "workspace/didChangeWatchedFiles".to_owned(),
+            register_options: Some(json!({ "watchers": watchers })),
+        });
+    }
+    if !wanted.is_empty() {
+        // A client that refuses is asked for nothing else: what was not registered is looked at when a document changes.
+        let _ = shared.client.register_capability(wanted).await;
+    }
+}
+
+/// Asks for the settings of all folders, and of what is in none.
+pub async fn configure(shared: &Shared) {
+    if !shared.lock().abilities.configuration {
+        return;
+    }
+    let folders: Vec<Uri> = shared.lock().folders.iter().map(|folder| folder.uri.clone()).collect();
+    let item = |scope_uri| ConfigurationItem { scope_uri, section: Some(SECTION.to_owned()) };
+    let items =
+        std::iter::once(item(None)).chain(folders.iter().cloned().map(|uri| item(Some(uri)))).collect();
+    let Ok(values) = shared.client.configuration(items).await else { return };
+    let mut complaints = Vec::new();
+    let mut read = Vec::new();
+    for value in &values {
+        let (settings, wrong) = Settings::read(value);
+        complaints.extend(wrong);
+        read.push(Arc::new(settings));
+    }
+    let is_new = take(&mut shared.lock(), &folders, read);
+    complain(shared, complaints).await;
+    if is_new {
+        changed(shared, |_| true).await;
+    }
+}
+
+/// Takes the settings of what is in no folder, and then those of each folder. Says whether any is new.
+fn take(state: &mut State, folders: &[Uri], read: Vec<Arc<Settings>>) -> bool {
+    let before = Arc::clone(&state.settings);
+    let mut read = read.into_iter();
+    state.settings = read.next().unwrap_or_else(|| Arc::clone(&before));
+    let mut is_new = state.settings != before;
+    for (uri, settings) in folders.iter().zip(read) {
+        if let Some(folder) = state.folders.iter_mut().find(|folder| folder.uri == *uri) {
+            is_new |= *folder.settings.as_ref().unwrap_or(&before) != settings;
+            folder.settings = Some(settings);
+        }
+    }
+    is_new
+}
+
+/// Takes settings that the client sends along.
+pub async fn configured(shared: &Shared, value: &Value) {
+    if shared.lock().abilities.configuration {
+        return configure(shared).await;
+    }
+    let (settings, wrong) = Settings::read(value);
+    let settings = Arc::new(settings);
+    let before = std::mem::replace(&mut shared.lock().settings, Arc::clone(&settings));
+    complain(shared, wrong).await;
+    if before != settings {
+        changed(shared, |_| true).await;
+    }
+}
+
+/// Says what is wrong with settings, each complaint once.
+pub async fn complain(shared: &Shared, mut complaints: Vec<String>) {
+    complaints.sort();
+    complaints.dedup();
+    for complaint in complaints {
+        shared.client.show_message(MessageType::WARNING, complaint).await;
+    }
+}
+
+/// Adds and removes folders.
+pub async fn folders(shared: &Shared, event: WorkspaceFoldersChangeEvent) {
+    {
+        let mut state = shared.lock();
+        state.folders.retain(|folder| !event.removed.iter().any(|gone| gone.uri == folder.uri));
+        let known: Vec<Uri> = state.folders.iter().map(|folder| folder.uri.clone()).collect();
+        let new = event.added.into_iter().filter(|folder| !known.contains(&folder.uri));
+        state.folders.extend(new.filter_map(|folder| Folder::new(folder.uri)));
+    }
+    changed(shared, |_| true).await;
+    configure(shared).await;
+}
+
+/// Checks the documents again whose models were changed, made or removed.
+pub async fn files(shared: &Shared, params: DidChangeWatchedFilesParams) {
+    let paths: Vec<PathBuf> =
+        params.changes.iter().filter_map(|change| Some(change.uri.to_file_path()?.into_owned())).collect();
+    let same = |a: &PathBuf, b: &PathBuf| a == b || a.file_name() == b.file_name();
+    changed(shared, |document| {
+        let model = document.model();
+        model.is_some_and(|model| paths.iter().any(|path| same(path, &model)))
+    })
+    .await;
+}
+
+/// Checks documents again and tells the client, which may have to ask for more than diagnostics.
+pub async fn changed(shared: &Shared, concerns: impl Fn(&Document) -> bool) {
+    let documents = shared.recheck(concerns);
+    if documents.is_empty() {
+        return;
+    }
+    for uri in documents {
+        shared.client.send_notification::<Changed>(json!({ "uri": uri })).await;
+    }
+    let abilities = shared.lock().abilities;
+    let client = shared.client.clone();
+    // Clients answer when they like; nothing depends on it.
+    tokio::spawn(async move {
+        if abilities.pulls_diagnostics && abilities.refreshes_diagnostics {
+            let _ = client.workspace_diagnostic_refresh().await;
+        }
+        if abilities.refreshes_hints {
+            let _ = client.inlay_hint_refresh().await;
+        }
+        if abilities.refreshes_lenses {
+            let _ = client.code_lens_refresh().await;
+        }
+    });
+}
+
+/// Reads models, one after the other, for as long as the server runs.
+pub async fn read_models(shared: &Shared, mut wanted: tokio::sync::mpsc::UnboundedReceiver<ToRead>) {
+    while let Some((path, stamp)) = wanted.recv().await {
+        let arguments = vec!["inspect".into(), "--facts".into(), path.clone().into_os_string()];
+        let said = shared.jobs.run(Job { arguments, ..Job::default() }).await;
+        let model = said.and_then(|text| {
+            models::parse(&text)
+                .ok_or_else(|| "schedc and its language server have different versions".to_owned())
+        });
+        let is_new = shared.lock().models.arrived(&path, stamp, model);
+        if is_new {
+            changed(shared, |document| document.model().as_ref() == Some(&path)).await;
+        }
+    }
+}
