@@ -127,7 +127,7 @@ def compare(found, options):
     cpu = None
     for model, arguments in prepared:
         try:
-            cpu = cpu or cpu_features(model)
+            cpu = cpu or cpu_features(model, options.cpu)
             measured = to_run(model, measure(model, options, arguments), cpu)
         except Failed as error:
             say(f"{model.name}: {error}")

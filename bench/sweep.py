@@ -25,7 +25,7 @@ def sweep(options):
             continue
         model = models.synthetic(trees, features, depth)
         try:
-            cpu = cpu or cpu_features(model)
+            cpu = cpu or cpu_features(model, options.cpu)
             measured = compare.to_run(model, compare.measure(model, options, compare.peers(model, options)), cpu)
         except Failed as error:
             say(f"{model.name}: {error}")

@@ -66,9 +66,9 @@ def models(folder, names):
     return found
 
 
-def cpu_features(model):
+def cpu_features(model, cpu):
     """The processor and the instruction sets in use, as `schedc bench` names them."""
-    text = run([SCHEDC, "bench", model.path, "-i", model.rows, "--batch", "1", "--json"])
+    text = run([SCHEDC, "bench", model.path, "-i", model.rows, "--batch", "1", "--cpu", cpu, "--json"])
     return json.loads(text)["cpu"]
 
 

@@ -217,9 +217,9 @@ pub struct Build {
     /// What to build
     #[arg(long, value_enum, default_value_t)]
     pub emit: Emit,
-    /// Processor: native, x86-64-v2, x86-64-v3 or x86-64-v4
-    #[arg(long, default_value = "native", value_parser = parse_cpu)]
-    pub cpu: Cpu,
+    /// Processors: native, x86-64-v2, x86-64-v3 or x86-64-v4, or several; the best one is picked where the code runs
+    #[arg(long, default_value = "native", value_parser = parse_cpu, value_delimiter = ',')]
+    pub cpu: Vec<Cpu>,
     /// Prefix of the C functions
     #[arg(long, default_value = "schedc", value_name = "PREFIX")]
     pub name: String,

@@ -8,16 +8,27 @@ use sched_lang::nest::{Accumulation, Nest};
 use sched_llvm::Facts;
 use serde_json::json;
 
-/// Compiles a model under a nest down to LIR.
-pub fn compile(model: &Model, nest: Nest, kernels: &[Kernel]) -> Result<Compiled, Failure> {
-    Ok(sched_ir::compile(model.forest.clone(), nest, kernels, &Budget::default())?)
+/// The checked schedules of a compilation.
+pub struct Nests {
+    /// For calls of at most so many rows, ascending.
+    pub smaller: Vec<(u32, Nest)>,
+    /// For all other calls.
+    pub main: Nest,
+}
+
+/// Compiles a model under its nests down to LIR.
+pub fn compile(model: &Model, nests: Nests, kernels: &[Kernel]) -> Result<Compiled, Failure> {
+    let Nests { smaller, main } = nests;
+    Ok(sched_ir::compile_by_rows(model.forest.clone(), smaller, main, kernels, &Budget::default())?)
 }
 
 /// What the entry points report of a compiled model.
 pub fn facts(model: &Model, compiled: &Compiled, schedule: &str, target: &str) -> Facts {
     let forest = &model.forest;
     let count = |n: usize| i32::try_from(n).unwrap_or(i32::MAX);
-    let (order, why) = match &compiled.hir.nest.accumulation {
+    let mut nests = compiled.smaller.iter().map(|smaller| &smaller.hir.nest).chain([&compiled.hir.nest]);
+    let inexact = nests.find(|nest| nest.accumulation != Accumulation::Exact);
+    let (order, why) = match &inexact.unwrap_or(&compiled.hir.nest).accumulation {
         Accumulation::Exact => ("exact", None),
         Accumulation::Reassociated(why) => ("reassociated", Some(why)),
     };
@@ -46,7 +57,9 @@ pub fn facts(model: &Model, compiled: &Compiled, schedule: &str, target: &str) -
     }
 }
 
-/// A rough cost: about one nanosecond for each hop of an interleaved walk, and two for each tree.
+/// A rough cost: about one nanosecond for each hop of an interleaved walk, and two for each tree; in vectors a fifth.
 fn ns_per_row(compiled: &Compiled) -> f64 {
-    compiled.hir.depths.iter().map(|(deepest, _)| 2.0 + f64::from(*deepest)).sum()
+    let scalar: f64 = compiled.hir.depths.iter().map(|(deepest, _)| 2.0 + f64::from(*deepest)).sum();
+    let vectors = compiled.hir.sites.values().all(|site| site.lanes > 1);
+    if vectors { scalar / 5.0 } else { scalar }
 }

@@ -1,4 +1,4 @@
-//! The schedule that is used where none is given.
+//! The schedules that are used where none is given.
 
 use sched_lang::ModelFacts;
 
@@ -8,18 +8,57 @@ const UNROLL_LIMIT: u32 = 10;
 const LEVELS_LIMIT: u32 = 8;
 /// Bytes of a block of rows that leave room for trees in the first-level cache.
 const BLOCK_BYTES: u32 = 32 << 10;
+/// Nodes of all trees that fit the second-level cache together with their leaves.
+const NEAR_NODES: u64 = 1 << 15;
+/// Nodes of all trees that come from farther but not too slowly.
+const FAR_NODES: u64 = 1 << 18;
+/// Most nodes that trees are padded to.
+const MOST_NODES: u64 = 1 << 24;
 
-/// A good schedule for a model, as the text that the user could have written. `wide` says whether the code may look up
-/// tables in 512-bit registers.
-///
-/// Blocks of rows run in parallel and each tree is walked for a whole block, so that its nodes stay in the first-level
-/// cache; several walks advance together to hide latencies. Trees are added in the model's order.
-pub fn default_schedule(facts: &ModelFacts, wide: bool) -> String {
-    let lines =
-        if wide && (1..=LEVELS_LIMIT).contains(&facts.max_depth()) { vectors(facts) } else { scalar(facts) };
-    format!("// chosen by schedc\n{}\n", lines.join("\n"))
+/// Good schedules for a model, as the texts that the user could have written.
+pub struct Chosen {
+    /// For calls of at most so many rows, ascending.
+    pub smaller: Vec<(u32, String)>,
+    /// For all other calls.
+    pub main: String,
 }
 
+impl Chosen {
+    /// The schedules for a model. Tables are looked up in registers of `lookup_bits` bits, or not at all.
+    pub fn new(facts: &ModelFacts, lookup_bits: u32) -> Chosen {
+        let depth = facts.max_depth();
+        if lookup_bits == 0 || depth == 0 {
+            return Chosen { smaller: Vec::new(), main: text(scalar(facts)) };
+        }
+        let nodes = u64::from(facts.num_trees) << depth.min(32);
+        let walks = if depth <= LEVELS_LIMIT && nodes <= MOST_NODES {
+            // As many registers as the processor has room for beside the tables.
+            let vectors = if lookup_bits < 512 { 4 } else { 8 };
+            Vectors { layout: "levels", lanes: 16, rows: vectors, trees: 8, few: few_rows(nodes) }
+        } else {
+            let lanes = lookup_bits / 32;
+            Vectors { layout: "sparse", lanes, rows: 8, trees: 4, few: 3 * lanes }
+        };
+        Chosen { smaller: vec![(walks.few, text(walks.over_trees()))], main: text(walks.over_rows(facts)) }
+    }
+
+    /// One text that is the schedule for most calls, with the others as comments.
+    pub fn explained(&self) -> String {
+        let mut all = format!("// chosen by schedc\n{}", self.main);
+        for (rows, schedule) in &self.smaller {
+            all += &format!("\n// for calls of at most {rows} rows:\n");
+            all.extend(schedule.lines().map(|line| format!("//   {line}\n")));
+        }
+        all
+    }
+}
+
+fn text(lines: Vec<String>) -> String {
+    lines.join("\n") + "\n"
+}
+
+/// Blocks of rows run in parallel and each tree is walked for a whole block, so that its nodes stay in the first-level
+/// cache. Trees are added in the model's order.
 fn blocks(rows: u32) -> Vec<String> {
     vec![
         format!("tile(batch, b0, b1, {rows})"),
@@ -28,7 +67,7 @@ fn blocks(rows: u32) -> Vec<String> {
     ]
 }
 
-/// Walks one by one, eight advancing together.
+/// Walks one by one, eight advancing together to hide latencies.
 fn scalar(facts: &ModelFacts) -> Vec<String> {
     let deepest = facts.max_depth();
     let mut lines = blocks(64);
@@ -39,14 +78,51 @@ fn scalar(facts: &ModelFacts) -> Vec<String> {
     lines
 }
 
-/// Walks in the lanes of vectors. Turning a block of rows on its side pays if there are trees enough, or few features.
-fn vectors(facts: &ModelFacts) -> Vec<String> {
-    let features = facts.num_features.max(1);
-    let fitting = (BLOCK_BYTES / 4 / features).clamp(64, 256);
-    let mut lines = blocks(1 << fitting.ilog2());
-    if features <= 64 || features <= facts.num_trees / 4 {
-        lines.push("cache(b0)".to_string());
+/// Walks in the lanes of vectors.
+struct Vectors {
+    layout: &'static str,
+    lanes: u32,
+    /// Vectors of rows that advance together.
+    rows: u32,
+    /// Vectors of trees that advance together.
+    trees: u32,
+    /// Rows of the largest call whose rows are better walked one by one, with trees in lanes.
+    few: u32,
+}
+
+impl Vectors {
+    /// Rows in lanes. Turning a block of rows on its side pays if there are trees enough, or few features.
+    fn over_rows(&self, facts: &ModelFacts) -> Vec<String> {
+        let features = facts.num_features.max(1);
+        let sums = if facts.num_classes > 1 { facts.num_classes } else { 0 };
+        let fitting = (BLOCK_BYTES / 4 / features.saturating_add(sums)).clamp(64, 256);
+        let mut lines = blocks(1 << fitting.ilog2());
+        if features <= 64 || features <= facts.num_trees / 4 {
+            lines.push("cache(b0)".to_string());
+        }
+        lines.push(format!("representation({})", self.layout));
+        lines.push(format!("vectorize(b1, {})", self.lanes));
+        lines.push(format!("interleave(b1, {})", self.rows));
+        lines
     }
-    lines.extend(["representation(levels)", "vectorize(b1, 16)", "interleave(b1, 8)"].map(String::from));
-    lines
+
+    /// Trees in lanes.
+    fn over_trees(&self) -> Vec<String> {
+        vec![
+            "parallel(batch)".to_string(),
+            format!("representation({})", self.layout),
+            format!("vectorize(tree, {})", self.lanes),
+            format!("interleave(tree, {})", self.trees),
+        ]
+    }
+}
+
+/// Rows of the largest call whose rows are better walked one by one over trees of so many nodes in all. A vector of 16
+/// rows takes the same time however few of them there are; a single row takes longer where its trees come from farther.
+fn few_rows(nodes: u64) -> u32 {
+    match nodes {
+        _ if nodes <= NEAR_NODES => 20,
+        _ if nodes <= FAR_NODES => 10,
+        _ => 2,
+    }
 }

@@ -1,7 +1,7 @@
 //! Schedules on disk, checked; and the schedule that is chosen where none is given.
 
 use crate::args::ScheduleValues;
-use crate::defaults::default_schedule;
+use crate::defaults::Chosen;
 use crate::failure::Failure;
 use crate::model::Model;
 use sched_lang::{Checked, ModelFacts, Options, Supported, check};
@@ -15,6 +15,8 @@ pub struct Source {
     pub name: String,
     /// Its text.
     pub text: String,
+    /// Schedules for calls of at most so many rows, ascending, where schedc has chosen.
+    pub smaller: Vec<(u32, String)>,
     /// The file, if it is one; models that it names are relative to it.
     pub path: Option<PathBuf>,
 }
@@ -55,13 +57,15 @@ impl Source {
         if text.trim_start().starts_with('{') {
             return Err(unreadable("it is JSON, perhaps a model".to_string()));
         }
-        Ok(Source { name, text, path: (!standard).then(|| path.to_path_buf()) })
+        let path = (!standard).then(|| path.to_path_buf());
+        Ok(Source { name, text, smaller: Vec::new(), path })
     }
 
-    /// The schedule that is chosen for a model.
+    /// The schedules that are chosen for a model.
     pub fn chosen_for(facts: &ModelFacts, cpu: Cpu) -> Source {
-        let text = default_schedule(facts, cpu.looks_up_bytes());
-        Source { name: "chosen schedule".to_string(), text, path: None }
+        let chosen = Chosen::new(facts, cpu.lookup_bits());
+        let text = chosen.explained();
+        Source { name: "chosen schedule".to_string(), text, smaller: chosen.smaller, path: None }
     }
 
     /// The model that the schedule names, relative to its own place.
@@ -109,5 +113,12 @@ impl Source {
     pub fn check_to_compile(&self, model: &Model, values: &ScheduleValues) -> Checked {
         let options = Options { supported: Supported::Compilable, ..Self::options(Some(model), values) };
         check(&self.text, &options)
+    }
+
+    /// Checks the schedules for small calls.
+    pub fn check_smaller(&self, model: &Model) -> Vec<(u32, Checked)> {
+        let facts = Some(model.facts().into());
+        let options = Options { facts, supported: Supported::Compilable, ..Options::default() };
+        self.smaller.iter().map(|(rows, text)| (*rows, check(text, &options))).collect()
     }
 }

@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 #[path = "../src/defaults.rs"]
+#[allow(dead_code, reason = "the text for people is the program's own")]
 mod defaults;
 
 type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
@@ -262,11 +263,12 @@ fn schedules() -> Result<Vec<Schedule>> {
 }
 
 /// The schedules that are chosen where none is given: with and without wide vectors.
-fn chosen(case: &Case) -> [Schedule; 2] {
-    [false, true].map(|wide| Schedule {
-        name: CHOSEN.to_string(),
-        text: defaults::default_schedule(&case.facts, wide),
-    })
+fn chosen(case: &Case) -> Vec<Schedule> {
+    let both = [0, 256, 512].map(|bits| defaults::Chosen::new(&case.facts, bits));
+    let texts = both
+        .into_iter()
+        .flat_map(|chosen| chosen.smaller.into_iter().map(|(_, text)| text).chain([chosen.main]));
+    texts.map(|text| Schedule { name: CHOSEN.to_string(), text }).collect()
 }
 
 fn repository() -> PathBuf {

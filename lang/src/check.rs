@@ -21,7 +21,7 @@ use crate::sym::{Fact, Sym};
 
 pub(crate) use prepare::{Prepared, prepare};
 pub(crate) use site::Site;
-pub(crate) use tally::Tally;
+pub(crate) use tally::{Listener, Tally, Trial, judge};
 
 /// What the header of a file says.
 #[derive(Clone, Debug, Default, PartialEq)]

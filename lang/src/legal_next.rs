@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use sched_grammar::ast::{Span, StmtKind};
 
-use crate::check::{Tally, prepare};
+use crate::check::{Listener, Tally, Trial, judge, prepare};
 use crate::device::Limits;
 use crate::directives::{Op, SIGNATURES};
 use crate::lineage::{Builder, Step};
@@ -51,13 +51,13 @@ impl Next {
 /// of one legality check for each proposal.
 pub fn of(builder: &Builder, limits: &Limits, supported: Supported, only: Option<Op>) -> Vec<Next> {
     let mut known = Tally::default();
-    known.judge(builder, limits);
+    judge(builder, limits, &mut known);
     let mut trial = builder.clone();
     let mut is_legal = |operation: &Operation| {
-        let mut found = Tally::default();
+        let mut found = Trial::new(&known);
         let result = operation.apply(NEW, &mut trial);
         if result.is_ok() {
-            found.judge(&trial, limits);
+            judge(&trial, limits, &mut found);
         }
         // Facts can be taken back; a refused operation that shapes the nest has not changed it.
         if !operation.shapes() {
@@ -65,7 +65,7 @@ pub fn of(builder: &Builder, limits: &Limits, supported: Supported, only: Option
         } else if result.is_ok() {
             trial = builder.clone();
         }
-        result.is_ok() && found.is_within(&known)
+        result.is_ok() && !found.has_enough()
     };
     let ops = wanted(supported, only);
     let forms = ops.into_iter().flat_map(|op| candidates::of(op, builder, &|_| false));

@@ -1,16 +1,19 @@
 //! `schedc build`: a model becomes a library, an object file, or text.
 
-use super::{Job, keep, print_bytes};
+use super::{Job, is_schedule, keep, print_bytes};
 use crate::args::{Build, Emit};
 use crate::compile::{compile, facts};
 use crate::failure::Failure;
+use crate::schedule::Source;
 use crate::terminal::Terminal;
+use sched_ir::Compiled;
 use sched_ir::lir::Kernel;
 use sched_llvm::header::{header, valid_prefix};
-use sched_llvm::{ArtefactOptions, build};
+use sched_llvm::{Cpu, Facts, Version, build_versions};
 use schedc_data::write_together;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 /// All kernels: an artefact answers every kind of call.
 const KERNELS: [Kernel; 4] = [Kernel::Raw, Kernel::Value, Kernel::Class, Kernel::Leaf];
@@ -24,16 +27,13 @@ pub fn run(args: &Build, terminal: &Terminal) -> Result<(), Failure> {
         ));
     }
     let beside = header_beside(args)?;
-    let job = Job::load(&args.model, &args.schedule, &args.reading, args.cpu)?;
-    if args.explain_schedule {
-        terminal.say(job.source.text.trim_end());
-    }
+    let first = args.cpu.first().copied().unwrap_or_default();
+    let mut job = Job::load(&args.model, &args.schedule, &args.reading, first)?;
     for note in &job.model.notes {
         terminal.say(&format!("note: {note}"));
     }
-    let nest = job.nest(&args.schedule.values, terminal)?;
-    let compiled = compile(&job.model, nest, &KERNELS)?;
-    let facts = facts(&job.model, &compiled, &job.source.text, args.cpu.name());
+    let versions = versions(args, &mut job, terminal)?;
+    let Some(Built { compiled, facts, .. }) = versions.first() else { return Ok(()) };
     let text = header(&args.name, &facts.for_header(&compiled.lir));
     let out = args.out.clone().unwrap_or_else(|| default_name(&job.model.path, args.emit));
     keep(&[Some(&job.model.path), job.source.path.as_deref()], &out)?;
@@ -44,14 +44,55 @@ pub fn run(args: &Build, terminal: &Terminal) -> Result<(), Failure> {
         Emit::Llvm => sched_llvm::Emit::Llvm,
         Emit::Asm => sched_llvm::Emit::Asm,
     };
-    let options = ArtefactOptions { prefix: args.name.clone(), cpu: args.cpu, facts, emit };
-    let bytes = build(&compiled.lir, &options)?;
+    let all: Vec<Version> = versions.iter().map(Built::version).collect();
+    let bytes = build_versions(&all, &args.name, emit)?;
     // Nothing goes beside standard output or a device.
     let special = out.as_os_str() == "-" || std::fs::metadata(&out).is_ok_and(|found| !found.is_file());
     if !beside || special {
         return write(&[(&out, &bytes)], terminal);
     }
     write(&[(&out, &bytes), (&out.with_extension("h"), text.as_bytes())], terminal)
+}
+
+/// The model compiled for one kind of processors.
+struct Built {
+    cpu: Cpu,
+    compiled: Rc<Compiled>,
+    facts: Facts,
+}
+
+impl Built {
+    fn version(&self) -> Version<'_> {
+        Version { module: &self.compiled.lir, cpu: self.cpu, facts: &self.facts }
+    }
+}
+
+/// Compiles for each kind of processors: a schedule that schedc chooses depends on it, another one does not.
+fn versions(args: &Build, job: &mut Job, terminal: &Terminal) -> Result<Vec<Built>, Failure> {
+    let chosen = args.schedule.schedule.is_none() && !is_schedule(&args.model);
+    let mut built: Vec<Built> = Vec::new();
+    for cpu in &args.cpu {
+        if chosen {
+            job.source = Source::chosen_for(&job.model.facts(), *cpu);
+        }
+        let known = built.first().filter(|_| !chosen);
+        if args.explain_schedule && known.is_none() {
+            if args.cpu.len() > 1 && chosen {
+                terminal.say(&format!("// for {cpu}"));
+            }
+            terminal.say(job.source.text.trim_end());
+        }
+        let compiled = match known {
+            Some(known) => known.compiled.clone(),
+            None => {
+                let nest = job.nest(&args.schedule.values, terminal)?;
+                Rc::new(compile(&job.model, nest, &KERNELS)?)
+            }
+        };
+        let facts = facts(&job.model, &compiled, &job.source.text, cpu.name());
+        built.push(Built { cpu: *cpu, compiled, facts });
+    }
+    Ok(built)
 }
 
 /// Whether a header goes beside the result, which must not have the header's name then.

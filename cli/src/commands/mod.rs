@@ -14,6 +14,7 @@ pub mod predict;
 pub mod show;
 
 use crate::args::{ModelChoice, ModelOptions, ScheduleOptions, ScheduleValues};
+use crate::compile::Nests;
 use crate::failure::Failure;
 use crate::model::Model;
 use crate::schedule::Source;
@@ -61,12 +62,15 @@ impl Job {
         Ok(Job { model, source })
     }
 
-    /// The nest, if the schedule has no errors; all findings are printed.
-    pub fn nest(&self, values: &ScheduleValues, terminal: &Terminal) -> Result<Nest, Failure> {
+    /// The nests, if the schedule has no errors; all findings are printed.
+    pub fn nest(&self, values: &ScheduleValues, terminal: &Terminal) -> Result<Nests, Failure> {
         let checked = self.source.check_to_compile(&self.model, values);
         self.source.check_fingerprint(&checked, &self.model, values)?;
         let errors = terminal.findings(&self.source, &checked, Severity::Warning);
-        checked.nest.filter(|_| errors == 0).ok_or(Failure::Findings)
+        let main = checked.nest.filter(|_| errors == 0).ok_or(Failure::Findings)?;
+        let smaller = self.source.check_smaller(&self.model).into_iter();
+        let smaller = smaller.filter_map(|(rows, checked)| Some((rows, checked.nest?))).collect();
+        Ok(Nests { smaller, main })
     }
 }
 

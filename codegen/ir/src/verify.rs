@@ -295,7 +295,14 @@ impl Verifier<'_> {
             Op::Int(_) | Op::Float(_) | Op::Rows | Op::Load(_) | Op::Lanes => vec![],
             Op::Bin(_, a, b) | Op::Cmp(_, a, b) | Op::Lookup(a, b) => vec![a, b],
             Op::Select(c, a, b) => vec![c, a, b],
-            Op::Cast(_, v) | Op::Math(_, v) | Op::Splat(v) | Op::Extract(v, _) | Op::Any(v) => vec![v],
+            Op::Cast(_, v)
+            | Op::Math(_, v)
+            | Op::Splat(v)
+            | Op::Extract(v, _)
+            | Op::Word(v, _)
+            | Op::Any(v) => {
+                vec![v]
+            }
             Op::LoadMasked(_, mask) => vec![mask],
             Op::Gather(ref gather) => [gather.index].into_iter().chain(gather.mask).collect(),
         };
@@ -350,6 +357,10 @@ impl Verifier<'_> {
             Op::Extract(v, lane) => {
                 let from = self.used(v)?;
                 from.lanes > 1 && lane < from.lanes && ty == Ty::of(from.scalar)
+            }
+            Op::Word(v, number) => {
+                let from = self.used(v)?;
+                from.lanes > 1 && from.scalar == Scalar::I64 && number < 2 && ty == from.with(Scalar::I32)
             }
             Op::Lookup(table, index) => lookup_fits(ty, self.used(table)?, self.used(index)?),
             Op::Any(mask) => {

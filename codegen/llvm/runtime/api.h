@@ -44,4 +44,7 @@ int32_t schedc_rt_num_outputs(const schedc_model *model, int32_t kind);
 /* What a status means, in English; never null. The model, which may be null, makes the text more precise. */
 const char *schedc_rt_error(const schedc_model *model, int32_t status);
 
+/* The JSON text of the version that this processor runs. */
+const char *schedc_rt_info(const schedc_model *model);
+
 #endif

@@ -291,8 +291,17 @@ static int32_t execute(const plan *p)
 
 /* Entry points. */
 
-static int32_t predict(const schedc_model *model, const schedc_call *call)
+/* The first version of a model that this processor can run, or else the last one. */
+static const schedc_model *usable(const schedc_model *model)
 {
+    while (model->otherwise && schedc_cpu_lacks(model->cpu_needs))
+        model = model->otherwise;
+    return model;
+}
+
+static int32_t predict(const schedc_model *versions, const schedc_call *call)
+{
+    const schedc_model *model = usable(versions);
     plan p = {.model = model};
     int32_t status = plan_kernels(&p, call->kind);
     if (status == SCHEDC_OK)
@@ -356,7 +365,7 @@ const char *schedc_rt_error(const schedc_model *model, int32_t status)
                "unknown kind or dtype, a row stride below the number of features, or a call structure of the wrong "
                "size";
     case SCHEDC_ERR_CPU:
-        return cpu_message(model ? schedc_cpu_lacks(model->cpu_needs) : 0);
+        return cpu_message(model ? schedc_cpu_lacks(usable(model)->cpu_needs) : 0);
     case SCHEDC_ERR_MEMORY:
         return "there is not enough memory for temporary data; predict fewer rows at a time or pass scratch memory";
     case SCHEDC_ERR_UNSUPPORTED:
@@ -364,4 +373,9 @@ const char *schedc_rt_error(const schedc_model *model, int32_t status)
     default:
         return "unknown status";
     }
+}
+
+const char *schedc_rt_info(const schedc_model *model)
+{
+    return usable(model)->info;
 }

@@ -2,6 +2,9 @@
  * artefact depend on the compiler's support library. */
 #include "internal.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #define KNOWN ((uint64_t)1 << 63) /* in the cached word: the processor has been asked */
 
 #if defined(__x86_64__)
@@ -61,12 +64,31 @@ static uint64_t ask_processor(void)
 }
 #endif
 
+/* What SCHEDC_CPU leaves of the instruction sets: those of the level that it names. */
+static uint64_t allowed(void)
+{
+    static const struct {
+        const char *name;
+        uint64_t bits;
+    } levels[] = {
+        {"x86-64", 0},
+        {"x86-64-v2", SCHEDC_CPU_V2},
+        {"x86-64-v3", SCHEDC_CPU_V2 | SCHEDC_CPU_V3},
+        {"x86-64-v4", SCHEDC_CPU_V2 | SCHEDC_CPU_V3 | SCHEDC_CPU_V4},
+    };
+    const char *text = getenv("SCHEDC_CPU");
+    for (size_t i = 0; text && i < sizeof levels / sizeof *levels; i++)
+        if (strcmp(text, levels[i].name) == 0)
+            return levels[i].bits;
+    return ~(uint64_t)0;
+}
+
 uint64_t schedc_cpu_lacks(uint64_t needs)
 {
     static _Atomic uint64_t cache;
     uint64_t have = atomic_load_explicit(&cache, memory_order_relaxed);
     if (!have) {
-        have = ask_processor() | KNOWN;
+        have = (ask_processor() & allowed()) | KNOWN;
         atomic_store_explicit(&cache, have, memory_order_relaxed);
     }
     return needs & ~(have & ~KNOWN);

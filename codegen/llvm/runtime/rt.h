@@ -47,6 +47,7 @@ typedef struct schedc_model {
     const void *const *tables;
     const char *info;            /* JSON text, NUL-terminated */
     uint64_t cpu_needs;          /* bits of SCHEDC_CPU_* */
+    const struct schedc_model *otherwise; /* the same model for processors that lack these; null: none */
 } schedc_model;
 
 /* Instruction sets beyond baseline x86-64, by the psABI's levels. */

@@ -1,6 +1,6 @@
 //! Artefacts: compiled models that run without the compiler.
 
-use crate::emit::{Data, EXPORTS, emit_artefact};
+use crate::emit::{Compiled, Data, EXPORTS, emit_artefact};
 use crate::error::{LlvmError, code};
 use crate::facts::Facts;
 use crate::header::valid_prefix;
@@ -37,29 +37,59 @@ pub struct ArtefactOptions {
     pub emit: Emit,
 }
 
+/// A model compiled for some processors.
+#[derive(Clone, Copy, Debug)]
+pub struct Version<'a> {
+    /// Its kernels and tables.
+    pub module: &'a lir::Module,
+    /// The instructions that the code may use.
+    pub cpu: Cpu,
+    /// What the artefact says of the model.
+    pub facts: &'a Facts,
+}
+
 /// Compiles a module to the bytes of an artefact.
 ///
 /// # Errors
 /// When the prefix is no valid one, when LLVM fails, and when the C toolchain that links libraries and objects is
 /// missing or fails.
 pub fn build(module: &lir::Module, options: &ArtefactOptions) -> Result<Vec<u8>, LlvmError> {
-    let prefix = options.prefix.as_str();
+    let ArtefactOptions { prefix, cpu, facts, emit } = options;
+    build_versions(&[Version { module, cpu: *cpu, facts }], prefix, *emit)
+}
+
+/// Compiles versions of one model to the bytes of an artefact, which runs the most demanding one that the processor can
+/// run. All have the same inputs and outputs.
+///
+/// # Errors
+/// As for [`build()`].
+pub fn build_versions(versions: &[Version], prefix: &str, emit: Emit) -> Result<Vec<u8>, LlvmError> {
     if !valid_prefix(prefix) {
         let message = format!("names of C functions cannot start with {prefix:?}");
         let help = "use letters, digits and underscores, with a letter first";
         return Err(LlvmError::new(code::BAD_PREFIX, message).with_help(help));
     }
-    info_text(&options.facts.info)?;
     let session = Session::new();
-    let machine = Machine::new(options.cpu)?;
-    let data = match options.emit {
+    let mut compiled = Vec::new();
+    for Version { module, cpu, facts } in versions {
+        info_text(&facts.info)?;
+        compiled.push(Compiled { machine: Machine::new(*cpu)?, module, facts });
+    }
+    // Every level includes the lower ones, so that more bits are a larger number.
+    compiled.sort_by_key(|version| std::cmp::Reverse(version.machine.needs));
+    compiled.dedup_by_key(|version| version.machine.needs);
+    let data = match emit {
         Emit::SharedLibrary | Emit::Object => Data::Inside,
         Emit::Llvm | Emit::Asm => Data::LeftOut,
     };
-    let emitted = emit_artefact(&session, &machine, module, &options.facts, prefix, data)?;
+    let emitted = emit_artefact(&session, &compiled, prefix, data)?;
+    let machine = match compiled.last() {
+        Some(least) => &least.machine,
+        None => return Err(LlvmError::ill_formed("an artefact without a model")),
+    };
     passes::verify(&emitted)?;
-    passes::optimise(&emitted, &machine)?;
-    let file = match options.emit {
+    passes::optimise(&emitted, machine)?;
+    let file = match emit {
         Emit::Llvm => {
             session.check()?;
             return Ok(emitted.print_to_string().to_bytes().to_vec());
@@ -67,9 +97,9 @@ pub fn build(module: &lir::Module, options: &ArtefactOptions) -> Result<Vec<u8>,
         Emit::Asm => FileType::Assembly,
         Emit::SharedLibrary | Emit::Object => FileType::Object,
     };
-    let code = passes::generate(&session, emitted, &machine, file)?;
+    let code = passes::generate(&session, emitted, machine, file)?;
     let exports = EXPORTS.map(|name| format!("{prefix}_{name}"));
-    match options.emit {
+    match emit {
         Emit::SharedLibrary => link::shared_library(code.as_slice(), &exports),
         Emit::Object => link::object(code.as_slice(), &exports),
         Emit::Llvm | Emit::Asm => Ok(code.as_slice().to_vec()),

@@ -64,6 +64,7 @@ impl Facts {
             tables,
             info,
             cpu_needs,
+            otherwise: std::ptr::null(),
         }
     }
 }
@@ -74,6 +75,6 @@ pub(crate) fn rows_per_run(module: &Module) -> i64 {
 }
 
 /// The size of the model's structure as generated code lays it out: five 32-bit counts and their size, two 64-bit
-/// numbers, and seven words.
-pub(crate) const MODEL_BYTES: usize = 6 * 4 + 2 * 8 + 7 * 8;
+/// numbers, and eight words.
+pub(crate) const MODEL_BYTES: usize = 6 * 4 + 2 * 8 + 8 * 8;
 const _: () = assert!(MODEL_BYTES == mem::size_of::<runtime::Model>());

@@ -50,8 +50,9 @@ impl Jit {
         let mut addresses: Vec<(Kernel, Address)> = Vec::with_capacity(wanted.len());
         for (kind, function) in module.kernels.iter().filter(|(kind, _)| wanted.contains(kind)) {
             // SAFETY: the symbol is a function emitted with a kernel's signature.
-            let kernel =
-                unsafe { std::mem::transmute::<*const (), Address>(code.address(&kernel_name(function))?) };
+            let kernel = unsafe {
+                std::mem::transmute::<*const (), Address>(code.address(&kernel_name(function, 0))?)
+            };
             addresses.push((*kind, kernel));
         }
         let kernel = |kind| addresses.iter().find(|(k, _)| *k == kind).map(|(_, address)| *address);

@@ -24,7 +24,7 @@ mod tables;
 mod target;
 mod text;
 
-pub use aot::{ArtefactOptions, Emit, build};
+pub use aot::{ArtefactOptions, Emit, Version, build, build_versions};
 pub use error::{LlvmError, code};
 pub use facts::Facts;
 pub use jit::Jit;

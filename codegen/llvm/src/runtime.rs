@@ -90,6 +90,8 @@ pub struct Model {
     pub info: *const c_char,
     /// `CPU_*` bits.
     pub cpu_needs: u64,
+    /// The same model for processors that lack these; null: none.
+    pub otherwise: *const Model,
 }
 
 /// [`Model::size`] and [`Call::size`] of this build.

@@ -26,12 +26,14 @@ impl Cpu {
     /// All of them, in the order in which a help text lists them.
     pub const ALL: [Cpu; 4] = [Cpu::Native, Cpu::X86_64V2, Cpu::X86_64V3, Cpu::X86_64V4];
 
-    /// Whether code for it looks tables of bytes up in 512-bit registers, which the levels layout lives on.
-    pub fn looks_up_bytes(self) -> bool {
-        let here = std::is_x86_feature_detected!("avx512f")
-            && std::is_x86_feature_detected!("avx512bw")
-            && std::is_x86_feature_detected!("avx512vbmi");
-        self == Cpu::Native && here
+    /// Bits of the registers in which code for it looks tables up, which the levels layout lives on; 0 if there are no
+    /// instructions for that.
+    pub fn lookup_bits(self) -> u32 {
+        match Instructions::of(self).needs {
+            needs if needs & CPU_V4 != 0 => 512,
+            needs if needs & CPU_V3 != 0 => 256,
+            _ => 0,
+        }
     }
 
     /// The instruction sets that code for it may use, by the names that compilers give them, the newest of each kind.
@@ -171,6 +173,12 @@ impl Machine {
             .then(|| TargetMachine::get_host_cpu_name().to_string())
             .filter(|name| name != "generic");
         Ok(Machine { llvm, needs: instructions.needs, tune })
+    }
+
+    /// What a function says of the instructions it may use, where functions for several machines are in one module.
+    pub(crate) fn attributes(&self) -> [(&'static str, &'static str); 2] {
+        let instructions = Instructions { needs: self.needs };
+        [("target-cpu", instructions.llvm_cpu()), ("target-features", instructions.llvm_features())]
     }
 
     /// An error if this machine lacks what the code needs.

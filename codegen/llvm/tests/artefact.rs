@@ -265,3 +265,57 @@ fn bad_names_are_refused() {
     let error = build(&module, &options("m", Cpu::Native, &facts, Emit::Llvm)).unwrap_err();
     assert_eq!(error.code, code::ILL_FORMED);
 }
+
+/// Versions whose first weights tell them apart.
+const VERSIONS: [(Cpu, f32); 3] = [(Cpu::X86_64V3, 3.0), (Cpu::X86_64V2, 2.0), (Cpu::X86_64V4, 4.0)];
+
+fn three_versions() -> Vec<u8> {
+    let models = VERSIONS.map(|(_, weight)| linear([weight, 0.0, 0.0]));
+    let of = |((module, facts), (cpu, _))| sched_llvm::Version { module, cpu, facts };
+    let versions: Vec<_> =
+        models.iter().map(|(module, facts)| (module, facts)).zip(VERSIONS).map(of).collect();
+    sched_llvm::build_versions(&versions, "many", Emit::SharedLibrary).unwrap()
+}
+
+#[test]
+fn a_library_of_versions_runs_the_best_one_that_is_allowed() {
+    let levels: [(&str, bool, f32); 4] = [
+        ("x86-64-v2", is_x86_feature_detected!("sse4.2"), 2.0),
+        ("x86-64-v3", is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma"), 3.0),
+        ("x86-64-v4", is_x86_feature_detected!("avx512vl"), 4.0),
+        // A name that means nothing limits nothing.
+        ("newest", is_x86_feature_detected!("avx512vl"), 4.0),
+    ];
+    let folder = TempDir::new().unwrap();
+    let library = write(&folder, "many.so", &three_versions());
+    // The limit is read once by each library, so each one is tried in a process of its own.
+    let this = std::env::current_exe().unwrap();
+    for (level, runs_here, weight) in levels.into_iter().filter(|(_, runs_here, _)| *runs_here) {
+        let output = Command::new(&this)
+            .args(["--exact", "print_first_margin", "--ignored", "--nocapture"])
+            .env("SCHEDC_CPU", level)
+            .env("SCHEDC_TEST_LIBRARY", &library)
+            .output()
+            .unwrap();
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert!(runs_here && text.contains(&format!("margin {weight};")), "{level}: {text}");
+    }
+}
+
+/// The other side of the test above.
+#[test]
+#[ignore = "run by another test in a process of its own"]
+fn print_first_margin() {
+    let Some(path) = std::env::var_os("SCHEDC_TEST_LIBRARY") else { return };
+    // SAFETY: the library was built by the other test.
+    let library = unsafe { Library::new(path) }.unwrap();
+    type Predict = unsafe extern "C" fn(*const f32, i64, *mut f32) -> i32;
+    // SAFETY: the function has this type, and the row and the margin are there.
+    let margin = unsafe {
+        let predict: Symbol<Predict> = library.get(b"many_predict_raw\0").unwrap();
+        let mut margin = 0.0;
+        assert_eq!(predict([1.0_f32, 0.0, 0.0].as_ptr(), 1, &mut margin), 0);
+        margin
+    };
+    println!("margin {margin};");
+}

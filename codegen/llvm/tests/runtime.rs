@@ -158,6 +158,7 @@ fn model<T: Element>() -> Model {
         tables: ptr::null(),
         info: c"{}".as_ptr(),
         cpu_needs: 0,
+        otherwise: ptr::null(),
     }
 }
 
@@ -597,7 +598,7 @@ fn layouts_agree() {
             .replace("NAME", name)
     };
     let model = asserts!("schedc_model", Model, size num_features num_margins num_values num_trees wide rows_per_run
-        ns_per_row raw value klass leaf tables info cpu_needs);
+        ns_per_row raw value klass leaf tables info cpu_needs otherwise);
     let ctx = asserts!("schedc_ctx", Ctx, rows n_rows out tables team status);
     let numbers: Vec<String> = ["ERR_ARGUMENT", "ERR_CPU", "ERR_MEMORY", "ERR_UNSUPPORTED"]
         .map(|name| (name, format!("SCHEDC_{name}")))

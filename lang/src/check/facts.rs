@@ -15,6 +15,9 @@ pub(super) fn attach<'c>(
     report: &mut dyn Listener,
 ) {
     for call in calls.filter(|call| !call.shapes && !call.broken) {
+        if report.has_enough() {
+            return;
+        }
         match call.op {
             Op::TileTrees => whole_trees(call, builder, report),
             Op::Representation if call.args.len() == 1 => {

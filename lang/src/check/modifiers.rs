@@ -8,7 +8,7 @@ use crate::nest::LoopId;
 use crate::resolve::{Arg, Call};
 use crate::sym::{Fact, Sym};
 
-/// Applies all loop modifiers. Returns false if the nest became too large to go on.
+/// Applies all loop modifiers. Returns false if the nest became too large to go on, or the listener has heard enough.
 ///
 /// A refused modifier leaves the nest as it is. The loops it names are marked, and the names it would have made are
 /// known from then on, so that one mistake gives one error.
@@ -27,6 +27,9 @@ pub(super) fn apply<'c>(
             recover(call, &illegal, builder, report);
         }
         tell_remarks(call.op, builder, report);
+        if report.has_enough() {
+            return false;
+        }
     }
     true
 }

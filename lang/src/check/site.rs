@@ -1,6 +1,8 @@
 //! A place in a schedule where one more directive could stand, and whether one fits there.
 
-use super::{Tally, facts, modifiers};
+use std::collections::HashSet;
+
+use super::{Listener, Tally, Trial, facts, judge, modifiers};
 use crate::device::Limits;
 use crate::directives::{Op, of as find};
 use crate::legal_next::{NEW, Operation};
@@ -22,6 +24,8 @@ pub(crate) struct Site<'p> {
     whole: Option<Builder>,
     /// What is wrong with the schedule as it is.
     known: Tally,
+    /// Names of loops that modifiers after the place or facts anywhere are about.
+    named: HashSet<&'p str>,
 }
 
 impl<'p> Site<'p> {
@@ -35,7 +39,11 @@ impl<'p> Site<'p> {
     ) -> Self {
         let mut known = Tally::default();
         let is_fine = modifiers::apply(before.iter().copied(), &mut here, &mut known);
-        let mut site = Site { before, after, limits, gpu, here, whole: None, known: Tally::default() };
+        let facts = before.iter().filter(|call| !call.shapes);
+        let named =
+            facts.chain(&after).flat_map(|call| call.selects()).map(|(_, select)| select.name.as_str());
+        let named = named.collect();
+        let mut site = Site { before, after, limits, gpu, here, whole: None, known: Tally::default(), named };
         let mut whole = site.here.clone();
         if is_fine && site.finish(&mut whole, &site.limits, &mut known) {
             site.whole = Some(whole);
@@ -56,38 +64,53 @@ impl<'p> Site<'p> {
         &self.here
     }
 
+    /// A quick look whether it is worth while to try an operation: one that consumes a loop that others are about is
+    /// not.
+    pub fn may_fit(&self, operation: &Operation) -> bool {
+        match operation {
+            Operation::Tile(v, ..) | Operation::Split(v, ..) => {
+                !v.is_bare() || !self.named.contains(v.name.as_str())
+            }
+            _ => true,
+        }
+    }
+
     /// Whether the schedule with this operation at the place is as legal as it was: every error and warning that it
     /// gives was there before.
     pub fn fits(&mut self, operation: &Operation) -> bool {
+        if !self.may_fit(operation) {
+            return false;
+        }
         let limits = if operation.op() == Op::GpuDimension { self.gpu } else { self.limits };
-        let mut found = Tally::default();
+        let mut found = Trial::new(&self.known);
         if operation.shapes() {
             let mut trial = self.here.clone();
             if operation.apply(NEW, &mut trial).is_err() {
                 return false;
             }
             modifiers::tell_remarks(operation.op(), &mut trial, &mut found);
-            return found.is_within(&self.known)
-                && self.finish(&mut trial, &limits, &mut found)
-                && found.is_within(&self.known);
+            return self.finish(&mut trial, &limits, &mut found) && !found.has_enough();
         }
         // Facts are about the final nest, and can be taken back.
         let Some(whole) = &mut self.whole else { return false };
         let is_stated = operation.apply(NEW, whole).is_ok();
         if is_stated {
-            found.judge(whole, &limits);
+            judge(whole, &limits, &mut found);
         }
         whole.forget(NEW);
-        is_stated && found.is_within(&self.known)
+        is_stated && !found.has_enough()
     }
 
-    /// Does what follows, attaches all facts and judges the nest; false if it became too large.
-    fn finish(&self, builder: &mut Builder, limits: &Limits, tally: &mut Tally) -> bool {
-        if !modifiers::apply(self.after.iter().copied(), builder, tally) {
+    /// Does what follows, attaches all facts and judges the nest, until the listener has enough; false if that cannot be
+    /// done.
+    fn finish(&self, builder: &mut Builder, limits: &Limits, listener: &mut dyn Listener) -> bool {
+        if !modifiers::apply(self.after.iter().copied(), builder, listener) {
             return false;
         }
-        facts::attach(self.before.iter().chain(&self.after).copied(), builder, tally);
-        tally.judge(builder, limits);
+        facts::attach(self.before.iter().chain(&self.after).copied(), builder, listener);
+        if !listener.has_enough() {
+            judge(builder, limits, listener);
+        }
         true
     }
 }

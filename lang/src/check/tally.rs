@@ -13,6 +13,11 @@ use crate::{legality, lints};
 pub(crate) trait Listener {
     /// The operation has this problem on the nest as it stands.
     fn illegal(&mut self, builder: &Builder, illegal: &Illegal);
+
+    /// Whether nothing more needs to be told.
+    fn has_enough(&self) -> bool {
+        false
+    }
 }
 
 impl Listener for Report<'_> {
@@ -30,25 +35,50 @@ pub(crate) struct Tally {
 
 impl Listener for Tally {
     fn illegal(&mut self, builder: &Builder, illegal: &Illegal) {
-        let Some(code) = illegal.problem.code() else { return };
-        let is_consequence =
-            illegal.problem.may_be_a_consequence() && illegal.loops.iter().any(|id| builder.is_tainted(*id));
-        let severity = info(code).map_or(Severity::Error, |info| info.severity);
-        if !is_consequence && severity >= Severity::Warning {
-            self.problems.insert((illegal.step, code));
-        }
+        self.problems.extend(problem(builder, illegal));
     }
 }
 
-impl Tally {
-    /// Adds what is wrong or silly about a nest.
-    pub fn judge(&mut self, builder: &Builder, limits: &Limits) {
-        let problems = legality::check(builder, limits).into_iter().chain(lints::problems(builder, limits));
-        problems.for_each(|illegal| self.illegal(builder, &illegal));
+/// Looks for a problem that a tally does not have; one is enough.
+#[derive(Debug)]
+pub(crate) struct Trial<'k> {
+    known: &'k Tally,
+    has_new: bool,
+}
+
+impl<'k> Trial<'k> {
+    /// Nothing new has been found yet.
+    pub fn new(known: &'k Tally) -> Self {
+        Trial { known, has_new: false }
+    }
+}
+
+impl Listener for Trial<'_> {
+    fn illegal(&mut self, builder: &Builder, illegal: &Illegal) {
+        let problem = problem(builder, illegal);
+        self.has_new |= problem.is_some_and(|problem| !self.known.problems.contains(&problem));
     }
 
-    /// Whether there is nothing in it that is not in `other` too.
-    pub fn is_within(&self, other: &Tally) -> bool {
-        self.problems.is_subset(&other.problems)
+    fn has_enough(&self) -> bool {
+        self.has_new
+    }
+}
+
+/// The operation and the code of an error or a warning.
+fn problem(builder: &Builder, illegal: &Illegal) -> Option<(Step, Code)> {
+    let code = illegal.problem.code()?;
+    let is_consequence =
+        illegal.problem.may_be_a_consequence() && illegal.loops.iter().any(|id| builder.is_tainted(*id));
+    let severity = info(code).map_or(Severity::Error, |info| info.severity);
+    (!is_consequence && severity >= Severity::Warning).then_some((illegal.step, code))
+}
+
+/// Tells what is wrong or silly about a nest.
+pub(crate) fn judge(builder: &Builder, limits: &Limits, listener: &mut dyn Listener) {
+    for illegal in legality::check(builder, limits) {
+        listener.illegal(builder, &illegal);
+    }
+    if !listener.has_enough() {
+        lints::problems(builder, limits).iter().for_each(|illegal| listener.illegal(builder, illegal));
     }
 }

@@ -9,7 +9,7 @@ use sched_grammar::ast::{Comment, Span};
 
 use super::Analysis;
 use super::cursor::{Cursor, cursor};
-use crate::diagnostics::{CODES, Severity};
+use crate::diagnostics::{CODES, Code, CodeInfo, Severity};
 
 /// What is proposed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -78,7 +78,7 @@ impl Completion {
 }
 
 /// Work that one answer may take, counted in loops looked at: an answer must come between two keystrokes.
-const WORK: usize = 6_000;
+const WORK: usize = 2_400;
 
 /// Everything that can be written at `offset`, the most likely first. In very large nests only so many proposals are
 /// tried; what was not tried is not proposed.
@@ -108,9 +108,10 @@ fn allowed(analysis: &Analysis, comment: &Comment, offset: usize) -> Vec<Complet
     let typed = inside.rsplit(',').next().unwrap_or_default().trim_start();
     let replace = Span::new(offset - typed.len(), offset);
     let is_given = |code| analysis.checked().diagnostics.iter().any(|diagnostic| diagnostic.code == code);
-    let lints = CODES.iter().filter(|info| info.severity != Severity::Error);
+    let can_be = |info: &&CodeInfo| info.severity != Severity::Error && info.code != Code::ALLOWS_NOTHING;
+    let lints = CODES.iter().filter(can_be);
     let (given, others): (Vec<_>, Vec<_>) = lints.partition(|info| is_given(info.code));
-    let item = |info: &&crate::diagnostics::CodeInfo| {
+    let item = |info: &&CodeInfo| {
         let page = info.page.split_once("\n\n").map_or(info.page, |(_, page)| page);
         let about = page.split("\n\n").next().unwrap_or_default();
         Completion::new(CompletionKind::Word, info.code.to_string(), replace)

@@ -52,8 +52,8 @@ pub fn hover(analysis: &Analysis, offset: usize) -> Option<Hover> {
             number::declared(analysis, name)
         }
         StmtKind::Param { default, choices, .. } => {
-            let values = std::iter::once(default).chain(choices);
-            let word = values.filter(|expr| touches(expr.span, offset)).last();
+            let mut values = std::iter::once(default).chain(choices);
+            let word = values.rfind(|expr| touches(expr.span, offset));
             word.and_then(|expr| number::expression(analysis, expr, offset))
                 .or_else(|| header::keyword(analysis, stmt, offset))
         }
@@ -73,7 +73,7 @@ fn touches(span: Span, offset: usize) -> bool {
 
 fn in_arguments(analysis: &Analysis, stmt: &Stmt, directive: &Directive, offset: usize) -> Option<Hover> {
     let signature = find(&directive.name.text);
-    let (at, expr) = directive.args.iter().enumerate().filter(|(_, arg)| touches(arg.span, offset)).last()?;
+    let (at, expr) = directive.args.iter().enumerate().rfind(|(_, arg)| touches(arg.span, offset))?;
     let parameter = signature.and_then(|signature| parameter(signature, directive, at));
     match (parameter.map(|parameter| parameter.role), &expr.kind) {
         (Some(Role::Index) | None, ExprKind::Path(path)) => number::in_brackets(analysis, path, offset)

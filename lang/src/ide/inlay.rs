@@ -66,7 +66,13 @@ pub fn inlay_hints(analysis: &Analysis, span: Span, wanted: InlayKinds) -> Vec<I
                 let Some(param) = params.find(|param| param.span == name.span) else { continue };
                 // A value from outside is worth telling even where the default is a plain number.
                 if param.overridden || !matches!(default.kind, ExprKind::Int(_)) {
-                    hints.extend(value_hint(analysis, default.span, &param.value));
+                    let hint = value_hint(analysis, default.span, &param.value);
+                    hints.extend(hint.map(|hint| match param.overridden {
+                        true => {
+                            InlayHint { tooltip: format!("Set to {} from outside.", param.value), ..hint }
+                        }
+                        false => hint,
+                    }));
                 }
             }
             _ => {}

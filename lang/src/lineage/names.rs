@@ -65,7 +65,8 @@ impl Select {
         Some(Select { scope: tags, name: last.name.to_string(), number: last.number })
     }
 
-    fn is_bare(&self) -> bool {
+    /// Whether it means every copy.
+    pub(crate) fn is_bare(&self) -> bool {
         self.scope.is_empty() && self.number.is_none()
     }
 }

@@ -227,6 +227,13 @@ impl<'f, 'm> Machine<'f, 'm> {
                 }
             }
             Op::Extract(v, lane) => self.lanes[to] = self.lanes[self.at(v) + usize::from(lane)],
+            Op::Word(v, number) => {
+                let v = self.at(v);
+                for i in 0..count {
+                    let word = self.lanes[v + i] >> (32 * u32::from(number));
+                    self.lanes[to + i] = ops::wrap(ty.scalar, word as i64);
+                }
+            }
             Op::Lookup(table, index) => self.lookup(value, table, index),
             Op::Any(mask) => {
                 let (mask, lanes) = (self.at(mask), self.function.ty(mask).lanes);

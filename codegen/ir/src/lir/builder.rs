@@ -44,8 +44,12 @@ impl Builder {
         self.function
     }
 
-    /// Declares a buffer. Its name gets a number if it is taken.
+    /// Declares a buffer. One that is not private is declared once; a name that is taken gets a number.
     pub fn buffer(&mut self, name: &str, space: Space, element: Scalar) -> BufferId {
+        let same = |b: &Buffer| space != Space::Private && b.space == space && b.element == element;
+        if let Some(at) = self.function.buffers.iter().position(same) {
+            return BufferId(at as u32);
+        }
         let taken = |name: &str, buffers: &[Buffer]| buffers.iter().any(|b| b.name == name);
         let mut unique = name.to_string();
         let mut n = 1;
@@ -280,6 +284,12 @@ impl Builder {
     pub fn extract(&mut self, value: Value, lane: u16) -> Value {
         let ty = Ty::of(self.ty(value).scalar);
         self.define(ty, Op::Extract(value, lane))
+    }
+
+    /// The low (0) or the high (1) 32 bits of each lane.
+    pub fn word(&mut self, value: Value, number: u16) -> Value {
+        let ty = self.ty(value).with(Scalar::I32);
+        self.define(ty, Op::Word(value, number))
     }
 
     /// Looks each lane of `index` up in a table.

@@ -242,6 +242,8 @@ pub enum Op {
     Lanes,
     /// One lane of a vector.
     Extract(Value, u16),
+    /// The low (0) or the high (1) 32 bits of each lane of a vector of 64-bit integers.
+    Word(Value, u16),
     /// `table[index mod length]` for each lane of an integer vector. The table is a vector whose length is a power of
     /// two; the result has as many lanes as the index. Elements of an integer table are widened with zeros to the
     /// index's element, others keep their type.

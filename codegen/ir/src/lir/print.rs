@@ -217,6 +217,7 @@ impl Printer<'_> {
             Op::Splat(v) => format!("splat {}", self.name(*v)),
             Op::Lanes => "lanes".to_string(),
             Op::Extract(v, lane) => format!("lane {lane} of {}", self.name(*v)),
+            Op::Word(v, number) => format!("word {number} of {}", self.name(*v)),
             Op::Lookup(table, index) => format!("lookup {}, {}", self.name(*table), self.name(*index)),
             Op::Any(mask) => format!("any {}", self.name(*mask)),
         }

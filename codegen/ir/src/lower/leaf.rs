@@ -25,12 +25,14 @@ impl Kernel<'_> {
         node: Value,
         sum: Option<Value>,
     ) -> Option<Value> {
+        let hops = around.hops();
         let Some(sums) = around.sums else {
-            let number = around.representation.leaf_number(&mut self.b, &around.buffers, &lane.state, node);
+            let (representation, buffers) = (around.representation, &around.buffers);
+            let number = representation.leaf_number(&mut self.b, buffers, &lane.state, node, hops);
             self.each(around, lane, number, |k, ended, number| k.store_leaf_number(ended, number));
             return None;
         };
-        let leaf = around.representation.leaf(&mut self.b, &around.buffers, &lane.state, node);
+        let leaf = around.representation.leaf(&mut self.b, &around.buffers, &lane.state, node, hops);
         match (leaf, sum) {
             (LeafValue::Scalar(value), None) if lane.width > 1 && self.adds_vectors(around) => {
                 self.add_side_by_side(&sums, lane, value);
@@ -45,7 +47,7 @@ impl Kernel<'_> {
             }),
             (LeafValue::Scalar(values) | LeafValue::Vector(values), Some(mut sum)) => {
                 // In order, so that the sum is the one that a single walk after the other makes.
-                for walk in 0..lane.width {
+                for walk in 0..lane.count {
                     let mut value = self.walk_of(lane, values, walk);
                     if matches!(leaf, LeafValue::Vector(_)) {
                         let place = self.b.cast(Cast::ZExt, value, Ty::I64);
@@ -72,7 +74,7 @@ impl Kernel<'_> {
         value: Value,
         mut body: impl FnMut(&mut Self, Ended, Value),
     ) {
-        for walk in 0..lane.width {
+        for walk in 0..lane.count {
             let value = self.walk_of(lane, value, walk);
             let ahead = around.walks.iter.step * i64::from(walk);
             let (rows, trees) = if around.walks.over == Sort::Row { (ahead, 0) } else { (0, ahead) };
@@ -90,10 +92,11 @@ impl Kernel<'_> {
 
     /// Adds a vector of leaf values to the sums of rows that lie side by side.
     fn add_side_by_side(&mut self, sums: &Sums, lane: &Lane, value: Value) {
-        let index = self.b.add(sums.origin, lane.number);
+        let index = self.sums_of(sums, lane);
         let at = address(sums.buffer, index, self.accumulator.bytes());
         let ty = self.b.ty(value);
-        match lane.mask {
+        // Blocks are whole: they have room for the rows that the last one lacks.
+        match lane.mask.filter(|_| sums.block.is_none()) {
             None => {
                 let old = self.b.load(ty, at);
                 let sum = self.b.add(old, value);
@@ -105,6 +108,16 @@ impl Kernel<'_> {
                 self.b.store_masked(at, sum, mask);
             }
         }
+    }
+
+    /// The sums that a vector of rows adds to, one after the other.
+    fn sums_of(&mut self, sums: &Sums, lane: &Lane) -> Value {
+        let row = self.b.mul_int(lane.number, self.margins_per_row());
+        let first = self.b.add(sums.origin, row);
+        let (Some(block), Some((buffer, width))) = (sums.block, self.targets) else { return first };
+        let margin = self.b.load_index(width, address(buffer, lane.tree, width.bytes()));
+        let column = self.b.mul_int(margin, i64::from(block));
+        self.b.add(first, column)
     }
 
     /// The accumulator of the margin that the walk's tree adds to.

@@ -12,8 +12,8 @@ mod walk;
 
 use crate::error::{Budget, CompileError};
 use crate::hir::Hir;
-use crate::lir::{Function, Kernel, Scalar, Space, Table};
-use crate::mir::Mir;
+use crate::lir::{Build, Builder, Cmp, Function, Kernel, Scalar, Space, Table};
+use crate::mir::{Affine, Mir, Storage, for_each_walk};
 use crate::repr::{Representation, Request, narrowest, of_layout, scalar, write_float, write_int};
 use sched_forest::{Forest, Target};
 use sched_lang::nest::Layout;
@@ -34,63 +34,112 @@ struct Shared {
     sources: Option<u32>,
 }
 
-/// A layout in use: its code, and the number of its first table.
+/// A storage in use: its code, and the numbers of its tables.
 struct Used {
     representation: Box<dyn Representation + Send + Sync>,
-    first_table: u32,
+    tables: Vec<u32>,
 }
 
-/// What the kernels of one model share.
+/// What the kernels of one model under one schedule share.
 pub struct Lowering<'a> {
     hir: &'a Hir,
-    layouts: BTreeMap<Layout, Used>,
+    mir: &'a Mir,
+    storages: BTreeMap<Storage, Used>,
     shared: Shared,
-    tables: Vec<Table>,
 }
 
 impl<'a> Lowering<'a> {
-    /// Chooses representations and builds the tables.
+    /// Chooses representations and builds the tables, which join those that other schedules have made already. `mir` is
+    /// the legalised nest.
     ///
     /// # Errors
     ///
     /// When a layout cannot hold the forest, or the tables would exceed the budget; nothing is built then.
-    pub fn new(hir: &'a Hir, kernels: &[Kernel], budget: &Budget) -> Result<Lowering<'a>, CompileError> {
+    pub fn new(
+        hir: &'a Hir,
+        mir: &'a Mir,
+        kernels: &[Kernel],
+        budget: &Budget,
+        tables: &mut Vec<Table>,
+    ) -> Result<Lowering<'a>, CompileError> {
         let leaf_numbers = kernels.contains(&Kernel::Leaf);
-        let mut layouts = BTreeMap::new();
-        let mut footprint = 0u64;
-        for (layout, used) in trees_by_layout(hir) {
+        let mut storages = BTreeMap::new();
+        let mut footprint: u64 = tables.iter().map(|table| table.bytes.len() as u64).sum();
+        for (storage, used) in trees_by_storage(hir, mir) {
             let request = Request { forest: &hir.forest, depths: &hir.depths, used: &used, leaf_numbers };
-            let representation = of_layout(layout, &request)?;
+            let representation = of_layout(storage, &request)?;
             footprint = footprint.saturating_add(representation.footprint());
             if footprint > budget.tables {
-                return Err(over_budget(layout, footprint, budget));
+                return Err(over_budget(storage.layout, footprint, budget));
             }
-            layouts.insert(layout, Used { representation, first_table: 0 });
+            storages.insert(storage, Used { representation, tables: Vec::new() });
         }
-        let mut tables = Vec::new();
-        for used in layouts.values_mut() {
-            used.first_table = tables.len() as u32;
-            tables.extend(used.representation.encode(&hir.forest));
+        for used in storages.values_mut() {
+            let encoded = used.representation.encode(&hir.forest);
+            used.tables = encoded.into_iter().map(|table| add_table(tables, table)).collect();
         }
-        let shared = shared_tables(&hir.forest, leaf_numbers, &mut tables);
-        Ok(Lowering { hir, layouts, shared, tables })
+        let shared = shared_tables(&hir.forest, leaf_numbers, tables);
+        Ok(Lowering { hir, mir, storages, shared })
     }
 
-    /// The function of one kernel. `mir` is the legalised nest; the leaf kernel uses it with leaf numbers as results.
-    pub fn kernel(&self, kernel: Kernel, mir: &Mir) -> Option<Function> {
-        let forest = &self.hir.forest;
-        match kernel {
-            Kernel::Raw => Some(scope::Kernel::new(self, "raw", scope::Results::Margins).margins(mir)),
-            Kernel::Leaf => Some(scope::Kernel::new(self, "leaf", scope::Results::LeafNumbers).leaves(mir)),
-            Kernel::Value => output::values(forest),
-            Kernel::Class => output::classes(forest),
-        }
+    fn emit(&self, b: &mut Builder, results: scope::Results) {
+        // The builder moves into the kernel and back.
+        let taken = std::mem::replace(b, Builder::new(""));
+        *b = scope::Kernel::new(self, taken, results).run(self.mir);
     }
+}
 
-    /// The model's tables.
-    pub fn into_tables(self) -> Vec<Table> {
-        self.tables
+/// The function of one kernel under schedules for calls of different sizes: each but the last is for at most so many
+/// rows. None if the model has no such output.
+pub fn kernel(kernel: Kernel, choices: &[(Option<i64>, Lowering)]) -> Option<Function> {
+    let (_, last) = choices.last()?;
+    let (name, results) = match kernel {
+        Kernel::Raw => ("raw", scope::Results::Margins),
+        Kernel::Leaf => ("leaf", scope::Results::LeafNumbers),
+        Kernel::Value => return output::values(&last.hir.forest),
+        Kernel::Class => return output::classes(&last.hir.forest),
+    };
+    let mut b = Builder::new(name);
+    choose(&mut b, choices, results);
+    Some(b.finish())
+}
+
+/// The first schedule whose calls are large enough.
+fn choose(b: &mut Builder, choices: &[(Option<i64>, Lowering)], results: scope::Results) {
+    match choices {
+        [(Some(most), lowering), rest @ ..] if !rest.is_empty() => {
+            let (rows, most) = (b.rows(), b.int(*most));
+            let few = b.cmp(Cmp::Le, rows, most);
+            b.if_else(
+                few,
+                |b| {
+                    lowering.emit(b, results);
+                    Vec::new()
+                },
+                |b| {
+                    choose(b, rest, results);
+                    Vec::new()
+                },
+            );
+        }
+        [(_, lowering), ..] => lowering.emit(b, results),
+        [] => {}
     }
+}
+
+/// The number of a table among others. One with the same content is the same table.
+fn add_table(tables: &mut Vec<Table>, mut table: Table) -> u32 {
+    let name = table.name.clone();
+    let mut n = 1;
+    if let Some(at) = tables.iter().position(|other| other.bytes == table.bytes) {
+        return at as u32;
+    }
+    while tables.iter().any(|other| other.name == table.name) {
+        n += 1;
+        table.name = format!("{name}{n}");
+    }
+    tables.push(table);
+    tables.len() as u32 - 1
 }
 
 fn over_budget(layout: Layout, footprint: u64, budget: &Budget) -> CompileError {
@@ -111,23 +160,20 @@ fn over_budget(layout: Layout, footprint: u64, budget: &Budget) -> CompileError 
     )
 }
 
-/// For each layout in use, which trees are walked in it.
-fn trees_by_layout(hir: &Hir) -> BTreeMap<Layout, Vec<bool>> {
+/// For each storage in use, which trees are walked in it.
+fn trees_by_storage(hir: &Hir, mir: &Mir) -> BTreeMap<Storage, Vec<bool>> {
     let mut used = BTreeMap::new();
-    for site in hir.sites.values() {
+    for_each_walk(&mir.body, &Affine::default(), &mut |walks, _| {
         let trees: &mut Vec<bool> =
-            used.entry(site.layout).or_insert_with(|| vec![false; hir.forest.trees.len()]);
-        trees[site.trees.clone()].fill(true);
-    }
+            used.entry(walks.storage()).or_insert_with(|| vec![false; hir.forest.trees.len()]);
+        trees[walks.trees.clone()].fill(true);
+    });
     used
 }
 
 fn shared_tables(forest: &Forest, leaf_numbers: bool, tables: &mut Vec<Table>) -> Shared {
     let accumulator = scalar(forest.types.accumulator);
-    let mut add = |name: &str, bytes: Vec<u8>| {
-        tables.push(Table { name: name.to_string(), bytes });
-        tables.len() as u32 - 1
-    };
+    let mut add = |name: &str, bytes: Vec<u8>| add_table(tables, Table { name: name.to_string(), bytes });
     let several = forest.num_margins > 1;
     let base = several.then(|| add("base", floats(&forest.base, accumulator)));
     let vector_leaves = forest.trees.iter().any(|tree| tree.target == Target::All);

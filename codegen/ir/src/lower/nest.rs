@@ -143,7 +143,12 @@ impl Kernel<'_> {
                 Some(width) => k.transpose_rows(buffer, first_row, count, width),
             }
             k.caches.insert(cache.id, CachedRows { buffer, first_row, blocks: cache.blocks });
-            k.block(&cache.body);
+            match cache.blocks {
+                Some(block) if cache.sums && k.results == Results::Margins => {
+                    k.cache_sums((first_row, count, held), block, |k| k.block(&cache.body));
+                }
+                _ => k.block(&cache.body),
+            }
             k.caches.remove(&cache.id);
         });
     }
@@ -206,10 +211,10 @@ impl Kernel<'_> {
         let all = self.b.int(self.lowering.hir.forest.trees.len() as i64);
         let end = self.b.add_int(from, cache.count);
         let end = self.b.min(end, all);
-        for layout in &cache.layouts {
-            let (lowering, buffers) = (self.lowering, self.tables[layout].clone());
+        for storage in &cache.storages {
+            let (lowering, buffers) = (self.lowering, self.tables[storage].clone());
             self.for_loop((from, end, 1), &[], |k, tree, _| {
-                lowering.layouts[layout].representation.prefetch(&mut k.b, &buffers, tree);
+                lowering.storages[storage].representation.prefetch(&mut k.b, &buffers, tree);
                 Vec::new()
             });
         }

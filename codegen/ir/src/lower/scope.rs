@@ -1,10 +1,9 @@
 //! One kernel under construction: its builder, its buffers, and the values of loop variables in scope.
 
 use super::{Lowering, table};
-use crate::lir::{BufferId, Builder, Function, Scalar, Space, Value};
-use crate::mir::{Affine, Bound, CacheId, Iter, Limit, Mir, PrivateId, Var};
+use crate::lir::{BufferId, Builder, Scalar, Space, Value};
+use crate::mir::{Affine, Bound, CacheId, Iter, Limit, Mir, PrivateId, Storage, Var};
 use crate::repr::scalar;
-use sched_lang::nest::Layout;
 use std::collections::BTreeMap;
 
 /// What walks produce.
@@ -49,6 +48,17 @@ pub struct CachedRows {
     pub blocks: Option<u32>,
 }
 
+/// Sums of cached rows in scope, in blocks as the rows are.
+#[derive(Clone, Copy, Debug)]
+pub struct CachedSums {
+    /// The buffer.
+    pub buffer: BufferId,
+    /// The first row that it holds.
+    pub first_row: Value,
+    /// Rows per block; a block lies margin by margin.
+    pub block: u32,
+}
+
 /// A kernel under construction.
 pub struct Kernel<'a> {
     pub(super) lowering: &'a Lowering<'a>,
@@ -60,7 +70,7 @@ pub struct Kernel<'a> {
     pub(super) accumulator: Scalar,
     pub(super) rows: BufferId,
     pub(super) out: BufferId,
-    pub(super) tables: BTreeMap<Layout, Vec<BufferId>>,
+    pub(super) tables: BTreeMap<Storage, Vec<BufferId>>,
     pub(super) base: Option<BufferId>,
     pub(super) targets: Option<(BufferId, Scalar)>,
     pub(super) vectors: Option<BufferId>,
@@ -68,14 +78,15 @@ pub struct Kernel<'a> {
     pub(super) vars: BTreeMap<Var, InScope>,
     pub(super) privates: BTreeMap<PrivateId, PrivateBuffer>,
     pub(super) caches: BTreeMap<CacheId, CachedRows>,
+    /// The sums that walks add to instead of the output.
+    pub(super) cached_sums: Option<CachedSums>,
 }
 
 impl<'a> Kernel<'a> {
-    /// An empty kernel with its input, output and tables declared.
-    pub fn new(lowering: &'a Lowering<'a>, name: &str, results: Results) -> Kernel<'a> {
+    /// A kernel whose statements go where the builder stands, with its input, output and tables declared.
+    pub fn new(lowering: &'a Lowering<'a>, mut b: Builder, results: Results) -> Kernel<'a> {
         let types = lowering.hir.forest.types;
         let (input, accumulator) = (scalar(types.input), scalar(types.accumulator));
-        let mut b = Builder::new(name);
         let rows = b.buffer("rows", Space::Input, input);
         let result = match results {
             Results::Margins => accumulator,
@@ -83,11 +94,10 @@ impl<'a> Kernel<'a> {
         };
         let out = b.buffer("result", Space::Output, result);
         let mut tables = BTreeMap::new();
-        for (layout, used) in &lowering.layouts {
-            let declared = used.representation.tables().into_iter().enumerate();
-            let buffers = declared
-                .map(|(i, (name, element))| b.buffer(name, table(used.first_table + i as u32), element));
-            tables.insert(*layout, buffers.collect());
+        for (storage, used) in &lowering.storages {
+            let declared = used.representation.tables().into_iter().zip(&used.tables);
+            let buffers = declared.map(|((name, element), number)| b.buffer(name, table(*number), element));
+            tables.insert(*storage, buffers.collect());
         }
         let shared = lowering.shared;
         let base = shared.base.map(|n| b.buffer("base", table(n), accumulator));
@@ -110,6 +120,7 @@ impl<'a> Kernel<'a> {
             vars: BTreeMap::new(),
             privates: BTreeMap::new(),
             caches: BTreeMap::new(),
+            cached_sums: None,
         }
     }
 
@@ -123,17 +134,13 @@ impl<'a> Kernel<'a> {
         self.lowering.hir.forest.num_features as i64
     }
 
-    /// The kernel that adds up margins.
-    pub fn margins(mut self, mir: &Mir) -> Function {
-        self.fill_base();
+    /// Emits a nest, and gives the builder back. Where leaf numbers are wanted the walks only store where they ended.
+    pub fn run(mut self, mir: &Mir) -> Builder {
+        if self.results == Results::Margins {
+            self.fill_base();
+        }
         self.block(&mir.body);
-        self.b.finish()
-    }
-
-    /// The kernel that reports leaves: the same nest, but walks only store where they ended.
-    pub fn leaves(mut self, mir: &Mir) -> Function {
-        self.block(&mir.body);
-        self.b.finish()
+        self.b
     }
 
     /// The value of a sum of variables.

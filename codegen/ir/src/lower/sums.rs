@@ -1,7 +1,7 @@
 //! Accumulators: the output's base values, private slots, and folds.
 
 use super::nest::address;
-use super::scope::{Kernel, PrivateBuffer};
+use super::scope::{CachedSums, Kernel, PrivateBuffer};
 use crate::fault::{Fault, seeded};
 use crate::lir::{Bin, BufferId, Build, Scalar, Ty, Value};
 use crate::mir::{Fold, Place, Private, PrivateId, Target, Var};
@@ -15,6 +15,8 @@ pub struct Sums {
     pub origin: Value,
     /// Whether additions are atomic.
     pub atomic: bool,
+    /// Rows of a block, if sums lie in blocks that begin with row `first_row`, and margin by margin within a block.
+    pub block: Option<u32>,
 }
 
 impl Kernel<'_> {
@@ -46,9 +48,16 @@ impl Kernel<'_> {
 
     /// The accumulator of a target.
     pub(super) fn sums(&mut self, target: &Target) -> Sums {
-        let output = Sums { buffer: self.out, origin: self.b.int(0), atomic: target.atomic };
+        let atomic = target.atomic;
+        let output = Sums { buffer: self.out, origin: self.b.int(0), atomic, block: None };
         match target.place {
-            Place::Output => output,
+            Place::Output => match self.cached_sums {
+                None => output,
+                Some(CachedSums { buffer, first_row, block }) => {
+                    let skipped = self.b.mul_int(first_row, -self.margins_per_row());
+                    Sums { buffer, origin: skipped, atomic, block: Some(block) }
+                }
+            },
             Place::Slot(id, var) => match self.privates.get(&id).copied() {
                 None => output,
                 Some(private) => {
@@ -57,7 +66,7 @@ impl Kernel<'_> {
                     let skipped =
                         self.b.mul_int(private.first_row, self.lowering.hir.forest.num_margins as i64);
                     let origin = self.b.sub(start, skipped);
-                    Sums { buffer: private.buffer, origin, atomic: target.atomic }
+                    Sums { buffer: private.buffer, origin, atomic, block: None }
                 }
             },
         }
@@ -78,6 +87,67 @@ impl Kernel<'_> {
             let sum = self.b.add(old, value);
             self.b.store(at, sum);
         }
+    }
+
+    /// Copies the sums of `count` rows, `held` with those that the last block lacks, for the walks inside, and writes
+    /// them back.
+    pub(super) fn cache_sums(
+        &mut self,
+        (first_row, count, held): (Value, Value, Value),
+        block: u32,
+        body: impl FnOnce(&mut Self),
+    ) {
+        let (margins, element, out) = (self.margins_per_row(), self.accumulator, self.out);
+        let elements = self.b.mul_int(held, margins);
+        let bytes = self.b.mul_int(elements, i64::from(element.bytes()));
+        self.alloc("cached_sums", element, bytes, |k, buffer| {
+            let nothing = k.b.float(Ty::of(element), 0.0);
+            k.each_sum((first_row, count, held), block, |k, _, at| {
+                k.b.store(address(buffer, at, element.bytes()), nothing);
+            });
+            let zero = k.b.int(0);
+            k.each_sum((first_row, zero, count), block, |k, outside, at| {
+                let value = k.b.load(Ty::of(element), address(out, outside, element.bytes()));
+                k.b.store(address(buffer, at, element.bytes()), value);
+            });
+            let outer = k.cached_sums.replace(CachedSums { buffer, first_row, block });
+            body(k);
+            k.cached_sums = outer;
+            k.each_sum((first_row, zero, count), block, |k, outside, at| {
+                let value = k.b.load(Ty::of(element), address(buffer, at, element.bytes()));
+                k.b.store(address(out, outside, element.bytes()), value);
+            });
+        });
+    }
+
+    /// Calls `body` for each margin of the rows `first_row + from .. first_row + to`, with its place in the output and
+    /// in blocks.
+    fn each_sum(
+        &mut self,
+        (first_row, from, to): (Value, Value, Value),
+        block: u32,
+        mut body: impl FnMut(&mut Self, Value, Value),
+    ) {
+        let margins = self.margins_per_row();
+        self.for_loop((from, to, 1), &[], |k, row, _| {
+            let size = k.b.int(i64::from(block));
+            let number = k.b.bin(Bin::IDiv, row, size);
+            let start = k.b.mul(number, size);
+            let lane = k.b.sub(row, start);
+            let start = k.b.mul_int(start, margins);
+            let inside = k.b.add(start, lane);
+            let row = k.b.add(first_row, row);
+            let outside = k.b.mul_int(row, margins);
+            let (zero, end) = (k.b.int(0), k.b.int(margins));
+            k.for_loop((zero, end, 1), &[], |k, margin, _| {
+                let outside = k.b.add(outside, margin);
+                let column = k.b.mul_int(margin, i64::from(block));
+                let at = k.b.add(inside, column);
+                body(k, outside, at);
+                Vec::new()
+            });
+            Vec::new()
+        });
     }
 
     /// One slot of sums for each iteration of the loop inside.

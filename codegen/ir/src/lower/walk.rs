@@ -5,8 +5,8 @@ use super::scope::{CachedRows, InScope, Kernel, Results};
 use super::sums::Sums;
 use crate::fault::{Fault, seeded};
 use crate::lir::{Bin, BufferId, Build, Cmp, Scalar, Ty, Value};
-use crate::mir::{Plan, Rows, Walks};
-use crate::repr::{Hop, Representation, Row, RowLanes, TreeState};
+use crate::mir::{Affine, Bound, Limit, Plan, Rows, Walks};
+use crate::repr::{Hop, Place, Representation, Row, RowLanes, TreeLanes, TreeState};
 use sched_lang::nest::Sort;
 
 /// One walk of a group, or one vector of walks.
@@ -19,6 +19,8 @@ pub(super) struct Lane {
     pub(super) tree: Value,
     /// Walks side by side.
     pub(super) width: u16,
+    /// How many of them there are, from the first on, as far as that is known at compile time.
+    pub(super) count: u16,
     /// Which of them there are; all, if there is none.
     pub(super) mask: Option<Value>,
 }
@@ -32,6 +34,8 @@ pub(super) struct Around<'w, 'k> {
     rows: CachedRows,
     /// The tree, if the loop is over rows.
     tree: Option<(Value, TreeState)>,
+    /// The row as a table, if the loop is over vectors of trees and the row is short.
+    row_table: Option<Value>,
     /// Where leaf values are added; none when leaf numbers are wanted.
     pub(super) sums: Option<Sums>,
 }
@@ -41,24 +45,76 @@ pub(super) struct Around<'w, 'k> {
 struct Group {
     vectors: i64,
     width: u16,
+    /// The last vector is not full: it has so many iterations.
+    last: u16,
     /// The last vector is not full: iterations below this number exist.
     below: Option<Value>,
 }
 
+impl Group {
+    fn full((vectors, width): (i64, u16)) -> Group {
+        Group { vectors, width, last: width, below: None }
+    }
+}
+
+impl Around<'_, '_> {
+    /// Hops to the leaf, where all walks take the same number.
+    pub(super) fn hops(&self) -> Option<u32> {
+        let Plan { straight, checked, open } = self.walks.plan;
+        (checked == 0 && !open).then_some(straight)
+    }
+}
+
 impl<'k> Kernel<'k> {
-    /// A leaf loop: whole groups, then smaller ones for what is left.
+    /// A leaf loop.
     pub(super) fn walks(&mut self, walks: &Walks) {
         let around = self.around(walks);
+        let sum = self.open_sum(&around);
+        match known_trips(walks) {
+            Some(trips) => self.known(&around, trips, sum),
+            None => self.unknown(&around, sum),
+        }
+    }
+
+    /// A leaf loop over vectors of trees whose number is known: whole groups, then one with the rest.
+    fn known(&mut self, around: &Around, trips: i64, mut sum: Option<Value>) {
+        let (start, step, width) =
+            (around.walks.iter.start, around.walks.iter.step, i64::from(around.walks.lanes));
+        let per_group = width * i64::from(around.walks.group);
+        let end = start + trips / per_group * per_group * step;
+        let (group, lanes) = (i64::from(around.walks.group), around.walks.lanes as u16);
+        if trips >= per_group {
+            let first: Vec<Value> = sum.into_iter().collect();
+            let range = (self.b.int(start), self.b.int(end), per_group * step);
+            let after = self.for_loop(range, &first, |k, value, inside| {
+                let whole = Group::full((group, lanes));
+                k.group(around, value, whole, inside.first().copied()).into_iter().collect()
+            });
+            sum = after.first().copied();
+        }
+        let rest = trips % per_group;
+        if rest > 0 && !seeded(Fault::RemainderDropped) {
+            let vectors = (rest + width - 1) / width;
+            let last = (rest - (vectors - 1) * width) as u16;
+            let at = self.b.int(end);
+            sum = self.group(around, at, Group { vectors, width: lanes, last, below: None }, sum);
+        }
+        self.close_sum(around, sum);
+    }
+
+    /// A leaf loop of any length: whole groups, then smaller ones for what is left.
+    fn unknown(&mut self, around: &Around, mut sum: Option<Value>) {
+        let walks = around.walks;
         let stop = self.stop(&walks.iter);
         let mut at = self.b.int(walks.iter.start);
-        let mut sum = self.open_sum(&around);
-        for (vectors, width) in groups(walks) {
-            let group = Group { vectors, width, below: None };
+        let masked = self.masks_rest(around);
+        for (vectors, width) in groups(walks, masked) {
+            let group = Group::full((vectors, width));
             let span = walks.iter.step * vectors * i64::from(width);
             let end = self.b.add_int(stop, walks.iter.step - span);
             let first: Vec<Value> = [Some(at), sum].into_iter().flatten().collect();
             let after = self.for_loop((at, end, span), &first, |k, value, inside| {
-                let sum = k.group(&around, value, group, inside.get(1).copied());
+                let sum = k.group(around, value, group, inside.get(1).copied());
                 [Some(k.b.add_int(value, span)), sum].into_iter().flatten().collect()
             });
             at = after[0];
@@ -67,14 +123,14 @@ impl<'k> Kernel<'k> {
                 break;
             }
         }
-        if self.masks_rest(&around) {
-            let group = Group { vectors: 1, width: walks.lanes as u16, below: Some(stop) };
+        if masked {
+            let group = Group { below: Some(stop), ..Group::full((1, walks.lanes as u16)) };
             let some = self.b.cmp(Cmp::Lt, at, stop);
             self.when(some, |k| {
-                k.group(&around, at, group, None);
+                k.group(around, at, group, None);
             });
         }
-        self.close_sum(&around, sum);
+        self.close_sum(around, sum);
     }
 
     /// Whether what is left of a leaf loop is one vector with a mask: rows that lie side by side, as their sums do.
@@ -86,13 +142,14 @@ impl<'k> Kernel<'k> {
     pub(super) fn adds_vectors(&self, around: &Around) -> bool {
         let Walks { over, iter, .. } = around.walks;
         let plain = around.sums.is_some_and(|sums| !sums.atomic) && self.vectors.is_none();
-        plain && *over == Sort::Row && iter.step == 1 && self.margins_per_row() == 1
+        let in_columns = around.sums.is_some_and(|sums| sums.block.is_some());
+        plain && *over == Sort::Row && iter.step == 1 && (in_columns || self.margins_per_row() == 1)
     }
 
     fn around<'w>(&mut self, walks: &'w Walks) -> Around<'w, 'k> {
         let lowering = self.lowering;
-        let representation = &*lowering.layouts[&walks.layout].representation;
-        let buffers = self.tables[&walks.layout].clone();
+        let representation = &*lowering.storages[&walks.storage()].representation;
+        let buffers = self.tables[&walks.storage()].clone();
         let cached = match walks.rows {
             Rows::Cached(id) => self.caches.get(&id).copied(),
             Rows::Input => None,
@@ -100,10 +157,33 @@ impl<'k> Kernel<'k> {
         let rows = cached.unwrap_or(CachedRows { buffer: self.rows, first_row: self.b.int(0), blocks: None });
         let tree = (walks.over == Sort::Row).then(|| {
             let tree = self.affine(&walks.tree);
-            (tree, representation.load_tree(&mut self.b, &buffers, tree))
+            let shape = (walks.lanes as u16, walks.plan.straight);
+            (tree, representation.load_tree(&mut self.b, &buffers, tree, shape))
         });
         let sums = (self.results == Results::Margins).then(|| self.sums(&walks.target));
-        Around { walks, representation, buffers, rows, tree, sums }
+        let row_table = if walks.over == Sort::Tree { self.row_table(walks, rows) } else { None };
+        Around { walks, representation, buffers, rows, tree, row_table, sums }
+    }
+
+    /// The row that vectors of trees walk as a table to look up, if it is short enough to pay.
+    fn row_table(&mut self, walks: &Walks, rows: CachedRows) -> Option<Value> {
+        let (features, element) = (self.features(), self.input);
+        let length = (features.max(2) as u64).next_power_of_two() as i64;
+        if walks.lanes == 1 || rows.blocks.is_some() || length * i64::from(element.bytes()) > ROW_TABLE {
+            return None;
+        }
+        let row = self.affine(&walks.row);
+        let row = self.b.sub(row, rows.first_row);
+        let index = self.b.mul_int(row, features);
+        let at = address(rows.buffer, index, element.bytes());
+        let ty = Ty::vector(element, length as u16);
+        if length == features {
+            return Some(self.b.load(ty, at));
+        }
+        let numbers = self.b.lanes(ty.with(Scalar::I32));
+        let end = self.b.int_of(ty.with(Scalar::I32), features);
+        let mask = self.b.cmp(Cmp::Lt, numbers, end);
+        Some(self.b.load_masked(ty, at, mask))
     }
 
     /// Whether one register can carry the sum through the loop: one row, one margin.
@@ -158,31 +238,44 @@ impl<'k> Kernel<'k> {
     fn lanes(&mut self, around: &Around, group: Group, mask: Option<Value>) -> Vec<Lane> {
         let walks = around.walks;
         let first_row = self.affine(&walks.row);
-        let first_tree = around.tree.map_or_else(|| self.affine(&walks.tree), |(tree, _)| tree);
+        let first_tree = match &around.tree {
+            Some((tree, _)) => *tree,
+            None => self.affine(&walks.tree),
+        };
         let mut lanes = Vec::new();
         for vector in 0..group.vectors {
             let ahead = vector * i64::from(group.width) * walks.iter.step;
             let (rows, trees) = if walks.over == Sort::Row { (ahead, 0) } else { (0, ahead) };
             let tree = self.b.add_int(first_tree, trees);
-            let state = match around.tree {
-                Some((_, state)) => state,
-                None => self.tree_state(around, tree, group.width),
+            let count = if vector == group.vectors - 1 { group.last } else { group.width };
+            let state = match &around.tree {
+                Some((_, state)) => state.clone(),
+                None => self.tree_state(around, tree, (group.width, count)),
             };
             let wrong = vector > 0 && vector == group.vectors - 1 && seeded(Fault::LaneReadsWrongRow);
             let row = self.row(around, first_row, if wrong { 0 } else { rows }, group.width, mask);
             let number = self.b.add_int(first_row, rows);
-            lanes.push(Lane { state, row, number, tree, width: group.width, mask });
+            lanes.push(Lane { state, row, number, tree, width: group.width, count, mask });
         }
         lanes
     }
 
-    fn tree_state(&mut self, around: &Around, tree: Value, width: u16) -> TreeState {
+    /// A tree, or `count` trees in a vector of `width`; lanes beyond walk the last tree again.
+    fn tree_state(&mut self, around: &Around, tree: Value, (width, count): (u16, u16)) -> TreeState {
         let Around { representation, buffers, walks, .. } = around;
         if width == 1 {
-            return representation.load_tree(&mut self.b, buffers, tree);
+            return representation.load_tree(&mut self.b, buffers, tree, (1, walks.plan.straight));
         }
-        let distance = self.distances(walks.iter.step, width);
-        representation.load_trees(&mut self.b, buffers, tree, distance)
+        let ty = Ty::vector(Scalar::I32, width);
+        let mut numbers = self.b.lanes(ty);
+        if count < width {
+            let last = self.b.int_of(ty, i64::from(count) - 1);
+            numbers = self.b.min(numbers, last);
+        }
+        let step = self.b.int_of(ty, walks.iter.step);
+        let distance = self.b.mul(numbers, step);
+        let lanes = TreeLanes { distance, aligned: walks.aligned };
+        representation.load_trees(&mut self.b, buffers, tree, lanes)
     }
 
     /// `0, step, 2 * step` and so on, a vector of `i32`.
@@ -211,10 +304,12 @@ impl<'k> Kernel<'k> {
         }
         let index = self.b.mul_int(relative, features);
         let lanes = (width > 1).then(|| {
-            let step = if over_rows { around.walks.iter.step * features } else { 0 };
-            RowLanes { distance: self.distances(step, width), adjacent: false, mask }
+            let step = around.walks.iter.step * features;
+            let distance = over_rows.then(|| self.distances(step, width));
+            RowLanes { distance, adjacent: false, mask }
         });
-        Row { buffer, index, offset, element, stride: 1, lanes }
+        let table = around.row_table.filter(|_| width > 1);
+        Row { buffer, index, offset, element, stride: 1, lanes, table }
     }
 
     /// A row of a copy in blocks. A vector of walks is one block; a single walk finds its block and its place in it.
@@ -228,10 +323,11 @@ impl<'k> Kernel<'k> {
             element,
             stride: block,
             lanes: None,
+            table: None,
         };
         if u32::from(width) == block {
             let index = self.b.mul_int(relative, features);
-            let lanes = RowLanes { distance: self.distances(1, width), adjacent: true, mask: None };
+            let lanes = RowLanes { distance: Some(self.distances(1, width)), adjacent: true, mask: None };
             return Row { index, lanes: Some(lanes), ..row };
         }
         let size = self.b.int(i64::from(block));
@@ -247,10 +343,11 @@ impl<'k> Kernel<'k> {
         let Plan { straight, checked, open } = around.walks.plan;
         let width = lanes.first().map_or(1, |lane| lane.width);
         let root = around.representation.root(&mut self.b, width);
-        let mut nodes = vec![root; lanes.len()];
+        let mut places = vec![Place::of(root); lanes.len()];
         for hop in 0..straight.saturating_sub(u32::from(seeded(Fault::WalkStopsEarly))) {
-            nodes = self.step(around, lanes, &nodes, Hop::Number(hop));
+            places = self.step(around, lanes, &places, Hop::Number(hop));
         }
+        let nodes = places.into_iter().map(|place| place.node).collect();
         self.checked(around, lanes, nodes, checked, open)
     }
 
@@ -272,7 +369,7 @@ impl<'k> Kernel<'k> {
             return self.while_loop(
                 &nodes,
                 |k, nodes| k.any_on_its_way(around, lanes, nodes),
-                |k, nodes| k.step(around, lanes, nodes, hop),
+                |k, nodes| k.uncounted(around, lanes, nodes, hop),
             );
         }
         let go_on = self.any_on_its_way(around, lanes, &nodes);
@@ -280,7 +377,7 @@ impl<'k> Kernel<'k> {
         self.if_else(
             go_on,
             |k| {
-                let nodes = k.step(around, lanes, &nodes, hop);
+                let nodes = k.uncounted(around, lanes, &nodes, hop);
                 k.checked(around, lanes, nodes, hops - 1, open)
             },
             |_| arrived,
@@ -288,14 +385,20 @@ impl<'k> Kernel<'k> {
     }
 
     /// One hop of every lane.
-    fn step(&mut self, around: &Around, lanes: &[Lane], nodes: &[Value], hop: Hop) -> Vec<Value> {
+    fn step(&mut self, around: &Around, lanes: &[Lane], places: &[Place], hop: Hop) -> Vec<Place> {
         let mut next = Vec::with_capacity(lanes.len());
-        for (lane, node) in lanes.iter().zip(nodes) {
+        for (lane, place) in lanes.iter().zip(places) {
             let Lane { state, row, .. } = lane;
             let b = &mut self.b;
-            next.push(around.representation.step(b, &around.buffers, state, row, *node, hop));
+            next.push(around.representation.step(b, &around.buffers, state, row, place, hop));
         }
         next
+    }
+
+    /// One hop of every lane, after some number of others.
+    fn uncounted(&mut self, around: &Around, lanes: &[Lane], nodes: &[Value], hop: Hop) -> Vec<Value> {
+        let places: Vec<Place> = nodes.iter().map(|node| Place::of(*node)).collect();
+        self.step(around, lanes, &places, hop).into_iter().map(|place| place.node).collect()
     }
 
     fn any_on_its_way(&mut self, around: &Around, lanes: &[Lane], nodes: &[Value]) -> Value {
@@ -314,12 +417,26 @@ impl<'k> Kernel<'k> {
     }
 }
 
-/// The sizes of the groups of a leaf loop: as asked, then ever smaller ones for what is left.
-fn groups(walks: &Walks) -> Vec<(i64, u16)> {
+/// Bytes of the longest row that is looked up as a table.
+const ROW_TABLE: i64 = 256;
+
+/// How often a leaf loop over vectors of trees runs, if that is known.
+fn known_trips(walks: &Walks) -> Option<i64> {
+    let iter = &walks.iter;
+    let [Bound { limit: Limit::Const(stop), less: Affine { vars, plus } }] = iter.stops.as_slice() else {
+        return None;
+    };
+    let vectors = walks.over == Sort::Tree && walks.lanes > 1 && vars.is_empty();
+    vectors.then(|| ((stop - plus - iter.start + iter.step - 1) / iter.step).max(0))
+}
+
+/// The sizes of the groups of a leaf loop: as asked, then ever smaller ones for what is left. Where the last rest is
+/// `masked`, there are no single walks.
+fn groups(walks: &Walks, masked: bool) -> Vec<(i64, u16)> {
     let halves = |first: u32| std::iter::successors(Some(i64::from(first)), |n| (*n > 1).then_some(n / 2));
     let lanes = walks.lanes as u16;
     let mut groups: Vec<(i64, u16)> = halves(walks.group).map(|vectors| (vectors, lanes)).collect();
-    if lanes > 1 {
+    if lanes > 1 && !masked {
         groups.push((1, 1));
     }
     groups

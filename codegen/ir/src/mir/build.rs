@@ -8,7 +8,7 @@ use super::{
 use crate::error::{Budget, CompileError};
 use crate::fault::{Fault, seeded};
 use crate::hir::{Hir, Site, known};
-use sched_lang::nest::{Body, Facts, Layout, LoopId, Sort};
+use sched_lang::nest::{Body, Facts, LoopId, Sort};
 use sched_lang::sym::{Fact, Sym};
 use std::collections::BTreeMap;
 
@@ -116,7 +116,8 @@ impl Build<'_> {
                 iter.stops.iter().map(|stop| Bound { less: stop.less.with(outer.var), ..stop.clone() }),
             );
             let name = format!("{}.lane", this.name);
-            let var = build.variable(&name, this.sort, 0, Some(iter.step * (group - 1)));
+            let most = Some(iter.step * (group - 1));
+            let var = build.variable(VarInfo { name, sort: this.sort, least: 0, most, step: iter.step });
             let lanes = Iter { var, start: 0, step: iter.step, stops };
             Ok(vec![Stmt::Walks(build.walks(this.sort, lanes, site, inner))])
         })?;
@@ -128,8 +129,10 @@ impl Build<'_> {
             Sort::Row => (scope.row.with(iter.var), scope.tree.clone()),
             Sort::Tree => (scope.row.clone(), scope.tree.with(iter.var)),
         };
+        let lanes = self.lanes(site, iter.step);
         Walks {
-            lanes: self.lanes(site, iter.step),
+            aligned: iter.step == 1 && self.multiple(&tree, iter.var, i64::from(lanes)),
+            lanes,
             iter,
             over,
             group: site.group,
@@ -149,6 +152,15 @@ impl Build<'_> {
         let distance =
             step.saturating_mul(i64::from(site.lanes)).saturating_mul(self.hir.forest.num_features as i64);
         if distance > i64::from(i32::MAX) { 1 } else { site.lanes }
+    }
+
+    /// Whether a sum is a multiple of `lanes` wherever a vector of the leaf loop with this variable begins.
+    fn multiple(&self, sum: &Affine, leaf: Var, lanes: i64) -> bool {
+        let even = |var: &Var| {
+            let VarInfo { least, step, .. } = self.vars[var.0 as usize];
+            least % lanes == 0 && (*var == leaf || step % lanes == 0)
+        };
+        sum.plus % lanes == 0 && sum.vars.iter().all(even)
     }
 
     /// The body of a loop, behind a copy of its rows or a prefetch of its trees if the schedule asks for it.
@@ -178,26 +190,26 @@ impl Build<'_> {
                 let row_bytes = forest.num_features as u64 * forest.types.input.bytes() as u64;
                 self.scratch.add(&window, row_bytes)?;
                 let blocks = blocks(&body, &inner.row);
-                Ok(vec![Stmt::CacheRows(CacheRows { id: cache, window, blocks, body })])
+                Ok(vec![Stmt::CacheRows(CacheRows { id: cache, window, blocks, sums: false, body })])
             }
         }
     }
 
     /// The trees that the statements walk, relative to the tree loops around them.
     fn trees_of(&self, stmts: &[Stmt], base: &Affine) -> CacheTrees {
-        let (mut count, mut layouts) = (0, Vec::<Layout>::new());
+        let (mut count, mut storages) = (0, Vec::new());
         for_each_walk(stmts, base, &mut |walks, base| {
             let (_, most) = spread(&walks.tree, base, &self.vars);
             count = most.map_or(i64::MAX, |most| most + 1).max(count);
-            if !layouts.contains(&walks.layout) {
-                layouts.push(walks.layout);
+            if !storages.contains(&walks.storage()) {
+                storages.push(walks.storage());
             }
         });
-        CacheTrees { from: base.clone(), count, layouts }
+        CacheTrees { from: base.clone(), count, storages }
     }
 
-    fn variable(&mut self, name: &str, sort: Sort, least: i64, most: Option<i64>) -> Var {
-        self.vars.push(VarInfo { name: name.to_string(), sort, least, most });
+    fn variable(&mut self, info: VarInfo) -> Var {
+        self.vars.push(info);
         Var(self.vars.len() as u32 - 1)
     }
 
@@ -227,7 +239,8 @@ impl Build<'_> {
         let stops = tightest(stops);
         let most = stops.iter().filter_map(|stop| self.greatest(stop)).min();
         let most = most.map(|stop| start + (stop - 1 - start).max(0) / step * step);
-        let var = self.variable(&this.name, this.sort, start, most);
+        let name = this.name.clone();
+        let var = self.variable(VarInfo { name, sort: this.sort, least: start, most, step });
         Ok(Iter { var, start, step, stops })
     }
 

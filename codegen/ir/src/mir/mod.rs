@@ -12,11 +12,14 @@
 //! behind that loop.
 
 mod build;
+mod columns;
 mod print;
 pub mod reduce;
 mod window;
 
 pub use build::build;
+pub use columns::place_sums;
+pub(crate) use window::for_each_walk;
 
 use sched_lang::nest::{Layout, Reduce, Sort};
 use std::ops::Range;
@@ -36,6 +39,8 @@ pub struct VarInfo {
     pub least: i64,
     /// Its largest value, unless only the number of rows bounds it.
     pub most: Option<i64>,
+    /// The distance between its values.
+    pub step: i64,
 }
 
 /// A sum of variables and a constant.
@@ -148,6 +153,26 @@ pub struct Target {
     pub atomic: bool,
 }
 
+/// How trees are stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Storage {
+    /// Their layout.
+    pub layout: Layout,
+    /// Who walks them, as far as the layout depends on it.
+    pub walkers: Walkers,
+}
+
+/// Who walks trees.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Walkers {
+    /// Anybody.
+    Any,
+    /// Vectors.
+    Vectors,
+    /// Vectors of so many trees side by side.
+    Abreast(u32),
+}
+
 /// A leaf loop.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Walks {
@@ -169,6 +194,8 @@ pub struct Walks {
     pub plan: Plan,
     /// The layout of the trees.
     pub layout: Layout,
+    /// Whether every vector begins at a tree whose number is a multiple of the vector's lanes.
+    pub aligned: bool,
     /// Where rows are read from.
     pub rows: Rows,
     /// Where leaf values are added.
@@ -195,6 +222,8 @@ pub struct CacheRows {
     pub window: Window,
     /// The copy is in blocks of so many rows, and within a block feature by feature; rows one after the other if none.
     pub blocks: Option<u32>,
+    /// Whether the sums of the rows are copied too, in the same blocks, and written back at the end.
+    pub sums: bool,
     /// Where the copy is used.
     pub body: Vec<Stmt>,
 }
@@ -206,8 +235,8 @@ pub struct CacheTrees {
     pub from: Affine,
     /// How many, at most; the end of the forest cuts them.
     pub count: i64,
-    /// The layouts in which they are walked.
-    pub layouts: Vec<Layout>,
+    /// How they are stored for the walks.
+    pub storages: Vec<Storage>,
 }
 
 /// One slot of sums per iteration of a parallel tree loop.
@@ -266,6 +295,19 @@ pub struct Mir {
     pub body: Vec<Stmt>,
     /// A call must be cut into runs of at most this many rows.
     pub rows_per_run: Option<i64>,
+}
+
+impl Walks {
+    /// How the trees are stored: the levels layout keeps trees that are walked side by side in tables of their own, the
+    /// sparse one those that vectors walk.
+    pub fn storage(&self) -> Storage {
+        let walkers = match (self.layout, self.over) {
+            (Layout::Levels, Sort::Tree) if self.lanes > 1 => Walkers::Abreast(self.lanes),
+            (Layout::Sparse, _) if self.lanes > 1 => Walkers::Vectors,
+            _ => Walkers::Any,
+        };
+        Storage { layout: self.layout, walkers }
+    }
 }
 
 impl Affine {

@@ -100,7 +100,9 @@ impl Printer<'_> {
             }),
             Stmt::CacheRows(cache) => {
                 let blocks = cache.blocks.map_or(String::new(), |n| format!(" in columns of {n}"));
-                let head = format!("cache{} = rows[{}]{blocks}", cache.id.0, self.window(&cache.window));
+                let sums = if cache.sums { " with sums" } else { "" };
+                let rows = self.window(&cache.window);
+                let head = format!("cache{} = rows[{rows}]{blocks}{sums}", cache.id.0);
                 self.braced(f, head, &cache.body)
             }
             Stmt::CacheTrees(cache) => {

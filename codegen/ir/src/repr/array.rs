@@ -5,7 +5,7 @@
 
 use super::packed::{Packed, level_order, nodes};
 use super::record::Record;
-use super::{Buffers, Hop, LeafValue, Representation, Request, Row, TreeState, index_type};
+use super::{Buffers, Hop, LeafValue, Place, Representation, Request, Row, TreeLanes, TreeState, index_type};
 use crate::error::CompileError;
 use crate::lir::{Builder, Scalar, Table, Value};
 use sched_forest::Forest;
@@ -37,12 +37,12 @@ impl Representation for Array {
         self.0.encode(NAMES, forest, |tree| level_order(tree, 1, |n| (2 * n, 2 * n + 1)))
     }
 
-    fn load_tree(&self, b: &mut Builder, buffers: &Buffers, tree: Value) -> TreeState {
+    fn load_tree(&self, b: &mut Builder, buffers: &Buffers, tree: Value, _: (u16, u32)) -> TreeState {
         self.0.load_tree(b, buffers, tree)
     }
 
-    fn load_trees(&self, b: &mut Builder, buffers: &Buffers, tree: Value, distance: Value) -> TreeState {
-        self.0.load_trees(b, buffers, tree, distance)
+    fn load_trees(&self, b: &mut Builder, buffers: &Buffers, tree: Value, lanes: TreeLanes) -> TreeState {
+        self.0.load_trees(b, buffers, tree, lanes.distance)
     }
 
     fn root(&self, b: &mut Builder, lanes: u16) -> Value {
@@ -55,25 +55,40 @@ impl Representation for Array {
         buffers: &Buffers,
         state: &TreeState,
         row: &Row,
-        node: Value,
+        place: &Place,
         hop: Hop,
-    ) -> Value {
+    ) -> Place {
+        let node = place.node;
         let done = (hop == Hop::Hold).then(|| self.done(b, buffers, state, node));
         let turn = self.0.record.turn(b, nodes(buffers), state, row, node, done);
         let left = b.add(node, node);
         let next = b.add(left, turn);
-        done.map_or(next, |done| b.select(done, node, next))
+        Place::of(done.map_or(next, |done| b.select(done, node, next)))
     }
 
     fn done(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: Value) -> Value {
         self.0.record.is_marked(b, nodes(buffers), state, node)
     }
 
-    fn leaf(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: Value) -> LeafValue {
+    fn leaf(
+        &self,
+        b: &mut Builder,
+        buffers: &Buffers,
+        state: &TreeState,
+        node: Value,
+        _: Option<u32>,
+    ) -> LeafValue {
         self.0.leaf(b, buffers, state, node)
     }
 
-    fn leaf_number(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: Value) -> Value {
+    fn leaf_number(
+        &self,
+        b: &mut Builder,
+        buffers: &Buffers,
+        state: &TreeState,
+        node: Value,
+        _: Option<u32>,
+    ) -> Value {
         self.0.leaf_number(b, buffers, state, node)
     }
 

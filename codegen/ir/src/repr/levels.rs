@@ -12,7 +12,8 @@ use super::payload::Payload;
 use super::record::{scalar, write_float, write_int};
 use super::test::Test;
 use super::{
-    Buffers, Hop, LeafValue, Representation, Request, Row, TreeState, index_type, packed::level_order,
+    Buffers, Hop, LeafValue, Place, Representation, Request, Row, TreeLanes, TreeState, choose, index_type,
+    packed::level_order,
 };
 use crate::error::CompileError;
 use crate::lir::{Address, Bin, Build, Builder, Cast, Cmp, Gather, Scalar, Table, Ty, Value};
@@ -37,8 +38,10 @@ const LEAVES: usize = 2;
 const STARTS: usize = 3;
 const LEAF_NUMBERS: usize = 4;
 
-/// Entries of the smallest table that is looked up: the first four levels share it.
+/// Entries of the smallest table of thresholds that wide vectors look up: the first four levels share it.
 const SMALLEST: u64 = 16;
+/// Entries of the first table of codes that wide vectors look up.
+const TOGETHER: u64 = 64;
 /// Levels with more nodes are gathered: a look-up in more registers costs more.
 const LARGEST: u64 = 128;
 /// Levels in which whole columns of features are read.
@@ -81,7 +84,40 @@ impl Levels {
         8 * self.code.bytes()
     }
 
-    /// Threshold and code of a vector of nodes at a level: from the level's table, or gathered where that is too long.
+    /// The first table of thresholds and the first one of codes that vectors of walks look up, for several levels each.
+    fn first_tables(
+        &self,
+        b: &mut Builder,
+        buffers: &Buffers,
+        base: Value,
+        (lanes, hops): (u16, u32),
+    ) -> Vec<Value> {
+        let (thresholds, codes) = if lanes < 16 { (8, 8) } else { (SMALLEST, TOGETHER) };
+        let all = SMALLEST.max(1 << hops.min(30));
+        let first = b.int(0);
+        vec![
+            self.table(b, buffers, THRESHOLDS, (base, first), thresholds.min(all)),
+            self.table(b, buffers, CODES, (base, first), codes.min(all)),
+        ]
+    }
+
+    /// So many entries of a table, from number `first` of a tree on.
+    fn table(
+        &self,
+        b: &mut Builder,
+        buffers: &Buffers,
+        table: usize,
+        (base, first): (Value, Value),
+        size: u64,
+    ) -> Value {
+        let scalar = if table == CODES { self.code } else { self.threshold };
+        let index = b.add(base, first);
+        let at = Address { buffer: buffers[table], index, stride: scalar.bytes(), offset: 0 };
+        b.load(Ty::vector(scalar, size as u16), at)
+    }
+
+    /// Threshold and code of a vector of nodes at a level: from the first tables, the level's own, or gathered where
+    /// the level is too long.
     fn look_up(
         &self,
         b: &mut Builder,
@@ -91,18 +127,19 @@ impl Levels {
         level: Option<u32>,
     ) -> (Value, Value) {
         let size = level.map(|level| 1u64 << level.min(40)).filter(|size| *size <= LARGEST);
-        let (Some(size), None) = (size, state.lanes) else { return self.gather(b, buffers, state, node) };
-        // The first levels share the table that begins at number 0.
-        let (first, size) = if size < SMALLEST { (0, SMALLEST) } else { (size, size) };
-        let mut table = |buffer, scalar: Scalar| {
-            let index = b.add_int(state.base, first as i64);
-            let at = Address { buffer, index, stride: scalar.bytes(), offset: 0 };
-            let table = b.load(Ty::vector(scalar, size as u16), at);
+        let (Some(size), [thresholds, codes]) = (size, state.loaded.as_slice()) else {
+            return self.gather(b, buffers, state, node);
+        };
+        let mut from = |first: Value, table: usize| {
+            let table = if size < u64::from(b.ty(first).lanes) {
+                first
+            } else {
+                let start = b.int(size as i64);
+                self.table(b, buffers, table, (state.base, start), size)
+            };
             b.lookup(table, node)
         };
-        let threshold = table(buffers[THRESHOLDS], self.threshold);
-        let code = table(buffers[CODES], self.code);
-        (threshold, code)
+        (from(*thresholds, THRESHOLDS), from(*codes, CODES))
     }
 
     fn gather(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: Value) -> (Value, Value) {
@@ -130,71 +167,34 @@ impl Levels {
         (threshold, code)
     }
 
-    /// One of the first levels over adjacent rows: the column of each node's feature, chosen by the node.
-    fn column_step(
+    /// The values that the nodes of one of the first levels test, for adjacent rows: the columns of all of the level's
+    /// features, chosen by the turns taken.
+    fn columns(
         &self,
         b: &mut Builder,
         buffers: &Buffers,
         state: &TreeState,
         row: &Row,
-        node: Value,
-        level: u32,
+        place: &Place,
     ) -> Value {
-        let width = b.ty(node).lanes;
-        let count = 1u32 << level;
-        let mut chosen: Vec<(Value, Value)> = Vec::new();
-        let mut flag: Option<Vec<Value>> = None;
-        for number in count..2 * count {
-            let index = b.add_int(state.base, i64::from(number));
-            let at = |buffer, bytes| Address { buffer, index, stride: bytes, offset: 0 };
-            let threshold = b.load(Ty::of(self.threshold), at(buffers[THRESHOLDS], self.threshold.bytes()));
-            let code = b.load_index(self.code, at(buffers[CODES], self.code.bytes()));
-            let (feature, left) = self.test.split(b, code, self.code_bits());
-            let column = row.load_column(b, feature, width);
-            chosen.push((column, b.splat(threshold, width)));
-            if let Some(left) = left {
-                flag.get_or_insert_default().push(b.splat(left, width));
-            }
-        }
-        // Bit by bit of the node's place, half of the candidates stay.
-        for bit in 0..level {
-            let ty = b.ty(node);
-            let (mask, zero) = (b.int_of(ty, 1 << bit), b.int_of(ty, 0));
-            let set = b.bin(Bin::And, node, mask);
-            let odd = b.cmp(Cmp::Ne, set, zero);
-            let pairs: Vec<_> = chosen.chunks(2).map(|pair| (pair[0], pair[1])).collect();
-            chosen = pairs
-                .into_iter()
-                .map(|(even, other)| (b.select(odd, other.0, even.0), b.select(odd, other.1, even.1)))
-                .collect();
-            flag = flag.map(|flags| {
-                let pairs: Vec<_> = flags.chunks(2).map(|pair| (pair[0], pair[1])).collect();
-                pairs.into_iter().map(|(even, other)| b.select(odd, other, even)).collect()
-            });
-        }
-        let (x, threshold) = chosen[0];
-        let right = self.test.goes_right(b, x, threshold, flag.map(|flags| flags[0]));
-        b.cast(Cast::ZExt, right, b.ty(node))
+        let nodes = 1i64 << place.turns.len()..2 << place.turns.len();
+        let width = b.ty(place.node).lanes;
+        let mut column = |number: i64| {
+            let index = b.add_int(state.base, number);
+            let at = Address { buffer: buffers[CODES], index, stride: self.code.bytes(), offset: 0 };
+            let code = b.load_index(self.code, at);
+            let (feature, _) = self.test.split(b, code, self.code_bits());
+            row.load_column(b, feature, width)
+        };
+        let columns = nodes.map(&mut column).collect();
+        choose(b, columns, &place.turns)
     }
 
-    /// The place of a leaf among its tree's leaves.
-    fn leaf_place(&self, b: &mut Builder, node: Value) -> Value {
-        // A node's number at depth d is 2^d plus its place; trees of different depths may be walked in one vector.
-        let most = self.depths.iter().flatten().max().copied().unwrap_or(0);
-        let least = self.depths.iter().flatten().min().copied().unwrap_or(0);
-        let ty = b.ty(node);
-        let mut place = node;
-        for depth in least..=most {
-            let (first, next) = (b.int_of(ty, 1 << depth), b.int_of(ty, 1 << (depth + 1).min(30)));
-            let here = b.sub(node, first);
-            if least == most {
-                return here;
-            }
-            let (above, below) = (b.cmp(Cmp::Le, first, node), b.cmp(Cmp::Lt, node, next));
-            let is_here = b.bin(Bin::And, above, below);
-            place = b.select(is_here, here, place);
-        }
-        place
+    /// The state from which leaves are reached by node numbers.
+    fn leaves(&self, b: &mut Builder, state: &TreeState, hops: Option<u32>) -> TreeState {
+        let deepest = self.depths.iter().flatten().max().copied().unwrap_or(0);
+        let first = 1i64 << hops.unwrap_or(deepest).min(40);
+        TreeState { base: b.add_int(state.base, -first), ..state.clone() }
     }
 }
 
@@ -264,16 +264,18 @@ impl Representation for Levels {
         named.map(|((name, _), bytes)| Table { name: name.to_string(), bytes }).collect()
     }
 
-    fn load_tree(&self, b: &mut Builder, buffers: &Buffers, tree: Value) -> TreeState {
+    fn load_tree(&self, b: &mut Builder, buffers: &Buffers, tree: Value, walks: (u16, u32)) -> TreeState {
         let at = Address { buffer: buffers[STARTS], index: tree, stride: 4, offset: 0 };
-        TreeState { base: b.load_index(Scalar::I32, at), lanes: None }
+        let base = b.load_index(Scalar::I32, at);
+        let loaded = if walks.0 > 1 { self.first_tables(b, buffers, base, walks) } else { Vec::new() };
+        TreeState { base, lanes: None, loaded }
     }
 
-    fn load_trees(&self, b: &mut Builder, buffers: &Buffers, tree: Value, distance: Value) -> TreeState {
-        let starts =
-            Gather { buffer: buffers[STARTS], base: tree, index: distance, stride: 4, offset: 0, mask: None };
+    fn load_trees(&self, b: &mut Builder, buffers: &Buffers, tree: Value, lanes: TreeLanes) -> TreeState {
+        let (base, index) = (tree, lanes.distance);
+        let starts = Gather { buffer: buffers[STARTS], base, index, stride: 4, offset: 0, mask: None };
         let lanes = b.gather(Scalar::I32, starts);
-        TreeState { base: b.int(0), lanes: Some(lanes) }
+        TreeState { base: b.int(0), lanes: Some(lanes), loaded: Vec::new() }
     }
 
     fn root(&self, b: &mut Builder, lanes: u16) -> Value {
@@ -286,35 +288,30 @@ impl Representation for Levels {
         buffers: &Buffers,
         state: &TreeState,
         row: &Row,
-        node: Value,
+        place: &Place,
         hop: Hop,
-    ) -> Value {
+    ) -> Place {
+        let node = place.node;
         let level = match hop {
             Hop::Number(level) => Some(level),
             Hop::Open | Hop::Hold => None,
         };
-        let adjacent = row.lanes.is_some_and(|lanes| lanes.adjacent);
-        let turn = match level {
-            Some(level) if level < COLUMNS && adjacent && state.lanes.is_none() => {
-                self.column_step(b, buffers, state, row, node, level)
-            }
-            _ => {
-                let (threshold, code) = if b.ty(node).lanes > 1 {
-                    self.look_up(b, buffers, state, node, level)
-                } else {
-                    let threshold =
-                        state.load(b, buffers[THRESHOLDS], self.threshold, node, (self.threshold.bytes(), 0));
-                    let code = state.load(b, buffers[CODES], self.code, node, (self.code.bytes(), 0));
-                    (threshold, b.cast(Cast::ZExt, code, Ty::I64))
-                };
-                let (feature, flag) = self.test.split(b, code, self.code_bits());
-                let x = row.load(b, feature);
-                let right = self.test.goes_right(b, x, threshold, flag);
-                b.cast(Cast::ZExt, right, b.ty(node))
-            }
+        let (threshold, code) = if b.ty(node).lanes > 1 {
+            self.look_up(b, buffers, state, node, level)
+        } else {
+            let threshold =
+                state.load(b, buffers[THRESHOLDS], self.threshold, node, (self.threshold.bytes(), 0));
+            let code = state.load(b, buffers[CODES], self.code, node, (self.code.bytes(), 0));
+            (threshold, b.cast(Cast::ZExt, code, Ty::I64))
         };
-        let left = b.add(node, node);
-        b.add(left, turn)
+        let (feature, flag) = self.test.split(b, code, self.code_bits());
+        let adjacent = row.lanes.is_some_and(|lanes| lanes.adjacent) && state.lanes.is_none();
+        let x = match level {
+            Some(level) if level < COLUMNS && adjacent => self.columns(b, buffers, state, row, place),
+            _ => row.load(b, feature),
+        };
+        let right = self.test.goes_right(b, x, threshold, flag);
+        place.turned(b, right)
     }
 
     fn done(&self, b: &mut Builder, _: &Buffers, _: &TreeState, node: Value) -> Value {
@@ -322,21 +319,35 @@ impl Representation for Levels {
         b.int_of(b.ty(node).with(Scalar::I1), 1)
     }
 
-    fn leaf(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: Value) -> LeafValue {
-        let place = self.leaf_place(b, node);
-        self.leaf.load(b, buffers[LEAVES], state, place, self.leaf.bytes())
+    fn leaf(
+        &self,
+        b: &mut Builder,
+        buffers: &Buffers,
+        state: &TreeState,
+        node: Value,
+        hops: Option<u32>,
+    ) -> LeafValue {
+        let state = self.leaves(b, state, hops);
+        self.leaf.load(b, buffers[LEAVES], &state, node, self.leaf.bytes())
     }
 
-    fn leaf_number(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: Value) -> Value {
-        let place = self.leaf_place(b, node);
-        state.load(b, buffers[LEAF_NUMBERS], Scalar::I32, place, (4, 0))
+    fn leaf_number(
+        &self,
+        b: &mut Builder,
+        buffers: &Buffers,
+        state: &TreeState,
+        node: Value,
+        hops: Option<u32>,
+    ) -> Value {
+        let state = self.leaves(b, state, hops);
+        state.load(b, buffers[LEAF_NUMBERS], Scalar::I32, node, (4, 0))
     }
 
     fn prefetch(&self, b: &mut Builder, buffers: &Buffers, tree: Value) {
         const LINE: i64 = 64;
-        let first = self.load_tree(b, buffers, tree);
+        let first = self.load_tree(b, buffers, tree, (1, 0));
         let next = b.add_int(tree, 1);
-        let end = self.load_tree(b, buffers, next);
+        let end = self.load_tree(b, buffers, next, (1, 0));
         let tables =
             [(THRESHOLDS, self.threshold.bytes()), (CODES, self.code.bytes()), (LEAVES, self.leaf.bytes())];
         for (table, bytes) in tables {

@@ -4,6 +4,7 @@
 //! to take a step for a group of lanes, to tell whether a lane has arrived, and to read the leaf; it knows nothing of
 //! records, offsets or widths. Adding a layout touches its own file and [`of_layout`].
 
+mod abreast;
 mod array;
 mod levels;
 mod packed;
@@ -11,9 +12,11 @@ mod payload;
 mod record;
 mod sparse;
 mod test;
+mod words;
 
 use crate::error::CompileError;
-use crate::lir::{Address, BufferId, Builder, Gather, Scalar, Table, Ty, Value};
+use crate::lir::{Address, BufferId, Builder, Cast, Gather, Scalar, Table, Ty, Value};
+use crate::mir::{Storage, Walkers};
 use sched_forest::{Forest, Predicate};
 use sched_lang::nest::Layout;
 
@@ -33,15 +36,17 @@ pub struct Row {
     pub element: Scalar,
     /// Elements from one feature to the next.
     pub stride: u32,
-    /// The rows of a vector; none for a single row.
+    /// The rows of a vector; none for a single walk.
     pub lanes: Option<RowLanes>,
+    /// All values of the row as a table to look up by number, where all lanes walk one row.
+    pub table: Option<Value>,
 }
 
 /// The rows of a vector of walks.
 #[derive(Clone, Copy, Debug)]
 pub struct RowLanes {
-    /// Each lane's distance from the first row in elements, a vector of `i32`.
-    pub distance: Value,
+    /// Each lane's distance from the first row in elements, a vector of `i32`; none if all lanes walk one row.
+    pub distance: Option<Value>,
     /// Whether the distances are 0, 1, 2 and so on: a feature of all lanes is one piece of memory.
     pub adjacent: bool,
     /// Which lanes have a row; all, if there is none.
@@ -58,10 +63,13 @@ impl Row {
                 Address { buffer: self.buffer, index, stride: self.element.bytes(), offset: self.offset };
             return b.load(Ty::of(self.element), at);
         };
+        if let Some(table) = self.table {
+            return b.lookup(table, feature);
+        }
         let ty = b.ty(feature);
         let stride = b.int_of(ty, i64::from(self.stride));
         let feature = if self.stride == 1 { feature } else { b.mul(feature, stride) };
-        let index = b.add(feature, lanes.distance);
+        let index = lanes.distance.map_or(feature, |distance| b.add(feature, distance));
         let gather = Gather {
             buffer: self.buffer,
             base: self.index,
@@ -83,12 +91,56 @@ impl Row {
 }
 
 /// A tree, or a vector of trees, that is being walked: whatever its representation loads once per tree.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct TreeState {
     /// The first record of the (first) tree, an `i64`.
     pub base: Value,
     /// For a vector of trees, the distance of each tree's first record from there, a vector of `i32`.
     pub lanes: Option<Value>,
+    /// What else the representation has loaded, for its own use.
+    pub loaded: Vec<Value>,
+}
+
+/// The trees of a vector of walks.
+#[derive(Clone, Copy, Debug)]
+pub struct TreeLanes {
+    /// Each lane's distance from the first tree in trees, a vector of `i32`.
+    pub distance: Value,
+    /// Whether the distances are 0, 1, 2 and so on and the first tree's number is a multiple of the number of lanes.
+    /// Lanes beyond the last tree may lead to any tree then.
+    pub aligned: bool,
+}
+
+/// Where a walk, or a vector of walks, stands.
+#[derive(Clone, Debug)]
+pub struct Place {
+    /// The node's number.
+    pub node: Value,
+    /// For each straight-line hop so far whether it led to the right; forgotten where hops are not counted.
+    pub turns: Vec<Value>,
+}
+
+impl Place {
+    /// A node, however walks have come to it.
+    pub fn of(node: Value) -> Place {
+        Place { node, turns: Vec::new() }
+    }
+
+    /// The child of a node whose children are numbered `2n` and `2n + 1`.
+    fn turned(&self, b: &mut Builder, right: Value) -> Place {
+        let turn = b.cast(Cast::ZExt, right, b.ty(self.node));
+        let left = b.add(self.node, self.node);
+        let turns = self.turns.iter().copied().chain([right]).collect();
+        Place { node: b.add(left, turn), turns }
+    }
+}
+
+/// Of the values of all nodes of a level those of the nodes that the turns from the root have led to.
+fn choose(b: &mut Builder, mut values: Vec<Value>, turns: &[Value]) -> Value {
+    for turn in turns.iter().rev() {
+        values = values.chunks(2).map(|pair| b.select(*turn, pair[1], pair[0])).collect();
+    }
+    values[0]
 }
 
 impl TreeState {
@@ -138,11 +190,12 @@ pub trait Representation {
     /// Builds the tables. `forest` is the one that the representation was made for.
     fn encode(&self, forest: &Forest) -> Vec<Table>;
 
-    /// Loads what is needed once per tree.
-    fn load_tree(&self, b: &mut Builder, buffers: &Buffers, tree: Value) -> TreeState;
+    /// Loads what is needed once per tree by walks in vectors of so many lanes that take so many hops that are counted,
+    /// and by single walks.
+    fn load_tree(&self, b: &mut Builder, buffers: &Buffers, tree: Value, walks: (u16, u32)) -> TreeState;
 
-    /// The same for a vector of trees: `tree` and those that `distance`, a vector of `i32`, leads to.
-    fn load_trees(&self, b: &mut Builder, buffers: &Buffers, tree: Value, distance: Value) -> TreeState;
+    /// The same for a vector of trees of which `tree` is the first.
+    fn load_trees(&self, b: &mut Builder, buffers: &Buffers, tree: Value, lanes: TreeLanes) -> TreeState;
 
     /// The root's node number: an `i64`, or a vector of `i32` for several lanes.
     fn root(&self, b: &mut Builder, lanes: u16) -> Value;
@@ -156,18 +209,32 @@ pub trait Representation {
         buffers: &Buffers,
         state: &TreeState,
         row: &Row,
-        node: Value,
+        place: &Place,
         hop: Hop,
-    ) -> Value;
+    ) -> Place;
 
     /// Whether the node is a leaf, an `i1`.
     fn done(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: Value) -> Value;
 
-    /// What the leaf holds.
-    fn leaf(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: Value) -> LeafValue;
+    /// What the leaf holds. `hops` is the number of hops to it, where all walks have taken the same number.
+    fn leaf(
+        &self,
+        b: &mut Builder,
+        buffers: &Buffers,
+        state: &TreeState,
+        node: Value,
+        hops: Option<u32>,
+    ) -> LeafValue;
 
     /// The leaf's number in the model, an `i32`.
-    fn leaf_number(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: Value) -> Value;
+    fn leaf_number(
+        &self,
+        b: &mut Builder,
+        buffers: &Buffers,
+        state: &TreeState,
+        node: Value,
+        hops: Option<u32>,
+    ) -> Value;
 
     /// Brings a tree near.
     fn prefetch(&self, b: &mut Builder, buffers: &Buffers, tree: Value);
@@ -186,20 +253,25 @@ pub struct Request<'a> {
     pub leaf_numbers: bool,
 }
 
-/// The representation of a layout for a forest.
+/// The representation of a storage for a forest.
 ///
 /// # Errors
 ///
 /// When the layout cannot hold the forest's predicates or needs wider indices than there are.
 pub fn of_layout(
-    layout: Layout,
+    storage: Storage,
     request: &Request,
 ) -> Result<Box<dyn Representation + Send + Sync>, CompileError> {
     only_numeric(request)?;
-    Ok(match layout {
-        Layout::Array => Box::new(array::Array::new(request)?),
-        Layout::Sparse => Box::new(sparse::Sparse::new(request)?),
-        Layout::Levels => Box::new(levels::Levels::new(request)?),
+    Ok(match (storage.layout, storage.walkers) {
+        (Layout::Array, _) => Box::new(array::Array::new(request)?),
+        (Layout::Sparse, Walkers::Vectors) => match words::Words::new(request) {
+            Some(words) => Box::new(words),
+            None => Box::new(sparse::Sparse::new(request)?),
+        },
+        (Layout::Sparse, _) => Box::new(sparse::Sparse::new(request)?),
+        (Layout::Levels, Walkers::Abreast(lanes)) => Box::new(abreast::Abreast::new(request, lanes)?),
+        (Layout::Levels, _) => Box::new(levels::Levels::new(request)?),
     })
 }
 

@@ -110,7 +110,7 @@ impl Packed {
     /// The tree's first record.
     pub fn load_tree(&self, b: &mut Builder, buffers: &Buffers, tree: Value) -> TreeState {
         let at = Address { buffer: buffers[STARTS], index: tree, stride: 4, offset: 0 };
-        TreeState { base: b.load_index(Scalar::I32, at), lanes: None }
+        TreeState { base: b.load_index(Scalar::I32, at), lanes: None, loaded: Vec::new() }
     }
 
     /// The first records of several trees, as distances from the start of the table.
@@ -118,7 +118,7 @@ impl Packed {
         let starts =
             Gather { buffer: buffers[STARTS], base: tree, index: distance, stride: 4, offset: 0, mask: None };
         let lanes = b.gather(Scalar::I32, starts);
-        TreeState { base: b.int(0), lanes: Some(lanes) }
+        TreeState { base: b.int(0), lanes: Some(lanes), loaded: Vec::new() }
     }
 
     /// The payload of a leaf.

@@ -4,7 +4,7 @@
 
 use super::packed::{Packed, level_order, nodes};
 use super::record::Record;
-use super::{Buffers, Hop, LeafValue, Representation, Request, Row, TreeState, index_type};
+use super::{Buffers, Hop, LeafValue, Place, Representation, Request, Row, TreeLanes, TreeState, index_type};
 use crate::error::CompileError;
 use crate::lir::{Builder, Cmp, Scalar, Table, Value};
 use sched_forest::{Forest, Tree};
@@ -47,12 +47,12 @@ impl Representation for Sparse {
         })
     }
 
-    fn load_tree(&self, b: &mut Builder, buffers: &Buffers, tree: Value) -> TreeState {
+    fn load_tree(&self, b: &mut Builder, buffers: &Buffers, tree: Value, _: (u16, u32)) -> TreeState {
         self.0.load_tree(b, buffers, tree)
     }
 
-    fn load_trees(&self, b: &mut Builder, buffers: &Buffers, tree: Value, distance: Value) -> TreeState {
-        self.0.load_trees(b, buffers, tree, distance)
+    fn load_trees(&self, b: &mut Builder, buffers: &Buffers, tree: Value, lanes: TreeLanes) -> TreeState {
+        self.0.load_trees(b, buffers, tree, lanes.distance)
     }
 
     fn root(&self, b: &mut Builder, lanes: u16) -> Value {
@@ -65,18 +65,19 @@ impl Representation for Sparse {
         buffers: &Buffers,
         state: &TreeState,
         row: &Row,
-        node: Value,
+        place: &Place,
         hop: Hop,
-    ) -> Value {
+    ) -> Place {
+        let node = place.node;
         // A leaf's feature is 0, which every row has where trees have inner nodes.
         let turn = self.0.record.turn(b, nodes(buffers), state, row, node, None);
         let left = self.0.record.load_child(b, nodes(buffers), state, node);
         let next = b.add(left, turn);
         if hop != Hop::Hold {
-            return next;
+            return Place::of(next);
         }
         let done = self.done(b, buffers, state, node);
-        b.select(done, node, next)
+        Place::of(b.select(done, node, next))
     }
 
     fn done(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: Value) -> Value {
@@ -85,11 +86,25 @@ impl Representation for Sparse {
         b.cmp(Cmp::Eq, child, none)
     }
 
-    fn leaf(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: Value) -> LeafValue {
+    fn leaf(
+        &self,
+        b: &mut Builder,
+        buffers: &Buffers,
+        state: &TreeState,
+        node: Value,
+        _: Option<u32>,
+    ) -> LeafValue {
         self.0.leaf(b, buffers, state, node)
     }
 
-    fn leaf_number(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: Value) -> Value {
+    fn leaf_number(
+        &self,
+        b: &mut Builder,
+        buffers: &Buffers,
+        state: &TreeState,
+        node: Value,
+        _: Option<u32>,
+    ) -> Value {
         self.0.leaf_number(b, buffers, state, node)
     }
 

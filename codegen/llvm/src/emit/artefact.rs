@@ -12,7 +12,9 @@ use inkwell::attributes::{Attribute, AttributeLoc};
 use inkwell::context::Context;
 use inkwell::module::{Linkage, Module};
 use inkwell::types::{BasicMetadataTypeEnum, BasicType, BasicTypeEnum};
-use inkwell::values::{BasicMetadataValueEnum, BasicValue, BasicValueEnum, GlobalValue, PointerValue};
+use inkwell::values::{
+    BasicMetadataValueEnum, BasicValue, BasicValueEnum, FunctionValue, GlobalValue, PointerValue,
+};
 use sched_ir::lir::{self, Kernel};
 
 /// Where an artefact's tables are.
@@ -28,27 +30,39 @@ pub(crate) enum Data {
 pub(crate) const EXPORTS: [&str; 7] =
     ["predict", "predict_raw", "predict_ex", "num_features", "num_outputs", "info", "error"];
 
-/// Emits a whole artefact; it needs to be linked with the runtime.
+/// A model compiled for one kind of processors.
+pub(crate) struct Compiled<'a> {
+    pub(crate) machine: Machine,
+    pub(crate) module: &'a lir::Module,
+    pub(crate) facts: &'a Facts,
+}
+
+/// Emits a whole artefact of versions of one model, the most demanding one first; it needs to be linked with the runtime.
 pub(crate) fn emit_artefact<'ctx>(
     session: &'ctx Session,
-    machine: &Machine,
-    source: &lir::Module,
-    facts: &Facts,
+    versions: &[Compiled],
     prefix: &str,
     data: Data,
 ) -> Result<Module<'ctx>, LlvmError> {
-    check_size(source.tables.iter().map(|table| table.bytes.len()))?;
+    let least = versions.last().ok_or_else(|| LlvmError::ill_formed("an artefact without a model"))?;
+    let bytes = versions.iter().flat_map(|version| &version.module.tables).map(|table| table.bytes.len());
+    check_size(bytes)?;
     let context = session.context();
-    let module = module(session, machine);
-    for (kind, function) in &source.kernels {
-        function::emit(context, &module, machine, source, *kind, function, Linkage::Internal)?;
+    let module = module(session, &least.machine);
+    let mut parts = Parts { context, module: &module, data, known: Vec::new() };
+    let mut model = None;
+    for (number, version) in versions.iter().enumerate().rev() {
+        for (kind, function) in &version.module.kernels {
+            let how = (number, Linkage::Internal);
+            function::emit(context, &module, &version.machine, version.module, *kind, function, how)?;
+        }
+        if versions.len() > 1 {
+            parts.restrict(&version.machine);
+        }
+        model = Some(parts.model(number, version, model));
     }
-    let parts = Parts { context, module: &module };
-    let tables = parts.tables(source, data);
-    let info = parts.constant("info", context.const_string(facts.info.as_bytes(), true).into());
-    let model = parts.model(machine, source, facts, tables.as_pointer_value(), info.as_pointer_value());
-    let exports = Exports { parts, prefix, model: model.as_pointer_value() };
-    exports.emit(facts, info.as_pointer_value())?;
+    let model = model.ok_or_else(|| LlvmError::ill_formed("an artefact without a model"))?;
+    Exports { context, module: &module, prefix, model: model.as_pointer_value() }.emit(least.facts)?;
     Ok(module)
 }
 
@@ -68,9 +82,12 @@ fn check_size(tables: impl Iterator<Item = usize>) -> Result<(), LlvmError> {
 struct Parts<'a, 'ctx> {
     context: &'ctx Context,
     module: &'a Module<'ctx>,
+    data: Data,
+    /// Tables that are in the module already: versions share what is equal.
+    known: Vec<(&'a [u8], PointerValue<'ctx>)>,
 }
 
-impl<'ctx> Parts<'_, 'ctx> {
+impl<'a, 'ctx> Parts<'a, 'ctx> {
     /// A constant that only this module sees.
     fn constant(&self, name: &str, value: BasicValueEnum<'ctx>) -> GlobalValue<'ctx> {
         let global = self.module.add_global(value.get_type(), None, name);
@@ -80,36 +97,54 @@ impl<'ctx> Parts<'_, 'ctx> {
         global
     }
 
-    /// The list of the tables' addresses.
-    fn tables(&self, source: &lir::Module, data: Data) -> GlobalValue<'ctx> {
-        let table = |table: &lir::Table| {
-            let name = format!("table.{}", table.name);
-            let global = match data {
-                Data::Inside => self.constant(&name, self.context.const_string(&table.bytes, false).into()),
-                Data::LeftOut => self.module.add_global(self.context.i8_type().array_type(0), None, &name),
-            };
-            global.set_alignment(64);
-            global.as_pointer_value()
+    /// Says of the functions that have been emitted since the last call which instructions they may use.
+    fn restrict(&self, machine: &Machine) {
+        let kind = (AttributeLoc::Function, "target-cpu");
+        let unsaid = |f: &FunctionValue| f.get_string_attribute(kind.0, kind.1).is_none();
+        for function in self.module.get_functions().filter(|f| f.count_basic_blocks() > 0 && unsaid(f)) {
+            for (key, value) in machine.attributes() {
+                function
+                    .add_attribute(AttributeLoc::Function, self.context.create_string_attribute(key, value));
+            }
+        }
+    }
+
+    fn table(&mut self, table: &'a lir::Table) -> PointerValue<'ctx> {
+        if let Some((_, known)) = self.known.iter().find(|(bytes, _)| *bytes == table.bytes) {
+            return *known;
+        }
+        let name = format!("table.{}", table.name);
+        let global = match self.data {
+            Data::Inside => self.constant(&name, self.context.const_string(&table.bytes, false).into()),
+            Data::LeftOut => self.module.add_global(self.context.i8_type().array_type(0), None, &name),
         };
-        let all: Vec<PointerValue> = source.tables.iter().map(table).collect();
+        global.set_alignment(64);
+        self.known.push((&table.bytes, global.as_pointer_value()));
+        global.as_pointer_value()
+    }
+
+    /// The list of the tables' addresses.
+    fn tables(&mut self, source: &'a lir::Module) -> GlobalValue<'ctx> {
+        let all: Vec<PointerValue> = source.tables.iter().map(|table| self.table(table)).collect();
         self.constant("tables", types::pointer(self.context).const_array(&all).into())
     }
 
-    /// The model's description, `schedc_model` of `runtime/rt.h`.
+    /// A version's description, `schedc_model` of `runtime/rt.h`.
     fn model(
-        &self,
-        machine: &Machine,
-        source: &lir::Module,
-        facts: &Facts,
-        tables: PointerValue<'ctx>,
-        info: PointerValue<'ctx>,
+        &mut self,
+        number: usize,
+        version: &Compiled<'a>,
+        otherwise: Option<GlobalValue<'ctx>>,
     ) -> GlobalValue<'ctx> {
+        let Compiled { machine, module: source, facts } = version;
+        let tables = self.tables(source);
+        let info = self.constant("info", self.context.const_string(facts.info.as_bytes(), true).into());
         let count = |n: i32| self.context.i32_type().const_int(n as u64, true).as_basic_value_enum();
         let long = |n: i64| self.context.i64_type().const_int(n as u64, true).as_basic_value_enum();
+        let null = types::pointer(self.context).const_null();
         let kernel = |wanted: Kernel| -> BasicValueEnum<'ctx> {
             let function = source.kernels.iter().find(|(kind, _)| *kind == wanted);
-            let emitted = function.and_then(|(_, f)| self.module.get_function(&kernel_name(f)));
-            let null = types::pointer(self.context).const_null();
+            let emitted = function.and_then(|(_, f)| self.module.get_function(&kernel_name(f, number)));
             emitted.map_or(null, |f| f.as_global_value().as_pointer_value()).into()
         };
         let fields = [
@@ -125,31 +160,32 @@ impl<'ctx> Parts<'_, 'ctx> {
             kernel(Kernel::Value),
             kernel(Kernel::Class),
             kernel(Kernel::Leaf),
-            tables.into(),
-            info.into(),
+            tables.as_pointer_value().into(),
+            info.as_pointer_value().into(),
             long(machine.needs as i64),
+            otherwise.map_or(null, |model| model.as_pointer_value()).into(),
         ];
         self.constant("model", self.context.const_struct(&fields, false).into())
     }
 }
 
 struct Exports<'a, 'ctx> {
-    parts: Parts<'a, 'ctx>,
+    context: &'ctx Context,
+    module: &'a Module<'ctx>,
     prefix: &'a str,
     model: PointerValue<'ctx>,
 }
 
 impl<'ctx> Exports<'_, 'ctx> {
     /// Each function passes the model and its arguments on to the runtime, or returns a constant.
-    fn emit(&self, facts: &Facts, info: PointerValue<'ctx>) -> Result<(), LlvmError> {
-        let (pointer, long) =
-            (types::pointer(self.parts.context).into(), self.parts.context.i64_type().into());
-        let int = self.parts.context.i32_type().into();
-        let features = self.parts.context.i32_type().const_int(facts.num_features as u64, true).into();
+    fn emit(&self, facts: &Facts) -> Result<(), LlvmError> {
+        let (pointer, long) = (types::pointer(self.context).into(), self.context.i64_type().into());
+        let int = self.context.i32_type().into();
+        let features = self.context.i32_type().const_int(facts.num_features as u64, true).into();
         for name in EXPORTS {
             match name {
                 "num_features" => self.constant(name, features)?,
-                "info" => self.constant(name, info.into())?,
+                "info" => self.forward(name, pointer, &[])?,
                 "predict" | "predict_raw" => self.forward(name, int, &[pointer, long, pointer])?,
                 "predict_ex" => self.forward(name, int, &[pointer])?,
                 "num_outputs" => self.forward(name, int, &[int])?,
@@ -166,11 +202,11 @@ impl<'ctx> Exports<'_, 'ctx> {
         parameters: &[BasicTypeEnum<'ctx>],
     ) -> Result<(), LlvmError> {
         self.function(name, result, parameters, |arguments, builder| {
-            let pointer: BasicTypeEnum = types::pointer(self.parts.context).into();
+            let pointer: BasicTypeEnum = types::pointer(self.context).into();
             let all: Vec<BasicMetadataTypeEnum> =
                 [pointer].iter().chain(parameters).map(|ty| (*ty).into()).collect();
             let target = format!("schedc_rt_{name}");
-            let target = self.parts.module.add_function(&target, result.fn_type(&all, false), None);
+            let target = self.module.add_function(&target, result.fn_type(&all, false), None);
             target.as_global_value().set_visibility(GlobalVisibility::Hidden);
             let mut passed: Vec<BasicMetadataValueEnum> = vec![self.model.into()];
             passed.extend(arguments.iter().map(|a| BasicMetadataValueEnum::from(*a)));
@@ -197,7 +233,7 @@ impl<'ctx> Exports<'_, 'ctx> {
             &inkwell::builder::Builder<'ctx>,
         ) -> Result<BasicValueEnum<'ctx>, LlvmError>,
     ) -> Result<(), LlvmError> {
-        let Parts { context, module } = self.parts;
+        let Exports { context, module, .. } = self;
         let parameters: Vec<BasicMetadataTypeEnum> = parameters.iter().map(|ty| (*ty).into()).collect();
         let name = format!("{}_{name}", self.prefix);
         let function = module.add_function(&name, result.fn_type(&parameters, false), None);

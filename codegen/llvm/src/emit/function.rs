@@ -29,6 +29,8 @@ pub(super) struct Emitter<'a, 'ctx> {
     pub(super) machine: &'a Machine,
     pub(super) model: &'a lir::Module,
     pub(super) source: &'a lir::Function,
+    /// What the names of its functions begin with.
+    pub(super) name: String,
     pub(super) builder: Builder<'ctx>,
     pub(super) frame: Frame<'ctx>,
     pub(super) scopes: Scopes<'ctx>,
@@ -42,11 +44,12 @@ pub(super) fn emit<'ctx>(
     source: &lir::Module,
     kind: Kernel,
     function: &lir::Function,
-    linkage: Linkage,
+    (version, linkage): (usize, Linkage),
 ) -> Result<FunctionValue<'ctx>, LlvmError> {
     // LLVM may crash on ill-typed code before its own verifier runs.
     verify(function).map_err(LlvmError::ill_formed)?;
-    if !is_name(&function.name) || module.get_function(&kernel_name(function)).is_some() {
+    let name = kernel_name(function, version);
+    if !is_name(&function.name) || module.get_function(&name).is_some() {
         return Err(LlvmError::ill_formed(format_args!(
             "the name {:?} is taken or no C identifier",
             function.name
@@ -54,7 +57,7 @@ pub(super) fn emit<'ctx>(
     }
     let pointer = types::pointer(context);
     let signature = context.void_type().fn_type(&[pointer.into()], false);
-    let llvm = module.add_function(&kernel_name(function), signature, Some(linkage));
+    let llvm = module.add_function(&name, signature, Some(linkage));
     describe(context, machine, llvm);
     let ctx = first_pointer(llvm)?;
     ctx.set_name("ctx");
@@ -63,7 +66,7 @@ pub(super) fn emit<'ctx>(
     let frame = Frame::enter(context, &builder, llvm, ctx, function);
     let scopes = Scopes::new(context, kind, function);
     let mut emitter =
-        Emitter { context, module, machine, model: source, source: function, builder, frame, scopes };
+        Emitter { context, module, machine, model: source, source: function, name, builder, frame, scopes };
     emitter.load_context()?;
     emitter.frame.leave_entry(context, &emitter.builder)?;
     emitter.block(&function.body)?;
@@ -71,9 +74,12 @@ pub(super) fn emit<'ctx>(
     Ok(llvm)
 }
 
-/// The symbol of a kernel. The dot keeps it apart from every name of C.
-pub(crate) fn kernel_name(function: &lir::Function) -> String {
-    format!("kernel.{}", function.name)
+/// The symbol of a kernel in a version of the model. Dots keep it apart from every name of C.
+pub(crate) fn kernel_name(function: &lir::Function, version: usize) -> String {
+    match version {
+        0 => format!("kernel.{}", function.name),
+        _ => format!("kernel.{}.{version}", function.name),
+    }
 }
 
 fn is_name(name: &str) -> bool {

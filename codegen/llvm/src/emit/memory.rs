@@ -173,8 +173,15 @@ impl<'ctx> Emitter<'_, 'ctx> {
         let pointer = self.pointer(at, true)?;
         let loaded = self.builder.build_load(types::basic(self.context, ty)?, pointer, "")?;
         let access = instruction(loaded)?;
+        let space = self.space(at)?;
+        if let (Space::Model(_), true) = (space, ty.lanes > 1) {
+            // Pieces of tables stay where LIR loads them. Were they known not to change, LLVM would load them ahead of
+            // loops, and store most of them to the stack again for want of registers.
+            access.set_alignment(self.alignment(at, ty.scalar)?).map_err(LlvmError::ill_formed)?;
+            return Ok(loaded);
+        }
         self.describe_access(at, access, ty.scalar)?;
-        match self.space(at)? {
+        match space {
             Space::Model(_) => self.mark_invariant(loaded)?,
             Space::Input if self.scopes.input_is_constant => self.mark_invariant(loaded)?,
             Space::Input | Space::Output | Space::Private => {}

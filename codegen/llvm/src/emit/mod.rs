@@ -20,7 +20,7 @@ mod predicate;
 mod types;
 mod vector;
 
-pub(crate) use artefact::{Data, EXPORTS, emit_artefact};
+pub(crate) use artefact::{Compiled, Data, EXPORTS, emit_artefact};
 pub(crate) use function::kernel_name;
 
 use crate::error::LlvmError;
@@ -48,7 +48,8 @@ pub(crate) fn emit_kernels<'ctx>(
 ) -> Result<Module<'ctx>, LlvmError> {
     let module = module(session, machine);
     for (kind, function) in source.kernels.iter().filter(|(kind, _)| wanted.contains(kind)) {
-        function::emit(session.context(), &module, machine, source, *kind, function, Linkage::External)?;
+        let how = (0, Linkage::External);
+        function::emit(session.context(), &module, machine, source, *kind, function, how)?;
     }
     Ok(module)
 }

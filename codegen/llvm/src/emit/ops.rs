@@ -64,6 +64,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
             Op::Splat(scalar) => self.splat(ty, *scalar),
             Op::Lanes => self.lanes(ty),
             Op::Extract(vector, lane) => self.extract(*vector, *lane),
+            Op::Word(vector, number) => self.word(*vector, *number),
             Op::Lookup(table, index) => self.lookup(ty, *table, *index),
             Op::Any(mask) => self.any(*mask),
         }

@@ -1,7 +1,7 @@
 //! Parallel loops: the body becomes a function, and what it uses from outside travels in an environment.
 
 use super::frame::Frame;
-use super::function::{Emitter, describe, first_pointer, kernel_name};
+use super::function::{Emitter, describe, first_pointer};
 use super::types;
 use crate::error::LlvmError;
 use inkwell::attributes::{Attribute, AttributeLoc};
@@ -76,6 +76,7 @@ impl Uses {
             | Op::Math(_, value)
             | Op::Splat(value)
             | Op::Extract(value, _)
+            | Op::Word(value, _)
             | Op::Any(value) => {
                 self.values.insert(*value);
             }
@@ -158,7 +159,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
         let parameters = [types::pointer(self.context).into(), self.context.i64_type().into()];
         let signature: FunctionType = self.context.void_type().fn_type(&parameters, false);
         // LLVM makes the name unique with a number.
-        let name = format!("{}.parallel", kernel_name(self.source));
+        let name = format!("{}.parallel", self.name);
         let llvm = self.module.add_function(&name, signature, Some(Linkage::Internal));
         describe(self.context, self.machine, llvm);
         let noalias = Attribute::get_named_enum_kind_id("noalias");

@@ -81,6 +81,14 @@ impl<'ctx> Emitter<'_, 'ctx> {
         Ok(self.builder.build_extract_element(self.vector(vector)?, lane, "")?)
     }
 
+    /// The low or the high half of each lane of 64 bits.
+    pub(super) fn word(&self, vector: Value, number: u16) -> Result<BasicValueEnum<'ctx>, LlvmError> {
+        let ty = Ty { lanes: self.ty(vector)?.lanes * 2, scalar: Scalar::I32 };
+        let words = self.builder.build_bit_cast(self.vector(vector)?, self.vector_type(ty)?, "")?;
+        let every_other = (0..u32::from(ty.lanes / 2)).map(|lane| Some(2 * lane + u32::from(number)));
+        Ok(self.pick(as_vector(words)?, every_other)?.into())
+    }
+
     /// Whether any lane of a mask holds.
     pub(super) fn any(&self, mask: Value) -> Result<BasicValueEnum<'ctx>, LlvmError> {
         let mask = self.vector(mask)?;

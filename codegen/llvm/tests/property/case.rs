@@ -5,7 +5,7 @@ use crate::forests;
 use sched_forest::{Float, Forest, predict, predict_leaves, predict_margins};
 use sched_ir::interp::{self, Memory};
 use sched_ir::lir::{Function, Kernel, Module};
-use sched_ir::{Budget, Compiled, compile, lower};
+use sched_ir::{Budget, CompileError, Compiled, compile_by_rows, lower};
 use sched_lang::nest::{Accumulation, Nest, Reduce};
 use sched_lang::random::{self, Rng};
 use sched_lang::{Options, Supported, check};
@@ -22,6 +22,8 @@ pub struct Case {
     pub schedule: String,
     /// The checked schedule.
     pub nest: Nest,
+    /// Another schedule for calls of at most so many rows.
+    pub smaller: Option<(u32, Nest)>,
     /// Row-major values.
     pub rows: Vec<f64>,
 }
@@ -38,11 +40,33 @@ impl Case {
         let schedule = with_params(random::schedule(rng.next_u64(), &facts), &mut rng);
         let options =
             Options { facts: Some(facts.into()), supported: Supported::Compilable, ..Options::default() };
-        let checked = check(&schedule, &options);
-        let nest = checked.nest.unwrap_or_else(|| {
-            panic!("seed {seed}: a legal schedule has errors\n{schedule}\n{:#?}", checked.diagnostics)
+        let nest_of = |schedule: &str| {
+            let checked = check(schedule, &options);
+            checked.nest.unwrap_or_else(|| {
+                panic!("seed {seed}: a legal schedule has errors\n{schedule}\n{:#?}", checked.diagnostics)
+            })
+        };
+        let nest = nest_of(&schedule);
+        let smaller = rng.one_in(3).then(|| {
+            let other = random::schedule(rng.next_u64(), &forests::facts(&forest));
+            (rng.below(40) as u32, nest_of(&other))
         });
-        Case { seed, forest, schedule, nest, rows }
+        Case { seed, forest, schedule, nest, smaller, rows }
+    }
+
+    /// The nests of the schedules.
+    fn nests(&self) -> impl Iterator<Item = &Nest> {
+        [&self.nest].into_iter().chain(self.smaller.iter().map(|(_, nest)| nest))
+    }
+
+    /// Whether every schedule adds in the model's order.
+    fn exact(&self) -> bool {
+        self.nests().all(|nest| nest.accumulation == Accumulation::Exact)
+    }
+
+    fn compile(&self, kernels: &[Kernel]) -> Result<Compiled, CompileError> {
+        let smaller = self.smaller.iter().cloned().collect();
+        compile_by_rows(self.forest.clone(), smaller, self.nest.clone(), kernels, &Budget::default())
     }
 
     fn num_rows(&self) -> usize {
@@ -55,20 +79,19 @@ impl Case {
 
     /// Whether sums depend on the order in which threads come.
     fn atomic(&self) -> bool {
-        self.nest.loops.iter().any(|l| l.facts.reduce == Some(Reduce::Atomic))
+        self.nests().flat_map(|nest| &nest.loops).any(|l| l.facts.reduce == Some(Reduce::Atomic))
     }
 
     /// The case in words, down to the loop nest.
     pub fn describe(&self) -> String {
-        let compiled = compile(self.forest.clone(), self.nest.clone(), &[Kernel::Raw], &Budget::default());
+        let compiled = self.compile(&[Kernel::Raw]);
         let stages = compiled.map_or_else(|e| e.to_string(), |c| format!("{}\n{}\n{}", c.hir, c.mir, c.lir));
         format!("{}\n{} rows\n{stages}", self.schedule, self.num_rows())
     }
 
     /// Compiles and runs the case; says what is wrong, if anything is.
     pub fn run(&self) -> Result<(), String> {
-        let compiled = compile(self.forest.clone(), self.nest.clone(), &KERNELS, &Budget::default())
-            .map_err(|error| error.to_string())?;
+        let compiled = self.compile(&KERNELS).map_err(|error| error.to_string())?;
         let n = self.num_rows();
         let mut expected = vec![0f64; n * self.forest.num_margins];
         predict_margins(&self.forest, &self.rows, &mut expected).map_err(|e| e.to_string())?;
@@ -106,7 +129,7 @@ impl Case {
         self.predict(&jit, Kind::Leaf, n, Output::I32(&mut numbers))?;
         same("leaf", &numbers.iter().map(|x| *x as u32).collect::<Vec<_>>(), leaves)?;
 
-        if self.nest.accumulation == Accumulation::Exact {
+        if self.exact() {
             let mut wanted = vec![0f64; n * self.forest.num_outputs()];
             predict(&self.forest, &self.rows, &mut wanted).map_err(|e| e.to_string())?;
             let wanted: Vec<f64> = wanted.iter().map(|x| f64::from(*x as f32)).collect();
@@ -177,7 +200,7 @@ impl Case {
         expected: &[f64],
         leaves: &[u32],
     ) -> Result<(), String> {
-        if self.nest.accumulation == Accumulation::Exact {
+        if self.exact() {
             return same_bits(&format!("margin of the {who}"), found, expected);
         }
         let margins = self.forest.num_margins;

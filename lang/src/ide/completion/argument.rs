@@ -2,19 +2,25 @@
 
 use sched_grammar::ast::Span;
 
-use super::number::{functions, names};
+use super::number::{functions, is_general, names};
 use super::{Completion, CompletionKind, WORK};
 use crate::check::Site;
-use crate::directives::{Op, Role, Signature, find};
+use crate::directives::{LayoutName, Op, Role, Signature, find};
 use crate::ide::Analysis;
 use crate::ide::cursor::{CallAt, is_name, is_path, word};
 use crate::ide::hover::word_meaning;
 use crate::legal_next::candidates::{self, Forms, Named};
 use crate::legal_next::{Argument, Operation};
-use crate::lineage::{Select, Step};
+use crate::lineage::{Index, Select, Stated, Step};
 use crate::nest::{LoopId, Sort};
 use crate::show::range;
 use crate::sym::Sym;
+
+/// Numbers that are tried for one loop: where these are refused, the loop is usually at fault.
+const TRIED: usize = 2;
+/// The layouts in the order in which they are proposed.
+const LAYOUTS: [LayoutName; 4] =
+    [LayoutName::Array, LayoutName::Sparse, LayoutName::Levels, LayoutName::Reorg];
 
 /// What can be written for the argument at the cursor.
 pub(super) fn complete(analysis: &Analysis, offset: usize, call: &CallAt) -> Vec<Completion> {
@@ -79,7 +85,7 @@ impl<'a> Place<'a> {
     /// Whether an operation is legal here; not once the work is done.
     fn fits(&mut self, operation: &Operation) -> bool {
         let cost = self.site.cost(self.op).max(1);
-        if self.work == 0 {
+        if self.work == 0 || !self.site.may_fit(operation) {
             return false;
         }
         self.work = self.work.saturating_sub(cost);
@@ -108,13 +114,13 @@ impl<'a> Place<'a> {
         };
         let form = form.with_names(name(1), name(2));
         for (at, parameter) in self.signature.parameters.iter().enumerate() {
-            let Some(text) = self.written(at) else { continue };
             match parameter.role {
                 Role::Number => {
-                    let Some(number) = self.number(text) else { continue };
+                    let Some(number) = self.number(at) else { continue };
                     return form.with_number(&number);
                 }
                 Role::Word(_) => {
+                    let Some(text) = self.written(at) else { continue };
                     let fits = form.arguments().iter().any(|a| matches!(a, Argument::Word(w) if w == text));
                     return fits.then_some(form);
                 }
@@ -124,13 +130,18 @@ impl<'a> Place<'a> {
         Some(form)
     }
 
-    /// The value of a number or a name; expressions have none here.
-    fn number(&self, text: &str) -> Option<Sym> {
+    /// The value of another argument, if it is a number that has one.
+    fn number(&self, at: usize) -> Option<Sym> {
+        let text = self.written(at)?;
         if let Ok(number) = text.parse() {
             return Some(Sym::Int(number));
         }
-        let known = names(self.analysis, usize::MAX, Span::default());
-        known.into_iter().find(|known| known.item.label == text)?.value
+        let known = self.analysis.prepared().numbers().iter().find(|number| number.name == text);
+        if let Some(known) = known {
+            return known.value.clone();
+        }
+        let call = self.analysis.prepared().call(self.own?)?;
+        call.number(at).filter(|_| !call.broken).cloned()
     }
 
     /// The name under the cursor, qualifiers included.
@@ -143,7 +154,7 @@ impl<'a> Place<'a> {
         let mut all = Vec::new();
         for named in candidates::names(self.site.nest()) {
             let forms = self.forms(&named);
-            if let Some(form) = forms.into_iter().find(|form| self.fits(form)) {
+            if let Some(form) = forms.into_iter().take(TRIED).find(|form| self.fits(form)) {
                 all.push(self.loop_item(&named, &form, replace));
             }
         }
@@ -226,8 +237,8 @@ impl<'a> Place<'a> {
         let replace = word(self.analysis.source(), self.offset, is_name);
         let nest = self.site.nest();
         let source = self.written(0).and_then(Select::read);
-        let ids = source.as_ref().and_then(|select| nest.select(Step(0), 0, select).ok());
-        let sort = ids.and_then(|ids| ids.first().map(|id| nest.sort(*id))).unwrap_or(Sort::Row);
+        let named = |index: &&Index| source.as_ref().is_some_and(|source| index.name == source.name);
+        let sort = self.analysis.lineage().indices.iter().find(named).map_or(Sort::Row, |index| index.sort);
         let other = self.written(if self.call.at == 1 { 2 } else { 1 });
         let is_taken = |name: &str| self.is_taken(name) || other == Some(name);
         let (first, second) = candidates::fresh(nest, sort, &is_taken);
@@ -260,7 +271,7 @@ impl<'a> Place<'a> {
         let mut all = Vec::new();
         let Some(model) = forms.first().cloned() else { return Vec::new() };
         for number in names(self.analysis, self.call.stmt.span.start as usize, replace) {
-            let Some(value) = number.value.filter(|value| is_plain(value)) else { continue };
+            let Some(value) = number.value.filter(is_general) else { continue };
             let form = model.clone().with_number(&value);
             if form.is_some_and(|form| self.fits(&form)) {
                 all.push(number.item);
@@ -277,7 +288,9 @@ impl<'a> Place<'a> {
             }
         }
         all.extend(facts);
-        all.extend(functions(replace));
+        if !all.is_empty() {
+            all.extend(functions(replace));
+        }
         all
     }
 
@@ -305,9 +318,10 @@ impl<'a> Place<'a> {
         let replace = word(self.analysis.source(), self.offset, is_path);
         let forms: Forms = match (self.op, self.call.at) {
             (Op::SortTrees, _) => vec![Operation::SortTrees],
-            (Op::Representation, 0) => {
-                let all = candidates::of(self.op, self.site.nest(), &|_| false).into_iter().flatten();
-                all.filter(|form| matches!(form, Operation::Layout(_))).collect()
+            (Op::Representation, 0) => LAYOUTS.iter().map(|layout| Operation::Layout(*layout)).collect(),
+            (Op::Representation, _) => {
+                let Some((v, _)) = self.named() else { return Vec::new() };
+                LAYOUTS.iter().map(|layout| Operation::State(v.clone(), Stated::Layout(*layout))).collect()
             }
             (Op::TileTrees, _) => return self.tilings(replace),
             _ => {
@@ -335,9 +349,4 @@ impl<'a> Place<'a> {
 fn word_item(text: String, replace: Span) -> Completion {
     let about = word_meaning(&text);
     Completion::new(CompletionKind::Word, text, replace).documentation(about)
-}
-
-/// Whether a value is known without a loop around it.
-fn is_plain(value: &Sym) -> bool {
-    super::number::is_general(value)
 }

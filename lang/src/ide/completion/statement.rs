@@ -9,10 +9,12 @@ use crate::ide::Analysis;
 use crate::ide::cursor::Typed;
 use crate::ide::hover::header_meaning;
 use crate::legal_next::candidates::{self, Forms};
-use crate::legal_next::{Operation, wanted};
+use crate::legal_next::{Argument, Operation, wanted};
 
 /// Forms of one directive that are offered.
 const FORMS: usize = 3;
+/// Numbers that are tried for one loop: where these are refused, the loop is usually at fault.
+const TRIED: usize = 2;
 
 pub(super) fn complete(analysis: &Analysis, offset: usize, typed: Typed) -> Vec<Completion> {
     let prepared = analysis.prepared();
@@ -80,7 +82,10 @@ impl Search {
         let cost = site.cost(self.op).max(1);
         let mut work = 0;
         while let Some(forms) = self.rest.pop() {
-            for form in forms {
+            for form in forms.into_iter().take(TRIED) {
+                if !site.may_fit(&form) {
+                    continue;
+                }
                 // The first one is always tried, or large nests would have no completions.
                 if work > 0 && work + cost > limit {
                     return work;
@@ -90,6 +95,15 @@ impl Search {
                 }
                 work += cost.min(limit);
                 if site.fits(&form) {
+                    // What else there is to say of this loop belongs to its arguments.
+                    let v = form.arguments().into_iter().next();
+                    let is_same = |other: &Forms| {
+                        let other = other.first().and_then(|form| form.arguments().into_iter().next());
+                        matches!(other, Some(Argument::Loop(_))) && other == v
+                    };
+                    if self.op != Op::Reorder {
+                        self.rest.retain(|other| !is_same(other));
+                    }
                     self.found.push(form);
                     return work;
                 }

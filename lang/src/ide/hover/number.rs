@@ -58,8 +58,8 @@ pub(super) fn expression(analysis: &Analysis, expr: &Expr, offset: usize) -> Opt
 
 /// A name in the brackets of a copy: `v[K].b1`.
 pub(super) fn in_brackets(analysis: &Analysis, path: &Path, offset: usize) -> Option<Hover> {
-    let index = path.segments.iter().filter_map(|segment| segment.index.as_deref());
-    let inside = index.filter(|index| touches(index.span, offset)).last()?;
+    let mut index = path.segments.iter().filter_map(|segment| segment.index.as_deref());
+    let inside = index.rfind(|index| touches(index.span, offset))?;
     expression(analysis, inside, offset)
 }
 

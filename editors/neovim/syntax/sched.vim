@@ -1,0 +1,35 @@
+" Colours of a schedule. The language server knows more; this is for where it is not running.
+
+if exists("b:current_syntax")
+  finish
+endif
+
+syntax keyword schedHeader sched model target
+syntax keyword schedDeclaration param const in
+syntax keyword schedReserved use def when require tune
+syntax keyword schedFact num_trees N_t num_features num_classes max_depth batch_size run_depth
+syntax keyword schedFunction min max ceildiv trees_to_depth
+syntax keyword schedRow batch
+syntax keyword schedTree tree
+syntax match schedDirective /\%(^\|;\)\s*\zs\h\w*\ze\s*(/
+syntax match schedDimension /\<\%(grid\|block\)\.[xyz]\>/
+syntax match schedNumber /\<\d\+\>/
+syntax match schedOperator /[-+*%=]\|\/\ze[^/]/
+syntax region schedString start=/"/ skip=/\\./ end=/"\|$/ oneline
+syntax match schedComment /\%(\/\/\|#\).*$/
+
+highlight default link schedHeader Keyword
+highlight default link schedDeclaration Keyword
+highlight default link schedReserved Error
+highlight default link schedFact Constant
+highlight default link schedFunction Function
+highlight default link schedRow Identifier
+highlight default link schedTree Type
+highlight default link schedDirective Function
+highlight default link schedDimension Constant
+highlight default link schedNumber Number
+highlight default link schedOperator Operator
+highlight default link schedString String
+highlight default link schedComment Comment
+
+let b:current_syntax = "sched"

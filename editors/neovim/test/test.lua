@@ -1,0 +1,153 @@
+-- What a user of the configuration sees, in a Neovim without a screen. Ends with an error when something is not seen.
+
+local PATIENCE = 10000
+
+local steps = 0
+
+local function until_seen(what, holds)
+  if not vim.wait(PATIENCE, holds, 20) then
+    error("not seen: " .. what, 0)
+  end
+end
+
+local function step(name, run)
+  run()
+  steps = steps + 1
+  print("ok " .. name .. "\n")
+end
+
+local function text()
+  return table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), "\n")
+end
+
+local function errors()
+  return vim.diagnostic.get(0, { severity = vim.diagnostic.severity.ERROR })
+end
+
+local function expect(what, found, wanted)
+  if not found:find(wanted, 1, true) then
+    error(("%s: %q is not in %q"):format(what, wanted, found), 0)
+  end
+end
+
+--- The text of the floating window, once there is one.
+local function float()
+  local found
+  until_seen("a floating window", function()
+    for _, window in ipairs(vim.api.nvim_list_wins()) do
+      if vim.api.nvim_win_get_config(window).relative ~= "" then
+        found = window
+        return true
+      end
+    end
+    return false
+  end)
+  return table.concat(vim.api.nvim_buf_get_lines(vim.api.nvim_win_get_buf(found), 0, -1, false), "\n")
+end
+
+local function client()
+  return (vim.lsp.get_clients or vim.lsp.buf_get_clients)()
+end
+
+local function run()
+  vim.cmd("edit fast.sched")
+
+  step("a schedule has its file type and its colours", function()
+    assert(vim.bo.filetype == "sched", vim.bo.filetype)
+    assert(vim.fn.synIDattr(vim.fn.synID(2, 1, 1), "name") == "schedDirective")
+  end)
+
+  step("the server attaches", function()
+    until_seen("a client", function()
+      return not vim.tbl_isempty(client())
+    end)
+  end)
+
+  step("a mistake is reported with its code", function()
+    until_seen("an error", function()
+      return #errors() == 1
+    end)
+    local found = errors()[1]
+    expect("message", found.message, "`parallel` is about `batch`")
+    assert(found.lnum == 3, found.lnum)
+    local code = found.code or found.user_data.lsp.code
+    expect("code", code, "S0041")
+  end)
+
+  step("it goes away when the text is put right", function()
+    vim.api.nvim_buf_set_lines(0, 3, 4, false, { "parallel(block)" })
+    until_seen("a text without errors", function()
+      return #errors() == 0
+    end)
+  end)
+
+  step("hover tells the range of a loop", function()
+    vim.api.nvim_win_set_cursor(0, { 5, 12 })
+    vim.cmd("normal K")
+    expect("hover", float(), "0..64")
+    vim.cmd("normal! j")
+  end)
+
+  step("rename changes every place", function()
+    vim.api.nvim_win_set_cursor(0, { 5, 12 })
+    vim.lsp.buf.rename("lane")
+    until_seen("the new name", function()
+      return text():find("interleave(lane, 8)", 1, true) ~= nil
+    end)
+    expect("tile", text(), "tile(batch, block, lane, 64)")
+    expect("reorder", text(), "reorder(block, tree, lane)")
+  end)
+
+  step("formatting lays the text out", function()
+    vim.api.nvim_buf_set_lines(0, 4, 5, false, { "interleave( lane ,8 )" })
+    -- Newer versions have another name.
+    if vim.lsp.buf.format then
+      vim.lsp.buf.format({ timeout_ms = PATIENCE })
+    else
+      vim.lsp.buf.formatting_sync(nil, PATIENCE)
+    end
+    expect("text", text(), "interleave(lane, 8)")
+  end)
+
+  step("the loop nest is shown beside the text and follows it", function()
+    vim.cmd("SchedcNest")
+    local function shown(wanted)
+      until_seen(wanted, function()
+        for _, window in ipairs(vim.api.nvim_list_wins()) do
+          local lines = vim.api.nvim_buf_get_lines(vim.api.nvim_win_get_buf(window), 0, -1, false)
+          if table.concat(lines, "\n"):find(wanted, 1, true) then
+            return true
+          end
+        end
+        return false
+      end)
+    end
+    shown("for block in 0..n_rows step 64 [parallel]")
+    vim.api.nvim_buf_set_lines(0, 1, 2, false, { "tile(batch, block, lane, 32)" })
+    vim.api.nvim_exec_autocmds("TextChanged", { buffer = 0 })
+    shown("for block in 0..n_rows step 32 [parallel]")
+  end)
+
+  step("a restart goes on where it was", function()
+    vim.api.nvim_buf_set_lines(0, 3, 4, false, { "parallel(batch)" })
+    until_seen("an error", function()
+      return #errors() == 1
+    end)
+    vim.cmd("SchedcRestart")
+    until_seen("a text without findings of the old server", function()
+      return #errors() == 0
+    end)
+    until_seen("the error of the new server", function()
+      return #errors() == 1
+    end)
+  end)
+end
+
+local fine, failure = pcall(run)
+if fine then
+  print(steps .. " steps passed\n")
+  vim.cmd("qall!")
+else
+  io.stderr:write("\nFAILED after " .. steps .. " steps: " .. tostring(failure) .. "\n")
+  vim.cmd("cquit 1")
+end

@@ -1,0 +1,63 @@
+// What a measurement says: the JSON of `schedc bench`, as far as it is drawn.
+
+/** The speed of calls of one size. */
+export interface Point {
+    /** Rows of a call. */
+    readonly rows: number;
+    readonly threads: number;
+    /** Microseconds for a row, the median. */
+    readonly micros: number;
+    /** The lower and the upper quartile. */
+    readonly spread: readonly [number, number];
+}
+
+export interface Measured {
+    readonly points: readonly Point[];
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
+const isTime = (value: unknown): value is number => typeof value === 'number' && Number.isFinite(value) && value > 0;
+
+/** Reads the JSON of a measurement of one schedule. */
+export function readMeasured(json: unknown): Measured {
+    const points = isObject(json) && Array.isArray(json['points']) ? json['points'] : [];
+    return { points: points.map(point).filter((one) => one !== null) };
+}
+
+function point(json: unknown): Point | null {
+    if (!isObject(json)) return null;
+    const { batch, threads, us_per_row: micros, spread } = json;
+    if (typeof batch !== 'number' || !isTime(micros)) return null;
+    const [low, high]: unknown[] = Array.isArray(spread) ? spread : [];
+    return {
+        rows: batch,
+        threads: typeof threads === 'number' ? threads : 1,
+        micros,
+        spread: isTime(low) && isTime(high) ? [low, high] : [micros, micros],
+    };
+}
+
+/** A time with three digits that matter: `1.25 µs`. */
+export function showMicros(micros: number): string {
+    const digits = 2 - Math.floor(Math.log10(micros));
+    return `${micros.toFixed(Math.max(0, Math.min(digits, 6)))} µs`;
+}
+
+/** The text of the code lens: the best speed. */
+export function headline({ points }: Measured): string | null {
+    const best = points.reduce<Point | null>((a, b) => (a === null || b.micros < a.micros ? b : a), null);
+    if (best === null) return null;
+    const threads = best.threads === 1 ? '' : ` on ${best.threads} threads`;
+    return `${showMicros(best.micros)} per row, ${best.rows} at a time${threads}`;
+}
+
+export type Change =
+    | { readonly verdict: 'faster' | 'slower'; readonly factor: number }
+    | { readonly verdict: 'same' };
+
+/** How a time has changed: beyond noise only where the middle halves of the samples lie apart, as in `schedc bench`. */
+export function change(now: Point, earlier: Point): Change {
+    if (now.spread[1] < earlier.spread[0]) return { verdict: 'faster', factor: earlier.micros / now.micros };
+    if (now.spread[0] > earlier.spread[1]) return { verdict: 'slower', factor: now.micros / earlier.micros };
+    return { verdict: 'same' };
+}

@@ -1,0 +1,77 @@
+// The extension's commands, and what it is made of.
+
+import * as vscode from 'vscode';
+import { Bench } from './bench/bench';
+import { Stages } from './ir';
+import { NestPanel } from './nest/panel';
+import { Server } from './server';
+import { Status } from './status';
+
+let server: Server | null = null;
+
+export async function activate(context: vscode.ExtensionContext): Promise<void> {
+    const started = (server = new Server());
+    const nest = new NestPanel(context.extensionUri, started);
+    const stages = new Stages(started);
+    const bench = new Bench(context.extensionUri, started, context.workspaceState);
+    context.subscriptions.push(nest, stages, bench, new Status(started));
+
+    const command = (name: string, run: (...args: unknown[]) => unknown): void => {
+        context.subscriptions.push(vscode.commands.registerCommand(`schedc.${name}`, reporting(run)));
+    };
+    command('restart', () => started.restart());
+    command('showOutput', () => started.output.show());
+    command('showNest', () => nest.show());
+    command('build', async (uri) => build(started, await schedule(uri)));
+    command('bench', async (uri, anew) => bench.run(await schedule(uri), anew === true));
+    command('showIr', async (uri, stage) => stages.show(await schedule(uri), typeof stage === 'string' ? stage : undefined));
+
+    context.subscriptions.push(
+        vscode.workspace.onDidChangeConfiguration((event) => {
+            if (event.affectsConfiguration('schedc.path')) void started.restart();
+        }),
+        vscode.workspace.onDidGrantWorkspaceTrust(() => void started.restart()),
+    );
+    // The commands work, and say what is wrong, while the server is starting or cannot be started.
+    void started.restart();
+}
+
+export async function deactivate(): Promise<void> {
+    await server?.dispose();
+    server = null;
+}
+
+/** Shows errors of a command to the user. */
+const reporting = (run: (...args: unknown[]) => unknown) => async (...args: unknown[]): Promise<void> => {
+    try {
+        await run(...args);
+    } catch (error) {
+        void vscode.window.showErrorMessage(`schedc: ${error instanceof Error ? error.message : String(error)}`);
+    }
+};
+
+/** The schedule that a command is about: the one that it names, or the active one. */
+async function schedule(argument: unknown): Promise<vscode.TextDocument> {
+    const named = uriOf(argument);
+    const document = named === null
+        ? vscode.window.activeTextEditor?.document
+        : await vscode.workspace.openTextDocument(named);
+    if (document?.languageId !== 'sched') throw new Error('open a schedule first.');
+    return document;
+}
+
+/** The document that a command names: menus give a `Uri`, the server's code lenses an object with its text. */
+function uriOf(argument: unknown): vscode.Uri | null {
+    if (argument instanceof vscode.Uri) return argument;
+    const named = typeof argument === 'object' && argument !== null && 'uri' in argument ? argument.uri : null;
+    return typeof named === 'string' ? vscode.Uri.parse(named) : null;
+}
+
+async function build(server: Server, document: vscode.TextDocument): Promise<void> {
+    const params = { command: 'schedc.build', arguments: [{ uri: document.uri.toString() }] };
+    const answer = await server.work<{ output: string }>('building a library', 'workspace/executeCommand', params);
+    if (answer === null) return;
+    const library = vscode.Uri.file(answer.output);
+    const choice = await vscode.window.showInformationMessage(`schedc: wrote ${answer.output}`, 'Show in the Explorer');
+    if (choice !== undefined) await vscode.commands.executeCommand('revealInExplorer', library);
+}

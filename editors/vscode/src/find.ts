@@ -1,0 +1,86 @@
+// Finding the schedc program, and finding out whether it will do.
+
+import { execFile } from 'node:child_process';
+import { constants } from 'node:fs';
+import { access, stat } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { delimiter, isAbsolute, join, resolve } from 'node:path';
+import { isRecent, OLDEST, readVersion, showVersion, type Version } from './version';
+
+/** What stands in the way of running schedc. `message` is for the user. */
+export class Unusable extends Error {
+    constructor(readonly kind: 'missing' | 'too old' | 'broken', message: string) {
+        super(message);
+    }
+}
+
+export interface Program {
+    readonly path: string;
+    readonly version: Version;
+}
+
+/** Where to look. */
+export interface Places {
+    /** The setting `schedc.path`; empty where it is not set. */
+    readonly setting: string;
+    /** What a relative setting is relative to. */
+    readonly folder: string | null;
+    /** The environment's `PATH`. */
+    readonly searchPath: string;
+}
+
+/** Finds schedc and asks for its version. */
+export async function findProgram(places: Places): Promise<Program> {
+    const path = places.setting === '' ? await search(places.searchPath) : await named(places);
+    return { path, version: await versionOf(path) };
+}
+
+async function search(searchPath: string): Promise<string> {
+    const names = process.platform === 'win32' ? ['schedc.exe'] : ['schedc'];
+    for (const folder of searchPath.split(delimiter)) {
+        for (const name of names) {
+            // An empty entry means the current folder, which may be anybody's.
+            if (isAbsolute(folder) && (await isProgram(join(folder, name)))) return join(folder, name);
+        }
+    }
+    throw new Unusable('missing', 'schedc is not on the PATH. Install it, or say in the setting schedc.path where it is.');
+}
+
+async function named({ setting, folder }: Places): Promise<string> {
+    const home = setting.replace(/^~(?=[/\\]|$)/, homedir());
+    const path = folder === null ? resolve(home) : resolve(folder, home.replaceAll('${workspaceFolder}', folder));
+    if (await isProgram(path)) return path;
+    throw new Unusable('missing', `The setting schedc.path names ${path}, which is no program.`);
+}
+
+async function isProgram(path: string): Promise<boolean> {
+    try {
+        await access(path, constants.X_OK);
+        return (await stat(path)).isFile();
+    } catch {
+        return false;
+    }
+}
+
+async function versionOf(path: string): Promise<Version> {
+    const printed = await run(path, ['--version']);
+    const version = printed === null ? null : readVersion(printed);
+    if (version === null) {
+        throw new Unusable('broken', `${path} does not run, or is another program: it does not print schedc's version.`);
+    }
+    const needed = showVersion(OLDEST);
+    if (!isRecent(version)) {
+        throw new Unusable('too old', `schedc ${showVersion(version)} at ${path} is too old: ${needed} or newer is needed.`);
+    }
+    if ((await run(path, ['lsp', '--help'])) === null) {
+        throw new Unusable('too old', `schedc at ${path} has no language server. Update it to ${needed} or newer.`);
+    }
+    return version;
+}
+
+/** What a program prints, or null if it fails. */
+function run(path: string, args: readonly string[]): Promise<string | null> {
+    return new Promise((done) => {
+        execFile(path, args, { timeout: 10_000, windowsHide: true }, (error, stdout) => done(error === null ? stdout : null));
+    });
+}

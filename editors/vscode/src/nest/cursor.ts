@@ -1,0 +1,37 @@
+// Which part of the picture belongs to the place of the cursor in the text.
+
+import { allLoops, type NestView, type Position, type Range } from './view';
+
+/** What the directive at the cursor did: the loops that it made, and the facts that it stated about loops. */
+export interface Marked {
+    readonly loops: ReadonlySet<number>;
+    /** Keys made by `badgeKey`. */
+    readonly badges: ReadonlySet<string>;
+}
+
+export const badgeKey = (loop: number, badge: number): string => `${loop}:${badge}`;
+
+const before = (a: Position, b: Position): boolean =>
+    a.line < b.line || (a.line === b.line && a.character <= b.character);
+
+const touches = (range: Range, at: Position): boolean => before(range.start, at) && before(at, range.end);
+
+const onLine = (range: Range, at: Position): boolean => range.start.line <= at.line && at.line <= range.end.line;
+
+/** What to mark for a cursor: by its exact place, or else, at the margin of a line, by its line. */
+export function markedAt(view: NestView, cursor: Position): Marked {
+    const exact = marked(view, (range) => touches(range, cursor));
+    return exact.loops.size + exact.badges.size > 0 ? exact : marked(view, (range) => onLine(range, cursor));
+}
+
+function marked(view: NestView, matches: (range: Range) => boolean): Marked {
+    const loops = new Set<number>();
+    const badges = new Set<string>();
+    for (const loop of allLoops(view)) {
+        if (loop.origin !== null && matches(loop.origin)) loops.add(loop.id);
+        loop.badges.forEach((badge, at) => {
+            if (badge.span !== null && matches(badge.span)) badges.add(badgeKey(loop.id, at));
+        });
+    }
+    return { loops, badges };
+}

@@ -1,0 +1,239 @@
+// Where everything in the picture of a loop nest goes. Loops are boxes in boxes, as a loop contains its body; the text of
+// a box flows from the left, and the strips of all boxes stand in one column at the right.
+//
+// Pure: the widths of texts come in as a function, and geometry goes out.
+
+import { strip, MOST_CELLS, type Strip } from './strip';
+import type { Loop, NestView } from './view';
+
+/** The styles in which text appears; their fonts are set by the style sheet. */
+export type TextStyle = 'name' | 'range' | 'condition' | 'badge' | 'note';
+
+/** The width of a text in pixels. */
+export type Measure = (text: string, style: TextStyle) => number;
+
+/** A text; `y` is its baseline. */
+export interface PlacedText {
+    readonly x: number;
+    readonly y: number;
+    readonly text: string;
+}
+
+export interface PlacedBadge {
+    readonly x: number;
+    readonly y: number;
+    readonly width: number;
+    /** Its place among the loop's badges. */
+    readonly index: number;
+}
+
+export interface PlacedStrip {
+    readonly x: number;
+    readonly y: number;
+    readonly strip: Strip;
+    /** Where the count ends, or null where it is unknown. */
+    readonly count: PlacedText | null;
+}
+
+/** A line of small text between boxes. */
+export interface Note {
+    readonly kind: 'note';
+    readonly text: PlacedText;
+}
+
+/** The walk in a leaf loop; `x` and `y` are the middle of its symbol. */
+export interface Walk {
+    readonly kind: 'walk';
+    readonly x: number;
+    readonly y: number;
+    readonly text: PlacedText;
+}
+
+/** A loop with all that is in it. */
+export interface LoopBox {
+    readonly kind: 'loop';
+    readonly loop: Loop;
+    /** 1 for the outermost. */
+    readonly level: number;
+    readonly x: number;
+    readonly y: number;
+    readonly width: number;
+    readonly height: number;
+    readonly name: PlacedText;
+    readonly range: PlacedText;
+    readonly condition: PlacedText | null;
+    readonly badges: readonly PlacedBadge[];
+    readonly strip: PlacedStrip | null;
+    readonly parts: readonly Part[];
+}
+
+export type Part = LoopBox | Note | Walk;
+
+export interface Layout {
+    readonly width: number;
+    readonly height: number;
+    readonly parts: readonly Part[];
+}
+
+export const BADGE_HEIGHT = 18;
+export const CELL = { width: 6, height: 9, gap: 2 } as const;
+
+const MARGIN = 10;
+const GAP = 8;
+const INDENT = 16;
+const RIGHT = 8;
+const LINE = 22;
+const ABOVE = 7;
+/** Room for the dot before the text and for the round ends. */
+const BADGE_PADDING = 24;
+const COUNT_WIDTH = 46;
+const STRIP_WIDTH = MOST_CELLS * (CELL.width + CELL.gap) + COUNT_WIDTH;
+/** Below this much room strips are left out. */
+const NARROW = 400;
+/** Bodies of a specialised loop, and loops of one body, that are drawn; a note counts the rest. */
+const MOST_PARTS = 12;
+
+interface Frame {
+    readonly measure: Measure;
+    /** The right end of the column of strips, or null without one. */
+    readonly column: number | null;
+}
+
+/** Places a nest in a panel that is `available` pixels wide; it becomes wider where it must. */
+export function layout(view: NestView, available: number, measure: Measure): Layout {
+    const depth = Math.max(0, ...view.roots.map(depthOf));
+    const column = available >= NARROW;
+    const needed = Math.max(0, ...view.roots.map((loop) => neededWidth(loop, measure, column)));
+    const width = Math.max(available, needed + 2 * MARGIN);
+    const inner = width - 2 * MARGIN;
+    const frame = { measure, column: column ? MARGIN + inner - depth * RIGHT : null };
+    const { parts, y } = body(view.roots, frame, 1, MARGIN, MARGIN, inner);
+    return { width, height: y - GAP + MARGIN, parts };
+}
+
+const depthOf = (loop: Loop): number => 1 + Math.max(0, ...loop.bodies.flat().map(depthOf));
+
+function neededWidth(loop: Loop, measure: Measure, column: boolean): number {
+    const header = measure(loop.name, 'name') + 10 + measure(loop.range, 'range') + (column ? GAP + STRIP_WIDTH : 0);
+    const condition = loop.condition === null ? 0 : measure(`while ${loop.condition}`, 'condition');
+    const badges = loop.badges.map((badge) => measure(badge.text, 'badge') + BADGE_PADDING);
+    const inside = loop.bodies.flat().map((child) => neededWidth(child, measure, column));
+    return INDENT + Math.max(header, condition, ...badges, ...inside) + RIGHT;
+}
+
+interface Placed {
+    readonly parts: Part[];
+    /** Where the next part would begin. */
+    readonly y: number;
+}
+
+function body(loops: readonly Loop[], frame: Frame, level: number, x: number, y: number, width: number): Placed {
+    const parts: Part[] = [];
+    for (const loop of loops.slice(0, MOST_PARTS)) {
+        const box = loopBox(loop, frame, level, x, y, width);
+        parts.push(box);
+        y += box.height + GAP;
+    }
+    const left = loops.length - MOST_PARTS;
+    if (left > 0) {
+        parts.push(note(`and ${left} more ${left === 1 ? 'loop' : 'loops'}`, x, y));
+        y += LINE;
+    }
+    return { parts, y };
+}
+
+const note = (text: string, x: number, y: number): Note => ({ kind: 'note', text: { x: x + 2, y: y + 13, text } });
+
+function loopBox(loop: Loop, frame: Frame, level: number, x: number, y: number, width: number): LoopBox {
+    const left = x + INDENT;
+    const line = y + ABOVE + 15;
+    const rangeX = left + frame.measure(loop.name, 'name') + 10;
+    const rangeEnd = rangeX + frame.measure(loop.range, 'range');
+    const strip = frame.column === null ? null : placeStrip(loop, frame.column, y + ABOVE);
+    const right = strip === null ? x + width - RIGHT : strip.x - GAP;
+    const flow = placeBadges(loop, frame.measure, {
+        left, start: rangeEnd + 12, y: y + ABOVE + 2, right, end: x + width - RIGHT,
+    });
+    let below = flow.y;
+    let condition: PlacedText | null = null;
+    if (loop.condition !== null) {
+        condition = { x: left, y: below + 12, text: `while ${loop.condition}` };
+        below += 18;
+    }
+    const inside = contents(loop, frame, level, left, below + 4, width - INDENT - RIGHT);
+    return {
+        kind: 'loop', loop, level, x, y, width,
+        height: inside.y - y,
+        name: { x: left, y: line, text: loop.name },
+        range: { x: rangeX, y: line, text: loop.range },
+        condition,
+        badges: flow.badges,
+        strip,
+        parts: inside.parts,
+    };
+}
+
+/** What is in a loop; `y` is where its box ends. */
+function contents(loop: Loop, frame: Frame, level: number, x: number, y: number, width: number): Placed {
+    const parts: Part[] = [];
+    loop.bodies.slice(0, MOST_PARTS).forEach((loops, iteration) => {
+        if (loop.specialized) {
+            parts.push(note(`iteration ${iteration}`, x, y));
+            y += LINE - 2;
+        }
+        const placed = body(loops, frame, level + 1, x, y, width);
+        parts.push(...placed.parts);
+        y = placed.y;
+    });
+    const left = loop.bodies.length - MOST_PARTS;
+    if (left > 0) {
+        parts.push(note(`and ${left} more ${left === 1 ? 'iteration' : 'iterations'}`, x, y));
+        y += LINE;
+    }
+    if (loop.walk) {
+        parts.push({ kind: 'walk', x: x + 7, y: y + 8, text: { x: x + 21, y: y + 12, text: 'walk' } });
+        y += LINE;
+    }
+    // Below a box there is a gap already.
+    return { parts, y: parts.at(-1)?.kind === 'loop' ? y : y + 4 };
+}
+
+interface Flow {
+    /** Where a new line begins. */
+    readonly left: number;
+    /** Where the first badge may begin. */
+    readonly start: number;
+    /** Where the first line ends. */
+    readonly right: number;
+    /** Where others end. */
+    readonly end: number;
+    readonly y: number;
+}
+
+/** Sets badges behind the range, or on lines of their own where there is no room. */
+function placeBadges(loop: Loop, measure: Measure, flow: Flow): { badges: PlacedBadge[]; y: number } {
+    const badges: PlacedBadge[] = [];
+    let { start: x, y, right } = flow;
+    loop.badges.forEach((badge, index) => {
+        const width = Math.ceil(measure(badge.text, 'badge')) + BADGE_PADDING;
+        if (x + width > right && x > flow.left) {
+            x = flow.left;
+            right = flow.end;
+            y += LINE;
+        }
+        badges.push({ x, y, width, index });
+        x += width + 5;
+    });
+    return { badges, y: y + LINE - 1 };
+}
+
+function placeStrip(loop: Loop, right: number, y: number): PlacedStrip {
+    const cells = strip(loop);
+    const end = right - RIGHT - 2;
+    return {
+        x: end - STRIP_WIDTH,
+        y: y + 6,
+        strip: cells,
+        count: loop.iterations === null ? null : { x: end, y: y + 15, text: `× ${loop.iterations}` },
+    };
+}

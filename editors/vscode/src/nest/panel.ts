@@ -1,0 +1,164 @@
+// The nest panel's side in the extension: follows the active schedule and keeps the picture up to date.
+
+import { basename } from 'node:path';
+import * as vscode from 'vscode';
+import { page } from '../page';
+import type { Server } from '../server';
+import { Fixes } from './fixes';
+import type { FromPanel, ToPanel } from './messages';
+import { readAnswer, type Position, type Range } from './view';
+
+const KIND = 'schedc.nest';
+/** Milliseconds without a keystroke before the picture is asked for anew. */
+const PAUSE = 40;
+
+const BODY = `<header><span id="file"></span><span id="facts"></span><span id="state" role="status"></span></header>
+<main id="picture"></main>
+<ul id="problems" aria-label="Problems" hidden></ul>
+<footer><div id="order"></div><div id="legend" aria-hidden="true"><span class="row">rows</span><span class="tree">trees</span></div></footer>
+<div id="fonts" aria-hidden="true"><i id="font-name"></i><i id="font-range"></i><i id="font-condition"></i><i id="font-badge"></i><i id="font-note"></i></div>`;
+
+const isSchedule = (document: vscode.TextDocument): boolean => document.languageId === 'sched';
+
+export class NestPanel implements vscode.Disposable {
+    private panel: vscode.WebviewPanel | null = null;
+    private document: vscode.TextDocument | null = null;
+    private timer: NodeJS.Timeout | undefined;
+    private asking = new vscode.CancellationTokenSource();
+    private readonly fixes = new Fixes((message) => this.post(message));
+    private readonly subscriptions: vscode.Disposable[];
+
+    constructor(private readonly extension: vscode.Uri, private readonly server: Server) {
+        this.subscriptions = [
+            vscode.window.registerWebviewPanelSerializer(KIND, {
+                deserializeWebviewPanel: async (panel) => this.adopt(panel, this.openSchedule()),
+            }),
+            vscode.window.onDidChangeActiveTextEditor((editor) => {
+                if (editor && isSchedule(editor.document)) this.follow(editor.document);
+            }),
+            vscode.workspace.onDidChangeTextDocument(({ document, contentChanges }) => {
+                if (document === this.document && contentChanges.length > 0) this.changed();
+            }),
+            vscode.workspace.onDidCloseTextDocument((document) => {
+                if (document === this.document) this.follow(this.openSchedule());
+            }),
+            vscode.window.onDidChangeTextEditorSelection(({ textEditor, selections }) => {
+                const cursor = selections[0]?.active;
+                if (textEditor.document === this.document && cursor) this.post({ type: 'cursor', cursor: place(cursor) });
+            }),
+            // The facts of a model come after the text: the server then publishes its findings anew.
+            vscode.languages.onDidChangeDiagnostics(({ uris }) => {
+                if (this.document && uris.some((uri) => uri.toString() === this.document?.uri.toString())) this.refresh();
+            }),
+            server.onDidChange(() => this.refresh()),
+        ];
+    }
+
+    /** Opens the panel beside the text, or brings it to the front. */
+    show(): void {
+        const document = this.openSchedule() ?? this.document;
+        if (this.panel !== null) {
+            this.panel.reveal(undefined, true);
+            this.follow(document);
+            return;
+        }
+        const panel = vscode.window.createWebviewPanel(
+            KIND, 'Loop nest', { viewColumn: vscode.ViewColumn.Beside, preserveFocus: true }, {},
+        );
+        this.adopt(panel, document);
+    }
+
+    dispose(): void {
+        this.panel?.dispose();
+        clearTimeout(this.timer);
+        this.asking.dispose();
+        this.fixes.dispose();
+        for (const subscription of this.subscriptions) subscription.dispose();
+    }
+
+    private openSchedule(): vscode.TextDocument | null {
+        const editors = [vscode.window.activeTextEditor, ...vscode.window.visibleTextEditors];
+        return editors.find((editor) => editor !== undefined && isSchedule(editor.document))?.document ?? null;
+    }
+
+    private adopt(panel: vscode.WebviewPanel, document: vscode.TextDocument | null): void {
+        this.panel = panel;
+        this.document = document;
+        panel.iconPath = vscode.Uri.joinPath(this.extension, 'icons', 'file.svg');
+        panel.webview.options = {
+            enableScripts: true,
+            localResourceRoots: [vscode.Uri.joinPath(this.extension, 'dist')],
+        };
+        panel.webview.onDidReceiveMessage((message: FromPanel) => this.receive(message));
+        panel.onDidDispose(() => {
+            if (this.panel === panel) this.panel = null;
+        });
+        panel.webview.html = page(panel.webview, this.extension, 'nest', 'Loop nest', BODY);
+    }
+
+    private async receive(message: FromPanel): Promise<void> {
+        switch (message.type) {
+            case 'ready': return this.refresh();
+            case 'reveal': return this.reveal(message.range);
+            case 'fix': return this.fixes.apply(message.key, message.problem, message.fix);
+        }
+    }
+
+    private async reveal(range: Range): Promise<void> {
+        if (this.document === null) return;
+        const selection = new vscode.Range(range.start.line, range.start.character, range.end.line, range.end.character);
+        const open = vscode.window.visibleTextEditors.find(({ document }) => document === this.document);
+        await vscode.window.showTextDocument(this.document, {
+            selection,
+            viewColumn: open?.viewColumn ?? vscode.ViewColumn.One,
+        });
+    }
+
+    private follow(document: vscode.TextDocument | null): void {
+        if (document === this.document) return;
+        this.document = document;
+        this.refresh();
+    }
+
+    private changed(): void {
+        this.post({ type: 'pending' });
+        this.refresh();
+    }
+
+    /** Asks for the picture after a short pause, so that quick typing does not ask for every letter. */
+    private refresh(): void {
+        if (this.panel === null) return;
+        clearTimeout(this.timer);
+        this.timer = setTimeout(() => void this.ask(), PAUSE);
+    }
+
+    private async ask(): Promise<void> {
+        const document = this.document;
+        this.asking.cancel();
+        const { token } = (this.asking = new vscode.CancellationTokenSource());
+        if (document === null) return this.post({ type: 'nothing', reason: 'Open a schedule to see its loop nest.' });
+        try {
+            const params = { textDocument: { uri: document.uri.toString() } };
+            const answer = readAnswer(await this.server.ask('sched/nest', params, token));
+            if (token.isCancellationRequested || document !== this.document) return;
+            const editor = vscode.window.visibleTextEditors.find((one) => one.document === document);
+            this.post({
+                type: 'nest',
+                file: basename(document.uri.path),
+                stale: answer.stale,
+                view: answer.view,
+                cursor: editor === undefined ? null : place(editor.selection.active),
+            });
+            await this.fixes.collect(document);
+        } catch (error) {
+            if (token.isCancellationRequested) return;
+            this.post({ type: 'nothing', reason: error instanceof Error ? error.message : String(error) });
+        }
+    }
+
+    private post(message: ToPanel): void {
+        void this.panel?.webview.postMessage(message);
+    }
+}
+
+const place = ({ line, character }: vscode.Position): Position => ({ line, character });

@@ -1,0 +1,128 @@
+// The picture of a loop nest as a tree of SVG elements. Pure: `toDom` makes real elements of it.
+//
+// To assistive technology it is a tree: each loop an item with a sentence as its label. Colours and fonts are those of
+// the style sheet, by class.
+
+import { badgeKey, type Marked } from './cursor';
+import { element, type Element } from './element';
+import { BADGE_HEIGHT, CELL, type Layout, type LoopBox, type Note, type Part, type PlacedStrip, type PlacedText, type Walk } from './layout';
+import type { Badge, Loop } from './view';
+
+/** The radius of a box's corners. */
+const CORNER = 6;
+
+const NOTHING: Marked = { loops: new Set(), badges: new Set() };
+
+/** Draws a nest. */
+export function render(layout: Layout, marked: Marked = NOTHING): Element {
+    const { width, height } = layout;
+    return element(
+        'svg',
+        { class: 'nest', width, height, viewBox: `0 0 ${width} ${height}`, role: 'tree', 'aria-label': 'Loop nest' },
+        parts(layout.parts, marked),
+    );
+}
+
+function parts(all: readonly Part[], marked: Marked): Element[] {
+    const size = all.filter((part) => part.kind === 'loop').length;
+    let place = 0;
+    return all.map((part) => {
+        switch (part.kind) {
+            case 'loop': return loopItem(part, marked, ++place, size);
+            case 'note': return note(part);
+            case 'walk': return walk(part);
+        }
+    });
+}
+
+function loopItem(box: LoopBox, marked: Marked, place: number, size: number): Element {
+    const { loop, x, y, width, height } = box;
+    const made = marked.loops.has(loop.id);
+    const attributes = {
+        class: `loop ${loop.sort}${made ? ' marked' : ''}`,
+        role: 'treeitem', tabindex: -1, 'data-loop': loop.id,
+        'aria-level': box.level, 'aria-posinset': place, 'aria-setsize': size, 'aria-selected': made,
+        'aria-label': sentence(loop),
+    };
+    const inside = parts(box.parts, marked);
+    return element('g', attributes, [
+        element('title', {}, [tooltip(loop)]),
+        element('rect', { class: 'box', x, y, width, height, rx: CORNER }),
+        element('path', { class: 'spine', d: spine(x, y, height) }),
+        text('name', box.name),
+        text('range', box.range),
+        ...(box.condition === null ? [] : [text('condition', box.condition)]),
+        ...(box.strip === null ? [] : [strip(box.strip)]),
+        ...box.badges.map((placed) => {
+            const badge = loop.badges[placed.index] as Badge;
+            const key = badgeKey(loop.id, placed.index);
+            return pill(badge, key, placed.x, placed.y, placed.width, marked.badges.has(key));
+        }),
+        ...(inside.length === 0 ? [] : [element('g', { role: 'group' }, inside)]),
+    ]);
+}
+
+/** The left edge of a box with its round corners. */
+const spine = (x: number, y: number, height: number): string => {
+    const arc = `A${CORNER} ${CORNER} 0 0 0`;
+    return `M${x + CORNER} ${y}${arc} ${x} ${y + CORNER}V${y + height - CORNER}${arc} ${x + CORNER} ${y + height}`;
+};
+
+function pill(badge: Badge, key: string, x: number, y: number, width: number, marked: boolean): Element {
+    const attributes = {
+        class: `badge ${badge.kind}${marked ? ' marked' : ''}`,
+        role: 'button', tabindex: -1, 'data-badge': key, 'aria-label': badge.text,
+    };
+    return element('g', attributes, [
+        element('rect', { class: 'pill', x, y, width, height: BADGE_HEIGHT, rx: BADGE_HEIGHT / 2 }),
+        element('circle', { class: 'dot', cx: x + 9, cy: y + BADGE_HEIGHT / 2, r: 2.5 }),
+        text('label', { x: x + 15, y: y + 12.5, text: badge.text }),
+    ]);
+}
+
+function strip({ x, y, strip, count }: PlacedStrip): Element {
+    const pitch = CELL.width + CELL.gap;
+    const cell = (at: number, kind: string): Element =>
+        element('rect', { class: kind, x: x + at * pitch, y, width: CELL.width, height: CELL.height, rx: 1.5 });
+    const cells = Array.from({ length: strip.cells }, (_, at) => cell(at, at < strip.filled ? 'cell filled' : 'cell'));
+    if (strip.more) {
+        const middle = x + strip.cells * pitch;
+        const dots = [1, 6, 11].map((dx) =>
+            element('circle', { class: 'more', cx: middle + dx, cy: y + CELL.height / 2, r: 1.2 }));
+        cells.push(...dots);
+        if (strip.last !== null) cells.push(cell(strip.cells + 2, strip.last === 'filled' ? 'cell filled' : 'cell'));
+    }
+    return element('g', { class: 'strip', 'aria-hidden': true }, [
+        ...cells,
+        ...(count === null ? [] : [text('count', count)]),
+    ]);
+}
+
+const note = (part: Note): Element => text('note', part.text);
+
+/** A small tree beside the word. */
+function walk({ x, y, text: label }: Walk): Element {
+    const edge = (dx: number): Element => element('path', { class: 'edge', d: `M${x} ${y - 5}L${x + dx} ${y + 4}` });
+    const node = (dx: number, dy: number): Element => element('circle', { class: 'node', cx: x + dx, cy: y + dy, r: 2.2 });
+    return element('g', { class: 'walk' }, [edge(-4.5), edge(4.5), node(0, -5), node(-4.5, 4), node(4.5, 4), text('word', label)]);
+}
+
+const text = (kind: string, placed: PlacedText): Element =>
+    element('text', { class: kind, x: placed.x, y: placed.y }, [placed.text]);
+
+/** A loop in words, as a screen reader says it. */
+export function sentence(loop: Loop): string {
+    const range = loop.range.replace('..', ' to ');
+    const facts = [
+        `${loop.name}, loop over ${loop.sort === 'row' ? 'rows' : 'trees'} from ${range}`,
+        ...(loop.condition === null ? [] : [`while ${loop.condition}`]),
+        ...loop.badges.map((badge) => badge.text),
+        ...(loop.walk ? ['walks trees'] : []),
+    ];
+    return facts.join(', ');
+}
+
+const tooltip = (loop: Loop): string =>
+    loop.origin === null
+        ? `${loop.name}: a loop of the initial nest`
+        : `${loop.name}: made in line ${loop.origin.start.line + 1}. Click to go there.`;

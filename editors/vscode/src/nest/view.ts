@@ -1,0 +1,154 @@
+// The loop nest as the server describes it in its answer to `sched/nest`, read with care: a picture is drawn of
+// whatever part makes sense.
+
+export interface Position {
+    readonly line: number;
+    readonly character: number;
+}
+
+export interface Range {
+    readonly start: Position;
+    readonly end: Position;
+}
+
+export const BADGE_KINDS = [
+    'parallel', 'gpu', 'vector', 'interleave', 'unroll', 'cache', 'reduce', 'walk', 'representation',
+] as const;
+export type BadgeKind = (typeof BADGE_KINDS)[number];
+
+/** A fact about a loop. */
+export interface Badge {
+    readonly kind: BadgeKind;
+    readonly text: string;
+    /** The directive that states it. */
+    readonly span: Range | null;
+}
+
+export interface Loop {
+    /** Unique in the nest. */
+    readonly id: number;
+    /** With its path, such as `first.row`. */
+    readonly name: string;
+    /** What it runs over. */
+    readonly sort: 'row' | 'tree';
+    /** As in `0..n_rows step 64`. */
+    readonly range: string;
+    /** How often it iterates at most, where that is known. */
+    readonly iterations: number | null;
+    /** What else must hold for an iteration to run. */
+    readonly condition: string | null;
+    /** The directive that made it; the two loops of the initial nest have none. */
+    readonly origin: Range | null;
+    readonly badges: readonly Badge[];
+    /** Whether trees are walked in it. */
+    readonly walk: boolean;
+    /** What it contains: one body, or a body for each of its iterations. */
+    readonly bodies: readonly (readonly Loop[])[];
+    readonly specialized: boolean;
+}
+
+export interface NestView {
+    readonly roots: readonly Loop[];
+    readonly accumulation: { readonly order: string; readonly why: string | null } | null;
+    readonly representation: string | null;
+    readonly treeOrder: string | null;
+    readonly batchSize: string | null;
+}
+
+/** The answer to `sched/nest`. */
+export interface NestAnswer {
+    readonly version: number | null;
+    /** Whether `view` is of an earlier text, since there is none of this one. */
+    readonly stale: boolean;
+    readonly view: NestView | null;
+}
+
+type Json = Record<string, unknown>;
+
+const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value);
+const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
+const text = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null);
+const ids = (value: unknown): number[] => list(value).filter((id): id is number => typeof id === 'number');
+
+function position(value: unknown): Position | null {
+    if (!isObject(value) || typeof value['line'] !== 'number' || typeof value['character'] !== 'number') return null;
+    return { line: value['line'], character: value['character'] };
+}
+
+function range(value: unknown): Range | null {
+    if (!isObject(value)) return null;
+    const start = position(value['start']);
+    const end = position(value['end']);
+    return start && end && { start, end };
+}
+
+function badge(value: unknown): Badge | null {
+    if (!isObject(value)) return null;
+    const kind = BADGE_KINDS.find((known) => known === value['kind']) ?? 'walk';
+    const label = text(value['text']);
+    return label === null ? null : { kind, text: label, span: range(value['span']) };
+}
+
+/** Reads a loop and those in it. `left` has the loops that are not placed yet, so that no loop is drawn twice. */
+function loop(id: number, left: Map<number, Json>): Loop | null {
+    const json = left.get(id);
+    if (json === undefined) return null;
+    left.delete(id);
+    const specialized = Array.isArray(json['cases']) && json['cases'].length > 0;
+    const bodies = specialized ? list(json['cases']).map(ids) : [ids(json['children'])];
+    return {
+        id,
+        name: text(json['name']) ?? '?',
+        sort: json['sort'] === 'tree' ? 'tree' : 'row',
+        range: text(json['range']) ?? '',
+        iterations: typeof json['iterations'] === 'number' ? json['iterations'] : null,
+        condition: text(json['while']),
+        origin: range(json['origin']),
+        badges: list(json['badges']).map(badge).filter((one) => one !== null),
+        walk: json['walk'] === true,
+        bodies: bodies.map((body) => loops(body, left)),
+        specialized,
+    };
+}
+
+function loops(wanted: readonly number[], left: Map<number, Json>): Loop[] {
+    return wanted.map((id) => loop(id, left)).filter((one) => one !== null);
+}
+
+function view(json: unknown): NestView | null {
+    if (!isObject(json)) return null;
+    const left = new Map<number, Json>();
+    for (const one of list(json['loops'])) {
+        if (isObject(one) && typeof one['id'] === 'number') left.set(one['id'], one);
+    }
+    const roots = loops(ids(json['roots']), left);
+    const accumulation = json['accumulation'];
+    const order = isObject(accumulation) ? text(accumulation['order']) : null;
+    const size = json['batch_size'];
+    return {
+        roots,
+        accumulation: order === null ? null : { order, why: isObject(accumulation) ? text(accumulation['why']) : null },
+        representation: text(json['representation']),
+        treeOrder: text(json['tree_order']),
+        batchSize: typeof size === 'number' ? String(size) : text(size),
+    };
+}
+
+/** Reads an answer to `sched/nest`. */
+export function readAnswer(json: unknown): NestAnswer {
+    if (!isObject(json)) return { version: null, stale: true, view: null };
+    return {
+        version: typeof json['version'] === 'number' ? json['version'] : null,
+        stale: json['stale'] === true,
+        view: view(json['view']),
+    };
+}
+
+/** All loops, outer ones first. */
+export function* allLoops(view: NestView): Generator<Loop> {
+    const open = [...view.roots].reverse();
+    for (let next = open.pop(); next !== undefined; next = open.pop()) {
+        yield next;
+        open.push(...next.bodies.flat().reverse());
+    }
+}

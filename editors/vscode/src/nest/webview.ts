@@ -1,0 +1,269 @@
+// The nest panel's own side: draws what the extension sends, and reports clicks and keys.
+
+import { markedAt } from './cursor';
+import { toDom } from './element';
+import { layout, type Measure, type TextStyle } from './layout';
+import type { FromPanel, Problem, ToPanel } from './messages';
+import { render } from './render';
+import { allLoops, type Loop, type NestView, type Range } from './view';
+
+declare function acquireVsCodeApi(): { postMessage(message: FromPanel): void; setState(state: unknown): void };
+
+const vscode = acquireVsCodeApi();
+const send = (message: FromPanel): void => vscode.postMessage(message);
+
+function part(id: string): HTMLElement {
+    const found = document.getElementById(id);
+    if (found === null) throw new Error(`the panel has no ${id}`);
+    return found;
+}
+
+const picture = part('picture');
+const file = part('file');
+const facts = part('facts');
+const state = part('state');
+const problems = part('problems');
+const order = part('order');
+
+type Nest = Extract<ToPanel, { type: 'nest' }>;
+let nest: Nest | null = null;
+/** The loop that keys have reached. */
+let current: string | null = null;
+/** What each loop looked like in the last picture, by its name. */
+let known = new Map<string, string>();
+
+// Drawing
+
+function measure(): Measure {
+    const context = document.createElement('canvas').getContext('2d');
+    const fonts = new Map<TextStyle, string>();
+    return (text, style) => {
+        let font = fonts.get(style);
+        if (font === undefined) {
+            const { fontWeight, fontSize, fontFamily } = getComputedStyle(part(`font-${style}`));
+            font = `${fontWeight} ${fontSize} ${fontFamily}`;
+            fonts.set(style, font);
+        }
+        if (context === null) return text.length * 8;
+        context.font = font;
+        return context.measureText(text).width;
+    };
+}
+
+function draw(): void {
+    const view = nest?.view ?? null;
+    if (nest === null || view === null) return;
+    const marked = nest.cursor === null ? undefined : markedAt(view, nest.cursor);
+    const hadFocus = picture.contains(document.activeElement);
+    const svg = toDom(document, render(layout(view, picture.clientWidth, measure()), marked));
+    flash(svg, view);
+    picture.replaceChildren(svg);
+    const items = loopElements();
+    const focus = items.find((item) => nameOf(item) === current) ?? items[0];
+    if (focus !== undefined) reach(focus, hadFocus);
+}
+
+/** Lets loops that are new or have changed light up for a moment. */
+function flash(svg: SVGElement, view: NestView): void {
+    const looks = new Map([...allLoops(view)].map((loop) => [loop.name, look(loop)]));
+    if (known.size > 0) {
+        for (const item of svg.querySelectorAll<SVGElement>('.loop')) {
+            const name = loopOf(item)?.name ?? '';
+            if (looks.get(name) !== known.get(name)) item.classList.add('changed');
+        }
+    }
+    known = looks;
+}
+
+const look = (loop: Loop): string =>
+    [loop.range, loop.condition, ...loop.badges.map((badge) => badge.text)].join('|');
+
+function describe(view: NestView): void {
+    const chips = [
+        view.representation === null ? null : `${view.representation} layout`,
+        view.treeOrder === null || view.treeOrder === 'model' ? null : `trees ${view.treeOrder}`,
+        view.batchSize === null ? null : `at most ${view.batchSize} rows a run`,
+    ];
+    facts.replaceChildren(...chips.filter((chip) => chip !== null).map((chip) => span('chip', chip)));
+    order.replaceChildren();
+    if (view.accumulation === null) return;
+    const exact = view.accumulation.order === 'exact';
+    order.append(
+        span(exact ? 'order exact' : 'order reassociated', exact ? 'exact' : view.accumulation.order),
+        span('why', view.accumulation.why ?? (exact ? 'in the model’s order, to the last bit' : '')),
+    );
+}
+
+function span(kind: string, text: string): HTMLSpanElement {
+    const made = document.createElement('span');
+    made.className = kind;
+    made.textContent = text;
+    return made;
+}
+
+/** Text in which names stand between backticks. */
+function prose(kind: string, text: string): HTMLSpanElement {
+    const made = span(kind, '');
+    text.split('`').forEach((piece, at) => {
+        if (at % 2 === 0) return made.append(piece);
+        const name = document.createElement('code');
+        name.textContent = piece;
+        made.append(name);
+    });
+    return made;
+}
+
+// Problems
+
+const SIGNS = { error: '⊗', warning: '△' } as const;
+
+function listProblems(key: number, all: readonly Problem[]): void {
+    problems.replaceChildren(...all.map((problem, at) => {
+        const item = document.createElement('li');
+        item.className = problem.severity;
+        const text = document.createElement('button');
+        text.className = 'message';
+        text.append(span('sign', SIGNS[problem.severity]), prose('text', problem.message), span('code', problem.code));
+        text.addEventListener('click', () => send({ type: 'reveal', range: problem.range }));
+        item.append(text);
+        problem.fixes.forEach((title, fix) => {
+            const button = document.createElement('button');
+            button.className = 'fix';
+            button.append(prose('title', title));
+            button.addEventListener('click', () => send({ type: 'fix', key, problem: at, fix }));
+            item.append(button);
+        });
+        return item;
+    }));
+    problems.hidden = all.length === 0;
+}
+
+// Pointer and keys
+
+const loopElements = (): SVGElement[] => [...picture.querySelectorAll<SVGElement>('.loop')];
+
+function loopOf(element: Element): Loop | null {
+    const id = Number(element.getAttribute('data-loop'));
+    for (const loop of nest?.view === undefined || nest.view === null ? [] : allLoops(nest.view)) {
+        if (loop.id === id) return loop;
+    }
+    return null;
+}
+
+const nameOf = (element: Element): string | null => loopOf(element)?.name ?? null;
+
+/** Makes a loop the one that Tab reaches, and its badges those after it. */
+function reach(item: SVGElement, focus: boolean): void {
+    for (const other of picture.querySelectorAll('[tabindex]')) other.setAttribute('tabindex', '-1');
+    item.setAttribute('tabindex', '0');
+    for (const badge of item.querySelectorAll(':scope > .badge')) badge.setAttribute('tabindex', '0');
+    current = nameOf(item);
+    if (focus) {
+        item.focus();
+        item.querySelector(':scope > .box')?.scrollIntoView({ block: 'nearest' });
+    }
+}
+
+function reveal(target: Element): void {
+    const badge = target.closest('[data-badge]');
+    const item = target.closest('[data-loop]');
+    if (item === null) return;
+    const loop = loopOf(item);
+    const index = badge === null ? null : Number(badge.getAttribute('data-badge')?.split(':')[1]);
+    const range: Range | null | undefined = index === null ? loop?.origin : loop?.badges[index]?.span;
+    if (range) send({ type: 'reveal', range });
+}
+
+picture.addEventListener('click', (event) => {
+    if (!(event.target instanceof Element)) return;
+    const item = event.target.closest<SVGElement>('.loop');
+    if (item !== null) reach(item, true);
+    reveal(event.target);
+});
+
+picture.addEventListener('focusin', (event) => {
+    const item = event.target instanceof SVGElement && event.target.classList.contains('loop') ? event.target : null;
+    if (item !== null && nameOf(item) !== current) reach(item, false);
+});
+
+picture.addEventListener('keydown', (event) => {
+    if (!(event.target instanceof SVGElement) || event.altKey || event.ctrlKey || event.metaKey) return;
+    if (event.key === 'Enter' || event.key === ' ') {
+        reveal(event.target);
+        event.preventDefault();
+        return;
+    }
+    const items = loopElements();
+    const item = event.target.closest<SVGElement>('.loop');
+    const at = item === null ? -1 : items.indexOf(item);
+    const next = neighbour(event.key, items, at);
+    if (next !== undefined && next !== null) {
+        reach(next, true);
+        event.preventDefault();
+    }
+});
+
+function neighbour(key: string, items: SVGElement[], at: number): SVGElement | null | undefined {
+    switch (key) {
+        case 'ArrowDown': return items[at + 1];
+        case 'ArrowUp': return at < 0 ? undefined : items[at - 1];
+        case 'ArrowRight': return items[at]?.querySelector<SVGElement>('.loop');
+        case 'ArrowLeft': return items[at]?.parentElement?.closest<SVGElement>('.loop');
+        case 'Home': return items[0];
+        case 'End': return items.at(-1);
+        default: return undefined;
+    }
+}
+
+// Messages
+
+function show(message: Nest): void {
+    nest = message;
+    document.body.classList.remove('pending');
+    document.body.classList.toggle('stale', message.stale);
+    file.textContent = message.file;
+    state.textContent = message.stale ? 'as of the last text without mistakes' : '';
+    if (message.view === null) {
+        nothing('The loop nest appears here as soon as the schedule can be understood.');
+    } else {
+        describe(message.view);
+        draw();
+    }
+    // The extension opens this document again when the window is restored.
+    vscode.setState({ file: message.file });
+}
+
+function nothing(reason: string): void {
+    document.body.classList.remove('pending');
+    nest = nest === null ? null : { ...nest, view: null };
+    known = new Map();
+    picture.replaceChildren(span('nothing', reason));
+    facts.replaceChildren();
+    order.replaceChildren();
+}
+
+window.addEventListener('message', ({ data }: MessageEvent<ToPanel>) => {
+    switch (data.type) {
+        case 'nest': return show(data);
+        case 'pending': return document.body.classList.add('pending');
+        case 'cursor':
+            if (nest === null) return;
+            nest = { ...nest, cursor: data.cursor };
+            return draw();
+        case 'problems': return listProblems(data.key, data.problems);
+        case 'nothing':
+            state.textContent = '';
+            listProblems(0, []);
+            return nothing(data.reason);
+    }
+});
+
+let width = 0;
+new ResizeObserver(() => {
+    if (picture.clientWidth !== width) {
+        width = picture.clientWidth;
+        draw();
+    }
+}).observe(picture);
+
+send({ type: 'ready' });

@@ -1,0 +1,165 @@
+// The language server's life: found, started, watched, restarted.
+
+import * as vscode from 'vscode';
+import { LanguageClient, State, WorkDoneProgress, type StaticFeature } from 'vscode-languageclient/node';
+import { findProgram, Unusable } from './find';
+import { showVersion } from './version';
+
+export type Condition =
+    | { readonly kind: 'starting' }
+    | { readonly kind: 'running'; readonly version: string; readonly path: string }
+    | { readonly kind: 'stopped'; readonly why: string };
+
+export class Server implements vscode.Disposable {
+    readonly output = vscode.window.createOutputChannel('schedc', { log: true });
+    private client: LanguageClient | null = null;
+    private condition: Condition = { kind: 'starting' };
+    private readonly changed = new vscode.EventEmitter<Condition>();
+    private works = 0;
+    /** Starts and stops, one after the other. */
+    private queue: Promise<void> = Promise.resolve();
+
+    /** Tells of every change of the condition. */
+    readonly onDidChange = this.changed.event;
+
+    get now(): Condition {
+        return this.condition;
+    }
+
+    /** The client, while the server runs. */
+    get running(): LanguageClient | null {
+        return this.client?.state === State.Running ? this.client : null;
+    }
+
+    /** Starts the server, or starts it anew: the program and the settings are looked up again. */
+    restart(): Promise<void> {
+        this.queue = this.queue.then(async () => {
+            await this.stop();
+            await this.start();
+        });
+        return this.queue;
+    }
+
+    /** Asks the server, and throws where it is not there. */
+    async ask<Answer>(method: string, params: object, cancel?: vscode.CancellationToken): Promise<Answer> {
+        const client = this.running;
+        if (client === null) {
+            throw new Error(this.condition.kind === 'stopped' ? this.condition.why : 'schedc is still starting.');
+        }
+        return client.sendRequest<Answer>(method, params, cancel);
+    }
+
+    /** Asks for something that takes a while, with its progress in a notification that can cancel it; then null. */
+    async work<Answer>(title: string, method: string, params: object): Promise<Answer | null> {
+        const options = { location: vscode.ProgressLocation.Notification, title: `schedc: ${title}`, cancellable: true };
+        return vscode.window.withProgress(options, async (progress, cancel) => {
+            // With a token of ours the server tells its progress here, and not in a place of its own as well.
+            const workDoneToken = `schedc-${++this.works}`;
+            const listening = this.running?.onProgress(WorkDoneProgress.type, workDoneToken, (value) => {
+                if (value.kind !== 'end' && value.message) progress.report({ message: value.message });
+            });
+            try {
+                return await this.ask<Answer>(method, { ...params, workDoneToken }, cancel);
+            } catch (error) {
+                if (cancel.isCancellationRequested) return null;
+                throw error;
+            } finally {
+                listening?.dispose();
+            }
+        });
+    }
+
+    async dispose(): Promise<void> {
+        await this.queue;
+        await this.stop();
+        this.changed.dispose();
+        this.output.dispose();
+    }
+
+    private set(condition: Condition): void {
+        this.condition = condition;
+        this.changed.fire(condition);
+    }
+
+    private async start(): Promise<void> {
+        this.set({ kind: 'starting' });
+        try {
+            const { path, version } = await findProgram({
+                setting: vscode.workspace.getConfiguration('schedc').get('path', '').trim(),
+                folder: vscode.workspace.workspaceFolders?.[0]?.uri.fsPath ?? null,
+                searchPath: process.env['PATH'] ?? '',
+            });
+            this.output.info(`${path}, version ${showVersion(version)}`);
+            const client = this.connect(path);
+            this.client = client;
+            client.onDidChangeState(({ newState }) => {
+                if (this.client !== client) return;
+                if (newState === State.Running) this.set({ kind: 'running', version: showVersion(version), path });
+                if (newState === State.Starting) this.set({ kind: 'starting' });
+                if (newState === State.Stopped) this.set({ kind: 'stopped', why: 'The language server has stopped.' });
+            });
+            await client.start();
+        } catch (error) {
+            await this.fail(error);
+        }
+    }
+
+    private connect(path: string): LanguageClient {
+        const client = new LanguageClient(
+            'schedc',
+            'schedc',
+            { command: path, args: ['lsp'] },
+            {
+                documentSelector: [{ language: 'sched', scheme: 'file' }, { language: 'sched', scheme: 'untitled' }],
+                outputChannel: this.output,
+                initializationOptions: settings(),
+                synchronize: { configurationSection: 'schedc' },
+            },
+        );
+        client.registerFeature(ownCommands);
+        return client;
+    }
+
+    private async stop(): Promise<void> {
+        const client = this.client;
+        this.client = null;
+        if (client === null) return;
+        try {
+            await client.dispose(2000);
+        } catch (error) {
+            this.output.warn(`while stopping: ${String(error)}`);
+        }
+    }
+
+    private async fail(error: unknown): Promise<void> {
+        const why = error instanceof Error ? error.message : String(error);
+        this.output.error(why);
+        await this.stop();
+        this.set({ kind: 'stopped', why });
+        void this.offer(why, error instanceof Unusable);
+    }
+
+    private async offer(why: string, settingHelps: boolean): Promise<void> {
+        const choices = settingHelps ? ['Open the Setting', 'Try Again'] : ['Show the Output', 'Try Again'];
+        const choice = await vscode.window.showErrorMessage(why, ...choices);
+        if (choice === 'Open the Setting') await vscode.commands.executeCommand('workbench.action.openSettings', 'schedc.path');
+        if (choice === 'Show the Output') this.output.show();
+        if (choice === 'Try Again') await this.restart();
+    }
+}
+
+const settings = (): unknown => JSON.parse(JSON.stringify(vscode.workspace.getConfiguration('schedc')));
+
+/**
+ * Keeps the client from registering the server's commands under their own names: the extension has commands of these
+ * names, which ask the server and show the answer.
+ */
+const ownCommands: StaticFeature = {
+    fillClientCapabilities: () => undefined,
+    preInitialize: (capabilities) => {
+        delete capabilities.executeCommandProvider;
+    },
+    initialize: () => undefined,
+    getState: () => ({ kind: 'static' }),
+    clear: () => undefined,
+};

@@ -1,0 +1,57 @@
+// A VS Code of our own: installed extension, settings, and a server that a browser can open.
+
+import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
+import { createWriteStream, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+
+const PATIENCE = 60_000;
+
+export class Code {
+    private constructor(private readonly child: ChildProcess, readonly url: string) {}
+
+    /** Starts VS Code with an extension installed; everything that it writes is in `home`. */
+    static async start(vscode: string, vsix: string, home: string): Promise<Code> {
+        mkdirSync(home, { recursive: true });
+        const main = join(vscode, 'out', 'server-main.js');
+        const folders = ['--accept-server-license-terms', '--server-data-dir', join(home, 'server'),
+            '--user-data-dir', join(home, 'user'), '--extensions-dir', join(home, 'extensions')];
+        execFileSync(process.execPath, [main, ...folders, '--install-extension', vsix], { stdio: ['ignore', 'ignore', 'ignore'] });
+        const options = ['--host', '127.0.0.1', '--port', '0', '--without-connection-token',
+            '--telemetry-level', 'off', '--disable-workspace-trust'];
+        const child = spawn(process.execPath, [main, ...folders, ...options], {
+            stdio: ['ignore', 'pipe', 'pipe'],
+            // As if started from a terminal: the PATH is ours, and not that of a login shell.
+            env: { ...process.env, VSCODE_CLI: '1' },
+        });
+        const log = createWriteStream(join(home, 'vscode.log'));
+        child.stdout.pipe(log);
+        child.stderr.pipe(log);
+        return new Code(child, await address(child));
+    }
+
+    /** The address of a folder. */
+    open(folder: string): string {
+        return `${this.url}/?folder=${encodeURIComponent(folder)}`;
+    }
+
+    async stop(): Promise<void> {
+        const ended = new Promise((done) => this.child.once('exit', done));
+        if (this.child.kill()) await ended;
+    }
+}
+
+/** Waits for the server to say where it listens. */
+function address(child: ChildProcess): Promise<string> {
+    return new Promise((found, failed) => {
+        const timer = setTimeout(() => failed(new Error('VS Code did not start in time')), PATIENCE);
+        let said = '';
+        child.stdout?.on('data', (data: Buffer) => {
+            said += data.toString();
+            const port = /Extension host agent listening on (\d+)/.exec(said)?.[1];
+            if (port === undefined) return;
+            clearTimeout(timer);
+            found(`http://127.0.0.1:${port}`);
+        });
+        child.once('exit', (status) => failed(new Error(`VS Code ended with status ${status}`)));
+    });
+}

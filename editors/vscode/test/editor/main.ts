@@ -1,0 +1,85 @@
+// Drives the extension in a real VS Code: `main.cjs VSCODE VSIX EXAMPLE`, where the
+// last is the folder of a model with rows. Screenshots go to artefacts/.
+
+import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { chromium } from 'playwright-core';
+import { Code } from './code';
+import { SETTINGS, STEPS } from './steps';
+import { Workbench } from './workbench';
+
+const BROKEN = `model "model.json"
+tile(batch, block, row, 64)
+reorder(block, tree, row)
+parallel(batch)
+interleave(row, 8)
+`;
+
+/** A good one, with a bit of everything. */
+const BLOCKS = `model "model.json"
+param ROWS = 64 in {32, 64, 128}
+
+// Blocks of rows on all threads; shallow and deep trees walk differently.
+tile(batch, block, row, ROWS)
+reorder(block, tree, row)
+split(tree, early, late, num_trees / 4)
+parallel(block)
+cache(block)
+interleave(early.row, 8)
+vectorize(late.row, 16)
+unrollWalk(early, 3)
+`;
+
+const FLAGS = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run',
+    '--disable-background-networking', '--disable-component-update', '--disable-sync'];
+
+/** Lays out a folder with a broken schedule, and the settings of a user; returns the folder. */
+async function prepare(home: string, example: string): Promise<string> {
+    const folder = join(home, 'workspace');
+    const user = join(home, 'user', 'User');
+    await mkdir(folder, { recursive: true });
+    await mkdir(user, { recursive: true });
+    await writeFile(join(folder, 'fast.sched'), BROKEN);
+    await writeFile(join(folder, 'blocks.sched'), BLOCKS);
+    await cp(join(example, 'breast_cancer.json'), join(folder, 'model.json'));
+    await cp(join(example, 'rows.csv'), join(folder, 'rows.csv'));
+    await writeFile(join(user, 'settings.json'), JSON.stringify(SETTINGS));
+    return folder;
+}
+
+async function main([vscode, vsix, example]: string[]): Promise<void> {
+    if (vscode === undefined || vsix === undefined || example === undefined) throw new Error('VSCODE VSIX EXAMPLE');
+    const shots = 'artefacts';
+    await rm(shots, { recursive: true, force: true });
+    await mkdir(shots, { recursive: true });
+    const home = await mkdtemp(join(tmpdir(), 'schedc-vscode-'));
+    const folder = await prepare(home, example);
+    const code = await Code.start(vscode, vsix, home);
+    const browser = await chromium.launch({ executablePath: process.env['CHROMIUM'] ?? '/usr/bin/chromium', args: FLAGS });
+    try {
+        const page = await browser.newPage({ viewport: { width: 1280, height: 760 } });
+        const bench = new Workbench(page, shots);
+        await bench.load(code.open(folder));
+        for (const [name, run] of STEPS) {
+            const since = performance.now();
+            try {
+                await run({ bench, folder });
+            } catch (error) {
+                await bench.shot('failed');
+                console.error(`FAILED  ${name}; see artefacts/failed.png`);
+                throw error;
+            }
+            console.log(`ok ${((performance.now() - since) / 1000).toFixed(1).padStart(5)} s  ${name}`);
+        }
+        await rm(home, { recursive: true, force: true });
+    } finally {
+        await browser.close();
+        await code.stop();
+    }
+}
+
+main(process.argv.slice(2)).catch((error: unknown) => {
+    console.error(error instanceof Error ? error.message : error);
+    process.exitCode = 1;
+});

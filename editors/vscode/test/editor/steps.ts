@@ -1,0 +1,248 @@
+// What a user of the extension sees, step by step. Each step fails when something is not seen.
+
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { until, type Workbench } from './workbench';
+
+export interface Context {
+    readonly bench: Workbench;
+    /** The folder that is open. */
+    readonly folder: string;
+}
+
+export type Step = readonly [name: string, run: (context: Context) => Promise<void>];
+
+const FILE = 'fast.sched';
+const path = ({ folder }: Context): string => join(folder, FILE);
+
+/** Writes the folder's settings, as a user does. */
+async function set({ bench }: Context, settings: Readonly<Record<string, unknown>>): Promise<void> {
+    await bench.focusText();
+    await bench.command('Preferences: Open Workspace Settings (JSON)');
+    await bench.page.locator('.tab.active').filter({ hasText: 'settings.json' }).waitFor();
+    await bench.key('Control+A');
+    await bench.page.keyboard.insertText(JSON.stringify(settings));
+    await bench.key('Control+S');
+    await bench.page.locator('.tab.active:not(.dirty)').filter({ hasText: 'settings.json' }).waitFor();
+    await bench.command('View: Close Editor');
+    await bench.page.locator('.tab.active').filter({ hasText: FILE }).waitFor();
+}
+
+export const SETTINGS = {
+    'workbench.colorTheme': 'Default Dark Modern',
+    'workbench.startupEditor': 'none',
+    'workbench.activityBar.location': 'hidden',
+    'window.commandCenter': false,
+    'breadcrumbs.enabled': false,
+    'editor.minimap.enabled': false,
+    'editor.fontSize': 14,
+    'files.autoSave': 'off',
+    'telemetry.telemetryLevel': 'off',
+    'extensions.autoCheckUpdates': false,
+    'extensions.ignoreRecommendations': true,
+};
+
+export const STEPS: readonly Step[] = [
+    ['a broken schedule has a squiggle with a message', async (context) => {
+        const { bench } = context;
+        await bench.open(FILE);
+        await bench.broken();
+        await bench.goTo(4, 11);
+        await bench.key('F8');
+        const peek = bench.page.locator('.marker-widget');
+        await bench.sees(peek, '`parallel` is about `batch`');
+        await bench.sees(peek, 'S0041');
+        await bench.shot('problem');
+        await bench.key('Escape');
+    }],
+    ['a quick fix puts it right', async (context) => {
+        const { bench } = context;
+        await bench.goTo(4, 11);
+        await bench.key('Control+.');
+        const menu = bench.page.locator('.action-widget');
+        await bench.sees(menu, 'block');
+        await bench.shot('quick-fix');
+        await bench.key('Enter');
+        await bench.clean();
+        await bench.saved(path(context), /^parallel\(block\)$/m);
+    }],
+    ['hover tells the range of a loop', async ({ bench }) => {
+        await bench.goTo(5, 13);
+        await bench.command('Show or Focus Hover');
+        await bench.sees(bench.hover, /0\.\.64/);
+        await bench.shot('hover');
+        await bench.key('Escape');
+    }],
+    ['completion offers what is legal, with places to fill in', async (context) => {
+        const { bench } = context;
+        await bench.goTo(5, 17);
+        await bench.key('End', 'Enter');
+        await bench.type('unrollW');
+        const suggestions = bench.page.locator('.suggest-widget.visible');
+        await bench.sees(suggestions, 'unrollWalk');
+        await bench.shot('completion');
+        await bench.key('Enter');
+        await until('the directive', async () => (await bench.editor.textContent())?.includes('unrollWalk(') === true);
+        await bench.rewrite(6, 'unrollWalk(row, 4)');
+        await bench.clean();
+        await bench.saved(path(context), /^unrollWalk\(row, 4\)$/m);
+    }],
+    ['rename changes every place', async (context) => {
+        const { bench } = context;
+        await bench.goTo(5, 13);
+        await bench.key('F2');
+        const input = bench.page.locator('.rename-box input');
+        await input.waitFor();
+        await input.fill('lane');
+        await bench.key('Enter');
+        await until('the new name', async () => (await bench.editor.textContent())?.includes('unrollWalk(lane') === true);
+        const text = await bench.saved(path(context), /unrollWalk\(lane/);
+        assert.equal(text.match(/\blane\b/g)?.length, 4, text);
+        assert.doesNotMatch(text, /\brow\b/);
+        await bench.clean();
+    }],
+    ['formatting lays the text out', async (context) => {
+        const { bench } = context;
+        await bench.rewrite(6, 'unrollWalk( lane ,4 )');
+        await bench.command('Format Document');
+        await until('the layout', async () => (await bench.editor.textContent())?.includes('unrollWalk(lane,') === true);
+        await bench.saved(path(context), /^unrollWalk\(lane, 4\)$/m);
+    }],
+    ['the nest panel shows the loops', async ({ bench }) => {
+        await bench.command('schedc: Show the Loop Nest');
+        const loops = bench.panel.locator('.loop');
+        await loops.nth(2).waitFor();
+        const names = await bench.panel.locator('text.name').allTextContents();
+        assert.deepEqual(names, ['block', 'tree', 'lane']);
+        await bench.sees(bench.panel.locator('text.range'), '0..n_rows step 64');
+        await bench.sees(bench.panel.locator('text.range'), '0..100');
+        await bench.sees(bench.panel.locator('.badge'), 'interleave 8');
+        await bench.sees(bench.panel.locator('#order'), 'exact');
+        await bench.shot('nest-dark');
+    }],
+    ['the picture follows the text', async ({ bench }) => {
+        await bench.rewrite(2, 'tile(batch, block, lane, 32)');
+        await bench.sees(bench.panel.locator('text.range'), '0..n_rows step 32');
+        await bench.sees(bench.panel.locator('text.range'), '0..32');
+        await bench.shot('nest-tile');
+    }],
+    ['the directive at the cursor marks its loops', async ({ bench }) => {
+        await bench.goTo(2, 3);
+        await until('two marked loops', async () => (await bench.panel.locator('.loop.marked').count()) === 2);
+        await bench.goTo(5, 3);
+        await until('a marked badge', async () => (await bench.panel.locator('.badge.marked').count()) === 1);
+        assert.equal(await bench.panel.locator('.loop.marked').count(), 0);
+    }],
+    ['a click on a loop selects its directive, and on a badge the one that states it', async ({ bench }) => {
+        await bench.panel.locator('.loop text.name').filter({ hasText: 'block' }).click();
+        await until('the selected tile', async () => (await bench.place()).startsWith('Ln 2, Col 29 (28 selected)'));
+        await bench.panel.locator('.badge').filter({ hasText: 'unrollWalk' }).click();
+        await until('the selected unrollWalk', async () => (await bench.place()).startsWith('Ln 6'));
+    }],
+    ['keys reach the loops', async ({ bench }) => {
+        await bench.panel.locator('.loop text.name').filter({ hasText: 'tree' }).click();
+        const focused = async (): Promise<string | null> => bench.panel.locator('.loop:focus > text.name').textContent();
+        assert.equal(await focused(), 'tree');
+        await bench.key('ArrowDown');
+        assert.equal(await focused(), 'lane');
+        await bench.key('ArrowLeft', 'ArrowLeft');
+        assert.equal(await focused(), 'block');
+        await bench.key('End', 'Tab');
+        assert.match(await bench.panel.locator('.badge:focus').textContent() ?? '', /interleave/);
+        await bench.key('Enter');
+        await until('the selected interleave', async () => (await bench.place()).startsWith('Ln 5'));
+    }],
+    ['while the text is broken the last picture stays, with a fix below it', async (context) => {
+        const { bench } = context;
+        await bench.rewrite(4, 'parallel(batch)');
+        await bench.broken();
+        await bench.panel.locator('body.stale').waitFor();
+        assert.equal(await bench.panel.locator('.loop').count(), 3);
+        const fix = bench.panel.locator('.fix').filter({ hasText: 'block' }).first();
+        await fix.waitFor();
+        await bench.shot('nest-stale');
+        await fix.click();
+        await bench.clean();
+        await bench.panel.locator('body:not(.stale)').waitFor();
+        await bench.saved(path(context), /^parallel\(block\)$/m);
+    }],
+    ['the picture is readable in a light theme', async ({ bench }) => {
+        const background = async (): Promise<string> =>
+            bench.panel.locator('body').evaluate((body) => getComputedStyle(body).backgroundColor);
+        const dark = await background();
+        const toggle = 'Preferences: Toggle between Light/Dark Themes';
+        await bench.command(toggle);
+        await until('the light theme', async () => (await background()) !== dark);
+        await bench.shot('nest-light');
+        await bench.command(toggle);
+        await until('the dark theme', async () => (await background()) === dark);
+    }],
+    ['a stage of the compiler opens beside the text', async ({ bench }) => {
+        await bench.focusText();
+        await bench.command('schedc: Show a Stage of the Compiler');
+        await bench.sees(bench.page.locator('.quick-input-list'), 'mir');
+        await bench.type('mir');
+        await bench.key('Enter');
+        await bench.brings(bench.page.locator('.tab').filter({ hasText: 'fast.sched.mir' }));
+        const stage = bench.page.locator('.editor-instance .monaco-editor').filter({ hasText: /walk\sarray/ });
+        await stage.first().waitFor();
+        await bench.shot('mir');
+    }],
+    ['a measurement is a chart and a code lens', async ({ bench }) => {
+        await bench.focusText();
+        await bench.command('schedc: Measure the Speed');
+        await bench.sees(bench.page.locator('.quick-input-list'), 'rows.csv');
+        await bench.key('Enter');
+        await bench.brings(bench.panel.locator('.chart .bar'));
+        await bench.sees(bench.panel.locator('.chart .time'), 'µs');
+        await bench.sees(bench.editor.locator('.codelens-decoration'), 'µs per row');
+        await bench.shot('bench');
+    }],
+    ['a library is built', async ({ bench }) => {
+        await bench.focusText();
+        await bench.command('schedc: Build a Library');
+        await bench.brings(bench.notifications.filter({ hasText: /wrote .*fast\.so/ }));
+        await bench.command('Notifications: Clear All Notifications');
+    }],
+    ['a missing schedc is named, and the server starts as soon as it is there', async (context) => {
+        const { bench } = context;
+        const status = bench.page.locator('[id="schedc.schedc"]');
+        await bench.sees(status, 'schedc');
+        await set(context, { 'schedc.path': 'no/such/schedc' });
+        await bench.notifications.filter({ hasText: 'no/such/schedc, which is no program' }).waitFor();
+        await bench.shot('missing');
+        await bench.command('Notifications: Clear All Notifications');
+        await set(context, {});
+        await bench.focusText();
+        await bench.rewrite(4, 'parallel(batch)');
+        await bench.broken();
+        await bench.command('schedc: Restart the Language Server');
+        await bench.clean();
+        await bench.broken();
+        await bench.rewrite(4, 'parallel(block)');
+        await bench.clean();
+    }],
+    ['pictures for the README', async (context) => {
+        const { bench } = context;
+        await bench.command('View: Close All Editors');
+        await bench.open('blocks.sched');
+        await bench.page.setViewportSize({ width: 1120, height: 520 });
+        await bench.command('View: Toggle Primary Side Bar Visibility');
+        await bench.command('schedc: Show the Loop Nest');
+        await bench.panel.locator('.badge').filter({ hasText: 'vectorize 16' }).waitFor();
+        await bench.goTo(7, 3);
+        await until('two marked loops', async () => (await bench.panel.locator('.loop.marked').count()) === 2);
+        await bench.shot('readme-nest');
+        await bench.command('Preferences: Toggle between Light/Dark Themes');
+        await bench.page.locator('.monaco-workbench.vs').waitFor();
+        await bench.shot('readme-light');
+        await bench.command('Preferences: Toggle between Light/Dark Themes');
+        await bench.rewrite(8, 'parallel(batch)');
+        await bench.broken();
+        await bench.goTo(8, 11);
+        await bench.key('Control+.');
+        await bench.sees(bench.page.locator('.action-widget'), 'block');
+        await bench.panel.locator('.fix').first().waitFor();
+        await bench.shot('readme-problem');
+    }],
+];

@@ -1,0 +1,141 @@
+// What a user does in VS Code, as functions: everything goes through the keyboard, the mouse and what is to be seen.
+
+import { readFile } from 'node:fs/promises';
+import type { FrameLocator, Locator, Page } from 'playwright-core';
+
+/** Milliseconds until something that must appear is missed. */
+const PATIENCE = 15_000;
+/** The same, where a compiler runs. */
+const LONG = 120_000;
+
+/** Waits until a condition holds, and fails with `what` if it does not. */
+export async function until(what: string, holds: () => Promise<boolean>, patience = PATIENCE): Promise<void> {
+    const end = Date.now() + patience;
+    while (!(await holds())) {
+        if (Date.now() > end) throw new Error(`not seen: ${what}`);
+        await new Promise((done) => setTimeout(done, 50));
+    }
+}
+
+export class Workbench {
+    constructor(readonly page: Page, private readonly shots: string) {}
+
+    async load(url: string): Promise<void> {
+        await this.page.goto(url);
+        await this.page.locator('.monaco-workbench').waitFor({ timeout: 60_000 });
+        await this.page.locator('.explorer-folders-view').waitFor({ timeout: 60_000 });
+    }
+
+    async shot(name: string): Promise<void> {
+        await this.page.screenshot({ path: `${this.shots}/${name}.png` });
+    }
+
+    async key(...keys: string[]): Promise<void> {
+        for (const key of keys) await this.page.keyboard.press(key);
+    }
+
+    async type(text: string): Promise<void> {
+        await this.page.keyboard.type(text);
+    }
+
+    /** Runs a command by its title. */
+    async command(title: string): Promise<void> {
+        await this.key('F1');
+        const input = this.page.locator('.quick-input-widget input').first();
+        await input.waitFor();
+        await input.fill(`>${title}`);
+        await this.page.locator('.quick-input-list .monaco-list-row').filter({ hasText: title }).first().waitFor();
+        await this.key('Enter');
+        await until(`the end of ${title}`, async () => (await input.isHidden()) || !(await input.inputValue()).includes(title));
+    }
+
+    /** Opens a file of the folder. */
+    async open(file: string): Promise<void> {
+        await this.page.locator('.explorer-folders-view .monaco-list-row').filter({ hasText: file }).dblclick();
+        await this.page.locator('.tab.active').filter({ hasText: file }).waitFor();
+        await this.editor.locator('.view-line').first().waitFor();
+    }
+
+    /** The text editor. */
+    get editor(): Locator {
+        return this.page.locator('.editor-instance .monaco-editor').first();
+    }
+
+    async focusText(): Promise<void> {
+        await this.key('Control+1');
+        await until('the cursor in the text', async () => (await this.editor.locator('.native-edit-context:focus, textarea:focus').count()) > 0);
+    }
+
+    /** Puts the cursor at a place; both count from 1. */
+    async goTo(line: number, column: number): Promise<void> {
+        await this.focusText();
+        await this.key('Control+G');
+        const input = this.page.locator('.quick-input-widget input').first();
+        await input.fill(`:${line}:${column}`);
+        await this.key('Enter');
+        await until(`the cursor in line ${line}`, async () => (await this.place()).startsWith(`Ln ${line}, Col ${column}`));
+    }
+
+    /** What the status bar says of the cursor. */
+    async place(): Promise<string> {
+        return (await this.page.locator('[id="status.editor.selection"]').textContent())?.trim() ?? '';
+    }
+
+    /** Selects a line's text from a column on, and writes something else. */
+    async rewrite(line: number, text: string): Promise<void> {
+        await this.goTo(line, 1);
+        await this.key('Shift+End');
+        await this.page.keyboard.insertText(text);
+    }
+
+    /** Saves until the file has what is wanted, and returns its text. */
+    async saved(file: string, wanted: RegExp): Promise<string> {
+        await this.focusText();
+        let text = '';
+        await until(`${wanted} in the file`, async () => {
+            await this.key('Control+S');
+            text = await readFile(file, 'utf8');
+            return wanted.test(text);
+        });
+        return text;
+    }
+
+    squiggles(kind: 'error' | 'warning'): Locator {
+        return this.editor.locator(`.squiggly-${kind}`);
+    }
+
+    async clean(): Promise<void> {
+        await until('a text without errors', async () => (await this.squiggles('error').count()) === 0);
+    }
+
+    async broken(): Promise<void> {
+        await this.squiggles('error').first().waitFor({ state: 'attached', timeout: PATIENCE });
+    }
+
+    /** What is inside a panel that an extension made. */
+    get panel(): FrameLocator {
+        return this.page.frameLocator('iframe.webview.ready').frameLocator('#active-frame');
+    }
+
+    /** Waits for what a command that takes a while brings up; an error message is the end of waiting. */
+    async brings(result: Locator): Promise<void> {
+        const errors = this.notifications.filter({ has: this.page.locator('.codicon-error') });
+        await until('the result of a command', async () => {
+            if ((await errors.count()) > 0) throw new Error(`an error message: ${await errors.first().textContent()}`);
+            return result.first().isVisible();
+        }, LONG);
+    }
+
+    /** Text that must come up somewhere. */
+    async sees(where: Locator, text: string | RegExp): Promise<void> {
+        await where.filter({ hasText: text }).first().waitFor({ timeout: PATIENCE });
+    }
+
+    get notifications(): Locator {
+        return this.page.locator('.notification-list-item');
+    }
+
+    get hover(): Locator {
+        return this.page.locator('.monaco-hover:not(.hidden)');
+    }
+}

@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { markedAt } from '../../src/nest/cursor';
+import { allLoops, readAnswer } from '../../src/nest/view';
+import { BLOCKS, HALVES, nest } from './nests';
+
+function marked(text: string, line: number, character = 4): { loops: string[]; badges: string[] } {
+    const view = nest(text);
+    const found = markedAt(view, { line: line - 1, character });
+    const loops = [...allLoops(view)];
+    return {
+        loops: loops.filter(({ id }) => found.loops.has(id)).map(({ name }) => name),
+        badges: loops.flatMap((loop) => loop.badges.filter((_, at) => found.badges.has(`${loop.id}:${at}`)).map(({ text }) => text)),
+    };
+}
+
+test('a directive marks the loops that it made, copies included', () => {
+    assert.deepEqual(marked(BLOCKS, 3), { loops: ['b0', 'b1'], badges: [] });
+    assert.deepEqual(marked(HALVES, 1).loops, ['b0', 'early.b1', 'late.b1']);
+});
+
+test('a directive marks the facts that it states', () => {
+    assert.deepEqual(marked(BLOCKS, 9), { loops: [], badges: ['parallel', 'cache', 'interleave 8', 'unrollWalk 4'] });
+});
+
+test('behind a directive its line counts, elsewhere nothing', () => {
+    assert.deepEqual(marked(BLOCKS, 3, 70).loops, ['b0', 'b1']);
+    assert.deepEqual(marked(BLOCKS, 2), { loops: [], badges: [] });
+});
+
+test('of two directives on a line only the one at the cursor counts', () => {
+    const at = (from: number, to: number): unknown => ({ start: { line: 0, character: from }, end: { line: 0, character: to } });
+    const { view } = readAnswer({
+        view: { roots: [0, 1], loops: [{ id: 0, name: 'a', origin: at(0, 10) }, { id: 1, name: 'b', origin: at(12, 20) }] },
+    });
+    assert(view);
+    assert.deepEqual([...markedAt(view, { line: 0, character: 14 }).loops], [1]);
+    assert.deepEqual([...markedAt(view, { line: 0, character: 30 }).loops], [0, 1]);
+});

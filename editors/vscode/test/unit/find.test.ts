@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { findProgram, Unusable } from '../../src/find';
+import { isRecent, readVersion } from '../../src/version';
+
+let folder = '';
+before(() => {
+    folder = mkdtempSync(join(tmpdir(), 'schedc-find-'));
+});
+after(() => rmSync(folder, { recursive: true }));
+
+/** Makes a program `name/schedc` that prints a version, and has `lsp` or not. */
+function program(name: string, version: string, lsp: boolean): string {
+    const path = join(folder, name, 'schedc');
+    mkdirSync(join(folder, name));
+    writeFileSync(path, `#!/bin/sh\n[ "$1" = lsp ] && exit ${lsp ? 0 : 2}\necho '${version}'\n`);
+    chmodSync(path, 0o755);
+    return path;
+}
+
+async function failure(setting: string, searchPath = ''): Promise<string> {
+    try {
+        await findProgram({ setting, folder, searchPath });
+    } catch (error) {
+        if (error instanceof Unusable) return `${error.kind}: ${error.message}`;
+        throw error;
+    }
+    return 'found';
+}
+
+test('the setting comes before the PATH', async () => {
+    const first = program('first', 'schedc 0.1.0', true);
+    const second = program('second', 'schedc 1.2.3', true);
+    const places = { folder, searchPath: `${join(folder, 'none')}:${join(folder, 'second')}` };
+    assert.deepEqual(await findProgram({ ...places, setting: '' }), { path: second, version: [1, 2, 3] });
+    assert.equal((await findProgram({ ...places, setting: first })).path, first);
+    assert.equal((await findProgram({ ...places, setting: 'first/schedc' })).path, first);
+    assert.equal((await findProgram({ ...places, setting: '${workspaceFolder}/first/schedc' })).path, first);
+});
+
+test('what is missing is named', async () => {
+    assert.match(await failure('', join(folder, 'nowhere')), /^missing: schedc is not on the PATH/);
+    assert.match(await failure('nowhere/schedc'), /^missing: The setting schedc\.path names .*nowhere\/schedc/);
+    assert.match(await failure('.'), /^missing/);
+});
+
+test('an old one and another program are told apart', async () => {
+    program('old', 'schedc 0.0.9', true);
+    program('early', 'schedc 0.1.0', false);
+    program('other', 'make 4.3', true);
+    assert.match(await failure('old/schedc'), /^too old: schedc 0\.0\.9 .* 0\.1\.0 or newer/);
+    assert.match(await failure('early/schedc'), /^too old: .* has no language server/);
+    assert.match(await failure('other/schedc'), /^broken/);
+});
+
+test('versions', () => {
+    assert.deepEqual(readVersion('schedc 0.12.3 (abc)\n'), [0, 12, 3]);
+    assert.equal(readVersion('schedc'), null);
+    assert(isRecent([0, 2, 0], [0, 1, 9]) && isRecent([1, 0, 0], [0, 9, 9]) && isRecent([0, 1, 0], [0, 1, 0]));
+    assert(!isRecent([0, 1, 8], [0, 1, 9]) && !isRecent([0, 9, 9], [1, 0, 0]));
+});
