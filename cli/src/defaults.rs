@@ -37,7 +37,7 @@ impl Chosen {
             Vectors { layout: "levels", lanes: 16, rows: vectors, trees: 8, few: few_rows(nodes) }
         } else {
             let lanes = lookup_bits / 32;
-            Vectors { layout: "sparse", lanes, rows: 8, trees: 4, few: 3 * lanes }
+            Vectors { layout: "sparse", lanes, rows: 8, trees: 4, few: 16 }
         };
         Chosen { smaller: vec![(walks.few, text(walks.over_trees()))], main: text(walks.over_rows(facts)) }
     }
@@ -121,8 +121,8 @@ impl Vectors {
 /// rows takes the same time however few of them there are; a single row takes longer where its trees come from farther.
 fn few_rows(nodes: u64) -> u32 {
     match nodes {
-        _ if nodes <= NEAR_NODES => 20,
-        _ if nodes <= FAR_NODES => 10,
-        _ => 2,
+        _ if nodes <= NEAR_NODES => 8,
+        _ if nodes <= FAR_NODES => 5,
+        _ => 1,
     }
 }

@@ -3,6 +3,7 @@
 //! [`Lowering`] holds what all kernels share: the representations of the layouts in use and the model's tables. Each
 //! kernel is lowered by a `scope::Kernel` of its own, which owns the LIR builder.
 
+mod jam;
 mod leaf;
 mod nest;
 mod output;

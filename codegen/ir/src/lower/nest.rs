@@ -2,7 +2,8 @@
 
 use super::scope::{CachedRows, InScope, Kernel, Results};
 use crate::lir::{Address, Bin, BufferId, Build, Builder, Cast, Cmp, Gather, Scalar, Ty, Value};
-use crate::mir::{CacheRows, CacheTrees, Iter, Limit, Loop, Mode, Stmt, Var, Window};
+use crate::mir::{Affine, CacheRows, CacheTrees, Iter, Limit, Loop, Mode, Stmt, Var, Window, for_each_walk};
+use std::collections::{BTreeMap, BTreeSet};
 
 impl Build for Kernel<'_> {
     fn builder(&mut self) -> &mut Builder {
@@ -37,13 +38,10 @@ impl Kernel<'_> {
     fn nest_loop(&mut self, this: &Loop) {
         let var = this.iter.var;
         match this.mode {
-            Mode::Serial => {
-                let (lo, hi) = (self.b.int(this.iter.start), self.stop(&this.iter));
-                self.for_loop((lo, hi, this.iter.step), &[], |k, value, _| {
-                    k.with_var(var, InScope { value, iteration: None }, |k| k.block(&this.body));
-                    Vec::new()
-                });
-            }
+            Mode::Serial => match self.jams(this) {
+                Some(walks) => self.jammed(this, walks, |k| k.serial(this)),
+                None => self.serial(this),
+            },
             Mode::Parallel => {
                 let trip = self.trip(&this.iter);
                 self.parallel(trip, |k, iteration| {
@@ -55,6 +53,14 @@ impl Kernel<'_> {
             }
             Mode::Unrolled => self.unrolled(this),
         }
+    }
+
+    fn serial(&mut self, this: &Loop) {
+        let (lo, hi) = (self.b.int(this.iter.start), self.stop(&this.iter));
+        self.for_loop((lo, hi, this.iter.step), &[], |k, value, _| {
+            k.with_var(this.iter.var, InScope { value, iteration: None }, |k| k.block(&this.body));
+            Vec::new()
+        });
     }
 
     /// Each iteration as code of its own, guarded where the end is not a constant.
@@ -134,13 +140,14 @@ impl Kernel<'_> {
             let width = self.b.int(i64::from(width));
             let blocks = self.b.bin(Bin::IDiv, more, width);
             held = self.b.mul(blocks, width);
+            held = self.room_for_few(&cache.body, count, held);
         }
         let elements = self.b.mul_int(held, features);
         let bytes = self.b.mul_int(elements, i64::from(input.bytes()));
         self.alloc("cached_rows", input, bytes, |k, buffer| {
             match cache.blocks {
                 None => k.copy_rows(buffer, first_row, elements),
-                Some(width) => k.transpose_rows(buffer, first_row, count, width),
+                Some(width) => k.transpose_rows(buffer, first_row, (count, held), width),
             }
             k.caches.insert(cache.id, CachedRows { buffer, first_row, blocks: cache.blocks });
             match cache.blocks {
@@ -151,6 +158,28 @@ impl Kernel<'_> {
             }
             k.caches.remove(&cache.id);
         });
+    }
+
+    /// Rows of a copy in blocks that has `held` of them for `count` rows; more if walks inside take more vectors at a time
+    /// than the rows need.
+    fn room_for_few(&mut self, body: &[Stmt], count: Value, mut held: Value) -> Value {
+        let mut ends: BTreeMap<i64, BTreeSet<i64>> = BTreeMap::new();
+        for_each_walk(body, &Affine::default(), &mut |walks, _| {
+            let start = walks.iter.start;
+            let halves = std::iter::successors(Some(walks.group / 2), |n| Some(n / 2));
+            let rows = halves.take_while(|n| *n > 0).map(|n| i64::from(n) * i64::from(walks.lanes));
+            ends.entry(start).or_default().extend(rows.map(|rows| start + rows));
+        });
+        for ends in ends.into_values() {
+            let mut needed = held;
+            for end in ends.into_iter().rev() {
+                let end = self.b.int(end);
+                let within = self.b.cmp(Cmp::Le, count, end);
+                needed = self.b.select(within, end, needed);
+            }
+            held = self.b.bin(Bin::Max, held, needed);
+        }
+        held
     }
 
     fn copy_rows(&mut self, buffer: BufferId, first_row: Value, elements: Value) {
@@ -167,14 +196,20 @@ impl Kernel<'_> {
 
     /// Copies rows in blocks of `width`; a block holds feature 0 of all its rows, then feature 1, and so on. The rows that
     /// the last block lacks are zeros.
-    fn transpose_rows(&mut self, buffer: BufferId, first_row: Value, count: Value, width: u32) {
+    fn transpose_rows(
+        &mut self,
+        buffer: BufferId,
+        first_row: Value,
+        (count, held): (Value, Value),
+        width: u32,
+    ) {
         let (features, lanes) = (self.features(), width as u16);
         let (input, rows) = (self.input, self.rows);
         let ty = Ty::vector(Scalar::I32, lanes);
         let (numbers, all) = (self.b.lanes(ty), self.b.int_of(ty, features));
         let distance = self.b.mul(numbers, all);
         let zero = self.b.int(0);
-        self.for_loop((zero, count, i64::from(width)), &[], |k, block, _| {
+        self.for_loop((zero, held, i64::from(width)), &[], |k, block, _| {
             let row = k.b.add(first_row, block);
             let from = k.b.mul_int(row, features);
             let to = k.b.mul_int(block, features);
@@ -195,7 +230,7 @@ impl Kernel<'_> {
         });
     }
 
-    /// Which of `lanes` lanes have a number below `count`, a positive `i64`.
+    /// Which of `lanes` lanes have a number below `count`, an `i64`.
     pub(super) fn lanes_below(&mut self, count: Value, lanes: u16) -> Value {
         let ty = Ty::vector(Scalar::I32, lanes);
         let all = self.b.int(i64::from(lanes));

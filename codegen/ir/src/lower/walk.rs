@@ -42,18 +42,22 @@ pub(super) struct Around<'w, 'k> {
 
 /// Iterations taken together: so many vectors of so many.
 #[derive(Clone, Copy)]
-struct Group {
+pub(super) struct Group {
     vectors: i64,
     width: u16,
     /// The last vector is not full: it has so many iterations.
     last: u16,
-    /// The last vector is not full: iterations below this number exist.
+    /// Only iterations below this number exist.
     below: Option<Value>,
 }
 
 impl Group {
-    fn full((vectors, width): (i64, u16)) -> Group {
+    pub(super) fn full((vectors, width): (i64, u16)) -> Group {
         Group { vectors, width, last: width, below: None }
+    }
+
+    pub(super) fn below(self, stop: Value) -> Group {
+        Group { below: Some(stop), ..self }
     }
 }
 
@@ -146,7 +150,7 @@ impl<'k> Kernel<'k> {
         plain && *over == Sort::Row && iter.step == 1 && (in_columns || self.margins_per_row() == 1)
     }
 
-    fn around<'w>(&mut self, walks: &'w Walks) -> Around<'w, 'k> {
+    pub(super) fn around<'w>(&mut self, walks: &'w Walks) -> Around<'w, 'k> {
         let lowering = self.lowering;
         let representation = &*lowering.storages[&walks.storage()].representation;
         let buffers = self.tables[&walks.storage()].clone();
@@ -222,11 +226,7 @@ impl<'k> Kernel<'k> {
     fn group(&mut self, around: &Around, value: Value, group: Group, sum: Option<Value>) -> Option<Value> {
         let mut result = sum;
         self.with_var(around.walks.iter.var, InScope { value, iteration: None }, |k| {
-            let mask = group.below.map(|below| {
-                let left = k.b.sub(below, value);
-                k.lanes_below(left, group.width)
-            });
-            let lanes = k.lanes(around, group, mask);
+            let lanes = k.lanes(around, group);
             let nodes = k.advance(around, &lanes);
             for (lane, node) in lanes.iter().zip(nodes) {
                 result = k.use_leaf(around, lane, node, result);
@@ -235,7 +235,8 @@ impl<'k> Kernel<'k> {
         result
     }
 
-    fn lanes(&mut self, around: &Around, group: Group, mask: Option<Value>) -> Vec<Lane> {
+    /// The lanes of a group of iterations from the current one of the leaf loop on.
+    pub(super) fn lanes(&mut self, around: &Around, group: Group) -> Vec<Lane> {
         let walks = around.walks;
         let first_row = self.affine(&walks.row);
         let first_tree = match &around.tree {
@@ -252,6 +253,12 @@ impl<'k> Kernel<'k> {
                 Some((_, state)) => state.clone(),
                 None => self.tree_state(around, tree, (group.width, count)),
             };
+            let mask = group.below.map(|below| {
+                let current = self.value(walks.iter.var);
+                let left = self.b.sub(below, current);
+                let left = self.b.add_int(left, -ahead);
+                self.lanes_below(left, group.width)
+            });
             let wrong = vector > 0 && vector == group.vectors - 1 && seeded(Fault::LaneReadsWrongRow);
             let row = self.row(around, first_row, if wrong { 0 } else { rows }, group.width, mask);
             let number = self.b.add_int(first_row, rows);
@@ -339,7 +346,7 @@ impl<'k> Kernel<'k> {
     }
 
     /// Takes every lane from the root to its leaf.
-    fn advance(&mut self, around: &Around, lanes: &[Lane]) -> Vec<Value> {
+    pub(super) fn advance(&mut self, around: &Around, lanes: &[Lane]) -> Vec<Value> {
         let Plan { straight, checked, open } = around.walks.plan;
         let width = lanes.first().map_or(1, |lane| lane.width);
         let root = around.representation.root(&mut self.b, width);

@@ -1,0 +1,112 @@
+//! Several trees at once where rows are few: a loop over trees whose body is one leaf loop over vectors of rows.
+//!
+//! `interleave` asks for so many vectors that advance together. If there are fewer rows than that, the vectors of
+//! several trees make up the number. Every row's sum still adds the trees in their order.
+
+use super::scope::{InScope, Kernel, Results};
+use super::walk::{Around, Group, Lane};
+use crate::fault::{Fault, seeded};
+use crate::lir::{Build, Cmp, Value};
+use crate::mir::{Loop, Place, Stmt, Walks};
+use sched_lang::nest::Sort;
+
+impl Kernel<'_> {
+    /// The leaf loop of a loop over trees of which several can be walked at once.
+    pub(super) fn jams<'m>(&self, this: &'m Loop) -> Option<&'m Walks> {
+        let [Stmt::Walks(walks)] = this.body.as_slice() else { return None };
+        let independent = walks.iter.stops.iter().all(|stop| !stop.less.vars.contains(&this.iter.var));
+        let rows = walks.over == Sort::Row && walks.iter.step == 1 && walks.lanes > 1 && walks.group > 1;
+        let trees = walks.tree.vars.contains(&this.iter.var);
+        let in_columns = walks.target.place == Place::Output && self.cached_sums.is_some();
+        let plain = !walks.target.atomic && (in_columns || self.margins_per_row() == 1);
+        let sums = self.results == Results::Margins && self.vectors.is_none() && plain;
+        (independent && rows && trees && sums).then_some(walks)
+    }
+
+    /// The loop over trees, chosen by the number of rows: as it stands if there are rows for more than half of the
+    /// vectors that advance together, else with several trees at once. `whole` emits the loop as it stands.
+    pub(super) fn jammed(&mut self, this: &Loop, walks: &Walks, whole: impl Fn(&mut Self)) {
+        let stop = self.stop(&walks.iter);
+        let rows = self.b.add_int(stop, -walks.iter.start);
+        let zero = self.b.int(0);
+        let some = self.b.cmp(Cmp::Lt, zero, rows);
+        self.when(some, |k| k.jammed_by(this, walks, (rows, stop), i64::from(walks.group), &whole));
+    }
+
+    /// The case that there are `rows`, up to number `stop`, for at most so many vectors.
+    fn jammed_by(
+        &mut self,
+        this: &Loop,
+        walks: &Walks,
+        (rows, stop): (Value, Value),
+        vectors: i64,
+        whole: &impl Fn(&mut Self),
+    ) {
+        let fewer = vectors / 2;
+        let emit = |k: &mut Self| {
+            if vectors == i64::from(walks.group) { whole(k) } else { k.together(this, walks, stop, vectors) }
+        };
+        if fewer == 0 {
+            return emit(self);
+        }
+        let bound = self.b.int(fewer * i64::from(walks.lanes));
+        let few = self.b.cmp(Cmp::Le, rows, bound);
+        self.if_else(
+            few,
+            |k| {
+                k.jammed_by(this, walks, (rows, stop), fewer, whole);
+                Vec::new()
+            },
+            |k| {
+                emit(k);
+                Vec::new()
+            },
+        );
+    }
+
+    /// The loop over trees with so many vectors of rows, which end at number `rows`, for each tree; then the trees that
+    /// are left one by one.
+    fn together(&mut self, this: &Loop, walks: &Walks, rows: Value, vectors: i64) {
+        let trees = i64::from(walks.group) / vectors;
+        let stop = self.stop(&this.iter);
+        let step = this.iter.step;
+        let start = self.b.int(this.iter.start);
+        let end = self.b.add_int(stop, step - step * trees);
+        let next = self.for_loop((start, end, step * trees), &[start], |k, first, _| {
+            k.trees(this, walks, (rows, vectors), first, trees);
+            vec![k.b.add_int(first, step * trees)]
+        });
+        if seeded(Fault::RemainderDropped) {
+            return;
+        }
+        self.for_loop((next[0], stop, step), &[], |k, first, _| {
+            k.trees(this, walks, (rows, vectors), first, 1);
+            Vec::new()
+        });
+    }
+
+    /// Walks some trees, from the value `first` of their loop on, with all rows.
+    fn trees(&mut self, this: &Loop, walks: &Walks, (rows, vectors): (Value, i64), first: Value, trees: i64) {
+        let row = self.b.int(walks.iter.start);
+        self.with_var(walks.iter.var, InScope { value: row, iteration: None }, |k| {
+            let mut arounds: Vec<(Around, usize)> = Vec::new();
+            let mut lanes: Vec<Lane> = Vec::new();
+            for tree in 0..trees {
+                let value = k.b.add_int(first, tree * this.iter.step);
+                k.with_var(this.iter.var, InScope { value, iteration: None }, |k| {
+                    let around = k.around(walks);
+                    let group = Group::full((vectors, walks.lanes as u16)).below(rows);
+                    let of_tree = k.lanes(&around, group);
+                    arounds.push((around, of_tree.len()));
+                    lanes.extend(of_tree);
+                });
+            }
+            let Some((around, _)) = arounds.first() else { return };
+            let nodes = k.advance(around, &lanes);
+            let owners = arounds.iter().flat_map(|(around, count)| std::iter::repeat_n(around, *count));
+            for ((around, lane), node) in owners.zip(&lanes).zip(nodes) {
+                k.use_leaf(around, lane, node, None);
+            }
+        });
+    }
+}
