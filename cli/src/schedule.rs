@@ -4,7 +4,7 @@ use crate::args::ScheduleValues;
 use crate::defaults::Chosen;
 use crate::failure::Failure;
 use crate::model::Model;
-use sched_lang::{Checked, ModelFacts, Options, Supported, check};
+use sched_lang::{Checked, ModelFacts, Options, Supported, check, read_header};
 use sched_llvm::Cpu;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -70,7 +70,7 @@ impl Source {
 
     /// The model that the schedule names, relative to its own place.
     pub fn named_model(&self) -> Option<NamedModel> {
-        let (name, span) = check(&self.text, &Options::default()).header.model?;
+        let (name, span) = read_header(&self.text).model?;
         let folder = self.path.as_deref().and_then(Path::parent).unwrap_or(Path::new(""));
         let before = self.text.get(..span.start as usize).unwrap_or_default();
         Some(NamedModel { path: folder.join(name), line: before.matches('\n').count() + 1 })

@@ -117,6 +117,12 @@ pub fn check_syntax(source: &str) -> Vec<Diagnostic> {
     report.finish()
 }
 
+/// What the header of a schedule says, without a check of the rest.
+pub fn read_header(source: &str) -> Header {
+    let parsed = sched_grammar::parse(source);
+    resolve::header(&parsed.file, &mut Report::new(source, &parsed.file, false))
+}
+
 /// Checks a schedule and tells the lineage of its index variables.
 pub fn check_lineage(source: &str, options: &Options) -> (Checked, Lineage) {
     check_and(source, options, |builder, report| Lineage {

@@ -27,6 +27,6 @@ pub mod sym;
 pub mod visit;
 pub mod walks;
 
-pub use check::{Checked, Header, Lineage, Param, check, check_lineage, check_syntax};
+pub use check::{Checked, Header, Lineage, Param, check, check_lineage, check_syntax, read_header};
 pub use format::format;
 pub use options::{ModelFacts, Options, Supported, Target, TargetKind};

@@ -259,7 +259,8 @@ mod tests {
         let old = "tile(a, 4)\nsplit(b)";
         let moves = Moves::new(old, "tile(a, 16\nsplit(b)");
         assert_eq!(moves.span(Span::new(0, 4)), Span::new(0, 4));
-        assert_eq!(moves.span(Span::new(0, 10)), Span::new(0, 8));
+        assert_eq!(moves.span(Span::new(0, 9)), Span::new(0, 8));
+        assert_eq!(moves.span(Span::new(0, 10)), Span::new(0, 10));
         assert_eq!(moves.span(Span::new(11, 19)), Span::new(11, 19));
         let moves = Moves::new(old, "tile(a, 4)\ntree\nsplit(b)");
         assert_eq!(moves.span(Span::new(11, 19)), Span::new(16, 24));

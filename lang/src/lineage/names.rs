@@ -190,16 +190,18 @@ impl Builder {
         if copies <= 1 || node.consumed_by.is_some() {
             return own;
         }
+        // Long chains of copies have long paths, of which the innermost tags nearly always tell enough.
         const ENOUGH: usize = 8;
-        let all = self.scopes.path(node.scope);
-        for count in 1..=all.len().min(ENOUGH) {
-            let shorter = Select { scope: all[all.len() - count..].to_vec(), ..own.clone() };
+        let mut innermost: Vec<Tag> = self.scopes.outwards(node.scope).take(ENOUGH).cloned().collect();
+        innermost.reverse();
+        for count in 1..=innermost.len() {
+            let shorter = Select { scope: innermost[innermost.len() - count..].to_vec(), ..own.clone() };
             let live = self.fitting(&shorter, &[]).into_iter().filter(|id| alike(&id));
             if live.take(2).eq([id]) {
                 return shorter;
             }
         }
-        Select { scope: all, ..own }
+        Select { scope: self.scopes.path(node.scope), ..own }
     }
 
     /// Whether an index of this name has been declared, rightly or not.
