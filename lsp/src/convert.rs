@@ -30,7 +30,6 @@ pub fn text_edits(snapshot: &Snapshot, edits: &[Edit]) -> Vec<TextEdit> {
 pub fn workspace_edit(snapshot: &Snapshot, edits: &[Edit], abilities: Abilities) -> WorkspaceEdit {
     let edits = text_edits(snapshot, edits);
     if !abilities.versioned_edits {
-        #[expect(clippy::mutable_key_type, reason = "the protocol's type; names of documents do not change")]
         let changes = HashMap::from([(snapshot.uri.clone(), edits)]);
         return WorkspaceEdit { changes: Some(changes), ..WorkspaceEdit::default() };
     }

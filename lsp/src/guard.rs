@@ -114,7 +114,6 @@ mod tests {
             Poll::Ready(Ok(()))
         }
 
-        #[expect(clippy::panic, reason = "that is what is tested")]
         fn call(&mut self, request: Request) -> Self::Future {
             assert!(request.method() != "at once", "at once");
             Box::pin(async { panic!("later") })

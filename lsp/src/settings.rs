@@ -45,8 +45,7 @@ impl Settings {
     pub fn read(value: &Value) -> (Settings, Vec<String>) {
         let section = value.get(SECTION).unwrap_or(value);
         let mut reader = Reader { section, wrong: Vec::new() };
-        let mut settings = Settings::default();
-        settings.model = reader.text("model");
+        let mut settings = Settings { model: reader.text("model"), ..Settings::default() };
         if let Some(text) = reader.text("target") {
             settings.target = text.parse().ok();
             if settings.target.is_none() {

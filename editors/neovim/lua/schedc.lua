@@ -47,8 +47,20 @@ local function client_options(buffer)
     root_dir = root(vim.api.nvim_buf_get_name(buffer)),
     init_options = config.settings,
     settings = { schedc = config.settings },
+    handlers = { ["sched/changed"] = changed },
     on_attach = config.on_attach,
   }
+end
+
+-- For each buffer whose nest is shown, the function that shows it anew.
+local pictures = {}
+
+-- More is known of a document although its text is the same: its model has been read.
+local function changed(_, params)
+  local update = pictures[vim.uri_to_bufnr(params.uri)]
+  if update then
+    update()
+  end
 end
 
 local warned = false
@@ -111,12 +123,14 @@ function M.nest()
       end
     end)
   end
+  pictures[source] = update
   update()
   vim.api.nvim_create_autocmd({ "TextChanged", "TextChangedI" }, {
     buffer = source,
     callback = function()
       -- The server's picture is of use only while its window is open.
       if not vim.api.nvim_buf_is_valid(target) then
+        pictures[source] = nil
         return true
       end
       update()

@@ -19,6 +19,11 @@ export class Server implements vscode.Disposable {
     /** Starts and stops, one after the other. */
     private queue: Promise<void> = Promise.resolve();
 
+    private readonly knows = new vscode.EventEmitter<string>();
+
+    /** Tells of documents, by their addresses, of which more is known although their text is the same. */
+    readonly onDidLearn = this.knows.event;
+
     /** Tells of every change of the condition. */
     readonly onDidChange = this.changed.event;
 
@@ -73,6 +78,7 @@ export class Server implements vscode.Disposable {
         await this.queue;
         await this.stop();
         this.changed.dispose();
+        this.knows.dispose();
         this.output.dispose();
     }
 
@@ -114,9 +120,20 @@ export class Server implements vscode.Disposable {
                 outputChannel: this.output,
                 initializationOptions: settings(),
                 synchronize: { configurationSection: 'schedc' },
+                middleware: {
+                    workspace: {
+                        didChangeConfiguration: async (sections, next) => {
+                            // A change of the path restarts the server, and the new one is told everything as it starts.
+                            await new Promise((soon) => setImmediate(soon));
+                            await this.queue;
+                            if (this.running === client) await next(sections);
+                        },
+                    },
+                },
             },
         );
         client.registerFeature(ownCommands);
+        client.onNotification('sched/changed', ({ uri }: { uri: string }) => this.knows.fire(uri));
         return client;
     }
 

@@ -20,12 +20,9 @@ pub fn completion(shared: &Shared, params: &CompletionParams) -> Result<Option<C
             label: found.label,
             kind: Some(kind(found.kind)),
             detail: Some(found.detail).filter(|detail| !detail.is_empty()),
-            documentation: (!found.documentation.is_empty()).then(|| {
-                Documentation::MarkupContent(MarkupContent {
-                    kind: MarkupKind::Markdown,
-                    value: found.documentation,
-                })
-            }),
+            documentation: (!found.documentation.is_empty()).then_some(Documentation::MarkupContent(
+                MarkupContent { kind: MarkupKind::Markdown, value: found.documentation },
+            )),
             sort_text: Some(found.sort),
             filter_text: Some(found.filter),
             insert_text_format: is_snippet.then_some(InsertTextFormat::SNIPPET),

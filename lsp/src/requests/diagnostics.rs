@@ -98,7 +98,7 @@ fn diagnostic(snapshot: &Snapshot, finding: &Finding, abilities: Abilities, page
         message: message(finding),
         related_information: (abilities.related_information && !related.is_empty()).then_some(related),
         tags,
-        data: Some(json!({ "label": finding.label, "notes": finding.notes, "help": finding.help })),
+        data: (!finding.notes.is_empty()).then(|| json!({ "notes": finding.notes })),
     }
 }
 

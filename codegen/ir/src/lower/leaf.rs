@@ -95,8 +95,7 @@ impl Kernel<'_> {
         let index = self.sums_of(sums, lane);
         let at = address(sums.buffer, index, self.accumulator.bytes());
         let ty = self.b.ty(value);
-        // Blocks are whole: they have room for the rows that the last one lacks.
-        match lane.mask.filter(|_| sums.block.is_none()) {
+        match lane.mask {
             None => {
                 let old = self.b.load(ty, at);
                 let sum = self.b.add(old, value);

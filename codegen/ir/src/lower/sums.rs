@@ -89,7 +89,7 @@ impl Kernel<'_> {
         }
     }
 
-    /// Copies the sums of `count` rows, `held` with those that the last block lacks, for the walks inside, and writes
+    /// Copies the sums of `count` rows for the walks inside, with room for `held`, which fill the last block, and writes
     /// them back.
     pub(super) fn cache_sums(
         &mut self,
@@ -101,10 +101,6 @@ impl Kernel<'_> {
         let elements = self.b.mul_int(held, margins);
         let bytes = self.b.mul_int(elements, i64::from(element.bytes()));
         self.alloc("cached_sums", element, bytes, |k, buffer| {
-            let nothing = k.b.float(Ty::of(element), 0.0);
-            k.each_sum((first_row, count, held), block, |k, _, at| {
-                k.b.store(address(buffer, at, element.bytes()), nothing);
-            });
             let zero = k.b.int(0);
             k.each_sum((first_row, zero, count), block, |k, outside, at| {
                 let value = k.b.load(Ty::of(element), address(out, outside, element.bytes()));

@@ -6,10 +6,10 @@ import { page } from '../page';
 import type { Server } from '../server';
 import { headline, readMeasured, type Measured } from './measured';
 import type { FromBench, ToBench } from './messages';
-import { Rows } from './rows';
+import { nameOf, Rows } from './rows';
 
 const BODY = `<header>
-<span id="file"></span><span>time for a row, by rows of a call, with <button id="choose" title="Choose other rows"></button></span>
+<span id="file"></span><span>time for a row, with <button id="choose" title="Choose other rows"></button></span>
 <button id="again">Measure again</button>
 </header>
 <div id="chart"></div>
@@ -18,7 +18,8 @@ const BODY = `<header>
 /** A measurement of one state of a schedule. */
 interface Result {
     readonly measured: Measured;
-    readonly rows: string;
+    /** The file with the rows, or null where they were drawn. */
+    readonly rows: string | null;
     readonly version: number;
 }
 
@@ -44,16 +45,17 @@ export class Bench implements vscode.CodeLensProvider, vscode.Disposable {
         if (rows === null) return;
         const uri = document.uri.toString();
         const { version } = document;
-        const params = { command: 'schedc.bench', arguments: [{ uri, input: rows.fsPath }] };
+        const params = { command: 'schedc.bench', arguments: [{ uri, ...(rows.file && { input: rows.file.fsPath }) }] };
         const answer = await this.server.work<unknown>('measuring', 'workspace/executeCommand', params);
         if (answer === null) return;
         const measured = readMeasured(answer);
         if (measured.points.length === 0) throw new Error('the measurement has no result.');
         const before = this.results.get(uri);
-        const earlier = before?.rows === rows.fsPath ? before.measured : null;
-        this.results.set(uri, { measured, rows: rows.fsPath, version });
+        const source = rows.file?.toString() ?? null;
+        const earlier = before?.rows === source ? before.measured : null;
+        this.results.set(uri, { measured, rows: source, version });
         this.changed.fire();
-        const message = { file: basename(document.uri.path), rows: basename(rows.path), now: measured, earlier };
+        const message = { file: basename(document.uri.path), rows: nameOf(rows), now: measured, earlier };
         this.shown = { document, message };
         this.show();
     }

@@ -4,20 +4,28 @@ import { basename } from 'node:path';
 import * as vscode from 'vscode';
 
 const EXTENSIONS = ['npy', 'csv'];
+const DRAWN = 'drawn';
+
+/** The rows to measure with: a file's, or, with none, rows that are drawn at random. */
+export interface Choice {
+    readonly file: vscode.Uri | null;
+}
+
+export const nameOf = ({ file }: Choice): string => (file === null ? 'random rows' : basename(file.path));
 
 export class Rows {
     constructor(private readonly memory: vscode.Memento) {}
 
     /** The rows for a schedule, or null if the user chooses none. */
-    async of(document: vscode.TextDocument, anew: boolean): Promise<vscode.Uri | null> {
+    async of(document: vscode.TextDocument, anew: boolean): Promise<Choice | null> {
         const key = `rows:${document.uri.toString()}`;
         const known = this.memory.get<string>(key);
         if (known !== undefined && !anew) {
-            const uri = vscode.Uri.parse(known);
-            if (await exists(uri)) return uri;
+            const file = known === DRAWN ? null : vscode.Uri.parse(known);
+            if (file === null || (await exists(file))) return { file };
         }
         const chosen = await choose(document);
-        if (chosen !== null) await this.memory.update(key, chosen.toString());
+        if (chosen !== null) await this.memory.update(key, chosen.file?.toString() ?? DRAWN);
         return chosen;
     }
 }
@@ -31,18 +39,32 @@ async function exists(uri: vscode.Uri): Promise<boolean> {
     }
 }
 
-/** Offers the files with rows beside the schedule and in the workspace's folder, and to look elsewhere. */
-async function choose(document: vscode.TextDocument): Promise<vscode.Uri | null> {
+interface Item extends vscode.QuickPickItem {
+    readonly choose: () => Thenable<Choice | null>;
+}
+
+/** Offers files with rows beside the schedule and in the workspace's folder, to look elsewhere, and to have rows drawn. */
+async function choose(document: vscode.TextDocument): Promise<Choice | null> {
     const own = vscode.Uri.joinPath(document.uri, '..');
     const root = vscode.workspace.getWorkspaceFolder(document.uri)?.uri ?? own;
     const folders = root.toString() === own.toString() ? [own] : [own, root];
     const files = (await Promise.all(folders.map(dataFiles))).flat();
-    const items = files.map((uri) => ({ label: basename(uri.path), description: vscode.workspace.asRelativePath(uri), uri }));
-    const elsewhere = { label: '$(folder-opened) Choose another file…', description: '', uri: null };
-    const picked = await vscode.window.showQuickPick([...items, elsewhere], { placeHolder: 'Rows to measure with' });
-    if (picked === undefined || picked.uri !== null) return picked?.uri ?? null;
-    const found = await vscode.window.showOpenDialog({ defaultUri: own, filters: { Rows: EXTENSIONS } });
-    return found?.[0] ?? null;
+    const items: Item[] = [
+        ...files.map((file) => ({
+            label: basename(file.path),
+            description: vscode.workspace.asRelativePath(file),
+            choose: async () => ({ file }),
+        })),
+        { label: '$(folder-opened) Choose another file…', choose: () => browse(own) },
+        { label: '$(sparkle) Rows drawn at random', choose: async () => ({ file: null }) },
+    ];
+    const picked = await vscode.window.showQuickPick(items, { placeHolder: 'Rows to measure with' });
+    return picked === undefined ? null : picked.choose();
+}
+
+async function browse(folder: vscode.Uri): Promise<Choice | null> {
+    const found = await vscode.window.showOpenDialog({ defaultUri: folder, filters: { Rows: EXTENSIONS } });
+    return found?.[0] === undefined ? null : { file: found[0] };
 }
 
 async function dataFiles(folder: vscode.Uri): Promise<vscode.Uri[]> {

@@ -46,9 +46,13 @@ export class NestPanel implements vscode.Disposable {
                 const cursor = selections[0]?.active;
                 if (textEditor.document === this.document && cursor) this.post({ type: 'cursor', cursor: place(cursor) });
             }),
-            // The facts of a model come after the text: the server then publishes its findings anew.
             vscode.languages.onDidChangeDiagnostics(({ uris }) => {
-                if (this.document && uris.some((uri) => uri.toString() === this.document?.uri.toString())) this.refresh();
+                const document = this.document;
+                if (document && this.panel && uris.some((uri) => names(uri.toString(), document))) void this.fixes.collect(document);
+            }),
+            // A model is read after the text.
+            server.onDidLearn((uri) => {
+                if (this.document && names(uri, this.document)) this.refresh();
             }),
             server.onDidChange(() => this.refresh()),
         ];
@@ -160,5 +164,9 @@ export class NestPanel implements vscode.Disposable {
         void this.panel?.webview.postMessage(message);
     }
 }
+
+/** Whether an address is a document's; programs do not agree on what must be escaped in it. */
+const names = (uri: string, document: vscode.TextDocument): boolean =>
+    vscode.Uri.parse(uri).toString() === document.uri.toString();
 
 const place = ({ line, character }: vscode.Position): Position => ({ line, character });

@@ -126,13 +126,16 @@ function listProblems(key: number, all: readonly Problem[]): void {
         text.append(span('sign', SIGNS[problem.severity]), prose('text', problem.message), span('code', problem.code));
         text.addEventListener('click', () => send({ type: 'reveal', range: problem.range }));
         item.append(text);
-        problem.fixes.forEach((title, fix) => {
+        const fixes = document.createElement('div');
+        fixes.className = 'fixes';
+        fixes.append(...problem.fixes.map((title, fix) => {
             const button = document.createElement('button');
             button.className = 'fix';
             button.append(prose('title', title));
             button.addEventListener('click', () => send({ type: 'fix', key, problem: at, fix }));
-            item.append(button);
-        });
+            return button;
+        }));
+        item.append(fixes);
         return item;
     }));
     problems.hidden = all.length === 0;

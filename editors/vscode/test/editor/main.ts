@@ -20,7 +20,7 @@ interleave(row, 8)
 const BLOCKS = `model "model.json"
 param ROWS = 64 in {32, 64, 128}
 
-// Blocks of rows on all threads; shallow and deep trees walk differently.
+// Early and late trees walk in their own ways.
 tile(batch, block, row, ROWS)
 reorder(block, tree, row)
 split(tree, early, late, num_trees / 4)

@@ -16,14 +16,18 @@ const FILE = 'fast.sched';
 const path = ({ folder }: Context): string => join(folder, FILE);
 
 /** Writes the folder's settings, as a user does. */
-async function set({ bench }: Context, settings: Readonly<Record<string, unknown>>): Promise<void> {
+async function set({ bench, folder }: Context, settings: Readonly<Record<string, unknown>>): Promise<void> {
     await bench.focusText();
     await bench.command('Preferences: Open Workspace Settings (JSON)');
-    await bench.page.locator('.tab.active').filter({ hasText: 'settings.json' }).waitFor();
+    // The tab comes before the cursor does.
+    await bench.sees(bench.page.locator('[id="status.editor.mode"]'), 'JSON');
+    await bench.focusText();
+    const text = JSON.stringify(settings);
     await bench.key('Control+A');
-    await bench.page.keyboard.insertText(JSON.stringify(settings));
-    await bench.key('Control+S');
-    await bench.page.locator('.tab.active:not(.dirty)').filter({ hasText: 'settings.json' }).waitFor();
+    await bench.page.keyboard.insertText(text);
+    // The editor has closed brackets by itself.
+    await bench.key('Control+Shift+End', 'Delete');
+    await bench.saved(join(folder, '.vscode', 'settings.json'), new RegExp(`^\\${text}$`));
     await bench.command('View: Close Editor');
     await bench.page.locator('.tab.active').filter({ hasText: FILE }).waitFor();
 }
@@ -35,7 +39,9 @@ export const SETTINGS = {
     'window.commandCenter': false,
     'breadcrumbs.enabled': false,
     'editor.minimap.enabled': false,
-    'editor.fontSize': 14,
+    'editor.fontSize': 13,
+    'window.title': '${activeEditorShort}',
+    'workbench.layoutControl.enabled': false,
     'files.autoSave': 'off',
     'telemetry.telemetryLevel': 'off',
     'extensions.autoCheckUpdates': false,
@@ -196,6 +202,9 @@ export const STEPS: readonly Step[] = [
         await bench.brings(bench.panel.locator('.chart .bar'));
         await bench.sees(bench.panel.locator('.chart .time'), 'µs');
         await bench.sees(bench.editor.locator('.codelens-decoration'), 'µs per row');
+        assert.equal(await bench.panel.locator('.before').count(), 0);
+        await bench.panel.locator('#again').click();
+        await bench.brings(bench.panel.locator('.chart .before'));
         await bench.shot('bench');
     }],
     ['a library is built', async ({ bench }) => {
@@ -206,10 +215,11 @@ export const STEPS: readonly Step[] = [
     }],
     ['a missing schedc is named, and the server starts as soon as it is there', async (context) => {
         const { bench } = context;
-        const status = bench.page.locator('[id="schedc.schedc"]');
+        const status = bench.page.locator('.statusbar-item');
         await bench.sees(status, 'schedc');
         await set(context, { 'schedc.path': 'no/such/schedc' });
         await bench.notifications.filter({ hasText: 'no/such/schedc, which is no program' }).waitFor();
+        assert.equal(await bench.notifications.count(), 1, 'one message is enough');
         await bench.shot('missing');
         await bench.command('Notifications: Clear All Notifications');
         await set(context, {});
@@ -221,12 +231,12 @@ export const STEPS: readonly Step[] = [
         await bench.broken();
         await bench.rewrite(4, 'parallel(block)');
         await bench.clean();
+        await bench.saved(path(context), /^parallel\(block\)$/m);
     }],
-    ['pictures for the README', async (context) => {
-        const { bench } = context;
+    ['pictures for the README', async ({ bench }) => {
         await bench.command('View: Close All Editors');
         await bench.open('blocks.sched');
-        await bench.page.setViewportSize({ width: 1120, height: 520 });
+        await bench.page.setViewportSize({ width: 1200, height: 500 });
         await bench.command('View: Toggle Primary Side Bar Visibility');
         await bench.command('schedc: Show the Loop Nest');
         await bench.panel.locator('.badge').filter({ hasText: 'vectorize 16' }).waitFor();
@@ -235,6 +245,8 @@ export const STEPS: readonly Step[] = [
         await bench.shot('readme-nest');
         await bench.command('Preferences: Toggle between Light/Dark Themes');
         await bench.page.locator('.monaco-workbench.vs').waitFor();
+        // The colours of the text and of the status bar change a little later.
+        await bench.page.waitForTimeout(1500);
         await bench.shot('readme-light');
         await bench.command('Preferences: Toggle between Light/Dark Themes');
         await bench.rewrite(8, 'parallel(batch)');
