@@ -8,10 +8,6 @@ const UNROLL_LIMIT: u32 = 10;
 const LEVELS_LIMIT: u32 = 8;
 /// Bytes of a block of rows that leave room for trees in the first-level cache.
 const BLOCK_BYTES: u32 = 32 << 10;
-/// Nodes of all trees that fit the second-level cache together with their leaves.
-const NEAR_NODES: u64 = 1 << 15;
-/// Nodes of all trees that come from farther but not too slowly.
-const FAR_NODES: u64 = 1 << 18;
 /// Most nodes that trees are padded to.
 const MOST_NODES: u64 = 1 << 24;
 
@@ -34,7 +30,7 @@ impl Chosen {
         let walks = if depth <= LEVELS_LIMIT && nodes <= MOST_NODES {
             // As many registers as the processor has room for beside the tables.
             let vectors = if lookup_bits < 512 { 4 } else { 8 };
-            Vectors { layout: "levels", lanes: 16, rows: vectors, trees: 8, few: few_rows(nodes) }
+            Vectors { layout: "levels", lanes: 16, rows: vectors, trees: 8, few: few_rows(facts) }
         } else {
             let lanes = lookup_bits / 32;
             Vectors { layout: "sparse", lanes, rows: 8, trees: 4, few: 16 }
@@ -91,13 +87,13 @@ struct Vectors {
 }
 
 impl Vectors {
-    /// Rows in lanes. Turning a block of rows on its side pays if there are trees enough, or few features.
+    /// Rows in lanes.
     fn over_rows(&self, facts: &ModelFacts) -> Vec<String> {
         let features = facts.num_features.max(1);
         let sums = if facts.num_classes > 1 { facts.num_classes } else { 0 };
         let fitting = (BLOCK_BYTES / 4 / features.saturating_add(sums)).clamp(64, 256);
         let mut lines = blocks(1 << fitting.ilog2());
-        if features <= 64 || features <= facts.num_trees / 4 {
+        if pays_to_turn(facts) {
             lines.push("cache(b0)".to_string());
         }
         lines.push(format!("representation({})", self.layout));
@@ -117,12 +113,13 @@ impl Vectors {
     }
 }
 
-/// Rows of the largest call whose rows are better walked one by one over trees of so many nodes in all. A vector of 16
-/// rows takes the same time however few of them there are; a single row takes longer where its trees come from farther.
-fn few_rows(nodes: u64) -> u32 {
-    match nodes {
-        _ if nodes <= NEAR_NODES => 8,
-        _ if nodes <= FAR_NODES => 5,
-        _ => 1,
-    }
+/// Whether turning a block of rows on its side pays: if there are trees enough, or few features.
+fn pays_to_turn(facts: &ModelFacts) -> bool {
+    facts.num_features <= 64 || facts.num_features <= facts.num_trees / 4
+}
+
+/// Rows of the largest call whose rows are better walked one by one. A vector of 16 rows takes the same time however few
+/// of them there are, and the longer the farther its values lie apart.
+fn few_rows(facts: &ModelFacts) -> u32 {
+    if pays_to_turn(facts) { 8 } else { 16 }
 }

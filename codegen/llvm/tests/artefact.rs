@@ -274,7 +274,7 @@ fn three_versions() -> Vec<u8> {
     let of = |((module, facts), (cpu, _))| sched_llvm::Version { module, cpu, facts };
     let versions: Vec<_> =
         models.iter().map(|(module, facts)| (module, facts)).zip(VERSIONS).map(of).collect();
-    sched_llvm::build_versions(&versions, "many", Emit::SharedLibrary).unwrap()
+    sched_llvm::build_versions(&versions, "many", Emit::SharedLibrary).expect("three versions compile")
 }
 
 #[test]

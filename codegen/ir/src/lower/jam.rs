@@ -76,7 +76,8 @@ impl Kernel<'_> {
             k.trees(this, walks, (rows, vectors), first, trees);
             vec![k.b.add_int(first, step * trees)]
         });
-        if seeded(Fault::RemainderDropped) {
+        let known = self.b.as_int(stop).map(|stop| (stop - this.iter.start + step - 1) / step);
+        if seeded(Fault::RemainderDropped) || known.is_some_and(|count| count % trees == 0) {
             return;
         }
         self.for_loop((next[0], stop, step), &[], |k, first, _| {

@@ -2,8 +2,9 @@
 //!
 //! Nodes are numbered as in the array layout, and every tree has the same number of records, so that a tree's place
 //! follows from its number. A record holds threshold and feature code in one word where they fit into 64 bits: a hop
-//! then gathers nodes once. The first levels of trees that fill a vector together lie lane by lane, in tables of
-//! their own: all lanes' candidates are one piece of memory there, and the turns taken choose among them.
+//! then gathers nodes once. Three levels at a time lie together, each node with its children and theirs, so that three
+//! hops touch one cache line. The first levels of trees that fill a vector together lie lane by lane besides, in tables
+//! of their own: all lanes' candidates are one piece of memory there, and the turns taken choose among them.
 //!
 //! Walks must be straight-line down to the leaf, so every tree is padded to one depth.
 
@@ -30,9 +31,59 @@ pub struct Abreast {
     used: Vec<bool>,
     /// Covers the trees that are used.
     trees: Range<u64>,
-    /// Edges to the deepest leaf; trees have `2^depth` records, of which the first one is not used.
+    /// Edges to the deepest leaf.
     depth: u32,
     leaf_numbers: bool,
+}
+
+/// Levels whose nodes lie together.
+const CHUNK: u32 = 3;
+
+/// Where the nodes of a level lie in a tree: node `n` has the record
+/// `(n >> below) * block + (n & ((1 << below) - 1)) + first`.
+struct Level {
+    /// Levels between this one and the first of its chunk.
+    below: u32,
+    /// Records of a node of the chunk's first level with all nodes under it in the chunk.
+    block: u64,
+    /// May be negative: node numbers do not begin at 0.
+    first: i64,
+}
+
+impl Level {
+    /// A level of a tree of some depth.
+    fn of(level: u32, depth: u32) -> Level {
+        let (top, below) = (level / CHUNK * CHUNK, level % CHUNK);
+        let before = (0..top).step_by(CHUNK as usize).map(|top| chunk(top, depth)).sum::<u64>() as i64;
+        let block = block(top, depth);
+        // The first node of the chunk's first level has number 2^top. In a block nodes are numbered from 1, unless
+        // there is only one.
+        let local = if block == 1 { 0 } else { 1 << below };
+        Level { below, block, first: before - ((block << top) as i64) + local }
+    }
+
+    fn record(&self, node: u64) -> u64 {
+        let place = (node >> self.below) * self.block + (node & ((1 << self.below) - 1));
+        place.wrapping_add_signed(self.first)
+    }
+}
+
+/// Records of one block of the chunk that begins with level `top`.
+fn block(top: u32, depth: u32) -> u64 {
+    match (depth - top).min(CHUNK) {
+        1 => 1,
+        levels => 1 << levels,
+    }
+}
+
+/// Records of the chunk that begins with level `top`.
+fn chunk(top: u32, depth: u32) -> u64 {
+    block(top, depth) << top
+}
+
+/// Records of a tree.
+fn records(depth: u32) -> u64 {
+    (0..depth).step_by(CHUNK as usize).map(|top| chunk(top, depth)).sum::<u64>().max(1)
 }
 
 /// Levels that lie lane by lane. Further down the candidates cost more than gathering.
@@ -55,7 +106,8 @@ impl Abreast {
         let used = || request.used.iter().enumerate().filter(|(_, used)| **used).map(|(at, _)| at);
         let trees = used().min().unwrap_or(0) as u64..used().max().map_or(0, |last| last + 1) as u64;
         let depth = used().map(|at| request.depths[at].0).max().unwrap_or(0);
-        let records = (trees.end - trees.start).saturating_mul(1u64.checked_shl(depth).unwrap_or(u64::MAX));
+        let each = if depth < 32 { records(depth) } else { u64::MAX };
+        let records = (trees.end - trees.start).saturating_mul(each);
         let tops = (trees.end - trees.start + 2 * u64::from(lanes)).saturating_mul(TOP_NODES);
         if i32::try_from(records).is_err()
             || i32::try_from(tops).is_err()
@@ -78,13 +130,14 @@ impl Abreast {
         self.threshold == Scalar::F32
     }
 
-    /// The record of a used tree's node 0, or the entry of its first leaf.
-    fn start(&self, tree: u64) -> u64 {
+    /// The entry of a used tree's first leaf.
+    fn first_leaf(&self, tree: u64) -> u64 {
         (tree - self.trees.start) << self.depth
     }
 
+    /// Records of all trees.
     fn records(&self) -> u64 {
-        self.start(self.trees.end)
+        (self.trees.end - self.trees.start) * records(self.depth)
     }
 
     /// The first tree that lies in the first vector.
@@ -105,8 +158,9 @@ impl Abreast {
     /// Entries of the tables, in order.
     fn lengths(&self) -> [u64; 6] {
         let codes = if self.in_one_word() { 0 } else { self.records() };
-        let numbers = if self.leaf_numbers { self.records() } else { 0 };
-        [self.records(), codes, self.tops(), self.tops(), self.records(), numbers]
+        let leaves = self.first_leaf(self.trees.end);
+        let numbers = if self.leaf_numbers { leaves } else { 0 };
+        [self.records(), codes, self.tops(), self.tops(), leaves, numbers]
     }
 
     fn elements(&self) -> [Scalar; 6] {
@@ -118,7 +172,8 @@ impl Abreast {
         let code = self.test.code(inner, 32);
         let Predicate::Numeric { threshold } = inner.predicate else { return };
         let size = self.threshold.bytes() as usize;
-        let record = (self.start(tree) + node) as usize;
+        let start = (tree - self.trees.start) * records(self.depth);
+        let record = (start + Level::of(node.ilog2(), self.depth).record(node)) as usize;
         write_float(&mut bytes[NODES][record * 8..], self.threshold, threshold);
         if self.in_one_word() {
             write_int(&mut bytes[NODES][record * 8 + 4..], Scalar::I32, code);
@@ -140,7 +195,7 @@ impl Abreast {
                 NodeRef::Leaf(leaf) => {
                     // A leaf's number less the highest bit is its place: all leaves of a tree have one depth.
                     let place = number - (1 << number.ilog2());
-                    let entry = (self.start(at) + place) as usize;
+                    let entry = (self.first_leaf(at) + place) as usize;
                     let source = &tree.leaves[leaf as usize];
                     self.leaf.write(&mut bytes[LEAVES][entry * size..], source, first_leaf + leaf);
                     if self.leaf_numbers {
@@ -173,9 +228,18 @@ impl Abreast {
         (candidates(TOPS, self.threshold), candidates(TOP_CODES, Scalar::I32))
     }
 
-    /// Threshold and code from the records.
-    fn look_up(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: Value) -> (Value, Value) {
+    /// Threshold and code from the records of a level.
+    fn look_up(
+        &self,
+        b: &mut Builder,
+        buffers: &Buffers,
+        state: &TreeState,
+        (node, level): (Value, u32),
+    ) -> (Value, Value) {
         let ty = b.ty(node);
+        let Level { below, block, first } = Level::of(level, self.depth);
+        let state = &TreeState { base: b.add_int(state.base, first), ..state.clone() };
+        let node = Self::place(b, node, (below, block));
         if !self.in_one_word() {
             let threshold = state.load(b, buffers[NODES], self.threshold, node, (8, 0));
             return (threshold, state.load(b, buffers[CODES], Scalar::I32, node, (4, 0)));
@@ -189,10 +253,24 @@ impl Abreast {
         (b.cast(Cast::Bits, low, ty.with(Scalar::F32)), code)
     }
 
+    /// The part of a record's number that depends on the node.
+    fn place(b: &mut Builder, node: Value, (below, block): (u32, u64)) -> Value {
+        let ty = b.ty(node);
+        let block = b.int_of(ty, block as i64);
+        if below == 0 {
+            return b.mul(node, block);
+        }
+        let top = b.bits(node, below, 8 * ty.scalar.bytes() - below);
+        let start = b.mul(top, block);
+        let local = b.bits(node, 0, below);
+        b.add(start, local)
+    }
+
     /// The state from which leaves are reached by node numbers.
     fn leaves(&self, b: &mut Builder, state: &TreeState, hops: Option<u32>) -> TreeState {
         let first = 1i64 << hops.unwrap_or(self.depth);
-        TreeState { base: b.add_int(state.base, -first), ..state.clone() }
+        let base = state.loaded.first().copied().unwrap_or(state.base);
+        TreeState { base: b.add_int(base, -first), lanes: state.loaded.get(1).copied(), loaded: Vec::new() }
     }
 }
 
@@ -232,15 +310,17 @@ impl Representation for Abreast {
 
     fn load_tree(&self, b: &mut Builder, _: &Buffers, tree: Value, _: (u16, u32)) -> TreeState {
         let tree = b.add_int(tree, -(self.trees.start as i64));
-        TreeState { base: b.mul_int(tree, 1 << self.depth), lanes: None, loaded: Vec::new() }
+        let leaf = b.mul_int(tree, 1 << self.depth);
+        let base = b.mul_int(tree, records(self.depth) as i64);
+        TreeState { base, lanes: None, loaded: vec![leaf] }
     }
 
     fn load_trees(&self, b: &mut Builder, buffers: &Buffers, tree: Value, lanes: TreeLanes) -> TreeState {
         let ty = b.ty(lanes.distance);
-        let records = b.int_of(ty, 1 << self.depth);
+        let TreeState { base, mut loaded, .. } = self.load_tree(b, buffers, tree, (1, 0));
+        let (records, leaves) = (b.int_of(ty, records(self.depth) as i64), b.int_of(ty, 1 << self.depth));
         let distance = b.mul(lanes.distance, records);
-        let TreeState { base, .. } = self.load_tree(b, buffers, tree, (1, 0));
-        let mut loaded = Vec::new();
+        loaded.push(b.mul(lanes.distance, leaves));
         if lanes.aligned && u64::from(ty.lanes) == self.lanes {
             let tree = b.add_int(tree, -(self.first_of_tops() as i64));
             loaded.push(b.mul_int(tree, TOP_NODES as i64));
@@ -263,11 +343,13 @@ impl Representation for Abreast {
     ) -> Place {
         let Place { node, turns } = place;
         let ty = b.ty(*node);
-        let (threshold, code) = match (state.loaded.first(), hop) {
+        // Walks are straight-line: all hops are counted.
+        let level = place.turns.len() as u32;
+        let (threshold, code) = match (state.loaded.get(2), hop) {
             (Some(first), Hop::Number(level)) if level < TOP => {
                 self.look_up_top(b, buffers, (*first, ty.lanes), turns)
             }
-            _ => self.look_up(b, buffers, state, *node),
+            _ => self.look_up(b, buffers, state, (*node, level.min(self.depth.saturating_sub(1)))),
         };
         let code = if ty.lanes == 1 { b.cast(Cast::ZExt, code, Ty::I64) } else { code };
         let (feature, flag) = self.test.split(b, code, 32);
@@ -307,16 +389,34 @@ impl Representation for Abreast {
 
     fn prefetch(&self, b: &mut Builder, buffers: &Buffers, tree: Value) {
         const LINE: i64 = 64;
-        let first = self.load_tree(b, buffers, tree, (1, 0));
-        let records = 1i64 << self.depth;
-        for table in [NODES, LEAVES] {
+        let TreeState { base, loaded, .. } = self.load_tree(b, buffers, tree, (1, 0));
+        let leaf = loaded.first().copied().unwrap_or(base);
+        for (table, first, count) in [(NODES, base, records(self.depth)), (LEAVES, leaf, 1 << self.depth)] {
             let bytes = i64::from(self.elements()[table].bytes());
-            let start = b.mul_int(first.base, bytes);
-            let end = b.add_int(start, records * bytes);
+            let start = b.mul_int(first, bytes);
+            let end = b.add_int(start, count as i64 * bytes);
             b.for_loop((start, end, LINE), &[], |b, index, _| {
                 b.prefetch(Address { buffer: buffers[table], index, stride: 1, offset: 0 });
                 Vec::new()
             });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_node_has_a_record_of_its_own() {
+        for depth in 0..=10 {
+            let records = records(depth);
+            let all = (1..1u64 << depth).map(|node| Level::of(node.ilog2(), depth).record(node));
+            let mut all: Vec<u64> = all.collect();
+            assert!(all.iter().all(|record| *record < records), "depth {depth}");
+            all.sort_unstable();
+            all.dedup();
+            assert_eq!(all.len() as u64, (1 << depth) - 1, "depth {depth}");
         }
     }
 }
