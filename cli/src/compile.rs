@@ -16,6 +16,15 @@ pub struct Nests {
     pub main: Nest,
 }
 
+impl Nests {
+    /// The one nest that serves calls of so many rows, where they are all there will be: nothing else needs to be compiled.
+    pub fn for_calls_of(self, rows: usize) -> Nests {
+        let fits = |(most, _): &(u32, Nest)| usize::try_from(*most).is_ok_and(|most| rows <= most);
+        let few = self.smaller.into_iter().find(fits);
+        Nests { smaller: Vec::new(), main: few.map_or(self.main, |(_, nest)| nest) }
+    }
+}
+
 /// Compiles a model under its nests down to LIR.
 pub fn compile(model: &Model, nests: Nests, kernels: &[Kernel]) -> Result<Compiled, Failure> {
     let Nests { smaller, main } = nests;

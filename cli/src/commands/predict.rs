@@ -9,7 +9,9 @@ use sched_forest::Iterations;
 use sched_ir::lir::Kernel;
 use sched_llvm::runtime::Kind;
 use sched_llvm::{Jit, Library, Output as Results, Rows};
-use schedc_data::{Destination, Expect, Numbers, Source, Table, Values, read_rows, write_table};
+use schedc_data::{
+    Destination, Expect, Numbers, Rows as Input, Source, Table, Values, read_rows, write_table,
+};
 use std::io::IsTerminal;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -27,7 +29,8 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<(), Failure> {
         if args.explain_schedule {
             terminal.say(schedule_of(&library).trim_end());
         }
-        return Run { args, terminal, destination }.predict(&library, None, Duration::ZERO);
+        let rows = rows(args, Predictor::num_features(&library), None, terminal)?;
+        return Run { args, terminal, destination }.predict(&library, &rows, Duration::ZERO);
     }
     let standard = |path: &Path| path.as_os_str() == "-";
     if standard(&args.input) && args.schedule.schedule.as_deref().is_some_and(standard) {
@@ -44,18 +47,33 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<(), Failure> {
     for note in &job.model.notes {
         terminal.say(&format!("note: {note}"));
     }
+    let nests = job.nest(&args.schedule.values, terminal)?;
+    let names = &job.model.forest.feature_names;
+    let names = (!names.is_empty()).then_some(names.as_slice());
+    let rows = rows(args, job.model.forest.num_features, names, terminal)?;
     let since = Instant::now();
-    let nest = job.nest(&args.schedule.values, terminal)?;
     let kernel = match args.output {
         Output::Leaf => Kernel::Leaf,
         Output::Raw | Output::Value | Output::Class => Kernel::Raw,
     };
-    let compiled = compile(&job.model, nest, &[kernel, Kernel::Value, Kernel::Class])?;
+    let compiled =
+        compile(&job.model, nests.for_calls_of(rows.rows), &[kernel, Kernel::Value, Kernel::Class])?;
     let about = facts(&job.model, &compiled, &job.source.text, args.cpu.name());
     let jit = Jit::compile(&compiled.lir, args.cpu, &about, &[kernel, Kernel::Class])?;
-    let names = &job.model.forest.feature_names;
-    let names = (!names.is_empty()).then_some(names.as_slice());
-    Run { args, terminal, destination }.predict(&jit, names, since.elapsed())
+    Run { args, terminal, destination }.predict(&jit, &rows, since.elapsed())
+}
+
+/// The rows to predict.
+fn rows(
+    args: &Predict,
+    features: usize,
+    names: Option<&[String]>,
+    terminal: &Terminal,
+) -> Result<Input, Failure> {
+    if args.input.as_os_str() == "-" && std::io::stdin().is_terminal() {
+        terminal.say("note: reading rows from the terminal, up to Ctrl-D; --input names a file");
+    }
+    Ok(read_rows(&Source::from_argument(&args.input), Expect { columns: features, names })?)
 }
 
 fn is_library(path: &Path) -> bool {
@@ -137,12 +155,7 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    fn predict(
-        &self,
-        predictor: &impl Predictor,
-        names: Option<&[String]>,
-        compiling: Duration,
-    ) -> Result<(), Failure> {
+    fn predict(&self, predictor: &impl Predictor, rows: &Input, compiling: Duration) -> Result<(), Failure> {
         let kind = kind(self.args.output);
         let columns = predictor.num_outputs(kind);
         if columns == 0 {
@@ -151,17 +164,11 @@ impl Run<'_> {
                 "use --output value for the prediction, or --output raw for the margin",
             ));
         }
-        if self.args.input.as_os_str() == "-" && std::io::stdin().is_terminal() {
-            self.terminal.say("note: reading rows from the terminal, up to Ctrl-D; --input names a file");
-        }
-        let features = predictor.num_features();
-        let expect = Expect { columns: features, names };
-        let rows = read_rows(&Source::from_argument(&self.args.input), expect)?;
         let n = rows.rows;
         let since = Instant::now();
-        let results = match rows.values {
-            Values::F32(values) => self.pieces(predictor, kind, Rows::F32(&values), n, columns)?,
-            Values::F64(values) => self.pieces(predictor, kind, Rows::F64(&values), n, columns)?,
+        let results = match &rows.values {
+            Values::F32(values) => self.pieces(predictor, kind, Rows::F32(values), n, columns)?,
+            Values::F64(values) => self.pieces(predictor, kind, Rows::F64(values), n, columns)?,
         };
         let spent = since.elapsed();
         let values = match &results {
