@@ -14,21 +14,24 @@ pub struct Nests {
     pub smaller: Vec<(u32, Nest)>,
     /// For all other calls.
     pub main: Nest,
+    /// What may be built.
+    pub budget: Budget,
 }
 
 impl Nests {
-    /// The one nest that serves calls of so many rows, where they are all there will be: nothing else needs to be compiled.
-    pub fn for_calls_of(self, rows: usize) -> Nests {
+    /// The one nest that serves a call of so many rows, if there will be no other: nothing else needs to be compiled.
+    pub fn for_one_call_of(self, rows: usize) -> Nests {
         let fits = |(most, _): &(u32, Nest)| usize::try_from(*most).is_ok_and(|most| rows <= most);
         let few = self.smaller.into_iter().find(fits);
-        Nests { smaller: Vec::new(), main: few.map_or(self.main, |(_, nest)| nest) }
+        let budget = Budget { few_rows: false, ..self.budget };
+        Nests { smaller: Vec::new(), main: few.map_or(self.main, |(_, nest)| nest), budget }
     }
 }
 
 /// Compiles a model under its nests down to LIR.
 pub fn compile(model: &Model, nests: Nests, kernels: &[Kernel]) -> Result<Compiled, Failure> {
-    let Nests { smaller, main } = nests;
-    Ok(sched_ir::compile_by_rows(model.forest.clone(), smaller, main, kernels, &Budget::default())?)
+    let Nests { smaller, main, budget } = nests;
+    Ok(sched_ir::compile_by_rows(model.forest.clone(), smaller, main, kernels, &budget)?)
 }
 
 /// What the entry points report of a compiled model.

@@ -20,6 +20,7 @@ use crate::model::Model;
 use crate::schedule::Source;
 use crate::terminal::Terminal;
 use sched_forest::Iterations;
+use sched_ir::Budget;
 use sched_lang::diagnostics::Severity;
 use sched_lang::nest::Nest;
 use sched_lang::{Lineage, check_lineage};
@@ -70,7 +71,7 @@ impl Job {
         let main = checked.nest.filter(|_| errors == 0).ok_or(Failure::Findings)?;
         let smaller = self.source.check_smaller(&self.model).into_iter();
         let smaller = smaller.filter_map(|(rows, checked)| Some((rows, checked.nest?))).collect();
-        Ok(Nests { smaller, main })
+        Ok(Nests { smaller, main, budget: Budget::default() })
     }
 }
 

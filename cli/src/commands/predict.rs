@@ -57,7 +57,7 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<(), Failure> {
         Output::Raw | Output::Value | Output::Class => Kernel::Raw,
     };
     let compiled =
-        compile(&job.model, nests.for_calls_of(rows.rows), &[kernel, Kernel::Value, Kernel::Class])?;
+        compile(&job.model, nests.for_one_call_of(rows.rows), &[kernel, Kernel::Value, Kernel::Class])?;
     let about = facts(&job.model, &compiled, &job.source.text, args.cpu.name());
     let jit = Jit::compile(&compiled.lir, args.cpu, &about, &[kernel, Kernel::Class])?;
     Run { args, terminal, destination }.predict(&jit, &rows, since.elapsed())

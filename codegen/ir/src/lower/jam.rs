@@ -13,6 +13,9 @@ use sched_lang::nest::Sort;
 impl Kernel<'_> {
     /// The leaf loop of a loop over trees of which several can be walked at once.
     pub(super) fn jams<'m>(&self, this: &'m Loop) -> Option<&'m Walks> {
+        if !self.lowering.few_rows {
+            return None;
+        }
         let [Stmt::Walks(walks)] = this.body.as_slice() else { return None };
         let independent = walks.iter.stops.iter().all(|stop| !stop.less.vars.contains(&this.iter.var));
         let rows = walks.over == Sort::Row && walks.iter.step == 1 && walks.lanes > 1 && walks.group > 1;

@@ -47,6 +47,8 @@ pub struct Lowering<'a> {
     mir: &'a Mir,
     storages: BTreeMap<Storage, Used>,
     shared: Shared,
+    /// See [`Budget::few_rows`].
+    few_rows: bool,
 }
 
 impl<'a> Lowering<'a> {
@@ -80,7 +82,7 @@ impl<'a> Lowering<'a> {
             used.tables = encoded.into_iter().map(|table| add_table(tables, table)).collect();
         }
         let shared = shared_tables(&hir.forest, leaf_numbers, tables);
-        Ok(Lowering { hir, mir, storages, shared })
+        Ok(Lowering { hir, mir, storages, shared, few_rows: budget.few_rows })
     }
 
     fn emit(&self, b: &mut Builder, results: scope::Results) {
