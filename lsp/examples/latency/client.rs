@@ -16,7 +16,9 @@ const PATIENCE: Duration = Duration::from_secs(60);
 pub struct Client {
     child: Child,
     input: Option<ChildStdin>,
-    messages: Receiver<Value>,
+    messages: Receiver<(Instant, Value)>,
+    /// When the last message came that was waited for. What a client makes of it takes time of its own.
+    pub arrived: Instant,
     /// What the server sent that nobody has waited for.
     pub unread: Vec<Value>,
     /// The answer to `workspace/configuration`.
@@ -40,7 +42,8 @@ impl Client {
                 }
             }
         });
-        Ok(Client { child, input, messages, unread: Vec::new(), settings: Value::Null, next: 1 })
+        let arrived = Instant::now();
+        Ok(Client { child, input, messages, arrived, unread: Vec::new(), settings: Value::Null, next: 1 })
     }
 
     /// The process.
@@ -109,7 +112,10 @@ impl Client {
     /// The next message; requests of the server are answered.
     fn next(&mut self, end: Instant) -> Option<Value> {
         let message = match self.messages.recv_timeout(end.saturating_duration_since(Instant::now())) {
-            Ok(message) => message,
+            Ok((arrived, message)) => {
+                self.arrived = arrived;
+                message
+            }
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => return None,
         };
         if let (Some(id), Some(method)) = (message.get("id"), message["method"].as_str()) {
@@ -200,8 +206,8 @@ pub fn uri(path: &Path) -> String {
     uri
 }
 
-/// A message; nothing when the server has gone.
-fn read(output: &mut impl BufRead) -> Option<Value> {
+/// A message and when it was there; nothing when the server has gone.
+fn read(output: &mut impl BufRead) -> Option<(Instant, Value)> {
     let mut length = 0;
     loop {
         let mut line = String::new();
@@ -218,5 +224,6 @@ fn read(output: &mut impl BufRead) -> Option<Value> {
     }
     let mut body = vec![0; length];
     output.read_exact(&mut body).ok()?;
-    serde_json::from_slice(&body).ok()
+    let arrived = Instant::now();
+    Some((arrived, serde_json::from_slice(&body).ok()?))
 }

@@ -119,7 +119,7 @@ fn start(program: &[String]) -> Result<Time> {
     let mut client = greet(program)?;
     client.open("untitled:first", 1, &text);
     client.diagnostics("untitled:first", 1).ok_or("no diagnostics")?;
-    let time = Time { passed: begin.elapsed(), used: used(&client)? };
+    let time = Time { passed: client.arrived.saturating_duration_since(begin), used: used(&client)? };
     end(client)?;
     Ok(time)
 }
@@ -156,7 +156,7 @@ fn keystrokes(client: &mut Client, name: &str, text: &str) -> Result<Vec<Time>> 
         let (begin, before) = (Instant::now(), used(client)?);
         client.change(name, version, &[(json!({ "start": at, "end": end }), new)]);
         client.diagnostics(name, version).ok_or("no diagnostics")?;
-        let passed = begin.elapsed();
+        let passed = client.arrived.saturating_duration_since(begin);
         times.push(Time { passed, used: used(client)?.saturating_sub(before) });
         client.unread.clear();
     }
@@ -177,7 +177,7 @@ fn requests(client: &mut Client, name: &str, method: &str, text: &str) -> Result
         let params = json!({ "textDocument": { "uri": name }, "position": position(at) });
         let (begin, before) = (Instant::now(), used(client)?);
         client.request(&format!("textDocument/{method}"), params);
-        let passed = begin.elapsed();
+        let passed = client.arrived.saturating_duration_since(begin);
         times.push(Time { passed, used: used(client)?.saturating_sub(before) });
         client.unread.clear();
     }
