@@ -28,6 +28,10 @@ const KINDS: &[Kind] = &[
     ("comments", comments),
 ];
 
+/// That of the programs that check schedules.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() {
     let wanted = std::env::args().nth(1);
     let trees = 30_000;

@@ -7,7 +7,11 @@ use crate::device::Limits;
 use crate::directives::{Op, of as find};
 use crate::legal_next::{NEW, Operation};
 use crate::lineage::Builder;
+use crate::nest::TreeOrder;
 use crate::resolve::Call;
+
+/// Most runs of equally deep trees that are worth trying.
+const MOST_RUNS: usize = 256;
 
 /// A place in a schedule. What stands before it has been applied once; what follows is applied again only for
 /// operations that shape the nest.
@@ -65,13 +69,24 @@ impl<'p> Site<'p> {
     }
 
     /// A quick look whether it is worth while to try an operation: one that consumes a loop that others are about is
-    /// not.
+    /// not, and neither is one that makes more loops than anybody wants to read.
     pub fn may_fit(&self, operation: &Operation) -> bool {
         match operation {
             Operation::Tile(v, ..) | Operation::Split(v, ..) => {
                 !v.is_bare() || !self.named.contains(v.name.as_str())
             }
+            Operation::SplitByDepth(_) => self.runs() <= MOST_RUNS,
             _ => true,
+        }
+    }
+
+    /// How many runs of equally deep trees the model has as the nest orders them; 0 if that is not known.
+    fn runs(&self) -> usize {
+        match (&self.here.model, self.here.order) {
+            (Some(model), TreeOrder::Model) => {
+                model.depths.windows(2).filter(|pair| pair[0] != pair[1]).count()
+            }
+            _ => 0,
         }
     }
 

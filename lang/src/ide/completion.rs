@@ -78,7 +78,7 @@ impl Completion {
 }
 
 /// Work that one answer may take, counted in loops looked at: an answer must come between two keystrokes.
-const WORK: usize = 2_400;
+const WORK: usize = 1_600;
 
 /// Everything that can be written at `offset`, the most likely first. In very large nests only so many proposals are
 /// tried; what was not tried is not proposed.
