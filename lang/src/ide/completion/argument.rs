@@ -151,14 +151,22 @@ impl<'a> Place<'a> {
 
     fn loops(&mut self) -> Vec<Completion> {
         let replace = self.path();
+        let mut names: Vec<(usize, Named)> =
+            candidates::names(self.site.nest()).into_iter().enumerate().collect();
+        // Loops made last are the likeliest, and mostly small: in large nests the work goes to them.
+        names.sort_by_key(|(_, named)| std::cmp::Reverse(named.1.0));
         let mut all = Vec::new();
-        for named in candidates::names(self.site.nest()) {
+        for (place, named) in names {
+            if self.work == 0 {
+                break;
+            }
             let forms = self.forms(&named);
             if let Some(form) = forms.into_iter().take(TRIED).find(|form| self.fits(form)) {
-                all.push(self.loop_item(&named, &form, replace));
+                all.push((place, self.loop_item(&named, &form, replace)));
             }
         }
-        all
+        all.sort_by_key(|(place, _)| *place);
+        all.into_iter().map(|(_, item)| item).collect()
     }
 
     fn loop_item(&self, (select, id): &Named, form: &Operation, replace: Span) -> Completion {
