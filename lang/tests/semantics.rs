@@ -66,7 +66,7 @@ fn every_row_meets_every_tree_once() {
 #[test]
 fn typed_operations_mean_what_text_means() {
     let model = support::options("trees=100 depth=6").facts.expect("a model");
-    let mut builder = Builder::new(Some(model.clone().into()));
+    let mut builder = Builder::new(Some(model.clone()));
     let b1 = Select::all("b1");
     builder.tile(Step(0), &Select::all("batch"), "b0", "b1", &64.into()).expect("legal");
     builder.reorder(Step(1), &["b0", "tree", "b1"].map(Select::all)).expect("legal");
@@ -74,7 +74,7 @@ fn typed_operations_mean_what_text_means() {
     builder.state(Step(2), id, Stated::Interleave(Some(8))).expect("no contradiction");
     assert!(legality::check(&builder, &Limits::of(&Target::cpu())).is_empty());
     let text = "tile(batch, b0, b1, 64)\nreorder(b0, tree, b1)\ninterleave(b1, 8)";
-    let checked = check(text, &Options { facts: Some(model.into()), ..Options::default() });
+    let checked = check(text, &Options { facts: Some(model), ..Options::default() });
     assert_eq!(Some(builder.nest().0), checked.nest);
 
     let before = builder.nest();
