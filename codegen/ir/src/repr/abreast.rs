@@ -12,9 +12,7 @@ use super::packed::level_order;
 use super::payload::Payload;
 use super::record::{scalar, write_float, write_int};
 use super::test::Test;
-use super::{
-    Buffers, Hop, LeafValue, Place, Representation, Request, Row, TreeLanes, TreeState, choose, index_type,
-};
+use super::{Buffers, Hop, LeafValue, Place, Representation, Request, Row, TreeLanes, TreeState, choose};
 use crate::error::CompileError;
 use crate::lir::{Address, Build, Builder, Cast, Scalar, Table, Ty, Value};
 use sched_forest::{Forest, Inner, NodeRef, Predicate, Tree};
@@ -328,10 +326,6 @@ impl Representation for Abreast {
         TreeState { base, lanes: Some(distance), loaded }
     }
 
-    fn root(&self, b: &mut Builder, lanes: u16) -> Value {
-        b.int_of(index_type(lanes), 1)
-    }
-
     fn step(
         &self,
         b: &mut Builder,
@@ -356,11 +350,6 @@ impl Representation for Abreast {
         let x = row.load(b, feature);
         let right = self.test.goes_right(b, x, threshold, flag);
         place.turned(b, right)
-    }
-
-    fn done(&self, b: &mut Builder, _: &Buffers, _: &TreeState, node: Value) -> Value {
-        // Walks are straight-line to the leaf: nobody asks before.
-        b.int_of(b.ty(node).with(Scalar::I1), 1)
     }
 
     fn leaf(

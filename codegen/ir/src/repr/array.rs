@@ -5,7 +5,7 @@
 
 use super::packed::{Packed, level_order, nodes};
 use super::record::Record;
-use super::{Buffers, Hop, LeafValue, Place, Representation, Request, Row, TreeLanes, TreeState, index_type};
+use super::{Buffers, Hop, LeafValue, Place, Representation, Request, Row, TreeLanes, TreeState};
 use crate::error::CompileError;
 use crate::lir::{Builder, Scalar, Table, Value};
 use sched_forest::Forest;
@@ -43,10 +43,6 @@ impl Representation for Array {
 
     fn load_trees(&self, b: &mut Builder, buffers: &Buffers, tree: Value, lanes: TreeLanes) -> TreeState {
         self.0.load_trees(b, buffers, tree, lanes.distance)
-    }
-
-    fn root(&self, b: &mut Builder, lanes: u16) -> Value {
-        b.int_of(index_type(lanes), 1)
     }
 
     fn step(

@@ -12,7 +12,7 @@ use super::payload::Payload;
 use super::record::{scalar, write_float, write_int};
 use super::test::Test;
 use super::{
-    Buffers, Hop, LeafValue, Place, Representation, Request, Row, TreeLanes, TreeState, choose, index_type,
+    Buffers, Hop, LeafValue, Place, Representation, Request, Row, TreeLanes, TreeState, choose,
     packed::level_order,
 };
 use crate::error::CompileError;
@@ -278,10 +278,6 @@ impl Representation for Levels {
         TreeState { base: b.int(0), lanes: Some(lanes), loaded: Vec::new() }
     }
 
-    fn root(&self, b: &mut Builder, lanes: u16) -> Value {
-        b.int_of(index_type(lanes), 1)
-    }
-
     fn step(
         &self,
         b: &mut Builder,
@@ -312,11 +308,6 @@ impl Representation for Levels {
         };
         let right = self.test.goes_right(b, x, threshold, flag);
         place.turned(b, right)
-    }
-
-    fn done(&self, b: &mut Builder, _: &Buffers, _: &TreeState, node: Value) -> Value {
-        // Walks are straight-line to the leaf: nobody asks before.
-        b.int_of(b.ty(node).with(Scalar::I1), 1)
     }
 
     fn leaf(

@@ -197,8 +197,11 @@ pub trait Representation {
     /// The same for a vector of trees of which `tree` is the first.
     fn load_trees(&self, b: &mut Builder, buffers: &Buffers, tree: Value, lanes: TreeLanes) -> TreeState;
 
-    /// The root's node number: an `i64`, or a vector of `i32` for several lanes.
-    fn root(&self, b: &mut Builder, lanes: u16) -> Value;
+    /// The root's node number: an `i64`, or a vector of `i32` for several lanes. It is 1 where the children of `n` are
+    /// `2n` and `2n + 1`.
+    fn root(&self, b: &mut Builder, lanes: u16) -> Value {
+        b.int_of(index_type(lanes), 1)
+    }
 
     /// One hop: the child that the row leads to. A vector of nodes makes a vector of walks take the hop. `hop` is the
     /// number of hops that lie behind, where all walks have taken the same number. With `hold` a leaf stays where it
@@ -213,8 +216,10 @@ pub trait Representation {
         hop: Hop,
     ) -> Place;
 
-    /// Whether the node is a leaf, an `i1`.
-    fn done(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: Value) -> Value;
+    /// Whether the node is a leaf, an `i1`. Where all walks are straight-line to the leaf, nobody asks before it is.
+    fn done(&self, b: &mut Builder, _: &Buffers, _: &TreeState, node: Value) -> Value {
+        b.int_of(b.ty(node).with(Scalar::I1), 1)
+    }
 
     /// What the leaf holds. `hops` is the number of hops to it, where all walks have taken the same number.
     fn leaf(
