@@ -9,7 +9,7 @@
 //! Walks must be straight-line down to the leaf, so every tree is padded to one depth.
 
 use super::payload::Payload;
-use super::record::{scalar, write_float, write_int};
+use super::record::{narrowest, scalar, write_float, write_int};
 use super::test::Test;
 use super::{
     Buffers, Hop, LeafValue, Place, Representation, Request, Row, TreeLanes, TreeState, choose,
@@ -53,7 +53,7 @@ impl Levels {
         let forest = request.forest;
         let test = Test::of(request, sched_lang::nest::Layout::Levels);
         let codes = test.codes(forest.num_features as u64);
-        let code = if codes < 1 << 8 { Scalar::I8 } else { Scalar::I32 };
+        let code = narrowest(codes).unwrap_or(Scalar::I32);
         let mut starts = vec![0u64];
         let mut depths = Vec::new();
         let mut next = 0u64;
@@ -144,24 +144,27 @@ impl Levels {
 
     fn gather(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: Value) -> (Value, Value) {
         let threshold = state.load(b, buffers[THRESHOLDS], self.threshold, node, (self.threshold.bytes(), 0));
-        if self.code != Scalar::I8 {
+        if self.code == Scalar::I32 {
             return (threshold, state.load(b, buffers[CODES], self.code, node, (4, 0)));
         }
-        // The word that the byte is in; tables are whole words.
-        let (four, three) = (b.int_of(b.ty(node), 2), b.int_of(b.ty(node), 3));
+        // The word that the code is in; tables are whole words.
+        let each = 4 / self.code.bytes();
+        let ty = b.ty(node);
+        let (per_word, last) = (i64::from(each.ilog2()), b.int_of(ty, i64::from(each) - 1));
         let node = state.lanes.map_or(node, |lanes| b.add(lanes, node));
-        let word = b.bin(Bin::Shr, node, four);
-        let (shift, zero) = (b.int(2), b.int(0));
+        let distance = b.int_of(ty, per_word);
+        let word = b.bin(Bin::Shr, node, distance);
+        let (shift, zero) = (b.int(per_word), b.int(0));
         let base = b.bin(Bin::Shr, state.base, shift);
         let base = if state.lanes.is_some() { zero } else { base };
         let gather = Gather { buffer: buffers[CODES], base, index: word, stride: 4, offset: 0, mask: None };
         let word = b.gather(Scalar::I32, gather);
-        let byte = b.bin(Bin::And, node, three);
-        let mut code = b.bits(word, 0, 8);
-        for at in 1..4 {
-            let this = b.int_of(b.ty(byte), i64::from(at));
-            let here = b.cmp(Cmp::Eq, byte, this);
-            let other = b.bits(word, 8 * at, 8);
+        let place = b.bin(Bin::And, node, last);
+        let mut code = b.bits(word, 0, self.code_bits());
+        for at in 1..each {
+            let this = b.int_of(ty, i64::from(at));
+            let here = b.cmp(Cmp::Eq, place, this);
+            let other = b.bits(word, at * self.code_bits(), self.code_bits());
             code = b.select(here, other, code);
         }
         (threshold, code)
