@@ -293,7 +293,11 @@ impl Verifier<'_> {
     fn operands(&self, op: &Op) -> String {
         let operands = match *op {
             Op::Int(_) | Op::Float(_) | Op::Rows | Op::Load(_) | Op::Lanes => vec![],
-            Op::Bin(_, a, b) | Op::Cmp(_, a, b) | Op::Lookup(a, b) => vec![a, b],
+            Op::Bin(_, a, b)
+            | Op::Cmp(_, a, b)
+            | Op::Lookup(a, b)
+            | Op::Concat(a, b)
+            | Op::Alternate(a, b, ..) => vec![a, b],
             Op::Select(c, a, b) => vec![c, a, b],
             Op::Cast(_, v)
             | Op::Math(_, v)
@@ -361,6 +365,16 @@ impl Verifier<'_> {
             Op::Word(v, number) => {
                 let from = self.used(v)?;
                 from.lanes > 1 && from.scalar == Scalar::I64 && number < 2 && ty == from.with(Scalar::I32)
+            }
+            Op::Concat(a, b) => {
+                let half = self.used(a)?;
+                self.used(b)? == half
+                    && ty.scalar == half.scalar
+                    && u32::from(ty.lanes) == 2 * u32::from(half.lanes)
+            }
+            Op::Alternate(a, b, size, number) => {
+                let pairs = size.is_power_of_two() && u32::from(ty.lanes).is_multiple_of(2 * u32::from(size));
+                self.used(a)? == ty && self.used(b)? == ty && pairs && number < 2
             }
             Op::Lookup(table, index) => lookup_fits(ty, self.used(table)?, self.used(index)?),
             Op::Any(mask) => {

@@ -234,6 +234,20 @@ impl<'f, 'm> Machine<'f, 'm> {
                     self.lanes[to + i] = ops::wrap(ty.scalar, word as i64);
                 }
             }
+            Op::Concat(a, b) => {
+                let (a, b, half) = (self.at(a), self.at(b), count / 2);
+                for i in 0..half {
+                    self.lanes[to + i] = self.lanes[a + i];
+                    self.lanes[to + half + i] = self.lanes[b + i];
+                }
+            }
+            Op::Alternate(a, b, size, number) => {
+                let (a, b, size) = (self.at(a), self.at(b), usize::from(size));
+                for i in 0..count {
+                    let (from, place) = if i & size == 0 { (a, i) } else { (b, i - size) };
+                    self.lanes[to + i] = self.lanes[from + place + usize::from(number) * size];
+                }
+            }
             Op::Lookup(table, index) => self.lookup(value, table, index),
             Op::Any(mask) => {
                 let (mask, lanes) = (self.at(mask), self.function.ty(mask).lanes);

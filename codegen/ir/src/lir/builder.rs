@@ -292,6 +292,17 @@ impl Builder {
         self.define(ty, Op::Word(value, number))
     }
 
+    /// The lanes of `a`, then those of `b`.
+    pub fn concat(&mut self, a: Value, b: Value) -> Value {
+        let ty = self.ty(a);
+        self.define(Ty { lanes: 2 * ty.lanes, ..ty }, Op::Concat(a, b))
+    }
+
+    /// The even (0) or the odd (1) blocks of `size` lanes of both vectors, in turns.
+    pub fn alternate(&mut self, a: Value, b: Value, size: u16, number: u16) -> Value {
+        self.define(self.ty(a), Op::Alternate(a, b, size, number))
+    }
+
     /// Looks each lane of `index` up in a table.
     pub fn lookup(&mut self, table: Value, index: Value) -> Value {
         let (element, at) = (self.ty(table).scalar, self.ty(index));

@@ -244,6 +244,11 @@ pub enum Op {
     Extract(Value, u16),
     /// The low (0) or the high (1) 32 bits of each lane of a vector of 64-bit integers.
     Word(Value, u16),
+    /// The lanes of one vector or scalar, then those of another of the same type.
+    Concat(Value, Value),
+    /// Of two vectors in blocks of so many lanes: the even (0) or the odd (1) blocks of both, taken in turns. It swaps
+    /// halves of a square that lies in two registers, which is a step of transposing it.
+    Alternate(Value, Value, u16, u16),
     /// `table[index mod length]` for each lane of an integer vector. The table is a vector whose length is a power of
     /// two; the result has as many lanes as the index. Elements of an integer table are widened with zeros to the
     /// index's element, others keep their type.

@@ -218,6 +218,11 @@ impl Printer<'_> {
             Op::Lanes => "lanes".to_string(),
             Op::Extract(v, lane) => format!("lane {lane} of {}", self.name(*v)),
             Op::Word(v, number) => format!("word {number} of {}", self.name(*v)),
+            Op::Concat(a, b) => format!("concat {}, {}", self.name(*a), self.name(*b)),
+            Op::Alternate(a, b, size, number) => {
+                let which = if *number == 0 { "even" } else { "odd" };
+                format!("{which} blocks of {size} of {}, {}", self.name(*a), self.name(*b))
+            }
             Op::Lookup(table, index) => format!("lookup {}, {}", self.name(*table), self.name(*index)),
             Op::Any(mask) => format!("any {}", self.name(*mask)),
         }

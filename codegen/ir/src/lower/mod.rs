@@ -9,13 +9,14 @@ mod nest;
 mod output;
 mod scope;
 mod sums;
+mod turn;
 mod walk;
 
 use crate::error::{Budget, CompileError};
 use crate::hir::Hir;
 use crate::lir::{Build, Builder, Cmp, Function, Kernel, Scalar, Space, Table};
 use crate::mir::{Affine, Mir, Storage, for_each_walk};
-use crate::repr::{Representation, Request, narrowest, of_layout, scalar, write_float, write_int};
+use crate::repr::{Columns, Representation, Request, narrowest, of_layout, scalar, write_float, write_int};
 use sched_forest::{Forest, Target};
 use sched_lang::nest::Layout;
 use std::collections::BTreeMap;
@@ -47,6 +48,8 @@ pub struct Lowering<'a> {
     mir: &'a Mir,
     storages: BTreeMap<Storage, Used>,
     shared: Shared,
+    /// The columns of copies of rows, if there are such copies, and the table of their pieces.
+    columns: Option<(Columns, u32)>,
     /// See [`Budget::few_rows`].
     few_rows: bool,
 }
@@ -68,8 +71,12 @@ impl<'a> Lowering<'a> {
         let leaf_numbers = kernels.contains(&Kernel::Leaf);
         let mut storages = BTreeMap::new();
         let mut footprint: u64 = tables.iter().map(|table| table.bytes.len() as u64).sum();
-        for (storage, used) in trees_by_storage(hir, mir) {
-            let request = Request { forest: &hir.forest, depths: &hir.depths, used: &used, leaf_numbers };
+        let by_storage = trees_by_storage(hir, mir);
+        let columns = columns_of(&hir.forest, &by_storage);
+        for (storage, used) in by_storage {
+            let columns = columns.as_ref().filter(|_| storage.columns);
+            let (forest, depths, used) = (&hir.forest, hir.depths.as_slice(), used.as_slice());
+            let request = Request { forest, depths, used, leaf_numbers, columns };
             let representation = of_layout(storage, &request)?;
             footprint = footprint.saturating_add(representation.footprint());
             if footprint > budget.tables {
@@ -82,7 +89,11 @@ impl<'a> Lowering<'a> {
             used.tables = encoded.into_iter().map(|table| add_table(tables, table)).collect();
         }
         let shared = shared_tables(&hir.forest, leaf_numbers, tables);
-        Ok(Lowering { hir, mir, storages, shared, few_rows: budget.few_rows })
+        let columns = columns.map(|columns| {
+            let bytes = ints(columns.pieces().iter().copied(), Scalar::I32);
+            (columns, add_table(tables, Table { name: "columns".to_string(), bytes }))
+        });
+        Ok(Lowering { hir, mir, storages, shared, columns, few_rows: budget.few_rows })
     }
 
     fn emit(&self, b: &mut Builder, results: scope::Results) {
@@ -172,6 +183,16 @@ fn trees_by_storage(hir: &Hir, mir: &Mir) -> BTreeMap<Storage, Vec<bool>> {
         trees[walks.trees.clone()].fill(true);
     });
     used
+}
+
+/// The columns of copies of rows: one set for all, so that a storage serves all of them.
+fn columns_of(forest: &Forest, by_storage: &BTreeMap<Storage, Vec<bool>>) -> Option<Columns> {
+    let mut reading = by_storage.iter().filter(|(storage, _)| storage.columns).map(|(_, used)| used);
+    let mut all = reading.next()?.clone();
+    for used in reading {
+        all.iter_mut().zip(used).for_each(|(all, this)| *all |= this);
+    }
+    Some(Columns::new(forest, &all))
 }
 
 fn shared_tables(forest: &Forest, leaf_numbers: bool, tables: &mut Vec<Table>) -> Shared {

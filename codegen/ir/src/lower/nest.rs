@@ -1,7 +1,7 @@
 //! Loops, cases, row copies and prefetches.
 
 use super::scope::{CachedRows, InScope, Kernel, Results};
-use crate::lir::{Address, Bin, BufferId, Build, Builder, Cast, Cmp, Gather, Scalar, Ty, Value};
+use crate::lir::{Address, Bin, BufferId, Build, Builder, Cast, Cmp, Scalar, Ty, Value};
 use crate::mir::{Affine, CacheRows, CacheTrees, Iter, Limit, Loop, Mode, Stmt, Var, Window, for_each_walk};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -131,10 +131,10 @@ impl Kernel<'_> {
     /// Copies the window's rows to local memory and uses the copy inside.
     fn cache_rows(&mut self, cache: &CacheRows) {
         let (first_row, count) = self.window(&cache.window);
-        let features = self.features();
         let input = self.input;
-        let mut held = count;
+        let (mut held, mut each) = (count, self.features());
         if let Some(width) = cache.blocks {
+            each = self.columns();
             // Whole blocks, so that a vector never reaches beyond the copy.
             let more = self.b.add_int(count, i64::from(width) - 1);
             let width = self.b.int(i64::from(width));
@@ -142,12 +142,12 @@ impl Kernel<'_> {
             held = self.b.mul(blocks, width);
             held = self.room_for_few(&cache.body, count, held);
         }
-        let elements = self.b.mul_int(held, features);
+        let elements = self.b.mul_int(held, each);
         let bytes = self.b.mul_int(elements, i64::from(input.bytes()));
         self.alloc("cached_rows", input, bytes, |k, buffer| {
             match cache.blocks {
                 None => k.copy_rows(buffer, first_row, elements),
-                Some(width) => k.transpose_rows(buffer, first_row, (count, held), width),
+                Some(width) => k.turn_rows(buffer, first_row, (count, held), width),
             }
             k.caches.insert(cache.id, CachedRows { buffer, first_row, blocks: cache.blocks });
             match cache.blocks {
@@ -190,42 +190,6 @@ impl Kernel<'_> {
             let source = k.b.add(from, index);
             let value = k.b.load(Ty::of(input), address(rows, source, input.bytes()));
             k.b.store(address(buffer, index, input.bytes()), value);
-            Vec::new()
-        });
-    }
-
-    /// Copies rows in blocks of `width`; a block holds feature 0 of all its rows, then feature 1, and so on. The rows that
-    /// the last block lacks are zeros.
-    fn transpose_rows(
-        &mut self,
-        buffer: BufferId,
-        first_row: Value,
-        (count, held): (Value, Value),
-        width: u32,
-    ) {
-        let (features, lanes) = (self.features(), width as u16);
-        let (input, rows) = (self.input, self.rows);
-        let ty = Ty::vector(Scalar::I32, lanes);
-        let (numbers, all) = (self.b.lanes(ty), self.b.int_of(ty, features));
-        let distance = self.b.mul(numbers, all);
-        let zero = self.b.int(0);
-        self.for_loop((zero, held, i64::from(width)), &[], |k, block, _| {
-            let row = k.b.add(first_row, block);
-            let from = k.b.mul_int(row, features);
-            let to = k.b.mul_int(block, features);
-            let left = k.b.sub(count, block);
-            let mask = k.lanes_below(left, lanes);
-            let (zero, end) = (k.b.int(0), k.b.int(features));
-            k.for_loop((zero, end, 1), &[], |k, feature, _| {
-                let base = k.b.add(from, feature);
-                let (stride, offset) = (input.bytes(), 0);
-                let gather = Gather { buffer: rows, base, index: distance, stride, offset, mask: Some(mask) };
-                let values = k.b.gather(input, gather);
-                let column = k.b.mul_int(feature, i64::from(width));
-                let index = k.b.add(to, column);
-                k.b.store(address(buffer, index, stride), values);
-                Vec::new()
-            });
             Vec::new()
         });
     }

@@ -75,6 +75,8 @@ pub struct Kernel<'a> {
     pub(super) targets: Option<(BufferId, Scalar)>,
     pub(super) vectors: Option<BufferId>,
     pub(super) sources: Option<BufferId>,
+    /// The first feature of each piece of columns.
+    pub(super) pieces: Option<BufferId>,
     pub(super) vars: BTreeMap<Var, InScope>,
     pub(super) privates: BTreeMap<PrivateId, PrivateBuffer>,
     pub(super) caches: BTreeMap<CacheId, CachedRows>,
@@ -104,6 +106,7 @@ impl<'a> Kernel<'a> {
         let targets = shared.targets.map(|(n, width)| (b.buffer("targets", table(n), width), width));
         let vectors = shared.vectors.map(|n| b.buffer("leaf_vectors", table(n), accumulator));
         let sources = shared.sources.map(|n| b.buffer("sources", table(n), Scalar::I32));
+        let pieces = lowering.columns.as_ref().map(|(_, n)| b.buffer("columns", table(*n), Scalar::I32));
         Kernel {
             lowering,
             b,
@@ -117,6 +120,7 @@ impl<'a> Kernel<'a> {
             targets,
             vectors,
             sources,
+            pieces,
             vars: BTreeMap::new(),
             privates: BTreeMap::new(),
             caches: BTreeMap::new(),
@@ -132,6 +136,11 @@ impl<'a> Kernel<'a> {
     /// Features per row.
     pub(super) fn features(&self) -> i64 {
         self.lowering.hir.forest.num_features as i64
+    }
+
+    /// Columns of a copy of rows that lies feature by feature.
+    pub(super) fn columns(&self) -> i64 {
+        self.lowering.columns.as_ref().map_or(0, |(columns, _)| columns.count() as i64)
     }
 
     /// Emits a nest, and gives the builder back. Where leaf numbers are wanted the walks only store where they ended.

@@ -155,7 +155,7 @@ impl<'k> Kernel<'k> {
         let representation = &*lowering.storages[&walks.storage()].representation;
         let buffers = self.tables[&walks.storage()].clone();
         let cached = match walks.rows {
-            Rows::Cached(id) => self.caches.get(&id).copied(),
+            Rows::Cached(id) | Rows::Columns(id) => self.caches.get(&id).copied(),
             Rows::Input => None,
         };
         let rows = cached.unwrap_or(CachedRows { buffer: self.rows, first_row: self.b.int(0), blocks: None });
@@ -321,7 +321,7 @@ impl<'k> Kernel<'k> {
 
     /// A row of a copy in blocks. A vector of walks is one block; a single walk finds its block and its place in it.
     fn row_of_block(&mut self, around: &Around, relative: Value, ahead: i64, block: u32, width: u16) -> Row {
-        let (features, element) = (self.features(), self.input);
+        let (columns, element) = (self.columns(), self.input);
         let relative = self.b.add_int(relative, ahead);
         let row = Row {
             buffer: around.rows.buffer,
@@ -333,7 +333,7 @@ impl<'k> Kernel<'k> {
             table: None,
         };
         if u32::from(width) == block {
-            let index = self.b.mul_int(relative, features);
+            let index = self.b.mul_int(relative, columns);
             let lanes = RowLanes { distance: Some(self.distances(1, width)), adjacent: true, mask: None };
             return Row { index, lanes: Some(lanes), ..row };
         }
@@ -341,7 +341,7 @@ impl<'k> Kernel<'k> {
         let number = self.b.bin(Bin::IDiv, relative, size);
         let start = self.b.mul(number, size);
         let place = self.b.sub(relative, start);
-        let start = self.b.mul_int(start, features);
+        let start = self.b.mul_int(start, columns);
         Row { index: self.b.add(start, place), ..row }
     }
 

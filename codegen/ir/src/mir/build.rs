@@ -1,6 +1,7 @@
 //! HIR to MIR: loops of the nest become loops over variables, leaf loops become walks.
 
-use super::window::{Bytes, for_each_walk, spread, window_of};
+use super::columns::read_columns;
+use super::window::{Bytes, for_each_walk, spread, storages, window_of};
 use super::{
     Affine, Bound, CacheId, CacheRows, CacheTrees, Iter, Limit, Loop, Mir, Mode, Place, Plan, Rows, Stmt,
     Target, Var, VarInfo, Walks,
@@ -184,12 +185,15 @@ impl Build<'_> {
                 let cache = CacheId(self.caches);
                 self.caches += 1;
                 inner.cached = Some(cache);
-                let body = body(self, &inner)?;
+                let mut body = body(self, &inner)?;
                 let window = window_of(&body, &inner.row, &self.vars);
                 let forest = &self.hir.forest;
                 let row_bytes = forest.num_features as u64 * forest.types.input.bytes() as u64;
                 self.scratch.add(&window, row_bytes)?;
                 let blocks = blocks(&body, &inner.row);
+                if blocks.is_some() {
+                    read_columns(&mut body, cache);
+                }
                 Ok(vec![Stmt::CacheRows(CacheRows { id: cache, window, blocks, sums: false, body })])
             }
         }
@@ -197,15 +201,12 @@ impl Build<'_> {
 
     /// The trees that the statements walk, relative to the tree loops around them.
     fn trees_of(&self, stmts: &[Stmt], base: &Affine) -> CacheTrees {
-        let (mut count, mut storages) = (0, Vec::new());
+        let mut count = 0;
         for_each_walk(stmts, base, &mut |walks, base| {
             let (_, most) = spread(&walks.tree, base, &self.vars);
             count = most.map_or(i64::MAX, |most| most + 1).max(count);
-            if !storages.contains(&walks.storage()) {
-                storages.push(walks.storage());
-            }
         });
-        CacheTrees { from: base.clone(), count, storages }
+        CacheTrees { from: base.clone(), count, storages: storages(stmts) }
     }
 
     fn variable(&mut self, info: VarInfo) -> Var {

@@ -1,12 +1,32 @@
-//! Sums beside cached rows: where rows are copied in columns for vectors of walks, and each tree adds to one of several
+//! Columns: copies of rows that lie feature by feature, and sums beside them.
+//!
+//! Where rows are copied in columns for vectors of walks, and each tree adds to one of several
 //! margins, the margins of a block lie in columns too. A vector of leaf values is then added in one piece, and the
 //! output is read before and written after all trees of the copy.
 
-use super::{CacheRows, Mir, Place, Stmt, Walks};
+use super::{CacheId, CacheRows, Mir, Place, Rows, Stmt, Walks};
 use crate::error::{Budget, CompileError};
 use crate::hir::Hir;
-use crate::mir::window::Bytes;
+use crate::mir::window::{Bytes, storages};
 use sched_forest::Target;
+
+/// Makes the walks that read a copy read it as columns.
+pub fn read_columns(stmts: &mut [Stmt], cache: CacheId) {
+    for stmt in stmts.iter_mut() {
+        match stmt {
+            Stmt::Walks(walks) if walks.rows == Rows::Cached(cache) => walks.rows = Rows::Columns(cache),
+            Stmt::Loop(this) => read_columns(&mut this.body, cache),
+            Stmt::Private(private) => read_columns(&mut private.body, cache),
+            Stmt::CacheRows(inner) => read_columns(&mut inner.body, cache),
+            Stmt::Case(_, arms) => arms.iter_mut().for_each(|(_, body)| read_columns(body, cache)),
+            _ => {}
+        }
+    }
+    // How trees are stored depends on where their walks read rows.
+    if let [Stmt::CacheTrees(trees), rest @ ..] = stmts {
+        trees.storages = storages(rest);
+    }
+}
 
 /// Chooses the copies of rows that have their sums beside them.
 ///

@@ -125,6 +125,8 @@ pub enum Rows {
     Input,
     /// The copy made by this [`CacheRows`].
     Cached(CacheId),
+    /// The same, in blocks that lie feature by feature.
+    Columns(CacheId),
 }
 
 /// The name of a row cache.
@@ -160,6 +162,8 @@ pub struct Storage {
     pub layout: Layout,
     /// Who walks them, as far as the layout depends on it.
     pub walkers: Walkers,
+    /// Whether nodes name columns of a copy of rows, which has only those features that are in use.
+    pub columns: bool,
 }
 
 /// Who walks trees.
@@ -306,7 +310,8 @@ impl Walks {
             (Layout::Sparse, _) if self.lanes > 1 => Walkers::Vectors,
             _ => Walkers::Any,
         };
-        Storage { layout: self.layout, walkers }
+        let columns = matches!(self.rows, Rows::Columns(_));
+        Storage { layout: self.layout, walkers, columns }
     }
 }
 

@@ -133,7 +133,7 @@ impl Printer<'_> {
         self.depth += 1;
         let rows = match walks.rows {
             Rows::Input => "rows".to_string(),
-            Rows::Cached(id) => format!("cache{}", id.0),
+            Rows::Cached(id) | Rows::Columns(id) => format!("cache{}", id.0),
         };
         let (tree, row) = (self.affine(&walks.tree), self.affine(&walks.row));
         let layout = format!("{:?}", walks.layout).to_lowercase();

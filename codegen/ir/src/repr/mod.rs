@@ -6,6 +6,7 @@
 
 mod abreast;
 mod array;
+mod columns;
 mod levels;
 mod packed;
 mod payload;
@@ -20,6 +21,7 @@ use crate::mir::{Storage, Walkers};
 use sched_forest::{Forest, Predicate};
 use sched_lang::nest::Layout;
 
+pub use columns::Columns;
 pub(crate) use record::{narrowest, scalar, write_float, write_int};
 
 /// Where the row of a walk, or the rows of a vector of walks, lie: the value of feature `f` is element
@@ -256,6 +258,8 @@ pub struct Request<'a> {
     pub used: &'a [bool],
     /// Whether leaf numbers are wanted.
     pub leaf_numbers: bool,
+    /// The columns that nodes name; features if none.
+    pub columns: Option<&'a Columns>,
 }
 
 /// The representation of a storage for a forest.

@@ -1,6 +1,6 @@
 //! The test at an inner node: the comparison, and where missing values go.
 
-use super::Request;
+use super::{Columns, Request};
 use crate::fault::{Fault, seeded};
 use crate::lir::{Bin, Builder, Cast, Cmp, Scalar, Value};
 use sched_forest::{Comparison, Inner};
@@ -16,11 +16,13 @@ enum Missing {
 }
 
 /// The test at the nodes of a layout.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Test {
     comparison: Comparison,
     missing: Missing,
     layout: Layout,
+    /// The columns that nodes name, if they do not name features.
+    columns: Option<Columns>,
 }
 
 impl Test {
@@ -37,18 +39,21 @@ impl Test {
             (true, false) => Missing::Left,
             (false, _) => Missing::Right,
         };
-        Test { comparison: request.forest.comparison, missing, layout }
+        let columns = request.columns.cloned();
+        Test { comparison: request.forest.comparison, missing, layout, columns }
     }
 
     /// One more than the largest code of a feature; all ones stay free above it.
     pub fn codes(&self, features: u64) -> u64 {
+        let features = self.columns.as_ref().map_or(features, |columns| columns.count() as u64);
         if self.missing == Missing::Mixed { features.saturating_mul(2) + 1 } else { features }
     }
 
     /// The code of a node's feature in so many bits.
     pub fn code(&self, inner: &Inner, bits: u32) -> u64 {
         let flag = if self.missing == Missing::Mixed && inner.missing_left { 1 << (bits - 1) } else { 0 };
-        u64::from(inner.feature) | flag
+        let column = self.columns.as_ref().map_or(inner.feature, |columns| columns.column(inner.feature));
+        u64::from(column) | flag
     }
 
     /// The feature of a code, and whether its missing values go left where each node says.

@@ -70,7 +70,11 @@ impl Uses {
     fn op(&mut self, op: &Op) {
         match op {
             Op::Int(_) | Op::Float(_) | Op::Rows | Op::Lanes => {}
-            Op::Bin(_, a, b) | Op::Cmp(_, a, b) | Op::Lookup(a, b) => self.values.extend([*a, *b]),
+            Op::Bin(_, a, b)
+            | Op::Cmp(_, a, b)
+            | Op::Lookup(a, b)
+            | Op::Concat(a, b)
+            | Op::Alternate(a, b, ..) => self.values.extend([*a, *b]),
             Op::Select(cond, a, b) => self.values.extend([*cond, *a, *b]),
             Op::Cast(_, value)
             | Op::Math(_, value)

@@ -89,6 +89,34 @@ impl<'ctx> Emitter<'_, 'ctx> {
         Ok(self.pick(as_vector(words)?, every_other)?.into())
     }
 
+    /// The lanes of two values one after the other.
+    pub(super) fn concat(&self, ty: Ty, a: Value, b: Value) -> Result<BasicValueEnum<'ctx>, LlvmError> {
+        if ty.lanes > 2 {
+            let pair = (self.vector(a)?, self.vector(b)?);
+            return Ok(self.shuffle(pair, (0..ty.lanes.into()).map(Some))?.into());
+        }
+        let mut both = self.vector_type(ty)?.get_poison();
+        for (lane, value) in [a, b].into_iter().enumerate() {
+            let lane = self.context.i32_type().const_int(lane as u64, false);
+            both = self.builder.build_insert_element(both, self.frame.value(value)?, lane, "")?;
+        }
+        Ok(both.into())
+    }
+
+    /// The even or the odd blocks of two vectors in turns.
+    pub(super) fn alternate(
+        &self,
+        ty: Ty,
+        (a, b): (Value, Value),
+        (size, number): (u16, u16),
+    ) -> Result<BasicValueEnum<'ctx>, LlvmError> {
+        let (lanes, size, number) = (u32::from(ty.lanes), u32::from(size), u32::from(number));
+        // The lanes of the second vector are numbered behind those of the first.
+        let from = |lane: u32| if lane & size == 0 { lane } else { lanes + lane - size };
+        let pair = (self.vector(a)?, self.vector(b)?);
+        Ok(self.shuffle(pair, (0..lanes).map(|lane| Some(from(lane) + number * size)))?.into())
+    }
+
     /// Whether any lane of a mask holds.
     pub(super) fn any(&self, mask: Value) -> Result<BasicValueEnum<'ctx>, LlvmError> {
         let mask = self.vector(mask)?;

@@ -1,0 +1,57 @@
+//! The columns of a copy of rows that lies feature by feature: only features that some tree tests are copied.
+
+use sched_forest::Forest;
+
+/// Features that are copied together: a square of so many rows and features is turned in registers.
+const PIECE: u32 = 4;
+
+/// Which features a copy holds, in pieces of some neighbours each.
+#[derive(Clone, Debug)]
+pub struct Columns {
+    /// The first feature of each piece, ascending. Only the last piece may share features with the one before it.
+    pieces: Vec<u32>,
+    /// Features of a piece: a power of two, and not more than rows have.
+    width: u32,
+}
+
+impl Columns {
+    /// The columns for the trees of a forest that are used.
+    pub fn new(forest: &Forest, used: &[bool]) -> Columns {
+        let features = u32::try_from(forest.num_features).unwrap_or(u32::MAX);
+        let width = if features == 0 { 1 } else { PIECE.min(1 << features.ilog2()) };
+        let trees = forest.trees.iter().zip(used).filter(|(_, used)| **used);
+        let mut tested: Vec<u32> = trees.flat_map(|(tree, _)| &tree.inner).map(|node| node.feature).collect();
+        // Where nothing is tested, leaves that are walked like nodes still read the first column.
+        tested.extend((tested.is_empty() && features > 0).then_some(0));
+        tested.sort_unstable();
+        let mut pieces: Vec<u32> = Vec::new();
+        for feature in tested {
+            if pieces.last().is_none_or(|first| feature >= first + width) {
+                pieces.push(feature.min(features.saturating_sub(width)));
+            }
+        }
+        Columns { pieces, width }
+    }
+
+    /// How many columns there are.
+    pub fn count(&self) -> usize {
+        self.pieces.len() * self.width as usize
+    }
+
+    /// The first feature of each piece.
+    pub fn pieces(&self) -> &[u32] {
+        &self.pieces
+    }
+
+    /// Features of a piece, which are copied together.
+    pub fn width(&self) -> u32 {
+        self.width
+    }
+
+    /// The column of a feature that some used tree tests.
+    pub fn column(&self, feature: u32) -> u32 {
+        let piece = self.pieces.partition_point(|first| *first <= feature).saturating_sub(1);
+        let inside = self.pieces.get(piece).map_or(0, |first| feature.saturating_sub(*first));
+        piece as u32 * self.width + inside
+    }
+}
