@@ -8,6 +8,8 @@ const UNROLL_LIMIT: u32 = 10;
 const LEVELS_LIMIT: u32 = 8;
 /// Bytes of a block of rows that leave room for trees in the first-level cache.
 const BLOCK_BYTES: u32 = 32 << 10;
+/// Features of a row whose turning costs as much as walking one tree with gathered values costs more.
+const FEATURES_PER_TREE: u32 = 20;
 /// Most nodes that trees are padded to.
 const MOST_NODES: u64 = 1 << 24;
 
@@ -113,9 +115,9 @@ impl Vectors {
     }
 }
 
-/// Whether turning a block of rows on its side pays: if there are trees enough, or few features.
+/// Whether turning a block of rows on its side pays: if features are few, or trees enough to read most of them.
 fn pays_to_turn(facts: &ModelFacts) -> bool {
-    facts.num_features <= 64 || facts.num_features <= facts.num_trees / 4
+    facts.num_features <= 64 || facts.num_features / FEATURES_PER_TREE <= facts.num_trees
 }
 
 /// Rows of the largest call whose rows are better walked one by one. A vector of 16 rows takes the same time however few

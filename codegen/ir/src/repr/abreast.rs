@@ -1,20 +1,21 @@
 //! The levels layout for walks of one row down many trees side by side, one tree in each lane of a vector.
 //!
 //! Nodes are numbered as in the array layout, and every tree has the same number of records, so that a tree's place
-//! follows from its number. A record holds threshold and feature code in one word where they fit into 64 bits: a hop
-//! then gathers nodes once. Three levels at a time lie together, each node with its children and theirs, so that three
+//! follows from its number. A record holds threshold and feature code where they fit into 64 bits, and no more bytes than
+//! they need: a hop then gathers nodes once, each with the first bytes of the next. Three levels at a time lie together, each node with its children and theirs, so that three
 //! hops touch one cache line. The first levels of trees that fill a vector together lie lane by lane besides, in tables
 //! of their own: all lanes' candidates are one piece of memory there, and the turns taken choose among them.
 //!
 //! Walks must be straight-line down to the leaf, so every tree is padded to one depth.
 
+use super::numbers::LeafNumbers;
 use super::packed::level_order;
 use super::payload::Payload;
-use super::record::{scalar, write_float, write_int};
+use super::record::{narrowest, scalar, write_float, write_int};
 use super::test::Test;
 use super::{Buffers, Hop, LeafValue, Place, Representation, Request, Row, TreeLanes, TreeState, choose};
 use crate::error::CompileError;
-use crate::lir::{Address, Build, Builder, Cast, Scalar, Table, Ty, Value};
+use crate::lir::{Address, Build, Builder, Cast, Gather, Scalar, Table, Ty, Value};
 use sched_forest::{Forest, Inner, NodeRef, Predicate, Tree};
 use sched_lang::nest::Layout;
 use std::ops::Range;
@@ -22,6 +23,7 @@ use std::ops::Range;
 /// Trees as records, and their first levels lane by lane.
 pub struct Abreast {
     threshold: Scalar,
+    code: Scalar,
     test: Test,
     leaf: Payload,
     /// Trees of a vector.
@@ -31,7 +33,7 @@ pub struct Abreast {
     trees: Range<u64>,
     /// Edges to the deepest leaf.
     depth: u32,
-    leaf_numbers: bool,
+    leaf_numbers: LeafNumbers,
 }
 
 /// Levels whose nodes lie together.
@@ -54,9 +56,8 @@ impl Level {
         let (top, below) = (level / CHUNK * CHUNK, level % CHUNK);
         let before = (0..top).step_by(CHUNK as usize).map(|top| chunk(top, depth)).sum::<u64>() as i64;
         let block = block(top, depth);
-        // The first node of the chunk's first level has number 2^top. In a block nodes are numbered from 1, unless
-        // there is only one.
-        let local = if block == 1 { 0 } else { 1 << below };
+        // The first node of the chunk's first level has number 2^top. In a block its first node has number 0.
+        let local = (1 << below) - 1;
         Level { below, block, first: before - ((block << top) as i64) + local }
     }
 
@@ -68,10 +69,7 @@ impl Level {
 
 /// Records of one block of the chunk that begins with level `top`.
 fn block(top: u32, depth: u32) -> u64 {
-    match (depth - top).min(CHUNK) {
-        1 => 1,
-        levels => 1 << levels,
-    }
+    (1 << (depth - top).min(CHUNK)) - 1
 }
 
 /// Records of the chunk that begins with level `top`.
@@ -106,26 +104,35 @@ impl Abreast {
         let depth = used().map(|at| request.depths[at].0).max().unwrap_or(0);
         let each = if depth < 32 { records(depth) } else { u64::MAX };
         let records = (trees.end - trees.start).saturating_mul(each);
+        let codes = test.codes(forest.num_features as u64);
         let tops = (trees.end - trees.start + 2 * u64::from(lanes)).saturating_mul(TOP_NODES);
-        if i32::try_from(records).is_err()
-            || i32::try_from(tops).is_err()
-            || test.codes(forest.num_features as u64) > 1 << 31
-        {
+        // Lanes count bytes where threshold and code are one record.
+        let bytes = records.saturating_add(1).saturating_mul(8);
+        if i32::try_from(bytes).is_err() || i32::try_from(tops).is_err() || codes > 1 << 31 {
             return Err(CompileError::new(
                 CompileError::LAYOUT_BUDGET,
-                format!("the layout needs {records} node records, more than 31 bits count"),
+                format!("the layout needs {bytes} bytes of nodes, more than 31 bits count"),
                 "use representation(sparse), which stores only nodes that exist",
             ));
         }
         let (threshold, leaf) = (scalar(forest.types.threshold), Payload::of(forest));
-        let (lanes, leaf_numbers) = (u64::from(lanes), request.leaf_numbers);
-        let used = request.used.to_vec();
-        Ok(Abreast { threshold, test, leaf, lanes, used, trees, depth, leaf_numbers })
+        let (lanes, leaf_numbers) = (u64::from(lanes), LeafNumbers::of(request));
+        let (used, code) = (request.used.to_vec(), narrowest(codes).unwrap_or(Scalar::I32));
+        Ok(Abreast { threshold, code, test, leaf, lanes, used, trees, depth, leaf_numbers })
     }
 
-    /// Whether threshold and code are one word of 64 bits.
-    fn in_one_word(&self) -> bool {
+    /// Whether threshold and code are one record, at most 64 bits.
+    fn in_one_record(&self) -> bool {
         self.threshold == Scalar::F32
+    }
+
+    /// Bytes of a record.
+    fn record(&self) -> u32 {
+        if self.in_one_record() { self.threshold.bytes() + self.code.bytes() } else { self.threshold.bytes() }
+    }
+
+    fn code_bits(&self) -> u32 {
+        8 * self.code.bytes()
     }
 
     /// The entry of a used tree's first leaf.
@@ -153,35 +160,44 @@ impl Abreast {
         tree / self.lanes * self.lanes * TOP_NODES + node * self.lanes + tree % self.lanes
     }
 
-    /// Entries of the tables, in order.
+    /// Bytes of the tables, in order.
     fn lengths(&self) -> [u64; 6] {
-        let codes = if self.in_one_word() { 0 } else { self.records() };
-        let leaves = self.first_leaf(self.trees.end);
-        let numbers = if self.leaf_numbers { leaves } else { 0 };
-        [self.records(), codes, self.tops(), self.tops(), leaves, numbers]
+        let (records, tops, leaves) = (self.records(), self.tops(), self.first_leaf(self.trees.end));
+        let (apart, each) = (if self.in_one_record() { 0 } else { 4 }, u64::from(self.record()));
+        // Whole words are gathered, the last one beyond its record.
+        let nodes = records.saturating_mul(each).saturating_add(8 - each);
+        [
+            nodes,
+            records.saturating_mul(apart),
+            tops.saturating_mul(self.threshold.bytes().into()),
+            tops.saturating_mul(self.code.bytes().into()),
+            leaves.saturating_mul(self.leaf.bytes().into()),
+            self.leaf_numbers.bytes(leaves),
+        ]
     }
 
     fn elements(&self) -> [Scalar; 6] {
-        let node = if self.in_one_word() { Scalar::I64 } else { self.threshold };
-        [node, Scalar::I32, self.threshold, Scalar::I32, self.leaf.element(), Scalar::I32]
+        let node = if self.in_one_record() { Scalar::I8 } else { self.threshold };
+        [node, Scalar::I32, self.threshold, self.code, self.leaf.element(), self.leaf_numbers.element()]
     }
 
     fn write_node(&self, bytes: &mut [Vec<u8>; 6], tree: u64, node: u64, inner: &Inner) {
-        let code = self.test.code(inner, 32);
+        let code = self.test.code(inner, self.code_bits());
         let Predicate::Numeric { threshold } = inner.predicate else { return };
-        let size = self.threshold.bytes() as usize;
+        let (size, narrow, each) =
+            (self.threshold.bytes() as usize, self.code.bytes() as usize, self.record() as usize);
         let start = (tree - self.trees.start) * records(self.depth);
         let record = (start + Level::of(node.ilog2(), self.depth).record(node)) as usize;
-        write_float(&mut bytes[NODES][record * 8..], self.threshold, threshold);
-        if self.in_one_word() {
-            write_int(&mut bytes[NODES][record * 8 + 4..], Scalar::I32, code);
+        write_float(&mut bytes[NODES][record * each..], self.threshold, threshold);
+        if self.in_one_record() {
+            write_int(&mut bytes[NODES][record * each + size..], self.code, code);
         } else {
             write_int(&mut bytes[CODES][record * 4..], Scalar::I32, code);
         }
         if node < TOP_NODES {
             let top = self.top(tree, node) as usize;
             write_float(&mut bytes[TOPS][top * size..], self.threshold, threshold);
-            write_int(&mut bytes[TOP_CODES][top * 4..], Scalar::I32, code);
+            write_int(&mut bytes[TOP_CODES][top * narrow..], self.code, code);
         }
     }
 
@@ -196,10 +212,7 @@ impl Abreast {
                     let entry = (self.first_leaf(at) + place) as usize;
                     let source = &tree.leaves[leaf as usize];
                     self.leaf.write(&mut bytes[LEAVES][entry * size..], source, first_leaf + leaf);
-                    if self.leaf_numbers {
-                        let number = u64::from(source.source);
-                        write_int(&mut bytes[LEAF_NUMBERS][entry * 4..], Scalar::I32, number);
-                    }
+                    self.leaf_numbers.write(&mut bytes[LEAF_NUMBERS], entry, source);
                 }
             }
         }
@@ -223,7 +236,9 @@ impl Abreast {
             let all = nodes.clone().map(|node| load(b, node)).collect();
             choose(b, all, turns)
         };
-        (candidates(TOPS, self.threshold), candidates(TOP_CODES, Scalar::I32))
+        let (threshold, code) = (candidates(TOPS, self.threshold), candidates(TOP_CODES, self.code));
+        let ty = Ty::vector(Scalar::I32, lanes);
+        (threshold, if self.code == Scalar::I32 { code } else { b.cast(Cast::ZExt, code, ty) })
     }
 
     /// Threshold and code from the records of a level.
@@ -238,17 +253,23 @@ impl Abreast {
         let Level { below, block, first } = Level::of(level, self.depth);
         let state = &TreeState { base: b.add_int(state.base, first), ..state.clone() };
         let node = Self::place(b, node, (below, block));
-        if !self.in_one_word() {
-            let threshold = state.load(b, buffers[NODES], self.threshold, node, (8, 0));
+        let (each, size) = (self.record(), self.threshold.bytes());
+        if !self.in_one_record() {
+            let threshold = state.load(b, buffers[NODES], self.threshold, node, (each, 0));
             return (threshold, state.load(b, buffers[CODES], Scalar::I32, node, (4, 0)));
         }
         if ty.lanes == 1 {
-            let threshold = state.load(b, buffers[NODES], self.threshold, node, (8, 0));
-            return (threshold, state.load(b, buffers[NODES], Scalar::I32, node, (8, 4)));
+            let threshold = state.load(b, buffers[NODES], self.threshold, node, (each, 0));
+            return (threshold, state.load(b, buffers[NODES], self.code, node, (each, size)));
         }
-        let word = state.load(b, buffers[NODES], Scalar::I64, node, (8, 0));
+        // Distances in bytes, so that they need not be widened before they are multiplied.
+        let (index, bytes) =
+            (state.lanes.map_or(node, |lanes| b.add(lanes, node)), b.int_of(ty, each.into()));
+        let (base, index) = (b.mul_int(state.base, each.into()), b.mul(index, bytes));
+        let gather = Gather { buffer: buffers[NODES], base, index, stride: 1, offset: 0, mask: None };
+        let word = b.gather(Scalar::I64, gather);
         let (low, code) = (b.word(word, 0), b.word(word, 1));
-        (b.cast(Cast::Bits, low, ty.with(Scalar::F32)), code)
+        (b.cast(Cast::Bits, low, ty.with(Scalar::F32)), b.bits(code, 0, self.code_bits()))
     }
 
     /// The part of a record's number that depends on the node.
@@ -274,8 +295,7 @@ impl Abreast {
 
 impl Representation for Abreast {
     fn footprint(&self) -> u64 {
-        let sizes = self.lengths().into_iter().zip(self.elements());
-        sizes.map(|(length, element)| length.saturating_mul(element.bytes().into())).sum()
+        self.lengths().into_iter().fold(0, u64::saturating_add)
     }
 
     fn tables(&self) -> Vec<(&'static str, Scalar)> {
@@ -291,10 +311,7 @@ impl Representation for Abreast {
     }
 
     fn encode(&self, forest: &Forest) -> Vec<Table> {
-        let elements = self.elements();
-        let lengths = self.lengths();
-        let mut bytes: [Vec<u8>; 6] =
-            std::array::from_fn(|table| vec![0; lengths[table] as usize * elements[table].bytes() as usize]);
+        let mut bytes: [Vec<u8>; 6] = self.lengths().map(|bytes| vec![0; bytes as usize]);
         let mut first_leaf = 0u32;
         for (at, tree) in forest.trees.iter().enumerate() {
             if self.used[at] {
@@ -346,7 +363,7 @@ impl Representation for Abreast {
             _ => self.look_up(b, buffers, state, (*node, level.min(self.depth.saturating_sub(1)))),
         };
         let code = if ty.lanes == 1 { b.cast(Cast::ZExt, code, Ty::I64) } else { code };
-        let (feature, flag) = self.test.split(b, code, 32);
+        let (feature, flag) = self.test.split(b, code, self.code_bits());
         let x = row.load(b, feature);
         let right = self.test.goes_right(b, x, threshold, flag);
         place.turned(b, right)
@@ -373,15 +390,18 @@ impl Representation for Abreast {
         hops: Option<u32>,
     ) -> Value {
         let state = self.leaves(b, state, hops);
-        state.load(b, buffers[LEAF_NUMBERS], Scalar::I32, node, (4, 0))
+        self.leaf_numbers.load(b, buffers[LEAF_NUMBERS], &state, node)
     }
 
     fn prefetch(&self, b: &mut Builder, buffers: &Buffers, tree: Value) {
         const LINE: i64 = 64;
         let TreeState { base, loaded, .. } = self.load_tree(b, buffers, tree, (1, 0));
         let leaf = loaded.first().copied().unwrap_or(base);
-        for (table, first, count) in [(NODES, base, records(self.depth)), (LEAVES, leaf, 1 << self.depth)] {
-            let bytes = i64::from(self.elements()[table].bytes());
+        let (record, payload) = (self.record(), self.leaf.bytes());
+        for (table, first, count, bytes) in
+            [(NODES, base, records(self.depth), record), (LEAVES, leaf, 1 << self.depth, payload)]
+        {
+            let bytes = i64::from(bytes);
             let start = b.mul_int(first, bytes);
             let end = b.add_int(start, count as i64 * bytes);
             b.for_loop((start, end, LINE), &[], |b, index, _| {

@@ -8,6 +8,7 @@
 //!
 //! Walks must be straight-line down to the leaf, so every tree is padded to one depth.
 
+use super::numbers::LeafNumbers;
 use super::payload::Payload;
 use super::record::{narrowest, scalar, write_float, write_int};
 use super::test::Test;
@@ -29,7 +30,7 @@ pub struct Levels {
     depths: Vec<Option<u32>>,
     /// The first entry of each tree in every table, and one past the last tree's.
     starts: Vec<u64>,
-    leaf_numbers: bool,
+    leaf_numbers: LeafNumbers,
 }
 
 const THRESHOLDS: usize = 0;
@@ -73,7 +74,7 @@ impl Levels {
             ));
         }
         let (threshold, leaf) = (scalar(forest.types.threshold), Payload::of(forest));
-        Ok(Levels { threshold, code, test, leaf, depths, starts, leaf_numbers: request.leaf_numbers })
+        Ok(Levels { threshold, code, test, leaf, depths, starts, leaf_numbers: LeafNumbers::of(request) })
     }
 
     fn entries(&self) -> usize {
@@ -203,10 +204,10 @@ impl Levels {
 
 impl Representation for Levels {
     fn footprint(&self) -> u64 {
-        let numbers = if self.leaf_numbers { 4 } else { 0 };
-        let entry = u64::from(self.threshold.bytes() + self.code.bytes() + self.leaf.bytes()) + numbers;
+        let entry = u64::from(self.threshold.bytes() + self.code.bytes() + self.leaf.bytes());
         let entries = self.starts.last().copied().unwrap_or(0);
-        entries.saturating_mul(entry).saturating_add(self.starts.len() as u64 * 4)
+        let starts = self.starts.len() as u64 * 4;
+        entries.saturating_mul(entry).saturating_add(starts).saturating_add(self.leaf_numbers.bytes(entries))
     }
 
     fn tables(&self) -> Vec<(&'static str, Scalar)> {
@@ -215,9 +216,9 @@ impl Representation for Levels {
             ("levels_codes", self.code),
             ("levels_leaves", self.leaf.element()),
             ("levels_trees", Scalar::I32),
-            ("levels_leaf_numbers", Scalar::I32),
+            ("levels_leaf_numbers", self.leaf_numbers.element()),
         ];
-        all[..if self.leaf_numbers { 5 } else { 4 }].to_vec()
+        all[..if self.leaf_numbers.wanted() { 5 } else { 4 }].to_vec()
     }
 
     fn encode(&self, forest: &Forest) -> Vec<Table> {
@@ -229,7 +230,7 @@ impl Representation for Levels {
             vec![0u8; entries * code],
             vec![0u8; entries * leaf_size],
             self.starts.iter().flat_map(|start| (*start as u32).to_le_bytes()).collect(),
-            vec![0u8; if self.leaf_numbers { entries * 4 } else { 0 }],
+            vec![0u8; self.leaf_numbers.bytes(entries as u64) as usize],
         ];
         let mut first_leaf = 0u32;
         for (at, tree) in forest.trees.iter().enumerate() {
@@ -253,10 +254,7 @@ impl Representation for Levels {
                                 source,
                                 first_leaf + leaf,
                             );
-                            if self.leaf_numbers {
-                                let number = u64::from(source.source);
-                                write_int(&mut bytes[LEAF_NUMBERS][entry * 4..], Scalar::I32, number);
-                            }
+                            self.leaf_numbers.write(&mut bytes[LEAF_NUMBERS], entry, source);
                         }
                     }
                 }
@@ -334,7 +332,7 @@ impl Representation for Levels {
         hops: Option<u32>,
     ) -> Value {
         let state = self.leaves(b, state, hops);
-        state.load(b, buffers[LEAF_NUMBERS], Scalar::I32, node, (4, 0))
+        self.leaf_numbers.load(b, buffers[LEAF_NUMBERS], &state, node)
     }
 
     fn prefetch(&self, b: &mut Builder, buffers: &Buffers, tree: Value) {

@@ -8,6 +8,7 @@ mod abreast;
 mod array;
 mod columns;
 mod levels;
+mod numbers;
 mod packed;
 mod payload;
 mod record;

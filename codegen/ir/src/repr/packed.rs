@@ -1,6 +1,7 @@
 //! What layouts of whole records share: trees one after the other in one table, and where each starts.
 
-use super::record::{Record, write_int};
+use super::numbers::LeafNumbers;
+use super::record::Record;
 use super::{Buffers, LeafValue, Request, TreeState};
 use crate::error::CompileError;
 use crate::lir::{Address, Build, Builder, Gather, Scalar, Table, Value};
@@ -16,7 +17,7 @@ pub struct Packed {
     pub record: Record,
     /// The first record of each tree, and one past the last tree's. Unused trees have no records.
     starts: Vec<u64>,
-    leaf_numbers: bool,
+    leaf_numbers: LeafNumbers,
 }
 
 /// Tables of a packed layout, in order.
@@ -46,24 +47,30 @@ impl Packed {
                 "use representation(sparse), which stores only nodes that exist",
             ));
         }
-        Ok(Packed { record, starts, leaf_numbers: request.leaf_numbers })
+        Ok(Packed { record, starts, leaf_numbers: LeafNumbers::of(request) })
     }
 
     fn slots(&self) -> u64 {
         self.starts.last().copied().unwrap_or(0)
     }
 
+    /// How many tables there are.
+    fn count(&self) -> usize {
+        if self.leaf_numbers.wanted() { 3 } else { 2 }
+    }
+
     /// Bytes of all tables.
     pub fn footprint(&self) -> u64 {
-        let per_slot = u64::from(self.record.bytes()) + if self.leaf_numbers { 4 } else { 0 };
-        self.slots().saturating_mul(per_slot).saturating_add(self.starts.len() as u64 * 4)
+        let records = self.slots().saturating_mul(self.record.bytes().into());
+        let numbers = self.leaf_numbers.bytes(self.slots());
+        records.saturating_add(numbers).saturating_add(self.starts.len() as u64 * 4)
     }
 
     /// The tables' names and elements.
     pub fn tables(&self, prefix: [&'static str; 3]) -> Vec<(&'static str, Scalar)> {
-        let count = if self.leaf_numbers { 3 } else { 2 };
-        [(prefix[NODES], Scalar::I8), (prefix[STARTS], Scalar::I32), (prefix[LEAF_NUMBERS], Scalar::I32)]
-            [..count]
+        let numbers = self.leaf_numbers.element();
+        [(prefix[NODES], Scalar::I8), (prefix[STARTS], Scalar::I32), (prefix[LEAF_NUMBERS], numbers)]
+            [..self.count()]
             .to_vec()
     }
 
@@ -77,7 +84,7 @@ impl Packed {
         let record = self.record.bytes() as usize;
         let slots = self.slots() as usize;
         let mut nodes = vec![0u8; slots * record];
-        let mut numbers = vec![0u8; if self.leaf_numbers { slots * 4 } else { 0 }];
+        let mut numbers = vec![0u8; self.leaf_numbers.bytes(self.slots()) as usize];
         let mut first_leaf = 0u32;
         for (at, tree) in forest.trees.iter().enumerate() {
             let start = self.starts[at] as usize;
@@ -92,9 +99,7 @@ impl Packed {
                     NodeRef::Leaf(leaf) => {
                         let source = &tree.leaves[leaf as usize];
                         self.record.write_leaf(bytes, source, first_leaf + leaf);
-                        if self.leaf_numbers {
-                            write_int(&mut numbers[slot * 4..], Scalar::I32, u64::from(source.source));
-                        }
+                        self.leaf_numbers.write(&mut numbers, slot, source);
                     }
                 }
             }
@@ -102,8 +107,7 @@ impl Packed {
         }
         let starts = self.starts.iter().flat_map(|start| (*start as u32).to_le_bytes()).collect();
         let tables = [nodes, starts, numbers];
-        let count = if self.leaf_numbers { 3 } else { 2 };
-        let named = tables.into_iter().zip(names).take(count);
+        let named = tables.into_iter().zip(names).take(self.count());
         named.map(|(bytes, name)| Table { name: name.to_string(), bytes }).collect()
     }
 
@@ -128,7 +132,7 @@ impl Packed {
 
     /// The leaf's number in the model.
     pub fn leaf_number(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: Value) -> Value {
-        state.load(b, buffers[LEAF_NUMBERS], Scalar::I32, node, (4, 0))
+        self.leaf_numbers.load(b, buffers[LEAF_NUMBERS], state, node)
     }
 
     /// Prefetches the tree's records, a cache line at a time.

@@ -4,6 +4,7 @@
 //! of the left child above; a leaf's child is 0, which no child is. The root is node 0, and the children of a node stand
 //! side by side.
 
+use super::numbers::LeafNumbers;
 use super::packed::level_order;
 use super::payload::Payload;
 use super::record::{scalar, write_float, write_int};
@@ -21,7 +22,7 @@ pub struct Words {
     code_bits: u32,
     /// The first word of each tree, and one past the last tree's. Unused trees have no words.
     starts: Vec<u64>,
-    leaf_numbers: bool,
+    leaf_numbers: LeafNumbers,
 }
 
 const NODES: usize = 0;
@@ -57,7 +58,7 @@ impl Words {
             && leaf.bytes() == 4
             && i32::try_from(next).is_ok()
             && code_bits + bits(largest) <= 32;
-        let leaf_numbers = request.leaf_numbers;
+        let leaf_numbers = LeafNumbers::of(request);
         fits.then_some(Words { test, leaf, code_bits, starts, leaf_numbers })
     }
 
@@ -90,23 +91,23 @@ impl Words {
 
 impl Representation for Words {
     fn footprint(&self) -> u64 {
-        let each = if self.leaf_numbers { 12 } else { 8 };
-        self.words().saturating_mul(each).saturating_add(self.starts.len() as u64 * 4)
+        let numbers = self.leaf_numbers.bytes(self.words());
+        self.words().saturating_mul(8).saturating_add(numbers).saturating_add(self.starts.len() as u64 * 4)
     }
 
     fn tables(&self) -> Vec<(&'static str, Scalar)> {
         let all = [
             ("sparse_words", Scalar::I64),
             ("sparse_word_trees", Scalar::I32),
-            ("sparse_word_leaf_numbers", Scalar::I32),
+            ("sparse_word_leaf_numbers", self.leaf_numbers.element()),
         ];
-        all[..if self.leaf_numbers { 3 } else { 2 }].to_vec()
+        all[..if self.leaf_numbers.wanted() { 3 } else { 2 }].to_vec()
     }
 
     fn encode(&self, forest: &Forest) -> Vec<Table> {
         let words = self.words() as usize;
         let mut nodes = vec![0u8; words * 8];
-        let mut numbers = vec![0u8; if self.leaf_numbers { words * 4 } else { 0 }];
+        let mut numbers = vec![0u8; self.leaf_numbers.bytes(self.words()) as usize];
         let mut first_leaf = 0u32;
         for (at, tree) in forest.trees.iter().enumerate() {
             let start = self.starts[at] as usize;
@@ -131,9 +132,7 @@ impl Representation for Words {
                     NodeRef::Leaf(leaf) => {
                         let source = &tree.leaves[leaf as usize];
                         self.leaf.write(word, source, first_leaf + leaf);
-                        if self.leaf_numbers {
-                            write_int(&mut numbers[entry * 4..], Scalar::I32, u64::from(source.source));
-                        }
+                        self.leaf_numbers.write(&mut numbers, entry, source);
                     }
                 }
             }
@@ -211,7 +210,7 @@ impl Representation for Words {
         node: Value,
         _: Option<u32>,
     ) -> Value {
-        state.load(b, buffers[LEAF_NUMBERS], Scalar::I32, node, (4, 0))
+        self.leaf_numbers.load(b, buffers[LEAF_NUMBERS], state, node)
     }
 
     fn prefetch(&self, b: &mut Builder, buffers: &Buffers, tree: Value) {
