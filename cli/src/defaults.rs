@@ -8,6 +8,8 @@ const UNROLL_LIMIT: u32 = 10;
 const LEVELS_LIMIT: u32 = 8;
 /// Bytes of a block of rows that leave room for trees in the first-level cache.
 const BLOCK_BYTES: u32 = 32 << 10;
+/// Features of rows that fit a cache line or a few.
+const FEW_FEATURES: u32 = 64;
 /// Features of a row whose turning costs as much as walking one tree with gathered values costs more.
 const FEATURES_PER_TREE: u32 = 20;
 /// Most nodes that trees are padded to.
@@ -117,11 +119,15 @@ impl Vectors {
 
 /// Whether turning a block of rows on its side pays: if features are few, or trees enough to read most of them.
 fn pays_to_turn(facts: &ModelFacts) -> bool {
-    facts.num_features <= 64 || facts.num_features / FEATURES_PER_TREE <= facts.num_trees
+    facts.num_features <= FEW_FEATURES || facts.num_features / FEATURES_PER_TREE <= facts.num_trees
 }
 
 /// Rows of the largest call whose rows are better walked one by one. A vector of 16 rows takes the same time however few
 /// of them there are, and the longer the farther its values lie apart.
 fn few_rows(facts: &ModelFacts) -> u32 {
-    if pays_to_turn(facts) { 8 } else { 16 }
+    match pays_to_turn(facts) {
+        true if facts.num_features <= FEW_FEATURES => 8,
+        true => 12,
+        false => 16,
+    }
 }

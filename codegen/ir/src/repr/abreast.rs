@@ -15,7 +15,7 @@ use super::record::{narrowest, scalar, write_float, write_int};
 use super::test::Test;
 use super::{Buffers, Hop, LeafValue, Place, Representation, Request, Row, TreeLanes, TreeState, choose};
 use crate::error::CompileError;
-use crate::lir::{Address, Build, Builder, Cast, Gather, Scalar, Table, Ty, Value};
+use crate::lir::{Address, Build, Builder, Cast, Scalar, Table, Ty, Value};
 use sched_forest::{Forest, Inner, NodeRef, Predicate, Tree};
 use sched_lang::nest::Layout;
 use std::ops::Range;
@@ -129,6 +129,11 @@ impl Abreast {
     /// Bytes of a record.
     fn record(&self) -> u32 {
         if self.in_one_record() { self.threshold.bytes() + self.code.bytes() } else { self.threshold.bytes() }
+    }
+
+    /// What a record's place is multiplied by: places are counted in bytes where threshold and code are one record.
+    fn unit(&self) -> i64 {
+        if self.in_one_record() { self.record().into() } else { 1 }
     }
 
     fn code_bits(&self) -> u32 {
@@ -247,42 +252,32 @@ impl Abreast {
         b: &mut Builder,
         buffers: &Buffers,
         state: &TreeState,
-        (node, level): (Value, u32),
+        place: &Place,
+        level: u32,
     ) -> (Value, Value) {
-        let ty = b.ty(node);
+        let ty = b.ty(place.node);
         let Level { below, block, first } = Level::of(level, self.depth);
-        let state = &TreeState { base: b.add_int(state.base, first), ..state.clone() };
-        let node = Self::place(b, node, (below, block));
-        let (each, size) = (self.record(), self.threshold.bytes());
+        let state = &TreeState { base: b.add_int(state.base, first * self.unit()), ..state.clone() };
+        let top = place.passed.get((level - below) as usize).copied().unwrap_or(place.node);
+        // All levels of a chunk begin with the same product, which is computed once.
+        let each = b.int_of(ty, self.unit());
+        let block = b.int_of(ty, block as i64 * self.unit());
+        let start = b.mul(top, block);
+        let local = b.bits(place.node, 0, below);
+        let local = b.mul(local, each);
+        let node = if below == 0 { start } else { b.add(start, local) };
+        let size = self.threshold.bytes();
         if !self.in_one_record() {
-            let threshold = state.load(b, buffers[NODES], self.threshold, node, (each, 0));
+            let threshold = state.load(b, buffers[NODES], self.threshold, node, (size, 0));
             return (threshold, state.load(b, buffers[CODES], Scalar::I32, node, (4, 0)));
         }
         if ty.lanes == 1 {
-            let threshold = state.load(b, buffers[NODES], self.threshold, node, (each, 0));
-            return (threshold, state.load(b, buffers[NODES], self.code, node, (each, size)));
+            let threshold = state.load(b, buffers[NODES], self.threshold, node, (1, 0));
+            return (threshold, state.load(b, buffers[NODES], self.code, node, (1, size)));
         }
-        // Distances in bytes, so that they need not be widened before they are multiplied.
-        let (index, bytes) =
-            (state.lanes.map_or(node, |lanes| b.add(lanes, node)), b.int_of(ty, each.into()));
-        let (base, index) = (b.mul_int(state.base, each.into()), b.mul(index, bytes));
-        let gather = Gather { buffer: buffers[NODES], base, index, stride: 1, offset: 0, mask: None };
-        let word = b.gather(Scalar::I64, gather);
+        let word = state.load(b, buffers[NODES], Scalar::I64, node, (1, 0));
         let (low, code) = (b.word(word, 0), b.word(word, 1));
         (b.cast(Cast::Bits, low, ty.with(Scalar::F32)), b.bits(code, 0, self.code_bits()))
-    }
-
-    /// The part of a record's number that depends on the node.
-    fn place(b: &mut Builder, node: Value, (below, block): (u32, u64)) -> Value {
-        let ty = b.ty(node);
-        let block = b.int_of(ty, block as i64);
-        if below == 0 {
-            return b.mul(node, block);
-        }
-        let top = b.bits(node, below, 8 * ty.scalar.bytes() - below);
-        let start = b.mul(top, block);
-        let local = b.bits(node, 0, below);
-        b.add(start, local)
     }
 
     /// The state from which leaves are reached by node numbers.
@@ -326,14 +321,15 @@ impl Representation for Abreast {
     fn load_tree(&self, b: &mut Builder, _: &Buffers, tree: Value, _: (u16, u32)) -> TreeState {
         let tree = b.add_int(tree, -(self.trees.start as i64));
         let leaf = b.mul_int(tree, 1 << self.depth);
-        let base = b.mul_int(tree, records(self.depth) as i64);
+        let base = b.mul_int(tree, records(self.depth) as i64 * self.unit());
         TreeState { base, lanes: None, loaded: vec![leaf] }
     }
 
     fn load_trees(&self, b: &mut Builder, buffers: &Buffers, tree: Value, lanes: TreeLanes) -> TreeState {
         let ty = b.ty(lanes.distance);
         let TreeState { base, mut loaded, .. } = self.load_tree(b, buffers, tree, (1, 0));
-        let (records, leaves) = (b.int_of(ty, records(self.depth) as i64), b.int_of(ty, 1 << self.depth));
+        let (records, leaves) =
+            (b.int_of(ty, records(self.depth) as i64 * self.unit()), b.int_of(ty, 1 << self.depth));
         let distance = b.mul(lanes.distance, records);
         loaded.push(b.mul(lanes.distance, leaves));
         if lanes.aligned && u64::from(ty.lanes) == self.lanes {
@@ -352,7 +348,7 @@ impl Representation for Abreast {
         place: &Place,
         hop: Hop,
     ) -> Place {
-        let Place { node, turns } = place;
+        let Place { node, turns, .. } = place;
         let ty = b.ty(*node);
         // Walks are straight-line: all hops are counted.
         let level = place.turns.len() as u32;
@@ -360,7 +356,7 @@ impl Representation for Abreast {
             (Some(first), Hop::Number(level)) if level < TOP => {
                 self.look_up_top(b, buffers, (*first, ty.lanes), turns)
             }
-            _ => self.look_up(b, buffers, state, (*node, level.min(self.depth.saturating_sub(1)))),
+            _ => self.look_up(b, buffers, state, place, level.min(self.depth.saturating_sub(1))),
         };
         let code = if ty.lanes == 1 { b.cast(Cast::ZExt, code, Ty::I64) } else { code };
         let (feature, flag) = self.test.split(b, code, self.code_bits());
@@ -397,13 +393,12 @@ impl Representation for Abreast {
         const LINE: i64 = 64;
         let TreeState { base, loaded, .. } = self.load_tree(b, buffers, tree, (1, 0));
         let leaf = loaded.first().copied().unwrap_or(base);
-        let (record, payload) = (self.record(), self.leaf.bytes());
-        for (table, first, count, bytes) in
-            [(NODES, base, records(self.depth), record), (LEAVES, leaf, 1 << self.depth, payload)]
+        let (record, payload) = (i64::from(self.record()), i64::from(self.leaf.bytes()));
+        let (nodes, leaves) = (b.mul_int(base, record / self.unit()), b.mul_int(leaf, payload));
+        for (table, start, bytes) in
+            [(NODES, nodes, records(self.depth) as i64 * record), (LEAVES, leaves, payload << self.depth)]
         {
-            let bytes = i64::from(bytes);
-            let start = b.mul_int(first, bytes);
-            let end = b.add_int(start, count as i64 * bytes);
+            let end = b.add_int(start, bytes);
             b.for_loop((start, end, LINE), &[], |b, index, _| {
                 b.prefetch(Address { buffer: buffers[table], index, stride: 1, offset: 0 });
                 Vec::new()

@@ -121,12 +121,14 @@ pub struct Place {
     pub node: Value,
     /// For each straight-line hop so far whether it led to the right; forgotten where hops are not counted.
     pub turns: Vec<Value>,
+    /// The nodes that those hops began at.
+    pub passed: Vec<Value>,
 }
 
 impl Place {
     /// A node, however walks have come to it.
     pub fn of(node: Value) -> Place {
-        Place { node, turns: Vec::new() }
+        Place { node, turns: Vec::new(), passed: Vec::new() }
     }
 
     /// The child of a node whose children are numbered `2n` and `2n + 1`.
@@ -134,7 +136,8 @@ impl Place {
         let turn = b.cast(Cast::ZExt, right, b.ty(self.node));
         let left = b.add(self.node, self.node);
         let turns = self.turns.iter().copied().chain([right]).collect();
-        Place { node: b.add(left, turn), turns }
+        let passed = self.passed.iter().copied().chain([self.node]).collect();
+        Place { node: b.add(left, turn), turns, passed }
     }
 }
 
