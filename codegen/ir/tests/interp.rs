@@ -293,6 +293,18 @@ fn vectors_work_lane_by_lane() {
 }
 
 #[test]
+fn blocks_of_two_vectors_alternate() {
+    let ty = Ty::vector(Scalar::I8, 8);
+    let (x, y) = ([0, 1, 2, 3, 4, 5, 6, 7], [10, 11, 12, 13, 14, 15, 16, 17]);
+    let even = apply((ty, ty), [&x, &y], |b, [x, y]| b.alternate(x, y, 2, 0));
+    assert_eq!(even, [0, 1, 10, 11, 4, 5, 14, 15]);
+    let odd = apply((ty, ty), [&x, &y], |b, [x, y]| b.alternate(x, y, 1, 1));
+    assert_eq!(odd, [1, 11, 3, 13, 5, 15, 7, 17]);
+    let both = apply((ty, Ty::vector(Scalar::I8, 16)), [&x, &y], |b, [x, y]| b.concat(x, y));
+    assert_eq!(both, [x, y].concat());
+}
+
+#[test]
 fn a_scalar_condition_selects_whole_vectors() {
     let ty = Ty::vector(Scalar::I8, 3);
     for flag in [0_u8, 1] {

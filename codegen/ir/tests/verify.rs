@@ -308,6 +308,7 @@ fn vector_operations_are_accepted() {
         set(13, Op::Extract(v(20), 0)),
         set(21, Op::Splat(v(13))),
     ]);
+    accepts(vec![float(16), set(17, Op::Alternate(v(16), v(16), 2, 1))]);
     // Tables of floats keep their type; those of integers are widened.
     accepts(vec![set(25, Op::Lanes), float(16), set(17, Op::Lookup(v(16), v(25)))]);
     accepts(vec![set(25, Op::Lanes), float(8), set(17, Op::Lookup(v(8), v(25)))]);
@@ -340,6 +341,13 @@ fn operands_of_vector_operations_fit() {
         set(29, Op::Lookup(v(16), v(25))),
         set(26, Op::Lookup(v(20), v(25))),
         set(26, Op::Lookup(v(25), v(31))),
+        set(17, Op::Concat(v(16), v(16))),
+        set(9, Op::Concat(v(8), v(8))),
+        set(17, Op::Alternate(v(16), v(16), 4, 0)),
+        set(17, Op::Alternate(v(16), v(16), 0, 0)),
+        set(17, Op::Alternate(v(16), v(16), 1, 2)),
+        set(17, Op::Alternate(v(16), v(25), 1, 0)),
+        set(26, Op::Alternate(v(16), v(16), 1, 0)),
         set(9, Op::Gather(gather(0, 25, None))),
         set(9, Op::LoadMasked(at(2, 0), v(20))),
     ] {

@@ -302,7 +302,8 @@ impl Representation for Abreast {
             "abreast_leaves",
             "abreast_leaf_numbers",
         ];
-        names.into_iter().zip(self.elements()).collect()
+        let count = if self.leaf_numbers.wanted() { 6 } else { 5 };
+        names.into_iter().zip(self.elements()).take(count).collect()
     }
 
     fn encode(&self, forest: &Forest) -> Vec<Table> {

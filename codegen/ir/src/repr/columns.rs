@@ -18,9 +18,13 @@ impl Columns {
     /// The columns for the trees of a forest that are used.
     pub fn new(forest: &Forest, used: &[bool]) -> Columns {
         let features = u32::try_from(forest.num_features).unwrap_or(u32::MAX);
-        let width = if features == 0 { 1 } else { PIECE.min(1 << features.ilog2()) };
         let trees = forest.trees.iter().zip(used).filter(|(_, used)| **used);
-        let mut tested: Vec<u32> = trees.flat_map(|(tree, _)| &tree.inner).map(|node| node.feature).collect();
+        Columns::of(features, trees.flat_map(|(tree, _)| &tree.inner).map(|node| node.feature).collect())
+    }
+
+    /// The columns for rows of so many features of which these are tested.
+    fn of(features: u32, mut tested: Vec<u32>) -> Columns {
+        let width = if features == 0 { 1 } else { PIECE.min(1 << features.ilog2()) };
         // Where nothing is tested, leaves that are walked like nodes still read the first column.
         tested.extend((tested.is_empty() && features > 0).then_some(0));
         tested.sort_unstable();
@@ -53,5 +57,39 @@ impl Columns {
         let piece = self.pieces.partition_point(|first| *first <= feature).saturating_sub(1);
         let inside = self.pieces.get(piece).map_or(0, |first| feature.saturating_sub(*first));
         piece as u32 * self.width + inside
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_feature_in_use_has_a_column() {
+        let cases: [(u32, &[u32], &[u32]); 7] = [
+            (10, &[0, 1, 2, 3, 4], &[0, 4]),
+            (10, &[9, 3, 3, 6], &[3, 6]),
+            (10, &[5, 8], &[5]),
+            (10, &[1, 9], &[1, 6]),
+            (10, &[3, 9], &[3, 6]),
+            (3, &[0, 2], &[0, 1]),
+            (1, &[0], &[0]),
+        ];
+        for (features, tested, pieces) in cases {
+            let columns = Columns::of(features, tested.to_vec());
+            assert_eq!(columns.pieces(), pieces, "{features} {tested:?}");
+            for feature in tested {
+                let column = columns.column(*feature);
+                let first = columns.pieces()[(column / columns.width()) as usize];
+                assert_eq!(first + column % columns.width(), *feature, "{features} {tested:?}");
+            }
+            assert!(columns.pieces().iter().all(|first| first + columns.width() <= features));
+        }
+    }
+
+    #[test]
+    fn there_is_a_column_where_nothing_is_tested() {
+        assert_eq!(Columns::of(5, Vec::new()).count(), 4);
+        assert_eq!(Columns::of(0, Vec::new()).count(), 0);
     }
 }

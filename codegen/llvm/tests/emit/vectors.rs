@@ -305,6 +305,30 @@ fn lanes_and_masks() {
 }
 
 #[test]
+fn squares_are_turned() {
+    for scalar in [Scalar::I8, Scalar::I16, Scalar::I32, Scalar::I64, Scalar::F32, Scalar::F64] {
+        for lanes in [1, 2, 4, 8, 16, 32] {
+            let mut v = Vectors::new();
+            let ty = Ty { scalar, lanes };
+            let (a, b) = (v.load(v.input, ty, 0), v.load(v.input, ty, ty.bytes()));
+            let both = v.b.concat(a, b);
+            v.write(both);
+            for size in [1, 2, 4, 8, 16].into_iter().filter(|size| lanes % (2 * size) == 0) {
+                for number in [0, 1] {
+                    let blocks = v.b.alternate(a, b, size, number);
+                    v.write(blocks);
+                }
+            }
+            let out = v.written as usize;
+            // Small numbers are no NaN, whose bits need not be kept.
+            let data: Vec<u8> = (0..2 * 32 * 8).map(|n| (n % 101) as u8).collect();
+            let bytes = check(&v.b.finish(), &[&[0]], &data, out);
+            assert_eq!(bytes[..2 * ty.bytes() as usize], data[..2 * ty.bytes() as usize], "{ty}");
+        }
+    }
+}
+
+#[test]
 fn vectors_reach_the_bodies_of_parallel_loops() {
     let mut v = Vectors::new();
     let (ty, table, output) = (Ty::vector(Scalar::I32, 16), v.table, v.output);
