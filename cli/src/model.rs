@@ -48,6 +48,7 @@ impl Model {
             num_classes: count(self.forest.num_margins),
             depths: self.forest.trees.iter().map(sched_forest::Tree::depth).collect(),
             leaves: self.forest.trees.iter().map(leaves).collect(),
+            profiled: false,
         }
     }
 }

@@ -69,7 +69,8 @@ impl<'a> Lowering<'a> {
         let mut storages = BTreeMap::new();
         let mut footprint: u64 = tables.iter().map(|table| table.bytes.len() as u64).sum();
         for (storage, used) in trees_by_storage(hir, mir) {
-            let request = Request { forest: &hir.forest, depths: &hir.depths, used: &used, leaf_numbers };
+            let (forest, depths, tiles) = (&hir.forest, &hir.depths, hir.tiles.as_ref());
+            let request = Request { forest, depths, tiles, used: &used, leaf_numbers };
             let representation = of_layout(storage, &request)?;
             footprint = footprint.saturating_add(representation.footprint());
             if footprint > budget.tables {

@@ -12,13 +12,16 @@ mod payload;
 mod record;
 mod sparse;
 mod test;
+mod tiled;
 mod words;
 
 use crate::error::CompileError;
 use crate::lir::{Address, BufferId, Builder, Cast, Gather, Scalar, Table, Ty, Value};
 use crate::mir::{Storage, Walkers};
+use crate::tiles::Tiling;
 use sched_forest::{Forest, Predicate};
 use sched_lang::nest::Layout;
+use std::sync::Arc;
 
 pub(crate) use record::{narrowest, scalar, write_float, write_int};
 
@@ -252,6 +255,8 @@ pub struct Request<'a> {
     pub forest: &'a Forest,
     /// Edges to the deepest leaf of each tree.
     pub depths: &'a [(u32, u32)],
+    /// The tiles of nodes that walks hop over, where they do.
+    pub tiles: Option<&'a Arc<Tiling>>,
     /// Which trees are walked in this layout.
     pub used: &'a [bool],
     /// Whether leaf numbers are wanted.
@@ -268,6 +273,9 @@ pub fn of_layout(
     request: &Request,
 ) -> Result<Box<dyn Representation + Send + Sync>, CompileError> {
     only_numeric(request)?;
+    if let Some(tiling) = request.tiles {
+        return Ok(Box::new(tiled::Tiled::new(request, storage, tiling)?));
+    }
     Ok(match (storage.layout, storage.walkers) {
         (Layout::Array, _) => Box::new(array::Array::new(request)?),
         (Layout::Sparse, Walkers::Vectors) => match words::Words::new(request) {

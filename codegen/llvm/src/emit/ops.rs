@@ -67,6 +67,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
             Op::Word(vector, number) => self.word(*vector, *number),
             Op::Lookup(table, index) => self.lookup(ty, *table, *index),
             Op::Any(mask) => self.any(*mask),
+            Op::MaskBits(mask) => self.mask_bits(*mask),
         }
     }
 
