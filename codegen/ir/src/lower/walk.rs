@@ -4,7 +4,7 @@ use super::nest::address;
 use super::scope::{CachedRows, InScope, Kernel, Results};
 use super::sums::Sums;
 use crate::fault::{Fault, seeded};
-use crate::lir::{Bin, BufferId, Build, Cmp, Scalar, Ty, Value};
+use crate::lir::{Address, Bin, BufferId, Build, Cmp, Scalar, Ty, Value};
 use crate::mir::{Affine, Bound, Limit, Plan, Rows, Walks};
 use crate::repr::{Hop, Place, Representation, Row, RowLanes, TreeLanes, TreeState};
 use sched_lang::nest::Sort;
@@ -171,15 +171,22 @@ impl<'k> Kernel<'k> {
 
     /// The row that vectors of trees walk as a table to look up, if it is short enough to pay.
     fn row_table(&mut self, walks: &Walks, rows: CachedRows) -> Option<Value> {
-        let (features, element) = (self.features(), self.input);
-        let length = (features.max(2) as u64).next_power_of_two() as i64;
-        if walks.lanes == 1 || rows.blocks.is_some() || length * i64::from(element.bytes()) > ROW_TABLE {
+        if walks.lanes == 1 || rows.blocks.is_some() {
             return None;
         }
         let row = self.affine(&walks.row);
         let row = self.b.sub(row, rows.first_row);
-        let index = self.b.mul_int(row, features);
-        let at = address(rows.buffer, index, element.bytes());
+        let index = self.b.mul_int(row, self.features());
+        self.table_of(address(rows.buffer, index, self.input.bytes()))
+    }
+
+    /// The row at an address as a table to look up, if it is short enough to pay.
+    fn table_of(&mut self, at: Address) -> Option<Value> {
+        let (features, element) = (self.features(), self.input);
+        let length = (features.max(2) as u64).next_power_of_two() as i64;
+        if length * i64::from(element.bytes()) > ROW_TABLE {
+            return None;
+        }
         let ty = Ty::vector(element, length as u16);
         if length == features {
             return Some(self.b.load(ty, at));
@@ -315,7 +322,12 @@ impl<'k> Kernel<'k> {
             let distance = over_rows.then(|| self.distances(step, width));
             RowLanes { distance, adjacent: false, mask }
         });
-        let table = around.row_table.filter(|_| width > 1);
+        let stride = element.bytes();
+        let table = match around.row_table.filter(|_| width > 1) {
+            // A tile's tests look up several features of the one row.
+            None if around.walks.tile > 1 => self.table_of(Address { buffer, index, stride, offset }),
+            table => table,
+        };
         Row { buffer, index, offset, element, stride: 1, lanes, table }
     }
 

@@ -47,6 +47,8 @@ const OUTCOMES: usize = 3;
 const LEAVES: usize = 4;
 const LEAF_NUMBERS: usize = 5;
 
+/// Fewest tests of a record: with fewer the rest of a vector would lie idle.
+const LANES: u32 = 4;
 /// Bytes that are loaded from memory at once.
 const LINE: u32 = 64;
 
@@ -66,7 +68,7 @@ impl Tiled {
         }
         let forest = request.forest;
         let test = Test::of(request, Layout::Sparse);
-        let lanes = tiling.most.next_power_of_two().max(2) as u16;
+        let lanes = tiling.most.next_power_of_two().max(LANES) as u16;
         let (mut starts, mut next) = (vec![0u64], 0u64);
         let (mut children, mut leaves, mut rows) = (0u64, 0u64, BTreeMap::new());
         let each = forest.trees.iter().zip(&tiling.trees).zip(request.used);
