@@ -256,7 +256,7 @@ impl Growth {
     /// Tiles of nodes, which concern all walks and rule out vectors and most layouts.
     fn tile_trees(&mut self) -> String {
         let nodes = 1 + self.rng.below(8);
-        let how = *self.rng.pick(&["", ", uniform", ", probability", ", probability", ", probability"]).unwrap_or(&"");
+        let how = ["", ", uniform"].get(self.rng.below(8)).unwrap_or(&", probability");
         format!("tileTrees({nodes}{how})\n")
     }
 
