@@ -1,6 +1,7 @@
 //! The command line: what can be said, with examples where people look for them.
 
 mod bench;
+mod profile;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use sched_forest::Iterations;
@@ -9,6 +10,7 @@ use sched_llvm::Cpu;
 use std::path::PathBuf;
 
 pub use bench::Bench;
+pub use profile::Profile;
 
 /// Compiles decision forests to fast predictors, as a schedule says.
 #[derive(Debug, Parser)]
@@ -71,6 +73,8 @@ pub enum Command {
     Ir(Ir),
     /// Describe a model
     Inspect(Inspect),
+    /// Count how often rows end in each leaf of a model
+    Profile(Profile),
     /// Compare schedules by speed
     Bench(Bench),
     /// Explain an error code
@@ -112,6 +116,9 @@ pub struct ScheduleValues {
     /// Use the schedule although its fingerprint is not the model's
     #[arg(long)]
     pub ignore_fingerprint: bool,
+    /// How often each leaf is reached, as `schedc profile` counted; for `tileTrees` by probability
+    #[arg(long, value_name = "FILE")]
+    pub profile: Option<PathBuf>,
 }
 
 fn parse_set(text: &str) -> Result<(String, i64), String> {

@@ -31,7 +31,14 @@ impl Nests {
 /// Compiles a model under its nests down to LIR.
 pub fn compile(model: &Model, nests: Nests, kernels: &[Kernel]) -> Result<Compiled, Failure> {
     let Nests { smaller, main, budget } = nests;
-    Ok(sched_ir::compile_by_rows(model.forest.clone(), smaller, main, kernels, &budget)?)
+    Ok(sched_ir::compile_by_rows(
+        model.forest.clone(),
+        model.profile.as_ref(),
+        smaller,
+        main,
+        kernels,
+        &budget,
+    )?)
 }
 
 /// What the entry points report of a compiled model.

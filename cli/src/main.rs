@@ -35,6 +35,7 @@ fn main() -> ExitCode {
         Command::Diff(args) => commands::diff::run(args, &terminal),
         Command::Ir(args) => commands::ir::run(args, &terminal),
         Command::Inspect(args) => commands::inspect::run(args),
+        Command::Profile(args) => commands::profile::run(args, &terminal),
         Command::Bench(args) => commands::bench::run(args, &terminal),
         Command::Explain(args) => commands::explain::run(args),
         Command::Lsp(_) => commands::lsp::run(),

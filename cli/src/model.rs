@@ -1,7 +1,8 @@
 //! Models on disk.
 
+use crate::args::ScheduleValues;
 use crate::failure::Failure;
-use sched_forest::{Forest, Iterations, ReadOptions, fingerprint};
+use sched_forest::{Forest, Iterations, Profile, ReadOptions, fingerprint};
 use sched_lang::ModelFacts;
 use std::path::{Path, PathBuf};
 
@@ -17,6 +18,8 @@ pub struct Model {
     pub version: Vec<u64>,
     /// Remarks for the user.
     pub notes: Vec<String>,
+    /// How often its leaves are reached, if that was counted.
+    pub profile: Option<Profile>,
 }
 
 impl Model {
@@ -36,7 +39,22 @@ impl Model {
             fingerprint: fingerprint(&bytes),
             version: loaded.version,
             notes: loaded.notes.into_iter().map(|note| note.0).collect(),
+            profile: None,
         })
+    }
+
+    /// The model with the profile that goes with its schedule.
+    pub fn profiled(mut self, values: &ScheduleValues) -> Result<Model, Failure> {
+        let Some(path) = &values.profile else { return Ok(self) };
+        let bytes = std::fs::read(path).map_err(|error| {
+            Failure::unusable(
+                format!("the profile {} cannot be read: {error}", path.display()),
+                "make one with `schedc profile MODEL -i ROWS -o FILE`",
+            )
+        })?;
+        let profile = Profile::from_json(&bytes, &self.forest, &self.fingerprint);
+        self.profile = Some(profile.map_err(|error| Failure::model(path, &error))?);
+        Ok(self)
     }
 
     /// What the checker needs to know of it.
@@ -48,6 +66,7 @@ impl Model {
             num_classes: count(self.forest.num_margins),
             depths: self.forest.trees.iter().map(sched_forest::Tree::depth).collect(),
             leaves: self.forest.trees.iter().map(leaves).collect(),
+            profiled: self.profile.is_some(),
         }
     }
 }

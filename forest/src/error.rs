@@ -45,11 +45,15 @@ pub enum Code {
     TooLarge,
     /// `M0020`: nodes or leaves that the root does not reach, or that are not in depth-first order.
     NodeOrder,
+    /// `M0021`: a file that shall be a profile and is none.
+    BadProfile,
+    /// `M0022`: the profile of another model, or of other trees of it.
+    OtherProfile,
 }
 
 impl Code {
     /// Every code, in ascending order.
-    pub const ALL: [Code; 20] = [
+    pub const ALL: [Code; 22] = [
         Code::UnknownFormat,
         Code::UnsupportedFormat,
         Code::Syntax,
@@ -70,6 +74,8 @@ impl Code {
         Code::NoSuchIterations,
         Code::TooLarge,
         Code::NodeOrder,
+        Code::BadProfile,
+        Code::OtherProfile,
     ];
 
     /// The number after the `M`.
@@ -100,6 +106,8 @@ impl Code {
             Code::NoSuchIterations => "iterations that the model does not have",
             Code::TooLarge => "count that is too large",
             Code::NodeOrder => "nodes that are unreachable or out of order",
+            Code::BadProfile => "file that is no profile",
+            Code::OtherProfile => "profile of another model",
         }
     }
 }

@@ -27,6 +27,7 @@ mod error;
 mod fingerprint;
 mod forest;
 mod json;
+mod profile;
 mod read;
 mod summary;
 mod transform;
@@ -40,6 +41,7 @@ pub use fingerprint::fingerprint;
 pub use forest::{
     Comparison, Float, Forest, Inner, Leaf, NodeRef, Predicate, Target, Transform, Tree, Types,
 };
+pub use profile::Profile;
 pub use read::{Iterations, Loaded, Note, ParseIterationsError, ReadOptions, load, read, read_with};
 pub use summary::{FeatureUse, LeafRange, MissingDirections, ModelSummary, summarize};
 pub use walk::{Real, WalkError, predict, predict_classes, predict_leaves, predict_margins};

@@ -236,10 +236,15 @@ fn row_margins<X: Real>(forest: &Forest, row: &[X], margins: &mut [f64]) {
 }
 
 fn find_leaf<'a, X: Real>(forest: &Forest, tree: &'a Tree, row: &[X]) -> &'a Leaf {
+    &tree.leaves[leaf_number(forest, tree, row) as usize]
+}
+
+/// The index of the leaf of a tree that a row ends in.
+pub(crate) fn leaf_number<X: Real>(forest: &Forest, tree: &Tree, row: &[X]) -> u32 {
     let mut node = tree.root;
     loop {
         match node {
-            NodeRef::Leaf(leaf) => return &tree.leaves[leaf as usize],
+            NodeRef::Leaf(leaf) => return leaf,
             NodeRef::Inner(index) => {
                 let inner = &tree.inner[index as usize];
                 let value = row.get(inner.feature as usize).map_or(f64::NAN, |value| value.widen());

@@ -134,6 +134,11 @@ fn whole(a: &Nest, b: &Nest, changes: &mut Vec<Change>) {
         }
     };
     changed("representation", |nest| nest.representation.map_or("", layout_name).to_owned());
+    changed("tiles of nodes", |nest| match nest.tile_trees {
+        None => String::new(),
+        Some(tiles) if tiles.by_probability => format!("at most {} by probability", tiles.nodes),
+        Some(tiles) => format!("at most {}", tiles.nodes),
+    });
     changed("order of trees", |nest| match nest.tree_order {
         TreeOrder::Model => "as in the model".to_owned(),
         TreeOrder::ByDepth => "by depth".to_owned(),

@@ -256,12 +256,12 @@ pub const SIGNATURES: &[Signature] = &[
         1,
     ),
     required(
-        later(fact(
+        fact(
             Op::TileTrees,
             "tileTrees",
             &[number("n"), word("how", TILINGS)],
-            "Group nodes of a tree into tiles.",
-        )),
+            "Group nodes of a tree into tiles that are passed in one hop.",
+        ),
         1,
     ),
 ];

@@ -2,6 +2,7 @@
 //! formatting a string. [`crate::diagnostics`] turns it into text.
 
 use crate::diagnostics::Code;
+use crate::directives::LayoutName;
 use crate::lineage::Step;
 use crate::nest::{GpuDimension, LoopId};
 use crate::sym::Sym;
@@ -272,6 +273,13 @@ pub enum Problem {
     VectorOnGpu,
     /// The layout cannot hold tiles of several nodes.
     LayoutNeedsSingleNodes {
+        /// The layout.
+        layout: LayoutName,
+        /// What asks for tiles.
+        tiles: Step,
+    },
+    /// The walks pass single nodes, and there are tiles of several.
+    WalkNeedsSingleNodes {
         /// What asks for tiles.
         tiles: Step,
     },
@@ -389,6 +397,7 @@ impl Problem {
             P::NotBlockTrees => Code::NOT_BLOCK_TREES,
             P::VectorOnGpu => Code::VECTOR_ON_GPU,
             P::LayoutNeedsSingleNodes { .. } => Code::LAYOUT_NEEDS_SINGLE_NODES,
+            P::WalkNeedsSingleNodes { .. } => Code::WALK_NEEDS_SINGLE_NODES,
             P::NoProfile => Code::NO_PROFILE,
             P::RunDepthUnknown => Code::RUN_DEPTH_UNKNOWN,
             P::CodeTooLarge { .. } => Code::CODE_TOO_LARGE,

@@ -142,6 +142,15 @@ pub enum Layout {
     Levels,
 }
 
+/// How nodes of trees are grouped into tiles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TileTrees {
+    /// Most nodes of a tile.
+    pub nodes: u32,
+    /// Grouped by how often leaves are reached, not uniformly.
+    pub by_probability: bool,
+}
+
 /// One loop.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Loop {
@@ -192,6 +201,8 @@ pub struct Nest {
     pub tree_order: TreeOrder,
     /// The layout of trees where no loop says otherwise.
     pub representation: Option<Layout>,
+    /// The tiles of nodes that walks hop over; single nodes if there is none.
+    pub tile_trees: Option<TileTrees>,
     /// The order in which each row's sum is added up.
     pub accumulation: Accumulation,
     /// Rows handled by one run of the nest, when the schedule depends on it.
@@ -202,6 +213,11 @@ impl Nest {
     /// The loop with this id.
     pub fn get(&self, id: LoopId) -> &Loop {
         &self.loops[id.0 as usize]
+    }
+
+    /// The tiles of nodes that walks hop over, if they hold more than single nodes.
+    pub fn tiles(&self) -> Option<TileTrees> {
+        self.tile_trees.filter(|tiles| tiles.nodes > 1)
     }
 
     /// The constraints that limit each loop, by loop number: those whose innermost loop it is, and those whose innermost

@@ -18,6 +18,8 @@ pub struct ModelFacts {
     /// How many leaves each tree has at each depth, in the model's order; empty if that is not known. Without it what
     /// would need too much memory may be found only when compiling.
     pub leaves: Vec<Vec<u32>>,
+    /// Whether a profile says how often each leaf is reached.
+    pub profiled: bool,
 }
 
 impl ModelFacts {

@@ -54,6 +54,10 @@ pub fn schedule(seed: u64, facts: &ModelFacts) -> String {
     if growth.rng.one_in(4) {
         growth.keep_if_legal("sortTrees(depth)\n".to_owned());
     }
+    if growth.rng.one_in(5) {
+        let line = growth.tile_trees();
+        growth.keep_if_legal(line);
+    }
     let modifiers = 1 + growth.rng.below(10);
     for _ in 0..modifiers {
         let line = growth.modifier();
@@ -218,7 +222,7 @@ impl Growth {
         let parallel_trees =
             |nest: &Nest, id: LoopId| nest.get(id).sort == Sort::Tree && nest.get(id).facts.parallel;
         let number = self.rng.below(9) + 1;
-        let line = match self.rng.below(23) {
+        let line = match self.rng.below(26) {
             0 => self
                 .some_loop(|nest, id| nest.get(id).sort == Sort::Row)
                 .map(|(v, _)| format!("parallel({v})")),
@@ -239,8 +243,8 @@ impl Growth {
                 let levels = self.rng.below(4) + 1;
                 self.some_loop(any).map(|(v, _)| format!("speculateWalk({v}, {levels})"))
             }
-            11 | 16 | 21 => self.some_loop(parallel_trees).map(|(v, _)| format!("atomicReduce({v})")),
-            12 | 17 | 22 => {
+            11 | 16 | 21 | 23 => self.some_loop(parallel_trees).map(|(v, _)| format!("atomicReduce({v})")),
+            12 | 17 | 22 | 24 | 25 => {
                 let width = 1_usize << self.rng.below(5);
                 self.some_loop(parallel_trees).map(|(v, _)| format!("vectorReduce({v}, {width})"))
             }
@@ -251,6 +255,13 @@ impl Growth {
             }
         };
         line.map(|line| line + "\n").unwrap_or_default()
+    }
+
+    /// Tiles of nodes, which concern all walks and rule out vectors and most layouts.
+    fn tile_trees(&mut self) -> String {
+        let nodes = 1 + self.rng.below(8);
+        let how = ["", ", uniform"].get(self.rng.below(8)).unwrap_or(&", probability");
+        format!("tileTrees({nodes}{how})\n")
     }
 
     fn layout(&mut self) -> &'static str {

@@ -35,6 +35,10 @@ pub fn show_nest(nest: &Nest) -> String {
     if let Some(layout) = nest.representation {
         let _ = writeln!(out, "representation: {}", layout_name(layout));
     }
+    if let Some(tiles) = nest.tile_trees {
+        let how = if tiles.by_probability { " by probability" } else { "" };
+        let _ = writeln!(out, "tiles of nodes: at most {}{how}", tiles.nodes);
+    }
     if nest.tree_order == TreeOrder::ByDepth {
         let _ = writeln!(out, "order of trees: by depth");
     }

@@ -23,6 +23,8 @@ pub struct Site {
     pub lanes: u32,
     /// The layout of the trees walked here.
     pub layout: Layout,
+    /// Most nodes of a tile, of which a hop passes one; 1 for single nodes.
+    pub tile: u32,
 }
 
 /// A bound in the nest that is not known, so that nobody can say which trees are walked.
@@ -111,6 +113,7 @@ impl Collector<'_> {
                     group: this.facts.interleave.unwrap_or(1).max(1),
                     lanes: this.facts.vectorize.unwrap_or(1).max(1),
                     layout: asked.layout,
+                    tile: self.nest.tiles().map_or(1, |tiles| tiles.nodes),
                     trees,
                 };
                 self.sites.insert(id, site);

@@ -153,7 +153,7 @@ struct Told {
 pub fn parse(text: &str) -> Option<Model> {
     let Told { fingerprint, num_trees, num_features, num_classes, depths, leaves } =
         serde_json::from_str(text).ok()?;
-    let facts = ModelFacts { num_trees, num_features, num_classes, depths, leaves };
+    let facts = ModelFacts { num_trees, num_features, num_classes, depths, leaves, profiled: false };
     Some(Model { facts: Arc::new(facts), fingerprint })
 }
 

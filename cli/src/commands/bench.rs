@@ -56,8 +56,12 @@ pub fn run(args: &Bench, terminal: &Terminal) -> Result<(), Failure> {
 
 /// Refuses outputs that would overwrite what is read, before any time is spent.
 fn check_outputs(args: &Bench) -> Result<(), Failure> {
-    let mut inputs: Vec<Option<&Path>> =
-        vec![args.model.as_deref(), args.input.as_deref(), args.load.as_deref()];
+    let mut inputs: Vec<Option<&Path>> = vec![
+        args.model.as_deref(),
+        args.input.as_deref(),
+        args.load.as_deref(),
+        args.values.profile.as_deref(),
+    ];
     inputs.extend(args.with.iter().chain(&args.schedules).map(|path| Some(path.as_path())));
     for out in [&args.save, &args.plot].into_iter().flatten() {
         keep(&inputs, out)?;

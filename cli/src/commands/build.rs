@@ -36,7 +36,8 @@ pub fn run(args: &Build, terminal: &Terminal) -> Result<(), Failure> {
     let Some(Built { compiled, facts, .. }) = versions.first() else { return Ok(()) };
     let text = header(&args.name, &facts.for_header(&compiled.lir));
     let out = args.out.clone().unwrap_or_else(|| default_name(&job.model.path, args.emit));
-    keep(&[Some(&job.model.path), job.source.path.as_deref()], &out)?;
+    let profile = args.schedule.values.profile.as_deref();
+    keep(&[Some(&job.model.path), job.source.path.as_deref(), profile], &out)?;
     let emit = match args.emit {
         Emit::Header => return write(&[(&out, text.as_bytes())], terminal),
         Emit::So => sched_llvm::Emit::SharedLibrary,

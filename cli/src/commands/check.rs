@@ -50,7 +50,7 @@ pub fn run(args: &Check, terminal: &Terminal) -> Result<(), Failure> {
 /// Checks a file, after fixing it if that is asked for; also tells how many findings were fixed.
 fn one(args: &Check, file: &Path, terminal: &Terminal) -> Result<(Checked, usize), Failure> {
     let mut source = Source::read(file)?;
-    let model = model_to_look_with(&source, &args.model, terminal)?;
+    let model = model_to_look_with(&source, &args.model, &args.values, terminal)?;
     let options = Options {
         target: args.target.clone(),
         strict: args.strict,

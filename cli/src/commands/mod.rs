@@ -11,6 +11,7 @@ pub mod inspect;
 pub mod ir;
 pub mod lsp;
 pub mod predict;
+pub mod profile;
 pub mod show;
 
 use crate::args::{ModelChoice, ModelOptions, ScheduleOptions, ScheduleValues};
@@ -52,10 +53,10 @@ impl Job {
                 ));
             }
             let source = Source::read(what)?;
-            let model = named_model(&source, reading)?;
+            let model = named_model(&source, reading)?.profiled(&schedule.values)?;
             return Ok(Job { model, source });
         }
-        let model = Model::read(what, &reading.iterations)?;
+        let model = Model::read(what, &reading.iterations)?.profiled(&schedule.values)?;
         let source = match &schedule.schedule {
             Some(path) => Source::read(path)?,
             None => Source::chosen_for(&model.facts(), cpu),
@@ -102,17 +103,19 @@ fn named_model(source: &Source, reading: &ModelOptions) -> Result<Model, Failure
 pub fn model_to_look_with(
     source: &Source,
     choice: &ModelChoice,
+    values: &ScheduleValues,
     terminal: &Terminal,
 ) -> Result<Option<Model>, Failure> {
     if choice.no_model {
         return Ok(None);
     }
+    let read = |path: &Path| Model::read(path, &Iterations::All)?.profiled(values).map(Some);
     if let Some(path) = &choice.model {
-        return Model::read(path, &Iterations::All).map(Some);
+        return read(path);
     }
     let Some(named) = source.named_model() else { return Ok(None) };
     if named.path.exists() {
-        return Model::read(&named.path, &Iterations::All).map(Some);
+        return read(&named.path);
     }
     terminal.say(&format!("note: {}; the schedule is looked at without a model", named.missing(source)));
     Ok(None)
@@ -126,7 +129,7 @@ pub fn look(
     least: Severity,
     terminal: &Terminal,
 ) -> Result<(Nest, Lineage), Failure> {
-    let model = model_to_look_with(source, choice, terminal)?;
+    let model = model_to_look_with(source, choice, values, terminal)?;
     let (checked, lineage) = check_lineage(&source.text, &Source::options(model.as_ref(), values));
     if let Some(model) = &model {
         source.check_fingerprint(&checked, model, values)?;

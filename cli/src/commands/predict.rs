@@ -1,7 +1,7 @@
 //! `schedc predict`: rows in, predictions out.
 
 use super::{Job, keep};
-use crate::args::{Output, Predict};
+use crate::args::{Output, Predict, ScheduleOptions};
 use crate::compile::{compile, facts};
 use crate::failure::Failure;
 use crate::terminal::Terminal;
@@ -23,7 +23,10 @@ const PIECE: usize = 1 << 16;
 pub fn run(args: &Predict, terminal: &Terminal) -> Result<(), Failure> {
     let destination = Destination::from_argument(&args.out);
     destination.check()?;
-    keep(&[Some(&args.input), Some(&args.model), args.schedule.schedule.as_deref()], &args.out)?;
+    let ScheduleOptions { schedule, values } = &args.schedule;
+    let read =
+        [Some(args.input.as_path()), Some(&args.model), schedule.as_deref(), values.profile.as_deref()];
+    keep(&read, &args.out)?;
     if is_library(&args.model) {
         let library = load(args)?;
         if args.explain_schedule {
@@ -92,6 +95,7 @@ fn load(args: &Predict) -> Result<Library, Failure> {
         ("--schedule", args.schedule.schedule.is_some()),
         ("--set", !values.sets.is_empty()),
         ("--batch-size", values.batch_size.is_some()),
+        ("--profile", values.profile.is_some()),
         ("--iterations", args.reading.iterations != Iterations::All),
     ];
     if let Some((option, _)) = decided.iter().find(|(_, given)| *given) {

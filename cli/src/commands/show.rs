@@ -13,7 +13,7 @@ pub fn run(args: &Show, terminal: &Terminal) -> Result<(), Failure> {
     let mut source = Source::read(&args.file)?;
     let mut least = Severity::Warning;
     if let Some(line) = args.after {
-        let model = model_to_look_with(&source, &args.model, terminal)?;
+        let model = model_to_look_with(&source, &args.model, &args.values, terminal)?;
         source.text = until_line(&source.text, line, &Source::options(model.as_ref(), &args.values));
         // What is silly about half a schedule may make sense in the whole one.
         least = Severity::Error;

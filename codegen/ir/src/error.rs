@@ -26,6 +26,10 @@ impl CompileError {
     pub const SYMBOLIC: &'static str = "C0005";
     /// The nest expands to too much code.
     pub const CODE_SIZE: &'static str = "C0006";
+    /// Tiles by probability without a profile of all leaves.
+    pub const NO_PROFILE: &'static str = "C0007";
+    /// Tiles of nodes where walks or a layout have single nodes.
+    pub const SINGLE_NODES: &'static str = "C0008";
 
     pub(crate) fn new(
         code: &'static str,

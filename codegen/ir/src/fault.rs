@@ -25,6 +25,8 @@ pub enum Fault {
     ArrayFlipsTies,
     /// Representations: missing values always go right.
     SparseForgetsMissing,
+    /// Representations: a tile's tests lead to the child of the opposite outcomes.
+    TileReversesOutcomes,
     /// LLVM: ordered comparisons become unordered ones.
     CompareUnordered,
 }

@@ -10,12 +10,13 @@ pub mod lir;
 pub mod lower;
 pub mod mir;
 pub mod repr;
+pub mod tiles;
 pub mod verify;
 
 pub use error::{Budget, CompileError};
 
 use lir::{Kernel, Module, Table};
-use sched_forest::Forest;
+use sched_forest::{Forest, Profile};
 use sched_lang::nest::Nest;
 
 /// A compilation with its stages kept for printing.
@@ -52,17 +53,18 @@ pub fn compile(
     kernels: &[Kernel],
     budget: &Budget,
 ) -> Result<Compiled, CompileError> {
-    compile_by_rows(forest, Vec::new(), nest, kernels, budget)
+    compile_by_rows(forest, None, Vec::new(), nest, kernels, budget)
 }
 
 /// Lowers a forest under several nests into kernels that choose among them by the number of rows. Each of `smaller` is
-/// for at most so many rows, ascending; `nest` is for all larger calls.
+/// for at most so many rows, ascending; `nest` is for all larger calls. Tiles of nodes by probability need a profile.
 ///
 /// # Errors
 ///
 /// As for [`compile()`], of any of the nests.
 pub fn compile_by_rows(
     forest: Forest,
+    profile: Option<&Profile>,
     smaller: Vec<(u32, Nest)>,
     nest: Nest,
     kernels: &[Kernel],
@@ -70,10 +72,10 @@ pub fn compile_by_rows(
 ) -> Result<Compiled, CompileError> {
     let mut few = Vec::new();
     for (most_rows, nest) in smaller {
-        let (hir, mir) = stages(forest.clone(), nest, budget)?;
+        let (hir, mir) = stages(forest.clone(), profile, nest, budget)?;
         few.push(Smaller { most_rows, hir, mir });
     }
-    let (hir, mir) = stages(forest, nest, budget)?;
+    let (hir, mir) = stages(forest, profile, nest, budget)?;
     let mut tables: Vec<Table> = Vec::new();
     let mut choices = Vec::new();
     let all = few.iter().map(|few| (Some(i64::from(few.most_rows)), &few.hir, &few.mir));
@@ -88,8 +90,13 @@ pub fn compile_by_rows(
     Ok(Compiled { hir, mir, lir, smaller: few })
 }
 
-fn stages(forest: Forest, nest: Nest, budget: &Budget) -> Result<(hir::Hir, mir::Mir), CompileError> {
-    let hir = hir::build(forest, nest, budget)?;
+fn stages(
+    forest: Forest,
+    profile: Option<&Profile>,
+    nest: Nest,
+    budget: &Budget,
+) -> Result<(hir::Hir, mir::Mir), CompileError> {
+    let hir = hir::build(forest, profile, nest, budget)?;
     let mir = mir::build(&hir, budget)?;
     let row_bytes = hir.forest.num_margins as u64 * hir.forest.types.accumulator.bytes() as u64;
     let mir = mir::reduce::legalise(mir, row_bytes, budget)?;

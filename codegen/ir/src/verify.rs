@@ -304,7 +304,8 @@ impl Verifier<'_> {
             | Op::Splat(v)
             | Op::Extract(v, _)
             | Op::Word(v, _)
-            | Op::Any(v) => {
+            | Op::Any(v)
+            | Op::MaskBits(v) => {
                 vec![v]
             }
             Op::LoadMasked(_, mask) => vec![mask],
@@ -380,6 +381,10 @@ impl Verifier<'_> {
             Op::Any(mask) => {
                 let mask = self.used(mask)?;
                 ty == Ty::I1 && mask.scalar == Scalar::I1 && mask.lanes > 1
+            }
+            Op::MaskBits(mask) => {
+                let mask = self.used(mask)?;
+                ty == Ty::I64 && mask.scalar == Scalar::I1 && (2..=64).contains(&mask.lanes)
             }
         })
     }

@@ -1024,6 +1024,15 @@ fn vectors_are_made_and_taken_apart() {
         });
         assert_eq!(any, [expected; 4], "{n} lanes");
     }
+    for (n, expected) in [(0, 0), (1, 1), (3, 7), (4, 15)] {
+        let bits = four(|b, _| {
+            let mask = first_lanes(b, n);
+            let bits = b.mask_bits(mask);
+            let bits = b.cast(Cast::Trunc, bits, I32);
+            b.splat(bits, 4)
+        });
+        assert_eq!(bits, [expected; 4], "{n} lanes");
+    }
 }
 
 #[test]

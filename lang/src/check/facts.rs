@@ -62,7 +62,7 @@ fn whole_trees(call: &Call, builder: &mut Builder, report: &mut dyn Listener) {
         return;
     }
     let by_probability = matches!(call.args.get(1), Some(Arg::Word("probability")));
-    if by_probability {
+    if by_probability && !builder.model.as_ref().is_some_and(|model| model.profiled) {
         let illegal = Illegal::argument(call.step, 1, Problem::NoProfile, Vec::new());
         report.illegal(builder, &illegal);
     }

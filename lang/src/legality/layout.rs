@@ -1,23 +1,43 @@
-//! `representation` and `tileTrees`: layouts and what they can hold.
+//! `representation` and `tileTrees`: layouts and walks, and whether they can hold tiles.
 
 use super::find;
 use crate::directives::LayoutName;
 use crate::illegal::{Illegal, Problem};
 use crate::lineage::{Builder, Stated, Step};
 use crate::nest::LoopId;
+use crate::options::TargetKind;
 
-pub(super) fn check(builder: &Builder, loops: &[LoopId], problems: &mut Vec<Illegal>) {
-    let Some((_, tiled_by)) = builder.tile_trees.filter(|(tiles, _)| tiles.nodes > 1) else { return };
-    let mut refuse = |step: Step, ids: Vec<LoopId>| {
-        problems.push(Illegal::at(step, Problem::LayoutNeedsSingleNodes { tiles: tiled_by }, ids));
+pub(super) fn check(builder: &Builder, loops: &[LoopId], target: TargetKind, problems: &mut Vec<Illegal>) {
+    let Some((_, tiles)) = builder.tile_trees.filter(|(tiles, _)| tiles.nodes > 1) else { return };
+    let mut refuse = |step: Step, ids: Vec<LoopId>, problem: Problem| {
+        problems.push(Illegal::at(step, problem, ids));
     };
-    if let Some((LayoutName::Reorg, step)) = builder.layout {
-        refuse(step, Vec::new());
+    if let Some((layout, step)) = builder.layout.filter(|(layout, _)| holds_single_nodes(*layout, target)) {
+        refuse(step, Vec::new(), Problem::LayoutNeedsSingleNodes { layout, tiles });
     }
     for id in loops {
-        let reorg = |fact: &Stated| matches!(fact, Stated::Layout(LayoutName::Reorg)).then_some(());
-        if let Some((_, step)) = find(builder, *id, reorg) {
-            refuse(step, vec![*id]);
+        let layout = |fact: &Stated| match fact {
+            Stated::Layout(layout) if holds_single_nodes(*layout, target) => Some(*layout),
+            _ => None,
+        };
+        if let Some((layout, step)) = find(builder, *id, layout) {
+            refuse(step, vec![*id], Problem::LayoutNeedsSingleNodes { layout, tiles });
         }
+        let walks = |fact: &Stated| {
+            let single = matches!(fact, Stated::Vectorize(_) | Stated::SpeculateWalk(_));
+            (single && target == TargetKind::Cpu).then_some(())
+        };
+        if let Some(((), step)) = find(builder, *id, walks) {
+            refuse(step, vec![*id], Problem::WalkNeedsSingleNodes { tiles });
+        }
+    }
+}
+
+/// Complete trees of tiles would grow ninefold with each level, so that only a GPU has them.
+fn holds_single_nodes(layout: LayoutName, target: TargetKind) -> bool {
+    match layout {
+        LayoutName::Sparse => false,
+        LayoutName::Array => target == TargetKind::Cpu,
+        LayoutName::Levels | LayoutName::Reorg => true,
     }
 }

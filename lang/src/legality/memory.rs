@@ -11,6 +11,10 @@ use crate::walks;
 
 pub(super) fn check(builder: &Builder, loops: &[LoopId], problems: &mut Vec<Illegal>) {
     let (Some(model), Some(deepest)) = (&builder.model, builder.deepest) else { return };
+    // Padding a tree of tiles takes one tile a hop, and how many hops there are is known when there are tiles.
+    if builder.tile_trees.is_some_and(|(tiles, _)| tiles.nodes > 1) {
+        return;
+    }
     if !may_be_large(builder, loops, model, deepest) {
         return;
     }

@@ -26,7 +26,7 @@ pub fn check(builder: &Builder, limits: &Limits) -> Vec<Illegal> {
         reduce::check(builder, *id, &mut problems);
         gpu::check(builder, *id, limits, &mut problems);
     }
-    layout::check(builder, &loops, &mut problems);
+    layout::check(builder, &loops, target, &mut problems);
     memory::check(builder, &loops, &mut problems);
     if target == TargetKind::Gpu {
         shared::check(builder, limits, &mut problems);

@@ -31,6 +31,7 @@ impl Builder {
             constraints: self.constraints(&order, &renumber),
             tree_order: self.order,
             representation: None,
+            tile_trees: self.tile_trees.map(|(tiles, _)| tiles),
             accumulation: accumulation::infer(self),
             batch_size: None,
         };

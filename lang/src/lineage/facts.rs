@@ -3,7 +3,7 @@
 use super::{Builder, Step};
 use crate::directives::LayoutName;
 use crate::illegal::{Illegal, Problem};
-use crate::nest::{GpuDimension, LoopId};
+use crate::nest::{GpuDimension, LoopId, TileTrees};
 
 /// Most walks advanced together, and widest vector.
 const MAX_LANES: u32 = 64;
@@ -79,15 +79,6 @@ impl Stated {
         let pair = |a: &Stated, b: &Stated| matches!((a, b), (Stated::Parallel, Stated::Unroll));
         (self.same_kind(other) && self != other) || pair(self, other) || pair(other, self)
     }
-}
-
-/// How nodes of trees are grouped into tiles.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TileTrees {
-    /// Nodes of a tile.
-    pub nodes: u32,
-    /// Grouped by how often leaves are reached, not uniformly.
-    pub by_probability: bool,
 }
 
 impl Builder {

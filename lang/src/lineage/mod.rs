@@ -28,7 +28,8 @@ use crate::nest::{LoopId, Sort, TreeOrder};
 use crate::options::ModelFacts;
 use crate::sym::{Fact, Sym};
 
-pub use facts::{MAX_HOPS, Stated, TileTrees};
+pub use crate::nest::TileTrees;
+pub use facts::{MAX_HOPS, Stated};
 pub use names::{Select, Tag};
 pub use record::Index;
 use scopes::{ScopeId, Scopes};

@@ -27,6 +27,9 @@ pub fn nest_json(nest: &Nest) -> Value {
             TreeOrder::ByDepth => "by_depth",
         },
         "representation": nest.representation.map(layout_name),
+        "tile_trees": nest.tile_trees.map(|tiles| {
+            json!({ "nodes": tiles.nodes, "how": if tiles.by_probability { "probability" } else { "uniform" } })
+        }),
         "batch_size": nest.batch_size,
         "accumulation": { "order": order, "why": why },
     })

@@ -134,6 +134,9 @@ pub const REFUSED: &[(&str, Case, u16)] = &[
     ("a width below 1", ("", "parallel(tree); vectorReduce(tree, 0)"), 64),
     // layouts
     ("reorg with tiles of nodes", ("", "representation(reorg); tileTrees(4)"), 76),
+    ("complete trees of tiles", ("", "representation(tree, array); tileTrees(8)"), 76),
+    ("vectors of walks over tiles", ("trees=9", "vectorize(tree, 8); tileTrees(4)"), 88),
+    ("speculation over tiles", ("trees=9", "speculateWalk(tree, 2); tileTrees(4)"), 88),
     ("complete trees that are too deep", ("depths=30,2", "representation(array)"), 84),
     ("tiles of too many nodes", ("", "tileTrees(9)"), 65),
     ("tiles of no nodes", ("", "tileTrees(0)"), 64),

@@ -12,17 +12,22 @@ pub use site::{Site, known};
 
 use crate::error::{Budget, CompileError};
 use crate::fault::{Fault, seeded};
-use sched_forest::{Forest, Tree};
+use crate::tiles::Tiling;
+use sched_forest::{Forest, Profile, Tree};
+use sched_lang::footprint::padded_depths;
 use sched_lang::nest::{Layout, LoopId, Nest, TreeOrder};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// The forest in the order of the nest, the nest, and what its walks need.
 #[derive(Clone, Debug)]
 pub struct Hir {
     /// The forest; its trees are in the order of the nest and padded.
     pub forest: Forest,
-    /// Edges to the deepest and the shallowest leaf of each tree, after padding.
+    /// Hops to the deepest and the shallowest leaf of each tree, after padding: edges between nodes, or between tiles.
     pub depths: Vec<(u32, u32)>,
+    /// The tiles that cover the trees, if walks hop from tile to tile. Padding is in the tiles then, not in the trees.
+    pub tiles: Option<Arc<Tiling>>,
     /// The checked loop nest.
     pub nest: Nest,
     /// The walks of each leaf loop.
@@ -33,15 +38,33 @@ pub struct Hir {
 ///
 /// # Errors
 ///
-/// When the nest still depends on unknown facts, or padding would exceed the budget.
-pub fn build(mut forest: Forest, nest: Nest, budget: &Budget) -> Result<Hir, CompileError> {
+/// When the nest still depends on unknown facts, padding would exceed the budget, or tiles by probability have no
+/// profile.
+pub fn build(
+    mut forest: Forest,
+    profile: Option<&Profile>,
+    nest: Nest,
+    budget: &Budget,
+) -> Result<Hir, CompileError> {
     order(&mut forest.trees, nest.tree_order);
+    if let Some(asked) = nest.tiles() {
+        let tiling = Tiling::new(&forest, asked, profile)?;
+        return tiled(forest, nest, tiling, budget);
+    }
     let deepest: Vec<u32> = forest.trees.iter().map(Tree::depth).collect();
     let layout = nest.representation.unwrap_or_else(|| fitting_layout(&forest.trees, &deepest));
     let sites = site::collect(&nest, &deepest, layout)?;
     pad::pad_for(&mut forest.trees, &sites, &deepest, budget)?;
     let depths = forest.trees.iter().map(|tree| (tree.depth(), tree.min_leaf_depth())).collect();
-    Ok(Hir { forest, depths, nest, sites })
+    Ok(Hir { forest, depths, tiles: None, nest, sites })
+}
+
+/// The same where walks hop from tile to tile.
+fn tiled(forest: Forest, nest: Nest, mut tiling: Tiling, budget: &Budget) -> Result<Hir, CompileError> {
+    let deepest: Vec<u32> = tiling.depths().into_iter().map(|(deepest, _)| deepest).collect();
+    let sites = site::collect(&nest, &deepest, nest.representation.unwrap_or(Layout::Sparse))?;
+    tiling.pad(&padded_depths(&sites, deepest.len()), budget)?;
+    Ok(Hir { forest, depths: tiling.depths(), tiles: Some(Arc::new(tiling)), nest, sites })
 }
 
 fn order(trees: &mut [Tree], order: TreeOrder) {

@@ -21,6 +21,16 @@ impl Display for Hir {
             forest.comparison, forest.types.threshold, forest.types.accumulator
         )?;
         writeln!(f, "output: {:?}", forest.transform)?;
+        if let Some(tiling) = &self.tiles {
+            let tiles: usize = tiling.trees.iter().map(|tree| tree.tiles.len()).sum();
+            write!(f, "tiles: {tiles} of at most {} nodes", tiling.most)?;
+            let likely = if tiling.biased > 0 {
+                format!(", by probability in {} trees", tiling.biased)
+            } else {
+                String::new()
+            };
+            writeln!(f, "{likely}")?;
+        }
         writeln!(f, "walks:")?;
         for (id, site) in &self.sites {
             let name = &self.nest.get(*id).name;

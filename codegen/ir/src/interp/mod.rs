@@ -254,6 +254,11 @@ impl<'f, 'm> Machine<'f, 'm> {
                 let any = self.lanes[mask..mask + usize::from(lanes)].contains(&u64::MAX);
                 self.lanes[to] = if any { u64::MAX } else { 0 };
             }
+            Op::MaskBits(mask) => {
+                let (mask, lanes) = (self.at(mask), self.function.ty(mask).lanes);
+                let each = self.lanes[mask..mask + usize::from(lanes)].iter().enumerate();
+                self.lanes[to] = each.fold(0, |bits, (at, lane)| bits | (lane & 1) << at);
+            }
         }
         Ok(())
     }

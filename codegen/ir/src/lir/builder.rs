@@ -315,6 +315,11 @@ impl Builder {
         if self.ty(mask).lanes == 1 { mask } else { self.define(Ty::I1, Op::Any(mask)) }
     }
 
+    /// The lanes of a mask as the bits of an `i64`.
+    pub fn mask_bits(&mut self, mask: Value) -> Value {
+        self.define(Ty::I64, Op::MaskBits(mask))
+    }
+
     /// A store of some lanes.
     pub fn store_masked(&mut self, address: Address, value: Value, mask: Value) {
         self.push(Stmt::StoreMasked(address, value, mask));

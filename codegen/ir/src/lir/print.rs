@@ -225,6 +225,7 @@ impl Printer<'_> {
             }
             Op::Lookup(table, index) => format!("lookup {}, {}", self.name(*table), self.name(*index)),
             Op::Any(mask) => format!("any {}", self.name(*mask)),
+            Op::MaskBits(mask) => format!("bits of {}", self.name(*mask)),
         }
     }
 

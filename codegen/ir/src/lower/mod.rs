@@ -75,8 +75,8 @@ impl<'a> Lowering<'a> {
         let columns = columns_of(&hir.forest, &by_storage);
         for (storage, used) in by_storage {
             let columns = columns.as_ref().filter(|_| storage.columns);
-            let (forest, depths, used) = (&hir.forest, hir.depths.as_slice(), used.as_slice());
-            let request = Request { forest, depths, used, leaf_numbers, columns };
+            let (forest, depths, tiles) = (&hir.forest, hir.depths.as_slice(), hir.tiles.as_ref());
+            let request = Request { forest, depths, tiles, used: &used, leaf_numbers, columns };
             let representation = of_layout(storage, &request)?;
             footprint = footprint.saturating_add(representation.footprint());
             if footprint > budget.tables {

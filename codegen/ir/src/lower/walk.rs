@@ -4,7 +4,7 @@ use super::nest::address;
 use super::scope::{CachedRows, InScope, Kernel, Results};
 use super::sums::Sums;
 use crate::fault::{Fault, seeded};
-use crate::lir::{Bin, BufferId, Build, Builder, Cmp, Scalar, Ty, Value};
+use crate::lir::{Address, Bin, BufferId, Build, Builder, Cmp, Scalar, Ty, Value};
 use crate::mir::{Affine, Bound, Limit, Plan, Rows, Walks};
 use crate::repr::{Hop, Node, Place, Representation, Row, RowLanes, TreeLanes, TreeState, speculate};
 use sched_lang::nest::Sort;
@@ -175,15 +175,22 @@ impl<'k> Kernel<'k> {
 
     /// The row that vectors of trees walk as a table to look up, if it is short enough to pay.
     fn row_table(&mut self, walks: &Walks, rows: CachedRows) -> Option<Value> {
-        let (features, element) = (self.features(), self.input);
-        let length = (features.max(2) as u64).next_power_of_two() as i64;
-        if walks.lanes == 1 || rows.blocks.is_some() || length * i64::from(element.bytes()) > ROW_TABLE {
+        if walks.lanes == 1 || rows.blocks.is_some() {
             return None;
         }
         let row = self.affine(&walks.row);
         let row = self.b.sub(row, rows.first_row);
-        let index = self.b.mul_int(row, features);
-        let at = address(rows.buffer, index, element.bytes());
+        let index = self.b.mul_int(row, self.features());
+        self.table_of(address(rows.buffer, index, self.input.bytes()))
+    }
+
+    /// The row at an address as a table to look up, if it is short enough to pay.
+    fn table_of(&mut self, at: Address) -> Option<Value> {
+        let (features, element) = (self.features(), self.input);
+        let length = (features.max(2) as u64).next_power_of_two() as i64;
+        if length * i64::from(element.bytes()) > ROW_TABLE {
+            return None;
+        }
         let ty = Ty::vector(element, length as u16);
         if length == features {
             return Some(self.b.load(ty, at));
@@ -326,7 +333,12 @@ impl<'k> Kernel<'k> {
             let distance = over_rows.then(|| self.distances(step, width));
             RowLanes { distance, adjacent: false, mask }
         });
-        let table = around.row_table.filter(|_| width > 1);
+        let stride = element.bytes();
+        let table = match around.row_table.filter(|_| width > 1) {
+            // A tile's tests look up several features of the one row.
+            None if around.walks.tile > 1 => self.table_of(Address { buffer, index, stride, offset }),
+            table => table,
+        };
         Row { buffer, index, offset, element, stride: 1, lanes, table }
     }
 
@@ -361,21 +373,16 @@ impl<'k> Kernel<'k> {
         let Plan { straight, speculated, checked, open } = around.walks.plan;
         let width = lanes.first().map_or(1, |lane| lane.width);
         let root = around.representation.root(&mut self.b, width);
-        let mut places = vec![Place::of(root); lanes.len()];
-        if speculated > 0 {
-            places = self.speculated(around, lanes, root);
+        let (mut places, mut taken) = (vec![Place::of(root); lanes.len()], 0);
+        if let Some(layout) = around.representation.level_order().filter(|_| speculated > 0) {
+            let at_once = |lane: &Lane| speculate(&mut self.b, layout.test(), &lane.row, &lane.top, root);
+            (places, taken) = (lanes.iter().map(at_once).collect(), speculated);
         }
-        for hop in speculated..straight.saturating_sub(u32::from(seeded(Fault::WalkStopsEarly))) {
+        for hop in taken..straight.saturating_sub(u32::from(seeded(Fault::WalkStopsEarly))) {
             places = self.step(around, lanes, &places, Hop::Number(hop));
         }
         let nodes = places.into_iter().map(|place| place.node).collect();
         self.checked(around, lanes, nodes, checked, open)
-    }
-
-    /// The places after the levels whose nodes are all evaluated.
-    fn speculated(&mut self, around: &Around, lanes: &[Lane], root: Value) -> Vec<Place> {
-        let test = around.representation.test();
-        lanes.iter().map(|lane| speculate(&mut self.b, test, &lane.row, &lane.top, root)).collect()
     }
 
     /// Hops with an early exit when every lane has arrived, then a loop if leaves may be deeper.
@@ -452,8 +459,9 @@ fn top(
     state: &TreeState,
     walks: &Walks,
 ) -> Vec<Node> {
+    let Some(layout) = representation.level_order() else { return Vec::new() };
     let end = 1u64 << walks.plan.speculated;
-    (1..end).map(|number| representation.node(b, buffers, state, number)).collect()
+    (1..end).map(|number| layout.node(b, buffers, state, number)).collect()
 }
 
 /// Bytes of the longest row that is looked up as a table.

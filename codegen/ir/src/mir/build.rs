@@ -142,6 +142,7 @@ impl Build<'_> {
             trees: site.trees.clone(),
             plan: plan(site, &self.hir.depths[site.trees.clone()]),
             layout: site.layout,
+            tile: site.tile,
             rows: scope.cached.map_or(Rows::Input, Rows::Cached),
             target: Target { place: Place::Output, atomic: false },
         }

@@ -200,6 +200,8 @@ pub struct Walks {
     pub plan: Plan,
     /// The layout of the trees.
     pub layout: Layout,
+    /// Most nodes of a tile, of which a hop passes one; 1 for single nodes.
+    pub tile: u32,
     /// Whether every vector begins at a tree whose number is a multiple of the vector's lanes.
     pub aligned: bool,
     /// Where rows are read from.

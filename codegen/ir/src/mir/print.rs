@@ -136,7 +136,8 @@ impl Printer<'_> {
             Rows::Cached(id) | Rows::Columns(id) => format!("cache{}", id.0),
         };
         let (tree, row) = (self.affine(&walks.tree), self.affine(&walks.row));
-        let layout = format!("{:?}", walks.layout).to_lowercase();
+        let tiles = if walks.tile > 1 { format!(" tiles of {}", walks.tile) } else { String::new() };
+        let layout = format!("{:?}{tiles}", walks.layout).to_lowercase();
         let plan = self.plan(&walks.plan);
         self.line(f, format!("v = walk {layout} trees[{tree}], {rows}[{row}]: {plan}"))?;
         let how = if walks.target.atomic { "atomic " } else { "" };

@@ -14,7 +14,8 @@ use super::payload::Payload;
 use super::record::{narrowest, scalar, write_float, write_int};
 use super::test::Test;
 use super::{
-    Buffers, Hop, LeafValue, Node, Place, Representation, Request, Row, TreeLanes, TreeState, choose,
+    Buffers, Hop, LeafValue, LevelOrder, Node, Place, Representation, Request, Row, TreeLanes, TreeState,
+    choose,
 };
 use crate::error::CompileError;
 use crate::lir::{Address, Build, Builder, Cast, Scalar, Table, Ty, Value};
@@ -379,20 +380,8 @@ impl Representation for Abreast {
         place.turned(b, right)
     }
 
-    fn test(&self) -> &Test {
-        &self.test
-    }
-
-    fn node(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, number: u64) -> Node {
-        let node = state.number(b, number);
-        let lanes = b.ty(node).lanes;
-        let (threshold, code) = match state.loaded.get(2) {
-            Some(first) if number < TOP_NODES => self.load_top(b, buffers, (*first, lanes), number),
-            _ => self.look_up(b, buffers, state, &Place::of(node), number.ilog2()),
-        };
-        let code = if lanes == 1 { b.cast(Cast::ZExt, code, Ty::I64) } else { code };
-        let (feature, missing_left) = self.test.split(b, code, self.code_bits());
-        Node { threshold, feature, missing_left }
+    fn level_order(&self) -> Option<&dyn LevelOrder> {
+        Some(self)
     }
 
     fn leaf(
@@ -434,6 +423,24 @@ impl Representation for Abreast {
                 Vec::new()
             });
         }
+    }
+}
+
+impl LevelOrder for Abreast {
+    fn test(&self) -> &Test {
+        &self.test
+    }
+
+    fn node(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, number: u64) -> Node {
+        let node = state.number(b, number);
+        let lanes = b.ty(node).lanes;
+        let (threshold, code) = match state.loaded.get(2) {
+            Some(first) if number < TOP_NODES => self.load_top(b, buffers, (*first, lanes), number),
+            _ => self.look_up(b, buffers, state, &Place::of(node), number.ilog2()),
+        };
+        let code = if lanes == 1 { b.cast(Cast::ZExt, code, Ty::I64) } else { code };
+        let (feature, missing_left) = self.test.split(b, code, self.code_bits());
+        Node { threshold, feature, missing_left }
     }
 }
 

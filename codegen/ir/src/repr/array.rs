@@ -5,7 +5,10 @@
 
 use super::packed::{Packed, level_order, nodes};
 use super::record::Record;
-use super::{Buffers, Hop, LeafValue, Node, Place, Representation, Request, Row, Test, TreeLanes, TreeState};
+use super::{
+    Buffers, Hop, LeafValue, LevelOrder, Node, Place, Representation, Request, Row, Test, TreeLanes,
+    TreeState,
+};
 use crate::error::CompileError;
 use crate::lir::{Builder, Scalar, Table, Value};
 use sched_forest::Forest;
@@ -62,13 +65,8 @@ impl Representation for Array {
         Place::of(done.map_or(next, |done| b.select(done, node, next)))
     }
 
-    fn test(&self) -> &Test {
-        self.0.record.test()
-    }
-
-    fn node(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, number: u64) -> Node {
-        let number = state.number(b, number);
-        self.0.record.node(b, nodes(buffers), state, number)
+    fn level_order(&self) -> Option<&dyn LevelOrder> {
+        Some(self)
     }
 
     fn done(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: Value) -> Value {
@@ -99,5 +97,16 @@ impl Representation for Array {
 
     fn prefetch(&self, b: &mut Builder, buffers: &Buffers, tree: Value) {
         self.0.prefetch(b, buffers, tree);
+    }
+}
+
+impl LevelOrder for Array {
+    fn test(&self) -> &Test {
+        self.0.record.test()
+    }
+
+    fn node(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, number: u64) -> Node {
+        let number = state.number(b, number);
+        self.0.record.node(b, nodes(buffers), state, number)
     }
 }

@@ -13,8 +13,8 @@ use super::payload::Payload;
 use super::record::{narrowest, scalar, write_float, write_int};
 use super::test::Test;
 use super::{
-    Buffers, Hop, LeafValue, Node, Place, Representation, Request, Row, TreeLanes, TreeState, choose,
-    packed::level_order,
+    Buffers, Hop, LeafValue, LevelOrder, Node, Place, Representation, Request, Row, TreeLanes, TreeState,
+    choose, packed::level_order,
 };
 use crate::error::CompileError;
 use crate::lir::{Address, Bin, Build, Builder, Cast, Cmp, Gather, Scalar, Table, Ty, Value};
@@ -315,19 +315,8 @@ impl Representation for Levels {
         place.turned(b, right)
     }
 
-    fn test(&self) -> &Test {
-        &self.test
-    }
-
-    fn node(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, number: u64) -> Node {
-        let number = state.number(b, number);
-        let (threshold, code) = if state.lanes.is_some() {
-            self.gather(b, buffers, state, number)
-        } else {
-            self.load(b, buffers, state, number)
-        };
-        let (feature, missing_left) = self.test.split(b, code, self.code_bits());
-        Node { threshold, feature, missing_left }
+    fn level_order(&self) -> Option<&dyn LevelOrder> {
+        Some(self)
     }
 
     fn leaf(
@@ -369,5 +358,22 @@ impl Representation for Levels {
                 Vec::new()
             });
         }
+    }
+}
+
+impl LevelOrder for Levels {
+    fn test(&self) -> &Test {
+        &self.test
+    }
+
+    fn node(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, number: u64) -> Node {
+        let number = state.number(b, number);
+        let (threshold, code) = if state.lanes.is_some() {
+            self.gather(b, buffers, state, number)
+        } else {
+            self.load(b, buffers, state, number)
+        };
+        let (feature, missing_left) = self.test.split(b, code, self.code_bits());
+        Node { threshold, feature, missing_left }
     }
 }

@@ -15,17 +15,20 @@ mod record;
 mod sparse;
 mod speculate;
 mod test;
+mod tiled;
 mod words;
 
 use crate::error::CompileError;
 use crate::lir::{Address, BufferId, Builder, Cast, Gather, Scalar, Table, Ty, Value};
 use crate::mir::{Storage, Walkers};
+use crate::tiles::Tiling;
 use sched_forest::{Forest, Predicate};
 use sched_lang::nest::Layout;
+use std::sync::Arc;
 
 pub use columns::Columns;
 pub(crate) use record::{narrowest, scalar, write_float, write_int};
-pub use speculate::{Node, speculate};
+pub use speculate::{LevelOrder, Node, speculate};
 pub use test::Test;
 
 /// Where the row of a walk, or the rows of a vector of walks, lie: the value of feature `f` is element
@@ -225,11 +228,10 @@ pub trait Representation {
         hop: Hop,
     ) -> Place;
 
-    /// How inner nodes compare.
-    fn test(&self) -> &Test;
-
-    /// The inner node of a number, counted level by level from 1 at the root; there are no leaves above it or beside it.
-    fn node(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, number: u64) -> Node;
+    /// The layout as one whose nodes have the numbers of a complete tree as far as no leaf is above them, if it is one.
+    fn level_order(&self) -> Option<&dyn LevelOrder> {
+        None
+    }
 
     /// Whether the node is a leaf, an `i1`. Where all walks are straight-line to the leaf, nobody asks before it is.
     fn done(&self, b: &mut Builder, _: &Buffers, _: &TreeState, node: Value) -> Value {
@@ -267,6 +269,8 @@ pub struct Request<'a> {
     pub forest: &'a Forest,
     /// Edges to the deepest leaf of each tree.
     pub depths: &'a [(u32, u32)],
+    /// The tiles of nodes that walks hop over, where they do.
+    pub tiles: Option<&'a Arc<Tiling>>,
     /// Which trees are walked in this layout.
     pub used: &'a [bool],
     /// Whether leaf numbers are wanted.
@@ -285,6 +289,9 @@ pub fn of_layout(
     request: &Request,
 ) -> Result<Box<dyn Representation + Send + Sync>, CompileError> {
     only_numeric(request)?;
+    if let Some(tiling) = request.tiles {
+        return Ok(Box::new(tiled::Tiled::new(request, storage, tiling)?));
+    }
     Ok(match (storage.layout, storage.walkers) {
         (Layout::Array, _) => Box::new(array::Array::new(request)?),
         (Layout::Sparse, Walkers::Vectors) => match words::Words::new(request) {

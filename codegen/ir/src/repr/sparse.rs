@@ -5,8 +5,8 @@
 use super::packed::{Packed, level_order, nodes};
 use super::record::Record;
 use super::{
-    Buffers, Hop, LeafValue, Node, Place, Representation, Request, Row, Test, TreeLanes, TreeState,
-    index_type,
+    Buffers, Hop, LeafValue, LevelOrder, Node, Place, Representation, Request, Row, Test, TreeLanes,
+    TreeState, index_type,
 };
 use crate::error::CompileError;
 use crate::lir::{Builder, Cmp, Scalar, Table, Value};
@@ -83,13 +83,8 @@ impl Representation for Sparse {
         Place::of(b.select(done, node, next))
     }
 
-    fn test(&self) -> &Test {
-        self.0.record.test()
-    }
-
-    fn node(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, number: u64) -> Node {
-        let number = state.number(b, number - 1);
-        self.0.record.node(b, nodes(buffers), state, number)
+    fn level_order(&self) -> Option<&dyn LevelOrder> {
+        Some(self)
     }
 
     fn done(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: Value) -> Value {
@@ -122,5 +117,16 @@ impl Representation for Sparse {
 
     fn prefetch(&self, b: &mut Builder, buffers: &Buffers, tree: Value) {
         self.0.prefetch(b, buffers, tree);
+    }
+}
+
+impl LevelOrder for Sparse {
+    fn test(&self) -> &Test {
+        self.0.record.test()
+    }
+
+    fn node(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, number: u64) -> Node {
+        let number = state.number(b, number - 1);
+        self.0.record.node(b, nodes(buffers), state, number)
     }
 }

@@ -3,7 +3,7 @@
 //! so are the features that they test; the price is tests whose answers nobody needs.
 
 use super::test::Test;
-use super::{Place, Row, TreeState, choose, index_type};
+use super::{Buffers, Place, Row, TreeState, choose, index_type};
 use crate::fault::{Fault, seeded};
 use crate::lir::{Builder, Cast, Scalar, Ty, Value};
 
@@ -16,6 +16,15 @@ pub struct Node {
     pub feature: Value,
     /// Whether missing values go left, where each node says.
     pub missing_left: Option<Value>,
+}
+
+/// A layout that numbers nodes level by level from the root's number on, as far as there are no leaves above them.
+pub trait LevelOrder {
+    /// How inner nodes compare.
+    fn test(&self) -> &Test;
+
+    /// The inner node of a number, counted from 1 at the root; there are no leaves above it or beside it.
+    fn node(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, number: u64) -> Node;
 }
 
 impl Node {

@@ -10,7 +10,8 @@ use super::payload::Payload;
 use super::record::{scalar, write_float, write_int};
 use super::test::Test;
 use super::{
-    Buffers, Hop, LeafValue, Node, Place, Representation, Request, Row, TreeLanes, TreeState, index_type,
+    Buffers, Hop, LeafValue, LevelOrder, Node, Place, Representation, Request, Row, TreeLanes, TreeState,
+    index_type,
 };
 use crate::lir::{Address, Build, Builder, Cast, Cmp, Gather, Scalar, Table, Ty, Value};
 use sched_forest::{Forest, NodeRef, Predicate, Tree};
@@ -193,13 +194,8 @@ impl Representation for Words {
         Place::of(b.select(done, node, next))
     }
 
-    fn test(&self) -> &Test {
-        &self.test
-    }
-
-    fn node(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, number: u64) -> Node {
-        let number = state.number(b, number - 1);
-        self.read(b, buffers, state, number).0
+    fn level_order(&self) -> Option<&dyn LevelOrder> {
+        Some(self)
     }
 
     fn done(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: Value) -> Value {
@@ -240,5 +236,16 @@ impl Representation for Words {
             b.prefetch(Address { buffer: buffers[NODES], index, stride: 1, offset: 0 });
             Vec::new()
         });
+    }
+}
+
+impl LevelOrder for Words {
+    fn test(&self) -> &Test {
+        &self.test
+    }
+
+    fn node(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, number: u64) -> Node {
+        let number = state.number(b, number - 1);
+        self.read(b, buffers, state, number).0
     }
 }

@@ -69,6 +69,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
             Op::Alternate(a, b, size, number) => self.alternate(ty, (*a, *b), (*size, *number)),
             Op::Lookup(table, index) => self.lookup(ty, *table, *index),
             Op::Any(mask) => self.any(*mask),
+            Op::MaskBits(mask) => self.mask_bits(*mask),
         }
     }
 

@@ -81,7 +81,8 @@ impl Uses {
             | Op::Splat(value)
             | Op::Extract(value, _)
             | Op::Word(value, _)
-            | Op::Any(value) => {
+            | Op::Any(value)
+            | Op::MaskBits(value) => {
                 self.values.insert(*value);
             }
             Op::Load(at) => self.address(at),

@@ -6,7 +6,7 @@ use crate::error::LlvmError;
 use crate::runtime::CPU_V4;
 use inkwell::IntPredicate;
 use inkwell::types::{BasicTypeEnum, VectorType};
-use inkwell::values::{BasicValueEnum, VectorValue};
+use inkwell::values::{BasicValueEnum, IntValue, VectorValue};
 use sched_ir::lir::{Scalar, Ty, Value};
 use std::num::NonZeroU32;
 
@@ -119,15 +119,28 @@ impl<'ctx> Emitter<'_, 'ctx> {
 
     /// Whether any lane of a mask holds.
     pub(super) fn any(&self, mask: Value) -> Result<BasicValueEnum<'ctx>, LlvmError> {
+        let mask = self.packed(mask)?;
+        let none = mask.get_type().const_zero();
+        Ok(self.builder.build_int_compare(IntPredicate::NE, mask, none, "")?.into())
+    }
+
+    pub(super) fn mask_bits(&self, mask: Value) -> Result<BasicValueEnum<'ctx>, LlvmError> {
+        let mask = self.packed(mask)?;
+        let wide = self.context.i64_type();
+        if mask.get_type() == wide {
+            return Ok(mask.into());
+        }
+        Ok(self.builder.build_int_z_extend(mask, wide, "")?.into())
+    }
+
+    /// The lanes of a mask as an integer of as many bits.
+    fn packed(&self, mask: Value) -> Result<IntValue<'ctx>, LlvmError> {
         let mask = self.vector(mask)?;
         let bits = NonZeroU32::new(mask.get_type().get_size());
         let bits = bits.and_then(|bits| self.context.custom_width_int_type(bits).ok());
         let bits = bits.ok_or_else(|| LlvmError::ill_formed("a mask of no lanes"))?;
         match self.builder.build_bit_cast(mask, bits, "")? {
-            BasicValueEnum::IntValue(mask) => {
-                let none = bits.const_zero();
-                Ok(self.builder.build_int_compare(IntPredicate::NE, mask, none, "")?.into())
-            }
+            BasicValueEnum::IntValue(mask) => Ok(mask),
             _ => Err(LlvmError::ill_formed("a mask has no bits")),
         }
     }

@@ -287,6 +287,9 @@ fn lanes_and_masks() {
         }
         for mask in masks {
             let any = v.b.any(mask);
+            let bits = v.b.mask_bits(mask);
+            let bits = v.b.cast(Cast::Trunc, bits, element);
+            v.write(bits);
             let yes = v.b.int_of(Ty::vector(Scalar::I1, lanes), -1);
             let not = v.b.bin(Bin::Xor, mask, yes);
             let any_not = v.b.any(not);
@@ -298,9 +301,9 @@ fn lanes_and_masks() {
         }
         let out = v.written as usize;
         let bytes = check(&v.b.finish(), &[&[0]], &noise(64), out);
-        // Any of none, any of its inverse, and its last lane.
-        let tail = &bytes[out - 4 * 12..][..12];
-        assert_eq!(tail, [0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0], "{lanes}");
+        // The bits of none, any of none, any of its inverse, and its last lane.
+        let tail = &bytes[out - 4 * 16..][..16];
+        assert_eq!(tail, [0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0], "{lanes}");
     }
 }
 

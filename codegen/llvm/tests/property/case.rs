@@ -2,9 +2,10 @@
 //! code, against the plain walker.
 
 use crate::forests;
-use sched_forest::{Float, Forest, predict, predict_leaves, predict_margins};
+use sched_forest::{Float, Forest, Profile, predict, predict_leaves, predict_margins};
 use sched_ir::interp::{self, Memory};
 use sched_ir::lir::{Function, Kernel, Module};
+use sched_ir::tiles::Tiling;
 use sched_ir::{Budget, CompileError, Compiled, compile_by_rows, lower};
 use sched_lang::nest::{Accumulation, Nest, Reduce};
 use sched_lang::random::{self, Rng};
@@ -24,6 +25,8 @@ pub struct Case {
     pub nest: Nest,
     /// Another schedule for calls of at most so many rows.
     pub smaller: Option<(u32, Nest)>,
+    /// Hits of leaves, for tiles by probability.
+    pub profile: Profile,
     /// Row-major values.
     pub rows: Vec<f64>,
 }
@@ -36,6 +39,7 @@ impl Case {
         let mut rng = Rng(seed.wrapping_mul(0x5851_f42d_4c95_7f2d) ^ 0x1405_7b7e_f767_814f);
         let forest = forests::forest(&mut rng);
         let rows = forests::rows(&mut rng, &forest);
+        let profile = forests::profile(&mut rng, &forest);
         let facts = forests::facts(&forest);
         let schedule = with_params(random::schedule(rng.next_u64(), &facts), &mut rng);
         let options =
@@ -51,12 +55,19 @@ impl Case {
             let other = random::schedule(rng.next_u64(), &forests::facts(&forest));
             (rng.below(40) as u32, nest_of(&other))
         });
-        Case { seed, forest, schedule, nest, smaller, rows }
+        Case { seed, forest, schedule, nest, smaller, profile, rows }
     }
 
     /// The nests of the schedules.
     fn nests(&self) -> impl Iterator<Item = &Nest> {
         [&self.nest].into_iter().chain(self.smaller.iter().map(|(_, nest)| nest))
+    }
+
+    /// Whether the tiles of some tree follow the likely paths.
+    pub fn has_likely_tiles(&self) -> bool {
+        let asked = self.nest.tiles().filter(|tiles| tiles.by_probability);
+        let tiling = asked.and_then(|asked| Tiling::new(&self.forest, asked, Some(&self.profile)).ok());
+        tiling.is_some_and(|tiling| tiling.biased > 0)
     }
 
     /// Whether every schedule adds in the model's order.
@@ -66,7 +77,8 @@ impl Case {
 
     fn compile(&self, kernels: &[Kernel]) -> Result<Compiled, CompileError> {
         let smaller = self.smaller.iter().cloned().collect();
-        compile_by_rows(self.forest.clone(), smaller, self.nest.clone(), kernels, &Budget::default())
+        let (forest, profile) = (self.forest.clone(), Some(&self.profile));
+        compile_by_rows(forest, profile, smaller, self.nest.clone(), kernels, &Budget::default())
     }
 
     fn num_rows(&self) -> usize {

@@ -14,7 +14,7 @@ pub struct Cover {
 }
 
 /// Everything that must occur in at least one case of twenty.
-pub const WANTED: [&str; 23] = [
+pub const WANTED: [&str; 25] = [
     "tile",
     "split",
     "splitByDepth",
@@ -32,8 +32,10 @@ pub const WANTED: [&str; 23] = [
     "vectorReduce",
     "vectorize",
     "representation",
+    "tileTrees",
     "param",
     "const",
+    "likely tiles",
     "tiles nested three deep",
     "inner outside outer",
     "size does not divide",
@@ -44,12 +46,13 @@ impl Cover {
     /// Counts a case.
     pub fn add(&mut self, case: &Case) {
         self.cases += 1;
-        for name in WANTED.iter().take(19) {
+        for name in WANTED.iter().take(20) {
             let call = format!("{name}(");
             let statement = format!("{name} ");
             let used = case.schedule.lines().any(|l| l.starts_with(&call) || l.starts_with(&statement));
             self.count(name, used);
         }
+        self.count("likely tiles", case.has_likely_tiles());
         self.count("tiles nested three deep", tile_depth(&case.schedule) >= 3);
         self.count("inner outside outer", inside_out(&case.schedule, &case.nest));
         self.count(

@@ -1,7 +1,8 @@
 //! Random forests and rows: small, with ties, missing values, unequal depths and several margins.
 
 use sched_forest::{
-    Comparison, Float, Forest, ForestParts, Inner, Leaf, NodeRef, Predicate, Target, Transform, Tree, Types,
+    Comparison, Float, Forest, ForestParts, Inner, Leaf, NodeRef, Predicate, Profile, Target, Transform,
+    Tree, Types,
 };
 use sched_lang::ModelFacts;
 use sched_lang::random::Rng;
@@ -126,6 +127,20 @@ pub fn rows(rng: &mut Rng, forest: &Forest) -> Vec<f64> {
         .collect()
 }
 
+/// Random hits of leaves. In some trees few leaves have nearly all of them.
+pub fn profile(rng: &mut Rng, forest: &Forest) -> Profile {
+    let mut profile = Profile { rows: 1000, ..Profile::default() };
+    for tree in &forest.trees {
+        let likely = (!rng.one_in(4)).then(|| rng.below(tree.leaves.len()));
+        let each = tree.leaves.iter().enumerate().map(|(at, leaf)| {
+            let hits = if likely == Some(at) { 1_000_000 } else { rng.below(100) as u64 };
+            (leaf.source, hits)
+        });
+        profile.trees.insert(tree.source, each.collect());
+    }
+    profile
+}
+
 /// What the checker knows of a forest.
 pub fn facts(forest: &Forest) -> ModelFacts {
     ModelFacts {
@@ -133,6 +148,7 @@ pub fn facts(forest: &Forest) -> ModelFacts {
         num_features: forest.num_features as u32,
         num_classes: forest.num_margins as u32,
         depths: forest.trees.iter().map(Tree::depth).collect(),
+        profiled: true,
         ..ModelFacts::default()
     }
 }

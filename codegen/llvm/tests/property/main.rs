@@ -72,6 +72,7 @@ fn seeded_faults_are_seen() {
         Fault::RemainderDropped,
         Fault::ArrayFlipsTies,
         Fault::SparseForgetsMissing,
+        Fault::TileReversesOutcomes,
         Fault::CompareUnordered,
     ];
     for fault in faults {

@@ -58,14 +58,28 @@ pub(super) fn word(context: &Context) -> Option<Wording> {
         Problem::RunDepthUnknown => Wording::new("`run_depth` is not known here", "no single depth")
             .help("It is the depth of the trees in one copy made by `splitByDepth`: use it in `unrollWalk` of such a \
                    copy or a loop inside."),
-        Problem::LayoutNeedsSingleNodes { tiles } => {
-            Wording::new("this layout holds single nodes, not tiles of nodes", "cannot hold tiles")
+        Problem::LayoutNeedsSingleNodes { layout, tiles } => {
+            let message = format!("the layout `{}` holds single nodes, not tiles of nodes", layout.name());
+            Wording::new(message, "cannot hold tiles")
                 .and(*tiles, "asks for tiles")
-                .help("Use `sparse` or `array`, or leave the tiles out.")
+                .help("Use `sparse`, which holds tiles, or leave the tiles out.")
+                .fix(Some(context.rewrite(sparse(context))))
                 .fix(Some(context.remove(*tiles)))
         }
+        Problem::WalkNeedsSingleNodes { tiles } => {
+            let message = format!("`{directive}` passes single nodes, and a walk of tiles has the nodes of a tile in its lanes");
+            let wording = Wording::new(message, "needs single nodes").and(*tiles, "asks for tiles");
+            let wording = match directive {
+                "vectorize" => wording
+                    .help("Use `interleave`, which walks several trees or rows tile by tile, or leave the tiles out.")
+                    .fix(Some(context.rewrite(format!("interleave({first})")))),
+                _ => wording.help("Leave one of them out.").fix(Some(context.remove(context.illegal.step))),
+            };
+            wording.fix(Some(context.remove(*tiles)))
+        }
         Problem::NoProfile => Wording::new("there is no profile that says how often leaves are reached", "no profile")
-            .help("Use `tileTrees` without `probability`."),
+            .help("Make one with `schedc profile MODEL -i ROWS -o FILE` and give it with `--profile FILE`, or use \
+                   `tileTrees` without `probability`."),
         Problem::CodeTooLarge { size, limit } => {
             let message = format!("this schedule asks for {size} copies of a walk's step, more than {limit}");
             Wording::new(message, "makes most of them")
@@ -129,6 +143,14 @@ fn gpu(context: &Context) -> Option<Wording> {
             .fix(Some(context.remove(step))),
         _ => return None,
     })
+}
+
+/// The directive with the layout that holds tiles.
+fn sparse(context: &Context) -> String {
+    let mut texts = context.report.argument_texts(context.illegal.step);
+    texts.pop();
+    texts.push("sparse");
+    format!("representation({})", texts.join(", "))
 }
 
 /// The directive as an `interleave`.

@@ -5,7 +5,7 @@ use sched_grammar::ast::Span;
 use super::number::{functions, is_general, names};
 use super::{Completion, CompletionKind, WORK};
 use crate::check::Site;
-use crate::directives::{LayoutName, Op, Role, Signature, find};
+use crate::directives::{LayoutName, Op, Role, Signature, TILINGS, find};
 use crate::ide::Analysis;
 use crate::ide::cursor::{CallAt, is_name, is_path, word};
 use crate::ide::hover::word_meaning;
@@ -350,7 +350,9 @@ impl<'a> Place<'a> {
 
     /// Without a profile of the leaves only one of the ways to tile trees is legal.
     fn tilings(&self, replace: Span) -> Vec<Completion> {
-        vec![word_item("uniform".to_owned(), replace)]
+        let profiled = self.analysis.options().facts.as_ref().is_some_and(|facts| facts.profiled);
+        let ways = TILINGS.iter().filter(|way| profiled || **way != "probability");
+        ways.map(|way| word_item((*way).to_owned(), replace)).collect()
     }
 }
 

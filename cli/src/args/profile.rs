@@ -1,0 +1,26 @@
+//! The arguments of `schedc profile`.
+
+use super::ModelOptions;
+use clap::Args;
+use std::path::PathBuf;
+
+/// `schedc profile`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  schedc profile model.json -i rows.csv -o model.profile
+  schedc build model.json -s likely.sched --profile model.profile
+Rows should be like those that will be predicted.")]
+pub struct Profile {
+    /// The model
+    pub model: PathBuf,
+    #[command(flatten)]
+    /// The model's reading.
+    pub reading: ModelOptions,
+    /// Rows: a .npy or CSV file, or - for standard input
+    #[arg(short, long, default_value = "-", value_name = "FILE")]
+    pub input: PathBuf,
+    /// Where the profile goes, or - for standard output
+    #[arg(short, long = "out", default_value = "-", value_name = "FILE")]
+    pub out: PathBuf,
+}

@@ -1,0 +1,36 @@
+//! `schedc profile`: how often rows end in each leaf.
+
+use super::{keep, print};
+use crate::args::Profile;
+use crate::failure::Failure;
+use crate::model::Model;
+use crate::terminal::Terminal;
+use schedc_data::{Expect, Source, Values, read_rows, write_atomically};
+
+/// Runs the command.
+pub fn run(args: &Profile, terminal: &Terminal) -> Result<(), Failure> {
+    keep(&[Some(&args.input), Some(&args.model)], &args.out)?;
+    let model = Model::read(&args.model, &args.reading.iterations)?;
+    let forest = &model.forest;
+    let names = (!forest.feature_names.is_empty()).then_some(forest.feature_names.as_slice());
+    let expect = Expect { columns: forest.num_features, names };
+    let rows = read_rows(&Source::from_argument(&args.input), expect)?;
+    let counted = match &rows.values {
+        Values::F32(values) => sched_forest::Profile::count(forest, values),
+        Values::F64(values) => sched_forest::Profile::count(forest, values),
+    };
+    let profile =
+        counted.map_err(|error| Failure::unusable(error, "this is a mistake in schedc: please report it"))?;
+    let text = profile.to_json(&model.fingerprint);
+    if args.out.as_os_str() == "-" {
+        return print(&text);
+    }
+    write_atomically(&args.out, |out| out.write_all(text.as_bytes()))?;
+    terminal.say(&format!(
+        "wrote {}: {} rows, {} trees",
+        args.out.display(),
+        profile.rows,
+        profile.trees.len()
+    ));
+    Ok(())
+}

@@ -1,0 +1,111 @@
+//! Which nodes belong together: tiles grown from their roots.
+
+use sched_forest::{NodeRef, Tree};
+use std::collections::VecDeque;
+
+/// The share of hits that the most frequent leaves of a biased tree cover, in percent.
+pub const COVERED: u64 = 90;
+/// The most leaves that may be needed to cover it, in percent of the tree's leaves.
+pub const FEW: u64 = 10;
+
+/// How the tiles of a tree grow.
+pub enum Growth {
+    /// In level order.
+    Uniform,
+    /// Towards the child that is passed most often. Holds how often each inner node is.
+    Likely(Vec<u64>),
+}
+
+impl Growth {
+    /// Growth by the hits of each leaf: towards the likely ones if few leaves cover most of the hits, else uniform.
+    pub fn by_hits(tree: &Tree, hits: &[u64]) -> Growth {
+        if !is_biased(hits) {
+            return Growth::Uniform;
+        }
+        let mut passed = vec![0u64; tree.inner.len()];
+        // Children come after their parents.
+        for (at, inner) in tree.inner.iter().enumerate().rev() {
+            let below = [inner.left, inner.right].map(|child| match child {
+                NodeRef::Leaf(leaf) => hits.get(leaf as usize).copied().unwrap_or(0),
+                NodeRef::Inner(inner) => passed.get(inner as usize).copied().unwrap_or(0),
+            });
+            passed[at] = below[0].saturating_add(below[1]);
+        }
+        Growth::Likely(passed)
+    }
+
+    /// The nodes of the tile with this root, at most `most`, in the tile's level order.
+    pub fn tile(&self, tree: &Tree, root: u32, most: usize) -> Vec<u32> {
+        match self {
+            Growth::Uniform => in_level_order(tree, root, most, |_| true),
+            Growth::Likely(passed) => {
+                let chosen = likely(tree, root, most, passed);
+                in_level_order(tree, root, most, |node| chosen.contains(&node))
+            }
+        }
+    }
+}
+
+/// Whether at most [`FEW`] percent of the leaves cover [`COVERED`] percent of the hits.
+fn is_biased(hits: &[u64]) -> bool {
+    let sum = |hits: &[u64]| hits.iter().map(|hits| u128::from(*hits)).sum::<u128>();
+    let few = hits.len() * FEW as usize / 100;
+    let mut most = hits.to_vec();
+    most.sort_unstable_by_key(|hits| std::cmp::Reverse(*hits));
+    let all = sum(hits);
+    all > 0 && sum(&most[..few]) * 100 >= all * u128::from(COVERED)
+}
+
+/// The inner children of a node, left to right.
+fn inner_children(tree: &Tree, node: u32) -> impl Iterator<Item = u32> {
+    let children = tree.inner.get(node as usize).map(|inner| [inner.left, inner.right]);
+    children.into_iter().flatten().filter_map(|child| match child {
+        NodeRef::Inner(inner) => Some(inner),
+        NodeRef::Leaf(_) => None,
+    })
+}
+
+/// The first nodes below a root for which `test` holds, level by level.
+fn in_level_order(tree: &Tree, root: u32, most: usize, test: impl Fn(u32) -> bool) -> Vec<u32> {
+    let mut tile = Vec::with_capacity(most);
+    let mut next = VecDeque::from([root]);
+    while let Some(node) = next.pop_front().filter(|_| tile.len() < most) {
+        tile.push(node);
+        next.extend(inner_children(tree, node).filter(|child| test(*child)));
+    }
+    tile
+}
+
+/// From the root the node that is passed most often, again and again; of equals the one that was met first.
+fn likely(tree: &Tree, root: u32, most: usize, passed: &[u64]) -> Vec<u32> {
+    let mut tile = Vec::with_capacity(most);
+    let mut open = vec![root];
+    while tile.len() < most {
+        let weight = |at: &usize| passed.get(open[*at] as usize).copied().unwrap_or(0);
+        let Some(at) = (0..open.len()).max_by_key(|at| (weight(at), std::cmp::Reverse(*at))) else { break };
+        let node = open.remove(at);
+        tile.push(node);
+        open.extend(inner_children(tree, node));
+    }
+    tile
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn few_leaves_with_most_hits_are_a_bias() {
+        let one_of_ten = |hit: u64, others: u64| {
+            let mut hits = vec![others; 10];
+            hits[3] = hit;
+            is_biased(&hits)
+        };
+        assert!(one_of_ten(1, 0));
+        assert!(one_of_ten(81, 1), "exactly nine tenths");
+        assert!(!one_of_ten(80, 1));
+        assert!(!one_of_ten(0, 0), "nothing was counted");
+        assert!(!is_biased(&[100, 0]), "one leaf of two is not few");
+        assert!(is_biased(&[u64::MAX, 0, 0, 0, 0, 0, 0, 0, 0, 0, u64::MAX / 20]));
+    }
+}

@@ -1,0 +1,220 @@
+//! Tiles of nodes (Treebeard): connected nodes of a tree whose tests are all made at once, so that a walk hops from tile
+//! to tile.
+//!
+//! A tile has at most so many inner nodes; leaves never belong to one. Its children are the nodes and leaves that hang
+//! on it, from left to right. Everything here is about trees; how tiles lie in memory is a representation's business.
+
+mod grow;
+mod shape;
+
+pub use grow::{COVERED, FEW};
+pub use shape::Shape;
+
+use crate::error::{Budget, CompileError};
+use grow::Growth;
+use sched_forest::{Forest, NodeRef, Profile, Tree};
+use sched_lang::nest::TileTrees;
+use std::collections::HashMap;
+
+/// Bytes that one tile of padding is reckoned at, whatever the layout.
+const PADDED_TILE: u64 = 64;
+
+/// A child of a tile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Child {
+    /// The tile with this number in its tree.
+    Tile(u32),
+    /// The tree's leaf with this number.
+    Leaf(u32),
+}
+
+/// Nodes whose tests are made at once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tile {
+    /// Inner nodes of the tree, in the tile's level order. A tile of padding has none.
+    pub nodes: Vec<u32>,
+    /// How they hang together.
+    pub shape: Shape,
+    /// What the tile leads to, from left to right.
+    pub children: Vec<Child>,
+}
+
+impl Tile {
+    /// A tile that leads to its one child whatever the row.
+    fn padding(child: Child) -> Tile {
+        Tile { nodes: Vec::new(), shape: Shape::default(), children: vec![child] }
+    }
+}
+
+/// The tiles that cover a tree; the first one holds the root. A tree that is a leaf has a tile of padding.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TiledTree {
+    /// All tiles. A tile's number is above that of the tile that it hangs on.
+    pub tiles: Vec<Tile>,
+}
+
+/// The tiles of all trees of a forest.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tiling {
+    /// Most nodes of a tile.
+    pub most: u32,
+    /// How many trees follow the likely paths.
+    pub biased: usize,
+    /// For each tree its tiles.
+    pub trees: Vec<TiledTree>,
+}
+
+impl Tiling {
+    /// Covers the trees of a forest with tiles.
+    ///
+    /// # Errors
+    ///
+    /// When tiles shall follow the likely paths and there is no profile, or one of another forest.
+    pub fn new(forest: &Forest, asked: TileTrees, profile: Option<&Profile>) -> Result<Tiling, CompileError> {
+        let mut biased = 0;
+        let mut trees = Vec::with_capacity(forest.trees.len());
+        for tree in &forest.trees {
+            let growth = if asked.by_probability {
+                let hits = profile.and_then(|profile| profile.hits(tree)).ok_or_else(no_profile)?;
+                Growth::by_hits(tree, &hits)
+            } else {
+                Growth::Uniform
+            };
+            biased += usize::from(matches!(growth, Growth::Likely(_)));
+            trees.push(TiledTree::cover(tree, &growth, asked.nodes as usize));
+        }
+        Ok(Tiling { most: asked.nodes, biased, trees })
+    }
+
+    /// Edges between tiles to the deepest and the shallowest leaf of each tree.
+    pub fn depths(&self) -> Vec<(u32, u32)> {
+        self.trees.iter().map(TiledTree::depths).collect()
+    }
+
+    /// Pushes the leaves of each tree down to so many hops, one tile a hop.
+    ///
+    /// # Errors
+    ///
+    /// When that would exceed the budget.
+    pub fn pad(&mut self, hops: &[u32], budget: &Budget) -> Result<(), CompileError> {
+        let mut added = 0u64;
+        for (tree, hops) in self.trees.iter().zip(hops) {
+            let missing = tree.leaf_hops().map(|leaf| u64::from(hops.saturating_sub(leaf)));
+            added = missing.fold(added, u64::saturating_add);
+            if added.saturating_mul(PADDED_TILE) > budget.tables {
+                return Err(CompileError::new(
+                    CompileError::PAD_BUDGET,
+                    format!(
+                        "padding the trees to {hops} tiles would need more than {} MiB",
+                        budget.tables >> 20
+                    ),
+                    "unroll fewer hops with unrollWalk, or use peelWalk, which pads nothing",
+                ));
+            }
+        }
+        for (tree, hops) in self.trees.iter_mut().zip(hops) {
+            tree.pad(*hops);
+        }
+        Ok(())
+    }
+}
+
+fn no_profile() -> CompileError {
+    CompileError::new(
+        CompileError::NO_PROFILE,
+        "tiles by probability need a profile of every tree's leaves",
+        "make one with `schedc profile` and give it with --profile, or use tileTrees without `probability`",
+    )
+}
+
+impl TiledTree {
+    fn cover(tree: &Tree, growth: &Growth, most: usize) -> TiledTree {
+        let root = match tree.root {
+            NodeRef::Leaf(leaf) => return TiledTree { tiles: vec![Tile::padding(Child::Leaf(leaf))] },
+            NodeRef::Inner(root) => root,
+        };
+        let mut tiles = Vec::new();
+        let mut roots = vec![root];
+        while let Some(root) = roots.get(tiles.len()).copied() {
+            let nodes = growth.tile(tree, root, most);
+            tiles.push(tile(tree, nodes, &mut roots));
+        }
+        TiledTree { tiles }
+    }
+
+    /// Hops to the deepest and to the shallowest leaf.
+    fn depths(&self) -> (u32, u32) {
+        let (deepest, shallowest) = (self.leaf_hops().max(), self.leaf_hops().min());
+        (deepest.unwrap_or(0), shallowest.unwrap_or(0))
+    }
+
+    /// For each tile how many hops lead to it.
+    fn hops(&self) -> Vec<u32> {
+        let mut hops = vec![0u32; self.tiles.len()];
+        for (at, tile) in self.tiles.iter().enumerate() {
+            for child in &tile.children {
+                if let Child::Tile(child) = child {
+                    hops[*child as usize] = hops[at] + 1;
+                }
+            }
+        }
+        hops
+    }
+
+    /// For each child that is a leaf how many hops lead to it.
+    fn leaf_hops(&self) -> impl Iterator<Item = u32> {
+        let hops = self.hops();
+        self.tiles.iter().zip(hops).flat_map(|(tile, hops)| {
+            let leaves = tile.children.iter().filter(|child| matches!(child, Child::Leaf(_)));
+            leaves.map(move |_| hops + 1)
+        })
+    }
+
+    fn pad(&mut self, depth: u32) {
+        let hops = self.hops();
+        for (at, hops) in hops.into_iter().enumerate() {
+            for child in 0..self.tiles[at].children.len() {
+                let leaf = self.tiles[at].children[child];
+                if matches!(leaf, Child::Tile(_)) || hops + 1 >= depth {
+                    continue;
+                }
+                let first = self.tiles.len() as u32;
+                self.tiles[at].children[child] = Child::Tile(first);
+                let last = first + (depth - hops - 1) - 1;
+                self.tiles.extend((first..last).map(|number| Tile::padding(Child::Tile(number + 1))));
+                self.tiles.push(Tile::padding(leaf));
+            }
+        }
+    }
+}
+
+/// The tile of these nodes, in level order; roots of further tiles are added to those found already.
+fn tile(tree: &Tree, nodes: Vec<u32>, roots: &mut Vec<u32>) -> Tile {
+    let place: HashMap<u32, usize> = nodes.iter().enumerate().map(|(at, node)| (*node, at)).collect();
+    let sides = |node: &u32| [tree.inner[*node as usize].left, tree.inner[*node as usize].right];
+    let within = |child: NodeRef| matches!(child, NodeRef::Inner(inner) if place.contains_key(&inner));
+    let shape = Shape::of(nodes.iter().map(|node| {
+        let [left, right] = sides(node);
+        (within(left), within(right))
+    }));
+    let mut children = Vec::with_capacity(nodes.len() + 1);
+    // Left to right: what was pushed last comes first.
+    let mut stack: Vec<NodeRef> = nodes.first().map(|root| NodeRef::Inner(*root)).into_iter().collect();
+    while let Some(at) = stack.pop() {
+        match at {
+            NodeRef::Leaf(leaf) => children.push(Child::Leaf(leaf)),
+            NodeRef::Inner(inner) if place.contains_key(&inner) => {
+                let [left, right] = sides(&inner);
+                stack.extend([right, left]);
+            }
+            NodeRef::Inner(inner) => {
+                children.push(Child::Tile(roots.len() as u32));
+                roots.push(inner);
+            }
+        }
+    }
+    Tile { nodes, shape, children }
+}
+
+#[cfg(test)]
+mod tests;

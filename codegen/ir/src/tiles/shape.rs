@@ -1,0 +1,129 @@
+//! Shapes of tiles: which of a tile's nodes are children of which, and what their tests together lead to.
+
+/// The shape of a tile: its nodes in level order, each with the bit whether its left child is in the tile too (2k) and
+/// whether its right child is (2k + 1). A tile without nodes has one child, whatever the row.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Shape {
+    nodes: u8,
+    inside: u16,
+}
+
+/// What a child of a node of a tile is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Below {
+    /// A node of the tile.
+    Node(u8),
+    /// A child of the tile; children are numbered from left to right.
+    Child(u8),
+}
+
+impl Shape {
+    /// The shape of a tile whose nodes, in level order, have these children in the tile, at most eight nodes.
+    pub fn of(inside: impl IntoIterator<Item = (bool, bool)>) -> Shape {
+        let mut shape = Shape::default();
+        for (left, right) in inside {
+            let bits = u16::from(left) | u16::from(right) << 1;
+            shape.inside |= bits << (2 * shape.nodes);
+            shape.nodes += 1;
+        }
+        shape
+    }
+
+    /// Children of the tile, one more than it has nodes.
+    pub fn children(self) -> u8 {
+        self.nodes + 1
+    }
+
+    /// The child that each of the outcomes of `tests` tests leads to: bit k of an outcome says whether the row goes right
+    /// at node k. Bits of tests that the tile does not have do not matter.
+    pub fn outcomes(self, tests: u32) -> Vec<u8> {
+        let below = self.below();
+        (0..1u32 << tests).map(|outcome| self.lead(&below, outcome)).collect()
+    }
+
+    fn lead(self, below: &[[Below; 2]], outcome: u32) -> u8 {
+        let mut node = 0u8;
+        // A path has no more nodes than the tile.
+        for _ in 0..self.nodes {
+            let right = outcome >> node & 1;
+            match below.get(usize::from(node)).map_or(Below::Child(0), |sides| sides[right as usize]) {
+                Below::Node(next) => node = next,
+                Below::Child(child) => return child,
+            }
+        }
+        0
+    }
+
+    /// What is left and right of each node.
+    fn below(self) -> Vec<[Below; 2]> {
+        let mut next = 1;
+        let mut below: Vec<[Below; 2]> = Vec::with_capacity(usize::from(self.nodes));
+        for node in 0..self.nodes {
+            below.push([0, 1].map(|side| {
+                if self.inside >> (2 * node + side) & 1 == 0 {
+                    return Below::Child(0);
+                }
+                next += 1;
+                Below::Node(next - 1)
+            }));
+        }
+        self.number_children(&mut below);
+        below
+    }
+
+    /// Numbers the tile's children from left to right.
+    fn number_children(self, below: &mut [[Below; 2]]) {
+        let mut children = 0;
+        let mut stack = vec![(0, 0)];
+        while let Some((node, side)) = stack.pop() {
+            let Some(sides) = below.get_mut(node) else { continue };
+            if side == 0 {
+                stack.push((node, 1));
+            }
+            match &mut sides[side] {
+                Below::Node(next) => stack.push((usize::from(*next), 0)),
+                Below::Child(number) => {
+                    *number = children;
+                    children += 1;
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tile_without_nodes_has_one_child() {
+        assert_eq!(Shape::default().children(), 1);
+        assert_eq!(Shape::default().outcomes(2), [0, 0, 0, 0]);
+    }
+
+    #[test]
+    fn children_are_numbered_from_left_to_right() {
+        // One node: left is 0, right is 1; the test of a node that is not there does not matter.
+        assert_eq!(Shape::of([(false, false)]).outcomes(2), [0, 1, 0, 1]);
+        // A root with both children in the tile: node 1 decides on the left, node 2 on the right.
+        let full = Shape::of([(true, true), (false, false), (false, false)]);
+        assert_eq!(full.children(), 4);
+        assert_eq!(full.outcomes(3), [0, 2, 1, 2, 0, 3, 1, 3]);
+        // A chain to the right: going left anywhere leaves the tile.
+        let chain = Shape::of([(false, true), (false, true), (false, false)]);
+        assert_eq!(chain.outcomes(3), [0, 1, 0, 2, 0, 1, 0, 3]);
+        // A chain to the left that turns right: the leftmost child comes first.
+        let bent = Shape::of([(true, false), (false, true), (false, false)]);
+        assert_eq!(bent.outcomes(3), [0, 3, 1, 3, 0, 3, 2, 3]);
+    }
+
+    #[test]
+    fn every_child_is_reached() {
+        let (both, left, right, none) = ((true, true), (true, false), (false, true), (false, false));
+        let all = Shape::of([both, left, right, both, left, none, none, none]);
+        let mut reached = all.outcomes(8);
+        reached.sort_unstable();
+        reached.dedup();
+        assert_eq!(reached, (0..all.children()).collect::<Vec<_>>());
+    }
+}

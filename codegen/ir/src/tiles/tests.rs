@@ -1,0 +1,150 @@
+//! Tiles of small trees.
+
+use super::*;
+use sched_forest::{ForestParts, Inner, Leaf, Predicate, Target};
+
+/// A tree from nested parentheses: `.` is a leaf, `(ab)` an inner node with children a and b.
+fn tree(text: &str) -> Tree {
+    fn node(text: &mut std::str::Chars, tree: &mut Tree) -> NodeRef {
+        if text.next() != Some('(') {
+            tree.leaves.push(Leaf { source: tree.leaves.len() as u32, values: vec![0.0] });
+            return NodeRef::Leaf(tree.leaves.len() as u32 - 1);
+        }
+        let at = tree.inner.len();
+        let predicate = Predicate::Numeric { threshold: 0.0 };
+        let none = NodeRef::Leaf(0);
+        tree.inner.push(Inner { feature: 0, predicate, missing_left: true, left: none, right: none });
+        tree.inner[at].left = node(text, tree);
+        tree.inner[at].right = node(text, tree);
+        text.next();
+        NodeRef::Inner(at as u32)
+    }
+    let mut tree = Tree {
+        root: NodeRef::Leaf(0),
+        inner: Vec::new(),
+        leaves: Vec::new(),
+        target: Target::One(0),
+        source: 0,
+    };
+    tree.root = node(&mut text.chars(), &mut tree);
+    tree
+}
+
+fn uniform(text: &str, most: usize) -> TiledTree {
+    TiledTree::cover(&tree(text), &Growth::Uniform, most)
+}
+
+fn nodes(tiled: &TiledTree) -> Vec<Vec<u32>> {
+    tiled.tiles.iter().map(|tile| tile.nodes.clone()).collect()
+}
+
+#[test]
+fn uniform_tiles_grow_level_by_level() {
+    // Nodes in depth-first order: 0 (1 (2 .) (3 . .)) (4 ..)
+    let tiled = uniform("(((..).)(..))", 3);
+    assert_eq!(nodes(&tiled), [vec![0, 1, 3], vec![2]]);
+    assert_eq!(tiled.tiles[0].children, [Child::Tile(1), Child::Leaf(2), Child::Leaf(3), Child::Leaf(4)]);
+    assert_eq!(tiled.tiles[1].children, [Child::Leaf(0), Child::Leaf(1)]);
+    assert_eq!(tiled.depths(), (2, 1));
+}
+
+#[test]
+fn a_leaf_is_a_tile_of_padding() {
+    let tiled = uniform(".", 4);
+    assert_eq!(tiled.tiles, [Tile::padding(Child::Leaf(0))]);
+    assert_eq!(tiled.depths(), (1, 1));
+}
+
+#[test]
+fn every_node_is_in_one_tile_and_every_leaf_below_one() {
+    let text = "((((..)(..))((..).))(.(.(.(..)))))";
+    let all = tree(text);
+    for most in 1..=8 {
+        let tiled = uniform(text, most);
+        let mut inner: Vec<u32> = nodes(&tiled).concat();
+        inner.sort_unstable();
+        assert_eq!(inner, (0..all.inner.len() as u32).collect::<Vec<_>>(), "tiles of {most}");
+        let children = tiled.tiles.iter().flat_map(|tile| &tile.children);
+        let mut leaves: Vec<u32> = children
+            .filter_map(|child| match child {
+                Child::Leaf(leaf) => Some(*leaf),
+                Child::Tile(_) => None,
+            })
+            .collect();
+        leaves.sort_unstable();
+        assert_eq!(leaves, (0..all.leaves.len() as u32).collect::<Vec<_>>(), "tiles of {most}");
+        assert!(tiled.tiles.iter().all(|tile| tile.nodes.len() <= most));
+        assert!(tiled.tiles.iter().all(|tile| tile.children.len() == usize::from(tile.shape.children())));
+    }
+}
+
+#[test]
+fn padding_adds_one_tile_a_hop() {
+    let mut tiled = uniform("(((..).)(..))", 3);
+    tiled.pad(3);
+    assert_eq!(tiled.depths(), (3, 3));
+    // Three leaves one hop away need two tiles each, two leaves two hops away one each.
+    assert_eq!(tiled.tiles.len(), 2 + 3 * 2 + 2);
+    let mut deep = uniform("(..)", 2);
+    deep.pad(1);
+    assert_eq!(deep.tiles.len(), 1, "nothing to pad");
+}
+
+fn forest(tree: Tree) -> Forest {
+    let parts = ForestParts {
+        trees: vec![tree],
+        num_features: 1,
+        num_margins: 1,
+        base: vec![0.0],
+        ..ForestParts::default()
+    };
+    Forest::new(parts).unwrap_or_else(|error| unreachable!("{error}"))
+}
+
+fn likely(most: u32) -> TileTrees {
+    TileTrees { nodes: most, by_probability: true }
+}
+
+#[test]
+fn likely_tiles_follow_the_hits() {
+    // A chain to the left beside a complete right part; nearly all rows end at the chain's end.
+    let forest = forest(tree("((((((..).).).).)(((..)(..))((..)(..))))"));
+    let count = forest.trees[0].leaves.len() as u32;
+    assert!(count >= 10, "a tenth of the leaves is a leaf");
+    let hits = |at: u32| if at == 0 { 1000 } else { 1 };
+    let leaves = (0..count).map(|leaf| (leaf, hits(leaf))).collect();
+    let profile = Profile { rows: 1000, trees: [(0, leaves)].into() };
+    let tiling = Tiling::new(&forest, likely(4), Some(&profile));
+    let tiling = tiling.unwrap_or_else(|error| unreachable!("{error}"));
+    assert_eq!(tiling.biased, 1);
+    assert_eq!(nodes(&tiling.trees[0])[0], [0, 1, 2, 3], "the chain comes first");
+    // The same number of hits everywhere is no reason to follow any path.
+    let even = Profile { rows: 10, trees: [(0, (0..count).map(|leaf| (leaf, 5)).collect())].into() };
+    let tiling = Tiling::new(&forest, likely(4), Some(&even));
+    let tiling = tiling.unwrap_or_else(|error| unreachable!("{error}"));
+    assert_eq!(
+        (tiling.biased, &tiling.trees[0]),
+        (0, &TiledTree::cover(&forest.trees[0], &Growth::Uniform, 4))
+    );
+}
+
+#[test]
+fn a_profile_has_every_leaf() {
+    let forest = forest(tree("(..)"));
+    let incomplete = Profile { rows: 1, trees: [(0, [(0, 1)].into())].into() };
+    for profile in [None, Some(&incomplete)] {
+        let code = Tiling::new(&forest, likely(2), profile).err().map(|error| error.code);
+        assert_eq!(code, Some(CompileError::NO_PROFILE));
+    }
+}
+
+#[test]
+fn padding_stays_within_the_budget() {
+    let forest = forest(tree("(((((..).).).).)"));
+    let asked = TileTrees { nodes: 2, by_probability: false };
+    let tiling = Tiling::new(&forest, asked, None);
+    let mut tiling = tiling.unwrap_or_else(|error| unreachable!("{error}"));
+    let small = Budget { tables: 64, ..Budget::default() };
+    let code = tiling.pad(&[3], &small).err().map(|error| error.code);
+    assert_eq!(code, Some(CompileError::PAD_BUDGET));
+}

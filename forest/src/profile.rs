@@ -1,0 +1,134 @@
+//! How often rows end in each leaf: what is likely in a forest, and the file that keeps it.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use crate::error::{Code, ModelError};
+use crate::forest::{Forest, Tree};
+use crate::json::from_json;
+use crate::walk::{Real, WalkError, leaf_number};
+
+/// The version of the file's format.
+const FORMAT: u32 = 1;
+const AGAIN: &str = "make it again with `schedc profile MODEL -i ROWS -o FILE`";
+
+/// How often each leaf of a forest was reached by some rows. Trees and leaves have the model's own numbers
+/// ([`Tree::source`] and [`Leaf::source`](crate::Leaf::source)), so that a profile does not depend on how a forest lies
+/// in memory.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Profile {
+    /// Rows that were counted.
+    pub rows: u64,
+    /// For each tree, the hits of its leaves.
+    pub trees: BTreeMap<u32, BTreeMap<u32, u64>>,
+}
+
+/// The file.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    format: u32,
+    fingerprint: String,
+    rows: u64,
+    trees: Vec<FileTree>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FileTree {
+    tree: u32,
+    /// Numbers of leaves and their hits.
+    leaves: Vec<(u32, u64)>,
+}
+
+impl Profile {
+    /// Walks every row down every tree and counts.
+    ///
+    /// # Errors
+    /// [`WalkError::Ragged`] if the values are no whole number of rows.
+    pub fn count<X: Real>(forest: &Forest, rows: &[X]) -> Result<Profile, WalkError> {
+        let features = forest.num_features;
+        if !rows.len().is_multiple_of(features) {
+            return Err(WalkError::Ragged { values: rows.len(), features });
+        }
+        let mut trees = BTreeMap::new();
+        for tree in &forest.trees {
+            let mut hits = vec![0u64; tree.leaves.len()];
+            for row in rows.chunks_exact(features) {
+                hits[leaf_number(forest, tree, row) as usize] += 1;
+            }
+            let leaves = tree.leaves.iter().map(|leaf| leaf.source);
+            trees.insert(tree.source, leaves.zip(hits).collect());
+        }
+        Ok(Profile { rows: (rows.len() / features) as u64, trees })
+    }
+
+    /// The hits of a tree's leaves, in the order of [`Tree::leaves`]; none if the profile does not have all of them.
+    pub fn hits(&self, tree: &Tree) -> Option<Vec<u64>> {
+        let leaves = self.trees.get(&tree.source)?;
+        tree.leaves.iter().map(|leaf| leaves.get(&leaf.source).copied()).collect()
+    }
+
+    /// The text of a file that keeps the profile of the model with this fingerprint: JSON, a tree on each line.
+    pub fn to_json(&self, fingerprint: &str) -> String {
+        let tree = |(tree, leaves): (&u32, &BTreeMap<u32, u64>)| {
+            let leaves: Vec<String> = leaves.iter().map(|(leaf, hits)| format!("[{leaf}, {hits}]")).collect();
+            format!("    {{\"tree\": {tree}, \"leaves\": [{}]}}", leaves.join(", "))
+        };
+        let trees: Vec<String> = self.trees.iter().map(tree).collect();
+        format!(
+            "{{\n  \"format\": {FORMAT},\n  \"fingerprint\": {},\n  \"rows\": {},\n  \"trees\": [\n{}\n  ]\n}}\n",
+            serde_json::Value::from(fingerprint),
+            self.rows,
+            trees.join(",\n")
+        )
+    }
+
+    /// Reads a file that keeps the profile of a forest, whose model has this fingerprint.
+    ///
+    /// # Errors
+    /// [`Code::BadProfile`] for what is no such file, [`Code::OtherProfile`] for the profile of another model or of
+    /// other trees of it.
+    pub fn from_json(bytes: &[u8], forest: &Forest, fingerprint: &str) -> Result<Profile, ModelError> {
+        let bad = |message: String| ModelError::new(Code::BadProfile, message).help(AGAIN);
+        let file: File = from_json(bytes).map_err(|error| bad(error.message).at(error.place))?;
+        if file.format != FORMAT {
+            let message = format!("the profile has format {}, and this schedc reads {FORMAT}", file.format);
+            return Err(bad(message).at("format"));
+        }
+        if file.fingerprint != fingerprint {
+            let message = format!(
+                "the profile is of a model with the fingerprint {}, and this one has {fingerprint}",
+                shorten(&file.fingerprint)
+            );
+            return Err(ModelError::new(Code::OtherProfile, message).at("fingerprint").help(AGAIN));
+        }
+        let mut profile = Profile { rows: file.rows, trees: BTreeMap::new() };
+        for (at, tree) in file.trees.into_iter().enumerate() {
+            let count = tree.leaves.len();
+            let leaves: BTreeMap<u32, u64> = tree.leaves.into_iter().collect();
+            if leaves.len() != count {
+                return Err(bad("a leaf is listed twice".to_owned()).at(format!("trees[{at}].leaves")));
+            }
+            if profile.trees.insert(tree.tree, leaves).is_some() {
+                return Err(
+                    bad(format!("tree {} is listed twice", tree.tree)).at(format!("trees[{at}].tree"))
+                );
+            }
+        }
+        match forest.trees.iter().find(|tree| profile.hits(tree).is_none()) {
+            None => Ok(profile),
+            Some(tree) => {
+                let message = format!("the profile does not have all leaves of tree {}", tree.source);
+                let help = "make one of all trees, without --iterations";
+                Err(ModelError::new(Code::OtherProfile, message).at("trees").help(help))
+            }
+        }
+    }
+}
+
+/// Text from a file that is short enough for a message.
+fn shorten(text: &str) -> String {
+    text.chars().take(80).flat_map(char::escape_default).collect()
+}

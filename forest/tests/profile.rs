@@ -1,0 +1,93 @@
+//! Profiles: what is counted, and the file that keeps it.
+
+#![allow(clippy::panic, clippy::unwrap_used)]
+
+use sched_forest::{
+    Code, Forest, ForestParts, Inner, Leaf, NodeRef, Predicate, Profile, Target, Tree, WalkError,
+};
+
+const FINGERPRINT: &str = "sha256:12";
+
+/// Two stumps over one feature, at 1 and at 2; their leaves have the numbers 1 and 2.
+fn forest() -> Forest {
+    let trees = [1.0, 2.0].iter().enumerate().map(|(source, threshold)| Tree {
+        root: NodeRef::Inner(0),
+        inner: vec![Inner {
+            feature: 0,
+            predicate: Predicate::Numeric { threshold: *threshold },
+            missing_left: true,
+            left: NodeRef::Leaf(0),
+            right: NodeRef::Leaf(1),
+        }],
+        leaves: [1, 2].map(|source| Leaf { source, values: vec![0.5] }).to_vec(),
+        target: Target::One(0),
+        source: source as u32,
+    });
+    Forest::new(ForestParts { trees: trees.collect(), ..ForestParts::default() }).unwrap()
+}
+
+#[test]
+fn rows_are_counted_where_they_end() {
+    let forest = forest();
+    let profile = Profile::count(&forest, &[0.0f32, 1.5, 1.7, 5.0, f32::NAN]).unwrap();
+    assert_eq!(profile.rows, 5);
+    assert_eq!(profile.hits(&forest.trees[0]), Some(vec![2, 3]));
+    assert_eq!(profile.hits(&forest.trees[1]), Some(vec![4, 1]));
+    let none = Profile::count::<f32>(&forest, &[]).unwrap();
+    assert_eq!(none.hits(&forest.trees[1]), Some(vec![0, 0]));
+}
+
+#[test]
+fn half_a_row_is_refused() {
+    let parts = ForestParts { num_features: 2, ..ForestParts::default() };
+    let forest = Forest::new(parts).unwrap();
+    let result = Profile::count(&forest, &[1.0f32]);
+    assert_eq!(result, Err(WalkError::Ragged { values: 1, features: 2 }));
+}
+
+#[test]
+fn a_file_comes_back_as_it_was() {
+    let forest = forest();
+    let profile = Profile::count(&forest, &[0.0f32, 1.5]).unwrap();
+    let text = profile.to_json(FINGERPRINT);
+    assert_eq!(Profile::from_json(text.as_bytes(), &forest, FINGERPRINT), Ok(profile));
+}
+
+#[test]
+fn what_is_no_profile_of_the_model_is_refused() {
+    let forest = forest();
+    let text = Profile::count(&forest, &[0.0f32]).unwrap().to_json(FINGERPRINT);
+    let refused = |text: &str| {
+        let error = Profile::from_json(text.as_bytes(), &forest, FINGERPRINT).unwrap_err();
+        assert!(!error.help.is_empty(), "{error}");
+        (error.code, error.place)
+    };
+    let changed = |from: &str, to: &str| {
+        assert!(text.contains(from), "{text}");
+        refused(&text.replacen(from, to, 1))
+    };
+    assert_eq!(refused("").0, Code::BadProfile);
+    assert_eq!(refused("{\"format\": 1").0, Code::BadProfile);
+    assert_eq!(refused(&"[".repeat(100_000)).0, Code::BadProfile);
+    assert_eq!(changed("\"format\": 1", "\"format\": 2"), (Code::BadProfile, "format".to_string()));
+    assert_eq!(changed("[2, 0]", "[2, -1]"), (Code::BadProfile, "trees[0].leaves[1][1]".to_string()));
+    assert_eq!(changed("[2, 0]", "[1, 0]"), (Code::BadProfile, "trees[0].leaves".to_string()));
+    assert_eq!(changed("\"tree\": 1", "\"tree\": 0"), (Code::BadProfile, "trees[1].tree".to_string()));
+    assert_eq!(changed("sha256:12", "sha256:13"), (Code::OtherProfile, "fingerprint".to_string()));
+    assert_eq!(changed("\"tree\": 1", "\"tree\": 7"), (Code::OtherProfile, "trees".to_string()));
+    assert_eq!(changed("[2, 0]", "[3, 0]"), (Code::OtherProfile, "trees".to_string()));
+}
+
+#[test]
+fn any_part_of_a_file_is_read_or_refused() {
+    let forest = forest();
+    let text = Profile::count(&forest, &[0.0f32]).unwrap().to_json(FINGERPRINT).into_bytes();
+    for at in 0..text.len() {
+        let cut = Profile::from_json(&text[..at], &forest, FINGERPRINT);
+        assert!(cut.is_err() || text[at..].trim_ascii().is_empty(), "byte {at}");
+        let mut bytes = text.clone();
+        bytes[at] = b'9';
+        // What matters is that it returns.
+        let _ = Profile::from_json(&bytes, &forest, FINGERPRINT);
+    }
+}
