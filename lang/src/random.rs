@@ -250,6 +250,6 @@ impl Growth {
     }
 
     fn layout(&mut self) -> &'static str {
-        ["array", "sparse", "levels"][self.rng.below(3)]
+        ["array", "sparse", "levels", "quantized"][self.rng.below(4)]
     }
 }

@@ -23,6 +23,8 @@ pub enum Fault {
     ArrayFlipsTies,
     /// Representations: missing values always go right.
     SparseForgetsMissing,
+    /// Representations: a value equal to a threshold has the code of the value before.
+    CodesFlipTies,
     /// LLVM: ordered comparisons become unordered ones.
     CompareUnordered,
 }

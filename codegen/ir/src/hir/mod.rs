@@ -12,9 +12,11 @@ pub use site::{Site, known};
 
 use crate::error::{Budget, CompileError};
 use crate::fault::{Fault, seeded};
+use crate::repr::codes::Codes;
 use sched_forest::{Forest, Tree};
 use sched_lang::nest::{Layout, LoopId, Nest, TreeOrder};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// The forest in the order of the nest, the nest, and what its walks need.
 #[derive(Clone, Debug)]
@@ -27,6 +29,8 @@ pub struct Hir {
     pub nest: Nest,
     /// The walks of each leaf loop.
     pub sites: BTreeMap<LoopId, Site>,
+    /// The codes of rows and thresholds, if some walks compare them.
+    pub codes: Option<Arc<Codes>>,
 }
 
 /// Brings a forest and a checked nest together: orders the trees, finds the walks, pads for them.
@@ -39,9 +43,11 @@ pub fn build(mut forest: Forest, nest: Nest, budget: &Budget) -> Result<Hir, Com
     let deepest: Vec<u32> = forest.trees.iter().map(Tree::depth).collect();
     let layout = nest.representation.unwrap_or_else(|| fitting_layout(&forest.trees, &deepest));
     let sites = site::collect(&nest, &deepest, layout)?;
+    let coded = sites.values().any(|site| site.layout == Layout::Quantized);
+    let codes = if coded { Some(Arc::new(Codes::of(&forest)?)) } else { None };
     pad::pad_for(&mut forest.trees, &sites, &deepest, budget)?;
     let depths = forest.trees.iter().map(|tree| (tree.depth(), tree.min_leaf_depth())).collect();
-    Ok(Hir { forest, depths, nest, sites })
+    Ok(Hir { forest, depths, nest, sites, codes })
 }
 
 fn order(trees: &mut [Tree], order: TreeOrder) {

@@ -21,6 +21,9 @@ impl Display for Hir {
             forest.comparison, forest.types.threshold, forest.types.accumulator
         )?;
         writeln!(f, "output: {:?}", forest.transform)?;
+        if let Some(codes) = &self.codes {
+            writeln!(f, "codes: {} of {} bits per row", codes.columns(), 8 * codes.element().bytes())?;
+        }
         writeln!(f, "walks:")?;
         for (id, site) in &self.sites {
             let name = &self.nest.get(*id).name;

@@ -3,6 +3,7 @@
 //! [`Lowering`] holds what all kernels share: the representations of the layouts in use and the model's tables. Each
 //! kernel is lowered by a `scope::Kernel` of its own, which owns the LIR builder.
 
+mod coding;
 mod jam;
 mod leaf;
 mod nest;
@@ -33,6 +34,8 @@ struct Shared {
     vectors: Option<u32>,
     /// The model's number of each tree in the order of the nest, for leaf numbers.
     sources: Option<u32>,
+    /// What rows are coded by: thresholds and features.
+    codes: Option<[u32; 2]>,
 }
 
 /// A storage in use: its code, and the numbers of its tables.
@@ -68,8 +71,10 @@ impl<'a> Lowering<'a> {
         let leaf_numbers = kernels.contains(&Kernel::Leaf);
         let mut storages = BTreeMap::new();
         let mut footprint: u64 = tables.iter().map(|table| table.bytes.len() as u64).sum();
+        footprint = footprint.saturating_add(hir.codes.as_ref().map_or(0, |codes| codes.footprint()));
         for (storage, used) in trees_by_storage(hir, mir) {
-            let request = Request { forest: &hir.forest, depths: &hir.depths, used: &used, leaf_numbers };
+            let (forest, depths, codes) = (&hir.forest, &hir.depths, hir.codes.as_ref());
+            let request = Request { forest, depths, used: &used, leaf_numbers, codes };
             let representation = of_layout(storage, &request)?;
             footprint = footprint.saturating_add(representation.footprint());
             if footprint > budget.tables {
@@ -81,7 +86,7 @@ impl<'a> Lowering<'a> {
             let encoded = used.representation.encode(&hir.forest);
             used.tables = encoded.into_iter().map(|table| add_table(tables, table)).collect();
         }
-        let shared = shared_tables(&hir.forest, leaf_numbers, tables);
+        let shared = shared_tables(hir, leaf_numbers, tables);
         Ok(Lowering { hir, mir, storages, shared, few_rows: budget.few_rows })
     }
 
@@ -149,7 +154,7 @@ fn over_budget(layout: Layout, footprint: u64, budget: &Budget) -> CompileError 
     let name = format!("{layout:?}").to_lowercase();
     let help = match layout {
         Layout::Array => "use representation(sparse), which stores only nodes that exist",
-        Layout::Levels => "use representation(array) or representation(sparse)",
+        Layout::Levels | Layout::Quantized => "use representation(array) or representation(sparse)",
         Layout::Sparse => "unroll fewer hops with unrollWalk, which pads trees, or split the model",
     };
     CompileError::new(
@@ -174,7 +179,8 @@ fn trees_by_storage(hir: &Hir, mir: &Mir) -> BTreeMap<Storage, Vec<bool>> {
     used
 }
 
-fn shared_tables(forest: &Forest, leaf_numbers: bool, tables: &mut Vec<Table>) -> Shared {
+fn shared_tables(hir: &Hir, leaf_numbers: bool, tables: &mut Vec<Table>) -> Shared {
+    let forest = &hir.forest;
     let accumulator = scalar(forest.types.accumulator);
     let mut add = |name: &str, bytes: Vec<u8>| add_table(tables, Table { name: name.to_string(), bytes });
     let several = forest.num_margins > 1;
@@ -191,7 +197,11 @@ fn shared_tables(forest: &Forest, leaf_numbers: bool, tables: &mut Vec<Table>) -
     let vectors = vector_leaves.then(|| add("leaf_vectors", floats(&leaf_vectors(forest), accumulator)));
     let sources =
         leaf_numbers.then(|| add("sources", ints(forest.trees.iter().map(|tree| tree.source), Scalar::I32)));
-    Shared { base, targets, vectors, sources }
+    let codes = hir
+        .codes
+        .as_ref()
+        .map(|codes| [add("code_thresholds", codes.thresholds()), add("code_features", codes.features())]);
+    Shared { base, targets, vectors, sources, codes }
 }
 
 /// All leaves as vectors over the margins. A tree for one margin leaves the others as they are: adding -0.0 changes no

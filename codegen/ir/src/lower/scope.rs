@@ -1,5 +1,6 @@
 //! One kernel under construction: its builder, its buffers, and the values of loop variables in scope.
 
+use super::coding::Coding;
 use super::{Lowering, table};
 use crate::lir::{BufferId, Builder, Scalar, Space, Value};
 use crate::mir::{Affine, Bound, CacheId, Iter, Limit, Mir, PrivateId, Storage, Var};
@@ -46,6 +47,10 @@ pub struct CachedRows {
     pub first_row: Value,
     /// Rows per block, if a block lies feature by feature.
     pub blocks: Option<u32>,
+    /// What it holds of a row: values of features, or codes.
+    pub element: Scalar,
+    /// How many of them.
+    pub columns: i64,
 }
 
 /// Sums of cached rows in scope, in blocks as the rows are.
@@ -75,6 +80,7 @@ pub struct Kernel<'a> {
     pub(super) targets: Option<(BufferId, Scalar)>,
     pub(super) vectors: Option<BufferId>,
     pub(super) sources: Option<BufferId>,
+    pub(super) coding: Option<Coding>,
     pub(super) vars: BTreeMap<Var, InScope>,
     pub(super) privates: BTreeMap<PrivateId, PrivateBuffer>,
     pub(super) caches: BTreeMap<CacheId, CachedRows>,
@@ -104,6 +110,8 @@ impl<'a> Kernel<'a> {
         let targets = shared.targets.map(|(n, width)| (b.buffer("targets", table(n), width), width));
         let vectors = shared.vectors.map(|n| b.buffer("leaf_vectors", table(n), accumulator));
         let sources = shared.sources.map(|n| b.buffer("sources", table(n), Scalar::I32));
+        let codes = lowering.hir.codes.as_deref().zip(shared.codes);
+        let coding = codes.map(|(codes, numbers)| Coding::declare(&mut b, codes, numbers));
         Kernel {
             lowering,
             b,
@@ -117,6 +125,7 @@ impl<'a> Kernel<'a> {
             targets,
             vectors,
             sources,
+            coding,
             vars: BTreeMap::new(),
             privates: BTreeMap::new(),
             caches: BTreeMap::new(),

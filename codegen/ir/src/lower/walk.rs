@@ -158,7 +158,13 @@ impl<'k> Kernel<'k> {
             Rows::Cached(id) => self.caches.get(&id).copied(),
             Rows::Input => None,
         };
-        let rows = cached.unwrap_or(CachedRows { buffer: self.rows, first_row: self.b.int(0), blocks: None });
+        let rows = cached.unwrap_or(CachedRows {
+            buffer: self.rows,
+            first_row: self.b.int(0),
+            blocks: None,
+            element: self.input,
+            columns: self.features(),
+        });
         let tree = (walks.over == Sort::Row).then(|| {
             let tree = self.affine(&walks.tree);
             let shape = (walks.lanes as u16, walks.plan.straight);
@@ -171,7 +177,7 @@ impl<'k> Kernel<'k> {
 
     /// The row that vectors of trees walk as a table to look up, if it is short enough to pay.
     fn row_table(&mut self, walks: &Walks, rows: CachedRows) -> Option<Value> {
-        let (features, element) = (self.features(), self.input);
+        let (features, element) = (rows.columns, rows.element);
         let length = (features.max(2) as u64).next_power_of_two() as i64;
         if walks.lanes == 1 || rows.blocks.is_some() || length * i64::from(element.bytes()) > ROW_TABLE {
             return None;
@@ -296,8 +302,7 @@ impl<'k> Kernel<'k> {
     /// The place of the row `ahead` rows after `first`, and for a vector over rows of those behind it. Constant distances
     /// become offsets, so that the lanes of a group share one base address.
     fn row(&mut self, around: &Around, first: Value, ahead: i64, width: u16, mask: Option<Value>) -> Row {
-        let CachedRows { buffer, first_row, blocks } = around.rows;
-        let (features, element) = (self.features(), self.input);
+        let CachedRows { buffer, first_row, blocks, element, columns: features } = around.rows;
         let bytes = ahead.checked_mul(features).and_then(|n| n.checked_mul(i64::from(element.bytes())));
         let offset = bytes.and_then(|bytes| u32::try_from(bytes).ok());
         let mut relative = self.b.sub(first, first_row);
@@ -321,7 +326,7 @@ impl<'k> Kernel<'k> {
 
     /// A row of a copy in blocks. A vector of walks is one block; a single walk finds its block and its place in it.
     fn row_of_block(&mut self, around: &Around, relative: Value, ahead: i64, block: u32, width: u16) -> Row {
-        let (features, element) = (self.features(), self.input);
+        let CachedRows { element, columns: features, .. } = around.rows;
         let relative = self.b.add_int(relative, ahead);
         let row = Row {
             buffer: around.rows.buffer,

@@ -71,6 +71,7 @@ fn seeded_faults_are_seen() {
         Fault::RemainderDropped,
         Fault::ArrayFlipsTies,
         Fault::SparseForgetsMissing,
+        Fault::CodesFlipTies,
         Fault::CompareUnordered,
     ];
     for fault in faults {
