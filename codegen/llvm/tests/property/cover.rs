@@ -14,7 +14,7 @@ pub struct Cover {
 }
 
 /// Everything that must occur in at least one case of twenty.
-pub const WANTED: [&str; 22] = [
+pub const WANTED: [&str; 23] = [
     "tile",
     "split",
     "splitByDepth",
@@ -37,6 +37,7 @@ pub const WANTED: [&str; 22] = [
     "inner outside outer",
     "size does not divide",
     "fewer rows than a tile",
+    "rows are coded",
 ];
 
 impl Cover {
@@ -57,6 +58,7 @@ impl Cover {
         );
         let rows = case.rows.len() / case.forest.num_features;
         self.count("fewer rows than a tile", tile_above(&case.schedule, rows));
+        self.count("rows are coded", case.schedule.contains("quantized)"));
     }
 
     fn count(&mut self, name: &'static str, used: bool) {
