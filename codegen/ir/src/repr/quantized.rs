@@ -10,18 +10,18 @@
 use super::codes::Codes;
 use super::packed::level_order;
 use super::payload::Payload;
-use super::record::{narrowest, write_int};
-use super::{Buffers, Hop, LeafValue, Place, Representation, Request, Row, TreeLanes, TreeState, choose};
+use super::record::write_int;
+use super::{Buffers, Hop, LeafValue, Place, Representation, Request, Row, TreeLanes, TreeState, index_type};
 use crate::error::CompileError;
 use crate::lir::{Address, Build, Builder, Cast, Cmp, Gather, Scalar, Table, Ty, Value};
 use crate::mir::Walkers;
 use sched_forest::{Forest, NodeRef};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Trees as ranks, columns and leaves.
 pub struct Quantized {
     codes: Arc<Codes>,
-    column: Scalar,
     leaf: Payload,
     /// The depth of each used tree; none for others.
     depths: Vec<Option<u32>>,
@@ -46,6 +46,10 @@ const SMALLEST: u64 = 16;
 const LARGEST: u64 = 128;
 /// Levels in which whole columns of codes are read.
 const IN_COLUMNS: u32 = 3;
+/// The same for vectors whose nodes are bytes: reading a column for one of them is cheaper by far than a gather.
+const MANY_IN_COLUMNS: u32 = 6;
+/// Lanes from which on nodes are bytes.
+const MANY: u16 = 32;
 
 impl Quantized {
     /// The layout for a forest whose used trees are complete.
@@ -77,7 +81,6 @@ impl Quantized {
         }
         Ok(Quantized {
             codes: Arc::clone(codes),
-            column: narrowest(u64::from(codes.columns().saturating_sub(1))).unwrap_or(Scalar::I16),
             leaf: Payload::of(request.forest),
             depths,
             starts,
@@ -90,17 +93,27 @@ impl Quantized {
         self.starts.last().copied().unwrap_or(0) as usize
     }
 
-    fn leaf_number_table(&self) -> usize {
-        if self.lookups { COLUMNS + 1 } else { STARTS + 1 }
-    }
-
     fn rank(&self) -> Scalar {
         self.codes.element()
     }
 
-    /// The element of a table that is looked up.
-    fn element(&self, table: usize) -> Scalar {
-        if table == RANKS { self.rank() } else { self.column }
+    /// Tables with a byte each of the columns' numbers, the lowest first.
+    fn column_tables(&self) -> Range<usize> {
+        let bytes = if self.codes.columns() > 1 << 8 { 2 } else { 1 };
+        if self.lookups { COLUMNS..COLUMNS + bytes } else { RANKS..RANKS }
+    }
+
+    fn leaf_number_table(&self) -> usize {
+        self.column_tables().end
+    }
+
+    fn deepest(&self) -> u32 {
+        self.depths.iter().flatten().max().copied().unwrap_or(0)
+    }
+
+    /// Whether the nodes of a vector are bytes: many lanes, and nodes that bytes tell apart.
+    fn in_bytes(&self, lanes: u16) -> bool {
+        self.lookups && lanes >= MANY && self.rank() == Scalar::I8 && self.deepest() <= u8::BITS
     }
 
     /// So many entries of a table, from node `first` of a tree on.
@@ -109,88 +122,140 @@ impl Quantized {
         b: &mut Builder,
         buffers: &Buffers,
         table: usize,
-        base: Value,
-        (first, size): (u64, u64),
+        (base, first, size): (Value, u64, u64),
     ) -> Value {
-        let scalar = self.element(table);
+        let scalar = if table == RANKS { self.rank() } else { Scalar::I8 };
         let index = b.add_int(base, first as i64);
         let at = Address { buffer: buffers[table], index, stride: scalar.bytes(), offset: 0 };
         b.load(Ty::vector(scalar, size as u16), at)
     }
 
-    /// The entries that vectors of walks look several levels up in.
+    /// The entries of a table that vectors of walks look several levels up in.
     fn first_table(
         &self,
         b: &mut Builder,
         buffers: &Buffers,
-        table: usize,
-        base: Value,
-        walks: (u16, u32),
+        (table, base): (usize, Value),
+        (lanes, hops): (u16, u32),
     ) -> Value {
-        let (lanes, hops) = walks;
-        let together = if lanes < 16 { 8 } else { 64 / u64::from(self.element(table).bytes()) };
-        self.table(b, buffers, table, base, (0, together.min(SMALLEST.max(1 << hops.min(30)))))
+        let register = if table == RANKS { 64 / u64::from(self.rank().bytes()) } else { 64 };
+        let together = if lanes < 16 { 8 } else { register };
+        self.table(b, buffers, table, (base, 0, together.min(SMALLEST.max(1 << hops.min(30)))))
     }
 
-    /// Rank and column of a vector of nodes at a level: from the first tables, the level's own, or gathered where the
-    /// level is too long.
+    /// What a table holds for a vector of nodes: from its first entries, or from those of the nodes' level.
     fn look_up(
         &self,
         b: &mut Builder,
         buffers: &Buffers,
         state: &TreeState,
-        (node, level): (Value, Option<u32>),
-    ) -> (Value, Value) {
-        let size = level.map(|level| 1u64 << level.min(40)).filter(|size| *size <= LARGEST);
-        let (Some(size), [ranks, columns]) = (size, state.loaded.as_slice()) else {
-            return self.load(b, buffers, state, node);
-        };
-        let mut from = |first: Value, table: usize| {
-            let table = if size < u64::from(b.ty(first).lanes) {
-                first
-            } else {
-                self.table(b, buffers, table, state.base, (size, size))
-            };
-            b.lookup(table, node)
-        };
-        (from(*ranks, RANKS), from(*columns, COLUMNS))
+        (table, node, size): (usize, Value, u64),
+    ) -> Value {
+        let first = state.loaded[table - RANKS];
+        if size < u64::from(b.ty(first).lanes) {
+            return b.lookup(first, node);
+        }
+        let level = self.table(b, buffers, table, (state.base, size, size));
+        b.lookup(level, node)
+    }
+
+    /// The columns of a vector of nodes, in lanes of 32 bits.
+    fn look_up_columns(
+        &self,
+        b: &mut Builder,
+        buffers: &Buffers,
+        state: &TreeState,
+        (node, size): (Value, u64),
+    ) -> Value {
+        let ty = b.ty(node).with(Scalar::I32);
+        let mut columns = None;
+        for (byte, table) in self.column_tables().enumerate() {
+            let found = self.look_up(b, buffers, state, (table, node, size));
+            let found = b.cast(Cast::ZExt, found, ty);
+            let factor = b.int_of(ty, 1 << (8 * byte));
+            columns = Some(match columns {
+                None => found,
+                Some(low) => {
+                    let high = b.mul(found, factor);
+                    b.add(low, high)
+                }
+            });
+        }
+        columns.unwrap_or_else(|| b.int_of(ty, 0))
     }
 
     /// Rank and column from the words of nodes.
     fn load(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: Value) -> (Value, Value) {
+        let lanes = b.ty(node).lanes;
+        let node = b.cast(Cast::ZExt, node, index_type(lanes));
         let word = state.load(b, buffers[WORDS], Scalar::I32, node, (4, 0));
-        let word = if b.ty(node).lanes == 1 { b.cast(Cast::ZExt, word, Ty::I64) } else { word };
+        let word = b.cast(Cast::ZExt, word, index_type(lanes));
         (b.bits(word, 0, RANK_BITS), b.bits(word, RANK_BITS, 32 - RANK_BITS))
     }
 
-    /// The codes that the nodes of one of the first levels compare with, for adjacent rows: the columns of all of the
-    /// level's nodes, chosen by the turns taken.
+    /// The codes that the nodes of one of the first levels compare with, for adjacent rows: the columns of all nodes of
+    /// the level that can be reached from `node`, chosen by the turns after it. Each is chosen as soon as it is there.
     fn columns(
+        &self,
+        b: &mut Builder,
+        (buffers, base): (&Buffers, Value),
+        row: &Row,
+        (node, width): (i64, u16),
+        turns: &[Value],
+    ) -> Value {
+        let Some((turn, turns)) = turns.split_first() else {
+            let index = b.add_int(base, node);
+            let at = Address { buffer: buffers[WORDS], index, stride: 4, offset: RANK_BITS / 8 };
+            let column = b.load_index(Scalar::I16, at);
+            return row.load_column(b, column, width);
+        };
+        let left = self.columns(b, (buffers, base), row, (2 * node, width), turns);
+        let right = self.columns(b, (buffers, base), row, (2 * node + 1, width), turns);
+        b.select(*turn, right, left)
+    }
+
+    /// Rank and code of a vector of nodes.
+    fn of_vector(
         &self,
         b: &mut Builder,
         buffers: &Buffers,
         state: &TreeState,
         row: &Row,
-        place: &Place,
-    ) -> Value {
-        let nodes = 1i64 << place.turns.len()..2 << place.turns.len();
-        let width = b.ty(place.node).lanes;
-        let mut column = |number: i64| {
-            let index = b.add_int(state.base, number);
-            let at = Address { buffer: buffers[COLUMNS], index, stride: self.column.bytes(), offset: 0 };
-            let column = b.load_index(self.column, at);
-            row.load_column(b, column, width)
+        (place, level): (&Place, Option<u32>),
+    ) -> (Value, Value) {
+        let node = place.node;
+        let ty = b.ty(node);
+        let size = level.map(|level| 1u64 << level.min(40)).filter(|size| *size <= LARGEST);
+        let (Some(level), Some(size), false) = (level, size, state.loaded.is_empty()) else {
+            let (rank, column) = self.load(b, buffers, state, node);
+            let code = row.load(b, column);
+            return (b.cast(Cast::Trunc, rank, ty), b.cast(Cast::Trunc, code, ty));
         };
-        let columns = nodes.map(&mut column).collect();
-        let codes = choose(b, columns, &place.turns);
-        b.cast(Cast::ZExt, codes, Ty::vector(Scalar::I32, width))
+        let rank = self.look_up(b, buffers, state, (RANKS, node, size));
+        let adjacent = row.lanes.is_some_and(|lanes| lanes.adjacent);
+        if adjacent && level < if ty.scalar == Scalar::I8 { MANY_IN_COLUMNS } else { IN_COLUMNS } {
+            let code = self.columns(b, (buffers, state.base), row, (1, ty.lanes), &place.turns);
+            return (rank, b.cast(Cast::ZExt, code, ty));
+        }
+        let column = self.look_up_columns(b, buffers, state, (node, size));
+        let code = row.load(b, column);
+        (rank, b.cast(Cast::Trunc, code, ty))
     }
 
-    /// The state from which leaves are reached by node numbers.
-    fn leaves(&self, b: &mut Builder, state: &TreeState, hops: Option<u32>) -> TreeState {
-        let deepest = self.depths.iter().flatten().max().copied().unwrap_or(0);
-        let first = 1i64 << hops.unwrap_or(deepest).min(40);
-        TreeState { base: b.add_int(state.base, -first), ..state.clone() }
+    /// The state from which leaves are reached by node numbers, and these.
+    fn leaves(
+        &self,
+        b: &mut Builder,
+        state: &TreeState,
+        node: Value,
+        hops: Option<u32>,
+    ) -> (TreeState, Value) {
+        let ty = b.ty(node);
+        let hops = hops.unwrap_or_else(|| self.deepest());
+        // A byte has lost the highest bit of the last level's numbers.
+        let first = if ty.scalar == Scalar::I8 && hops >= u8::BITS { 0 } else { 1i64 << hops.min(40) };
+        let state = TreeState { base: b.add_int(state.base, -first), ..state.clone() };
+        (state, b.cast(Cast::ZExt, node, index_type(ty.lanes)))
     }
 }
 
@@ -208,7 +273,9 @@ impl Representation for Quantized {
             ("quantized_trees", Scalar::I32),
         ];
         if self.lookups {
-            tables.extend([("quantized_ranks", self.rank()), ("quantized_columns", self.column)]);
+            tables.push(("quantized_ranks", self.rank()));
+            let names = ["quantized_columns", "quantized_columns_high"];
+            tables.extend(self.column_tables().zip(names).map(|(_, name)| (name, Scalar::I8)));
         }
         if self.leaf_numbers {
             tables.push(("quantized_leaf_numbers", Scalar::I32));
@@ -238,7 +305,9 @@ impl Representation for Quantized {
                         write(&mut bytes[WORDS], entry, Scalar::I32, rank | column << RANK_BITS);
                         if self.lookups {
                             write(&mut bytes[RANKS], entry, self.rank(), rank);
-                            write(&mut bytes[COLUMNS], entry, self.column, column);
+                            for (byte, table) in self.column_tables().enumerate() {
+                                bytes[table][entry] = (column >> (8 * byte)) as u8;
+                            }
                         }
                     }
                     NodeRef::Leaf(leaf) => {
@@ -264,7 +333,8 @@ impl Representation for Quantized {
         let base = b.load_index(Scalar::I32, at);
         let mut loaded = Vec::new();
         if walks.0 > 1 && self.lookups {
-            loaded.extend([RANKS, COLUMNS].map(|table| self.first_table(b, buffers, table, base, walks)));
+            let tables = RANKS..self.column_tables().end;
+            loaded.extend(tables.map(|table| self.first_table(b, buffers, (table, base), walks)));
         }
         TreeState { base, lanes: None, loaded }
     }
@@ -274,6 +344,11 @@ impl Representation for Quantized {
         let starts = Gather { buffer: buffers[STARTS], base, index, stride: 4, offset: 0, mask: None };
         let lanes = b.gather(Scalar::I32, starts);
         TreeState { base: b.int(0), lanes: Some(lanes), loaded: Vec::new() }
+    }
+
+    fn root(&self, b: &mut Builder, lanes: u16) -> Value {
+        let ty = index_type(lanes);
+        b.int_of(if self.in_bytes(lanes) { ty.with(Scalar::I8) } else { ty }, 1)
     }
 
     fn step(
@@ -289,16 +364,14 @@ impl Representation for Quantized {
             Hop::Number(level) => Some(level),
             Hop::Open | Hop::Hold => None,
         };
-        let (rank, column) = match b.ty(place.node).lanes {
-            1 => self.load(b, buffers, state, place.node),
-            _ => self.look_up(b, buffers, state, (place.node, level)),
+        let ty = b.ty(place.node);
+        let (rank, code) = if ty.lanes == 1 {
+            let (rank, column) = self.load(b, buffers, state, place.node);
+            (rank, row.load(b, column))
+        } else {
+            self.of_vector(b, buffers, state, row, (place, level))
         };
-        let adjacent = row.lanes.is_some_and(|lanes| lanes.adjacent) && self.lookups;
-        let code = match level {
-            Some(level) if level < IN_COLUMNS && adjacent => self.columns(b, buffers, state, row, place),
-            _ => row.load(b, column),
-        };
-        let right = b.cmp(Cmp::Lt, rank, code);
+        let right = b.cmp(if ty.scalar == Scalar::I8 { Cmp::Below } else { Cmp::Lt }, rank, code);
         place.turned(b, right)
     }
 
@@ -310,7 +383,7 @@ impl Representation for Quantized {
         node: Value,
         hops: Option<u32>,
     ) -> LeafValue {
-        let state = self.leaves(b, state, hops);
+        let (state, node) = self.leaves(b, state, node, hops);
         self.leaf.load(b, buffers[LEAVES], &state, node, self.leaf.bytes())
     }
 
@@ -322,7 +395,7 @@ impl Representation for Quantized {
         node: Value,
         hops: Option<u32>,
     ) -> Value {
-        let state = self.leaves(b, state, hops);
+        let (state, node) = self.leaves(b, state, node, hops);
         state.load(b, buffers[self.leaf_number_table()], Scalar::I32, node, (4, 0))
     }
 
@@ -331,12 +404,9 @@ impl Representation for Quantized {
         let first = self.load_tree(b, buffers, tree, (1, 0));
         let next = b.add_int(tree, 1);
         let end = self.load_tree(b, buffers, next, (1, 0));
-        let nodes = if self.lookups { [RANKS, COLUMNS] } else { [WORDS, WORDS] };
         let tables = self.tables();
-        let mut wanted = vec![LEAVES];
-        wanted.extend(nodes);
-        wanted.dedup();
-        for table in wanted {
+        let nodes = if self.lookups { RANKS..self.column_tables().end } else { WORDS..WORDS + 1 };
+        for table in nodes.chain([LEAVES]) {
             let bytes = i64::from(tables[table].1.bytes());
             let range = (b.mul_int(first.base, bytes), b.mul_int(end.base, bytes), LINE);
             b.for_loop(range, &[], |b, index, _| {
