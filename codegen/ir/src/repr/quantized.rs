@@ -383,6 +383,12 @@ impl Representation for Quantized {
         node: Value,
         hops: Option<u32>,
     ) -> LeafValue {
+        if let (Scalar::I8, Some(hops)) = (b.ty(node).scalar, hops) {
+            let leaves = (state.base, 1u64 << hops.min(40));
+            if let Some(found) = self.leaf.look_up(b, buffers[LEAVES], leaves, node) {
+                return found;
+            }
+        }
         let (state, node) = self.leaves(b, state, node, hops);
         self.leaf.load(b, buffers[LEAVES], &state, node, self.leaf.bytes())
     }

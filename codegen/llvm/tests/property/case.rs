@@ -54,6 +54,14 @@ impl Case {
         Case { seed, forest, schedule, nest, smaller, rows }
     }
 
+    /// A case that is not random.
+    pub fn of(forest: Forest, schedule: &str, rows: Vec<f64>) -> Case {
+        let facts = Some(forests::facts(&forest).into());
+        let options = Options { facts, supported: Supported::Compilable, ..Options::default() };
+        let nest = check(schedule, &options).nest.expect("a legal schedule");
+        Case { seed: 0, forest, schedule: schedule.to_string(), nest, smaller: None, rows }
+    }
+
     /// The nests of the schedules.
     fn nests(&self) -> impl Iterator<Item = &Nest> {
         [&self.nest].into_iter().chain(self.smaller.iter().map(|(_, nest)| nest))
