@@ -241,6 +241,37 @@ fn exact(threshold: f64, types: Types, comparison: Comparison) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sched_forest::{ForestParts, Leaf, NodeRef, Target, Tree};
+
+    /// A forest of stumps on one feature, with so many thresholds.
+    fn stumps(thresholds: u32) -> Option<Forest> {
+        let stump = |source: u32| {
+            let leaf = |source| Leaf { source, values: vec![1.0] };
+            let inner = Inner {
+                feature: 0,
+                predicate: Predicate::Numeric { threshold: f64::from(source) },
+                missing_left: false,
+                left: NodeRef::Leaf(0),
+                right: NodeRef::Leaf(1),
+            };
+            let (inner, leaves) = (vec![inner], vec![leaf(1), leaf(2)]);
+            Tree { root: NodeRef::Inner(0), inner, leaves, target: Target::One(0), source }
+        };
+        let trees = (0..thresholds).map(stump).collect();
+        Forest::new(ForestParts { trees, num_features: 1, base: vec![0.0], ..ForestParts::default() }).ok()
+    }
+
+    #[test]
+    fn codes_are_as_narrow_as_thresholds_allow() {
+        let element = |thresholds| {
+            let codes = stumps(thresholds).map(|forest| Codes::of(&forest));
+            codes.map(|codes| codes.map(|codes| codes.element()).map_err(|error| error.code))
+        };
+        assert_eq!(element(255), Some(Ok(Scalar::I8)));
+        assert_eq!(element(256), Some(Ok(Scalar::I16)));
+        assert_eq!(element(65535), Some(Ok(Scalar::I16)));
+        assert_eq!(element(65536), Some(Err(CompileError::LAYOUT_BUDGET)));
+    }
 
     #[test]
     fn rounded_thresholds_compare_alike() {
