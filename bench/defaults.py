@@ -1,6 +1,7 @@
 """How far the schedule that schedc chooses is from the best of many."""
 
 import json
+import re
 import tempfile
 from pathlib import Path
 
@@ -8,6 +9,8 @@ from tools import EXAMPLES, Failed, SCHEDC, markdown, micros, run, say, write
 
 # Contenders of the second round, which tells close ones apart.
 FINALISTS = 6
+# Samples per schedule in the first round, which has to find the finalists among many, and in the second.
+ROUGHLY, WELL = 2, 15
 
 
 def blocks(rows):
@@ -31,7 +34,10 @@ def generated(model):
                         lines += [f"interleave(b1, {interleave})"] * (interleave > 1)
                         lines += [f"unrollWalk(b1, {depth})"] * (layout != "levels" and 0 < depth <= 10)
                         name = f"{layout} block {rows} width {width} interleave {interleave}"
-                        yield name + (" cache" if cache else ""), "\n".join(lines) + "\n"
+                        name += " cache" if cache else ""
+                        yield name, "\n".join(lines) + "\n"
+                        if layout == "sparse" and cache:
+                            yield f"{name} speculate 3", "\n".join([*lines, "speculateWalk(b1, 3)"]) + "\n"
     # Trees in lanes or side by side, for few rows.
     for layout in ("array", "sparse", "levels"):
         for width in (1, 8, 16):
@@ -45,12 +51,18 @@ def generated(model):
 
 
 def chosen(model, batch, folder):
-    """The schedule that schedc chooses for a model and a batch size."""
-    done = run(["sh", "-c", '"$0" build "$1" --batch-size "$2" --emit header -o /dev/null --explain-schedule 2>&1',
-                SCHEDC, model.path, batch])
+    """The schedule that schedc chooses for a model and calls of so many rows."""
+    done = run(["sh", "-c", '"$0" build "$1" --emit header -o /dev/null --explain-schedule 2>&1', SCHEDC, model.path])
+    # The schedule for most calls comes first, then those for smaller ones, as comments.
+    parts = re.split(r"^// for calls of at most (\d+) rows:\n", done, flags=re.MULTILINE)
+    text = parts[0]
+    for rows, lines in zip(parts[1::2], parts[2::2]):
+        if int(batch) <= int(rows):
+            text = "\n".join(line.removeprefix("//   ") for line in lines.splitlines())
+            break
     path = folder / f"chosen for {batch}.sched"
-    # Messages that are no part of the schedule begin otherwise.
-    path.write_text("\n".join(line for line in done.splitlines() if not line.startswith(("wrote ", "note: "))) + "\n")
+    # Messages that are no part of a schedule begin otherwise.
+    path.write_text("\n".join(line for line in text.splitlines() if not line.startswith(("wrote ", "note: "))) + "\n")
     return path
 
 
@@ -69,13 +81,14 @@ def candidates(model, folder):
     return usable
 
 
-def race(model, schedules, batch, threads):
-    """Microseconds per row of each schedule."""
+def race(model, schedules, batches, threads, samples):
+    """Microseconds per row of each schedule, by batch size and number of threads. One process compiles each schedule once."""
     arguments = [word for path in schedules for word in ("-s", path)]
-    text = run([SCHEDC, "bench", model.path, "-i", model.rows, "--batch", batch, "--threads", threads, "--json",
-                *arguments])
-    points = json.loads(text)["points"]
-    return {path: point["us_per_row"] for path, point in zip(schedules, points)}
+    text = run([SCHEDC, "bench", model.path, "-i", model.rows, "--batch", batches, "--threads", threads, "--json",
+                "--samples", samples, *arguments])
+    points = iter(json.loads(text)["points"])
+    return {(threads, batch): {path: next(points)["us_per_row"] for path in schedules}
+            for threads in threads.split(",") for batch in batches.split(",")}
 
 
 def defaults(found, options):
@@ -90,24 +103,28 @@ def defaults(found, options):
             if len(usable) < options.least:
                 say(f"{model.name}: only {len(usable)} schedules can be compiled, {options.least} are wanted")
                 well = False
-            for threads in options.threads.split(","):
-                for batch in options.batches.split(","):
-                    try:
-                        own = chosen(model, batch, folder)
-                        first = race(model, usable, batch, threads)
-                        finalists = sorted(first, key=first.get)[:FINALISTS]
-                        final = race(model, [own, *finalists], batch, threads)
-                    except Failed as error:
-                        say(f"{model.name}: {error}")
-                        well = False
-                        continue
-                    best = min(finalists, key=final.get)
-                    ratio = final[own] / final[best]
-                    well = well and ratio <= options.limit
-                    mark = "" if ratio <= options.limit else "**"
-                    row = [model.name, batch, threads, len(usable), micros(final[own]), micros(final[best]),
-                           f"{mark}{ratio:.2f}{mark}", best.stem]
-                    table.append(row)
-                    print("".join(markdown([], [row]).split("\n", 2)[2]), end="", flush=True)
+            try:
+                firsts = race(model, usable, options.batches, options.threads, ROUGHLY)
+            except Failed as error:
+                say(f"{model.name}: {error}")
+                well = False
+                continue
+            for (threads, batch), first in firsts.items():
+                try:
+                    own = chosen(model, batch, folder)
+                    finalists = sorted(first, key=first.get)[:FINALISTS]
+                    final = race(model, [own, *finalists], batch, threads, WELL)[threads, batch]
+                except Failed as error:
+                    say(f"{model.name}: {error}")
+                    well = False
+                    continue
+                best = min(finalists, key=final.get)
+                ratio = final[own] / final[best]
+                well = well and ratio <= options.limit
+                mark = "" if ratio <= options.limit else "**"
+                row = [model.name, batch, threads, len(usable), micros(final[own]), micros(final[best]),
+                       f"{mark}{ratio:.2f}{mark}", best.stem]
+                table.append(row)
+                print("".join(markdown([], [row]).split("\n", 2)[2]), end="", flush=True)
     write(options.out / "defaults.md", markdown(header, table))
     return well

@@ -7,6 +7,7 @@ from pathlib import Path
 import compare
 import defaults
 import models
+import neighbours
 import sweep
 import techniques
 from tools import BENCH, Failed, insert, models as models_in, say
@@ -47,7 +48,10 @@ def parser():
     chosen.add_argument("--least", type=int, default=60, help="schedules to try at least (%(default)s)")
     chosen.add_argument("--no-unbalanced", action="store_true", help="without the leaf-wise models trained here")
     command("techniques", "what each technique gains", points)
-    everything = command("figures", "compare and techniques, written into docs/performance.md with plots", points)
+    command("neighbours", "what small changes to a fast schedule cost", "1024", folder=False)
+    many = command("cores", "whether many cores rather share rows or trees of a call of few rows", "32")
+    many.add_argument("--no-unbalanced", action="store_true", help="without the leaf-wise models trained here")
+    everything = command("figures", "all but sweep and defaults, written into docs/performance.md with plots", points)
     everything.add_argument("--no-unbalanced", action="store_true", help="without the leaf-wise models trained here")
     return top
 
@@ -68,6 +72,8 @@ def figures(options):
     """Everything that docs/performance.md shows."""
     well = compare.compare(chosen_models(options), options)
     well = techniques.techniques(options.folder, options) and well
+    well = neighbours.neighbours(options) and well
+    well = neighbours.cores(models_in(options.folder, options.names), options) and well
     plots = PERFORMANCE.parent / "plots"
     plots.mkdir(exist_ok=True)
     links = []
@@ -75,7 +81,8 @@ def figures(options):
         (plots / plot.name).write_bytes(plot.read_bytes())
         links.append(f"![{plot.stem}](plots/{plot.name})")
     insert(PERFORMANCE, "peers", (options.out / "peers.md").read_text() + "\n" + "\n".join(links) + "\n")
-    insert(PERFORMANCE, "techniques", (options.out / "techniques.md").read_text())
+    for name in ("techniques", "neighbours", "cores"):
+        insert(PERFORMANCE, name, (options.out / f"{name}.md").read_text())
     return well
 
 
@@ -86,6 +93,8 @@ def main():
         "sweep": lambda: sweep.sweep(options),
         "defaults": lambda: defaults.defaults(chosen_models(options), options),
         "techniques": lambda: techniques.techniques(options.folder, options),
+        "neighbours": lambda: neighbours.neighbours(options),
+        "cores": lambda: neighbours.cores(chosen_models(options), options),
         "figures": lambda: figures(options),
     }
     try:

@@ -240,12 +240,12 @@ pub const SIGNATURES: &[Signature] = &[
         &[V, number("n")],
         "Walk the first hops without looking for leaves as far as no tree has one there.",
     ),
-    later(fact(
+    fact(
         Op::SpeculateWalk,
         "speculateWalk",
         &[V, number("levels")],
         "Evaluate all nodes of the top levels and let the bits choose the path.",
-    )),
+    ),
     fact(Op::AtomicReduce, "atomicReduce", &[V], "Add the parallel iterations' values atomically."),
     later(fact(Op::SharedReduce, "sharedReduce", &[V], "Keep partial sums in a GPU block's shared memory.")),
     fact(

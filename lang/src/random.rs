@@ -218,7 +218,7 @@ impl Growth {
         let parallel_trees =
             |nest: &Nest, id: LoopId| nest.get(id).sort == Sort::Tree && nest.get(id).facts.parallel;
         let number = self.rng.below(9) + 1;
-        let line = match self.rng.below(20) {
+        let line = match self.rng.below(23) {
             0 => self
                 .some_loop(|nest, id| nest.get(id).sort == Sort::Row)
                 .map(|(v, _)| format!("parallel({v})")),
@@ -235,8 +235,12 @@ impl Growth {
             7 | 8 => self.some_loop(any).map(|(v, _)| format!("unrollWalk({v}, {number})")),
             9 => self.some_loop(any).map(|(v, _)| format!("unrollWalk({v}, run_depth)")),
             10 => self.some_loop(any).map(|(v, _)| format!("peelWalk({v}, {number})")),
-            11 | 16 => self.some_loop(parallel_trees).map(|(v, _)| format!("atomicReduce({v})")),
-            12 | 17 => {
+            20 => {
+                let levels = self.rng.below(4) + 1;
+                self.some_loop(any).map(|(v, _)| format!("speculateWalk({v}, {levels})"))
+            }
+            11 | 16 | 21 => self.some_loop(parallel_trees).map(|(v, _)| format!("atomicReduce({v})")),
+            12 | 17 | 22 => {
                 let width = 1_usize << self.rng.below(5);
                 self.some_loop(parallel_trees).map(|(v, _)| format!("vectorReduce({v}, {width})"))
             }

@@ -15,6 +15,8 @@ pub struct Site {
     pub unroll: u32,
     /// Hops to peel.
     pub peel: u32,
+    /// Levels whose nodes are all evaluated; no more than hops that must be straight-line.
+    pub speculate: u32,
     /// Walks, or vectors of walks, advanced together.
     pub group: u32,
     /// Walks in one vector; 1 for none.
@@ -38,7 +40,7 @@ fn known(sym: &Sym) -> Result<i64, NotKnown> {
 /// When a bound of a tree loop is not known.
 pub fn collect(nest: &Nest, deepest: &[u32], layout: Layout) -> Result<BTreeMap<LoopId, Site>, NotKnown> {
     let mut collector = Collector { nest, deepest, sites: BTreeMap::new() };
-    let asked = Asked { unroll: None, peel: None, layout };
+    let asked = Asked { unroll: None, peel: None, speculate: None, layout };
     for root in &nest.roots {
         collector.visit(*root, &mut Vec::new(), asked)?;
     }
@@ -72,6 +74,7 @@ fn straighten_levels(sites: &mut BTreeMap<LoopId, Site>, deepest: &[u32]) {
 struct Asked {
     unroll: Option<u32>,
     peel: Option<u32>,
+    speculate: Option<u32>,
     layout: Layout,
 }
 
@@ -80,6 +83,7 @@ impl Asked {
         Asked {
             unroll: facts.unroll_walk.or(self.unroll),
             peel: facts.peel_walk.or(self.peel),
+            speculate: facts.speculate_walk.or(self.speculate),
             layout: facts.representation.unwrap_or(self.layout),
         }
     }
@@ -103,9 +107,11 @@ impl Collector<'_> {
             Body::Walk => {
                 let trees = self.covered(path)?;
                 let deepest = self.deepest[trees.clone()].iter().copied().max().unwrap_or(0);
+                let speculate = asked.speculate.unwrap_or(0).min(deepest);
                 let site = Site {
-                    unroll: asked.unroll.unwrap_or(0).min(deepest),
+                    unroll: asked.unroll.unwrap_or(0).min(deepest).max(speculate),
                     peel: asked.peel.unwrap_or(0).min(deepest),
+                    speculate,
                     group: this.facts.interleave.unwrap_or(1).max(1),
                     lanes: this.facts.vectorize.unwrap_or(1).max(1),
                     layout: asked.layout,

@@ -7,6 +7,8 @@ use std::path::PathBuf;
 
 /// Most rows per call that are timed.
 const MOST_ROWS: u64 = 1 << 24;
+/// Most samples of each point.
+const MOST_SAMPLES: i64 = 1000;
 
 /// `schedc bench`
 #[derive(Debug, Args)]
@@ -41,6 +43,10 @@ pub struct Bench {
     #[arg(long, value_delimiter = ',', default_value = "1", value_name = "N", allow_negative_numbers = true)]
     #[arg(value_parser = clap::value_parser!(i32).range(0..=MOST_THREADS))]
     pub threads: Vec<i32>,
+    /// Samples of each contender at each point, of which the median counts
+    #[arg(long, default_value_t = 15, value_name = "N", allow_negative_numbers = true)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=MOST_SAMPLES))]
+    pub samples: u32,
     /// Processor: native, x86-64-v2, x86-64-v3 or x86-64-v4
     #[arg(long, default_value = "native", value_parser = parse_cpu)]
     pub cpu: Cpu,

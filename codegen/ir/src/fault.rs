@@ -15,6 +15,8 @@ pub enum Fault {
     FoldForgetsSlot,
     /// LIR: the walk takes one straight-line hop too few.
     WalkStopsEarly,
+    /// LIR: a walk that evaluates whole levels takes its turns in the wrong order.
+    TurnsSwapped,
     /// LIR: the last lane of an interleaved group reads the first lane's row.
     LaneReadsWrongRow,
     /// LIR: the remainder of an interleaved loop is dropped.

@@ -84,7 +84,7 @@ pub(crate) fn about(
 }
 
 fn layouts() -> [LayoutName; 3] {
-    [LayoutName::Array, LayoutName::Sparse, LayoutName::Reorg]
+    [LayoutName::Array, LayoutName::Sparse, LayoutName::Levels]
 }
 
 /// Every live name, and where it has several copies each of them.

@@ -4,7 +4,7 @@ use sched_grammar::ast::{Directive, Expr, ExprKind, File, Path, Segment, Span, S
 
 use super::scope::{Scope, list};
 use crate::diagnostics::{Applicability, Code, Diagnostic, nearest};
-use crate::directives::{Op, Parameter, Role, SIGNATURES, Signature, find};
+use crate::directives::{LayoutName, Op, Parameter, Role, SIGNATURES, Signature, find};
 use crate::lineage::{Select, Step, Tag};
 use crate::options::{Options, Supported};
 use crate::report::Report;
@@ -99,6 +99,9 @@ fn call(
             .fix(format!("remove `{}`", signature.name), span, "", Applicability::Unsure);
         report.push(diagnostic);
     }
+    if options.supported == Supported::Compilable && signature.op == Op::Representation {
+        report.extend(directive.args.iter().find_map(layout_of_later));
+    }
     let (op, shapes) = (signature.op, signature.shapes);
     let parameters = parameters(signature, directive.args.len());
     let given = directive.args.len();
@@ -123,6 +126,17 @@ fn call(
         args.push(argument(expr, parameter, signature, scope, broken, report));
     }
     Some(Call { step, op, shapes, args, broken })
+}
+
+/// What there is to say of an argument that names a layout without a code generator.
+fn layout_of_later(argument: &Expr) -> Option<Diagnostic> {
+    let ExprKind::Path(path) = &argument.kind else { return None };
+    let name = path.as_ident().filter(|name| name.text == LayoutName::Reorg.name())?;
+    let message = format!("the layout `{}` cannot be compiled yet", name.text);
+    let diagnostic = Diagnostic::new(Code::NOT_LOWERED, name.span, message)
+        .label("no code generator knows it")
+        .help("On CPUs `levels` suits trees of up to eight levels and `sparse` deeper ones.");
+    Some(diagnostic.fix("write `sparse`", name.span, "sparse", Applicability::Unsure))
 }
 
 /// `representation(name)` leaves out its first parameter, all others their last.

@@ -15,8 +15,6 @@ use schedc_data::{Expect, Source, read_rows};
 use std::path::Path;
 use std::time::Duration;
 
-/// Samples per contender and point.
-const ROUNDS: usize = 15;
 /// A sample lasts at least this long, so that the clock does not matter.
 const SAMPLE: Duration = Duration::from_millis(2);
 /// Most numbers that the rows of the largest call may have.
@@ -50,7 +48,7 @@ pub fn measure(args: &Bench, model: &Path, terminal: &Terminal) -> Result<Run, F
     for &threads in &args.threads {
         for &batch in &batches {
             let workload = Workload { rows: &rows, features: run.features, batch, threads };
-            for (contender, samples) in contenders.iter().zip(race(&contenders, &workload)?) {
+            for (contender, samples) in contenders.iter().zip(race(&contenders, &workload, args.samples)?) {
                 run.points.push(Point::of(&contender.name, batch, threads, run.trees, samples));
             }
             progress.advance(1);
@@ -137,13 +135,13 @@ fn repeated(mut values: Vec<f32>, features: usize, largest: usize) -> Result<Vec
 }
 
 /// Samples of the time of one row, in microseconds, of each contender.
-fn race(contenders: &[Contender], workload: &Workload) -> Result<Vec<Vec<f64>>, Failure> {
+fn race(contenders: &[Contender], workload: &Workload, rounds: u32) -> Result<Vec<Vec<f64>>, Failure> {
     let mut calls = Vec::new();
     for contender in contenders {
         calls.push(calibrate(contender, workload)?);
     }
     let mut samples = vec![Vec::new(); contenders.len()];
-    for _ in 0..ROUNDS {
+    for _ in 0..rounds {
         for ((contender, calls), samples) in contenders.iter().zip(&calls).zip(&mut samples) {
             let spent = sample(contender, workload, *calls)?;
             // Never 0, of which there is no logarithm and no reciprocal.

@@ -30,7 +30,7 @@ impl Display for Hir {
             let layout = format!("{:?}", site.layout).to_lowercase();
             write!(f, "  {name}: trees {}..{}, {layout}", site.trees.start, site.trees.end)?;
             write!(f, ", depth {}", self.depth_range(site))?;
-            for (what, n) in [("unroll", site.unroll), ("peel", site.peel)] {
+            for (what, n) in [("unroll", site.unroll), ("peel", site.peel), ("speculate", site.speculate)] {
                 if n > 0 {
                     write!(f, ", {what} {n}")?;
                 }

@@ -4,14 +4,16 @@ use super::nest::address;
 use super::scope::{CachedRows, InScope, Kernel, Results};
 use super::sums::Sums;
 use crate::fault::{Fault, seeded};
-use crate::lir::{Bin, BufferId, Build, Cmp, Scalar, Ty, Value};
+use crate::lir::{Bin, BufferId, Build, Builder, Cmp, Scalar, Ty, Value};
 use crate::mir::{Affine, Bound, Limit, Plan, Rows, Walks};
-use crate::repr::{Hop, Place, Representation, Row, RowLanes, TreeLanes, TreeState};
+use crate::repr::{Hop, Node, Place, Representation, Row, RowLanes, TreeLanes, TreeState, speculate};
 use sched_lang::nest::Sort;
 
 /// One walk of a group, or one vector of walks.
 pub(super) struct Lane {
     pub(super) state: TreeState,
+    /// The nodes that are all evaluated.
+    top: Vec<Node>,
     row: Row,
     /// The number of the (first) row.
     pub(super) number: Value,
@@ -33,7 +35,7 @@ pub(super) struct Around<'w, 'k> {
     /// Rows are read from here.
     rows: CachedRows,
     /// The tree, if the loop is over rows.
-    tree: Option<(Value, TreeState)>,
+    tree: Option<(Value, TreeState, Vec<Node>)>,
     /// The row as a table, if the loop is over vectors of trees and the row is short.
     row_table: Option<Value>,
     /// Where leaf values are added; none when leaf numbers are wanted.
@@ -64,7 +66,7 @@ impl Group {
 impl Around<'_, '_> {
     /// Hops to the leaf, where all walks take the same number.
     pub(super) fn hops(&self) -> Option<u32> {
-        let Plan { straight, checked, open } = self.walks.plan;
+        let Plan { straight, checked, open, .. } = self.walks.plan;
         (checked == 0 && !open).then_some(straight)
     }
 }
@@ -168,7 +170,9 @@ impl<'k> Kernel<'k> {
         let tree = (walks.over == Sort::Row).then(|| {
             let tree = self.affine(&walks.tree);
             let shape = (walks.lanes as u16, walks.plan.straight);
-            (tree, representation.load_tree(&mut self.b, &buffers, tree, shape))
+            let state = representation.load_tree(&mut self.b, &buffers, tree, shape);
+            let top = top(&mut self.b, representation, &buffers, &state, walks);
+            (tree, state, top)
         });
         let sums = (self.results == Results::Margins).then(|| self.sums(&walks.target));
         let row_table = if walks.over == Sort::Tree { self.row_table(walks, rows) } else { None };
@@ -246,7 +250,7 @@ impl<'k> Kernel<'k> {
         let walks = around.walks;
         let first_row = self.affine(&walks.row);
         let first_tree = match &around.tree {
-            Some((tree, _)) => *tree,
+            Some((tree, ..)) => *tree,
             None => self.affine(&walks.tree),
         };
         let mut lanes = Vec::new();
@@ -255,8 +259,8 @@ impl<'k> Kernel<'k> {
             let (rows, trees) = if walks.over == Sort::Row { (ahead, 0) } else { (0, ahead) };
             let tree = self.b.add_int(first_tree, trees);
             let count = if vector == group.vectors - 1 { group.last } else { group.width };
-            let state = match &around.tree {
-                Some((_, state)) => state.clone(),
+            let (state, top) = match &around.tree {
+                Some((_, state, top)) => (state.clone(), top.clone()),
                 None => self.tree_state(around, tree, (group.width, count)),
             };
             let mask = group.below.map(|below| {
@@ -268,13 +272,20 @@ impl<'k> Kernel<'k> {
             let wrong = vector > 0 && vector == group.vectors - 1 && seeded(Fault::LaneReadsWrongRow);
             let row = self.row(around, first_row, if wrong { 0 } else { rows }, group.width, mask);
             let number = self.b.add_int(first_row, rows);
-            lanes.push(Lane { state, row, number, tree, width: group.width, count, mask });
+            lanes.push(Lane { state, top, row, number, tree, width: group.width, count, mask });
         }
         lanes
     }
 
     /// A tree, or `count` trees in a vector of `width`; lanes beyond walk the last tree again.
-    fn tree_state(&mut self, around: &Around, tree: Value, (width, count): (u16, u16)) -> TreeState {
+    fn tree_state(&mut self, around: &Around, tree: Value, shape: (u16, u16)) -> (TreeState, Vec<Node>) {
+        let Around { representation, buffers, walks, .. } = around;
+        let state = self.load_trees(around, tree, shape);
+        let top = top(&mut self.b, *representation, buffers, &state, walks);
+        (state, top)
+    }
+
+    fn load_trees(&mut self, around: &Around, tree: Value, (width, count): (u16, u16)) -> TreeState {
         let Around { representation, buffers, walks, .. } = around;
         if width == 1 {
             return representation.load_tree(&mut self.b, buffers, tree, (1, walks.plan.straight));
@@ -352,15 +363,24 @@ impl<'k> Kernel<'k> {
 
     /// Takes every lane from the root to its leaf.
     pub(super) fn advance(&mut self, around: &Around, lanes: &[Lane]) -> Vec<Value> {
-        let Plan { straight, checked, open } = around.walks.plan;
+        let Plan { straight, speculated, checked, open } = around.walks.plan;
         let width = lanes.first().map_or(1, |lane| lane.width);
         let root = around.representation.root(&mut self.b, width);
         let mut places = vec![Place::of(root); lanes.len()];
-        for hop in 0..straight.saturating_sub(u32::from(seeded(Fault::WalkStopsEarly))) {
+        if speculated > 0 {
+            places = self.speculated(around, lanes, root);
+        }
+        for hop in speculated..straight.saturating_sub(u32::from(seeded(Fault::WalkStopsEarly))) {
             places = self.step(around, lanes, &places, Hop::Number(hop));
         }
         let nodes = places.into_iter().map(|place| place.node).collect();
         self.checked(around, lanes, nodes, checked, open)
+    }
+
+    /// The places after the levels whose nodes are all evaluated.
+    fn speculated(&mut self, around: &Around, lanes: &[Lane], root: Value) -> Vec<Place> {
+        let test = around.representation.test();
+        lanes.iter().map(|lane| speculate(&mut self.b, test, &lane.row, &lane.top, root)).collect()
     }
 
     /// Hops with an early exit when every lane has arrived, then a loop if leaves may be deeper.
@@ -427,6 +447,18 @@ impl<'k> Kernel<'k> {
         let on_its_way = self.b.bin(Bin::Xor, all_done, one);
         self.b.any(on_its_way)
     }
+}
+
+/// The nodes that walks evaluate whatever way they take, level by level.
+fn top(
+    b: &mut Builder,
+    representation: &dyn Representation,
+    buffers: &[BufferId],
+    state: &TreeState,
+    walks: &Walks,
+) -> Vec<Node> {
+    let end = 1u64 << walks.plan.speculated;
+    (1..end).map(|number| representation.node(b, buffers, state, number)).collect()
 }
 
 /// Bytes of the longest row that is looked up as a table.

@@ -381,7 +381,8 @@ fn plan(site: &Site, depths: &[(u32, u32)]) -> Plan {
     let shallowest = depths.iter().map(|depth| depth.1).min().unwrap_or(0);
     let straight = site.unroll.max(site.peel.min(shallowest));
     let checked = site.peel.saturating_sub(straight);
-    Plan { straight, checked, open: deepest > straight + checked }
+    let speculated = site.speculate.min(straight);
+    Plan { straight, speculated, checked, open: deepest > straight + checked }
 }
 
 fn limit(sym: &Sym) -> Result<Limit, CompileError> {

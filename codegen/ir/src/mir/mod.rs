@@ -112,6 +112,8 @@ pub struct Loop {
 pub struct Plan {
     /// Straight-line hops without leaf test: no leaf is above this depth.
     pub straight: u32,
+    /// The first levels of those, whose nodes are all evaluated before a path is chosen.
+    pub speculated: u32,
     /// Straight-line hops, each after a leaf test.
     pub checked: u32,
     /// Whether leaves may be deeper still.

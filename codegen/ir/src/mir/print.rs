@@ -148,8 +148,11 @@ impl Printer<'_> {
 
     fn plan(&self, plan: &Plan) -> String {
         let mut parts = Vec::new();
-        if plan.straight > 0 {
-            parts.push(format!("{} straight hops", plan.straight));
+        if plan.speculated > 0 {
+            parts.push(format!("{} levels at once", plan.speculated));
+        }
+        if plan.straight > plan.speculated {
+            parts.push(format!("{} straight hops", plan.straight - plan.speculated));
         }
         if plan.checked > 0 {
             parts.push(format!("{} hops with early exit", plan.checked));

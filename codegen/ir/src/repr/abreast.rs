@@ -12,7 +12,9 @@ use super::packed::level_order;
 use super::payload::Payload;
 use super::record::{scalar, write_float, write_int};
 use super::test::Test;
-use super::{Buffers, Hop, LeafValue, Place, Representation, Request, Row, TreeLanes, TreeState, choose};
+use super::{
+    Buffers, Hop, LeafValue, Node, Place, Representation, Request, Row, TreeLanes, TreeState, choose,
+};
 use crate::error::CompileError;
 use crate::lir::{Address, Build, Builder, Cast, Scalar, Table, Ty, Value};
 use sched_forest::{Forest, Inner, NodeRef, Predicate, Tree};
@@ -213,17 +215,25 @@ impl Abreast {
         (first, lanes): (Value, u16),
         turns: &[Value],
     ) -> (Value, Value) {
-        let nodes = 1i64 << turns.len()..2 << turns.len();
-        let mut candidates = |table: usize, element: Scalar| {
-            let load = |b: &mut Builder, node: i64| {
-                let index = b.add_int(first, node * i64::from(lanes));
-                let at = Address { buffer: buffers[table], index, stride: element.bytes(), offset: 0 };
-                b.load(Ty::vector(element, lanes), at)
-            };
-            let all = nodes.clone().map(|node| load(b, node)).collect();
-            choose(b, all, turns)
+        let nodes = 1u64 << turns.len()..2 << turns.len();
+        let (thresholds, codes) = nodes.map(|node| self.load_top(b, buffers, (first, lanes), node)).unzip();
+        (choose(b, thresholds, turns), choose(b, codes, turns))
+    }
+
+    /// Threshold and code of one of the top nodes of all lanes' trees.
+    fn load_top(
+        &self,
+        b: &mut Builder,
+        buffers: &Buffers,
+        (first, lanes): (Value, u16),
+        node: u64,
+    ) -> (Value, Value) {
+        let index = b.add_int(first, node as i64 * i64::from(lanes));
+        let mut load = |table: usize, element: Scalar| {
+            let at = Address { buffer: buffers[table], index, stride: element.bytes(), offset: 0 };
+            b.load(Ty::vector(element, lanes), at)
         };
-        (candidates(TOPS, self.threshold), candidates(TOP_CODES, Scalar::I32))
+        (load(TOPS, self.threshold), load(TOP_CODES, Scalar::I32))
     }
 
     /// Threshold and code from the records of a level.
@@ -350,6 +360,22 @@ impl Representation for Abreast {
         let x = row.load(b, feature);
         let right = self.test.goes_right(b, x, threshold, flag);
         place.turned(b, right)
+    }
+
+    fn test(&self) -> &Test {
+        &self.test
+    }
+
+    fn node(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, number: u64) -> Node {
+        let node = state.number(b, number);
+        let lanes = b.ty(node).lanes;
+        let (threshold, code) = match state.loaded.get(2) {
+            Some(first) if number < TOP_NODES => self.load_top(b, buffers, (*first, lanes), number),
+            _ => self.look_up(b, buffers, state, (node, number.ilog2())),
+        };
+        let code = if lanes == 1 { b.cast(Cast::ZExt, code, Ty::I64) } else { code };
+        let (feature, missing_left) = self.test.split(b, code, 32);
+        Node { threshold, feature, missing_left }
     }
 
     fn leaf(

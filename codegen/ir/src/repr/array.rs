@@ -5,7 +5,7 @@
 
 use super::packed::{Packed, level_order, nodes};
 use super::record::Record;
-use super::{Buffers, Hop, LeafValue, Place, Representation, Request, Row, TreeLanes, TreeState};
+use super::{Buffers, Hop, LeafValue, Node, Place, Representation, Request, Row, Test, TreeLanes, TreeState};
 use crate::error::CompileError;
 use crate::lir::{Builder, Scalar, Table, Value};
 use sched_forest::Forest;
@@ -60,6 +60,15 @@ impl Representation for Array {
         let left = b.add(node, node);
         let next = b.add(left, turn);
         Place::of(done.map_or(next, |done| b.select(done, node, next)))
+    }
+
+    fn test(&self) -> &Test {
+        self.0.record.test()
+    }
+
+    fn node(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, number: u64) -> Node {
+        let number = state.number(b, number);
+        self.0.record.node(b, nodes(buffers), state, number)
     }
 
     fn done(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: Value) -> Value {

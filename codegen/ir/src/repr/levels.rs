@@ -12,7 +12,7 @@ use super::payload::Payload;
 use super::record::{scalar, write_float, write_int};
 use super::test::Test;
 use super::{
-    Buffers, Hop, LeafValue, Place, Representation, Request, Row, TreeLanes, TreeState, choose,
+    Buffers, Hop, LeafValue, Node, Place, Representation, Request, Row, TreeLanes, TreeState, choose,
     packed::level_order,
 };
 use crate::error::CompileError;
@@ -140,6 +140,13 @@ impl Levels {
             b.lookup(table, node)
         };
         (from(*thresholds, THRESHOLDS), from(*codes, CODES))
+    }
+
+    /// Threshold and code of a single node.
+    fn load(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: Value) -> (Value, Value) {
+        let threshold = state.load(b, buffers[THRESHOLDS], self.threshold, node, (self.threshold.bytes(), 0));
+        let code = state.load(b, buffers[CODES], self.code, node, (self.code.bytes(), 0));
+        (threshold, b.cast(Cast::ZExt, code, Ty::I64))
     }
 
     fn gather(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: Value) -> (Value, Value) {
@@ -295,10 +302,7 @@ impl Representation for Levels {
         let (threshold, code) = if b.ty(node).lanes > 1 {
             self.look_up(b, buffers, state, node, level)
         } else {
-            let threshold =
-                state.load(b, buffers[THRESHOLDS], self.threshold, node, (self.threshold.bytes(), 0));
-            let code = state.load(b, buffers[CODES], self.code, node, (self.code.bytes(), 0));
-            (threshold, b.cast(Cast::ZExt, code, Ty::I64))
+            self.load(b, buffers, state, node)
         };
         let (feature, flag) = self.test.split(b, code, self.code_bits());
         let adjacent = row.lanes.is_some_and(|lanes| lanes.adjacent) && state.lanes.is_none();
@@ -308,6 +312,21 @@ impl Representation for Levels {
         };
         let right = self.test.goes_right(b, x, threshold, flag);
         place.turned(b, right)
+    }
+
+    fn test(&self) -> &Test {
+        &self.test
+    }
+
+    fn node(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, number: u64) -> Node {
+        let number = state.number(b, number);
+        let (threshold, code) = if state.lanes.is_some() {
+            self.gather(b, buffers, state, number)
+        } else {
+            self.load(b, buffers, state, number)
+        };
+        let (feature, missing_left) = self.test.split(b, code, self.code_bits());
+        Node { threshold, feature, missing_left }
     }
 
     fn leaf(

@@ -13,6 +13,7 @@ mod payload;
 mod quantized;
 mod record;
 mod sparse;
+mod speculate;
 mod test;
 mod words;
 
@@ -24,6 +25,8 @@ use sched_lang::nest::Layout;
 use std::sync::Arc;
 
 pub(crate) use record::{narrowest, scalar, write_float, write_int};
+pub use speculate::{Node, speculate};
+pub use test::Test;
 
 /// Where the row of a walk, or the rows of a vector of walks, lie: the value of feature `f` is element
 /// `index + f * stride` of `buffer`, `offset` bytes further.
@@ -225,6 +228,12 @@ pub trait Representation {
         place: &Place,
         hop: Hop,
     ) -> Place;
+
+    /// How inner nodes compare.
+    fn test(&self) -> &Test;
+
+    /// The inner node of a number, counted level by level from 1 at the root; there are no leaves above it or beside it.
+    fn node(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, number: u64) -> Node;
 
     /// Whether the node is a leaf, an `i1`. Where all walks are straight-line to the leaf, nobody asks before it is.
     fn done(&self, b: &mut Builder, _: &Buffers, _: &TreeState, node: Value) -> Value {

@@ -2,7 +2,7 @@
 
 use super::payload::Payload;
 use super::test::Test;
-use super::{LeafValue, Request, Row, TreeState};
+use super::{LeafValue, Node, Request, Row, TreeState};
 use crate::error::CompileError;
 use crate::lir::{BufferId, Builder, Cast, Cmp, Scalar, Ty, Value};
 use sched_forest::{Float, Inner, Leaf, Predicate};
@@ -140,16 +140,27 @@ impl Record {
         node: Value,
         leaf: Option<Value>,
     ) -> Value {
-        let code = self.load_feature(b, nodes, state, node);
-        let (mut feature, flag) = self.test.split(b, code, 8 * self.feature.bytes());
+        let Node { threshold, mut feature, missing_left } = self.node(b, nodes, state, node);
         if let Some(leaf) = leaf {
             let zero = b.int_of(b.ty(feature), 0);
             feature = b.select(leaf, zero, feature);
         }
-        let threshold = state.load(b, nodes, self.threshold, node, (self.bytes, 0));
         let x = row.load(b, feature);
-        let right = self.test.goes_right(b, x, threshold, flag);
+        let right = self.test.goes_right(b, x, threshold, missing_left);
         b.cast(Cast::ZExt, right, b.ty(node))
+    }
+
+    /// An inner node.
+    pub fn node(&self, b: &mut Builder, nodes: BufferId, state: &TreeState, node: Value) -> Node {
+        let code = self.load_feature(b, nodes, state, node);
+        let (feature, missing_left) = self.test.split(b, code, 8 * self.feature.bytes());
+        let threshold = state.load(b, nodes, self.threshold, node, (self.bytes, 0));
+        Node { threshold, feature, missing_left }
+    }
+
+    /// How inner nodes compare.
+    pub fn test(&self) -> &Test {
+        &self.test
     }
 
     /// Whether the code marks a leaf.

@@ -4,7 +4,10 @@
 
 use super::packed::{Packed, level_order, nodes};
 use super::record::Record;
-use super::{Buffers, Hop, LeafValue, Place, Representation, Request, Row, TreeLanes, TreeState, index_type};
+use super::{
+    Buffers, Hop, LeafValue, Node, Place, Representation, Request, Row, Test, TreeLanes, TreeState,
+    index_type,
+};
 use crate::error::CompileError;
 use crate::lir::{Builder, Cmp, Scalar, Table, Value};
 use sched_forest::{Forest, Tree};
@@ -78,6 +81,15 @@ impl Representation for Sparse {
         }
         let done = self.done(b, buffers, state, node);
         Place::of(b.select(done, node, next))
+    }
+
+    fn test(&self) -> &Test {
+        self.0.record.test()
+    }
+
+    fn node(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, number: u64) -> Node {
+        let number = state.number(b, number - 1);
+        self.0.record.node(b, nodes(buffers), state, number)
     }
 
     fn done(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: Value) -> Value {

@@ -8,7 +8,9 @@ use super::packed::level_order;
 use super::payload::Payload;
 use super::record::{scalar, write_float, write_int};
 use super::test::Test;
-use super::{Buffers, Hop, LeafValue, Place, Representation, Request, Row, TreeLanes, TreeState, index_type};
+use super::{
+    Buffers, Hop, LeafValue, Node, Place, Representation, Request, Row, TreeLanes, TreeState, index_type,
+};
 use crate::lir::{Address, Build, Builder, Cast, Cmp, Gather, Scalar, Table, Ty, Value};
 use sched_forest::{Forest, NodeRef, Predicate, Tree};
 use sched_lang::nest::Layout;
@@ -80,6 +82,15 @@ impl Words {
     /// The left child's number, from the high half.
     fn child(&self, b: &mut Builder, high: Value) -> Value {
         b.bits(high, self.code_bits, 32 - self.code_bits)
+    }
+
+    /// A node as an inner node, and its left child's number.
+    fn read(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: Value) -> (Node, Value) {
+        let (threshold, high) = self.halves(b, buffers, state, node);
+        let child = self.child(b, high);
+        let code = b.bits(high, 0, self.code_bits);
+        let (feature, missing_left) = self.test.split(b, code, self.code_bits);
+        (Node { threshold, feature, missing_left }, child)
     }
 
     fn is_leaf(&self, b: &mut Builder, child: Value) -> Value {
@@ -170,13 +181,10 @@ impl Representation for Words {
         hop: Hop,
     ) -> Place {
         let node = place.node;
-        let (threshold, high) = self.halves(b, buffers, state, node);
-        let child = self.child(b, high);
         // A leaf's feature is 0, which every row has where trees have inner nodes.
-        let code = b.bits(high, 0, self.code_bits);
-        let (feature, flag) = self.test.split(b, code, self.code_bits);
+        let (Node { threshold, feature, missing_left }, child) = self.read(b, buffers, state, node);
         let x = row.load(b, feature);
-        let right = self.test.goes_right(b, x, threshold, flag);
+        let right = self.test.goes_right(b, x, threshold, missing_left);
         let turn = b.cast(Cast::ZExt, right, b.ty(node));
         let next = b.add(child, turn);
         if hop != Hop::Hold {
@@ -184,6 +192,15 @@ impl Representation for Words {
         }
         let done = self.is_leaf(b, child);
         Place::of(b.select(done, node, next))
+    }
+
+    fn test(&self) -> &Test {
+        &self.test
+    }
+
+    fn node(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, number: u64) -> Node {
+        let number = state.number(b, number - 1);
+        self.read(b, buffers, state, number).0
     }
 
     fn done(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: Value) -> Value {

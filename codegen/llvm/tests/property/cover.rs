@@ -27,6 +27,7 @@ pub const WANTED: [&str; 23] = [
     "interleave",
     "unrollWalk",
     "peelWalk",
+    "speculateWalk",
     "atomicReduce",
     "vectorReduce",
     "vectorize",
@@ -44,7 +45,7 @@ impl Cover {
     /// Counts a case.
     pub fn add(&mut self, case: &Case) {
         self.cases += 1;
-        for name in WANTED.iter().take(18) {
+        for name in WANTED.iter().take(19) {
             let call = format!("{name}(");
             let statement = format!("{name} ");
             let used = case.schedule.lines().any(|l| l.starts_with(&call) || l.starts_with(&statement));

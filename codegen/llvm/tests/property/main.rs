@@ -88,6 +88,7 @@ fn seeded_faults_are_seen() {
         Fault::TileOverruns,
         Fault::FoldForgetsSlot,
         Fault::WalkStopsEarly,
+        Fault::TurnsSwapped,
         Fault::LaneReadsWrongRow,
         Fault::RemainderDropped,
         Fault::ArrayFlipsTies,

@@ -1,0 +1,95 @@
+"""What small changes to a fast schedule cost, and whether many cores rather share rows or trees of a small call."""
+
+import json
+import math
+import os
+import tempfile
+from pathlib import Path
+
+import models
+from tools import Failed, SCHEDC, markdown, micros, run, say, write
+
+TREES, FEATURES, DEPTH = 100, 28, 8
+# Slower than this by level than the schedule they are neighbours of, and the schedule is one of a kind.
+LIMIT = 1.5
+FEW_ROWS = 32
+
+
+def vectorized(rows=256, vectors=8):
+    """`examples/vectorized.sched` with other numbers."""
+    return "\n".join([f"tile(batch, b0, b1, {rows})", "reorder(b0, tree, b1)", "parallel(b0)", "cache(b0)",
+                      "representation(levels)", "vectorize(b1, 16)", f"interleave(b1, {vectors})"]) + "\n"
+
+
+def race(model, texts, batch, threads):
+    """Microseconds per row of schedules given as texts, in one run."""
+    with tempfile.TemporaryDirectory() as work:
+        paths = [Path(work) / f"{number}.sched" for number in range(len(texts))]
+        for path, text in zip(paths, texts):
+            path.write_text(text)
+        words = [word for path in paths for word in ("-s", path)]
+        text = run([SCHEDC, "bench", model.path, "-i", model.rows, "--batch", batch, "--threads", threads, "--json",
+                    *words])
+    return [point["us_per_row"] for point in json.loads(text)["points"]]
+
+
+def neighbours(options):
+    """Prints nanoseconds per level for neighbours of the fast schedule; whether all are near enough."""
+    batch = options.batches.split(",")[-1]
+    changes = {"as it is": {}, "blocks of 200 rows": {"rows": 200}, "5 vectors together": {"vectors": 5},
+               "both": {"rows": 200, "vectors": 5}}
+    texts = [vectorized(**change) for change in changes.values()]
+    table, well, base = [], True, None
+    for depth in (DEPTH, DEPTH - 1):
+        model = models.synthetic(TREES, FEATURES, depth)
+        for name, figure in zip(changes, race(model, texts, batch, 1)):
+            level = figure * 1000 / TREES / depth
+            base = base or level
+            well = well and level <= LIMIT * base
+            table.append([name, depth, batch, micros(figure), f"{level:.3f}", f"{level / base:.2f}x"])
+    text = markdown(["schedule", "depth", "rows a call", "µs/row", "ns/level", "against the first"], table)
+    print(text, end="")
+    write(options.out / "neighbours.md", text)
+    return well
+
+
+def over_rows(threads):
+    """Schedules whose threads share the rows of a small call."""
+    for rows in (FEW_ROWS // threads, 16, FEW_ROWS):
+        for vectors in (2, 8):
+            yield vectorized(max(rows, 1), vectors)
+    yield "parallel(batch)\nrepresentation(levels)\nvectorize(tree, 16)\ninterleave(tree, 8)\n"
+
+
+def over_trees(threads):
+    """Schedules whose threads share the trees."""
+    share = [f"tile(tree, t0, t1, ceildiv(num_trees, {threads}))", f"tile(batch, b0, b1, {FEW_ROWS})"]
+    for vectors in (2, 8):
+        yield "\n".join([*share, "reorder(t0, b0, t1, b1)", "parallel(t0)", "cache(b0)", "representation(levels)",
+                         "vectorize(b1, 16)", f"interleave(b1, {vectors})"]) + "\n"
+    yield "\n".join([share[0], "reorder(t0, batch, t1)", "parallel(t0)", "representation(levels)",
+                     "vectorize(t1, 16)", "interleave(t1, 8)"]) + "\n"
+
+
+def cores(found, options):
+    """Prints the best schedules of both kinds for calls of few rows on all cores."""
+    threads = len(os.sched_getaffinity(0))
+    table, gains = [], []
+    for model in found:
+        try:
+            single = race(model, list(over_rows(1)), FEW_ROWS, 1)
+            rows = race(model, list(over_rows(threads)), FEW_ROWS, threads)
+            trees = race(model, list(over_trees(threads)), FEW_ROWS, threads)
+        except Failed as error:
+            say(f"{model.name}: {error}")
+            continue
+        gains.append(min(rows) / min(trees))
+        table.append([model.name, threads, *map(micros, (min(single), min(rows), min(trees))), f"{gains[-1]:.2f}x"])
+    if gains:
+        mean = math.exp(sum(map(math.log, gains)) / len(gains))
+        table.append(["geometric mean", threads, "", "", "", f"{mean:.2f}x"])
+    header = ["model", "threads", "one thread, µs/row", "rows shared, µs/row", "trees shared, µs/row", "gain"]
+    text = markdown(header, table)
+    print(text, end="")
+    write(options.out / "cores.md", text)
+    return bool(gains)
