@@ -11,17 +11,22 @@ use super::codes::Codes;
 use super::packed::level_order;
 use super::payload::Payload;
 use super::record::write_int;
-use super::{Buffers, Hop, LeafValue, Place, Representation, Request, Row, TreeLanes, TreeState, index_type};
+use super::test::Test;
+use super::{
+    Buffers, Hop, LeafValue, Node, Place, Representation, Request, Row, TreeLanes, TreeState, index_type,
+};
 use crate::error::CompileError;
 use crate::lir::{Address, Build, Builder, Cast, Cmp, Gather, Scalar, Table, Ty, Value};
 use crate::mir::Walkers;
 use sched_forest::{Forest, NodeRef};
+use sched_lang::nest::Layout;
 use std::ops::Range;
 use std::sync::Arc;
 
 /// Trees as ranks, columns and leaves.
 pub struct Quantized {
     codes: Arc<Codes>,
+    test: Test,
     leaf: Payload,
     /// The depth of each used tree; none for others.
     depths: Vec<Option<u32>>,
@@ -81,6 +86,7 @@ impl Quantized {
         }
         Ok(Quantized {
             codes: Arc::clone(codes),
+            test: Test::of(request, Layout::Quantized),
             leaf: Payload::of(request.forest),
             depths,
             starts,
@@ -373,6 +379,16 @@ impl Representation for Quantized {
         };
         let right = b.cmp(if ty.scalar == Scalar::I8 { Cmp::Below } else { Cmp::Lt }, rank, code);
         place.turned(b, right)
+    }
+
+    fn test(&self) -> &Test {
+        &self.test
+    }
+
+    fn node(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, number: u64) -> Node {
+        let number = state.number(b, number);
+        let (threshold, feature) = self.load(b, buffers, state, number);
+        Node { threshold, feature, missing_left: None }
     }
 
     fn leaf(

@@ -68,6 +68,7 @@ fn codes_of_all_widths_are_exact() {
         "tile(batch, b0, b1, 64)\nreorder(b0, tree, b1)\ncache(b0)\nrepresentation(quantized)\nvectorize(b1, 32)\n\
          interleave(b1, 2)",
         "reorder(tree, batch)\nrepresentation(quantized)\nvectorize(batch, 16)",
+        "tile(batch, b0, b1, 64)\nreorder(b0, tree, b1)\nrepresentation(quantized)\nvectorize(b1, 64)\nspeculateWalk(b1, 2)",
     ];
     for (features, thresholds, depth) in [(1, 300, 6), (300, 2, 8), (7, 255, 8), (7, 256, 9), (150, 3, 7)] {
         for schedule in schedules {
