@@ -137,7 +137,7 @@ fn comparisons_of_integers() {
                 })
                 .to_vec()
         },
-        |x, y| [x == y, x != y, x < y, x <= y].map(i32::from).to_vec(),
+        |x, y| [x == y, x != y, x < y, x <= y, x.cast_unsigned() < y.cast_unsigned()].map(i32::from).to_vec(),
     );
 }
 
