@@ -196,6 +196,7 @@ fn finish(builder: &Builder, options: &Options, source: &str, report: &mut Repor
         Some(crate::directives::LayoutName::Array) => Some(Layout::Array),
         Some(crate::directives::LayoutName::Sparse) => Some(Layout::Sparse),
         Some(crate::directives::LayoutName::Levels) => Some(Layout::Levels),
+        Some(crate::directives::LayoutName::Quantized) => Some(Layout::Quantized),
         _ => None,
     };
     if options.supported == Supported::Compilable {

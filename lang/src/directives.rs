@@ -95,6 +95,8 @@ pub enum LayoutName {
     Sparse,
     /// Complete trees whose levels are tables to look up in registers.
     Levels,
+    /// As `Levels`, with thresholds and rows coded as small numbers.
+    Quantized,
     /// Nodes of many trees side by side.
     Reorg,
 }
@@ -106,13 +108,14 @@ impl LayoutName {
             LayoutName::Array => "array",
             LayoutName::Sparse => "sparse",
             LayoutName::Levels => "levels",
+            LayoutName::Quantized => "quantized",
             LayoutName::Reorg => "reorg",
         }
     }
 }
 
 /// Words for `representation`.
-pub const LAYOUTS: &[&str] = &["array", "sparse", "levels", "reorg"];
+pub const LAYOUTS: &[&str] = &["array", "sparse", "levels", "quantized", "reorg"];
 /// Words for `gpuDimension`.
 pub const DIMENSIONS: &[&str] = &["grid.x", "grid.y", "grid.z", "block.x", "block.y", "block.z"];
 /// Words for `sortTrees`.

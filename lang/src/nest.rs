@@ -140,6 +140,16 @@ pub enum Layout {
     Sparse,
     /// Complete trees whose levels are tables to look up in registers.
     Levels,
+    /// As `Levels`, with a threshold's rank among those of its feature in place of the threshold; rows are coded alike.
+    Quantized,
+}
+
+impl Layout {
+    /// Whether all trees that are walked together are complete and of one depth, so that walks are straight-line to the
+    /// leaf.
+    pub fn is_complete(self) -> bool {
+        matches!(self, Layout::Levels | Layout::Quantized)
+    }
 }
 
 /// How nodes of trees are grouped into tiles.

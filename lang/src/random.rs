@@ -232,7 +232,7 @@ impl Growth {
             3 => self.some_loop(any).map(|(v, _)| format!("cache({v})")),
             4 => self.some_loop(leaf).map(|(v, _)| format!("interleave({v})")),
             18 | 19 => {
-                let width = [2, 3, 4, 8, 16][self.rng.below(5)];
+                let width = [2, 3, 4, 8, 16, 64][self.rng.below(6)];
                 self.some_loop(leaf).map(|(v, _)| format!("vectorize({v}, {width})"))
             }
             5 | 6 => self.some_loop(leaf).map(|(v, _)| format!("interleave({v}, {number})")),
@@ -265,6 +265,6 @@ impl Growth {
     }
 
     fn layout(&mut self) -> &'static str {
-        ["array", "sparse", "levels"][self.rng.below(3)]
+        ["array", "sparse", "levels", "quantized"][self.rng.below(4)]
     }
 }

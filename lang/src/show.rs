@@ -234,5 +234,6 @@ pub(crate) fn layout_name(layout: Layout) -> &'static str {
         Layout::Array => "array",
         Layout::Sparse => "sparse",
         Layout::Levels => "levels",
+        Layout::Quantized => "quantized",
     }
 }

@@ -50,13 +50,17 @@ pub fn collect(nest: &Nest, deepest: &[u32], layout: Layout) -> Result<BTreeMap<
     Ok(collector.sites)
 }
 
-/// Walks of the levels layout are straight-line to the leaf: all trees that a site walks get one depth. Sites that
+/// Walks of the levels and the quantized layout are straight-line to the leaf: all trees that a site walks get one depth. Sites that
 /// share trees deepen each other until nothing changes.
 fn straighten_levels(sites: &mut BTreeMap<LoopId, Site>, deepest: &[u32]) {
     let mut depths = deepest.to_vec();
+    for site in sites.values() {
+        // Padding for other walks deepens trees too.
+        depths[site.trees.clone()].iter_mut().for_each(|depth| *depth = site.unroll.max(*depth));
+    }
     loop {
         let mut changed = false;
-        for site in sites.values_mut().filter(|site| site.layout == Layout::Levels) {
+        for site in sites.values_mut().filter(|site| site.layout.is_complete()) {
             let most = depths[site.trees.clone()].iter().copied().max().unwrap_or(0);
             changed |= site.unroll != most;
             site.unroll = most;

@@ -27,6 +27,8 @@ pub enum Fault {
     SparseForgetsMissing,
     /// Representations: a tile's tests lead to the child of the opposite outcomes.
     TileReversesOutcomes,
+    /// Representations: a value equal to a threshold has the code of the value before.
+    CodesFlipTies,
     /// LLVM: ordered comparisons become unordered ones.
     CompareUnordered,
 }

@@ -437,7 +437,7 @@ fn bin_fits(op: Bin, scalar: Scalar) -> bool {
 fn cmp_fits(op: Cmp, scalar: Scalar) -> bool {
     match op {
         Cmp::Eq | Cmp::Ne => !scalar.is_float(),
-        Cmp::Lt | Cmp::Le => is_number(scalar),
+        Cmp::Lt | Cmp::Le | Cmp::Below => is_number(scalar),
         Cmp::OLt | Cmp::OLe | Cmp::ULt | Cmp::ULe | Cmp::Uno => scalar.is_float(),
     }
 }

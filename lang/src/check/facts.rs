@@ -41,6 +41,7 @@ fn layout(word: &str) -> LayoutName {
     match word {
         "array" => LayoutName::Array,
         "levels" => LayoutName::Levels,
+        "quantized" => LayoutName::Quantized,
         "reorg" => LayoutName::Reorg,
         _ => LayoutName::Sparse,
     }

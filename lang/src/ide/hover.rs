@@ -122,6 +122,9 @@ pub(super) fn word_meaning(word: &str) -> &'static str {
         "array" => "complete trees in level order, so a child's place is computed, not loaded.",
         "sparse" => "only the nodes there are, each with the place of its children.",
         "levels" => "complete trees whose levels are tables to look up in registers.",
+        "quantized" => {
+            "complete trees that compare ranks among a feature's thresholds; rows are coded likewise."
+        }
         "reorg" => "nodes of many trees side by side, so that neighbouring threads read neighbouring memory.",
         "grid.x" | "grid.y" | "grid.z" => "each iteration is a block of the GPU's grid.",
         "block.x" | "block.y" | "block.z" => "each iteration is a thread of a GPU block.",

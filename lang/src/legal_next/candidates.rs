@@ -83,8 +83,8 @@ pub(crate) fn about(
     }
 }
 
-fn layouts() -> [LayoutName; 3] {
-    [LayoutName::Array, LayoutName::Sparse, LayoutName::Levels]
+fn layouts() -> [LayoutName; 4] {
+    [LayoutName::Array, LayoutName::Sparse, LayoutName::Levels, LayoutName::Quantized]
 }
 
 /// Every live name, and where it has several copies each of them.

@@ -1,4 +1,4 @@
-//! Whether the model's tables fit in memory: padding for `unrollWalk` and complete trees for `representation(array)`.
+//! Whether the model's tables fit in memory: padding for `unrollWalk` and complete trees for `representation`.
 
 use super::find;
 use crate::directives::LayoutName;
@@ -20,7 +20,12 @@ pub(super) fn check(builder: &Builder, loops: &[LoopId], problems: &mut Vec<Ille
     }
     let (nest, origin) = builder.nest();
     // Where no layout is chosen the compiler takes one that fits.
-    let layout = if builder.layout() == Some(LayoutName::Array) { Layout::Array } else { Layout::Sparse };
+    let layout = match builder.layout() {
+        Some(LayoutName::Array) => Layout::Array,
+        Some(LayoutName::Levels) => Layout::Levels,
+        Some(LayoutName::Quantized) => Layout::Quantized,
+        Some(LayoutName::Sparse | LayoutName::Reorg) | None => Layout::Sparse,
+    };
     let mut order: Vec<usize> = (0..model.depths.len()).collect();
     if builder.order == TreeOrder::ByDepth {
         order.sort_by_key(|tree| model.depths[*tree]);
@@ -38,8 +43,14 @@ pub(super) fn check(builder: &Builder, loops: &[LoopId], problems: &mut Vec<Ille
             let all = bytes_of(&mut site.trees.clone(), &|at| model.padding(order[at], site.unroll));
             (all, std::cmp::Reverse(site.trees.start))
         });
-        let stated = widest.and_then(|(leaf, _)| unrolled(builder, origin[leaf.0 as usize]));
-        if let Some((id, step)) = stated {
+        let Some((leaf, site)) = widest else { return };
+        let leaf = origin[leaf.0 as usize];
+        if site.layout.is_complete() {
+            // Its walks go straight to the leaf whatever they are asked for.
+            if let Some((ids, step)) = laid_out(builder, leaf) {
+                problems.push(Illegal::at(step, Problem::LayoutTooLarge { bytes, limit: TABLES }, ids));
+            }
+        } else if let Some((id, step)) = unrolled(builder, leaf) {
             let most = most_hops(&sites, model, &order);
             let problem = Problem::PaddingTooLarge { bytes, limit: TABLES, most };
             problems.push(Illegal::argument(step, 1, problem, vec![id]));
@@ -73,11 +84,17 @@ fn may_be_large(builder: &Builder, loops: &[LoopId], model: &ModelFacts, deepest
     }
     let asks = |id: &LoopId| {
         let facts = &builder.node(*id).facts;
-        facts
-            .iter()
-            .any(|(fact, _)| matches!(fact, Stated::UnrollWalk(_) | Stated::Layout(LayoutName::Array)))
+        facts.iter().any(|(fact, _)| match fact {
+            Stated::UnrollWalk(_) => true,
+            Stated::Layout(layout) => has_complete_trees(*layout),
+            _ => false,
+        })
     };
-    builder.layout() == Some(LayoutName::Array) || loops.iter().any(asks)
+    builder.layout().is_some_and(has_complete_trees) || loops.iter().any(asks)
+}
+
+fn has_complete_trees(layout: LayoutName) -> bool {
+    matches!(layout, LayoutName::Array | LayoutName::Levels | LayoutName::Quantized)
 }
 
 /// The largest number of hops that all walks may ask for, by what is known of the trees.

@@ -95,6 +95,7 @@ impl Builder {
                 Stated::Layout(LayoutName::Array) => facts.representation = Some(Layout::Array),
                 Stated::Layout(LayoutName::Sparse) => facts.representation = Some(Layout::Sparse),
                 Stated::Layout(LayoutName::Levels) => facts.representation = Some(Layout::Levels),
+                Stated::Layout(LayoutName::Quantized) => facts.representation = Some(Layout::Quantized),
                 Stated::Layout(LayoutName::Reorg) => {}
                 Stated::Gpu(dimension) => facts.gpu_dimension = Some(dimension),
             }

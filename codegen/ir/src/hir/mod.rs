@@ -12,6 +12,7 @@ pub use site::{Site, known};
 
 use crate::error::{Budget, CompileError};
 use crate::fault::{Fault, seeded};
+use crate::repr::codes::Codes;
 use crate::tiles::Tiling;
 use sched_forest::{Forest, Profile, Tree};
 use sched_lang::footprint::padded_depths;
@@ -32,6 +33,8 @@ pub struct Hir {
     pub nest: Nest,
     /// The walks of each leaf loop.
     pub sites: BTreeMap<LoopId, Site>,
+    /// The codes of rows and thresholds, if some walks compare them.
+    pub codes: Option<Arc<Codes>>,
 }
 
 /// Brings a forest and a checked nest together: orders the trees, finds the walks, pads for them.
@@ -54,9 +57,11 @@ pub fn build(
     let deepest: Vec<u32> = forest.trees.iter().map(Tree::depth).collect();
     let layout = nest.representation.unwrap_or_else(|| fitting_layout(&forest.trees, &deepest));
     let sites = site::collect(&nest, &deepest, layout)?;
+    let coded = sites.values().any(|site| site.layout == Layout::Quantized);
+    let codes = if coded { Some(Arc::new(Codes::of(&forest)?)) } else { None };
     pad::pad_for(&mut forest.trees, &sites, &deepest, budget)?;
     let depths = forest.trees.iter().map(|tree| (tree.depth(), tree.min_leaf_depth())).collect();
-    Ok(Hir { forest, depths, tiles: None, nest, sites })
+    Ok(Hir { forest, depths, tiles: None, nest, sites, codes })
 }
 
 /// The same where walks hop from tile to tile.
@@ -64,7 +69,7 @@ fn tiled(forest: Forest, nest: Nest, mut tiling: Tiling, budget: &Budget) -> Res
     let deepest: Vec<u32> = tiling.depths().into_iter().map(|(deepest, _)| deepest).collect();
     let sites = site::collect(&nest, &deepest, nest.representation.unwrap_or(Layout::Sparse))?;
     tiling.pad(&padded_depths(&sites, deepest.len()), budget)?;
-    Ok(Hir { forest, depths: tiling.depths(), tiles: Some(Arc::new(tiling)), nest, sites })
+    Ok(Hir { forest, depths: tiling.depths(), tiles: Some(Arc::new(tiling)), nest, sites, codes: None })
 }
 
 fn order(trees: &mut [Tree], order: TreeOrder) {

@@ -31,6 +31,9 @@ impl Display for Hir {
             };
             writeln!(f, "{likely}")?;
         }
+        if let Some(codes) = &self.codes {
+            writeln!(f, "codes: {} of {} bits per row", codes.columns(), 8 * codes.element().bytes())?;
+        }
         writeln!(f, "walks:")?;
         for (id, site) in &self.sites {
             let name = &self.nest.get(*id).name;

@@ -118,6 +118,8 @@ pub(super) fn cmp(op: Cmp, scalar: Scalar, a: u64, b: u64) -> u64 {
             Cmp::Ne => a != b,
             Cmp::Lt | Cmp::OLt | Cmp::ULt => (a as i64) < (b as i64),
             Cmp::Le | Cmp::OLe | Cmp::ULe => (a as i64) <= (b as i64),
+            // Integers are kept widened with their sign, which keeps their order without signs too.
+            Cmp::Below => a < b,
             Cmp::Uno => false,
         },
     })
@@ -128,7 +130,7 @@ fn floats(op: Cmp, x: f64, y: f64) -> bool {
     match op {
         Cmp::Eq => x == y,
         Cmp::Ne => x != y,
-        Cmp::Lt | Cmp::OLt => x < y,
+        Cmp::Lt | Cmp::Below | Cmp::OLt => x < y,
         Cmp::Le | Cmp::OLe => x <= y,
         Cmp::ULt => unordered || x < y,
         Cmp::ULe => unordered || x <= y,

@@ -9,7 +9,7 @@
 //! buffer's start. Buffers do not overlap. A buffer in [`Space::Input`] or [`Space::Model`] is never written. The
 //! memory of [`Stmt::Alloc`] is uninitialised and lives as long as its body.
 //!
-//! Integers wrap; comparisons of integers are signed. Floating-point operations round once, in the given order, and
+//! Integers wrap; comparisons of integers are signed but for one. Floating-point operations round once, in the given order, and
 //! are never contracted or reassociated: that is what makes margins bit-equal to the trainer's.
 //!
 //! The iterations of [`Stmt::Parallel`] may run at the same time. Two of them may touch the same bytes only by loads
@@ -164,7 +164,7 @@ pub enum Bin {
     Max,
 }
 
-/// Comparisons, lane by lane. Integers are signed.
+/// Comparisons, lane by lane. Integers are signed where nothing else is said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Cmp {
     /// Integer equality.
@@ -175,6 +175,8 @@ pub enum Cmp {
     Lt,
     /// Integer less or equal.
     Le,
+    /// Integer less, without signs.
+    Below,
     /// Float less, false on NaN.
     OLt,
     /// Float less or equal, false on NaN.

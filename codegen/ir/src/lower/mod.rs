@@ -3,6 +3,7 @@
 //! [`Lowering`] holds what all kernels share: the representations of the layouts in use and the model's tables. Each
 //! kernel is lowered by a `scope::Kernel` of its own, which owns the LIR builder.
 
+mod coding;
 mod jam;
 mod leaf;
 mod nest;
@@ -34,6 +35,8 @@ struct Shared {
     vectors: Option<u32>,
     /// The model's number of each tree in the order of the nest, for leaf numbers.
     sources: Option<u32>,
+    /// What rows are coded by: thresholds and features.
+    codes: Option<[u32; 2]>,
 }
 
 /// A storage in use: its code, and the numbers of its tables.
@@ -71,12 +74,14 @@ impl<'a> Lowering<'a> {
         let leaf_numbers = kernels.contains(&Kernel::Leaf);
         let mut storages = BTreeMap::new();
         let mut footprint: u64 = tables.iter().map(|table| table.bytes.len() as u64).sum();
+        footprint = footprint.saturating_add(hir.codes.as_ref().map_or(0, |codes| codes.footprint()));
         let by_storage = trees_by_storage(hir, mir);
         let columns = columns_of(&hir.forest, &by_storage);
         for (storage, used) in by_storage {
             let columns = columns.as_ref().filter(|_| storage.columns);
-            let (forest, depths, tiles) = (&hir.forest, hir.depths.as_slice(), hir.tiles.as_ref());
-            let request = Request { forest, depths, tiles, used: &used, leaf_numbers, columns };
+            let (forest, depths, used) = (&hir.forest, hir.depths.as_slice(), used.as_slice());
+            let (tiles, codes) = (hir.tiles.as_ref(), hir.codes.as_ref());
+            let request = Request { forest, depths, tiles, used, leaf_numbers, columns, codes };
             let representation = of_layout(storage, &request)?;
             footprint = footprint.saturating_add(representation.footprint());
             if footprint > budget.tables {
@@ -88,7 +93,7 @@ impl<'a> Lowering<'a> {
             let encoded = used.representation.encode(&hir.forest);
             used.tables = encoded.into_iter().map(|table| add_table(tables, table)).collect();
         }
-        let shared = shared_tables(&hir.forest, leaf_numbers, tables);
+        let shared = shared_tables(hir, leaf_numbers, tables);
         let columns = columns.map(|columns| {
             let bytes = ints(columns.pieces().iter().copied(), Scalar::I32);
             (columns, add_table(tables, Table { name: "columns".to_string(), bytes }))
@@ -160,7 +165,7 @@ fn over_budget(layout: Layout, footprint: u64, budget: &Budget) -> CompileError 
     let name = format!("{layout:?}").to_lowercase();
     let help = match layout {
         Layout::Array => "use representation(sparse), which stores only nodes that exist",
-        Layout::Levels => "use representation(array) or representation(sparse)",
+        Layout::Levels | Layout::Quantized => "use representation(array) or representation(sparse)",
         Layout::Sparse => "unroll fewer hops with unrollWalk, which pads trees, or split the model",
     };
     CompileError::new(
@@ -195,7 +200,8 @@ fn columns_of(forest: &Forest, by_storage: &BTreeMap<Storage, Vec<bool>>) -> Opt
     Some(Columns::new(forest, &all))
 }
 
-fn shared_tables(forest: &Forest, leaf_numbers: bool, tables: &mut Vec<Table>) -> Shared {
+fn shared_tables(hir: &Hir, leaf_numbers: bool, tables: &mut Vec<Table>) -> Shared {
+    let forest = &hir.forest;
     let accumulator = scalar(forest.types.accumulator);
     let mut add = |name: &str, bytes: Vec<u8>| add_table(tables, Table { name: name.to_string(), bytes });
     let several = forest.num_margins > 1;
@@ -212,7 +218,11 @@ fn shared_tables(forest: &Forest, leaf_numbers: bool, tables: &mut Vec<Table>) -
     let vectors = vector_leaves.then(|| add("leaf_vectors", floats(&leaf_vectors(forest), accumulator)));
     let sources =
         leaf_numbers.then(|| add("sources", ints(forest.trees.iter().map(|tree| tree.source), Scalar::I32)));
-    Shared { base, targets, vectors, sources }
+    let codes = hir
+        .codes
+        .as_ref()
+        .map(|codes| [add("code_thresholds", codes.thresholds()), add("code_features", codes.features())]);
+    Shared { base, targets, vectors, sources, codes }
 }
 
 /// All leaves as vectors over the margins. A tree for one margin leaves the others as they are: adding -0.0 changes no

@@ -1,5 +1,6 @@
 //! Loops, cases, row copies and prefetches.
 
+use super::coding::CODES_END;
 use super::scope::{CachedRows, InScope, Kernel, Results};
 use crate::lir::{Address, Bin, BufferId, Build, Builder, Cast, Cmp, Scalar, Ty, Value};
 use crate::mir::{Affine, CacheRows, CacheTrees, Iter, Limit, Loop, Mode, Stmt, Var, Window, for_each_walk};
@@ -131,10 +132,14 @@ impl Kernel<'_> {
     /// Copies the window's rows to local memory and uses the copy inside.
     fn cache_rows(&mut self, cache: &CacheRows) {
         let (first_row, count) = self.window(&cache.window);
-        let input = self.input;
-        let (mut held, mut each) = (count, self.features());
+        let codes = self.lowering.hir.codes.as_deref().filter(|_| cache.coded);
+        let (element, columns) = match codes {
+            Some(codes) => (codes.element(), i64::from(codes.columns())),
+            None if cache.blocks.is_some() => (self.input, self.columns()),
+            None => (self.input, self.features()),
+        };
+        let mut held = count;
         if let Some(width) = cache.blocks {
-            each = self.columns();
             // Whole blocks, so that a vector never reaches beyond the copy.
             let more = self.b.add_int(count, i64::from(width) - 1);
             let width = self.b.int(i64::from(width));
@@ -142,14 +147,20 @@ impl Kernel<'_> {
             held = self.b.mul(blocks, width);
             held = self.room_for_few(&cache.body, count, held);
         }
-        let elements = self.b.mul_int(held, each);
-        let bytes = self.b.mul_int(elements, i64::from(input.bytes()));
-        self.alloc("cached_rows", input, bytes, |k, buffer| {
-            match cache.blocks {
-                None => k.copy_rows(buffer, first_row, elements),
-                Some(width) => k.turn_rows(buffer, first_row, (count, held), width),
+        let elements = self.b.mul_int(held, columns);
+        let mut bytes = self.b.mul_int(elements, i64::from(element.bytes()));
+        if codes.is_some() {
+            bytes = self.b.add_int(bytes, CODES_END);
+        }
+        let name = if codes.is_some() { "coded_rows" } else { "cached_rows" };
+        self.alloc(name, element, bytes, |k, buffer| {
+            match (codes, cache.blocks) {
+                (None, None) => k.copy_rows(buffer, first_row, elements),
+                (None, Some(width)) => k.turn_rows(buffer, first_row, (count, held), width),
+                (Some(codes), blocks) => k.code_rows(codes, buffer, first_row, (count, held), blocks),
             }
-            k.caches.insert(cache.id, CachedRows { buffer, first_row, blocks: cache.blocks });
+            let copy = CachedRows { buffer, first_row, blocks: cache.blocks, element, columns };
+            k.caches.insert(cache.id, copy);
             match cache.blocks {
                 Some(block) if cache.sums && k.results == Results::Margins => {
                     k.cache_sums((first_row, count, held), block, |k| k.block(&cache.body));

@@ -1,5 +1,6 @@
 //! One kernel under construction: its builder, its buffers, and the values of loop variables in scope.
 
+use super::coding::Coding;
 use super::{Lowering, table};
 use crate::lir::{BufferId, Builder, Scalar, Space, Value};
 use crate::mir::{Affine, Bound, CacheId, Iter, Limit, Mir, PrivateId, Storage, Var};
@@ -46,6 +47,10 @@ pub struct CachedRows {
     pub first_row: Value,
     /// Rows per block, if a block lies feature by feature.
     pub blocks: Option<u32>,
+    /// What it holds of a row: values of features, or codes.
+    pub element: Scalar,
+    /// How many of them.
+    pub columns: i64,
 }
 
 /// Sums of cached rows in scope, in blocks as the rows are.
@@ -77,6 +82,7 @@ pub struct Kernel<'a> {
     pub(super) sources: Option<BufferId>,
     /// The first feature of each piece of columns.
     pub(super) pieces: Option<BufferId>,
+    pub(super) coding: Option<Coding>,
     pub(super) vars: BTreeMap<Var, InScope>,
     pub(super) privates: BTreeMap<PrivateId, PrivateBuffer>,
     pub(super) caches: BTreeMap<CacheId, CachedRows>,
@@ -107,6 +113,8 @@ impl<'a> Kernel<'a> {
         let vectors = shared.vectors.map(|n| b.buffer("leaf_vectors", table(n), accumulator));
         let sources = shared.sources.map(|n| b.buffer("sources", table(n), Scalar::I32));
         let pieces = lowering.columns.as_ref().map(|(_, n)| b.buffer("columns", table(*n), Scalar::I32));
+        let codes = lowering.hir.codes.as_deref().zip(shared.codes);
+        let coding = codes.map(|(codes, numbers)| Coding::declare(&mut b, codes, numbers));
         Kernel {
             lowering,
             b,
@@ -121,6 +129,7 @@ impl<'a> Kernel<'a> {
             vectors,
             sources,
             pieces,
+            coding,
             vars: BTreeMap::new(),
             privates: BTreeMap::new(),
             caches: BTreeMap::new(),

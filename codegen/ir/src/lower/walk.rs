@@ -160,7 +160,13 @@ impl<'k> Kernel<'k> {
             Rows::Cached(id) | Rows::Columns(id) => self.caches.get(&id).copied(),
             Rows::Input => None,
         };
-        let rows = cached.unwrap_or(CachedRows { buffer: self.rows, first_row: self.b.int(0), blocks: None });
+        let rows = cached.unwrap_or(CachedRows {
+            buffer: self.rows,
+            first_row: self.b.int(0),
+            blocks: None,
+            element: self.input,
+            columns: self.features(),
+        });
         let tree = (walks.over == Sort::Row).then(|| {
             let tree = self.affine(&walks.tree);
             let shape = (walks.lanes as u16, walks.plan.straight);
@@ -180,13 +186,13 @@ impl<'k> Kernel<'k> {
         }
         let row = self.affine(&walks.row);
         let row = self.b.sub(row, rows.first_row);
-        let index = self.b.mul_int(row, self.features());
-        self.table_of(address(rows.buffer, index, self.input.bytes()))
+        let index = self.b.mul_int(row, rows.columns);
+        self.table_of(rows, address(rows.buffer, index, rows.element.bytes()))
     }
 
     /// The row at an address as a table to look up, if it is short enough to pay.
-    fn table_of(&mut self, at: Address) -> Option<Value> {
-        let (features, element) = (self.features(), self.input);
+    fn table_of(&mut self, rows: CachedRows, at: Address) -> Option<Value> {
+        let (features, element) = (rows.columns, rows.element);
         let length = (features.max(2) as u64).next_power_of_two() as i64;
         if length * i64::from(element.bytes()) > ROW_TABLE {
             return None;
@@ -314,8 +320,7 @@ impl<'k> Kernel<'k> {
     /// The place of the row `ahead` rows after `first`, and for a vector over rows of those behind it. Constant distances
     /// become offsets, so that the lanes of a group share one base address.
     fn row(&mut self, around: &Around, first: Value, ahead: i64, width: u16, mask: Option<Value>) -> Row {
-        let CachedRows { buffer, first_row, blocks } = around.rows;
-        let (features, element) = (self.features(), self.input);
+        let CachedRows { buffer, first_row, blocks, element, columns: features } = around.rows;
         let bytes = ahead.checked_mul(features).and_then(|n| n.checked_mul(i64::from(element.bytes())));
         let offset = bytes.and_then(|bytes| u32::try_from(bytes).ok());
         let mut relative = self.b.sub(first, first_row);
@@ -336,7 +341,9 @@ impl<'k> Kernel<'k> {
         let stride = element.bytes();
         let table = match around.row_table.filter(|_| width > 1) {
             // A tile's tests look up several features of the one row.
-            None if around.walks.tile > 1 => self.table_of(Address { buffer, index, stride, offset }),
+            None if around.walks.tile > 1 => {
+                self.table_of(around.rows, Address { buffer, index, stride, offset })
+            }
             table => table,
         };
         Row { buffer, index, offset, element, stride: 1, lanes, table }
@@ -344,7 +351,7 @@ impl<'k> Kernel<'k> {
 
     /// A row of a copy in blocks. A vector of walks is one block; a single walk finds its block and its place in it.
     fn row_of_block(&mut self, around: &Around, relative: Value, ahead: i64, block: u32, width: u16) -> Row {
-        let (columns, element) = (self.columns(), self.input);
+        let CachedRows { element, columns, .. } = around.rows;
         let relative = self.b.add_int(relative, ahead);
         let row = Row {
             buffer: around.rows.buffer,

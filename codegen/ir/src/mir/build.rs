@@ -9,7 +9,7 @@ use super::{
 use crate::error::{Budget, CompileError};
 use crate::fault::{Fault, seeded};
 use crate::hir::{Hir, Site, known};
-use sched_lang::nest::{Body, Facts, LoopId, Sort};
+use sched_lang::nest::{Body, Facts, Layout, LoopId, Nest, Sort};
 use sched_lang::sym::{Fact, Sym};
 use std::collections::BTreeMap;
 
@@ -19,9 +19,11 @@ use std::collections::BTreeMap;
 ///
 /// When the nest depends on facts that are not known, or cached rows exceed the budget.
 pub fn build(hir: &Hir, budget: &Budget) -> Result<Mir, CompileError> {
-    let scope = Scope::default();
     let mut builder = Build { hir, vars: Vec::new(), caches: 0, scratch: Bytes::new(budget) };
+    let coded = hir.codes.is_some().then(|| builder.cache());
+    let scope = Scope { coded, ..Scope::default() };
     let body = builder.sequence(&hir.nest.roots, &scope)?;
+    let body = builder.coded(coded, &Affine::default(), body)?;
     let batch = hir.nest.batch_size.map(|n| i64::try_from(n).unwrap_or(i64::MAX));
     let rows_per_run = [batch, builder.scratch.rows_per_run()].into_iter().flatten().min();
     Ok(Mir { vars: builder.vars, body, rows_per_run })
@@ -41,7 +43,10 @@ struct Scope {
     loops: BTreeMap<LoopId, At>,
     row: Affine,
     tree: Affine,
+    /// The innermost copy of rows.
     cached: Option<CacheId>,
+    /// The innermost codes of rows.
+    coded: Option<CacheId>,
 }
 
 impl Scope {
@@ -91,7 +96,7 @@ impl Build<'_> {
                     for (k, case) in cases.iter().enumerate() {
                         let value = first + step * k as i64;
                         let mut at = scope.enter(id, this.sort, At::Const(value));
-                        at.cached = inner.cached;
+                        (at.cached, at.coded) = (inner.cached, inner.coded);
                         arms.push((value, build.sequence(case, &at)?));
                     }
                     Ok(vec![Stmt::Case(var, arms)])
@@ -143,7 +148,7 @@ impl Build<'_> {
             plan: plan(site, &self.hir.depths[site.trees.clone()]),
             layout: site.layout,
             tile: site.tile,
-            rows: scope.cached.map_or(Rows::Input, Rows::Cached),
+            rows: self.rows(site, scope),
             target: Target { place: Place::Output, atomic: false },
         }
     }
@@ -175,18 +180,26 @@ impl Build<'_> {
     ) -> Result<Vec<Stmt>, CompileError> {
         let this = self.hir.nest.get(id);
         let mut inner = scope.enter(id, this.sort, At::Var(var));
+        let coded = (this.sort == Sort::Row && self.codes_here(id, scope)).then(|| self.cache());
+        inner.coded = coded.or(inner.coded);
         match (this.facts.cache, this.sort) {
-            (false, _) => body(self, &inner),
+            (false, _) => {
+                let body = body(self, &inner)?;
+                self.coded(coded, &inner.row, body)
+            }
             (true, Sort::Tree) => {
                 let mut stmts = body(self, &inner)?;
                 stmts.insert(0, Stmt::CacheTrees(self.trees_of(&stmts, &inner.tree)));
                 Ok(stmts)
             }
             (true, Sort::Row) => {
-                let cache = CacheId(self.caches);
-                self.caches += 1;
+                let cache = self.cache();
                 inner.cached = Some(cache);
                 let mut body = body(self, &inner)?;
+                body = self.coded(coded, &inner.row, body)?;
+                if coded.is_some() && !is_read(&body, cache) {
+                    return Ok(body);
+                }
                 let window = window_of(&body, &inner.row, &self.vars);
                 let forest = &self.hir.forest;
                 let row_bytes = forest.num_features as u64 * forest.types.input.bytes() as u64;
@@ -195,9 +208,54 @@ impl Build<'_> {
                 if blocks.is_some() {
                     read_columns(&mut body, cache);
                 }
-                Ok(vec![Stmt::CacheRows(CacheRows { id: cache, window, blocks, sums: false, body })])
+                Ok(vec![Stmt::CacheRows(CacheRows {
+                    id: cache,
+                    window,
+                    coded: false,
+                    blocks,
+                    sums: false,
+                    body,
+                })])
             }
         }
+    }
+
+    fn cache(&mut self) -> CacheId {
+        self.caches += 1;
+        CacheId(self.caches - 1)
+    }
+
+    /// Where the walks of a site read rows.
+    fn rows(&self, site: &Site, scope: &Scope) -> Rows {
+        let copy = if site.layout == Layout::Quantized { scope.coded } else { scope.cached };
+        copy.map_or(Rows::Input, Rows::Cached)
+    }
+
+    /// Whether rows are coded at the start of an iteration of a loop over rows: where they are copied, or else once for
+    /// all trees, by the thread that walks them, and as late as that allows.
+    fn codes_here(&self, id: LoopId, scope: &Scope) -> bool {
+        let nest = &self.hir.nest;
+        let this = nest.get(id);
+        let below_trees = scope.loops.keys().any(|around| nest.get(*around).sort == Sort::Tree);
+        let first = !below_trees && (this.facts.parallel || is_block(nest, id));
+        self.hir.codes.is_some() && (this.facts.cache || first)
+    }
+
+    /// The body behind the codes of its rows, if some walk in it reads them.
+    fn coded(
+        &mut self,
+        id: Option<CacheId>,
+        base: &Affine,
+        body: Vec<Stmt>,
+    ) -> Result<Vec<Stmt>, CompileError> {
+        let (Some(id), Some(codes)) = (id, &self.hir.codes) else { return Ok(body) };
+        if !is_read(&body, id) {
+            return Ok(body);
+        }
+        let window = window_of(&body, base, &self.vars);
+        self.scratch.add(&window, codes.row_bytes())?;
+        let blocks = blocks(&body, base);
+        Ok(vec![Stmt::CacheRows(CacheRows { id, window, coded: true, blocks, sums: false, body })])
     }
 
     /// The trees that the statements walk, relative to the tree loops around them.
@@ -251,6 +309,34 @@ impl Build<'_> {
         let Limit::Const(limit) = bound.limit else { return None };
         let least: i64 = bound.less.vars.iter().map(|var| self.vars[var.0 as usize].least).sum();
         Some(limit - least - bound.less.plus)
+    }
+}
+
+/// Whether some walk reads a copy of rows.
+fn is_read(stmts: &[Stmt], cache: CacheId) -> bool {
+    let mut read = false;
+    for_each_walk(stmts, &Affine::default(), &mut |walks, _| read |= walks.rows == Rows::Cached(cache));
+    read
+}
+
+/// Whether an iteration of a loop over rows has several rows for each of several trees.
+fn is_block(nest: &Nest, id: LoopId) -> bool {
+    let rows = |id: &LoopId| nest.get(*id).sort == Sort::Row;
+    let inside = children(nest, id);
+    let mut below = inside.clone();
+    let mut several = false;
+    while let (false, Some(next)) = (several, below.pop()) {
+        several = rows(&next);
+        below.extend(children(nest, next));
+    }
+    several && !inside.iter().all(rows)
+}
+
+fn children(nest: &Nest, id: LoopId) -> Vec<LoopId> {
+    match &nest.get(id).body {
+        Body::Walk => Vec::new(),
+        Body::Seq(list) => list.clone(),
+        Body::Cases(cases) => cases.concat(),
     }
 }
 

@@ -228,6 +228,8 @@ pub struct CacheRows {
     pub id: CacheId,
     /// The rows copied.
     pub window: Window,
+    /// Whether codes are stored instead of the values.
+    pub coded: bool,
     /// The copy is in blocks of so many rows, and within a block feature by feature; rows one after the other if none.
     pub blocks: Option<u32>,
     /// Whether the sums of the rows are copied too, in the same blocks, and written back at the end.
@@ -307,11 +309,11 @@ pub struct Mir {
 
 impl Walks {
     /// How the trees are stored: the levels layout keeps trees that are walked side by side in tables of their own, the
-    /// sparse one those that vectors walk.
+    /// sparse and the quantized one those that vectors walk.
     pub fn storage(&self) -> Storage {
         let walkers = match (self.layout, self.over) {
             (Layout::Levels, Sort::Tree) if self.lanes > 1 => Walkers::Abreast(self.lanes),
-            (Layout::Sparse, _) if self.lanes > 1 => Walkers::Vectors,
+            (Layout::Sparse, _) | (Layout::Quantized, Sort::Row) if self.lanes > 1 => Walkers::Vectors,
             _ => Walkers::Any,
         };
         let columns = matches!(self.rows, Rows::Columns(_));

@@ -102,7 +102,8 @@ impl Printer<'_> {
                 let blocks = cache.blocks.map_or(String::new(), |n| format!(" in columns of {n}"));
                 let sums = if cache.sums { " with sums" } else { "" };
                 let rows = self.window(&cache.window);
-                let head = format!("cache{} = rows[{rows}]{blocks}{sums}", cache.id.0);
+                let what = if cache.coded { "codes of " } else { "" };
+                let head = format!("cache{} = {what}rows[{rows}]{blocks}{sums}", cache.id.0);
                 self.braced(f, head, &cache.body)
             }
             Stmt::CacheTrees(cache) => {

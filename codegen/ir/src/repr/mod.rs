@@ -6,11 +6,13 @@
 
 mod abreast;
 mod array;
+pub mod codes;
 mod columns;
 mod levels;
 mod numbers;
 mod packed;
 mod payload;
+mod quantized;
 mod record;
 mod sparse;
 mod speculate;
@@ -63,14 +65,16 @@ pub struct RowLanes {
 }
 
 impl Row {
-    /// The values of a feature: an `i64` for a single row, a vector of `i32` for a vector of walks.
+    /// The values of a feature: an `i64` for a single row, a vector of `i32` for a vector of walks. Codes are widened to
+    /// these types with zeros.
     fn load(&self, b: &mut Builder, feature: Value) -> Value {
         let Some(lanes) = self.lanes else {
             let feature = b.mul_int(feature, i64::from(self.stride));
             let index = b.add(self.index, feature);
             let at =
                 Address { buffer: self.buffer, index, stride: self.element.bytes(), offset: self.offset };
-            return b.load(Ty::of(self.element), at);
+            let value = b.load(Ty::of(self.element), at);
+            return if self.element.is_float() { value } else { b.cast(Cast::ZExt, value, Ty::I64) };
         };
         if let Some(table) = self.table {
             return b.lookup(table, feature);
@@ -87,7 +91,12 @@ impl Row {
             offset: self.offset,
             mask: lanes.mask,
         };
-        b.gather(self.element, gather)
+        if self.element.is_float() {
+            return b.gather(self.element, gather);
+        }
+        // There are gathers of whole words only.
+        let word = b.gather(Scalar::I32, gather);
+        b.bits(word, 0, 8 * self.element.bytes())
     }
 
     /// The values of one feature for all lanes, where they are one piece of memory. The feature is an `i64`.
@@ -277,6 +286,8 @@ pub struct Request<'a> {
     pub leaf_numbers: bool,
     /// The columns that nodes name; features if none.
     pub columns: Option<&'a Columns>,
+    /// The codes of the forest's features, if some trees are walked with them.
+    pub codes: Option<&'a Arc<codes::Codes>>,
 }
 
 /// The representation of a storage for a forest.
@@ -301,6 +312,7 @@ pub fn of_layout(
         (Layout::Sparse, _) => Box::new(sparse::Sparse::new(request)?),
         (Layout::Levels, Walkers::Abreast(lanes)) => Box::new(abreast::Abreast::new(request, lanes)?),
         (Layout::Levels, _) => Box::new(levels::Levels::new(request)?),
+        (Layout::Quantized, walkers) => Box::new(quantized::Quantized::new(request, walkers)?),
     })
 }
 

@@ -2,8 +2,11 @@
 
 use super::record::{scalar, write_float, write_int};
 use super::{LeafValue, TreeState};
-use crate::lir::{BufferId, Builder, Cast, Scalar, Ty, Value};
+use crate::lir::{Address, BufferId, Builder, Cast, Scalar, Ty, Value};
 use sched_forest::{Forest, Leaf, Target};
+
+/// Bytes of leaves of one tree that are looked up in registers at most: gathering more of them is cheaper.
+const IN_REGISTERS: u64 = 256;
 
 /// What the leaves of a forest hold.
 #[derive(Clone, Copy, Debug)]
@@ -40,6 +43,24 @@ impl Payload {
         } else {
             write_float(at, self.accumulator, leaf.values.first().copied().unwrap_or(0.0));
         }
+    }
+
+    /// Looks the leaves of a vector of walks up in registers, for a tree whose `count` leaves, from element `first` of a
+    /// table on, have numbers that end in their places. None if that would take too many registers.
+    pub fn look_up(
+        &self,
+        b: &mut Builder,
+        buffer: BufferId,
+        (first, count): (Value, u64),
+        node: Value,
+    ) -> Option<LeafValue> {
+        let stride = self.bytes();
+        if self.vectors || count < 2 || count.saturating_mul(stride.into()) > IN_REGISTERS {
+            return None;
+        }
+        let at = Address { buffer, index: first, stride, offset: 0 };
+        let table = b.load(Ty::vector(self.accumulator, count as u16), at);
+        Some(LeafValue::Scalar(b.lookup(table, node)))
     }
 
     /// Loads a leaf from a table whose elements of `stride` bytes begin with a payload.

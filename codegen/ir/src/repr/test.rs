@@ -1,6 +1,6 @@
 //! The test at an inner node: the comparison, and where missing values go.
 
-use super::{Columns, Request};
+use super::{Columns, Request, index_type};
 use crate::fault::{Fault, seeded};
 use crate::lir::{Bin, Builder, Cast, Cmp, Scalar, Value};
 use sched_forest::{Comparison, Inner};
@@ -74,6 +74,9 @@ impl Test {
 
     /// Whether a row whose feature is `x` goes right.
     pub fn goes_right(&self, b: &mut Builder, x: Value, threshold: Value, flag: Option<Value>) -> Value {
+        if !b.ty(x).scalar.is_float() {
+            return code_goes_right(b, x, threshold);
+        }
         let wide = if b.ty(threshold).scalar == Scalar::F64 { b.ty(threshold) } else { b.ty(x) };
         let (x, threshold) = (b.cast(Cast::Float, x, wide), b.cast(Cast::Float, threshold, wide));
         let flips = self.layout == Layout::Array && seeded(Fault::ArrayFlipsTies);
@@ -93,4 +96,11 @@ impl Test {
         let one = b.int_of(b.ty(left), 1);
         b.bin(Bin::Xor, left, one)
     }
+}
+
+/// Whether a row with this code goes right of a threshold with this rank. Missing values have codes of their own.
+fn code_goes_right(b: &mut Builder, code: Value, rank: Value) -> Value {
+    let ty = index_type(b.ty(code).lanes);
+    let (code, rank) = (b.cast(Cast::ZExt, code, ty), b.cast(Cast::Trunc, rank, ty));
+    b.cmp(Cmp::Lt, rank, code)
 }

@@ -130,14 +130,14 @@ fn comparisons_of_integers() {
         &pairs(&[0, 1, -1, i32::MAX, i32::MIN]),
         |b, x, y| {
             let ty = b.ty(x);
-            [Cmp::Eq, Cmp::Ne, Cmp::Lt, Cmp::Le]
+            [Cmp::Eq, Cmp::Ne, Cmp::Lt, Cmp::Le, Cmp::Below]
                 .map(|cmp| {
                     let truth = b.cmp(cmp, x, y);
                     b.cast(Cast::ZExt, truth, ty)
                 })
                 .to_vec()
         },
-        |x, y| [x == y, x != y, x < y, x <= y].map(i32::from).to_vec(),
+        |x, y| [x == y, x != y, x < y, x <= y, x.cast_unsigned() < y.cast_unsigned()].map(i32::from).to_vec(),
     );
 }
 

@@ -58,6 +58,22 @@ impl Case {
         Case { seed, forest, schedule, nest, smaller, profile, rows }
     }
 
+    /// A case that is not random.
+    pub fn of(forest: Forest, schedule: &str, rows: Vec<f64>) -> Case {
+        let facts = Some(forests::facts(&forest).into());
+        let options = Options { facts, supported: Supported::Compilable, ..Options::default() };
+        let nest = check(schedule, &options).nest.expect("a legal schedule");
+        Case {
+            seed: 0,
+            forest,
+            profile: Profile::default(),
+            schedule: schedule.to_string(),
+            nest,
+            smaller: None,
+            rows,
+        }
+    }
+
     /// The nests of the schedules.
     fn nests(&self) -> impl Iterator<Item = &Nest> {
         [&self.nest].into_iter().chain(self.smaller.iter().map(|(_, nest)| nest))

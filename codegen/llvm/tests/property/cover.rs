@@ -14,7 +14,7 @@ pub struct Cover {
 }
 
 /// Everything that must occur in at least one case of twenty.
-pub const WANTED: [&str; 25] = [
+pub const WANTED: [&str; 26] = [
     "tile",
     "split",
     "splitByDepth",
@@ -40,6 +40,7 @@ pub const WANTED: [&str; 25] = [
     "inner outside outer",
     "size does not divide",
     "fewer rows than a tile",
+    "rows are coded",
 ];
 
 impl Cover {
@@ -61,6 +62,7 @@ impl Cover {
         );
         let rows = case.rows.len() / case.forest.num_features;
         self.count("fewer rows than a tile", tile_above(&case.schedule, rows));
+        self.count("rows are coded", case.schedule.contains("quantized)"));
     }
 
     fn count(&mut self, name: &'static str, used: bool) {

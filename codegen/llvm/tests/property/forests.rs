@@ -152,3 +152,55 @@ pub fn facts(forest: &Forest) -> ModelFacts {
         ..ModelFacts::default()
     }
 }
+
+/// A forest of complete trees of one depth, whose nodes count through features and thresholds, and rows with values at
+/// and between thresholds and missing ones.
+pub fn complete(features: u32, thresholds: u32, depth: u32) -> (Forest, Vec<f64>) {
+    let nodes = (1u32 << depth) - 1;
+    let count = (features * thresholds).div_ceil(nodes).max(2) + 1;
+    let tree = |source: u32| {
+        let (mut inner, mut leaves) = (Vec::new(), Vec::new());
+        let counted = (source * nodes, features, thresholds);
+        let root = grown(depth, counted, &mut inner, &mut leaves);
+        Tree { root, inner, leaves, target: Target::One(0), source }
+    };
+    let trees = (0..count).map(tree).collect();
+    let num_features = features as usize;
+    let parts = ForestParts { trees, num_features, base: vec![0.5], ..ForestParts::default() };
+    let rows = (0..70 * features).map(|at| match at % 11 {
+        3 => f64::NAN,
+        7 => f64::INFINITY,
+        _ => f64::from(at * 7 % (2 * thresholds + 5)) / 2.0 - 3.0,
+    });
+    (Forest::new(parts).expect("a valid forest"), rows.collect())
+}
+
+/// A complete subtree; its nodes are tests number `first` and so on.
+fn grown(
+    levels: u32,
+    (first, features, thresholds): (u32, u32, u32),
+    inner: &mut Vec<Inner>,
+    leaves: &mut Vec<Leaf>,
+) -> NodeRef {
+    let number = (inner.len() + leaves.len()) as u32;
+    if levels == 0 {
+        leaves.push(Leaf { source: number, values: vec![f64::from(first + number) / 8.0] });
+        return NodeRef::Leaf(leaves.len() as u32 - 1);
+    }
+    let at = inner.len();
+    let test = first + at as u32;
+    let threshold = f64::from(test / features % thresholds) - 2.0;
+    let (left, right) = (NodeRef::Leaf(0), NodeRef::Leaf(0));
+    let predicate = Predicate::Numeric { threshold };
+    inner.push(Inner {
+        feature: test % features,
+        predicate,
+        missing_left: test.is_multiple_of(3),
+        left,
+        right,
+    });
+    let left = grown(levels - 1, (first, features, thresholds), inner, leaves);
+    let right = grown(levels - 1, (first, features, thresholds), inner, leaves);
+    (inner[at].left, inner[at].right) = (left, right);
+    NodeRef::Inner(at as u32)
+}

@@ -58,6 +58,28 @@ fn every_legal_schedule_predicts_what_the_walker_predicts() {
     }
 }
 
+/// Codes of 16 bits, columns that a byte does not tell apart, and vectors whose nodes are bytes.
+#[test]
+fn codes_of_all_widths_are_exact() {
+    let schedules = [
+        "representation(quantized)",
+        "representation(quantized)\nvectorize(tree, 4)",
+        "tile(batch, b0, b1, 64)\nreorder(b0, tree, b1)\nparallel(b0)\nrepresentation(quantized)\nvectorize(b1, 64)",
+        "tile(batch, b0, b1, 64)\nreorder(b0, tree, b1)\ncache(b0)\nrepresentation(quantized)\nvectorize(b1, 32)\n\
+         interleave(b1, 2)",
+        "reorder(tree, batch)\nrepresentation(quantized)\nvectorize(batch, 16)",
+        "tile(batch, b0, b1, 64)\nreorder(b0, tree, b1)\nrepresentation(quantized)\nvectorize(b1, 64)\nspeculateWalk(b1, 2)",
+    ];
+    for (features, thresholds, depth) in [(1, 300, 6), (300, 2, 8), (7, 255, 8), (7, 256, 9), (150, 3, 7)] {
+        for schedule in schedules {
+            let (forest, rows) = forests::complete(features, thresholds, depth);
+            let case = Case::of(forest, schedule, rows);
+            let what = format!("{features} features with {thresholds} thresholds\n{schedule}");
+            case.run().unwrap_or_else(|error| panic!("{error}\n{what}"));
+        }
+    }
+}
+
 /// One deliberate mistake per pass: the property must see each, or it is blind.
 #[test]
 fn seeded_faults_are_seen() {
@@ -73,6 +95,7 @@ fn seeded_faults_are_seen() {
         Fault::ArrayFlipsTies,
         Fault::SparseForgetsMissing,
         Fault::TileReversesOutcomes,
+        Fault::CodesFlipTies,
         Fault::CompareUnordered,
     ];
     for fault in faults {

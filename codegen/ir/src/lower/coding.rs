@@ -1,0 +1,217 @@
+//! Rows as codes: for each feature value, how many of the feature's thresholds it is right of ([`Codes`]).
+//!
+//! Where codes lie in blocks, rows are side by side in vectors, and the thresholds of a feature are tables that all of
+//! them look up. Else the features of a row are side by side, and thresholds are gathered.
+
+use super::nest::address;
+use super::scope::Kernel;
+use super::table;
+use crate::lir::{Address, BufferId, Build, Builder, Cast, Cmp, Gather, Scalar, Ty, Value};
+use crate::repr::codes::{Class, Codes};
+
+/// Bytes behind the last code, so that the word that begins with it can be read.
+pub(super) const CODES_END: i64 = 4;
+/// Features of a row that are coded side by side.
+const SIDE_BY_SIDE: u16 = 16;
+/// Entries of the first table of thresholds that vectors look up.
+const FIRST: u32 = 16;
+/// Levels with more thresholds are gathered.
+const LARGEST: u32 = 128;
+
+/// The tables that rows are coded by.
+#[derive(Clone, Copy, Debug)]
+pub struct Coding {
+    thresholds: BufferId,
+    features: BufferId,
+}
+
+impl Coding {
+    /// Declares the tables with these numbers.
+    pub fn declare(b: &mut Builder, codes: &Codes, [thresholds, features]: [u32; 2]) -> Coding {
+        Coding {
+            thresholds: b.buffer("code_thresholds", table(thresholds), codes.compared()),
+            features: b.buffer("code_features", table(features), Scalar::I32),
+        }
+    }
+}
+
+impl Kernel<'_> {
+    /// Stores the codes of `count` rows, and of as many as fill the last block.
+    pub(super) fn code_rows(
+        &mut self,
+        codes: &Codes,
+        buffer: BufferId,
+        first_row: Value,
+        (count, held): (Value, Value),
+        blocks: Option<u32>,
+    ) {
+        let Some(coding) = self.coding else { return };
+        let columns = i64::from(codes.columns());
+        let (zero, step) = (self.b.int(0), i64::from(blocks.unwrap_or(1)));
+        self.for_loop((zero, held, step), &[], |k, block, _| {
+            let row = k.b.add(first_row, block);
+            let from = k.b.mul_int(row, k.features());
+            let to = k.b.mul_int(block, columns);
+            match blocks {
+                Some(width) => {
+                    let left = k.b.sub(count, block);
+                    let mask = k.lanes_below(left, width as u16);
+                    codes.classes().iter().for_each(|class| {
+                        k.code_block((codes, class), coding, (from, mask), (buffer, to), width);
+                    });
+                }
+                None => codes.classes().iter().for_each(|class| {
+                    k.code_row((codes, class), coding, from, (buffer, to));
+                }),
+            }
+            Vec::new()
+        });
+        let end = self.b.mul_int(held, columns * i64::from(codes.element().bytes()));
+        let nothing = self.b.int_of(Ty::of(Scalar::I32), 0);
+        self.b.store(Address { buffer, index: end, stride: 1, offset: 0 }, nothing);
+    }
+
+    /// Codes the features of a class for a block of rows, of which the first begins with element `from`.
+    fn code_block(
+        &mut self,
+        (codes, class): (&Codes, &Class),
+        coding: Coding,
+        (from, mask): (Value, Value),
+        (buffer, to): (BufferId, Value),
+        width: u32,
+    ) {
+        let (rows, input, features) = (self.rows, self.input, self.features());
+        let ty = Ty::vector(Scalar::I32, width as u16);
+        let (numbers, all) = (self.b.lanes(ty), self.b.int_of(ty, features));
+        let distance = self.b.mul(numbers, all);
+        let range = (self.b.int(class.features.start as i64), self.b.int(class.features.end as i64), 1);
+        self.for_loop(range, &[], |k, feature, _| {
+            let b = &mut k.b;
+            let number = b.load_index(Scalar::I32, address(coding.features, feature, 4));
+            let base = b.add(from, number);
+            let (stride, offset) = (input.bytes(), 0);
+            let gather = Gather { buffer: rows, base, index: distance, stride, offset, mask: Some(mask) };
+            let x = b.gather(input, gather);
+            let nth = b.add_int(feature, -(class.features.start as i64));
+            let first = b.mul_int(nth, 1 << class.depth);
+            let first = b.add_int(first, class.first_threshold as i64);
+            let code = search(b, codes, class.depth, x, |b, node, level| {
+                side_by_side(b, codes, coding, first, (node, level, class.depth))
+            });
+            for (column, code) in sides(b, codes, class, x, code) {
+                let column = b.add_int(nth, column);
+                let column = b.mul_int(column, i64::from(width));
+                let index = b.add(to, column);
+                b.store(address(buffer, index, codes.element().bytes()), code);
+            }
+            Vec::new()
+        });
+    }
+
+    /// Codes the features of a class for one row.
+    fn code_row(
+        &mut self,
+        (codes, class): (&Codes, &Class),
+        coding: Coding,
+        from: Value,
+        (buffer, to): (BufferId, Value),
+    ) {
+        let (rows, input) = (self.rows, self.input);
+        let ty = Ty::vector(Scalar::I32, SIDE_BY_SIDE);
+        let trees = self.b.lanes(ty);
+        let size = self.b.int_of(ty, 1 << class.depth);
+        let trees = self.b.mul(trees, size);
+        let end = self.b.int(class.features.end as i64);
+        let range = (self.b.int(class.features.start as i64), end, i64::from(SIDE_BY_SIDE));
+        self.for_loop(range, &[], |k, feature, _| {
+            let left = k.b.sub(end, feature);
+            let mask = k.lanes_below(left, SIDE_BY_SIDE);
+            let b = &mut k.b;
+            let index = b.load_masked(ty, address(coding.features, feature, 4), mask);
+            let (stride, offset, mask) = (input.bytes(), 0, Some(mask));
+            let x = b.gather(input, Gather { buffer: rows, base: from, index, stride, offset, mask });
+            let nth = b.add_int(feature, -(class.features.start as i64));
+            let base = b.mul_int(nth, 1 << class.depth);
+            let base = b.add_int(base, class.first_threshold as i64);
+            let stride = codes.compared().bytes();
+            let code = search(b, codes, class.depth, x, |b, node, _| {
+                let index = b.add(trees, node);
+                let gather = Gather { buffer: coding.thresholds, base, index, stride, offset, mask };
+                b.gather(codes.compared(), gather)
+            });
+            for (column, code) in sides(b, codes, class, x, code) {
+                let column = b.add_int(nth, column);
+                let index = b.add(to, column);
+                let at = address(buffer, index, codes.element().bytes());
+                mask.into_iter().for_each(|mask| b.store_masked(at, code, mask));
+            }
+            Vec::new()
+        });
+    }
+}
+
+/// The thresholds of one feature that vectors of rows are compared with, for nodes of a level: from a table of the first
+/// levels, the level's own, or gathered where it is too long.
+fn side_by_side(
+    b: &mut Builder,
+    codes: &Codes,
+    coding: Coding,
+    first: Value,
+    (node, level, depth): (Value, u32, u32),
+) -> Value {
+    let (element, size) = (codes.compared(), 1u32 << level);
+    let stride = element.bytes();
+    if size > LARGEST {
+        let gather =
+            Gather { buffer: coding.thresholds, base: first, index: node, stride, offset: 0, mask: None };
+        return b.gather(element, gather);
+    }
+    if size == 1 {
+        let root = Address { buffer: coding.thresholds, index: first, stride, offset: stride };
+        let root = b.load(Ty::of(element), root);
+        return b.splat(root, b.ty(node).lanes);
+    }
+    let (start, length) = if size < FIRST { (0, FIRST.min(1 << depth)) } else { (size, size) };
+    let index = b.add_int(first, i64::from(start));
+    let at = Address { buffer: coding.thresholds, index, stride, offset: 0 };
+    let table = b.load(Ty::vector(element, length as u16), at);
+    b.lookup(table, node)
+}
+
+/// The number of thresholds that each value is right of: a walk down the complete tree of a feature's thresholds.
+fn search(
+    b: &mut Builder,
+    codes: &Codes,
+    depth: u32,
+    x: Value,
+    mut threshold: impl FnMut(&mut Builder, Value, u32) -> Value,
+) -> Value {
+    let ty = b.ty(x).with(Scalar::I32);
+    let mut node = b.int_of(ty, 1);
+    for level in 0..depth {
+        let threshold = threshold(b, node, level);
+        let right = b.cmp(codes.counts(), threshold, x);
+        let right = b.cast(Cast::ZExt, right, ty);
+        let left = b.add(node, node);
+        node = b.add(left, right);
+    }
+    b.bits(node, 0, depth)
+}
+
+/// The first columns that a class's codes go to, each with the codes. No comparison holds for missing values, so that
+/// they have come out with the lowest code.
+fn sides(b: &mut Builder, codes: &Codes, class: &Class, x: Value, code: Value) -> Vec<(i64, Value)> {
+    let ty = b.ty(code);
+    let narrow = ty.with(codes.element());
+    let mut sides = Vec::new();
+    if let Some(column) = class.left {
+        sides.push((i64::from(column), b.cast(Cast::Trunc, code, narrow)));
+    }
+    if let Some(column) = class.right {
+        let missing = b.cmp(Cmp::Uno, x, x);
+        let highest = b.int_of(ty, (1 << (8 * codes.element().bytes())) - 1);
+        let code = b.select(missing, highest, code);
+        sides.push((i64::from(column), b.cast(Cast::Trunc, code, narrow)));
+    }
+    sides
+}

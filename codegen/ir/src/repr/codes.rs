@@ -1,0 +1,292 @@
+//! Codes: small numbers in place of thresholds and feature values, which compare alike.
+//!
+//! A threshold becomes its rank among the distinct thresholds of its feature, a feature value the number of thresholds
+//! that it is right of. So a value goes left of a threshold exactly if its code is not above the threshold's rank, and
+//! codes of 8 or 16 bits lose nothing. A missing value has the lowest code where it goes left and the highest where it
+//! goes right: a feature with nodes of both kinds has two codes, and each node names the one that it compares with.
+//!
+//! A code is found by walking a complete tree over the feature's thresholds. Features with trees of one depth make a
+//! class, which is coded by one loop.
+
+use super::record::{scalar, write_float};
+use crate::error::CompileError;
+use crate::fault::{Fault, seeded};
+use crate::lir::{Cmp, Scalar};
+use sched_forest::{Comparison, Float, Forest, Inner, Predicate, Types};
+use std::ops::Range;
+
+/// How the features of a forest are coded.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Codes {
+    element: Scalar,
+    types: Types,
+    comparison: Comparison,
+    /// The features that nodes test, by class.
+    features: Vec<Feature>,
+    /// For each of the model's features its class and its place among those that nodes test.
+    places: Vec<Option<(usize, usize)>>,
+    classes: Vec<Class>,
+    columns: u32,
+}
+
+/// A feature that nodes test.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Feature {
+    number: u32,
+    /// Distinct, ascending.
+    thresholds: Vec<f64>,
+    /// Whether missing values go left at some node.
+    left: bool,
+    /// Whether missing values go right at some node.
+    right: bool,
+}
+
+impl Feature {
+    /// Steps of the search for a value's code. Few depths make few classes.
+    fn depth(&self) -> u32 {
+        let needed = (self.thresholds.len() as u64 + 1).next_power_of_two().ilog2();
+        SHALLOW.into_iter().find(|depth| *depth >= needed).unwrap_or(needed)
+    }
+}
+
+/// Depths of searches, up to the largest for codes of 8 bits.
+const SHALLOW: [u32; 5] = [1, 2, 4, 6, 8];
+
+/// Features that are coded alike.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Class {
+    /// Steps of the search.
+    pub depth: u32,
+    /// Their places in the table of features.
+    pub features: Range<usize>,
+    /// The first entry of the first one's tree in the table of thresholds; each has `2^depth`.
+    pub first_threshold: u64,
+    /// The column of the first one's codes in which missing values go left.
+    pub left: Option<u32>,
+    /// The column of the first one's codes in which missing values go right.
+    pub right: Option<u32>,
+}
+
+impl Codes {
+    /// The codes for all nodes of a forest that is not padded: padding tests nothing.
+    ///
+    /// # Errors
+    ///
+    /// When a feature has more thresholds than 16 bits count, or there are more columns than that.
+    pub fn of(forest: &Forest) -> Result<Codes, CompileError> {
+        let (types, comparison) = (forest.types, forest.comparison);
+        let mut features: Vec<Feature> = (0..forest.num_features)
+            .map(|number| Feature { number: number as u32, ..Feature::default() })
+            .collect();
+        for inner in forest.trees.iter().flat_map(|tree| &tree.inner) {
+            let (Some(feature), Predicate::Numeric { threshold }) =
+                (features.get_mut(inner.feature as usize), &inner.predicate)
+            else {
+                continue;
+            };
+            feature.thresholds.push(exact(*threshold, types, comparison));
+            feature.left |= inner.missing_left;
+            feature.right |= !inner.missing_left;
+        }
+        features.retain(|feature| !feature.thresholds.is_empty());
+        for feature in &mut features {
+            feature.thresholds.sort_by(f64::total_cmp);
+            // Zeros of both signs are one threshold.
+            feature.thresholds.dedup();
+        }
+        features.sort_by_key(|feature| (feature.depth(), feature.left, feature.right, feature.number));
+        let most = features.iter().map(|feature| feature.thresholds.len()).max().unwrap_or(0);
+        let columns: usize =
+            features.iter().map(|feature| usize::from(feature.left) + usize::from(feature.right)).sum();
+        if most > usize::from(u16::MAX) || columns > usize::from(u16::MAX) {
+            let what = if most > columns { "thresholds of one feature" } else { "features" };
+            return Err(CompileError::new(
+                CompileError::LAYOUT_BUDGET,
+                format!("the model has {} {what}, more than 16 bits count", most.max(columns)),
+                "use representation(levels) or representation(sparse), which compare the thresholds themselves",
+            ));
+        }
+        let element = if most <= usize::from(u8::MAX) { Scalar::I8 } else { Scalar::I16 };
+        let mut codes = Codes {
+            element,
+            types,
+            comparison,
+            features,
+            places: vec![None; forest.num_features],
+            classes: Vec::new(),
+            columns: 0,
+        };
+        codes.classify();
+        Ok(codes)
+    }
+
+    /// Finds the classes of the features, which are sorted, and gives them their columns.
+    fn classify(&mut self) {
+        let mut first_threshold = 0;
+        let mut start = 0;
+        let alike = |a: &Feature, b: &Feature| (a.depth(), a.left, a.right) == (b.depth(), b.left, b.right);
+        for class in self.features.chunk_by(alike) {
+            let (Some(first), count) = (class.first(), class.len()) else { continue };
+            let mut columns = |wanted: bool| {
+                let column = self.columns;
+                wanted.then(|| self.columns += count as u32).map(|()| column)
+            };
+            let (left, right) = (columns(first.left), columns(first.right));
+            for (at, feature) in class.iter().enumerate() {
+                self.places[feature.number as usize] = Some((self.classes.len(), start + at));
+            }
+            let (depth, features) = (first.depth(), start..start + count);
+            self.classes.push(Class { depth, features, first_threshold, left, right });
+            first_threshold += (count as u64) << depth;
+            start += count;
+        }
+    }
+
+    /// The element of codes and ranks.
+    pub fn element(&self) -> Scalar {
+        self.element
+    }
+
+    /// Codes of a row.
+    pub fn columns(&self) -> u32 {
+        self.columns
+    }
+
+    /// Bytes of a coded row.
+    pub fn row_bytes(&self) -> u64 {
+        u64::from(self.columns) * u64::from(self.element.bytes())
+    }
+
+    /// The element in which values and thresholds are compared.
+    pub fn compared(&self) -> Scalar {
+        scalar(self.types.input)
+    }
+
+    /// How a threshold compares with the values that it counts for.
+    pub fn counts(&self) -> Cmp {
+        let ties = (self.comparison == Comparison::Less) != seeded(Fault::CodesFlipTies);
+        if ties { Cmp::OLe } else { Cmp::OLt }
+    }
+
+    /// Features that are coded alike.
+    pub fn classes(&self) -> &[Class] {
+        &self.classes
+    }
+
+    /// The rank of a node's threshold, and the column of codes that it is compared with. Those of padding do not matter.
+    pub fn of_node(&self, inner: &Inner) -> (u64, u64) {
+        let place = self.places.get(inner.feature as usize).copied().flatten();
+        let (Some((class, at)), Predicate::Numeric { threshold }) = (place, &inner.predicate) else {
+            return (0, 0);
+        };
+        let threshold = exact(*threshold, self.types, self.comparison);
+        let rank = self.features[at].thresholds.partition_point(|other| *other < threshold);
+        let class = &self.classes[class];
+        let first = if inner.missing_left { class.left.or(class.right) } else { class.right.or(class.left) };
+        (rank as u64, first.map_or(0, |first| u64::from(first) + (at - class.features.start) as u64))
+    }
+
+    /// Bytes of both tables.
+    pub fn footprint(&self) -> u64 {
+        let thresholds: u64 =
+            self.classes.iter().map(|class| (class.features.len() as u64) << class.depth).sum();
+        thresholds * u64::from(self.compared().bytes()) + self.features.len() as u64 * 4
+    }
+
+    /// The thresholds of each feature as a complete tree in level order, the root in place 1. What is left over is
+    /// infinite.
+    pub fn thresholds(&self) -> Vec<u8> {
+        let element = self.compared();
+        let size = element.bytes() as usize;
+        let mut bytes = Vec::new();
+        for feature in &self.features {
+            let depth = feature.depth();
+            for node in 0..1u64 << depth {
+                let level = node.max(1).ilog2();
+                let place = node.max(1) - (1 << level);
+                let at = ((2 * place + 1) << (depth - level - 1)) - 1;
+                let threshold = feature.thresholds.get(at as usize).copied().unwrap_or(f64::INFINITY);
+                let from = bytes.len();
+                bytes.resize(from + size, 0);
+                write_float(&mut bytes[from..], element, threshold);
+            }
+        }
+        bytes
+    }
+
+    /// The number in the model of each feature that is coded.
+    pub fn features(&self) -> Vec<u8> {
+        self.features.iter().flat_map(|feature| feature.number.to_le_bytes()).collect()
+    }
+}
+
+/// A threshold that compares with values of the input's type as the model's own does.
+fn exact(threshold: f64, types: Types, comparison: Comparison) -> f64 {
+    let threshold = match types.threshold {
+        Float::F32 => f64::from(threshold as f32),
+        Float::F64 => threshold,
+    };
+    if types.input == Float::F64 {
+        return threshold;
+    }
+    let near = threshold as f32;
+    let rounded = match comparison {
+        Comparison::Less if f64::from(near) < threshold => near.next_up(),
+        Comparison::LessOrEqual if f64::from(near) > threshold => near.next_down(),
+        _ => near,
+    };
+    f64::from(rounded)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sched_forest::{ForestParts, Leaf, NodeRef, Target, Tree};
+
+    /// A forest of stumps on one feature, with so many thresholds.
+    fn stumps(thresholds: u32) -> Option<Forest> {
+        let stump = |source: u32| {
+            let leaf = |source| Leaf { source, values: vec![1.0] };
+            let inner = Inner {
+                feature: 0,
+                predicate: Predicate::Numeric { threshold: f64::from(source) },
+                missing_left: false,
+                left: NodeRef::Leaf(0),
+                right: NodeRef::Leaf(1),
+            };
+            let (inner, leaves) = (vec![inner], vec![leaf(1), leaf(2)]);
+            Tree { root: NodeRef::Inner(0), inner, leaves, target: Target::One(0), source }
+        };
+        let trees = (0..thresholds).map(stump).collect();
+        Forest::new(ForestParts { trees, num_features: 1, base: vec![0.0], ..ForestParts::default() }).ok()
+    }
+
+    #[test]
+    fn codes_are_as_narrow_as_thresholds_allow() {
+        let element = |thresholds| {
+            let codes = stumps(thresholds).map(|forest| Codes::of(&forest));
+            codes.map(|codes| codes.map(|codes| codes.element()).map_err(|error| error.code))
+        };
+        assert_eq!(element(255), Some(Ok(Scalar::I8)));
+        assert_eq!(element(256), Some(Ok(Scalar::I16)));
+        assert_eq!(element(65535), Some(Ok(Scalar::I16)));
+        assert_eq!(element(65536), Some(Err(CompileError::LAYOUT_BUDGET)));
+    }
+
+    #[test]
+    fn rounded_thresholds_compare_alike() {
+        let types = Types { input: Float::F32, threshold: Float::F64, accumulator: Float::F64 };
+        let near = |x: f32| [x.next_down(), x, x.next_up()];
+        let thresholds = [0.1, -0.1, 1e300, -1e300, 1e-300, -1e-300, 0.0, f64::INFINITY, f64::from(0.1f32)];
+        for threshold in thresholds {
+            let values =
+                near(threshold as f32).into_iter().chain([f32::INFINITY, f32::NEG_INFINITY, 0.0, -0.0]);
+            for x in values.map(f64::from) {
+                let less = exact(threshold, types, Comparison::Less);
+                assert_eq!(x < threshold, x < less, "{x} < {threshold}");
+                let less = exact(threshold, types, Comparison::LessOrEqual);
+                assert_eq!(x <= threshold, x <= less, "{x} <= {threshold}");
+            }
+        }
+    }
+}
