@@ -6,4 +6,4 @@ cd "$(dirname "$0")/.."
 cargo build --release --locked -p schedc --bins
 cargo build --release --locked -p sched-lsp --example latency
 programs=${CARGO_TARGET_DIR:-target}/release
-exec "$programs/examples/latency" "$programs/schedc" lsp -- "${1:-examples/model/breast_cancer.json}"
+exec "$programs/examples/latency" "$programs/schedc-lsp" -- "${1:-examples/model/breast_cancer.json}"

@@ -393,6 +393,13 @@ fn the_command_becomes_the_server() {
     assert_eq!(client.end(), Some(0));
 }
 
+#[test]
+fn the_server_tells_its_version() {
+    let output = Command::new(env!("CARGO_BIN_EXE_schedc-lsp")).arg("--version").output().expect("it runs");
+    assert_eq!(output.stdout, format!("schedc-lsp {}\n", env!("CARGO_PKG_VERSION")).as_bytes());
+    assert!(output.status.success());
+}
+
 /// Two trees of other depths than those of the model beside it.
 fn copy_model(name: &str, folder: &Path) -> PathBuf {
     let path = folder.join("model.json");

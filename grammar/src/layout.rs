@@ -5,10 +5,13 @@
 //! statement leaves here with balanced brackets and bounded nesting, so that the parser can recover inside it
 //! and never needs to look beyond it.
 
-use crate::ast::{Ident, Span};
+use std::cell::OnceCell;
+
+use crate::ast::{Ident, Span, Stmt};
 use crate::brackets::{Bracket, partners};
 use crate::error::{SyntaxError, SyntaxErrorKind};
 use crate::lexer::{Raw, RawToken, bom_len};
+use crate::reuse::Known;
 use crate::statement::Builder;
 use crate::token::{Spanned, is_reserved_for_later};
 
@@ -36,7 +39,8 @@ pub(crate) enum Body<'s> {
 pub(crate) struct Layout<'s> {
     pub source: &'s str,
     tokens: Vec<RawToken>,
-    partner: Vec<Option<usize>>,
+    /// For each token the one that closes it, once somebody asks: only texts with mistakes do.
+    partner: OnceCell<Vec<Option<usize>>>,
     next: usize,
     /// Where the current line begins.
     line_start: usize,
@@ -59,10 +63,18 @@ enum LineStart {
 
 impl<'s> Layout<'s> {
     pub fn new(source: &'s str, tokens: Vec<RawToken>) -> Self {
-        let partner = partners(&tokens);
         let line_start = bom_len(source);
         let (reported, errors) = (Vec::new(), Vec::new());
-        Layout { source, tokens, partner, next: 0, line_start, line_end: 0, reported, errors }
+        Layout {
+            source,
+            tokens,
+            partner: OnceCell::new(),
+            next: 0,
+            line_start,
+            line_end: 0,
+            reported,
+            errors,
+        }
     }
 
     pub fn text(&self, token: RawToken) -> &'s str {
@@ -80,7 +92,12 @@ impl<'s> Layout<'s> {
 
     /// Whether the bracket at `index` is closed somewhere.
     pub fn is_closed(&self, index: usize) -> bool {
-        self.partner.get(index).is_some_and(Option::is_some)
+        self.partner(index).is_some()
+    }
+
+    /// The token that closes the bracket at `index`.
+    fn partner(&self, index: usize) -> Option<usize> {
+        self.partner.get_or_init(|| partners(&self.tokens)).get(index).copied().flatten()
     }
 
     /// Whether the bracket at `index` is closed before the line or the statement ends.
@@ -90,7 +107,7 @@ impl<'s> Layout<'s> {
             let len = rest.iter().position(|token| matches!(token.kind, Raw::Newline | Raw::Semicolon));
             self.line_end = self.next + len.unwrap_or(rest.len());
         }
-        self.partner.get(index).copied().flatten().is_some_and(|partner| partner < self.line_end)
+        self.partner(index).is_some_and(|partner| partner < self.line_end)
     }
 
     /// The token at `next`, without blank lines and empty statements before it.
@@ -104,6 +121,18 @@ impl<'s> Layout<'s> {
             }
             self.next += 1;
         }
+    }
+
+    /// The next statement, if it is known from before an edit.
+    pub fn known(&mut self, known: &mut Known<'_>) -> Option<Stmt> {
+        let first = self.skip_blank()?;
+        let rest = self.tokens.get(self.next..)?;
+        let count = rest.iter().position(|token| matches!(token.kind, Raw::Newline | Raw::Semicolon));
+        let count = count.unwrap_or(rest.len());
+        let last = rest.get(count.checked_sub(1)?)?;
+        let stmt = known.statement(first.start, last.end, rest.get(count).map(|token| token.end))?;
+        self.next += count;
+        Some(stmt)
     }
 
     /// The next statement.
@@ -144,7 +173,7 @@ impl<'s> Layout<'s> {
             if matches!(token.kind, Raw::Newline | Raw::Semicolon) {
                 break;
             }
-            let last = self.partner.get(self.next).copied().flatten().unwrap_or(self.next);
+            let last = self.partner(self.next).unwrap_or(self.next);
             span = self.tokens.get(last).map_or(span, |token| span.to(token.span()));
             self.next = last + 1;
         }

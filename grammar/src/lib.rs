@@ -20,6 +20,7 @@ mod layout;
 mod lexeme;
 mod lexer;
 mod print;
+mod reuse;
 mod spans;
 mod statement;
 mod text;
@@ -39,6 +40,7 @@ pub use token::{is_reserved, is_reserved_for_later};
 
 use ast::{Comment, File, Stmt, StmtKind};
 use layout::{Body, Layout, Statement};
+use reuse::Known;
 use tree::Context;
 
 /// A parsed text.
@@ -55,11 +57,27 @@ pub struct Parsed {
 
 /// Parses any text. One mistake gives one error, and the statements around it are not affected.
 pub fn parse(source: &str) -> Parsed {
+    parse_anew(source, None)
+}
+
+/// Parses a text that was edited: the same as [`parse`], but what stands in lines that are as they were is taken from the
+/// old text's tree.
+pub fn parse_edited(source: &str, old_source: &str, old: &Parsed) -> Parsed {
+    parse_anew(source, Known::new(source, old_source, old))
+}
+
+fn parse_anew(source: &str, mut known: Option<Known<'_>>) -> Parsed {
     let (tokens, comments) = lexer::lex(source);
     let mut layout = Layout::new(source, tokens);
     let mut stmts = Vec::new();
-    while let Some(statement) = layout.statement() {
-        stmts.push(parse_statement(&mut layout, statement));
+    loop {
+        if let Some(stmt) = known.as_mut().and_then(|known| layout.known(known)) {
+            stmts.push(stmt);
+        } else if let Some(statement) = layout.statement() {
+            stmts.push(parse_statement(&mut layout, statement));
+        } else {
+            break;
+        }
     }
     let mut errors = layout.errors;
     errors.sort_by_key(|error| error.span);

@@ -14,7 +14,7 @@ pub fn erase_spans(file: &mut File) {
     each_span(file, &mut |span| *span = Span::default());
 }
 
-fn stmt_spans(stmt: &mut Stmt, f: &mut dyn FnMut(&mut Span)) {
+pub(crate) fn stmt_spans(stmt: &mut Stmt, f: &mut dyn FnMut(&mut Span)) {
     f(&mut stmt.span);
     match &mut stmt.kind {
         StmtKind::Edition(edition) => expr_spans(edition, f),

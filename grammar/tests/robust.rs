@@ -1,7 +1,7 @@
 //! Broken and hostile texts: no panic, no overflow, and every span lies in the text.
 
 use sched_grammar::ast::{ExprKind, Span, StmtKind};
-use sched_grammar::{Parsed, each_span, parse};
+use sched_grammar::{Parsed, each_span, parse, parse_edited};
 
 fn check_span(source: &str, span: Span, outer: Span) {
     assert!(source.get(span.range()).is_some(), "{span:?} of {source:?}");
@@ -44,10 +44,18 @@ fn check(source: &str) -> Parsed {
     parsed
 }
 
-const SAMPLES: [&str; 4] = [
+/// What is taken over from before an edit is what the parser makes of the text, there and back.
+fn check_edit(before: &str, after: &str, parsed: &Parsed) {
+    let old = parse(before);
+    assert_eq!(parse_edited(after, before, &old), *parsed, "{before:?} became {after:?}");
+    assert_eq!(parse_edited(before, after, parsed), old, "{after:?} became {before:?}");
+}
+
+const SAMPLES: [&str; 5] = [
     include_str!("pass/header.sched"),
     include_str!("pass/lines.sched"),
     include_str!("pass/crlf_bom.sched"),
+    "sched 1 // a\n\n  tile(a, b, c, 4) # b\nreorder(a,\n  b); f(x); g(y)\ntile(in, d)\nh(in)\n  i(z)\nuse j\nk()",
     "tile(a, v[3].b, -min(x, (y + 1) * 2)); model \"é\\u{e9}\"\nparam ö = 6_4 in {1,\n 2} // é\nuse {x}; a = “b”",
 ];
 
@@ -75,7 +83,8 @@ fn every_deletion_of_a_byte() {
         for at in 0..sample.len() {
             let mut bytes = sample.as_bytes().to_vec();
             bytes.remove(at);
-            check(&String::from_utf8_lossy(&bytes));
+            let edited = String::from_utf8_lossy(&bytes);
+            check_edit(sample, &edited, &check(&edited));
         }
     }
 }
@@ -87,7 +96,8 @@ fn every_exchange_of_a_character() {
             for other in
                 ["(", ")", "[", "]", "{", "}", "\"", ",", "\n", ";", "é", "7", "x", "in", "#", "\\", "“"]
             {
-                check(&format!("{}{other}{}", &sample[..at], &sample[at + c.len_utf8()..]));
+                let edited = format!("{}{other}{}", &sample[..at], &sample[at + c.len_utf8()..]);
+                check_edit(sample, &edited, &check(&edited));
             }
         }
     }

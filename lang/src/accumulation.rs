@@ -37,7 +37,7 @@ pub(crate) fn infer(builder: &Builder) -> Accumulation {
                 outermost = Some(id);
             }
         }
-        stack.extend(node.inside.children().into_iter().map(|child| (child, outermost)));
+        stack.extend(node.inside.children().map(|child| (child, outermost)));
     }
     Accumulation::Exact
 }

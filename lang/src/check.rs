@@ -2,26 +2,29 @@
 
 mod facts;
 mod modifiers;
+mod outcome;
 mod prepare;
 mod site;
 mod tally;
+mod work;
 
 use sched_grammar::ast::Span;
 
-use crate::device::Limits;
 use crate::diagnostics::{Code, Diagnostic, Severity};
-use crate::legality;
-use crate::lineage::{Builder, Index, Step};
-use crate::lints;
-use crate::nest::{Layout, Nest};
-use crate::options::{Options, Supported, Target, TargetKind};
+use crate::lineage::{Index, Step};
+use crate::nest::Nest;
+use crate::options::{Options, Target, TargetKind};
 use crate::report::Report;
 use crate::resolve;
-use crate::sym::{Fact, Sym};
+use crate::sym::Sym;
 
+pub use outcome::Verdict;
+
+pub(crate) use outcome::Outcome;
 pub(crate) use prepare::{Prepared, prepare};
 pub(crate) use site::Site;
 pub(crate) use tally::{Listener, Tally, Trial, judge};
+pub(crate) use work::Work;
 
 /// What the header of a file says.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -106,7 +109,7 @@ impl Lineage {
 
 /// Checks a schedule. Never fails and never panics: what is wrong is in the diagnostics.
 pub fn check(source: &str, options: &Options) -> Checked {
-    check_and(source, options, |_, _| ()).0
+    Outcome::of(source, &sched_grammar::parse(source), options).into_checked()
 }
 
 /// What the parser has to say of a schedule, and nothing else.
@@ -125,43 +128,10 @@ pub fn read_header(source: &str) -> Header {
 
 /// Checks a schedule and tells the lineage of its index variables.
 pub fn check_lineage(source: &str, options: &Options) -> (Checked, Lineage) {
-    check_and(source, options, |builder, report| Lineage {
-        indices: builder.record(),
-        events: report.events(),
-    })
-}
-
-/// Checks a schedule and has a look at what was built.
-fn check_and<T>(source: &str, options: &Options, look: impl FnOnce(&Builder, &Report) -> T) -> (Checked, T) {
     let parsed = sched_grammar::parse(source);
-    let mut report = Report::new(source, &parsed.file, options.strict);
-    parsed.errors.iter().for_each(|error| report.syntax(error));
-
-    let header = resolve::header(&parsed.file, &mut report);
-    resolve::given_target(options, &mut report);
-    let (scope, params) = resolve::scope(&parsed.file, options, &mut report);
-    let calls = resolve::calls(&parsed.file, &scope, options, &mut report);
-    let target = target(&header, options, &calls);
-    let limits = Limits::of(&target);
-    report.set_limits(limits);
-
-    if options.supported == Supported::Compilable && target.is_gpu() {
-        no_gpu_yet(&header, &mut report);
-    }
-
-    let mut builder = Builder::new(options.facts.clone());
-    let whole_shape = modifiers::apply(calls.iter(), &mut builder, &mut report);
-    if whole_shape {
-        facts::attach(calls.iter(), &mut builder, &mut report);
-        for illegal in legality::check(&builder, &limits) {
-            report.illegal(&builder, &illegal);
-        }
-        lints::check(&scope, &builder, &limits, &mut report);
-    }
-    let nest = finish(&builder, options, source, &mut report);
-    let seen = look(&builder, &report);
-    let diagnostics = lints::without_allowed(report.finish(), &parsed.comments);
-    (Checked { nest, header, target, params, diagnostics }, seen)
+    let outcome = Outcome::of(source, &parsed, options);
+    let lineage = outcome.lineage(source, &parsed.file);
+    (outcome.into_checked(), lineage)
 }
 
 /// What the schedule is for.
@@ -183,74 +153,6 @@ fn no_gpu_yet(header: &Header, report: &mut Report) {
         .label("cannot be compiled yet")
         .help("Write `target cpu`, or leave the line out.");
     report.push(diagnostic);
-}
-
-/// The nest, if there are no errors and, when it is to be compiled, everything in it is known.
-fn finish(builder: &Builder, options: &Options, source: &str, report: &mut Report) -> Option<Nest> {
-    if report.has_errors() {
-        return None;
-    }
-    let (mut nest, _) = builder.nest();
-    nest.batch_size = options.batch_size;
-    nest.representation = match builder.layout() {
-        Some(crate::directives::LayoutName::Array) => Some(Layout::Array),
-        Some(crate::directives::LayoutName::Sparse) => Some(Layout::Sparse),
-        Some(crate::directives::LayoutName::Levels) => Some(Layout::Levels),
-        Some(crate::directives::LayoutName::Quantized) => Some(Layout::Quantized),
-        _ => None,
-    };
-    if options.supported == Supported::Compilable {
-        let unknown = unknown_facts(&nest);
-        if unknown.is_empty() && !builder.has_uncounted_copies() {
-            return Some(nest);
-        }
-        let needs_batch_size = unknown == [Fact::BatchSize];
-        let at = source.find("batch_size").filter(|_| needs_batch_size).unwrap_or(0);
-        let end = if needs_batch_size { at + "batch_size".len() } else { 0 };
-        let diagnostic = if needs_batch_size {
-            Diagnostic::new(
-                Code::NOT_KNOWN,
-                Span::new(at, end),
-                "the schedule uses `batch_size`, which is not given",
-            )
-            .label("not known")
-            .help("Give it with `--batch-size`.")
-        } else {
-            Diagnostic::new(
-                Code::NOT_KNOWN,
-                Span::default(),
-                "a schedule is compiled for a model, and none is given",
-            )
-            .help("Name one in a `model` line or on the command line.")
-        };
-        report.push(diagnostic);
-        return None;
-    }
-    Some(nest)
-}
-
-/// Facts in the nest that must be known when it is compiled and are not.
-fn unknown_facts(nest: &Nest) -> Vec<Fact> {
-    let mut unknown = Vec::new();
-    let loops = nest.loops.iter().flat_map(|l| [&l.start, &l.stop, &l.step]);
-    let syms = loops.chain(nest.constraints.iter().map(|c| &c.bound));
-    for sym in syms {
-        collect(sym, &mut unknown);
-    }
-    unknown.sort_unstable();
-    unknown.dedup();
-    unknown
-}
-
-fn collect(sym: &Sym, into: &mut Vec<Fact>) {
-    match sym {
-        Sym::Int(_) | Sym::Fact(Fact::Rows) => {}
-        Sym::Fact(fact) => into.push(*fact),
-        Sym::Op(_, a, b) => {
-            collect(a, into);
-            collect(b, into);
-        }
-    }
 }
 
 impl Target {

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use sched_grammar::ast::{Span, StmtKind};
 
-use crate::check::{Listener, Tally, Trial, judge, prepare};
+use crate::check::{Tally, Trial, Work, judge, prepare};
 use crate::device::Limits;
 use crate::directives::{Op, SIGNATURES};
 use crate::lineage::{Builder, Step};
@@ -65,7 +65,7 @@ pub fn of(builder: &Builder, limits: &Limits, supported: Supported, only: Option
         } else if result.is_ok() {
             trial = builder.clone();
         }
-        result.is_ok() && !found.has_enough()
+        result.is_ok() && !found.has_new()
     };
     let ops = wanted(supported, only);
     let forms = ops.into_iter().flat_map(|op| candidates::of(op, builder, &|_| false));
@@ -79,14 +79,16 @@ pub fn of(builder: &Builder, limits: &Limits, supported: Supported, only: Option
 /// whole nest; a modifier also has the modifiers that follow applied once more.
 pub fn at(source: &str, offset: usize, options: &Options, only: Option<Op>) -> Vec<Next> {
     let gap = Gap::find(source, offset);
-    let prepared = prepare(&gap.text, &sched_grammar::parse(&gap.text).file, options);
+    let prepared = prepare(&gap.text, &sched_grammar::parse(&gap.text).file, options, None);
     let mut site = prepared.site(gap.at, None);
     let is_taken = |name: &str| prepared.is_taken(name);
     let wanted = wanted(options.supported, only);
     let (on_gpu, others): (Vec<Op>, Vec<Op>) = wanted.into_iter().partition(|op| *op == Op::GpuDimension);
     let forms = others.into_iter().chain(on_gpu).flat_map(|op| candidates::of(op, site.nest(), &is_taken));
     let all: Vec<Forms> = forms.collect();
-    all.into_iter().filter_map(|forms| legal(forms, &mut |form| site.fits(form))).collect()
+    all.into_iter()
+        .filter_map(|forms| legal(forms, &mut |form| site.fits(form, &mut { Work::ENDLESS })))
+        .collect()
 }
 
 pub(crate) fn wanted(supported: Supported, only: Option<Op>) -> Vec<Op> {

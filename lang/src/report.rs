@@ -1,7 +1,6 @@
 //! Collects diagnostics and gives illegal operations their places in the text.
 
-use std::collections::HashSet;
-
+use foldhash::{HashSet, HashSetExt};
 use sched_grammar::ast::{Directive, Expr, File, Span, StmtKind};
 use sched_grammar::{SyntaxError, SyntaxErrorKind};
 

@@ -27,6 +27,10 @@ pub struct Document {
     /// Tells this state of the text, and of everything that its check depends on, from all others of all documents.
     epoch: u64,
     state: State,
+    /// The state that was checked before the present one: most of what was read of it still holds.
+    before: Option<Arc<Snapshot>>,
+    /// States that nobody wants any more.
+    outdated: Vec<Arc<Snapshot>>,
     last_good: Option<Arc<Snapshot>>,
     model: Option<PathBuf>,
 }
@@ -118,6 +122,8 @@ impl Document {
             text,
             epoch: next_epoch(),
             state: State::Unchecked,
+            before: None,
+            outdated: Vec::new(),
             last_good: None,
             model: None,
         }
@@ -135,7 +141,9 @@ impl Document {
     /// Lets the document be checked again although its text is the same.
     pub fn forget(&mut self) {
         self.epoch = next_epoch();
-        self.state = State::Unchecked;
+        if let State::Checked(snapshot) = std::mem::replace(&mut self.state, State::Unchecked) {
+            self.before = Some(snapshot);
+        }
     }
 
     /// The present state, checked at most once.
@@ -149,17 +157,27 @@ impl Document {
             State::Mistake => return Err(Mistake),
             State::Unchecked => {}
         }
-        let Ok(snapshot) = catch_unwind(AssertUnwindSafe(|| self.check(around))) else {
+        let before = self.before.take();
+        let analysis = before.as_ref().map(|snapshot| &snapshot.analysis);
+        let checked = catch_unwind(AssertUnwindSafe(|| self.check(analysis, around)));
+        self.tidy();
+        self.outdated.extend(before);
+        let Ok(snapshot) = checked else {
             self.state = State::Mistake;
             return Err(Mistake);
         };
         let snapshot = Arc::new(snapshot);
         self.state = State::Checked(Arc::clone(&snapshot));
         self.model.clone_from(&snapshot.binding.path);
-        if snapshot.analysis.checked().nest.is_some() {
-            self.last_good = Some(Arc::clone(&snapshot));
+        if snapshot.analysis.is_legal() {
+            self.outdated.extend(self.last_good.replace(Arc::clone(&snapshot)));
         }
         Ok(snapshot)
+    }
+
+    /// Lets go of states that nobody wants any more. It takes a while, and nobody should wait for it.
+    pub fn tidy(&mut self) {
+        self.outdated.clear();
     }
 
     /// The model that the last state that was checked is bound to.
@@ -172,10 +190,10 @@ impl Document {
         self.last_good.as_ref()
     }
 
-    fn check(&self, around: &mut Surroundings) -> Snapshot {
+    fn check(&self, before: Option<&Analysis>, around: &mut Surroundings) -> Snapshot {
         // The line that names the model is known only after the check; it is seldom another one than before.
         let mut binding = self.guess(around);
-        let mut analysis = self.analyse(&binding, &around.settings);
+        let mut analysis = self.analyse(before, &binding, &around.settings);
         let named = analysis.checked().header.model.clone();
         let right = self.bind(named, around);
         let is_same = match (binding.model(), right.model()) {
@@ -184,7 +202,7 @@ impl Document {
             _ => false,
         };
         if !is_same {
-            analysis = self.analyse(&right, &around.settings);
+            analysis = self.analyse(Some(&analysis), &right, &around.settings);
         }
         binding = right;
         Snapshot {
@@ -198,14 +216,18 @@ impl Document {
         }
     }
 
-    fn analyse(&self, binding: &Binding, settings: &Settings) -> Analysis {
+    fn analyse(&self, before: Option<&Analysis>, binding: &Binding, settings: &Settings) -> Analysis {
         let options = Options {
             facts: binding.model().map(|model| Arc::clone(&model.facts)),
             target: settings.target.clone(),
             strict: settings.strict,
             ..Options::default()
         };
-        Analysis::new(Arc::clone(self.text.source()), options)
+        let source = Arc::clone(self.text.source());
+        match before {
+            Some(before) => before.edited(source, options),
+            None => Analysis::new(source, options),
+        }
     }
 
     /// The model of the first line that looks as if it named one.

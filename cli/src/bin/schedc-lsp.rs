@@ -1,5 +1,5 @@
-//! The language server as a program of its own. `schedc lsp` becomes this program: `schedc` has LLVM in it, which a server
-//! that waits beside an editor all day has no use for.
+//! The language server as a program of its own, which editors start and `schedc lsp` becomes: `schedc` has LLVM in it, which
+//! takes a while to load and which a server that waits beside an editor all day has no use for.
 
 use std::process::ExitCode;
 
@@ -8,5 +8,10 @@ use std::process::ExitCode;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
+    // Editors ask before they start it: `schedc` takes longer to say so, since LLVM is loaded with it.
+    if std::env::args().nth(1).as_deref() == Some("--version") {
+        println!("schedc-lsp {}", env!("CARGO_PKG_VERSION"));
+        return ExitCode::SUCCESS;
+    }
     sched_lsp::run()
 }

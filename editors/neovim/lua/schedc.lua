@@ -40,10 +40,17 @@ local function root(file)
   return git ~= "" and vim.fn.fnamemodify(git, ":p:h:h") or folder
 end
 
+--- What starts the server: the program beside schedc, which starts at once, while schedc loads a whole compiler first.
+local function command()
+  local folder = vim.fn.fnamemodify(vim.fn.resolve(vim.fn.exepath(config.path)), ":h")
+  local server = folder .. "/schedc-lsp"
+  return vim.fn.executable(server) == 1 and { server } or { config.path, "lsp" }
+end
+
 local function client_options(buffer)
   return {
     name = "schedc",
-    cmd = { config.path, "lsp" },
+    cmd = command(),
     root_dir = root(vim.api.nvim_buf_get_name(buffer)),
     init_options = config.settings,
     settings = { schedc = config.settings },

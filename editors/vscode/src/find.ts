@@ -2,9 +2,9 @@
 
 import { execFile } from 'node:child_process';
 import { constants } from 'node:fs';
-import { access, stat } from 'node:fs/promises';
+import { access, realpath, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
-import { delimiter, isAbsolute, join, resolve } from 'node:path';
+import { delimiter, dirname, isAbsolute, join, resolve } from 'node:path';
 import { isRecent, OLDEST, readVersion, showVersion, type Version } from './version';
 
 /** What stands in the way of running schedc. `message` is for the user. */
@@ -17,6 +17,8 @@ export class Unusable extends Error {
 export interface Program {
     readonly path: string;
     readonly version: Version;
+    /** What starts the language server: the program and its arguments. */
+    readonly server: readonly [string, ...string[]];
 }
 
 /** Where to look. */
@@ -32,7 +34,15 @@ export interface Places {
 /** Finds schedc and asks for its version. */
 export async function findProgram(places: Places): Promise<Program> {
     const path = places.setting === '' ? await search(places.searchPath) : await named(places);
-    return { path, version: await versionOf(path) };
+    return (await beside(path)) ?? { path, version: await versionOf(path), server: [path, 'lsp'] };
+}
+
+/** The language server beside schedc: it starts at once, while schedc loads a whole compiler before it becomes the server. */
+async function beside(path: string): Promise<Program | null> {
+    const server = join(dirname(await realpath(path)), process.platform === 'win32' ? 'schedc-lsp.exe' : 'schedc-lsp');
+    const printed = (await isProgram(server)) ? await run(server, ['--version']) : null;
+    const version = printed === null ? null : readVersion(printed);
+    return version === null ? null : { path, version: recent(path, version), server: [server] };
 }
 
 async function search(searchPath: string): Promise<string> {
@@ -68,19 +78,27 @@ async function versionOf(path: string): Promise<Version> {
     if (version === null) {
         throw new Unusable('broken', `${path} does not run, or is another program: it does not print schedc's version.`);
     }
-    const needed = showVersion(OLDEST);
-    if (!isRecent(version)) {
-        throw new Unusable('too old', `schedc ${showVersion(version)} at ${path} is too old: ${needed} or newer is needed.`);
-    }
+    recent(path, version);
     if ((await run(path, ['lsp', '--help'])) === null) {
+        const needed = showVersion(OLDEST);
         throw new Unusable('too old', `schedc at ${path} has no language server. Update it to ${needed} or newer.`);
     }
     return version;
 }
 
+/** The version, if it is recent enough. */
+function recent(path: string, version: Version): Version {
+    if (isRecent(version)) return version;
+    const needed = showVersion(OLDEST);
+    throw new Unusable('too old', `schedc ${showVersion(version)} at ${path} is too old: ${needed} or newer is needed.`);
+}
+
 /** What a program prints, or null if it fails. */
 function run(path: string, args: readonly string[]): Promise<string | null> {
     return new Promise((done) => {
-        execFile(path, args, { timeout: 10_000, windowsHide: true }, (error, stdout) => done(error === null ? stdout : null));
+        const options = { timeout: 10_000, windowsHide: true };
+        const child = execFile(path, args, options, (error, stdout) => done(error === null ? stdout : null));
+        // A program that reads instead of answering has nothing to wait for.
+        child.stdin?.end();
     });
 }

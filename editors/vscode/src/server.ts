@@ -2,7 +2,7 @@
 
 import * as vscode from 'vscode';
 import { LanguageClient, State, WorkDoneProgress, type StaticFeature } from 'vscode-languageclient/node';
-import { findProgram, Unusable } from './find';
+import { findProgram, type Program, Unusable } from './find';
 import { showVersion } from './version';
 
 export type Condition =
@@ -90,13 +90,13 @@ export class Server implements vscode.Disposable {
     private async start(): Promise<void> {
         this.set({ kind: 'starting' });
         try {
-            const { path, version } = await findProgram({
+            const { path, version, server } = await findProgram({
                 setting: vscode.workspace.getConfiguration('schedc').get('path', '').trim(),
                 folder: vscode.workspace.workspaceFolders?.[0]?.uri.fsPath ?? null,
                 searchPath: process.env['PATH'] ?? '',
             });
             this.output.info(`${path}, version ${showVersion(version)}`);
-            const client = this.connect(path);
+            const client = this.connect(server);
             this.client = client;
             client.onDidChangeState(({ newState }) => {
                 if (this.client !== client) return;
@@ -110,11 +110,11 @@ export class Server implements vscode.Disposable {
         }
     }
 
-    private connect(path: string): LanguageClient {
+    private connect([command, ...args]: Program['server']): LanguageClient {
         const client = new LanguageClient(
             'schedc',
             'schedc',
-            { command: path, args: ['lsp'] },
+            { command, args },
             {
                 documentSelector: [{ language: 'sched', scheme: 'file' }, { language: 'sched', scheme: 'untitled' }],
                 outputChannel: this.output,

@@ -5,9 +5,9 @@ export type Version = readonly [major: number, minor: number, patch: number];
 /** The oldest version that has the language server. */
 export const OLDEST: Version = [0, 1, 0];
 
-/** Reads what `schedc --version` prints. */
+/** Reads what `schedc --version` or `schedc-lsp --version` prints. */
 export function readVersion(printed: string): Version | null {
-    const match = /^schedc (\d+)\.(\d+)\.(\d+)/.exec(printed.trim());
+    const match = /^schedc(?:-lsp)? (\d+)\.(\d+)\.(\d+)/.exec(printed.trim());
     return match === null ? null : [Number(match[1]), Number(match[2]), Number(match[3])];
 }
 

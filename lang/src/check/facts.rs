@@ -2,7 +2,7 @@
 
 use super::tally::Listener;
 use crate::directives::{LayoutName, Op};
-use crate::illegal::{Illegal, Problem};
+use crate::illegal::{Doubt, Illegal, Problem};
 use crate::lineage::{Builder, Stated, TileTrees};
 use crate::nest::{GpuAxis, GpuDimension, GpuLevel, LoopId};
 use crate::resolve::{Arg, Call};
@@ -124,7 +124,7 @@ fn unverified(
     builder: &Builder,
     report: &mut dyn Listener,
 ) {
-    let what = format!("whether {sym} is in range");
+    let what = Doubt::InRange { number: sym.clone() }.into();
     report.illegal(builder, &Illegal::argument(call.step, at, Problem::Unverified { what }, ids));
 }
 

@@ -18,6 +18,7 @@ pub(super) fn apply<'c>(
     report: &mut dyn Listener,
 ) -> bool {
     for call in calls.filter(|call| call.shapes) {
+        let loops = builder.nodes.len();
         let result = apply_one(call, builder, report);
         if let Err(illegal) = result {
             report.illegal(builder, &illegal);
@@ -27,6 +28,7 @@ pub(super) fn apply<'c>(
             recover(call, &illegal, builder, report);
         }
         tell_remarks(call.op, builder, report);
+        report.spend(1 + builder.nodes.len() - loops);
         if report.has_enough() {
             return false;
         }
@@ -38,7 +40,7 @@ pub(super) fn apply<'c>(
 pub(super) fn tell_remarks(op: Op, builder: &mut Builder, report: &mut dyn Listener) {
     for remark in builder.take_remarks() {
         let problem = match remark.kind {
-            RemarkKind::Unverified(what) => Problem::Unverified { what },
+            RemarkKind::Unverified(what) => Problem::Unverified { what: what.into() },
             RemarkKind::TileOfOne => Problem::TileOfOne,
             RemarkKind::PartialTile(extent, size) => Problem::PartialTile { extent, size },
         };

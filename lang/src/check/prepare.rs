@@ -1,8 +1,8 @@
 //! A schedule whose names and arguments are resolved, for what asks how it came about and how it could go on.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
+use foldhash::HashSet;
 use sched_grammar::ast::{File, Span, StmtKind};
 
 use super::{Site, Tally, facts, modifiers};
@@ -15,7 +15,7 @@ use crate::resolve::{self, Call, Number};
 /// A text whose names and arguments are resolved.
 #[derive(Debug)]
 pub(crate) struct Prepared {
-    calls: Vec<Call>,
+    calls: Arc<[Call]>,
     /// Where the directives stand, known ones or not; an operation's number is its position.
     directives: Vec<Span>,
     names: HashSet<String>,
@@ -25,12 +25,12 @@ pub(crate) struct Prepared {
     model: Option<Arc<ModelFacts>>,
 }
 
-/// Resolves a text; what is wrong with it is left out.
-pub(crate) fn prepare(source: &str, file: &File, options: &Options) -> Prepared {
+/// Resolves a text; what is wrong with it is left out. A check has found the calls already, if there was one.
+pub(crate) fn prepare(source: &str, file: &File, options: &Options, calls: Option<Arc<[Call]>>) -> Prepared {
     let mut report = Report::new(source, file, false);
     let header = resolve::header(file, &mut report);
     let (scope, _) = resolve::scope(file, options, &mut report);
-    let calls = resolve::calls(file, &scope, options, &mut report);
+    let calls = calls.unwrap_or_else(|| resolve::calls(file, &scope, options, &mut report).into());
     let directives = file.stmts.iter().filter(|stmt| matches!(stmt.kind, StmtKind::Directive(_)));
     Prepared {
         directives: directives.map(|stmt| stmt.span).collect(),

@@ -2,9 +2,9 @@
 
 use std::collections::HashSet;
 
-use super::{Listener, Tally, Trial, facts, judge, modifiers};
+use super::{Listener, Tally, Trial, Work, facts, judge, modifiers};
 use crate::device::Limits;
-use crate::directives::{Op, of as find};
+use crate::directives::Op;
 use crate::legal_next::{NEW, Operation};
 use crate::lineage::Builder;
 use crate::nest::TreeOrder;
@@ -56,13 +56,6 @@ impl<'p> Site<'p> {
         site
     }
 
-    /// About how much work it is to try an operation, in loops looked at.
-    pub fn cost(&self, op: Op) -> usize {
-        let shapes = find(op).is_some_and(|signature| signature.shapes);
-        let whole = self.whole.as_ref().map_or(0, Builder::loop_count);
-        if shapes { 3 * whole + self.after.len() } else { whole }
-    }
-
     /// The nest at the place, without facts.
     pub fn nest(&self) -> &Builder {
         &self.here
@@ -91,38 +84,57 @@ impl<'p> Site<'p> {
     }
 
     /// Whether the schedule with this operation at the place is as legal as it was: every error and warning that it
-    /// gives was there before.
-    pub fn fits(&mut self, operation: &Operation) -> bool {
-        if !self.may_fit(operation) {
+    /// gives was there before. Where there is not enough work left to apply all that follows, an operation that shapes the
+    /// nest fits if it is legal at the place; without any work left nothing fits.
+    pub fn fits(&mut self, operation: &Operation, work: &mut Work) -> bool {
+        if work.is_done() || !self.may_fit(operation) {
             return false;
         }
         let limits = if operation.op() == Op::GpuDimension { self.gpu } else { self.limits };
-        let mut found = Trial::new(&self.known);
         if operation.shapes() {
-            let mut trial = self.here.clone();
-            if operation.apply(NEW, &mut trial).is_err() {
-                return false;
-            }
-            modifiers::tell_remarks(operation.op(), &mut trial, &mut found);
-            return self.finish(&mut trial, &limits, &mut found) && !found.has_enough();
+            self.shapes(operation, &limits, work)
+        } else {
+            self.holds(operation, &limits, work)
         }
-        // Facts are about the final nest, and can be taken back.
+    }
+
+    /// Whether an operation that shapes the nest fits.
+    fn shapes(&self, operation: &Operation, limits: &Limits, work: &mut Work) -> bool {
+        let mut trial = self.here.clone();
+        work.spend(trial.nodes.len() / 2);
+        let loops = trial.nodes.len();
+        if operation.apply(NEW, &mut trial).is_err() {
+            return false;
+        }
+        work.spend(trial.nodes.len() - loops);
+        let mut found = Trial::with(&self.known, work.whole);
+        modifiers::tell_remarks(operation.op(), &mut trial, &mut found);
+        let is_whole = self.finish(&mut trial, limits, &mut found);
+        work.whole = found.left();
+        !found.has_new() && (is_whole || found.left() == 0)
+    }
+
+    /// Whether a fact fits. Facts are about the final nest, and can be taken back.
+    fn holds(&mut self, operation: &Operation, limits: &Limits, work: &mut Work) -> bool {
         let Some(whole) = &mut self.whole else { return false };
+        work.spend(1 + whole.loop_count() / 2);
+        let mut found = Trial::new(&self.known);
         let is_stated = operation.apply(NEW, whole).is_ok();
         if is_stated {
-            judge(whole, &limits, &mut found);
+            judge(whole, limits, &mut found);
         }
         whole.forget(NEW);
-        is_stated && !found.has_enough()
+        is_stated && !found.has_new()
     }
 
     /// Does what follows, attaches all facts and judges the nest, until the listener has enough; false if that cannot be
     /// done.
     fn finish(&self, builder: &mut Builder, limits: &Limits, listener: &mut dyn Listener) -> bool {
-        if !modifiers::apply(self.after.iter().copied(), builder, listener) {
+        if listener.has_enough() || !modifiers::apply(self.after.iter().copied(), builder, listener) {
             return false;
         }
         facts::attach(self.before.iter().chain(&self.after).copied(), builder, listener);
+        listener.spend(builder.loop_count() / 2);
         if !listener.has_enough() {
             judge(builder, limits, listener);
         }

@@ -1,6 +1,6 @@
 //! Who is told of problems: the report of a check, which finds words for them, or a tally, which only counts.
 
-use std::collections::HashSet;
+use foldhash::HashSet;
 
 use crate::device::Limits;
 use crate::diagnostics::{Code, Severity, info};
@@ -13,6 +13,9 @@ use crate::{legality, lints};
 pub(crate) trait Listener {
     /// The operation has this problem on the nest as it stands.
     fn illegal(&mut self, builder: &Builder, illegal: &Illegal);
+
+    /// This many loops have been made or looked at.
+    fn spend(&mut self, _work: usize) {}
 
     /// Whether nothing more needs to be told.
     fn has_enough(&self) -> bool {
@@ -39,17 +42,33 @@ impl Listener for Tally {
     }
 }
 
-/// Looks for a problem that a tally does not have; one is enough.
+/// Looks for a problem that a tally does not have, as long as there is work left; one is enough.
 #[derive(Debug)]
 pub(crate) struct Trial<'k> {
     known: &'k Tally,
     has_new: bool,
+    left: usize,
 }
 
 impl<'k> Trial<'k> {
     /// Nothing new has been found yet.
     pub fn new(known: &'k Tally) -> Self {
-        Trial { known, has_new: false }
+        Trial::with(known, usize::MAX)
+    }
+
+    /// The same, with so much work to do.
+    pub fn with(known: &'k Tally, left: usize) -> Self {
+        Trial { known, has_new: false, left }
+    }
+
+    /// Whether there is a problem that the tally does not have, as far as has been looked.
+    pub fn has_new(&self) -> bool {
+        self.has_new
+    }
+
+    /// How much work is left.
+    pub fn left(&self) -> usize {
+        self.left
     }
 }
 
@@ -59,8 +78,12 @@ impl Listener for Trial<'_> {
         self.has_new |= problem.is_some_and(|problem| !self.known.problems.contains(&problem));
     }
 
+    fn spend(&mut self, work: usize) {
+        self.left = self.left.saturating_sub(work);
+    }
+
     fn has_enough(&self) -> bool {
-        self.has_new
+        self.has_new || self.left == 0
     }
 }
 

@@ -25,7 +25,7 @@ pub struct Fixed {
 /// to more errors than there were is undone.
 pub fn fix_all(source: &str, options: &Options, unsure: bool) -> Fixed {
     let checked = check(source, options);
-    fix_checked(source, &checked, options, unsure).unwrap_or_else(|| Fixed {
+    fix_checked(source, &checked.diagnostics, options, unsure).unwrap_or_else(|| Fixed {
         text: source.to_owned(),
         count: 0,
         checked,
@@ -33,13 +33,18 @@ pub fn fix_all(source: &str, options: &Options, unsure: bool) -> Fixed {
 }
 
 /// As [`fix_all`] for a text that has been checked; nothing if there is nothing to fix.
-pub(crate) fn fix_checked(source: &str, first: &Checked, options: &Options, unsure: bool) -> Option<Fixed> {
+pub(crate) fn fix_checked(
+    source: &str,
+    first: &[Diagnostic],
+    options: &Options,
+    unsure: bool,
+) -> Option<Fixed> {
     let mut fixed: Option<Fixed> = None;
     for _ in 0..MOST_ROUNDS {
-        let (text, checked, count) = fixed
-            .as_ref()
-            .map_or((source, first, 0), |so_far| (so_far.text.as_str(), &so_far.checked, so_far.count));
-        let fixes = chosen(&checked.diagnostics, unsure);
+        let (text, found, count) = fixed.as_ref().map_or((source, first, 0), |so_far| {
+            (so_far.text.as_str(), &so_far.checked.diagnostics, so_far.count)
+        });
+        let fixes = chosen(found, unsure);
         let edits: Vec<Edit> =
             fixes.iter().flat_map(|fix| &fix.edits).map(|edit| whole_line(text, edit)).collect();
         let Some(next) = apply(text, &edits) else { break };
@@ -47,7 +52,7 @@ pub(crate) fn fix_checked(source: &str, first: &Checked, options: &Options, unsu
             break;
         }
         let after = check(&next, options);
-        if errors(&after) > errors(checked) {
+        if errors(&after.diagnostics) > errors(found) {
             break;
         }
         fixed = Some(Fixed { count: count + fixes.len(), text: next, checked: after });
@@ -55,8 +60,8 @@ pub(crate) fn fix_checked(source: &str, first: &Checked, options: &Options, unsu
     fixed
 }
 
-fn errors(checked: &Checked) -> usize {
-    checked.diagnostics.iter().filter(|diagnostic| diagnostic.severity == Severity::Error).count()
+fn errors(found: &[Diagnostic]) -> usize {
+    found.iter().filter(|diagnostic| diagnostic.severity == Severity::Error).count()
 }
 
 /// The first applicable fix of each diagnostic, as far as they do not touch each other.

@@ -3,12 +3,13 @@
 use std::sync::{Arc, OnceLock};
 
 use sched_grammar::ast::{Comment, Span, Stmt};
-use sched_grammar::{Parsed, parse};
+use sched_grammar::{Parsed, parse, parse_edited};
 
 use super::names::Names;
-use crate::check::{Checked, Lineage, Prepared, check_lineage, prepare};
+use crate::check::{Lineage, Outcome, Prepared, Verdict, prepare};
 use crate::diagnostics::apply::fix_checked;
 use crate::lineage::Builder;
+use crate::nest::Nest;
 use crate::options::Options;
 
 /// One state of a schedule, checked. Features share it; what only some of them need is made when it is asked for.
@@ -16,30 +17,41 @@ use crate::options::Options;
 pub struct Analysis {
     source: Arc<str>,
     options: Options,
-    checked: Checked,
-    lineage: Lineage,
-    parsed: OnceLock<Parsed>,
+    parsed: Parsed,
+    outcome: Outcome,
+    lineage: OnceLock<Lineage>,
     names: OnceLock<Names>,
     fixed: OnceLock<Option<String>>,
     prepared: OnceLock<Prepared>,
-    whole: OnceLock<Builder>,
 }
 
 impl Analysis {
     /// Checks a text.
     pub fn new(source: impl Into<Arc<str>>, options: Options) -> Self {
         let source = source.into();
-        let (checked, lineage) = check_lineage(&source, &options);
+        let parsed = parse(&source);
+        Analysis::of(source, parsed, options)
+    }
+
+    /// Checks a text that this one has become: the same as [`Analysis::new`], but what an edit has left alone is not parsed
+    /// again.
+    pub fn edited(&self, source: impl Into<Arc<str>>, options: Options) -> Self {
+        let source = source.into();
+        let parsed = parse_edited(&source, &self.source, &self.parsed);
+        Analysis::of(source, parsed, options)
+    }
+
+    fn of(source: Arc<str>, parsed: Parsed, options: Options) -> Self {
+        let outcome = Outcome::of(&source, &parsed, &options);
         Analysis {
             source,
             options,
-            checked,
-            lineage,
-            parsed: OnceLock::new(),
+            parsed,
+            outcome,
+            lineage: OnceLock::new(),
             names: OnceLock::new(),
             fixed: OnceLock::new(),
             prepared: OnceLock::new(),
-            whole: OnceLock::new(),
         }
     }
 
@@ -54,18 +66,28 @@ impl Analysis {
     }
 
     /// What the checker says.
-    pub fn checked(&self) -> &Checked {
-        &self.checked
+    pub fn checked(&self) -> &Verdict {
+        &self.outcome.verdict
+    }
+
+    /// The loop nest, if there are no errors.
+    pub fn nest(&self) -> Option<&Nest> {
+        self.outcome.nest()
+    }
+
+    /// Whether there are no errors, and so a nest.
+    pub fn is_legal(&self) -> bool {
+        self.outcome.is_legal()
     }
 
     /// Where the index variables come from and what became of them, as far as the schedule is legal.
     pub fn lineage(&self) -> &Lineage {
-        &self.lineage
+        self.lineage.get_or_init(|| self.outcome.lineage(&self.source, &self.parsed.file))
     }
 
     /// The syntax tree with its comments.
     pub fn parsed(&self) -> &Parsed {
-        self.parsed.get_or_init(|| parse(&self.source))
+        &self.parsed
     }
 
     /// What every name of the text means.
@@ -75,18 +97,23 @@ impl Analysis {
 
     /// The text after everything that is safe to fix has been fixed; nothing if that changes nothing.
     pub(crate) fn fixed(&self) -> Option<&str> {
-        let fixed = || fix_checked(&self.source, &self.checked, &self.options, false).map(|fixed| fixed.text);
+        let fixed = || {
+            fix_checked(&self.source, &self.checked().diagnostics, &self.options, false)
+                .map(|fixed| fixed.text)
+        };
         self.fixed.get_or_init(fixed).as_deref()
     }
 
     /// The directives with their arguments resolved.
     pub(crate) fn prepared(&self) -> &Prepared {
-        self.prepared.get_or_init(|| prepare(&self.source, &self.parsed().file, &self.options))
+        let calls = || Some(Arc::clone(&self.outcome.calls));
+        let prepare = || prepare(&self.source, &self.parsed.file, &self.options, calls());
+        self.prepared.get_or_init(prepare)
     }
 
     /// The final nest with its facts, as far as the schedule is legal.
     pub(crate) fn whole(&self) -> &Builder {
-        self.whole.get_or_init(|| self.prepared().until(self.source.len()))
+        &self.outcome.builder
     }
 
     /// The statement in which `offset` lies or at whose end it stands; of two that touch, the latter.

@@ -9,6 +9,7 @@ use sched_grammar::ast::{Comment, Span};
 
 use super::Analysis;
 use super::cursor::{Cursor, cursor};
+use crate::check::Work;
 use crate::diagnostics::{CODES, Code, CodeInfo, Severity};
 
 /// What is proposed.
@@ -77,11 +78,11 @@ impl Completion {
     }
 }
 
-/// Work that one answer may take, counted in loops looked at: an answer must come between two keystrokes.
-const WORK: usize = 1_600;
+/// Work that one answer may take: it must come between two keystrokes.
+const WORK: Work = Work { whole: 1_500, here: 400 };
 
-/// Everything that can be written at `offset`, the most likely first. In very large nests only so many proposals are
-/// tried; what was not tried is not proposed.
+/// Everything that can be written at `offset`, the most likely first. In long schedules there is not enough time to try all
+/// proposals: later ones are only legal as far as the cursor, and what was not tried at all is not proposed.
 pub fn completion(analysis: &Analysis, offset: usize) -> Vec<Completion> {
     if let Some(comment) = analysis.comment_at(offset) {
         return allowed(analysis, comment, offset);

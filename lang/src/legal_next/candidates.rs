@@ -186,9 +186,9 @@ fn reorders(builder: &Builder) -> Vec<Forms> {
     for id in builder.loops() {
         let mut chain = vec![id];
         while chain.len() < SMALL_CHAIN
-            && let [only] = builder.node(chain[chain.len() - 1]).inside.children().as_slice()
+            && let Some(only) = builder.node(chain[chain.len() - 1]).inside.only()
         {
-            chain.push(*only);
+            chain.push(only);
         }
         for length in 2..=chain.len() {
             for order in orders(&chain[..length]) {

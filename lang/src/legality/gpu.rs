@@ -2,7 +2,7 @@
 
 use super::find;
 use crate::device::Limits;
-use crate::illegal::{Illegal, Problem};
+use crate::illegal::{Doubt, Illegal, Problem};
 use crate::lineage::{Builder, Stated, Step};
 use crate::nest::{GpuDimension, GpuLevel, LoopId};
 use crate::options::TargetKind;
@@ -73,7 +73,7 @@ fn block(
         let problem = if at_run_time {
             Problem::BlockNotConstant
         } else {
-            Problem::Unverified { what: format!("how many threads `{}` needs", builder.name(id)) }
+            Problem::Unverified { what: Doubt::Threads { name: builder.name(id) }.into() }
         };
         problems.push(Illegal::argument(step, 0, problem, vec![id]));
         return;

@@ -123,13 +123,13 @@ impl Met {
 fn most_below(builder: &Builder, id: LoopId, sort: Sort) -> Option<Met> {
     let mut most = Met::ONE;
     let mut stack: Vec<(LoopId, Met)> =
-        builder.node(id).inside.children().into_iter().map(|child| (child, Met::ONE)).collect();
+        builder.node(id).inside.children().map(|child| (child, Met::ONE)).collect();
     while let Some((at, mut met)) = stack.pop() {
         if builder.sort(at) == sort {
             met = met.and(builder, at)?;
         }
         most = most.max(met);
-        stack.extend(builder.node(at).inside.children().into_iter().map(|child| (child, met)));
+        stack.extend(builder.node(at).inside.children().map(|child| (child, met)));
     }
     Some(most)
 }

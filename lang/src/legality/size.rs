@@ -44,7 +44,7 @@ pub(super) fn check(builder: &Builder, problems: &mut Vec<Illegal>) {
             walks = walks.saturating_add(copies);
             hops = hops.saturating_add(copies.saturating_mul(depth));
         }
-        stack.extend(node.inside.children().into_iter().map(|child| (child, copies, depth)));
+        stack.extend(node.inside.children().map(|child| (child, copies, depth)));
     }
     let Some((_, step, id)) = largest else { return };
     if walks > WALKS {

@@ -1,46 +1,82 @@
 //! Copying the loops below a loop, with every constraint that concerns them.
 
-use std::collections::{HashMap, HashSet};
+use smallvec::SmallVec;
 
-use super::{Builder, Inside, Node, ScopeId, Tag};
+use super::{Builder, Inside, Loops, Node, ScopeId, Tag};
 use crate::nest::LoopId;
+
+/// Loops that were copied, and where each went.
+#[derive(Debug, Default)]
+pub(super) struct Went {
+    pairs: SmallVec<[(LoopId, LoopId); 2]>,
+    is_sorted: bool,
+}
+
+impl Went {
+    pub fn insert(&mut self, from: LoopId, to: LoopId) {
+        self.pairs.push((from, to));
+        self.is_sorted = false;
+    }
+
+    /// The copies, those further in first.
+    pub fn copies(&self) -> impl Iterator<Item = LoopId> {
+        self.pairs.iter().map(|(_, copy)| *copy)
+    }
+
+    fn sort(&mut self) {
+        if !self.is_sorted {
+            self.pairs.sort_unstable();
+            self.is_sorted = true;
+        }
+    }
+
+    /// The copy of a loop, or itself if it was not copied. They must be sorted.
+    fn get(&self, id: LoopId) -> LoopId {
+        let at = self.pairs.binary_search_by_key(&id, |(from, _)| *from).ok();
+        at.and_then(|at| self.pairs.get(at)).map_or(id, |(_, copy)| *copy)
+    }
+}
 
 impl Builder {
     /// A copy of the loops at and below `id`, unlinked from the nest, and where each went. Facts are kept; sums are
     /// left to [`Builder::copy_sums`].
-    pub(super) fn copy_subtree(&mut self, id: LoopId, went: &mut HashMap<LoopId, LoopId>) -> LoopId {
+    pub(super) fn copy_subtree(&mut self, id: LoopId, went: &mut Went) -> LoopId {
         // Recursion is as deep as the nest, which `MAX_DEPTH` bounds.
-        let source = self.node(id).clone();
-        let inside = match &source.inside {
-            Inside::Seq(list) => Inside::Seq(self.copy_all(list, went)),
+        let inside = match self.node(id).inside.clone() {
+            Inside::Seq(list) => Inside::Seq(self.copy_all(&list, went)),
             Inside::Cases(cases) => {
                 Inside::Cases(cases.iter().map(|list| self.copy_all(list, went)).collect())
             }
         };
-        let children = inside.children();
-        let copy = self.add(Node { inside, sums: Vec::new(), parent: None, ..source });
-        self.set_parent(&children, copy);
+        let copy = self.add(self.node(id).copy());
+        for child in inside.children() {
+            self.node_mut(child).parent = Some(copy);
+        }
+        self.node_mut(copy).inside = inside;
         went.insert(id, copy);
         copy
     }
 
-    pub(super) fn copy_all(&mut self, list: &[LoopId], went: &mut HashMap<LoopId, LoopId>) -> Vec<LoopId> {
+    pub(super) fn copy_all(&mut self, list: &[LoopId], went: &mut Went) -> Loops {
         list.iter().map(|id| self.copy_subtree(*id, went)).collect()
     }
 
     /// The sums that mention any of `loops`, in the order in which they were made.
-    pub(super) fn sums_of(&self, loops: &[LoopId]) -> Vec<usize> {
-        let found: HashSet<usize> = loops.iter().flat_map(|id| self.node(*id).sums.iter().copied()).collect();
-        let mut found: Vec<usize> = found.into_iter().collect();
+    pub(super) fn sums_of(&self, loops: &[LoopId]) -> SmallVec<[u32; 8]> {
+        let mut found: SmallVec<[u32; 8]> =
+            loops.iter().flat_map(|id| self.node(*id).sums.iter().copied()).collect();
         found.sort_unstable();
+        found.dedup();
         found
     }
 
     /// Adds a copy of each sum for loops that were copied; loops that were not stay.
-    pub(super) fn copy_sums(&mut self, sums: &[usize], went: &HashMap<LoopId, LoopId>) {
+    pub(super) fn copy_sums(&mut self, sums: &[u32], went: &mut Went) {
+        went.sort();
         for &index in sums {
-            let loops = self.sums[index].loops.iter().map(|id| *went.get(id).unwrap_or(id)).collect();
-            let bound = self.sums[index].bound.clone();
+            let sum = &self.sums[index as usize];
+            let loops = sum.loops.iter().map(|id| went.get(*id)).collect();
+            let bound = sum.bound.clone();
             self.add_sum(loops, bound);
         }
     }
@@ -64,6 +100,25 @@ impl Builder {
 
     /// How many mentions in sums a copy of `loops` adds.
     pub(super) fn mentions_of(&self, loops: &[LoopId]) -> usize {
-        self.sums_of(loops).iter().map(|index| self.sums[*index].loops.len()).sum()
+        self.sums_of(loops).iter().map(|index| self.sums[*index as usize].loops.len()).sum()
+    }
+}
+
+impl Node {
+    /// Another loop like this one, with nothing inside and in no place yet.
+    fn copy(&self) -> Node {
+        Node {
+            inside: Inside::Seq(Loops::new()),
+            sums: SmallVec::new(),
+            successors: Loops::new(),
+            parent: None,
+            name: self.name.clone(),
+            start: self.start.clone(),
+            stop: self.stop.clone(),
+            step: self.step.clone(),
+            place: self.place.clone(),
+            facts: self.facts.clone(),
+            ..*self
+        }
     }
 }

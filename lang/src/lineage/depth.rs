@@ -11,7 +11,7 @@ use std::collections::HashMap;
 
 use super::split::Part;
 use super::{Builder, Inside, MAX_EXPANSION, RemarkKind, Select, Step};
-use crate::illegal::{Illegal, Problem};
+use crate::illegal::{Doubt, Illegal, Problem};
 use crate::nest::{LoopId, Sort, TreeOrder};
 use crate::sym::Sym;
 
@@ -66,8 +66,7 @@ impl Builder {
         }
         self.positions_fixed_by.get_or_insert(step);
         let Some(depths) = self.depths() else {
-            let what = "which trees are equally deep".to_owned();
-            self.remark(step, loops[0], RemarkKind::Unverified(what));
+            self.remark(step, loops[0], RemarkKind::Unverified(Doubt::EquallyDeep));
             self.uncounted.insert(v.name.clone());
             return Ok(());
         };
@@ -79,7 +78,7 @@ impl Builder {
         }
         for (id, parts) in cuts {
             self.check_copies(step, &[id], parts.len())?;
-            self.fission(step, id, parts);
+            self.fission(step, id, &parts);
         }
         Ok(())
     }
@@ -168,7 +167,7 @@ impl Scan<'_> {
         let node = self.builder.node(id);
         let mut stop = node.stop.as_int()?;
         for index in &node.sums {
-            let sum = &self.builder.sums[*index];
+            let sum = &self.builder.sums[*index as usize];
             if !self.limits(&sum.loops, id) {
                 continue;
             }

@@ -1,8 +1,8 @@
 //! From the builder's arena to the plain [`Nest`].
 
-use std::collections::HashMap;
+use foldhash::{HashMap, HashMapExt};
 
-use super::{Builder, Inside, Node, Stated};
+use super::{Builder, Inside, Loops, Node, Stated};
 use crate::accumulation;
 use crate::directives::LayoutName;
 use crate::nest::{Body, Constraint, Facts, Layout, Loop, LoopId, Nest, Reduce};
@@ -105,14 +105,13 @@ impl Builder {
 
     /// The sums that the loops' own ranges do not imply, each once.
     fn constraints(&self, order: &[LoopId], renumber: &dyn Fn(&[LoopId]) -> Vec<LoopId>) -> Vec<Constraint> {
-        let mut indices: Vec<usize> =
-            order.iter().flat_map(|id| self.node(*id).sums.iter().copied()).collect();
+        let mut indices: Vec<u32> = order.iter().flat_map(|id| self.node(*id).sums.iter().copied()).collect();
         indices.sort_unstable();
         indices.dedup();
-        let mut seen: HashMap<Vec<LoopId>, Vec<&Sym>> = HashMap::new();
+        let mut seen: HashMap<Loops, Vec<&Sym>> = HashMap::new();
         let mut found = Vec::new();
         for index in indices {
-            let sum = &self.sums[index];
+            let sum = &self.sums[index as usize];
             if self.is_implied(&sum.loops, &sum.bound) {
                 continue;
             }

@@ -19,11 +19,14 @@ mod specialize;
 mod split;
 mod tile;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::sync::Arc;
 
+use foldhash::{HashMap, HashMapExt};
+use smallvec::{SmallVec, smallvec};
+
 use crate::directives::LayoutName;
-use crate::illegal::{Illegal, Problem};
+use crate::illegal::{Doubt, Illegal, Problem};
 use crate::nest::{LoopId, Sort, TreeOrder};
 use crate::options::ModelFacts;
 use crate::sym::{Fact, Sym};
@@ -62,29 +65,39 @@ pub struct Remark {
 #[derive(Clone, Debug, PartialEq)]
 pub enum RemarkKind {
     /// This could not be decided without a model.
-    Unverified(String),
+    Unverified(Doubt),
     /// A tile that does not divide its loop: extent and size, both in index values.
     PartialTile(i64, i64),
     /// A tile of one iteration.
     TileOfOne,
 }
 
+/// Loops in a list that is mostly short.
+pub(crate) type Loops = SmallVec<[LoopId; 4]>;
+
 /// The body of a loop while the nest is being built.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Inside {
     /// Loops in sequence; none makes a leaf loop.
-    Seq(Vec<LoopId>),
+    Seq(Loops),
     /// One sequence for each iteration.
-    Cases(Vec<Vec<LoopId>>),
+    Cases(Vec<Loops>),
 }
 
 impl Inside {
     /// All loops directly inside.
-    pub fn children(&self) -> Vec<LoopId> {
-        match self {
-            Inside::Seq(list) => list.clone(),
-            Inside::Cases(cases) => cases.iter().flatten().copied().collect(),
-        }
+    pub fn children(&self) -> impl DoubleEndedIterator<Item = LoopId> {
+        let (list, cases): (&[LoopId], &[Loops]) = match self {
+            Inside::Seq(list) => (list, &[]),
+            Inside::Cases(cases) => (&[], cases),
+        };
+        list.iter().chain(cases.iter().flatten()).copied()
+    }
+
+    /// The loop directly inside, if it is the only one.
+    pub fn only(&self) -> Option<LoopId> {
+        let mut children = self.children();
+        children.next().filter(|_| children.next().is_none())
     }
 
     /// Whether there is no loop inside.
@@ -111,7 +124,7 @@ pub(crate) struct Node {
     /// `None` for the roots.
     pub made_by: Option<Step>,
     pub consumed_by: Option<Step>,
-    pub successors: Vec<LoopId>,
+    pub successors: Loops,
     /// Place in the lineage: lexicographic order is the order that adds the trees as the model does.
     pub place: Vec<bool>,
     /// Depth of its trees, if `splitByDepth` made it or what it came from.
@@ -122,7 +135,7 @@ pub(crate) struct Node {
     pub specialized_by: Option<Step>,
     pub facts: Vec<(Stated, Step)>,
     /// Sums that mention it: indices into `Builder::sums`.
-    pub sums: Vec<usize>,
+    pub sums: SmallVec<[u32; 4]>,
     /// A refused operation named it, so complaints about its shape or range would be consequences.
     pub tainted: bool,
 }
@@ -130,7 +143,7 @@ pub(crate) struct Node {
 /// `sum(loops) < bound`.
 #[derive(Clone, Debug)]
 pub(crate) struct Sum {
-    pub loops: Vec<LoopId>,
+    pub loops: Loops,
     pub bound: Sym,
 }
 
@@ -138,10 +151,10 @@ pub(crate) struct Sum {
 #[derive(Clone, Debug)]
 pub struct Builder {
     pub(crate) nodes: Vec<Node>,
-    pub(crate) roots: Vec<LoopId>,
+    pub(crate) roots: Loops,
     pub(crate) sums: Vec<Sum>,
     /// All copies of a name, consumed ones included.
-    pub(crate) names: HashMap<Arc<str>, Vec<LoopId>>,
+    pub(crate) names: HashMap<Arc<str>, Loops>,
     scopes: Scopes,
     /// Names whose declaration was refused.
     poisoned: HashSet<String>,
@@ -167,11 +180,17 @@ pub struct Builder {
 impl Builder {
     /// The initial nest, `batch` around `tree`; concrete where `model` is given.
     pub fn new(model: Option<Arc<ModelFacts>>) -> Self {
+        Self::with_room(model, 0)
+    }
+
+    /// As [`Builder::new`], for about so many operations.
+    pub(crate) fn with_room(model: Option<Arc<ModelFacts>>, operations: usize) -> Self {
+        let room = 2 + operations.min(MAX_LOOPS);
         let mut builder = Builder {
-            nodes: Vec::new(),
-            roots: Vec::new(),
-            sums: Vec::new(),
-            names: HashMap::new(),
+            nodes: Vec::with_capacity(2 * room),
+            roots: Loops::new(),
+            sums: Vec::with_capacity(room),
+            names: HashMap::with_capacity(2 * room),
             scopes: Scopes::new(),
             poisoned: HashSet::new(),
             uncounted: HashSet::new(),
@@ -194,7 +213,7 @@ impl Builder {
         let batch = builder.add_root("batch", Sort::Row, Sym::Fact(Fact::Rows));
         let tree = builder.add_root("tree", Sort::Tree, trees);
         builder.roots.push(batch);
-        builder.node_mut(batch).inside = Inside::Seq(vec![tree]);
+        builder.node_mut(batch).inside = Inside::Seq(smallvec![tree]);
         builder.node_mut(tree).parent = Some(batch);
         builder
     }
@@ -209,21 +228,21 @@ impl Builder {
             stop: stop.clone(),
             step: Sym::Int(1),
             parent: None,
-            inside: Inside::Seq(Vec::new()),
+            inside: Inside::Seq(Loops::new()),
             made_by: None,
             consumed_by: None,
-            successors: Vec::new(),
+            successors: Loops::new(),
             place: Vec::new(),
             run_depth: None,
             split_by_depth: None,
             is_part: false,
             specialized_by: None,
             facts: Vec::new(),
-            sums: Vec::new(),
+            sums: SmallVec::new(),
             tainted: false,
         };
         let id = self.add(node);
-        self.add_sum(vec![id], stop);
+        self.add_sum(smallvec![id], stop);
         id
     }
 
@@ -245,8 +264,8 @@ impl Builder {
         id
     }
 
-    fn add_sum(&mut self, loops: Vec<LoopId>, bound: Sym) {
-        let index = self.sums.len();
+    fn add_sum(&mut self, loops: Loops, bound: Sym) {
+        let index = self.sums.len() as u32;
         self.mentions += loops.len();
         for id in &loops {
             self.node_mut(*id).sums.push(index);
@@ -258,9 +277,9 @@ impl Builder {
     fn replace_in_sums(&mut self, old: LoopId, new: &[LoopId]) {
         let sums = std::mem::take(&mut self.node_mut(old).sums);
         for &index in &sums {
-            let loops = &mut self.sums[index].loops;
+            let loops = &mut self.sums[index as usize].loops;
             let Some(at) = loops.iter().position(|id| *id == old) else { continue };
-            loops.splice(at..=at, new.iter().copied());
+            replace(loops, at, new);
             self.mentions += new.len() - 1;
             for id in new {
                 self.nodes[id.0 as usize].sums.push(index);
@@ -268,11 +287,11 @@ impl Builder {
         }
     }
 
-    fn consume(&mut self, id: LoopId, by: Step, successors: Vec<LoopId>) {
+    fn consume(&mut self, id: LoopId, by: Step, successors: Loops) {
         let node = self.node_mut(id);
         node.consumed_by = Some(by);
         node.successors = successors;
-        node.inside = Inside::Seq(Vec::new());
+        node.inside = Inside::Seq(Loops::new());
         self.live -= 1;
     }
 
@@ -282,16 +301,16 @@ impl Builder {
         for id in new {
             self.node_mut(*id).parent = parent;
         }
-        let replace = |list: &mut Vec<LoopId>| {
+        let put = |list: &mut Loops| {
             if let Some(at) = position(list, old) {
-                list.splice(at..=at, new.iter().copied());
+                replace(list, at, new);
             }
         };
         match parent {
-            None => replace(&mut self.roots),
+            None => put(&mut self.roots),
             Some(parent) => match &mut self.node_mut(parent).inside {
-                Inside::Seq(list) => replace(list),
-                Inside::Cases(cases) => cases.iter_mut().for_each(replace),
+                Inside::Seq(list) => put(list),
+                Inside::Cases(cases) => cases.iter_mut().for_each(put),
             },
         }
     }
@@ -300,6 +319,15 @@ impl Builder {
         for child in children {
             self.node_mut(*child).parent = Some(parent);
         }
+    }
+
+    /// Gives `to` the body of `from`, which has none then.
+    fn move_body(&mut self, from: LoopId, to: LoopId) {
+        let body = std::mem::replace(&mut self.node_mut(from).inside, Inside::Seq(Loops::new()));
+        for child in body.children() {
+            self.node_mut(child).parent = Some(to);
+        }
+        self.node_mut(to).inside = body;
     }
 
     fn remark(&mut self, step: Step, index: LoopId, kind: RemarkKind) {
@@ -367,8 +395,7 @@ impl Builder {
         let mut stack: Vec<LoopId> = self.roots.iter().rev().copied().collect();
         while let Some(id) = stack.pop() {
             order.push(id);
-            let children = self.node(id).inside.children();
-            stack.extend(children.into_iter().rev());
+            stack.extend(self.node(id).inside.children().rev());
         }
         order
     }
@@ -395,7 +422,7 @@ impl Builder {
         let mut stack = vec![id];
         while let Some(id) = stack.pop() {
             order.push(id);
-            stack.extend(self.node(id).inside.children().into_iter().rev());
+            stack.extend(self.node(id).inside.children().rev());
         }
         order
     }
@@ -417,13 +444,20 @@ impl Builder {
     }
 }
 
-/// Where `id` stands in a list that may be very long: whole blocks are compared at once.
+/// Where `id` stands in a list that may be very long: whole blocks are compared at once, those of what was made last first.
 fn position(list: &[LoopId], id: LoopId) -> Option<usize> {
     const BLOCK: usize = 32;
-    let block =
-        list.chunks(BLOCK).position(|block| block.iter().fold(false, |found, on| found | (*on == id)))?;
-    let from = block * BLOCK;
-    list[from..].iter().position(|on| *on == id).map(|at| from + at)
+    let has = |block: &[LoopId]| block.iter().fold(false, |found, on| found | (*on == id));
+    let (block, on) = list.chunks(BLOCK).enumerate().rev().find(|(_, block)| has(block))?;
+    on.iter().position(|on| *on == id).map(|at| block * BLOCK + at)
+}
+
+/// Puts `new` where the entry at `at` is.
+fn replace(list: &mut Loops, at: usize, new: &[LoopId]) {
+    if let ([first, rest @ ..], Some(old)) = (new, list.get_mut(at)) {
+        *old = *first;
+        list.insert_many(at + 1, rest.iter().copied());
+    }
 }
 
 /// Iterations of `[start, stop)` by `step`; nothing if that does not fit.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Builder, Step};
+use super::{Builder, Loops, Step};
 use crate::illegal::{Illegal, Problem};
 use crate::nest::LoopId;
 
@@ -89,6 +89,11 @@ impl Builder {
     /// # Errors
     /// When there is no such index, when it has been consumed, or when the qualifiers mean no copy.
     pub fn select(&self, step: Step, argument: usize, select: &Select) -> Result<Vec<LoopId>, Illegal> {
+        self.live(step, argument, select).map(Loops::into_vec)
+    }
+
+    /// As [`Builder::select`].
+    pub(super) fn live(&self, step: Step, argument: usize, select: &Select) -> Result<Loops, Illegal> {
         let refuse =
             |problem, loops| Err(Illegal { argument: Some(argument), ..Illegal::at(step, problem, loops) });
         let uncounted = |name: &str| self.uncounted.contains(name);
@@ -100,7 +105,7 @@ impl Builder {
         };
         let is_live = |id: &&LoopId| self.node(**id).consumed_by.is_none();
         let fitting = self.fitting(select, copies);
-        let live: Vec<LoopId> = fitting.iter().filter(is_live).copied().collect();
+        let live: Loops = fitting.iter().filter(is_live).copied().collect();
         if !live.is_empty() {
             return Ok(self.prefer_exact(select, live));
         }
@@ -131,22 +136,21 @@ impl Builder {
     }
 
     /// The copies of a name that the qualifiers mean, consumed ones included.
-    fn fitting(&self, select: &Select, copies: &[LoopId]) -> Vec<LoopId> {
+    fn fitting(&self, select: &Select, copies: &[LoopId]) -> Loops {
         let has_number = |id: &LoopId| select.number.is_none() || self.node(*id).number == select.number;
         if select.scope.is_empty() {
             return copies.iter().filter(|id| has_number(id)).copied().collect();
         }
-        let mut inside = self.scopes.loops(&select.scope);
-        inside.retain(|id| *self.node(*id).name == *select.name && has_number(id));
-        inside
+        let inside = self.scopes.loops(&select.scope).into_iter();
+        inside.filter(|id| *self.node(*id).name == *select.name && has_number(id)).collect()
     }
 
     /// `v[1].t1` may be the whole name of one copy and part of another's; the whole name wins.
-    fn prefer_exact(&self, select: &Select, live: Vec<LoopId>) -> Vec<LoopId> {
+    fn prefer_exact(&self, select: &Select, live: Loops) -> Loops {
         if select.is_bare() || live.len() == 1 {
             return live;
         }
-        let exact: Vec<LoopId> =
+        let exact: Loops =
             live.iter().filter(|id| self.scopes.is(self.node(**id).scope, &select.scope)).copied().collect();
         if exact.is_empty() { live } else { exact }
     }
@@ -211,7 +215,7 @@ impl Builder {
 
     /// Names of all indices that are live, each once, in no particular order.
     pub fn live_names(&self) -> Vec<&str> {
-        let is_live = |ids: &&Vec<LoopId>| ids.iter().any(|id| self.node(*id).consumed_by.is_none());
+        let is_live = |ids: &&Loops| ids.iter().any(|id| self.node(*id).consumed_by.is_none());
         self.names.iter().filter(|(_, ids)| is_live(ids)).map(|(name, _)| &**name).collect()
     }
 

@@ -8,6 +8,8 @@
 
 use std::collections::HashMap;
 
+use smallvec::smallvec;
+
 use super::{Builder, Inside, Select, Step};
 use crate::illegal::{Illegal, Problem};
 use crate::nest::LoopId;
@@ -83,14 +85,12 @@ impl Builder {
                     ..Illegal::at(step, Problem::Specialized { by }, vec![outer])
                 });
             }
-            let children = node.inside.children();
-            if let [child] = children.as_slice()
-                && *child == inner
-            {
+            let only = node.inside.only();
+            if only == Some(inner) {
                 continue;
             }
-            if children.len() > 1 {
-                let inside = children.iter().take(4).map(|id| self.name(*id)).collect();
+            if only.is_none() {
+                let inside = node.inside.children().take(4).map(|id| self.name(id)).collect();
                 let problem = Problem::ReorderFork { outer: self.name(outer), inside };
                 return refuse(problem, chain.to_vec());
             }
@@ -123,10 +123,12 @@ impl Builder {
         let (first, last) = (order[0], order[order.len() - 1]);
         self.replace_in_nest(outermost, &[first]);
         for pair in order.windows(2) {
-            self.node_mut(pair[0]).inside = Inside::Seq(vec![pair[1]]);
+            self.node_mut(pair[0]).inside = Inside::Seq(smallvec![pair[1]]);
             self.node_mut(pair[1]).parent = Some(pair[0]);
         }
-        self.set_parent(&body.children(), last);
+        for child in body.children() {
+            self.node_mut(child).parent = Some(last);
+        }
         self.node_mut(last).inside = body;
     }
 }

@@ -3,8 +3,9 @@
 //! Copies of copies share what they have in common, so a scope is a path in a tree of tags. Long chains of splits make
 //! long paths; nothing here walks a path for every loop on it.
 
-use std::collections::HashMap;
 use std::sync::Arc;
+
+use foldhash::{HashMap, HashMapExt};
 
 use super::Tag;
 use crate::nest::LoopId;

@@ -8,10 +8,9 @@
 //!                        BODY
 //! ```
 
-use std::collections::HashMap;
-
-use super::{Builder, Inside, MAX_EXPANSION, RemarkKind, Select, Stated, Step, Tag};
-use crate::illegal::{Illegal, Problem};
+use super::copies::Went;
+use super::{Builder, Inside, Loops, MAX_EXPANSION, RemarkKind, Select, Stated, Step, Tag};
+use crate::illegal::{Doubt, Illegal, Problem};
 use crate::nest::{LoopId, Sort};
 use crate::sym::Fact;
 
@@ -54,19 +53,19 @@ impl Builder {
     }
 
     fn make_cases(&mut self, v: LoopId, count: usize) {
-        let body = self.node(v).inside.children();
-        let below: Vec<LoopId> = self.subtree(v).into_iter().skip(1).collect();
+        let body: Loops = self.node(v).inside.children().collect();
+        let below: Loops = self.subtree(v).into_iter().skip(1).collect();
         let sums = self.sums_of(&below);
         let name = self.node(v).name.clone();
         let mut cases = vec![body.clone()];
         let mut copied = vec![below];
         for _ in 1..count.max(1) {
-            let mut went = HashMap::new();
+            let mut went = Went::default();
             let case = self.copy_all(&body, &mut went);
             self.set_parent(&case, v);
-            self.copy_sums(&sums, &went);
+            self.copy_sums(&sums, &mut went);
             cases.push(case);
-            copied.push(went.into_values().collect());
+            copied.push(went.copies().collect());
         }
         for (number, loops) in copied.iter().enumerate() {
             self.tag(loops, &Tag { name: name.clone(), number: Some(number as u32) });
@@ -103,8 +102,7 @@ impl Builder {
         if self.model.is_some() || bounds.iter().any(|bound| bound.mentions(&at_run_time)) {
             return refuse(Problem::TripsUnknown);
         }
-        let what = format!("how often `{}` iterates", self.name(id));
-        self.remark(step, id, RemarkKind::Unverified(what));
+        self.remark(step, id, RemarkKind::Unverified(Doubt::Trips { name: self.name(id) }));
         Ok(None)
     }
 }

@@ -7,10 +7,13 @@
 //!                      BODY
 //! ```
 
-use std::collections::HashMap;
+use std::sync::Arc;
 
-use super::{Builder, Inside, Node, RemarkKind, Select, Step, Tag};
-use crate::illegal::{Illegal, Problem};
+use smallvec::SmallVec;
+
+use super::copies::Went;
+use super::{Builder, Inside, Loops, Node, RemarkKind, ScopeId, Select, Step, Tag};
+use crate::illegal::{Doubt, Illegal, Problem};
 use crate::nest::{LoopId, Sort};
 use crate::sym::{Fact, Sym};
 
@@ -21,7 +24,7 @@ const AT: usize = 3;
 
 /// One part of a loop that is being cut.
 pub(super) struct Part {
-    pub name: std::sync::Arc<str>,
+    pub name: Arc<str>,
     pub number: Option<u32>,
     pub start: Sym,
     pub stop: Sym,
@@ -55,7 +58,7 @@ impl Builder {
         second: &str,
         at: Option<&Sym>,
     ) -> Result<(), Illegal> {
-        let loops = self.select(step, V, v)?;
+        let loops = self.live(step, V, v)?;
         self.check_new(step, FIRST, first)?;
         self.check_new(step, SECOND, second)?;
         if first == second {
@@ -68,16 +71,17 @@ impl Builder {
                 self.check_at(step, *id, at)?;
             }
         }
+        let names: [Arc<str>; 2] = [first.into(), second.into()];
         let halves = |node: &Node| {
             let at = &at.cloned().unwrap_or_else(|| middle(node));
-            let half = |name: &str, start: &Sym, stop: &Sym| Part {
-                name: name.into(),
+            let half = |name: &Arc<str>, start: &Sym, stop: &Sym| Part {
+                name: Arc::clone(name),
                 number: None,
                 start: start.clone(),
                 stop: stop.clone(),
                 run_depth: node.run_depth,
             };
-            vec![half(first, &node.start, at), half(second, at, &node.stop)]
+            [half(&names[0], &node.start, at), half(&names[1], at, &node.stop)]
         };
         self.check_copies(step, &loops, 1)?;
         for id in loops {
@@ -88,7 +92,7 @@ impl Builder {
                 self.node_mut(id).tainted = true;
             }
             let parts = halves(self.node(id));
-            self.fission(step, id, parts);
+            self.fission(step, id, &parts);
         }
         Ok(())
     }
@@ -113,8 +117,8 @@ impl Builder {
             }
             (Some(_), Some(_)) | (_, Some(1)) => {}
             _ => {
-                let what = format!("whether {at} falls on a step of {}", node.step);
-                self.remark(step, v, RemarkKind::Unverified(what));
+                let doubt = Doubt::OnStep { at: at.clone(), step: node.step.clone() };
+                self.remark(step, v, RemarkKind::Unverified(doubt));
                 return Ok(());
             }
         }
@@ -122,8 +126,8 @@ impl Builder {
         let node = self.node(v);
         let is_known = |sym: &Sym| !sym.mentions(&|fact| fact != Fact::Rows);
         if !(is_known(at) && is_known(&node.start) && is_known(&node.stop)) {
-            let what = format!("whether {at} lies between {} and {}", node.start, node.stop);
-            self.remark(step, v, RemarkKind::Unverified(what));
+            let (start, stop) = (node.start.clone(), node.stop.clone());
+            self.remark(step, v, RemarkKind::Unverified(Doubt::Between { at: at.clone(), start, stop }));
         }
         Ok(())
     }
@@ -141,41 +145,70 @@ impl Builder {
 
     /// Replaces `v` by parts that run one after the other, each around a copy of its body. The first part takes over
     /// the loops there are.
-    pub(super) fn fission(&mut self, step: Step, v: LoopId, parts: Vec<Part>) {
+    pub(super) fn fission(&mut self, step: Step, v: LoopId, parts: &[Part]) {
         let scope = self.scope_of_successors(v);
-        let source = Node { scope, ..self.node(v).clone() };
-        let body = source.inside.children();
-        let below: Vec<LoopId> = self.subtree(v).into_iter().skip(1).collect();
-        let mut touched = below.clone();
-        touched.push(v);
+        let body: Loops = self.node(v).inside.children().collect();
+        let mut touched = self.subtree(v);
         let sums = self.sums_of(&touched);
+        touched.remove(0);
+        let below: Loops = touched.into();
         // Copies first: tags and replacements below change the originals.
-        let mut copies: Vec<(LoopId, HashMap<LoopId, LoopId>)> = Vec::new();
-        for part in &parts {
-            let node = part_of(&source, step, part);
+        let mut ids = Loops::new();
+        let mut copied: Vec<Loops> = Vec::new();
+        for part in parts {
+            let node = self.node(v).part(scope, step, part);
             let id = self.add(node);
-            let mut went = HashMap::new();
-            if !copies.is_empty() {
+            if !ids.is_empty() {
+                let mut went = Went::default();
                 let inside = self.copy_all(&body, &mut went);
                 self.set_parent(&inside, id);
                 self.node_mut(id).inside = Inside::Seq(inside);
+                if !below.is_empty() {
+                    copied.push(went.copies().collect());
+                }
                 went.insert(v, id);
-                self.copy_sums(&sums, &went);
-                went.remove(&v);
+                self.copy_sums(&sums, &mut went);
             }
-            copies.push((id, went));
+            ids.push(id);
         }
-        let ids: Vec<LoopId> = copies.iter().map(|(id, _)| *id).collect();
         self.replace_in_nest(v, &ids);
         self.replace_in_sums(v, &ids[..1]);
-        self.consume(v, step, ids.clone());
-        self.set_parent(&body, ids[0]);
-        self.node_mut(ids[0]).inside = Inside::Seq(body);
-        for ((_, went), part) in copies.iter().zip(&parts) {
-            let tag = Tag { name: part.name.clone(), number: part.number };
-            let copied: Vec<LoopId> =
-                if went.is_empty() { below.clone() } else { went.values().copied().collect() };
-            self.tag(&copied, &tag);
+        self.move_body(v, ids[0]);
+        self.consume(v, step, ids);
+        if below.is_empty() {
+            return;
+        }
+        for (loops, part) in std::iter::once(below).chain(copied).zip(parts) {
+            self.tag(&loops, &Tag { name: Arc::clone(&part.name), number: part.number });
+        }
+    }
+}
+
+impl Node {
+    /// One part of this loop, with nothing inside.
+    fn part(&self, scope: ScopeId, step: Step, part: &Part) -> Node {
+        Node {
+            name: Arc::clone(&part.name),
+            number: part.number,
+            scope,
+            sort: self.sort,
+            start: part.start.clone(),
+            stop: part.stop.clone(),
+            step: self.step.clone(),
+            parent: self.parent,
+            inside: Inside::Seq(Loops::new()),
+            made_by: Some(step),
+            consumed_by: None,
+            successors: Loops::new(),
+            place: self.place.clone(),
+            run_depth: part.run_depth,
+            split_by_depth: part.number.map(|_| step),
+            is_part: true,
+            specialized_by: self.specialized_by,
+            // Runs of a loop are the loop still; halves are loops of their own.
+            facts: if part.number.is_some() { self.facts.clone() } else { Vec::new() },
+            sums: SmallVec::new(),
+            tainted: self.tainted,
         }
     }
 }
@@ -188,22 +221,4 @@ fn middle(node: &Node) -> Sym {
         start.checked_add(stride.checked_mul(trips / 2)?)
     };
     middle().map_or_else(|| node.stop.clone(), Sym::Int)
-}
-
-fn part_of(source: &Node, step: Step, part: &Part) -> Node {
-    Node {
-        name: part.name.clone(),
-        number: part.number,
-        start: part.start.clone(),
-        stop: part.stop.clone(),
-        run_depth: part.run_depth,
-        made_by: Some(step),
-        // Runs of a loop are the loop still; halves are loops of their own.
-        facts: if part.number.is_some() { source.facts.clone() } else { Vec::new() },
-        sums: Vec::new(),
-        inside: Inside::Seq(Vec::new()),
-        split_by_depth: part.number.map(|_| step),
-        is_part: true,
-        ..source.clone()
-    }
 }

@@ -6,8 +6,10 @@
 //!                               BODY
 //! ```
 
-use super::{Builder, Inside, MAX_DEPTH, Node, RemarkKind, Select, Step};
-use crate::illegal::{Illegal, Problem};
+use smallvec::{SmallVec, smallvec};
+
+use super::{Builder, Inside, Loops, MAX_DEPTH, Node, RemarkKind, Select, Step};
+use crate::illegal::{Doubt, Illegal, Problem};
 use crate::nest::LoopId;
 use crate::sym::Sym;
 
@@ -43,7 +45,7 @@ impl Builder {
         inner: &str,
         size: Option<&Sym>,
     ) -> Result<(), Illegal> {
-        let loops = self.select(step, V, v)?;
+        let loops = self.live(step, V, v)?;
         self.check_new(step, OUTER, outer)?;
         self.check_new(step, INNER, inner)?;
         if outer == inner {
@@ -72,15 +74,16 @@ impl Builder {
     }
 
     fn tile_one(&mut self, step: Step, v: LoopId, outer: &str, inner: &str, size: &Sym) {
-        let source = self.node(v).clone();
         let scope = self.scope_of_successors(v);
+        let source = self.node(v).clone();
         let part = |name: &str, inner: bool| Node {
             name: name.into(),
             number: None,
             scope,
             made_by: Some(step),
             facts: Vec::new(),
-            sums: Vec::new(),
+            sums: SmallVec::new(),
+            inside: Inside::Seq(Loops::new()),
             split_by_depth: None,
             place: source.place.iter().copied().chain([inner]).collect(),
             ..source.clone()
@@ -88,22 +91,21 @@ impl Builder {
         let o = self.add(Node { step: size.clone(), ..part(outer, false) });
         let i = self.add(Node { start: Sym::Int(0), stop: size.clone(), ..part(inner, true) });
         self.replace_in_nest(v, &[o]);
-        self.node_mut(o).inside = Inside::Seq(vec![i]);
+        self.node_mut(o).inside = Inside::Seq(smallvec![i]);
         self.node_mut(i).parent = Some(o);
-        let body = source.inside.children();
-        self.set_parent(&body, i);
+        self.move_body(v, i);
         self.replace_in_sums(v, &[o, i]);
         if !divides(&source, size) && !self.has_sum(&[o, i], &source.stop) {
-            self.add_sum(vec![o, i], source.stop.clone());
+            self.add_sum(smallvec![o, i], source.stop.clone());
         }
-        self.consume(v, step, vec![o, i]);
+        self.consume(v, step, smallvec![o, i]);
         self.remark_size(step, i, &source, size);
     }
 
     fn has_sum(&self, loops: &[LoopId], bound: &Sym) -> bool {
         self.node(loops[0]).sums.iter().any(|index| {
-            let sum = &self.sums[*index];
-            sum.loops == loops && sum.bound == *bound
+            let sum = &self.sums[*index as usize];
+            *sum.loops == *loops && sum.bound == *bound
         })
     }
 
@@ -136,19 +138,14 @@ impl Builder {
             (Some(_), Some(_)) => Ok(()),
             _ if *size == node.step => Ok(()),
             (Some(_), None) => {
-                let what = format!("whether {size} is a multiple of the step {}", node.step);
-                self.remark(step, v, RemarkKind::Unverified(what));
+                let doubt = Doubt::Multiple { size: size.clone(), step: node.step.clone() };
+                self.remark(step, v, RemarkKind::Unverified(doubt));
                 Ok(())
             }
             (None, _) => {
-                let what = match stride {
-                    Some(1) => format!("whether the size {size} is at least 1"),
-                    _ => format!(
-                        "whether the size {size} is at least 1 and a multiple of the step {}",
-                        node.step
-                    ),
-                };
-                self.remark(step, v, RemarkKind::Unverified(what));
+                let step_of_loop = (stride != Some(1)).then(|| node.step.clone());
+                let doubt = Doubt::Size { size: size.clone(), step: step_of_loop };
+                self.remark(step, v, RemarkKind::Unverified(doubt));
                 Ok(())
             }
         }
@@ -176,7 +173,7 @@ impl Builder {
         let mut stack = vec![(v, base)];
         while let Some((id, depth)) = stack.pop() {
             deepest = deepest.max(depth);
-            stack.extend(self.node(id).inside.children().into_iter().map(|child| (child, depth + 1)));
+            stack.extend(self.node(id).inside.children().map(|child| (child, depth + 1)));
         }
         if deepest + more > MAX_DEPTH {
             return Err(Illegal::at(step, Problem::TooDeep, vec![v]));

@@ -55,7 +55,7 @@ fn peel(builder: &Builder, id: LoopId, problems: &mut Vec<Illegal>) {
                 _ => return,
             }
         }
-        stack.extend(builder.node(on).inside.children().into_iter().map(|child| (child, around)));
+        stack.extend(builder.node(on).inside.children().map(|child| (child, around)));
     }
     if let Some(unroll) = unroll {
         problems.push(Illegal::argument(step, 1, Problem::PeelPointless { unroll }, vec![id]));

@@ -1,8 +1,8 @@
 //! Named numbers and the evaluation of expressions.
 
 use std::cell::{Cell, OnceCell, RefCell};
-use std::collections::{HashMap, HashSet};
 
+use foldhash::{HashMap, HashMapExt, HashSet};
 use sched_grammar::ast::{BinOp, Expr, ExprKind, File, Ident, Span, StmtKind};
 
 use crate::check::Param;
@@ -70,7 +70,7 @@ pub(crate) fn scope<'a>(
         model: options.facts.as_deref(),
         depths: OnceCell::new(),
         batch_size: options.batch_size,
-        indices: HashSet::from(["batch", "tree"]),
+        indices: HashSet::from_iter(["batch", "tree"]),
         undeclared: RefCell::default(),
         trees_to_depth: Cell::default(),
     };

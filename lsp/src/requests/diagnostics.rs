@@ -1,5 +1,8 @@
 //! Diagnostics, pushed to clients that do not ask and pulled by those that do.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use sched_grammar::ast::Span;
 use sched_lang::diagnostics::{Code, Diagnostic as Finding, Severity};
 use serde_json::json;
@@ -17,6 +20,8 @@ use crate::models::Status;
 use crate::pages::Pages;
 use crate::state::Shared;
 
+/// How long after a message there is time to tidy up.
+const QUIET: Duration = Duration::from_millis(2);
 /// What diagnostics are said to come from.
 pub const SOURCE: &str = "schedc";
 /// Findings about text that could as well not be there.
@@ -51,7 +56,7 @@ pub fn pull(
 
 /// Publishes what there is to publish, for as long as the server runs. Only this task publishes, so that states arrive in
 /// their order; states that were overtaken by others meanwhile are left out.
-pub async fn publish(shared: &Shared, pages: &Pages) {
+pub async fn publish(shared: &Arc<Shared>, pages: &Pages) {
     loop {
         shared.woken.notified().await;
         while let Some(name) = shared.next_unpublished() {
@@ -59,12 +64,18 @@ pub async fn publish(shared: &Shared, pages: &Pages) {
             // A state that the checker cannot cope with keeps the diagnostics of the one before.
             let Ok(snapshot) = shared.snapshot(&uri) else { continue };
             let abilities = shared.lock().abilities;
-            if abilities.pulls_diagnostics {
-                continue;
+            if !abilities.pulls_diagnostics {
+                let version = snapshot.as_ref().map(|snapshot| snapshot.version);
+                let found = snapshot.map(|snapshot| all(&snapshot, abilities, pages)).unwrap_or_default();
+                shared.client.publish_diagnostics(uri, found, version).await;
             }
-            let version = snapshot.as_ref().map(|snapshot| snapshot.version);
-            let found = snapshot.map(|snapshot| all(&snapshot, abilities, pages)).unwrap_or_default();
-            shared.client.publish_diagnostics(uri, found, version).await;
+            let shared = Arc::clone(shared);
+            tokio::spawn(async move {
+                tokio::time::sleep(QUIET).await;
+                if let Some(document) = shared.lock().documents.get_mut(&name) {
+                    document.tidy();
+                }
+            });
         }
     }
 }

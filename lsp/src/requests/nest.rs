@@ -61,12 +61,11 @@ pub fn nest(shared: &Shared, params: &NestParams) -> Result<NestAnswer> {
         }
     }
     let last = shared.last_good(&params.text_document.uri).unwrap_or_else(|| Arc::clone(&now));
-    let checked = last.analysis.checked();
     let view = ide::nest_view(&last.analysis);
     Ok(NestAnswer {
         version: now.version,
-        stale: now.analysis.checked().nest.is_none(),
-        text: checked.nest.as_ref().map(show_nest).unwrap_or_default(),
+        stale: !now.analysis.is_legal(),
+        text: last.analysis.nest().map(show_nest).unwrap_or_default(),
         view: view.map(|view| json(&view, &last, &now)).unwrap_or_default(),
     })
 }

@@ -12,6 +12,14 @@ before(() => {
 });
 after(() => rmSync(folder, { recursive: true }));
 
+/** Makes a program `name/schedc-lsp` that runs a script. */
+function server(name: string, script: string): string {
+    const path = join(folder, name, 'schedc-lsp');
+    writeFileSync(path, `#!/bin/sh\n${script}\n`);
+    chmodSync(path, 0o755);
+    return path;
+}
+
 /** Makes a program `name/schedc` that prints a version, and has `lsp` or not. */
 function program(name: string, version: string, lsp: boolean): string {
     const path = join(folder, name, 'schedc');
@@ -35,10 +43,21 @@ test('the setting comes before the PATH', async () => {
     const first = program('first', 'schedc 0.1.0', true);
     const second = program('second', 'schedc 1.2.3', true);
     const places = { folder, searchPath: `${join(folder, 'none')}:${join(folder, 'second')}` };
-    assert.deepEqual(await findProgram({ ...places, setting: '' }), { path: second, version: [1, 2, 3] });
+    assert.deepEqual(await findProgram({ ...places, setting: '' }), { path: second, version: [1, 2, 3], server: [second, 'lsp'] });
     assert.equal((await findProgram({ ...places, setting: first })).path, first);
     assert.equal((await findProgram({ ...places, setting: 'first/schedc' })).path, first);
     assert.equal((await findProgram({ ...places, setting: '${workspaceFolder}/first/schedc' })).path, first);
+});
+
+test('the server beside schedc is started itself', async () => {
+    const path = program('both', 'schedc 1.2.3', true);
+    const beside = server('both', "[ \"$1\" = --version ] && echo 'schedc-lsp 1.2.4'");
+    const found = await findProgram({ setting: path, folder, searchPath: '' });
+    assert.deepEqual(found, { path, version: [1, 2, 4], server: [beside] });
+    server('both', "echo 'schedc-lsp 0.0.9'");
+    assert.match(await failure(path), /^too old: schedc 0\.0\.9/);
+    server('both', 'cat >/dev/null; exit 1');
+    assert.deepEqual((await findProgram({ setting: path, folder, searchPath: '' })).server, [path, 'lsp']);
 });
 
 test('what is missing is named', async () => {

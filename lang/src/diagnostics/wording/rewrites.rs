@@ -53,9 +53,9 @@ impl Context<'_> {
         let &[first] = self.illegal.loops.as_slice() else { return None };
         let mut chain = Vec::new();
         let mut at = first;
-        while let [inner] = self.builder.node(at).inside.children().as_slice() {
-            chain.push(self.builder.name(*inner));
-            at = *inner;
+        while let Some(inner) = self.builder.node(at).inside.only() {
+            chain.push(self.builder.name(inner));
+            at = inner;
         }
         let reorder = format!("reorder({}, {})", chain.join(", "), self.builder.name(first));
         (!chain.is_empty() && self.builder.node(at).inside.is_leaf()).then_some(reorder)

@@ -4,7 +4,7 @@ use sched_grammar::ast::Span;
 
 use super::number::{functions, is_general, names};
 use super::{Completion, CompletionKind, WORK};
-use crate::check::Site;
+use crate::check::{Site, Work};
 use crate::directives::{LayoutName, Op, Role, Signature, TILINGS, find};
 use crate::ide::Analysis;
 use crate::ide::cursor::{CallAt, is_name, is_path, word};
@@ -55,7 +55,7 @@ struct Place<'a> {
     site: Site<'a>,
     own: Option<Step>,
     offset: usize,
-    work: usize,
+    work: Work,
 }
 
 impl<'a> Place<'a> {
@@ -84,12 +84,7 @@ impl<'a> Place<'a> {
 
     /// Whether an operation is legal here; not once the work is done.
     fn fits(&mut self, operation: &Operation) -> bool {
-        let cost = self.site.cost(self.op).max(1);
-        if self.work == 0 || !self.site.may_fit(operation) {
-            return false;
-        }
-        self.work = self.work.saturating_sub(cost);
-        self.site.fits(operation)
+        self.site.fits(operation, &mut self.work)
     }
 
     /// Candidates about a loop, with the other arguments as they are written.
@@ -157,7 +152,7 @@ impl<'a> Place<'a> {
         names.sort_by_key(|(_, named)| std::cmp::Reverse(named.1.0));
         let mut all = Vec::new();
         for (place, named) in names {
-            if self.work == 0 {
+            if self.work.is_done() {
                 break;
             }
             let forms = self.forms(&named);
@@ -203,10 +198,7 @@ impl<'a> Place<'a> {
     fn swapped(&self, (select, id): &Named) -> Option<Vec<Select>> {
         let nest = self.site.nest();
         let node = nest.node(*id);
-        let only = |id: LoopId| match nest.node(id).inside.children().as_slice() {
-            [only] => Some(*only),
-            _ => None,
-        };
+        let only = |id: LoopId| nest.node(id).inside.only();
         let outer = node.parent.filter(|parent| only(*parent) == Some(*id));
         let other = outer.or_else(|| only(*id))?;
         Some(vec![select.clone(), self.like(select, other)])

@@ -3,7 +3,7 @@
 use sched_grammar::ast::StmtKind;
 
 use super::{Completion, CompletionKind, WORK, escape};
-use crate::check::Site;
+use crate::check::{Site, Work};
 use crate::directives::{Op, Signature, of as signature_of};
 use crate::ide::Analysis;
 use crate::ide::cursor::Typed;
@@ -51,11 +51,18 @@ fn legal(analysis: &Analysis, site: &mut Site, is_taken: &dyn Fn(&str) -> bool) 
     let ops = wanted(analysis.options().supported, None);
     let mut work = WORK;
     let mut searches: Vec<Search> = ops.into_iter().map(|op| Search::new(op, site, is_taken)).collect();
-    let share = WORK / searches.len().max(1);
+    // Facts are tried quickly, and leave more to what shapes the nest.
+    let is_quick = |search: &Search| !signature_of(search.op).is_some_and(|signature| signature.shapes);
+    let (mut quick, mut slow): (Vec<&mut Search>, Vec<&mut Search>) =
+        searches.iter_mut().partition(|search| is_quick(search));
     for round in 0..FORMS {
-        for search in &mut searches {
-            let limit = if round == 0 { share.min(work) } else { work };
-            work -= search.next(site, limit);
+        let mut rest = quick.len() + slow.len();
+        for search in quick.iter_mut().chain(&mut slow) {
+            let share = if round == 0 { work.share(rest) } else { work };
+            let mut left = share;
+            search.next(site, &mut left);
+            work = work.after(share, left);
+            rest -= 1;
         }
     }
     searches.retain(|search| !search.found.is_empty());
@@ -77,24 +84,14 @@ impl Search {
         Search { op, rest, found: Vec::new() }
     }
 
-    /// Looks for one more form, with at most this much work; says how much it was.
-    fn next(&mut self, site: &mut Site, limit: usize) -> usize {
-        let cost = site.cost(self.op).max(1);
-        let mut work = 0;
+    /// Looks for one more form, with at most this much work.
+    fn next(&mut self, site: &mut Site, work: &mut Work) {
         while let Some(forms) = self.rest.pop() {
             for form in forms.into_iter().take(TRIED) {
-                if !site.may_fit(&form) {
-                    continue;
+                if work.is_done() {
+                    return;
                 }
-                // The first one is always tried, or large nests would have no completions.
-                if work > 0 && work + cost > limit {
-                    return work;
-                }
-                if limit == 0 {
-                    return work;
-                }
-                work += cost.min(limit);
-                if site.fits(&form) {
+                if site.fits(&form, work) {
                     // What else there is to say of this loop belongs to its arguments.
                     let v = form.arguments().into_iter().next();
                     let is_same = |other: &Forms| {
@@ -105,11 +102,10 @@ impl Search {
                         self.rest.retain(|other| !is_same(other));
                     }
                     self.found.push(form);
-                    return work;
+                    return;
                 }
             }
         }
-        work
     }
 }
 

@@ -73,7 +73,7 @@ fn select_of(path: &Path) -> Option<Select> {
 
 /// Indices of this name that are no longer there.
 fn gone(whole: &Builder, select: &Select) -> Vec<LoopId> {
-    whole.names.get(select.name.as_str()).cloned().unwrap_or_default()
+    whole.names.get(select.name.as_str()).map(|copies| copies.to_vec()).unwrap_or_default()
 }
 
 /// All about copies of one index, as they are in the nest `here`.
@@ -201,10 +201,10 @@ fn place(analysis: &Analysis, ids: &[LoopId]) -> Option<String> {
         Some(parent) => format!("inside `{}`", whole.name(parent)),
         None => "outermost".to_owned(),
     };
-    let inside = match node.inside.children().as_slice() {
-        [] => "a leaf loop: the walk happens here".to_owned(),
-        [only] => format!("around `{}`", whole.name(*only)),
-        many => format!("around {} loops", many.len()),
+    let inside = match node.inside.only() {
+        _ if node.inside.is_leaf() => "a leaf loop: the walk happens here".to_owned(),
+        Some(only) => format!("around `{}`", whole.name(only)),
+        None => format!("around {} loops", node.inside.children().count()),
     };
     let copies =
         if live.len() > 1 { format!(" (the first of {} copies)", live.len()) } else { String::new() };

@@ -1,0 +1,81 @@
+//! Takes over what is known of a text from before it was edited.
+//!
+//! A statement that is free of mistakes and stands on one line means the same wherever it stands: nothing before its first
+//! token and nothing behind the end of its line has a say in it.
+
+use crate::Parsed;
+use crate::ast::{Span, Stmt, StmtKind};
+use crate::error::SyntaxErrorKind;
+use crate::spans::stmt_spans;
+
+/// The statements of a text before an edit.
+pub(crate) struct Known<'o> {
+    old: &'o Parsed,
+    /// How many bytes both texts begin with.
+    before: usize,
+    /// Where the bytes that both texts end with begin in the new one.
+    after: usize,
+    /// How much further on these are in the new text.
+    shift: i64,
+    /// The statements and errors that have not been passed.
+    next: usize,
+    next_error: usize,
+}
+
+impl<'o> Known<'o> {
+    /// Compares the text with the old one. Nothing if what is wrong with the old one concerns all of it: of a reserved word
+    /// only the first use is a mistake.
+    pub fn new(source: &str, old_source: &str, old: &'o Parsed) -> Option<Self> {
+        let is_general = |kind: &SyntaxErrorKind| matches!(kind, SyntaxErrorKind::ReservedName(_));
+        if old.errors.iter().any(|error| is_general(&error.kind)) {
+            return None;
+        }
+        let (new, was) = (source.as_bytes(), old_source.as_bytes());
+        let before = common(new.iter(), was.iter());
+        let rest = new.len().min(was.len()) - before;
+        let after = common(new.iter().rev().take(rest), was.iter().rev().take(rest));
+        let shift = new.len() as i64 - was.len() as i64;
+        Some(Known { old, before, after: new.len() - after, shift, next: 0, next_error: 0 })
+    }
+
+    /// The statement from `start` to `end`, if the old text has the same one free of mistakes. `line_end` is the end of the
+    /// token that ends it, if there is one. Places must be asked for in their order.
+    pub fn statement(&mut self, start: usize, end: usize, line_end: Option<usize>) -> Option<Stmt> {
+        let shift = if line_end.is_some_and(|end| end <= self.before) {
+            0
+        } else if start >= self.after {
+            self.shift
+        } else {
+            return None;
+        };
+        let old = |offset: usize| u32::try_from(offset as i64 - shift).ok();
+        let span = Span { start: old(start)?, end: old(end)? };
+        let rest = self.old.file.stmts.get(self.next..)?;
+        self.next += rest.iter().take_while(|stmt| stmt.span.start < span.start).count();
+        let stmt = self.old.file.stmts.get(self.next)?;
+        let is_whole = !matches!(stmt.kind, StmtKind::Error | StmtKind::Reserved(_));
+        if stmt.span != span || !is_whole || self.has_error(span) {
+            return None;
+        }
+        let mut stmt = stmt.clone();
+        if shift != 0 {
+            let moved = |offset: u32| (i64::from(offset) + shift) as u32;
+            stmt_spans(&mut stmt, &mut |span| {
+                *span = Span { start: moved(span.start), end: moved(span.end) }
+            });
+        }
+        Some(stmt)
+    }
+
+    /// Whether anything in `span` or at its end was wrong.
+    fn has_error(&mut self, span: Span) -> bool {
+        let rest = self.old.errors.get(self.next_error..).unwrap_or_default();
+        self.next_error += rest.iter().take_while(|error| error.span.start < span.start).count();
+        self.old.errors.get(self.next_error).is_some_and(|error| error.span.start <= span.end)
+    }
+}
+
+/// How many bytes are the same.
+fn common<'a>(a: impl Iterator<Item = &'a u8>, b: impl Iterator<Item = &'a u8>) -> usize {
+    a.zip(b).take_while(|(a, b)| a == b).count()
+}

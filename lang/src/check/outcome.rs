@@ -1,0 +1,171 @@
+//! The check itself, and what it leaves: what there is to tell, and the builder that all pictures of the nest are made from.
+
+use std::sync::{Arc, OnceLock};
+
+use sched_grammar::Parsed;
+use sched_grammar::ast::{File, Span};
+
+use super::{Checked, Header, Lineage, Param, facts, modifiers, no_gpu_yet, target};
+use crate::device::Limits;
+use crate::diagnostics::{Code, Diagnostic, Severity};
+use crate::directives::LayoutName;
+use crate::legality;
+use crate::lineage::Builder;
+use crate::lints;
+use crate::nest::{Layout, Nest};
+use crate::options::{Options, Supported, Target};
+use crate::report::Report;
+use crate::resolve::{self, Call};
+use crate::sym::{Fact, Sym};
+
+/// What a check says of a text.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Verdict {
+    /// What the header says.
+    pub header: Header,
+    /// What the schedule is for: from the options, else from the header, else from the use of `gpuDimension`.
+    pub target: Target,
+    /// The params in order.
+    pub params: Vec<Param>,
+    /// Everything to tell, in the order of the text.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+impl Verdict {
+    /// Whether there is any error.
+    pub fn has_errors(&self) -> bool {
+        self.diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error)
+    }
+}
+
+/// What a check leaves. The plain nest is made when it is asked for: whoever only wants to hear what is wrong needs none.
+#[derive(Debug)]
+pub(crate) struct Outcome {
+    pub verdict: Verdict,
+    /// The final nest with its facts, as far as the schedule is legal.
+    pub builder: Builder,
+    /// The directives with their arguments resolved.
+    pub calls: Arc<[Call]>,
+    is_legal: bool,
+    batch_size: Option<u64>,
+    nest: OnceLock<Option<Nest>>,
+}
+
+impl Outcome {
+    /// Checks a text.
+    pub fn of(source: &str, parsed: &Parsed, options: &Options) -> Self {
+        let mut report = Report::new(source, &parsed.file, options.strict);
+        parsed.errors.iter().for_each(|error| report.syntax(error));
+
+        let header = resolve::header(&parsed.file, &mut report);
+        resolve::given_target(options, &mut report);
+        let (scope, params) = resolve::scope(&parsed.file, options, &mut report);
+        let calls = resolve::calls(&parsed.file, &scope, options, &mut report);
+        let target = target(&header, options, &calls);
+        let limits = Limits::of(&target);
+        report.set_limits(limits);
+
+        if options.supported == Supported::Compilable && target.is_gpu() {
+            no_gpu_yet(&header, &mut report);
+        }
+
+        let mut builder = Builder::with_room(options.facts.clone(), calls.len());
+        let whole_shape = modifiers::apply(calls.iter(), &mut builder, &mut report);
+        if whole_shape {
+            facts::attach(calls.iter(), &mut builder, &mut report);
+            for illegal in legality::check(&builder, &limits) {
+                report.illegal(&builder, &illegal);
+            }
+            lints::check(&scope, &builder, &limits, &mut report);
+        }
+        let nest = OnceLock::new();
+        if options.supported == Supported::Compilable && !report.has_errors() {
+            let nest = nest.get_or_init(|| Some(export(&builder, options.batch_size)));
+            report.extend(nest.as_ref().and_then(|nest| not_known(nest, &builder, source)));
+        }
+        let is_legal = !report.has_errors();
+        let diagnostics = lints::without_allowed(report.finish(), &parsed.comments);
+        let verdict = Verdict { header, target, params, diagnostics };
+        Outcome { verdict, builder, calls: calls.into(), is_legal, batch_size: options.batch_size, nest }
+    }
+
+    /// The loop nest, if there are no errors.
+    pub fn nest(&self) -> Option<&Nest> {
+        let nest = || Some(export(&self.builder, self.batch_size));
+        if self.is_legal { self.nest.get_or_init(nest).as_ref() } else { None }
+    }
+
+    /// Whether there are no errors, and so a nest.
+    pub fn is_legal(&self) -> bool {
+        self.is_legal
+    }
+
+    /// Where the index variables come from.
+    pub fn lineage(&self, source: &str, file: &File) -> Lineage {
+        let events = Report::new(source, file, false).events();
+        Lineage { indices: self.builder.record(), events }
+    }
+
+    pub fn into_checked(self) -> Checked {
+        let nest = self.nest().cloned();
+        let Verdict { header, target, params, diagnostics } = self.verdict;
+        Checked { nest, header, target, params, diagnostics }
+    }
+}
+
+/// The plain nest.
+fn export(builder: &Builder, batch_size: Option<u64>) -> Nest {
+    let (mut nest, _) = builder.nest();
+    nest.batch_size = batch_size;
+    nest.representation = match builder.layout() {
+        Some(LayoutName::Array) => Some(Layout::Array),
+        Some(LayoutName::Sparse) => Some(Layout::Sparse),
+        Some(LayoutName::Levels) => Some(Layout::Levels),
+        Some(LayoutName::Quantized) => Some(Layout::Quantized),
+        Some(LayoutName::Reorg) | None => None,
+    };
+    nest
+}
+
+/// Says what a nest that is to be compiled mentions and is not known.
+fn not_known(nest: &Nest, builder: &Builder, source: &str) -> Option<Diagnostic> {
+    let unknown = unknown_facts(nest);
+    if unknown.is_empty() && !builder.has_uncounted_copies() {
+        return None;
+    }
+    if unknown == [Fact::BatchSize] {
+        let name = "batch_size";
+        let at = source.find(name).unwrap_or(0);
+        let message = format!("the schedule uses `{name}`, which is not given");
+        let span = Span::new(at, at + name.len());
+        let diagnostic = Diagnostic::new(Code::NOT_KNOWN, span, message).label("not known");
+        return Some(diagnostic.help("Give it with `--batch-size`."));
+    }
+    let message = "a schedule is compiled for a model, and none is given";
+    let diagnostic = Diagnostic::new(Code::NOT_KNOWN, Span::default(), message);
+    Some(diagnostic.help("Name one in a `model` line or on the command line."))
+}
+
+/// Facts in the nest that must be known when it is compiled and are not.
+fn unknown_facts(nest: &Nest) -> Vec<Fact> {
+    let mut unknown = Vec::new();
+    let loops = nest.loops.iter().flat_map(|l| [&l.start, &l.stop, &l.step]);
+    let syms = loops.chain(nest.constraints.iter().map(|c| &c.bound));
+    for sym in syms {
+        collect(sym, &mut unknown);
+    }
+    unknown.sort_unstable();
+    unknown.dedup();
+    unknown
+}
+
+fn collect(sym: &Sym, into: &mut Vec<Fact>) {
+    match sym {
+        Sym::Int(_) | Sym::Fact(Fact::Rows) => {}
+        Sym::Fact(fact) => into.push(*fact),
+        Sym::Op(_, a, b) => {
+            collect(a, into);
+            collect(b, into);
+        }
+    }
+}
