@@ -1,10 +1,9 @@
 //! What is wrong with an operation, as plain data: a search over schedules can discard illegal ones without
 //! formatting a string. [`crate::diagnostics`] turns it into text.
 
-use std::fmt;
-
 use crate::diagnostics::Code;
 use crate::directives::LayoutName;
+use crate::doubt::Doubt;
 use crate::lineage::Step;
 use crate::nest::{GpuDimension, LoopId};
 use crate::sym::Sym;
@@ -41,76 +40,6 @@ pub struct Use {
     pub step: Step,
     /// Bytes that it takes.
     pub bytes: u64,
-}
-
-/// What cannot be decided because a number is not known. Displayed, it goes on from "it is not known".
-#[derive(Clone, Debug, PartialEq)]
-pub enum Doubt {
-    /// Whether a split point is a value of the loop.
-    OnStep {
-        /// The split point.
-        at: Sym,
-        /// The loop's step.
-        step: Sym,
-    },
-    /// Whether a split point lies inside the loop.
-    Between {
-        /// The split point.
-        at: Sym,
-        /// Where the loop starts.
-        start: Sym,
-        /// Where it stops.
-        stop: Sym,
-    },
-    /// Whether a tile fits the loop's step.
-    Multiple {
-        /// The tile's size.
-        size: Sym,
-        /// The loop's step.
-        step: Sym,
-    },
-    /// Whether a tile's size can be one.
-    Size {
-        /// The size.
-        size: Sym,
-        /// The loop's step, unless that is 1.
-        step: Option<Sym>,
-    },
-    /// Where the depth of the trees changes.
-    EquallyDeep,
-    /// How often a loop iterates.
-    Trips {
-        /// The loop.
-        name: String,
-    },
-    /// How many threads a loop needs.
-    Threads {
-        /// The loop.
-        name: String,
-    },
-    /// Whether a number is one that the directive takes.
-    InRange {
-        /// The number.
-        number: Sym,
-    },
-}
-
-impl fmt::Display for Doubt {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Doubt::OnStep { at, step } => write!(f, "whether {at} falls on a step of {step}"),
-            Doubt::Between { at, start, stop } => write!(f, "whether {at} lies between {start} and {stop}"),
-            Doubt::Multiple { size, step } => write!(f, "whether {size} is a multiple of the step {step}"),
-            Doubt::Size { size, step: None } => write!(f, "whether the size {size} is at least 1"),
-            Doubt::Size { size, step: Some(step) } => {
-                write!(f, "whether the size {size} is at least 1 and a multiple of the step {step}")
-            }
-            Doubt::EquallyDeep => f.write_str("which trees are equally deep"),
-            Doubt::Trips { name } => write!(f, "how often `{name}` iterates"),
-            Doubt::Threads { name } => write!(f, "how many threads `{name}` needs"),
-            Doubt::InRange { number } => write!(f, "whether {number} is in range"),
-        }
-    }
 }
 
 /// What is wrong.

@@ -9,6 +9,7 @@ pub mod device;
 pub mod diagnostics;
 pub mod diff;
 pub mod directives;
+pub mod doubt;
 pub mod footprint;
 pub mod format;
 pub mod ide;

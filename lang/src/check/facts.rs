@@ -2,7 +2,8 @@
 
 use super::tally::Listener;
 use crate::directives::{LayoutName, Op};
-use crate::illegal::{Doubt, Illegal, Problem};
+use crate::doubt::Doubt;
+use crate::illegal::{Illegal, Problem};
 use crate::lineage::{Builder, Stated, TileTrees};
 use crate::nest::{GpuAxis, GpuDimension, GpuLevel, LoopId};
 use crate::resolve::{Arg, Call};

@@ -2,7 +2,8 @@
 
 use super::find;
 use crate::device::Limits;
-use crate::illegal::{Doubt, Illegal, Problem};
+use crate::doubt::Doubt;
+use crate::illegal::{Illegal, Problem};
 use crate::lineage::{Builder, Stated, Step};
 use crate::nest::{GpuDimension, GpuLevel, LoopId};
 use crate::options::TargetKind;

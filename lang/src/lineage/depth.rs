@@ -11,7 +11,8 @@ use std::collections::HashMap;
 
 use super::split::Part;
 use super::{Builder, Inside, MAX_EXPANSION, RemarkKind, Select, Step};
-use crate::illegal::{Doubt, Illegal, Problem};
+use crate::doubt::Doubt;
+use crate::illegal::{Illegal, Problem};
 use crate::nest::{LoopId, Sort, TreeOrder};
 use crate::sym::Sym;
 

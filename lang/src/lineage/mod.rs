@@ -26,7 +26,8 @@ use foldhash::{HashMap, HashMapExt};
 use smallvec::{SmallVec, smallvec};
 
 use crate::directives::LayoutName;
-use crate::illegal::{Doubt, Illegal, Problem};
+use crate::doubt::Doubt;
+use crate::illegal::{Illegal, Problem};
 use crate::nest::{LoopId, Sort, TreeOrder};
 use crate::options::ModelFacts;
 use crate::sym::{Fact, Sym};

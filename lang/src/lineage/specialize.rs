@@ -10,7 +10,8 @@
 
 use super::copies::Went;
 use super::{Builder, Inside, Loops, MAX_EXPANSION, RemarkKind, Select, Stated, Step, Tag};
-use crate::illegal::{Doubt, Illegal, Problem};
+use crate::doubt::Doubt;
+use crate::illegal::{Illegal, Problem};
 use crate::nest::{LoopId, Sort};
 use crate::sym::Fact;
 

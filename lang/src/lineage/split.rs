@@ -13,7 +13,8 @@ use smallvec::SmallVec;
 
 use super::copies::Went;
 use super::{Builder, Inside, Loops, Node, RemarkKind, ScopeId, Select, Step, Tag};
-use crate::illegal::{Doubt, Illegal, Problem};
+use crate::doubt::Doubt;
+use crate::illegal::{Illegal, Problem};
 use crate::nest::{LoopId, Sort};
 use crate::sym::{Fact, Sym};
 

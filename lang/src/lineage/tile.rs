@@ -9,7 +9,8 @@
 use smallvec::{SmallVec, smallvec};
 
 use super::{Builder, Inside, Loops, MAX_DEPTH, Node, RemarkKind, Select, Step};
-use crate::illegal::{Doubt, Illegal, Problem};
+use crate::doubt::Doubt;
+use crate::illegal::{Illegal, Problem};
 use crate::nest::LoopId;
 use crate::sym::Sym;
 

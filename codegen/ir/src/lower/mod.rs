@@ -4,6 +4,7 @@
 //! kernel is lowered by a `scope::Kernel` of its own, which owns the LIR builder.
 
 mod coding;
+mod hops;
 mod jam;
 mod leaf;
 mod nest;
