@@ -14,7 +14,7 @@ pub struct ModelFacts {
     /// How many outputs a row has.
     pub num_classes: u32,
     /// The depth of each tree in edges, in the model's order.
-    pub depths: Vec<u32>,
+    pub depths: Depths,
     /// How many leaves each tree has at each depth, in the model's order; empty if that is not known. Without it what
     /// would need too much memory may be found only when compiling.
     pub leaves: Vec<Vec<u32>>,
@@ -25,12 +25,40 @@ pub struct ModelFacts {
 impl ModelFacts {
     /// The depth of the deepest tree.
     pub fn max_depth(&self) -> u32 {
-        self.depths.iter().copied().max().unwrap_or(0)
+        self.depths.deepest
     }
 
     /// How many trees are no deeper than `depth`.
     pub fn trees_to_depth(&self, depth: i64) -> i64 {
         self.depths.iter().filter(|d| i64::from(**d) <= depth).count() as i64
+    }
+}
+
+/// The depth of each tree. The largest one is at hand: it is asked for at every keystroke, and models have many trees.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Depths {
+    each: Vec<u32>,
+    deepest: u32,
+}
+
+impl From<Vec<u32>> for Depths {
+    fn from(each: Vec<u32>) -> Self {
+        let deepest = each.iter().copied().max().unwrap_or(0);
+        Depths { each, deepest }
+    }
+}
+
+impl FromIterator<u32> for Depths {
+    fn from_iter<I: IntoIterator<Item = u32>>(depths: I) -> Self {
+        Vec::from_iter(depths).into()
+    }
+}
+
+impl std::ops::Deref for Depths {
+    type Target = [u32];
+
+    fn deref(&self) -> &[u32] {
+        &self.each
     }
 }
 

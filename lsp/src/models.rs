@@ -153,7 +153,8 @@ struct Told {
 pub fn parse(text: &str) -> Option<Model> {
     let Told { fingerprint, num_trees, num_features, num_classes, depths, leaves } =
         serde_json::from_str(text).ok()?;
-    let facts = ModelFacts { num_trees, num_features, num_classes, depths, leaves, profiled: false };
+    let facts =
+        ModelFacts { num_trees, num_features, num_classes, depths: depths.into(), leaves, profiled: false };
     Some(Model { facts: Arc::new(facts), fingerprint })
 }
 
@@ -162,7 +163,8 @@ mod tests {
     use super::*;
 
     fn model(trees: u32) -> Model {
-        let facts = ModelFacts { num_trees: trees, depths: vec![3; trees as usize], ..ModelFacts::default() };
+        let facts =
+            ModelFacts { num_trees: trees, depths: vec![3; trees as usize].into(), ..ModelFacts::default() };
         Model { facts: facts.into(), fingerprint: format!("sha256:{trees}") }
     }
 

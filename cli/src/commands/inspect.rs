@@ -40,7 +40,7 @@ fn facts(model: &Model) -> serde_json::Value {
         "num_trees": facts.num_trees,
         "num_features": facts.num_features,
         "num_classes": facts.num_classes,
-        "depths": facts.depths,
+        "depths": facts.depths.to_vec(),
         "leaves": facts.leaves,
     })
 }

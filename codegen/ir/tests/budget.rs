@@ -36,7 +36,7 @@ fn compiled(forest: Forest, schedule: &str, budget: &Budget) -> Result<(), Compi
         num_features: 1,
         num_classes: 1,
         // The checker would refuse deep trees itself; here it believes them to be shallow.
-        depths: vec![1; forest.trees.len()],
+        depths: vec![1; forest.trees.len()].into(),
         ..ModelFacts::default()
     };
     let options =

@@ -19,12 +19,22 @@ pub(crate) type Forms = Vec<Operation>;
 
 /// Everything to try of one directive.
 pub(crate) fn of(op: Op, builder: &Builder, is_taken: &dyn Fn(&str) -> bool) -> Vec<Forms> {
+    about_these(op, builder, &names(builder), is_taken)
+}
+
+/// Everything to try of one directive about some loops.
+pub(crate) fn about_these(
+    op: Op,
+    builder: &Builder,
+    names: &[Named],
+    is_taken: &dyn Fn(&str) -> bool,
+) -> Vec<Forms> {
     match op {
         Op::Reorder => reorders(builder),
         Op::SortTrees => vec![vec![Operation::SortTrees]],
         Op::TileTrees => vec![[4, 8, 2].map(Operation::TileTrees).to_vec()],
         _ => {
-            let each = names(builder).into_iter().map(|(v, id)| about(op, builder, &v, id, is_taken));
+            let each = names.iter().map(|(v, id)| about(op, builder, v, *id, is_taken));
             let each: Vec<Vec<Forms>> = each.collect();
             match op {
                 // With a number for all loops first, then without.

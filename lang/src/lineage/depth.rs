@@ -38,7 +38,7 @@ impl Builder {
 
     /// The depths of the trees in the order of the nest.
     fn depths(&self) -> Option<Vec<u32>> {
-        let mut depths = self.model.as_ref()?.depths.clone();
+        let mut depths = self.model.as_ref()?.depths.to_vec();
         if self.order == TreeOrder::ByDepth {
             depths.sort_unstable();
         }

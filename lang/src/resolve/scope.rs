@@ -358,7 +358,7 @@ impl Scope<'_> {
     /// Depths sorted once: long files ask often.
     fn depths(&self, model: &ModelFacts) -> &[u32] {
         self.depths.get_or_init(|| {
-            let mut depths = model.depths.clone();
+            let mut depths = model.depths.to_vec();
             depths.sort_unstable();
             depths
         })

@@ -30,7 +30,7 @@ pub fn options(words: &str) -> Options {
         }
     }
     if facts.depths.is_empty() {
-        facts.depths = vec![depth; facts.num_trees as usize];
+        facts.depths = vec![depth; facts.num_trees as usize].into();
     } else {
         facts.num_trees = facts.depths.len() as u32;
     }

@@ -8,13 +8,15 @@ use crate::directives::{Op, Signature, of as signature_of};
 use crate::ide::Analysis;
 use crate::ide::cursor::Typed;
 use crate::ide::hover::header_meaning;
-use crate::legal_next::candidates::{self, Forms};
+use crate::legal_next::candidates::{self, Forms, Named};
 use crate::legal_next::{Argument, Operation, wanted};
 
 /// Forms of one directive that are offered.
 const FORMS: usize = 3;
 /// Numbers that are tried for one loop: where these are refused, the loop is usually at fault.
 const TRIED: usize = 2;
+/// Loops for which forms are made. In a nest that has more the work that is allowed is done before their turn comes.
+const LOOPS: usize = 32;
 
 pub(super) fn complete(analysis: &Analysis, offset: usize, typed: Typed) -> Vec<Completion> {
     let prepared = analysis.prepared();
@@ -50,7 +52,10 @@ pub(super) fn complete(analysis: &Analysis, offset: usize, typed: Typed) -> Vec<
 fn legal(analysis: &Analysis, site: &mut Site, is_taken: &dyn Fn(&str) -> bool) -> Vec<(Op, Vec<Operation>)> {
     let ops = wanted(analysis.options().supported, None);
     let mut work = WORK;
-    let mut searches: Vec<Search> = ops.into_iter().map(|op| Search::new(op, site, is_taken)).collect();
+    let mut names = candidates::names(site.nest());
+    names.truncate(LOOPS);
+    let mut searches: Vec<Search> =
+        ops.into_iter().map(|op| Search::new(op, site, &names, is_taken)).collect();
     // Facts are tried quickly, and leave more to what shapes the nest.
     let is_quick = |search: &Search| !signature_of(search.op).is_some_and(|signature| signature.shapes);
     let (mut quick, mut slow): (Vec<&mut Search>, Vec<&mut Search>) =
@@ -78,8 +83,8 @@ struct Search {
 }
 
 impl Search {
-    fn new(op: Op, site: &Site, is_taken: &dyn Fn(&str) -> bool) -> Self {
-        let mut rest = candidates::of(op, site.nest(), is_taken);
+    fn new(op: Op, site: &Site, names: &[Named], is_taken: &dyn Fn(&str) -> bool) -> Self {
+        let mut rest = candidates::about_these(op, site.nest(), names, is_taken);
         rest.reverse();
         Search { op, rest, found: Vec::new() }
     }
