@@ -67,6 +67,7 @@ impl Model {
             depths: self.forest.trees.iter().map(sched_forest::Tree::depth).collect(),
             leaves: self.forest.trees.iter().map(leaves).collect(),
             profiled: self.profile.is_some(),
+            ..ModelFacts::default()
         }
     }
 }

@@ -153,8 +153,14 @@ struct Told {
 pub fn parse(text: &str) -> Option<Model> {
     let Told { fingerprint, num_trees, num_features, num_classes, depths, leaves } =
         serde_json::from_str(text).ok()?;
-    let facts =
-        ModelFacts { num_trees, num_features, num_classes, depths: depths.into(), leaves, profiled: false };
+    let facts = ModelFacts {
+        num_trees,
+        num_features,
+        num_classes,
+        depths: depths.into(),
+        leaves,
+        ..ModelFacts::default()
+    };
     Some(Model { facts: Arc::new(facts), fingerprint })
 }
 

@@ -76,9 +76,7 @@ impl<'p> Site<'p> {
     /// How many runs of equally deep trees the model has as the nest orders them; 0 if that is not known.
     fn runs(&self) -> usize {
         match (&self.here.model, self.here.order) {
-            (Some(model), TreeOrder::Model) => {
-                model.depths.windows(2).filter(|pair| pair[0] != pair[1]).count()
-            }
+            (Some(model), TreeOrder::Model) => model.depths.changes(),
             _ => 0,
         }
     }

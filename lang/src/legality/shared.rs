@@ -143,11 +143,8 @@ fn last_offset(builder: &Builder, id: LoopId) -> Option<i64> {
 /// Bytes that so many trees take at least.
 fn least_trees(builder: &Builder, trees: u64) -> u64 {
     let Some(model) = &builder.model else { return 0 };
-    let mut nodes: Vec<u64> = (0..model.depths.len()).map(|tree| model.nodes(tree)).collect();
-    nodes.sort_unstable();
     // Which trees an iteration meets is not looked at: the smallest ones take no more than any others.
-    let trees = usize::try_from(trees).unwrap_or(usize::MAX);
-    nodes.iter().take(trees).fold(0, |sum: u64, n| sum.saturating_add(*n)).saturating_mul(LEAST_RECORD)
+    model.least_nodes(trees).saturating_mul(LEAST_RECORD)
 }
 
 /// One slot for each parallel iteration, row of the block and output.
