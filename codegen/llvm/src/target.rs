@@ -36,11 +36,6 @@ impl Cpu {
         }
     }
 
-    /// Whether it looks bytes up in registers of 512 bits, which the quantized layout lives on.
-    pub fn looks_bytes_up(self) -> bool {
-        Instructions::of(self).needs & CPU_VBMI != 0
-    }
-
     /// The instruction sets that code for it may use, by the names that compilers give them, the newest of each kind.
     pub fn features(self) -> Vec<&'static str> {
         let needs = Instructions::of(self).needs;
