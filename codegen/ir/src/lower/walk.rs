@@ -323,14 +323,15 @@ impl<'k> Kernel<'k> {
         let CachedRows { buffer, first_row, blocks, element, columns: features } = around.rows;
         let bytes = ahead.checked_mul(features).and_then(|n| n.checked_mul(i64::from(element.bytes())));
         let offset = bytes.and_then(|bytes| u32::try_from(bytes).ok());
+        let over_rows = around.walks.over == Sort::Row;
         let mut relative = self.b.sub(first, first_row);
-        if offset.is_none() {
+        let block = blocks.filter(|_| over_rows);
+        if offset.is_none() || block.is_some_and(|block| block != u32::from(width)) {
             relative = self.b.add_int(relative, ahead);
         }
         let offset = offset.unwrap_or(0);
-        let over_rows = around.walks.over == Sort::Row;
-        if let Some(block) = blocks.filter(|_| over_rows) {
-            return self.row_of_block(around, relative, ahead, block, width);
+        if let Some(block) = block {
+            return self.row_of_block(around, relative, offset, block, width);
         }
         let index = self.b.mul_int(relative, features);
         let lanes = (width > 1).then(|| {
@@ -349,10 +350,10 @@ impl<'k> Kernel<'k> {
         Row { buffer, index, offset, element, stride: 1, lanes, table }
     }
 
-    /// A row of a copy in blocks. A vector of walks is one block; a single walk finds its block and its place in it.
-    fn row_of_block(&mut self, around: &Around, relative: Value, ahead: i64, block: u32, width: u16) -> Row {
+    /// A row of a copy in blocks. A vector of walks is one block, `offset` bytes further; a single walk finds its block and
+    /// its place in it.
+    fn row_of_block(&mut self, around: &Around, relative: Value, offset: u32, block: u32, width: u16) -> Row {
         let CachedRows { element, columns, .. } = around.rows;
-        let relative = self.b.add_int(relative, ahead);
         let row = Row {
             buffer: around.rows.buffer,
             index: relative,
@@ -365,7 +366,7 @@ impl<'k> Kernel<'k> {
         if u32::from(width) == block {
             let index = self.b.mul_int(relative, columns);
             let lanes = RowLanes { distance: Some(self.distances(1, width)), adjacent: true, mask: None };
-            return Row { index, lanes: Some(lanes), ..row };
+            return Row { index, offset, lanes: Some(lanes), ..row };
         }
         let size = self.b.int(i64::from(block));
         let number = self.b.bin(Bin::IDiv, relative, size);

@@ -15,7 +15,7 @@ use super::record::{narrowest, scalar, write_float, write_int};
 use super::test::Test;
 use super::{
     Buffers, Hop, LeafValue, LevelOrder, Node, Place, Representation, Request, Row, TreeLanes, TreeState,
-    choose,
+    choose, named,
 };
 use crate::error::CompileError;
 use crate::lir::{Address, Build, Builder, Cast, Scalar, Table, Ty, Value};
@@ -329,8 +329,7 @@ impl Representation for Abreast {
             }
             first_leaf = first_leaf.saturating_add(tree.leaves.len() as u32);
         }
-        let named = self.tables().into_iter().zip(bytes);
-        named.map(|((name, _), bytes)| Table { name: name.to_string(), bytes }).collect()
+        named(self.tables(), bytes)
     }
 
     fn load_tree(&self, b: &mut Builder, _: &Buffers, tree: Value, _: (u16, u32)) -> TreeState {

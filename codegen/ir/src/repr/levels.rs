@@ -8,39 +8,29 @@
 //!
 //! Walks must be straight-line down to the leaf, so every tree is padded to one depth.
 
-use super::numbers::LeafNumbers;
-use super::payload::Payload;
+use super::complete::{Complete, SMALLEST};
 use super::record::{narrowest, scalar, write_float, write_int};
 use super::test::Test;
 use super::{
     Buffers, Hop, LeafValue, LevelOrder, Node, Place, Representation, Request, Row, TreeLanes, TreeState,
-    choose, packed::level_order,
+    choose, named,
 };
 use crate::error::CompileError;
-use crate::lir::{Address, Bin, Build, Builder, Cast, Cmp, Gather, Scalar, Table, Ty, Value};
-use sched_forest::{Forest, NodeRef, Predicate};
+use crate::lir::{Address, Bin, Builder, Cast, Cmp, Gather, Scalar, Table, Ty, Value};
+use sched_forest::{Forest, Predicate};
 
 /// Trees as tables of thresholds, codes and leaves.
 pub struct Levels {
     threshold: Scalar,
     code: Scalar,
     test: Test,
-    leaf: Payload,
-    /// The depth of each used tree; none for others.
-    depths: Vec<Option<u32>>,
-    /// The first entry of each tree in every table, and one past the last tree's.
-    starts: Vec<u64>,
-    leaf_numbers: LeafNumbers,
+    trees: Complete,
 }
 
 const THRESHOLDS: usize = 0;
 const CODES: usize = 1;
-const LEAVES: usize = 2;
-const STARTS: usize = 3;
-const LEAF_NUMBERS: usize = 4;
+const NODE_TABLES: usize = 2;
 
-/// Entries of the smallest table of thresholds that wide vectors look up: the first four levels share it.
-const SMALLEST: u64 = 16;
 /// Entries of the first table of codes that wide vectors look up.
 const TOGETHER: u64 = 64;
 /// Levels with more nodes are gathered: a look-up in more registers costs more.
@@ -55,30 +45,11 @@ impl Levels {
         let test = Test::of(request, sched_lang::nest::Layout::Levels);
         let codes = test.codes(forest.num_features as u64);
         let code = narrowest(codes).unwrap_or(Scalar::I32);
-        let mut starts = vec![0u64];
-        let mut depths = Vec::new();
-        let mut next = 0u64;
-        for (at, used) in request.used.iter().enumerate() {
-            let depth = request.depths[at].0;
-            if *used {
-                next = next.saturating_add(1u64.checked_shl(depth).unwrap_or(u64::MAX).max(SMALLEST));
-            }
-            depths.push(used.then_some(depth));
-            starts.push(next);
+        let trees = Complete::new(request, NODE_TABLES)?;
+        if codes > 1 << 31 {
+            return Err(Complete::too_large(codes));
         }
-        if i32::try_from(next).is_err() || codes > 1 << 31 {
-            return Err(CompileError::new(
-                CompileError::LAYOUT_BUDGET,
-                format!("the layout needs {next} entries, more than 31 bits count"),
-                "use representation(sparse), which stores only nodes that exist",
-            ));
-        }
-        let (threshold, leaf) = (scalar(forest.types.threshold), Payload::of(forest));
-        Ok(Levels { threshold, code, test, leaf, depths, starts, leaf_numbers: LeafNumbers::of(request) })
-    }
-
-    fn entries(&self) -> usize {
-        self.starts.last().copied().unwrap_or(0) as usize
+        Ok(Levels { threshold: scalar(forest.types.threshold), code, test, trees })
     }
 
     fn code_bits(&self) -> u32 {
@@ -200,90 +171,42 @@ impl Levels {
         let columns = nodes.map(&mut column).collect();
         choose(b, columns, &place.turns)
     }
-
-    /// The state from which leaves are reached by node numbers.
-    fn leaves(&self, b: &mut Builder, state: &TreeState, hops: Option<u32>) -> TreeState {
-        let deepest = self.depths.iter().flatten().max().copied().unwrap_or(0);
-        let first = 1i64 << hops.unwrap_or(deepest).min(40);
-        TreeState { base: b.add_int(state.base, -first), ..state.clone() }
-    }
 }
 
 impl Representation for Levels {
     fn footprint(&self) -> u64 {
-        let entry = u64::from(self.threshold.bytes() + self.code.bytes() + self.leaf.bytes());
-        let entries = self.starts.last().copied().unwrap_or(0);
-        let starts = self.starts.len() as u64 * 4;
-        entries.saturating_mul(entry).saturating_add(starts).saturating_add(self.leaf_numbers.bytes(entries))
+        let entry = u64::from(self.threshold.bytes() + self.code.bytes());
+        self.trees.entries().saturating_mul(entry).saturating_add(self.trees.footprint())
     }
 
     fn tables(&self) -> Vec<(&'static str, Scalar)> {
-        let all = [
-            ("levels_thresholds", self.threshold),
-            ("levels_codes", self.code),
-            ("levels_leaves", self.leaf.element()),
-            ("levels_trees", Scalar::I32),
-            ("levels_leaf_numbers", self.leaf_numbers.element()),
-        ];
-        all[..if self.leaf_numbers.wanted() { 5 } else { 4 }].to_vec()
+        let nodes = [("levels_thresholds", self.threshold), ("levels_codes", self.code)];
+        let trees = self.trees.tables(["levels_leaves", "levels_trees", "levels_leaf_numbers"]);
+        nodes.into_iter().chain(trees).collect()
     }
 
     fn encode(&self, forest: &Forest) -> Vec<Table> {
-        let entries = self.entries();
+        let entries = self.trees.entries() as usize;
         let (threshold, code) = (self.threshold.bytes() as usize, self.code.bytes() as usize);
-        let leaf_size = self.leaf.bytes() as usize;
-        let mut bytes = [
-            vec![0u8; entries * threshold],
-            vec![0u8; entries * code],
-            vec![0u8; entries * leaf_size],
-            self.starts.iter().flat_map(|start| (*start as u32).to_le_bytes()).collect(),
-            vec![0u8; self.leaf_numbers.bytes(entries as u64) as usize],
-        ];
-        let mut first_leaf = 0u32;
-        for (at, tree) in forest.trees.iter().enumerate() {
-            let start = self.starts[at] as usize;
-            if let Some(depth) = self.depths[at] {
-                for (number, node, _) in level_order(tree, 1, |n| (2 * n, 2 * n + 1)) {
-                    match node {
-                        NodeRef::Inner(inner) => {
-                            let (entry, inner) = (start + number as usize, &tree.inner[inner as usize]);
-                            if let Predicate::Numeric { threshold: t } = inner.predicate {
-                                write_float(&mut bytes[THRESHOLDS][entry * threshold..], self.threshold, t);
-                            }
-                            let value = self.test.code(inner, self.code_bits());
-                            write_int(&mut bytes[CODES][entry * code..], self.code, value);
-                        }
-                        NodeRef::Leaf(leaf) => {
-                            let entry = start + (number - (1 << depth)) as usize;
-                            let source = &tree.leaves[leaf as usize];
-                            self.leaf.write(
-                                &mut bytes[LEAVES][entry * leaf_size..],
-                                source,
-                                first_leaf + leaf,
-                            );
-                            self.leaf_numbers.write(&mut bytes[LEAF_NUMBERS], entry, source);
-                        }
-                    }
-                }
+        let (mut thresholds, mut codes) = (vec![0; entries * threshold], vec![0; entries * code]);
+        let trees = self.trees.encode(forest, |entry, inner| {
+            if let Predicate::Numeric { threshold: t } = inner.predicate {
+                write_float(&mut thresholds[entry * threshold..], self.threshold, t);
             }
-            first_leaf = first_leaf.saturating_add(tree.leaves.len() as u32);
-        }
-        let named = self.tables().into_iter().zip(bytes);
-        named.map(|((name, _), bytes)| Table { name: name.to_string(), bytes }).collect()
+            let value = self.test.code(inner, self.code_bits());
+            write_int(&mut codes[entry * code..], self.code, value);
+        });
+        named(self.tables(), [thresholds, codes].into_iter().chain(trees))
     }
 
     fn load_tree(&self, b: &mut Builder, buffers: &Buffers, tree: Value, walks: (u16, u32)) -> TreeState {
-        let at = Address { buffer: buffers[STARTS], index: tree, stride: 4, offset: 0 };
-        let base = b.load_index(Scalar::I32, at);
+        let base = self.trees.start(b, buffers, tree);
         let loaded = if walks.0 > 1 { self.first_tables(b, buffers, base, walks) } else { Vec::new() };
         TreeState { base, lanes: None, loaded }
     }
 
     fn load_trees(&self, b: &mut Builder, buffers: &Buffers, tree: Value, lanes: TreeLanes) -> TreeState {
-        let (base, index) = (tree, lanes.distance);
-        let starts = Gather { buffer: buffers[STARTS], base, index, stride: 4, offset: 0, mask: None };
-        let lanes = b.gather(Scalar::I32, starts);
-        TreeState { base: b.int(0), lanes: Some(lanes), loaded: Vec::new() }
+        self.trees.starts(b, buffers, tree, lanes)
     }
 
     fn step(
@@ -327,8 +250,7 @@ impl Representation for Levels {
         node: Value,
         hops: Option<u32>,
     ) -> LeafValue {
-        let state = self.leaves(b, state, hops);
-        self.leaf.load(b, buffers[LEAVES], &state, node, self.leaf.bytes())
+        self.trees.leaf(b, buffers, state, (node, self.trees.first_leaf(hops)))
     }
 
     fn leaf_number(
@@ -339,25 +261,12 @@ impl Representation for Levels {
         node: Value,
         hops: Option<u32>,
     ) -> Value {
-        let state = self.leaves(b, state, hops);
-        self.leaf_numbers.load(b, buffers[LEAF_NUMBERS], &state, node)
+        self.trees.leaf_number(b, buffers, state, (node, self.trees.first_leaf(hops)))
     }
 
     fn prefetch(&self, b: &mut Builder, buffers: &Buffers, tree: Value) {
-        const LINE: i64 = 64;
-        let first = self.load_tree(b, buffers, tree, (1, 0));
-        let next = b.add_int(tree, 1);
-        let end = self.load_tree(b, buffers, next, (1, 0));
-        let tables =
-            [(THRESHOLDS, self.threshold.bytes()), (CODES, self.code.bytes()), (LEAVES, self.leaf.bytes())];
-        for (table, bytes) in tables {
-            let bytes = i64::from(bytes);
-            let range = (b.mul_int(first.base, bytes), b.mul_int(end.base, bytes), LINE);
-            b.for_loop(range, &[], |b, index, _| {
-                b.prefetch(Address { buffer: buffers[table], index, stride: 1, offset: 0 });
-                Vec::new()
-            });
-        }
+        let nodes = [(THRESHOLDS, self.threshold), (CODES, self.code)];
+        self.trees.prefetch(b, buffers, tree, &nodes);
     }
 }
 

@@ -8,6 +8,7 @@ mod abreast;
 mod array;
 pub mod codes;
 mod columns;
+mod complete;
 mod levels;
 mod numbers;
 mod packed;
@@ -326,6 +327,11 @@ fn only_numeric(request: &Request) -> Result<(), CompileError> {
         "the model has category splits, which no representation holds yet",
         "train with numeric or one-hot features",
     ))
+}
+
+/// Tables by the names that a representation gives them.
+fn named(names: Vec<(&'static str, Scalar)>, bytes: impl IntoIterator<Item = Vec<u8>>) -> Vec<Table> {
+    names.into_iter().zip(bytes).map(|((name, _), bytes)| Table { name: name.to_string(), bytes }).collect()
 }
 
 /// The type of node numbers: wide for a single walk, whose number is an address, narrow in vectors.

@@ -6,7 +6,7 @@ use crate::lir::{Address, BufferId, Builder, Cast, Scalar, Ty, Value};
 use sched_forest::{Forest, Leaf, Target};
 
 /// Bytes of leaves of one tree that are looked up in registers at most: gathering more of them is cheaper.
-const IN_REGISTERS: u64 = 256;
+const IN_REGISTERS: u64 = 1024;
 
 /// What the leaves of a forest hold.
 #[derive(Clone, Copy, Debug)]

@@ -2,60 +2,80 @@
 //!
 //! Nodes are numbered as in the array layout: the root is 1, the children of `n` are `2n` and `2n + 1`. A node is the
 //! rank of its threshold and the column of the codes that it compares with ([`Codes`]). Where vectors of rows walk, ranks
-//! and columns lie in tables of their own, each tree's at its node numbers, so that one or two registers hold a level.
-//! For all others, and for levels too long to be looked up, a node is one word with both.
+//! and columns lie in tables of their own, each tree's at its node numbers, so that a few registers hold a level. For all
+//! others, and for levels too long to be looked up, a node is one word with both.
+//!
+//! The codes of a vector of rows are found in the way that costs least ([`Way`]): there may be few nodes, or few columns.
 //!
 //! Walks must be straight-line down to the leaf, so every tree is padded to one depth.
 
 use super::codes::Codes;
-use super::packed::level_order;
-use super::payload::Payload;
+use super::complete::{Complete, SMALLEST};
 use super::record::write_int;
 use super::test::Test;
 use super::{
     Buffers, Hop, LeafValue, LevelOrder, Node, Place, Representation, Request, Row, TreeLanes, TreeState,
-    index_type,
+    index_type, named,
 };
 use crate::error::CompileError;
-use crate::lir::{Address, Build, Builder, Cast, Cmp, Gather, Scalar, Table, Ty, Value};
+use crate::lir::{Address, Builder, Cast, Cmp, Scalar, Table, Ty, Value};
 use crate::mir::Walkers;
-use sched_forest::{Forest, NodeRef};
+use sched_forest::Forest;
 use sched_lang::nest::Layout;
-use std::ops::Range;
 use std::sync::Arc;
 
 /// Trees as ranks, columns and leaves.
 pub struct Quantized {
     codes: Arc<Codes>,
     test: Test,
-    leaf: Payload,
-    /// The depth of each used tree; none for others.
-    depths: Vec<Option<u32>>,
-    /// The first entry of each tree in every table, and one past the last tree's.
-    starts: Vec<u64>,
-    leaf_numbers: bool,
-    /// Whether there are tables to look up.
-    lookups: bool,
+    trees: Complete,
+    /// Whether ranks and columns have tables of their own.
+    apart: bool,
 }
 
 const WORDS: usize = 0;
-const LEAVES: usize = 1;
-const STARTS: usize = 2;
-const RANKS: usize = 3;
-const COLUMNS: usize = 4;
+const RANKS: usize = 1;
+const COLUMNS: usize = 2;
+const NODE_TABLES: usize = 3;
 
 /// Bits of a word that hold the rank.
 const RANK_BITS: u32 = 16;
-/// Entries of a tree at least.
-const SMALLEST: u64 = 16;
 /// Levels with more nodes are gathered: a look-up in more registers costs more.
 const LARGEST: u64 = 128;
-/// Levels in which whole columns of codes are read.
+/// Levels in which whole columns of codes are read, where nodes are words.
 const IN_COLUMNS: u32 = 3;
-/// The same for vectors whose nodes are bytes: reading a column for one of them is cheaper by far than a gather.
-const MANY_IN_COLUMNS: u32 = 6;
 /// Lanes from which on nodes are bytes.
-const MANY: u16 = 32;
+const MANY: u16 = 16;
+
+/// How a vector of rows finds the codes that its nodes of a level compare with.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Way {
+    /// From the columns of all nodes of the level, of which the turns before choose.
+    Nodes,
+    /// From all columns that there are, of which the looked-up number of the node's column chooses.
+    Columns,
+    /// Lane by lane.
+    Gather,
+}
+
+impl Way {
+    /// The way that costs least for a level of so many nodes whose rows have so many columns, in instructions for a vector
+    /// of `lanes` bytes.
+    fn of(nodes: u64, columns: u32, lanes: u16) -> Way {
+        // The column's number, its codes, and the choice between them and others.
+        let by_node = 3 * nodes;
+        // Sixteen columns of nodes are looked up and chosen at a time; then a comparison and a choice for each column.
+        let look_up = nodes / 8;
+        let by_column = if columns <= 1 << 8 { look_up + 2 * u64::from(columns) } else { u64::MAX };
+        // Sixteen lanes at a time: widening, the gather itself, and cutting off what it found beside the codes.
+        let gather = look_up + 30 * u64::from(lanes).div_ceil(16);
+        match by_node.min(by_column).min(gather) {
+            least if least == by_node => Way::Nodes,
+            least if least == by_column => Way::Columns,
+            _ => Way::Gather,
+        }
+    }
+}
 
 impl Quantized {
     /// The layout for a forest whose used trees are complete.
@@ -67,60 +87,37 @@ impl Quantized {
                 "this is a mistake in the compiler: please report it together with the schedule",
             ));
         };
-        let mut starts = vec![0u64];
-        let mut depths = Vec::new();
-        let mut next = 0u64;
-        for (at, used) in request.used.iter().enumerate() {
-            let depth = request.depths[at].0;
-            if *used {
-                next = next.saturating_add(1u64.checked_shl(depth).unwrap_or(u64::MAX).max(SMALLEST));
-            }
-            depths.push(used.then_some(depth));
-            starts.push(next);
-        }
-        if i32::try_from(next).is_err() {
-            return Err(CompileError::new(
-                CompileError::LAYOUT_BUDGET,
-                format!("the layout needs {next} entries, more than 31 bits count"),
-                "use representation(sparse), which stores only nodes that exist",
-            ));
-        }
         Ok(Quantized {
             codes: Arc::clone(codes),
             test: Test::of(request, Layout::Quantized),
-            leaf: Payload::of(request.forest),
-            depths,
-            starts,
-            leaf_numbers: request.leaf_numbers,
-            lookups: walkers == Walkers::Vectors,
+            trees: Complete::new(request, NODE_TABLES)?,
+            apart: walkers == Walkers::Vectors,
         })
-    }
-
-    fn entries(&self) -> usize {
-        self.starts.last().copied().unwrap_or(0) as usize
     }
 
     fn rank(&self) -> Scalar {
         self.codes.element()
     }
 
-    /// Tables with a byte each of the columns' numbers, the lowest first.
-    fn column_tables(&self) -> Range<usize> {
-        let bytes = if self.codes.columns() > 1 << 8 { 2 } else { 1 };
-        if self.lookups { COLUMNS..COLUMNS + bytes } else { RANKS..RANKS }
+    fn column(&self) -> Scalar {
+        if self.codes.columns() > 1 << 8 { Scalar::I16 } else { Scalar::I8 }
     }
 
-    fn leaf_number_table(&self) -> usize {
-        self.column_tables().end
+    /// Whether nodes are also words: where they are not looked up, or not in all levels.
+    fn words(&self) -> bool {
+        !self.apart || 1u64 << self.trees.deepest().saturating_sub(1).min(40) > LARGEST
     }
 
-    fn deepest(&self) -> u32 {
-        self.depths.iter().flatten().max().copied().unwrap_or(0)
+    /// Bytes of each table of nodes.
+    fn lengths(&self) -> [u64; NODE_TABLES] {
+        let entries = self.trees.entries();
+        let each = [(self.words(), Scalar::I32), (self.apart, self.rank()), (self.apart, self.column())];
+        each.map(|(wanted, element)| if wanted { entries.saturating_mul(element.bytes().into()) } else { 0 })
     }
 
     /// Whether the nodes of a vector are bytes: many lanes, and nodes that bytes tell apart.
     fn in_bytes(&self, lanes: u16) -> bool {
-        self.lookups && lanes >= MANY && self.rank() == Scalar::I8 && self.deepest() <= u8::BITS
+        self.apart && lanes >= MANY && self.rank() == Scalar::I8 && self.trees.deepest() <= u8::BITS
     }
 
     /// So many entries of a table, from node `first` of a tree on.
@@ -131,7 +128,7 @@ impl Quantized {
         table: usize,
         (base, first, size): (Value, u64, u64),
     ) -> Value {
-        let scalar = if table == RANKS { self.rank() } else { Scalar::I8 };
+        let scalar = if table == RANKS { self.rank() } else { self.column() };
         let index = b.add_int(base, first as i64);
         let at = Address { buffer: buffers[table], index, stride: scalar.bytes(), offset: 0 };
         b.load(Ty::vector(scalar, size as u16), at)
@@ -145,8 +142,8 @@ impl Quantized {
         (table, base): (usize, Value),
         (lanes, hops): (u16, u32),
     ) -> Value {
-        let register = if table == RANKS { 64 / u64::from(self.rank().bytes()) } else { 64 };
-        let together = if lanes < 16 { 8 } else { register };
+        let element = if table == RANKS { self.rank() } else { self.column() };
+        let together = if lanes < 16 { 8 } else { 64 / u64::from(element.bytes()) };
         self.table(b, buffers, table, (base, 0, together.min(SMALLEST.max(1 << hops.min(30)))))
     }
 
@@ -166,59 +163,70 @@ impl Quantized {
         b.lookup(level, node)
     }
 
-    /// The columns of a vector of nodes, in lanes of 32 bits.
-    fn look_up_columns(
-        &self,
-        b: &mut Builder,
-        buffers: &Buffers,
-        state: &TreeState,
-        (node, size): (Value, u64),
-    ) -> Value {
-        let ty = b.ty(node).with(Scalar::I32);
-        let mut columns = None;
-        for (byte, table) in self.column_tables().enumerate() {
-            let found = self.look_up(b, buffers, state, (table, node, size));
-            let found = b.cast(Cast::ZExt, found, ty);
-            let factor = b.int_of(ty, 1 << (8 * byte));
-            columns = Some(match columns {
-                None => found,
-                Some(low) => {
-                    let high = b.mul(found, factor);
-                    b.add(low, high)
-                }
-            });
+    /// The column of one node of the tree.
+    fn column_of(&self, b: &mut Builder, (buffers, base): (&Buffers, Value), node: i64) -> Value {
+        let index = b.add_int(base, node);
+        if self.apart {
+            let stride = self.column().bytes();
+            return b
+                .load_index(self.column(), Address { buffer: buffers[COLUMNS], index, stride, offset: 0 });
         }
-        columns.unwrap_or_else(|| b.int_of(ty, 0))
+        let at = Address { buffer: buffers[WORDS], index, stride: 4, offset: RANK_BITS / 8 };
+        b.load_index(Scalar::I16, at)
     }
 
-    /// Rank and column from the words of nodes.
+    /// Rank and column of nodes: from their words, or for a single one from the tables.
     fn load(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: Value) -> (Value, Value) {
         let lanes = b.ty(node).lanes;
         let node = b.cast(Cast::ZExt, node, index_type(lanes));
+        if !self.words() {
+            let mut load = |table: usize, element: Scalar| {
+                let value = state.load(b, buffers[table], element, node, (element.bytes(), 0));
+                b.cast(Cast::ZExt, value, index_type(lanes))
+            };
+            return (load(RANKS, self.rank()), load(COLUMNS, self.column()));
+        }
         let word = state.load(b, buffers[WORDS], Scalar::I32, node, (4, 0));
         let word = b.cast(Cast::ZExt, word, index_type(lanes));
         (b.bits(word, 0, RANK_BITS), b.bits(word, RANK_BITS, 32 - RANK_BITS))
     }
 
-    /// The codes that the nodes of one of the first levels compare with, for adjacent rows: the columns of all nodes of
-    /// the level that can be reached from `node`, chosen by the turns after it. Each is chosen as soon as it is there.
-    fn columns(
+    /// The codes that the nodes of a level compare with, for adjacent rows: the columns of all nodes of the level that can
+    /// be reached from `node`, chosen by the turns after it. Each is chosen as soon as it is there.
+    fn by_node(
         &self,
         b: &mut Builder,
-        (buffers, base): (&Buffers, Value),
+        tree: (&Buffers, Value),
         row: &Row,
         (node, width): (i64, u16),
         turns: &[Value],
     ) -> Value {
         let Some((turn, turns)) = turns.split_first() else {
-            let index = b.add_int(base, node);
-            let at = Address { buffer: buffers[WORDS], index, stride: 4, offset: RANK_BITS / 8 };
-            let column = b.load_index(Scalar::I16, at);
+            let column = self.column_of(b, tree, node);
             return row.load_column(b, column, width);
         };
-        let left = self.columns(b, (buffers, base), row, (2 * node, width), turns);
-        let right = self.columns(b, (buffers, base), row, (2 * node + 1, width), turns);
+        let left = self.by_node(b, tree, row, (2 * node, width), turns);
+        let right = self.by_node(b, tree, row, (2 * node + 1, width), turns);
         b.select(*turn, right, left)
+    }
+
+    /// The same from all columns that there are, chosen by their numbers.
+    fn by_column(&self, b: &mut Builder, row: &Row, columns: Value) -> Value {
+        let ty = b.ty(columns);
+        let mut code = None;
+        for number in 0..i64::from(self.codes.columns().max(1)) {
+            let column = b.int(number);
+            let values = row.load_column(b, column, ty.lanes);
+            code = Some(match code {
+                None => values,
+                Some(others) => {
+                    let number = b.int_of(ty, number);
+                    let this = b.cmp(Cmp::Eq, columns, number);
+                    b.select(this, values, others)
+                }
+            });
+        }
+        code.unwrap_or(columns)
     }
 
     /// Rank and code of a vector of nodes.
@@ -233,124 +241,91 @@ impl Quantized {
         let node = place.node;
         let ty = b.ty(node);
         let size = level.map(|level| 1u64 << level.min(40)).filter(|size| *size <= LARGEST);
-        let (Some(level), Some(size), false) = (level, size, state.loaded.is_empty()) else {
+        let (Some(size), false) = (size, state.loaded.is_empty()) else {
             let (rank, column) = self.load(b, buffers, state, node);
             let code = row.load(b, column);
             return (b.cast(Cast::Trunc, rank, ty), b.cast(Cast::Trunc, code, ty));
         };
         let rank = self.look_up(b, buffers, state, (RANKS, node, size));
-        let adjacent = row.lanes.is_some_and(|lanes| lanes.adjacent);
-        if adjacent && level < if ty.scalar == Scalar::I8 { MANY_IN_COLUMNS } else { IN_COLUMNS } {
-            let code = self.columns(b, (buffers, state.base), row, (1, ty.lanes), &place.turns);
-            return (rank, b.cast(Cast::ZExt, code, ty));
-        }
-        let column = self.look_up_columns(b, buffers, state, (node, size));
-        let code = row.load(b, column);
-        (rank, b.cast(Cast::Trunc, code, ty))
+        let way = match row.lanes.is_some_and(|lanes| lanes.adjacent) {
+            true if ty.scalar == Scalar::I8 => Way::of(size, self.codes.columns(), ty.lanes),
+            true if size < 1 << IN_COLUMNS => Way::Nodes,
+            _ => Way::Gather,
+        };
+        let code = match way {
+            Way::Nodes => self.by_node(b, (buffers, state.base), row, (1, ty.lanes), &place.turns),
+            Way::Columns => {
+                let columns = self.look_up(b, buffers, state, (COLUMNS, node, size));
+                self.by_column(b, row, columns)
+            }
+            Way::Gather => {
+                // What is found is as wide as the number that it is looked up by.
+                let wide = ty.with(Scalar::I32);
+                let by = if self.column() == Scalar::I8 { node } else { b.cast(Cast::ZExt, node, wide) };
+                let columns = self.look_up(b, buffers, state, (COLUMNS, by, size));
+                let columns = b.cast(Cast::ZExt, columns, wide);
+                row.load(b, columns)
+            }
+        };
+        (b.cast(Cast::ZExt, rank, ty), self.as_node(b, code, ty))
     }
 
-    /// The state from which leaves are reached by node numbers, and these.
-    fn leaves(
-        &self,
-        b: &mut Builder,
-        state: &TreeState,
-        node: Value,
-        hops: Option<u32>,
-    ) -> (TreeState, Value) {
-        let ty = b.ty(node);
-        let hops = hops.unwrap_or_else(|| self.deepest());
+    /// Leaves in the type of indices, and the number of the first one.
+    fn leaves(&self, b: &mut Builder, node: Value, hops: Option<u32>) -> (Value, i64) {
+        let (ty, first) = (b.ty(node), self.trees.first_leaf(hops));
         // A byte has lost the highest bit of the last level's numbers.
-        let first = if ty.scalar == Scalar::I8 && hops >= u8::BITS { 0 } else { 1i64 << hops.min(40) };
-        let state = TreeState { base: b.add_int(state.base, -first), ..state.clone() };
-        (state, b.cast(Cast::ZExt, node, index_type(ty.lanes)))
+        let lost = ty.scalar == Scalar::I8 && first >= 1 << u8::BITS;
+        (b.cast(Cast::ZExt, node, index_type(ty.lanes)), if lost { 0 } else { first })
+    }
+
+    /// A code in the type of nodes.
+    fn as_node(&self, b: &mut Builder, code: Value, ty: Ty) -> Value {
+        let widens = b.ty(code).scalar.bytes() < ty.scalar.bytes();
+        b.cast(if widens { Cast::ZExt } else { Cast::Trunc }, code, ty)
     }
 }
 
 impl Representation for Quantized {
     fn footprint(&self) -> u64 {
-        let entry: u32 = self.tables().iter().map(|(_, element)| element.bytes()).sum();
-        let entries = self.starts.last().copied().unwrap_or(0);
-        entries.saturating_mul(u64::from(entry - 4)).saturating_add(self.starts.len() as u64 * 4)
+        self.lengths().into_iter().fold(self.trees.footprint(), u64::saturating_add)
     }
 
     fn tables(&self) -> Vec<(&'static str, Scalar)> {
-        let mut tables = vec![
+        let nodes = [
             ("quantized_nodes", Scalar::I32),
-            ("quantized_leaves", self.leaf.element()),
-            ("quantized_trees", Scalar::I32),
+            ("quantized_ranks", self.rank()),
+            ("quantized_columns", self.column()),
         ];
-        if self.lookups {
-            tables.push(("quantized_ranks", self.rank()));
-            let names = ["quantized_columns", "quantized_columns_high"];
-            tables.extend(self.column_tables().zip(names).map(|(_, name)| (name, Scalar::I8)));
-        }
-        if self.leaf_numbers {
-            tables.push(("quantized_leaf_numbers", Scalar::I32));
-        }
-        tables
+        let trees = self.trees.tables(["quantized_leaves", "quantized_trees", "quantized_leaf_numbers"]);
+        nodes.into_iter().chain(trees).collect()
     }
 
     fn encode(&self, forest: &Forest) -> Vec<Table> {
-        let tables = self.tables();
-        let mut bytes: Vec<Vec<u8>> =
-            tables.iter().map(|(_, element)| vec![0; self.entries() * element.bytes() as usize]).collect();
-        bytes[STARTS] = self.starts.iter().flat_map(|start| (*start as u32).to_le_bytes()).collect();
-        let write = |table: &mut [u8], entry: usize, scalar: Scalar, value: u64| {
-            write_int(&mut table[entry * scalar.bytes() as usize..], scalar, value);
-        };
-        let mut first_leaf = 0u32;
-        for (at, tree) in forest.trees.iter().enumerate() {
-            let start = self.starts[at] as usize;
-            let placed = self.depths[at].map(|depth| (depth, level_order(tree, 1, |n| (2 * n, 2 * n + 1))));
-            for (depth, (number, node, _)) in
-                placed.into_iter().flat_map(|(depth, nodes)| nodes.into_iter().map(move |node| (depth, node)))
+        let mut nodes = self.lengths().map(|bytes| vec![0; bytes as usize]);
+        let trees = self.trees.encode(forest, |entry, inner| {
+            let (rank, column) = self.codes.of_node(inner);
+            let word = rank | column << RANK_BITS;
+            let values = [(Scalar::I32, word), (self.rank(), rank), (self.column(), column)];
+            for (table, (element, value)) in
+                nodes.iter_mut().zip(values).filter(|(table, _)| !table.is_empty())
             {
-                match node {
-                    NodeRef::Inner(inner) => {
-                        let entry = start + number as usize;
-                        let (rank, column) = self.codes.of_node(&tree.inner[inner as usize]);
-                        write(&mut bytes[WORDS], entry, Scalar::I32, rank | column << RANK_BITS);
-                        if self.lookups {
-                            write(&mut bytes[RANKS], entry, self.rank(), rank);
-                            for (byte, table) in self.column_tables().enumerate() {
-                                bytes[table][entry] = (column >> (8 * byte)) as u8;
-                            }
-                        }
-                    }
-                    NodeRef::Leaf(leaf) => {
-                        let entry = start + (number - (1 << depth)) as usize;
-                        let source = &tree.leaves[leaf as usize];
-                        let size = self.leaf.bytes() as usize;
-                        self.leaf.write(&mut bytes[LEAVES][entry * size..], source, first_leaf + leaf);
-                        if self.leaf_numbers {
-                            let numbers = &mut bytes[self.leaf_number_table()];
-                            write(numbers, entry, Scalar::I32, u64::from(source.source));
-                        }
-                    }
-                }
+                write_int(&mut table[entry * element.bytes() as usize..], element, value);
             }
-            first_leaf = first_leaf.saturating_add(tree.leaves.len() as u32);
-        }
-        let named = tables.into_iter().zip(bytes);
-        named.map(|((name, _), bytes)| Table { name: name.to_string(), bytes }).collect()
+        });
+        named(self.tables(), nodes.into_iter().chain(trees))
     }
 
     fn load_tree(&self, b: &mut Builder, buffers: &Buffers, tree: Value, walks: (u16, u32)) -> TreeState {
-        let at = Address { buffer: buffers[STARTS], index: tree, stride: 4, offset: 0 };
-        let base = b.load_index(Scalar::I32, at);
+        let base = self.trees.start(b, buffers, tree);
         let mut loaded = Vec::new();
-        if walks.0 > 1 && self.lookups {
-            let tables = RANKS..self.column_tables().end;
-            loaded.extend(tables.map(|table| self.first_table(b, buffers, (table, base), walks)));
+        if walks.0 > 1 && self.apart {
+            loaded.extend([RANKS, COLUMNS].map(|table| self.first_table(b, buffers, (table, base), walks)));
         }
         TreeState { base, lanes: None, loaded }
     }
 
     fn load_trees(&self, b: &mut Builder, buffers: &Buffers, tree: Value, lanes: TreeLanes) -> TreeState {
-        let (base, index) = (tree, lanes.distance);
-        let starts = Gather { buffer: buffers[STARTS], base, index, stride: 4, offset: 0, mask: None };
-        let lanes = b.gather(Scalar::I32, starts);
-        TreeState { base: b.int(0), lanes: Some(lanes), loaded: Vec::new() }
+        self.trees.starts(b, buffers, tree, lanes)
     }
 
     fn root(&self, b: &mut Builder, lanes: u16) -> Value {
@@ -395,13 +370,13 @@ impl Representation for Quantized {
         hops: Option<u32>,
     ) -> LeafValue {
         if let (Scalar::I8, Some(hops)) = (b.ty(node).scalar, hops) {
-            let leaves = (state.base, 1u64 << hops.min(40));
-            if let Some(found) = self.leaf.look_up(b, buffers[LEAVES], leaves, node) {
+            let found = self.trees.look_up_leaf(b, buffers, state, (node, 1 << hops.min(40)));
+            if let Some(found) = found {
                 return found;
             }
         }
-        let (state, node) = self.leaves(b, state, node, hops);
-        self.leaf.load(b, buffers[LEAVES], &state, node, self.leaf.bytes())
+        let leaf = self.leaves(b, node, hops);
+        self.trees.leaf(b, buffers, state, leaf)
     }
 
     fn leaf_number(
@@ -412,25 +387,14 @@ impl Representation for Quantized {
         node: Value,
         hops: Option<u32>,
     ) -> Value {
-        let (state, node) = self.leaves(b, state, node, hops);
-        state.load(b, buffers[self.leaf_number_table()], Scalar::I32, node, (4, 0))
+        let leaf = self.leaves(b, node, hops);
+        self.trees.leaf_number(b, buffers, state, leaf)
     }
 
     fn prefetch(&self, b: &mut Builder, buffers: &Buffers, tree: Value) {
-        const LINE: i64 = 64;
-        let first = self.load_tree(b, buffers, tree, (1, 0));
-        let next = b.add_int(tree, 1);
-        let end = self.load_tree(b, buffers, next, (1, 0));
-        let tables = self.tables();
-        let nodes = if self.lookups { RANKS..self.column_tables().end } else { WORDS..WORDS + 1 };
-        for table in nodes.chain([LEAVES]) {
-            let bytes = i64::from(tables[table].1.bytes());
-            let range = (b.mul_int(first.base, bytes), b.mul_int(end.base, bytes), LINE);
-            b.for_loop(range, &[], |b, index, _| {
-                b.prefetch(Address { buffer: buffers[table], index, stride: 1, offset: 0 });
-                Vec::new()
-            });
-        }
+        let all = [(WORDS, Scalar::I32), (RANKS, self.rank()), (COLUMNS, self.column())];
+        let nodes = if self.apart { &all[RANKS..] } else { &all[..RANKS] };
+        self.trees.prefetch(b, buffers, tree, nodes);
     }
 }
 
@@ -443,5 +407,26 @@ impl LevelOrder for Quantized {
         let number = state.number(b, number);
         let (threshold, feature) = self.load(b, buffers, state, number);
         Node { threshold, feature, missing_left: None }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_found_in_the_cheapest_way() {
+        let levels =
+            |columns, lanes| (0..8).map(|level| Way::of(1 << level, columns, lanes)).collect::<Vec<_>>();
+        let first = |ways: &[Way], count| ways.iter().take(count).all(|way| *way == Way::Nodes);
+        // A model of 28 features: from 32 nodes on, columns are fewer.
+        let some = levels(28, 64);
+        assert!(first(&some, 5) && some[5..] == [Way::Columns; 3], "{some:?}");
+        // With 600 nobody wants them all, and half of 128 nodes cost more than four gathers.
+        let many = levels(600, 64);
+        assert!(first(&many, 6) && many[6..] == [Way::Gather; 2], "{many:?}");
+        // One gather is cheaper than four.
+        let narrow = levels(28, 16);
+        assert!(first(&narrow, 4) && narrow[4..] == [Way::Gather; 4], "{narrow:?}");
     }
 }

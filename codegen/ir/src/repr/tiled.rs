@@ -10,6 +10,7 @@ use super::record::{narrowest, scalar, write_float, write_int};
 use super::test::Test;
 use super::{
     Buffers, Hop, LeafValue, Place, Representation, Request, Row, RowLanes, TreeLanes, TreeState, index_type,
+    named,
 };
 use crate::error::CompileError;
 use crate::fault::{Fault, seeded};
@@ -240,8 +241,7 @@ impl Representation for Tiled {
             first_leaf += if *used { tree.leaves.len() } else { 0 };
             in_forest = in_forest.saturating_add(tree.leaves.len() as u32);
         }
-        let named = self.tables().into_iter().zip(bytes);
-        named.map(|((name, _), bytes)| Table { name: name.to_string(), bytes }).collect()
+        named(self.tables(), bytes)
     }
 
     fn load_tree(&self, b: &mut Builder, buffers: &Buffers, tree: Value, _: (u16, u32)) -> TreeState {

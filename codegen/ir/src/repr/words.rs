@@ -11,7 +11,7 @@ use super::record::{scalar, write_float, write_int};
 use super::test::Test;
 use super::{
     Buffers, Hop, LeafValue, LevelOrder, Node, Place, Representation, Request, Row, TreeLanes, TreeState,
-    index_type,
+    index_type, named,
 };
 use crate::lir::{Address, Build, Builder, Cast, Cmp, Gather, Scalar, Table, Ty, Value};
 use sched_forest::{Forest, NodeRef, Predicate, Tree};
@@ -151,8 +151,7 @@ impl Representation for Words {
             first_leaf = first_leaf.saturating_add(tree.leaves.len() as u32);
         }
         let starts = self.starts.iter().flat_map(|start| (*start as u32).to_le_bytes()).collect();
-        let named = self.tables().into_iter().zip([nodes, starts, numbers]);
-        named.map(|((name, _), bytes)| Table { name: name.to_string(), bytes }).collect()
+        named(self.tables(), [nodes, starts, numbers])
     }
 
     fn load_tree(&self, b: &mut Builder, buffers: &Buffers, tree: Value, _: (u16, u32)) -> TreeState {

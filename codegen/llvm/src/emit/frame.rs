@@ -28,6 +28,8 @@ pub(super) struct Frame<'ctx> {
     pub(super) opaque_ones: HashMap<Ty, VectorValue<'ctx>>,
     /// Tables that are in memory because they do not fit in registers, by their element there.
     pub(super) stored: HashMap<(Value, Scalar), PointerValue<'ctx>>,
+    /// Where tables lie that were loaded from memory that does not change.
+    pub(super) loaded: HashMap<BasicValueEnum<'ctx>, PointerValue<'ctx>>,
     /// Memory for such tables where there is no room for each of them.
     pub(super) scratch: Option<PointerValue<'ctx>>,
 }
@@ -53,6 +55,7 @@ impl<'ctx> Frame<'ctx> {
             stack_left: STACK_BYTES,
             opaque_ones: HashMap::new(),
             stored: HashMap::new(),
+            loaded: HashMap::new(),
             scratch: None,
         }
     }

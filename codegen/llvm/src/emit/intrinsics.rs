@@ -7,26 +7,39 @@ use inkwell::intrinsics::Intrinsic;
 use inkwell::types::BasicTypeEnum;
 use inkwell::values::{BasicMetadataValueEnum, BasicValueEnum, CallSiteValue, PointerValue, VectorValue};
 
+/// Bits of the parts of a register that shuffles of bytes stay within.
+const PART: u32 = 128;
+
 /// A shuffle of the elements of one or two registers by indices in a third one. The hardware takes the indices modulo
-/// the number of elements.
+/// the number of elements, except for a shuffle within parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Permute {
-    /// Bits of a register: 256 or 512.
+    /// Bits of a register: 128, 256 or 512.
     pub(super) register: u32,
     /// Bits of an element.
     pub(super) bits: u32,
     /// Whether elements are floats.
     pub(super) float: bool,
+    /// Whether each part of 128 bits is shuffled by itself. The indices must be smaller than its number of elements.
+    pub(super) in_parts: bool,
 }
 
 impl Permute {
-    /// Elements of a register.
+    /// Elements that an index chooses from in one register.
     pub(super) fn entries(self) -> u32 {
-        self.register / self.bits
+        if self.in_parts { PART / self.bits } else { self.register / self.bits }
     }
 
     /// The shuffle of one register.
     fn one(self) -> Option<&'static str> {
+        if self.in_parts {
+            return Some(match (self.register, self.bits) {
+                (128, 8) => "llvm.x86.ssse3.pshuf.b.128",
+                (256, 8) => "llvm.x86.avx2.pshuf.b",
+                (512, 8) => "llvm.x86.avx512.pshuf.b.512",
+                _ => return None,
+            });
+        }
         Some(match (self.register, self.bits, self.float) {
             (256, 32, true) => "llvm.x86.avx2.permps",
             (256, 32, false) => "llvm.x86.avx2.permd",
@@ -42,6 +55,9 @@ impl Permute {
 
     /// The shuffle of two registers.
     fn two(self) -> Option<&'static str> {
+        if self.in_parts {
+            return None;
+        }
         Some(match (self.register, self.bits, self.float) {
             (512, 64, true) => "llvm.x86.avx512.vpermi2var.pd.512",
             (512, 64, false) => "llvm.x86.avx512.vpermi2var.q.512",

@@ -1,8 +1,9 @@
 //! Lookups in tables that are in registers.
 //!
-//! Processors have shuffles that take any element of a register, or of two, by a number. A table of more registers is
-//! looked up in parts, of which the higher bits of the index choose one. Where there are no such shuffles the table is
-//! put into memory and gathered from there.
+//! Processors have shuffles that take any element of a register, or of two, by a number; those of bytes often stay within
+//! parts of a register, which all hold the same elements then. A table of more registers is looked up in parts, of which
+//! the higher bits of the index choose one. Where there are no such shuffles the table is put into memory and gathered
+//! from there.
 
 use super::function::Emitter;
 use super::intrinsics::Permute;
@@ -10,7 +11,7 @@ use super::memory::{TABLE_ALIGNMENT, instruction};
 use super::types;
 use super::vector::as_vector;
 use crate::error::LlvmError;
-use crate::runtime::{CPU_V3, CPU_V4, CPU_VBMI};
+use crate::runtime::{CPU_V2, CPU_V3, CPU_V4, CPU_VBMI};
 use inkwell::IntPredicate;
 use inkwell::builder::Builder;
 use inkwell::types::BasicTypeEnum;
@@ -35,6 +36,9 @@ impl Plan {
     /// The best way for a processor with these `CPU_*` features, if there is one in registers.
     fn of(needs: u64, table: Ty, index: Ty) -> Option<Plan> {
         let float = table.scalar.is_float();
+        if (table.scalar, index.scalar) == (Scalar::I8, Scalar::I8) && needs & CPU_VBMI == 0 {
+            return Plan::in_parts(needs, table, index);
+        }
         let (register, element) = match table.scalar {
             Scalar::I1 => return None,
             Scalar::I8 if needs & CPU_VBMI != 0 => (512, Scalar::I8),
@@ -48,7 +52,7 @@ impl Plan {
             Scalar::I8 | Scalar::I16 | Scalar::I32 => (256, Scalar::I32),
             Scalar::I64 | Scalar::F64 => return None,
         };
-        let permute = Permute { register, bits: element.bytes() * 8, float };
+        let permute = Permute { register, bits: element.bytes() * 8, float, in_parts: false };
         let parts = u32::from(table.lanes).div_ceil(permute.entries());
         let available = needs & (CPU_V3 | CPU_V4) != 0;
         // Without shuffles of two registers, choosing among many parts takes longer than memory.
@@ -57,6 +61,21 @@ impl Plan {
         // With registers of 256 bits, only elements of 32 bits have a shuffle.
         let index = if register == 256 { Scalar::I32 } else { same_size };
         (available && parts <= limit).then_some(Plan { permute, element, index })
+    }
+
+    /// The way of processors that shuffle bytes only within parts of registers: each part of the table is in all parts of
+    /// a register.
+    fn in_parts(needs: u64, table: Ty, index: Ty) -> Option<Plan> {
+        let widest = match needs {
+            needs if needs & CPU_V4 != 0 => 512,
+            needs if needs & CPU_V3 != 0 => 256,
+            needs if needs & CPU_V2 != 0 => 128,
+            _ => return None,
+        };
+        let register = (u32::from(index.lanes) * 8).next_power_of_two().clamp(128, widest);
+        let permute = Permute { register, bits: 8, float: false, in_parts: true };
+        let parts = u32::from(table.lanes).div_ceil(permute.entries());
+        (parts <= MAX_PARTS).then_some(Plan { permute, element: Scalar::I8, index: Scalar::I8 })
     }
 
     /// Lanes of the index that fit in a register.
@@ -164,11 +183,12 @@ impl<'ctx> Emitter<'_, 'ctx> {
         length: u16,
     ) -> Result<Vec<VectorValue<'ctx>>, LlvmError> {
         let (length, entries) = (u32::from(length), permute.entries());
-        if length == entries {
+        let lanes = permute.register / permute.bits;
+        if length == lanes && lanes == entries {
             return Ok(vec![table]);
         }
         (0..length.div_ceil(entries))
-            .map(|part| self.pick(table, (0..entries).map(|n| Some((part * entries + n) % length))))
+            .map(|part| self.pick(table, (0..lanes).map(|n| Some((part * entries + n % entries) % length))))
             .collect()
     }
 
@@ -184,6 +204,11 @@ impl<'ctx> Emitter<'_, 'ctx> {
         // The low part of each index is an index of narrower elements; what its other parts find is cut off below.
         let by = match narrow {
             true => self.bits(index, Ty::vector(plan.element, entries as u16))?,
+            false if plan.permute.in_parts => {
+                let ty = Ty::vector(plan.index, index.get_type().get_size() as u16);
+                let last = as_vector(self.int(ty, i64::from(entries) - 1)?)?;
+                self.builder.build_and(index, last, "")?
+            }
             false => index,
         };
         let at_once = if plan.permute.has_two() { 2 } else { 1 };
@@ -257,18 +282,30 @@ impl<'ctx> Emitter<'_, 'ctx> {
         (table, table_ty): (Value, Ty),
         (index, index_ty): (VectorValue<'ctx>, Ty),
     ) -> Result<BasicValueEnum<'ctx>, LlvmError> {
-        let memory = match self.stored(table, ty.scalar)? {
+        let memory = match self.in_place(table, ty.scalar)? {
             Some(memory) => memory,
-            None => {
-                let memory = self.scratch()?;
-                self.store_table(table, ty.scalar, memory)?;
-                memory
-            }
+            None => self.copied(table, ty.scalar)?,
         };
         let last = as_vector(self.int(index_ty, i64::from(table_ty.lanes) - 1)?)?;
         let index = self.builder.build_and(index, last, "")?;
         let index = self.resized_vector(index, index_ty, index_ty.with(Scalar::I32))?;
         self.gather_elements((memory, ty.scalar.bytes()), index, ty)
+    }
+
+    /// Where a table with such elements lies already.
+    fn in_place(&self, table: Value, element: Scalar) -> Result<Option<PointerValue<'ctx>>, LlvmError> {
+        let loaded = self.frame.loaded.get(&self.frame.value(table)?);
+        Ok(loaded.copied().filter(|_| self.ty(table).is_ok_and(|ty| ty.scalar == element)))
+    }
+
+    /// A copy of a table on the stack.
+    fn copied(&mut self, table: Value, element: Scalar) -> Result<PointerValue<'ctx>, LlvmError> {
+        if let Some(memory) = self.stored(table, element)? {
+            return Ok(memory);
+        }
+        let memory = self.scratch()?;
+        self.store_table(table, element, memory)?;
+        Ok(memory)
     }
 
     /// A table in memory of its own, written where the table is defined, so that loops around its lookups need not

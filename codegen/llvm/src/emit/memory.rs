@@ -178,6 +178,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
             // Pieces of tables stay where LIR loads them. Were they known not to change, LLVM would load them ahead of
             // loops, and store most of them to the stack again for want of registers.
             access.set_alignment(self.alignment(at, ty.scalar)?).map_err(LlvmError::ill_formed)?;
+            self.frame.loaded.insert(loaded, pointer);
             return Ok(loaded);
         }
         self.describe_access(at, access, ty.scalar)?;
