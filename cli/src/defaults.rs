@@ -1,5 +1,6 @@
 //! The schedules that are used where none is given.
 
+use sched_ir::repr::codes::CodedRows;
 use sched_lang::ModelFacts;
 
 /// Deepest walk that is unrolled completely: deeper trees would need too much padding and code.
@@ -12,6 +13,12 @@ const BLOCK_BYTES: u32 = 32 << 10;
 const FEW_FEATURES: u32 = 64;
 /// Features of a row whose turning costs as much as walking one tree with gathered values costs more.
 const FEATURES_PER_TREE: u32 = 20;
+/// Columns of codes whose finding costs as much as walking one tree with thresholds costs more than with codes.
+const COLUMNS_PER_TREE: u32 = 2;
+/// Registers without shuffles of wider elements: bytes are all that they look up.
+const SHORT_REGISTER: u32 = 128;
+/// Deepest trees that short registers walk faster than single walks do.
+const SHORT_LIMIT: u32 = 6;
 /// Most nodes that trees are padded to.
 const MOST_NODES: u64 = 1 << 24;
 
@@ -24,22 +31,44 @@ pub struct Chosen {
 }
 
 impl Chosen {
-    /// The schedules for a model. Tables are looked up in registers of `lookup_bits` bits, or not at all.
-    pub fn new(facts: &ModelFacts, lookup_bits: u32) -> Chosen {
+    /// The schedules for a model. Tables are looked up in registers of `lookup_bits` bits, or not at all. `codes` says what
+    /// its rows are when coded, if they can be.
+    pub fn new(facts: &ModelFacts, codes: Option<&CodedRows>, lookup_bits: u32) -> Chosen {
         let depth = facts.max_depth();
-        if lookup_bits == 0 || depth == 0 {
-            return Chosen { smaller: Vec::new(), main: text(scalar(facts)) };
-        }
         let nodes = u64::from(facts.num_trees) << depth.min(32);
-        let walks = if depth <= LEVELS_LIMIT && nodes <= MOST_NODES {
-            // As many registers as the processor has room for beside the tables.
-            let vectors = if lookup_bits < 512 { 4 } else { 8 };
-            Vectors { layout: "levels", lanes: 16, rows: vectors, trees: 8, few: few_rows(facts) }
-        } else {
-            let lanes = lookup_bits / 32;
-            Vectors { layout: "sparse", lanes, rows: 8, trees: 4, few: 16 }
-        };
-        Chosen { smaller: vec![(walks.few, text(walks.over_trees()))], main: text(walks.over_rows(facts)) }
+        let complete = depth <= LEVELS_LIMIT && nodes <= MOST_NODES;
+        let coded = codes
+            .filter(|codes| complete && pays_to_code(facts, codes))
+            .map(|codes| Coded { columns: codes.columns });
+        let single = || text(scalar(facts));
+        match (lookup_bits, coded) {
+            _ if depth == 0 => Chosen { smaller: Vec::new(), main: single() },
+            (SHORT_REGISTER, Some(coded)) if depth <= SHORT_LIMIT => {
+                Chosen { smaller: vec![(FEW, single())], main: text(coded.rows(16, 1)) }
+            }
+            (..=SHORT_REGISTER, _) => Chosen { smaller: Vec::new(), main: single() },
+            (_, Some(coded)) => {
+                let (lanes, vectors) = if lookup_bits < 512 { (32, 1) } else { (64, 2) };
+                // A short vector takes as long for one level as a long one for two more.
+                let short = if lanes == 64 && depth > SHORT_LIMIT { 32 } else { 16 };
+                let few = (FEW, text(Vectors::of_levels(facts, lookup_bits).over_trees()));
+                Chosen {
+                    smaller: vec![few, (short, text(coded.rows(16, 2)))],
+                    main: text(coded.rows(lanes, vectors)),
+                }
+            }
+            (_, None) => {
+                let walks = if complete {
+                    Vectors::of_levels(facts, lookup_bits)
+                } else {
+                    Vectors { layout: "sparse", lanes: lookup_bits / 32, rows: 8, trees: 4, few: 16 }
+                };
+                Chosen {
+                    smaller: vec![(walks.few, text(walks.over_trees()))],
+                    main: text(walks.over_rows(facts)),
+                }
+            }
+        }
     }
 
     /// One text that is the schedule for most calls, with the others as comments.
@@ -91,6 +120,12 @@ struct Vectors {
 }
 
 impl Vectors {
+    /// Levels of complete trees in registers, as many as the processor has room for beside the tables.
+    fn of_levels(facts: &ModelFacts, lookup_bits: u32) -> Vectors {
+        let rows = if lookup_bits < 512 { 4 } else { 8 };
+        Vectors { layout: "levels", lanes: 16, rows, trees: 8, few: few_rows(facts) }
+    }
+
     /// Rows in lanes.
     fn over_rows(&self, facts: &ModelFacts) -> Vec<String> {
         let features = facts.num_features.max(1);
@@ -121,12 +156,40 @@ impl Vectors {
     }
 }
 
+/// Walks of coded rows in the lanes of vectors.
+struct Coded {
+    /// Codes of a row, a byte each.
+    columns: u32,
+}
+
+impl Coded {
+    fn rows(&self, lanes: u32, vectors: u32) -> Vec<String> {
+        let fitting = (BLOCK_BYTES / self.columns.max(1)).clamp(128, 256);
+        let mut lines = blocks(1 << fitting.ilog2());
+        lines.push("cache(b0)".to_string());
+        lines.push("representation(quantized)".to_string());
+        lines.push(format!("vectorize(b1, {lanes})"));
+        if vectors > 1 {
+            lines.push(format!("interleave(b1, {vectors})"));
+        }
+        lines
+    }
+}
+
+/// Whether coding rows pays: codes are bytes, and trees are enough to make up for finding them.
+fn pays_to_code(facts: &ModelFacts, codes: &CodedRows) -> bool {
+    codes.in_bytes && codes.columns / COLUMNS_PER_TREE <= facts.num_trees
+}
+
 /// Whether turning a block of rows on its side pays: if features are few, or trees enough to read most of them.
 fn pays_to_turn(facts: &ModelFacts) -> bool {
     facts.num_features <= FEW_FEATURES || facts.num_features / FEATURES_PER_TREE <= facts.num_trees
 }
 
-/// Rows of the largest call whose rows are better walked one by one. A vector of 16 rows takes the same time however few
+/// Rows of the largest call whose rows are better walked one by one than coded.
+const FEW: u32 = 8;
+
+/// The same for rows that are not coded. A vector of 16 rows takes the same time however few
 /// of them there are, and the longer the farther its values lie apart.
 fn few_rows(facts: &ModelFacts) -> u32 {
     match pays_to_turn(facts) {

@@ -4,7 +4,8 @@ use crate::args::ScheduleValues;
 use crate::defaults::Chosen;
 use crate::failure::Failure;
 use crate::model::Model;
-use sched_lang::{Checked, ModelFacts, Options, Supported, check, read_header};
+use sched_ir::repr::codes::Codes;
+use sched_lang::{Checked, Options, Supported, check, read_header};
 use sched_llvm::Cpu;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -62,8 +63,9 @@ impl Source {
     }
 
     /// The schedules that are chosen for a model.
-    pub fn chosen_for(facts: &ModelFacts, cpu: Cpu) -> Source {
-        let chosen = Chosen::new(facts, cpu.lookup_bits());
+    pub fn chosen_for(model: &Model, cpu: Cpu) -> Source {
+        let codes = Codes::rows_of(&model.forest);
+        let chosen = Chosen::new(&model.facts(), codes.as_ref(), cpu.lookup_bits());
         let text = chosen.explained();
         Source { name: "chosen schedule".to_string(), text, smaller: chosen.smaller, path: None }
     }

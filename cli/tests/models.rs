@@ -6,6 +6,7 @@
 
 use sched_forest::{Forest, ForestParts, Iterations, ReadOptions, predict, predict_margins};
 use sched_ir::lir::Kernel;
+use sched_ir::repr::codes::Codes;
 use sched_ir::{Budget, lower};
 use sched_lang::nest::Accumulation;
 use sched_lang::{Checked, ModelFacts, Options, Supported, TargetKind, check};
@@ -262,10 +263,13 @@ fn schedules() -> Result<Vec<Schedule>> {
     Ok(schedules.into_iter().chain(sparse).collect())
 }
 
-/// The schedules that are chosen where none is given: with and without wide vectors.
+/// The schedules that are chosen where none is given: with and without wide vectors and coded rows.
 fn chosen(case: &Case) -> Vec<Schedule> {
-    let both = [0, 256, 512].map(|bits| defaults::Chosen::new(&case.facts, bits));
-    let texts = both
+    let codes = Codes::rows_of(&case.forest);
+    let all = [0, 128, 256, 512]
+        .into_iter()
+        .flat_map(|bits| [codes.as_ref(), None].map(|codes| defaults::Chosen::new(&case.facts, codes, bits)));
+    let texts = all
         .into_iter()
         .flat_map(|chosen| chosen.smaller.into_iter().map(|(_, text)| text).chain([chosen.main]));
     texts.map(|text| Schedule { name: CHOSEN.to_string(), text }).collect()

@@ -74,7 +74,7 @@ fn versions(args: &Build, job: &mut Job, terminal: &Terminal) -> Result<Vec<Buil
     let mut built: Vec<Built> = Vec::new();
     for cpu in &args.cpu {
         if chosen {
-            job.source = Source::chosen_for(&job.model.facts(), *cpu);
+            job.source = Source::chosen_for(&job.model, *cpu);
         }
         let known = built.first().filter(|_| !chosen);
         if args.explain_schedule && known.is_none() {

@@ -59,7 +59,7 @@ impl Job {
         let model = Model::read(what, &reading.iterations)?.profiled(&schedule.values)?;
         let source = match &schedule.schedule {
             Some(path) => Source::read(path)?,
-            None => Source::chosen_for(&model.facts(), cpu),
+            None => Source::chosen_for(&model, cpu),
         };
         Ok(Job { model, source })
     }

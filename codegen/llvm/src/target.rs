@@ -26,12 +26,13 @@ impl Cpu {
     /// All of them, in the order in which a help text lists them.
     pub const ALL: [Cpu; 4] = [Cpu::Native, Cpu::X86_64V2, Cpu::X86_64V3, Cpu::X86_64V4];
 
-    /// Bits of the registers in which code for it looks tables up, which the levels layout lives on; 0 if there are no
-    /// instructions for that.
+    /// Bits of the registers in which code for it looks tables up, which the layouts of complete trees live on; those of
+    /// 128 bits only tables of bytes. 0 if there are no instructions for that.
     pub fn lookup_bits(self) -> u32 {
         match Instructions::of(self).needs {
             needs if needs & CPU_V4 != 0 => 512,
             needs if needs & CPU_V3 != 0 => 256,
+            needs if needs & CPU_V2 != 0 => 128,
             _ => 0,
         }
     }

@@ -1,11 +1,13 @@
 //! Rows as codes: for each feature value, how many of the feature's thresholds it is right of ([`Codes`]).
 //!
-//! Where codes lie in blocks, rows are side by side in vectors, and the thresholds of a feature are tables that all of
-//! them look up. Else the features of a row are side by side, and thresholds are gathered.
+//! Where codes lie in blocks, the rows of a block are turned first; they are side by side in vectors then, and the
+//! thresholds of a feature are tables that all of them look up. Else the features of a row are side by side, and thresholds
+//! are gathered.
 
 use super::nest::address;
 use super::scope::Kernel;
 use super::table;
+use super::turn::Block;
 use crate::lir::{Address, BufferId, Build, Builder, Cast, Cmp, Gather, Scalar, Ty, Value};
 use crate::repr::codes::{Class, Codes};
 
@@ -23,14 +25,16 @@ const LARGEST: u32 = 128;
 pub struct Coding {
     thresholds: BufferId,
     features: BufferId,
+    columns: BufferId,
 }
 
 impl Coding {
     /// Declares the tables with these numbers.
-    pub fn declare(b: &mut Builder, codes: &Codes, [thresholds, features]: [u32; 2]) -> Coding {
+    pub fn declare(b: &mut Builder, codes: &Codes, [thresholds, features, columns]: [u32; 3]) -> Coding {
         Coding {
             thresholds: b.buffer("code_thresholds", table(thresholds), codes.compared()),
             features: b.buffer("code_features", table(features), Scalar::I32),
+            columns: b.buffer("code_columns", table(columns), Scalar::I32),
         }
     }
 }
@@ -46,52 +50,67 @@ impl Kernel<'_> {
         blocks: Option<u32>,
     ) {
         let Some(coding) = self.coding else { return };
-        let columns = i64::from(codes.columns());
-        let (zero, step) = (self.b.int(0), i64::from(blocks.unwrap_or(1)));
-        self.for_loop((zero, held, step), &[], |k, block, _| {
-            let row = k.b.add(first_row, block);
-            let from = k.b.mul_int(row, k.features());
-            let to = k.b.mul_int(block, columns);
-            match blocks {
-                Some(width) => {
-                    let left = k.b.sub(count, block);
-                    let mask = k.lanes_below(left, width as u16);
-                    codes.classes().iter().for_each(|class| {
-                        k.code_block((codes, class), coding, (from, mask), (buffer, to), width);
+        match blocks {
+            Some(width) => {
+                // One block of values at a time is enough.
+                let values = self.b.int(i64::from(width) * self.columns() * i64::from(self.input.bytes()));
+                self.alloc("turned_rows", self.input, values, |k, turned| {
+                    k.each_row((first_row, held), width, codes, |k, (block, from, to)| {
+                        let left = k.b.sub(count, block);
+                        let zero = k.b.int(0);
+                        k.turn(&Block { from, to: zero, copy: turned, rows: width }, left);
+                        for class in codes.classes() {
+                            k.code_block((codes, class), coding, turned, (buffer, to), width);
+                        }
                     });
-                }
-                None => codes.classes().iter().for_each(|class| {
-                    k.code_row((codes, class), coding, from, (buffer, to));
-                }),
+                });
             }
-            Vec::new()
-        });
+            None => self.each_row((first_row, held), 1, codes, |k, (_, from, to)| {
+                for class in codes.classes() {
+                    k.code_row((codes, class), coding, from, (buffer, to));
+                }
+            }),
+        }
+        let columns = i64::from(codes.columns());
         let end = self.b.mul_int(held, columns * i64::from(codes.element().bytes()));
         let nothing = self.b.int_of(Ty::of(Scalar::I32), 0);
         self.b.store(Address { buffer, index: end, stride: 1, offset: 0 }, nothing);
     }
 
-    /// Codes the features of a class for a block of rows, of which the first begins with element `from`.
+    /// Calls `body` for each so many-th of `held` rows: with its number, its first element, and that of its codes.
+    fn each_row(
+        &mut self,
+        (first_row, held): (Value, Value),
+        step: u32,
+        codes: &Codes,
+        mut body: impl FnMut(&mut Self, (Value, Value, Value)),
+    ) {
+        let zero = self.b.int(0);
+        self.for_loop((zero, held, i64::from(step)), &[], |k, number, _| {
+            let row = k.b.add(first_row, number);
+            let from = k.b.mul_int(row, k.features());
+            let to = k.b.mul_int(number, i64::from(codes.columns()));
+            body(k, (number, from, to));
+            Vec::new()
+        });
+    }
+
+    /// Codes the features of a class for a block of rows that is turned.
     fn code_block(
         &mut self,
         (codes, class): (&Codes, &Class),
         coding: Coding,
-        (from, mask): (Value, Value),
+        turned: BufferId,
         (buffer, to): (BufferId, Value),
         width: u32,
     ) {
-        let (rows, input, features) = (self.rows, self.input, self.features());
-        let ty = Ty::vector(Scalar::I32, width as u16);
-        let (numbers, all) = (self.b.lanes(ty), self.b.int_of(ty, features));
-        let distance = self.b.mul(numbers, all);
+        let input = self.input;
         let range = (self.b.int(class.features.start as i64), self.b.int(class.features.end as i64), 1);
         self.for_loop(range, &[], |k, feature, _| {
             let b = &mut k.b;
-            let number = b.load_index(Scalar::I32, address(coding.features, feature, 4));
-            let base = b.add(from, number);
-            let (stride, offset) = (input.bytes(), 0);
-            let gather = Gather { buffer: rows, base, index: distance, stride, offset, mask: Some(mask) };
-            let x = b.gather(input, gather);
+            let column = b.load_index(Scalar::I32, address(coding.columns, feature, 4));
+            let column = b.mul_int(column, i64::from(width));
+            let x = b.load(Ty::vector(input, width as u16), address(turned, column, input.bytes()));
             let nth = b.add_int(feature, -(class.features.start as i64));
             let first = b.mul_int(nth, 1 << class.depth);
             let first = b.add_int(first, class.first_threshold as i64);

@@ -17,7 +17,7 @@ mod walk;
 use crate::error::{Budget, CompileError};
 use crate::hir::Hir;
 use crate::lir::{Build, Builder, Cmp, Function, Kernel, Scalar, Space, Table};
-use crate::mir::{Affine, Mir, Storage, for_each_walk};
+use crate::mir::{Affine, Mir, Storage, Walkers, for_each_walk};
 use crate::repr::{Columns, Representation, Request, narrowest, of_layout, scalar, write_float, write_int};
 use sched_forest::{Forest, Target};
 use sched_lang::nest::Layout;
@@ -36,8 +36,8 @@ struct Shared {
     vectors: Option<u32>,
     /// The model's number of each tree in the order of the nest, for leaf numbers.
     sources: Option<u32>,
-    /// What rows are coded by: thresholds and features.
-    codes: Option<[u32; 2]>,
+    /// What rows are coded by: thresholds, features, and the columns of these in blocks that are turned before.
+    codes: Option<[u32; 3]>,
 }
 
 /// A storage in use: its code, and the numbers of its tables.
@@ -77,7 +77,7 @@ impl<'a> Lowering<'a> {
         let mut footprint: u64 = tables.iter().map(|table| table.bytes.len() as u64).sum();
         footprint = footprint.saturating_add(hir.codes.as_ref().map_or(0, |codes| codes.footprint()));
         let by_storage = trees_by_storage(hir, mir);
-        let columns = columns_of(&hir.forest, &by_storage);
+        let columns = columns_of(hir, &by_storage);
         for (storage, used) in by_storage {
             let columns = columns.as_ref().filter(|_| storage.columns);
             let (forest, depths, used) = (&hir.forest, hir.depths.as_slice(), used.as_slice());
@@ -94,7 +94,7 @@ impl<'a> Lowering<'a> {
             let encoded = used.representation.encode(&hir.forest);
             used.tables = encoded.into_iter().map(|table| add_table(tables, table)).collect();
         }
-        let shared = shared_tables(hir, leaf_numbers, tables);
+        let shared = shared_tables(hir, columns.as_ref(), leaf_numbers, tables);
         let columns = columns.map(|columns| {
             let bytes = ints(columns.pieces().iter().copied(), Scalar::I32);
             (columns, add_table(tables, Table { name: "columns".to_string(), bytes }))
@@ -191,17 +191,27 @@ fn trees_by_storage(hir: &Hir, mir: &Mir) -> BTreeMap<Storage, Vec<bool>> {
     used
 }
 
-/// The columns of copies of rows: one set for all, so that a storage serves all of them.
-fn columns_of(forest: &Forest, by_storage: &BTreeMap<Storage, Vec<bool>>) -> Option<Columns> {
-    let mut reading = by_storage.iter().filter(|(storage, _)| storage.columns).map(|(_, used)| used);
-    let mut all = reading.next()?.clone();
-    for used in reading {
-        all.iter_mut().zip(used).for_each(|(all, this)| *all |= this);
+/// The columns of copies of rows: one set for all, so that a storage serves all of them. Rows that are coded in blocks are
+/// such copies first, with the features of all trees.
+fn columns_of(hir: &Hir, by_storage: &BTreeMap<Storage, Vec<bool>>) -> Option<Columns> {
+    let coded = |storage: &Storage| {
+        storage.layout == Layout::Quantized && storage.walkers == Walkers::Vectors && hir.codes.is_some()
+    };
+    let mut all = vec![false; hir.forest.trees.len()];
+    let mut turned = false;
+    for (storage, used) in by_storage.iter().filter(|(storage, _)| storage.columns || coded(storage)) {
+        all.iter_mut().zip(used).for_each(|(all, this)| *all |= *this || coded(storage));
+        turned = true;
     }
-    Some(Columns::new(forest, &all))
+    turned.then(|| Columns::new(&hir.forest, &all))
 }
 
-fn shared_tables(hir: &Hir, leaf_numbers: bool, tables: &mut Vec<Table>) -> Shared {
+fn shared_tables(
+    hir: &Hir,
+    columns: Option<&Columns>,
+    leaf_numbers: bool,
+    tables: &mut Vec<Table>,
+) -> Shared {
     let forest = &hir.forest;
     let accumulator = scalar(forest.types.accumulator);
     let mut add = |name: &str, bytes: Vec<u8>| add_table(tables, Table { name: name.to_string(), bytes });
@@ -219,10 +229,14 @@ fn shared_tables(hir: &Hir, leaf_numbers: bool, tables: &mut Vec<Table>) -> Shar
     let vectors = vector_leaves.then(|| add("leaf_vectors", floats(&leaf_vectors(forest), accumulator)));
     let sources =
         leaf_numbers.then(|| add("sources", ints(forest.trees.iter().map(|tree| tree.source), Scalar::I32)));
-    let codes = hir
-        .codes
-        .as_ref()
-        .map(|codes| [add("code_thresholds", codes.thresholds()), add("code_features", codes.features())]);
+    let codes = hir.codes.as_ref().map(|codes| {
+        let turned = codes.features().map(|feature| columns.map_or(0, |columns| columns.column(feature)));
+        [
+            add("code_thresholds", codes.thresholds()),
+            add("code_features", ints(codes.features(), Scalar::I32)),
+            add("code_columns", ints(turned, Scalar::I32)),
+        ]
+    });
     Shared { base, targets, vectors, sources, codes }
 }
 

@@ -11,14 +11,14 @@ use crate::lir::{Address, BufferId, Build, Cmp, Gather, Scalar, Ty, Value};
 const MOST_ROWS: u32 = 64;
 
 /// A block of rows and where its copy goes.
-struct Block {
+pub(super) struct Block {
     /// The first element of the first row.
-    from: Value,
+    pub from: Value,
     /// The first element of the copy.
-    to: Value,
-    copy: BufferId,
+    pub to: Value,
+    pub copy: BufferId,
     /// Rows of a full block.
-    rows: u32,
+    pub rows: u32,
 }
 
 impl Kernel<'_> {
@@ -38,25 +38,29 @@ impl Kernel<'_> {
             let (from, to) = (k.b.mul_int(row, features), k.b.mul_int(first, columns));
             let block = Block { from, to, copy, rows: width };
             let left = k.b.sub(count, first);
-            if !k.fits_registers(width) {
-                k.gather_block(&block, left);
-                return Vec::new();
-            }
-            let all = k.b.int(i64::from(width));
-            let full = k.b.cmp(Cmp::Le, all, left);
-            k.if_else(
-                full,
-                |k| {
-                    k.turn_block(&block);
-                    Vec::new()
-                },
-                |k| {
-                    k.gather_block(&block, left);
-                    Vec::new()
-                },
-            );
+            k.turn(&block, left);
             Vec::new()
         });
+    }
+
+    /// Copies a block of which so many rows exist.
+    pub(super) fn turn(&mut self, block: &Block, left: Value) {
+        if !self.fits_registers(block.rows) {
+            return self.gather_block(block, left);
+        }
+        let all = self.b.int(i64::from(block.rows));
+        let full = self.b.cmp(Cmp::Le, all, left);
+        self.if_else(
+            full,
+            |k| {
+                k.turn_block(block);
+                Vec::new()
+            },
+            |k| {
+                k.gather_block(block, left);
+                Vec::new()
+            },
+        );
     }
 
     /// Features of a piece that are turned together.

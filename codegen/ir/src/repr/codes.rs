@@ -29,6 +29,15 @@ pub struct Codes {
     columns: u32,
 }
 
+/// What a row is when coded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CodedRows {
+    /// How many codes it has.
+    pub columns: u32,
+    /// Whether each is a byte.
+    pub in_bytes: bool,
+}
+
 /// A feature that nodes test.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Feature {
@@ -90,7 +99,7 @@ impl Codes {
         }
         features.retain(|feature| !feature.thresholds.is_empty());
         for feature in &mut features {
-            feature.thresholds.sort_by(f64::total_cmp);
+            feature.thresholds.sort_unstable_by(f64::total_cmp);
             // Zeros of both signs are one threshold.
             feature.thresholds.dedup();
         }
@@ -142,6 +151,12 @@ impl Codes {
         }
     }
 
+    /// What rows of a forest are when coded, if they can be.
+    pub fn rows_of(forest: &Forest) -> Option<CodedRows> {
+        let codes = Codes::of(forest).ok()?;
+        Some(CodedRows { columns: codes.columns, in_bytes: codes.element == Scalar::I8 })
+    }
+
     /// The element of codes and ranks.
     pub fn element(&self) -> Scalar {
         self.element
@@ -186,11 +201,11 @@ impl Codes {
         (rank as u64, first.map_or(0, |first| u64::from(first) + (at - class.features.start) as u64))
     }
 
-    /// Bytes of both tables.
+    /// Bytes of the tables.
     pub fn footprint(&self) -> u64 {
         let thresholds: u64 =
             self.classes.iter().map(|class| (class.features.len() as u64) << class.depth).sum();
-        thresholds * u64::from(self.compared().bytes()) + self.features.len() as u64 * 4
+        thresholds * u64::from(self.compared().bytes()) + self.features.len() as u64 * 8
     }
 
     /// The thresholds of each feature as a complete tree in level order, the root in place 1. What is left over is
@@ -215,8 +230,8 @@ impl Codes {
     }
 
     /// The number in the model of each feature that is coded.
-    pub fn features(&self) -> Vec<u8> {
-        self.features.iter().flat_map(|feature| feature.number.to_le_bytes()).collect()
+    pub fn features(&self) -> impl Iterator<Item = u32> {
+        self.features.iter().map(|feature| feature.number)
     }
 }
 

@@ -145,7 +145,7 @@ impl Complete {
     }
 
     /// The state from which leaves are reached by numbers that begin with `first`.
-    fn from_nodes(&self, b: &mut Builder, state: &TreeState, first: i64) -> TreeState {
+    fn at_leaves(&self, b: &mut Builder, state: &TreeState, first: i64) -> TreeState {
         TreeState { base: b.add_int(state.base, -first), ..state.clone() }
     }
 
@@ -157,7 +157,7 @@ impl Complete {
         state: &TreeState,
         (node, first): (Value, i64),
     ) -> LeafValue {
-        let state = self.from_nodes(b, state, first);
+        let state = self.at_leaves(b, state, first);
         self.leaf.load(b, self.leaves(buffers), &state, node, self.leaf.bytes())
     }
 
@@ -181,7 +181,7 @@ impl Complete {
         state: &TreeState,
         (node, first): (Value, i64),
     ) -> Value {
-        let state = self.from_nodes(b, state, first);
+        let state = self.at_leaves(b, state, first);
         self.leaf_numbers.load(b, self.numbers(buffers), &state, node)
     }
 
