@@ -53,6 +53,11 @@ impl Cpu {
             .collect()
     }
 
+    /// Whether this machine runs code for it.
+    pub fn runs_here(self) -> bool {
+        Instructions::of(self).needs & !host() == 0
+    }
+
     /// How it is written on a command line.
     pub fn name(self) -> &'static str {
         match self {

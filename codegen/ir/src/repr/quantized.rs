@@ -18,7 +18,7 @@ use super::{
     index_type, named,
 };
 use crate::error::CompileError;
-use crate::lir::{Address, Builder, Cast, Cmp, Scalar, Table, Ty, Value};
+use crate::lir::{Address, Bin, Builder, Cast, Cmp, Scalar, Table, Ty, Value};
 use crate::mir::Walkers;
 use sched_forest::Forest;
 use sched_lang::nest::Layout;
@@ -64,9 +64,10 @@ impl Way {
     fn of(nodes: u64, columns: u32, lanes: u16) -> Way {
         // The column's number, its codes, and the choice between them and others.
         let by_node = 3 * nodes;
-        // Sixteen columns of nodes are looked up and chosen at a time; then a comparison and a choice for each column.
+        // Sixteen columns of nodes are looked up and chosen at a time; then codes and choices, two of three at a time, and
+        // a test of each bit of the column's number.
         let look_up = nodes / 8;
-        let by_column = if columns <= 1 << 8 { look_up + 2 * u64::from(columns) } else { u64::MAX };
+        let by_column = if columns <= 1 << 8 { look_up + 3 * u64::from(columns) / 2 + 5 } else { u64::MAX };
         // Sixteen lanes at a time: widening, the gather itself, and cutting off what it found beside the codes.
         let gather = look_up + 30 * u64::from(lanes).div_ceil(16);
         match by_node.min(by_column).min(gather) {
@@ -210,23 +211,34 @@ impl Quantized {
         b.select(*turn, right, left)
     }
 
-    /// The same from all columns that there are, chosen by their numbers.
+    /// The same from all columns that there are, chosen by the bits of the looked-up numbers.
     fn by_column(&self, b: &mut Builder, row: &Row, columns: Value) -> Value {
         let ty = b.ty(columns);
-        let mut code = None;
-        for number in 0..i64::from(self.codes.columns().max(1)) {
-            let column = b.int(number);
-            let values = row.load_column(b, column, ty.lanes);
-            code = Some(match code {
-                None => values,
-                Some(others) => {
-                    let number = b.int_of(ty, number);
-                    let this = b.cmp(Cmp::Eq, columns, number);
-                    b.select(this, values, others)
-                }
-            });
+        let last = self.codes.columns().saturating_sub(1);
+        let zero = b.int_of(ty, 0);
+        let bits: Vec<Value> = (0..u32::BITS - last.leading_zeros())
+            .map(|bit| {
+                let this = b.int_of(ty, 1 << bit);
+                let this = b.bin(Bin::And, columns, this);
+                b.cmp(Cmp::Ne, this, zero)
+            })
+            .collect();
+        self.among(b, row, (0, ty.lanes), &bits)
+    }
+
+    /// The codes of the columns from number `first` on that the bits tell apart, the highest last.
+    fn among(&self, b: &mut Builder, row: &Row, (first, width): (u32, u16), bits: &[Value]) -> Value {
+        let Some((highest, bits)) = bits.split_last() else {
+            let column = b.int(first.into());
+            return row.load_column(b, column, width);
+        };
+        let left = self.among(b, row, (first, width), bits);
+        let half = first + (1 << bits.len());
+        if half >= self.codes.columns() {
+            return left;
         }
-        code.unwrap_or(columns)
+        let right = self.among(b, row, (half, width), bits);
+        b.select(*highest, right, left)
     }
 
     /// Rank and code of a vector of nodes.
@@ -422,6 +434,9 @@ mod tests {
         // A model of 28 features: from 32 nodes on, columns are fewer.
         let some = levels(28, 64);
         assert!(first(&some, 5) && some[5..] == [Way::Columns; 3], "{some:?}");
+        // With eight, there are as many columns as nodes before.
+        let few = levels(8, 64);
+        assert!(first(&few, 3) && few[3..] == [Way::Columns; 5], "{few:?}");
         // With 600 nobody wants them all, and half of 128 nodes cost more than four gathers.
         let many = levels(600, 64);
         assert!(first(&many, 6) && many[6..] == [Way::Gather; 2], "{many:?}");
