@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::nest::LoopId;
+use crate::nest::{LoopId, TileTrees};
 use crate::options::ModelFacts;
 use crate::walks::Site;
 
@@ -11,6 +11,8 @@ use crate::walks::Site;
 pub const TABLES: u64 = 1 << 30;
 /// Bytes that one padded node is reckoned at, whatever the layout.
 pub const PADDED_NODE: u64 = 16;
+/// Bytes that one tile of padding is reckoned at, whatever the layout.
+pub const PADDED_TILE: u64 = 64;
 /// Bytes of the smallest record of a node.
 pub const LEAST_RECORD: u64 = 8;
 
@@ -40,7 +42,43 @@ pub fn padded_depths(sites: &BTreeMap<LoopId, Site>, trees: usize) -> Vec<u32> {
     wanted
 }
 
+/// Hops from tile to tile to the deepest leaf of any tree that has this depth in nodes and so many leaves, at least.
+pub fn least_hops(tiles: TileTrees, depth: u32, leaves: u64) -> u32 {
+    let nodes = tiles.nodes.max(1);
+    // Every hop passes at most all nodes of a tile, and leads to at most one child more than it has nodes.
+    let mut hops = depth.div_ceil(nodes).max(1);
+    while (u64::from(nodes) + 1).saturating_pow(hops) < leaves {
+        hops += 1;
+    }
+    hops
+}
+
+/// Hops from tile to tile to a leaf at this depth in nodes, at most.
+pub fn most_hops(tiles: TileTrees, depth: u32) -> u32 {
+    // A uniform tile has every node of the levels for which it has room; a likely one may pass by all but its root.
+    let levels = if tiles.by_probability { 1 } else { tiles.nodes.saturating_add(1).ilog2().max(1) };
+    depth.div_ceil(levels).max(1)
+}
+
 impl ModelFacts {
+    /// Hops from tile to tile to the deepest leaf of a tree, at least.
+    pub fn least_hops(&self, tree: usize, tiles: TileTrees) -> u32 {
+        let depth = self.depths.get(tree).copied().unwrap_or(0);
+        least_hops(tiles, depth, self.nodes(tree) / 2 + 1)
+    }
+
+    /// How many tiles padding a tree to so many hops adds, at least: how tiles lie depends on the tree's shape.
+    pub fn tile_padding(&self, tree: usize, tiles: TileTrees, hops: u32) -> u64 {
+        let missing = |depth: u32| u64::from(hops.saturating_sub(most_hops(tiles, depth)));
+        if let Some(leaves) = self.leaves.get(tree) {
+            let each =
+                leaves.iter().zip(0..).map(|(count, depth)| missing(depth).saturating_mul((*count).into()));
+            return each.fold(0, u64::saturating_add);
+        }
+        // It has one leaf more than levels, and none is deeper.
+        self.depths.get(tree).map_or(0, |depth| missing(*depth).saturating_mul(u64::from(*depth) + 1))
+    }
+
     /// How many nodes padding a tree to `depth` adds; at least so many where only the tree's depth is known.
     pub fn padding(&self, tree: usize, depth: u32) -> u64 {
         if let Some(leaves) = self.leaves.get(tree) {

@@ -6,7 +6,7 @@
 use crate::check::check;
 use crate::directives::SIGNATURES;
 use crate::legal_next;
-use crate::nest::{Body, LoopId, Nest, Sort};
+use crate::nest::{Body, Loop, LoopId, Nest, Sort};
 use crate::options::{ModelFacts, Options, Supported};
 use crate::sym::Sym;
 
@@ -54,19 +54,10 @@ pub fn schedule(seed: u64, facts: &ModelFacts) -> String {
     if growth.rng.one_in(4) {
         growth.keep_if_legal("sortTrees(depth)\n".to_owned());
     }
-    if growth.rng.one_in(5) {
-        let line = growth.tile_trees();
-        growth.keep_if_legal(line);
-    }
-    let modifiers = 1 + growth.rng.below(10);
-    for _ in 0..modifiers {
-        let line = growth.modifier();
-        growth.keep_if_legal(line);
-    }
-    let stated = growth.rng.below(10);
-    for _ in 0..stated {
-        let line = growth.fact();
-        growth.keep_if_legal(line);
+    if growth.rng.one_in(3) {
+        growth.of_blocks();
+    } else {
+        growth.of_any_shape();
     }
     growth.text
 }
@@ -81,6 +72,46 @@ struct Growth {
 }
 
 impl Growth {
+    /// Any shape, and facts about it.
+    fn of_any_shape(&mut self) {
+        if self.rng.one_in(3) {
+            let line = self.tile_trees();
+            self.keep_if_legal(line);
+        }
+        let modifiers = 1 + self.rng.below(10);
+        self.keep_several(modifiers, Growth::modifier);
+        if self.rng.one_in(4) {
+            let lines = self.vectors_of_rows().unwrap_or_default();
+            self.keep_if_legal(lines);
+        }
+        let facts = 2 + self.rng.below(11);
+        self.keep_several(facts, Growth::fact);
+    }
+
+    /// Blocks of rows, each of which a tree walks in vectors before the next tree does, and little else: many facts would
+    /// leave few of such nests as they are.
+    fn of_blocks(&mut self) {
+        let size = [4, 8, 30, 32, 64, 100, 256][self.rng.below(7)];
+        let [block, row] = [Sort::Row; 2].map(|sort| self.name(sort));
+        self.keep_if_legal(format!("tile(batch, {block}, {row}, {size})\nreorder({block}, tree, {row})\n"));
+        let modifiers = self.rng.below(3);
+        self.keep_several(modifiers, Growth::modifier);
+        let lines = self.vectors_of_rows().unwrap_or_default();
+        self.keep_if_legal(lines);
+        if self.rng.one_in(2) {
+            self.keep_if_legal(format!("cache({block})\n"));
+        }
+        let facts = self.rng.below(5);
+        self.keep_several(facts, Growth::fact);
+    }
+
+    fn keep_several(&mut self, count: usize, line: impl Fn(&mut Growth) -> String) {
+        for _ in 0..count {
+            let line = line(self);
+            self.keep_if_legal(line);
+        }
+    }
+
     fn keep_if_legal(&mut self, line: String) {
         let text = format!("{}{line}", self.text);
         if let Some(nest) = check(&text, &self.options).nest
@@ -162,6 +193,17 @@ impl Growth {
         let at = start + step * self.rng.below(steps) as i64;
         let (first, second) = (self.name(sort), self.name(sort));
         Some(format!("split({v}, {first}, {second}, {at})"))
+    }
+
+    /// Vectors of the rows that a tree walks one after the other, several of them together.
+    fn vectors_of_rows(&mut self) -> Option<String> {
+        let (v, _) = self.some_loop(|nest, id| {
+            let rows = nest.get(id).sort == Sort::Row && nest.get(id).body == Body::Walk;
+            let below_trees = |this: &Loop| this.sort == Sort::Tree && this.body == Body::Seq(vec![id]);
+            rows && nest.loops.iter().any(below_trees)
+        })?;
+        let (lanes, vectors) = (1_usize << (1 + self.rng.below(5)), 2 + self.rng.below(8));
+        Some(format!("vectorize({v}, {lanes})\ninterleave({v}, {vectors})\n"))
     }
 
     fn expand(&mut self, directive: &str) -> Option<String> {

@@ -21,6 +21,8 @@ pub enum Fault {
     LaneReadsWrongRow,
     /// LIR: the remainder of an interleaved loop is dropped.
     RemainderDropped,
+    /// LIR: trees that few rows walk at once are all the first of them.
+    TogetherRepeatsTree,
     /// Representations: ties go the wrong way.
     ArrayFlipsTies,
     /// Representations: missing values always go right.

@@ -96,7 +96,8 @@ impl Kernel<'_> {
             let mut arounds: Vec<(Around, usize)> = Vec::new();
             let mut lanes: Vec<Lane> = Vec::new();
             for tree in 0..trees {
-                let value = k.b.add_int(first, tree * this.iter.step);
+                let ahead = if seeded(Fault::TogetherRepeatsTree) { 0 } else { tree * this.iter.step };
+                let value = k.b.add_int(first, ahead);
                 k.with_var(this.iter.var, InScope { value, iteration: None }, |k| {
                     let around = k.around(walks);
                     let group = Group::full((vectors, walks.lanes as u16)).below(rows);

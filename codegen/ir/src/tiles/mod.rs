@@ -13,11 +13,9 @@ pub use shape::Shape;
 use crate::error::{Budget, CompileError};
 use grow::Growth;
 use sched_forest::{Forest, NodeRef, Profile, Tree};
+use sched_lang::footprint::PADDED_TILE;
 use sched_lang::nest::TileTrees;
 use std::collections::HashMap;
-
-/// Bytes that one tile of padding is reckoned at, whatever the layout.
-const PADDED_TILE: u64 = 64;
 
 /// A child of a tile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

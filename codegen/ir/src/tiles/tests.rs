@@ -2,6 +2,9 @@
 
 use super::*;
 use sched_forest::{ForestParts, Inner, Leaf, Predicate, Target};
+use sched_lang::ModelFacts;
+use sched_lang::footprint::most_hops;
+use sched_lang::random::Rng;
 
 /// A tree from nested parentheses: `.` is a leaf, `(ab)` an inner node with children a and b.
 fn tree(text: &str) -> Tree {
@@ -147,4 +150,87 @@ fn padding_stays_within_the_budget() {
     let small = Budget { tables: 64, ..Budget::default() };
     let code = tiling.pad(&[3], &small).err().map(|error| error.code);
     assert_eq!(code, Some(CompileError::PAD_BUDGET));
+}
+
+/// What the checker reckons without the shapes of trees: no leaf is more hops away than it says, the deepest one no
+/// fewer, and padding takes no fewer tiles. So it refuses nothing that compiles.
+#[test]
+fn the_checker_never_reckons_too_much() {
+    let mut rng = Rng(7);
+    let (mut reckoned, mut added) = (0, 0);
+    for _ in 0..400 {
+        let (grown, nodes) = (grown(&mut rng), 2 + rng.below(7) as u32);
+        let by_probability = rng.one_in(2);
+        let tiles = TileTrees { nodes, by_probability };
+        let depths = grown.leaf_depths();
+        let hits: Vec<u64> = depths.iter().map(|_| 1 << (rng.below(60))).collect();
+        let growth = if by_probability { Growth::by_hits(&grown, &hits) } else { Growth::Uniform };
+        let tiled = TiledTree::cover(&grown, &growth, nodes as usize);
+        let hops = |leaf: usize| hops_to(&tiled, leaf as u32);
+        let histogram = |at: u32| depths.iter().filter(|depth| **depth == at).count() as u32;
+        let whole = ModelFacts {
+            num_trees: 1,
+            depths: vec![grown.depth()].into(),
+            leaves: vec![(0..=grown.depth()).map(histogram).collect()],
+            ..ModelFacts::default()
+        };
+        let shallow = ModelFacts { leaves: Vec::new(), ..whole.clone() };
+        for (leaf, depth) in depths.iter().enumerate() {
+            assert!(hops(leaf) <= most_hops(tiles, *depth), "{tiled:?}");
+        }
+        let deepest = tiled.depths().0;
+        assert!([&whole, &shallow].iter().all(|facts| facts.least_hops(0, tiles) <= deepest), "{tiled:?}");
+        for asked in [1, deepest, deepest + 9] {
+            let mut padded = tiled.clone();
+            padded.pad(asked);
+            let more = (padded.tiles.len() - tiled.tiles.len()) as u64;
+            let least = whole.tile_padding(0, tiles, asked);
+            assert!(shallow.tile_padding(0, tiles, asked) <= least && least <= more, "{asked}: {tiled:?}");
+            (reckoned, added) = (reckoned + least, added + more);
+        }
+    }
+    assert!(reckoned * 2 > added, "{reckoned} of {added} tiles are reckoned with");
+}
+
+/// Of complete trees the checker knows all.
+#[test]
+fn the_checker_knows_complete_trees() {
+    for (depth, nodes) in (0..7).flat_map(|depth| (2..=8).map(move |nodes| (depth, nodes))) {
+        let text = (0..depth).fold(".".to_owned(), |below: String, _| format!("({below}{below})"));
+        let (tiled, tiles) =
+            (uniform(&text, nodes), TileTrees { nodes: nodes as u32, by_probability: false });
+        let leaves = (0..=depth).map(|at| if at == depth { 1 << depth } else { 0 }).collect();
+        let facts = ModelFacts { depths: vec![depth].into(), leaves: vec![leaves], ..ModelFacts::default() };
+        let mut padded = tiled.clone();
+        padded.pad(9);
+        let added = (padded.tiles.len() - tiled.tiles.len()) as u64;
+        let reckoned = facts.tile_padding(0, tiles, 9);
+        let whole_levels = (nodes + 1).is_power_of_two();
+        assert!(if whole_levels { reckoned == added } else { reckoned <= added }, "{depth} {nodes}");
+    }
+}
+
+/// Hops to a leaf, found on its own way: from the tile that has it up to the root.
+fn hops_to(tiled: &TiledTree, leaf: u32) -> u32 {
+    let holds = |child: Child| tiled.tiles.iter().position(|tile| tile.children.contains(&child));
+    let mut at = holds(Child::Leaf(leaf));
+    let mut hops = 0;
+    while let Some(tile) = at {
+        hops += 1;
+        at = holds(Child::Tile(tile as u32));
+    }
+    hops
+}
+
+/// A random tree of up to 60 inner nodes: bushes, chains and what is between.
+fn grown(rng: &mut Rng) -> Tree {
+    let mut text = ".".to_owned();
+    let (nodes, bushy) = (rng.below(60), 1 + rng.below(4));
+    for _ in 0..nodes {
+        let leaves: Vec<usize> = text.match_indices('.').map(|(at, _)| at).collect();
+        let last = leaves.len() - 1;
+        let leaf = if rng.one_in(bushy) { leaves[rng.below(last + 1)] } else { leaves[last] };
+        text.replace_range(leaf..=leaf, "(..)");
+    }
+    tree(&text)
 }

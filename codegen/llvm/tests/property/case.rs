@@ -7,7 +7,7 @@ use sched_ir::interp::{self, Memory};
 use sched_ir::lir::{Function, Kernel, Module};
 use sched_ir::tiles::Tiling;
 use sched_ir::{Budget, CompileError, Compiled, compile_by_rows, lower};
-use sched_lang::nest::{Accumulation, Nest, Reduce};
+use sched_lang::nest::{Accumulation, Nest, Reduce, Sort};
 use sched_lang::random::{self, Rng};
 use sched_lang::{Options, Supported, check};
 use sched_llvm::runtime::Kind;
@@ -25,6 +25,8 @@ pub struct Case {
     pub nest: Nest,
     /// Another schedule for calls of at most so many rows.
     pub smaller: Option<(u32, Nest)>,
+    /// Whether blocks of few rows have code of their own.
+    pub few_rows: bool,
     /// Hits of leaves, for tiles by probability.
     pub profile: Profile,
     /// Row-major values.
@@ -38,7 +40,6 @@ impl Case {
     pub fn new(seed: u64) -> Case {
         let mut rng = Rng(seed.wrapping_mul(0x5851_f42d_4c95_7f2d) ^ 0x1405_7b7e_f767_814f);
         let forest = forests::forest(&mut rng);
-        let rows = forests::rows(&mut rng, &forest);
         let profile = forests::profile(&mut rng, &forest);
         let facts = forests::facts(&forest);
         let schedule = with_params(random::schedule(rng.next_u64(), &facts), &mut rng);
@@ -55,7 +56,9 @@ impl Case {
             let other = random::schedule(rng.next_u64(), &forests::facts(&forest));
             (rng.below(40) as u32, nest_of(&other))
         });
-        Case { seed, forest, schedule, nest, smaller, profile, rows }
+        let few_rows = !rng.one_in(4);
+        let rows = forests::rows(&mut rng, &forest, widest_group(&nest));
+        Case { seed, forest, schedule, nest, smaller, few_rows, profile, rows }
     }
 
     /// A case that is not random.
@@ -70,6 +73,7 @@ impl Case {
             schedule: schedule.to_string(),
             nest,
             smaller: None,
+            few_rows: true,
             rows,
         }
     }
@@ -91,10 +95,30 @@ impl Case {
         self.nests().all(|nest| nest.accumulation == Accumulation::Exact)
     }
 
+    /// Whether the rows are so few that code of their own runs, which walks several trees at once.
+    pub fn walks_few_rows(&self) -> bool {
+        let rows = self.num_rows();
+        let fits = self.smaller.iter().find(|(most, _)| rows <= *most as usize);
+        let nest = fits.map_or(&self.nest, |(_, nest)| nest);
+        if !self.few_rows || rows == 0 || rows > widest_group(nest) / 2 {
+            return false;
+        }
+        let code = |few_rows| {
+            let (forest, profile) = (self.forest.clone(), Some(&self.profile));
+            let budget = Budget { few_rows, ..Budget::default() };
+            compile_by_rows(forest, profile, Vec::new(), nest.clone(), &[Kernel::Raw], &budget)
+        };
+        match (code(true), code(false)) {
+            (Ok(few), Ok(all)) => few.lir != all.lir,
+            _ => false,
+        }
+    }
+
     fn compile(&self, kernels: &[Kernel]) -> Result<Compiled, CompileError> {
         let smaller = self.smaller.iter().cloned().collect();
         let (forest, profile) = (self.forest.clone(), Some(&self.profile));
-        compile_by_rows(forest, profile, smaller, self.nest.clone(), kernels, &Budget::default())
+        let budget = Budget { few_rows: self.few_rows, ..Budget::default() };
+        compile_by_rows(forest, profile, smaller, self.nest.clone(), kernels, &budget)
     }
 
     fn num_rows(&self) -> usize {
@@ -114,7 +138,8 @@ impl Case {
     pub fn describe(&self) -> String {
         let compiled = self.compile(&[Kernel::Raw]);
         let stages = compiled.map_or_else(|e| e.to_string(), |c| format!("{}\n{}\n{}", c.hir, c.mir, c.lir));
-        format!("{}\n{} rows\n{stages}", self.schedule, self.num_rows())
+        let few = if self.few_rows { "few rows have code of their own" } else { "one code for all rows" };
+        format!("{}\n{} rows, {few}\n{stages}", self.schedule, self.num_rows())
     }
 
     /// Compiles and runs the case; says what is wrong, if anything is.
@@ -281,6 +306,16 @@ fn same_bits(what: &str, found: &[f64], expected: &[f64]) -> Result<(), String> 
         None => Ok(()),
         Some(at) => Err(format!("{what} {at} is {:?}, not {:?}", found[at], expected[at])),
     }
+}
+
+/// Most rows that advance together in vectors somewhere in a nest; 0 if no vectors do.
+fn widest_group(nest: &Nest) -> usize {
+    let loops = nest.loops.iter().filter(|this| this.sort == Sort::Row);
+    let rows = loops.filter_map(|this| {
+        let (lanes, vectors) = this.facts.vectorize.zip(this.facts.interleave)?;
+        (lanes > 1 && vectors > 1).then_some((lanes * vectors) as usize)
+    });
+    rows.max().unwrap_or(0)
 }
 
 /// Turns the size of some tiles into a `param` or a `const`.

@@ -14,7 +14,7 @@ pub struct Cover {
 }
 
 /// Everything that must occur in at least one case of twenty.
-pub const WANTED: [&str; 26] = [
+pub const WANTED: [&str; 27] = [
     "tile",
     "split",
     "splitByDepth",
@@ -41,6 +41,7 @@ pub const WANTED: [&str; 26] = [
     "size does not divide",
     "fewer rows than a tile",
     "rows are coded",
+    "few rows, several trees",
 ];
 
 impl Cover {
@@ -63,6 +64,7 @@ impl Cover {
         let rows = case.rows.len() / case.forest.num_features;
         self.count("fewer rows than a tile", tile_above(&case.schedule, rows));
         self.count("rows are coded", case.schedule.contains("quantized)"));
+        self.count("few rows, several trees", case.walks_few_rows());
     }
 
     fn count(&mut self, name: &'static str, used: bool) {

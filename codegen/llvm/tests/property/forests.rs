@@ -113,9 +113,11 @@ impl Maker<'_> {
     }
 }
 
-/// Random rows for a forest: grid values, which are thresholds, missing values and extremes.
-pub fn rows(rng: &mut Rng, forest: &Forest) -> Vec<f64> {
-    let count = [0, 1, 2, 3, 7, 20, 33, 65, 100][rng.below(9)];
+/// Random rows for a forest: grid values, which are thresholds, missing values and extremes. Where `together` rows
+/// advance in vectors, there are often fewer.
+pub fn rows(rng: &mut Rng, forest: &Forest, together: usize) -> Vec<f64> {
+    let any = [0, 1, 2, 3, 7, 20, 33, 65, 100][rng.below(9)];
+    let count = if together > 0 && !rng.one_in(4) { 1 + rng.below(together * 3 / 4) } else { any };
     (0..count * forest.num_features)
         .map(|_| match rng.below(12) {
             0 | 1 => f64::NAN,

@@ -92,6 +92,7 @@ fn seeded_faults_are_seen() {
         Fault::TurnsSwapped,
         Fault::LaneReadsWrongRow,
         Fault::RemainderDropped,
+        Fault::TogetherRepeatsTree,
         Fault::ArrayFlipsTies,
         Fault::SparseForgetsMissing,
         Fault::TileReversesOutcomes,
