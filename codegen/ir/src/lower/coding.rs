@@ -15,6 +15,8 @@ use crate::repr::codes::{Class, Codes};
 pub(super) const CODES_END: i64 = 4;
 /// Features of a row that are coded side by side.
 const SIDE_BY_SIDE: u16 = 16;
+/// Rows of a block that are coded side by side: values are wider than codes, and machine code is not.
+const ROWS: u32 = 16;
 /// Entries of the first table of thresholds that vectors look up.
 const FIRST: u32 = 16;
 /// Levels with more thresholds are gathered.
@@ -39,6 +41,20 @@ impl Coding {
     }
 }
 
+/// Rows of blocks that are coded together.
+struct Part<'a> {
+    codes: &'a Codes,
+    coding: Coding,
+    /// Their values, feature by feature.
+    turned: BufferId,
+    /// Where codes go.
+    buffer: BufferId,
+    /// How many they are: a divisor of those of a block.
+    rows: u32,
+    /// Rows of a block.
+    width: u32,
+}
+
 impl Kernel<'_> {
     /// Stores the codes of `count` rows, and of as many as fill the last block.
     pub(super) fn code_rows(
@@ -52,16 +68,13 @@ impl Kernel<'_> {
         let Some(coding) = self.coding else { return };
         match blocks {
             Some(width) => {
-                // One block of values at a time is enough.
-                let values = self.b.int(i64::from(width) * self.columns() * i64::from(self.input.bytes()));
+                let rows = width.min(ROWS);
+                let values = self.b.int(i64::from(rows) * self.columns() * i64::from(self.input.bytes()));
                 self.alloc("turned_rows", self.input, values, |k, turned| {
                     k.each_row((first_row, held), width, codes, |k, (block, from, to)| {
                         let left = k.b.sub(count, block);
-                        let zero = k.b.int(0);
-                        k.turn(&Block { from, to: zero, copy: turned, rows: width }, left);
-                        for class in codes.classes() {
-                            k.code_block((codes, class), coding, turned, (buffer, to), width);
-                        }
+                        let part = Part { codes, coding, turned, buffer, rows, width };
+                        k.code_block(&part, left, (from, to));
                     });
                 });
             }
@@ -95,22 +108,40 @@ impl Kernel<'_> {
         });
     }
 
-    /// Codes the features of a class for a block of rows that is turned.
-    fn code_block(
-        &mut self,
-        (codes, class): (&Codes, &Class),
-        coding: Coding,
-        turned: BufferId,
-        (buffer, to): (BufferId, Value),
-        width: u32,
-    ) {
+    /// Codes a block, of which so many rows exist, some rows at a time.
+    fn code_block(&mut self, part: &Part, left: Value, (from, to): (Value, Value)) {
+        let (zero, width) = (self.b.int(0), self.b.int(part.width.into()));
+        self.for_loop((zero, width, i64::from(part.rows)), &[], |k, first, _| {
+            let (features, left) = (k.features(), k.b.sub(left, first));
+            let ahead = k.b.mul_int(first, features);
+            let (from, to) = (k.b.add(from, ahead), k.b.add(to, first));
+            let some = k.b.cmp(Cmp::Lt, zero, left);
+            k.if_else(
+                some,
+                |k| {
+                    k.turn(&Block { from, to: zero, copy: part.turned, rows: part.rows }, left);
+                    part.codes.classes().iter().for_each(|class| k.code_part(part, class, to));
+                    Vec::new()
+                },
+                |k| {
+                    k.clear_part(part, to);
+                    Vec::new()
+                },
+            );
+            Vec::new()
+        });
+    }
+
+    /// Codes the features of a class for rows that are turned.
+    fn code_part(&mut self, part: &Part, class: &Class, to: Value) {
+        let Part { codes, coding, turned, buffer, rows, width } = *part;
         let input = self.input;
         let range = (self.b.int(class.features.start as i64), self.b.int(class.features.end as i64), 1);
         self.for_loop(range, &[], |k, feature, _| {
             let b = &mut k.b;
             let column = b.load_index(Scalar::I32, address(coding.columns, feature, 4));
-            let column = b.mul_int(column, i64::from(width));
-            let x = b.load(Ty::vector(input, width as u16), address(turned, column, input.bytes()));
+            let column = b.mul_int(column, i64::from(rows));
+            let x = b.load(Ty::vector(input, rows as u16), address(turned, column, input.bytes()));
             let nth = b.add_int(feature, -(class.features.start as i64));
             let first = b.mul_int(nth, 1 << class.depth);
             let first = b.add_int(first, class.first_threshold as i64);
@@ -123,6 +154,19 @@ impl Kernel<'_> {
                 let index = b.add(to, column);
                 b.store(address(buffer, index, codes.element().bytes()), code);
             }
+            Vec::new()
+        });
+    }
+
+    /// Rows that do not exist have codes all the same, because whole blocks are read.
+    fn clear_part(&mut self, part: &Part, to: Value) {
+        let element = part.codes.element();
+        let nothing = self.b.int_of(Ty::vector(element, part.rows as u16), 0);
+        let range = (self.b.int(0), self.b.int(part.codes.columns().into()), 1);
+        self.for_loop(range, &[], |k, column, _| {
+            let column = k.b.mul_int(column, i64::from(part.width));
+            let index = k.b.add(to, column);
+            k.b.store(address(part.buffer, index, element.bytes()), nothing);
             Vec::new()
         });
     }
