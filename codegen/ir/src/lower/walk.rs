@@ -108,7 +108,8 @@ impl<'k> Kernel<'k> {
         self.close_sum(around, sum);
     }
 
-    /// A leaf loop of any length: whole groups, then smaller ones for what is left.
+    /// A leaf loop of any length: whole groups, then smaller ones for what is left. Where the last rest is one vector with a
+    /// mask, so is each single vector: the same code serves both.
     fn unknown(&mut self, around: &Around, mut sum: Option<Value>) {
         let walks = around.walks;
         let stop = self.stop(&walks.iter);
@@ -130,10 +131,10 @@ impl<'k> Kernel<'k> {
             }
         }
         if masked {
-            let group = Group { below: Some(stop), ..Group::full((1, walks.lanes as u16)) };
-            let some = self.b.cmp(Cmp::Lt, at, stop);
-            self.when(some, |k| {
-                k.group(around, at, group, None);
+            let group = Group::full((1, walks.lanes as u16)).below(stop);
+            self.for_loop((at, stop, walks.lanes.into()), &[], |k, value, _| {
+                k.group(around, value, group, None);
+                Vec::new()
             });
         }
         self.close_sum(around, sum);
@@ -404,12 +405,14 @@ fn known_trips(walks: &Walks) -> Option<i64> {
 }
 
 /// The sizes of the groups of a leaf loop: as asked, then ever smaller ones for what is left. Where the last rest is
-/// `masked`, there are no single walks.
+/// `masked`, there are no single walks, and no single vectors beside several.
 fn groups(walks: &Walks, masked: bool) -> Vec<(i64, u16)> {
     let halves = |first: u32| std::iter::successors(Some(i64::from(first)), |n| (*n > 1).then_some(n / 2));
     let lanes = walks.lanes as u16;
     let mut groups: Vec<(i64, u16)> = halves(walks.group).map(|vectors| (vectors, lanes)).collect();
-    if lanes > 1 && !masked {
+    if masked && walks.group > 1 {
+        groups.pop();
+    } else if lanes > 1 && !masked {
         groups.push((1, 1));
     }
     groups
