@@ -30,44 +30,37 @@ pub struct Chosen {
     pub main: String,
 }
 
+/// What the choice asks of a processor.
+#[derive(Clone, Copy, Debug)]
+pub struct Processor {
+    /// Bits of the registers in which it looks tables up; 0 if it does not.
+    pub lookup_bits: u32,
+    /// Whether gathering costs as much as loading lane by lane.
+    pub gathers_slowly: bool,
+}
+
 impl Chosen {
-    /// The schedules for a model. Tables are looked up in registers of `lookup_bits` bits, or not at all. `codes` says what
-    /// its rows are when coded, if they can be.
-    pub fn new(facts: &ModelFacts, codes: Option<&CodedRows>, lookup_bits: u32) -> Chosen {
-        let depth = facts.max_depth();
+    /// The schedules for a model. `codes` says what its rows are when coded, if they can be.
+    pub fn new(facts: &ModelFacts, codes: Option<&CodedRows>, processor: Processor) -> Chosen {
+        let (depth, bits) = (facts.max_depth(), processor.lookup_bits);
         let nodes = u64::from(facts.num_trees) << depth.min(32);
         let complete = depth <= LEVELS_LIMIT && nodes <= MOST_NODES;
-        let coded = codes
-            .filter(|codes| complete && pays_to_code(facts, codes))
-            .map(|codes| Coded { columns: codes.columns });
+        let coded = codes.filter(|codes| complete && pays_to_code(facts, codes));
+        let coded = coded.map(|codes| Coded { columns: codes.columns });
         let single = || text(scalar(facts));
-        match (lookup_bits, coded) {
+        match (bits, coded) {
             _ if depth == 0 => Chosen { smaller: Vec::new(), main: single() },
             (SHORT_REGISTER, Some(coded)) if depth <= SHORT_LIMIT => {
                 Chosen { smaller: vec![(FEW, single())], main: text(coded.rows(16, 1)) }
             }
             (..=SHORT_REGISTER, _) => Chosen { smaller: Vec::new(), main: single() },
-            (_, Some(coded)) => {
-                let (lanes, vectors) = if lookup_bits < 512 { (32, 1) } else { (64, 2) };
-                // A short vector takes as long for one level as a long one for two more.
-                let short = if lanes == 64 && depth > SHORT_LIMIT { 32 } else { 16 };
-                let few = (FEW, text(Vectors::of_levels(facts, lookup_bits).over_trees()));
-                Chosen {
-                    smaller: vec![few, (short, text(coded.rows(16, 2)))],
-                    main: text(coded.rows(lanes, vectors)),
-                }
+            (_, Some(coded)) => coded.chosen(facts, bits),
+            (_, None) if complete => Vectors::of_levels(facts, bits).chosen(facts),
+            (512.., None) if processor.gathers_slowly => {
+                let few = Vectors::of_nodes(bits, TILED_FEW);
+                Chosen { smaller: vec![(few.few, text(few.over_trees()))], main: text(tiled()) }
             }
-            (_, None) => {
-                let walks = if complete {
-                    Vectors::of_levels(facts, lookup_bits)
-                } else {
-                    Vectors { layout: "sparse", lanes: lookup_bits / 32, rows: 8, trees: 4, few: 16 }
-                };
-                Chosen {
-                    smaller: vec![(walks.few, text(walks.over_trees()))],
-                    main: text(walks.over_rows(facts)),
-                }
-            }
+            (_, None) => Vectors::of_nodes(bits, 16).chosen(facts),
         }
     }
 
@@ -107,6 +100,13 @@ fn scalar(facts: &ModelFacts) -> Vec<String> {
     lines
 }
 
+/// Walks one by one over tiles of nodes, whose tests are made side by side.
+fn tiled() -> Vec<String> {
+    let mut lines = blocks(256);
+    lines.extend(["representation(sparse)", "tileTrees(8)", "interleave(b1, 4)"].map(str::to_string));
+    lines
+}
+
 /// Walks in the lanes of vectors.
 struct Vectors {
     layout: &'static str,
@@ -120,6 +120,16 @@ struct Vectors {
 }
 
 impl Vectors {
+    /// Nodes of trees of any form, for trees in lanes in calls of at most `few` rows.
+    fn of_nodes(lookup_bits: u32, few: u32) -> Vectors {
+        Vectors { layout: "sparse", lanes: lookup_bits / 32, rows: 8, trees: 4, few }
+    }
+
+    /// Trees in lanes for few rows, else rows.
+    fn chosen(&self, facts: &ModelFacts) -> Chosen {
+        Chosen { smaller: vec![(self.few, text(self.over_trees()))], main: text(self.over_rows(facts)) }
+    }
+
     /// Levels of complete trees in registers, as many as the processor has room for beside the tables.
     fn of_levels(facts: &ModelFacts, lookup_bits: u32) -> Vectors {
         let rows = if lookup_bits < 512 { 4 } else { 8 };
@@ -163,6 +173,16 @@ struct Coded {
 }
 
 impl Coded {
+    /// Trees in lanes for few rows, short vectors of rows for some more, else long ones.
+    fn chosen(&self, facts: &ModelFacts, lookup_bits: u32) -> Chosen {
+        let (lanes, vectors) = if lookup_bits < 512 { (32, 1) } else { (64, 2) };
+        // A short vector takes as long for one level as a long one for two more.
+        let short = if lanes == 64 && facts.max_depth() > SHORT_LIMIT { 32 } else { 16 };
+        let few = text(Vectors::of_levels(facts, lookup_bits).over_trees());
+        let smaller = vec![(FEW, few), (short, text(self.rows(16, 2)))];
+        Chosen { smaller, main: text(self.rows(lanes, vectors)) }
+    }
+
     fn rows(&self, lanes: u32, vectors: u32) -> Vec<String> {
         let fitting = (BLOCK_BYTES / self.columns.max(1)).clamp(128, 256);
         let mut lines = blocks(1 << fitting.ilog2());
@@ -188,6 +208,9 @@ fn pays_to_turn(facts: &ModelFacts) -> bool {
 
 /// Rows of the largest call whose rows are better walked one by one than coded.
 const FEW: u32 = 8;
+
+/// The same for trees in tiles.
+const TILED_FEW: u32 = 4;
 
 /// The same for rows that are not coded. A vector of 16 rows takes the same time however few
 /// of them there are, and the longer the farther its values lie apart.

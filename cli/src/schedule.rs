@@ -1,7 +1,7 @@
 //! Schedules on disk, checked; and the schedule that is chosen where none is given.
 
 use crate::args::ScheduleValues;
-use crate::defaults::Chosen;
+use crate::defaults::{Chosen, Processor};
 use crate::failure::Failure;
 use crate::model::Model;
 use sched_ir::repr::codes::Codes;
@@ -65,7 +65,8 @@ impl Source {
     /// The schedules that are chosen for a model.
     pub fn chosen_for(model: &Model, cpu: Cpu) -> Source {
         let codes = Codes::rows_of(&model.forest);
-        let chosen = Chosen::new(&model.facts(), codes.as_ref(), cpu.lookup_bits());
+        let processor = Processor { lookup_bits: cpu.lookup_bits(), gathers_slowly: cpu.gathers_slowly() };
+        let chosen = Chosen::new(&model.facts(), codes.as_ref(), processor);
         let text = chosen.explained();
         Source { name: "chosen schedule".to_string(), text, smaller: chosen.smaller, path: None }
     }

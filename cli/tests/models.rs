@@ -266,9 +266,11 @@ fn schedules() -> Result<Vec<Schedule>> {
 /// The schedules that are chosen where none is given: with and without wide vectors and coded rows.
 fn chosen(case: &Case) -> Vec<Schedule> {
     let codes = Codes::rows_of(&case.forest);
-    let all = [0, 128, 256, 512]
-        .into_iter()
-        .flat_map(|bits| [codes.as_ref(), None].map(|codes| defaults::Chosen::new(&case.facts, codes, bits)));
+    let processors = [(0, false), (128, false), (256, false), (512, false), (512, true)];
+    let all = processors.into_iter().flat_map(|(lookup_bits, gathers_slowly)| {
+        let processor = defaults::Processor { lookup_bits, gathers_slowly };
+        [codes.as_ref(), None].map(|codes| defaults::Chosen::new(&case.facts, codes, processor))
+    });
     let texts = all
         .into_iter()
         .flat_map(|chosen| chosen.smaller.into_iter().map(|(_, text)| text).chain([chosen.main]));

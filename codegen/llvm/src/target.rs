@@ -53,6 +53,13 @@ impl Cpu {
             .collect()
     }
 
+    /// Whether its gathers wait for each other, so that loading lane by lane is no slower: the processors that leak what
+    /// gathers have loaded (Gather Data Sampling), which newer microcode prevents at that price. Code for a level of
+    /// instruction sets is made for those that are better.
+    pub fn gathers_slowly(self) -> bool {
+        self == Cpu::Native && SLOW_GATHERS.contains(&host_name().as_str())
+    }
+
     /// Whether this machine runs code for it.
     pub fn runs_here(self) -> bool {
         Instructions::of(self).needs & !host() == 0
@@ -85,6 +92,19 @@ impl FromStr for Cpu {
         })
     }
 }
+
+/// Processors with [slow gathers](Cpu::gathers_slowly), as LLVM calls them.
+const SLOW_GATHERS: [&str; 9] = [
+    "skylake",
+    "skylake-avx512",
+    "cascadelake",
+    "cooperlake",
+    "cannonlake",
+    "icelake-client",
+    "icelake-server",
+    "tigerlake",
+    "rocketlake",
+];
 
 /// What code for a [`Cpu`] asks of the machine that runs it. Only features that the runtime can check are ever used,
 /// so that an artefact built with `native` refuses to run elsewhere instead of crashing there.
@@ -152,6 +172,8 @@ pub(crate) struct Machine {
     pub(crate) needs: u64,
     /// The processor to schedule for, if it is not the generic one.
     pub(crate) tune: Option<String>,
+    /// See [`Cpu::gathers_slowly`].
+    pub(crate) gathers_slowly: bool,
 }
 
 impl Machine {
@@ -178,7 +200,7 @@ impl Machine {
         let tune = (cpu == Cpu::Native)
             .then(|| TargetMachine::get_host_cpu_name().to_string())
             .filter(|name| name != "generic");
-        Ok(Machine { llvm, needs: instructions.needs, tune })
+        Ok(Machine { llvm, needs: instructions.needs, tune, gathers_slowly: cpu.gathers_slowly() })
     }
 
     /// What a function says of the instructions it may use, where functions for several machines are in one module.

@@ -2,6 +2,7 @@
 
 use super::function::Emitter;
 use super::intrinsics::returned;
+use super::types;
 use super::vector::as_vector;
 use crate::error::LlvmError;
 use inkwell::llvm_sys::core::LLVMBuildGEP2;
@@ -46,6 +47,9 @@ impl<'ctx> Emitter<'_, 'ctx> {
         // Only the sum of base and index need be in the buffer.
         let start = self.pointer(&at, false)?;
         let (scale, index) = self.scaled(gather)?;
+        if self.machine.gathers_slowly && ty.scalar.bytes() == 8 && gather.mask.is_none() {
+            return self.lane_by_lane((start, scale), index, (ty, &at));
+        }
         let pointers = self.pointers(start, scale, index)?;
         let mask = match gather.mask {
             Some(mask) => self.vector(mask)?,
@@ -56,6 +60,31 @@ impl<'ctx> Emitter<'_, 'ctx> {
         let call = self.masked_gather(pointers, self.alignment(&at, ty.scalar)?, mask, zeros)?;
         self.describe_call(&at, call)?;
         Ok(returned(call)?.into())
+    }
+
+    /// One load per lane, each an instruction of its own. A gather of elements this wide takes two registers of indices
+    /// for one of elements, which is twice the time.
+    fn lane_by_lane(
+        &self,
+        (start, scale): (PointerValue<'ctx>, u32),
+        index: VectorValue<'ctx>,
+        (ty, at): (Ty, &Address),
+    ) -> Result<BasicValueEnum<'ctx>, LlvmError> {
+        let (unit, element) =
+            (self.context.i8_type().array_type(scale), types::basic(self.context, Ty::of(ty.scalar))?);
+        let mut found = self.vector_type(ty)?.get_poison();
+        for lane in 0..ty.lanes {
+            let lane = self.context.i32_type().const_int(lane.into(), false);
+            let number = self.builder.build_extract_element(index, lane, "")?.into_int_value();
+            // SAFETY: the pointer and the number are values of the module that the builder stands in.
+            let pointer = unsafe { self.builder.build_gep(unit, start, &[number], "")? };
+            let value = self.builder.build_load(element, pointer, "")?;
+            let load = super::memory::instruction(value)?;
+            load.set_alignment(self.alignment(at, ty.scalar)?).map_err(LlvmError::ill_formed)?;
+            self.describe_scope(at, load)?;
+            found = self.builder.build_insert_element(found, value, lane, "")?;
+        }
+        Ok(found.into())
     }
 
     /// Elements of an array in memory, by number.
