@@ -38,6 +38,18 @@ def generated(model):
                         yield name, "\n".join(lines) + "\n"
                         if layout == "sparse" and cache:
                             yield f"{name} speculate 3", "\n".join([*lines, "speculateWalk(b1, 3)"]) + "\n"
+    # Coded rows, and tiles of nodes.
+    for rows in (16, 64, 256):
+        for width in (16, 32, 64):
+            for interleave in (1, 2, 4):
+                if width * interleave > rows:
+                    continue
+                lines = [*blocks(rows), "cache(b0)", "representation(quantized)", f"vectorize(b1, {width})"]
+                lines += [f"interleave(b1, {interleave})"] * (interleave > 1)
+                yield f"quantized block {rows} width {width} interleave {interleave}", "\n".join(lines) + "\n"
+        for interleave in (4, 8):
+            lines = [*blocks(rows), "representation(sparse)", "tileTrees(8)", f"interleave(b1, {interleave})"]
+            yield f"tiles block {rows} interleave {interleave}", "\n".join(lines) + "\n"
     # Trees in lanes or side by side, for few rows.
     for layout in ("array", "sparse", "levels"):
         for width in (1, 8, 16):

@@ -9,16 +9,21 @@ from pathlib import Path
 import models
 from tools import Failed, SCHEDC, markdown, micros, run, say, write
 
-TREES, FEATURES, DEPTH = 100, 28, 8
+TREES, DEPTH = 100, 8
+# The layouts of fast schedules: lanes and vectors of each, and features of a model for it. With this many, no feature has
+# more thresholds than bytes count.
+FAST = {"levels": (16, 8, 28), "quantized": (64, 2, 128)}
 # Slower than this by level than the schedule they are neighbours of, and the schedule is one of a kind.
 LIMIT = 1.5
 FEW_ROWS = 32
 
 
-def vectorized(rows=256, vectors=8):
-    """`examples/vectorized.sched` with other numbers."""
+def vectorized(rows=256, vectors=None, layout="levels"):
+    """`examples/vectorized.sched` or `examples/quantized.sched` with other numbers."""
+    lanes, usual, _ = FAST[layout]
     return "\n".join([f"tile(batch, b0, b1, {rows})", "reorder(b0, tree, b1)", "parallel(b0)", "cache(b0)",
-                      "representation(levels)", "vectorize(b1, 16)", f"interleave(b1, {vectors})"]) + "\n"
+                      f"representation({layout})", f"vectorize(b1, {lanes})",
+                      f"interleave(b1, {vectors or usual})"]) + "\n"
 
 
 def race(model, texts, batch, threads):
@@ -34,39 +39,47 @@ def race(model, texts, batch, threads):
 
 
 def neighbours(options):
-    """Prints nanoseconds per level for neighbours of the fast schedule; whether all are near enough."""
+    """Prints nanoseconds per level for neighbours of the fast schedules; whether all are near enough."""
     batch = options.batches.split(",")[-1]
     changes = {"as it is": {}, "blocks of 200 rows": {"rows": 200}, "5 vectors together": {"vectors": 5},
                "both": {"rows": 200, "vectors": 5}}
-    texts = [vectorized(**change) for change in changes.values()]
-    table, well, base = [], True, None
-    for depth in (DEPTH, DEPTH - 1):
-        model = models.synthetic(TREES, FEATURES, depth)
-        for name, figure in zip(changes, race(model, texts, batch, 1)):
-            level = figure * 1000 / TREES / depth
-            base = base or level
-            well = well and level <= LIMIT * base
-            table.append([name, depth, batch, micros(figure), f"{level:.3f}", f"{level / base:.2f}x"])
-    text = markdown(["schedule", "depth", "rows a call", "µs/row", "ns/level", "against the first"], table)
+    table, well = [], True
+    for layout, (_, _, features) in FAST.items():
+        texts, base = [vectorized(**change, layout=layout) for change in changes.values()], None
+        for depth in (DEPTH, DEPTH - 1):
+            model = models.synthetic(TREES, features, depth)
+            for name, figure in zip(changes, race(model, texts, batch, 1)):
+                level = figure * 1000 / TREES / depth
+                base = base or level
+                well = well and level <= LIMIT * base
+                table.append([layout, name, depth, batch, micros(figure), f"{level:.3f}", f"{level / base:.2f}x"])
+    header = ["layout", "schedule", "depth", "rows a call", "µs/row", "ns/level", "against the first of its layout"]
+    text = markdown(header, table)
     print(text, end="")
     write(options.out / "neighbours.md", text)
     return well
 
 
+# What walks of few rows in vectors may be: layouts, lanes and vectors.
+VECTORS = [("levels", 16, 2), ("levels", 16, 8), ("quantized", 16, 2), ("quantized", 32, 1)]
+
+
 def over_rows(threads):
     """Schedules whose threads share the rows of a small call."""
     for rows in (FEW_ROWS // threads, 16, FEW_ROWS):
-        for vectors in (2, 8):
-            yield vectorized(max(rows, 1), vectors)
+        for layout, lanes, vectors in VECTORS:
+            yield "\n".join([f"tile(batch, b0, b1, {max(rows, 1)})", "reorder(b0, tree, b1)", "parallel(b0)", "cache(b0)",
+                             f"representation({layout})", f"vectorize(b1, {lanes})",
+                             *[f"interleave(b1, {vectors})"] * (vectors > 1)]) + "\n"
     yield "parallel(batch)\nrepresentation(levels)\nvectorize(tree, 16)\ninterleave(tree, 8)\n"
 
 
 def over_trees(threads):
     """Schedules whose threads share the trees."""
     share = [f"tile(tree, t0, t1, ceildiv(num_trees, {threads}))", f"tile(batch, b0, b1, {FEW_ROWS})"]
-    for vectors in (2, 8):
-        yield "\n".join([*share, "reorder(t0, b0, t1, b1)", "parallel(t0)", "cache(b0)", "representation(levels)",
-                         "vectorize(b1, 16)", f"interleave(b1, {vectors})"]) + "\n"
+    for layout, lanes, vectors in VECTORS:
+        yield "\n".join([*share, "reorder(t0, b0, t1, b1)", "parallel(t0)", "cache(b0)", f"representation({layout})",
+                         f"vectorize(b1, {lanes})", *[f"interleave(b1, {vectors})"] * (vectors > 1)]) + "\n"
     yield "\n".join([share[0], "reorder(t0, batch, t1)", "parallel(t0)", "representation(levels)",
                      "vectorize(t1, 16)", "interleave(t1, 8)"]) + "\n"
 
