@@ -54,10 +54,10 @@ impl Chosen {
                 Chosen { smaller: vec![(FEW, single())], main: text(coded.rows(16, 1)) }
             }
             (..=SHORT_REGISTER, _) => Chosen { smaller: Vec::new(), main: single() },
-            (_, Some(coded)) => coded.chosen(facts, bits),
-            (_, None) if complete => Vectors::of_levels(facts, bits).chosen(facts),
+            (_, Some(coded)) => coded.chosen(facts, processor),
+            (_, None) if complete => Vectors::of_levels(facts, processor).chosen(facts),
             (512.., None) if processor.gathers_slowly => {
-                let few = Vectors::of_nodes(bits, TILED_FEW);
+                let few = Vectors { trees: LANE_BY_LANE, ..Vectors::of_nodes(bits, TILED_FEW) };
                 Chosen { smaller: vec![(few.few, text(few.over_trees()))], main: text(tiled()) }
             }
             (_, None) => Vectors::of_nodes(bits, 16).chosen(facts),
@@ -131,9 +131,10 @@ impl Vectors {
     }
 
     /// Levels of complete trees in registers, as many as the processor has room for beside the tables.
-    fn of_levels(facts: &ModelFacts, lookup_bits: u32) -> Vectors {
-        let rows = if lookup_bits < 512 { 4 } else { 8 };
-        Vectors { layout: "levels", lanes: 16, rows, trees: 8, few: few_rows(facts) }
+    fn of_levels(facts: &ModelFacts, processor: Processor) -> Vectors {
+        let rows = if processor.lookup_bits < 512 { 4 } else { 8 };
+        let trees = if processor.gathers_slowly { LANE_BY_LANE } else { 8 };
+        Vectors { layout: "levels", lanes: 16, rows, trees, few: few_rows(facts) }
     }
 
     /// Rows in lanes.
@@ -174,11 +175,11 @@ struct Coded {
 
 impl Coded {
     /// Trees in lanes for few rows, short vectors of rows for some more, else long ones.
-    fn chosen(&self, facts: &ModelFacts, lookup_bits: u32) -> Chosen {
-        let (lanes, vectors) = if lookup_bits < 512 { (32, 1) } else { (64, 2) };
+    fn chosen(&self, facts: &ModelFacts, processor: Processor) -> Chosen {
+        let (lanes, vectors) = if processor.lookup_bits < 512 { (32, 1) } else { (64, 2) };
         // A short vector takes as long for one level as a long one for two more.
         let short = if lanes == 64 && facts.max_depth() > SHORT_LIMIT { 32 } else { 16 };
-        let few = text(Vectors::of_levels(facts, lookup_bits).over_trees());
+        let few = text(Vectors::of_levels(facts, processor).over_trees());
         let smaller = vec![(FEW, few), (short, text(self.rows(16, 2)))];
         Chosen { smaller, main: text(self.rows(lanes, vectors)) }
     }
@@ -208,6 +209,10 @@ fn pays_to_turn(facts: &ModelFacts) -> bool {
 
 /// Rows of the largest call whose rows are better walked one by one than coded.
 const FEW: u32 = 8;
+
+/// Vectors of trees that advance together where their nodes are loaded lane by lane: more take no less time, and far more
+/// code.
+const LANE_BY_LANE: u32 = 2;
 
 /// The same for trees in tiles.
 const TILED_FEW: u32 = 4;
