@@ -210,7 +210,7 @@ fn pays_to_turn(facts: &ModelFacts) -> bool {
 /// Rows of the largest call whose rows are better walked one by one than coded.
 const FEW: u32 = 8;
 
-/// Vectors of trees that advance together where their nodes are loaded lane by lane: more take no less time, and far more
+/// Vectors of trees that advance together where their nodes are loaded lane by lane: more are hardly faster, and far more
 /// code.
 const LANE_BY_LANE: u32 = 2;
 

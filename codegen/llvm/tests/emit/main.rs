@@ -583,6 +583,21 @@ fn code_for_a_cpu_uses_its_registers_and_never_fuses() {
 }
 
 #[test]
+fn bytes_are_looked_up_with_shuffles_of_bytes() {
+    let function = on_pairs(Ty::vector(Scalar::I8, 64), |b, table, index| vec![b.lookup(table, index)]);
+    let module = module(Kernel::Raw, function, &[]);
+    for (cpu, shuffle, register) in [
+        (Cpu::X86_64V2, "pshufb", "%xmm"),
+        (Cpu::X86_64V3, "vpshufb", "%ymm"),
+        (Cpu::X86_64V4, "vpshufb", "%zmm"),
+    ] {
+        let text = asm_text(&module, cpu).unwrap();
+        let shuffles = text.lines().filter(|line| line.contains(shuffle) && line.contains(register)).count();
+        assert!(shuffles >= 4, "four parts of the table, {cpu}: {text}");
+    }
+}
+
+#[test]
 fn kernels_are_compiled_as_asked() {
     let write = |name: &str, x: i64| {
         let mut b = Builder::new(name);
