@@ -45,9 +45,17 @@ impl Chosen {
         let (depth, bits) = (facts.max_depth(), processor.lookup_bits);
         let nodes = u64::from(facts.num_trees) << depth.min(32);
         let complete = depth <= LEVELS_LIMIT && nodes <= MOST_NODES;
-        let coded = codes.filter(|codes| complete && pays_to_code(facts, codes));
-        let coded = coded.map(|codes| Coded { columns: codes.columns });
+        let codes = codes.filter(|codes| pays_to_code(facts, codes));
+        let swept = codes.and_then(|_| Swept::of(facts, complete, processor));
+        let coded = codes.filter(|_| complete).map(|codes| Coded { columns: codes.columns });
         let single = || text(scalar(facts));
+        if let Some(swept) = swept {
+            let few = match bits {
+                ..=SHORT_REGISTER => single(),
+                _ => text(Vectors::of_nodes(processor, FEW).over_trees()),
+            };
+            return Chosen { smaller: vec![(swept.few(), few)], main: text(swept.rows()) };
+        }
         match (bits, coded) {
             _ if depth == 0 => Chosen { smaller: Vec::new(), main: single() },
             (SHORT_REGISTER, Some(coded)) if depth <= SHORT_LIMIT => {
@@ -57,10 +65,10 @@ impl Chosen {
             (_, Some(coded)) => coded.chosen(facts, processor),
             (_, None) if complete => Vectors::of_levels(facts, processor).chosen(facts),
             (512.., None) if processor.gathers_slowly => {
-                let few = Vectors { trees: LANE_BY_LANE, ..Vectors::of_nodes(bits, TILED_FEW) };
+                let few = Vectors::of_nodes(processor, TILED_FEW);
                 Chosen { smaller: vec![(few.few, text(few.over_trees()))], main: text(tiled()) }
             }
-            (_, None) => Vectors::of_nodes(bits, 16).chosen(facts),
+            (_, None) => Vectors::of_nodes(processor, 16).chosen(facts),
         }
     }
 
@@ -121,8 +129,9 @@ struct Vectors {
 
 impl Vectors {
     /// Nodes of trees of any form, for trees in lanes in calls of at most `few` rows.
-    fn of_nodes(lookup_bits: u32, few: u32) -> Vectors {
-        Vectors { layout: "sparse", lanes: lookup_bits / 32, rows: 8, trees: 4, few }
+    fn of_nodes(processor: Processor, few: u32) -> Vectors {
+        let trees = if processor.gathers_slowly { LANE_BY_LANE } else { 4 };
+        Vectors { layout: "sparse", lanes: processor.lookup_bits / 32, rows: 8, trees, few }
     }
 
     /// Trees in lanes for few rows, else rows.
@@ -197,6 +206,44 @@ impl Coded {
     }
 }
 
+/// Walks of coded rows, of which vectors test all nodes of a tree one after the other.
+struct Swept {
+    lanes: u32,
+    /// Leaves of a tree, on average.
+    leaves: u64,
+}
+
+impl Swept {
+    /// What suits a model, if it has trees for which testing all nodes pays: small ones that are deep, or that would be
+    /// far from full as complete trees.
+    fn of(facts: &ModelFacts, complete: bool, processor: Processor) -> Option<Swept> {
+        let of_tree = |tree: &Vec<u32>| tree.iter().map(|leaves| u64::from(*leaves)).sum::<u64>();
+        let sizes: Vec<u64> = facts.leaves.iter().map(of_tree).collect();
+        let leaves = sizes.iter().sum::<u64>().checked_div(facts.num_trees.into())?;
+        let fit = sizes.iter().all(|leaves| *leaves <= u16::MAX.into());
+        if leaves < 2 || !fit || processor.lookup_bits < SHORT_REGISTER {
+            return None;
+        }
+        let bits = u64::from(processor.lookup_bits);
+        let most = if processor.gathers_slowly { 2 * bits } else { bits };
+        let pays = if complete { leaves * SPARSELY <= 1 << facts.max_depth() } else { leaves <= most };
+        pays.then_some(Swept { lanes: processor.lookup_bits / u8::BITS, leaves })
+    }
+
+    /// Rows of the largest call whose rows are better walked one by one.
+    fn few(&self) -> u32 {
+        if self.leaves <= SMALL_TREE { FEW } else { 2 * FEW }
+    }
+
+    fn rows(&self) -> Vec<String> {
+        let mut lines = blocks(256);
+        lines.extend(["cache(b0)", "representation(preorder)"].map(str::to_string));
+        lines.push(format!("vectorize(b1, {})", self.lanes));
+        lines.push("interleave(b1, 4)".to_string());
+        lines
+    }
+}
+
 /// Whether coding rows pays: codes are bytes, and trees are enough to make up for finding them.
 fn pays_to_code(facts: &ModelFacts, codes: &CodedRows) -> bool {
     codes.in_bytes && codes.columns / COLUMNS_PER_TREE <= facts.num_trees
@@ -209,6 +256,13 @@ fn pays_to_turn(facts: &ModelFacts) -> bool {
 
 /// Rows of the largest call whose rows are better walked one by one than coded.
 const FEW: u32 = 8;
+
+/// A complete tree has so many times the leaves of one whose levels are as dear to look up as all its nodes are to test.
+const SPARSELY: u64 = 4;
+
+/// Leaves of the largest tree that a vector tests in about the time in which one row after the other is walked, for as many
+/// rows as are few.
+const SMALL_TREE: u64 = 128;
 
 /// Vectors of trees that advance together where their nodes are loaded lane by lane: more are hardly faster, and far more
 /// code.

@@ -1,5 +1,7 @@
 //! The directives of the language: their names, parameters and what becomes of them.
 
+use crate::nest::Layout;
+
 /// What a directive is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[allow(missing_docs, reason = "the names are the language's own; `Signature::summary` describes each")]
@@ -97,6 +99,8 @@ pub enum LayoutName {
     Levels,
     /// As `Levels`, with thresholds and rows coded as small numbers.
     Quantized,
+    /// Existing nodes in preorder, coded alike, all of which vectors of rows test.
+    Preorder,
     /// Nodes of many trees side by side.
     Reorg,
 }
@@ -109,13 +113,26 @@ impl LayoutName {
             LayoutName::Sparse => "sparse",
             LayoutName::Levels => "levels",
             LayoutName::Quantized => "quantized",
+            LayoutName::Preorder => "preorder",
             LayoutName::Reorg => "reorg",
+        }
+    }
+
+    /// The layout of that name; none for one that is not compiled yet.
+    pub fn layout(self) -> Option<Layout> {
+        match self {
+            LayoutName::Array => Some(Layout::Array),
+            LayoutName::Sparse => Some(Layout::Sparse),
+            LayoutName::Levels => Some(Layout::Levels),
+            LayoutName::Quantized => Some(Layout::Quantized),
+            LayoutName::Preorder => Some(Layout::Preorder),
+            LayoutName::Reorg => None,
         }
     }
 }
 
 /// Words for `representation`.
-pub const LAYOUTS: &[&str] = &["array", "sparse", "levels", "quantized", "reorg"];
+pub const LAYOUTS: &[&str] = &["array", "sparse", "levels", "quantized", "preorder", "reorg"];
 /// Words for `gpuDimension`.
 pub const DIMENSIONS: &[&str] = &["grid.x", "grid.y", "grid.z", "block.x", "block.y", "block.z"];
 /// Words for `sortTrees`.

@@ -142,6 +142,8 @@ pub enum Layout {
     Levels,
     /// As `Levels`, with a threshold's rank among those of its feature in place of the threshold; rows are coded alike.
     Quantized,
+    /// Existing nodes in preorder, with ranks as in `Quantized`. Vectors of rows test all nodes of a tree in this order.
+    Preorder,
 }
 
 impl Layout {
@@ -149,6 +151,11 @@ impl Layout {
     /// leaf.
     pub fn is_complete(self) -> bool {
         matches!(self, Layout::Levels | Layout::Quantized)
+    }
+
+    /// Whether nodes compare codes of rows' values with ranks of thresholds.
+    pub fn is_coded(self) -> bool {
+        matches!(self, Layout::Quantized | Layout::Preorder)
     }
 }
 

@@ -307,6 +307,6 @@ impl Growth {
     }
 
     fn layout(&mut self) -> &'static str {
-        ["array", "sparse", "levels", "quantized"][self.rng.below(4)]
+        ["array", "sparse", "levels", "quantized", "preorder"][self.rng.below(5)]
     }
 }

@@ -235,5 +235,6 @@ pub(crate) fn layout_name(layout: Layout) -> &'static str {
         Layout::Sparse => "sparse",
         Layout::Levels => "levels",
         Layout::Quantized => "quantized",
+        Layout::Preorder => "preorder",
     }
 }

@@ -93,9 +93,9 @@ fn simple(name: &str, v: &str) -> Vec<String> {
             all
         }
         "unrollWalk" | "peelWalk" | "speculateWalk" | "vectorReduce" => numbers(&[1, 2, 4, 8], ""),
-        "representation" => {
-            ["array", "sparse", "levels", "quantized"].map(|word| format!("{name}({v}, {word})")).into()
-        }
+        "representation" => ["array", "sparse", "levels", "quantized", "preorder"]
+            .map(|word| format!("{name}({v}, {word})"))
+            .into(),
         "gpuDimension" => ["grid.x", "block.x", "block.z"].map(|word| format!("{name}({v}, {word})")).into(),
         "sortTrees" | "tileTrees" | "reorder" => Vec::new(),
         _ => vec![format!("{name}({v})")],

@@ -31,6 +31,8 @@ pub enum Fault {
     TileReversesOutcomes,
     /// Representations: a value equal to a threshold has the code of the value before.
     CodesFlipTies,
+    /// Representations: rows heed nodes that are not on their path.
+    SweepForgetsPlace,
     /// LLVM: ordered comparisons become unordered ones.
     CompareUnordered,
 }

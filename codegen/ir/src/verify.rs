@@ -304,6 +304,7 @@ impl Verifier<'_> {
             | Op::Splat(v)
             | Op::Extract(v, _)
             | Op::Word(v, _)
+            | Op::Cut(v)
             | Op::Any(v)
             | Op::MaskBits(v) => {
                 vec![v]
@@ -366,6 +367,13 @@ impl Verifier<'_> {
             Op::Word(v, number) => {
                 let from = self.used(v)?;
                 from.lanes > 1 && from.scalar == Scalar::I64 && number < 2 && ty == from.with(Scalar::I32)
+            }
+            Op::Cut(v) => {
+                let from = self.used(v)?;
+                let (wide, narrow) = (from.scalar, ty.scalar);
+                let fits = is_number(wide) && is_number(narrow) && narrow.bytes() < wide.bytes();
+                fits && from.lanes > 1
+                    && u32::from(from.lanes) * wide.bytes() == u32::from(ty.lanes) * narrow.bytes()
             }
             Op::Concat(a, b) => {
                 let half = self.used(a)?;

@@ -43,6 +43,7 @@ fn layout(word: &str) -> LayoutName {
         "array" => LayoutName::Array,
         "levels" => LayoutName::Levels,
         "quantized" => LayoutName::Quantized,
+        "preorder" => LayoutName::Preorder,
         "reorg" => LayoutName::Reorg,
         _ => LayoutName::Sparse,
     }

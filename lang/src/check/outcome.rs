@@ -12,7 +12,7 @@ use crate::directives::LayoutName;
 use crate::legality;
 use crate::lineage::Builder;
 use crate::lints;
-use crate::nest::{Layout, Nest};
+use crate::nest::Nest;
 use crate::options::{Options, Supported, Target};
 use crate::report::Report;
 use crate::resolve::{self, Call};
@@ -117,13 +117,7 @@ impl Outcome {
 fn export(builder: &Builder, batch_size: Option<u64>) -> Nest {
     let (mut nest, _) = builder.nest();
     nest.batch_size = batch_size;
-    nest.representation = match builder.layout() {
-        Some(LayoutName::Array) => Some(Layout::Array),
-        Some(LayoutName::Sparse) => Some(Layout::Sparse),
-        Some(LayoutName::Levels) => Some(Layout::Levels),
-        Some(LayoutName::Quantized) => Some(Layout::Quantized),
-        Some(LayoutName::Reorg) | None => None,
-    };
+    nest.representation = builder.layout().and_then(LayoutName::layout);
     nest
 }
 

@@ -125,6 +125,9 @@ pub(super) fn word_meaning(word: &str) -> &'static str {
         "quantized" => {
             "complete trees that compare ranks among a feature's thresholds; rows are coded likewise."
         }
+        "preorder" => {
+            "nodes that exist, one after the other, coded likewise; vectors of rows test all of them."
+        }
         "reorg" => "nodes of many trees side by side, so that neighbouring threads read neighbouring memory.",
         "grid.x" | "grid.y" | "grid.z" => "each iteration is a block of the GPU's grid.",
         "block.x" | "block.y" | "block.z" => "each iteration is a thread of a GPU block.",

@@ -93,8 +93,9 @@ pub(crate) fn about(
     }
 }
 
-fn layouts() -> [LayoutName; 4] {
-    [LayoutName::Array, LayoutName::Sparse, LayoutName::Levels, LayoutName::Quantized]
+fn layouts() -> [LayoutName; 5] {
+    use LayoutName::{Array, Levels, Preorder, Quantized, Sparse};
+    [Array, Sparse, Levels, Quantized, Preorder]
 }
 
 /// Every live name, and where it has several copies each of them.

@@ -38,6 +38,6 @@ fn holds_single_nodes(layout: LayoutName, target: TargetKind) -> bool {
     match layout {
         LayoutName::Sparse => false,
         LayoutName::Array => target == TargetKind::Cpu,
-        LayoutName::Levels | LayoutName::Quantized | LayoutName::Reorg => true,
+        LayoutName::Levels | LayoutName::Quantized | LayoutName::Preorder | LayoutName::Reorg => true,
     }
 }

@@ -22,12 +22,7 @@ pub(super) fn check(builder: &Builder, loops: &[LoopId], problems: &mut Vec<Ille
     }
     let (nest, origin) = builder.nest();
     // Where no layout is chosen the compiler takes one that fits.
-    let layout = match builder.layout() {
-        Some(LayoutName::Array) => Layout::Array,
-        Some(LayoutName::Levels) => Layout::Levels,
-        Some(LayoutName::Quantized) => Layout::Quantized,
-        Some(LayoutName::Sparse | LayoutName::Reorg) | None => Layout::Sparse,
-    };
+    let layout = builder.layout().and_then(LayoutName::layout).unwrap_or(Layout::Sparse);
     let depths: Vec<u32> = (0..trees.order.len()).map(|at| trees.depth(at)).collect();
     let Ok(sites) = walks::collect(&nest, &depths, layout) else { return };
     // Complete trees hold no tiles, which has been said.

@@ -4,8 +4,7 @@ use foldhash::{HashMap, HashMapExt};
 
 use super::{Builder, Inside, Loops, Node, Stated};
 use crate::accumulation;
-use crate::directives::LayoutName;
-use crate::nest::{Body, Constraint, Facts, Layout, Loop, LoopId, Nest, Reduce};
+use crate::nest::{Body, Constraint, Facts, Loop, LoopId, Nest, Reduce};
 use crate::sym::Sym;
 
 /// Walks that `interleave` advances together when the schedule names no number.
@@ -92,11 +91,7 @@ impl Builder {
                 Stated::AtomicReduce => facts.reduce = Some(Reduce::Atomic),
                 Stated::SharedReduce => facts.shared_reduce = true,
                 Stated::VectorReduce(n) => facts.reduce = Some(Reduce::Vector(n)),
-                Stated::Layout(LayoutName::Array) => facts.representation = Some(Layout::Array),
-                Stated::Layout(LayoutName::Sparse) => facts.representation = Some(Layout::Sparse),
-                Stated::Layout(LayoutName::Levels) => facts.representation = Some(Layout::Levels),
-                Stated::Layout(LayoutName::Quantized) => facts.representation = Some(Layout::Quantized),
-                Stated::Layout(LayoutName::Reorg) => {}
+                Stated::Layout(name) => facts.representation = name.layout().or(facts.representation),
                 Stated::Gpu(dimension) => facts.gpu_dimension = Some(dimension),
             }
         }

@@ -57,7 +57,7 @@ pub fn build(
     let deepest: Vec<u32> = forest.trees.iter().map(Tree::depth).collect();
     let layout = nest.representation.unwrap_or_else(|| fitting_layout(&forest.trees, &deepest));
     let sites = site::collect(&nest, &deepest, layout)?;
-    let coded = sites.values().any(|site| site.layout == Layout::Quantized);
+    let coded = sites.values().any(|site| site.layout.is_coded());
     let codes = if coded { Some(Arc::new(Codes::of(&forest)?)) } else { None };
     pad::pad_for(&mut forest.trees, &sites, &deepest, budget)?;
     let depths = forest.trees.iter().map(|tree| (tree.depth(), tree.min_leaf_depth())).collect();

@@ -234,6 +234,14 @@ impl<'f, 'm> Machine<'f, 'm> {
                     self.lanes[to + i] = ops::wrap(ty.scalar, word as i64);
                 }
             }
+            Op::Cut(v) => {
+                let from = self.function.ty(v);
+                let (v, pieces) = (self.at(v), count / usize::from(from.lanes).max(1));
+                for i in 0..count {
+                    let piece = self.lanes[v + i / pieces] >> (8 * ty.scalar.bytes() as usize * (i % pieces));
+                    self.lanes[to + i] = ops::wrap(ty.scalar, piece as i64);
+                }
+            }
             Op::Concat(a, b) => {
                 let (a, b, half) = (self.at(a), self.at(b), count / 2);
                 for i in 0..half {

@@ -292,6 +292,13 @@ impl Builder {
         self.define(ty, Op::Word(value, number))
     }
 
+    /// The lanes of an integer vector cut into narrower ones, lowest bits first; the vector itself if they are as wide.
+    pub fn cut(&mut self, value: Value, scalar: Scalar) -> Value {
+        let ty = self.ty(value);
+        let pieces = (ty.scalar.bytes() / scalar.bytes()) as u16;
+        if pieces == 1 { value } else { self.define(Ty::vector(scalar, pieces * ty.lanes), Op::Cut(value)) }
+    }
+
     /// The lanes of `a`, then those of `b`.
     pub fn concat(&mut self, a: Value, b: Value) -> Value {
         let ty = self.ty(a);

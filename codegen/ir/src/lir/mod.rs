@@ -246,6 +246,8 @@ pub enum Op {
     Extract(Value, u16),
     /// The low (0) or the high (1) 32 bits of each lane of a vector of 64-bit integers.
     Word(Value, u16),
+    /// Each lane of a vector of integers cut into narrower ones, those of its lowest bits first.
+    Cut(Value),
     /// The lanes of one vector or scalar, then those of another of the same type.
     Concat(Value, Value),
     /// Of two vectors in blocks of so many lanes: the even (0) or the odd (1) blocks of both, taken in turns. It swaps

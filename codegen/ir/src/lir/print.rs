@@ -218,6 +218,7 @@ impl Printer<'_> {
             Op::Lanes => "lanes".to_string(),
             Op::Extract(v, lane) => format!("lane {lane} of {}", self.name(*v)),
             Op::Word(v, number) => format!("word {number} of {}", self.name(*v)),
+            Op::Cut(v) => format!("cut {}", self.name(*v)),
             Op::Concat(a, b) => format!("concat {}, {}", self.name(*a), self.name(*b)),
             Op::Alternate(a, b, size, number) => {
                 let which = if *number == 0 { "even" } else { "odd" };

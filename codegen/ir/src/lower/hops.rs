@@ -5,13 +5,40 @@ use super::walk::{Around, Lane};
 use crate::fault::{Fault, seeded};
 use crate::lir::{Bin, Build, Ty, Value};
 use crate::mir::Plan;
-use crate::repr::{Hop, Place, speculate};
+use crate::repr::{Hop, Place, Sweep, TreeState, speculate};
+
+/// The trees that lanes walk.
+struct Trees<'l> {
+    /// Each once.
+    states: Vec<&'l TreeState>,
+    /// Which of them is each lane's.
+    of_lanes: Vec<usize>,
+}
+
+impl Trees<'_> {
+    fn of(lanes: &[Lane]) -> Trees<'_> {
+        let mut states: Vec<&TreeState> = Vec::new();
+        let mut of_lanes = Vec::new();
+        for lane in lanes {
+            let known = states.iter().position(|state| state.base == lane.state.base);
+            of_lanes.push(known.unwrap_or(states.len()));
+            if known.is_none() {
+                states.push(&lane.state);
+            }
+        }
+        Trees { states, of_lanes }
+    }
+}
 
 impl Kernel<'_> {
     /// Takes every lane from the root to its leaf.
     pub(super) fn advance(&mut self, around: &Around, lanes: &[Lane]) -> Vec<Value> {
         let Plan { straight, speculated, checked, open } = around.walks.plan;
         let width = lanes.first().map_or(1, |lane| lane.width);
+        let sweep = around.representation.sweep();
+        if let Some(layout) = sweep.filter(|_| width > 1 && around.walks.sweeps()) {
+            return self.sweep(around, layout, lanes);
+        }
         let root = around.representation.root(&mut self.b, width);
         let (mut places, mut taken) = (vec![Place::of(root); lanes.len()], 0);
         if let Some(layout) = around.representation.level_order().filter(|_| speculated > 0) {
@@ -23,6 +50,51 @@ impl Kernel<'_> {
         }
         let nodes = places.into_iter().map(|place| place.node).collect();
         self.checked(around, lanes, nodes, checked, open)
+    }
+
+    /// Shows every lane all nodes of its tree, one after the other.
+    fn sweep(&mut self, around: &Around, layout: &dyn Sweep, lanes: &[Lane]) -> Vec<Value> {
+        let trees = Trees::of(lanes);
+        let b = &mut self.b;
+        let counts: Vec<Value> = trees.states.iter().map(|state| layout.nodes(b, state)).collect();
+        let places: Vec<Value> = lanes.iter().map(|lane| layout.first_place(b, lane.width)).collect();
+        let zero = b.int(0);
+        let [first, rest @ ..] = counts.as_slice() else { return places };
+        let least = rest.iter().fold(*first, |least, count| b.min(least, *count));
+        let places = self.shown(around, layout, (lanes, &trees), (zero, least), (&[], &places));
+        if rest.is_empty() {
+            return places;
+        }
+        let most = rest.iter().fold(*first, |most, count| self.b.bin(Bin::Max, most, *count));
+        self.shown(around, layout, (lanes, &trees), (least, most), (&counts, &places))
+    }
+
+    /// Shows every lane some nodes of its tree. Where there are `ends`, trees may end before: the last entry of a tree leads
+    /// nowhere, however often it is shown.
+    fn shown(
+        &mut self,
+        around: &Around,
+        layout: &dyn Sweep,
+        (lanes, trees): (&[Lane], &Trees),
+        (from, to): (Value, Value),
+        (ends, places): (&[Value], &[Value]),
+    ) -> Vec<Value> {
+        let width = lanes.first().map_or(1, |lane| lane.width);
+        self.for_loop((from, to, 1), places, |k, number, places| {
+            let b = &mut k.b;
+            let mut nodes = Vec::with_capacity(trees.states.len());
+            for (at, state) in trees.states.iter().enumerate() {
+                let number = ends.get(at).map_or(number, |end| {
+                    let last = b.add_int(*end, -1);
+                    b.min(number, last)
+                });
+                nodes.push(layout.node(b, &around.buffers, state, (number, width)));
+            }
+            let pass = |((lane, tree), place): ((&Lane, &usize), &Value)| {
+                layout.pass(b, &lane.row, &nodes[*tree], *place)
+            };
+            lanes.iter().zip(&trees.of_lanes).zip(places).map(pass).collect()
+        })
     }
 
     /// Hops with an early exit when every lane has arrived, then a loop if leaves may be deeper.

@@ -167,6 +167,7 @@ fn over_budget(layout: Layout, footprint: u64, budget: &Budget) -> CompileError 
     let help = match layout {
         Layout::Array => "use representation(sparse), which stores only nodes that exist",
         Layout::Levels | Layout::Quantized => "use representation(array) or representation(sparse)",
+        Layout::Preorder => "use representation(sparse), whose nodes are smaller",
         Layout::Sparse => "unroll fewer hops with unrollWalk, which pads trees, or split the model",
     };
     CompileError::new(
@@ -195,7 +196,7 @@ fn trees_by_storage(hir: &Hir, mir: &Mir) -> BTreeMap<Storage, Vec<bool>> {
 /// such copies first, with the features of all trees.
 fn columns_of(hir: &Hir, by_storage: &BTreeMap<Storage, Vec<bool>>) -> Option<Columns> {
     let coded = |storage: &Storage| {
-        storage.layout == Layout::Quantized && storage.walkers == Walkers::Vectors && hir.codes.is_some()
+        storage.layout.is_coded() && storage.walkers == Walkers::Vectors && hir.codes.is_some()
     };
     let mut all = vec![false; hir.forest.trees.len()];
     let mut turned = false;

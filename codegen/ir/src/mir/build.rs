@@ -9,7 +9,7 @@ use super::{
 use crate::error::{Budget, CompileError};
 use crate::fault::{Fault, seeded};
 use crate::hir::{Hir, Site, known};
-use sched_lang::nest::{Body, Facts, Layout, LoopId, Nest, Sort};
+use sched_lang::nest::{Body, Facts, LoopId, Nest, Sort};
 use sched_lang::sym::{Fact, Sym};
 use std::collections::BTreeMap;
 
@@ -227,7 +227,7 @@ impl Build<'_> {
 
     /// Where the walks of a site read rows.
     fn rows(&self, site: &Site, scope: &Scope) -> Rows {
-        let copy = if site.layout == Layout::Quantized { scope.coded } else { scope.cached };
+        let copy = if site.layout.is_coded() { scope.coded } else { scope.cached };
         copy.map_or(Rows::Input, Rows::Cached)
     }
 

@@ -308,12 +308,19 @@ pub struct Mir {
 }
 
 impl Walks {
+    /// Whether vectors of rows test all nodes of a tree one after the other, instead of hopping from one to the next.
+    pub fn sweeps(&self) -> bool {
+        self.layout == Layout::Preorder && self.over == Sort::Row && self.lanes > 1
+    }
+
     /// How the trees are stored: the levels layout keeps trees that are walked side by side in tables of their own, the
-    /// sparse and the quantized one those that vectors walk.
+    /// sparse and the coded ones those that vectors walk.
     pub fn storage(&self) -> Storage {
         let walkers = match (self.layout, self.over) {
             (Layout::Levels, Sort::Tree) if self.lanes > 1 => Walkers::Abreast(self.lanes),
-            (Layout::Sparse, _) | (Layout::Quantized, Sort::Row) if self.lanes > 1 => Walkers::Vectors,
+            (Layout::Sparse, _) | (Layout::Quantized | Layout::Preorder, Sort::Row) if self.lanes > 1 => {
+                Walkers::Vectors
+            }
             _ => Walkers::Any,
         };
         let columns = matches!(self.rows, Rows::Columns(_));

@@ -139,7 +139,7 @@ impl Printer<'_> {
         let (tree, row) = (self.affine(&walks.tree), self.affine(&walks.row));
         let tiles = if walks.tile > 1 { format!(" tiles of {}", walks.tile) } else { String::new() };
         let layout = format!("{:?}{tiles}", walks.layout).to_lowercase();
-        let plan = self.plan(&walks.plan);
+        let plan = if walks.sweeps() { "all nodes".to_string() } else { self.plan(&walks.plan) };
         self.line(f, format!("v = walk {layout} trees[{tree}], {rows}[{row}]: {plan}"))?;
         let how = if walks.target.atomic { "atomic " } else { "" };
         self.line(f, format!("{how}{}[{row}] += v", self.target(&walks.target)))?;

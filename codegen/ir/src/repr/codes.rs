@@ -5,6 +5,9 @@
 //! codes of 8 or 16 bits lose nothing. A missing value has the lowest code where it goes left and the highest where it
 //! goes right: a feature with nodes of both kinds has two codes, and each node names the one that it compares with.
 //!
+//! A feature with more thresholds than bytes count has a code for each run of 255 of them, as long as that does not make
+//! rows longer than codes of 16 bits would.
+//!
 //! A code is found by walking a complete tree over the feature's thresholds. Features with trees of one depth make a
 //! class, which is coded by one loop.
 
@@ -21,10 +24,10 @@ pub struct Codes {
     element: Scalar,
     types: Types,
     comparison: Comparison,
-    /// The features that nodes test, by class.
+    /// The features that nodes test and their runs of thresholds, by class.
     features: Vec<Feature>,
-    /// For each of the model's features its class and its place among those that nodes test.
-    places: Vec<Option<(usize, usize)>>,
+    /// For each run of each of the model's features its class and its place among all.
+    places: Vec<Vec<(usize, usize)>>,
     classes: Vec<Class>,
     columns: u32,
 }
@@ -38,7 +41,7 @@ pub struct CodedRows {
     pub in_bytes: bool,
 }
 
-/// A feature that nodes test.
+/// A feature that nodes test, or a run of its thresholds.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Feature {
     number: u32,
@@ -55,6 +58,11 @@ impl Feature {
     fn depth(&self) -> u32 {
         let needed = (self.thresholds.len() as u64 + 1).next_power_of_two().ilog2();
         SHALLOW.into_iter().find(|depth| *depth >= needed).unwrap_or(needed)
+    }
+
+    /// Runs of at most so many thresholds.
+    fn runs(&self, most: usize) -> impl Iterator<Item = Feature> {
+        self.thresholds.chunks(most).map(|run| Feature { thresholds: run.to_vec(), ..*self })
     }
 }
 
@@ -81,7 +89,7 @@ impl Codes {
     ///
     /// # Errors
     ///
-    /// When a feature has more thresholds than 16 bits count, or there are more columns than that.
+    /// When there are more columns than 16 bits count.
     pub fn of(forest: &Forest) -> Result<Codes, CompileError> {
         let (types, comparison) = (forest.types, forest.comparison);
         let mut features: Vec<Feature> = (0..forest.num_features)
@@ -103,25 +111,25 @@ impl Codes {
             // Zeros of both signs are one threshold.
             feature.thresholds.dedup();
         }
+        let element = element_for(&features);
+        let most = (1 << (8 * element.bytes())) - 1;
+        let mut features: Vec<Feature> = features.iter().flat_map(|feature| feature.runs(most)).collect();
         features.sort_by_key(|feature| (feature.depth(), feature.left, feature.right, feature.number));
-        let most = features.iter().map(|feature| feature.thresholds.len()).max().unwrap_or(0);
         let columns: usize =
             features.iter().map(|feature| usize::from(feature.left) + usize::from(feature.right)).sum();
-        if most > usize::from(u16::MAX) || columns > usize::from(u16::MAX) {
-            let what = if most > columns { "thresholds of one feature" } else { "features" };
+        if columns > usize::from(u16::MAX) {
             return Err(CompileError::new(
                 CompileError::LAYOUT_BUDGET,
-                format!("the model has {} {what}, more than 16 bits count", most.max(columns)),
+                format!("rows have {columns} codes, more than 16 bits count"),
                 "use representation(levels) or representation(sparse), which compare the thresholds themselves",
             ));
         }
-        let element = if most <= usize::from(u8::MAX) { Scalar::I8 } else { Scalar::I16 };
         let mut codes = Codes {
             element,
             types,
             comparison,
             features,
-            places: vec![None; forest.num_features],
+            places: vec![Vec::new(); forest.num_features],
             classes: Vec::new(),
             columns: 0,
         };
@@ -142,13 +150,22 @@ impl Codes {
             };
             let (left, right) = (columns(first.left), columns(first.right));
             for (at, feature) in class.iter().enumerate() {
-                self.places[feature.number as usize] = Some((self.classes.len(), start + at));
+                self.places[feature.number as usize].push((self.classes.len(), start + at));
             }
             let (depth, features) = (first.depth(), start..start + count);
             self.classes.push(Class { depth, features, first_threshold, left, right });
             first_threshold += (count as u64) << depth;
             start += count;
         }
+    }
+
+    /// Says that a layout that needs codes has none.
+    pub fn missing() -> CompileError {
+        CompileError::new(
+            CompileError::SYMBOLIC,
+            "the model's features have no codes",
+            "this is a mistake in the compiler: please report it together with the schedule",
+        )
     }
 
     /// What rows of a forest are when coded, if they can be.
@@ -190,12 +207,16 @@ impl Codes {
 
     /// The rank of a node's threshold, and the column of codes that it is compared with. Those of padding do not matter.
     pub fn of_node(&self, inner: &Inner) -> (u64, u64) {
-        let place = self.places.get(inner.feature as usize).copied().flatten();
-        let (Some((class, at)), Predicate::Numeric { threshold }) = (place, &inner.predicate) else {
-            return (0, 0);
-        };
-        let threshold = exact(*threshold, self.types, self.comparison);
-        let rank = self.features[at].thresholds.partition_point(|other| *other < threshold);
+        let Predicate::Numeric { threshold } = inner.predicate else { return (0, 0) };
+        let threshold = exact(threshold, self.types, self.comparison);
+        let runs = self.places.get(inner.feature as usize).into_iter().flatten();
+        // Runs are apart from each other, so that one at most holds the threshold.
+        let place = runs.copied().find_map(|(class, at)| {
+            let thresholds = &self.features[at].thresholds;
+            let rank = thresholds.partition_point(|other| *other < threshold);
+            (thresholds.get(rank) == Some(&threshold)).then_some((class, at, rank))
+        });
+        let Some((class, at, rank)) = place else { return (0, 0) };
         let class = &self.classes[class];
         let first = if inner.missing_left { class.left.or(class.right) } else { class.right.or(class.left) };
         (rank as u64, first.map_or(0, |first| u64::from(first) + (at - class.features.start) as u64))
@@ -229,10 +250,16 @@ impl Codes {
         bytes
     }
 
-    /// The number in the model of each feature that is coded.
+    /// The number in the model of each feature that is coded, once for each run.
     pub fn features(&self) -> impl Iterator<Item = u32> {
         self.features.iter().map(|feature| feature.number)
     }
+}
+
+/// The element of codes for features with all their thresholds: bytes, unless runs would take more than codes of 16 bits.
+fn element_for(features: &[Feature]) -> Scalar {
+    let runs = features.iter().map(|feature| feature.thresholds.len().div_ceil(u8::MAX.into()));
+    if runs.sum::<usize>() <= 2 * features.len() { Scalar::I8 } else { Scalar::I16 }
 }
 
 /// A threshold that compares with values of the input's type as the model's own does.
@@ -278,14 +305,26 @@ mod tests {
 
     #[test]
     fn codes_are_as_narrow_as_thresholds_allow() {
-        let element = |thresholds| {
-            let codes = stumps(thresholds).map(|forest| Codes::of(&forest));
-            codes.map(|codes| codes.map(|codes| codes.element()).map_err(|error| error.code))
+        let codes = |thresholds| {
+            let codes = stumps(thresholds).and_then(|forest| Codes::of(&forest).ok());
+            codes.map(|codes| (codes.element(), codes.columns()))
         };
-        assert_eq!(element(255), Some(Ok(Scalar::I8)));
-        assert_eq!(element(256), Some(Ok(Scalar::I16)));
-        assert_eq!(element(65535), Some(Ok(Scalar::I16)));
-        assert_eq!(element(65536), Some(Err(CompileError::LAYOUT_BUDGET)));
+        assert_eq!(codes(255), Some((Scalar::I8, 1)));
+        assert_eq!(codes(256), Some((Scalar::I8, 2)));
+        assert_eq!(codes(510), Some((Scalar::I8, 2)));
+        assert_eq!(codes(511), Some((Scalar::I16, 1)));
+        assert_eq!(codes(65535), Some((Scalar::I16, 1)));
+        assert_eq!(codes(65536), Some((Scalar::I16, 2)));
+    }
+
+    #[test]
+    fn runs_of_thresholds_have_columns_of_their_own() {
+        let forest = stumps(300);
+        let codes = forest.as_ref().and_then(|forest| Codes::of(forest).ok());
+        let place = |tree: usize| Some(codes.as_ref()?.of_node(forest.as_ref()?.trees[tree].inner.first()?));
+        // The shorter run is found in fewer steps and comes first.
+        let places = [place(0), place(254), place(255), place(299)];
+        assert_eq!(places, [Some((0, 1)), Some((254, 1)), Some((0, 0)), Some((44, 0))]);
     }
 
     #[test]

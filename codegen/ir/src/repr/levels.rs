@@ -9,6 +9,7 @@
 //! Walks must be straight-line down to the leaf, so every tree is padded to one depth.
 
 use super::complete::{Complete, SMALLEST};
+use super::entries::Entries;
 use super::record::{narrowest, scalar, write_float, write_int};
 use super::test::Test;
 use super::{
@@ -47,7 +48,7 @@ impl Levels {
         let code = narrowest(codes).unwrap_or(Scalar::I32);
         let trees = Complete::new(request, NODE_TABLES)?;
         if codes > 1 << 31 {
-            return Err(Complete::too_large(codes));
+            return Err(Entries::too_large(codes));
         }
         Ok(Levels { threshold: scalar(forest.types.threshold), code, test, trees })
     }
@@ -176,7 +177,7 @@ impl Levels {
 impl Representation for Levels {
     fn footprint(&self) -> u64 {
         let entry = u64::from(self.threshold.bytes() + self.code.bytes());
-        self.trees.entries().saturating_mul(entry).saturating_add(self.trees.footprint())
+        self.trees.count().saturating_mul(entry).saturating_add(self.trees.footprint())
     }
 
     fn tables(&self) -> Vec<(&'static str, Scalar)> {
@@ -186,7 +187,7 @@ impl Representation for Levels {
     }
 
     fn encode(&self, forest: &Forest) -> Vec<Table> {
-        let entries = self.trees.entries() as usize;
+        let entries = self.trees.count() as usize;
         let (threshold, code) = (self.threshold.bytes() as usize, self.code.bytes() as usize);
         let (mut thresholds, mut codes) = (vec![0; entries * threshold], vec![0; entries * code]);
         let trees = self.trees.encode(forest, |entry, inner| {
@@ -265,7 +266,7 @@ impl Representation for Levels {
     }
 
     fn prefetch(&self, b: &mut Builder, buffers: &Buffers, tree: Value) {
-        let nodes = [(THRESHOLDS, self.threshold), (CODES, self.code)];
+        let nodes = [(THRESHOLDS, self.threshold.bytes()), (CODES, self.code.bytes())];
         self.trees.prefetch(b, buffers, tree, &nodes);
     }
 }

@@ -9,14 +9,17 @@ mod array;
 pub mod codes;
 mod columns;
 mod complete;
+mod entries;
 mod levels;
 mod numbers;
 mod packed;
 mod payload;
+mod preorder;
 mod quantized;
 mod record;
 mod sparse;
 mod speculate;
+mod sweep;
 mod test;
 mod tiled;
 mod words;
@@ -32,6 +35,7 @@ use std::sync::Arc;
 pub use columns::Columns;
 pub(crate) use record::{narrowest, scalar, write_float, write_int};
 pub use speculate::{LevelOrder, Node, speculate};
+pub use sweep::{Sweep, Swept};
 pub use test::Test;
 
 /// Where the row of a walk, or the rows of a vector of walks, lie: the value of feature `f` is element
@@ -243,6 +247,11 @@ pub trait Representation {
         None
     }
 
+    /// The layout as one whose nodes vectors of rows test one after the other instead of hopping, if it is one.
+    fn sweep(&self) -> Option<&dyn Sweep> {
+        None
+    }
+
     /// Whether the node is a leaf, an `i1`. Where all walks are straight-line to the leaf, nobody asks before it is.
     fn done(&self, b: &mut Builder, _: &Buffers, _: &TreeState, node: Value) -> Value {
         b.int_of(b.ty(node).with(Scalar::I1), 1)
@@ -314,6 +323,7 @@ pub fn of_layout(
         (Layout::Levels, Walkers::Abreast(lanes)) => Box::new(abreast::Abreast::new(request, lanes)?),
         (Layout::Levels, _) => Box::new(levels::Levels::new(request)?),
         (Layout::Quantized, walkers) => Box::new(quantized::Quantized::new(request, walkers)?),
+        (Layout::Preorder, _) => Box::new(preorder::Preorder::new(request)?),
     })
 }
 

@@ -81,13 +81,7 @@ impl Way {
 impl Quantized {
     /// The layout for a forest whose used trees are complete.
     pub fn new(request: &Request, walkers: Walkers) -> Result<Quantized, CompileError> {
-        let Some(codes) = request.codes else {
-            return Err(CompileError::new(
-                CompileError::SYMBOLIC,
-                "the model's features have no codes",
-                "this is a mistake in the compiler: please report it together with the schedule",
-            ));
-        };
+        let Some(codes) = request.codes else { return Err(Codes::missing()) };
         Ok(Quantized {
             codes: Arc::clone(codes),
             test: Test::of(request, Layout::Quantized),
@@ -111,7 +105,7 @@ impl Quantized {
 
     /// Bytes of each table of nodes.
     fn lengths(&self) -> [u64; NODE_TABLES] {
-        let entries = self.trees.entries();
+        let entries = self.trees.count();
         let each = [(self.words(), Scalar::I32), (self.apart, self.rank()), (self.apart, self.column())];
         each.map(|(wanted, element)| if wanted { entries.saturating_mul(element.bytes().into()) } else { 0 })
     }
@@ -404,7 +398,7 @@ impl Representation for Quantized {
     }
 
     fn prefetch(&self, b: &mut Builder, buffers: &Buffers, tree: Value) {
-        let all = [(WORDS, Scalar::I32), (RANKS, self.rank()), (COLUMNS, self.column())];
+        let all = [(WORDS, 4), (RANKS, self.rank().bytes()), (COLUMNS, self.column().bytes())];
         let nodes = if self.apart { &all[RANKS..] } else { &all[..RANKS] };
         self.trees.prefetch(b, buffers, tree, nodes);
     }

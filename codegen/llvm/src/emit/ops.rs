@@ -65,6 +65,10 @@ impl<'ctx> Emitter<'_, 'ctx> {
             Op::Lanes => self.lanes(ty),
             Op::Extract(vector, lane) => self.extract(*vector, *lane),
             Op::Word(vector, number) => self.word(*vector, *number),
+            Op::Cut(vector) => {
+                let to = types::basic(self.context, ty)?;
+                Ok(self.builder.build_bit_cast(self.frame.value(*vector)?, to, "")?)
+            }
             Op::Concat(a, b) => self.concat(ty, *a, *b),
             Op::Alternate(a, b, size, number) => self.alternate(ty, (*a, *b), (*size, *number)),
             Op::Lookup(table, index) => self.lookup(ty, *table, *index),

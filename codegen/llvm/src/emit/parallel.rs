@@ -81,6 +81,7 @@ impl Uses {
             | Op::Splat(value)
             | Op::Extract(value, _)
             | Op::Word(value, _)
+            | Op::Cut(value)
             | Op::Any(value)
             | Op::MaskBits(value) => {
                 self.values.insert(*value);

@@ -64,6 +64,7 @@ impl Cover {
         let rows = case.rows.len() / case.forest.num_features;
         self.count("fewer rows than a tile", tile_above(&case.schedule, rows));
         self.count("rows are coded", case.schedule.contains("quantized)"));
+        self.count("all nodes are tested", case.schedule.contains("preorder)"));
         self.count("few rows, several trees", case.walks_few_rows());
     }
 

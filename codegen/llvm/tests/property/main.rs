@@ -69,8 +69,17 @@ fn codes_of_all_widths_are_exact() {
          interleave(b1, 2)",
         "reorder(tree, batch)\nrepresentation(quantized)\nvectorize(batch, 16)",
         "tile(batch, b0, b1, 64)\nreorder(b0, tree, b1)\nrepresentation(quantized)\nvectorize(b1, 64)\nspeculateWalk(b1, 2)",
+        "representation(preorder)",
+        "representation(preorder)\nunrollWalk(tree, 3)\ninterleave(tree, 2)",
+        "representation(preorder)\nvectorize(tree, 4)",
+        "tile(batch, b0, b1, 64)\nreorder(b0, tree, b1)\ncache(b0)\nrepresentation(preorder)\nvectorize(b1, 16)\n\
+         interleave(b1, 4)",
+        "tile(batch, b0, b1, 128)\nreorder(b0, tree, b1)\nrepresentation(preorder)\nvectorize(b1, 64)\ninterleave(b1, 2)",
+        "reorder(tree, batch)\nrepresentation(preorder)\nvectorize(batch, 8)",
     ];
-    for (features, thresholds, depth) in [(1, 300, 6), (300, 2, 8), (7, 255, 8), (7, 256, 9), (150, 3, 7)] {
+    for (features, thresholds, depth) in
+        [(1, 300, 6), (300, 2, 8), (7, 255, 8), (7, 256, 9), (1, 600, 9), (150, 3, 7)]
+    {
         for schedule in schedules {
             let (forest, rows) = forests::complete(features, thresholds, depth);
             let case = Case::of(forest, schedule, rows);
@@ -97,6 +106,7 @@ fn seeded_faults_are_seen() {
         Fault::SparseForgetsMissing,
         Fault::TileReversesOutcomes,
         Fault::CodesFlipTies,
+        Fault::SweepForgetsPlace,
         Fault::CompareUnordered,
     ];
     for fault in faults {

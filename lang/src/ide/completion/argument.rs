@@ -19,8 +19,14 @@ use crate::sym::Sym;
 /// Numbers that are tried for one loop: where these are refused, the loop is usually at fault.
 const TRIED: usize = 2;
 /// The layouts in the order in which they are proposed.
-const LAYOUTS: [LayoutName; 5] =
-    [LayoutName::Array, LayoutName::Sparse, LayoutName::Levels, LayoutName::Quantized, LayoutName::Reorg];
+const LAYOUTS: [LayoutName; 6] = [
+    LayoutName::Array,
+    LayoutName::Sparse,
+    LayoutName::Levels,
+    LayoutName::Quantized,
+    LayoutName::Preorder,
+    LayoutName::Reorg,
+];
 
 /// What can be written for the argument at the cursor.
 pub(super) fn complete(analysis: &Analysis, offset: usize, call: &CallAt) -> Vec<Completion> {
