@@ -59,7 +59,12 @@ impl Chosen {
         match (bits, coded) {
             _ if depth == 0 => Chosen { smaller: Vec::new(), main: single() },
             (SHORT_REGISTER, Some(coded)) if depth <= SHORT_LIMIT => {
-                Chosen { smaller: vec![(FEW, single())], main: text(coded.rows(16, 1)) }
+                let few = text(coded.over_trees(facts, processor));
+                Chosen { smaller: vec![(FEW, few)], main: text(coded.rows(16, 1)) }
+            }
+            (SHORT_REGISTER, _) if complete => {
+                let few = text(Vectors::of_levels(facts, processor).over_trees());
+                Chosen { smaller: vec![(SHORT_FEW, few)], main: single() }
             }
             (..=SHORT_REGISTER, _) => Chosen { smaller: Vec::new(), main: single() },
             (_, Some(coded)) => coded.chosen(facts, processor),
@@ -188,9 +193,22 @@ impl Coded {
         let (lanes, vectors) = if processor.lookup_bits < 512 { (32, 1) } else { (64, 2) };
         // A short vector takes as long for one level as a long one for two more.
         let short = if lanes == 64 && facts.max_depth() > SHORT_LIMIT { 32 } else { 16 };
-        let few = text(Vectors::of_levels(facts, processor).over_trees());
+        let few = text(self.over_trees(facts, processor));
         let smaller = vec![(FEW, few), (short, text(self.rows(16, 2)))];
         Chosen { smaller, main: text(self.rows(lanes, vectors)) }
+    }
+
+    /// One row after the other: all tests of a tree at once where they are few and the row fits a register, else trees in
+    /// lanes.
+    fn over_trees(&self, facts: &ModelFacts, processor: Processor) -> Vec<String> {
+        let small = facts.max_depth() <= AT_ONCE_LIMIT && self.columns <= LONGEST_CODES;
+        // Trees in lanes gather, which shorter registers do no faster.
+        let short = processor.lookup_bits == 256 && self.columns <= LONGEST_CODES / 2;
+        if !small && !short {
+            return Vectors::of_levels(facts, processor).over_trees();
+        }
+        let lines = ["parallel(batch)", "cache(batch)", "representation(quantized)", "interleave(tree, 4)"];
+        lines.map(str::to_string).to_vec()
     }
 
     fn rows(&self, lanes: u32, vectors: u32) -> Vec<String> {
@@ -253,6 +271,15 @@ fn pays_to_code(facts: &ModelFacts, codes: &CodedRows) -> bool {
 fn pays_to_turn(facts: &ModelFacts) -> bool {
     facts.num_features <= FEW_FEATURES || facts.num_features / FEATURES_PER_TREE <= facts.num_trees
 }
+
+/// Codes of the longest row that walks look up in a register.
+const LONGEST_CODES: u32 = 64;
+
+/// Deepest trees whose tests fit a word: of more, most are made for nothing.
+const AT_ONCE_LIMIT: u32 = 6;
+
+/// Rows of the largest call whose rows are better walked one by one, with trees in lanes, by short registers.
+const SHORT_FEW: u32 = 4;
 
 /// Rows of the largest call whose rows are better walked one by one than coded.
 const FEW: u32 = 8;

@@ -306,6 +306,7 @@ impl Verifier<'_> {
             | Op::Word(v, _)
             | Op::Cut(v)
             | Op::Any(v)
+            | Op::Ones(v)
             | Op::MaskBits(v) => {
                 vec![v]
             }
@@ -390,6 +391,7 @@ impl Verifier<'_> {
                 let mask = self.used(mask)?;
                 ty == Ty::I1 && mask.scalar == Scalar::I1 && mask.lanes > 1
             }
+            Op::Ones(bits) => self.used(bits)? == Ty::I64 && ty == Ty::I64,
             Op::MaskBits(mask) => {
                 let mask = self.used(mask)?;
                 ty == Ty::I64 && mask.scalar == Scalar::I1 && (2..=64).contains(&mask.lanes)

@@ -262,6 +262,7 @@ impl<'f, 'm> Machine<'f, 'm> {
                 let any = self.lanes[mask..mask + usize::from(lanes)].contains(&u64::MAX);
                 self.lanes[to] = if any { u64::MAX } else { 0 };
             }
+            Op::Ones(bits) => self.lanes[to] = self.lane(bits).count_ones().into(),
             Op::MaskBits(mask) => {
                 let (mask, lanes) = (self.at(mask), self.function.ty(mask).lanes);
                 let each = self.lanes[mask..mask + usize::from(lanes)].iter().enumerate();

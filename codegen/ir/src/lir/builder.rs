@@ -327,6 +327,11 @@ impl Builder {
         self.define(Ty::I64, Op::MaskBits(mask))
     }
 
+    /// How many bits of an `i64` are set.
+    pub fn ones(&mut self, bits: Value) -> Value {
+        self.define(Ty::I64, Op::Ones(bits))
+    }
+
     /// A store of some lanes.
     pub fn store_masked(&mut self, address: Address, value: Value, mask: Value) {
         self.push(Stmt::StoreMasked(address, value, mask));

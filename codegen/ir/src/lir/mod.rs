@@ -259,6 +259,8 @@ pub enum Op {
     Lookup(Value, Value),
     /// Whether any lane of a mask holds, an `i1`.
     Any(Value),
+    /// How many bits of an `i64` are set, an `i64`.
+    Ones(Value),
     /// The lanes of a mask, at most 64, as the bits of an `i64`: lane 0 is the lowest bit, those above the last are 0.
     MaskBits(Value),
 }

@@ -226,6 +226,7 @@ impl Printer<'_> {
             }
             Op::Lookup(table, index) => format!("lookup {}, {}", self.name(*table), self.name(*index)),
             Op::Any(mask) => format!("any {}", self.name(*mask)),
+            Op::Ones(bits) => format!("ones of {}", self.name(*bits)),
             Op::MaskBits(mask) => format!("bits of {}", self.name(*mask)),
         }
     }

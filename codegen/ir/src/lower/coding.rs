@@ -1,18 +1,18 @@
 //! Rows as codes: for each feature value, how many of the feature's thresholds it is right of ([`Codes`]).
 //!
 //! Where codes lie in blocks, the rows of a block are turned first; they are side by side in vectors then, and the
-//! thresholds of a feature are tables that all of them look up. Else the features of a row are side by side, and thresholds
-//! are gathered.
+//! thresholds of a feature are tables that all of them look up. Else the thresholds of one feature are side by side; if they
+//! are too many, the features of a row are, and thresholds are gathered.
 
 use super::nest::address;
 use super::scope::Kernel;
 use super::table;
 use super::turn::Block;
 use crate::lir::{Address, BufferId, Build, Builder, Cast, Cmp, Gather, Scalar, Ty, Value};
-use crate::repr::codes::{Class, Codes};
+use crate::repr::codes::{AT_ONCE, Class, Codes};
 
-/// Bytes behind the last code, so that the word that begins with it can be read.
-pub(super) const CODES_END: i64 = 4;
+/// Bytes behind the last code, so that the register that begins with it can be read.
+pub(super) const CODES_END: i64 = 64;
 /// Features of a row that are coded side by side.
 const SIDE_BY_SIDE: u16 = 16;
 /// Rows of a block that are coded side by side: values are wider than codes, and machine code is not.
@@ -26,15 +26,18 @@ const LARGEST: u32 = 128;
 #[derive(Clone, Copy, Debug)]
 pub struct Coding {
     thresholds: BufferId,
+    ordered: BufferId,
     features: BufferId,
     columns: BufferId,
 }
 
 impl Coding {
     /// Declares the tables with these numbers.
-    pub fn declare(b: &mut Builder, codes: &Codes, [thresholds, features, columns]: [u32; 3]) -> Coding {
+    pub fn declare(b: &mut Builder, codes: &Codes, tables: [u32; 4]) -> Coding {
+        let [thresholds, ordered, features, columns] = tables;
         Coding {
             thresholds: b.buffer("code_thresholds", table(thresholds), codes.compared()),
+            ordered: b.buffer("ordered_thresholds", table(ordered), codes.compared()),
             features: b.buffer("code_features", table(features), Scalar::I32),
             columns: b.buffer("code_columns", table(columns), Scalar::I32),
         }
@@ -80,13 +83,16 @@ impl Kernel<'_> {
             }
             None => self.each_row((first_row, held), 1, codes, |k, (_, from, to)| {
                 for class in codes.classes() {
-                    k.code_row((codes, class), coding, from, (buffer, to));
+                    match class.ordered() {
+                        Some(each) => k.count_row((codes, class, each), coding, from, (buffer, to)),
+                        None => k.code_row((codes, class), coding, from, (buffer, to)),
+                    }
                 }
             }),
         }
         let columns = i64::from(codes.columns());
         let end = self.b.mul_int(held, columns * i64::from(codes.element().bytes()));
-        let nothing = self.b.int_of(Ty::of(Scalar::I32), 0);
+        let nothing = self.b.int_of(Ty::vector(Scalar::I8, CODES_END as u16), 0);
         self.b.store(Address { buffer, index: end, stride: 1, offset: 0 }, nothing);
     }
 
@@ -171,7 +177,36 @@ impl Kernel<'_> {
         });
     }
 
-    /// Codes the features of a class for one row.
+    /// Codes the features of a class for one row, one after the other. Each has so many entries among the ordered
+    /// thresholds.
+    fn count_row(
+        &mut self,
+        (codes, class, each): (&Codes, &Class, u32),
+        coding: Coding,
+        from: Value,
+        (buffer, to): (BufferId, Value),
+    ) {
+        let (rows, input) = (self.rows, self.input);
+        let range = (self.b.int(class.features.start as i64), self.b.int(class.features.end as i64), 1);
+        self.for_loop(range, &[], |k, feature, _| {
+            let b = &mut k.b;
+            let number = b.load_index(Scalar::I32, address(coding.features, feature, 4));
+            let index = b.add(from, number);
+            let x = b.load(Ty::of(input), address(rows, index, input.bytes()));
+            let nth = b.add_int(feature, -(class.features.start as i64));
+            let first = b.mul_int(nth, each.into());
+            let first = b.add_int(first, class.first_ordered as i64);
+            let code = count(b, codes, class, x, (coding.ordered, first));
+            for (column, code) in sides(b, codes, class, x, code) {
+                let column = b.add_int(nth, column);
+                let index = b.add(to, column);
+                b.store(address(buffer, index, codes.element().bytes()), code);
+            }
+            Vec::new()
+        });
+    }
+
+    /// Codes the features of a class for one row, some at a time.
     fn code_row(
         &mut self,
         (codes, class): (&Codes, &Class),
@@ -239,6 +274,31 @@ fn side_by_side(
     let at = Address { buffer: coding.thresholds, index, stride, offset: 0 };
     let table = b.load(Ty::vector(element, length as u16), at);
     b.lookup(table, node)
+}
+
+/// The number of a feature's ordered thresholds, from `first` on, that a value is right of, an `i64`.
+fn count(
+    b: &mut Builder,
+    codes: &Codes,
+    class: &Class,
+    x: Value,
+    (buffer, first): (BufferId, Value),
+) -> Value {
+    let among = |b: &mut Builder, index: Value, size: u32| {
+        let ty = Ty::vector(codes.compared(), size as u16);
+        let thresholds = b.load(ty, address(buffer, index, codes.compared().bytes()));
+        let x = b.splat(x, ty.lanes);
+        let right = b.cmp(codes.counts(), thresholds, x);
+        let bits = b.mask_bits(right);
+        b.ones(bits)
+    };
+    let whole = among(b, first, AT_ONCE);
+    let Some(block) = class.block() else { return whole };
+    let before = b.mul_int(whole, block.into());
+    let index = b.add(first, before);
+    let index = b.add_int(index, AT_ONCE.into());
+    let rest = among(b, index, block);
+    b.add(before, rest)
 }
 
 /// The number of thresholds that each value is right of: a walk down the complete tree of a feature's thresholds.

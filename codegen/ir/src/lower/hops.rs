@@ -39,6 +39,9 @@ impl Kernel<'_> {
         if let Some(layout) = sweep.filter(|_| width > 1 && around.walks.sweeps()) {
             return self.sweep(around, layout, lanes);
         }
+        if let Some(nodes) = self.followed(around, lanes) {
+            return nodes;
+        }
         let root = around.representation.root(&mut self.b, width);
         let (mut places, mut taken) = (vec![Place::of(root); lanes.len()], 0);
         if let Some(layout) = around.representation.level_order().filter(|_| speculated > 0) {
@@ -50,6 +53,17 @@ impl Kernel<'_> {
         }
         let nodes = places.into_iter().map(|place| place.node).collect();
         self.checked(around, lanes, nodes, checked, open)
+    }
+
+    /// The leaves of single walks of a row whose codes are a table, where all tests of a tree are made at once.
+    fn followed(&mut self, around: &Around, lanes: &[Lane]) -> Option<Vec<Value>> {
+        let (codes, hops) = (around.row_table.filter(|_| around.walks.lanes == 1)?, around.hops()?);
+        let follow = |lane: &Lane| {
+            let (b, buffers) = (&mut self.b, &around.buffers);
+            let outcomes = around.representation.outcomes(b, buffers, &lane.state, codes, hops)?;
+            Some(outcomes.follow(b, hops))
+        };
+        lanes.iter().map(follow).collect()
     }
 
     /// Shows every lane all nodes of its tree, one after the other.

@@ -17,7 +17,7 @@ mod walk;
 use crate::error::{Budget, CompileError};
 use crate::hir::Hir;
 use crate::lir::{Build, Builder, Cmp, Function, Kernel, Scalar, Space, Table};
-use crate::mir::{Affine, Mir, Storage, Walkers, for_each_walk};
+use crate::mir::{Affine, Mir, Rows, Storage, Walkers, for_each_walk};
 use crate::repr::{Columns, Representation, Request, narrowest, of_layout, scalar, write_float, write_int};
 use sched_forest::{Forest, Target};
 use sched_lang::nest::Layout;
@@ -36,8 +36,9 @@ struct Shared {
     vectors: Option<u32>,
     /// The model's number of each tree in the order of the nest, for leaf numbers.
     sources: Option<u32>,
-    /// What rows are coded by: thresholds, features, and the columns of these in blocks that are turned before.
-    codes: Option<[u32; 3]>,
+    /// What rows are coded by: thresholds as trees and in order, features, and the columns of these in blocks that are
+    /// turned before.
+    codes: Option<[u32; 4]>,
 }
 
 /// A storage in use: its code, and the numbers of its tables.
@@ -94,7 +95,7 @@ impl<'a> Lowering<'a> {
             let encoded = used.representation.encode(&hir.forest);
             used.tables = encoded.into_iter().map(|table| add_table(tables, table)).collect();
         }
-        let shared = shared_tables(hir, columns.as_ref(), leaf_numbers, tables);
+        let shared = shared_tables((hir, mir), columns.as_ref(), leaf_numbers, tables);
         let columns = columns.map(|columns| {
             let bytes = ints(columns.pieces().iter().copied(), Scalar::I32);
             (columns, add_table(tables, Table { name: "columns".to_string(), bytes }))
@@ -208,7 +209,7 @@ fn columns_of(hir: &Hir, by_storage: &BTreeMap<Storage, Vec<bool>>) -> Option<Co
 }
 
 fn shared_tables(
-    hir: &Hir,
+    (hir, mir): (&Hir, &Mir),
     columns: Option<&Columns>,
     leaf_numbers: bool,
     tables: &mut Vec<Table>,
@@ -234,11 +235,21 @@ fn shared_tables(
         let turned = codes.features().map(|feature| columns.map_or(0, |columns| columns.column(feature)));
         [
             add("code_thresholds", codes.thresholds()),
+            add("ordered_thresholds", if codes_single_rows(mir) { codes.ordered() } else { Vec::new() }),
             add("code_features", ints(codes.features(), Scalar::I32)),
             add("code_columns", ints(turned, Scalar::I32)),
         ]
     });
     Shared { base, targets, vectors, sources, codes }
+}
+
+/// Whether rows are coded that do not lie in blocks.
+fn codes_single_rows(mir: &Mir) -> bool {
+    let mut some = false;
+    for_each_walk(&mir.body, &Affine::default(), &mut |walks, _| {
+        some |= walks.layout.is_coded() && matches!(walks.rows, Rows::Cached(_));
+    });
+    some
 }
 
 /// All leaves as vectors over the margins. A tree for one margin leaves the others as they are: adding -0.0 changes no

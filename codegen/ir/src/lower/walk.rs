@@ -1,5 +1,6 @@
 //! Leaf loops: groups of walks advanced together, and what happens with the leaves.
 
+use super::coding::CODES_END;
 use super::nest::address;
 use super::scope::{CachedRows, InScope, Kernel, Results};
 use super::sums::Sums;
@@ -7,7 +8,7 @@ use crate::fault::{Fault, seeded};
 use crate::lir::{Address, Bin, BufferId, Build, Builder, Cmp, Scalar, Ty, Value};
 use crate::mir::{Affine, Bound, Limit, Plan, Rows, Walks};
 use crate::repr::{Node, Representation, Row, RowLanes, TreeLanes, TreeState};
-use sched_lang::nest::Sort;
+use sched_lang::nest::{Layout, Sort};
 
 /// One walk of a group, or one vector of walks.
 pub(super) struct Lane {
@@ -37,7 +38,7 @@ pub(super) struct Around<'w, 'k> {
     /// The tree, if the loop is over rows.
     tree: Option<(Value, TreeState, Vec<Node>)>,
     /// The row as a table, if the loop is over vectors of trees and the row is short.
-    row_table: Option<Value>,
+    pub(super) row_table: Option<Value>,
     /// Where leaf values are added; none when leaf numbers are wanted.
     pub(super) sums: Option<Sums>,
 }
@@ -82,7 +83,7 @@ impl<'k> Kernel<'k> {
         }
     }
 
-    /// A leaf loop over vectors of trees whose number is known: whole groups, then one with the rest.
+    /// A leaf loop over trees whose number is known: whole groups, then one with the rest.
     fn known(&mut self, around: &Around, trips: i64, mut sum: Option<Value>) {
         let (start, step, width) =
             (around.walks.iter.start, around.walks.iter.step, i64::from(around.walks.lanes));
@@ -182,7 +183,9 @@ impl<'k> Kernel<'k> {
 
     /// The row that vectors of trees walk as a table to look up, if it is short enough to pay.
     fn row_table(&mut self, walks: &Walks, rows: CachedRows) -> Option<Value> {
-        if walks.lanes == 1 || rows.blocks.is_some() {
+        let coded = walks.layout == Layout::Quantized && rows.element == Scalar::I8;
+        let looked_up = walks.lanes > 1 || coded && rows.columns <= CODES_TABLE;
+        if !looked_up || rows.blocks.is_some() {
             return None;
         }
         let row = self.affine(&walks.row);
@@ -199,7 +202,8 @@ impl<'k> Kernel<'k> {
             return None;
         }
         let ty = Ty::vector(element, length as u16);
-        if length == features {
+        // Codes can be read beyond the row's end.
+        if length == features || element == Scalar::I8 && length <= CODES_END {
             return Some(self.b.load(ty, at));
         }
         let numbers = self.b.lanes(ty.with(Scalar::I32));
@@ -394,14 +398,17 @@ fn top(
 /// Bytes of the longest row that is looked up as a table.
 const ROW_TABLE: i64 = 256;
 
-/// How often a leaf loop over vectors of trees runs, if that is known.
+/// Codes of the longest row that single walks look up as a table: one register of bytes.
+const CODES_TABLE: i64 = 64;
+
+/// How often a leaf loop over trees runs, if that is known.
 fn known_trips(walks: &Walks) -> Option<i64> {
     let iter = &walks.iter;
     let [Bound { limit: Limit::Const(stop), less: Affine { vars, plus } }] = iter.stops.as_slice() else {
         return None;
     };
-    let vectors = walks.over == Sort::Tree && walks.lanes > 1 && vars.is_empty();
-    vectors.then(|| ((stop - plus - iter.start + iter.step - 1) / iter.step).max(0))
+    let trees = walks.over == Sort::Tree && vars.is_empty();
+    trees.then(|| ((stop - plus - iter.start + iter.step - 1) / iter.step).max(0))
 }
 
 /// The sizes of the groups of a leaf loop: as asked, then ever smaller ones for what is left. Where the last rest is

@@ -314,13 +314,12 @@ impl Walks {
     }
 
     /// How the trees are stored: the levels layout keeps trees that are walked side by side in tables of their own, the
-    /// sparse and the coded ones those that vectors walk.
+    /// sparse and the preorder one those that vectors walk, the quantized one those that others than vectors of trees do.
     pub fn storage(&self) -> Storage {
         let walkers = match (self.layout, self.over) {
             (Layout::Levels, Sort::Tree) if self.lanes > 1 => Walkers::Abreast(self.lanes),
-            (Layout::Sparse, _) | (Layout::Quantized | Layout::Preorder, Sort::Row) if self.lanes > 1 => {
-                Walkers::Vectors
-            }
+            (Layout::Sparse, _) | (Layout::Preorder, Sort::Row) if self.lanes > 1 => Walkers::Vectors,
+            (Layout::Quantized, over) if self.lanes == 1 || over == Sort::Row => Walkers::Vectors,
             _ => Walkers::Any,
         };
         let columns = matches!(self.rows, Rows::Columns(_));

@@ -8,8 +8,9 @@
 //! A feature with more thresholds than bytes count has a code for each run of 255 of them, as long as that does not make
 //! rows longer than codes of 16 bits would.
 //!
-//! A code is found by walking a complete tree over the feature's thresholds. Features with trees of one depth make a
-//! class, which is coded by one loop.
+//! The codes of rows side by side are found by walking a complete tree over a feature's thresholds, those of a single row by
+//! counting the thresholds that are left of a value: of every sixteenth first, then of sixteen. Features with trees of one
+//! depth make a class, which is coded by one loop.
 
 use super::record::{scalar, write_float};
 use crate::error::CompileError;
@@ -78,10 +79,29 @@ pub struct Class {
     pub features: Range<usize>,
     /// The first entry of the first one's tree in the table of thresholds; each has `2^depth`.
     pub first_threshold: u64,
+    /// The first entry of the first one's thresholds in the table of ordered thresholds.
+    pub first_ordered: u64,
     /// The column of the first one's codes in which missing values go left.
     pub left: Option<u32>,
     /// The column of the first one's codes in which missing values go right.
     pub right: Option<u32>,
+}
+
+/// Thresholds that are compared with a value at once.
+pub const AT_ONCE: u32 = 16;
+
+impl Class {
+    /// Thresholds of a block, of which there are as many as are compared at once: those of a feature stand in order, behind
+    /// the last one of each block. None where one look is enough.
+    pub fn block(&self) -> Option<u32> {
+        (1u32 << self.depth > AT_ONCE).then(|| (1 << self.depth) / AT_ONCE)
+    }
+
+    /// Entries of a feature in the table of ordered thresholds; none where there are too many to look at them twice.
+    pub fn ordered(&self) -> Option<u32> {
+        let blocks = self.block().map_or(0, |block| block * AT_ONCE);
+        (1u32 << self.depth <= AT_ONCE * AT_ONCE).then_some(AT_ONCE + blocks)
+    }
 }
 
 impl Codes {
@@ -139,7 +159,7 @@ impl Codes {
 
     /// Finds the classes of the features, which are sorted, and gives them their columns.
     fn classify(&mut self) {
-        let mut first_threshold = 0;
+        let (mut first_threshold, mut first_ordered) = (0, 0);
         let mut start = 0;
         let alike = |a: &Feature, b: &Feature| (a.depth(), a.left, a.right) == (b.depth(), b.left, b.right);
         for class in self.features.chunk_by(alike) {
@@ -153,7 +173,9 @@ impl Codes {
                 self.places[feature.number as usize].push((self.classes.len(), start + at));
             }
             let (depth, features) = (first.depth(), start..start + count);
-            self.classes.push(Class { depth, features, first_threshold, left, right });
+            let class = Class { depth, features, first_threshold, first_ordered, left, right };
+            first_ordered += class.ordered().map_or(0, |each| count as u64 * u64::from(each));
+            self.classes.push(class);
             first_threshold += (count as u64) << depth;
             start += count;
         }
@@ -226,7 +248,9 @@ impl Codes {
     pub fn footprint(&self) -> u64 {
         let thresholds: u64 =
             self.classes.iter().map(|class| (class.features.len() as u64) << class.depth).sum();
-        thresholds * u64::from(self.compared().bytes()) + self.features.len() as u64 * 8
+        // In order they are as many again, and one of each block.
+        let ordered = 2 * thresholds + u64::from(AT_ONCE) * self.features.len() as u64;
+        (thresholds + ordered) * u64::from(self.compared().bytes()) + self.features.len() as u64 * 8
     }
 
     /// The thresholds of each feature as a complete tree in level order, the root in place 1. What is left over is
@@ -245,6 +269,28 @@ impl Codes {
                 let from = bytes.len();
                 bytes.resize(from + size, 0);
                 write_float(&mut bytes[from..], element, threshold);
+            }
+        }
+        bytes
+    }
+
+    /// The thresholds of each feature in order, as [`Class::block`] says. What is left over is no number, which no value is
+    /// right of.
+    pub fn ordered(&self) -> Vec<u8> {
+        let element = self.compared();
+        let size = element.bytes() as usize;
+        let mut bytes = Vec::new();
+        for class in &self.classes {
+            let (Some(entries), block) = (class.ordered(), class.block()) else { continue };
+            for feature in &self.features[class.features.clone()] {
+                let last = |at: u32| block.map_or(at, |block| at * block + block - 1);
+                let places = (0..AT_ONCE).map(last).chain(0..entries - AT_ONCE);
+                for place in places {
+                    let threshold = feature.thresholds.get(place as usize).copied().unwrap_or(f64::NAN);
+                    let from = bytes.len();
+                    bytes.resize(from + size, 0);
+                    write_float(&mut bytes[from..], element, threshold);
+                }
             }
         }
         bytes

@@ -12,6 +12,7 @@ mod complete;
 mod entries;
 mod levels;
 mod numbers;
+mod outcomes;
 mod packed;
 mod payload;
 mod preorder;
@@ -33,6 +34,7 @@ use sched_lang::nest::Layout;
 use std::sync::Arc;
 
 pub use columns::Columns;
+pub use outcomes::Outcomes;
 pub(crate) use record::{narrowest, scalar, write_float, write_int};
 pub use speculate::{LevelOrder, Node, speculate};
 pub use sweep::{Sweep, Swept};
@@ -244,6 +246,19 @@ pub trait Representation {
 
     /// The layout as one whose nodes have the numbers of a complete tree as far as no leaf is above them, if it is one.
     fn level_order(&self) -> Option<&dyn LevelOrder> {
+        None
+    }
+
+    /// The outcomes of all tests of a tree for one row, of which `codes` is a table to look up, where walks take so many
+    /// straight-line hops to the leaf; none if that costs more than hopping.
+    fn outcomes(
+        &self,
+        _: &mut Builder,
+        _: &Buffers,
+        _: &TreeState,
+        _codes: Value,
+        _hops: u32,
+    ) -> Option<Outcomes> {
         None
     }
 

@@ -1,9 +1,11 @@
 //! The quantized layout: the levels layout with ranks in place of thresholds, for rows that are coded alike.
 //!
 //! Nodes are numbered as in the array layout: the root is 1, the children of `n` are `2n` and `2n + 1`. A node is the
-//! rank of its threshold and the column of the codes that it compares with ([`Codes`]). Where vectors of rows walk, ranks
-//! and columns lie in tables of their own, each tree's at its node numbers, so that a few registers hold a level. For all
-//! others, and for levels too long to be looked up, a node is one word with both.
+//! rank of its threshold and the column of the codes that it compares with ([`Codes`]). Ranks and columns lie in tables of
+//! their own, each tree's at its node numbers, so that a few registers hold a level. For vectors of trees, and for levels too
+//! long to be looked up, a node is one word with both.
+//!
+//! A single row whose codes fit a register needs no hops: all tests of a tree are made side by side ([`Outcomes`]).
 //!
 //! The codes of a vector of rows are found in the way that costs least ([`Way`]): there may be few nodes, or few columns.
 //!
@@ -11,6 +13,7 @@
 
 use super::codes::Codes;
 use super::complete::{Complete, SMALLEST};
+use super::outcomes::{Outcomes, WORD};
 use super::record::write_int;
 use super::test::Test;
 use super::{
@@ -361,6 +364,29 @@ impl Representation for Quantized {
         };
         let right = b.cmp(if ty.scalar == Scalar::I8 { Cmp::Below } else { Cmp::Lt }, rank, code);
         place.turned(b, right)
+    }
+
+    fn outcomes(
+        &self,
+        b: &mut Builder,
+        buffers: &Buffers,
+        state: &TreeState,
+        codes: Value,
+        hops: u32,
+    ) -> Option<Outcomes> {
+        if !self.apart || self.rank() != Scalar::I8 || self.column() != Scalar::I8 || hops > u8::BITS {
+            return None;
+        }
+        let nodes = SMALLEST.max(1 << hops);
+        let size = nodes.min(WORD);
+        let words = (0..nodes).step_by(size as usize).map(|first| {
+            let columns = self.table(b, buffers, COLUMNS, (state.base, first, size));
+            let ranks = self.table(b, buffers, RANKS, (state.base, first, size));
+            let codes = b.lookup(codes, columns);
+            let right = b.cmp(Cmp::Below, ranks, codes);
+            b.mask_bits(right)
+        });
+        Some(Outcomes(words.collect()))
     }
 
     fn level_order(&self) -> Option<&dyn LevelOrder> {

@@ -6,6 +6,7 @@ use crate::error::LlvmError;
 use inkwell::intrinsics::Intrinsic;
 use inkwell::types::BasicTypeEnum;
 use inkwell::values::{BasicMetadataValueEnum, BasicValueEnum, CallSiteValue, PointerValue, VectorValue};
+use sched_ir::lir::Value;
 
 /// Bits of the parts of a register that shuffles of bytes stay within.
 const PART: u32 = 128;
@@ -131,6 +132,13 @@ impl<'ctx> Emitter<'_, 'ctx> {
         let overload = [otherwise.get_type().into(), from.get_type().into()];
         let arguments = [from.into(), alignment.into(), mask.into(), otherwise.into()];
         self.intrinsic("llvm.masked.gather", &overload, &arguments)
+    }
+
+    /// How many bits of an integer are set.
+    pub(super) fn count_ones(&self, bits: Value) -> Result<BasicValueEnum<'ctx>, LlvmError> {
+        let bits = self.frame.value(bits)?;
+        let call = self.intrinsic("llvm.ctpop", &[bits.get_type()], &[bits.into()])?;
+        call.try_as_basic_value().basic().ok_or_else(|| LlvmError::ill_formed("llvm.ctpop returns nothing"))
     }
 
     /// A hint to the cache: for reading, to be kept in all levels.

@@ -73,6 +73,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
             Op::Alternate(a, b, size, number) => self.alternate(ty, (*a, *b), (*size, *number)),
             Op::Lookup(table, index) => self.lookup(ty, *table, *index),
             Op::Any(mask) => self.any(*mask),
+            Op::Ones(bits) => self.count_ones(*bits),
             Op::MaskBits(mask) => self.mask_bits(*mask),
         }
     }

@@ -83,6 +83,7 @@ impl Uses {
             | Op::Word(value, _)
             | Op::Cut(value)
             | Op::Any(value)
+            | Op::Ones(value)
             | Op::MaskBits(value) => {
                 self.values.insert(*value);
             }

@@ -69,6 +69,8 @@ fn codes_of_all_widths_are_exact() {
          interleave(b1, 2)",
         "reorder(tree, batch)\nrepresentation(quantized)\nvectorize(batch, 16)",
         "tile(batch, b0, b1, 64)\nreorder(b0, tree, b1)\nrepresentation(quantized)\nvectorize(b1, 64)\nspeculateWalk(b1, 2)",
+        "parallel(batch)\nrepresentation(quantized)",
+        "cache(batch)\nrepresentation(quantized)\ninterleave(tree, 2)",
         "representation(preorder)",
         "representation(preorder)\nunrollWalk(tree, 3)\ninterleave(tree, 2)",
         "representation(preorder)\nvectorize(tree, 4)",

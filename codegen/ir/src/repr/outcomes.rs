@@ -1,0 +1,42 @@
+//! Outcomes: all tests of a tree made side by side for one row, whose path is a matter of bits then.
+
+use crate::lir::{Bin, Builder, Value};
+
+/// Nodes of a word.
+pub const WORD: u64 = 64;
+
+/// The outcomes of all tests of a complete tree: bit `n mod 64` of word `n / 64` says whether node `n` leads to the right.
+/// The root is 1, the children of `n` are `2n` and `2n + 1`.
+pub struct Outcomes(pub Vec<Value>);
+
+impl Outcomes {
+    /// The node that so many hops lead to, an `i64`.
+    pub fn follow(&self, b: &mut Builder, hops: u32) -> Value {
+        let mut node = b.int(1);
+        for level in 0..hops {
+            let turn = self.turn(b, node, level);
+            let left = b.add(node, node);
+            node = b.add(left, turn);
+        }
+        node
+    }
+
+    /// The outcome at a node of a level, 0 or 1.
+    fn turn(&self, b: &mut Builder, node: Value, level: u32) -> Value {
+        let above = level.saturating_sub(WORD.ilog2() - 1);
+        let words = if above == 0 { 0..1 } else { 1 << (above - 1)..1 << above };
+        let place = if above == 0 { node } else { b.bits(node, 0, WORD.ilog2()) };
+        let mut bits: Vec<Value> = self.0[words].iter().map(|word| b.bin(Bin::Shr, *word, place)).collect();
+        for bit in 0..above.saturating_sub(1) {
+            // Of two words by logic on their lowest bits: a choice would become a branch, which cannot be foretold.
+            let second = b.bits(node, WORD.ilog2() + bit, 1);
+            let mut choose = |pair: &[Value]| {
+                let differ = b.bin(Bin::Xor, pair[0], pair[1]);
+                let differ = b.bin(Bin::And, differ, second);
+                b.bin(Bin::Xor, pair[0], differ)
+            };
+            bits = bits.chunks_exact(2).map(&mut choose).collect();
+        }
+        b.bits(bits[0], 0, 1)
+    }
+}
