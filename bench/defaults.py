@@ -44,12 +44,17 @@ def generated(model):
             for interleave in (1, 2, 4):
                 if width * interleave > rows:
                     continue
-                lines = [*blocks(rows), "cache(b0)", "representation(quantized)", f"vectorize(b1, {width})"]
-                lines += [f"interleave(b1, {interleave})"] * (interleave > 1)
-                yield f"quantized block {rows} width {width} interleave {interleave}", "\n".join(lines) + "\n"
+                for layout in ("quantized", "preorder"):
+                    lines = [*blocks(rows), "cache(b0)", f"representation({layout})", f"vectorize(b1, {width})"]
+                    lines += [f"interleave(b1, {interleave})"] * (interleave > 1)
+                    yield f"{layout} block {rows} width {width} interleave {interleave}", "\n".join(lines) + "\n"
         for interleave in (4, 8):
             lines = [*blocks(rows), "representation(sparse)", "tileTrees(8)", f"interleave(b1, {interleave})"]
             yield f"tiles block {rows} interleave {interleave}", "\n".join(lines) + "\n"
+    # All tests of a tree at once, for few rows.
+    for interleave in (2, 4, 8):
+        lines = ["cache(batch)", "representation(quantized)", f"interleave(tree, {interleave})"]
+        yield f"quantized trees, interleave {interleave}", "\n".join(lines) + "\n"
     # Trees in lanes or side by side, for few rows.
     for layout in ("array", "sparse", "levels"):
         for width in (1, 8, 16):
