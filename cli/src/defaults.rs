@@ -46,12 +46,13 @@ impl Chosen {
         let nodes = u64::from(facts.num_trees) << depth.min(32);
         let complete = depth <= LEVELS_LIMIT && nodes <= MOST_NODES;
         let codes = codes.filter(|codes| pays_to_code(facts, codes));
-        let swept = codes.and_then(|_| Swept::of(facts, complete, processor));
+        let swept = codes.and_then(|codes| Swept::of(facts, codes, complete, processor));
         let coded = codes.filter(|_| complete).map(|codes| Coded { columns: codes.columns });
         let single = || text(scalar(facts));
         if let Some(swept) = swept {
             let few = match bits {
                 ..=SHORT_REGISTER => single(),
+                _ if swept.at_once => text(single_rows("preorder", 2)),
                 _ => text(Vectors::of_nodes(processor, FEW).over_trees()),
             };
             return Chosen { smaller: vec![(swept.few(), few)], main: text(swept.rows()) };
@@ -118,6 +119,16 @@ fn tiled() -> Vec<String> {
     let mut lines = blocks(256);
     lines.extend(["representation(sparse)", "tileTrees(8)", "interleave(b1, 4)"].map(str::to_string));
     lines
+}
+
+/// One coded row after the other, for which all tests of a tree are made at once.
+fn single_rows(layout: &str, trees: u32) -> Vec<String> {
+    vec![
+        "parallel(batch)".to_string(),
+        "cache(batch)".to_string(),
+        format!("representation({layout})"),
+        format!("interleave(tree, {trees})"),
+    ]
 }
 
 /// Walks in the lanes of vectors.
@@ -207,8 +218,7 @@ impl Coded {
         if !small && !short {
             return Vectors::of_levels(facts, processor).over_trees();
         }
-        let lines = ["parallel(batch)", "cache(batch)", "representation(quantized)", "interleave(tree, 4)"];
-        lines.map(str::to_string).to_vec()
+        single_rows("quantized", 4)
     }
 
     fn rows(&self, lanes: u32, vectors: u32) -> Vec<String> {
@@ -229,23 +239,26 @@ struct Swept {
     lanes: u32,
     /// Leaves of a tree, on average.
     leaves: u64,
+    /// Whether single rows make all tests of a tree at once.
+    at_once: bool,
 }
 
 impl Swept {
     /// What suits a model, if it has trees for which testing all nodes pays: small ones that are deep, or that would be
     /// far from full as complete trees.
-    fn of(facts: &ModelFacts, complete: bool, processor: Processor) -> Option<Swept> {
+    fn of(facts: &ModelFacts, codes: &CodedRows, complete: bool, processor: Processor) -> Option<Swept> {
         let of_tree = |tree: &Vec<u32>| tree.iter().map(|leaves| u64::from(*leaves)).sum::<u64>();
         let sizes: Vec<u64> = facts.leaves.iter().map(of_tree).collect();
         let leaves = sizes.iter().sum::<u64>().checked_div(facts.num_trees.into())?;
-        let fit = sizes.iter().all(|leaves| *leaves <= u16::MAX.into());
-        if leaves < 2 || !fit || processor.lookup_bits < SHORT_REGISTER {
+        let largest = sizes.into_iter().max()?;
+        if leaves < 2 || largest > u16::MAX.into() || processor.lookup_bits < SHORT_REGISTER {
             return None;
         }
         let bits = u64::from(processor.lookup_bits);
         let most = if processor.gathers_slowly { 2 * bits } else { bits };
         let pays = if complete { leaves * SPARSELY <= 1 << facts.max_depth() } else { leaves <= most };
-        pays.then_some(Swept { lanes: processor.lookup_bits / u8::BITS, leaves })
+        let at_once = largest <= LARGEST_AT_ONCE && codes.columns <= LONGEST_CODES;
+        pays.then_some(Swept { lanes: processor.lookup_bits / u8::BITS, leaves, at_once })
     }
 
     /// Rows of the largest call whose rows are better walked one by one.
@@ -274,6 +287,9 @@ fn pays_to_turn(facts: &ModelFacts) -> bool {
 
 /// Codes of the longest row that walks look up in a register.
 const LONGEST_CODES: u32 = 64;
+
+/// Leaves of the largest tree that a word has bits for.
+const LARGEST_AT_ONCE: u64 = 64;
 
 /// Deepest trees whose tests fit a word: of more, most are made for nothing.
 const AT_ONCE_LIMIT: u32 = 6;

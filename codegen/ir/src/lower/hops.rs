@@ -39,7 +39,7 @@ impl Kernel<'_> {
         if let Some(layout) = sweep.filter(|_| width > 1 && around.walks.sweeps()) {
             return self.sweep(around, layout, lanes);
         }
-        if let Some(nodes) = self.followed(around, lanes) {
+        if let Some(nodes) = self.at_once(around, lanes) {
             return nodes;
         }
         let root = around.representation.root(&mut self.b, width);
@@ -56,14 +56,13 @@ impl Kernel<'_> {
     }
 
     /// The leaves of single walks of a row whose codes are a table, where all tests of a tree are made at once.
-    fn followed(&mut self, around: &Around, lanes: &[Lane]) -> Option<Vec<Value>> {
-        let (codes, hops) = (around.row_table.filter(|_| around.walks.lanes == 1)?, around.hops()?);
-        let follow = |lane: &Lane| {
+    fn at_once(&mut self, around: &Around, lanes: &[Lane]) -> Option<Vec<Value>> {
+        let codes = around.row_table.filter(|_| around.walks.lanes == 1)?;
+        let end = |lane: &Lane| {
             let (b, buffers) = (&mut self.b, &around.buffers);
-            let outcomes = around.representation.outcomes(b, buffers, &lane.state, codes, hops)?;
-            Some(outcomes.follow(b, hops))
+            around.representation.at_once(b, buffers, &lane.state, codes, around.hops())
         };
-        lanes.iter().map(follow).collect()
+        lanes.iter().map(end).collect()
     }
 
     /// Shows every lane all nodes of its tree, one after the other.

@@ -8,7 +8,7 @@ use crate::fault::{Fault, seeded};
 use crate::lir::{Address, Bin, BufferId, Build, Builder, Cmp, Scalar, Ty, Value};
 use crate::mir::{Affine, Bound, Limit, Plan, Rows, Walks};
 use crate::repr::{Node, Representation, Row, RowLanes, TreeLanes, TreeState};
-use sched_lang::nest::{Layout, Sort};
+use sched_lang::nest::Sort;
 
 /// One walk of a group, or one vector of walks.
 pub(super) struct Lane {
@@ -183,7 +183,7 @@ impl<'k> Kernel<'k> {
 
     /// The row that vectors of trees walk as a table to look up, if it is short enough to pay.
     fn row_table(&mut self, walks: &Walks, rows: CachedRows) -> Option<Value> {
-        let coded = walks.layout == Layout::Quantized && rows.element == Scalar::I8;
+        let coded = walks.layout.is_coded() && rows.element == Scalar::I8;
         let looked_up = walks.lanes > 1 || coded && rows.columns <= CODES_TABLE;
         if !looked_up || rows.blocks.is_some() {
             return None;

@@ -173,8 +173,10 @@ pub struct Storage {
 pub enum Walkers {
     /// Anybody.
     Any,
-    /// Vectors.
+    /// Vectors; in the quantized layout single walks, too.
     Vectors,
+    /// One row at a time, tree by tree.
+    Single,
     /// Vectors of so many trees side by side.
     Abreast(u32),
 }
@@ -319,6 +321,7 @@ impl Walks {
         let walkers = match (self.layout, self.over) {
             (Layout::Levels, Sort::Tree) if self.lanes > 1 => Walkers::Abreast(self.lanes),
             (Layout::Sparse, _) | (Layout::Preorder, Sort::Row) if self.lanes > 1 => Walkers::Vectors,
+            (Layout::Preorder, Sort::Tree) if self.lanes == 1 => Walkers::Single,
             (Layout::Quantized, over) if self.lanes == 1 || over == Sort::Row => Walkers::Vectors,
             _ => Walkers::Any,
         };

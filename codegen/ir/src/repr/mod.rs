@@ -34,7 +34,6 @@ use sched_lang::nest::Layout;
 use std::sync::Arc;
 
 pub use columns::Columns;
-pub use outcomes::Outcomes;
 pub(crate) use record::{narrowest, scalar, write_float, write_int};
 pub use speculate::{LevelOrder, Node, speculate};
 pub use sweep::{Sweep, Swept};
@@ -249,16 +248,16 @@ pub trait Representation {
         None
     }
 
-    /// The outcomes of all tests of a tree for one row, of which `codes` is a table to look up, where walks take so many
-    /// straight-line hops to the leaf; none if that costs more than hopping.
-    fn outcomes(
+    /// The node that a row ends at, of which `codes` is a table to look up, found by making all tests of the tree at once;
+    /// none if that costs more than hopping. `hops` is the number of hops to the leaf, where all walks take the same number.
+    fn at_once(
         &self,
         _: &mut Builder,
         _: &Buffers,
         _: &TreeState,
         _codes: Value,
-        _hops: u32,
-    ) -> Option<Outcomes> {
+        _hops: Option<u32>,
+    ) -> Option<Value> {
         None
     }
 
@@ -338,7 +337,7 @@ pub fn of_layout(
         (Layout::Levels, Walkers::Abreast(lanes)) => Box::new(abreast::Abreast::new(request, lanes)?),
         (Layout::Levels, _) => Box::new(levels::Levels::new(request)?),
         (Layout::Quantized, walkers) => Box::new(quantized::Quantized::new(request, walkers)?),
-        (Layout::Preorder, _) => Box::new(preorder::Preorder::new(request)?),
+        (Layout::Preorder, walkers) => Box::new(preorder::Preorder::new(request, walkers)?),
     })
 }
 

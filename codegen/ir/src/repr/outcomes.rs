@@ -1,9 +1,16 @@
 //! Outcomes: all tests of a tree made side by side for one row, whose path is a matter of bits then.
 
-use crate::lir::{Bin, Builder, Value};
+use crate::lir::{Bin, Builder, Cmp, Value};
 
 /// Nodes of a word.
 pub const WORD: u64 = 64;
+
+/// The outcomes of nodes with these columns and ranks for a row of codes, as the bits of a word.
+pub fn outcomes(b: &mut Builder, codes: Value, (columns, ranks): (Value, Value)) -> Value {
+    let codes = b.lookup(codes, columns);
+    let right = b.cmp(Cmp::Below, ranks, codes);
+    b.mask_bits(right)
+}
 
 /// The outcomes of all tests of a complete tree: bit `n mod 64` of word `n / 64` says whether node `n` leads to the right.
 /// The root is 1, the children of `n` are `2n` and `2n + 1`.

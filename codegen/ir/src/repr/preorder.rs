@@ -5,11 +5,16 @@
 //! rows needs only be shown all nodes in preorder ([`Sweep`]), and no row has to find its next one. Nodes compare ranks
 //! with codes ([`Codes`]). The entry behind the last node leads nowhere.
 //!
-//! Walks that hop instead, single ones and trees side by side, keep the entry of a node beside the place. The left child's
+//! A single row whose codes fit a register makes all tests of a tree at once if they are the bits of a word. Each that leads to
+//! the right strikes out the leaves of its left subtree, whether the row has come to it or not; the leftmost leaf that remains
+//! is the row's (QuickScorer, Lucchese and others 2015).
+//!
+//! Walks that hop instead, other single ones and trees side by side, keep the entry of a node beside the place. The left child's
 //! is the next one; the left subtree has one node less than leaves, which leads to the right child's.
 
 use super::codes::Codes;
 use super::entries::Entries;
+use super::outcomes::{WORD, outcomes};
 use super::record::{narrowest, write_int};
 use super::sweep::{Sweep, Swept};
 use super::{
@@ -18,6 +23,7 @@ use super::{
 use crate::error::CompileError;
 use crate::fault::{Fault, seeded};
 use crate::lir::{Address, Bin, Builder, Cast, Cmp, Scalar, Table, Ty, Value};
+use crate::mir::Walkers;
 use sched_forest::{Forest, NodeRef, Tree};
 use std::sync::Arc;
 
@@ -28,11 +34,21 @@ pub struct Preorder {
     place: Scalar,
     /// Leaves of the largest tree.
     most: u64,
+    /// Whether single rows make all tests at once.
+    at_once: bool,
     trees: Entries,
 }
 
 const NODES: usize = 0;
-const NODE_TABLES: usize = 1;
+const COLUMNS: usize = 1;
+const RANKS: usize = 2;
+const REMAINING: usize = 3;
+const NODE_TABLES: usize = 4;
+
+/// Leaves that are struck out side by side, each by a word.
+const WORDS: u16 = 8;
+/// Entries that are tested at once at least.
+const SMALLEST: u64 = 16;
 
 /// A node: four words.
 const BYTES: u32 = 16;
@@ -50,7 +66,7 @@ const ENTRY_BITS: u32 = 16;
 
 impl Preorder {
     /// The layout for a forest's used trees.
-    pub fn new(request: &Request) -> Result<Preorder, CompileError> {
+    pub fn new(request: &Request, walkers: Walkers) -> Result<Preorder, CompileError> {
         let Some(codes) = request.codes else { return Err(Codes::missing()) };
         // A node and the entry behind it.
         let size = |tree: &Tree| (tree.leaves.len() as u64).max(2);
@@ -66,14 +82,23 @@ impl Preorder {
         let mut sizes: Vec<u64> = used().map(|(tree, used)| if *used { size(tree) } else { 0 }).collect();
         // As many leaves as the largest tree's are looked up whichever tree it is.
         if let Some(last) = sizes.iter_mut().rfind(|size| **size > 0) {
-            *last = most.next_power_of_two();
+            *last = most.next_power_of_two().max(SMALLEST);
         }
+        let narrow = codes.element() == Scalar::I8 && codes.columns() <= 1 << 8;
+        let at_once = walkers == Walkers::Single && narrow && most <= WORD;
         Ok(Preorder {
             codes: Arc::clone(codes),
             place,
             most,
+            at_once,
             trees: Entries::new(request, NODE_TABLES, sizes)?,
         })
+    }
+
+    /// Bytes of each table of nodes.
+    fn lengths(&self) -> [u64; NODE_TABLES] {
+        let each = if self.at_once { [1, 1, 8] } else { [0; 3] };
+        [u64::from(BYTES), each[0], each[1], each[2]].map(|each| self.trees.count().saturating_mul(each))
     }
 
     /// A word of a node in all lanes, as the numbers of which it is full.
@@ -115,6 +140,50 @@ impl Preorder {
         b.add(high, entry)
     }
 
+    /// For each of a tree's so many entries, from `base` on, whether its test leads to the right, as the bits of a word.
+    fn turns(
+        &self,
+        b: &mut Builder,
+        buffers: &Buffers,
+        (base, count): (Value, Value),
+        codes: Value,
+    ) -> Value {
+        let ty = Ty::vector(Scalar::I8, self.most.next_power_of_two().max(SMALLEST) as u16);
+        let mut load =
+            |table: usize| b.load(ty, Address { buffer: buffers[table], index: base, stride: 1, offset: 0 });
+        let tests = (load(COLUMNS), load(RANKS));
+        let right = outcomes(b, codes, tests);
+        // What follows are nodes of the next tree.
+        let (word, all) = (b.int(WORD as i64), b.int(-1));
+        let others = b.sub(word, count);
+        let own = b.bin(Bin::Shr, all, others);
+        b.bin(Bin::And, right, own)
+    }
+
+    /// The leaves that remain, as bits, where these nodes of a tree lead to the right.
+    fn remaining(&self, b: &mut Builder, buffers: &Buffers, base: Value, right: Value) -> Value {
+        let ty = Ty::vector(Scalar::I64, WORDS);
+        let right = b.splat(right, WORDS);
+        let (lanes, zero, one) = (b.lanes(ty), b.int_of(ty, 0), b.int_of(ty, 1));
+        let mut remaining = b.int_of(ty, -1);
+        for first in (0..self.most as i64).step_by(WORDS.into()) {
+            let numbers = b.int_of(ty, first);
+            let numbers = b.add(lanes, numbers);
+            let turns = b.bin(Bin::Shr, right, numbers);
+            let turns = b.bin(Bin::And, turns, one);
+            let strikes = b.cmp(Cmp::Ne, turns, zero);
+            let index = b.add_int(base, first);
+            let words = b.load(ty, Address { buffer: buffers[REMAINING], index, stride: 8, offset: 0 });
+            let fewer = b.bin(Bin::And, remaining, words);
+            remaining = b.select(strikes, fewer, remaining);
+        }
+        for size in [4, 2, 1] {
+            let others = b.alternate(remaining, remaining, size, 1);
+            remaining = b.bin(Bin::And, remaining, others);
+        }
+        b.extract(remaining, 0)
+    }
+
     /// The leaf's place among those of its tree, in the type of indices.
     fn leaf_place(&self, b: &mut Builder, node: Value) -> Value {
         let ty = b.ty(node);
@@ -127,12 +196,18 @@ impl Preorder {
 
 impl Representation for Preorder {
     fn footprint(&self) -> u64 {
-        self.trees.count().saturating_mul(BYTES.into()).saturating_add(self.trees.footprint())
+        self.lengths().into_iter().fold(self.trees.footprint(), u64::saturating_add)
     }
 
     fn tables(&self) -> Vec<(&'static str, Scalar)> {
         let trees = self.trees.tables(["preorder_leaves", "preorder_trees", "preorder_leaf_numbers"]);
-        [("preorder_nodes", Scalar::I32)].into_iter().chain(trees).collect()
+        let nodes = [
+            ("preorder_nodes", Scalar::I32),
+            ("preorder_columns", Scalar::I8),
+            ("preorder_ranks", Scalar::I8),
+            ("preorder_remaining", Scalar::I64),
+        ];
+        nodes.into_iter().chain(trees).collect()
     }
 
     fn encode(&self, forest: &Forest) -> Vec<Table> {
@@ -142,6 +217,9 @@ impl Representation for Preorder {
             nodes
                 .extend(record([(nowhere, self.place), (nowhere, self.place), (0, self.codes.element())], 0));
         }
+        let [_, columns, ranks, remaining] = self.lengths();
+        let mut tests = [columns, ranks].map(|bytes| vec![0; bytes as usize]);
+        let mut remaining = vec![u8::MAX; remaining as usize];
         let trees = self.trees.encode(forest, |tree, _, start| {
             let (order, leaves) = in_order(tree);
             for (at, node) in order.into_iter().enumerate() {
@@ -150,16 +228,24 @@ impl Representation for Preorder {
                 let bytes = [(here, self.place), (right, self.place), (rank, self.codes.element())];
                 let from = (start + at) * BYTES as usize;
                 nodes[from..from + BYTES as usize].copy_from_slice(&record(bytes, column));
+                if self.at_once {
+                    let [columns, ranks] = &mut tests;
+                    (columns[start + at], ranks[start + at]) = (column as u8, rank as u8);
+                    let left = (1u64 << (node.right - node.here)) - 1;
+                    let at = 8 * (start + at);
+                    remaining[at..at + 8].copy_from_slice(&(!(left << node.here)).to_le_bytes());
+                }
             }
             leaves.into_iter().enumerate().map(|(place, leaf)| (start + place, leaf)).collect()
         });
-        named(self.tables(), [nodes].into_iter().chain(trees))
+        let [columns, ranks] = tests;
+        named(self.tables(), [nodes, columns, ranks, remaining].into_iter().chain(trees))
     }
 
     fn load_tree(&self, b: &mut Builder, buffers: &Buffers, tree: Value, walks: (u16, u32)) -> TreeState {
         let base = self.trees.start(b, buffers, tree);
         let mut loaded = Vec::new();
-        if walks.0 > 1 {
+        if walks.0 > 1 || self.at_once {
             let end = self.trees.end(b, buffers, tree);
             loaded.push(b.sub(end, base));
         }
@@ -202,6 +288,26 @@ impl Representation for Preorder {
         }
         let inner = b.cmp(Cmp::Eq, here, stands);
         Place::of(b.select(inner, child, node))
+    }
+
+    fn at_once(
+        &self,
+        b: &mut Builder,
+        buffers: &Buffers,
+        state: &TreeState,
+        codes: Value,
+        _: Option<u32>,
+    ) -> Option<Value> {
+        let count = *state.loaded.first().filter(|_| self.at_once)?;
+        let right = self.turns(b, buffers, (state.base, count), codes);
+        let remaining = self.remaining(b, buffers, state.base, right);
+        // As many bits as there are below the lowest one.
+        let (one, all) = (b.int(1), b.int(-1));
+        let below = b.sub(remaining, one);
+        let others = b.bin(Bin::Xor, remaining, all);
+        let below = b.bin(Bin::And, below, others);
+        let (place, entry) = (b.ones(below), b.int(0));
+        Some(Preorder::at(b, place, entry))
     }
 
     fn sweep(&self) -> Option<&dyn Sweep> {

@@ -13,7 +13,7 @@
 
 use super::codes::Codes;
 use super::complete::{Complete, SMALLEST};
-use super::outcomes::{Outcomes, WORD};
+use super::outcomes::{Outcomes, WORD, outcomes};
 use super::record::write_int;
 use super::test::Test;
 use super::{
@@ -366,14 +366,15 @@ impl Representation for Quantized {
         place.turned(b, right)
     }
 
-    fn outcomes(
+    fn at_once(
         &self,
         b: &mut Builder,
         buffers: &Buffers,
         state: &TreeState,
         codes: Value,
-        hops: u32,
-    ) -> Option<Outcomes> {
+        hops: Option<u32>,
+    ) -> Option<Value> {
+        let hops = hops?;
         if !self.apart || self.rank() != Scalar::I8 || self.column() != Scalar::I8 || hops > u8::BITS {
             return None;
         }
@@ -382,11 +383,10 @@ impl Representation for Quantized {
         let words = (0..nodes).step_by(size as usize).map(|first| {
             let columns = self.table(b, buffers, COLUMNS, (state.base, first, size));
             let ranks = self.table(b, buffers, RANKS, (state.base, first, size));
-            let codes = b.lookup(codes, columns);
-            let right = b.cmp(Cmp::Below, ranks, codes);
-            b.mask_bits(right)
+            outcomes(b, codes, (columns, ranks))
         });
-        Some(Outcomes(words.collect()))
+        let words = Outcomes(words.collect());
+        Some(words.follow(b, hops))
     }
 
     fn level_order(&self) -> Option<&dyn LevelOrder> {

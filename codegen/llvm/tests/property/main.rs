@@ -74,6 +74,8 @@ fn codes_of_all_widths_are_exact() {
         "representation(preorder)",
         "representation(preorder)\nunrollWalk(tree, 3)\ninterleave(tree, 2)",
         "representation(preorder)\nvectorize(tree, 4)",
+        "parallel(batch)\nrepresentation(preorder)",
+        "cache(batch)\nrepresentation(preorder)\ninterleave(tree, 2)",
         "tile(batch, b0, b1, 64)\nreorder(b0, tree, b1)\ncache(b0)\nrepresentation(preorder)\nvectorize(b1, 16)\n\
          interleave(b1, 4)",
         "tile(batch, b0, b1, 128)\nreorder(b0, tree, b1)\nrepresentation(preorder)\nvectorize(b1, 64)\ninterleave(b1, 2)",
