@@ -52,9 +52,10 @@ def generated(model):
             lines = [*blocks(rows), "representation(sparse)", "tileTrees(8)", f"interleave(b1, {interleave})"]
             yield f"tiles block {rows} interleave {interleave}", "\n".join(lines) + "\n"
     # All tests of a tree at once, for few rows.
-    for interleave in (2, 4, 8):
-        lines = ["cache(batch)", "representation(quantized)", f"interleave(tree, {interleave})"]
-        yield f"quantized trees, interleave {interleave}", "\n".join(lines) + "\n"
+    for layout in ("quantized", "preorder"):
+        for interleave in (2, 4, 8):
+            lines = ["cache(batch)", f"representation({layout})", f"interleave(tree, {interleave})"]
+            yield f"{layout} trees, interleave {interleave}", "\n".join(lines) + "\n"
     # Trees in lanes or side by side, for few rows.
     for layout in ("array", "sparse", "levels"):
         for width in (1, 8, 16):
