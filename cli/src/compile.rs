@@ -7,6 +7,7 @@ use sched_ir::{Budget, Compiled, lower};
 use sched_lang::nest::{Accumulation, Nest};
 use sched_llvm::Facts;
 use serde_json::json;
+use std::sync::Arc;
 
 /// The checked schedules of a compilation.
 pub struct Nests {
@@ -24,7 +25,10 @@ impl Nests {
         let fits = |(most, _): &(u32, Nest)| usize::try_from(*most).is_ok_and(|most| rows <= most);
         let few = self.smaller.into_iter().find(fits);
         let budget = Budget { few_rows: false, ..self.budget };
-        Nests { smaller: Vec::new(), main: few.map_or(self.main, |(_, nest)| nest), budget }
+        let mut main = few.map_or(self.main, |(_, nest)| nest);
+        let rows = rows.max(1) as u64;
+        main.batch_size = Some(main.batch_size.map_or(rows, |batch| batch.min(rows)));
+        Nests { smaller: Vec::new(), main, budget }
     }
 }
 
@@ -32,7 +36,7 @@ impl Nests {
 pub fn compile(model: &Model, nests: Nests, kernels: &[Kernel]) -> Result<Compiled, Failure> {
     let Nests { smaller, main, budget } = nests;
     Ok(sched_ir::compile_by_rows(
-        model.forest.clone(),
+        Arc::clone(&model.forest),
         model.profile.as_ref(),
         smaller,
         main,

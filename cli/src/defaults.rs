@@ -39,24 +39,39 @@ pub struct Processor {
     pub gathers_slowly: bool,
 }
 
+/// Where compiled code and its tables go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kept {
+    /// Into memory, for one call.
+    Memory,
+    /// Into a file, whose size counts: calls of all sizes share tables where they can.
+    File,
+}
+
 impl Chosen {
     /// The schedules for a model. `codes` says what its rows are when coded, if they can be.
-    pub fn new(facts: &ModelFacts, codes: Option<&CodedRows>, processor: Processor) -> Chosen {
-        let (depth, bits) = (facts.max_depth(), processor.lookup_bits);
-        let nodes = u64::from(facts.num_trees) << depth.min(32);
-        let complete = depth <= LEVELS_LIMIT && nodes <= MOST_NODES;
+    pub fn new(facts: &ModelFacts, codes: Option<&CodedRows>, processor: Processor, kept: Kept) -> Chosen {
+        let nodes = u64::from(facts.num_trees) << facts.max_depth().min(32);
+        let complete = facts.max_depth() <= LEVELS_LIMIT && nodes <= MOST_NODES;
         let codes = codes.filter(|codes| pays_to_code(facts, codes));
-        let swept = codes.and_then(|codes| Swept::of(facts, codes, complete, processor));
-        let coded = codes.filter(|_| complete).map(|codes| Coded { columns: codes.columns });
-        let single = || text(scalar(facts));
-        if let Some(swept) = swept {
-            let few = match bits {
-                ..=SHORT_REGISTER => single(),
-                _ if swept.at_once => text(single_rows("preorder", 2)),
-                _ => text(Vectors::of_nodes(processor, FEW).over_trees()),
-            };
-            return Chosen { smaller: vec![(swept.few(), few)], main: text(swept.rows()) };
+        let swept = codes.and_then(|codes| Swept::of(facts, codes, processor));
+        if let Some(swept) = swept.as_ref().filter(|swept| swept.pays(facts, complete, processor)) {
+            return swept.chosen(facts, processor);
         }
+        let coded = codes.filter(|_| complete).map(|codes| Coded { columns: codes.columns });
+        let mut chosen = Chosen::hopping(facts, coded, complete, processor);
+        let swept = swept.filter(|_| complete);
+        if let Some((from, swept)) = swept.and_then(|swept| Some((swept.pays_from(facts, kept)?, swept))) {
+            let fewer = std::mem::replace(&mut chosen.main, text(swept.rows()));
+            chosen.smaller.push((from - 1, fewer));
+        }
+        chosen
+    }
+
+    /// Schedules whose walks hop from node to node.
+    fn hopping(facts: &ModelFacts, coded: Option<Coded>, complete: bool, processor: Processor) -> Chosen {
+        let (depth, bits) = (facts.max_depth(), processor.lookup_bits);
+        let single = || text(scalar(facts));
         match (bits, coded) {
             _ if depth == 0 => Chosen { smaller: Vec::new(), main: single() },
             (SHORT_REGISTER, Some(coded)) if depth <= SHORT_LIMIT => {
@@ -236,6 +251,7 @@ impl Coded {
 
 /// Walks of coded rows, of which vectors test all nodes of a tree one after the other.
 struct Swept {
+    /// Rows of a vector.
     lanes: u32,
     /// Leaves of a tree, on average.
     leaves: u64,
@@ -244,9 +260,8 @@ struct Swept {
 }
 
 impl Swept {
-    /// What suits a model, if it has trees for which testing all nodes pays: small ones that are deep, or that would be
-    /// far from full as complete trees.
-    fn of(facts: &ModelFacts, codes: &CodedRows, complete: bool, processor: Processor) -> Option<Swept> {
+    /// What suits a model, if places count its trees' leaves.
+    fn of(facts: &ModelFacts, codes: &CodedRows, processor: Processor) -> Option<Swept> {
         let of_tree = |tree: &Vec<u32>| tree.iter().map(|leaves| u64::from(*leaves)).sum::<u64>();
         let sizes: Vec<u64> = facts.leaves.iter().map(of_tree).collect();
         let leaves = sizes.iter().sum::<u64>().checked_div(facts.num_trees.into())?;
@@ -254,11 +269,41 @@ impl Swept {
         if leaves < 2 || largest > u16::MAX.into() || processor.lookup_bits < SHORT_REGISTER {
             return None;
         }
+        let at_once = largest <= LARGEST_AT_ONCE && codes.columns <= LONGEST_CODES;
+        Some(Swept { lanes: processor.lookup_bits / u8::BITS, leaves, at_once })
+    }
+
+    /// Whether testing all nodes pays for all calls: for trees that are small though deep, or that would be far from full
+    /// as complete trees.
+    fn pays(&self, facts: &ModelFacts, complete: bool, processor: Processor) -> bool {
         let bits = u64::from(processor.lookup_bits);
         let most = if processor.gathers_slowly { 2 * bits } else { bits };
-        let pays = if complete { leaves * SPARSELY <= 1 << facts.max_depth() } else { leaves <= most };
-        let at_once = largest <= LARGEST_AT_ONCE && codes.columns <= LONGEST_CODES;
-        pays.then_some(Swept { lanes: processor.lookup_bits / u8::BITS, leaves, at_once })
+        if complete { self.leaves * SPARSELY <= 1 << facts.max_depth() } else { self.leaves <= most }
+    }
+
+    /// Single rows or trees in lanes for few rows, else vectors of rows.
+    fn chosen(&self, facts: &ModelFacts, processor: Processor) -> Chosen {
+        let few = match processor.lookup_bits {
+            ..=SHORT_REGISTER => text(scalar(facts)),
+            _ if self.at_once => text(single_rows("preorder", 2)),
+            _ => text(Vectors::of_nodes(processor, FEW).over_trees()),
+        };
+        Chosen { smaller: vec![(self.few(), few)], main: text(self.rows()) }
+    }
+
+    /// From how many rows on it pays where complete trees would be half empty: a node is loaded once for all vectors that
+    /// advance together.
+    fn pays_from(&self, facts: &ModelFacts, kept: Kept) -> Option<u32> {
+        let (deep, shallow) = (facts.max_depth() > SHORT_LIMIT, facts.max_depth() < SHORT_LIMIT);
+        let vectors = match self.lanes {
+            _ if shallow => return None,
+            64.. if kept == Kept::Memory => 4,
+            32 if deep || kept == Kept::Memory => 2,
+            ..32 if deep => 2,
+            _ => return None,
+        };
+        let half_empty = self.leaves * 2 <= 1 << facts.max_depth().min(32);
+        half_empty.then_some(vectors * self.lanes)
     }
 
     /// Rows of the largest call whose rows are better walked one by one.

@@ -4,14 +4,16 @@ use crate::args::ScheduleValues;
 use crate::failure::Failure;
 use sched_forest::{Forest, Iterations, Profile, ReadOptions, fingerprint};
 use sched_lang::ModelFacts;
+use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// A model that was read.
 pub struct Model {
     /// Its file.
     pub path: PathBuf,
     /// Its content.
-    pub forest: Forest,
+    pub forest: Arc<Forest>,
     /// The fingerprint of the file.
     pub fingerprint: String,
     /// The version of the trainer that saved it.
@@ -20,6 +22,8 @@ pub struct Model {
     pub notes: Vec<String>,
     /// How often its leaves are reached, if that was counted.
     pub profile: Option<Profile>,
+    /// What the checker needs to know of it, once somebody has asked.
+    facts: OnceCell<Arc<ModelFacts>>,
 }
 
 impl Model {
@@ -32,14 +36,21 @@ impl Model {
             )
         })?;
         let options = ReadOptions { iterations: iterations.clone() };
-        let loaded = sched_forest::load(&bytes, &options).map_err(|error| Failure::model(path, &error))?;
+        // Hashing takes about half as long as reading; both only look at the bytes.
+        let (loaded, fingerprint) = std::thread::scope(|scope| {
+            let hashing = scope.spawn(|| fingerprint(&bytes));
+            let loaded = sched_forest::load(&bytes, &options);
+            (loaded, hashing.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+        });
+        let loaded = loaded.map_err(|error| Failure::model(path, &error))?;
         Ok(Model {
             path: path.to_path_buf(),
-            forest: loaded.forest,
-            fingerprint: fingerprint(&bytes),
+            forest: Arc::new(loaded.forest),
+            fingerprint,
             version: loaded.version,
             notes: loaded.notes.into_iter().map(|note| note.0).collect(),
             profile: None,
+            facts: OnceCell::new(),
         })
     }
 
@@ -54,18 +65,24 @@ impl Model {
         })?;
         let profile = Profile::from_json(&bytes, &self.forest, &self.fingerprint);
         self.profile = Some(profile.map_err(|error| Failure::model(path, &error))?);
+        self.facts.take();
         Ok(self)
     }
 
     /// What the checker needs to know of it.
-    pub fn facts(&self) -> ModelFacts {
+    pub fn facts(&self) -> Arc<ModelFacts> {
+        Arc::clone(self.facts.get_or_init(|| self.new_facts().into()))
+    }
+
+    fn new_facts(&self) -> ModelFacts {
         let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+        let leaves: Vec<Vec<u32>> = self.forest.trees.iter().map(leaves).collect();
         ModelFacts {
             num_trees: count(self.forest.trees.len()),
             num_features: count(self.forest.num_features),
             num_classes: count(self.forest.num_margins),
-            depths: self.forest.trees.iter().map(sched_forest::Tree::depth).collect(),
-            leaves: self.forest.trees.iter().map(leaves).collect(),
+            depths: leaves.iter().map(|counts| count(counts.len().saturating_sub(1))).collect(),
+            leaves,
             profiled: self.profile.is_some(),
             ..ModelFacts::default()
         }
@@ -74,13 +91,13 @@ impl Model {
 
 /// How many leaves a tree has at each depth.
 fn leaves(tree: &sched_forest::Tree) -> Vec<u32> {
-    let mut counts = Vec::new();
-    for depth in tree.leaf_depths() {
+    let mut counts: Vec<u32> = Vec::new();
+    tree.for_each_leaf(|_, depth| {
         let at = depth as usize;
         if counts.len() <= at {
             counts.resize(at + 1, 0);
         }
         counts[at] += 1;
-    }
+    });
     counts
 }

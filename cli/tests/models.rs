@@ -269,7 +269,12 @@ fn chosen(case: &Case) -> Vec<Schedule> {
     let processors = [(0, false), (128, false), (256, false), (512, false), (512, true)];
     let all = processors.into_iter().flat_map(|(lookup_bits, gathers_slowly)| {
         let processor = defaults::Processor { lookup_bits, gathers_slowly };
-        [codes.as_ref(), None].map(|codes| defaults::Chosen::new(&case.facts, codes, processor))
+        let given = [
+            (codes.as_ref(), defaults::Kept::Memory),
+            (codes.as_ref(), defaults::Kept::File),
+            (None, defaults::Kept::File),
+        ];
+        given.map(|(codes, kept)| defaults::Chosen::new(&case.facts, codes, processor, kept))
     });
     let texts = all
         .into_iter()

@@ -4,6 +4,8 @@
 //! values are added to the row's margins **in tree order, starting from the base values, in the accumulator's
 //! type**, and the [`Transform`] turns margins into the prediction that the trainer reports.
 
+use smallvec::SmallVec;
+
 /// A floating-point type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Float {
@@ -89,8 +91,11 @@ pub struct Leaf {
     /// The model file's own number of this node, reported by `--output leaf`.
     pub source: u32,
     /// One value per output of the tree's [`Target`], in the accumulator's type, widened.
-    pub values: Vec<f64>,
+    pub values: LeafValues,
 }
+
+/// The values of a leaf. There is one as a rule, for which nothing is allocated: forests have millions of leaves.
+pub type LeafValues = SmallVec<[f64; 1]>;
 
 /// Which margins a tree adds to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -168,28 +173,39 @@ pub struct Forest {
 impl Tree {
     /// Edges on the longest path from the root to a leaf.
     pub fn depth(&self) -> u32 {
-        self.leaf_depths().into_iter().max().unwrap_or(0)
+        self.depths().0
     }
 
-    /// Edges on the shortest path from the root to a leaf.
-    pub fn min_leaf_depth(&self) -> u32 {
-        self.leaf_depths().into_iter().min().unwrap_or(0)
+    /// Edges on the longest and on the shortest path from the root to a leaf.
+    pub fn depths(&self) -> (u32, u32) {
+        let mut range = None;
+        self.for_each_leaf(|_, depth| {
+            let (longest, shortest) = range.unwrap_or((depth, depth));
+            range = Some((depth.max(longest), depth.min(shortest)));
+        });
+        range.unwrap_or_default()
     }
 
     /// The depth of each leaf, in the order of [`Tree::leaves`].
     pub fn leaf_depths(&self) -> Vec<u32> {
         let mut depths = vec![0; self.leaves.len()];
+        self.for_each_leaf(|leaf, depth| depths[leaf as usize] = depth);
+        depths
+    }
+
+    /// Calls `visit` with each leaf, from left to right, and its depth.
+    pub fn for_each_leaf(&self, mut visit: impl FnMut(u32, u32)) {
         let mut todo = vec![(self.root, 0)];
-        while let Some((node, depth)) = todo.pop() {
-            match node {
-                NodeRef::Leaf(leaf) => depths[leaf as usize] = depth,
-                NodeRef::Inner(inner) => {
-                    let inner = &self.inner[inner as usize];
-                    todo.push((inner.left, depth + 1));
-                    todo.push((inner.right, depth + 1));
-                }
+        while let Some((mut node, mut depth)) = todo.pop() {
+            while let NodeRef::Inner(inner) = node {
+                let inner = &self.inner[inner as usize];
+                depth += 1;
+                todo.push((inner.right, depth));
+                node = inner.left;
+            }
+            if let NodeRef::Leaf(leaf) = node {
+                visit(leaf, depth);
             }
         }
-        depths
     }
 }

@@ -39,7 +39,7 @@ pub use check::ForestParts;
 pub use error::{Code, ModelError};
 pub use fingerprint::fingerprint;
 pub use forest::{
-    Comparison, Float, Forest, Inner, Leaf, NodeRef, Predicate, Target, Transform, Tree, Types,
+    Comparison, Float, Forest, Inner, Leaf, LeafValues, NodeRef, Predicate, Target, Transform, Tree, Types,
 };
 pub use profile::Profile;
 pub use read::{Iterations, Loaded, Note, ParseIterationsError, ReadOptions, load, read, read_with};

@@ -7,7 +7,7 @@ use sched_forest::{
 };
 
 fn leaf(source: u32, values: &[f64]) -> Leaf {
-    Leaf { source, values: values.to_vec() }
+    Leaf { source, values: values.into() }
 }
 
 fn test(feature: u32, threshold: f64, left: NodeRef, right: NodeRef) -> Inner {
@@ -43,7 +43,7 @@ fn a_forest_goes_apart_and_together() {
     let forest = Forest::new(parts(vec![tree(), tree()])).unwrap();
     assert_eq!(forest.iteration_starts, [0, 1, 2]);
     assert_eq!(Forest::new(forest.clone().into_parts()).unwrap(), forest);
-    assert_eq!((forest.trees[0].depth(), forest.trees[0].min_leaf_depth()), (2, 1));
+    assert_eq!(forest.trees[0].depths(), (2, 1));
 }
 
 #[test]

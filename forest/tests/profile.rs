@@ -19,7 +19,7 @@ fn forest() -> Forest {
             left: NodeRef::Leaf(0),
             right: NodeRef::Leaf(1),
         }],
-        leaves: [1, 2].map(|source| Leaf { source, values: vec![0.5] }).to_vec(),
+        leaves: [1, 2].map(|source| Leaf { source, values: [0.5].into() }).to_vec(),
         target: Target::One(0),
         source: source as u32,
     });

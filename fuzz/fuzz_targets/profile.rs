@@ -10,7 +10,7 @@ fn stump() -> Tree {
     Tree {
         root: NodeRef::Inner(0),
         inner: vec![Inner { feature: 0, predicate, missing_left: true, left, right }],
-        leaves: [1, 2].map(|source| Leaf { source, values: vec![0.5] }).to_vec(),
+        leaves: [1, 2].map(|source| Leaf { source, values: [0.5].into() }).to_vec(),
         target: Target::One(0),
         source: 0,
     }

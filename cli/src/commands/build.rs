@@ -3,6 +3,7 @@
 use super::{Job, is_schedule, keep, print_bytes};
 use crate::args::{Build, Emit};
 use crate::compile::{compile, facts};
+use crate::defaults::Kept;
 use crate::failure::Failure;
 use crate::schedule::Source;
 use crate::terminal::Terminal;
@@ -28,7 +29,7 @@ pub fn run(args: &Build, terminal: &Terminal) -> Result<(), Failure> {
     }
     let beside = header_beside(args)?;
     let first = args.cpu.first().copied().unwrap_or_default();
-    let mut job = Job::load(&args.model, &args.schedule, &args.reading, first)?;
+    let mut job = Job::load(&args.model, &args.schedule, &args.reading, (first, Kept::File))?;
     for note in &job.model.notes {
         terminal.say(&format!("note: {note}"));
     }
@@ -74,7 +75,7 @@ fn versions(args: &Build, job: &mut Job, terminal: &Terminal) -> Result<Vec<Buil
     let mut built: Vec<Built> = Vec::new();
     for cpu in &args.cpu {
         if chosen {
-            job.source = Source::chosen_for(&job.model, *cpu);
+            job.source = Source::chosen_for(&job.model, *cpu, Kept::File);
         }
         let known = built.first().filter(|_| !chosen);
         if args.explain_schedule && known.is_none() {

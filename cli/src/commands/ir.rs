@@ -3,6 +3,7 @@
 use super::{Job, print};
 use crate::args::{Ir, ScheduleOptions, Stage};
 use crate::compile::compile;
+use crate::defaults::Kept;
 use crate::failure::Failure;
 use crate::terminal::Terminal;
 use sched_ir::lir::Kernel;
@@ -18,7 +19,7 @@ pub fn run(args: &Ir, terminal: &Terminal) -> Result<(), Failure> {
     })?;
     let schedule =
         if args.model.is_some() { schedule } else { ScheduleOptions { schedule: None, ..schedule } };
-    let job = Job::load(what, &schedule, &args.reading, args.cpu)?;
+    let job = Job::load(what, &schedule, &args.reading, (args.cpu, Kept::File))?;
     let nest = job.nest(&args.values, terminal)?;
     let compiled = compile(&job.model, nest, &[Kernel::Raw, Kernel::Value, Kernel::Class])?;
     print(&match args.stage {

@@ -16,6 +16,7 @@ pub mod show;
 
 use crate::args::{ModelChoice, ModelOptions, ScheduleOptions, ScheduleValues};
 use crate::compile::Nests;
+use crate::defaults::Kept;
 use crate::failure::Failure;
 use crate::model::Model;
 use crate::schedule::Source;
@@ -38,12 +39,13 @@ pub struct Job {
 }
 
 impl Job {
-    /// Finds model and schedule: `what` is a model, or a schedule that names its model.
+    /// Finds model and schedule: `what` is a model, or a schedule that names its model. Where there is no schedule, one is
+    /// chosen for the processor and the place where code is kept.
     pub fn load(
         what: &Path,
         schedule: &ScheduleOptions,
         reading: &ModelOptions,
-        cpu: Cpu,
+        (cpu, kept): (Cpu, Kept),
     ) -> Result<Job, Failure> {
         if is_schedule(what) {
             if let Some(other) = &schedule.schedule {
@@ -59,7 +61,7 @@ impl Job {
         let model = Model::read(what, &reading.iterations)?.profiled(&schedule.values)?;
         let source = match &schedule.schedule {
             Some(path) => Source::read(path)?,
-            None => Source::chosen_for(&model, cpu),
+            None => Source::chosen_for(&model, cpu, kept),
         };
         Ok(Job { model, source })
     }

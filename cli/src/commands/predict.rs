@@ -3,6 +3,7 @@
 use super::{Job, keep};
 use crate::args::{Output, Predict, ScheduleOptions};
 use crate::compile::{compile, facts};
+use crate::defaults::Kept;
 use crate::failure::Failure;
 use crate::terminal::Terminal;
 use sched_forest::Iterations;
@@ -43,7 +44,7 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<(), Failure> {
             "name a file for one of them, for example the rows with --input",
         ));
     }
-    let job = Job::load(&args.model, &args.schedule, &args.reading, args.cpu)?;
+    let job = Job::load(&args.model, &args.schedule, &args.reading, (args.cpu, Kept::Memory))?;
     if args.explain_schedule {
         terminal.say(job.source.text.trim_end());
     }

@@ -18,6 +18,7 @@ pub use error::{Budget, CompileError};
 use lir::{Kernel, Module, Table};
 use sched_forest::{Forest, Profile};
 use sched_lang::nest::Nest;
+use std::sync::Arc;
 
 /// A compilation with its stages kept for printing.
 pub struct Compiled {
@@ -48,7 +49,7 @@ pub struct Smaller {
 /// When the model cannot be laid out as the schedule asks, or a budget would be exceeded. Nothing large is built
 /// before that is known.
 pub fn compile(
-    forest: Forest,
+    forest: impl Into<Arc<Forest>>,
     nest: Nest,
     kernels: &[Kernel],
     budget: &Budget,
@@ -63,16 +64,17 @@ pub fn compile(
 ///
 /// As for [`compile()`], of any of the nests.
 pub fn compile_by_rows(
-    forest: Forest,
+    forest: impl Into<Arc<Forest>>,
     profile: Option<&Profile>,
     smaller: Vec<(u32, Nest)>,
     nest: Nest,
     kernels: &[Kernel],
     budget: &Budget,
 ) -> Result<Compiled, CompileError> {
+    let forest = forest.into();
     let mut few = Vec::new();
     for (most_rows, nest) in smaller {
-        let (hir, mir) = stages(forest.clone(), profile, nest, budget)?;
+        let (hir, mir) = stages(Arc::clone(&forest), profile, nest, budget)?;
         few.push(Smaller { most_rows, hir, mir });
     }
     let (hir, mir) = stages(forest, profile, nest, budget)?;
@@ -80,7 +82,7 @@ pub fn compile_by_rows(
     let mut choices = Vec::new();
     let all = few.iter().map(|few| (Some(i64::from(few.most_rows)), &few.hir, &few.mir));
     for (most, hir, mir) in all.chain([(None, &hir, &mir)]) {
-        choices.push((most, lower::Lowering::new(hir, mir, kernels, budget, &mut tables)?));
+        choices.push((most, lower::Lowering::new(hir, (mir, most), kernels, budget, &mut tables)?));
     }
     let functions = kernels.iter().filter_map(|k| Some((*k, lower::kernel(*k, &choices)?))).collect();
     // A limit that no small call reaches does not concern the others.
@@ -91,7 +93,7 @@ pub fn compile_by_rows(
 }
 
 fn stages(
-    forest: Forest,
+    forest: Arc<Forest>,
     profile: Option<&Profile>,
     nest: Nest,
     budget: &Budget,

@@ -17,7 +17,7 @@ fn chains(count: u32, depth: u32) -> Forest {
             left: NodeRef::Leaf(level),
             right: if level + 1 < depth { NodeRef::Inner(level + 1) } else { NodeRef::Leaf(depth) },
         });
-        let leaves = (0..=depth).map(|number| Leaf { source: number, values: vec![1.0] });
+        let leaves = (0..=depth).map(|number| Leaf { source: number, values: [1.0].into() });
         Tree {
             root: NodeRef::Inner(0),
             inner: inner.collect(),

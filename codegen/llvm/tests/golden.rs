@@ -28,7 +28,7 @@ fn forest() -> Forest {
 fn left_heavy(levels: u32, inner: &mut Vec<Inner>, leaves: &mut Vec<Leaf>) -> NodeRef {
     let number = (inner.len() + leaves.len()) as u32;
     if levels == 0 {
-        leaves.push(Leaf { source: number, values: vec![f64::from(number) + 0.25] });
+        leaves.push(Leaf { source: number, values: [f64::from(number) + 0.25].into() });
         return NodeRef::Leaf(leaves.len() as u32 - 1);
     }
     let at = inner.len();

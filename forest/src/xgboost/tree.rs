@@ -161,7 +161,7 @@ fn push_leaf(
         let message = format!("the value of leaf {node} is not a number");
         return Err(damaged(Code::BadValue, message, "split_conditions", node));
     }
-    out.leaves.push(Leaf { source: node as u32, values: vec![f64::from(value)] });
+    out.leaves.push(Leaf { source: node as u32, values: [f64::from(value)].into() });
     Ok(out.leaves.len() as u32 - 1)
 }
 

@@ -5,6 +5,7 @@ use super::run::{FORMAT, Point, Processor, Run};
 use crate::args::{Bench, ScheduleOptions};
 use crate::commands::Job;
 use crate::compile::{compile, facts};
+use crate::defaults::Kept;
 use crate::failure::Failure;
 use crate::terminal::Terminal;
 use rustix::time::{ClockId, clock_gettime};
@@ -84,7 +85,7 @@ fn contenders(
     let mut drawn = Vec::new();
     for schedule in schedules {
         let options = ScheduleOptions { schedule, values: args.values.clone() };
-        let job = Job::load(model, &options, &args.reading, args.cpu)?;
+        let job = Job::load(model, &options, &args.reading, (args.cpu, Kept::File))?;
         let nest = job.nest(&args.values, terminal)?;
         let compiled = compile(&job.model, nest, &[Kernel::Raw])?;
         let about = facts(&job.model, &compiled, &job.source.text, args.cpu.name());

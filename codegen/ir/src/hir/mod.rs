@@ -23,8 +23,8 @@ use std::sync::Arc;
 /// The forest in the order of the nest, the nest, and what its walks need.
 #[derive(Clone, Debug)]
 pub struct Hir {
-    /// The forest; its trees are in the order of the nest and padded.
-    pub forest: Forest,
+    /// The forest; its trees are in the order of the nest, and padded unless only complete layouts hold them.
+    pub forest: Arc<Forest>,
     /// Hops to the deepest and the shallowest leaf of each tree, after padding: edges between nodes, or between tiles.
     pub depths: Vec<(u32, u32)>,
     /// The tiles that cover the trees, if walks hop from tile to tile. Padding is in the tiles then, not in the trees.
@@ -44,28 +44,30 @@ pub struct Hir {
 /// When the nest still depends on unknown facts, padding would exceed the budget, or tiles by probability have no
 /// profile.
 pub fn build(
-    mut forest: Forest,
+    mut forest: Arc<Forest>,
     profile: Option<&Profile>,
     nest: Nest,
     budget: &Budget,
 ) -> Result<Hir, CompileError> {
-    order(&mut forest.trees, nest.tree_order);
+    if nest.tree_order != TreeOrder::Model {
+        order(&mut Arc::make_mut(&mut forest).trees, nest.tree_order);
+    }
     if let Some(asked) = nest.tiles() {
         let tiling = Tiling::new(&forest, asked, profile)?;
         return tiled(forest, nest, tiling, budget);
     }
-    let deepest: Vec<u32> = forest.trees.iter().map(Tree::depth).collect();
+    let mut depths: Vec<(u32, u32)> = forest.trees.iter().map(Tree::depths).collect();
+    let deepest: Vec<u32> = depths.iter().map(|(deepest, _)| *deepest).collect();
     let layout = nest.representation.unwrap_or_else(|| fitting_layout(&forest.trees, &deepest));
     let sites = site::collect(&nest, &deepest, layout)?;
     let coded = sites.values().any(|site| site.layout.is_coded());
     let codes = if coded { Some(Arc::new(Codes::of(&forest)?)) } else { None };
-    pad::pad_for(&mut forest.trees, &sites, &deepest, budget)?;
-    let depths = forest.trees.iter().map(|tree| (tree.depth(), tree.min_leaf_depth())).collect();
+    pad::pad_for(&mut forest, &mut depths, &sites, budget)?;
     Ok(Hir { forest, depths, tiles: None, nest, sites, codes })
 }
 
 /// The same where walks hop from tile to tile.
-fn tiled(forest: Forest, nest: Nest, mut tiling: Tiling, budget: &Budget) -> Result<Hir, CompileError> {
+fn tiled(forest: Arc<Forest>, nest: Nest, mut tiling: Tiling, budget: &Budget) -> Result<Hir, CompileError> {
     let deepest: Vec<u32> = tiling.depths().into_iter().map(|(deepest, _)| deepest).collect();
     let sites = site::collect(&nest, &deepest, nest.representation.unwrap_or(Layout::Sparse))?;
     tiling.pad(&padded_depths(&sites, deepest.len()), budget)?;

@@ -1,4 +1,5 @@
-//! Padding: leaves above a depth are pushed down to it, so that walks need no leaf test on the way.
+//! Padding: leaves above a depth are pushed down to it, so that walks need no leaf test on the way. Complete layouts do so
+//! in their tables, where that takes no nodes.
 //!
 //! A leaf at depth `k` becomes a complete subtree of `depth - k` levels whose tests do not matter, because all of its
 //! leaves are copies of the one they replace.
@@ -6,24 +7,30 @@
 use super::Site;
 use crate::error::{Budget, CompileError};
 use crate::fault::{Fault, seeded};
-use sched_forest::{Inner, NodeRef, Predicate, Tree};
+use sched_forest::{Forest, Inner, NodeRef, Predicate, Tree};
 use sched_lang::footprint::{PADDED_NODE, padded_depths, padding};
 use sched_lang::nest::LoopId;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-/// Pads every tree to the deepest straight-line walk that covers it.
+/// Pads every tree to the deepest straight-line walk that covers it, with nodes if some layout that is not complete holds
+/// it. `depths` has the depths of its deepest and its shallowest leaf, and becomes those after padding.
 pub fn pad_for(
-    trees: &mut [Tree],
+    forest: &mut Arc<Forest>,
+    depths: &mut [(u32, u32)],
     sites: &BTreeMap<LoopId, Site>,
-    deepest: &[u32],
     budget: &Budget,
 ) -> Result<(), CompileError> {
+    let trees = &forest.trees;
     let wanted = padded_depths(sites, trees.len());
+    // The others are deep enough everywhere.
+    let shallow: Vec<usize> = (0..trees.len()).filter(|at| depths[*at].1 < wanted[*at]).collect();
     let mut nodes = 0u64;
-    for (tree, depth) in trees.iter().zip(&wanted) {
-        nodes = nodes.saturating_add(padding(tree.leaf_depths().into_iter().map(|leaf| (leaf, 1)), *depth));
+    for at in &shallow {
+        let depth = wanted[*at];
+        trees[*at].for_each_leaf(|_, leaf| nodes = nodes.saturating_add(padding([(leaf, 1)], depth)));
         if nodes.saturating_mul(PADDED_NODE) > budget.tables {
-            let most = deepest.iter().max().copied().unwrap_or(0);
+            let most = depths.iter().map(|(deepest, _)| *deepest).max().unwrap_or(0);
             return Err(CompileError::new(
                 CompileError::PAD_BUDGET,
                 format!("padding the trees to {depth} hops would need more than {} MiB", budget.tables >> 20),
@@ -34,10 +41,24 @@ pub fn pad_for(
             ));
         }
     }
+    for at in &shallow {
+        let ((deepest, shallowest), depth) = (depths[*at], wanted[*at]);
+        depths[*at] = (deepest.max(depth), shallowest.max(depth));
+    }
+    let mut need_nodes = vec![false; trees.len()];
+    for site in sites.values().filter(|site| !site.layout.is_complete()) {
+        if let Some(need_nodes) = need_nodes.get_mut(site.trees.clone()) {
+            need_nodes.fill(true);
+        }
+    }
+    if !shallow.iter().any(|at| need_nodes[*at]) {
+        return Ok(());
+    }
     // The direction of missing values does not matter in padding; keeping it uniform keeps comparisons simple.
     let missing_left = trees.iter().flat_map(|tree| &tree.inner).all(|node| node.missing_left);
-    for (tree, depth) in trees.iter_mut().zip(&wanted) {
-        pad(tree, *depth, missing_left);
+    let trees = &mut Arc::make_mut(forest).trees;
+    for at in shallow.into_iter().filter(|at| need_nodes[*at]) {
+        pad(&mut trees[at], wanted[at], missing_left);
     }
     Ok(())
 }

@@ -227,6 +227,16 @@ impl Builder {
         self.define(self.ty(value), Op::Math(math, value))
     }
 
+    /// The address so many elements further: its offset grows, which costs no instruction, unless that would get too large.
+    pub fn beyond(&mut self, at: Address, elements: i64) -> Address {
+        let bytes =
+            elements.checked_mul(at.stride.into()).and_then(|bytes| bytes.checked_add(at.offset.into()));
+        match bytes.and_then(|bytes| i32::try_from(bytes).ok()).and_then(|bytes| u32::try_from(bytes).ok()) {
+            Some(offset) => Address { offset, ..at },
+            None => Address { index: self.add_int(at.index, elements), ..at },
+        }
+    }
+
     /// A load.
     pub fn load(&mut self, ty: Ty, address: Address) -> Value {
         self.define(ty, Op::Load(address))

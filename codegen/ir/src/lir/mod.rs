@@ -453,6 +453,6 @@ pub struct Module {
     pub kernels: Vec<(Kernel, Function)>,
     /// The model's tables, by the number in [`Space::Model`].
     pub tables: Vec<Table>,
-    /// A call should be cut into runs of at most this many rows, so that temporary memory stays bounded.
+    /// A call must be cut into runs of at most this many rows: there is no memory, or no code, for more.
     pub rows_per_run: Option<i64>,
 }

@@ -270,8 +270,7 @@ fn side_by_side(
         return b.splat(root, b.ty(node).lanes);
     }
     let (start, length) = if size < FIRST { (0, FIRST.min(1 << depth)) } else { (size, size) };
-    let index = b.add_int(first, i64::from(start));
-    let at = Address { buffer: coding.thresholds, index, stride, offset: 0 };
+    let at = b.beyond(Address { buffer: coding.thresholds, index: first, stride, offset: 0 }, start.into());
     let table = b.load(Ty::vector(element, length as u16), at);
     b.lookup(table, node)
 }

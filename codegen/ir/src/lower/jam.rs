@@ -52,7 +52,11 @@ impl Kernel<'_> {
         if fewer == 0 {
             return emit(self);
         }
-        let bound = self.b.int(fewer * i64::from(walks.lanes));
+        let bound = fewer * i64::from(walks.lanes);
+        if self.most(&walks.iter).is_some_and(|end| end - walks.iter.start <= bound) {
+            return self.jammed_by(this, walks, (rows, stop), fewer, whole);
+        }
+        let bound = self.b.int(bound);
         let few = self.b.cmp(Cmp::Le, rows, bound);
         self.if_else(
             few,

@@ -57,18 +57,20 @@ pub struct Lowering<'a> {
     columns: Option<(Columns, u32)>,
     /// See [`Budget::few_rows`].
     few_rows: bool,
+    /// Rows of the largest call or run, if there is a limit: code that more would need is left out.
+    most_rows: Option<i64>,
 }
 
 impl<'a> Lowering<'a> {
     /// Chooses representations and builds the tables, which join those that other schedules have made already. `mir` is
-    /// the legalised nest.
+    /// the legalised nest, for calls of at most `most_rows` rows where another schedule serves larger ones.
     ///
     /// # Errors
     ///
     /// When a layout cannot hold the forest, or the tables would exceed the budget; nothing is built then.
     pub fn new(
         hir: &'a Hir,
-        mir: &'a Mir,
+        (mir, most_rows): (&'a Mir, Option<i64>),
         kernels: &[Kernel],
         budget: &Budget,
         tables: &mut Vec<Table>,
@@ -100,7 +102,8 @@ impl<'a> Lowering<'a> {
             let bytes = ints(columns.pieces().iter().copied(), Scalar::I32);
             (columns, add_table(tables, Table { name: "columns".to_string(), bytes }))
         });
-        Ok(Lowering { hir, mir, storages, shared, columns, few_rows: budget.few_rows })
+        let most_rows = [mir.rows_per_run, most_rows].into_iter().flatten().min();
+        Ok(Lowering { hir, mir, storages, shared, columns, few_rows: budget.few_rows, most_rows })
     }
 
     fn emit(&self, b: &mut Builder, results: scope::Results) {

@@ -192,6 +192,20 @@ impl<'a> Kernel<'a> {
         least.unwrap_or_else(|| self.b.int(iter.start))
     }
 
+    /// The largest exclusive end of a loop, if one is known.
+    pub(super) fn most(&self, iter: &Iter) -> Option<i64> {
+        let Lowering { mir, most_rows, .. } = self.lowering;
+        let least = |var: &Var| mir.vars.get(var.0 as usize).map_or(0, |info| info.least);
+        let most = |bound: &Bound| {
+            let limit = match bound.limit {
+                Limit::Const(n) => n,
+                Limit::Rows => (*most_rows)?,
+            };
+            Some(limit - bound.less.plus - bound.less.vars.iter().map(least).sum::<i64>())
+        };
+        iter.stops.iter().filter_map(most).min()
+    }
+
     fn bound(&mut self, bound: &Bound) -> Value {
         let limit = match bound.limit {
             Limit::Const(n) => self.b.int(n),

@@ -116,9 +116,14 @@ impl<'k> Kernel<'k> {
         let stop = self.stop(&walks.iter);
         let mut at = self.b.int(walks.iter.start);
         let masked = self.masks_rest(around);
+        let most = self.most(&walks.iter).map(|end| end - walks.iter.start);
         for (vectors, width) in groups(walks, masked) {
             let group = Group::full((vectors, width));
             let span = walks.iter.step * vectors * i64::from(width);
+            // The last walk of a group begins one step before its end.
+            if most.is_some_and(|most| most <= span - walks.iter.step) {
+                continue;
+            }
             let end = self.b.add_int(stop, walks.iter.step - span);
             let first: Vec<Value> = [Some(at), sum].into_iter().flatten().collect();
             let after = self.for_loop((at, end, span), &first, |k, value, inside| {

@@ -8,8 +8,8 @@
 //!
 //! Walks must be straight-line down to the leaf, so every tree is padded to one depth.
 
+use super::complete::{Part, for_each_part};
 use super::numbers::LeafNumbers;
-use super::packed::level_order;
 use super::payload::Payload;
 use super::record::{narrowest, scalar, write_float, write_int};
 use super::test::Test;
@@ -19,7 +19,7 @@ use super::{
 };
 use crate::error::CompileError;
 use crate::lir::{Address, Build, Builder, Cast, Scalar, Table, Ty, Value};
-use sched_forest::{Forest, Inner, NodeRef, Predicate, Tree};
+use sched_forest::{Forest, Inner, Predicate, Tree};
 use sched_lang::nest::Layout;
 use std::ops::Range;
 
@@ -31,7 +31,8 @@ pub struct Abreast {
     leaf: Payload,
     /// Trees of a vector.
     lanes: u64,
-    used: Vec<bool>,
+    /// The depth of each used tree; none for others.
+    depths: Vec<Option<u32>>,
     /// Covers the trees that are used.
     trees: Range<u64>,
     /// Edges to the deepest leaf.
@@ -120,8 +121,10 @@ impl Abreast {
         }
         let (threshold, leaf) = (scalar(forest.types.threshold), Payload::of(forest));
         let (lanes, leaf_numbers) = (u64::from(lanes), LeafNumbers::of(request));
-        let (used, code) = (request.used.to_vec(), narrowest(codes).unwrap_or(Scalar::I32));
-        Ok(Abreast { threshold, code, test, leaf, lanes, used, trees, depth, leaf_numbers })
+        let code = narrowest(codes).unwrap_or(Scalar::I32);
+        let depths = request.used.iter().zip(request.depths);
+        let depths = depths.map(|(used, (depth, _))| used.then_some(*depth)).collect();
+        Ok(Abreast { threshold, code, test, leaf, lanes, depths, trees, depth, leaf_numbers })
     }
 
     /// Whether threshold and code are one record, at most 64 bits.
@@ -209,21 +212,19 @@ impl Abreast {
         }
     }
 
-    fn write_tree(&self, bytes: &mut [Vec<u8>; 6], at: u64, tree: &Tree, first_leaf: u32) {
+    fn write_tree(&self, bytes: &mut [Vec<u8>; 6], at: u64, (tree, depth): (&Tree, u32), first_leaf: u32) {
         let size = self.leaf.bytes() as usize;
-        for (number, node, _) in level_order(tree, 1, |n| (2 * n, 2 * n + 1)) {
-            match node {
-                NodeRef::Inner(inner) => self.write_node(bytes, at, number, &tree.inner[inner as usize]),
-                NodeRef::Leaf(leaf) => {
-                    // A leaf's number less the highest bit is its place: all leaves of a tree have one depth.
-                    let place = number - (1 << number.ilog2());
+        for_each_part(tree, depth, |part| match part {
+            Part::Node(number, inner) => self.write_node(bytes, at, number, inner),
+            Part::Leaf(places, leaf) => {
+                for place in places {
                     let entry = (self.first_leaf(at) + place) as usize;
                     let source = &tree.leaves[leaf as usize];
                     self.leaf.write(&mut bytes[LEAVES][entry * size..], source, first_leaf + leaf);
                     self.leaf_numbers.write(&mut bytes[LEAF_NUMBERS], entry, source);
                 }
             }
-        }
+        });
     }
 
     /// Threshold and code from the tables of top nodes: all lanes' candidates, chosen by the turns taken.
@@ -247,9 +248,9 @@ impl Abreast {
         (first, lanes): (Value, u16),
         node: u64,
     ) -> (Value, Value) {
-        let index = b.add_int(first, node as i64 * i64::from(lanes));
         let mut load = |table: usize, element: Scalar| {
-            let at = Address { buffer: buffers[table], index, stride: element.bytes(), offset: 0 };
+            let at = Address { buffer: buffers[table], index: first, stride: element.bytes(), offset: 0 };
+            let at = b.beyond(at, node as i64 * i64::from(lanes));
             b.load(Ty::vector(element, lanes), at)
         };
         let (threshold, code) = (load(TOPS, self.threshold), load(TOP_CODES, self.code));
@@ -324,8 +325,8 @@ impl Representation for Abreast {
         let mut bytes: [Vec<u8>; 6] = self.lengths().map(|bytes| vec![0; bytes as usize]);
         let mut first_leaf = 0u32;
         for (at, tree) in forest.trees.iter().enumerate() {
-            if self.used[at] {
-                self.write_tree(&mut bytes, at as u64, tree, first_leaf);
+            if let Some(depth) = self.depths[at] {
+                self.write_tree(&mut bytes, at as u64, (tree, depth), first_leaf);
             }
             first_leaf = first_leaf.saturating_add(tree.leaves.len() as u32);
         }

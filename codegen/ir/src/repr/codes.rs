@@ -334,7 +334,7 @@ mod tests {
     /// A forest of stumps on one feature, with so many thresholds.
     fn stumps(thresholds: u32) -> Option<Forest> {
         let stump = |source: u32| {
-            let leaf = |source| Leaf { source, values: vec![1.0] };
+            let leaf = |source| Leaf { source, values: [1.0].into() };
             let inner = Inner {
                 feature: 0,
                 predicate: Predicate::Numeric { threshold: f64::from(source) },

@@ -4,10 +4,10 @@
 
 use super::Request;
 use super::entries::Entries;
-use super::packed::level_order;
 use crate::error::CompileError;
-use sched_forest::{Forest, Inner, NodeRef};
-use std::ops::Deref;
+use crate::fault::{Fault, seeded};
+use sched_forest::{Forest, Inner, NodeRef, Tree};
+use std::ops::{Deref, Range};
 
 /// Entries of a tree at least: wide vectors look up so many at once.
 pub const SMALLEST: u64 = 16;
@@ -49,14 +49,13 @@ impl Complete {
     /// Builds the tables of leaves, and calls `write` with each inner node and its entry.
     pub fn encode(&self, forest: &Forest, mut write: impl FnMut(usize, &Inner)) -> [Vec<u8>; 3] {
         self.entries.encode(forest, |tree, at, start| {
-            let first_leaf = self.depths[at].map_or(1, |depth| 1u64 << depth);
             let mut leaves = Vec::with_capacity(tree.leaves.len());
-            for (number, node, _) in level_order(tree, 1, |n| (2 * n, 2 * n + 1)) {
-                match node {
-                    NodeRef::Inner(inner) => write(start + number as usize, &tree.inner[inner as usize]),
-                    NodeRef::Leaf(leaf) => leaves.push((start + (number - first_leaf) as usize, leaf)),
+            for_each_part(tree, self.depths[at].unwrap_or(0), |part| match part {
+                Part::Node(number, inner) => write(start + number as usize, inner),
+                Part::Leaf(places, leaf) => {
+                    leaves.extend(places.map(|place| (start + place as usize, leaf)));
                 }
-            }
+            });
             leaves
         })
     }
@@ -64,5 +63,34 @@ impl Complete {
     /// The number of the first leaf, so many hops from the root if that is known.
     pub fn first_leaf(&self, hops: Option<u32>) -> i64 {
         1i64 << hops.unwrap_or_else(|| self.deepest()).min(40)
+    }
+}
+
+/// A part of a tree that is seen as complete.
+pub enum Part<'t> {
+    /// An inner node and its number.
+    Node(u64, &'t Inner),
+    /// A leaf, and the places that it takes among the leaves: one, or if it is not as deep as they are, those of all leaves
+    /// below its number. The nodes on the way there are nowhere, and what they test does not matter.
+    Leaf(Range<u64>, u32),
+}
+
+/// Calls `visit` with all parts of a tree whose leaves are seen as `depth` edges below the root; none is deeper.
+pub fn for_each_part<'t>(tree: &'t Tree, depth: u32, mut visit: impl FnMut(Part<'t>)) {
+    let lost = seeded(Fault::PadLosesLeaf);
+    let mut todo = vec![(1u64, depth, tree.root)];
+    while let Some((mut number, mut below, mut node)) = todo.pop() {
+        while let NodeRef::Inner(inner) = node {
+            let inner = &tree.inner[inner as usize];
+            visit(Part::Node(number, inner));
+            (number, below) = (2 * number, below.saturating_sub(1));
+            todo.push((number + 1, below, inner.right));
+            node = inner.left;
+        }
+        if let NodeRef::Leaf(leaf) = node {
+            let first = (number << below) - (1 << depth);
+            let last = if lost { first + 1 } else { first + (1 << below) };
+            visit(Part::Leaf(first..last, leaf));
+        }
     }
 }

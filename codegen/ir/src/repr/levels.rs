@@ -163,8 +163,8 @@ impl Levels {
         let nodes = 1i64 << place.turns.len()..2 << place.turns.len();
         let width = b.ty(place.node).lanes;
         let mut column = |number: i64| {
-            let index = b.add_int(state.base, number);
-            let at = Address { buffer: buffers[CODES], index, stride: self.code.bytes(), offset: 0 };
+            let (index, stride) = (state.base, self.code.bytes());
+            let at = b.beyond(Address { buffer: buffers[CODES], index, stride, offset: 0 }, number);
             let code = b.load_index(self.code, at);
             let (feature, _) = self.test.split(b, code, self.code_bits());
             row.load_column(b, feature, width)

@@ -107,9 +107,12 @@ impl Row {
 
     /// The values of one feature for all lanes, where they are one piece of memory. The feature is an `i64`.
     fn load_column(&self, b: &mut Builder, feature: Value, width: u16) -> Value {
-        let feature = b.mul_int(feature, i64::from(self.stride));
-        let index = b.add(self.index, feature);
-        let at = Address { buffer: self.buffer, index, stride: self.element.bytes(), offset: self.offset };
+        let (feature, stride) = (b.mul_int(feature, i64::from(self.stride)), self.element.bytes());
+        let first = Address { buffer: self.buffer, index: self.index, stride, offset: self.offset };
+        let at = match b.as_int(feature) {
+            Some(elements) => b.beyond(first, elements),
+            None => Address { index: b.add(self.index, feature), ..first },
+        };
         b.load(Ty::vector(self.element, width), at)
     }
 }
@@ -298,9 +301,9 @@ pub trait Representation {
 /// What representations are made for.
 #[derive(Clone, Copy)]
 pub struct Request<'a> {
-    /// The padded forest.
+    /// The forest, whose trees are padded unless only complete layouts hold them.
     pub forest: &'a Forest,
-    /// Edges to the deepest leaf of each tree.
+    /// Edges to the deepest and to the shallowest leaf of each tree when it is padded.
     pub depths: &'a [(u32, u32)],
     /// The tiles of nodes that walks hop over, where they do.
     pub tiles: Option<&'a Arc<Tiling>>,

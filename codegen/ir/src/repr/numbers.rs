@@ -13,9 +13,11 @@ impl LeafNumbers {
     /// The table's elements for a forest. They do not depend on which trees are used, so that layouts whose leaves have
     /// one order share one table.
     pub fn of(request: &Request) -> LeafNumbers {
-        let leaves = request.forest.trees.iter().flat_map(|tree| &tree.leaves);
-        let largest = leaves.map(|leaf| u64::from(leaf.source)).max().unwrap_or(0);
-        LeafNumbers(request.leaf_numbers.then(|| narrowest(largest).unwrap_or(Scalar::I32)))
+        LeafNumbers(request.leaf_numbers.then(|| {
+            let leaves = request.forest.trees.iter().flat_map(|tree| &tree.leaves);
+            let largest = leaves.map(|leaf| u64::from(leaf.source)).max().unwrap_or(0);
+            narrowest(largest).unwrap_or(Scalar::I32)
+        }))
     }
 
     /// Whether there is a table.

@@ -172,8 +172,9 @@ impl Preorder {
             let turns = b.bin(Bin::Shr, right, numbers);
             let turns = b.bin(Bin::And, turns, one);
             let strikes = b.cmp(Cmp::Ne, turns, zero);
-            let index = b.add_int(base, first);
-            let words = b.load(ty, Address { buffer: buffers[REMAINING], index, stride: 8, offset: 0 });
+            let at = Address { buffer: buffers[REMAINING], index: base, stride: 8, offset: 0 };
+            let at = b.beyond(at, first);
+            let words = b.load(ty, at);
             let fewer = b.bin(Bin::And, remaining, words);
             remaining = b.select(strikes, fewer, remaining);
         }
@@ -453,7 +454,7 @@ mod tests {
             left,
             right,
         };
-        let leaf = |source| Leaf { source, values: vec![1.0] };
+        let leaf = |source| Leaf { source, values: [1.0].into() };
         let (node, end) = (NodeRef::Inner, NodeRef::Leaf);
         // Stored in another order than they are visited in.
         let tree = Tree {

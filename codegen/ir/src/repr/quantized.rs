@@ -127,8 +127,8 @@ impl Quantized {
         (base, first, size): (Value, u64, u64),
     ) -> Value {
         let scalar = if table == RANKS { self.rank() } else { self.column() };
-        let index = b.add_int(base, first as i64);
-        let at = Address { buffer: buffers[table], index, stride: scalar.bytes(), offset: 0 };
+        let at = Address { buffer: buffers[table], index: base, stride: scalar.bytes(), offset: 0 };
+        let at = b.beyond(at, first as i64);
         b.load(Ty::vector(scalar, size as u16), at)
     }
 
@@ -163,14 +163,12 @@ impl Quantized {
 
     /// The column of one node of the tree.
     fn column_of(&self, b: &mut Builder, (buffers, base): (&Buffers, Value), node: i64) -> Value {
-        let index = b.add_int(base, node);
-        if self.apart {
-            let stride = self.column().bytes();
-            return b
-                .load_index(self.column(), Address { buffer: buffers[COLUMNS], index, stride, offset: 0 });
-        }
-        let at = Address { buffer: buffers[WORDS], index, stride: 4, offset: RANK_BITS / 8 };
-        b.load_index(Scalar::I16, at)
+        let (table, element, stride, offset) = match self.apart {
+            true => (COLUMNS, self.column(), self.column().bytes(), 0),
+            false => (WORDS, Scalar::I16, 4, RANK_BITS / 8),
+        };
+        let at = b.beyond(Address { buffer: buffers[table], index: base, stride, offset }, node);
+        b.load_index(element, at)
     }
 
     /// Rank and column of nodes: from their words, or for a single one from the tables.

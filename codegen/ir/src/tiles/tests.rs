@@ -10,7 +10,7 @@ use sched_lang::random::Rng;
 fn tree(text: &str) -> Tree {
     fn node(text: &mut std::str::Chars, tree: &mut Tree) -> NodeRef {
         if text.next() != Some('(') {
-            tree.leaves.push(Leaf { source: tree.leaves.len() as u32, values: vec![0.0] });
+            tree.leaves.push(Leaf { source: tree.leaves.len() as u32, values: [0.0].into() });
             return NodeRef::Leaf(tree.leaves.len() as u32 - 1);
         }
         let at = tree.inner.len();

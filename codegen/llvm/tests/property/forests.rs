@@ -186,7 +186,7 @@ fn grown(
 ) -> NodeRef {
     let number = (inner.len() + leaves.len()) as u32;
     if levels == 0 {
-        leaves.push(Leaf { source: number, values: vec![f64::from(first + number) / 8.0] });
+        leaves.push(Leaf { source: number, values: [f64::from(first + number) / 8.0].into() });
         return NodeRef::Leaf(leaves.len() as u32 - 1);
     }
     let at = inner.len();
