@@ -59,7 +59,7 @@ impl Chosen {
             return swept.chosen(facts, processor);
         }
         let coded = codes.filter(|_| complete).map(|codes| Coded { columns: codes.columns });
-        let mut chosen = Chosen::hopping(facts, coded, complete, processor);
+        let mut chosen = Chosen::hopping(facts, coded, complete, (processor, kept));
         let swept = swept.filter(|_| complete);
         if let Some((from, swept)) = swept.and_then(|swept| Some((swept.pays_from(facts, kept)?, swept))) {
             let fewer = std::mem::replace(&mut chosen.main, text(swept.rows()));
@@ -69,22 +69,27 @@ impl Chosen {
     }
 
     /// Schedules whose walks hop from node to node.
-    fn hopping(facts: &ModelFacts, coded: Option<Coded>, complete: bool, processor: Processor) -> Chosen {
+    fn hopping(
+        facts: &ModelFacts,
+        coded: Option<Coded>,
+        complete: bool,
+        (processor, kept): (Processor, Kept),
+    ) -> Chosen {
         let (depth, bits) = (facts.max_depth(), processor.lookup_bits);
         let single = || text(scalar(facts));
         match (bits, coded) {
             _ if depth == 0 => Chosen { smaller: Vec::new(), main: single() },
             (SHORT_REGISTER, Some(coded)) if depth <= SHORT_LIMIT => {
-                let few = text(coded.over_trees(facts, processor));
+                let few = text(coded.over_trees(facts, processor, kept));
                 Chosen { smaller: vec![(FEW, few)], main: text(coded.rows(16, 1)) }
             }
             (SHORT_REGISTER, _) if complete => {
-                let few = text(Vectors::of_levels(facts, processor).over_trees());
+                let few = text(Vectors::of_levels(facts, processor, kept).over_trees());
                 Chosen { smaller: vec![(SHORT_FEW, few)], main: single() }
             }
             (..=SHORT_REGISTER, _) => Chosen { smaller: Vec::new(), main: single() },
-            (_, Some(coded)) => coded.chosen(facts, processor),
-            (_, None) if complete => Vectors::of_levels(facts, processor).chosen(facts),
+            (_, Some(coded)) => coded.chosen(facts, processor, kept),
+            (_, None) if complete => Vectors::of_levels(facts, processor, kept).chosen(facts),
             (512.., None) if processor.gathers_slowly => {
                 let few = Vectors::of_nodes(processor, TILED_FEW);
                 Chosen { smaller: vec![(few.few, text(few.over_trees()))], main: text(tiled()) }
@@ -171,9 +176,13 @@ impl Vectors {
     }
 
     /// Levels of complete trees in registers, as many as the processor has room for beside the tables.
-    fn of_levels(facts: &ModelFacts, processor: Processor) -> Vectors {
+    fn of_levels(facts: &ModelFacts, processor: Processor, kept: Kept) -> Vectors {
         let rows = if processor.lookup_bits < 512 { 4 } else { 8 };
-        let trees = if processor.gathers_slowly { LANE_BY_LANE } else { 8 };
+        let trees = match (processor.gathers_slowly, kept) {
+            (true, Kept::Memory) => LANE_BY_LANE,
+            (true, Kept::File) => 2 * LANE_BY_LANE,
+            (false, _) => 8,
+        };
         Vectors { layout: "levels", lanes: 16, rows, trees, few: few_rows(facts) }
     }
 
@@ -215,23 +224,23 @@ struct Coded {
 
 impl Coded {
     /// Trees in lanes for few rows, short vectors of rows for some more, else long ones.
-    fn chosen(&self, facts: &ModelFacts, processor: Processor) -> Chosen {
+    fn chosen(&self, facts: &ModelFacts, processor: Processor, kept: Kept) -> Chosen {
         let (lanes, vectors) = if processor.lookup_bits < 512 { (32, 1) } else { (64, 2) };
         // A short vector takes as long for one level as a long one for two more.
         let short = if lanes == 64 && facts.max_depth() > SHORT_LIMIT { 32 } else { 16 };
-        let few = text(self.over_trees(facts, processor));
+        let few = text(self.over_trees(facts, processor, kept));
         let smaller = vec![(FEW, few), (short, text(self.rows(16, 2)))];
         Chosen { smaller, main: text(self.rows(lanes, vectors)) }
     }
 
     /// One row after the other: all tests of a tree at once where they are few and the row fits a register, else trees in
     /// lanes.
-    fn over_trees(&self, facts: &ModelFacts, processor: Processor) -> Vec<String> {
+    fn over_trees(&self, facts: &ModelFacts, processor: Processor, kept: Kept) -> Vec<String> {
         let small = facts.max_depth() <= AT_ONCE_LIMIT && self.columns <= LONGEST_CODES;
         // Trees in lanes gather, which shorter registers do no faster.
         let short = processor.lookup_bits == 256 && self.columns <= LONGEST_CODES / 2;
         if !small && !short {
-            return Vectors::of_levels(facts, processor).over_trees();
+            return Vectors::of_levels(facts, processor, kept).over_trees();
         }
         single_rows("quantized", 4)
     }
@@ -352,8 +361,8 @@ const SPARSELY: u64 = 4;
 /// rows as are few.
 const SMALL_TREE: u64 = 128;
 
-/// Vectors of trees that advance together where their nodes are loaded lane by lane: more are hardly faster, and far more
-/// code.
+/// Vectors of trees that advance together where their nodes are loaded lane by lane. Of complete trees twice as many are a
+/// tenth faster, and take twice the time to compile.
 const LANE_BY_LANE: u32 = 2;
 
 /// The same for trees in tiles.

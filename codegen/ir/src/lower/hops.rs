@@ -42,11 +42,15 @@ impl Kernel<'_> {
         if let Some(nodes) = self.at_once(around, lanes) {
             return nodes;
         }
-        let root = around.representation.root(&mut self.b, width);
-        let (mut places, mut taken) = (vec![Place::of(root); lanes.len()], 0);
+        let roots = lanes.iter().map(|lane| around.representation.root(&mut self.b, lane.width));
+        let roots: Vec<Value> = roots.collect();
+        let mut places: Vec<Place> = roots.iter().copied().map(Place::of).collect();
+        let mut taken = 0;
         if let Some(layout) = around.representation.level_order().filter(|_| speculated > 0) {
-            let at_once = |lane: &Lane| speculate(&mut self.b, layout.test(), &lane.row, &lane.top, root);
-            (places, taken) = (lanes.iter().map(at_once).collect(), speculated);
+            let at_once = |(lane, root): (&Lane, &Value)| {
+                speculate(&mut self.b, layout.test(), &lane.row, &lane.top, *root)
+            };
+            (places, taken) = (lanes.iter().zip(&roots).map(at_once).collect(), speculated);
         }
         for hop in taken..straight.saturating_sub(u32::from(seeded(Fault::WalkStopsEarly))) {
             places = self.step(around, lanes, &places, Hop::Number(hop));

@@ -50,17 +50,29 @@ pub(super) struct Group {
     width: u16,
     /// The last vector is not full: it has so many iterations.
     last: u16,
+    /// Whether that one is only as wide as it needs to be.
+    narrows: bool,
     /// Only iterations below this number exist.
     below: Option<Value>,
 }
 
 impl Group {
     pub(super) fn full((vectors, width): (i64, u16)) -> Group {
-        Group { vectors, width, last: width, below: None }
+        Group { vectors, width, last: width, narrows: false, below: None }
     }
 
     pub(super) fn below(self, stop: Value) -> Group {
         Group { below: Some(stop), ..self }
+    }
+
+    /// How many lanes a vector has, and how many of them are iterations.
+    fn shape(self, vector: i64) -> (u16, u16) {
+        let Group { vectors, width, last, narrows, .. } = self;
+        match (vector == vectors - 1, narrows) {
+            (true, true) => (last.next_power_of_two().max(2).min(width), last),
+            (true, false) => (width, last),
+            (false, _) => (width, width),
+        }
     }
 }
 
@@ -104,7 +116,8 @@ impl<'k> Kernel<'k> {
             let vectors = (rest + width - 1) / width;
             let last = (rest - (vectors - 1) * width) as u16;
             let at = self.b.int(end);
-            sum = self.group(around, at, Group { vectors, width: lanes, last, below: None }, sum);
+            let narrows = around.hops().is_some();
+            sum = self.group(around, at, Group { vectors, width: lanes, last, narrows, below: None }, sum);
         }
         self.close_sum(around, sum);
     }
@@ -275,21 +288,21 @@ impl<'k> Kernel<'k> {
             let ahead = vector * i64::from(group.width) * walks.iter.step;
             let (rows, trees) = if walks.over == Sort::Row { (ahead, 0) } else { (0, ahead) };
             let tree = self.b.add_int(first_tree, trees);
-            let count = if vector == group.vectors - 1 { group.last } else { group.width };
+            let (width, count) = group.shape(vector);
             let (state, top) = match &around.tree {
                 Some((_, state, top)) => (state.clone(), top.clone()),
-                None => self.tree_state(around, tree, (group.width, count)),
+                None => self.tree_state(around, tree, (width, count)),
             };
             let mask = group.below.map(|below| {
                 let current = self.value(walks.iter.var);
                 let left = self.b.sub(below, current);
                 let left = self.b.add_int(left, -ahead);
-                self.lanes_below(left, group.width)
+                self.lanes_below(left, width)
             });
             let wrong = vector > 0 && vector == group.vectors - 1 && seeded(Fault::LaneReadsWrongRow);
-            let row = self.row(around, first_row, if wrong { 0 } else { rows }, group.width, mask);
+            let row = self.row(around, first_row, if wrong { 0 } else { rows }, width, mask);
             let number = self.b.add_int(first_row, rows);
-            lanes.push(Lane { state, top, row, number, tree, width: group.width, count, mask });
+            lanes.push(Lane { state, top, row, number, tree, width, count, mask });
         }
         lanes
     }

@@ -250,7 +250,7 @@ impl Abreast {
     ) -> (Value, Value) {
         let mut load = |table: usize, element: Scalar| {
             let at = Address { buffer: buffers[table], index: first, stride: element.bytes(), offset: 0 };
-            let at = b.beyond(at, node as i64 * i64::from(lanes));
+            let at = b.beyond(at, (node * self.lanes) as i64);
             b.load(Ty::vector(element, lanes), at)
         };
         let (threshold, code) = (load(TOPS, self.threshold), load(TOP_CODES, self.code));
@@ -347,7 +347,8 @@ impl Representation for Abreast {
             (b.int_of(ty, records(self.depth) as i64 * self.unit()), b.int_of(ty, 1 << self.depth));
         let distance = b.mul(lanes.distance, records);
         loaded.push(b.mul(lanes.distance, leaves));
-        if lanes.aligned && u64::from(ty.lanes) == self.lanes {
+        // A vector of fewer lanes begins where a whole one does.
+        if lanes.aligned && u64::from(ty.lanes) <= self.lanes {
             let tree = b.add_int(tree, -(self.first_of_tops() as i64));
             loaded.push(b.mul_int(tree, TOP_NODES as i64));
         }

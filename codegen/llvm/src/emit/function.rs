@@ -3,6 +3,7 @@
 use super::frame::Frame;
 use super::memory::Scopes;
 use super::types;
+use super::uses::Uses;
 use crate::error::LlvmError;
 use crate::target::Machine;
 use inkwell::attributes::{Attribute, AttributeLoc};
@@ -12,6 +13,7 @@ use inkwell::module::{Linkage, Module};
 use inkwell::values::{BasicValueEnum, FunctionValue, PointerValue};
 use sched_ir::lir::{self, Block, BufferId, Kernel, Space, Stmt, Value};
 use sched_ir::verify::verify;
+use std::collections::BTreeSet;
 
 /// Fields of `schedc_ctx`, 8 bytes each.
 #[derive(Clone, Copy)]
@@ -29,6 +31,8 @@ pub(super) struct Emitter<'a, 'ctx> {
     pub(super) machine: &'a Machine,
     pub(super) model: &'a lir::Module,
     pub(super) source: &'a lir::Function,
+    /// The values that are used otherwise than lane by lane.
+    pub(super) whole: BTreeSet<Value>,
     /// What the names of its functions begin with.
     pub(super) name: String,
     pub(super) builder: Builder<'ctx>,
@@ -65,8 +69,10 @@ pub(super) fn emit<'ctx>(
     let builder = context.create_builder();
     let frame = Frame::enter(context, &builder, llvm, ctx, function);
     let scopes = Scopes::new(context, kind, function);
+    let whole = Uses::of(&function.body).whole;
+    let (model, source) = (source, function);
     let mut emitter =
-        Emitter { context, module, machine, model: source, source: function, name, builder, frame, scopes };
+        Emitter { context, module, machine, model, source, whole, name, builder, frame, scopes };
     emitter.load_context()?;
     emitter.frame.leave_entry(context, &emitter.builder)?;
     emitter.block(&function.body)?;
@@ -144,7 +150,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
     fn stmt(&mut self, stmt: &Stmt) -> Result<(), LlvmError> {
         match stmt {
             Stmt::Let(value, op) => {
-                let llvm = self.op(self.ty(*value)?, op)?;
+                let llvm = self.op(*value, op)?;
                 self.frame.define(*value, llvm)
             }
             Stmt::Store(to, value) => self.store(to, *value),

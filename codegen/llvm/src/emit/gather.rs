@@ -7,7 +7,7 @@ use super::vector::as_vector;
 use crate::error::LlvmError;
 use inkwell::llvm_sys::core::LLVMBuildGEP2;
 use inkwell::types::{AsTypeRef, BasicType};
-use inkwell::values::{AsValueRef, BasicValueEnum, CallSiteValue, PointerValue, VectorValue};
+use inkwell::values::{AsValueRef, BasicValueEnum, CallSiteValue, IntValue, PointerValue, VectorValue};
 use sched_ir::lir::{Address, Gather, Scalar, Space, Ty, Value};
 
 /// How far apart elements are that one gather instruction can reach, in bytes.
@@ -40,14 +40,21 @@ impl<'ctx> Emitter<'_, 'ctx> {
         self.describe_call(to, call)
     }
 
-    /// One load per lane.
-    pub(super) fn gather(&mut self, ty: Ty, gather: &Gather) -> Result<BasicValueEnum<'ctx>, LlvmError> {
+    /// One load per lane. It is in registers for some lanes only if it is nowhere used as a `whole`.
+    pub(super) fn gather(
+        &mut self,
+        ty: Ty,
+        gather: &Gather,
+        whole: bool,
+    ) -> Result<BasicValueEnum<'ctx>, LlvmError> {
         let Gather { buffer, base, stride, offset, .. } = *gather;
         let at = Address { buffer, index: base, stride, offset };
         // Only the sum of base and index need be in the buffer.
         let start = self.pointer(&at, false)?;
         let (scale, index) = self.scaled(gather)?;
-        if self.machine.gathers_slowly && ty.scalar.bytes() == 8 && gather.mask.is_none() {
+        // A gather of elements that wide takes two registers of indices for one of elements, which is twice the time.
+        let each_is_better = ty.scalar.bytes() == 8 || !whole;
+        if self.machine.gathers_slowly && each_is_better && gather.mask.is_none() {
             return self.lane_by_lane((start, scale), index, (ty, &at));
         }
         let pointers = self.pointers(start, scale, index)?;
@@ -62,8 +69,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
         Ok(returned(call)?.into())
     }
 
-    /// One load per lane, each an instruction of its own. A gather of elements this wide takes two registers of indices
-    /// for one of elements, which is twice the time.
+    /// One load per lane, each an instruction of its own.
     fn lane_by_lane(
         &self,
         (start, scale): (PointerValue<'ctx>, u32),
@@ -73,9 +79,8 @@ impl<'ctx> Emitter<'_, 'ctx> {
         let (unit, element) =
             (self.context.i8_type().array_type(scale), types::basic(self.context, Ty::of(ty.scalar))?);
         let mut found = self.vector_type(ty)?.get_poison();
-        for lane in 0..ty.lanes {
-            let lane = self.context.i32_type().const_int(lane.into(), false);
-            let number = self.builder.build_extract_element(index, lane, "")?.into_int_value();
+        for (lane, number) in (0u64..).zip(self.numbers(index)?) {
+            let lane = self.context.i32_type().const_int(lane, false);
             // SAFETY: the pointer and the number are values of the module that the builder stands in.
             let pointer = unsafe { self.builder.build_gep(unit, start, &[number], "")? };
             let value = self.builder.build_load(element, pointer, "")?;
@@ -85,6 +90,28 @@ impl<'ctx> Emitter<'_, 'ctx> {
             found = self.builder.build_insert_element(found, value, lane, "")?;
         }
         Ok(found.into())
+    }
+
+    /// The lanes of a vector of integers, as wide as addresses. Two of 32 bits are taken out of a register together: only one
+    /// unit of a processor does that. LLVM must not know, since it would take out each for itself.
+    fn numbers(&self, index: VectorValue<'ctx>) -> Result<Vec<IntValue<'ctx>>, LlvmError> {
+        let (long, half) = (self.context.i64_type(), self.context.i32_type());
+        let lanes = index.get_type().get_size();
+        let lane = |number: u32| half.const_int(number.into(), false);
+        if index.get_type().get_element_type() != half.into() || !lanes.is_multiple_of(2) {
+            let number = |at| Ok(self.builder.build_extract_element(index, lane(at), "")?.into_int_value());
+            return (0..lanes).map(number).collect();
+        }
+        let pairs = as_vector(self.builder.build_bit_cast(index, long.vec_type(lanes / 2), "")?)?;
+        let mut numbers = Vec::with_capacity(lanes as usize);
+        for at in 0..lanes / 2 {
+            let pair = self.builder.build_extract_element(pairs, lane(at), "")?.into_int_value();
+            let pair = self.hidden(pair)?;
+            let low = self.builder.build_int_truncate(pair, half, "")?;
+            numbers.push(self.builder.build_int_s_extend(low, long, "")?);
+            numbers.push(self.builder.build_right_shift(pair, long.const_int(32, false), true, "")?);
+        }
+        Ok(numbers)
     }
 
     /// Elements of an array in memory, by number.

@@ -18,6 +18,7 @@ mod ops;
 mod parallel;
 mod predicate;
 mod types;
+mod uses;
 mod vector;
 
 pub(crate) use artefact::{Compiled, Data, EXPORTS, emit_artefact};

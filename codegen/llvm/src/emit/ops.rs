@@ -45,8 +45,9 @@ macro_rules! convert {
 }
 
 impl<'ctx> Emitter<'_, 'ctx> {
-    /// The value of an operation whose result has type `ty`.
-    pub(super) fn op(&mut self, ty: Ty, op: &Op) -> Result<BasicValueEnum<'ctx>, LlvmError> {
+    /// The result of an operation.
+    pub(super) fn op(&mut self, result: Value, op: &Op) -> Result<BasicValueEnum<'ctx>, LlvmError> {
+        let ty = self.ty(result)?;
         match op {
             Op::Int(n) => self.int(ty, *n),
             Op::Float(x) => self.float(ty, *x),
@@ -60,7 +61,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
             Op::Math(math, value) => self.math(*math, *value, ty),
             Op::Load(at) => self.load(ty, at),
             Op::LoadMasked(at, mask) => self.load_masked(ty, at, *mask),
-            Op::Gather(gather) => self.gather(ty, gather),
+            Op::Gather(gather) => self.gather(ty, gather, self.whole.contains(&result)),
             Op::Splat(scalar) => self.splat(ty, *scalar),
             Op::Lanes => self.lanes(ty),
             Op::Extract(vector, lane) => self.extract(*vector, *lane),

@@ -3,107 +3,13 @@
 use super::frame::Frame;
 use super::function::{Emitter, describe, first_pointer};
 use super::types;
+use super::uses::Uses;
 use crate::error::LlvmError;
 use inkwell::attributes::{Attribute, AttributeLoc};
 use inkwell::module::Linkage;
 use inkwell::types::{BasicTypeEnum, FunctionType, StructType};
 use inkwell::values::{BasicValueEnum, FunctionValue, PointerValue};
-use sched_ir::lir::{Address, Block, BufferId, Op, Parallel, Stmt, Value};
-use std::collections::BTreeSet;
-
-/// What the body of a parallel loop uses, in a fixed order.
-#[derive(Default)]
-struct Uses {
-    values: BTreeSet<Value>,
-    buffers: BTreeSet<BufferId>,
-}
-
-impl Uses {
-    /// Of some statements, with all that is inside them. A worklist, so that deep nests cost no stack.
-    fn of(body: &Block) -> Uses {
-        let mut uses = Uses::default();
-        let mut left = vec![body];
-        while let Some(block) = left.pop() {
-            block.iter().for_each(|stmt| uses.stmt(stmt, &mut left));
-        }
-        uses
-    }
-
-    fn stmt<'a>(&mut self, stmt: &'a Stmt, left: &mut Vec<&'a Block>) {
-        match stmt {
-            Stmt::Let(_, op) => self.op(op),
-            Stmt::Store(at, value) | Stmt::AtomicAdd(at, value) => {
-                self.address(at);
-                self.values.insert(*value);
-            }
-            Stmt::StoreMasked(at, value, mask) => {
-                self.address(at);
-                self.values.extend([*value, *mask]);
-            }
-            Stmt::Prefetch(at) => self.address(at),
-            Stmt::For(stmt) => {
-                self.values.extend([stmt.lo, stmt.hi]);
-                self.values.extend(stmt.carried.iter().flat_map(|c| [c.first, c.next]));
-                left.push(&stmt.body);
-            }
-            Stmt::While(stmt) => {
-                self.values.insert(stmt.cond);
-                self.values.extend(stmt.carried.iter().flat_map(|c| [c.first, c.next]));
-                left.extend([&stmt.test, &stmt.body]);
-            }
-            Stmt::If(stmt) => {
-                self.values.insert(stmt.cond);
-                self.values.extend(stmt.joined.iter().flat_map(|j| [j.then, j.otherwise]));
-                left.extend([&stmt.then, &stmt.otherwise]);
-            }
-            Stmt::Parallel(stmt) => {
-                self.values.insert(stmt.trip);
-                left.push(&stmt.body);
-            }
-            Stmt::Alloc(stmt) => {
-                self.values.insert(stmt.bytes);
-                left.push(&stmt.body);
-            }
-        }
-    }
-
-    fn op(&mut self, op: &Op) {
-        match op {
-            Op::Int(_) | Op::Float(_) | Op::Rows | Op::Lanes => {}
-            Op::Bin(_, a, b)
-            | Op::Cmp(_, a, b)
-            | Op::Lookup(a, b)
-            | Op::Concat(a, b)
-            | Op::Alternate(a, b, ..) => self.values.extend([*a, *b]),
-            Op::Select(cond, a, b) => self.values.extend([*cond, *a, *b]),
-            Op::Cast(_, value)
-            | Op::Math(_, value)
-            | Op::Splat(value)
-            | Op::Extract(value, _)
-            | Op::Word(value, _)
-            | Op::Cut(value)
-            | Op::Any(value)
-            | Op::Ones(value)
-            | Op::MaskBits(value) => {
-                self.values.insert(*value);
-            }
-            Op::Load(at) => self.address(at),
-            Op::LoadMasked(at, mask) => {
-                self.address(at);
-                self.values.insert(*mask);
-            }
-            Op::Gather(gather) => {
-                self.values.extend([gather.base, gather.index].into_iter().chain(gather.mask));
-                self.buffers.insert(gather.buffer);
-            }
-        }
-    }
-
-    fn address(&mut self, at: &Address) {
-        self.values.insert(at.index);
-        self.buffers.insert(at.buffer);
-    }
-}
+use sched_ir::lir::{Block, BufferId, Parallel, Value};
 
 /// A body's environment: the run's context, then values, then buffers.
 struct Environment<'ctx> {
@@ -131,7 +37,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
         let uses = Uses::of(body);
         let mut contents: Vec<BasicValueEnum> = vec![self.frame.ctx.into()];
         let (mut values, mut buffers) = (Vec::new(), Vec::new());
-        for value in uses.values {
+        for value in uses.values() {
             if let Some(llvm) = self.frame.variable(value) {
                 values.push(value);
                 contents.push(llvm);

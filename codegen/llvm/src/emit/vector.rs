@@ -5,6 +5,7 @@ use super::types;
 use crate::error::LlvmError;
 use crate::runtime::CPU_V4;
 use inkwell::IntPredicate;
+use inkwell::attributes::{Attribute, AttributeLoc};
 use inkwell::types::{BasicTypeEnum, VectorType};
 use inkwell::values::{BasicValueEnum, IntValue, VectorValue};
 use sched_ir::lir::{Scalar, Ty, Value};
@@ -83,10 +84,20 @@ impl<'ctx> Emitter<'_, 'ctx> {
 
     /// The low or the high half of each lane of 64 bits.
     pub(super) fn word(&self, vector: Value, number: u16) -> Result<BasicValueEnum<'ctx>, LlvmError> {
-        let ty = Ty { lanes: self.ty(vector)?.lanes * 2, scalar: Scalar::I32 };
-        let words = self.builder.build_bit_cast(self.vector(vector)?, self.vector_type(ty)?, "")?;
-        let every_other = (0..u32::from(ty.lanes / 2)).map(|lane| Some(2 * lane + u32::from(number)));
-        Ok(self.pick(as_vector(words)?, every_other)?.into())
+        let (lanes, vector) = (u32::from(self.ty(vector)?.lanes), self.vector(vector)?);
+        let words = |from: VectorValue<'ctx>| {
+            let lanes = from.get_type().get_size() as u16 * 2;
+            let words = self.vector_type(Ty { lanes, scalar: Scalar::I32 })?;
+            as_vector(self.builder.build_bit_cast(from, words, "")?)
+        };
+        let every_other = (0..lanes).map(|lane| Some(2 * lane + u32::from(number)));
+        if lanes % 2 > 0 {
+            return Ok(self.pick(words(vector)?, every_other)?.into());
+        }
+        // From two halves, as registers have them: a shuffle of both is one instruction, where LLVM would cut off the other
+        // words of each half for itself and join what is left.
+        let half = |first: u32| words(self.pick(vector, (first..first + lanes / 2).map(Some))?);
+        Ok(self.shuffle((half(0)?, half(lanes / 2)?), every_other)?.into())
     }
 
     /// The lanes of two values one after the other.
@@ -170,26 +181,8 @@ impl<'ctx> Emitter<'_, 'ctx> {
         let element = types::int(self.context, ty.scalar)
             .ok_or_else(|| LlvmError::ill_formed(format_args!("a mask as {ty}")))?;
         let word = self.context.i32_type();
-        // Assembly without instructions, whose operand comes and goes in one register. It has no effect but to hide
-        // where the number comes from.
-        let function = word.fn_type(&[word.into()], false);
-        let hide = self.context.create_inline_asm(
-            function,
-            String::new(),
-            "=r,0".to_string(),
-            false,
-            false,
-            None,
-            false,
-        );
         let outside = std::mem::replace(&mut self.builder, self.frame.at_entry(self.context));
-        let ones =
-            self.builder.build_indirect_call(function, hide, &[word.const_int(1, false).into()], "one");
-        let ones = ones.map_err(LlvmError::from).and_then(|one| {
-            let one = match one.try_as_basic_value().basic() {
-                Some(BasicValueEnum::IntValue(one)) => one,
-                _ => return Err(LlvmError::ill_formed("assembly returns no number")),
-            };
+        let ones = self.hidden(word.const_int(1, false)).and_then(|one| {
             let one = self.builder.build_int_z_extend_or_bit_cast(one, self.context.i64_type(), "")?;
             let one = self.builder.build_int_truncate_or_bit_cast(one, element, "")?;
             self.broadcast(one.into(), ty)
@@ -198,6 +191,22 @@ impl<'ctx> Emitter<'_, 'ctx> {
         let ones = ones?;
         self.frame.opaque_ones.insert(ty, ones);
         Ok(ones)
+    }
+
+    /// An integer of which the optimiser does not know where it comes from: assembly without instructions, whose operand
+    /// comes and goes in one register, and which has no other effect.
+    pub(super) fn hidden(&self, value: IntValue<'ctx>) -> Result<IntValue<'ctx>, LlvmError> {
+        let function = value.get_type().fn_type(&[value.get_type().into()], false);
+        let (code, constraints) = (String::new(), "=r,0".to_string());
+        let hide = self.context.create_inline_asm(function, code, constraints, false, false, None, false);
+        let hidden = self.builder.build_indirect_call(function, hide, &[value.into()], "hidden")?;
+        // Two with one operand are one: it touches no memory.
+        let memory = Attribute::get_named_enum_kind_id("memory");
+        hidden.add_attribute(AttributeLoc::Function, self.context.create_enum_attribute(memory, 0));
+        match hidden.try_as_basic_value().basic() {
+            Some(BasicValueEnum::IntValue(hidden)) => Ok(hidden),
+            _ => Err(LlvmError::ill_formed("assembly returns no number")),
+        }
     }
 }
 
