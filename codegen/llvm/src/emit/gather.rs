@@ -40,7 +40,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
         self.describe_call(to, call)
     }
 
-    /// One load per lane. It is in registers for some lanes only if it is nowhere used as a `whole`.
+    /// One load per lane. `whole` says whether the result is used otherwise than lane by lane.
     pub(super) fn gather(
         &mut self,
         ty: Ty,
@@ -52,7 +52,8 @@ impl<'ctx> Emitter<'_, 'ctx> {
         // Only the sum of base and index need be in the buffer.
         let start = self.pointer(&at, false)?;
         let (scale, index) = self.scaled(gather)?;
-        // A gather of elements that wide takes two registers of indices for one of elements, which is twice the time.
+        // A gather of wide elements takes two registers of indices for one of elements, which is twice the time. Lanes that
+        // are used one by one need not be put into a register at all.
         let each_is_better = ty.scalar.bytes() == 8 || !whole;
         if self.machine.gathers_slowly && each_is_better && gather.mask.is_none() {
             return self.lane_by_lane((start, scale), index, (ty, &at));
