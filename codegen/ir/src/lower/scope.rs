@@ -195,15 +195,7 @@ impl<'a> Kernel<'a> {
     /// The largest exclusive end of a loop, if one is known.
     pub(super) fn most(&self, iter: &Iter) -> Option<i64> {
         let Lowering { mir, most_rows, .. } = self.lowering;
-        let least = |var: &Var| mir.vars.get(var.0 as usize).map_or(0, |info| info.least);
-        let most = |bound: &Bound| {
-            let limit = match bound.limit {
-                Limit::Const(n) => n,
-                Limit::Rows => (*most_rows)?,
-            };
-            Some(limit - bound.less.plus - bound.less.vars.iter().map(least).sum::<i64>())
-        };
-        iter.stops.iter().filter_map(most).min()
+        iter.stops.iter().filter_map(|stop| stop.most(&mir.vars, *most_rows)).min()
     }
 
     fn bound(&mut self, bound: &Bound) -> Value {

@@ -50,29 +50,27 @@ pub(super) struct Group {
     width: u16,
     /// The last vector is not full: it has so many iterations.
     last: u16,
-    /// Whether that one is only as wide as it needs to be.
-    narrows: bool,
     /// Only iterations below this number exist.
     below: Option<Value>,
 }
 
 impl Group {
     pub(super) fn full((vectors, width): (i64, u16)) -> Group {
-        Group { vectors, width, last: width, narrows: false, below: None }
+        Group { vectors, width, last: width, below: None }
     }
 
     pub(super) fn below(self, stop: Value) -> Group {
         Group { below: Some(stop), ..self }
     }
 
-    /// How many lanes a vector has, and how many of them are iterations.
-    fn shape(self, vector: i64) -> (u16, u16) {
-        let Group { vectors, width, last, narrows, .. } = self;
-        match (vector == vectors - 1, narrows) {
-            (true, true) => (last.next_power_of_two().max(2).min(width), last),
-            (true, false) => (width, last),
-            (false, _) => (width, width),
+    /// How many lanes a vector has, and how many of them are iterations. The last one is no wider than it needs to be if
+    /// vectors may have several widths.
+    fn shape(self, vector: i64, narrows: bool) -> (u16, u16) {
+        let Group { vectors, width, last, .. } = self;
+        if vector < vectors - 1 {
+            return (width, width);
         }
+        (if narrows { last.next_power_of_two().max(2).min(width) } else { width }, last)
     }
 }
 
@@ -116,8 +114,7 @@ impl<'k> Kernel<'k> {
             let vectors = (rest + width - 1) / width;
             let last = (rest - (vectors - 1) * width) as u16;
             let at = self.b.int(end);
-            let narrows = around.hops().is_some();
-            sum = self.group(around, at, Group { vectors, width: lanes, last, narrows, below: None }, sum);
+            sum = self.group(around, at, Group { vectors, width: lanes, last, below: None }, sum);
         }
         self.close_sum(around, sum);
     }
@@ -288,7 +285,7 @@ impl<'k> Kernel<'k> {
             let ahead = vector * i64::from(group.width) * walks.iter.step;
             let (rows, trees) = if walks.over == Sort::Row { (ahead, 0) } else { (0, ahead) };
             let tree = self.b.add_int(first_tree, trees);
-            let (width, count) = group.shape(vector);
+            let (width, count) = group.shape(vector, around.hops().is_some());
             let (state, top) = match &around.tree {
                 Some((_, state, top)) => (state.clone(), top.clone()),
                 None => self.tree_state(around, tree, (width, count)),

@@ -297,18 +297,11 @@ impl Build<'_> {
             }
         }
         let stops = tightest(stops);
-        let most = stops.iter().filter_map(|stop| self.greatest(stop)).min();
+        let most = stops.iter().filter_map(|stop| stop.most(&self.vars, None)).min();
         let most = most.map(|stop| start + (stop - 1 - start).max(0) / step * step);
         let name = this.name.clone();
         let var = self.variable(VarInfo { name, sort: this.sort, least: start, most, step });
         Ok(Iter { var, start, step, stops })
-    }
-
-    /// The largest value a bound can take, if it does not depend on the number of rows.
-    fn greatest(&self, bound: &Bound) -> Option<i64> {
-        let Limit::Const(limit) = bound.limit else { return None };
-        let least: i64 = bound.less.vars.iter().map(|var| self.vars[var.0 as usize].least).sum();
-        Some(limit - least - bound.less.plus)
     }
 }
 

@@ -330,6 +330,18 @@ impl Walks {
     }
 }
 
+impl Bound {
+    /// The largest value it can take; none if the number of rows decides and nothing is known of that. `rows` is its largest.
+    pub fn most(&self, vars: &[VarInfo], rows: Option<i64>) -> Option<i64> {
+        let limit = match self.limit {
+            Limit::Const(limit) => limit,
+            Limit::Rows => rows?,
+        };
+        let least: i64 = self.less.vars.iter().map(|var| vars[var.0 as usize].least).sum();
+        Some(limit - least - self.less.plus)
+    }
+}
+
 impl Affine {
     /// One variable.
     pub fn var(var: Var) -> Affine {

@@ -122,8 +122,7 @@ impl Abreast {
         let (threshold, leaf) = (scalar(forest.types.threshold), Payload::of(forest));
         let (lanes, leaf_numbers) = (u64::from(lanes), LeafNumbers::of(request));
         let code = narrowest(codes).unwrap_or(Scalar::I32);
-        let depths = request.used.iter().zip(request.depths);
-        let depths = depths.map(|(used, (depth, _))| used.then_some(*depth)).collect();
+        let depths = request.depths_of_used();
         Ok(Abreast { threshold, code, test, leaf, lanes, depths, trees, depth, leaf_numbers })
     }
 

@@ -34,8 +34,7 @@ impl Complete {
     ///
     /// When 31 bits do not count the entries.
     pub fn new(request: &Request, first_table: usize) -> Result<Complete, CompileError> {
-        let trees = request.used.iter().zip(request.depths);
-        let depths: Vec<Option<u32>> = trees.map(|(used, (depth, _))| used.then_some(*depth)).collect();
+        let depths = request.depths_of_used();
         let size = |depth: u32| 1u64.checked_shl(depth).unwrap_or(u64::MAX).max(SMALLEST);
         let sizes = depths.iter().map(|depth| depth.map_or(0, size));
         Ok(Complete { entries: Entries::new(request, first_table, sizes)?, depths })

@@ -317,6 +317,13 @@ pub struct Request<'a> {
     pub codes: Option<&'a Arc<codes::Codes>>,
 }
 
+impl Request<'_> {
+    /// Edges to the deepest leaf of each tree that is walked in this layout; none for others.
+    fn depths_of_used(&self) -> Vec<Option<u32>> {
+        self.used.iter().zip(self.depths).map(|(used, (deepest, _))| used.then_some(*deepest)).collect()
+    }
+}
+
 /// The representation of a storage for a forest.
 ///
 /// # Errors

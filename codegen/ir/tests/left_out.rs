@@ -1,0 +1,81 @@
+//! What no call needs is not made: nodes of padding in complete layouts, code for more rows than there can be, lanes without
+//! a tree.
+
+#![allow(clippy::panic, clippy::expect_used)]
+
+use sched_forest::{Forest, ForestParts, Inner, Leaf, NodeRef, Predicate, Target, Tree};
+use sched_ir::lir::Kernel;
+use sched_ir::{Budget, Compiled, compile};
+use sched_lang::{ModelFacts, Options, Supported, check};
+
+/// Trees of two levels whose left child is a leaf.
+fn forest(trees: u32) -> Forest {
+    let inner = |threshold, right| Inner {
+        feature: 0,
+        predicate: Predicate::Numeric { threshold },
+        missing_left: false,
+        left: NodeRef::Leaf(if threshold > 0.0 { 1 } else { 0 }),
+        right,
+    };
+    let leaves: Vec<Leaf> = (0..3).map(|source| Leaf { source, values: [1.0].into() }).collect();
+    let tree = |source| Tree {
+        root: NodeRef::Inner(0),
+        inner: vec![inner(0.0, NodeRef::Inner(1)), inner(1.0, NodeRef::Leaf(2))],
+        leaves: leaves.clone(),
+        target: Target::One(0),
+        source,
+    };
+    let parts =
+        ForestParts { trees: (0..trees).map(tree).collect(), base: vec![0.0], ..ForestParts::default() };
+    Forest::new(ForestParts { num_features: 1, ..parts }).expect("a valid forest")
+}
+
+/// The model under a schedule, for runs of at most `rows` rows if that is known.
+fn compiled(trees: u32, schedule: &str, rows: Option<u64>) -> Compiled {
+    let forest = forest(trees);
+    let facts = ModelFacts {
+        num_trees: trees,
+        num_features: 1,
+        num_classes: 1,
+        depths: vec![2; trees as usize].into(),
+        ..ModelFacts::default()
+    };
+    let options =
+        Options { facts: Some(facts.into()), supported: Supported::Compilable, ..Options::default() };
+    let checked = check(schedule, &options);
+    let mut nest = checked.nest.unwrap_or_else(|| panic!("{schedule}: {:?}", checked.diagnostics));
+    nest.batch_size = rows;
+    let budget = Budget { few_rows: false, ..Budget::default() };
+    compile(forest, nest, &[Kernel::Raw], &budget).expect(schedule)
+}
+
+#[test]
+fn complete_layouts_need_no_nodes_of_padding() {
+    let nodes = |schedule: &str| compiled(1, schedule, None).hir.forest.trees[0].inner.len();
+    let blocks = "tile(batch, b0, b1, 16)\nreorder(b0, tree, b1)\nvectorize(b1, 4)\n";
+    assert_eq!(nodes(&format!("{blocks}cache(b0)\nrepresentation(quantized)")), 2);
+    assert_eq!(nodes(&format!("{blocks}representation(levels)")), 2);
+    assert_eq!(nodes("unrollWalk(tree, 2)"), 3);
+}
+
+#[test]
+fn there_is_no_code_for_more_rows_than_a_run_has() {
+    let schedule = "reorder(tree, batch)\nvectorize(batch, 4)\ninterleave(batch, 4)\nrepresentation(levels)";
+    let length = |rows| compiled(1, schedule, rows).lir.to_string().lines().count();
+    // Four vectors together, then two, then one.
+    assert!(length(Some(15)) < length(Some(16)));
+    assert!(length(Some(7)) < length(Some(8)));
+    assert_eq!(length(Some(16)), length(Some(1000)));
+    assert_eq!(compiled(1, schedule, Some(15)).lir.rows_per_run, Some(15));
+}
+
+#[test]
+fn the_last_vector_of_trees_is_no_wider_than_it_needs_to_be() {
+    let schedule = "vectorize(tree, 8)\nrepresentation(levels)";
+    let leaves = |trees, lanes: &str| {
+        let lir = compiled(trees, schedule, None).lir.to_string();
+        lir.lines().any(|line| line.contains("gather abreast_leaves") && line.ends_with(lanes))
+    };
+    assert!(leaves(10, "<8 x f32>") && leaves(10, "<2 x f32>"));
+    assert!(leaves(16, "<8 x f32>") && !leaves(16, "<2 x f32>"));
+}
