@@ -59,9 +59,12 @@ impl Chosen {
             return swept.chosen(facts, processor);
         }
         let coded = codes.filter(|_| complete).map(|codes| Coded { columns: codes.columns });
+        // A file has room for nodes in preorder where all other calls share one layout.
+        let shared = coded.as_ref().is_some_and(|coded| coded.walks_single_rows(facts, processor));
+        let roomy = kept == Kept::Memory || shared;
         let mut chosen = Chosen::hopping(facts, coded, complete, (processor, kept));
         let swept = swept.filter(|_| complete);
-        if let Some((from, swept)) = swept.and_then(|swept| Some((swept.pays_from(facts, kept)?, swept))) {
+        if let Some((from, swept)) = swept.and_then(|swept| Some((swept.pays_from(facts, roomy)?, swept))) {
             let fewer = std::mem::replace(&mut chosen.main, text(swept.rows()));
             chosen.smaller.push((from - 1, fewer));
         }
@@ -141,7 +144,7 @@ fn tiled() -> Vec<String> {
     lines
 }
 
-/// One coded row after the other, for which all tests of a tree are made at once.
+/// One coded row after the other, and so many trees, or vectors of them, together.
 fn single_rows(layout: &str, trees: u32) -> Vec<String> {
     vec![
         "parallel(batch)".to_string(),
@@ -177,7 +180,7 @@ impl Vectors {
 
     /// Levels of complete trees in registers, as many as the processor has room for beside the tables.
     fn of_levels(facts: &ModelFacts, processor: Processor, kept: Kept) -> Vectors {
-        let rows = if processor.lookup_bits < 512 { 4 } else { 8 };
+        let rows = if processor.lookup_bits < 512 || processor.gathers_slowly { 4 } else { 8 };
         let trees = match (processor.gathers_slowly, kept) {
             (true, Kept::Memory) => LANE_BY_LANE,
             (true, Kept::File) => 2 * LANE_BY_LANE,
@@ -233,16 +236,20 @@ impl Coded {
         Chosen { smaller, main: text(self.rows(lanes, vectors)) }
     }
 
-    /// One row after the other: all tests of a tree at once where they are few and the row fits a register, else trees in
-    /// lanes.
+    /// One row after the other: all tests of a tree at once where that pays, else trees in lanes.
     fn over_trees(&self, facts: &ModelFacts, processor: Processor, kept: Kept) -> Vec<String> {
+        if self.walks_single_rows(facts, processor) {
+            return single_rows("quantized", 4);
+        }
+        Vectors::of_levels(facts, processor, kept).over_trees()
+    }
+
+    /// Whether all tests of a tree are made at once for single rows: they are few and the row fits a register.
+    fn walks_single_rows(&self, facts: &ModelFacts, processor: Processor) -> bool {
         let small = facts.max_depth() <= AT_ONCE_LIMIT && self.columns <= LONGEST_CODES;
         // Trees in lanes gather, which shorter registers do no faster.
         let short = processor.lookup_bits == 256 && self.columns <= LONGEST_CODES / 2;
-        if !small && !short {
-            return Vectors::of_levels(facts, processor, kept).over_trees();
-        }
-        single_rows("quantized", 4)
+        small || short
     }
 
     fn rows(&self, lanes: u32, vectors: u32) -> Vec<String> {
@@ -266,6 +273,8 @@ struct Swept {
     leaves: u64,
     /// Whether single rows make all tests of a tree at once.
     at_once: bool,
+    /// Whether trees in lanes look a row's codes up in registers.
+    looked_up: bool,
 }
 
 impl Swept {
@@ -279,7 +288,8 @@ impl Swept {
             return None;
         }
         let at_once = largest <= LARGEST_AT_ONCE && codes.columns <= LONGEST_CODES;
-        Some(Swept { lanes: processor.lookup_bits / u8::BITS, leaves, at_once })
+        let looked_up = codes.columns <= LONGEST_LOOKED_UP;
+        Some(Swept { lanes: processor.lookup_bits / u8::BITS, leaves, at_once, looked_up })
     }
 
     /// Whether testing all nodes pays for all calls: for trees that are small though deep, or that would be far from full
@@ -295,6 +305,7 @@ impl Swept {
         let few = match processor.lookup_bits {
             ..=SHORT_REGISTER => text(scalar(facts)),
             _ if self.at_once => text(single_rows("preorder", 2)),
+            _ if self.looked_up => text(self.over_trees(processor)),
             _ => text(Vectors::of_nodes(processor, FEW).over_trees()),
         };
         Chosen { smaller: vec![(self.few(), few)], main: text(self.rows()) }
@@ -302,12 +313,12 @@ impl Swept {
 
     /// From how many rows on it pays where complete trees would be half empty: a node is loaded once for all vectors that
     /// advance together.
-    fn pays_from(&self, facts: &ModelFacts, kept: Kept) -> Option<u32> {
+    fn pays_from(&self, facts: &ModelFacts, roomy: bool) -> Option<u32> {
         let (deep, shallow) = (facts.max_depth() > SHORT_LIMIT, facts.max_depth() < SHORT_LIMIT);
         let vectors = match self.lanes {
             _ if shallow => return None,
-            64.. if kept == Kept::Memory => 4,
-            32 if deep || kept == Kept::Memory => 2,
+            64.. if roomy => 4,
+            32 if deep || roomy => 2,
             ..32 if deep => 2,
             _ => return None,
         };
@@ -318,6 +329,14 @@ impl Swept {
     /// Rows of the largest call whose rows are better walked one by one.
     fn few(&self) -> u32 {
         if self.leaves <= SMALL_TREE { FEW } else { 2 * FEW }
+    }
+
+    /// Trees in lanes, each on its own path.
+    fn over_trees(&self, processor: Processor) -> Vec<String> {
+        let Vectors { lanes, trees, .. } = Vectors::of_nodes(processor, FEW);
+        let mut lines = single_rows("preorder", trees);
+        lines.push(format!("vectorize(tree, {lanes})"));
+        lines
     }
 
     fn rows(&self) -> Vec<String> {
@@ -341,6 +360,9 @@ fn pays_to_turn(facts: &ModelFacts) -> bool {
 
 /// Codes of the longest row that walks look up in a register.
 const LONGEST_CODES: u32 = 64;
+
+/// Codes of the longest row that trees in lanes look up in registers.
+const LONGEST_LOOKED_UP: u32 = 128;
 
 /// Leaves of the largest tree that a word has bits for.
 const LARGEST_AT_ONCE: u64 = 64;

@@ -330,6 +330,11 @@ pub enum Problem {
         /// Iterations of the loop.
         trips: i64,
     },
+    /// A shape of hops for walks that test all nodes instead.
+    NoHops {
+        /// What made them so.
+        layout: Step,
+    },
     /// An `unrollWalk` beyond the deepest tree.
     UnrollBeyond {
         /// As given.
@@ -408,6 +413,7 @@ impl Problem {
             P::PeelPointless { .. } => Code::PEEL_POINTLESS,
             P::CacheTooLarge { .. } => Code::CACHE_TOO_LARGE,
             P::EmptyLanes { .. } => Code::EMPTY_LANES,
+            P::NoHops { .. } => Code::NO_HOPS,
             P::InterleaveOfOne => Code::INTERLEAVE_OF_ONE,
             P::UnrollBeyond { .. } => Code::UNROLL_BEYOND,
             P::NestedParallel { .. } => Code::NESTED_PARALLEL,

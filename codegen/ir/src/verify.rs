@@ -297,6 +297,7 @@ impl Verifier<'_> {
             | Op::Cmp(_, a, b)
             | Op::Lookup(a, b)
             | Op::Concat(a, b)
+            | Op::Child(a, b)
             | Op::Alternate(a, b, ..) => vec![a, b],
             Op::Select(c, a, b) => vec![c, a, b],
             Op::Cast(_, v)
@@ -391,6 +392,7 @@ impl Verifier<'_> {
                 let mask = self.used(mask)?;
                 ty == Ty::I1 && mask.scalar == Scalar::I1 && mask.lanes > 1
             }
+            Op::Child(word, node) => [self.used(word)?, self.used(node)?, ty] == [Ty::I64; 3],
             Op::Ones(bits) => self.used(bits)? == Ty::I64 && ty == Ty::I64,
             Op::MaskBits(mask) => {
                 let mask = self.used(mask)?;

@@ -150,6 +150,7 @@ codes! {
     PEEL_POINTLESS 98 "S0098" Warning "peelWalk without effect"
     CACHE_TOO_LARGE 99 "S0099" Warning "working set larger than the cache"
     EMPTY_LANES 100 "S0100" Warning "vector wider than its loop"
+    NO_HOPS 101 "S0101" Warning "walks without hops"
 }
 
 /// What is known of `code`.

@@ -1,8 +1,9 @@
 //! Silly facts about walks.
 
+use crate::directives::LayoutName;
 use crate::illegal::{Illegal, Problem};
-use crate::lineage::{Builder, Stated};
-use crate::nest::LoopId;
+use crate::lineage::{Builder, Stated, Step};
+use crate::nest::{LoopId, Sort};
 
 pub(super) fn check(builder: &Builder, id: LoopId, problems: &mut Vec<Illegal>) {
     let deepest = builder.deepest;
@@ -20,7 +21,45 @@ pub(super) fn check(builder: &Builder, id: LoopId, problems: &mut Vec<Illegal>) 
         };
         problems.push(Illegal::argument(*step, 1, problem, vec![id]));
     }
-    peel(builder, id, problems);
+    match sweeps(builder, id) {
+        Some(layout) => no_hops(builder, id, layout, problems),
+        None => peel(builder, id, problems),
+    }
+}
+
+/// What shapes hops, where there are none.
+fn no_hops(builder: &Builder, id: LoopId, layout: Step, problems: &mut Vec<Illegal>) {
+    for (fact, step) in &builder.node(id).facts {
+        if matches!(fact, Stated::UnrollWalk(_) | Stated::PeelWalk(_) | Stated::SpeculateWalk(_)) {
+            problems.push(Illegal::at(*step, Problem::NoHops { layout }, vec![id]));
+        }
+    }
+}
+
+/// Whether all walks in a loop are made by vectors of rows that test all nodes of a tree; what chose the layout.
+fn sweeps(builder: &Builder, id: LoopId) -> Option<Step> {
+    let on = |id: LoopId| {
+        builder.node(id).facts.iter().find_map(|(fact, step)| match fact {
+            Stated::Layout(layout) => Some((*layout, *step)),
+            _ => None,
+        })
+    };
+    let around = builder.path(id).into_iter().rev().find_map(on).or(builder.layout);
+    let mut chosen = None;
+    let mut stack = vec![(id, around)];
+    while let Some((id, around)) = stack.pop() {
+        let layout = on(id).or(around);
+        let node = builder.node(id);
+        if node.inside.is_leaf() {
+            let in_vectors = node.facts.iter().any(|(fact, _)| matches!(fact, Stated::Vectorize(_)));
+            let (_, step) = layout.filter(|(layout, _)| {
+                *layout == LayoutName::Preorder && in_vectors && node.sort == Sort::Row
+            })?;
+            chosen = Some(step);
+        }
+        stack.extend(node.inside.children().map(|child| (child, layout)));
+    }
+    chosen
 }
 
 /// A `peelWalk` of hops that an `unrollWalk` makes straight-line in every walk that it concerns.

@@ -263,6 +263,10 @@ impl<'f, 'm> Machine<'f, 'm> {
                 self.lanes[to] = if any { u64::MAX } else { 0 };
             }
             Op::Ones(bits) => self.lanes[to] = self.lane(bits).count_ones().into(),
+            Op::Child(word, node) => {
+                let (word, node) = (self.lane(word), self.lane(node));
+                self.lanes[to] = node.wrapping_mul(2) | word >> (node & 63) & 1;
+            }
             Op::MaskBits(mask) => {
                 let (mask, lanes) = (self.at(mask), self.function.ty(mask).lanes);
                 let each = self.lanes[mask..mask + usize::from(lanes)].iter().enumerate();

@@ -342,6 +342,11 @@ impl Builder {
         self.define(Ty::I64, Op::Ones(bits))
     }
 
+    /// The child of a node that its bit in a word says: 0 for `2 * node`, 1 for the one after it.
+    pub fn child(&mut self, word: Value, node: Value) -> Value {
+        self.define(Ty::I64, Op::Child(word, node))
+    }
+
     /// A store of some lanes.
     pub fn store_masked(&mut self, address: Address, value: Value, mask: Value) {
         self.push(Stmt::StoreMasked(address, value, mask));

@@ -263,6 +263,8 @@ pub enum Op {
     Ones(Value),
     /// The lanes of a mask, at most 64, as the bits of an `i64`: lane 0 is the lowest bit, those above the last are 0.
     MaskBits(Value),
+    /// A child of a node of a complete tree, whose root is 1: `2 * node` + bit `node mod 64` of a word, all of them `i64`.
+    Child(Value, Value),
 }
 
 /// One load per lane: byte `(base + index) * stride + offset` of a buffer.

@@ -227,6 +227,7 @@ impl Printer<'_> {
             Op::Lookup(table, index) => format!("lookup {}, {}", self.name(*table), self.name(*index)),
             Op::Any(mask) => format!("any {}", self.name(*mask)),
             Op::Ones(bits) => format!("ones of {}", self.name(*bits)),
+            Op::Child(word, node) => format!("child {}, {}", self.name(*word), self.name(*node)),
             Op::MaskBits(mask) => format!("bits of {}", self.name(*mask)),
         }
     }

@@ -21,29 +21,28 @@ impl Outcomes {
     pub fn follow(&self, b: &mut Builder, hops: u32) -> Value {
         let mut node = b.int(1);
         for level in 0..hops {
-            let turn = self.turn(b, node, level);
-            let left = b.add(node, node);
-            node = b.add(left, turn);
+            let word = self.word(b, node, level);
+            node = b.child(word, node);
         }
         node
     }
 
-    /// The outcome at a node of a level, 0 or 1.
-    fn turn(&self, b: &mut Builder, node: Value, level: u32) -> Value {
+    /// The word with the outcome of a node of a level.
+    fn word(&self, b: &mut Builder, node: Value, level: u32) -> Value {
         let above = level.saturating_sub(WORD.ilog2() - 1);
         let words = if above == 0 { 0..1 } else { 1 << (above - 1)..1 << above };
-        let place = if above == 0 { node } else { b.bits(node, 0, WORD.ilog2()) };
-        let mut bits: Vec<Value> = self.0[words].iter().map(|word| b.bin(Bin::Shr, *word, place)).collect();
+        let mut words = self.0[words].to_vec();
         for bit in 0..above.saturating_sub(1) {
-            // Of two words by logic on their lowest bits: a choice would become a branch, which cannot be foretold.
-            let second = b.bits(node, WORD.ilog2() + bit, 1);
+            // Of two words by logic: a choice would become a branch, which cannot be foretold.
+            let (second, none) = (b.bits(node, WORD.ilog2() + bit, 1), b.int(0));
+            let second = b.bin(Bin::Sub, none, second);
             let mut choose = |pair: &[Value]| {
                 let differ = b.bin(Bin::Xor, pair[0], pair[1]);
                 let differ = b.bin(Bin::And, differ, second);
                 b.bin(Bin::Xor, pair[0], differ)
             };
-            bits = bits.chunks_exact(2).map(&mut choose).collect();
+            words = words.chunks_exact(2).map(&mut choose).collect();
         }
-        b.bits(bits[0], 0, 1)
+        words[0]
     }
 }

@@ -8,6 +8,8 @@ use inkwell::types::BasicTypeEnum;
 use inkwell::values::{BasicMetadataValueEnum, BasicValueEnum, CallSiteValue, PointerValue, VectorValue};
 use sched_ir::lir::Value;
 
+use BasicValueEnum::{IntValue, StructValue};
+
 /// Bits of the parts of a register that shuffles of bytes stay within.
 const PART: u32 = 128;
 
@@ -139,6 +141,24 @@ impl<'ctx> Emitter<'_, 'ctx> {
         let bits = self.frame.value(bits)?;
         let call = self.intrinsic("llvm.ctpop", &[bits.get_type()], &[bits.into()])?;
         call.try_as_basic_value().basic().ok_or_else(|| LlvmError::ill_formed("llvm.ctpop returns nothing"))
+    }
+
+    /// `2 * node` and a bit: a test that leaves the bit in the carry and an addition with it, which is one instruction
+    /// and one cycle less than what becomes of a shift, a mask and a sum.
+    pub(super) fn child(&self, word: Value, node: Value) -> Result<BasicValueEnum<'ctx>, LlvmError> {
+        let (IntValue(word), IntValue(node)) = (self.frame.value(word)?, self.frame.value(node)?) else {
+            return Err(LlvmError::ill_formed("integers expected"));
+        };
+        let (long, byte) = (word.get_type(), self.context.i8_type());
+        let place = self.builder.build_and(node, long.const_int(63, false), "")?;
+        let bit = self.builder.build_right_shift(word, place, false, "")?;
+        let bit = self.builder.build_and(bit, long.const_int(1, false), "")?;
+        let carry = self.builder.build_int_truncate(bit, byte, "")?;
+        let call = self.intrinsic("llvm.x86.addcarry.64", &[], &[carry.into(), node.into(), node.into()])?;
+        match call.try_as_basic_value().basic() {
+            Some(StructValue(sum)) => Ok(self.builder.build_extract_value(sum, 1, "")?),
+            _ => Err(LlvmError::ill_formed("llvm.x86.addcarry.64 returns no pair")),
+        }
     }
 
     /// A hint to the cache: for reading, to be kept in all levels.

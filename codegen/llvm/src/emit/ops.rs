@@ -76,6 +76,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
             Op::Any(mask) => self.any(*mask),
             Op::Ones(bits) => self.count_ones(*bits),
             Op::MaskBits(mask) => self.mask_bits(*mask),
+            Op::Child(word, node) => self.child(*word, *node),
         }
     }
 

@@ -74,6 +74,7 @@ impl Uses {
             | Op::Cmp(_, a, b)
             | Op::Lookup(a, b)
             | Op::Concat(a, b)
+            | Op::Child(a, b)
             | Op::Alternate(a, b, ..) => self.whole.extend([*a, *b]),
             Op::Select(cond, a, b) => self.whole.extend([*cond, *a, *b]),
             Op::Cast(_, value)

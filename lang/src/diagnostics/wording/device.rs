@@ -46,7 +46,9 @@ pub(super) fn word(context: &Context) -> Option<Wording> {
             let title = "write `sparse`".to_owned();
             let fix = Fix { title, edits, applicability: Applicability::Unsure };
             Wording::new(message, format!("above {}", size(*limit)))
-                .help("Use `sparse`, which stores only the nodes that exist.")
+                .help(
+                    "Use `sparse`, or `preorder` for rows in vectors: both store only the nodes that exist.",
+                )
                 .fix(Some(fix))
         }
         _ => return None,

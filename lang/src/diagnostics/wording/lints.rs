@@ -63,6 +63,16 @@ pub(super) fn word(context: &Context) -> Option<Wording> {
                 .help("Use a larger tile or fewer lanes.")
                 .fix(fits.and_then(|lanes| context.replace(&lanes.to_string(), Applicability::Unsure)))
         }
+        Problem::NoHops { layout } => {
+            let message = "vectors of rows test all nodes of a `preorder` tree, they do not hop";
+            Wording::new(message, "shapes no walk")
+                .and(*layout, "chosen here")
+                .help(format!(
+                    "Leave `{}` out, or choose a layout that is walked in hops.",
+                    context.directive()
+                ))
+                .fix(Some(context.remove(step)))
+        }
         Problem::UnrollBeyond { depth, deepest } => {
             let message = format!("no tree is {depth} deep: the deepest has a depth of {deepest}");
             Wording::new(message, format!("beyond {deepest}"))

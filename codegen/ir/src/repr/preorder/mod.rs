@@ -12,10 +12,15 @@
 //! Walks that hop instead, other single ones and trees side by side, keep the entry of a node beside the place. The left child's
 //! is the next one; the left subtree has one node less than leaves, which leads to the right child's.
 
+mod node;
+mod order;
+
+use self::node::{Node, in_all_lanes, words};
+use self::order::in_order;
 use super::codes::Codes;
 use super::entries::Entries;
 use super::outcomes::{WORD, outcomes};
-use super::record::{narrowest, write_int};
+use super::record::narrowest;
 use super::sweep::{Sweep, Swept};
 use super::{
     Buffers, Hop, LeafValue, Place, Representation, Request, Row, TreeLanes, TreeState, index_type, named,
@@ -24,7 +29,7 @@ use crate::error::CompileError;
 use crate::fault::{Fault, seeded};
 use crate::lir::{Address, Bin, Builder, Cast, Cmp, Scalar, Table, Ty, Value};
 use crate::mir::Walkers;
-use sched_forest::{Forest, NodeRef, Tree};
+use sched_forest::{Forest, Tree};
 use std::sync::Arc;
 
 /// Trees as nodes in preorder, and leaves from left to right.
@@ -34,32 +39,23 @@ pub struct Preorder {
     place: Scalar,
     /// Leaves of the largest tree.
     most: u64,
+    node: Node,
     /// Whether single rows make all tests at once.
     at_once: bool,
     trees: Entries,
 }
 
 const NODES: usize = 0;
-const COLUMNS: usize = 1;
-const RANKS: usize = 2;
-const REMAINING: usize = 3;
-const NODE_TABLES: usize = 4;
+const PLACES: usize = 1;
+const COLUMNS: usize = 2;
+const RANKS: usize = 3;
+const REMAINING: usize = 4;
+const NODE_TABLES: usize = 5;
 
 /// Leaves that are struck out side by side, each by a word.
 const WORDS: u16 = 8;
 /// Entries that are tested at once at least.
 const SMALLEST: u64 = 16;
-
-/// A node: four words.
-const BYTES: u32 = 16;
-/// The node's leftmost leaf, as often as it fits the word.
-const HERE: u32 = 0;
-/// The leftmost leaf of its right subtree, likewise.
-const RIGHT: u32 = 4;
-/// The rank of its threshold, likewise.
-const RANK: u32 = 8;
-/// The column of the codes that it compares with.
-const COLUMN: u32 = 12;
 
 /// Bits of a hopping walk's number that hold the node's entry; the place is above them.
 const ENTRY_BITS: u32 = 16;
@@ -90,6 +86,7 @@ impl Preorder {
             codes: Arc::clone(codes),
             place,
             most,
+            node: Node::new(place, codes.element(), codes.columns()),
             at_once,
             trees: Entries::new(request, NODE_TABLES, sizes)?,
         })
@@ -97,40 +94,10 @@ impl Preorder {
 
     /// Bytes of each table of nodes.
     fn lengths(&self) -> [u64; NODE_TABLES] {
-        let each = if self.at_once { [1, 1, 8] } else { [0; 3] };
-        [u64::from(BYTES), each[0], each[1], each[2]].map(|each| self.trees.count().saturating_mul(each))
-    }
-
-    /// A word of a node in all lanes, as the numbers of which it is full.
-    fn in_all_lanes(
-        &self,
-        b: &mut Builder,
-        buffers: &Buffers,
-        (index, offset): (Value, u32),
-        (element, lanes): (Scalar, u16),
-    ) -> Value {
-        let repeated = (4 / element.bytes()) as u16;
-        let at = Address { buffer: buffers[NODES], index, stride: BYTES, offset };
-        if lanes <= repeated || lanes % repeated > 0 {
-            let first = b.load(Ty::of(element), at);
-            return b.splat(first, lanes);
-        }
-        let word = b.load(Ty::of(Scalar::I32), at);
-        let words = b.splat(word, lanes / repeated);
-        b.cut(words, element)
-    }
-
-    /// A word of nodes that walks hop to, as the number of which it is full.
-    fn word(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: (Value, u32)) -> Value {
-        let (entry, offset) = node;
-        let word = state.load(b, buffers[NODES], Scalar::I32, entry, (BYTES, offset));
-        let word = b.cast(Cast::ZExt, word, b.ty(entry));
-        let bits = match offset {
-            COLUMN => u32::BITS,
-            RANK => 8 * self.codes.element().bytes(),
-            _ => 8 * self.place.bytes(),
-        };
-        b.bits(word, 0, bits)
+        let count = self.trees.count();
+        let tests = if self.at_once { count } else { 0 };
+        let nodes = count.saturating_mul(self.node.bytes.into());
+        [nodes, 4 * (self.most + 1), tests, tests, tests.saturating_mul(8)]
     }
 
     /// The number of a hopping walk at a place and a node's entry.
@@ -204,6 +171,7 @@ impl Representation for Preorder {
         let trees = self.trees.tables(["preorder_leaves", "preorder_trees", "preorder_leaf_numbers"]);
         let nodes = [
             ("preorder_nodes", Scalar::I32),
+            ("preorder_places", Scalar::I32),
             ("preorder_columns", Scalar::I8),
             ("preorder_ranks", Scalar::I8),
             ("preorder_remaining", Scalar::I64),
@@ -212,23 +180,22 @@ impl Representation for Preorder {
     }
 
     fn encode(&self, forest: &Forest) -> Vec<Table> {
-        let nowhere = u64::MAX >> (64 - 8 * self.place.bytes());
-        let mut nodes = Vec::with_capacity(self.trees.count() as usize * BYTES as usize);
-        for _ in 0..self.trees.count() {
-            nodes
-                .extend(record([(nowhere, self.place), (nowhere, self.place), (0, self.codes.element())], 0));
+        let bytes = self.node.bytes as usize;
+        let [nodes, _, columns, ranks, remaining] = self.lengths().map(|bytes| bytes as usize);
+        let mut nodes = vec![0; nodes];
+        for node in nodes.chunks_exact_mut(bytes) {
+            // No row stands where no tree has a leaf.
+            self.node.write(node, [self.most, self.most, 0, 0]);
         }
-        let [_, columns, ranks, remaining] = self.lengths();
-        let mut tests = [columns, ranks].map(|bytes| vec![0; bytes as usize]);
-        let mut remaining = vec![u8::MAX; remaining as usize];
+        let places = words(self.place, self.most + 1);
+        let mut tests = [columns, ranks].map(|bytes| vec![0; bytes]);
+        let mut remaining = vec![u8::MAX; remaining];
         let trees = self.trees.encode(forest, |tree, _, start| {
             let (order, leaves) = in_order(tree);
             for (at, node) in order.into_iter().enumerate() {
                 let (rank, column) = self.codes.of_node(&tree.inner[node.inner as usize]);
                 let (here, right) = (u64::from(node.here), u64::from(node.right));
-                let bytes = [(here, self.place), (right, self.place), (rank, self.codes.element())];
-                let from = (start + at) * BYTES as usize;
-                nodes[from..from + BYTES as usize].copy_from_slice(&record(bytes, column));
+                self.node.write(&mut nodes[(start + at) * bytes..][..bytes], [here, right, rank, column]);
                 if self.at_once {
                     let [columns, ranks] = &mut tests;
                     (columns[start + at], ranks[start + at]) = (column as u8, rank as u8);
@@ -240,7 +207,7 @@ impl Representation for Preorder {
             leaves.into_iter().enumerate().map(|(place, leaf)| (start + place, leaf)).collect()
         });
         let [columns, ranks] = tests;
-        named(self.tables(), [nodes, columns, ranks, remaining].into_iter().chain(trees))
+        named(self.tables(), [nodes, places, columns, ranks, remaining].into_iter().chain(trees))
     }
 
     fn load_tree(&self, b: &mut Builder, buffers: &Buffers, tree: Value, walks: (u16, u32)) -> TreeState {
@@ -274,7 +241,7 @@ impl Representation for Preorder {
         let entry = b.bits(node, 0, ENTRY_BITS);
         let stands = b.bits(node, ENTRY_BITS, 32 - ENTRY_BITS);
         let [here, right, rank, column] =
-            [HERE, RIGHT, RANK, COLUMN].map(|offset| self.word(b, buffers, state, (entry, offset)));
+            self.node.numbers(b, (buffers[NODES], state, entry), self.node.fields());
         let code = row.load(b, column);
         let goes_right = b.cmp(Cmp::Lt, rank, code);
         let one = b.int_of(b.ty(node), 1);
@@ -317,7 +284,7 @@ impl Representation for Preorder {
 
     fn done(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: Value) -> Value {
         let entry = b.bits(node, 0, ENTRY_BITS);
-        let here = self.word(b, buffers, state, (entry, HERE));
+        let [here] = self.node.numbers(b, (buffers[NODES], state, entry), [self.node.here]);
         let stands = b.bits(node, ENTRY_BITS, 32 - ENTRY_BITS);
         b.cmp(Cmp::Ne, here, stands)
     }
@@ -353,7 +320,7 @@ impl Representation for Preorder {
     }
 
     fn prefetch(&self, b: &mut Builder, buffers: &Buffers, tree: Value) {
-        self.trees.prefetch(b, buffers, tree, &[(NODES, BYTES)]);
+        self.trees.prefetch(b, buffers, tree, &[(NODES, self.node.bytes)]);
     }
 }
 
@@ -370,12 +337,13 @@ impl Sweep for Preorder {
 
     fn node(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: (Value, u16)) -> Swept {
         let (number, lanes) = node;
-        let index = b.add(state.base, number);
-        let mut all = |offset, element| self.in_all_lanes(b, buffers, (index, offset), (element, lanes));
-        let (here, right) = (all(HERE, self.place), all(RIGHT, self.place));
-        let rank = all(RANK, self.codes.element());
-        let at = Address { buffer: buffers[NODES], index, stride: BYTES, offset: COLUMN };
-        Swept { here, right, rank, column: b.load_index(Scalar::I32, at) }
+        let Node { here, right, rank, column, .. } = self.node;
+        let tree = (buffers[NODES], state, number);
+        let [here, right, column] = self.node.numbers(b, tree, [here, right, column]);
+        let mut everywhere = |place| in_all_lanes(b, (buffers[PLACES], place), (self.place, lanes));
+        let (here, right) = (everywhere(here), everywhere(right));
+        let rank = self.node.number(b, tree, rank);
+        Swept { here, right, rank: b.splat(rank, lanes), column }
     }
 
     fn pass(&self, b: &mut Builder, row: &Row, node: &Swept, place: Value) -> Value {
@@ -392,81 +360,5 @@ impl Sweep for Preorder {
         let here = b.cmp(Cmp::Eq, place, node.here);
         let turns = if seeded(Fault::SweepForgetsPlace) { right } else { b.bin(Bin::And, here, right) };
         b.select(turns, node.right, place)
-    }
-}
-
-/// The bytes of a node: three numbers, each as often as it fits a word, and a column.
-fn record(numbers: [(u64, Scalar); 3], column: u64) -> [u8; BYTES as usize] {
-    let mut bytes = [0; BYTES as usize];
-    let words = bytes.chunks_exact_mut(4);
-    for (word, (number, element)) in words.zip(numbers) {
-        for at in word.chunks_exact_mut(element.bytes() as usize) {
-            write_int(at, element, number);
-        }
-    }
-    write_int(&mut bytes[COLUMN as usize..], Scalar::I32, column);
-    bytes
-}
-
-/// An inner node in its place.
-struct Ordered {
-    inner: u32,
-    /// Its leftmost leaf.
-    here: u32,
-    /// The leftmost leaf of its right subtree.
-    right: u32,
-}
-
-/// The inner nodes of a tree in preorder, and its leaves from left to right.
-fn in_order(tree: &Tree) -> (Vec<Ordered>, Vec<u32>) {
-    let (mut nodes, mut leaves) = (Vec::new(), Vec::new());
-    // Subtrees to come, each with the node whose right one it is.
-    let mut open: Vec<(NodeRef, Option<usize>)> = vec![(tree.root, None)];
-    while let Some((node, above)) = open.pop() {
-        if let Some(above) = above.and_then(|above: usize| nodes.get_mut(above)) {
-            let above: &mut Ordered = above;
-            above.right = leaves.len() as u32;
-        }
-        match node {
-            NodeRef::Leaf(leaf) => leaves.push(leaf),
-            NodeRef::Inner(inner) => {
-                let this = nodes.len();
-                nodes.push(Ordered { inner, here: leaves.len() as u32, right: 0 });
-                let node = &tree.inner[inner as usize];
-                open.extend([(node.right, Some(this)), (node.left, None)]);
-            }
-        }
-    }
-    (nodes, leaves)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use sched_forest::{Inner, Leaf, Predicate, Target};
-
-    #[test]
-    fn nodes_know_the_leaves_that_they_lead_to() {
-        let inner = |left, right| Inner {
-            feature: 0,
-            predicate: Predicate::Numeric { threshold: 0.0 },
-            missing_left: false,
-            left,
-            right,
-        };
-        let leaf = |source| Leaf { source, values: [1.0].into() };
-        let (node, end) = (NodeRef::Inner, NodeRef::Leaf);
-        // Stored in another order than they are visited in.
-        let tree = Tree {
-            root: node(2),
-            inner: vec![inner(end(3), end(0)), inner(end(1), end(2)), inner(node(1), node(0))],
-            leaves: (0..4).map(leaf).collect(),
-            target: Target::One(0),
-            source: 0,
-        };
-        let (nodes, leaves) = in_order(&tree);
-        let nodes: Vec<_> = nodes.into_iter().map(|node| (node.inner, node.here, node.right)).collect();
-        assert_eq!(nodes, [(2, 0, 2), (1, 0, 1), (0, 2, 3)]);
-        assert_eq!(leaves, [1, 2, 3, 0]);
     }
 }

@@ -1,0 +1,56 @@
+//! Which schedules are chosen where none is given: the layouts, by the form of the trees and by where tables are kept.
+
+use sched_ir::repr::codes::CodedRows;
+use sched_lang::ModelFacts;
+
+#[path = "../src/defaults.rs"]
+#[allow(dead_code, reason = "the text for people is the program's own")]
+mod defaults;
+
+use defaults::{Chosen, Kept, Processor};
+
+/// A hundred trees that are alike.
+fn model(depth: u32, leaves: u32) -> ModelFacts {
+    let leaves_by_depth: Vec<u32> = (0..=depth).map(|at| if at == depth { leaves } else { 0 }).collect();
+    ModelFacts {
+        num_trees: 100,
+        num_features: 20,
+        num_classes: 1,
+        depths: vec![depth; 100].into(),
+        leaves: vec![leaves_by_depth; 100].into(),
+        ..ModelFacts::default()
+    }
+}
+
+/// The layouts of the chosen schedules, those for the smallest calls first.
+fn layouts(facts: &ModelFacts, columns: u32, bits: u32, kept: Kept) -> Vec<String> {
+    let processor = Processor { lookup_bits: bits, gathers_slowly: true };
+    let chosen = Chosen::new(facts, Some(&CodedRows { columns, in_bytes: true }), processor, kept);
+    let texts = chosen.smaller.iter().map(|(_, text)| text).chain([&chosen.main]);
+    let layout = |text: &String| {
+        let (_, after) = text.split_once("representation(").unwrap_or(("", "none)"));
+        after.split(')').next().unwrap_or_default().to_string()
+    };
+    texts.map(layout).collect()
+}
+
+#[test]
+fn nodes_in_preorder_join_complete_trees_where_there_is_room() {
+    let (sparse, full) = (model(8, 80), model(8, 250));
+    assert_eq!(layouts(&sparse, 54, 512, Kept::Memory), ["levels", "quantized", "quantized", "preorder"]);
+    assert_eq!(layouts(&sparse, 54, 512, Kept::File), ["levels", "quantized", "quantized"]);
+    assert_eq!(layouts(&full, 54, 512, Kept::Memory), ["levels", "quantized", "quantized"]);
+    // Where single rows walk the same tables as vectors of rows, a file has room too.
+    let shallow = model(6, 28);
+    assert_eq!(layouts(&shallow, 16, 512, Kept::File), ["quantized", "quantized", "quantized", "preorder"]);
+    assert_eq!(layouts(&shallow, 100, 512, Kept::File), ["levels", "quantized", "quantized"]);
+}
+
+#[test]
+fn leaf_wise_trees_have_one_layout_if_rows_are_short() {
+    let deep = model(30, 200);
+    for bits in [256, 512] {
+        assert_eq!(layouts(&deep, 100, bits, Kept::File), ["preorder", "preorder"]);
+        assert_eq!(layouts(&deep, 180, bits, Kept::File), ["sparse", "preorder"]);
+    }
+}
