@@ -17,7 +17,7 @@ fn model(depth: u32, leaves: u32) -> ModelFacts {
         num_features: 20,
         num_classes: 1,
         depths: vec![depth; 100].into(),
-        leaves: vec![leaves_by_depth; 100].into(),
+        leaves: vec![leaves_by_depth; 100],
         ..ModelFacts::default()
     }
 }
