@@ -259,6 +259,18 @@ fn masks_are_sign_extended_to_all_ones() {
     assert_eq!(out, [0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0]);
 }
 
+#[test]
+fn children_of_a_node_are_chosen_by_its_bit() {
+    let child = |word: u64, node: u64| {
+        let operands = [&word.to_le_bytes()[..], &node.to_le_bytes()];
+        let out = apply((Ty::I64, Ty::I64), operands, |b, [word, node]| b.child(word, node));
+        u64::from_le_bytes(out.try_into().unwrap())
+    };
+    assert_eq!([child(0b10, 1), child(0b01, 1), child(1 << 37, 37)], [3, 2, 75]);
+    // Nodes behind the word's last bit have those of the next word.
+    assert_eq!([child(1 << 5, 64 + 5), child(1 << 5, 128 + 6)], [139, 268]);
+}
+
 mod libm {
     unsafe extern "C" {
         pub fn expf(x: f32) -> f32;

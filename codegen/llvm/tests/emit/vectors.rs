@@ -307,6 +307,24 @@ fn lanes_and_masks() {
     }
 }
 
+/// The interpreter has expected values of its own; here nodes are bits of noise, and some of them constants.
+#[test]
+fn children_are_those_of_the_interpreter() {
+    let mut v = Vectors::new();
+    for at in 0..16 {
+        let (word, number) = (v.load(v.input, Ty::I64, 8 * at), v.load(v.input, Ty::I64, 8 * at + 8));
+        let numbers = [v.b.bits(number, 0, 6), v.b.bits(number, 0, 9), v.b.int(i64::from(at)), v.b.int(1)];
+        for node in numbers {
+            let child = v.b.child(word, node);
+            let grandchild = v.b.child(word, child);
+            v.write(child);
+            v.write(grandchild);
+        }
+    }
+    let out = v.written as usize;
+    check(&v.b.finish(), &[&[]], &noise(8 * 17), out);
+}
+
 #[test]
 fn squares_are_turned() {
     for scalar in [Scalar::I8, Scalar::I16, Scalar::I32, Scalar::I64, Scalar::F32, Scalar::F64] {
