@@ -56,12 +56,13 @@ impl Chosen {
         let codes = codes.filter(|codes| pays_to_code(facts, codes));
         let swept = codes.and_then(|codes| Swept::of(facts, codes, processor));
         if let Some(swept) = swept.as_ref().filter(|swept| swept.pays(facts, complete, processor)) {
-            return swept.chosen(facts, processor);
+            return swept.chosen(facts, complete, (processor, kept));
         }
         let coded = codes.filter(|_| complete).map(|codes| Coded { columns: codes.columns });
-        // A file has room for nodes in preorder where all other calls share one layout.
+        // A file has room for nodes in preorder where all other calls share one layout, or where these are few.
         let shared = coded.as_ref().is_some_and(|coded| coded.walks_single_rows(facts, processor));
-        let roomy = kept == Kept::Memory || shared;
+        let few = swept.as_ref().is_some_and(|swept| swept.leaves * 3 <= 1 << facts.max_depth().min(32));
+        let roomy = kept == Kept::Memory || shared || few;
         let mut chosen = Chosen::hopping(facts, coded, complete, (processor, kept));
         let swept = swept.filter(|_| complete);
         if let Some((from, swept)) = swept.and_then(|swept| Some((swept.pays_from(facts, roomy)?, swept))) {
@@ -301,11 +302,12 @@ impl Swept {
     }
 
     /// Single rows or trees in lanes for few rows, else vectors of rows.
-    fn chosen(&self, facts: &ModelFacts, processor: Processor) -> Chosen {
+    fn chosen(&self, facts: &ModelFacts, complete: bool, (processor, kept): (Processor, Kept)) -> Chosen {
         let few = match processor.lookup_bits {
             ..=SHORT_REGISTER => text(scalar(facts)),
             _ if self.at_once => text(single_rows("preorder", 2)),
             _ if self.looked_up => text(self.over_trees(processor)),
+            _ if complete => text(Vectors::of_levels(facts, processor, kept).over_trees()),
             _ => text(Vectors::of_nodes(processor, FEW).over_trees()),
         };
         Chosen { smaller: vec![(self.few(), few)], main: text(self.rows()) }

@@ -36,9 +36,11 @@ fn layouts(facts: &ModelFacts, columns: u32, bits: u32, kept: Kept) -> Vec<Strin
 
 #[test]
 fn nodes_in_preorder_join_complete_trees_where_there_is_room() {
-    let (sparse, full) = (model(8, 80), model(8, 250));
-    assert_eq!(layouts(&sparse, 54, 512, Kept::Memory), ["levels", "quantized", "quantized", "preorder"]);
-    assert_eq!(layouts(&sparse, 54, 512, Kept::File), ["levels", "quantized", "quantized"]);
+    let (sparse, half, full) = (model(8, 80), model(8, 120), model(8, 250));
+    for (trees, kept) in [(&sparse, Kept::Memory), (&sparse, Kept::File), (&half, Kept::Memory)] {
+        assert_eq!(layouts(trees, 54, 512, kept), ["levels", "quantized", "quantized", "preorder"]);
+    }
+    assert_eq!(layouts(&half, 54, 512, Kept::File), ["levels", "quantized", "quantized"]);
     assert_eq!(layouts(&full, 54, 512, Kept::Memory), ["levels", "quantized", "quantized"]);
     // Where single rows walk the same tables as vectors of rows, a file has room too.
     let shallow = model(6, 28);

@@ -75,7 +75,7 @@ impl<'a> Lowering<'a> {
         budget: &Budget,
         tables: &mut Vec<Table>,
     ) -> Result<Lowering<'a>, CompileError> {
-        let leaf_numbers = kernels.contains(&Kernel::Leaf);
+        let leaf_numbers = kernels.contains(&Kernel::Leaf) && most_rows.is_none();
         let mut storages = BTreeMap::new();
         let mut footprint: u64 = tables.iter().map(|table| table.bytes.len() as u64).sum();
         footprint = footprint.saturating_add(hir.codes.as_ref().map_or(0, |codes| codes.footprint()));
@@ -114,14 +114,15 @@ impl<'a> Lowering<'a> {
 }
 
 /// The function of one kernel under schedules for calls of different sizes: each but the last is for at most so many
-/// rows. None if the model has no such output.
+/// rows. Leaves are found under the last one, whatever the size. None if the model has no such output.
 pub fn kernel(kernel: Kernel, choices: &[(Option<i64>, Lowering)]) -> Option<Function> {
-    let (_, last) = choices.last()?;
-    let (name, results) = match kernel {
-        Kernel::Raw => ("raw", scope::Results::Margins),
-        Kernel::Leaf => ("leaf", scope::Results::LeafNumbers),
-        Kernel::Value => return output::values(&last.hir.forest),
-        Kernel::Class => return output::classes(&last.hir.forest),
+    let last = choices.last()?;
+    let (name, choices, results) = match kernel {
+        Kernel::Raw => ("raw", choices, scope::Results::Margins),
+        // The numbers of leaves are large tables, and small calls for them rare.
+        Kernel::Leaf => ("leaf", std::slice::from_ref(last), scope::Results::LeafNumbers),
+        Kernel::Value => return output::values(&last.1.hir.forest),
+        Kernel::Class => return output::classes(&last.1.hir.forest),
     };
     let mut b = Builder::new(name);
     choose(&mut b, choices, results);
