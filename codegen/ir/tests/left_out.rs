@@ -5,7 +5,7 @@
 
 use sched_forest::{Forest, ForestParts, Inner, Leaf, NodeRef, Predicate, Target, Tree};
 use sched_ir::lir::Kernel;
-use sched_ir::{Budget, Compiled, compile};
+use sched_ir::{Budget, Compiled, compile, compile_by_rows};
 use sched_lang::{ModelFacts, Options, Supported, check};
 
 /// Trees of two levels whose left child is a leaf.
@@ -78,4 +78,17 @@ fn the_last_vector_of_trees_is_no_wider_than_it_needs_to_be() {
     };
     assert!(leaves(10, "<8 x f32>") && leaves(10, "<2 x f32>"));
     assert!(leaves(16, "<8 x f32>") && !leaves(16, "<2 x f32>"));
+}
+
+#[test]
+fn leaves_have_numbers_under_the_last_schedule_only() {
+    let nest = |schedule| compiled(4, schedule, None).hir.nest;
+    let few = nest("vectorize(tree, 4)\nrepresentation(levels)");
+    let main = nest("reorder(tree, batch)\nvectorize(batch, 4)\nrepresentation(quantized)");
+    let (kernels, budget) = ([Kernel::Raw, Kernel::Leaf], Budget::default());
+    let both = compile_by_rows(forest(4), None, vec![(8, few)], main, &kernels, &budget).expect("both");
+    let numbered = both.lir.tables.iter().filter(|table| table.name.ends_with("_leaf_numbers"));
+    let numbered: Vec<_> =
+        numbered.filter(|table| !table.bytes.is_empty()).map(|table| &table.name).collect();
+    assert_eq!(numbered, ["quantized_leaf_numbers"]);
 }
