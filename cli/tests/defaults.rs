@@ -3,7 +3,7 @@
 use sched_ir::repr::codes::CodedRows;
 use sched_lang::ModelFacts;
 
-#[path = "../src/defaults.rs"]
+#[path = "../src/defaults/mod.rs"]
 #[allow(dead_code, reason = "the text for people is the program's own")]
 mod defaults;
 

@@ -18,7 +18,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-#[path = "../src/defaults.rs"]
+#[path = "../src/defaults/mod.rs"]
 #[allow(dead_code, reason = "the text for people is the program's own")]
 mod defaults;
 

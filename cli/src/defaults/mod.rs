@@ -1,0 +1,165 @@
+//! The schedules that are used where none is given.
+
+mod coded;
+mod swept;
+mod vectors;
+
+use coded::{Coded, pays_to_code};
+use sched_ir::repr::codes::CodedRows;
+use sched_lang::ModelFacts;
+use swept::Swept;
+use vectors::Vectors;
+
+/// Deepest walk that is unrolled completely: deeper trees would need too much padding and code.
+const UNROLL_LIMIT: u32 = 10;
+/// Deepest trees whose levels are looked up in registers.
+const LEVELS_LIMIT: u32 = 8;
+/// Bytes of a block of rows that leave room for trees in the first-level cache.
+const BLOCK_BYTES: u32 = 32 << 10;
+/// Registers without shuffles of wider elements: bytes are all that they look up.
+const SHORT_REGISTER: u32 = 128;
+/// Deepest trees that short registers walk faster than single walks do.
+const SHORT_LIMIT: u32 = 6;
+/// Most nodes that trees are padded to.
+const MOST_NODES: u64 = 1 << 24;
+/// Codes of the longest row that walks look up in a register.
+const LONGEST_CODES: u32 = 64;
+/// Rows of the largest call whose rows are better walked one by one than coded.
+const FEW: u32 = 8;
+/// The same where they are not coded and the registers are short.
+const SHORT_FEW: u32 = 4;
+/// The same where they are not coded and trees are in tiles.
+const TILED_FEW: u32 = 4;
+
+/// Good schedules for a model, as the texts that the user could have written.
+pub struct Chosen {
+    /// For calls of at most so many rows, ascending.
+    pub smaller: Vec<(u32, String)>,
+    /// For all other calls.
+    pub main: String,
+}
+
+/// What the choice asks of a processor.
+#[derive(Clone, Copy, Debug)]
+pub struct Processor {
+    /// Bits of the registers in which it looks tables up; 0 if it does not.
+    pub lookup_bits: u32,
+    /// Whether gathering costs as much as loading lane by lane.
+    pub gathers_slowly: bool,
+}
+
+/// Where compiled code and its tables go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kept {
+    /// Into memory, for one call.
+    Memory,
+    /// Into a file, whose size counts: calls of all sizes share tables where they can.
+    File,
+}
+
+impl Chosen {
+    /// The schedules for a model. `codes` says what its rows are when coded, if they can be.
+    pub fn new(facts: &ModelFacts, codes: Option<&CodedRows>, processor: Processor, kept: Kept) -> Chosen {
+        let nodes = u64::from(facts.num_trees) << facts.max_depth().min(32);
+        let complete = facts.max_depth() <= LEVELS_LIMIT && nodes <= MOST_NODES;
+        let codes = codes.filter(|codes| pays_to_code(facts, codes));
+        let swept = codes.and_then(|codes| Swept::of(facts, codes, processor));
+        if let Some(swept) = swept.as_ref().filter(|swept| swept.pays(facts, complete, processor)) {
+            return swept.chosen(facts, complete, (processor, kept));
+        }
+        let coded = codes.filter(|_| complete).map(Coded::of);
+        // A file has room for nodes in preorder where all other calls share one layout, or where these are few.
+        let shared = coded.as_ref().is_some_and(|coded| coded.walks_single_rows(facts, processor));
+        let few = swept.as_ref().is_some_and(|swept| swept.leaves * 3 <= 1 << facts.max_depth().min(32));
+        let roomy = kept == Kept::Memory || shared || few;
+        let mut chosen = Chosen::hopping(facts, coded, complete, (processor, kept));
+        let swept = swept.filter(|_| complete);
+        if let Some((from, swept)) = swept.and_then(|swept| Some((swept.pays_from(facts, roomy)?, swept))) {
+            let fewer = std::mem::replace(&mut chosen.main, text(swept.rows()));
+            chosen.smaller.push((from - 1, fewer));
+        }
+        chosen
+    }
+
+    /// Schedules whose walks hop from node to node.
+    fn hopping(
+        facts: &ModelFacts,
+        coded: Option<Coded>,
+        complete: bool,
+        (processor, kept): (Processor, Kept),
+    ) -> Chosen {
+        let (depth, bits) = (facts.max_depth(), processor.lookup_bits);
+        let single = || text(scalar(facts));
+        match (bits, coded) {
+            _ if depth == 0 => Chosen { smaller: Vec::new(), main: single() },
+            (SHORT_REGISTER, Some(coded)) if depth <= SHORT_LIMIT => {
+                let few = text(coded.over_trees(facts, processor, kept));
+                Chosen { smaller: vec![(FEW, few)], main: text(coded.rows(16, 1)) }
+            }
+            (SHORT_REGISTER, _) if complete => {
+                let few = text(Vectors::of_levels(facts, processor, kept).over_trees());
+                Chosen { smaller: vec![(SHORT_FEW, few)], main: single() }
+            }
+            (..=SHORT_REGISTER, _) => Chosen { smaller: Vec::new(), main: single() },
+            (_, Some(coded)) => coded.chosen(facts, processor, kept),
+            (_, None) if complete => Vectors::of_levels(facts, processor, kept).chosen(facts),
+            (512.., None) if processor.gathers_slowly => {
+                let few = Vectors::of_nodes(processor, TILED_FEW);
+                Chosen { smaller: vec![(few.few, text(few.over_trees()))], main: text(tiled()) }
+            }
+            (_, None) => Vectors::of_nodes(processor, 16).chosen(facts),
+        }
+    }
+
+    /// One text that is the schedule for most calls, with the others as comments.
+    pub fn explained(&self) -> String {
+        let mut all = format!("// chosen by schedc\n{}", self.main);
+        for (rows, schedule) in &self.smaller {
+            all += &format!("\n// for calls of at most {rows} rows:\n");
+            all.extend(schedule.lines().map(|line| format!("//   {line}\n")));
+        }
+        all
+    }
+}
+
+fn text(lines: Vec<String>) -> String {
+    lines.join("\n") + "\n"
+}
+
+/// Blocks of rows run in parallel and each tree is walked for a whole block, so that its nodes stay in the first-level
+/// cache. Trees are added in the model's order.
+fn blocks(rows: u32) -> Vec<String> {
+    vec![
+        format!("tile(batch, b0, b1, {rows})"),
+        "reorder(b0, tree, b1)".to_string(),
+        "parallel(b0)".to_string(),
+    ]
+}
+
+/// Walks one by one, eight advancing together to hide latencies.
+fn scalar(facts: &ModelFacts) -> Vec<String> {
+    let deepest = facts.max_depth();
+    let mut lines = blocks(64);
+    lines.push("interleave(b1, 8)".to_string());
+    if (1..=UNROLL_LIMIT).contains(&deepest) {
+        lines.push(format!("unrollWalk(b1, {deepest})"));
+    }
+    lines
+}
+
+/// Walks one by one over tiles of nodes, whose tests are made side by side.
+fn tiled() -> Vec<String> {
+    let mut lines = blocks(256);
+    lines.extend(["representation(sparse)", "tileTrees(8)", "interleave(b1, 4)"].map(str::to_string));
+    lines
+}
+
+/// One coded row after the other, and so many trees, or vectors of them, together.
+fn single_rows(layout: &str, trees: u32) -> Vec<String> {
+    vec![
+        "parallel(batch)".to_string(),
+        "cache(batch)".to_string(),
+        format!("representation({layout})"),
+        format!("interleave(tree, {trees})"),
+    ]
+}

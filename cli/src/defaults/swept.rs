@@ -1,0 +1,108 @@
+//! Rows whose values are coded, of which vectors test all nodes of a tree.
+
+use super::vectors::Vectors;
+use super::{
+    Chosen, FEW, Kept, LONGEST_CODES, Processor, SHORT_LIMIT, SHORT_REGISTER, blocks, scalar, single_rows,
+    text,
+};
+use sched_ir::repr::codes::CodedRows;
+use sched_lang::ModelFacts;
+
+/// Codes of the longest row that trees in lanes look up in registers.
+const LONGEST_LOOKED_UP: u32 = 128;
+/// Leaves of the largest tree whose tests are made at once.
+const LARGEST_AT_ONCE: u64 = 64;
+/// A complete tree has so many times the leaves of one whose levels are as dear to look up as all its nodes are to test.
+const SPARSELY: u64 = 4;
+/// Leaves of the largest tree that a vector tests in about the time in which one row after the other is walked, for as many
+/// rows as are few.
+const SMALL_TREE: u64 = 128;
+
+/// Walks of coded rows, of which vectors test all nodes of a tree one after the other.
+pub(super) struct Swept {
+    /// Rows of a vector.
+    lanes: u32,
+    /// Leaves of a tree, on average.
+    pub(super) leaves: u64,
+    /// Whether single rows make all tests of a tree at once.
+    at_once: bool,
+    /// Whether trees in lanes look a row's codes up in registers.
+    looked_up: bool,
+}
+
+impl Swept {
+    /// What suits a model, if places count its trees' leaves.
+    pub(super) fn of(facts: &ModelFacts, codes: &CodedRows, processor: Processor) -> Option<Swept> {
+        let of_tree = |tree: &Vec<u32>| tree.iter().map(|leaves| u64::from(*leaves)).sum::<u64>();
+        let sizes: Vec<u64> = facts.leaves.iter().map(of_tree).collect();
+        let leaves = sizes.iter().sum::<u64>().checked_div(facts.num_trees.into())?;
+        let largest = sizes.into_iter().max()?;
+        if leaves < 2 || largest > u16::MAX.into() || processor.lookup_bits < SHORT_REGISTER {
+            return None;
+        }
+        let at_once = largest <= LARGEST_AT_ONCE && codes.columns <= LONGEST_CODES;
+        let looked_up = codes.columns <= LONGEST_LOOKED_UP;
+        Some(Swept { lanes: processor.lookup_bits / u8::BITS, leaves, at_once, looked_up })
+    }
+
+    /// Whether testing all nodes pays for all calls: for trees that are small though deep, or that would be far from full
+    /// as complete trees.
+    pub(super) fn pays(&self, facts: &ModelFacts, complete: bool, processor: Processor) -> bool {
+        let bits = u64::from(processor.lookup_bits);
+        let most = if processor.gathers_slowly { 2 * bits } else { bits };
+        if complete { self.leaves * SPARSELY <= 1 << facts.max_depth() } else { self.leaves <= most }
+    }
+
+    /// Single rows or trees in lanes for few rows, else vectors of rows.
+    pub(super) fn chosen(
+        &self,
+        facts: &ModelFacts,
+        complete: bool,
+        (processor, kept): (Processor, Kept),
+    ) -> Chosen {
+        let few = match processor.lookup_bits {
+            ..=SHORT_REGISTER => text(scalar(facts)),
+            _ if self.at_once => text(single_rows("preorder", 2)),
+            _ if self.looked_up => text(self.over_trees(processor)),
+            _ if complete => text(Vectors::of_levels(facts, processor, kept).over_trees()),
+            _ => text(Vectors::of_nodes(processor, FEW).over_trees()),
+        };
+        Chosen { smaller: vec![(self.few(), few)], main: text(self.rows()) }
+    }
+
+    /// From how many rows on it pays where complete trees would be half empty: a node is loaded once for all vectors that
+    /// advance together.
+    pub(super) fn pays_from(&self, facts: &ModelFacts, roomy: bool) -> Option<u32> {
+        let (deep, shallow) = (facts.max_depth() > SHORT_LIMIT, facts.max_depth() < SHORT_LIMIT);
+        let vectors = match self.lanes {
+            _ if shallow => return None,
+            64.. if roomy => 4,
+            32 if deep || roomy => 2,
+            ..32 if deep => 2,
+            _ => return None,
+        };
+        let half_empty = self.leaves * 2 <= 1 << facts.max_depth().min(32);
+        half_empty.then_some(vectors * self.lanes)
+    }
+
+    /// Rows of the largest call whose rows are better walked one by one.
+    fn few(&self) -> u32 {
+        if self.leaves <= SMALL_TREE { FEW } else { 2 * FEW }
+    }
+
+    /// Trees in lanes, each on its own path.
+    fn over_trees(&self, processor: Processor) -> Vec<String> {
+        let Vectors { lanes, trees, .. } = Vectors::of_nodes(processor, FEW);
+        let mut lines = single_rows("preorder", trees);
+        lines.push(format!("vectorize(tree, {lanes})"));
+        lines
+    }
+
+    pub(super) fn rows(&self) -> Vec<String> {
+        let mut lines = blocks(256);
+        lines.extend(["cache(b0)", "representation(preorder)"].map(str::to_string));
+        lines.push(format!("vectorize(b1, {})", self.lanes));
+        lines.push("interleave(b1, 4)".to_string());
+        lines
+    }
+}

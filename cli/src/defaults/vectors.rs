@@ -1,0 +1,92 @@
+//! Rows or trees in the lanes of vectors, by the values of rows as they are.
+
+use super::{BLOCK_BYTES, Chosen, Kept, Processor, blocks, text};
+use sched_lang::ModelFacts;
+
+/// Features of rows that fit a cache line or a few.
+const FEW_FEATURES: u32 = 64;
+/// Features of a row whose turning costs as much as walking one tree with gathered values costs more.
+const FEATURES_PER_TREE: u32 = 20;
+/// Vectors of trees that advance together where their nodes are loaded lane by lane. Of complete trees twice as many are a
+/// tenth faster, and take twice the time to compile.
+const LANE_BY_LANE: u32 = 2;
+
+/// Walks in the lanes of vectors.
+pub(super) struct Vectors {
+    layout: &'static str,
+    pub(super) lanes: u32,
+    /// Vectors of rows that advance together.
+    rows: u32,
+    /// Vectors of trees that advance together.
+    pub(super) trees: u32,
+    /// Rows of the largest call whose rows are better walked one by one, with trees in lanes.
+    pub(super) few: u32,
+}
+
+impl Vectors {
+    /// Nodes of trees of any form, for trees in lanes in calls of at most `few` rows.
+    pub(super) fn of_nodes(processor: Processor, few: u32) -> Vectors {
+        let trees = if processor.gathers_slowly { LANE_BY_LANE } else { 4 };
+        Vectors { layout: "sparse", lanes: processor.lookup_bits / 32, rows: 8, trees, few }
+    }
+
+    /// Trees in lanes for few rows, else rows.
+    pub(super) fn chosen(&self, facts: &ModelFacts) -> Chosen {
+        Chosen { smaller: vec![(self.few, text(self.over_trees()))], main: text(self.over_rows(facts)) }
+    }
+
+    /// Levels of complete trees in registers, as many as the processor has room for beside the tables.
+    pub(super) fn of_levels(facts: &ModelFacts, processor: Processor, kept: Kept) -> Vectors {
+        let rows = if processor.lookup_bits < 512 || processor.gathers_slowly { 4 } else { 8 };
+        let trees = match (processor.gathers_slowly, kept) {
+            (true, Kept::Memory) => LANE_BY_LANE,
+            (true, Kept::File) => 2 * LANE_BY_LANE,
+            (false, _) => 8,
+        };
+        Vectors { layout: "levels", lanes: 16, rows, trees, few: few_rows(facts) }
+    }
+
+    /// Rows in lanes.
+    fn over_rows(&self, facts: &ModelFacts) -> Vec<String> {
+        let features = facts.num_features.max(1);
+        let sums = if facts.num_classes > 1 { facts.num_classes } else { 0 };
+        let fitting = (BLOCK_BYTES / 4 / features.saturating_add(sums)).clamp(64, 256);
+        let mut lines = blocks(1 << fitting.ilog2());
+        if pays_to_turn(facts) {
+            lines.push("cache(b0)".to_string());
+        }
+        lines.push(format!("representation({})", self.layout));
+        lines.push(format!("vectorize(b1, {})", self.lanes));
+        lines.push(format!("interleave(b1, {})", self.rows));
+        if self.layout == "sparse" {
+            // Seven tests side by side cost less than three hops that gather their nodes.
+            lines.push("speculateWalk(b1, 3)".to_string());
+        }
+        lines
+    }
+
+    /// Trees in lanes.
+    pub(super) fn over_trees(&self) -> Vec<String> {
+        vec![
+            "parallel(batch)".to_string(),
+            format!("representation({})", self.layout),
+            format!("vectorize(tree, {})", self.lanes),
+            format!("interleave(tree, {})", self.trees),
+        ]
+    }
+}
+
+/// Whether turning a block of rows on its side pays: if features are few, or trees enough to read most of them.
+fn pays_to_turn(facts: &ModelFacts) -> bool {
+    facts.num_features <= FEW_FEATURES || facts.num_features / FEATURES_PER_TREE <= facts.num_trees
+}
+
+/// Rows of the largest call whose rows are better walked one by one. A vector of 16 rows takes the same time however few of
+/// them there are, and the longer the farther its values lie apart.
+fn few_rows(facts: &ModelFacts) -> u32 {
+    match pays_to_turn(facts) {
+        true if facts.num_features <= FEW_FEATURES => 8,
+        true => 12,
+        false => 16,
+    }
+}
