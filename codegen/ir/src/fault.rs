@@ -33,6 +33,8 @@ pub enum Fault {
     CodesFlipTies,
     /// Representations: rows heed nodes that are not on their path.
     SweepForgetsPlace,
+    /// Representations: nodes strike out the last leaf of their left subtree only.
+    ReachFallsShort,
     /// LLVM: ordered comparisons become unordered ones.
     CompareUnordered,
 }

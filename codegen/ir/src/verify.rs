@@ -306,6 +306,7 @@ impl Verifier<'_> {
             | Op::Extract(v, _)
             | Op::Word(v, _)
             | Op::Cut(v)
+            | Op::Slide(v, _)
             | Op::Any(v)
             | Op::Ones(v)
             | Op::MaskBits(v) => {
@@ -386,6 +387,9 @@ impl Verifier<'_> {
             Op::Alternate(a, b, size, number) => {
                 let pairs = size.is_power_of_two() && u32::from(ty.lanes).is_multiple_of(2 * u32::from(size));
                 self.used(a)? == ty && self.used(b)? == ty && pairs && number < 2
+            }
+            Op::Slide(v, places) => {
+                self.used(v)? == ty && !ty.scalar.is_float() && ty.scalar != Scalar::I1 && places < ty.lanes
             }
             Op::Lookup(table, index) => lookup_fits(ty, self.used(table)?, self.used(index)?),
             Op::Any(mask) => {

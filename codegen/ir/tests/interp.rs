@@ -317,6 +317,16 @@ fn blocks_of_two_vectors_alternate() {
 }
 
 #[test]
+fn lanes_move_down_and_leave_zeros() {
+    let ty = Ty::vector(Scalar::I16, 4);
+    let x = [1_i16, -2, 3, -4].map(i16::to_le_bytes).concat();
+    let slide = |places| apply((ty, ty), [&x], |b, [x]| b.slide(x, places));
+    assert_eq!(slide(0), x);
+    assert_eq!(slide(1), [-2_i16, 3, -4, 0].map(i16::to_le_bytes).concat());
+    assert_eq!(slide(3), [-4_i16, 0, 0, 0].map(i16::to_le_bytes).concat());
+}
+
+#[test]
 fn a_scalar_condition_selects_whole_vectors() {
     let ty = Ty::vector(Scalar::I8, 3);
     for flag in [0_u8, 1] {

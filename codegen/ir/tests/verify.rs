@@ -310,6 +310,7 @@ fn vector_operations_are_accepted() {
         set(21, Op::Splat(v(13))),
     ]);
     accepts(vec![float(16), set(17, Op::Alternate(v(16), v(16), 2, 1))]);
+    accepts(vec![set(25, Op::Lanes), set(26, Op::Slide(v(25), 3))]);
     // Tables of floats keep their type; those of integers are widened.
     accepts(vec![set(25, Op::Lanes), float(16), set(17, Op::Lookup(v(16), v(25)))]);
     accepts(vec![set(25, Op::Lanes), float(8), set(17, Op::Lookup(v(8), v(25)))]);
@@ -352,6 +353,10 @@ fn operands_of_vector_operations_fit() {
         set(17, Op::Alternate(v(16), v(16), 1, 2)),
         set(17, Op::Alternate(v(16), v(25), 1, 0)),
         set(26, Op::Alternate(v(16), v(16), 1, 0)),
+        set(25, Op::Slide(v(25), 4)),
+        set(26, Op::Slide(v(31), 1)),
+        set(17, Op::Slide(v(16), 1)),
+        set(21, Op::Slide(v(20), 1)),
         set(9, Op::Gather(gather(0, 25, None))),
         set(9, Op::LoadMasked(at(2, 0), v(20))),
     ] {

@@ -256,6 +256,12 @@ impl<'f, 'm> Machine<'f, 'm> {
                     self.lanes[to + i] = self.lanes[from + place + usize::from(number) * size];
                 }
             }
+            Op::Slide(v, places) => {
+                let (v, stay) = (self.at(v), count - usize::from(places));
+                for i in 0..count {
+                    self.lanes[to + i] = if i < stay { self.lanes[v + i + usize::from(places)] } else { 0 };
+                }
+            }
             Op::Lookup(table, index) => self.lookup(value, table, index),
             Op::Any(mask) => {
                 let (mask, lanes) = (self.at(mask), self.function.ty(mask).lanes);

@@ -190,6 +190,11 @@ impl Builder {
         if a == b { a } else { self.bin(Bin::Min, a, b) }
     }
 
+    /// The larger of two integers.
+    pub fn max(&mut self, a: Value, b: Value) -> Value {
+        if a == b { a } else { self.bin(Bin::Max, a, b) }
+    }
+
     /// A comparison.
     pub fn cmp(&mut self, op: Cmp, a: Value, b: Value) -> Value {
         let ty = self.ty(a).with(Scalar::I1);
@@ -318,6 +323,11 @@ impl Builder {
     /// The even (0) or the odd (1) blocks of `size` lanes of both vectors, in turns.
     pub fn alternate(&mut self, a: Value, b: Value, size: u16, number: u16) -> Value {
         self.define(self.ty(a), Op::Alternate(a, b, size, number))
+    }
+
+    /// The lanes moved down by so many places, with zeros above them.
+    pub fn slide(&mut self, value: Value, places: u16) -> Value {
+        self.define(self.ty(value), Op::Slide(value, places))
     }
 
     /// Looks each lane of `index` up in a table.

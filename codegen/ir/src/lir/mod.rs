@@ -253,6 +253,8 @@ pub enum Op {
     /// Of two vectors in blocks of so many lanes: the even (0) or the odd (1) blocks of both, taken in turns. It swaps
     /// halves of a square that lies in two registers, which is a step of transposing it.
     Alternate(Value, Value, u16, u16),
+    /// The lanes of a vector of integers, each moved down by so many places; the highest ones are 0.
+    Slide(Value, u16),
     /// `table[index mod length]` for each lane of an integer vector. The table is a vector whose length is a power of
     /// two; the result has as many lanes as the index. Elements of an integer table are widened with zeros to the
     /// index's element, others keep their type.

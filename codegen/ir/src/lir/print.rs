@@ -224,6 +224,7 @@ impl Printer<'_> {
                 let which = if *number == 0 { "even" } else { "odd" };
                 format!("{which} blocks of {size} of {}, {}", self.name(*a), self.name(*b))
             }
+            Op::Slide(v, places) => format!("{} moved down by {places}", self.name(*v)),
             Op::Lookup(table, index) => format!("lookup {}, {}", self.name(*table), self.name(*index)),
             Op::Any(mask) => format!("any {}", self.name(*mask)),
             Op::Ones(bits) => format!("ones of {}", self.name(*bits)),

@@ -5,10 +5,15 @@ use crate::lir::{Bin, Builder, Cmp, Value};
 /// Nodes of a word.
 pub const WORD: u64 = 64;
 
-/// The outcomes of nodes with these columns and ranks for a row of codes, as the bits of a word.
-pub fn outcomes(b: &mut Builder, codes: Value, (columns, ranks): (Value, Value)) -> Value {
+/// Which of the nodes with these columns and ranks lead to the right, for a row of codes.
+pub fn turns(b: &mut Builder, codes: Value, (columns, ranks): (Value, Value)) -> Value {
     let codes = b.lookup(codes, columns);
-    let right = b.cmp(Cmp::Below, ranks, codes);
+    b.cmp(Cmp::Below, ranks, codes)
+}
+
+/// The outcomes of so many nodes at most as a word has bits, as these.
+pub fn outcomes(b: &mut Builder, codes: Value, tests: (Value, Value)) -> Value {
+    let right = turns(b, codes, tests);
     b.mask_bits(right)
 }
 

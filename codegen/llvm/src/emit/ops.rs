@@ -72,6 +72,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
             }
             Op::Concat(a, b) => self.concat(ty, *a, *b),
             Op::Alternate(a, b, size, number) => self.alternate(ty, (*a, *b), (*size, *number)),
+            Op::Slide(vector, places) => self.slide(*vector, *places),
             Op::Lookup(table, index) => self.lookup(ty, *table, *index),
             Op::Any(mask) => self.any(*mask),
             Op::Ones(bits) => self.count_ones(*bits),

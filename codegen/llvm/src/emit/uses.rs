@@ -82,6 +82,7 @@ impl Uses {
             | Op::Splat(value)
             | Op::Word(value, _)
             | Op::Cut(value)
+            | Op::Slide(value, _)
             | Op::Any(value)
             | Op::Ones(value)
             | Op::MaskBits(value) => {

@@ -128,6 +128,15 @@ impl<'ctx> Emitter<'_, 'ctx> {
         Ok(self.shuffle(pair, (0..lanes).map(|lane| Some(from(lane) + number * size)))?.into())
     }
 
+    /// Lanes moved down, with zeros above them.
+    pub(super) fn slide(&self, vector: Value, places: u16) -> Result<BasicValueEnum<'ctx>, LlvmError> {
+        let vector = self.vector(vector)?;
+        let zeros = vector.get_type().const_zero();
+        let lanes = vector.get_type().get_size();
+        let from = (0..lanes).map(|lane| Some(lane + u32::from(places)));
+        Ok(self.shuffle((vector, zeros), from)?.into())
+    }
+
     /// Whether any lane of a mask holds.
     pub(super) fn any(&self, mask: Value) -> Result<BasicValueEnum<'ctx>, LlvmError> {
         let mask = self.packed(mask)?;

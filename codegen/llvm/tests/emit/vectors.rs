@@ -326,6 +326,23 @@ fn children_are_those_of_the_interpreter() {
 }
 
 #[test]
+fn lanes_slide_over_the_ends_of_registers() {
+    for scalar in [Scalar::I8, Scalar::I16, Scalar::I32, Scalar::I64] {
+        for lanes in [2, 3, 8, 16, 64] {
+            let mut v = Vectors::new();
+            let ty = Ty { scalar, lanes };
+            let own = v.load(v.input, ty, 0);
+            for places in [0, 1, 2, 5, 8, 16, 31, 63].into_iter().filter(|places| *places < lanes) {
+                let slid = v.b.slide(own, places);
+                v.write(slid);
+            }
+            let out = v.written as usize;
+            check(&v.b.finish(), &[&[0]], &noise(64 * 8), out);
+        }
+    }
+}
+
+#[test]
 fn squares_are_turned() {
     for scalar in [Scalar::I8, Scalar::I16, Scalar::I32, Scalar::I64, Scalar::F32, Scalar::F64] {
         for lanes in [1, 2, 4, 8, 16, 32] {

@@ -5,21 +5,20 @@
 //! rows needs only be shown all nodes in preorder ([`Sweep`]), and no row has to find its next one. Nodes compare ranks
 //! with codes ([`Codes`]). The entry behind the last node leads nowhere.
 //!
-//! A single row whose codes fit a register makes all tests of a tree at once if they are the bits of a word. Each that leads to
-//! the right strikes out the leaves of its left subtree, whether the row has come to it or not; the leftmost leaf that remains
-//! is the row's (QuickScorer, Lucchese and others 2015).
+//! A single row whose codes fit a register makes all tests of a tree that is not too large at once ([`AtOnce`]).
 //!
 //! Walks that hop instead, other single ones and trees side by side, keep the entry of a node beside the place. The left child's
 //! is the next one; the left subtree has one node less than leaves, which leads to the right child's.
 
+mod at_once;
 mod node;
 mod order;
 
+use self::at_once::{AtOnce, NOWHERE, Tables};
 use self::node::{Node, in_all_lanes, words};
 use self::order::in_order;
 use super::codes::Codes;
 use super::entries::Entries;
-use super::outcomes::{WORD, outcomes};
 use super::record::narrowest;
 use super::sweep::{Sweep, Swept};
 use super::{
@@ -27,7 +26,7 @@ use super::{
 };
 use crate::error::CompileError;
 use crate::fault::{Fault, seeded};
-use crate::lir::{Address, Bin, Builder, Cast, Cmp, Scalar, Table, Ty, Value};
+use crate::lir::{Bin, Builder, Cast, Cmp, Scalar, Table, Ty, Value};
 use crate::mir::Walkers;
 use sched_forest::{Forest, Tree};
 use std::sync::Arc;
@@ -40,8 +39,8 @@ pub struct Preorder {
     /// Leaves of the largest tree.
     most: u64,
     node: Node,
-    /// Whether single rows make all tests at once.
-    at_once: bool,
+    /// How single rows make all tests at once, if they do.
+    at_once: Option<AtOnce>,
     trees: Entries,
 }
 
@@ -49,13 +48,8 @@ const NODES: usize = 0;
 const PLACES: usize = 1;
 const COLUMNS: usize = 2;
 const RANKS: usize = 3;
-const REMAINING: usize = 4;
+const REACHES: usize = 4;
 const NODE_TABLES: usize = 5;
-
-/// Leaves that are struck out side by side, each by a word.
-const WORDS: u16 = 8;
-/// Entries that are tested at once at least.
-const SMALLEST: u64 = 16;
 
 /// Bits of a hopping walk's number that hold the node's entry; the place is above them.
 const ENTRY_BITS: u32 = 16;
@@ -78,10 +72,10 @@ impl Preorder {
         let mut sizes: Vec<u64> = used().map(|(tree, used)| if *used { size(tree) } else { 0 }).collect();
         // As many leaves as the largest tree's are looked up whichever tree it is.
         if let Some(last) = sizes.iter_mut().rfind(|size| **size > 0) {
-            *last = most.next_power_of_two().max(SMALLEST);
+            *last = AtOnce::entries(most);
         }
         let narrow = codes.element() == Scalar::I8 && codes.columns() <= 1 << 8;
-        let at_once = walkers == Walkers::Single && narrow && most <= WORD;
+        let at_once = AtOnce::new(most).filter(|_| walkers == Walkers::Single && narrow);
         Ok(Preorder {
             codes: Arc::clone(codes),
             place,
@@ -95,9 +89,9 @@ impl Preorder {
     /// Bytes of each table of nodes.
     fn lengths(&self) -> [u64; NODE_TABLES] {
         let count = self.trees.count();
-        let tests = if self.at_once { count } else { 0 };
+        let tests = if self.at_once.is_some() { count } else { 0 };
         let nodes = count.saturating_mul(self.node.bytes.into());
-        [nodes, 4 * (self.most + 1), tests, tests, tests.saturating_mul(8)]
+        [nodes, 4 * (self.most + 1), tests, tests, tests]
     }
 
     /// The number of a hopping walk at a place and a node's entry.
@@ -105,51 +99,6 @@ impl Preorder {
         let high = b.int_of(b.ty(place), 1 << ENTRY_BITS);
         let high = b.mul(place, high);
         b.add(high, entry)
-    }
-
-    /// For each of a tree's so many entries, from `base` on, whether its test leads to the right, as the bits of a word.
-    fn turns(
-        &self,
-        b: &mut Builder,
-        buffers: &Buffers,
-        (base, count): (Value, Value),
-        codes: Value,
-    ) -> Value {
-        let ty = Ty::vector(Scalar::I8, self.most.next_power_of_two().max(SMALLEST) as u16);
-        let mut load =
-            |table: usize| b.load(ty, Address { buffer: buffers[table], index: base, stride: 1, offset: 0 });
-        let tests = (load(COLUMNS), load(RANKS));
-        let right = outcomes(b, codes, tests);
-        // What follows are nodes of the next tree.
-        let (word, all) = (b.int(WORD as i64), b.int(-1));
-        let others = b.sub(word, count);
-        let own = b.bin(Bin::Shr, all, others);
-        b.bin(Bin::And, right, own)
-    }
-
-    /// The leaves that remain, as bits, where these nodes of a tree lead to the right.
-    fn remaining(&self, b: &mut Builder, buffers: &Buffers, base: Value, right: Value) -> Value {
-        let ty = Ty::vector(Scalar::I64, WORDS);
-        let right = b.splat(right, WORDS);
-        let (lanes, zero, one) = (b.lanes(ty), b.int_of(ty, 0), b.int_of(ty, 1));
-        let mut remaining = b.int_of(ty, -1);
-        for first in (0..self.most as i64).step_by(WORDS.into()) {
-            let numbers = b.int_of(ty, first);
-            let numbers = b.add(lanes, numbers);
-            let turns = b.bin(Bin::Shr, right, numbers);
-            let turns = b.bin(Bin::And, turns, one);
-            let strikes = b.cmp(Cmp::Ne, turns, zero);
-            let at = Address { buffer: buffers[REMAINING], index: base, stride: 8, offset: 0 };
-            let at = b.beyond(at, first);
-            let words = b.load(ty, at);
-            let fewer = b.bin(Bin::And, remaining, words);
-            remaining = b.select(strikes, fewer, remaining);
-        }
-        for size in [4, 2, 1] {
-            let others = b.alternate(remaining, remaining, size, 1);
-            remaining = b.bin(Bin::And, remaining, others);
-        }
-        b.extract(remaining, 0)
     }
 
     /// The leaf's place among those of its tree, in the type of indices.
@@ -174,46 +123,42 @@ impl Representation for Preorder {
             ("preorder_places", Scalar::I32),
             ("preorder_columns", Scalar::I8),
             ("preorder_ranks", Scalar::I8),
-            ("preorder_remaining", Scalar::I64),
+            ("preorder_reaches", Scalar::I8),
         ];
         nodes.into_iter().chain(trees).collect()
     }
 
     fn encode(&self, forest: &Forest) -> Vec<Table> {
         let bytes = self.node.bytes as usize;
-        let [nodes, _, columns, ranks, remaining] = self.lengths().map(|bytes| bytes as usize);
+        let [nodes, _, columns, ranks, reaches] = self.lengths().map(|bytes| bytes as usize);
         let mut nodes = vec![0; nodes];
         for node in nodes.chunks_exact_mut(bytes) {
             // No row stands where no tree has a leaf.
             self.node.write(node, [self.most, self.most, 0, 0]);
         }
         let places = words(self.place, self.most + 1);
-        let mut tests = [columns, ranks].map(|bytes| vec![0; bytes]);
-        let mut remaining = vec![u8::MAX; remaining];
+        let mut tests = [(columns, 0), (ranks, 0), (reaches, NOWHERE)].map(|(bytes, fill)| vec![fill; bytes]);
         let trees = self.trees.encode(forest, |tree, _, start| {
             let (order, leaves) = in_order(tree);
             for (at, node) in order.into_iter().enumerate() {
                 let (rank, column) = self.codes.of_node(&tree.inner[node.inner as usize]);
                 let (here, right) = (u64::from(node.here), u64::from(node.right));
                 self.node.write(&mut nodes[(start + at) * bytes..][..bytes], [here, right, rank, column]);
-                if self.at_once {
-                    let [columns, ranks] = &mut tests;
-                    (columns[start + at], ranks[start + at]) = (column as u8, rank as u8);
-                    let left = (1u64 << (node.right - node.here)) - 1;
-                    let at = 8 * (start + at);
-                    remaining[at..at + 8].copy_from_slice(&(!(left << node.here)).to_le_bytes());
+                if self.at_once.is_some() {
+                    let (at, reach) = at_once::entry(&node);
+                    let bytes = [column as u8, rank as u8, reach];
+                    tests.iter_mut().zip(bytes).for_each(|(table, byte)| table[start + at] = byte);
                 }
             }
             leaves.into_iter().enumerate().map(|(place, leaf)| (start + place, leaf)).collect()
         });
-        let [columns, ranks] = tests;
-        named(self.tables(), [nodes, places, columns, ranks, remaining].into_iter().chain(trees))
+        named(self.tables(), [nodes, places].into_iter().chain(tests).chain(trees))
     }
 
     fn load_tree(&self, b: &mut Builder, buffers: &Buffers, tree: Value, walks: (u16, u32)) -> TreeState {
         let base = self.trees.start(b, buffers, tree);
         let mut loaded = Vec::new();
-        if walks.0 > 1 || self.at_once {
+        if walks.0 > 1 {
             let end = self.trees.end(b, buffers, tree);
             loaded.push(b.sub(end, base));
         }
@@ -266,15 +211,9 @@ impl Representation for Preorder {
         codes: Value,
         _: Option<u32>,
     ) -> Option<Value> {
-        let count = *state.loaded.first().filter(|_| self.at_once)?;
-        let right = self.turns(b, buffers, (state.base, count), codes);
-        let remaining = self.remaining(b, buffers, state.base, right);
-        // As many bits as there are below the lowest one.
-        let (one, all) = (b.int(1), b.int(-1));
-        let below = b.sub(remaining, one);
-        let others = b.bin(Bin::Xor, remaining, all);
-        let below = b.bin(Bin::And, below, others);
-        let (place, entry) = (b.ones(below), b.int(0));
+        let tables = Tables { columns: buffers[COLUMNS], ranks: buffers[RANKS], reaches: buffers[REACHES] };
+        let place = self.at_once.as_ref()?.place(b, tables, state.base, codes);
+        let entry = b.int(0);
         Some(Preorder::at(b, place, entry))
     }
 
