@@ -126,10 +126,20 @@ impl Quantized {
         table: usize,
         (base, first, size): (Value, u64, u64),
     ) -> Value {
-        let scalar = if table == RANKS { self.rank() } else { self.column() };
+        let scalar = self.element(table);
         let at = Address { buffer: buffers[table], index: base, stride: scalar.bytes(), offset: 0 };
         let at = b.beyond(at, first as i64);
         b.load(Ty::vector(scalar, size as u16), at)
+    }
+
+    /// The type of a table's entries.
+    fn element(&self, table: usize) -> Scalar {
+        if table == RANKS { self.rank() } else { self.column() }
+    }
+
+    /// Entries of a table that are looked up by one shuffle. Those of bytes are within parts of registers.
+    fn shuffled(&self, table: usize) -> u64 {
+        if self.element(table) == Scalar::I8 { 16 } else { 32 }
     }
 
     /// The entries of a table that vectors of walks look several levels up in.
@@ -140,8 +150,7 @@ impl Quantized {
         (table, base): (usize, Value),
         (lanes, hops): (u16, u32),
     ) -> Value {
-        let element = if table == RANKS { self.rank() } else { self.column() };
-        let together = if lanes < 16 { 8 } else { 64 / u64::from(element.bytes()) };
+        let together = if lanes < 16 { 8 } else { self.shuffled(table) };
         self.table(b, buffers, table, (base, 0, together.min(SMALLEST.max(1 << hops.min(30)))))
     }
 
@@ -157,8 +166,16 @@ impl Quantized {
         if size < u64::from(b.ty(first).lanes) {
             return b.lookup(first, node);
         }
-        let level = self.table(b, buffers, table, (state.base, size, size));
-        b.lookup(level, node)
+        // Registers are filled with one piece after the other, which takes no shuffle if it is what was loaded.
+        let piece = size.min(self.shuffled(table));
+        let mut level: Vec<Value> = (size..2 * size)
+            .step_by(piece as usize)
+            .map(|first| self.table(b, buffers, table, (state.base, first, piece)))
+            .collect();
+        while level.len() > 1 {
+            level = level.chunks_exact(2).map(|pair| b.concat(pair[0], pair[1])).collect();
+        }
+        b.lookup(level[0], node)
     }
 
     /// The column of one node of the tree.
