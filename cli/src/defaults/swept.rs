@@ -73,13 +73,11 @@ impl Swept {
     /// From how many rows on it pays where complete trees would be half empty: a node is loaded once for all vectors that
     /// advance together.
     pub(super) fn pays_from(&self, facts: &ModelFacts, roomy: bool) -> Option<u32> {
-        let (deep, shallow) = (facts.max_depth() > SHORT_LIMIT, facts.max_depth() < SHORT_LIMIT);
         let vectors = match self.lanes {
-            _ if shallow => return None,
+            _ if facts.max_depth() <= SHORT_LIMIT => return None,
             64.. if roomy => 4,
-            32 if deep || roomy => 2,
-            ..32 if deep => 2,
-            _ => return None,
+            64.. => return None,
+            _ => 2,
         };
         let half_empty = self.leaves * 2 <= 1 << facts.max_depth().min(32);
         half_empty.then_some(vectors * self.lanes)
