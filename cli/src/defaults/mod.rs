@@ -68,12 +68,9 @@ impl Chosen {
             return swept.chosen(facts, complete, (processor, kept));
         }
         let coded = codes.filter(|_| complete).map(Coded::of);
-        // A file has room for nodes in preorder beside complete trees where these are few.
-        let few = swept.as_ref().is_some_and(|swept| swept.leaves * 3 <= 1 << facts.max_depth().min(32));
-        let roomy = kept == Kept::Memory || few;
         let mut chosen = Chosen::hopping(facts, coded, complete, (processor, kept));
         let swept = swept.filter(|_| complete);
-        if let Some((from, swept)) = swept.and_then(|swept| Some((swept.pays_from(facts, roomy)?, swept))) {
+        if let Some((from, swept)) = swept.and_then(|swept| Some((swept.pays_from(facts, kept)?, swept))) {
             let fewer = std::mem::replace(&mut chosen.main, text(swept.rows()));
             chosen.smaller.push((from - 1, fewer));
         }

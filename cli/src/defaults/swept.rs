@@ -23,7 +23,7 @@ pub(super) struct Swept {
     /// Rows of a vector.
     lanes: u32,
     /// Leaves of a tree, on average.
-    pub(super) leaves: u64,
+    leaves: u64,
     /// Whether single rows make all tests of a tree at once.
     at_once: bool,
     /// Whether trees in lanes look a row's codes up in registers.
@@ -71,16 +71,16 @@ impl Swept {
     }
 
     /// From how many rows on it pays where complete trees would be half empty: a node is loaded once for all vectors that
-    /// advance together.
-    pub(super) fn pays_from(&self, facts: &ModelFacts, roomy: bool) -> Option<u32> {
+    /// advance together. A file has room for both where nodes fill no more than a third.
+    pub(super) fn pays_from(&self, facts: &ModelFacts, kept: Kept) -> Option<u32> {
+        let fills = |part: u64| self.leaves * part <= 1 << facts.max_depth().min(32);
         let vectors = match self.lanes {
             _ if facts.max_depth() <= SHORT_LIMIT => return None,
-            64.. if roomy => 4,
+            64.. if kept == Kept::Memory || fills(3) => 4,
             64.. => return None,
             _ => 2,
         };
-        let half_empty = self.leaves * 2 <= 1 << facts.max_depth().min(32);
-        half_empty.then_some(vectors * self.lanes)
+        fills(2).then_some(vectors * self.lanes)
     }
 
     /// Rows of the largest call whose rows are better walked one by one.

@@ -161,7 +161,9 @@ fn unknown_index(context: &Context, name: &str) -> Wording {
             ))
             .fix(Some(context.move_after(maker)));
     }
-    match nearest(name, known.iter().copied()) {
+    // No directive names a loop twice.
+    let written = context.report.argument_texts(step);
+    match nearest(name, known.iter().copied().filter(|name| !written.contains(name))) {
         Some(near) => {
             let fix = context.replace(near, Applicability::Unsure);
             wording.help(format!("Did you mean `{near}`?")).fix(fix)
