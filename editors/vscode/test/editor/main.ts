@@ -68,6 +68,7 @@ async function main([vscode, vsix, example]: string[]): Promise<void> {
             } catch (error) {
                 await bench.shot('failed');
                 console.error(`FAILED  ${name}; see artefacts/failed.png`);
+                console.error(`the editor says: ${await bench.says()}`);
                 throw error;
             }
             console.log(`ok ${((performance.now() - since) / 1000).toFixed(1).padStart(5)} s  ${name}`);

@@ -64,9 +64,7 @@ export const STEPS: readonly Step[] = [
     ['a quick fix puts it right', async (context) => {
         const { bench } = context;
         await bench.goTo(4, 11);
-        await bench.key('Control+.');
-        const menu = bench.page.locator('.action-widget');
-        await bench.sees(menu, 'block');
+        await bench.sees(await bench.quickFixes(), 'block');
         await bench.shot('quick-fix');
         await bench.key('Enter');
         await bench.clean();
@@ -252,8 +250,7 @@ export const STEPS: readonly Step[] = [
         await bench.rewrite(8, 'parallel(batch)');
         await bench.broken();
         await bench.goTo(8, 11);
-        await bench.key('Control+.');
-        await bench.sees(bench.page.locator('.action-widget'), 'block');
+        await bench.sees(await bench.quickFixes(), 'block');
         await bench.panel.locator('.fix').first().waitFor();
         await bench.shot('readme-problem');
     }],

@@ -3,8 +3,9 @@
 import { readFile } from 'node:fs/promises';
 import type { FrameLocator, Locator, Page } from 'playwright-core';
 
-/** Milliseconds until something that must appear is missed. */
-const PATIENCE = 15_000;
+/** Milliseconds until something that must appear is missed: many, since a machine that others use may need seconds to
+ * start the editor's processes, and waiting costs nothing where it comes. */
+const PATIENCE = 60_000;
 /** The same, where a compiler runs. */
 const LONG = 120_000;
 
@@ -18,16 +19,24 @@ export async function until(what: string, holds: () => Promise<boolean>, patienc
 }
 
 export class Workbench {
-    constructor(readonly page: Page, private readonly shots: string) {}
+    constructor(readonly page: Page, private readonly shots: string) {
+        page.setDefaultTimeout(PATIENCE);
+    }
 
     async load(url: string): Promise<void> {
         await this.page.goto(url);
-        await this.page.locator('.monaco-workbench').waitFor({ timeout: 60_000 });
-        await this.page.locator('.explorer-folders-view').waitFor({ timeout: 60_000 });
+        await this.page.locator('.monaco-workbench').waitFor();
+        await this.page.locator('.explorer-folders-view').waitFor();
     }
 
     async shot(name: string): Promise<void> {
         await this.page.screenshot({ path: `${this.shots}/${name}.png` });
+    }
+
+    /** What the editor says of itself: the texts of the status bar and of notifications. */
+    async says(): Promise<string> {
+        const said = await this.page.locator('.statusbar-item, .notification-list-item').allTextContents();
+        return said.map((text) => text.trim()).filter((text) => text !== '').join(' | ');
     }
 
     async key(...keys: string[]): Promise<void> {
@@ -100,6 +109,13 @@ export class Workbench {
         return text;
     }
 
+    /** Opens the menu of quick fixes for the cursor's place. Before the light bulb is there the key says that there are none. */
+    async quickFixes(): Promise<Locator> {
+        await this.page.locator('[class*="gutter-lightbulb"], .lightBulbWidget').filter({ visible: true }).first().waitFor();
+        await this.key('Control+.');
+        return this.page.locator('.action-widget');
+    }
+
     squiggles(kind: 'error' | 'warning'): Locator {
         return this.editor.locator(`.squiggly-${kind}`);
     }
@@ -109,7 +125,7 @@ export class Workbench {
     }
 
     async broken(): Promise<void> {
-        await this.squiggles('error').first().waitFor({ state: 'attached', timeout: PATIENCE });
+        await this.squiggles('error').first().waitFor({ state: 'attached' });
     }
 
     /** What is inside a panel that an extension made. */
@@ -128,7 +144,7 @@ export class Workbench {
 
     /** Text that must come up somewhere. */
     async sees(where: Locator, text: string | RegExp): Promise<void> {
-        await where.filter({ hasText: text }).first().waitFor({ timeout: PATIENCE });
+        await where.filter({ hasText: text }).first().waitFor();
     }
 
     get notifications(): Locator {
