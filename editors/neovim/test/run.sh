@@ -20,4 +20,4 @@ END
 cd "$home"
 # Nothing of this user's own Neovim is read or written.
 XDG_CONFIG_HOME=$home XDG_DATA_HOME=$home XDG_CACHE_HOME=$home XDG_STATE_HOME=$home \
-    timeout 120 nvim --headless -i NONE -u "$init" -c "luafile $test" </dev/null 2>&1
+    timeout 300 nvim --headless -i NONE -u "$init" -c "luafile $test" </dev/null 2>&1

@@ -1,6 +1,6 @@
 -- What a user of the configuration sees, in a Neovim without a screen. Ends with an error when something is not seen.
 
-local PATIENCE = 10000
+local PATIENCE = 60000
 
 local steps = 0
 
