@@ -115,6 +115,7 @@ impl Verifier<'_> {
                 })
             }
             Stmt::Prefetch(at) => self.address(at),
+            Stmt::Forget => Ok(()),
             Stmt::For(stmt) => self.for_loop(stmt),
             Stmt::While(stmt) => self.while_loop(stmt),
             Stmt::If(stmt) => self.if_else(stmt),

@@ -152,7 +152,7 @@ impl<'f, 'm> Machine<'f, 'm> {
                 Stmt::Store(to, value) => self.store(stmt, to, *value)?,
                 Stmt::StoreMasked(to, value, mask) => self.store_masked(stmt, to, *value, *mask)?,
                 Stmt::AtomicAdd(to, value) => self.atomic_add(stmt, to, *value)?,
-                Stmt::Prefetch(_) => {}
+                Stmt::Prefetch(_) | Stmt::Forget => {}
                 Stmt::For(stmt) => self.for_loop(stmt)?,
                 Stmt::While(stmt) => self.while_loop(stmt)?,
                 Stmt::If(stmt) => self.if_else(stmt)?,

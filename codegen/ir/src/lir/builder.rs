@@ -377,6 +377,11 @@ impl Builder {
         self.push(Stmt::Prefetch(address));
     }
 
+    /// What was loaded from memory that changes is not kept for loads after this.
+    pub fn forget(&mut self) {
+        self.push(Stmt::Forget);
+    }
+
     fn fresh_like(&mut self, values: &[Value]) -> Vec<Value> {
         values.iter().map(|v| self.fresh(self.ty(*v))).collect()
     }

@@ -299,6 +299,9 @@ pub enum Stmt {
     AtomicAdd(Address, Value),
     /// A hint that the cache line at the address will be read soon. Never faults.
     Prefetch(Address),
+    /// A hint that loads after it read memory anew, even what was read before: registers are for other values. Loads of
+    /// memory that never changes are not meant.
+    Forget,
     /// A counted loop.
     For(Box<For>),
     /// A loop with a test before each iteration.

@@ -126,6 +126,7 @@ impl Printer<'_> {
                 self.line(f, format!("atomic {} += {}", self.address(to), self.name(*value)))
             }
             Stmt::Prefetch(at) => self.line(f, format!("prefetch {}", self.address(at))),
+            Stmt::Forget => self.line(f, "forget what was loaded".to_owned()),
             Stmt::For(stmt) => {
                 let range = format!("{}..{} step {}", self.name(stmt.lo), self.name(stmt.hi), stmt.step);
                 self.line(

@@ -235,6 +235,9 @@ impl Quantized {
                 b.cmp(Cmp::Ne, this, zero)
             })
             .collect();
+        // Kept from level to level and from tree to tree, columns would drive all else out of the registers; that they are
+        // read again costs next to nothing, since choices take their operands from memory.
+        b.forget();
         self.among(b, row, (0, ty.lanes), &bits)
     }
 

@@ -13,7 +13,7 @@ use inkwell::module::{Linkage, Module};
 use inkwell::values::{BasicValueEnum, FunctionValue, PointerValue};
 use sched_ir::lir::{self, Block, BufferId, Kernel, Space, Stmt, Value};
 use sched_ir::verify::verify;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 /// Fields of `schedc_ctx`, 8 bytes each.
 #[derive(Clone, Copy)]
@@ -33,6 +33,8 @@ pub(super) struct Emitter<'a, 'ctx> {
     pub(super) source: &'a lir::Function,
     /// The values that are used otherwise than lane by lane.
     pub(super) whole: BTreeSet<Value>,
+    /// The most that integers are, of those of which it is known.
+    pub(super) bounds: HashMap<Value, u64>,
     /// What the names of its functions begin with.
     pub(super) name: String,
     pub(super) builder: Builder<'ctx>,
@@ -70,9 +72,9 @@ pub(super) fn emit<'ctx>(
     let frame = Frame::enter(context, &builder, llvm, ctx, function);
     let scopes = Scopes::new(context, kind, function);
     let whole = Uses::of(&function.body).whole;
-    let (model, source) = (source, function);
+    let (model, source, bounds) = (source, function, HashMap::new());
     let mut emitter =
-        Emitter { context, module, machine, model, source, whole, name, builder, frame, scopes };
+        Emitter { context, module, machine, model, source, whole, bounds, name, builder, frame, scopes };
     emitter.load_context()?;
     emitter.frame.leave_entry(context, &emitter.builder)?;
     emitter.block(&function.body)?;
@@ -151,12 +153,14 @@ impl<'ctx> Emitter<'_, 'ctx> {
         match stmt {
             Stmt::Let(value, op) => {
                 let llvm = self.op(*value, op)?;
+                self.note_bound(*value, op)?;
                 self.frame.define(*value, llvm)
             }
             Stmt::Store(to, value) => self.store(to, *value),
             Stmt::StoreMasked(to, value, mask) => self.store_masked(to, *value, *mask),
             Stmt::AtomicAdd(to, value) => self.atomic_add(to, *value),
             Stmt::Prefetch(at) => self.prefetch(at),
+            Stmt::Forget => self.forget(),
             Stmt::For(stmt) => self.for_loop(stmt),
             Stmt::While(stmt) => self.while_loop(stmt),
             Stmt::If(stmt) => self.choice(stmt),

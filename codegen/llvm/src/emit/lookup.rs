@@ -22,6 +22,9 @@ use sched_ir::verify::MAX_LOOKUP;
 /// From how many registers a lookup takes its elements at most. Beyond, memory is faster.
 const MAX_PARTS: u32 = 16;
 
+/// The highest bit of a byte.
+const HIGHEST_OF_BYTE: u64 = 1 << 7;
+
 /// How a lookup is done in registers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Plan {
@@ -30,6 +33,8 @@ struct Plan {
     element: Scalar,
     /// The element of the index while it is used; as wide as the table's, or wider.
     index: Scalar,
+    /// Whether all indices are known to be below [`HIGHEST_OF_BYTE`].
+    small: bool,
 }
 
 impl Plan {
@@ -60,7 +65,7 @@ impl Plan {
         let same_size = if float { int_of(element) } else { wider(index.scalar, element) };
         // With registers of 256 bits, only elements of 32 bits have a shuffle.
         let index = if register == 256 { Scalar::I32 } else { same_size };
-        (available && parts <= limit).then_some(Plan { permute, element, index })
+        (available && parts <= limit).then_some(Plan { permute, element, index, small: false })
     }
 
     /// The way of processors that shuffle bytes only within parts of registers: each part of the table is in all parts of
@@ -75,7 +80,7 @@ impl Plan {
         let register = (u32::from(index.lanes) * 8).next_power_of_two().clamp(128, widest);
         let permute = Permute { register, bits: 8, float: false, in_parts: true };
         let parts = u32::from(table.lanes).div_ceil(permute.entries());
-        (parts <= MAX_PARTS).then_some(Plan { permute, element: Scalar::I8, index: Scalar::I8 })
+        (parts <= MAX_PARTS).then_some(Plan { permute, element: Scalar::I8, index: Scalar::I8, small: false })
     }
 
     /// Lanes of the index that fit in a register.
@@ -112,7 +117,10 @@ impl<'ctx> Emitter<'_, 'ctx> {
             return Ok(self.broadcast(element, ty)?.into());
         }
         match Plan::of(self.machine.needs, from, at) {
-            Some(plan) => self.in_registers(plan, ty, (as_vector(elements)?, from), (numbers, at)),
+            Some(plan) => {
+                let plan = Plan { small: self.is_below(index, HIGHEST_OF_BYTE), ..plan };
+                self.in_registers(plan, ty, (as_vector(elements)?, from), (numbers, at))
+            }
             None => self.in_memory(ty, (table, from), (numbers, at)),
         }
     }
@@ -204,7 +212,8 @@ impl<'ctx> Emitter<'_, 'ctx> {
         // The low part of each index is an index of narrower elements; what its other parts find is cut off below.
         let by = match narrow {
             true => self.bits(index, Ty::vector(plan.element, entries as u16))?,
-            false if plan.permute.in_parts => {
+            // Shuffles within parts heed the low bits, unless the highest says that there is nothing to be found.
+            false if plan.permute.in_parts && !plan.small => {
                 let ty = Ty::vector(plan.index, index.get_type().get_size() as u16);
                 let last = as_vector(self.int(ty, i64::from(entries) - 1)?)?;
                 self.builder.build_and(index, last, "")?

@@ -3,6 +3,7 @@
 use super::function::Emitter;
 use super::types;
 use crate::error::LlvmError;
+use inkwell::AtomicOrdering;
 use inkwell::context::Context;
 use inkwell::llvm_sys::core::LLVMBuildAtomicRMW;
 use inkwell::llvm_sys::{LLVMAtomicOrdering, LLVMAtomicRMWBinOp};
@@ -230,6 +231,12 @@ impl<'ctx> Emitter<'_, 'ctx> {
     /// A hint to the cache.
     pub(super) fn prefetch(&mut self, at: &Address) -> Result<(), LlvmError> {
         self.prefetch_intrinsic(self.pointer(at, false)?)
+    }
+
+    /// A fence for this thread alone is no instruction, but no load is merged with one beyond it.
+    pub(super) fn forget(&mut self) -> Result<(), LlvmError> {
+        self.builder.build_fence(AtomicOrdering::Acquire, true, "")?;
+        Ok(())
     }
 
     /// Temporary memory: on the stack if it is small and its size is known, else from the runtime.

@@ -6,6 +6,7 @@
 //! neither contains the model nor depends on where it lies.
 
 mod artefact;
+mod bounds;
 mod control;
 mod frame;
 mod function;

@@ -41,6 +41,7 @@ impl Uses {
                 self.whole.extend([*value, *mask]);
             }
             Stmt::Prefetch(at) => self.address(at),
+            Stmt::Forget => {}
             Stmt::For(stmt) => {
                 self.whole.extend([stmt.lo, stmt.hi]);
                 self.whole.extend(stmt.carried.iter().flat_map(|c| [c.first, c.next]));

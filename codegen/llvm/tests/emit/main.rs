@@ -567,6 +567,36 @@ fn prefetches_never_fault() {
 }
 
 #[test]
+fn what_is_forgotten_is_loaded_again() {
+    let written_and_read = |forget: bool| {
+        let ty = Ty::vector(Scalar::I32, 16);
+        let mut b = Builder::new("again");
+        let (input, output) =
+            (b.buffer("in", Space::Input, Scalar::I32), b.buffer("out", Space::Output, Scalar::I32));
+        let (from, to) = (at_number(&mut b, input, 0, 4), at_number(&mut b, output, 0, 4));
+        let x = b.load(ty, from);
+        b.store(to, x);
+        if forget {
+            b.forget();
+        }
+        let y = b.load(ty, to);
+        let sum = b.add(x, y);
+        b.store(to, sum);
+        b.finish()
+    };
+    for (forget, loads) in [(false, 1), (true, 2)] {
+        let function = written_and_read(forget);
+        let module = module(Kernel::Raw, function.clone(), &[]);
+        let text = llvm_text(&module, Cpu::X86_64V4, true).unwrap();
+        assert_eq!(text.matches("load <16 x i32>").count(), loads, "{text}");
+        let text = asm_text(&module, Cpu::X86_64V4).unwrap();
+        let reads = text.lines().filter(|line| line.contains("(%r") && line.ends_with("%zmm0")).count();
+        assert_eq!(reads, loads, "no later pass merges them: {text}");
+        assert_eq!(run::<i32, i32>(function, &[], &[7; 16], 16), [14; 16]);
+    }
+}
+
+#[test]
 fn code_for_a_cpu_uses_its_registers_and_never_fuses() {
     let ty = Ty::vector(Scalar::F32, 16);
     let function = on_pairs(ty, |b, x, y| {

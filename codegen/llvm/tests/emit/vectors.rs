@@ -2,7 +2,7 @@
 
 use crate::harness::{at, at_number, module, run_on, runnable};
 use sched_ir::lir::*;
-use sched_llvm::{Cpu, asm_text};
+use sched_llvm::{Cpu, asm_text, llvm_text};
 
 const LANES: [u16; 8] = [2, 3, 4, 8, 12, 16, 32, 64];
 
@@ -441,6 +441,63 @@ fn lookups_are_shuffles_of_registers() {
             assert_eq!(count(&text, scalar), 0, "{cpu} {length} {element}: {text}");
         }
     }
+}
+
+/// Numbers below a bound that their operations tell, from masks that are doubled, as nodes are on their way down.
+fn numbers_below(v: &mut Vectors, ty: Ty, doublings: u32) -> Value {
+    let masks = v.masks(ty.lanes);
+    let mut numbers = v.b.int_of(ty, 1);
+    for mask in masks.iter().cycle().take(doublings as usize) {
+        let (twice, turn) = (v.b.add(numbers, numbers), v.b.cast(Cast::ZExt, *mask, ty));
+        numbers = v.b.add(twice, turn);
+    }
+    numbers
+}
+
+#[test]
+fn bounded_numbers_are_looked_up_like_any() {
+    for lanes in LANES {
+        let mut v = Vectors::new();
+        let ty = Ty::vector(Scalar::I8, lanes);
+        let tables: Vec<Value> =
+            [2, 16, 32, 64, 256].iter().map(|n| v.load(v.table, Ty::vector(Scalar::I8, *n), 0)).collect();
+        // From seven levels on there are numbers with the highest bit, from eight on lost bits.
+        for doublings in 0..=9 {
+            let path = numbers_below(&mut v, ty, doublings);
+            let own = v.load(v.input, ty, 0);
+            let (most, small) = (v.b.int_of(ty, 127), v.b.int_of(ty, 100));
+            let some = v.b.bin(Bin::And, own, most);
+            let larger = v.b.add(some, small);
+            let either = v.masks(lanes)[2];
+            let chosen = v.b.select(either, larger, path);
+            for (table, index) in tables.iter().flat_map(|t| [path, some, larger, chosen].map(|i| (*t, i))) {
+                let found = v.b.lookup(table, index);
+                v.write(found);
+            }
+        }
+        let out = v.written as usize;
+        check(&v.b.finish(), &[&noise(256)], &noise(64), out);
+    }
+}
+
+#[test]
+fn indices_that_are_small_need_no_masks() {
+    let ands = |most: [i64; 2]| {
+        let mut v = Vectors::new();
+        let ty = Ty::vector(Scalar::I8, 64);
+        let [a, b] = [(most[0], 0), (most[1], 64)].map(|(most, at)| {
+            let (numbers, most) = (v.load(v.input, ty, at), v.b.int_of(ty, most));
+            v.b.bin(Bin::And, numbers, most)
+        });
+        let sum = v.b.add(a, b);
+        let table = v.load(v.table, Ty::vector(Scalar::I8, 16), 0);
+        let found = v.b.lookup(table, sum);
+        v.write(found);
+        let module = module(Kernel::Raw, v.b.finish(), &[&[0; 16]]);
+        let text = llvm_text(&module, Cpu::X86_64V4, false).expect("LLVM takes it");
+        text.matches(" and <64 x i8>").count()
+    };
+    assert_eq!((ands([63, 63]), ands([127, 63])), (2, 3));
 }
 
 #[test]
