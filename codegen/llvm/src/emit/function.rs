@@ -1,6 +1,7 @@
 //! One kernel.
 
 use super::frame::Frame;
+use super::known::Known;
 use super::memory::Scopes;
 use super::types;
 use super::uses::Uses;
@@ -13,7 +14,7 @@ use inkwell::module::{Linkage, Module};
 use inkwell::values::{BasicValueEnum, FunctionValue, PointerValue};
 use sched_ir::lir::{self, Block, BufferId, Kernel, Space, Stmt, Value};
 use sched_ir::verify::verify;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
 /// Fields of `schedc_ctx`, 8 bytes each.
 #[derive(Clone, Copy)]
@@ -33,8 +34,7 @@ pub(super) struct Emitter<'a, 'ctx> {
     pub(super) source: &'a lir::Function,
     /// The values that are used otherwise than lane by lane.
     pub(super) whole: BTreeSet<Value>,
-    /// The most that integers are, of those of which it is known.
-    pub(super) bounds: HashMap<Value, u64>,
+    pub(super) known: Known,
     /// What the names of its functions begin with.
     pub(super) name: String,
     pub(super) builder: Builder<'ctx>,
@@ -72,9 +72,9 @@ pub(super) fn emit<'ctx>(
     let frame = Frame::enter(context, &builder, llvm, ctx, function);
     let scopes = Scopes::new(context, kind, function);
     let whole = Uses::of(&function.body).whole;
-    let (model, source, bounds) = (source, function, HashMap::new());
+    let (model, source, known) = (source, function, Known::default());
     let mut emitter =
-        Emitter { context, module, machine, model, source, whole, bounds, name, builder, frame, scopes };
+        Emitter { context, module, machine, model, source, whole, known, name, builder, frame, scopes };
     emitter.load_context()?;
     emitter.frame.leave_entry(context, &emitter.builder)?;
     emitter.block(&function.body)?;
@@ -153,7 +153,8 @@ impl<'ctx> Emitter<'_, 'ctx> {
         match stmt {
             Stmt::Let(value, op) => {
                 let llvm = self.op(*value, op)?;
-                self.note_bound(*value, op)?;
+                let types = &self.source.types;
+                self.known.note((*value, self.ty(*value)?), op, |from| types.get(from.0 as usize).copied());
                 self.frame.define(*value, llvm)
             }
             Stmt::Store(to, value) => self.store(to, *value),

@@ -33,8 +33,15 @@ struct Plan {
     element: Scalar,
     /// The element of the index while it is used; as wide as the table's, or wider.
     index: Scalar,
-    /// Whether all indices are known to be below [`HIGHEST_OF_BYTE`].
+}
+
+/// The indices of a lookup, and what is known of them.
+struct Index<'ctx> {
+    value: VectorValue<'ctx>,
+    /// Whether all are below [`HIGHEST_OF_BYTE`].
     small: bool,
+    /// Where bits are set, from the lowest on, as far as that is there already.
+    bits: Vec<VectorValue<'ctx>>,
 }
 
 impl Plan {
@@ -65,7 +72,7 @@ impl Plan {
         let same_size = if float { int_of(element) } else { wider(index.scalar, element) };
         // With registers of 256 bits, only elements of 32 bits have a shuffle.
         let index = if register == 256 { Scalar::I32 } else { same_size };
-        (available && parts <= limit).then_some(Plan { permute, element, index, small: false })
+        (available && parts <= limit).then_some(Plan { permute, element, index })
     }
 
     /// The way of processors that shuffle bytes only within parts of registers: each part of the table is in all parts of
@@ -80,7 +87,7 @@ impl Plan {
         let register = (u32::from(index.lanes) * 8).next_power_of_two().clamp(128, widest);
         let permute = Permute { register, bits: 8, float: false, in_parts: true };
         let parts = u32::from(table.lanes).div_ceil(permute.entries());
-        (parts <= MAX_PARTS).then_some(Plan { permute, element: Scalar::I8, index: Scalar::I8, small: false })
+        (parts <= MAX_PARTS).then_some(Plan { permute, element: Scalar::I8, index: Scalar::I8 })
     }
 
     /// Lanes of the index that fit in a register.
@@ -118,8 +125,10 @@ impl<'ctx> Emitter<'_, 'ctx> {
         }
         match Plan::of(self.machine.needs, from, at) {
             Some(plan) => {
-                let plan = Plan { small: self.is_below(index, HIGHEST_OF_BYTE), ..plan };
-                self.in_registers(plan, ty, (as_vector(elements)?, from), (numbers, at))
+                let small = self.known.is_below(index, HIGHEST_OF_BYTE);
+                let masks = self.known.bits(index).iter().map_while(|mask| self.vector(*mask).ok());
+                let index = Index { value: numbers, small, bits: masks.collect() };
+                self.in_registers(plan, ty, (as_vector(elements)?, from), (index, at))
             }
             None => self.in_memory(ty, (table, from), (numbers, at)),
         }
@@ -164,19 +173,24 @@ impl<'ctx> Emitter<'_, 'ctx> {
         plan: Plan,
         ty: Ty,
         (table, table_ty): (VectorValue<'ctx>, Ty),
-        (index, index_ty): (VectorValue<'ctx>, Ty),
+        (index, index_ty): (Index<'ctx>, Ty),
     ) -> Result<BasicValueEnum<'ctx>, LlvmError> {
         let table = self.resized_vector(table, table_ty, table_ty.with(plan.element))?;
-        let index = self.resized_vector(index, index_ty, index_ty.with(plan.index))?;
+        let value = self.resized_vector(index.value, index_ty, index_ty.with(plan.index))?;
         let registers = self.registers(plan.permute, table, table_ty.lanes)?;
         let (lanes, each) = (u32::from(index_ty.lanes), u32::from(plan.lanes()));
         let mut found = Vec::new();
         for first in (0..lanes).step_by(each as usize) {
             let part = match lanes == each {
-                true => index,
-                false => self.pick(index, (first..first + each).map(|n| (n < lanes).then_some(n)))?,
+                true => Index { value, small: index.small, bits: index.bits.clone() },
+                // To part masks takes as long as to test bits.
+                false => Index {
+                    value: self.pick(value, (first..first + each).map(|n| (n < lanes).then_some(n)))?,
+                    small: index.small,
+                    bits: Vec::new(),
+                },
             };
-            found.push(self.part(plan, &registers, part)?);
+            found.push(self.part(plan, &registers, &part)?);
         }
         let found = self.joined(found, lanes)?;
         let found_ty = ty.with(if plan.element.is_float() { plan.element } else { plan.index });
@@ -205,15 +219,15 @@ impl<'ctx> Emitter<'_, 'ctx> {
         &self,
         plan: Plan,
         registers: &[VectorValue<'ctx>],
-        index: VectorValue<'ctx>,
+        known: &Index<'ctx>,
     ) -> Result<VectorValue<'ctx>, LlvmError> {
-        let entries = plan.permute.entries();
+        let (entries, index) = (plan.permute.entries(), known.value);
         let narrow = plan.element.bytes() < plan.index.bytes();
         // The low part of each index is an index of narrower elements; what its other parts find is cut off below.
         let by = match narrow {
             true => self.bits(index, Ty::vector(plan.element, entries as u16))?,
             // Shuffles within parts heed the low bits, unless the highest says that there is nothing to be found.
-            false if plan.permute.in_parts && !plan.small => {
+            false if plan.permute.in_parts && !known.small => {
                 let ty = Ty::vector(plan.index, index.get_type().get_size() as u16);
                 let last = as_vector(self.int(ty, i64::from(entries) - 1)?)?;
                 self.builder.build_and(index, last, "")?
@@ -232,7 +246,10 @@ impl<'ctx> Emitter<'_, 'ctx> {
         }
         let mut bit = u64::from(entries) * registers.len().min(at_once) as u64;
         while found.len() > 1 {
-            let high = self.has_bit(index, plan.index, bit)?;
+            let high = match known.bits.get(bit.ilog2() as usize) {
+                Some(mask) => *mask,
+                None => self.has_bit(index, plan.index, bit)?,
+            };
             let choose = |pair: &[VectorValue<'ctx>]| match pair {
                 [a, b] => as_vector(self.builder.build_select(high, *b, *a, "")?),
                 _ => Err(LlvmError::ill_formed("a table's parts are no power of two")),

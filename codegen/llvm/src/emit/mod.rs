@@ -6,13 +6,13 @@
 //! neither contains the model nor depends on where it lies.
 
 mod artefact;
-mod bounds;
 mod control;
 mod frame;
 mod function;
 mod gather;
 mod imports;
 mod intrinsics;
+mod known;
 mod lookup;
 mod memory;
 mod ops;

@@ -501,6 +501,22 @@ fn indices_that_are_small_need_no_masks() {
 }
 
 #[test]
+fn turns_say_which_part_of_a_table_is_meant() {
+    let comparisons = |doublings| {
+        let mut v = Vectors::new();
+        let path = numbers_below(&mut v, Ty::vector(Scalar::I8, 64), doublings);
+        let table = v.load(v.table, Ty::vector(Scalar::I8, 64), 0);
+        let found = v.b.lookup(table, path);
+        v.write(found);
+        let module = module(Kernel::Raw, v.b.finish(), &[&[0; 64]]);
+        let text = llvm_text(&module, Cpu::X86_64V4, false).expect("LLVM takes it");
+        text.matches(" icmp ").count()
+    };
+    // Four parts, for which two bits are tested where they are no turns; the masks take four comparisons themselves.
+    assert_eq!([4, 5, 6].map(comparisons), [6, 5, 4]);
+}
+
+#[test]
 fn gathers_and_turns_are_single_instructions() {
     let mut v = Vectors::new();
     let (input, table, output) = (v.input, v.table, v.output);
