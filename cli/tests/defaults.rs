@@ -56,3 +56,20 @@ fn leaf_wise_trees_have_one_layout_if_rows_are_short() {
         assert_eq!(layouts(&deep, 180, bits, Kept::File), ["sparse", "preorder"]);
     }
 }
+
+#[test]
+fn blocks_of_long_rows_leave_room_in_the_second_level_cache() {
+    let wide = |num_features| ModelFacts { num_features, num_trees: 400, ..model(8, 250) };
+    let main = |features, gathers_slowly| {
+        let processor = Processor { lookup_bits: 512, gathers_slowly };
+        Chosen::new(&wide(features), None, processor, Kept::File).main
+    };
+    let has = |text: &str, block: u32, vectors: u32| {
+        text.contains(&format!("tile(batch, b0, b1, {block})"))
+            && text.contains(&format!("interleave(b1, {vectors})"))
+            && text.contains("cache(b0)")
+    };
+    assert!(has(&main(1024, true), 64, 4), "{}", main(1024, true));
+    assert!(has(&main(1025, true), 32, 2), "{}", main(1025, true));
+    assert!(has(&main(2000, false), 64, 4), "{}", main(2000, false));
+}

@@ -7,6 +7,11 @@ use sched_lang::ModelFacts;
 const FEW_FEATURES: u32 = 64;
 /// Features of a row whose turning costs as much as walking one tree with gathered values costs more.
 const FEATURES_PER_TREE: u32 = 20;
+/// Rows of the smallest blocks: four vectors of sixteen advance together.
+const BLOCK: u32 = 64;
+/// Bytes of a block of rows on its side that leave room for the rows themselves in the second-level cache. A larger one is
+/// halved, although only two vectors advance together then.
+const TURNED_BYTES: u32 = 256 << 10;
 /// Vectors of trees that advance together where their nodes are loaded lane by lane. Of complete trees twice as many are a
 /// tenth faster, and take twice the time to compile.
 const LANE_BY_LANE: u32 = 2;
@@ -21,13 +26,15 @@ pub(super) struct Vectors {
     pub(super) trees: u32,
     /// Rows of the largest call whose rows are better walked one by one, with trees in lanes.
     pub(super) few: u32,
+    /// Rows of a block that is too large for its cache.
+    least: u32,
 }
 
 impl Vectors {
     /// Nodes of trees of any form, for trees in lanes in calls of at most `few` rows.
     pub(super) fn of_nodes(processor: Processor, few: u32) -> Vectors {
         let trees = if processor.gathers_slowly { LANE_BY_LANE } else { 4 };
-        Vectors { layout: "sparse", lanes: processor.lookup_bits / 32, rows: 8, trees, few }
+        Vectors { layout: "sparse", lanes: processor.lookup_bits / 32, rows: 8, trees, few, least: BLOCK }
     }
 
     /// Trees in lanes for few rows, else rows.
@@ -43,21 +50,25 @@ impl Vectors {
             (true, Kept::File) => 2 * LANE_BY_LANE,
             (false, _) => 8,
         };
-        Vectors { layout: "levels", lanes: 16, rows, trees, few: few_rows(facts) }
+        // Waiting for gathers that are fast needs more than two vectors.
+        let turned = if pays_to_turn(facts) { facts.num_features.saturating_mul(4 * BLOCK) } else { 0 };
+        let least = if processor.gathers_slowly && turned > TURNED_BYTES { BLOCK / 2 } else { BLOCK };
+        Vectors { layout: "levels", lanes: 16, rows, trees, few: few_rows(facts), least }
     }
 
     /// Rows in lanes.
     fn over_rows(&self, facts: &ModelFacts) -> Vec<String> {
         let features = facts.num_features.max(1);
         let sums = if facts.num_classes > 1 { facts.num_classes } else { 0 };
-        let fitting = (BLOCK_BYTES / 4 / features.saturating_add(sums)).clamp(64, 256);
-        let mut lines = blocks(1 << fitting.ilog2());
+        let fitting = (BLOCK_BYTES / 4 / features.saturating_add(sums)).clamp(self.least, 256);
+        let block = 1 << fitting.ilog2();
+        let mut lines = blocks(block);
         if pays_to_turn(facts) {
             lines.push("cache(b0)".to_string());
         }
         lines.push(format!("representation({})", self.layout));
         lines.push(format!("vectorize(b1, {})", self.lanes));
-        lines.push(format!("interleave(b1, {})", self.rows));
+        lines.push(format!("interleave(b1, {})", self.rows.min(block / self.lanes)));
         if self.layout == "sparse" {
             // Seven tests side by side cost less than three hops that gather their nodes.
             lines.push("speculateWalk(b1, 3)".to_string());
