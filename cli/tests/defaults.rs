@@ -73,3 +73,18 @@ fn blocks_of_long_rows_leave_room_in_the_second_level_cache() {
     assert!(has(&main(1025, true), 32, 2), "{}", main(1025, true));
     assert!(has(&main(2000, false), 64, 4), "{}", main(2000, false));
 }
+
+#[test]
+fn short_walks_of_coded_rows_advance_by_four() {
+    let processor = Processor { lookup_bits: 512, gathers_slowly: true };
+    let vectors = |depth: u32, num_classes: u32, kept| {
+        let facts = ModelFacts { num_classes, ..model(depth, 1 << depth) };
+        let codes = CodedRows { columns: 20, in_bytes: true };
+        let main = Chosen::new(&facts, Some(&codes), processor, kept).main;
+        main.lines().find(|line| line.starts_with("interleave")).unwrap_or_default().to_string()
+    };
+    assert_eq!(vectors(6, 1, Kept::Memory), "interleave(b1, 4)");
+    assert_eq!(vectors(6, 9, Kept::File), "interleave(b1, 4)");
+    assert_eq!(vectors(6, 9, Kept::Memory), "interleave(b1, 2)");
+    assert_eq!(vectors(7, 1, Kept::File), "interleave(b1, 2)");
+}
