@@ -54,9 +54,8 @@ export const STEPS: readonly Step[] = [
         await bench.open(FILE);
         await bench.broken();
         await bench.goTo(4, 11);
-        await bench.key('F8');
-        const peek = bench.page.locator('.marker-widget');
-        await bench.sees(peek, '`parallel` is about `batch`');
+        const peek = bench.page.locator('.marker-widget').filter({ hasText: '`parallel` is about `batch`' });
+        await bench.insist(() => bench.key('F8'), peek);
         await bench.sees(peek, 'S0041');
         await bench.shot('problem');
         await bench.key('Escape');
@@ -64,7 +63,7 @@ export const STEPS: readonly Step[] = [
     ['a quick fix puts it right', async (context) => {
         const { bench } = context;
         await bench.goTo(4, 11);
-        await bench.sees(await bench.quickFixes(), 'block');
+        await bench.quickFix('block');
         await bench.shot('quick-fix');
         await bench.key('Enter');
         await bench.clean();
@@ -72,8 +71,7 @@ export const STEPS: readonly Step[] = [
     }],
     ['hover tells the range of a loop', async ({ bench }) => {
         await bench.goTo(5, 13);
-        await bench.command('Show or Focus Hover');
-        await bench.sees(bench.hover, /0\.\.64/);
+        await bench.insist(() => bench.command('Show or Focus Hover'), bench.hover.filter({ hasText: /0\.\.64/ }));
         await bench.shot('hover');
         await bench.key('Escape');
     }],
@@ -83,7 +81,7 @@ export const STEPS: readonly Step[] = [
         await bench.key('End', 'Enter');
         await bench.type('unrollW');
         const suggestions = bench.page.locator('.suggest-widget.visible');
-        await bench.sees(suggestions, 'unrollWalk');
+        await bench.insist(() => bench.key('Control+Space'), suggestions.filter({ hasText: 'unrollWalk' }));
         await bench.shot('completion');
         await bench.key('Enter');
         await until('the directive', async () => (await bench.editor.textContent())?.includes('unrollWalk(') === true);
@@ -94,9 +92,8 @@ export const STEPS: readonly Step[] = [
     ['rename changes every place', async (context) => {
         const { bench } = context;
         await bench.goTo(5, 13);
-        await bench.key('F2');
         const input = bench.page.locator('.rename-box input');
-        await input.waitFor();
+        await bench.insist(() => bench.key('F2'), input);
         await input.fill('lane');
         await bench.key('Enter');
         await until('the new name', async () => (await bench.editor.textContent())?.includes('unrollWalk(lane') === true);
@@ -250,7 +247,7 @@ export const STEPS: readonly Step[] = [
         await bench.rewrite(8, 'parallel(batch)');
         await bench.broken();
         await bench.goTo(8, 11);
-        await bench.sees(await bench.quickFixes(), 'block');
+        await bench.quickFix('block');
         await bench.panel.locator('.fix').first().waitFor();
         await bench.shot('readme-problem');
     }],
