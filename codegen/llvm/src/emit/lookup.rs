@@ -1,9 +1,9 @@
 //! Lookups in tables that are in registers.
 //!
 //! Processors have shuffles that take any element of a register, or of two, by a number; those of bytes often stay within
-//! parts of a register, which all hold the same elements then. A table of more registers is looked up in parts, of which
-//! the higher bits of the index choose one. Where there are no such shuffles the table is put into memory and gathered
-//! from there.
+//! parts of a register, which all hold the same elements then, so that long tables of bytes are looked up as words. A
+//! table of more registers is looked up in parts, of which the higher bits of the index choose one. Where there are no such
+//! shuffles the table is put into memory and gathered from there.
 
 use super::function::Emitter;
 use super::intrinsics::Permute;
@@ -21,6 +21,9 @@ use sched_ir::verify::MAX_LOOKUP;
 
 /// From how many registers a lookup takes its elements at most. Beyond, memory is faster.
 const MAX_PARTS: u32 = 16;
+
+/// Bytes of a table from which on two registers of words, which hold as many, are shuffled in place of eight within parts.
+const MANY_BYTES: u16 = 128;
 
 /// The highest bit of a byte.
 const HIGHEST_OF_BYTE: u64 = 1 << 7;
@@ -78,16 +81,31 @@ impl Plan {
     /// The way of processors that shuffle bytes only within parts of registers: each part of the table is in all parts of
     /// a register.
     fn in_parts(needs: u64, table: Ty, index: Ty) -> Option<Plan> {
+        let (element, index_bits) = (Scalar::I8, u32::from(index.lanes) * 8);
+        if needs & CPU_V4 != 0 && table.lanes >= MANY_BYTES && index_bits >= 512 {
+            let permute = Permute { register: 512, bits: 16, float: false, in_parts: false };
+            return Some(Plan { permute, element, index: element });
+        }
         let widest = match needs {
             needs if needs & CPU_V4 != 0 => 512,
             needs if needs & CPU_V3 != 0 => 256,
             needs if needs & CPU_V2 != 0 => 128,
             _ => return None,
         };
-        let register = (u32::from(index.lanes) * 8).next_power_of_two().clamp(128, widest);
+        let register = index_bits.next_power_of_two().clamp(128, widest);
         let permute = Permute { register, bits: 8, float: false, in_parts: true };
         let parts = u32::from(table.lanes).div_ceil(permute.entries());
-        (parts <= MAX_PARTS).then_some(Plan { permute, element: Scalar::I8, index: Scalar::I8 })
+        (parts <= MAX_PARTS).then_some(Plan { permute, element, index: element })
+    }
+
+    /// Whether each word that is shuffled holds two elements.
+    fn in_pairs(self) -> bool {
+        self.permute.bits == 2 * 8 * self.element.bytes()
+    }
+
+    /// Elements that an index chooses from in one register.
+    fn entries(self) -> u32 {
+        if self.in_pairs() { 2 * self.permute.entries() } else { self.permute.entries() }
     }
 
     /// Lanes of the index that fit in a register.
@@ -177,7 +195,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
     ) -> Result<BasicValueEnum<'ctx>, LlvmError> {
         let table = self.resized_vector(table, table_ty, table_ty.with(plan.element))?;
         let value = self.resized_vector(index.value, index_ty, index_ty.with(plan.index))?;
-        let registers = self.registers(plan.permute, table, table_ty.lanes)?;
+        let registers = self.registers(plan, table, table_ty.lanes)?;
         let (lanes, each) = (u32::from(index_ty.lanes), u32::from(plan.lanes()));
         let mut found = Vec::new();
         for first in (0..lanes).step_by(each as usize) {
@@ -200,12 +218,12 @@ impl<'ctx> Emitter<'_, 'ctx> {
     /// A table as full registers. A short one is repeated, so that the hardware's modulus is a multiple of its length.
     fn registers(
         &self,
-        permute: Permute,
+        plan: Plan,
         table: VectorValue<'ctx>,
         length: u16,
     ) -> Result<Vec<VectorValue<'ctx>>, LlvmError> {
-        let (length, entries) = (u32::from(length), permute.entries());
-        let lanes = permute.register / permute.bits;
+        let (length, entries) = (u32::from(length), plan.entries());
+        let lanes = plan.permute.register / (plan.element.bytes() * 8);
         if length == lanes && lanes == entries {
             return Ok(vec![table]);
         }
@@ -221,7 +239,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
         registers: &[VectorValue<'ctx>],
         known: &Index<'ctx>,
     ) -> Result<VectorValue<'ctx>, LlvmError> {
-        let (entries, index) = (plan.permute.entries(), known.value);
+        let (entries, index) = (plan.entries(), known.value);
         let narrow = plan.element.bytes() < plan.index.bytes();
         // The low part of each index is an index of narrower elements; what its other parts find is cut off below.
         let by = match narrow {
@@ -237,11 +255,11 @@ impl<'ctx> Emitter<'_, 'ctx> {
         let at_once = if plan.permute.has_two() { 2 } else { 1 };
         let mut found = Vec::new();
         for tables in registers.chunks(at_once) {
-            let values = self.permute(plan.permute, tables, by)?;
-            found.push(if narrow {
-                self.bits(values, Ty::vector(plan.index, plan.lanes()))?
+            found.push(if plan.in_pairs() {
+                self.of_pairs(plan, tables, known)?
             } else {
-                values
+                let values = self.permute(plan.permute, tables, by)?;
+                if narrow { self.bits(values, Ty::vector(plan.index, plan.lanes()))? } else { values }
             });
         }
         let mut bit = u64::from(entries) * registers.len().min(at_once) as u64;
@@ -264,6 +282,40 @@ impl<'ctx> Emitter<'_, 'ctx> {
         let low = (1_i64 << (plan.element.bytes() * 8)) - 1;
         let low = as_vector(self.int(Ty::vector(plan.index, plan.lanes()), low)?)?;
         Ok(self.builder.build_and(found, low, "")?)
+    }
+
+    /// Bytes of two registers by the shuffle of words that hold two each: once for the even and once for the odd lanes of
+    /// the index.
+    fn of_pairs(
+        &self,
+        plan: Plan,
+        tables: &[VectorValue<'ctx>],
+        known: &Index<'ctx>,
+    ) -> Result<VectorValue<'ctx>, LlvmError> {
+        let (bytes, words) =
+            (Ty::vector(plan.index, plan.lanes()), Ty::vector(Scalar::I16, plan.lanes() / 2));
+        let tables = tables.iter().map(|table| self.bits(*table, words)).collect::<Result<Vec<_>, _>>()?;
+        let index = self.bits(known.value, words)?;
+        let by = |bits: i64| as_vector(self.int(words, bits)?);
+        // The shuffle heeds the low bits, so that what is above a byte's place does not matter.
+        let pairs = |distance: i64| {
+            let number = self.builder.build_right_shift(index, by(distance)?, false, "")?;
+            self.permute(plan.permute, &tables, number)
+        };
+        let (even, odd) = (pairs(1)?, pairs(1 + 8)?);
+        let second_of_even = self.builder.build_right_shift(even, by(8)?, false, "")?;
+        let first_of_odd = self.builder.build_left_shift(odd, by(8)?, "")?;
+        let in_turns = |even: VectorValue<'ctx>, odd: VectorValue<'ctx>| {
+            let lanes = u32::from(plan.lanes());
+            let numbers = (0..lanes).map(|lane| Some(if lane % 2 == 0 { lane } else { lanes + lane }));
+            self.shuffle((self.bits(even, bytes)?, self.bits(odd, bytes)?), numbers)
+        };
+        let (first, second) = (in_turns(even, first_of_odd)?, in_turns(second_of_even, odd)?);
+        let is_second = match known.bits.first() {
+            Some(mask) => *mask,
+            None => self.has_bit(known.value, plan.index, 1)?,
+        };
+        as_vector(self.builder.build_select(is_second, second, first, "")?)
     }
 
     /// The bits of a vector as one of another element.

@@ -443,6 +443,27 @@ fn lookups_are_shuffles_of_registers() {
     }
 }
 
+#[test]
+fn long_tables_of_bytes_are_looked_up_as_words() {
+    let text = |cpu, length| {
+        let mut v = Vectors::new();
+        let numbers = v.load(v.input, Ty::vector(Scalar::I8, 64), 0);
+        let table = v.load(v.table, Ty::vector(Scalar::I8, length), 0);
+        let found = v.b.lookup(table, numbers);
+        v.write(found);
+        asm_text(&module(Kernel::Raw, v.b.finish(), &[&[0; 2048]]), cpu).expect("the lookup compiles")
+    };
+    let shuffles = |cpu, length| {
+        let text = text(cpu, length);
+        ["vpshufb", "vpermt2w", "vpermi2w"].map(|name| count(&text, name))
+    };
+    let of_words = |[bytes, first, second]: [usize; 3]| (bytes, first + second);
+    assert_eq!(of_words(shuffles(Cpu::X86_64V4, 64)), (4, 0));
+    assert_eq!(of_words(shuffles(Cpu::X86_64V4, 128)), (0, 2));
+    assert_eq!(of_words(shuffles(Cpu::X86_64V4, 256)), (0, 4));
+    assert_eq!(of_words(shuffles(Cpu::X86_64V3, 128)), (16, 0));
+}
+
 /// Numbers below a bound that their operations tell, from masks that are doubled, as nodes are on their way down.
 fn numbers_below(v: &mut Vectors, ty: Ty, doublings: u32) -> Value {
     let masks = v.masks(ty.lanes);
