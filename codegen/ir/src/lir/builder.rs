@@ -377,7 +377,7 @@ impl Builder {
         self.push(Stmt::Prefetch(address));
     }
 
-    /// What was loaded from memory that changes is not kept for loads after this.
+    /// What was loaded is not kept for loads after this.
     pub fn forget(&mut self) {
         self.push(Stmt::Forget);
     }

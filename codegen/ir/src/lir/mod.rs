@@ -299,8 +299,8 @@ pub enum Stmt {
     AtomicAdd(Address, Value),
     /// A hint that the cache line at the address will be read soon. Never faults.
     Prefetch(Address),
-    /// A hint that loads after it read memory anew, even what was read before: registers are for other values. Loads of
-    /// memory that never changes are not meant.
+    /// A hint that loads after it read memory anew, even what was read before: registers are for other values. Of the
+    /// model's tables, numbers of less than 32 bits are meant, too.
     Forget,
     /// A counted loop.
     For(Box<For>),

@@ -45,12 +45,14 @@ impl Complete {
         self.depths.iter().flatten().max().copied().unwrap_or(0)
     }
 
-    /// Builds the tables of leaves, and calls `write` with each inner node and its entry.
-    pub fn encode(&self, forest: &Forest, mut write: impl FnMut(usize, &Inner)) -> [Vec<u8>; 3] {
+    /// Builds the tables of leaves, and calls `write` with each inner node and where it is.
+    pub fn encode(&self, forest: &Forest, mut write: impl FnMut(Spot, &Inner)) -> [Vec<u8>; 3] {
         self.entries.encode(forest, |tree, at, start| {
             let mut leaves = Vec::with_capacity(tree.leaves.len());
             for_each_part(tree, self.depths[at].unwrap_or(0), |part| match part {
-                Part::Node(number, inner) => write(start + number as usize, inner),
+                Part::Node(number, inner) => {
+                    write(Spot { tree: at, number, entry: start + number as usize }, inner)
+                }
                 Part::Leaf(places, leaf) => {
                     leaves.extend(places.map(|place| (start + place as usize, leaf)));
                 }
@@ -63,6 +65,16 @@ impl Complete {
     pub fn first_leaf(&self, hops: Option<u32>) -> i64 {
         1i64 << hops.unwrap_or_else(|| self.deepest()).min(40)
     }
+}
+
+/// Where a node is.
+pub struct Spot {
+    /// The number of its tree.
+    pub tree: usize,
+    /// Its number in the tree.
+    pub number: u64,
+    /// Its entry in tables of nodes.
+    pub entry: usize,
 }
 
 /// A part of a tree that is seen as complete.

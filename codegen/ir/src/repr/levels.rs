@@ -8,7 +8,7 @@
 //!
 //! Walks must be straight-line down to the leaf, so every tree is padded to one depth.
 
-use super::complete::{Complete, SMALLEST};
+use super::complete::{Complete, SMALLEST, Spot};
 use super::entries::Entries;
 use super::record::{narrowest, scalar, write_float, write_int};
 use super::test::Test;
@@ -190,7 +190,7 @@ impl Representation for Levels {
         let entries = self.trees.count() as usize;
         let (threshold, code) = (self.threshold.bytes() as usize, self.code.bytes() as usize);
         let (mut thresholds, mut codes) = (vec![0; entries * threshold], vec![0; entries * code]);
-        let trees = self.trees.encode(forest, |entry, inner| {
+        let trees = self.trees.encode(forest, |Spot { entry, .. }, inner| {
             if let Predicate::Numeric { threshold: t } = inner.predicate {
                 write_float(&mut thresholds[entry * threshold..], self.threshold, t);
             }

@@ -15,6 +15,7 @@ mod numbers;
 mod outcomes;
 mod packed;
 mod payload;
+mod places;
 mod preorder;
 mod quantized;
 mod record;

@@ -12,8 +12,9 @@
 //! Walks must be straight-line down to the leaf, so every tree is padded to one depth.
 
 use super::codes::Codes;
-use super::complete::{Complete, SMALLEST};
+use super::complete::{Complete, SMALLEST, Spot};
 use super::outcomes::{Outcomes, WORD, outcomes};
+use super::places::Places;
 use super::record::write_int;
 use super::test::Test;
 use super::{
@@ -34,12 +35,15 @@ pub struct Quantized {
     trees: Complete,
     /// Whether ranks and columns have tables of their own.
     apart: bool,
+    /// The places of the nodes whose columns are read as a whole.
+    places: Places,
 }
 
 const WORDS: usize = 0;
 const RANKS: usize = 1;
 const COLUMNS: usize = 2;
-const NODE_TABLES: usize = 3;
+const PLACES: usize = 3;
+const NODE_TABLES: usize = 4;
 
 /// Bits of a word that hold the rank.
 const RANK_BITS: u32 = 16;
@@ -79,17 +83,29 @@ impl Way {
             _ => Way::Gather,
         }
     }
+
+    /// The nodes of the first level whose codes are found in another way than by its nodes, for vectors of any length.
+    fn first_without_nodes(columns: u32) -> u64 {
+        let sizes = (0..LARGEST.ilog2()).map(|level| 1 << level);
+        sizes
+            .take_while(|size| Way::of(*size, columns, WORD as u16) == Way::Nodes)
+            .last()
+            .map_or(0, |size| 2 * size)
+    }
 }
 
 impl Quantized {
     /// The layout for a forest whose used trees are complete.
     pub fn new(request: &Request, walkers: Walkers) -> Result<Quantized, CompileError> {
         let Some(codes) = request.codes else { return Err(Codes::missing()) };
+        let apart = walkers == Walkers::Vectors;
+        let nodes = if apart { Way::first_without_nodes(codes.columns()) } else { 0 };
         Ok(Quantized {
             codes: Arc::clone(codes),
             test: Test::of(request, Layout::Quantized),
             trees: Complete::new(request, NODE_TABLES)?,
-            apart: walkers == Walkers::Vectors,
+            apart,
+            places: Places::new(request.forest.trees.len(), nodes, codes.columns()),
         })
     }
 
@@ -110,7 +126,9 @@ impl Quantized {
     fn lengths(&self) -> [u64; NODE_TABLES] {
         let entries = self.trees.count();
         let each = [(self.words(), Scalar::I32), (self.apart, self.rank()), (self.apart, self.column())];
-        each.map(|(wanted, element)| if wanted { entries.saturating_mul(element.bytes().into()) } else { 0 })
+        let [words, ranks, columns] = each
+            .map(|(wanted, element)| if wanted { entries.saturating_mul(element.bytes().into()) } else { 0 });
+        [words, ranks, columns, self.places.bytes()]
     }
 
     /// Whether the nodes of a vector are bytes: many lanes, and nodes that bytes tell apart.
@@ -179,12 +197,12 @@ impl Quantized {
     }
 
     /// The column of one node of the tree.
-    fn column_of(&self, b: &mut Builder, (buffers, base): (&Buffers, Value), node: i64) -> Value {
+    fn column_of(&self, b: &mut Builder, (buffers, base): (&Buffers, Value), node: u64) -> Value {
         let (table, element, stride, offset) = match self.apart {
             true => (COLUMNS, self.column(), self.column().bytes(), 0),
             false => (WORDS, Scalar::I16, 4, RANK_BITS / 8),
         };
-        let at = b.beyond(Address { buffer: buffers[table], index: base, stride, offset }, node);
+        let at = b.beyond(Address { buffer: buffers[table], index: base, stride, offset }, node as i64);
         b.load_index(element, at)
     }
 
@@ -209,14 +227,18 @@ impl Quantized {
     fn by_node(
         &self,
         b: &mut Builder,
-        tree: (&Buffers, Value),
+        tree: (&Buffers, &TreeState),
         row: &Row,
-        (node, width): (i64, u16),
+        (node, width): (u64, u16),
         turns: &[Value],
     ) -> Value {
         let Some((turn, turns)) = turns.split_first() else {
-            let column = self.column_of(b, tree, node);
-            return row.load_column(b, column, width);
+            let (buffers, state) = tree;
+            let places = (buffers[PLACES], state.loaded[PLACES - RANKS]);
+            return self.places.load(b, row, places, (node, width)).unwrap_or_else(|| {
+                let column = self.column_of(b, (buffers, state.base), node);
+                row.load_column(b, column, width)
+            });
         };
         let left = self.by_node(b, tree, row, (2 * node, width), turns);
         let right = self.by_node(b, tree, row, (2 * node + 1, width), turns);
@@ -280,7 +302,7 @@ impl Quantized {
             _ => Way::Gather,
         };
         let code = match way {
-            Way::Nodes => self.by_node(b, (buffers, state.base), row, (1, ty.lanes), &place.turns),
+            Way::Nodes => self.by_node(b, (buffers, state), row, (1, ty.lanes), &place.turns),
             Way::Columns => {
                 let columns = self.look_up(b, buffers, state, (COLUMNS, node, size));
                 self.by_column(b, row, columns)
@@ -322,6 +344,7 @@ impl Representation for Quantized {
             ("quantized_nodes", Scalar::I32),
             ("quantized_ranks", self.rank()),
             ("quantized_columns", self.column()),
+            ("quantized_places", Places::ELEMENT),
         ];
         let trees = self.trees.tables(["quantized_leaves", "quantized_trees", "quantized_leaf_numbers"]);
         nodes.into_iter().chain(trees).collect()
@@ -329,8 +352,9 @@ impl Representation for Quantized {
 
     fn encode(&self, forest: &Forest) -> Vec<Table> {
         let mut nodes = self.lengths().map(|bytes| vec![0; bytes as usize]);
-        let trees = self.trees.encode(forest, |entry, inner| {
+        let trees = self.trees.encode(forest, |Spot { tree, number, entry }, inner| {
             let (rank, column) = self.codes.of_node(inner);
+            self.places.write(&mut nodes[PLACES], (tree, number), column);
             let word = rank | column << RANK_BITS;
             let values = [(Scalar::I32, word), (self.rank(), rank), (self.column(), column)];
             for (table, (element, value)) in
@@ -347,6 +371,7 @@ impl Representation for Quantized {
         let mut loaded = Vec::new();
         if walks.0 > 1 && self.apart {
             loaded.extend([RANKS, COLUMNS].map(|table| self.first_table(b, buffers, (table, base), walks)));
+            loaded.push(self.places.first(b, tree));
         }
         TreeState { base, lanes: None, loaded }
     }
@@ -478,6 +503,8 @@ mod tests {
         // With 600 nobody wants them all, and half of 128 nodes cost more than four gathers.
         let many = levels(600, 64);
         assert!(first(&many, 6) && many[6..] == [Way::Gather; 2], "{many:?}");
+        let places = [28, 8, 600].map(Way::first_without_nodes);
+        assert_eq!(places, [32, 8, 64]);
         // One gather is cheaper than four.
         let narrow = levels(28, 16);
         assert!(first(&narrow, 4) && narrow[4..] == [Way::Gather; 4], "{narrow:?}");

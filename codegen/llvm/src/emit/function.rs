@@ -34,6 +34,8 @@ pub(super) struct Emitter<'a, 'ctx> {
     pub(super) source: &'a lir::Function,
     /// The values that are used otherwise than lane by lane.
     pub(super) whole: BTreeSet<Value>,
+    /// Whether it forgets anything that it has loaded.
+    pub(super) forgets: bool,
     pub(super) known: Known,
     /// What the names of its functions begin with.
     pub(super) name: String,
@@ -71,10 +73,22 @@ pub(super) fn emit<'ctx>(
     let builder = context.create_builder();
     let frame = Frame::enter(context, &builder, llvm, ctx, function);
     let scopes = Scopes::new(context, kind, function);
-    let whole = Uses::of(&function.body).whole;
+    let Uses { whole, forgets, .. } = Uses::of(&function.body);
     let (model, source, known) = (source, function, Known::default());
-    let mut emitter =
-        Emitter { context, module, machine, model, source, whole, known, name, builder, frame, scopes };
+    let mut emitter = Emitter {
+        context,
+        module,
+        machine,
+        model,
+        source,
+        whole,
+        forgets,
+        known,
+        name,
+        builder,
+        frame,
+        scopes,
+    };
     emitter.load_context()?;
     emitter.frame.leave_entry(context, &emitter.builder)?;
     emitter.block(&function.body)?;

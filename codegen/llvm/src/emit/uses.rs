@@ -11,6 +11,8 @@ pub(super) struct Uses {
     /// Values of which some lanes are used.
     in_lanes: BTreeSet<Value>,
     pub(super) buffers: BTreeSet<BufferId>,
+    /// Whether anything that was loaded is to be forgotten.
+    pub(super) forgets: bool,
 }
 
 impl Uses {
@@ -41,7 +43,7 @@ impl Uses {
                 self.whole.extend([*value, *mask]);
             }
             Stmt::Prefetch(at) => self.address(at),
-            Stmt::Forget => {}
+            Stmt::Forget => self.forgets = true,
             Stmt::For(stmt) => {
                 self.whole.extend([stmt.lo, stmt.hi]);
                 self.whole.extend(stmt.carried.iter().flat_map(|c| [c.first, c.next]));
