@@ -24,6 +24,7 @@ mod speculate;
 mod sweep;
 mod test;
 mod tiled;
+mod way;
 mod words;
 
 use crate::error::CompileError;
