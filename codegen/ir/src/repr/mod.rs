@@ -12,10 +12,10 @@ mod complete;
 mod entries;
 mod levels;
 mod numbers;
+mod offsets;
 mod outcomes;
 mod packed;
 mod payload;
-mod places;
 mod preorder;
 mod quantized;
 mod record;
@@ -109,11 +109,17 @@ impl Row {
 
     /// The values of one feature for all lanes, where they are one piece of memory. The feature is an `i64`.
     fn load_column(&self, b: &mut Builder, feature: Value, width: u16) -> Value {
-        let (feature, stride) = (b.mul_int(feature, i64::from(self.stride)), self.element.bytes());
+        let distance = b.mul_int(feature, i64::from(self.stride));
+        self.load_rows(b, distance, width)
+    }
+
+    /// The values for all lanes that begin so many elements behind the first row's.
+    fn load_rows(&self, b: &mut Builder, distance: Value, width: u16) -> Value {
+        let stride = self.element.bytes();
         let first = Address { buffer: self.buffer, index: self.index, stride, offset: self.offset };
-        let at = match b.as_int(feature) {
+        let at = match b.as_int(distance) {
             Some(elements) => b.beyond(first, elements),
-            None => Address { index: b.add(self.index, feature), ..first },
+            None => Address { index: b.add(self.index, distance), ..first },
         };
         b.load(Ty::vector(self.element, width), at)
     }

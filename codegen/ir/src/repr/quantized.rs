@@ -13,8 +13,8 @@
 
 use super::codes::Codes;
 use super::complete::{Complete, SMALLEST, Spot};
+use super::offsets::Offsets;
 use super::outcomes::{Outcomes, WORD, outcomes};
-use super::places::Places;
 use super::record::write_int;
 use super::test::Test;
 use super::way::{LARGEST, Way};
@@ -36,14 +36,14 @@ pub struct Quantized {
     trees: Complete,
     /// Whether ranks and columns have tables of their own.
     apart: bool,
-    /// The places of the nodes whose columns are read as a whole.
-    places: Places,
+    /// Where the columns of the nodes are that are read as a whole.
+    offsets: Offsets,
 }
 
 const WORDS: usize = 0;
 const RANKS: usize = 1;
 const COLUMNS: usize = 2;
-const PLACES: usize = 3;
+const OFFSETS: usize = 3;
 const NODE_TABLES: usize = 4;
 
 /// Bits of a word that hold the rank.
@@ -64,7 +64,7 @@ impl Quantized {
             test: Test::of(request, Layout::Quantized),
             trees: Complete::new(request, NODE_TABLES)?,
             apart,
-            places: Places::new(request.forest.trees.len(), nodes, codes.columns()),
+            offsets: Offsets::new(request.forest.trees.len(), nodes, codes.columns()),
         })
     }
 
@@ -87,7 +87,7 @@ impl Quantized {
         let each = [(self.words(), Scalar::I32), (self.apart, self.rank()), (self.apart, self.column())];
         let [words, ranks, columns] = each
             .map(|(wanted, element)| if wanted { entries.saturating_mul(element.bytes().into()) } else { 0 });
-        [words, ranks, columns, self.places.bytes()]
+        [words, ranks, columns, self.offsets.bytes()]
     }
 
     /// Whether the nodes of a vector are bytes: many lanes, and nodes that bytes tell apart.
@@ -157,11 +157,9 @@ impl Quantized {
 
     /// The column of one node of the tree.
     fn column_of(&self, b: &mut Builder, (buffers, base): (&Buffers, Value), node: u64) -> Value {
-        let (table, element, stride, offset) = match self.apart {
-            true => (COLUMNS, self.column(), self.column().bytes(), 0),
-            false => (WORDS, Scalar::I16, 4, RANK_BITS / 8),
-        };
-        let at = b.beyond(Address { buffer: buffers[table], index: base, stride, offset }, node as i64);
+        let element = self.column();
+        let first = Address { buffer: buffers[COLUMNS], index: base, stride: element.bytes(), offset: 0 };
+        let at = b.beyond(first, node as i64);
         b.load_index(element, at)
     }
 
@@ -193,8 +191,8 @@ impl Quantized {
     ) -> Value {
         let Some((turn, turns)) = turns.split_first() else {
             let (buffers, state) = tree;
-            let places = (buffers[PLACES], state.loaded[PLACES - RANKS]);
-            return self.places.load(b, row, places, (node, width)).unwrap_or_else(|| {
+            let offsets = (buffers[OFFSETS], state.loaded[OFFSETS - RANKS]);
+            return self.offsets.load(b, row, offsets, (node, width)).unwrap_or_else(|| {
                 let column = self.column_of(b, (buffers, state.base), node);
                 row.load_column(b, column, width)
             });
@@ -303,7 +301,7 @@ impl Representation for Quantized {
             ("quantized_nodes", Scalar::I32),
             ("quantized_ranks", self.rank()),
             ("quantized_columns", self.column()),
-            ("quantized_places", Places::ELEMENT),
+            ("quantized_offsets", Offsets::ELEMENT),
         ];
         let trees = self.trees.tables(["quantized_leaves", "quantized_trees", "quantized_leaf_numbers"]);
         nodes.into_iter().chain(trees).collect()
@@ -313,7 +311,7 @@ impl Representation for Quantized {
         let mut nodes = self.lengths().map(|bytes| vec![0; bytes as usize]);
         let trees = self.trees.encode(forest, |Spot { tree, number, entry }, inner| {
             let (rank, column) = self.codes.of_node(inner);
-            self.places.write(&mut nodes[PLACES], (tree, number), column);
+            self.offsets.write(&mut nodes[OFFSETS], (tree, number), column);
             let word = rank | column << RANK_BITS;
             let values = [(Scalar::I32, word), (self.rank(), rank), (self.column(), column)];
             for (table, (element, value)) in
@@ -330,7 +328,7 @@ impl Representation for Quantized {
         let mut loaded = Vec::new();
         if walks.0 > 1 && self.apart {
             loaded.extend([RANKS, COLUMNS].map(|table| self.first_table(b, buffers, (table, base), walks)));
-            loaded.push(self.places.first(b, tree));
+            loaded.push(self.offsets.first(b, tree));
         }
         TreeState { base, lanes: None, loaded }
     }

@@ -20,7 +20,7 @@ impl Way {
     /// The way that costs least for a level of so many nodes whose rows have so many columns, in instructions for a vector
     /// of `lanes` bytes.
     pub fn of(nodes: u64, columns: u32, lanes: u16) -> Way {
-        // The column's place, its codes, and the choice between them and others.
+        // The column's offset, its codes, and the choice between them and others.
         let by_node = 3 * nodes;
         // Sixteen columns of nodes are looked up and chosen at a time; then codes and choices, two of three at a time, and
         // a test of each bit of the column's number.
@@ -63,8 +63,8 @@ mod tests {
         // With 600 nobody wants them all, and half of 128 nodes cost more than four gathers.
         let many = levels(600, 64);
         assert!(first(&many, 6) && many[6..] == [Way::Gather; 2], "{many:?}");
-        let places = [28, 8, 600].map(Way::first_without_nodes);
-        assert_eq!(places, [32, 8, 64]);
+        let by_nodes = [28, 8, 600].map(Way::first_without_nodes);
+        assert_eq!(by_nodes, [32, 8, 64]);
         // One gather is cheaper than four.
         let narrow = levels(28, 16);
         assert!(first(&narrow, 4) && narrow[4..] == [Way::Gather; 4], "{narrow:?}");

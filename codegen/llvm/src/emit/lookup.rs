@@ -264,10 +264,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
         }
         let mut bit = u64::from(entries) * registers.len().min(at_once) as u64;
         while found.len() > 1 {
-            let high = match known.bits.get(bit.ilog2() as usize) {
-                Some(mask) => *mask,
-                None => self.has_bit(index, plan.index, bit)?,
-            };
+            let high = self.has_bit(known, plan.index, bit)?;
             let choose = |pair: &[VectorValue<'ctx>]| match pair {
                 [a, b] => as_vector(self.builder.build_select(high, *b, *a, "")?),
                 _ => Err(LlvmError::ill_formed("a table's parts are no power of two")),
@@ -311,10 +308,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
             self.shuffle((self.bits(even, bytes)?, self.bits(odd, bytes)?), numbers)
         };
         let (first, second) = (in_turns(even, first_of_odd)?, in_turns(second_of_even, odd)?);
-        let is_second = match known.bits.first() {
-            Some(mask) => *mask,
-            None => self.has_bit(known.value, plan.index, 1)?,
-        };
+        let is_second = self.has_bit(known, plan.index, 1)?;
         as_vector(self.builder.build_select(is_second, second, first, "")?)
     }
 
@@ -324,12 +318,11 @@ impl<'ctx> Emitter<'_, 'ctx> {
     }
 
     /// Where an index has a bit.
-    fn has_bit(
-        &self,
-        index: VectorValue<'ctx>,
-        scalar: Scalar,
-        bit: u64,
-    ) -> Result<VectorValue<'ctx>, LlvmError> {
+    fn has_bit(&self, index: &Index<'ctx>, scalar: Scalar, bit: u64) -> Result<VectorValue<'ctx>, LlvmError> {
+        if let Some(mask) = index.bits.get(bit.ilog2() as usize) {
+            return Ok(*mask);
+        }
+        let index = index.value;
         let ty = Ty::vector(scalar, index.get_type().get_size() as u16);
         let bit = self.builder.build_and(index, as_vector(self.int(ty, bit as i64)?)?, "")?;
         let none = self.vector_type(ty)?.const_zero();

@@ -184,7 +184,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
         }
         self.describe_access(at, access, ty.scalar)?;
         match space {
-            // So do the places of columns, where columns are not kept.
+            // So do the offsets of columns, where columns are not kept.
             Space::Model(_) if self.forgets && ty.scalar.bytes() < Scalar::I32.bytes() => {}
             Space::Model(_) => self.mark_invariant(loaded)?,
             Space::Input if self.scopes.input_is_constant => self.mark_invariant(loaded)?,

@@ -597,6 +597,32 @@ fn what_is_forgotten_is_loaded_again() {
 }
 
 #[test]
+fn small_numbers_of_tables_are_forgotten_too() {
+    let read_twice = |scalar: Scalar, forget: bool| {
+        let mut b = Builder::new("again");
+        let (table, output) =
+            (b.buffer("table", Space::Model(0), scalar), b.buffer("out", Space::Output, Scalar::I64));
+        let (from, to) =
+            (at_number(&mut b, table, 0, scalar.bytes()), at_number(&mut b, output, 0, Scalar::I64.bytes()));
+        let x = b.load_index(scalar, from);
+        if forget {
+            b.forget();
+        }
+        let y = b.load_index(scalar, from);
+        let sum = b.add(x, y);
+        b.store(to, sum);
+        llvm_text(&module(Kernel::Raw, b.finish(), &[&[0; 64]]), Cpu::X86_64V4, true).unwrap()
+    };
+    for (scalar, forget, loads) in
+        [(Scalar::I8, false, 1), (Scalar::I16, true, 2), (Scalar::I8, true, 2), (Scalar::I32, true, 1)]
+    {
+        let text = read_twice(scalar, forget);
+        let load = format!("load {scalar},");
+        assert_eq!(text.matches(&load).count(), loads, "{load} {text}");
+    }
+}
+
+#[test]
 fn code_for_a_cpu_uses_its_registers_and_never_fuses() {
     let ty = Ty::vector(Scalar::F32, 16);
     let function = on_pairs(ty, |b, x, y| {
