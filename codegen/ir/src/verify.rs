@@ -2,8 +2,8 @@
 //! back ends rely on.
 
 use crate::lir::{
-    Address, Alloc, Bin, Block, BufferId, Carried, Cast, Cmp, For, Function, Gather, If, Op, Parallel,
-    Scalar, Space, Stmt, Ty, Value, While,
+    Address, Alloc, Bin, Block, Buffer, BufferId, Carried, Cast, Cmp, For, Function, Gather, If, Module, Op,
+    Parallel, Scalar, Space, Stmt, Ty, Value, While,
 };
 use std::collections::HashSet;
 
@@ -29,6 +29,26 @@ pub fn verify(function: &Function) -> Result<(), String> {
     };
     verifier.declarations()?;
     verifier.block(&function.body)
+}
+
+/// Checks that the kernels of a module read and write what its types say: callers pack rows by these types.
+pub fn verify_interface(module: &Module) -> Result<(), String> {
+    for (kernel, function) in &module.kernels {
+        let (input, output) = module.types.of(*kernel);
+        for buffer in &function.buffers {
+            let agreed = match buffer.space {
+                Space::Input => input,
+                Space::Output => output,
+                Space::Model(_) | Space::Private => continue,
+            };
+            let Function { name, .. } = function;
+            let Buffer { name: place, element, .. } = buffer;
+            ensure(*element == agreed, || {
+                format!("kernel `{name}` has `{place}` of {element}, and callers of {agreed}")
+            })?;
+        }
+    }
+    Ok(())
 }
 
 type Checked = Result<(), String>;

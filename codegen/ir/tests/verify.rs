@@ -2,9 +2,9 @@
 
 use sched_ir::lir::{
     Address, Alloc, Bin, Block, Buffer, BufferId, Build, Builder, Carried, Cast, Cmp, For, Function, Gather,
-    If, Joined, Math, Op, Parallel, Scalar, Space, Stmt, Ty, Value, While,
+    If, Interface, Joined, Kernel, Math, Module, Op, Parallel, Scalar, Space, Stmt, Ty, Value, While,
 };
-use sched_ir::verify::{MAX_NESTING, verify};
+use sched_ir::verify::{MAX_NESTING, verify, verify_interface};
 
 const F32: Ty = Ty::of(Scalar::F32);
 
@@ -388,4 +388,39 @@ fn tables_of_lookups_have_a_power_of_two_of_elements() {
     for table in [29, 30] {
         rejects(vec![set(25, Op::Lanes), float(table), set(17, Op::Lookup(v(table), v(25)))], "cannot be");
     }
+}
+
+#[test]
+fn kernels_read_and_write_what_callers_are_told() {
+    let (f32, f64) = (Scalar::F32, Scalar::F64);
+    let with = |kernel, types| {
+        verify_interface(&Module {
+            kernels: vec![(kernel, function(Vec::new()))],
+            tables: Vec::new(),
+            types,
+            rows_per_run: None,
+        })
+    };
+    let all = Interface::all(f32);
+    let (rows, margins, results) = (
+        Interface { rows: f64, ..all },
+        Interface { margins: f64, ..all },
+        Interface { results: f64, ..all },
+    );
+    for (kernel, types, fits) in [
+        (Kernel::Raw, all, true),
+        (Kernel::Raw, rows, false),
+        (Kernel::Raw, margins, false),
+        (Kernel::Raw, results, true),
+        (Kernel::Value, rows, true),
+        (Kernel::Value, margins, false),
+        (Kernel::Value, results, false),
+        (Kernel::Class, results, true),
+        (Kernel::Class, margins, false),
+        (Kernel::Leaf, all, false),
+    ] {
+        assert_eq!(with(kernel, types).is_ok(), fits, "{kernel:?} with {types:?}");
+    }
+    let what = with(Kernel::Raw, rows).unwrap_err();
+    assert_eq!(what, "kernel `f` has `in` of f32, and callers of f64");
 }

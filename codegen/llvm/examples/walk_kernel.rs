@@ -369,7 +369,6 @@ fn main() {
         num_margins: 1,
         num_values: 1,
         num_trees: TREES as i32,
-        wide: false,
         ns_per_row: 1.0,
         info: "{}".to_string(),
     };
@@ -382,6 +381,7 @@ fn main() {
                 table("features", model.features.clone()),
                 table("leaves", bytes(&model.leaves)),
             ],
+            types: Interface::all(Scalar::F32),
             rows_per_run: None,
         };
         if let Some(folder) = std::env::args().nth(1) {

@@ -12,6 +12,7 @@ use crate::target::{Cpu, Machine};
 use crate::{passes, runtime::Kernel as Address};
 use inkwell::targets::FileType;
 use sched_ir::lir::{self, Kernel};
+use sched_ir::verify::verify_interface;
 use std::ffi::CString;
 
 /// A model compiled into this process; its code and its tables live as long as this value.
@@ -41,6 +42,7 @@ impl Jit {
         facts: &Facts,
         kernels: &[Kernel],
     ) -> Result<Jit, LlvmError> {
+        verify_interface(module).map_err(LlvmError::ill_formed)?;
         let machine = Machine::new(cpu)?;
         machine.check_host(cpu)?;
         let wanted = |kind: &Kernel| kernels.contains(kind) || *kind == Kernel::Value;
@@ -82,6 +84,7 @@ impl Jit {
         let columns = Columns {
             features: usize::try_from(self.model.num_features).unwrap_or(usize::MAX),
             outputs: usize::try_from(runtime::num_outputs(&self.model, kind)).unwrap_or(usize::MAX),
+            element: runtime::output_type(&self.model, kind),
         };
         let call = packed_call(columns, kind, rows, n_rows, output, threads);
         // SAFETY: the slices were found long enough, and a mutable one overlaps no other. The kernels and tables come

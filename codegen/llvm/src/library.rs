@@ -2,7 +2,7 @@
 
 use crate::error::{LlvmError, code};
 use crate::packed::{Columns, Output, Rows, packed_call};
-use crate::runtime::{Call, Kind};
+use crate::runtime::{Call, Dtype, Kind};
 use std::ffi::{CStr, c_char};
 use std::path::Path;
 
@@ -10,6 +10,7 @@ use std::path::Path;
 pub struct Library {
     num_features: usize,
     num_outputs: unsafe extern "C" fn(i32) -> i32,
+    output_type: unsafe extern "C" fn(i32) -> i32,
     predict_ex: unsafe extern "C" fn(*const Call) -> i32,
     error: unsafe extern "C" fn(i32) -> *const c_char,
     info: unsafe extern "C" fn() -> *const c_char,
@@ -36,6 +37,7 @@ impl Library {
         Ok(Library {
             num_features,
             num_outputs: symbol(&library, path, prefix, "num_outputs")?,
+            output_type: symbol(&library, path, prefix, "output_type")?,
             predict_ex: symbol(&library, path, prefix, "predict_ex")?,
             error: symbol(&library, path, prefix, "error")?,
             info: symbol(&library, path, prefix, "info")?,
@@ -73,7 +75,9 @@ impl Library {
         output: Output<'_>,
         threads: i32,
     ) -> Result<(), String> {
-        let columns = Columns { features: self.num_features, outputs: self.num_outputs(kind) };
+        // SAFETY: the function is ours and takes any number.
+        let element = Dtype::of(unsafe { (self.output_type)(kind as i32) });
+        let columns = Columns { features: self.num_features, outputs: self.num_outputs(kind), element };
         let call = packed_call(columns, kind, rows, n_rows, output, threads);
         // SAFETY: the slices were found long enough, and a mutable one overlaps no other.
         match unsafe { (self.predict_ex)(&call) } {

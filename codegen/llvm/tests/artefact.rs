@@ -30,6 +30,7 @@ fn linear(weights: [f32; FEATURES]) -> (Module, Facts) {
             Table { name: "weights".into(), bytes },
             Table { name: "mark".into(), bytes: MARK.as_bytes().to_vec() },
         ],
+        types: Interface::all(Scalar::F32),
         rows_per_run: Some(1000),
     };
     let facts = Facts {
@@ -37,7 +38,6 @@ fn linear(weights: [f32; FEATURES]) -> (Module, Facts) {
         num_margins: 1,
         num_values: 1,
         num_trees: 1,
-        wide: false,
         ns_per_row: 1e6,
         info: r#"{"trees":0}"#.into(),
     };
@@ -169,8 +169,17 @@ fn a_shared_library_predicts_as_the_jit_does() {
 
 /// The exported functions, as a sorted list.
 fn exports(prefix: &str) -> Vec<String> {
-    let mut names = ["error", "info", "num_features", "num_outputs", "predict", "predict_ex", "predict_raw"]
-        .map(|name| format!("{prefix}_{name}"));
+    let mut names = [
+        "error",
+        "info",
+        "num_features",
+        "num_outputs",
+        "output_type",
+        "predict",
+        "predict_ex",
+        "predict_raw",
+    ]
+    .map(|name| format!("{prefix}_{name}"));
     names.sort();
     names.to_vec()
 }

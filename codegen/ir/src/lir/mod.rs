@@ -453,6 +453,34 @@ pub enum Kernel {
     Leaf,
 }
 
+/// The element types of what callers and kernels hand each other. Class numbers are `f32`, leaf numbers `i32`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Interface {
+    /// Of the rows that [`Kernel::Raw`] and [`Kernel::Leaf`] read.
+    pub rows: Scalar,
+    /// Of the margins that [`Kernel::Raw`] writes and [`Kernel::Value`] and [`Kernel::Class`] read.
+    pub margins: Scalar,
+    /// Of the predictions that [`Kernel::Value`] writes, and of all that callers get of margins.
+    pub results: Scalar,
+}
+
+impl Interface {
+    /// One float type for everything.
+    pub const fn all(scalar: Scalar) -> Interface {
+        Interface { rows: scalar, margins: scalar, results: scalar }
+    }
+
+    /// What a kernel reads and what it writes.
+    pub fn of(&self, kernel: Kernel) -> (Scalar, Scalar) {
+        match kernel {
+            Kernel::Raw => (self.rows, self.margins),
+            Kernel::Value => (self.margins, self.results),
+            Kernel::Class => (self.margins, Scalar::F32),
+            Kernel::Leaf => (self.rows, Scalar::I32),
+        }
+    }
+}
+
 /// A compiled model before machine code: kernels and the tables they read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Module {
@@ -460,6 +488,8 @@ pub struct Module {
     pub kernels: Vec<(Kernel, Function)>,
     /// The model's tables, by the number in [`Space::Model`].
     pub tables: Vec<Table>,
+    /// What the kernels read and write.
+    pub types: Interface,
     /// A call must be cut into runs of at most this many rows: there is no memory, or no code, for more.
     pub rows_per_run: Option<i64>,
 }

@@ -112,6 +112,7 @@ fn seeded_faults_are_seen() {
         Fault::CodesFlipTies,
         Fault::SweepForgetsPlace,
         Fault::ReachFallsShort,
+        Fault::RowsPackedAsSums,
         Fault::CompareUnordered,
     ];
     for fault in faults {
