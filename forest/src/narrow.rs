@@ -1,8 +1,8 @@
 //! Thresholds in the type of rows.
 //!
-//! A threshold that rows cannot hold lies between two neighbouring values that they can. Rounded towards the right one of
-//! both, it sends every row the same way: down for `x <= t`, up for `x < t`. So no later stage meets a threshold that is
-//! wider than the values that it is compared with.
+//! A threshold that rows cannot hold lies between two neighbouring values that they can. Rounded towards the
+//! right one of both, it sends every row the same way: down for `x <= t`, up for `x < t`. So no later stage
+//! meets a threshold that is wider than the values that it is compared with.
 
 use crate::forest::{Comparison, Float, Forest, Predicate};
 

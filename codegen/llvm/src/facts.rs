@@ -88,7 +88,7 @@ pub(crate) fn rows_per_run(module: &Module) -> i64 {
     module.rows_per_run.unwrap_or(i64::MAX)
 }
 
-/// The size of the model's structure as generated code lays it out: four 32-bit counts, their size and three types, two
-/// 64-bit numbers, and eight words.
+/// The size of the model's structure as generated code lays it out: four 32-bit counts, their size and three
+/// types, two 64-bit numbers, and eight words.
 pub(crate) const MODEL_BYTES: usize = 8 * 4 + 2 * 8 + 8 * 8;
 const _: () = assert!(MODEL_BYTES == mem::size_of::<runtime::Model>());

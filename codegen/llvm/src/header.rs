@@ -19,11 +19,12 @@ pub struct HeaderFacts {
     pub types: Interface,
 }
 
-/// Longest prefix: C99 promises that 31 characters of an external name count, compilers of today keep far more.
+/// Longest prefix: C99 promises that 31 characters of an external name count, compilers of today keep far
+/// more.
 const MAX_PREFIX: usize = 64;
 
-/// Whether exported names can start with `prefix`: a C identifier that is not reserved for the C implementation and
-/// leaves the runtime's own names alone.
+/// Whether exported names can start with `prefix`: a C identifier that is not reserved for the C
+/// implementation and leaves the runtime's own names alone.
 pub fn valid_prefix(prefix: &str) -> bool {
     let mut bytes = prefix.bytes();
     let starts_well = bytes.next().is_some_and(|b| b.is_ascii_alphabetic());

@@ -24,15 +24,15 @@ pub struct Jit {
     model: Model,
 }
 
-// SAFETY: what the pointers of `model` lead to is owned by this value and never changes; the runtime's calls are made
-// for many threads. The code is unloaded by whoever owns the value.
+// SAFETY: what the pointers of `model` lead to is owned by this value and never changes; the runtime's calls
+// are made for many threads. The code is unloaded by whoever owns the value.
 unsafe impl Send for Jit {}
 // SAFETY: as above.
 unsafe impl Sync for Jit {}
 
 impl Jit {
-    /// Compiles the kernels of a module that `kernels` names, and those that finish margins always: without them the
-    /// entry points would take margins for predictions.
+    /// Compiles the kernels of a module that `kernels` names, and those that finish margins always: without
+    /// them the entry points would take margins for predictions.
     ///
     /// # Errors
     /// When this machine cannot run code for `cpu`, and when LLVM fails.
@@ -72,7 +72,8 @@ impl Jit {
     /// Predicts `n_rows` packed rows with at most `threads` threads; 0 leaves the number to the runtime.
     ///
     /// # Errors
-    /// [`Status::ARGUMENT`] when the slices do not fit the number of rows or the kind's type, and as the runtime says.
+    /// [`Status::ARGUMENT`] when the slices do not fit the number of rows or the kind's type, and as the
+    /// runtime says.
     pub fn predict(
         &self,
         kind: Kind,
@@ -87,8 +88,8 @@ impl Jit {
             element: runtime::output_type(&self.model, kind),
         };
         let call = packed_call(columns, kind, rows, n_rows, output, threads);
-        // SAFETY: the slices were found long enough, and a mutable one overlaps no other. The kernels and tables come
-        // from one module.
+        // SAFETY: the slices were found long enough, and a mutable one overlaps no other. The kernels and
+        // tables come from one module.
         unsafe { runtime::call(&self.model, &call) }
     }
 }

@@ -22,8 +22,8 @@ impl Library {
     /// Loads a library whose functions begin with `prefix`.
     ///
     /// # Errors
-    /// When the file is no library, or not one of ours with that prefix. A library runs code of its own as it is
-    /// loaded, so it should come from a trusted place.
+    /// When the file is no library, or not one of ours with that prefix. A library runs code of its own as it
+    /// is loaded, so it should come from a trusted place.
     pub fn load(path: &Path, prefix: &str) -> Result<Library, LlvmError> {
         let shown = path.display();
         // A bare name would be searched for in the system's folders.
@@ -65,8 +65,8 @@ impl Library {
     /// Predicts `n_rows` packed rows with at most `threads` threads; 0 leaves the number to the runtime.
     ///
     /// # Errors
-    /// When the slices do not fit the number of rows or the kind's type, or the processor the code: what the library
-    /// says of it.
+    /// When the slices do not fit the number of rows or the kind's type, or the processor the code: what the
+    /// library says of it.
     pub fn predict(
         &self,
         kind: Kind,

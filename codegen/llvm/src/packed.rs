@@ -30,8 +30,8 @@ pub(crate) struct Columns {
     pub element: Dtype,
 }
 
-/// The call on `n_rows` rows with at most `threads` threads. Slices that are too short, or an output of the wrong type,
-/// make a call that every entry point refuses with the right status.
+/// The call on `n_rows` rows with at most `threads` threads. Slices that are too short, or an output of the
+/// wrong type, make a call that every entry point refuses with the right status.
 pub(crate) fn packed_call(
     columns: Columns,
     kind: Kind,

@@ -1,8 +1,8 @@
 //! The small C runtime of compiled models, seen from Rust.
 //!
-//! `runtime/rt.h` and `runtime/api.h` say what the structures mean; the ones here have the same layout, which a test
-//! compares with what the C compiler says. The runtime is linked into this crate for just-in-time calls, and
-//! [`RUNTIME_OBJECT`] carries it into artefacts.
+//! `runtime/rt.h` and `runtime/api.h` say what the structures mean; the ones here have the same layout, which
+//! a test compares with what the C compiler says. The runtime is linked into this crate for just-in-time
+//! calls, and [`RUNTIME_OBJECT`] carries it into artefacts.
 
 use std::{
     ffi::{CStr, c_char, c_void},

@@ -38,7 +38,8 @@ pub(crate) struct Compiled<'a> {
     pub(crate) facts: &'a Facts,
 }
 
-/// Emits a whole artefact of versions of one model, the most demanding one first; it needs to be linked with the runtime.
+/// Emits a whole artefact of versions of one model, the most demanding one first; it needs to be linked with
+/// the runtime.
 pub(crate) fn emit_artefact<'ctx>(
     session: &'ctx Session,
     versions: &[Compiled],
@@ -229,7 +230,8 @@ impl<'ctx> Exports<'_, 'ctx> {
         self.function(name, value.get_type(), &[], |_, _| Ok(value))
     }
 
-    /// An exported function. It runs before the processor has been checked, so it is made for every processor.
+    /// An exported function. It runs before the processor has been checked, so it is made for every
+    /// processor.
     fn function(
         &self,
         name: &str,

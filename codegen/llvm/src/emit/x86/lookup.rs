@@ -1,28 +1,25 @@
 //! Lookups in tables that are in registers.
 //!
-//! Processors have shuffles that take any element of a register, or of two, by a number; those of bytes often stay within
-//! parts of a register, which all hold the same elements then, so that long tables of bytes are looked up as words. A
-//! table of more registers is looked up in parts, of which the higher bits of the index choose one. Where there are no such
-//! shuffles the table is put into memory and gathered from there.
+//! Processors have shuffles that take any element of a register, or of two, by a number; those of bytes often
+//! stay within parts of a register, which all hold the same elements then, so that long tables of bytes are
+//! looked up as words. A table of more registers is looked up in parts, of which the higher bits of the index
+//! choose one.
 
-use super::function::Emitter;
-use super::intrinsics::Permute;
-use super::memory::{TABLE_ALIGNMENT, instruction};
-use super::types;
-use super::vector::as_vector;
+use super::X86;
+use super::permute::Permute;
+use crate::emit::function::Emitter;
+use crate::emit::vector::as_vector;
 use crate::error::LlvmError;
 use crate::runtime::{CPU_V2, CPU_V3, CPU_V4, CPU_VBMI};
 use inkwell::IntPredicate;
-use inkwell::builder::Builder;
-use inkwell::types::BasicTypeEnum;
-use inkwell::values::{BasicValueEnum, InstructionOpcode, PointerValue, VectorValue};
+use inkwell::values::{BasicValueEnum, VectorValue};
 use sched_ir::lir::{Scalar, Ty, Value};
-use sched_ir::verify::MAX_LOOKUP;
 
 /// From how many registers a lookup takes its elements at most. Beyond, memory is faster.
 const MAX_PARTS: u32 = 16;
 
-/// Bytes of a table from which on two registers of words, which hold as many, are shuffled in place of eight within parts.
+/// Bytes of a table from which on two registers of words, which hold as many, are shuffled in place of eight
+/// within parts.
 const MANY_BYTES: u16 = 128;
 
 /// The highest bit of a byte.
@@ -57,7 +54,8 @@ impl Plan {
         let (register, element) = match table.scalar {
             Scalar::I1 => return None,
             Scalar::I8 if needs & CPU_VBMI != 0 => (512, Scalar::I8),
-            // One shuffle of two registers of words costs more than one of twice as many registers of double words.
+            // One shuffle of two registers of words costs more than one of twice as many registers of double
+            // words.
             Scalar::I16 if needs & CPU_V4 != 0 && (table.lanes > 32 || index.scalar == Scalar::I16) => {
                 (512, Scalar::I16)
             }
@@ -78,8 +76,8 @@ impl Plan {
         (available && parts <= limit).then_some(Plan { permute, element, index })
     }
 
-    /// The way of processors that shuffle bytes only within parts of registers: each part of the table is in all parts of
-    /// a register.
+    /// The way of processors that shuffle bytes only within parts of registers: each part of the table is in
+    /// all parts of a register.
     fn in_parts(needs: u64, table: Ty, index: Ty) -> Option<Plan> {
         let (element, index_bits) = (Scalar::I8, u32::from(index.lanes) * 8);
         if needs & CPU_V4 != 0 && table.lanes >= MANY_BYTES && index_bits >= 512 {
@@ -128,61 +126,21 @@ fn wider(a: Scalar, b: Scalar) -> Scalar {
 }
 
 impl<'ctx> Emitter<'_, 'ctx> {
-    /// Elements of a table, by number.
-    pub(super) fn lookup(
-        &mut self,
+    /// Elements of a table by shuffles of registers, if there are shuffles for it that are worth it.
+    pub(super) fn lookup_in_registers(
+        &self,
+        x86: &X86,
         ty: Ty,
-        table: Value,
-        index: Value,
-    ) -> Result<BasicValueEnum<'ctx>, LlvmError> {
+        (table, index): (Value, Value),
+    ) -> Result<Option<BasicValueEnum<'ctx>>, LlvmError> {
         let (from, at) = (self.ty(table)?, self.ty(index)?);
-        let (elements, numbers) = (self.frame.value(table)?, self.vector(index)?);
-        if from.lanes == 1 {
-            let element = self.resized(elements, from, Ty::of(ty.scalar))?;
-            return Ok(self.broadcast(element, ty)?.into());
-        }
-        match Plan::of(self.machine.needs, from, at) {
-            Some(plan) => {
-                let small = self.known.is_below(index, HIGHEST_OF_BYTE);
-                let masks = self.known.bits(index).iter().map_while(|mask| self.vector(*mask).ok());
-                let index = Index { value: numbers, small, bits: masks.collect() };
-                self.in_registers(plan, ty, (as_vector(elements)?, from), (index, at))
-            }
-            None => self.in_memory(ty, (table, from), (numbers, at)),
-        }
-    }
-
-    /// An integer of another width, cut or widened with zeros; floats are left alone.
-    fn resized(
-        &self,
-        value: BasicValueEnum<'ctx>,
-        from: Ty,
-        to: Ty,
-    ) -> Result<BasicValueEnum<'ctx>, LlvmError> {
-        if from.scalar.is_float() || from == to {
-            return Ok(value);
-        }
-        let widens = from.scalar.bytes() < to.scalar.bytes();
-        Ok(match (value, types::basic(self.context, to)?) {
-            (BasicValueEnum::IntValue(v), BasicTypeEnum::IntType(to)) => match widens {
-                true => self.builder.build_int_z_extend(v, to, "")?.into(),
-                false => self.builder.build_int_truncate(v, to, "")?.into(),
-            },
-            (BasicValueEnum::VectorValue(v), BasicTypeEnum::VectorType(to)) => match widens {
-                true => self.builder.build_int_z_extend(v, to, "")?.into(),
-                false => self.builder.build_int_truncate(v, to, "")?.into(),
-            },
-            _ => return Err(LlvmError::ill_formed("an integer is resized to something else")),
-        })
-    }
-
-    fn resized_vector(
-        &self,
-        value: VectorValue<'ctx>,
-        from: Ty,
-        to: Ty,
-    ) -> Result<VectorValue<'ctx>, LlvmError> {
-        as_vector(self.resized(value.into(), from, to)?)
+        let Some(plan) = Plan::of(x86.needs, from, at).filter(|_| from.lanes > 1) else {
+            return Ok(None);
+        };
+        let small = x86.known.is_below(index, HIGHEST_OF_BYTE);
+        let masks = x86.known.bits(index).iter().map_while(|mask| self.vector(*mask).ok());
+        let index = Index { value: self.vector(index)?, small, bits: masks.collect() };
+        Ok(Some(self.in_registers(plan, ty, (self.vector(table)?, from), (index, at))?))
     }
 
     /// A lookup by shuffles, a register of indices at a time.
@@ -215,7 +173,8 @@ impl<'ctx> Emitter<'_, 'ctx> {
         self.resized(found.into(), found_ty, ty)
     }
 
-    /// A table as full registers. A short one is repeated, so that the hardware's modulus is a multiple of its length.
+    /// A table as full registers. A short one is repeated, so that the hardware's modulus is a multiple of
+    /// its length.
     fn registers(
         &self,
         plan: Plan,
@@ -241,10 +200,12 @@ impl<'ctx> Emitter<'_, 'ctx> {
     ) -> Result<VectorValue<'ctx>, LlvmError> {
         let (entries, index) = (plan.entries(), known.value);
         let narrow = plan.element.bytes() < plan.index.bytes();
-        // The low part of each index is an index of narrower elements; what its other parts find is cut off below.
+        // The low part of each index is an index of narrower elements; what its other parts find is cut off
+        // below.
         let by = match narrow {
             true => self.bits(index, Ty::vector(plan.element, entries as u16))?,
-            // Shuffles within parts heed the low bits, unless the highest says that there is nothing to be found.
+            // Shuffles within parts heed the low bits, unless the highest says that there is nothing to be
+            // found.
             false if plan.permute.in_parts && !known.small => {
                 let ty = Ty::vector(plan.index, index.get_type().get_size() as u16);
                 let last = as_vector(self.int(ty, i64::from(entries) - 1)?)?;
@@ -281,8 +242,8 @@ impl<'ctx> Emitter<'_, 'ctx> {
         Ok(self.builder.build_and(found, low, "")?)
     }
 
-    /// Bytes of two registers by the shuffle of words that hold two each: once for the even and once for the odd lanes of
-    /// the index.
+    /// Bytes of two registers by the shuffle of words that hold two each: once for the even and once for the
+    /// odd lanes of the index.
     fn of_pairs(
         &self,
         plan: Plan,
@@ -344,110 +305,5 @@ impl<'ctx> Emitter<'_, 'ctx> {
             Some(all) => self.pick(all, (0..lanes).map(Some)),
             None => Err(LlvmError::ill_formed("nothing to join")),
         }
-    }
-
-    /// A lookup through memory.
-    fn in_memory(
-        &mut self,
-        ty: Ty,
-        (table, table_ty): (Value, Ty),
-        (index, index_ty): (VectorValue<'ctx>, Ty),
-    ) -> Result<BasicValueEnum<'ctx>, LlvmError> {
-        let memory = match self.in_place(table, ty.scalar)? {
-            Some(memory) => memory,
-            None => self.copied(table, ty.scalar)?,
-        };
-        let last = as_vector(self.int(index_ty, i64::from(table_ty.lanes) - 1)?)?;
-        let index = self.builder.build_and(index, last, "")?;
-        let index = self.resized_vector(index, index_ty, index_ty.with(Scalar::I32))?;
-        self.gather_elements((memory, ty.scalar.bytes()), index, ty)
-    }
-
-    /// Where a table with such elements lies already.
-    fn in_place(&self, table: Value, element: Scalar) -> Result<Option<PointerValue<'ctx>>, LlvmError> {
-        let loaded = self.frame.loaded.get(&self.frame.value(table)?);
-        Ok(loaded.copied().filter(|_| self.ty(table).is_ok_and(|ty| ty.scalar == element)))
-    }
-
-    /// A copy of a table on the stack.
-    fn copied(&mut self, table: Value, element: Scalar) -> Result<PointerValue<'ctx>, LlvmError> {
-        if let Some(memory) = self.stored(table, element)? {
-            return Ok(memory);
-        }
-        let memory = self.scratch()?;
-        self.store_table(table, element, memory)?;
-        Ok(memory)
-    }
-
-    /// A table in memory of its own, written where the table is defined, so that loops around its lookups need not
-    /// write it again. None if it would take too much of the stack.
-    fn stored(&mut self, table: Value, element: Scalar) -> Result<Option<PointerValue<'ctx>>, LlvmError> {
-        if let Some(memory) = self.frame.stored.get(&(table, element)) {
-            return Ok(Some(*memory));
-        }
-        let bytes = self.ty(table)?.with(element).bytes().next_multiple_of(TABLE_ALIGNMENT);
-        if !self.frame.take_stack(bytes.into()) {
-            return Ok(None);
-        }
-        let memory = self.reserve(bytes)?;
-        let behind = self.behind(self.frame.value(table)?, memory)?;
-        let here = std::mem::replace(&mut self.builder, behind);
-        let stored = self.store_table(table, element, memory);
-        self.builder = here;
-        stored?;
-        self.frame.stored.insert((table, element), memory);
-        Ok(Some(memory))
-    }
-
-    /// A builder behind the definition of a value and of the memory that it goes to.
-    fn behind(
-        &self,
-        value: BasicValueEnum<'ctx>,
-        memory: PointerValue<'ctx>,
-    ) -> Result<Builder<'ctx>, LlvmError> {
-        // A constant is defined everywhere.
-        let definition = instruction(value).or_else(|_| instruction(memory.into()))?;
-        let mut next = definition.get_next_instruction();
-        while let Some(phi) = next.filter(|next| next.get_opcode() == InstructionOpcode::Phi) {
-            next = phi.get_next_instruction();
-        }
-        let builder = self.context.create_builder();
-        match (next, definition.get_parent()) {
-            (Some(next), _) => builder.position_before(&next),
-            (None, Some(block)) => builder.position_at_end(block),
-            (None, None) => return Err(LlvmError::ill_formed("a table outside all blocks")),
-        }
-        Ok(builder)
-    }
-
-    /// Writes a table with elements of the width that lookups return.
-    fn store_table(
-        &self,
-        table: Value,
-        element: Scalar,
-        memory: PointerValue<'ctx>,
-    ) -> Result<(), LlvmError> {
-        let (elements, from) = (self.vector(table)?, self.ty(table)?);
-        let elements = self.resized_vector(elements, from, from.with(element))?;
-        let store = self.builder.build_store(memory, elements)?;
-        // By itself a long vector would be aligned to its size.
-        store.set_alignment(TABLE_ALIGNMENT).map_err(LlvmError::ill_formed)
-    }
-
-    /// Memory for the largest table, made once for each function.
-    fn scratch(&mut self) -> Result<PointerValue<'ctx>, LlvmError> {
-        if let Some(memory) = self.frame.scratch {
-            return Ok(memory);
-        }
-        let memory = self.reserve(u32::from(MAX_LOOKUP) * Scalar::I64.bytes())?;
-        self.frame.scratch = Some(memory);
-        Ok(memory)
-    }
-
-    fn reserve(&self, bytes: u32) -> Result<PointerValue<'ctx>, LlvmError> {
-        let array = self.context.i8_type().array_type(bytes);
-        let memory = self.frame.at_entry(self.context).build_alloca(array, "lookup")?;
-        instruction(memory.into())?.set_alignment(TABLE_ALIGNMENT).map_err(LlvmError::ill_formed)?;
-        Ok(memory)
     }
 }
