@@ -384,7 +384,7 @@ fn main() {
             types: Interface::all(Scalar::F32),
             rows_per_run: None,
         };
-        if let Some(folder) = std::env::args().nth(1) {
+        if let Some(folder) = std::env::args().skip(1).find(|word| word != "--bench") {
             let asm = asm_text(&module, shape.cpu).expect("the kernel compiles");
             std::fs::write(format!("{folder}/walk{i}.s"), asm).expect("the folder can be written to");
         }
