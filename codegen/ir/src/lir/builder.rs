@@ -247,7 +247,7 @@ impl Builder {
         self.define(self.ty(value), Op::Math(math, value))
     }
 
-    /// The address so many elements further: its offset grows, which costs no instruction, unless that would
+    /// The address `elements` elements further: its offset grows, which costs no instruction, unless that would
     /// get too large.
     pub fn beyond(&mut self, at: Address, elements: i64) -> Address {
         let bytes =

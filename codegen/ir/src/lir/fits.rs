@@ -2,8 +2,7 @@
 
 use super::{Address, Bin, Cast, Cmp, Gather, Scalar, Ty, Value};
 
-/// How many elements the table of a lookup may have: as many as an index of 8 bits can tell apart, and few
-/// enough to be kept in registers.
+/// The most elements of a lookup's table: an index of 8 bits reaches all of them, and they fit in registers.
 pub const MAX_LOOKUP: u16 = 256;
 
 /// What is known of an operand that is a value.
@@ -23,7 +22,7 @@ pub(crate) trait Rules {
     fn value(&self, value: Value) -> Result<Known, String>;
     /// An address that is read.
     fn address(&self, address: &Address) -> Result<(), String>;
-    /// The addresses of a vector of so many lanes that are read.
+    /// The addresses that a gather of `lanes` lanes reads.
     fn gather(&self, gather: &Gather, lanes: u16) -> Result<(), String>;
 }
 

@@ -243,13 +243,13 @@ operations! { |ty, rules|
     /// The lanes of one vector or scalar, then those of another of the same type.
     Concat(a: Value, b: Value) => "concat {a}, {b}"
         if a.ty == b.ty && ty.scalar == a.ty.scalar && u32::from(ty.lanes) == 2 * u32::from(a.ty.lanes);
-    /// A step of transposing a square that lies in two vectors, in blocks of so many lanes: the even (0) or
-    /// the odd (1) blocks of both, taken in turns.
+    /// A step of transposing a square that lies in two vectors, in blocks of `size` lanes: the even (0) or the
+    /// odd (1) blocks of both, interleaved.
     TransposeStep(a: Value, b: Value, size: u16, number: u16)
         => "transpose {a}, {b}: part {number} in blocks of {size}"
         if [a.ty, b.ty] == [ty; 2] && size.is_power_of_two() && number < 2
             && u32::from(ty.lanes).is_multiple_of(2 * u32::from(size));
-    /// The lanes of a vector of integers, each shifted down by so many lanes; the highest ones are 0.
+    /// The lanes of a vector of integers, shifted down by `distance` lanes; the highest ones are 0.
     LaneShift(v: Value, distance: u16) => "shift lanes of {v} down by {distance}"
         if v.ty == ty && is_number(ty.scalar) && distance < ty.lanes;
     /// `table[index mod length]` for each lane of an integer vector. The table is a vector whose length is a

@@ -48,12 +48,12 @@ impl Builder {
         self.define(Ty { lanes: 2 * ty.lanes, ..ty }, Op::Concat(a, b))
     }
 
-    /// The even (0) or the odd (1) blocks of `size` lanes of both vectors, in turns.
+    /// The even (0) or the odd (1) blocks of `size` lanes of both vectors, interleaved.
     pub fn transpose_step(&mut self, a: Value, b: Value, size: u16, number: u16) -> Value {
         self.define(self.ty(a), Op::TransposeStep(a, b, size, number))
     }
 
-    /// The lanes shifted down by so many, with zeros above them.
+    /// The lanes shifted down by `distance`, with zeros above them.
     pub fn lane_shift(&mut self, value: Value, distance: u16) -> Value {
         self.define(self.ty(value), Op::LaneShift(value, distance))
     }

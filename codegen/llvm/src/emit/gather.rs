@@ -1,4 +1,4 @@
-//! Accesses whose lanes go separate ways: gathers, and loads and stores of some lanes.
+//! Gathers, and masked loads and stores.
 
 use super::function::Emitter;
 use super::intrinsics::returned;
@@ -9,7 +9,7 @@ use inkwell::types::{AsTypeRef, BasicType};
 use inkwell::values::{AsValueRef, BasicValueEnum, CallSiteValue, PointerValue, VectorValue};
 use sched_ir::lir::{Address, Gather, Scalar, Space, Ty, Value};
 
-/// How far apart elements are that one gather instruction can reach, in bytes.
+/// Distances between elements that a gather instruction can scale its index by, in bytes.
 const SCALES: [u32; 4] = [8, 4, 2, 1];
 
 /// Tables up to this size have element offsets that fit into 32 bits with a sign.

@@ -183,8 +183,8 @@ impl<'ctx> Emitter<'_, 'ctx> {
         let access = instruction(loaded)?;
         let space = self.space(at)?;
         if let (Space::Model(_), true) = (space, ty.lanes > 1) {
-            // Pieces of tables stay where LIR loads them. Were they known not to change, LLVM would load them
-            // ahead of loops, and store most of them to the stack again for want of registers.
+            // Vectors of tables are loaded where LIR says. If LLVM knew that they do not change, it would hoist
+            // them out of loops and spill most of them.
             access.set_alignment(self.alignment(at, ty.scalar)?).map_err(LlvmError::ill_formed)?;
             self.frame.loaded.insert(loaded, pointer);
             return Ok(loaded);

@@ -108,7 +108,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
         Ok(both.into())
     }
 
-    /// The even or the odd blocks of two vectors in turns.
+    /// The even or the odd blocks of two vectors, interleaved.
     pub(super) fn transpose_step(
         &self,
         ty: Ty,

@@ -1,9 +1,9 @@
 //! Lookups in tables that are in registers.
 //!
-//! Processors have shuffles that take any element of a register, or of two, by a number; those of bytes often
-//! stay within parts of a register, which all hold the same elements then, so that long tables of bytes are
-//! looked up as words. A table of more registers is looked up in parts, of which the higher bits of the index
-//! choose one.
+//! A shuffle takes elements of one register, or of two, by the numbers in another. Where shuffles of bytes
+//! stay within parts of 128 bits, every part holds a copy of the table; a long table of bytes is looked up as
+//! 16-bit elements instead, whose shuffles reach across parts. A table that takes more registers is looked up
+//! in each of them, and the higher bits of the index choose among the results.
 
 use super::X86;
 use super::permute::Permute;
@@ -15,12 +15,12 @@ use inkwell::IntPredicate;
 use inkwell::values::{BasicValueEnum, VectorValue};
 use sched_ir::lir::{Scalar, Ty, Value};
 
-/// From how many registers a lookup takes its elements at most. Beyond, memory is faster.
-const MAX_PARTS: u32 = 16;
+/// The most registers that a table may take. A larger one is looked up in memory, which is faster.
+const MAX_REGISTERS: u32 = 16;
 
-/// Bytes of a table from which on two registers of words, which hold as many, are shuffled in place of eight
-/// within parts.
-const MANY_BYTES: u16 = 128;
+/// Tables of at least this many bytes are shuffled as two registers of 16-bit elements rather than as eight
+/// registers whose parts hold copies.
+const LONG_TABLE: u16 = 128;
 
 /// The highest bit of a byte.
 const HIGHEST_OF_BYTE: u64 = 1 << 7;
@@ -40,7 +40,7 @@ struct Index<'ctx> {
     value: VectorValue<'ctx>,
     /// Whether all are below [`HIGHEST_OF_BYTE`].
     small: bool,
-    /// Where bits are set, from the lowest on, as far as that is there already.
+    /// Masks that say where bits are set, from the lowest bit on, as far as they have been computed already.
     bits: Vec<VectorValue<'ctx>>,
 }
 
@@ -54,8 +54,8 @@ impl Plan {
         let (register, element) = match table.scalar {
             Scalar::I1 => return None,
             Scalar::I8 if needs & CPU_VBMI != 0 => (512, Scalar::I8),
-            // One shuffle of two registers of words costs more than one of twice as many registers of double
-            // words.
+            // A shuffle of 16-bit elements costs more than one of 32-bit elements, which take twice as many
+            // registers.
             Scalar::I16 if needs & CPU_V4 != 0 && (table.lanes > 32 || index.scalar == Scalar::I16) => {
                 (512, Scalar::I16)
             }
@@ -69,7 +69,7 @@ impl Plan {
         let parts = u32::from(table.lanes).div_ceil(permute.entries());
         let available = needs & (CPU_V3 | CPU_V4) != 0;
         // Without shuffles of two registers, choosing among many parts takes longer than memory.
-        let limit = if permute.has_two() { MAX_PARTS } else { 4 };
+        let limit = if permute.has_two() { MAX_REGISTERS } else { 4 };
         let same_size = if float { int_of(element) } else { wider(index.scalar, element) };
         // With registers of 256 bits, only elements of 32 bits have a shuffle.
         let index = if register == 256 { Scalar::I32 } else { same_size };
@@ -80,7 +80,7 @@ impl Plan {
     /// all parts of a register.
     fn in_parts(needs: u64, table: Ty, index: Ty) -> Option<Plan> {
         let (element, index_bits) = (Scalar::I8, u32::from(index.lanes) * 8);
-        if needs & CPU_V4 != 0 && table.lanes >= MANY_BYTES && index_bits >= 512 {
+        if needs & CPU_V4 != 0 && table.lanes >= LONG_TABLE && index_bits >= 512 {
             let permute = Permute { register: 512, bits: 16, float: false, in_parts: false };
             return Some(Plan { permute, element, index: element });
         }
@@ -93,7 +93,7 @@ impl Plan {
         let register = index_bits.next_power_of_two().clamp(128, widest);
         let permute = Permute { register, bits: 8, float: false, in_parts: true };
         let parts = u32::from(table.lanes).div_ceil(permute.entries());
-        (parts <= MAX_PARTS).then_some(Plan { permute, element, index: element })
+        (parts <= MAX_REGISTERS).then_some(Plan { permute, element, index: element })
     }
 
     /// Whether each word that is shuffled holds two elements.
@@ -204,7 +204,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
         // below.
         let by = match narrow {
             true => self.bits(index, Ty::vector(plan.element, entries as u16))?,
-            // Shuffles within parts heed the low bits, unless the highest says that there is nothing to be
+            // Shuffles within parts use the low bits, unless the highest bit says that there is nothing to be
             // found.
             false if plan.permute.in_parts && !known.small => {
                 let ty = Ty::vector(plan.index, index.get_type().get_size() as u16);
@@ -255,7 +255,8 @@ impl<'ctx> Emitter<'_, 'ctx> {
         let tables = tables.iter().map(|table| self.bits(*table, words)).collect::<Result<Vec<_>, _>>()?;
         let index = self.bits(known.value, words)?;
         let by = |bits: i64| as_vector(self.int(words, bits)?);
-        // The shuffle heeds the low bits, so that what is above a byte's place does not matter.
+        // The shuffle takes indices modulo the number of elements, so the bits above a byte's place do not
+        // matter.
         let pairs = |distance: i64| {
             let number = self.builder.build_right_shift(index, by(distance)?, false, "")?;
             self.permute(plan.permute, &tables, number)
@@ -263,12 +264,12 @@ impl<'ctx> Emitter<'_, 'ctx> {
         let (even, odd) = (pairs(1)?, pairs(1 + 8)?);
         let second_of_even = self.builder.build_right_shift(even, by(8)?, false, "")?;
         let first_of_odd = self.builder.build_left_shift(odd, by(8)?, "")?;
-        let in_turns = |even: VectorValue<'ctx>, odd: VectorValue<'ctx>| {
+        let interleaved = |even: VectorValue<'ctx>, odd: VectorValue<'ctx>| {
             let lanes = u32::from(plan.lanes());
             let numbers = (0..lanes).map(|lane| Some(if lane % 2 == 0 { lane } else { lanes + lane }));
             self.shuffle((self.bits(even, bytes)?, self.bits(odd, bytes)?), numbers)
         };
-        let (first, second) = (in_turns(even, first_of_odd)?, in_turns(second_of_even, odd)?);
+        let (first, second) = (interleaved(even, first_of_odd)?, interleaved(second_of_even, odd)?);
         let is_second = self.has_bit(known, plan.index, 1)?;
         as_vector(self.builder.build_select(is_second, second, first, "")?)
     }

@@ -10,10 +10,9 @@ use inkwell::values::{BasicValueEnum, IntValue, VectorValue};
 use sched_ir::lir::{Scalar, Ty, Value};
 
 impl<'ctx> Emitter<'_, 'ctx> {
-    /// Ones where a mask holds, if they are better made by a choice than by widening the mask: where masks
-    /// have registers of their own, a choice of some number or nothing becomes part of the addition that uses
-    /// it. LLVM would undo that for a constant and spend three instructions, so it must not see that the
-    /// number is one.
+    /// A mask as numbers 0 and 1, by a select where masks have registers of their own: the addition that uses
+    /// the numbers then takes the mask as its own operand. For a select of the constant 1 LLVM would emit
+    /// three instructions instead, so the 1 is hidden from it.
     pub(super) fn counted_mask(
         &mut self,
         x86: &X86,
@@ -49,7 +48,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
         Ok(ones)
     }
 
-    /// An integer of which the optimiser does not know where it comes from: assembly without instructions,
+    /// An integer whose origin is hidden from the optimiser: assembly without instructions,
     /// whose operand comes and goes in one register, and which has no other effect.
     pub(super) fn hidden(&self, value: IntValue<'ctx>) -> Result<IntValue<'ctx>, LlvmError> {
         let function = value.get_type().fn_type(&[value.get_type().into()], false);
