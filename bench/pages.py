@@ -25,14 +25,17 @@ def save(folder, name, command, machine, header, rows):
 
 
 def table(figures, page):
-    """The rows for a page as Markdown, with their origin; nothing if there are none."""
-    rows = [row["cells"] for row in figures["rows"] if row["page"] == page]
-    if not rows:
-        return ""
-    header = figures["header"]
-    lines = ["| " + " | ".join(cells) + " |" for cells in [header, *rows]]
-    lines.insert(1, "|" + "---|" * len(header))
-    return "\n".join(lines) + f"\n\n{figures['as_of']}, {figures['machine']}; `{figures['command']}`.\n"
+    """The rows for a page as Markdown, with their origin. A row that was measured on another machine than the rest says so."""
+    machines = {}
+    for row in figures["rows"]:
+        if row["page"] == page:
+            machines.setdefault(row.get("machine", figures["machine"]), []).append(row["cells"])
+    parts = []
+    for machine, rows in machines.items():
+        lines = ["| " + " | ".join(cells) + " |" for cells in [figures["header"], *rows]]
+        lines.insert(1, "|" + "---|" * len(figures["header"]))
+        parts.append("\n".join(lines) + f"\n\n{figures['as_of']}, {machine}; `{figures['command']}`.\n")
+    return "\n".join(parts)
 
 
 def insert(text, mark, content):
