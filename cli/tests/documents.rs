@@ -37,7 +37,7 @@ const DOCUMENTS: &[(&str, usize)] = &[
     ("docs/performance/row-vectors.md", 2),
     ("docs/performance/small-batches.md", 2),
     ("docs/performance/sparse-nodes.md", 2),
-    ("docs/performance/test-masks.md", 3),
+    ("docs/performance/test-masks.md", 2),
     ("docs/performance/transposed-blocks.md", 2),
     ("docs/performance/tree-vectors.md", 2),
     ("docs/performance/unroll-and-jam.md", 2),
