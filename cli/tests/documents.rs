@@ -141,7 +141,8 @@ fn renumbered(lines: &[&str]) -> String {
     let mut text = String::new();
     for line in lines {
         for (at, piece) in line.split('%').enumerate() {
-            let (number, rest) = piece.split_at(piece.find(|c: char| !c.is_ascii_digit()).unwrap_or(piece.len()));
+            let (number, rest) =
+                piece.split_at(piece.find(|c: char| !c.is_ascii_digit()).unwrap_or(piece.len()));
             if at == 0 || number.is_empty() {
                 text += piece;
                 continue;
@@ -162,7 +163,10 @@ fn renumbered(lines: &[&str]) -> String {
 #[test]
 fn numbers_of_values_do_not_matter_but_their_order_does() {
     let same = |one: &[&str], other: &[&str]| renumbered(one) == renumbered(other);
-    assert!(same(&["%4 = add %2, %2: i64", "%5 = add %4, 1: i64"], &["%9 = add %3, %3: i64", "%11 = add %9, 1: i64"]));
+    assert!(same(
+        &["%4 = add %2, %2: i64", "%5 = add %4, 1: i64"],
+        &["%9 = add %3, %3: i64", "%11 = add %9, 1: i64"]
+    ));
     assert!(!same(&["%4 = add %2, %2: i64"], &["%4 = add %2, %3: i64"]));
     assert!(!same(&["%4 = add %2, 1: i64"], &["%4 = add %2, 2: i64"]));
 }
@@ -194,7 +198,9 @@ fn pages_show_the_figures_that_were_kept() -> io::Result<()> {
         }
         for page in fs::read_dir(&folder)? {
             let page = page?.path();
-            let Some(of_page) = page.file_name().and_then(|file| file.to_str()?.strip_suffix(".md")) else { continue };
+            let Some(of_page) = page.file_name().and_then(|file| file.to_str()?.strip_suffix(".md")) else {
+                continue;
+            };
             let rows = figures["rows"].as_array().into_iter().flatten().filter(|row| row["page"] == of_page);
             let kept: Vec<String> = rows.map(|row| table_row(&row["cells"])).collect();
             let text = fs::read_to_string(&page)?;
