@@ -1,6 +1,7 @@
 """This compiler against an earlier one: libraries of the same model from both, timed in turns.
 
-It says whether a change keeps the speed, and what single changes to the compiler gain (docs/performance/figures/changes.json).
+It says whether a change keeps the speed, and what single changes to the compiler gain
+(docs/performance/figures/changes.json).
 """
 
 import json

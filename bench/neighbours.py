@@ -58,8 +58,8 @@ def neighbours(options):
     text = markdown(header, table)
     print(text, end="")
     write(options.out / "neighbours.md", text)
-    pages.save(options.out / "figures", "neighbours", "bench/run.sh neighbours", machine(cpu_features(model, options.cpu)),
-               header, [("README", row) for row in table])
+    pages.save(options.out / "figures", "neighbours", "bench/run.sh neighbours",
+               machine(cpu_features(model, options.cpu)), header, [("README", row) for row in table])
     return well
 
 

@@ -2,8 +2,8 @@
 
     python3 bench/pages.py
 
-A page has the rows that name it between `<!-- TABLE -->` and `<!-- end of TABLE -->`. Measuring writes the JSON; this writes the pages,
-and needs nothing but Python.
+A page has the rows that name it between `<!-- TABLE -->` and `<!-- end of TABLE -->`. Measuring writes the JSON; this
+writes the pages, and needs nothing but Python.
 """
 
 import json
@@ -25,7 +25,7 @@ def save(folder, name, command, machine, header, rows):
 
 
 def table(figures, page):
-    """The rows for a page as Markdown, with their origin. A row that was measured on another machine than the rest says so."""
+    """The rows for a page as Markdown, with their origin: one table for each machine."""
     machines = {}
     for row in figures["rows"]:
         if row["page"] == page:

@@ -59,7 +59,8 @@ def techniques(folder, options):
     print(text, end="")
     write(options.out / "techniques.md", text)
     if rows:
-        pages.save(options.out / "figures", "techniques", "bench/run.sh techniques MODELS_DIR", machine(cpu), HEADER, rows)
+        pages.save(options.out / "figures", "techniques", "bench/run.sh techniques MODELS_DIR", machine(cpu), HEADER,
+                   rows)
     return ladder(folder, options) and well
 
 

@@ -2,8 +2,8 @@
 
     python3 docs/performance/pictures/draw.py
 
-Boxes bring their own background, so that their text is readable on a light and on a dark page; lines and free text have a grey that
-both leave enough contrast for.
+Boxes bring their own background, so that their text is readable on a light and on a dark page; lines and free text
+have a grey that both leave enough contrast for.
 """
 
 from pathlib import Path
@@ -19,18 +19,23 @@ class Picture:
     def __init__(self, name, width, height, title, description):
         self.name, self.parts = name, []
         self.head = (
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" role="img"\n'
-            f'     aria-labelledby="title description" font-size="13"\n'
-            '     font-family="system-ui, -apple-system, \'Segoe UI\', Helvetica, Arial, sans-serif">\n'
-            f'  <title id="title">{escape(title)}</title>\n  <desc id="description">{escape(description)}</desc>\n'
-            '  <defs>\n    <marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">\n'
-            f'      <path d="M0 0 8 4 0 8z" fill="{GREY}"/>\n    </marker>\n  </defs>\n')
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}"'
+            f' height="{height}" role="img"\n     aria-labelledby="title description" font-size="13"\n    '
+            " font-family=\"system-ui, -apple-system, 'Segoe UI', Helvetica, Arial, sans-serif\">\n  <title"
+            f' id="title">{escape(title)}</title>\n  <desc id="description">{escape(description)}</desc>\n  <defs>\n '
+            '   <marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7"'
+            f' orient="auto">\n      <path d="M0 0 8 4 0 8z" fill="{GREY}"/>\n    </marker>\n  </defs>\n'
+        )
 
     def box(self, x, y, width, height, text="", fill=PLAIN):
-        self.parts.append(f'<rect x="{x}" y="{y}" width="{width}" height="{height}" rx="3" fill="{fill}" stroke="{GREY}"/>')
+        self.parts.append(
+            f'<rect x="{x}" y="{y}" width="{width}" height="{height}" rx="3" fill="{fill}" stroke="{GREY}"/>'
+        )
         if text != "":
-            self.parts.append(f'<text x="{x + width / 2:g}" y="{y + height / 2 + 4.5:g}" text-anchor="middle" fill="{INK}">'
-                              f'{escape(str(text))}</text>')
+            self.parts.append(
+                f'<text x="{x + width / 2:g}" y="{y + height / 2 + 4.5:g}" text-anchor="middle" fill="{INK}">'
+                f"{escape(str(text))}</text>"
+            )
 
     def boxes(self, x, y, width, height, texts, fill=PLAIN):
         """Boxes side by side; a fill for all of them, or one for each."""
@@ -72,9 +77,14 @@ def tree(picture, x, y, spread, texts, fills=None):
 
 
 def caching():
-    p = Picture("caching", 640, 210, "Rows outside or trees outside",
-                "On the left each row visits all trees before the next row. On the right a block of rows visits one tree before "
-                "the next tree, so that a tree is read from the first-level cache.")
+    p = Picture(
+        "caching",
+        640,
+        210,
+        "Rows outside or trees outside",
+        "On the left each row visits all trees before the next row. On the right a block of rows visits one tree"
+        " before the next tree, so that a tree is read from the first-level cache.",
+    )
     for left, title, block in ((20, "row by row", False), (340, "a block of rows, tree by tree", True)):
         p.text(left, 20, title, bold=True)
         for row in range(6):
@@ -90,8 +100,13 @@ def caching():
 
 
 def interleaving():
-    p = Picture("interleaving", 640, 230, "One walk at a time and four interleaved walks",
-                "A single walk waits for each load. Four interleaved walks fill that time with the loads of the others.")
+    p = Picture(
+        "interleaving",
+        640,
+        230,
+        "One walk at a time and four interleaved walks",
+        "A single walk waits for each load. Four interleaved walks fill that time with the loads of the others.",
+    )
     p.text(10, 20, "one walk: load, wait, test, load, wait, test", bold=True)
     for step in range(3):
         x = 70 + 180 * step
@@ -113,9 +128,14 @@ def interleaving():
 
 
 def row_vectors():
-    p = Picture("row-vectors", 640, 240, "Rows in lanes with gathers",
-                "Eight lanes hold the current nodes of eight rows. Thresholds, features and values are gathered from memory, one "
-                "load per lane, and one comparison makes eight decisions.")
+    p = Picture(
+        "row-vectors",
+        640,
+        240,
+        "Rows in lanes with gathers",
+        "Eight lanes hold the current nodes of eight rows. Thresholds, features and values are gathered from memory,"
+        " one load per lane, and one comparison makes eight decisions.",
+    )
     p.text(10, 36, "row")
     p.boxes(110, 20, 60, 24, range(8), PLAIN)
     p.text(10, 68, "node n")
@@ -134,9 +154,14 @@ def row_vectors():
 
 
 def level_lookup():
-    p = Picture("level-lookup", 640, 190, "A level of nodes as a table in a register",
-                "The four thresholds of level 2 lie in a register. Each lane's decisions so far are the index, and a shuffle selects "
-                "the threshold of each lane without touching memory.")
+    p = Picture(
+        "level-lookup",
+        640,
+        190,
+        "A level of nodes as a table in a register",
+        "The four thresholds of level 2 lie in a register. Each lane's decisions so far are the index, and a shuffle"
+        " selects the threshold of each lane without touching memory.",
+    )
     p.text(10, 36, "level 2, in a register")
     p.boxes(150, 20, 60, 24, ["t4", "t5", "t6", "t7"], GREEN)
     p.text(10, 86, "decisions so far")
@@ -152,9 +177,14 @@ def level_lookup():
 
 
 def transposed():
-    p = Picture("transposed-blocks", 640, 190, "A block of rows and its transposed copy",
-                "The input has the features of a row side by side. The copy has the values of one feature of all rows side by side, so "
-                "that a vector load reads one feature of all lanes.")
+    p = Picture(
+        "transposed-blocks",
+        640,
+        190,
+        "A block of rows and its transposed copy",
+        "The input has the features of a row side by side. The copy has the values of one feature of all rows side by"
+        " side, so that a vector load reads one feature of all lanes.",
+    )
     fills = [BLUE, GREEN, ORANGE, PLAIN]
     p.text(20, 20, "input: row by row", bold=True)
     for row in range(4):
@@ -169,9 +199,14 @@ def transposed():
 
 
 def quantization():
-    p = Picture("quantization", 640, 220, "Values become bins",
-                "The distinct thresholds of a feature cut the number line into bins. A value becomes the number of thresholds that it is "
-                "right of, a threshold its position, and both compare as before.")
+    p = Picture(
+        "quantization",
+        640,
+        220,
+        "Values become bins",
+        "The distinct thresholds of a feature cut the number line into bins. A value becomes the number of thresholds"
+        " that it is right of, a threshold its position, and both compare as before.",
+    )
     p.text(20, 20, "distinct thresholds of one feature", bold=True)
     p.arrow((30, 80), (620, 80))
     for number, (x, value) in enumerate([(140, "0.3"), (270, "0.9"), (400, "1.4"), (520, "2.0")]):
@@ -190,9 +225,14 @@ def quantization():
 
 
 def node_sweep():
-    p = Picture("node-sweep", 640, 240, "All nodes tested by all rows",
-                "A tree with nodes in preorder, and a table of which rows stand at each node when it is tested. Rows that are elsewhere "
-                "are masked off.")
+    p = Picture(
+        "node-sweep",
+        640,
+        240,
+        "All nodes tested by all rows",
+        "A tree with nodes in preorder, and a table of which rows stand at each node when it is tested. Rows that are"
+        " elsewhere are masked off.",
+    )
     leaves = {3: "L0", 4: "L1", 5: "L2", 6: "L3"}
     names = ["n0", "n1", "n2"] + [leaves[number] for number in range(3, 7)]
     tree(p, 110, 50, 90, names, [BLUE, BLUE, BLUE, GREEN, GREEN, GREEN, GREEN])
@@ -200,8 +240,12 @@ def node_sweep():
     p.text(250, 20, "leftmost leaf that each row can still reach", bold=True)
     p.text(250, 52, "row")
     p.boxes(340, 36, 44, 24, [f"r{row}" for row in range(6)])
-    states = [("start", [0] * 6, []), ("after n0", [0, 2, 0, 2, 0, 2], [1, 3, 5]), ("after n1", [1, 2, 0, 2, 1, 2], [0, 4]),
-              ("after n2", [1, 3, 0, 2, 1, 3], [1, 5])]
+    states = [
+        ("start", [0] * 6, []),
+        ("after n0", [0, 2, 0, 2, 0, 2], [1, 3, 5]),
+        ("after n1", [1, 2, 0, 2, 1, 2], [0, 4]),
+        ("after n2", [1, 3, 0, 2, 1, 3], [1, 5]),
+    ]
     for number, (name, row, changed) in enumerate(states):
         y = 70 + 34 * number
         p.text(250, y + 16, name)
@@ -211,9 +255,14 @@ def node_sweep():
 
 
 def test_masks():
-    p = Picture("test-masks", 640, 230, "All tests of a tree become the bits of a word",
-                "A single row makes all tests of a tree at once. The results are bits of a word. The path follows bit n of the word from node "
-                "n to node 2n or 2n + 1.")
+    p = Picture(
+        "test-masks",
+        640,
+        230,
+        "All tests of a tree become the bits of a word",
+        "A single row makes all tests of a tree at once. The results are bits of a word. The path follows bit n of"
+        " the word from node n to node 2n or 2n + 1.",
+    )
     names = [1, 2, 3, 4, 5, 6, 7]
     right = {1: 1, 2: 0, 3: 0, 4: 1, 5: 1, 6: 1, 7: 0}
     tree(p, 120, 50, 100, names, [ORANGE if number in (1, 3, 6) else PLAIN for number in names])
@@ -222,7 +271,14 @@ def test_masks():
     p.text(270, 56, "node")
     p.boxes(330, 40, 40, 24, names)
     p.text(270, 92, "test")
-    p.boxes(330, 76, 40, 24, [right[number] for number in names], [ORANGE if number in (1, 3, 6) else BLUE for number in names])
+    p.boxes(
+        330,
+        76,
+        40,
+        24,
+        [right[number] for number in names],
+        [ORANGE if number in (1, 3, 6) else BLUE for number in names],
+    )
     p.text(270, 138, "n = 1")
     p.text(330, 138, "bit 1 is 1: n = 3")
     p.text(330, 162, "bit 3 is 0: n = 6")
@@ -232,8 +288,14 @@ def test_masks():
 
 
 def tree_vectors():
-    p = Picture("tree-vectors", 640, 200, "One row, a tree in each lane",
-                "Eight trees are walked by the same row, one in each lane. Their leaf values are added lane by lane, in the order of the trees.")
+    p = Picture(
+        "tree-vectors",
+        640,
+        200,
+        "One row, a tree in each lane",
+        "Eight trees are walked by the same row, one in each lane. Their leaf values are added lane by lane, in the"
+        " order of the trees.",
+    )
     p.box(20, 77, 70, 30, "one row", ORANGE)
     for lane in range(8):
         x = 150 + 60 * lane
@@ -250,9 +312,14 @@ def tree_vectors():
 
 
 def node_tiles():
-    p = Picture("node-tiles", 640, 240, "A tile of nodes is passed in one step",
-                "Seven nodes of a tree form a tile. All seven tests are one vector comparison. The bits are an index into a table for the "
-                "tile's shape that says which child tile follows.")
+    p = Picture(
+        "node-tiles",
+        640,
+        240,
+        "A tile of nodes is passed in one step",
+        "Seven nodes of a tree form a tile. All seven tests are one vector comparison. The bits are an index into a"
+        " table for the tile's shape that says which child tile follows.",
+    )
     p.box(20, 30, 240, 150, "", BLUE)
     tree(p, 140, 55, 100, ["a", "b", "c", "d", "e", "f", "g"])
     for at in range(8):
@@ -274,8 +341,14 @@ def node_tiles():
 
 
 def unroll_and_jam():
-    p = Picture("unroll-and-jam", 640, 200, "The same number of vectors, from rows or from trees",
-                "With many rows, four vectors of rows walk one tree together. With few rows, two vectors of rows walk two trees together.")
+    p = Picture(
+        "unroll-and-jam",
+        640,
+        200,
+        "The same number of vectors, from rows or from trees",
+        "With many rows, four vectors of rows walk one tree together. With few rows, two vectors of rows walk two"
+        " trees together.",
+    )
     p.text(20, 20, "64 rows: four vectors, one tree", bold=True)
     p.text(340, 20, "32 rows: two vectors, two trees", bold=True)
     for number in range(4):
@@ -289,8 +362,13 @@ def unroll_and_jam():
 
 
 def small_batches():
-    p = Picture("small-batches", 640, 130, "Variants by number of rows",
-                "A compiled model has several variants of its code. The number of rows of a call chooses one.")
+    p = Picture(
+        "small-batches",
+        640,
+        130,
+        "Variants by number of rows",
+        "A compiled model has several variants of its code. The number of rows of a call chooses one.",
+    )
     p.text(20, 20, "rows of the call", bold=True)
     p.box(20, 36, 150, 34, "1 to 8", ORANGE)
     p.box(170, 36, 450, 34, "more", BLUE)
@@ -302,9 +380,14 @@ def small_batches():
 
 
 def sparse_nodes():
-    p = Picture("sparse-nodes", 640, 150, "A sparse node as one word",
-                "A node of 64 bits: threshold or leaf value in the low half, feature and the number of the left child in the high half. One "
-                "gather of 64-bit elements fetches it.")
+    p = Picture(
+        "sparse-nodes",
+        640,
+        150,
+        "A sparse node as one word",
+        "A node of 64 bits: threshold or leaf value in the low half, feature and the number of the left child in the"
+        " high half. One gather of 64-bit elements fetches it.",
+    )
     p.text(20, 20, "three gathers of 32 bits", bold=True)
     p.boxes(20, 32, 95, 26, ["threshold"], BLUE)
     p.boxes(125, 32, 95, 26, ["feature"], GREEN)
@@ -317,9 +400,14 @@ def sparse_nodes():
 
 
 def parallel():
-    p = Picture("parallel", 640, 200, "Threads share rows, or trees",
-                "On the left, two threads have half of the rows each and all trees. On the right, two threads have all rows and half of the "
-                "trees each, and their partial sums are added at the end.")
+    p = Picture(
+        "parallel",
+        640,
+        200,
+        "Threads share rows, or trees",
+        "On the left, two threads have half of the rows each and all trees. On the right, two threads have all rows"
+        " and half of the trees each, and their partial sums are added at the end.",
+    )
     for left, title, by_rows in ((20, "threads share rows", True), (340, "threads share trees", False)):
         p.text(left, 20, title, bold=True)
         for row in range(4):
@@ -333,8 +421,14 @@ def parallel():
 
 
 def compile_time():
-    p = Picture("compile-time", 640, 150, "Code in proportion to the schedule",
-                "If-else code grows with the nodes of a model. Here nodes are tables, and the code is one loop for all trees.")
+    p = Picture(
+        "compile-time",
+        640,
+        150,
+        "Code in proportion to the schedule",
+        "If-else code grows with the nodes of a model. Here nodes are tables, and the code is one loop for all"
+        " trees.",
+    )
     p.text(20, 20, "if-else code: grows with the model", bold=True)
     p.boxes(20, 32, 60, 26, [f"tree {number}" for number in range(9)] + ["..."], RED)
     p.text(20, 92, "tables and one loop", bold=True)
@@ -344,6 +438,21 @@ def compile_time():
 
 
 if __name__ == "__main__":
-    for draw in (caching, interleaving, row_vectors, level_lookup, transposed, quantization, node_sweep, test_masks, tree_vectors, node_tiles,
-                 unroll_and_jam, small_batches, sparse_nodes, parallel, compile_time):
+    for draw in (
+        caching,
+        interleaving,
+        row_vectors,
+        level_lookup,
+        transposed,
+        quantization,
+        node_sweep,
+        test_masks,
+        tree_vectors,
+        node_tiles,
+        unroll_and_jam,
+        small_batches,
+        sparse_nodes,
+        parallel,
+        compile_time,
+    ):
         draw()
