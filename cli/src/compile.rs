@@ -4,8 +4,8 @@ use crate::failure::Failure;
 use crate::model::Model;
 use sched_ir::lir::Kernel;
 use sched_ir::{Budget, Compiled, lower};
-use sched_lang::nest::{Accumulation, Nest};
 use sched_llvm::Facts;
+use sched_nest::{Accumulation, Nest};
 use serde_json::json;
 use std::sync::Arc;
 

@@ -8,10 +8,10 @@ mod pair;
 
 use std::fmt::Write;
 
-use crate::nest::{Accumulation, Loop, LoopId, Nest, TreeOrder};
-use crate::show::{facts, layout_name, range};
 pub use json::diff_json;
 use pair::Pairs;
+use sched_nest::show::{facts, layout_name, range};
+use sched_nest::{Accumulation, Loop, LoopId, Nest, TreeOrder};
 
 /// One difference.
 #[derive(Clone, Debug, PartialEq, Eq)]

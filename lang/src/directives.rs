@@ -1,6 +1,6 @@
 //! The directives of the language: their names, parameters and what becomes of them.
 
-use crate::nest::Layout;
+use sched_nest::Layout;
 
 /// What a directive is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

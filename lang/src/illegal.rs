@@ -5,8 +5,8 @@ use crate::diagnostics::Code;
 use crate::directives::LayoutName;
 use crate::doubt::Doubt;
 use crate::lineage::Step;
-use crate::nest::{GpuDimension, LoopId};
-use crate::sym::Sym;
+use sched_nest::sym::Sym;
+use sched_nest::{GpuDimension, LoopId};
 
 /// A refused operation, or a legal one that deserves a remark.
 #[derive(Clone, Debug, PartialEq)]

@@ -64,6 +64,6 @@ pub struct Budget {
 impl Default for Budget {
     /// 1 GiB of tables, 64 MiB of scratch, all the code that makes it fast.
     fn default() -> Self {
-        Budget { tables: sched_lang::footprint::TABLES, scratch: 64 << 20, few_rows: true }
+        Budget { tables: sched_nest::footprint::TABLES, scratch: 64 << 20, few_rows: true }
     }
 }

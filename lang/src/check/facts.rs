@@ -5,9 +5,9 @@ use crate::directives::{LayoutName, Op};
 use crate::doubt::Doubt;
 use crate::illegal::{Illegal, Problem};
 use crate::lineage::{Builder, Stated, TileTrees};
-use crate::nest::{GpuAxis, GpuDimension, GpuLevel, LoopId};
 use crate::resolve::{Arg, Call};
-use crate::sym::{Fact, Sym};
+use sched_nest::sym::{Fact, Sym};
+use sched_nest::{GpuAxis, GpuDimension, GpuLevel, LoopId};
 
 /// Attaches all facts; their order does not matter.
 pub(super) fn attach<'c>(

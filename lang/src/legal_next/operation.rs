@@ -5,7 +5,7 @@ use std::fmt;
 use crate::directives::{LayoutName, Op, SIGNATURES, Signature};
 use crate::illegal::Illegal;
 use crate::lineage::{Builder, Select, Stated, Step, TileTrees};
-use crate::sym::Sym;
+use sched_nest::sym::Sym;
 
 /// A directive with its arguments.
 #[derive(Clone, Debug, PartialEq)]
@@ -104,7 +104,7 @@ impl Operation {
     }
 
     /// The same with another number, if it has one and the fact that it states can have this one.
-    pub(crate) fn with_number(self, number: &Sym) -> Option<Operation> {
+    pub fn with_number(self, number: &Sym) -> Option<Operation> {
         let small = || u32::try_from(number.as_int()?).ok();
         Some(match self {
             Operation::Tile(v, outer, inner, _) => Operation::Tile(v, outer, inner, number.clone()),
@@ -127,7 +127,7 @@ impl Operation {
     }
 
     /// The same with other names for the loops that it makes.
-    pub(crate) fn with_names(self, first: Option<String>, second: Option<String>) -> Operation {
+    pub fn with_names(self, first: Option<String>, second: Option<String>) -> Operation {
         match self {
             Operation::Tile(v, a, b, size) => {
                 Operation::Tile(v, first.unwrap_or(a), second.unwrap_or(b), size)

@@ -4,8 +4,8 @@ use super::find;
 use crate::directives::LayoutName;
 use crate::illegal::{Illegal, Problem};
 use crate::lineage::{Builder, Stated, Step};
-use crate::nest::LoopId;
 use crate::options::TargetKind;
+use sched_nest::LoopId;
 
 pub(super) fn check(builder: &Builder, loops: &[LoopId], target: TargetKind, problems: &mut Vec<Illegal>) {
     let Some((_, tiles)) = builder.tile_trees.filter(|(tiles, _)| tiles.nodes > 1) else { return };

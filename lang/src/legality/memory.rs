@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use super::find;
 use crate::directives::LayoutName;
-use crate::footprint::{LEAST_RECORD, PADDED_NODE, PADDED_TILE, TABLES, complete_nodes, padded_depths};
 use crate::illegal::{Illegal, Problem};
 use crate::lineage::{Builder, Stated, Step};
-use crate::nest::{Layout, LoopId, TileTrees, TreeOrder};
-use crate::options::ModelFacts;
-use crate::walks::{self, Site};
+use sched_nest::ModelFacts;
+use sched_nest::footprint::{LEAST_RECORD, PADDED_NODE, PADDED_TILE, TABLES, complete_nodes, padded_depths};
+use sched_nest::walks::{self, Site};
+use sched_nest::{Layout, LoopId, TileTrees, TreeOrder};
 
 type Sites = BTreeMap<LoopId, Site>;
 

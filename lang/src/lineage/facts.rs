@@ -3,7 +3,7 @@
 use super::{Builder, Step};
 use crate::directives::LayoutName;
 use crate::illegal::{Illegal, Problem};
-use crate::nest::{GpuDimension, LoopId, TileTrees};
+use sched_nest::{GpuDimension, LoopId, TileTrees};
 
 /// Most walks advanced together, and widest vector.
 const MAX_LANES: u32 = 64;

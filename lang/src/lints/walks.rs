@@ -3,7 +3,7 @@
 use crate::directives::LayoutName;
 use crate::illegal::{Illegal, Problem};
 use crate::lineage::{Builder, Stated, Step};
-use crate::nest::{LoopId, Sort};
+use sched_nest::{LoopId, Sort};
 
 pub(super) fn check(builder: &Builder, id: LoopId, problems: &mut Vec<Illegal>) {
     let deepest = builder.deepest;

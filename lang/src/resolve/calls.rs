@@ -8,11 +8,11 @@ use crate::directives::{LayoutName, Op, Parameter, Role, SIGNATURES, Signature, 
 use crate::lineage::{Select, Step, Tag};
 use crate::options::{Options, Supported};
 use crate::report::Report;
-use crate::sym::Sym;
+use sched_nest::sym::Sym;
 
 /// An argument of a known directive.
 #[derive(Clone, Debug)]
-pub(crate) enum Arg {
+pub enum Arg {
     /// Loops that exist.
     Index(Select),
     /// A loop to be made.
@@ -27,10 +27,14 @@ pub(crate) enum Arg {
 
 /// A directive whose name is known.
 #[derive(Debug)]
-pub(crate) struct Call {
+pub struct Call {
+    /// Its position among the directives.
     pub step: Step,
+    /// Which directive.
     pub op: Op,
+    /// Whether it shapes the nest; else it is a fact about loops of the final nest.
     pub shapes: bool,
+    /// Its arguments in the order written.
     pub args: Vec<Arg>,
     /// The number of arguments is wrong, so they mean nothing.
     pub broken: bool,
@@ -140,7 +144,7 @@ fn layout_of_later(argument: &Expr) -> Option<Diagnostic> {
 }
 
 /// `representation(name)` leaves out its first parameter, all others their last.
-pub(crate) fn parameters(signature: &'static Signature, given: usize) -> &'static [Parameter] {
+pub fn parameters(signature: &'static Signature, given: usize) -> &'static [Parameter] {
     match signature.op {
         Op::Representation if given == 1 => &signature.parameters[1..],
         _ => signature.parameters,
@@ -287,7 +291,7 @@ fn find_word(text: &str, words: &'static [&'static str]) -> Option<&'static str>
 }
 
 /// `grid.x`, if there are no brackets in it.
-pub(crate) fn path_text(path: &Path) -> Option<String> {
+pub fn path_text(path: &Path) -> Option<String> {
     let names: Option<Vec<&str>> = path
         .segments
         .iter()

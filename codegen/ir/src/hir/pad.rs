@@ -8,8 +8,8 @@ use super::Site;
 use crate::error::{Budget, CompileError};
 use crate::fault::{Fault, seeded};
 use sched_forest::{Forest, Inner, NodeRef, Predicate, Tree};
-use sched_lang::footprint::{PADDED_NODE, padded_depths, padding};
-use sched_lang::nest::LoopId;
+use sched_nest::LoopId;
+use sched_nest::footprint::{PADDED_NODE, padded_depths, padding};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

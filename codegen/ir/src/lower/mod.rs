@@ -20,7 +20,7 @@ use crate::lir::{Build, Builder, Cmp, Function, Kernel, Scalar, Space, Table};
 use crate::mir::{Affine, Mir, Rows, Storage, Walkers, for_each_walk};
 use crate::repr::{Columns, Representation, Request, narrowest, of_layout, scalar, write_float, write_int};
 use sched_forest::{Forest, Target};
-use sched_lang::nest::Layout;
+use sched_nest::Layout;
 use std::collections::BTreeMap;
 
 pub use output::{class_columns, value_columns};

@@ -20,7 +20,7 @@ use super::{
 use crate::error::CompileError;
 use crate::lir::{Address, Build, Builder, Cast, Scalar, Table, Ty, Value};
 use sched_forest::{Forest, Inner, Predicate, Tree};
-use sched_lang::nest::Layout;
+use sched_nest::Layout;
 use std::ops::Range;
 
 /// Trees as records, and their first levels lane by lane.

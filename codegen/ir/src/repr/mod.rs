@@ -32,7 +32,7 @@ use crate::lir::{Address, BufferId, Builder, Cast, Gather, Scalar, Table, Ty, Va
 use crate::mir::{Storage, Walkers};
 use crate::tiles::Tiling;
 use sched_forest::{Forest, Predicate};
-use sched_lang::nest::Layout;
+use sched_nest::Layout;
 use std::sync::Arc;
 
 pub use columns::Columns;

@@ -26,7 +26,7 @@ use crate::error::CompileError;
 use crate::lir::{Address, Bin, Builder, Cast, Cmp, Scalar, Table, Ty, Value};
 use crate::mir::Walkers;
 use sched_forest::Forest;
-use sched_lang::nest::Layout;
+use sched_nest::Layout;
 use std::sync::Arc;
 
 /// Trees as ranks, columns and leaves.

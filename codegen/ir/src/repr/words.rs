@@ -15,7 +15,7 @@ use super::{
 };
 use crate::lir::{Address, Build, Builder, Cast, Cmp, Gather, Scalar, Table, Ty, Value};
 use sched_forest::{Forest, NodeRef, Predicate, Tree};
-use sched_lang::nest::Layout;
+use sched_nest::Layout;
 
 /// Existing nodes as words.
 pub struct Words {

@@ -3,7 +3,7 @@
 use super::{Context, Wording, use_one_of};
 use crate::diagnostics::Applicability;
 use crate::illegal::Problem;
-use crate::nest::Sort;
+use sched_nest::Sort;
 
 pub(super) fn word(context: &Context) -> Option<Wording> {
     let directive = context.directive();
