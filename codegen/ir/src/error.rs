@@ -30,6 +30,8 @@ impl CompileError {
     pub const NO_PROFILE: &'static str = "C0007";
     /// Tiles of nodes where walks or a layout have single nodes.
     pub const SINGLE_NODES: &'static str = "C0008";
+    /// A layout that no code generator has.
+    pub const NOT_LOWERED: &'static str = "C0019";
 
     pub(crate) fn new(
         code: &'static str,

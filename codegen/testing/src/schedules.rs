@@ -8,7 +8,7 @@ use sched_lang::directives::SIGNATURES;
 use sched_lang::legal_next;
 use sched_lang::options::{ModelFacts, Options, Supported};
 use sched_nest::sym::Sym;
-use sched_nest::{Body, Loop, LoopId, Nest, Sort};
+use sched_nest::{Body, Layout, Loop, LoopId, Nest, Sort};
 
 /// Most loops of a nest that is kept: larger ones take long to compile and test nothing more.
 const MOST_LOOPS: usize = 60;
@@ -307,6 +307,7 @@ impl Growth {
     }
 
     fn layout(&mut self) -> &'static str {
-        ["array", "sparse", "levels", "quantized", "preorder"][self.rng.below(5)]
+        let layouts: Vec<Layout> = Layout::lowered().collect();
+        self.rng.pick(&layouts).map_or("", |layout| layout.word())
     }
 }

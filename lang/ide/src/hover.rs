@@ -11,6 +11,7 @@ pub(super) use header::{device as device_text, target as target_text};
 pub(super) use number::{fact as fact_text, fact_meaning, fact_value, function, named};
 
 use sched_grammar::ast::{Directive, Expr, ExprKind, Path, Span, Stmt, StmtKind};
+use sched_nest::Layout;
 
 use super::Analysis;
 use sched_lang::directives::{Op, Parameter, Role, Signature, find};
@@ -118,17 +119,10 @@ pub(super) fn header_meaning(word: &str) -> Option<&'static str> {
 
 /// What a word of a directive means, in one sentence.
 pub(super) fn word_meaning(word: &str) -> &'static str {
+    if let Ok(layout) = word.parse::<Layout>() {
+        return layout.meaning();
+    }
     match word {
-        "array" => "complete trees in level order, so a child's place is computed, not loaded.",
-        "sparse" => "only the nodes there are, each with the place of its children.",
-        "levels" => "complete trees whose levels are tables to look up in registers.",
-        "quantized" => {
-            "complete trees that compare ranks among a feature's thresholds; rows are coded likewise."
-        }
-        "preorder" => {
-            "nodes that exist, one after the other, coded likewise; vectors of rows test all of them."
-        }
-        "reorg" => "nodes of many trees side by side, so that neighbouring threads read neighbouring memory.",
         "grid.x" | "grid.y" | "grid.z" => "each iteration is a block of the GPU's grid.",
         "block.x" | "block.y" | "block.z" => "each iteration is a thread of a GPU block.",
         "depth" => "by depth, shallowest first; equally deep trees keep their order.",

@@ -6,7 +6,6 @@ use sched_grammar::ast::Span;
 use serde_json::{Value, json};
 
 use super::Analysis;
-use sched_lang::directives::LayoutName;
 use sched_lang::lineage::{Builder, Stated, Step};
 use sched_nest::show;
 use sched_nest::{Accumulation, Body, Constraint, LoopId, Nest, TreeOrder};
@@ -114,7 +113,7 @@ fn view(analysis: &Analysis, builder: &Builder) -> NestView {
         roots: positions(&nest.roots),
         loops,
         accumulation: AccumulationView { order, why },
-        representation: builder.layout().map(|layout| layout.name().to_owned()),
+        representation: builder.layout().map(|layout| layout.word().to_owned()),
         tree_order: match nest.tree_order {
             TreeOrder::Model => "model",
             TreeOrder::ByDepth => "by_depth",
@@ -192,7 +191,7 @@ fn badge(fact: &Stated, chosen: &sched_nest::Facts) -> (&'static str, String) {
         Stated::UnrollWalk(n) => ("walk", format!("unrollWalk {n}")),
         Stated::PeelWalk(n) => ("walk", format!("peelWalk {n}")),
         Stated::SpeculateWalk(n) => ("walk", format!("speculateWalk {n}")),
-        Stated::Layout(layout) => ("representation", LayoutName::name(*layout).to_owned()),
+        Stated::Layout(layout) => ("representation", layout.word().to_owned()),
     }
 }
 

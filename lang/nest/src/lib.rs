@@ -4,6 +4,7 @@
 //! Nothing here parses, judges or words anything; there are no diagnostics.
 
 pub mod footprint;
+mod layout;
 mod model;
 mod nest;
 pub mod show;
@@ -11,5 +12,6 @@ pub mod sym;
 pub mod visit;
 pub mod walks;
 
+pub use layout::{Layout, Nodes, Operands};
 pub use model::{Depths, ModelFacts, Sizes};
 pub use nest::*;

@@ -12,6 +12,7 @@
 //! contain nothing else, see [`Nest::limits`]. A loop around several copies is not limited by one copy's constraint:
 //! the other copies may have work left.
 
+use crate::Layout;
 use crate::sym::Sym;
 
 /// Index of a loop in [`Nest::loops`].
@@ -128,34 +129,6 @@ impl std::fmt::Display for GpuDimension {
             GpuAxis::Z => "z",
         };
         write!(f, "{level}.{axis}")
-    }
-}
-
-/// Layouts of trees in memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Layout {
-    /// Complete trees in level order.
-    Array,
-    /// Existing nodes only, with child indices.
-    Sparse,
-    /// Complete trees whose levels are tables to look up in registers.
-    Levels,
-    /// As `Levels`, with a threshold's rank among those of its feature in place of the threshold; rows are coded alike.
-    Quantized,
-    /// Existing nodes in preorder, with ranks as in `Quantized`. Vectors of rows test all nodes of a tree in this order.
-    Preorder,
-}
-
-impl Layout {
-    /// Whether all trees that are walked together are complete and of one depth, so that walks are straight-line to the
-    /// leaf.
-    pub fn is_complete(self) -> bool {
-        matches!(self, Layout::Levels | Layout::Quantized)
-    }
-
-    /// Whether nodes compare codes of rows' values with ranks of thresholds.
-    pub fn is_coded(self) -> bool {
-        matches!(self, Layout::Quantized | Layout::Preorder)
     }
 }
 

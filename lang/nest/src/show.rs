@@ -15,7 +15,7 @@ use std::fmt::Write;
 use serde_json::Value;
 
 use crate::sym::Sym;
-use crate::{Accumulation, Body, Constraint, Facts, Layout, LoopId, Nest, Reduce, Sort, TreeOrder};
+use crate::{Accumulation, Body, Constraint, Facts, LoopId, Nest, Reduce, Sort, TreeOrder};
 
 pub use json::nest_json;
 
@@ -29,7 +29,7 @@ pub fn show_nest(nest: &Nest) -> String {
         let _ = writeln!(out, "{}{}", "  ".repeat(line.depth), line.text);
     }
     if let Some(layout) = nest.representation {
-        let _ = writeln!(out, "representation: {}", layout_name(layout));
+        let _ = writeln!(out, "representation: {}", layout.word());
     }
     if let Some(tiles) = nest.tile_trees {
         let how = if tiles.by_probability { " by probability" } else { "" };
@@ -222,17 +222,6 @@ pub fn facts(facts: &Facts) -> Vec<String> {
         Reduce::Atomic => "atomicReduce".to_owned(),
         Reduce::Vector(width) => format!("vectorReduce {width}"),
     }));
-    words.extend(facts.representation.map(|layout| layout_name(layout).to_owned()));
+    words.extend(facts.representation.map(|layout| layout.word().to_owned()));
     words
-}
-
-/// The word of the schedule language for a layout.
-pub fn layout_name(layout: Layout) -> &'static str {
-    match layout {
-        Layout::Array => "array",
-        Layout::Sparse => "sparse",
-        Layout::Levels => "levels",
-        Layout::Quantized => "quantized",
-        Layout::Preorder => "preorder",
-    }
 }

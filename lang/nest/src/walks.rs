@@ -60,7 +60,7 @@ fn straighten_levels(sites: &mut BTreeMap<LoopId, Site>, deepest: &[u32]) {
     }
     loop {
         let mut changed = false;
-        for site in sites.values_mut().filter(|site| site.layout.is_complete()) {
+        for site in sites.values_mut().filter(|site| site.layout.is_straight()) {
             let most = depths[site.trees.clone()].iter().copied().max().unwrap_or(0);
             changed |= site.unroll != most;
             site.unroll = most;

@@ -8,7 +8,6 @@ use sched_grammar::ast::{File, Span};
 use super::{Checked, Header, Lineage, Param, facts, modifiers, no_gpu_yet, target};
 use crate::device::Limits;
 use crate::diagnostics::{Code, Diagnostic, Severity};
-use crate::directives::LayoutName;
 use crate::legality;
 use crate::lineage::Builder;
 use crate::lints;
@@ -119,7 +118,7 @@ impl Outcome {
 fn export(builder: &Builder, batch_size: Option<u64>) -> Nest {
     let (mut nest, _) = builder.nest();
     nest.batch_size = batch_size;
-    nest.representation = builder.layout().and_then(LayoutName::layout);
+    nest.representation = builder.layout();
     nest
 }
 

@@ -1,10 +1,10 @@
 //! Operations worth trying on a nest: what is legal of them is left to a trial.
 
 use super::Operation;
-use crate::directives::{LayoutName, Op};
+use crate::directives::Op;
 use crate::lineage::{Builder, Select, Stated};
 use sched_nest::sym::{Fact, Sym, SymOp};
-use sched_nest::{GpuAxis, GpuDimension, GpuLevel, LoopId, Sort};
+use sched_nest::{GpuAxis, GpuDimension, GpuLevel, Layout, LoopId, Sort};
 
 /// Copies of one name that are offered one by one beside all of them together.
 const MOST_COPIES: usize = 16;
@@ -43,7 +43,7 @@ pub fn about_these(
                     round(0).chain(round(1)).collect()
                 }
                 Op::Representation => {
-                    let general = layouts().map(|layout| vec![Operation::Layout(layout)]);
+                    let general = Layout::lowered().map(|layout| vec![Operation::Layout(layout)]);
                     general.into_iter().chain(each.into_iter().flatten()).collect()
                 }
                 _ => each.into_iter().flatten().collect(),
@@ -70,7 +70,7 @@ pub fn about(
         Op::Unroll => vec![vec![Operation::Unroll(v.clone())]],
         // With one of several words every form stands for itself.
         Op::GpuDimension => dimensions().map(|dimension| vec![state(Stated::Gpu(dimension))]).to_vec(),
-        Op::Representation => layouts().map(|layout| vec![state(Stated::Layout(layout))]).to_vec(),
+        Op::Representation => Layout::lowered().map(|layout| vec![state(Stated::Layout(layout))]).collect(),
         Op::Parallel => vec![vec![state(Stated::Parallel)]],
         Op::Cache => vec![vec![state(Stated::Cache)]],
         Op::AtomicReduce => vec![vec![state(Stated::AtomicReduce)]],
@@ -91,11 +91,6 @@ pub fn about(
         Op::VectorReduce => vec![[8, 16, 4, 2].map(|n| state(Stated::VectorReduce(n))).to_vec()],
         Op::Reorder | Op::SortTrees | Op::TileTrees => Vec::new(),
     }
-}
-
-fn layouts() -> [LayoutName; 5] {
-    use LayoutName::{Array, Levels, Preorder, Quantized, Sparse};
-    [Array, Sparse, Levels, Quantized, Preorder]
 }
 
 /// Every live name, and where it has several copies each of them.

@@ -1,8 +1,9 @@
 //! Directives as typed operations on a builder, and as text.
 
+use sched_nest::Layout;
 use std::fmt;
 
-use crate::directives::{LayoutName, Op, SIGNATURES, Signature};
+use crate::directives::{Op, SIGNATURES, Signature};
 use crate::illegal::Illegal;
 use crate::lineage::{Builder, Select, Stated, Step, TileTrees};
 use sched_nest::sym::Sym;
@@ -27,7 +28,7 @@ pub enum Operation {
     /// A fact about a loop.
     State(Select, Stated),
     /// `representation(name)`
-    Layout(LayoutName),
+    Layout(Layout),
     /// `tileTrees(n)`
     TileTrees(u32),
 }
@@ -97,7 +98,7 @@ impl Operation {
             }
             Operation::Reorder(list) => list.iter().map(v).collect(),
             Operation::SortTrees => vec![Argument::Word("depth".to_owned())],
-            Operation::Layout(layout) => vec![Argument::Word(layout.name().to_owned())],
+            Operation::Layout(layout) => vec![Argument::Word(layout.word().to_owned())],
             Operation::TileTrees(n) => vec![Argument::Number(n.to_string())],
             Operation::State(select, fact) => std::iter::once(v(select)).chain(second(fact)).collect(),
         }
@@ -195,7 +196,7 @@ fn second(fact: &Stated) -> Option<Argument> {
         Stated::UnrollWalk(n) | Stated::PeelWalk(n) | Stated::SpeculateWalk(n) | Stated::VectorReduce(n) => {
             Some(Argument::Number(n.to_string()))
         }
-        Stated::Layout(layout) => Some(Argument::Word(layout.name().to_owned())),
+        Stated::Layout(layout) => Some(Argument::Word(layout.word().to_owned())),
         Stated::Gpu(dimension) => Some(Argument::Word(dimension.to_string())),
         Stated::Parallel | Stated::Unroll | Stated::Cache | Stated::AtomicReduce | Stated::SharedReduce => {
             None

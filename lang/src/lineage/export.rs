@@ -91,7 +91,7 @@ impl Builder {
                 Stated::AtomicReduce => facts.reduce = Some(Reduce::Atomic),
                 Stated::SharedReduce => facts.shared_reduce = true,
                 Stated::VectorReduce(n) => facts.reduce = Some(Reduce::Vector(n)),
-                Stated::Layout(name) => facts.representation = name.layout().or(facts.representation),
+                Stated::Layout(layout) => facts.representation = Some(layout),
                 Stated::Gpu(dimension) => facts.gpu_dimension = Some(dimension),
             }
         }

@@ -26,12 +26,10 @@ use std::sync::Arc;
 use foldhash::{HashMap, HashMapExt};
 use smallvec::{SmallVec, smallvec};
 
-use crate::directives::LayoutName;
 use crate::doubt::Doubt;
 use crate::illegal::{Illegal, Problem};
-use sched_nest::ModelFacts;
 use sched_nest::sym::{Fact, Sym};
-use sched_nest::{LoopId, Sort, TreeOrder};
+use sched_nest::{Layout, LoopId, ModelFacts, Sort, TreeOrder};
 
 pub use facts::{MAX_HOPS, Stated};
 pub use names::{Select, Tag};
@@ -102,7 +100,7 @@ pub struct Builder {
     /// The depth of the deepest tree, if a model is given.
     pub(crate) deepest: Option<u32>,
     remarks: Vec<Remark>,
-    pub(crate) layout: Option<(LayoutName, Step)>,
+    pub(crate) layout: Option<(Layout, Step)>,
     pub(crate) tile_trees: Option<(TileTrees, Step)>,
 }
 

@@ -1,10 +1,11 @@
 //! Directives as typed calls: which one, and what each argument is.
 
 use sched_grammar::ast::{Directive, Expr, ExprKind, File, Path, Segment, Span, StmtKind};
+use sched_nest::Layout;
 
 use super::scope::{Scope, list};
 use crate::diagnostics::{Applicability, Code, Diagnostic, nearest};
-use crate::directives::{LayoutName, Op, Parameter, Role, SIGNATURES, Signature, find};
+use crate::directives::{Op, Parameter, Role, SIGNATURES, Signature, find};
 use crate::lineage::{Select, Step, Tag};
 use crate::options::{Options, Supported};
 use crate::report::Report;
@@ -135,7 +136,8 @@ fn call(
 /// What there is to say of an argument that names a layout without a code generator.
 fn layout_of_later(argument: &Expr) -> Option<Diagnostic> {
     let ExprKind::Path(path) = &argument.kind else { return None };
-    let name = path.as_ident().filter(|name| name.text == LayoutName::Reorg.name())?;
+    let name = path.as_ident()?;
+    name.text.parse::<Layout>().ok().filter(|layout| !layout.is_lowered())?;
     let message = format!("the layout `{}` cannot be compiled yet", name.text);
     let diagnostic = Diagnostic::new(Code::NOT_LOWERED, name.span, message)
         .label("no code generator knows it")

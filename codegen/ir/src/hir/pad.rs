@@ -46,7 +46,7 @@ pub fn pad_for(
         depths[*at] = (deepest.max(depth), shallowest.max(depth));
     }
     let mut need_nodes = vec![false; trees.len()];
-    for site in sites.values().filter(|site| !site.layout.is_complete()) {
+    for site in sites.values().filter(|site| !site.layout.is_straight()) {
         if let Some(need_nodes) = need_nodes.get_mut(site.trees.clone()) {
             need_nodes.fill(true);
         }

@@ -168,21 +168,15 @@ fn add_table(tables: &mut Vec<Table>, mut table: Table) -> u32 {
 }
 
 fn over_budget(layout: Layout, footprint: u64, budget: &Budget) -> CompileError {
-    let name = format!("{layout:?}").to_lowercase();
-    let help = match layout {
-        Layout::Array => "use representation(sparse), which stores only nodes that exist",
-        Layout::Levels | Layout::Quantized => "use representation(array) or representation(sparse)",
-        Layout::Preorder => "use representation(sparse), whose nodes are smaller",
-        Layout::Sparse => "unroll fewer hops with unrollWalk, which pads trees, or split the model",
-    };
     CompileError::new(
         CompileError::LAYOUT_BUDGET,
         format!(
-            "with representation({name}) the model needs {} MiB, above the budget of {} MiB",
+            "with representation({}) the model needs {} MiB, above the budget of {} MiB",
+            layout.word(),
             footprint >> 20,
             budget.tables >> 20
         ),
-        help,
+        layout.smaller(),
     )
 }
 

@@ -1,6 +1,7 @@
 //! Arguments of a directive: loops, new names, numbers and words with which it is legal here.
 
 use sched_grammar::ast::Span;
+use sched_nest::{Layout, LoopId, Sort};
 
 use super::number::{functions, is_general, names};
 use super::{Completion, CompletionKind, WORK};
@@ -8,26 +9,16 @@ use crate::Analysis;
 use crate::cursor::{CallAt, is_name, is_path, word};
 use crate::hover::word_meaning;
 use sched_lang::check::{Site, Work};
-use sched_lang::directives::{LayoutName, Op, Role, Signature, TILINGS, find};
+use sched_lang::directives::{Op, Role, Signature, TILINGS, find};
 use sched_lang::legal_next::candidates::{self, Forms, Named};
 use sched_lang::legal_next::{Argument, Operation};
 use sched_lang::lineage::{Index, Select, Stated, Step};
 use sched_nest::show::range;
 use sched_nest::sym::Sym;
-use sched_nest::{LoopId, Sort};
 
 /// Numbers that are tried for one loop: where these are refused, the loop is usually at fault.
 const TRIED: usize = 2;
 /// The layouts in the order in which they are proposed.
-const LAYOUTS: [LayoutName; 6] = [
-    LayoutName::Array,
-    LayoutName::Sparse,
-    LayoutName::Levels,
-    LayoutName::Quantized,
-    LayoutName::Preorder,
-    LayoutName::Reorg,
-];
-
 /// What can be written for the argument at the cursor.
 pub(super) fn complete(analysis: &Analysis, offset: usize, call: &CallAt) -> Vec<Completion> {
     let Some(signature) = find(call.name) else { return Vec::new() };
@@ -324,10 +315,13 @@ impl<'a> Place<'a> {
         let replace = word(self.analysis.source(), self.offset, is_path);
         let forms: Forms = match (self.op, self.call.at) {
             (Op::SortTrees, _) => vec![Operation::SortTrees],
-            (Op::Representation, 0) => LAYOUTS.iter().map(|layout| Operation::Layout(*layout)).collect(),
+            (Op::Representation, 0) => Layout::ALL.iter().map(|layout| Operation::Layout(*layout)).collect(),
             (Op::Representation, _) => {
                 let Some((v, _)) = self.named() else { return Vec::new() };
-                LAYOUTS.iter().map(|layout| Operation::State(v.clone(), Stated::Layout(*layout))).collect()
+                Layout::ALL
+                    .iter()
+                    .map(|layout| Operation::State(v.clone(), Stated::Layout(*layout)))
+                    .collect()
             }
             (Op::TileTrees, _) => return self.tilings(replace),
             _ => {

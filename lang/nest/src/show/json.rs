@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{layout_name, sort_name, sym_value};
-use crate::{Accumulation, Body, Facts, Loop, LoopId, Nest, Reduce, TreeOrder};
+use super::{sort_name, sym_value};
+use crate::{Accumulation, Body, Facts, Layout, Loop, LoopId, Nest, Reduce, TreeOrder};
 
 /// The nest as one JSON object. Loops refer to each other by their numbers; bounds are integers where they are known and
 /// expressions in the language's syntax where they are not.
@@ -26,7 +26,7 @@ pub fn nest_json(nest: &Nest) -> Value {
             TreeOrder::Model => "model",
             TreeOrder::ByDepth => "by_depth",
         },
-        "representation": nest.representation.map(layout_name),
+        "representation": nest.representation.map(Layout::word),
         "tile_trees": nest.tile_trees.map(|tiles| {
             json!({ "nodes": tiles.nodes, "how": if tiles.by_probability { "probability" } else { "uniform" } })
         }),
@@ -82,7 +82,7 @@ fn facts_json(facts: &Facts) -> Value {
     ];
     let words = [
         ("gpuDimension", facts.gpu_dimension.map(|dimension| dimension.to_string())),
-        ("representation", facts.representation.map(|layout| layout_name(layout).to_owned())),
+        ("representation", facts.representation.map(|layout| layout.word().to_owned())),
     ];
     let mut map = Map::new();
     map.extend(flags.into_iter().filter(|(_, on)| *on).map(|(name, _)| (name.to_owned(), true.into())));
