@@ -5,8 +5,8 @@ use crate::model::Model;
 use sched_forest::{Float, Types};
 use sched_ir::lir::Kernel;
 use sched_ir::{Budget, Compiled, lower};
-use sched_lang::nest::{Accumulation, Nest};
 use sched_llvm::Facts;
+use sched_nest::{Accumulation, Nest};
 use serde_json::{Value, json};
 use std::sync::Arc;
 

@@ -3,7 +3,7 @@
 use crate::args::ScheduleValues;
 use crate::failure::Failure;
 use sched_forest::{Forest, Iterations, Profile, ReadOptions, fingerprint};
-use sched_lang::ModelFacts;
+use sched_nest::ModelFacts;
 use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

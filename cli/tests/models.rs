@@ -8,10 +8,10 @@ use sched_forest::{Forest, ForestParts, Iterations, ReadOptions, predict, predic
 use sched_ir::lir::Kernel;
 use sched_ir::repr::codes::Codes;
 use sched_ir::{Budget, lower};
-use sched_lang::nest::Accumulation;
 use sched_lang::{Checked, ModelFacts, Options, Supported, TargetKind, check};
 use sched_llvm::runtime::Kind;
 use sched_llvm::{Cpu, Facts, Jit, Output, Rows};
+use sched_nest::Accumulation;
 use schedc_data::{Expect, Source, read_rows};
 use std::error::Error;
 use std::fs;

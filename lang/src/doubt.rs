@@ -1,6 +1,6 @@
 //! What the checker leaves open because a number is not known.
 
-use crate::sym::Sym;
+use sched_nest::sym::Sym;
 use std::fmt;
 
 /// What cannot be decided because a number is not known. Displayed, it goes on from "it is not known".

@@ -2,11 +2,10 @@
 //! formatting a string. [`crate::diagnostics`] turns it into text.
 
 use crate::diagnostics::Code;
-use crate::directives::LayoutName;
 use crate::doubt::Doubt;
 use crate::lineage::Step;
-use crate::nest::{GpuDimension, LoopId};
-use crate::sym::Sym;
+use sched_nest::sym::Sym;
+use sched_nest::{GpuDimension, Layout, LoopId};
 
 /// A refused operation, or a legal one that deserves a remark.
 #[derive(Clone, Debug, PartialEq)]
@@ -275,7 +274,7 @@ pub enum Problem {
     /// The layout cannot hold tiles of several nodes.
     LayoutNeedsSingleNodes {
         /// The layout.
-        layout: LayoutName,
+        layout: Layout,
         /// What asks for tiles.
         tiles: Step,
     },

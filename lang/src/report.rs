@@ -10,8 +10,8 @@ use crate::diagnostics::{Applicability, Code, Diagnostic, Edit, Fix, Severity, i
 use crate::directives::{Role, find};
 use crate::illegal::{Illegal, Problem};
 use crate::lineage::{Builder, Step};
-use crate::nest::LoopId;
-use crate::show::show_marked;
+use sched_nest::LoopId;
+use sched_nest::show::show_marked;
 
 /// Most errors of one check, and most other diagnostics; more help nobody.
 const MOST: usize = 1000;
@@ -24,7 +24,7 @@ const SHOWN_NESTS: usize = 50;
 const SEARCHES: usize = 20;
 
 /// The diagnostics of one check.
-pub(crate) struct Report<'a> {
+pub struct Report<'a> {
     source: &'a str,
     directives: Vec<(&'a Directive, Span)>,
     diagnostics: Vec<Diagnostic>,

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use sched_grammar::ast::Span;
+use sched_ide::Analysis;
 use sched_lang::Options;
-use sched_lang::ide::Analysis;
 use tower_lsp_server::ls_types::{TextDocumentContentChangeEvent, Uri};
 
 use crate::models::{Model, Status};

@@ -1,6 +1,6 @@
 //! The language server of `.sched` schedules.
 //!
-//! It is thin: what editors ask is answered by `sched_lang::ide`, and the files of `requests` convert. What is here
+//! It is thin: what editors ask is answered by `sched_ide`, and the files of `requests` convert. What is here
 //! otherwise is the conversation: messages (`frames`, `guard`), documents and their states (`document`, `state`,
 //! `text`), models read by another process (`models`, `jobs`), folders and settings (`workspace`, `settings`).
 

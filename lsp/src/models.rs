@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use sched_lang::ModelFacts;
+use sched_nest::ModelFacts;
 
 /// Models that are remembered although no document needs them.
 const REMEMBERED: usize = 64;

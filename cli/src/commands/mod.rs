@@ -24,9 +24,9 @@ use crate::terminal::Terminal;
 use sched_forest::Iterations;
 use sched_ir::Budget;
 use sched_lang::diagnostics::Severity;
-use sched_lang::nest::Nest;
 use sched_lang::{Lineage, check_lineage};
 use sched_llvm::Cpu;
+use sched_nest::Nest;
 use std::io::Write;
 use std::path::Path;
 

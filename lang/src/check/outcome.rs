@@ -8,15 +8,14 @@ use sched_grammar::ast::{File, Span};
 use super::{Checked, Header, Lineage, Param, facts, modifiers, no_gpu_yet, target};
 use crate::device::Limits;
 use crate::diagnostics::{Code, Diagnostic, Severity};
-use crate::directives::LayoutName;
 use crate::legality;
 use crate::lineage::Builder;
 use crate::lints;
-use crate::nest::Nest;
 use crate::options::{Options, Supported, Target};
 use crate::report::Report;
 use crate::resolve::{self, Call};
-use crate::sym::{Fact, Sym};
+use sched_nest::Nest;
+use sched_nest::sym::{Fact, Sym};
 
 /// What a check says of a text.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,7 +39,8 @@ impl Verdict {
 
 /// What a check leaves. The plain nest is made when it is asked for: whoever only wants to hear what is wrong needs none.
 #[derive(Debug)]
-pub(crate) struct Outcome {
+pub struct Outcome {
+    /// What is to be said.
     pub verdict: Verdict,
     /// The final nest with its facts, as far as the schedule is legal.
     pub builder: Builder,
@@ -106,6 +106,7 @@ impl Outcome {
         Lineage { indices: self.builder.record(), events }
     }
 
+    /// The same with its nest made.
     pub fn into_checked(self) -> Checked {
         let nest = self.nest().cloned();
         let Verdict { header, target, params, diagnostics } = self.verdict;
@@ -117,7 +118,7 @@ impl Outcome {
 fn export(builder: &Builder, batch_size: Option<u64>) -> Nest {
     let (mut nest, _) = builder.nest();
     nest.batch_size = batch_size;
-    nest.representation = builder.layout().and_then(LayoutName::layout);
+    nest.representation = builder.layout();
     nest
 }
 

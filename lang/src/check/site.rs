@@ -7,8 +7,8 @@ use crate::device::Limits;
 use crate::directives::Op;
 use crate::legal_next::{NEW, Operation};
 use crate::lineage::Builder;
-use crate::nest::TreeOrder;
 use crate::resolve::Call;
+use sched_nest::TreeOrder;
 
 /// Most runs of equally deep trees that are worth trying.
 const MOST_RUNS: usize = 256;
@@ -16,7 +16,7 @@ const MOST_RUNS: usize = 256;
 /// A place in a schedule. What stands before it has been applied once; what follows is applied again only for
 /// operations that shape the nest.
 #[derive(Debug)]
-pub(crate) struct Site<'p> {
+pub struct Site<'p> {
     before: Vec<&'p Call>,
     after: Vec<&'p Call>,
     limits: Limits,

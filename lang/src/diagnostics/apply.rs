@@ -33,12 +33,7 @@ pub fn fix_all(source: &str, options: &Options, unsure: bool) -> Fixed {
 }
 
 /// As [`fix_all`] for a text that has been checked; nothing if there is nothing to fix.
-pub(crate) fn fix_checked(
-    source: &str,
-    first: &[Diagnostic],
-    options: &Options,
-    unsure: bool,
-) -> Option<Fixed> {
+pub fn fix_checked(source: &str, first: &[Diagnostic], options: &Options, unsure: bool) -> Option<Fixed> {
     let mut fixed: Option<Fixed> = None;
     for _ in 0..MOST_ROUNDS {
         let (text, found, count) = fixed.as_ref().map_or((source, first, 0), |so_far| {
@@ -92,7 +87,7 @@ fn is_free(taken: &std::collections::BTreeSet<(u32, u32)>, edit: &Edit) -> bool 
 }
 
 /// An edit that removes all there is on a line removes the line.
-pub(crate) fn whole_line(text: &str, edit: &Edit) -> Edit {
+pub fn whole_line(text: &str, edit: &Edit) -> Edit {
     let (before, after) = text
         .split_at_checked(edit.span.start as usize)
         .map_or(("", ""), |(before, _)| (before, text.get(edit.span.end as usize..).unwrap_or_default()));

@@ -1,10 +1,10 @@
 //! Operations worth trying on a nest: what is legal of them is left to a trial.
 
 use super::Operation;
-use crate::directives::{LayoutName, Op};
+use crate::directives::Op;
 use crate::lineage::{Builder, Select, Stated};
-use crate::nest::{GpuAxis, GpuDimension, GpuLevel, LoopId, Sort};
-use crate::sym::{Fact, Sym, SymOp};
+use sched_nest::sym::{Fact, Sym, SymOp};
+use sched_nest::{GpuAxis, GpuDimension, GpuLevel, Layout, LoopId, Sort};
 
 /// Copies of one name that are offered one by one beside all of them together.
 const MOST_COPIES: usize = 16;
@@ -12,18 +12,18 @@ const MOST_COPIES: usize = 16;
 const SMALL_CHAIN: usize = 3;
 
 /// Loops that a name means: how it is written, and one of them.
-pub(crate) type Named = (Select, LoopId);
+pub type Named = (Select, LoopId);
 
 /// Forms of one directive about the same loops that differ in a number, the most likely one first.
-pub(crate) type Forms = Vec<Operation>;
+pub type Forms = Vec<Operation>;
 
 /// Everything to try of one directive.
-pub(crate) fn of(op: Op, builder: &Builder, is_taken: &dyn Fn(&str) -> bool) -> Vec<Forms> {
+pub fn of(op: Op, builder: &Builder, is_taken: &dyn Fn(&str) -> bool) -> Vec<Forms> {
     about_these(op, builder, &names(builder), is_taken)
 }
 
 /// Everything to try of one directive about some loops.
-pub(crate) fn about_these(
+pub fn about_these(
     op: Op,
     builder: &Builder,
     names: &[Named],
@@ -43,7 +43,7 @@ pub(crate) fn about_these(
                     round(0).chain(round(1)).collect()
                 }
                 Op::Representation => {
-                    let general = layouts().map(|layout| vec![Operation::Layout(layout)]);
+                    let general = Layout::lowered().map(|layout| vec![Operation::Layout(layout)]);
                     general.into_iter().chain(each.into_iter().flatten()).collect()
                 }
                 _ => each.into_iter().flatten().collect(),
@@ -53,7 +53,7 @@ pub(crate) fn about_these(
 }
 
 /// Everything to try of one directive about the loops that `v` means, one of which is `id`.
-pub(crate) fn about(
+pub fn about(
     op: Op,
     builder: &Builder,
     v: &Select,
@@ -70,7 +70,7 @@ pub(crate) fn about(
         Op::Unroll => vec![vec![Operation::Unroll(v.clone())]],
         // With one of several words every form stands for itself.
         Op::GpuDimension => dimensions().map(|dimension| vec![state(Stated::Gpu(dimension))]).to_vec(),
-        Op::Representation => layouts().map(|layout| vec![state(Stated::Layout(layout))]).to_vec(),
+        Op::Representation => Layout::lowered().map(|layout| vec![state(Stated::Layout(layout))]).collect(),
         Op::Parallel => vec![vec![state(Stated::Parallel)]],
         Op::Cache => vec![vec![state(Stated::Cache)]],
         Op::AtomicReduce => vec![vec![state(Stated::AtomicReduce)]],
@@ -93,13 +93,8 @@ pub(crate) fn about(
     }
 }
 
-fn layouts() -> [LayoutName; 5] {
-    use LayoutName::{Array, Levels, Preorder, Quantized, Sparse};
-    [Array, Sparse, Levels, Quantized, Preorder]
-}
-
 /// Every live name, and where it has several copies each of them.
-pub(crate) fn names(builder: &Builder) -> Vec<Named> {
+pub fn names(builder: &Builder) -> Vec<Named> {
     let mut all: Vec<Named> = Vec::new();
     let loops = builder.loops();
     let mut seen = std::collections::HashMap::new();
@@ -121,7 +116,7 @@ pub(crate) fn names(builder: &Builder) -> Vec<Named> {
 }
 
 /// Two names next to each other that nothing has: `b2` and `b3`.
-pub(crate) fn fresh(builder: &Builder, sort: Sort, is_taken: &dyn Fn(&str) -> bool) -> (String, String) {
+pub fn fresh(builder: &Builder, sort: Sort, is_taken: &dyn Fn(&str) -> bool) -> (String, String) {
     let letter = if sort == Sort::Row { 'b' } else { 't' };
     let is_free = |name: &String| !builder.is_declared(name) && !is_taken(name);
     let pairs = (0..100_000).map(|n| (format!("{letter}{n}"), format!("{letter}{}", n + 1)));

@@ -13,8 +13,8 @@ pub(crate) use shared::working_set;
 use crate::device::Limits;
 use crate::illegal::Illegal;
 use crate::lineage::{Builder, Stated, Step};
-use crate::nest::LoopId;
 use crate::options::TargetKind;
+use sched_nest::LoopId;
 
 /// All problems of the final nest, as plain data. Empty means that it is legal for the target.
 pub fn check(builder: &Builder, limits: &Limits) -> Vec<Illegal> {

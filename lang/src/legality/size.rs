@@ -2,7 +2,7 @@
 
 use crate::illegal::{Illegal, Problem};
 use crate::lineage::{Builder, Inside, Stated, Step};
-use crate::nest::LoopId;
+use sched_nest::LoopId;
 
 /// Most walks that may be written out.
 const WALKS: u64 = 65_536;

@@ -10,9 +10,9 @@ use crate::device::Limits;
 use crate::diagnostics::{Applicability, Code, Diagnostic, Severity, info};
 use crate::illegal::Illegal;
 use crate::lineage::Builder;
-use crate::nest::TreeOrder;
 use crate::report::Report;
 use crate::resolve::Scope;
+use sched_nest::TreeOrder;
 
 /// Reports everything silly about a legal nest.
 pub(crate) fn check(scope: &Scope, builder: &Builder, limits: &Limits, report: &mut Report) {

@@ -1,6 +1,6 @@
 //! `textDocument/codeAction`.
 
-use sched_lang::ide::{self, ActionKind};
+use sched_ide::{self as ide, ActionKind};
 use tower_lsp_server::jsonrpc::Result;
 use tower_lsp_server::ls_types::{
     CodeAction, CodeActionKind, CodeActionOrCommand, CodeActionParams, CodeActionResponse, Diagnostic,

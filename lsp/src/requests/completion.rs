@@ -1,6 +1,6 @@
 //! `textDocument/completion`.
 
-use sched_lang::ide::{self, CompletionKind};
+use sched_ide::{self as ide, CompletionKind};
 use tower_lsp_server::jsonrpc::Result;
 use tower_lsp_server::ls_types::{
     CompletionItem, CompletionItemKind, CompletionParams, CompletionResponse, CompletionTextEdit,

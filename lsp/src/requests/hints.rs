@@ -1,6 +1,6 @@
 //! `textDocument/inlayHint`.
 
-use sched_lang::ide::{self, InlayKinds};
+use sched_ide::{self as ide, InlayKinds};
 use tower_lsp_server::jsonrpc::Result;
 use tower_lsp_server::ls_types::{
     InlayHint, InlayHintKind, InlayHintLabel, InlayHintParams, InlayHintTooltip,

@@ -1,6 +1,6 @@
 //! `textDocument/codeLens`. The commands are the client's: it shows what comes back.
 
-use sched_lang::ide::{self, LensKind};
+use sched_ide::{self as ide, LensKind};
 use serde_json::json;
 use tower_lsp_server::jsonrpc::Result;
 use tower_lsp_server::ls_types::{CodeLens, CodeLensParams, Command};

@@ -230,14 +230,14 @@ impl<'f, 'm> Machine<'f, 'm> {
                 }
             }
             Op::Extract(v, lane) => self.lanes[to] = self.lanes[self.at(v) + usize::from(lane)],
-            Op::Half(v, number) => {
+            Op::ExtractHalf(v, number) => {
                 let v = self.at(v);
                 for i in 0..count {
                     let half = self.lanes[v + i] >> (32 * u32::from(number));
                     self.lanes[to + i] = ops::wrap(ty.scalar, half as i64);
                 }
             }
-            Op::Bitcast(v) => {
+            Op::BitcastNarrow(v) => {
                 let from = self.function.ty(v);
                 let (v, pieces) = (self.at(v), count / usize::from(from.lanes).max(1));
                 for i in 0..count {
@@ -271,7 +271,7 @@ impl<'f, 'm> Machine<'f, 'm> {
                 let any = self.lanes[mask..mask + usize::from(lanes)].contains(&u64::MAX);
                 self.lanes[to] = if any { u64::MAX } else { 0 };
             }
-            Op::Popcount(bits) => self.lanes[to] = self.lane(bits).count_ones().into(),
+            Op::PopCount(bits) => self.lanes[to] = self.lane(bits).count_ones().into(),
             Op::MaskBits(mask) => {
                 let (mask, lanes) = (self.at(mask), self.function.ty(mask).lanes);
                 let each = self.lanes[mask..mask + usize::from(lanes)].iter().enumerate();

@@ -122,7 +122,7 @@ pub(super) fn cmp(op: Cmp, scalar: Scalar, a: u64, b: u64) -> u64 {
             Cmp::Lt | Cmp::OLt | Cmp::ULt => (a as i64) < (b as i64),
             Cmp::Le | Cmp::OLe | Cmp::ULe => (a as i64) <= (b as i64),
             // Integers are kept widened with their sign, which keeps their order without signs too.
-            Cmp::LtUnsigned => a < b,
+            Cmp::UnsignedLt => a < b,
             Cmp::Uno => false,
         },
     })
@@ -133,7 +133,7 @@ fn floats(op: Cmp, x: f64, y: f64) -> bool {
     match op {
         Cmp::Eq => x == y,
         Cmp::Ne => x != y,
-        Cmp::Lt | Cmp::LtUnsigned | Cmp::OLt => x < y,
+        Cmp::Lt | Cmp::UnsignedLt | Cmp::OLt => x < y,
         Cmp::Le | Cmp::OLe => x <= y,
         Cmp::ULt => unordered || x < y,
         Cmp::ULe => unordered || x <= y,

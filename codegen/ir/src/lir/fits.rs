@@ -61,7 +61,7 @@ pub(super) fn bin_fits(op: Bin, scalar: Scalar, b: Known) -> bool {
 pub(super) fn cmp_fits(op: Cmp, scalar: Scalar) -> bool {
     match op {
         Cmp::Eq | Cmp::Ne => !scalar.is_float(),
-        Cmp::Lt | Cmp::Le | Cmp::LtUnsigned => is_number(scalar),
+        Cmp::Lt | Cmp::Le | Cmp::UnsignedLt => is_number(scalar),
         Cmp::OLt | Cmp::OLe | Cmp::ULt | Cmp::ULe | Cmp::Uno => scalar.is_float(),
     }
 }

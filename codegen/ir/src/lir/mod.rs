@@ -183,7 +183,7 @@ pub enum Cmp {
     /// Integer less or equal.
     Le,
     /// Integer less, without signs.
-    LtUnsigned,
+    UnsignedLt,
     /// Float less, false on NaN.
     OLt,
     /// Float less or equal, false on NaN.

@@ -236,10 +236,10 @@ operations! { |ty, rules|
     Extract(v: Value, lane: u16) => "lane {lane} of {v}"
         if v.ty.lanes > 1 && lane < v.ty.lanes && ty == Ty::of(v.ty.scalar);
     /// The low (0) or the high (1) 32 bits of each lane of a vector of 64-bit integers.
-    Half(v: Value, number: u16) => "half {number} of {v}"
+    ExtractHalf(v: Value, number: u16) => "half {number} of {v}"
         if v.ty.lanes > 1 && v.ty.scalar == Scalar::I64 && number < 2 && ty == v.ty.with(Scalar::I32);
     /// The bytes of a vector of integers as narrower ones, those of its lowest bits first.
-    Bitcast(v: Value) => "bitcast {v}" if bitcast_fits(v.ty, ty);
+    BitcastNarrow(v: Value) => "bitcast {v}" if bitcast_fits(v.ty, ty);
     /// The lanes of one vector or scalar, then those of another of the same type.
     Concat(a: Value, b: Value) => "concat {a}, {b}"
         if a.ty == b.ty && ty.scalar == a.ty.scalar && u32::from(ty.lanes) == 2 * u32::from(a.ty.lanes);
@@ -259,7 +259,7 @@ operations! { |ty, rules|
     /// Whether any lane of a mask holds, an `i1`.
     Any(mask: Value) => "any {mask}" if ty == Ty::I1 && mask.ty.scalar == Scalar::I1 && mask.ty.lanes > 1;
     /// How many bits of an `i64` are set, an `i64`.
-    Popcount(bits: Value) => "popcount {bits}" if [bits.ty, ty] == [Ty::I64; 2];
+    PopCount(bits: Value) => "popcount {bits}" if [bits.ty, ty] == [Ty::I64; 2];
     /// The lanes of a mask, at most 64, as the bits of an `i64`: lane 0 is the lowest bit, those above the
     /// last are 0.
     MaskBits(mask: Value) => "bits of {mask}"

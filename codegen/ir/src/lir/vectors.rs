@@ -25,20 +25,20 @@ impl Builder {
     }
 
     /// The low (0) or the high (1) 32 bits of each lane.
-    pub fn half(&mut self, value: Value, number: u16) -> Value {
+    pub fn extract_half(&mut self, value: Value, number: u16) -> Value {
         let ty = self.ty(value).with(Scalar::I32);
-        self.define(ty, Op::Half(value, number))
+        self.define(ty, Op::ExtractHalf(value, number))
     }
 
     /// The bytes of an integer vector as narrower integers, lowest bits first; the vector itself if they are
     /// as wide.
-    pub fn bitcast(&mut self, value: Value, scalar: Scalar) -> Value {
+    pub fn bitcast_narrow(&mut self, value: Value, scalar: Scalar) -> Value {
         let ty = self.ty(value);
         let pieces = (ty.scalar.bytes() / scalar.bytes()) as u16;
         if pieces == 1 {
             value
         } else {
-            self.define(Ty::vector(scalar, pieces * ty.lanes), Op::Bitcast(value))
+            self.define(Ty::vector(scalar, pieces * ty.lanes), Op::BitcastNarrow(value))
         }
     }
 
@@ -76,7 +76,7 @@ impl Builder {
     }
 
     /// How many bits of an `i64` are set.
-    pub fn popcount(&mut self, bits: Value) -> Value {
-        self.define(Ty::I64, Op::Popcount(bits))
+    pub fn pop_count(&mut self, bits: Value) -> Value {
+        self.define(Ty::I64, Op::PopCount(bits))
     }
 }

@@ -289,7 +289,7 @@ fn count(
         let x = b.splat(x, ty.lanes);
         let right = b.cmp(codes.counts(), thresholds, x);
         let bits = b.mask_bits(right);
-        b.popcount(bits)
+        b.pop_count(bits)
     };
     let whole = among(b, first, AT_ONCE);
     let Some(block) = class.block() else { return whole };

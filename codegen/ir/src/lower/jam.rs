@@ -8,7 +8,7 @@ use super::walk::{Around, Group, Lane};
 use crate::fault::{Fault, seeded};
 use crate::lir::{Build, Cmp, Value};
 use crate::mir::{Loop, Place, Stmt, Walks};
-use sched_lang::nest::Sort;
+use sched_nest::Sort;
 
 impl Kernel<'_> {
     /// The leaf loop of a loop over trees of which several can be walked at once.

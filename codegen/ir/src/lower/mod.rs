@@ -20,7 +20,7 @@ use crate::lir::{Build, Builder, Cmp, Function, Kernel, Scalar, Space, Table};
 use crate::mir::{Affine, Mir, Rows, Storage, Walkers, for_each_walk};
 use crate::repr::{Columns, Representation, Request, narrowest, of_layout, scalar, write_float, write_int};
 use sched_forest::{Forest, Target};
-use sched_lang::nest::Layout;
+use sched_nest::Layout;
 use std::collections::BTreeMap;
 
 pub use output::{class_columns, interface, value_columns};
@@ -168,21 +168,15 @@ fn add_table(tables: &mut Vec<Table>, mut table: Table) -> u32 {
 }
 
 fn over_budget(layout: Layout, footprint: u64, budget: &Budget) -> CompileError {
-    let name = format!("{layout:?}").to_lowercase();
-    let help = match layout {
-        Layout::Array => "use representation(sparse), which stores only nodes that exist",
-        Layout::Levels | Layout::Quantized => "use representation(array) or representation(sparse)",
-        Layout::Preorder => "use representation(sparse), whose nodes are smaller",
-        Layout::Sparse => "unroll fewer hops with unrollWalk, which pads trees, or split the model",
-    };
     CompileError::new(
         CompileError::LAYOUT_BUDGET,
         format!(
-            "with representation({name}) the model needs {} MiB, above the budget of {} MiB",
+            "with representation({}) the model needs {} MiB, above the budget of {} MiB",
+            layout.word(),
             footprint >> 20,
             budget.tables >> 20
         ),
-        help,
+        layout.smaller(),
     )
 }
 

@@ -8,7 +8,7 @@ use crate::fault::{Fault, seeded};
 use crate::lir::{Address, Bin, BufferId, Build, Builder, Cmp, Scalar, Ty, Value};
 use crate::mir::{Affine, Bound, Limit, Plan, Rows, Walks};
 use crate::repr::{Node, Representation, Row, RowLanes, TreeLanes, TreeState};
-use sched_lang::nest::Sort;
+use sched_nest::Sort;
 
 /// One walk of a group, or one vector of walks.
 pub(super) struct Lane {

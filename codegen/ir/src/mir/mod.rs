@@ -21,7 +21,7 @@ pub use build::build;
 pub use columns::place_sums;
 pub(crate) use window::for_each_walk;
 
-use sched_lang::nest::{Layout, Reduce, Sort};
+use sched_nest::{Layout, Reduce, Sort};
 use std::ops::Range;
 
 /// A loop variable.

@@ -20,7 +20,7 @@ use super::{
 use crate::error::CompileError;
 use crate::lir::{Address, Build, Builder, Cast, Scalar, Table, Ty, Value};
 use sched_forest::{Forest, Inner, Predicate, Tree};
-use sched_lang::nest::Layout;
+use sched_nest::Layout;
 use std::ops::Range;
 
 /// Trees as records, and their first levels lane by lane.
@@ -290,7 +290,7 @@ impl Abreast {
             return (threshold, state.load(b, buffers[NODES], self.code, node, (1, size)));
         }
         let word = state.load(b, buffers[NODES], Scalar::I64, node, (1, 0));
-        let (low, code) = (b.half(word, 0), b.half(word, 1));
+        let (low, code) = (b.extract_half(word, 0), b.extract_half(word, 1));
         (b.cast(Cast::Bits, low, ty.with(Scalar::F32)), b.bits(code, 0, self.code_bits()))
     }
 

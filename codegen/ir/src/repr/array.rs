@@ -12,7 +12,7 @@ use super::{
 use crate::error::CompileError;
 use crate::lir::{Builder, Scalar, Table, Value};
 use sched_forest::Forest;
-use sched_lang::footprint::complete_nodes;
+use sched_nest::footprint::complete_nodes;
 
 /// Complete trees in level order.
 pub struct Array(Packed);

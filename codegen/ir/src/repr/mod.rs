@@ -32,7 +32,7 @@ use crate::lir::{Address, BufferId, Builder, Cast, Gather, Keep, Scalar, Table, 
 use crate::mir::{Storage, Walkers};
 use crate::tiles::Tiling;
 use sched_forest::{Forest, Predicate};
-use sched_lang::nest::Layout;
+use sched_nest::Layout;
 use std::sync::Arc;
 
 pub use columns::Columns;
@@ -361,7 +361,17 @@ pub fn of_layout(
         (Layout::Levels, _) => Box::new(levels::Levels::new(request)?),
         (Layout::Quantized, walkers) => Box::new(quantized::Quantized::new(request, walkers)?),
         (Layout::Preorder, walkers) => Box::new(preorder::Preorder::new(request, walkers)?),
+        (Layout::Reorg, _) => return Err(not_lowered(storage.layout)),
     })
+}
+
+/// The checker refuses such layouts where code is to be made.
+fn not_lowered(layout: Layout) -> CompileError {
+    CompileError::new(
+        CompileError::NOT_LOWERED,
+        format!("the layout `{}` cannot be compiled yet", layout.word()),
+        "use representation(sparse)",
+    )
 }
 
 fn only_numeric(request: &Request) -> Result<(), CompileError> {

@@ -8,7 +8,7 @@ pub const WORD: u64 = 64;
 /// Which of the nodes with these columns and ranks lead to the right, for a row of codes.
 pub fn turns(b: &mut Builder, codes: Value, (columns, ranks): (Value, Value)) -> Value {
     let codes = b.lookup(codes, columns);
-    b.cmp(Cmp::LtUnsigned, ranks, codes)
+    b.cmp(Cmp::UnsignedLt, ranks, codes)
 }
 
 /// The outcomes of so many nodes at most as a word has bits, as these.

@@ -26,7 +26,7 @@ use crate::error::CompileError;
 use crate::lir::{Address, Bin, Builder, Cast, Cmp, Keep, Scalar, Table, Ty, Value};
 use crate::mir::Walkers;
 use sched_forest::Forest;
-use sched_lang::nest::Layout;
+use sched_nest::Layout;
 use std::sync::Arc;
 
 /// Trees as ranks, columns and leaves.
@@ -371,7 +371,7 @@ impl Representation for Quantized {
         } else {
             self.of_vector(b, buffers, state, row, (place, level))
         };
-        let right = b.cmp(if ty.scalar == Scalar::I8 { Cmp::LtUnsigned } else { Cmp::Lt }, rank, code);
+        let right = b.cmp(if ty.scalar == Scalar::I8 { Cmp::UnsignedLt } else { Cmp::Lt }, rank, code);
         place.turned(b, right)
     }
 

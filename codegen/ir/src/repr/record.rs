@@ -6,7 +6,7 @@ use super::{LeafValue, Node, Request, Row, TreeState};
 use crate::error::CompileError;
 use crate::lir::{BufferId, Builder, Cast, Cmp, Scalar, Ty, Value};
 use sched_forest::{Float, Inner, Leaf, Predicate};
-use sched_lang::nest::Layout;
+use sched_nest::Layout;
 
 /// The element type of a float type.
 pub fn scalar(float: Float) -> Scalar {

@@ -4,7 +4,7 @@ use super::{Columns, Request, index_type};
 use crate::fault::{Fault, seeded};
 use crate::lir::{Bin, Builder, Cast, Cmp, Scalar, Value};
 use sched_forest::{Comparison, Inner};
-use sched_lang::nest::Layout;
+use sched_nest::Layout;
 
 /// Where missing values go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -18,7 +18,7 @@ use crate::lir::{Address, Bin, Build, Builder, Cast, Cmp, Scalar, Table, Ty, Val
 use crate::mir::{Storage, Walkers};
 use crate::tiles::{Child, Shape, Tile, Tiling};
 use sched_forest::{Forest, Predicate, Tree};
-use sched_lang::nest::Layout;
+use sched_nest::Layout;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::lir::{Address, Build, Builder, Cast, Cmp, Gather, Scalar, Table, Ty, Value};
 use sched_forest::{Forest, NodeRef, Predicate, Tree};
-use sched_lang::nest::Layout;
+use sched_nest::Layout;
 
 /// Existing nodes as words.
 pub struct Words {
@@ -77,7 +77,7 @@ impl Words {
             return (low, b.cast(Cast::ZExt, high, Ty::I64));
         }
         let word = state.load(b, buffers[NODES], Scalar::I64, node, (8, 0));
-        let (low, high) = (b.half(word, 0), b.half(word, 1));
+        let (low, high) = (b.extract_half(word, 0), b.extract_half(word, 1));
         (b.cast(Cast::Bits, low, b.ty(low).with(Scalar::F32)), high)
     }
 

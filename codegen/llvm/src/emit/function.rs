@@ -2,7 +2,7 @@
 
 use super::frame::Frame;
 use super::isa::Isa;
-use super::memory::Scopes;
+use super::memory::AliasScopes;
 use super::types;
 use super::uses::Uses;
 use crate::error::LlvmError;
@@ -42,7 +42,7 @@ pub(super) struct Emitter<'a, 'ctx> {
     pub(super) name: String,
     pub(super) builder: Builder<'ctx>,
     pub(super) frame: Frame<'ctx>,
-    pub(super) scopes: Scopes<'ctx>,
+    pub(super) scopes: AliasScopes<'ctx>,
 }
 
 /// Emits a kernel of a LIR module.
@@ -73,7 +73,7 @@ pub(super) fn emit<'ctx>(
 
     let builder = context.create_builder();
     let frame = Frame::enter(context, &builder, llvm, ctx, function);
-    let scopes = Scopes::new(context, kind, function);
+    let scopes = AliasScopes::new(context, kind, function);
     let Uses { whole, .. } = Uses::of(&function.body);
     let (model, source, isa) = (source, function, super::isa(machine));
     let mut emitter = Emitter {

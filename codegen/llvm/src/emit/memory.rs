@@ -15,17 +15,17 @@ use sched_ir::lir::{self, Address, Alloc, Keep, Kernel, Scalar, Space, Ty, Value
 pub(super) const TABLE_ALIGNMENT: u32 = 64;
 
 /// Which accesses cannot touch the same memory, as alias scopes: one scope for each piece of memory.
-pub(super) struct Scopes<'ctx> {
+pub(super) struct AliasScopes<'ctx> {
     /// For each buffer: the scope it is in, and all the others.
     of: Vec<(MetadataValue<'ctx>, MetadataValue<'ctx>)>,
     /// Whether the input is read-only for the whole run.
     input_is_constant: bool,
 }
 
-impl<'ctx> Scopes<'ctx> {
+impl<'ctx> AliasScopes<'ctx> {
     /// The scopes of a kernel. Kernels that finish margins may be run in place, so their input and output are
     /// one piece of memory.
-    pub(super) fn new(context: &'ctx Context, kind: Kernel, function: &lir::Function) -> Scopes<'ctx> {
+    pub(super) fn new(context: &'ctx Context, kind: Kernel, function: &lir::Function) -> AliasScopes<'ctx> {
         let in_place = matches!(kind, Kernel::Value | Kernel::Class);
         let place = |(number, buffer): (usize, &lir::Buffer)| match buffer.space {
             Space::Private => format!("private {number}"),
@@ -45,7 +45,7 @@ impl<'ctx> Scopes<'ctx> {
                 distinct.iter().filter(|place| *place != own).map(|p| scope(p).into()).collect();
             (context.metadata_node(&[scope(own).into()]), context.metadata_node(&others))
         });
-        Scopes { of: of.collect(), input_is_constant: !in_place }
+        AliasScopes { of: of.collect(), input_is_constant: !in_place }
     }
 }
 

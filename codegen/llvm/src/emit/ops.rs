@@ -72,8 +72,8 @@ impl<'ctx> Emitter<'_, 'ctx> {
             Op::Splat(scalar) => self.splat(ty, *scalar),
             Op::Iota => self.iota(ty),
             Op::Extract(vector, lane) => self.extract(*vector, *lane),
-            Op::Half(vector, number) => self.half(*vector, *number),
-            Op::Bitcast(vector) => {
+            Op::ExtractHalf(vector, number) => self.extract_half(*vector, *number),
+            Op::BitcastNarrow(vector) => {
                 let to = types::basic(self.context, ty)?;
                 Ok(self.builder.build_bit_cast(self.frame.value(*vector)?, to, "")?)
             }
@@ -82,7 +82,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
             Op::LaneShift(vector, distance) => self.lane_shift(*vector, *distance),
             Op::Lookup(table, index) => self.lookup(ty, *table, *index),
             Op::Any(mask) => self.any(*mask),
-            Op::Popcount(bits) => self.count_ones(*bits),
+            Op::PopCount(bits) => self.count_ones(*bits),
             Op::MaskBits(mask) => self.mask_bits(*mask),
         }
     }

@@ -81,7 +81,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
     }
 
     /// The low or the high half of each lane of 64 bits.
-    pub(super) fn half(&self, vector: Value, number: u16) -> Result<BasicValueEnum<'ctx>, LlvmError> {
+    pub(super) fn extract_half(&self, vector: Value, number: u16) -> Result<BasicValueEnum<'ctx>, LlvmError> {
         let (lanes, vector) = (u32::from(self.ty(vector)?.lanes), self.vector(vector)?);
         let every_other = (0..lanes).map(|lane| Some(2 * lane + u32::from(number)));
         Ok(self.pick(self.halves(vector)?, every_other)?.into())

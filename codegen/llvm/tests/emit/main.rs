@@ -130,7 +130,7 @@ fn comparisons_of_integers() {
         &pairs(&[0, 1, -1, i32::MAX, i32::MIN]),
         |b, x, y| {
             let ty = b.ty(x);
-            [Cmp::Eq, Cmp::Ne, Cmp::Lt, Cmp::Le, Cmp::LtUnsigned]
+            [Cmp::Eq, Cmp::Ne, Cmp::Lt, Cmp::Le, Cmp::UnsignedLt]
                 .map(|cmp| {
                     let truth = b.cmp(cmp, x, y);
                     b.cast(Cast::ZExt, truth, ty)

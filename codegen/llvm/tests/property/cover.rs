@@ -2,7 +2,7 @@
 
 use crate::case::Case;
 use sched_forest::{Float, Types};
-use sched_lang::nest::{Body, LoopId, Nest};
+use sched_nest::{Body, LoopId, Nest};
 use std::collections::BTreeMap;
 
 /// In how many cases each thing occurs.

@@ -3,7 +3,7 @@
 use super::{Context, Wording, use_one_of};
 use crate::diagnostics::Applicability;
 use crate::illegal::Problem;
-use crate::nest::Sort;
+use sched_nest::Sort;
 
 pub(super) fn word(context: &Context) -> Option<Wording> {
     let directive = context.directive();
@@ -59,7 +59,7 @@ pub(super) fn word(context: &Context) -> Option<Wording> {
             .help("It is the depth of the trees in one copy made by `splitByDepth`: use it in `unrollWalk` of such a \
                    copy or a loop inside."),
         Problem::LayoutNeedsSingleNodes { layout, tiles } => {
-            let message = format!("the layout `{}` holds single nodes, not tiles of nodes", layout.name());
+            let message = format!("the layout `{}` holds single nodes, not tiles of nodes", layout.word());
             Wording::new(message, "cannot hold tiles")
                 .and(*tiles, "asks for tiles")
                 .help("Use `sparse`, which holds tiles, or leave the tiles out.")

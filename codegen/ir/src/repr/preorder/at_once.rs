@@ -74,6 +74,6 @@ impl AtOnce {
         let below = b.sub(remain, one);
         let others = b.bin(Bin::Xor, remain, all);
         let below = b.bin(Bin::And, below, others);
-        b.popcount(below)
+        b.pop_count(below)
     }
 }

@@ -27,7 +27,7 @@ const HIGHEST_OF_BYTE: u64 = 1 << 7;
 
 /// How a lookup is done in registers.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Plan {
+struct LookupPlan {
     permute: Permute,
     /// The element of the table in registers.
     element: Scalar,
@@ -44,12 +44,12 @@ struct Index<'ctx> {
     bits: Vec<VectorValue<'ctx>>,
 }
 
-impl Plan {
+impl LookupPlan {
     /// The best way for a processor with these `CPU_*` features, if there is one in registers.
-    fn of(needs: u64, table: Ty, index: Ty) -> Option<Plan> {
+    fn of(needs: u64, table: Ty, index: Ty) -> Option<LookupPlan> {
         let float = table.scalar.is_float();
         if (table.scalar, index.scalar) == (Scalar::I8, Scalar::I8) && needs & CPU_VBMI == 0 {
-            return Plan::in_parts(needs, table, index);
+            return LookupPlan::in_parts(needs, table, index);
         }
         let (register, element) = match table.scalar {
             Scalar::I1 => return None,
@@ -73,16 +73,16 @@ impl Plan {
         let same_size = if float { int_of(element) } else { wider(index.scalar, element) };
         // With registers of 256 bits, only elements of 32 bits have a shuffle.
         let index = if register == 256 { Scalar::I32 } else { same_size };
-        (available && parts <= limit).then_some(Plan { permute, element, index })
+        (available && parts <= limit).then_some(LookupPlan { permute, element, index })
     }
 
     /// The way of processors that shuffle bytes only within parts of registers: each part of the table is in
     /// all parts of a register.
-    fn in_parts(needs: u64, table: Ty, index: Ty) -> Option<Plan> {
+    fn in_parts(needs: u64, table: Ty, index: Ty) -> Option<LookupPlan> {
         let (element, index_bits) = (Scalar::I8, u32::from(index.lanes) * 8);
         if needs & CPU_V4 != 0 && table.lanes >= LONG_TABLE && index_bits >= 512 {
             let permute = Permute { register: 512, bits: 16, float: false, in_parts: false };
-            return Some(Plan { permute, element, index: element });
+            return Some(LookupPlan { permute, element, index: element });
         }
         let widest = match needs {
             needs if needs & CPU_V4 != 0 => 512,
@@ -93,7 +93,7 @@ impl Plan {
         let register = index_bits.next_power_of_two().clamp(128, widest);
         let permute = Permute { register, bits: 8, float: false, in_parts: true };
         let parts = u32::from(table.lanes).div_ceil(permute.entries());
-        (parts <= MAX_REGISTERS).then_some(Plan { permute, element, index: element })
+        (parts <= MAX_REGISTERS).then_some(LookupPlan { permute, element, index: element })
     }
 
     /// Whether each word that is shuffled holds two elements.
@@ -134,7 +134,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
         (table, index): (Value, Value),
     ) -> Result<Option<BasicValueEnum<'ctx>>, LlvmError> {
         let (from, at) = (self.ty(table)?, self.ty(index)?);
-        let Some(plan) = Plan::of(x86.needs, from, at).filter(|_| from.lanes > 1) else {
+        let Some(plan) = LookupPlan::of(x86.needs, from, at).filter(|_| from.lanes > 1) else {
             return Ok(None);
         };
         let small = x86.known.is_below(index, HIGHEST_OF_BYTE);
@@ -146,7 +146,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
     /// A lookup by shuffles, a register of indices at a time.
     fn in_registers(
         &self,
-        plan: Plan,
+        plan: LookupPlan,
         ty: Ty,
         (table, table_ty): (VectorValue<'ctx>, Ty),
         (index, index_ty): (Index<'ctx>, Ty),
@@ -177,7 +177,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
     /// its length.
     fn registers(
         &self,
-        plan: Plan,
+        plan: LookupPlan,
         table: VectorValue<'ctx>,
         length: u16,
     ) -> Result<Vec<VectorValue<'ctx>>, LlvmError> {
@@ -194,7 +194,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
     /// Looks one register of indices up.
     fn part(
         &self,
-        plan: Plan,
+        plan: LookupPlan,
         registers: &[VectorValue<'ctx>],
         known: &Index<'ctx>,
     ) -> Result<VectorValue<'ctx>, LlvmError> {
@@ -246,7 +246,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
     /// odd lanes of the index.
     fn of_pairs(
         &self,
-        plan: Plan,
+        plan: LookupPlan,
         tables: &[VectorValue<'ctx>],
         known: &Index<'ctx>,
     ) -> Result<VectorValue<'ctx>, LlvmError> {

@@ -6,7 +6,7 @@
 
 mod carry;
 mod gather;
-mod known;
+mod known_bits;
 mod lookup;
 mod mask;
 mod permute;
@@ -16,7 +16,7 @@ use super::isa::Isa;
 use crate::error::LlvmError;
 use carry::Sums;
 use inkwell::values::BasicValueEnum;
-use known::Known;
+use known_bits::KnownBits;
 use sched_ir::lir::{Cast, Op, Value};
 
 /// An x86 processor, and what has been seen of a kernel.
@@ -25,14 +25,14 @@ pub(super) struct X86 {
     needs: u64,
     /// Whether gathers wait for each other, so that loading lane by lane is no slower.
     gathers_slowly: bool,
-    known: Known,
+    known: KnownBits,
     sums: Sums,
 }
 
 impl X86 {
     /// A processor with these instruction sets.
     pub(super) fn new(needs: u64, gathers_slowly: bool) -> X86 {
-        X86 { needs, gathers_slowly, known: Known::default(), sums: Sums::default() }
+        X86 { needs, gathers_slowly, known: KnownBits::default(), sums: Sums::default() }
     }
 }
 
@@ -46,7 +46,7 @@ impl Isa for X86 {
         let ty = emitter.ty(result)?;
         let own = match op {
             Op::Lookup(table, index) => emitter.lookup_in_registers(self, ty, (*table, *index))?,
-            Op::Half(vector, number) => emitter.half_of_two(*vector, *number)?,
+            Op::ExtractHalf(vector, number) => emitter.half_of_two(*vector, *number)?,
             Op::Gather(gather) => emitter.gather_lane_by_lane(self, (result, ty), gather)?,
             Op::Cast(Cast::ZExt, mask) => emitter.counted_mask(self, *mask, ty)?,
             Op::Bin(..) => match self.sums.bit_added(op) {

@@ -1,0 +1,83 @@
+//! What is known of integers from their operations.
+//!
+//! Shuffles of bytes within parts use the low bits of an index and its highest bit: an index that is known to
+//! be small needs no mask. The bits above choose among the registers of a longer table; where the index is
+//! the number of a node, these bits are the decisions that led to it, for which masks exist already.
+
+use sched_ir::lir::{Bin, Cast, Op, Scalar, Ty, Value};
+use std::collections::HashMap;
+
+/// What is known of the integers defined so far.
+#[derive(Default)]
+pub(super) struct KnownBits {
+    /// The most that they are, in any lane.
+    most: HashMap<Value, u64>,
+    /// Masks as numbers: what they were widened from.
+    masks: HashMap<Value, Value>,
+    /// Sums of a value with itself.
+    doubled: HashMap<Value, Value>,
+    /// Masks that say whether bits are set, from the lowest bit on, as far as there are any.
+    bits: HashMap<Value, Vec<Value>>,
+}
+
+impl KnownBits {
+    /// Remembers what an operation says of its result; `from` is the type of an operand.
+    pub(super) fn note(&mut self, (value, ty): (Value, Ty), op: &Op, from: impl Fn(Value) -> Option<Ty>) {
+        if let Some(most) = self.most(op, &from).filter(|most| *most <= largest(ty)) {
+            self.most.insert(value, most);
+        }
+        match *op {
+            Op::Cast(Cast::ZExt, mask) if is_mask(&from, mask) => {
+                self.masks.insert(value, mask);
+            }
+            Op::Bin(Bin::Add, a, b) if a == b => {
+                self.doubled.insert(value, a);
+            }
+            Op::Bin(Bin::Add, a, b) => {
+                if let (Some(half), Some(mask)) = (self.doubled.get(&a), self.masks.get(&b)) {
+                    let above = self.bits.get(half).into_iter().flatten();
+                    let bits = std::iter::once(mask).chain(above).copied().collect();
+                    self.bits.insert(value, bits);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The most that the result of an operation is, unless it loses bits.
+    fn most(&self, op: &Op, from: &impl Fn(Value) -> Option<Ty>) -> Option<u64> {
+        let most = |value: &Value| self.most.get(value).copied();
+        match op {
+            Op::Int(n) => u64::try_from(*n).ok(),
+            Op::Cast(Cast::ZExt, value) if is_mask(from, *value) => Some(1),
+            Op::Cast(Cast::ZExt, value) | Op::Splat(value) => most(value),
+            Op::Bin(Bin::Add, a, b) => most(a)?.checked_add(most(b)?),
+            Op::Bin(Bin::And, a, b) => most(a).into_iter().chain(most(b)).min(),
+            Op::Select(_, a, b) => Some(most(a)?.max(most(b)?)),
+            _ => None,
+        }
+    }
+
+    /// Whether no lane of a value reaches a limit.
+    pub(super) fn is_below(&self, value: Value, limit: u64) -> bool {
+        self.most.get(&value).is_some_and(|most| *most < limit)
+    }
+
+    /// The masks that say whether bits of a value are set, from the lowest bit on.
+    pub(super) fn bits(&self, value: Value) -> &[Value] {
+        self.bits.get(&value).map_or(&[], Vec::as_slice)
+    }
+}
+
+fn is_mask(ty: &impl Fn(Value) -> Option<Ty>, value: Value) -> bool {
+    ty(value).is_some_and(|ty| ty.scalar == Scalar::I1)
+}
+
+/// The largest number that lanes of a type hold. Beyond it an operation has lost bits, and says nothing.
+fn largest(ty: Ty) -> u64 {
+    match ty.scalar {
+        Scalar::I1 => 1,
+        scalar if scalar.is_float() => 0,
+        scalar => u64::MAX >> (u64::BITS - 8 * scalar.bytes()),
+    }
+}
