@@ -2,7 +2,7 @@
 //! which is never held across a wait.
 
 use std::collections::{BTreeSet, HashMap};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
@@ -13,7 +13,8 @@ use tower_lsp_server::ls_types::{Position, ProgressToken, TextDocumentPositionPa
 use crate::abilities::Abilities;
 use crate::document::{Document, Mistake, Snapshot, Surroundings};
 use crate::jobs::Jobs;
-use crate::models::{Models, Stamp, Status};
+use crate::models::{ENDINGS, Models, Stamp, Status};
+use crate::neighbours::Neighbours;
 use crate::requests::workspace_symbols::Known;
 use crate::settings::Settings;
 use crate::text::Encoding;
@@ -33,6 +34,10 @@ pub struct Shared {
     pub to_read: tokio::sync::mpsc::UnboundedSender<ToRead>,
     /// What schedules on disk declare.
     pub known: Mutex<Known>,
+    /// The files beside schedules.
+    pub neighbours: Mutex<Neighbours>,
+    /// Wakes those who wait for a model to be read.
+    pub learned: Notify,
     state: Mutex<State>,
     running: Mutex<HashMap<ProgressToken, Arc<Notify>>>,
 }
@@ -52,6 +57,8 @@ pub struct State {
     pub documents: HashMap<String, Document>,
     /// The models.
     pub models: Models,
+    /// Whether the client tells of changed models in the workspace folders.
+    pub watches: bool,
     /// Names of documents whose diagnostics have to be published.
     unpublished: BTreeSet<String>,
 }
@@ -75,6 +82,21 @@ impl Folder {
     }
 }
 
+/// A path without `.` and `..`, as far as its text tells.
+fn without_dots(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                plain.pop();
+            }
+            part => plain.push(part),
+        }
+    }
+    plain
+}
+
 impl State {
     /// The innermost workspace folder that a document is in; the first one for what is no file.
     pub fn folder_of(&self, uri: &Uri) -> Option<&Folder> {
@@ -90,6 +112,19 @@ impl State {
     pub fn settings_of(&self, uri: &Uri) -> Arc<Settings> {
         let own = self.folder_of(uri).and_then(|folder| folder.settings.clone());
         own.unwrap_or_else(|| Arc::clone(&self.settings))
+    }
+
+    /// The models of open documents of whose changes the client does not tell, with what is known of their files.
+    pub fn unwatched(&self) -> Vec<(PathBuf, Option<Stamp>)> {
+        let is_told = |path: &Path| {
+            let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
+            let path = without_dots(path);
+            let is_inside = self.folders.iter().any(|folder| path.starts_with(&folder.path));
+            self.watches && is_inside && ENDINGS.contains(&ending)
+        };
+        let models: BTreeSet<PathBuf> = self.documents.values().filter_map(Document::model).collect();
+        let models = models.into_iter().filter(|path| !is_told(path));
+        models.map(|path| (path.clone(), self.models.stamp(&path))).collect()
     }
 
     /// The present state of a document, checked, if it is open; and the models that have to be read for it.
@@ -122,6 +157,8 @@ impl Shared {
             jobs,
             to_read,
             known: Mutex::default(),
+            neighbours: Mutex::default(),
+            learned: Notify::new(),
             state: Mutex::default(),
             running: Mutex::default(),
         }
@@ -169,6 +206,40 @@ impl Shared {
             let offset = snapshot.text.offset(position);
             (snapshot, offset)
         }))
+    }
+
+    /// What is known of a model as soon as it has been read.
+    pub async fn model(&self, path: &Path) -> Status {
+        loop {
+            let learned = self.learned.notified();
+            let (status, to_read) = self.lock().models.look_up(path);
+            if let Some(stamp) = to_read {
+                // The reader ends with the server only.
+                let _ = self.to_read.send((path.to_path_buf(), stamp));
+            }
+            if !matches!(status, Status::Loading) {
+                return status;
+            }
+            learned.await;
+        }
+    }
+
+    /// The folder that the models of a document are relative to.
+    pub fn models_folder(&self, snapshot: &Snapshot) -> Option<PathBuf> {
+        let own = snapshot.folder();
+        own.or_else(|| self.lock().folder_of(&snapshot.uri).map(|folder| folder.path.clone()))
+    }
+
+    /// Looks at the files beside schedules, which may take a while the first time.
+    pub async fn look<T: Send + 'static>(
+        self: &Arc<Self>,
+        what: impl FnOnce(&mut Neighbours) -> T + Send + 'static,
+    ) -> Option<T> {
+        let shared = Arc::clone(self);
+        let looking = tokio::task::spawn_blocking(move || {
+            what(&mut shared.neighbours.lock().unwrap_or_else(PoisonError::into_inner))
+        });
+        looking.await.ok()
     }
 
     /// The last state of a document that had a nest.
