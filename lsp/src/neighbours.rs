@@ -218,7 +218,7 @@ mod tests {
         assert_eq!(meant("forest.json"), ["in/forest.json"]);
         assert_eq!(meant("in/forst.json"), ["in/forest.json"]);
         assert_eq!(meant("forest.ubj"), ["in/forest.json"]);
-        assert_eq!(meant("in/model.json")[0], "in/model.ubj", "the nearest first");
+        assert_eq!(meant("in/model.json"), ["model.json", "in/model.ubj"], "the nearest first");
         assert_eq!(meant("something.else"), Vec::<String>::new());
     }
 }

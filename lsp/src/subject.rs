@@ -17,7 +17,7 @@ use crate::document::Snapshot;
 use crate::jobs::Job;
 use crate::models::{Model, Status};
 use crate::pages::Pages;
-use crate::requests::model::other_fingerprint;
+use crate::requests::model::{OTHER_MODEL, UNREADABLE, other_fingerprint};
 use crate::said::Said;
 use crate::state::Shared;
 
@@ -55,8 +55,13 @@ impl Subject {
     pub async fn run(&self, arguments: Vec<OsString>) -> Result<String> {
         match self.shared.model(&self.model).await {
             Status::Missing => {
-                let message = format!("the model {} does not exist", self.model.display());
-                Err(self.refusal(None, &message, self.snapshot.binding.line))
+                let line = self.snapshot.binding.line;
+                let help = match line {
+                    Some(_) => "Correct the path in the `model` line, which is relative to the schedule.",
+                    None => "Correct the setting schedc.model, which is relative to the workspace folder.",
+                };
+                let message = format!("the model {} does not exist\n{help}", self.model.display());
+                Err(self.refusal(Some(UNREADABLE), &message, line))
             }
             Status::Failed(why) => Err(self.said(&why, self.snapshot.binding.line)),
             Status::Ready(model) => self.checked(&model),
@@ -78,7 +83,8 @@ impl Subject {
         if let Some((wanted, span)) = &checked.header.fingerprint
             && *wanted != model.fingerprint
         {
-            return Err(self.refusal(None, &other_fingerprint(&self.model, model), Some(*span)));
+            let message = other_fingerprint(&self.model, model);
+            return Err(self.refusal(Some(OTHER_MODEL), &message, Some(*span)));
         }
         let is_error = |found: &&Diagnostic| found.severity == Severity::Error;
         let mut errors = checked.diagnostics.iter().filter(is_error);

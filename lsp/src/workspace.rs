@@ -176,6 +176,9 @@ pub async fn watch(shared: &Arc<Shared>) {
     loop {
         tokio::time::sleep(LOOK_AGAIN).await;
         let known = shared.lock().unwatched();
+        if known.is_empty() {
+            continue;
+        }
         let look = move || known.into_iter().map(|(path, known)| (Stamp::of(&path), known, path)).collect();
         let found: Vec<_> = tokio::task::spawn_blocking(look).await.unwrap_or_default();
         let now = found.iter().map(|(now, _, path)| (path.clone(), *now)).collect();

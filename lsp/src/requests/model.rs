@@ -20,6 +20,11 @@ use crate::pages::Pages;
 use crate::said::Said;
 use crate::state::Shared;
 
+/// The code of a model that does not exist.
+pub const UNREADABLE: &str = "M0023";
+/// The code of a model with another fingerprint than the schedule asks for.
+pub const OTHER_MODEL: &str = "M0024";
+
 /// What a model is called that has not the fingerprint that is asked for.
 pub fn other_fingerprint(path: &Path, model: &Model) -> String {
     format!(
@@ -39,44 +44,44 @@ pub fn finding(
 ) -> Option<Diagnostic> {
     let binding = &snapshot.binding;
     let path = binding.path.as_ref()?;
-    let about = |severity, span: Option<Span>, message: String| Diagnostic {
-        range: snapshot.text.range(span.unwrap_or_default()),
-        severity: Some(severity),
-        source: Some(SOURCE.to_owned()),
-        message,
-        ..Diagnostic::default()
+    let about = |severity, code: Option<&str>, span: Option<Span>, message: String| {
+        let page = code.filter(|_| abilities.code_descriptions).and_then(|code| pages.uri(code));
+        Diagnostic {
+            range: snapshot.text.range(span.unwrap_or_default()),
+            severity: Some(severity),
+            code: code.map(|code| NumberOrString::String(code.to_owned())),
+            code_description: page.map(|href| CodeDescription { href }),
+            source: Some(SOURCE.to_owned()),
+            message,
+            ..Diagnostic::default()
+        }
     };
     match &binding.status {
         Status::Missing => {
-            let mut message = missing(path);
+            let mut message = format!(
+                "the model {} does not exist; the schedule is looked at without a model",
+                path.display()
+            );
             if let Some((last, others)) = meant.split_last() {
                 let others: String = others.iter().map(|other| format!("`{other}`, ")).collect();
                 let or = if others.is_empty() { "" } else { "or " };
                 message += &format!("\nDid you mean {others}{or}`{last}`?");
             }
-            Some(about(DiagnosticSeverity::INFORMATION, binding.line, message))
+            Some(about(DiagnosticSeverity::INFORMATION, Some(UNREADABLE), binding.line, message))
         }
         Status::Failed(why) => {
             let said = Said::read(why);
             let message = format!("{}\nThe schedule is looked at without a model.", said.text());
-            let page = said.code.filter(|_| abilities.code_descriptions).and_then(|code| pages.uri(code));
-            Some(Diagnostic {
-                code: said.code.map(|code| NumberOrString::String(code.to_owned())),
-                code_description: page.map(|href| CodeDescription { href }),
-                ..about(DiagnosticSeverity::WARNING, binding.line, message)
-            })
+            Some(about(DiagnosticSeverity::WARNING, said.code, binding.line, message))
         }
         Status::Ready(model) => {
             let (wanted, span) = snapshot.analysis.checked().header.fingerprint.as_ref()?;
             let message = other_fingerprint(path, model);
-            (*wanted != model.fingerprint).then(|| about(DiagnosticSeverity::ERROR, Some(*span), message))
+            let is_other = *wanted != model.fingerprint;
+            is_other.then(|| about(DiagnosticSeverity::ERROR, Some(OTHER_MODEL), Some(*span), message))
         }
         Status::Loading => None,
     }
-}
-
-fn missing(path: &Path) -> String {
-    format!("the model {} does not exist; the schedule is looked at without a model", path.display())
 }
 
 /// The models that may be meant by the line of one that does not exist.
@@ -98,9 +103,8 @@ pub fn fixes(
     let Some(line) = snapshot.binding.line.filter(|line| line.start <= at.end && at.start <= line.end) else {
         return Vec::new();
     };
-    let Some(path) = snapshot.binding.path.as_ref() else { return Vec::new() };
-    let (range, message) = (snapshot.text.range(line), missing(path));
-    let is_it = |one: &&Diagnostic| one.range == range && one.message.starts_with(&message);
+    let (range, code) = (snapshot.text.range(line), NumberOrString::String(UNREADABLE.to_owned()));
+    let is_it = |one: &&Diagnostic| one.range == range && one.code.as_ref() == Some(&code);
     let fixed = known.iter().find(is_it).cloned();
     let fix = |model: &String| {
         let edit = Edit { span: line, text: quoted(model) };
