@@ -33,6 +33,7 @@ pub struct Document {
     outdated: Vec<Arc<Snapshot>>,
     last_good: Option<Arc<Snapshot>>,
     model: Option<PathBuf>,
+    is_missing: bool,
 }
 
 /// How far the present state has been looked at.
@@ -150,6 +151,7 @@ impl Document {
             outdated: Vec::new(),
             last_good: None,
             model: None,
+            is_missing: false,
         }
     }
 
@@ -193,6 +195,7 @@ impl Document {
         let snapshot = Arc::new(snapshot);
         self.state = State::Checked(Arc::clone(&snapshot));
         self.model.clone_from(&snapshot.binding.path);
+        self.is_missing = matches!(snapshot.binding.status, Status::Missing);
         if snapshot.analysis.is_legal() {
             self.outdated.extend(self.last_good.replace(Arc::clone(&snapshot)));
         } else {
@@ -233,6 +236,11 @@ impl Document {
     /// The model that the last state that was checked is bound to.
     pub fn model(&self) -> Option<PathBuf> {
         self.model.clone()
+    }
+
+    /// Whether there was no such model when the last state was checked.
+    pub fn is_model_missing(&self) -> bool {
+        self.is_missing
     }
 
     /// The last state that had a loop nest, which may be the present one if that has been checked.

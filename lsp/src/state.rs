@@ -1,7 +1,7 @@
 //! What the server knows: the client's abilities, folders with settings, documents, models. Everything is behind one lock,
 //! which is never held across a wait.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -122,9 +122,14 @@ impl State {
             let is_inside = self.folders.iter().any(|folder| path.starts_with(&folder.path));
             self.watches && is_inside && ENDINGS.contains(&ending)
         };
-        let models: BTreeSet<PathBuf> = self.documents.values().filter_map(Document::model).collect();
-        let models = models.into_iter().filter(|path| !is_told(path));
-        models.map(|path| (path.clone(), self.models.stamp(&path))).collect()
+        let bound = |document: &Document| Some((document.model()?, document.is_model_missing()));
+        let models: BTreeMap<PathBuf, bool> = self.documents.values().filter_map(bound).collect();
+        let known = |(path, is_missing): (PathBuf, bool)| {
+            let stamp = self.models.stamp(&path);
+            // Where many are open, some are forgotten, and looked up again when they are needed.
+            (stamp.is_some() || is_missing).then_some((path, stamp))
+        };
+        models.into_iter().filter(|(path, _)| !is_told(path)).filter_map(known).collect()
     }
 
     /// The present state of a document, checked, if it is open; and the models that have to be read for it.
@@ -292,5 +297,47 @@ impl Shared {
     /// What showed progress under a token has ended.
     pub fn forget(&self, token: &ProgressToken) {
         self.running.lock().unwrap_or_else(PoisonError::into_inner).remove(token);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn open(state: &mut State, folder: &Path, model: &str) {
+        let uri = Uri::from_file_path(folder.join(model.replace('/', "-") + ".sched")).expect("a path");
+        let document = Document::new(uri.clone(), 1, &format!("model \"{model}\"\n"), Encoding::default());
+        state.documents.insert(uri.as_str().to_owned(), document);
+        assert!(matches!(state.snapshot(&uri).0, Some(Ok(_))));
+    }
+
+    #[test]
+    fn models_are_looked_at_that_no_client_watches_and_that_are_not_forgotten() {
+        let folder = std::env::temp_dir().join(format!("schedc-unwatched-{}", std::process::id()));
+        std::fs::create_dir_all(folder.join("in")).expect("a folder");
+        let names = |state: &State| -> Vec<String> {
+            let name = |(path, _): (PathBuf, _)| path.file_name()?.to_str().map(str::to_owned);
+            state.unwatched().into_iter().filter_map(name).collect()
+        };
+        let mut state = State::default();
+        let uri = Uri::from_file_path(folder.join("in")).expect("a path");
+        state.folders.extend(Folder::new(uri));
+        for model in ["out.json", "in/odd.bin", "in/model.json"] {
+            std::fs::write(folder.join(model), "{}").expect("a file can be written");
+            open(&mut state, &folder, model);
+        }
+        open(&mut state, &folder, "in/../gone.json");
+        assert_eq!(names(&state).len(), 4, "a client that watches nothing");
+        state.watches = true;
+        assert_eq!(names(&state), ["gone.json", "odd.bin", "out.json"]);
+        for number in 0..100 {
+            let model = format!("many{number}");
+            std::fs::write(folder.join(&model), "{}").expect("a file can be written");
+            open(&mut state, &folder, &model);
+        }
+        let found = state.unwatched();
+        let gone = found.iter().filter(|(_, stamp)| stamp.is_none()).count();
+        assert!(gone == 1 && found.len() < 100, "{gone} of {}", found.len());
+        std::fs::remove_dir_all(&folder).expect("the folder was there");
     }
 }
