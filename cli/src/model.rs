@@ -2,7 +2,7 @@
 
 use crate::args::ScheduleValues;
 use crate::failure::Failure;
-use sched_forest::{Forest, Iterations, Profile, ReadOptions, fingerprint};
+use sched_forest::{Code, Forest, Iterations, Profile, ReadOptions, fingerprint};
 use sched_nest::ModelFacts;
 use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
@@ -31,7 +31,7 @@ impl Model {
     pub fn read(path: &Path, iterations: &Iterations) -> Result<Model, Failure> {
         let bytes = std::fs::read(path).map_err(|error| {
             Failure::unusable(
-                format!("the model {} cannot be read: {error}", path.display()),
+                format!("{}: the model {} cannot be read: {error}", Code::Unreadable, path.display()),
                 "name a model file, for example one that XGBoost's save_model wrote",
             )
         })?;

@@ -21,7 +21,7 @@ use crate::failure::Failure;
 use crate::model::Model;
 use crate::schedule::Source;
 use crate::terminal::Terminal;
-use sched_forest::Iterations;
+use sched_forest::{Code, Iterations};
 use sched_ir::Budget;
 use sched_lang::diagnostics::Severity;
 use sched_lang::{Lineage, check_lineage};
@@ -95,7 +95,7 @@ fn named_model(source: &Source, reading: &ModelOptions) -> Result<Model, Failure
         return Model::read(&named.path, &reading.iterations);
     }
     Err(Failure::unusable(
-        named.missing(source),
+        format!("{}: {}", Code::Unreadable, named.missing(source)),
         "correct the `model` line, which is relative to the schedule, or name the model on the command line",
     ))
 }

@@ -13,7 +13,7 @@ mod wording;
 use sched_grammar::ast::Span;
 
 pub use codes::{CODES, Code, CodeInfo, info};
-pub(crate) use nearest::nearest;
+pub use nearest::nearest;
 pub(crate) use wording::word;
 
 /// How bad it is.
