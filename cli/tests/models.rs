@@ -350,7 +350,7 @@ fn load(path: &Path) -> Result<Forest> {
 }
 
 fn numbers(path: &Path, columns: usize) -> Result<Vec<f32>> {
-    Ok(read_rows(&Source::Path(path.to_path_buf()), Expect { columns, names: None })?.into_f32())
+    Ok(read_rows(&Source::Path(path.to_path_buf()), Expect::unnamed(columns))?.into_f32())
 }
 
 impl Case {
