@@ -200,6 +200,7 @@ fn facts(forest: &Forest) -> Result<Facts> {
         // So much that a second thread is always worth waking.
         ns_per_row: 1e6,
         info: String::new(),
+        feature_names: Vec::new(),
     })
 }
 
