@@ -150,7 +150,7 @@ Examples:
   cat rows.csv | schedc predict model.so
   schedc predict model.json -i renamed.csv --by-position
   schedc predict model.so -i renamed.csv --by-position
-Rows are .npy arrays or CSV; an empty CSV field is a missing value. Columns of a CSV file with a header
+Rows are .npy arrays or CSV; an empty CSV field is a missing value. Below a CSV header, columns
 are found by the names of the model's features.")]
 pub struct Predict {
     /// A model file, a schedule that names one, or a library made by `schedc build`

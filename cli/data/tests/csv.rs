@@ -376,6 +376,7 @@ fn help_fits_the_fault() {
         ("2", ",a,b\n0,1,2\n", "index=False"),
         ("2", ",a\n0,1\n", "index=False"),
         ("a b", "x,y\n1,2\n", "--by-position"),
+        ("a b", "0,1\n1,2\n", "if the line is a row"),
         (
             "petal_length width",
             "petal length,Width\n1,2\n",

@@ -46,7 +46,14 @@ pub(super) fn read_first<R: Read>(records: &Records<'_, R>, expect: Expect<'_>) 
         return Ok(First { selection: by_position(None), is_header: false, note });
     }
     if let Some(names) = expect.names_to_match() {
-        let columns = find_columns(&line.cells, names, records)?;
+        let columns = find_columns(&line.cells, names, records).map_err(|error| match (kind, error.code) {
+            (Kind::HeaderOfNumbers, Code::MissingFeature) => error.help(
+                "the first line holds the numbers from 0 on, as pandas writes for columns without names: give the columns \
+                 the model's names, or, if they are the features in the model's order, say --by-position; if the line is a \
+                 row, put a line with the model's names before it",
+            ),
+            _ => error,
+        })?;
         let selection = Selection { columns, width: line.cells.len(), header: Some(line.trimmed()) };
         return Ok(First { selection, is_header: true, note });
     }
