@@ -368,7 +368,7 @@ def compare(args, folder):
             ours, notes = by_schedc(args.schedc, model, path, "--by-position")
             verdict = judge(ours, notes, truth, None)
             counts.setdefault("by position", collections.Counter())[verdict.split(":")[0]] += 1
-            if verdict not in ("equal", "remarked upon"):
+            if verdict.startswith("FAULT"):
                 faults += 1
                 print("%s: by position, %s %s (%s; %s)" % (path.name, verdict, ours, kind, ", ".join(file.what)))
     for what, counted in counts.items():

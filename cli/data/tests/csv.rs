@@ -349,8 +349,14 @@ fn a_first_line_of_numbers_is_remarked_upon() {
         ("a b c", "c,b,a\n1,2,3\n", ""),
         ("3", "1.5,2,3\n", ""),
         ("3", "1,1,2\n", ""),
-        ("2", "1,2\n", ""),
-        ("1", "1\n", ""),
+        ("2", "1,2\n5,6\n", "as a row"),
+        ("1", "1\n5\n", "as a row"),
+        ("2", "3,7\n0.5,1.5\n", "as a row"),
+        ("3", "30,10,20\n0.5,,1e3\n", "as a row"),
+        ("2", "3,7\n0.5,1\n", ""),
+        ("2", "3,7\n1,2\n0.5,0.5\n", ""),
+        ("2", "3,7\n,\n", ""),
+        ("2", "3.0,7\n0.5,1.5\n", ""),
     ];
     for (model, text, wanted) in cases {
         let notes = read_for(model, text).unwrap().notes.join("; ");
@@ -385,6 +391,7 @@ fn help_fits_the_fault() {
         ("petal_length width", "petal length,Width\n1,2\n", "\"Width\" may stand for \"width\""),
         ("age weight", "age,wieght\n1,2\n", "\"wieght\" may stand for \"weight\""),
         ("2", "1,2\n3,red\n", "text features"),
+        ("3", "1,2,red\n", "if the line is a header"),
         ("2", "1\n", "one cell per feature"),
         ("2", "1,2,3\n", "leave out columns"),
         ("a b", "1,2,3\n", "feature names"),

@@ -21,12 +21,14 @@ pub(super) fn read(head: &[u8], rest: impl Read, name: &str, expect: Expect<'_>)
     let mut rows = 0;
     let mut selection = None;
     let mut notes = Vec::new();
+    let mut later = None;
     while records.next()? {
         let chosen = match &selection {
             Some(selection) => selection,
             None => {
                 let first = header::read_first(&records, expect)?;
                 notes.extend(first.note);
+                later = first.later;
                 if first.is_header {
                     selection = Some(first.selection);
                     continue;
@@ -36,6 +38,9 @@ pub(super) fn read(head: &[u8], rest: impl Read, name: &str, expect: Expect<'_>)
         };
         if records.record.len() != chosen.width {
             return Err(records.wrong_width(chosen, expect));
+        }
+        if rows == 1 {
+            notes.extend(later.take().filter(|_| header::has_points(&records.record)));
         }
         values.try_reserve(expect.columns).map_err(|_| records.too_large())?;
         for &column in &chosen.columns {
@@ -180,6 +185,9 @@ impl<'a, R: Read> Records<'a, R> {
         let name = selection.header.as_ref().and_then(|header| header.get(column)).cloned();
         let help = if text.contains('\n') {
             "a quotation mark that opens in this cell is closed on a later line only: remove it, or write it twice"
+        } else if selection.header.is_none() && self.reader.position().record() <= 1 {
+            "write a number, or leave the cell empty if the value is missing; if the line is a header, give its columns \
+             the model's names or remove it"
         } else if text.contains(',') && text.replacen(',', ".", 1).parse::<f64>().is_ok() {
             "write numbers with a decimal point"
         } else {

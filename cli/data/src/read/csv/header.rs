@@ -32,19 +32,51 @@ pub(super) struct First {
     pub(super) is_header: bool,
     /// How it was read, where that is in doubt.
     pub(super) note: Option<String>,
+    /// How it was read, to be said if it is a row and the second one is written in another way.
+    pub(super) later: Option<String>,
+}
+
+/// Whether a cell is a whole number, written without a point.
+fn is_whole(cell: &[u8]) -> bool {
+    let digits = cell.trim_ascii();
+    !digits.is_empty() && digits.iter().all(u8::is_ascii_digit)
+}
+
+/// Whether a record has numbers, and all of them are written with a point or an exponent, as pandas writes columns of
+/// floats: whole numbers above them may be a header then.
+pub(super) fn has_points(record: &csv::ByteRecord) -> bool {
+    let is_number = |cell: &&[u8]| parse(cell).is_some_and(|value| !value.is_nan());
+    let has_point = |cell: &[u8]| cell.iter().any(|byte| matches!(byte, b'.' | b'e' | b'E'));
+    record.iter().any(|cell| is_number(&cell)) && record.iter().filter(is_number).all(has_point)
 }
 
 /// Reads the first line.
 pub(super) fn read_first<R: Read>(records: &Records<'_, R>, expect: Expect<'_>) -> Result<First, DataError> {
     let line = Line::of(records);
     let kind = line.kind(expect);
-    let note =
-        line.note(kind, expect).map(|note| format!("{}, line {}: {note}", records.name, records.line()));
-    let by_position =
-        |header| Selection { columns: (0..expect.columns).collect(), width: expect.columns, header };
+    let place = |note: &str| format!("{}, line {}: {note}", records.name, records.line());
+    let note = line.note(kind, expect).map(place);
     if kind == Kind::Row {
-        return Ok(First { selection: by_position(None), is_header: false, note });
+        let whole = note.is_none() && records.record.iter().all(is_whole);
+        let later = whole.then(|| place(READ_AS_ROW));
+        return Ok(First { selection: by_position(expect, None), is_header: false, note, later });
     }
+    let selection = select(&line, kind, records, expect)?;
+    Ok(First { selection, is_header: true, note, later: None })
+}
+
+/// The first columns, one for each feature.
+fn by_position(expect: Expect<'_>, header: Option<Vec<String>>) -> Selection {
+    Selection { columns: (0..expect.columns).collect(), width: expect.columns, header }
+}
+
+/// The columns that a header chooses.
+fn select<R: Read>(
+    line: &Line,
+    kind: Kind,
+    records: &Records<'_, R>,
+    expect: Expect<'_>,
+) -> Result<Selection, DataError> {
     if let Some(names) = expect.names_to_match() {
         let columns = find_columns(&line.cells, names, records).map_err(|error| match (kind, error.code) {
             (Kind::HeaderOfNumbers, Code::MissingFeature) => error.help(
@@ -54,11 +86,10 @@ pub(super) fn read_first<R: Read>(records: &Records<'_, R>, expect: Expect<'_>) 
             ),
             _ => error,
         })?;
-        let selection = Selection { columns, width: line.cells.len(), header: Some(line.trimmed()) };
-        return Ok(First { selection, is_header: true, note });
+        return Ok(Selection { columns, width: line.cells.len(), header: Some(line.trimmed()) });
     }
     if line.cells.len() != expect.columns {
-        return Err(records.wrong_width(&by_position(None), expect));
+        return Err(records.wrong_width(&by_position(expect, None), expect));
     }
     if !expect.by_position {
         match expect.names {
@@ -66,11 +97,16 @@ pub(super) fn read_first<R: Read>(records: &Records<'_, R>, expect: Expect<'_>) 
             _ => line.check_order(records)?,
         }
     }
-    Ok(First { selection: by_position(Some(line.trimmed())), is_header: true, note })
+    Ok(by_position(expect, Some(line.trimmed())))
 }
 
 /// So few numbers are in a row by chance.
 const FEW: usize = 3;
+
+const READ_AS_HEADER: &str = "these numbers were read as a header, not as a row; if they are a row, put a line with a \
+                              name for each column before them";
+const READ_AS_ROW: &str = "these numbers were read as a row, not as a header; if they are a header, remove the line or \
+                           give the columns the names that the model knows";
 
 /// What a first line is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -157,25 +193,19 @@ impl Line {
     }
 
     /// What to say of a line that could have been read in another way.
-    fn note(&self, kind: Kind, expect: Expect<'_>) -> Option<String> {
+    fn note(&self, kind: Kind, expect: Expect<'_>) -> Option<&'static str> {
         match kind {
             Kind::Header => None,
-            Kind::HeaderOfNumbers => Some(String::from(
-                "these numbers were read as a header, not as a row; if they are a row, put a line with a name for each \
-                 column before them",
-            )),
+            Kind::HeaderOfNumbers => Some(READ_AS_HEADER),
             Kind::Row if self.cells.len() == expect.columns && self.may_be_header(expect) => {
-                Some(String::from(
-                    "these numbers were read as a row, not as a header; if they are a header, remove the line or give the \
-                 columns the names that the model knows",
-                ))
+                Some(READ_AS_ROW)
             }
             Kind::Row => None,
         }
     }
 
-    /// Whether a row looks like a header of numbers that cannot be matched: whole numbers without a gap in any order, the
-    /// index of pandas before columns without names, or many of the model's names.
+    /// Whether a row looks like a header of numbers that cannot be matched: whole numbers from 1 on, or without a gap in any order,
+    /// the index of pandas before columns without names, or many of the model's names.
     fn may_be_header(&self, expect: Expect<'_>) -> bool {
         let index = match self.cells.split_first() {
             Some((first, rest)) => {
@@ -184,7 +214,8 @@ impl Line {
             }
             None => false,
         };
-        if index {
+        let from_one = self.cells.iter().enumerate().all(|(at, cell)| cell.trim() == (at + 1).to_string());
+        if index || from_one {
             return true;
         }
         if self.cells.len() < FEW || self.text > 0 {
