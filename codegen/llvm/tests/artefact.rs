@@ -207,16 +207,17 @@ fn a_shared_library_exports_its_functions_only() {
 fn names_in_library(feature_names: Vec<String>, asked: &[i32]) -> Vec<Option<String>> {
     let (module, facts) = linear([1.0; 3]);
     let facts = Facts { feature_names, ..facts };
-    let folder = tempfile::tempdir().unwrap();
-    let bytes = build(&module, &options("m", Cpu::X86_64V2, &facts, Emit::SharedLibrary)).unwrap();
+    let folder = tempfile::tempdir().expect("a folder");
+    let bytes = build(&module, &options("m", Cpu::X86_64V2, &facts, Emit::SharedLibrary)).expect("a library");
     let path = write(&folder, "names.so", &bytes);
     // SAFETY: the library runs no code when loaded, and the signature is that of its header.
     unsafe {
-        let library = Library::new(&path).unwrap();
-        let name: Symbol<unsafe extern "C" fn(i32) -> *const c_char> = library.get("m_feature_name").unwrap();
+        let library = Library::new(&path).expect("it loads");
+        let name: Symbol<unsafe extern "C" fn(i32) -> *const c_char> =
+            library.get("m_feature_name").expect("an export");
         let text = |at: &i32| {
             let text = name(*at);
-            (!text.is_null()).then(|| CStr::from_ptr(text).to_str().unwrap().to_owned())
+            (!text.is_null()).then(|| CStr::from_ptr(text).to_str().expect("UTF-8").to_owned())
         };
         asked.iter().map(text).collect()
     }
