@@ -148,7 +148,10 @@ Examples:
   schedc predict model.json -i rows.csv -o predictions.csv
   schedc predict model.json -s fast.sched -i rows.npy -o predictions.npy --output raw
   cat rows.csv | schedc predict model.so
-Rows are .npy arrays or CSV; an empty CSV field is a missing value.")]
+  schedc predict model.json -i renamed.csv --by-position
+  schedc predict model.so -i renamed.csv --by-position
+Rows are .npy arrays or CSV; an empty CSV field is a missing value. Below a CSV header, columns
+are found by the names of the model's features.")]
 pub struct Predict {
     /// A model file, a schedule that names one, or a library made by `schedc build`
     pub model: PathBuf,
@@ -161,6 +164,9 @@ pub struct Predict {
     /// Rows: a .npy or CSV file, or - for standard input
     #[arg(short, long, default_value = "-", value_name = "FILE")]
     pub input: PathBuf,
+    /// Take the columns in the model's order, whatever the header of a CSV file says
+    #[arg(long)]
+    pub by_position: bool,
     /// Where predictions go: a .npy or .csv file, or - for standard output as CSV
     #[arg(short, long = "out", default_value = "-", value_name = "FILE")]
     pub out: PathBuf,

@@ -63,6 +63,7 @@ pub fn facts(model: &Model, compiled: &Compiled, schedule: &str, target: &str) -
             "trees": forest.trees.len(),
             "features": forest.num_features,
             "margins": forest.num_margins,
+            "feature_names": forest.feature_names,
         },
         "schedule": schedule,
         "order": order,
@@ -77,6 +78,7 @@ pub fn facts(model: &Model, compiled: &Compiled, schedule: &str, target: &str) -
         wide: forest.types.accumulator == sched_forest::Float::F64,
         ns_per_row: ns_per_row(compiled),
         info: info.to_string(),
+        feature_names: forest.feature_names.clone(),
     }
 }
 

@@ -4,6 +4,7 @@ use crate::args::ScheduleValues;
 use crate::failure::Failure;
 use sched_forest::{Code, Forest, Iterations, Profile, ReadOptions, fingerprint};
 use sched_nest::ModelFacts;
+use schedc_data::Expect;
 use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -67,6 +68,14 @@ impl Model {
         self.profile = Some(profile.map_err(|error| Failure::model(path, &error))?);
         self.facts.take();
         Ok(self)
+    }
+
+    /// What it wants of its rows.
+    pub fn rows(&self) -> Expect<'_> {
+        match self.forest.feature_names.as_slice() {
+            [] => Expect::unnamed(self.forest.num_features),
+            names => Expect::named(names),
+        }
     }
 
     /// What the checker needs to know of it.

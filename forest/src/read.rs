@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::detect::{Format, detect};
+use crate::detect::{Format, detect, whose_json};
 use crate::error::{Code, ModelError};
 use crate::forest::Forest;
 use crate::xgboost;
@@ -139,7 +139,13 @@ pub fn read_with(bytes: &[u8], options: &ReadOptions) -> Result<Forest, ModelErr
 /// The same as [`read_with`].
 pub fn load(bytes: &[u8], options: &ReadOptions) -> Result<Loaded, ModelError> {
     match detect(bytes)? {
-        Format::XgboostJson(json) => xgboost::read_json(json, &options.iterations),
+        Format::XgboostJson(json) => {
+            let whose = |error: ModelError| match error.code {
+                Code::UnknownFormat | Code::Structure => whose_json(json).unwrap_or(error),
+                _ => error,
+            };
+            xgboost::read_json(json, &options.iterations).map_err(whose)
+        }
         Format::XgboostUbjson => xgboost::read_ubjson(bytes, &options.iterations),
     }
 }

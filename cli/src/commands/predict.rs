@@ -33,7 +33,8 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<(), Failure> {
         if args.explain_schedule {
             terminal.say(schedule_of(&library).trim_end());
         }
-        let rows = rows(args, Predictor::num_features(&library), None, terminal)?;
+        let names = names_of(&library);
+        let rows = rows(args, rows_for(&library, names.as_deref()), terminal)?;
         return Run { args, terminal, destination }.predict(&library, &rows, Duration::ZERO);
     }
     let standard = |path: &Path| path.as_os_str() == "-";
@@ -52,9 +53,7 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<(), Failure> {
         terminal.say(&format!("note: {note}"));
     }
     let nests = job.nest(&args.schedule.values, terminal)?;
-    let names = &job.model.forest.feature_names;
-    let names = (!names.is_empty()).then_some(names.as_slice());
-    let rows = rows(args, job.model.forest.num_features, names, terminal)?;
+    let rows = rows(args, job.model.rows(), terminal)?;
     let since = Instant::now();
     let kernel = match args.output {
         Output::Leaf => Kernel::Leaf,
@@ -68,16 +67,15 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<(), Failure> {
 }
 
 /// The rows to predict.
-fn rows(
-    args: &Predict,
-    features: usize,
-    names: Option<&[String]>,
-    terminal: &Terminal,
-) -> Result<Input, Failure> {
+fn rows(args: &Predict, expect: Expect, terminal: &Terminal) -> Result<Input, Failure> {
     if args.input.as_os_str() == "-" && std::io::stdin().is_terminal() {
         terminal.say("note: reading rows from the terminal, up to Ctrl-D; --input names a file");
     }
-    Ok(read_rows(&Source::from_argument(&args.input), Expect { columns: features, names })?)
+    let rows = read_rows(&Source::from_argument(&args.input), expect.by_position(args.by_position))?;
+    for note in &rows.notes {
+        terminal.say(&format!("note: {note}"));
+    }
+    Ok(rows)
 }
 
 fn is_library(path: &Path) -> bool {
@@ -108,10 +106,28 @@ fn load(args: &Predict) -> Result<Library, Failure> {
     Ok(Library::load(&args.model, &args.name)?)
 }
 
+/// What a library says of its model and its making.
+fn about(library: &Library) -> serde_json::Value {
+    serde_json::from_str(&library.info()).unwrap_or_default()
+}
+
 /// The schedule that a library was built with.
 fn schedule_of(library: &Library) -> String {
-    let info: serde_json::Value = serde_json::from_str(&library.info()).unwrap_or_default();
-    info["schedule"].as_str().unwrap_or_default().to_string()
+    about(library)["schedule"].as_str().unwrap_or_default().to_string()
+}
+
+/// The names of the features of a library's model; libraries of early releases do not hold them.
+fn names_of(library: &Library) -> Option<Vec<String>> {
+    serde_json::from_value(about(library)["model"]["feature_names"].take()).ok()
+}
+
+/// What a library wants of its rows.
+fn rows_for<'a>(library: &Library, names: Option<&'a [String]>) -> Expect<'a> {
+    match names {
+        None => Expect::untold(library.num_features()),
+        Some(names) if names.len() == library.num_features() => Expect::named(names),
+        Some(_) => Expect::unnamed(library.num_features()),
+    }
 }
 
 /// Something that predicts: code in memory or a library.
