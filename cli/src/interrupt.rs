@@ -100,7 +100,7 @@ fn before_abort() {
 
 /// Ends the process if there is no memory left, whatever else seems to be wrong.
 pub fn end_if_out_of_memory() {
-    if REFUSED.load(Ordering::Relaxed) || is_memory_short() {
+    if REFUSED.load(Ordering::Relaxed) || is_memory_short() || was_limit_near() {
         without_memory();
     }
 }
@@ -116,4 +116,17 @@ fn is_memory_short() -> bool {
         }
         memory.is_null()
     }
+}
+
+/// Whether the process has come near its limit of address space: a C++ exception has freed memory before it is fatal.
+fn was_limit_near() -> bool {
+    const NEAR: u64 = 64 << 10; // KiB
+    let number = |path: &str, name: &str, unit: u64| {
+        let text = std::fs::read_to_string(path).ok()?;
+        let line = text.lines().find_map(|line| line.strip_prefix(name))?;
+        Some(line.split_whitespace().next()?.parse::<u64>().ok()? / unit)
+    };
+    let peak = number("/proc/self/status", "VmPeak:", 1);
+    let limit = number("/proc/self/limits", "Max address space", 1024);
+    matches!((peak, limit), (Some(peak), Some(limit)) if peak + NEAR > limit)
 }
