@@ -1,12 +1,13 @@
 //! `schedc predict`: rows in, predictions out.
 
-use super::{Job, keep};
+use super::Job;
 use crate::args::{Output, Predict, ScheduleOptions};
 use crate::compile::{compile, facts};
 use crate::defaults::Kept;
+use crate::environment;
 use crate::failure::Failure;
+use crate::outputs::keep;
 use crate::terminal::Terminal;
-use sched_forest::Iterations;
 use sched_ir::lir::Kernel;
 use sched_llvm::runtime::Kind;
 use sched_llvm::{Jit, Library, Output as Results, Rows};
@@ -24,6 +25,7 @@ const PIECE: usize = 1 << 16;
 pub fn run(args: &Predict, terminal: &Terminal) -> Result<(), Failure> {
     let destination = Destination::from_argument(&args.out);
     destination.check()?;
+    environment::check()?;
     let ScheduleOptions { schedule, values } = &args.schedule;
     let read =
         [Some(args.input.as_path()), Some(&args.model), schedule.as_deref(), values.profile.as_deref()];
@@ -45,11 +47,12 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<(), Failure> {
             "name a file for one of them, for example the rows with --input",
         ));
     }
-    let job = Job::load(&args.model, &args.schedule, &args.reading, (args.cpu, Kept::Memory))?;
+    let cpu = args.cpu.or_else(environment::cpu).unwrap_or_default();
+    let job = Job::load(&args.model, &args.schedule, &args.reading, (cpu, Kept::Memory))?;
     if args.explain_schedule {
         terminal.say(job.source.text.trim_end());
     }
-    for note in &job.model.notes {
+    for note in job.model.notes.iter().filter(|_| !args.quiet) {
         terminal.say(&format!("note: {note}"));
     }
     let nests = job.nest(&args.schedule.values, terminal)?;
@@ -61,8 +64,8 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<(), Failure> {
     };
     let compiled =
         compile(&job.model, nests.for_one_call_of(rows.rows), &[kernel, Kernel::Value, Kernel::Class])?;
-    let about = facts(&job.model, &compiled, &job.source.text, args.cpu.name());
-    let jit = Jit::compile(&compiled.lir, args.cpu, &about, &[kernel, Kernel::Class])?;
+    let about = facts(&job.model, &compiled, &job.source.text, cpu);
+    let jit = Jit::compile(&compiled.lir, cpu, &about, &[kernel, Kernel::Class])?;
     Run { args, terminal, destination }.predict(&jit, &rows, since.elapsed())
 }
 
@@ -95,7 +98,8 @@ fn load(args: &Predict) -> Result<Library, Failure> {
         ("--set", !values.sets.is_empty()),
         ("--batch-size", values.batch_size.is_some()),
         ("--profile", values.profile.is_some()),
-        ("--iterations", args.reading.iterations != Iterations::All),
+        ("--iterations", args.reading.iterations.is_some()),
+        ("--cpu", args.cpu.is_some()),
     ];
     if let Some((option, _)) = decided.iter().find(|(_, given)| *given) {
         return Err(Failure::unusable(

@@ -1,16 +1,17 @@
 //! `schedc profile`: how often rows end in each leaf.
 
-use super::{keep, print};
+use super::print;
 use crate::args::Profile;
 use crate::failure::Failure;
 use crate::model::Model;
+use crate::outputs::keep;
 use crate::terminal::Terminal;
 use schedc_data::{Source, Values, read_rows, write_atomically};
 
 /// Runs the command.
 pub fn run(args: &Profile, terminal: &Terminal) -> Result<(), Failure> {
     keep(&[Some(&args.input), Some(&args.model)], &args.out)?;
-    let model = Model::read(&args.model, &args.reading.iterations)?;
+    let model = Model::read(&args.model, &args.reading)?;
     let forest = &model.forest;
     let expect = model.rows().by_position(args.by_position);
     let rows = read_rows(&Source::from_argument(&args.input), expect)?;

@@ -76,7 +76,7 @@ fn forest(learner: Learner, iterations: &Iterations, notes: &mut Vec<Note>) -> R
     let targets = targets(&model, num_margins)?;
     let starts = iteration_starts(&model, num_margins)?;
     let (first, last) = iterations.select(starts.len() - 1, best_iteration)?;
-    if *iterations == Iterations::All
+    if *iterations == Iterations::Unchosen
         && let Some(best) = best_iteration.filter(|best| best + 1 < starts.len() - 1)
     {
         notes.push(Note(format!(

@@ -88,7 +88,7 @@ fn contenders(
         let job = Job::load(model, &options, &args.reading, (args.cpu, Kept::File))?;
         let nest = job.nest(&args.values, terminal)?;
         let compiled = compile(&job.model, nest, &[Kernel::Raw])?;
-        let about = facts(&job.model, &compiled, &job.source.text, args.cpu.name());
+        let about = facts(&job.model, &compiled, &job.source.text, args.cpu);
         let jit = Jit::compile(&compiled.lir, args.cpu, &about, &[Kernel::Raw])?;
         run.model = job.model.path.display().to_string();
         run.trees = job.model.forest.trees.len();
