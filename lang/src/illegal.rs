@@ -290,10 +290,19 @@ pub enum Problem {
     RunDepthUnknown,
     /// The expanded code would be too large.
     CodeTooLarge {
-        /// Steps of walks that would be emitted.
-        size: u64,
-        /// Most that can be.
+        /// Walks that would be written out.
+        walks: u64,
+        /// About how many instructions they would have.
+        instructions: u64,
+        /// Most that there can be.
         limit: u64,
+    },
+    /// The expanded code is large enough to take long to compile.
+    CodeLarge {
+        /// Walks that are written out.
+        walks: u64,
+        /// About how many instructions they have.
+        instructions: u64,
     },
     /// Something cannot be decided without a model.
     Unverified {
@@ -407,6 +416,7 @@ impl Problem {
             P::NoProfile => Code::NO_PROFILE,
             P::RunDepthUnknown => Code::RUN_DEPTH_UNKNOWN,
             P::CodeTooLarge { .. } => Code::CODE_TOO_LARGE,
+            P::CodeLarge { .. } => Code::CODE_LARGE,
             P::Unverified { .. } => Code::UNVERIFIED,
             P::TileOfOne => Code::TILE_OF_ONE,
             P::PartialTile { .. } => Code::PARTIAL_TILE,

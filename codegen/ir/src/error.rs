@@ -31,6 +31,11 @@ impl CompileError {
     /// Tiles of nodes where walks or a layout have single nodes.
     pub const SINGLE_NODES: &'static str = "C0008";
 
+    /// Whether it is a mistake of the compiler: a nest that was checked with its model has no unknown facts.
+    pub fn is_internal(&self) -> bool {
+        self.code == CompileError::SYMBOLIC
+    }
+
     pub(crate) fn new(
         code: &'static str,
         message: impl Into<String>,
