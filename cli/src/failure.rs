@@ -59,7 +59,7 @@ impl From<CompileError> for Failure {
 
 impl From<LlvmError> for Failure {
     fn from(error: LlvmError) -> Failure {
-        let help = error.help.map_or(String::new(), |help| format!("\n  help: {help}"));
+        let help = error.help.as_ref().map_or(String::new(), |help| format!("\n  help: {help}"));
         let message = format!("{}: {}{help}", error.code, error.message);
         if error.is_internal() { Failure::Internal(message) } else { Failure::Unusable(message) }
     }

@@ -4,6 +4,7 @@
 use crate::diagnostics::Code;
 use crate::directives::LayoutName;
 use crate::doubt::Doubt;
+use crate::legality::Size;
 use crate::lineage::Step;
 use crate::nest::{GpuDimension, LoopId};
 use crate::sym::Sym;
@@ -290,19 +291,13 @@ pub enum Problem {
     RunDepthUnknown,
     /// The expanded code would be too large.
     CodeTooLarge {
-        /// Walks that would be written out.
-        walks: u64,
-        /// About how many instructions they would have.
-        instructions: u64,
-        /// Most that there can be.
-        limit: u64,
+        /// How large.
+        size: Size,
     },
     /// The expanded code is large enough to take long to compile.
     CodeLarge {
-        /// Walks that are written out.
-        walks: u64,
-        /// About how many instructions they have.
-        instructions: u64,
+        /// How large.
+        size: Size,
     },
     /// Something cannot be decided without a model.
     Unverified {

@@ -10,50 +10,73 @@ const WALK: u64 = 40;
 const HOP: u64 = 12;
 /// Straight-line hops that are counted where the depth of the trees is not known.
 const HOPS_UNKNOWN: u32 = 8;
-/// Most instructions that a schedule may ask for. LLVM takes about half a minute for so many.
-const MOST: u64 = 300_000;
-/// So many are worth a warning: they take seconds.
-const MANY: u64 = 75_000;
+/// Loops for the walks of one leaf loop that interleaves them: what is left of it has code of its own.
+const GROUPED: u64 = 4;
+/// LLVM takes time for each instruction, and for each pair of loops in a function about a sixth of that.
+const PAIRS: u64 = 6;
+/// The most work that a schedule may make: LLVM takes about half a minute for it.
+const MOST: u64 = 1_000_000;
+/// So much is worth a warning: it takes some seconds.
+const MANY: u64 = 200_000;
 
 /// The code that a schedule asks for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Size {
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Size {
     /// Walks that are written out, each with code of its own.
     pub walks: u64,
     /// About how many instructions of intermediate code they have together.
     pub instructions: u64,
-    /// What multiplies them most, and the loop that it is about.
-    cause: Option<(Step, LoopId)>,
+    /// About how many loops there are in it.
+    pub loops: u64,
 }
 
 impl Size {
-    /// The size of the code for a nest, as far as numbers of iterations are known.
-    pub fn of(builder: &Builder) -> Size {
-        let mut size = Size { walks: 0, instructions: 0, cause: None };
-        let mut largest = 0;
-        let mut stack: Vec<Around> = builder.roots.iter().map(|id| Around::new(*id)).collect();
-        while let Some(mut around) = stack.pop() {
-            if let Some((factor, step)) = around.enter(builder)
-                && factor > largest
-            {
-                largest = factor;
-                size.cause = Some((step, around.id));
-            }
-            let node = builder.node(around.id);
-            if node.inside.is_leaf() {
-                size.walks = size.walks.saturating_add(around.copies);
-                size.instructions = size.instructions.saturating_add(around.instructions());
-            }
-            stack.extend(node.inside.children().map(|id| Around { id, ..around }));
-        }
-        size
+    /// What it takes to compile, in instructions.
+    fn work(self) -> u64 {
+        self.instructions.saturating_add(self.loops.saturating_mul(self.loops) / PAIRS)
     }
+}
 
-    /// The problem with a size above a limit.
-    fn illegal(self, problem: Problem) -> Option<Illegal> {
-        let (step, id) = self.cause?;
-        Some(Illegal::at(step, problem, vec![id]))
+pub(super) fn check(builder: &Builder, problems: &mut Vec<Illegal>) {
+    let (size, cause) = measure(builder);
+    if let Some((step, id)) = cause.filter(|_| size.work() > MOST) {
+        problems.push(Illegal::at(step, Problem::CodeTooLarge { size }, vec![id]));
     }
+}
+
+/// A size that is legal and takes long to compile.
+pub(crate) fn large(builder: &Builder) -> Option<Illegal> {
+    let (size, cause) = measure(builder);
+    let (step, id) = cause.filter(|_| (MANY + 1..=MOST).contains(&size.work()))?;
+    Some(Illegal::at(step, Problem::CodeLarge { size }, vec![id]))
+}
+
+/// The size of the code for a nest, as far as numbers of iterations are known; and what multiplies it most, with the loop
+/// that it is about.
+fn measure(builder: &Builder) -> (Size, Option<(Step, LoopId)>) {
+    let mut size = Size::default();
+    let mut largest: Option<(u64, Step, LoopId)> = None;
+    let mut stack: Vec<Around> = builder.roots.iter().map(|id| Around::new(*id)).collect();
+    while let Some(mut around) = stack.pop() {
+        let id = around.id;
+        let outside = around.copies;
+        if let Some((factor, step)) = around.enter(builder)
+            && largest.is_none_or(|(most, ..)| factor > most)
+        {
+            largest = Some((factor, step, id));
+        }
+        if around.copies == outside {
+            size.loops = size.loops.saturating_add(outside);
+        }
+        let node = builder.node(id);
+        if node.inside.is_leaf() {
+            size.walks = size.walks.saturating_add(around.walks());
+            size.instructions = size.instructions.saturating_add(around.instructions());
+            size.loops = size.loops.saturating_add(around.loops_of_walks(builder.deepest));
+        }
+        stack.extend(node.inside.children().map(|id| Around { id, ..around }));
+    }
+    (size, largest.map(|(_, step, id)| (step, id)))
 }
 
 /// A loop and what the loops around it do to its code.
@@ -62,15 +85,15 @@ struct Around {
     id: LoopId,
     /// How often the code is written out.
     copies: u64,
-    /// Instructions of the straight-line hops of one walk.
+    /// Walks that are interleaved in each copy.
+    group: u64,
+    /// Straight-line hops of a walk, without and with tests for a leaf.
     hops: [u64; 2],
-    /// Whether walks are interleaved: what is left of such a loop has code of its own.
-    grouped: bool,
 }
 
 impl Around {
     fn new(id: LoopId) -> Around {
-        Around { id, copies: 1, hops: [0; 2], grouped: false }
+        Around { id, copies: 1, group: 1, hops: [0; 2] }
     }
 
     /// Takes in what is said of the loop itself; the largest factor that comes of it, and what said so.
@@ -80,32 +103,8 @@ impl Around {
             (Inside::Cases(cases), Some(by)) => Some((cases.len() as u64, by)),
             _ => None,
         };
-        let known = |n: &u32| u64::from(builder.deepest.unwrap_or(HOPS_UNKNOWN).min(*n));
         for (fact, step) in &node.facts {
-            let factor = match fact {
-                Stated::Unroll if matches!(node.inside, Inside::Seq(_)) => {
-                    let trips = builder.trips(self.id).and_then(|trips| u64::try_from(trips).ok());
-                    let factor = trips.unwrap_or(1).max(1);
-                    self.copies = self.copies.saturating_mul(factor);
-                    factor
-                }
-                Stated::Interleave(_) => {
-                    let factor = builder.facts(self.id).interleave.unwrap_or(1).into();
-                    self.copies = self.copies.saturating_mul(factor);
-                    self.grouped = factor > 1;
-                    factor
-                }
-                Stated::UnrollWalk(n) => {
-                    self.hops[0] = known(n) * HOP;
-                    known(n)
-                }
-                // Each of these also tests for a leaf.
-                Stated::PeelWalk(n) => {
-                    self.hops[1] = known(n) * 2 * HOP;
-                    known(n)
-                }
-                _ => continue,
-            };
+            let Some(factor) = self.take(fact, builder) else { continue };
             if largest.is_none_or(|(most, _)| factor > most) {
                 largest = Some((factor, *step));
             }
@@ -113,24 +112,50 @@ impl Around {
         largest
     }
 
-    /// About how many instructions all copies of the walk have.
+    /// Takes in a fact; how much it multiplies code, if it does.
+    fn take(&mut self, fact: &Stated, builder: &Builder) -> Option<u64> {
+        let known = |n: u32| u64::from(builder.deepest.unwrap_or(HOPS_UNKNOWN).min(n));
+        let seq = matches!(builder.node(self.id).inside, Inside::Seq(_));
+        Some(match fact {
+            Stated::Unroll if seq => {
+                let trips = builder.trips(self.id).and_then(|trips| u64::try_from(trips).ok());
+                let factor = trips.unwrap_or(1).max(1);
+                self.copies = self.copies.saturating_mul(factor);
+                factor
+            }
+            Stated::Interleave(_) => {
+                self.group = builder.facts(self.id).interleave.unwrap_or(1).into();
+                self.group
+            }
+            Stated::UnrollWalk(n) => {
+                self.hops[0] = known(*n);
+                self.hops[0]
+            }
+            Stated::PeelWalk(n) => {
+                self.hops[1] = known(*n);
+                self.hops[1]
+            }
+            _ => return None,
+        })
+    }
+
+    fn walks(&self) -> u64 {
+        self.copies.saturating_mul(self.group)
+    }
+
+    /// About how many instructions all copies of the walk have. What tests for a leaf is twice as long, and so is what has
+    /// code for the last few iterations besides.
     fn instructions(&self) -> u64 {
         let [straight, tested] = self.hops;
-        let walk = (WALK + straight.max(tested)) * if self.grouped { 2 } else { 1 };
-        self.copies.saturating_mul(walk)
+        let walk = WALK + HOP * straight.max(2 * tested);
+        self.walks().saturating_mul(if self.group > 1 { 2 * walk } else { walk })
     }
-}
 
-pub(super) fn check(builder: &Builder, problems: &mut Vec<Illegal>) {
-    let size @ Size { walks, instructions, .. } = Size::of(builder);
-    if instructions > MOST {
-        problems.extend(size.illegal(Problem::CodeTooLarge { walks, instructions, limit: MOST }));
+    /// About how many loops go on to the leaf: none where all trees end before.
+    fn loops_of_walks(&self, deepest: Option<u32>) -> u64 {
+        let [straight, tested] = self.hops;
+        let is_closed = deepest.is_some_and(|deepest| straight.max(tested) >= deepest.into());
+        let each = if self.group > 1 { GROUPED } else { 1 };
+        if is_closed { 0 } else { self.copies.saturating_mul(each) }
     }
-}
-
-/// A size that is legal and takes long to compile.
-pub(crate) fn large(builder: &Builder) -> Option<Illegal> {
-    let size @ Size { walks, instructions, .. } = Size::of(builder);
-    let is_large = (MANY + 1..=MOST).contains(&instructions);
-    is_large.then(|| size.illegal(Problem::CodeLarge { walks, instructions })).flatten()
 }

@@ -146,7 +146,7 @@ pub const REFUSED: &[(&str, Case, u16)] = &[
     ("unroll and parallel", ("trees=9", "parallel(tree); unroll(tree)"), 61),
     (
         "much code, as a warning",
-        ("trees=300", "tile(batch, b0, b1, 8); reorder(b0, tree, b1); unroll(tree); unroll(b1)"),
+        ("trees=150", "tile(batch, b0, b1, 8); reorder(b0, tree, b1); unroll(tree); unroll(b1)"),
         102,
     ),
     (

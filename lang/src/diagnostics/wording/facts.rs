@@ -3,6 +3,7 @@
 use super::{Context, Wording, use_one_of};
 use crate::diagnostics::Applicability;
 use crate::illegal::Problem;
+use crate::legality::Size;
 use crate::nest::Sort;
 
 pub(super) fn word(context: &Context) -> Option<Wording> {
@@ -80,11 +81,8 @@ pub(super) fn word(context: &Context) -> Option<Wording> {
         Problem::NoProfile => Wording::new("there is no profile that says how often leaves are reached", "no profile")
             .help("Make one with `schedc profile MODEL -i ROWS -o FILE` and give it with `--profile FILE`, or use \
                    `tileTrees` without `probability`."),
-        Problem::CodeTooLarge { walks, instructions, limit } => {
-            let message = format!(
-                "this schedule writes out {walks} walks, about {instructions} instructions, and at most {limit} can be \
-                 compiled"
-            );
+        Problem::CodeTooLarge { size } => {
+            let message = format!("{}, more than can be compiled in reasonable time", code(size));
             Wording::new(message, "makes most of them")
                 .help("Unroll or interleave less; specialize and unroll loops with fewer iterations.")
                 .fix((directive == "unroll").then(|| context.expand_a_tile()).flatten())
@@ -157,6 +155,11 @@ fn gpu(context: &Context) -> Option<Wording> {
             .fix(Some(context.remove(step))),
         _ => return None,
     })
+}
+
+/// What code a schedule asks for.
+pub(super) fn code(Size { walks, instructions, loops }: &Size) -> String {
+    format!("this schedule writes out {walks} walks, about {instructions} instructions with {loops} loops")
 }
 
 /// The directive with the layout that holds tiles.

@@ -1,6 +1,7 @@
 //! Words for legal schedules that are probably not meant.
 
 use super::device::size;
+use super::facts::code;
 use super::{Context, Wording};
 use crate::diagnostics::{Applicability, Fix};
 use crate::illegal::Problem;
@@ -108,10 +109,8 @@ pub(super) fn word(context: &Context) -> Option<Wording> {
                 .help("Use a smaller tile, or cache a loop further in.")
                 .fix(Some(context.remove(step)))
         }
-        Problem::CodeLarge { walks, instructions } => {
-            let message = format!(
-                "this schedule writes out {walks} walks, about {instructions} instructions, which takes long to compile"
-            );
+        Problem::CodeLarge { size } => {
+            let message = format!("{}, which take long to compile", code(size));
             Wording::new(message, "makes most of them").help(
                 "It is legal. To compile faster, unroll or interleave less, and specialize and unroll loops with fewer \
                  iterations.",
