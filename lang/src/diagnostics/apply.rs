@@ -116,7 +116,7 @@ impl Round<'_> {
         let after = &checked.diagnostics;
         let all_help = some.iter().all(|one| applied.helps(*one, self.found, after));
         let is_progress = all_help && errors(after) <= errors(self.found) && rank(after) < rank(self.found);
-        is_progress.then(|| Fixed { text: applied.text, count: some.len(), checked })
+        is_progress.then_some(Fixed { text: applied.text, count: some.len(), checked })
     }
 }
 

@@ -43,8 +43,8 @@ fn alone(
 ) -> bool {
     Applied::new(text, [fix]).is_some_and(|applied| {
         let after = check(&applied.text);
-        let reveals = finding.code < Code::UNKNOWN_DIRECTIVE || errors(&after) <= errors(found);
-        reveals && applied.helps((finding, fix), found, &after)
+        let is_no_worse = finding.code < Code::UNKNOWN_DIRECTIVE || errors(&after) <= errors(found);
+        is_no_worse && applied.helps((finding, fix), found, &after)
     })
 }
 
