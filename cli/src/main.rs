@@ -46,10 +46,13 @@ fn main() -> ExitCode {
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
-        Err(Failure::Findings) => ExitCode::from(1),
-        Err(Failure::Unusable(message)) => {
-            terminal.error(&message);
-            ExitCode::from(2)
+        Err(failure) => {
+            match &failure {
+                Failure::Findings => {}
+                Failure::Unusable(message) => terminal.error(message),
+                Failure::Internal(message) => terminal.error(&format!("internal: {message}")),
+            }
+            ExitCode::from(failure.status())
         }
     }
 }

@@ -43,6 +43,11 @@ pub mod code {
 }
 
 impl LlvmError {
+    /// Whether it is a mistake of the compiler, and not of what it was given.
+    pub fn is_internal(&self) -> bool {
+        matches!(self.code, code::ILL_FORMED | code::REJECTED)
+    }
+
     /// An error without advice.
     pub fn new(code: &'static str, message: impl Into<String>) -> LlvmError {
         LlvmError { code, message: message.into(), help: None }
