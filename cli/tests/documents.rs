@@ -6,6 +6,8 @@
 //! - A block ```` ```console ```` holds commands after `$ `, each with what it prints, standard error included.
 //! - A block of another language whose first line is ```` ```sched fast.sched ```` is saved in the folder under that
 //!   name first; GitHub shows only the language.
+//! - A block ```` ```sh setup ```` is run in the repository, or what looks like it, before all else. The commands are run
+//!   where it ends, and what the document makes may not lie in the repository.
 //!
 //! The folder `examples` of the repository is there, too. Times, sizes and the numbers of LIR's values may differ.
 //! `UPDATE=1` rewrites what commands print.
@@ -25,7 +27,10 @@ const DOCUMENTS: &[(&str, usize)] = &[
     ("README.md", 8),
     ("ARCHITECTURE.md", 3),
     ("docs/c-api.md", 2),
+    ("docs/data.md", 7),
     ("docs/models.md", 2),
+    ("cli/src/explain/data.md", 8),
+    ("cli/src/explain/models.md", 5),
     ("docs/performance/caching.md", 3),
     ("docs/performance/compile-time.md", 2),
     ("docs/performance/interleaving.md", 4),
@@ -60,7 +65,16 @@ fn documents_show_what_happens() -> io::Result<()> {
         std::os::unix::fs::symlink(repository.join("examples"), folder.path().join("examples"))?;
         let path = repository.join(name);
         let text = fs::read_to_string(&path)?;
-        let Ran { happened, commands, silent } = run(&text, folder.path())?;
+        let place = set_up(&text, folder.path())?;
+        let Ran { happened, commands, silent } = run(&text, &place)?;
+        if place != folder.path() {
+            let there: Vec<_> = fs::read_dir(folder.path())?
+                .map(|entry| Ok(entry?.file_name()))
+                .collect::<io::Result<_>>()?;
+            assert_eq!(there, ["examples"], "{name} leaves files in the repository");
+            assert!(fs::read_dir(&place)?.count() > 1, "{name} is not run in {}", place.display());
+            fs::remove_dir_all(place)?;
+        }
         assert!(commands >= *least, "{name} has {commands} commands");
         if name.starts_with(PERFORMANCE) && !silent.is_empty() {
             problems.push(format!("{name}: these print nothing:\n    {}", silent.join("\n    ")));
@@ -74,6 +88,15 @@ fn documents_show_what_happens() -> io::Result<()> {
     let summary = "run with UPDATE=1 to accept this, and review the difference";
     assert!(problems.is_empty(), "{}\n{summary}", problems.join("\n"));
     Ok(())
+}
+
+/// The folder where a document's commands are run, after its block of preparations in a folder like the repository.
+fn set_up(text: &str, repository: &Path) -> io::Result<PathBuf> {
+    let block = text.split("\n```sh setup\n").nth(1).and_then(|rest| rest.split("```").next());
+    let Some(block) = block else { return Ok(repository.to_path_buf()) };
+    let output = shell(&format!("{block}pwd"), repository).output()?;
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    Ok(PathBuf::from(String::from_utf8_lossy(&output.stdout).trim()))
 }
 
 /// What came of a document's commands.
@@ -101,7 +124,7 @@ fn run(text: &str, folder: &Path) -> io::Result<Ran> {
             }
             name => {
                 let content: String = block.iter().map(|line| format!("{line}\n")).collect();
-                if let Some((_, name)) = name {
+                if let Some((_, name)) = name.filter(|(_, name)| *name != "setup") {
                     fs::write(folder.join(name), &content)?;
                 }
                 ran.happened += &content;

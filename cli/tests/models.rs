@@ -199,6 +199,7 @@ fn facts(forest: &Forest) -> Result<Facts> {
         // So much that a second thread is always worth waking.
         ns_per_row: 1e6,
         info: String::new(),
+        feature_names: Vec::new(),
     })
 }
 
@@ -349,7 +350,7 @@ fn load(path: &Path) -> Result<Forest> {
 }
 
 fn numbers(path: &Path, columns: usize) -> Result<Vec<f32>> {
-    Ok(read_rows(&Source::Path(path.to_path_buf()), Expect { columns, names: None })?.into_f32())
+    Ok(read_rows(&Source::Path(path.to_path_buf()), Expect::unnamed(columns))?.into_f32())
 }
 
 impl Case {

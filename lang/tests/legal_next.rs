@@ -193,3 +193,19 @@ fn a_directive_being_written_is_left_out() {
     assert!(choices[0].choices().contains(&"256".to_owned()));
     assert_eq!(choices[1].choices(), ["2"], "sizes that divide 100 trees");
 }
+
+#[test]
+fn what_half_of_all_schedules_go_on_with_comes_first() {
+    let options = sched_testing::options("trees=100 depth=6");
+    let text = "tile(batch, b0, b1, 64)\n";
+    let reorders = at(text, text.len(), &options, Some(Op::Reorder));
+    assert_eq!(reorders[0].text(), "reorder(b0, tree, b1)");
+    let text = "tile(batch, b0, b1, 64)\nreorder(b0, tree, b1)\n";
+    let vectors = at(text, text.len(), &options, Some(Op::Vectorize));
+    let widths: Vec<String> = [vec!["8".to_owned()], vectors[0].choices()].concat();
+    assert_eq!(widths, ["8", "16", "32", "64", "4"]);
+    // A vector wider than its loop is none of them.
+    let text = "tile(batch, b0, b1, 16)\nreorder(b0, tree, b1)\n";
+    let vectors = at(text, text.len(), &options, Some(Op::Vectorize));
+    assert_eq!(vectors[0].choices(), ["16", "4"]);
+}

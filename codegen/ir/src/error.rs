@@ -33,6 +33,11 @@ impl CompileError {
     /// A layout that no code generator has.
     pub const NOT_LOWERED: &'static str = "C0019";
 
+    /// Whether it is a mistake of the compiler: a nest that was checked with its model has no unknown facts.
+    pub fn is_internal(&self) -> bool {
+        self.code == CompileError::SYMBOLIC
+    }
+
     pub(crate) fn new(
         code: &'static str,
         message: impl Into<String>,

@@ -371,6 +371,7 @@ fn main() {
         num_trees: TREES as i32,
         ns_per_row: 1.0,
         info: "{}".to_string(),
+        feature_names: Vec::new(),
     };
     let mut jits = Vec::new();
     for (i, shape) in shapes.iter().enumerate() {

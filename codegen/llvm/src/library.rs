@@ -10,7 +10,8 @@ use std::path::Path;
 pub struct Library {
     num_features: usize,
     num_outputs: unsafe extern "C" fn(i32) -> i32,
-    output_type: unsafe extern "C" fn(i32) -> i32,
+    /// Libraries that were built before results had a type return floats.
+    output_type: Option<unsafe extern "C" fn(i32) -> i32>,
     predict_ex: unsafe extern "C" fn(*const Call) -> i32,
     error: unsafe extern "C" fn(i32) -> *const c_char,
     info: unsafe extern "C" fn() -> *const c_char,
@@ -37,7 +38,7 @@ impl Library {
         Ok(Library {
             num_features,
             num_outputs: symbol(&library, path, prefix, "num_outputs")?,
-            output_type: symbol(&library, path, prefix, "output_type")?,
+            output_type: symbol(&library, path, prefix, "output_type").ok(),
             predict_ex: symbol(&library, path, prefix, "predict_ex")?,
             error: symbol(&library, path, prefix, "error")?,
             info: symbol(&library, path, prefix, "info")?,
@@ -75,8 +76,12 @@ impl Library {
         output: Output<'_>,
         threads: i32,
     ) -> Result<(), String> {
-        // SAFETY: the function is ours and takes any number.
-        let element = Dtype::of(unsafe { (self.output_type)(kind as i32) });
+        let element = match self.output_type {
+            // SAFETY: the function is ours and takes any number.
+            Some(output_type) => Dtype::of(unsafe { output_type(kind as i32) }),
+            None if kind == Kind::Leaf => Dtype::I32,
+            None => Dtype::F32,
+        };
         let columns = Columns { features: self.num_features, outputs: self.num_outputs(kind), element };
         let call = packed_call(columns, kind, rows, n_rows, output, threads);
         // SAFETY: the slices were found long enough, and a mutable one overlaps no other.

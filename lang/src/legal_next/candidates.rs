@@ -80,7 +80,7 @@ pub fn about(
             vec![numbers, vec![state(Stated::Interleave(None))]]
         }
         Op::Vectorize => {
-            let numbers = [8, 16, 4].map(|n| state(Stated::Vectorize(Some(n)))).to_vec();
+            let numbers = [8, 16, 32, 64, 4].map(|n| state(Stated::Vectorize(Some(n)))).to_vec();
             vec![numbers, vec![state(Stated::Vectorize(None))]]
         }
         Op::UnrollWalk => {
@@ -180,7 +180,8 @@ fn points(start: &Sym, stop: &Sym, step: &Sym) -> Vec<Sym> {
     }
 }
 
-/// Orders of neighbours in a chain: all of two or three loops.
+/// Orders of neighbours in a chain: all of two or three loops. First those that take the other sort of loop between the two of
+/// a tile, which is what most tiles are for.
 fn reorders(builder: &Builder) -> Vec<Forms> {
     let mut all: Vec<Forms> = Vec::new();
     let mut add = |order: Vec<Select>| {
@@ -189,13 +190,18 @@ fn reorders(builder: &Builder) -> Vec<Forms> {
             all.push(form);
         }
     };
-    for id in builder.loops() {
-        let mut chain = vec![id];
-        while chain.len() < SMALL_CHAIN
-            && let Some(only) = builder.node(chain[chain.len() - 1]).inside.only()
+    let chains: Vec<Vec<LoopId>> = builder.loops().into_iter().map(|id| chain_from(builder, id)).collect();
+    for chain in &chains {
+        if let [outer, inner, other] = chain[..]
+            && builder.sort(outer) == builder.sort(inner)
+            && builder.sort(inner) != builder.sort(other)
         {
-            chain.push(only);
+            let order = [outer, other, inner];
+            add(order.iter().map(|id| Select::all(&builder.node(*id).name)).collect());
+            add(order.iter().map(|id| builder.select_of(*id)).collect());
         }
+    }
+    for chain in chains {
         for length in 2..=chain.len() {
             for order in orders(&chain[..length]) {
                 add(order.iter().map(|id| Select::all(&builder.node(*id).name)).collect());
@@ -204,6 +210,19 @@ fn reorders(builder: &Builder) -> Vec<Forms> {
         }
     }
     all
+}
+
+/// The loop and those directly inside it, as far as they are alone there.
+fn chain_from(builder: &Builder, id: LoopId) -> Vec<LoopId> {
+    let mut chain = vec![id];
+    let mut last = id;
+    while chain.len() < SMALL_CHAIN
+        && let Some(only) = builder.node(last).inside.only()
+    {
+        chain.push(only);
+        last = only;
+    }
+    chain
 }
 
 /// All orders of two or three loops but their own, and of three those that move the outermost and the innermost one.

@@ -9,6 +9,8 @@ mod size;
 mod walks;
 
 pub(crate) use shared::working_set;
+pub use size::Size;
+pub(crate) use size::large as large_code;
 
 use crate::device::Limits;
 use crate::illegal::Illegal;

@@ -9,6 +9,7 @@ use sched_grammar::ast::{Comment, Span};
 use crate::device::Limits;
 use crate::diagnostics::{Applicability, Code, Diagnostic, Severity, info};
 use crate::illegal::Illegal;
+use crate::legality::large_code;
 use crate::lineage::Builder;
 use crate::report::Report;
 use crate::resolve::Scope;
@@ -31,6 +32,7 @@ pub(crate) fn problems(builder: &Builder, limits: &Limits) -> Vec<Illegal> {
         parallel::check(builder, id, &mut problems);
         cache::check(builder, id, limits, &mut problems);
     }
+    problems.extend(large_code(builder));
     problems
 }
 

@@ -93,7 +93,9 @@ fn call(
     report: &mut Report,
 ) -> Option<Call> {
     let Some(signature) = find(&directive.name.text) else {
-        report.push(unknown(directive));
+        let diagnostic =
+            if directive.name.text == "allow" { allow(directive, span, report) } else { unknown(directive) };
+        report.push(diagnostic);
         return None;
     };
     if options.supported == Supported::Compilable && !signature.lowered {
@@ -170,6 +172,22 @@ fn unknown(directive: &Directive) -> Diagnostic {
             diagnostic.help(format!("The directives are {}.", list(&names)))
         }
     }
+}
+
+/// What there is to say of an `allow(...)` that is no comment.
+fn allow(directive: &Directive, span: Span, report: &Report) -> Diagnostic {
+    let text = report.written(directive.name.span.to(directive.args_span));
+    let comment = if directive.args.is_empty() { "// allow(S0095)".to_owned() } else { format!("// {text}") };
+    let message = "`allow` is no directive: it stands in a comment";
+    let diagnostic = Diagnostic::new(Code::UNKNOWN_DIRECTIVE, directive.name.span, message)
+        .label("not a directive")
+        .help(format!("Write `{comment}`: a comment anywhere in the file silences a warning or hint."));
+    // A comment reaches to the end of its line.
+    let is_last = report.rest_of_line(span).is_empty() && !text.contains('\n');
+    if directive.args.is_empty() || !is_last {
+        return diagnostic;
+    }
+    diagnostic.fix(format!("write `{comment}`"), span, &comment, Applicability::Safe)
 }
 
 fn wrong_count(signature: &Signature, directive: &Directive) -> Diagnostic {

@@ -348,7 +348,9 @@ impl Scope<'_> {
     fn count_trees(&self, depth: &Sym, span: Span, report: &mut Report) -> Option<Sym> {
         let Some(depth) = depth.as_int() else {
             let message = format!("how many trees are no deeper than {depth} is not known without a model");
-            report.push(Diagnostic::new(Code::UNVERIFIED, span, message).label("not verified"));
+            let help =
+                "Name a model in a `model` line or on the command line, or give the depth as a number.";
+            report.push(Diagnostic::new(Code::UNVERIFIED, span, message).label("not verified").help(help));
             return None;
         };
         if self.trees_to_depth.get().is_none() {

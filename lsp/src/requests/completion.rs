@@ -1,5 +1,7 @@
 //! `textDocument/completion`.
 
+use std::sync::Arc;
+
 use sched_ide::{self as ide, CompletionKind};
 use tower_lsp_server::jsonrpc::Result;
 use tower_lsp_server::ls_types::{
@@ -7,11 +9,18 @@ use tower_lsp_server::ls_types::{
     Documentation, InsertTextFormat, MarkupContent, MarkupKind, TextEdit,
 };
 
+use super::model;
 use crate::state::Shared;
 
 /// What may be written at a place.
-pub fn completion(shared: &Shared, params: &CompletionParams) -> Result<Option<CompletionResponse>> {
+pub async fn completion(
+    shared: &Arc<Shared>,
+    params: &CompletionParams,
+) -> Result<Option<CompletionResponse>> {
     let Some((snapshot, offset)) = shared.place(&params.text_document_position)? else { return Ok(None) };
+    if let Some(items) = model::completion(shared, &snapshot, offset).await {
+        return Ok(Some(CompletionResponse::Array(items)));
+    }
     let snippets = shared.lock().abilities.snippets;
     let item = |found: ide::Completion| {
         let is_snippet = found.snippet && snippets;

@@ -15,6 +15,7 @@ pub mod ir;
 pub mod lenses;
 pub mod lineage;
 pub mod links;
+pub mod model;
 pub mod nest;
 pub mod references;
 pub mod rename;

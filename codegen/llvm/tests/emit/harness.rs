@@ -15,6 +15,7 @@ pub fn facts() -> Facts {
         num_trees: 1,
         ns_per_row: 1.0,
         info: "{}".to_string(),
+        feature_names: Vec::new(),
     }
 }
 

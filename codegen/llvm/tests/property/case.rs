@@ -233,6 +233,7 @@ impl Case {
             // Rows are made out to be expensive, so that threads take part even in small calls.
             ns_per_row: 1e6,
             info: "{}".to_string(),
+            feature_names: Vec::new(),
         };
         // Processors differ in what their registers hold and in how they look tables up.
         let cpus: Vec<Cpu> = Cpu::ALL.into_iter().filter(|cpu| cpu.runs_here()).collect();

@@ -13,6 +13,8 @@ use sched_lang::legal_next::{Argument, Operation, wanted};
 
 /// Forms of one directive that are offered.
 const FORMS: usize = 3;
+/// Forms of `reorder`, where each is another order, and of `representation`, where each is another layout.
+const MORE_FORMS: usize = 5;
 /// Numbers that are tried for one loop: where these are refused, the loop is usually at fault.
 const TRIED: usize = 2;
 /// Loops for which forms are made. In a nest that has more the work that is allowed is done before their turn comes.
@@ -60,9 +62,12 @@ fn legal(analysis: &Analysis, site: &mut Site, is_taken: &dyn Fn(&str) -> bool) 
     let is_quick = |search: &Search| !signature_of(search.op).is_some_and(|signature| signature.shapes);
     let (mut quick, mut slow): (Vec<&mut Search>, Vec<&mut Search>) =
         searches.iter_mut().partition(|search| is_quick(search));
-    for round in 0..FORMS {
+    for round in 0..MORE_FORMS {
         let mut rest = quick.len() + slow.len();
-        for search in quick.iter_mut().chain(&mut slow) {
+        let goes_on = |search: &&mut &mut Search| {
+            round < FORMS || matches!(search.op, Op::Reorder | Op::Representation)
+        };
+        for search in quick.iter_mut().chain(&mut slow).filter(goes_on) {
             let share = if round == 0 { work.share(rest) } else { work };
             let mut left = share;
             search.next(site, &mut left);
@@ -121,9 +126,16 @@ fn item(signature: &Signature, form: &Operation, typed: Typed) -> Completion {
         .enumerate()
         .map(|(at, argument)| format!("${{{}:{}}}", at + 1, escape(argument.text())))
         .collect();
-    let detail = if signature.shapes { "shapes the nest" } else { "states a fact" };
+    let on_gpu = matches!(signature.op, Op::GpuDimension | Op::SharedReduce);
+    let detail = match (on_gpu, signature.shapes) {
+        (true, _) => "for GPUs only",
+        (false, true) => "shapes the nest",
+        (false, false) => "states a fact",
+    };
+    let caution =
+        if on_gpu { " The schedule is for a GPU then; no code can be made for GPUs yet." } else { "" };
     let documentation = format!(
-        "```sched\n{}\n```\n{}\n\nWith these arguments it is legal here.",
+        "```sched\n{}\n```\n{}\n\nWith these arguments it is legal here.{caution}",
         signature.usage(),
         signature.summary
     );
