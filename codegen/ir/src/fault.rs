@@ -21,7 +21,7 @@ pub enum Fault {
     LaneReadsWrongRow,
     /// LIR: the remainder of an interleaved loop is dropped.
     RemainderDropped,
-    /// LIR: trees that few rows walk at once are all the first of them.
+    /// LIR: unroll-and-jam walks the first tree in every slot.
     TogetherRepeatsTree,
     /// Representations: ties go the wrong way.
     ArrayFlipsTies,
@@ -35,6 +35,8 @@ pub enum Fault {
     SweepForgetsPlace,
     /// Representations: nodes strike out the last leaf of their left subtree only.
     ReachFallsShort,
+    /// Runtime: rows are packed in the type of sums where that is the wider one.
+    RowsPackedAsSums,
     /// LLVM: ordered comparisons become unordered ones.
     CompareUnordered,
 }

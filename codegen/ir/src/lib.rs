@@ -72,7 +72,11 @@ pub fn compile_by_rows(
     kernels: &[Kernel],
     budget: &Budget,
 ) -> Result<Compiled, CompileError> {
-    let forest = forest.into();
+    let mut forest = forest.into();
+    if forest.has_wide_thresholds() {
+        forest = Arc::new(Arc::unwrap_or_clone(forest).with_narrow_thresholds());
+    }
+    let types = lower::interface(&forest.types);
     let mut few = Vec::new();
     for (most_rows, nest) in smaller {
         let (hir, mir) = stages(Arc::clone(&forest), profile, nest, budget)?;
@@ -89,7 +93,7 @@ pub fn compile_by_rows(
     // A limit that no small call reaches does not concern the others.
     let limit = |few: &Smaller| few.mir.rows_per_run.filter(|rows| *rows < i64::from(few.most_rows));
     let runs = few.iter().map(limit).chain([mir.rows_per_run]);
-    let lir = Module { kernels: functions, tables, rows_per_run: runs.flatten().min() };
+    let lir = Module { kernels: functions, tables, types, rows_per_run: runs.flatten().min() };
     Ok(Compiled { hir, mir, lir, smaller: few })
 }
 

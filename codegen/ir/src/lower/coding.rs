@@ -216,7 +216,7 @@ impl Kernel<'_> {
     ) {
         let (rows, input) = (self.rows, self.input);
         let ty = Ty::vector(Scalar::I32, SIDE_BY_SIDE);
-        let trees = self.b.lanes(ty);
+        let trees = self.b.iota(ty);
         let size = self.b.int_of(ty, 1 << class.depth);
         let trees = self.b.mul(trees, size);
         let end = self.b.int(class.features.end as i64);
@@ -289,7 +289,7 @@ fn count(
         let x = b.splat(x, ty.lanes);
         let right = b.cmp(codes.counts(), thresholds, x);
         let bits = b.mask_bits(right);
-        b.ones(bits)
+        b.pop_count(bits)
     };
     let whole = among(b, first, AT_ONCE);
     let Some(block) = class.block() else { return whole };

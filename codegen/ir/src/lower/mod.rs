@@ -23,7 +23,7 @@ use sched_forest::{Forest, Target};
 use sched_nest::Layout;
 use std::collections::BTreeMap;
 
-pub use output::{class_columns, value_columns};
+pub use output::{class_columns, interface, value_columns};
 
 /// Tables that exist once, whatever the layouts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

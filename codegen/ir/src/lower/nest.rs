@@ -228,7 +228,7 @@ impl Kernel<'_> {
         let count = self.b.min(count, all);
         let count = self.b.cast(Cast::Trunc, count, Ty::of(Scalar::I32));
         let count = self.b.splat(count, lanes);
-        let numbers = self.b.lanes(ty);
+        let numbers = self.b.iota(ty);
         self.b.cmp(Cmp::Lt, numbers, count)
     }
 

@@ -132,8 +132,8 @@ impl Kernel<'_> {
         while size > 0 {
             for upper in (0..rows.len()).filter(|row| row & size == 0) {
                 let (a, b) = (rows[upper], rows[upper + size]);
-                rows[upper] = self.b.alternate(a, b, size as u16, 0);
-                rows[upper + size] = self.b.alternate(a, b, size as u16, 1);
+                rows[upper] = self.b.transpose_step(a, b, size as u16, 0);
+                rows[upper + size] = self.b.transpose_step(a, b, size as u16, 1);
             }
             size /= 2;
         }
@@ -145,7 +145,7 @@ impl Kernel<'_> {
         let (features, input, piece) = (self.features(), self.input, self.piece());
         let lanes = block.rows as u16;
         let ty = Ty::vector(Scalar::I32, lanes);
-        let (numbers, all) = (self.b.lanes(ty), self.b.int_of(ty, features));
+        let (numbers, all) = (self.b.iota(ty), self.b.int_of(ty, features));
         let distance = self.b.mul(numbers, all);
         let mask = Some(self.lanes_below(left, lanes));
         self.each_piece(block, |k, from, to| {

@@ -221,7 +221,7 @@ impl<'k> Kernel<'k> {
         if length == features || element == Scalar::I8 && length <= CODES_END {
             return Some(self.b.load(ty, at));
         }
-        let numbers = self.b.lanes(ty.with(Scalar::I32));
+        let numbers = self.b.iota(ty.with(Scalar::I32));
         let end = self.b.int_of(ty.with(Scalar::I32), features);
         let mask = self.b.cmp(Cmp::Lt, numbers, end);
         Some(self.b.load_masked(ty, at, mask))
@@ -318,7 +318,7 @@ impl<'k> Kernel<'k> {
             return representation.load_tree(&mut self.b, buffers, tree, (1, walks.plan.straight));
         }
         let ty = Ty::vector(Scalar::I32, width);
-        let mut numbers = self.b.lanes(ty);
+        let mut numbers = self.b.iota(ty);
         if count < width {
             let last = self.b.int_of(ty, i64::from(count) - 1);
             numbers = self.b.min(numbers, last);
@@ -332,7 +332,7 @@ impl<'k> Kernel<'k> {
     /// `0, step, 2 * step` and so on, a vector of `i32`.
     fn distances(&mut self, step: i64, width: u16) -> Value {
         let ty = Ty::vector(Scalar::I32, width);
-        let numbers = self.b.lanes(ty);
+        let numbers = self.b.iota(ty);
         let step = self.b.int_of(ty, step);
         self.b.mul(numbers, step)
     }

@@ -290,7 +290,7 @@ impl Abreast {
             return (threshold, state.load(b, buffers[NODES], self.code, node, (1, size)));
         }
         let word = state.load(b, buffers[NODES], Scalar::I64, node, (1, 0));
-        let (low, code) = (b.word(word, 0), b.word(word, 1));
+        let (low, code) = (b.extract_half(word, 0), b.extract_half(word, 1));
         (b.cast(Cast::Bits, low, ty.with(Scalar::F32)), b.bits(code, 0, self.code_bits()))
     }
 

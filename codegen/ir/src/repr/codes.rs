@@ -16,7 +16,7 @@ use super::record::{scalar, write_float};
 use crate::error::CompileError;
 use crate::fault::{Fault, seeded};
 use crate::lir::{Cmp, Scalar};
-use sched_forest::{Comparison, Float, Forest, Inner, Predicate, Types};
+use sched_forest::{Comparison, Forest, Inner, Predicate, Types};
 use std::ops::Range;
 
 /// How the features of a forest are coded.
@@ -105,7 +105,8 @@ impl Class {
 }
 
 impl Codes {
-    /// The codes for all nodes of a forest that is not padded: padding tests nothing.
+    /// The codes for all nodes of a forest that is not padded: padding tests nothing. Its thresholds are no wider than
+    /// its rows.
     ///
     /// # Errors
     ///
@@ -121,7 +122,7 @@ impl Codes {
             else {
                 continue;
             };
-            feature.thresholds.push(exact(*threshold, types, comparison));
+            feature.thresholds.push(*threshold);
             feature.left |= inner.missing_left;
             feature.right |= !inner.missing_left;
         }
@@ -230,7 +231,6 @@ impl Codes {
     /// The rank of a node's threshold, and the column of codes that it is compared with. Those of padding do not matter.
     pub fn of_node(&self, inner: &Inner) -> (u64, u64) {
         let Predicate::Numeric { threshold } = inner.predicate else { return (0, 0) };
-        let threshold = exact(threshold, self.types, self.comparison);
         let runs = self.places.get(inner.feature as usize).into_iter().flatten();
         // Runs are apart from each other, so that one at most holds the threshold.
         let place = runs.copied().find_map(|(class, at)| {
@@ -308,24 +308,6 @@ fn element_for(features: &[Feature]) -> Scalar {
     if runs.sum::<usize>() <= 2 * features.len() { Scalar::I8 } else { Scalar::I16 }
 }
 
-/// A threshold that compares with values of the input's type as the model's own does.
-fn exact(threshold: f64, types: Types, comparison: Comparison) -> f64 {
-    let threshold = match types.threshold {
-        Float::F32 => f64::from(threshold as f32),
-        Float::F64 => threshold,
-    };
-    if types.input == Float::F64 {
-        return threshold;
-    }
-    let near = threshold as f32;
-    let rounded = match comparison {
-        Comparison::Less if f64::from(near) < threshold => near.next_up(),
-        Comparison::LessOrEqual if f64::from(near) > threshold => near.next_down(),
-        _ => near,
-    };
-    f64::from(rounded)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -371,22 +353,5 @@ mod tests {
         // The shorter run is found in fewer steps and comes first.
         let places = [place(0), place(254), place(255), place(299)];
         assert_eq!(places, [Some((0, 1)), Some((254, 1)), Some((0, 0)), Some((44, 0))]);
-    }
-
-    #[test]
-    fn rounded_thresholds_compare_alike() {
-        let types = Types { input: Float::F32, threshold: Float::F64, accumulator: Float::F64 };
-        let near = |x: f32| [x.next_down(), x, x.next_up()];
-        let thresholds = [0.1, -0.1, 1e300, -1e300, 1e-300, -1e-300, 0.0, f64::INFINITY, f64::from(0.1f32)];
-        for threshold in thresholds {
-            let values =
-                near(threshold as f32).into_iter().chain([f32::INFINITY, f32::NEG_INFINITY, 0.0, -0.0]);
-            for x in values.map(f64::from) {
-                let less = exact(threshold, types, Comparison::Less);
-                assert_eq!(x < threshold, x < less, "{x} < {threshold}");
-                let less = exact(threshold, types, Comparison::LessOrEqual);
-                assert_eq!(x <= threshold, x <= less, "{x} <= {threshold}");
-            }
-        }
     }
 }

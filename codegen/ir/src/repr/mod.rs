@@ -28,7 +28,7 @@ mod way;
 mod words;
 
 use crate::error::CompileError;
-use crate::lir::{Address, BufferId, Builder, Cast, Gather, Scalar, Table, Ty, Value};
+use crate::lir::{Address, BufferId, Builder, Cast, Gather, Keep, Scalar, Table, Ty, Value};
 use crate::mir::{Storage, Walkers};
 use crate::tiles::Tiling;
 use sched_forest::{Forest, Predicate};
@@ -109,19 +109,24 @@ impl Row {
 
     /// The values of one feature for all lanes, where they are one piece of memory. The feature is an `i64`.
     fn load_column(&self, b: &mut Builder, feature: Value, width: u16) -> Value {
+        self.load_column_and(b, Keep::Invariant, feature, width)
+    }
+
+    /// The same, kept in some way.
+    fn load_column_and(&self, b: &mut Builder, keep: Keep, feature: Value, width: u16) -> Value {
         let distance = b.mul_int(feature, i64::from(self.stride));
-        self.load_rows(b, distance, width)
+        self.load_rows(b, keep, distance, width)
     }
 
     /// The values for all lanes that begin so many elements behind the first row's.
-    fn load_rows(&self, b: &mut Builder, distance: Value, width: u16) -> Value {
+    fn load_rows(&self, b: &mut Builder, keep: Keep, distance: Value, width: u16) -> Value {
         let stride = self.element.bytes();
         let first = Address { buffer: self.buffer, index: self.index, stride, offset: self.offset };
         let at = match b.as_int(distance) {
             Some(elements) => b.beyond(first, elements),
             None => Address { index: b.add(self.index, distance), ..first },
         };
-        b.load(Ty::vector(self.element, width), at)
+        b.load_and(keep, Ty::vector(self.element, width), at)
     }
 }
 

@@ -6,7 +6,7 @@
 
 use super::Row;
 use super::record::write_int;
-use crate::lir::{Address, BufferId, Builder, Scalar, Value};
+use crate::lir::{Address, BufferId, Builder, Cast, Keep, Scalar, Ty, Value};
 
 /// What the numbers of columns are multiplied by: the rows of a block are a multiple.
 const UNIT: u32 = 8;
@@ -45,22 +45,24 @@ impl Offsets {
         b.mul_int(tree, self.nodes as i64)
     }
 
-    /// The codes of adjacent rows in the column of a node, if the table has the node.
+    /// The codes of adjacent rows in the column of a node, if the table has the node. `keep` is said of the offset.
     pub fn load(
         &self,
         b: &mut Builder,
         row: &Row,
         (buffer, first): (BufferId, Value),
         (node, width): (u64, u16),
+        keep: Keep,
     ) -> Option<Value> {
         if node >= self.nodes || !row.stride.is_multiple_of(UNIT) {
             return None;
         }
         let at = Address { buffer, index: first, stride: Offsets::ELEMENT.bytes(), offset: 0 };
         let at = b.beyond(at, node as i64);
-        let offset = b.load_index(Offsets::ELEMENT, at);
+        let offset = b.load_and(keep, Ty::of(Offsets::ELEMENT), at);
+        let offset = b.cast(Cast::ZExt, offset, b.index());
         let distance = b.mul_int(offset, i64::from(row.stride / UNIT));
-        Some(row.load_rows(b, distance, width))
+        Some(row.load_rows(b, Keep::Invariant, distance, width))
     }
 }
 

@@ -8,13 +8,21 @@ pub const WORD: u64 = 64;
 /// Which of the nodes with these columns and ranks lead to the right, for a row of codes.
 pub fn turns(b: &mut Builder, codes: Value, (columns, ranks): (Value, Value)) -> Value {
     let codes = b.lookup(codes, columns);
-    b.cmp(Cmp::Below, ranks, codes)
+    b.cmp(Cmp::UnsignedLt, ranks, codes)
 }
 
 /// The outcomes of so many nodes at most as a word has bits, as these.
 pub fn outcomes(b: &mut Builder, codes: Value, tests: (Value, Value)) -> Value {
     let right = turns(b, codes, tests);
     b.mask_bits(right)
+}
+
+/// The child of a node that its bit in a word says: `2 * node`, or the one after it.
+fn child(b: &mut Builder, word: Value, node: Value) -> Value {
+    let one = b.int(1);
+    let (first, bit) = (b.add(node, node), b.bin(Bin::Shr, word, node));
+    let bit = b.bin(Bin::And, bit, one);
+    b.add(first, bit)
 }
 
 /// The outcomes of all tests of a complete tree: bit `n mod 64` of word `n / 64` says whether node `n` leads to the right.
@@ -27,7 +35,7 @@ impl Outcomes {
         let mut node = b.int(1);
         for level in 0..hops {
             let word = self.word(b, node, level);
-            node = b.child(word, node);
+            node = child(b, word, node);
         }
         node
     }

@@ -23,7 +23,7 @@ use super::{
     index_type, named,
 };
 use crate::error::CompileError;
-use crate::lir::{Address, Bin, Builder, Cast, Cmp, Scalar, Table, Ty, Value};
+use crate::lir::{Address, Bin, Builder, Cast, Cmp, Keep, Scalar, Table, Ty, Value};
 use crate::mir::Walkers;
 use sched_forest::Forest;
 use sched_nest::Layout;
@@ -192,7 +192,9 @@ impl Quantized {
         let Some((turn, turns)) = turns.split_first() else {
             let (buffers, state) = tree;
             let offsets = (buffers[OFFSETS], state.loaded[OFFSETS - RANKS]);
-            return self.offsets.load(b, row, offsets, (node, width)).unwrap_or_else(|| {
+            // Where deeper levels reload all columns, there is no register for an offset that other trees need, too.
+            let keep = if self.reloads(width) { Keep::UntilReload } else { Keep::Invariant };
+            return self.offsets.load(b, row, offsets, (node, width), keep).unwrap_or_else(|| {
                 let column = self.column_of(b, (buffers, state.base), node);
                 row.load_column(b, column, width)
             });
@@ -216,15 +218,22 @@ impl Quantized {
             .collect();
         // Kept from level to level and from tree to tree, columns would drive all else out of the registers; that they are
         // read again costs next to nothing, since choices take their operands from memory.
-        b.forget();
-        self.among(b, row, (0, ty.lanes), &bits)
+        let keep = b.reload();
+        self.among(b, (row, keep), (0, ty.lanes), &bits)
+    }
+
+    /// Whether vectors of so many walks choose among all columns at some level.
+    fn reloads(&self, lanes: u16) -> bool {
+        let deepest = self.trees.deepest().saturating_sub(1).min(LARGEST.ilog2());
+        self.in_bytes(lanes)
+            && (0..=deepest).any(|level| Way::of(1 << level, self.codes.columns(), lanes) == Way::Columns)
     }
 
     /// The codes of the columns from number `first` on that the bits tell apart, the highest last.
-    fn among(&self, b: &mut Builder, row: &Row, (first, width): (u32, u16), bits: &[Value]) -> Value {
+    fn among(&self, b: &mut Builder, row: (&Row, Keep), (first, width): (u32, u16), bits: &[Value]) -> Value {
         let Some((highest, bits)) = bits.split_last() else {
-            let column = b.int(first.into());
-            return row.load_column(b, column, width);
+            let (column, (row, keep)) = (b.int(first.into()), row);
+            return row.load_column_and(b, keep, column, width);
         };
         let left = self.among(b, row, (first, width), bits);
         let half = first + (1 << bits.len());
@@ -362,7 +371,7 @@ impl Representation for Quantized {
         } else {
             self.of_vector(b, buffers, state, row, (place, level))
         };
-        let right = b.cmp(if ty.scalar == Scalar::I8 { Cmp::Below } else { Cmp::Lt }, rank, code);
+        let right = b.cmp(if ty.scalar == Scalar::I8 { Cmp::UnsignedLt } else { Cmp::Lt }, rank, code);
         place.turned(b, right)
     }
 

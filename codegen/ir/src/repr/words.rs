@@ -77,7 +77,7 @@ impl Words {
             return (low, b.cast(Cast::ZExt, high, Ty::I64));
         }
         let word = state.load(b, buffers[NODES], Scalar::I64, node, (8, 0));
-        let (low, high) = (b.word(word, 0), b.word(word, 1));
+        let (low, high) = (b.extract_half(word, 0), b.extract_half(word, 1));
         (b.cast(Cast::Bits, low, b.ty(low).with(Scalar::F32)), high)
     }
 

@@ -295,7 +295,7 @@ impl Sweep for Preorder {
             let code = row.load(b, column);
             b.cast(Cast::Trunc, code, ranks)
         };
-        let right = b.cmp(Cmp::Below, node.rank, code);
+        let right = b.cmp(Cmp::UnsignedLt, node.rank, code);
         let here = b.cmp(Cmp::Eq, place, node.here);
         let turns = if seeded(Fault::SweepForgetsPlace) { right } else { b.bin(Bin::And, here, right) };
         b.select(turns, node.right, place)

@@ -84,7 +84,7 @@ impl Node {
     fn words(&self, b: &mut Builder, (buffer, state, entry): Entry) -> Vec<Value> {
         if b.ty(entry).lanes > 1 && self.bytes == 8 {
             let both = state.load(b, buffer, Scalar::I64, entry, (self.bytes, 0));
-            return vec![b.word(both, 0), b.word(both, 1)];
+            return vec![b.extract_half(both, 0), b.extract_half(both, 1)];
         }
         let offsets = (0..self.bytes).step_by(4);
         offsets.map(|offset| state.load(b, buffer, Scalar::I32, entry, (self.bytes, offset))).collect()
@@ -118,5 +118,5 @@ pub(super) fn in_all_lanes(
     }
     let word = b.load(Ty::of(Scalar::I32), at);
     let words = b.splat(word, lanes / repeated);
-    b.cut(words, scalar)
+    b.bitcast_narrow(words, scalar)
 }
