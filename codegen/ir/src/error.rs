@@ -31,7 +31,7 @@ impl CompileError {
     /// Tiles of nodes where walks or a layout have single nodes.
     pub const SINGLE_NODES: &'static str = "C0008";
     /// A layout that no code generator has.
-    pub const NOT_LOWERED: &'static str = "C0019";
+    pub const NOT_LOWERED: &'static str = "C0009";
 
     /// Whether it is a mistake of the compiler: a nest that was checked with its model has no unknown facts.
     pub fn is_internal(&self) -> bool {

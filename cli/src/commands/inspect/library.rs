@@ -11,7 +11,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 /// Names listed one by one; the rest is summed up.
-const LISTED: usize = 40;
+const LISTED: usize = 8;
 /// What all exported functions of a library end in, one of them.
 const CALL: &str = "_predict_ex";
 /// How the text begins that a version of the model's code says of itself.
@@ -40,7 +40,7 @@ impl Library {
             let help = "name a library or an object file that `schedc build` has made";
             Failure::unusable(format!("L0006: {} {why}", path.display()), help)
         };
-        let (prefix, needs) = symbols(bytes).map_err(|error| foreign(&format!("is damaged: {error}")))?;
+        let (prefix, needs) = symbols(bytes).map_err(|_| foreign("is damaged: its table of symbols cannot be read"))?;
         let prefix = prefix.ok_or_else(|| foreign("has no function that predicts"))?;
         let versions = texts(bytes);
         if versions.is_empty() {
@@ -61,7 +61,8 @@ impl Library {
         line(out, "functions", &format!("{}_predict and others", self.prefix))?;
         line(out, "built by", &format!("schedc {}", shown(&first["schedc"])))?;
         for (key, value) in first["model"].as_object().into_iter().flatten() {
-            line(out, key, &shown(value))?;
+            let title = if key == "feature_names" { "names" } else { key };
+            line(out, title, &shown(value))?;
         }
         if let Some(outputs) = first["outputs"].as_object() {
             let columns: Vec<String> = outputs.iter().map(|(kind, n)| format!("{kind} {n}")).collect();
