@@ -40,7 +40,8 @@ impl Library {
             let help = "name a library or an object file that `schedc build` has made";
             Failure::unusable(format!("L0006: {} {why}", path.display()), help)
         };
-        let (prefix, needs) = symbols(bytes).map_err(|_| foreign("is damaged: its table of symbols cannot be read"))?;
+        let (prefix, needs) =
+            symbols(bytes).map_err(|_| foreign("is damaged: its table of symbols cannot be read"))?;
         let prefix = prefix.ok_or_else(|| foreign("has no function that predicts"))?;
         let versions = texts(bytes);
         if versions.is_empty() {
