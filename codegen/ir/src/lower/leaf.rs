@@ -1,10 +1,10 @@
 //! What happens with the leaves that walks end in: their values are added up, or their numbers stored.
 
-use super::nest::address;
 use super::scope::Kernel;
 use super::sums::Sums;
 use super::walk::{Around, Lane};
-use crate::lir::{Build, Cast, Scalar, Ty, Value};
+use crate::lir::{Address, Build, Cast, Scalar, Ty, Value};
+use crate::plan::SumAccess;
 use crate::repr::LeafValue;
 use sched_lang::nest::Sort;
 
@@ -25,16 +25,18 @@ impl Kernel<'_> {
         node: Value,
         sum: Option<Value>,
     ) -> Option<Value> {
-        let hops = around.hops();
+        let steps = around.plan.steps.to_leaf();
+        let state = &lane.walk.state;
         let Some(sums) = around.sums else {
-            let (representation, buffers) = (around.representation, &around.buffers);
-            let number = representation.leaf_number(&mut self.b, buffers, &lane.state, node, hops);
+            let number = around.layout.leaf_number(&mut self.b, around.buffers, state, node, steps);
             self.each(around, lane, number, |k, ended, number| k.store_leaf_number(ended, number));
             return None;
         };
-        let leaf = around.representation.leaf(&mut self.b, &around.buffers, &lane.state, node, hops);
+        let leaf = around.layout.leaf(&mut self.b, around.buffers, state, node, steps);
         match (leaf, sum) {
-            (LeafValue::Scalar(value), None) if lane.width > 1 && self.adds_vectors(around) => {
+            (LeafValue::Scalar(value), None)
+                if lane.walk.width > 1 && around.plan.sums == SumAccess::Vector =>
+            {
                 self.add_side_by_side(&sums, lane, value);
             }
             (LeafValue::Scalar(value), None) => self.each(around, lane, value, |k, ended, value| {
@@ -63,7 +65,7 @@ impl Kernel<'_> {
 
     /// One walk's part of a lane's value.
     fn walk_of(&mut self, lane: &Lane, value: Value, walk: u16) -> Value {
-        if lane.width > 1 { self.b.extract(value, walk) } else { value }
+        if lane.walk.width > 1 { self.b.extract(value, walk) } else { value }
     }
 
     /// Uses the walks of a lane one after the other.
@@ -93,7 +95,7 @@ impl Kernel<'_> {
     /// Adds a vector of leaf values to the sums of rows that lie side by side.
     fn add_side_by_side(&mut self, sums: &Sums, lane: &Lane, value: Value) {
         let index = self.sums_of(sums, lane);
-        let at = address(sums.buffer, index, self.accumulator.bytes());
+        let at = Address::element(sums.buffer, index, self.accumulator);
         let ty = self.b.ty(value);
         match lane.mask {
             None => {
@@ -114,7 +116,7 @@ impl Kernel<'_> {
         let row = self.b.mul_int(lane.number, self.margins_per_row());
         let first = self.b.add(sums.origin, row);
         let (Some(block), Some((buffer, width))) = (sums.block, self.targets) else { return first };
-        let margin = self.b.load_index(width, address(buffer, lane.tree, width.bytes()));
+        let margin = self.b.load_index(width, Address::element(buffer, lane.tree, width));
         let column = self.b.mul_int(margin, i64::from(block));
         self.b.add(first, column)
     }
@@ -127,7 +129,7 @@ impl Kernel<'_> {
         match self.targets {
             None => first,
             Some((buffer, width)) => {
-                let margin = self.b.load_index(width, address(buffer, ended.tree, width.bytes()));
+                let margin = self.b.load_index(width, Address::element(buffer, ended.tree, width));
                 self.b.add(first, margin)
             }
         }
@@ -136,7 +138,7 @@ impl Kernel<'_> {
     fn vector_element(&mut self, index: Value) -> Value {
         match self.vectors {
             Some(vectors) => {
-                let at = address(vectors, index, self.accumulator.bytes());
+                let at = Address::element(vectors, index, self.accumulator);
                 self.b.load(Ty::of(self.accumulator), at)
             }
             None => self.b.float(Ty::of(self.accumulator), 0.0),
@@ -162,11 +164,13 @@ impl Kernel<'_> {
     fn store_leaf_number(&mut self, ended: Ended, number: Value) {
         let trees = self.lowering.hir.forest.trees.len() as i64;
         let column = match self.sources {
-            Some(sources) => self.b.load_index(Scalar::I32, address(sources, ended.tree, 4)),
+            Some(sources) => {
+                self.b.load_index(Scalar::I32, Address::element(sources, ended.tree, Scalar::I32))
+            }
             None => ended.tree,
         };
         let row = self.b.mul_int(ended.number, trees);
         let index = self.b.add(row, column);
-        self.b.store(address(self.out, index, 4), number);
+        self.b.store(Address::element(self.out, index, Scalar::I32), number);
     }
 }

@@ -1,10 +1,12 @@
 //! Loops, cases, row copies and prefetches.
 
-use super::coding::CODES_END;
 use super::scope::{CachedRows, InScope, Kernel, Results};
-use crate::lir::{Address, Bin, BufferId, Build, Builder, Cast, Cmp, Scalar, Ty, Value};
+use crate::lir::{Address, Bin, BufferId, Build, Builder, Cmp, Ty, Value};
 use crate::mir::{Affine, CacheRows, CacheTrees, Iter, Limit, Loop, Mode, Stmt, Var, Window, for_each_walk};
+use crate::quantize::encode::TAIL;
+use crate::rows::Copied;
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 impl Build for Kernel<'_> {
     fn builder(&mut self) -> &mut Builder {
@@ -39,9 +41,11 @@ impl Kernel<'_> {
     fn nest_loop(&mut self, this: &Loop) {
         let var = this.iter.var;
         match this.mode {
-            Mode::Serial => match self.jams(this) {
-                Some(walks) => self.jammed(this, walks, |k| k.serial(this)),
-                None => self.serial(this),
+            Mode::Serial => match this.body.as_slice() {
+                [Stmt::Walks(walks)] if self.unrolls_and_jams(walks) => {
+                    self.unroll_and_jam(this, walks, |k| k.serial(this));
+                }
+                _ => self.serial(this),
             },
             Mode::Parallel => {
                 let trip = self.trip(&this.iter);
@@ -132,14 +136,16 @@ impl Kernel<'_> {
     /// Copies the window's rows to local memory and uses the copy inside.
     fn cache_rows(&mut self, cache: &CacheRows) {
         let (first_row, count) = self.window(&cache.window);
-        let codes = self.lowering.hir.codes.as_deref().filter(|_| cache.coded);
-        let (element, columns) = match codes {
-            Some(codes) => (codes.element(), i64::from(codes.columns())),
-            None if cache.blocks.is_some() => (self.input, self.columns()),
-            None => (self.input, self.features()),
+        let plan = self.lowering.plan.copies.get(&cache.id).copied().unwrap_or_default();
+        let quantizer = self.quantizer().filter(|_| cache.quantized);
+        let transpose = self.transpose().filter(|_| plan.blocks.is_some());
+        let (element, columns) = match (&quantizer, &transpose) {
+            (Some(quantizer), _) => (quantizer.bins.element(), i64::from(quantizer.bins.columns())),
+            (None, Some(transpose)) => (self.input, transpose.columns()),
+            (None, None) => (self.input, self.features()),
         };
         let mut held = count;
-        if let Some(width) = cache.blocks {
+        if let Some(width) = plan.blocks {
             // Whole blocks, so that a vector never reaches beyond the copy.
             let more = self.b.add_int(count, i64::from(width) - 1);
             let width = self.b.int(i64::from(width));
@@ -149,21 +155,22 @@ impl Kernel<'_> {
         }
         let elements = self.b.mul_int(held, columns);
         let mut bytes = self.b.mul_int(elements, i64::from(element.bytes()));
-        if codes.is_some() {
-            bytes = self.b.add_int(bytes, CODES_END);
+        if quantizer.is_some() {
+            bytes = self.b.add_int(bytes, TAIL);
         }
-        let name = if codes.is_some() { "coded_rows" } else { "cached_rows" };
+        let name = if quantizer.is_some() { "coded_rows" } else { "cached_rows" };
+        let rows = Copied { first: first_row, count, held };
         self.alloc(name, element, bytes, |k, buffer| {
-            match (codes, cache.blocks) {
+            match (quantizer, transpose.zip(plan.blocks)) {
+                (Some(quantizer), _) => quantizer.rows(&mut k.b, buffer, rows, plan.blocks),
+                (None, Some((transpose, width))) => transpose.rows(&mut k.b, buffer, rows, width),
                 (None, None) => k.copy_rows(buffer, first_row, elements),
-                (None, Some(width)) => k.turn_rows(buffer, first_row, (count, held), width),
-                (Some(codes), blocks) => k.code_rows(codes, buffer, first_row, (count, held), blocks),
             }
-            let copy = CachedRows { buffer, first_row, blocks: cache.blocks, element, columns };
+            let copy = CachedRows { buffer, first_row, blocks: plan.blocks, element, columns };
             k.caches.insert(cache.id, copy);
-            match cache.blocks {
-                Some(block) if cache.sums && k.results == Results::Margins => {
-                    k.cache_sums((first_row, count, held), block, |k| k.block(&cache.body));
+            match plan.blocks {
+                Some(block) if plan.sums && k.results == Results::Margins => {
+                    k.cache_sums(rows, block, |k| k.block(&cache.body));
                 }
                 _ => k.block(&cache.body),
             }
@@ -199,21 +206,10 @@ impl Kernel<'_> {
         let from = self.b.mul_int(first_row, self.features());
         self.for_loop((zero, elements, 1), &[], |k, index, _| {
             let source = k.b.add(from, index);
-            let value = k.b.load(Ty::of(input), address(rows, source, input.bytes()));
-            k.b.store(address(buffer, index, input.bytes()), value);
+            let value = k.b.load(Ty::of(input), Address::element(rows, source, input));
+            k.b.store(Address::element(buffer, index, input), value);
             Vec::new()
         });
-    }
-
-    /// Which of `lanes` lanes have a number below `count`, an `i64`.
-    pub(super) fn lanes_below(&mut self, count: Value, lanes: u16) -> Value {
-        let ty = Ty::vector(Scalar::I32, lanes);
-        let all = self.b.int(i64::from(lanes));
-        let count = self.b.min(count, all);
-        let count = self.b.cast(Cast::Trunc, count, Ty::of(Scalar::I32));
-        let count = self.b.splat(count, lanes);
-        let numbers = self.b.lanes(ty);
-        self.b.cmp(Cmp::Lt, numbers, count)
     }
 
     fn cache_trees(&mut self, cache: &CacheTrees) {
@@ -221,17 +217,16 @@ impl Kernel<'_> {
         let all = self.b.int(self.lowering.hir.forest.trees.len() as i64);
         let end = self.b.add_int(from, cache.count);
         let end = self.b.min(end, all);
-        for storage in &cache.storages {
-            let (lowering, buffers) = (self.lowering, self.tables[storage].clone());
-            self.for_loop((from, end, 1), &[], |k, tree, _| {
-                lowering.storages[storage].representation.prefetch(&mut k.b, &buffers, tree);
+        let (plan, tables) = (self.lowering.plan, Rc::clone(&self.tables));
+        for storage in plan.storages_of(&cache.walks) {
+            let (Some(stored), Some(buffers)) = (plan.storages.get(&storage), tables.get(&storage)) else {
+                continue;
+            };
+            let layout = stored.layout.representation();
+            self.b.for_loop((from, end, 1), &[], |b, tree, _| {
+                layout.prefetch(b, buffers, tree);
                 Vec::new()
             });
         }
     }
-}
-
-/// An element of a dense buffer.
-pub(super) fn address(buffer: BufferId, index: Value, stride: u32) -> Address {
-    Address { buffer, index, stride, offset: 0 }
 }

@@ -3,9 +3,10 @@
 //! The formulas, the order of operations and the types are those of the reference in `sched-forest`, so that results are
 //! equal bit for bit.
 
-use super::nest::address;
-use crate::lir::{Bin, BufferId, Build, Builder, Cast, Cmp, Function, Math, Scalar, Space, Ty, Value};
-use crate::repr::scalar;
+use crate::bytes::scalar;
+use crate::lir::{
+    Address, Bin, BufferId, Build, Builder, Cast, Cmp, Function, Math, Scalar, Space, Ty, Value,
+};
 use sched_forest::{Forest, Transform};
 
 /// Columns of a prediction.
@@ -75,12 +76,12 @@ impl Stage {
     }
 
     fn load(&mut self, index: Value) -> Value {
-        self.b.load(Ty::of(self.element), address(self.margins, index, self.element.bytes()))
+        self.b.load(Ty::of(self.element), Address::element(self.margins, index, self.element))
     }
 
     fn store(&mut self, index: Value, value: Value) {
         let value = self.b.cast(Cast::Float, value, Ty::of(Scalar::F32));
-        self.b.store(address(self.out, index, 4), value);
+        self.b.store(Address::element(self.out, index, Scalar::F32), value);
     }
 
     fn float(&mut self, x: f64) -> Value {
@@ -181,7 +182,7 @@ impl Stage {
             s.for_loop((zero, end, 1), &[], |s, margin, _| {
                 let index = s.b.add(first, margin);
                 let power = if park {
-                    s.b.load(Ty::of(Scalar::F32), address(s.out, index, 4))
+                    s.b.load(Ty::of(Scalar::F32), Address::element(s.out, index, Scalar::F32))
                 } else {
                     power(s, index)
                 };

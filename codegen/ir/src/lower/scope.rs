@@ -1,11 +1,14 @@
 //! One kernel under construction: its builder, its buffers, and the values of loop variables in scope.
 
-use super::coding::Coding;
-use super::{Lowering, table};
+use super::lowering::Lowering;
+use crate::bytes::scalar;
 use crate::lir::{BufferId, Builder, Scalar, Space, Value};
-use crate::mir::{Affine, Bound, CacheId, Iter, Limit, Mir, PrivateId, Storage, Var};
-use crate::repr::scalar;
+use crate::mir::{Affine, Bound, CacheId, Iter, Limit, Mir, PrivateId, Var};
+use crate::quantize::encode::{self, Quantizer};
+use crate::repr::Storage;
+use crate::rows::transpose::Transpose;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 /// What walks produce.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,7 +50,7 @@ pub struct CachedRows {
     pub first_row: Value,
     /// Rows per block, if a block lies feature by feature.
     pub blocks: Option<u32>,
-    /// What it holds of a row: values of features, or codes.
+    /// What it holds of a row: values of features, or bins.
     pub element: Scalar,
     /// How many of them.
     pub columns: i64,
@@ -64,6 +67,9 @@ pub struct CachedSums {
     pub block: u32,
 }
 
+/// The buffers of the tables of each storage.
+pub type Tables = BTreeMap<Storage, Vec<BufferId>>;
+
 /// A kernel under construction.
 pub struct Kernel<'a> {
     pub(super) lowering: &'a Lowering<'a>,
@@ -75,14 +81,14 @@ pub struct Kernel<'a> {
     pub(super) accumulator: Scalar,
     pub(super) rows: BufferId,
     pub(super) out: BufferId,
-    pub(super) tables: BTreeMap<Storage, Vec<BufferId>>,
+    pub(super) tables: Rc<Tables>,
     pub(super) base: Option<BufferId>,
     pub(super) targets: Option<(BufferId, Scalar)>,
     pub(super) vectors: Option<BufferId>,
     pub(super) sources: Option<BufferId>,
     /// The first feature of each piece of columns.
     pub(super) pieces: Option<BufferId>,
-    pub(super) coding: Option<Coding>,
+    pub(super) quantizer: Option<encode::Tables<BufferId>>,
     pub(super) vars: BTreeMap<Var, InScope>,
     pub(super) privates: BTreeMap<PrivateId, PrivateBuffer>,
     pub(super) caches: BTreeMap<CacheId, CachedRows>,
@@ -102,19 +108,25 @@ impl<'a> Kernel<'a> {
         };
         let out = b.buffer("result", Space::Output, result);
         let mut tables = BTreeMap::new();
-        for (storage, used) in &lowering.storages {
-            let declared = used.representation.tables().into_iter().zip(&used.tables);
-            let buffers = declared.map(|((name, element), number)| b.buffer(name, table(*number), element));
+        for (storage, stored) in &lowering.plan.storages {
+            let numbers = lowering.numbers.of_storages.get(storage).into_iter().flatten();
+            let declared = stored.layout.representation().tables().into_iter().zip(numbers);
+            let buffers =
+                declared.map(|((name, element), number)| b.buffer(name, Space::Model(*number), element));
             tables.insert(*storage, buffers.collect());
         }
-        let shared = lowering.shared;
-        let base = shared.base.map(|n| b.buffer("base", table(n), accumulator));
-        let targets = shared.targets.map(|(n, width)| (b.buffer("targets", table(n), width), width));
-        let vectors = shared.vectors.map(|n| b.buffer("leaf_vectors", table(n), accumulator));
-        let sources = shared.sources.map(|n| b.buffer("sources", table(n), Scalar::I32));
-        let pieces = lowering.columns.as_ref().map(|(_, n)| b.buffer("columns", table(*n), Scalar::I32));
-        let codes = lowering.hir.codes.as_deref().zip(shared.codes);
-        let coding = codes.map(|(codes, numbers)| Coding::declare(&mut b, codes, numbers));
+        let shared = lowering.numbers.shared;
+        let mut shared_table = |name: &str, number: Option<u32>, element| {
+            number.map(|n| b.buffer(name, Space::Model(n), element))
+        };
+        let base = shared_table("base", shared.base, accumulator);
+        let targets =
+            shared.targets.and_then(|(n, width)| Some((shared_table("targets", Some(n), width)?, width)));
+        let vectors = shared_table("leaf_vectors", shared.vectors, accumulator);
+        let sources = shared_table("sources", shared.sources, Scalar::I32);
+        let pieces = shared_table("columns", shared.pieces, Scalar::I32);
+        let bins = lowering.hir.bins.as_deref().zip(shared.quantizer);
+        let quantizer = bins.map(|(bins, numbers)| numbers.declare(&mut b, bins));
         Kernel {
             lowering,
             b,
@@ -123,13 +135,13 @@ impl<'a> Kernel<'a> {
             accumulator,
             rows,
             out,
-            tables,
+            tables: Rc::new(tables),
             base,
             targets,
             vectors,
             sources,
             pieces,
-            coding,
+            quantizer,
             vars: BTreeMap::new(),
             privates: BTreeMap::new(),
             caches: BTreeMap::new(),
@@ -147,9 +159,18 @@ impl<'a> Kernel<'a> {
         self.lowering.hir.forest.num_features as i64
     }
 
-    /// Columns of a copy of rows that lies feature by feature.
-    pub(super) fn columns(&self) -> i64 {
-        self.lowering.columns.as_ref().map_or(0, |(columns, _)| columns.count() as i64)
+    /// How rows are transposed, if some copy is.
+    pub(super) fn transpose(&self) -> Option<Transpose<'a>> {
+        let (subset, pieces) = (self.lowering.plan.subset.as_ref()?, self.pieces?);
+        let (rows, input, features) = (self.rows, self.input, self.features());
+        Some(Transpose { rows, input, features, subset, pieces })
+    }
+
+    /// How rows are quantized, if some are.
+    pub(super) fn quantizer(&self) -> Option<Quantizer<'a>> {
+        let (bins, tables) = (self.lowering.hir.bins.as_deref()?, self.quantizer?);
+        let (rows, input, features) = (self.rows, self.input, self.features());
+        Some(Quantizer { bins, tables, rows, input, features, transpose: self.transpose() })
     }
 
     /// Emits a nest, and gives the builder back. Where leaf numbers are wanted the walks only store where they ended.

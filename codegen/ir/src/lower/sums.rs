@@ -1,10 +1,10 @@
 //! Accumulators: the output's base values, private slots, and folds.
 
-use super::nest::address;
 use super::scope::{CachedSums, Kernel, PrivateBuffer};
 use crate::fault::{Fault, seeded};
-use crate::lir::{Bin, BufferId, Build, Scalar, Ty, Value};
-use crate::mir::{Fold, Place, Private, PrivateId, Target, Var};
+use crate::lir::{Address, Bin, BufferId, Build, Scalar, Ty, Value};
+use crate::mir::{Accumulator, Fold, Private, PrivateId, Target, Var};
+use crate::rows::Copied;
 
 /// Sums of rows `[rows][margins]`, starting with row `first_row`.
 #[derive(Clone, Copy, Debug)]
@@ -28,7 +28,7 @@ impl Kernel<'_> {
             let first = self.lowering.hir.forest.base.first().copied().unwrap_or(0.0);
             let value = self.b.float(Ty::of(element), first);
             self.for_loop((zero, rows, 1), &[], |k, row, _| {
-                k.b.store(address(out, row, element.bytes()), value);
+                k.b.store(Address::element(out, row, element), value);
                 Vec::new()
             });
             return;
@@ -37,9 +37,9 @@ impl Kernel<'_> {
         self.for_loop((zero, rows, 1), &[], |k, row, _| {
             let (zero, end, first) = (k.b.int(0), k.b.int(margins), k.b.mul_int(row, margins));
             k.for_loop((zero, end, 1), &[], |k, margin, _| {
-                let value = k.b.load(Ty::of(element), address(base, margin, element.bytes()));
+                let value = k.b.load(Ty::of(element), Address::element(base, margin, element));
                 let index = k.b.add(first, margin);
-                k.b.store(address(out, index, element.bytes()), value);
+                k.b.store(Address::element(out, index, element), value);
                 Vec::new()
             });
             Vec::new()
@@ -50,15 +50,15 @@ impl Kernel<'_> {
     pub(super) fn sums(&mut self, target: &Target) -> Sums {
         let atomic = target.atomic;
         let output = Sums { buffer: self.out, origin: self.b.int(0), atomic, block: None };
-        match target.place {
-            Place::Output => match self.cached_sums {
+        match target.accumulator {
+            Accumulator::Output => match self.cached_sums {
                 None => output,
                 Some(CachedSums { buffer, first_row, block }) => {
                     let skipped = self.b.mul_int(first_row, -self.margins_per_row());
                     Sums { buffer, origin: skipped, atomic, block: Some(block) }
                 }
             },
-            Place::Slot(id, var) => match self.privates.get(&id).copied() {
+            Accumulator::Slot(id, var) => match self.privates.get(&id).copied() {
                 None => output,
                 Some(private) => {
                     let slot = self.iteration(var);
@@ -79,7 +79,7 @@ impl Kernel<'_> {
 
     /// Adds a value to memory, atomically if the target asks for it.
     pub(super) fn add_to(&mut self, sums: &Sums, index: Value, value: Value) {
-        let at = address(sums.buffer, index, self.accumulator.bytes());
+        let at = Address::element(sums.buffer, index, self.accumulator);
         if sums.atomic {
             self.b.atomic_add(at, value);
         } else {
@@ -89,29 +89,23 @@ impl Kernel<'_> {
         }
     }
 
-    /// Copies the sums of `count` rows for the walks inside, with room for `held`, which fill the last block, and writes
-    /// them back.
-    pub(super) fn cache_sums(
-        &mut self,
-        (first_row, count, held): (Value, Value, Value),
-        block: u32,
-        body: impl FnOnce(&mut Self),
-    ) {
+    /// Copies the sums of the rows of a copy for the walks inside, and writes them back.
+    pub(super) fn cache_sums(&mut self, rows: Copied, block: u32, body: impl FnOnce(&mut Self)) {
         let (margins, element, out) = (self.margins_per_row(), self.accumulator, self.out);
-        let elements = self.b.mul_int(held, margins);
+        let elements = self.b.mul_int(rows.held, margins);
         let bytes = self.b.mul_int(elements, i64::from(element.bytes()));
         self.alloc("cached_sums", element, bytes, |k, buffer| {
             let zero = k.b.int(0);
-            k.each_sum((first_row, zero, count), block, |k, outside, at| {
-                let value = k.b.load(Ty::of(element), address(out, outside, element.bytes()));
-                k.b.store(address(buffer, at, element.bytes()), value);
+            k.each_sum((rows.first, zero, rows.count), block, |k, outside, at| {
+                let value = k.b.load(Ty::of(element), Address::element(out, outside, element));
+                k.b.store(Address::element(buffer, at, element), value);
             });
-            let outer = k.cached_sums.replace(CachedSums { buffer, first_row, block });
+            let outer = k.cached_sums.replace(CachedSums { buffer, first_row: rows.first, block });
             body(k);
             k.cached_sums = outer;
-            k.each_sum((first_row, zero, count), block, |k, outside, at| {
-                let value = k.b.load(Ty::of(element), address(buffer, at, element.bytes()));
-                k.b.store(address(out, outside, element.bytes()), value);
+            k.each_sum((rows.first, zero, rows.count), block, |k, outside, at| {
+                let value = k.b.load(Ty::of(element), Address::element(buffer, at, element));
+                k.b.store(Address::element(out, outside, element), value);
             });
         });
     }
@@ -183,7 +177,7 @@ impl Kernel<'_> {
         let element = self.accumulator;
         let zero = self.b.float(Ty::of(element), 0.0);
         self.for_loop((start, end, 1), &[], |k, index, _| {
-            k.b.store(address(buffer, index, element.bytes()), zero);
+            k.b.store(Address::element(buffer, index, element), zero);
             Vec::new()
         });
     }
@@ -227,7 +221,7 @@ impl Kernel<'_> {
         let ty = lanes(element, range.2);
         self.for_loop(range, &[], |k, index, _| {
             let source = k.b.add(from, index);
-            let part = k.b.load(ty, address(private.buffer, source, element.bytes()));
+            let part = k.b.load(ty, Address::element(private.buffer, source, element));
             let target = k.b.add(first, index);
             k.add_to(into, target, part);
             Vec::new()

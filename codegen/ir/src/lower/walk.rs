@@ -1,49 +1,57 @@
 //! Leaf loops: groups of walks advanced together, and what happens with the leaves.
 
-use super::coding::CODES_END;
-use super::nest::address;
-use super::scope::{CachedRows, InScope, Kernel, Results};
+use super::scope::{CachedRows, InScope, Kernel, Results, Tables};
 use super::sums::Sums;
 use crate::fault::{Fault, seeded};
-use crate::lir::{Address, Bin, BufferId, Build, Builder, Cmp, Scalar, Ty, Value};
-use crate::mir::{Affine, Bound, Limit, Plan, Rows, Walks};
-use crate::repr::{Node, Representation, Row, RowLanes, TreeLanes, TreeState};
+use crate::lir::{Address, Bin, BufferId, Build, Cmp, Scalar, Ty, Value};
+use crate::mir::{Affine, Bound, Limit, Rows, Walks};
+use crate::plan::{RowTable, SumAccess, WalkPlan};
+use crate::repr::traverse::speculate::Node;
+use crate::repr::traverse::{self, Traversal, Walker};
+use crate::repr::{Representation, TreeLanes, TreeState, WalkShape};
+use crate::rows::{Row, RowLanes, lanes_below};
 use sched_lang::nest::Sort;
+use std::rc::Rc;
 
 /// One walk of a group, or one vector of walks.
 pub(super) struct Lane {
-    pub(super) state: TreeState,
-    /// The nodes that are all evaluated.
-    pub(super) top: Vec<Node>,
-    pub(super) row: Row,
+    /// What its traversal needs.
+    pub(super) walk: traverse::Lane,
     /// The number of the (first) row.
     pub(super) number: Value,
     /// The (first) tree.
     pub(super) tree: Value,
-    /// Walks side by side.
-    pub(super) width: u16,
-    /// How many of them there are, from the first on, as far as that is known at compile time.
+    /// How many walks there are, from the first lane on, as far as that is known at compile time.
     pub(super) count: u16,
-    /// Which of them there are; all, if there is none.
+    /// Which lanes have a walk; all, if there is none.
     pub(super) mask: Option<Value>,
 }
 
 /// What a leaf loop needs in every group.
-pub(super) struct Around<'w, 'k> {
+pub(super) struct Around<'w> {
     pub(super) walks: &'w Walks,
-    pub(super) representation: &'k (dyn Representation + Send + Sync),
-    pub(super) buffers: Vec<BufferId>,
+    pub(super) plan: &'w WalkPlan,
+    pub(super) layout: &'w (dyn Representation + Send + Sync),
+    pub(super) walker: Walker<'w>,
+    pub(super) buffers: &'w [BufferId],
     /// Rows are read from here.
     rows: CachedRows,
     /// The tree, if the loop is over rows.
-    tree: Option<(Value, TreeState, Vec<Node>)>,
-    /// The row as a table, if the loop is over vectors of trees and the row is short.
-    pub(super) row_table: Option<Value>,
+    tree: Option<Tree>,
+    /// The row as a table, if all walks of a vector, or all tests of a walk, look it up.
+    row_table: Option<Value>,
     /// Where leaf values are added; none when leaf numbers are wanted.
     pub(super) sums: Option<Sums>,
 }
 
-/// Iterations taken together: so many vectors of so many.
+/// A tree that is walked by all rows of a loop.
+struct Tree {
+    number: Value,
+    state: TreeState,
+    top: Vec<Node>,
+}
+
+/// Iterations taken together: `vectors` vectors of `width`.
 #[derive(Clone, Copy)]
 pub(super) struct Group {
     vectors: i64,
@@ -74,18 +82,23 @@ impl Group {
     }
 }
 
-impl Around<'_, '_> {
-    /// Hops to the leaf, where all walks take the same number.
-    pub(super) fn hops(&self) -> Option<u32> {
-        let Plan { straight, checked, open, .. } = self.walks.plan;
-        (checked == 0 && !open).then_some(straight)
+impl Around<'_> {
+    /// Takes every lane from the root to its leaf.
+    pub(super) fn advance<'l>(
+        &self,
+        kernel: &mut Kernel,
+        lanes: impl IntoIterator<Item = &'l Lane>,
+    ) -> Vec<Value> {
+        let lanes: Vec<&traverse::Lane> = lanes.into_iter().map(|lane| &lane.walk).collect();
+        self.walker.walk(&mut kernel.b, &lanes, self.row_table)
     }
 }
 
 impl<'k> Kernel<'k> {
-    /// A leaf loop.
+    /// A leaf loop. The plan has every leaf loop of the nest.
     pub(super) fn walks(&mut self, walks: &Walks) {
-        let around = self.around(walks);
+        let tables = Rc::clone(&self.tables);
+        let Some(around) = self.around(walks, &tables) else { return };
         let sum = self.open_sum(&around);
         match known_trips(walks) {
             Some(trips) => self.known(&around, trips, sum),
@@ -125,7 +138,7 @@ impl<'k> Kernel<'k> {
         let walks = around.walks;
         let stop = self.stop(&walks.iter);
         let mut at = self.b.int(walks.iter.start);
-        let masked = self.masks_rest(around);
+        let masked = walks.lanes > 1 && adds_vectors(around);
         let most = self.most(&walks.iter).map(|end| end - walks.iter.start);
         for (vectors, width) in groups(walks, masked) {
             let group = Group::full((vectors, width));
@@ -156,25 +169,18 @@ impl<'k> Kernel<'k> {
         self.close_sum(around, sum);
     }
 
-    /// Whether what is left of a leaf loop is one vector with a mask: rows that lie side by side, as their sums do.
-    fn masks_rest(&self, around: &Around) -> bool {
-        around.walks.lanes > 1 && self.adds_vectors(around)
-    }
-
-    /// Whether the sums of a vector of rows are one piece of memory.
-    pub(super) fn adds_vectors(&self, around: &Around) -> bool {
-        let Walks { over, iter, .. } = around.walks;
-        let plain = around.sums.is_some_and(|sums| !sums.atomic) && self.vectors.is_none();
-        let in_columns = around.sums.is_some_and(|sums| sums.block.is_some());
-        plain && *over == Sort::Row && iter.step == 1 && (in_columns || self.margins_per_row() == 1)
-    }
-
-    pub(super) fn around<'w>(&mut self, walks: &'w Walks) -> Around<'w, 'k> {
-        let lowering = self.lowering;
-        let representation = &*lowering.storages[&walks.storage()].representation;
-        let buffers = self.tables[&walks.storage()].clone();
+    /// What a leaf loop needs in every group, with the tables of all storages.
+    pub(super) fn around<'w>(&mut self, walks: &'w Walks, tables: &'w Tables) -> Option<Around<'w>>
+    where
+        'k: 'w,
+    {
+        let whole = self.lowering.plan;
+        let plan = whole.walks.get(&walks.id)?;
+        let (stored, buffers) = (whole.storages.get(&plan.storage)?, tables.get(&plan.storage)?);
+        let layout = stored.layout.representation();
+        let walker = Walker::new(&stored.layout, buffers, &plan.traversal, plan.steps)?;
         let cached = match walks.rows {
-            Rows::Cached(id) | Rows::Columns(id) => self.caches.get(&id).copied(),
+            Rows::Cached(id) => self.caches.get(&id).copied(),
             Rows::Input => None,
         };
         let rows = cached.unwrap_or(CachedRows {
@@ -185,68 +191,49 @@ impl<'k> Kernel<'k> {
             columns: self.features(),
         });
         let tree = (walks.over == Sort::Row).then(|| {
-            let tree = self.affine(&walks.tree);
-            let shape = (walks.lanes as u16, walks.plan.straight);
-            let state = representation.load_tree(&mut self.b, &buffers, tree, shape);
-            let top = top(&mut self.b, representation, &buffers, &state, walks);
-            (tree, state, top)
+            let number = self.affine(&walks.tree);
+            let shape = WalkShape { lanes: walks.lanes as u16, steps: plan.steps.straight };
+            let state = layout.load_tree(&mut self.b, buffers, number, shape);
+            let top = walker.top(&mut self.b, &state);
+            Tree { number, state, top }
         });
         let sums = (self.results == Results::Margins).then(|| self.sums(&walks.target));
-        let row_table = if walks.over == Sort::Tree { self.row_table(walks, rows) } else { None };
-        Around { walks, representation, buffers, rows, tree, row_table, sums }
+        let row_table = plan.row_table.filter(|_| plan.traversal != Traversal::NodeTiles).map(|table| {
+            let row = self.affine(&walks.row);
+            let row = self.b.sub(row, rows.first_row);
+            let index = self.b.mul_int(row, rows.columns);
+            self.table_of(rows, table, Address::element(rows.buffer, index, rows.element))
+        });
+        Some(Around { walks, plan, layout, walker, buffers, rows, tree, row_table, sums })
     }
 
-    /// The row that vectors of trees walk as a table to look up, if it is short enough to pay.
-    fn row_table(&mut self, walks: &Walks, rows: CachedRows) -> Option<Value> {
-        let coded = walks.layout.is_coded() && rows.element == Scalar::I8;
-        let looked_up = walks.lanes > 1 || coded && rows.columns <= CODES_TABLE;
-        if !looked_up || rows.blocks.is_some() {
-            return None;
-        }
-        let row = self.affine(&walks.row);
-        let row = self.b.sub(row, rows.first_row);
-        let index = self.b.mul_int(row, rows.columns);
-        self.table_of(rows, address(rows.buffer, index, rows.element.bytes()))
-    }
-
-    /// The row at an address as a table to look up, if it is short enough to pay.
-    fn table_of(&mut self, rows: CachedRows, at: Address) -> Option<Value> {
-        let (features, element) = (rows.columns, rows.element);
-        let length = (features.max(2) as u64).next_power_of_two() as i64;
-        if length * i64::from(element.bytes()) > ROW_TABLE {
-            return None;
-        }
-        let ty = Ty::vector(element, length as u16);
-        // Codes can be read beyond the row's end.
-        if length == features || element == Scalar::I8 && length <= CODES_END {
-            return Some(self.b.load(ty, at));
+    /// The row at an address as a table to look up.
+    fn table_of(&mut self, rows: CachedRows, table: RowTable, at: Address) -> Value {
+        let ty = Ty::vector(rows.element, table.length);
+        if !table.masked {
+            return self.b.load(ty, at);
         }
         let numbers = self.b.lanes(ty.with(Scalar::I32));
-        let end = self.b.int_of(ty.with(Scalar::I32), features);
+        let end = self.b.int_of(ty.with(Scalar::I32), rows.columns);
         let mask = self.b.cmp(Cmp::Lt, numbers, end);
-        Some(self.b.load_masked(ty, at, mask))
-    }
-
-    /// Whether one register can carry the sum through the loop: one row, one margin.
-    fn in_register(&self, around: &Around) -> bool {
-        around.walks.over == Sort::Tree && around.sums.is_some() && self.margins_per_row() == 1
+        self.b.load_masked(ty, at, mask)
     }
 
     /// The sum so far. Atomic targets get what the loop added in one step at its end.
     fn open_sum(&mut self, around: &Around) -> Option<Value> {
-        let sums = around.sums.filter(|_| self.in_register(around))?;
+        let sums = around.sums.filter(|_| around.plan.sums == SumAccess::Register)?;
         let ty = Ty::of(self.accumulator);
         if sums.atomic {
             return Some(self.b.float(ty, 0.0));
         }
         let at = self.sum_of_row(around, &sums);
-        Some(self.b.load(ty, address(sums.buffer, at, self.accumulator.bytes())))
+        Some(self.b.load(ty, Address::element(sums.buffer, at, self.accumulator)))
     }
 
     fn close_sum(&mut self, around: &Around, sum: Option<Value>) {
         let (Some(sums), Some(sum)) = (around.sums, sum) else { return };
         let index = self.sum_of_row(around, &sums);
-        let at = address(sums.buffer, index, self.accumulator.bytes());
+        let at = Address::element(sums.buffer, index, self.accumulator);
         if sums.atomic {
             self.b.atomic_add(at, sum);
         } else {
@@ -264,7 +251,7 @@ impl<'k> Kernel<'k> {
         let mut result = sum;
         self.with_var(around.walks.iter.var, InScope { value, iteration: None }, |k| {
             let lanes = k.lanes(around, group);
-            let nodes = k.advance(around, &lanes);
+            let nodes = around.advance(k, &lanes);
             for (lane, node) in lanes.iter().zip(nodes) {
                 result = k.use_leaf(around, lane, node, result);
             }
@@ -277,7 +264,7 @@ impl<'k> Kernel<'k> {
         let walks = around.walks;
         let first_row = self.affine(&walks.row);
         let first_tree = match &around.tree {
-            Some((tree, ..)) => *tree,
+            Some(tree) => tree.number,
             None => self.affine(&walks.tree),
         };
         let mut lanes = Vec::new();
@@ -285,37 +272,37 @@ impl<'k> Kernel<'k> {
             let ahead = vector * i64::from(group.width) * walks.iter.step;
             let (rows, trees) = if walks.over == Sort::Row { (ahead, 0) } else { (0, ahead) };
             let tree = self.b.add_int(first_tree, trees);
-            let (width, count) = group.shape(vector, around.hops().is_some());
+            let (width, count) = group.shape(vector, around.plan.steps.to_leaf().is_some());
             let (state, top) = match &around.tree {
-                Some((_, state, top)) => (state.clone(), top.clone()),
+                Some(tree) => (tree.state, tree.top.clone()),
                 None => self.tree_state(around, tree, (width, count)),
             };
             let mask = group.below.map(|below| {
                 let current = self.value(walks.iter.var);
                 let left = self.b.sub(below, current);
                 let left = self.b.add_int(left, -ahead);
-                self.lanes_below(left, width)
+                lanes_below(&mut self.b, left, width)
             });
             let wrong = vector > 0 && vector == group.vectors - 1 && seeded(Fault::LaneReadsWrongRow);
             let row = self.row(around, first_row, if wrong { 0 } else { rows }, width, mask);
             let number = self.b.add_int(first_row, rows);
-            lanes.push(Lane { state, top, row, number, tree, width, count, mask });
+            let walk = traverse::Lane { state, top, row, width };
+            lanes.push(Lane { walk, number, tree, count, mask });
         }
         lanes
     }
 
     /// A tree, or `count` trees in a vector of `width`; lanes beyond walk the last tree again.
     fn tree_state(&mut self, around: &Around, tree: Value, shape: (u16, u16)) -> (TreeState, Vec<Node>) {
-        let Around { representation, buffers, walks, .. } = around;
         let state = self.load_trees(around, tree, shape);
-        let top = top(&mut self.b, *representation, buffers, &state, walks);
-        (state, top)
+        (state, around.walker.top(&mut self.b, &state))
     }
 
     fn load_trees(&mut self, around: &Around, tree: Value, (width, count): (u16, u16)) -> TreeState {
-        let Around { representation, buffers, walks, .. } = around;
+        let Around { layout, buffers, walks, plan, .. } = around;
         if width == 1 {
-            return representation.load_tree(&mut self.b, buffers, tree, (1, walks.plan.straight));
+            let shape = WalkShape { lanes: 1, steps: plan.steps.straight };
+            return layout.load_tree(&mut self.b, buffers, tree, shape);
         }
         let ty = Ty::vector(Scalar::I32, width);
         let mut numbers = self.b.lanes(ty);
@@ -326,7 +313,7 @@ impl<'k> Kernel<'k> {
         let step = self.b.int_of(ty, walks.iter.step);
         let distance = self.b.mul(numbers, step);
         let lanes = TreeLanes { distance, aligned: walks.aligned };
-        representation.load_trees(&mut self.b, buffers, tree, lanes)
+        layout.load_trees(&mut self.b, buffers, tree, lanes)
     }
 
     /// `0, step, 2 * step` and so on, a vector of `i32`.
@@ -360,12 +347,12 @@ impl<'k> Kernel<'k> {
             RowLanes { distance, adjacent: false, mask }
         });
         let stride = element.bytes();
-        let table = match around.row_table.filter(|_| width > 1) {
+        let table = match around.plan.row_table {
             // A tile's tests look up several features of the one row.
-            None if around.walks.tile > 1 => {
-                self.table_of(around.rows, Address { buffer, index, stride, offset })
+            Some(table) if around.plan.traversal == Traversal::NodeTiles => {
+                Some(self.table_of(around.rows, table, Address { buffer, index, stride, offset }))
             }
-            table => table,
+            _ => around.row_table.filter(|_| width > 1),
         };
         Row { buffer, index, offset, element, stride: 1, lanes, table }
     }
@@ -397,24 +384,10 @@ impl<'k> Kernel<'k> {
     }
 }
 
-/// The nodes that walks evaluate whatever way they take, level by level.
-fn top(
-    b: &mut Builder,
-    representation: &dyn Representation,
-    buffers: &[BufferId],
-    state: &TreeState,
-    walks: &Walks,
-) -> Vec<Node> {
-    let Some(layout) = representation.level_order() else { return Vec::new() };
-    let end = 1u64 << walks.plan.speculated;
-    (1..end).map(|number| layout.node(b, buffers, state, number)).collect()
+/// Whether the sums of a vector of rows are one piece of memory.
+fn adds_vectors(around: &Around) -> bool {
+    around.sums.is_some() && around.plan.sums == SumAccess::Vector
 }
-
-/// Bytes of the longest row that is looked up as a table.
-const ROW_TABLE: i64 = 256;
-
-/// Codes of the longest row that single walks look up as a table: one register of bytes.
-const CODES_TABLE: i64 = 64;
 
 /// How often a leaf loop over trees runs, if that is known.
 fn known_trips(walks: &Walks) -> Option<i64> {

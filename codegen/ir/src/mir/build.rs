@@ -1,14 +1,14 @@
 //! HIR to MIR: loops of the nest become loops over variables, leaf loops become walks.
 
-use super::columns::read_columns;
-use super::window::{Bytes, for_each_walk, spread, storages, window_of};
+use super::window::{Bytes, for_each_walk, spread, window_of};
 use super::{
-    Affine, Bound, CacheId, CacheRows, CacheTrees, Iter, Limit, Loop, Mir, Mode, Place, Plan, Rows, Stmt,
-    Target, Var, VarInfo, Walks,
+    Accumulator, Affine, Bound, CacheId, CacheRows, CacheTrees, Iter, Limit, Loop, Mir, Mode, Rows, Stmt,
+    Target, Var, VarInfo, WalkId, Walks,
 };
 use crate::error::{Budget, CompileError};
 use crate::fault::{Fault, seeded};
 use crate::hir::{Hir, Site, known};
+use crate::repr::traverse::Steps;
 use sched_lang::nest::{Body, Facts, LoopId, Nest, Sort};
 use sched_lang::sym::{Fact, Sym};
 use std::collections::BTreeMap;
@@ -19,11 +19,11 @@ use std::collections::BTreeMap;
 ///
 /// When the nest depends on facts that are not known, or cached rows exceed the budget.
 pub fn build(hir: &Hir, budget: &Budget) -> Result<Mir, CompileError> {
-    let mut builder = Build { hir, vars: Vec::new(), caches: 0, scratch: Bytes::new(budget) };
-    let coded = hir.codes.is_some().then(|| builder.cache());
-    let scope = Scope { coded, ..Scope::default() };
+    let mut builder = Build { hir, vars: Vec::new(), caches: 0, walks: 0, scratch: Bytes::new(budget) };
+    let quantized = hir.bins.is_some().then(|| builder.cache());
+    let scope = Scope { quantized, ..Scope::default() };
     let body = builder.sequence(&hir.nest.roots, &scope)?;
-    let body = builder.coded(coded, &Affine::default(), body)?;
+    let body = builder.quantized(quantized, &Affine::default(), body)?;
     let batch = hir.nest.batch_size.map(|n| i64::try_from(n).unwrap_or(i64::MAX));
     let rows_per_run = [batch, builder.scratch.rows_per_run()].into_iter().flatten().min();
     Ok(Mir { vars: builder.vars, body, rows_per_run })
@@ -45,8 +45,8 @@ struct Scope {
     tree: Affine,
     /// The innermost copy of rows.
     cached: Option<CacheId>,
-    /// The innermost codes of rows.
-    coded: Option<CacheId>,
+    /// The innermost quantized rows.
+    quantized: Option<CacheId>,
 }
 
 impl Scope {
@@ -69,6 +69,7 @@ struct Build<'a> {
     hir: &'a Hir,
     vars: Vec<VarInfo>,
     caches: u32,
+    walks: u32,
     scratch: Bytes,
 }
 
@@ -96,7 +97,7 @@ impl Build<'_> {
                     for (k, case) in cases.iter().enumerate() {
                         let value = first + step * k as i64;
                         let mut at = scope.enter(id, this.sort, At::Const(value));
-                        (at.cached, at.coded) = (inner.cached, inner.coded);
+                        (at.cached, at.quantized) = (inner.cached, inner.quantized);
                         arms.push((value, build.sequence(case, &at)?));
                     }
                     Ok(vec![Stmt::Case(var, arms)])
@@ -130,13 +131,15 @@ impl Build<'_> {
         Ok(Stmt::Loop(Loop { iter: outer, mode, reduce: this.facts.reduce, body }))
     }
 
-    fn walks(&self, over: Sort, iter: Iter, site: &Site, scope: &Scope) -> Walks {
+    fn walks(&mut self, over: Sort, iter: Iter, site: &Site, scope: &Scope) -> Walks {
         let (row, tree) = match over {
             Sort::Row => (scope.row.with(iter.var), scope.tree.clone()),
             Sort::Tree => (scope.row.clone(), scope.tree.with(iter.var)),
         };
         let lanes = self.lanes(site, iter.step);
+        self.walks += 1;
         Walks {
+            id: WalkId(self.walks - 1),
             aligned: iter.step == 1 && self.multiple(&tree, iter.var, i64::from(lanes)),
             lanes,
             iter,
@@ -145,11 +148,11 @@ impl Build<'_> {
             row,
             tree,
             trees: site.trees.clone(),
-            plan: plan(site, &self.hir.depths[site.trees.clone()]),
+            steps: steps(site, &self.hir.depths[site.trees.clone()]),
             layout: site.layout,
             tile: site.tile,
             rows: self.rows(site, scope),
-            target: Target { place: Place::Output, atomic: false },
+            target: Target { accumulator: Accumulator::Output, atomic: false },
         }
     }
 
@@ -180,12 +183,12 @@ impl Build<'_> {
     ) -> Result<Vec<Stmt>, CompileError> {
         let this = self.hir.nest.get(id);
         let mut inner = scope.enter(id, this.sort, At::Var(var));
-        let coded = (this.sort == Sort::Row && self.codes_here(id, scope)).then(|| self.cache());
-        inner.coded = coded.or(inner.coded);
+        let quantized = (this.sort == Sort::Row && self.quantizes_here(id, scope)).then(|| self.cache());
+        inner.quantized = quantized.or(inner.quantized);
         match (this.facts.cache, this.sort) {
             (false, _) => {
                 let body = body(self, &inner)?;
-                self.coded(coded, &inner.row, body)
+                self.quantized(quantized, &inner.row, body)
             }
             (true, Sort::Tree) => {
                 let mut stmts = body(self, &inner)?;
@@ -196,26 +199,15 @@ impl Build<'_> {
                 let cache = self.cache();
                 inner.cached = Some(cache);
                 let mut body = body(self, &inner)?;
-                body = self.coded(coded, &inner.row, body)?;
-                if coded.is_some() && !is_read(&body, cache) {
+                body = self.quantized(quantized, &inner.row, body)?;
+                if quantized.is_some() && !is_read(&body, cache) {
                     return Ok(body);
                 }
                 let window = window_of(&body, &inner.row, &self.vars);
                 let forest = &self.hir.forest;
                 let row_bytes = forest.num_features as u64 * forest.types.input.bytes() as u64;
                 self.scratch.add(&window, row_bytes)?;
-                let blocks = blocks(&body, &inner.row);
-                if blocks.is_some() {
-                    read_columns(&mut body, cache);
-                }
-                Ok(vec![Stmt::CacheRows(CacheRows {
-                    id: cache,
-                    window,
-                    coded: false,
-                    blocks,
-                    sums: false,
-                    body,
-                })])
+                Ok(vec![Stmt::CacheRows(CacheRows { id: cache, window, quantized: false, body })])
             }
         }
     }
@@ -227,45 +219,45 @@ impl Build<'_> {
 
     /// Where the walks of a site read rows.
     fn rows(&self, site: &Site, scope: &Scope) -> Rows {
-        let copy = if site.layout.is_coded() { scope.coded } else { scope.cached };
+        let copy = if site.layout.is_coded() { scope.quantized } else { scope.cached };
         copy.map_or(Rows::Input, Rows::Cached)
     }
 
-    /// Whether rows are coded at the start of an iteration of a loop over rows: where they are copied, or else once for
+    /// Whether rows are quantized at the start of an iteration of a loop over rows: where they are copied, or else once for
     /// all trees, by the thread that walks them, and as late as that allows.
-    fn codes_here(&self, id: LoopId, scope: &Scope) -> bool {
+    fn quantizes_here(&self, id: LoopId, scope: &Scope) -> bool {
         let nest = &self.hir.nest;
         let this = nest.get(id);
         let below_trees = scope.loops.keys().any(|around| nest.get(*around).sort == Sort::Tree);
         let first = !below_trees && (this.facts.parallel || is_block(nest, id));
-        self.hir.codes.is_some() && (this.facts.cache || first)
+        self.hir.bins.is_some() && (this.facts.cache || first)
     }
 
-    /// The body behind the codes of its rows, if some walk in it reads them.
-    fn coded(
+    /// The body behind its quantized rows, if some walk in it reads them.
+    fn quantized(
         &mut self,
         id: Option<CacheId>,
         base: &Affine,
         body: Vec<Stmt>,
     ) -> Result<Vec<Stmt>, CompileError> {
-        let (Some(id), Some(codes)) = (id, &self.hir.codes) else { return Ok(body) };
+        let (Some(id), Some(bins)) = (id, &self.hir.bins) else { return Ok(body) };
         if !is_read(&body, id) {
             return Ok(body);
         }
         let window = window_of(&body, base, &self.vars);
-        self.scratch.add(&window, codes.row_bytes())?;
-        let blocks = blocks(&body, base);
-        Ok(vec![Stmt::CacheRows(CacheRows { id, window, coded: true, blocks, sums: false, body })])
+        self.scratch.add(&window, bins.row_bytes())?;
+        Ok(vec![Stmt::CacheRows(CacheRows { id, window, quantized: true, body })])
     }
 
     /// The trees that the statements walk, relative to the tree loops around them.
     fn trees_of(&self, stmts: &[Stmt], base: &Affine) -> CacheTrees {
-        let mut count = 0;
+        let (mut count, mut ids) = (0, Vec::new());
         for_each_walk(stmts, base, &mut |walks, base| {
             let (_, most) = spread(&walks.tree, base, &self.vars);
             count = most.map_or(i64::MAX, |most| most + 1).max(count);
+            ids.push(walks.id);
         });
-        CacheTrees { from: base.clone(), count, storages: storages(stmts) }
+        CacheTrees { from: base.clone(), count, walks: ids }
     }
 
     fn variable(&mut self, info: VarInfo) -> Var {
@@ -333,24 +325,6 @@ fn children(nest: &Nest, id: LoopId) -> Vec<LoopId> {
     }
 }
 
-/// In which blocks cached rows should lie: as wide as the vectors that walk them, if all walks are over rows in vectors
-/// of one width that coincide with blocks.
-fn blocks(stmts: &[Stmt], base: &Affine) -> Option<u32> {
-    let mut widths = Vec::new();
-    for_each_walk(stmts, base, &mut |walks, base| {
-        let inner: Vec<Var> = walks.row.vars.iter().copied().filter(|var| !base.vars.contains(var)).collect();
-        let lanes = i64::from(walks.lanes);
-        let aligned = inner == [walks.iter.var]
-            && walks.over == Sort::Row
-            && walks.iter.step == 1
-            && walks.iter.start % lanes == 0
-            && walks.row.plus == base.plus;
-        widths.push(if aligned { walks.lanes } else { 1 });
-    });
-    let first = *widths.first()?;
-    (first > 1 && widths.iter().all(|width| *width == first)).then_some(first)
-}
-
 fn mode_of(facts: &Facts) -> Mode {
     match facts {
         Facts { unroll: true, .. } => Mode::Unrolled,
@@ -370,14 +344,14 @@ fn tightest(stops: Vec<Bound>) -> Vec<Bound> {
     constants.into_iter().chain(stops.into_iter().filter(|stop| constant(stop).is_none())).collect()
 }
 
-/// Straight-line hops as far as padding or the shallowest leaf allows, tested ones as far as asked, then a loop.
-fn plan(site: &Site, depths: &[(u32, u32)]) -> Plan {
+/// Straight-line steps as far as padding or the shallowest leaf allows, tested ones as far as asked, then a loop.
+fn steps(site: &Site, depths: &[(u32, u32)]) -> Steps {
     let deepest = depths.iter().map(|depth| depth.0).max().unwrap_or(0);
     let shallowest = depths.iter().map(|depth| depth.1).min().unwrap_or(0);
     let straight = site.unroll.max(site.peel.min(shallowest));
     let checked = site.peel.saturating_sub(straight);
     let speculated = site.speculate.min(straight);
-    Plan { straight, speculated, checked, open: deepest > straight + checked }
+    Steps { straight, speculated, checked, open: deepest > straight + checked }
 }
 
 fn limit(sym: &Sym) -> Result<Limit, CompileError> {

@@ -14,8 +14,8 @@
 
 use super::window::{Bytes, window_of};
 use super::{
-    Affine, Bound, Fold, Iter, Limit, Loop, Mir, Mode, Place, Private, PrivateId, Stmt, Target, Var, VarInfo,
-    Window,
+    Accumulator, Affine, Bound, Fold, Iter, Limit, Loop, Mir, Mode, Private, PrivateId, Stmt, Target, Var,
+    VarInfo, Window,
 };
 use crate::error::{Budget, CompileError};
 use sched_lang::nest::{Reduce, Sort};
@@ -35,7 +35,7 @@ pub fn legalise(mir: Mir, row_bytes: u64, budget: &Budget) -> Result<Mir, Compil
         scratch: Bytes::new(budget),
         hoisted: BTreeMap::new(),
     };
-    let output = Target { place: Place::Output, atomic: false };
+    let output = Target { accumulator: Accumulator::Output, atomic: false };
     let body = pass.block(mir.body, output, &Affine::default())?;
     let rows_per_run = [mir.rows_per_run, pass.scratch.rows_per_run()].into_iter().flatten().min();
     Ok(Mir { body, rows_per_run, vars: mir.vars })
@@ -105,14 +105,14 @@ impl Legalise<'_> {
     fn private_loop(&mut self, this: Loop, target: Target, row: &Affine) -> Result<Stmt, CompileError> {
         let var = this.iter.var;
         if let Some(id) = self.hoisted.get(&var).copied() {
-            let slot = Target { place: Place::Slot(id, var), atomic: false };
+            let slot = Target { accumulator: Accumulator::Slot(id, var), atomic: false };
             return self.around(this, slot, row).map(Stmt::Loop);
         }
         let (id, slots, width) = (self.fresh(), this.iter.clone(), width(&this));
         let window = window_of(&this.body, row, self.vars);
         let outer = self.slots;
         self.reserve(&this, &window)?;
-        let slot = Target { place: Place::Slot(id, var), atomic: false };
+        let slot = Target { accumulator: Accumulator::Slot(id, var), atomic: false };
         let mut inside = self.around(this, slot, row)?;
         self.slots = outer;
         inside.body.insert(0, Stmt::Zero(id, var));

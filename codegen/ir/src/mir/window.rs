@@ -1,6 +1,6 @@
 //! How many rows a part of the nest touches, and what buffers over them cost.
 
-use super::{Affine, Stmt, Storage, VarInfo, Walks, Window};
+use super::{Affine, Stmt, VarInfo, Walks, Window};
 use crate::error::{Budget, CompileError};
 
 /// Calls `see` for every leaf loop in the statements, with the part of its row (tree) sum that `base` makes up. In a
@@ -20,17 +20,6 @@ pub fn for_each_walk(stmts: &[Stmt], base: &Affine, see: &mut impl FnMut(&Walks,
             Stmt::CacheTrees(_) | Stmt::Zero(..) | Stmt::ZeroAll(_) | Stmt::Fold(_) => {}
         }
     }
-}
-
-/// How the trees that the statements walk are stored.
-pub fn storages(stmts: &[Stmt]) -> Vec<Storage> {
-    let mut storages = Vec::new();
-    for_each_walk(stmts, &Affine::default(), &mut |walks, _| {
-        if !storages.contains(&walks.storage()) {
-            storages.push(walks.storage());
-        }
-    });
-    storages
 }
 
 /// The least and the largest value of `sum - base`, where `base` is a part of the sum.

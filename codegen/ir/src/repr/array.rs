@@ -1,21 +1,24 @@
 //! The array layout: each tree as a complete tree in level order (SilvanForge section 6).
 //!
-//! The root is node 1 and the children of node `n` are `2n` and `2n + 1`, so a hop needs no child number. A tree of
+//! The root is node 1 and the children of node `n` are `2n` and `2n + 1`, so a step needs no child number. A tree of
 //! depth `d` takes `2^(d+1)` records whether its nodes exist or not.
 
-use super::packed::{Packed, level_order, nodes};
+use super::cursor::{Cursor, Step};
 use super::record::Record;
-use super::{
-    Buffers, Hop, LeafValue, LevelOrder, Node, Place, Representation, Request, Row, Test, TreeLanes,
-    TreeState,
-};
+use super::records::{Records, level_order, nodes};
+use super::representation::{Buffers, LeafValue, Representation};
+use super::request::Request;
+use super::test::Test;
+use super::traverse::speculate::{LevelOrder, Node};
+use super::tree::{TreeLanes, TreeState, WalkShape};
 use crate::error::CompileError;
 use crate::lir::{Builder, Scalar, Table, Value};
+use crate::rows::Row;
 use sched_forest::Forest;
 use sched_lang::footprint::complete_nodes;
 
 /// Complete trees in level order.
-pub struct Array(Packed);
+pub struct Array(Records);
 
 const NAMES: [&str; 3] = ["array_nodes", "array_trees", "array_leaf_numbers"];
 
@@ -23,7 +26,7 @@ impl Array {
     /// The layout for a forest.
     pub fn new(request: &Request) -> Result<Array, CompileError> {
         let record = Record::new(request, None)?;
-        Ok(Array(Packed::new(request, record, |_, depth| complete_nodes(depth))?))
+        Ok(Array(Records::new(request, record, |_, depth| complete_nodes(depth))?))
     }
 }
 
@@ -40,7 +43,7 @@ impl Representation for Array {
         self.0.encode(NAMES, forest, |tree| level_order(tree, 1, |n| (2 * n, 2 * n + 1)))
     }
 
-    fn load_tree(&self, b: &mut Builder, buffers: &Buffers, tree: Value, _: (u16, u32)) -> TreeState {
+    fn load_tree(&self, b: &mut Builder, buffers: &Buffers, tree: Value, _: WalkShape) -> TreeState {
         self.0.load_tree(b, buffers, tree)
     }
 
@@ -54,19 +57,15 @@ impl Representation for Array {
         buffers: &Buffers,
         state: &TreeState,
         row: &Row,
-        place: &Place,
-        hop: Hop,
-    ) -> Place {
-        let node = place.node;
-        let done = (hop == Hop::Hold).then(|| self.done(b, buffers, state, node));
-        let turn = self.0.record.turn(b, nodes(buffers), state, row, node, done);
+        at: &Cursor,
+        step: Step,
+    ) -> Cursor {
+        let node = at.node;
+        let done = (step == Step::Masked).then(|| self.done(b, buffers, state, node));
+        let decision = self.0.record.decision(b, nodes(buffers), state, row, node, done);
         let left = b.add(node, node);
-        let next = b.add(left, turn);
-        Place::of(done.map_or(next, |done| b.select(done, node, next)))
-    }
-
-    fn level_order(&self) -> Option<&dyn LevelOrder> {
-        Some(self)
+        let next = b.add(left, decision);
+        Cursor::of(done.map_or(next, |done| b.select(done, node, next)))
     }
 
     fn done(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: Value) -> Value {

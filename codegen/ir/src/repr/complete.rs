@@ -2,14 +2,14 @@
 //!
 //! The root is 1, the children of `n` are `2n` and `2n + 1`. A node's entry is its number.
 
-use super::Request;
 use super::entries::Entries;
+use super::request::Request;
 use crate::error::CompileError;
 use crate::fault::{Fault, seeded};
 use sched_forest::{Forest, Inner, NodeRef, Tree};
 use std::ops::{Deref, Range};
 
-/// Entries of a tree at least: wide vectors look up so many at once.
+/// Fewest entries of a tree: wide vectors look up this many at once.
 pub const SMALLEST: u64 = 16;
 
 /// The entries of complete trees.
@@ -28,7 +28,7 @@ impl Deref for Complete {
 }
 
 impl Complete {
-    /// The used trees, behind so many tables of nodes.
+    /// The used trees; their tables follow the layout's first `first_table` tables.
     ///
     /// # Errors
     ///
@@ -61,9 +61,9 @@ impl Complete {
         })
     }
 
-    /// The number of the first leaf, so many hops from the root if that is known.
-    pub fn first_leaf(&self, hops: Option<u32>) -> i64 {
-        1i64 << hops.unwrap_or_else(|| self.deepest()).min(40)
+    /// The number of the first leaf, `steps` steps from the root if that is known.
+    pub fn first_leaf(&self, steps: Option<u32>) -> i64 {
+        1i64 << steps.unwrap_or_else(|| self.deepest()).min(40)
     }
 }
 

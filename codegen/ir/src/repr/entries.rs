@@ -4,7 +4,9 @@
 
 use super::numbers::LeafNumbers;
 use super::payload::Payload;
-use super::{Buffers, LeafValue, Request, TreeLanes, TreeState};
+use super::representation::{Buffers, LeafValue};
+use super::request::Request;
+use super::tree::{TreeLanes, TreeState};
 use crate::error::CompileError;
 use crate::lir::{Address, BufferId, Build, Builder, Gather, Scalar, Value};
 use sched_forest::{Forest, Tree};
@@ -20,7 +22,7 @@ pub struct Entries {
 }
 
 impl Entries {
-    /// Trees of so many entries each, behind so many tables of nodes.
+    /// Reserves `sizes[t]` entries for tree `t`; these tables follow the layout's first `first_table` tables.
     ///
     /// # Errors
     ///
@@ -126,12 +128,12 @@ impl Entries {
         let (buffer, index) = (self.beginnings(buffers), lanes.distance);
         let gather = Gather { buffer, base: tree, index, stride: 4, offset: 0, mask: None };
         let lanes = b.gather(Scalar::I32, gather);
-        TreeState { base: b.int(0), lanes: Some(lanes), loaded: Vec::new() }
+        TreeState::of_lanes(b, lanes)
     }
 
     /// The state from which leaves are reached by numbers that begin with `first`.
     fn at_leaves(&self, b: &mut Builder, state: &TreeState, first: i64) -> TreeState {
-        TreeState { base: b.add_int(state.base, -first), ..state.clone() }
+        TreeState { base: b.add_int(state.base, -first), ..*state }
     }
 
     /// What the leaf with a number holds; the first leaf of its tree has the number `first`.
@@ -146,7 +148,7 @@ impl Entries {
         self.leaf.load(b, self.leaves(buffers), &state, node, self.leaf.bytes())
     }
 
-    /// The same for a vector of walks of one tree whose leaves, so many, are few enough to be looked up in registers. The
+    /// The same for a vector of walks of one tree whose `leaves` leaves are few enough to be looked up in registers. The
     /// nodes' numbers need only end in the leaves' places.
     pub fn look_up_leaf(
         &self,

@@ -9,15 +9,18 @@
 //! Walks must be straight-line down to the leaf, so every tree is padded to one depth.
 
 use super::complete::{Complete, SMALLEST, Spot};
+use super::cursor::{Cursor, Step, choose};
 use super::entries::Entries;
-use super::record::{narrowest, scalar, write_float, write_int};
+use super::representation::{Buffers, LeafValue, Representation, named};
+use super::request::Request;
 use super::test::Test;
-use super::{
-    Buffers, Hop, LeafValue, LevelOrder, Node, Place, Representation, Request, Row, TreeLanes, TreeState,
-    choose, named,
-};
+use super::traverse::speculate::{LevelOrder, Node};
+use super::tree::{At, Loaded, TreeLanes, TreeState, WalkShape};
+use crate::bytes::{narrowest, scalar, write_float, write_int};
 use crate::error::CompileError;
 use crate::lir::{Address, Bin, Builder, Cast, Cmp, Gather, Scalar, Table, Ty, Value};
+use crate::quantize::fetch::FetchStrategy;
+use crate::rows::Row;
 use sched_forest::{Forest, Predicate};
 
 /// Trees as tables of thresholds, codes and leaves.
@@ -34,10 +37,6 @@ const NODE_TABLES: usize = 2;
 
 /// Entries of the first table of codes that wide vectors look up.
 const TOGETHER: u64 = 64;
-/// Levels with more nodes are gathered: a look-up in more registers costs more.
-const LARGEST: u64 = 128;
-/// Levels in which whole columns of features are read.
-const COLUMNS: u32 = 3;
 
 impl Levels {
     /// The layout for a forest whose used trees are complete.
@@ -58,23 +57,18 @@ impl Levels {
     }
 
     /// The first table of thresholds and the first one of codes that vectors of walks look up, for several levels each.
-    fn first_tables(
-        &self,
-        b: &mut Builder,
-        buffers: &Buffers,
-        base: Value,
-        (lanes, hops): (u16, u32),
-    ) -> Vec<Value> {
-        let (thresholds, codes) = if lanes < 16 { (8, 8) } else { (SMALLEST, TOGETHER) };
-        let all = SMALLEST.max(1 << hops.min(30));
+    fn first_tables(&self, b: &mut Builder, buffers: &Buffers, base: Value, walks: WalkShape) -> Loaded {
+        let (thresholds, codes) = if walks.lanes < 16 { (8, 8) } else { (SMALLEST, TOGETHER) };
+        let all = SMALLEST.max(1 << walks.steps.min(30));
         let first = b.int(0);
-        vec![
-            self.table(b, buffers, THRESHOLDS, (base, first), thresholds.min(all)),
-            self.table(b, buffers, CODES, (base, first), codes.min(all)),
-        ]
+        Loaded::Tables {
+            operands: self.table(b, buffers, THRESHOLDS, (base, first), thresholds.min(all)),
+            features: self.table(b, buffers, CODES, (base, first), codes.min(all)),
+            offsets: None,
+        }
     }
 
-    /// So many entries of a table, from number `first` of a tree on.
+    /// `size` entries of a table, from number `first` of a tree on.
     fn table(
         &self,
         b: &mut Builder,
@@ -89,18 +83,17 @@ impl Levels {
         b.load(Ty::vector(scalar, size as u16), at)
     }
 
-    /// Threshold and code of a vector of nodes at a level: from the first tables, the level's own, or gathered where
-    /// the level is too long.
+    /// Threshold and code of a vector of nodes of a level that has `size` of them: from the first tables, or from the
+    /// level's own.
     fn look_up(
         &self,
         b: &mut Builder,
         buffers: &Buffers,
         state: &TreeState,
         node: Value,
-        level: Option<u32>,
+        size: u64,
     ) -> (Value, Value) {
-        let size = level.map(|level| 1u64 << level.min(40)).filter(|size| *size <= LARGEST);
-        let (Some(size), [thresholds, codes]) = (size, state.loaded.as_slice()) else {
+        let Loaded::Tables { operands, features, .. } = state.loaded else {
             return self.gather(b, buffers, state, node);
         };
         let mut from = |first: Value, table: usize| {
@@ -112,20 +105,22 @@ impl Levels {
             };
             b.lookup(table, node)
         };
-        (from(*thresholds, THRESHOLDS), from(*codes, CODES))
+        (from(operands, THRESHOLDS), from(features, CODES))
     }
 
     /// Threshold and code of a single node.
     fn load(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: Value) -> (Value, Value) {
-        let threshold = state.load(b, buffers[THRESHOLDS], self.threshold, node, (self.threshold.bytes(), 0));
-        let code = state.load(b, buffers[CODES], self.code, node, (self.code.bytes(), 0));
+        let threshold =
+            state.load(b, buffers[THRESHOLDS], self.threshold, node, At::start(self.threshold.bytes()));
+        let code = state.load(b, buffers[CODES], self.code, node, At::start(self.code.bytes()));
         (threshold, b.cast(Cast::ZExt, code, Ty::I64))
     }
 
     fn gather(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: Value) -> (Value, Value) {
-        let threshold = state.load(b, buffers[THRESHOLDS], self.threshold, node, (self.threshold.bytes(), 0));
+        let threshold =
+            state.load(b, buffers[THRESHOLDS], self.threshold, node, At::start(self.threshold.bytes()));
         if self.code == Scalar::I32 {
-            return (threshold, state.load(b, buffers[CODES], self.code, node, (4, 0)));
+            return (threshold, state.load(b, buffers[CODES], self.code, node, At::start(4)));
         }
         // The word that the code is in; tables are whole words.
         let each = 4 / self.code.bytes();
@@ -151,17 +146,17 @@ impl Levels {
     }
 
     /// The values that the nodes of one of the first levels test, for adjacent rows: the columns of all of the level's
-    /// features, chosen by the turns taken.
+    /// features, chosen by the decisions taken.
     fn columns(
         &self,
         b: &mut Builder,
         buffers: &Buffers,
         state: &TreeState,
         row: &Row,
-        place: &Place,
+        cursor: &Cursor,
     ) -> Value {
-        let nodes = 1i64 << place.turns.len()..2 << place.turns.len();
-        let width = b.ty(place.node).lanes;
+        let nodes = 1i64 << cursor.decisions.len()..2 << cursor.decisions.len();
+        let width = b.ty(cursor.node).lanes;
         let mut column = |number: i64| {
             let (index, stride) = (state.base, self.code.bytes());
             let at = b.beyond(Address { buffer: buffers[CODES], index, stride, offset: 0 }, number);
@@ -170,7 +165,7 @@ impl Levels {
             row.load_column(b, feature, width)
         };
         let columns = nodes.map(&mut column).collect();
-        choose(b, columns, &place.turns)
+        choose(b, columns, &cursor.decisions)
     }
 }
 
@@ -200,10 +195,11 @@ impl Representation for Levels {
         named(self.tables(), [thresholds, codes].into_iter().chain(trees))
     }
 
-    fn load_tree(&self, b: &mut Builder, buffers: &Buffers, tree: Value, walks: (u16, u32)) -> TreeState {
+    fn load_tree(&self, b: &mut Builder, buffers: &Buffers, tree: Value, walks: WalkShape) -> TreeState {
         let base = self.trees.start(b, buffers, tree);
-        let loaded = if walks.0 > 1 { self.first_tables(b, buffers, base, walks) } else { Vec::new() };
-        TreeState { base, lanes: None, loaded }
+        let loaded =
+            if walks.lanes > 1 { self.first_tables(b, buffers, base, walks) } else { Loaded::Nothing };
+        TreeState { loaded, ..TreeState::at(base) }
     }
 
     fn load_trees(&self, b: &mut Builder, buffers: &Buffers, tree: Value, lanes: TreeLanes) -> TreeState {
@@ -216,31 +212,27 @@ impl Representation for Levels {
         buffers: &Buffers,
         state: &TreeState,
         row: &Row,
-        place: &Place,
-        hop: Hop,
-    ) -> Place {
-        let node = place.node;
-        let level = match hop {
-            Hop::Number(level) => Some(level),
-            Hop::Open | Hop::Hold => None,
+        at: &Cursor,
+        step: Step,
+    ) -> Cursor {
+        let node = at.node;
+        let (level, fetch) = match step {
+            Step::Level { level, fetch } => (level, fetch),
+            Step::Unmasked | Step::Masked => (0, None),
         };
-        let (threshold, code) = if b.ty(node).lanes > 1 {
-            self.look_up(b, buffers, state, node, level)
-        } else {
-            self.load(b, buffers, state, node)
+        let (threshold, code) = match fetch {
+            Some(FetchStrategy::GatherNodes) => self.gather(b, buffers, state, node),
+            Some(_) => self.look_up(b, buffers, state, node, 1 << level),
+            None if b.ty(node).lanes > 1 => self.gather(b, buffers, state, node),
+            None => self.load(b, buffers, state, node),
         };
         let (feature, flag) = self.test.split(b, code, self.code_bits());
-        let adjacent = row.lanes.is_some_and(|lanes| lanes.adjacent) && state.lanes.is_none();
-        let x = match level {
-            Some(level) if level < COLUMNS && adjacent => self.columns(b, buffers, state, row, place),
+        let x = match fetch {
+            Some(FetchStrategy::ByNode) => self.columns(b, buffers, state, row, at),
             _ => row.load(b, feature),
         };
         let right = self.test.goes_right(b, x, threshold, flag);
-        place.turned(b, right)
-    }
-
-    fn level_order(&self) -> Option<&dyn LevelOrder> {
-        Some(self)
+        at.descend(b, right)
     }
 
     fn leaf(
@@ -249,9 +241,9 @@ impl Representation for Levels {
         buffers: &Buffers,
         state: &TreeState,
         node: Value,
-        hops: Option<u32>,
+        steps: Option<u32>,
     ) -> LeafValue {
-        self.trees.leaf(b, buffers, state, (node, self.trees.first_leaf(hops)))
+        self.trees.leaf(b, buffers, state, (node, self.trees.first_leaf(steps)))
     }
 
     fn leaf_number(
@@ -260,9 +252,9 @@ impl Representation for Levels {
         buffers: &Buffers,
         state: &TreeState,
         node: Value,
-        hops: Option<u32>,
+        steps: Option<u32>,
     ) -> Value {
-        self.trees.leaf_number(b, buffers, state, (node, self.trees.first_leaf(hops)))
+        self.trees.leaf_number(b, buffers, state, (node, self.trees.first_leaf(steps)))
     }
 
     fn prefetch(&self, b: &mut Builder, buffers: &Buffers, tree: Value) {

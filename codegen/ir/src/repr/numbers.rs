@@ -1,7 +1,8 @@
 //! The leaves' numbers in the model, as narrow as they are.
 
-use super::record::{narrowest, write_int};
-use super::{Request, TreeState};
+use super::request::Request;
+use super::tree::{At, TreeState};
+use crate::bytes::{narrowest, write_int};
 use crate::lir::{BufferId, Builder, Cast, Scalar, Ty, Value};
 use sched_forest::Leaf;
 
@@ -47,14 +48,14 @@ impl LeafNumbers {
     pub fn load(self, b: &mut Builder, table: BufferId, state: &TreeState, node: Value) -> Value {
         let (width, ty) = (self.element(), b.ty(node).with(Scalar::I32));
         if ty.lanes == 1 {
-            let number = state.load(b, table, width, node, (width.bytes(), 0));
+            let number = state.load(b, table, width, node, At::start(width.bytes()));
             return if width == Scalar::I32 {
                 number
             } else {
                 b.cast(Cast::ZExt, number, Ty::of(Scalar::I32))
             };
         }
-        let word = state.load(b, table, Scalar::I32, node, (width.bytes(), 0));
+        let word = state.load(b, table, Scalar::I32, node, At::start(width.bytes()));
         b.bits(word, 0, 8 * width.bytes())
     }
 }

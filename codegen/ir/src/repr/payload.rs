@@ -1,7 +1,8 @@
 //! What leaves hold: a value, or a place in the table of leaf vectors.
 
-use super::record::{scalar, write_float, write_int};
-use super::{LeafValue, TreeState};
+use super::representation::LeafValue;
+use super::tree::{At, TreeState};
+use crate::bytes::{scalar, write_float, write_int};
 use crate::lir::{Address, BufferId, Builder, Cast, Scalar, Ty, Value};
 use sched_forest::{Forest, Leaf, Target};
 
@@ -73,9 +74,9 @@ impl Payload {
         stride: u32,
     ) -> LeafValue {
         if !self.vectors {
-            return LeafValue::Scalar(state.load(b, buffer, self.accumulator, node, (stride, 0)));
+            return LeafValue::Scalar(state.load(b, buffer, self.accumulator, node, At::start(stride)));
         }
-        let leaf = state.load(b, buffer, Scalar::I32, node, (stride, 0));
+        let leaf = state.load(b, buffer, Scalar::I32, node, At::start(stride));
         let leaf = if b.ty(node).lanes == 1 { b.cast(Cast::ZExt, leaf, Ty::I64) } else { leaf };
         let outputs = b.int_of(b.ty(leaf), self.outputs as i64);
         LeafValue::Vector(b.mul(leaf, outputs))

@@ -1,37 +1,37 @@
-//! The quantized layout: the levels layout with ranks in place of thresholds, for rows that are coded alike.
+//! The quantized layout: the levels layout with ranks in place of thresholds, for rows that are quantized alike.
 //!
 //! Nodes are numbered as in the array layout: the root is 1, the children of `n` are `2n` and `2n + 1`. A node is the
-//! rank of its threshold and the column of the codes that it compares with ([`Codes`]). Ranks and columns lie in tables of
+//! rank of its threshold and the column of the bins that it compares with ([`BinMap`]). Ranks and columns lie in tables of
 //! their own, each tree's at its node numbers, so that a few registers hold a level. For vectors of trees, and for levels too
 //! long to be looked up, a node is one word with both.
 //!
-//! A single row whose codes fit a register needs no hops: all tests of a tree are made side by side ([`Outcomes`]).
-//!
-//! The codes of a vector of rows are found in the way that costs least ([`Way`]).
+//! A single row whose bins fit a register needs no steps: all tests of a tree are made at once ([`TestMask`]). How a vector of
+//! rows fetches its bins is said by the plan, level by level ([`FetchStrategy`]).
 //!
 //! Walks must be straight-line down to the leaf, so every tree is padded to one depth.
 
-use super::codes::Codes;
 use super::complete::{Complete, SMALLEST, Spot};
-use super::offsets::Offsets;
-use super::outcomes::{Outcomes, WORD, outcomes};
-use super::record::write_int;
+use super::cursor::{Cursor, Step, index_type};
+use super::representation::{Buffers, LeafValue, Representation, named};
+use super::request::Request;
 use super::test::Test;
-use super::way::{LARGEST, Way};
-use super::{
-    Buffers, Hop, LeafValue, LevelOrder, Node, Place, Representation, Request, Row, TreeLanes, TreeState,
-    index_type, named,
-};
+use super::traverse::speculate::{LevelOrder, Node};
+use super::traverse::test_mask::{TestBits, TestMask, Tests, WORD, mask};
+use super::tree::{At, Loaded, TreeLanes, TreeState, WalkShape};
+use crate::bytes::write_int;
 use crate::error::CompileError;
 use crate::lir::{Address, Bin, Builder, Cast, Cmp, Scalar, Table, Ty, Value};
-use crate::mir::Walkers;
+use crate::quantize::BinMap;
+use crate::quantize::fetch::{FetchStrategy, LARGEST};
+use crate::quantize::offsets::Offsets;
+use crate::rows::Row;
 use sched_forest::Forest;
 use sched_lang::nest::Layout;
 use std::sync::Arc;
 
 /// Trees as ranks, columns and leaves.
 pub struct Quantized {
-    codes: Arc<Codes>,
+    bins: Arc<BinMap>,
     test: Test,
     trees: Complete,
     /// Whether ranks and columns have tables of their own.
@@ -48,32 +48,32 @@ const NODE_TABLES: usize = 4;
 
 /// Bits of a word that hold the rank.
 const RANK_BITS: u32 = 16;
-/// Levels in which whole columns of codes are read, where nodes are words.
-const IN_COLUMNS: u32 = 3;
-/// Lanes from which on nodes are bytes.
-const MANY: u16 = 16;
 
 impl Quantized {
-    /// The layout for a forest whose used trees are complete.
-    pub fn new(request: &Request, walkers: Walkers) -> Result<Quantized, CompileError> {
-        let Some(codes) = request.codes else { return Err(Codes::missing()) };
-        let apart = walkers == Walkers::Vectors;
-        let nodes = if apart { Way::first_without_nodes(codes.columns()) } else { 0 };
+    /// The layout for a forest whose used trees are complete, with ranks and columns `apart` in tables, or in words.
+    pub fn new(request: &Request, apart: bool) -> Result<Quantized, CompileError> {
+        let Some(bins) = request.bins else { return Err(BinMap::missing()) };
+        let nodes = if apart { FetchStrategy::first_without_nodes(bins.columns()) } else { 0 };
         Ok(Quantized {
-            codes: Arc::clone(codes),
+            bins: Arc::clone(bins),
             test: Test::of(request, Layout::Quantized),
             trees: Complete::new(request, NODE_TABLES)?,
             apart,
-            offsets: Offsets::new(request.forest.trees.len(), nodes, codes.columns()),
+            offsets: Offsets::new(request.forest.trees.len(), nodes, bins.columns()),
         })
     }
 
+    /// Whether ranks and columns lie in tables, as all tests of a tree at once want them.
+    pub fn has_tables(&self) -> bool {
+        self.apart
+    }
+
     fn rank(&self) -> Scalar {
-        self.codes.element()
+        self.bins.element()
     }
 
     fn column(&self) -> Scalar {
-        if self.codes.columns() > 1 << 8 { Scalar::I16 } else { Scalar::I8 }
+        if self.bins.columns() > 1 << 8 { Scalar::I16 } else { Scalar::I8 }
     }
 
     /// Whether nodes are also words: where they are not looked up, or not in all levels.
@@ -90,12 +90,7 @@ impl Quantized {
         [words, ranks, columns, self.offsets.bytes()]
     }
 
-    /// Whether the nodes of a vector are bytes: many lanes, and nodes that bytes tell apart.
-    fn in_bytes(&self, lanes: u16) -> bool {
-        self.apart && lanes >= MANY && self.rank() == Scalar::I8 && self.trees.deepest() <= u8::BITS
-    }
-
-    /// So many entries of a table, from node `first` of a tree on.
+    /// `size` entries of a table, from node `first` of a tree on.
     fn table(
         &self,
         b: &mut Builder,
@@ -125,10 +120,10 @@ impl Quantized {
         b: &mut Builder,
         buffers: &Buffers,
         (table, base): (usize, Value),
-        (lanes, hops): (u16, u32),
+        walks: WalkShape,
     ) -> Value {
-        let together = if lanes < 16 { 8 } else { self.shuffled(table) };
-        self.table(b, buffers, table, (base, 0, together.min(SMALLEST.max(1 << hops.min(30)))))
+        let together = if walks.lanes < 16 { 8 } else { self.shuffled(table) };
+        self.table(b, buffers, table, (base, 0, together.min(SMALLEST.max(1 << walks.steps.min(30)))))
     }
 
     /// What a table holds for a vector of nodes: from its first entries, or from those of the nodes' level.
@@ -138,8 +133,8 @@ impl Quantized {
         buffers: &Buffers,
         state: &TreeState,
         (table, node, size): (usize, Value, u64),
+        first: Value,
     ) -> Value {
-        let first = state.loaded[table - RANKS];
         if size < u64::from(b.ty(first).lanes) {
             return b.lookup(first, node);
         }
@@ -169,43 +164,45 @@ impl Quantized {
         let node = b.cast(Cast::ZExt, node, index_type(lanes));
         if !self.words() {
             let mut load = |table: usize, element: Scalar| {
-                let value = state.load(b, buffers[table], element, node, (element.bytes(), 0));
+                let value = state.load(b, buffers[table], element, node, At::start(element.bytes()));
                 b.cast(Cast::ZExt, value, index_type(lanes))
             };
             return (load(RANKS, self.rank()), load(COLUMNS, self.column()));
         }
-        let word = state.load(b, buffers[WORDS], Scalar::I32, node, (4, 0));
+        let word = state.load(b, buffers[WORDS], Scalar::I32, node, At::start(4));
         let word = b.cast(Cast::ZExt, word, index_type(lanes));
         (b.bits(word, 0, RANK_BITS), b.bits(word, RANK_BITS, 32 - RANK_BITS))
     }
 
-    /// The codes that the nodes of a level compare with, for adjacent rows: the columns of all nodes of the level that can
-    /// be reached from `node`, chosen by the turns after it. Each is chosen as soon as it is there.
+    /// The bins that the nodes of a level compare with, for adjacent rows: the columns of all nodes of the level that can
+    /// be reached from `node`, chosen by the decisions after it. Each is chosen as soon as it is there.
     fn by_node(
         &self,
         b: &mut Builder,
         tree: (&Buffers, &TreeState),
         row: &Row,
         (node, width): (u64, u16),
-        turns: &[Value],
+        decisions: &[Value],
     ) -> Value {
-        let Some((turn, turns)) = turns.split_first() else {
+        let Some((decision, decisions)) = decisions.split_first() else {
             let (buffers, state) = tree;
-            let offsets = (buffers[OFFSETS], state.loaded[OFFSETS - RANKS]);
-            return self.offsets.load(b, row, offsets, (node, width)).unwrap_or_else(|| {
-                let column = self.column_of(b, (buffers, state.base), node);
-                row.load_column(b, column, width)
-            });
+            if let Loaded::Tables { offsets: Some(first), .. } = state.loaded
+                && let Some(bins) = self.offsets.load(b, row, (buffers[OFFSETS], first), (node, width))
+            {
+                return bins;
+            }
+            let column = self.column_of(b, (buffers, state.base), node);
+            return row.load_column(b, column, width);
         };
-        let left = self.by_node(b, tree, row, (2 * node, width), turns);
-        let right = self.by_node(b, tree, row, (2 * node + 1, width), turns);
-        b.select(*turn, right, left)
+        let left = self.by_node(b, tree, row, (2 * node, width), decisions);
+        let right = self.by_node(b, tree, row, (2 * node + 1, width), decisions);
+        b.select(*decision, right, left)
     }
 
     /// The same from all columns that there are, chosen by the bits of the looked-up numbers.
     fn by_column(&self, b: &mut Builder, row: &Row, columns: Value) -> Value {
         let ty = b.ty(columns);
-        let last = self.codes.columns().saturating_sub(1);
+        let last = self.bins.columns().saturating_sub(1);
         let zero = b.int_of(ty, 0);
         let bits: Vec<Value> = (0..u32::BITS - last.leading_zeros())
             .map(|bit| {
@@ -220,7 +217,7 @@ impl Quantized {
         self.among(b, row, (0, ty.lanes), &bits)
     }
 
-    /// The codes of the columns from number `first` on that the bits tell apart, the highest last.
+    /// The bins of the columns from number `first` on that the bits tell apart, the highest last.
     fn among(&self, b: &mut Builder, row: &Row, (first, width): (u32, u16), bits: &[Value]) -> Value {
         let Some((highest, bits)) = bits.split_last() else {
             let column = b.int(first.into());
@@ -228,66 +225,78 @@ impl Quantized {
         };
         let left = self.among(b, row, (first, width), bits);
         let half = first + (1 << bits.len());
-        if half >= self.codes.columns() {
+        if half >= self.bins.columns() {
             return left;
         }
         let right = self.among(b, row, (half, width), bits);
         b.select(*highest, right, left)
     }
 
-    /// Rank and code of a vector of nodes.
+    /// Rank and bin of a vector of nodes of a level, as the plan says.
     fn of_vector(
         &self,
         b: &mut Builder,
         buffers: &Buffers,
         state: &TreeState,
         row: &Row,
-        (place, level): (&Place, Option<u32>),
+        at: &Cursor,
+        (level, fetch): (u32, FetchStrategy),
     ) -> (Value, Value) {
-        let node = place.node;
+        let node = at.node;
         let ty = b.ty(node);
-        let size = level.map(|level| 1u64 << level.min(40)).filter(|size| *size <= LARGEST);
-        let (Some(size), false) = (size, state.loaded.is_empty()) else {
-            let (rank, column) = self.load(b, buffers, state, node);
-            let code = row.load(b, column);
-            return (b.cast(Cast::Trunc, rank, ty), b.cast(Cast::Trunc, code, ty));
+        let Loaded::Tables { operands, features, .. } = state.loaded else {
+            return self.gathered(b, buffers, state, row, node);
         };
-        let rank = self.look_up(b, buffers, state, (RANKS, node, size));
-        let way = match row.lanes.is_some_and(|lanes| lanes.adjacent) {
-            true if ty.scalar == Scalar::I8 => Way::of(size, self.codes.columns(), ty.lanes),
-            true if size < 1 << IN_COLUMNS => Way::Nodes,
-            _ => Way::Gather,
-        };
-        let code = match way {
-            Way::Nodes => self.by_node(b, (buffers, state), row, (1, ty.lanes), &place.turns),
-            Way::Columns => {
-                let columns = self.look_up(b, buffers, state, (COLUMNS, node, size));
+        if fetch == FetchStrategy::GatherNodes {
+            return self.gathered(b, buffers, state, row, node);
+        }
+        let size = 1u64 << level;
+        let rank = self.look_up(b, buffers, state, (RANKS, node, size), operands);
+        let bin = match fetch {
+            FetchStrategy::ByNode => self.by_node(b, (buffers, state), row, (1, ty.lanes), &at.decisions),
+            FetchStrategy::ByColumn => {
+                let columns = self.look_up(b, buffers, state, (COLUMNS, node, size), features);
                 self.by_column(b, row, columns)
             }
-            Way::Gather => {
+            FetchStrategy::Gather | FetchStrategy::GatherNodes => {
                 // What is found is as wide as the number that it is looked up by.
                 let wide = ty.with(Scalar::I32);
                 let by = if self.column() == Scalar::I8 { node } else { b.cast(Cast::ZExt, node, wide) };
-                let columns = self.look_up(b, buffers, state, (COLUMNS, by, size));
+                let columns = self.look_up(b, buffers, state, (COLUMNS, by, size), features);
                 let columns = b.cast(Cast::ZExt, columns, wide);
                 row.load(b, columns)
             }
         };
-        (b.cast(Cast::ZExt, rank, ty), self.as_node(b, code, ty))
+        (b.cast(Cast::ZExt, rank, ty), self.as_node(b, bin, ty))
+    }
+
+    /// Rank and bin of a vector of nodes that are gathered, as bins are.
+    fn gathered(
+        &self,
+        b: &mut Builder,
+        buffers: &Buffers,
+        state: &TreeState,
+        row: &Row,
+        node: Value,
+    ) -> (Value, Value) {
+        let ty = b.ty(node);
+        let (rank, column) = self.load(b, buffers, state, node);
+        let bin = row.load(b, column);
+        (b.cast(Cast::Trunc, rank, ty), b.cast(Cast::Trunc, bin, ty))
     }
 
     /// Leaves in the type of indices, and the number of the first one.
-    fn leaves(&self, b: &mut Builder, node: Value, hops: Option<u32>) -> (Value, i64) {
-        let (ty, first) = (b.ty(node), self.trees.first_leaf(hops));
+    fn leaves(&self, b: &mut Builder, node: Value, steps: Option<u32>) -> (Value, i64) {
+        let (ty, first) = (b.ty(node), self.trees.first_leaf(steps));
         // A byte has lost the highest bit of the last level's numbers.
         let lost = ty.scalar == Scalar::I8 && first >= 1 << u8::BITS;
         (b.cast(Cast::ZExt, node, index_type(ty.lanes)), if lost { 0 } else { first })
     }
 
-    /// A code in the type of nodes.
-    fn as_node(&self, b: &mut Builder, code: Value, ty: Ty) -> Value {
-        let widens = b.ty(code).scalar.bytes() < ty.scalar.bytes();
-        b.cast(if widens { Cast::ZExt } else { Cast::Trunc }, code, ty)
+    /// A bin in the type of nodes.
+    fn as_node(&self, b: &mut Builder, bin: Value, ty: Ty) -> Value {
+        let widens = b.ty(bin).scalar.bytes() < ty.scalar.bytes();
+        b.cast(if widens { Cast::ZExt } else { Cast::Trunc }, bin, ty)
     }
 }
 
@@ -310,7 +319,7 @@ impl Representation for Quantized {
     fn encode(&self, forest: &Forest) -> Vec<Table> {
         let mut nodes = self.lengths().map(|bytes| vec![0; bytes as usize]);
         let trees = self.trees.encode(forest, |Spot { tree, number, entry }, inner| {
-            let (rank, column) = self.codes.of_node(inner);
+            let (rank, column) = self.bins.of_node(inner);
             self.offsets.write(&mut nodes[OFFSETS], (tree, number), column);
             let word = rank | column << RANK_BITS;
             let values = [(Scalar::I32, word), (self.rank(), rank), (self.column(), column)];
@@ -323,23 +332,21 @@ impl Representation for Quantized {
         named(self.tables(), nodes.into_iter().chain(trees))
     }
 
-    fn load_tree(&self, b: &mut Builder, buffers: &Buffers, tree: Value, walks: (u16, u32)) -> TreeState {
+    fn load_tree(&self, b: &mut Builder, buffers: &Buffers, tree: Value, walks: WalkShape) -> TreeState {
         let base = self.trees.start(b, buffers, tree);
-        let mut loaded = Vec::new();
-        if walks.0 > 1 && self.apart {
-            loaded.extend([RANKS, COLUMNS].map(|table| self.first_table(b, buffers, (table, base), walks)));
-            loaded.push(self.offsets.first(b, tree));
+        if walks.lanes == 1 || !self.apart {
+            return TreeState::at(base);
         }
-        TreeState { base, lanes: None, loaded }
+        let loaded = Loaded::Tables {
+            operands: self.first_table(b, buffers, (RANKS, base), walks),
+            features: self.first_table(b, buffers, (COLUMNS, base), walks),
+            offsets: Some(self.offsets.first(b, tree)),
+        };
+        TreeState { loaded, ..TreeState::at(base) }
     }
 
     fn load_trees(&self, b: &mut Builder, buffers: &Buffers, tree: Value, lanes: TreeLanes) -> TreeState {
         self.trees.starts(b, buffers, tree, lanes)
-    }
-
-    fn root(&self, b: &mut Builder, lanes: u16) -> Value {
-        let ty = index_type(lanes);
-        b.int_of(if self.in_bytes(lanes) { ty.with(Scalar::I8) } else { ty }, 1)
     }
 
     fn step(
@@ -348,49 +355,22 @@ impl Representation for Quantized {
         buffers: &Buffers,
         state: &TreeState,
         row: &Row,
-        place: &Place,
-        hop: Hop,
-    ) -> Place {
-        let level = match hop {
-            Hop::Number(level) => Some(level),
-            Hop::Open | Hop::Hold => None,
+        at: &Cursor,
+        step: Step,
+    ) -> Cursor {
+        let ty = b.ty(at.node);
+        let (rank, bin) = match step {
+            Step::Level { level, fetch: Some(fetch) } => {
+                self.of_vector(b, buffers, state, row, at, (level, fetch))
+            }
+            _ if ty.lanes > 1 => self.gathered(b, buffers, state, row, at.node),
+            _ => {
+                let (rank, column) = self.load(b, buffers, state, at.node);
+                (rank, row.load(b, column))
+            }
         };
-        let ty = b.ty(place.node);
-        let (rank, code) = if ty.lanes == 1 {
-            let (rank, column) = self.load(b, buffers, state, place.node);
-            (rank, row.load(b, column))
-        } else {
-            self.of_vector(b, buffers, state, row, (place, level))
-        };
-        let right = b.cmp(if ty.scalar == Scalar::I8 { Cmp::Below } else { Cmp::Lt }, rank, code);
-        place.turned(b, right)
-    }
-
-    fn at_once(
-        &self,
-        b: &mut Builder,
-        buffers: &Buffers,
-        state: &TreeState,
-        codes: Value,
-        hops: Option<u32>,
-    ) -> Option<Value> {
-        let hops = hops?;
-        if !self.apart || self.rank() != Scalar::I8 || self.column() != Scalar::I8 || hops > u8::BITS {
-            return None;
-        }
-        let nodes = SMALLEST.max(1 << hops);
-        let size = nodes.min(WORD);
-        let words = (0..nodes).step_by(size as usize).map(|first| {
-            let columns = self.table(b, buffers, COLUMNS, (state.base, first, size));
-            let ranks = self.table(b, buffers, RANKS, (state.base, first, size));
-            outcomes(b, codes, (columns, ranks))
-        });
-        let words = Outcomes(words.collect());
-        Some(words.follow(b, hops))
-    }
-
-    fn level_order(&self) -> Option<&dyn LevelOrder> {
-        Some(self)
+        let right = b.cmp(if ty.scalar == Scalar::I8 { Cmp::Below } else { Cmp::Lt }, rank, bin);
+        at.descend(b, right)
     }
 
     fn leaf(
@@ -399,15 +379,15 @@ impl Representation for Quantized {
         buffers: &Buffers,
         state: &TreeState,
         node: Value,
-        hops: Option<u32>,
+        steps: Option<u32>,
     ) -> LeafValue {
-        if let (Scalar::I8, Some(hops)) = (b.ty(node).scalar, hops) {
-            let found = self.trees.look_up_leaf(b, buffers, state, (node, 1 << hops.min(40)));
+        if let (Scalar::I8, Some(steps)) = (b.ty(node).scalar, steps) {
+            let found = self.trees.look_up_leaf(b, buffers, state, (node, 1 << steps.min(40)));
             if let Some(found) = found {
                 return found;
             }
         }
-        let leaf = self.leaves(b, node, hops);
+        let leaf = self.leaves(b, node, steps);
         self.trees.leaf(b, buffers, state, leaf)
     }
 
@@ -417,9 +397,9 @@ impl Representation for Quantized {
         buffers: &Buffers,
         state: &TreeState,
         node: Value,
-        hops: Option<u32>,
+        steps: Option<u32>,
     ) -> Value {
-        let leaf = self.leaves(b, node, hops);
+        let leaf = self.leaves(b, node, steps);
         self.trees.leaf_number(b, buffers, state, leaf)
     }
 
@@ -439,5 +419,26 @@ impl LevelOrder for Quantized {
         let number = state.number(b, number);
         let (threshold, feature) = self.load(b, buffers, state, number);
         Node { threshold, feature, missing_left: None }
+    }
+}
+
+impl TestMask for Quantized {
+    fn leaf_of(
+        &self,
+        b: &mut Builder,
+        buffers: &Buffers,
+        state: &TreeState,
+        bins: Value,
+        steps: u32,
+    ) -> Value {
+        let nodes = SMALLEST.max(1 << steps);
+        let size = nodes.min(WORD);
+        let words = (0..nodes).step_by(size as usize).map(|first| {
+            let columns = self.table(b, buffers, COLUMNS, (state.base, first, size));
+            let ranks = self.table(b, buffers, RANKS, (state.base, first, size));
+            mask(b, bins, Tests { columns, ranks })
+        });
+        let words = TestBits(words.collect());
+        words.follow(b, steps)
     }
 }

@@ -1,25 +1,17 @@
 //! Node records: a threshold or leaf payload, a feature code and, where the layout needs one, a child number.
 
 use super::payload::Payload;
+use super::representation::LeafValue;
+use super::request::Request;
 use super::test::Test;
-use super::{LeafValue, Node, Request, Row, TreeState};
+use super::traverse::speculate::Node;
+use super::tree::{At, TreeState};
+use crate::bytes::{narrowest, scalar, write_float, write_int};
 use crate::error::CompileError;
 use crate::lir::{BufferId, Builder, Cast, Cmp, Scalar, Ty, Value};
-use sched_forest::{Float, Inner, Leaf, Predicate};
+use crate::rows::Row;
+use sched_forest::{Inner, Leaf, Predicate};
 use sched_lang::nest::Layout;
-
-/// The element type of a float type.
-pub fn scalar(float: Float) -> Scalar {
-    match float {
-        Float::F32 => Scalar::F32,
-        Float::F64 => Scalar::F64,
-    }
-}
-
-/// The narrowest unsigned integer that holds `most`.
-pub fn narrowest(most: u64) -> Option<Scalar> {
-    [Scalar::I8, Scalar::I16, Scalar::I32].into_iter().find(|width| most < 1 << (8 * width.bytes()))
-}
 
 /// The layout of one node's record and what its comparison means.
 ///
@@ -112,10 +104,10 @@ impl Record {
         (width, offset): (Scalar, u32),
     ) -> Value {
         if b.ty(node).lanes == 1 {
-            let value = state.load(b, nodes, width, node, (self.bytes, offset));
+            let value = state.load(b, nodes, width, node, At { stride: self.bytes, offset });
             return b.cast(Cast::ZExt, value, Ty::I64);
         }
-        let word = state.load(b, nodes, Scalar::I32, node, (self.bytes, offset & !3));
+        let word = state.load(b, nodes, Scalar::I32, node, At { stride: self.bytes, offset: offset & !3 });
         b.bits(word, 8 * (offset & 3), 8 * width.bytes())
     }
 
@@ -131,7 +123,7 @@ impl Record {
 
     /// 1 if the row goes right at the node, else 0, as a node number. Where `leaf` holds, the answer means nothing, but
     /// the row is still read in range.
-    pub fn turn(
+    pub fn decision(
         &self,
         b: &mut Builder,
         nodes: BufferId,
@@ -154,7 +146,7 @@ impl Record {
     pub fn node(&self, b: &mut Builder, nodes: BufferId, state: &TreeState, node: Value) -> Node {
         let code = self.load_feature(b, nodes, state, node);
         let (feature, missing_left) = self.test.split(b, code, 8 * self.feature.bytes());
-        let threshold = state.load(b, nodes, self.threshold, node, (self.bytes, 0));
+        let threshold = state.load(b, nodes, self.threshold, node, At::start(self.bytes));
         Node { threshold, feature, missing_left }
     }
 
@@ -178,19 +170,5 @@ impl Record {
     /// The payload of a leaf's record.
     pub fn payload(&self, b: &mut Builder, nodes: BufferId, state: &TreeState, node: Value) -> LeafValue {
         self.leaf.load(b, nodes, state, node, self.bytes)
-    }
-}
-
-/// Writes a little-endian integer of some width.
-pub fn write_int(at: &mut [u8], width: Scalar, n: u64) {
-    let bytes = width.bytes() as usize;
-    at[..bytes].copy_from_slice(&n.to_le_bytes()[..bytes]);
-}
-
-/// Writes a little-endian float of some width.
-pub fn write_float(at: &mut [u8], width: Scalar, x: f64) {
-    match width {
-        Scalar::F64 => at[..8].copy_from_slice(&x.to_le_bytes()),
-        _ => at[..4].copy_from_slice(&(x as f32).to_le_bytes()),
     }
 }

@@ -2,18 +2,21 @@
 //!
 //! The root is node 0; the children of a node stand side by side. A leaf's child number is 0, which no child has.
 
-use super::packed::{Packed, level_order, nodes};
+use super::cursor::{Cursor, Step, index_type};
 use super::record::Record;
-use super::{
-    Buffers, Hop, LeafValue, LevelOrder, Node, Place, Representation, Request, Row, Test, TreeLanes,
-    TreeState, index_type,
-};
+use super::records::{Records, level_order, nodes};
+use super::representation::{Buffers, LeafValue, Representation};
+use super::request::Request;
+use super::test::Test;
+use super::traverse::speculate::{LevelOrder, Node};
+use super::tree::{TreeLanes, TreeState, WalkShape};
 use crate::error::CompileError;
 use crate::lir::{Builder, Cmp, Scalar, Table, Value};
+use crate::rows::Row;
 use sched_forest::{Forest, Tree};
 
 /// Existing nodes with child numbers.
-pub struct Sparse(Packed);
+pub struct Sparse(Records);
 
 const NAMES: [&str; 3] = ["sparse_nodes", "sparse_trees", "sparse_leaf_numbers"];
 
@@ -27,7 +30,7 @@ impl Sparse {
         let used = request.forest.trees.iter().zip(request.used).filter(|(_, used)| **used);
         let largest = used.map(|(tree, _)| size(tree)).max().unwrap_or(0);
         let record = Record::new(request, Some(largest))?;
-        Ok(Sparse(Packed::new(request, record, |tree, _| size(tree))?))
+        Ok(Sparse(Records::new(request, record, |tree, _| size(tree))?))
     }
 }
 
@@ -50,7 +53,7 @@ impl Representation for Sparse {
         })
     }
 
-    fn load_tree(&self, b: &mut Builder, buffers: &Buffers, tree: Value, _: (u16, u32)) -> TreeState {
+    fn load_tree(&self, b: &mut Builder, buffers: &Buffers, tree: Value, _: WalkShape) -> TreeState {
         self.0.load_tree(b, buffers, tree)
     }
 
@@ -58,7 +61,7 @@ impl Representation for Sparse {
         self.0.load_trees(b, buffers, tree, lanes.distance)
     }
 
-    fn root(&self, b: &mut Builder, lanes: u16) -> Value {
+    fn root(&self, b: &mut Builder, lanes: u16, _: bool) -> Value {
         b.int_of(index_type(lanes), 0)
     }
 
@@ -68,23 +71,19 @@ impl Representation for Sparse {
         buffers: &Buffers,
         state: &TreeState,
         row: &Row,
-        place: &Place,
-        hop: Hop,
-    ) -> Place {
-        let node = place.node;
+        at: &Cursor,
+        step: Step,
+    ) -> Cursor {
+        let node = at.node;
         // A leaf's feature is 0, which every row has where trees have inner nodes.
-        let turn = self.0.record.turn(b, nodes(buffers), state, row, node, None);
+        let decision = self.0.record.decision(b, nodes(buffers), state, row, node, None);
         let left = self.0.record.load_child(b, nodes(buffers), state, node);
-        let next = b.add(left, turn);
-        if hop != Hop::Hold {
-            return Place::of(next);
+        let next = b.add(left, decision);
+        if step != Step::Masked {
+            return Cursor::of(next);
         }
         let done = self.done(b, buffers, state, node);
-        Place::of(b.select(done, node, next))
-    }
-
-    fn level_order(&self) -> Option<&dyn LevelOrder> {
-        Some(self)
+        Cursor::of(b.select(done, node, next))
     }
 
     fn done(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: Value) -> Value {

@@ -1,8 +1,10 @@
 //! The test at an inner node: the comparison, and where missing values go.
 
-use super::{Columns, Request, index_type};
+use super::cursor::index_type;
+use super::request::Request;
 use crate::fault::{Fault, seeded};
 use crate::lir::{Bin, Builder, Cast, Cmp, Scalar, Value};
+use crate::rows::features::FeatureSubset;
 use sched_forest::{Comparison, Inner};
 use sched_lang::nest::Layout;
 
@@ -21,8 +23,8 @@ pub struct Test {
     comparison: Comparison,
     missing: Missing,
     layout: Layout,
-    /// The columns that nodes name, if they do not name features.
-    columns: Option<Columns>,
+    /// The features of the transposed copy whose columns nodes name, if they do not name features.
+    subset: Option<FeatureSubset>,
 }
 
 impl Test {
@@ -39,20 +41,20 @@ impl Test {
             (true, false) => Missing::Left,
             (false, _) => Missing::Right,
         };
-        let columns = request.columns.cloned();
-        Test { comparison: request.forest.comparison, missing, layout, columns }
+        let subset = request.subset.cloned();
+        Test { comparison: request.forest.comparison, missing, layout, subset }
     }
 
     /// One more than the largest code of a feature; all ones stay free above it.
     pub fn codes(&self, features: u64) -> u64 {
-        let features = self.columns.as_ref().map_or(features, |columns| columns.count() as u64);
+        let features = self.subset.as_ref().map_or(features, |subset| subset.count() as u64);
         if self.missing == Missing::Mixed { features.saturating_mul(2) + 1 } else { features }
     }
 
     /// The code of a node's feature in so many bits.
     pub fn code(&self, inner: &Inner, bits: u32) -> u64 {
         let flag = if self.missing == Missing::Mixed && inner.missing_left { 1 << (bits - 1) } else { 0 };
-        let column = self.columns.as_ref().map_or(inner.feature, |columns| columns.column(inner.feature));
+        let column = self.subset.as_ref().map_or(inner.feature, |subset| subset.column(inner.feature));
         u64::from(column) | flag
     }
 
@@ -75,7 +77,7 @@ impl Test {
     /// Whether a row whose feature is `x` goes right.
     pub fn goes_right(&self, b: &mut Builder, x: Value, threshold: Value, flag: Option<Value>) -> Value {
         if !b.ty(x).scalar.is_float() {
-            return code_goes_right(b, x, threshold);
+            return bin_goes_right(b, x, threshold);
         }
         let wide = if b.ty(threshold).scalar == Scalar::F64 { b.ty(threshold) } else { b.ty(x) };
         let (x, threshold) = (b.cast(Cast::Float, x, wide), b.cast(Cast::Float, threshold, wide));
@@ -98,9 +100,9 @@ impl Test {
     }
 }
 
-/// Whether a row with this code goes right of a threshold with this rank. Missing values have codes of their own.
-fn code_goes_right(b: &mut Builder, code: Value, rank: Value) -> Value {
-    let ty = index_type(b.ty(code).lanes);
-    let (code, rank) = (b.cast(Cast::ZExt, code, ty), b.cast(Cast::Trunc, rank, ty));
-    b.cmp(Cmp::Lt, rank, code)
+/// Whether a row with this bin goes right of a threshold with this rank. Missing values have bins of their own.
+fn bin_goes_right(b: &mut Builder, bin: Value, rank: Value) -> Value {
+    let ty = index_type(b.ty(bin).lanes);
+    let (bin, rank) = (b.cast(Cast::ZExt, bin, ty), b.cast(Cast::Trunc, rank, ty));
+    b.cmp(Cmp::Lt, rank, bin)
 }

@@ -1,21 +1,21 @@
-//! The sparse layout of tiles of nodes: a hop makes all tests of a tile at once.
+//! The sparse layout of tiles of nodes: a step makes all tests of a tile at once.
 //!
 //! A tile's record has the thresholds of its nodes, the codes of their features, the number of its first child and the
 //! start of its shape's row in the table of outcomes. The tests' bits are a number; the row says which child, from left
 //! to right, each number leads to. Children are in a table of their own, those of a tile side by side: a number from 0 is
 //! a tile of the same tree, and `!n` is leaf n. A tile that is not full has tests whose bits do not matter.
 
+use super::cursor::{Cursor, Step, index_type};
 use super::payload::Payload;
-use super::record::{narrowest, scalar, write_float, write_int};
+use super::representation::{Buffers, LeafValue, Representation, named};
+use super::request::Request;
 use super::test::Test;
-use super::{
-    Buffers, Hop, LeafValue, Place, Representation, Request, Row, RowLanes, TreeLanes, TreeState, index_type,
-    named,
-};
+use super::tree::{At, TreeLanes, TreeState, WalkShape};
+use crate::bytes::{narrowest, scalar, write_float, write_int};
 use crate::error::CompileError;
 use crate::fault::{Fault, seeded};
 use crate::lir::{Address, Bin, Build, Builder, Cast, Cmp, Scalar, Table, Ty, Value};
-use crate::mir::{Storage, Walkers};
+use crate::rows::{Row, RowLanes};
 use crate::tiles::{Child, Shape, Tile, Tiling};
 use sched_forest::{Forest, Predicate, Tree};
 use sched_lang::nest::Layout;
@@ -58,15 +58,15 @@ impl Tiled {
     ///
     /// # Errors
     ///
-    /// For a layout or for walkers of single nodes, and when numbers do not fit 31 bits.
-    pub fn new(request: &Request, storage: Storage, tiling: &Arc<Tiling>) -> Result<Tiled, CompileError> {
-        if storage.layout != Layout::Sparse || storage.walkers != Walkers::Any {
+    /// When there are no tiles, and when numbers do not fit 31 bits.
+    pub fn new(request: &Request) -> Result<Tiled, CompileError> {
+        let Some(tiling) = request.tiles else {
             return Err(CompileError::new(
                 CompileError::SINGLE_NODES,
-                "the schedule asks for tiles of nodes and for walks of single nodes",
-                "use representation(sparse) and interleave with tileTrees, or leave tileTrees out",
+                "the model's nodes are in no tiles",
+                "this is a mistake in the compiler: please report it together with the schedule",
             ));
-        }
+        };
         let forest = request.forest;
         let test = Test::of(request, Layout::Sparse);
         let lanes = tiling.most.next_power_of_two().max(LANES) as u16;
@@ -95,7 +95,7 @@ impl Tiled {
             ));
         };
         Ok(Tiled {
-            tiling: tiling.clone(),
+            tiling: Arc::clone(tiling),
             used: request.used.to_vec(),
             lanes,
             threshold: scalar(forest.types.threshold),
@@ -184,7 +184,7 @@ impl Tiled {
 fn leaf_of(b: &mut Builder, state: &TreeState, node: Value) -> (TreeState, Value) {
     let ones = b.int(-1);
     let leaf = b.bin(Bin::Xor, node, ones);
-    (TreeState { base: b.int(0), lanes: None, ..state.clone() }, leaf)
+    (TreeState { base: b.int(0), lanes: None, ..*state }, leaf)
 }
 
 impl Representation for Tiled {
@@ -244,17 +244,17 @@ impl Representation for Tiled {
         named(self.tables(), bytes)
     }
 
-    fn load_tree(&self, b: &mut Builder, buffers: &Buffers, tree: Value, _: (u16, u32)) -> TreeState {
+    fn load_tree(&self, b: &mut Builder, buffers: &Buffers, tree: Value, _: WalkShape) -> TreeState {
         let at = Address { buffer: buffers[TREES], index: tree, stride: 4, offset: 0 };
-        TreeState { base: b.load_index(Scalar::I32, at), lanes: None, loaded: Vec::new() }
+        TreeState::at(b.load_index(Scalar::I32, at))
     }
 
-    /// Walks of tiles are never vectors: [`Tiled::new`] refuses them. This is the first tree.
+    /// Walks of tiles are never vectors: the plan refuses them. This is the first tree.
     fn load_trees(&self, b: &mut Builder, buffers: &Buffers, tree: Value, _: TreeLanes) -> TreeState {
-        self.load_tree(b, buffers, tree, (1, 0))
+        self.load_tree(b, buffers, tree, WalkShape::SINGLE)
     }
 
-    fn root(&self, b: &mut Builder, lanes: u16) -> Value {
+    fn root(&self, b: &mut Builder, lanes: u16, _: bool) -> Value {
         b.int_of(index_type(lanes), 0)
     }
 
@@ -264,14 +264,14 @@ impl Representation for Tiled {
         buffers: &Buffers,
         state: &TreeState,
         row: &Row,
-        place: &Place,
-        hop: Hop,
-    ) -> Place {
-        let node = place.node;
+        at: &Cursor,
+        step: Step,
+    ) -> Cursor {
+        let node = at.node;
         let [_, child_at, row_at] = self.fields();
         let zero = b.int(0);
-        // A walk that has arrived hops from the root once more, and stays.
-        let within = if hop == Hop::Hold { b.bin(Bin::Max, node, zero) } else { node };
+        // A walk that has arrived takes a step from the root once more, and stays.
+        let within = if step == Step::Masked { b.bin(Bin::Max, node, zero) } else { node };
         let tile = b.add(state.base, within);
         let bits = self.tests(b, buffers, tile, row);
         let at = |offset| Address { buffer: buffers[TILES], index: tile, stride: self.record(), offset };
@@ -284,11 +284,11 @@ impl Representation for Tiled {
         let next =
             b.load(Ty::of(Scalar::I32), Address { buffer: buffers[CHILDREN], index, stride: 4, offset: 0 });
         let next = b.cast(Cast::SExt, next, Ty::I64);
-        if hop != Hop::Hold {
-            return Place::of(next);
+        if step != Step::Masked {
+            return Cursor::of(next);
         }
         let done = b.cmp(Cmp::Lt, node, zero);
-        Place::of(b.select(done, node, next))
+        Cursor::of(b.select(done, node, next))
     }
 
     fn done(&self, b: &mut Builder, _: &Buffers, _: &TreeState, node: Value) -> Value {
@@ -317,13 +317,13 @@ impl Representation for Tiled {
         _: Option<u32>,
     ) -> Value {
         let (state, leaf) = leaf_of(b, state, node);
-        state.load(b, buffers[LEAF_NUMBERS], Scalar::I32, leaf, (4, 0))
+        state.load(b, buffers[LEAF_NUMBERS], Scalar::I32, leaf, At::start(4))
     }
 
     fn prefetch(&self, b: &mut Builder, buffers: &Buffers, tree: Value) {
-        let first = self.load_tree(b, buffers, tree, (1, 0));
+        let first = self.load_tree(b, buffers, tree, WalkShape::SINGLE);
         let next = b.add_int(tree, 1);
-        let end = self.load_tree(b, buffers, next, (1, 0));
+        let end = self.load_tree(b, buffers, next, WalkShape::SINGLE);
         let record = i64::from(self.record());
         let range = (b.mul_int(first.base, record), b.mul_int(end.base, record), i64::from(LINE));
         b.for_loop(range, &[], |b, index, _| {

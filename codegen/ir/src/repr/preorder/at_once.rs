@@ -1,4 +1,4 @@
-//! All tests of a tree made at once, for a single row whose codes fit a register.
+//! All tests of a tree made at once, for a single row whose bins fit a register.
 //!
 //! Here nodes are numbered from left to right: node `n` lies between the leaves `n` and `n + 1`. One that leads to the right
 //! strikes out the leaves of its left subtree, of which `n` is the last, whether the row has come to it or not; the leftmost
@@ -10,7 +10,7 @@
 use super::order::Ordered;
 use crate::fault::{Fault, seeded};
 use crate::lir::{Address, Bin, BufferId, Builder, Cmp, Scalar, Ty, Value};
-use crate::repr::outcomes::{WORD, turns};
+use crate::repr::traverse::test_mask::{Tests, WORD, decisions};
 
 /// Entries that are tested at once at least.
 const SMALLEST: u64 = 16;
@@ -24,7 +24,7 @@ pub(super) struct AtOnce(u16);
 /// A table for each of the bytes of entries.
 #[derive(Clone, Copy)]
 pub(super) struct Tables {
-    /// The columns of the codes that nodes compare with.
+    /// The columns of the bins that nodes compare with.
     pub(super) columns: BufferId,
     /// The ranks of their thresholds.
     pub(super) ranks: BufferId,
@@ -40,23 +40,26 @@ pub(super) fn entry(node: &Ordered) -> (usize, u8) {
 }
 
 impl AtOnce {
-    /// For trees of at most so many leaves, if a word has bits for them.
+    /// For the smallest trees.
+    pub(super) const SMALLEST: AtOnce = AtOnce(SMALLEST as u16);
+
+    /// For trees of at most `most` leaves, if a word has bits for them.
     pub(super) fn new(most: u64) -> Option<AtOnce> {
         let entries = AtOnce::entries(most);
         (entries <= WORD).then_some(AtOnce(entries as u16))
     }
 
-    /// As many entries as are read of each tree if the largest has so many leaves.
+    /// How many entries are read of each tree if the largest has `most` leaves.
     pub(super) fn entries(most: u64) -> u64 {
         most.next_power_of_two().max(SMALLEST)
     }
 
-    /// The place of the leaf, an `i64`, of a row with these codes in the tree whose entries begin at `base`.
-    pub(super) fn place(self, b: &mut Builder, tables: Tables, base: Value, codes: Value) -> Value {
+    /// The leaf, an `i64` counted from the left, of a row with these bins in the tree whose entries begin at `base`.
+    pub(super) fn leaf(self, b: &mut Builder, tables: Tables, base: Value, bins: Value) -> Value {
         let ty = Ty::vector(Scalar::I8, self.0);
         let mut load = |buffer| b.load(ty, Address { buffer, index: base, stride: 1, offset: 0 });
         let [columns, ranks, reaches] = [tables.columns, tables.ranks, tables.reaches].map(&mut load);
-        let right = turns(b, codes, (columns, ranks));
+        let right = decisions(b, bins, Tests { columns, ranks });
         // How far it is to the end from an entry, and from the leftmost leaf that it strikes out. What follows are nodes of
         // the next tree, which reach no leaf of this one.
         let (end, lanes, none) = (b.int_of(ty, self.0.into()), b.lanes(ty), b.int_of(ty, 0));

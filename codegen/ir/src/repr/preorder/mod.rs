@@ -3,12 +3,12 @@
 //! Leaves are numbered from left to right. A row stands at the leftmost leaf that it can still reach: it has come to a node
 //! if that is the node's own leftmost leaf, and going right makes it the leftmost leaf of the right subtree. So a vector of
 //! rows needs only be shown all nodes in preorder ([`Sweep`]), and no row has to find its next one. Nodes compare ranks
-//! with codes ([`Codes`]). The entry behind the last node leads nowhere.
+//! with bins ([`BinMap`]). The entry behind the last node leads nowhere.
 //!
-//! A single row whose codes fit a register makes all tests of a tree that is not too large at once ([`AtOnce`]).
+//! A single row whose bins fit a register makes all tests of a tree that is not too large at once ([`AtOnce`]).
 //!
-//! Walks that hop instead, other single ones and trees side by side, keep the entry of a node beside the place. The left child's
-//! is the next one; the left subtree has one node less than leaves, which leads to the right child's.
+//! Walks that take steps, other single ones and trees in lanes, keep the entry of a node beside the leaf at which they stand. The
+//! left child's is the next one; the left subtree has one node less than leaves, which leads to the right child's.
 
 mod at_once;
 mod node;
@@ -17,23 +17,25 @@ mod order;
 use self::at_once::{AtOnce, NOWHERE, Tables};
 use self::node::{Node, in_all_lanes, words};
 use self::order::in_order;
-use super::codes::Codes;
+use super::cursor::{Cursor, Step, index_type};
 use super::entries::Entries;
-use super::record::narrowest;
-use super::sweep::{Sweep, Swept};
-use super::{
-    Buffers, Hop, LeafValue, Place, Representation, Request, Row, TreeLanes, TreeState, index_type, named,
-};
+use super::representation::{Buffers, LeafValue, Representation, named};
+use super::request::Request;
+use super::traverse::sweep::{Sweep, SweptNode};
+use super::traverse::test_mask::TestMask;
+use super::tree::{Loaded, TreeLanes, TreeState, WalkShape};
+use crate::bytes::narrowest;
 use crate::error::CompileError;
 use crate::fault::{Fault, seeded};
 use crate::lir::{Bin, Builder, Cast, Cmp, Scalar, Table, Ty, Value};
-use crate::mir::Walkers;
+use crate::quantize::BinMap;
+use crate::rows::Row;
 use sched_forest::{Forest, Tree};
 use std::sync::Arc;
 
 /// Trees as nodes in preorder, and leaves from left to right.
 pub struct Preorder {
-    codes: Arc<Codes>,
+    bins: Arc<BinMap>,
     /// Numbers a tree's leaves.
     place: Scalar,
     /// Leaves of the largest tree.
@@ -51,39 +53,58 @@ const RANKS: usize = 3;
 const REACHES: usize = 4;
 const NODE_TABLES: usize = 5;
 
-/// Bits of a hopping walk's number that hold the node's entry; the place is above them.
+/// Bits of a walk's number that hold the node's entry; the leaf is above them.
 const ENTRY_BITS: u32 = 16;
 
+/// Entries of a tree: its nodes and the entry behind them.
+fn size(tree: &Tree) -> u64 {
+    (tree.leaves.len() as u64).max(2)
+}
+
+/// Entries of the largest used tree.
+fn most_leaves(request: &Request) -> u64 {
+    let used = request.forest.trees.iter().zip(request.used).filter(|(_, used)| **used);
+    used.map(|(tree, _)| size(tree)).max().unwrap_or(2)
+}
+
 impl Preorder {
-    /// The layout for a forest's used trees.
-    pub fn new(request: &Request, walkers: Walkers) -> Result<Preorder, CompileError> {
-        let Some(codes) = request.codes else { return Err(Codes::missing()) };
-        // A node and the entry behind it.
-        let size = |tree: &Tree| (tree.leaves.len() as u64).max(2);
-        let used = || request.forest.trees.iter().zip(request.used);
-        let most = used().filter(|(_, used)| **used).map(|(tree, _)| size(tree)).max().unwrap_or(2);
+    /// Whether all tests of any used tree can be made at once: nodes and leaves fit a word, and numbers are bytes.
+    pub fn fits_test_mask(request: &Request) -> bool {
+        let narrow = |bins: &BinMap| bins.element() == Scalar::I8 && bins.columns() <= 1 << 8;
+        request.bins.is_some_and(|bins| narrow(bins)) && AtOnce::new(most_leaves(request)).is_some()
+    }
+
+    /// The layout for a forest's used trees, with tables of all `tests` or without.
+    pub fn new(request: &Request, tests: bool) -> Result<Preorder, CompileError> {
+        let Some(bins) = request.bins else { return Err(BinMap::missing()) };
+        let most = most_leaves(request);
         let Some(place) = narrowest(most).filter(|place| *place != Scalar::I32) else {
             return Err(CompileError::new(
                 CompileError::LAYOUT_BUDGET,
                 format!("a tree has {most} leaves, more than 16 bits count"),
-                "use representation(sparse), whose walks hop from node to node",
+                "use representation(sparse), whose walks step from node to node",
             ));
         };
-        let mut sizes: Vec<u64> = used().map(|(tree, used)| if *used { size(tree) } else { 0 }).collect();
-        // As many leaves as the largest tree's are looked up whichever tree it is.
+        let trees = request.forest.trees.iter().zip(request.used);
+        let mut sizes: Vec<u64> = trees.map(|(tree, used)| if *used { size(tree) } else { 0 }).collect();
+        // Every lookup reads as many leaves as the largest tree has, so the last tree is padded to that.
         if let Some(last) = sizes.iter_mut().rfind(|size| **size > 0) {
             *last = AtOnce::entries(most);
         }
-        let narrow = codes.element() == Scalar::I8 && codes.columns() <= 1 << 8;
-        let at_once = AtOnce::new(most).filter(|_| walkers == Walkers::Single && narrow);
+        let at_once = AtOnce::new(most).filter(|_| tests);
         Ok(Preorder {
-            codes: Arc::clone(codes),
+            bins: Arc::clone(bins),
             place,
             most,
-            node: Node::new(place, codes.element(), codes.columns()),
+            node: Node::new(place, bins.element(), bins.columns()),
             at_once,
             trees: Entries::new(request, NODE_TABLES, sizes)?,
         })
+    }
+
+    /// Whether there are tables of all tests of a tree.
+    pub fn has_tests(&self) -> bool {
+        self.at_once.is_some()
     }
 
     /// Bytes of each table of nodes.
@@ -94,7 +115,7 @@ impl Preorder {
         [nodes, 4 * (self.most + 1), tests, tests, tests]
     }
 
-    /// The number of a hopping walk at a place and a node's entry.
+    /// The number of a walk at a leaf and a node's entry.
     fn at(b: &mut Builder, place: Value, entry: Value) -> Value {
         let high = b.int_of(b.ty(place), 1 << ENTRY_BITS);
         let high = b.mul(place, high);
@@ -141,7 +162,7 @@ impl Representation for Preorder {
         let trees = self.trees.encode(forest, |tree, _, start| {
             let (order, leaves) = in_order(tree);
             for (at, node) in order.into_iter().enumerate() {
-                let (rank, column) = self.codes.of_node(&tree.inner[node.inner as usize]);
+                let (rank, column) = self.bins.of_node(&tree.inner[node.inner as usize]);
                 let (here, right) = (u64::from(node.here), u64::from(node.right));
                 self.node.write(&mut nodes[(start + at) * bytes..][..bytes], [here, right, rank, column]);
                 if self.at_once.is_some() {
@@ -155,21 +176,21 @@ impl Representation for Preorder {
         named(self.tables(), [nodes, places].into_iter().chain(tests).chain(trees))
     }
 
-    fn load_tree(&self, b: &mut Builder, buffers: &Buffers, tree: Value, walks: (u16, u32)) -> TreeState {
+    fn load_tree(&self, b: &mut Builder, buffers: &Buffers, tree: Value, walks: WalkShape) -> TreeState {
         let base = self.trees.start(b, buffers, tree);
-        let mut loaded = Vec::new();
-        if walks.0 > 1 {
-            let end = self.trees.end(b, buffers, tree);
-            loaded.push(b.sub(end, base));
+        if walks.lanes == 1 {
+            return TreeState::at(base);
         }
-        TreeState { base, lanes: None, loaded }
+        let end = self.trees.end(b, buffers, tree);
+        let loaded = Loaded::Nodes(b.sub(end, base));
+        TreeState { loaded, ..TreeState::at(base) }
     }
 
     fn load_trees(&self, b: &mut Builder, buffers: &Buffers, tree: Value, lanes: TreeLanes) -> TreeState {
         self.trees.starts(b, buffers, tree, lanes)
     }
 
-    fn root(&self, b: &mut Builder, lanes: u16) -> Value {
+    fn root(&self, b: &mut Builder, lanes: u16, _: bool) -> Value {
         b.int_of(index_type(lanes), 0)
     }
 
@@ -179,16 +200,16 @@ impl Representation for Preorder {
         buffers: &Buffers,
         state: &TreeState,
         row: &Row,
-        place: &Place,
-        hop: Hop,
-    ) -> Place {
-        let node = place.node;
+        at: &Cursor,
+        step: Step,
+    ) -> Cursor {
+        let node = at.node;
         let entry = b.bits(node, 0, ENTRY_BITS);
         let stands = b.bits(node, ENTRY_BITS, 32 - ENTRY_BITS);
         let [here, right, rank, column] =
             self.node.numbers(b, (buffers[NODES], state, entry), self.node.fields());
-        let code = row.load(b, column);
-        let goes_right = b.cmp(Cmp::Lt, rank, code);
+        let bin = row.load(b, column);
+        let goes_right = b.cmp(Cmp::Lt, rank, bin);
         let one = b.int_of(b.ty(node), 1);
         let next = b.add(entry, one);
         let to_left = Preorder::at(b, stands, next);
@@ -196,29 +217,11 @@ impl Representation for Preorder {
         let beyond = b.add(entry, leaves);
         let to_right = Preorder::at(b, right, beyond);
         let child = b.select(goes_right, to_right, to_left);
-        if hop != Hop::Hold {
-            return Place::of(child);
+        if step != Step::Masked {
+            return Cursor::of(child);
         }
         let inner = b.cmp(Cmp::Eq, here, stands);
-        Place::of(b.select(inner, child, node))
-    }
-
-    fn at_once(
-        &self,
-        b: &mut Builder,
-        buffers: &Buffers,
-        state: &TreeState,
-        codes: Value,
-        _: Option<u32>,
-    ) -> Option<Value> {
-        let tables = Tables { columns: buffers[COLUMNS], ranks: buffers[RANKS], reaches: buffers[REACHES] };
-        let place = self.at_once.as_ref()?.place(b, tables, state.base, codes);
-        let entry = b.int(0);
-        Some(Preorder::at(b, place, entry))
-    }
-
-    fn sweep(&self) -> Option<&dyn Sweep> {
-        Some(self)
+        Cursor::of(b.select(inner, child, node))
     }
 
     fn done(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: Value) -> Value {
@@ -264,40 +267,59 @@ impl Representation for Preorder {
 }
 
 impl Sweep for Preorder {
-    fn first_place(&self, b: &mut Builder, lanes: u16) -> Value {
+    fn first_leaf(&self, b: &mut Builder, lanes: u16) -> Value {
         b.int_of(Ty::vector(self.place, lanes), 0)
     }
 
     fn nodes(&self, b: &mut Builder, state: &TreeState) -> Value {
         // Where no tree tests anything, rows have no codes that could be read.
-        let some = state.loaded.first().filter(|_| self.codes.columns() > 0);
-        some.copied().unwrap_or_else(|| b.int(0))
+        match state.loaded {
+            Loaded::Nodes(count) if self.bins.columns() > 0 => count,
+            _ => b.int(0),
+        }
     }
 
-    fn node(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: (Value, u16)) -> Swept {
-        let (number, lanes) = node;
+    fn node(
+        &self,
+        b: &mut Builder,
+        buffers: &Buffers,
+        state: &TreeState,
+        number: Value,
+        lanes: u16,
+    ) -> SweptNode {
         let Node { here, right, rank, column, .. } = self.node;
         let tree = (buffers[NODES], state, number);
         let [here, right, column] = self.node.numbers(b, tree, [here, right, column]);
         let mut everywhere = |place| in_all_lanes(b, (buffers[PLACES], place), (self.place, lanes));
         let (here, right) = (everywhere(here), everywhere(right));
         let rank = self.node.number(b, tree, rank);
-        Swept { here, right, rank: b.splat(rank, lanes), column }
+        SweptNode { here, right, rank: b.splat(rank, lanes), column }
     }
 
-    fn pass(&self, b: &mut Builder, row: &Row, node: &Swept, place: Value) -> Value {
-        let (ranks, lanes) = (b.ty(node.rank), b.ty(place).lanes);
-        let code = if row.lanes.is_some_and(|lanes| lanes.adjacent) {
+    fn pass(&self, b: &mut Builder, row: &Row, node: &SweptNode, leaf: Value) -> Value {
+        let (ranks, lanes) = (b.ty(node.rank), b.ty(leaf).lanes);
+        let bin = if row.is_adjacent() {
             row.load_column(b, node.column, lanes)
         } else {
             let column = b.cast(Cast::Trunc, node.column, Ty::of(Scalar::I32));
             let column = b.splat(column, lanes);
-            let code = row.load(b, column);
-            b.cast(Cast::Trunc, code, ranks)
+            let bin = row.load(b, column);
+            b.cast(Cast::Trunc, bin, ranks)
         };
-        let right = b.cmp(Cmp::Below, node.rank, code);
-        let here = b.cmp(Cmp::Eq, place, node.here);
-        let turns = if seeded(Fault::SweepForgetsPlace) { right } else { b.bin(Bin::And, here, right) };
-        b.select(turns, node.right, place)
+        let right = b.cmp(Cmp::Below, node.rank, bin);
+        let here = b.cmp(Cmp::Eq, leaf, node.here);
+        let moves = if seeded(Fault::SweepForgetsPlace) { right } else { b.bin(Bin::And, here, right) };
+        b.select(moves, node.right, leaf)
+    }
+}
+
+impl TestMask for Preorder {
+    fn leaf_of(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, bins: Value, _: u32) -> Value {
+        let tables = Tables { columns: buffers[COLUMNS], ranks: buffers[RANKS], reaches: buffers[REACHES] };
+        // Asked only where there are such tables.
+        let at_once = self.at_once.unwrap_or(AtOnce::SMALLEST);
+        let leaf = at_once.leaf(b, tables, state.base, bins);
+        let entry = b.int(0);
+        Preorder::at(b, leaf, entry)
     }
 }

@@ -4,9 +4,9 @@
 //! second load. In the nodes themselves it would take none, but these would be four times as large, and all of them pass by for
 //! each block of rows. Ranks are spread by a shuffle: the unit that does it has less to do than those that load.
 
+use crate::bytes::{narrowest, write_int};
 use crate::lir::{Address, BufferId, Builder, Cast, Scalar, Ty, Value};
-use crate::repr::TreeState;
-use crate::repr::record::{narrowest, write_int};
+use crate::repr::tree::{At, TreeState};
 
 /// A number of a node.
 #[derive(Clone, Copy, Debug)]
@@ -26,14 +26,14 @@ pub(super) struct Node {
     pub(super) right: Field,
     /// The rank of its threshold.
     pub(super) rank: Field,
-    /// The column of the codes that it compares with.
+    /// The column of the bins that it compares with.
     pub(super) column: Field,
     /// Bytes of a node, whole words.
     pub(super) bytes: u32,
 }
 
 impl Node {
-    /// A node whose leaves are numbered in `place`, and which compares with codes in `rank`, one of so many columns.
+    /// A node whose leaves are numbered in `place`, and which compares with bins in `rank`, one of `columns` columns.
     pub(super) fn new(place: Scalar, rank: Scalar, columns: u32) -> Node {
         let column = narrowest(columns.saturating_sub(1).into()).unwrap_or(Scalar::I32);
         let mut end = 0_u32;
@@ -61,7 +61,7 @@ impl Node {
 
     /// A number of a node in its own type.
     pub(super) fn number(&self, b: &mut Builder, (buffer, state, entry): Entry, field: Field) -> Value {
-        state.load(b, buffer, field.scalar, entry, (self.bytes, field.at))
+        state.load(b, buffer, field.scalar, entry, At { stride: self.bytes, offset: field.at })
     }
 
     /// Numbers of nodes in the type of their entries. Each word of a node is loaded or gathered once, since walks have
@@ -83,11 +83,13 @@ impl Node {
     /// The words of nodes. Lanes gather two in one, which takes no longer.
     fn words(&self, b: &mut Builder, (buffer, state, entry): Entry) -> Vec<Value> {
         if b.ty(entry).lanes > 1 && self.bytes == 8 {
-            let both = state.load(b, buffer, Scalar::I64, entry, (self.bytes, 0));
+            let both = state.load(b, buffer, Scalar::I64, entry, At::start(self.bytes));
             return vec![b.word(both, 0), b.word(both, 1)];
         }
         let offsets = (0..self.bytes).step_by(4);
-        offsets.map(|offset| state.load(b, buffer, Scalar::I32, entry, (self.bytes, offset))).collect()
+        offsets
+            .map(|offset| state.load(b, buffer, Scalar::I32, entry, At { stride: self.bytes, offset }))
+            .collect()
     }
 }
 

@@ -1,43 +1,35 @@
-//! Several trees at once where rows are few: a loop over trees whose body is one leaf loop over vectors of rows.
+//! Unroll-and-jam: several trees at once where rows are few, of a loop over trees whose body is one leaf loop over vectors
+//! of rows.
 //!
-//! `interleave` asks for so many vectors that advance together. If there are fewer rows than that, the vectors of
+//! `interleave` says how many vectors advance together. If there are fewer rows than that, the vectors of
 //! several trees make up the number. Every row's sum still adds the trees in their order.
 
 use super::scope::{InScope, Kernel, Results};
 use super::walk::{Around, Group, Lane};
 use crate::fault::{Fault, seeded};
 use crate::lir::{Build, Cmp, Value};
-use crate::mir::{Loop, Place, Stmt, Walks};
-use sched_lang::nest::Sort;
+use crate::mir::{Loop, Walks};
+use std::rc::Rc;
 
 impl Kernel<'_> {
-    /// The leaf loop of a loop over trees of which several can be walked at once.
-    pub(super) fn jams<'m>(&self, this: &'m Loop) -> Option<&'m Walks> {
-        if !self.lowering.few_rows {
-            return None;
-        }
-        let [Stmt::Walks(walks)] = this.body.as_slice() else { return None };
-        let independent = walks.iter.stops.iter().all(|stop| !stop.less.vars.contains(&this.iter.var));
-        let rows = walks.over == Sort::Row && walks.iter.step == 1 && walks.lanes > 1 && walks.group > 1;
-        let trees = walks.tree.vars.contains(&this.iter.var);
-        let in_columns = walks.target.place == Place::Output && self.cached_sums.is_some();
-        let plain = !walks.target.atomic && (in_columns || self.margins_per_row() == 1);
-        let sums = self.results == Results::Margins && self.vectors.is_none() && plain;
-        (independent && rows && trees && sums).then_some(walks)
+    /// Whether several trees of a loop over this leaf loop are walked at once where rows are few.
+    pub(super) fn unrolls_and_jams(&self, walks: &Walks) -> bool {
+        let plan = self.lowering.plan.walks.get(&walks.id);
+        self.results == Results::Margins && plan.is_some_and(|plan| plan.unroll_and_jam > 1)
     }
 
     /// The loop over trees, chosen by the number of rows: as it stands if there are rows for more than half of the
     /// vectors that advance together, else with several trees at once. `whole` emits the loop as it stands.
-    pub(super) fn jammed(&mut self, this: &Loop, walks: &Walks, whole: impl Fn(&mut Self)) {
+    pub(super) fn unroll_and_jam(&mut self, this: &Loop, walks: &Walks, whole: impl Fn(&mut Self)) {
         let stop = self.stop(&walks.iter);
         let rows = self.b.add_int(stop, -walks.iter.start);
         let zero = self.b.int(0);
         let some = self.b.cmp(Cmp::Lt, zero, rows);
-        self.when(some, |k| k.jammed_by(this, walks, (rows, stop), i64::from(walks.group), &whole));
+        self.when(some, |k| k.jam_by(this, walks, (rows, stop), i64::from(walks.group), &whole));
     }
 
-    /// The case that there are `rows`, up to number `stop`, for at most so many vectors.
-    fn jammed_by(
+    /// The case that there are `rows`, up to number `stop`, for at most `vectors` vectors.
+    fn jam_by(
         &mut self,
         this: &Loop,
         walks: &Walks,
@@ -54,14 +46,14 @@ impl Kernel<'_> {
         }
         let bound = fewer * i64::from(walks.lanes);
         if self.most(&walks.iter).is_some_and(|end| end - walks.iter.start <= bound) {
-            return self.jammed_by(this, walks, (rows, stop), fewer, whole);
+            return self.jam_by(this, walks, (rows, stop), fewer, whole);
         }
         let bound = self.b.int(bound);
         let few = self.b.cmp(Cmp::Le, rows, bound);
         self.if_else(
             few,
             |k| {
-                k.jammed_by(this, walks, (rows, stop), fewer, whole);
+                k.jam_by(this, walks, (rows, stop), fewer, whole);
                 Vec::new()
             },
             |k| {
@@ -71,7 +63,7 @@ impl Kernel<'_> {
         );
     }
 
-    /// The loop over trees with so many vectors of rows, which end at number `rows`, for each tree; then the trees that
+    /// The loop over trees with `vectors` vectors of rows, which end at number `rows`, for each tree; then the trees that
     /// are left one by one.
     fn together(&mut self, this: &Loop, walks: &Walks, rows: Value, vectors: i64) {
         let trees = i64::from(walks.group) / vectors;
@@ -95,6 +87,7 @@ impl Kernel<'_> {
 
     /// Walks some trees, from the value `first` of their loop on, with all rows.
     fn trees(&mut self, this: &Loop, walks: &Walks, (rows, vectors): (Value, i64), first: Value, trees: i64) {
+        let tables = Rc::clone(&self.tables);
         let row = self.b.int(walks.iter.start);
         self.with_var(walks.iter.var, InScope { value: row, iteration: None }, |k| {
             let mut arounds: Vec<(Around, usize)> = Vec::new();
@@ -103,7 +96,7 @@ impl Kernel<'_> {
                 let ahead = if seeded(Fault::TogetherRepeatsTree) { 0 } else { tree * this.iter.step };
                 let value = k.b.add_int(first, ahead);
                 k.with_var(this.iter.var, InScope { value, iteration: None }, |k| {
-                    let around = k.around(walks);
+                    let Some(around) = k.around(walks, &tables) else { return };
                     let group = Group::full((vectors, walks.lanes as u16)).below(rows);
                     let of_tree = k.lanes(&around, group);
                     arounds.push((around, of_tree.len()));
@@ -111,7 +104,7 @@ impl Kernel<'_> {
                 });
             }
             let Some((around, _)) = arounds.first() else { return };
-            let nodes = k.advance(around, &lanes);
+            let nodes = around.advance(k, &lanes);
             let owners = arounds.iter().flat_map(|(around, count)| std::iter::repeat_n(around, *count));
             for ((around, lane), node) in owners.zip(&lanes).zip(nodes) {
                 k.use_leaf(around, lane, node, None);

@@ -1,29 +1,32 @@
-//! The columns of a copy of rows that lies feature by feature: only features that some tree tests are copied.
+//! The features that a transposed copy of rows has: only those that some tree tests.
 
 use sched_forest::Forest;
 
-/// Features that are copied together: a square of so many rows and features is turned in registers.
+/// Features that are copied together: a square of so many rows and features is transposed in registers.
 const PIECE: u32 = 4;
 
-/// Which features a copy holds, in pieces of some neighbours each.
+/// The features of a transposed copy, in pieces of some neighbours each. The copy's columns are these features in order.
 #[derive(Clone, Debug)]
-pub struct Columns {
+pub struct FeatureSubset {
     /// The first feature of each piece, ascending. Only the last piece may share features with the one before it.
     pieces: Vec<u32>,
     /// Features of a piece: a power of two, and not more than rows have.
     width: u32,
 }
 
-impl Columns {
-    /// The columns for the trees of a forest that are used.
-    pub fn new(forest: &Forest, used: &[bool]) -> Columns {
+impl FeatureSubset {
+    /// The features that the used trees of a forest test.
+    pub fn new(forest: &Forest, used: &[bool]) -> FeatureSubset {
         let features = u32::try_from(forest.num_features).unwrap_or(u32::MAX);
         let trees = forest.trees.iter().zip(used).filter(|(_, used)| **used);
-        Columns::of(features, trees.flat_map(|(tree, _)| &tree.inner).map(|node| node.feature).collect())
+        FeatureSubset::of(
+            features,
+            trees.flat_map(|(tree, _)| &tree.inner).map(|node| node.feature).collect(),
+        )
     }
 
-    /// The columns for rows of so many features of which these are tested.
-    fn of(features: u32, mut tested: Vec<u32>) -> Columns {
+    /// The subset for rows of `features` features, of which these are tested.
+    fn of(features: u32, mut tested: Vec<u32>) -> FeatureSubset {
         let width = if features == 0 { 1 } else { PIECE.min(1 << features.ilog2()) };
         // Where nothing is tested, leaves that are walked like nodes still read the first column.
         tested.extend((tested.is_empty() && features > 0).then_some(0));
@@ -34,7 +37,7 @@ impl Columns {
                 pieces.push(feature.min(features.saturating_sub(width)));
             }
         }
-        Columns { pieces, width }
+        FeatureSubset { pieces, width }
     }
 
     /// How many columns there are.
@@ -76,7 +79,7 @@ mod tests {
             (1, &[0], &[0]),
         ];
         for (features, tested, pieces) in cases {
-            let columns = Columns::of(features, tested.to_vec());
+            let columns = FeatureSubset::of(features, tested.to_vec());
             assert_eq!(columns.pieces(), pieces, "{features} {tested:?}");
             for feature in tested {
                 let column = columns.column(*feature);
@@ -89,7 +92,7 @@ mod tests {
 
     #[test]
     fn there_is_a_column_where_nothing_is_tested() {
-        assert_eq!(Columns::of(5, Vec::new()).count(), 4);
-        assert_eq!(Columns::of(0, Vec::new()).count(), 0);
+        assert_eq!(FeatureSubset::of(5, Vec::new()).count(), 4);
+        assert_eq!(FeatureSubset::of(0, Vec::new()).count(), 0);
     }
 }

@@ -1,12 +1,12 @@
-//! Offsets of columns: how far into a block of rows lie the codes that the first nodes of a tree compare with.
+//! Offsets of columns: how far into a block of rows lie the bins that the first nodes of a tree compare with.
 //!
 //! Vectors of rows read whole columns for the nodes of the first levels, the same columns for all rows. From its number, a
 //! column's address takes a multiplication for each tree and block, or a register to be kept in, of which there are too few.
 //! An offset is the number multiplied by as much as all blocks have in common; addresses multiply by the rest themselves.
 
-use super::Row;
-use super::record::write_int;
+use crate::bytes::write_int;
 use crate::lir::{Address, BufferId, Builder, Scalar, Value};
+use crate::rows::Row;
 
 /// What the numbers of columns are multiplied by: the rows of a block are a multiple.
 const UNIT: u32 = 8;
@@ -45,7 +45,7 @@ impl Offsets {
         b.mul_int(tree, self.nodes as i64)
     }
 
-    /// The codes of adjacent rows in the column of a node, if the table has the node.
+    /// The bins of adjacent rows in the column of a node, if the table has the node.
     pub fn load(
         &self,
         b: &mut Builder,

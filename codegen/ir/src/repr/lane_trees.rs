@@ -1,30 +1,32 @@
-//! The levels layout for walks of one row down many trees side by side, one tree in each lane of a vector.
+//! The levels layout for walks of one row down several trees, one tree in each lane of a vector.
 //!
 //! Nodes are numbered as in the array layout, and every tree has the same number of records, so that a tree's place
 //! follows from its number. A record holds threshold and feature code where they fit into 64 bits, and no more bytes than
-//! they need: a hop then gathers nodes once, each with the first bytes of the next. Three levels at a time lie together, each node with its children and theirs, so that three
-//! hops touch one cache line. The first levels of trees that fill a vector together lie lane by lane besides, in tables
-//! of their own: all lanes' candidates are one piece of memory there, and the turns taken choose among them.
+//! they need: a step then gathers nodes once, each with the first bytes of the next. Three levels at a time lie together,
+//! each node with its children and theirs, so that three steps touch one cache line. The first levels of trees that fill a vector together lie lane by lane besides, in tables
+//! of their own: all lanes' candidates are one piece of memory there, and the decisions taken choose among them.
 //!
 //! Walks must be straight-line down to the leaf, so every tree is padded to one depth.
 
 use super::complete::{Part, for_each_part};
+use super::cursor::{Cursor, Step, choose};
 use super::numbers::LeafNumbers;
 use super::payload::Payload;
-use super::record::{narrowest, scalar, write_float, write_int};
+use super::representation::{Buffers, LeafValue, Representation, named};
+use super::request::Request;
 use super::test::Test;
-use super::{
-    Buffers, Hop, LeafValue, LevelOrder, Node, Place, Representation, Request, Row, TreeLanes, TreeState,
-    choose, named,
-};
+use super::traverse::speculate::{LevelOrder, Node};
+use super::tree::{At, Loaded, TreeLanes, TreeState, WalkShape};
+use crate::bytes::{narrowest, scalar, write_float, write_int};
 use crate::error::CompileError;
 use crate::lir::{Address, Build, Builder, Cast, Scalar, Table, Ty, Value};
+use crate::rows::Row;
 use sched_forest::{Forest, Inner, Predicate, Tree};
 use sched_lang::nest::Layout;
 use std::ops::Range;
 
 /// Trees as records, and their first levels lane by lane.
-pub struct Abreast {
+pub struct LaneTrees {
     threshold: Scalar,
     code: Scalar,
     test: Test,
@@ -98,9 +100,9 @@ const TOP_CODES: usize = 3;
 const LEAVES: usize = 4;
 const LEAF_NUMBERS: usize = 5;
 
-impl Abreast {
+impl LaneTrees {
     /// The layout for a forest whose used trees are complete, walked by vectors of `lanes` trees.
-    pub fn new(request: &Request, lanes: u32) -> Result<Abreast, CompileError> {
+    pub fn new(request: &Request, lanes: u32) -> Result<LaneTrees, CompileError> {
         let forest = request.forest;
         let test = Test::of(request, Layout::Levels);
         let used = || request.used.iter().enumerate().filter(|(_, used)| **used).map(|(at, _)| at);
@@ -123,7 +125,7 @@ impl Abreast {
         let (lanes, leaf_numbers) = (u64::from(lanes), LeafNumbers::of(request));
         let code = narrowest(codes).unwrap_or(Scalar::I32);
         let depths = request.depths_of_used();
-        Ok(Abreast { threshold, code, test, leaf, lanes, depths, trees, depth, leaf_numbers })
+        Ok(LaneTrees { threshold, code, test, leaf, lanes, depths, trees, depth, leaf_numbers })
     }
 
     /// Whether threshold and code are one record, at most 64 bits.
@@ -226,17 +228,17 @@ impl Abreast {
         });
     }
 
-    /// Threshold and code from the tables of top nodes: all lanes' candidates, chosen by the turns taken.
+    /// Threshold and code from the tables of top nodes: all lanes' candidates, chosen by the decisions taken.
     fn look_up_top(
         &self,
         b: &mut Builder,
         buffers: &Buffers,
         (first, lanes): (Value, u16),
-        turns: &[Value],
+        decisions: &[Value],
     ) -> (Value, Value) {
-        let nodes = 1u64 << turns.len()..2 << turns.len();
+        let nodes = 1u64 << decisions.len()..2 << decisions.len();
         let (thresholds, codes) = nodes.map(|node| self.load_top(b, buffers, (first, lanes), node)).unzip();
-        (choose(b, thresholds, turns), choose(b, codes, turns))
+        (choose(b, thresholds, decisions), choose(b, codes, decisions))
     }
 
     /// Threshold and code of one of the top nodes of all lanes' trees.
@@ -263,46 +265,59 @@ impl Abreast {
         b: &mut Builder,
         buffers: &Buffers,
         state: &TreeState,
-        place: &Place,
+        at: &Cursor,
         level: u32,
     ) -> (Value, Value) {
-        let ty = b.ty(place.node);
+        let ty = b.ty(at.node);
         let Level { below, block, first } = Level::of(level, self.depth);
-        let state = &TreeState { base: b.add_int(state.base, first * self.unit()), ..state.clone() };
-        let top = match place.passed.len().checked_sub(below as usize) {
-            Some(at) if below > 0 => place.passed[at],
-            _ => b.bits(place.node, below, 8 * ty.scalar.bytes() - below),
+        let state = &TreeState { base: b.add_int(state.base, first * self.unit()), ..*state };
+        let top = match at.path.len().checked_sub(below as usize) {
+            Some(above) if below > 0 => at.path[above],
+            _ => b.bits(at.node, below, 8 * ty.scalar.bytes() - below),
         };
         // All levels of a chunk begin with the same product, which is computed once.
         let each = b.int_of(ty, self.unit());
         let block = b.int_of(ty, block as i64 * self.unit());
         let start = b.mul(top, block);
-        let local = b.bits(place.node, 0, below);
+        let local = b.bits(at.node, 0, below);
         let local = b.mul(local, each);
         let node = if below == 0 { start } else { b.add(start, local) };
         let size = self.threshold.bytes();
         if !self.in_one_record() {
-            let threshold = state.load(b, buffers[NODES], self.threshold, node, (size, 0));
-            return (threshold, state.load(b, buffers[CODES], Scalar::I32, node, (4, 0)));
+            let threshold = state.load(b, buffers[NODES], self.threshold, node, At::start(size));
+            return (threshold, state.load(b, buffers[CODES], Scalar::I32, node, At::start(4)));
         }
         if ty.lanes == 1 {
-            let threshold = state.load(b, buffers[NODES], self.threshold, node, (1, 0));
-            return (threshold, state.load(b, buffers[NODES], self.code, node, (1, size)));
+            let threshold = state.load(b, buffers[NODES], self.threshold, node, At::start(1));
+            return (
+                threshold,
+                state.load(b, buffers[NODES], self.code, node, At { stride: 1, offset: size }),
+            );
         }
-        let word = state.load(b, buffers[NODES], Scalar::I64, node, (1, 0));
+        let word = state.load(b, buffers[NODES], Scalar::I64, node, At::start(1));
         let (low, code) = (b.word(word, 0), b.word(word, 1));
         (b.cast(Cast::Bits, low, ty.with(Scalar::F32)), b.bits(code, 0, self.code_bits()))
     }
 
+    /// The first record of a tree, in units, and its first leaf.
+    fn first_of(&self, b: &mut Builder, tree: Value) -> (Value, Value) {
+        let tree = b.add_int(tree, -(self.trees.start as i64));
+        let leaf = b.mul_int(tree, 1 << self.depth);
+        (b.mul_int(tree, records(self.depth) as i64 * self.unit()), leaf)
+    }
+
     /// The state from which leaves are reached by node numbers.
-    fn leaves(&self, b: &mut Builder, state: &TreeState, hops: Option<u32>) -> TreeState {
-        let first = 1i64 << hops.unwrap_or(self.depth);
-        let base = state.loaded.first().copied().unwrap_or(state.base);
-        TreeState { base: b.add_int(base, -first), lanes: state.loaded.get(1).copied(), loaded: Vec::new() }
+    fn leaves(&self, b: &mut Builder, state: &TreeState, steps: Option<u32>) -> TreeState {
+        let number = 1i64 << steps.unwrap_or(self.depth);
+        let (base, lanes) = match state.loaded {
+            Loaded::Leaves { first, lanes, .. } => (first, lanes),
+            _ => (state.base, state.lanes),
+        };
+        TreeState { base: b.add_int(base, -number), lanes, loaded: Loaded::Nothing }
     }
 }
 
-impl Representation for Abreast {
+impl Representation for LaneTrees {
     fn footprint(&self) -> u64 {
         self.lengths().into_iter().fold(0, u64::saturating_add)
     }
@@ -332,25 +347,25 @@ impl Representation for Abreast {
         named(self.tables(), bytes)
     }
 
-    fn load_tree(&self, b: &mut Builder, _: &Buffers, tree: Value, _: (u16, u32)) -> TreeState {
-        let tree = b.add_int(tree, -(self.trees.start as i64));
-        let leaf = b.mul_int(tree, 1 << self.depth);
-        let base = b.mul_int(tree, records(self.depth) as i64 * self.unit());
-        TreeState { base, lanes: None, loaded: vec![leaf] }
+    fn load_tree(&self, b: &mut Builder, _: &Buffers, tree: Value, _: WalkShape) -> TreeState {
+        let (base, leaf) = self.first_of(b, tree);
+        let loaded = Loaded::Leaves { first: leaf, lanes: None, tops: None };
+        TreeState { loaded, ..TreeState::at(base) }
     }
 
-    fn load_trees(&self, b: &mut Builder, buffers: &Buffers, tree: Value, lanes: TreeLanes) -> TreeState {
+    fn load_trees(&self, b: &mut Builder, _: &Buffers, tree: Value, lanes: TreeLanes) -> TreeState {
         let ty = b.ty(lanes.distance);
-        let TreeState { base, mut loaded, .. } = self.load_tree(b, buffers, tree, (1, 0));
+        let (base, first) = self.first_of(b, tree);
         let (records, leaves) =
             (b.int_of(ty, records(self.depth) as i64 * self.unit()), b.int_of(ty, 1 << self.depth));
         let distance = b.mul(lanes.distance, records);
-        loaded.push(b.mul(lanes.distance, leaves));
+        let leaves = b.mul(lanes.distance, leaves);
         // A vector of fewer lanes begins where a whole one does.
-        if lanes.aligned && u64::from(ty.lanes) <= self.lanes {
+        let tops = (lanes.aligned && u64::from(ty.lanes) <= self.lanes).then(|| {
             let tree = b.add_int(tree, -(self.first_of_tops() as i64));
-            loaded.push(b.mul_int(tree, TOP_NODES as i64));
-        }
+            b.mul_int(tree, TOP_NODES as i64)
+        });
+        let loaded = Loaded::Leaves { first, lanes: Some(leaves), tops };
         TreeState { base, lanes: Some(distance), loaded }
     }
 
@@ -360,28 +375,24 @@ impl Representation for Abreast {
         buffers: &Buffers,
         state: &TreeState,
         row: &Row,
-        place: &Place,
-        hop: Hop,
-    ) -> Place {
-        let Place { node, turns, .. } = place;
+        at: &Cursor,
+        step: Step,
+    ) -> Cursor {
+        let Cursor { node, decisions, .. } = at;
         let ty = b.ty(*node);
-        // Walks are straight-line: all hops are counted.
-        let level = place.turns.len() as u32;
-        let (threshold, code) = match (state.loaded.get(2), hop) {
-            (Some(first), Hop::Number(level)) if level < TOP => {
-                self.look_up_top(b, buffers, (*first, ty.lanes), turns)
+        // Walks are straight-line: all steps are counted.
+        let taken = decisions.len() as u32;
+        let (threshold, code) = match (state.loaded, step) {
+            (Loaded::Leaves { tops: Some(first), .. }, Step::Level { level, .. }) if level < TOP => {
+                self.look_up_top(b, buffers, (first, ty.lanes), decisions)
             }
-            _ => self.look_up(b, buffers, state, place, level.min(self.depth.saturating_sub(1))),
+            _ => self.look_up(b, buffers, state, at, taken.min(self.depth.saturating_sub(1))),
         };
         let code = if ty.lanes == 1 { b.cast(Cast::ZExt, code, Ty::I64) } else { code };
         let (feature, flag) = self.test.split(b, code, self.code_bits());
         let x = row.load(b, feature);
         let right = self.test.goes_right(b, x, threshold, flag);
-        place.turned(b, right)
-    }
-
-    fn level_order(&self) -> Option<&dyn LevelOrder> {
-        Some(self)
+        at.descend(b, right)
     }
 
     fn leaf(
@@ -390,9 +401,9 @@ impl Representation for Abreast {
         buffers: &Buffers,
         state: &TreeState,
         node: Value,
-        hops: Option<u32>,
+        steps: Option<u32>,
     ) -> LeafValue {
-        let state = self.leaves(b, state, hops);
+        let state = self.leaves(b, state, steps);
         self.leaf.load(b, buffers[LEAVES], &state, node, self.leaf.bytes())
     }
 
@@ -402,16 +413,15 @@ impl Representation for Abreast {
         buffers: &Buffers,
         state: &TreeState,
         node: Value,
-        hops: Option<u32>,
+        steps: Option<u32>,
     ) -> Value {
-        let state = self.leaves(b, state, hops);
+        let state = self.leaves(b, state, steps);
         self.leaf_numbers.load(b, buffers[LEAF_NUMBERS], &state, node)
     }
 
     fn prefetch(&self, b: &mut Builder, buffers: &Buffers, tree: Value) {
         const LINE: i64 = 64;
-        let TreeState { base, loaded, .. } = self.load_tree(b, buffers, tree, (1, 0));
-        let leaf = loaded.first().copied().unwrap_or(base);
+        let (base, leaf) = self.first_of(b, tree);
         let (record, payload) = (i64::from(self.record()), i64::from(self.leaf.bytes()));
         let (nodes, leaves) = (b.mul_int(base, record / self.unit()), b.mul_int(leaf, payload));
         for (table, start, bytes) in
@@ -426,7 +436,7 @@ impl Representation for Abreast {
     }
 }
 
-impl LevelOrder for Abreast {
+impl LevelOrder for LaneTrees {
     fn test(&self) -> &Test {
         &self.test
     }
@@ -434,9 +444,11 @@ impl LevelOrder for Abreast {
     fn node(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, number: u64) -> Node {
         let node = state.number(b, number);
         let lanes = b.ty(node).lanes;
-        let (threshold, code) = match state.loaded.get(2) {
-            Some(first) if number < TOP_NODES => self.load_top(b, buffers, (*first, lanes), number),
-            _ => self.look_up(b, buffers, state, &Place::of(node), number.ilog2()),
+        let (threshold, code) = match state.loaded {
+            Loaded::Leaves { tops: Some(first), .. } if number < TOP_NODES => {
+                self.load_top(b, buffers, (first, lanes), number)
+            }
+            _ => self.look_up(b, buffers, state, &Cursor::of(node), number.ilog2()),
         };
         let code = if lanes == 1 { b.cast(Cast::ZExt, code, Ty::I64) } else { code };
         let (feature, missing_left) = self.test.split(b, code, self.code_bits());
