@@ -110,7 +110,7 @@ impl<'a> Kernel<'a> {
         let mut tables = BTreeMap::new();
         for (storage, stored) in &lowering.plan.storages {
             let numbers = lowering.numbers.of_storages.get(storage).into_iter().flatten();
-            let declared = stored.layout.representation().tables().into_iter().zip(numbers);
+            let declared = stored.layout.representation().schema().names().into_iter().zip(numbers);
             let buffers =
                 declared.map(|((name, element), number)| b.buffer(name, Space::Model(*number), element));
             tables.insert(*storage, buffers.collect());

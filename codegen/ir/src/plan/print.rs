@@ -16,7 +16,7 @@ impl Display for Plan {
                 writeln!(f, "  instead of: {}, which does not hold these trees", wanted.fields())?;
             }
             let count = stored.trees.iter().filter(|used| **used).count();
-            let layout = stored.layout.representation().tables();
+            let layout = stored.layout.representation().schema().names();
             let names: Vec<String> =
                 layout.into_iter().map(|(name, element)| format!("{name} {element}")).collect();
             writeln!(f, "  {count} trees in {} bytes: {}", stored.bytes, names.join(", "))?;

@@ -139,7 +139,7 @@ impl<'a> Wanted<'a> {
         let mut storages = BTreeMap::new();
         for (storage, (trees, instead_of)) in fitting {
             let layout = Layout::new(storage.format, &self.request(storage, &trees, subset.as_ref()))?;
-            let bytes = layout.representation().footprint();
+            let bytes = layout.representation().schema().footprint();
             footprint = footprint.saturating_add(bytes);
             if footprint > budget.tables {
                 return Err(over_budget(storage.format, footprint, budget));

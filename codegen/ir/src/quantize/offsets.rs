@@ -4,7 +4,6 @@
 //! column's address takes a multiplication for each tree and block, or a register to be kept in, of which there are too few.
 //! An offset is the number multiplied by as much as all blocks have in common; addresses multiply by the rest themselves.
 
-use crate::bytes::write_int;
 use crate::lir::{Address, BufferId, Builder, Scalar, Value};
 use crate::rows::Row;
 
@@ -27,17 +26,19 @@ impl Offsets {
         Offsets { trees: trees as u64, nodes: if fit { nodes } else { 0 } }
     }
 
-    /// Bytes of the table.
-    pub fn bytes(&self) -> u64 {
-        self.trees.saturating_mul(self.nodes).saturating_mul(Offsets::ELEMENT.bytes().into())
+    /// Entries of the table.
+    pub fn count(&self) -> u64 {
+        self.trees.saturating_mul(self.nodes)
     }
 
-    /// Writes the offset of a node's column, if the table has the node.
-    pub fn write(&self, table: &mut [u8], (tree, node): (usize, u64), column: u64) {
-        if node < self.nodes {
-            let at = (tree as u64 * self.nodes + node) * u64::from(Offsets::ELEMENT.bytes());
-            write_int(&mut table[at as usize..], Offsets::ELEMENT, column * u64::from(UNIT));
-        }
+    /// The entry of a node of a tree, if the table has the node.
+    pub fn entry(&self, tree: usize, node: u64) -> Option<usize> {
+        (node < self.nodes).then(|| tree * self.nodes as usize + node as usize)
+    }
+
+    /// The offset of a column.
+    pub fn of_column(&self, column: u64) -> u64 {
+        column * u64::from(UNIT)
     }
 
     /// The first offset of a tree.
@@ -70,13 +71,10 @@ mod tests {
 
     #[test]
     fn offsets_are_there_if_sixteen_bits_hold_them() {
-        let bytes = |columns| Offsets::new(3, 32, columns).bytes();
-        assert_eq!((bytes(28), bytes(8192), bytes(8193)), (3 * 32 * 2, 3 * 32 * 2, 0));
-        let mut table = vec![0; 3 * 32 * 2];
+        let count = |columns| Offsets::new(3, 32, columns).count();
+        assert_eq!((count(28), count(8192), count(8193)), (3 * 32, 3 * 32, 0));
         let offsets = Offsets::new(3, 32, 8192);
-        offsets.write(&mut table, (1, 2), 8191);
-        offsets.write(&mut table, (1, 32), 1);
-        assert_eq!(table[(32 + 2) * 2..][..2], 65528u16.to_le_bytes());
-        assert_eq!(table.iter().filter(|byte| **byte != 0).count(), 2);
+        assert_eq!((offsets.entry(1, 2), offsets.entry(1, 32)), (Some(32 + 2), None));
+        assert_eq!(offsets.of_column(8191), 65528);
     }
 }

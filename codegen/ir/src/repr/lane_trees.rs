@@ -12,24 +12,30 @@ use super::complete::{Part, for_each_part};
 use super::cursor::{Cursor, Step, choose};
 use super::numbers::LeafNumbers;
 use super::payload::Payload;
-use super::representation::{Buffers, LeafValue, Representation, named};
+use super::representation::{LeafValue, Representation};
 use super::request::Request;
+use super::schema::{Bytes, Field, Schema, prefetch};
 use super::test::Test;
 use super::traverse::speculate::{LevelOrder, Node};
-use super::tree::{At, Loaded, TreeLanes, TreeState, WalkShape};
-use crate::bytes::{narrowest, scalar, write_float, write_int};
+use super::tree::{Buffers, Loaded, TreeLanes, TreeState, WalkShape};
+use crate::bytes::narrowest;
 use crate::error::CompileError;
-use crate::lir::{Address, Build, Builder, Cast, Scalar, Table, Ty, Value};
+use crate::lir::{Builder, Cast, Scalar, Ty, Value};
 use crate::rows::Row;
-use sched_forest::{Forest, Inner, Predicate, Tree};
+use sched_forest::{Forest, Inner, Tree};
 use sched_lang::nest::Layout;
 use std::ops::Range;
 
 /// Trees as records, and their first levels lane by lane.
 pub struct LaneTrees {
-    threshold: Scalar,
-    code: Scalar,
+    schema: Schema,
     test: Test,
+    /// A node's threshold, and its feature's code behind it or in a table of its own.
+    operand: Field,
+    code: Field,
+    /// Of the first levels.
+    top_operand: Field,
+    top_code: Field,
     leaf: Payload,
     /// Trees of a vector.
     lanes: u64,
@@ -93,13 +99,6 @@ const TOP: u32 = 3;
 /// Nodes above them, and a number that is not used.
 const TOP_NODES: u64 = 1 << TOP;
 
-const NODES: usize = 0;
-const CODES: usize = 1;
-const TOPS: usize = 2;
-const TOP_CODES: usize = 3;
-const LEAVES: usize = 4;
-const LEAF_NUMBERS: usize = 5;
-
 impl LaneTrees {
     /// The layout for a forest whose used trees are complete, walked by vectors of `lanes` trees.
     pub fn new(request: &Request, lanes: u32) -> Result<LaneTrees, CompileError> {
@@ -121,21 +120,48 @@ impl LaneTrees {
                 "use representation(sparse), which stores only nodes that exist",
             ));
         }
-        let (threshold, leaf) = (scalar(forest.types.threshold), Payload::of(forest));
-        let (lanes, leaf_numbers) = (u64::from(lanes), LeafNumbers::of(request));
+        let lanes = u64::from(lanes);
         let code = narrowest(codes).unwrap_or(Scalar::I32);
-        let depths = request.depths_of_used();
-        Ok(LaneTrees { threshold, code, test, leaf, lanes, depths, trees, depth, leaf_numbers })
+        let operand = test.operand();
+        let joint = operand == Scalar::F32;
+        let record = if joint { operand.bytes() + code.bytes() } else { operand.bytes() };
+        let first = trees.start / lanes * lanes;
+        let tops = (trees.end - first).next_multiple_of(lanes) * TOP_NODES;
+        let mut schema = Schema::default();
+        let element = if joint { Scalar::I8 } else { operand };
+        let table = schema.table("abreast_nodes", element, record, records);
+        // Whole words are gathered, the last one beyond its record.
+        schema.tail(table, 8 - u64::from(record));
+        let apart = schema.column("abreast_codes", Scalar::I32, if joint { 0 } else { records });
+        let top_operand = schema.column("abreast_tops", operand, tops);
+        let top_code = schema.column("abreast_top_codes", code, tops);
+        let leaves = (trees.end - trees.start) << depth;
+        let leaf = schema.column("abreast_leaves", Payload::element(forest), leaves);
+        let leaf_numbers = LeafNumbers::declare(request, &mut schema, "abreast_leaf_numbers", leaves);
+        Ok(LaneTrees {
+            operand: schema.field(table, operand, 0),
+            code: if joint { schema.field(table, code, operand.bytes()) } else { apart },
+            top_operand,
+            top_code,
+            leaf: Payload::new(forest, leaf),
+            lanes,
+            depths: request.depths_of_used(),
+            trees,
+            depth,
+            leaf_numbers,
+            test,
+            schema,
+        })
     }
 
     /// Whether threshold and code are one record, at most 64 bits.
     fn in_one_record(&self) -> bool {
-        self.threshold == Scalar::F32
+        self.operand.table() == self.code.table()
     }
 
     /// Bytes of a record.
     fn record(&self) -> u32 {
-        if self.in_one_record() { self.threshold.bytes() + self.code.bytes() } else { self.threshold.bytes() }
+        self.operand.stride()
     }
 
     /// What a record's place is multiplied by: places are counted in bytes where threshold and code are one record.
@@ -144,7 +170,7 @@ impl LaneTrees {
     }
 
     fn code_bits(&self) -> u32 {
-        8 * self.code.bytes()
+        8 * self.top_code.scalar.bytes()
     }
 
     /// The entry of a used tree's first leaf.
@@ -152,18 +178,9 @@ impl LaneTrees {
         (tree - self.trees.start) << self.depth
     }
 
-    /// Records of all trees.
-    fn records(&self) -> u64 {
-        (self.trees.end - self.trees.start) * records(self.depth)
-    }
-
     /// The first tree that lies in the first vector.
     fn first_of_tops(&self) -> u64 {
         self.trees.start / self.lanes * self.lanes
-    }
-
-    fn tops(&self) -> u64 {
-        (self.trees.end - self.first_of_tops()).next_multiple_of(self.lanes) * TOP_NODES
     }
 
     /// Where a top node's threshold and code lie.
@@ -172,57 +189,28 @@ impl LaneTrees {
         tree / self.lanes * self.lanes * TOP_NODES + node * self.lanes + tree % self.lanes
     }
 
-    /// Bytes of the tables, in order.
-    fn lengths(&self) -> [u64; 6] {
-        let (records, tops, leaves) = (self.records(), self.tops(), self.first_leaf(self.trees.end));
-        let (apart, each) = (if self.in_one_record() { 0 } else { 4 }, u64::from(self.record()));
-        // Whole words are gathered, the last one beyond its record.
-        let nodes = records.saturating_mul(each).saturating_add(8 - each);
-        [
-            nodes,
-            records.saturating_mul(apart),
-            tops.saturating_mul(self.threshold.bytes().into()),
-            tops.saturating_mul(self.code.bytes().into()),
-            leaves.saturating_mul(self.leaf.bytes().into()),
-            self.leaf_numbers.bytes(leaves),
-        ]
-    }
-
-    fn elements(&self) -> [Scalar; 6] {
-        let node = if self.in_one_record() { Scalar::I8 } else { self.threshold };
-        [node, Scalar::I32, self.threshold, self.code, self.leaf.element(), self.leaf_numbers.element()]
-    }
-
-    fn write_node(&self, bytes: &mut [Vec<u8>; 6], tree: u64, node: u64, inner: &Inner) {
-        let code = self.test.code(inner, self.code_bits());
-        let Predicate::Numeric { threshold } = inner.predicate else { return };
-        let (size, narrow, each) =
-            (self.threshold.bytes() as usize, self.code.bytes() as usize, self.record() as usize);
+    fn write_node(&self, bytes: &mut Bytes, tree: u64, node: u64, inner: &Inner) {
+        let test = self.test.encode(inner, self.code_bits());
         let start = (tree - self.trees.start) * records(self.depth);
         let record = (start + Level::of(node.ilog2(), self.depth).record(node)) as usize;
-        write_float(&mut bytes[NODES][record * each..], self.threshold, threshold);
-        if self.in_one_record() {
-            write_int(&mut bytes[NODES][record * each + size..], self.code, code);
-        } else {
-            write_int(&mut bytes[CODES][record * 4..], Scalar::I32, code);
-        }
+        self.operand.write_operand(bytes, record, test.operand);
+        self.code.write(bytes, record, test.feature);
         if node < TOP_NODES {
             let top = self.top(tree, node) as usize;
-            write_float(&mut bytes[TOPS][top * size..], self.threshold, threshold);
-            write_int(&mut bytes[TOP_CODES][top * narrow..], self.code, code);
+            self.top_operand.write_operand(bytes, top, test.operand);
+            self.top_code.write(bytes, top, test.feature);
         }
     }
 
-    fn write_tree(&self, bytes: &mut [Vec<u8>; 6], at: u64, (tree, depth): (&Tree, u32), first_leaf: u32) {
-        let size = self.leaf.bytes() as usize;
+    fn write_tree(&self, bytes: &mut Bytes, at: u64, (tree, depth): (&Tree, u32), first_leaf: u32) {
         for_each_part(tree, depth, |part| match part {
             Part::Node(number, inner) => self.write_node(bytes, at, number, inner),
             Part::Leaf(places, leaf) => {
                 for place in places {
                     let entry = (self.first_leaf(at) + place) as usize;
                     let source = &tree.leaves[leaf as usize];
-                    self.leaf.write(&mut bytes[LEAVES][entry * size..], source, first_leaf + leaf);
-                    self.leaf_numbers.write(&mut bytes[LEAF_NUMBERS], entry, source);
+                    self.leaf.write(bytes, entry, source, first_leaf + leaf);
+                    self.leaf_numbers.write(bytes, entry, source);
                 }
             }
         });
@@ -249,14 +237,13 @@ impl LaneTrees {
         (first, lanes): (Value, u16),
         node: u64,
     ) -> (Value, Value) {
-        let mut load = |table: usize, element: Scalar| {
-            let at = Address { buffer: buffers[table], index: first, stride: element.bytes(), offset: 0 };
-            let at = b.beyond(at, (node * self.lanes) as i64);
-            b.load(Ty::vector(element, lanes), at)
+        let mut load = |field: Field| {
+            let at = b.beyond(field.address(buffers, first), (node * self.lanes) as i64);
+            b.load(Ty::vector(field.scalar, lanes), at)
         };
-        let (threshold, code) = (load(TOPS, self.threshold), load(TOP_CODES, self.code));
+        let (operand, code) = (load(self.top_operand), load(self.top_code));
         let ty = Ty::vector(Scalar::I32, lanes);
-        (threshold, if self.code == Scalar::I32 { code } else { b.cast(Cast::ZExt, code, ty) })
+        (operand, if self.top_code.scalar == Scalar::I32 { code } else { b.cast(Cast::ZExt, code, ty) })
     }
 
     /// Threshold and code from the records of a level.
@@ -282,19 +269,16 @@ impl LaneTrees {
         let local = b.bits(at.node, 0, below);
         let local = b.mul(local, each);
         let node = if below == 0 { start } else { b.add(start, local) };
-        let size = self.threshold.bytes();
         if !self.in_one_record() {
-            let threshold = state.load(b, buffers[NODES], self.threshold, node, At::start(size));
-            return (threshold, state.load(b, buffers[CODES], Scalar::I32, node, At::start(4)));
+            let operand = self.operand.load(b, buffers, state, node);
+            return (operand, self.code.load(b, buffers, state, node));
         }
+        // Places count bytes.
+        let (operand, code) = (self.operand.by_bytes(), self.code.by_bytes());
         if ty.lanes == 1 {
-            let threshold = state.load(b, buffers[NODES], self.threshold, node, At::start(1));
-            return (
-                threshold,
-                state.load(b, buffers[NODES], self.code, node, At { stride: 1, offset: size }),
-            );
+            return (operand.load(b, buffers, state, node), code.load(b, buffers, state, node));
         }
-        let word = state.load(b, buffers[NODES], Scalar::I64, node, At::start(1));
+        let word = operand.seen_as(Scalar::I64).load(b, buffers, state, node);
         let (low, code) = (b.word(word, 0), b.word(word, 1));
         (b.cast(Cast::Bits, low, ty.with(Scalar::F32)), b.bits(code, 0, self.code_bits()))
     }
@@ -318,33 +302,18 @@ impl LaneTrees {
 }
 
 impl Representation for LaneTrees {
-    fn footprint(&self) -> u64 {
-        self.lengths().into_iter().fold(0, u64::saturating_add)
+    fn schema(&self) -> &Schema {
+        &self.schema
     }
 
-    fn tables(&self) -> Vec<(&'static str, Scalar)> {
-        let names = [
-            "abreast_nodes",
-            "abreast_codes",
-            "abreast_tops",
-            "abreast_top_codes",
-            "abreast_leaves",
-            "abreast_leaf_numbers",
-        ];
-        let count = if self.leaf_numbers.wanted() { 6 } else { 5 };
-        names.into_iter().zip(self.elements()).take(count).collect()
-    }
-
-    fn encode(&self, forest: &Forest) -> Vec<Table> {
-        let mut bytes: [Vec<u8>; 6] = self.lengths().map(|bytes| vec![0; bytes as usize]);
+    fn fill(&self, forest: &Forest, bytes: &mut Bytes) {
         let mut first_leaf = 0u32;
         for (at, tree) in forest.trees.iter().enumerate() {
             if let Some(depth) = self.depths[at] {
-                self.write_tree(&mut bytes, at as u64, (tree, depth), first_leaf);
+                self.write_tree(bytes, at as u64, (tree, depth), first_leaf);
             }
             first_leaf = first_leaf.saturating_add(tree.leaves.len() as u32);
         }
-        named(self.tables(), bytes)
     }
 
     fn load_tree(&self, b: &mut Builder, _: &Buffers, tree: Value, _: WalkShape) -> TreeState {
@@ -404,7 +373,7 @@ impl Representation for LaneTrees {
         steps: Option<u32>,
     ) -> LeafValue {
         let state = self.leaves(b, state, steps);
-        self.leaf.load(b, buffers[LEAVES], &state, node, self.leaf.bytes())
+        self.leaf.load(b, buffers, &state, node)
     }
 
     fn leaf_number(
@@ -416,22 +385,20 @@ impl Representation for LaneTrees {
         steps: Option<u32>,
     ) -> Value {
         let state = self.leaves(b, state, steps);
-        self.leaf_numbers.load(b, buffers[LEAF_NUMBERS], &state, node)
+        self.leaf_numbers.load(b, buffers, &state, node)
     }
 
     fn prefetch(&self, b: &mut Builder, buffers: &Buffers, tree: Value) {
-        const LINE: i64 = 64;
         let (base, leaf) = self.first_of(b, tree);
         let (record, payload) = (i64::from(self.record()), i64::from(self.leaf.bytes()));
         let (nodes, leaves) = (b.mul_int(base, record / self.unit()), b.mul_int(leaf, payload));
-        for (table, start, bytes) in
-            [(NODES, nodes, records(self.depth) as i64 * record), (LEAVES, leaves, payload << self.depth)]
-        {
+        let ranges = [
+            (self.operand.buffer(buffers), nodes, records(self.depth) as i64 * record),
+            (self.leaf.buffer(buffers), leaves, payload << self.depth),
+        ];
+        for (buffer, start, bytes) in ranges {
             let end = b.add_int(start, bytes);
-            b.for_loop((start, end, LINE), &[], |b, index, _| {
-                b.prefetch(Address { buffer: buffers[table], index, stride: 1, offset: 0 });
-                Vec::new()
-            });
+            prefetch(b, buffer, start, end);
         }
     }
 }
@@ -452,7 +419,7 @@ impl LevelOrder for LaneTrees {
         };
         let code = if lanes == 1 { b.cast(Cast::ZExt, code, Ty::I64) } else { code };
         let (feature, missing_left) = self.test.split(b, code, self.code_bits());
-        Node { threshold, feature, missing_left }
+        Node { operand: threshold, feature, missing_left }
     }
 }
 

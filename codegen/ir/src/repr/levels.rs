@@ -8,32 +8,35 @@
 //!
 //! Walks must be straight-line down to the leaf, so every tree is padded to one depth.
 
-use super::complete::{Complete, SMALLEST, Spot};
+use super::complete::{Complete, Depths, SMALLEST, Spot};
 use super::cursor::{Cursor, Step, choose};
-use super::entries::Entries;
-use super::representation::{Buffers, LeafValue, Representation, named};
+use super::entries::LeafAt;
+use super::records::Names;
+use super::representation::{LeafValue, Representation};
 use super::request::Request;
+use super::schema::{Bytes, Field, Schema};
+use super::starts::too_many;
 use super::test::Test;
 use super::traverse::speculate::{LevelOrder, Node};
-use super::tree::{At, Loaded, TreeLanes, TreeState, WalkShape};
-use crate::bytes::{narrowest, scalar, write_float, write_int};
+use super::tree::{Buffers, Loaded, TreeLanes, TreeState, WalkShape};
+use crate::bytes::narrowest;
 use crate::error::CompileError;
-use crate::lir::{Address, Bin, Builder, Cast, Cmp, Gather, Scalar, Table, Ty, Value};
+use crate::lir::{Bin, Builder, Cast, Cmp, Gather, Scalar, Ty, Value};
 use crate::quantize::fetch::FetchStrategy;
 use crate::rows::Row;
-use sched_forest::{Forest, Predicate};
+use sched_forest::Forest;
 
 /// Trees as tables of thresholds, codes and leaves.
 pub struct Levels {
-    threshold: Scalar,
-    code: Scalar,
+    schema: Schema,
+    operand: Field,
+    code: Field,
     test: Test,
     trees: Complete,
 }
 
-const THRESHOLDS: usize = 0;
-const CODES: usize = 1;
-const NODE_TABLES: usize = 2;
+const NAMES: Names =
+    Names { nodes: "levels_leaves", trees: "levels_trees", leaf_numbers: "levels_leaf_numbers" };
 
 /// Entries of the first table of codes that wide vectors look up.
 const TOGETHER: u64 = 64;
@@ -45,15 +48,22 @@ impl Levels {
         let test = Test::of(request, sched_lang::nest::Layout::Levels);
         let codes = test.codes(forest.num_features as u64);
         let code = narrowest(codes).unwrap_or(Scalar::I32);
-        let trees = Complete::new(request, NODE_TABLES)?;
+        let depths = Depths::of(request);
+        let starts = depths.starts()?;
         if codes > 1 << 31 {
-            return Err(Entries::too_large(codes));
+            return Err(too_many(codes, "entries"));
         }
-        Ok(Levels { threshold: scalar(forest.types.threshold), code, test, trees })
+        let mut schema = Schema::default();
+        let operand = schema.column("levels_thresholds", test.operand(), starts.count());
+        let code = schema.column("levels_codes", code, starts.count());
+        schema.near(operand.table());
+        schema.near(code.table());
+        let trees = Complete::declare(request, &mut schema, NAMES, depths, starts);
+        Ok(Levels { schema, operand, code, test, trees })
     }
 
     fn code_bits(&self) -> u32 {
-        8 * self.code.bytes()
+        8 * self.code.scalar.bytes()
     }
 
     /// The first table of thresholds and the first one of codes that vectors of walks look up, for several levels each.
@@ -62,25 +72,10 @@ impl Levels {
         let all = SMALLEST.max(1 << walks.steps.min(30));
         let first = b.int(0);
         Loaded::Tables {
-            operands: self.table(b, buffers, THRESHOLDS, (base, first), thresholds.min(all)),
-            features: self.table(b, buffers, CODES, (base, first), codes.min(all)),
+            operands: run(b, buffers, self.operand, base, first, thresholds.min(all)),
+            features: run(b, buffers, self.code, base, first, codes.min(all)),
             offsets: None,
         }
-    }
-
-    /// `size` entries of a table, from number `first` of a tree on.
-    fn table(
-        &self,
-        b: &mut Builder,
-        buffers: &Buffers,
-        table: usize,
-        (base, first): (Value, Value),
-        size: u64,
-    ) -> Value {
-        let scalar = if table == CODES { self.code } else { self.threshold };
-        let index = b.add(base, first);
-        let at = Address { buffer: buffers[table], index, stride: scalar.bytes(), offset: 0 };
-        b.load(Ty::vector(scalar, size as u16), at)
     }
 
     /// Threshold and code of a vector of nodes of a level that has `size` of them: from the first tables, or from the
@@ -96,34 +91,32 @@ impl Levels {
         let Loaded::Tables { operands, features, .. } = state.loaded else {
             return self.gather(b, buffers, state, node);
         };
-        let mut from = |first: Value, table: usize| {
+        let mut from = |first: Value, field: Field| {
             let table = if size < u64::from(b.ty(first).lanes) {
                 first
             } else {
                 let start = b.int(size as i64);
-                self.table(b, buffers, table, (state.base, start), size)
+                run(b, buffers, field, state.base, start, size)
             };
             b.lookup(table, node)
         };
-        (from(operands, THRESHOLDS), from(features, CODES))
+        (from(operands, self.operand), from(features, self.code))
     }
 
     /// Threshold and code of a single node.
     fn load(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: Value) -> (Value, Value) {
-        let threshold =
-            state.load(b, buffers[THRESHOLDS], self.threshold, node, At::start(self.threshold.bytes()));
-        let code = state.load(b, buffers[CODES], self.code, node, At::start(self.code.bytes()));
+        let threshold = self.operand.load(b, buffers, state, node);
+        let code = self.code.load(b, buffers, state, node);
         (threshold, b.cast(Cast::ZExt, code, Ty::I64))
     }
 
     fn gather(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: Value) -> (Value, Value) {
-        let threshold =
-            state.load(b, buffers[THRESHOLDS], self.threshold, node, At::start(self.threshold.bytes()));
-        if self.code == Scalar::I32 {
-            return (threshold, state.load(b, buffers[CODES], self.code, node, At::start(4)));
+        let threshold = self.operand.load(b, buffers, state, node);
+        if self.code.scalar == Scalar::I32 {
+            return (threshold, self.code.load(b, buffers, state, node));
         }
         // The word that the code is in; tables are whole words.
-        let each = 4 / self.code.bytes();
+        let each = 4 / self.code.scalar.bytes();
         let ty = b.ty(node);
         let (per_word, last) = (i64::from(each.ilog2()), b.int_of(ty, i64::from(each) - 1));
         let node = state.lanes.map_or(node, |lanes| b.add(lanes, node));
@@ -132,7 +125,8 @@ impl Levels {
         let (shift, zero) = (b.int(per_word), b.int(0));
         let base = b.bin(Bin::Shr, state.base, shift);
         let base = if state.lanes.is_some() { zero } else { base };
-        let gather = Gather { buffer: buffers[CODES], base, index: word, stride: 4, offset: 0, mask: None };
+        let buffer = self.code.buffer(buffers);
+        let gather = Gather { buffer, base, index: word, stride: 4, offset: 0, mask: None };
         let word = b.gather(Scalar::I32, gather);
         let place = b.bin(Bin::And, node, last);
         let mut code = b.bits(word, 0, self.code_bits());
@@ -158,9 +152,8 @@ impl Levels {
         let nodes = 1i64 << cursor.decisions.len()..2 << cursor.decisions.len();
         let width = b.ty(cursor.node).lanes;
         let mut column = |number: i64| {
-            let (index, stride) = (state.base, self.code.bytes());
-            let at = b.beyond(Address { buffer: buffers[CODES], index, stride, offset: 0 }, number);
-            let code = b.load_index(self.code, at);
+            let at = b.beyond(self.code.address(buffers, state.base), number);
+            let code = b.load_index(self.code.scalar, at);
             let (feature, _) = self.test.split(b, code, self.code_bits());
             row.load_column(b, feature, width)
         };
@@ -169,41 +162,34 @@ impl Levels {
     }
 }
 
+/// `size` entries of a tree, from number `first` on.
+fn run(b: &mut Builder, buffers: &Buffers, field: Field, base: Value, first: Value, size: u64) -> Value {
+    let first = b.add(base, first);
+    field.load_run(b, buffers, first, size)
+}
+
 impl Representation for Levels {
-    fn footprint(&self) -> u64 {
-        let entry = u64::from(self.threshold.bytes() + self.code.bytes());
-        self.trees.count().saturating_mul(entry).saturating_add(self.trees.footprint())
+    fn schema(&self) -> &Schema {
+        &self.schema
     }
 
-    fn tables(&self) -> Vec<(&'static str, Scalar)> {
-        let nodes = [("levels_thresholds", self.threshold), ("levels_codes", self.code)];
-        let trees = self.trees.tables(["levels_leaves", "levels_trees", "levels_leaf_numbers"]);
-        nodes.into_iter().chain(trees).collect()
-    }
-
-    fn encode(&self, forest: &Forest) -> Vec<Table> {
-        let entries = self.trees.count() as usize;
-        let (threshold, code) = (self.threshold.bytes() as usize, self.code.bytes() as usize);
-        let (mut thresholds, mut codes) = (vec![0; entries * threshold], vec![0; entries * code]);
-        let trees = self.trees.encode(forest, |Spot { entry, .. }, inner| {
-            if let Predicate::Numeric { threshold: t } = inner.predicate {
-                write_float(&mut thresholds[entry * threshold..], self.threshold, t);
-            }
-            let value = self.test.code(inner, self.code_bits());
-            write_int(&mut codes[entry * code..], self.code, value);
+    fn fill(&self, forest: &Forest, bytes: &mut Bytes) {
+        self.trees.fill(forest, bytes, |bytes, Spot { entry, .. }, inner| {
+            let test = self.test.encode(inner, self.code_bits());
+            self.operand.write_operand(bytes, entry, test.operand);
+            self.code.write(bytes, entry, test.feature);
         });
-        named(self.tables(), [thresholds, codes].into_iter().chain(trees))
     }
 
     fn load_tree(&self, b: &mut Builder, buffers: &Buffers, tree: Value, walks: WalkShape) -> TreeState {
-        let base = self.trees.start(b, buffers, tree);
+        let base = self.trees.start.load(b, buffers, tree);
         let loaded =
             if walks.lanes > 1 { self.first_tables(b, buffers, base, walks) } else { Loaded::Nothing };
         TreeState { loaded, ..TreeState::at(base) }
     }
 
     fn load_trees(&self, b: &mut Builder, buffers: &Buffers, tree: Value, lanes: TreeLanes) -> TreeState {
-        self.trees.starts(b, buffers, tree, lanes)
+        self.trees.start.trees(b, buffers, tree, lanes)
     }
 
     fn step(
@@ -243,7 +229,7 @@ impl Representation for Levels {
         node: Value,
         steps: Option<u32>,
     ) -> LeafValue {
-        self.trees.leaf(b, buffers, state, (node, self.trees.first_leaf(steps)))
+        self.trees.leaf(b, buffers, state, LeafAt { node, first: self.trees.first_leaf(steps) })
     }
 
     fn leaf_number(
@@ -254,12 +240,11 @@ impl Representation for Levels {
         node: Value,
         steps: Option<u32>,
     ) -> Value {
-        self.trees.leaf_number(b, buffers, state, (node, self.trees.first_leaf(steps)))
+        self.trees.leaf_number(b, buffers, state, LeafAt { node, first: self.trees.first_leaf(steps) })
     }
 
     fn prefetch(&self, b: &mut Builder, buffers: &Buffers, tree: Value) {
-        let nodes = [(THRESHOLDS, self.threshold.bytes()), (CODES, self.code.bytes())];
-        self.trees.prefetch(b, buffers, tree, &nodes);
+        self.trees.start.prefetch(b, buffers, &self.schema, tree);
     }
 }
 
@@ -276,6 +261,6 @@ impl LevelOrder for Levels {
             self.load(b, buffers, state, number)
         };
         let (feature, missing_left) = self.test.split(b, code, self.code_bits());
-        Node { threshold, feature, missing_left }
+        Node { operand: threshold, feature, missing_left }
     }
 }

@@ -10,17 +10,19 @@
 //!
 //! Walks must be straight-line down to the leaf, so every tree is padded to one depth.
 
-use super::complete::{Complete, SMALLEST, Spot};
+use super::complete::{Complete, Depths, SMALLEST, Spot};
 use super::cursor::{Cursor, Step, index_type};
-use super::representation::{Buffers, LeafValue, Representation, named};
+use super::entries::LeafAt;
+use super::records::Names;
+use super::representation::{LeafValue, Representation};
 use super::request::Request;
-use super::test::Test;
+use super::schema::{Bytes, Field, Schema};
+use super::test::{Operand, Test};
 use super::traverse::speculate::{LevelOrder, Node};
 use super::traverse::test_mask::{TestBits, TestMask, Tests, WORD, mask};
-use super::tree::{At, Loaded, TreeLanes, TreeState, WalkShape};
-use crate::bytes::write_int;
+use super::tree::{Buffers, Loaded, TreeLanes, TreeState, WalkShape};
 use crate::error::CompileError;
-use crate::lir::{Address, Bin, Builder, Cast, Cmp, Scalar, Table, Ty, Value};
+use crate::lir::{Bin, Builder, Cast, Cmp, Scalar, Ty, Value};
 use crate::quantize::BinMap;
 use crate::quantize::fetch::{FetchStrategy, LARGEST};
 use crate::quantize::offsets::Offsets;
@@ -31,20 +33,40 @@ use std::sync::Arc;
 
 /// Trees as ranks, columns and leaves.
 pub struct Quantized {
+    schema: Schema,
     bins: Arc<BinMap>,
     test: Test,
     trees: Complete,
     /// Whether ranks and columns have tables of their own.
     apart: bool,
+    /// Whether nodes are also words: where they are not looked up, or not in all levels.
+    words: bool,
+    /// Rank and column of a node.
+    word: Field,
+    rank: Field,
+    column: Field,
     /// Where the columns of the nodes are that are read as a whole.
+    offset: Field,
     offsets: Offsets,
 }
 
-const WORDS: usize = 0;
-const RANKS: usize = 1;
-const COLUMNS: usize = 2;
-const OFFSETS: usize = 3;
-const NODE_TABLES: usize = 4;
+/// Entries of a tree: `size` from node `first` on.
+#[derive(Clone, Copy)]
+struct Run {
+    base: Value,
+    first: u64,
+    size: u64,
+}
+
+/// Nodes of a level that has `size` of them.
+#[derive(Clone, Copy)]
+struct OfLevel {
+    node: Value,
+    size: u64,
+}
+
+const NAMES: Names =
+    Names { nodes: "quantized_leaves", trees: "quantized_trees", leaf_numbers: "quantized_leaf_numbers" };
 
 /// Bits of a word that hold the rank.
 const RANK_BITS: u32 = 16;
@@ -54,12 +76,31 @@ impl Quantized {
     pub fn new(request: &Request, apart: bool) -> Result<Quantized, CompileError> {
         let Some(bins) = request.bins else { return Err(BinMap::missing()) };
         let nodes = if apart { FetchStrategy::first_without_nodes(bins.columns()) } else { 0 };
+        let depths = Depths::of(request);
+        let starts = depths.starts()?;
+        let column = if bins.columns() > 1 << 8 { Scalar::I16 } else { Scalar::I8 };
+        let offsets = Offsets::new(request.forest.trees.len(), nodes, bins.columns());
+        let words = !apart || 1u64 << depths.deepest().saturating_sub(1).min(40) > LARGEST;
+        let entries = |wanted: bool| if wanted { starts.count() } else { 0 };
+        let mut schema = Schema::default();
+        let word = schema.column("quantized_nodes", Scalar::I32, entries(words));
+        let rank = schema.column("quantized_ranks", bins.element(), entries(apart));
+        let column = schema.column("quantized_columns", column, entries(apart));
+        let near = if apart { vec![rank, column] } else { vec![word] };
+        near.into_iter().for_each(|field| schema.near(field.table()));
+        let offset = schema.column("quantized_offsets", Offsets::ELEMENT, offsets.count());
         Ok(Quantized {
             bins: Arc::clone(bins),
             test: Test::of(request, Layout::Quantized),
-            trees: Complete::new(request, NODE_TABLES)?,
+            trees: Complete::declare(request, &mut schema, NAMES, depths, starts),
             apart,
-            offsets: Offsets::new(request.forest.trees.len(), nodes, bins.columns()),
+            words,
+            word,
+            rank,
+            column,
+            offset,
+            offsets,
+            schema,
         })
     }
 
@@ -68,81 +109,39 @@ impl Quantized {
         self.apart
     }
 
-    fn rank(&self) -> Scalar {
-        self.bins.element()
-    }
-
-    fn column(&self) -> Scalar {
-        if self.bins.columns() > 1 << 8 { Scalar::I16 } else { Scalar::I8 }
-    }
-
-    /// Whether nodes are also words: where they are not looked up, or not in all levels.
-    fn words(&self) -> bool {
-        !self.apart || 1u64 << self.trees.deepest().saturating_sub(1).min(40) > LARGEST
-    }
-
-    /// Bytes of each table of nodes.
-    fn lengths(&self) -> [u64; NODE_TABLES] {
-        let entries = self.trees.count();
-        let each = [(self.words(), Scalar::I32), (self.apart, self.rank()), (self.apart, self.column())];
-        let [words, ranks, columns] = each
-            .map(|(wanted, element)| if wanted { entries.saturating_mul(element.bytes().into()) } else { 0 });
-        [words, ranks, columns, self.offsets.bytes()]
-    }
-
-    /// `size` entries of a table, from node `first` of a tree on.
-    fn table(
-        &self,
-        b: &mut Builder,
-        buffers: &Buffers,
-        table: usize,
-        (base, first, size): (Value, u64, u64),
-    ) -> Value {
-        let scalar = self.element(table);
-        let at = Address { buffer: buffers[table], index: base, stride: scalar.bytes(), offset: 0 };
-        let at = b.beyond(at, first as i64);
-        b.load(Ty::vector(scalar, size as u16), at)
-    }
-
-    /// The type of a table's entries.
-    fn element(&self, table: usize) -> Scalar {
-        if table == RANKS { self.rank() } else { self.column() }
-    }
-
-    /// Entries of a table that are looked up by one shuffle. Those of bytes are within parts of registers.
-    fn shuffled(&self, table: usize) -> u64 {
-        if self.element(table) == Scalar::I8 { 16 } else { 32 }
-    }
-
-    /// The entries of a table that vectors of walks look several levels up in.
+    /// The entries that vectors of walks look several levels up in.
     fn first_table(
         &self,
         b: &mut Builder,
         buffers: &Buffers,
-        (table, base): (usize, Value),
+        field: Field,
+        base: Value,
         walks: WalkShape,
     ) -> Value {
-        let together = if walks.lanes < 16 { 8 } else { self.shuffled(table) };
-        self.table(b, buffers, table, (base, 0, together.min(SMALLEST.max(1 << walks.steps.min(30)))))
+        let together = if walks.lanes < 16 { 8 } else { shuffled(field) };
+        let all = SMALLEST.max(1 << walks.steps.min(30));
+        run(b, buffers, field, Run { base, first: 0, size: together.min(all) })
     }
 
-    /// What a table holds for a vector of nodes: from its first entries, or from those of the nodes' level.
+    /// What a field holds for a vector of nodes: from the first entries, or from those of the nodes' level.
     fn look_up(
         &self,
         b: &mut Builder,
         buffers: &Buffers,
-        state: &TreeState,
-        (table, node, size): (usize, Value, u64),
+        base: Value,
+        field: Field,
+        nodes: OfLevel,
         first: Value,
     ) -> Value {
+        let OfLevel { node, size } = nodes;
         if size < u64::from(b.ty(first).lanes) {
             return b.lookup(first, node);
         }
         // Registers are filled with one piece after the other, which takes no shuffle if it is what was loaded.
-        let piece = size.min(self.shuffled(table));
+        let piece = size.min(shuffled(field));
         let mut level: Vec<Value> = (size..2 * size)
             .step_by(piece as usize)
-            .map(|first| self.table(b, buffers, table, (state.base, first, piece)))
+            .map(|first| run(b, buffers, field, Run { base, first, size: piece }))
             .collect();
         while level.len() > 1 {
             level = level.chunks_exact(2).map(|pair| b.concat(pair[0], pair[1])).collect();
@@ -151,25 +150,23 @@ impl Quantized {
     }
 
     /// The column of one node of the tree.
-    fn column_of(&self, b: &mut Builder, (buffers, base): (&Buffers, Value), node: u64) -> Value {
-        let element = self.column();
-        let first = Address { buffer: buffers[COLUMNS], index: base, stride: element.bytes(), offset: 0 };
-        let at = b.beyond(first, node as i64);
-        b.load_index(element, at)
+    fn column_of(&self, b: &mut Builder, buffers: &Buffers, base: Value, node: u64) -> Value {
+        let at = b.beyond(self.column.address(buffers, base), node as i64);
+        b.load_index(self.column.scalar, at)
     }
 
     /// Rank and column of nodes: from their words, or for a single one from the tables.
     fn load(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: Value) -> (Value, Value) {
         let lanes = b.ty(node).lanes;
         let node = b.cast(Cast::ZExt, node, index_type(lanes));
-        if !self.words() {
-            let mut load = |table: usize, element: Scalar| {
-                let value = state.load(b, buffers[table], element, node, At::start(element.bytes()));
+        if !self.words {
+            let mut load = |field: Field| {
+                let value = field.load(b, buffers, state, node);
                 b.cast(Cast::ZExt, value, index_type(lanes))
             };
-            return (load(RANKS, self.rank()), load(COLUMNS, self.column()));
+            return (load(self.rank), load(self.column));
         }
-        let word = state.load(b, buffers[WORDS], Scalar::I32, node, At::start(4));
+        let word = self.word.load(b, buffers, state, node);
         let word = b.cast(Cast::ZExt, word, index_type(lanes));
         (b.bits(word, 0, RANK_BITS), b.bits(word, RANK_BITS, 32 - RANK_BITS))
     }
@@ -187,11 +184,12 @@ impl Quantized {
         let Some((decision, decisions)) = decisions.split_first() else {
             let (buffers, state) = tree;
             if let Loaded::Tables { offsets: Some(first), .. } = state.loaded
-                && let Some(bins) = self.offsets.load(b, row, (buffers[OFFSETS], first), (node, width))
+                && let Some(bins) =
+                    self.offsets.load(b, row, (self.offset.buffer(buffers), first), (node, width))
             {
                 return bins;
             }
-            let column = self.column_of(b, (buffers, state.base), node);
+            let column = self.column_of(b, buffers, state.base, node);
             return row.load_column(b, column, width);
         };
         let left = self.by_node(b, tree, row, (2 * node, width), decisions);
@@ -250,19 +248,21 @@ impl Quantized {
         if fetch == FetchStrategy::GatherNodes {
             return self.gathered(b, buffers, state, row, node);
         }
-        let size = 1u64 << level;
-        let rank = self.look_up(b, buffers, state, (RANKS, node, size), operands);
+        let nodes = OfLevel { node, size: 1u64 << level };
+        let rank = self.look_up(b, buffers, state.base, self.rank, nodes, operands);
         let bin = match fetch {
             FetchStrategy::ByNode => self.by_node(b, (buffers, state), row, (1, ty.lanes), &at.decisions),
             FetchStrategy::ByColumn => {
-                let columns = self.look_up(b, buffers, state, (COLUMNS, node, size), features);
+                let columns = self.look_up(b, buffers, state.base, self.column, nodes, features);
                 self.by_column(b, row, columns)
             }
             FetchStrategy::Gather | FetchStrategy::GatherNodes => {
                 // What is found is as wide as the number that it is looked up by.
                 let wide = ty.with(Scalar::I32);
-                let by = if self.column() == Scalar::I8 { node } else { b.cast(Cast::ZExt, node, wide) };
-                let columns = self.look_up(b, buffers, state, (COLUMNS, by, size), features);
+                let bytes = self.column.scalar == Scalar::I8;
+                let node = if bytes { node } else { b.cast(Cast::ZExt, node, wide) };
+                let nodes = OfLevel { node, ..nodes };
+                let columns = self.look_up(b, buffers, state.base, self.column, nodes, features);
                 let columns = b.cast(Cast::ZExt, columns, wide);
                 row.load(b, columns)
             }
@@ -286,11 +286,11 @@ impl Quantized {
     }
 
     /// Leaves in the type of indices, and the number of the first one.
-    fn leaves(&self, b: &mut Builder, node: Value, steps: Option<u32>) -> (Value, i64) {
+    fn leaves(&self, b: &mut Builder, node: Value, steps: Option<u32>) -> LeafAt {
         let (ty, first) = (b.ty(node), self.trees.first_leaf(steps));
         // A byte has lost the highest bit of the last level's numbers.
         let lost = ty.scalar == Scalar::I8 && first >= 1 << u8::BITS;
-        (b.cast(Cast::ZExt, node, index_type(ty.lanes)), if lost { 0 } else { first })
+        LeafAt { node: b.cast(Cast::ZExt, node, index_type(ty.lanes)), first: if lost { 0 } else { first } }
     }
 
     /// A bin in the type of nodes.
@@ -300,53 +300,53 @@ impl Quantized {
     }
 }
 
+/// Entries of a field that are looked up by one shuffle. Those of bytes are within parts of registers.
+fn shuffled(field: Field) -> u64 {
+    if field.scalar == Scalar::I8 { 16 } else { 32 }
+}
+
+/// Some entries of a tree.
+fn run(b: &mut Builder, buffers: &Buffers, field: Field, run: Run) -> Value {
+    let at = b.beyond(field.address(buffers, run.base), run.first as i64);
+    b.load(Ty::vector(field.scalar, run.size as u16), at)
+}
+
 impl Representation for Quantized {
-    fn footprint(&self) -> u64 {
-        self.lengths().into_iter().fold(self.trees.footprint(), u64::saturating_add)
+    fn schema(&self) -> &Schema {
+        &self.schema
     }
 
-    fn tables(&self) -> Vec<(&'static str, Scalar)> {
-        let nodes = [
-            ("quantized_nodes", Scalar::I32),
-            ("quantized_ranks", self.rank()),
-            ("quantized_columns", self.column()),
-            ("quantized_offsets", Offsets::ELEMENT),
-        ];
-        let trees = self.trees.tables(["quantized_leaves", "quantized_trees", "quantized_leaf_numbers"]);
-        nodes.into_iter().chain(trees).collect()
-    }
-
-    fn encode(&self, forest: &Forest) -> Vec<Table> {
-        let mut nodes = self.lengths().map(|bytes| vec![0; bytes as usize]);
-        let trees = self.trees.encode(forest, |Spot { tree, number, entry }, inner| {
-            let (rank, column) = self.bins.of_node(inner);
-            self.offsets.write(&mut nodes[OFFSETS], (tree, number), column);
-            let word = rank | column << RANK_BITS;
-            let values = [(Scalar::I32, word), (self.rank(), rank), (self.column(), column)];
-            for (table, (element, value)) in
-                nodes.iter_mut().zip(values).filter(|(table, _)| !table.is_empty())
-            {
-                write_int(&mut table[entry * element.bytes() as usize..], element, value);
+    fn fill(&self, forest: &Forest, bytes: &mut Bytes) {
+        self.trees.fill(forest, bytes, |bytes, Spot { tree, number, entry }, inner| {
+            let test = self.test.encode(inner, u32::BITS);
+            if let Some(at) = self.offsets.entry(tree, number) {
+                self.offset.write(bytes, at, self.offsets.of_column(test.feature));
+            }
+            if self.apart {
+                self.rank.write_operand(bytes, entry, test.operand);
+                self.column.write(bytes, entry, test.feature);
+            }
+            if let (true, Operand::Rank(rank)) = (self.words, test.operand) {
+                self.word.write(bytes, entry, rank | test.feature << RANK_BITS);
             }
         });
-        named(self.tables(), nodes.into_iter().chain(trees))
     }
 
     fn load_tree(&self, b: &mut Builder, buffers: &Buffers, tree: Value, walks: WalkShape) -> TreeState {
-        let base = self.trees.start(b, buffers, tree);
+        let base = self.trees.start.load(b, buffers, tree);
         if walks.lanes == 1 || !self.apart {
             return TreeState::at(base);
         }
         let loaded = Loaded::Tables {
-            operands: self.first_table(b, buffers, (RANKS, base), walks),
-            features: self.first_table(b, buffers, (COLUMNS, base), walks),
+            operands: self.first_table(b, buffers, self.rank, base, walks),
+            features: self.first_table(b, buffers, self.column, base, walks),
             offsets: Some(self.offsets.first(b, tree)),
         };
         TreeState { loaded, ..TreeState::at(base) }
     }
 
     fn load_trees(&self, b: &mut Builder, buffers: &Buffers, tree: Value, lanes: TreeLanes) -> TreeState {
-        self.trees.starts(b, buffers, tree, lanes)
+        self.trees.start.trees(b, buffers, tree, lanes)
     }
 
     fn step(
@@ -382,7 +382,7 @@ impl Representation for Quantized {
         steps: Option<u32>,
     ) -> LeafValue {
         if let (Scalar::I8, Some(steps)) = (b.ty(node).scalar, steps) {
-            let found = self.trees.look_up_leaf(b, buffers, state, (node, 1 << steps.min(40)));
+            let found = self.trees.look_up_leaf(b, buffers, state, node, 1 << steps.min(40));
             if let Some(found) = found {
                 return found;
             }
@@ -404,9 +404,7 @@ impl Representation for Quantized {
     }
 
     fn prefetch(&self, b: &mut Builder, buffers: &Buffers, tree: Value) {
-        let all = [(WORDS, 4), (RANKS, self.rank().bytes()), (COLUMNS, self.column().bytes())];
-        let nodes = if self.apart { &all[RANKS..] } else { &all[..RANKS] };
-        self.trees.prefetch(b, buffers, tree, nodes);
+        self.trees.start.prefetch(b, buffers, &self.schema, tree);
     }
 }
 
@@ -417,8 +415,8 @@ impl LevelOrder for Quantized {
 
     fn node(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, number: u64) -> Node {
         let number = state.number(b, number);
-        let (threshold, feature) = self.load(b, buffers, state, number);
-        Node { threshold, feature, missing_left: None }
+        let (operand, feature) = self.load(b, buffers, state, number);
+        Node { operand, feature, missing_left: None }
     }
 }
 
@@ -434,8 +432,9 @@ impl TestMask for Quantized {
         let nodes = SMALLEST.max(1 << steps);
         let size = nodes.min(WORD);
         let words = (0..nodes).step_by(size as usize).map(|first| {
-            let columns = self.table(b, buffers, COLUMNS, (state.base, first, size));
-            let ranks = self.table(b, buffers, RANKS, (state.base, first, size));
+            let of_tree = Run { base: state.base, first, size };
+            let columns = run(b, buffers, self.column, of_tree);
+            let ranks = run(b, buffers, self.rank, of_tree);
             mask(b, bins, Tests { columns, ranks })
         });
         let words = TestBits(words.collect());

@@ -1,8 +1,9 @@
 //! What every layout can do: encode its tables, and emit a step of a walk and what ends it.
 
 use super::cursor::{Cursor, Step, index_type};
-use super::tree::{TreeLanes, TreeState, WalkShape};
-use crate::lir::{BufferId, Builder, Scalar, Table, Value};
+use super::schema::{Bytes, Schema};
+use super::tree::{Buffers, TreeLanes, TreeState, WalkShape};
+use crate::lir::{Builder, Scalar, Table, Value};
 use crate::rows::Row;
 use sched_forest::Forest;
 
@@ -15,19 +16,20 @@ pub enum LeafValue {
     Vector(Value),
 }
 
-/// The buffers of a function that hold a layout's tables, in the order of [`Representation::tables`].
-pub type Buffers = [BufferId];
-
 /// A layout of trees in memory and the code that walks it.
 pub trait Representation {
-    /// Bytes of all tables together, known before any is built.
-    fn footprint(&self) -> u64;
+    /// The tables.
+    fn schema(&self) -> &Schema;
 
-    /// Names and elements of the tables, in the order of [`encode`](Self::encode).
-    fn tables(&self) -> Vec<(&'static str, Scalar)>;
+    /// Writes the tables. `forest` is the one that the layout was made for.
+    fn fill(&self, forest: &Forest, bytes: &mut Bytes);
 
-    /// Builds the tables. `forest` is the one that the layout was made for.
-    fn encode(&self, forest: &Forest) -> Vec<Table>;
+    /// Builds the tables.
+    fn encode(&self, forest: &Forest) -> Vec<Table> {
+        let mut bytes = self.schema().blank();
+        self.fill(forest, &mut bytes);
+        self.schema().tables(bytes)
+    }
 
     /// Loads what is needed once per tree.
     fn load_tree(&self, b: &mut Builder, buffers: &Buffers, tree: Value, walks: WalkShape) -> TreeState;
@@ -80,9 +82,4 @@ pub trait Representation {
 
     /// Brings a tree near.
     fn prefetch(&self, b: &mut Builder, buffers: &Buffers, tree: Value);
-}
-
-/// Tables by the names that a layout gives them.
-pub fn named(names: Vec<(&'static str, Scalar)>, bytes: impl IntoIterator<Item = Vec<u8>>) -> Vec<Table> {
-    names.into_iter().zip(bytes).map(|((name, _), bytes)| Table { name: name.to_string(), bytes }).collect()
 }

@@ -2,11 +2,14 @@
 
 use super::cursor::index_type;
 use super::request::Request;
+use crate::bytes::scalar;
 use crate::fault::{Fault, seeded};
 use crate::lir::{Bin, Builder, Cast, Cmp, Scalar, Value};
+use crate::quantize::BinMap;
 use crate::rows::features::FeatureSubset;
-use sched_forest::{Comparison, Inner};
+use sched_forest::{Comparison, Inner, Predicate};
 use sched_lang::nest::Layout;
+use std::sync::Arc;
 
 /// Where missing values go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,12 +20,34 @@ enum Missing {
     Mixed,
 }
 
+/// What a node compares with the value of its feature.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Operand {
+    /// A threshold, compared with the value itself.
+    Threshold(f64),
+    /// The rank of its threshold, compared with the value's bin.
+    Rank(u64),
+}
+
+/// A node's test as numbers.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Encoded {
+    /// What it compares with.
+    pub operand: Operand,
+    /// The code of its feature, or the column of its bins.
+    pub feature: u64,
+}
+
 /// The test at the nodes of a layout.
 #[derive(Clone, Debug)]
 pub struct Test {
     comparison: Comparison,
     missing: Missing,
     layout: Layout,
+    /// The type of what nodes compare with.
+    operand: Scalar,
+    /// The bins of rows, if ranks are compared with them.
+    bins: Option<Arc<BinMap>>,
     /// The features of the transposed copy whose columns nodes name, if they do not name features.
     subset: Option<FeatureSubset>,
 }
@@ -41,8 +66,11 @@ impl Test {
             (true, false) => Missing::Left,
             (false, _) => Missing::Right,
         };
+        let bins = request.bins.filter(|_| layout.is_coded()).cloned();
+        let threshold = scalar(request.forest.types.threshold);
+        let operand = bins.as_ref().map_or(threshold, |bins| bins.element());
         let subset = request.subset.cloned();
-        Test { comparison: request.forest.comparison, missing, layout, subset }
+        Test { comparison: request.forest.comparison, missing, layout, operand, bins, subset }
     }
 
     /// One more than the largest code of a feature; all ones stay free above it.
@@ -51,8 +79,27 @@ impl Test {
         if self.missing == Missing::Mixed { features.saturating_mul(2) + 1 } else { features }
     }
 
-    /// The code of a node's feature in so many bits.
-    pub fn code(&self, inner: &Inner, bits: u32) -> u64 {
+    /// The type of what nodes compare with.
+    pub fn operand(&self) -> Scalar {
+        self.operand
+    }
+
+    /// A node's test as numbers, with the feature's code in `bits` bits.
+    pub fn encode(&self, inner: &Inner, bits: u32) -> Encoded {
+        if let Some(bins) = &self.bins {
+            let (rank, column) = bins.of_node(inner);
+            return Encoded { operand: Operand::Rank(rank), feature: column };
+        }
+        let threshold = match inner.predicate {
+            Predicate::Numeric { threshold } => threshold,
+            // The plan refuses forests that have such nodes.
+            Predicate::Category { .. } => f64::NAN,
+        };
+        Encoded { operand: Operand::Threshold(threshold), feature: self.code(inner, bits) }
+    }
+
+    /// The code of a node's feature in `bits` bits.
+    fn code(&self, inner: &Inner, bits: u32) -> u64 {
         let flag = if self.missing == Missing::Mixed && inner.missing_left { 1 << (bits - 1) } else { 0 };
         let column = self.subset.as_ref().map_or(inner.feature, |subset| subset.column(inner.feature));
         u64::from(column) | flag

@@ -3,6 +3,9 @@
 use super::cursor::index_type;
 use crate::lir::{Address, BufferId, Builder, Gather, Scalar, Ty, Value};
 
+/// The buffers of a function that hold a layout's tables, in the order of its schema.
+pub type Buffers = [BufferId];
+
 /// A tree, or a vector of trees, that is being walked: whatever its layout loads once per tree.
 #[derive(Clone, Copy, Debug)]
 pub struct TreeState {

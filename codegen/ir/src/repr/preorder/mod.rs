@@ -14,44 +14,49 @@ mod at_once;
 mod node;
 mod order;
 
-use self::at_once::{AtOnce, NOWHERE, Tables};
-use self::node::{Node, in_all_lanes, words};
+use self::at_once::AtOnce;
+use self::node::{Entry, Node, Written, in_all_lanes};
 use self::order::in_order;
 use super::cursor::{Cursor, Step, index_type};
-use super::entries::Entries;
-use super::representation::{Buffers, LeafValue, Representation, named};
+use super::entries::{Entries, LeafAt, PlacedLeaf};
+use super::records::Names;
+use super::representation::{LeafValue, Representation};
 use super::request::Request;
+use super::schema::{Bytes, Field, Schema};
+use super::starts::TreeStarts;
+use super::test::{Operand, Test};
 use super::traverse::sweep::{Sweep, SweptNode};
 use super::traverse::test_mask::TestMask;
-use super::tree::{Loaded, TreeLanes, TreeState, WalkShape};
+use super::tree::{Buffers, Loaded, TreeLanes, TreeState, WalkShape};
 use crate::bytes::narrowest;
 use crate::error::CompileError;
 use crate::fault::{Fault, seeded};
-use crate::lir::{Bin, Builder, Cast, Cmp, Scalar, Table, Ty, Value};
+use crate::lir::{Bin, Builder, Cast, Cmp, Scalar, Ty, Value};
 use crate::quantize::BinMap;
 use crate::rows::Row;
 use sched_forest::{Forest, Tree};
+use sched_lang::nest::Layout;
 use std::sync::Arc;
 
 /// Trees as nodes in preorder, and leaves from left to right.
 pub struct Preorder {
+    schema: Schema,
     bins: Arc<BinMap>,
+    test: Test,
     /// Numbers a tree's leaves.
     place: Scalar,
     /// Leaves of the largest tree.
     most: u64,
     node: Node,
-    /// How single rows make all tests at once, if they do.
-    at_once: Option<AtOnce>,
+    /// Each leaf's place in all lanes of a word.
+    places: Field,
+    /// How single rows make all tests at once.
+    tests: AtOnce,
     trees: Entries,
 }
 
-const NODES: usize = 0;
-const PLACES: usize = 1;
-const COLUMNS: usize = 2;
-const RANKS: usize = 3;
-const REACHES: usize = 4;
-const NODE_TABLES: usize = 5;
+const NAMES: Names =
+    Names { nodes: "preorder_leaves", trees: "preorder_trees", leaf_numbers: "preorder_leaf_numbers" };
 
 /// Bits of a walk's number that hold the node's entry; the leaf is above them.
 const ENTRY_BITS: u32 = 16;
@@ -71,7 +76,7 @@ impl Preorder {
     /// Whether all tests of any used tree can be made at once: nodes and leaves fit a word, and numbers are bytes.
     pub fn fits_test_mask(request: &Request) -> bool {
         let narrow = |bins: &BinMap| bins.element() == Scalar::I8 && bins.columns() <= 1 << 8;
-        request.bins.is_some_and(|bins| narrow(bins)) && AtOnce::new(most_leaves(request)).is_some()
+        request.bins.is_some_and(|bins| narrow(bins)) && AtOnce::fits(most_leaves(request))
     }
 
     /// The layout for a forest's used trees, with tables of all `tests` or without.
@@ -91,28 +96,20 @@ impl Preorder {
         if let Some(last) = sizes.iter_mut().rfind(|size| **size > 0) {
             *last = AtOnce::entries(most);
         }
-        let at_once = AtOnce::new(most).filter(|_| tests);
-        Ok(Preorder {
-            bins: Arc::clone(bins),
-            place,
-            most,
-            node: Node::new(place, bins.element(), bins.columns()),
-            at_once,
-            trees: Entries::new(request, NODE_TABLES, sizes)?,
-        })
+        let starts = TreeStarts::new(sizes).counted("entries")?;
+        let mut schema = Schema::default();
+        let (rank, columns) = (bins.element(), bins.columns());
+        let node = Node::declare(&mut schema, place, rank, columns, starts.count());
+        let places = schema.column("preorder_places", Scalar::I32, most + 1);
+        let tests = AtOnce::declare(&mut schema, most, if tests { starts.count() } else { 0 });
+        let trees = Entries::declare(request, &mut schema, NAMES, starts);
+        let test = Test::of(request, Layout::Preorder);
+        Ok(Preorder { schema, bins: Arc::clone(bins), test, place, most, node, places, tests, trees })
     }
 
     /// Whether there are tables of all tests of a tree.
     pub fn has_tests(&self) -> bool {
-        self.at_once.is_some()
-    }
-
-    /// Bytes of each table of nodes.
-    fn lengths(&self) -> [u64; NODE_TABLES] {
-        let count = self.trees.count();
-        let tests = if self.at_once.is_some() { count } else { 0 };
-        let nodes = count.saturating_mul(self.node.bytes.into());
-        [nodes, 4 * (self.most + 1), tests, tests, tests]
+        self.tests.wanted()
     }
 
     /// The number of a walk at a leaf and a node's entry.
@@ -133,61 +130,42 @@ impl Preorder {
 }
 
 impl Representation for Preorder {
-    fn footprint(&self) -> u64 {
-        self.lengths().into_iter().fold(self.trees.footprint(), u64::saturating_add)
+    fn schema(&self) -> &Schema {
+        &self.schema
     }
 
-    fn tables(&self) -> Vec<(&'static str, Scalar)> {
-        let trees = self.trees.tables(["preorder_leaves", "preorder_trees", "preorder_leaf_numbers"]);
-        let nodes = [
-            ("preorder_nodes", Scalar::I32),
-            ("preorder_places", Scalar::I32),
-            ("preorder_columns", Scalar::I8),
-            ("preorder_ranks", Scalar::I8),
-            ("preorder_reaches", Scalar::I8),
-        ];
-        nodes.into_iter().chain(trees).collect()
-    }
-
-    fn encode(&self, forest: &Forest) -> Vec<Table> {
-        let bytes = self.node.bytes as usize;
-        let [nodes, _, columns, ranks, reaches] = self.lengths().map(|bytes| bytes as usize);
-        let mut nodes = vec![0; nodes];
-        for node in nodes.chunks_exact_mut(bytes) {
-            // No row stands where no tree has a leaf.
-            self.node.write(node, [self.most, self.most, 0, 0]);
-        }
-        let places = words(self.place, self.most + 1);
-        let mut tests = [(columns, 0), (ranks, 0), (reaches, NOWHERE)].map(|(bytes, fill)| vec![fill; bytes]);
-        let trees = self.trees.encode(forest, |tree, _, start| {
+    fn fill(&self, forest: &Forest, bytes: &mut Bytes) {
+        // No row stands where no tree has a leaf.
+        let nowhere = Written { here: self.most, right: self.most, operand: Operand::Rank(0), column: 0 };
+        self.trees.each_entry(|entry| self.node.write(bytes, entry, nowhere));
+        node::write_words(bytes, self.places, self.place, self.most + 1);
+        self.tests.clear(bytes);
+        self.trees.fill(forest, bytes, |bytes, tree, _, start| {
             let (order, leaves) = in_order(tree);
             for (at, node) in order.into_iter().enumerate() {
-                let (rank, column) = self.bins.of_node(&tree.inner[node.inner as usize]);
+                let test = self.test.encode(&tree.inner[node.inner as usize], u32::BITS);
                 let (here, right) = (u64::from(node.here), u64::from(node.right));
-                self.node.write(&mut nodes[(start + at) * bytes..][..bytes], [here, right, rank, column]);
-                if self.at_once.is_some() {
-                    let (at, reach) = at_once::entry(&node);
-                    let bytes = [column as u8, rank as u8, reach];
-                    tests.iter_mut().zip(bytes).for_each(|(table, byte)| table[start + at] = byte);
-                }
+                let written = Written { here, right, operand: test.operand, column: test.feature };
+                self.node.write(bytes, start + at, written);
+                self.tests.write(bytes, start, &node, test);
             }
-            leaves.into_iter().enumerate().map(|(place, leaf)| (start + place, leaf)).collect()
+            let leaves = leaves.into_iter().enumerate();
+            leaves.map(|(place, leaf)| PlacedLeaf { entry: start + place, leaf }).collect()
         });
-        named(self.tables(), [nodes, places].into_iter().chain(tests).chain(trees))
     }
 
     fn load_tree(&self, b: &mut Builder, buffers: &Buffers, tree: Value, walks: WalkShape) -> TreeState {
-        let base = self.trees.start(b, buffers, tree);
+        let base = self.trees.start.load(b, buffers, tree);
         if walks.lanes == 1 {
             return TreeState::at(base);
         }
-        let end = self.trees.end(b, buffers, tree);
+        let end = self.trees.start.end(b, buffers, tree);
         let loaded = Loaded::Nodes(b.sub(end, base));
         TreeState { loaded, ..TreeState::at(base) }
     }
 
     fn load_trees(&self, b: &mut Builder, buffers: &Buffers, tree: Value, lanes: TreeLanes) -> TreeState {
-        self.trees.starts(b, buffers, tree, lanes)
+        self.trees.start.trees(b, buffers, tree, lanes)
     }
 
     fn root(&self, b: &mut Builder, lanes: u16, _: bool) -> Value {
@@ -207,7 +185,7 @@ impl Representation for Preorder {
         let entry = b.bits(node, 0, ENTRY_BITS);
         let stands = b.bits(node, ENTRY_BITS, 32 - ENTRY_BITS);
         let [here, right, rank, column] =
-            self.node.numbers(b, (buffers[NODES], state, entry), self.node.fields());
+            self.node.numbers(b, Entry { buffers, state, entry }, self.node.fields());
         let bin = row.load(b, column);
         let goes_right = b.cmp(Cmp::Lt, rank, bin);
         let one = b.int_of(b.ty(node), 1);
@@ -226,7 +204,7 @@ impl Representation for Preorder {
 
     fn done(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: Value) -> Value {
         let entry = b.bits(node, 0, ENTRY_BITS);
-        let [here] = self.node.numbers(b, (buffers[NODES], state, entry), [self.node.here]);
+        let [here] = self.node.numbers(b, Entry { buffers, state, entry }, [self.node.here]);
         let stands = b.bits(node, ENTRY_BITS, 32 - ENTRY_BITS);
         b.cmp(Cmp::Ne, here, stands)
     }
@@ -241,12 +219,12 @@ impl Representation for Preorder {
     ) -> LeafValue {
         if b.ty(node).scalar == Scalar::I8 {
             let leaves = self.most.next_power_of_two();
-            if let Some(found) = self.trees.look_up_leaf(b, buffers, state, (node, leaves)) {
+            if let Some(found) = self.trees.look_up_leaf(b, buffers, state, node, leaves) {
                 return found;
             }
         }
         let leaf = self.leaf_place(b, node);
-        self.trees.leaf(b, buffers, state, (leaf, 0))
+        self.trees.leaf(b, buffers, state, LeafAt { node: leaf, first: 0 })
     }
 
     fn leaf_number(
@@ -258,11 +236,11 @@ impl Representation for Preorder {
         _: Option<u32>,
     ) -> Value {
         let leaf = self.leaf_place(b, node);
-        self.trees.leaf_number(b, buffers, state, (leaf, 0))
+        self.trees.leaf_number(b, buffers, state, LeafAt { node: leaf, first: 0 })
     }
 
     fn prefetch(&self, b: &mut Builder, buffers: &Buffers, tree: Value) {
-        self.trees.prefetch(b, buffers, tree, &[(NODES, self.node.bytes)]);
+        self.trees.start.prefetch(b, buffers, &self.schema, tree);
     }
 }
 
@@ -288,11 +266,12 @@ impl Sweep for Preorder {
         lanes: u16,
     ) -> SweptNode {
         let Node { here, right, rank, column, .. } = self.node;
-        let tree = (buffers[NODES], state, number);
-        let [here, right, column] = self.node.numbers(b, tree, [here, right, column]);
-        let mut everywhere = |place| in_all_lanes(b, (buffers[PLACES], place), (self.place, lanes));
+        let node = Entry { buffers, state, entry: number };
+        let [here, right, column] = self.node.numbers(b, node, [here, right, column]);
+        let mut everywhere =
+            |place| in_all_lanes(b, (self.places.buffer(buffers), place), (self.place, lanes));
         let (here, right) = (everywhere(here), everywhere(right));
-        let rank = self.node.number(b, tree, rank);
+        let rank = rank.load(b, buffers, state, number);
         SweptNode { here, right, rank: b.splat(rank, lanes), column }
     }
 
@@ -315,10 +294,7 @@ impl Sweep for Preorder {
 
 impl TestMask for Preorder {
     fn leaf_of(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, bins: Value, _: u32) -> Value {
-        let tables = Tables { columns: buffers[COLUMNS], ranks: buffers[RANKS], reaches: buffers[REACHES] };
-        // Asked only where there are such tables.
-        let at_once = self.at_once.unwrap_or(AtOnce::SMALLEST);
-        let leaf = at_once.leaf(b, tables, state.base, bins);
+        let leaf = self.tests.leaf(b, buffers, state.base, bins);
         let entry = b.int(0);
         Preorder::at(b, leaf, entry)
     }

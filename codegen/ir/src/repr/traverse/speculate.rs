@@ -5,16 +5,15 @@
 use crate::fault::{Fault, seeded};
 use crate::lir::{Builder, Cast, Scalar, Ty, Value};
 use crate::repr::cursor::{Cursor, choose};
-use crate::repr::representation::Buffers;
 use crate::repr::test::Test;
-use crate::repr::tree::TreeState;
+use crate::repr::tree::{Buffers, TreeState};
 use crate::rows::Row;
 
 /// What an inner node tests. Single values if it is a node of one tree, vectors if it is one of each lane's tree.
 #[derive(Clone, Copy, Debug)]
 pub struct Node {
     /// What the feature is compared with.
-    pub threshold: Value,
+    pub operand: Value,
     /// The feature's number.
     pub feature: Value,
     /// Whether missing values go left, where each node says.
@@ -33,9 +32,9 @@ pub trait LevelOrder {
 impl Node {
     /// Whether the row, or each row of a vector of `lanes` walks, goes right.
     fn goes_right(&self, b: &mut Builder, test: &Test, row: &Row, lanes: u16) -> Value {
-        if b.ty(self.threshold).lanes == lanes {
+        if b.ty(self.operand).lanes == lanes {
             let x = row.load(b, self.feature);
-            return test.goes_right(b, x, self.threshold, self.missing_left);
+            return test.goes_right(b, x, self.operand, self.missing_left);
         }
         let x = if row.is_adjacent() {
             row.load_column(b, self.feature, lanes)
@@ -44,9 +43,9 @@ impl Node {
             let feature = b.splat(feature, lanes);
             row.load(b, feature)
         };
-        let threshold = b.splat(self.threshold, lanes);
+        let operand = b.splat(self.operand, lanes);
         let missing_left = self.missing_left.map(|flag| b.splat(flag, lanes));
-        test.goes_right(b, x, threshold, missing_left)
+        test.goes_right(b, x, operand, missing_left)
     }
 }
 

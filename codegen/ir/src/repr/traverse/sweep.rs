@@ -5,8 +5,7 @@
 
 use super::Lane;
 use crate::lir::{Bin, Build, Builder, Value};
-use crate::repr::representation::Buffers;
-use crate::repr::tree::TreeState;
+use crate::repr::tree::{Buffers, TreeState};
 use crate::rows::Row;
 
 /// A node that vectors of rows test.

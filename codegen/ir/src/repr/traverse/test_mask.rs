@@ -1,8 +1,7 @@
 //! Test masks: all tests of a tree made side by side for one row, whose path is a matter of bits then.
 
 use crate::lir::{Bin, Builder, Cmp, Value};
-use crate::repr::representation::Buffers;
-use crate::repr::tree::TreeState;
+use crate::repr::tree::{Buffers, TreeState};
 
 /// A layout whose tests are made all at once.
 pub trait TestMask {
