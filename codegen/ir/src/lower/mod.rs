@@ -3,18 +3,22 @@
 //! Nothing is chosen here: what could be done in several ways is in the plan.
 //!
 //! [`Lowering`] holds what all kernels share: the stages before, and the numbers of the model's tables. Each
-//! kernel is lowered by a `scope::Kernel` of its own, which owns the LIR builder.
+//! kernel is lowered by a `kernel::Kernel` of its own: the LIR builder, its [`Ports`], and what is in [`scope`].
 
+mod kernel;
 mod leaf;
 mod lowering;
 mod nest;
 mod output;
+mod ports;
+mod row_source;
 mod scope;
 mod sums;
 mod unroll_and_jam;
 mod walk;
 
-use self::scope::Results;
+use self::kernel::Kernel as Emitter;
+use self::ports::{Ports, Results};
 use crate::lir::{Build, Builder, Cmp, Function, Kernel};
 
 pub use lowering::{Lowering, Numbers};
@@ -60,7 +64,9 @@ fn choose(b: &mut Builder, choices: &[(Option<i64>, Lowering)], results: Results
 }
 
 fn emit(lowering: &Lowering, b: &mut Builder, results: Results) {
+    let ports = Ports::declare(lowering, b, results);
     // The builder moves into the kernel and back.
-    let taken = std::mem::replace(b, Builder::new(""));
-    *b = scope::Kernel::new(lowering, taken, results).run(lowering.mir);
+    let mut kernel = Emitter::new(std::mem::replace(b, Builder::new("")), &ports);
+    kernel.run(&lowering.mir.body);
+    *b = kernel.b;
 }

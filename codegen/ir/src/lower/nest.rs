@@ -1,20 +1,24 @@
 //! Loops, cases, row copies and prefetches.
 
-use super::scope::{CachedRows, InScope, Kernel, Results};
-use crate::lir::{Address, Bin, BufferId, Build, Builder, Cmp, Ty, Value};
-use crate::mir::{Affine, CacheRows, CacheTrees, Iter, Limit, Loop, Mode, Stmt, Var, Window, for_each_walk};
+use super::kernel::Kernel;
+use super::ports::Results;
+use super::row_source::RowCopy;
+use super::scope::InScope;
+use crate::lir::{Address, Bin, BufferId, Build, Cmp, Ty, Value};
+use crate::mir::{Affine, CacheRows, CacheTrees, Limit, Loop, Mode, Stmt, Var, for_each_walk};
 use crate::quantize::encode::TAIL;
 use crate::rows::Copied;
 use std::collections::{BTreeMap, BTreeSet};
-use std::rc::Rc;
-
-impl Build for Kernel<'_> {
-    fn builder(&mut self) -> &mut Builder {
-        &mut self.b
-    }
-}
 
 impl Kernel<'_> {
+    /// Emits a nest. Where leaf numbers are wanted the walks only store where they ended.
+    pub(super) fn run(&mut self, stmts: &[Stmt]) {
+        if self.ports.results == Results::Margins {
+            self.fill_base();
+        }
+        self.block(stmts);
+    }
+
     pub(super) fn block(&mut self, stmts: &[Stmt]) {
         for stmt in stmts {
             self.stmt(stmt);
@@ -22,7 +26,7 @@ impl Kernel<'_> {
     }
 
     fn stmt(&mut self, stmt: &Stmt) {
-        let sums = self.results == Results::Margins;
+        let sums = self.ports.results == Results::Margins;
         match stmt {
             Stmt::Loop(this) => self.nest_loop(this),
             Stmt::Walks(walks) => self.walks(walks),
@@ -48,7 +52,7 @@ impl Kernel<'_> {
                 _ => self.serial(this),
             },
             Mode::Parallel => {
-                let trip = self.trip(&this.iter);
+                let trip = self.scope.trip(&mut self.b, &this.iter);
                 self.parallel(trip, |k, iteration| {
                     let offset = k.b.mul_int(iteration, this.iter.step);
                     let value = k.b.add_int(offset, this.iter.start);
@@ -61,16 +65,16 @@ impl Kernel<'_> {
     }
 
     fn serial(&mut self, this: &Loop) {
-        let (lo, hi) = (self.b.int(this.iter.start), self.stop(&this.iter));
+        let (lo, hi) = (self.b.int(this.iter.start), self.scope.stop(&mut self.b, &this.iter));
         self.for_loop((lo, hi, this.iter.step), &[], |k, value, _| {
-            k.with_var(this.iter.var, InScope { value, iteration: None }, |k| k.block(&this.body));
+            k.with_var(this.iter.var, InScope::value(value), |k| k.block(&this.body));
             Vec::new()
         });
     }
 
     /// Each iteration as code of its own, guarded where the end is not a constant.
     fn unrolled(&mut self, this: &Loop) {
-        let stop = self.stop(&this.iter);
+        let stop = self.scope.stop(&mut self.b, &this.iter);
         let constant = |stop: &crate::mir::Bound| match stop.limit {
             Limit::Const(n) => Some(n - stop.less.plus),
             Limit::Rows => None,
@@ -81,20 +85,10 @@ impl Kernel<'_> {
             let value = self.b.int(at);
             let runs = self.b.cmp(Cmp::Lt, value, stop);
             self.when(runs, |k| {
-                k.with_var(this.iter.var, InScope { value, iteration: None }, |k| k.block(&this.body));
+                k.with_var(this.iter.var, InScope::value(value), |k| k.block(&this.body));
             });
             at += this.iter.step;
         }
-    }
-
-    /// How many iterations a loop has; not below zero.
-    pub(super) fn trip(&mut self, iter: &Iter) -> Value {
-        let stop = self.stop(iter);
-        let length = self.b.add_int(stop, iter.step - 1 - iter.start);
-        let step = self.b.int(iter.step);
-        let trip = self.b.bin(Bin::IDiv, length, step);
-        let zero = self.b.int(0);
-        self.b.bin(Bin::Max, trip, zero)
     }
 
     /// The body of the variable's value. The last one needs no test: the values are all there are.
@@ -103,7 +97,7 @@ impl Kernel<'_> {
         if rest.is_empty() {
             return self.block(body);
         }
-        let current = self.value(var);
+        let current = self.scope.value(&mut self.b, var);
         let this = self.b.int(*value);
         let is_this = self.b.cmp(Cmp::Eq, current, this);
         self.if_else(
@@ -119,30 +113,17 @@ impl Kernel<'_> {
         );
     }
 
-    /// The first row of a window and how many rows it has, at least 0.
-    pub(super) fn window(&mut self, window: &Window) -> (Value, Value) {
-        let base = self.affine(&window.base);
-        let first = self.b.add_int(base, window.low);
-        let mut end = self.b.rows();
-        if let Some(high) = window.high {
-            let high = self.b.add_int(base, high);
-            end = self.b.min(high, end);
-        }
-        let count = self.b.sub(end, first);
-        let zero = self.b.int(0);
-        (first, self.b.bin(Bin::Max, count, zero))
-    }
-
     /// Copies the window's rows to local memory and uses the copy inside.
     fn cache_rows(&mut self, cache: &CacheRows) {
-        let (first_row, count) = self.window(&cache.window);
-        let plan = self.lowering.plan.copies.get(&cache.id).copied().unwrap_or_default();
-        let quantizer = self.quantizer().filter(|_| cache.quantized);
-        let transpose = self.transpose().filter(|_| plan.blocks.is_some());
+        let window = self.scope.window(&mut self.b, &cache.window);
+        let (first_row, count) = (window.first, window.count);
+        let plan = self.ports.lowering.plan.copies.get(&cache.id).copied().unwrap_or_default();
+        let quantizer = self.ports.quantizer().filter(|_| cache.quantized);
+        let transpose = self.ports.transpose().filter(|_| plan.blocks.is_some());
         let (element, columns) = match (&quantizer, &transpose) {
             (Some(quantizer), _) => (quantizer.bins.element(), i64::from(quantizer.bins.columns())),
-            (None, Some(transpose)) => (self.input, transpose.columns()),
-            (None, None) => (self.input, self.features()),
+            (None, Some(transpose)) => (self.ports.input, transpose.columns()),
+            (None, None) => (self.ports.input, self.ports.features()),
         };
         let mut held = count;
         if let Some(width) = plan.blocks {
@@ -166,15 +147,15 @@ impl Kernel<'_> {
                 (None, Some((transpose, width))) => transpose.rows(&mut k.b, buffer, rows, width),
                 (None, None) => k.copy_rows(buffer, first_row, elements),
             }
-            let copy = CachedRows { buffer, first_row, blocks: plan.blocks, element, columns };
-            k.caches.insert(cache.id, copy);
+            let copy = RowCopy { buffer, first_row, blocks: plan.blocks, element, columns };
+            k.scope.copies.insert(cache.id, copy);
             match plan.blocks {
-                Some(block) if plan.sums && k.results == Results::Margins => {
+                Some(block) if plan.sums && k.ports.results == Results::Margins => {
                     k.cache_sums(rows, block, |k| k.block(&cache.body));
                 }
                 _ => k.block(&cache.body),
             }
-            k.caches.remove(&cache.id);
+            k.scope.copies.remove(&cache.id);
         });
     }
 
@@ -201,9 +182,9 @@ impl Kernel<'_> {
     }
 
     fn copy_rows(&mut self, buffer: BufferId, first_row: Value, elements: Value) {
-        let (input, rows) = (self.input, self.rows);
+        let (input, rows) = (self.ports.input, self.ports.rows);
         let zero = self.b.int(0);
-        let from = self.b.mul_int(first_row, self.features());
+        let from = self.b.mul_int(first_row, self.ports.features());
         self.for_loop((zero, elements, 1), &[], |k, index, _| {
             let source = k.b.add(from, index);
             let value = k.b.load(Ty::of(input), Address::element(rows, source, input));
@@ -213,11 +194,11 @@ impl Kernel<'_> {
     }
 
     fn cache_trees(&mut self, cache: &CacheTrees) {
-        let from = self.affine(&cache.from);
-        let all = self.b.int(self.lowering.hir.forest.trees.len() as i64);
+        let from = self.scope.affine(&mut self.b, &cache.from);
+        let all = self.b.int(self.ports.lowering.hir.forest.trees.len() as i64);
         let end = self.b.add_int(from, cache.count);
         let end = self.b.min(end, all);
-        let (plan, tables) = (self.lowering.plan, Rc::clone(&self.tables));
+        let (plan, tables) = (self.ports.lowering.plan, &self.ports.tables);
         for storage in plan.storages_of(&cache.walks) {
             let (Some(stored), Some(buffers)) = (plan.storages.get(&storage), tables.get(&storage)) else {
                 continue;

@@ -1,31 +1,121 @@
 //! Accumulators: the output's base values, private slots, and folds.
 
-use super::scope::{CachedSums, Kernel, PrivateBuffer};
+use super::kernel::Kernel;
+use super::ports::Targets;
 use crate::fault::{Fault, seeded};
-use crate::lir::{Address, Bin, BufferId, Build, Scalar, Ty, Value};
-use crate::mir::{Accumulator, Fold, Private, PrivateId, Target, Var};
+use crate::lir::{Address, Bin, BufferId, Build, Builder, Scalar, Ty, Value};
+use crate::mir::{Fold, Private, PrivateId, Var};
 use crate::rows::Copied;
 
-/// Sums of rows `[rows][margins]`, starting with row `first_row`.
+/// Where leaves are added up: sums of rows `[rows][margins]`.
 #[derive(Clone, Copy, Debug)]
-pub struct Sums {
+pub struct SumTarget {
     /// The buffer.
     pub buffer: BufferId,
-    /// The element of row 0's first margin; rows before `first_row` are not there.
+    /// The element of row 0's first margin; the buffer may begin with a later row.
     pub origin: Value,
     /// Whether additions are atomic.
     pub atomic: bool,
-    /// Rows of a block, if sums lie in blocks that begin with row `first_row`, and margin by margin within a block.
+    /// Rows of a block, if sums lie in blocks, and margin by margin within a block.
     pub block: Option<u32>,
+    /// The element of sums.
+    pub element: Scalar,
+    /// Margins of a row.
+    pub margins: i64,
+    /// The margin of each tree, if there are several.
+    pub targets: Option<Targets>,
+}
+
+/// A private buffer in scope: `[slots][rows][margins]`.
+#[derive(Clone, Copy, Debug)]
+pub struct PrivateBuffer {
+    /// The buffer.
+    pub buffer: BufferId,
+    /// Number of slots.
+    pub slots: Value,
+    /// The first row that it holds.
+    pub first_row: Value,
+    /// Elements per slot: rows times margins.
+    pub slot_size: Value,
+}
+
+/// Sums of copied rows in scope, in blocks as the rows are.
+#[derive(Clone, Copy, Debug)]
+pub struct CopiedSums {
+    /// The buffer.
+    pub buffer: BufferId,
+    /// The first row that it holds.
+    pub first_row: Value,
+    /// Rows per block; a block lies margin by margin.
+    pub block: u32,
+}
+
+impl SumTarget {
+    /// The first margin of a row.
+    pub fn row(&self, b: &mut Builder, row: Value) -> Value {
+        let row = b.mul_int(row, self.margins);
+        b.add(self.origin, row)
+    }
+
+    fn margin_of(b: &mut Builder, targets: Targets, tree: Value) -> Value {
+        b.load_index(targets.element, Address::element(targets.buffer, tree, targets.element))
+    }
+
+    /// The margin of a row that a tree adds to.
+    pub fn margin(&self, b: &mut Builder, row: Value, tree: Value) -> Value {
+        let first = self.row(b, row);
+        let Some(targets) = self.targets else { return first };
+        let margin = SumTarget::margin_of(b, targets, tree);
+        b.add(first, margin)
+    }
+
+    /// The sums that a vector of rows, from this one on, adds a tree's leaves to.
+    pub fn column(&self, b: &mut Builder, row: Value, tree: Value) -> Value {
+        let first = self.row(b, row);
+        let (Some(block), Some(targets)) = (self.block, self.targets) else { return first };
+        let margin = SumTarget::margin_of(b, targets, tree);
+        let column = b.mul_int(margin, i64::from(block));
+        b.add(first, column)
+    }
+
+    /// Adds a value to memory, atomically if the target asks for it.
+    pub fn add(&self, b: &mut Builder, index: Value, value: Value) {
+        let at = Address::element(self.buffer, index, self.element);
+        if self.atomic {
+            b.atomic_add(at, value);
+        } else {
+            let old = b.load(b.ty(value), at);
+            let sum = b.add(old, value);
+            b.store(at, sum);
+        }
+    }
+
+    /// Adds a vector of values to sums that lie side by side, where the mask holds if there is one.
+    pub fn add_vector(&self, b: &mut Builder, index: Value, value: Value, mask: Option<Value>) {
+        let at = Address::element(self.buffer, index, self.element);
+        let ty = b.ty(value);
+        match mask {
+            None => {
+                let old = b.load(ty, at);
+                let sum = b.add(old, value);
+                b.store(at, sum);
+            }
+            Some(mask) => {
+                let old = b.load_masked(ty, at, mask);
+                let sum = b.add(old, value);
+                b.store_masked(at, sum, mask);
+            }
+        }
+    }
 }
 
 impl Kernel<'_> {
     /// Sets every margin to its base value.
     pub(super) fn fill_base(&mut self) {
-        let (rows, out, element) = (self.b.rows(), self.out, self.accumulator);
+        let (rows, out, element) = (self.b.rows(), self.ports.out, self.ports.accumulator);
         let zero = self.b.int(0);
-        let Some(base) = self.base else {
-            let first = self.lowering.hir.forest.base.first().copied().unwrap_or(0.0);
+        let Some(base) = self.ports.base else {
+            let first = self.ports.lowering.hir.forest.base.first().copied().unwrap_or(0.0);
             let value = self.b.float(Ty::of(element), first);
             self.for_loop((zero, rows, 1), &[], |k, row, _| {
                 k.b.store(Address::element(out, row, element), value);
@@ -33,7 +123,7 @@ impl Kernel<'_> {
             });
             return;
         };
-        let margins = self.margins_per_row();
+        let margins = self.ports.margins();
         self.for_loop((zero, rows, 1), &[], |k, row, _| {
             let (zero, end, first) = (k.b.int(0), k.b.int(margins), k.b.mul_int(row, margins));
             k.for_loop((zero, end, 1), &[], |k, margin, _| {
@@ -46,52 +136,9 @@ impl Kernel<'_> {
         });
     }
 
-    /// The accumulator of a target.
-    pub(super) fn sums(&mut self, target: &Target) -> Sums {
-        let atomic = target.atomic;
-        let output = Sums { buffer: self.out, origin: self.b.int(0), atomic, block: None };
-        match target.accumulator {
-            Accumulator::Output => match self.cached_sums {
-                None => output,
-                Some(CachedSums { buffer, first_row, block }) => {
-                    let skipped = self.b.mul_int(first_row, -self.margins_per_row());
-                    Sums { buffer, origin: skipped, atomic, block: Some(block) }
-                }
-            },
-            Accumulator::Slot(id, var) => match self.privates.get(&id).copied() {
-                None => output,
-                Some(private) => {
-                    let slot = self.iteration(var);
-                    let start = self.b.mul(slot, private.slot_size);
-                    let skipped =
-                        self.b.mul_int(private.first_row, self.lowering.hir.forest.num_margins as i64);
-                    let origin = self.b.sub(start, skipped);
-                    Sums { buffer: private.buffer, origin, atomic, block: None }
-                }
-            },
-        }
-    }
-
-    fn iteration(&mut self, var: Var) -> Value {
-        let bound = self.vars.get(&var).and_then(|bound| bound.iteration);
-        bound.unwrap_or_else(|| self.b.int(0))
-    }
-
-    /// Adds a value to memory, atomically if the target asks for it.
-    pub(super) fn add_to(&mut self, sums: &Sums, index: Value, value: Value) {
-        let at = Address::element(sums.buffer, index, self.accumulator);
-        if sums.atomic {
-            self.b.atomic_add(at, value);
-        } else {
-            let old = self.b.load(self.b.ty(value), at);
-            let sum = self.b.add(old, value);
-            self.b.store(at, sum);
-        }
-    }
-
     /// Copies the sums of the rows of a copy for the walks inside, and writes them back.
     pub(super) fn cache_sums(&mut self, rows: Copied, block: u32, body: impl FnOnce(&mut Self)) {
-        let (margins, element, out) = (self.margins_per_row(), self.accumulator, self.out);
+        let (margins, element, out) = (self.ports.margins(), self.ports.accumulator, self.ports.out);
         let elements = self.b.mul_int(rows.held, margins);
         let bytes = self.b.mul_int(elements, i64::from(element.bytes()));
         self.alloc("cached_sums", element, bytes, |k, buffer| {
@@ -100,9 +147,9 @@ impl Kernel<'_> {
                 let value = k.b.load(Ty::of(element), Address::element(out, outside, element));
                 k.b.store(Address::element(buffer, at, element), value);
             });
-            let outer = k.cached_sums.replace(CachedSums { buffer, first_row: rows.first, block });
+            let outer = k.scope.copied_sums.replace(CopiedSums { buffer, first_row: rows.first, block });
             body(k);
-            k.cached_sums = outer;
+            k.scope.copied_sums = outer;
             k.each_sum((rows.first, zero, rows.count), block, |k, outside, at| {
                 let value = k.b.load(Ty::of(element), Address::element(buffer, at, element));
                 k.b.store(Address::element(out, outside, element), value);
@@ -118,7 +165,7 @@ impl Kernel<'_> {
         block: u32,
         mut body: impl FnMut(&mut Self, Value, Value),
     ) {
-        let margins = self.margins_per_row();
+        let margins = self.ports.margins();
         self.for_loop((from, to, 1), &[], |k, row, _| {
             let size = k.b.int(i64::from(block));
             let number = k.b.bin(Bin::IDiv, row, size);
@@ -142,24 +189,26 @@ impl Kernel<'_> {
 
     /// One slot of sums for each iteration of the loop inside.
     pub(super) fn private(&mut self, private: &Private) {
-        let slots = self.trip(&private.slots);
-        let (first_row, rows) = self.window(&private.window);
-        let margins = self.margins_per_row();
-        let slot_size = self.b.mul_int(rows, margins);
+        let slots = self.scope.trip(&mut self.b, &private.slots);
+        let rows = self.scope.window(&mut self.b, &private.window);
+        let margins = self.ports.margins();
+        let slot_size = self.b.mul_int(rows.count, margins);
         let elements = self.b.mul(slots, slot_size);
-        let element = self.accumulator;
+        let element = self.ports.accumulator;
         let bytes = self.b.mul_int(elements, i64::from(element.bytes()));
         self.alloc("private", element, bytes, |k, buffer| {
-            k.privates.insert(private.id, PrivateBuffer { buffer, slots, first_row, slot_size });
+            k.scope
+                .privates
+                .insert(private.id, PrivateBuffer { buffer, slots, first_row: rows.first, slot_size });
             k.block(&private.body);
-            k.privates.remove(&private.id);
+            k.scope.privates.remove(&private.id);
         });
     }
 
     /// Sets the current iteration's slot to zero.
     pub(super) fn zero(&mut self, id: PrivateId, var: Var) {
-        let Some(private) = self.privates.get(&id).copied() else { return };
-        let slot = self.iteration(var);
+        let Some(private) = self.scope.privates.get(&id).copied() else { return };
+        let slot = self.scope.iteration(&mut self.b, var);
         let start = self.b.mul(slot, private.slot_size);
         let end = self.b.add(start, private.slot_size);
         self.clear(private.buffer, start, end);
@@ -167,14 +216,14 @@ impl Kernel<'_> {
 
     /// Sets all slots to zero.
     pub(super) fn zero_all(&mut self, id: PrivateId) {
-        let Some(private) = self.privates.get(&id).copied() else { return };
+        let Some(private) = self.scope.privates.get(&id).copied() else { return };
         let start = self.b.int(0);
         let end = self.b.mul(private.slots, private.slot_size);
         self.clear(private.buffer, start, end);
     }
 
     fn clear(&mut self, buffer: BufferId, start: Value, end: Value) {
-        let element = self.accumulator;
+        let element = self.ports.accumulator;
         let zero = self.b.float(Ty::of(element), 0.0);
         self.for_loop((start, end, 1), &[], |k, index, _| {
             k.b.store(Address::element(buffer, index, element), zero);
@@ -184,9 +233,9 @@ impl Kernel<'_> {
 
     /// Adds all slots into the target, slot by slot in iteration order, `width` sums at a time.
     pub(super) fn fold(&mut self, fold: &Fold) {
-        let Some(private) = self.privates.get(&fold.from).copied() else { return };
-        let into = self.sums(&fold.into);
-        let skipped = self.b.mul_int(private.first_row, self.lowering.hir.forest.num_margins as i64);
+        let Some(private) = self.scope.privates.get(&fold.from).copied() else { return };
+        let into = self.scope.sums(&mut self.b, self.ports, &fold.into);
+        let skipped = self.b.mul_int(private.first_row, self.ports.lowering.hir.forest.num_margins as i64);
         let first = self.b.add(into.origin, skipped);
         let (zero, mut slots) = (self.b.int(0), private.slots);
         if seeded(Fault::FoldForgetsSlot) {
@@ -213,17 +262,17 @@ impl Kernel<'_> {
     fn fold_range(
         &mut self,
         private: &PrivateBuffer,
-        into: &Sums,
+        into: &SumTarget,
         range: (Value, Value, i64),
         (from, first): (Value, Value),
     ) {
-        let element = self.accumulator;
+        let element = self.ports.accumulator;
         let ty = lanes(element, range.2);
         self.for_loop(range, &[], |k, index, _| {
             let source = k.b.add(from, index);
             let part = k.b.load(ty, Address::element(private.buffer, source, element));
             let target = k.b.add(first, index);
-            k.add_to(into, target, part);
+            into.add(&mut k.b, target, part);
             Vec::new()
         });
     }

@@ -4,24 +4,25 @@
 //! `interleave` says how many vectors advance together. If there are fewer rows than that, the vectors of
 //! several trees make up the number. Every row's sum still adds the trees in their order.
 
-use super::scope::{InScope, Kernel, Results};
+use super::kernel::Kernel;
+use super::ports::Results;
+use super::scope::InScope;
 use super::walk::{Around, Group, Lane};
 use crate::fault::{Fault, seeded};
 use crate::lir::{Build, Cmp, Value};
 use crate::mir::{Loop, Walks};
-use std::rc::Rc;
 
 impl Kernel<'_> {
     /// Whether several trees of a loop over this leaf loop are walked at once where rows are few.
     pub(super) fn unrolls_and_jams(&self, walks: &Walks) -> bool {
-        let plan = self.lowering.plan.walks.get(&walks.id);
-        self.results == Results::Margins && plan.is_some_and(|plan| plan.unroll_and_jam > 1)
+        let plan = self.ports.lowering.plan.walks.get(&walks.id);
+        self.ports.results == Results::Margins && plan.is_some_and(|plan| plan.unroll_and_jam > 1)
     }
 
     /// The loop over trees, chosen by the number of rows: as it stands if there are rows for more than half of the
     /// vectors that advance together, else with several trees at once. `whole` emits the loop as it stands.
     pub(super) fn unroll_and_jam(&mut self, this: &Loop, walks: &Walks, whole: impl Fn(&mut Self)) {
-        let stop = self.stop(&walks.iter);
+        let stop = self.scope.stop(&mut self.b, &walks.iter);
         let rows = self.b.add_int(stop, -walks.iter.start);
         let zero = self.b.int(0);
         let some = self.b.cmp(Cmp::Lt, zero, rows);
@@ -45,7 +46,7 @@ impl Kernel<'_> {
             return emit(self);
         }
         let bound = fewer * i64::from(walks.lanes);
-        if self.most(&walks.iter).is_some_and(|end| end - walks.iter.start <= bound) {
+        if self.ports.most(&walks.iter).is_some_and(|end| end - walks.iter.start <= bound) {
             return self.jam_by(this, walks, (rows, stop), fewer, whole);
         }
         let bound = self.b.int(bound);
@@ -67,7 +68,7 @@ impl Kernel<'_> {
     /// are left one by one.
     fn together(&mut self, this: &Loop, walks: &Walks, rows: Value, vectors: i64) {
         let trees = i64::from(walks.group) / vectors;
-        let stop = self.stop(&this.iter);
+        let stop = self.scope.stop(&mut self.b, &this.iter);
         let step = this.iter.step;
         let start = self.b.int(this.iter.start);
         let end = self.b.add_int(stop, step - step * trees);
@@ -87,16 +88,15 @@ impl Kernel<'_> {
 
     /// Walks some trees, from the value `first` of their loop on, with all rows.
     fn trees(&mut self, this: &Loop, walks: &Walks, (rows, vectors): (Value, i64), first: Value, trees: i64) {
-        let tables = Rc::clone(&self.tables);
         let row = self.b.int(walks.iter.start);
-        self.with_var(walks.iter.var, InScope { value: row, iteration: None }, |k| {
+        self.with_var(walks.iter.var, InScope::value(row), |k| {
             let mut arounds: Vec<(Around, usize)> = Vec::new();
             let mut lanes: Vec<Lane> = Vec::new();
             for tree in 0..trees {
                 let ahead = if seeded(Fault::TogetherRepeatsTree) { 0 } else { tree * this.iter.step };
                 let value = k.b.add_int(first, ahead);
-                k.with_var(this.iter.var, InScope { value, iteration: None }, |k| {
-                    let Some(around) = k.around(walks, &tables) else { return };
+                k.with_var(this.iter.var, InScope::value(value), |k| {
+                    let Some(around) = k.around(walks) else { return };
                     let group = Group::full((vectors, walks.lanes as u16)).below(rows);
                     let of_tree = k.lanes(&around, group);
                     arounds.push((around, of_tree.len()));

@@ -1,17 +1,19 @@
 //! Leaf loops: groups of walks advanced together, and what happens with the leaves.
 
-use super::scope::{CachedRows, InScope, Kernel, Results, Tables};
-use super::sums::Sums;
+use super::kernel::Kernel;
+use super::ports::Results;
+use super::row_source::{RowCopy, RowSource, RowsWanted, Table};
+use super::scope::InScope;
+use super::sums::SumTarget;
 use crate::fault::{Fault, seeded};
-use crate::lir::{Address, Bin, BufferId, Build, Cmp, Scalar, Ty, Value};
+use crate::lir::{Address, BufferId, Build, Scalar, Ty, Value};
 use crate::mir::{Affine, Bound, Limit, Rows, Walks};
-use crate::plan::{RowTable, SumAccess, WalkPlan};
+use crate::plan::{SumAccess, WalkPlan};
 use crate::repr::traverse::speculate::Node;
 use crate::repr::traverse::{self, Traversal, Walker};
 use crate::repr::{Representation, TreeLanes, TreeState, WalkShape};
-use crate::rows::{Row, RowLanes, lanes_below};
+use crate::rows::lanes_below;
 use sched_lang::nest::Sort;
-use std::rc::Rc;
 
 /// One walk of a group, or one vector of walks.
 pub(super) struct Lane {
@@ -35,13 +37,11 @@ pub(super) struct Around<'w> {
     pub(super) walker: Walker<'w>,
     pub(super) buffers: &'w [BufferId],
     /// Rows are read from here.
-    rows: CachedRows,
+    rows: RowSource,
     /// The tree, if the loop is over rows.
     tree: Option<Tree>,
-    /// The row as a table, if all walks of a vector, or all tests of a walk, look it up.
-    row_table: Option<Value>,
     /// Where leaf values are added; none when leaf numbers are wanted.
-    pub(super) sums: Option<Sums>,
+    pub(super) sums: Option<SumTarget>,
 }
 
 /// A tree that is walked by all rows of a loop.
@@ -90,15 +90,14 @@ impl Around<'_> {
         lanes: impl IntoIterator<Item = &'l Lane>,
     ) -> Vec<Value> {
         let lanes: Vec<&traverse::Lane> = lanes.into_iter().map(|lane| &lane.walk).collect();
-        self.walker.walk(&mut kernel.b, &lanes, self.row_table)
+        self.walker.walk(&mut kernel.b, &lanes, self.rows.loaded_table())
     }
 }
 
 impl<'k> Kernel<'k> {
     /// A leaf loop. The plan has every leaf loop of the nest.
     pub(super) fn walks(&mut self, walks: &Walks) {
-        let tables = Rc::clone(&self.tables);
-        let Some(around) = self.around(walks, &tables) else { return };
+        let Some(around) = self.around(walks) else { return };
         let sum = self.open_sum(&around);
         match known_trips(walks) {
             Some(trips) => self.known(&around, trips, sum),
@@ -136,10 +135,10 @@ impl<'k> Kernel<'k> {
     /// mask, so is each single vector: the same code serves both.
     fn unknown(&mut self, around: &Around, mut sum: Option<Value>) {
         let walks = around.walks;
-        let stop = self.stop(&walks.iter);
+        let stop = self.scope.stop(&mut self.b, &walks.iter);
         let mut at = self.b.int(walks.iter.start);
         let masked = walks.lanes > 1 && adds_vectors(around);
-        let most = self.most(&walks.iter).map(|end| end - walks.iter.start);
+        let most = self.ports.most(&walks.iter).map(|end| end - walks.iter.start);
         for (vectors, width) in groups(walks, masked) {
             let group = Group::full((vectors, width));
             let span = walks.iter.step * vectors * i64::from(width);
@@ -169,71 +168,65 @@ impl<'k> Kernel<'k> {
         self.close_sum(around, sum);
     }
 
-    /// What a leaf loop needs in every group, with the tables of all storages.
-    pub(super) fn around<'w>(&mut self, walks: &'w Walks, tables: &'w Tables) -> Option<Around<'w>>
+    /// What a leaf loop needs in every group. The plan has every leaf loop of the nest.
+    pub(super) fn around<'w>(&mut self, walks: &'w Walks) -> Option<Around<'w>>
     where
         'k: 'w,
     {
-        let whole = self.lowering.plan;
+        let (ports, b) = (self.ports, &mut self.b);
+        let whole = ports.lowering.plan;
         let plan = whole.walks.get(&walks.id)?;
-        let (stored, buffers) = (whole.storages.get(&plan.storage)?, tables.get(&plan.storage)?);
+        let (stored, buffers) = (whole.storages.get(&plan.storage)?, ports.tables.get(&plan.storage)?);
         let layout = stored.layout.representation();
         let walker = Walker::new(&stored.layout, buffers, &plan.traversal, plan.steps)?;
-        let cached = match walks.rows {
-            Rows::Cached(id) => self.caches.get(&id).copied(),
+        let copy = match walks.rows {
+            Rows::Cached(id) => self.scope.copies.get(&id).copied(),
             Rows::Input => None,
         };
-        let rows = cached.unwrap_or(CachedRows {
-            buffer: self.rows,
-            first_row: self.b.int(0),
+        let copy = copy.unwrap_or(RowCopy {
+            buffer: ports.rows,
+            first_row: b.int(0),
             blocks: None,
-            element: self.input,
-            columns: self.features(),
+            element: ports.input,
+            columns: ports.features(),
         });
         let tree = (walks.over == Sort::Row).then(|| {
-            let number = self.affine(&walks.tree);
+            let number = self.scope.affine(b, &walks.tree);
             let shape = WalkShape { lanes: walks.lanes as u16, steps: plan.steps.straight };
-            let state = layout.load_tree(&mut self.b, buffers, number, shape);
-            let top = walker.top(&mut self.b, &state);
+            let state = layout.load_tree(b, buffers, number, shape);
+            let top = walker.top(b, &state);
             Tree { number, state, top }
         });
-        let sums = (self.results == Results::Margins).then(|| self.sums(&walks.target));
-        let row_table = plan.row_table.filter(|_| plan.traversal != Traversal::NodeTiles).map(|table| {
-            let row = self.affine(&walks.row);
-            let row = self.b.sub(row, rows.first_row);
-            let index = self.b.mul_int(row, rows.columns);
-            self.table_of(rows, table, Address::element(rows.buffer, index, rows.element))
-        });
-        Some(Around { walks, plan, layout, walker, buffers, rows, tree, row_table, sums })
-    }
-
-    /// The row at an address as a table to look up.
-    fn table_of(&mut self, rows: CachedRows, table: RowTable, at: Address) -> Value {
-        let ty = Ty::vector(rows.element, table.length);
-        if !table.masked {
-            return self.b.load(ty, at);
-        }
-        let numbers = self.b.lanes(ty.with(Scalar::I32));
-        let end = self.b.int_of(ty.with(Scalar::I32), rows.columns);
-        let mask = self.b.cmp(Cmp::Lt, numbers, end);
-        self.b.load_masked(ty, at, mask)
+        let sums = (ports.results == Results::Margins).then(|| self.scope.sums(b, ports, &walks.target));
+        let table = match plan.row_table {
+            None => Table::None,
+            // A tile's tests look up several features of the one row.
+            Some(table) if plan.traversal == Traversal::NodeTiles => Table::OfRow(table),
+            Some(table) => {
+                let row = self.scope.affine(b, &walks.row);
+                Table::Loaded(copy.table_of(b, table, row))
+            }
+        };
+        let step = (walks.over == Sort::Row).then_some(walks.iter.step);
+        let rows = RowSource { copy, step, table };
+        Some(Around { walks, plan, layout, walker, buffers, rows, tree, sums })
     }
 
     /// The sum so far. Atomic targets get what the loop added in one step at its end.
     fn open_sum(&mut self, around: &Around) -> Option<Value> {
         let sums = around.sums.filter(|_| around.plan.sums == SumAccess::Register)?;
-        let ty = Ty::of(self.accumulator);
+        let ty = Ty::of(self.ports.accumulator);
         if sums.atomic {
             return Some(self.b.float(ty, 0.0));
         }
         let at = self.sum_of_row(around, &sums);
-        Some(self.b.load(ty, Address::element(sums.buffer, at, self.accumulator)))
+        Some(self.b.load(ty, Address::element(sums.buffer, at, self.ports.accumulator)))
     }
 
     fn close_sum(&mut self, around: &Around, sum: Option<Value>) {
         let (Some(sums), Some(sum)) = (around.sums, sum) else { return };
         let index = self.sum_of_row(around, &sums);
-        let at = Address::element(sums.buffer, index, self.accumulator);
+        let at = Address::element(sums.buffer, index, self.ports.accumulator);
         if sums.atomic {
             self.b.atomic_add(at, sum);
         } else {
@@ -241,15 +234,15 @@ impl<'k> Kernel<'k> {
         }
     }
 
-    fn sum_of_row(&mut self, around: &Around, sums: &Sums) -> Value {
-        let row = self.affine(&around.walks.row);
+    fn sum_of_row(&mut self, around: &Around, sums: &SumTarget) -> Value {
+        let row = self.scope.affine(&mut self.b, &around.walks.row);
         self.b.add(sums.origin, row)
     }
 
     /// Walks the iterations of a group from `value` on and uses their leaves in order. Returns the sum carried on.
     fn group(&mut self, around: &Around, value: Value, group: Group, sum: Option<Value>) -> Option<Value> {
         let mut result = sum;
-        self.with_var(around.walks.iter.var, InScope { value, iteration: None }, |k| {
+        self.with_var(around.walks.iter.var, InScope::value(value), |k| {
             let lanes = k.lanes(around, group);
             let nodes = around.advance(k, &lanes);
             for (lane, node) in lanes.iter().zip(nodes) {
@@ -262,10 +255,10 @@ impl<'k> Kernel<'k> {
     /// The lanes of a group of iterations from the current one of the leaf loop on.
     pub(super) fn lanes(&mut self, around: &Around, group: Group) -> Vec<Lane> {
         let walks = around.walks;
-        let first_row = self.affine(&walks.row);
+        let first_row = self.scope.affine(&mut self.b, &walks.row);
         let first_tree = match &around.tree {
             Some(tree) => tree.number,
-            None => self.affine(&walks.tree),
+            None => self.scope.affine(&mut self.b, &walks.tree),
         };
         let mut lanes = Vec::new();
         for vector in 0..group.vectors {
@@ -278,13 +271,14 @@ impl<'k> Kernel<'k> {
                 None => self.tree_state(around, tree, (width, count)),
             };
             let mask = group.below.map(|below| {
-                let current = self.value(walks.iter.var);
+                let current = self.scope.value(&mut self.b, walks.iter.var);
                 let left = self.b.sub(below, current);
                 let left = self.b.add_int(left, -ahead);
                 lanes_below(&mut self.b, left, width)
             });
             let wrong = vector > 0 && vector == group.vectors - 1 && seeded(Fault::LaneReadsWrongRow);
-            let row = self.row(around, first_row, if wrong { 0 } else { rows }, width, mask);
+            let ahead = if wrong { 0 } else { rows };
+            let row = around.rows.row(&mut self.b, RowsWanted { first: first_row, ahead, width, mask });
             let number = self.b.add_int(first_row, rows);
             let walk = traverse::Lane { state, top, row, width };
             lanes.push(Lane { walk, number, tree, count, mask });
@@ -314,73 +308,6 @@ impl<'k> Kernel<'k> {
         let distance = self.b.mul(numbers, step);
         let lanes = TreeLanes { distance, aligned: walks.aligned };
         layout.load_trees(&mut self.b, buffers, tree, lanes)
-    }
-
-    /// `0, step, 2 * step` and so on, a vector of `i32`.
-    fn distances(&mut self, step: i64, width: u16) -> Value {
-        let ty = Ty::vector(Scalar::I32, width);
-        let numbers = self.b.lanes(ty);
-        let step = self.b.int_of(ty, step);
-        self.b.mul(numbers, step)
-    }
-
-    /// The place of the row `ahead` rows after `first`, and for a vector over rows of those behind it. Constant distances
-    /// become offsets, so that the lanes of a group share one base address.
-    fn row(&mut self, around: &Around, first: Value, ahead: i64, width: u16, mask: Option<Value>) -> Row {
-        let CachedRows { buffer, first_row, blocks, element, columns: features } = around.rows;
-        let bytes = ahead.checked_mul(features).and_then(|n| n.checked_mul(i64::from(element.bytes())));
-        let offset = bytes.and_then(|bytes| u32::try_from(bytes).ok());
-        let over_rows = around.walks.over == Sort::Row;
-        let mut relative = self.b.sub(first, first_row);
-        let block = blocks.filter(|_| over_rows);
-        if offset.is_none() || block.is_some_and(|block| block != u32::from(width)) {
-            relative = self.b.add_int(relative, ahead);
-        }
-        let offset = offset.unwrap_or(0);
-        if let Some(block) = block {
-            return self.row_of_block(around, relative, offset, block, width);
-        }
-        let index = self.b.mul_int(relative, features);
-        let lanes = (width > 1).then(|| {
-            let step = around.walks.iter.step * features;
-            let distance = over_rows.then(|| self.distances(step, width));
-            RowLanes { distance, adjacent: false, mask }
-        });
-        let stride = element.bytes();
-        let table = match around.plan.row_table {
-            // A tile's tests look up several features of the one row.
-            Some(table) if around.plan.traversal == Traversal::NodeTiles => {
-                Some(self.table_of(around.rows, table, Address { buffer, index, stride, offset }))
-            }
-            _ => around.row_table.filter(|_| width > 1),
-        };
-        Row { buffer, index, offset, element, stride: 1, lanes, table }
-    }
-
-    /// A row of a copy in blocks. A vector of walks is one block, `offset` bytes further; a single walk finds its block and
-    /// its place in it.
-    fn row_of_block(&mut self, around: &Around, relative: Value, offset: u32, block: u32, width: u16) -> Row {
-        let CachedRows { element, columns, .. } = around.rows;
-        let row = Row {
-            buffer: around.rows.buffer,
-            index: relative,
-            offset: 0,
-            element,
-            stride: block,
-            lanes: None,
-            table: None,
-        };
-        if u32::from(width) == block {
-            let index = self.b.mul_int(relative, columns);
-            let lanes = RowLanes { distance: Some(self.distances(1, width)), adjacent: true, mask: None };
-            return Row { index, offset, lanes: Some(lanes), ..row };
-        }
-        let size = self.b.int(i64::from(block));
-        let number = self.b.bin(Bin::IDiv, relative, size);
-        let start = self.b.mul(number, size);
-        let place = self.b.sub(relative, start);
-        let start = self.b.mul_int(start, columns);
-        Row { index: self.b.add(start, place), ..row }
     }
 }
 
