@@ -1,7 +1,7 @@
 //! What happens with the leaves that walks end in: their values are added up, or their numbers stored.
 
 use super::kernel::Kernel;
-use super::sums::SumTarget;
+use super::sum_target::SumTarget;
 use super::walk::{Around, Lane};
 use crate::lir::{Address, Build, Cast, Scalar, Ty, Value};
 use crate::plan::SumAccess;

@@ -13,6 +13,7 @@ mod output;
 mod ports;
 mod row_source;
 mod scope;
+mod sum_target;
 mod sums;
 mod unroll_and_jam;
 mod walk;

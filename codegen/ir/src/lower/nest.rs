@@ -5,7 +5,7 @@ use super::ports::Results;
 use super::row_source::RowCopy;
 use super::scope::InScope;
 use crate::lir::{Address, Bin, BufferId, Build, Cmp, Ty, Value};
-use crate::mir::{Affine, CacheRows, CacheTrees, Limit, Loop, Mode, Stmt, Var, for_each_walk};
+use crate::mir::{CacheRows, CacheTrees, Limit, Loop, Mode, Stmt, Var, WalkRange};
 use crate::quantize::encode::TAIL;
 use crate::rows::Copied;
 use std::collections::{BTreeMap, BTreeSet};
@@ -132,7 +132,7 @@ impl Kernel<'_> {
             let width = self.b.int(i64::from(width));
             let blocks = self.b.bin(Bin::IDiv, more, width);
             held = self.b.mul(blocks, width);
-            held = self.room_for_few(&cache.body, count, held);
+            held = self.room_for_few(&cache.walks, count, held);
         }
         let elements = self.b.mul_int(held, columns);
         let mut bytes = self.b.mul_int(elements, i64::from(element.bytes()));
@@ -161,14 +161,13 @@ impl Kernel<'_> {
 
     /// Rows of a copy in blocks that has `held` of them for `count` rows; more if walks inside take more vectors at a time
     /// than the rows need.
-    fn room_for_few(&mut self, body: &[Stmt], count: Value, mut held: Value) -> Value {
+    fn room_for_few(&mut self, walks: &WalkRange, count: Value, mut held: Value) -> Value {
         let mut ends: BTreeMap<i64, BTreeSet<i64>> = BTreeMap::new();
-        for_each_walk(body, &Affine::default(), &mut |walks, _| {
-            let start = walks.iter.start;
-            let halves = std::iter::successors(Some(walks.group / 2), |n| Some(n / 2));
-            let rows = halves.take_while(|n| *n > 0).map(|n| i64::from(n) * i64::from(walks.lanes));
-            ends.entry(start).or_default().extend(rows.map(|rows| start + rows));
-        });
+        for leaf in self.ports.lowering.mir.uses.of(walks) {
+            let halves = std::iter::successors(Some(leaf.group / 2), |n| Some(n / 2));
+            let rows = halves.take_while(|n| *n > 0).map(|n| i64::from(n) * i64::from(leaf.lanes));
+            ends.entry(leaf.start).or_default().extend(rows.map(|rows| leaf.start + rows));
+        }
         for ends in ends.into_values() {
             let mut needed = held;
             for end in ends.into_iter().rev() {

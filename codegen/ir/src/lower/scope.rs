@@ -2,7 +2,7 @@
 
 use super::ports::Ports;
 use super::row_source::RowCopy;
-use super::sums::{CopiedSums, PrivateBuffer, SumTarget};
+use super::sum_target::{CopiedSums, PrivateBuffer, SumTarget};
 use crate::lir::{Bin, Builder, Value};
 use crate::mir::{Accumulator, Affine, Bound, CacheId, Iter, Limit, PrivateId, Target, Var, Window};
 use std::collections::BTreeMap;

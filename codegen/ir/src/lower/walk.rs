@@ -4,7 +4,7 @@ use super::kernel::Kernel;
 use super::ports::Results;
 use super::row_source::{RowCopy, RowSource, RowsWanted, Table};
 use super::scope::InScope;
-use super::sums::SumTarget;
+use super::sum_target::SumTarget;
 use crate::fault::{Fault, seeded};
 use crate::lir::{Address, BufferId, Build, Scalar, Ty, Value};
 use crate::mir::{Affine, Bound, Limit, Rows, Walks};
@@ -326,8 +326,8 @@ fn known_trips(walks: &Walks) -> Option<i64> {
     trees.then(|| ((stop - plus - iter.start + iter.step - 1) / iter.step).max(0))
 }
 
-/// The sizes of the groups of a leaf loop: as asked, then ever smaller ones for what is left. Where the last rest is
-/// `masked`, there are no single walks, and no single vectors beside several.
+/// The sizes of the groups of a leaf loop: the requested one, then halves for the remainder. With a `masked` tail there is
+/// no scalar tail and no extra single-vector group.
 fn groups(walks: &Walks, masked: bool) -> Vec<(i64, u16)> {
     let halves = |first: u32| std::iter::successors(Some(i64::from(first)), |n| (*n > 1).then_some(n / 2));
     let lanes = walks.lanes as u16;

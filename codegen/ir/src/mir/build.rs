@@ -1,9 +1,9 @@
 //! HIR to MIR: loops of the nest become loops over variables, leaf loops become walks.
 
-use super::window::{Bytes, for_each_walk, spread, window_of};
+use super::window::{Bytes, spread, window_of};
 use super::{
-    Accumulator, Affine, Bound, CacheId, CacheRows, CacheTrees, Iter, Limit, Loop, Mir, Mode, Rows, Stmt,
-    Target, Var, VarInfo, WalkId, Walks,
+    Accumulator, Affine, Bound, CacheId, CacheRows, CacheTrees, Iter, LeafUse, Limit, Loop, Mir, Mode, Rows,
+    Stmt, Target, Uses, Var, VarInfo, WalkRange, Walks,
 };
 use crate::error::{Budget, CompileError};
 use crate::fault::{Fault, seeded};
@@ -19,14 +19,22 @@ use std::collections::BTreeMap;
 ///
 /// When the nest depends on facts that are not known, or cached rows exceed the budget.
 pub fn build(hir: &Hir, budget: &Budget) -> Result<Mir, CompileError> {
-    let mut builder = Build { hir, vars: Vec::new(), caches: 0, walks: 0, scratch: Bytes::new(budget) };
+    let mut builder = Build {
+        hir,
+        vars: Vec::new(),
+        caches: 0,
+        uses: Uses::default(),
+        fixed: Vec::new(),
+        scratch: Bytes::new(budget),
+    };
     let quantized = hir.bins.is_some().then(|| builder.cache());
     let scope = Scope { quantized, ..Scope::default() };
     let body = builder.sequence(&hir.nest.roots, &scope)?;
-    let body = builder.quantized(quantized, &Affine::default(), body)?;
+    let all = builder.uses.since(0);
+    let body = builder.quantized(quantized, &Affine::default(), &all, body)?;
     let batch = hir.nest.batch_size.map(|n| i64::try_from(n).unwrap_or(i64::MAX));
     let rows_per_run = [batch, builder.scratch.rows_per_run()].into_iter().flatten().min();
-    Ok(Mir { vars: builder.vars, body, rows_per_run })
+    Ok(Mir { vars: builder.vars, body, uses: builder.uses, rows_per_run })
 }
 
 /// The value of a loop at a place inside it.
@@ -69,7 +77,9 @@ struct Build<'a> {
     hir: &'a Hir,
     vars: Vec<VarInfo>,
     caches: u32,
-    walks: u32,
+    uses: Uses,
+    /// The variables of specialised loops around, in the current case.
+    fixed: Vec<(Var, i64)>,
     scratch: Bytes,
 }
 
@@ -81,6 +91,7 @@ impl Build<'_> {
     fn nest_loop(&mut self, id: LoopId, scope: &Scope) -> Result<Stmt, CompileError> {
         let this = self.hir.nest.get(id);
         let iter = self.iter(id, scope)?;
+        let first_walk = self.uses.count();
         let mode = mode_of(&this.facts);
         let reduce = this.facts.reduce;
         let body = match &this.body {
@@ -98,13 +109,16 @@ impl Build<'_> {
                         let value = first + step * k as i64;
                         let mut at = scope.enter(id, this.sort, At::Const(value));
                         (at.cached, at.quantized) = (inner.cached, inner.quantized);
+                        build.fixed.push((var, value));
                         arms.push((value, build.sequence(case, &at)?));
+                        build.fixed.pop();
                     }
                     Ok(vec![Stmt::Case(var, arms)])
                 })?
             }
         };
-        Ok(Stmt::Loop(Loop { iter, mode, reduce, body }))
+        let walks = self.uses.since(first_walk);
+        Ok(Stmt::Loop(Loop { iter, mode, reduce, walks, body }))
     }
 
     /// A leaf loop. One that is parallel, unrolled or cached becomes a loop over groups of walks.
@@ -116,6 +130,7 @@ impl Build<'_> {
             return Ok(Stmt::Walks(self.walks(this.sort, iter, site, scope)));
         }
         let group = i64::from(site.group) * i64::from(self.lanes(site, iter.step));
+        let first_walk = self.uses.count();
         let outer = Iter { step: iter.step * group, ..iter.clone() };
         let body = self.cached(id, outer.var, scope, |build, inner| {
             let mut stops = vec![Bound { limit: Limit::Const(iter.step * group), less: Affine::default() }];
@@ -128,7 +143,8 @@ impl Build<'_> {
             let lanes = Iter { var, start: 0, step: iter.step, stops };
             Ok(vec![Stmt::Walks(build.walks(this.sort, lanes, site, inner))])
         })?;
-        Ok(Stmt::Loop(Loop { iter: outer, mode, reduce: this.facts.reduce, body }))
+        let walks = self.uses.since(first_walk);
+        Ok(Stmt::Loop(Loop { iter: outer, mode, reduce: this.facts.reduce, walks, body }))
     }
 
     fn walks(&mut self, over: Sort, iter: Iter, site: &Site, scope: &Scope) -> Walks {
@@ -137,9 +153,21 @@ impl Build<'_> {
             Sort::Tree => (scope.row.clone(), scope.tree.with(iter.var)),
         };
         let lanes = self.lanes(site, iter.step);
-        self.walks += 1;
+        let rows = self.rows(site, scope);
+        let id = self.uses.add(LeafUse {
+            over,
+            var: iter.var,
+            start: iter.start,
+            step: iter.step,
+            lanes,
+            group: site.group,
+            row: row.clone(),
+            tree: tree.clone(),
+            rows,
+            fixed: self.fixed.clone(),
+        });
         Walks {
-            id: WalkId(self.walks - 1),
+            id,
             aligned: iter.step == 1 && self.multiple(&tree, iter.var, i64::from(lanes)),
             lanes,
             iter,
@@ -151,7 +179,7 @@ impl Build<'_> {
             steps: steps(site, &self.hir.depths[site.trees.clone()]),
             layout: site.layout,
             tile: site.tile,
-            rows: self.rows(site, scope),
+            rows,
             target: Target { accumulator: Accumulator::Output, atomic: false },
         }
     }
@@ -182,32 +210,36 @@ impl Build<'_> {
         body: impl FnOnce(&mut Self, &Scope) -> Result<Vec<Stmt>, CompileError>,
     ) -> Result<Vec<Stmt>, CompileError> {
         let this = self.hir.nest.get(id);
+        let first_walk = self.uses.count();
         let mut inner = scope.enter(id, this.sort, At::Var(var));
         let quantized = (this.sort == Sort::Row && self.quantizes_here(id, scope)).then(|| self.cache());
         inner.quantized = quantized.or(inner.quantized);
         match (this.facts.cache, this.sort) {
             (false, _) => {
                 let body = body(self, &inner)?;
-                self.quantized(quantized, &inner.row, body)
+                let walks = self.uses.since(first_walk);
+                self.quantized(quantized, &inner.row, &walks, body)
             }
             (true, Sort::Tree) => {
                 let mut stmts = body(self, &inner)?;
-                stmts.insert(0, Stmt::CacheTrees(self.trees_of(&stmts, &inner.tree)));
+                let walks = self.uses.since(first_walk);
+                stmts.insert(0, Stmt::CacheTrees(self.trees_of(walks, &inner.tree)));
                 Ok(stmts)
             }
             (true, Sort::Row) => {
                 let cache = self.cache();
                 inner.cached = Some(cache);
                 let mut body = body(self, &inner)?;
-                body = self.quantized(quantized, &inner.row, body)?;
-                if quantized.is_some() && !is_read(&body, cache) {
+                let walks = self.uses.since(first_walk);
+                body = self.quantized(quantized, &inner.row, &walks, body)?;
+                if quantized.is_some() && !self.is_read(&walks, cache) {
                     return Ok(body);
                 }
-                let window = window_of(&body, &inner.row, &self.vars);
+                let window = window_of(self.uses.of(&walks), &inner.row, &self.vars);
                 let forest = &self.hir.forest;
                 let row_bytes = forest.num_features as u64 * forest.types.input.bytes() as u64;
                 self.scratch.add(&window, row_bytes)?;
-                Ok(vec![Stmt::CacheRows(CacheRows { id: cache, window, quantized: false, body })])
+                Ok(vec![Stmt::CacheRows(CacheRows { id: cache, window, quantized: false, walks, body })])
             }
         }
     }
@@ -238,26 +270,30 @@ impl Build<'_> {
         &mut self,
         id: Option<CacheId>,
         base: &Affine,
+        walks: &WalkRange,
         body: Vec<Stmt>,
     ) -> Result<Vec<Stmt>, CompileError> {
         let (Some(id), Some(bins)) = (id, &self.hir.bins) else { return Ok(body) };
-        if !is_read(&body, id) {
+        if !self.is_read(walks, id) {
             return Ok(body);
         }
-        let window = window_of(&body, base, &self.vars);
+        let window = window_of(self.uses.of(walks), base, &self.vars);
         self.scratch.add(&window, bins.row_bytes())?;
-        Ok(vec![Stmt::CacheRows(CacheRows { id, window, quantized: true, body })])
+        let walks = walks.clone();
+        Ok(vec![Stmt::CacheRows(CacheRows { id, window, quantized: true, walks, body })])
     }
 
-    /// The trees that the statements walk, relative to the tree loops around them.
-    fn trees_of(&self, stmts: &[Stmt], base: &Affine) -> CacheTrees {
-        let (mut count, mut ids) = (0, Vec::new());
-        for_each_walk(stmts, base, &mut |walks, base| {
-            let (_, most) = spread(&walks.tree, base, &self.vars);
-            count = most.map_or(i64::MAX, |most| most + 1).max(count);
-            ids.push(walks.id);
-        });
-        CacheTrees { from: base.clone(), count, walks: ids }
+    /// Whether some leaf loop reads a copy of rows.
+    fn is_read(&self, walks: &WalkRange, cache: CacheId) -> bool {
+        self.uses.of(walks).iter().any(|leaf| leaf.rows == Rows::Cached(cache))
+    }
+
+    /// The trees that leaf loops walk, relative to the tree loops around them.
+    fn trees_of(&self, walks: WalkRange, base: &Affine) -> CacheTrees {
+        let most =
+            self.uses.of(&walks).iter().map(|leaf| spread(&leaf.tree, &leaf.fixed(base), &self.vars).1);
+        let count = most.map(|most| most.map_or(i64::MAX, |most| most + 1)).max().unwrap_or(0).max(0);
+        CacheTrees { from: base.clone(), count, walks }
     }
 
     fn variable(&mut self, info: VarInfo) -> Var {
@@ -295,13 +331,6 @@ impl Build<'_> {
         let var = self.variable(VarInfo { name, sort: this.sort, least: start, most, step });
         Ok(Iter { var, start, step, stops })
     }
-}
-
-/// Whether some walk reads a copy of rows.
-fn is_read(stmts: &[Stmt], cache: CacheId) -> bool {
-    let mut read = false;
-    for_each_walk(stmts, &Affine::default(), &mut |walks, _| read |= walks.rows == Rows::Cached(cache));
-    read
 }
 
 /// Whether an iteration of a loop over rows has several rows for each of several trees.

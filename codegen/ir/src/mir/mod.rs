@@ -15,10 +15,12 @@
 mod build;
 mod print;
 pub mod reduce;
+mod uses;
 mod window;
 
 pub use build::build;
-pub(crate) use window::{Bytes, for_each_walk};
+pub use uses::{LeafUse, Uses, WalkRange};
+pub(crate) use window::Bytes;
 
 use crate::repr::traverse::Steps;
 use sched_lang::nest::{Layout, Reduce, Sort};
@@ -103,6 +105,8 @@ pub struct Loop {
     pub mode: Mode,
     /// How partial sums of its iterations are combined; meaningful for parallel tree loops.
     pub reduce: Option<Reduce>,
+    /// The leaf loops in it.
+    pub walks: WalkRange,
     /// What is repeated.
     pub body: Vec<Stmt>,
 }
@@ -199,6 +203,8 @@ pub struct CacheRows {
     pub window: Window,
     /// Whether rows are quantized: bins are stored instead of the values.
     pub quantized: bool,
+    /// The leaf loops in it.
+    pub walks: WalkRange,
     /// Where the copy is used.
     pub body: Vec<Stmt>,
 }
@@ -211,7 +217,7 @@ pub struct CacheTrees {
     /// How many, at most; the end of the forest cuts them.
     pub count: i64,
     /// The leaf loops that walk them.
-    pub walks: Vec<WalkId>,
+    pub walks: WalkRange,
 }
 
 /// One slot of sums per iteration of a parallel tree loop.
@@ -268,6 +274,8 @@ pub struct Mir {
     pub vars: Vec<VarInfo>,
     /// The nest.
     pub body: Vec<Stmt>,
+    /// What the leaf loops use of rows and trees.
+    pub uses: Uses,
     /// A call must be cut into runs of at most this many rows.
     pub rows_per_run: Option<i64>,
 }

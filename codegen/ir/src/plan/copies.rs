@@ -7,7 +7,7 @@
 use super::CopyPlan;
 use crate::error::{Budget, CompileError};
 use crate::hir::Hir;
-use crate::mir::{Accumulator, Affine, Bytes, CacheId, CacheRows, Mir, Stmt, Var, Walks, for_each_walk};
+use crate::mir::{Accumulator, Affine, Bytes, CacheId, CacheRows, LeafUse, Mir, Stmt, Var, Walks};
 use sched_forest::Target;
 use sched_lang::nest::Sort;
 use std::collections::BTreeMap;
@@ -24,7 +24,7 @@ pub fn all(
 ) -> Result<(BTreeMap<CacheId, CopyPlan>, Option<i64>), CompileError> {
     let mut copies = BTreeMap::new();
     for_each_copy(&mir.body, true, &mut |copy, _| {
-        let blocks = blocks(&copy.body, &copy.window.base);
+        let blocks = blocks(mir.uses.of(&copy.walks), &copy.window.base);
         copies.insert(copy.id, CopyPlan { blocks, sums: false });
         Ok(())
     })?;
@@ -67,20 +67,19 @@ fn for_each_copy(
 
 /// Rows of the blocks in which a copy lies: as many as the vectors have that walk it, if all walks are over rows in
 /// vectors of one width that coincide with blocks.
-fn blocks(stmts: &[Stmt], base: &Affine) -> Option<u32> {
-    let mut widths = Vec::new();
-    for_each_walk(stmts, base, &mut |walks, base| {
-        let inner: Vec<Var> = walks.row.vars.iter().copied().filter(|var| !base.vars.contains(var)).collect();
-        let lanes = i64::from(walks.lanes);
-        let aligned = inner == [walks.iter.var]
-            && walks.over == Sort::Row
-            && walks.iter.step == 1
-            && walks.iter.start % lanes == 0
-            && walks.row.plus == base.plus;
-        widths.push(if aligned { walks.lanes } else { 1 });
-    });
-    let first = *widths.first()?;
-    (first > 1 && widths.iter().all(|width| *width == first)).then_some(first)
+fn blocks(uses: &[LeafUse], base: &Affine) -> Option<u32> {
+    let width = |leaf: &LeafUse| {
+        let base = leaf.fixed(base);
+        let inner: Vec<Var> = leaf.row.vars.iter().copied().filter(|var| !base.vars.contains(var)).collect();
+        let aligned = inner == [leaf.var]
+            && leaf.over == Sort::Row
+            && leaf.step == 1
+            && leaf.start % i64::from(leaf.lanes) == 0
+            && leaf.row.plus == base.plus;
+        if aligned { leaf.lanes } else { 1 }
+    };
+    let first = width(uses.first()?);
+    (first > 1 && uses.iter().all(|leaf| width(leaf) == first)).then_some(first)
 }
 
 /// Whether all that a statement does with sums is to add walks' leaves to the output.

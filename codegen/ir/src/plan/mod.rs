@@ -22,7 +22,7 @@ mod traversal;
 
 pub use build::build;
 
-use crate::mir::{CacheId, WalkId};
+use crate::mir::{CacheId, WalkId, WalkRange};
 use crate::repr::traverse::{Steps, Traversal};
 use crate::repr::{Format, Layout, Storage};
 use crate::rows::features::FeatureSubset;
@@ -106,9 +106,9 @@ pub struct CopyPlan {
 
 impl Plan {
     /// The storages of some leaf loops, each once.
-    pub fn storages_of(&self, walks: &[WalkId]) -> Vec<Storage> {
+    pub fn storages_of(&self, walks: &WalkRange) -> Vec<Storage> {
         let mut storages = Vec::new();
-        for storage in walks.iter().filter_map(|walk| Some(self.walks.get(walk)?.storage)) {
+        for storage in walks.ids().filter_map(|walk| Some(self.walks.get(&walk)?.storage)) {
             if !storages.contains(&storage) {
                 storages.push(storage);
             }
