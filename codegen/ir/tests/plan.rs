@@ -52,18 +52,30 @@ fn plan(forest: &Forest, schedule: &str) -> String {
 fn each_schedule_has_its_traversal() {
     let blocks = "tile(batch, b0, b1, 32)\nreorder(b0, tree, b1)\n";
     let cases = [
-        ("representation(array)".to_string(), "pointer chase", "records of threshold, feature\n"),
-        ("vectorize(tree, 4)\nrepresentation(sparse)".to_string(), "trees in lanes", "64 bits of"),
-        ("vectorize(tree, 4)\nrepresentation(levels)".to_string(), "trees in lanes", "lane by lane"),
+        ("representation(array)".to_string(), "pointer chase", "complete trees in level order, records"),
+        ("vectorize(tree, 4)\nrepresentation(sparse)".to_string(), "trees in lanes", "packed into 64 bits"),
+        (
+            "vectorize(tree, 4)\nrepresentation(levels)".to_string(),
+            "trees in lanes",
+            "first levels lane by lane",
+        ),
         (
             format!("{blocks}representation(levels)\nvectorize(b1, 16)"),
             "level look-up",
-            "tables of thresholds",
+            "levels_thresholds x",
         ),
-        (format!("{blocks}representation(quantized)\nvectorize(b1, 16)"), "level look-up", "tables of ranks"),
-        ("parallel(batch)\nrepresentation(quantized)".to_string(), "test mask", "tables of ranks"),
-        ("parallel(batch)\nrepresentation(preorder)".to_string(), "test mask", "reaches"),
-        (format!("{blocks}representation(preorder)\nvectorize(b1, 16)"), "node sweep", "leftmost leaves"),
+        (
+            format!("{blocks}representation(quantized)\nvectorize(b1, 16)"),
+            "level look-up",
+            "ranks and columns in tables",
+        ),
+        (
+            "parallel(batch)\nrepresentation(quantized)".to_string(),
+            "test mask",
+            "ranks and columns in tables",
+        ),
+        ("parallel(batch)\nrepresentation(preorder)".to_string(), "test mask", "preorder_reaches x"),
+        (format!("{blocks}representation(preorder)\nvectorize(b1, 16)"), "node sweep", "leftmost leaf i8"),
         (format!("{blocks}representation(sparse)\ntileTrees(4)"), "node tiles", "tiles of existing nodes"),
     ];
     let forest = chains(4, Float::F32);
@@ -79,9 +91,9 @@ fn each_schedule_has_its_traversal() {
 fn a_storage_that_does_not_hold_the_trees_is_named() {
     let vectors = "vectorize(tree, 4)\nrepresentation(sparse)";
     let plan_of_doubles = plan(&chains(4, Float::F64), vectors);
-    assert!(plan_of_doubles.contains("records of threshold, feature, child"), "{plan_of_doubles}");
+    assert!(plan_of_doubles.contains("child i8 at"), "{plan_of_doubles}");
     assert!(
-        plan_of_doubles.contains("instead of: 64 bits of threshold, feature, child"),
+        plan_of_doubles.contains("instead of: existing nodes breadth first, packed into 64 bits"),
         "{plan_of_doubles}"
     );
     // A word has bits for 64 leaves.

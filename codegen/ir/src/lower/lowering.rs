@@ -41,7 +41,7 @@ impl Numbers {
     pub fn of_tables(hir: &Hir, plan: &Plan, leaf_numbers: bool, tables: &mut Vec<Table>) -> Numbers {
         let mut of_storages = BTreeMap::new();
         for (storage, stored) in &plan.storages {
-            let encoded = stored.layout.representation().encode(&hir.forest);
+            let encoded = stored.layout.encode(&hir.forest);
             of_storages.insert(*storage, encoded.into_iter().map(|table| add_table(tables, table)).collect());
         }
         Numbers { of_storages, shared: shared_tables(hir, plan, leaf_numbers, tables) }
@@ -112,17 +112,17 @@ fn shared_tables(hir: &Hir, plan: &Plan, leaf_numbers: bool, tables: &mut Vec<Ta
     let quantizer = hir.bins.as_ref().map(|bins| {
         let column = |feature| plan.subset.as_ref().map_or(0, |subset| subset.column(feature));
         Tables {
-            thresholds: add("code_thresholds", bins.thresholds()),
+            thresholds: add("bin_thresholds", bins.thresholds()),
             ordered: add("ordered_thresholds", bins.ordered()),
-            features: add("code_features", ints(bins.features().map(u64::from), Scalar::I32)),
+            features: add("bin_features", ints(bins.features().map(u64::from), Scalar::I32)),
             columns: add(
-                "code_columns",
+                "bin_columns",
                 ints(bins.features().map(|feature| column(feature).into()), Scalar::I32),
             ),
         }
     });
     let pieces = plan.subset.as_ref().map(|subset| {
-        add("columns", ints(subset.pieces().iter().map(|first| u64::from(*first)), Scalar::I32))
+        add("feature_pieces", ints(subset.pieces().iter().map(|first| u64::from(*first)), Scalar::I32))
     });
     Shared { base, targets, vectors, sources, quantizer, pieces }
 }

@@ -139,7 +139,7 @@ impl Kernel<'_> {
         if quantizer.is_some() {
             bytes = self.b.add_int(bytes, TAIL);
         }
-        let name = if quantizer.is_some() { "coded_rows" } else { "cached_rows" };
+        let name = if quantizer.is_some() { "quantized_rows" } else { "cached_rows" };
         let rows = Copied { first: first_row, count, held };
         self.alloc(name, element, bytes, |k, buffer| {
             match (quantizer, transpose.zip(plan.blocks)) {
@@ -202,7 +202,7 @@ impl Kernel<'_> {
             let (Some(stored), Some(buffers)) = (plan.storages.get(&storage), tables.get(&storage)) else {
                 continue;
             };
-            let layout = stored.layout.representation();
+            let layout = &*stored.layout;
             self.b.for_loop((from, end, 1), &[], |b, tree, _| {
                 layout.prefetch(b, buffers, tree);
                 Vec::new()

@@ -70,7 +70,7 @@ impl<'a> Ports<'a> {
         let mut tables = BTreeMap::new();
         for (storage, stored) in &lowering.plan.storages {
             let numbers = lowering.numbers.of_storages.get(storage).into_iter().flatten();
-            let declared = stored.layout.representation().schema().names().into_iter().zip(numbers);
+            let declared = stored.layout.schema().names().into_iter().zip(numbers);
             let buffers =
                 declared.map(|((name, element), number)| b.buffer(name, Space::Model(*number), element));
             tables.insert(*storage, buffers.collect());
@@ -85,7 +85,7 @@ impl<'a> Ports<'a> {
             .and_then(|(n, element)| Some(Targets { buffer: table("targets", Some(n), element)?, element }));
         let vectors = table("leaf_vectors", shared.vectors, accumulator);
         let sources = table("sources", shared.sources, Scalar::I32);
-        let pieces = table("columns", shared.pieces, Scalar::I32);
+        let pieces = table("feature_pieces", shared.pieces, Scalar::I32);
         let bins = lowering.hir.bins.as_deref().zip(shared.quantizer);
         let quantizer = bins.map(|(bins, numbers)| numbers.declare(b, bins));
         Ports {

@@ -177,8 +177,8 @@ impl<'k> Kernel<'k> {
         let whole = ports.lowering.plan;
         let plan = whole.walks.get(&walks.id)?;
         let (stored, buffers) = (whole.storages.get(&plan.storage)?, ports.tables.get(&plan.storage)?);
-        let layout = stored.layout.representation();
-        let walker = Walker::new(&stored.layout, buffers, &plan.traversal, plan.steps)?;
+        let layout = &*stored.layout;
+        let walker = Walker::new(layout, buffers, &plan.traversal, plan.steps)?;
         let copy = match walks.rows {
             Rows::Cached(id) => self.scope.copies.get(&id).copied(),
             Rows::Input => None,

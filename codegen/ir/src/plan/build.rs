@@ -44,7 +44,7 @@ pub fn build(
         };
         let traversal = facts.traversal();
         let steps = facts.steps(stored.layout.level_order().is_some());
-        if Walker::new(&stored.layout, &[], &traversal, steps).is_none() {
+        if Walker::new(&*stored.layout, &[], &traversal, steps).is_none() {
             return Err(not_carried());
         }
         let unroll_and_jam = if budget.few_rows { around.unroll_and_jam(leaf, hir) } else { 1 };

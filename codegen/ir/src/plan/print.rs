@@ -13,13 +13,11 @@ impl Display for Plan {
         for (number, (storage, stored)) in self.storages.iter().enumerate() {
             writeln!(f, "storage {number}: {storage}")?;
             if let Some(wanted) = stored.instead_of {
-                writeln!(f, "  instead of: {}, which does not hold these trees", wanted.fields())?;
+                writeln!(f, "  instead of: {}, which does not hold these trees", wanted.text())?;
             }
             let count = stored.trees.iter().filter(|used| **used).count();
-            let layout = stored.layout.representation().schema().names();
-            let names: Vec<String> =
-                layout.into_iter().map(|(name, element)| format!("{name} {element}")).collect();
-            writeln!(f, "  {count} trees in {} bytes: {}", stored.bytes, names.join(", "))?;
+            writeln!(f, "  {count} trees in {} bytes", stored.bytes)?;
+            stored.layout.schema().to_string().lines().try_for_each(|table| writeln!(f, "  {table}"))?;
         }
         for (id, copy) in &self.copies {
             let lies = match copy.blocks {

@@ -7,8 +7,7 @@ use super::{CopyPlan, Stored};
 use crate::error::{Budget, CompileError};
 use crate::hir::Hir;
 use crate::mir::{CacheId, Rows, WalkId, Walks};
-use crate::repr::{Format, Layout, Request, Storage};
-use crate::repr::{PackedNodes, Preorder};
+use crate::repr::{Format, Request, Storage};
 use crate::rows::features::FeatureSubset;
 use sched_forest::Predicate;
 use sched_lang::nest::{self, Sort};
@@ -43,7 +42,7 @@ fn suiting(walks: &Walks) -> Format {
         (nest::Layout::Array, _) => Format::CompleteRecords,
         (nest::Layout::Sparse, _) if vectors => Format::PackedNodes,
         (nest::Layout::Sparse, _) => Format::ChildRecords,
-        (nest::Layout::Levels, Sort::Tree) if vectors => Format::LaneTrees { lanes: walks.lanes },
+        (nest::Layout::Levels, Sort::Tree) if vectors => Format::LaneTrees,
         (nest::Layout::Levels, _) => Format::LevelTables,
         (nest::Layout::Quantized, Sort::Tree) if vectors => Format::RankWords,
         (nest::Layout::Quantized, _) => Format::RankTables,
@@ -76,7 +75,8 @@ impl<'a> Wanted<'a> {
                 format = Format::NodeTiles;
             }
             // Bins have columns of their own.
-            let storage = Storage { format, columns: transposed && !walks.layout.is_coded() };
+            let lanes = if format == Format::LaneTrees { walks.lanes } else { 1 };
+            let storage = Storage { format, lanes, columns: transposed && !walks.layout.is_coded() };
             let used: &mut Vec<bool> =
                 trees.entry(storage).or_insert_with(|| vec![false; hir.forest.trees.len()]);
             used[walks.trees.clone()].fill(true);
@@ -109,6 +109,7 @@ impl<'a> Wanted<'a> {
             depths: &self.hir.depths,
             tiles: self.hir.tiles.as_ref(),
             used,
+            lanes: storage.lanes,
             leaf_numbers: self.leaf_numbers,
             subset: subset.filter(|_| storage.columns),
             bins: self.hir.bins.as_ref(),
@@ -125,7 +126,7 @@ impl<'a> Wanted<'a> {
         let mut fitting: BTreeMap<Storage, (Vec<bool>, Option<Format>)> = BTreeMap::new();
         let mut of_walks = self.of_walks.clone();
         for (wanted, used) in &self.trees {
-            let format = fallback(wanted.format, &self.request(*wanted, used, subset.as_ref()));
+            let format = wanted.format.holding(&self.request(*wanted, used, subset.as_ref()));
             let storage = Storage { format, ..*wanted };
             let instead_of = (format != wanted.format).then_some(wanted.format);
             let (all, replaced) =
@@ -138,8 +139,8 @@ impl<'a> Wanted<'a> {
         let mut footprint = spent.saturating_add(bins);
         let mut storages = BTreeMap::new();
         for (storage, (trees, instead_of)) in fitting {
-            let layout = Layout::new(storage.format, &self.request(storage, &trees, subset.as_ref()))?;
-            let bytes = layout.representation().schema().footprint();
+            let layout = storage.format.layout(&self.request(storage, &trees, subset.as_ref()))?;
+            let bytes = layout.schema().footprint();
             footprint = footprint.saturating_add(bytes);
             if footprint > budget.tables {
                 return Err(over_budget(storage.format, footprint, budget));
@@ -147,15 +148,6 @@ impl<'a> Wanted<'a> {
             storages.insert(storage, Stored { trees, instead_of, layout, bytes });
         }
         Ok(Chosen { storages, of_walks, subset })
-    }
-}
-
-/// The format itself if it holds the trees, else one that holds all trees that the layout can.
-fn fallback(wanted: Format, request: &Request) -> Format {
-    match wanted {
-        Format::PackedNodes if !PackedNodes::fits(request) => Format::ChildRecords,
-        Format::PreorderTests if !Preorder::fits_test_mask(request) => Format::Preorder,
-        wanted => wanted,
     }
 }
 
@@ -184,7 +176,7 @@ fn over_budget(format: Format, footprint: u64, budget: &Budget) -> CompileError 
         Format::CompleteRecords => {
             ("array", "use representation(sparse), which stores only nodes that exist")
         }
-        Format::LevelTables | Format::LaneTrees { .. } => {
+        Format::LevelTables | Format::LaneTrees => {
             ("levels", "use representation(array) or representation(sparse)")
         }
         Format::RankWords | Format::RankTables => {

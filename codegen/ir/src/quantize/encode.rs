@@ -39,10 +39,10 @@ impl Tables<u32> {
     pub fn declare(self, b: &mut Builder, bins: &BinMap) -> Tables<BufferId> {
         let value = bins.compared();
         Tables {
-            thresholds: b.buffer("code_thresholds", Space::Model(self.thresholds), value),
+            thresholds: b.buffer("bin_thresholds", Space::Model(self.thresholds), value),
             ordered: b.buffer("ordered_thresholds", Space::Model(self.ordered), value),
-            features: b.buffer("code_features", Space::Model(self.features), Scalar::I32),
-            columns: b.buffer("code_columns", Space::Model(self.columns), Scalar::I32),
+            features: b.buffer("bin_features", Space::Model(self.features), Scalar::I32),
+            columns: b.buffer("bin_columns", Space::Model(self.columns), Scalar::I32),
         }
     }
 }
@@ -112,7 +112,7 @@ impl Quantizer<'_> {
             Some((width, transpose)) => {
                 let held = width.min(ROWS);
                 let values = b.int(i64::from(held) * transpose.columns() * i64::from(self.input.bytes()));
-                b.alloc("turned_rows", self.input, values, |b, values| {
+                b.alloc("transposed_rows", self.input, values, |b, values| {
                     let part = Part { transpose, values, copy, rows: held, width };
                     self.each_row(b, rows, width, |b, block| {
                         let left = b.sub(rows.count, block.number);

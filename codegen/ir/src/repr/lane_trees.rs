@@ -100,8 +100,9 @@ const TOP: u32 = 3;
 const TOP_NODES: u64 = 1 << TOP;
 
 impl LaneTrees {
-    /// The layout for a forest whose used trees are complete, walked by vectors of `lanes` trees.
-    pub fn new(request: &Request, lanes: u32) -> Result<LaneTrees, CompileError> {
+    /// The layout for a forest whose used trees are complete, walked by vectors of trees.
+    pub fn new(request: &Request) -> Result<LaneTrees, CompileError> {
+        let lanes = request.lanes;
         let forest = request.forest;
         let test = Test::of(request, Layout::Levels);
         let used = || request.used.iter().enumerate().filter(|(_, used)| **used).map(|(at, _)| at);
@@ -129,18 +130,18 @@ impl LaneTrees {
         let tops = (trees.end - first).next_multiple_of(lanes) * TOP_NODES;
         let mut schema = Schema::default();
         let element = if joint { Scalar::I8 } else { operand };
-        let table = schema.table("abreast_nodes", element, record, records);
+        let table = schema.table("lane_nodes", element, record, records);
         // Whole words are gathered, the last one beyond its record.
         schema.tail(table, 8 - u64::from(record));
-        let apart = schema.column("abreast_codes", Scalar::I32, if joint { 0 } else { records });
-        let top_operand = schema.column("abreast_tops", operand, tops);
-        let top_code = schema.column("abreast_top_codes", code, tops);
+        let apart = schema.column("lane_features", Scalar::I32, if joint { 0 } else { records });
+        let top_operand = schema.column("lane_tops", operand, tops);
+        let top_code = schema.column("lane_top_features", code, tops);
         let leaves = (trees.end - trees.start) << depth;
-        let leaf = schema.column("abreast_leaves", Payload::element(forest), leaves);
-        let leaf_numbers = LeafNumbers::declare(request, &mut schema, "abreast_leaf_numbers", leaves);
+        let leaf = schema.column("lane_leaves", Payload::element(forest), leaves);
+        let leaf_numbers = LeafNumbers::declare(request, &mut schema, "lane_leaf_numbers", leaves);
         Ok(LaneTrees {
-            operand: schema.field(table, operand, 0),
-            code: if joint { schema.field(table, code, operand.bytes()) } else { apart },
+            operand: schema.field(table, "threshold", operand, 0),
+            code: if joint { schema.field(table, "feature", code, operand.bytes()) } else { apart },
             top_operand,
             top_code,
             leaf: Payload::new(forest, leaf),
@@ -314,6 +315,10 @@ impl Representation for LaneTrees {
             }
             first_leaf = first_leaf.saturating_add(tree.leaves.len() as u32);
         }
+    }
+
+    fn level_order(&self) -> Option<&dyn LevelOrder> {
+        Some(self)
     }
 
     fn load_tree(&self, b: &mut Builder, _: &Buffers, tree: Value, _: WalkShape) -> TreeState {

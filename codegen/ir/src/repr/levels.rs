@@ -55,7 +55,7 @@ impl Levels {
         }
         let mut schema = Schema::default();
         let operand = schema.column("levels_thresholds", test.operand(), starts.count());
-        let code = schema.column("levels_codes", code, starts.count());
+        let code = schema.column("levels_features", code, starts.count());
         schema.near(operand.table());
         schema.near(code.table());
         let trees = Complete::declare(request, &mut schema, NAMES, depths, starts);
@@ -179,6 +179,10 @@ impl Representation for Levels {
             self.operand.write_operand(bytes, entry, test.operand);
             self.code.write(bytes, entry, test.feature);
         });
+    }
+
+    fn level_order(&self) -> Option<&dyn LevelOrder> {
+        Some(self)
     }
 
     fn load_tree(&self, b: &mut Builder, buffers: &Buffers, tree: Value, walks: WalkShape) -> TreeState {

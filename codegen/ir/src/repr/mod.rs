@@ -1,6 +1,6 @@
 //! Representations: how trees lie in memory, and the code that walks them there.
 //!
-//! A [`Storage`] says how trees are stored, as data; [`Layout::new`] makes the layout of it for a forest. A layout is one
+//! A [`Storage`] says how trees are stored, as data; [`Format::layout`] makes the layout of it for a forest. A layout is one
 //! module behind [`Representation`]: it encodes its tables and emits the code for one step of a walk. How steps follow
 //! each other, or what replaces them, is a traversal ([`traverse`]), which knows no bytes. Which storage and which
 //! traversal a leaf loop gets is decided by the plan, and never asked here.
@@ -25,16 +25,12 @@ mod request;
 mod schema;
 mod sparse;
 mod starts;
-mod storage;
 mod test;
 mod tiled;
 pub mod traverse;
 mod tree;
 
-pub use layout::Layout;
-pub use packed::PackedNodes;
-pub use preorder::Preorder;
+pub use layout::{Format, Layout, Storage};
 pub use representation::{LeafValue, Representation};
 pub use request::Request;
-pub use storage::{Format, Storage};
 pub use tree::{Buffers, TreeLanes, TreeState, WalkShape};

@@ -15,6 +15,7 @@ use super::starts::{StartField, TreeStarts};
 use super::test::Test;
 use super::traverse::speculate::{LevelOrder, Node};
 use super::tree::{Buffers, TreeLanes, TreeState, WalkShape};
+use crate::error::CompileError;
 use crate::lir::{Builder, Cast, Cmp, Scalar, Ty, Value};
 use crate::rows::Row;
 use sched_forest::{Forest, NodeRef};
@@ -49,26 +50,29 @@ fn starts(request: &Request) -> TreeStarts {
 
 impl PackedNodes {
     /// The layout for a forest whose nodes fit.
-    pub fn new(request: &Request) -> PackedNodes {
+    ///
+    /// # Errors
+    ///
+    /// None: what could be too large does not fit.
+    pub fn new(request: &Request) -> Result<PackedNodes, CompileError> {
         let (test, starts) = (Test::of(request, Layout::Sparse), starts(request));
         let code_bits = bits(test.codes(request.forest.num_features as u64));
         let mut schema = Schema::default();
-        let table = schema.table("sparse_words", Scalar::I64, 8, starts.count());
+        let table = schema.table("packed_nodes", Scalar::I64, 8, starts.count());
         schema.near(table);
-        let start = starts.declare(&mut schema, "sparse_word_trees");
-        let leaf_numbers =
-            LeafNumbers::declare(request, &mut schema, "sparse_word_leaf_numbers", starts.count());
-        PackedNodes {
+        let start = starts.declare(&mut schema, "packed_trees");
+        let leaf_numbers = LeafNumbers::declare(request, &mut schema, "packed_leaf_numbers", starts.count());
+        Ok(PackedNodes {
             test,
-            leaf: Payload::new(request.forest, schema.field(table, Scalar::F32, 0)),
-            low: schema.field(table, Scalar::F32, 0),
-            high: schema.field(table, Scalar::I32, 4),
+            leaf: Payload::new(request.forest, schema.field(table, "leaf", Scalar::F32, 0)),
+            low: schema.field(table, "threshold", Scalar::F32, 0),
+            high: schema.field(table, "feature and child", Scalar::I32, 4),
             code_bits,
             start,
             starts,
             leaf_numbers,
             schema,
-        }
+        })
     }
 
     /// Whether a forest's nodes fit into 64 bits: thresholds and leaves of 32 bits, and features and children that share
@@ -145,6 +149,10 @@ impl Representation for PackedNodes {
             first_leaf = first_leaf.saturating_add(tree.leaves.len() as u32);
         }
         self.starts.write(self.start, bytes);
+    }
+
+    fn level_order(&self) -> Option<&dyn LevelOrder> {
+        Some(self)
     }
 
     fn load_tree(&self, b: &mut Builder, buffers: &Buffers, tree: Value, _: WalkShape) -> TreeState {

@@ -72,8 +72,18 @@ const NAMES: Names =
 const RANK_BITS: u32 = 16;
 
 impl Quantized {
+    /// The layout with ranks and columns in tables.
+    pub fn tables(request: &Request) -> Result<Quantized, CompileError> {
+        Quantized::new(request, true)
+    }
+
+    /// The layout with ranks and columns in words.
+    pub fn words(request: &Request) -> Result<Quantized, CompileError> {
+        Quantized::new(request, false)
+    }
+
     /// The layout for a forest whose used trees are complete, with ranks and columns `apart` in tables, or in words.
-    pub fn new(request: &Request, apart: bool) -> Result<Quantized, CompileError> {
+    fn new(request: &Request, apart: bool) -> Result<Quantized, CompileError> {
         let Some(bins) = request.bins else { return Err(BinMap::missing()) };
         let nodes = if apart { FetchStrategy::first_without_nodes(bins.columns()) } else { 0 };
         let depths = Depths::of(request);
@@ -102,11 +112,6 @@ impl Quantized {
             offsets,
             schema,
         })
-    }
-
-    /// Whether ranks and columns lie in tables, as all tests of a tree at once want them.
-    pub fn has_tables(&self) -> bool {
-        self.apart
     }
 
     /// The entries that vectors of walks look several levels up in.
@@ -330,6 +335,14 @@ impl Representation for Quantized {
                 self.word.write(bytes, entry, rank | test.feature << RANK_BITS);
             }
         });
+    }
+
+    fn level_order(&self) -> Option<&dyn LevelOrder> {
+        Some(self)
+    }
+
+    fn test_mask(&self) -> Option<&dyn TestMask> {
+        if self.apart { Some(self) } else { None }
     }
 
     fn load_tree(&self, b: &mut Builder, buffers: &Buffers, tree: Value, walks: WalkShape) -> TreeState {

@@ -60,11 +60,11 @@ impl Record {
         let table = schema.table(name, Scalar::I8, end.next_multiple_of(feature_at), records);
         schema.near(table);
         Ok(Record {
-            operand: schema.field(table, operand, 0),
-            feature: schema.field(table, feature, feature_at),
-            child: child.map(|child| schema.field(table, child, child_at)),
+            operand: schema.field(table, "threshold", operand, 0),
+            feature: schema.field(table, "feature", feature, feature_at),
+            child: child.map(|child| schema.field(table, "child", child, child_at)),
             test,
-            leaf: Payload::new(forest, schema.field(table, leaf, 0)),
+            leaf: Payload::new(forest, schema.field(table, "leaf", leaf, 0)),
         })
     }
 

@@ -2,6 +2,9 @@
 
 use super::cursor::{Cursor, Step, index_type};
 use super::schema::{Bytes, Schema};
+use super::traverse::speculate::LevelOrder;
+use super::traverse::sweep::Sweep;
+use super::traverse::test_mask::TestMask;
 use super::tree::{Buffers, TreeLanes, TreeState, WalkShape};
 use crate::lir::{Builder, Scalar, Table, Value};
 use crate::rows::Row;
@@ -23,6 +26,21 @@ pub trait Representation {
 
     /// Writes the tables. `forest` is the one that the layout was made for.
     fn fill(&self, forest: &Forest, bytes: &mut Bytes);
+
+    /// Its nodes by level, if they are numbered level by level. The plan asks this and what follows, lowering does not.
+    fn level_order(&self) -> Option<&dyn LevelOrder> {
+        None
+    }
+
+    /// Its nodes in an order in which all of them can be tested, if they stand in one.
+    fn sweep(&self) -> Option<&dyn Sweep> {
+        None
+    }
+
+    /// All tests of a tree as bits, if it is stored for that.
+    fn test_mask(&self) -> Option<&dyn TestMask> {
+        None
+    }
 
     /// Builds the tables.
     fn encode(&self, forest: &Forest) -> Vec<Table> {

@@ -17,6 +17,8 @@ pub struct Request<'a> {
     pub tiles: Option<&'a Arc<Tiling>>,
     /// Which trees are walked in this layout.
     pub used: &'a [bool],
+    /// Trees of a vector, where trees are in lanes; else 1.
+    pub lanes: u32,
     /// Whether leaf numbers are wanted.
     pub leaf_numbers: bool,
     /// The features of the transposed copy whose columns nodes name; nodes name features if there is none.

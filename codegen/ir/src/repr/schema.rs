@@ -8,6 +8,7 @@ use super::test::Operand;
 use super::tree::{At, Buffers, TreeState};
 use crate::bytes::{write_float, write_int};
 use crate::lir::{Address, BufferId, Build, Builder, Scalar, Table, Ty, Value};
+use std::fmt::{self, Display, Formatter};
 
 /// Bytes that are brought near at once.
 const LINE: i64 = 64;
@@ -31,6 +32,8 @@ struct Spec {
     tail: u64,
     /// Whether a tree's records are brought near with it.
     near: bool,
+    /// Of records that are more than one number: what these are called, their types and where they lie.
+    fields: Vec<(&'static str, Field)>,
 }
 
 /// A table of a schema.
@@ -53,19 +56,22 @@ pub struct Bytes(Vec<Vec<u8>>);
 impl Schema {
     /// Adds a table of `records` records of `stride` bytes.
     pub fn table(&mut self, name: &'static str, element: Scalar, stride: u32, records: u64) -> TableId {
-        self.tables.push(Spec { name, element, stride, records, tail: 0, near: false });
+        self.tables.push(Spec { name, element, stride, records, tail: 0, near: false, fields: Vec::new() });
         TableId(self.tables.len() - 1)
     }
 
     /// Adds a table whose records are one number each.
     pub fn column(&mut self, name: &'static str, element: Scalar, records: u64) -> Field {
         let table = self.table(name, element, element.bytes(), records);
-        self.field(table, element, 0)
+        Field { table, scalar: element, at: At::start(element.bytes()) }
     }
 
-    /// A number of a table's records.
-    pub fn field(&self, table: TableId, scalar: Scalar, offset: u32) -> Field {
-        Field { table, scalar, at: At { stride: self.tables[table.0].stride, offset } }
+    /// Adds a number to a table's records.
+    pub fn field(&mut self, table: TableId, name: &'static str, scalar: Scalar, offset: u32) -> Field {
+        let spec = &mut self.tables[table.0];
+        let field = Field { table, scalar, at: At { stride: spec.stride, offset } };
+        spec.fields.push((name, field));
+        field
     }
 
     /// Has a tree's records of a table brought near with it.
@@ -115,6 +121,24 @@ pub fn prefetch(b: &mut Builder, buffer: BufferId, from: Value, to: Value) {
         b.prefetch(Address::element(buffer, index, Scalar::I8));
         Vec::new()
     });
+}
+
+impl Display for Schema {
+    fn fmt(&self, f: &mut Formatter) -> fmt::Result {
+        self.tables.iter().filter(|table| table.records > 0).try_for_each(|table| writeln!(f, "{table}"))
+    }
+}
+
+impl Display for Spec {
+    fn fmt(&self, f: &mut Formatter) -> fmt::Result {
+        write!(f, "{} x {}: ", self.name, self.records)?;
+        if self.fields.is_empty() {
+            return write!(f, "{}", self.element);
+        }
+        let field = |(name, field): &(&str, Field)| format!("{name} {} at {}", field.scalar, field.at.offset);
+        let fields: Vec<String> = self.fields.iter().map(field).collect();
+        write!(f, "{} in {} bytes", fields.join(", "), self.stride)
+    }
 }
 
 impl Spec {

@@ -40,6 +40,10 @@ impl Representation for Sparse {
         self.0.fill(forest, bytes, order::existing);
     }
 
+    fn level_order(&self) -> Option<&dyn LevelOrder> {
+        Some(self)
+    }
+
     fn load_tree(&self, b: &mut Builder, buffers: &Buffers, tree: Value, _: WalkShape) -> TreeState {
         self.0.start.tree(b, buffers, tree)
     }

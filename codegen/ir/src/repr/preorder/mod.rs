@@ -79,8 +79,18 @@ impl Preorder {
         request.bins.is_some_and(|bins| narrow(bins)) && AtOnce::fits(most_leaves(request))
     }
 
+    /// The layout without tables of all tests.
+    pub fn nodes(request: &Request) -> Result<Preorder, CompileError> {
+        Preorder::new(request, false)
+    }
+
+    /// The layout with tables of all tests.
+    pub fn with_tests(request: &Request) -> Result<Preorder, CompileError> {
+        Preorder::new(request, true)
+    }
+
     /// The layout for a forest's used trees, with tables of all `tests` or without.
-    pub fn new(request: &Request, tests: bool) -> Result<Preorder, CompileError> {
+    fn new(request: &Request, tests: bool) -> Result<Preorder, CompileError> {
         let Some(bins) = request.bins else { return Err(BinMap::missing()) };
         let most = most_leaves(request);
         let Some(place) = narrowest(most).filter(|place| *place != Scalar::I32) else {
@@ -105,11 +115,6 @@ impl Preorder {
         let trees = Entries::declare(request, &mut schema, NAMES, starts);
         let test = Test::of(request, Layout::Preorder);
         Ok(Preorder { schema, bins: Arc::clone(bins), test, place, most, node, places, tests, trees })
-    }
-
-    /// Whether there are tables of all tests of a tree.
-    pub fn has_tests(&self) -> bool {
-        self.tests.wanted()
     }
 
     /// The number of a walk at a leaf and a node's entry.
@@ -152,6 +157,14 @@ impl Representation for Preorder {
             let leaves = leaves.into_iter().enumerate();
             leaves.map(|(place, leaf)| PlacedLeaf { entry: start + place, leaf }).collect()
         });
+    }
+
+    fn sweep(&self) -> Option<&dyn Sweep> {
+        Some(self)
+    }
+
+    fn test_mask(&self) -> Option<&dyn TestMask> {
+        if self.tests.wanted() { Some(self) } else { None }
     }
 
     fn load_tree(&self, b: &mut Builder, buffers: &Buffers, tree: Value, walks: WalkShape) -> TreeState {
@@ -250,7 +263,7 @@ impl Sweep for Preorder {
     }
 
     fn nodes(&self, b: &mut Builder, state: &TreeState) -> Value {
-        // Where no tree tests anything, rows have no codes that could be read.
+        // Where no tree tests anything, rows have no bins that could be read.
         match state.loaded {
             Loaded::Nodes(count) if self.bins.columns() > 0 => count,
             _ => b.int(0),

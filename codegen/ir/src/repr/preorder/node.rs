@@ -63,10 +63,10 @@ impl Node {
         let table = schema.table("preorder_nodes", Scalar::I32, bytes, count);
         schema.near(table);
         Node {
-            here: schema.field(table, place, offsets[0]),
-            right: schema.field(table, place, offsets[1]),
-            rank: schema.field(table, rank, offsets[2]),
-            column: schema.field(table, column, offsets[3]),
+            here: schema.field(table, "leftmost leaf", place, offsets[0]),
+            right: schema.field(table, "leftmost leaf on the right", place, offsets[1]),
+            rank: schema.field(table, "rank", rank, offsets[2]),
+            column: schema.field(table, "column", column, offsets[3]),
             bytes,
         }
     }

@@ -7,7 +7,6 @@ use super::test_mask::TestMask;
 use super::{Lane, Steps, Traversal};
 use crate::lir::{BufferId, Builder, Value};
 use crate::quantize::fetch::FetchStrategy;
-use crate::repr::layout::Layout;
 use crate::repr::representation::Representation;
 use crate::repr::tree::TreeState;
 
@@ -34,7 +33,7 @@ enum Code<'a> {
 impl<'a> Walker<'a> {
     /// The traversal of a layout whose tables are in these buffers. None if the layout does not carry it.
     pub fn new(
-        layout: &'a Layout,
+        layout: &'a dyn Representation,
         buffers: &'a [BufferId],
         traversal: &'a Traversal,
         steps: Steps,
@@ -48,7 +47,7 @@ impl<'a> Walker<'a> {
             Traversal::TestMask => Code::TestMask(layout.test_mask()?),
         };
         let top = if steps.speculated > 0 { Some(layout.level_order()?) } else { None };
-        Some(Walker { layout: layout.representation(), buffers, code, top, steps })
+        Some(Walker { layout, buffers, code, top, steps })
     }
 
     /// The nodes of a tree that walks evaluate whatever way they take, level by level.
