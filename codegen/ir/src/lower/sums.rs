@@ -7,6 +7,13 @@ use crate::lir::{Address, Bin, BufferId, Build, Scalar, Ty, Value};
 use crate::mir::{Fold, Private, PrivateId, Var};
 use crate::rows::Copied;
 
+/// Where a fold reads and adds: the first sums of the slot and of the target.
+#[derive(Clone, Copy)]
+struct FoldAt {
+    slot: Value,
+    into: Value,
+}
+
 impl Kernel<'_> {
     /// Sets every margin to its base value.
     pub(super) fn fill_base(&mut self) {
@@ -40,38 +47,32 @@ impl Kernel<'_> {
         let elements = self.b.mul_int(rows.held, margins);
         let bytes = self.b.mul_int(elements, i64::from(element.bytes()));
         self.alloc("cached_sums", element, bytes, |k, buffer| {
-            let zero = k.b.int(0);
-            k.each_sum((rows.first, zero, rows.count), block, |k, outside, at| {
+            k.each_sum(rows, block, |k, outside, at| {
                 let value = k.b.load(Ty::of(element), Address::element(out, outside, element));
                 k.b.store(Address::element(buffer, at, element), value);
             });
             let outer = k.scope.copied_sums.replace(CopiedSums { buffer, first_row: rows.first, block });
             body(k);
             k.scope.copied_sums = outer;
-            k.each_sum((rows.first, zero, rows.count), block, |k, outside, at| {
+            k.each_sum(rows, block, |k, outside, at| {
                 let value = k.b.load(Ty::of(element), Address::element(buffer, at, element));
                 k.b.store(Address::element(out, outside, element), value);
             });
         });
     }
 
-    /// Calls `body` for each margin of the rows `first_row + from .. first_row + to`, with its place in the output and
-    /// in blocks.
-    fn each_sum(
-        &mut self,
-        (first_row, from, to): (Value, Value, Value),
-        block: u32,
-        mut body: impl FnMut(&mut Self, Value, Value),
-    ) {
+    /// Calls `body` for each margin of the rows of a copy, with its place in the output and in blocks.
+    fn each_sum(&mut self, rows: Copied, block: u32, mut body: impl FnMut(&mut Self, Value, Value)) {
         let margins = self.ports.margins();
-        self.for_loop((from, to, 1), &[], |k, row, _| {
+        let zero = self.b.int(0);
+        self.for_loop((zero, rows.count, 1), &[], |k, row, _| {
             let size = k.b.int(i64::from(block));
             let number = k.b.bin(Bin::IDiv, row, size);
             let start = k.b.mul(number, size);
             let lane = k.b.sub(row, start);
             let start = k.b.mul_int(start, margins);
             let inside = k.b.add(start, lane);
-            let row = k.b.add(first_row, row);
+            let row = k.b.add(rows.first, row);
             let outside = k.b.mul_int(row, margins);
             let (zero, end) = (k.b.int(0), k.b.int(margins));
             k.for_loop((zero, end, 1), &[], |k, margin, _| {
@@ -141,18 +142,19 @@ impl Kernel<'_> {
         }
         let width = if into.atomic { 1 } else { i64::from(fold.width.max(1)) };
         self.for_loop((zero, slots, 1), &[], |k, slot, _| {
-            let from = k.b.mul(slot, private.slot_size);
+            let slot = k.b.mul(slot, private.slot_size);
+            let at = FoldAt { slot, into: first };
             // Vectors as far as they fit, then one sum at a time.
             let whole = if width > 1 {
                 let divisor = k.b.int(width);
                 let vectors = k.b.bin(Bin::IDiv, private.slot_size, divisor);
                 let whole = k.b.mul(vectors, divisor);
-                k.fold_range(&private, &into, (zero, whole, width), (from, first));
+                k.fold_range(&private, &into, (zero, whole, width), at);
                 whole
             } else {
                 zero
             };
-            k.fold_range(&private, &into, (whole, private.slot_size, 1), (from, first));
+            k.fold_range(&private, &into, (whole, private.slot_size, 1), at);
             Vec::new()
         });
     }
@@ -162,14 +164,14 @@ impl Kernel<'_> {
         private: &PrivateBuffer,
         into: &SumTarget,
         range: (Value, Value, i64),
-        (from, first): (Value, Value),
+        at: FoldAt,
     ) {
         let element = self.ports.accumulator;
         let ty = lanes(element, range.2);
         self.for_loop(range, &[], |k, index, _| {
-            let source = k.b.add(from, index);
+            let source = k.b.add(at.slot, index);
             let part = k.b.load(ty, Address::element(private.buffer, source, element));
-            let target = k.b.add(first, index);
+            let target = k.b.add(at.into, index);
             into.add(&mut k.b, target, part);
             Vec::new()
         });

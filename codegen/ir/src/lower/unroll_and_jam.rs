@@ -12,6 +12,15 @@ use crate::fault::{Fault, seeded};
 use crate::lir::{Build, Cmp, Value};
 use crate::mir::{Loop, Walks};
 
+/// Rows that a leaf loop walks.
+#[derive(Clone, Copy)]
+struct RowsLeft {
+    /// How many there are.
+    count: Value,
+    /// The first number that is none of them.
+    stop: Value,
+}
+
 impl Kernel<'_> {
     /// Whether several trees of a loop over this leaf loop are walked at once where rows are few.
     pub(super) fn unrolls_and_jams(&self, walks: &Walks) -> bool {
@@ -26,7 +35,9 @@ impl Kernel<'_> {
         let rows = self.b.add_int(stop, -walks.iter.start);
         let zero = self.b.int(0);
         let some = self.b.cmp(Cmp::Lt, zero, rows);
-        self.when(some, |k| k.jam_by(this, walks, (rows, stop), i64::from(walks.group), &whole));
+        self.when(some, |k| {
+            k.jam_by(this, walks, RowsLeft { count: rows, stop }, i64::from(walks.group), &whole)
+        });
     }
 
     /// The case that there are `rows`, up to number `stop`, for at most `vectors` vectors.
@@ -34,27 +45,31 @@ impl Kernel<'_> {
         &mut self,
         this: &Loop,
         walks: &Walks,
-        (rows, stop): (Value, Value),
+        rows: RowsLeft,
         vectors: i64,
         whole: &impl Fn(&mut Self),
     ) {
         let fewer = vectors / 2;
         let emit = |k: &mut Self| {
-            if vectors == i64::from(walks.group) { whole(k) } else { k.together(this, walks, stop, vectors) }
+            if vectors == i64::from(walks.group) {
+                whole(k)
+            } else {
+                k.together(this, walks, rows.stop, vectors)
+            }
         };
         if fewer == 0 {
             return emit(self);
         }
         let bound = fewer * i64::from(walks.lanes);
         if self.ports.most(&walks.iter).is_some_and(|end| end - walks.iter.start <= bound) {
-            return self.jam_by(this, walks, (rows, stop), fewer, whole);
+            return self.jam_by(this, walks, rows, fewer, whole);
         }
         let bound = self.b.int(bound);
-        let few = self.b.cmp(Cmp::Le, rows, bound);
+        let few = self.b.cmp(Cmp::Le, rows.count, bound);
         self.if_else(
             few,
             |k| {
-                k.jam_by(this, walks, (rows, stop), fewer, whole);
+                k.jam_by(this, walks, rows, fewer, whole);
                 Vec::new()
             },
             |k| {
@@ -68,12 +83,13 @@ impl Kernel<'_> {
     /// are left one by one.
     fn together(&mut self, this: &Loop, walks: &Walks, rows: Value, vectors: i64) {
         let trees = i64::from(walks.group) / vectors;
+        let group = Group::full(vectors, walks.lanes as u16).below(rows);
         let stop = self.scope.stop(&mut self.b, &this.iter);
         let step = this.iter.step;
         let start = self.b.int(this.iter.start);
         let end = self.b.add_int(stop, step - step * trees);
         let next = self.for_loop((start, end, step * trees), &[start], |k, first, _| {
-            k.trees(this, walks, (rows, vectors), first, trees);
+            k.trees(this, walks, group, first, trees);
             vec![k.b.add_int(first, step * trees)]
         });
         let known = self.b.as_int(stop).map(|stop| (stop - this.iter.start + step - 1) / step);
@@ -81,13 +97,13 @@ impl Kernel<'_> {
             return;
         }
         self.for_loop((next[0], stop, step), &[], |k, first, _| {
-            k.trees(this, walks, (rows, vectors), first, 1);
+            k.trees(this, walks, group, first, 1);
             Vec::new()
         });
     }
 
     /// Walks some trees, from the value `first` of their loop on, with all rows.
-    fn trees(&mut self, this: &Loop, walks: &Walks, (rows, vectors): (Value, i64), first: Value, trees: i64) {
+    fn trees(&mut self, this: &Loop, walks: &Walks, group: Group, first: Value, trees: i64) {
         let row = self.b.int(walks.iter.start);
         self.with_var(walks.iter.var, InScope::value(row), |k| {
             let mut arounds: Vec<(Around, usize)> = Vec::new();
@@ -97,7 +113,6 @@ impl Kernel<'_> {
                 let value = k.b.add_int(first, ahead);
                 k.with_var(this.iter.var, InScope::value(value), |k| {
                     let Some(around) = k.around(walks) else { return };
-                    let group = Group::full((vectors, walks.lanes as u16)).below(rows);
                     let of_tree = k.lanes(&around, group);
                     arounds.push((around, of_tree.len()));
                     lanes.extend(of_tree);

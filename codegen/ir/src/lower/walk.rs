@@ -62,8 +62,15 @@ pub(super) struct Group {
     below: Option<Value>,
 }
 
+/// Lanes of a vector, and how many of them, from the first on, are iterations.
+#[derive(Clone, Copy)]
+struct VectorShape {
+    width: u16,
+    count: u16,
+}
+
 impl Group {
-    pub(super) fn full((vectors, width): (i64, u16)) -> Group {
+    pub(super) fn full(vectors: i64, width: u16) -> Group {
         Group { vectors, width, last: width, below: None }
     }
 
@@ -73,12 +80,13 @@ impl Group {
 
     /// How many lanes a vector has, and how many of them are iterations. The last one is no wider than it needs to be if
     /// vectors may have several widths.
-    fn shape(self, vector: i64, narrows: bool) -> (u16, u16) {
+    fn shape(self, vector: i64, narrows: bool) -> VectorShape {
         let Group { vectors, width, last, .. } = self;
         if vector < vectors - 1 {
-            return (width, width);
+            return VectorShape { width, count: width };
         }
-        (if narrows { last.next_power_of_two().max(2).min(width) } else { width }, last)
+        let least = last.next_power_of_two().max(2).min(width);
+        VectorShape { width: if narrows { least } else { width }, count: last }
     }
 }
 
@@ -116,7 +124,7 @@ impl<'k> Kernel<'k> {
             let first: Vec<Value> = sum.into_iter().collect();
             let range = (self.b.int(start), self.b.int(end), per_group * step);
             let after = self.for_loop(range, &first, |k, value, inside| {
-                let whole = Group::full((group, lanes));
+                let whole = Group::full(group, lanes);
                 k.group(around, value, whole, inside.first().copied()).into_iter().collect()
             });
             sum = after.first().copied();
@@ -140,7 +148,7 @@ impl<'k> Kernel<'k> {
         let masked = walks.lanes > 1 && adds_vectors(around);
         let most = self.ports.most(&walks.iter).map(|end| end - walks.iter.start);
         for (vectors, width) in groups(walks, masked) {
-            let group = Group::full((vectors, width));
+            let group = Group::full(vectors, width);
             let span = walks.iter.step * vectors * i64::from(width);
             // The last walk of a group begins one step before its end.
             if most.is_some_and(|most| most <= span - walks.iter.step) {
@@ -159,7 +167,7 @@ impl<'k> Kernel<'k> {
             }
         }
         if masked {
-            let group = Group::full((1, walks.lanes as u16)).below(stop);
+            let group = Group::full(1, walks.lanes as u16).below(stop);
             self.for_loop((at, stop, walks.lanes.into()), &[], |k, value, _| {
                 k.group(around, value, group, None);
                 Vec::new()
@@ -265,10 +273,11 @@ impl<'k> Kernel<'k> {
             let ahead = vector * i64::from(group.width) * walks.iter.step;
             let (rows, trees) = if walks.over == Sort::Row { (ahead, 0) } else { (0, ahead) };
             let tree = self.b.add_int(first_tree, trees);
-            let (width, count) = group.shape(vector, around.plan.steps.to_leaf().is_some());
+            let shape = group.shape(vector, around.plan.steps.to_leaf().is_some());
+            let VectorShape { width, count } = shape;
             let (state, top) = match &around.tree {
                 Some(tree) => (tree.state, tree.top.clone()),
-                None => self.tree_state(around, tree, (width, count)),
+                None => self.tree_state(around, tree, shape),
             };
             let mask = group.below.map(|below| {
                 let current = self.scope.value(&mut self.b, walks.iter.var);
@@ -287,12 +296,13 @@ impl<'k> Kernel<'k> {
     }
 
     /// A tree, or `count` trees in a vector of `width`; lanes beyond walk the last tree again.
-    fn tree_state(&mut self, around: &Around, tree: Value, shape: (u16, u16)) -> (TreeState, Vec<Node>) {
+    fn tree_state(&mut self, around: &Around, tree: Value, shape: VectorShape) -> (TreeState, Vec<Node>) {
         let state = self.load_trees(around, tree, shape);
         (state, around.walker.top(&mut self.b, &state))
     }
 
-    fn load_trees(&mut self, around: &Around, tree: Value, (width, count): (u16, u16)) -> TreeState {
+    fn load_trees(&mut self, around: &Around, tree: Value, shape: VectorShape) -> TreeState {
+        let VectorShape { width, count } = shape;
         let Around { layout, buffers, walks, plan, .. } = around;
         if width == 1 {
             let shape = WalkShape { lanes: 1, steps: plan.steps.straight };

@@ -4,7 +4,7 @@
 //! column's address takes a multiplication for each tree and block, or a register to be kept in, of which there are too few.
 //! An offset is the number multiplied by as much as all blocks have in common; addresses multiply by the rest themselves.
 
-use crate::lir::{Address, BufferId, Builder, Scalar, Value};
+use crate::lir::{Address, Builder, Scalar, Value};
 use crate::rows::Row;
 
 /// What the numbers of columns are multiplied by: the rows of a block are a multiple.
@@ -46,19 +46,12 @@ impl Offsets {
         b.mul_int(tree, self.nodes as i64)
     }
 
-    /// The bins of adjacent rows in the column of a node, if the table has the node.
-    pub fn load(
-        &self,
-        b: &mut Builder,
-        row: &Row,
-        (buffer, first): (BufferId, Value),
-        (node, width): (u64, u16),
-    ) -> Option<Value> {
+    /// The bins of adjacent rows in the column of a node, if the table has the node. `first` is the tree's first offset.
+    pub fn load(&self, b: &mut Builder, row: &Row, first: Address, node: u64, width: u16) -> Option<Value> {
         if node >= self.nodes || !row.stride.is_multiple_of(UNIT) {
             return None;
         }
-        let at = Address { buffer, index: first, stride: Offsets::ELEMENT.bytes(), offset: 0 };
-        let at = b.beyond(at, node as i64);
+        let at = b.beyond(first, node as i64);
         let offset = b.load_index(Offsets::ELEMENT, at);
         let distance = b.mul_int(offset, i64::from(row.stride / UNIT));
         Some(row.load_rows(b, distance, width))

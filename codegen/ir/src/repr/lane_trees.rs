@@ -99,6 +99,14 @@ const TOP: u32 = 3;
 /// Nodes above them, and a number that is not used.
 const TOP_NODES: u64 = 1 << TOP;
 
+/// Where the top nodes of a vector of trees begin.
+#[derive(Clone, Copy)]
+struct Tops {
+    first: Value,
+    /// Trees of the vector.
+    lanes: u16,
+}
+
 impl LaneTrees {
     /// The layout for a forest whose used trees are complete, walked by vectors of trees.
     pub fn new(request: &Request) -> Result<LaneTrees, CompileError> {
@@ -203,7 +211,8 @@ impl LaneTrees {
         }
     }
 
-    fn write_tree(&self, bytes: &mut Bytes, at: u64, (tree, depth): (&Tree, u32), first_leaf: u32) {
+    fn write_tree(&self, bytes: &mut Bytes, at: u64, tree: &Tree, first_leaf: u32) {
+        let Some(depth) = self.depths[at as usize] else { return };
         for_each_part(tree, depth, |part| match part {
             Part::Node(number, inner) => self.write_node(bytes, at, number, inner),
             Part::Leaf(places, leaf) => {
@@ -222,28 +231,22 @@ impl LaneTrees {
         &self,
         b: &mut Builder,
         buffers: &Buffers,
-        (first, lanes): (Value, u16),
+        tops: Tops,
         decisions: &[Value],
     ) -> (Value, Value) {
         let nodes = 1u64 << decisions.len()..2 << decisions.len();
-        let (thresholds, codes) = nodes.map(|node| self.load_top(b, buffers, (first, lanes), node)).unzip();
+        let (thresholds, codes) = nodes.map(|node| self.load_top(b, buffers, tops, node)).unzip();
         (choose(b, thresholds, decisions), choose(b, codes, decisions))
     }
 
     /// Threshold and code of one of the top nodes of all lanes' trees.
-    fn load_top(
-        &self,
-        b: &mut Builder,
-        buffers: &Buffers,
-        (first, lanes): (Value, u16),
-        node: u64,
-    ) -> (Value, Value) {
+    fn load_top(&self, b: &mut Builder, buffers: &Buffers, tops: Tops, node: u64) -> (Value, Value) {
         let mut load = |field: Field| {
-            let at = b.beyond(field.address(buffers, first), (node * self.lanes) as i64);
-            b.load(Ty::vector(field.scalar, lanes), at)
+            let at = b.beyond(field.address(buffers, tops.first), (node * self.lanes) as i64);
+            b.load(Ty::vector(field.scalar, tops.lanes), at)
         };
         let (operand, code) = (load(self.top_operand), load(self.top_code));
-        let ty = Ty::vector(Scalar::I32, lanes);
+        let ty = Ty::vector(Scalar::I32, tops.lanes);
         (operand, if self.top_code.scalar == Scalar::I32 { code } else { b.cast(Cast::ZExt, code, ty) })
     }
 
@@ -310,9 +313,7 @@ impl Representation for LaneTrees {
     fn fill(&self, forest: &Forest, bytes: &mut Bytes) {
         let mut first_leaf = 0u32;
         for (at, tree) in forest.trees.iter().enumerate() {
-            if let Some(depth) = self.depths[at] {
-                self.write_tree(bytes, at as u64, (tree, depth), first_leaf);
-            }
+            self.write_tree(bytes, at as u64, tree, first_leaf);
             first_leaf = first_leaf.saturating_add(tree.leaves.len() as u32);
         }
     }
@@ -358,7 +359,7 @@ impl Representation for LaneTrees {
         let taken = decisions.len() as u32;
         let (threshold, code) = match (state.loaded, step) {
             (Loaded::Leaves { tops: Some(first), .. }, Step::Level { level, .. }) if level < TOP => {
-                self.look_up_top(b, buffers, (first, ty.lanes), decisions)
+                self.look_up_top(b, buffers, Tops { first, lanes: ty.lanes }, decisions)
             }
             _ => self.look_up(b, buffers, state, at, taken.min(self.depth.saturating_sub(1))),
         };
@@ -418,7 +419,7 @@ impl LevelOrder for LaneTrees {
         let lanes = b.ty(node).lanes;
         let (threshold, code) = match state.loaded {
             Loaded::Leaves { tops: Some(first), .. } if number < TOP_NODES => {
-                self.load_top(b, buffers, (first, lanes), number)
+                self.load_top(b, buffers, Tops { first, lanes }, number)
             }
             _ => self.look_up(b, buffers, state, &Cursor::of(node), number.ilog2()),
         };

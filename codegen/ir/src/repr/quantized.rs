@@ -58,6 +58,16 @@ struct Run {
     size: u64,
 }
 
+/// What reaches the bins of nodes: a tree, and a vector of rows.
+#[derive(Clone, Copy)]
+struct Reach<'a> {
+    buffers: &'a Buffers,
+    state: &'a TreeState,
+    row: &'a Row,
+    /// Rows of the vector.
+    width: u16,
+}
+
 /// Nodes of a level that has `size` of them.
 #[derive(Clone, Copy)]
 struct OfLevel {
@@ -178,32 +188,25 @@ impl Quantized {
 
     /// The bins that the nodes of a level compare with, for adjacent rows: the columns of all nodes of the level that can
     /// be reached from `node`, chosen by the decisions after it. Each is chosen as soon as it is there.
-    fn by_node(
-        &self,
-        b: &mut Builder,
-        tree: (&Buffers, &TreeState),
-        row: &Row,
-        (node, width): (u64, u16),
-        decisions: &[Value],
-    ) -> Value {
+    fn by_node(&self, b: &mut Builder, reach: Reach, node: u64, decisions: &[Value]) -> Value {
         let Some((decision, decisions)) = decisions.split_first() else {
-            let (buffers, state) = tree;
+            let Reach { buffers, state, row, width } = reach;
             if let Loaded::Tables { offsets: Some(first), .. } = state.loaded
                 && let Some(bins) =
-                    self.offsets.load(b, row, (self.offset.buffer(buffers), first), (node, width))
+                    self.offsets.load(b, row, self.offset.address(buffers, first), node, width)
             {
                 return bins;
             }
             let column = self.column_of(b, buffers, state.base, node);
             return row.load_column(b, column, width);
         };
-        let left = self.by_node(b, tree, row, (2 * node, width), decisions);
-        let right = self.by_node(b, tree, row, (2 * node + 1, width), decisions);
+        let left = self.by_node(b, reach, 2 * node, decisions);
+        let right = self.by_node(b, reach, 2 * node + 1, decisions);
         b.select(*decision, right, left)
     }
 
     /// The same from all columns that there are, chosen by the bits of the looked-up numbers.
-    fn by_column(&self, b: &mut Builder, row: &Row, columns: Value) -> Value {
+    fn by_column(&self, b: &mut Builder, reach: Reach, columns: Value) -> Value {
         let ty = b.ty(columns);
         let last = self.bins.columns().saturating_sub(1);
         let zero = b.int_of(ty, 0);
@@ -217,21 +220,21 @@ impl Quantized {
         // Kept from level to level and from tree to tree, columns would drive all else out of the registers; that they are
         // read again costs next to nothing, since choices take their operands from memory.
         b.forget();
-        self.among(b, row, (0, ty.lanes), &bits)
+        self.among(b, reach, 0, &bits)
     }
 
     /// The bins of the columns from number `first` on that the bits tell apart, the highest last.
-    fn among(&self, b: &mut Builder, row: &Row, (first, width): (u32, u16), bits: &[Value]) -> Value {
+    fn among(&self, b: &mut Builder, reach: Reach, first: u32, bits: &[Value]) -> Value {
         let Some((highest, bits)) = bits.split_last() else {
             let column = b.int(first.into());
-            return row.load_column(b, column, width);
+            return reach.row.load_column(b, column, reach.width);
         };
-        let left = self.among(b, row, (first, width), bits);
+        let left = self.among(b, reach, first, bits);
         let half = first + (1 << bits.len());
         if half >= self.bins.columns() {
             return left;
         }
-        let right = self.among(b, row, (half, width), bits);
+        let right = self.among(b, reach, half, bits);
         b.select(*highest, right, left)
     }
 
@@ -239,12 +242,12 @@ impl Quantized {
     fn of_vector(
         &self,
         b: &mut Builder,
-        buffers: &Buffers,
-        state: &TreeState,
-        row: &Row,
+        reach: Reach,
         at: &Cursor,
-        (level, fetch): (u32, FetchStrategy),
+        level: u32,
+        fetch: FetchStrategy,
     ) -> (Value, Value) {
+        let Reach { buffers, state, row, .. } = reach;
         let node = at.node;
         let ty = b.ty(node);
         let Loaded::Tables { operands, features, .. } = state.loaded else {
@@ -256,10 +259,10 @@ impl Quantized {
         let nodes = OfLevel { node, size: 1u64 << level };
         let rank = self.look_up(b, buffers, state.base, self.rank, nodes, operands);
         let bin = match fetch {
-            FetchStrategy::ByNode => self.by_node(b, (buffers, state), row, (1, ty.lanes), &at.decisions),
+            FetchStrategy::ByNode => self.by_node(b, reach, 1, &at.decisions),
             FetchStrategy::ByColumn => {
                 let columns = self.look_up(b, buffers, state.base, self.column, nodes, features);
-                self.by_column(b, row, columns)
+                self.by_column(b, reach, columns)
             }
             FetchStrategy::Gather | FetchStrategy::GatherNodes => {
                 // What is found is as wide as the number that it is looked up by.
@@ -374,7 +377,8 @@ impl Representation for Quantized {
         let ty = b.ty(at.node);
         let (rank, bin) = match step {
             Step::Level { level, fetch: Some(fetch) } => {
-                self.of_vector(b, buffers, state, row, at, (level, fetch))
+                let reach = Reach { buffers, state, row, width: ty.lanes };
+                self.of_vector(b, reach, at, level, fetch)
             }
             _ if ty.lanes > 1 => self.gathered(b, buffers, state, row, at.node),
             _ => {

@@ -281,8 +281,8 @@ impl Sweep for Preorder {
         let Node { here, right, rank, column, .. } = self.node;
         let node = Entry { buffers, state, entry: number };
         let [here, right, column] = self.node.numbers(b, node, [here, right, column]);
-        let mut everywhere =
-            |place| in_all_lanes(b, (self.places.buffer(buffers), place), (self.place, lanes));
+        let ty = Ty::vector(self.place, lanes);
+        let mut everywhere = |leaf| in_all_lanes(b, self.places.address(buffers, leaf), ty);
         let (here, right) = (everywhere(here), everywhere(right));
         let rank = rank.load(b, buffers, state, number);
         SweptNode { here, right, rank: b.splat(rank, lanes), column }

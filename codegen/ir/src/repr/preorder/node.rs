@@ -5,7 +5,7 @@
 //! each block of rows. Ranks are spread by a shuffle: the unit that does it has less to do than those that load.
 
 use crate::bytes::{narrowest, write_int};
-use crate::lir::{Address, BufferId, Builder, Cast, Scalar, Ty, Value};
+use crate::lir::{Address, Builder, Cast, Scalar, Ty, Value};
 use crate::repr::schema::{Bytes, Field, Schema};
 use crate::repr::test::Operand;
 use crate::repr::tree::{Buffers, TreeState};
@@ -122,19 +122,14 @@ pub(super) fn write_words(bytes: &mut Bytes, field: Field, scalar: Scalar, count
     }
 }
 
-/// A number in all lanes, by way of the table of such words.
-pub(super) fn in_all_lanes(
-    b: &mut Builder,
-    (words, number): (BufferId, Value),
-    (scalar, lanes): (Scalar, u16),
-) -> Value {
-    let repeated = (4 / scalar.bytes()) as u16;
-    let at = Address { buffer: words, index: number, stride: 4, offset: 0 };
-    if lanes <= repeated || lanes % repeated > 0 {
-        let first = b.load(Ty::of(scalar), at);
-        return b.splat(first, lanes);
+/// A number in all lanes of a vector, by way of the table of such words.
+pub(super) fn in_all_lanes(b: &mut Builder, word: Address, ty: Ty) -> Value {
+    let repeated = (4 / ty.scalar.bytes()) as u16;
+    if ty.lanes <= repeated || !ty.lanes.is_multiple_of(repeated) {
+        let first = b.load(Ty::of(ty.scalar), word);
+        return b.splat(first, ty.lanes);
     }
-    let word = b.load(Ty::of(Scalar::I32), at);
-    let words = b.splat(word, lanes / repeated);
-    b.cut(words, scalar)
+    let word = b.load(Ty::of(Scalar::I32), word);
+    let words = b.splat(word, ty.lanes / repeated);
+    b.cut(words, ty.scalar)
 }
