@@ -1,4 +1,5 @@
-//! Seeded faults: deliberate mistakes, one per pass, that tests switch on to prove that the property tests see them.
+//! Seeded faults: deliberate mistakes, one per pass, that tests switch on to prove that the property tests
+//! see them.
 //!
 //! Without the feature `faults` every question is answered `false` at compile time.
 

@@ -1,5 +1,5 @@
-//! The middle of the compiler: HIR, MIR, the plan and LIR, the representations of trees in memory, and the LIR
-//! interpreter.
+//! The middle of the compiler: HIR, MIR, the plan and LIR, the representations of trees in memory, and the
+//! LIR interpreter.
 //!
 //! [`compile`] is the whole pipeline; each stage between can be printed.
 
@@ -55,8 +55,8 @@ pub struct Smaller {
 ///
 /// # Errors
 ///
-/// When the model cannot be laid out as the schedule asks, or a budget would be exceeded. Nothing large is built
-/// before that is known.
+/// When the model cannot be laid out as the schedule asks, or a budget would be exceeded. Nothing large is
+/// built before that is known.
 pub fn compile(
     forest: impl Into<Arc<Forest>>,
     nest: Nest,
@@ -66,9 +66,9 @@ pub fn compile(
     compile_by_rows(forest, None, Vec::new(), nest, kernels, budget)
 }
 
-/// Lowers a forest under several nests into kernels that choose among them by the number of rows. Each of `smaller` is
-/// for at most so many rows, ascending; `nest` is for all larger calls, and for numbers of leaves in any. Tiles of nodes by
-/// probability need a profile.
+/// Lowers a forest under several nests into kernels that choose among them by the number of rows. Each of
+/// `smaller` is for at most so many rows, ascending; `nest` is for all larger calls, and for numbers of
+/// leaves in any. Tiles of nodes by probability need a profile.
 ///
 /// # Errors
 ///

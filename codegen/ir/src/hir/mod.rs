@@ -1,8 +1,8 @@
 //! HIR: the forest as trees, with the checked loop nest beside it.
 //!
-//! A prediction is *forest -> output stage*. This is where trees are rewritten: brought into the order of the nest
-//! and padded for straight-line walks. Loops are not yet code; what each leaf loop asks of its walks is collected in
-//! [`Site`]s.
+//! A prediction is *forest -> output stage*. This is where trees are rewritten: brought into the order of the
+//! nest and padded for straight-line walks. Loops are not yet code; what each leaf loop asks of its walks is
+//! collected in [`Site`]s.
 
 mod pad;
 mod print;
@@ -25,9 +25,11 @@ use std::sync::Arc;
 pub struct Hir {
     /// The forest; its trees are in the order of the nest, and padded unless only complete layouts hold them.
     pub forest: Arc<Forest>,
-    /// Steps to the deepest and the shallowest leaf of each tree, after padding: edges between nodes, or between tiles.
+    /// Steps to the deepest and the shallowest leaf of each tree, after padding: edges between nodes, or
+    /// between tiles.
     pub depths: Vec<(u32, u32)>,
-    /// The tiles that cover the trees, if walks step from tile to tile. Padding is in the tiles then, not in the trees.
+    /// The tiles that cover the trees, if walks step from tile to tile. Padding is in the tiles then, not in
+    /// the trees.
     pub tiles: Option<Arc<Tiling>>,
     /// The checked loop nest.
     pub nest: Nest,
@@ -41,8 +43,8 @@ pub struct Hir {
 ///
 /// # Errors
 ///
-/// When the nest still depends on unknown facts, padding would exceed the budget, or tiles by probability have no
-/// profile.
+/// When the nest still depends on unknown facts, padding would exceed the budget, or tiles by probability
+/// have no profile.
 pub fn build(
     mut forest: Arc<Forest>,
     profile: Option<&Profile>,

@@ -1,4 +1,5 @@
-//! What all kernels of a model share under one schedule: the stages before, and the numbers of the model's tables.
+//! What all kernels of a model share under one schedule: the stages before, and the numbers of the model's
+//! tables.
 
 use crate::bytes::{floats, ints, narrowest, scalar};
 use crate::hir::Hir;
@@ -127,8 +128,8 @@ fn shared_tables(hir: &Hir, plan: &Plan, leaf_numbers: bool, tables: &mut Vec<Ta
     Shared { base, targets, vectors, sources, quantizer, pieces }
 }
 
-/// All leaves as vectors over the margins. A tree for one margin leaves the others as they are: adding -0.0 changes no
-/// number, not even the sign of a zero.
+/// All leaves as vectors over the margins. A tree for one margin leaves the others as they are: adding -0.0
+/// changes no number, not even the sign of a zero.
 fn leaf_vectors(forest: &Forest) -> Vec<f64> {
     let mut vectors = Vec::new();
     for tree in &forest.trees {

@@ -3,7 +3,8 @@
 //! Nothing is chosen here: what could be done in several ways is in the plan.
 //!
 //! [`Lowering`] holds what all kernels share: the stages before, and the numbers of the model's tables. Each
-//! kernel is lowered by a `kernel::Kernel` of its own: the LIR builder, its [`Ports`], and what is in [`scope`].
+//! kernel is lowered by a `kernel::Kernel` of its own: the LIR builder, its `ports::Ports`, and what is in
+//! `scope::Scope`.
 
 mod kernel;
 mod leaf;
@@ -25,8 +26,9 @@ use crate::lir::{Build, Builder, Cmp, Function, Kernel};
 pub use lowering::{Lowering, Numbers};
 pub use output::{class_columns, value_columns};
 
-/// The function of one kernel under schedules for calls of different sizes: each but the last is for at most so many
-/// rows. Leaves are found under the last one, whatever the size. None if the model has no such output.
+/// The function of one kernel under schedules for calls of different sizes: each but the last is for at most
+/// so many rows. Leaves are found under the last one, whatever the size. None if the model has no such
+/// output.
 pub fn kernel(kernel: Kernel, choices: &[(Option<i64>, Lowering)]) -> Option<Function> {
     let last = choices.last()?;
     let (name, choices, results) = match kernel {

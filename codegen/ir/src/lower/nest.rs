@@ -159,8 +159,8 @@ impl Kernel<'_> {
         });
     }
 
-    /// Rows of a copy in blocks that has `held` of them for `count` rows; more if walks inside take more vectors at a time
-    /// than the rows need.
+    /// Rows of a copy in blocks that has `held` of them for `count` rows; more if walks inside take more
+    /// vectors at a time than the rows need.
     fn room_for_few(&mut self, walks: &WalkRange, count: Value, mut held: Value) -> Value {
         let mut ends: BTreeMap<i64, BTreeSet<i64>> = BTreeMap::new();
         for leaf in self.ports.lowering.mir.uses.of(walks) {

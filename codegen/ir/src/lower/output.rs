@@ -1,7 +1,7 @@
 //! Output stages: kernels from margins to predictions and to class numbers.
 //!
-//! The formulas, the order of operations and the types are those of the reference in `sched-forest`, so that results are
-//! equal bit for bit.
+//! The formulas, the order of operations and the types are those of the reference in `sched-forest`, so that
+//! results are equal bit for bit.
 
 use crate::bytes::scalar;
 use crate::lir::{
@@ -149,8 +149,9 @@ impl Stage {
 
     /// Exponentials of the distances to the largest margin, over their sum, which is in double precision.
     ///
-    /// In single precision margins and results may be one buffer: the exponentials are parked in the results, which
-    /// have the same type. In double precision they are computed twice, because the results are too narrow for them.
+    /// In single precision margins and results may be one buffer: the exponentials are parked in the results,
+    /// which have the same type. In double precision they are computed twice, because the results are too
+    /// narrow for them.
     fn softmax(mut self) -> Function {
         let (zero, rows) = (self.b.int(0), self.b.rows());
         let park = self.element == Scalar::F32;

@@ -1,5 +1,5 @@
-//! What a kernel reads and writes outside its own memory: rows, result, and the model's tables. Nothing here changes while
-//! the kernel is made.
+//! What a kernel reads and writes outside its own memory: rows, result, and the model's tables. Nothing here
+//! changes while the kernel is made.
 
 use super::lowering::Lowering;
 use crate::bytes::scalar;

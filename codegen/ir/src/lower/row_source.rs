@@ -92,7 +92,8 @@ impl RowSource {
         }
     }
 
-    /// Where rows are. Constant distances become offsets, so that the lanes of a group share one base address.
+    /// Where rows are. Constant distances become offsets, so that the lanes of a group share one base
+    /// address.
     pub fn row(&self, b: &mut Builder, wanted: RowsWanted) -> Row {
         let RowsWanted { first, ahead, width, mask } = wanted;
         let RowCopy { buffer, first_row, blocks, element, columns } = self.copy;
@@ -123,7 +124,8 @@ impl RowSource {
         Row { buffer, index, offset, element, stride: 1, lanes, table }
     }
 
-    /// A row of a copy in blocks. A vector of walks is one block; a single walk finds its block and its place in it.
+    /// A row of a copy in blocks. A vector of walks is one block; a single walk finds its block and its place
+    /// in it.
     fn row_of_block(&self, b: &mut Builder, at: InBlocks, width: u16) -> Row {
         let InBlocks { relative, offset, block } = at;
         let RowCopy { buffer, element, columns, .. } = self.copy;

@@ -1,5 +1,5 @@
-//! Unroll-and-jam: several trees at once where rows are few, of a loop over trees whose body is one leaf loop over vectors
-//! of rows.
+//! Unroll-and-jam: several trees at once where rows are few, of a loop over trees whose body is one leaf loop
+//! over vectors of rows.
 //!
 //! `interleave` says how many vectors advance together. If there are fewer rows than that, the vectors of
 //! several trees make up the number. Every row's sum still adds the trees in their order.
@@ -28,8 +28,9 @@ impl Kernel<'_> {
         self.ports.results == Results::Margins && plan.is_some_and(|plan| plan.unroll_and_jam > 1)
     }
 
-    /// The loop over trees, chosen by the number of rows: as it stands if there are rows for more than half of the
-    /// vectors that advance together, else with several trees at once. `whole` emits the loop as it stands.
+    /// The loop over trees, chosen by the number of rows: as it stands if there are rows for more than half
+    /// of the vectors that advance together, else with several trees at once. `whole` emits the loop as it
+    /// stands.
     pub(super) fn unroll_and_jam(&mut self, this: &Loop, walks: &Walks, whole: impl Fn(&mut Self)) {
         let stop = self.scope.stop(&mut self.b, &walks.iter);
         let rows = self.b.add_int(stop, -walks.iter.start);
@@ -79,8 +80,8 @@ impl Kernel<'_> {
         );
     }
 
-    /// The loop over trees with `vectors` vectors of rows, which end at number `rows`, for each tree; then the trees that
-    /// are left one by one.
+    /// The loop over trees with `vectors` vectors of rows, which end at number `rows`, for each tree; then
+    /// the trees that are left one by one.
     fn together(&mut self, this: &Loop, walks: &Walks, rows: Value, vectors: i64) {
         let trees = i64::from(walks.group) / vectors;
         let group = Group::full(vectors, walks.lanes as u16).below(rows);

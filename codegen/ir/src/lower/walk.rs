@@ -78,8 +78,8 @@ impl Group {
         Group { below: Some(stop), ..self }
     }
 
-    /// How many lanes a vector has, and how many of them are iterations. The last one is no wider than it needs to be if
-    /// vectors may have several widths.
+    /// How many lanes a vector has, and how many of them are iterations. The last one is no wider than it
+    /// needs to be if vectors may have several widths.
     fn shape(self, vector: i64, narrows: bool) -> VectorShape {
         let Group { vectors, width, last, .. } = self;
         if vector < vectors - 1 {
@@ -139,8 +139,8 @@ impl<'k> Kernel<'k> {
         self.close_sum(around, sum);
     }
 
-    /// A leaf loop of any length: whole groups, then smaller ones for what is left. Where the last rest is one vector with a
-    /// mask, so is each single vector: the same code serves both.
+    /// A leaf loop of any length: whole groups, then smaller ones for what is left. Where the last rest is
+    /// one vector with a mask, so is each single vector: the same code serves both.
     fn unknown(&mut self, around: &Around, mut sum: Option<Value>) {
         let walks = around.walks;
         let stop = self.scope.stop(&mut self.b, &walks.iter);
@@ -247,7 +247,8 @@ impl<'k> Kernel<'k> {
         self.b.add(sums.origin, row)
     }
 
-    /// Walks the iterations of a group from `value` on and uses their leaves in order. Returns the sum carried on.
+    /// Walks the iterations of a group from `value` on and uses their leaves in order. Returns the sum
+    /// carried on.
     fn group(&mut self, around: &Around, value: Value, group: Group, sum: Option<Value>) -> Option<Value> {
         let mut result = sum;
         self.with_var(around.walks.iter.var, InScope::value(value), |k| {
@@ -336,8 +337,8 @@ fn known_trips(walks: &Walks) -> Option<i64> {
     trees.then(|| ((stop - plus - iter.start + iter.step - 1) / iter.step).max(0))
 }
 
-/// The sizes of the groups of a leaf loop: the requested one, then halves for the remainder. With a `masked` tail there is
-/// no scalar tail and no extra single-vector group.
+/// The sizes of the groups of a leaf loop: the requested one, then halves for the remainder. With a `masked`
+/// tail there is no scalar tail and no extra single-vector group.
 fn groups(walks: &Walks, masked: bool) -> Vec<(i64, u16)> {
     let halves = |first: u32| std::iter::successors(Some(i64::from(first)), |n| (*n > 1).then_some(n / 2));
     let lanes = walks.lanes as u16;

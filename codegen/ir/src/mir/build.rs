@@ -184,8 +184,8 @@ impl Build<'_> {
         }
     }
 
-    /// Lanes of a site's vectors. Distances between the rows of a vector must fit 32 bits; where steps are so large that
-    /// they do not, walks stay scalar.
+    /// Lanes of a site's vectors. Distances between the rows of a vector must fit 32 bits; where steps are so
+    /// large that they do not, walks stay scalar.
     fn lanes(&self, site: &Site, step: i64) -> u32 {
         let distance =
             step.saturating_mul(i64::from(site.lanes)).saturating_mul(self.hir.forest.num_features as i64);
@@ -255,8 +255,8 @@ impl Build<'_> {
         copy.map_or(Rows::Input, Rows::Cached)
     }
 
-    /// Whether rows are quantized at the start of an iteration of a loop over rows: where they are copied, or else once for
-    /// all trees, by the thread that walks them, and as late as that allows.
+    /// Whether rows are quantized at the start of an iteration of a loop over rows: where they are copied, or
+    /// else once for all trees, by the thread that walks them, and as late as that allows.
     fn quantizes_here(&self, id: LoopId, scope: &Scope) -> bool {
         let nest = &self.hir.nest;
         let this = nest.get(id);
@@ -373,7 +373,8 @@ fn tightest(stops: Vec<Bound>) -> Vec<Bound> {
     constants.into_iter().chain(stops.into_iter().filter(|stop| constant(stop).is_none())).collect()
 }
 
-/// Straight-line steps as far as padding or the shallowest leaf allows, tested ones as far as asked, then a loop.
+/// Straight-line steps as far as padding or the shallowest leaf allows, tested ones as far as asked, then a
+/// loop.
 fn steps(site: &Site, depths: &[(u32, u32)]) -> Steps {
     let deepest = depths.iter().map(|depth| depth.0).max().unwrap_or(0);
     let shallowest = depths.iter().map(|depth| depth.1).min().unwrap_or(0);

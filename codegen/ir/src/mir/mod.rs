@@ -1,16 +1,17 @@
-//! MIR: the explicit loop nest with abstract operations on trees and rows. A walk names the layout that the schedule asks
-//! for; how trees are stored and walked is not visible, and decided by the plan ([`crate::plan`]).
+//! MIR: the explicit loop nest with abstract operations on trees and rows. A walk names the layout that the
+//! schedule asks for; how trees are stored and walked is not visible, and decided by the plan
+//! ([`crate::plan`]).
 //!
-//! A [`Walks`] statement is a leaf loop: for each iteration it walks one tree with one row and reduces the leaf's
-//! values into its [`Target`]. Row and tree numbers are sums of variables ([`Affine`]); a loop's end is the least of
-//! several [`Bound`]s, which is how partial tiles stay in range.
+//! A [`Walks`] statement is a leaf loop: for each iteration it walks one tree with one row and reduces the
+//! leaf's values into its [`Target`]. Row and tree numbers are sums of variables ([`Affine`]); a loop's end
+//! is the least of several [`Bound`]s, which is how partial tiles stay in range.
 //!
 //! [`build()`] makes the nest with every reduction aimed at the output. [`reduce::legalise`] then privatises
-//! reductions below parallel tree loops (SilvanForge section 5): each such loop gets a [`Private`] buffer with one
-//! slot per iteration, which is folded after the loop, in iteration order. The buffer of an inner loop lives inside
-//! one iteration of the outer one and is folded into that iteration's slot. A fold works on all rows between the first
-//! and the last that its loop touches; where parallel iterations of a row loop interleave their rows, it is moved
-//! behind that loop.
+//! reductions below parallel tree loops (SilvanForge section 5): each such loop gets a [`Private`] buffer
+//! with one slot per iteration, which is folded after the loop, in iteration order. The buffer of an inner
+//! loop lives inside one iteration of the outer one and is folded into that iteration's slot. A fold works on
+//! all rows between the first and the last that its loop touches; where parallel iterations of a row loop
+//! interleave their rows, it is moved behind that loop.
 
 mod build;
 mod print;
@@ -281,7 +282,8 @@ pub struct Mir {
 }
 
 impl Bound {
-    /// The largest value it can take; none if the number of rows decides and nothing is known of that. `rows` is its largest.
+    /// The largest value it can take; none if the number of rows decides and nothing is known of that. `rows`
+    /// is its largest.
     pub fn most(&self, vars: &[VarInfo], rows: Option<i64>) -> Option<i64> {
         let limit = match self.limit {
             Limit::Const(limit) => limit,

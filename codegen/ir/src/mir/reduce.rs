@@ -21,7 +21,8 @@ use crate::error::{Budget, CompileError};
 use sched_lang::nest::{Reduce, Sort};
 use std::collections::BTreeMap;
 
-/// Privatises every reduction that parallel tree loops make conflict. `row_bytes` is the size of one row of sums.
+/// Privatises every reduction that parallel tree loops make conflict. `row_bytes` is the size of one row of
+/// sums.
 ///
 /// # Errors
 ///

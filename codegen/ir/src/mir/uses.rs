@@ -1,7 +1,7 @@
 //! What leaf loops use of rows and trees, collected once while the nest is built.
 //!
-//! Leaf loops are numbered in the order of the nest, so that what is inside a loop or a copy is a range of numbers. The
-//! passes that ask which rows a part of the nest touches, or who reads a copy, look there.
+//! Leaf loops are numbered in the order of the nest, so that what is inside a loop or a copy is a range of
+//! numbers. The passes that ask which rows a part of the nest touches, or who reads a copy, look there.
 
 use super::{Affine, Rows, Var, WalkId};
 use sched_lang::nest::Sort;

@@ -41,8 +41,8 @@ impl Bytes {
         Bytes { budget: budget.scratch, per_row: 0 }
     }
 
-    /// A buffer of `per_row` bytes for each row of the window. One that is too large at the window's full length
-    /// limits the rows of a run instead.
+    /// A buffer of `per_row` bytes for each row of the window. One that is too large at the window's full
+    /// length limits the rows of a run instead.
     pub fn add(&mut self, window: &Window, per_row: u64) -> Result<(), CompileError> {
         let rows = window.high.map_or(u64::MAX, |high| u64::try_from(high - window.low).unwrap_or(0));
         if rows.saturating_mul(per_row) > self.budget {

@@ -11,7 +11,8 @@ use crate::plan::storage::{Chosen, Wanted};
 use crate::repr::traverse::Walker;
 use std::collections::BTreeMap;
 
-/// Decides how a legalised nest runs. Tables of `spent` bytes exist already; `leaf_numbers` are wanted or not.
+/// Decides how a legalised nest runs. Tables of `spent` bytes exist already; `leaf_numbers` are wanted or
+/// not.
 ///
 /// # Errors
 ///

@@ -1,8 +1,8 @@
 //! Copies of rows: which are transposed, and which have their sums beside them.
 //!
-//! A copy lies in blocks as wide as the vectors that walk its rows. If each tree adds to one of several margins, the sums
-//! of a block lie margin by margin beside it: a vector of leaf values is added in one piece then, and the output is
-//! read before and written after all trees of the copy.
+//! A copy lies in blocks as wide as the vectors that walk its rows. If each tree adds to one of several
+//! margins, the sums of a block lie margin by margin beside it: a vector of leaf values is added in one piece
+//! then, and the output is read before and written after all trees of the copy.
 
 use super::CopyPlan;
 use crate::error::{Budget, CompileError};
@@ -65,8 +65,8 @@ fn for_each_copy(
     Ok(())
 }
 
-/// Rows of the blocks in which a copy lies: as many as the vectors have that walk it, if all walks are over rows in
-/// vectors of one width that coincide with blocks.
+/// Rows of the blocks in which a copy lies: as many as the vectors have that walk it, if all walks are over
+/// rows in vectors of one width that coincide with blocks.
 fn blocks(uses: &[LeafUse], base: &Affine) -> Option<u32> {
     let width = |leaf: &LeafUse| {
         let base = leaf.fixed(base);

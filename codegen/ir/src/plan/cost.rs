@@ -1,7 +1,7 @@
 //! What a leaf loop costs, roughly: cycles of one core for one row and one tree.
 //!
-//! The figures compare plans for one model with each other. They know no caches and no processor, and are no promise
-//! of a time.
+//! The figures compare plans for one model with each other. They know no caches and no processor, and are no
+//! promise of a time.
 
 use super::traversal::Facts;
 use crate::quantize::fetch::{FetchStrategy, LARGEST};

@@ -1,8 +1,9 @@
 //! The plan: which algorithm runs, and on which bytes.
 //!
-//! MIR says what is computed in which order; LIR is the code. Between them the plan decides, once and as plain data, all
-//! that a machine cares about and a result does not: how trees are stored ([`Stored`]), how each leaf loop walks them
-//! ([`WalkPlan`]), and how copies of rows lie ([`CopyPlan`]). [`build()`] makes it. Lowering obeys and asks nobody.
+//! MIR says what is computed in which order; LIR is the code. Between them the plan decides, once and as
+//! plain data, all that a machine cares about and a result does not: how trees are stored ([`Stored`]), how
+//! each leaf loop walks them ([`WalkPlan`]), and how copies of rows lie ([`CopyPlan`]). [`build()`] makes it.
+//! Lowering obeys and asks nobody.
 //!
 //! The decisions are taken in this order, each from those before it:
 //!
@@ -36,7 +37,8 @@ pub struct Plan {
     pub walks: BTreeMap<WalkId, WalkPlan>,
     /// The copies of rows.
     pub copies: BTreeMap<CacheId, CopyPlan>,
-    /// The features of transposed copies, if there are any: one set for all, so that a storage serves all of them.
+    /// The features of transposed copies, if there are any: one set for all, so that a storage serves all of
+    /// them.
     pub subset: Option<FeatureSubset>,
     /// A call must be cut into runs of at most this many rows.
     pub rows_per_run: Option<i64>,
@@ -89,7 +91,8 @@ pub struct RowTable {
 pub enum SumAccess {
     /// In a register: one row, one margin.
     Register,
-    /// A vector of rows at a time: their sums are one piece of memory. What is left of a loop is a vector with a mask.
+    /// A vector of rows at a time: their sums are one piece of memory. What is left of a loop is a vector
+    /// with a mask.
     Vector,
     /// One by one.
     Each,
@@ -98,7 +101,8 @@ pub enum SumAccess {
 /// How a copy of rows lies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CopyPlan {
-    /// Rows of a block, within which the copy lies feature by feature; rows lie one after the other if there is none.
+    /// Rows of a block, within which the copy lies feature by feature; rows lie one after the other if there
+    /// is none.
     pub blocks: Option<u32>,
     /// Whether the sums of the rows are copied too, in the same blocks, and written back at the end.
     pub sums: bool,

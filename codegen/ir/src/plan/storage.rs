@@ -1,7 +1,7 @@
 //! How trees are stored: what leaf loops want, and what they get.
 //!
-//! Leaf loops that want the same share it. Where its trees do not fit, all of them get what holds any tree; the plan says
-//! so.
+//! Leaf loops that want the same share it. Where its trees do not fit, all of them get what holds any tree;
+//! the plan says so.
 
 use super::{CopyPlan, Stored};
 use crate::error::{Budget, CompileError};
@@ -87,7 +87,8 @@ impl<'a> Wanted<'a> {
         Ok(Wanted { hir, leaf_numbers, trees, of_walks, transposes_bins })
     }
 
-    /// The features of transposed copies of rows. Quantized rows are transposed first, with the features of all trees.
+    /// The features of transposed copies of rows. Quantized rows are transposed first, with the features of
+    /// all trees.
     fn subset(&self) -> Option<FeatureSubset> {
         let mut all = vec![self.transposes_bins; self.hir.forest.trees.len()];
         let mut some = self.transposes_bins;

@@ -40,9 +40,9 @@ impl Around<'_> {
         self.copied_sums && walks.target.accumulator == Accumulator::Output
     }
 
-    /// How many vectors of rows, those of several trees, advance together where the rows fill fewer: as many as the
-    /// schedule asks for, if the trees' walks are independent and the sums of a vector are one piece of memory. Every row's
-    /// sum still adds the trees in their order.
+    /// How many vectors of rows, those of several trees, advance together where the rows fill fewer: as many
+    /// as the schedule asks for, if the trees' walks are independent and the sums of a vector are one piece
+    /// of memory. Every row's sum still adds the trees in their order.
     pub fn unroll_and_jam(self, walks: &Walks, hir: &Hir) -> u32 {
         let Some(around) = self.only_in else { return 1 };
         let var = around.iter.var;

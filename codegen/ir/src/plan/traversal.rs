@@ -124,7 +124,8 @@ impl Facts<'_> {
         Some(RowTable { length: length as u16, masked })
     }
 
-    /// The steps of walks that take steps. Levels are evaluated as a whole only where nodes are numbered by level.
+    /// The steps of walks that take steps. Levels are evaluated as a whole only where nodes are numbered by
+    /// level.
     pub fn steps(&self, level_order: bool) -> Steps {
         let steps = self.walks.steps;
         Steps { speculated: if level_order { steps.speculated } else { 0 }, ..steps }

@@ -1,16 +1,17 @@
 //! The bins of a forest: small numbers in place of thresholds and feature values, which compare alike.
 //!
-//! A threshold becomes its rank among the distinct thresholds of its feature, a feature value the number of thresholds
-//! that it is right of. So a value goes left of a threshold exactly if its bin is not above the threshold's rank, and
-//! bins of 8 or 16 bits lose nothing. A missing value has the lowest bin where it goes left and the highest where it
-//! goes right: a feature with nodes of both kinds has two bins, and each node names the one that it compares with.
+//! A threshold becomes its rank among the distinct thresholds of its feature, a feature value the number of
+//! thresholds that it is right of. So a value goes left of a threshold exactly if its bin is not above the
+//! threshold's rank, and bins of 8 or 16 bits lose nothing. A missing value has the lowest bin where it goes
+//! left and the highest where it goes right: a feature with nodes of both kinds has two bins, and each node
+//! names the one that it compares with.
 //!
-//! A feature with more thresholds than bytes count has a bin for each run of 255 of them, as long as that does not make
-//! rows longer than bins of 16 bits would.
+//! A feature with more thresholds than bytes count has a bin for each run of 255 of them, as long as that
+//! does not make rows longer than bins of 16 bits would.
 //!
-//! The bins of rows side by side are found by walking a complete tree over a feature's thresholds, those of a single row by
-//! counting the thresholds that are left of a value: of every sixteenth first, then of sixteen. Features with trees of one
-//! depth make a group, which is quantized by one loop.
+//! The bins of rows side by side are found by walking a complete tree over a feature's thresholds, those of a
+//! single row by counting the thresholds that are left of a value: of every sixteenth first, then of sixteen.
+//! Features with trees of one depth make a group, which is quantized by one loop.
 
 use crate::bytes::{scalar, write_float};
 use crate::error::CompileError;
@@ -91,13 +92,14 @@ pub struct SearchGroup {
 pub const AT_ONCE: u32 = 16;
 
 impl SearchGroup {
-    /// Thresholds of a block, of which there are as many as are compared at once: those of a feature stand in order, behind
-    /// the last one of each block. None where one look is enough.
+    /// Thresholds of a block, of which there are as many as are compared at once: those of a feature stand in
+    /// order, behind the last one of each block. None where one look is enough.
     pub fn block(&self) -> Option<u32> {
         (1u32 << self.depth > AT_ONCE).then(|| (1 << self.depth) / AT_ONCE)
     }
 
-    /// Entries of a feature in the table of ordered thresholds; none where there are too many to look at them twice.
+    /// Entries of a feature in the table of ordered thresholds; none where there are too many to look at them
+    /// twice.
     pub fn ordered(&self) -> Option<u32> {
         let blocks = self.block().map_or(0, |block| block * AT_ONCE);
         (1u32 << self.depth <= AT_ONCE * AT_ONCE).then_some(AT_ONCE + blocks)
@@ -227,7 +229,8 @@ impl BinMap {
         &self.groups
     }
 
-    /// The rank of a node's threshold, and the column of bins that it is compared with. Those of padding do not matter.
+    /// The rank of a node's threshold, and the column of bins that it is compared with. Those of padding do
+    /// not matter.
     pub fn of_node(&self, inner: &Inner) -> (u64, u64) {
         let Predicate::Numeric { threshold } = inner.predicate else { return (0, 0) };
         let threshold = exact(threshold, self.types, self.comparison);
@@ -253,8 +256,8 @@ impl BinMap {
         (thresholds + ordered) * u64::from(self.compared().bytes()) + self.features.len() as u64 * 8
     }
 
-    /// The thresholds of each feature as a complete tree in level order, the root in place 1. What is left over is
-    /// infinite.
+    /// The thresholds of each feature as a complete tree in level order, the root in place 1. What is left
+    /// over is infinite.
     pub fn thresholds(&self) -> Vec<u8> {
         let element = self.compared();
         let size = element.bytes() as usize;
@@ -274,8 +277,8 @@ impl BinMap {
         bytes
     }
 
-    /// The thresholds of each feature in order, as [`SearchGroup::block`] says. What is left over is no number, which no value is
-    /// right of.
+    /// The thresholds of each feature in order, as [`SearchGroup::block`] says. What is left over is no
+    /// number, which no value is right of.
     pub fn ordered(&self) -> Vec<u8> {
         let element = self.compared();
         let size = element.bytes() as usize;
@@ -302,7 +305,8 @@ impl BinMap {
     }
 }
 
-/// The element of bins for features with all their thresholds: bytes, unless runs would take more than bins of 16 bits.
+/// The element of bins for features with all their thresholds: bytes, unless runs would take more than bins
+/// of 16 bits.
 fn element_for(features: &[Feature]) -> Scalar {
     let runs = features.iter().map(|feature| feature.thresholds.len().div_ceil(u8::MAX.into()));
     if runs.sum::<usize>() <= 2 * features.len() { Scalar::I8 } else { Scalar::I16 }

@@ -1,9 +1,9 @@
-//! Quantizing rows: for each feature value its bin, which is how many of the feature's thresholds it is right of
-//! ([`BinMap`]).
+//! Quantizing rows: for each feature value its bin, which is how many of the feature's thresholds it is right
+//! of ([`BinMap`]).
 //!
-//! Where the copy of quantized rows lies in blocks, the values of a block are transposed first; rows are lanes then, and
-//! the thresholds of a feature are tables that all lanes look up. Else the thresholds of one feature are lanes; if they
-//! are too many, the features of a row are, and thresholds are gathered.
+//! Where the copy of quantized rows lies in blocks, the values of a block are transposed first; rows are
+//! lanes then, and the thresholds of a feature are tables that all lanes look up. Else the thresholds of one
+//! feature are lanes; if they are too many, the features of a row are, and thresholds are gathered.
 
 use super::bins::{AT_ONCE, BinMap, SearchGroup};
 use crate::lir::{Address, BufferId, Build, Builder, Cast, Cmp, Gather, Scalar, Space, Ty, Value};
@@ -224,8 +224,8 @@ impl Quantizer<'_> {
         });
     }
 
-    /// Quantizes the features of a group for one row, one after the other. Each has `each` entries among the ordered
-    /// thresholds.
+    /// Quantizes the features of a group for one row, one after the other. Each has `each` entries among the
+    /// ordered thresholds.
     fn count_row(&self, b: &mut Builder, group: &SearchGroup, each: u32, row: OfRow, copy: BufferId) {
         self.each_feature(b, group, 1, |b, feature| {
             let number =
@@ -276,8 +276,8 @@ impl Quantizer<'_> {
         });
     }
 
-    /// The thresholds of one feature that vectors of rows are compared with, for nodes of a level: from a table of the
-    /// first levels, the level's own, or gathered where it is too long.
+    /// The thresholds of one feature that vectors of rows are compared with, for nodes of a level: from a
+    /// table of the first levels, the level's own, or gathered where it is too long.
     fn look_up(&self, b: &mut Builder, run: Run, nodes: Nodes) -> Value {
         let Run { table: buffer, first } = run;
         let (element, size) = (self.bins.compared(), 1u32 << nodes.level);
@@ -315,7 +315,8 @@ impl Quantizer<'_> {
         b.add(before, rest)
     }
 
-    /// The number of thresholds that each value is right of: a walk down the complete tree of a feature's thresholds.
+    /// The number of thresholds that each value is right of: a walk down the complete tree of a feature's
+    /// thresholds.
     fn search(
         &self,
         b: &mut Builder,
@@ -335,8 +336,8 @@ impl Quantizer<'_> {
         b.bits(node, 0, depth)
     }
 
-    /// The first columns that a group's bins go to, each with the bins. No comparison holds for missing values, so that
-    /// they have come out with the lowest bin.
+    /// The first columns that a group's bins go to, each with the bins. No comparison holds for missing
+    /// values, so that they have come out with the lowest bin.
     fn sides(&self, b: &mut Builder, group: &SearchGroup, x: Value, bin: Value) -> Vec<(i64, Value)> {
         let ty = b.ty(bin);
         let narrow = ty.with(self.bins.element());

@@ -21,7 +21,8 @@ pub enum FetchStrategy {
 }
 
 impl FetchStrategy {
-    /// The strategy that costs least for a level of `nodes` nodes in a vector of `lanes` rows with `columns` bins.
+    /// The strategy that costs least for a level of `nodes` nodes in a vector of `lanes` rows with `columns`
+    /// bins.
     pub fn of(nodes: u64, columns: u32, lanes: u16) -> FetchStrategy {
         let all = [FetchStrategy::ByNode, FetchStrategy::ByColumn, FetchStrategy::Gather];
         all.into_iter()
@@ -39,13 +40,15 @@ impl FetchStrategy {
             // Then bins and choices, two of three at a time, and a test of each bit of the column's number.
             FetchStrategy::ByColumn if columns <= 1 << 8 => look_up + 3 * u64::from(columns) / 2 + 5,
             FetchStrategy::ByColumn => u64::MAX,
-            // Sixteen lanes at a time: widening, the gather itself, and cutting off what it found beside the bins.
+            // Sixteen lanes at a time: widening, the gather itself, and cutting off what it found beside the
+            // bins.
             FetchStrategy::Gather => look_up + GATHER * u64::from(lanes).div_ceil(16),
             FetchStrategy::GatherNodes => 2 * GATHER * u64::from(lanes).div_ceil(16),
         }
     }
 
-    /// The nodes of the first level whose bins are got in another way than by node, for vectors of any length.
+    /// The nodes of the first level whose bins are got in another way than by node, for vectors of any
+    /// length.
     pub fn first_without_nodes(columns: u32) -> u64 {
         let sizes = (0..LARGEST.ilog2()).map(|level| 1 << level);
         sizes

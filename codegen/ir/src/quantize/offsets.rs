@@ -1,8 +1,9 @@
 //! Offsets of columns: how far into a block of rows lie the bins that the first nodes of a tree compare with.
 //!
-//! Vectors of rows read whole columns for the nodes of the first levels, the same columns for all rows. From its number, a
-//! column's address takes a multiplication for each tree and block, or a register to be kept in, of which there are too few.
-//! An offset is the number multiplied by as much as all blocks have in common; addresses multiply by the rest themselves.
+//! Vectors of rows read whole columns for the nodes of the first levels, the same columns for all rows. From
+//! its number, a column's address takes a multiplication for each tree and block, or a register to be kept
+//! in, of which there are too few. An offset is the number multiplied by as much as all blocks have in
+//! common; addresses multiply by the rest themselves.
 
 use crate::lir::{Address, Builder, Scalar, Value};
 use crate::rows::Row;
@@ -46,7 +47,8 @@ impl Offsets {
         b.mul_int(tree, self.nodes as i64)
     }
 
-    /// The bins of adjacent rows in the column of a node, if the table has the node. `first` is the tree's first offset.
+    /// The bins of adjacent rows in the column of a node, if the table has the node. `first` is the tree's
+    /// first offset.
     pub fn load(&self, b: &mut Builder, row: &Row, first: Address, node: u64, width: u16) -> Option<Value> {
         if node >= self.nodes || !row.stride.is_multiple_of(UNIT) {
             return None;

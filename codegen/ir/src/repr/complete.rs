@@ -1,4 +1,5 @@
-//! Complete trees: what layouts share whose nodes are numbered level by level and whose leaves all have one depth.
+//! Complete trees: what layouts share whose nodes are numbered level by level and whose leaves all have one
+//! depth.
 //!
 //! The root is 1, the children of `n` are `2n` and `2n + 1`. A node's entry is its number.
 
@@ -103,12 +104,14 @@ pub struct Spot {
 pub enum Part<'t> {
     /// An inner node and its number.
     Node(u64, &'t Inner),
-    /// A leaf, and the places that it takes among the leaves: one, or if it is not as deep as they are, those of all leaves
-    /// below its number. The nodes on the way there are nowhere, and what they test does not matter.
+    /// A leaf, and the places that it takes among the leaves: one, or if it is not as deep as they are, those
+    /// of all leaves below its number. The nodes on the way there are nowhere, and what they test does not
+    /// matter.
     Leaf(Range<u64>, u32),
 }
 
-/// Calls `visit` with all parts of a tree whose leaves are seen as `depth` edges below the root; none is deeper.
+/// Calls `visit` with all parts of a tree whose leaves are seen as `depth` edges below the root; none is
+/// deeper.
 pub fn for_each_part<'t>(tree: &'t Tree, depth: u32, mut visit: impl FnMut(Part<'t>)) {
     let lost = seeded(Fault::PadLosesLeaf);
     let mut todo = vec![(1u64, depth, tree.root)];

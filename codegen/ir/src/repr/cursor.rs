@@ -30,8 +30,8 @@ impl Cursor {
     }
 }
 
-/// Selects, per lane, the value of the node that the decisions so far lead to. `values` are those of all nodes of the
-/// level.
+/// Selects, per lane, the value of the node that the decisions so far lead to. `values` are those of all
+/// nodes of the level.
 pub fn choose(b: &mut Builder, mut values: Vec<Value>, decisions: &[Value]) -> Value {
     for decision in decisions.iter().rev() {
         values = values.chunks(2).map(|pair| b.select(*decision, pair[1], pair[0])).collect();
@@ -47,8 +47,8 @@ pub fn index_type(lanes: u16) -> Ty {
 /// Which step of a walk is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// The one from this level; no walk has arrived. Where the level's nodes are looked up, `fetch` says how the values
-    /// or bins that they test are.
+    /// The one from this level; no walk has arrived. Where the level's nodes are looked up, `fetch` says how
+    /// the values or bins that they test are.
     Level {
         /// Steps that lie behind.
         level: u32,

@@ -1,4 +1,5 @@
-//! Entries: what layouts share that give each tree as many entries as it has leaves, at the same place in every table.
+//! Entries: what layouts share that give each tree as many entries as it has leaves, at the same place in
+//! every table.
 //!
 //! A leaf's entry is its place among those of its tree; what the entries of nodes are is up to the layout.
 
@@ -40,8 +41,8 @@ pub struct LeafAt {
 }
 
 impl Entries {
-    /// Adds the tables of leaves, of where trees begin, and of leaf numbers to a schema; the tables of nodes stand before
-    /// them.
+    /// Adds the tables of leaves, of where trees begin, and of leaf numbers to a schema; the tables of nodes
+    /// stand before them.
     pub fn declare(request: &Request, schema: &mut Schema, names: Names, starts: TreeStarts) -> Entries {
         let leaf = schema.column(names.nodes, Payload::element(request.forest), starts.count());
         schema.near(leaf.table());
@@ -55,8 +56,8 @@ impl Entries {
         (0..self.starts.count() as usize).for_each(see);
     }
 
-    /// Writes its tables. `lay` gets each tree that has entries, its number and the first of them, lays its nodes, and
-    /// returns its leaves.
+    /// Writes its tables. `lay` gets each tree that has entries, its number and the first of them, lays its
+    /// nodes, and returns its leaves.
     pub fn fill(
         &self,
         forest: &Forest,
@@ -87,8 +88,8 @@ impl Entries {
         self.leaf.load(b, buffers, &state, at.node)
     }
 
-    /// The same for a vector of walks of one tree whose `leaves` leaves are few enough to be looked up in registers. The
-    /// nodes' numbers need only end in the leaves' places.
+    /// The same for a vector of walks of one tree whose `leaves` leaves are few enough to be looked up in
+    /// registers. The nodes' numbers need only end in the leaves' places.
     pub fn look_up_leaf(
         &self,
         b: &mut Builder,

@@ -1,10 +1,11 @@
 //! The levels layout for walks of one row down several trees, one tree in each lane of a vector.
 //!
-//! Nodes are numbered as in the array layout, and every tree has the same number of records, so that a tree's place
-//! follows from its number. A record holds threshold and feature code where they fit into 64 bits, and no more bytes than
-//! they need: a step then gathers nodes once, each with the first bytes of the next. Three levels at a time lie together,
-//! each node with its children and theirs, so that three steps touch one cache line. The first levels of trees that fill a vector together lie lane by lane besides, in tables
-//! of their own: all lanes' candidates are one piece of memory there, and the decisions taken choose among them.
+//! Nodes are numbered as in the array layout, and every tree has the same number of records, so that a tree's
+//! place follows from its number. A record holds threshold and feature code where they fit into 64 bits, and
+//! no more bytes than they need: a step then gathers nodes once, each with the first bytes of the next. Three
+//! levels at a time lie together, each node with its children and theirs, so that three steps touch one cache
+//! line. The first levels of trees that fill a vector together lie lane by lane besides, in tables of their
+//! own: all lanes' candidates are one piece of memory there, and the decisions taken choose among them.
 //!
 //! Walks must be straight-line down to the leaf, so every tree is padded to one depth.
 
@@ -173,7 +174,8 @@ impl LaneTrees {
         self.operand.stride()
     }
 
-    /// What a record's place is multiplied by: places are counted in bytes where threshold and code are one record.
+    /// What a record's place is multiplied by: places are counted in bytes where threshold and code are one
+    /// record.
     fn unit(&self) -> i64 {
         if self.in_one_record() { self.record().into() } else { 1 }
     }

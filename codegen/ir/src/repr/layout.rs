@@ -23,12 +23,13 @@ pub struct Storage {
     pub format: Format,
     /// Trees of a vector, where the format depends on it; else 1.
     pub lanes: u32,
-    /// Whether nodes name columns of a transposed copy of rows, which has only those features that are in use.
+    /// Whether nodes name columns of a transposed copy of rows, which has only those features that are in
+    /// use.
     pub columns: bool,
 }
 
-/// Declares the formats: a name, what people read, the layout, and where it does not hold all trees, whether it holds these
-/// and what does else. The order is that of tables in a model.
+/// Declares the formats: a name, what people read, the layout, and where it does not hold all trees, whether
+/// it holds these and what does else. The order is that of tables in a model.
 macro_rules! formats {
     ($($(#[$doc:meta])* $name:ident $text:literal $layout:path $(, if $holds:path, else $other:ident)?;)*) => {
         /// Which nodes there are, in which order, and with which fields.

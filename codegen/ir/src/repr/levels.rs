@@ -1,10 +1,12 @@
-//! The levels layout: complete trees whose levels are short tables, looked up in registers instead of gathered.
+//! The levels layout: complete trees whose levels are short tables, looked up in registers instead of
+//! gathered.
 //!
-//! Nodes are numbered as in the array layout: the root is 1, the children of `n` are `2n` and `2n + 1`. Thresholds and
-//! feature codes lie in tables of their own, each tree's at its node numbers, so that the nodes of a level stand side by
-//! side: level `h` is `2^h` entries from number `2^h` on, and the low bits of a node's number are its place among them.
-//! A vector of walks looks thresholds and codes up in the level's table, which fits a few registers; in the first three
-//! levels it reads whole columns of features instead, because few nodes mean few features. Leaves lie in a third table.
+//! Nodes are numbered as in the array layout: the root is 1, the children of `n` are `2n` and `2n + 1`.
+//! Thresholds and feature codes lie in tables of their own, each tree's at its node numbers, so that the
+//! nodes of a level stand side by side: level `h` is `2^h` entries from number `2^h` on, and the low bits of
+//! a node's number are its place among them. A vector of walks looks thresholds and codes up in the level's
+//! table, which fits a few registers; in the first three levels it reads whole columns of features instead,
+//! because few nodes mean few features. Leaves lie in a third table.
 //!
 //! Walks must be straight-line down to the leaf, so every tree is padded to one depth.
 
@@ -66,7 +68,8 @@ impl Levels {
         8 * self.code.scalar.bytes()
     }
 
-    /// The first table of thresholds and the first one of codes that vectors of walks look up, for several levels each.
+    /// The first table of thresholds and the first one of codes that vectors of walks look up, for several
+    /// levels each.
     fn first_tables(&self, b: &mut Builder, buffers: &Buffers, base: Value, walks: WalkShape) -> Loaded {
         let (thresholds, codes) = if walks.lanes < 16 { (8, 8) } else { (SMALLEST, TOGETHER) };
         let all = SMALLEST.max(1 << walks.steps.min(30));
@@ -78,8 +81,8 @@ impl Levels {
         }
     }
 
-    /// Threshold and code of a vector of nodes of a level that has `size` of them: from the first tables, or from the
-    /// level's own.
+    /// Threshold and code of a vector of nodes of a level that has `size` of them: from the first tables, or
+    /// from the level's own.
     fn look_up(
         &self,
         b: &mut Builder,
@@ -139,8 +142,8 @@ impl Levels {
         (threshold, code)
     }
 
-    /// The values that the nodes of one of the first levels test, for adjacent rows: the columns of all of the level's
-    /// features, chosen by the decisions taken.
+    /// The values that the nodes of one of the first levels test, for adjacent rows: the columns of all of
+    /// the level's features, chosen by the decisions taken.
     fn columns(
         &self,
         b: &mut Builder,

@@ -1,9 +1,9 @@
 //! Representations: how trees lie in memory, and the code that walks them there.
 //!
-//! A [`Storage`] says how trees are stored, as data; [`Format::layout`] makes the layout of it for a forest. A layout is one
-//! module behind [`Representation`]: it encodes its tables and emits the code for one step of a walk. How steps follow
-//! each other, or what replaces them, is a traversal ([`traverse`]), which knows no bytes. Which storage and which
-//! traversal a leaf loop gets is decided by the plan, and never asked here.
+//! A [`Storage`] says how trees are stored, as data; [`Format::layout`] makes the layout of it for a forest.
+//! A layout is one module behind [`Representation`]: it encodes its tables and emits the code for one step of
+//! a walk. How steps follow each other, or what replaces them, is a traversal ([`traverse`]), which knows no
+//! bytes. Which storage and which traversal a leaf loop gets is decided by the plan, and never asked here.
 
 mod array;
 mod complete;

@@ -12,8 +12,8 @@ use sched_forest::Leaf;
 pub struct LeafNumbers(Option<Field>);
 
 impl LeafNumbers {
-    /// Adds the table to a schema, if it is wanted. Its element does not depend on which trees are used, so that layouts
-    /// whose leaves have one order share one table.
+    /// Adds the table to a schema, if it is wanted. Its element does not depend on which trees are used, so
+    /// that layouts whose leaves have one order share one table.
     pub fn declare(request: &Request, schema: &mut Schema, name: &'static str, records: u64) -> LeafNumbers {
         if !request.leaf_numbers {
             return LeafNumbers(None);

@@ -1,8 +1,8 @@
 //! The sparse layout for vectors of walks: a node is packed into 64 bits, so that a step gathers nodes once.
 //!
-//! The low half is the threshold or a leaf's payload. The high half has the feature's code in its low bits and the number
-//! of the left child above; a leaf's child is 0, which no child is. The root is node 0, and the children of a node stand
-//! side by side.
+//! The low half is the threshold or a leaf's payload. The high half has the feature's code in its low bits
+//! and the number of the left child above; a leaf's child is 0, which no child is. The root is node 0, and
+//! the children of a node stand side by side.
 
 use super::cursor::{Cursor, Step, index_type};
 use super::numbers::LeafNumbers;
@@ -75,8 +75,8 @@ impl PackedNodes {
         })
     }
 
-    /// Whether a forest's nodes fit into 64 bits: thresholds and leaves of 32 bits, and features and children that share
-    /// the others.
+    /// Whether a forest's nodes fit into 64 bits: thresholds and leaves of 32 bits, and features and children
+    /// that share the others.
     pub fn fits(request: &Request) -> bool {
         let forest = request.forest;
         let used = forest.trees.iter().zip(request.used).filter(|(_, used)| **used);

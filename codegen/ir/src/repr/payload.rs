@@ -24,7 +24,8 @@ impl Payload {
         scalar(forest.types.accumulator)
     }
 
-    /// Leaves in a field of that element: values, or places in the table of leaf vectors if some tree has vector leaves.
+    /// Leaves in a field of that element: values, or places in the table of leaf vectors if some tree has
+    /// vector leaves.
     pub fn new(forest: &Forest, field: Field) -> Payload {
         let vectors = forest.trees.iter().any(|tree| tree.target == Target::All);
         Payload { field, vectors, outputs: forest.num_margins }
@@ -50,8 +51,8 @@ impl Payload {
         }
     }
 
-    /// Looks the leaves of a vector of walks up in registers, for a tree whose `count` leaves, from record `first` on, have
-    /// numbers that end in their places. None if that would take too many registers.
+    /// Looks the leaves of a vector of walks up in registers, for a tree whose `count` leaves, from record
+    /// `first` on, have numbers that end in their places. None if that would take too many registers.
     pub fn look_up(
         &self,
         b: &mut Builder,

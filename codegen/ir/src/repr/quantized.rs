@@ -1,12 +1,14 @@
-//! The quantized layout: the levels layout with ranks in place of thresholds, for rows that are quantized alike.
+//! The quantized layout: the levels layout with ranks in place of thresholds, for rows that are quantized
+//! alike.
 //!
-//! Nodes are numbered as in the array layout: the root is 1, the children of `n` are `2n` and `2n + 1`. A node is the
-//! rank of its threshold and the column of the bins that it compares with ([`BinMap`]). Ranks and columns lie in tables of
-//! their own, each tree's at its node numbers, so that a few registers hold a level. For vectors of trees, and for levels too
-//! long to be looked up, a node is one word with both.
+//! Nodes are numbered as in the array layout: the root is 1, the children of `n` are `2n` and `2n + 1`. A
+//! node is the rank of its threshold and the column of the bins that it compares with ([`BinMap`]). Ranks and
+//! columns lie in tables of their own, each tree's at its node numbers, so that a few registers hold a level.
+//! For vectors of trees, and for levels too long to be looked up, a node is one word with both.
 //!
-//! A single row whose bins fit a register needs no steps: all tests of a tree are made at once ([`TestMask`]). How a vector of
-//! rows fetches its bins is said by the plan, level by level ([`FetchStrategy`]).
+//! A single row whose bins fit a register needs no steps: all tests of a tree are made at once
+//! ([`TestMask`]). How a vector of rows fetches its bins is said by the plan, level by level
+//! ([`FetchStrategy`]).
 //!
 //! Walks must be straight-line down to the leaf, so every tree is padded to one depth.
 
@@ -92,7 +94,8 @@ impl Quantized {
         Quantized::new(request, false)
     }
 
-    /// The layout for a forest whose used trees are complete, with ranks and columns `apart` in tables, or in words.
+    /// The layout for a forest whose used trees are complete, with ranks and columns `apart` in tables, or in
+    /// words.
     fn new(request: &Request, apart: bool) -> Result<Quantized, CompileError> {
         let Some(bins) = request.bins else { return Err(BinMap::missing()) };
         let nodes = if apart { FetchStrategy::first_without_nodes(bins.columns()) } else { 0 };
@@ -152,7 +155,8 @@ impl Quantized {
         if size < u64::from(b.ty(first).lanes) {
             return b.lookup(first, node);
         }
-        // Registers are filled with one piece after the other, which takes no shuffle if it is what was loaded.
+        // Registers are filled with one piece after the other, which takes no shuffle if it is what was
+        // loaded.
         let piece = size.min(shuffled(field));
         let mut level: Vec<Value> = (size..2 * size)
             .step_by(piece as usize)
@@ -186,8 +190,9 @@ impl Quantized {
         (b.bits(word, 0, RANK_BITS), b.bits(word, RANK_BITS, 32 - RANK_BITS))
     }
 
-    /// The bins that the nodes of a level compare with, for adjacent rows: the columns of all nodes of the level that can
-    /// be reached from `node`, chosen by the decisions after it. Each is chosen as soon as it is there.
+    /// The bins that the nodes of a level compare with, for adjacent rows: the columns of all nodes of the
+    /// level that can be reached from `node`, chosen by the decisions after it. Each is chosen as soon as it
+    /// is there.
     fn by_node(&self, b: &mut Builder, reach: Reach, node: u64, decisions: &[Value]) -> Value {
         let Some((decision, decisions)) = decisions.split_first() else {
             let Reach { buffers, state, row, width } = reach;
@@ -217,8 +222,8 @@ impl Quantized {
                 b.cmp(Cmp::Ne, this, zero)
             })
             .collect();
-        // Kept from level to level and from tree to tree, columns would drive all else out of the registers; that they are
-        // read again costs next to nothing, since choices take their operands from memory.
+        // Kept from level to level and from tree to tree, columns would drive all else out of the registers;
+        // that they are read again costs next to nothing, since choices take their operands from memory.
         b.forget();
         self.among(b, reach, 0, &bits)
     }

@@ -16,8 +16,8 @@ use sched_lang::nest::Layout;
 
 /// The fields of one node's record and what its comparison means.
 ///
-/// The threshold (or leaf payload) comes first, then the feature's code, then the child. A code of all ones marks a leaf
-/// where the layout has no child numbers.
+/// The threshold (or leaf payload) comes first, then the feature's code, then the child. A code of all ones
+/// marks a leaf where the layout has no child numbers.
 #[derive(Clone, Debug)]
 pub struct Record {
     operand: Field,
@@ -28,8 +28,8 @@ pub struct Record {
 }
 
 impl Record {
-    /// Adds a table of `records` records to a schema, for the forest's used trees. `children` is the largest child number,
-    /// if children are stored.
+    /// Adds a table of `records` records to a schema, for the forest's used trees. `children` is the largest
+    /// child number, if children are stored.
     pub fn declare(
         request: &Request,
         schema: &mut Schema,
@@ -95,8 +95,8 @@ impl Record {
         }
     }
 
-    /// A number of a node's record, widened with zeros. A vector reads the 32-bit word around it: narrower gathers do not
-    /// exist.
+    /// A number of a node's record, widened with zeros. A vector reads the 32-bit word around it: narrower
+    /// gathers do not exist.
     fn load(
         &self,
         b: &mut Builder,
@@ -119,8 +119,8 @@ impl Record {
         self.load(b, buffers, state, node, self.child.unwrap_or(self.feature))
     }
 
-    /// 1 if the row goes right at the node, else 0, as a node number. Where `leaf` holds, the answer means nothing, but
-    /// the row is still read in range.
+    /// 1 if the row goes right at the node, else 0, as a node number. Where `leaf` holds, the answer means
+    /// nothing, but the row is still read in range.
     pub fn decision(
         &self,
         b: &mut Builder,

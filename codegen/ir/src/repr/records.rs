@@ -36,8 +36,8 @@ pub struct Names {
 }
 
 impl Records {
-    /// Reserves `size(tree, depth)` records for each used tree. `children` is the largest child number, if children are
-    /// stored.
+    /// Reserves `size(tree, depth)` records for each used tree. `children` is the largest child number, if
+    /// children are stored.
     pub fn new(
         request: &Request,
         names: Names,

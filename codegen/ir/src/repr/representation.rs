@@ -27,7 +27,8 @@ pub trait Representation {
     /// Writes the tables. `forest` is the one that the layout was made for.
     fn fill(&self, forest: &Forest, bytes: &mut Bytes);
 
-    /// Its nodes by level, if they are numbered level by level. The plan asks this and what follows, lowering does not.
+    /// Its nodes by level, if they are numbered level by level. The plan asks this and what follows, lowering
+    /// does not.
     fn level_order(&self) -> Option<&dyn LevelOrder> {
         None
     }
@@ -55,8 +56,8 @@ pub trait Representation {
     /// The same for a vector of trees of which `tree` is the first.
     fn load_trees(&self, b: &mut Builder, buffers: &Buffers, tree: Value, lanes: TreeLanes) -> TreeState;
 
-    /// The root's node number: an `i64`, or a vector of `i32` for several lanes, or one of bytes where the plan says so.
-    /// It is 1 where the children of `n` are `2n` and `2n + 1`.
+    /// The root's node number: an `i64`, or a vector of `i32` for several lanes, or one of bytes where the
+    /// plan says so. It is 1 where the children of `n` are `2n` and `2n + 1`.
     fn root(&self, b: &mut Builder, lanes: u16, bytes: bool) -> Value {
         let ty = index_type(lanes);
         b.int_of(if bytes { ty.with(Scalar::I8) } else { ty }, 1)
@@ -73,7 +74,8 @@ pub trait Representation {
         step: Step,
     ) -> Cursor;
 
-    /// Whether the node is a leaf, an `i1`. Where all walks are straight-line to the leaf, nobody asks before it is.
+    /// Whether the node is a leaf, an `i1`. Where all walks are straight-line to the leaf, nobody asks before
+    /// it is.
     fn done(&self, b: &mut Builder, _: &Buffers, _: &TreeState, node: Value) -> Value {
         b.int_of(b.ty(node).with(Scalar::I1), 1)
     }

@@ -1,8 +1,8 @@
 //! What a layout stores, as data: tables, their records and the fields of these.
 //!
-//! A layout builds its [`Schema`] once and keeps a [`Field`] for each number that it stores. From the schema follow the
-//! footprint, the list of tables, the blank bytes and what is prefetched; a field writes itself into the bytes and reads
-//! itself in code, so that writer and reader have one definition of every offset.
+//! A layout builds its [`Schema`] once and keeps a [`Field`] for each number that it stores. From the schema
+//! follow the footprint, the list of tables, the blank bytes and what is prefetched; a field writes itself
+//! into the bytes and reads itself in code, so that writer and reader have one definition of every offset.
 
 use super::test::Operand;
 use super::tree::{At, Buffers, TreeState};
@@ -158,7 +158,8 @@ impl Field {
         self.at.offset
     }
 
-    /// The same place in the record, seen as another type: a word around a narrow number, or both halves of a node.
+    /// The same place in the record, seen as another type: a word around a narrow number, or both halves of a
+    /// node.
     pub fn seen_as(self, scalar: Scalar) -> Field {
         Field { scalar, ..self }
     }

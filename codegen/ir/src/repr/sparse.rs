@@ -1,6 +1,7 @@
 //! The sparse layout: only nodes that exist, each with the number of its left child (SilvanForge section 6).
 //!
-//! The root is node 0; the children of a node stand side by side. A leaf's child number is 0, which no child has.
+//! The root is node 0; the children of a node stand side by side. A leaf's child number is 0, which no child
+//! has.
 
 use super::cursor::{Cursor, Step, index_type};
 use super::order;

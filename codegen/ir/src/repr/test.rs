@@ -147,7 +147,8 @@ impl Test {
     }
 }
 
-/// Whether a row with this bin goes right of a threshold with this rank. Missing values have bins of their own.
+/// Whether a row with this bin goes right of a threshold with this rank. Missing values have bins of their
+/// own.
 fn bin_goes_right(b: &mut Builder, bin: Value, rank: Value) -> Value {
     let ty = index_type(b.ty(bin).lanes);
     let (bin, rank) = (b.cast(Cast::ZExt, bin, ty), b.cast(Cast::Trunc, rank, ty));

@@ -1,9 +1,10 @@
 //! The sparse layout of tiles of nodes: a step makes all tests of a tile at once.
 //!
-//! A tile's record has the thresholds of its nodes, the codes of their features, the number of its first child and the
-//! start of its shape's row in the table of outcomes. The tests' bits are a number; the row says which child, from left
-//! to right, each number leads to. Children are in a table of their own, those of a tile side by side: a number from 0 is
-//! a tile of the same tree, and `!n` is leaf n. A tile that is not full has tests whose bits do not matter.
+//! A tile's record has the thresholds of its nodes, the codes of their features, the number of its first
+//! child and the start of its shape's row in the table of outcomes. The tests' bits are a number; the row
+//! says which child, from left to right, each number leads to. Children are in a table of their own, those of
+//! a tile side by side: a number from 0 is a tile of the same tree, and `!n` is leaf n. A tile that is not
+//! full has tests whose bits do not matter.
 
 use super::cursor::{Cursor, Step, index_type};
 use super::payload::Payload;

@@ -49,8 +49,8 @@ pub enum Loaded {
 pub struct TreeLanes {
     /// Each lane's distance from the first tree in trees, a vector of `i32`.
     pub distance: Value,
-    /// Whether the distances are 0, 1, 2 and so on and the first tree's number is a multiple of the number of lanes.
-    /// Lanes beyond the last tree may lead to any tree then.
+    /// Whether the distances are 0, 1, 2 and so on and the first tree's number is a multiple of the number of
+    /// lanes. Lanes beyond the last tree may lead to any tree then.
     pub aligned: bool,
 }
 

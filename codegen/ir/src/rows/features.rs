@@ -5,10 +5,12 @@ use sched_forest::Forest;
 /// Features that are copied together: a square of so many rows and features is transposed in registers.
 const PIECE: u32 = 4;
 
-/// The features of a transposed copy, in pieces of some neighbours each. The copy's columns are these features in order.
+/// The features of a transposed copy, in pieces of some neighbours each. The copy's columns are these
+/// features in order.
 #[derive(Clone, Debug)]
 pub struct FeatureSubset {
-    /// The first feature of each piece, ascending. Only the last piece may share features with the one before it.
+    /// The first feature of each piece, ascending. Only the last piece may share features with the one before
+    /// it.
     pieces: Vec<u32>,
     /// Features of a piece: a power of two, and not more than rows have.
     width: u32,

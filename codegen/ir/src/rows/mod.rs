@@ -1,8 +1,9 @@
 //! Rows as walks read them: where the value of a feature lies, and copies of rows as column-major blocks.
 //!
-//! A row is read from the call's input, from a copy of some rows, or from a copy in blocks that are transposed, so that
-//! one feature of all rows of a block is one piece of memory ([`transpose`]). Such a copy has only the features that some
-//! tree tests ([`features`]). Copies hold values, or bins where rows are quantized.
+//! A row is read from the call's input, from a copy of some rows, or from a copy in blocks that are
+//! transposed, so that one feature of all rows of a block is one piece of memory ([`transpose`]). Such a copy
+//! has only the features that some tree tests ([`features`]). Copies hold values, or bins where rows are
+//! quantized.
 
 pub mod features;
 pub mod transpose;
@@ -32,7 +33,8 @@ pub struct Row {
 /// The rows of a vector of walks.
 #[derive(Clone, Copy, Debug)]
 pub struct RowLanes {
-    /// Each lane's distance from the first row in elements, a vector of `i32`; none if all lanes walk one row.
+    /// Each lane's distance from the first row in elements, a vector of `i32`; none if all lanes walk one
+    /// row.
     pub distance: Option<Value>,
     /// Whether the distances are 0, 1, 2 and so on: a feature of all lanes is one piece of memory.
     pub adjacent: bool,
@@ -52,8 +54,8 @@ pub struct Copied {
 }
 
 impl Row {
-    /// The values of a feature: an `i64` for a single row, a vector of `i32` for a vector of walks. Bins are widened to
-    /// these types with zeros.
+    /// The values of a feature: an `i64` for a single row, a vector of `i32` for a vector of walks. Bins are
+    /// widened to these types with zeros.
     pub fn load(&self, b: &mut Builder, feature: Value) -> Value {
         let Some(lanes) = self.lanes else {
             let feature = b.mul_int(feature, i64::from(self.stride));

@@ -1,7 +1,7 @@
 //! Transposed copies of rows: within a block of rows, the values of one feature are one piece of memory.
 //!
-//! Rows are read a piece of neighbouring features at a time. The pieces of as many rows as fill vectors make squares,
-//! which are transposed in registers; rows that do not fill a block are gathered under a mask.
+//! Rows are read a piece of neighbouring features at a time. The pieces of as many rows as fill vectors make
+//! squares, which are transposed in registers; rows that do not fill a block are gathered under a mask.
 
 use super::features::FeatureSubset;
 use super::{Copied, lanes_below};
@@ -43,8 +43,8 @@ impl Transpose<'_> {
         self.subset.count() as i64
     }
 
-    /// Copies rows in blocks of `width`; a block holds the first column of all its rows, then the second one, and so on.
-    /// The rows that the last block lacks are zeros.
+    /// Copies rows in blocks of `width`; a block holds the first column of all its rows, then the second one,
+    /// and so on. The rows that the last block lacks are zeros.
     pub fn rows(&self, b: &mut Builder, copy: BufferId, rows: Copied, width: u32) {
         let zero = b.int(0);
         b.for_loop((zero, rows.held, i64::from(width)), &[], |b, first, _| {
@@ -90,7 +90,8 @@ impl Transpose<'_> {
         squares && piece > 1 && u32::try_from(far).is_ok()
     }
 
-    /// Calls `body` for each piece with the place of its first feature in the first row, and that of its first column.
+    /// Calls `body` for each piece with the place of its first feature in the first row, and that of its
+    /// first column.
     fn each_piece(&self, b: &mut Builder, block: &Block, mut body: impl FnMut(&mut Builder, Value, Value)) {
         let piece = i64::from(self.piece());
         let (zero, end) = (b.int(0), b.int(self.columns() / piece));
@@ -114,7 +115,8 @@ impl Transpose<'_> {
                 let at = Address { buffer: self.rows, index: from, stride: bytes, offset: row * row_bytes };
                 b.load(ty, at)
             };
-            // Vector `first` holds the rows `first`, `first + piece` and so on: groups of its lanes are rows of squares.
+            // Vector `first` holds the rows `first`, `first + piece` and so on: groups of its lanes are rows
+            // of squares.
             let rows: Vec<Vec<Value>> = (0..piece)
                 .map(|first| (first..block.rows).step_by(piece as usize).map(&mut load).collect())
                 .collect();

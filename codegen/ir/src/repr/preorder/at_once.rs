@@ -1,11 +1,12 @@
 //! All tests of a tree made at once, for a single row whose bins fit a register.
 //!
-//! Here nodes are numbered from left to right: node `n` lies between the leaves `n` and `n + 1`. One that leads to the right
-//! strikes out the leaves of its left subtree, of which `n` is the last, whether the row has come to it or not; the leftmost
-//! leaf that remains is the row's (QuickScorer, Lucchese and others 2015). Nodes there have words with a bit for each leaf that
-//! they strike out, which would be most of what a row has to read. Here they have bytes that say how far they reach to the
-//! left: a leaf is struck out if a node that is not left of it leads to the right and reaches it, and the farthest reach of
-//! all such nodes is a running maximum.
+//! Here nodes are numbered from left to right: node `n` lies between the leaves `n` and `n + 1`. One that
+//! leads to the right strikes out the leaves of its left subtree, of which `n` is the last, whether the row
+//! has come to it or not; the leftmost leaf that remains is the row's (QuickScorer, Lucchese and others
+//! 2015). Nodes there have words with a bit for each leaf that they strike out, which would be most of what a
+//! row has to read. Here they have bytes that say how far they reach to the left: a leaf is struck out if a
+//! node that is not left of it leads to the right and reaches it, and the farthest reach of all such nodes is
+//! a running maximum.
 
 use super::order::Ordered;
 use crate::fault::{Fault, seeded};
@@ -20,8 +21,8 @@ const SMALLEST: u64 = 16;
 /// The reach of an entry that is no node.
 const NOWHERE: u8 = u8::MAX;
 
-/// A table for each of the bytes of entries, of which so many are tested at once. A word has a bit for each: of more, trees
-/// in lanes are faster.
+/// A table for each of the bytes of entries, of which so many are tested at once. A word has a bit for each:
+/// of more, trees in lanes are faster.
 #[derive(Clone, Copy)]
 pub(super) struct AtOnce {
     /// Entries of a tree that are tested.
@@ -86,14 +87,15 @@ impl AtOnce {
         most.next_power_of_two().max(SMALLEST)
     }
 
-    /// The leaf, an `i64` counted from the left, of a row with these bins in the tree whose entries begin at `base`.
+    /// The leaf, an `i64` counted from the left, of a row with these bins in the tree whose entries begin at
+    /// `base`.
     pub(super) fn leaf(&self, b: &mut Builder, buffers: &Buffers, base: Value, bins: Value) -> Value {
         let ty = Ty::vector(Scalar::I8, self.entries as u16);
         let mut load = |field: Field| field.load_run(b, buffers, base, self.entries);
         let [columns, ranks, reaches] = [self.columns, self.ranks, self.reaches].map(&mut load);
         let right = decisions(b, bins, Tests { columns, ranks });
-        // How far it is to the end from an entry, and from the leftmost leaf that it strikes out. What follows are nodes of
-        // the next tree, which reach no leaf of this one.
+        // How far it is to the end from an entry, and from the leftmost leaf that it strikes out. What
+        // follows are nodes of the next tree, which reach no leaf of this one.
         let (end, lanes, none) = (b.int_of(ty, self.entries as i64), b.lanes(ty), b.int_of(ty, 0));
         let to_end = b.sub(end, lanes);
         let reach = b.add(to_end, reaches);

@@ -1,14 +1,17 @@
 //! The preorder layout: nodes that exist, each before its left subtree and that before its right one.
 //!
-//! Leaves are numbered from left to right. A row stands at the leftmost leaf that it can still reach: it has come to a node
-//! if that is the node's own leftmost leaf, and going right makes it the leftmost leaf of the right subtree. So a vector of
-//! rows needs only be shown all nodes in preorder ([`Sweep`]), and no row has to find its next one. Nodes compare ranks
-//! with bins ([`BinMap`]). The entry behind the last node leads nowhere.
+//! Leaves are numbered from left to right. A row stands at the leftmost leaf that it can still reach: it has
+//! come to a node if that is the node's own leftmost leaf, and going right makes it the leftmost leaf of the
+//! right subtree. So a vector of rows needs only be shown all nodes in preorder ([`Sweep`]), and no row has
+//! to find its next one. Nodes compare ranks with bins ([`BinMap`]). The entry behind the last node leads
+//! nowhere.
 //!
-//! A single row whose bins fit a register makes all tests of a tree that is not too large at once ([`AtOnce`]).
+//! A single row whose bins fit a register makes all tests of a tree that is not too large at once
+//! ([`AtOnce`]).
 //!
-//! Walks that take steps, other single ones and trees in lanes, keep the entry of a node beside the leaf at which they stand. The
-//! left child's is the next one; the left subtree has one node less than leaves, which leads to the right child's.
+//! Walks that take steps, other single ones and trees in lanes, keep the entry of a node beside the leaf at
+//! which they stand. The left child's is the next one; the left subtree has one node less than leaves, which
+//! leads to the right child's.
 
 mod at_once;
 mod node;
@@ -73,7 +76,8 @@ fn most_leaves(request: &Request) -> u64 {
 }
 
 impl Preorder {
-    /// Whether all tests of any used tree can be made at once: nodes and leaves fit a word, and numbers are bytes.
+    /// Whether all tests of any used tree can be made at once: nodes and leaves fit a word, and numbers are
+    /// bytes.
     pub fn fits_test_mask(request: &Request) -> bool {
         let narrow = |bins: &BinMap| bins.element() == Scalar::I8 && bins.columns() <= 1 << 8;
         request.bins.is_some_and(|bins| narrow(bins)) && AtOnce::fits(most_leaves(request))

@@ -1,8 +1,9 @@
 //! What the preorder layout stores of a node: four numbers, each as narrow as the forest allows.
 //!
-//! Vectors need these in all lanes. A leaf's place is read that often out of one small table for all nodes, which takes a
-//! second load. In the nodes themselves it would take none, but these would be four times as large, and all of them pass by for
-//! each block of rows. Ranks are spread by a shuffle: the unit that does it has less to do than those that load.
+//! Vectors need these in all lanes. A leaf's place is read that often out of one small table for all nodes,
+//! which takes a second load. In the nodes themselves it would take none, but these would be four times as
+//! large, and all of them pass by for each block of rows. Ranks are spread by a shuffle: the unit that does
+//! it has less to do than those that load.
 
 use crate::bytes::{narrowest, write_int};
 use crate::lir::{Address, Builder, Cast, Scalar, Ty, Value};
@@ -43,8 +44,8 @@ pub(super) struct Written {
 }
 
 impl Node {
-    /// Adds a table of `count` nodes to a schema, whose leaves are numbered in `place`, and which compare with bins in
-    /// `rank`, one of `columns` columns.
+    /// Adds a table of `count` nodes to a schema, whose leaves are numbered in `place`, and which compare
+    /// with bins in `rank`, one of `columns` columns.
     pub(super) fn declare(
         schema: &mut Schema,
         place: Scalar,
@@ -84,8 +85,8 @@ impl Node {
         self.column.write(bytes, record, node.column);
     }
 
-    /// Numbers of nodes in the type of their entries. Each word of a node is loaded or gathered once, since walks have
-    /// fewer loads to spare than shifts.
+    /// Numbers of nodes in the type of their entries. Each word of a node is loaded or gathered once, since
+    /// walks have fewer loads to spare than shifts.
     pub(super) fn numbers<const N: usize>(
         &self,
         b: &mut Builder,

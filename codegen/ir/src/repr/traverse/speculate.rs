@@ -1,6 +1,7 @@
-//! Walks that begin with all nodes of the top levels at once: every node's test is made, whether the row comes there or
-//! not, and the answers choose the path. Nothing waits for the node before it, the nodes are the same for all rows, and
-//! so are the features that they test; the price is tests whose answers nobody needs.
+//! Walks that begin with all nodes of the top levels at once: every node's test is made, whether the row
+//! comes there or not, and the answers choose the path. Nothing waits for the node before it, the nodes are
+//! the same for all rows, and so are the features that they test; the price is tests whose answers nobody
+//! needs.
 
 use crate::fault::{Fault, seeded};
 use crate::lir::{Builder, Cast, Scalar, Ty, Value};
@@ -9,7 +10,8 @@ use crate::repr::test::Test;
 use crate::repr::tree::{Buffers, TreeState};
 use crate::rows::Row;
 
-/// What an inner node tests. Single values if it is a node of one tree, vectors if it is one of each lane's tree.
+/// What an inner node tests. Single values if it is a node of one tree, vectors if it is one of each lane's
+/// tree.
 #[derive(Clone, Copy, Debug)]
 pub struct Node {
     /// What the feature is compared with.
@@ -20,7 +22,8 @@ pub struct Node {
     pub missing_left: Option<Value>,
 }
 
-/// A layout that numbers nodes level by level from the root's number on, as far as there are no leaves above them.
+/// A layout that numbers nodes level by level from the root's number on, as far as there are no leaves above
+/// them.
 pub trait LevelOrder {
     /// How inner nodes compare.
     fn test(&self) -> &Test;

@@ -1,7 +1,8 @@
-//! Sweeps: vectors of rows that test all nodes of a tree one after the other, each row heeding those on its own path.
+//! Sweeps: vectors of rows that test all nodes of a tree one after the other, each row heeding those on its
+//! own path.
 //!
-//! Nothing is looked up or gathered on the way, so that a node costs a few instructions for a whole vector. That is less
-//! than stepping from node to node where vectors are wide and trees small or deep.
+//! Nothing is looked up or gathered on the way, so that a node costs a few instructions for a whole vector.
+//! That is less than stepping from node to node where vectors are wide and trees small or deep.
 
 use super::Lane;
 use crate::lir::{Bin, Build, Builder, Value};
@@ -91,8 +92,8 @@ pub fn walk(b: &mut Builder, layout: &dyn Sweep, buffers: &Buffers, lanes: &[&La
 }
 
 impl Pass<'_> {
-    /// Shows every lane the nodes `from..to` of its tree. Where there are `ends`, trees may end before: the last entry of
-    /// a tree leads nowhere, however often it is shown.
+    /// Shows every lane the nodes `from..to` of its tree. Where there are `ends`, trees may end before: the
+    /// last entry of a tree leads nowhere, however often it is shown.
     fn nodes(&self, b: &mut Builder, from: Value, to: Value, ends: &[Value], leaves: &[Value]) -> Vec<Value> {
         let width = self.lanes.first().map_or(1, |lane| lane.width);
         b.for_loop((from, to, 1), leaves, |b, number, leaves| {

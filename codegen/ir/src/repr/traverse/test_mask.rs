@@ -5,8 +5,8 @@ use crate::repr::tree::{Buffers, TreeState};
 
 /// A layout whose tests are made all at once.
 pub trait TestMask {
-    /// The node that a row ends at, of which `bins` is a table to look up. `steps` is the number of steps to the leaf,
-    /// where all walks take the same number.
+    /// The node that a row ends at, of which `bins` is a table to look up. `steps` is the number of steps to
+    /// the leaf, where all walks take the same number.
     fn leaf_of(
         &self,
         b: &mut Builder,
@@ -41,8 +41,8 @@ pub fn mask(b: &mut Builder, bins: Value, tests: Tests) -> Value {
     b.mask_bits(right)
 }
 
-/// The decisions at all nodes of a complete tree: bit `n mod 64` of word `n / 64` says whether node `n` leads to the right.
-/// The root is 1, the children of `n` are `2n` and `2n + 1`.
+/// The decisions at all nodes of a complete tree: bit `n mod 64` of word `n / 64` says whether node `n` leads
+/// to the right. The root is 1, the children of `n` are `2n` and `2n + 1`.
 pub struct TestBits(pub Vec<Value>);
 
 impl TestBits {

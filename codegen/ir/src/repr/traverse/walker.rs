@@ -57,8 +57,9 @@ impl<'a> Walker<'a> {
         (1..end).map(|number| layout.node(b, self.buffers, state, number)).collect()
     }
 
-    /// Takes every lane from the root to its leaf, and returns the leaves' numbers. `bins` are those of the row as a
-    /// table, where all tests of a tree are made at once. Single walks that vectors leave over take steps.
+    /// Takes every lane from the root to its leaf, and returns the leaves' numbers. `bins` are those of the
+    /// row as a table, where all tests of a tree are made at once. Single walks that vectors leave over take
+    /// steps.
     pub fn walk(&self, b: &mut Builder, lanes: &[&Lane], bins: Option<Value>) -> Vec<Value> {
         let vectors = lanes.first().is_some_and(|lane| lane.width > 1);
         let (bytes, fetch) = match (&self.code, bins) {
