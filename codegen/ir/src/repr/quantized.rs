@@ -19,7 +19,7 @@ use super::records::Names;
 use super::representation::{LeafValue, Representation};
 use super::request::Request;
 use super::schema::{Bytes, Field, Schema};
-use super::test::{Operand, Test};
+use super::test::{Operand, Test, bin_goes_right};
 use super::traverse::speculate::{LevelOrder, Node};
 use super::traverse::test_mask::{TestBits, TestMask, Tests, WORD, mask};
 use super::tree::{Buffers, Loaded, TreeLanes, TreeState, WalkShape};
@@ -391,7 +391,7 @@ impl Representation for Quantized {
                 (rank, row.load(b, column))
             }
         };
-        let right = b.cmp(if ty.scalar == Scalar::I8 { Cmp::Below } else { Cmp::Lt }, rank, bin);
+        let right = bin_goes_right(b, bin, rank);
         at.descend(b, right)
     }
 

@@ -124,7 +124,9 @@ impl Test {
     /// Whether a row whose feature is `x` goes right.
     pub fn goes_right(&self, b: &mut Builder, x: Value, threshold: Value, flag: Option<Value>) -> Value {
         if !b.ty(x).scalar.is_float() {
-            return bin_goes_right(b, x, threshold);
+            let ty = index_type(b.ty(x).lanes);
+            let (bin, rank) = (b.cast(Cast::ZExt, x, ty), b.cast(Cast::Trunc, threshold, ty));
+            return bin_goes_right(b, bin, rank);
         }
         let wide = if b.ty(threshold).scalar == Scalar::F64 { b.ty(threshold) } else { b.ty(x) };
         let (x, threshold) = (b.cast(Cast::Float, x, wide), b.cast(Cast::Float, threshold, wide));
@@ -147,10 +149,10 @@ impl Test {
     }
 }
 
-/// Whether a row with this bin goes right of a threshold with this rank. Missing values have bins of their
-/// own.
-fn bin_goes_right(b: &mut Builder, bin: Value, rank: Value) -> Value {
-    let ty = index_type(b.ty(bin).lanes);
-    let (bin, rank) = (b.cast(Cast::ZExt, bin, ty), b.cast(Cast::Trunc, rank, ty));
-    b.cmp(Cmp::Lt, rank, bin)
+/// Whether a row with this bin goes right of a threshold with this rank; both are of one type. Missing values
+/// have bins of their own.
+pub fn bin_goes_right(b: &mut Builder, bin: Value, rank: Value) -> Value {
+    // Narrow numbers use all their bits.
+    let narrow = b.ty(rank).scalar.bytes() < Scalar::I32.bytes();
+    b.cmp(if narrow { Cmp::Below } else { Cmp::Lt }, rank, bin)
 }

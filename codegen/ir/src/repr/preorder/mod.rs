@@ -27,7 +27,7 @@ use super::representation::{LeafValue, Representation};
 use super::request::Request;
 use super::schema::{Bytes, Field, Schema};
 use super::starts::TreeStarts;
-use super::test::{Operand, Test};
+use super::test::{Operand, Test, bin_goes_right};
 use super::traverse::sweep::{Sweep, SweptNode};
 use super::traverse::test_mask::TestMask;
 use super::tree::{Buffers, Loaded, TreeLanes, TreeState, WalkShape};
@@ -204,7 +204,7 @@ impl Representation for Preorder {
         let [here, right, rank, column] =
             self.node.numbers(b, Entry { buffers, state, entry }, self.node.fields());
         let bin = row.load(b, column);
-        let goes_right = b.cmp(Cmp::Lt, rank, bin);
+        let goes_right = bin_goes_right(b, bin, rank);
         let one = b.int_of(b.ty(node), 1);
         let next = b.add(entry, one);
         let to_left = Preorder::at(b, stands, next);
@@ -302,7 +302,7 @@ impl Sweep for Preorder {
             let bin = row.load(b, column);
             b.cast(Cast::Trunc, bin, ranks)
         };
-        let right = b.cmp(Cmp::Below, node.rank, bin);
+        let right = bin_goes_right(b, bin, node.rank);
         let here = b.cmp(Cmp::Eq, leaf, node.here);
         let moves = if seeded(Fault::SweepForgetsPlace) { right } else { b.bin(Bin::And, here, right) };
         b.select(moves, node.right, leaf)

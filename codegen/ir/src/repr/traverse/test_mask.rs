@@ -1,6 +1,7 @@
 //! Test masks: all tests of a tree made side by side for one row, whose path is a matter of bits then.
 
-use crate::lir::{Bin, Builder, Cmp, Value};
+use crate::lir::{Bin, Builder, Value};
+use crate::repr::test::bin_goes_right;
 use crate::repr::tree::{Buffers, TreeState};
 
 /// A layout whose tests are made all at once.
@@ -32,7 +33,7 @@ pub struct Tests {
 /// Which of these nodes lead to the right, for a row of bins.
 pub fn decisions(b: &mut Builder, bins: Value, tests: Tests) -> Value {
     let bins = b.lookup(bins, tests.columns);
-    b.cmp(Cmp::Below, tests.ranks, bins)
+    bin_goes_right(b, bins, tests.ranks)
 }
 
 /// The decisions at [`WORD`] nodes at most, as the bits of a word.
