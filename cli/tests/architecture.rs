@@ -357,8 +357,20 @@ fn circle(modules: &BTreeMap<Vec<String>, Module>) -> Option<Vec<String>> {
     }
 }
 
-#[test]
-fn modules_of_the_middle_import_each_other_in_no_circle() -> Result<()> {
+/// The rooms of `codegen/ir`, floor by floor: each imports only from the floors below.
+const FLOORS: &[&[&str]] = &[
+    &["error", "fault", "lir"],
+    &["bytes", "tiles", "verify"],
+    &["interp", "rows"],
+    &["quantize"],
+    &["hir", "repr"],
+    &["mir"],
+    &["plan"],
+    &["lower"],
+];
+
+/// The modules of the crate between checker and machine code.
+fn middle() -> Result<BTreeMap<Vec<String>, Module>> {
     let middle = packages()?.into_iter().find(|package| package.name == "sched-ir").ok_or("no sched-ir")?;
     let root = middle.folder.join("src");
     let mut files = Vec::new();
@@ -368,10 +380,41 @@ fn modules_of_the_middle_import_each_other_in_no_circle() -> Result<()> {
         let path = module_path(&file, &root)?;
         modules.insert(path.clone(), module(path, &fs::read_to_string(&file)?));
     }
+    Ok(modules)
+}
+
+#[test]
+fn modules_of_the_middle_import_each_other_in_no_circle() -> Result<()> {
+    let modules = middle()?;
     let imports: usize = modules.values().map(|module| module.imports.len()).sum();
     assert!(imports > 100, "only {imports} imports are seen");
     let circle = circle(&modules).map(|circle| format!("{} and back", circle.join(" -> ")));
     assert_none(&circle.into_iter().collect::<Vec<_>>());
+    Ok(())
+}
+
+#[test]
+fn rooms_of_the_middle_stand_on_those_below() -> Result<()> {
+    let modules = middle()?;
+    let floor = |path: &[String]| {
+        let room = path.first()?;
+        FLOORS.iter().position(|rooms| rooms.contains(&room.as_str()))
+    };
+    let mut problems = Vec::new();
+    for module in modules.values().filter(|module| !module.path.is_empty()) {
+        let name = module.path.join("::");
+        if floor(&module.path).is_none() {
+            problems.push(format!("{name} is on no floor"));
+        }
+        for import in module.imports.iter().filter_map(|import| target(import, &modules)) {
+            let below = floor(&import) < floor(&module.path) || import.first() == module.path.first();
+            if !import.is_empty() && !below {
+                problems.push(format!("{name} must not import {}", import.join("::")));
+            }
+        }
+    }
+    problems.dedup();
+    assert_none(&problems);
     Ok(())
 }
 
