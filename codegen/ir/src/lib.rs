@@ -67,8 +67,8 @@ pub fn compile(
 }
 
 /// Lowers a forest under several nests into kernels that choose among them by the number of rows. Each of
-/// `smaller` is for at most so many rows, ascending; `nest` is for all larger calls, and for numbers of
-/// leaves in any. Tiles of nodes by probability need a profile.
+/// `smaller` is for calls up to its number of rows, ascending; `nest` is for all larger calls, and for
+/// numbers of leaves in any. Tiles of nodes by probability need a profile.
 ///
 /// # Errors
 ///

@@ -26,9 +26,9 @@ use crate::lir::{Build, Builder, Cmp, Function, Kernel};
 pub use lowering::{Lowering, Numbers};
 pub use output::{class_columns, value_columns};
 
-/// The function of one kernel under schedules for calls of different sizes: each but the last is for at most
-/// so many rows. Leaves are found under the last one, whatever the size. None if the model has no such
-/// output.
+/// The function of one kernel under schedules for calls of different sizes: each but the last is for calls up
+/// to its number of rows. Leaves are found under the last one, whatever the size. None if the model has no
+/// such output.
 pub fn kernel(kernel: Kernel, choices: &[(Option<i64>, Lowering)]) -> Option<Function> {
     let last = choices.last()?;
     let (name, choices, results) = match kernel {

@@ -56,7 +56,7 @@ struct Tree {
 pub(super) struct Group {
     vectors: i64,
     width: u16,
-    /// The last vector is not full: it has so many iterations.
+    /// Iterations of the last vector, which may not be full.
     last: u16,
     /// Only iterations below this number exist.
     below: Option<Value>,

@@ -35,7 +35,7 @@ pub fn cycles(facts: &Facts, traversal: &Traversal) -> f64 {
     let deepest = depths.iter().map(|(deepest, _)| f64::from(*deepest)).sum::<f64>() / count;
     let steps = walks.steps.to_leaf().map_or(deepest, f64::from);
     let lanes = f64::from(walks.lanes);
-    // Instructions for all lanes, which come in registers of so many.
+    // Registers that hold all lanes.
     let registers = (lanes / LANES).ceil();
     let together = f64::from(walks.group);
     match traversal {

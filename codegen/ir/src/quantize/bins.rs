@@ -62,7 +62,7 @@ impl Feature {
         SHALLOW.into_iter().find(|depth| *depth >= needed).unwrap_or(needed)
     }
 
-    /// Runs of at most so many thresholds.
+    /// Runs of at most `most` thresholds.
     fn runs(&self, most: usize) -> impl Iterator<Item = Feature> {
         self.thresholds.chunks(most).map(|run| Feature { thresholds: run.to_vec(), ..*self })
     }
@@ -335,7 +335,7 @@ mod tests {
     use super::*;
     use sched_forest::{ForestParts, Leaf, NodeRef, Target, Tree};
 
-    /// A forest of stumps on one feature, with so many thresholds.
+    /// A forest of stumps on one feature, with `thresholds` thresholds.
     fn stumps(thresholds: u32) -> Option<Forest> {
         let stump = |source: u32| {
             let leaf = |source| Leaf { source, values: [1.0].into() };

@@ -11,7 +11,7 @@ use crate::rows::Row;
 /// What the numbers of columns are multiplied by: the rows of a block are a multiple.
 const UNIT: u32 = 8;
 
-/// The offsets for so many nodes of each tree.
+/// The offsets of the columns that the first nodes of each tree test.
 pub struct Offsets {
     trees: u64,
     nodes: u64,

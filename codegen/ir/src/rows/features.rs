@@ -2,7 +2,7 @@
 
 use sched_forest::Forest;
 
-/// Features that are copied together: a square of so many rows and features is transposed in registers.
+/// Features that are copied together: squares of as many rows as features are transposed in registers.
 const PIECE: u32 = 4;
 
 /// The features of a transposed copy, in pieces of some neighbours each. The copy's columns are these

@@ -1,9 +1,9 @@
 //! Tiles of nodes (Treebeard): connected nodes of a tree whose tests are all made at once, so that a walk
 //! steps from tile to tile.
 //!
-//! A tile has at most so many inner nodes; leaves never belong to one. Its children are the nodes and leaves
-//! that hang on it, from left to right. Everything here is about trees; how tiles lie in memory is a
-//! representation's business.
+//! The schedule says how many inner nodes a tile has at most; leaves never belong to one. Its children are
+//! the nodes and leaves that hang on it, from left to right. Everything here is about trees; how tiles lie in
+//! memory is a representation's business.
 
 mod grow;
 mod shape;

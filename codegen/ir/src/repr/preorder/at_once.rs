@@ -21,7 +21,7 @@ const SMALLEST: u64 = 16;
 /// The reach of an entry that is no node.
 const NOWHERE: u8 = u8::MAX;
 
-/// A table for each of the bytes of entries, of which so many are tested at once. A word has a bit for each:
+/// A table for each of the bytes of entries, some of which are tested at once. A word has a bit for each:
 /// of more, trees in lanes are faster.
 #[derive(Clone, Copy)]
 pub(super) struct AtOnce {
