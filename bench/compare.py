@@ -6,7 +6,9 @@ import tempfile
 from pathlib import Path
 
 import convert
-from tools import BENCH, CACHE, Failed, HARNESS, SCHEDC, cpu_features, markdown, micros, run, say, write
+import pages
+from tools import (BENCH, CACHE, Failed, HARNESS, SCHEDC, cpu_features, machine, markdown, micros, run, say,
+                   write)
 
 PEERS = ["XGBoost", "ONNX Runtime", "tl2cgen"]
 HEADER = ["model", "batch", "threads", *(f"{peer}, µs/row" for peer in PEERS), "schedc, µs/row", "quartiles",
@@ -141,5 +143,8 @@ def compare(found, options):
         subprocess.run([SCHEDC, "bench", "--load", saved, "--plot", out / f"{model.name}.svg"], check=True,
                        stdout=subprocess.DEVNULL)
     write(out / "peers.md", markdown(HEADER, table))
+    if table:
+        pages.save(out / "figures", "peers", "bench/run.sh compare MODELS_DIR", machine(cpu), HEADER,
+                   [("peers", row) for row in table])
     say(f"bench: the table, runs and plots are in {out}")
     return well

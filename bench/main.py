@@ -4,15 +4,15 @@ import argparse
 import sys
 from pathlib import Path
 
+import builds
 import compare
 import defaults
 import models
 import neighbours
+import pages
 import sweep
 import techniques
-from tools import BENCH, Failed, insert, models as models_in, say
-
-PERFORMANCE = BENCH.parent / "docs" / "performance.md"
+from tools import BENCH, Failed, models as models_in, say
 
 
 def parser():
@@ -51,7 +51,13 @@ def parser():
     command("neighbours", "what small changes to a fast schedule cost", "1024", folder=False)
     many = command("cores", "whether many cores rather share rows or trees of a call of few rows", "32")
     many.add_argument("--no-unbalanced", action="store_true", help="without the leaf-wise models trained here")
-    everything = command("figures", "all but sweep and defaults, written into docs/performance.md with plots", points)
+    builds = command("builds", "this compiler against an earlier one, library against library", points, repetitions=5)
+    builds.add_argument("--before", type=Path, required=True, help="the earlier program `schedc`")
+    builds.add_argument("--rounds", type=int, default=5, help="how often the libraries take turns (%(default)s)")
+    builds.add_argument("--most", type=float, default=1.03, help="no point may take longer than this (%(default)s)")
+    builds.add_argument("--no-unbalanced", action="store_true", help="without the leaf-wise models trained here")
+    builds.set_defaults(peers=[])
+    everything = command("figures", "all but sweep and defaults, written into docs/performance with plots", points)
     everything.add_argument("--no-unbalanced", action="store_true", help="without the leaf-wise models trained here")
     return top
 
@@ -69,21 +75,18 @@ def chosen_models(options):
 
 
 def figures(options):
-    """Everything that docs/performance.md shows."""
+    """Everything that docs/performance shows, but for what single changes to the compiler gained."""
     well = compare.compare(chosen_models(options), options)
     well = techniques.techniques(options.folder, options) and well
     well = neighbours.neighbours(options) and well
     well = neighbours.cores(models_in(options.folder, options.names), options) and well
-    plots = PERFORMANCE.parent / "plots"
-    plots.mkdir(exist_ok=True)
-    links = []
-    for plot in sorted(options.out.glob("*.svg")):
-        (plots / plot.name).write_bytes(plot.read_bytes())
-        links.append(f"![{plot.stem}](plots/{plot.name})")
-    insert(PERFORMANCE, "peers", (options.out / "peers.md").read_text() + "\n" + "\n".join(links) + "\n")
-    for name in ("techniques", "neighbours", "cores"):
-        insert(PERFORMANCE, name, (options.out / f"{name}.md").read_text())
-    return well
+    for table in (options.out / "figures").glob("*.json"):
+        (pages.FIGURES / table.name).write_bytes(table.read_bytes())
+    pages.write_plots(options.out.glob("*.svg"))
+    homeless = pages.write_pages()
+    for problem in homeless:
+        say(f"bench: {problem}")
+    return well and not homeless
 
 
 def main():
@@ -95,6 +98,7 @@ def main():
         "techniques": lambda: techniques.techniques(options.folder, options),
         "neighbours": lambda: neighbours.neighbours(options),
         "cores": lambda: neighbours.cores(chosen_models(options), options),
+        "builds": lambda: builds.builds(chosen_models(options), options),
         "figures": lambda: figures(options),
     }
     try:

@@ -7,7 +7,8 @@ import tempfile
 from pathlib import Path
 
 import models
-from tools import Failed, SCHEDC, markdown, micros, run, say, write
+import pages
+from tools import Failed, SCHEDC, cpu_features, machine, markdown, micros, run, say, write
 
 TREES, DEPTH = 100, 8
 # The layouts of fast schedules: lanes and vectors of each, and features of a model for it. With this many, no feature has
@@ -57,6 +58,8 @@ def neighbours(options):
     text = markdown(header, table)
     print(text, end="")
     write(options.out / "neighbours.md", text)
+    pages.save(options.out / "figures", "neighbours", "bench/run.sh neighbours",
+               machine(cpu_features(model, options.cpu)), header, [("README", row) for row in table])
     return well
 
 
@@ -105,4 +108,7 @@ def cores(found, options):
     text = markdown(header, table)
     print(text, end="")
     write(options.out / "cores.md", text)
+    if table:
+        pages.save(options.out / "figures", "cores", "bench/run.sh cores MODELS_DIR",
+                   machine(cpu_features(found[0], options.cpu)), header, [("parallel", row) for row in table])
     return bool(gains)

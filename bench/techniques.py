@@ -1,17 +1,25 @@
-"""What each technique gains: schedules with and without it, one against the other."""
+"""What each technique gains: schedules with and without it, one against the other, and the fast ones side by side."""
 
 import json
 import subprocess
 
 import models
-from tools import BENCH, EXAMPLES, Failed, Model, SCHEDC, markdown, micros, run, say, write
+import pages
+from tools import BENCH, EXAMPLES, Failed, Model, SCHEDC, machine, markdown, micros, run, say, write
 
 HEADER = ["technique", "model", "rows a call", "before, µs/row", "after, µs/row", "gain", "ns/walk", "after"]
+# The way to the fastest schedule of a balanced model, step by step.
+LADDER = ["block_unroll.sched", "vector_array.sched", "vector_levels.sched", "vectorized.sched", "quantized.sched"]
 
 
 def place(name):
     """A schedule of `examples/`, or of `bench/schedules/` if it is there only to compare with."""
     return next((folder / name for folder in (EXAMPLES, BENCH / "schedules") if (folder / name).exists()), None)
+
+
+def link(schedule):
+    """A schedule as the pages of docs/performance link it."""
+    return f"[{schedule.name}](../../{schedule.relative_to(BENCH.parent)})"
 
 
 def model_called(name, folder):
@@ -24,7 +32,7 @@ def model_called(name, folder):
 
 def techniques(folder, options):
     """Measures what techniques.json lists; whether all went well."""
-    table, well = [], True
+    table, rows, well, cpu = [], [], True, None
     for entry in json.loads((BENCH / "techniques.json").read_text()):
         before, after = place(entry["before"]), place(entry["after"])
         name = entry["technique"]
@@ -42,12 +50,33 @@ def techniques(folder, options):
         write(saved, text)
         subprocess.run([SCHEDC, "bench", "--load", saved, "--plot", saved.with_suffix(".svg")], check=True,
                        stdout=subprocess.DEVNULL)
-        points = json.loads(text)["points"]
+        points, cpu = json.loads(text)["points"], json.loads(text)["cpu"]
         for old, new in zip(points[::2], points[1::2]):
-            link = f"[{after.name}](../{after.relative_to(BENCH.parent)})"
             table.append([name, model.name, new["batch"], micros(old["us_per_row"]), micros(new["us_per_row"]),
-                          f"{old['us_per_row'] / new['us_per_row']:.2f}x", f"{new['ns_per_walk']:.2f}", link])
+                          f"{old['us_per_row'] / new['us_per_row']:.2f}x", f"{new['ns_per_walk']:.2f}", link(after)])
+            rows.append((entry["page"], table[-1]))
     text = markdown(HEADER, table)
     print(text, end="")
     write(options.out / "techniques.md", text)
-    return well
+    if rows:
+        pages.save(options.out / "figures", "techniques", "bench/run.sh techniques MODELS_DIR", machine(cpu), HEADER,
+                   rows)
+    return ladder(folder, options) and well
+
+
+def ladder(folder, options):
+    """Times ever better schedules of one model in turns; whether all went well."""
+    try:
+        model = model_called("higgs", folder)
+        schedules = [place(name) for name in LADDER]
+        text = run([SCHEDC, "bench", model.path, "-i", model.rows, "--threads", 1, "--batch", 1024, "--json",
+                    *(word for schedule in schedules for word in ("-s", schedule))])
+    except Failed as error:
+        say(f"ladder: {error}")
+        return False
+    run_of = json.loads(text)
+    rows = [("README", [link(schedule), model.name, point["batch"], f"{point['ns_per_walk']:.2f}"])
+            for schedule, point in zip(schedules, run_of["points"])]
+    pages.save(options.out / "figures", "ladder", "bench/run.sh techniques MODELS_DIR", machine(run_of["cpu"]),
+               ["schedule", "model", "rows a call", "ns/walk"], rows)
+    return True

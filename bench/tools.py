@@ -92,12 +92,6 @@ def write(path, text):
     beside.replace(path)
 
 
-def insert(document, mark, text):
-    """Puts text between the lines `<!-- MARK -->` and `<!-- end of MARK -->` of a document."""
-    start, end = f"<!-- {mark} -->\n", f"<!-- end of {mark} -->"
-    content = document.read_text()
-    before, found, rest = content.partition(start)
-    _, closed, after = rest.partition(end)
-    if not found or not closed:
-        raise Failed(f"{document} has no place for {mark}")
-    write(document, before + start + "\n" + text + "\n" + end + after)
+def machine(cpu):
+    """A processor, as `cpu_features` gives it, in words."""
+    return f"{cpu['name']} ({' '.join(cpu['features'])})"

@@ -10,6 +10,7 @@ say() { printf 'editors: %s\n' "$1" >&2; }
 
 packages=()
 command -v nvim >/dev/null || packages+=(neovim)
+python3 -m pip --version >/dev/null 2>&1 || packages+=(python3-pip)
 command -v chromium >/dev/null || [ -n "${CHROMIUM:-}" ] || packages+=(chromium)
 if ! command -v node >/dev/null || ! command -v npm >/dev/null; then
     packages+=(nodejs npm)
@@ -47,7 +48,8 @@ in_vscode() { (cd editors/vscode && "$@"); }
 
 part 'VS Code: what the extension is built with' in_vscode npm ci --silent
 part 'VS Code: unit tests' in_vscode npm test --silent
-part 'Neovim' editors/neovim/test/run.sh
+part "Neovim as it comes with the system" editors/neovim/test/run.sh
+part 'Neovim, a current one' env NEOVIM="$(editors/neovim/test/install.sh)" editors/neovim/test/run.sh
 part 'VS Code: the browser and the editor' in_vscode test/editor/install.sh
 part 'VS Code: the package, driven in the editor' in_vscode test/run-in-vscode.sh
 printf '\nthe editors work:\n'

@@ -26,8 +26,8 @@ Examples:
   schedc fmt fast.sched                             its canonical layout
   schedc explain S0022                              what an error means
 
-Exit status: 0 fine, 1 findings in a schedule, 2 wrong usage or unusable input,
-101 a mistake in schedc, 130 interrupted."
+Exit status: 0 fine, 1 findings in a schedule, 2 wrong usage, unusable input or too
+little memory, 101 a mistake in schedc, 129, 130 and 143 ended by HUP, INT and TERM."
 )]
 pub struct Cli {
     /// What to do.
@@ -71,7 +71,7 @@ pub enum Command {
     Diff(Diff),
     /// Print a stage of the compiler
     Ir(Ir),
-    /// Describe a model
+    /// Describe a model or a library
     Inspect(Inspect),
     /// Count how often rows end in each leaf of a model
     Profile(Profile),
@@ -86,11 +86,11 @@ pub enum Command {
 }
 
 /// How a model is read.
-#[derive(Clone, Debug, Args)]
+#[derive(Clone, Debug, Default, Args)]
 pub struct ModelOptions {
-    /// Which boosting iterations count: all, best, or a range such as 0..10
-    #[arg(long, default_value = "all", value_name = "WHICH")]
-    pub iterations: Iterations,
+    /// Which boosting iterations count: all, best, or a range such as 0..10 [default: all]
+    #[arg(long, value_name = "WHICH")]
+    pub iterations: Option<Iterations>,
 }
 
 /// How a schedule is chosen.
@@ -148,7 +148,14 @@ Examples:
   schedc predict model.json -i rows.csv -o predictions.csv
   schedc predict model.json -s fast.sched -i rows.npy -o predictions.npy --output raw
   cat rows.csv | schedc predict model.so
-Rows are .npy arrays or CSV; an empty CSV field is a missing value.")]
+  schedc predict model.json -i renamed.csv --by-position
+  schedc predict model.so -i renamed.csv --by-position
+Rows are .npy arrays or CSV; an empty CSV field is a missing value. Below a CSV header, columns
+are found by the names of the model's features.
+
+Environment:
+  SCHEDC_NUM_THREADS  threads of a call for which --threads names none
+  SCHEDC_CPU          the most that code may use: x86-64, x86-64-v2, x86-64-v3 or x86-64-v4")]
 pub struct Predict {
     /// A model file, a schedule that names one, or a library made by `schedc build`
     pub model: PathBuf,
@@ -161,26 +168,30 @@ pub struct Predict {
     /// Rows: a .npy or CSV file, or - for standard input
     #[arg(short, long, default_value = "-", value_name = "FILE")]
     pub input: PathBuf,
+    /// Take the columns in the model's order, whatever the header of a CSV file says
+    #[arg(long)]
+    pub by_position: bool,
     /// Where predictions go: a .npy or .csv file, or - for standard output as CSV
     #[arg(short, long = "out", default_value = "-", value_name = "FILE")]
     pub out: PathBuf,
     /// What to predict
     #[arg(long, value_enum, default_value_t)]
     pub output: Output,
-    /// Threads: 0 for SCHEDC_NUM_THREADS, or else the cores this process may use
+    /// Threads, at most as many as the machine has processors; 0 for SCHEDC_NUM_THREADS, or else the cores this process
+    /// may use
     #[arg(long, default_value_t = 0, value_name = "N", allow_negative_numbers = true)]
     #[arg(value_parser = clap::value_parser!(i32).range(0..=MOST_THREADS))]
     pub threads: i32,
     /// Prefix of the C functions, if a library was built with another one
     #[arg(long, default_value = "schedc", value_name = "PREFIX")]
     pub name: String,
-    /// Processor: native, x86-64-v2, x86-64-v3 or x86-64-v4
-    #[arg(long, default_value = "native", value_parser = parse_cpu)]
-    pub cpu: Cpu,
+    /// Processor: native, x86-64-v2, x86-64-v3 or x86-64-v4 [default: native]
+    #[arg(long, value_parser = parse_cpu)]
+    pub cpu: Option<Cpu>,
     /// Print the schedule that is used
     #[arg(long)]
     pub explain_schedule: bool,
-    /// Do not report timings
+    /// Report neither timings nor notes on the model
     #[arg(short, long)]
     pub quiet: bool,
 }
@@ -440,9 +451,10 @@ pub struct Ir {
 #[command(after_help = "\
 Examples:
   schedc inspect model.json
+  schedc inspect libmodel.so                        what it was built from, and what it needs to run
   schedc inspect model.json --json | jq .depths")]
 pub struct Inspect {
-    /// The model
+    /// The model, or a library or object file made by `schedc build`
     pub model: PathBuf,
     #[command(flatten)]
     /// The model's reading.

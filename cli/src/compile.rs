@@ -4,8 +4,8 @@ use crate::failure::Failure;
 use crate::model::Model;
 use sched_ir::lir::Kernel;
 use sched_ir::{Budget, Compiled, lower};
-use sched_lang::nest::{Accumulation, Nest};
-use sched_llvm::Facts;
+use sched_llvm::{Cpu, Facts, host_name};
+use sched_nest::{Accumulation, Nest};
 use serde_json::json;
 use std::sync::Arc;
 
@@ -46,7 +46,7 @@ pub fn compile(model: &Model, nests: Nests, kernels: &[Kernel]) -> Result<Compil
 }
 
 /// What the entry points report of a compiled model.
-pub fn facts(model: &Model, compiled: &Compiled, schedule: &str, target: &str) -> Facts {
+pub fn facts(model: &Model, compiled: &Compiled, schedule: &str, target: Cpu) -> Facts {
     let forest = &model.forest;
     let count = |n: usize| i32::try_from(n).unwrap_or(i32::MAX);
     let mut nests = compiled.smaller.iter().map(|smaller| &smaller.hir.nest).chain([&compiled.hir.nest]);
@@ -63,11 +63,19 @@ pub fn facts(model: &Model, compiled: &Compiled, schedule: &str, target: &str) -
             "trees": forest.trees.len(),
             "features": forest.num_features,
             "margins": forest.num_margins,
+            "feature_names": forest.feature_names,
+        },
+        "outputs": {
+            "value": lower::value_columns(forest),
+            "raw": forest.num_margins,
+            "class": i32::from(compiled.lir.kernels.iter().any(|(kind, _)| *kind == Kernel::Class)),
+            "leaf": forest.trees.len(),
         },
         "schedule": schedule,
         "order": order,
         "order_reason": why,
-        "target": target,
+        "target": target.name(),
+        "processor": (target == Cpu::Native).then(host_name),
     });
     Facts {
         num_features: count(forest.num_features),
@@ -77,6 +85,7 @@ pub fn facts(model: &Model, compiled: &Compiled, schedule: &str, target: &str) -
         wide: forest.types.accumulator == sched_forest::Float::F64,
         ns_per_row: ns_per_row(compiled),
         info: info.to_string(),
+        feature_names: forest.feature_names.clone(),
     }
 }
 

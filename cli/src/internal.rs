@@ -1,11 +1,14 @@
 //! What people see when schedc itself is wrong.
 
+use crate::interrupt;
 use std::io::Write;
 use std::panic::PanicHookInfo;
 
 /// Makes a panic say that schedc is wrong and not its user. The exit status of a panic is 101.
 pub fn install() {
     std::panic::set_hook(Box::new(|info| {
+        // What LLVM's bindings take for impossible happens without memory.
+        interrupt::end_if_out_of_memory();
         let _ = std::io::stderr().lock().write_all(report(info).as_bytes());
     }));
 }

@@ -4,10 +4,13 @@ mod args;
 mod commands;
 mod compile;
 mod defaults;
+mod environment;
 mod failure;
 mod files;
 mod internal;
+mod interrupt;
 mod model;
+mod outputs;
 mod pages;
 mod schedule;
 mod terminal;
@@ -18,12 +21,12 @@ use failure::Failure;
 use std::process::ExitCode;
 use terminal::Terminal;
 
-/// Models and schedules are many small things, which take a third longer with the C library's allocator.
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: interrupt::Allocator = interrupt::Allocator;
 
 fn main() -> ExitCode {
     internal::install();
+    interrupt::install();
     let cli = Cli::parse();
     let terminal = Terminal::new(cli.color);
     let result = match &cli.command {
@@ -43,10 +46,13 @@ fn main() -> ExitCode {
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
-        Err(Failure::Findings) => ExitCode::from(1),
-        Err(Failure::Unusable(message)) => {
-            terminal.error(&message);
-            ExitCode::from(2)
+        Err(failure) => {
+            match &failure {
+                Failure::Findings => {}
+                Failure::Unusable(message) => terminal.error(message),
+                Failure::Internal(message) => terminal.error(&format!("internal: {message}")),
+            }
+            ExitCode::from(failure.status())
         }
     }
 }

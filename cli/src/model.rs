@@ -1,12 +1,14 @@
 //! Models on disk.
 
-use crate::args::ScheduleValues;
+use crate::args::{ModelOptions, ScheduleValues};
 use crate::failure::Failure;
-use sched_forest::{Forest, Iterations, Profile, ReadOptions, fingerprint};
-use sched_lang::ModelFacts;
+use sched_forest::{Code, Forest, Profile, ReadOptions, fingerprint};
+use sched_nest::ModelFacts;
+use schedc_data::Expect;
 use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::thread::Builder;
 
 /// A model that was read.
 pub struct Model {
@@ -27,20 +29,34 @@ pub struct Model {
 }
 
 impl Model {
-    /// Reads a model.
-    pub fn read(path: &Path, iterations: &Iterations) -> Result<Model, Failure> {
-        let bytes = std::fs::read(path).map_err(|error| {
+    /// The bytes of a model's file.
+    pub fn bytes(path: &Path) -> Result<Vec<u8>, Failure> {
+        std::fs::read(path).map_err(|error| {
             Failure::unusable(
-                format!("the model {} cannot be read: {error}", path.display()),
+                format!("{}: the model {} cannot be read: {error}", Code::Unreadable, path.display()),
                 "name a model file, for example one that XGBoost's save_model wrote",
             )
-        })?;
-        let options = ReadOptions { iterations: iterations.clone() };
+        })
+    }
+
+    /// Reads a model.
+    pub fn read(path: &Path, reading: &ModelOptions) -> Result<Model, Failure> {
+        Self::of_bytes(path, &Self::bytes(path)?, reading)
+    }
+
+    /// Reads a model from the bytes of its file.
+    pub fn of_bytes(path: &Path, bytes: &[u8], reading: &ModelOptions) -> Result<Model, Failure> {
+        let options = ReadOptions { iterations: reading.iterations.clone().unwrap_or_default() };
         // Hashing takes about half as long as reading; both only look at the bytes.
         let (loaded, fingerprint) = std::thread::scope(|scope| {
-            let hashing = scope.spawn(|| fingerprint(&bytes));
-            let loaded = sched_forest::load(&bytes, &options);
-            (loaded, hashing.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+            let hashing = Builder::new().spawn_scoped(scope, || fingerprint(bytes));
+            let loaded = sched_forest::load(bytes, &options);
+            let fingerprint = match hashing {
+                Ok(hashing) => hashing.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+                // The system has no thread to give.
+                Err(_) => fingerprint(bytes),
+            };
+            (loaded, fingerprint)
         });
         let loaded = loaded.map_err(|error| Failure::model(path, &error))?;
         Ok(Model {
@@ -67,6 +83,14 @@ impl Model {
         self.profile = Some(profile.map_err(|error| Failure::model(path, &error))?);
         self.facts.take();
         Ok(self)
+    }
+
+    /// What it wants of its rows.
+    pub fn rows(&self) -> Expect<'_> {
+        match self.forest.feature_names.as_slice() {
+            [] => Expect::unnamed(self.forest.num_features),
+            names => Expect::named(names),
+        }
     }
 
     /// What the checker needs to know of it.

@@ -4,6 +4,7 @@ use crate::args::ScheduleValues;
 use crate::defaults::{Chosen, Kept, Processor};
 use crate::failure::Failure;
 use crate::model::Model;
+use sched_forest::Code;
 use sched_ir::quantize::BinMap;
 use sched_lang::{Checked, Options, Supported, check, read_header};
 use sched_llvm::Cpu;
@@ -91,7 +92,8 @@ impl Source {
                 let (name, path) = (&self.name, model.path.display());
                 Err(Failure::unusable(
                     format!(
-                        "the schedule {name} is for a model with the fingerprint {wanted}, and {path} has {}",
+                        "{}: the schedule {name} is for a model with the fingerprint {wanted}, and {path} has {}",
+                        Code::OtherModel,
                         model.fingerprint
                     ),
                     "use the model that it was written for; if this one is right, put its fingerprint into the \

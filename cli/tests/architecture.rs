@@ -14,13 +14,19 @@ type Result<T> = std::result::Result<T, Box<dyn Error>>;
 /// Every crate with the crates of the workspace that it may be built on. Tests may use more.
 const CRATES: &[(&str, &[&str])] = &[
     ("sched-grammar", &[]),
-    ("sched-lang", &["sched-grammar"]),
     ("sched-forest", &[]),
-    ("sched-ir", &["sched-forest", "sched-lang"]),
+    ("sched-nest", &[]),
+    ("sched-lang", &["sched-grammar", "sched-nest"]),
+    ("sched-ide", &["sched-grammar", "sched-lang", "sched-nest"]),
+    ("sched-ir", &["sched-forest", "sched-nest"]),
     ("sched-llvm", &["sched-ir"]),
-    ("sched-lsp", &["sched-grammar", "sched-lang"]),
+    ("sched-testing", &["sched-forest", "sched-lang", "sched-nest"]),
+    ("sched-lsp", &["sched-grammar", "sched-ide", "sched-lang", "sched-nest"]),
     ("schedc-data", &[]),
-    ("schedc", &["schedc-data", "sched-forest", "sched-ir", "sched-lang", "sched-llvm", "sched-lsp"]),
+    (
+        "schedc",
+        &["schedc-data", "sched-forest", "sched-ir", "sched-lang", "sched-llvm", "sched-lsp", "sched-nest"],
+    ),
 ];
 
 /// Dependencies that would spread knowledge if they spread, each with the one crate that has it.
@@ -42,7 +48,8 @@ const HOMES: &[(&str, &str)] = &[
 const NOT_DIRECTLY: &[&str] = &["llvm-sys", "ls-types"];
 
 /// Crates that turn data into data: bytes and texts come in, bytes and texts go out.
-const WITHOUT_IO: &[&str] = &["sched-grammar", "sched-lang", "sched-forest", "sched-ir"];
+const WITHOUT_IO: &[&str] =
+    &["sched-grammar", "sched-forest", "sched-nest", "sched-lang", "sched-ide", "sched-ir"];
 
 /// Modules of the standard library that reach outside the process.
 const IO: &[&str] = &["env", "fs", "io", "net", "os", "process", "thread", "time"];

@@ -1,7 +1,7 @@
 //! Which schedules are chosen where none is given: the layouts, by the form of the trees and by where tables are kept.
 
 use sched_ir::quantize::QuantizedRows;
-use sched_lang::ModelFacts;
+use sched_nest::ModelFacts;
 
 #[path = "../src/defaults/mod.rs"]
 #[allow(dead_code, reason = "the text for people is the program's own")]

@@ -1,26 +1,55 @@
-//! What the documents say holds: their commands are run, their links lead somewhere, and the README's table of
-//! directives is that of the language.
+//! What the documents say holds: their commands are run, their links lead somewhere, their figures are those that were
+//! kept, and the README's table of directives is that of the language.
 //!
 //! The commands of one document are run in one folder.
 //!
 //! - A block ```` ```console ```` holds commands after `$ `, each with what it prints, standard error included.
 //! - A block of another language whose first line is ```` ```sched fast.sched ```` is saved in the folder under that
 //!   name first; GitHub shows only the language.
+//! - A block ```` ```sh setup ```` is run in the repository, or what looks like it, before all else. The commands are run
+//!   where it ends, and what the document makes may not lie in the repository.
 //!
-//! The folder `examples` of the repository is there, too. Times and sizes may differ. `UPDATE=1` rewrites what
-//! commands print.
+//! The folder `examples` of the repository is there, too. Times, sizes and the numbers of LIR's values may differ.
+//! `UPDATE=1` rewrites what commands print.
 
 mod support;
 
 use sched_lang::directives::SIGNATURES;
+use serde_json::Value;
+use std::fmt::Write;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use support::{shell, without_figures};
 
 /// Documents with commands, and how many they have at least: a block that is not recognised is not run.
-const DOCUMENTS: &[(&str, usize)] =
-    &[("README.md", 8), ("ARCHITECTURE.md", 3), ("docs/c-api.md", 2), ("docs/models.md", 2)];
+const DOCUMENTS: &[(&str, usize)] = &[
+    ("README.md", 8),
+    ("ARCHITECTURE.md", 3),
+    ("docs/c-api.md", 2),
+    ("docs/data.md", 7),
+    ("docs/models.md", 2),
+    ("cli/src/explain/data.md", 8),
+    ("cli/src/explain/models.md", 5),
+    ("docs/performance/caching.md", 3),
+    ("docs/performance/compile-time.md", 2),
+    ("docs/performance/interleaving.md", 4),
+    ("docs/performance/level-lookup.md", 2),
+    ("docs/performance/node-sweep.md", 2),
+    ("docs/performance/node-tiles.md", 2),
+    ("docs/performance/parallel.md", 2),
+    ("docs/performance/quantization.md", 2),
+    ("docs/performance/row-vectors.md", 2),
+    ("docs/performance/small-batches.md", 2),
+    ("docs/performance/sparse-nodes.md", 2),
+    ("docs/performance/test-masks.md", 2),
+    ("docs/performance/transposed-blocks.md", 2),
+    ("docs/performance/tree-vectors.md", 2),
+    ("docs/performance/unroll-and-jam.md", 2),
+];
+
+/// Where the pages about techniques are, and their tables.
+const PERFORMANCE: &str = "docs/performance";
 
 fn repository() -> io::Result<PathBuf> {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize()
@@ -36,8 +65,20 @@ fn documents_show_what_happens() -> io::Result<()> {
         std::os::unix::fs::symlink(repository.join("examples"), folder.path().join("examples"))?;
         let path = repository.join(name);
         let text = fs::read_to_string(&path)?;
-        let (happened, commands) = run(&text, folder.path())?;
+        let place = set_up(&text, folder.path())?;
+        let Ran { happened, commands, silent } = run(&text, &place)?;
+        if place != folder.path() {
+            let there: Vec<_> = fs::read_dir(folder.path())?
+                .map(|entry| Ok(entry?.file_name()))
+                .collect::<io::Result<_>>()?;
+            assert_eq!(there, ["examples"], "{name} leaves files in the repository");
+            assert!(fs::read_dir(&place)?.count() > 1, "{name} is not run in {}", place.display());
+            fs::remove_dir_all(place)?;
+        }
         assert!(commands >= *least, "{name} has {commands} commands");
+        if name.starts_with(PERFORMANCE) && !silent.is_empty() {
+            problems.push(format!("{name}: these print nothing:\n    {}", silent.join("\n    ")));
+        }
         if update {
             fs::write(&path, happened)?;
         } else if let Some(problem) = first_difference(&text, &happened) {
@@ -49,47 +90,159 @@ fn documents_show_what_happens() -> io::Result<()> {
     Ok(())
 }
 
-/// Runs a document's commands: the document with what they print, and how many there are.
-fn run(text: &str, folder: &Path) -> io::Result<(String, usize)> {
-    let mut happened = String::new();
-    let mut commands = 0;
+/// The folder where a document's commands are run, after its block of preparations in a folder like the repository.
+fn set_up(text: &str, repository: &Path) -> io::Result<PathBuf> {
+    let block = text.split("\n```sh setup\n").nth(1).and_then(|rest| rest.split("```").next());
+    let Some(block) = block else { return Ok(repository.to_path_buf()) };
+    let output = shell(&format!("{block}pwd"), repository).output()?;
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    Ok(PathBuf::from(String::from_utf8_lossy(&output.stdout).trim()))
+}
+
+/// What came of a document's commands.
+#[derive(Default)]
+struct Ran {
+    /// The document with what they print.
+    happened: String,
+    /// How many there are.
+    commands: usize,
+    /// Those that print nothing.
+    silent: Vec<String>,
+}
+
+/// Runs a document's commands.
+fn run(text: &str, folder: &Path) -> io::Result<Ran> {
+    let mut ran = Ran::default();
     let mut lines = text.lines();
     while let Some(line) = lines.next() {
-        happened += &format!("{line}\n");
+        ran.happened += &format!("{line}\n");
         let Some(kind) = line.strip_prefix("```").filter(|kind| !kind.is_empty()) else { continue };
         let block: Vec<&str> = lines.by_ref().take_while(|line| *line != "```").collect();
         match kind.split_once(' ') {
             None if kind == "console" => {
-                commands += block.iter().filter(|line| line.starts_with("$ ")).count();
-                happened += &run_block(&block, folder)?;
+                run_block(&block, folder, &mut ran)?;
             }
             name => {
                 let content: String = block.iter().map(|line| format!("{line}\n")).collect();
-                if let Some((_, name)) = name {
+                if let Some((_, name)) = name.filter(|(_, name)| *name != "setup") {
                     fs::write(folder.join(name), &content)?;
                 }
-                happened += &content;
+                ran.happened += &content;
             }
         }
-        happened += "```\n";
+        ran.happened += "```\n";
     }
-    Ok((happened, commands))
+    Ok(ran)
 }
 
-/// A block of commands with what each prints. Lines that differ only in figures stay as they were.
-fn run_block(block: &[&str], folder: &Path) -> io::Result<String> {
-    let mut happened = String::new();
+/// Runs a block of commands. Lines that differ only in figures stay as they were, and so does LIR whose values only have
+/// other numbers.
+fn run_block(block: &[&str], folder: &Path, ran: &mut Ran) -> io::Result<()> {
     for lines in block.chunk_by(|_, next| !next.starts_with("$ ")) {
         let Some((command, expected)) = lines.split_first() else { continue };
-        happened += &format!("{command}\n");
+        ran.happened += &format!("{command}\n");
         let Some(command) = command.strip_prefix("$ ") else { continue };
+        ran.commands += 1;
         let output = shell(&format!("exec 2>&1; {command}"), folder).output()?;
-        for (at, line) in String::from_utf8_lossy(&output.stdout).lines().enumerate() {
-            let old = expected.get(at).filter(|old| without_figures(old) == without_figures(line));
-            happened += &format!("{}\n", old.unwrap_or(&line).trim_end());
+        let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+        let printed: Vec<&str> = printed.lines().map(str::trim_end).collect();
+        if printed.is_empty() {
+            ran.silent.push(command.to_string());
+        }
+        let is_same = renumbered(expected) == renumbered(&printed);
+        for (at, line) in printed.iter().enumerate() {
+            let old = expected.get(at).filter(|old| is_same || without_figures(old) == without_figures(line));
+            ran.happened += &format!("{}\n", old.unwrap_or(line));
         }
     }
-    Ok(happened)
+    Ok(())
+}
+
+/// Lines with LIR's values, such as `%12`, numbered in the order in which they appear.
+fn renumbered(lines: &[&str]) -> String {
+    let mut numbers: Vec<&str> = Vec::new();
+    let mut text = String::new();
+    for line in lines {
+        for (at, piece) in line.split('%').enumerate() {
+            let (number, rest) =
+                piece.split_at(piece.find(|c: char| !c.is_ascii_digit()).unwrap_or(piece.len()));
+            if at == 0 || number.is_empty() {
+                text += piece;
+                continue;
+            }
+            let known = numbers.iter().position(|known| *known == number);
+            let new = known.unwrap_or(numbers.len());
+            if known.is_none() {
+                numbers.push(number);
+            }
+            // Writing to a string cannot fail.
+            let _ = write!(text, "%{new}{rest}");
+        }
+        text.push('\n');
+    }
+    text
+}
+
+#[test]
+fn numbers_of_values_do_not_matter_but_their_order_does() {
+    let same = |one: &[&str], other: &[&str]| renumbered(one) == renumbered(other);
+    assert!(same(
+        &["%4 = add %2, %2: i64", "%5 = add %4, 1: i64"],
+        &["%9 = add %3, %3: i64", "%11 = add %9, 1: i64"]
+    ));
+    assert!(!same(&["%4 = add %2, %2: i64"], &["%4 = add %2, %3: i64"]));
+    assert!(!same(&["%4 = add %2, 1: i64"], &["%4 = add %2, 2: i64"]));
+}
+
+/// The rows of tables between the marks of a table's name, without their headers.
+fn rows_between<'t>(page: &'t str, mark: &str) -> Vec<&'t str> {
+    let inside = page.split_once(&format!("<!-- {mark} -->\n")).map_or("", |(_, rest)| rest);
+    let inside = inside.split_once(&format!("<!-- end of {mark} -->")).map_or("", |(inside, _)| inside);
+    let lines: Vec<&str> = inside.lines().collect();
+    let headers = lines.windows(2).filter(|pair| pair[1].starts_with("|---")).flatten();
+    let headers: Vec<&str> = headers.copied().collect();
+    lines.into_iter().filter(|line| line.starts_with('|') && !headers.contains(line)).collect()
+}
+
+#[test]
+fn pages_show_the_figures_that_were_kept() -> io::Result<()> {
+    let folder = repository()?.join(PERFORMANCE);
+    let mut problems = Vec::new();
+    let mut tables = 0;
+    for entry in fs::read_dir(folder.join("figures"))? {
+        let path = entry?.path();
+        let figures: Value = serde_json::from_str(&fs::read_to_string(&path)?)?;
+        let name = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
+        for row in figures["rows"].as_array().into_iter().flatten() {
+            let of_page = row["page"].as_str().unwrap_or_default();
+            if !folder.join(of_page).with_extension("md").exists() {
+                problems.push(format!("figures/{name}.json has a row for `{of_page}`, which is no page"));
+            }
+        }
+        for page in fs::read_dir(&folder)? {
+            let page = page?.path();
+            let Some(of_page) = page.file_name().and_then(|file| file.to_str()?.strip_suffix(".md")) else {
+                continue;
+            };
+            let rows = figures["rows"].as_array().into_iter().flatten().filter(|row| row["page"] == of_page);
+            let kept: Vec<String> = rows.map(|row| table_row(&row["cells"])).collect();
+            let text = fs::read_to_string(&page)?;
+            let shown = rows_between(&text, name);
+            tables += usize::from(!kept.is_empty());
+            if shown != kept {
+                problems.push(format!("{of_page}.md has other rows of {name} than figures/{name}.json"));
+            }
+        }
+    }
+    assert!(tables > 15, "only {tables} tables were found");
+    assert!(problems.is_empty(), "{}\nrun python3 bench/pages.py", problems.join("\n"));
+    Ok(())
+}
+
+/// Cells as a row of a table.
+fn table_row(cells: &Value) -> String {
+    let cells: Vec<&str> = cells.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    format!("| {} |", cells.join(" | "))
 }
 
 fn first_difference(written: &str, happened: &str) -> Option<String> {
@@ -127,7 +280,7 @@ fn links_lead_somewhere() -> io::Result<()> {
     let repository = repository()?;
     let mut problems = Vec::new();
     let mut links = 0;
-    for folder in [repository.clone(), repository.join("docs")] {
+    for folder in [repository.clone(), repository.join("docs"), repository.join(PERFORMANCE)] {
         for entry in fs::read_dir(folder)? {
             let path = entry?.path();
             if path.extension().is_none_or(|extension| extension != "md") {

@@ -2,6 +2,8 @@
 
 #[path = "../../lsp/examples/latency/client.rs"]
 mod client;
+#[path = "lsp/models.rs"]
+mod models;
 #[path = "lsp/transcripts.rs"]
 mod transcripts;
 
@@ -128,7 +130,9 @@ fn the_program_and_the_command_line_agree_on_every_schedule() {
         let name = uri(&path);
         client.open(&name, 1, &text);
         let told = client.diagnostics(&name, 1).expect("diagnostics");
-        let told: Vec<Value> = told.into_iter().filter(|one| one.get("code").is_some()).collect();
+        // What is wrong with models is told beside it.
+        let is_of_schedule = |one: &Value| one["code"].as_str().is_some_and(|code| code.starts_with('S'));
+        let told: Vec<Value> = told.into_iter().filter(is_of_schedule).collect();
         let mut command = Command::new(env!("CARGO_BIN_EXE_schedc"));
         let output = command
             .args(["check", "--no-model", "--format", "json"])
@@ -350,6 +354,20 @@ fn messages_that_are_none_are_refused_and_the_next_is_answered() {
 }
 
 #[test]
+fn every_request_is_answered_and_no_notification_is() {
+    let (mut client, _folder) = plain();
+    for method in ["$/noSuchMethod", "$/cancelRequest", "$/setTrace", "no/suchMethod"] {
+        client.notify(method, json!({ "id": "nothing", "value": "off" }));
+        let id = client.ask(method, json!({ "id": "nothing", "value": "off" }));
+        let answer = client.answer(id).expect("an answer");
+        assert_eq!(answer["error"]["code"], -32601, "{method}: {answer}");
+    }
+    let is_answer = |message: &&Value| message.get("method").is_none();
+    assert_eq!(client.unread.iter().filter(is_answer).count(), 0, "{:?}", client.unread);
+    assert_eq!(client.end(), Some(0));
+}
+
+#[test]
 fn the_end_is_orderly_or_not_and_a_new_server_starts() {
     let (client, _folder) = plain();
     assert_eq!(client.leave(), Some(1), "the input ended without `exit`");
@@ -400,56 +418,11 @@ fn the_server_tells_its_version() {
     assert!(output.status.success());
 }
 
-/// Two trees of other depths than those of the model beside it.
 fn copy_model(name: &str, folder: &Path) -> PathBuf {
     let path = folder.join("model.json");
     let bytes = fs::read(root().join(name)).expect("a model");
     fs::write(&path, bytes).expect("the model can be copied");
     path
-}
-
-fn hints(client: &mut Client, name: &str, version: i32) -> Vec<String> {
-    let found = client.diagnostics(name, version).unwrap_or_default();
-    found.iter().filter_map(|one| one["message"].as_str().map(str::to_owned)).collect()
-}
-
-#[test]
-fn models_are_bound_when_they_have_been_read_and_again_when_they_change() {
-    let (mut client, folder) = plain();
-    let schedule = folder.path().join("s.sched");
-    let name = uri(&schedule);
-    let text = "model \"model.json\"\nsplit(tree, a, b, 50)\n";
-    client.open(&name, 1, text);
-    let before = hints(&mut client, &name, 1);
-    assert!(before.iter().any(|message| message.contains("does not exist")), "{before:?}");
-
-    copy_model("examples/model/breast_cancer.json", folder.path());
-    let changed = json!({ "changes": [{ "uri": uri(&folder.path().join("model.json")), "type": 1 }] });
-    client.notify("workspace/didChangeWatchedFiles", changed);
-    let arrived =
-        |message: &Value| message["method"] == "sched/changed" && message["params"]["uri"] == name.as_str();
-    assert!(
-        client.wait(arrived).is_some() && client.wait(arrived).is_some(),
-        "when looked for, and when read"
-    );
-    let range = |client: &mut Client| {
-        let answer = client.request("sched/lineage", json!({ "textDocument": { "uri": name } }));
-        answer["lineage"]["indices"][1]["stop"].clone()
-    };
-    assert_eq!(range(&mut client), json!(100), "the number of trees of the model");
-
-    copy_model("cli/tests/cli/fixtures/tiny.json", folder.path());
-    client.notify("textDocument/didSave", json!({ "textDocument": { "uri": name } }));
-    assert!(client.wait(arrived).is_some());
-    assert_ne!(range(&mut client), json!(100));
-
-    fs::write(folder.path().join("model.json"), "{}").expect("a broken model");
-    client.notify("textDocument/didSave", json!({ "textDocument": { "uri": name } }));
-    assert!(client.wait(arrived).is_some());
-    client.change(&name, 2, &[(Value::Null, text)]);
-    let broken = hints(&mut client, &name, 2);
-    assert!(broken.iter().any(|message| message.contains("M00")), "{broken:?}");
-    assert_eq!(client.end(), Some(0));
 }
 
 #[test]

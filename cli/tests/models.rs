@@ -8,10 +8,10 @@ use sched_forest::{Forest, ForestParts, Iterations, ReadOptions, predict, predic
 use sched_ir::lir::Kernel;
 use sched_ir::quantize::BinMap;
 use sched_ir::{Budget, lower};
-use sched_lang::nest::Accumulation;
 use sched_lang::{Checked, ModelFacts, Options, Supported, TargetKind, check};
 use sched_llvm::runtime::Kind;
 use sched_llvm::{Cpu, Facts, Jit, Output, Rows};
+use sched_nest::Accumulation;
 use schedc_data::{Expect, Source, read_rows};
 use std::error::Error;
 use std::fs;
@@ -200,6 +200,7 @@ fn facts(forest: &Forest) -> Result<Facts> {
         // So much that a second thread is always worth waking.
         ns_per_row: 1e6,
         info: String::new(),
+        feature_names: Vec::new(),
     })
 }
 
@@ -350,7 +351,7 @@ fn load(path: &Path) -> Result<Forest> {
 }
 
 fn numbers(path: &Path, columns: usize) -> Result<Vec<f32>> {
-    Ok(read_rows(&Source::Path(path.to_path_buf()), Expect { columns, names: None })?.into_f32())
+    Ok(read_rows(&Source::Path(path.to_path_buf()), Expect::unnamed(columns))?.into_f32())
 }
 
 impl Case {

@@ -1,14 +1,16 @@
 /* Predicts a few rows with a compiled model.
  *
- * Compile the model to libmodel.so and its header to model.h, then
+ * In the folder of this file, with a model's file in place of MODEL:
  *
- *     cc -o predict predict.c -I. -L. -lmodel -Wl,-rpath,'$ORIGIN'
+ *     schedc build MODEL -o libmodel.so
+ *     cc -o predict predict.c -L. -lmodel -Wl,-rpath,'$ORIGIN'
  *     ./predict
- */
+ *
+ * The first command writes libmodel.h, too. */
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "model.h"
+#include "libmodel.h"
 
 enum { ROWS = 4 };
 

@@ -19,6 +19,10 @@ struct Foreign {
 }
 
 const SAVE: &str = "save the model with Booster.save_model(\"model.json\") of XGBoost";
+const OTHER_TRAINER: &str = "only models of XGBoost are read today: train the model with XGBoost and save it with \
+                             Booster.save_model(\"model.json\")";
+const ONNX: &str = "ONNX files are not read today: if XGBoost trained the model, save it there with \
+                    Booster.save_model(\"model.json\")";
 const RESAVE: &str = "load it with XGBoost 3.0 or older and save it again as .json or .ubj";
 const UNPACK: &str = "unpack it first";
 
@@ -26,10 +30,10 @@ const UNPACK: &str = "unpack it first";
 const FOREIGN: &[Foreign] = &[
     Foreign { magic: b"binf", name: "an XGBoost model in the old binary format", help: RESAVE },
     Foreign { magic: b"bs64", name: "an XGBoost model in the old text format", help: RESAVE },
-    Foreign { magic: b"tree\n", name: "a LightGBM text model", help: SAVE },
-    Foreign { magic: b"tree\r\n", name: "a LightGBM text model", help: SAVE },
-    Foreign { magic: b"CBM1", name: "a CatBoost model", help: SAVE },
-    Foreign { magic: b"\x08", name: "an ONNX model", help: SAVE },
+    Foreign { magic: b"tree\n", name: "a model of LightGBM, in its text format", help: OTHER_TRAINER },
+    Foreign { magic: b"tree\r\n", name: "a model of LightGBM, in its text format", help: OTHER_TRAINER },
+    Foreign { magic: b"CBM1", name: "a model of CatBoost, in its binary format", help: OTHER_TRAINER },
+    Foreign { magic: b"\x08", name: "an ONNX model", help: ONNX },
     Foreign { magic: b"\x1f\x8b", name: "a gzip archive", help: UNPACK },
     Foreign {
         magic: b"PK\x03\x04",
@@ -54,8 +58,8 @@ const FOREIGN: &[Foreign] = &[
     },
     Foreign { magic: b"<!DOCTYPE", name: "a web page", help: "the download probably went wrong" },
     Foreign { magic: b"<html", name: "a web page", help: "the download probably went wrong" },
-    Foreign { magic: b"<PMML", name: "a PMML document", help: SAVE },
-    Foreign { magic: b"<?xml", name: "an XML document, such as PMML", help: SAVE },
+    Foreign { magic: b"<PMML", name: "a PMML document", help: OTHER_TRAINER },
+    Foreign { magic: b"<?xml", name: "an XML document, such as PMML", help: OTHER_TRAINER },
     Foreign {
         magic: b"version https://git-lfs",
         name: "a Git LFS pointer to a file that was not fetched",
@@ -102,13 +106,37 @@ pub(crate) fn detect(bytes: &[u8]) -> Result<Format<'_>, ModelError> {
 fn foreign_json(text: &[u8]) -> Option<ModelError> {
     let key = text[1..].trim_ascii_start();
     let is = |name: &[u8]| key.strip_prefix(b"\"").is_some_and(|key| key.starts_with(name));
-    if is(b"name\"") && text.get(..400).unwrap_or(text).windows(14).any(|part| part == b"\"num_tree_per_") {
-        return Some(looks_like("the JSON dump of a LightGBM model", SAVE));
+    if is(b"name\"") && contains(text.get(..400).unwrap_or(text), b"\"num_tree_per_") {
+        return Some(lightgbm());
     }
     if is(b"oblivious_trees\"") || is(b"features_info\"") || is(b"ctr_data\"") || is(b"model_info\"") {
-        return Some(looks_like("a CatBoost model", SAVE));
+        return Some(catboost());
     }
     None
+}
+
+/// Whose JSON a document is in which no XGBoost model was found: the order of its keys may be any.
+pub(crate) fn whose_json(bytes: &[u8]) -> Option<ModelError> {
+    if contains(bytes, b"\"gradient_booster\"") {
+        return None;
+    }
+    if contains(bytes, b"\"num_tree_per_iteration\"") {
+        return Some(lightgbm());
+    }
+    let catboost_keys = [b"\"oblivious_trees\"".as_slice(), b"\"features_info\""];
+    catboost_keys.into_iter().any(|key| contains(bytes, key)).then(catboost)
+}
+
+fn contains(bytes: &[u8], part: &[u8]) -> bool {
+    bytes.windows(part.len()).any(|window| window == part)
+}
+
+fn lightgbm() -> ModelError {
+    looks_like("a model of LightGBM, as JSON", OTHER_TRAINER)
+}
+
+fn catboost() -> ModelError {
+    looks_like("a model of CatBoost, as JSON", OTHER_TRAINER)
 }
 
 fn looks_like(what: &str, help: &str) -> ModelError {
@@ -152,5 +180,33 @@ mod tests {
             assert_eq!(error.code, code, "{error}");
             assert!(error.message.contains(part), "{error}");
         }
+    }
+
+    #[test]
+    fn other_trainers_get_a_way_out() {
+        for (bytes, trainer) in [
+            (b"tree\nversion=v4\n".as_slice(), "LightGBM"),
+            (b"{\"name\":\"tree\",\"num_tree_per_iteration\":1}", "LightGBM"),
+            (b"{\"features_info\":{}}", "CatBoost"),
+            (b"CBM1\0", "CatBoost"),
+            (b"\x08\x0a\x12\x08skl2onnx", "ONNX"),
+        ] {
+            let error = detect(bytes).unwrap_err();
+            assert!(error.message.contains(trainer) && error.help.contains("XGBoost"), "{error}");
+            assert!(error.help.contains("today"), "{error}");
+        }
+    }
+
+    #[test]
+    fn the_order_of_keys_does_not_hide_the_trainer() {
+        let lightgbm = b"{\"average_output\":false,\"num_tree_per_iteration\":1,\"version\":\"v4\"}";
+        let catboost = b"{\"scale_and_bias\":[1,[0]],\"oblivious_trees\":[]}";
+        for (bytes, trainer) in [(lightgbm.as_slice(), "LightGBM"), (catboost, "CatBoost")] {
+            let error = crate::read(bytes).unwrap_err();
+            assert_eq!(error.code, Code::UnsupportedFormat, "{error}");
+            assert!(error.message.contains(trainer), "{error}");
+        }
+        let named = b"{\"learner\":{\"gradient_booster\":{},\"feature_names\":[\"num_tree_per_iteration\"]}}";
+        assert_ne!(crate::read(named).unwrap_err().code, Code::UnsupportedFormat);
     }
 }

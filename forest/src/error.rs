@@ -49,11 +49,15 @@ pub enum Code {
     BadProfile,
     /// `M0022`: the profile of another model, or of other trees of it.
     OtherProfile,
+    /// `M0023`: a file that does not exist or cannot be read.
+    Unreadable,
+    /// `M0024`: a model with another fingerprint than the schedule asks for.
+    OtherModel,
 }
 
 impl Code {
     /// Every code, in ascending order.
-    pub const ALL: [Code; 22] = [
+    pub const ALL: [Code; 24] = [
         Code::UnknownFormat,
         Code::UnsupportedFormat,
         Code::Syntax,
@@ -76,6 +80,8 @@ impl Code {
         Code::NodeOrder,
         Code::BadProfile,
         Code::OtherProfile,
+        Code::Unreadable,
+        Code::OtherModel,
     ];
 
     /// The number after the `M`.
@@ -108,6 +114,8 @@ impl Code {
             Code::NodeOrder => "nodes that are unreachable or out of order",
             Code::BadProfile => "file that is no profile",
             Code::OtherProfile => "profile of another model",
+            Code::Unreadable => "model file that cannot be read",
+            Code::OtherModel => "model with another fingerprint",
         }
     }
 }

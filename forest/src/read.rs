@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::detect::{Format, detect};
+use crate::detect::{Format, detect, whose_json};
 use crate::error::{Code, ModelError};
 use crate::forest::Forest;
 use crate::xgboost;
@@ -11,8 +11,10 @@ use crate::xgboost;
 /// Which boosting iterations of a model are used.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Iterations {
-    /// All of them, as the trainer's own `Booster.predict` does.
+    /// All of them, since nobody chose: a note says so where early stopping found fewer to be better.
     #[default]
+    Unchosen,
+    /// All of them, as the trainer's own `Booster.predict` does.
     All,
     /// Those up to and including the best one that early stopping found, as scikit-learn wrappers do.
     Best,
@@ -28,7 +30,7 @@ impl Iterations {
     pub(crate) fn select(&self, count: usize, best: Option<usize>) -> Result<(usize, usize), ModelError> {
         let missing = |message: String| ModelError::new(Code::NoSuchIterations, message);
         match *self {
-            Iterations::All => Ok((0, count)),
+            Iterations::Unchosen | Iterations::All => Ok((0, count)),
             Iterations::Best => match best {
                 Some(best) if best < count => Ok((0, best + 1)),
                 Some(best) => Err(missing(format!(
@@ -61,7 +63,7 @@ pub struct ParseIterationsError {
 impl fmt::Display for ParseIterationsError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = self.text.escape_debug();
-        write!(f, "`{text}` chooses no iterations; write `auto`, `all`, `best`, or a range such as `0..10`")
+        write!(f, "`{text}` chooses no iterations; write `all`, `best`, or a range such as `0..10`")
     }
 }
 
@@ -70,14 +72,14 @@ impl std::error::Error for ParseIterationsError {}
 impl FromStr for Iterations {
     type Err = ParseIterationsError;
 
-    /// Reads `auto` and `all` (all iterations), `best`, or `a..b` (the end excluded).
+    /// Reads `all`, `best`, or `a..b` (the end excluded).
     fn from_str(text: &str) -> Result<Iterations, ParseIterationsError> {
         let range = || {
             let (first, last) = text.split_once("..")?;
             Some(Iterations::Range(first.trim().parse().ok()?, last.trim().parse().ok()?))
         };
         match text {
-            "auto" | "all" => Ok(Iterations::All),
+            "all" => Ok(Iterations::All),
             "best" => Ok(Iterations::Best),
             _ => range().ok_or_else(|| ParseIterationsError { text: text.to_owned() }),
         }
@@ -87,7 +89,7 @@ impl FromStr for Iterations {
 impl fmt::Display for Iterations {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Iterations::All => f.write_str("all"),
+            Iterations::Unchosen | Iterations::All => f.write_str("all"),
             Iterations::Best => f.write_str("best"),
             Iterations::Range(first, last) => write!(f, "{first}..{last}"),
         }
@@ -139,7 +141,13 @@ pub fn read_with(bytes: &[u8], options: &ReadOptions) -> Result<Forest, ModelErr
 /// The same as [`read_with`].
 pub fn load(bytes: &[u8], options: &ReadOptions) -> Result<Loaded, ModelError> {
     match detect(bytes)? {
-        Format::XgboostJson(json) => xgboost::read_json(json, &options.iterations),
+        Format::XgboostJson(json) => {
+            let whose = |error: ModelError| match error.code {
+                Code::UnknownFormat | Code::Structure => whose_json(json).unwrap_or(error),
+                _ => error,
+            };
+            xgboost::read_json(json, &options.iterations).map_err(whose)
+        }
         Format::XgboostUbjson => xgboost::read_ubjson(bytes, &options.iterations),
     }
 }
@@ -151,7 +159,8 @@ mod tests {
     #[test]
     fn iterations_are_read_from_text() {
         let cases = [
-            ("auto", Some(Iterations::All)),
+            ("auto", None),
+            ("3..", None),
             ("all", Some(Iterations::All)),
             ("best", Some(Iterations::Best)),
             ("0..10", Some(Iterations::Range(0, 10))),
@@ -171,6 +180,7 @@ mod tests {
     fn iterations_are_selected() {
         let select = |iterations: Iterations, best| iterations.select(5, best).map_err(|error| error.code);
         assert_eq!(select(Iterations::All, Some(2)), Ok((0, 5)));
+        assert_eq!(select(Iterations::Unchosen, Some(2)), Ok((0, 5)));
         assert_eq!(select(Iterations::Best, Some(2)), Ok((0, 3)));
         assert_eq!(select(Iterations::Range(1, 5), None), Ok((1, 5)));
         for (iterations, best) in [

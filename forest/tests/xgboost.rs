@@ -227,6 +227,83 @@ fn other_spellings_are_the_same_model() {
     assert_eq!(read(pretty.as_bytes()).unwrap(), forest);
 }
 
+/// A small model of an objective, with this base score and this number of classes.
+fn with_parameters(objective: &str, base_score: &str, num_class: &str) -> Vec<u8> {
+    let mut document: Value = serde_json::from_str(&chain(1)).unwrap();
+    document["learner"]["objective"]["name"] = objective.into();
+    let param = &mut document["learner"]["learner_model_param"];
+    param["base_score"] = base_score.into();
+    param["num_class"] = num_class.into();
+    document.to_string().into_bytes()
+}
+
+/// What XGBoost 3.2 does with each of these was tried: it refuses them, or predicts NaN or infinity for every row.
+#[test]
+fn base_scores_that_xgboost_refuses_are_refused() {
+    let refused = [
+        ("binary:logistic", "2E0"),
+        ("binary:logistic", "-1E0"),
+        ("binary:logistic", "[1.5E0]"),
+        ("reg:logistic", "2E0"),
+        ("reg:gamma", "0E0"),
+        ("reg:gamma", "-1E0"),
+        ("count:poisson", "-1E0"),
+        ("reg:tweedie", "-1E0"),
+        ("survival:cox", "-1E0"),
+        ("survival:aft", "[-1E0]"),
+        ("reg:squarederror", "nan"),
+        ("reg:squarederror", "inf"),
+        ("reg:squarederror", "[-inf]"),
+        ("reg:squarederror", "1E39"),
+        ("my:own", "NaN"),
+        ("binary:logistic", "nan"),
+        ("binary:logistic", "1E39"),
+    ];
+    for (objective, score) in refused {
+        let error = read(&with_parameters(objective, score, "0")).unwrap_err();
+        let finite = score.trim_matches(['[', ']']).parse().is_ok_and(|score: f32| score.is_finite());
+        let code = if finite { Code::BadParameter } else { Code::BadValue };
+        assert_eq!(error.code, code, "{objective}, {score}: {error}");
+        assert_eq!(error.place, "learner.learner_model_param.base_score", "{objective}, {score}");
+        assert!(error.message.contains(objective) && error.help.contains("base_score"), "{error}");
+    }
+    let error = read(&with_parameters("multi:softprob", "[0.5,nan,0.5]", "3")).unwrap_err();
+    assert_eq!(error.code, Code::BadValue, "{error}");
+}
+
+#[test]
+fn base_scores_that_xgboost_takes_are_taken() {
+    let taken = [
+        ("binary:logistic", "0E0", -13.815_51),
+        ("binary:logistic", "1E0", 13.815_51),
+        ("binary:logitraw", "2E0", 2.0),
+        ("binary:hinge", "-1E0", -1.0),
+        ("count:poisson", "0E0", f64::NEG_INFINITY),
+        ("survival:aft", "1E0", 0.0),
+        ("reg:gamma", "1E0", 0.0),
+        ("reg:squarederror", "-3E0", -3.0),
+    ];
+    for (objective, score, margin) in taken {
+        let forest = read(&with_parameters(objective, score, "0")).unwrap();
+        let close = forest.base[0] == margin || (forest.base[0] - margin).abs() < 0.2;
+        assert!(close, "{objective}, {score}: {:?}", forest.base);
+    }
+}
+
+#[test]
+fn classes_have_to_be_counted() {
+    for objective in ["multi:softprob", "multi:softmax"] {
+        let error = read(&with_parameters(objective, "5E-1", "0")).unwrap_err();
+        assert_eq!(
+            (error.code, &*error.place),
+            (Code::BadParameter, "learner.learner_model_param.num_class")
+        );
+        assert!(error.message.contains(objective) && error.help.contains("num_class"), "{error}");
+        assert_eq!(read(&with_parameters(objective, "5E-1", "1")).unwrap().num_margins, 1);
+    }
+    assert_eq!(read(&with_parameters("reg:squarederror", "5E-1", "0")).unwrap().num_margins, 1);
+}
+
 #[test]
 fn dart_weights_may_stand_beside_the_trees() {
     let (forest, mut document) = document("dart.json");

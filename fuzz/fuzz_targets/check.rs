@@ -9,7 +9,7 @@
 use libfuzzer_sys::fuzz_target;
 use sched_lang::diagnostics::apply::apply;
 use sched_lang::diagnostics::{Diagnostic, concise, full, github, json};
-use sched_lang::show::show_nest;
+use sched_nest::show::show_nest;
 use sched_lang::{ModelFacts, Options, Supported, check};
 
 fn options() -> [Options; 3] {

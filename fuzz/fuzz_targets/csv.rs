@@ -1,6 +1,7 @@
 //! Any text gives rows or an error that points into the text.
 //!
-//! The first byte chooses the number of features and whether they have names: `a`, `b`, `c` ...
+//! The first byte chooses the number of features, whether they have names (`a`, `b`, `c` ...), and whether columns count
+//! by position.
 
 #![no_main]
 
@@ -11,9 +12,13 @@ fuzz_target!(|input: &[u8]| {
     let Some((&choice, text)) = input.split_first() else { return };
     let columns = usize::from(choice & 7);
     let named: Vec<String> = ('a'..).take(columns).map(String::from).collect();
-    let names = (choice & 8 != 0).then_some(named.as_slice());
+    let expect = match (choice & 8 != 0, choice & 16 != 0) {
+        (true, _) => Expect::named(&named),
+        (false, true) => Expect::untold(columns),
+        (false, false) => Expect::unnamed(columns),
+    };
     let source = Source::Bytes { name: "input".to_owned(), bytes: text.to_vec() };
-    match read_rows(&source, Expect { columns, names }) {
+    match read_rows(&source, expect.by_position(choice & 32 != 0)) {
         Ok(rows) => {
             let Values::F64(values) = &rows.values else {
                 assert!(text.starts_with(b"\x93NUMPY"), "text is read in double precision");

@@ -12,7 +12,7 @@ fuzz_target!(|input: &[u8]| {
     let columns = usize::from(columns);
     let bytes = [b"\x93NUMPY", content].concat();
     let source = Source::Bytes { name: "input".to_owned(), bytes };
-    match read_rows(&source, Expect { columns, names: None }) {
+    match read_rows(&source, Expect::unnamed(columns)) {
         Ok(rows) => {
             let length = match &rows.values {
                 Values::F32(values) => values.len(),

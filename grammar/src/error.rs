@@ -79,6 +79,8 @@ pub enum SyntaxErrorKind {
     MissingSeparator,
     /// A string in other quotes than `"`; the text between them.
     WrongQuotes(String),
+    /// A word or number in quotes; the text between them.
+    Quoted(String),
 }
 
 impl SyntaxErrorKind {
@@ -102,6 +104,7 @@ impl SyntaxErrorKind {
             SyntaxErrorKind::MissingKeyword(_) => "S0015",
             SyntaxErrorKind::MissingSeparator => "S0016",
             SyntaxErrorKind::WrongQuotes(_) => "S0017",
+            SyntaxErrorKind::Quoted(_) => "S0018",
         }
     }
 }
@@ -165,6 +168,7 @@ impl SyntaxError {
                 "two statements on one line need a `;` between them".to_owned()
             }
             SyntaxErrorKind::WrongQuotes(_) => "strings stand in straight double quotes".to_owned(),
+            SyntaxErrorKind::Quoted(_) => "names, words and numbers stand without quotes".to_owned(),
         }
     }
 
@@ -200,6 +204,7 @@ impl SyntaxError {
                 "Insert a `;`, or put the second statement on a line of its own.".to_owned()
             }
             SyntaxErrorKind::WrongQuotes(value) => format!("Write `{}`.", escape(value)),
+            SyntaxErrorKind::Quoted(text) => format!("Write `{text}`."),
         })
     }
 
@@ -226,6 +231,7 @@ impl SyntaxError {
             SyntaxErrorKind::MissingKeyword(_) => vec![insert(self.span.start, "param ")],
             SyntaxErrorKind::MissingSeparator => vec![insert(self.span.start, "; ")],
             SyntaxErrorKind::WrongQuotes(value) => vec![replace(escape(value))],
+            SyntaxErrorKind::Quoted(text) => vec![replace(text.clone())],
             SyntaxErrorKind::BadEscape(text) => vec![replace(format!("\\{text}"))],
             _ => Vec::new(),
         }

@@ -102,12 +102,52 @@ impl<'s> Builder<'s> {
 
     /// Adds a token that is no bracket.
     fn push_plain(&mut self, layout: &mut Layout<'s>, raw: RawToken) {
+        if let Some(inner) = self.quoted_value(layout, raw) {
+            return self.push_quoted(layout, raw, inner);
+        }
         if let Some(token) = self.token(layout, raw) {
             self.nest(layout, &token, raw);
             if token.is_operand() && self.ends_operand() && !self.frames.is_empty() {
                 self.insert_comma(layout);
             }
             self.emit(raw, token);
+        }
+    }
+
+    /// What stands between quotes that no string belongs between: a number, or a name with dots.
+    fn quoted_value(&self, layout: &Layout<'s>, raw: RawToken) -> Option<&'s str> {
+        if !matches!(raw.kind, Raw::Str(true) | Raw::QuotedStr(_)) {
+            return None;
+        }
+        // Only the first word of a statement says whether a string may follow.
+        let (_, first, _) = self.tokens.first()?;
+        let mut inner = layout.text(raw).chars();
+        inner.next();
+        inner.next_back();
+        let inner = inner.as_str();
+        let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let is_name = |name: &str| name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+        let is_number = integer(inner).is_ok();
+        let is_path = inner.split('.').all(|name| is_name(name) && name.chars().all(is_part));
+        let takes_none = !matches!(first, Token::Model | Token::Str(_));
+        (takes_none && (is_number || is_path)).then_some(inner)
+    }
+
+    /// Reads a quoted value as if the quotes were not there.
+    fn push_quoted(&mut self, layout: &mut Layout<'s>, raw: RawToken, inner: &'s str) {
+        if self.ends_operand() && !self.frames.is_empty() {
+            self.insert_comma(layout);
+        }
+        self.report(layout, raw.span(), SyntaxErrorKind::Quoted(inner.to_owned()));
+        self.level = self.base;
+        if let Ok(number) = integer(inner) {
+            return self.emit(raw, Token::Int(number));
+        }
+        for (at, name) in inner.split('.').enumerate() {
+            if at > 0 {
+                self.emit(raw, Token::Dot);
+            }
+            self.emit(raw, Token::Name(name));
         }
     }
 

@@ -6,7 +6,7 @@
 //! iterates more often.
 
 use crate::lineage::{Builder, Stated};
-use crate::nest::{Accumulation, LoopId, Sort, TreeOrder};
+use sched_nest::{Accumulation, LoopId, Sort, TreeOrder};
 
 /// The order of accumulation of the nest as it stands.
 pub(crate) fn infer(builder: &Builder) -> Accumulation {

@@ -3,7 +3,7 @@
 mod facts;
 mod modifiers;
 mod outcome;
-mod prepare;
+pub mod prepare;
 mod site;
 mod tally;
 mod work;
@@ -12,19 +12,19 @@ use sched_grammar::ast::Span;
 
 use crate::diagnostics::{Code, Diagnostic, Severity};
 use crate::lineage::{Index, Step};
-use crate::nest::Nest;
 use crate::options::{Options, Target, TargetKind};
 use crate::report::Report;
 use crate::resolve;
-use crate::sym::Sym;
+use sched_nest::Nest;
+use sched_nest::sym::Sym;
 
 pub use outcome::Verdict;
 
-pub(crate) use outcome::Outcome;
-pub(crate) use prepare::{Prepared, prepare};
-pub(crate) use site::Site;
+pub use outcome::Outcome;
+pub use prepare::{Prepared, prepare};
+pub use site::Site;
 pub(crate) use tally::{Listener, Tally, Trial, judge};
-pub(crate) use work::Work;
+pub use work::Work;
 
 /// What the header of a file says.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -3,8 +3,8 @@
 //! Limits of GPUs are those of one block; shared memory is what a kernel
 //! may ask for, in bytes. Sizes of caches are typical of the processors that have the instructions.
 
-use crate::nest::GpuAxis;
 use crate::options::{Target, TargetKind};
+use sched_nest::GpuAxis;
 
 /// A GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

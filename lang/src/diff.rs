@@ -6,12 +6,12 @@
 mod json;
 mod pair;
 
+use sched_nest::{Accumulation, Layout, Loop, LoopId, Nest, TreeOrder};
 use std::fmt::Write;
 
-use crate::nest::{Accumulation, Loop, LoopId, Nest, TreeOrder};
-use crate::show::{facts, layout_name, range};
 pub use json::diff_json;
 use pair::Pairs;
+use sched_nest::show::{facts, range};
 
 /// One difference.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -133,7 +133,7 @@ fn whole(a: &Nest, b: &Nest, changes: &mut Vec<Change>) {
             changes.push(Change::Changed { name: None, what, from, to });
         }
     };
-    changed("representation", |nest| nest.representation.map_or("", layout_name).to_owned());
+    changed("representation", |nest| nest.representation.map_or("", Layout::word).to_owned());
     changed("tiles of nodes", |nest| match nest.tile_trees {
         None => String::new(),
         Some(tiles) if tiles.by_probability => format!("at most {} by probability", tiles.nodes),

@@ -1,6 +1,6 @@
 //! The directives of the language: their names, parameters and what becomes of them.
 
-use crate::nest::Layout;
+use sched_nest::Layout;
 
 /// What a directive is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -88,51 +88,6 @@ impl Signature {
     }
 }
 
-/// Memory layouts of the model, as `representation` names them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum LayoutName {
-    /// Complete trees in level order.
-    Array,
-    /// Existing nodes with child indices.
-    Sparse,
-    /// Complete trees whose levels are tables to look up in registers.
-    Levels,
-    /// As `Levels`, with thresholds and rows coded as small numbers.
-    Quantized,
-    /// Existing nodes in preorder, coded alike, all of which vectors of rows test.
-    Preorder,
-    /// Nodes of many trees side by side.
-    Reorg,
-}
-
-impl LayoutName {
-    /// As `representation` names it.
-    pub fn name(self) -> &'static str {
-        match self {
-            LayoutName::Array => "array",
-            LayoutName::Sparse => "sparse",
-            LayoutName::Levels => "levels",
-            LayoutName::Quantized => "quantized",
-            LayoutName::Preorder => "preorder",
-            LayoutName::Reorg => "reorg",
-        }
-    }
-
-    /// The layout of that name; none for one that is not compiled yet.
-    pub fn layout(self) -> Option<Layout> {
-        match self {
-            LayoutName::Array => Some(Layout::Array),
-            LayoutName::Sparse => Some(Layout::Sparse),
-            LayoutName::Levels => Some(Layout::Levels),
-            LayoutName::Quantized => Some(Layout::Quantized),
-            LayoutName::Preorder => Some(Layout::Preorder),
-            LayoutName::Reorg => None,
-        }
-    }
-}
-
-/// Words for `representation`.
-pub const LAYOUTS: &[&str] = &["array", "sparse", "levels", "quantized", "preorder", "reorg"];
 /// Words for `gpuDimension`.
 pub const DIMENSIONS: &[&str] = &["grid.x", "grid.y", "grid.z", "block.x", "block.y", "block.z"];
 /// Words for `sortTrees`.
@@ -141,7 +96,7 @@ pub const SORT_KEYS: &[&str] = &["depth"];
 pub const TILINGS: &[&str] = &["uniform", "probability"];
 
 const V: Parameter = Parameter { name: "v", role: Role::Index };
-const LAYOUT: Parameter = Parameter { name: "layout", role: Role::Word(LAYOUTS) };
+const LAYOUT: Parameter = Parameter { name: "layout", role: Role::Word(Layout::WORDS) };
 
 const fn new(name: &'static str) -> Parameter {
     Parameter { name, role: Role::NewIndex }

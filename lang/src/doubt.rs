@@ -1,6 +1,6 @@
 //! What the checker leaves open because a number is not known.
 
-use crate::sym::Sym;
+use sched_nest::sym::{Fact, Sym};
 use std::fmt;
 
 /// What cannot be decided because a number is not known. Displayed, it goes on from "it is not known".
@@ -53,6 +53,23 @@ pub enum Doubt {
         /// The number.
         number: Sym,
     },
+}
+
+impl Doubt {
+    /// Whether it would be settled by a fact for which `test` holds. What cannot be told apart would be by any.
+    pub fn mentions(&self, test: &dyn Fn(Fact) -> bool) -> bool {
+        let syms: [Option<&Sym>; 3] = match self {
+            Doubt::OnStep { at, step } => [Some(at), Some(step), None],
+            Doubt::Between { at, start, stop } => [Some(at), Some(start), Some(stop)],
+            Doubt::Multiple { size, step } => [Some(size), Some(step), None],
+            Doubt::Size { size, step } => [Some(size), step.as_ref(), None],
+            Doubt::InRange { number } => [Some(number), None, None],
+            Doubt::EquallyDeep => return test(Fact::MaxDepth),
+            Doubt::Trips { .. } | Doubt::Threads { .. } => return test(Fact::NumTrees),
+        };
+        let known = |fact| fact != Fact::Rows && test(fact);
+        syms.into_iter().flatten().any(|sym| sym.mentions(&known))
+    }
 }
 
 impl fmt::Display for Doubt {

@@ -30,7 +30,7 @@ pub fn format(source: &str) -> Result<String, Vec<SyntaxError>> {
 }
 
 /// Whole lines of the source, and what becomes of them.
-pub(crate) struct Block {
+pub struct Block {
     /// The lines with their ends.
     pub span: Span,
     /// Whole lines again, or nothing.
@@ -39,7 +39,7 @@ pub(crate) struct Block {
 
 /// The formatted text in parts as small as can be: statements and comments that share no line with others are parts of
 /// their own. The parts cover the source.
-pub(crate) fn blocks(source: &str) -> Result<Vec<Block>, Vec<SyntaxError>> {
+pub fn blocks(source: &str) -> Result<Vec<Block>, Vec<SyntaxError>> {
     let parsed = parse(source);
     if !parsed.errors.is_empty() {
         return Err(parsed.errors);

@@ -2,11 +2,11 @@
 //! formatting a string. [`crate::diagnostics`] turns it into text.
 
 use crate::diagnostics::Code;
-use crate::directives::LayoutName;
 use crate::doubt::Doubt;
+use crate::legality::Size;
 use crate::lineage::Step;
-use crate::nest::{GpuDimension, LoopId};
-use crate::sym::Sym;
+use sched_nest::sym::Sym;
+use sched_nest::{GpuDimension, Layout, LoopId};
 
 /// A refused operation, or a legal one that deserves a remark.
 #[derive(Clone, Debug, PartialEq)]
@@ -275,7 +275,7 @@ pub enum Problem {
     /// The layout cannot hold tiles of several nodes.
     LayoutNeedsSingleNodes {
         /// The layout.
-        layout: LayoutName,
+        layout: Layout,
         /// What asks for tiles.
         tiles: Step,
     },
@@ -290,10 +290,13 @@ pub enum Problem {
     RunDepthUnknown,
     /// The expanded code would be too large.
     CodeTooLarge {
-        /// Steps of walks that would be emitted.
-        size: u64,
-        /// Most that can be.
-        limit: u64,
+        /// How large.
+        size: Size,
+    },
+    /// The expanded code is large enough to take long to compile.
+    CodeLarge {
+        /// How large.
+        size: Size,
     },
     /// Something cannot be decided without a model.
     Unverified {
@@ -407,6 +410,7 @@ impl Problem {
             P::NoProfile => Code::NO_PROFILE,
             P::RunDepthUnknown => Code::RUN_DEPTH_UNKNOWN,
             P::CodeTooLarge { .. } => Code::CODE_TOO_LARGE,
+            P::CodeLarge { .. } => Code::CODE_LARGE,
             P::Unverified { .. } => Code::UNVERIFIED,
             P::TileOfOne => Code::TILE_OF_ONE,
             P::PartialTile { .. } => Code::PARTIAL_TILE,

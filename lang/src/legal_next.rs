@@ -4,7 +4,7 @@
 //! legal and nothing can disagree with the checker. What is proposed gives no error and no warning that was not there
 //! before; hints, such as that of a tile that does not divide, are fine.
 
-pub(crate) mod candidates;
+pub mod candidates;
 mod operation;
 
 use std::sync::Arc;
@@ -91,7 +91,8 @@ pub fn at(source: &str, offset: usize, options: &Options, only: Option<Op>) -> V
         .collect()
 }
 
-pub(crate) fn wanted(supported: Supported, only: Option<Op>) -> Vec<Op> {
+/// The directives to propose: those that can be compiled, or all; or the only one that is asked for.
+pub fn wanted(supported: Supported, only: Option<Op>) -> Vec<Op> {
     let signatures = SIGNATURES.iter();
     let can = signatures.filter(|signature| signature.lowered || supported == Supported::Everything);
     can.map(|signature| signature.op).filter(|op| only.is_none_or(|only| only == *op)).collect()

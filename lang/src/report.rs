@@ -10,8 +10,9 @@ use crate::diagnostics::{Applicability, Code, Diagnostic, Edit, Fix, Severity, i
 use crate::directives::{Role, find};
 use crate::illegal::{Illegal, Problem};
 use crate::lineage::{Builder, Step};
-use crate::nest::LoopId;
-use crate::show::show_marked;
+use crate::options::TargetKind;
+use sched_nest::LoopId;
+use sched_nest::show::show_marked;
 
 /// Most errors of one check, and most other diagnostics; more help nobody.
 const MOST: usize = 1000;
@@ -24,7 +25,7 @@ const SHOWN_NESTS: usize = 50;
 const SEARCHES: usize = 20;
 
 /// The diagnostics of one check.
-pub(crate) struct Report<'a> {
+pub struct Report<'a> {
     source: &'a str,
     directives: Vec<(&'a Directive, Span)>,
     diagnostics: Vec<Diagnostic>,
@@ -35,6 +36,8 @@ pub(crate) struct Report<'a> {
     searches: usize,
     /// What the target can do, once it is known.
     limits: Option<Limits>,
+    /// Whether the target is written down.
+    target_given: bool,
     errors: usize,
     others: usize,
     strict: bool,
@@ -55,6 +58,7 @@ impl<'a> Report<'a> {
             nests: 0,
             searches: 0,
             limits: None,
+            target_given: false,
             errors: 0,
             others: 0,
             strict,
@@ -147,9 +151,21 @@ impl<'a> Report<'a> {
         (self.searches <= SEARCHES).then_some(limits)
     }
 
-    /// Says what the target can do.
-    pub fn set_limits(&mut self, limits: Limits) {
+    /// Says what the target can do, and whether it is written down or only follows from the directives.
+    pub fn set_limits(&mut self, limits: Limits, is_given: bool) {
         self.limits = Some(limits);
+        self.target_given = is_given;
+    }
+
+    /// Whether the schedule is said to be for a CPU.
+    pub fn is_for_cpu(&self) -> bool {
+        self.target_given && self.limits.is_some_and(|limits| limits.kind == TargetKind::Cpu)
+    }
+
+    /// Looks for no alternatives and shows no nests: nobody will read it.
+    pub fn be_brief(&mut self) {
+        self.searches = SEARCHES;
+        self.nests = SHOWN_NESTS;
     }
 
     /// Says where the loops come from and shows the nest.
@@ -228,6 +244,17 @@ impl<'a> Report<'a> {
         self.texts(&directive.args)
     }
 
+    /// The text at a place.
+    pub fn written(&self, span: Span) -> &'a str {
+        self.source.get(span.range()).unwrap_or_default()
+    }
+
+    /// What stands behind a place on its line, without blanks.
+    pub fn rest_of_line(&self, span: Span) -> &'a str {
+        let rest = self.source.get(span.end as usize..).unwrap_or_default();
+        rest.lines().next().unwrap_or_default().trim()
+    }
+
     /// Expressions as written.
     pub fn texts(&self, exprs: &[Expr]) -> Vec<&'a str> {
         exprs.iter().map(|expr| self.source.get(expr.span.range()).unwrap_or_default()).collect()
@@ -287,6 +314,7 @@ fn applicability(kind: &SyntaxErrorKind) -> Applicability {
         | SyntaxErrorKind::MissingParens { .. }
         | SyntaxErrorKind::MissingSeparator
         | SyntaxErrorKind::WrongQuotes(_)
+        | SyntaxErrorKind::Quoted(_)
         | SyntaxErrorKind::BadEscape(_) => Applicability::Safe,
         _ => Applicability::Unsure,
     }

@@ -7,7 +7,6 @@
 
 #[path = "support/refused.rs"]
 mod refused;
-mod support;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -16,7 +15,7 @@ use std::path::{Path, PathBuf};
 use sched_lang::check;
 use sched_lang::diagnostics::{CODES, Code, Severity, full};
 use sched_lang::directives::{Op, SIGNATURES, Signature};
-use sched_lang::show::show_nest;
+use sched_nest::show::show_nest;
 
 /// Chapters before the directives, and after them.
 const BEFORE: &[(&str, &str)] = &[
@@ -162,11 +161,11 @@ fn update(
                 last = Some((words.to_owned(), body.clone()));
             }
             ("nest", Some((words, schedule))) => {
-                let nest = check(schedule, &support::options(&options_of(words))).nest;
+                let nest = check(schedule, &sched_testing::options(&options_of(words))).nest;
                 body = nest.map(|nest| show_nest(&nest)).unwrap_or_default();
             }
             ("error", Some((words, schedule))) => {
-                let said = check(schedule, &support::options(&options_of(words))).diagnostics;
+                let said = check(schedule, &sched_testing::options(&options_of(words))).diagnostics;
                 body = full::render("first.sched", schedule, &said, false);
             }
             ("nest" | "error", None) => wrong.push(format!("{path}: a block without an example before it")),
@@ -185,7 +184,7 @@ fn options_of(words: &str) -> String {
 
 /// Whether an example gives what its words say.
 fn judge(path: &str, words: &str, schedule: &str, wrong: &mut Vec<String>) {
-    let said = check(schedule, &support::options(&options_of(words))).diagnostics;
+    let said = check(schedule, &sched_testing::options(&options_of(words))).diagnostics;
     let worst = said.iter().map(|diagnostic| diagnostic.severity).max().unwrap_or(Severity::Hint);
     let fails = words.split_whitespace().any(|word| word == "fails");
     let warns = words.split_whitespace().any(|word| word == "warns");
@@ -263,7 +262,7 @@ fn raised() -> BTreeMap<Op, BTreeSet<Code>> {
     texts.extend(listed);
     let mut raised: BTreeMap<Op, BTreeSet<Code>> = BTreeMap::new();
     for (words, text) in texts {
-        for diagnostic in check(&text, &support::options(&words)).diagnostics {
+        for diagnostic in check(&text, &sched_testing::options(&words)).diagnostics {
             // The text from the line's start, or the last `;`, up to the place begins with the directive's name.
             let before = text.get(..diagnostic.span.end as usize).unwrap_or_default();
             let start = text.get(..diagnostic.span.start as usize).unwrap_or_default();

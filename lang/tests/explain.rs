@@ -1,7 +1,5 @@
 //! Every code has a page, and the examples on it are what they claim to be.
 
-mod support;
-
 use std::collections::BTreeSet;
 
 use sched_lang::check;
@@ -22,7 +20,7 @@ fn examples(page: &str) -> Vec<(String, String)> {
 }
 
 fn codes(words: &str, text: &str) -> BTreeSet<Code> {
-    check(text, &support::options(words)).diagnostics.iter().map(|diagnostic| diagnostic.code).collect()
+    check(text, &sched_testing::options(words)).diagnostics.iter().map(|diagnostic| diagnostic.code).collect()
 }
 
 #[test]
@@ -51,7 +49,7 @@ fn fixes_fix() {
     let mut fixed = 0;
     for info in CODES {
         let Some((words, text)) = examples(info.page).into_iter().next() else { continue };
-        for diagnostic in check(&text, &support::options(&words)).diagnostics {
+        for diagnostic in check(&text, &sched_testing::options(&words)).diagnostics {
             for fix in &diagnostic.fixes {
                 let after = apply(&text, &fix.edits).expect("edits that fit");
                 let rest = codes(&words, &after);
@@ -99,7 +97,7 @@ fn every_refusal_has_a_way_out() {
     let mut without = Vec::new();
     for info in CODES.iter().filter(|info| is_legality(info.code) && info.severity == Severity::Error) {
         let Some((words, text)) = examples(info.page).into_iter().next() else { continue };
-        let options = support::options(&words);
+        let options = sched_testing::options(&words);
         let fixes = check(&text, &options).diagnostics.into_iter().flat_map(|diagnostic| diagnostic.fixes);
         let helps = |fix: &Fix| {
             let after = apply(&text, &fix.edits).expect("edits that fit");

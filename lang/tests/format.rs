@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use sched_grammar::ast::File;
 use sched_grammar::{erase_spans, lexemes, parse};
 use sched_lang::format;
-use sched_lang::random::Rng;
+use sched_testing::schedules::Rng;
 
 fn schedules(folder: &str) -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);

@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 
 use sched_lang::diagnostics::{Applicability, CODES, Diagnostic, Findings, apply, github, json, sarif};
 use sched_lang::diff::{diff, diff_json};
-use sched_lang::show::{lineage_json, nest_json};
+use sched_lang::show::lineage_json;
 use sched_lang::{Options, check, check_lineage};
+use sched_nest::show::nest_json;
 use serde_json::Value;
 
 /// The content of the block whose fence has these words, with where it stands.

@@ -2,15 +2,13 @@
 //! expected diagnostics. `UPDATE=1 cargo test -p sched-lang --test golden` writes the expectations.
 #![allow(clippy::panic, reason = "a test fails by panicking")]
 
-mod support;
-
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use sched_lang::check;
 use sched_lang::diagnostics::{Severity, concise, full};
-use sched_lang::show::show_nest;
-use support::{options, options_of};
+use sched_nest::show::show_nest;
+use sched_testing::{options, options_of};
 
 fn schedules(folder: &str) -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);

@@ -1,14 +1,12 @@
 //! The legal next steps: all of them are legal, and nothing legal of the simple forms is missing.
 
-mod support;
-
 use std::collections::{BTreeMap, BTreeSet};
 
 use sched_lang::diagnostics::{Code, Severity};
 use sched_lang::directives::{Op, SIGNATURES};
 use sched_lang::legal_next::{Argument, Next, at};
-use sched_lang::random::{Rng, schedule};
 use sched_lang::{Options, Supported, check};
+use sched_testing::schedules::{Rng, schedule};
 
 fn examples() -> Vec<String> {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples");
@@ -50,7 +48,7 @@ fn all_are_legal(text: &str, offset: usize, options: &Options, only: Option<Op>)
 
 #[test]
 fn proposals_are_legal_in_examples() {
-    let options = [Options::default(), support::options("trees=20 depth=4 features=5 compile")];
+    let options = [Options::default(), sched_testing::options("trees=20 depth=4 features=5 compile")];
     let mut count = 0;
     for text in examples() {
         for options in &options {
@@ -69,7 +67,7 @@ fn proposals_are_legal_in_random_schedules() {
     for seed in 0..500 {
         let mut rng = Rng(seed);
         let trees = 1 + rng.below(20);
-        let options = support::options(&format!("trees={trees} depth={} compile", 1 + rng.below(6)));
+        let options = sched_testing::options(&format!("trees={trees} depth={} compile", 1 + rng.below(6)));
         let text = schedule(seed, options.facts.as_deref().expect("a model"));
         for _ in 0..3 {
             let signature = rng.pick(SIGNATURES).expect("a directive");
@@ -167,11 +165,11 @@ fn nothing_simple_is_missing() {
     let mut found = 0;
     for text in examples() {
         for words in ["", "trees=20 depth=4 features=5"] {
-            found += nothing_is_missing(&text, &support::options(words));
+            found += nothing_is_missing(&text, &sched_testing::options(words));
         }
     }
     for seed in 0..120 {
-        let options = support::options("trees=12 depth=4 compile");
+        let options = sched_testing::options("trees=12 depth=4 compile");
         assert_eq!(options.supported, Supported::Compilable);
         let text = schedule(seed, options.facts.as_deref().expect("a model"));
         found += nothing_is_missing(&text, &options);
@@ -190,8 +188,24 @@ fn a_directive_being_written_is_left_out() {
     let texts: Vec<String> =
         at(text, 0, &Options::default(), Some(Op::Parallel)).iter().map(Next::text).collect();
     assert_eq!(texts, ["parallel(tree)"]);
-    let choices = at("", 0, &support::options("trees=100"), Some(Op::Tile));
+    let choices = at("", 0, &sched_testing::options("trees=100"), Some(Op::Tile));
     assert_eq!(choices[0].text(), "tile(batch, b0, b1, 64)");
     assert!(choices[0].choices().contains(&"256".to_owned()));
     assert_eq!(choices[1].choices(), ["2"], "sizes that divide 100 trees");
+}
+
+#[test]
+fn what_half_of_all_schedules_go_on_with_comes_first() {
+    let options = sched_testing::options("trees=100 depth=6");
+    let text = "tile(batch, b0, b1, 64)\n";
+    let reorders = at(text, text.len(), &options, Some(Op::Reorder));
+    assert_eq!(reorders[0].text(), "reorder(b0, tree, b1)");
+    let text = "tile(batch, b0, b1, 64)\nreorder(b0, tree, b1)\n";
+    let vectors = at(text, text.len(), &options, Some(Op::Vectorize));
+    let widths: Vec<String> = [vec!["8".to_owned()], vectors[0].choices()].concat();
+    assert_eq!(widths, ["8", "16", "32", "64", "4"]);
+    // A vector wider than its loop is none of them.
+    let text = "tile(batch, b0, b1, 16)\nreorder(b0, tree, b1)\n";
+    let vectors = at(text, text.len(), &options, Some(Op::Vectorize));
+    assert_eq!(vectors[0].choices(), ["16", "4"]);
 }

@@ -3,7 +3,6 @@
 
 #[path = "support/refused.rs"]
 mod refused;
-mod support;
 
 use std::collections::BTreeSet;
 
@@ -13,7 +12,7 @@ use sched_lang::diagnostics::CODES;
 
 fn codes((words, text): Case, errors_only: bool) -> BTreeSet<u16> {
     let text = text.replace("; ", "\n");
-    let diagnostics = check(&text, &support::options(words)).diagnostics;
+    let diagnostics = check(&text, &sched_testing::options(words)).diagnostics;
     let matters = |severity| !errors_only || severity >= sched_lang::diagnostics::Severity::Warning;
     diagnostics.iter().filter(|d| matters(d.severity)).map(|d| d.code.0).collect()
 }

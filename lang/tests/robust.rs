@@ -1,14 +1,12 @@
 //! No text makes the checker panic, hang or grow without bound.
 
-mod support;
-
 use std::fmt::Write;
 use std::time::{Duration, Instant};
 
 use sched_lang::diagnostics::{concise, full, json};
-use sched_lang::random::Rng;
-use sched_lang::show::show_nest;
 use sched_lang::{Options, check};
+use sched_nest::show::show_nest;
+use sched_testing::schedules::Rng;
 
 /// Texts that know the whole language: examples, tests, and pages of codes.
 fn corpus() -> Vec<String> {
@@ -42,8 +40,8 @@ fn all(source: &str, options: &Options) {
 fn all_options() -> [Options; 3] {
     [
         Options::default(),
-        support::options("depths=1,2,2,3,1,5,4 features=3"),
-        support::options("trees=40 batch-size=64 compile strict"),
+        sched_testing::options("depths=1,2,2,3,1,5,4 features=3"),
+        sched_testing::options("trees=40 batch-size=64 compile strict"),
     ]
 }
 
@@ -133,7 +131,7 @@ fn quickly(what: &str, text: &str, options: &Options) {
 #[test]
 fn long_schedules_check_quickly() {
     const LINES: usize = 10_000;
-    let model = support::options("trees=30000");
+    let model = sched_testing::options("trees=30000");
     let (mut splits, mut tiles, mut facts, mut consts, mut unknown) =
         (String::new(), String::new(), String::new(), String::new(), String::new());
     let (mut before, mut tiled) = ("tree".to_owned(), "batch".to_owned());

@@ -2,16 +2,14 @@
 
 #![allow(clippy::panic, reason = "a test fails by panicking")]
 
-mod support;
-
 use sched_lang::device::Limits;
 use sched_lang::diagnostics::Code;
 use sched_lang::illegal::Problem;
 use sched_lang::lineage::{Builder, Select, Stated, Step};
-use sched_lang::nest::{Accumulation, TreeOrder};
-use sched_lang::random::{Rng, schedule};
-use sched_lang::visit::visit;
 use sched_lang::{ModelFacts, Options, Supported, Target, check, legality};
+use sched_nest::visit::visit;
+use sched_nest::{Accumulation, TreeOrder};
+use sched_testing::schedules::{Rng, schedule};
 
 fn model(rng: &mut Rng) -> ModelFacts {
     let num_trees = 1 + rng.below(40) as u32;
@@ -65,7 +63,7 @@ fn every_row_meets_every_tree_once() {
 
 #[test]
 fn typed_operations_mean_what_text_means() {
-    let model = support::options("trees=100 depth=6").facts.expect("a model");
+    let model = sched_testing::options("trees=100 depth=6").facts.expect("a model");
     let mut builder = Builder::new(Some(model.clone()));
     let b1 = Select::all("b1");
     builder.tile(Step(0), &Select::all("batch"), "b0", "b1", &64.into()).expect("legal");

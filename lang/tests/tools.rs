@@ -2,18 +2,17 @@
 //! has two schedules with `----` between them, then `====` and what is different. `UPDATE=1` writes what is expected.
 #![allow(clippy::panic, reason = "a test fails by panicking")]
 
-mod support;
-
 use std::path::{Path, PathBuf};
 
 use sched_lang::diagnostics::apply::fix_all;
 use sched_lang::diagnostics::{CODES, Severity};
 use sched_lang::diff::{diff, show_diff};
-use sched_lang::nest::Nest;
-use sched_lang::random::schedule;
-use sched_lang::show::{lineage_json, nest_json, show_lineage, show_nest, until_line};
+use sched_lang::show::{lineage_json, show_lineage, until_line};
 use sched_lang::{Options, check, check_lineage};
-use support::{options, options_of};
+use sched_nest::Nest;
+use sched_nest::show::{nest_json, show_nest};
+use sched_testing::schedules::schedule;
+use sched_testing::{options, options_of};
 
 fn files(folder: &str, extension: &str) -> Vec<(PathBuf, String)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use sched_grammar::ast::Span;
+use sched_ide::Analysis;
 use sched_lang::Options;
-use sched_lang::ide::Analysis;
 use tower_lsp_server::ls_types::{TextDocumentContentChangeEvent, Uri};
 
 use crate::models::{Model, Status};
@@ -33,6 +33,7 @@ pub struct Document {
     outdated: Vec<Arc<Snapshot>>,
     last_good: Option<Arc<Snapshot>>,
     model: Option<PathBuf>,
+    is_missing: bool,
 }
 
 /// How far the present state has been looked at.
@@ -70,6 +71,21 @@ impl Snapshot {
     }
 }
 
+/// Checks a text; what is known of a state before it need not be found out again.
+fn analyse(text: &Text, before: Option<&Analysis>, binding: &Binding, settings: &Settings) -> Analysis {
+    let options = Options {
+        facts: binding.model().map(|model| Arc::clone(&model.facts)),
+        target: settings.target.clone(),
+        strict: settings.strict,
+        ..Options::default()
+    };
+    let source = Arc::clone(text.source());
+    match before {
+        Some(before) => before.edited(source, options),
+        None => Analysis::new(source, options),
+    }
+}
+
 /// Which model a document is checked with.
 #[derive(Clone, Debug)]
 pub struct Binding {
@@ -84,6 +100,15 @@ pub struct Binding {
 impl Binding {
     fn model(&self) -> Option<&Arc<Model>> {
         self.status.model()
+    }
+
+    /// Whether the same is known of the model.
+    fn is_like(&self, other: &Binding) -> bool {
+        match (self.model(), other.model()) {
+            (Some(a), Some(b)) => Arc::ptr_eq(a, b),
+            (None, None) => true,
+            _ => false,
+        }
     }
 }
 
@@ -126,6 +151,7 @@ impl Document {
             outdated: Vec::new(),
             last_good: None,
             model: None,
+            is_missing: false,
         }
     }
 
@@ -169,10 +195,37 @@ impl Document {
         let snapshot = Arc::new(snapshot);
         self.state = State::Checked(Arc::clone(&snapshot));
         self.model.clone_from(&snapshot.binding.path);
+        self.is_missing = matches!(snapshot.binding.status, Status::Missing);
         if snapshot.analysis.is_legal() {
             self.outdated.extend(self.last_good.replace(Arc::clone(&snapshot)));
+        } else {
+            self.renew_last_good(around);
         }
         Ok(snapshot)
+    }
+
+    /// Checks the last state that had a nest again where something besides its text is another than it was: its model has
+    /// been read, or a setting is new. With mistakes now, it is no state without mistakes.
+    fn renew_last_good(&mut self, around: &mut Surroundings) {
+        let Some(last) = self.last_good.take() else { return };
+        let status = last.binding.path.as_deref().map_or(Status::Missing, |path| (around.look_up)(path));
+        let binding = Binding { status, ..last.binding.clone() };
+        let (old, new) = (&last.settings, &around.settings);
+        if binding.is_like(&last.binding) && old.target == new.target && old.strict == new.strict {
+            self.last_good = Some(last);
+            return;
+        }
+        let checked = catch_unwind(AssertUnwindSafe(|| Snapshot {
+            uri: last.uri.clone(),
+            version: last.version,
+            epoch: next_epoch(),
+            text: Arc::clone(&last.text),
+            analysis: analyse(&last.text, Some(&last.analysis), &binding, new),
+            binding,
+            settings: Arc::clone(new),
+        }));
+        self.last_good = checked.ok().filter(|renewed| renewed.analysis.is_legal()).map(Arc::new);
+        self.outdated.push(last);
     }
 
     /// Lets go of states that nobody wants any more. It takes a while, and nobody should wait for it.
@@ -185,6 +238,11 @@ impl Document {
         self.model.clone()
     }
 
+    /// Whether there was no such model when the last state was checked.
+    pub fn is_model_missing(&self) -> bool {
+        self.is_missing
+    }
+
     /// The last state that had a loop nest, which may be the present one if that has been checked.
     pub fn last_good(&self) -> Option<&Arc<Snapshot>> {
         self.last_good.as_ref()
@@ -193,16 +251,11 @@ impl Document {
     fn check(&self, before: Option<&Analysis>, around: &mut Surroundings) -> Snapshot {
         // The line that names the model is known only after the check; it is seldom another one than before.
         let mut binding = self.guess(around);
-        let mut analysis = self.analyse(before, &binding, &around.settings);
+        let mut analysis = analyse(&self.text, before, &binding, &around.settings);
         let named = analysis.checked().header.model.clone();
         let right = self.bind(named, around);
-        let is_same = match (binding.model(), right.model()) {
-            (Some(a), Some(b)) => Arc::ptr_eq(a, b),
-            (None, None) => true,
-            _ => false,
-        };
-        if !is_same {
-            analysis = self.analyse(Some(&analysis), &right, &around.settings);
+        if !binding.is_like(&right) {
+            analysis = analyse(&self.text, Some(&analysis), &right, &around.settings);
         }
         binding = right;
         Snapshot {
@@ -213,20 +266,6 @@ impl Document {
             analysis,
             binding,
             settings: Arc::clone(&around.settings),
-        }
-    }
-
-    fn analyse(&self, before: Option<&Analysis>, binding: &Binding, settings: &Settings) -> Analysis {
-        let options = Options {
-            facts: binding.model().map(|model| Arc::clone(&model.facts)),
-            target: settings.target.clone(),
-            strict: settings.strict,
-            ..Options::default()
-        };
-        let source = Arc::clone(self.text.source());
-        match before {
-            Some(before) => before.edited(source, options),
-            None => Analysis::new(source, options),
         }
     }
 

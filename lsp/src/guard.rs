@@ -1,4 +1,5 @@
-//! The last line of defence: a mistake in one request is an error for that request and for nothing else.
+//! The last line of defence: a mistake in one request is an error for that request and for nothing else, and every request
+//! has an answer.
 
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -47,6 +48,11 @@ where
             let error = unreadable(request.params());
             return Box::pin(async { Ok(Some(Response::from_error(Id::Null, error))) });
         }
+        // All that is called so are notifications; the framework drops those that it does not know, and requests with them.
+        if request.method().starts_with("$/") && request.id().is_some() {
+            let answer = unknown(request.id().cloned(), request.method());
+            return Box::pin(async { Ok(answer) });
+        }
         if request.method() == "shutdown" {
             self.shut_down.store(true, Ordering::Relaxed);
         }
@@ -89,6 +95,12 @@ fn mistake(id: Option<Id>, method: &str) -> Option<Response> {
     Some(Response::from_error(id?, error))
 }
 
+/// The answer to a request that there is none of; notifications have none.
+fn unknown(id: Option<Id>, method: &str) -> Option<Response> {
+    let error = Error { data: Some(method.into()), ..Error::method_not_found() };
+    Some(Response::from_error(id?, error))
+}
+
 fn unreadable(params: Option<&Value>) -> Error {
     let part = |key| params.and_then(|params| params.get(key));
     let mut error =
@@ -115,6 +127,9 @@ mod tests {
         }
 
         fn call(&mut self, request: Request) -> Self::Future {
+            if request.method() == "$/unknown" {
+                return Box::pin(async { Ok(None) });
+            }
             assert!(request.method() != "at once", "at once");
             Box::pin(async { panic!("later") })
         }
@@ -139,5 +154,12 @@ mod tests {
             assert_eq!(answer.map(|error| error.code), Some(ErrorCode::InternalError));
             assert_eq!(ask(method, None), None);
         }
+    }
+
+    #[test]
+    fn requests_are_answered_that_only_notifications_are_called_like() {
+        let answer = ask("$/unknown", Some(7)).and_then(|answer| answer.error().cloned());
+        assert_eq!(answer.map(|error| error.code), Some(ErrorCode::MethodNotFound));
+        assert_eq!(ask("$/unknown", None), None);
     }
 }

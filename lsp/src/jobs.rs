@@ -6,6 +6,7 @@ use std::process::Stdio;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use rustix::process::{Pid, Signal, kill_process, set_parent_process_death_signal};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::process::Command;
 use tokio::sync::Semaphore;
@@ -45,6 +46,24 @@ impl Drop for Counted {
     }
 }
 
+/// A program that is asked to end if nobody waits for it any more. It then removes what it has not finished.
+struct Running(u32);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if let Some(id) = i32::try_from(self.0).ok().and_then(Pid::from_raw) {
+            let _ = kill_process(id, Signal::TERM);
+        }
+    }
+}
+
+/// Lets a program end when the server does, however that ends: editors kill it.
+fn end_with_this_process(command: &mut Command) {
+    let ask = || Ok(set_parent_process_death_signal(Some(Signal::TERM))?);
+    // SAFETY: what runs between fork and exec is one system call.
+    unsafe { command.pre_exec(ask) };
+}
+
 impl Jobs {
     /// Runs the `schedc` beside the server's own program, or else the one on the path.
     pub fn new() -> Jobs {
@@ -71,7 +90,8 @@ impl Jobs {
 
     async fn run_now(&self, job: Job) -> Result<String, String> {
         let mut command = Command::new(&*self.program);
-        command.args(["--color", "never"]).args(&job.arguments).kill_on_drop(true);
+        command.args(["--color", "never"]).args(&job.arguments);
+        end_with_this_process(&mut command);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         if let Some(folder) = job.folder.filter(|folder| folder.is_dir()) {
             command.current_dir(folder);
@@ -82,6 +102,7 @@ impl Jobs {
                 self.program.display()
             )
         })?;
+        let running = child.id().map(Running);
         let input = child.stdin.take();
         let feed = async {
             if let Some(mut input) = input {
@@ -91,6 +112,7 @@ impl Jobs {
         };
         let (out, errors) = (child.stdout.take(), child.stderr.take());
         let ((), out, errors, status) = tokio::join!(feed, read(out), read(errors), child.wait());
+        std::mem::forget(running);
         let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
         match status {
             Ok(status) if status.success() => Ok(text(out)),
@@ -112,4 +134,49 @@ async fn read(from: Option<impl AsyncRead + Unpin>) -> Vec<u8> {
         let _ = from.take(LONGEST).read_to_end(&mut bytes).await;
     }
     bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+    use std::time::{Duration, Instant};
+
+    /// Waits for a file and says what is in it.
+    async fn content(path: &Path) -> String {
+        let since = Instant::now();
+        while since.elapsed() < Duration::from_secs(60) {
+            match fs::read_to_string(path) {
+                Ok(text) if text.ends_with('\n') => return text.trim().to_owned(),
+                _ => tokio::time::sleep(Duration::from_millis(5)).await,
+            }
+        }
+        panic!("{} does not come", path.display())
+    }
+
+    #[test]
+    fn a_program_that_nobody_waits_for_is_asked_to_end() {
+        let folder = std::env::temp_dir().join(format!("sched-lsp-jobs-{}", std::process::id()));
+        fs::create_dir_all(&folder).expect("a folder");
+        let program = folder.join("program");
+        let script =
+            "#!/bin/sh\ntrap 'echo cleaned up > ended; exit' TERM\necho begun > begun\nsleep 50 & wait\n";
+        fs::write(&program, script).expect("a script");
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).expect("a script to run");
+        let turns = Arc::new(Semaphore::new(AT_ONCE));
+        let jobs = Jobs { program: program.into(), turns, waiting: Arc::default() };
+        let job = Job { folder: Some(folder.clone()), ..Job::default() };
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        let ended = runtime.block_on(async {
+            let begun = folder.join("begun");
+            tokio::select! {
+                result = jobs.run(job) => panic!("it ended by itself: {result:?}"),
+                _ = content(&begun) => {}
+            }
+            content(&folder.join("ended")).await
+        });
+        assert_eq!(ended, "cleaned up");
+        fs::remove_dir_all(folder).expect("the folder is there");
+    }
 }

@@ -1,8 +1,9 @@
 //! The language server of `.sched` schedules.
 //!
-//! It is thin: what editors ask is answered by `sched_lang::ide`, and the files of `requests` convert. What is here
+//! It is thin: what editors ask is answered by `sched_ide`, and the files of `requests` convert. What is here
 //! otherwise is the conversation: messages (`frames`, `guard`), documents and their states (`document`, `state`,
-//! `text`), models read by another process (`models`, `jobs`), folders and settings (`workspace`, `settings`).
+//! `text`), models read by another process (`models`, `jobs`, `said`), the files beside a schedule (`neighbours`), folders
+//! and settings (`workspace`, `settings`).
 
 mod abilities;
 mod convert;
@@ -11,12 +12,15 @@ mod frames;
 mod guard;
 mod jobs;
 mod models;
+mod neighbours;
 mod pages;
 mod progress;
 mod requests;
+mod said;
 mod server;
 mod settings;
 mod state;
+mod subject;
 mod text;
 mod workspace;
 
@@ -30,6 +34,7 @@ use tower_lsp_server::{LspService, LspServiceBuilder};
 use frames::Frames;
 use guard::Guard;
 use jobs::Jobs;
+pub use pages::Explain;
 use pages::Pages;
 use server::Server;
 use state::Shared;
@@ -39,8 +44,8 @@ use state::Shared;
 const AT_ONCE: usize = 4096;
 
 /// Serves one client over standard input and output until it says goodbye. The exit status is 0 if it asked for the end
-/// first, as it should, and 1 otherwise.
-pub fn run() -> ExitCode {
+/// first, as it should, and 1 otherwise. `explain` tells the pages of all codes.
+pub fn run(explain: Explain) -> ExitCode {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = match runtime {
         Ok(runtime) => runtime,
@@ -50,7 +55,7 @@ pub fn run() -> ExitCode {
         }
     };
     let shut_down = Arc::new(AtomicBool::new(false));
-    runtime.block_on(serve(Arc::clone(&shut_down)));
+    runtime.block_on(serve(Arc::clone(&shut_down), explain));
     // The thread that writes may wait for a client that has gone.
     runtime.shutdown_background();
     if shut_down.load(Ordering::Relaxed) { ExitCode::SUCCESS } else { ExitCode::from(1) }
@@ -65,9 +70,9 @@ fn register(builder: LspServiceBuilder<Server>) -> LspServiceBuilder<Server> {
         .custom_method("window/workDoneProgress/cancel", Server::cancel)
 }
 
-async fn serve(shut_down: Arc<AtomicBool>) {
+async fn serve(shut_down: Arc<AtomicBool>, explain: Explain) {
     let (to_read, wanted) = tokio::sync::mpsc::unbounded_channel();
-    let pages = Arc::new(Pages::new());
+    let pages = Arc::new(Pages::new(explain));
     let build = |client| {
         let shared = Arc::new(Shared::new(client, Jobs::new(), to_read));
         Server { shared, pages: Arc::clone(&pages) }
@@ -77,6 +82,8 @@ async fn serve(shut_down: Arc<AtomicBool>) {
     let shared = Arc::clone(&service.inner().shared);
     let publisher = Arc::clone(&shared);
     tokio::spawn(async move { requests::diagnostics::publish(&publisher, &pages).await });
+    let watcher = Arc::clone(&shared);
+    tokio::spawn(async move { workspace::watch(&watcher).await });
     tokio::spawn(async move { workspace::read_models(&shared, wanted).await });
 
     let input = Frames::new(BufReader::new(std::io::stdin()));

@@ -6,8 +6,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use sched_lang::ModelFacts;
+use sched_nest::ModelFacts;
 
+/// Endings of the names of models that clients are asked to watch. Models have names of all kinds; the server looks at the
+/// others itself.
+pub const ENDINGS: [&str; 5] = ["json", "ubj", "txt", "model", "onnx"];
 /// Models that are remembered although no document needs them.
 const REMEMBERED: usize = 64;
 
@@ -100,6 +103,11 @@ impl Models {
                 (Status::Loading, Some(stamp))
             }
         }
+    }
+
+    /// The stamp of a file when it was last looked up; nothing if it was missing.
+    pub fn stamp(&self, path: &Path) -> Option<Stamp> {
+        self.entries.get(path).map(|entry| entry.stamp)
     }
 
     /// Keeps what was read, unless the file has changed since. Says whether anything is different now.

@@ -5,34 +5,42 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
-use sched_lang::diagnostics::{Code, info};
 use tower_lsp_server::ls_types::Uri;
+
+/// Tells the page of a code, in Markdown.
+pub type Explain = fn(&str) -> Option<&'static str>;
 
 /// Writes pages to the user's cache when they are first needed.
 pub struct Pages {
+    explain: Explain,
     folder: Option<PathBuf>,
-    written: Mutex<BTreeMap<Code, Option<Uri>>>,
+    written: Mutex<BTreeMap<String, Option<Uri>>>,
 }
 
 impl Pages {
     /// Pages in the place where programs keep what they can make again.
-    pub fn new() -> Pages {
+    pub fn new(explain: Explain) -> Pages {
         let absolute = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
         let cache = absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache")));
         let folder =
             cache.map(|cache| cache.join("schedc").join(concat!("explain-", env!("CARGO_PKG_VERSION"))));
-        Pages { folder, written: Mutex::default() }
+        Pages { explain, folder, written: Mutex::default() }
     }
 
     /// Where the page of a code is. Without a place to write to there are none.
-    pub fn uri(&self, code: Code) -> Option<Uri> {
+    pub fn uri(&self, code: &str) -> Option<Uri> {
         let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
-        written.entry(code).or_insert_with(|| self.write(code)).clone()
+        if let Some(known) = written.get(code) {
+            return known.clone();
+        }
+        let uri = self.write(code);
+        written.insert(code.to_owned(), uri.clone());
+        uri
     }
 
-    fn write(&self, code: Code) -> Option<Uri> {
+    fn write(&self, code: &str) -> Option<Uri> {
         let folder = self.folder.as_ref()?;
-        let page = info(code)?.page;
+        let page = (self.explain)(code)?;
         let path = folder.join(format!("{code}.md"));
         if !std::fs::read_to_string(&path).is_ok_and(|text| text == page) {
             std::fs::create_dir_all(folder).ok()?;

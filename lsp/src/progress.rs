@@ -8,21 +8,20 @@ use tokio::sync::oneshot;
 use tower_lsp_server::jsonrpc::{Error, Result};
 use tower_lsp_server::ls_types::ProgressToken;
 
-use crate::convert::failed;
-use crate::jobs::Job;
 use crate::state::Shared;
 
 /// How long a client may take to agree to a token; without an answer there is no progress to see.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Runs a program and waits for what it prints. When the request is cancelled, or its progress is, the program is ended.
+/// Does work that runs a program, and waits for what it prints. When the request is cancelled, or its progress is, the work
+/// is dropped and its program ended.
 ///
 /// # Errors
 ///
-/// The program failed or was cancelled.
+/// The work failed or was cancelled.
 pub async fn run(
     shared: &Arc<Shared>,
-    job: Job,
+    work: impl Future<Output = Result<String>> + Send + 'static,
     token: Option<ProgressToken>,
     title: String,
 ) -> Result<String> {
@@ -44,7 +43,7 @@ pub async fn run(
         };
         let cancelled = task.cancellation(token.clone());
         let result = tokio::select! {
-            result = task.jobs.run(job) => result.map_err(failed),
+            result = work => result,
             _ = nobody_waits => Err(Error::request_cancelled()),
             () = cancelled => Err(Error::request_cancelled()),
         };

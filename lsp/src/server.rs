@@ -101,7 +101,7 @@ impl LanguageServer for Server {
     }
 
     async fn diagnostic(&self, params: DocumentDiagnosticParams) -> Result<DocumentDiagnosticReportResult> {
-        diagnostics::pull(&self.shared, &self.pages, &params)
+        diagnostics::pull(&self.shared, &self.pages, &params).await
     }
 
     async fn formatting(&self, params: DocumentFormattingParams) -> Result<Option<Vec<TextEdit>>> {
@@ -117,7 +117,7 @@ impl LanguageServer for Server {
     }
 
     async fn completion(&self, params: CompletionParams) -> Result<Option<CompletionResponse>> {
-        completion::completion(&self.shared, &params)
+        completion::completion(&self.shared, &params).await
     }
 
     async fn signature_help(&self, params: SignatureHelpParams) -> Result<Option<SignatureHelp>> {
@@ -181,7 +181,7 @@ impl LanguageServer for Server {
     }
 
     async fn code_action(&self, params: CodeActionParams) -> Result<Option<CodeActionResponse>> {
-        actions::actions(&self.shared, &params)
+        actions::actions(&self.shared, &params).await
     }
 
     async fn folding_range(&self, params: FoldingRangeParams) -> Result<Option<Vec<FoldingRange>>> {
@@ -197,7 +197,7 @@ impl LanguageServer for Server {
     }
 
     async fn execute_command(&self, params: ExecuteCommandParams) -> Result<Option<LSPAny>> {
-        commands::execute(&self.shared, params).await
+        commands::execute(&self.shared, &self.pages, params).await
     }
 }
 
@@ -215,7 +215,7 @@ impl Server {
 
     /// `sched/ir`
     pub async fn ir(&self, params: IrParams) -> Result<Ir> {
-        ir::ir(&self.shared, params).await
+        ir::ir(&self.shared, &self.pages, params).await
     }
 
     /// `window/workDoneProgress/cancel`

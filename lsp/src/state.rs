@@ -1,8 +1,8 @@
 //! What the server knows: the client's abilities, folders with settings, documents, models. Everything is behind one lock,
 //! which is never held across a wait.
 
-use std::collections::{BTreeSet, HashMap};
-use std::path::{Path, PathBuf};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
@@ -13,7 +13,8 @@ use tower_lsp_server::ls_types::{Position, ProgressToken, TextDocumentPositionPa
 use crate::abilities::Abilities;
 use crate::document::{Document, Mistake, Snapshot, Surroundings};
 use crate::jobs::Jobs;
-use crate::models::{Models, Stamp, Status};
+use crate::models::{ENDINGS, Models, Stamp, Status};
+use crate::neighbours::Neighbours;
 use crate::requests::workspace_symbols::Known;
 use crate::settings::Settings;
 use crate::text::Encoding;
@@ -33,6 +34,10 @@ pub struct Shared {
     pub to_read: tokio::sync::mpsc::UnboundedSender<ToRead>,
     /// What schedules on disk declare.
     pub known: Mutex<Known>,
+    /// The files beside schedules.
+    pub neighbours: Mutex<Neighbours>,
+    /// Wakes those who wait for a model to be read.
+    pub learned: Notify,
     state: Mutex<State>,
     running: Mutex<HashMap<ProgressToken, Arc<Notify>>>,
 }
@@ -52,6 +57,8 @@ pub struct State {
     pub documents: HashMap<String, Document>,
     /// The models.
     pub models: Models,
+    /// Whether the client tells of changed models in the workspace folders.
+    pub watches: bool,
     /// Names of documents whose diagnostics have to be published.
     unpublished: BTreeSet<String>,
 }
@@ -75,6 +82,21 @@ impl Folder {
     }
 }
 
+/// A path without `.` and `..`, as far as its text tells.
+fn without_dots(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                plain.pop();
+            }
+            part => plain.push(part),
+        }
+    }
+    plain
+}
+
 impl State {
     /// The innermost workspace folder that a document is in; the first one for what is no file.
     pub fn folder_of(&self, uri: &Uri) -> Option<&Folder> {
@@ -90,6 +112,24 @@ impl State {
     pub fn settings_of(&self, uri: &Uri) -> Arc<Settings> {
         let own = self.folder_of(uri).and_then(|folder| folder.settings.clone());
         own.unwrap_or_else(|| Arc::clone(&self.settings))
+    }
+
+    /// The models of open documents of whose changes the client does not tell, with what is known of their files.
+    pub fn unwatched(&self) -> Vec<(PathBuf, Option<Stamp>)> {
+        let is_told = |path: &Path| {
+            let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
+            let path = without_dots(path);
+            let is_inside = self.folders.iter().any(|folder| path.starts_with(&folder.path));
+            self.watches && is_inside && ENDINGS.contains(&ending)
+        };
+        let bound = |document: &Document| Some((document.model()?, document.is_model_missing()));
+        let models: BTreeMap<PathBuf, bool> = self.documents.values().filter_map(bound).collect();
+        let known = |(path, is_missing): (PathBuf, bool)| {
+            let stamp = self.models.stamp(&path);
+            // Where many are open, some are forgotten, and looked up again when they are needed.
+            (stamp.is_some() || is_missing).then_some((path, stamp))
+        };
+        models.into_iter().filter(|(path, _)| !is_told(path)).filter_map(known).collect()
     }
 
     /// The present state of a document, checked, if it is open; and the models that have to be read for it.
@@ -122,6 +162,8 @@ impl Shared {
             jobs,
             to_read,
             known: Mutex::default(),
+            neighbours: Mutex::default(),
+            learned: Notify::new(),
             state: Mutex::default(),
             running: Mutex::default(),
         }
@@ -169,6 +211,40 @@ impl Shared {
             let offset = snapshot.text.offset(position);
             (snapshot, offset)
         }))
+    }
+
+    /// What is known of a model as soon as it has been read.
+    pub async fn model(&self, path: &Path) -> Status {
+        loop {
+            let learned = self.learned.notified();
+            let (status, to_read) = self.lock().models.look_up(path);
+            if let Some(stamp) = to_read {
+                // The reader ends with the server only.
+                let _ = self.to_read.send((path.to_path_buf(), stamp));
+            }
+            if !matches!(status, Status::Loading) {
+                return status;
+            }
+            learned.await;
+        }
+    }
+
+    /// The folder that the models of a document are relative to.
+    pub fn models_folder(&self, snapshot: &Snapshot) -> Option<PathBuf> {
+        let own = snapshot.folder();
+        own.or_else(|| self.lock().folder_of(&snapshot.uri).map(|folder| folder.path.clone()))
+    }
+
+    /// Looks at the files beside schedules, which may take a while the first time.
+    pub async fn look<T: Send + 'static>(
+        self: &Arc<Self>,
+        what: impl FnOnce(&mut Neighbours) -> T + Send + 'static,
+    ) -> Option<T> {
+        let shared = Arc::clone(self);
+        let looking = tokio::task::spawn_blocking(move || {
+            what(&mut shared.neighbours.lock().unwrap_or_else(PoisonError::into_inner))
+        });
+        looking.await.ok()
     }
 
     /// The last state of a document that had a nest.
@@ -221,5 +297,47 @@ impl Shared {
     /// What showed progress under a token has ended.
     pub fn forget(&self, token: &ProgressToken) {
         self.running.lock().unwrap_or_else(PoisonError::into_inner).remove(token);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn open(state: &mut State, folder: &Path, model: &str) {
+        let uri = Uri::from_file_path(folder.join(model.replace('/', "-") + ".sched")).expect("a path");
+        let document = Document::new(uri.clone(), 1, &format!("model \"{model}\"\n"), Encoding::default());
+        state.documents.insert(uri.as_str().to_owned(), document);
+        assert!(matches!(state.snapshot(&uri).0, Some(Ok(_))));
+    }
+
+    #[test]
+    fn models_are_looked_at_that_no_client_watches_and_that_are_not_forgotten() {
+        let folder = std::env::temp_dir().join(format!("schedc-unwatched-{}", std::process::id()));
+        std::fs::create_dir_all(folder.join("in")).expect("a folder");
+        let names = |state: &State| -> Vec<String> {
+            let name = |(path, _): (PathBuf, _)| path.file_name()?.to_str().map(str::to_owned);
+            state.unwatched().into_iter().filter_map(name).collect()
+        };
+        let mut state = State::default();
+        let uri = Uri::from_file_path(folder.join("in")).expect("a path");
+        state.folders.extend(Folder::new(uri));
+        for model in ["out.json", "in/odd.bin", "in/model.json"] {
+            std::fs::write(folder.join(model), "{}").expect("a file can be written");
+            open(&mut state, &folder, model);
+        }
+        open(&mut state, &folder, "in/../gone.json");
+        assert_eq!(names(&state).len(), 4, "a client that watches nothing");
+        state.watches = true;
+        assert_eq!(names(&state), ["gone.json", "odd.bin", "out.json"]);
+        for number in 0..100 {
+            let model = format!("many{number}");
+            std::fs::write(folder.join(&model), "{}").expect("a file can be written");
+            open(&mut state, &folder, &model);
+        }
+        let found = state.unwatched();
+        let gone = found.iter().filter(|(_, stamp)| stamp.is_none()).count();
+        assert!(gone == 1 && found.len() < 100, "{gone} of {}", found.len());
+        std::fs::remove_dir_all(&folder).expect("the folder was there");
     }
 }

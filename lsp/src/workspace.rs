@@ -1,7 +1,9 @@
 //! Folders, settings and files: what changes around documents, and what the client is told about it.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use tower_lsp_server::ls_types::notification::Notification;
@@ -12,9 +14,12 @@ use tower_lsp_server::ls_types::{
 
 use crate::document::Document;
 use crate::jobs::Job;
-use crate::models;
+use crate::models::{self, Stamp};
 use crate::settings::{SECTION, Settings};
 use crate::state::{Folder, Shared, State, ToRead};
+
+/// How often the server looks at the models of whose changes no client tells.
+const LOOK_AGAIN: Duration = Duration::from_millis(500);
 
 /// Tells clients that what is known of a document has changed although its text has not: its model was read, or a setting
 /// is another one. Pictures of its nest should be asked for again.
@@ -37,9 +42,8 @@ pub async fn register(shared: &Shared) {
         });
     }
     if abilities.registers_watchers {
-        // Models have names of all kinds; the server looks at the time of those that it needs.
-        let patterns = ["**/*.json", "**/*.ubj", "**/*.txt", "**/*.model", "**/*.onnx"];
-        let watchers: Vec<Value> = patterns.iter().map(|pattern| json!({ "globPattern": pattern })).collect();
+        let watcher = |ending: &str| json!({ "globPattern": format!("**/*.{ending}") });
+        let watchers: Vec<Value> = models::ENDINGS.map(watcher).to_vec();
         wanted.push(Registration {
             id: "models".to_owned(),
             method: "workspace/didChangeWatchedFiles".to_owned(),
@@ -47,8 +51,9 @@ pub async fn register(shared: &Shared) {
         });
     }
     if !wanted.is_empty() {
-        // A client that refuses is asked for nothing else: what was not registered is looked at when a document changes.
-        let _ = shared.client.register_capability(wanted).await;
+        // Of what a client that refuses does not tell, the server finds out by itself.
+        let is_agreed = shared.client.register_capability(wanted).await.is_ok();
+        shared.lock().watches = is_agreed && abilities.registers_watchers;
     }
 }
 
@@ -164,6 +169,31 @@ pub async fn changed(shared: &Shared, concerns: impl Fn(&Document) -> bool) {
     });
 }
 
+/// Looks at the models of whose changes no client tells, for as long as the server runs: those outside the workspace, those
+/// with unusual names, all of them where the client cannot watch.
+pub async fn watch(shared: &Arc<Shared>) {
+    let mut before: HashMap<PathBuf, Option<Stamp>> = HashMap::new();
+    loop {
+        tokio::time::sleep(LOOK_AGAIN).await;
+        let known = shared.lock().unwatched();
+        if known.is_empty() {
+            continue;
+        }
+        let look = move || known.into_iter().map(|(path, known)| (Stamp::of(&path), known, path)).collect();
+        let found: Vec<_> = tokio::task::spawn_blocking(look).await.unwrap_or_default();
+        let now = found.iter().map(|(now, _, path)| (path.clone(), *now)).collect();
+        // A file that is being written is worth reading only when it is whole.
+        let is_new = |(now, known, path): &&(Option<Stamp>, Option<Stamp>, PathBuf)| {
+            now != known && before.get(path) == Some(now)
+        };
+        let new: Vec<PathBuf> = found.iter().filter(is_new).map(|(_, _, path)| path.clone()).collect();
+        before = now;
+        if !new.is_empty() {
+            changed(shared, |document| document.model().is_some_and(|model| new.contains(&model))).await;
+        }
+    }
+}
+
 /// Reads models, one after the other, for as long as the server runs.
 pub async fn read_models(shared: &Shared, mut wanted: tokio::sync::mpsc::UnboundedReceiver<ToRead>) {
     while let Some((path, stamp)) = wanted.recv().await {
@@ -174,6 +204,7 @@ pub async fn read_models(shared: &Shared, mut wanted: tokio::sync::mpsc::Unbound
                 .ok_or_else(|| "schedc and its language server have different versions".to_owned())
         });
         let is_new = shared.lock().models.arrived(&path, stamp, model);
+        shared.learned.notify_waiters();
         if is_new {
             changed(shared, |document| document.model().as_ref() == Some(&path)).await;
         }

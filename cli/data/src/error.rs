@@ -15,7 +15,7 @@ pub enum Code {
     Columns,
     /// `D0005`: a CSV cell holds text that is not a number.
     NotANumber,
-    /// `D0006`: a CSV header has some of the model's features but lacks others.
+    /// `D0006`: a CSV header lacks features of the model.
     MissingFeature,
     /// `D0007`: a CSV header names one of the model's features twice.
     DuplicateFeature,
@@ -33,6 +33,12 @@ pub enum Code {
     UnknownExtension,
     /// `D0014`: a table to be written whose values do not fill its rows.
     Shape,
+    /// `D0015`: a quotation mark in CSV text is never closed.
+    OpenQuote,
+    /// `D0016`: the model's features have names by which columns cannot be found: equal ones, or an empty one.
+    UnusableNames,
+    /// `D0017`: a CSV header that cannot be matched, since the model's names are not known, or its order looks wrong.
+    UnmatchedHeader,
 }
 
 impl Code {
@@ -53,6 +59,9 @@ impl Code {
             Code::Unwritable => "D0012",
             Code::UnknownExtension => "D0013",
             Code::Shape => "D0014",
+            Code::OpenQuote => "D0015",
+            Code::UnusableNames => "D0016",
+            Code::UnmatchedHeader => "D0017",
         }
     }
 }

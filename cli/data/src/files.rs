@@ -3,6 +3,8 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use tempfile::{NamedTempFile, TempPath};
 
@@ -10,8 +12,8 @@ use crate::error::{Code, DataError};
 
 /// Writes a file through `write`. Until that has succeeded, `path` keeps its old content, or stays absent.
 ///
-/// The content is written beside the target, in the same directory, and renamed. A symbolic link is followed. What is
-/// not a regular file (a device, a pipe) is written to directly.
+/// The content is written beside the target, in the same directory, and renamed. A symbolic link is followed, also one
+/// that leads to nothing yet. What is not a regular file (a device, a pipe) is written to directly.
 ///
 /// # Errors
 ///
@@ -33,8 +35,8 @@ pub fn write_atomically(
         }
         Target::Replace(target) => {
             let mut beside = create_beside(&target).map_err(failed)?;
-            buffered(beside.as_file_mut()).map_err(failed)?;
-            put_in_place(beside.into_temp_path(), &target).map_err(failed)
+            buffered(beside.file.as_file_mut()).map_err(failed)?;
+            put_in_place(vec![(beside.finished(), target)]).map_err(|(_, error)| failed(error))
         }
     }
 }
@@ -47,24 +49,24 @@ pub fn write_atomically(
 pub fn write_together(files: &[(&Path, &[u8])]) -> Result<(), DataError> {
     let mut finished = Vec::new();
     let mut direct = Vec::new();
+    let mut paths = Vec::new();
     for (path, bytes) in files {
         let failed = |error: io::Error| unwritable(path, &error);
         match Target::of(path).map_err(failed)? {
             Target::Direct => direct.push((path, bytes)),
             Target::Replace(target) => {
                 let mut beside = create_beside(&target).map_err(failed)?;
-                beside.write_all(bytes).map_err(failed)?;
-                finished.push((path, beside.into_temp_path(), target));
+                beside.file.write_all(bytes).map_err(failed)?;
+                finished.push((beside.finished(), target));
+                paths.push(path);
             }
         }
     }
     for (path, bytes) in direct {
         write_atomically(path, |out| out.write_all(bytes))?;
     }
-    for (path, beside, target) in finished {
-        put_in_place(beside, &target).map_err(|error| unwritable(path, &error))?;
-    }
-    Ok(())
+    put_in_place(finished)
+        .map_err(|(at, error)| unwritable(paths.get(at).copied().unwrap_or(&Path::new("")), &error))
 }
 
 /// Like [`write_atomically`], for writers that want a path, such as a linker: `make` is given the path of an empty file
@@ -85,9 +87,9 @@ pub fn replace_atomically<T, E: From<DataError>>(
             Err(error.help("name a file that does not exist yet, or one that may be replaced").into())
         }
         Target::Replace(target) => {
-            let beside = create_beside(&target).map_err(failed)?.into_temp_path();
-            let made = make(&beside)?;
-            put_in_place(beside, &target).map_err(failed)?;
+            let beside = create_beside(&target).map_err(failed)?.finished();
+            let made = make(&beside.path)?;
+            put_in_place(vec![(beside, target)]).map_err(|(_, error)| failed(error))?;
             Ok(made)
         }
     }
@@ -108,29 +110,118 @@ impl Target {
             // Renaming would replace a link itself: replace what it leads to.
             Ok(found) if found.is_file() => Ok(Target::Replace(fs::canonicalize(path)?)),
             Ok(_) => Ok(Target::Direct),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Target::Replace(path.to_owned())),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Target::Replace(leads_to(path))),
             Err(error) => Err(error),
         }
     }
 }
 
+/// Links that are followed one after the other, as many as the system follows.
+const MOST_LINKS: usize = 40;
+
+/// The file that a path names once all links are followed, whether or not it exists.
+pub fn leads_to(path: &Path) -> PathBuf {
+    let folder_of = |path: &Path| match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder.to_path_buf(),
+        _ => PathBuf::from("."),
+    };
+    let mut path = path.to_path_buf();
+    for _ in 0..MOST_LINKS {
+        if let Ok(found) = fs::canonicalize(&path) {
+            return found;
+        }
+        let Ok(next) = fs::read_link(&path) else { break };
+        path = folder_of(&path).join(next);
+    }
+    match (fs::canonicalize(folder_of(&path)), path.file_name()) {
+        (Ok(folder), Some(name)) => folder.join(name),
+        _ => path,
+    }
+}
+
+/// Files that are written and not yet in place.
+static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+fn unfinished() -> MutexGuard<'static, Vec<PathBuf>> {
+    UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Removes the files that are not yet in place. To be called when the process is about to end at once, as by a signal:
+/// whoever wants to put a file in place from now on waits for ever.
+pub fn abandon_unfinished() {
+    // A thread that was stopped amidst its work may have the lock, so the wait is bounded.
+    for _ in 0..100 {
+        match UNFINISHED.try_lock() {
+            Ok(paths) => {
+                for path in paths.iter() {
+                    let _ = fs::remove_file(path);
+                }
+                std::mem::forget(paths);
+                return;
+            }
+            Err(_) => std::thread::sleep(Duration::from_millis(1)),
+        }
+    }
+}
+
+/// A file that is written, beside the one that it will be.
+struct Beside {
+    file: NamedTempFile,
+    listed: Listed,
+}
+
+/// The same when it is closed. It is removed unless it is put in place.
+struct Finished {
+    path: TempPath,
+    _listed: Listed,
+}
+
+impl Beside {
+    fn finished(self) -> Finished {
+        Finished { path: self.file.into_temp_path(), _listed: self.listed }
+    }
+}
+
+/// A path among those of [`UNFINISHED`], as long as this value lives.
+struct Listed(PathBuf);
+
+impl Drop for Listed {
+    fn drop(&mut self) {
+        unfinished().retain(|path| *path != self.0);
+    }
+}
+
 /// An empty file in the target's directory, removed again unless it is put in place.
-fn create_beside(target: &Path) -> io::Result<NamedTempFile> {
+fn create_beside(target: &Path) -> io::Result<Beside> {
     let directory = target.parent().filter(|parent| !parent.as_os_str().is_empty());
     let mut builder = tempfile::Builder::new();
     builder.prefix(".schedc-").suffix(".tmp");
     // The mode that a plain new file would get, less the process's umask, rather than a private one.
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    builder.tempfile_in(directory.unwrap_or(Path::new(".")))
+    let mut unfinished = unfinished();
+    let file = builder.tempfile_in(directory.unwrap_or(Path::new(".")))?;
+    let path = file.path().to_path_buf();
+    unfinished.push(path.clone());
+    Ok(Beside { file, listed: Listed(path) })
 }
 
-/// Renames the finished file to its target, whose mode, if it exists, it takes over.
-fn put_in_place(beside: TempPath, target: &Path) -> io::Result<()> {
-    if let Ok(replaced) = fs::metadata(target) {
-        fs::set_permissions(&beside, replaced.permissions())?;
+/// Renames finished files to their targets, whose modes, if they exist, they take over. An error comes with the number of
+/// its file.
+fn put_in_place(files: Vec<(Finished, PathBuf)>) -> Result<(), (usize, io::Error)> {
+    for (at, (file, target)) in files.iter().enumerate() {
+        if let Ok(replaced) = fs::metadata(target) {
+            fs::set_permissions(&file.path, replaced.permissions()).map_err(|error| (at, error))?;
+        }
     }
-    beside.persist(target).map_err(|error| error.error)
+    // An interrupt comes before all of them or after all.
+    let whole = unfinished();
+    let mut done = Ok(());
+    for (at, (file, target)) in files.iter().enumerate() {
+        done = done.and_then(|()| fs::rename(&file.path, target).map_err(|error| (at, error)));
+    }
+    drop(whole);
+    done
 }
 
 /// Why nothing can be written there.

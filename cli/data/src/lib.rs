@@ -15,6 +15,6 @@ mod read;
 mod write;
 
 pub use error::{Code, Column, DataError, Place};
-pub use files::{replace_atomically, write_atomically, write_together};
-pub use read::{Expect, Rows, Source, Values, read_rows};
+pub use files::{abandon_unfinished, leads_to, replace_atomically, write_atomically, write_together};
+pub use read::{Expect, Names, Rows, Source, Values, read_rows};
 pub use write::{Destination, Numbers, Table, write_table};

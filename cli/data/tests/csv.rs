@@ -7,11 +7,14 @@ use schedc_data::{DataError, Expect, Rows, Source, read_rows};
 
 /// Reads text for a model that is described by its number of features or by their names.
 fn read_for(model: &str, text: &str) -> Result<Rows, DataError> {
+    // Models of one feature named "0" and of so many features without names look alike.
     match model.parse() {
-        Ok(columns) => read(text.as_bytes(), Expect { columns, names: None }),
-        Err(_) => {
-            let names: Vec<String> = model.split(' ').map(str::to_owned).collect();
-            read(text.as_bytes(), Expect { columns: names.len(), names: Some(&names) })
+        Ok(columns) if columns > 0 => read(text.as_bytes(), Expect::unnamed(columns)),
+        _ => {
+            // A name that begins with an underscore begins with a blank.
+            let name = |name: &str| name.strip_prefix('_').map_or(name.to_owned(), |rest| format!(" {rest}"));
+            let names: Vec<String> = model.split(' ').map(name).collect();
+            read(text.as_bytes(), Expect::named(&names))
         }
     }
 }
@@ -24,7 +27,6 @@ fn rows_are_read() {
         ("no line end at the end", "2", "1,2\n3,4", "1 2 | 3 4", ""),
         ("header", "2", "a,b\n1,2\n", "1 2", "a b"),
         ("header alone", "2", "a,b\n", "", "a b"),
-        ("header with an unnamed column", "2", ",b\n1,2\n", "1 2", " b"),
         ("numbers of every kind", "6", "-1,+.5,1.,1e3,1E-2,007\n", "-1 0.5 1 1000 0.01 7", ""),
         ("infinities", "4", "inf,-INF,Infinity,+inf\n", "inf -inf inf inf", ""),
         (
@@ -58,10 +60,33 @@ fn rows_are_read() {
             "a b",
         ),
         ("names in quotes and blanks", "a b", "\" b\", a \n2,1\n", "1 2", "a b"),
-        ("other names", "a b", "x,y\n1,2\n", "1 2", "x y"),
+        ("names told apart by blanks", "a _a b", "\" a\",b,a\n2,3,1\n", "1 2 3", "a a b"),
         ("no header, model with names", "a b", "1,2\n", "1 2", ""),
         ("number names", "0 1 2", "0,1,2\n5,6,7\n", "5 6 7", "0 1 2"),
-        ("number names, too few to tell", "0 1", "0,1\n5,6\n", "0 1 | 5 6", ""),
+        ("number names, two of them", "0 1", "0,1\n5,6\n", "5 6", "0 1"),
+        ("number names, one", "0", "0\n5\n", "5", "0"),
+        ("number names reordered", "0 1 2", "2,0,1\n7,5,6\n", "5 6 7", "0 1 2"),
+        ("two number names reordered", "0 1", "1,0\n6,5\n", "5 6", "0 1"),
+        ("number names behind an index", "0 1 2", ",0,1,2\n0,5,6,7\n", "5 6 7", "0 1 2"),
+        ("two number names behind an index", "0 1", ",0,1\n0,5,6\n", "5 6", "0 1"),
+        ("number names and a label", "0 1", "0,1,2\n5,6,1\n", "5 6", "0 1"),
+        ("number names and a label with a name", "0 1", "0,1,y\n5,6,1\n", "5 6", "0 1"),
+        (
+            "years among names",
+            "age 2010 2011 2012",
+            "2012,2011,2010,age\n4,3,2,1\n",
+            "1 2 3 4",
+            "age 2010 2011 2012",
+        ),
+        ("numbers from 0", "3", "0,1,2\n5,6,7\n", "5 6 7", "0 1 2"),
+        ("numbers from 0, two", "2", "0,1\n5,6\n", "5 6", "0 1"),
+        ("numbers from 0, one", "1", "0\n5\n", "5", "0"),
+        ("numbers not from 0", "3", "1,2,3\n5,6,7\n", "1 2 3 | 5 6 7", ""),
+        ("numbers from 0 in another way", "3", "0.0,1.0,2.0\n5,6,7\n", "0 1 2 | 5 6 7", ""),
+        ("names that are words of missing values", "na none", "none,na\n2,1\n", "1 2", "na none"),
+        ("names behind an index", "a b", ",b,a\n0,2,1\n", "1 2", "a b"),
+        ("names f0 ... in order", "3", "f0,f1,f2\n1,2,3\n", "1 2 3", "f0 f1 f2"),
+        ("names in brackets", "a[0] <b>", "<b>,a[0]\n2,1\n", "1 2", "a[0] <b>"),
         ("repeated names of other columns", "a b", "x,a,x,b\n9,1,9,2\n", "1 2", "a b"),
         ("repeated names without a model's", "2", "x,x\n1,2\n", "1 2", "x x"),
     ];
@@ -114,7 +139,86 @@ fn errors_say_what_and_where() {
             "open quote",
             "2",
             "1,2\n3,\"4\n5,6\n",
-            "D0005: rows, line 2, column 2: \"4\\n5,6\" is not a number",
+            "D0015: rows, line 2, column 2: a quotation mark opens in this cell and is never closed",
+        ),
+        (
+            "open quote in a column that is left out",
+            "a",
+            "a,note\n1,x\n2,\"y\n3,z\n",
+            "D0015: rows, line 3, column 2: a quotation mark opens in this cell and is never closed",
+        ),
+        (
+            "open quote after a cell of two lines",
+            "a",
+            "a,b,c\n1,\"x\ny\",\"z\n3,4,5\n",
+            "D0015: rows, line 3, column 3: a quotation mark opens in this cell and is never closed",
+        ),
+        (
+            "open quote in the header",
+            "a b",
+            "a,\"b\n1,2\n",
+            "D0015: rows, line 1, column 2: a quotation mark opens in this cell and is never closed",
+        ),
+        (
+            "a quote that is closed on a later line",
+            "2",
+            "1,2\n3,\"4\n5\"\n",
+            "D0005: rows, line 2, column 2: \"4\\n5\" is not a number",
+        ),
+        (
+            "other names",
+            "a b",
+            "x,y\n1,2\n",
+            "D0006: rows, line 1: the header lacks all features of the model: \"a\", \"b\"",
+        ),
+        (
+            "names in another case",
+            "age weight",
+            "Age,Weight\n1,2\n",
+            "D0006: rows, line 1: the header lacks all features of the model: \"age\", \"weight\"",
+        ),
+        (
+            "numbers from 0 for a model with names",
+            "a b c",
+            "0,1,2\n5,6,7\n",
+            "D0006: rows, line 1: the header lacks all features of the model: \"a\", \"b\", \"c\"",
+        ),
+        (
+            "features of one name",
+            "a b a",
+            "a,b,c\n1,2,3\n",
+            "D0016: rows, line 1: features 0 and 2 of the model are both named \"a\", so the header cannot be matched",
+        ),
+        (
+            "a feature with an empty name",
+            "a  b",
+            "a,,b\n1,2,3\n",
+            "D0016: rows, line 1: feature 1 of the model has an empty name, so the header cannot be matched",
+        ),
+        (
+            "an index for a model without names",
+            "2",
+            ",b\n1,2\n",
+            "D0017: rows, line 1: the first column has no name, as if it were the index that pandas writes",
+        ),
+        (
+            "an index too many for a model without names",
+            "2",
+            ",a,b\n0,1,2\n",
+            "D0004: rows, line 1: the line has 3 columns, and the model wants 2 features",
+        ),
+        (
+            "names f0 ... in another order",
+            "3",
+            "f1,f0,f2\n1,2,3\n",
+            "D0017: rows, line 1: the columns are named f0, f1 ... in another order, and the model has no names to find \
+             them by",
+        ),
+        (
+            "a wide row that holds a name by chance",
+            "0",
+            "3,0,7\n1,2,3\n",
+            "D0004: rows, line 1: the line has 3 columns, and the model wants 1 feature",
         ),
         (
             "after a cell of two lines",
@@ -201,8 +305,70 @@ fn errors_say_what_and_where() {
 }
 
 #[test]
+fn columns_count_by_position_for_those_who_insist() {
+    let names = ["a", "b"].map(str::to_owned);
+    let twice = ["a", "a"].map(str::to_owned);
+    let models = [Expect::named(&names), Expect::named(&twice), Expect::unnamed(2), Expect::untold(2)];
+    let headers = ["x,y", "b,a", "a,x", "a,a", ",b", "f1,f0", "0,1"];
+    for expect in models {
+        for header in headers {
+            let text = format!("{header}\n1,2\n");
+            let rows = read(text.as_bytes(), expect.by_position(true)).unwrap();
+            assert_eq!(show(&rows), "1 2", "{header}");
+        }
+        let error = read(b"x,y,z\n1,2,3\n", expect.by_position(true)).unwrap_err();
+        assert_eq!(error.code.as_str(), "D0004");
+    }
+}
+
+#[test]
+fn names_that_nobody_knows_are_not_guessed() {
+    let expect = Expect::untold(2);
+    for header in ["a,b", "x,y", "0,1", ",b"] {
+        let error = read(format!("{header}\n1,2\n").as_bytes(), expect).unwrap_err();
+        assert_eq!(error.code.as_str(), "D0017", "{header}");
+        assert!(error.help.unwrap().contains("--by-position"), "{header}");
+    }
+    assert_eq!(show(&read(b"1,2\n3,4\n", expect).unwrap()), "1 2 | 3 4");
+}
+
+#[test]
+fn a_first_line_of_numbers_is_remarked_upon() {
+    // (model, text, what the note says, if there is one)
+    let cases = [
+        ("3", "0,1,2\n5,6,7\n", "as a header"),
+        ("1", "0\n5\n", "as a header"),
+        ("0 1", "1,0\n5,6\n", "as a header"),
+        ("1990 1991 1992", "1992,1990,1991\n5,6,7\n", "as a header"),
+        ("1990 1991 1992", "1990,1991,1993\n5,6,7\n", "as a row"),
+        ("3", "1,2,3\n5,6,7\n", "as a row"),
+        ("3", "2,0,1\n5,6,7\n", "as a row"),
+        ("3", "0.0,1.0,2.0\n5,6,7\n", "as a row"),
+        ("4", ",0,1,2\n0,5,6,7\n", "as a row"),
+        ("3", "a,b,c\n1,2,3\n", ""),
+        ("a b c", "c,b,a\n1,2,3\n", ""),
+        ("3", "1.5,2,3\n", ""),
+        ("3", "1,1,2\n", ""),
+        ("2", "1,2\n5,6\n", "as a row"),
+        ("1", "1\n5\n", "as a row"),
+        ("2", "3,7\n0.5,1.5\n", "as a row"),
+        ("3", "30,10,20\n0.5,,1e3\n", "as a row"),
+        ("2", "3,7\n0.5,1\n", ""),
+        ("2", "3,7\n1,2\n0.5,0.5\n", ""),
+        ("2", "3,7\n,\n", ""),
+        ("2", "3.0,7\n0.5,1.5\n", ""),
+    ];
+    for (model, text, wanted) in cases {
+        let notes = read_for(model, text).unwrap().notes.join("; ");
+        assert_eq!(notes.is_empty(), wanted.is_empty(), "{model}, {text:?}: {notes}");
+        assert!(notes.contains(wanted), "{model}, {text:?}: {notes}");
+        assert!(notes.is_empty() || notes.starts_with("rows, line 1: "), "{notes}");
+    }
+}
+
+#[test]
 fn text_that_is_not_utf8_is_shown_as_far_as_it_can_be() {
-    let error = read(b"1\nM\xfcller\n", Expect { columns: 1, names: None }).unwrap_err();
+    let error = read(b"1\nM\xfcller\n", Expect::unnamed(1)).unwrap_err();
     assert_eq!(error.place.line, Some(2));
     assert_eq!(error.message, "\"M\u{fffd}ller\" is not a number");
 }
@@ -211,8 +377,21 @@ fn text_that_is_not_utf8_is_shown_as_far_as_it_can_be() {
 fn help_fits_the_fault() {
     let cases = [
         ("2", "a;b\n1;\"2,5\"\n", "decimal point"),
-        ("2", "1,2\n3,\"4\n5,6\n", "quotation mark"),
+        ("2", "1,2\n3,\"4\n5\"\n", "quotation mark"),
+        ("2", "1,2\n3,\"4\n5,6\n", "close it"),
+        ("2", ",a,b\n0,1,2\n", "index=False"),
+        ("2", ",a\n0,1\n", "index=False"),
+        ("a b", "x,y\n1,2\n", "--by-position"),
+        ("a b", "0,1\n1,2\n", "if the line is a row"),
+        (
+            "petal_length width",
+            "petal length,Width\n1,2\n",
+            "\"petal length\" may stand for \"petal_length\"",
+        ),
+        ("petal_length width", "petal length,Width\n1,2\n", "\"Width\" may stand for \"width\""),
+        ("age weight", "age,wieght\n1,2\n", "\"wieght\" may stand for \"weight\""),
         ("2", "1,2\n3,red\n", "text features"),
+        ("3", "1,2,red\n", "if the line is a header"),
         ("2", "1\n", "one cell per feature"),
         ("2", "1,2,3\n", "leave out columns"),
         ("a b", "1,2,3\n", "feature names"),
@@ -226,7 +405,7 @@ fn help_fits_the_fault() {
 #[test]
 fn files_that_cannot_be_read_are_reported() {
     let directory = tempfile::tempdir().unwrap();
-    let expect = Expect { columns: 1, names: None };
+    let expect = Expect::unnamed(1);
     let absent = directory.path().join("absent.csv");
     let cases = [(absent.as_path(), "there is no such file"), (directory.path(), "this is a directory")];
     for (path, wanted) in cases {

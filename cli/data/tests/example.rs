@@ -7,7 +7,7 @@ use schedc_data::{DataError, Expect, Rows, Source, read_rows};
 /// Reads a file beside the example model, which has 30 features.
 fn example(name: &str) -> Result<Rows, DataError> {
     let path: PathBuf = [env!("CARGO_MANIFEST_DIR"), "../../examples/model", name].iter().collect();
-    read_rows(&Source::Path(path), Expect { columns: 30, names: None })
+    read_rows(&Source::Path(path), Expect::unnamed(30))
 }
 
 #[test]

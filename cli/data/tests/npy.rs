@@ -12,7 +12,7 @@ fn header(descr: &str, fortran: bool, shape: &str) -> String {
 }
 
 fn expect(columns: usize) -> Expect<'static> {
-    Expect { columns, names: None }
+    Expect::unnamed(columns)
 }
 
 #[test]

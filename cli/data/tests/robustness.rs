@@ -30,14 +30,14 @@ fn damaged_arrays() {
         [("<f4", "False", "(4, 3)"), (">f8", "True", "(2, 3)"), ("|u1", "False", "(16, 3)")]
     {
         let header = format!("{{'descr': '{descr}', 'fortran_order': {fortran}, 'shape': {shape}, }}  \n");
-        damage(&npy(&header, &data), Expect { columns: 3, names: None });
+        damage(&npy(&header, &data), Expect::unnamed(3));
     }
 }
 
 #[test]
 fn a_prefix_of_an_array_is_never_taken_for_the_whole() {
     let file = npy("{'descr': '<f4', 'fortran_order': False, 'shape': (4, 3), }", &[0; 48]);
-    let expect = Expect { columns: 3, names: None };
+    let expect = Expect::unnamed(3);
     assert!((0..file.len()).all(|length| read(&file[..length], expect).is_err()));
     assert!(read(&file, expect).is_ok());
 }
@@ -46,7 +46,7 @@ fn a_prefix_of_an_array_is_never_taken_for_the_whole() {
 fn damaged_text() {
     let names = ["a".to_owned(), "b c".to_owned()];
     let text = b"id,\"b c\",a\r\nx,1.5,NA\r\n\r\n\"y \"\"z\"\"\",-2e3,inf\n,,\n";
-    damage(text, Expect { columns: 2, names: Some(&names) });
-    damage(b"1,2\n3,\"4\"\n", Expect { columns: 2, names: None });
-    damage(b"1\n\"\"\nx\n", Expect { columns: 1, names: None });
+    damage(text, Expect::named(&names));
+    damage(b"1,2\n3,\"4\"\n", Expect::unnamed(2));
+    damage(b"1\n\"\"\nx\n", Expect::unnamed(1));
 }

@@ -47,7 +47,7 @@ fn csv_is_short_and_reads_back() {
     for (values, columns, wanted) in cases {
         let file = written("out.csv", values, columns);
         assert_eq!(String::from_utf8(file.clone()).unwrap(), wanted);
-        assert!(read(&file, Expect { columns, names: None }).is_ok());
+        assert!(read(&file, Expect::unnamed(columns)).is_ok());
     }
 }
 
@@ -62,7 +62,7 @@ fn arrays_read_back() {
     ];
     for (values, columns, wanted, shape) in cases {
         let file = written("OUT.NPY", values, columns);
-        assert_eq!(show(&read(&file, Expect { columns, names: None }).unwrap()), wanted);
+        assert_eq!(show(&read(&file, Expect::unnamed(columns)).unwrap()), wanted);
         let text = String::from_utf8_lossy(&file);
         assert!(text.contains(&format!("'shape': {shape}, }}")), "{text}");
         assert_eq!(file.iter().position(|&byte| byte == b'\n').map(|end| (end + 1) % 64), Some(0));

@@ -20,6 +20,9 @@ pub struct Profile {
     /// Rows: a .npy or CSV file, or - for standard input
     #[arg(short, long, default_value = "-", value_name = "FILE")]
     pub input: PathBuf,
+    /// Take the columns in the model's order, whatever the header of a CSV file says
+    #[arg(long)]
+    pub by_position: bool,
     /// Where the profile goes, or - for standard output
     #[arg(short, long = "out", default_value = "-", value_name = "FILE")]
     pub out: PathBuf,

@@ -1,6 +1,9 @@
 //! The language server as a program of its own, which editors start and `schedc lsp` becomes: `schedc` has LLVM in it, which
 //! takes a while to load and which a server that waits beside an editor all day has no use for.
 
+#[path = "../pages.rs"]
+mod pages;
+
 use std::process::ExitCode;
 
 /// A check makes and drops many small things at every key, which takes a third longer with the C library's allocator.
@@ -13,5 +16,5 @@ fn main() -> ExitCode {
         println!("schedc-lsp {}", env!("CARGO_PKG_VERSION"));
         return ExitCode::SUCCESS;
     }
-    sched_lsp::run()
+    sched_lsp::run(|code| pages::find(code).map(|page| page.text))
 }

@@ -7,9 +7,11 @@ mod rows;
 mod run;
 mod table;
 
-use super::{keep, print};
+use super::print;
 use crate::args::Bench;
+use crate::environment;
 use crate::failure::Failure;
+use crate::outputs::{is_same, keep};
 use crate::terminal::Terminal;
 use run::Run;
 use schedc_data::write_atomically;
@@ -18,6 +20,7 @@ use std::path::Path;
 /// Runs the command.
 pub fn run(args: &Bench, terminal: &Terminal) -> Result<(), Failure> {
     check_outputs(args)?;
+    environment::check()?;
     // Saved runs are read first: what cannot be used should not be found out after minutes of timing.
     let with = args.with.iter().map(|path| Run::read(path)).collect::<Result<Vec<_>, _>>()?;
     let before = args.compare.as_deref().map(Run::read).transpose()?;
@@ -70,7 +73,9 @@ fn check_outputs(args: &Bench) -> Result<(), Failure> {
     if let (Some(plot), Some(compared)) = (&args.plot, &args.compare) {
         keep(&[Some(compared.as_path())], plot)?;
     }
-    if args.save.is_some() && args.save == args.plot {
+    if let (Some(save), Some(plot)) = (&args.save, &args.plot)
+        && is_same(save, plot)
+    {
         return Err(Failure::unusable("--save and --plot name the same file", "give them two names"));
     }
     Ok(())

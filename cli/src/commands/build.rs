@@ -1,10 +1,11 @@
 //! `schedc build`: a model becomes a library, an object file, or text.
 
-use super::{Job, is_schedule, keep, print_bytes};
+use super::{Job, is_schedule, print_bytes};
 use crate::args::{Build, Emit};
 use crate::compile::{compile, facts};
 use crate::defaults::Kept;
 use crate::failure::Failure;
+use crate::outputs::{is_same, keep, keep_foreign_header};
 use crate::schedule::Source;
 use crate::terminal::Terminal;
 use sched_ir::Compiled;
@@ -27,20 +28,18 @@ pub fn run(args: &Build, terminal: &Terminal) -> Result<(), Failure> {
             "use letters, digits and underscores, a letter first",
         ));
     }
-    let beside = header_beside(args)?;
+    check_name(args)?;
     let first = args.cpu.first().copied().unwrap_or_default();
     let mut job = Job::load(&args.model, &args.schedule, &args.reading, (first, Kept::File))?;
     for note in &job.model.notes {
         terminal.say(&format!("note: {note}"));
     }
+    let files = Files::of(args, &job)?;
     let versions = versions(args, &mut job, terminal)?;
     let Some(Built { compiled, facts, .. }) = versions.first() else { return Ok(()) };
     let text = header(&args.name, &facts.for_header(&compiled.lir));
-    let out = args.out.clone().unwrap_or_else(|| default_name(&job.model.path, args.emit));
-    let profile = args.schedule.values.profile.as_deref();
-    keep(&[Some(&job.model.path), job.source.path.as_deref(), profile], &out)?;
     let emit = match args.emit {
-        Emit::Header => return write(&[(&out, text.as_bytes())], terminal),
+        Emit::Header => return write(&[(&files.out, text.as_bytes())], terminal),
         Emit::So => sched_llvm::Emit::SharedLibrary,
         Emit::Obj => sched_llvm::Emit::Object,
         Emit::Llvm => sched_llvm::Emit::Llvm,
@@ -48,12 +47,41 @@ pub fn run(args: &Build, terminal: &Terminal) -> Result<(), Failure> {
     };
     let all: Vec<Version> = versions.iter().map(Built::version).collect();
     let bytes = build_versions(&all, &args.name, emit)?;
-    // Nothing goes beside standard output or a device.
-    let special = out.as_os_str() == "-" || std::fs::metadata(&out).is_ok_and(|found| !found.is_file());
-    if !beside || special {
-        return write(&[(&out, &bytes)], terminal);
+    match &files.header {
+        Some(header) => write(&[(&files.out, &bytes), (header, text.as_bytes())], terminal),
+        None => write(&[(&files.out, &bytes)], terminal),
     }
-    write(&[(&out, &bytes), (&out.with_extension("h"), text.as_bytes())], terminal)
+}
+
+/// What the command writes.
+struct Files {
+    out: PathBuf,
+    /// The header that goes beside it.
+    header: Option<PathBuf>,
+}
+
+impl Files {
+    /// The files, none of which may be one that is read or one of somebody else.
+    fn of(args: &Build, job: &Job) -> Result<Files, Failure> {
+        let out = args.out.clone().unwrap_or_else(|| default_name(&job.model.path, args.emit));
+        // Nothing goes beside standard output or a device.
+        let special = out.as_os_str() == "-" || std::fs::metadata(&out).is_ok_and(|found| !found.is_file());
+        let beside = matches!(args.emit, Emit::So | Emit::Obj) && !special;
+        let header = beside.then(|| out.with_extension("h"));
+        let profile = args.schedule.values.profile.as_deref();
+        let read = [Some(job.model.path.as_path()), job.source.path.as_deref(), profile];
+        keep(&read, &out)?;
+        if let Some(header) = &header {
+            keep(&read, header)?;
+            if is_same(&out, header) {
+                let message = format!("{} and {} are one file", out.display(), header.display());
+                return Err(Failure::unusable(message, "remove the link between them, or use another name"));
+            }
+        }
+        let own = (args.emit == Emit::Header).then_some(&out);
+        header.iter().chain(own).try_for_each(|header| keep_foreign_header(header))?;
+        Ok(Files { out, header })
+    }
 }
 
 /// The model compiled for one kind of processors.
@@ -91,14 +119,14 @@ fn versions(args: &Build, job: &mut Job, terminal: &Terminal) -> Result<Vec<Buil
                 Rc::new(compile(&job.model, nest, &KERNELS)?)
             }
         };
-        let facts = facts(&job.model, &compiled, &job.source.text, cpu.name());
+        let facts = facts(&job.model, &compiled, &job.source.text, *cpu);
         built.push(Built { cpu: *cpu, compiled, facts });
     }
     Ok(built)
 }
 
-/// Whether a header goes beside the result, which must not have the header's name then.
-fn header_beside(args: &Build) -> Result<bool, Failure> {
+/// Refuses a result of the name that the header beside it has.
+fn check_name(args: &Build) -> Result<(), Failure> {
     let beside = matches!(args.emit, Emit::So | Emit::Obj);
     match &args.out {
         Some(out) if beside && out.extension().is_some_and(|extension| extension == "h") => {
@@ -107,7 +135,7 @@ fn header_beside(args: &Build) -> Result<bool, Failure> {
                 "name a .so or .o file, or ask for the header alone with --emit header",
             ))
         }
-        _ => Ok(beside),
+        _ => Ok(()),
     }
 }
 

@@ -1,9 +1,12 @@
-//! `schedc inspect`: a model in numbers.
+//! `schedc inspect`: a model in numbers, and what is in a library.
+
+mod library;
 
 use super::print;
 use crate::args::Inspect;
 use crate::failure::Failure;
 use crate::model::Model;
+use library::{Library, is_library};
 use sched_forest::{MissingDirections, ModelSummary, summarize};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -15,7 +18,11 @@ const BAR: usize = 40;
 
 /// Runs the command.
 pub fn run(args: &Inspect) -> Result<(), Failure> {
-    let model = Model::read(&args.model, &args.reading.iterations)?;
+    let bytes = Model::bytes(&args.model)?;
+    if is_library(&bytes) {
+        return inspect_library(args, &bytes);
+    }
+    let model = Model::of_bytes(&args.model, &bytes, &args.reading)?;
     if args.facts {
         return print(&format!("{}\n", facts(&model)));
     }
@@ -29,6 +36,25 @@ pub fn run(args: &Inspect) -> Result<(), Failure> {
     let mut text = String::new();
     // Writing to a string cannot fail.
     let _ = describe(&mut text, &model, &summary);
+    print(&text)
+}
+
+/// Says what is in a library, where options on the model's reading have been decided.
+fn inspect_library(args: &Inspect, bytes: &[u8]) -> Result<(), Failure> {
+    if args.facts || args.reading.iterations.is_some() {
+        let option = if args.facts { "--facts" } else { "--iterations" };
+        return Err(Failure::unusable(
+            format!("{option} has no effect on {}, which is compiled", args.model.display()),
+            "inspect the model that the library was built from",
+        ));
+    }
+    let library = Library::read(&args.model, bytes)?;
+    if args.json {
+        return print(&format!("{:#}\n", library.to_json()));
+    }
+    let mut text = String::new();
+    // Writing to a string cannot fail.
+    let _ = library.describe(&mut text, &args.model);
     print(&text)
 }
 

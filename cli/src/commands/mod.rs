@@ -21,12 +21,12 @@ use crate::failure::Failure;
 use crate::model::Model;
 use crate::schedule::Source;
 use crate::terminal::Terminal;
-use sched_forest::Iterations;
+use sched_forest::Code;
 use sched_ir::Budget;
 use sched_lang::diagnostics::Severity;
-use sched_lang::nest::Nest;
 use sched_lang::{Lineage, check_lineage};
 use sched_llvm::Cpu;
+use sched_nest::Nest;
 use std::io::Write;
 use std::path::Path;
 
@@ -58,7 +58,7 @@ impl Job {
             let model = named_model(&source, reading)?.profiled(&schedule.values)?;
             return Ok(Job { model, source });
         }
-        let model = Model::read(what, &reading.iterations)?.profiled(&schedule.values)?;
+        let model = Model::read(what, reading)?.profiled(&schedule.values)?;
         let source = match &schedule.schedule {
             Some(path) => Source::read(path)?,
             None => Source::chosen_for(&model, cpu, kept),
@@ -92,10 +92,10 @@ fn named_model(source: &Source, reading: &ModelOptions) -> Result<Model, Failure
         )
     })?;
     if named.path.exists() {
-        return Model::read(&named.path, &reading.iterations);
+        return Model::read(&named.path, reading);
     }
     Err(Failure::unusable(
-        named.missing(source),
+        format!("{}: {}", Code::Unreadable, named.missing(source)),
         "correct the `model` line, which is relative to the schedule, or name the model on the command line",
     ))
 }
@@ -111,7 +111,7 @@ pub fn model_to_look_with(
     if choice.no_model {
         return Ok(None);
     }
-    let read = |path: &Path| Model::read(path, &Iterations::All)?.profiled(values).map(Some);
+    let read = |path: &Path| Model::read(path, &ModelOptions::default())?.profiled(values).map(Some);
     if let Some(path) = &choice.model {
         return read(path);
     }
@@ -139,17 +139,6 @@ pub fn look(
     let errors = terminal.findings(source, &checked, least);
     let nest = checked.nest.filter(|_| errors == 0).ok_or(Failure::Findings)?;
     Ok((nest, lineage))
-}
-
-/// Refuses to write over a file that is read.
-pub fn keep(inputs: &[Option<&Path>], out: &Path) -> Result<(), Failure> {
-    let place = |path: &Path| std::fs::canonicalize(path).ok().filter(|place| place.is_file());
-    let Some(target) = place(out) else { return Ok(()) };
-    if inputs.iter().flatten().any(|input| place(input).as_ref() == Some(&target)) {
-        let message = format!("{} is read, and would be overwritten", out.display());
-        return Err(Failure::unusable(message, "write to another file"));
-    }
-    Ok(())
 }
 
 /// Prints to standard output. A reader that has gone away, such as `head`, is not an error.

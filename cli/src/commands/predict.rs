@@ -1,12 +1,13 @@
 //! `schedc predict`: rows in, predictions out.
 
-use super::{Job, keep};
+use super::Job;
 use crate::args::{Output, Predict, ScheduleOptions};
 use crate::compile::{compile, facts};
 use crate::defaults::Kept;
+use crate::environment;
 use crate::failure::Failure;
+use crate::outputs::keep;
 use crate::terminal::Terminal;
-use sched_forest::Iterations;
 use sched_ir::lir::Kernel;
 use sched_llvm::runtime::Kind;
 use sched_llvm::{Jit, Library, Output as Results, Rows};
@@ -24,6 +25,7 @@ const PIECE: usize = 1 << 16;
 pub fn run(args: &Predict, terminal: &Terminal) -> Result<(), Failure> {
     let destination = Destination::from_argument(&args.out);
     destination.check()?;
+    environment::check()?;
     let ScheduleOptions { schedule, values } = &args.schedule;
     let read =
         [Some(args.input.as_path()), Some(&args.model), schedule.as_deref(), values.profile.as_deref()];
@@ -33,7 +35,8 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<(), Failure> {
         if args.explain_schedule {
             terminal.say(schedule_of(&library).trim_end());
         }
-        let rows = rows(args, Predictor::num_features(&library), None, terminal)?;
+        let names = names_of(&library);
+        let rows = rows(args, rows_for(&library, names.as_deref()), terminal)?;
         return Run { args, terminal, destination }.predict(&library, &rows, Duration::ZERO);
     }
     let standard = |path: &Path| path.as_os_str() == "-";
@@ -44,17 +47,16 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<(), Failure> {
             "name a file for one of them, for example the rows with --input",
         ));
     }
-    let job = Job::load(&args.model, &args.schedule, &args.reading, (args.cpu, Kept::Memory))?;
+    let cpu = args.cpu.or_else(environment::cpu).unwrap_or_default();
+    let job = Job::load(&args.model, &args.schedule, &args.reading, (cpu, Kept::Memory))?;
     if args.explain_schedule {
         terminal.say(job.source.text.trim_end());
     }
-    for note in &job.model.notes {
+    for note in job.model.notes.iter().filter(|_| !args.quiet) {
         terminal.say(&format!("note: {note}"));
     }
     let nests = job.nest(&args.schedule.values, terminal)?;
-    let names = &job.model.forest.feature_names;
-    let names = (!names.is_empty()).then_some(names.as_slice());
-    let rows = rows(args, job.model.forest.num_features, names, terminal)?;
+    let rows = rows(args, job.model.rows(), terminal)?;
     let since = Instant::now();
     let kernel = match args.output {
         Output::Leaf => Kernel::Leaf,
@@ -62,22 +64,21 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<(), Failure> {
     };
     let compiled =
         compile(&job.model, nests.for_one_call_of(rows.rows), &[kernel, Kernel::Value, Kernel::Class])?;
-    let about = facts(&job.model, &compiled, &job.source.text, args.cpu.name());
-    let jit = Jit::compile(&compiled.lir, args.cpu, &about, &[kernel, Kernel::Class])?;
+    let about = facts(&job.model, &compiled, &job.source.text, cpu);
+    let jit = Jit::compile(&compiled.lir, cpu, &about, &[kernel, Kernel::Class])?;
     Run { args, terminal, destination }.predict(&jit, &rows, since.elapsed())
 }
 
 /// The rows to predict.
-fn rows(
-    args: &Predict,
-    features: usize,
-    names: Option<&[String]>,
-    terminal: &Terminal,
-) -> Result<Input, Failure> {
+fn rows(args: &Predict, expect: Expect, terminal: &Terminal) -> Result<Input, Failure> {
     if args.input.as_os_str() == "-" && std::io::stdin().is_terminal() {
         terminal.say("note: reading rows from the terminal, up to Ctrl-D; --input names a file");
     }
-    Ok(read_rows(&Source::from_argument(&args.input), Expect { columns: features, names })?)
+    let rows = read_rows(&Source::from_argument(&args.input), expect.by_position(args.by_position))?;
+    for note in &rows.notes {
+        terminal.say(&format!("note: {note}"));
+    }
+    Ok(rows)
 }
 
 fn is_library(path: &Path) -> bool {
@@ -97,7 +98,8 @@ fn load(args: &Predict) -> Result<Library, Failure> {
         ("--set", !values.sets.is_empty()),
         ("--batch-size", values.batch_size.is_some()),
         ("--profile", values.profile.is_some()),
-        ("--iterations", args.reading.iterations != Iterations::All),
+        ("--iterations", args.reading.iterations.is_some()),
+        ("--cpu", args.cpu.is_some()),
     ];
     if let Some((option, _)) = decided.iter().find(|(_, given)| *given) {
         return Err(Failure::unusable(
@@ -108,10 +110,28 @@ fn load(args: &Predict) -> Result<Library, Failure> {
     Ok(Library::load(&args.model, &args.name)?)
 }
 
+/// What a library says of its model and its making.
+fn about(library: &Library) -> serde_json::Value {
+    serde_json::from_str(&library.info()).unwrap_or_default()
+}
+
 /// The schedule that a library was built with.
 fn schedule_of(library: &Library) -> String {
-    let info: serde_json::Value = serde_json::from_str(&library.info()).unwrap_or_default();
-    info["schedule"].as_str().unwrap_or_default().to_string()
+    about(library)["schedule"].as_str().unwrap_or_default().to_string()
+}
+
+/// The names of the features of a library's model; libraries of early releases do not hold them.
+fn names_of(library: &Library) -> Option<Vec<String>> {
+    serde_json::from_value(about(library)["model"]["feature_names"].take()).ok()
+}
+
+/// What a library wants of its rows.
+fn rows_for<'a>(library: &Library, names: Option<&'a [String]>) -> Expect<'a> {
+    match names {
+        None => Expect::untold(library.num_features()),
+        Some(names) if names.len() == library.num_features() => Expect::named(names),
+        Some(_) => Expect::unnamed(library.num_features()),
+    }
 }
 
 /// Something that predicts: code in memory or a library.

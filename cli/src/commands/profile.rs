@@ -1,20 +1,23 @@
 //! `schedc profile`: how often rows end in each leaf.
 
-use super::{keep, print};
+use super::print;
 use crate::args::Profile;
 use crate::failure::Failure;
 use crate::model::Model;
+use crate::outputs::keep;
 use crate::terminal::Terminal;
-use schedc_data::{Expect, Source, Values, read_rows, write_atomically};
+use schedc_data::{Source, Values, read_rows, write_atomically};
 
 /// Runs the command.
 pub fn run(args: &Profile, terminal: &Terminal) -> Result<(), Failure> {
     keep(&[Some(&args.input), Some(&args.model)], &args.out)?;
-    let model = Model::read(&args.model, &args.reading.iterations)?;
+    let model = Model::read(&args.model, &args.reading)?;
     let forest = &model.forest;
-    let names = (!forest.feature_names.is_empty()).then_some(forest.feature_names.as_slice());
-    let expect = Expect { columns: forest.num_features, names };
+    let expect = model.rows().by_position(args.by_position);
     let rows = read_rows(&Source::from_argument(&args.input), expect)?;
+    for note in &rows.notes {
+        terminal.say(&format!("note: {note}"));
+    }
     let counted = match &rows.values {
         Values::F32(values) => sched_forest::Profile::count(forest, values),
         Values::F64(values) => sched_forest::Profile::count(forest, values),

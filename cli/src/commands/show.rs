@@ -6,7 +6,8 @@ use crate::failure::Failure;
 use crate::schedule::Source;
 use crate::terminal::Terminal;
 use sched_lang::diagnostics::Severity;
-use sched_lang::show::{lineage_json, nest_json, show_lineage, show_nest, until_line};
+use sched_lang::show::{lineage_json, show_lineage, until_line};
+use sched_nest::show::{nest_json, show_nest};
 
 /// Runs the command.
 pub fn run(args: &Show, terminal: &Terminal) -> Result<(), Failure> {

@@ -5,7 +5,7 @@ use super::{
     BLOCK_BYTES, Chosen, FEW, Kept, LONGEST_CODES, Processor, SHORT_LIMIT, blocks, single_rows, text,
 };
 use sched_ir::quantize::QuantizedRows;
-use sched_lang::ModelFacts;
+use sched_nest::ModelFacts;
 
 /// Columns of codes whose finding costs as much as walking one tree with thresholds costs more than with codes.
 const COLUMNS_PER_TREE: u32 = 2;

@@ -6,7 +6,7 @@ mod vectors;
 
 use coded::{Coded, pays_to_code};
 use sched_ir::quantize::QuantizedRows;
-use sched_lang::ModelFacts;
+use sched_nest::ModelFacts;
 use swept::Swept;
 use vectors::Vectors;
 

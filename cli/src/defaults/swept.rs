@@ -6,7 +6,7 @@ use super::{
     text,
 };
 use sched_ir::quantize::QuantizedRows;
-use sched_lang::ModelFacts;
+use sched_nest::ModelFacts;
 
 /// Codes of the longest row that trees in lanes look up in registers.
 const LONGEST_LOOKED_UP: u32 = 128;

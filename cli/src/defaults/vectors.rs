@@ -1,7 +1,7 @@
 //! Rows or trees in the lanes of vectors, by the values of rows as they are.
 
 use super::{BLOCK_BYTES, Chosen, Kept, Processor, blocks, text};
-use sched_lang::ModelFacts;
+use sched_nest::ModelFacts;
 
 /// Features of rows that fit a cache line or a few.
 const FEW_FEATURES: u32 = 64;

@@ -2,7 +2,7 @@
 //!
 //! - `client JSON`: starts the server for a client with these capabilities; `options JSON` before it are its settings;
 //! - `copy PATH [NAME]`: a file of the repository is put into the folder;
-//! - `file NAME`, then `|` lines: a file with these lines is put into the folder;
+//! - `file NAME`, then `|` lines: a file with these lines is put into the folder, or one below it;
 //! - `open NAME`: opens it; `edit NAME` and then `- ` and `+ ` lines: replaces the first place where a text stands by
 //!   another, in which `\n` ends a line. Both wait for the diagnostics;
 //! - `? METHOD NAME PLACE`: asks; the place is a piece of the text with `^` where the cursor is, or around a range;
@@ -98,7 +98,9 @@ impl Replay {
                     .iter()
                     .map(|line| format!("{}\n", line.trim_start_matches("| ").trim_start_matches('|')))
                     .collect();
-                fs::write(self.folder.path().join(rest), &text).expect("a file can be written");
+                let path = self.folder.path().join(rest);
+                fs::create_dir_all(path.parent().expect("a folder")).expect("a folder can be made");
+                fs::write(path, &text).expect("a file can be written");
             }
             "open" => return self.open(rest),
             "edit" => return self.edit(rest, below),

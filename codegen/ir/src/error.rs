@@ -30,6 +30,13 @@ impl CompileError {
     pub const NO_PROFILE: &'static str = "C0007";
     /// Tiles of nodes where walks or a layout have single nodes.
     pub const SINGLE_NODES: &'static str = "C0008";
+    /// A layout that no code generator has.
+    pub const NOT_LOWERED: &'static str = "C0019";
+
+    /// Whether it is a mistake of the compiler: a nest that was checked with its model has no unknown facts.
+    pub fn is_internal(&self) -> bool {
+        self.code == CompileError::SYMBOLIC
+    }
 
     pub(crate) fn new(
         code: &'static str,
@@ -64,6 +71,6 @@ pub struct Budget {
 impl Default for Budget {
     /// 1 GiB of tables, 64 MiB of scratch, all the code that makes it fast.
     fn default() -> Self {
-        Budget { tables: sched_lang::footprint::TABLES, scratch: 64 << 20, few_rows: true }
+        Budget { tables: sched_nest::footprint::TABLES, scratch: 64 << 20, few_rows: true }
     }
 }

@@ -22,7 +22,7 @@ pub use error::{Budget, CompileError};
 
 use lir::{Kernel, Module, Table};
 use sched_forest::{Forest, Profile};
-use sched_lang::nest::Nest;
+use sched_nest::Nest;
 use std::sync::Arc;
 
 /// A compilation with its stages kept for printing.

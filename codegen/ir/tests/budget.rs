@@ -4,7 +4,8 @@
 
 use sched_forest::{Forest, ForestParts, Inner, Leaf, NodeRef, Predicate, Target, Tree};
 use sched_ir::lir::Kernel;
-use sched_ir::{Budget, CompileError, compile};
+use sched_ir::verify::verify;
+use sched_ir::{Budget, CompileError, Compiled, compile};
 use sched_lang::{ModelFacts, Options, Supported, check};
 
 /// `count` chains of `depth` levels.
@@ -30,7 +31,7 @@ fn chains(count: u32, depth: u32) -> Forest {
         .expect("a valid forest")
 }
 
-fn compiled(forest: Forest, schedule: &str, budget: &Budget) -> Result<(), CompileError> {
+fn compiled(forest: Forest, schedule: &str, budget: &Budget) -> Result<Compiled, CompileError> {
     let facts = ModelFacts {
         num_trees: forest.trees.len() as u32,
         num_features: 1,
@@ -43,7 +44,7 @@ fn compiled(forest: Forest, schedule: &str, budget: &Budget) -> Result<(), Compi
         Options { facts: Some(facts.into()), supported: Supported::Compilable, ..Options::default() };
     let checked = check(schedule, &options);
     let nest = checked.nest.unwrap_or_else(|| panic!("{schedule}: {:?}", checked.diagnostics));
-    compile(forest, nest, &[Kernel::Raw], budget).map(drop)
+    compile(forest, nest, &[Kernel::Raw], budget)
 }
 
 #[test]
@@ -57,7 +58,7 @@ fn refusals_have_codes_and_ways_out() {
     ];
     for (schedule, depth, code, way_out) in cases {
         let count = if code == CompileError::PRIVATE_BUDGET { 300 } else { 20 };
-        let error = compiled(chains(count, depth), schedule, &small).expect_err(schedule);
+        let error = compiled(chains(count, depth), schedule, &small).map(drop).expect_err(schedule);
         assert_eq!(error.code, code, "{schedule}: {error}");
         assert!(error.help.contains(way_out), "{schedule}: {error}");
     }
@@ -65,7 +66,9 @@ fn refusals_have_codes_and_ways_out() {
 
 #[test]
 fn trees_deeper_than_any_table_need_no_memory_to_be_refused() {
-    let error = compiled(chains(1, 200), "representation(array)", &Budget::default()).expect_err("too deep");
+    let error = compiled(chains(1, 200), "representation(array)", &Budget::default())
+        .map(drop)
+        .expect_err("too deep");
     assert_eq!(error.code, CompileError::LAYOUT_BUDGET);
     compiled(chains(1, 200), "representation(sparse)", &Budget::default()).expect("sparse holds any tree");
 }
@@ -74,4 +77,15 @@ fn trees_deeper_than_any_table_need_no_memory_to_be_refused() {
 fn private_sums_shorten_runs_before_they_are_refused() {
     let budget = Budget { scratch: 1 << 12, ..Budget::default() };
     compiled(chains(8, 2), "reorder(tree, batch)\nparallel(tree)", &budget).expect("128 rows fit");
+}
+
+#[test]
+fn many_cases_are_nested_no_deeper_than_few() {
+    for count in [2, 9, 510, 600] {
+        let schedule = format!("tile(batch, b0, b1, {count})\nspecialize(b1)\nunrollWalk(tree, 1)\n");
+        let compiled = compiled(chains(2, 1), &schedule, &Budget::default()).expect("a legal schedule");
+        for (_, function) in &compiled.lir.kernels {
+            assert_eq!(verify(function), Ok(()), "{count} cases");
+        }
+    }
 }

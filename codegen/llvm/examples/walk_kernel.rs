@@ -372,6 +372,7 @@ fn main() {
         wide: false,
         ns_per_row: 1.0,
         info: "{}".to_string(),
+        feature_names: Vec::new(),
     };
     let mut jits = Vec::new();
     for (i, shape) in shapes.iter().enumerate() {

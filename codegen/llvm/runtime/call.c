@@ -9,7 +9,7 @@ enum {
     CHUNK_BYTES = 256 * 1024, /* of temporary rows and margins per thread: they stay in the core's cache */
     CHUNK_THREADS = 16,       /* more threads than this do not make a chunk larger */
     BLOCK_BYTES = 16 * 1024,  /* rows that a thread converts at a time */
-    MIN_CHUNK_ROWS = 64,      /* of a caller's scratch that is worth using: kernels like full tiles */
+    MIN_CHUNK_ROWS = 64,      /* kernels like full tiles */
 };
 
 static const double WORTH_A_THREAD_NS = 10000.0; /* waking one costs a few microseconds */
@@ -137,8 +137,8 @@ static int32_t plan_threads(const plan *p, int32_t wanted)
         return 1;
     if (wanted == 0)
         wanted = schedc_default_threads();
-    if (wanted > SCHEDC_MAX_THREADS)
-        wanted = SCHEDC_MAX_THREADS;
+    if (wanted > schedc_most_threads())
+        wanted = schedc_most_threads();
     return worth < wanted ? (int32_t)worth : wanted;
 }
 
@@ -222,16 +222,18 @@ static void run(const plan *p, schedc_ctx *ctx, int64_t first, unsigned char *ro
         round_margins(p, ctx);
 }
 
-/* Cuts the call into runs whose temporary rows and margins fit `bytes` of memory. */
-static int32_t run_all(const plan *p, schedc_team *team, unsigned char *memory, int64_t chunk)
+/* Cuts the rows from `first` on into runs whose temporary rows and margins fit `memory`, up to a run that fails. */
+static int32_t run_all(const plan *p, schedc_team *team, unsigned char *memory, int64_t chunk, int64_t *first)
 {
     size_t rows_bytes = p->convert ? p->row_bytes * (size_t)chunk : 0;
     unsigned char *rows = memory + (-(uintptr_t)memory & (SCHEDC_ALIGN - 1));
     unsigned char *margins = rows + ((rows_bytes + SCHEDC_ALIGN - 1) & ~(size_t)(SCHEDC_ALIGN - 1));
     schedc_ctx ctx = {.tables = p->model->tables, .team = team};
-    for (int64_t first = 0; first < p->n_rows && ctx.status == SCHEDC_OK; first += ctx.n_rows) {
-        ctx.n_rows = p->n_rows - first < chunk ? p->n_rows - first : chunk;
-        run(p, &ctx, first, rows, margins);
+    for (; *first < p->n_rows; *first += ctx.n_rows) {
+        ctx.n_rows = p->n_rows - *first < chunk ? p->n_rows - *first : chunk;
+        run(p, &ctx, *first, rows, margins);
+        if (ctx.status != SCHEDC_OK)
+            break;
     }
     return (int32_t)ctx.status;
 }
@@ -257,36 +259,67 @@ static int64_t wanted_chunk(const plan *p, size_t per_row)
     return chunk < p->n_rows ? chunk : p->n_rows;
 }
 
-/* Finds memory for the call, the nearest first: the stack, the caller's scratch, the heap. */
-static int32_t execute(const plan *p)
+/* Bytes of temporary rows and margins, for each row of a run. */
+static size_t bytes_per_row(const plan *p)
+{
+    return (p->convert ? p->row_bytes : 0) + p->margin_bytes;
+}
+
+/* Runs the call in nothing but the caller's scratch, with fewer threads and then fewer rows at a time until it fits;
+ * SCHEDC_LITTLE_SCRATCH if a single row does not. */
+static int32_t execute_in_scratch(plan p)
+{
+    size_t per_row = bytes_per_row(&p);
+    int64_t chunk = wanted_chunk(&p, per_row), first = 0;
+    if (per_row) {
+        int64_t fitting = rows_in(p.scratch_bytes / 2, per_row); /* the other half is for the kernels */
+        chunk = fitting < 1 ? 1 : chunk < fitting ? chunk : fitting;
+    }
+    for (;;) {
+        size_t need = per_row ? (size_t)chunk * per_row + SLACK : 0;
+        if (need > p.scratch_bytes)
+            return SCHEDC_LITTLE_SCRATCH;
+        schedc_team team = {.threads = p.threads};
+        unsigned char *scratch = p.scratch;
+        schedc_arena_init(&team.arena, scratch + need, p.scratch_bytes - need, p.threads > 1);
+        team.arena.is_all = true;
+        int32_t status = run_all(&p, &team, scratch, chunk, &first);
+        if (status != SCHEDC_LITTLE_SCRATCH || (chunk == 1 && p.threads == 1))
+            return status;
+        if (p.threads > 1)
+            p.threads /= 2;
+        else
+            chunk = chunk > 2 * MIN_CHUNK_ROWS ? (chunk / 2) & -(int64_t)MIN_CHUNK_ROWS : (chunk + 1) / 2;
+    }
+}
+
+/* Runs the call in memory that it finds itself: on the stack where that is enough, else the heap's. */
+static int32_t execute_anywhere(const plan *p)
 {
     _Alignas(SCHEDC_ALIGN) unsigned char stack[STACK_BYTES];
     schedc_team team = {.threads = p->threads};
-    size_t per_row = (p->convert ? p->row_bytes : 0) + p->margin_bytes;
-    int64_t chunk = wanted_chunk(p, per_row);
+    size_t per_row = bytes_per_row(p);
+    int64_t chunk = wanted_chunk(p, per_row), first = 0;
     size_t need = per_row ? (size_t)chunk * per_row + SLACK : 0;
     if (need <= STACK_BYTES) {
         need = (need + SCHEDC_ALIGN - 1) & ~(size_t)(SCHEDC_ALIGN - 1);
-        if (p->scratch_bytes > STACK_BYTES - need)
-            schedc_arena_init(&team.arena, p->scratch, p->scratch_bytes);
-        else
-            schedc_arena_init(&team.arena, stack + need, STACK_BYTES - need);
-        return run_all(p, &team, stack, chunk);
+        schedc_arena_init(&team.arena, stack + need, STACK_BYTES - need, p->threads > 1);
+        return run_all(p, &team, stack, chunk, &first);
     }
-
-    schedc_arena_init(&team.arena, stack, STACK_BYTES);
-    int64_t given = rows_in(p->scratch_bytes, per_row);
-    if (given >= chunk || given >= MIN_CHUNK_ROWS)
-        return run_all(p, &team, p->scratch, given < chunk ? given : chunk);
     void *memory = malloc(need);
-    if (!memory) {
-        if (given < 1)
-            return SCHEDC_ERR_MEMORY;
-        return run_all(p, &team, p->scratch, given);
-    }
-    int32_t status = run_all(p, &team, memory, chunk);
+    if (!memory)
+        return SCHEDC_ERR_MEMORY;
+    schedc_arena_init(&team.arena, stack, STACK_BYTES, p->threads > 1);
+    int32_t status = run_all(p, &team, memory, chunk, &first);
     free(memory);
     return status;
+}
+
+/* Scratch of no more than the stack's size is not worth using. */
+static int32_t execute(const plan *p)
+{
+    int32_t status = p->scratch_bytes > STACK_BYTES ? execute_in_scratch(*p) : SCHEDC_LITTLE_SCRATCH;
+    return status == SCHEDC_LITTLE_SCRATCH ? execute_anywhere(p) : status;
 }
 
 /* Entry points. */

@@ -9,6 +9,21 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Reads a whole number at least 0 and moves behind it; -1 where there is none. Numbers that are too large become
+ * INT64_MAX. (What strtol is called in the object depends on the version of the C library's headers, and the newer
+ * names would keep the object from older systems.) */
+static int64_t read_number(const char **text)
+{
+    int64_t number = -1;
+    for (; **text >= '0' && **text <= '9'; ++*text) {
+        int64_t before = number < 0 ? 0 : number;
+        if (__builtin_mul_overflow(before, (int64_t)10, &number) ||
+            __builtin_add_overflow(number, (int64_t)(**text - '0'), &number))
+            number = INT64_MAX;
+    }
+    return number;
+}
+
 /* Reads a small text file; false when it cannot be read. Too long a text is cut. */
 static bool read_text(const char *path, char *text, size_t size)
 {
@@ -31,12 +46,11 @@ static int32_t group_quota(const char *group)
     int length = snprintf(path, sizeof path, "/sys/fs/cgroup%s/cpu.max", group);
     if (length < 0 || (size_t)length >= sizeof path || !read_text(path, text, sizeof text))
         return INT_MAX;
-    char *end;
-    long long quota = strtoll(text, &end, 10);
-    if (end == text || quota <= 0)
-        return INT_MAX;
-    long long period = strtoll(end, NULL, 10);
-    if (period <= 0 || quota / period >= INT_MAX)
+    const char *at = text;
+    int64_t quota = read_number(&at);
+    at += *at == ' ';
+    int64_t period = read_number(&at);
+    if (quota <= 0 || period <= 0 || quota / period >= INT_MAX)
         return INT_MAX;
     return (int32_t)(quota / period + (quota % period != 0));
 }
@@ -84,15 +98,26 @@ int32_t schedc_usable_cores(void)
     return cores;
 }
 
+int32_t schedc_most_threads(void)
+{
+    static _Atomic int32_t cache;
+    int32_t most = atomic_load_explicit(&cache, memory_order_relaxed);
+    if (!most) {
+        long cores = sysconf(_SC_NPROCESSORS_ONLN);
+        most = cores < 1 ? schedc_usable_cores() : cores < SCHEDC_MAX_THREADS ? (int32_t)cores : SCHEDC_MAX_THREADS;
+        atomic_store_explicit(&cache, most, memory_order_relaxed);
+    }
+    return most;
+}
+
 int32_t schedc_default_threads(void)
 {
     static _Atomic int32_t cache;
     int32_t threads = atomic_load_explicit(&cache, memory_order_relaxed);
     if (!threads) {
         const char *text = getenv("SCHEDC_NUM_THREADS");
-        char *end = NULL;
-        long wanted = text ? strtol(text, &end, 10) : 0;
-        if (wanted < 1 || *end != '\0')
+        int64_t wanted = text ? read_number(&text) : 0;
+        if (wanted < 1 || *text != '\0')
             threads = schedc_usable_cores();
         else
             threads = wanted < SCHEDC_MAX_THREADS ? (int32_t)wanted : SCHEDC_MAX_THREADS;

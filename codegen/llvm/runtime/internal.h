@@ -6,6 +6,7 @@
 #define _GNU_SOURCE /* futex through syscall(), sched_getaffinity */
 #endif
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 
@@ -16,11 +17,18 @@ enum {
     SCHEDC_MAX_THREADS = 1024, /* of one call */
 };
 
+/* Why a run in a caller's scratch ends that needs more: it is done again with fewer rows. Callers never see it. */
+enum { SCHEDC_LITTLE_SCRATCH = -1 };
+
 /* Memory that a call already has, handed out to its kernels so that small runs never reach malloc. */
 typedef struct schedc_arena {
     unsigned char *base;   /* SCHEDC_ALIGN aligned */
-    uint32_t size;         /* bytes, a multiple of SCHEDC_ALIGN */
-    _Atomic uint64_t used; /* bytes in use in the low half, live pieces in the high half */
+    size_t size;           /* bytes, a multiple of SCHEDC_ALIGN */
+    size_t used;           /* bytes up to the end of the newest piece */
+    size_t newest;         /* where that piece starts */
+    bool is_all;           /* the kernels have no other memory */
+    bool shared;           /* several threads take from it, under the lock */
+    pthread_mutex_t lock;
 } schedc_arena;
 
 struct schedc_team {
@@ -28,14 +36,17 @@ struct schedc_team {
     schedc_arena arena;
 };
 
-/* Makes an arena of the aligned part of [memory, memory + bytes). */
-void schedc_arena_init(schedc_arena *arena, void *memory, size_t bytes);
+/* Makes an arena of the aligned part of [memory, memory + bytes), for one thread or for several. */
+void schedc_arena_init(schedc_arena *arena, void *memory, size_t bytes, bool shared);
 
 /* Threads to use when the caller names no number: SCHEDC_NUM_THREADS, else the cores this process may use. */
 int32_t schedc_default_threads(void);
 
 /* Cores this process may use: its affinity mask, and its control group's processor quota rounded up. */
 int32_t schedc_usable_cores(void);
+
+/* Most threads of a call, whatever the caller asks for: the machine's processors. */
+int32_t schedc_most_threads(void);
 
 /* The SCHEDC_CPU_* bits of `needs` that this processor, or its operating system, does not offer. */
 uint64_t schedc_cpu_lacks(uint64_t needs);

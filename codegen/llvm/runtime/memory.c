@@ -3,66 +3,96 @@
 
 #include <stdlib.h>
 
-#define PIECE ((uint64_t)1 << 32) /* one live piece, in the arena's word */
-#define BYTES (PIECE - 1)
-
-/* Stands before every piece, so that freeing the newest piece gives its bytes back at once. */
+/* Stands before every piece of an arena. Pieces lie one behind the other. */
 typedef union header {
-    uint32_t bytes; /* of header and piece */
+    struct {
+        size_t bytes;  /* of header and piece */
+        size_t before; /* where the piece before it starts */
+        bool is_free;
+    };
     unsigned char line[SCHEDC_ALIGN];
 } header;
 
-void schedc_arena_init(schedc_arena *arena, void *memory, size_t bytes)
+void schedc_arena_init(schedc_arena *arena, void *memory, size_t bytes, bool shared)
 {
     size_t skip = -(uintptr_t)memory & (SCHEDC_ALIGN - 1);
-    size_t size = bytes > skip ? bytes - skip : 0;
-    if (size > INT32_MAX)
-        size = INT32_MAX;
-    arena->base = size ? (unsigned char *)memory + skip : NULL;
-    arena->size = (uint32_t)size & ~(uint32_t)(SCHEDC_ALIGN - 1);
-    atomic_init(&arena->used, 0);
+    size_t size = bytes > skip ? (bytes - skip) & ~(size_t)(SCHEDC_ALIGN - 1) : 0;
+    *arena = (schedc_arena){.base = size ? (unsigned char *)memory + skip : NULL, .size = size, .shared = shared};
+    if (shared)
+        pthread_mutex_init(&arena->lock, NULL);
 }
 
-static void *arena_alloc(schedc_arena *arena, uint64_t bytes)
+static header *piece_at(const schedc_arena *arena, size_t start)
 {
-    bytes += sizeof(header);
-    uint64_t used = atomic_load_explicit(&arena->used, memory_order_relaxed);
-    do {
-        if (bytes > arena->size - (used & BYTES))
-            return NULL;
-        /* acquire: whoever gave these bytes back has finished with them */
-    } while (!atomic_compare_exchange_weak_explicit(&arena->used, &used, used + PIECE + bytes, memory_order_acquire,
-                                                    memory_order_relaxed));
-    header *piece = (header *)(arena->base + (used & BYTES));
-    piece->bytes = (uint32_t)bytes;
-    return piece + 1;
+    return (header *)(arena->base + start);
 }
 
-/* The newest piece gives back its bytes, the last live piece gives back all; others wait for either. */
+/* A piece of the wanted size that was given back, or else a new one, or else the smallest free one that is larger.
+ * So the iterations of a loop need no more room than those that run at the same time. */
+static header *take(schedc_arena *arena, size_t bytes)
+{
+    header *larger = NULL;
+    for (size_t at = 0; at < arena->used; at += piece_at(arena, at)->bytes) {
+        header *piece = piece_at(arena, at);
+        if (!piece->is_free || piece->bytes < bytes)
+            continue;
+        if (piece->bytes == bytes)
+            return piece;
+        if (!larger || piece->bytes < larger->bytes)
+            larger = piece;
+    }
+    if (bytes > arena->size - arena->used)
+        return larger;
+    header *piece = piece_at(arena, arena->used);
+    piece->bytes = bytes;
+    piece->before = arena->newest;
+    arena->newest = arena->used;
+    arena->used += bytes;
+    return piece;
+}
+
+static void *arena_alloc(schedc_arena *arena, size_t bytes)
+{
+    if (arena->shared)
+        pthread_mutex_lock(&arena->lock);
+    header *piece = take(arena, bytes + sizeof(header));
+    if (piece)
+        piece->is_free = false;
+    if (arena->shared)
+        pthread_mutex_unlock(&arena->lock);
+    return piece ? piece + 1 : NULL;
+}
+
+/* Free pieces at the end give their bytes back; those between others wait to be taken again. */
 static void arena_free(schedc_arena *arena, void *memory)
 {
-    header *piece = (header *)memory - 1;
-    uint64_t start = (uint64_t)((unsigned char *)piece - arena->base), end = start + piece->bytes;
-    uint64_t used = atomic_load_explicit(&arena->used, memory_order_relaxed), left;
-    do {
-        uint64_t pieces = (used & ~BYTES) - PIECE;
-        uint64_t bytes = pieces == 0 ? 0 : (used & BYTES) == end ? start : used & BYTES;
-        left = pieces | bytes;
-    } while (!atomic_compare_exchange_weak_explicit(&arena->used, &used, left, memory_order_acq_rel,
-                                                    memory_order_relaxed));
+    if (arena->shared)
+        pthread_mutex_lock(&arena->lock);
+    ((header *)memory - 1)->is_free = true;
+    while (arena->used && piece_at(arena, arena->newest)->is_free) {
+        arena->used = arena->newest;
+        arena->newest = piece_at(arena, arena->newest)->before;
+    }
+    if (arena->shared)
+        pthread_mutex_unlock(&arena->lock);
 }
 
 void *schedc_rt_alloc(schedc_ctx *ctx, int64_t bytes)
 {
-    if (bytes >= 0 && bytes <= PTRDIFF_MAX - SCHEDC_ALIGN) {
-        uint64_t rounded = bytes ? ((uint64_t)bytes + SCHEDC_ALIGN - 1) & ~(uint64_t)(SCHEDC_ALIGN - 1) : SCHEDC_ALIGN;
-        void *memory = ctx->team ? arena_alloc(&ctx->team->arena, rounded) : NULL;
-        if (!memory)
+    schedc_arena *arena = ctx->team ? &ctx->team->arena : NULL;
+    bool only_arena = arena && arena->is_all;
+    /* The run will be done again with fewer rows: the sooner it ends, the better. */
+    if (only_arena && __atomic_load_n(&ctx->status, __ATOMIC_RELAXED) != SCHEDC_OK)
+        return NULL;
+    if (bytes >= 0 && bytes <= PTRDIFF_MAX - 4 * SCHEDC_ALIGN) {
+        size_t rounded = bytes ? ((size_t)bytes + SCHEDC_ALIGN - 1) & ~(size_t)(SCHEDC_ALIGN - 1) : SCHEDC_ALIGN;
+        void *memory = arena ? arena_alloc(arena, rounded) : NULL;
+        if (!memory && !only_arena)
             memory = aligned_alloc(SCHEDC_ALIGN, rounded);
         if (memory)
             return memory;
     }
-    schedc_rt_fail(ctx, SCHEDC_ERR_MEMORY);
+    schedc_rt_fail(ctx, only_arena ? SCHEDC_LITTLE_SCRATCH : SCHEDC_ERR_MEMORY);
     return NULL;
 }
 

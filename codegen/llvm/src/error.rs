@@ -38,16 +38,23 @@ pub mod code {
     pub const BAD_PREFIX: &str = "L0010";
     /// The model's tables are too large for the artefact's form.
     pub const TOO_LARGE: &str = "L0011";
+    /// A header would replace a file that is no header of a library.
+    pub const FOREIGN_HEADER: &str = "L0012";
 }
 
 impl LlvmError {
+    /// Whether it is a mistake of the compiler, and not of what it was given.
+    pub fn is_internal(&self) -> bool {
+        matches!(self.code, code::ILL_FORMED | code::REJECTED)
+    }
+
     /// An error without advice.
-    pub(crate) fn new(code: &'static str, message: impl Into<String>) -> LlvmError {
+    pub fn new(code: &'static str, message: impl Into<String>) -> LlvmError {
         LlvmError { code, message: message.into(), help: None }
     }
 
     /// The same with a way out.
-    pub(crate) fn with_help(self, help: impl Into<String>) -> LlvmError {
+    pub fn with_help(self, help: impl Into<String>) -> LlvmError {
         LlvmError { help: Some(help.into()), ..self }
     }
 

@@ -23,6 +23,8 @@ pub struct Facts {
     pub ns_per_row: f64,
     /// A JSON text about the model and the compiler. It cannot contain the character NUL.
     pub info: String,
+    /// The names of the features, one for each; none if the model has no names.
+    pub feature_names: Vec<String>,
 }
 
 impl Facts {

@@ -48,4 +48,9 @@ pub fn header(prefix: &str, constants: &HeaderFacts) -> String {
         .replace("@p@", prefix)
 }
 
+/// Whether a file is a header that [`header()`] made, for whatever model.
+pub fn is_header(bytes: &[u8]) -> bool {
+    TEMPLATE.lines().next().is_some_and(|mark| bytes.starts_with(mark.as_bytes()))
+}
+
 const TEMPLATE: &str = include_str!("header.h.in");

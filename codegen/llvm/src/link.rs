@@ -2,11 +2,52 @@
 
 use crate::error::{LlvmError, code};
 use crate::runtime::RUNTIME_OBJECT;
+use rustix::process::{Pid, Signal, kill_process_group};
 use std::ffi::OsStr;
 use std::io;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 use tempfile::TempDir;
+
+/// What an end of the process would leave behind.
+struct Pending {
+    /// Folders with objects to link.
+    folders: Vec<PathBuf>,
+    /// Programs that run, each the leader of its process group.
+    programs: Vec<u32>,
+}
+
+static PENDING: Mutex<Pending> = Mutex::new(Pending { folders: Vec::new(), programs: Vec::new() });
+
+fn pending() -> MutexGuard<'static, Pending> {
+    PENDING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Ends the programs of the C toolchain that run and removes the temporary folders. To be called when the process is
+/// about to end at once, as by a signal: whoever wants to link from now on waits for ever.
+pub fn abandon_links() {
+    // A thread that was stopped amidst its work may have the lock, so the wait is bounded.
+    for _ in 0..100 {
+        match PENDING.try_lock() {
+            Ok(pending) => {
+                for program in &pending.programs {
+                    if let Some(group) = i32::try_from(*program).ok().and_then(Pid::from_raw) {
+                        let _ = kill_process_group(group, Signal::KILL);
+                    }
+                }
+                for folder in &pending.folders {
+                    let _ = std::fs::remove_dir_all(folder);
+                }
+                std::mem::forget(pending);
+                return;
+            }
+            Err(_) => std::thread::sleep(Duration::from_millis(1)),
+        }
+    }
+}
 
 /// Links generated code and the runtime into a shared library with the given exports.
 pub(crate) fn shared_library(model: &[u8], exports: &[String]) -> Result<Vec<u8>, LlvmError> {
@@ -22,7 +63,7 @@ pub(crate) fn shared_library(model: &[u8], exports: &[String]) -> Result<Vec<u8>
     cc.args(["-Wl,--gc-sections", "-Wl,--no-undefined", "-Wl,-z,noexecstack", "-Wl,-z,now", "-Wl,-z,relro"]);
     cc.arg(with_path("-Wl,--version-script=", &script));
     cc.args(["-pthread", "-Wl,--as-needed", "-lm"]);
-    run(cc)?;
+    folder.run(cc)?;
     read(&out)
 }
 
@@ -32,10 +73,10 @@ pub(crate) fn object(model: &[u8], exports: &[String]) -> Result<Vec<u8>, LlvmEr
     let (joined, out) = (folder.path("joined.o"), folder.path("out.o"));
     let mut cc = Command::new("cc");
     cc.args(["-r", "-nostdlib", "-o"]).arg(&joined).args(folder.objects());
-    run(cc)?;
+    folder.run(cc)?;
     let mut objcopy = Command::new("objcopy");
     objcopy.args(exports.iter().map(|name| format!("--keep-global-symbol={name}"))).arg(&joined).arg(&out);
-    run(objcopy)?;
+    folder.run(objcopy)?;
     read(&out)
 }
 
@@ -47,12 +88,15 @@ struct Folder {
 
 impl Folder {
     fn new(model: &[u8]) -> Result<Folder, LlvmError> {
+        let mut pending = pending();
         let folder = tempfile::Builder::new().prefix("schedc-").tempdir().map_err(|error| {
             let message =
                 format!("cannot make a temporary folder in {}: {error}", std::env::temp_dir().display());
             LlvmError::new(code::TEMPORARY_FILE, message)
                 .with_help("set TMPDIR to a folder that can be written to")
         })?;
+        pending.folders.push(folder.path().to_path_buf());
+        drop(pending);
         let objects = [folder.path().join("model.o"), folder.path().join("runtime.o")];
         let folder = Folder { folder, objects };
         folder.write("model.o", model)?;
@@ -64,6 +108,12 @@ impl Folder {
         &self.objects
     }
 
+    /// Runs a program of the C toolchain, whose own temporary files go into the folder, too.
+    fn run(&self, mut command: Command) -> Result<(), LlvmError> {
+        command.env("TMPDIR", self.folder.path());
+        run(command)
+    }
+
     fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
@@ -72,6 +122,12 @@ impl Folder {
         let path = self.path(name);
         std::fs::write(&path, bytes).map_err(|error| temporary(&path, &error))?;
         Ok(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        pending().folders.retain(|folder| folder != self.folder.path());
     }
 }
 
@@ -90,11 +146,26 @@ fn with_path(option: &str, path: &Path) -> std::ffi::OsString {
     argument
 }
 
+/// Runs a program in a process group of its own, with the programs that it starts.
+fn output_of(command: &mut Command) -> io::Result<Output> {
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
+    let child = {
+        let mut pending = pending();
+        let child = command.spawn()?;
+        pending.programs.push(child.id());
+        child
+    };
+    let id = child.id();
+    let output = child.wait_with_output();
+    pending().programs.retain(|program| *program != id);
+    output
+}
+
 /// Runs a program of the C toolchain.
 fn run(mut command: Command) -> Result<(), LlvmError> {
     let name = command.get_program().to_owned();
     let name = Path::new(&name).file_name().unwrap_or(OsStr::new("cc")).to_string_lossy().into_owned();
-    let output = command.stdin(Stdio::null()).output().map_err(|error| match error.kind() {
+    let output = output_of(&mut command).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => {
             let message = format!("linking needs the program `{name}`, which is not installed");
             LlvmError::new(code::NO_TOOL, message).with_help(

@@ -40,6 +40,7 @@ fn linear(weights: [f32; FEATURES]) -> (Module, Facts) {
         wide: false,
         ns_per_row: 1e6,
         info: r#"{"trees":0}"#.into(),
+        feature_names: Vec::new(),
     };
     (module, facts)
 }
@@ -169,8 +170,17 @@ fn a_shared_library_predicts_as_the_jit_does() {
 
 /// The exported functions, as a sorted list.
 fn exports(prefix: &str) -> Vec<String> {
-    let mut names = ["error", "info", "num_features", "num_outputs", "predict", "predict_ex", "predict_raw"]
-        .map(|name| format!("{prefix}_{name}"));
+    let mut names = [
+        "error",
+        "feature_name",
+        "info",
+        "num_features",
+        "num_outputs",
+        "predict",
+        "predict_ex",
+        "predict_raw",
+    ]
+    .map(|name| format!("{prefix}_{name}"));
     names.sort();
     names.to_vec()
 }
@@ -191,6 +201,46 @@ fn a_shared_library_exports_its_functions_only() {
     assert!(stack.contains("RW ") && !stack.contains("RWE"), "{stack}");
     assert!(headers.contains("NOW"), "{headers}");
     assert!(!headers.contains("TEXTREL"), "{headers}");
+}
+
+/// Asks a library built with these names for the names of some columns.
+fn names_in_library(feature_names: Vec<String>, asked: &[i32]) -> Vec<Option<String>> {
+    let (module, facts) = linear([1.0; 3]);
+    let facts = Facts { feature_names, ..facts };
+    let folder = tempfile::tempdir().expect("a folder");
+    let bytes = build(&module, &options("m", Cpu::X86_64V2, &facts, Emit::SharedLibrary)).expect("a library");
+    let path = write(&folder, "names.so", &bytes);
+    // SAFETY: the library runs no code when loaded, and the signature is that of its header.
+    unsafe {
+        let library = Library::new(&path).expect("it loads");
+        let name: Symbol<unsafe extern "C" fn(i32) -> *const c_char> =
+            library.get("m_feature_name").expect("an export");
+        let text = |at: &i32| {
+            let text = name(*at);
+            (!text.is_null()).then(|| CStr::from_ptr(text).to_str().expect("UTF-8").to_owned())
+        };
+        asked.iter().map(text).collect()
+    }
+}
+
+#[test]
+fn names_of_features_may_be_any_text() {
+    let long = "long".repeat(100_000);
+    let names = ["\"quoted\" \\ */ \n%s", "gr\u{f6}\u{df}e \u{1f332}", "", "a\0b", &long];
+    let names: Vec<String> = names.map(str::to_owned).to_vec();
+    let found = names_in_library(names.clone(), &[0, 1, 2, 3, 4, 5, 6, -1, i32::MIN, i32::MAX]);
+    let mut wanted: Vec<Option<String>> = names.into_iter().map(Some).collect();
+    wanted[3] = None; // C cannot hold it.
+    wanted.extend([const { None }; 5]);
+    assert_eq!(found, wanted);
+    assert_eq!(names_in_library(Vec::new(), &[0, -1, 1]), [const { None }; 3]);
+}
+
+#[test]
+fn very_many_names_fit() {
+    let names: Vec<String> = (0..20_000).map(|at| format!("feature {at}")).collect();
+    let found = names_in_library(names, &[0, 19_999, 20_000]);
+    assert_eq!(found, [Some("feature 0".into()), Some("feature 19999".into()), None]);
 }
 
 #[test]
@@ -218,6 +268,8 @@ fn objects_of_two_models_link_into_one_program() {
             float a, b;
             if (first_predict_raw(row, 1, &a) || second_predict_raw(row, 1, &b))
                 return 1;
+            if (first_feature_name(0))
+                return 2;
             printf("%g %g %d %d\n", a, b, first_num_outputs(FIRST_CLASS), SECOND_NUM_FEATURES);
             return 0;
         }"#;

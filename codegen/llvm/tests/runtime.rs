@@ -537,6 +537,7 @@ fn artefact_loads_runs_forks_and_unloads() {
             .args(["-std=c11", "-pthread", "-o"])
             .arg(&program)
             .arg(source("tests/c/host.c"))
+            .arg("-rdynamic")
             .arg("-ldl"),
     );
     succeed(Command::new(program).env_remove("SCHEDC_NUM_THREADS").arg(library));
@@ -640,7 +641,7 @@ fn example_compiles() {
     let facts = HeaderFacts { wide: true, ..FACTS };
     let include = folder().join("example");
     fs::create_dir_all(&include).expect("a folder");
-    fs::write(include.join("model.h"), header("schedc", &facts)).expect("model.h");
+    fs::write(include.join("libmodel.h"), header("schedc", &facts)).expect("libmodel.h");
     let example = source("../../examples/c/predict.c");
     succeed(compiler("cc").args(["-std=c99", "-Wpedantic", "-fsyntax-only", "-I"]).arg(include).arg(example));
 }

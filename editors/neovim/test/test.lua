@@ -45,6 +45,48 @@ local function float()
   return table.concat(vim.api.nvim_buf_get_lines(vim.api.nvim_win_get_buf(found), 0, -1, false), "\n")
 end
 
+--- The texts that Neovim has told the user so far.
+local told = {}
+vim.notify = function(message)
+  table.insert(told, message)
+end
+
+--- Waits for a text in some window.
+local function shown(wanted)
+  until_seen(wanted, function()
+    for _, window in ipairs(vim.api.nvim_list_wins()) do
+      local lines = vim.api.nvim_buf_get_lines(vim.api.nvim_win_get_buf(window), 0, -1, false)
+      if table.concat(lines, "\n"):find(wanted, 1, true) then
+        return true
+      end
+    end
+    return false
+  end)
+end
+
+--- The titles of the lenses, in their order.
+local function lenses()
+  local titles = {}
+  for _, lens in ipairs(vim.lsp.codelens.get(0)) do
+    table.insert(titles, lens.command.title)
+  end
+  return table.concat(titles, ", ")
+end
+
+--- Runs the lens of the first line with this title.
+local function run_lens(title)
+  vim.ui.select = function(options, how, chosen)
+    for _, option in ipairs(options) do
+      if how.format_item(option) == title then
+        return chosen(option)
+      end
+    end
+    error("no lens is called " .. title, 0)
+  end
+  vim.api.nvim_win_set_cursor(0, { 1, 0 })
+  vim.lsp.codelens.run()
+end
+
 local function client()
   return (vim.lsp.get_clients or vim.lsp.buf_get_clients)()
 end
@@ -111,21 +153,60 @@ local function run()
 
   step("the loop nest is shown beside the text and follows it", function()
     vim.cmd("SchedcNest")
-    local function shown(wanted)
-      until_seen(wanted, function()
-        for _, window in ipairs(vim.api.nvim_list_wins()) do
-          local lines = vim.api.nvim_buf_get_lines(vim.api.nvim_win_get_buf(window), 0, -1, false)
-          if table.concat(lines, "\n"):find(wanted, 1, true) then
-            return true
-          end
-        end
-        return false
-      end)
-    end
     shown("for block in 0..n_rows step 64 [parallel]")
     vim.api.nvim_buf_set_lines(0, 1, 2, false, { "tile(batch, block, lane, 32)" })
     vim.api.nvim_exec_autocmds("TextChanged", { buffer = 0 })
     shown("for block in 0..n_rows step 32 [parallel]")
+  end)
+
+  step("a nest that is shown before its model has been read is shown anew then", function()
+    vim.cmd("only | edit late.sched")
+    vim.cmd("SchedcNest")
+    shown("for tree in 0..N_t")
+    vim.loop.fs_copyfile(vim.env.MODEL, "late.json")
+    shown("for tree in 0..100")
+  end)
+
+  step("a nest that never was has no remark", function()
+    vim.cmd("only | edit none.sched")
+    vim.cmd("SchedcNest")
+    shown("the nest appears as soon as")
+    for _, window in ipairs(vim.api.nvim_list_wins()) do
+      local lines = vim.api.nvim_buf_get_lines(vim.api.nvim_win_get_buf(window), 0, -1, false)
+      assert(not table.concat(lines):find("last text without", 1, true), "a remark about nothing")
+    end
+    vim.cmd("only | edit fast.sched")
+  end)
+
+  step("lenses are shown and do what they say", function()
+    until_seen("all lenses", function()
+      return lenses() == "show nest, build, bench"
+    end)
+    run_lens("show nest")
+    shown("for block in 0..n_rows step 32 [parallel]")
+    run_lens("build")
+    until_seen("the library", function()
+      return table.concat(told, "\n"):find("wrote .*fast%.so") ~= nil
+    end)
+    assert(vim.fn.filereadable("fast.so") == 1, "there is no library")
+    run_lens("bench")
+    shown("µs per row")
+    for _, message in ipairs(told) do
+      assert(not message:find("not support", 1, true), message)
+    end
+    vim.cmd("only")
+  end)
+
+  step("what cannot be done is told by its code", function()
+    vim.api.nvim_buf_set_lines(0, 3, 4, false, { "parallel(batch)" })
+    vim.cmd("SchedcBuild")
+    until_seen("the finding", function()
+      return table.concat(told, "\n"):find("S0041: `parallel` is about `batch`", 1, true) ~= nil
+    end)
+    vim.api.nvim_buf_set_lines(0, 3, 4, false, { "parallel(block)" })
+    until_seen("a text without errors", function()
+      return #errors() == 0
+    end)
   end)
 
   step("a restart goes on where it was", function()

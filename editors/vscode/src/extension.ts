@@ -4,6 +4,7 @@ import * as vscode from 'vscode';
 import { Bench } from './bench/bench';
 import { Stages } from './ir';
 import { NestPanel } from './nest/panel';
+import { readRefusal } from './refusal';
 import { Server } from './server';
 import { Status } from './status';
 
@@ -46,9 +47,23 @@ const reporting = (run: (...args: unknown[]) => unknown) => async (...args: unkn
     try {
         await run(...args);
     } catch (error) {
-        void vscode.window.showErrorMessage(`schedc: ${error instanceof Error ? error.message : String(error)}`);
+        void refuse(error);
     }
 };
+
+/** Tells what could not be done, and leads to the place of the finding and to the page of its code. */
+async function refuse(error: unknown): Promise<void> {
+    const { message, code, page, place } = readRefusal(error);
+    const [show, explain] = ['Show the Place', `Explain ${code}`];
+    const choices = [...(place === null ? [] : [show]), ...(page === null ? [] : [explain])];
+    const choice = await vscode.window.showErrorMessage(`schedc: ${message}`, ...choices);
+    if (choice === show && place !== null) {
+        const { start, end } = place.range;
+        const selection = new vscode.Range(start.line, start.character, end.line, end.character);
+        await vscode.window.showTextDocument(vscode.Uri.parse(place.uri), { selection });
+    }
+    if (choice === explain && page !== null) await vscode.commands.executeCommand('vscode.open', vscode.Uri.parse(page));
+}
 
 /** The schedule that a command is about: the one that it names, or the active one. */
 async function schedule(argument: unknown): Promise<vscode.TextDocument> {

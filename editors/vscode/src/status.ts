@@ -13,6 +13,8 @@ export class Status implements vscode.Disposable {
         this.subscriptions = [
             server.onDidChange((condition) => this.show(condition)),
             vscode.window.onDidChangeActiveTextEditor(() => this.follow()),
+            // A document whose language changes is opened anew.
+            vscode.workspace.onDidOpenTextDocument(() => this.follow()),
         ];
         this.show(server.now);
         this.follow();

@@ -13,6 +13,7 @@ use crate::forest::{Comparison, Float, Forest, Tree, Types};
 use crate::read::{Iterations, Loaded, Note};
 use crate::{MAX_FEATURES, MAX_MARGINS};
 use document::{Document, Learner, Model, Real, Text};
+use objective::{Objective, Scores};
 
 pub(crate) fn read_json(bytes: &[u8], iterations: &Iterations) -> Result<Loaded, ModelError> {
     assemble(crate::json::from_json(bytes)?, iterations)
@@ -57,6 +58,9 @@ fn forest(learner: Learner, iterations: &Iterations, notes: &mut Vec<Note>) -> R
     let num_features = count(&param.num_feature, "num_feature", None, MAX_FEATURES)?;
     let num_class = count(&param.num_class, "num_class", Some(0), MAX_MARGINS)?;
     let num_target = count(&param.num_target, "num_target", Some(1), MAX_MARGINS)?;
+    if num_class == 0 && objective::needs_classes(&objective.name) {
+        return Err(no_classes(&objective.name));
+    }
     let num_margins = num_class.max(num_target).max(1);
     let found = objective::find(&objective.name, num_margins)?;
     if !found.is_known {
@@ -65,14 +69,14 @@ fn forest(learner: Learner, iterations: &Iterations, notes: &mut Vec<Note>) -> R
             objective.name
         )));
     }
-    let base = base_margins(&param.base_score, num_margins, found.base_margin)?;
+    let base = base_margins(&param.base_score, num_margins, &objective.name, &found)?;
     let best_iteration = best_iteration(attributes.best_iteration, notes);
 
     let (model, weights) = trees_of(gradient_booster)?;
     let targets = targets(&model, num_margins)?;
     let starts = iteration_starts(&model, num_margins)?;
     let (first, last) = iterations.select(starts.len() - 1, best_iteration)?;
-    if *iterations == Iterations::All
+    if *iterations == Iterations::Unchosen
         && let Some(best) = best_iteration.filter(|best| best + 1 < starts.len() - 1)
     {
         notes.push(Note(format!(
@@ -255,11 +259,20 @@ fn count(text: &Option<Text>, name: &str, default: Option<usize>, most: usize) -
     }
 }
 
+/// XGBoost trains and predicts such an objective only where it is told the number of classes.
+fn no_classes(objective: &str) -> ModelError {
+    let message = format!("`num_class` is 0, and `{objective}` predicts one of several classes");
+    ModelError::new(Code::BadParameter, message)
+        .at("learner.learner_model_param.num_class")
+        .help("XGBoost refuses this model, too: train with `num_class`, the number of classes")
+}
+
 /// Reads `base_score`, one number or a bracketed list of them in a string, and turns it into margins.
 fn base_margins(
     text: &Option<Text>,
     num_margins: usize,
-    margin: fn(f32) -> f32,
+    name: &str,
+    objective: &Objective,
 ) -> Result<Vec<f64>, ModelError> {
     let place = "learner.learner_model_param.base_score";
     let Some(Text(text)) = text else {
@@ -286,13 +299,23 @@ fn base_margins(
         let message = format!("`base_score` has {} numbers for {num_margins} outputs", scores.len());
         return Err(ModelError::new(Code::LengthMismatch, message).at(place));
     }
-    let margins: Vec<f64> = scores.into_iter().map(|score| f64::from(margin(score))).collect();
-    if margins.iter().any(|margin| margin.is_nan()) {
-        let message =
-            format!("`base_score` is `{}`, which has no margin for this objective", text.escape_debug());
-        return Err(ModelError::new(Code::BadValue, message).at(place));
+    if let Some(&score) = scores.iter().find(|score| !score.is_finite() || !objective.scores.contain(**score))
+    {
+        let (code, allowed) = match score.is_finite() {
+            true => (Code::BadParameter, objective.scores),
+            false => (Code::BadValue, Scores::Any),
+        };
+        let message = format!(
+            "`base_score` is `{}`, and for `{name}` it has to be {}",
+            text.escape_debug(),
+            allowed.as_str()
+        );
+        return Err(ModelError::new(code, message).at(place).help(
+            "XGBoost predicts no numbers with this model, either: train again without `base_score`, or with one that the \
+             objective takes",
+        ));
     }
-    Ok(margins)
+    Ok(scores.into_iter().map(|score| f64::from((objective.base_margin)(score))).collect())
 }
 
 /// The iteration of the best score. Attributes are free text that users may set, so a strange one is not an error.

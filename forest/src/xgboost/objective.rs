@@ -9,6 +9,8 @@ use crate::forest::Transform;
 
 /// What an objective name stands for.
 pub(super) struct Objective {
+    /// The base scores with which XGBoost predicts.
+    pub scores: Scores,
     /// From a base score in the scale of predictions to a margin.
     pub base_margin: fn(f32) -> f32,
     /// From margins to predictions.
@@ -17,18 +19,59 @@ pub(super) struct Objective {
     pub is_known: bool,
 }
 
+/// Base scores that an objective takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Scores {
+    /// Every number.
+    Any,
+    /// Probabilities. Recent releases take 0 and 1, too, and keep their margins finite.
+    Probabilities,
+    /// Numbers from 0 on, since the margin is the logarithm.
+    NotNegative,
+    /// Numbers above 0: XGBoost refuses 0 for gamma regression alone.
+    Positive,
+}
+
+impl Scores {
+    /// Whether a finite score is one of them.
+    pub(super) fn contain(self, score: f32) -> bool {
+        match self {
+            Scores::Any => true,
+            Scores::Probabilities => (0.0..=1.0).contains(&score),
+            Scores::NotNegative => score >= 0.0,
+            Scores::Positive => score > 0.0,
+        }
+    }
+
+    /// The scores in words.
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            Scores::Any => "a finite number",
+            Scores::Probabilities => "a probability, from 0 to 1",
+            Scores::NotNegative => "at least 0",
+            Scores::Positive => "greater than 0",
+        }
+    }
+}
+
+/// Whether the objective predicts classes of which the model has to say how many there are.
+pub(super) fn needs_classes(name: &str) -> bool {
+    matches!(name, "multi:softmax" | "multi:softprob")
+}
+
 /// Finds the objective of a model with so many outputs.
 ///
 /// # Errors
 /// `M0008` if its prediction is no function of the margins that is known here.
 pub(super) fn find(name: &str, num_margins: usize) -> Result<Objective, ModelError> {
-    let (base_margin, transform): (fn(f32) -> f32, _) = match name {
-        "binary:logistic" | "reg:logistic" => (logit, Transform::Sigmoid),
-        "binary:hinge" => (same, Transform::Hinge),
-        "multi:softmax" => (same, Transform::ArgMax),
-        "multi:softprob" => (same, Transform::Softmax),
-        "count:poisson" | "reg:gamma" | "reg:tweedie" | "survival:cox" | "survival:aft" => {
-            (f32::ln, Transform::Exp)
+    let (scores, base_margin, transform): (_, fn(f32) -> f32, _) = match name {
+        "binary:logistic" | "reg:logistic" => (Scores::Probabilities, logit, Transform::Sigmoid),
+        "binary:hinge" => (Scores::Any, same, Transform::Hinge),
+        "multi:softmax" => (Scores::Any, same, Transform::ArgMax),
+        "multi:softprob" => (Scores::Any, same, Transform::Softmax),
+        "reg:gamma" => (Scores::Positive, f32::ln, Transform::Exp),
+        "count:poisson" | "reg:tweedie" | "survival:cox" | "survival:aft" => {
+            (Scores::NotNegative, f32::ln, Transform::Exp)
         }
         "reg:expectileerror" if num_margins > 1 => {
             let message = "`reg:expectileerror` with several alphas is not supported";
@@ -46,10 +89,13 @@ pub(super) fn find(name: &str, num_margins: usize) -> Result<Objective, ModelErr
         | "reg:pseudohubererror"
         | "reg:quantileerror"
         | "reg:squarederror"
-        | "reg:squaredlogerror" => (same, Transform::Identity),
-        _ => return Ok(Objective { base_margin: same, transform: Transform::Identity, is_known: false }),
+        | "reg:squaredlogerror" => (Scores::Any, same, Transform::Identity),
+        _ => {
+            let (scores, transform) = (Scores::Any, Transform::Identity);
+            return Ok(Objective { scores, base_margin: same, transform, is_known: false });
+        }
     };
-    Ok(Objective { base_margin, transform, is_known: true })
+    Ok(Objective { scores, base_margin, transform, is_known: true })
 }
 
 fn same(score: f32) -> f32 {

@@ -1,13 +1,13 @@
 //! Attaches the facts of a text to the loops of the final nest.
 
 use super::tally::Listener;
-use crate::directives::{LayoutName, Op};
+use crate::directives::Op;
 use crate::doubt::Doubt;
 use crate::illegal::{Illegal, Problem};
 use crate::lineage::{Builder, Stated, TileTrees};
-use crate::nest::{GpuAxis, GpuDimension, GpuLevel, LoopId};
 use crate::resolve::{Arg, Call};
-use crate::sym::{Fact, Sym};
+use sched_nest::sym::{Fact, Sym};
+use sched_nest::{GpuAxis, GpuDimension, GpuLevel, Layout, LoopId};
 
 /// Attaches all facts; their order does not matter.
 pub(super) fn attach<'c>(
@@ -22,8 +22,8 @@ pub(super) fn attach<'c>(
         match call.op {
             Op::TileTrees => whole_trees(call, builder, report),
             Op::Representation if call.args.len() == 1 => {
-                if let Some(Arg::Word(word)) = call.args.first() {
-                    let result = builder.state_layout(call.step, layout(word));
+                if let Some(layout) = layout(call.args.first()) {
+                    let result = builder.state_layout(call.step, layout);
                     tell(result, builder, report);
                 }
             }
@@ -38,14 +38,11 @@ fn tell(result: Result<(), Illegal>, builder: &Builder, report: &mut dyn Listene
     }
 }
 
-fn layout(word: &str) -> LayoutName {
-    match word {
-        "array" => LayoutName::Array,
-        "levels" => LayoutName::Levels,
-        "quantized" => LayoutName::Quantized,
-        "preorder" => LayoutName::Preorder,
-        "reorg" => LayoutName::Reorg,
-        _ => LayoutName::Sparse,
+/// The layout that an argument names. Its words are those of [`Layout`], so that each names one.
+fn layout(argument: Option<&Arg>) -> Option<Layout> {
+    match argument {
+        Some(Arg::Word(word)) => word.parse().ok(),
+        _ => None,
     }
 }
 
@@ -155,11 +152,11 @@ fn stated(call: &Call, id: LoopId, builder: &Builder) -> Result<Option<Stated>, 
         Op::PeelWalk => return count(Stated::PeelWalk),
         Op::SpeculateWalk => return count(Stated::SpeculateWalk),
         Op::VectorReduce => return count(Stated::VectorReduce),
-        Op::GpuDimension | Op::Representation => match call.args.get(1) {
-            Some(Arg::Word(word)) if call.op == Op::GpuDimension => Stated::Gpu(dimension(word)),
-            Some(Arg::Word(word)) => Stated::Layout(layout(word)),
+        Op::GpuDimension => match call.args.get(1) {
+            Some(Arg::Word(word)) => Stated::Gpu(dimension(word)),
             _ => return Ok(None),
         },
+        Op::Representation => return Ok(layout(call.args.get(1)).map(Stated::Layout)),
         _ => return Ok(None),
     }))
 }

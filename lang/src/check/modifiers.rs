@@ -4,9 +4,9 @@ use super::tally::Listener;
 use crate::directives::Op;
 use crate::illegal::{Illegal, Problem};
 use crate::lineage::{Builder, RemarkKind, Select};
-use crate::nest::LoopId;
 use crate::resolve::{Arg, Call};
-use crate::sym::{Fact, Sym};
+use sched_nest::LoopId;
+use sched_nest::sym::{Fact, Sym};
 
 /// Applies all loop modifiers. Returns false if the nest became too large to go on, or the listener has heard enough.
 ///

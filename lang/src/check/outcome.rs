@@ -3,20 +3,22 @@
 use std::sync::{Arc, OnceLock};
 
 use sched_grammar::Parsed;
-use sched_grammar::ast::{File, Span};
+use sched_grammar::ast::{Comment, File, Span};
 
 use super::{Checked, Header, Lineage, Param, facts, modifiers, no_gpu_yet, target};
 use crate::device::Limits;
-use crate::diagnostics::{Code, Diagnostic, Severity};
-use crate::directives::LayoutName;
+use crate::diagnostics::{Applicability, Code, Diagnostic, Severity, keep_helpful};
 use crate::legality;
 use crate::lineage::Builder;
 use crate::lints;
-use crate::nest::Nest;
 use crate::options::{Options, Supported, Target};
 use crate::report::Report;
 use crate::resolve::{self, Call};
-use crate::sym::{Fact, Sym};
+use sched_nest::Nest;
+use sched_nest::sym::{Fact, Sym};
+
+/// Most loops of a schedule whose fixes are tried before they are offered.
+const FEW_LOOPS: usize = 400;
 
 /// What a check says of a text.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,7 +42,8 @@ impl Verdict {
 
 /// What a check leaves. The plain nest is made when it is asked for: whoever only wants to hear what is wrong needs none.
 #[derive(Debug)]
-pub(crate) struct Outcome {
+pub struct Outcome {
+    /// What is to be said.
     pub verdict: Verdict,
     /// The final nest with its facts, as far as the schedule is legal.
     pub builder: Builder,
@@ -52,9 +55,27 @@ pub(crate) struct Outcome {
 }
 
 impl Outcome {
-    /// Checks a text.
+    /// Checks a text. Fixes that are offered have been tried, where that takes little time.
     pub fn of(source: &str, parsed: &Parsed, options: &Options) -> Self {
+        let mut outcome = Outcome::first(source, parsed, options, false);
+        if outcome.builder.nodes.len() <= FEW_LOOPS {
+            let check = |text: &str| Outcome::brief(text, options);
+            keep_helpful(source, &mut outcome.verdict.diagnostics, &check);
+        }
+        outcome
+    }
+
+    /// What is wrong with a text, in few words: without alternatives, and fixes may be of no help.
+    pub fn brief(source: &str, options: &Options) -> Vec<Diagnostic> {
+        Outcome::first(source, &sched_grammar::parse(source), options, true).verdict.diagnostics
+    }
+
+    /// Checks a text without a look at what its fixes do; if `brief` is set, only to see what is wrong.
+    fn first(source: &str, parsed: &Parsed, options: &Options, brief: bool) -> Self {
         let mut report = Report::new(source, &parsed.file, options.strict);
+        if brief {
+            report.be_brief();
+        }
         parsed.errors.iter().for_each(|error| report.syntax(error));
 
         let header = resolve::header(&parsed.file, &mut report);
@@ -63,7 +84,7 @@ impl Outcome {
         let calls = resolve::calls(&parsed.file, &scope, options, &mut report);
         let target = target(&header, options, &calls);
         let limits = Limits::of(&target);
-        report.set_limits(limits);
+        report.set_limits(limits, options.target.is_some() || header.target.is_some());
 
         if options.supported == Supported::Compilable && target.is_gpu() {
             no_gpu_yet(&header, &mut report);
@@ -81,7 +102,7 @@ impl Outcome {
         let nest = OnceLock::new();
         if options.supported == Supported::Compilable && !report.has_errors() {
             let nest = nest.get_or_init(|| Some(export(&builder, options.batch_size)));
-            report.extend(nest.as_ref().and_then(|nest| not_known(nest, &builder, source)));
+            report.extend(nest.as_ref().and_then(|nest| not_known(nest, &builder, source, &parsed.comments)));
         }
         let is_legal = !report.has_errors();
         let diagnostics = lints::without_allowed(report.finish(), &parsed.comments);
@@ -106,6 +127,7 @@ impl Outcome {
         Lineage { indices: self.builder.record(), events }
     }
 
+    /// The same with its nest made.
     pub fn into_checked(self) -> Checked {
         let nest = self.nest().cloned();
         let Verdict { header, target, params, diagnostics } = self.verdict;
@@ -117,23 +139,31 @@ impl Outcome {
 fn export(builder: &Builder, batch_size: Option<u64>) -> Nest {
     let (mut nest, _) = builder.nest();
     nest.batch_size = batch_size;
-    nest.representation = builder.layout().and_then(LayoutName::layout);
+    nest.representation = builder.layout();
     nest
 }
 
 /// Says what a nest that is to be compiled mentions and is not known.
-fn not_known(nest: &Nest, builder: &Builder, source: &str) -> Option<Diagnostic> {
+fn not_known(nest: &Nest, builder: &Builder, source: &str, comments: &[Comment]) -> Option<Diagnostic> {
     let unknown = unknown_facts(nest);
     if unknown.is_empty() && !builder.has_uncounted_copies() {
         return None;
     }
     if unknown == [Fact::BatchSize] {
         let name = "batch_size";
-        let at = source.find(name).unwrap_or(0);
+        let is_said = |at: &usize| {
+            let inside = |comment: &Comment| comment.span.range().contains(at);
+            !comments.iter().any(inside)
+        };
+        let at = source.match_indices(name).map(|(at, _)| at).find(is_said).unwrap_or(0);
         let message = format!("the schedule uses `{name}`, which is not given");
         let span = Span::new(at, at + name.len());
         let diagnostic = Diagnostic::new(Code::NOT_KNOWN, span, message).label("not known");
-        return Some(diagnostic.help("Give it with `--batch-size`."));
+        let help = "Say how many rows one run of the nest handles at most, on the command line: \
+                    `schedc check ... --batch-size 4096`; or write a number in its place.";
+        let fix =
+            |diagnostic: Diagnostic| diagnostic.fix("write `4096`", span, "4096", Applicability::Placeholder);
+        return Some(fix(diagnostic.help(help)));
     }
     let message = "a schedule is compiled for a model, and none is given";
     let diagnostic = Diagnostic::new(Code::NOT_KNOWN, Span::default(), message);

@@ -8,13 +8,14 @@ use sched_grammar::ast::{File, Span, StmtKind};
 use super::{Site, Tally, facts, modifiers};
 use crate::device::Limits;
 use crate::lineage::{Builder, Step};
-use crate::options::{ModelFacts, Options, Target};
+use crate::options::{Options, Target};
 use crate::report::Report;
 use crate::resolve::{self, Call, Number};
+use sched_nest::ModelFacts;
 
 /// A text whose names and arguments are resolved.
 #[derive(Debug)]
-pub(crate) struct Prepared {
+pub struct Prepared {
     calls: Arc<[Call]>,
     /// Where the directives stand, known ones or not; an operation's number is its position.
     directives: Vec<Span>,
@@ -26,7 +27,7 @@ pub(crate) struct Prepared {
 }
 
 /// Resolves a text; what is wrong with it is left out. A check has found the calls already, if there was one.
-pub(crate) fn prepare(source: &str, file: &File, options: &Options, calls: Option<Arc<[Call]>>) -> Prepared {
+pub fn prepare(source: &str, file: &File, options: &Options, calls: Option<Arc<[Call]>>) -> Prepared {
     let mut report = Report::new(source, file, false);
     let header = resolve::header(file, &mut report);
     let (scope, _) = resolve::scope(file, options, &mut report);

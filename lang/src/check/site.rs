@@ -7,8 +7,8 @@ use crate::device::Limits;
 use crate::directives::Op;
 use crate::legal_next::{NEW, Operation};
 use crate::lineage::Builder;
-use crate::nest::TreeOrder;
 use crate::resolve::Call;
+use sched_nest::{LoopId, TreeOrder};
 
 /// Most runs of equally deep trees that are worth trying.
 const MOST_RUNS: usize = 256;
@@ -16,7 +16,7 @@ const MOST_RUNS: usize = 256;
 /// A place in a schedule. What stands before it has been applied once; what follows is applied again only for
 /// operations that shape the nest.
 #[derive(Debug)]
-pub(crate) struct Site<'p> {
+pub struct Site<'p> {
     before: Vec<&'p Call>,
     after: Vec<&'p Call>,
     limits: Limits,
@@ -73,6 +73,17 @@ impl<'p> Site<'p> {
         }
     }
 
+    /// How many loops an operation would copy: where these are more than there is work left, it takes long to compile, too.
+    fn copies(&self, operation: &Operation) -> usize {
+        let Operation::Specialize(v) = operation else { return 0 };
+        let ids = self.here.select(NEW, 0, v).unwrap_or_default();
+        let copied = |id: LoopId| {
+            let trips = self.here.trips(id).and_then(|trips| usize::try_from(trips).ok()).unwrap_or(0);
+            trips.saturating_mul(self.here.subtree(id).len())
+        };
+        ids.into_iter().map(copied).fold(0, usize::saturating_add)
+    }
+
     /// How many runs of equally deep trees the model has as the nest orders them; 0 if that is not known.
     fn runs(&self) -> usize {
         match (&self.here.model, self.here.order) {
@@ -85,7 +96,7 @@ impl<'p> Site<'p> {
     /// gives was there before. Where there is not enough work left to apply all that follows, an operation that shapes the
     /// nest fits if it is legal at the place; without any work left nothing fits.
     pub fn fits(&mut self, operation: &Operation, work: &mut Work) -> bool {
-        if work.is_done() || !self.may_fit(operation) {
+        if work.is_done() || !self.may_fit(operation) || self.copies(operation) > work.whole {
             return false;
         }
         let limits = if operation.op() == Op::GpuDimension { self.gpu } else { self.limits };

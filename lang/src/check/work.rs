@@ -2,7 +2,7 @@
 
 /// Work that is left. What is told of an operation is exact as long as there is any.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Work {
+pub struct Work {
     /// For looking at all of a schedule.
     pub whole: usize,
     /// For looking at the place alone, once there is no more for the rest.

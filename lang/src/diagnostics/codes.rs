@@ -73,6 +73,7 @@ codes! {
     MISSING_KEYWORD 15 "S0015" Error "param or const missing"
     MISSING_SEPARATOR 16 "S0016" Error "separator missing"
     WRONG_QUOTES 17 "S0017" Error "wrong quotes"
+    QUOTED 18 "S0018" Error "quotes around a word or number"
     UNKNOWN_DIRECTIVE 20 "S0020" Error "unknown directive"
     ARGUMENT_COUNT 21 "S0021" Error "wrong number of arguments"
     ARGUMENT_KIND 22 "S0022" Error "wrong kind of argument"
@@ -151,6 +152,7 @@ codes! {
     CACHE_TOO_LARGE 99 "S0099" Warning "working set larger than the cache"
     EMPTY_LANES 100 "S0100" Warning "vector wider than its loop"
     NO_HOPS 101 "S0101" Warning "walks without hops"
+    CODE_LARGE 102 "S0102" Warning "much code to compile"
 }
 
 /// What is known of `code`.

@@ -5,6 +5,7 @@ pub mod codes;
 pub mod concise;
 pub mod full;
 pub mod github;
+mod helps;
 pub mod json;
 mod nearest;
 pub mod sarif;
@@ -13,7 +14,8 @@ mod wording;
 use sched_grammar::ast::Span;
 
 pub use codes::{CODES, Code, CodeInfo, info};
-pub(crate) use nearest::nearest;
+pub(crate) use helps::keep_helpful;
+pub use nearest::nearest;
 pub(crate) use wording::word;
 
 /// How bad it is.

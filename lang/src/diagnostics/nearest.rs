@@ -1,7 +1,7 @@
 //! "Did you mean": the known word that is nearest to a misspelt one.
 
 /// The candidate nearest to `word`, if one is near enough to be meant.
-pub(crate) fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     const LONGEST: usize = 64;
     let word: Vec<char> = word.chars().flat_map(char::to_lowercase).take(LONGEST).collect();
     let allowed = (word.len() / 3).max(1);

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::preorder;
-use crate::nest::{Constraint, LoopId, Nest, Sort};
+use sched_nest::{Constraint, LoopId, Nest, Sort};
 
 /// The loop around each loop.
 pub(super) struct Outer(Vec<Option<LoopId>>);
@@ -178,5 +178,5 @@ fn limit(own: Option<&Vec<usize>>, nest: &Nest, name: impl Fn(&LoopId) -> String
 /// What a loop ranges over, in words.
 fn range(nest: &Nest, id: LoopId) -> String {
     let this = nest.get(id);
-    format!("{:?} {}", this.sort, crate::show::range(&this.start, &this.stop, &this.step))
+    format!("{:?} {}", this.sort, sched_nest::show::range(&this.start, &this.stop, &this.step))
 }

@@ -1,10 +1,10 @@
 //! Operations worth trying on a nest: what is legal of them is left to a trial.
 
 use super::Operation;
-use crate::directives::{LayoutName, Op};
+use crate::directives::Op;
 use crate::lineage::{Builder, Select, Stated};
-use crate::nest::{GpuAxis, GpuDimension, GpuLevel, LoopId, Sort};
-use crate::sym::{Fact, Sym, SymOp};
+use sched_nest::sym::{Fact, Sym, SymOp};
+use sched_nest::{GpuAxis, GpuDimension, GpuLevel, Layout, LoopId, Sort};
 
 /// Copies of one name that are offered one by one beside all of them together.
 const MOST_COPIES: usize = 16;
@@ -12,18 +12,18 @@ const MOST_COPIES: usize = 16;
 const SMALL_CHAIN: usize = 3;
 
 /// Loops that a name means: how it is written, and one of them.
-pub(crate) type Named = (Select, LoopId);
+pub type Named = (Select, LoopId);
 
 /// Forms of one directive about the same loops that differ in a number, the most likely one first.
-pub(crate) type Forms = Vec<Operation>;
+pub type Forms = Vec<Operation>;
 
 /// Everything to try of one directive.
-pub(crate) fn of(op: Op, builder: &Builder, is_taken: &dyn Fn(&str) -> bool) -> Vec<Forms> {
+pub fn of(op: Op, builder: &Builder, is_taken: &dyn Fn(&str) -> bool) -> Vec<Forms> {
     about_these(op, builder, &names(builder), is_taken)
 }
 
 /// Everything to try of one directive about some loops.
-pub(crate) fn about_these(
+pub fn about_these(
     op: Op,
     builder: &Builder,
     names: &[Named],
@@ -43,7 +43,7 @@ pub(crate) fn about_these(
                     round(0).chain(round(1)).collect()
                 }
                 Op::Representation => {
-                    let general = layouts().map(|layout| vec![Operation::Layout(layout)]);
+                    let general = Layout::lowered().map(|layout| vec![Operation::Layout(layout)]);
                     general.into_iter().chain(each.into_iter().flatten()).collect()
                 }
                 _ => each.into_iter().flatten().collect(),
@@ -53,7 +53,7 @@ pub(crate) fn about_these(
 }
 
 /// Everything to try of one directive about the loops that `v` means, one of which is `id`.
-pub(crate) fn about(
+pub fn about(
     op: Op,
     builder: &Builder,
     v: &Select,
@@ -70,7 +70,7 @@ pub(crate) fn about(
         Op::Unroll => vec![vec![Operation::Unroll(v.clone())]],
         // With one of several words every form stands for itself.
         Op::GpuDimension => dimensions().map(|dimension| vec![state(Stated::Gpu(dimension))]).to_vec(),
-        Op::Representation => layouts().map(|layout| vec![state(Stated::Layout(layout))]).to_vec(),
+        Op::Representation => Layout::lowered().map(|layout| vec![state(Stated::Layout(layout))]).collect(),
         Op::Parallel => vec![vec![state(Stated::Parallel)]],
         Op::Cache => vec![vec![state(Stated::Cache)]],
         Op::AtomicReduce => vec![vec![state(Stated::AtomicReduce)]],
@@ -80,7 +80,7 @@ pub(crate) fn about(
             vec![numbers, vec![state(Stated::Interleave(None))]]
         }
         Op::Vectorize => {
-            let numbers = [8, 16, 4].map(|n| state(Stated::Vectorize(Some(n)))).to_vec();
+            let numbers = [8, 16, 32, 64, 4].map(|n| state(Stated::Vectorize(Some(n)))).to_vec();
             vec![numbers, vec![state(Stated::Vectorize(None))]]
         }
         Op::UnrollWalk => {
@@ -93,13 +93,8 @@ pub(crate) fn about(
     }
 }
 
-fn layouts() -> [LayoutName; 5] {
-    use LayoutName::{Array, Levels, Preorder, Quantized, Sparse};
-    [Array, Sparse, Levels, Quantized, Preorder]
-}
-
 /// Every live name, and where it has several copies each of them.
-pub(crate) fn names(builder: &Builder) -> Vec<Named> {
+pub fn names(builder: &Builder) -> Vec<Named> {
     let mut all: Vec<Named> = Vec::new();
     let loops = builder.loops();
     let mut seen = std::collections::HashMap::new();
@@ -121,7 +116,7 @@ pub(crate) fn names(builder: &Builder) -> Vec<Named> {
 }
 
 /// Two names next to each other that nothing has: `b2` and `b3`.
-pub(crate) fn fresh(builder: &Builder, sort: Sort, is_taken: &dyn Fn(&str) -> bool) -> (String, String) {
+pub fn fresh(builder: &Builder, sort: Sort, is_taken: &dyn Fn(&str) -> bool) -> (String, String) {
     let letter = if sort == Sort::Row { 'b' } else { 't' };
     let is_free = |name: &String| !builder.is_declared(name) && !is_taken(name);
     let pairs = (0..100_000).map(|n| (format!("{letter}{n}"), format!("{letter}{}", n + 1)));
@@ -185,7 +180,8 @@ fn points(start: &Sym, stop: &Sym, step: &Sym) -> Vec<Sym> {
     }
 }
 
-/// Orders of neighbours in a chain: all of two or three loops.
+/// Orders of neighbours in a chain: all of two or three loops. First those that take the other sort of loop between the two of
+/// a tile, which is what most tiles are for.
 fn reorders(builder: &Builder) -> Vec<Forms> {
     let mut all: Vec<Forms> = Vec::new();
     let mut add = |order: Vec<Select>| {
@@ -194,13 +190,18 @@ fn reorders(builder: &Builder) -> Vec<Forms> {
             all.push(form);
         }
     };
-    for id in builder.loops() {
-        let mut chain = vec![id];
-        while chain.len() < SMALL_CHAIN
-            && let Some(only) = builder.node(chain[chain.len() - 1]).inside.only()
+    let chains: Vec<Vec<LoopId>> = builder.loops().into_iter().map(|id| chain_from(builder, id)).collect();
+    for chain in &chains {
+        if let [outer, inner, other] = chain[..]
+            && builder.sort(outer) == builder.sort(inner)
+            && builder.sort(inner) != builder.sort(other)
         {
-            chain.push(only);
+            let order = [outer, other, inner];
+            add(order.iter().map(|id| Select::all(&builder.node(*id).name)).collect());
+            add(order.iter().map(|id| builder.select_of(*id)).collect());
         }
+    }
+    for chain in chains {
         for length in 2..=chain.len() {
             for order in orders(&chain[..length]) {
                 add(order.iter().map(|id| Select::all(&builder.node(*id).name)).collect());
@@ -209,6 +210,19 @@ fn reorders(builder: &Builder) -> Vec<Forms> {
         }
     }
     all
+}
+
+/// The loop and those directly inside it, as far as they are alone there.
+fn chain_from(builder: &Builder, id: LoopId) -> Vec<LoopId> {
+    let mut chain = vec![id];
+    let mut last = id;
+    while chain.len() < SMALL_CHAIN
+        && let Some(only) = builder.node(last).inside.only()
+    {
+        chain.push(only);
+        last = only;
+    }
+    chain
 }
 
 /// All orders of two or three loops but their own, and of three those that move the outermost and the innermost one.

@@ -1,11 +1,12 @@
 //! Directives as typed operations on a builder, and as text.
 
+use sched_nest::Layout;
 use std::fmt;
 
-use crate::directives::{LayoutName, Op, SIGNATURES, Signature};
+use crate::directives::{Op, SIGNATURES, Signature};
 use crate::illegal::Illegal;
 use crate::lineage::{Builder, Select, Stated, Step, TileTrees};
-use crate::sym::Sym;
+use sched_nest::sym::Sym;
 
 /// A directive with its arguments.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,7 +28,7 @@ pub enum Operation {
     /// A fact about a loop.
     State(Select, Stated),
     /// `representation(name)`
-    Layout(LayoutName),
+    Layout(Layout),
     /// `tileTrees(n)`
     TileTrees(u32),
 }
@@ -97,14 +98,14 @@ impl Operation {
             }
             Operation::Reorder(list) => list.iter().map(v).collect(),
             Operation::SortTrees => vec![Argument::Word("depth".to_owned())],
-            Operation::Layout(layout) => vec![Argument::Word(layout.name().to_owned())],
+            Operation::Layout(layout) => vec![Argument::Word(layout.word().to_owned())],
             Operation::TileTrees(n) => vec![Argument::Number(n.to_string())],
             Operation::State(select, fact) => std::iter::once(v(select)).chain(second(fact)).collect(),
         }
     }
 
     /// The same with another number, if it has one and the fact that it states can have this one.
-    pub(crate) fn with_number(self, number: &Sym) -> Option<Operation> {
+    pub fn with_number(self, number: &Sym) -> Option<Operation> {
         let small = || u32::try_from(number.as_int()?).ok();
         Some(match self {
             Operation::Tile(v, outer, inner, _) => Operation::Tile(v, outer, inner, number.clone()),
@@ -127,7 +128,7 @@ impl Operation {
     }
 
     /// The same with other names for the loops that it makes.
-    pub(crate) fn with_names(self, first: Option<String>, second: Option<String>) -> Operation {
+    pub fn with_names(self, first: Option<String>, second: Option<String>) -> Operation {
         match self {
             Operation::Tile(v, a, b, size) => {
                 Operation::Tile(v, first.unwrap_or(a), second.unwrap_or(b), size)
@@ -195,7 +196,7 @@ fn second(fact: &Stated) -> Option<Argument> {
         Stated::UnrollWalk(n) | Stated::PeelWalk(n) | Stated::SpeculateWalk(n) | Stated::VectorReduce(n) => {
             Some(Argument::Number(n.to_string()))
         }
-        Stated::Layout(layout) => Some(Argument::Word(layout.name().to_owned())),
+        Stated::Layout(layout) => Some(Argument::Word(layout.word().to_owned())),
         Stated::Gpu(dimension) => Some(Argument::Word(dimension.to_string())),
         Stated::Parallel | Stated::Unroll | Stated::Cache | Stated::AtomicReduce | Stated::SharedReduce => {
             None

@@ -5,9 +5,9 @@ use crate::device::Limits;
 use crate::doubt::Doubt;
 use crate::illegal::{Illegal, Problem};
 use crate::lineage::{Builder, Stated, Step};
-use crate::nest::{GpuDimension, GpuLevel, LoopId};
 use crate::options::TargetKind;
-use crate::sym::Fact;
+use sched_nest::sym::Fact;
+use sched_nest::{GpuDimension, GpuLevel, LoopId};
 
 pub(super) fn check(builder: &Builder, id: LoopId, limits: &Limits, problems: &mut Vec<Illegal>) {
     let Some((dimension, step)) = mapped(builder, id) else { return };

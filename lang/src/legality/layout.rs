@@ -1,11 +1,10 @@
 //! `representation` and `tileTrees`: layouts and walks, and whether they can hold tiles.
 
 use super::find;
-use crate::directives::LayoutName;
 use crate::illegal::{Illegal, Problem};
 use crate::lineage::{Builder, Stated, Step};
-use crate::nest::LoopId;
 use crate::options::TargetKind;
+use sched_nest::{Layout, LoopId};
 
 pub(super) fn check(builder: &Builder, loops: &[LoopId], target: TargetKind, problems: &mut Vec<Illegal>) {
     let Some((_, tiles)) = builder.tile_trees.filter(|(tiles, _)| tiles.nodes > 1) else { return };
@@ -34,10 +33,10 @@ pub(super) fn check(builder: &Builder, loops: &[LoopId], target: TargetKind, pro
 }
 
 /// Complete trees of tiles would grow ninefold with each level, so that only a GPU has them.
-fn holds_single_nodes(layout: LayoutName, target: TargetKind) -> bool {
+fn holds_single_nodes(layout: Layout, target: TargetKind) -> bool {
     match layout {
-        LayoutName::Sparse => false,
-        LayoutName::Array => target == TargetKind::Cpu,
-        LayoutName::Levels | LayoutName::Quantized | LayoutName::Preorder | LayoutName::Reorg => true,
+        Layout::Sparse => false,
+        Layout::Array => target == TargetKind::Cpu,
+        Layout::Levels | Layout::Quantized | Layout::Preorder | Layout::Reorg => true,
     }
 }

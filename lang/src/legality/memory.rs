@@ -3,13 +3,11 @@
 use std::collections::BTreeMap;
 
 use super::find;
-use crate::directives::LayoutName;
-use crate::footprint::{LEAST_RECORD, PADDED_NODE, PADDED_TILE, TABLES, complete_nodes, padded_depths};
 use crate::illegal::{Illegal, Problem};
 use crate::lineage::{Builder, Stated, Step};
-use crate::nest::{Layout, LoopId, TileTrees, TreeOrder};
-use crate::options::ModelFacts;
-use crate::walks::{self, Site};
+use sched_nest::footprint::{LEAST_RECORD, PADDED_NODE, PADDED_TILE, TABLES, complete_nodes, padded_depths};
+use sched_nest::walks::{self, Site};
+use sched_nest::{Layout, LoopId, ModelFacts, Nodes, TileTrees, TreeOrder};
 
 type Sites = BTreeMap<LoopId, Site>;
 
@@ -22,11 +20,11 @@ pub(super) fn check(builder: &Builder, loops: &[LoopId], problems: &mut Vec<Ille
     }
     let (nest, origin) = builder.nest();
     // Where no layout is chosen the compiler takes one that fits.
-    let layout = builder.layout().and_then(LayoutName::layout).unwrap_or(Layout::Sparse);
+    let layout = builder.layout().filter(|layout| layout.is_lowered()).unwrap_or(Layout::Sparse);
     let depths: Vec<u32> = (0..trees.order.len()).map(|at| trees.depth(at)).collect();
     let Ok(sites) = walks::collect(&nest, &depths, layout) else { return };
     // Complete trees hold no tiles, which has been said.
-    if tiles.is_some() && sites.values().any(|site| site.layout.is_complete()) {
+    if tiles.is_some() && sites.values().any(|site| site.layout.is_straight()) {
         return;
     }
     let padded = padded_depths(&sites, depths.len());
@@ -98,7 +96,7 @@ fn too_much_padding(
         (trees.padding(site.trees.clone(), |_| site.unroll), std::cmp::Reverse(site.trees.start))
     })?;
     let leaf = origin[leaf.0 as usize];
-    if site.layout.is_complete() {
+    if site.layout.is_straight() {
         // Its walks go straight to the leaf whatever they are asked for.
         let (ids, step) = laid_out(builder, leaf)?;
         return Some(Illegal::at(step, Problem::LayoutTooLarge { bytes, limit: TABLES }, ids));
@@ -157,8 +155,8 @@ fn may_be_large(builder: &Builder, loops: &[LoopId], trees: &Trees, deepest: u32
     builder.layout().is_some_and(has_complete_trees) || loops.iter().any(asks)
 }
 
-fn has_complete_trees(layout: LayoutName) -> bool {
-    matches!(layout, LayoutName::Array | LayoutName::Levels | LayoutName::Quantized)
+fn has_complete_trees(layout: Layout) -> bool {
+    layout.nodes() == Nodes::Complete
 }
 
 /// The `unrollWalk` that holds for a leaf loop: the innermost around it.

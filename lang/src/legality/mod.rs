@@ -9,12 +9,14 @@ mod size;
 mod walks;
 
 pub(crate) use shared::working_set;
+pub use size::Size;
+pub(crate) use size::large as large_code;
 
 use crate::device::Limits;
 use crate::illegal::Illegal;
 use crate::lineage::{Builder, Stated, Step};
-use crate::nest::LoopId;
 use crate::options::TargetKind;
+use sched_nest::LoopId;
 
 /// All problems of the final nest, as plain data. Empty means that it is legal for the target.
 pub fn check(builder: &Builder, limits: &Limits) -> Vec<Illegal> {

@@ -3,7 +3,7 @@
 use super::parallel;
 use crate::illegal::{Illegal, Problem};
 use crate::lineage::{Builder, Stated};
-use crate::nest::{GpuLevel, LoopId, Sort};
+use sched_nest::{GpuLevel, LoopId, Sort};
 
 pub(super) fn check(builder: &Builder, id: LoopId, problems: &mut Vec<Illegal>) {
     let node = builder.node(id);

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use super::find;
 use crate::device::Limits;
-use crate::footprint::LEAST_RECORD;
 use crate::illegal::{Illegal, Problem, Use};
 use crate::lineage::{Builder, Stated, Step};
-use crate::nest::{GpuLevel, LoopId, Sort};
+use sched_nest::footprint::LEAST_RECORD;
+use sched_nest::{GpuLevel, LoopId, Sort};
 
 /// Bytes of a cached feature and of a partial sum.
 const VALUE: u64 = 4;

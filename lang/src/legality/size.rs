@@ -2,54 +2,160 @@
 
 use crate::illegal::{Illegal, Problem};
 use crate::lineage::{Builder, Inside, Stated, Step};
-use crate::nest::LoopId;
+use sched_nest::LoopId;
 
-/// Most walks that may be written out.
-const WALKS: u64 = 65_536;
-/// Most hops of walks that may be written out.
-const HOPS: u64 = 262_144;
+/// Instructions of the intermediate code that a walk takes besides its straight-line hops.
+const WALK: u64 = 40;
+/// Instructions of one straight-line hop.
+const HOP: u64 = 12;
+/// Straight-line hops that are counted where the depth of the trees is not known.
+const HOPS_UNKNOWN: u32 = 8;
+/// Loops for the walks of one leaf loop that interleaves them: what is left of it has code of its own.
+const GROUPED: u64 = 4;
+/// LLVM takes time for each instruction, and for each pair of loops in a function about a sixth of that.
+const PAIRS: u64 = 6;
+/// The most work that a schedule may make: LLVM takes about half a minute for it.
+const MOST: u64 = 400_000;
+/// So much is worth a warning: it takes some seconds.
+const MANY: u64 = 100_000;
+
+/// The code that a schedule asks for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Size {
+    /// Walks that are written out, each with code of its own.
+    pub walks: u64,
+    /// About how many instructions of intermediate code they have together.
+    pub instructions: u64,
+    /// About how many loops there are in it.
+    pub loops: u64,
+}
+
+impl Size {
+    /// What it takes to compile, in instructions.
+    fn work(self) -> u64 {
+        self.instructions.saturating_add(self.loops.saturating_mul(self.loops) / PAIRS)
+    }
+}
 
 pub(super) fn check(builder: &Builder, problems: &mut Vec<Illegal>) {
+    let (size, cause) = measure(builder);
+    if let Some((step, id)) = cause.filter(|_| size.work() > MOST) {
+        problems.push(Illegal::at(step, Problem::CodeTooLarge { size }, vec![id]));
+    }
+}
+
+/// A size that is legal and takes long to compile.
+pub(crate) fn large(builder: &Builder) -> Option<Illegal> {
+    let (size, cause) = measure(builder);
+    let (step, id) = cause.filter(|_| (MANY + 1..=MOST).contains(&size.work()))?;
+    Some(Illegal::at(step, Problem::CodeLarge { size }, vec![id]))
+}
+
+/// The size of the code for a nest, as far as numbers of iterations are known; and what multiplies it most, with the loop
+/// that it is about.
+fn measure(builder: &Builder) -> (Size, Option<(Step, LoopId)>) {
+    let mut size = Size::default();
     let mut largest: Option<(u64, Step, LoopId)> = None;
-    let (mut walks, mut hops) = (0_u64, 0_u64);
-    // Loops to visit, with how often the code around them is repeated and how many hops each walk writes out.
-    let mut stack: Vec<(LoopId, u64, u64)> = builder.roots.iter().map(|id| (*id, 1, 1)).collect();
-    while let Some((id, mut copies, mut depth)) = stack.pop() {
+    let mut stack: Vec<Around> = builder.roots.iter().map(|id| Around::new(*id)).collect();
+    while let Some(mut around) = stack.pop() {
+        let id = around.id;
+        let outside = around.copies;
+        if let Some((factor, step)) = around.enter(builder)
+            && largest.is_none_or(|(most, ..)| factor > most)
+        {
+            largest = Some((factor, step, id));
+        }
+        if around.copies == outside {
+            size.loops = size.loops.saturating_add(outside);
+        }
         let node = builder.node(id);
+        if node.inside.is_leaf() {
+            size.walks = size.walks.saturating_add(around.walks());
+            size.instructions = size.instructions.saturating_add(around.instructions());
+            size.loops = size.loops.saturating_add(around.loops_of_walks(builder.deepest));
+        }
+        stack.extend(node.inside.children().map(|id| Around { id, ..around }));
+    }
+    (size, largest.map(|(_, step, id)| (step, id)))
+}
+
+/// A loop and what the loops around it do to its code.
+#[derive(Clone, Copy)]
+struct Around {
+    id: LoopId,
+    /// How often the code is written out.
+    copies: u64,
+    /// Walks that are interleaved in each copy.
+    group: u64,
+    /// Straight-line hops of a walk, without and with tests for a leaf.
+    hops: [u64; 2],
+}
+
+impl Around {
+    fn new(id: LoopId) -> Around {
+        Around { id, copies: 1, group: 1, hops: [0; 2] }
+    }
+
+    /// Takes in what is said of the loop itself; the largest factor that comes of it, and what said so.
+    fn enter(&mut self, builder: &Builder) -> Option<(u64, Step)> {
+        let node = builder.node(self.id);
+        let mut largest = match (&node.inside, node.specialized_by) {
+            (Inside::Cases(cases), Some(by)) => Some((cases.len() as u64, by)),
+            _ => None,
+        };
         for (fact, step) in &node.facts {
-            let factor = match fact {
-                Stated::Unroll if matches!(node.inside, Inside::Seq(_)) => {
-                    let factor =
-                        builder.trips(id).and_then(|trips| u64::try_from(trips).ok()).unwrap_or(1).max(1);
-                    copies = copies.saturating_mul(factor);
-                    factor
-                }
-                Stated::Interleave(_) => {
-                    let factor = builder.facts(id).interleave.unwrap_or(1).into();
-                    copies = copies.saturating_mul(factor);
-                    factor
-                }
-                Stated::UnrollWalk(n) | Stated::PeelWalk(n) => {
-                    let deepest = builder.deepest.map_or(*n, |deepest| deepest.min(*n));
-                    depth = u64::from(deepest).max(1);
-                    depth
-                }
-                _ => continue,
-            };
-            if largest.is_none_or(|(most, ..)| factor > most) {
-                largest = Some((factor, *step, id));
+            let Some(factor) = self.take(fact, builder) else { continue };
+            if largest.is_none_or(|(most, _)| factor > most) {
+                largest = Some((factor, *step));
             }
         }
-        if node.inside.is_leaf() {
-            walks = walks.saturating_add(copies);
-            hops = hops.saturating_add(copies.saturating_mul(depth));
-        }
-        stack.extend(node.inside.children().map(|child| (child, copies, depth)));
+        largest
     }
-    let Some((_, step, id)) = largest else { return };
-    if walks > WALKS {
-        problems.push(Illegal::at(step, Problem::CodeTooLarge { size: walks, limit: WALKS }, vec![id]));
-    } else if hops > HOPS {
-        problems.push(Illegal::at(step, Problem::CodeTooLarge { size: hops, limit: HOPS }, vec![id]));
+
+    /// Takes in a fact; how much it multiplies code, if it does.
+    fn take(&mut self, fact: &Stated, builder: &Builder) -> Option<u64> {
+        let known = |n: u32| u64::from(builder.deepest.unwrap_or(HOPS_UNKNOWN).min(n));
+        let seq = matches!(builder.node(self.id).inside, Inside::Seq(_));
+        Some(match fact {
+            Stated::Unroll if seq => {
+                let trips = builder.trips(self.id).and_then(|trips| u64::try_from(trips).ok());
+                let factor = trips.unwrap_or(1).max(1);
+                self.copies = self.copies.saturating_mul(factor);
+                factor
+            }
+            Stated::Interleave(_) => {
+                self.group = builder.facts(self.id).interleave.unwrap_or(1).into();
+                self.group
+            }
+            Stated::UnrollWalk(n) => {
+                self.hops[0] = known(*n);
+                self.hops[0]
+            }
+            Stated::PeelWalk(n) => {
+                self.hops[1] = known(*n);
+                self.hops[1]
+            }
+            _ => return None,
+        })
+    }
+
+    fn walks(&self) -> u64 {
+        self.copies.saturating_mul(self.group)
+    }
+
+    /// About how many instructions all copies of the walk have. What tests for a leaf is twice as long, and so is what has
+    /// code for the last few iterations besides.
+    fn instructions(&self) -> u64 {
+        let [straight, tested] = self.hops;
+        let walk = WALK + HOP * straight.max(2 * tested);
+        self.walks().saturating_mul(if self.group > 1 { 2 * walk } else { walk })
+    }
+
+    /// About how many loops go on to the leaf: none where all trees end before.
+    fn loops_of_walks(&self, deepest: Option<u32>) -> u64 {
+        let [straight, tested] = self.hops;
+        let is_closed = deepest.is_some_and(|deepest| straight.max(tested) >= deepest.into());
+        let each = if self.group > 1 { GROUPED } else { 1 };
+        if is_closed { 0 } else { self.copies.saturating_mul(each) }
     }
 }

@@ -2,8 +2,8 @@
 
 use crate::illegal::{Illegal, Problem};
 use crate::lineage::{Builder, Stated};
-use crate::nest::LoopId;
 use crate::options::TargetKind;
+use sched_nest::LoopId;
 
 pub(super) fn check(builder: &Builder, id: LoopId, target: TargetKind, problems: &mut Vec<Illegal>) {
     let node = builder.node(id);

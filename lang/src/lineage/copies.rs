@@ -3,7 +3,7 @@
 use smallvec::SmallVec;
 
 use super::{Builder, Inside, Loops, Node, ScopeId, Tag};
-use crate::nest::LoopId;
+use sched_nest::LoopId;
 
 /// Loops that were copied, and where each went.
 #[derive(Debug, Default)]

@@ -13,8 +13,8 @@ use super::split::Part;
 use super::{Builder, Inside, MAX_EXPANSION, RemarkKind, Select, Step};
 use crate::doubt::Doubt;
 use crate::illegal::{Illegal, Problem};
-use crate::nest::{LoopId, Sort, TreeOrder};
-use crate::sym::Sym;
+use sched_nest::sym::Sym;
+use sched_nest::{LoopId, Sort, TreeOrder};
 
 /// Most points looked at to find which trees an iteration covers.
 const BUDGET: usize = 4_000_000;

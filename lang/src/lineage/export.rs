@@ -4,8 +4,8 @@ use foldhash::{HashMap, HashMapExt};
 
 use super::{Builder, Inside, Loops, Node, Stated};
 use crate::accumulation;
-use crate::nest::{Body, Constraint, Facts, Loop, LoopId, Nest, Reduce};
-use crate::sym::Sym;
+use sched_nest::sym::Sym;
+use sched_nest::{Body, Constraint, Facts, Loop, LoopId, Nest, Reduce};
 
 /// Walks that `interleave` advances together when the schedule names no number.
 const INTERLEAVE: u32 = 8;
@@ -71,7 +71,7 @@ impl Builder {
     }
 
     /// The facts stated about a loop, with the checker's choices filled in.
-    pub(crate) fn facts(&self, id: LoopId) -> Facts {
+    pub fn facts(&self, id: LoopId) -> Facts {
         let mut facts = Facts::default();
         let choose = |given: Option<u32>| {
             let small =
@@ -91,7 +91,7 @@ impl Builder {
                 Stated::AtomicReduce => facts.reduce = Some(Reduce::Atomic),
                 Stated::SharedReduce => facts.shared_reduce = true,
                 Stated::VectorReduce(n) => facts.reduce = Some(Reduce::Vector(n)),
-                Stated::Layout(name) => facts.representation = name.layout().or(facts.representation),
+                Stated::Layout(layout) => facts.representation = Some(layout),
                 Stated::Gpu(dimension) => facts.gpu_dimension = Some(dimension),
             }
         }

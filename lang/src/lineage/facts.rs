@@ -1,9 +1,8 @@
 //! Facts about the loops of the final nest.
 
 use super::{Builder, Step};
-use crate::directives::LayoutName;
 use crate::illegal::{Illegal, Problem};
-use crate::nest::{GpuDimension, LoopId, TileTrees};
+use sched_nest::{GpuDimension, Layout, LoopId, TileTrees};
 
 /// Most walks advanced together, and widest vector.
 const MAX_LANES: u32 = 64;
@@ -40,7 +39,7 @@ pub enum Stated {
     /// `vectorReduce` with this width.
     VectorReduce(u32),
     /// `representation`
-    Layout(LayoutName),
+    Layout(Layout),
     /// `gpuDimension`
     Gpu(GpuDimension),
 }
@@ -83,7 +82,7 @@ impl Stated {
 
 impl Builder {
     /// The layout of trees where no loop says otherwise.
-    pub fn layout(&self) -> Option<LayoutName> {
+    pub fn layout(&self) -> Option<Layout> {
         self.layout.map(|(layout, _)| layout)
     }
 
@@ -91,7 +90,7 @@ impl Builder {
     ///
     /// # Errors
     /// When it has been chosen before.
-    pub fn state_layout(&mut self, step: Step, layout: LayoutName) -> Result<(), Illegal> {
+    pub fn state_layout(&mut self, step: Step, layout: Layout) -> Result<(), Illegal> {
         let earlier = self.layout;
         Self::state_once(step, earlier, layout)?;
         self.layout = Some((layout, step));

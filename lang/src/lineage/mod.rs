@@ -12,6 +12,7 @@ mod depth;
 mod export;
 mod facts;
 mod names;
+mod node;
 mod record;
 mod reorder;
 mod scopes;
@@ -25,17 +26,17 @@ use std::sync::Arc;
 use foldhash::{HashMap, HashMapExt};
 use smallvec::{SmallVec, smallvec};
 
-use crate::directives::LayoutName;
 use crate::doubt::Doubt;
 use crate::illegal::{Illegal, Problem};
-use crate::nest::{LoopId, Sort, TreeOrder};
-use crate::options::ModelFacts;
-use crate::sym::{Fact, Sym};
+use sched_nest::sym::{Fact, Sym};
+use sched_nest::{Layout, LoopId, ModelFacts, Sort, TreeOrder};
 
-pub use crate::nest::TileTrees;
 pub use facts::{MAX_HOPS, Stated};
 pub use names::{Select, Tag};
+pub(crate) use node::Sum;
+pub use node::{Inside, Loops, Node};
 pub use record::Index;
+pub use sched_nest::TileTrees;
 use scopes::{ScopeId, Scopes};
 
 /// Deepest nest that is accepted.
@@ -73,81 +74,6 @@ pub enum RemarkKind {
     TileOfOne,
 }
 
-/// Loops in a list that is mostly short.
-pub(crate) type Loops = SmallVec<[LoopId; 4]>;
-
-/// The body of a loop while the nest is being built.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Inside {
-    /// Loops in sequence; none makes a leaf loop.
-    Seq(Loops),
-    /// One sequence for each iteration.
-    Cases(Vec<Loops>),
-}
-
-impl Inside {
-    /// All loops directly inside.
-    pub fn children(&self) -> impl DoubleEndedIterator<Item = LoopId> {
-        let (list, cases): (&[LoopId], &[Loops]) = match self {
-            Inside::Seq(list) => (list, &[]),
-            Inside::Cases(cases) => (&[], cases),
-        };
-        list.iter().chain(cases.iter().flatten()).copied()
-    }
-
-    /// The loop directly inside, if it is the only one.
-    pub fn only(&self) -> Option<LoopId> {
-        let mut children = self.children();
-        children.next().filter(|_| children.next().is_none())
-    }
-
-    /// Whether there is no loop inside.
-    pub fn is_leaf(&self) -> bool {
-        matches!(self, Inside::Seq(list) if list.is_empty())
-    }
-}
-
-/// An index variable: one copy of one name.
-#[derive(Clone, Debug)]
-pub(crate) struct Node {
-    /// The name it was declared with.
-    pub name: Arc<str>,
-    /// Its number among the copies that `splitByDepth` made.
-    pub number: Option<u32>,
-    /// The copies it lies in.
-    pub scope: ScopeId,
-    pub sort: Sort,
-    pub start: Sym,
-    pub stop: Sym,
-    pub step: Sym,
-    pub parent: Option<LoopId>,
-    pub inside: Inside,
-    /// `None` for the roots.
-    pub made_by: Option<Step>,
-    pub consumed_by: Option<Step>,
-    pub successors: Loops,
-    /// Place in the lineage: lexicographic order is the order that adds the trees as the model does.
-    pub place: Vec<bool>,
-    /// Depth of its trees, if `splitByDepth` made it or what it came from.
-    pub run_depth: Option<u32>,
-    pub split_by_depth: Option<Step>,
-    /// It is, or comes from, a part of a loop that was split.
-    pub is_part: bool,
-    pub specialized_by: Option<Step>,
-    pub facts: Vec<(Stated, Step)>,
-    /// Sums that mention it: indices into `Builder::sums`.
-    pub sums: SmallVec<[u32; 4]>,
-    /// A refused operation named it, so complaints about its shape or range would be consequences.
-    pub tainted: bool,
-}
-
-/// `sum(loops) < bound`.
-#[derive(Clone, Debug)]
-pub(crate) struct Sum {
-    pub loops: Loops,
-    pub bound: Sym,
-}
-
 /// Builds a loop nest by legal operations.
 #[derive(Clone, Debug)]
 pub struct Builder {
@@ -174,7 +100,7 @@ pub struct Builder {
     /// The depth of the deepest tree, if a model is given.
     pub(crate) deepest: Option<u32>,
     remarks: Vec<Remark>,
-    pub(crate) layout: Option<(LayoutName, Step)>,
+    pub(crate) layout: Option<(Layout, Step)>,
     pub(crate) tile_trees: Option<(TileTrees, Step)>,
 }
 
@@ -247,7 +173,8 @@ impl Builder {
         id
     }
 
-    pub(crate) fn node(&self, id: LoopId) -> &Node {
+    /// The index variable with this id, which the builder has made.
+    pub fn node(&self, id: LoopId) -> &Node {
         &self.nodes[id.0 as usize]
     }
 
@@ -402,13 +329,13 @@ impl Builder {
     }
 
     /// How many times a loop iterates, as far as its own range tells.
-    pub(crate) fn trips(&self, id: LoopId) -> Option<i64> {
+    pub fn trips(&self, id: LoopId) -> Option<i64> {
         let node = self.node(id);
         trips(node.start.as_int()?, node.stop.as_int()?, node.step.as_int()?)
     }
 
     /// The loops from the outermost one down to `id`.
-    pub(crate) fn path(&self, id: LoopId) -> Vec<LoopId> {
+    pub fn path(&self, id: LoopId) -> Vec<LoopId> {
         let mut path = vec![id];
         while let Some(parent) = self.node(path[path.len() - 1]).parent {
             path.push(parent);
@@ -462,7 +389,7 @@ fn replace(list: &mut Loops, at: usize, new: &[LoopId]) {
 }
 
 /// Iterations of `[start, stop)` by `step`; nothing if that does not fit.
-pub(crate) fn trips(start: i64, stop: i64, step: i64) -> Option<i64> {
+pub fn trips(start: i64, stop: i64, step: i64) -> Option<i64> {
     if step < 1 {
         return None;
     }

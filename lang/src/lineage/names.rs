@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{Builder, Loops, Step};
 use crate::illegal::{Illegal, Problem};
-use crate::nest::LoopId;
+use sched_nest::LoopId;
 
 /// One step of copying: below a half of a `split`, or in one iteration of a specialised loop.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -49,7 +49,7 @@ impl Select {
     }
 
     /// Reads a name whose numbers are written out: `b0`, `first.b1`, `v[3].t1`.
-    pub(crate) fn read(text: &str) -> Option<Self> {
+    pub fn read(text: &str) -> Option<Self> {
         let tag = |part: &str| -> Option<Tag> {
             let (name, number) = match part.trim().strip_suffix(']') {
                 Some(rest) => rest.split_once('[').map(|(name, n)| (name, n.trim().parse().ok()))?,

@@ -1,8 +1,8 @@
 //! The lineage as plain data: every index variable that a schedule ever had, what made it and what consumed it.
 
 use super::{Builder, Node, Select, Step};
-use crate::nest::Sort;
-use crate::sym::Sym;
+use sched_nest::Sort;
+use sched_nest::sym::Sym;
 
 /// An index variable: one copy of one name.
 #[derive(Clone, Debug, PartialEq)]

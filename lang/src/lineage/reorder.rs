@@ -12,7 +12,7 @@ use smallvec::smallvec;
 
 use super::{Builder, Inside, Select, Step};
 use crate::illegal::{Illegal, Problem};
-use crate::nest::LoopId;
+use sched_nest::LoopId;
 
 impl Builder {
     /// Permutes loops that form one contiguous, perfectly nested chain, on every path that holds a copy of each.

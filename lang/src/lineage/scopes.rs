@@ -8,7 +8,7 @@ use std::sync::Arc;
 use foldhash::{HashMap, HashMapExt};
 
 use super::Tag;
-use crate::nest::LoopId;
+use sched_nest::LoopId;
 
 /// A path of tags, outermost first. The first scope is the empty path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

@@ -12,8 +12,8 @@ use super::copies::Went;
 use super::{Builder, Inside, Loops, MAX_EXPANSION, RemarkKind, Select, Stated, Step, Tag};
 use crate::doubt::Doubt;
 use crate::illegal::{Illegal, Problem};
-use crate::nest::{LoopId, Sort};
-use crate::sym::Fact;
+use sched_nest::sym::Fact;
+use sched_nest::{LoopId, Sort};
 
 impl Builder {
     /// Gives every iteration of every copy of the loop its own copy of the loops inside, named `v[k].x`.

@@ -15,8 +15,8 @@ use super::copies::Went;
 use super::{Builder, Inside, Loops, Node, RemarkKind, ScopeId, Select, Step, Tag};
 use crate::doubt::Doubt;
 use crate::illegal::{Illegal, Problem};
-use crate::nest::{LoopId, Sort};
-use crate::sym::{Fact, Sym};
+use sched_nest::sym::{Fact, Sym};
+use sched_nest::{LoopId, Sort};
 
 const V: usize = 0;
 const FIRST: usize = 1;

@@ -11,8 +11,8 @@ use smallvec::{SmallVec, smallvec};
 use super::{Builder, Inside, Loops, MAX_DEPTH, Node, RemarkKind, Select, Step};
 use crate::doubt::Doubt;
 use crate::illegal::{Illegal, Problem};
-use crate::nest::LoopId;
-use crate::sym::Sym;
+use sched_nest::LoopId;
+use sched_nest::sym::Sym;
 
 const V: usize = 0;
 const OUTER: usize = 1;

@@ -4,8 +4,8 @@ use crate::device::Limits;
 use crate::illegal::{Illegal, Problem};
 use crate::legality::working_set;
 use crate::lineage::{Builder, Stated};
-use crate::nest::LoopId;
 use crate::options::TargetKind;
+use sched_nest::LoopId;
 
 /// On a GPU what does not fit is illegal; on a CPU it is only slow.
 pub(super) fn check(builder: &Builder, id: LoopId, limits: &Limits, problems: &mut Vec<Illegal>) {

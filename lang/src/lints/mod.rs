@@ -9,10 +9,11 @@ use sched_grammar::ast::{Comment, Span};
 use crate::device::Limits;
 use crate::diagnostics::{Applicability, Code, Diagnostic, Severity, info};
 use crate::illegal::Illegal;
+use crate::legality::large_code;
 use crate::lineage::Builder;
-use crate::nest::TreeOrder;
 use crate::report::Report;
 use crate::resolve::Scope;
+use sched_nest::TreeOrder;
 
 /// Reports everything silly about a legal nest.
 pub(crate) fn check(scope: &Scope, builder: &Builder, limits: &Limits, report: &mut Report) {
@@ -31,6 +32,7 @@ pub(crate) fn problems(builder: &Builder, limits: &Limits) -> Vec<Illegal> {
         parallel::check(builder, id, &mut problems);
         cache::check(builder, id, limits, &mut problems);
     }
+    problems.extend(large_code(builder));
     problems
 }
 

@@ -2,8 +2,8 @@
 
 use crate::illegal::{Illegal, Problem};
 use crate::lineage::{Builder, Stated, Step};
-use crate::nest::LoopId;
-use crate::sym::Fact;
+use sched_nest::LoopId;
+use sched_nest::sym::Fact;
 
 /// Iterations that keep every thread of a large machine busy.
 const PLENTY: i64 = 64;

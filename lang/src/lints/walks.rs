@@ -1,9 +1,8 @@
 //! Silly facts about walks.
 
-use crate::directives::LayoutName;
 use crate::illegal::{Illegal, Problem};
 use crate::lineage::{Builder, Stated, Step};
-use crate::nest::{LoopId, Sort};
+use sched_nest::{Layout, LoopId, Sort};
 
 pub(super) fn check(builder: &Builder, id: LoopId, problems: &mut Vec<Illegal>) {
     let deepest = builder.deepest;
@@ -52,9 +51,8 @@ fn sweeps(builder: &Builder, id: LoopId) -> Option<Step> {
         let node = builder.node(id);
         if node.inside.is_leaf() {
             let in_vectors = node.facts.iter().any(|(fact, _)| matches!(fact, Stated::Vectorize(_)));
-            let (_, step) = layout.filter(|(layout, _)| {
-                *layout == LayoutName::Preorder && in_vectors && node.sort == Sort::Row
-            })?;
+            let (_, step) = layout
+                .filter(|(layout, _)| *layout == Layout::Preorder && in_vectors && node.sort == Sort::Row)?;
             chosen = Some(step);
         }
         stack.extend(node.inside.children().map(|child| (child, layout)));

@@ -1,18 +1,19 @@
 //! Directives as typed calls: which one, and what each argument is.
 
 use sched_grammar::ast::{Directive, Expr, ExprKind, File, Path, Segment, Span, StmtKind};
+use sched_nest::Layout;
 
 use super::scope::{Scope, list};
 use crate::diagnostics::{Applicability, Code, Diagnostic, nearest};
-use crate::directives::{LayoutName, Op, Parameter, Role, SIGNATURES, Signature, find};
+use crate::directives::{Op, Parameter, Role, SIGNATURES, Signature, find};
 use crate::lineage::{Select, Step, Tag};
 use crate::options::{Options, Supported};
 use crate::report::Report;
-use crate::sym::Sym;
+use sched_nest::sym::Sym;
 
 /// An argument of a known directive.
 #[derive(Clone, Debug)]
-pub(crate) enum Arg {
+pub enum Arg {
     /// Loops that exist.
     Index(Select),
     /// A loop to be made.
@@ -27,10 +28,14 @@ pub(crate) enum Arg {
 
 /// A directive whose name is known.
 #[derive(Debug)]
-pub(crate) struct Call {
+pub struct Call {
+    /// Its position among the directives.
     pub step: Step,
+    /// Which directive.
     pub op: Op,
+    /// Whether it shapes the nest; else it is a fact about loops of the final nest.
     pub shapes: bool,
+    /// Its arguments in the order written.
     pub args: Vec<Arg>,
     /// The number of arguments is wrong, so they mean nothing.
     pub broken: bool,
@@ -88,7 +93,9 @@ fn call(
     report: &mut Report,
 ) -> Option<Call> {
     let Some(signature) = find(&directive.name.text) else {
-        report.push(unknown(directive));
+        let diagnostic =
+            if directive.name.text == "allow" { allow(directive, span, report) } else { unknown(directive) };
+        report.push(diagnostic);
         return None;
     };
     if options.supported == Supported::Compilable && !signature.lowered {
@@ -131,7 +138,8 @@ fn call(
 /// What there is to say of an argument that names a layout without a code generator.
 fn layout_of_later(argument: &Expr) -> Option<Diagnostic> {
     let ExprKind::Path(path) = &argument.kind else { return None };
-    let name = path.as_ident().filter(|name| name.text == LayoutName::Reorg.name())?;
+    let name = path.as_ident()?;
+    name.text.parse::<Layout>().ok().filter(|layout| !layout.is_lowered())?;
     let message = format!("the layout `{}` cannot be compiled yet", name.text);
     let diagnostic = Diagnostic::new(Code::NOT_LOWERED, name.span, message)
         .label("no code generator knows it")
@@ -140,7 +148,7 @@ fn layout_of_later(argument: &Expr) -> Option<Diagnostic> {
 }
 
 /// `representation(name)` leaves out its first parameter, all others their last.
-pub(crate) fn parameters(signature: &'static Signature, given: usize) -> &'static [Parameter] {
+pub fn parameters(signature: &'static Signature, given: usize) -> &'static [Parameter] {
     match signature.op {
         Op::Representation if given == 1 => &signature.parameters[1..],
         _ => signature.parameters,
@@ -164,6 +172,22 @@ fn unknown(directive: &Directive) -> Diagnostic {
             diagnostic.help(format!("The directives are {}.", list(&names)))
         }
     }
+}
+
+/// What there is to say of an `allow(...)` that is no comment.
+fn allow(directive: &Directive, span: Span, report: &Report) -> Diagnostic {
+    let text = report.written(directive.name.span.to(directive.args_span));
+    let comment = if directive.args.is_empty() { "// allow(S0095)".to_owned() } else { format!("// {text}") };
+    let message = "`allow` is no directive: it stands in a comment";
+    let diagnostic = Diagnostic::new(Code::UNKNOWN_DIRECTIVE, directive.name.span, message)
+        .label("not a directive")
+        .help(format!("Write `{comment}`: a comment anywhere in the file silences a warning or hint."));
+    // A comment reaches to the end of its line.
+    let is_last = report.rest_of_line(span).is_empty() && !text.contains('\n');
+    if directive.args.is_empty() || !is_last {
+        return diagnostic;
+    }
+    diagnostic.fix(format!("write `{comment}`"), span, &comment, Applicability::Safe)
 }
 
 fn wrong_count(signature: &Signature, directive: &Directive) -> Diagnostic {
@@ -287,7 +311,7 @@ fn find_word(text: &str, words: &'static [&'static str]) -> Option<&'static str>
 }
 
 /// `grid.x`, if there are no brackets in it.
-pub(crate) fn path_text(path: &Path) -> Option<String> {
+pub fn path_text(path: &Path) -> Option<String> {
     let names: Option<Vec<&str>> = path
         .segments
         .iter()

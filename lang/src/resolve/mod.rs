@@ -4,6 +4,8 @@ mod calls;
 mod header;
 mod scope;
 
-pub(crate) use calls::{Arg, Call, calls, parameters, path_text};
+pub(crate) use calls::calls;
+pub use calls::{Arg, Call, parameters, path_text};
 pub(crate) use header::{given_target, header};
-pub(crate) use scope::{FACTS, FUNCTIONS, Number, Scope, list, scope};
+pub use scope::{FACTS, FUNCTIONS, Number};
+pub(crate) use scope::{Scope, list, scope};

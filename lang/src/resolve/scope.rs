@@ -7,12 +7,13 @@ use sched_grammar::ast::{BinOp, Expr, ExprKind, File, Ident, Span, StmtKind};
 
 use crate::check::Param;
 use crate::diagnostics::{Applicability, Code, Diagnostic, nearest};
-use crate::options::{ModelFacts, Options};
+use crate::options::Options;
 use crate::report::Report;
-use crate::sym::{ArithmeticError, Fact, Sym, SymOp};
+use sched_nest::ModelFacts;
+use sched_nest::sym::{ArithmeticError, Fact, Sym, SymOp};
 
 /// Facts that have a name in the text.
-pub(crate) const FACTS: &[(&str, Fact)] = &[
+pub const FACTS: &[(&str, Fact)] = &[
     ("num_trees", Fact::NumTrees),
     ("N_t", Fact::NumTrees),
     ("num_features", Fact::NumFeatures),
@@ -22,7 +23,7 @@ pub(crate) const FACTS: &[(&str, Fact)] = &[
     ("run_depth", Fact::RunDepth),
 ];
 /// Functions of numbers.
-pub(crate) const FUNCTIONS: &[&str] = &["min", "max", "ceildiv", "trees_to_depth"];
+pub const FUNCTIONS: &[&str] = &["min", "max", "ceildiv", "trees_to_depth"];
 
 /// A declared number.
 struct Named {
@@ -35,12 +36,14 @@ struct Named {
 
 /// A param or const.
 #[derive(Clone, Debug)]
-pub(crate) struct Number {
+pub struct Number {
+    /// Its name.
     pub name: String,
     /// Nothing if its value was refused.
     pub value: Option<Sym>,
     /// Where its name is declared.
     pub span: Span,
+    /// Whether it is a `param`, which can be set from outside.
     pub is_param: bool,
 }
 
@@ -345,7 +348,9 @@ impl Scope<'_> {
     fn count_trees(&self, depth: &Sym, span: Span, report: &mut Report) -> Option<Sym> {
         let Some(depth) = depth.as_int() else {
             let message = format!("how many trees are no deeper than {depth} is not known without a model");
-            report.push(Diagnostic::new(Code::UNVERIFIED, span, message).label("not verified"));
+            let help =
+                "Name a model in a `model` line or on the command line, or give the depth as a number.";
+            report.push(Diagnostic::new(Code::UNVERIFIED, span, message).label("not verified").help(help));
             return None;
         };
         if self.trees_to_depth.get().is_none() {

@@ -12,9 +12,9 @@ use std::fmt::Write;
 
 use serde_json::{Value, json};
 
-use super::{range, sort_name, sym_value};
 use crate::check::{Event, Lineage};
 use crate::lineage::{Index, Step};
+use sched_nest::show::{range, sort_name, sym_value};
 
 /// Copies of one index that are named one by one.
 const NAMED: usize = 4;

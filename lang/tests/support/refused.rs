@@ -144,7 +144,21 @@ pub const REFUSED: &[(&str, Case, u16)] = &[
     ("two layouts for one loop", ("", "representation(tree, array); representation(tree, sparse)"), 61),
     ("the same said twice, as a warning", ("", "cache(batch); cache(batch)"), 62),
     ("unroll and parallel", ("trees=9", "parallel(tree); unroll(tree)"), 61),
+    (
+        "much code, as a warning",
+        ("trees=150", "tile(batch, b0, b1, 8); reorder(b0, tree, b1); unroll(tree); unroll(b1)"),
+        102,
+    ),
+    (
+        "more code than can be compiled",
+        ("trees=1000", "reorder(tree, batch); specialize(tree); interleave(batch, 8)"),
+        79,
+    ),
+    ("a shared reduction on a CPU", ("trees=9", "target cpu; parallel(tree); sharedReduce(tree)"), 74),
     // The file.
+    ("a number in quotes", ("", "tile(batch, b0, b1, \"64\")"), 18),
+    ("a word in quotes", ("", "representation(\"levels\")"), 18),
+    ("an allow that is no comment", ("", "allow(S0095)"), 20),
     ("an edition that does not exist", ("", "sched 9"), 30),
     ("a header line twice", ("", "target cpu; target cpu"), 31),
     ("a param that nobody uses, as a warning", ("", "param SIZE = 8"), 93),

@@ -1,12 +1,15 @@
 //! `textDocument/codeAction`.
 
-use sched_lang::ide::{self, ActionKind};
+use std::sync::Arc;
+
+use sched_ide::{self as ide, ActionKind};
 use tower_lsp_server::jsonrpc::Result;
 use tower_lsp_server::ls_types::{
     CodeAction, CodeActionKind, CodeActionOrCommand, CodeActionParams, CodeActionResponse, Diagnostic,
     NumberOrString,
 };
 
+use super::model;
 use crate::convert::workspace_edit;
 use crate::document::Snapshot;
 use crate::state::Shared;
@@ -22,18 +25,26 @@ pub fn kinds() -> Vec<CodeActionKind> {
 }
 
 /// What can be done about a range: fixes, refactorings, and all safe fixes at once.
-pub fn actions(shared: &Shared, params: &CodeActionParams) -> Result<Option<CodeActionResponse>> {
+pub async fn actions(shared: &Arc<Shared>, params: &CodeActionParams) -> Result<Option<CodeActionResponse>> {
     let Some(snapshot) = shared.snapshot(&params.text_document.uri)? else { return Ok(None) };
     let abilities = shared.lock().abilities;
     if !abilities.code_actions {
         return Ok(None);
     }
     let span = snapshot.text.span(params.range);
+    let is_wanted = |kind: &CodeActionKind| {
+        let only = params.context.only.as_ref();
+        only.is_none_or(|only| only.iter().any(|wanted| contains(wanted, kind)))
+    };
     let mut offered = Vec::new();
+    if is_wanted(&CodeActionKind::QUICKFIX) {
+        let meant = model::meant(shared, &snapshot).await;
+        let fixes = model::fixes(&snapshot, span, &meant, (abilities, &params.context.diagnostics));
+        offered.extend(fixes.into_iter().map(CodeActionOrCommand::CodeAction));
+    }
     for action in ide::code_actions(&snapshot.analysis, span) {
         let kind = kind(action.kind);
-        if !params.context.only.as_ref().is_none_or(|only| only.iter().any(|wanted| contains(wanted, &kind)))
-        {
+        if !is_wanted(&kind) {
             continue;
         }
         let fixed = action.fixes.and_then(|at| fixed(&snapshot, at, &params.context.diagnostics));

@@ -11,10 +11,10 @@ use tower_lsp_server::ls_types::{ExecuteCommandParams, Uri};
 
 use crate::convert::failed;
 use crate::document::path_of;
-use crate::jobs::Job;
-use crate::models::Status;
+use crate::pages::Pages;
 use crate::progress;
 use crate::state::Shared;
+use crate::subject::Subject;
 
 /// Builds a shared library: `{uri, output?}` -> `{output}`.
 pub const BUILD: &str = "schedc.build";
@@ -32,51 +32,16 @@ struct Arguments {
     input: Option<PathBuf>,
 }
 
-/// A schedule that a program is run with: its text as the editor has it, saved or not.
-pub struct Subject {
-    /// The version of the text.
-    pub version: i32,
-    /// The text.
-    pub text: String,
-    /// Its model.
-    pub model: PathBuf,
-    /// The folder that the program runs in.
-    pub folder: Option<PathBuf>,
-}
-
-impl Subject {
-    /// An open document that has a model.
-    ///
-    /// # Errors
-    ///
-    /// It is not open, or has none.
-    pub fn of(shared: &Shared, uri: &Uri) -> Result<Subject> {
-        let snapshot = shared.snapshot(uri)?.ok_or_else(|| failed("this document is not open"))?;
-        let binding = &snapshot.binding;
-        let model = binding.path.clone().ok_or_else(|| {
-            failed(
-                "the schedule has no model: add a line such as `model \"model.json\"`, or set schedc.model",
-            )
-        })?;
-        match &binding.status {
-            Status::Missing => Err(failed(format!("the model {} does not exist", model.display()))),
-            Status::Failed(why) => Err(failed(&**why)),
-            Status::Loading | Status::Ready(_) => Ok(Subject {
-                version: snapshot.version,
-                text: snapshot.text.source().to_string(),
-                model,
-                folder: snapshot.folder(),
-            }),
-        }
-    }
-}
-
 /// Runs a command.
 ///
 /// # Errors
 ///
 /// There is no such command, its arguments are wrong, or it failed.
-pub async fn execute(shared: &Arc<Shared>, params: ExecuteCommandParams) -> Result<Option<Value>> {
+pub async fn execute(
+    shared: &Arc<Shared>,
+    pages: &Arc<Pages>,
+    params: ExecuteCommandParams,
+) -> Result<Option<Value>> {
     let argument = params.arguments.into_iter().next().unwrap_or_default();
     let read = serde_json::from_value::<Arguments>(argument);
     let arguments = || read.map_err(|error| Error::invalid_params(format!("{{uri}} is needed: {error}")));
@@ -84,25 +49,25 @@ pub async fn execute(shared: &Arc<Shared>, params: ExecuteCommandParams) -> Resu
     match params.command.as_str() {
         BUILD => {
             let arguments = arguments()?;
-            let subject = Subject::of(shared, &arguments.uri)?;
+            let subject = Subject::of(shared, pages, &arguments.uri)?;
             let output = arguments.output.or_else(|| Some(path_of(&arguments.uri)?.with_extension("so")));
             let output = output.unwrap_or_else(|| subject.model.with_extension("so"));
             let mut words = words(&["build", "-s", "-", "-o"]);
-            words.extend([output.clone().into_os_string(), subject.model.into_os_string()]);
-            let job = Job { arguments: words, input: subject.text, folder: subject.folder };
-            progress::run(shared, job, token, format!("Building {}", output.display())).await?;
+            words.extend([output.clone().into_os_string(), subject.model.clone().into_os_string()]);
+            let work = async move { subject.run(words).await };
+            progress::run(shared, work, token, format!("Building {}", output.display())).await?;
             Ok(Some(json!({ "output": output })))
         }
         BENCH => {
             let arguments = arguments()?;
-            let subject = Subject::of(shared, &arguments.uri)?;
+            let subject = Subject::of(shared, pages, &arguments.uri)?;
             let mut words = words(&["bench", "-s", "-", "--json"]);
-            words.push(subject.model.into_os_string());
+            words.push(subject.model.clone().into_os_string());
             if let Some(input) = arguments.input {
                 words.extend(["-i".into(), input.into_os_string()]);
             }
-            let job = Job { arguments: words, input: subject.text, folder: subject.folder };
-            let text = progress::run(shared, job, token, "Measuring the schedule".to_owned()).await?;
+            let work = async move { subject.run(words).await };
+            let text = progress::run(shared, work, token, "Measuring the schedule".to_owned()).await?;
             serde_json::from_str(&text).map(Some).map_err(|error| failed(format!("schedc bench: {error}")))
         }
         other => Err(Error::invalid_params(format!("there is no command {other}"))),

@@ -1,17 +1,26 @@
 //! `textDocument/completion`.
 
-use sched_lang::ide::{self, CompletionKind};
+use std::sync::Arc;
+
+use sched_ide::{self as ide, CompletionKind};
 use tower_lsp_server::jsonrpc::Result;
 use tower_lsp_server::ls_types::{
     CompletionItem, CompletionItemKind, CompletionParams, CompletionResponse, CompletionTextEdit,
     Documentation, InsertTextFormat, MarkupContent, MarkupKind, TextEdit,
 };
 
+use super::model;
 use crate::state::Shared;
 
 /// What may be written at a place.
-pub fn completion(shared: &Shared, params: &CompletionParams) -> Result<Option<CompletionResponse>> {
+pub async fn completion(
+    shared: &Arc<Shared>,
+    params: &CompletionParams,
+) -> Result<Option<CompletionResponse>> {
     let Some((snapshot, offset)) = shared.place(&params.text_document_position)? else { return Ok(None) };
+    if let Some(items) = model::completion(shared, &snapshot, offset).await {
+        return Ok(Some(CompletionResponse::Array(items)));
+    }
     let snippets = shared.lock().abilities.snippets;
     let item = |found: ide::Completion| {
         let is_snippet = found.snippet && snippets;

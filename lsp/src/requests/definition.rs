@@ -1,6 +1,6 @@
 //! `textDocument/definition`.
 
-use sched_lang::ide;
+use sched_ide as ide;
 use tower_lsp_server::jsonrpc::Result;
 use tower_lsp_server::ls_types::{GotoDefinitionParams, GotoDefinitionResponse};
 

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use sched_grammar::ast::Span;
 use sched_lang::diagnostics::{Code, Diagnostic as Finding, Severity};
 use serde_json::json;
 use tower_lsp_server::jsonrpc::Result;
@@ -14,9 +13,9 @@ use tower_lsp_server::ls_types::{
     RelatedUnchangedDocumentDiagnosticReport, UnchangedDocumentDiagnosticReport, Uri,
 };
 
+use super::model;
 use crate::abilities::Abilities;
 use crate::document::Snapshot;
-use crate::models::Status;
 use crate::pages::Pages;
 use crate::state::Shared;
 
@@ -29,8 +28,8 @@ const WITHOUT_EFFECT: [Code; 5] =
     [Code::UNUSED, Code::REPEATED, Code::ALLOWS_NOTHING, Code::PEEL_POINTLESS, Code::INTERLEAVE_OF_ONE];
 
 /// Answers `textDocument/diagnostic`.
-pub fn pull(
-    shared: &Shared,
+pub async fn pull(
+    shared: &Arc<Shared>,
     pages: &Pages,
     params: &DocumentDiagnosticParams,
 ) -> Result<DocumentDiagnosticReportResult> {
@@ -45,8 +44,10 @@ pub fn pull(
         };
         return Ok(DocumentDiagnosticReport::Unchanged(unchanged).into());
     }
-    let abilities = shared.lock().abilities;
-    let items = snapshot.map(|snapshot| all(&snapshot, abilities, pages)).unwrap_or_default();
+    let items = match snapshot {
+        Some(snapshot) => all(shared, &snapshot, pages).await,
+        None => Vec::new(),
+    };
     let full = RelatedFullDocumentDiagnosticReport {
         related_documents: None,
         full_document_diagnostic_report: FullDocumentDiagnosticReport { result_id: id, items },
@@ -63,10 +64,13 @@ pub async fn publish(shared: &Arc<Shared>, pages: &Pages) {
             let Ok(uri) = name.parse::<Uri>() else { continue };
             // A state that the checker cannot cope with keeps the diagnostics of the one before.
             let Ok(snapshot) = shared.snapshot(&uri) else { continue };
-            let abilities = shared.lock().abilities;
-            if !abilities.pulls_diagnostics {
+            let is_asked = shared.lock().abilities.pulls_diagnostics;
+            if !is_asked {
                 let version = snapshot.as_ref().map(|snapshot| snapshot.version);
-                let found = snapshot.map(|snapshot| all(&snapshot, abilities, pages)).unwrap_or_default();
+                let found = match snapshot {
+                    Some(snapshot) => all(shared, &snapshot, pages).await,
+                    None => Vec::new(),
+                };
                 shared.client.publish_diagnostics(uri, found, version).await;
             }
             let shared = Arc::clone(shared);
@@ -81,11 +85,13 @@ pub async fn publish(shared: &Arc<Shared>, pages: &Pages) {
 }
 
 /// Everything to tell of a state: what the checker says, and what is wrong with the model.
-pub fn all(snapshot: &Snapshot, abilities: Abilities, pages: &Pages) -> Vec<Diagnostic> {
+pub async fn all(shared: &Arc<Shared>, snapshot: &Snapshot, pages: &Pages) -> Vec<Diagnostic> {
+    let abilities = shared.lock().abilities;
+    let meant = model::meant(shared, snapshot).await;
     let found = &snapshot.analysis.checked().diagnostics;
     let mut all: Vec<Diagnostic> =
         found.iter().map(|finding| diagnostic(snapshot, finding, abilities, pages)).collect();
-    all.extend(about_model(snapshot));
+    all.extend(model::finding(snapshot, &meant, abilities, pages));
     all
 }
 
@@ -99,7 +105,7 @@ fn diagnostic(snapshot: &Snapshot, finding: &Finding, abilities: Abilities, page
         })
         .collect();
     let tags = WITHOUT_EFFECT.contains(&finding.code).then(|| vec![DiagnosticTag::UNNECESSARY]);
-    let page = abilities.code_descriptions.then(|| pages.uri(finding.code)).flatten();
+    let page = abilities.code_descriptions.then(|| pages.uri(&finding.code.to_string())).flatten();
     Diagnostic {
         range: snapshot.text.range(finding.span),
         severity: Some(severity(finding.severity)),
@@ -126,44 +132,5 @@ fn severity(severity: Severity) -> DiagnosticSeverity {
         Severity::Error => DiagnosticSeverity::ERROR,
         Severity::Warning => DiagnosticSeverity::WARNING,
         Severity::Hint => DiagnosticSeverity::INFORMATION,
-    }
-}
-
-/// What keeps a model from being used.
-fn about_model(snapshot: &Snapshot) -> Option<Diagnostic> {
-    let binding = &snapshot.binding;
-    let path = binding.path.as_ref()?.display();
-    let at = |span: Option<Span>| snapshot.text.range(span.unwrap_or_default());
-    let source = Some(SOURCE.to_owned());
-    match &binding.status {
-        Status::Missing => Some(Diagnostic {
-            range: at(binding.line),
-            severity: Some(DiagnosticSeverity::INFORMATION),
-            source,
-            message: format!("the model {path} does not exist; the schedule is looked at without a model"),
-            ..Diagnostic::default()
-        }),
-        Status::Failed(why) => Some(Diagnostic {
-            range: at(binding.line),
-            severity: Some(DiagnosticSeverity::WARNING),
-            source,
-            message: format!("{why}\nThe schedule is looked at without a model."),
-            ..Diagnostic::default()
-        }),
-        Status::Ready(model) => {
-            let (wanted, span) = snapshot.analysis.checked().header.fingerprint.as_ref()?;
-            (*wanted != model.fingerprint).then(|| Diagnostic {
-                range: at(Some(*span)),
-                severity: Some(DiagnosticSeverity::ERROR),
-                source,
-                message: format!(
-                    "the schedule is for a model with another fingerprint: {path} has {}\nUse the model that it was \
-                     written for; if this one is right, put its fingerprint here.",
-                    model.fingerprint
-                ),
-                ..Diagnostic::default()
-            })
-        }
-        Status::Loading => None,
     }
 }

@@ -1,6 +1,6 @@
 //! `textDocument/formatting` and `textDocument/rangeFormatting`. A text with syntax errors is left alone.
 
-use sched_lang::ide;
+use sched_ide as ide;
 use tower_lsp_server::jsonrpc::Result;
 use tower_lsp_server::ls_types::{DocumentFormattingParams, DocumentRangeFormattingParams, TextEdit};
 

@@ -1,6 +1,6 @@
 //! `textDocument/inlayHint`.
 
-use sched_lang::ide::{self, InlayKinds};
+use sched_ide::{self as ide, InlayKinds};
 use tower_lsp_server::jsonrpc::Result;
 use tower_lsp_server::ls_types::{
     InlayHint, InlayHintKind, InlayHintLabel, InlayHintParams, InlayHintTooltip,
@@ -24,7 +24,8 @@ pub fn hints(shared: &Shared, params: &InlayHintParams) -> Result<Option<Vec<Inl
         text_edits: None,
         tooltip: (!found.tooltip.is_empty()).then_some(InlayHintTooltip::String(found.tooltip)),
         padding_left: Some(found.padding_left),
-        padding_right: Some(!found.padding_left),
+        // A range is followed by what stands in the text, mostly a comma.
+        padding_right: Some(found.kind == ide::InlayKind::Parameter),
         data: None,
     };
     let found = ide::inlay_hints(&snapshot.analysis, snapshot.text.span(params.range), wanted);

@@ -65,7 +65,7 @@ fn offered(abilities: Abilities, encoding: Encoding) -> ServerCapabilities {
             .pulls_diagnostics
             .then_some(DiagnosticServerCapabilities::Options(diagnostics)),
         completion_provider: Some(CompletionOptions {
-            trigger_characters: Some(["(", ",", ".", " "].map(str::to_owned).to_vec()),
+            trigger_characters: Some(["(", ",", ".", " ", "\"", "/"].map(str::to_owned).to_vec()),
             ..CompletionOptions::default()
         }),
         signature_help_provider: Some(SignatureHelpOptions {

@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 use tower_lsp_server::jsonrpc::Result;
 use tower_lsp_server::ls_types::{ProgressToken, TextDocumentIdentifier};
 
-use crate::jobs::Job;
+use crate::pages::Pages;
 use crate::progress;
-use crate::requests::commands::Subject;
 use crate::state::Shared;
+use crate::subject::Subject;
 
 /// What is asked.
 #[derive(Debug, Deserialize)]
@@ -75,17 +75,18 @@ pub struct Ir {
 /// # Errors
 ///
 /// The document is not open, has no model, or cannot be compiled.
-pub async fn ir(shared: &Arc<Shared>, params: IrParams) -> Result<Ir> {
-    let subject = Subject::of(shared, &params.text_document.uri)?;
+pub async fn ir(shared: &Arc<Shared>, pages: &Arc<Pages>, params: IrParams) -> Result<Ir> {
+    let subject = Subject::of(shared, pages, &params.text_document.uri)?;
     let stage = params.stage;
     let mut arguments: Vec<OsString> =
         ["ir", "-", "--stage", stage.name(), "--model"].map(Into::into).to_vec();
-    arguments.push(subject.model.into());
-    let job = Job { arguments, input: subject.text, folder: subject.folder };
+    arguments.push(subject.model.clone().into());
+    let version = subject.snapshot.version;
     let title = format!("schedc ir --stage {}", stage.name());
-    let text = progress::run(shared, job, params.work_done_token, title).await?;
+    let work = async move { subject.run(arguments).await };
+    let text = progress::run(shared, work, params.work_done_token, title).await?;
     let tree = if matches!(stage, Stage::Llvm | Stage::Asm) { Value::Null } else { tree(&text) };
-    Ok(Ir { stage, version: subject.version, text, tree })
+    Ok(Ir { stage, version, text, tree })
 }
 
 /// Deepest line of the tree; what is indented further stands beside its parent.

@@ -1,11 +1,12 @@
 //! `textDocument/codeLens`. The commands are the client's: it shows what comes back.
 
-use sched_lang::ide::{self, LensKind};
+use sched_ide::{self as ide, LensKind};
 use serde_json::json;
 use tower_lsp_server::jsonrpc::Result;
 use tower_lsp_server::ls_types::{CodeLens, CodeLensParams, Command};
 
 use super::commands;
+use crate::models::Status;
 use crate::state::Shared;
 
 /// Shows the nest beside the text.
@@ -30,5 +31,9 @@ pub fn lenses(shared: &Shared, params: &CodeLensParams) -> Result<Option<Vec<Cod
             data: None,
         }
     };
-    Ok(Some(ide::code_lenses(&snapshot.analysis).into_iter().map(lens).collect()))
+    // Code is made of a model, too.
+    let has_model = matches!(snapshot.binding.status, Status::Loading | Status::Ready(_));
+    let mut found = ide::code_lenses(&snapshot.analysis);
+    found.retain(|found| has_model || found.kind == LensKind::ShowNest);
+    Ok(Some(found.into_iter().map(lens).collect()))
 }

@@ -1,6 +1,6 @@
 //! `textDocument/documentLink`.
 
-use sched_lang::ide::{self, LinkTarget};
+use sched_ide::{self as ide, LinkTarget};
 use tower_lsp_server::jsonrpc::Result;
 use tower_lsp_server::ls_types::{DocumentLink, DocumentLinkParams, Uri};
 

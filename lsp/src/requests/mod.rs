@@ -1,4 +1,4 @@
-//! What clients ask, one file per request: from the protocol's terms to those of `sched_lang::ide` and back.
+//! What clients ask, one file per request: from the protocol's terms to those of `sched_ide` and back.
 
 pub mod actions;
 pub mod commands;
@@ -15,6 +15,7 @@ pub mod ir;
 pub mod lenses;
 pub mod lineage;
 pub mod links;
+pub mod model;
 pub mod nest;
 pub mod references;
 pub mod rename;

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use sched_grammar::ast::Span;
+use sched_ide::{self as ide, NestView, nest_view_json_with};
 use sched_lang::check;
-use sched_lang::ide::{self, NestView, nest_view_json_with};
-use sched_lang::show::{show_nest, until_line};
+use sched_lang::show::until_line;
+use sched_nest::show::show_nest;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tower_lsp_server::jsonrpc::Result;

@@ -1,6 +1,6 @@
 //! `textDocument/references`.
 
-use sched_lang::ide;
+use sched_ide as ide;
 use tower_lsp_server::jsonrpc::Result;
 use tower_lsp_server::ls_types::{Location, ReferenceParams};
 

@@ -1,6 +1,6 @@
 //! `textDocument/signatureHelp`.
 
-use sched_lang::ide;
+use sched_ide as ide;
 use tower_lsp_server::jsonrpc::Result;
 use tower_lsp_server::ls_types::{
     Documentation, MarkupContent, MarkupKind, ParameterInformation, ParameterLabel, SignatureHelp,

@@ -1,7 +1,7 @@
 //! `textDocument/semanticTokens`.
 
 use sched_grammar::ast::Span;
-use sched_lang::ide::{self, TokenKind};
+use sched_ide::{self as ide, TokenKind};
 use tower_lsp_server::jsonrpc::Result;
 use tower_lsp_server::ls_types::{
     SemanticToken, SemanticTokenModifier, SemanticTokenType, SemanticTokens, SemanticTokensLegend,

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use sched_ide::{self as ide, Analysis};
 use sched_lang::Options;
-use sched_lang::ide::{self, Analysis};
 use tower_lsp_server::jsonrpc::Result;
 use tower_lsp_server::ls_types::{SymbolInformation, Uri, WorkspaceSymbolParams, WorkspaceSymbolResponse};
 

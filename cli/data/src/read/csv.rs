@@ -2,6 +2,8 @@
 
 mod header;
 mod lines;
+mod matching;
+mod near;
 
 use std::io::{Cursor, Read};
 
@@ -18,19 +20,27 @@ pub(super) fn read(head: &[u8], rest: impl Read, name: &str, expect: Expect<'_>)
     let mut values = Vec::new();
     let mut rows = 0;
     let mut selection = None;
+    let mut notes = Vec::new();
+    let mut later = None;
     while records.next()? {
         let chosen = match &selection {
             Some(selection) => selection,
-            None => match Selection::from_first(&records, expect)? {
-                (first, true) => {
-                    selection = Some(first);
+            None => {
+                let first = header::read_first(&records, expect)?;
+                notes.extend(first.note);
+                later = first.later;
+                if first.is_header {
+                    selection = Some(first.selection);
                     continue;
                 }
-                (first, false) => &*selection.insert(first),
-            },
+                &*selection.insert(first.selection)
+            }
         };
         if records.record.len() != chosen.width {
             return Err(records.wrong_width(chosen, expect));
+        }
+        if rows == 1 {
+            notes.extend(later.take().filter(|_| header::has_points(&records.record)));
         }
         values.try_reserve(expect.columns).map_err(|_| records.too_large())?;
         for &column in &chosen.columns {
@@ -40,13 +50,12 @@ pub(super) fn read(head: &[u8], rest: impl Read, name: &str, expect: Expect<'_>)
         }
         rows += 1;
     }
-    match selection {
-        Some(selection) => {
-            Ok(Rows { values: Values::F64(values), rows, columns: expect.columns, names: selection.names() })
-        }
-        None => Err(DataError::new(Code::Empty, name, "there are only blank lines")
-            .help("give one line per row, with one cell per feature of the model")),
-    }
+    let Some(selection) = selection else {
+        return Err(DataError::new(Code::Empty, name, "there are only blank lines")
+            .help("give one line per row, with one cell per feature of the model"));
+    };
+    let (values, names) = (Values::F64(values), selection.names());
+    Ok(Rows { values, rows, columns: expect.columns, names, notes })
 }
 
 /// The value of a cell, NaN where it is missing; `None` where it is text.
@@ -96,6 +105,10 @@ impl<'a, R: Read> Records<'a, R> {
             if !more.map_err(|error| unreadable(self.name, &error.into()))? {
                 return Ok(false);
             }
+            // Every record is followed by a line end, unless it reaches into the end of the file with an open quote.
+            if self.reader.get_ref().has_ended() {
+                return Err(self.open_quote());
+            }
             // The csv crate skips empty lines; blanks alone make one cell.
             let blank = self.record.len() == 1 && self.record.as_slice().trim_ascii().is_empty();
             if self.narrow || !blank {
@@ -108,9 +121,21 @@ impl<'a, R: Read> Records<'a, R> {
     /// it, so we count back from where it ends.
     fn line(&self) -> u64 {
         let within = self.record.as_slice().iter().filter(|&&byte| byte == b'\n').count() as u64;
-        // Every record is followed by a line end, unless it reaches into the end of the file with an open quote.
+        // The line end behind it has been read, too, unless there is none.
         let after = u64::from(!self.reader.get_ref().has_ended());
         self.reader.position().line().saturating_sub(within + after).max(1)
+    }
+
+    /// The record's last cell begins with a quotation mark and holds all the rest of the file.
+    fn open_quote(&self) -> DataError {
+        let cells = self.record.len();
+        let line_ends = |cell: &[u8]| cell.iter().filter(|&&byte| byte == b'\n').count() as u64;
+        let before: u64 = self.record.iter().take(cells.saturating_sub(1)).map(line_ends).sum();
+        let message = "a quotation mark opens in this cell and is never closed";
+        DataError::new(Code::OpenQuote, self.name, message)
+            .line(self.line() + before)
+            .column(cells, None)
+            .help("close it at the end of the cell, or remove it; a quotation mark within a quoted cell is written twice")
     }
 
     /// An error on the record's line.
@@ -128,18 +153,30 @@ impl<'a, R: Read> Records<'a, R> {
             ),
             None => {
                 let wanted = count(expect.columns, "feature");
-                let help = if self.record.len() < expect.columns {
-                    "give one cell per feature, separated by commas; leave a cell empty if its value is missing"
-                } else if expect.names.is_some() {
-                    "leave out columns that are no features, such as a label, or put the model's feature names on \
-                     the first line: columns are then chosen by name"
-                } else {
-                    "leave out columns that are no features, such as a label or an identifier"
-                };
-                (format!("the line has {found}, and the model wants {wanted}"), help)
+                (format!("the line has {found}, and the model wants {wanted}"), self.help_on_width(expect))
             }
         };
         self.error(Code::Columns, message).help(help)
+    }
+
+    /// What to do about a line that has not one cell for each feature.
+    fn help_on_width(&self, expect: Expect<'_>) -> &'static str {
+        let found = self.record.len();
+        if found < expect.columns {
+            return "give one cell per feature, separated by commas; leave a cell empty if its value is missing";
+        }
+        let unnamed_first = self.record.get(0).is_some_and(|cell| cell.trim_ascii().is_empty());
+        if found == expect.columns + 1 && unnamed_first {
+            return "the first column has no name: if it is the index that pandas writes, leave it out with \
+                    to_csv(..., index=False)";
+        }
+        match expect.names_to_match() {
+            Some(_) => {
+                "leave out columns that are no features, such as a label, or put the model's feature names on the first \
+                 line: columns are then chosen by name"
+            }
+            None => "leave out columns that are no features, such as a label or an identifier",
+        }
     }
 
     /// The cell at `column` holds text.
@@ -147,7 +184,10 @@ impl<'a, R: Read> Records<'a, R> {
         let text = String::from_utf8_lossy(cell.trim_ascii());
         let name = selection.header.as_ref().and_then(|header| header.get(column)).cloned();
         let help = if text.contains('\n') {
-            "a quotation mark that opens in this cell is closed on a later line, or never"
+            "a quotation mark that opens in this cell is closed on a later line only: remove it, or write it twice"
+        } else if selection.header.is_none() && self.reader.position().record() <= 1 {
+            "write a number, or leave the cell empty if the value is missing; if the line is a header, give its columns \
+             the model's names or remove it"
         } else if text.contains(',') && text.replacen(',', ".", 1).parse::<f64>().is_ok() {
             "write numbers with a decimal point"
         } else {

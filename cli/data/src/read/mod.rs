@@ -42,13 +42,56 @@ impl Source {
     }
 }
 
+/// What is known of the names of a model's features.
+#[derive(Clone, Copy, Debug)]
+pub enum Names<'a> {
+    /// Each feature has a name; CSV columns are found by them.
+    Known(&'a [String]),
+    /// The features have no names: CSV columns count by position.
+    None,
+    /// The features may have names, but nobody can tell: a library that does not hold them.
+    Unknown,
+}
+
 /// What the model wants of its rows.
 #[derive(Clone, Copy, Debug)]
 pub struct Expect<'a> {
     /// Columns of a row: the model's number of features.
     pub columns: usize,
-    /// The features' names, where the model has them: `columns` of them. CSV columns are then found by name.
-    pub names: Option<&'a [String]>,
+    /// The features' names.
+    pub names: Names<'a>,
+    /// Whether columns count by position whatever the names say.
+    pub by_position: bool,
+}
+
+impl<'a> Expect<'a> {
+    /// Rows of a model whose features have these names.
+    pub fn named(names: &'a [String]) -> Self {
+        Expect { columns: names.len(), names: Names::Known(names), by_position: false }
+    }
+
+    /// Rows of a model whose features have no names.
+    pub fn unnamed(columns: usize) -> Self {
+        Expect { columns, names: Names::None, by_position: false }
+    }
+
+    /// Rows of a model of which nobody knows whether its features have names.
+    pub fn untold(columns: usize) -> Self {
+        Expect { columns, names: Names::Unknown, by_position: false }
+    }
+
+    /// The same rows, with columns that count by position if `insist` says so.
+    pub fn by_position(self, insist: bool) -> Self {
+        Expect { by_position: insist, ..self }
+    }
+
+    /// The names to find columns by.
+    pub(crate) fn names_to_match(&self) -> Option<&'a [String]> {
+        match self.names {
+            Names::Known(names) if !self.by_position => Some(names),
+            _ => None,
+        }
+    }
 }
 
 /// Feature values, in the precision in which the file has them.
@@ -71,6 +114,8 @@ pub struct Rows {
     pub columns: usize,
     /// The columns' names, where a CSV file has a header.
     pub names: Option<Vec<String>>,
+    /// How the first line of CSV text was read, where that is in doubt. Each is a sentence for the user.
+    pub notes: Vec<String>,
 }
 
 impl Rows {
@@ -110,14 +155,23 @@ impl Rows {
 /// nothing, `NA`, `N/A`, `<NA>`, `NaN`, `null`, `none` or `?`. Case and blanks around it do not matter. Missing cells
 /// become NaN.
 ///
-/// The first line is a header where it has all the model's feature names, or where more of its cells are text than
-/// numbers. If a header has all feature names, columns are chosen by name: their order is free and other columns (a
-/// label, an identifier) are left out. If it has none of them, or the model's features have no names, columns count by
-/// position. If it has some of them only, that is an error rather than a guess.
+/// The first line is a header where
+///
+/// - one of its cells is text and one of the model's feature names, or
+/// - it has all of the model's feature names, even if all of them are numbers, or
+/// - it is exactly `0`, `1`, `2` and so on, as many as the model has features, or
+/// - more of its cells are text than numbers.
+///
+/// Where only numbers decide, [`Rows::notes`] says how the line was read.
+///
+/// If the model's features have names, a header must have all of them: columns are found by name, in any order, and other
+/// columns (a label, an index) are left out. A header that lacks one is an error, and so are two columns of one name. If
+/// the features have no names, or [`Expect::by_position`] is set, columns count by position. Of a model without names,
+/// headers are refused that speak against it: `f0`, `f1` ... in another order, or an unnamed first column.
 ///
 /// # Errors
 ///
-/// A [`DataError`] with codes `D0001` to `D0011`.
+/// A [`DataError`] with codes `D0001` to `D0011` and `D0015` to `D0017`.
 pub fn read_rows(source: &Source, expect: Expect<'_>) -> Result<Rows, DataError> {
     let name = source.name();
     let unreadable = |error: io::Error| unreadable(&name, &error);

@@ -48,7 +48,7 @@ pub(super) fn read(
         Values::F32(values) => Values::F32(transpose(&values, rows)),
         Values::F64(values) => Values::F64(transpose(&values, rows)),
     };
-    Ok(Rows { values, rows, columns, names: None })
+    Ok(Rows { values, rows, columns, names: None, notes: Vec::new() })
 }
 
 /// The number of rows in an array of this shape, if it holds rows of `columns` values.

@@ -60,10 +60,21 @@ impl Axis {
         self.from + share * (self.to - self.from)
     }
 
-    /// 1, 2 and 5 times the powers of ten on the axis.
+    /// 1, 2 and 5 times the powers of ten on the axis, or more where it is so short that they are too few.
     fn ticks(&self) -> Vec<f64> {
+        let coarse = vec![10, 20, 50];
+        let fine = (10..20).step_by(5).chain((20..100).step_by(10)).collect();
+        let steps: [Vec<u32>; 3] = [coarse, fine, (10..100).collect()];
+        let ticks = steps.map(|steps| self.ticks_at(&steps));
+        let enough = ticks.iter().find(|ticks| ticks.len() >= 2);
+        enough.or(ticks.last()).cloned().unwrap_or_default()
+    }
+
+    /// The powers of ten on the axis times so many tenths.
+    fn ticks_at(&self, tenths: &[u32]) -> Vec<f64> {
         let decades = self.low.log10().floor() as i32..=self.high.log10().ceil() as i32;
-        let all = decades.flat_map(|decade| [1.0, 2.0, 5.0].map(|step| step * 10f64.powi(decade)));
+        let all = decades
+            .flat_map(|decade| tenths.iter().map(move |step| f64::from(*step) * 10f64.powi(decade - 1)));
         all.filter(|tick| (self.low..=self.high).contains(tick)).collect()
     }
 }
@@ -228,8 +239,10 @@ fn shortened(name: &str) -> String {
 
 /// A tick's number without the digits that powers of ten leave behind.
 fn plain(tick: f64) -> String {
-    let digits = (-tick.log10().floor()).max(0.0) as usize;
-    format!("{tick:.digits$}")
+    // Two digits are enough for every tick.
+    let digits = (1.0 - tick.log10().floor()).max(0.0) as usize;
+    let text = format!("{tick:.digits$}");
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
 /// Text that may stand in XML: characters that XML does not know become question marks.
@@ -299,6 +312,19 @@ mod tests {
     }
 
     #[test]
+    fn short_axes_have_ticks_too() {
+        for times in [[2.6, 4.0], [1.1, 1.2], [7.0, 7.0], [0.11, 0.13], [0.001, 1000.0]] {
+            let picture = svg(&run(&[("a", 1, 1, times[0]), ("a", 1, 64, times[1])]));
+            let ticks: Vec<&str> =
+                picture.lines().filter(|line| line.contains("text-anchor=\"end\"")).collect();
+            assert!((2..20).contains(&ticks.len()), "{times:?}: {ticks:?}");
+            let mut told = ticks.clone();
+            told.dedup_by_key(|line| line.split('>').nth(1).map(str::to_owned));
+            assert_eq!(told.len(), ticks.len(), "two ticks with one number: {ticks:?}");
+        }
+    }
+
+    #[test]
     fn everything_lies_inside_the_picture() {
         let names: Vec<String> = (0..20).map(|number| format!("schedule {number}")).collect();
         let points: Vec<_> = names.iter().map(|name| (name.as_str(), 1, 64, 1.0)).collect();
@@ -329,7 +355,7 @@ mod tests {
             assert_eq!(picture.matches(&open).count(), picture.matches(&closed).count(), "{tag}");
         }
         assert!(svg(&run(&[])).ends_with("</svg>\n"), "no points, no panic");
-        let none = [1e-3, 0.02, 0.5, 1.0, 20.0].map(plain);
-        assert_eq!(none, ["0.001", "0.02", "0.5", "1", "20"]);
+        let none = [1e-3, 0.02, 0.5, 1.0, 1.5, 20.0, 150.0].map(plain);
+        assert_eq!(none, ["0.001", "0.02", "0.5", "1", "1.5", "20", "150"]);
     }
 }

@@ -88,7 +88,7 @@ fn contenders(
         let job = Job::load(model, &options, &args.reading, (args.cpu, Kept::File))?;
         let nest = job.nest(&args.values, terminal)?;
         let compiled = compile(&job.model, nest, &[Kernel::Raw])?;
-        let about = facts(&job.model, &compiled, &job.source.text, args.cpu.name());
+        let about = facts(&job.model, &compiled, &job.source.text, args.cpu);
         let jit = Jit::compile(&compiled.lir, args.cpu, &about, &[Kernel::Raw])?;
         run.model = job.model.path.display().to_string();
         run.trees = job.model.forest.trees.len();
@@ -112,7 +112,9 @@ fn unused_name(name: &str, others: &[Contender]) -> String {
 
 /// The rows of a file.
 fn read(input: &Path, features: usize) -> Result<Vec<f32>, Failure> {
-    let rows = read_rows(&Source::from_argument(input), Expect { columns: features, names: None })?;
+    // Times hardly depend on the order of columns.
+    let expect = Expect::unnamed(features).by_position(true);
+    let rows = read_rows(&Source::from_argument(input), expect)?;
     if rows.rows == 0 {
         let help = "name a file with at least one row";
         return Err(Failure::unusable(format!("{} has no rows to time", input.display()), help));

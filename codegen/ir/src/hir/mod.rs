@@ -15,8 +15,8 @@ use crate::fault::{Fault, seeded};
 use crate::quantize::BinMap;
 use crate::tiles::Tiling;
 use sched_forest::{Forest, Profile, Tree};
-use sched_lang::footprint::padded_depths;
-use sched_lang::nest::{Layout, LoopId, Nest, TreeOrder};
+use sched_nest::footprint::padded_depths;
+use sched_nest::{Layout, LoopId, Nest, TreeOrder};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

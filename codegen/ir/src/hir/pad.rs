@@ -8,8 +8,8 @@ use super::site::Site;
 use crate::error::{Budget, CompileError};
 use crate::fault::{Fault, seeded};
 use sched_forest::{Forest, Inner, NodeRef, Predicate, Tree};
-use sched_lang::footprint::{PADDED_NODE, padded_depths, padding};
-use sched_lang::nest::LoopId;
+use sched_nest::LoopId;
+use sched_nest::footprint::{PADDED_NODE, padded_depths, padding};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -47,7 +47,7 @@ pub fn pad_for(
         depths[*at] = (deepest.max(depth), shallowest.max(depth));
     }
     let mut need_nodes = vec![false; trees.len()];
-    for site in sites.values().filter(|site| !site.layout.is_complete()) {
+    for site in sites.values().filter(|site| !site.layout.is_straight()) {
         if let Some(need_nodes) = need_nodes.get_mut(site.trees.clone()) {
             need_nodes.fill(true);
         }

@@ -1,7 +1,7 @@
 //! The text form of HIR.
 
 use super::Hir;
-use sched_lang::show::show_nest;
+use sched_nest::show::show_nest;
 
 use std::fmt::{self, Display, Formatter};
 

@@ -1,12 +1,12 @@
 //! The walks of a nest, as the checker finds them too.
 
 use crate::error::CompileError;
-use sched_lang::nest::{Layout, LoopId, Nest};
-use sched_lang::sym::Sym;
-use sched_lang::walks;
+use sched_nest::sym::Sym;
+use sched_nest::walks;
+use sched_nest::{Layout, LoopId, Nest};
 use std::collections::BTreeMap;
 
-pub use sched_lang::walks::Site;
+pub use sched_nest::walks::Site;
 
 /// The value of a symbol that a bound model must have made known.
 pub fn known(sym: &Sym) -> Result<i64, CompileError> {

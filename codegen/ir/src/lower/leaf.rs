@@ -6,7 +6,7 @@ use super::walk::{Around, Lane};
 use crate::lir::{Address, Build, Cast, Scalar, Ty, Value};
 use crate::plan::SumAccess;
 use crate::repr::LeafValue;
-use sched_lang::nest::Sort;
+use sched_nest::Sort;
 
 /// A single walk at its end.
 #[derive(Clone, Copy)]

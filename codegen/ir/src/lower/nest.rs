@@ -91,8 +91,24 @@ impl Kernel<'_> {
         }
     }
 
-    /// The body of the variable's value. The last one needs no test: the values are all there are.
+    /// The body of the variable's value. The last one needs no test: the values are all there are. Many are
+    /// halved first, so that neither nesting nor the number of tests grows with them.
     fn case(&mut self, var: Var, arms: &[(i64, Vec<Stmt>)]) {
+        const FEW: usize = 8;
+        if arms.len() > FEW
+            && let (low, high) = arms.split_at(arms.len() / 2)
+            && let Some((first, _)) = high.first()
+        {
+            let current = self.scope.value(&mut self.b, var);
+            let first = self.b.int(*first);
+            let is_low = self.b.cmp(Cmp::Lt, current, first);
+            let half = |half: &[(i64, Vec<Stmt>)], k: &mut Self| {
+                k.case(var, half);
+                Vec::new()
+            };
+            self.if_else(is_low, |k| half(low, k), |k| half(high, k));
+            return;
+        }
         let Some(((value, body), rest)) = arms.split_first() else { return };
         if rest.is_empty() {
             return self.block(body);

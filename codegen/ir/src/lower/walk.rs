@@ -13,7 +13,7 @@ use crate::repr::traverse::speculate::Node;
 use crate::repr::traverse::{self, Traversal, Walker};
 use crate::repr::{Representation, TreeLanes, TreeState, WalkShape};
 use crate::rows::lanes_below;
-use sched_lang::nest::Sort;
+use sched_nest::Sort;
 
 /// One walk of a group, or one vector of walks.
 pub(super) struct Lane {

@@ -9,8 +9,8 @@ use crate::error::{Budget, CompileError};
 use crate::fault::{Fault, seeded};
 use crate::hir::{Hir, Site, known};
 use crate::repr::traverse::Steps;
-use sched_lang::nest::{Body, Facts, LoopId, Nest, Sort};
-use sched_lang::sym::{Fact, Sym};
+use sched_nest::sym::{Fact, Sym};
+use sched_nest::{Body, Facts, LoopId, Nest, Sort};
 use std::collections::BTreeMap;
 
 /// Builds the nest with every reduction aimed at the output.

@@ -24,7 +24,7 @@ pub use uses::{LeafUse, Uses, WalkRange};
 pub(crate) use window::Bytes;
 
 use crate::repr::traverse::Steps;
-use sched_lang::nest::{Layout, Reduce, Sort};
+use sched_nest::{Layout, Reduce, Sort};
 use std::ops::Range;
 
 /// A loop variable.

@@ -18,7 +18,7 @@ use super::{
     Var, VarInfo, Window,
 };
 use crate::error::{Budget, CompileError};
-use sched_lang::nest::{Reduce, Sort};
+use sched_nest::{Reduce, Sort};
 use std::collections::BTreeMap;
 
 /// Privatises every reduction that parallel tree loops make conflict. `row_bytes` is the size of one row of

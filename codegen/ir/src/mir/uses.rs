@@ -4,7 +4,7 @@
 //! numbers. The passes that ask which rows a part of the nest touches, or who reads a copy, look there.
 
 use super::{Affine, Rows, Var, WalkId};
-use sched_lang::nest::Sort;
+use sched_nest::Sort;
 use std::ops::Range;
 
 /// The leaf loops of a part of a nest.

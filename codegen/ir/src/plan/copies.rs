@@ -9,7 +9,7 @@ use crate::error::{Budget, CompileError};
 use crate::hir::Hir;
 use crate::mir::{Accumulator, Affine, Bytes, CacheId, CacheRows, LeafUse, Mir, Stmt, Var, Walks};
 use sched_forest::Target;
-use sched_lang::nest::Sort;
+use sched_nest::Sort;
 use std::collections::BTreeMap;
 
 /// All copies of a nest, and the rows of a run that the sums beside them allow.

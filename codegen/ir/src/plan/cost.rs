@@ -6,7 +6,7 @@
 use super::traversal::Facts;
 use crate::quantize::fetch::{FetchStrategy, LARGEST};
 use crate::repr::traverse::Traversal;
-use sched_lang::nest::Sort;
+use sched_nest::Sort;
 
 /// Instructions that a core finishes in a cycle.
 const PER_CYCLE: f64 = 3.0;

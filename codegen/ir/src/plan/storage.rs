@@ -10,7 +10,7 @@ use crate::mir::{CacheId, Rows, WalkId, Walks};
 use crate::repr::{Format, Request, Storage};
 use crate::rows::features::FeatureSubset;
 use sched_forest::Predicate;
-use sched_lang::nest::{self, Sort};
+use sched_nest::{self as nest, Sort};
 use std::collections::BTreeMap;
 
 /// What the leaf loops of a nest want, and which trees they walk.
@@ -21,6 +21,8 @@ pub struct Wanted<'a> {
     trees: BTreeMap<Storage, Vec<bool>>,
     /// What each leaf loop wants.
     of_walks: BTreeMap<WalkId, Storage>,
+    /// The layout that the schedule asks for, by the format that suits it.
+    asked: BTreeMap<Format, nest::Layout>,
     /// Whether rows are transposed to be quantized.
     transposes_bins: bool,
 }
@@ -36,9 +38,9 @@ pub struct Chosen {
 }
 
 /// The format that suits a leaf loop, whatever its trees are.
-fn suiting(walks: &Walks) -> Format {
+fn suiting(walks: &Walks) -> Result<Format, CompileError> {
     let vectors = walks.lanes > 1;
-    match (walks.layout, walks.over) {
+    Ok(match (walks.layout, walks.over) {
         (nest::Layout::Array, _) => Format::CompleteRecords,
         (nest::Layout::Sparse, _) if vectors => Format::PackedNodes,
         (nest::Layout::Sparse, _) => Format::ChildRecords,
@@ -48,7 +50,8 @@ fn suiting(walks: &Walks) -> Format {
         (nest::Layout::Quantized, _) => Format::RankTables,
         (nest::Layout::Preorder, Sort::Tree) if !vectors => Format::PreorderTests,
         (nest::Layout::Preorder, _) => Format::Preorder,
-    }
+        (nest::Layout::Reorg, _) => return Err(not_lowered(walks.layout)),
+    })
 }
 
 impl<'a> Wanted<'a> {
@@ -60,6 +63,7 @@ impl<'a> Wanted<'a> {
         leaf_numbers: bool,
     ) -> Result<Wanted<'a>, CompileError> {
         only_numeric(hir)?;
+        let mut asked = BTreeMap::new();
         let (mut trees, mut of_walks, mut transposes_bins) = (BTreeMap::new(), BTreeMap::new(), false);
         for walks in walks {
             let copy = match walks.rows {
@@ -67,7 +71,7 @@ impl<'a> Wanted<'a> {
                 Rows::Input => None,
             };
             let transposed = copy.is_some_and(|copy| copy.blocks.is_some());
-            let mut format = suiting(walks);
+            let mut format = suiting(walks)?;
             if hir.tiles.is_some() {
                 if format != Format::ChildRecords {
                     return Err(single_nodes());
@@ -81,10 +85,11 @@ impl<'a> Wanted<'a> {
                 trees.entry(storage).or_insert_with(|| vec![false; hir.forest.trees.len()]);
             used[walks.trees.clone()].fill(true);
             of_walks.insert(walks.id, storage);
+            asked.insert(format, walks.layout);
             let vectors = walks.lanes > 1 && walks.over == Sort::Row;
             transposes_bins |= format == Format::RankTables || format == Format::Preorder && vectors;
         }
-        Ok(Wanted { hir, leaf_numbers, trees, of_walks, transposes_bins })
+        Ok(Wanted { hir, leaf_numbers, trees, of_walks, asked, transposes_bins })
     }
 
     /// The features of transposed copies of rows. Quantized rows are transposed first, with the features of
@@ -144,7 +149,9 @@ impl<'a> Wanted<'a> {
             let bytes = layout.schema().footprint();
             footprint = footprint.saturating_add(bytes);
             if footprint > budget.tables {
-                return Err(over_budget(storage.format, footprint, budget));
+                let asked = self.asked.get(&instead_of.unwrap_or(storage.format));
+                let asked = asked.copied().unwrap_or(nest::Layout::Sparse);
+                return Err(over_budget(asked, footprint, budget));
             }
             storages.insert(storage, Stored { trees, instead_of, layout, bytes });
         }
@@ -172,31 +179,24 @@ fn single_nodes() -> CompileError {
     )
 }
 
-fn over_budget(format: Format, footprint: u64, budget: &Budget) -> CompileError {
-    let (name, help) = match format {
-        Format::CompleteRecords => {
-            ("array", "use representation(sparse), which stores only nodes that exist")
-        }
-        Format::LevelTables | Format::LaneTrees => {
-            ("levels", "use representation(array) or representation(sparse)")
-        }
-        Format::RankWords | Format::RankTables => {
-            ("quantized", "use representation(array) or representation(sparse)")
-        }
-        Format::Preorder | Format::PreorderTests => {
-            ("preorder", "use representation(sparse), whose nodes are smaller")
-        }
-        Format::ChildRecords | Format::PackedNodes | Format::NodeTiles => {
-            ("sparse", "unroll fewer hops with unrollWalk, which pads trees, or split the model")
-        }
-    };
+fn over_budget(layout: nest::Layout, footprint: u64, budget: &Budget) -> CompileError {
     CompileError::new(
         CompileError::LAYOUT_BUDGET,
         format!(
-            "with representation({name}) the model needs {} MiB, above the budget of {} MiB",
+            "with representation({}) the model needs {} MiB, above the budget of {} MiB",
+            layout.word(),
             footprint >> 20,
             budget.tables >> 20
         ),
-        help,
+        layout.smaller(),
+    )
+}
+
+/// The checker refuses such layouts where code is to be made.
+fn not_lowered(layout: nest::Layout) -> CompileError {
+    CompileError::new(
+        CompileError::NOT_LOWERED,
+        format!("the layout `{}` cannot be compiled yet", layout.word()),
+        "use representation(sparse)",
     )
 }

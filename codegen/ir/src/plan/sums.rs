@@ -4,7 +4,7 @@ use super::SumAccess;
 use crate::hir::Hir;
 use crate::mir::{Accumulator, Loop, Mode, Stmt, Walks};
 use sched_forest::Target;
-use sched_lang::nest::Sort;
+use sched_nest::Sort;
 
 /// What surrounds a leaf loop.
 #[derive(Clone, Copy, Default)]

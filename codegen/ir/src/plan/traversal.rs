@@ -8,7 +8,7 @@ use crate::quantize::encode::TAIL;
 use crate::quantize::fetch::{FetchStrategy, LARGEST};
 use crate::repr::Format;
 use crate::repr::traverse::{Steps, Traversal};
-use sched_lang::nest::Sort;
+use sched_nest::Sort;
 
 /// Bytes of the longest row that is looked up as a table.
 const ROW_TABLE: i64 = 256;

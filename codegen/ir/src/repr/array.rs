@@ -16,7 +16,7 @@ use crate::error::CompileError;
 use crate::lir::{Builder, Value};
 use crate::rows::Row;
 use sched_forest::Forest;
-use sched_lang::footprint::complete_nodes;
+use sched_nest::footprint::complete_nodes;
 
 /// Complete trees in level order.
 pub struct Array(Records);

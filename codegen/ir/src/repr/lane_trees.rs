@@ -24,7 +24,7 @@ use crate::error::CompileError;
 use crate::lir::{Builder, Cast, Scalar, Ty, Value};
 use crate::rows::Row;
 use sched_forest::{Forest, Inner, Tree};
-use sched_lang::nest::Layout;
+use sched_nest::Layout;
 use std::ops::Range;
 
 /// Trees as records, and their first levels lane by lane.

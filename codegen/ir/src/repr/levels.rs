@@ -47,7 +47,7 @@ impl Levels {
     /// The layout for a forest whose used trees are complete.
     pub fn new(request: &Request) -> Result<Levels, CompileError> {
         let forest = request.forest;
-        let test = Test::of(request, sched_lang::nest::Layout::Levels);
+        let test = Test::of(request, sched_nest::Layout::Levels);
         let codes = test.codes(forest.num_features as u64);
         let code = narrowest(codes).unwrap_or(Scalar::I32);
         let depths = Depths::of(request);

@@ -19,7 +19,7 @@ use crate::error::CompileError;
 use crate::lir::{Builder, Cast, Cmp, Scalar, Ty, Value};
 use crate::rows::Row;
 use sched_forest::{Forest, NodeRef};
-use sched_lang::nest::Layout;
+use sched_nest::Layout;
 
 /// Existing nodes, packed into 64 bits each.
 pub struct PackedNodes {

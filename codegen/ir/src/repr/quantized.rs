@@ -30,7 +30,7 @@ use crate::quantize::fetch::{FetchStrategy, LARGEST};
 use crate::quantize::offsets::Offsets;
 use crate::rows::Row;
 use sched_forest::Forest;
-use sched_lang::nest::Layout;
+use sched_nest::Layout;
 use std::sync::Arc;
 
 /// Trees as ranks, columns and leaves.

@@ -12,7 +12,7 @@ use crate::error::CompileError;
 use crate::lir::{Builder, Cast, Cmp, Scalar, Ty, Value};
 use crate::rows::Row;
 use sched_forest::{Inner, Leaf};
-use sched_lang::nest::Layout;
+use sched_nest::Layout;
 
 /// The fields of one node's record and what its comparison means.
 ///

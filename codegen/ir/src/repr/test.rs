@@ -8,7 +8,7 @@ use crate::lir::{Bin, Builder, Cast, Cmp, Scalar, Value};
 use crate::quantize::BinMap;
 use crate::rows::features::FeatureSubset;
 use sched_forest::{Comparison, Inner, Predicate};
-use sched_lang::nest::Layout;
+use sched_nest::Layout;
 use std::sync::Arc;
 
 /// Where missing values go.

@@ -21,7 +21,7 @@ use crate::lir::{Bin, Builder, Cast, Cmp, Scalar, Ty, Value};
 use crate::rows::{Row, RowLanes};
 use crate::tiles::{Child, Shape, Tile, Tiling};
 use sched_forest::{Forest, Tree};
-use sched_lang::nest::Layout;
+use sched_nest::Layout;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

@@ -14,8 +14,8 @@ pub use shape::Shape;
 use crate::error::{Budget, CompileError};
 use grow::Growth;
 use sched_forest::{Forest, NodeRef, Profile, Tree};
-use sched_lang::footprint::PADDED_TILE;
-use sched_lang::nest::TileTrees;
+use sched_nest::TileTrees;
+use sched_nest::footprint::PADDED_TILE;
 use std::collections::HashMap;
 
 /// A child of a tile.

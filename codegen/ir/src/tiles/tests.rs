@@ -2,9 +2,9 @@
 
 use super::*;
 use sched_forest::{ForestParts, Inner, Leaf, Predicate, Target};
-use sched_lang::ModelFacts;
-use sched_lang::footprint::most_hops;
-use sched_lang::random::Rng;
+use sched_nest::ModelFacts;
+use sched_nest::footprint::most_hops;
+use sched_testing::schedules::Rng;
 
 /// A tree from nested parentheses: `.` is a leaf, `(ab)` an inner node with children a and b.
 fn tree(text: &str) -> Tree {

@@ -7,14 +7,14 @@ use crate::facts::{Facts, rows_per_run};
 use crate::runtime::MODEL_SIZE;
 use crate::session::Session;
 use crate::target::Machine;
-use inkwell::GlobalVisibility;
 use inkwell::attributes::{Attribute, AttributeLoc};
 use inkwell::context::Context;
 use inkwell::module::{Linkage, Module};
 use inkwell::types::{BasicMetadataTypeEnum, BasicType, BasicTypeEnum};
 use inkwell::values::{
-    BasicMetadataValueEnum, BasicValue, BasicValueEnum, FunctionValue, GlobalValue, PointerValue,
+    BasicMetadataValueEnum, BasicValue, BasicValueEnum, FunctionValue, GlobalValue, IntValue, PointerValue,
 };
+use inkwell::{GlobalVisibility, IntPredicate};
 use sched_ir::lir::{self, Kernel};
 
 /// Where an artefact's tables are.
@@ -27,8 +27,8 @@ pub(crate) enum Data {
 }
 
 /// Names of the exported functions without their prefix, in the order of the header.
-pub(crate) const EXPORTS: [&str; 7] =
-    ["predict", "predict_raw", "predict_ex", "num_features", "num_outputs", "info", "error"];
+pub(crate) const EXPORTS: [&str; 8] =
+    ["predict", "predict_raw", "predict_ex", "num_features", "num_outputs", "feature_name", "info", "error"];
 
 /// A model compiled for one kind of processors.
 pub(crate) struct Compiled<'a> {
@@ -62,7 +62,8 @@ pub(crate) fn emit_artefact<'ctx>(
         model = Some(parts.model(number, version, model));
     }
     let model = model.ok_or_else(|| LlvmError::ill_formed("an artefact without a model"))?;
-    Exports { context, module: &module, prefix, model: model.as_pointer_value() }.emit(least.facts)?;
+    let names = parts.feature_names(least.facts);
+    Exports { context, module: &module, prefix, model: model.as_pointer_value(), names }.emit(least.facts)?;
     Ok(module)
 }
 
@@ -129,6 +130,27 @@ impl<'a, 'ctx> Parts<'a, 'ctx> {
         self.constant("tables", types::pointer(self.context).const_array(&all).into())
     }
 
+    /// The table of the features' names, and how many it has. Behind them is a null pointer, for every other number. So is a
+    /// name that C cannot hold.
+    fn feature_names(&self, facts: &Facts) -> Names<'ctx> {
+        let null = types::pointer(self.context).const_null();
+        let names = match self.data {
+            Data::Inside => facts.feature_names.as_slice(),
+            Data::LeftOut => &[],
+        };
+        let text = |name: &String| match name.as_bytes().contains(&0) {
+            true => null,
+            false => {
+                let text = self.context.const_string(name.as_bytes(), true);
+                self.constant("name", text.into()).as_pointer_value()
+            }
+        };
+        let all: Vec<PointerValue> = names.iter().map(text).chain([null]).collect();
+        let table = types::pointer(self.context).const_array(&all);
+        let table = self.constant("feature_names", table.into()).as_pointer_value();
+        Names { table, count: names.len() as u64 }
+    }
+
     /// A version's description, `schedc_model` of `runtime/rt.h`.
     fn model(
         &mut self,
@@ -169,11 +191,20 @@ impl<'a, 'ctx> Parts<'a, 'ctx> {
     }
 }
 
+/// The names of a model's features in the module.
+#[derive(Clone, Copy)]
+struct Names<'ctx> {
+    /// As many addresses of texts as there are names, and a null pointer behind them.
+    table: PointerValue<'ctx>,
+    count: u64,
+}
+
 struct Exports<'a, 'ctx> {
     context: &'ctx Context,
     module: &'a Module<'ctx>,
     prefix: &'a str,
     model: PointerValue<'ctx>,
+    names: Names<'ctx>,
 }
 
 impl<'ctx> Exports<'_, 'ctx> {
@@ -185,6 +216,7 @@ impl<'ctx> Exports<'_, 'ctx> {
         for name in EXPORTS {
             match name {
                 "num_features" => self.constant(name, features)?,
+                "feature_name" => self.feature_name(name)?,
                 "info" => self.forward(name, pointer, &[])?,
                 "predict" | "predict_raw" => self.forward(name, int, &[pointer, long, pointer])?,
                 "predict_ex" => self.forward(name, int, &[pointer])?,
@@ -215,6 +247,26 @@ impl<'ctx> Exports<'_, 'ctx> {
             call.try_as_basic_value()
                 .basic()
                 .ok_or_else(|| LlvmError::ill_formed("an export returns nothing"))
+        })
+    }
+
+    /// The entry of the table of names; numbers that are none lead to the null pointer at its end.
+    fn feature_name(&self, name: &str) -> Result<(), LlvmError> {
+        let (int, long) = (self.context.i32_type(), self.context.i64_type());
+        let pointer = types::pointer(self.context);
+        self.function(name, pointer.into(), &[int.into()], |arguments, builder| {
+            let number = arguments
+                .first()
+                .and_then(|argument| IntValue::try_from(*argument).ok())
+                .ok_or_else(|| LlvmError::ill_formed("an export lacks its argument"))?;
+            // Negative numbers become large ones.
+            let number = builder.build_int_z_extend(number, long, "")?;
+            let last = long.const_int(self.names.count, false);
+            let is_name = builder.build_int_compare(IntPredicate::ULT, number, last, "")?;
+            let number = builder.build_select(is_name, number, last, "")?.into_int_value();
+            // SAFETY: the number is at most that of the table's last entry.
+            let entry = unsafe { builder.build_in_bounds_gep(pointer, self.names.table, &[number], "") }?;
+            Ok(builder.build_load(pointer, entry, "")?)
         })
     }
 

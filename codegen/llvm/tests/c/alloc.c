@@ -1,7 +1,10 @@
-/* Small calls allocate nothing, nor do calls with scratch memory. Linked with --wrap of the allocation functions. */
+/* Small calls allocate nothing, nor do calls with enough scratch memory. Linked with --wrap of the allocation functions,
+ * which fail when they are told to. */
 #include "check.h"
 
 static int allocations;
+static int none_left;
+extern int m_temporary;
 
 void *__real_malloc(size_t bytes);
 void *__wrap_malloc(size_t bytes);
@@ -11,19 +14,41 @@ void *__wrap_aligned_alloc(size_t align, size_t bytes);
 void *__wrap_malloc(size_t bytes)
 {
     allocations++;
-    return __real_malloc(bytes);
+    return none_left ? NULL : __real_malloc(bytes);
 }
 
 void *__wrap_aligned_alloc(size_t align, size_t bytes)
 {
     allocations++;
-    return __real_aligned_alloc(align, bytes);
+    return none_left ? NULL : __real_aligned_alloc(align, bytes);
 }
 
 enum { ROWS = 10000 };
 static float rows[3 * ROWS], out[2 * ROWS];
 static double rows64[3 * ROWS];
-static char scratch[64 * 1024];
+static char scratch[512 * 1024];
+
+/* Calls with scratch, where each block of the kernel takes so many bytes and there is nothing else to be had. */
+static void in_scratch(int temporary, int64_t scratch_size)
+{
+    int before = allocations;
+    m_temporary = temporary;
+    none_left = 1;
+    for (int32_t dtype = M_F32; dtype <= M_F64; dtype++) {
+        for (int32_t threads = 1; threads <= PROCESSORS; threads++) {
+            for (int64_t n = 1; n <= ROWS; n = n * 3 + 1) {
+                m_call call = call_on(dtype == M_F64 ? (void *)rows64 : (void *)rows, n, out, threads);
+                call.dtype = dtype;
+                call.scratch = scratch + 1; /* at any address */
+                call.scratch_size = scratch_size - 1;
+                CHECK(m_predict_ex(&call) == M_OK && right_values(out, n));
+            }
+        }
+    }
+    CHECK(allocations == before);
+    none_left = 0;
+    m_temporary = 2048;
+}
 
 int main(void)
 {
@@ -49,13 +74,27 @@ int main(void)
     CHECK(m_predict_ex(&large) == M_OK && right_values(out, ROWS));
     CHECK(allocations == 1);
 
-    large.scratch = scratch + 1; /* at any address */
-    large.scratch_size = sizeof scratch - 1;
-    CHECK(m_predict_ex(&large) == M_OK && right_values(out, ROWS));
-    CHECK(allocations == 1);
+    m_call threaded = call_on(rows, ROWS, out, PROCESSORS);
+    CHECK(m_predict_ex(&threaded) == M_OK); /* the pool's threads have memory of their own */
+    in_scratch(2048, 64 * 1024);
+    in_scratch(20000, 64 * 1024); /* three blocks at a time: fewer threads */
+    in_scratch(20000, sizeof scratch);
+    in_scratch(100, 17 * 1024);
 
+    none_left = 1;
+    m_temporary = 20000;
+    int before = allocations;
+    large.scratch = scratch;
+    large.scratch_size = 20000; /* of which half is for rows: no block fits */
+    CHECK(m_predict_ex(&large) == M_ERR_MEMORY);
+    none_left = 0;
+    CHECK(m_predict_ex(&large) == M_OK && right_values(out, ROWS));
+    CHECK(allocations > before);
+    m_temporary = 2048;
+
+    before = allocations;
     large.scratch_size = 100; /* too small to be of use */
     CHECK(m_predict_ex(&large) == M_OK && right_values(out, ROWS));
-    CHECK(allocations == 2);
+    CHECK(allocations == before + 1);
     return 0;
 }

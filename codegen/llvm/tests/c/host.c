@@ -128,11 +128,13 @@ int main(int argc, char **argv)
     CHECK(tasks() == 4);
     predict_with(2);
     CHECK(tasks() == 4); /* workers stay */
+    predict_with(1000);
+    CHECK(tasks() == PROCESSORS); /* more would only be in each other's way */
 
     in_child(child_uses_threads, path);
     in_child(child_exits, path);
     predict_with(6);
-    CHECK(tasks() == 6);
+    CHECK(tasks() == PROCESSORS);
     unload(path);
     CHECK(tasks_become(1));
 
@@ -141,10 +143,24 @@ int main(int argc, char **argv)
     predict_with(0);
     CHECK(tasks() == 3);
     unload(path);
-    setenv("SCHEDC_NUM_THREADS", "many", 1);
+    setenv("SCHEDC_NUM_THREADS", "1000", 1);
     load(path);
-    predict_with(0); /* not a number: as if it were not there */
+    predict_with(0);
+    CHECK(tasks() == PROCESSORS);
     unload(path);
+    unsetenv("SCHEDC_NUM_THREADS");
+    load(path);
+    predict_with(0);
+    int usual = tasks();
+    unload(path);
+    static const char *const no_numbers[] = {"many", "", "0", "-2", "3 ", "3x", "0x3", "3.5"};
+    for (size_t i = 0; i < sizeof no_numbers / sizeof *no_numbers; i++) {
+        setenv("SCHEDC_NUM_THREADS", no_numbers[i], 1);
+        load(path);
+        predict_with(0); /* as if it were not there */
+        CHECK(tasks() == usual);
+        unload(path);
+    }
 
     for (int i = 0; i < 20; i++) {
         load(path);

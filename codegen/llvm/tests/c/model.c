@@ -4,7 +4,9 @@
 #include "api.h"
 
 #define EXPORT __attribute__((visibility("default")))
-enum { BLOCK = 16, SCRATCH = 2048 };
+enum { BLOCK = 16 };
+
+int m_temporary = 2048; /* bytes that each block takes */
 
 static float present(float x)
 {
@@ -36,13 +38,13 @@ static void raw_block(void *env, int64_t i)
     schedc_ctx *ctx = env;
     struct block block = {ctx, i * BLOCK};
     int64_t left = ctx->n_rows - block.first;
-    unsigned char *memory = schedc_rt_alloc(ctx, SCRATCH);
+    unsigned char *memory = schedc_rt_alloc(ctx, m_temporary);
     if (!memory)
         return;
-    for (int k = 0; k < SCRATCH; k++)
+    for (int k = 0; k < m_temporary; k++)
         memory[k] = (unsigned char)i;
     schedc_rt_parallel(ctx, raw_inner, &block, left < BLOCK ? left : BLOCK);
-    for (int k = 0; k < SCRATCH; k++)
+    for (int k = 0; k < m_temporary; k++)
         if (memory[k] != (unsigned char)i)
             schedc_rt_fail(ctx, 99); /* somebody else got the same memory */
     schedc_rt_free(ctx, memory);

@@ -16,6 +16,7 @@ pub fn facts() -> Facts {
         wide: false,
         ns_per_row: 1.0,
         info: "{}".to_string(),
+        feature_names: Vec::new(),
     }
 }
 

@@ -1,17 +1,17 @@
 //! One case: a random forest under a random legal schedule on random rows, through the interpreter and through machine
 //! code, against the plain walker.
 
-use crate::forests;
 use sched_forest::{Float, Forest, Profile, predict, predict_leaves, predict_margins};
 use sched_ir::interp::{self, Memory};
 use sched_ir::lir::{Function, Kernel, Module};
 use sched_ir::tiles::Tiling;
 use sched_ir::{Budget, CompileError, Compiled, compile_by_rows, lower};
-use sched_lang::nest::{Accumulation, Nest, Reduce, Sort};
-use sched_lang::random::{self, Rng};
 use sched_lang::{Options, Supported, check};
 use sched_llvm::runtime::Kind;
 use sched_llvm::{Cpu, Facts, Jit, Output, Rows};
+use sched_nest::{Accumulation, Nest, Reduce, Sort};
+use sched_testing::forests;
+use sched_testing::{Rng, schedules};
 
 /// A case, ready to run.
 pub struct Case {
@@ -42,7 +42,7 @@ impl Case {
         let forest = forests::forest(&mut rng);
         let profile = forests::profile(&mut rng, &forest);
         let facts = forests::facts(&forest);
-        let schedule = with_params(random::schedule(rng.next_u64(), &facts), &mut rng);
+        let schedule = with_params(schedules::schedule(rng.next_u64(), &facts), &mut rng);
         let options =
             Options { facts: Some(facts.into()), supported: Supported::Compilable, ..Options::default() };
         let nest_of = |schedule: &str| {
@@ -53,7 +53,7 @@ impl Case {
         };
         let nest = nest_of(&schedule);
         let smaller = rng.one_in(3).then(|| {
-            let other = random::schedule(rng.next_u64(), &forests::facts(&forest));
+            let other = schedules::schedule(rng.next_u64(), &forests::facts(&forest));
             (rng.below(40) as u32, nest_of(&other))
         });
         let few_rows = !rng.one_in(4);
@@ -204,6 +204,7 @@ impl Case {
             // Rows are made out to be expensive, so that threads take part even in small calls.
             ns_per_row: 1e6,
             info: "{}".to_string(),
+            feature_names: Vec::new(),
         };
         // Processors differ in what their registers hold and in how they look tables up.
         let cpus: Vec<Cpu> = Cpu::ALL.into_iter().filter(|cpu| cpu.runs_here()).collect();

@@ -1,7 +1,7 @@
 //! What a set of cases covers, counted, so that the property test cannot quietly stop testing something.
 
 use crate::case::Case;
-use sched_lang::nest::{Body, LoopId, Nest};
+use sched_nest::{Body, LoopId, Nest};
 use std::collections::BTreeMap;
 
 /// In how many cases each thing occurs.

@@ -4,7 +4,6 @@
 
 mod case;
 mod cover;
-mod forests;
 
 use case::Case;
 use cover::{Cover, WANTED};
@@ -85,7 +84,7 @@ fn codes_of_all_widths_are_exact() {
         [(1, 300, 6), (300, 2, 8), (7, 255, 8), (7, 256, 9), (1, 600, 9), (150, 3, 7)]
     {
         for schedule in schedules {
-            let (forest, rows) = forests::complete(features, thresholds, depth);
+            let (forest, rows) = sched_testing::forests::complete(features, thresholds, depth);
             let case = Case::of(forest, schedule, rows);
             let what = format!("{features} features with {thresholds} thresholds\n{schedule}");
             case.run().unwrap_or_else(|error| panic!("{error}\n{what}"));

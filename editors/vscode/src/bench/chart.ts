@@ -1,40 +1,65 @@
-// The chart of a measurement: a bar for each size of call, with the spread of its samples, and a mark where the one
-// before ended. Pure.
+// The chart of a measurement: a line for each size of call with a dot for the time of a row, the spread of its samples, and
+// a mark where the one before was. Times are on a logarithmic axis, since calls of one row take many times as long for a
+// row as calls of many. Pure.
 
 import { element, type Element } from '../nest/element';
+import { axis, type Axis } from './axis';
 import { change, showMicros, type Measured, type Point } from './measured';
 
-const LABEL = 130;
-const VALUE = 170;
 const LINE = 30;
 const BAR = 16;
+/** The height of the axis above the lines. */
+const HEAD = 26;
+/** Pixels for a character: more than most take, since texts are not measured here. */
+const CHARACTER = 7;
+/** Between texts and what stands beside them. */
+const GAP = 12;
 
 const same = (a: Point, b: Point): boolean => a.rows === b.rows && a.threads === b.threads;
 
 /** Draws a measurement, compared with an earlier one of the same schedule. */
 export function chart(now: Measured, earlier: Measured | null, width: number): Element {
-    const room = Math.max(80, width - LABEL - VALUE);
-    const all = [...now.points, ...(earlier?.points ?? [])];
-    const scale = room / Math.max(...all.flatMap(({ micros, spread }) => [micros, spread[1]]), Number.MIN_VALUE);
-    const height = now.points.length * LINE + 8;
+    const before = now.points.map((point) => earlier?.points.find((one) => same(one, point)) ?? null);
+    const shown = [...now.points, ...before.filter((one) => one !== null)];
+    const left = GAP + widest([UNIT, ...now.points.map(calls)]);
+    const right = 2 * GAP + widest(now.points.map((point, at) => `${showMicros(point.micros)}  ${compare(point, before[at] ?? null)}`));
+    const room = Math.max(80, width - left - right);
+    const times = axis(shown.flatMap(({ micros, spread }) => [micros, ...spread]), left, left + room);
+    const height = HEAD + now.points.length * LINE + 4;
     return element(
         'svg',
-        { class: 'chart', width: LABEL + room + VALUE, height, role: 'list', 'aria-label': 'Microseconds for a row' },
-        now.points.map((point, at) => line(point, earlier?.points.find((one) => same(one, point)) ?? null, scale, 4 + at * LINE)),
+        { class: 'chart', width: left + room + right, height, role: 'list', 'aria-label': 'Microseconds for a row' },
+        [
+            ...grid(times, left, height),
+            ...now.points.map((point, at) => line(point, before[at] ?? null, times, left, HEAD + at * LINE)),
+        ],
     );
 }
 
-function line(point: Point, earlier: Point | null, scale: number, y: number): Element {
-    const at = (micros: number): number => LABEL + micros * scale;
+const UNIT = 'µs for a row';
+
+const widest = (texts: readonly string[]): number => Math.max(...texts.map((text) => text.length)) * CHARACTER;
+
+/** A line for each tick with its number above, and what the numbers count. */
+function grid(times: Axis, left: number, height: number): Element[] {
+    const lines = times.ticks.flatMap((tick) => [
+        element('path', { class: 'grid', d: `M${times.at(tick)} ${HEAD - 8}V${height}`, 'aria-hidden': true }),
+        element('text', { class: 'tick', x: times.at(tick), y: HEAD - 13, 'aria-hidden': true }, [String(tick)]),
+    ]);
+    const unit = { class: 'unit', x: left - 2 * GAP, y: HEAD - 13, 'aria-hidden': true };
+    return [...lines, element('text', unit, [UNIT])];
+}
+
+function line(point: Point, earlier: Point | null, { at }: Axis, left: number, y: number): Element {
     const [low, high] = point.spread;
     const middle = y + BAR / 2;
     const label = calls(point);
-    const changed = earlier === null ? '' : compare(point, earlier);
-    const end = Math.max(at(high), at(point.micros), earlier === null ? 0 : at(earlier.micros)) + 10;
+    const changed = compare(point, earlier);
+    const end = Math.max(at(high), at(point.micros), earlier === null ? 0 : at(earlier.micros)) + GAP;
     return element('g', { role: 'listitem', 'aria-label': `${label}: ${showMicros(point.micros)} for a row ${changed}`.trim() }, [
-        element('text', { class: 'calls', x: LABEL - 12, y: y + 12.5 }, [label]),
-        element('rect', { class: 'bar', x: LABEL, y, width: Math.max(2, point.micros * scale), height: BAR, rx: 3 }),
+        element('text', { class: 'calls', x: left - GAP, y: y + 12.5 }, [label]),
         element('path', { class: 'spread', d: `M${at(low)} ${middle}H${at(high)}M${at(low)} ${y + 4}V${y + BAR - 4}M${at(high)} ${y + 4}V${y + BAR - 4}` }),
+        element('circle', { class: 'point', cx: at(point.micros), cy: middle, r: 5 }),
         ...(earlier === null ? [] : [element('rect', { class: 'before', x: at(earlier.micros) - 1, y: y - 2, width: 2, height: BAR + 4 })]),
         element('text', { class: 'time', x: end, y: y + 12.5 }, [
             showMicros(point.micros),
@@ -48,7 +73,8 @@ function calls({ rows, threads }: Point): string {
     return threads === 1 ? size : `${size}, ${threads} threads`;
 }
 
-function compare(now: Point, earlier: Point): string {
+function compare(now: Point, earlier: Point | null): string {
+    if (earlier === null) return '';
     const found = change(now, earlier);
     return found.verdict === 'same' ? 'as before' : `${found.factor.toFixed(2)}× ${found.verdict}`;
 }

@@ -39,6 +39,10 @@ export class NestPanel implements vscode.Disposable {
             vscode.workspace.onDidChangeTextDocument(({ document, contentChanges }) => {
                 if (document === this.document && contentChanges.length > 0) this.changed();
             }),
+            // A document whose language changes is closed, and opened anew.
+            vscode.workspace.onDidOpenTextDocument((document) => {
+                if (isSchedule(document) && document === vscode.window.activeTextEditor?.document) this.follow(document);
+            }),
             vscode.workspace.onDidCloseTextDocument((document) => {
                 if (document === this.document) this.follow(this.openSchedule());
             }),

@@ -6,6 +6,7 @@ import { layout, type Measure, type TextStyle } from './layout';
 import type { FromPanel, Problem, ToPanel } from './messages';
 import { render } from './render';
 import { allLoops, type Loop, type NestView, type Range } from './view';
+import { facts as factsOf, pieces, remark } from './words';
 
 declare function acquireVsCodeApi(): { postMessage(message: FromPanel): void; setState(state: unknown): void };
 
@@ -79,18 +80,13 @@ const look = (loop: Loop): string =>
     [loop.range, loop.condition, ...loop.badges.map((badge) => badge.text)].join('|');
 
 function describe(view: NestView): void {
-    const chips = [
-        view.representation === null ? null : `${view.representation} layout`,
-        view.treeOrder === null || view.treeOrder === 'model' ? null : `trees ${view.treeOrder}`,
-        view.batchSize === null ? null : `at most ${view.batchSize} rows a run`,
-    ];
-    facts.replaceChildren(...chips.filter((chip) => chip !== null).map((chip) => span('chip', chip)));
+    facts.replaceChildren(...factsOf(view).map((fact) => span('chip', fact)));
     order.replaceChildren();
     if (view.accumulation === null) return;
     const exact = view.accumulation.order === 'exact';
     order.append(
         span(exact ? 'order exact' : 'order reassociated', exact ? 'exact' : view.accumulation.order),
-        span('why', view.accumulation.why ?? (exact ? 'in the model’s order, to the last bit' : '')),
+        prose('why', view.accumulation.why ?? (exact ? 'in the model’s order, to the last bit' : '')),
     );
 }
 
@@ -104,12 +100,11 @@ function span(kind: string, text: string): HTMLSpanElement {
 /** Text in which names stand between backticks. */
 function prose(kind: string, text: string): HTMLSpanElement {
     const made = span(kind, '');
-    text.split('`').forEach((piece, at) => {
-        if (at % 2 === 0) return made.append(piece);
-        const name = document.createElement('code');
-        name.textContent = piece;
-        made.append(name);
-    });
+    for (const piece of pieces(text)) {
+        const part = document.createElement(piece.isName ? 'code' : 'span');
+        part.textContent = piece.text;
+        made.append(part);
+    }
     return made;
 }
 
@@ -223,9 +218,10 @@ function neighbour(key: string, items: SVGElement[], at: number): SVGElement | n
 function show(message: Nest): void {
     nest = message;
     document.body.classList.remove('pending');
-    document.body.classList.toggle('stale', message.stale);
+    const said = remark(message.stale, message.view);
+    document.body.classList.toggle('stale', said !== '');
     file.textContent = message.file;
-    state.textContent = message.stale ? 'as of the last text without mistakes' : '';
+    state.textContent = said;
     if (message.view === null) {
         nothing('The loop nest appears here as soon as the schedule can be understood.');
     } else {
@@ -240,7 +236,7 @@ function nothing(reason: string): void {
     document.body.classList.remove('pending');
     nest = nest === null ? null : { ...nest, view: null };
     known = new Map();
-    picture.replaceChildren(span('nothing', reason));
+    picture.replaceChildren(prose('nothing', reason));
     facts.replaceChildren();
     order.replaceChildren();
 }
@@ -256,6 +252,7 @@ window.addEventListener('message', ({ data }: MessageEvent<ToPanel>) => {
         case 'problems': return listProblems(data.key, data.problems);
         case 'nothing':
             state.textContent = '';
+            document.body.classList.remove('stale');
             listProblems(0, []);
             return nothing(data.reason);
     }

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
+import { servers } from './processes';
 import { until, type Workbench } from './workbench';
 
 export interface Context {
@@ -58,7 +59,41 @@ export const STEPS: readonly Step[] = [
         await bench.insist(() => bench.key('F8'), peek);
         await bench.sees(peek, 'S0041');
         await bench.shot('problem');
+        // The code leads to its page, as readers see it.
+        await peek.locator('a.code-link').click();
+        await bench.page.locator('.tab.active').filter({ hasText: 'S0041' }).waitFor();
+        await bench.sees(bench.panel.locator('h1'), 'S0041');
+        await bench.shot('page');
+        await bench.command('View: Close Editor');
+        await bench.focusText();
         await bench.key('Escape');
+    }],
+    ['the status bar knows schedc while a schedule is shown', async ({ bench }) => {
+        const status = bench.page.locator('[id="schedc.schedc.schedc"], .statusbar-item[aria-label*="schedc"]');
+        const language = async (name: string): Promise<void> => {
+            await bench.focusText();
+            await bench.command('Change Language Mode');
+            await bench.type(name);
+            await bench.page.locator('.quick-input-list .monaco-list-row').filter({ hasText: name }).first().click();
+        };
+        await status.first().waitFor();
+        await language('Plain Text');
+        await until('no schedc in the status bar', async () => (await status.count()) === 0 || !(await status.first().isVisible()));
+        await language('Schedule');
+        await status.first().waitFor();
+        await bench.broken();
+    }],
+    ['the path of a model is completed', async (context) => {
+        const { bench } = context;
+        await bench.rewrite(1, 'model "');
+        const suggestions = bench.page.locator('.suggest-widget.visible');
+        await bench.insist(() => bench.key('Control+Space'), suggestions.filter({ hasText: 'model.json' }));
+        await bench.shot('path');
+        await bench.key('Enter');
+        await until('the path', async () => (await bench.editor.textContent())?.includes('model.json') === true);
+        await bench.rewrite(1, 'model "model.json"');
+        await bench.broken();
+        await bench.saved(path(context), /^model "model.json"$/m);
     }],
     ['a quick fix puts it right', async (context) => {
         const { bench } = context;
@@ -162,6 +197,17 @@ export const STEPS: readonly Step[] = [
         const fix = bench.panel.locator('.fix').filter({ hasText: 'block' }).first();
         await fix.waitFor();
         await bench.shot('nest-stale');
+        await bench.focusText();
+        await bench.command('schedc: Build a Library');
+        const refused = bench.notifications.filter({ hasText: 'S0041: `parallel` is about `batch`' });
+        await refused.waitFor();
+        assert.doesNotMatch(await refused.textContent() ?? '', /[│╭╰─]/, 'a message is no drawing');
+        await bench.sees(refused.locator('.monaco-button'), 'Explain S0041');
+        await bench.goTo(1, 1);
+        await bench.shot('refused');
+        await refused.locator('.monaco-button').filter({ hasText: 'Show the Place' }).click();
+        await until('the cursor at the finding', async () => (await bench.place()).startsWith('Ln 4'));
+        await bench.command('Notifications: Clear All Notifications');
         await fix.click();
         await bench.clean();
         await bench.panel.locator('body:not(.stale)').waitFor();
@@ -194,7 +240,7 @@ export const STEPS: readonly Step[] = [
         await bench.command('schedc: Measure the Speed');
         await bench.sees(bench.page.locator('.quick-input-list'), 'rows.csv');
         await bench.key('Enter');
-        await bench.brings(bench.panel.locator('.chart .bar'));
+        await bench.brings(bench.panel.locator('.chart .point'));
         await bench.sees(bench.panel.locator('.chart .time'), 'µs');
         await bench.sees(bench.editor.locator('.codelens-decoration'), 'µs per row');
         assert.equal(await bench.panel.locator('.before').count(), 0);
@@ -221,9 +267,18 @@ export const STEPS: readonly Step[] = [
         await bench.focusText();
         await bench.rewrite(4, 'parallel(batch)');
         await bench.broken();
+        const before = await servers();
+        assert.equal(before.length, 1, `servers: ${before}`);
         await bench.command('schedc: Restart the Language Server');
-        await bench.clean();
-        await bench.broken();
+        // Findings are gone for so short a while that nobody sees it: another server is there, and tells them again.
+        await until('another server', async () => {
+            const now = await servers();
+            return now.length === 1 && now[0] !== before[0];
+        });
+        for (const mistake of [false, true]) {
+            await bench.rewrite(4, mistake ? 'parallel(batch)' : 'parallel(block)');
+            await (mistake ? bench.broken() : bench.clean());
+        }
         await bench.rewrite(4, 'parallel(block)');
         await bench.clean();
         await bench.saved(path(context), /^parallel\(block\)$/m);

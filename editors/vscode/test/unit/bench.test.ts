@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { axis } from '../../src/bench/axis';
 import { chart } from '../../src/bench/chart';
 import { headline, readMeasured, showMicros, type Measured } from '../../src/bench/measured';
 import { find, textOf } from '../../src/nest/element';
@@ -7,13 +8,45 @@ import { find, textOf } from '../../src/nest/element';
 const measured = (...times: number[]): Measured => ({
     points: times.map((micros, at) => ({ rows: 64 ** at, threads: 1, micros, spread: [micros * 0.98, micros * 1.02] })),
 });
-const widths = (now: Measured, earlier: Measured | null): number[] =>
-    find(chart(now, earlier, 700), ({ attributes }) => attributes['class'] === 'bar').map(({ attributes }) => Number(attributes['width']));
+const dots = (now: Measured, earlier: Measured | null = null, width = 700): number[] =>
+    find(chart(now, earlier, width), ({ attributes }) => attributes['class'] === 'point').map(({ attributes }) => Number(attributes['cx']));
 
-test('bars are as long as the times are', () => {
-    const [one, two] = widths(measured(4, 1), null);
-    assert(one !== undefined && two !== undefined);
-    assert(Math.abs(one / two - 4) < 1e-9);
+test('equal factors of time are equal distances', () => {
+    const [first, second, third, last] = dots(measured(100, 10, 1, 0.1));
+    assert(first !== undefined && second !== undefined && third !== undefined && last !== undefined);
+    assert(Math.abs(first - second - (second - third)) < 1e-6 && Math.abs(second - third - (third - last)) < 1e-6);
+    assert(first > last && first - second > 50, 'a factor of ten is far to see');
+});
+
+test('ticks are good numbers around all times, far enough apart to be read', () => {
+    for (const times of [[1.9, 2.1], [3], [2], [0.0123, 0.4], [4e-5, 8e3], [1, 10], [0.5, 5000]]) {
+        for (const room of [80, 250, 900]) {
+            const { ends, ticks, at } = axis(times, 130, 130 + room);
+            assert(ends[0] <= Math.min(...times) && Math.max(...times) <= ends[1], `${times}: ${ends}`);
+            assert(ticks.length > 1 && ticks.every((tick) => /^(0\.0*)?[125]0*(e-\d+)?$/.test(String(tick))), `${times}: ${ticks}`);
+            const places = ticks.map(at);
+            assert(places.every((place, number) => number === 0 || place - (places[number - 1] ?? 0) >= 30), `${times} in ${room}: ${ticks}`);
+            assert(places.every((place) => place >= 130 - 1e-6 && place <= 130 + room + 1e-6));
+        }
+    }
+    assert.deepEqual(axis([], 0, 100).ends, [1, 2]);
+    assert.deepEqual(axis([0.0021, 0.4], 0, 900).ticks, [0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5]);
+});
+
+test('everything lies inside the chart', () => {
+    const picture = chart(measured(200, 1), measured(0.5, 0.01), 700);
+    const shown = find(picture, ({ attributes }) => ['point', 'before'].includes(String(attributes['class'])));
+    assert.equal(shown.length, 4);
+    for (const { attributes } of shown) {
+        const x = Number(attributes['cx'] ?? attributes['x']);
+        assert(x > 90 && x < 560, `${x}`);
+    }
+    const texts = find(picture, ({ attributes }) => ['time', 'calls'].includes(String(attributes['class'])));
+    for (const text of texts) {
+        const [x, width] = [Number(text.attributes['x']), textOf(text).length * 7];
+        const [from, to] = text.attributes['class'] === 'time' ? [x, x + width] : [x - width, x];
+        assert(from >= -1 && to <= 700, `${textOf(text)}: ${from}..${to}`);
+    }
 });
 
 test('a measurement is compared with the one before, beyond noise', () => {

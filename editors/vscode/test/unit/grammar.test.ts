@@ -92,19 +92,22 @@ test('a fence of Markdown', () => {
 });
 
 test('the grammar knows the words of the language', () => {
-    const lang = (file: string): string => readFileSync(`../../lang/src/${file}`, 'utf8');
+    const lang = (file: string): string => readFileSync(`../../lang/${file}`, 'utf8');
     const quoted = (text: string): string[] => [...text.matchAll(/"([A-Za-z_.]+)"/g)].map(([, word]) => word ?? '');
     const between = (text: string, from: string, to: string): string => {
         const start = text.indexOf(from);
         assert(start >= 0, from);
         return text.slice(start, text.indexOf(to, start));
     };
-    const scope = lang('resolve/scope.rs');
-    const directives = lang('directives.rs');
+    const scope = lang('src/resolve/scope.rs');
+    const directives = lang('src/directives.rs');
     const facts = quoted(between(scope, 'const FACTS', '];'));
     const functions = quoted(between(scope, 'const FUNCTIONS', '];'));
     const keywords = quoted(between(directives, 'pub const KEYWORDS', '];')).filter((word) => word !== 'in');
-    const values = ['LAYOUTS', 'SORT_KEYS', 'TILINGS', 'DIMENSIONS'].flatMap((list) => quoted(between(directives, `pub const ${list}`, '];')));
+    const layouts = [...lang('nest/src/layout.rs').matchAll(/^ {4}[A-Z]\w* "(\w+)" \{$/gm)].map(([, word]) => word ?? '');
+    const lists = ['SORT_KEYS', 'TILINGS', 'DIMENSIONS'].flatMap((list) => quoted(between(directives, `pub const ${list}`, '];')));
+    const values = [...layouts, ...lists];
+    assert(layouts.length > 4);
     assert(facts.length > 4 && functions.length > 2 && keywords.length > 8 && values.length > 8);
     for (const word of facts) assert.equal(words(sched, `tile(a, b, c, ${word})`)[word], 'support.constant.fact', word);
     for (const word of functions) assert.equal(words(sched, `tile(a, b, c, ${word}(1))`)[word], 'support.function', word);

@@ -3,7 +3,8 @@
 use super::{Context, Wording, use_one_of};
 use crate::diagnostics::Applicability;
 use crate::illegal::Problem;
-use crate::nest::Sort;
+use crate::legality::Size;
+use sched_nest::Sort;
 
 pub(super) fn word(context: &Context) -> Option<Wording> {
     let directive = context.directive();
@@ -34,7 +35,7 @@ pub(super) fn word(context: &Context) -> Option<Wording> {
         Problem::TooSmall { value } => {
             Wording::new(format!("`{directive}` needs a number of at least 1, not {value}"), "below 1")
                 .help("Write a larger number, or leave the directive out.")
-                .fix(context.replace("1", Applicability::Unsure))
+                .fix(context.replace(if directive == "interleave" { "2" } else { "1" }, Applicability::Unsure))
         }
         Problem::TooLarge { value, limit } => {
             Wording::new(format!("`{directive}` takes at most {limit}, not {value}"), format!("above {limit}"))
@@ -59,7 +60,7 @@ pub(super) fn word(context: &Context) -> Option<Wording> {
             .help("It is the depth of the trees in one copy made by `splitByDepth`: use it in `unrollWalk` of such a \
                    copy or a loop inside."),
         Problem::LayoutNeedsSingleNodes { layout, tiles } => {
-            let message = format!("the layout `{}` holds single nodes, not tiles of nodes", layout.name());
+            let message = format!("the layout `{}` holds single nodes, not tiles of nodes", layout.word());
             Wording::new(message, "cannot hold tiles")
                 .and(*tiles, "asks for tiles")
                 .help("Use `sparse`, which holds tiles, or leave the tiles out.")
@@ -80,8 +81,8 @@ pub(super) fn word(context: &Context) -> Option<Wording> {
         Problem::NoProfile => Wording::new("there is no profile that says how often leaves are reached", "no profile")
             .help("Make one with `schedc profile MODEL -i ROWS -o FILE` and give it with `--profile FILE`, or use \
                    `tileTrees` without `probability`."),
-        Problem::CodeTooLarge { size, limit } => {
-            let message = format!("this schedule asks for {size} copies of a walk's step, more than {limit}");
+        Problem::CodeTooLarge { size } => {
+            let message = format!("{}, more than can be compiled in reasonable time", code(size));
             Wording::new(message, "makes most of them")
                 .help("Unroll or interleave less; specialize and unroll loops with fewer iterations.")
                 .fix((directive == "unroll").then(|| context.expand_a_tile()).flatten())
@@ -128,6 +129,16 @@ fn gpu(context: &Context) -> Option<Wording> {
             Wording::new(format!("a block would have {threads} threads"), format!("more than {limit}"))
                 .help("Tile the loop and map the inner loop of the tile, or use a smaller tile.")
         }
+        Problem::NotBlockTrees if context.report.is_for_cpu() => {
+            let message =
+                format!("`{directive}` is about tree loops over a GPU's threads, and the target is a CPU");
+            Wording::new(message, "needs a GPU")
+                .help(
+                    "Leave it out: partial sums of a CPU's threads need no directive. `atomicReduce` and \
+                     `vectorReduce` add them in other ways.",
+                )
+                .fixes([context.remove(step), context.rewrite(format!("atomicReduce({first})"))])
+        }
         Problem::NotBlockTrees => {
             let message = format!("`{directive}` is about tree loops over threads, which `{first}` is not");
             Wording::new(message, "not a tree loop over threads")
@@ -136,6 +147,7 @@ fn gpu(context: &Context) -> Option<Wording> {
                     (context.sort() == Some(Sort::Tree))
                         .then(|| context.insert_before(step, &format!("gpuDimension({first}, block.x)"))),
                 )
+                .fix(Some(context.remove(step)))
         }
         Problem::VectorOnGpu => Wording::new("a GPU has no vectors besides its threads", "not on a GPU")
             .help(format!("Map `{first}` to a block dimension, or interleave it."))
@@ -143,6 +155,11 @@ fn gpu(context: &Context) -> Option<Wording> {
             .fix(Some(context.remove(step))),
         _ => return None,
     })
+}
+
+/// What code a schedule asks for.
+pub(super) fn code(Size { walks, instructions, loops }: &Size) -> String {
+    format!("this schedule writes out {walks} walks, about {instructions} instructions with {loops} loops")
 }
 
 /// The directive with the layout that holds tiles.

@@ -1,9 +1,17 @@
 //! Words for legal schedules that are probably not meant.
 
 use super::device::size;
+use super::facts::code;
 use super::{Context, Wording};
 use crate::diagnostics::{Applicability, Fix};
 use crate::illegal::Problem;
+use sched_nest::sym::Fact;
+
+const MODEL: &str = "Name a model in a `model` line or on the command line to have it checked.";
+const BATCH_SIZE: &str = "Say how many rows one run of the nest handles at most, on the command line: \
+                          `schedc check ... --batch-size 4096`; or write a number in place of `batch_size`.";
+const BOTH: &str = "Name a model in a `model` line or on the command line, and give the batch size: \
+                    `schedc check ... --batch-size 4096`.";
 
 pub(super) fn word(context: &Context) -> Option<Wording> {
     let first = context.first();
@@ -19,13 +27,19 @@ pub(super) fn word(context: &Context) -> Option<Wording> {
                 .fix(Some(Fix { applicability, ..context.remove(step) }))
         }
         Problem::Unverified { what } => {
-            let (missing, help) = match context.builder.model {
-                None => {
-                    ("a model", "Name a model in a `model` line or on the command line to have it checked.")
+            let needs_model = what.mentions(&|fact| fact != Fact::BatchSize);
+            let (missing, help) = match (&context.builder.model, needs_model) {
+                (None, true) if what.mentions(&|fact| fact == Fact::BatchSize) => {
+                    ("a model and a batch size", BOTH)
                 }
-                Some(_) => ("a batch size", "Give it with `--batch-size` to have it checked."),
+                (None, true) => ("a model", MODEL),
+                _ => ("a batch size", BATCH_SIZE),
             };
-            Wording::new(format!("without {missing} it is not known {what}"), "not verified").help(help)
+            let written = context.argument_text();
+            let number = written.contains("batch_size").then(|| written.replace("batch_size", "4096"));
+            Wording::new(format!("without {missing} it is not known {what}"), "not verified")
+                .help(help)
+                .fix(number.and_then(|text| context.replace(&text, Applicability::Placeholder)))
         }
         Problem::TileOfOne => {
             Wording::new("this tile has one iteration, so the inner loop does nothing", "a tile of one")
@@ -94,6 +108,13 @@ pub(super) fn word(context: &Context) -> Option<Wording> {
             Wording::new(message, "does not stay near")
                 .help("Use a smaller tile, or cache a loop further in.")
                 .fix(Some(context.remove(step)))
+        }
+        Problem::CodeLarge { size } => {
+            let message = format!("{}, which take long to compile", code(size));
+            Wording::new(message, "makes most of them").help(
+                "It is legal. To compile faster, unroll or interleave less, and specialize and unroll loops with fewer \
+                 iterations.",
+            )
         }
         Problem::NestedParallel { outer, earlier } => {
             let inner = context.illegal.loops.last().map(|id| context.builder.name(*id)).unwrap_or(first);

@@ -3,7 +3,7 @@
 use super::Context;
 use crate::diagnostics::{Applicability, Edit, Fix};
 use crate::lineage::Step;
-use crate::nest::{LoopId, Sort};
+use sched_nest::{LoopId, Sort};
 
 impl Context<'_> {
     /// A fix that writes `text` in place of the whole directive.

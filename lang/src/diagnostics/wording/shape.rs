@@ -5,7 +5,7 @@ use crate::diagnostics::{Applicability, Edit, Fix, nearest};
 use crate::illegal::Problem;
 use crate::lineage::{MAX_DEPTH, MAX_LOOPS, Step};
 use crate::resolve::list;
-use crate::sym::Sym;
+use sched_nest::sym::Sym;
 
 pub(super) fn word(context: &Context) -> Option<Wording> {
     let first = context.first();

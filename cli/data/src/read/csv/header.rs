@@ -1,11 +1,12 @@
 //! The first line: whether it is a header, and which columns it chooses.
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 use std::io::Read;
 
+use super::matching::{find_columns, without_names_of_the_model};
 use super::{Records, parse};
-use crate::error::{Code, DataError, shorten};
-use crate::read::Expect;
+use crate::error::{Code, DataError};
+use crate::read::{Expect, Names};
 
 /// Which of a line's cells make a row.
 pub(super) struct Selection {
@@ -18,33 +19,6 @@ pub(super) struct Selection {
 }
 
 impl Selection {
-    /// Reads the first line; also returns whether it is a header.
-    pub(super) fn from_first<R: Read>(
-        records: &Records<'_, R>,
-        expect: Expect<'_>,
-    ) -> Result<(Self, bool), DataError> {
-        let by_position =
-            Selection { columns: (0..expect.columns).collect(), width: expect.columns, header: None };
-        let line: Vec<String> = records
-            .record
-            .iter()
-            .map(|cell| String::from_utf8_lossy(cell.trim_ascii()).into_owned())
-            .collect();
-        let looks_like_header = mostly_text(records);
-        if let Some(names) = expect.names.filter(|names| names.len() == expect.columns)
-            && let Some(columns) = by_name(&line, names, looks_like_header, records)?
-        {
-            return Ok((Selection { columns, width: line.len(), header: Some(line) }, true));
-        }
-        if !looks_like_header {
-            return Ok((by_position, false));
-        }
-        if line.len() != expect.columns {
-            return Err(records.wrong_width(&by_position, expect));
-        }
-        Ok((Selection { header: Some(line), ..by_position }, true))
-    }
-
     /// The names of the chosen columns.
     pub(super) fn names(&self) -> Option<Vec<String>> {
         let header = self.header.as_ref()?;
@@ -52,65 +26,243 @@ impl Selection {
     }
 }
 
-/// Whether more of the line's cells are text than numbers. Majority, because a typing error in the first line of
-/// plain numbers must be reported, not taken for a header and skipped.
-fn mostly_text<R>(records: &Records<'_, R>) -> bool {
-    let (mut text, mut numbers) = (0, 0);
-    for value in records.record.iter().map(parse) {
-        match value {
-            None => text += 1,
-            Some(value) if value.is_nan() => {}
-            Some(_) => numbers += 1,
-        }
-    }
-    text > numbers
+/// What the first line turned out to be.
+pub(super) struct First {
+    pub(super) selection: Selection,
+    pub(super) is_header: bool,
+    /// How it was read, where that is in doubt.
+    pub(super) note: Option<String>,
+    /// How it was read, to be said if it is a row and the second one is written in another way.
+    pub(super) later: Option<String>,
 }
 
-/// The cells that bear the model's feature names, if the line is a header with all of them.
-fn by_name<R: Read>(
-    line: &[String],
-    names: &[String],
-    looks_like_header: bool,
+/// Whether a cell is a whole number, written without a point.
+fn is_whole(cell: &[u8]) -> bool {
+    let digits = cell.trim_ascii();
+    !digits.is_empty() && digits.iter().all(u8::is_ascii_digit)
+}
+
+/// Whether a record has numbers, and all of them are written with a point or an exponent, as pandas writes columns of
+/// floats: whole numbers above them may be a header then.
+pub(super) fn has_points(record: &csv::ByteRecord) -> bool {
+    let is_number = |cell: &&[u8]| parse(cell).is_some_and(|value| !value.is_nan());
+    let has_point = |cell: &[u8]| cell.iter().any(|byte| matches!(byte, b'.' | b'e' | b'E'));
+    record.iter().any(|cell| is_number(&cell)) && record.iter().filter(is_number).all(has_point)
+}
+
+/// Reads the first line.
+pub(super) fn read_first<R: Read>(records: &Records<'_, R>, expect: Expect<'_>) -> Result<First, DataError> {
+    let line = Line::of(records);
+    let kind = line.kind(expect);
+    let place = |note: &str| format!("{}, line {}: {note}", records.name, records.line());
+    let note = line.note(kind, expect).map(place);
+    if kind == Kind::Row {
+        let whole = note.is_none() && records.record.iter().all(is_whole);
+        let later = whole.then(|| place(READ_AS_ROW));
+        return Ok(First { selection: by_position(expect, None), is_header: false, note, later });
+    }
+    let selection = select(&line, kind, records, expect)?;
+    Ok(First { selection, is_header: true, note, later: None })
+}
+
+/// The first columns, one for each feature.
+fn by_position(expect: Expect<'_>, header: Option<Vec<String>>) -> Selection {
+    Selection { columns: (0..expect.columns).collect(), width: expect.columns, header }
+}
+
+/// The columns that a header chooses.
+fn select<R: Read>(
+    line: &Line,
+    kind: Kind,
     records: &Records<'_, R>,
-) -> Result<Option<Vec<usize>>, DataError> {
-    if !looks_like_header {
-        // Names such as 0, 1, 2 (columns of an unnamed table) look like a row of numbers. The line is taken for
-        // a header only where it is exactly these names and too many for chance.
-        return Ok((names.len() > 2 && line == names).then(|| (0..names.len()).collect()));
+    expect: Expect<'_>,
+) -> Result<Selection, DataError> {
+    if let Some(names) = expect.names_to_match() {
+        let columns = find_columns(&line.cells, names, records).map_err(|error| match (kind, error.code) {
+            (Kind::HeaderOfNumbers, Code::MissingFeature) => error.help(
+                "the first line holds the numbers from 0 on, as pandas writes for columns without names: give the columns \
+                 the model's names, or, if they are the features in the model's order, say --by-position; if the line is a \
+                 row, put a line with the model's names before it",
+            ),
+            _ => error,
+        })?;
+        return Ok(Selection { columns, width: line.cells.len(), header: Some(line.trimmed()) });
     }
-    let mut places: HashMap<&str, Vec<usize>> = HashMap::new();
-    for (column, name) in line.iter().enumerate() {
-        places.entry(name).or_default().push(column);
+    if line.cells.len() != expect.columns {
+        return Err(records.wrong_width(&by_position(expect, None), expect));
     }
-    let mut columns = Vec::with_capacity(names.len());
-    let mut lacking = Vec::new();
-    for name in names {
-        match places.get(name.trim()).map(Vec::as_slice) {
-            Some(&[column]) => columns.push(column),
-            Some([first, second, ..]) => {
-                let message = format!("columns {} and {} have the same name", first + 1, second + 1);
-                return Err(records
-                    .error(Code::DuplicateFeature, message)
-                    .column(second + 1, Some(name.clone()))
-                    .help("keep the one that is the model's feature, and rename or remove the other"));
-            }
-            _ => lacking.push(name),
+    if !expect.by_position {
+        match expect.names {
+            Names::Unknown => return Err(without_names_of_the_model(records)),
+            _ => line.check_order(records)?,
         }
     }
-    if lacking.is_empty() {
-        return Ok(Some(columns));
+    Ok(by_position(expect, Some(line.trimmed())))
+}
+
+/// So few numbers are in a row by chance.
+const FEW: usize = 3;
+
+const READ_AS_HEADER: &str = "these numbers were read as a header, not as a row; if they are a row, put a line with a \
+                              name for each column before them";
+const READ_AS_ROW: &str = "these numbers were read as a row, not as a header; if they are a header, remove the line or \
+                           give the columns the names that the model knows";
+
+/// What a first line is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// A header, since it has text where rows have numbers.
+    Header,
+    /// A header, although a row could look like it.
+    HeaderOfNumbers,
+    /// A row.
+    Row,
+}
+
+/// The cells of the first line.
+struct Line {
+    /// Their texts, with the blanks around them.
+    cells: Vec<String>,
+    /// How many are text.
+    text: usize,
+    /// How many are numbers, the missing ones not counted.
+    numbers: usize,
+}
+
+impl Line {
+    fn of<R>(records: &Records<'_, R>) -> Line {
+        let cells = records.record.iter().map(|cell| String::from_utf8_lossy(cell).into_owned()).collect();
+        let mut line = Line { cells, text: 0, numbers: 0 };
+        for value in records.record.iter().map(parse) {
+            match value {
+                None => line.text += 1,
+                Some(value) if value.is_nan() => {}
+                Some(_) => line.numbers += 1,
+            }
+        }
+        line
     }
-    if columns.is_empty() {
-        return Ok(None);
+
+    fn trimmed(&self) -> Vec<String> {
+        self.cells.iter().map(|cell| cell.trim().to_owned()).collect()
     }
-    let listed: Vec<String> = lacking.iter().take(3).map(|name| format!("\"{}\"", shorten(name))).collect();
-    let more = if lacking.len() > listed.len() {
-        format!(" and {} more", lacking.len() - listed.len())
-    } else {
-        String::new()
-    };
-    let message = format!("the header lacks features of the model: {}{more}", listed.join(", "));
-    Err(records.error(Code::MissingFeature, message).help(
-        "give these columns the model's names; or remove the header, if the columns are the features in order",
-    ))
+
+    fn kind(&self, expect: Expect<'_>) -> Kind {
+        let named = match expect.names {
+            Names::Known(names) => self.kind_by_names(names),
+            Names::None | Names::Unknown => None,
+        };
+        // By majority otherwise, because a typing error in the first line of plain numbers must be reported, not taken
+        // for a header and skipped.
+        named.unwrap_or_else(|| match self.text > self.numbers {
+            true => Kind::Header,
+            false if self.cells.len() == expect.columns && self.counts_from_zero() => Kind::HeaderOfNumbers,
+            false => Kind::Row,
+        })
+    }
+
+    /// What the line is if it has names of the model.
+    fn kind_by_names(&self, names: &[String]) -> Option<Kind> {
+        let cells: HashSet<&str> = self.cells.iter().map(|cell| cell.trim()).collect();
+        let is_text = |name: &str| parse(name.as_bytes()).is_none();
+        let has = |name: &String| cells.contains(name.trim());
+        if names.iter().any(|name| has(name) && is_text(name.trim())) {
+            return Some(Kind::Header);
+        }
+        if !names.iter().all(has) {
+            return None;
+        }
+        // A row that is wider than the model wants may hold a few numbers by chance.
+        let unnamed_first = self.cells.first().is_some_and(|cell| cell.trim().is_empty());
+        let extra = self.cells.len().saturating_sub(names.len());
+        let certain = match extra {
+            0 => true,
+            1 if unnamed_first => true,
+            _ => names.len() >= FEW || self.counts_from_zero(),
+        };
+        match (self.text > 0, certain) {
+            (true, _) => Some(Kind::Header),
+            (false, true) => Some(Kind::HeaderOfNumbers),
+            (false, false) => None,
+        }
+    }
+
+    /// Whether the line is `0`, `1`, `2` and so on, as pandas heads columns that have no names.
+    fn counts_from_zero(&self) -> bool {
+        self.cells.iter().enumerate().all(|(at, cell)| cell.trim() == at.to_string())
+    }
+
+    /// What to say of a line that could have been read in another way.
+    fn note(&self, kind: Kind, expect: Expect<'_>) -> Option<&'static str> {
+        match kind {
+            Kind::Header => None,
+            Kind::HeaderOfNumbers => Some(READ_AS_HEADER),
+            Kind::Row if self.cells.len() == expect.columns && self.may_be_header(expect) => {
+                Some(READ_AS_ROW)
+            }
+            Kind::Row => None,
+        }
+    }
+
+    /// Whether a row looks like a header of numbers that cannot be matched: whole numbers from 1 on, or without a gap in any order,
+    /// the index of pandas before columns without names, or many of the model's names.
+    fn may_be_header(&self, expect: Expect<'_>) -> bool {
+        let index = match self.cells.split_first() {
+            Some((first, rest)) => {
+                let counted = rest.iter().enumerate().all(|(at, cell)| cell.trim() == at.to_string());
+                first.trim().is_empty() && !rest.is_empty() && counted
+            }
+            None => false,
+        };
+        let from_one = self.cells.iter().enumerate().all(|(at, cell)| cell.trim() == (at + 1).to_string());
+        if index || from_one {
+            return true;
+        }
+        if self.cells.len() < FEW || self.text > 0 {
+            return false;
+        }
+        let values: Vec<f64> = self.cells.iter().filter_map(|cell| parse(cell.as_bytes())).collect();
+        let distinct: HashSet<u64> = values.iter().map(|value| value.to_bits()).collect();
+        if distinct.len() < self.cells.len() || values.iter().any(|value| value.fract() != 0.0) {
+            return false;
+        }
+        let least = values.iter().copied().fold(f64::INFINITY, f64::min);
+        let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let without_gap = most - least == (values.len() - 1) as f64;
+        let known = match expect.names {
+            Names::Known(names) => {
+                let names: HashSet<&str> = names.iter().map(|name| name.trim()).collect();
+                self.cells.iter().filter(|cell| names.contains(cell.trim())).count()
+            }
+            Names::None | Names::Unknown => 0,
+        };
+        without_gap || known * 2 >= self.cells.len()
+    }
+
+    /// Refuses a header that speaks against columns by position, where the model's features have no names.
+    fn check_order<R: Read>(&self, records: &Records<'_, R>) -> Result<(), DataError> {
+        let refused = |message: &str, help: &str| {
+            Err(records.error(Code::UnmatchedHeader, message.to_owned()).help(help))
+        };
+        let unnamed = |cell: &String| cell.trim().is_empty();
+        if self.cells.first().is_some_and(unnamed) && self.cells.iter().skip(1).any(|cell| !unnamed(cell)) {
+            return refused(
+                "the first column has no name, as if it were the index that pandas writes",
+                "leave the index out with to_csv(..., index=False); if the column is the model's first feature, say \
+                 --by-position, or give it a name",
+            );
+        }
+        let numbered: Vec<Option<usize>> =
+            self.cells.iter().map(|cell| cell.trim().strip_prefix('f')?.parse().ok()).collect();
+        let distinct: HashSet<usize> = numbered.iter().flatten().copied().collect();
+        let all =
+            distinct.len() == self.cells.len() && distinct.iter().all(|&number| number < self.cells.len());
+        if all && numbered.iter().enumerate().any(|(at, number)| *number != Some(at)) {
+            return refused(
+                "the columns are named f0, f1 ... in another order, and the model has no names to find them by",
+                "put the columns in the order f0, f1 ...; if they are in the model's order as they are, say --by-position",
+            );
+        }
+        Ok(())
+    }
 }

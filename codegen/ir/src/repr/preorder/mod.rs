@@ -38,7 +38,7 @@ use crate::lir::{Bin, Builder, Cast, Cmp, Scalar, Ty, Value};
 use crate::quantize::BinMap;
 use crate::rows::Row;
 use sched_forest::{Forest, Tree};
-use sched_lang::nest::Layout;
+use sched_nest::Layout;
 use std::sync::Arc;
 
 /// Trees as nodes in preorder, and leaves from left to right.

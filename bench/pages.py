@@ -1,0 +1,77 @@
+"""Figures of docs/performance: tables kept as JSON, and written into the pages that their rows name.
+
+    python3 bench/pages.py
+
+A page has the rows that name it between `<!-- TABLE -->` and `<!-- end of TABLE -->`. Measuring writes the JSON; this
+writes the pages, and needs nothing but Python.
+"""
+
+import json
+from datetime import date
+from pathlib import Path
+
+PERFORMANCE = Path(__file__).resolve().parent.parent / "docs" / "performance"
+FIGURES = PERFORMANCE / "figures"
+
+
+def save(folder, name, command, machine, header, rows):
+    """Keeps a table: rows are pairs of the page that shows them and their cells."""
+    kept = {"command": command, "as_of": date.today().strftime("%B %Y"), "machine": machine, "header": header}
+    lines = ",\n".join("  " + json.dumps({"page": page, "cells": [str(cell) for cell in cells]}, ensure_ascii=False)
+                       for page, cells in rows)
+    head = json.dumps(kept, ensure_ascii=False, indent=1).removesuffix("\n}")
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / f"{name}.json").write_text(f'{head},\n "rows": [\n{lines}\n ]\n}}\n')
+
+
+def table(figures, page):
+    """The rows for a page as Markdown, with their origin: one table for each machine."""
+    machines = {}
+    for row in figures["rows"]:
+        if row["page"] == page:
+            machines.setdefault(row.get("machine", figures["machine"]), []).append(row["cells"])
+    parts = []
+    for machine, rows in machines.items():
+        lines = ["| " + " | ".join(cells) + " |" for cells in [figures["header"], *rows]]
+        lines.insert(1, "|" + "---|" * len(figures["header"]))
+        parts.append("\n".join(lines) + f"\n\n{figures['as_of']}, {machine}; `{figures['command']}`.\n")
+    return "\n".join(parts)
+
+
+def insert(text, mark, content):
+    """A text with content between the lines of a mark; as it is where it has no such lines."""
+    start, end = f"<!-- {mark} -->\n", f"<!-- end of {mark} -->"
+    before, found, rest = text.partition(start)
+    _, closed, after = rest.partition(end)
+    return f"{before}{start}\n{content}\n{end}{after}" if found and closed else text
+
+
+def write_pages():
+    """Writes all tables into their pages; pages without a place for one of their rows."""
+    homeless = []
+    for path in sorted(FIGURES.glob("*.json")):
+        figures = json.loads(path.read_text())
+        for name in sorted({row["page"] for row in figures["rows"]}):
+            page = PERFORMANCE / f"{name}.md"
+            if not page.exists() or f"<!-- {path.stem} -->\n" not in page.read_text():
+                homeless.append(f"{page.name} has no place for {path.stem}")
+                continue
+            page.write_text(insert(page.read_text(), path.stem, table(figures, name)))
+    return homeless
+
+
+def write_plots(plots):
+    """Copies plots beside the page that shows them, and links them there."""
+    page, folder = PERFORMANCE / "peers.md", PERFORMANCE / "plots"
+    folder.mkdir(exist_ok=True)
+    links = []
+    for plot in sorted(plots):
+        (folder / plot.name).write_bytes(plot.read_bytes())
+        links.append(f"![{plot.stem}](plots/{plot.name})")
+    page.write_text(insert(page.read_text(), "plots", "\n".join(links) + "\n"))
+
+
+if __name__ == "__main__":
+    problems = write_pages()
+    if problems:
+        raise SystemExit("\n".join(problems))

@@ -1,0 +1,178 @@
+//! What is in a library that `schedc build` made. The file is read and not loaded: it may be for another machine, and
+//! none of its code runs.
+
+use crate::failure::Failure;
+use elf::ElfBytes;
+use elf::abi::{SHN_UNDEF, STB_LOCAL};
+use elf::endian::AnyEndian;
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+use std::path::Path;
+
+/// Names listed one by one; the rest is summed up.
+const LISTED: usize = 40;
+/// What all exported functions of a library end in, one of them.
+const CALL: &str = "_predict_ex";
+/// How the text begins that a version of the model's code says of itself.
+const ABOUT: &[u8] = b"{\"model\":{";
+
+/// A library or an object file.
+pub struct Library {
+    /// What the names of its functions begin with.
+    prefix: String,
+    /// What each version of the code says of itself.
+    versions: Vec<Value>,
+    /// The versions of symbols that it needs, by the library that has them.
+    needs: BTreeMap<String, BTreeSet<String>>,
+    bytes: usize,
+}
+
+/// Whether bytes are a library or an object file of this kind of system.
+pub fn is_library(bytes: &[u8]) -> bool {
+    bytes.starts_with(b"\x7fELF")
+}
+
+impl Library {
+    /// Reads a file.
+    pub fn read(path: &Path, bytes: &[u8]) -> Result<Library, Failure> {
+        let foreign = |why: &str| {
+            let help = "name a library or an object file that `schedc build` has made";
+            Failure::unusable(format!("L0006: {} {why}", path.display()), help)
+        };
+        let (prefix, needs) = symbols(bytes).map_err(|error| foreign(&format!("is damaged: {error}")))?;
+        let prefix = prefix.ok_or_else(|| foreign("has no function that predicts"))?;
+        let versions = texts(bytes);
+        if versions.is_empty() {
+            return Err(foreign("does not say what it was built from"));
+        }
+        Ok(Library { prefix, versions, needs, bytes: bytes.len() })
+    }
+
+    /// All that is known of it.
+    pub fn to_json(&self) -> Value {
+        json!({ "prefix": self.prefix, "bytes": self.bytes, "versions": self.versions, "needs": self.needs })
+    }
+
+    /// The same for people.
+    pub fn describe(&self, out: &mut String, path: &Path) -> std::fmt::Result {
+        let Some(first) = self.versions.first() else { return Ok(()) };
+        writeln!(out, "{}  {} KiB", path.display(), self.bytes.div_ceil(1024))?;
+        line(out, "functions", &format!("{}_predict and others", self.prefix))?;
+        line(out, "built by", &format!("schedc {}", shown(&first["schedc"])))?;
+        for (key, value) in first["model"].as_object().into_iter().flatten() {
+            line(out, key, &shown(value))?;
+        }
+        if let Some(outputs) = first["outputs"].as_object() {
+            let columns: Vec<String> = outputs.iter().map(|(kind, n)| format!("{kind} {n}")).collect();
+            line(out, "outputs", &format!("{} (columns)", columns.join(", ")))?;
+        }
+        for (library, versions) in &self.needs {
+            line(out, "needs", &format!("{library}: {}", newest(versions)))?;
+        }
+        for version in &self.versions {
+            let own = version["processor"].as_str().map_or_else(String::new, |name| format!(" ({name})"));
+            writeln!(out, "for {}{own}", shown(&version["target"]))?;
+            let why = version["order_reason"].as_str().map_or_else(String::new, |why| format!(" ({why})"));
+            line(out, "sums", &format!("{}{why}", shown(&version["order"])))?;
+            for text in version["schedule"].as_str().unwrap_or_default().trim_end().lines() {
+                writeln!(out, "{}", format!("    {text}").trim_end())?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn line(out: &mut String, title: &str, text: &str) -> std::fmt::Result {
+    writeln!(out, "  {title:<11} {text}")
+}
+
+/// A value without quotes; long lists are cut.
+fn shown(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Array(values) => {
+            let mut names: Vec<String> = values.iter().take(LISTED).map(shown).collect();
+            if values.len() > LISTED {
+                names.push(format!("... and {} more: --json lists all", values.len() - LISTED));
+            }
+            names.join(", ")
+        }
+        other => other.to_string(),
+    }
+}
+
+/// The newest of several versions of a library's symbols, which includes the others.
+fn newest(versions: &BTreeSet<String>) -> &str {
+    let numbers = |name: &&String| -> Vec<u32> {
+        name.split(|c: char| !c.is_ascii_digit()).filter_map(|number| number.parse().ok()).collect()
+    };
+    versions.iter().max_by_key(numbers).map_or("", String::as_str)
+}
+
+type Needs = BTreeMap<String, BTreeSet<String>>;
+
+/// The prefix of the functions that a file has, and the versions of symbols that it needs.
+fn symbols(bytes: &[u8]) -> Result<(Option<String>, Needs), elf::ParseError> {
+    let file = ElfBytes::<AnyEndian>::minimal_parse(bytes)?;
+    let dynamic = file.dynamic_symbol_table()?;
+    let is_dynamic = dynamic.is_some();
+    let Some((symbols, names)) = dynamic.map_or_else(|| file.symbol_table(), |found| Ok(Some(found)))? else {
+        return Ok((None, Needs::new()));
+    };
+    let versions = if is_dynamic { file.symbol_version_table()? } else { None };
+    let (mut prefix, mut needs) = (None, Needs::new());
+    for (at, symbol) in symbols.iter().enumerate() {
+        if symbol.st_shndx != SHN_UNDEF {
+            let name = names.get(symbol.st_name as usize)?;
+            if let Some(found) = name.strip_suffix(CALL).filter(|_| symbol.st_bind() != STB_LOCAL) {
+                prefix.get_or_insert_with(|| found.to_string());
+            }
+        } else if let Some(versions) = &versions
+            && let Some(need) = versions.get_requirement(at)?
+        {
+            needs.entry(need.file.to_string()).or_default().insert(need.name.to_string());
+        }
+    }
+    Ok((prefix, needs))
+}
+
+/// The texts that the versions say of themselves, the most demanding first.
+fn texts(bytes: &[u8]) -> Vec<Value> {
+    let mut found: Vec<Value> = Vec::new();
+    let mut rest = bytes;
+    while let Some(at) = rest.windows(ABOUT.len()).position(|window| window == ABOUT) {
+        rest = rest.get(at..).unwrap_or_default();
+        let value = serde_json::Deserializer::from_slice(rest).into_iter::<Value>().next();
+        if let Some(Ok(value)) = value
+            && value["schedc"].is_string()
+            && !found.contains(&value)
+        {
+            found.push(value);
+        }
+        rest = rest.get(ABOUT.len()..).unwrap_or_default();
+    }
+    found.sort_by_key(|version| std::cmp::Reverse(version["target"].as_str().map(str::to_owned)));
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_newest_version_is_the_largest_number() {
+        let versions = ["GLIBC_2.4", "GLIBC_2.34", "GLIBC_2.2.5", "GLIBC_2.29"].map(String::from);
+        assert_eq!(newest(&BTreeSet::from(versions)), "GLIBC_2.34");
+    }
+
+    #[test]
+    fn damaged_files_are_refused() {
+        let path = Path::new("lib.so");
+        assert!(Library::read(path, b"\x7fELF").is_err());
+        assert!(
+            Library::read(path, b"\x7fELF\x02\x01\x01 and then nothing that makes sense at all, for long")
+                .is_err()
+        );
+    }
+}

@@ -1,0 +1,57 @@
+//! The environment variables that predictions obey. A library ignores a value that it does not understand; schedc says so.
+
+use crate::failure::Failure;
+use sched_llvm::Cpu;
+use std::env;
+
+/// What `SCHEDC_CPU` may be.
+const LEVELS: [&str; 4] = ["x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4"];
+
+/// Refuses values that would have no effect.
+pub fn check() -> Result<(), Failure> {
+    let text = |name: &str| env::var_os(name).map(|value| value.to_string_lossy().into_owned());
+    if let Some(value) = text("SCHEDC_NUM_THREADS")
+        && !is_count(&value)
+    {
+        return Err(Failure::unusable(
+            format!(
+                "the environment variable SCHEDC_NUM_THREADS is `{value}`, which is no number of threads"
+            ),
+            "set it to a whole number from 1 on, or unset it to use the cores that there are",
+        ));
+    }
+    if let Some(value) = text("SCHEDC_CPU")
+        && !LEVELS.contains(&value.as_str())
+    {
+        return Err(Failure::unusable(
+            format!("the environment variable SCHEDC_CPU is `{value}`, which names no level of processors"),
+            format!("set it to {}, or unset it to use what the processor has", LEVELS.join(", ")),
+        ));
+    }
+    Ok(())
+}
+
+/// The processor to compile for where nobody names one and the code runs at once: more is not allowed.
+pub fn cpu() -> Option<Cpu> {
+    let value = env::var("SCHEDC_CPU").ok()?;
+    // There is no code for less than the second level.
+    Some(value.parse().unwrap_or(Cpu::X86_64V2))
+}
+
+/// Digits that are not all zero.
+fn is_count(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_digit()) && text.bytes().any(|byte| byte != b'0')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_count;
+
+    #[test]
+    fn counts_are_whole_and_positive() {
+        assert!(["1", "08", "1000", "99999999999999999999"].into_iter().all(is_count));
+        assert!(
+            !["", "0", "00", "-1", "+1", " 1", "1 ", "2x", "0x2", "1.5", "many"].into_iter().any(is_count)
+        );
+    }
+}

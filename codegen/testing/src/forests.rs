@@ -1,0 +1,208 @@
+//! Random forests and rows: small, with ties, missing values, unequal depths and several margins.
+
+use crate::schedules::Rng;
+use sched_forest::{
+    Comparison, Float, Forest, ForestParts, Inner, Leaf, NodeRef, Predicate, Profile, Target, Transform,
+    Tree, Types,
+};
+use sched_nest::ModelFacts;
+
+/// Thresholds and row values come from here, so that ties are frequent.
+const GRID: [f64; 9] = [-2.5, -1.0, -0.5, -0.0, 0.25, 0.5, 1.0, 1.5, 3.0];
+
+/// Where missing values go in a forest.
+#[derive(Clone, Copy)]
+enum Missing {
+    Left,
+    Right,
+    Mixed,
+}
+
+/// A random forest.
+pub fn forest(rng: &mut Rng) -> Forest {
+    let num_features = 1 + rng.below(6);
+    let num_margins = if rng.one_in(3) { 2 + rng.below(3) } else { 1 };
+    let wide = rng.one_in(4);
+    let float = if wide { Float::F64 } else { Float::F32 };
+    let vectors = rng.one_in(6);
+    let missing = [Missing::Left, Missing::Right, Missing::Mixed][rng.below(3)];
+    let deepest = [0, 1, 2, 3, 4, 5, 6, 11][rng.below(8)];
+    let count = 1 + rng.below(12);
+    let trees = (0..count)
+        .map(|source| {
+            let target = if vectors && rng.one_in(2) {
+                Target::All
+            } else {
+                Target::One(rng.below(num_margins) as u32)
+            };
+            let width = if target == Target::All { num_margins } else { 1 };
+            let mut maker =
+                Maker { rng, missing, num_features, width, float, inner: Vec::new(), leaves: Vec::new() };
+            let root = maker.node(deepest);
+            let (inner, leaves) = (maker.inner, maker.leaves);
+            Tree { root, inner, leaves, target, source: source as u32 }
+        })
+        .collect();
+    let parts = ForestParts {
+        trees,
+        num_features,
+        num_margins,
+        base: (0..num_margins).map(|_| value(rng, float)).collect(),
+        comparison: if rng.one_in(2) { Comparison::Less } else { Comparison::LessOrEqual },
+        types: Types { input: float, threshold: float, accumulator: float },
+        transform: transform(rng, num_margins),
+        objective: "binary:logistic".to_string(),
+        ..ForestParts::default()
+    };
+    Forest::new(parts).expect("the generator keeps the promises of a forest")
+}
+
+fn transform(rng: &mut Rng, margins: usize) -> Transform {
+    use Transform::{ArgMax, Exp, Hinge, Identity, Sigmoid, Softmax};
+    let several: &[Transform] = &[Identity, Sigmoid, Exp, Softmax, ArgMax];
+    let one: &[Transform] = &[Identity, Sigmoid, Hinge, Exp];
+    *rng.pick(if margins > 1 { several } else { one }).unwrap_or(&Identity)
+}
+
+/// A value that the float type holds exactly, so that sums round.
+fn value(rng: &mut Rng, float: Float) -> f64 {
+    let x = (rng.below(2_000_001) as f64 - 1e6) / 3e5;
+    match float {
+        Float::F32 => f64::from(x as f32),
+        Float::F64 => x,
+    }
+}
+
+struct Maker<'a> {
+    rng: &'a mut Rng,
+    missing: Missing,
+    num_features: usize,
+    width: usize,
+    float: Float,
+    inner: Vec<Inner>,
+    leaves: Vec<Leaf>,
+}
+
+impl Maker<'_> {
+    fn node(&mut self, levels: u32) -> NodeRef {
+        if levels == 0 || self.rng.one_in(5) {
+            let values = (0..self.width).map(|_| value(self.rng, self.float)).collect();
+            self.leaves.push(Leaf { source: (self.inner.len() + self.leaves.len()) as u32, values });
+            return NodeRef::Leaf(self.leaves.len() as u32 - 1);
+        }
+        let at = self.inner.len();
+        let missing_left = match self.missing {
+            Missing::Left => true,
+            Missing::Right => false,
+            Missing::Mixed => self.rng.one_in(2),
+        };
+        self.inner.push(Inner {
+            feature: self.rng.below(self.num_features) as u32,
+            predicate: Predicate::Numeric { threshold: *self.rng.pick(&GRID).unwrap_or(&0.0) },
+            missing_left,
+            left: NodeRef::Leaf(0),
+            right: NodeRef::Leaf(0),
+        });
+        // Deep trees are chains with twigs, so that they stay small.
+        let twig = if levels > 6 { self.rng.below(3) as u32 } else { levels - 1 };
+        let left = self.node(levels - 1);
+        let right = self.node(twig);
+        self.inner[at].left = left;
+        self.inner[at].right = right;
+        NodeRef::Inner(at as u32)
+    }
+}
+
+/// Random rows for a forest: grid values, which are thresholds, missing values and extremes. Where `together` rows
+/// advance in vectors, there are often fewer.
+pub fn rows(rng: &mut Rng, forest: &Forest, together: usize) -> Vec<f64> {
+    let any = [0, 1, 2, 3, 7, 20, 33, 65, 100][rng.below(9)];
+    let count = if together > 0 && !rng.one_in(4) { 1 + rng.below(together * 3 / 4) } else { any };
+    (0..count * forest.num_features)
+        .map(|_| match rng.below(12) {
+            0 | 1 => f64::NAN,
+            2 => f64::INFINITY,
+            3 => f64::NEG_INFINITY,
+            4 => 0.0,
+            _ => *rng.pick(&GRID).unwrap_or(&0.0),
+        })
+        .collect()
+}
+
+/// Random hits of leaves. In some trees few leaves have nearly all of them.
+pub fn profile(rng: &mut Rng, forest: &Forest) -> Profile {
+    let mut profile = Profile { rows: 1000, ..Profile::default() };
+    for tree in &forest.trees {
+        let likely = (!rng.one_in(4)).then(|| rng.below(tree.leaves.len()));
+        let each = tree.leaves.iter().enumerate().map(|(at, leaf)| {
+            let hits = if likely == Some(at) { 1_000_000 } else { rng.below(100) as u64 };
+            (leaf.source, hits)
+        });
+        profile.trees.insert(tree.source, each.collect());
+    }
+    profile
+}
+
+/// What the checker knows of a forest.
+pub fn facts(forest: &Forest) -> ModelFacts {
+    ModelFacts {
+        num_trees: forest.trees.len() as u32,
+        num_features: forest.num_features as u32,
+        num_classes: forest.num_margins as u32,
+        depths: forest.trees.iter().map(Tree::depth).collect(),
+        profiled: true,
+        ..ModelFacts::default()
+    }
+}
+
+/// A forest of complete trees of one depth, whose nodes count through features and thresholds, and rows with values at
+/// and between thresholds and missing ones.
+pub fn complete(features: u32, thresholds: u32, depth: u32) -> (Forest, Vec<f64>) {
+    let nodes = (1u32 << depth) - 1;
+    let count = (features * thresholds).div_ceil(nodes).max(2) + 1;
+    let tree = |source: u32| {
+        let (mut inner, mut leaves) = (Vec::new(), Vec::new());
+        let counted = (source * nodes, features, thresholds);
+        let root = grown(depth, counted, &mut inner, &mut leaves);
+        Tree { root, inner, leaves, target: Target::One(0), source }
+    };
+    let trees = (0..count).map(tree).collect();
+    let num_features = features as usize;
+    let parts = ForestParts { trees, num_features, base: vec![0.5], ..ForestParts::default() };
+    let rows = (0..70 * features).map(|at| match at % 11 {
+        3 => f64::NAN,
+        7 => f64::INFINITY,
+        _ => f64::from(at * 7 % (2 * thresholds + 5)) / 2.0 - 3.0,
+    });
+    (Forest::new(parts).expect("a valid forest"), rows.collect())
+}
+
+/// A complete subtree; its nodes are tests number `first` and so on.
+fn grown(
+    levels: u32,
+    (first, features, thresholds): (u32, u32, u32),
+    inner: &mut Vec<Inner>,
+    leaves: &mut Vec<Leaf>,
+) -> NodeRef {
+    let number = (inner.len() + leaves.len()) as u32;
+    if levels == 0 {
+        leaves.push(Leaf { source: number, values: [f64::from(first + number) / 8.0].into() });
+        return NodeRef::Leaf(leaves.len() as u32 - 1);
+    }
+    let at = inner.len();
+    let test = first + at as u32;
+    let threshold = f64::from(test / features % thresholds) - 2.0;
+    let (left, right) = (NodeRef::Leaf(0), NodeRef::Leaf(0));
+    let predicate = Predicate::Numeric { threshold };
+    inner.push(Inner {
+        feature: test % features,
+        predicate,
+        missing_left: test.is_multiple_of(3),
+        left,
+        right,
+    });
+    let left = grown(levels - 1, (first, features, thresholds), inner, leaves);
+    let right = grown(levels - 1, (first, features, thresholds), inner, leaves);
+    (inner[at].left, inner[at].right) = (left, right);
+    NodeRef::Inner(at as u32)
+}

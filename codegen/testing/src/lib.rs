@@ -1,0 +1,9 @@
+//! What the tests of several crates share: random schedules, random forests with rows, and options of a check written
+//! as words. No program that people get is built on this crate.
+
+pub mod forests;
+mod options;
+pub mod schedules;
+
+pub use options::{options, options_of};
+pub use schedules::Rng;

@@ -1,0 +1,67 @@
+//! Options of a check, written in the text of a test.
+#![allow(clippy::panic, reason = "a test fails by panicking")]
+
+use sched_lang::{Options, Supported, Target};
+use sched_nest::ModelFacts;
+
+/// Options from words such as `trees=100 depth=8 features=28 batch-size=4096 set=ROWS:32 target=gpu compile strict`;
+/// `depths=1,1,2` gives every tree its own depth, `leaves=3:7,4..6:1,7:2` all of them the same leaves at each depth.
+pub fn options(words: &str) -> Options {
+    let mut options = Options::default();
+    let mut facts = ModelFacts { num_features: 1, num_classes: 1, ..ModelFacts::default() };
+    let mut depth = 6;
+    let mut leaves = Vec::new();
+    for word in words.split_whitespace() {
+        let (key, value) = word.split_once('=').unwrap_or((word, ""));
+        let number = || value.parse::<u32>().expect("a number");
+        match key {
+            "trees" => facts.num_trees = number(),
+            "depth" => depth = number(),
+            "depths" => facts.depths = value.split(',').map(|d| d.parse().expect("a depth")).collect(),
+            "leaves" => leaves = leaves_at(value),
+            "features" => facts.num_features = number(),
+            "classes" => facts.num_classes = number(),
+            "batch-size" => options.batch_size = Some(number().into()),
+            "target" => options.target = Some(if value == "gpu" { Target::gpu() } else { Target::cpu() }),
+            "set" => {
+                let (name, value) = value.split_once(':').expect("NAME:value");
+                options.sets.push((name.to_owned(), value.parse().expect("a number")));
+            }
+            "compile" => options.supported = Supported::Compilable,
+            "strict" => options.strict = true,
+            other => panic!("unknown option {other}"),
+        }
+    }
+    if !leaves.is_empty() {
+        depth = leaves.len() as u32 - 1;
+        facts.leaves = vec![leaves; facts.num_trees as usize];
+    }
+    if facts.depths.is_empty() {
+        facts.depths = vec![depth; facts.num_trees as usize].into();
+    } else {
+        facts.num_trees = facts.depths.len() as u32;
+    }
+    if facts.num_trees > 0 {
+        options.facts = Some(facts.into());
+    }
+    options
+}
+
+/// How many leaves there are at each depth: `3:7` is seven at depth 3, `4..6:1` one at each of 4, 5 and 6.
+fn leaves_at(value: &str) -> Vec<u32> {
+    let mut leaves = Vec::new();
+    for part in value.split(',') {
+        let (at, count) = part.split_once(':').expect("depth:count");
+        let (first, last) = at.split_once("..").unwrap_or((at, at));
+        let [first, last]: [usize; 2] = [first, last].map(|depth| depth.parse().expect("a depth"));
+        leaves.resize(leaves.len().max(last + 1), 0);
+        leaves[first..=last].fill(count.parse().expect("a number"));
+    }
+    leaves
+}
+
+/// Options from the line `// facts: ...` of a schedule, if it has one.
+pub fn options_of(source: &str) -> Options {
+    let line = source.lines().find_map(|line| line.strip_prefix("// facts:"));
+    options(line.unwrap_or_default())
+}

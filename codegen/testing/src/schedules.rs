@@ -1,0 +1,313 @@
+//! Random legal schedules, to test everything that consumes nests.
+//!
+//! A schedule is grown directive by directive: a candidate is made up from the loops there are, and kept if the text
+//! still checks without errors. So the generator knows nothing of legality and cannot disagree with the checker.
+
+use sched_lang::check::check;
+use sched_lang::directives::SIGNATURES;
+use sched_lang::legal_next;
+use sched_lang::options::{ModelFacts, Options, Supported};
+use sched_nest::sym::Sym;
+use sched_nest::{Body, Layout, Loop, LoopId, Nest, Sort};
+
+/// Most loops of a nest that is kept: larger ones take long to compile and test nothing more.
+const MOST_LOOPS: usize = 60;
+/// Largest loop that is specialised or unrolled.
+const SMALL: i64 = 6;
+
+/// A small generator of pseudo-random numbers: splitmix64.
+#[derive(Clone, Debug)]
+pub struct Rng(pub u64);
+
+impl Rng {
+    /// The next 64 bits.
+    pub fn next_u64(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// A number below `n`, or 0.
+    pub fn below(&mut self, n: usize) -> usize {
+        if n == 0 { 0 } else { (self.next_u64() % n as u64) as usize }
+    }
+
+    /// True once in `n` times.
+    pub fn one_in(&mut self, n: usize) -> bool {
+        self.below(n) == 0
+    }
+
+    /// One of the items.
+    pub fn pick<'a, T>(&mut self, items: &'a [T]) -> Option<&'a T> {
+        items.get(self.below(items.len()))
+    }
+}
+
+/// The text of a schedule that checks without errors for a model with these facts. The same seed gives the same text.
+pub fn schedule(seed: u64, facts: &ModelFacts) -> String {
+    let options =
+        Options { facts: Some(facts.clone().into()), supported: Supported::Compilable, ..Options::default() };
+    let mut growth = Growth { rng: Rng(seed), options, text: String::new(), nest: None, names: 0 };
+    growth.keep_if_legal(String::new());
+    if growth.rng.one_in(4) {
+        growth.keep_if_legal("sortTrees(depth)\n".to_owned());
+    }
+    if growth.rng.one_in(3) {
+        growth.of_blocks();
+    } else {
+        growth.of_any_shape();
+    }
+    growth.text
+}
+
+struct Growth {
+    rng: Rng,
+    options: Options,
+    text: String,
+    nest: Option<Nest>,
+    /// How many names have been made up.
+    names: usize,
+}
+
+impl Growth {
+    /// Any shape, and facts about it.
+    fn of_any_shape(&mut self) {
+        if self.rng.one_in(3) {
+            let line = self.tile_trees();
+            self.keep_if_legal(line);
+        }
+        let modifiers = 1 + self.rng.below(10);
+        self.keep_several(modifiers, Growth::modifier);
+        if self.rng.one_in(4) {
+            let lines = self.vectors_of_rows().unwrap_or_default();
+            self.keep_if_legal(lines);
+        }
+        let facts = 2 + self.rng.below(11);
+        self.keep_several(facts, Growth::fact);
+    }
+
+    /// Blocks of rows, each of which a tree walks in vectors before the next tree does, and little else: many facts would
+    /// leave few of such nests as they are.
+    fn of_blocks(&mut self) {
+        let size = [4, 8, 30, 32, 64, 100, 256][self.rng.below(7)];
+        let [block, row] = [Sort::Row; 2].map(|sort| self.name(sort));
+        self.keep_if_legal(format!("tile(batch, {block}, {row}, {size})\nreorder({block}, tree, {row})\n"));
+        let modifiers = self.rng.below(3);
+        self.keep_several(modifiers, Growth::modifier);
+        let lines = self.vectors_of_rows().unwrap_or_default();
+        self.keep_if_legal(lines);
+        if self.rng.one_in(2) {
+            self.keep_if_legal(format!("cache({block})\n"));
+        }
+        let facts = self.rng.below(5);
+        self.keep_several(facts, Growth::fact);
+    }
+
+    fn keep_several(&mut self, count: usize, line: impl Fn(&mut Growth) -> String) {
+        for _ in 0..count {
+            let line = line(self);
+            self.keep_if_legal(line);
+        }
+    }
+
+    fn keep_if_legal(&mut self, line: String) {
+        let text = format!("{}{line}", self.text);
+        if let Some(nest) = check(&text, &self.options).nest
+            && nest.loops.len() <= MOST_LOOPS
+        {
+            self.text = text;
+            self.nest = Some(nest);
+        }
+    }
+
+    fn name(&mut self, sort: Sort) -> String {
+        self.names += 1;
+        let letter = if sort == Sort::Row { 'b' } else { 't' };
+        format!("{letter}{}", self.names)
+    }
+
+    /// A loop of the nest that satisfies `test`: how to write it, and its number.
+    fn some_loop(&mut self, test: impl Fn(&Nest, LoopId) -> bool) -> Option<(String, LoopId)> {
+        let nest = self.nest.as_ref()?;
+        let all: Vec<LoopId> =
+            (0..nest.loops.len() as u32).map(LoopId).filter(|id| test(nest, *id)).collect();
+        let id = *self.rng.pick(&all)?;
+        let full = nest.get(id).name.clone();
+        // Without its qualifiers the name means every copy.
+        let bare = self.rng.one_in(2);
+        let last = full.rsplit('.').next().unwrap_or(&full).to_owned();
+        let base = last.split('[').next().unwrap_or(&last).to_owned();
+        Some((if bare { base } else { full }, id))
+    }
+
+    fn get(&self, id: LoopId) -> Option<&sched_nest::Loop> {
+        self.nest.as_ref()?.loops.get(id.0 as usize)
+    }
+
+    /// One of the legal next steps of a directive: forms that chance would rarely make up.
+    fn proposed(&mut self, shapes: bool) -> String {
+        let signatures = SIGNATURES.iter().filter(|s| s.lowered && s.shapes == shapes);
+        let signatures: Vec<_> = signatures.collect();
+        let Some(signature) = self.rng.pick(&signatures) else { return String::new() };
+        let all = legal_next::at(&self.text, self.text.len(), &self.options, Some(signature.op));
+        let Some(next) = self.rng.pick(&all) else { return String::new() };
+        let forms: Vec<&legal_next::Operation> =
+            std::iter::once(&next.operation).chain(&next.others).collect();
+        self.rng.pick(&forms).map(|form| format!("{form}\n")).unwrap_or_default()
+    }
+
+    fn modifier(&mut self) -> String {
+        if self.rng.one_in(16) {
+            return self.proposed(true);
+        }
+        let line = match self.rng.below(19) {
+            0..=4 | 17 | 18 => self.tile(),
+            5..=8 | 14..=16 => self.reorder(),
+            9 | 10 => self.split(),
+            11 => self.expand("specialize"),
+            12 => self.expand("unroll"),
+            _ => self
+                .some_loop(|nest, id| nest.get(id).sort == Sort::Tree)
+                .map(|(v, _)| format!("splitByDepth({v})")),
+        };
+        line.map(|line| line + "\n").unwrap_or_default()
+    }
+
+    fn tile(&mut self) -> Option<String> {
+        const SIZES: &[i64] = &[1, 2, 2, 3, 4, 4, 5, 7, 8, 8, 10, 16, 30, 32, 64, 100, 1000];
+        let (v, id) = self.some_loop(|_, _| true)?;
+        let (sort, step) = (self.get(id)?.sort, self.get(id)?.step.as_int()?);
+        let size = self.rng.pick(SIZES)?.checked_mul(step)?;
+        let (outer, inner) = (self.name(sort), self.name(sort));
+        Some(format!("tile({v}, {outer}, {inner}, {size})"))
+    }
+
+    fn split(&mut self) -> Option<String> {
+        let (v, id) = self.some_loop(|_, _| true)?;
+        let this = self.get(id)?;
+        let (sort, start, step) = (this.sort, this.start.as_int()?, this.step.as_int()?);
+        let most = this.stop.as_int().unwrap_or(200).min(start + 200);
+        let steps = ((most - start) / step).max(1) as usize;
+        let at = start + step * self.rng.below(steps) as i64;
+        let (first, second) = (self.name(sort), self.name(sort));
+        Some(format!("split({v}, {first}, {second}, {at})"))
+    }
+
+    /// Vectors of the rows that a tree walks one after the other, several of them together.
+    fn vectors_of_rows(&mut self) -> Option<String> {
+        let (v, _) = self.some_loop(|nest, id| {
+            let rows = nest.get(id).sort == Sort::Row && nest.get(id).body == Body::Walk;
+            let below_trees = |this: &Loop| this.sort == Sort::Tree && this.body == Body::Seq(vec![id]);
+            rows && nest.loops.iter().any(below_trees)
+        })?;
+        let (lanes, vectors) = (1_usize << (1 + self.rng.below(5)), 2 + self.rng.below(8));
+        Some(format!("vectorize({v}, {lanes})\ninterleave({v}, {vectors})\n"))
+    }
+
+    fn expand(&mut self, directive: &str) -> Option<String> {
+        let small = |sym: &Sym| sym.as_int().is_some_and(|n| n <= SMALL * 8);
+        let (v, _) = self.some_loop(|nest, id| {
+            let this = nest.get(id);
+            let trips = match (this.start.as_int(), this.stop.as_int(), this.step.as_int()) {
+                (Some(start), Some(stop), Some(step)) => (stop - start + step - 1) / step.max(1),
+                _ => i64::MAX,
+            };
+            small(&this.stop) && trips <= SMALL
+        })?;
+        Some(format!("{directive}({v})"))
+    }
+
+    /// A permutation of part of a chain of loops with nothing beside them.
+    fn reorder(&mut self) -> Option<String> {
+        let (_, id) = self.some_loop(|_, _| true)?;
+        let nest = self.nest.as_ref()?;
+        let mut chain = vec![id];
+        while let Body::Seq(list) = &nest.get(chain[chain.len() - 1]).body
+            && let [only] = list.as_slice()
+        {
+            chain.push(*only);
+        }
+        let most = chain.len();
+        if most < 2 {
+            return None;
+        }
+        let bare = self.rng.one_in(2);
+        let count = 2 + self.rng.below(most - 1);
+        let nest = self.nest.as_ref()?;
+        let mut names: Vec<String> = chain.iter().take(count).map(|id| nest.get(*id).name.clone()).collect();
+        if bare {
+            for name in &mut names {
+                let last = name.rsplit('.').next().unwrap_or(name).to_owned();
+                *name = last;
+            }
+        }
+        if self.rng.one_in(4) {
+            // Inner loops of tiles outside their outer ones.
+            names.reverse();
+        } else {
+            for at in (1..names.len()).rev() {
+                let other = self.rng.below(at + 1);
+                names.swap(at, other);
+            }
+        }
+        Some(format!("reorder({})", names.join(", ")))
+    }
+
+    fn fact(&mut self) -> String {
+        if self.rng.one_in(6) {
+            return self.proposed(false);
+        }
+        let any = |_: &Nest, _: LoopId| true;
+        let leaf = |nest: &Nest, id: LoopId| nest.get(id).body == Body::Walk;
+        let parallel_trees =
+            |nest: &Nest, id: LoopId| nest.get(id).sort == Sort::Tree && nest.get(id).facts.parallel;
+        let number = self.rng.below(9) + 1;
+        let line = match self.rng.below(26) {
+            0 => self
+                .some_loop(|nest, id| nest.get(id).sort == Sort::Row)
+                .map(|(v, _)| format!("parallel({v})")),
+            1 | 2 => self
+                .some_loop(|nest, id| nest.get(id).sort == Sort::Tree)
+                .map(|(v, _)| format!("parallel({v})")),
+            3 => self.some_loop(any).map(|(v, _)| format!("cache({v})")),
+            4 => self.some_loop(leaf).map(|(v, _)| format!("interleave({v})")),
+            18 | 19 => {
+                let width = [2, 3, 4, 8, 16, 64][self.rng.below(6)];
+                self.some_loop(leaf).map(|(v, _)| format!("vectorize({v}, {width})"))
+            }
+            5 | 6 => self.some_loop(leaf).map(|(v, _)| format!("interleave({v}, {number})")),
+            7 | 8 => self.some_loop(any).map(|(v, _)| format!("unrollWalk({v}, {number})")),
+            9 => self.some_loop(any).map(|(v, _)| format!("unrollWalk({v}, run_depth)")),
+            10 => self.some_loop(any).map(|(v, _)| format!("peelWalk({v}, {number})")),
+            20 => {
+                let levels = self.rng.below(4) + 1;
+                self.some_loop(any).map(|(v, _)| format!("speculateWalk({v}, {levels})"))
+            }
+            11 | 16 | 21 | 23 => self.some_loop(parallel_trees).map(|(v, _)| format!("atomicReduce({v})")),
+            12 | 17 | 22 | 24 | 25 => {
+                let width = 1_usize << self.rng.below(5);
+                self.some_loop(parallel_trees).map(|(v, _)| format!("vectorReduce({v}, {width})"))
+            }
+            13 => Some(format!("representation({})", self.layout())),
+            _ => {
+                let layout = self.layout();
+                self.some_loop(any).map(|(v, _)| format!("representation({v}, {layout})"))
+            }
+        };
+        line.map(|line| line + "\n").unwrap_or_default()
+    }
+
+    /// Tiles of nodes, which concern all walks and rule out vectors and most layouts.
+    fn tile_trees(&mut self) -> String {
+        let nodes = 1 + self.rng.below(8);
+        let how = ["", ", uniform"].get(self.rng.below(8)).unwrap_or(&", probability");
+        format!("tileTrees({nodes}{how})\n")
+    }
+
+    fn layout(&mut self) -> &'static str {
+        let layouts: Vec<Layout> = Layout::lowered().collect();
+        self.rng.pick(&layouts).map_or("", |layout| layout.word())
+    }
+}

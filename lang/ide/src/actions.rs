@@ -1,0 +1,99 @@
+//! Code actions: what can be done about the text at a place.
+
+mod extract;
+mod inline;
+
+use sched_grammar::ast::Span;
+
+use super::{Analysis, Edit, edits};
+use sched_lang::diagnostics::apply::whole_line;
+use sched_lang::diagnostics::{Applicability, Diagnostic, Fix};
+
+/// A change that can be applied at once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Action {
+    /// What it does.
+    pub title: String,
+    /// What kind of change it is.
+    pub kind: ActionKind,
+    /// Replacements that do not overlap.
+    pub edits: Vec<Edit>,
+    /// The diagnostic that it is about: a position among those of the check.
+    pub fixes: Option<usize>,
+    /// Whether it is what was meant.
+    pub preferred: bool,
+}
+
+/// Kinds of changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ActionKind {
+    /// A way out of a diagnostic.
+    QuickFix,
+    /// A number becomes a param.
+    RefactorExtract,
+    /// A param or const becomes its value.
+    RefactorInline,
+    /// Everything that is safe to fix in the whole text.
+    SourceFixAll,
+}
+
+/// What can be done about `span`: every fix of every diagnostic that touches it, refactorings of what stands there,
+/// and the safe fixes of the whole text.
+pub fn code_actions(a: &Analysis, span: Span) -> Vec<Action> {
+    let mut actions = quick_fixes(a, span);
+    actions.extend(extract::extract(a, span));
+    actions.extend(inline::inline(a, span));
+    actions.extend(fix_all(a));
+    actions
+}
+
+fn quick_fixes(a: &Analysis, span: Span) -> Vec<Action> {
+    let touches = |diagnostic: &Diagnostic| {
+        let place = widened(a.source(), diagnostic.span);
+        place.start <= span.end && span.start <= place.end
+    };
+    let near = a.checked().diagnostics.iter().enumerate().filter(|(_, diagnostic)| touches(diagnostic));
+    near.flat_map(|(at, diagnostic)| {
+        let given = diagnostic.fixes.iter().map(move |fix| quick_fix(a, at, fix));
+        given.chain(inline::remove(a, at, diagnostic))
+    })
+    .collect()
+}
+
+/// Where something is missing, the blanks that follow belong to the place.
+fn widened(source: &str, span: Span) -> Span {
+    let rest = source.get(span.end as usize..).unwrap_or_default();
+    let blanks = rest.len() - rest.trim_start_matches([' ', '\t']).len();
+    if span.start < span.end { span } else { Span::new(span.start as usize, span.end as usize + blanks) }
+}
+
+fn quick_fix(a: &Analysis, diagnostic: usize, fix: &Fix) -> Action {
+    Action {
+        title: capitalized(&fix.title),
+        kind: ActionKind::QuickFix,
+        edits: fix.edits.iter().map(|edit| whole_line(a.source(), edit)).collect(),
+        fixes: Some(diagnostic),
+        preferred: fix.applicability == Applicability::Safe,
+    }
+}
+
+fn fix_all(a: &Analysis) -> Option<Action> {
+    let mut fixes = a.checked().diagnostics.iter().flat_map(|diagnostic| &diagnostic.fixes);
+    if !fixes.any(|fix| fix.applicability == Applicability::Safe) {
+        return None;
+    }
+    let whole = Span::new(0, a.source().len());
+    let edit = edits::replace(a.source(), whole, a.fixed()?)?;
+    Some(Action {
+        title: "Fix everything that is safe to fix".to_owned(),
+        kind: ActionKind::SourceFixAll,
+        edits: vec![edit],
+        fixes: None,
+        preferred: false,
+    })
+}
+
+fn capitalized(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or(String::new(), |first| first.to_uppercase().chain(chars).collect())
+}

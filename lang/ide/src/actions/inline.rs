@@ -1,0 +1,145 @@
+//! A param or const becomes its value, everywhere; one that nothing uses goes.
+
+use sched_grammar::ast::{Expr, ExprKind, Ident, Span, Stmt, StmtKind};
+
+use super::super::{Analysis, Edit};
+use super::{Action, ActionKind};
+use sched_lang::diagnostics::apply::whole_line;
+use sched_lang::diagnostics::{Code, Diagnostic};
+
+pub(super) fn inline(a: &Analysis, span: Span) -> Option<Action> {
+    let names = a.names();
+    let here = names.at(span.start as usize).filter(|here| span.end <= here.span.end)?;
+    let named = names.meaning(here);
+    let [declared] = named.declarations.as_slice() else { return None };
+    let stmts = &a.parsed().file.stmts;
+    let (stmt, name, value) = stmts.iter().find_map(|stmt| declares(stmt, *declared))?;
+    // What is set from outside has another value than the text says.
+    let is_set = a.options().sets.iter().any(|(set, _)| *set == name.text);
+    if is_set || !is_sound(value) || has_comment(a, value.span) {
+        return None;
+    }
+    let mut uses = Vec::new();
+    stmts.iter().for_each(|stmt| find_uses(stmt, &name.text, &mut uses));
+    // One that is no whole operand, such as the loop of a copy, has no value to become.
+    let is_complete = uses.len() + 1 == names.alike(here).count();
+    let is_recursive =
+        uses.iter().any(|found| stmt.span.start <= found.0.start && found.0.end <= stmt.span.end);
+    if uses.is_empty() || !is_complete || is_recursive {
+        return None;
+    }
+    let text = a.text(value.span);
+    let replace = |(span, is_operand): &(Span, bool)| {
+        let bare = !is_operand || is_closed(value);
+        Edit { span: *span, text: if bare { text.to_owned() } else { format!("({text})") } }
+    };
+    let mut edits: Vec<Edit> = uses.iter().map(replace).collect();
+    edits.push(removal(a.source(), stmt.span));
+    edits.sort_by_key(|edit| edit.span);
+    let (title, kind) = (format!("Inline `{}`", name.text), ActionKind::RefactorInline);
+    Some(Action { title, kind, edits, fixes: None, preferred: false })
+}
+
+/// The fix of a diagnostic that nothing uses a name: the declaration goes.
+pub(super) fn remove(a: &Analysis, at: usize, diagnostic: &Diagnostic) -> Option<Action> {
+    if diagnostic.code != Code::UNUSED {
+        return None;
+    }
+    let stmt = a.statement_at(diagnostic.span.start as usize)?;
+    let (_, name, _) = declares(stmt, diagnostic.span)?;
+    Some(Action {
+        title: format!("Remove `{}`, which nothing uses", name.text),
+        kind: ActionKind::QuickFix,
+        edits: vec![removal(a.source(), stmt.span)],
+        fixes: Some(at),
+        preferred: false,
+    })
+}
+
+/// The name and value that a statement declares at `at`.
+fn declares(stmt: &Stmt, at: Span) -> Option<(&Stmt, &Ident, &Expr)> {
+    let (name, value) = match &stmt.kind {
+        StmtKind::Param { name, default, .. } => (name, default),
+        StmtKind::Const { name, value } => (name, value),
+        _ => return None,
+    };
+    (name.span == at).then_some((stmt, name, value))
+}
+
+/// Whether all of an expression parsed.
+fn is_sound(expr: &Expr) -> bool {
+    // The parser bounds the depth of expressions.
+    match &expr.kind {
+        ExprKind::Error => false,
+        ExprKind::Int(_) => true,
+        ExprKind::Path(path) => path.segments.iter().all(|s| s.index.iter().all(|index| is_sound(index))),
+        ExprKind::Neg(inner) => is_sound(inner),
+        ExprKind::Binary(_, left, right) => is_sound(left) && is_sound(right),
+        ExprKind::Call(_, args) => args.iter().all(is_sound),
+    }
+}
+
+fn has_comment(a: &Analysis, span: Span) -> bool {
+    let comments = &a.parsed().comments;
+    let after = comments.partition_point(|comment| comment.span.end <= span.start);
+    comments.get(after).is_some_and(|comment| comment.span.start < span.end)
+}
+
+/// Whether an expression can stand between operators as it is.
+fn is_closed(expr: &Expr) -> bool {
+    match &expr.kind {
+        ExprKind::Neg(inner) => expr.span.end > inner.span.end,
+        ExprKind::Binary(_, left, _) => expr.span.start < left.span.start,
+        _ => true,
+    }
+}
+
+/// Operands that are this name, and whether an operator stands beside them.
+fn find_uses(stmt: &Stmt, name: &str, uses: &mut Vec<(Span, bool)>) {
+    let mut each = |expr: &Expr| find_in(expr, name, false, uses);
+    match &stmt.kind {
+        StmtKind::Edition(expr) | StmtKind::Const { value: expr, .. } => each(expr),
+        StmtKind::Param { default, choices, .. } => {
+            each(default);
+            choices.iter().for_each(each);
+        }
+        StmtKind::Directive(directive) => directive.args.iter().for_each(each),
+        _ => {}
+    }
+}
+
+fn find_in(expr: &Expr, name: &str, is_operand: bool, uses: &mut Vec<(Span, bool)>) {
+    match &expr.kind {
+        ExprKind::Int(_) | ExprKind::Error => {}
+        ExprKind::Neg(inner) => find_in(inner, name, true, uses),
+        ExprKind::Binary(_, left, right) => {
+            find_in(left, name, true, uses);
+            find_in(right, name, true, uses);
+        }
+        ExprKind::Call(_, args) => args.iter().for_each(|arg| find_in(arg, name, false, uses)),
+        ExprKind::Path(path) => match path.as_ident() {
+            // Parentheses around the name stay, and the span of the name alone is what is replaced.
+            Some(found) if found.text == name => uses.push((found.span, is_operand)),
+            _ => {
+                let indices = path.segments.iter().filter_map(|segment| segment.index.as_deref());
+                indices.for_each(|index| find_in(index, name, false, uses));
+            }
+        },
+    }
+}
+
+/// The edit that removes a statement with its `;`, and the line if nothing else stands there.
+fn removal(source: &str, span: Span) -> Edit {
+    let (start, end) = (span.start as usize, span.end as usize);
+    let rest = source.get(end..).unwrap_or_default();
+    let before = source.get(..start).unwrap_or_default();
+    let is_first = before.rsplit('\n').next().is_some_and(|line| line.trim().is_empty());
+    let blanks = |text: &str| text.len() - text.trim_start_matches([' ', '\t']).len();
+    let mut len = blanks(rest);
+    match rest.get(len..).and_then(|rest| rest.strip_prefix(';')) {
+        Some(after) => len += 1 + blanks(after),
+        None if !is_first => len = 0,
+        None => {}
+    }
+    whole_line(source, &Edit { span: Span::new(start, end + len), text: String::new() })
+}

@@ -1,0 +1,137 @@
+//! What can be written at the cursor: only what is legal there, with a reason.
+
+mod argument;
+mod header;
+mod number;
+mod statement;
+
+use sched_grammar::ast::{Comment, Span};
+
+use super::Analysis;
+use super::cursor::{Cursor, cursor};
+use sched_lang::check::Work;
+use sched_lang::diagnostics::{CODES, Code, CodeInfo, Severity};
+
+/// What is proposed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Completion {
+    /// What the list shows.
+    pub label: String,
+    /// What it is.
+    pub kind: CompletionKind,
+    /// A few words beside the label.
+    pub detail: String,
+    /// Why it is proposed, in Markdown.
+    pub documentation: String,
+    /// What it replaces: the word under the cursor.
+    pub replace: Span,
+    /// What is written instead.
+    pub insert: String,
+    /// Whether `insert` is a snippet with places to fill in; `$`, `}` and `\` are escaped then.
+    pub snippet: bool,
+    /// Ascending order of this is the order of the list.
+    pub sort: String,
+    /// What the word under the cursor is compared with.
+    pub filter: String,
+}
+
+/// What a completion is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs, reason = "the names are the language's own")]
+pub enum CompletionKind {
+    Directive,
+    Index,
+    Fact,
+    Param,
+    Const,
+    Word,
+    Function,
+    Keyword,
+}
+
+impl Completion {
+    fn new(kind: CompletionKind, label: impl Into<String>, replace: Span) -> Self {
+        let label = label.into();
+        Completion {
+            kind,
+            detail: String::new(),
+            documentation: String::new(),
+            replace,
+            insert: label.clone(),
+            snippet: false,
+            sort: String::new(),
+            filter: label.clone(),
+            label,
+        }
+    }
+
+    fn detail(self, detail: impl Into<String>) -> Self {
+        Completion { detail: detail.into(), ..self }
+    }
+
+    fn documentation(self, documentation: impl Into<String>) -> Self {
+        Completion { documentation: documentation.into(), ..self }
+    }
+
+    fn snippet(self, insert: impl Into<String>) -> Self {
+        Completion { insert: insert.into(), snippet: true, ..self }
+    }
+}
+
+/// Work that one answer may take: it must come between two keystrokes.
+const WORK: Work = Work { whole: 1_500, here: 400 };
+
+/// Everything that can be written at `offset`, the most likely first. In long schedules there is not enough time to try all
+/// proposals: later ones are only legal as far as the cursor, and what was not tried at all is not proposed.
+pub fn completion(analysis: &Analysis, offset: usize) -> Vec<Completion> {
+    if let Some(comment) = analysis.comment_at(offset) {
+        return allowed(analysis, comment, offset);
+    }
+    let mut all = match cursor(analysis, offset) {
+        Cursor::Statement(typed) => statement::complete(analysis, offset, typed),
+        Cursor::Call(call) if call.in_header => header::devices(analysis, offset, &call),
+        Cursor::Call(call) => argument::complete(analysis, offset, &call),
+        Cursor::Header { keyword, words, typed } => header::complete(analysis, keyword, words, typed),
+        Cursor::Nowhere => Vec::new(),
+    };
+    for (at, item) in all.iter_mut().enumerate() {
+        item.sort = format!("{at:04}");
+    }
+    all
+}
+
+/// Codes that a comment can silence, those that the file gives first.
+fn allowed(analysis: &Analysis, comment: &Comment, offset: usize) -> Vec<Completion> {
+    let left = analysis.source().get(comment.span.start as usize..offset).unwrap_or_default();
+    let Some((_, inside)) = left.rsplit_once("allow(").filter(|(_, inside)| !inside.contains(')')) else {
+        return Vec::new();
+    };
+    let typed = inside.rsplit(',').next().unwrap_or_default().trim_start();
+    let replace = Span::new(offset - typed.len(), offset);
+    let is_given = |code| analysis.checked().diagnostics.iter().any(|diagnostic| diagnostic.code == code);
+    let can_be = |info: &&CodeInfo| info.severity != Severity::Error && info.code != Code::ALLOWS_NOTHING;
+    let lints = CODES.iter().filter(can_be);
+    let (given, others): (Vec<_>, Vec<_>) = lints.partition(|info| is_given(info.code));
+    let item = |info: &&CodeInfo| {
+        let page = info.page.split_once("\n\n").map_or(info.page, |(_, page)| page);
+        let about = page.split("\n\n").next().unwrap_or_default();
+        Completion::new(CompletionKind::Word, info.code.to_string(), replace)
+            .detail(info.title)
+            .documentation(about.replace('\n', " "))
+    };
+    let mut all: Vec<Completion> = given.iter().chain(&others).map(item).collect();
+    all.iter_mut().enumerate().for_each(|(at, item)| item.sort = format!("{at:04}"));
+    all
+}
+
+/// Text as it stands in a snippet.
+fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if matches!(c, '$' | '}' | '\\') {
+            out.push('\\');
+        }
+        out.push(c);
+    }
+    out
+}

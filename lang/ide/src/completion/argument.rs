@@ -1,0 +1,354 @@
+//! Arguments of a directive: loops, new names, numbers and words with which it is legal here.
+
+use sched_grammar::ast::Span;
+use sched_nest::{Layout, LoopId, Sort};
+
+use super::number::{functions, is_general, names};
+use super::{Completion, CompletionKind, WORK};
+use crate::Analysis;
+use crate::cursor::{CallAt, is_name, is_path, word};
+use crate::hover::word_meaning;
+use sched_lang::check::{Site, Work};
+use sched_lang::directives::{Op, Role, Signature, TILINGS, find};
+use sched_lang::legal_next::candidates::{self, Forms, Named};
+use sched_lang::legal_next::{Argument, Operation};
+use sched_lang::lineage::{Index, Select, Stated, Step};
+use sched_nest::show::range;
+use sched_nest::sym::Sym;
+
+/// Numbers that are tried for one loop: where these are refused, the loop is usually at fault.
+const TRIED: usize = 2;
+/// The layouts in the order in which they are proposed.
+/// What can be written for the argument at the cursor.
+pub(super) fn complete(analysis: &Analysis, offset: usize, call: &CallAt) -> Vec<Completion> {
+    let Some(signature) = find(call.name) else { return Vec::new() };
+    let mut at = Place::new(analysis, offset, call, signature);
+    if call.function.is_some() {
+        return at.in_expression();
+    }
+    let last = signature.parameters.len().saturating_sub(1);
+    let parameter = if signature.repeats { call.at.min(last) } else { call.at };
+    match signature.parameters.get(parameter).map(|parameter| parameter.role) {
+        Some(Role::Index) if signature.op == Op::Reorder => at.reordered(),
+        Some(Role::Index) if signature.op == Op::Representation => {
+            let mut all = at.words();
+            all.extend(at.loops());
+            all
+        }
+        Some(Role::Index) => at.loops(),
+        Some(Role::NewIndex) => at.new_names(),
+        Some(Role::Number) => at.numbers(),
+        Some(Role::Word(_)) => at.words(),
+        None => Vec::new(),
+    }
+}
+
+/// The argument at the cursor and what is written around it.
+struct Place<'a> {
+    analysis: &'a Analysis,
+    call: &'a CallAt<'a>,
+    op: Op,
+    signature: &'static Signature,
+    site: Site<'a>,
+    own: Option<Step>,
+    offset: usize,
+    work: Work,
+}
+
+impl<'a> Place<'a> {
+    fn new(
+        analysis: &'a Analysis,
+        offset: usize,
+        call: &'a CallAt<'a>,
+        signature: &'static Signature,
+    ) -> Self {
+        let prepared = analysis.prepared();
+        let own = prepared.step_at(call.stmt.span);
+        let site = prepared.site(call.stmt.span.start as usize, own);
+        Place { analysis, call, op: signature.op, signature, site, own, offset, work: WORK }
+    }
+
+    /// Another argument as it is written.
+    fn written(&self, at: usize) -> Option<&'a str> {
+        let span = self.call.arguments.get(at).filter(|_| at != self.call.at)?;
+        Some(self.analysis.text(*span)).filter(|text| !text.is_empty())
+    }
+
+    fn is_taken(&self, name: &str) -> bool {
+        let prepared = self.analysis.prepared();
+        prepared.is_taken(name) && !self.own.is_some_and(|own| prepared.makes(own, name))
+    }
+
+    /// Whether an operation is legal here; not once the work is done.
+    fn fits(&mut self, operation: &Operation) -> bool {
+        self.site.fits(operation, &mut self.work)
+    }
+
+    /// Candidates about a loop, with the other arguments as they are written.
+    fn forms(&self, v: &Named) -> Vec<Operation> {
+        let is_taken = |name: &str| self.is_taken(name);
+        let forms = candidates::about(self.op, self.site.nest(), &v.0, v.1, &is_taken);
+        let mut all: Vec<Operation> = Vec::new();
+        for form in forms.into_iter().flatten() {
+            if let Some(form) = self.as_written(form)
+                && !all.contains(&form)
+            {
+                all.push(form);
+            }
+        }
+        all
+    }
+
+    fn as_written(&self, form: Operation) -> Option<Operation> {
+        let name = |at: usize| {
+            let text = self.written(at)?;
+            text.chars().all(is_name).then(|| text.to_owned())
+        };
+        let form = form.with_names(name(1), name(2));
+        for (at, parameter) in self.signature.parameters.iter().enumerate() {
+            match parameter.role {
+                Role::Number => {
+                    let Some(number) = self.number(at) else { continue };
+                    return form.with_number(&number);
+                }
+                Role::Word(_) => {
+                    let Some(text) = self.written(at) else { continue };
+                    let fits = form.arguments().iter().any(|a| matches!(a, Argument::Word(w) if w == text));
+                    return fits.then_some(form);
+                }
+                Role::Index | Role::NewIndex => {}
+            }
+        }
+        Some(form)
+    }
+
+    /// The value of another argument, if it is a number that has one.
+    fn number(&self, at: usize) -> Option<Sym> {
+        let text = self.written(at)?;
+        if let Ok(number) = text.parse() {
+            return Some(Sym::Int(number));
+        }
+        let known = self.analysis.prepared().numbers().iter().find(|number| number.name == text);
+        if let Some(known) = known {
+            return known.value.clone();
+        }
+        let call = self.analysis.prepared().call(self.own?)?;
+        call.number(at).filter(|_| !call.broken).cloned()
+    }
+
+    /// The name under the cursor, qualifiers included.
+    fn path(&self) -> Span {
+        word(self.analysis.source(), self.offset, is_path)
+    }
+
+    fn loops(&mut self) -> Vec<Completion> {
+        let replace = self.path();
+        let mut names: Vec<(usize, Named)> =
+            candidates::names(self.site.nest()).into_iter().enumerate().collect();
+        // Loops made last are the likeliest, and mostly small: in large nests the work goes to them.
+        names.sort_by_key(|(_, named)| std::cmp::Reverse(named.1.0));
+        let mut all = Vec::new();
+        for (place, named) in names {
+            if self.work.is_done() {
+                break;
+            }
+            let forms = self.forms(&named);
+            if let Some(form) = forms.into_iter().take(TRIED).find(|form| self.fits(form)) {
+                all.push((place, self.loop_item(&named, &form, replace)));
+            }
+        }
+        all.sort_by_key(|(place, _)| *place);
+        all.into_iter().map(|(_, item)| item).collect()
+    }
+
+    fn loop_item(&self, (select, id): &Named, form: &Operation, replace: Span) -> Completion {
+        let node = self.site.nest().node(*id);
+        let sort = if node.sort == Sort::Row { "rows" } else { "trees" };
+        let range = range(&node.start, &node.stop, &node.step);
+        Completion::new(CompletionKind::Index, select.to_string(), replace)
+            .detail(format!("{sort} {range}"))
+            .documentation(format!("Legal here, for example:\n```sched\n{form}\n```"))
+    }
+
+    /// Loops that form a chain with those that are named already.
+    fn reordered(&mut self) -> Vec<Completion> {
+        let replace = self.path();
+        let count = self.call.arguments.len();
+        let given: Vec<Select> =
+            (0..count).filter_map(|at| self.written(at)).filter_map(Select::read).collect();
+        let mut all = Vec::new();
+        for named in candidates::names(self.site.nest()) {
+            if given.contains(&named.0) {
+                continue;
+            }
+            let order = if given.is_empty() { self.swapped(&named) } else { self.chain(&given, &named) };
+            let Some(order) = order else { continue };
+            let form = Operation::Reorder(order);
+            if self.fits(&form) {
+                all.push(self.loop_item(&named, &form, replace));
+            }
+        }
+        all
+    }
+
+    /// The loop before the one directly around it, or the one inside before it.
+    fn swapped(&self, (select, id): &Named) -> Option<Vec<Select>> {
+        let nest = self.site.nest();
+        let node = nest.node(*id);
+        let only = |id: LoopId| nest.node(id).inside.only();
+        let outer = node.parent.filter(|parent| only(*parent) == Some(*id));
+        let other = outer.or_else(|| only(*id))?;
+        Some(vec![select.clone(), self.like(select, other)])
+    }
+
+    /// How a loop is called beside one that is called so: all copies together, or each by itself.
+    fn like(&self, select: &Select, id: LoopId) -> Select {
+        let nest = self.site.nest();
+        if select.scope.is_empty() && select.number.is_none() {
+            Select::all(&nest.node(id).name)
+        } else {
+            nest.select_of(id)
+        }
+    }
+
+    /// The loops that are named, this one, and whatever stands between them.
+    fn chain(&self, given: &[Select], (select, id): &Named) -> Option<Vec<Select>> {
+        let nest = self.site.nest();
+        let mut ids = vec![*id];
+        for select in given {
+            let on_path = |other: &LoopId| nest.path(*id).contains(other) || nest.path(*other).contains(id);
+            ids.push(nest.select(Step(0), 0, select).ok()?.into_iter().find(on_path)?);
+        }
+        let innermost = ids.iter().copied().max_by_key(|id| nest.path(*id).len())?;
+        let path = nest.path(innermost);
+        let from = path.iter().position(|on| ids.contains(on))?;
+        let mut order = given.to_vec();
+        order.push(select.clone());
+        let between = path.get(from..)?.iter().filter(|on| !ids.contains(on));
+        order.extend(between.map(|on| self.like(select, *on)));
+        Some(order)
+    }
+
+    /// Names that are free.
+    fn new_names(&mut self) -> Vec<Completion> {
+        let replace = word(self.analysis.source(), self.offset, is_name);
+        let nest = self.site.nest();
+        let source = self.written(0).and_then(Select::read);
+        let named = |index: &&Index| source.as_ref().is_some_and(|source| index.name == source.name);
+        let sort = self.analysis.lineage().indices.iter().find(named).map_or(Sort::Row, |index| index.sort);
+        let other = self.written(if self.call.at == 1 { 2 } else { 1 });
+        let is_taken = |name: &str| self.is_taken(name) || other == Some(name);
+        let (first, second) = candidates::fresh(nest, sort, &is_taken);
+        let parameter = self.signature.parameters.get(self.call.at).map_or("", |parameter| parameter.name);
+        // Beside a name that is given already, the first free one goes on counting.
+        let name = if self.call.at == 1 || other.is_some() { first } else { second };
+        vec![
+            Completion::new(CompletionKind::Index, name, replace)
+                .detail(format!("a new name: {parameter}"))
+                .documentation("A name for a loop that this directive makes; any free name will do."),
+        ]
+    }
+
+    /// Numbers with which the directive is legal, and the names and functions to write others.
+    fn numbers(&mut self) -> Vec<Completion> {
+        let replace = word(self.analysis.source(), self.offset, is_name);
+        let own = self.call.arguments.get(self.call.at).copied().unwrap_or(replace);
+        if own != replace && own.start < own.end {
+            return self.in_expression();
+        }
+        let forms: Forms = match self.op {
+            Op::TileTrees => {
+                candidates::of(self.op, self.site.nest(), &|_| false).into_iter().flatten().collect()
+            }
+            _ => {
+                let Some(named) = self.named() else { return self.in_expression() };
+                self.forms(&named)
+            }
+        };
+        let mut all = Vec::new();
+        let Some(model) = forms.first().cloned() else { return Vec::new() };
+        for number in names(self.analysis, self.call.stmt.span.start as usize, replace) {
+            let Some(value) = number.value.filter(is_general) else { continue };
+            let form = model.clone().with_number(&value);
+            if form.is_some_and(|form| self.fits(&form)) {
+                all.push(number.item);
+            }
+        }
+        let declared = all.iter().filter(|item| item.kind != CompletionKind::Fact).count();
+        let facts = all.split_off(declared);
+        for form in forms {
+            if let Some(Argument::Number(text)) = form.arguments().pop()
+                && self.fits(&form)
+            {
+                let item = Completion::new(CompletionKind::Word, text, replace);
+                all.push(item.documentation(format!("Legal here:\n```sched\n{form}\n```")));
+            }
+        }
+        all.extend(facts);
+        if !all.is_empty() {
+            all.extend(functions(replace));
+        }
+        all
+    }
+
+    /// The loop that the directive is about.
+    fn named(&self) -> Option<Named> {
+        let select = self.written(0).and_then(Select::read)?;
+        let ids = self.site.nest().select(Step(0), 0, &select).ok()?;
+        Some((select, *ids.first()?))
+    }
+
+    /// Inside a longer expression nothing can be tried.
+    fn in_expression(&self) -> Vec<Completion> {
+        let replace = word(self.analysis.source(), self.offset, is_name);
+        let before = self.call.stmt.span.start as usize;
+        let known = names(self.analysis, before, replace).into_iter();
+        known
+            .filter(|number| number.value.is_some())
+            .map(|number| number.item)
+            .chain(functions(replace))
+            .collect()
+    }
+
+    /// Words with which the directive is legal.
+    fn words(&mut self) -> Vec<Completion> {
+        let replace = word(self.analysis.source(), self.offset, is_path);
+        let forms: Forms = match (self.op, self.call.at) {
+            (Op::SortTrees, _) => vec![Operation::SortTrees],
+            (Op::Representation, 0) => Layout::ALL.iter().map(|layout| Operation::Layout(*layout)).collect(),
+            (Op::Representation, _) => {
+                let Some((v, _)) = self.named() else { return Vec::new() };
+                Layout::ALL
+                    .iter()
+                    .map(|layout| Operation::State(v.clone(), Stated::Layout(*layout)))
+                    .collect()
+            }
+            (Op::TileTrees, _) => return self.tilings(replace),
+            _ => {
+                let Some(named) = self.named() else { return Vec::new() };
+                self.forms(&named)
+            }
+        };
+        let mut all = Vec::new();
+        for form in forms {
+            if let Some(Argument::Word(text)) = form.arguments().pop()
+                && self.fits(&form)
+            {
+                all.push(word_item(text, replace));
+            }
+        }
+        all
+    }
+
+    /// Without a profile of the leaves only one of the ways to tile trees is legal.
+    fn tilings(&self, replace: Span) -> Vec<Completion> {
+        let profiled = self.analysis.options().facts.as_ref().is_some_and(|facts| facts.profiled);
+        let ways = TILINGS.iter().filter(|way| profiled || **way != "probability");
+        ways.map(|way| word_item((*way).to_owned(), replace)).collect()
+    }
+}
+
+fn word_item(text: String, replace: Span) -> Completion {
+    let about = word_meaning(&text);
+    Completion::new(CompletionKind::Word, text, replace).documentation(about)
+}

@@ -1,0 +1,117 @@
+//! Header lines: targets and their devices, values of params and consts.
+
+use sched_grammar::ast::{Span, StmtKind};
+
+use super::number::{functions, is_general, names};
+use super::{Completion, CompletionKind};
+use crate::Analysis;
+use crate::cursor::{CallAt, Typed, is_name, word};
+use crate::hover::{device_text, target_text};
+use sched_lang::check::Outcome;
+use sched_lang::device;
+use sched_lang::diagnostics::Severity;
+use sched_lang::options::TargetKind;
+
+/// Numbers that people give names to, the most usual first.
+const USUAL: [i64; 8] = [64, 32, 16, 8, 4, 2, 128, 256];
+/// Longest text that is checked once for each of them.
+const LONGEST: usize = 16 * 1024;
+
+/// What can follow a header's keyword.
+pub(super) fn complete(analysis: &Analysis, keyword: &str, words: usize, typed: Typed) -> Vec<Completion> {
+    match keyword {
+        "target" if words == 0 => ["cpu", "gpu"]
+            .map(|kind| {
+                Completion::new(CompletionKind::Word, kind, typed.span)
+                    .detail("target")
+                    .documentation(target_text(kind).unwrap_or_default())
+            })
+            .to_vec(),
+        "sched" if words == 0 => vec![
+            Completion::new(CompletionKind::Word, "1", typed.span)
+                .detail("edition")
+                .documentation("The edition of the language."),
+        ],
+        "param" | "const" if words >= 2 => value(analysis, keyword, words, typed),
+        _ => Vec::new(),
+    }
+}
+
+/// The value of a param or const, or what can follow it.
+fn value(analysis: &Analysis, keyword: &str, words: usize, typed: Typed) -> Vec<Completion> {
+    let Some(stmt) = typed.stmt else { return Vec::new() };
+    let left = analysis.source().get(stmt.span.start as usize..typed.span.start as usize);
+    let before = left.unwrap_or_default().trim_end();
+    let ends_operand = before.ends_with(|c: char| is_name(c) || c == ')');
+    let has_choices = matches!(&stmt.kind, StmtKind::Param { choices, .. } if !choices.is_empty());
+    if words > 2 && ends_operand {
+        if keyword == "const" || has_choices || before.contains('{') {
+            return Vec::new();
+        }
+        let about = "The values that are worth trying, for tuning.";
+        return vec![
+            Completion::new(CompletionKind::Keyword, "in", typed.span)
+                .detail("values worth trying")
+                .documentation(about)
+                .snippet("in {${1:16, 32, 64}}"),
+        ];
+    }
+    let known = names(analysis, stmt.span.start as usize, typed.span).into_iter();
+    let known =
+        known.filter(|number| number.value.as_ref().is_some_and(is_general)).map(|number| number.item);
+    let numbers = if words == 2 { usual_numbers(analysis, stmt.span, typed.span) } else { Vec::new() };
+    numbers.into_iter().chain(known).chain(functions(typed.span)).collect()
+}
+
+/// Numbers for the whole value: of the usual sizes those with which the schedule has the fewest errors and warnings.
+fn usual_numbers(analysis: &Analysis, declaration: Span, typed: Span) -> Vec<Completion> {
+    let source = analysis.source();
+    let left = source.get(declaration.start as usize..typed.start as usize).unwrap_or_default();
+    if !left.trim_end().ends_with('=') || source.len() > LONGEST {
+        return Vec::new();
+    }
+    let (Some(before), Some(after)) =
+        (source.get(..typed.start as usize), source.get(declaration.end.max(typed.end) as usize..))
+    else {
+        return Vec::new();
+    };
+    let problems = |number: &i64| {
+        let text = format!("{before}{number}{after}");
+        let checked = Outcome::brief(&text, analysis.options());
+        checked.iter().filter(|diagnostic| diagnostic.severity > Severity::Hint).count()
+    };
+    let counted: Vec<(i64, usize)> = USUAL.iter().map(|number| (*number, problems(number))).collect();
+    let fewest = counted.iter().map(|(_, problems)| *problems).min();
+    let best = counted.into_iter().filter(|(_, problems)| Some(*problems) == fewest);
+    best.map(|(number, _)| {
+        Completion::new(CompletionKind::Word, number.to_string(), typed)
+            .documentation("A usual size, which suits what the schedule does with it.")
+    })
+    .collect()
+}
+
+/// What can stand in the parentheses of a target.
+pub(super) fn devices(analysis: &Analysis, offset: usize, call: &CallAt) -> Vec<Completion> {
+    let kind = match call.name {
+        "cpu" => TargetKind::Cpu,
+        "gpu" => TargetKind::Gpu,
+        _ => return Vec::new(),
+    };
+    let is_word = |c: char| is_name(c) || c == '-';
+    let replace = word(analysis.source(), offset, is_word);
+    let given: Vec<&str> = call
+        .arguments
+        .iter()
+        .enumerate()
+        .filter(|(at, _)| *at != call.at)
+        .map(|(_, span)| analysis.text(*span))
+        .collect();
+    let names = device::names(kind).into_iter().filter(|name| !given.contains(name));
+    names
+        .map(|name| {
+            Completion::new(CompletionKind::Word, name, replace)
+                .detail(if kind == TargetKind::Gpu { "GPU" } else { "CPU" })
+                .documentation(device_text(name).unwrap_or_default())
+        })
+        .collect()
+}

@@ -1,0 +1,67 @@
+//! Names that a number can be written with: params, consts, facts of the model and functions.
+
+use sched_grammar::ast::Span;
+
+use super::{Completion, CompletionKind};
+use crate::Analysis;
+use crate::hover::{fact_meaning, fact_text, fact_value, function, named};
+use sched_lang::resolve::{FACTS, FUNCTIONS};
+use sched_nest::sym::{Fact, Sym};
+
+/// A name with what it means.
+pub(super) struct NamedNumber {
+    pub item: Completion,
+    /// Its value, which may be an expression over unknown facts; nothing if it has none.
+    pub value: Option<Sym>,
+}
+
+/// All names of numbers that are declared before `before`, and the facts of the model.
+pub(super) fn names(analysis: &Analysis, before: usize, replace: Span) -> Vec<NamedNumber> {
+    let declared =
+        analysis.prepared().numbers().iter().filter(|number| (number.span.start as usize) < before);
+    let mut all: Vec<NamedNumber> = declared
+        .map(|number| {
+            let kind = if number.is_param { CompletionKind::Param } else { CompletionKind::Const };
+            let value =
+                number.value.as_ref().map_or_else(|| "no value".to_owned(), |value| format!("= {value}"));
+            let item = Completion::new(kind, number.name.as_str(), replace)
+                .detail(value)
+                .documentation(named(analysis, &number.name).unwrap_or_default());
+            NamedNumber { item, value: number.value.clone() }
+        })
+        .collect();
+    // `N_t` is the papers' name for `num_trees`.
+    let facts = FACTS.iter().filter(|(name, _)| *name != "N_t");
+    all.extend(facts.map(|(name, fact)| {
+        let value = fact_value(analysis, *fact);
+        let detail =
+            value.map_or_else(|| fact_meaning(*fact).trim_end_matches('.').to_owned(), |n| format!("= {n}"));
+        let item = Completion::new(CompletionKind::Fact, *name, replace)
+            .detail(detail)
+            .documentation(fact_text(analysis, name).unwrap_or_default());
+        NamedNumber { item, value: Some(value.map_or(Sym::Fact(*fact), Sym::Int)) }
+    }));
+    all
+}
+
+/// Whether a value can stand where numbers are known before loops are.
+pub(super) fn is_general(value: &Sym) -> bool {
+    !value.mentions(&|fact| fact == Fact::RunDepth)
+}
+
+/// The functions of numbers.
+pub(super) fn functions(replace: Span) -> Vec<Completion> {
+    let item = |name: &&str| {
+        let about = function(name).unwrap_or_default();
+        let insert = if *name == "trees_to_depth" {
+            format!("{name}(${{1:4}})")
+        } else {
+            format!("{name}(${{1:a}}, ${{2:b}})")
+        };
+        Completion::new(CompletionKind::Function, *name, replace)
+            .detail("function")
+            .documentation(about)
+            .snippet(insert)
+    };
+    FUNCTIONS.iter().map(item).collect()
+}

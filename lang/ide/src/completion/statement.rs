@@ -1,0 +1,172 @@
+//! The start of a statement: directives that are legal here, and header lines.
+
+use sched_grammar::ast::StmtKind;
+
+use super::{Completion, CompletionKind, WORK, escape};
+use crate::Analysis;
+use crate::cursor::Typed;
+use crate::hover::header_meaning;
+use sched_lang::check::{Site, Work};
+use sched_lang::directives::{Op, Signature, of as signature_of};
+use sched_lang::legal_next::candidates::{self, Forms, Named};
+use sched_lang::legal_next::{Argument, Operation, wanted};
+
+/// Forms of one directive that are offered.
+const FORMS: usize = 3;
+/// Forms of `reorder`, where each is another order, and of `representation`, where each is another layout.
+const MORE_FORMS: usize = 5;
+/// Numbers that are tried for one loop: where these are refused, the loop is usually at fault.
+const TRIED: usize = 2;
+/// Loops for which forms are made. In a nest that has more the work that is allowed is done before their turn comes.
+const LOOPS: usize = 32;
+
+pub(super) fn complete(analysis: &Analysis, offset: usize, typed: Typed) -> Vec<Completion> {
+    let prepared = analysis.prepared();
+    let own = typed.stmt.and_then(|stmt| prepared.step_at(stmt.span));
+    let at = typed.stmt.map_or(offset, |stmt| stmt.span.start as usize);
+    let mut site = prepared.site(at, own);
+    let is_taken = |name: &str| prepared.is_taken(name) && !own.is_some_and(|own| prepared.makes(own, name));
+    let found = legal(analysis, &mut site, &is_taken);
+    let is_call = analysis.source().get(typed.span.end as usize..).is_some_and(|rest| rest.starts_with('('));
+    let mut all = Vec::new();
+    for (op, forms) in &found {
+        let Some(signature) = signature_of(*op) else { continue };
+        let forms = forms.iter().map(|form| item(signature, form, typed));
+        if is_call {
+            // The arguments are there already.
+            all.extend(forms.take(1).map(|item| Completion {
+                label: signature.name.to_owned(),
+                insert: signature.name.to_owned(),
+                snippet: false,
+                ..item
+            }));
+        } else {
+            all.extend(forms);
+        }
+    }
+    if !is_call {
+        all.extend(header_lines(analysis, typed));
+    }
+    all
+}
+
+/// Legal forms of each directive: one of each that has any, then more as long as the work allows.
+fn legal(analysis: &Analysis, site: &mut Site, is_taken: &dyn Fn(&str) -> bool) -> Vec<(Op, Vec<Operation>)> {
+    let ops = wanted(analysis.options().supported, None);
+    let mut work = WORK;
+    let mut names = candidates::names(site.nest());
+    names.truncate(LOOPS);
+    let mut searches: Vec<Search> =
+        ops.into_iter().map(|op| Search::new(op, site, &names, is_taken)).collect();
+    // Facts are tried quickly, and leave more to what shapes the nest.
+    let is_quick = |search: &Search| !signature_of(search.op).is_some_and(|signature| signature.shapes);
+    let (mut quick, mut slow): (Vec<&mut Search>, Vec<&mut Search>) =
+        searches.iter_mut().partition(|search| is_quick(search));
+    for round in 0..MORE_FORMS {
+        let mut rest = quick.len() + slow.len();
+        let goes_on = |search: &&mut &mut Search| {
+            round < FORMS || matches!(search.op, Op::Reorder | Op::Representation)
+        };
+        for search in quick.iter_mut().chain(&mut slow).filter(goes_on) {
+            let share = if round == 0 { work.share(rest) } else { work };
+            let mut left = share;
+            search.next(site, &mut left);
+            work = work.after(share, left);
+            rest -= 1;
+        }
+    }
+    searches.retain(|search| !search.found.is_empty());
+    searches.into_iter().map(|search| (search.op, search.found)).collect()
+}
+
+/// A search for legal forms of one directive.
+struct Search {
+    op: Op,
+    /// What has not been tried, in reverse.
+    rest: Vec<Forms>,
+    found: Vec<Operation>,
+}
+
+impl Search {
+    fn new(op: Op, site: &Site, names: &[Named], is_taken: &dyn Fn(&str) -> bool) -> Self {
+        let mut rest = candidates::about_these(op, site.nest(), names, is_taken);
+        rest.reverse();
+        Search { op, rest, found: Vec::new() }
+    }
+
+    /// Looks for one more form, with at most this much work.
+    fn next(&mut self, site: &mut Site, work: &mut Work) {
+        while let Some(forms) = self.rest.pop() {
+            for form in forms.into_iter().take(TRIED) {
+                if work.is_done() {
+                    return;
+                }
+                if site.fits(&form, work) {
+                    // What else there is to say of this loop belongs to its arguments.
+                    let v = form.arguments().into_iter().next();
+                    let is_same = |other: &Forms| {
+                        let other = other.first().and_then(|form| form.arguments().into_iter().next());
+                        matches!(other, Some(Argument::Loop(_))) && other == v
+                    };
+                    if self.op != Op::Reorder {
+                        self.rest.retain(|other| !is_same(other));
+                    }
+                    self.found.push(form);
+                    return;
+                }
+            }
+        }
+    }
+}
+
+fn item(signature: &Signature, form: &Operation, typed: Typed) -> Completion {
+    let arguments = form.arguments();
+    let places: Vec<String> = arguments
+        .iter()
+        .enumerate()
+        .map(|(at, argument)| format!("${{{}:{}}}", at + 1, escape(argument.text())))
+        .collect();
+    let on_gpu = matches!(signature.op, Op::GpuDimension | Op::SharedReduce);
+    let detail = match (on_gpu, signature.shapes) {
+        (true, _) => "for GPUs only",
+        (false, true) => "shapes the nest",
+        (false, false) => "states a fact",
+    };
+    let caution =
+        if on_gpu { " The schedule is for a GPU then; no code can be made for GPUs yet." } else { "" };
+    let documentation = format!(
+        "```sched\n{}\n```\n{}\n\nWith these arguments it is legal here.{caution}",
+        signature.usage(),
+        signature.summary
+    );
+    let item = Completion::new(CompletionKind::Directive, form.to_string(), typed.span)
+        .detail(detail)
+        .documentation(documentation)
+        .snippet(format!("{}({})", signature.name, places.join(", ")));
+    Completion { filter: signature.name.to_owned(), ..item }
+}
+
+/// Lines of the header that the file may still have.
+fn header_lines(analysis: &Analysis, typed: Typed) -> Vec<Completion> {
+    let stmts = &analysis.parsed().file.stmts;
+    let has = |test: fn(&StmtKind) -> bool| {
+        stmts.iter().any(|stmt| test(&stmt.kind) && typed.stmt.is_none_or(|own| own.span != stmt.span))
+    };
+    let lines = [
+        ("param", "param ${1:SIZE} = ${2:64} in {${3:16, 32, 64, 128}}", false),
+        ("const", "const ${1:HALF} = ${2:num_trees / 2}", false),
+        ("model", "model \"${1:model.json}\"", has(|kind| matches!(kind, StmtKind::Model { .. }))),
+        ("target", "target ${1|cpu,gpu|}", has(|kind| matches!(kind, StmtKind::Target { .. }))),
+        ("sched", "sched 1", has(|kind| matches!(kind, StmtKind::Edition(_)))),
+    ];
+    let lines = lines.into_iter().filter(|(.., is_there)| !is_there);
+    lines
+        .map(|(word, insert, _)| {
+            let about = header_meaning(word).unwrap_or_default();
+            Completion::new(CompletionKind::Keyword, word, typed.span)
+                .detail("header")
+                .documentation(about)
+                .snippet(insert)
+        })
+        .collect()
+}

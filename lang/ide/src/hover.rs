@@ -1,0 +1,145 @@
+//! What is known of the word under the cursor, as Markdown.
+
+mod comment;
+mod directive;
+mod header;
+mod index;
+mod number;
+
+pub(super) use directive::about;
+pub(super) use header::{device as device_text, target as target_text};
+pub(super) use number::{fact as fact_text, fact_meaning, fact_value, function, named};
+
+use sched_grammar::ast::{Directive, Expr, ExprKind, Path, Span, Stmt, StmtKind};
+use sched_nest::Layout;
+
+use super::Analysis;
+use sched_lang::directives::{Op, Parameter, Role, Signature, find};
+
+/// What to show for a word.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hover {
+    /// The word.
+    pub span: Span,
+    /// What is known of it, in Markdown.
+    pub markdown: String,
+    /// The page about it, relative to the book and without an ending: `directives/tile`, `errors/S0040`.
+    pub page: Option<String>,
+}
+
+impl Hover {
+    fn new(span: Span, markdown: impl Into<String>) -> Self {
+        Hover { span, markdown: markdown.into(), page: None }
+    }
+
+    fn page(mut self, page: impl Into<String>) -> Self {
+        self.page = Some(page.into());
+        self
+    }
+}
+
+/// What is known of the word at `offset`; at the end of one word and the start of the next, of the latter.
+pub fn hover(analysis: &Analysis, offset: usize) -> Option<Hover> {
+    if let Some(comment) = analysis.comment_at(offset) {
+        return comment::hover(comment, offset);
+    }
+    let stmt = analysis.statement_at(offset)?;
+    match &stmt.kind {
+        StmtKind::Directive(directive) if touches(directive.name.span, offset) => {
+            directive::hover(analysis, stmt, directive)
+        }
+        StmtKind::Directive(directive) => in_arguments(analysis, stmt, directive, offset),
+        StmtKind::Param { name, .. } | StmtKind::Const { name, .. } if touches(name.span, offset) => {
+            number::declared(analysis, name)
+        }
+        StmtKind::Param { default, choices, .. } => {
+            let mut values = std::iter::once(default).chain(choices);
+            let word = values.rfind(|expr| touches(expr.span, offset));
+            word.and_then(|expr| number::expression(analysis, expr, offset))
+                .or_else(|| header::keyword(analysis, stmt, offset))
+        }
+        StmtKind::Const { value, .. } if touches(value.span, offset) => {
+            number::expression(analysis, value, offset)
+        }
+        StmtKind::Error => {
+            directive::unfinished(analysis, stmt, offset).or_else(|| header::hover(analysis, stmt, offset))
+        }
+        _ => header::hover(analysis, stmt, offset),
+    }
+}
+
+fn touches(span: Span, offset: usize) -> bool {
+    span.start as usize <= offset && offset <= span.end as usize
+}
+
+fn in_arguments(analysis: &Analysis, stmt: &Stmt, directive: &Directive, offset: usize) -> Option<Hover> {
+    let signature = find(&directive.name.text);
+    let (at, expr) = directive.args.iter().enumerate().rfind(|(_, arg)| touches(arg.span, offset))?;
+    let parameter = signature.and_then(|signature| parameter(signature, directive, at));
+    match (parameter.map(|parameter| parameter.role), &expr.kind) {
+        (Some(Role::Index) | None, ExprKind::Path(path)) => number::in_brackets(analysis, path, offset)
+            .or_else(|| index::used(analysis, stmt, at, path, offset)),
+        (Some(Role::NewIndex), ExprKind::Path(path)) => index::made(analysis, stmt, path),
+        (Some(Role::Word(words)), ExprKind::Path(path)) => word(signature?, words, path, analysis),
+        (Some(Role::Number), _) => number::argument(analysis, stmt, at, expr, offset),
+        _ => None,
+    }
+}
+
+/// The parameter that an argument is given for.
+pub(super) fn parameter(
+    signature: &'static Signature,
+    directive: &Directive,
+    at: usize,
+) -> Option<&'static Parameter> {
+    let skipped = usize::from(signature.op == Op::Representation && directive.args.len() == 1);
+    let last = signature.parameters.len().checked_sub(1)?;
+    let at = if signature.repeats { at.min(last) } else { at + skipped };
+    signature.parameters.get(at)
+}
+
+/// A word of a directive, such as `sparse` or `grid.x`.
+fn word(signature: &Signature, words: &[&str], path: &Path, analysis: &Analysis) -> Option<Hover> {
+    let text = analysis.text(path.span);
+    if !words.contains(&text) {
+        return None;
+    }
+    let others: Vec<String> = words.iter().filter(|word| **word != text).map(|w| format!("`{w}`")).collect();
+    let mut markdown = format!("`{text}`: {}", word_meaning(text));
+    if !others.is_empty() {
+        markdown.push_str(&format!("\n\n`{}` also knows {}.", signature.name, others.join(", ")));
+    }
+    Some(Hover::new(path.span, markdown).page(format!("directives/{}", signature.name)))
+}
+
+/// What a keyword of the header means.
+pub(super) fn header_meaning(word: &str) -> Option<&'static str> {
+    header::meaning(word).map(|(text, _)| text)
+}
+
+/// What a word of a directive means, in one sentence.
+pub(super) fn word_meaning(word: &str) -> &'static str {
+    if let Ok(layout) = word.parse::<Layout>() {
+        return layout.meaning();
+    }
+    match word {
+        "grid.x" | "grid.y" | "grid.z" => "each iteration is a block of the GPU's grid.",
+        "block.x" | "block.y" | "block.z" => "each iteration is a thread of a GPU block.",
+        "depth" => "by depth, shallowest first; equally deep trees keep their order.",
+        "uniform" => "tiles are filled level by level.",
+        "probability" => "tiles follow the leaves that are reached most often.",
+        _ => "a word of this directive.",
+    }
+}
+
+/// The part of an expression at `offset`: a name, or a call's function.
+fn part_at(expr: &Expr, offset: usize) -> &Expr {
+    // The parser bounds the depth of expressions.
+    let inner: Vec<&Expr> = match &expr.kind {
+        ExprKind::Neg(inner) => vec![inner],
+        ExprKind::Binary(_, a, b) => vec![a, b],
+        ExprKind::Call(_, args) => args.iter().collect(),
+        _ => Vec::new(),
+    };
+    inner.into_iter().rfind(|inner| touches(inner.span, offset)).map_or(expr, |inner| part_at(inner, offset))
+}

@@ -1,0 +1,134 @@
+//! A directive: how to call it, its rule, and the nest before and after it.
+
+use std::collections::HashMap;
+
+use sched_grammar::ast::{Directive, Span, Stmt};
+
+use super::{Hover, touches};
+use crate::cursor::{is_name, word};
+use crate::{Analysis, pages};
+use sched_lang::diagnostics::Severity;
+use sched_lang::directives::{Signature, find};
+use sched_lang::lineage::{Builder, Step};
+use sched_nest::show::show_window;
+use sched_nest::{Accumulation, LoopId, Nest};
+
+/// Lines of a nest that are shown; of longer ones those around the change.
+const LINES: usize = 14;
+
+/// All about the directive whose name is under the cursor.
+pub(super) fn hover(analysis: &Analysis, stmt: &Stmt, directive: &Directive) -> Option<Hover> {
+    let signature = find(&directive.name.text)?;
+    let mut markdown = about(signature);
+    if let Some(step) = analysis.prepared().step_at(stmt.span)
+        && let Some(effect) = effect(analysis, stmt, step, signature)
+    {
+        markdown = format!("{markdown}\n\n---\n\n{effect}");
+    }
+    Some(Hover::new(directive.name.span, markdown).page(format!("directives/{}", signature.name)))
+}
+
+/// About a directive that is only a name yet.
+pub(super) fn unfinished(analysis: &Analysis, stmt: &Stmt, offset: usize) -> Option<Hover> {
+    let start = stmt.span.start as usize;
+    let name = word(analysis.source(), start, is_name);
+    let signature = find(analysis.text(name)).filter(|_| touches(name, offset))?;
+    Some(Hover::new(name, about(signature)).page(format!("directives/{}", signature.name)))
+}
+
+/// How a directive is called, what it does, and its rule.
+pub(crate) fn about(signature: &Signature) -> String {
+    let mut text = format!("```sched\n{}\n```\n{}", signature.usage(), signature.summary);
+    if !signature.lowered {
+        text.push_str(" *Checked, but not compiled yet.*");
+    }
+    if let Some(rule) = pages::rule(signature.op) {
+        text = format!("{text}\n\n{rule}");
+    }
+    text
+}
+
+/// What the directive does here.
+fn effect(analysis: &Analysis, stmt: &Stmt, step: Step, signature: &Signature) -> Option<String> {
+    let prepared = analysis.prepared();
+    if !signature.shapes {
+        return stated(analysis.whole(), step);
+    }
+    let inside = |at: Span| stmt.span.start <= at.start && at.end <= stmt.span.end;
+    let mut diagnostics = analysis.checked().diagnostics.iter();
+    if diagnostics.any(|d| d.severity == Severity::Error && inside(d.span)) {
+        return Some("It is refused here: the nest stays as it is.".to_owned());
+    }
+    let before = prepared.until(stmt.span.start as usize);
+    let after = prepared.until(stmt.span.end as usize);
+    let (old, old_ids) = before.nest();
+    let (new, new_ids) = after.nest();
+    let same_order = old.accumulation == new.accumulation;
+    if old == new {
+        return Some("It changes nothing here.".to_owned());
+    }
+    let mut text = "The loops stay as they are.".to_owned();
+    if old.loops != new.loops {
+        let changes = Changes {
+            before: names(&old, &old_ids),
+            after: names(&new, &new_ids),
+            old: &before,
+            new: &after,
+        };
+        text = format!(
+            "Before:\n```text\n{}```\nAfter:\n```text\n{}```",
+            window(&old, &old_ids, &|id| changes.concern(id)),
+            window(&new, &new_ids, &|id| changes.concern(id))
+        );
+    }
+    if !same_order {
+        text.push_str(&format!("\nOrder of accumulation: {}", order(&new.accumulation)));
+    }
+    Some(text)
+}
+
+/// What differs between two nests.
+struct Changes<'a> {
+    before: HashMap<LoopId, &'a str>,
+    after: HashMap<LoopId, &'a str>,
+    old: &'a Builder,
+    new: &'a Builder,
+}
+
+impl Changes<'_> {
+    /// Whether a loop is in one of them only, or has another name, another place or other facts.
+    fn concern(&self, id: &LoopId) -> bool {
+        let (Some(before), Some(after)) = (self.before.get(id), self.after.get(id)) else { return true };
+        let (old, new) = (self.old.node(*id), self.new.node(*id));
+        let is_moved = old.parent != new.parent && old.inside != new.inside;
+        before != after || is_moved || old.facts != new.facts
+    }
+}
+
+/// How the loops of a nest are called.
+fn names<'a>(nest: &'a Nest, ids: &[LoopId]) -> HashMap<LoopId, &'a str> {
+    ids.iter().copied().zip(nest.loops.iter().map(|this| this.name.as_str())).collect()
+}
+
+/// The loops of which a fact is stated.
+fn stated(whole: &Builder, step: Step) -> Option<String> {
+    let (nest, ids) = whole.nest();
+    let has = |id: &LoopId| whole.node(*id).facts.iter().any(|(_, by)| *by == step);
+    if !ids.iter().any(has) {
+        return None;
+    }
+    Some(format!("In the nest:\n```text\n{}```", window(&nest, &ids, &has)))
+}
+
+fn window(nest: &Nest, ids: &[LoopId], is_marked: &dyn Fn(&LoopId) -> bool) -> String {
+    let marks: Vec<LoopId> =
+        (0_u32..).zip(ids).filter(|(_, id)| is_marked(id)).map(|(at, _)| LoopId(at)).collect();
+    show_window(nest, &marks, LINES)
+}
+
+fn order(accumulation: &Accumulation) -> String {
+    match accumulation {
+        Accumulation::Exact => "exact".to_owned(),
+        Accumulation::Reassociated(why) => format!("reassociated: {why}"),
+    }
+}

@@ -1,0 +1,129 @@
+//! Words of the header: `sched`, `model`, `target`, `param`, `const`, and words kept for later.
+
+use sched_grammar::ast::{Span, Stmt, StmtKind};
+
+use super::{Hover, touches};
+use crate::Analysis;
+use sched_lang::device::{CPUS, GPUS};
+use sched_lang::options::ModelFacts;
+
+/// What is known of a header line.
+pub(super) fn hover(analysis: &Analysis, stmt: &Stmt, offset: usize) -> Option<Hover> {
+    if let Some(hover) = keyword(analysis, stmt, offset) {
+        return Some(hover);
+    }
+    match &stmt.kind {
+        StmtKind::Model { path, .. } if touches(path.span, offset) => {
+            Some(Hover::new(path.span, model(analysis)).page("language/files"))
+        }
+        StmtKind::Model { fingerprint: Some(print), .. } if touches(print.span, offset) => {
+            let text = "The fingerprint that the model's content must have; another model is an error.";
+            Some(Hover::new(print.span, text).page("language/files"))
+        }
+        StmtKind::Target { kind, .. } if touches(kind.span, offset) => {
+            Some(Hover::new(kind.span, target(&kind.text)?).page("language/targets"))
+        }
+        StmtKind::Target { options, .. } => {
+            let option = options.iter().find(|option| touches(option.span, offset))?;
+            Some(Hover::new(option.span, device(&option.text)?).page("language/targets"))
+        }
+        _ => None,
+    }
+}
+
+/// What the line's first word means.
+pub(super) fn keyword(analysis: &Analysis, stmt: &Stmt, offset: usize) -> Option<Hover> {
+    let start = stmt.span.start as usize;
+    let text = analysis.text(stmt.span);
+    let len = text.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(text.len());
+    let span = Span::new(start, start + len);
+    if !touches(span, offset) {
+        return None;
+    }
+    let word = text.get(..len)?;
+    let (what, page) = meaning(word)?;
+    let mut markdown = what.to_owned();
+    match &stmt.kind {
+        StmtKind::Model { .. } => markdown = format!("{markdown}\n\n{}", model(analysis)),
+        StmtKind::Target { .. } => {
+            let kind = if analysis.checked().target.is_gpu() { "a GPU" } else { "a CPU" };
+            markdown.push_str(&format!("\n\nThis schedule is for {kind}."));
+        }
+        _ => {}
+    }
+    Some(Hover::new(span, markdown).page(page))
+}
+
+/// What a header's keyword means and the page about it.
+pub(crate) fn meaning(word: &str) -> Option<(&'static str, &'static str)> {
+    Some(match word {
+        "sched" => ("`sched 1`: the edition of the language that the file is written in.", "language/files"),
+        "model" => (
+            "`model \"file.json\"`: the model that the schedule is for. It makes ranges concrete. The path is \
+             relative to this file; a fingerprint of the content may follow.",
+            "language/files",
+        ),
+        "target" => (
+            "`target cpu` or `target gpu(sm_90)`: what the schedule is for. Without this line it is for a GPU if \
+             it maps a loop with `gpuDimension`, else for a CPU.",
+            "language/targets",
+        ),
+        "param" => (
+            "`param ROWS = 64 in {16, 64}`: a named number that can be set from outside, with the values that \
+             are worth trying.",
+            "language/params",
+        ),
+        "const" => ("`const HALF = num_trees / 2`: a named number.", "language/params"),
+        "use" | "def" | "when" | "require" | "tune" => {
+            ("This word is kept for a later edition of the language.", "language/files")
+        }
+        _ => return None,
+    })
+}
+
+/// What a word for a kind of target means.
+pub(crate) fn target(word: &str) -> Option<&'static str> {
+    Some(match word {
+        "cpu" => "`cpu`: loops run on the CPU, where `parallel` spreads them over its threads.",
+        "gpu" => "`gpu`: loops that `gpuDimension` maps run as blocks and threads of a GPU.",
+        _ => return None,
+    })
+}
+
+/// What is known of the model.
+fn model(analysis: &Analysis) -> String {
+    match &analysis.options().facts {
+        None => "Nothing is known of the model yet, so ranges are symbolic.".to_owned(),
+        Some(facts) => summary(facts),
+    }
+}
+
+fn summary(facts: &ModelFacts) -> String {
+    let count = |n: u32, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
+    let least = facts.depths.iter().copied().min().unwrap_or(0);
+    let most = facts.max_depth();
+    let depth = if least == most { format!("depth {most}") } else { format!("depths {least} to {most}") };
+    let leaves: u64 = facts.leaves.iter().flatten().map(|n| u64::from(*n)).sum();
+    let mut parts = vec![count(facts.num_trees, "tree"), depth];
+    if leaves > 0 {
+        parts.push(format!("{leaves} leaves"));
+    }
+    parts.push(count(facts.num_features, "feature"));
+    parts.push(count(facts.num_classes, "output"));
+    format!("**The model**: {}.", parts.join(", "))
+}
+
+/// The limits of a named device.
+pub(crate) fn device(name: &str) -> Option<String> {
+    const KIB: u64 = 1024;
+    if let Some(gpu) = GPUS.iter().find(|gpu| gpu.name == name) {
+        return Some(format!(
+            "**{name}**, a GPU: up to {} threads in a block, {} KiB of shared memory for a block.",
+            gpu.threads,
+            gpu.shared_most / KIB
+        ));
+    }
+    let cpu = CPUS.iter().find(|cpu| cpu.name == name)?;
+    let what = if name == "native" { "the CPU that compiles" } else { "a class of CPUs" };
+    Some(format!("**{name}**, {what}: about {} KiB of second-level cache for a core.", cpu.l2 / KIB))
+}

@@ -1,0 +1,283 @@
+//! An index: its range, where it comes from, what became of it, and what is stated of it.
+
+use std::fmt::Write;
+
+use sched_grammar::ast::{ExprKind, Path, Stmt};
+
+use super::{Hover, touches};
+use crate::Analysis;
+use sched_lang::lineage::{Builder, Node, Select, Stated, Step, Tag};
+use sched_lang::resolve::Arg;
+use sched_nest::show::{range, show_line};
+use sched_nest::sym::{Fact, Sym};
+use sched_nest::{Constraint, LoopId, Nest, Sort};
+
+/// Copies and facts that are listed.
+const LISTED: usize = 4;
+
+/// An index that a directive names.
+pub(super) fn used(analysis: &Analysis, stmt: &Stmt, at: usize, path: &Path, offset: usize) -> Option<Hover> {
+    let prepared = analysis.prepared();
+    let step = prepared.step_at(stmt.span);
+    let call = step.and_then(|step| prepared.call(step));
+    // A qualifier is a name of its own.
+    let qualifier = path.segments.iter().position(|segment| touches(segment.name.span, offset));
+    let qualifier = qualifier.filter(|at| at + 1 < path.segments.len());
+    let written = select_of(path)?;
+    let (select, span) = match (qualifier, call.and_then(|call| call.args.get(at))) {
+        (Some(at), _) => {
+            let tag = written.scope.get(at)?;
+            let scope = written.scope.get(..at)?.to_vec();
+            let select = Select { scope, name: tag.name.to_string(), number: None };
+            (select, path.segments.get(at)?.name.span)
+        }
+        (None, Some(Arg::Index(select))) => (select.clone(), path.span),
+        (None, _) => (written, path.span),
+    };
+    let shapes = call.is_none_or(|call| call.shapes);
+    let at_the_place = shapes.then(|| prepared.until(stmt.span.start as usize));
+    let here = at_the_place.as_ref().unwrap_or(analysis.whole());
+    let ids = here.select(Step(0), 0, &select).unwrap_or_default();
+    let ids = if ids.is_empty() { gone(analysis.whole(), &select) } else { ids };
+    let markdown = describe(analysis, here, &ids)?;
+    Some(Hover::new(span, markdown).page("language/lineage"))
+}
+
+/// An index where a directive makes it.
+pub(super) fn made(analysis: &Analysis, stmt: &Stmt, path: &Path) -> Option<Hover> {
+    let name = path.as_ident()?;
+    let prepared = analysis.prepared();
+    let step = prepared.step_at(stmt.span)?;
+    let here = prepared.until(stmt.span.end as usize);
+    let copies = here.copies(name.text.as_str());
+    let own: Vec<LoopId> =
+        copies.iter().filter(|id| here.node(**id).made_by == Some(step)).copied().collect();
+    let markdown = describe(analysis, &here, &own)?;
+    Some(Hover::new(name.span, markdown).page("language/lineage"))
+}
+
+/// The name as written, as far as its numbers are written out.
+fn select_of(path: &Path) -> Option<Select> {
+    let (last, rest) = path.segments.split_last()?;
+    let number = |index: &Option<Box<sched_grammar::ast::Expr>>| match index.as_deref().map(|e| &e.kind) {
+        Some(ExprKind::Int(n)) => u32::try_from(*n).ok(),
+        _ => None,
+    };
+    let tag = |segment: &sched_grammar::ast::Segment| Tag {
+        name: segment.name.text.as_str().into(),
+        number: number(&segment.index),
+    };
+    let scope = rest.iter().map(tag).collect();
+    Some(Select { scope, name: last.name.text.clone(), number: number(&last.index) })
+}
+
+/// Indices of this name that are no longer there.
+fn gone(whole: &Builder, select: &Select) -> Vec<LoopId> {
+    whole.copies(select.name.as_str()).to_vec()
+}
+
+/// All about copies of one index, as they are in the nest `here`.
+fn describe(analysis: &Analysis, here: &Builder, ids: &[LoopId]) -> Option<String> {
+    let id = *ids.first()?;
+    let node = here.index(id).or_else(|| analysis.whole().index(id))?;
+    let (nest, origin) = here.nest();
+    let mut text = format!("```sched\n{}\n```", headers(&nest, &origin, ids, node));
+    let sort = match node.sort {
+        Sort::Row => "Row loop",
+        Sort::Tree => "Tree loop",
+    };
+    let _ = write!(text, "\n{sort}, {}.", iterations(node, is_limited(&nest, &origin, id, node)));
+    let parts = [maker(analysis, id), fate(analysis, ids), place(analysis, ids), facts(analysis, ids)];
+    for part in parts.into_iter().flatten() {
+        let _ = write!(text, "\n\n{part}");
+    }
+    if let Some(chain) = lineage(analysis, id) {
+        let _ = write!(text, "\n\nLineage: {chain}");
+    }
+    Some(text)
+}
+
+/// The loops as the nest shows them.
+fn headers(nest: &Nest, origin: &[LoopId], ids: &[LoopId], node: &Node) -> String {
+    let shown: Vec<String> = (0_u32..)
+        .zip(origin)
+        .filter(|(_, from)| ids.contains(from))
+        .map(|(at, _)| show_line(nest, LoopId(at)))
+        .collect();
+    let mut lines: Vec<String> = shown.iter().take(LISTED).cloned().collect();
+    if shown.len() > LISTED {
+        lines.push(format!("// and {} more copies", shown.len() - LISTED));
+    }
+    if lines.is_empty() {
+        lines.push(format!("for {} in {}", node.name, range(&node.start, &node.stop, &node.step)));
+    }
+    lines.join("\n")
+}
+
+/// How often a loop iterates, in words.
+fn iterations(node: &Node, is_limited: bool) -> String {
+    let (start, stop, step) = (node.start.as_int(), node.stop.as_int(), node.step.as_int());
+    if let (Some(start), Some(stop), Some(step)) = (start, stop, step)
+        && let Some(trips) = sched_lang::lineage::trips(start, stop, step)
+    {
+        let most = if is_limited { "at most " } else { "" };
+        return format!("{most}{trips} iteration{}", if trips == 1 { "" } else { "s" });
+    }
+    let rows = node.stop == Sym::Fact(Fact::Rows);
+    match (rows, step) {
+        (true, Some(1)) => "one iteration for each row".to_owned(),
+        (true, Some(step)) => format!("one iteration for each {step} rows"),
+        (true, None) => format!("one iteration for each {} rows", node.step),
+        (false, _) if node.stop.mentions(&|fact| fact == Fact::Rows) => {
+            "as many iterations as the call has rows for".to_owned()
+        }
+        _ => "its iterations are counted when a model is bound".to_owned(),
+    }
+}
+
+/// Whether a loop may end before its own range does.
+fn is_limited(nest: &Nest, origin: &[LoopId], id: LoopId, node: &Node) -> bool {
+    let Some(at) = origin.iter().position(|from| *from == id) else { return false };
+    let at_the_outside = |constraint: &Constraint| constraint.loops.first() == Some(&LoopId(at as u32));
+    let is_far = |bound: &Sym| match (bound.as_int(), node.stop.as_int()) {
+        (Some(bound), Some(stop)) => bound >= stop,
+        _ => *bound == node.stop,
+    };
+    let limits = nest.limits();
+    let own = limits.get(at).map_or(&[][..], Vec::as_slice);
+    own.iter().any(|constraint| !at_the_outside(constraint) || !is_far(&constraint.bound))
+}
+
+/// What made it.
+fn maker(analysis: &Analysis, id: LoopId) -> Option<String> {
+    let whole = analysis.whole();
+    let node = whole.index(id)?;
+    let Some(step) = node.made_by else {
+        return Some(match node.sort {
+            Sort::Row => {
+                "One of the two loops that every schedule begins with: the rows of a call.".to_owned()
+            }
+            Sort::Tree => {
+                "One of the two loops that every schedule begins with: the trees of the model.".to_owned()
+            }
+        });
+    };
+    let event = analysis.lineage().event(step)?;
+    let from = parent(whole, id).map(|parent| format!(" from `{}`", plain(analysis, parent)));
+    Some(format!("Made on line {} by `{}`{}", event.line, event.text, from.unwrap_or_default()))
+}
+
+/// What consumed it, and what it became.
+fn fate(analysis: &Analysis, ids: &[LoopId]) -> Option<String> {
+    let whole = analysis.whole();
+    let mut lines: Vec<String> = Vec::new();
+    for id in ids {
+        let node = whole.index(*id)?;
+        let Some(event) = node.consumed_by.and_then(|step| analysis.lineage().event(step)) else { continue };
+        let next = node.successors.iter().take(LISTED);
+        let into: Vec<String> = next.map(|next| format!("`{}`", plain(analysis, *next))).collect();
+        let more = if node.successors.len() > LISTED { ", ..." } else { "" };
+        let text =
+            format!("Consumed on line {} by `{}`: became {}{more}", event.line, event.text, into.join(", "));
+        if !lines.contains(&text) {
+            lines.push(text);
+        }
+    }
+    lines.truncate(LISTED);
+    (!lines.is_empty()).then(|| lines.join("  \n"))
+}
+
+/// Where it is in the final nest.
+fn place(analysis: &Analysis, ids: &[LoopId]) -> Option<String> {
+    let whole = analysis.whole();
+    let live: Vec<LoopId> = ids
+        .iter()
+        .filter(|id| whole.index(**id).is_some_and(|node| node.consumed_by.is_none()))
+        .copied()
+        .collect();
+    let id = *live.first()?;
+    let node = whole.node(id);
+    let outside = match node.parent {
+        Some(parent) => format!("inside `{}`", whole.name(parent)),
+        None => "outermost".to_owned(),
+    };
+    let inside = match node.inside.only() {
+        _ if node.inside.is_leaf() => "a leaf loop: the walk happens here".to_owned(),
+        Some(only) => format!("around `{}`", whole.name(only)),
+        None => format!("around {} loops", node.inside.children().count()),
+    };
+    let copies =
+        if live.len() > 1 { format!(" (the first of {} copies)", live.len()) } else { String::new() };
+    Some(format!("In the final nest: {outside}, {inside}{copies}"))
+}
+
+/// What is stated of it, and of the walks below it by loops around it.
+fn facts(analysis: &Analysis, ids: &[LoopId]) -> Option<String> {
+    let whole = analysis.whole();
+    let mut lines: Vec<String> = Vec::new();
+    let mut add = |step: Step, note: String| {
+        let Some(event) = analysis.lineage().event(step) else { return };
+        let line = format!("- `{}` on line {}{note}", event.text, event.line);
+        if !lines.contains(&line) {
+            lines.push(line);
+        }
+    };
+    for id in ids {
+        let node = whole.index(*id).filter(|node| node.consumed_by.is_none())?;
+        node.facts.iter().for_each(|(_, step)| add(*step, String::new()));
+        let path = whole.path(*id);
+        let own = |fact: &Stated| node.facts.iter().any(|(known, _)| known.same_kind(fact));
+        for outer in path.iter().rev().skip(1) {
+            for (fact, step) in &whole.node(*outer).facts {
+                let is_of_walks = matches!(
+                    fact,
+                    Stated::UnrollWalk(_)
+                        | Stated::PeelWalk(_)
+                        | Stated::SpeculateWalk(_)
+                        | Stated::Layout(_)
+                );
+                if is_of_walks && !own(fact) {
+                    add(*step, ", by a loop around it".to_owned());
+                }
+            }
+        }
+    }
+    let left = lines.len().saturating_sub(2 * LISTED);
+    lines.truncate(2 * LISTED);
+    if left > 0 {
+        lines.push(format!("- and {left} more"));
+    }
+    (!lines.is_empty()).then(|| format!("Stated of it:\n{}", lines.join("\n")))
+}
+
+/// `batch` → `b1` → **`c0`**
+fn lineage(analysis: &Analysis, id: LoopId) -> Option<String> {
+    const LONGEST: usize = 12;
+    let mut names = vec![format!("**`{}`**", plain(analysis, id))];
+    let mut at = id;
+    while let Some(next) = parent(analysis.whole(), at) {
+        if names.len() == LONGEST {
+            names.push("...".to_owned());
+            break;
+        }
+        names.push(format!("`{}`", plain(analysis, next)));
+        at = next;
+    }
+    names.reverse();
+    (names.len() > 1).then(|| names.join(" → "))
+}
+
+/// Its name without qualifiers.
+fn plain(analysis: &Analysis, id: LoopId) -> &str {
+    analysis.lineage().indices.get(id.0 as usize).map_or("", |index| index.name.as_str())
+}
+
+/// The index that it was made from; copies share it.
+fn parent(whole: &Builder, id: LoopId) -> Option<LoopId> {
+    let node = whole.index(id)?;
+    let step = node.made_by?;
+    let made = |at: &LoopId| whole.node(*at).name == node.name;
+    let mut sources =
+        whole.indices().take(id.0 as usize).filter(|(_, source)| source.consumed_by == Some(step));
+    sources.find(|(_, source)| source.successors.iter().any(made)).map(|(source, _)| source)
+}

@@ -1,0 +1,152 @@
+//! Named numbers, facts of the model, functions, and what expressions come to.
+
+use sched_grammar::ast::{Expr, ExprKind, Ident, Path, Stmt};
+
+use super::{Hover, part_at, touches};
+use crate::Analysis;
+use sched_lang::check::Param;
+use sched_lang::resolve::{Arg, FACTS};
+use sched_nest::sym::{Fact, Sym};
+
+/// The name of a param or const where it is declared.
+pub(super) fn declared(analysis: &Analysis, name: &Ident) -> Option<Hover> {
+    named(analysis, &name.text).map(|markdown| Hover::new(name.span, markdown).page("language/params"))
+}
+
+/// A number that a directive is given: a name in it, or what all of it comes to.
+pub(super) fn argument(
+    analysis: &Analysis,
+    stmt: &Stmt,
+    at: usize,
+    expr: &Expr,
+    offset: usize,
+) -> Option<Hover> {
+    let found = expression(analysis, expr, offset);
+    if found.is_some() || matches!(expr.kind, ExprKind::Int(_)) {
+        return found;
+    }
+    let prepared = analysis.prepared();
+    let call = prepared.step_at(stmt.span).and_then(|step| prepared.call(step))?;
+    let Some(Arg::Number(value)) = call.args.get(at) else { return None };
+    // Without a model an expression often comes to nothing but itself.
+    value.as_int()?;
+    Some(Hover::new(expr.span, format!("`{}` = **{value}**", analysis.text(expr.span))))
+}
+
+/// A name or a function in an expression.
+pub(super) fn expression(analysis: &Analysis, expr: &Expr, offset: usize) -> Option<Hover> {
+    let part = part_at(expr, offset);
+    match &part.kind {
+        ExprKind::Path(path) => {
+            let name = path.as_ident()?;
+            let markdown = named(analysis, &name.text).or_else(|| fact(analysis, &name.text))?;
+            Some(Hover::new(name.span, markdown).page("language/params"))
+        }
+        ExprKind::Call(name, args) if touches(name.span, offset) => {
+            let mut markdown = function(&name.text)?.to_owned();
+            if let ("trees_to_depth", [Expr { kind: ExprKind::Int(depth), .. }], Some(facts)) =
+                (name.text.as_str(), args.as_slice(), &analysis.options().facts)
+            {
+                let count = facts.trees_to_depth(*depth);
+                markdown.push_str(&format!("\n\nHere it is **{count}** of {} trees.", facts.num_trees));
+            }
+            Some(Hover::new(name.span, markdown).page("language/params"))
+        }
+        _ => None,
+    }
+}
+
+/// A name in the brackets of a copy: `v[K].b1`.
+pub(super) fn in_brackets(analysis: &Analysis, path: &Path, offset: usize) -> Option<Hover> {
+    let mut index = path.segments.iter().filter_map(|segment| segment.index.as_deref());
+    let inside = index.rfind(|index| touches(index.span, offset))?;
+    expression(analysis, inside, offset)
+}
+
+/// What is known of a declared name.
+pub(crate) fn named(analysis: &Analysis, name: &str) -> Option<String> {
+    let checked = analysis.checked();
+    if let Some(param) = checked.params.iter().find(|param| param.name == name) {
+        return Some(param_text(param));
+    }
+    let number = analysis.prepared().numbers().iter().find(|number| number.name == name)?;
+    let kind = if number.is_param { "param" } else { "const" };
+    Some(match &number.value {
+        Some(value) => format!("```sched\n{kind} {name} = {value}\n```"),
+        None => format!("The {kind} `{name}` has no value."),
+    })
+}
+
+fn param_text(param: &Param) -> String {
+    let value = &param.value;
+    let mut text = format!("```sched\nparam {} = {value}\n```", param.name);
+    if param.overridden {
+        text.push_str(&format!("\nSet from outside; without that it is {}.\n", param.default));
+    }
+    if !param.choices.is_empty() {
+        let mark = |choice: &Sym| if choice == value { format!("**{choice}**") } else { choice.to_string() };
+        let choices: Vec<String> = param.choices.iter().map(mark).collect();
+        text.push_str(&format!("\nWorth trying: {}", choices.join(", ")));
+    }
+    text
+}
+
+/// What a fact of the model means and its value.
+pub(crate) fn fact(analysis: &Analysis, name: &str) -> Option<String> {
+    if name == "n_rows" {
+        return Some("`n_rows`: the rows of the call, known only at run time.".to_owned());
+    }
+    let (_, fact) = FACTS.iter().find(|(known, _)| *known == name)?;
+    let what = fact_meaning(*fact);
+    let value = fact_value(analysis, *fact);
+    let unknown = match fact {
+        Fact::BatchSize => "not given: `--batch-size` sets it",
+        Fact::RunDepth => "each run has its own",
+        _ => "known when a model is bound",
+    };
+    Some(match value {
+        Some(value) => format!("`{name}` = **{value}**: {what}"),
+        None => format!("`{name}`: {what}\n\n*{unknown}*"),
+    })
+}
+
+/// The value of a fact, where it is known.
+pub(crate) fn fact_value(analysis: &Analysis, fact: Fact) -> Option<i64> {
+    let facts = analysis.options().facts.as_deref();
+    match fact {
+        Fact::Rows | Fact::RunDepth => None,
+        Fact::NumTrees => facts.map(|facts| facts.num_trees.into()),
+        Fact::NumFeatures => facts.map(|facts| facts.num_features.into()),
+        Fact::NumClasses => facts.map(|facts| facts.num_classes.into()),
+        Fact::MaxDepth => facts.map(|facts| facts.max_depth().into()),
+        Fact::TreesToDepth(depth) => facts.map(|facts| facts.trees_to_depth(depth)),
+        Fact::BatchSize => analysis.options().batch_size.and_then(|size| i64::try_from(size).ok()),
+    }
+}
+
+/// What a fact is, in one sentence.
+pub(crate) fn fact_meaning(fact: Fact) -> &'static str {
+    match fact {
+        Fact::Rows => "the rows of the call.",
+        Fact::NumTrees => "how many trees the model has.",
+        Fact::NumFeatures => "how many features a row has.",
+        Fact::NumClasses => "how many outputs a row has.",
+        Fact::MaxDepth => "the depth of the deepest tree.",
+        Fact::BatchSize => "the most rows that one run of the nest handles.",
+        Fact::TreesToDepth(_) => "how many trees are no deeper than this.",
+        Fact::RunDepth => "the depth of the trees in a run that `splitByDepth` made.",
+    }
+}
+
+/// What a function does.
+pub(crate) fn function(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "min" => "`min(a, b)`: the smaller of two numbers.",
+        "max" => "`max(a, b)`: the larger of two numbers.",
+        "ceildiv" => "`ceildiv(a, b)`: a quotient, rounded up.",
+        "trees_to_depth" => {
+            "`trees_to_depth(d)`: how many trees are no deeper than `d`, counted in the order of the nest."
+        }
+        _ => return None,
+    })
+}

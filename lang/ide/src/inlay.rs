@@ -1,0 +1,183 @@
+//! What a reader would have to reckon: ranges of new loops, names of parameters, values of names and expressions.
+
+use sched_grammar::ast::{Directive, ExprKind, Span, Stmt, StmtKind};
+
+use super::Analysis;
+use super::hover::parameter;
+use sched_lang::directives::{Role, find};
+use sched_lang::lineage::Step;
+use sched_nest::show::range;
+use sched_nest::sym::Sym;
+
+/// Which hints are wanted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct InlayKinds {
+    /// Ranges of the loops that a directive makes.
+    pub ranges: bool,
+    /// Names of parameters before numbers.
+    pub parameters: bool,
+    /// Values of names and expressions.
+    pub values: bool,
+}
+
+/// What a hint tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum InlayKind {
+    /// The range of a new loop.
+    Range,
+    /// The name of a parameter.
+    Parameter,
+    /// The value of an expression.
+    Value,
+}
+
+/// Text to show between the characters of the schedule.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InlayHint {
+    /// Before which byte.
+    pub offset: usize,
+    /// What to show.
+    pub text: String,
+    /// What it tells.
+    pub kind: InlayKind,
+    /// More about it, in Markdown.
+    pub tooltip: String,
+    /// Whether a blank belongs before it.
+    pub padding_left: bool,
+}
+
+/// The hints for what stands in `span`, in the order of the text.
+pub fn inlay_hints(analysis: &Analysis, span: Span, wanted: InlayKinds) -> Vec<InlayHint> {
+    let mut hints = Vec::new();
+    let made = if wanted.ranges { ranges(analysis) } else { Vec::new() };
+    let stmts = analysis.parsed().file.stmts.iter();
+    for stmt in stmts.filter(|stmt| stmt.span.start <= span.end && span.start <= stmt.span.end) {
+        match &stmt.kind {
+            StmtKind::Directive(directive) => {
+                in_directive(analysis, stmt, directive, wanted, &made, &mut hints);
+            }
+            StmtKind::Const { name, value } if wanted.values && !matches!(value.kind, ExprKind::Int(_)) => {
+                let number = analysis.prepared().numbers().iter().find(|number| number.span == name.span);
+                let known = number.and_then(|number| number.value.as_ref());
+                hints.extend(known.and_then(|known| value_hint(analysis, value.span, known)));
+            }
+            StmtKind::Param { name, default, .. } if wanted.values => {
+                let mut params = analysis.checked().params.iter();
+                let Some(param) = params.find(|param| param.span == name.span) else { continue };
+                // A value from outside is worth telling even where the default is a plain number.
+                if param.overridden || !matches!(default.kind, ExprKind::Int(_)) {
+                    let hint = value_hint(analysis, default.span, &param.value);
+                    hints.extend(hint.map(|hint| match param.overridden {
+                        true => {
+                            InlayHint { tooltip: format!("Set to {} from outside.", param.value), ..hint }
+                        }
+                        false => hint,
+                    }));
+                }
+            }
+            _ => {}
+        }
+    }
+    hints.retain(|hint| span.start as usize <= hint.offset && hint.offset <= span.end as usize);
+    hints
+}
+
+/// A loop as a directive made it: which one, its name, and its ranges without repetition.
+struct Made<'a> {
+    step: Step,
+    name: &'a str,
+    ranges: Vec<String>,
+}
+
+/// The ranges of all loops that directives made, by directive.
+fn ranges(analysis: &Analysis) -> Vec<Made<'_>> {
+    let mut all: Vec<Made> = Vec::new();
+    for index in &analysis.lineage().indices {
+        let Some(step) = index.made_by else { continue };
+        all.push(Made {
+            step,
+            name: index.name.as_str(),
+            ranges: vec![range(&index.start, &index.stop, &index.step)],
+        });
+    }
+    all.sort_by_key(|made| (made.step, made.name));
+    all.dedup_by(|next, made| {
+        let is_same = (next.step, next.name) == (made.step, made.name);
+        if is_same {
+            let new = next.ranges.drain(..).find(|range| !made.ranges.contains(range));
+            made.ranges.extend(new);
+        }
+        is_same
+    });
+    all
+}
+
+fn in_directive(
+    analysis: &Analysis,
+    stmt: &Stmt,
+    directive: &Directive,
+    wanted: InlayKinds,
+    made: &[Made],
+    hints: &mut Vec<InlayHint>,
+) {
+    let Some(signature) = find(&directive.name.text) else { return };
+    let prepared = analysis.prepared();
+    let Some(step) = prepared.step_at(stmt.span) else { return };
+    let call = prepared.call(step);
+    for (at, expr) in directive.args.iter().enumerate() {
+        let Some(parameter) = parameter(signature, directive, at) else { continue };
+        match (parameter.role, &expr.kind) {
+            (Role::NewIndex, ExprKind::Path(path)) if wanted.ranges => {
+                let Some(name) = path.as_ident() else { continue };
+                let found =
+                    made.binary_search_by_key(&(step, name.text.as_str()), |made| (made.step, made.name));
+                if let Some(made) = found.ok().and_then(|at| made.get(at)) {
+                    hints.push(range_hint(name.span, made));
+                }
+            }
+            (Role::Number, kind) => {
+                if wanted.parameters && !matches!(kind, ExprKind::Error) {
+                    hints.push(InlayHint {
+                        offset: expr.span.start as usize,
+                        text: format!("{}:", parameter.name),
+                        kind: InlayKind::Parameter,
+                        tooltip: format!("`{}`", signature.usage()),
+                        padding_left: false,
+                    });
+                }
+                let value = call.filter(|call| !call.broken).and_then(|call| call.number(at));
+                if let (true, Some(value), false) = (wanted.values, value, matches!(kind, ExprKind::Int(_))) {
+                    hints.extend(value_hint(analysis, expr.span, value));
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+fn range_hint(span: Span, made: &Made) -> InlayHint {
+    const SHOWN: usize = 2;
+    let shown: Vec<&str> = made.ranges.iter().take(SHOWN).map(String::as_str).collect();
+    let more = if made.ranges.len() > SHOWN { " or ..." } else { "" };
+    let all = made.ranges.iter().take(20).map(|range| format!("`{range}`")).collect::<Vec<_>>().join(", ");
+    InlayHint {
+        offset: span.end as usize,
+        text: format!(": {}{more}", shown.join(" or ")),
+        kind: InlayKind::Range,
+        tooltip: format!("The range of `{}`: {all}", made.name),
+        padding_left: false,
+    }
+}
+
+/// What an expression comes to, unless it says so itself.
+fn value_hint(analysis: &Analysis, span: Span, value: &Sym) -> Option<InlayHint> {
+    let value = value.as_int()?;
+    let text = analysis.text(span);
+    (text != value.to_string()).then(|| InlayHint {
+        offset: span.end as usize,
+        text: format!("= {value}"),
+        kind: InlayKind::Value,
+        tooltip: format!("`{text}` is {value} here."),
+        padding_left: true,
+    })
+}

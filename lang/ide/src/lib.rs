@@ -1,0 +1,50 @@
+//! What editors ask of a schedule, as pure functions: an [`Analysis`] and a byte offset in, plain data in the terms of
+//! the text out. Nothing here knows a protocol or does IO; `sched-lsp` converts and serves.
+//!
+//! One feature, one file. Every function accepts any text and any offset: half-written schedules are the normal case.
+
+mod actions;
+mod analysis;
+mod completion;
+mod cursor;
+mod definition;
+mod edits;
+mod folding;
+mod formatting;
+mod highlight;
+mod hover;
+mod inlay;
+mod lens;
+mod links;
+mod names;
+mod nest_view;
+mod pages;
+mod references;
+mod rename;
+mod selection;
+mod signature;
+mod symbols;
+mod tokens;
+
+pub use actions::{Action, ActionKind, code_actions};
+pub use analysis::Analysis;
+pub use completion::{Completion, CompletionKind, completion};
+pub use definition::{Definition, definition};
+pub use folding::{FoldingKind, FoldingRange, folding_ranges};
+pub use formatting::{format_edits, format_range_edits};
+pub use highlight::{Highlight, HighlightKind, highlights};
+pub use hover::{Hover, hover};
+pub use inlay::{InlayHint, InlayKind, InlayKinds, inlay_hints};
+pub use lens::{Lens, LensKind, code_lenses};
+pub use links::{Link, LinkTarget, document_links};
+pub use nest_view::{
+    AccumulationView, Badge, Inside, LoopView, NestView, nest_until, nest_view, nest_view_json,
+    nest_view_json_with,
+};
+pub use references::references;
+pub use rename::{Rename, prepare_rename, rename};
+pub use sched_lang::diagnostics::Edit;
+pub use selection::selection_ranges;
+pub use signature::{ParameterHelp, SignatureHelp, signature_help};
+pub use symbols::{Symbol, SymbolKind, document_symbols};
+pub use tokens::{SemanticToken, TokenKind, TokenModifiers, semantic_tokens};

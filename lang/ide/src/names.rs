@@ -1,0 +1,350 @@
+//! What each name of a text means: the one answer to "which declaration is meant here".
+//!
+//! It goes by the syntax tree alone, so it holds for half-written and illegal schedules too. Loops, params, consts and
+//! facts share one set of names, in which a name means one thing in the whole file: a consumed loop keeps its name.
+//! Names of directives, functions and the words that directives take are sets of their own.
+
+use std::collections::HashMap;
+
+use sched_grammar::ast::{Directive, Expr, ExprKind, Ident, Path, Span, Stmt, StmtKind};
+use sched_grammar::{Lexeme, LexemeKind, Parsed, is_reserved, lexemes};
+
+use sched_lang::directives::{Op, Parameter, Role, Signature, find};
+use sched_lang::resolve::{FACTS, FUNCTIONS, parameters, path_text};
+use sched_nest::Sort;
+
+/// What a name is the name of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum NameKind {
+    /// `batch` or `tree`.
+    Root,
+    /// A loop that a directive makes.
+    Index,
+    Param,
+    Const,
+    /// A number that the language names: `num_trees`.
+    Fact,
+    /// A function, or what is called like one.
+    Function,
+    /// A directive, or what stands where one should.
+    Directive,
+    /// A word that a directive or the target line takes: `sparse`, `grid.x`, `avx512`.
+    Word,
+    /// It stands where a loop or a number should and nothing declares it.
+    Undeclared,
+}
+
+/// A name with its meaning.
+#[derive(Clone, Debug)]
+pub(crate) struct Named {
+    pub name: String,
+    pub kind: NameKind,
+    /// Of a loop, if it can be told.
+    pub sort: Option<Sort>,
+    /// Where it is declared: once, unless there is a mistake.
+    pub declarations: Vec<Span>,
+    /// Where a directive first makes numbered copies of it: `splitByDepth(v)`, `specialize(v)`.
+    pub copied: Option<Span>,
+}
+
+/// A place where a name stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Occurrence {
+    pub span: Span,
+    /// Which name: a position in [`Names`].
+    id: usize,
+    /// Whether it is declared here.
+    pub declares: bool,
+    /// Whether a number in brackets follows: `v[3]`.
+    pub numbered: bool,
+}
+
+/// All names of a text.
+#[derive(Debug, Default)]
+pub(crate) struct Names {
+    named: Vec<Named>,
+    /// In the order of the text.
+    occurrences: Vec<Occurrence>,
+    known: HashMap<(Space, String), usize>,
+}
+
+/// Names of different spaces have nothing to do with each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Space {
+    /// Loops and numbers.
+    Value,
+    Function,
+    Directive,
+    Word,
+}
+
+impl Names {
+    pub fn new(source: &str, parsed: &Parsed) -> Self {
+        let mut names = Names::default();
+        for root in ["batch", "tree"] {
+            names.id(Space::Value, root);
+        }
+        let stmts = &parsed.file.stmts;
+        // Numbers first: they are known in the whole file, and a loop cannot take their names.
+        stmts.iter().for_each(|stmt| names.declare_number(stmt));
+        stmts.iter().for_each(|stmt| names.declare_loops(stmt));
+        stmts.iter().for_each(|stmt| names.statement(stmt));
+        names.occurrences.sort_by_key(|occurrence| occurrence.span);
+        if !parsed.errors.is_empty() {
+            names.unparsed(source);
+        }
+        names
+    }
+
+    /// The name at `offset`, or the one that ends there.
+    pub fn at(&self, offset: usize) -> Option<&Occurrence> {
+        let after = self.occurrences.partition_point(|occurrence| occurrence.span.start as usize <= offset);
+        let occurrence = self.occurrences.get(after.checked_sub(1)?)?;
+        (offset <= occurrence.span.end as usize).then_some(occurrence)
+    }
+
+    /// What the name means. Occurrences of other texts mean nothing here.
+    pub fn meaning(&self, occurrence: &Occurrence) -> &Named {
+        &self.named[occurrence.id]
+    }
+
+    /// All names in the order of the text.
+    pub fn all(&self) -> &[Occurrence] {
+        &self.occurrences
+    }
+
+    /// Everywhere where the same thing is named, in the order of the text.
+    pub fn alike(&self, occurrence: &Occurrence) -> impl Iterator<Item = &Occurrence> {
+        self.occurrences.iter().filter(|other| other.id == occurrence.id)
+    }
+
+    /// The loop, param, const or fact of this name; names that are used but not declared are known as such.
+    pub fn find(&self, name: &str) -> Option<&Named> {
+        self.value(name).map(|id| &self.named[id])
+    }
+
+    /// Where a loop or number of this name stands first.
+    pub fn first(&self, name: &str) -> Option<&Occurrence> {
+        let id = self.value(name)?;
+        self.occurrences.iter().find(|occurrence| occurrence.id == id)
+    }
+
+    fn value(&self, name: &str) -> Option<usize> {
+        self.known.get(&(Space::Value, name.to_owned())).copied()
+    }
+
+    /// The number of a name, which is made known if it is new.
+    fn id(&mut self, space: Space, name: &str) -> usize {
+        let next = self.named.len();
+        let id = *self.known.entry((space, name.to_owned())).or_insert(next);
+        if id == next {
+            let (kind, sort) = match space {
+                Space::Function => (NameKind::Function, None),
+                Space::Directive => (NameKind::Directive, None),
+                Space::Word => (NameKind::Word, None),
+                Space::Value => built_in(name).unwrap_or((NameKind::Undeclared, None)),
+            };
+            let name = name.to_owned();
+            self.named.push(Named { name, kind, sort, declarations: Vec::new(), copied: None });
+        }
+        id
+    }
+
+    /// Declares a name; a later declaration of the same name belongs to the first one.
+    fn declare(&mut self, name: &Ident, kind: NameKind, sort: Option<Sort>) {
+        let id = self.id(Space::Value, &name.text);
+        let named = &mut self.named[id];
+        if named.kind == NameKind::Undeclared && !is_reserved(&name.text) {
+            (named.kind, named.sort) = (kind, sort);
+        }
+        if named.kind.is_declared() {
+            named.declarations.push(name.span);
+        }
+    }
+
+    fn declare_number(&mut self, stmt: &Stmt) {
+        match &stmt.kind {
+            StmtKind::Param { name, .. } => self.declare(name, NameKind::Param, None),
+            StmtKind::Const { name, .. } => self.declare(name, NameKind::Const, None),
+            _ => {}
+        }
+    }
+
+    fn declare_loops(&mut self, stmt: &Stmt) {
+        let StmtKind::Directive(directive) = &stmt.kind else { return };
+        let Some(signature) = find(&directive.name.text) else { return };
+        let subject = directive.args.first().and_then(path).and_then(|path| path.segments.last());
+        let subject = subject.map(|segment| (self.id(Space::Value, &segment.name.text), segment.name.span));
+        let sort = subject.and_then(|(id, _)| self.named[id].sort);
+        for (parameter, arg) in signature.parameters.iter().zip(&directive.args) {
+            if parameter.role == Role::NewIndex
+                && let Some(name) = path(arg).and_then(Path::as_ident)
+            {
+                self.declare(name, NameKind::Index, sort);
+            }
+        }
+        if matches!(signature.op, Op::SplitByDepth | Op::Specialize)
+            && let Some((id, span)) = subject
+        {
+            self.named[id].copied.get_or_insert(span);
+        }
+    }
+
+    fn statement(&mut self, stmt: &Stmt) {
+        match &stmt.kind {
+            StmtKind::Edition(expr) => self.expr(expr),
+            StmtKind::Target { kind, options } => {
+                self.word(&kind.text, kind.span);
+                options.iter().for_each(|option| self.word(&option.text, option.span));
+            }
+            StmtKind::Param { name, default, choices } => {
+                self.declaration(name);
+                self.expr(default);
+                choices.iter().for_each(|choice| self.expr(choice));
+            }
+            StmtKind::Const { name, value } => {
+                self.declaration(name);
+                self.expr(value);
+            }
+            StmtKind::Directive(directive) => self.directive(directive),
+            StmtKind::Model { .. } | StmtKind::Reserved(_) | StmtKind::Error => {}
+        }
+    }
+
+    fn directive(&mut self, directive: &Directive) {
+        let id = self.id(Space::Directive, &directive.name.text);
+        self.add(id, directive.name.span, false);
+        let signature = find(&directive.name.text);
+        for (at, arg) in directive.args.iter().enumerate() {
+            let role = signature.and_then(|signature| parameter_at(signature, directive.args.len(), at));
+            match (role.map(|parameter| parameter.role), path(arg)) {
+                (Some(Role::Word(words)), Some(path)) if self.is_word(path, words) => {
+                    self.word(&path_text(path).unwrap_or_default(), path.span);
+                }
+                (Some(Role::NewIndex), Some(path)) => match path.as_ident() {
+                    Some(name) => self.declaration(name),
+                    None => self.path(path),
+                },
+                _ => self.expr(arg),
+            }
+        }
+    }
+
+    /// Whether a path where a word belongs is one; a loop's name may stand there while a directive is being written.
+    fn is_word(&self, path: &Path, words: &[&str]) -> bool {
+        let Some(text) = path_text(path) else { return false };
+        let is_declared = |name: &Ident| self.find(&name.text).is_some_and(|named| named.kind.is_value());
+        words.contains(&text.as_str()) || !path.as_ident().is_some_and(is_declared)
+    }
+
+    fn word(&mut self, text: &str, span: Span) {
+        let id = self.id(Space::Word, text);
+        self.add(id, span, false);
+    }
+
+    fn declaration(&mut self, name: &Ident) {
+        let id = self.id(Space::Value, &name.text);
+        let declares = self.named[id].kind.is_declared();
+        self.add(id, name.span, declares);
+    }
+
+    fn add(&mut self, id: usize, span: Span, declares: bool) {
+        self.occurrences.push(Occurrence { span, id, declares, numbered: false });
+    }
+
+    fn expr(&mut self, expr: &Expr) {
+        // The parser bounds the depth of expressions, so recursion is bounded too.
+        match &expr.kind {
+            ExprKind::Int(_) | ExprKind::Error => {}
+            ExprKind::Path(path) => self.path(path),
+            ExprKind::Neg(inner) => self.expr(inner),
+            ExprKind::Binary(_, a, b) => {
+                self.expr(a);
+                self.expr(b);
+            }
+            ExprKind::Call(function, args) => {
+                let id = self.id(Space::Function, &function.text);
+                self.add(id, function.span, false);
+                args.iter().for_each(|arg| self.expr(arg));
+            }
+        }
+    }
+
+    fn path(&mut self, path: &Path) {
+        for segment in &path.segments {
+            let id = self.id(Space::Value, &segment.name.text);
+            let numbered = segment.index.is_some();
+            self.occurrences.push(Occurrence { span: segment.name.span, id, declares: false, numbered });
+            segment.index.iter().for_each(|index| self.expr(index));
+        }
+    }
+
+    /// Names in parts that did not parse: there, a name that means something in the rest of the text means the same.
+    fn unparsed(&mut self, source: &str) {
+        let lexemes = lexemes(source);
+        let mut covered = self.occurrences.iter().map(|occurrence| occurrence.span).peekable();
+        let mut found = Vec::new();
+        for (at, lexeme) in lexemes.iter().enumerate() {
+            while covered.next_if(|span| span.end <= lexeme.span.start).is_some() {}
+            let is_covered = covered.peek().is_some_and(|span| span.start <= lexeme.span.start);
+            if lexeme.kind == LexemeKind::Name && !is_covered {
+                found.extend(self.unparsed_name(source, *lexeme, lexemes.get(at + 1)));
+            }
+        }
+        self.occurrences.extend(found);
+        self.occurrences.sort_by_key(|occurrence| occurrence.span);
+    }
+
+    fn unparsed_name(&self, source: &str, lexeme: Lexeme, next: Option<&Lexeme>) -> Option<Occurrence> {
+        let text = source.get(lexeme.span.range())?;
+        let follows = next.and_then(|next| source.get(next.span.range()));
+        let is_call = follows == Some("(") && find(text).is_some();
+        let space = if is_call { Space::Directive } else { Space::Value };
+        let id = *self.known.get(&(space, text.to_owned()))?;
+        let is_known = is_call || self.named[id].kind.is_value();
+        let (span, numbered) = (lexeme.span, follows == Some("["));
+        is_known.then_some(Occurrence { span, id, declares: false, numbered })
+    }
+}
+
+impl NameKind {
+    /// Whether the text declares such names.
+    pub fn is_declared(self) -> bool {
+        matches!(self, NameKind::Index | NameKind::Param | NameKind::Const)
+    }
+
+    /// Whether it is a loop or a number.
+    fn is_value(self) -> bool {
+        self.is_declared() || matches!(self, NameKind::Root | NameKind::Fact)
+    }
+}
+
+/// The parameter that the argument at a position is for.
+pub(crate) fn parameter_at(
+    signature: &'static Signature,
+    given: usize,
+    at: usize,
+) -> Option<&'static Parameter> {
+    let parameters = parameters(signature, given);
+    let at = if signature.repeats { at.min(parameters.len().saturating_sub(1)) } else { at };
+    parameters.get(at)
+}
+
+/// What the language itself names.
+fn built_in(name: &str) -> Option<(NameKind, Option<Sort>)> {
+    match name {
+        "batch" => Some((NameKind::Root, Some(Sort::Row))),
+        "tree" => Some((NameKind::Root, Some(Sort::Tree))),
+        "n_rows" => Some((NameKind::Fact, None)),
+        _ if FACTS.iter().any(|(fact, _)| *fact == name) => Some((NameKind::Fact, None)),
+        _ if FUNCTIONS.contains(&name) => Some((NameKind::Function, None)),
+        _ => None,
+    }
+}
+
+fn path(expr: &Expr) -> Option<&Path> {
+    match &expr.kind {
+        ExprKind::Path(path) => Some(path),
+        _ => None,
+    }
+}

@@ -1,0 +1,244 @@
+//! The loop nest as a picture needs it: loops with their ranges, what made them, and badges for what is stated of them.
+
+use std::collections::HashMap;
+
+use sched_grammar::ast::Span;
+use serde_json::{Value, json};
+
+use super::Analysis;
+use sched_lang::lineage::{Builder, Stated, Step};
+use sched_nest::show;
+use sched_nest::{Accumulation, Body, Constraint, LoopId, Nest, TreeOrder};
+
+/// A loop nest for a picture.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NestView {
+    /// The outermost loops, run one after the other: positions in `loops`.
+    pub roots: Vec<usize>,
+    /// All loops; a loop's id is its position.
+    pub loops: Vec<LoopView>,
+    /// The order in which each row's sum is added up.
+    pub accumulation: AccumulationView,
+    /// The layout of the trees where no loop says otherwise, if the schedule chooses one.
+    pub representation: Option<String>,
+    /// `model`, or `by_depth` where the trees are sorted.
+    pub tree_order: String,
+    /// Most rows of one run of the nest, if that is given.
+    pub batch_size: Option<u64>,
+}
+
+/// The order of accumulation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AccumulationView {
+    /// `exact` or `reassociated`.
+    pub order: &'static str,
+    /// Why it is reassociated, in one sentence.
+    pub why: Option<String>,
+}
+
+/// A loop of the picture.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LoopView {
+    /// Its position in the list of all loops.
+    pub id: usize,
+    /// As the schedule can name it: `b0`, `first.b1`.
+    pub name: String,
+    /// `row` or `tree`.
+    pub sort: &'static str,
+    /// `0..n_rows step 64`
+    pub range: String,
+    /// What else must hold: `b0 + b1 < n_rows`.
+    pub condition: Option<String>,
+    /// How often it iterates at most, where that is known.
+    pub iterations: Option<i64>,
+    /// The directive that made it; the two initial loops have none.
+    pub origin: Option<Span>,
+    /// What is inside.
+    pub inside: Inside,
+    /// What is stated of it, and of the walks below it.
+    pub badges: Vec<Badge>,
+}
+
+/// What is inside a loop.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Inside {
+    /// Here the walk happens.
+    Walk,
+    /// Loops run one after the other.
+    Children(Vec<usize>),
+    /// Loops for each iteration of a specialised loop.
+    Cases(Vec<Vec<usize>>),
+}
+
+/// Something stated of a loop.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Badge {
+    /// `parallel`, `gpu`, `vector`, `interleave`, `unroll`, `cache`, `reduce`, `walk` or `representation`.
+    pub kind: &'static str,
+    /// `interleave 8`
+    pub text: String,
+    /// The directive that states it.
+    pub span: Option<Span>,
+}
+
+/// The final nest; nothing if the schedule has errors.
+pub fn nest_view(analysis: &Analysis) -> Option<NestView> {
+    if analysis.checked().has_errors() {
+        return None;
+    }
+    Some(view(analysis, analysis.whole()))
+}
+
+/// The nest after the directive in which `offset` lies or the last one before it, with what these directives state. What is
+/// wrong in them is left out; what follows does not matter.
+pub fn nest_until(analysis: &Analysis, offset: usize) -> Option<NestView> {
+    let end = analysis.statement_at(offset).map_or(offset, |stmt| stmt.span.end as usize);
+    Some(view(analysis, &analysis.prepared().until(end)))
+}
+
+fn view(analysis: &Analysis, builder: &Builder) -> NestView {
+    let (nest, origin) = builder.nest();
+    let constraints = show::innermost_constraints(&nest);
+    let mut spans = Spans { analysis, known: HashMap::new() };
+    let mut loops = Vec::with_capacity(nest.loops.len());
+    for (id, from) in origin.iter().enumerate() {
+        let own = constraints.get(id).map_or(&[][..], Vec::as_slice);
+        loops.push(loop_view(&nest, id, builder, *from, own, &mut spans));
+    }
+    let (order, why) = match nest.accumulation {
+        Accumulation::Exact => ("exact", None),
+        Accumulation::Reassociated(why) => ("reassociated", Some(why)),
+    };
+    NestView {
+        roots: positions(&nest.roots),
+        loops,
+        accumulation: AccumulationView { order, why },
+        representation: builder.layout().map(|layout| layout.word().to_owned()),
+        tree_order: match nest.tree_order {
+            TreeOrder::Model => "model",
+            TreeOrder::ByDepth => "by_depth",
+        }
+        .to_owned(),
+        batch_size: analysis.options().batch_size,
+    }
+}
+
+/// Where directives stand, looked up once each: copies share them.
+struct Spans<'a> {
+    analysis: &'a Analysis,
+    known: HashMap<Step, Option<Span>>,
+}
+
+impl Spans<'_> {
+    fn of(&mut self, step: Step) -> Option<Span> {
+        *self.known.entry(step).or_insert_with(|| self.analysis.prepared().span(step))
+    }
+}
+
+fn loop_view(
+    nest: &Nest,
+    id: usize,
+    builder: &Builder,
+    from: LoopId,
+    constraints: &[&Constraint],
+    spans: &mut Spans,
+) -> LoopView {
+    let this = nest.get(LoopId(id as u32));
+    let facts = &builder.node(from).facts;
+    let chosen = builder.facts(from);
+    let mut badges: Vec<Badge> = facts
+        .iter()
+        .map(|(fact, step)| {
+            let (kind, text) = badge(fact, &chosen);
+            Badge { kind, text, span: spans.of(*step) }
+        })
+        .collect();
+    badges.sort_by_key(|badge| badge.span);
+    LoopView {
+        id,
+        name: this.name.clone(),
+        sort: show::sort_name(this.sort),
+        range: show::range(&this.start, &this.stop, &this.step),
+        condition: show::condition(nest, constraints),
+        iterations: builder.trips(from),
+        origin: builder.made_by(from).and_then(|step| spans.of(step)),
+        inside: match &this.body {
+            Body::Walk => Inside::Walk,
+            Body::Seq(list) => Inside::Children(positions(list)),
+            Body::Cases(cases) => Inside::Cases(cases.iter().map(|case| positions(case)).collect()),
+        },
+        badges,
+    }
+}
+
+fn positions(loops: &[LoopId]) -> Vec<usize> {
+    loops.iter().map(|id| id.0 as usize).collect()
+}
+
+/// The kind and the text of a badge; `chosen` has the numbers that the schedule leaves to the checker.
+fn badge(fact: &Stated, chosen: &sched_nest::Facts) -> (&'static str, String) {
+    let number = |word: &str, n: Option<u32>| n.map_or_else(|| word.to_owned(), |n| format!("{word} {n}"));
+    match fact {
+        Stated::Parallel => ("parallel", "parallel".to_owned()),
+        Stated::Gpu(dimension) => ("gpu", dimension.to_string()),
+        Stated::Vectorize(_) => ("vector", number("vectorize", chosen.vectorize)),
+        Stated::Interleave(_) => ("interleave", number("interleave", chosen.interleave)),
+        Stated::Unroll => ("unroll", "unroll".to_owned()),
+        Stated::Cache => ("cache", "cache".to_owned()),
+        Stated::AtomicReduce => ("reduce", "atomicReduce".to_owned()),
+        Stated::SharedReduce => ("reduce", "sharedReduce".to_owned()),
+        Stated::VectorReduce(n) => ("reduce", format!("vectorReduce {n}")),
+        Stated::UnrollWalk(n) => ("walk", format!("unrollWalk {n}")),
+        Stated::PeelWalk(n) => ("walk", format!("peelWalk {n}")),
+        Stated::SpeculateWalk(n) => ("walk", format!("speculateWalk {n}")),
+        Stated::Layout(layout) => ("representation", layout.word().to_owned()),
+    }
+}
+
+/// The view for programs; places are byte offsets of the text.
+pub fn nest_view_json(view: &NestView) -> Value {
+    let span = |span: Option<Span>| span.map(|span| json!({ "start": span.start, "end": span.end }));
+    nest_view_json_with(view, &span)
+}
+
+/// As [`nest_view_json`], with places written by the caller: an editor counts lines and characters.
+pub fn nest_view_json_with<T: Into<Value>>(
+    view: &NestView,
+    span: &dyn Fn(Option<Span>) -> Option<T>,
+) -> Value {
+    let place = |at: Option<Span>| span(at).map_or(Value::Null, Into::into);
+    let loops: Vec<Value> = view.loops.iter().map(|this| loop_json(this, &place)).collect();
+    json!({
+        "roots": view.roots,
+        "loops": loops,
+        "accumulation": { "order": view.accumulation.order, "why": view.accumulation.why },
+        "representation": view.representation,
+        "tree_order": view.tree_order,
+        "batch_size": view.batch_size,
+    })
+}
+
+fn loop_json(this: &LoopView, place: &dyn Fn(Option<Span>) -> Value) -> Value {
+    let badges: Vec<Value> = this
+        .badges
+        .iter()
+        .map(|badge| json!({ "kind": badge.kind, "text": badge.text, "span": place(badge.span) }))
+        .collect();
+    let mut value = json!({
+        "id": this.id,
+        "name": this.name,
+        "sort": this.sort,
+        "range": this.range,
+        "while": this.condition,
+        "iterations": this.iterations,
+        "origin": place(this.origin),
+        "walk": this.inside == Inside::Walk,
+        "badges": badges,
+    });
+    match &this.inside {
+        Inside::Walk => value["children"] = json!([]),
+        Inside::Children(list) => value["children"] = json!(list),
+        Inside::Cases(cases) => value["cases"] = json!(cases),
+    }
+    value
+}

@@ -1,0 +1,97 @@
+//! How the call under the cursor is to be written, and which of its arguments is being written.
+
+use super::Analysis;
+use super::cursor::{CallAt, Cursor, cursor};
+use super::hover::{about, function};
+use sched_lang::directives::{Op, Parameter, Role, Signature, find};
+
+/// How a directive or a function is called.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SignatureHelp {
+    /// `tile(v, outer, inner, size)`
+    pub label: String,
+    /// What it does, in Markdown.
+    pub documentation: String,
+    /// Its parameters in order.
+    pub parameters: Vec<ParameterHelp>,
+    /// Which of them is being written; more than there are where nothing more can be.
+    pub active: usize,
+}
+
+/// A parameter of a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParameterHelp {
+    /// Where it stands in the label, in bytes.
+    pub label: (usize, usize),
+    /// What it must be.
+    pub documentation: String,
+}
+
+/// Help for the call in whose brackets `offset` lies.
+pub fn signature_help(analysis: &Analysis, offset: usize) -> Option<SignatureHelp> {
+    let Cursor::Call(call) = cursor(analysis, offset) else { return None };
+    if let Some((name, at)) = call.function {
+        return function_help(name, at);
+    }
+    if call.in_header {
+        return None;
+    }
+    directive_help(find(call.name)?, &call)
+}
+
+fn directive_help(signature: &'static Signature, call: &CallAt) -> Option<SignatureHelp> {
+    let label = signature.usage();
+    let mut from = signature.name.len();
+    let mut parameters = Vec::new();
+    for parameter in signature.parameters {
+        let start = from + label.get(from..)?.find(parameter.name)?;
+        let end = start + parameter.name.len();
+        parameters.push(ParameterHelp { label: (start, end), documentation: what(parameter) });
+        from = end;
+    }
+    let last = signature.parameters.len().saturating_sub(1);
+    // `representation` leaves out its first parameter: a single argument is the layout.
+    let is_layout = signature.op == Op::Representation && call.arguments.len() <= 1 && call.at == 0;
+    let active = match (signature.repeats, is_layout) {
+        (true, _) => call.at.min(last),
+        (false, true) => last,
+        (false, false) => call.at,
+    };
+    Some(SignatureHelp { label, documentation: about(signature), parameters, active })
+}
+
+fn what(parameter: &Parameter) -> String {
+    match parameter.role {
+        Role::Index => "A loop that exists.".to_owned(),
+        Role::NewIndex => "A name for a loop that is made.".to_owned(),
+        Role::Number => match parameter.name {
+            "size" => "How far apart the values of the outer loop are.".to_owned(),
+            "at" => "The first value of the second half.".to_owned(),
+            "depth" => "How many hops are written out.".to_owned(),
+            "levels" => "How many levels are evaluated at once.".to_owned(),
+            "width" => "How many lanes a vector has.".to_owned(),
+            _ => "How many.".to_owned(),
+        },
+        Role::Word(words) => {
+            let words: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
+            format!("One of {}.", words.join(", "))
+        }
+    }
+}
+
+fn function_help(name: &str, at: usize) -> Option<SignatureHelp> {
+    let (label, parameters): (String, &[(usize, usize)]) = match name {
+        "trees_to_depth" => (format!("{name}(d)"), &[(0, 1)]),
+        _ => (format!("{name}(a, b)"), &[(0, 1), (3, 4)]),
+    };
+    let documentation = function(name)?.to_owned();
+    let base = name.len() + 1;
+    let parameters = parameters
+        .iter()
+        .map(|(start, end)| ParameterHelp {
+            label: (base + start, base + end),
+            documentation: "A number.".to_owned(),
+        })
+        .collect();
+    Some(SignatureHelp { label, documentation, parameters, active: at })
+}

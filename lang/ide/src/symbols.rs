@@ -1,0 +1,126 @@
+//! The outline of a schedule.
+
+use std::collections::HashMap;
+
+use sched_grammar::ast::{Directive, Span, Stmt, StmtKind};
+
+use super::Analysis;
+use super::names::{NameKind, Names, Occurrence};
+use sched_lang::lineage::Index;
+use sched_nest::Sort;
+use sched_nest::show::range;
+
+/// An entry of the outline.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Symbol {
+    /// What is to be looked for.
+    pub name: String,
+    /// What else there is to say, in a few words; may be empty.
+    pub detail: String,
+    /// What it is.
+    pub kind: SymbolKind,
+    /// All of it.
+    pub span: Span,
+    /// Its name, within `span`.
+    pub selection: Span,
+    /// What it declares, in the order of the text; their spans lie within its own.
+    pub children: Vec<Symbol>,
+}
+
+/// What an entry of the outline is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum SymbolKind {
+    /// The `model` line.
+    Model,
+    /// The `target` line.
+    Target,
+    /// A param.
+    Param,
+    /// A const.
+    Const,
+    /// A directive; its children are the loops that it makes.
+    Directive,
+    /// A loop over rows.
+    RowIndex,
+    /// A loop over trees.
+    TreeIndex,
+}
+
+/// The statements of a schedule in order, each directive with the loops that it makes and their ranges.
+pub fn document_symbols(a: &Analysis) -> Vec<Symbol> {
+    let ranges = ranges(&a.lineage().indices);
+    a.parsed().file.stmts.iter().filter_map(|stmt| symbol(a, stmt, &ranges)).collect()
+}
+
+fn symbol(a: &Analysis, stmt: &Stmt, ranges: &HashMap<&str, String>) -> Option<Symbol> {
+    let leaf = |name: &str, detail: String, kind, selection| Symbol {
+        name: name.to_owned(),
+        detail,
+        kind,
+        span: stmt.span.to(selection),
+        selection,
+        children: Vec::new(),
+    };
+    Some(match &stmt.kind {
+        StmtKind::Model { path, .. } => leaf(&path.value, "model".to_owned(), SymbolKind::Model, path.span),
+        StmtKind::Target { kind, .. } => {
+            let given = Span { start: kind.span.start, end: stmt.span.end.max(kind.span.end) };
+            leaf(&one_line(a.text(given)), "target".to_owned(), SymbolKind::Target, kind.span)
+        }
+        StmtKind::Param { name, .. } => {
+            let rest = Span { start: name.span.end, end: stmt.span.end.max(name.span.end) };
+            leaf(&name.text, one_line(a.text(rest)), SymbolKind::Param, name.span)
+        }
+        StmtKind::Const { name, .. } => {
+            let rest = Span { start: name.span.end, end: stmt.span.end.max(name.span.end) };
+            leaf(&name.text, one_line(a.text(rest)), SymbolKind::Const, name.span)
+        }
+        StmtKind::Directive(directive) => {
+            let detail = one_line(a.text(directive.args_span));
+            let symbol = leaf(&directive.name.text, detail, SymbolKind::Directive, directive.name.span);
+            Symbol { children: loops(a.names(), directive, ranges), ..symbol }
+        }
+        StmtKind::Edition(_) | StmtKind::Reserved(_) | StmtKind::Error => return None,
+    })
+}
+
+/// The loops that a directive makes.
+fn loops(names: &Names, directive: &Directive, ranges: &HashMap<&str, String>) -> Vec<Symbol> {
+    let args = directive.args.iter().filter_map(|arg| names.at(arg.span.start as usize));
+    let made = args.filter(|here| here.declares && names.meaning(here).kind == NameKind::Index);
+    made.map(|here: &Occurrence| {
+        let named = names.meaning(here);
+        let kind = match named.sort {
+            Some(Sort::Tree) => SymbolKind::TreeIndex,
+            _ => SymbolKind::RowIndex,
+        };
+        let detail = ranges.get(named.name.as_str()).cloned().unwrap_or_default();
+        let (name, span, children) = (named.name.clone(), here.span, Vec::new());
+        Symbol { name, detail, kind, span, selection: span, children }
+    })
+    .collect()
+}
+
+/// The range of each name, or how many copies with different ranges there are.
+fn ranges(indices: &[Index]) -> HashMap<&str, String> {
+    let mut of: HashMap<&str, (String, usize)> = HashMap::new();
+    for index in indices {
+        let range = range(&index.start, &index.stop, &index.step);
+        let known = of.entry(&index.name).or_insert_with(|| (range.clone(), 1));
+        if known.0 != range {
+            known.1 += 1;
+        }
+    }
+    let words = |(range, count): (String, usize)| if count == 1 { range } else { format!("{range}, ...") };
+    of.into_iter().map(|(name, known)| (name, words(known))).collect()
+}
+
+/// The text with every run of blanks and line ends as one blank, cut if it is long.
+fn one_line(text: &str) -> String {
+    const LONGEST: usize = 80;
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(LONGEST) {
+        Some((at, _)) => format!("{}...", &line[..at]),
+        None => line,
+    }
+}

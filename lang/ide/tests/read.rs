@@ -1,0 +1,431 @@
+//! What editors show while one reads and writes a schedule. Each file in `cases/FEATURE` holds cases: after `=== title | words`
+//! (options of the check; `crlf` writes line ends in two characters) a schedule with cursors `‸`, after `---` the
+//! answers. `UPDATE=1 cargo test -p sched-lang --test read` writes the answers: review them.
+#![allow(clippy::panic, reason = "a test fails by panicking")]
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+use sched_grammar::ast::Span;
+use sched_ide::*;
+use sched_lang::Options;
+use sched_lang::diagnostics::Severity;
+use sched_lang::directives::SIGNATURES;
+
+/// Where the cursor stands in a case.
+const CURSOR: char = '‸';
+
+struct Case {
+    title: String,
+    source: String,
+    answers: String,
+}
+
+/// The cases of a file.
+fn cases(text: &str) -> Vec<Case> {
+    let mut cases = Vec::new();
+    for part in text.split("\n=== ").map(|part| part.strip_prefix("=== ").unwrap_or(part)) {
+        let Some((title, rest)) = part.split_once('\n') else { continue };
+        let rest = format!("{rest}\n");
+        let (source, answers) = rest.split_once("---\n").unwrap_or((&rest, ""));
+        let (title, source) = (title.to_owned(), source.to_owned());
+        cases.push(Case { title, source, answers: answers.trim_end().to_owned() });
+    }
+    cases
+}
+
+/// The text without its cursors, and where they stood.
+fn cursors(marked: &str) -> (String, Vec<usize>) {
+    let mut parts = marked.split(CURSOR);
+    let mut text = parts.next().unwrap_or_default().to_owned();
+    let mut offsets = Vec::new();
+    for part in parts {
+        offsets.push(text.len());
+        text.push_str(part);
+    }
+    (text, offsets)
+}
+
+fn analysis(case: &Case) -> (Analysis, Vec<usize>) {
+    let words = case.title.split_once('|').map_or("", |(_, words)| words);
+    let words: Vec<&str> = words.split_whitespace().collect();
+    let is_crlf = words.contains(&"crlf");
+    let options =
+        sched_testing::options(&words.into_iter().filter(|w| *w != "crlf").collect::<Vec<_>>().join(" "));
+    let source = if is_crlf { case.source.replace('\n', "\r\n") } else { case.source.clone() };
+    let (text, offsets) = cursors(&source);
+    (Analysis::new(text, options), offsets)
+}
+
+fn files(feature: &str) -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases").join(feature);
+    let entries = std::fs::read_dir(&folder).expect("the folder can be read");
+    let mut files: Vec<PathBuf> = entries.map(|entry| entry.expect("an entry").path()).collect();
+    files.sort();
+    assert!(!files.is_empty(), "no cases in {}", folder.display());
+    files
+}
+
+/// Compares the answers to all cases of a feature with what is written, or writes them.
+fn expect(feature: &str, answer: &dyn Fn(&Analysis, &[usize]) -> String) {
+    let mut wrong = Vec::new();
+    for path in files(feature) {
+        let text = std::fs::read_to_string(&path).expect("a file of cases").replace("\r\n", "\n");
+        let mut updated = String::new();
+        for case in cases(&text) {
+            let (analysis, offsets) = analysis(&case);
+            let actual = answer(&analysis, &offsets).replace('\r', "␍");
+            let actual = actual.trim_end();
+            if actual != case.answers {
+                wrong.push(format!(
+                    "{}: {}\n--- expected\n{}\n--- actual\n{actual}\n",
+                    path.display(),
+                    case.title,
+                    case.answers
+                ));
+            }
+            let _ = write!(updated, "=== {}\n{}---\n{actual}\n\n", case.title, case.source);
+        }
+        if std::env::var_os("UPDATE").is_some() {
+            std::fs::write(&path, updated.trim_end().to_owned() + "\n").expect("the cases can be written");
+            wrong.clear();
+        }
+    }
+    assert!(wrong.is_empty(), "{}\nUPDATE=1 accepts the new answers", wrong.join("\n"));
+}
+
+/// The answers at all cursors, numbered, each indented below a headline.
+fn at_each(offsets: &[usize], answer: &dyn Fn(usize) -> Option<(String, String)>) -> String {
+    let mut out = String::new();
+    for (number, offset) in offsets.iter().enumerate() {
+        let (headline, text) = answer(*offset).unwrap_or(("nothing".to_owned(), String::new()));
+        let _ = writeln!(out, "{}. {headline}", number + 1);
+        for line in text.lines() {
+            let _ = writeln!(out, "{}", format!("   {line}").trim_end());
+        }
+    }
+    out
+}
+
+#[test]
+fn hovers() {
+    expect("hover", &|analysis, offsets| {
+        at_each(offsets, &|offset| {
+            let hover = hover(analysis, offset)?;
+            let page = hover.page.map_or(String::new(), |page| format!(", see {page}"));
+            Some((format!("`{}`{page}", analysis.text(hover.span)), hover.markdown))
+        })
+    });
+}
+
+/// The text that a completion would leave, with `│` around what is new, as far as the line goes.
+fn shown(analysis: &Analysis, item: &Completion) -> String {
+    let source = analysis.source();
+    let (start, end) = (item.replace.start as usize, item.replace.end as usize);
+    let line = source[..start].rfind('\n').map_or(0, |at| at + 1);
+    let rest = source[end..].lines().next().unwrap_or_default();
+    format!("{}│{}│{rest}", &source[line..start], item.insert)
+}
+
+#[test]
+fn completions() {
+    expect("completion", &|analysis, offsets| {
+        at_each(offsets, &|offset| {
+            let all = completion(analysis, offset);
+            let first = all.first()?;
+            let headline = shown(analysis, first);
+            let mut text = String::new();
+            for item in &all {
+                assert_eq!(item.replace, first.replace, "one word is replaced");
+                let _ =
+                    writeln!(text, "{:?} {} ({}) filter {}", item.kind, item.label, item.detail, item.filter);
+            }
+            Some((headline, text))
+        })
+    });
+}
+
+#[test]
+fn every_completed_directive_is_legal() {
+    let mut count = 0;
+    for text in corpus().iter().filter(|text| text.len() < 800 && is_small(text)) {
+        for options in [Options::default(), sched_testing::options("depths=1,2,2,3,1,5,4 features=3")] {
+            let starts = text.match_indices('\n').map(|(at, _)| at + 1).chain([0]);
+            for offset in starts.step_by(3) {
+                let analysis = Analysis::new(text.as_str(), options.clone());
+                for item in completion(&analysis, offset) {
+                    if item.kind == CompletionKind::Directive && item.snippet {
+                        let line = format!("{}\n", item.label);
+                        let written = format!("{}{line}{}", &text[..offset], &text[offset..]);
+                        nothing_new(&analysis, &written, &item.label);
+                        count += 1;
+                    }
+                }
+            }
+        }
+    }
+    assert!(count > 500, "only {count} completions");
+}
+
+#[test]
+fn every_completed_argument_is_legal() {
+    let mut count = 0;
+    for text in corpus().iter().filter(|text| text.len() < 800 && is_small(text)) {
+        let options = sched_testing::options("depths=1,2,2,3,1,5,4 features=3");
+        for directive in SIGNATURES.iter().filter(|signature| signature.required == 1 && !signature.repeats) {
+            let offset = text.len() + directive.name.len() + 1;
+            let written = format!("{text}{}()\n", directive.name);
+            let without = Analysis::new(text.as_str(), options.clone());
+            for item in completion(&Analysis::new(written.as_str(), options.clone()), offset) {
+                if item.kind == CompletionKind::Index || item.kind == CompletionKind::Word {
+                    // A number is left to the checker where it may be.
+                    let (start, end) = (item.replace.start as usize, item.replace.end as usize);
+                    let whole = format!("{}{}{}", &written[..start], item.insert, &written[end..]);
+                    let is_layout = directive.name == "representation" && item.kind == CompletionKind::Index;
+                    if !is_layout {
+                        nothing_new(&without, &whole, &item.label);
+                        count += 1;
+                    }
+                }
+            }
+        }
+    }
+    assert!(count > 300, "only {count} completions");
+}
+
+/// A text gives no error and no warning that the other one does not give as often.
+fn nothing_new(before: &Analysis, text: &str, what: &str) {
+    let count = |analysis: &Analysis, code| {
+        let all = analysis.checked().diagnostics.iter();
+        all.filter(|d| d.code == code && d.severity >= Severity::Warning).count()
+    };
+    let after = Analysis::new(text, before.options().clone());
+    for diagnostic in after.checked().diagnostics.iter().filter(|d| d.severity >= Severity::Warning) {
+        let code = diagnostic.code;
+        assert!(
+            count(&after, code) <= count(before, code),
+            "`{what}` gives {code}: {} in\n{text}",
+            diagnostic.message
+        );
+    }
+}
+
+#[test]
+fn signatures() {
+    expect("signature", &|analysis, offsets| {
+        at_each(offsets, &|offset| {
+            let help = signature_help(analysis, offset)?;
+            let mark = |at: usize| if at == help.active { "> " } else { "  " };
+            let lines = help.parameters.iter().enumerate().map(|(at, parameter)| {
+                let (start, end) = parameter.label;
+                format!("{}{}: {}\n", mark(at), &help.label[start..end], parameter.documentation)
+            });
+            assert!(!help.documentation.is_empty());
+            Some((help.label.clone(), lines.collect()))
+        })
+    });
+}
+
+#[test]
+fn inlays() {
+    expect("inlay", &|analysis, _| {
+        let all = InlayKinds { ranges: true, parameters: true, values: true };
+        let whole = Span::new(0, analysis.source().len());
+        let hints = inlay_hints(analysis, whole, all);
+        let mut text = analysis.source().to_owned();
+        for hint in hints.iter().rev() {
+            let blank = if hint.padding_left { " " } else { "" };
+            text.insert_str(hint.offset, &format!("⟦{blank}{}⟧", hint.text));
+        }
+        for (kind, only) in [
+            (InlayKind::Range, InlayKinds { ranges: true, ..InlayKinds::default() }),
+            (InlayKind::Parameter, InlayKinds { parameters: true, ..InlayKinds::default() }),
+            (InlayKind::Value, InlayKinds { values: true, ..InlayKinds::default() }),
+        ] {
+            let wanted: Vec<&InlayHint> = hints.iter().filter(|hint| hint.kind == kind).collect();
+            let some = inlay_hints(analysis, whole, only);
+            assert_eq!(some.iter().collect::<Vec<_>>(), wanted, "each kind can be had alone");
+        }
+        let tooltips: Vec<String> = hints.iter().map(|hint| hint.tooltip.clone()).collect();
+        format!("{}\n{}", text.trim_end(), tooltips.join("\n"))
+    });
+}
+
+#[test]
+fn hints_of_a_part_are_those_of_the_whole_in_it() {
+    let text = "tile(batch, b0, b1, 64)\ntile(tree, t0, t1, 8)\n";
+    let analysis = Analysis::new(text, Options::default());
+    let all = InlayKinds { ranges: true, parameters: true, values: true };
+    let second = Span::new(24, text.len());
+    assert_eq!(inlay_hints(&analysis, Span::new(0, text.len()), all).len(), 6);
+    let hints = inlay_hints(&analysis, second, all);
+    assert_eq!(
+        hints.iter().map(|hint| hint.text.as_str()).collect::<Vec<_>>(),
+        [": 0..N_t step 8", ": 0..8", "size:"]
+    );
+}
+
+#[test]
+fn lenses() {
+    let kinds = |text: &str| -> Vec<LensKind> {
+        code_lenses(&Analysis::new(text, Options::default())).into_iter().map(|lens| lens.kind).collect()
+    };
+    assert_eq!(kinds("// only a comment\n"), []);
+    assert_eq!(kinds("// 🌲\nparallel(batch)\n"), [LensKind::ShowNest, LensKind::Build, LensKind::Bench]);
+    assert_eq!(kinds("parallel(nope)\n"), [LensKind::ShowNest]);
+    assert_eq!(kinds("gpuDimension(batch, grid.x)\n"), [LensKind::ShowNest]);
+    let lens = code_lenses(&Analysis::new("# c\n\ncache(batch)", Options::default()));
+    assert_eq!(lens[0].span, Span::new(5, 17));
+}
+
+/// A picture of a view in text: places as the text that stands there.
+fn picture(analysis: &Analysis, view: &NestView) -> String {
+    let mut out = String::new();
+    let mut stack: Vec<(usize, usize)> = view.roots.iter().rev().map(|id| (*id, 0)).collect();
+    while let Some((id, depth)) = stack.pop() {
+        let this = &view.loops[id];
+        assert_eq!(this.id, id);
+        let at = |span: Option<Span>| span.map_or("-", |span| analysis.text(span)).to_owned();
+        let badges: Vec<String> =
+            this.badges.iter().map(|b| format!("{} `{}` <- {}", b.kind, b.text, at(b.span))).collect();
+        let _ = writeln!(
+            out,
+            "{}{} {}: {}{}{} <- {}{}{}",
+            "  ".repeat(depth),
+            this.sort,
+            this.name,
+            this.range,
+            this.condition.as_ref().map_or(String::new(), |text| format!(" while {text}")),
+            this.iterations.map_or(String::new(), |n| format!(" ({n})")),
+            at(this.origin),
+            if badges.is_empty() { "" } else { "; " },
+            badges.join("; "),
+        );
+        match &this.inside {
+            Inside::Walk => {}
+            Inside::Children(list) => stack.extend(list.iter().rev().map(|id| (*id, depth + 1))),
+            Inside::Cases(cases) => {
+                stack
+                    .extend(cases.iter().rev().flat_map(|case| case.iter().rev().map(|id| (*id, depth + 2))));
+            }
+        }
+    }
+    let why = view.accumulation.why.as_ref().map_or(String::new(), |why| format!(": {why}"));
+    let _ = writeln!(out, "{}{why}", view.accumulation.order);
+    let _ = write!(
+        out,
+        "layout {:?}, trees by {}, batch {:?}",
+        view.representation, view.tree_order, view.batch_size
+    );
+    out
+}
+
+#[test]
+fn nest_views() {
+    expect("nest_view", &|analysis, offsets| {
+        let whole = nest_view(analysis).map_or("no nest".to_owned(), |view| picture(analysis, &view));
+        let parts = at_each(offsets, &|offset| {
+            Some(("until here".to_owned(), picture(analysis, &nest_until(analysis, offset)?)))
+        });
+        format!("{whole}\n{parts}")
+    });
+}
+
+#[test]
+fn a_nest_view_is_written_as_json() {
+    let source = "tile(batch, b0, b1, 64)\nspecialize(tree)\ninterleave(b1, 4)\n";
+    let analysis = Analysis::new(source, sched_testing::options("trees=2 depth=3"));
+    assert!(nest_view(&analysis).is_none(), "a leaf loop has nothing to specialize");
+    let source = "tile(batch, b0, b1, 64)\nreorder(b0, tree, b1)\nspecialize(tree)\ninterleave(b1, 4)\n";
+    let analysis = Analysis::new(source, sched_testing::options("trees=2 depth=3"));
+    let view = nest_view(&analysis).expect("a nest");
+    let json = nest_view_json(&view);
+    assert_eq!(json["roots"], serde_json::json!([0]));
+    assert_eq!(json["loops"][0]["origin"], serde_json::json!({ "start": 0, "end": 23 }));
+    assert_eq!(json["loops"][1]["cases"], serde_json::json!([[2], [3]]));
+    assert_eq!(json["loops"][1]["walk"], false);
+    assert_eq!(json["loops"][2]["walk"], true);
+    assert_eq!(json["loops"][2]["name"], "tree[0].b1");
+    assert_eq!(json["loops"][2]["while"], "b0 + tree[0].b1 < n_rows");
+    assert_eq!(json["loops"][2]["badges"][0]["text"], "interleave 4");
+    assert_eq!(json["accumulation"]["order"], "exact");
+}
+
+/// Texts that know the whole language.
+fn corpus() -> Vec<String> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut texts = Vec::new();
+    for folder in ["../../examples", "../tests/pass", "../tests/fail"] {
+        for entry in std::fs::read_dir(root.join(folder)).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            if path.extension().is_some_and(|extension| extension == "sched") {
+                texts.push(std::fs::read_to_string(path).expect("a schedule"));
+            }
+        }
+    }
+    texts.sort();
+    texts
+}
+
+/// Whether a schedule is short and its nest small, so that it can be asked about at many places.
+fn is_small(text: &str) -> bool {
+    text.len() < 1500 && Analysis::new(text, sched_testing::options("trees=9")).lineage().indices.len() < 100
+}
+
+fn inside(text: &str, span: Span) {
+    assert!(text.get(span.range()).is_some(), "{span:?} is no part of {text:?}");
+}
+
+/// Asks everything at a place: nothing panics, and every place in an answer is a part of the text.
+fn ask_all(analysis: &Analysis, offset: usize) {
+    let text = analysis.source();
+    if let Some(hover) = hover(analysis, offset) {
+        inside(text, hover.span);
+        assert!(!hover.markdown.is_empty());
+    }
+    for item in completion(analysis, offset) {
+        inside(text, item.replace);
+        assert!(item.replace.start as usize <= offset && offset <= item.replace.end as usize);
+    }
+    if let Some(help) = signature_help(analysis, offset) {
+        help.parameters.iter().for_each(|p| assert!(help.label.get(p.label.0..p.label.1).is_some()));
+    }
+    if offset.is_multiple_of(4) {
+        let all = InlayKinds { ranges: true, parameters: true, values: true };
+        let hints = inlay_hints(analysis, Span::new(0, text.len()), all);
+        hints.iter().for_each(|hint| assert!(text.is_char_boundary(hint.offset)));
+        code_lenses(analysis).iter().for_each(|lens| inside(text, lens.span));
+    }
+    if let Some(view) = nest_until(analysis, offset) {
+        let badges = view.loops.iter().flat_map(|this| this.badges.iter().map(|badge| badge.span));
+        let spans = view.loops.iter().map(|this| this.origin).chain(badges);
+        spans.flatten().for_each(|span| inside(text, span));
+    }
+}
+
+#[test]
+fn every_prefix_of_every_schedule() {
+    let options = [
+        Options::default(),
+        sched_testing::options("depths=1,2,2,3,1,5,4 features=3"),
+        sched_testing::options("trees=9"),
+    ];
+    for (number, text) in corpus().iter().enumerate().filter(|(_, text)| is_small(text)) {
+        for (at, _) in text.char_indices().skip(number % 5).step_by(5).chain([(text.len(), ' ')]) {
+            let analysis = Analysis::new(&text[..at], options[at % options.len()].clone());
+            ask_all(&analysis, at);
+            ask_all(&analysis, at / 2);
+        }
+    }
+}
+
+#[test]
+fn every_offset_of_every_schedule() {
+    for text in corpus().iter().filter(|text| is_small(text)) {
+        for source in [text.clone(), text.replace('\n', " // 🌲é\r\n")] {
+            let analysis =
+                Analysis::new(source.as_str(), sched_testing::options("depths=1,2,2,3,1,5,4 features=3"));
+            (0..source.len() + 2).step_by(7).for_each(|offset| ask_all(&analysis, offset));
+        }
+    }
+}

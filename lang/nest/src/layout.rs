@@ -1,0 +1,146 @@
+//! Layouts of trees in memory: one table, from which parsing, names, the words of editors and the properties that the
+//! checker asks for follow. How a layout is stored and walked is the business of the code generator.
+
+use std::str::FromStr;
+
+/// Which nodes a layout stores.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Nodes {
+    /// Those that exist in the model.
+    Existing,
+    /// Those of complete trees: leaves above the deepest level are padded.
+    Complete,
+}
+
+/// What nodes compare.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Operands {
+    /// Values of features with thresholds.
+    Values,
+    /// Bins of values with ranks of thresholds: rows are quantized before they are walked.
+    Bins,
+}
+
+/// Declares the layouts. A row is: variant, word of the language, nodes, operands, whether walks take the same number of
+/// steps to every leaf, whether nodes may be tiles, whether a code generator has it, what it is in one sentence, and what to
+/// write where a model does not fit with it.
+macro_rules! layouts {
+    ($($(#[$doc:meta])* $name:ident $word:literal {
+        nodes: $nodes:ident, operands: $operands:ident, straight: $straight:literal, tiles: $tiles:literal,
+        lowered: $lowered:literal, meaning: $meaning:literal, smaller: $smaller:literal,
+    })*) => {
+        /// Layouts of trees in memory, in the order in which they are proposed.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum Layout {
+            $($(#[$doc])* $name,)*
+        }
+
+        impl Layout {
+            /// All layouts.
+            pub const ALL: &'static [Layout] = &[$(Layout::$name),*];
+            /// Their words, in the same order.
+            pub const WORDS: &'static [&'static str] = &[$($word),*];
+
+            /// The word that `representation` takes.
+            pub const fn word(self) -> &'static str {
+                match self { $(Layout::$name => $word),* }
+            }
+
+            /// Which nodes are stored.
+            pub const fn nodes(self) -> Nodes {
+                match self { $(Layout::$name => Nodes::$nodes),* }
+            }
+
+            /// What nodes compare.
+            pub const fn operands(self) -> Operands {
+                match self { $(Layout::$name => Operands::$operands),* }
+            }
+
+            /// Whether all trees that are walked together are complete and of one depth, so that walks are straight-line to
+            /// the leaf.
+            pub const fn is_straight(self) -> bool {
+                match self { $(Layout::$name => $straight),* }
+            }
+
+            /// Whether nodes may be tiles of several nodes.
+            pub const fn holds_tiles(self) -> bool {
+                match self { $(Layout::$name => $tiles),* }
+            }
+
+            /// Whether a code generator has it.
+            pub const fn is_lowered(self) -> bool {
+                match self { $(Layout::$name => $lowered),* }
+            }
+
+            /// What it is, in one sentence.
+            pub const fn meaning(self) -> &'static str {
+                match self { $(Layout::$name => $meaning),* }
+            }
+
+            /// What to write instead where a model takes too much memory with it.
+            pub const fn smaller(self) -> &'static str {
+                match self { $(Layout::$name => $smaller),* }
+            }
+        }
+    };
+}
+
+layouts! {
+    /// Complete trees in level order.
+    Array "array" {
+        nodes: Complete, operands: Values, straight: false, tiles: false, lowered: true,
+        meaning: "complete trees in level order, so a child's place is computed, not loaded.",
+        smaller: "use representation(sparse), which stores only nodes that exist",
+    }
+    /// Existing nodes only, with child indices.
+    Sparse "sparse" {
+        nodes: Existing, operands: Values, straight: false, tiles: true, lowered: true,
+        meaning: "only the nodes there are, each with the place of its children.",
+        smaller: "unroll fewer hops with unrollWalk, which pads trees, or split the model",
+    }
+    /// Complete trees whose levels are tables to look up in registers.
+    Levels "levels" {
+        nodes: Complete, operands: Values, straight: true, tiles: false, lowered: true,
+        meaning: "complete trees whose levels are tables to look up in registers.",
+        smaller: "use representation(array) or representation(sparse)",
+    }
+    /// As `Levels`, with a threshold's rank among those of its feature in place of the threshold.
+    Quantized "quantized" {
+        nodes: Complete, operands: Bins, straight: true, tiles: false, lowered: true,
+        meaning: "complete trees that compare ranks among a feature's thresholds; rows are coded likewise.",
+        smaller: "use representation(array) or representation(sparse)",
+    }
+    /// Existing nodes in preorder, with ranks as in `Quantized`. Vectors of rows test all nodes of a tree in this order.
+    Preorder "preorder" {
+        nodes: Existing, operands: Bins, straight: false, tiles: false, lowered: true,
+        meaning: "nodes that exist, one after the other, coded likewise; vectors of rows test all of them.",
+        smaller: "use representation(sparse), whose nodes are smaller",
+    }
+    /// Nodes of many trees side by side.
+    Reorg "reorg" {
+        nodes: Existing, operands: Values, straight: false, tiles: false, lowered: false,
+        meaning: "nodes of many trees side by side, so that neighbouring threads read neighbouring memory.",
+        smaller: "use representation(sparse), which stores only nodes that exist",
+    }
+}
+
+impl Layout {
+    /// Whether nodes compare bins of rows' values with ranks of thresholds.
+    pub const fn is_coded(self) -> bool {
+        matches!(self.operands(), Operands::Bins)
+    }
+
+    /// Those that a code generator has.
+    pub fn lowered() -> impl Iterator<Item = Layout> {
+        Layout::ALL.iter().copied().filter(|layout| layout.is_lowered())
+    }
+}
+
+impl FromStr for Layout {
+    type Err = ();
+
+    /// Reads the word that `representation` takes.
+    fn from_str(word: &str) -> Result<Layout, ()> {
+        Layout::ALL.iter().copied().find(|layout| layout.word() == word).ok_or(())
+    }
+}

@@ -1,0 +1,17 @@
+//! The checked loop nest: what a schedule means, as plain data. It is the contract between the checker (`lang`), which
+//! makes it, and the code generator (`codegen`), which obeys it. Both know this crate and not each other.
+//!
+//! Nothing here parses, judges or words anything; there are no diagnostics.
+
+pub mod footprint;
+mod layout;
+mod model;
+mod nest;
+pub mod show;
+pub mod sym;
+pub mod visit;
+pub mod walks;
+
+pub use layout::{Layout, Nodes, Operands};
+pub use model::{Depths, ModelFacts, Sizes};
+pub use nest::*;

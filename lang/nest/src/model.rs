@@ -1,0 +1,100 @@
+//! What is known of a model before it is compiled: plain numbers.
+
+use std::sync::OnceLock;
+
+/// What the checker needs to know of a model.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ModelFacts {
+    /// How many trees the model has; `depths` has as many entries.
+    pub num_trees: u32,
+    /// How many features a row has.
+    pub num_features: u32,
+    /// How many outputs a row has.
+    pub num_classes: u32,
+    /// The depth of each tree in edges, in the model's order.
+    pub depths: Depths,
+    /// How many leaves each tree has at each depth, in the model's order; empty if that is not known. Without it what
+    /// would need too much memory may be found only when compiling.
+    pub leaves: Vec<Vec<u32>>,
+    /// Whether a profile says how often each leaf is reached.
+    pub profiled: bool,
+    /// What follows from the rest, kept from the first time that it is asked for.
+    pub sizes: Sizes,
+}
+
+impl ModelFacts {
+    /// The depth of the deepest tree.
+    pub fn max_depth(&self) -> u32 {
+        self.depths.deepest
+    }
+
+    /// How many nodes so many trees have at least, whichever they are.
+    pub fn least_nodes(&self, trees: u64) -> u64 {
+        let sums = self.sizes.0.get_or_init(|| {
+            let mut nodes: Vec<u64> = (0..self.depths.len()).map(|tree| self.nodes(tree)).collect();
+            nodes.sort_unstable();
+            let add = |sum: &mut u64, nodes: u64| {
+                *sum = sum.saturating_add(nodes);
+                Some(*sum)
+            };
+            nodes.into_iter().scan(0, add).collect()
+        });
+        let last = usize::try_from(trees).unwrap_or(usize::MAX).min(sums.len());
+        last.checked_sub(1).map_or(0, |last| sums[last])
+    }
+
+    /// How many trees are no deeper than `depth`.
+    pub fn trees_to_depth(&self, depth: i64) -> i64 {
+        self.depths.iter().filter(|d| i64::from(**d) <= depth).count() as i64
+    }
+}
+
+/// How many nodes the smallest trees have together: one, two, three and so on.
+#[derive(Clone, Debug, Default)]
+pub struct Sizes(OnceLock<Vec<u64>>);
+
+impl PartialEq for Sizes {
+    /// Sizes follow from the leaves and depths beside them.
+    fn eq(&self, _: &Sizes) -> bool {
+        true
+    }
+}
+
+impl Eq for Sizes {}
+
+/// The depth of each tree. What is asked for at every keystroke is at hand: models have many trees.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Depths {
+    each: Vec<u32>,
+    deepest: u32,
+    changes: usize,
+}
+
+impl Depths {
+    /// How many trees have another depth than the one before.
+    pub fn changes(&self) -> usize {
+        self.changes
+    }
+}
+
+impl From<Vec<u32>> for Depths {
+    fn from(each: Vec<u32>) -> Self {
+        let deepest = each.iter().copied().max().unwrap_or(0);
+        let changes = each.windows(2).filter(|pair| pair[0] != pair[1]).count();
+        Depths { each, deepest, changes }
+    }
+}
+
+impl FromIterator<u32> for Depths {
+    fn from_iter<I: IntoIterator<Item = u32>>(depths: I) -> Self {
+        Vec::from_iter(depths).into()
+    }
+}
+
+impl std::ops::Deref for Depths {
+    type Target = [u32];
+
+    fn deref(&self) -> &[u32] {
+        &self.each
+    }
+}

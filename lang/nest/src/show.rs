@@ -1,0 +1,227 @@
+//! Prints loop nests for people.
+//!
+//! ```text
+//! for b0 in 0..n_rows step 64 [parallel]
+//!   for tree in 0..100
+//!     for b1 in 0..64 while b0 + b1 < n_rows [interleave 8, unrollWalk 8]
+//!       walk
+//! order of accumulation: exact
+//! ```
+
+mod json;
+
+use std::fmt::Write;
+
+use serde_json::Value;
+
+use crate::sym::Sym;
+use crate::{Accumulation, Body, Constraint, Facts, LoopId, Nest, Reduce, Sort, TreeOrder};
+
+pub use json::nest_json;
+
+/// Lines of a nest in a diagnostic; more are left out.
+const MOST_LINES: usize = 40;
+
+/// The nest, one loop a line, with its ranges, constraints and facts.
+pub fn show_nest(nest: &Nest) -> String {
+    let mut out = String::new();
+    for line in lines(nest) {
+        let _ = writeln!(out, "{}{}", "  ".repeat(line.depth), line.text);
+    }
+    if let Some(layout) = nest.representation {
+        let _ = writeln!(out, "representation: {}", layout.word());
+    }
+    if let Some(tiles) = nest.tile_trees {
+        let how = if tiles.by_probability { " by probability" } else { "" };
+        let _ = writeln!(out, "tiles of nodes: at most {}{how}", tiles.nodes);
+    }
+    if nest.tree_order == TreeOrder::ByDepth {
+        let _ = writeln!(out, "order of trees: by depth");
+    }
+    if let Some(rows) = nest.batch_size {
+        let _ = writeln!(out, "rows in one run: at most {rows}");
+    }
+    match &nest.accumulation {
+        Accumulation::Exact => out.push_str("order of accumulation: exact\n"),
+        Accumulation::Reassociated(why) => {
+            let _ = writeln!(out, "order of accumulation: reassociated ({})", why.trim_end_matches('.'));
+        }
+    }
+    out
+}
+
+/// The loops alone, with `>` before those that are marked.
+pub fn show_marked(nest: &Nest, marks: &[LoopId]) -> String {
+    show_window(nest, marks, MOST_LINES)
+}
+
+/// As [`show_marked`], of a long nest only so many lines around the first marked loop.
+pub fn show_window(nest: &Nest, marks: &[LoopId], most: usize) -> String {
+    let all = lines(nest);
+    let first = all.iter().position(|line| line.id.is_some_and(|id| marks.contains(&id))).unwrap_or(0);
+    // A window around the first marked loop, when there are too many.
+    let from = if all.len() <= most { 0 } else { first.saturating_sub(most / 2) };
+    let mut out = String::new();
+    if from > 0 {
+        let _ = writeln!(out, "  ... {from} lines");
+    }
+    for line in all.iter().skip(from).take(most) {
+        let mark = if line.id.is_some_and(|id| marks.contains(&id)) { "> " } else { "  " };
+        let _ = writeln!(out, "{mark}{}{}", "  ".repeat(line.depth), line.text);
+    }
+    let left = all.len().saturating_sub(from + most);
+    if left > 0 {
+        let _ = writeln!(out, "  ... {left} lines");
+    }
+    out
+}
+
+/// `for b1 in 0..64 while b0 + b1 < n_rows [interleave 8]`: one loop without what is inside.
+pub fn show_loop(nest: &Nest, id: LoopId) -> String {
+    let constraints: Vec<&Constraint> = nest.constraints.iter().filter(|c| c.loops.contains(&id)).collect();
+    header(nest, id, &constraints)
+}
+
+/// The same with only those conditions that the nest shows at this loop.
+pub fn show_line(nest: &Nest, id: LoopId) -> String {
+    let all = innermost_constraints(nest);
+    header(nest, id, all.get(id.0 as usize).map_or(&[], Vec::as_slice))
+}
+
+struct Line {
+    depth: usize,
+    text: String,
+    id: Option<LoopId>,
+}
+
+/// A nest's lines, with an explicit stack so that no nest is too deep.
+fn lines(nest: &Nest) -> Vec<Line> {
+    enum Todo {
+        Loop(LoopId),
+        Text(String),
+    }
+    let own = innermost_constraints(nest);
+    let mut lines = Vec::new();
+    let mut stack: Vec<(usize, Todo)> = nest.roots.iter().rev().map(|id| (0, Todo::Loop(*id))).collect();
+    while let Some((depth, todo)) = stack.pop() {
+        let id = match todo {
+            Todo::Text(text) => {
+                lines.push(Line { depth, text, id: None });
+                continue;
+            }
+            Todo::Loop(id) => id,
+        };
+        let constraints = own.get(id.0 as usize).map_or(&[][..], Vec::as_slice);
+        lines.push(Line { depth, text: header(nest, id, constraints), id: Some(id) });
+        match &nest.get(id).body {
+            Body::Walk => stack.push((depth + 1, Todo::Text("walk".to_owned()))),
+            Body::Seq(list) => stack.extend(list.iter().rev().map(|id| (depth + 1, Todo::Loop(*id)))),
+            Body::Cases(cases) => {
+                for (number, case) in cases.iter().enumerate().rev() {
+                    stack.extend(case.iter().rev().map(|id| (depth + 2, Todo::Loop(*id))));
+                    stack.push((depth + 1, Todo::Text(format!("iteration {number}:"))));
+                }
+            }
+        }
+    }
+    lines
+}
+
+/// By loop number the constraints that are shown at it: at the innermost of their loops.
+pub fn innermost_constraints(nest: &Nest) -> Vec<Vec<&Constraint>> {
+    let depths = depths(nest);
+    let mut own: Vec<Vec<&Constraint>> = vec![Vec::new(); nest.loops.len()];
+    for constraint in &nest.constraints {
+        let innermost = constraint.loops.iter().max_by_key(|id| depths.get(id.0 as usize));
+        if let Some(list) = innermost.and_then(|id| own.get_mut(id.0 as usize)) {
+            list.push(constraint);
+        }
+    }
+    own
+}
+
+/// `b0 + b1 < n_rows and b1 + b2 < 64`; nothing without constraints.
+pub fn condition(nest: &Nest, constraints: &[&Constraint]) -> Option<String> {
+    let one = |constraint: &&Constraint| {
+        let names: Vec<&str> = constraint.loops.iter().map(|id| nest.get(*id).name.as_str()).collect();
+        format!("{} < {}", names.join(" + "), constraint.bound)
+    };
+    let all: Vec<String> = constraints.iter().map(one).collect();
+    (!all.is_empty()).then(|| all.join(" and "))
+}
+
+/// How many loops are around each loop.
+fn depths(nest: &Nest) -> Vec<usize> {
+    let mut depths = vec![0; nest.loops.len()];
+    let mut stack: Vec<(LoopId, usize)> = nest.roots.iter().map(|id| (*id, 0)).collect();
+    while let Some((id, depth)) = stack.pop() {
+        if let Some(slot) = depths.get_mut(id.0 as usize) {
+            *slot = depth;
+        }
+        stack.extend(nest.get(id).body.loops().into_iter().map(|id| (id, depth + 1)));
+    }
+    depths
+}
+
+fn header(nest: &Nest, id: LoopId, constraints: &[&Constraint]) -> String {
+    let this = nest.get(id);
+    let mut text = format!("for {} in {}", this.name, range(&this.start, &this.stop, &this.step));
+    if let Some(condition) = condition(nest, constraints) {
+        let _ = write!(text, " while {condition}");
+    }
+    let facts = facts(&this.facts);
+    if !facts.is_empty() {
+        let _ = write!(text, " [{}]", facts.join(", "));
+    }
+    text
+}
+
+/// A bound of a range, in parentheses if it has spaces.
+fn bound(sym: &Sym) -> String {
+    let text = sym.to_string();
+    if text.contains(" + ") || text.contains(" - ") { format!("({text})") } else { text }
+}
+
+/// `0..64 step 8`
+pub fn range(start: &Sym, stop: &Sym, step: &Sym) -> String {
+    let range = format!("{}..{}", bound(start), bound(stop));
+    if *step == Sym::Int(1) { range } else { format!("{range} step {step}") }
+}
+
+/// An integer, or an expression as text.
+pub fn sym_value(sym: &Sym) -> Value {
+    sym.as_int().map_or_else(|| sym.to_string().into(), Value::from)
+}
+
+/// The word for what a loop ranges over: `row` or `tree`.
+pub fn sort_name(sort: Sort) -> &'static str {
+    match sort {
+        Sort::Row => "row",
+        Sort::Tree => "tree",
+    }
+}
+
+/// What is stated about a loop, in words.
+pub fn facts(facts: &Facts) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut flag = |on: bool, word: &str| words.extend(on.then(|| word.to_owned()));
+    flag(facts.parallel, "parallel");
+    flag(facts.unroll, "unroll");
+    flag(facts.cache, "cache");
+    flag(facts.shared_reduce, "sharedReduce");
+    words.extend(facts.gpu_dimension.map(|dimension| dimension.to_string()));
+    let numbers = [
+        ("interleave", facts.interleave),
+        ("vectorize", facts.vectorize),
+        ("unrollWalk", facts.unroll_walk),
+        ("peelWalk", facts.peel_walk),
+        ("speculateWalk", facts.speculate_walk),
+    ];
+    words.extend(numbers.iter().filter_map(|(word, n)| n.map(|n| format!("{word} {n}"))));
+    words.extend(facts.reduce.map(|reduce| match reduce {
+        Reduce::Atomic => "atomicReduce".to_owned(),
+        Reduce::Vector(width) => format!("vectorReduce {width}"),
+    }));
+    words.extend(facts.representation.map(|layout| layout.word().to_owned()));
+    words
+}

@@ -1,0 +1,92 @@
+//! The nest for programs.
+
+use serde_json::{Map, Value, json};
+
+use super::{sort_name, sym_value};
+use crate::{Accumulation, Body, Facts, Layout, Loop, LoopId, Nest, Reduce, TreeOrder};
+
+/// The nest as one JSON object. Loops refer to each other by their numbers; bounds are integers where they are known and
+/// expressions in the language's syntax where they are not.
+pub fn nest_json(nest: &Nest) -> Value {
+    let loops: Vec<Value> = nest.loops.iter().enumerate().map(|(id, this)| loop_json(id, this)).collect();
+    let constraints: Vec<Value> = nest
+        .constraints
+        .iter()
+        .map(|constraint| json!({ "loops": ids(&constraint.loops), "below": sym_value(&constraint.bound) }))
+        .collect();
+    let (order, why) = match &nest.accumulation {
+        Accumulation::Exact => ("exact", None),
+        Accumulation::Reassociated(why) => ("reassociated", Some(why)),
+    };
+    json!({
+        "roots": ids(&nest.roots),
+        "loops": loops,
+        "constraints": constraints,
+        "tree_order": match nest.tree_order {
+            TreeOrder::Model => "model",
+            TreeOrder::ByDepth => "by_depth",
+        },
+        "representation": nest.representation.map(Layout::word),
+        "tile_trees": nest.tile_trees.map(|tiles| {
+            json!({ "nodes": tiles.nodes, "how": if tiles.by_probability { "probability" } else { "uniform" } })
+        }),
+        "batch_size": nest.batch_size,
+        "accumulation": { "order": order, "why": why },
+    })
+}
+
+fn ids(loops: &[LoopId]) -> Vec<u32> {
+    loops.iter().map(|id| id.0).collect()
+}
+
+fn loop_json(id: usize, this: &Loop) -> Value {
+    let body = match &this.body {
+        Body::Walk => json!({ "kind": "walk" }),
+        Body::Seq(list) => json!({ "kind": "sequence", "loops": ids(list) }),
+        Body::Cases(cases) => {
+            json!({ "kind": "cases", "cases": cases.iter().map(|case| ids(case)).collect::<Vec<_>>() })
+        }
+    };
+    json!({
+        "id": id,
+        "name": this.name,
+        "sort": sort_name(this.sort),
+        "start": sym_value(&this.start),
+        "stop": sym_value(&this.stop),
+        "step": sym_value(&this.step),
+        "body": body,
+        "facts": facts_json(&this.facts),
+    })
+}
+
+/// What is stated about a loop, by the names of the directives; what is not stated is left out.
+fn facts_json(facts: &Facts) -> Value {
+    let flags = [
+        ("parallel", facts.parallel),
+        ("unroll", facts.unroll),
+        ("cache", facts.cache),
+        ("sharedReduce", facts.shared_reduce),
+        ("atomicReduce", facts.reduce == Some(Reduce::Atomic)),
+    ];
+    let vector = match facts.reduce {
+        Some(Reduce::Vector(width)) => Some(width),
+        _ => None,
+    };
+    let numbers = [
+        ("interleave", facts.interleave),
+        ("vectorize", facts.vectorize),
+        ("unrollWalk", facts.unroll_walk),
+        ("peelWalk", facts.peel_walk),
+        ("speculateWalk", facts.speculate_walk),
+        ("vectorReduce", vector),
+    ];
+    let words = [
+        ("gpuDimension", facts.gpu_dimension.map(|dimension| dimension.to_string())),
+        ("representation", facts.representation.map(|layout| layout.word().to_owned())),
+    ];
+    let mut map = Map::new();
+    map.extend(flags.into_iter().filter(|(_, on)| *on).map(|(name, _)| (name.to_owned(), true.into())));
+    map.extend(numbers.into_iter().filter_map(|(name, n)| Some((name.to_owned(), n?.into()))));
+    map.extend(words.into_iter().filter_map(|(name, word)| Some((name.to_owned(), word?.into()))));
+    Value::Object(map)
+}

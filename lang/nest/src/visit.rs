@@ -1,0 +1,89 @@
+//! Runs a nest over row and tree numbers: the plainest reading of its semantics, to test against.
+
+use std::collections::HashMap;
+
+use crate::sym::{Fact, Sym};
+use crate::{Body, Constraint, LoopId, Nest, Sort};
+
+/// Why a nest cannot be run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum VisitError {
+    /// A bound is not known.
+    Unknown(Fact),
+    /// A value does not fit.
+    Overflow,
+    /// A specialised loop has no body for one of its iterations.
+    NoCase,
+}
+
+/// Calls `walk(row, tree)` for each walk of the nest over `rows` rows, in order; parallel loops run one by one.
+///
+/// # Errors
+/// When something in the nest is not known, which a nest that was checked for compilation never is.
+pub fn visit(nest: &Nest, rows: i64, walk: &mut dyn FnMut(i64, i64)) -> Result<(), VisitError> {
+    let mut run = Run { nest, rows, limits: nest.limits(), values: HashMap::new(), walk };
+    run.all(&nest.roots, (0, 0))
+}
+
+struct Run<'a> {
+    nest: &'a Nest,
+    rows: i64,
+    limits: Vec<Vec<&'a Constraint>>,
+    /// Values of the loops around.
+    values: HashMap<LoopId, i64>,
+    walk: &'a mut dyn FnMut(i64, i64),
+}
+
+impl Run<'_> {
+    fn eval(&self, sym: &Sym) -> Result<i64, VisitError> {
+        let rows = self.rows;
+        let known =
+            sym.substitute(&|fact| (fact == Fact::Rows).then_some(rows)).map_err(|_| VisitError::Overflow)?;
+        known.as_int().ok_or(VisitError::Unknown(Fact::NumTrees))
+    }
+
+    fn all(&mut self, loops: &[LoopId], base: (i64, i64)) -> Result<(), VisitError> {
+        loops.iter().try_for_each(|id| self.one(*id, base))
+    }
+
+    fn one(&mut self, id: LoopId, base: (i64, i64)) -> Result<(), VisitError> {
+        let nest = self.nest;
+        let this = nest.get(id);
+        let (start, step) = (self.eval(&this.start)?, self.eval(&this.step)?.max(1));
+        let stop = self.stop(id)?;
+        let (mut value, mut iteration) = (start, 0_usize);
+        while value < stop {
+            self.values.insert(id, value);
+            let at = match this.sort {
+                Sort::Row => (base.0 + value, base.1),
+                Sort::Tree => (base.0, base.1 + value),
+            };
+            match &this.body {
+                Body::Walk => (self.walk)(at.0, at.1),
+                Body::Seq(list) => self.all(list, at)?,
+                Body::Cases(cases) => self.all(cases.get(iteration).ok_or(VisitError::NoCase)?, at)?,
+            }
+            value = value.checked_add(step).ok_or(VisitError::Overflow)?;
+            iteration += 1;
+        }
+        self.values.remove(&id);
+        Ok(())
+    }
+
+    /// Its own stop and what the constraints that limit it leave, with loops further in at their start.
+    fn stop(&self, id: LoopId) -> Result<i64, VisitError> {
+        let mut stop = self.eval(&self.nest.get(id).stop)?;
+        for constraint in self.limits.get(id.0 as usize).into_iter().flatten() {
+            let mut rest = self.eval(&constraint.bound)?;
+            for other in constraint.loops.iter().filter(|other| **other != id) {
+                let value = match self.values.get(other) {
+                    Some(value) => *value,
+                    None => self.eval(&self.nest.get(*other).start)?,
+                };
+                rest = rest.checked_sub(value).ok_or(VisitError::Overflow)?;
+            }
+            stop = stop.min(rest);
+        }
+        Ok(stop)
+    }
+}

@@ -1,0 +1,225 @@
+//! Fixes do what they promise: each that is offered removes its finding, and fixing comes to an end with a better schedule.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use sched_lang::diagnostics::apply::{apply, fix_all};
+use sched_lang::diagnostics::{Applicability, Code, Diagnostic, Severity};
+use sched_lang::directives::SIGNATURES;
+use sched_lang::{Options, check};
+use sched_testing::schedules::Rng;
+
+/// The schedules of a folder.
+fn schedules(folder: &str) -> Vec<String> {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
+    let entries = std::fs::read_dir(folder).expect("the folder");
+    let mut paths: Vec<_> = entries.map(|entry| entry.expect("an entry").path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "sched"));
+    paths.sort();
+    paths.iter().map(|path| std::fs::read_to_string(path).expect("a schedule")).collect()
+}
+
+/// How often each statement stands in a text, without blanks.
+fn statements(text: &str) -> BTreeMap<String, usize> {
+    let mut all = BTreeMap::new();
+    for stmt in sched_grammar::parse(text).file.stmts {
+        let text = text[stmt.span.range()].split_whitespace().collect::<String>();
+        *all.entry(text).or_insert(0) += 1;
+    }
+    all
+}
+
+/// Statements that stand more often than once, and more often than before.
+fn duplicated(before: &str, after: &str) -> BTreeSet<String> {
+    let known = statements(before);
+    let more = |(text, count): &(String, usize)| {
+        *count > 1 && *count > known.get(text).copied().unwrap_or(0) && text.ends_with(')')
+    };
+    statements(after).into_iter().filter(more).map(|(text, _)| text).collect()
+}
+
+/// How often a finding of this kind is told.
+fn count(found: &[Diagnostic], code: Code) -> usize {
+    found.iter().filter(|diagnostic| diagnostic.code == code).count()
+}
+
+/// What is told in the same words.
+fn same(found: &[Diagnostic], one: &Diagnostic) -> usize {
+    found.iter().filter(|other| other.code == one.code && other.message == one.message).count()
+}
+
+fn told(text: &str, found: &[Diagnostic]) -> String {
+    sched_lang::diagnostics::concise::render("it", text, found)
+}
+
+/// Whether a schedule is for a CPU by its own words.
+fn is_for_cpu(text: &str) -> bool {
+    text.lines().any(|line| line.starts_with("target cpu"))
+}
+
+/// Applies each fix alone; says how many there were.
+fn each_alone(text: &str, options: &Options) -> usize {
+    let found = check(text, options).diagnostics;
+    let mut fixes = 0;
+    for finding in &found {
+        for fix in &finding.fixes {
+            fixes += 1;
+            let after = apply(text, &fix.edits).expect("edits that fit");
+            let rest = check(&after, options).diagnostics;
+            let why = || {
+                format!(
+                    "{} `{}` in\n{text}\ngives\n{after}\n{}\n(was: {})",
+                    finding.code,
+                    fix.title,
+                    told(&after, &rest),
+                    finding.message
+                )
+            };
+            assert!(same(&rest, finding) < same(&found, finding), "{}", why());
+            assert!(duplicated(text, &after).is_empty(), "{}", why());
+            if is_for_cpu(text) && finding.severity == Severity::Error {
+                assert!(count(&rest, Code::GPU_ON_CPU) <= count(&found, Code::GPU_ON_CPU), "{}", why());
+            }
+        }
+    }
+    fixes
+}
+
+/// Applies all fixes; says how many findings there were that they fixed.
+fn all_together(text: &str, options: &Options, unsure: bool) -> usize {
+    let before = check(text, options).diagnostics;
+    let fixed = fix_all(text, options, unsure);
+    let after = &fixed.checked.diagnostics;
+    let why = || format!("{text}\nbecomes\n{}\n{}", fixed.text, told(&fixed.text, after));
+    let errors = |found: &[Diagnostic]| found.iter().filter(|d| d.severity == Severity::Error).count();
+    assert!(errors(after) <= errors(&before), "{}", why());
+    assert!(duplicated(text, &fixed.text).is_empty(), "{}", why());
+    assert_eq!(fixed.count == 0, fixed.text == text, "{}", why());
+    if is_for_cpu(text) {
+        let maps = |text: &str| text.matches("gpuDimension").count();
+        assert!(maps(&fixed.text) <= maps(text), "{}", why());
+    }
+    let again = fix_all(&fixed.text, options, unsure);
+    assert_eq!((again.count, &again.text), (0, &fixed.text), "fixing goes on after\n{}", why());
+    fixed.count
+}
+
+#[test]
+fn fixes_of_failing_schedules() {
+    let (mut alone, mut together) = (0, 0);
+    for text in schedules("tests/fail") {
+        let options = sched_testing::options_of(&text);
+        alone += each_alone(&text, &options);
+        together += all_together(&text, &options, false) + all_together(&text, &options, true);
+    }
+    assert!(alone > 150 && together > 100, "only {alone} fixes were offered and {together} findings fixed");
+}
+
+/// One change of a schedule of the kind that people make by mistake.
+fn mutated(text: &str, rng: &mut Rng) -> String {
+    let mut lines: Vec<String> =
+        text.lines().filter(|line| !line.starts_with("//")).map(str::to_owned).collect();
+    let at = rng.below(lines.len());
+    let names = ["batch", "tree", "b0", "b1", "t0", "t1"];
+    match rng.below(9) {
+        0 => {
+            lines.remove(at);
+        }
+        1 => lines.insert(at, lines[at].clone()),
+        2 => {
+            let other = rng.below(lines.len());
+            lines.swap(at, other);
+        }
+        3 => {
+            let (from, to) = (rng.pick(&names).expect("a name"), rng.pick(&names).expect("a name"));
+            lines[at] = lines[at].replace(from, to);
+        }
+        4 => {
+            let digits = |c: char| c.is_ascii_digit();
+            let number = ["0", "1", "3", "7", "48", "1000", "70000"][rng.below(7)];
+            if let Some(start) = lines[at].find(" 1").or(lines[at].rfind(' ')) {
+                let rest = lines[at][start + 1..].trim_start_matches(digits).to_owned();
+                lines[at] = format!("{} {number}{rest}", &lines[at][..start]);
+            }
+        }
+        5 => {
+            let name = rng.pick(SIGNATURES).expect("a directive").name;
+            let arguments = lines[at].find('(').map(|open| lines[at][open..].to_owned());
+            lines[at] = format!("{name}{}", arguments.unwrap_or_default());
+        }
+        6 => lines.insert(0, ["target cpu", "target gpu", "target gpu(sm_90)"][rng.below(3)].to_owned()),
+        7 => {
+            let name = rng.pick(SIGNATURES).expect("a directive").name;
+            let v = rng.pick(&names).expect("a name");
+            let rest = ["", ", 2", ", 8", ", block.x", ", grid.x", ", sparse"][rng.below(6)];
+            lines.insert(at, format!("{name}({v}{rest})"));
+        }
+        _ => {
+            let cut = rng.below(lines[at].len() + 1);
+            if lines[at].is_char_boundary(cut) && cut < lines[at].len() {
+                lines[at].remove(cut);
+            }
+        }
+    }
+    lines.join("\n") + "\n"
+}
+
+#[test]
+fn fixes_of_mutated_examples() {
+    let options = ["", "trees=20 depth=4 features=5", "trees=100 depth=6 features=30 compile"]
+        .map(sched_testing::options);
+    let (mut alone, mut together) = (0, 0);
+    for (number, text) in schedules("../examples").into_iter().enumerate() {
+        let mut rng = Rng(number as u64 + 1);
+        for round in 0..60 {
+            let mut text = mutated(&text, &mut rng);
+            if round % 2 == 1 {
+                text = mutated(&text, &mut rng);
+            }
+            let options = &options[round % options.len()];
+            alone += each_alone(&text, options);
+            together += all_together(&text, options, true);
+        }
+    }
+    assert!(alone > 500 && together > 300, "only {alone} fixes were offered and {together} findings fixed");
+}
+
+#[test]
+fn a_reduction_of_threads_on_a_cpu_is_left_out() {
+    let text = "target cpu\ntile(tree, t0, t1, 25)\nreorder(t0, batch, t1)\nparallel(t0)\nsharedReduce(t0)\n";
+    let options = sched_testing::options("trees=100");
+    let fixed = fix_all(text, &options, true);
+    assert_eq!(fixed.count, 1);
+    assert_eq!(fixed.text, text.replace("sharedReduce(t0)\n", ""));
+    assert!(!fixed.checked.has_errors());
+    // One loop, no reduction to speak of.
+    let fixed = fix_all("target cpu\nsharedReduce(tree)\n", &options, true);
+    assert_eq!((fixed.count, fixed.text.as_str()), (1, "target cpu\n"));
+}
+
+#[test]
+fn hints_are_not_fixed() {
+    let text = "tile(tree, t0, t1, 64)\n";
+    let options = sched_testing::options("trees=100");
+    let hint = &check(text, &options).diagnostics[0];
+    assert_eq!((hint.code, hint.severity), (Code::PARTIAL_TILE, Severity::Hint));
+    assert!(!hint.fixes.is_empty(), "an editor offers the sizes that divide");
+    let fixed = fix_all(text, &options, true);
+    assert_eq!((fixed.count, fixed.text.as_str()), (0, text));
+}
+
+#[test]
+fn one_fix_without_use_does_not_keep_the_others_back() {
+    // Two errors that only placeholders or nothing fixes, among those that have fixes.
+    let text = "paralel(batch)\ntile(tree, t0, t1, SIZE)\ncache(batch)\ncache(batch)\nunrollWalk(tree, 0)\n";
+    let options = sched_testing::options("trees=100");
+    let fixed = fix_all(text, &options, true);
+    assert!(fixed.text.starts_with("parallel(batch)\n"), "{}", fixed.text);
+    assert_eq!(fixed.text.matches("cache(batch)").count(), 1, "{}", fixed.text);
+    let applicable =
+        |d: &Diagnostic| d.fixes.iter().any(|fix| fix.applicability != Applicability::Placeholder);
+    assert!(
+        !fixed.checked.diagnostics.iter().any(applicable),
+        "{}",
+        told(&fixed.text, &fixed.checked.diagnostics)
+    );
+}

@@ -1,0 +1,224 @@
+//! Files that a `model` line could name. Folders are read once until they change, and never more than a few of them: what is
+//! asked here is asked at every key.
+
+use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use sched_lang::diagnostics::nearest;
+
+/// Endings of files that may be models.
+const ENDINGS: [&str; 3] = ["json", "ubj", "model"];
+/// Entries of a folder that are looked at.
+const MOST_ENTRIES: usize = 10_000;
+/// Folders that are looked into below one.
+const MOST_FOLDERS: usize = 64;
+/// Levels of folders below one.
+const DEEPEST: usize = 4;
+/// Folders that are remembered.
+const REMEMBERED: usize = 512;
+/// Paths that are proposed for one that does not exist.
+const MOST_MEANT: usize = 3;
+/// How long after a folder's last change one cannot tell by its time that it has changed again.
+const UNSETTLED: Duration = Duration::from_millis(100);
+
+/// The folders that were looked into.
+#[derive(Debug, Default)]
+pub struct Neighbours {
+    folders: HashMap<PathBuf, Listing>,
+    /// How often a folder was read.
+    reads: usize,
+}
+
+/// What is in a folder, each in the order of names.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Entries {
+    /// Files that may be models.
+    pub models: Vec<String>,
+    /// Folders that are not hidden and not filled by programs.
+    pub folders: Vec<String>,
+}
+
+#[derive(Debug)]
+struct Listing {
+    changed: SystemTime,
+    is_settled: bool,
+    entries: Arc<Entries>,
+}
+
+impl Neighbours {
+    /// What is in a folder; nothing if it cannot be read.
+    pub fn entries(&mut self, folder: &Path) -> Arc<Entries> {
+        let now = SystemTime::now();
+        let Ok(changed) = std::fs::metadata(folder).and_then(|found| found.modified()) else {
+            self.folders.remove(folder);
+            return Arc::default();
+        };
+        match self.folders.get(folder) {
+            Some(known) if known.is_settled && known.changed == changed => Arc::clone(&known.entries),
+            _ => {
+                let is_settled = now.duration_since(changed).is_ok_and(|age| age > UNSETTLED);
+                let entries = Arc::new(read(folder));
+                self.reads += 1;
+                if self.folders.len() >= REMEMBERED {
+                    self.folders.clear();
+                }
+                let listing = Listing { changed, is_settled, entries: Arc::clone(&entries) };
+                self.folders.insert(folder.to_path_buf(), listing);
+                entries
+            }
+        }
+    }
+
+    /// The models below a folder, relative to it: those of outer folders first.
+    pub fn below(&mut self, folder: &Path) -> Vec<String> {
+        let mut open = VecDeque::from([(String::new(), 0)]);
+        let (mut found, mut seen) = (Vec::new(), 0);
+        while let Some((inner, level)) = open.pop_front() {
+            seen += 1;
+            if seen > MOST_FOLDERS {
+                break;
+            }
+            let entries = self.entries(&folder.join(&inner));
+            found.extend(entries.models.iter().map(|name| format!("{inner}{name}")));
+            if level < DEEPEST {
+                open.extend(entries.folders.iter().map(|name| (format!("{inner}{name}/"), level + 1)));
+            }
+        }
+        found
+    }
+
+    /// The models that may be meant by a path of none, which is relative to a folder: the nearest first.
+    pub fn meant(&mut self, folder: &Path, path: &str) -> Vec<String> {
+        let (inner, name) = path.rsplit_once('/').map_or(("", path), |(inner, name)| (inner, name));
+        let beside = match inner {
+            "" => Vec::new(),
+            inner => {
+                let entries = self.entries(&folder.join(inner));
+                entries.models.iter().map(|name| format!("{inner}/{name}")).collect()
+            }
+        };
+        let mut seen = BTreeSet::new();
+        let mut known: Vec<String> = beside.into_iter().chain(self.below(folder)).collect();
+        known.retain(|model| seen.insert(model.clone()));
+        let stem = |path: &str| Path::new(path).file_stem().map(std::ffi::OsStr::to_os_string);
+        let last = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
+        let mut meant: Vec<String> =
+            nearest(path, known.iter().map(String::as_str)).map(str::to_owned).into_iter().collect();
+        meant.extend(known.iter().filter(|model| last(model) == name).cloned());
+        meant.extend(known.iter().filter(|model| stem(model) == stem(name)).cloned());
+        let mut seen = BTreeSet::new();
+        meant.retain(|model| seen.insert(model.clone()));
+        meant.truncate(MOST_MEANT);
+        meant
+    }
+}
+
+fn read(folder: &Path) -> Entries {
+    let mut found = Entries::default();
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten().take(MOST_ENTRIES) {
+        let Ok(name) = entry.file_name().into_string() else { continue };
+        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        let is_filled = ["target", "node_modules"].contains(&name.as_str());
+        let ending = Path::new(&name).extension().and_then(|ending| ending.to_str()).unwrap_or_default();
+        if name.starts_with('.') || name.chars().any(char::is_control) {
+            continue;
+        }
+        if is_folder && !is_filled {
+            found.folders.push(name);
+        } else if !is_folder && ENDINGS.contains(&ending) {
+            found.models.push(name);
+        }
+    }
+    found.models.sort();
+    found.folders.sort();
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Folder(PathBuf);
+
+    impl Folder {
+        fn new(name: &str, files: &[&str]) -> Folder {
+            let folder = Folder(std::env::temp_dir().join(format!("schedc-{name}-{}", std::process::id())));
+            for file in files {
+                folder.add(file);
+            }
+            folder
+        }
+
+        fn add(&self, file: &str) {
+            let path = self.0.join(file);
+            let parent = path.parent().expect("a folder");
+            std::fs::create_dir_all(parent).expect("a folder can be made");
+            std::fs::write(path, "{}").expect("a file can be written");
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            let _ = std::fs::remove_dir_all(&self.0);
+        }
+    }
+
+    /// Lets the folder look as if it had not been touched for a while.
+    fn settle(folder: &Path) {
+        let old = SystemTime::now() - Duration::from_secs(3600);
+        let open = std::fs::File::open(folder).expect("a folder");
+        open.set_modified(old).expect("its time can be set");
+    }
+
+    #[test]
+    fn models_below_a_folder_come_outer_ones_first() {
+        let files =
+            ["z.json", "a.ubj", "rows.csv", ".hidden/m.json", "target/m.json", "in/m.model", "in/er/m.json"];
+        let folder = Folder::new("below", &files);
+        let mut neighbours = Neighbours::default();
+        assert_eq!(neighbours.below(&folder.0), ["a.ubj", "z.json", "in/m.model", "in/er/m.json"]);
+        assert_eq!(neighbours.entries(&folder.0).folders, ["in"]);
+        assert_eq!(*neighbours.entries(&folder.0.join("away")), Entries::default());
+    }
+
+    #[test]
+    fn a_folder_is_read_again_only_when_it_has_changed() {
+        let folder = Folder::new("cached", &["in/m.json"]);
+        let mut neighbours = Neighbours::default();
+        settle(&folder.0);
+        settle(&folder.0.join("in"));
+        for _ in 0..3 {
+            assert_eq!(neighbours.below(&folder.0), ["in/m.json"]);
+        }
+        assert_eq!(neighbours.reads, 2, "two folders, each once");
+        folder.add("in/n.json");
+        assert_eq!(neighbours.below(&folder.0), ["in/m.json", "in/n.json"]);
+        assert_eq!(neighbours.reads, 3);
+    }
+
+    #[test]
+    fn a_huge_tree_is_not_walked() {
+        let files: Vec<String> = (0..3 * MOST_FOLDERS).map(|number| format!("f{number:03}/m.json")).collect();
+        let deep = format!("{}m.json", "d/".repeat(DEEPEST + 1));
+        let all: Vec<&str> = files.iter().map(String::as_str).chain([deep.as_str()]).collect();
+        let folder = Folder::new("huge", &all);
+        let mut neighbours = Neighbours::default();
+        let found = neighbours.below(&folder.0);
+        assert!(neighbours.reads <= MOST_FOLDERS && !found.contains(&deep), "{}", neighbours.reads);
+    }
+
+    #[test]
+    fn what_may_be_meant_is_near_or_has_the_same_name() {
+        let folder = Folder::new("meant", &["model.json", "other.json", "in/forest.json", "in/model.ubj"]);
+        let mut neighbours = Neighbours::default();
+        let mut meant = |path: &str| neighbours.meant(&folder.0, path);
+        assert_eq!(meant("modle.json"), ["model.json"]);
+        assert_eq!(meant("forest.json"), ["in/forest.json"]);
+        assert_eq!(meant("in/forst.json"), ["in/forest.json"]);
+        assert_eq!(meant("forest.ubj"), ["in/forest.json"]);
+        assert_eq!(meant("in/model.json"), ["model.json", "in/model.ubj"], "the nearest first");
+        assert_eq!(meant("something.else"), Vec::<String>::new());
+    }
+}

@@ -1,0 +1,186 @@
+//! The `model` line: what is wrong with its model, what may be meant by it, and the files that it could name.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use sched_grammar::ast::{Span, StmtKind, Str};
+use sched_lang::diagnostics::Edit;
+use tower_lsp_server::ls_types::{
+    CodeAction, CodeActionKind, CodeDescription, CompletionItem, CompletionItemKind, CompletionTextEdit,
+    Diagnostic, DiagnosticSeverity, NumberOrString, TextEdit,
+};
+
+use super::diagnostics::SOURCE;
+use crate::abilities::Abilities;
+use crate::convert::workspace_edit;
+use crate::document::Snapshot;
+use crate::models::{Model, Status};
+use crate::neighbours::Neighbours;
+use crate::pages::Pages;
+use crate::said::Said;
+use crate::state::Shared;
+
+/// The code of a model that does not exist.
+pub const UNREADABLE: &str = "M0023";
+/// The code of a model with another fingerprint than the schedule asks for.
+pub const OTHER_MODEL: &str = "M0024";
+
+/// What a model is called that has not the fingerprint that is asked for.
+pub fn other_fingerprint(path: &Path, model: &Model) -> String {
+    format!(
+        "the schedule is for a model with another fingerprint: {} has {}\nUse the model that it was written for; if \
+         this one is right, put its fingerprint here.",
+        path.display(),
+        model.fingerprint
+    )
+}
+
+/// What keeps a model from being used; `meant` are paths that may be meant instead.
+pub fn finding(
+    snapshot: &Snapshot,
+    meant: &[String],
+    abilities: Abilities,
+    pages: &Pages,
+) -> Option<Diagnostic> {
+    let binding = &snapshot.binding;
+    let path = binding.path.as_ref()?;
+    let about = |severity, code: Option<&str>, span: Option<Span>, message: String| {
+        let page = code.filter(|_| abilities.code_descriptions).and_then(|code| pages.uri(code));
+        Diagnostic {
+            range: snapshot.text.range(span.unwrap_or_default()),
+            severity: Some(severity),
+            code: code.map(|code| NumberOrString::String(code.to_owned())),
+            code_description: page.map(|href| CodeDescription { href }),
+            source: Some(SOURCE.to_owned()),
+            message,
+            ..Diagnostic::default()
+        }
+    };
+    match &binding.status {
+        Status::Missing => {
+            let mut message = format!(
+                "the model {} does not exist; the schedule is looked at without a model",
+                path.display()
+            );
+            if let Some((last, others)) = meant.split_last() {
+                let others: String = others.iter().map(|other| format!("`{other}`, ")).collect();
+                let or = if others.is_empty() { "" } else { "or " };
+                message += &format!("\nDid you mean {others}{or}`{last}`?");
+            }
+            Some(about(DiagnosticSeverity::INFORMATION, Some(UNREADABLE), binding.line, message))
+        }
+        Status::Failed(why) => {
+            let said = Said::read(why);
+            let message = format!("{}\nThe schedule is looked at without a model.", said.text());
+            Some(about(DiagnosticSeverity::WARNING, said.code, binding.line, message))
+        }
+        Status::Ready(model) => {
+            let (wanted, span) = snapshot.analysis.checked().header.fingerprint.as_ref()?;
+            let message = other_fingerprint(path, model);
+            let is_other = *wanted != model.fingerprint;
+            is_other.then(|| about(DiagnosticSeverity::ERROR, Some(OTHER_MODEL), Some(*span), message))
+        }
+        Status::Loading => None,
+    }
+}
+
+/// The models that may be meant by the line of one that does not exist.
+pub async fn meant(shared: &Arc<Shared>, snapshot: &Snapshot) -> Vec<String> {
+    let is_missing = matches!(snapshot.binding.status, Status::Missing) && snapshot.binding.line.is_some();
+    let named = snapshot.analysis.checked().header.model.as_ref().filter(|_| is_missing);
+    let (Some((name, _)), Some(folder)) = (named, shared.models_folder(snapshot)) else { return Vec::new() };
+    let name = name.clone();
+    shared.look(move |neighbours| neighbours.meant(&folder, &name)).await.unwrap_or_default()
+}
+
+/// Changes of the line to each model that may be meant.
+pub fn fixes(
+    snapshot: &Snapshot,
+    at: Span,
+    meant: &[String],
+    (abilities, known): (Abilities, &[Diagnostic]),
+) -> Vec<CodeAction> {
+    let Some(line) = snapshot.binding.line.filter(|line| line.start <= at.end && at.start <= line.end) else {
+        return Vec::new();
+    };
+    let (range, code) = (snapshot.text.range(line), NumberOrString::String(UNREADABLE.to_owned()));
+    let is_it = |one: &&Diagnostic| one.range == range && one.code.as_ref() == Some(&code);
+    let fixed = known.iter().find(is_it).cloned();
+    let fix = |model: &String| {
+        let edit = Edit { span: line, text: quoted(model) };
+        CodeAction {
+            title: format!("Use `{model}`"),
+            kind: Some(CodeActionKind::QUICKFIX),
+            diagnostics: fixed.clone().map(|diagnostic| vec![diagnostic]),
+            edit: Some(workspace_edit(snapshot, &[edit], abilities)),
+            is_preferred: (meant.len() == 1).then_some(true),
+            ..CodeAction::default()
+        }
+    };
+    meant.iter().map(fix).collect()
+}
+
+/// A path as a text of the language.
+fn quoted(path: &str) -> String {
+    Str { value: path.to_owned(), span: Span::default() }.to_string()
+}
+
+/// The text between the quotes of a `model` line in which a place is.
+fn path_at(snapshot: &Snapshot, offset: usize) -> Option<Span> {
+    let stmts = &snapshot.analysis.parsed().file.stmts;
+    let paths = stmts.iter().filter_map(|stmt| match &stmt.kind {
+        StmtKind::Model { path, .. } => Some(path.span),
+        _ => None,
+    });
+    let span =
+        paths.into_iter().find(|span| span.range().contains(&offset) || span.end as usize == offset)?;
+    let text = snapshot.text.source().get(span.range())?;
+    let inner = text.strip_prefix('"')?;
+    // The closing quote may not be there yet.
+    let inner = inner.strip_suffix('"').unwrap_or(inner);
+    let start = span.start as usize + 1;
+    let span = Span::new(start, start + inner.len());
+    (start..=span.end as usize).contains(&offset).then_some(span)
+}
+
+/// The files and folders that can stand at a place in the path of a `model` line; nothing elsewhere.
+pub async fn completion(
+    shared: &Arc<Shared>,
+    snapshot: &Snapshot,
+    offset: usize,
+) -> Option<Vec<CompletionItem>> {
+    let span = path_at(snapshot, offset)?;
+    let typed = snapshot.text.source().get(span.start as usize..offset)?;
+    let inner = typed.rsplit_once('/').map_or_else(String::new, |(inner, _)| format!("{inner}/"));
+    let folder = shared.models_folder(snapshot);
+    // Escapes stand for characters that nobody completes.
+    let Some(folder) = folder.filter(|_| !typed.contains('\\')) else { return Some(Vec::new()) };
+    let found = shared.look(move |neighbours| proposals(neighbours, &folder, &inner)).await;
+    let range = snapshot.text.range(span);
+    let item = |(at, (path, kind)): (usize, (String, CompletionItemKind))| {
+        let quoted = quoted(&path);
+        let text = quoted.get(1..quoted.len().saturating_sub(1)).unwrap_or_default();
+        CompletionItem {
+            kind: Some(kind),
+            sort_text: Some(format!("{at:04}")),
+            filter_text: Some(path.clone()),
+            text_edit: Some(CompletionTextEdit::Edit(TextEdit::new(range, text.to_owned()))),
+            label: path,
+            ..CompletionItem::default()
+        }
+    };
+    Some(found.unwrap_or_default().into_iter().enumerate().map(item).collect())
+}
+
+/// Models in a folder and below it, and the folders in it. Nobody wants to see what is below the root or beside the
+/// schedule's own folder: of these only what is right there.
+fn proposals(neighbours: &mut Neighbours, folder: &Path, inner: &str) -> Vec<(String, CompletionItemKind)> {
+    let place = folder.join(inner);
+    let is_outside = inner.starts_with('/') || inner.split('/').any(|part| part == "..");
+    let entries = neighbours.entries(&place);
+    let models = if is_outside { entries.models.clone() } else { neighbours.below(&place) };
+    let (here, deeper): (Vec<String>, Vec<String>) = models.into_iter().partition(|name| !name.contains('/'));
+    let file = |name: &String| (format!("{inner}{name}"), CompletionItemKind::FILE);
+    let folders = entries.folders.iter().map(|name| (format!("{inner}{name}/"), CompletionItemKind::FOLDER));
+    here.iter().map(file).chain(folders).chain(deeper.iter().map(file)).collect()
+}

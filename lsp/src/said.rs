@@ -1,0 +1,71 @@
+//! What `schedc` says when it stops, as data: editors show a code and a sentence, and lead to the page and the place.
+
+/// An error that `schedc` printed, `error: CODE: MESSAGE` with a line of help below it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Said<'a> {
+    /// The code, such as `M0003`, if the error has one.
+    pub code: Option<&'a str>,
+    /// What is wrong.
+    pub message: &'a str,
+    /// The way out.
+    pub help: Option<&'a str>,
+}
+
+impl<'a> Said<'a> {
+    /// Reads what was printed; remarks that stand before the error are left out.
+    pub fn read(printed: &'a str) -> Said<'a> {
+        let is_start =
+            |at: &usize| printed.get(..*at).is_some_and(|before| before.is_empty() || before.ends_with('\n'));
+        let starts = printed.match_indices("error: ").map(|(at, _)| at).filter(is_start);
+        let error = starts.last().and_then(|at| printed.get(at + "error: ".len()..)).unwrap_or(printed);
+        let (error, help) = match error.split_once("\n  help: ") {
+            Some((error, help)) => (error, Some(help.trim())),
+            None => (error, None),
+        };
+        let code = error.split_once(": ").filter(|(code, _)| is_code(code));
+        let (code, message) = code.map_or((None, error), |(code, rest)| (Some(code), rest));
+        Said { code, message: message.trim(), help }
+    }
+
+    /// The message and the way out, each on a line of its own.
+    pub fn text(&self) -> String {
+        match self.help {
+            Some(help) => format!("{}\n{}", self.message, sentence(help)),
+            None => self.message.to_owned(),
+        }
+    }
+}
+
+/// A letter and four digits.
+fn is_code(text: &str) -> bool {
+    let digits = text.strip_prefix(|c: char| c.is_ascii_uppercase());
+    digits.is_some_and(|digits| digits.len() == 4 && digits.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+/// Words as a sentence.
+fn sentence(words: &str) -> String {
+    let mut rest = words.chars();
+    let first: String = rest.next().into_iter().flat_map(char::to_uppercase).collect();
+    let end = if words.ends_with(['.', '?', '!', '`']) { "" } else { "." };
+    format!("{first}{}{end}", rest.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_are_read_with_their_code_and_the_way_out() {
+        let said = Said::read("note: old\nerror: M0003: m.json, byte 7: it ends\n  help: save it again\n");
+        assert_eq!(
+            said,
+            Said { code: Some("M0003"), message: "m.json, byte 7: it ends", help: Some("save it again") }
+        );
+        assert_eq!(said.text(), "m.json, byte 7: it ends\nSave it again.");
+        let said = Said::read("error: the model x cannot be read: no\n  help: name a model");
+        assert_eq!((said.code, said.message), (None, "the model x cannot be read: no"));
+        for text in ["", "plain words", "no error: here"] {
+            assert_eq!(Said::read(text), Said { message: text, ..Said::default() });
+        }
+    }
+}

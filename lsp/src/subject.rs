@@ -1,0 +1,115 @@
+//! Schedules that a program is run with, and what keeps one from being run: told before anything is started where that is
+//! known, with a code, the place and the page.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use sched_grammar::ast::Span;
+use sched_lang::diagnostics::{Diagnostic, Severity};
+use sched_lang::{Options, Supported, check};
+use serde_json::json;
+use tower_lsp_server::jsonrpc::{Error, Result};
+use tower_lsp_server::ls_types::Uri;
+
+use crate::convert::failed;
+use crate::document::Snapshot;
+use crate::jobs::Job;
+use crate::models::{Model, Status};
+use crate::pages::Pages;
+use crate::requests::model::{OTHER_MODEL, UNREADABLE, other_fingerprint};
+use crate::said::Said;
+use crate::state::Shared;
+
+/// A schedule with a model: its text as the editor has it, saved or not.
+pub struct Subject {
+    /// The state of the document when it was asked for.
+    pub snapshot: Arc<Snapshot>,
+    /// Its model.
+    pub model: PathBuf,
+    shared: Arc<Shared>,
+    pages: Arc<Pages>,
+}
+
+impl Subject {
+    /// An open document that has a model.
+    ///
+    /// # Errors
+    ///
+    /// It is not open, or names none.
+    pub fn of(shared: &Arc<Shared>, pages: &Arc<Pages>, uri: &Uri) -> Result<Subject> {
+        let snapshot = shared.snapshot(uri)?.ok_or_else(|| failed("this document is not open"))?;
+        let model = snapshot.binding.path.clone().ok_or_else(|| {
+            failed(
+                "the schedule has no model: add a line such as `model \"model.json\"`, or set schedc.model",
+            )
+        })?;
+        Ok(Subject { snapshot, model, shared: Arc::clone(shared), pages: Arc::clone(pages) })
+    }
+
+    /// Runs `schedc` in the schedule's folder with its text as input, and returns what it prints.
+    ///
+    /// # Errors
+    ///
+    /// The model cannot be used, the schedule has errors with it, or the program says that something is wrong.
+    pub async fn run(&self, arguments: Vec<OsString>) -> Result<String> {
+        match self.shared.model(&self.model).await {
+            Status::Missing => {
+                let line = self.snapshot.binding.line;
+                let help = match line {
+                    Some(_) => "Correct the path in the `model` line, which is relative to the schedule.",
+                    None => "Correct the setting schedc.model, which is relative to the workspace folder.",
+                };
+                let message = format!("the model {} does not exist\n{help}", self.model.display());
+                Err(self.refusal(Some(UNREADABLE), &message, line))
+            }
+            Status::Failed(why) => Err(self.said(&why, self.snapshot.binding.line)),
+            Status::Ready(model) => self.checked(&model),
+            Status::Loading => Ok(()),
+        }?;
+        let job =
+            Job { arguments, input: self.snapshot.text.source().to_string(), folder: self.snapshot.folder() };
+        self.shared.jobs.run(job).await.map_err(|why| self.said(&why, None))
+    }
+
+    /// Checks the schedule as the program will.
+    fn checked(&self, model: &Model) -> Result<()> {
+        let options = Options {
+            facts: Some(Arc::clone(&model.facts)),
+            supported: Supported::Compilable,
+            ..Options::default()
+        };
+        let checked = check(self.snapshot.text.source(), &options);
+        if let Some((wanted, span)) = &checked.header.fingerprint
+            && *wanted != model.fingerprint
+        {
+            let message = other_fingerprint(&self.model, model);
+            return Err(self.refusal(Some(OTHER_MODEL), &message, Some(*span)));
+        }
+        let is_error = |found: &&Diagnostic| found.severity == Severity::Error;
+        let mut errors = checked.diagnostics.iter().filter(is_error);
+        let Some(first) = errors.next() else { return Ok(()) };
+        let more = match errors.count() {
+            0 => String::new(),
+            1 => " (and another error)".to_owned(),
+            count => format!(" (and {count} more errors)"),
+        };
+        let help = first.help.as_ref().map(|help| format!("\n{help}")).unwrap_or_default();
+        let message = format!("{}{more}{help}", first.message);
+        Err(self.refusal(Some(&first.code.to_string()), &message, Some(first.span)))
+    }
+
+    fn said(&self, printed: &str, place: Option<Span>) -> Error {
+        let said = Said::read(printed);
+        self.refusal(said.code, &said.text(), place)
+    }
+
+    /// An error with what an editor needs to lead to the place and to the page of the code.
+    fn refusal(&self, code: Option<&str>, message: &str, place: Option<Span>) -> Error {
+        let named = code.map_or_else(|| message.to_owned(), |code| format!("{code}: {message}"));
+        let page = code.and_then(|code| self.pages.uri(code));
+        let place =
+            place.map(|span| json!({ "uri": self.snapshot.uri, "range": self.snapshot.text.range(span) }));
+        Error { data: Some(json!({ "code": code, "page": page, "place": place })), ..failed(named) }
+    }
+}
