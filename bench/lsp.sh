@@ -4,6 +4,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 cargo build --release --locked -p schedc --bins
-cargo build --release --locked -p sched-lsp --example latency
-programs=${CARGO_TARGET_DIR:-target}/release
-exec "$programs/examples/latency" "$programs/schedc-lsp" -- "${1:-examples/model/breast_cancer.json}"
+# Benchmarks run in their crate's folder.
+programs=$(realpath "${CARGO_TARGET_DIR:-target}")/release
+model=$(realpath "${1:-examples/model/breast_cancer.json}")
+exec cargo bench --locked -p schedc --bench latency -- "$programs/schedc-lsp" -- "$model"

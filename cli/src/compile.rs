@@ -2,11 +2,12 @@
 
 use crate::failure::Failure;
 use crate::model::Model;
+use sched_forest::{Float, Types};
 use sched_ir::lir::Kernel;
 use sched_ir::{Budget, Compiled, lower};
 use sched_llvm::{Cpu, Facts, host_name};
 use sched_nest::{Accumulation, Nest};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::sync::Arc;
 
 /// The checked schedules of a compilation.
@@ -63,6 +64,7 @@ pub fn facts(model: &Model, compiled: &Compiled, schedule: &str, target: Cpu) ->
             "trees": forest.trees.len(),
             "features": forest.num_features,
             "margins": forest.num_margins,
+            "types": types(&forest.types),
             "feature_names": forest.feature_names,
         },
         "outputs": {
@@ -82,11 +84,25 @@ pub fn facts(model: &Model, compiled: &Compiled, schedule: &str, target: Cpu) ->
         num_margins: count(forest.num_margins),
         num_values: count(lower::value_columns(forest)),
         num_trees: count(forest.trees.len()),
-        wide: forest.types.accumulator == sched_forest::Float::F64,
         ns_per_row: ns_per_row(compiled),
         info: info.to_string(),
         feature_names: forest.feature_names.clone(),
     }
+}
+
+/// The types that a model computes in, as a JSON value.
+fn types(types: &Types) -> Value {
+    let name = |float| match float {
+        Float::F32 => "f32",
+        Float::F64 => "f64",
+    };
+    let Types { input, threshold, accumulator, output } = *types;
+    json!({
+        "rows": name(input),
+        "thresholds": name(threshold),
+        "sums": name(accumulator),
+        "results": name(output),
+    })
 }
 
 /// A rough cost: about one nanosecond for each hop of an interleaved walk, and two for each tree; in vectors a fifth.

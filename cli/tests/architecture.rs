@@ -1,6 +1,5 @@
 //! The invariants of `ARCHITECTURE.md` that manifests and source text show: who may depend on whom, which crate is
-//! the only home of a heavy dependency, which crates do no input or output, that modules import each other in no circle, and
-//! how long a file may be.
+//! the only home of a heavy dependency, which crates do no input or output, and how long a file may be.
 
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -218,6 +217,36 @@ fn source_files_are_short() -> Result<()> {
         let lines = fs::read_to_string(&path)?.lines().count();
         if lines >= MOST_LINES {
             problems.push(format!("{} has {lines} lines: split it by what its parts do", path.display()));
+        }
+    }
+    assert_none(&problems);
+    Ok(())
+}
+
+/// Words of one kind of machine, and the folder that is their home.
+const MACHINES: &[(&str, &[&str])] = &[("codegen/llvm/src/emit/x86", &["llvm.x86.", "CPU_V", "AVX", "zmm"])];
+
+/// Code that serves every machine.
+const FOR_EVERY_MACHINE: &[&str] = &["codegen/ir/src/lir", "codegen/ir/src/interp", "codegen/llvm/src/emit"];
+
+#[test]
+fn machines_are_known_in_their_own_folders() -> Result<()> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut files = Vec::new();
+    for folder in FOR_EVERY_MACHINE {
+        sources(&root.join(folder), &mut files)?;
+    }
+    let mut problems = Vec::new();
+    for (home, words) in MACHINES {
+        let (own, others): (Vec<_>, Vec<_>) =
+            files.iter().partition(|path| path.starts_with(root.join(home)));
+        let text = |path: &PathBuf| fs::read_to_string(path);
+        let own = own.into_iter().map(text).collect::<std::io::Result<String>>()?;
+        assert!(own.contains(words[0]), "{home} is the home of {words:?}");
+        for path in others {
+            let text = text(path)?;
+            let known = words.iter().filter(|word| text.contains(**word));
+            problems.extend(known.map(|word| format!("{}: {word} belongs to {home}", path.display())));
         }
     }
     assert_none(&problems);

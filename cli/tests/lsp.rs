@@ -1,6 +1,6 @@
 //! The language server as editors use it: the program itself, over its standard input and output.
 
-#[path = "../../lsp/examples/latency/client.rs"]
+#[path = "lsp/client.rs"]
 mod client;
 #[path = "lsp/models.rs"]
 mod models;

@@ -196,7 +196,6 @@ fn facts(forest: &Forest) -> Result<Facts> {
         num_margins: i32::try_from(forest.num_margins)?,
         num_values: i32::try_from(lower::value_columns(forest))?,
         num_trees: i32::try_from(forest.trees.len())?,
-        wide: false,
         // So much that a second thread is always worth waking.
         ns_per_row: 1e6,
         info: String::new(),

@@ -43,7 +43,7 @@ impl Default for ForestParts {
             num_margins: 1,
             base: vec![0.0],
             comparison: Comparison::Less,
-            types: Types { input: Float::F32, threshold: Float::F32, accumulator: Float::F32 },
+            types: Types::all(Float::F32),
             transform: Transform::Identity,
             objective: String::from("reg:squarederror"),
             feature_names: Vec::new(),

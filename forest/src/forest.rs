@@ -1,8 +1,8 @@
 //! The validated forest: the one model type that every format is read into and everything else starts from.
 //!
-//! A [`Forest`] says *what* is computed: for each row, each tree is walked from its root to a leaf, the leaf's
-//! values are added to the row's margins **in tree order, starting from the base values, in the accumulator's
-//! type**, and the [`Transform`] turns margins into the prediction that the trainer reports.
+//! A [`Forest`] says *what* is computed: for each row, each tree is walked from its root to a leaf, the
+//! leaf's values are added to the row's margins **in tree order, starting from the base values, in the
+//! accumulator's type**, and the [`Transform`] turns margins into the prediction that the trainer reports.
 
 use smallvec::SmallVec;
 
@@ -25,15 +25,26 @@ impl Float {
     }
 }
 
-/// The types a model computes in; trainers differ, and equal predictions need the trainer's own types.
+/// The types a model computes in; trainers differ, and equal predictions need the trainer's own types. Every
+/// combination has a meaning, and none follows from another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Types {
-    /// Feature values are rounded to this type before they are compared.
+    /// The type of rows: feature values are rounded to it before they are compared.
     pub input: Float,
-    /// Thresholds have this type.
+    /// Thresholds have this type. Values are compared with them in the wider one of both types, which is
+    /// exact.
     pub threshold: Float,
     /// Leaf values and margins have this type.
     pub accumulator: Float,
+    /// Predictions are rounded to this type. Class and leaf numbers have types of their own.
+    pub output: Float,
+}
+
+impl Types {
+    /// One type for everything.
+    pub fn all(float: Float) -> Types {
+        Types { input: float, threshold: float, accumulator: float, output: float }
+    }
 }
 
 /// The comparison that sends a row to the left child.
@@ -94,7 +105,8 @@ pub struct Leaf {
     pub values: LeafValues,
 }
 
-/// The values of a leaf. There is one as a rule, for which nothing is allocated: forests have millions of leaves.
+/// The values of a leaf. There is one as a rule, for which nothing is allocated: forests have millions of
+/// leaves.
 pub type LeafValues = SmallVec<[f64; 1]>;
 
 /// Which margins a tree adds to.
@@ -139,10 +151,10 @@ pub enum Transform {
 }
 
 /// A validated forest: children in range, no cycles, every feature below `num_features`, every target below
-/// `num_margins`, depths within [`MAX_DEPTH`](crate::MAX_DEPTH), numbers that are numbers (no NaN in thresholds,
-/// leaves or base values). Only [`Forest::new`] makes one, which checks all this; read the fields freely, and to
-/// change a forest take it apart with [`Forest::into_parts`] and check it again. A forest may have no trees: its
-/// margins are the base values.
+/// `num_margins`, depths within [`MAX_DEPTH`](crate::MAX_DEPTH), numbers that are numbers (no NaN in
+/// thresholds, leaves or base values). Only [`Forest::new`] makes one, which checks all this; read the fields
+/// freely, and to change a forest take it apart with [`Forest::into_parts`] and check it again. A forest may
+/// have no trees: its margins are the base values.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Forest {

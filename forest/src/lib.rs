@@ -27,6 +27,7 @@ mod error;
 mod fingerprint;
 mod forest;
 mod json;
+mod narrow;
 mod profile;
 mod read;
 mod summary;

@@ -25,6 +25,8 @@ pub struct ModelSummary {
     pub threshold: &'static str,
     /// Type of leaves and margins: `f32` or `f64`.
     pub accumulator: &'static str,
+    /// Type of predictions: `f32` or `f64`.
+    pub output: &'static str,
     /// Trees.
     pub trees: usize,
     /// Boosting iterations.
@@ -100,6 +102,7 @@ pub fn summarize(forest: &Forest) -> ModelSummary {
         input: float_name(forest.types.input),
         threshold: float_name(forest.types.threshold),
         accumulator: float_name(forest.types.accumulator),
+        output: float_name(forest.types.output),
         trees: forest.trees.len(),
         iterations: forest.iteration_starts.len().saturating_sub(1),
         best_iteration: forest.best_iteration,

@@ -100,7 +100,8 @@ pub fn predict_margins<X: Real, Y: Real>(
     })
 }
 
-/// Computes the trainer's predictions of rows: [`Forest::num_outputs`] values for each.
+/// Computes the trainer's predictions of rows: [`Forest::num_outputs`] values for each, rounded to the forest's output
+/// type and then to that of `out`.
 ///
 /// # Errors
 /// A [`WalkError`] if sizes do not fit.
@@ -109,6 +110,10 @@ pub fn predict<X: Real, Y: Real>(forest: &Forest, rows: &[X], out: &mut [Y]) -> 
     for_each_row(forest, rows, out, forest.num_outputs(), |row, out| {
         row_margins(forest, row, &mut margins);
         forest.transform.apply(forest.types.accumulator, &mut margins);
+        match forest.types.output {
+            Float::F32 => margins.iter_mut().for_each(|value| *value = f64::from(*value as f32)),
+            Float::F64 => {}
+        }
         narrow(&margins, out);
         Ok(())
     })

@@ -135,7 +135,7 @@ fn inputs_are_rounded_to_the_input_type() {
     let mut out = [0.0f64];
     predict_margins(&Forest::new(parts.clone()).unwrap(), &below, &mut out).unwrap();
     assert_eq!(out, [20.0], "rounded up to the threshold, which is not below itself");
-    parts.types = Types { input: Float::F64, threshold: Float::F64, accumulator: Float::F64 };
+    parts.types = Types::all(Float::F64);
     predict_margins(&Forest::new(parts).unwrap(), &below, &mut out).unwrap();
     assert_eq!(out, [10.0]);
 }

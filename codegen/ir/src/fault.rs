@@ -36,6 +36,8 @@ pub enum Fault {
     SweepForgetsPlace,
     /// Representations: nodes strike out the last leaf of their left subtree only.
     ReachFallsShort,
+    /// Runtime: rows are packed in the type of sums where that is the wider one.
+    RowsPackedAsSums,
     /// LLVM: ordered comparisons become unordered ones.
     CompareUnordered,
 }

@@ -81,7 +81,11 @@ pub fn compile_by_rows(
     kernels: &[Kernel],
     budget: &Budget,
 ) -> Result<Compiled, CompileError> {
-    let forest = forest.into();
+    let mut forest = forest.into();
+    if forest.has_wide_thresholds() {
+        forest = Arc::new(Arc::unwrap_or_clone(forest).with_narrow_thresholds());
+    }
+    let types = lower::interface(&forest.types);
     let mut few = Vec::new();
     for (most_rows, nest) in smaller {
         few.push((most_rows, stages(Arc::clone(&forest), profile, nest, budget)?));
@@ -107,7 +111,7 @@ pub fn compile_by_rows(
         |(most, built): &(u32, Built)| built.plan.rows_per_run.filter(|rows| *rows < i64::from(*most));
     let runs = smaller.iter().map(limit).chain([all.plan.rows_per_run]);
     let rows_per_run = runs.flatten().min();
-    let lir = Module { kernels: functions, tables, rows_per_run };
+    let lir = Module { kernels: functions, tables, types, rows_per_run };
     let smaller = smaller
         .into_iter()
         .map(|(most_rows, Built { hir, mir, plan, .. })| Smaller { most_rows, hir, mir, plan })

@@ -1,21 +1,20 @@
-//! Checks that a function is well-formed LIR: what the builder and the passes promise, and the interpreter and the
-//! back ends rely on.
+//! Checks that a function is well-formed LIR: what the builder and the passes promise, and the interpreter
+//! and the back ends rely on.
 
 use crate::lir::{
-    Address, Alloc, Bin, Block, BufferId, Carried, Cast, Cmp, For, Function, Gather, If, Op, Parallel,
-    Scalar, Space, Stmt, Ty, Value, While,
+    Address, Alloc, Block, Buffer, BufferId, Carried, For, Function, Gather, If, Known, Module, Op, Parallel,
+    Rules, Scalar, Space, Stmt, Ty, Value, While, bits,
 };
 use std::collections::HashSet;
 
 /// How deep statements may be nested, so that everything that follows the nesting is sure of its stack.
 pub const MAX_NESTING: usize = 512;
 
-/// How many elements the table of a lookup may have: as many as an index of 8 bits can tell apart, and few enough to
-/// be kept in registers.
-pub const MAX_LOOKUP: u16 = 256;
+pub use crate::lir::MAX_LOOKUP;
 
-/// Checks that each value is defined once and before its uses in its scope, that types fit, that buffers are used
-/// where they are alive, and that strides and steps are positive. The error says what is wrong, in one sentence.
+/// Checks that each value is defined once and before its uses in its scope, that types fit, that buffers are
+/// used where they are alive, and that strides and steps are positive. The error says what is wrong, in one
+/// sentence.
 pub fn verify(function: &Function) -> Result<(), String> {
     let mut verifier = Verifier {
         function,
@@ -29,6 +28,26 @@ pub fn verify(function: &Function) -> Result<(), String> {
     };
     verifier.declarations()?;
     verifier.block(&function.body)
+}
+
+/// Checks that the kernels of a module read and write what its types say: callers pack rows by these types.
+pub fn verify_interface(module: &Module) -> Result<(), String> {
+    for (kernel, function) in &module.kernels {
+        let (input, output) = module.types.of(*kernel);
+        for buffer in &function.buffers {
+            let agreed = match buffer.space {
+                Space::Input => input,
+                Space::Output => output,
+                Space::Model(_) | Space::Private => continue,
+            };
+            let Function { name, .. } = function;
+            let Buffer { name: place, element, .. } = buffer;
+            ensure(*element == agreed, || {
+                format!("kernel `{name}` has `{place}` of {element}, and callers of {agreed}")
+            })?;
+        }
+    }
+    Ok(())
 }
 
 type Checked = Result<(), String>;
@@ -56,6 +75,8 @@ fn ensure(holds: bool, otherwise: impl FnOnce() -> String) -> Checked {
 
 impl Verifier<'_> {
     fn declarations(&self) -> Checked {
+        let index = self.function.index;
+        ensure(matches!(index, Scalar::I32 | Scalar::I64), || format!("indices cannot be {index}"))?;
         let mut names = HashSet::new();
         let mut outputs = 0;
         for buffer in &self.function.buffers {
@@ -95,12 +116,12 @@ impl Verifier<'_> {
         block.iter().try_for_each(|stmt| match stmt {
             Stmt::Let(value, op) => self.define_as(*value, op),
             Stmt::Store(to, value) => {
-                self.address(to)?;
+                self.place(to)?;
                 let ty = self.used(*value)?;
                 self.in_memory(ty, || format!("the store to {}", self.buffer_name(to.buffer)))
             }
             Stmt::StoreMasked(to, value, mask) => {
-                self.address(to)?;
+                self.place(to)?;
                 let ty = self.used(*value)?;
                 let what = || format!("the masked store to {}", self.buffer_name(to.buffer));
                 self.in_memory(ty, what)?;
@@ -108,14 +129,13 @@ impl Verifier<'_> {
                 self.mask(*mask, ty.lanes)
             }
             Stmt::AtomicAdd(to, value) => {
-                self.address(to)?;
+                self.place(to)?;
                 let ty = self.used(*value)?;
                 ensure(ty.lanes == 1 && ty.scalar.is_float(), || {
                     format!("an atomic addition takes a scalar float, but {} is {ty}", name(*value))
                 })
             }
-            Stmt::Prefetch(at) => self.address(at),
-            Stmt::Forget => Ok(()),
+            Stmt::Prefetch(at) => self.place(at),
             Stmt::For(stmt) => self.for_loop(stmt),
             Stmt::While(stmt) => self.while_loop(stmt),
             Stmt::If(stmt) => self.if_else(stmt),
@@ -125,13 +145,13 @@ impl Verifier<'_> {
     }
 
     fn for_loop(&mut self, stmt: &For) -> Checked {
-        self.expect(stmt.lo, Ty::I64, "the start of a loop")?;
-        self.expect(stmt.hi, Ty::I64, "the end of a loop")?;
+        self.expect(stmt.lo, self.index(), "the start of a loop")?;
+        self.expect(stmt.hi, self.index(), "the end of a loop")?;
         ensure(stmt.step >= 1, || format!("the loop over {} has step {}", name(stmt.iv), stmt.step))?;
         self.firsts(&stmt.carried)?;
         let outer = self.enter()?;
         self.define(stmt.iv)?;
-        self.expect(stmt.iv, Ty::I64, "a loop counter")?;
+        self.expect(stmt.iv, self.index(), "a loop counter")?;
         self.insides(&stmt.carried)?;
         self.statements(&stmt.body)?;
         self.nexts(&stmt.carried)?;
@@ -187,17 +207,17 @@ impl Verifier<'_> {
     }
 
     fn parallel(&mut self, stmt: &Parallel) -> Checked {
-        self.expect(stmt.trip, Ty::I64, "the number of iterations")?;
+        self.expect(stmt.trip, self.index(), "the number of iterations")?;
         let outer = self.enter()?;
         self.define(stmt.iv)?;
-        self.expect(stmt.iv, Ty::I64, "the number of an iteration")?;
+        self.expect(stmt.iv, self.index(), "the number of an iteration")?;
         self.statements(&stmt.body)?;
         self.leave(outer);
         Ok(())
     }
 
     fn alloc(&mut self, stmt: &Alloc) -> Checked {
-        self.expect(stmt.bytes, Ty::I64, "the size of temporary memory")?;
+        self.expect(stmt.bytes, self.index(), "the size of temporary memory")?;
         let i = stmt.buffer.0 as usize;
         let buffer = self.function.buffers.get(i);
         let buffer = buffer.ok_or_else(|| format!("memory is made for buffer {i}, which is not declared"))?;
@@ -249,8 +269,8 @@ impl Verifier<'_> {
             .map_or_else(|| format!("#{}", id.0), |b| format!("`{}`", b.name))
     }
 
-    fn address(&self, address: &Address) -> Checked {
-        self.expect(address.index, Ty::I64, "an index")?;
+    fn place(&self, address: &Address) -> Checked {
+        self.expect(address.index, self.index(), "an index")?;
         self.access(address.buffer, address.stride)
     }
 
@@ -259,14 +279,6 @@ impl Verifier<'_> {
         let buffer = || self.buffer_name(buffer);
         ensure(alive, || format!("buffer {} is used where it has no memory", buffer()))?;
         ensure(stride > 0, || format!("an access to buffer {} has stride 0", buffer()))
-    }
-
-    /// A gather of vectors with that many lanes.
-    fn gather(&self, gather: &Gather, lanes: u16) -> Checked {
-        self.access(gather.buffer, gather.stride)?;
-        self.expect(gather.base, Ty::I64, "the base of a gather")?;
-        self.expect(gather.index, Ty::vector(Scalar::I32, lanes), "the index of a gather")?;
-        gather.mask.map_or(Ok(()), |mask| self.mask(mask, lanes))
     }
 
     fn mask(&self, mask: Value, lanes: u16) -> Checked {
@@ -281,8 +293,11 @@ impl Verifier<'_> {
 
     fn define_as(&mut self, value: Value, op: &Op) -> Checked {
         let ty = self.declared(value)?;
-        if !self.fits(ty, op)? {
-            return Err(format!("{}: {ty} cannot be {op:?} of {}", name(value), self.operands(op)));
+        if let Some(buffer) = op.buffer() {
+            self.in_memory(ty, || format!("what is read from {}", self.buffer_name(buffer)))?;
+        }
+        if !op.fits(ty, self)? {
+            return Err(format!("{}: {ty} cannot be {} of {}", name(value), op.name(), self.operands(op)));
         }
         if let Op::Int(n) = op {
             self.constants[value.0 as usize] = Some(wrapped(ty.scalar, *n));
@@ -292,122 +307,33 @@ impl Verifier<'_> {
 
     /// The types of an operation's operands, for messages.
     fn operands(&self, op: &Op) -> String {
-        let operands = match *op {
-            Op::Int(_) | Op::Float(_) | Op::Rows | Op::Load(_) | Op::Lanes => vec![],
-            Op::Bin(_, a, b)
-            | Op::Cmp(_, a, b)
-            | Op::Lookup(a, b)
-            | Op::Concat(a, b)
-            | Op::Child(a, b)
-            | Op::Alternate(a, b, ..) => vec![a, b],
-            Op::Select(c, a, b) => vec![c, a, b],
-            Op::Cast(_, v)
-            | Op::Math(_, v)
-            | Op::Splat(v)
-            | Op::Extract(v, _)
-            | Op::Word(v, _)
-            | Op::Cut(v)
-            | Op::Slide(v, _)
-            | Op::Any(v)
-            | Op::Ones(v)
-            | Op::MaskBits(v) => {
-                vec![v]
-            }
-            Op::LoadMasked(_, mask) => vec![mask],
-            Op::Gather(ref gather) => [gather.index].into_iter().chain(gather.mask).collect(),
-        };
+        let mut types = Vec::new();
         // Not all operands need be declared: the first one that does not fit ends the check.
-        let ty = |v: &Value| self.declared(*v).map_or_else(|why| why, |ty| ty.to_string());
-        let types: Vec<String> = operands.iter().map(ty).collect();
+        op.for_each_value(|value| {
+            types.push(self.declared(value).map_or_else(|why| why, |ty| ty.to_string()));
+        });
         if types.is_empty() { "this type".to_string() } else { types.join(", ") }
     }
+}
 
-    /// Whether an operation on defined values can have a result of the type.
-    fn fits(&self, ty: Ty, op: &Op) -> Result<bool, String> {
-        Ok(match *op {
-            Op::Int(_) => !ty.scalar.is_float(),
-            Op::Float(_) => ty.scalar.is_float(),
-            Op::Rows => ty == Ty::I64,
-            Op::Bin(op, a, b) => {
-                let same = self.used(a)? == ty && self.used(b)? == ty;
-                same && bin_fits(op, ty.scalar) && (op != Bin::IDiv || self.is_divisor(b))
-            }
-            Op::Cmp(op, a, b) => {
-                let operand = self.used(a)?;
-                operand == self.used(b)? && ty == operand.with(Scalar::I1) && cmp_fits(op, operand.scalar)
-            }
-            Op::Select(c, a, b) => {
-                let cond = self.used(c)?;
-                let shape = cond.lanes == 1 || cond.lanes == ty.lanes;
-                cond.scalar == Scalar::I1 && shape && self.used(a)? == ty && self.used(b)? == ty
-            }
-            Op::Cast(cast, v) => {
-                let from = self.used(v)?;
-                from.lanes == ty.lanes && cast_fits(cast, from.scalar, ty.scalar)
-            }
-            Op::Math(_, v) => self.used(v)? == ty && ty.scalar.is_float(),
-            Op::Load(ref from) => {
-                self.address(from)?;
-                self.in_memory(ty, || format!("the load from {}", self.buffer_name(from.buffer)))?;
-                true
-            }
-            Op::LoadMasked(ref from, mask) => {
-                self.address(from)?;
-                self.in_memory(ty, || format!("the masked load from {}", self.buffer_name(from.buffer)))?;
-                self.mask(mask, ty.lanes)?;
-                ty.lanes > 1
-            }
-            Op::Gather(ref gather) => {
-                self.in_memory(ty, || format!("the gather from {}", self.buffer_name(gather.buffer)))?;
-                self.gather(gather, ty.lanes)?;
-                ty.lanes > 1
-            }
-            Op::Splat(v) => ty.lanes > 1 && self.used(v)? == Ty::of(ty.scalar),
-            Op::Lanes => ty.lanes > 1 && is_number(ty.scalar),
-            Op::Extract(v, lane) => {
-                let from = self.used(v)?;
-                from.lanes > 1 && lane < from.lanes && ty == Ty::of(from.scalar)
-            }
-            Op::Word(v, number) => {
-                let from = self.used(v)?;
-                from.lanes > 1 && from.scalar == Scalar::I64 && number < 2 && ty == from.with(Scalar::I32)
-            }
-            Op::Cut(v) => {
-                let from = self.used(v)?;
-                let (wide, narrow) = (from.scalar, ty.scalar);
-                let fits = is_number(wide) && is_number(narrow) && narrow.bytes() < wide.bytes();
-                fits && from.lanes > 1
-                    && u32::from(from.lanes) * wide.bytes() == u32::from(ty.lanes) * narrow.bytes()
-            }
-            Op::Concat(a, b) => {
-                let half = self.used(a)?;
-                self.used(b)? == half
-                    && ty.scalar == half.scalar
-                    && u32::from(ty.lanes) == 2 * u32::from(half.lanes)
-            }
-            Op::Alternate(a, b, size, number) => {
-                let pairs = size.is_power_of_two() && u32::from(ty.lanes).is_multiple_of(2 * u32::from(size));
-                self.used(a)? == ty && self.used(b)? == ty && pairs && number < 2
-            }
-            Op::Slide(v, places) => {
-                self.used(v)? == ty && !ty.scalar.is_float() && ty.scalar != Scalar::I1 && places < ty.lanes
-            }
-            Op::Lookup(table, index) => lookup_fits(ty, self.used(table)?, self.used(index)?),
-            Op::Any(mask) => {
-                let mask = self.used(mask)?;
-                ty == Ty::I1 && mask.scalar == Scalar::I1 && mask.lanes > 1
-            }
-            Op::Child(word, node) => [self.used(word)?, self.used(node)?, ty] == [Ty::I64; 3],
-            Op::Ones(bits) => self.used(bits)? == Ty::I64 && ty == Ty::I64,
-            Op::MaskBits(mask) => {
-                let mask = self.used(mask)?;
-                ty == Ty::I64 && mask.scalar == Scalar::I1 && (2..=64).contains(&mask.lanes)
-            }
-        })
+impl Rules for Verifier<'_> {
+    fn index(&self) -> Ty {
+        Ty::of(self.function.index)
     }
 
-    fn is_divisor(&self, value: Value) -> bool {
-        self.constants[value.0 as usize].is_some_and(|n| n > 0)
+    fn value(&self, value: Value) -> Result<Known, String> {
+        Ok(Known { ty: self.used(value)?, constant: self.constants[value.0 as usize] })
+    }
+
+    fn address(&self, address: &Address) -> Checked {
+        self.place(address)
+    }
+
+    fn gather(&self, gather: &Gather, lanes: u16) -> Checked {
+        self.access(gather.buffer, gather.stride)?;
+        self.expect(gather.base, self.index(), "the base of a gather")?;
+        self.expect(gather.index, Ty::vector(Scalar::I32, lanes), "the index of a gather")?;
+        gather.mask.map_or(Ok(()), |mask| self.mask(mask, lanes))
     }
 }
 
@@ -415,58 +341,8 @@ fn name(value: Value) -> String {
     format!("%{}", value.0)
 }
 
-fn bits(scalar: Scalar) -> u32 {
-    if scalar == Scalar::I1 { 1 } else { scalar.bytes() * 8 }
-}
-
 /// An integer constant as the type holds it.
 fn wrapped(scalar: Scalar, n: i64) -> i64 {
     let unused = 64 - bits(scalar);
     (n << unused) >> unused
-}
-
-/// Whether it is an integer type with arithmetic.
-fn is_number(scalar: Scalar) -> bool {
-    !scalar.is_float() && scalar != Scalar::I1
-}
-
-fn lookup_fits(ty: Ty, table: Ty, index: Ty) -> bool {
-    let length = table.lanes.is_power_of_two() && table.lanes <= MAX_LOOKUP;
-    let element = match table.scalar {
-        Scalar::F32 | Scalar::F64 => table.scalar,
-        Scalar::I1 => return false,
-        _ if bits(table.scalar) > bits(index.scalar) => return false,
-        _ => index.scalar,
-    };
-    length && is_number(index.scalar) && index.lanes > 1 && ty == index.with(element)
-}
-
-/// Truth values have no arithmetic and no order.
-fn bin_fits(op: Bin, scalar: Scalar) -> bool {
-    match op {
-        Bin::Add | Bin::Sub | Bin::Mul | Bin::Min | Bin::Max => scalar != Scalar::I1,
-        Bin::Div => scalar.is_float(),
-        Bin::IDiv | Bin::Shr => is_number(scalar),
-        Bin::And | Bin::Or | Bin::Xor => !scalar.is_float(),
-    }
-}
-
-fn cmp_fits(op: Cmp, scalar: Scalar) -> bool {
-    match op {
-        Cmp::Eq | Cmp::Ne => !scalar.is_float(),
-        Cmp::Lt | Cmp::Le | Cmp::Below => is_number(scalar),
-        Cmp::OLt | Cmp::OLe | Cmp::ULt | Cmp::ULe | Cmp::Uno => scalar.is_float(),
-    }
-}
-
-fn cast_fits(cast: Cast, from: Scalar, to: Scalar) -> bool {
-    let integers = !from.is_float() && !to.is_float();
-    match cast {
-        Cast::ZExt | Cast::SExt => integers && bits(from) < bits(to),
-        Cast::Trunc => integers && bits(from) > bits(to),
-        Cast::Float => from.is_float() && to.is_float() && from != to,
-        // A truth value would become -1.
-        Cast::IntToFloat => is_number(from) && to.is_float(),
-        Cast::Bits => bits(from) == bits(to) && from != to,
-    }
 }

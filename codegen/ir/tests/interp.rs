@@ -260,15 +260,16 @@ fn masks_are_sign_extended_to_all_ones() {
 }
 
 #[test]
-fn children_of_a_node_are_chosen_by_its_bit() {
-    let child = |word: u64, node: u64| {
-        let operands = [&word.to_le_bytes()[..], &node.to_le_bytes()];
-        let out = apply((Ty::I64, Ty::I64), operands, |b, [word, node]| b.child(word, node));
+fn distances_of_shifts_count_modulo_the_width() {
+    let shifted = |x: u64, distance: u64| {
+        let operands = [&x.to_le_bytes()[..], &distance.to_le_bytes()];
+        let out = apply((Ty::I64, Ty::I64), operands, |b, [x, n]| b.bin(Bin::Shr, x, n));
         u64::from_le_bytes(out.try_into().unwrap())
     };
-    assert_eq!([child(0b10, 1), child(0b01, 1), child(1 << 37, 37)], [3, 2, 75]);
-    // Nodes behind the word's last bit have those of the next word.
-    assert_eq!([child(1 << 5, 64 + 5), child(1 << 5, 128 + 6)], [139, 268]);
+    assert_eq!([shifted(1 << 40, 37), shifted(1 << 40, 64 + 37), shifted(u64::MAX, 63)], [8, 8, 1]);
+    let narrow =
+        |x: u8, distance: u8| apply((I8, I8), [&[x], &[distance]], |b, [x, n]| b.bin(Bin::Shr, x, n))[0];
+    assert_eq!([narrow(0x80, 7), narrow(0x80, 8), narrow(0x80, 15)], [1, 0x80, 1]);
 }
 
 mod libm {
@@ -308,9 +309,9 @@ fn vectors_work_lane_by_lane() {
 fn blocks_of_two_vectors_alternate() {
     let ty = Ty::vector(Scalar::I8, 8);
     let (x, y) = ([0, 1, 2, 3, 4, 5, 6, 7], [10, 11, 12, 13, 14, 15, 16, 17]);
-    let even = apply((ty, ty), [&x, &y], |b, [x, y]| b.alternate(x, y, 2, 0));
+    let even = apply((ty, ty), [&x, &y], |b, [x, y]| b.transpose_step(x, y, 2, 0));
     assert_eq!(even, [0, 1, 10, 11, 4, 5, 14, 15]);
-    let odd = apply((ty, ty), [&x, &y], |b, [x, y]| b.alternate(x, y, 1, 1));
+    let odd = apply((ty, ty), [&x, &y], |b, [x, y]| b.transpose_step(x, y, 1, 1));
     assert_eq!(odd, [1, 11, 3, 13, 5, 15, 7, 17]);
     let both = apply((ty, Ty::vector(Scalar::I8, 16)), [&x, &y], |b, [x, y]| b.concat(x, y));
     assert_eq!(both, [x, y].concat());
@@ -320,7 +321,7 @@ fn blocks_of_two_vectors_alternate() {
 fn lanes_move_down_and_leave_zeros() {
     let ty = Ty::vector(Scalar::I16, 4);
     let x = [1_i16, -2, 3, -4].map(i16::to_le_bytes).concat();
-    let slide = |places| apply((ty, ty), [&x], |b, [x]| b.slide(x, places));
+    let slide = |places| apply((ty, ty), [&x], |b, [x]| b.lane_shift(x, places));
     assert_eq!(slide(0), x);
     assert_eq!(slide(1), [-2_i16, 3, -4, 0].map(i16::to_le_bytes).concat());
     assert_eq!(slide(3), [-4_i16, 0, 0, 0].map(i16::to_le_bytes).concat());
@@ -1013,7 +1014,7 @@ const I32X4: Ty = Ty::vector(Scalar::I32, 4);
 
 /// A mask of the lanes whose numbers are below `n`.
 fn first_lanes(b: &mut Builder, n: i64) -> Value {
-    let (numbers, n) = (b.lanes(I32X4), b.int_of(I32X4, n));
+    let (numbers, n) = (b.iota(I32X4), b.int_of(I32X4, n));
     b.cmp(Cmp::Lt, numbers, n)
 }
 
@@ -1030,9 +1031,9 @@ fn four(body: impl FnOnce(&mut Builder, [BufferId; 3]) -> Value) -> Vec<i32> {
 
 #[test]
 fn vectors_are_made_and_taken_apart() {
-    assert_eq!(four(|b, _| b.lanes(I32X4)), [0, 1, 2, 3]);
+    assert_eq!(four(|b, _| b.iota(I32X4)), [0, 1, 2, 3]);
     let third = four(|b, _| {
-        let numbers = b.lanes(I32X4);
+        let numbers = b.iota(I32X4);
         let one = b.extract(numbers, 2);
         b.splat(one, 4)
     });
@@ -1063,7 +1064,7 @@ fn lookups_take_the_index_modulo_the_length() {
     let found = four(|b, [_, _, table]| {
         let from = byte(b, table, 8);
         let table = b.load(Ty::vector(Scalar::I8, 4), from);
-        let (numbers, less) = (b.lanes(I32X4), b.int_of(I32X4, 2));
+        let (numbers, less) = (b.iota(I32X4), b.int_of(I32X4, 2));
         let index = b.sub(numbers, less);
         b.lookup(table, index)
     });
@@ -1071,13 +1072,13 @@ fn lookups_take_the_index_modulo_the_length() {
     // Integers are widened with zeros, even where the narrow element has a sign.
     let found = four(|b, _| {
         let table = b.int_of(Ty::vector(Scalar::I8, 2), -1);
-        let index = b.lanes(I32X4);
+        let index = b.iota(I32X4);
         b.lookup(table, index)
     });
     assert_eq!(found, [255; 4]);
     let found = four(|b, _| {
         let table = b.float(F32, 1.0);
-        let index = b.lanes(I32X4);
+        let index = b.iota(I32X4);
         let found = b.lookup(table, index);
         b.cast(Cast::Bits, found, I32X4)
     });
@@ -1086,7 +1087,7 @@ fn lookups_take_the_index_modulo_the_length() {
 
 /// A gather of 32 bits from the table at bytes `(base + lane * factor) * 2 + 2`.
 fn gather(b: &mut Builder, table: BufferId, (base, factor): (i64, i64), mask: Option<Value>) -> Value {
-    let (lanes, factor) = (b.lanes(I32X4), b.int_of(I32X4, factor));
+    let (lanes, factor) = (b.iota(I32X4), b.int_of(I32X4, factor));
     let index = b.mul(lanes, factor);
     let base = b.int(base);
     b.gather(Scalar::I32, Gather { buffer: table, base, index, stride: 2, offset: 2, mask })
@@ -1178,7 +1179,7 @@ fn lanes_race_only_where_they_are_active() {
         let (four, mask, zeros) = (b.int(4), first_lanes(b, 1), b.int_of(I32X4, 0));
         b.parallel(four, |b, i| {
             b.store_masked(at(out, i, 4), zeros, mask);
-            let index = b.lanes(I32X4);
+            let index = b.iota(I32X4);
             let all = Gather { buffer: out, base: i, index, stride: 4, offset: 0, mask: Some(mask) };
             b.gather(Scalar::I32, all);
         });

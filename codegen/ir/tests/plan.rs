@@ -26,7 +26,7 @@ fn chains(levels: u32, float: Float) -> Forest {
             source,
         }
     };
-    let types = Types { input: float, threshold: float, accumulator: float };
+    let types = Types { input: float, threshold: float, accumulator: float, output: Float::F32 };
     let trees = (0..4).map(tree).collect();
     Forest::new(ForestParts { trees, num_features: 3, base: vec![0.0], types, ..ForestParts::default() })
         .expect("a valid forest")

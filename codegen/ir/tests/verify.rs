@@ -2,9 +2,9 @@
 
 use sched_ir::lir::{
     Address, Alloc, Bin, Block, Buffer, BufferId, Build, Builder, Carried, Cast, Cmp, For, Function, Gather,
-    If, Joined, Math, Op, Parallel, Scalar, Space, Stmt, Ty, Value, While,
+    If, Interface, Joined, Keep, Kernel, Math, Module, Op, Parallel, Scalar, Space, Stmt, Ty, Value, While,
 };
-use sched_ir::verify::{MAX_NESTING, verify};
+use sched_ir::verify::{MAX_NESTING, verify, verify_interface};
 
 const F32: Ty = Ty::of(Scalar::F32);
 
@@ -28,6 +28,7 @@ fn function(body: Block) -> Function {
     let buffer = |name: &str, space| Buffer { name: name.to_string(), space, element: Scalar::F32 };
     Function {
         name: "f".to_string(),
+        index: Scalar::I64,
         types: types.into_iter().flat_map(|(n, ty)| vec![ty; n]).collect(),
         buffers: vec![
             buffer("out", Space::Output),
@@ -151,7 +152,6 @@ fn types_fit_the_operation() {
         (vec![], set(0, Op::Float(1.0))),
         (vec![], set(24, Op::Rows)),
         (vec![int(0), float(8)], set(9, Op::Bin(Bin::Add, v(8), v(0)))),
-        (vec![int(0), float(8)], set(9, Op::Bin(Bin::Add, v(0), v(99)))),
         (vec![float(8), float(16)], set(17, Op::Bin(Bin::Mul, v(16), v(8)))),
         (vec![int(0)], set(1, Op::Bin(Bin::Div, v(0), v(0)))),
         (vec![float(8)], set(9, Op::Bin(Bin::And, v(8), v(8)))),
@@ -175,6 +175,7 @@ fn types_fit_the_operation() {
     ] {
         rejects([before, vec![broken]].concat(), mismatch);
     }
+    rejects(vec![int(0), set(9, Op::Bin(Bin::Add, v(0), v(99)))], "%99 has no type");
 }
 
 #[test]
@@ -192,7 +193,7 @@ fn well_typed_operations_are_accepted() {
         set(17, Op::Select(v(20), v(16), v(16))),
     ]);
     accepts(vec![float(16), truth(12), set(17, Op::Select(v(12), v(16), v(16)))]);
-    accepts(vec![int(0), set(16, Op::Load(at(2, 0))), Stmt::Store(at(0, 0), v(16))]);
+    accepts(vec![int(0), set(16, Op::Load(at(2, 0), Keep::Invariant)), Stmt::Store(at(0, 0), v(16))]);
 }
 
 #[test]
@@ -206,7 +207,7 @@ fn accesses_have_an_index_a_stride_and_living_memory() {
     );
     rejects(vec![int(0), Stmt::Prefetch(at(9, 0))], "buffer #9 is used where");
     rejects(vec![int(0), truth(12), Stmt::Store(at(0, 0), v(12))], "truth values");
-    rejects(vec![int(0), set(12, Op::Load(at(0, 0)))], "truth values");
+    rejects(vec![int(0), set(12, Op::Load(at(0, 0), Keep::Invariant))], "truth values");
     rejects(vec![int(0), Stmt::AtomicAdd(at(0, 0), v(0))], "a scalar float");
     rejects(vec![int(0), float(16), Stmt::AtomicAdd(at(0, 0), v(16))], "a scalar float");
     accepts(vec![int(0), alloc(1, 0, vec![Stmt::Prefetch(at(1, 0))])]);
@@ -294,7 +295,7 @@ fn gather(base: u32, index: u32, mask: Option<u32>) -> Gather {
 #[test]
 fn vector_operations_are_accepted() {
     accepts(vec![
-        set(25, Op::Lanes),
+        set(25, Op::Iota),
         int(0),
         set(20, Op::Cmp(Cmp::Lt, v(25), v(25))),
         set(16, Op::Gather(gather(0, 25, None))),
@@ -309,23 +310,23 @@ fn vector_operations_are_accepted() {
         set(13, Op::Extract(v(20), 0)),
         set(21, Op::Splat(v(13))),
     ]);
-    accepts(vec![float(16), set(17, Op::Alternate(v(16), v(16), 2, 1))]);
-    accepts(vec![set(25, Op::Lanes), set(26, Op::Slide(v(25), 3))]);
+    accepts(vec![float(16), set(17, Op::TransposeStep(v(16), v(16), 2, 1))]);
+    accepts(vec![set(25, Op::Iota), set(26, Op::LaneShift(v(25), 3))]);
     // Tables of floats keep their type; those of integers are widened.
-    accepts(vec![set(25, Op::Lanes), float(16), set(17, Op::Lookup(v(16), v(25)))]);
-    accepts(vec![set(25, Op::Lanes), float(8), set(17, Op::Lookup(v(8), v(25)))]);
-    accepts(vec![set(25, Op::Lanes), set(26, Op::Lookup(v(25), v(25)))]);
-    accepts(vec![set(25, Op::Lanes), int(31), set(26, Op::Lookup(v(31), v(25)))]);
+    accepts(vec![set(25, Op::Iota), float(16), set(17, Op::Lookup(v(16), v(25)))]);
+    accepts(vec![set(25, Op::Iota), float(8), set(17, Op::Lookup(v(8), v(25)))]);
+    accepts(vec![set(25, Op::Iota), set(26, Op::Lookup(v(25), v(25)))]);
+    accepts(vec![set(25, Op::Iota), int(31), set(26, Op::Lookup(v(31), v(25)))]);
     accepts(vec![float(16), int(31), set(17, Op::Lookup(v(16), v(31)))]);
 }
 
 #[test]
 fn operands_of_vector_operations_fit() {
-    let lanes = || vec![int(0), set(25, Op::Lanes), float(8), float(16), int(31), truth(12), truth(20)];
+    let lanes = || vec![int(0), set(25, Op::Iota), float(8), float(16), int(31), truth(12), truth(20)];
     for broken in [
-        set(1, Op::Lanes),
-        set(17, Op::Lanes),
-        set(21, Op::Lanes),
+        set(1, Op::Iota),
+        set(17, Op::Iota),
+        set(21, Op::Iota),
         set(17, Op::Splat(v(0))),
         set(17, Op::Splat(v(16))),
         set(9, Op::Splat(v(8))),
@@ -348,15 +349,15 @@ fn operands_of_vector_operations_fit() {
         set(26, Op::Lookup(v(25), v(31))),
         set(17, Op::Concat(v(16), v(16))),
         set(9, Op::Concat(v(8), v(8))),
-        set(17, Op::Alternate(v(16), v(16), 4, 0)),
-        set(17, Op::Alternate(v(16), v(16), 0, 0)),
-        set(17, Op::Alternate(v(16), v(16), 1, 2)),
-        set(17, Op::Alternate(v(16), v(25), 1, 0)),
-        set(26, Op::Alternate(v(16), v(16), 1, 0)),
-        set(25, Op::Slide(v(25), 4)),
-        set(26, Op::Slide(v(31), 1)),
-        set(17, Op::Slide(v(16), 1)),
-        set(21, Op::Slide(v(20), 1)),
+        set(17, Op::TransposeStep(v(16), v(16), 4, 0)),
+        set(17, Op::TransposeStep(v(16), v(16), 0, 0)),
+        set(17, Op::TransposeStep(v(16), v(16), 1, 2)),
+        set(17, Op::TransposeStep(v(16), v(25), 1, 0)),
+        set(26, Op::TransposeStep(v(16), v(16), 1, 0)),
+        set(25, Op::LaneShift(v(25), 4)),
+        set(26, Op::LaneShift(v(31), 1)),
+        set(17, Op::LaneShift(v(16), 1)),
+        set(21, Op::LaneShift(v(20), 1)),
         set(9, Op::Gather(gather(0, 25, None))),
         set(9, Op::LoadMasked(at(2, 0), v(20))),
     ] {
@@ -373,8 +374,8 @@ fn operands_of_vector_operations_fit() {
     rejects(set(21, Op::Gather(gather(0, 25, None))), "truth values");
     rejects(set(17, Op::Gather(Gather { stride: 0, ..gather(0, 25, None) })), "stride 0");
     rejects(set(17, Op::Gather(Gather { buffer: BufferId(1), ..gather(0, 25, None) })), "no memory");
-    rejects(set(17, Op::LoadMasked(at(2, 0), v(25))), "a mask is");
-    rejects(set(29, Op::LoadMasked(at(2, 0), v(20))), "a mask is");
+    rejects(set(17, Op::LoadMasked(at(2, 0), v(25))), "cannot be LoadMasked");
+    rejects(set(29, Op::LoadMasked(at(2, 0), v(20))), "cannot be LoadMasked");
     rejects(set(21, Op::LoadMasked(at(2, 0), v(20))), "truth values");
     rejects(set(17, Op::LoadMasked(at(1, 0), v(20))), "no memory");
     rejects(Stmt::StoreMasked(at(0, 0), v(16), v(25)), "a mask is");
@@ -386,6 +387,60 @@ fn operands_of_vector_operations_fit() {
 #[test]
 fn tables_of_lookups_have_a_power_of_two_of_elements() {
     for table in [29, 30] {
-        rejects(vec![set(25, Op::Lanes), float(table), set(17, Op::Lookup(v(table), v(25)))], "cannot be");
+        rejects(vec![set(25, Op::Iota), float(table), set(17, Op::Lookup(v(table), v(25)))], "cannot be");
     }
+}
+
+#[test]
+fn kernels_read_and_write_what_callers_are_told() {
+    let (f32, f64) = (Scalar::F32, Scalar::F64);
+    let with = |kernel, types| {
+        verify_interface(&Module {
+            kernels: vec![(kernel, function(Vec::new()))],
+            tables: Vec::new(),
+            types,
+            rows_per_run: None,
+        })
+    };
+    let all = Interface::all(f32);
+    let (rows, margins, results) = (
+        Interface { rows: f64, ..all },
+        Interface { margins: f64, ..all },
+        Interface { results: f64, ..all },
+    );
+    for (kernel, types, fits) in [
+        (Kernel::Raw, all, true),
+        (Kernel::Raw, rows, false),
+        (Kernel::Raw, margins, false),
+        (Kernel::Raw, results, true),
+        (Kernel::Value, rows, true),
+        (Kernel::Value, margins, false),
+        (Kernel::Value, results, false),
+        (Kernel::Class, results, true),
+        (Kernel::Class, margins, false),
+        (Kernel::Leaf, all, false),
+    ] {
+        assert_eq!(with(kernel, types).is_ok(), fits, "{kernel:?} with {types:?}");
+    }
+    let what = with(Kernel::Raw, rows).unwrap_err();
+    assert_eq!(what, "kernel `f` has `in` of f32, and callers of f64");
+}
+
+#[test]
+fn indices_have_the_type_that_the_function_says() {
+    let with = |index, element| {
+        let mut b = Builder::with_index("f", index);
+        let out = b.buffer("out", Space::Output, Scalar::F32);
+        let (zero, x, n) = (b.int_of(Ty::of(element), 0), b.float(F32, 1.0), b.rows());
+        b.store(Address { buffer: out, index: zero, stride: 4, offset: 0 }, x);
+        let first = b.int(0);
+        b.for_loop((first, n, 1), &[], |_, _, _| Vec::new());
+        verify(&b.finish())
+    };
+    for index in [Scalar::I32, Scalar::I64] {
+        assert_eq!(with(index, index), Ok(()));
+    }
+    assert_eq!(with(Scalar::I32, Scalar::I64), Err("an index is i32, but %0 is i64".to_string()));
+    assert_eq!(with(Scalar::I64, Scalar::I32), Err("an index is i64, but %0 is i32".to_string()));
+    assert_eq!(with(Scalar::I16, Scalar::I16), Err("indices cannot be i16".to_string()));
 }

@@ -7,16 +7,10 @@
 
 /* What a call computes for each row. */
 enum {
-    SCHEDC_KIND_VALUE = 0, /* predictions: float [n][num_values] */
-    SCHEDC_KIND_RAW = 1,   /* margins, before the output transform: float [n][num_margins] */
+    SCHEDC_KIND_VALUE = 0, /* predictions: results [n][num_values] */
+    SCHEDC_KIND_RAW = 1,   /* margins, before the output transform: results [n][num_margins] */
     SCHEDC_KIND_CLASS = 2, /* the predicted class: float [n][1] */
     SCHEDC_KIND_LEAF = 3,  /* the leaf that each tree reaches: int32 [n][num_trees] */
-};
-
-/* Element type of the rows. */
-enum {
-    SCHEDC_DTYPE_F32 = 0,
-    SCHEDC_DTYPE_F64 = 1,
 };
 
 /* One prediction call. A caller compiled against an older, shorter structure says so in `size`; what it does not
@@ -34,12 +28,16 @@ typedef struct schedc_call {
     int64_t scratch_size; /* bytes */
 } schedc_call;
 
-int32_t schedc_rt_predict(const schedc_model *model, const float *rows, int64_t n_rows, float *out);
-int32_t schedc_rt_predict_raw(const schedc_model *model, const float *rows, int64_t n_rows, float *out);
+/* `out` has the model's result type. */
+int32_t schedc_rt_predict(const schedc_model *model, const float *rows, int64_t n_rows, void *out);
+int32_t schedc_rt_predict_raw(const schedc_model *model, const float *rows, int64_t n_rows, void *out);
 int32_t schedc_rt_predict_ex(const schedc_model *model, const schedc_call *call);
 
 /* Columns of an output kind; 0 when the model has no such kind. */
 int32_t schedc_rt_num_outputs(const schedc_model *model, int32_t kind);
+
+/* Element type of an output kind. */
+int32_t schedc_rt_output_type(const schedc_model *model, int32_t kind);
 
 /* What a status means, in English; never null. The model, which may be null, makes the text more precise. */
 const char *schedc_rt_error(const schedc_model *model, int32_t status);

@@ -20,13 +20,14 @@ typedef struct plan {
     const unsigned char *rows;
     int64_t n_rows;
     size_t row_step;       /* bytes from one of the caller's rows to the next */
-    bool from_f64;         /* element type of the caller's rows */
+    int32_t dtype;         /* element type of the caller's rows */
     size_t row_bytes;      /* one packed row, in the kernels' element type */
     bool convert;          /* rows go through scratch */
     schedc_kernel walk;    /* rows -> margins or leaves */
     schedc_kernel finish;  /* margins -> output; null: none */
     size_t margin_bytes;   /* one row of margins in scratch; 0: the first kernel writes into the output */
     unsigned char *out;
+    size_t out_element;    /* bytes of an element of output */
     size_t out_bytes;      /* one row of output */
     void *scratch;         /* the caller's */
     size_t scratch_bytes;
@@ -71,12 +72,31 @@ int32_t schedc_rt_num_outputs(const schedc_model *model, int32_t kind)
     }
 }
 
+int32_t schedc_rt_output_type(const schedc_model *model, int32_t kind)
+{
+    switch (kind) {
+    case SCHEDC_KIND_VALUE:
+    case SCHEDC_KIND_RAW:
+        return model->result_type;
+    case SCHEDC_KIND_LEAF:
+        return SCHEDC_DTYPE_I32;
+    default:
+        return SCHEDC_DTYPE_F32;
+    }
+}
+
+static size_t size_of(int32_t dtype)
+{
+    return dtype == SCHEDC_DTYPE_F64 ? 8 : 4;
+}
+
 /* Which kernels make the output, and where the margins between them live. */
 static int32_t plan_kernels(plan *p, int32_t kind)
 {
     const schedc_model *model = p->model;
     int32_t columns = schedc_rt_num_outputs(model, kind);
-    p->out_bytes = (size_t)columns * 4;
+    p->out_element = size_of(schedc_rt_output_type(model, kind));
+    p->out_bytes = (size_t)columns * p->out_element;
     p->walk = model->raw;
     switch (kind) {
     case SCHEDC_KIND_VALUE:
@@ -95,9 +115,10 @@ static int32_t plan_kernels(plan *p, int32_t kind)
     default:
         return SCHEDC_ERR_ARGUMENT;
     }
-    /* Float margins of the output's own width are finished where they stand: these kernels go row by row. */
-    if (model->wide || columns != model->num_margins)
-        p->margin_bytes = (size_t)model->num_margins * (model->wide ? 8 : 4);
+    /* Margins of the output's own width are finished where they stand: these kernels go row by row. */
+    size_t margin = size_of(model->margin_type);
+    if (margin != p->out_element || columns != model->num_margins)
+        p->margin_bytes = (size_t)model->num_margins * margin;
     return p->walk ? SCHEDC_OK : SCHEDC_ERR_UNSUPPORTED;
 }
 
@@ -113,10 +134,10 @@ static int32_t plan_rows(plan *p, const schedc_call *call)
 
     p->rows = call->rows;
     p->out = call->out;
-    if (!p->rows || !p->out || (uintptr_t)p->out % 4 != 0)
+    if (!p->rows || !p->out || (uintptr_t)p->out % p->out_element != 0)
         return SCHEDC_ERR_ARGUMENT;
-    p->from_f64 = call->dtype == SCHEDC_DTYPE_F64;
-    int64_t element = p->from_f64 ? 8 : 4, kernel_element = p->model->wide ? 8 : 4;
+    p->dtype = call->dtype;
+    int64_t element = (int64_t)size_of(p->dtype), kernel_element = (int64_t)size_of(p->model->row_type);
     p->row_bytes = (size_t)(features * kernel_element);
     if (__builtin_mul_overflow(stride, element, &bytes))
         return SCHEDC_ERR_ARGUMENT;
@@ -148,10 +169,9 @@ static int32_t plan_threads(const plan *p, int32_t wanted)
 static void pack_row(const plan *p, unsigned char *to, const unsigned char *from)
 {
     int32_t features = p->model->num_features;
-    bool wide = p->model->wide;
-    if (p->from_f64 == wide) {
+    if (p->dtype == p->model->row_type) {
         memcpy(to, from, p->row_bytes);
-    } else if (wide) {
+    } else if (p->dtype == SCHEDC_DTYPE_F32) {
         for (int32_t i = 0; i < features; i++) {
             float x;
             memcpy(&x, from + (size_t)i * 4, 4);
@@ -191,14 +211,16 @@ static void pack_rows(const plan *p, schedc_ctx *ctx, int64_t first, unsigned ch
     schedc_rt_parallel(ctx, pack_block, &all, (ctx->n_rows - 1) / block + 1);
 }
 
-/* Margins of wide models that are the output themselves. */
-static void round_margins(const plan *p, const schedc_ctx *ctx)
+/* Margins that are the output themselves, in another type. */
+static void convert_margins(const plan *p, const schedc_ctx *ctx)
 {
-    const double *from = ctx->rows;
-    float *to = ctx->out;
     int64_t count = ctx->n_rows * p->model->num_margins;
-    for (int64_t i = 0; i < count; i++)
-        to[i] = (float)from[i];
+    if (p->model->margin_type == SCHEDC_DTYPE_F64)
+        for (int64_t i = 0; i < count; i++)
+            ((float *)ctx->out)[i] = (float)((const double *)ctx->rows)[i];
+    else
+        for (int64_t i = 0; i < count; i++)
+            ((double *)ctx->out)[i] = ((const float *)ctx->rows)[i];
 }
 
 /* Running. */
@@ -219,7 +241,7 @@ static void run(const plan *p, schedc_ctx *ctx, int64_t first, unsigned char *ro
     if (p->finish)
         p->finish(ctx);
     else if (p->margin_bytes)
-        round_margins(p, ctx);
+        convert_margins(p, ctx);
 }
 
 /* Cuts the rows from `first` on into runs whose temporary rows and margins fit `memory`, up to a run that fails. */
@@ -360,13 +382,13 @@ int32_t schedc_rt_predict_ex(const schedc_model *model, const schedc_call *call)
     return status == SCHEDC_OK ? predict(model, &known) : status;
 }
 
-int32_t schedc_rt_predict(const schedc_model *model, const float *rows, int64_t n_rows, float *out)
+int32_t schedc_rt_predict(const schedc_model *model, const float *rows, int64_t n_rows, void *out)
 {
     schedc_call call = {.kind = SCHEDC_KIND_VALUE, .rows = rows, .n_rows = n_rows, .out = out};
     return predict(model, &call);
 }
 
-int32_t schedc_rt_predict_raw(const schedc_model *model, const float *rows, int64_t n_rows, float *out)
+int32_t schedc_rt_predict_raw(const schedc_model *model, const float *rows, int64_t n_rows, void *out)
 {
     schedc_call call = {.kind = SCHEDC_KIND_RAW, .rows = rows, .n_rows = n_rows, .out = out};
     return predict(model, &call);
@@ -394,8 +416,8 @@ const char *schedc_rt_error(const schedc_model *model, int32_t status)
     case SCHEDC_OK:
         return "no error";
     case SCHEDC_ERR_ARGUMENT:
-        return "an argument is wrong: a null pointer, a negative count, an output that is not aligned to 4 bytes, an "
-               "unknown kind or dtype, a row stride below the number of features, or a call structure of the wrong "
+        return "an argument is wrong: a null pointer, a negative count, an output that is not aligned to its "
+               "elements, an unknown kind or dtype, a row stride below the number of features, or a call structure of the wrong "
                "size";
     case SCHEDC_ERR_CPU:
         return cpu_message(model ? schedc_cpu_lacks(usable(model)->cpu_needs) : 0);

@@ -15,6 +15,13 @@ enum {
     SCHEDC_ERR_UNSUPPORTED = 4, /* the model has no such output kind, e.g. the class of a regression */
 };
 
+/* Element types. Those of rows, margins and results do not depend on each other. */
+enum {
+    SCHEDC_DTYPE_F32 = 0,
+    SCHEDC_DTYPE_F64 = 1,
+    SCHEDC_DTYPE_I32 = 2, /* of leaves only */
+};
+
 /* Threads that take part in one call. Opaque to generated code. */
 typedef struct schedc_team schedc_team;
 
@@ -37,11 +44,13 @@ typedef struct schedc_model {
     int32_t num_margins;         /* columns of raw output */
     int32_t num_values;          /* columns of value output */
     int32_t num_trees;           /* columns of leaf output */
-    int32_t wide;                /* 1: rows and margins are double inside, 0: float */
+    int32_t row_type;            /* SCHEDC_DTYPE_*: of the rows that kernels read */
+    int32_t margin_type;         /* of margins, in which trees are added up */
+    int32_t result_type;         /* of raw and value output */
     int64_t rows_per_run;        /* a call is cut into runs of at most this many rows; INT64_MAX: never */
     double ns_per_row;           /* rough cost of one row, decides how many threads are worth waking */
     schedc_kernel raw;           /* rows [n][num_features] -> margins [n][num_margins] */
-    schedc_kernel value;         /* margins -> float [n][num_values]; null: values are the margins */
+    schedc_kernel value;         /* margins -> results [n][num_values]; null: values are the margins */
     schedc_kernel klass;         /* margins -> float [n][1]; null: the model has no classes */
     schedc_kernel leaf;          /* rows -> int32 [n][num_trees] */
     const void *const *tables;

@@ -51,15 +51,15 @@ pub struct Version<'a> {
 /// Compiles a module to the bytes of an artefact.
 ///
 /// # Errors
-/// When the prefix is no valid one, when LLVM fails, and when the C toolchain that links libraries and objects is
-/// missing or fails.
+/// When the prefix is no valid one, when LLVM fails, and when the C toolchain that links libraries and
+/// objects is missing or fails.
 pub fn build(module: &lir::Module, options: &ArtefactOptions) -> Result<Vec<u8>, LlvmError> {
     let ArtefactOptions { prefix, cpu, facts, emit } = options;
     build_versions(&[Version { module, cpu: *cpu, facts }], prefix, *emit)
 }
 
-/// Compiles versions of one model to the bytes of an artefact, which runs the most demanding one that the processor can
-/// run. All have the same inputs and outputs.
+/// Compiles versions of one model to the bytes of an artefact, which runs the most demanding one that the
+/// processor can run. All have the same inputs and outputs.
 ///
 /// # Errors
 /// As for [`build()`].

@@ -1,8 +1,9 @@
 //! What the entry points of a compiled model say of it.
 
 use crate::header::HeaderFacts;
-use crate::runtime;
-use sched_ir::lir::{Kernel, Module};
+use crate::runtime::{self, Dtype};
+use sched_ir::fault::{Fault, seeded};
+use sched_ir::lir::{Interface, Kernel, Module, Scalar};
 use std::ffi::{c_char, c_void};
 use std::mem;
 
@@ -17,8 +18,6 @@ pub struct Facts {
     pub num_values: i32,
     /// Columns of the leaf output.
     pub num_trees: i32,
-    /// Whether kernels read rows and margins as `f64`, not `f32`.
-    pub wide: bool,
     /// Rough cost of one row in nanoseconds; decides how many threads are worth waking.
     pub ns_per_row: f64,
     /// A JSON text about the model and the compiler. It cannot contain the character NUL.
@@ -37,7 +36,7 @@ impl Facts {
             num_values: if has(Kernel::Value) { self.num_values } else { self.num_margins },
             num_trees: if has(Kernel::Leaf) { self.num_trees } else { 0 },
             has_classes: has(Kernel::Class),
-            wide: self.wide,
+            types: module.types,
         }
     }
 
@@ -56,7 +55,9 @@ impl Facts {
             num_margins: self.num_margins,
             num_values: self.num_values,
             num_trees: self.num_trees,
-            wide: self.wide.into(),
+            row_type: dtype(packed(module.types)),
+            margin_type: dtype(module.types.margins),
+            result_type: dtype(module.types.results),
             rows_per_run: rows_per_run(module),
             ns_per_row: self.ns_per_row,
             raw: kernel(Kernel::Raw),
@@ -71,12 +72,25 @@ impl Facts {
     }
 }
 
+/// The type that the runtime packs rows in.
+fn packed(types: Interface) -> Scalar {
+    // Kernels that read longer rows than are packed would read what lies behind them.
+    let longer = types.margins.bytes() > types.rows.bytes();
+    if longer && seeded(Fault::RowsPackedAsSums) { types.margins } else { types.rows }
+}
+
+/// The runtime's number of a float type.
+pub(crate) fn dtype(scalar: Scalar) -> i32 {
+    let dtype = if scalar == Scalar::F64 { Dtype::F64 } else { Dtype::F32 };
+    dtype as i32
+}
+
 /// Rows of a run as the runtime wants to know them.
 pub(crate) fn rows_per_run(module: &Module) -> i64 {
     module.rows_per_run.unwrap_or(i64::MAX)
 }
 
-/// The size of the model's structure as generated code lays it out: five 32-bit counts and their size, two 64-bit
-/// numbers, and eight words.
-pub(crate) const MODEL_BYTES: usize = 6 * 4 + 2 * 8 + 8 * 8;
+/// The size of the model's structure as generated code lays it out: four 32-bit counts, their size and three
+/// types, two 64-bit numbers, and eight words.
+pub(crate) const MODEL_BYTES: usize = 8 * 4 + 2 * 8 + 8 * 8;
 const _: () = assert!(MODEL_BYTES == mem::size_of::<runtime::Model>());

@@ -1,5 +1,7 @@
 //! The public C header of an artefact.
 
+use sched_ir::lir::{Interface, Scalar};
+
 /// What a header says about its model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HeaderFacts {
@@ -13,15 +15,16 @@ pub struct HeaderFacts {
     pub num_trees: i32,
     /// Whether the model predicts classes.
     pub has_classes: bool,
-    /// Whether the model computes in 64-bit floats.
-    pub wide: bool,
+    /// What the model reads, adds up and returns.
+    pub types: Interface,
 }
 
-/// Longest prefix: C99 promises that 31 characters of an external name count, compilers of today keep far more.
+/// Longest prefix: C99 promises that 31 characters of an external name count, compilers of today keep far
+/// more.
 const MAX_PREFIX: usize = 64;
 
-/// Whether exported names can start with `prefix`: a C identifier that is not reserved for the C implementation and
-/// leaves the runtime's own names alone.
+/// Whether exported names can start with `prefix`: a C identifier that is not reserved for the C
+/// implementation and leaves the runtime's own names alone.
 pub fn valid_prefix(prefix: &str) -> bool {
     let mut bytes = prefix.bytes();
     let starts_well = bytes.next().is_some_and(|b| b.is_ascii_alphabetic());
@@ -34,11 +37,14 @@ pub fn valid_prefix(prefix: &str) -> bool {
 /// The header that declares an artefact's exported functions, for C and C++. `prefix` must be a
 /// [`valid_prefix`].
 pub fn header(prefix: &str, constants: &HeaderFacts) -> String {
-    let HeaderFacts { num_features, num_margins, num_values, num_trees, has_classes, wide } = *constants;
+    let HeaderFacts { num_features, num_margins, num_values, num_trees, has_classes, types } = *constants;
     let num_classes = i32::from(has_classes);
-    let element = if wide { "64-bit" } else { "32-bit" };
+    let bits = |scalar: Scalar| (8 * scalar.bytes()).to_string();
+    let result = if types.results == Scalar::F64 { "double" } else { "float" };
     TEMPLATE
-        .replace("@ELEMENT@", element)
+        .replace("@ROW_BITS@", &bits(types.rows))
+        .replace("@SUM_BITS@", &bits(types.margins))
+        .replace("@RESULT@", result)
         .replace("@FEATURES@", &num_features.to_string())
         .replace("@MARGINS@", &num_margins.to_string())
         .replace("@VALUES@", &num_values.to_string())

@@ -12,6 +12,7 @@ use crate::target::{Cpu, Machine};
 use crate::{passes, runtime::Kernel as Address};
 use inkwell::targets::FileType;
 use sched_ir::lir::{self, Kernel};
+use sched_ir::verify::verify_interface;
 use std::ffi::CString;
 
 /// A model compiled into this process; its code and its tables live as long as this value.
@@ -23,15 +24,15 @@ pub struct Jit {
     model: Model,
 }
 
-// SAFETY: what the pointers of `model` lead to is owned by this value and never changes; the runtime's calls are made
-// for many threads. The code is unloaded by whoever owns the value.
+// SAFETY: what the pointers of `model` lead to is owned by this value and never changes; the runtime's calls
+// are made for many threads. The code is unloaded by whoever owns the value.
 unsafe impl Send for Jit {}
 // SAFETY: as above.
 unsafe impl Sync for Jit {}
 
 impl Jit {
-    /// Compiles the kernels of a module that `kernels` names, and those that finish margins always: without them the
-    /// entry points would take margins for predictions.
+    /// Compiles the kernels of a module that `kernels` names, and those that finish margins always: without
+    /// them the entry points would take margins for predictions.
     ///
     /// # Errors
     /// When this machine cannot run code for `cpu`, and when LLVM fails.
@@ -41,6 +42,7 @@ impl Jit {
         facts: &Facts,
         kernels: &[Kernel],
     ) -> Result<Jit, LlvmError> {
+        verify_interface(module).map_err(LlvmError::ill_formed)?;
         let machine = Machine::new(cpu)?;
         machine.check_host(cpu)?;
         let wanted = |kind: &Kernel| kernels.contains(kind) || *kind == Kernel::Value;
@@ -70,7 +72,8 @@ impl Jit {
     /// Predicts `n_rows` packed rows with at most `threads` threads; 0 leaves the number to the runtime.
     ///
     /// # Errors
-    /// [`Status::ARGUMENT`] when the slices do not fit the number of rows or the kind's type, and as the runtime says.
+    /// [`Status::ARGUMENT`] when the slices do not fit the number of rows or the kind's type, and as the
+    /// runtime says.
     pub fn predict(
         &self,
         kind: Kind,
@@ -82,10 +85,11 @@ impl Jit {
         let columns = Columns {
             features: usize::try_from(self.model.num_features).unwrap_or(usize::MAX),
             outputs: usize::try_from(runtime::num_outputs(&self.model, kind)).unwrap_or(usize::MAX),
+            element: runtime::output_type(&self.model, kind),
         };
         let call = packed_call(columns, kind, rows, n_rows, output, threads);
-        // SAFETY: the slices were found long enough, and a mutable one overlaps no other. The kernels and tables come
-        // from one module.
+        // SAFETY: the slices were found long enough, and a mutable one overlaps no other. The kernels and
+        // tables come from one module.
         unsafe { runtime::call(&self.model, &call) }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::error::{LlvmError, code};
 use crate::packed::{Columns, Output, Rows, packed_call};
-use crate::runtime::{Call, Kind};
+use crate::runtime::{Call, Dtype, Kind};
 use std::ffi::{CStr, c_char};
 use std::path::Path;
 
@@ -10,6 +10,8 @@ use std::path::Path;
 pub struct Library {
     num_features: usize,
     num_outputs: unsafe extern "C" fn(i32) -> i32,
+    /// Libraries that were built before results had a type return floats.
+    output_type: Option<unsafe extern "C" fn(i32) -> i32>,
     predict_ex: unsafe extern "C" fn(*const Call) -> i32,
     error: unsafe extern "C" fn(i32) -> *const c_char,
     info: unsafe extern "C" fn() -> *const c_char,
@@ -21,8 +23,8 @@ impl Library {
     /// Loads a library whose functions begin with `prefix`.
     ///
     /// # Errors
-    /// When the file is no library, or not one of ours with that prefix. A library runs code of its own as it is
-    /// loaded, so it should come from a trusted place.
+    /// When the file is no library, or not one of ours with that prefix. A library runs code of its own as it
+    /// is loaded, so it should come from a trusted place.
     pub fn load(path: &Path, prefix: &str) -> Result<Library, LlvmError> {
         let shown = path.display();
         // A bare name would be searched for in the system's folders.
@@ -36,6 +38,7 @@ impl Library {
         Ok(Library {
             num_features,
             num_outputs: symbol(&library, path, prefix, "num_outputs")?,
+            output_type: symbol(&library, path, prefix, "output_type").ok(),
             predict_ex: symbol(&library, path, prefix, "predict_ex")?,
             error: symbol(&library, path, prefix, "error")?,
             info: symbol(&library, path, prefix, "info")?,
@@ -63,8 +66,8 @@ impl Library {
     /// Predicts `n_rows` packed rows with at most `threads` threads; 0 leaves the number to the runtime.
     ///
     /// # Errors
-    /// When the slices do not fit the number of rows or the kind's type, or the processor the code: what the library
-    /// says of it.
+    /// When the slices do not fit the number of rows or the kind's type, or the processor the code: what the
+    /// library says of it.
     pub fn predict(
         &self,
         kind: Kind,
@@ -73,7 +76,13 @@ impl Library {
         output: Output<'_>,
         threads: i32,
     ) -> Result<(), String> {
-        let columns = Columns { features: self.num_features, outputs: self.num_outputs(kind) };
+        let element = match self.output_type {
+            // SAFETY: the function is ours and takes any number.
+            Some(output_type) => Dtype::of(unsafe { output_type(kind as i32) }),
+            None if kind == Kind::Leaf => Dtype::I32,
+            None => Dtype::F32,
+        };
+        let columns = Columns { features: self.num_features, outputs: self.num_outputs(kind), element };
         let call = packed_call(columns, kind, rows, n_rows, output, threads);
         // SAFETY: the slices were found long enough, and a mutable one overlaps no other.
         match unsafe { (self.predict_ex)(&call) } {

@@ -58,8 +58,8 @@ pub(crate) fn shared_library(model: &[u8], exports: &[String]) -> Result<Vec<u8>
     let out = folder.path("model.so");
     let mut cc = Command::new("cc");
     cc.arg("-shared").arg("-o").arg(&out).args(folder.objects());
-    // Unused parts go, the stack is not executable, and all symbols are found when the library is loaded, so that
-    // none is looked for during a prediction.
+    // Unused parts go, the stack is not executable, and all symbols are found when the library is loaded, so
+    // that none is looked for during a prediction.
     cc.args(["-Wl,--gc-sections", "-Wl,--no-undefined", "-Wl,-z,noexecstack", "-Wl,-z,now", "-Wl,-z,relro"]);
     cc.arg(with_path("-Wl,--version-script=", &script));
     cc.args(["-pthread", "-Wl,--as-needed", "-lm"]);

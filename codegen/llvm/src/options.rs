@@ -30,8 +30,8 @@ pub(crate) fn initialise() {
             machine_code: true,
         });
         let arguments: Vec<*const c_char> = OPTIONS.iter().map(|o| o.as_ptr()).collect();
-        // SAFETY: the pointers are NUL-terminated strings that live for ever, and `Once` excludes other threads of
-        // this crate, none of which has used LLVM before.
+        // SAFETY: the pointers are NUL-terminated strings that live for ever, and `Once` excludes other
+        // threads of this crate, none of which has used LLVM before.
         unsafe { LLVMParseCommandLineOptions(arguments.len() as i32, arguments.as_ptr(), std::ptr::null()) };
     });
 }

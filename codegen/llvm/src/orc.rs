@@ -87,7 +87,8 @@ impl Orc {
 
 impl Drop for Orc {
     fn drop(&mut self) {
-        // SAFETY: created by `load` and not used afterwards. An error leaves nothing to be done but to free it.
+        // SAFETY: created by `load` and not used afterwards. An error leaves nothing to be done but to free
+        // it.
         let _ = check(unsafe { LLVMOrcDisposeLLJIT(self.jit) });
     }
 }

@@ -7,28 +7,31 @@ use crate::runtime::{Call, Dtype, Kind};
 pub enum Rows<'a> {
     /// 32-bit floats.
     F32(&'a [f32]),
-    /// 64-bit floats, rounded to 32 bits for a model that computes in 32 bits.
+    /// 64-bit floats.
     F64(&'a [f64]),
 }
 
 /// The output of a call, packed.
 #[derive(Debug)]
 pub enum Output<'a> {
-    /// Of [`Kind::Value`], [`Kind::Raw`] and [`Kind::Class`].
+    /// Of [`Kind::Class`], and of [`Kind::Value`] and [`Kind::Raw`] as the model's result type says.
     F32(&'a mut [f32]),
+    /// Of [`Kind::Value`] and [`Kind::Raw`] as the model's result type says.
+    F64(&'a mut [f64]),
     /// Of [`Kind::Leaf`].
     I32(&'a mut [i32]),
 }
 
-/// Columns of the rows and of the output of a call.
+/// Columns of the rows of a call, and columns and element of its output.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Columns {
     pub features: usize,
     pub outputs: usize,
+    pub element: Dtype,
 }
 
-/// The call on `n_rows` rows with at most `threads` threads. Slices that are too short, or an output of the wrong type,
-/// make a call that every entry point refuses with the right status.
+/// The call on `n_rows` rows with at most `threads` threads. Slices that are too short, or an output of the
+/// wrong type, make a call that every entry point refuses with the right status.
 pub(crate) fn packed_call(
     columns: Columns,
     kind: Kind,
@@ -41,13 +44,14 @@ pub(crate) fn packed_call(
         Rows::F32(rows) => (rows.as_ptr().cast(), Dtype::F32, rows.len()),
         Rows::F64(rows) => (rows.as_ptr().cast(), Dtype::F64, rows.len()),
     };
-    let (out, room, fits) = match output {
-        Output::F32(out) => (out.as_mut_ptr().cast(), out.len(), kind != Kind::Leaf),
-        Output::I32(out) => (out.as_mut_ptr().cast(), out.len(), kind == Kind::Leaf),
+    let (out, room, element) = match output {
+        Output::F32(out) => (out.as_mut_ptr().cast(), out.len(), Dtype::F32),
+        Output::F64(out) => (out.as_mut_ptr().cast(), out.len(), Dtype::F64),
+        Output::I32(out) => (out.as_mut_ptr().cast(), out.len(), Dtype::I32),
     };
     let enough = columns.features.checked_mul(n_rows).is_some_and(|n| n <= have)
         && columns.outputs.checked_mul(n_rows).is_some_and(|n| n <= room);
     // A count below zero is an argument that the entry points refuse.
-    let n_rows = if enough && fits { i64::try_from(n_rows).unwrap_or(-1) } else { -1 };
+    let n_rows = if enough && element == columns.element { i64::try_from(n_rows).unwrap_or(-1) } else { -1 };
     Call { threads, ..Call::new(kind, dtype, data, n_rows, out) }
 }

@@ -8,10 +8,10 @@ use inkwell::module::Module;
 use inkwell::passes::PassBuilderOptions;
 use inkwell::targets::FileType;
 
-/// The optimisations. LIR arrives with its loops already tiled, unrolled, interleaved and vectorised as the schedule
-/// says, so LLVM only tidies up: it removes redundancy and moves invariants out of loops. Its own unroller and
-/// vectorisers are left out, because they undo the schedule and cost compile time. Instructions are combined once: two
-/// more times took a tenth of the time to compile and left the code as it was.
+/// The optimisations. LIR arrives with its loops already tiled, unrolled, interleaved and vectorised as the
+/// schedule says, so LLVM only tidies up: it removes redundancy and moves invariants out of loops. Its own
+/// unroller and vectorisers are left out, because they undo the schedule and cost compile time. Instructions
+/// are combined once: two more times took a tenth of the time to compile and left the code as it was.
 const PIPELINE: &str = "function(\
     sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,\
     loop-mssa(loop-rotate,licm<allowspeculation>),\

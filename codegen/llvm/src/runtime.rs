@@ -1,8 +1,8 @@
 //! The small C runtime of compiled models, seen from Rust.
 //!
-//! `runtime/rt.h` and `runtime/api.h` say what the structures mean; the ones here have the same layout, which a test
-//! compares with what the C compiler says. The runtime is linked into this crate for just-in-time calls, and
-//! [`RUNTIME_OBJECT`] carries it into artefacts.
+//! `runtime/rt.h` and `runtime/api.h` say what the structures mean; the ones here have the same layout, which
+//! a test compares with what the C compiler says. The runtime is linked into this crate for just-in-time
+//! calls, and [`RUNTIME_OBJECT`] carries it into artefacts.
 
 use std::{
     ffi::{CStr, c_char, c_void},
@@ -70,15 +70,19 @@ pub struct Model {
     pub num_values: i32,
     /// Columns of the leaf output.
     pub num_trees: i32,
-    /// 1: kernels read rows and margins as `f64`; 0: as `f32`.
-    pub wide: i32,
+    /// The [`Dtype`] of the rows that kernels read.
+    pub row_type: i32,
+    /// The [`Dtype`] of margins.
+    pub margin_type: i32,
+    /// The [`Dtype`] of raw and value output.
+    pub result_type: i32,
     /// A call is cut into runs of at most this many rows.
     pub rows_per_run: i64,
     /// Rough cost of one row in nanoseconds; decides how many threads are worth waking.
     pub ns_per_row: f64,
     /// Rows to margins.
     pub raw: Option<Kernel>,
-    /// Margins to `f32` values; none: the margins are the values.
+    /// Margins to values of the result type; none: the margins are the values.
     pub value: Option<Kernel>,
     /// Margins to one `f32` class per row; none: the model has no classes.
     pub klass: Option<Kernel>,
@@ -102,9 +106,9 @@ const CALL_SIZE: u32 = mem::size_of::<Call>() as u32;
 #[repr(i32)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// Predictions, `f32`.
+    /// Predictions, of the model's result type.
     Value = 0,
-    /// Margins before the output transform, `f32`.
+    /// Margins before the output transform, of the model's result type.
     Raw = 1,
     /// The predicted class, one `f32`.
     Class = 2,
@@ -112,14 +116,23 @@ pub enum Kind {
     Leaf = 3,
 }
 
-/// Element type of a call's rows.
+/// Element type of rows, margins and results.
 #[repr(i32)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dtype {
     /// 32-bit floats.
     F32 = 0,
-    /// 64-bit floats; rounded to 32 bits for models that compute in 32 bits.
+    /// 64-bit floats.
     F64 = 1,
+    /// 32-bit integers: numbers of leaves.
+    I32 = 2,
+}
+
+impl Dtype {
+    /// The type with this number.
+    pub(crate) fn of(number: i32) -> Dtype {
+        [Dtype::F64, Dtype::I32].into_iter().find(|dtype| *dtype as i32 == number).unwrap_or(Dtype::F32)
+    }
 }
 
 /// One prediction call, `schedc_call` in C.
@@ -219,6 +232,12 @@ pub fn num_outputs(model: &Model, kind: Kind) -> i32 {
     unsafe { schedc_rt_num_outputs(model, kind as i32) }
 }
 
+/// Element type of an output kind.
+pub fn output_type(model: &Model, kind: Kind) -> Dtype {
+    // SAFETY: reads plain fields of a live structure.
+    Dtype::of(unsafe { schedc_rt_output_type(model, kind as i32) })
+}
+
 fn message(model: &Model, code: i32) -> &'static str {
     // SAFETY: the runtime returns string constants.
     let text = unsafe { CStr::from_ptr(schedc_rt_error(model, code)) };
@@ -226,7 +245,7 @@ fn message(model: &Model, code: i32) -> &'static str {
 }
 
 /// Names and addresses of what generated code may call: the runtime, and a few functions of the C library.
-pub fn symbols() -> [(&'static str, *const ()); 12] {
+pub fn symbols() -> [(&'static str, *const ()); 13] {
     [
         ("schedc_rt_parallel", schedc_rt_parallel as *const ()),
         ("schedc_rt_alloc", schedc_rt_alloc as *const ()),
@@ -236,6 +255,7 @@ pub fn symbols() -> [(&'static str, *const ()); 12] {
         ("schedc_rt_predict_raw", schedc_rt_predict_raw as *const ()),
         ("schedc_rt_predict_ex", schedc_rt_predict_ex as *const ()),
         ("schedc_rt_num_outputs", schedc_rt_num_outputs as *const ()),
+        ("schedc_rt_output_type", schedc_rt_output_type as *const ()),
         ("schedc_rt_error", schedc_rt_error as *const ()),
         ("exp", exp as *const ()),
         ("expf", expf as *const ()),
@@ -260,6 +280,7 @@ unsafe extern "C" {
     fn schedc_rt_predict_raw(model: *const Model, rows: *const f32, n_rows: i64, out: *mut f32) -> i32;
     fn schedc_rt_predict_ex(model: *const Model, call: *const Call) -> i32;
     fn schedc_rt_num_outputs(model: *const Model, kind: i32) -> i32;
+    fn schedc_rt_output_type(model: *const Model, kind: i32) -> i32;
     fn schedc_rt_error(model: *const Model, status: i32) -> *const c_char;
 
     fn exp(x: f64) -> f64;

@@ -51,7 +51,8 @@ impl Session {
 
 /// Called by LLVM; remarks and warnings are dropped.
 extern "C" fn collect(info: LLVMDiagnosticInfoRef, list: *mut c_void) {
-    // SAFETY: `list` is the pointer given with this handler, and LLVM's message is a string until it is disposed of.
+    // SAFETY: `list` is the pointer given with this handler, and LLVM's message is a string until it is
+    // disposed of.
     unsafe {
         if !matches!(LLVMGetDiagInfoSeverity(info), LLVMDiagnosticSeverity::LLVMDSError) {
             return;

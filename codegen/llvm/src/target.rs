@@ -26,8 +26,8 @@ impl Cpu {
     /// All of them, in the order in which a help text lists them.
     pub const ALL: [Cpu; 4] = [Cpu::Native, Cpu::X86_64V2, Cpu::X86_64V3, Cpu::X86_64V4];
 
-    /// Bits of the registers in which code for it looks tables up, which the layouts of complete trees live on; those of
-    /// 128 bits only tables of bytes. 0 if there are no instructions for that.
+    /// Bits of the registers in which code for it looks tables up, which the layouts of complete trees live
+    /// on; those of 128 bits only tables of bytes. 0 if there are no instructions for that.
     pub fn lookup_bits(self) -> u32 {
         match Instructions::of(self).needs {
             needs if needs & CPU_V4 != 0 => 512,
@@ -37,7 +37,8 @@ impl Cpu {
         }
     }
 
-    /// The instruction sets that code for it may use, by the names that compilers give them, the newest of each kind.
+    /// The instruction sets that code for it may use, by the names that compilers give them, the newest of
+    /// each kind.
     pub fn features(self) -> Vec<&'static str> {
         let needs = Instructions::of(self).needs;
         let levels: [(u64, &[&str]); 4] = [
@@ -53,9 +54,9 @@ impl Cpu {
             .collect()
     }
 
-    /// Whether its gathers wait for each other, so that loading lane by lane is no slower: the processors that leak what
-    /// gathers have loaded (Gather Data Sampling), which newer microcode prevents at that price. Code for a level of
-    /// instruction sets is made for those that are better.
+    /// Whether its gathers wait for each other, so that loading lane by lane is no slower: the processors
+    /// that leak what gathers have loaded (Gather Data Sampling), which newer microcode prevents at that
+    /// price. Code for a level of instruction sets is made for those that are better.
     pub fn gathers_slowly(self) -> bool {
         self == Cpu::Native && SLOW_GATHERS.contains(&host_name().as_str())
     }
@@ -106,8 +107,8 @@ const SLOW_GATHERS: [&str; 9] = [
     "rocketlake",
 ];
 
-/// What code for a [`Cpu`] asks of the machine that runs it. Only features that the runtime can check are ever used,
-/// so that an artefact built with `native` refuses to run elsewhere instead of crashing there.
+/// What code for a [`Cpu`] asks of the machine that runs it. Only features that the runtime can check are
+/// ever used, so that an artefact built with `native` refuses to run elsewhere instead of crashing there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Instructions {
     needs: u64,
@@ -203,7 +204,8 @@ impl Machine {
         Ok(Machine { llvm, needs: instructions.needs, tune, gathers_slowly: cpu.gathers_slowly() })
     }
 
-    /// What a function says of the instructions it may use, where functions for several machines are in one module.
+    /// What a function says of the instructions it may use, where functions for several machines are in one
+    /// module.
     pub(crate) fn attributes(&self) -> [(&'static str, &'static str); 2] {
         let instructions = Instructions { needs: self.needs };
         [("target-cpu", instructions.llvm_cpu()), ("target-features", instructions.llvm_features())]

@@ -1,4 +1,5 @@
-//! Generated code as text, for people. It contains no model data: kernels reach the tables through the context.
+//! Generated code as text, for people. It contains no model data: kernels reach the tables through the
+//! context.
 
 use crate::emit::emit_kernels;
 use crate::error::LlvmError;

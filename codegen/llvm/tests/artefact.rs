@@ -30,6 +30,7 @@ fn linear(weights: [f32; FEATURES]) -> (Module, Facts) {
             Table { name: "weights".into(), bytes },
             Table { name: "mark".into(), bytes: MARK.as_bytes().to_vec() },
         ],
+        types: Interface::all(Scalar::F32),
         rows_per_run: Some(1000),
     };
     let facts = Facts {
@@ -37,7 +38,6 @@ fn linear(weights: [f32; FEATURES]) -> (Module, Facts) {
         num_margins: 1,
         num_values: 1,
         num_trees: 1,
-        wide: false,
         ns_per_row: 1e6,
         info: r#"{"trees":0}"#.into(),
         feature_names: Vec::new(),
@@ -176,6 +176,7 @@ fn exports(prefix: &str) -> Vec<String> {
         "info",
         "num_features",
         "num_outputs",
+        "output_type",
         "predict",
         "predict_ex",
         "predict_raw",

@@ -12,6 +12,7 @@ use std::{
     thread,
 };
 
+use sched_ir::lir::{Interface, Scalar};
 use sched_llvm::{
     header::{HeaderFacts, header, valid_prefix},
     runtime::{
@@ -45,19 +46,24 @@ fn expected(model: &Model, kind: Kind, row: &[f64]) -> Vec<f64> {
     }
 }
 
-// Kernels, generic over the element type of rows and margins.
+// Kernels, generic over the element types of rows (`R`), margins (`M`) and results (`O`).
 
 trait Element: Copy + Into<f64> {
+    const DTYPE: Dtype;
     fn of(x: f64) -> Self;
 }
 
 impl Element for f32 {
+    const DTYPE: Dtype = Dtype::F32;
+
     fn of(x: f64) -> f32 {
         x as f32
     }
 }
 
 impl Element for f64 {
+    const DTYPE: Dtype = Dtype::F64;
+
     fn of(x: f64) -> f64 {
         x
     }
@@ -70,63 +76,66 @@ unsafe fn input<'a, T>(ctx: *const Ctx, columns: usize) -> &'a [T] {
 /// Rows of one iteration of the parallel loop.
 const BLOCK: i64 = 8;
 
-unsafe extern "C" fn raw_row<T: Element>(env: *mut c_void, i: i64) {
+unsafe extern "C" fn raw_row<R: Element, M: Element>(env: *mut c_void, i: i64) {
     let (ctx, first) = unsafe { *env.cast::<(*mut Ctx, i64)>() };
     let row = (first + i) as usize;
-    let numbers: Vec<f64> = unsafe { input::<T>(ctx, FEATURES) }[row * FEATURES..][..FEATURES]
+    let numbers: Vec<f64> = unsafe { input::<R>(ctx, FEATURES) }[row * FEATURES..][..FEATURES]
         .iter()
         .map(|&x| x.into())
         .collect();
     for (column, margin) in margins(&numbers).into_iter().enumerate() {
-        unsafe { (*ctx).out.cast::<T>().add(row * 2 + column).write(T::of(margin)) };
+        unsafe { (*ctx).out.cast::<M>().add(row * 2 + column).write(M::of(margin)) };
     }
 }
 
 /// A block of rows: takes temporary memory, and loops over its rows in parallel below a parallel loop.
-unsafe extern "C" fn raw_block<T: Element>(env: *mut c_void, i: i64) {
+unsafe extern "C" fn raw_block<R: Element, M: Element>(env: *mut c_void, i: i64) {
     let ctx = env.cast::<Ctx>();
     let mut inner = (ctx, i * BLOCK);
     unsafe {
         let memory = schedc_rt_alloc(ctx, 1000);
         assert!(!memory.is_null() && memory.addr().is_multiple_of(64));
         let left = (*ctx).n_rows - inner.1;
-        schedc_rt_parallel(ctx, raw_row::<T>, (&raw mut inner).cast(), left.min(BLOCK));
+        schedc_rt_parallel(ctx, raw_row::<R, M>, (&raw mut inner).cast(), left.min(BLOCK));
         schedc_rt_free(ctx, memory);
     }
 }
 
-unsafe extern "C" fn raw<T: Element>(ctx: *mut Ctx) {
-    unsafe { schedc_rt_parallel(ctx, raw_block::<T>, ctx.cast(), ((*ctx).n_rows + BLOCK - 1) / BLOCK) };
+unsafe extern "C" fn raw<R: Element, M: Element>(ctx: *mut Ctx) {
+    unsafe { schedc_rt_parallel(ctx, raw_block::<R, M>, ctx.cast(), ((*ctx).n_rows + BLOCK - 1) / BLOCK) };
 }
 
 /// Row by row, so that margins and values may share their memory.
-unsafe fn finish<T: Element, const N: usize>(ctx: *mut Ctx, values: impl Fn(f64, f64) -> [f64; N]) {
+unsafe fn finish<M: Element, O: Element, const N: usize>(
+    ctx: *mut Ctx,
+    values: impl Fn(f64, f64) -> [f64; N],
+) {
     unsafe {
         for row in 0..(*ctx).n_rows as usize {
-            let margins = (*ctx).rows.cast::<T>().add(row * 2);
+            let margins = (*ctx).rows.cast::<M>().add(row * 2);
             let values = values((*margins).into(), (*margins.add(1)).into());
             for (column, value) in values.into_iter().enumerate() {
-                (*ctx).out.cast::<f32>().add(row * N + column).write(value as f32);
+                (*ctx).out.cast::<O>().add(row * N + column).write(O::of(value));
             }
         }
     }
 }
 
-unsafe extern "C" fn two_values<T: Element>(ctx: *mut Ctx) {
-    unsafe { finish::<T, 2>(ctx, |a, b| [a + 1.0, b + 1.0]) };
+unsafe extern "C" fn two_values<M: Element, O: Element>(ctx: *mut Ctx) {
+    unsafe { finish::<M, O, 2>(ctx, |a, b| [a + 1.0, b + 1.0]) };
 }
 
-unsafe extern "C" fn one_value<T: Element>(ctx: *mut Ctx) {
-    unsafe { finish::<T, 1>(ctx, |a, b| [a - b]) };
+unsafe extern "C" fn one_value<M: Element, O: Element>(ctx: *mut Ctx) {
+    unsafe { finish::<M, O, 1>(ctx, |a, b| [a - b]) };
 }
 
-unsafe extern "C" fn class<T: Element>(ctx: *mut Ctx) {
-    unsafe { finish::<T, 1>(ctx, |a, b| [f64::from(u8::from(b > a))]) };
+unsafe extern "C" fn class<M: Element>(ctx: *mut Ctx) {
+    unsafe { finish::<M, f32, 1>(ctx, |a, b| [f64::from(u8::from(b > a))]) };
 }
 
-unsafe extern "C" fn leaf<T: Element>(ctx: *mut Ctx) {
+unsafe extern "C" fn leaf<R: Element>(ctx: *mut Ctx) {
     unsafe {
-        let rows = input::<T>(ctx, FEATURES);
+        let rows = input::<R>(ctx, FEATURES);
         for (i, row) in rows.chunks_exact(FEATURES).enumerate() {
             (*ctx).out.cast::<i32>().add(2 * i).write(present(row[0].into()) as i32);
             (*ctx).out.cast::<i32>().add(2 * i + 1).write(present(row[1].into()) as i32);
@@ -141,20 +150,22 @@ unsafe extern "C" fn failing(ctx: *mut Ctx) {
     }
 }
 
-fn model<T: Element>() -> Model {
+fn model<R: Element, M: Element, O: Element>() -> Model {
     Model {
         size: MODEL_SIZE,
         num_features: FEATURES as i32,
         num_margins: 2,
         num_values: 2,
         num_trees: 2,
-        wide: i32::from(size_of::<T>() == 8),
+        row_type: R::DTYPE as i32,
+        margin_type: M::DTYPE as i32,
+        result_type: O::DTYPE as i32,
         rows_per_run: i64::MAX,
         ns_per_row: 1e6,
-        raw: Some(raw::<T>),
-        value: Some(two_values::<T>),
-        klass: Some(class::<T>),
-        leaf: Some(leaf::<T>),
+        raw: Some(raw::<R, M>),
+        value: Some(two_values::<M, O>),
+        klass: Some(class::<M>),
+        leaf: Some(leaf::<R>),
         tables: ptr::null(),
         info: c"{}".as_ptr(),
         cpu_needs: 0,
@@ -192,7 +203,7 @@ impl How {
 
 /// Calls a model and compares every number of the output; what lies behind the output must stay as it was.
 fn check(model: &Model, how: How) {
-    const GUARD: u32 = 0x7fc1_2345;
+    const GUARD: u64 = 0x7fc1_2345_7fc1_2345;
     let columns = runtime::num_outputs(model, how.kind) as usize;
     let numbers = numbers(how.n);
     let mut bytes = vec![0xff; how.shift];
@@ -201,13 +212,15 @@ fn check(model: &Model, how: How) {
         for &x in row.iter().chain(padding) {
             match how.dtype {
                 Dtype::F32 => bytes.extend((x as f32).to_ne_bytes()),
-                Dtype::F64 => bytes.extend(x.to_ne_bytes()),
+                _ => bytes.extend(x.to_ne_bytes()),
             }
         }
     }
     // A u64 buffer is aligned for either type; the shift is then the only misalignment.
     let mut rows = vec![0u64; bytes.len() / 8 + 1];
-    let mut out = vec![GUARD; how.n * columns + 8];
+    let element = runtime::output_type(model, how.kind);
+    let size = if element == Dtype::F64 { 8 } else { 4 };
+    let mut out = vec![GUARD; how.n * columns * size / 8 + 4];
     let mut scratch = vec![0u8; how.scratch];
     unsafe {
         ptr::copy_nonoverlapping(bytes.as_ptr(), rows.as_mut_ptr().cast(), bytes.len());
@@ -220,13 +233,21 @@ fn check(model: &Model, how: How) {
         call.scratch_size = how.scratch as i64;
         assert_eq!(runtime::call(model, &call), Ok(()), "{how:?}");
     }
-    let (out, guard) = out.split_at(how.n * columns);
-    assert!(guard.iter().all(|&word| word == GUARD), "{how:?}: wrote past the output");
+    let out: Vec<u8> = out.into_iter().flat_map(u64::to_ne_bytes).collect();
+    let (out, guard) = out.split_at(how.n * columns * size);
+    assert!(
+        guard.chunks(4).all(|word| *word == (GUARD as u32).to_ne_bytes()),
+        "{how:?}: wrote past the output"
+    );
     for (i, row) in numbers.chunks_exact(FEATURES).enumerate() {
         for (column, want) in expected(model, how.kind, row).into_iter().enumerate() {
-            let word = out[i * columns + column];
-            let got =
-                if how.kind == Kind::Leaf { f64::from(word as i32) } else { f64::from(f32::from_bits(word)) };
+            let at = (i * columns + column) * size;
+            let half = || out[at..at + 4].try_into().expect("four bytes");
+            let got = match element {
+                Dtype::F32 => f64::from(f32::from_ne_bytes(half())),
+                Dtype::F64 => f64::from_ne_bytes(out[at..at + 8].try_into().expect("eight bytes")),
+                Dtype::I32 => f64::from(i32::from_ne_bytes(half())),
+            };
             assert_eq!(got, want, "{how:?}: row {i}, column {column}");
         }
     }
@@ -244,9 +265,18 @@ fn check_kinds_and_types(model: &Model, change: impl Fn(How) -> How) {
 
 #[test]
 fn every_kind_and_type() {
-    let narrow = model::<f32>();
-    let wide = model::<f64>();
-    for base in [narrow, wide] {
+    let narrow = model::<f32, f32, f32>();
+    let all = [
+        narrow,
+        model::<f32, f32, f64>(),
+        model::<f32, f64, f32>(),
+        model::<f32, f64, f64>(),
+        model::<f64, f32, f32>(),
+        model::<f64, f32, f64>(),
+        model::<f64, f64, f32>(),
+        model::<f64, f64, f64>(),
+    ];
+    for base in all {
         check_kinds_and_types(&base, |how| how);
         check_kinds_and_types(&base, |how| How { stride: 7, ..how });
         check_kinds_and_types(&base, |how| How { shift: 3, ..how });
@@ -256,13 +286,16 @@ fn every_kind_and_type() {
         }
         check_kinds_and_types(&Model { value: None, ..base }, |how| how);
     }
-    check_kinds_and_types(&Model { num_values: 1, value: Some(one_value::<f32>), ..narrow }, |how| how);
-    check_kinds_and_types(&Model { num_values: 1, value: Some(one_value::<f64>), ..wide }, |how| how);
+    let one = |value: runtime::Kernel, base| Model { num_values: 1, value: Some(value), ..base };
+    check_kinds_and_types(&one(one_value::<f32, f32>, narrow), |how| how);
+    check_kinds_and_types(&one(one_value::<f32, f64>, model::<f64, f32, f64>()), |how| how);
+    check_kinds_and_types(&one(one_value::<f64, f32>, model::<f32, f64, f32>()), |how| how);
+    check_kinds_and_types(&one(one_value::<f64, f64>, model::<f32, f64, f64>()), |how| how);
 }
 
 #[test]
 fn calls_larger_than_a_chunk() {
-    for model in [model::<f32>(), model::<f64>()] {
+    for model in [model::<f32, f32, f32>(), model::<f64, f64, f32>()] {
         for kind in KINDS {
             for dtype in [Dtype::F32, Dtype::F64] {
                 for threads in [1, 4] {
@@ -275,7 +308,7 @@ fn calls_larger_than_a_chunk() {
 
 #[test]
 fn scratch_of_any_size() {
-    let model = model::<f64>();
+    let model = model::<f64, f64, f32>();
     for scratch in [1, 63, 64, 200, 1 << 12, 1 << 15, 1 << 20] {
         check_kinds_and_types(&model, |how| How { scratch, threads: 2, ..how });
     }
@@ -285,7 +318,7 @@ fn scratch_of_any_size() {
 fn rounds_doubles_to_floats() {
     // 2^24 + 1 has no 32-bit float and becomes 2^24.
     let rows = [16_777_217.0, 16_777_216.0, f64::NAN];
-    for (model, want) in [(model::<f32>(), 0.0), (model::<f64>(), 1.0)] {
+    for (model, want) in [(model::<f32, f32, f32>(), 0.0), (model::<f64, f64, f32>(), 1.0)] {
         let mut out = [9f32; 2];
         let call = Call::new(Kind::Raw, Dtype::F64, rows.as_ptr().cast(), 1, out.as_mut_ptr().cast());
         assert_eq!(unsafe { runtime::call(&model, &call) }, Ok(()));
@@ -326,7 +359,7 @@ fn wrong_calls_are_refused() {
         (|c| c.size = 1 << 30, Status::ARGUMENT),
         (|c| c.n_rows = 0, 0),
     ];
-    let model = model::<f32>();
+    let model = model::<f32, f32, f32>();
     for (i, (change, want)) in wrong.into_iter().enumerate() {
         assert_eq!(code(&model, change), want, "call {i}");
     }
@@ -341,7 +374,7 @@ fn wrong_calls_are_refused() {
 
 #[test]
 fn calls_of_other_versions() {
-    let model = model::<f32>();
+    let model = model::<f32, f32, f32>();
     // An older caller ends after `out`; what lies behind is not read.
     let older = |c: &mut Call| (c.size, c.dtype, c.threads, c.row_stride) = (32, 77, -7, 1);
     assert_eq!(code(&model, older), 0);
@@ -360,7 +393,7 @@ fn calls_of_other_versions() {
 
 #[test]
 fn refuses_processors_that_lack_something() {
-    let needs = |cpu_needs| code(&Model { cpu_needs, ..model::<f32>() }, |_| ());
+    let needs = |cpu_needs| code(&Model { cpu_needs, ..model::<f32, f32, f32>() }, |_| ());
     let have = |there: bool| if there { 0 } else { Status::CPU };
     assert_eq!(needs(runtime::CPU_V2), have(std::is_x86_feature_detected!("sse4.2")));
     assert_eq!(needs(runtime::CPU_V3), have(std::is_x86_feature_detected!("avx2")));
@@ -369,7 +402,7 @@ fn refuses_processors_that_lack_something() {
     assert_eq!(needs(runtime::CPU_AVX512FP16), have(std::is_x86_feature_detected!("avx512fp16")));
     assert_eq!(needs(1 << 40), Status::CPU);
 
-    let model = Model { cpu_needs: 1 << 40, ..model::<f32>() };
+    let model = Model { cpu_needs: 1 << 40, ..model::<f32, f32, f32>() };
     let call = Call::new(Kind::Value, Dtype::F32, ptr::null(), 0, ptr::null_mut());
     let error = unsafe { runtime::call(&model, &call) }.expect_err("no processor has bit 40");
     assert!(error.to_string().contains("processor lacks"), "{error}");
@@ -378,16 +411,16 @@ fn refuses_processors_that_lack_something() {
 #[test]
 fn kernels_report_errors() {
     let memory = |model: Model| code(&model, |_| ());
-    assert_eq!(memory(Model { raw: Some(failing), ..model::<f32>() }), Status::MEMORY);
-    assert_eq!(memory(Model { value: Some(failing), ..model::<f32>() }), Status::MEMORY);
-    let failing_class = Model { klass: Some(failing), ..model::<f32>() };
+    assert_eq!(memory(Model { raw: Some(failing), ..model::<f32, f32, f32>() }), Status::MEMORY);
+    assert_eq!(memory(Model { value: Some(failing), ..model::<f32, f32, f32>() }), Status::MEMORY);
+    let failing_class = Model { klass: Some(failing), ..model::<f32, f32, f32>() };
     assert_eq!(code(&failing_class, |c| c.kind = Kind::Class as i32), Status::MEMORY);
     assert_eq!(memory(failing_class), 0);
 }
 
 #[test]
 fn columns_of_kinds() {
-    let model = Model { num_values: 1, num_trees: 9, ..model::<f32>() };
+    let model = Model { num_values: 1, num_trees: 9, ..model::<f32, f32, f32>() };
     assert_eq!(KINDS.map(|kind| runtime::num_outputs(&model, kind)), [1, 2, 1, 9]);
     let model = Model { value: None, klass: None, leaf: None, ..model };
     assert_eq!(KINDS.map(|kind| runtime::num_outputs(&model, kind)), [2, 2, 0, 0]);
@@ -398,7 +431,7 @@ fn many_callers_at_once() {
     thread::scope(|scope| {
         for caller in 0..8 {
             scope.spawn(move || {
-                let model = if caller % 2 == 0 { model::<f32>() } else { model::<f64>() };
+                let model = if caller % 2 == 0 { model::<f32, f32, f32>() } else { model::<f64, f64, f32>() };
                 for i in 0..60 {
                     let how = How::plain(KINDS[(caller + i) % 4], Dtype::F64, 1 + (i * 53) % 700);
                     check(&model, How { threads: 1 + (i % 5) as i32, ..how });
@@ -431,7 +464,8 @@ fn loops_run_every_iteration_once() {
         for threads in [1, 2, 3, 16] {
             let env = Env { counts: (0..trip).map(|_| AtomicU32::new(0)).collect(), trip };
             let tables = [(&raw const env).cast::<c_void>()];
-            let model = Model { raw: Some(raw), value: None, tables: tables.as_ptr(), ..model::<f32>() };
+            let model =
+                Model { raw: Some(raw), value: None, tables: tables.as_ptr(), ..model::<f32, f32, f32>() };
             assert_eq!(code(&model, |call| call.threads = threads), 0);
             assert!(
                 env.counts.iter().all(|n| n.load(Ordering::Relaxed) == 1),
@@ -449,7 +483,7 @@ fn predicts_in_the_child_of_a_fork() {
         fn alarm(seconds: u32) -> u32;
         fn _exit(status: i32) -> !;
     }
-    let model = model::<f32>();
+    let model = model::<f32, f32, f32>();
     let rows: Vec<f32> = numbers(500).into_iter().map(|x| x as f32).collect();
     let predict = || {
         let mut out = vec![0f32; 1000];
@@ -503,7 +537,7 @@ const FACTS: HeaderFacts = HeaderFacts {
     num_values: 2,
     num_trees: 2,
     has_classes: true,
-    wide: false,
+    types: Interface::all(Scalar::F32),
 };
 
 /// A folder with the runtime's object and the header of the test artefact, `m.h`.
@@ -598,14 +632,14 @@ fn layouts_agree() {
         asserts!("NAME", Call, size kind rows n_rows out dtype threads row_stride scratch scratch_size)
             .replace("NAME", name)
     };
-    let model = asserts!("schedc_model", Model, size num_features num_margins num_values num_trees wide rows_per_run
-        ns_per_row raw value klass leaf tables info cpu_needs otherwise);
+    let model = asserts!("schedc_model", Model, size num_features num_margins num_values num_trees row_type margin_type
+        result_type rows_per_run         ns_per_row raw value klass leaf tables info cpu_needs otherwise);
     let ctx = asserts!("schedc_ctx", Ctx, rows n_rows out tables team status);
     let numbers: Vec<String> = ["ERR_ARGUMENT", "ERR_CPU", "ERR_MEMORY", "ERR_UNSUPPORTED"]
         .map(|name| (name, format!("SCHEDC_{name}")))
         .into_iter()
         .chain(["VALUE", "RAW", "CLASS", "LEAF"].map(|name| (name, format!("SCHEDC_KIND_{name}"))))
-        .chain(["F32", "F64"].map(|name| (name, format!("SCHEDC_DTYPE_{name}"))))
+        .chain(["F32", "F64", "I32"].map(|name| (name, format!("SCHEDC_DTYPE_{name}"))))
         .map(|(public, own)| format!("_Static_assert((int)M_{public} == (int){own}, \"{own}\");"))
         .collect();
     let file = folder().join("layouts.c");
@@ -638,7 +672,7 @@ fn header_is_c_and_cpp() {
 
 #[test]
 fn example_compiles() {
-    let facts = HeaderFacts { wide: true, ..FACTS };
+    let facts = HeaderFacts { types: Interface { margins: Scalar::F64, ..FACTS.types }, ..FACTS };
     let include = folder().join("example");
     fs::create_dir_all(&include).expect("a folder");
     fs::write(include.join("libmodel.h"), header("schedc", &facts)).expect("libmodel.h");

@@ -7,8 +7,21 @@ use sched_forest::{
 };
 use sched_nest::ModelFacts;
 
-/// Thresholds and row values come from here, so that ties are frequent.
+/// Thresholds and row values come from here, so that ties are frequent. Both types hold these.
 const GRID: [f64; 9] = [-2.5, -1.0, -0.5, -0.0, 0.25, 0.5, 1.0, 1.5, 3.0];
+
+/// A value of the grid, or, in double precision, often one beside it that single precision would round to it, or one that
+/// single precision rounds up or down to its neighbour.
+fn grid(rng: &mut Rng, float: Float) -> f64 {
+    let x = *rng.pick(&GRID).unwrap_or(&0.0);
+    match (float, rng.below(6)) {
+        (Float::F32, _) | (Float::F64, 0 | 1) => x,
+        (Float::F64, 2) => x.next_up(),
+        (Float::F64, 3) => x.next_down(),
+        (Float::F64, 4) => x + 0.1,
+        (Float::F64, _) => x - 0.1,
+    }
+}
 
 /// Where missing values go in a forest.
 #[derive(Clone, Copy)]
@@ -22,8 +35,8 @@ enum Missing {
 pub fn forest(rng: &mut Rng) -> Forest {
     let num_features = 1 + rng.below(6);
     let num_margins = if rng.one_in(3) { 2 + rng.below(3) } else { 1 };
-    let wide = rng.one_in(4);
-    let float = if wide { Float::F64 } else { Float::F32 };
+    let types = types(rng);
+    let float = types.accumulator;
     let vectors = rng.one_in(6);
     let missing = [Missing::Left, Missing::Right, Missing::Mixed][rng.below(3)];
     let deepest = [0, 1, 2, 3, 4, 5, 6, 11][rng.below(8)];
@@ -37,7 +50,7 @@ pub fn forest(rng: &mut Rng) -> Forest {
             };
             let width = if target == Target::All { num_margins } else { 1 };
             let mut maker =
-                Maker { rng, missing, num_features, width, float, inner: Vec::new(), leaves: Vec::new() };
+                Maker { rng, missing, num_features, width, types, inner: Vec::new(), leaves: Vec::new() };
             let root = maker.node(deepest);
             let (inner, leaves) = (maker.inner, maker.leaves);
             Tree { root, inner, leaves, target, source: source as u32 }
@@ -49,12 +62,21 @@ pub fn forest(rng: &mut Rng) -> Forest {
         num_margins,
         base: (0..num_margins).map(|_| value(rng, float)).collect(),
         comparison: if rng.one_in(2) { Comparison::Less } else { Comparison::LessOrEqual },
-        types: Types { input: float, threshold: float, accumulator: float },
+        types,
         transform: transform(rng, num_margins),
         objective: "binary:logistic".to_string(),
         ..ForestParts::default()
     };
     Forest::new(parts).expect("the generator keeps the promises of a forest")
+}
+
+/// Random types, each by itself; half of the forests are XGBoost's.
+fn types(rng: &mut Rng) -> Types {
+    if rng.one_in(2) {
+        return Types::all(Float::F32);
+    }
+    let mut float = || if rng.one_in(2) { Float::F64 } else { Float::F32 };
+    Types { input: float(), threshold: float(), accumulator: float(), output: float() }
 }
 
 fn transform(rng: &mut Rng, margins: usize) -> Transform {
@@ -78,7 +100,7 @@ struct Maker<'a> {
     missing: Missing,
     num_features: usize,
     width: usize,
-    float: Float,
+    types: Types,
     inner: Vec<Inner>,
     leaves: Vec<Leaf>,
 }
@@ -86,7 +108,7 @@ struct Maker<'a> {
 impl Maker<'_> {
     fn node(&mut self, levels: u32) -> NodeRef {
         if levels == 0 || self.rng.one_in(5) {
-            let values = (0..self.width).map(|_| value(self.rng, self.float)).collect();
+            let values = (0..self.width).map(|_| value(self.rng, self.types.accumulator)).collect();
             self.leaves.push(Leaf { source: (self.inner.len() + self.leaves.len()) as u32, values });
             return NodeRef::Leaf(self.leaves.len() as u32 - 1);
         }
@@ -98,7 +120,7 @@ impl Maker<'_> {
         };
         self.inner.push(Inner {
             feature: self.rng.below(self.num_features) as u32,
-            predicate: Predicate::Numeric { threshold: *self.rng.pick(&GRID).unwrap_or(&0.0) },
+            predicate: Predicate::Numeric { threshold: grid(self.rng, self.types.threshold) },
             missing_left,
             left: NodeRef::Leaf(0),
             right: NodeRef::Leaf(0),
@@ -124,7 +146,8 @@ pub fn rows(rng: &mut Rng, forest: &Forest, together: usize) -> Vec<f64> {
             2 => f64::INFINITY,
             3 => f64::NEG_INFINITY,
             4 => 0.0,
-            _ => *rng.pick(&GRID).unwrap_or(&0.0),
+            // Callers may hand over doubles to any model, which rounds them if its rows are floats.
+            _ => grid(rng, Float::F64),
         })
         .collect()
 }

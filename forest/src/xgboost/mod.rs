@@ -96,7 +96,7 @@ fn forest(learner: Learner, iterations: &Iterations, notes: &mut Vec<Note>) -> R
         num_margins,
         base,
         comparison: Comparison::Less,
-        types: Types { input: Float::F32, threshold: Float::F32, accumulator: Float::F32 },
+        types: Types::all(Float::F32),
         transform: found.transform,
         objective: objective.name,
         feature_names: checked_names(feature_names, num_features, notes),

@@ -17,8 +17,8 @@ impl Display for Hir {
         )?;
         writeln!(
             f,
-            "  compare {:?} in {:?}, add in {:?}",
-            forest.comparison, forest.types.threshold, forest.types.accumulator
+            "  rows in {:?}, compare {:?} with {:?}, add in {:?}",
+            forest.types.input, forest.comparison, forest.types.threshold, forest.types.accumulator
         )?;
         writeln!(f, "output: {:?}", forest.transform)?;
         if let Some(tiling) = &self.tiles {

@@ -149,8 +149,8 @@ impl Display for Touch {
     }
 }
 
-/// The text of a statement, of a nested one only the head. Values have the names that they have in the text of the
-/// whole function, because the constants come along.
+/// The text of a statement, of a nested one only the head. Values have the names that they have in the text
+/// of the whole function, because the constants come along.
 pub(super) fn text(function: &Function, stmt: &Stmt) -> String {
     let is_constant = |s: &&Stmt| matches!(s, Stmt::Let(_, Op::Int(_) | Op::Float(_) | Op::Rows));
     let mut body: Vec<Stmt> = function.body.iter().filter(is_constant).cloned().collect();
@@ -166,7 +166,8 @@ pub(super) fn text(function: &Function, stmt: &Stmt) -> String {
 /// A function without statements.
 fn shell(function: &Function) -> Function {
     let Function { name, types, buffers, .. } = function;
-    Function { name: name.clone(), types: types.clone(), buffers: buffers.clone(), body: Vec::new() }
+    let index = function.index;
+    Function { name: name.clone(), index, types: types.clone(), buffers: buffers.clone(), body: Vec::new() }
 }
 
 /// A statement without what is nested in it, to keep printing short.

@@ -1,8 +1,9 @@
-//! Runs LIR as its semantics say, and reports what compiled code would do silently: accesses outside a buffer, reads of
-//! uninitialised memory, and races between iterations of parallel loops. It is the oracle for the back ends.
+//! Runs LIR as its semantics say, and reports what compiled code would do silently: accesses outside a
+//! buffer, reads of uninitialised memory, and races between iterations of parallel loops. It is the oracle
+//! for the back ends.
 //!
-//! Iterations of a parallel loop run one after the other, in a scrambled order that depends on a seed alone. A race
-//! is found in any order, unless another fault comes before it.
+//! Iterations of a parallel loop run one after the other, in a scrambled order that depends on a seed alone.
+//! A race is found in any order, unless another fault comes before it.
 
 mod fault;
 mod memory;
@@ -36,7 +37,8 @@ pub struct Memory<'m> {
 /// What a run may use up, and how it goes about what is left open.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// How many steps a run may take. Statements, iterations, and every 64 bytes of temporary memory are one each.
+    /// How many steps a run may take. Statements, iterations, and every 64 bytes of temporary memory are one
+    /// each.
     pub steps: u64,
     /// How many bytes of temporary memory may be alive at a time.
     pub memory: u64,
@@ -61,7 +63,8 @@ pub fn run_with(function: &Function, memory: Memory<'_>, options: &Options) -> R
     Machine::new(function, memory, options)?.block(&function.body)
 }
 
-/// A run. The verifier has looked at the function, so its numbers are valid and its values defined before use.
+/// A run. The verifier has looked at the function, so its numbers are valid and its values defined before
+/// use.
 struct Machine<'f, 'm> {
     function: &'f Function,
     options: &'f Options,
@@ -152,7 +155,7 @@ impl<'f, 'm> Machine<'f, 'm> {
                 Stmt::Store(to, value) => self.store(stmt, to, *value)?,
                 Stmt::StoreMasked(to, value, mask) => self.store_masked(stmt, to, *value, *mask)?,
                 Stmt::AtomicAdd(to, value) => self.atomic_add(stmt, to, *value)?,
-                Stmt::Prefetch(_) | Stmt::Forget => {}
+                Stmt::Prefetch(_) => {}
                 Stmt::For(stmt) => self.for_loop(stmt)?,
                 Stmt::While(stmt) => self.while_loop(stmt)?,
                 Stmt::If(stmt) => self.if_else(stmt)?,
@@ -208,7 +211,7 @@ impl<'f, 'm> Machine<'f, 'm> {
                     self.lanes[to + i] = ops::math(math, ty.scalar, self.lanes[v + i]);
                 }
             }
-            Op::Load(ref from) => {
+            Op::Load(ref from, _) => {
                 let start = self.start(from);
                 let region = &mut self.regions[from.buffer.0 as usize];
                 region
@@ -221,20 +224,20 @@ impl<'f, 'm> Machine<'f, 'm> {
                 let lane = self.lane(v);
                 self.lanes[each].fill(lane);
             }
-            Op::Lanes => {
+            Op::Iota => {
                 for i in 0..count {
                     self.lanes[to + i] = ops::wrap(ty.scalar, i as i64);
                 }
             }
             Op::Extract(v, lane) => self.lanes[to] = self.lanes[self.at(v) + usize::from(lane)],
-            Op::Word(v, number) => {
+            Op::ExtractHalf(v, number) => {
                 let v = self.at(v);
                 for i in 0..count {
-                    let word = self.lanes[v + i] >> (32 * u32::from(number));
-                    self.lanes[to + i] = ops::wrap(ty.scalar, word as i64);
+                    let half = self.lanes[v + i] >> (32 * u32::from(number));
+                    self.lanes[to + i] = ops::wrap(ty.scalar, half as i64);
                 }
             }
-            Op::Cut(v) => {
+            Op::BitcastNarrow(v) => {
                 let from = self.function.ty(v);
                 let (v, pieces) = (self.at(v), count / usize::from(from.lanes).max(1));
                 for i in 0..count {
@@ -249,17 +252,17 @@ impl<'f, 'm> Machine<'f, 'm> {
                     self.lanes[to + half + i] = self.lanes[b + i];
                 }
             }
-            Op::Alternate(a, b, size, number) => {
+            Op::TransposeStep(a, b, size, number) => {
                 let (a, b, size) = (self.at(a), self.at(b), usize::from(size));
                 for i in 0..count {
                     let (from, place) = if i & size == 0 { (a, i) } else { (b, i - size) };
                     self.lanes[to + i] = self.lanes[from + place + usize::from(number) * size];
                 }
             }
-            Op::Slide(v, places) => {
-                let (v, stay) = (self.at(v), count - usize::from(places));
+            Op::LaneShift(v, distance) => {
+                let (v, stay) = (self.at(v), count - usize::from(distance));
                 for i in 0..count {
-                    self.lanes[to + i] = if i < stay { self.lanes[v + i + usize::from(places)] } else { 0 };
+                    self.lanes[to + i] = if i < stay { self.lanes[v + i + usize::from(distance)] } else { 0 };
                 }
             }
             Op::Lookup(table, index) => self.lookup(value, table, index),
@@ -268,11 +271,7 @@ impl<'f, 'm> Machine<'f, 'm> {
                 let any = self.lanes[mask..mask + usize::from(lanes)].contains(&u64::MAX);
                 self.lanes[to] = if any { u64::MAX } else { 0 };
             }
-            Op::Ones(bits) => self.lanes[to] = self.lane(bits).count_ones().into(),
-            Op::Child(word, node) => {
-                let (word, node) = (self.lane(word), self.lane(node));
-                self.lanes[to] = node.wrapping_mul(2) | word >> (node & 63) & 1;
-            }
+            Op::PopCount(bits) => self.lanes[to] = self.lane(bits).count_ones().into(),
             Op::MaskBits(mask) => {
                 let (mask, lanes) = (self.at(mask), self.function.ty(mask).lanes);
                 let each = self.lanes[mask..mask + usize::from(lanes)].iter().enumerate();

@@ -1,9 +1,10 @@
 //! Arithmetic on one lane.
 //!
-//! A lane is 64 bits: integers are kept with their sign extended, truth values like integers of one bit (so true is
-//! all ones), floats as their bits. Everything here is total; combinations that the verifier rejects have some result.
+//! A lane is 64 bits: integers are kept with their sign extended, truth values like integers of one bit (so
+//! true is all ones), floats as their bits. Everything here is total; combinations that the verifier rejects
+//! have some result.
 
-use crate::lir::{Bin, Cast, Cmp, Math, Scalar};
+use crate::lir::{Bin, Cast, Cmp, Math, Scalar, bits};
 
 /// The low bits of an integer, as a lane of the type.
 #[inline]
@@ -86,7 +87,9 @@ pub(super) fn bin(op: Bin, scalar: Scalar, a: u64, b: u64) -> u64 {
     match scalar {
         Scalar::F32 => u64::from(floats!(single(a), single(b), f32::NAN)),
         Scalar::F64 => floats!(double(a), double(b), f64::NAN),
-        _ if op == Bin::Shr => wrap(scalar, (zero_extended(scalar, a) >> (b & 63)) as i64),
+        _ if op == Bin::Shr => {
+            wrap(scalar, (zero_extended(scalar, a) >> (b & u64::from(bits(scalar) - 1))) as i64)
+        }
         _ => wrap(scalar, integers(op, a as i64, b as i64)),
     }
 }
@@ -119,7 +122,7 @@ pub(super) fn cmp(op: Cmp, scalar: Scalar, a: u64, b: u64) -> u64 {
             Cmp::Lt | Cmp::OLt | Cmp::ULt => (a as i64) < (b as i64),
             Cmp::Le | Cmp::OLe | Cmp::ULe => (a as i64) <= (b as i64),
             // Integers are kept widened with their sign, which keeps their order without signs too.
-            Cmp::Below => a < b,
+            Cmp::UnsignedLt => a < b,
             Cmp::Uno => false,
         },
     })
@@ -130,7 +133,7 @@ fn floats(op: Cmp, x: f64, y: f64) -> bool {
     match op {
         Cmp::Eq => x == y,
         Cmp::Ne => x != y,
-        Cmp::Lt | Cmp::Below | Cmp::OLt => x < y,
+        Cmp::Lt | Cmp::UnsignedLt | Cmp::OLt => x < y,
         Cmp::Le | Cmp::OLe => x <= y,
         Cmp::ULt => unordered || x < y,
         Cmp::ULe => unordered || x <= y,

@@ -1,13 +1,14 @@
 //! Which accesses may happen at the same time.
 //!
-//! Iterations run one after the other, so time is a counter: each iteration gets the next number when it begins. While
-//! an iteration of a parallel loop runs, the numbers given since the loop began, but before the iteration began, belong
-//! to its sister iterations and to what is nested in them. An earlier access may happen at the same time as the current
-//! one exactly if its number lies in such a range of a loop that is still running.
+//! Iterations run one after the other, so time is a counter: each iteration gets the next number when it
+//! begins. While an iteration of a parallel loop runs, the numbers given since the loop began, but before the
+//! iteration began, belong to its sister iterations and to what is nested in them. An earlier access may
+//! happen at the same time as the current one exactly if its number lies in such a range of a loop that is
+//! still running.
 //!
-//! Each byte remembers one touch of every kind: the latest one, or an older one if the current one may happen at the
-//! same time as it. Being concurrent carries over from the forgotten touch to the kept one (as in the SP-bags algorithm
-//! of Feng and Leiserson), so if a run has a race on a byte, one is found.
+//! Each byte remembers one touch of every kind: the latest one, or an older one if the current one may happen
+//! at the same time as it. Being concurrent carries over from the forgotten touch to the kept one (as in the
+//! SP-bags algorithm of Feng and Leiserson), so if a run has a race on a byte, one is found.
 
 use super::fault::Touch;
 use crate::lir::Parallel;
@@ -55,7 +56,8 @@ impl<'f> Tasks<'f> {
         self.levels.push(Level { parallel, before: self.last, now: self.last, begun, order });
     }
 
-    /// The next iteration of the innermost loop begins. Nothing once all have begun, or if numbers have run out.
+    /// The next iteration of the innermost loop begins. Nothing once all have begun, or if numbers have run
+    /// out.
     pub fn next(&mut self) -> Option<i64> {
         let level = self.levels.last_mut()?;
         let nth = level.begun.len() as u64;
@@ -146,7 +148,8 @@ impl<'f> Level<'f> {
     }
 }
 
-/// A scrambled order of `0..trip`: the n-th is `(first + n * stride) mod trip`, with a stride coprime to `trip`.
+/// A scrambled order of `0..trip`: the n-th is `(first + n * stride) mod trip`, with a stride coprime to
+/// `trip`.
 struct Order {
     trip: u64,
     first: u64,

@@ -2,7 +2,7 @@
 
 use super::{
     Address, Alloc, Bin, Block, Buffer, BufferId, Carried, Cast, Cmp, For, Function, Gather, If, Joined,
-    Math, Op, Parallel, Scalar, Space, Stmt, Ty, Value, While,
+    Keep, Math, Op, Parallel, Scalar, Space, Stmt, Ty, Value, While,
 };
 use std::collections::HashMap;
 
@@ -16,14 +16,22 @@ pub struct Builder {
     interned: HashMap<(Ty, i64), Value>,
     constants: Block,
     rows: Option<Value>,
+    /// Groups of loads that are reloaded.
+    reloads: u32,
 }
 
 impl Builder {
-    /// An empty function.
+    /// An empty function for a CPU.
     pub fn new(name: impl Into<String>) -> Builder {
+        Builder::with_index(name, Scalar::I64)
+    }
+
+    /// An empty function whose indices have a type.
+    pub fn with_index(name: impl Into<String>, index: Scalar) -> Builder {
         Builder {
             function: Function {
                 name: name.into(),
+                index,
                 types: Vec::new(),
                 buffers: Vec::new(),
                 body: Vec::new(),
@@ -33,6 +41,7 @@ impl Builder {
             interned: HashMap::new(),
             constants: Vec::new(),
             rows: None,
+            reloads: 0,
         }
     }
 
@@ -82,15 +91,20 @@ impl Builder {
         }
     }
 
-    fn define(&mut self, ty: Ty, op: Op) -> Value {
+    pub(super) fn define(&mut self, ty: Ty, op: Op) -> Value {
         let value = self.fresh(ty);
         self.push(Stmt::Let(value, op));
         value
     }
 
-    /// An `i64` constant.
+    /// The type of indices.
+    pub fn index(&self) -> Ty {
+        Ty::of(self.function.index)
+    }
+
+    /// An index that is constant.
     pub fn int(&mut self, n: i64) -> Value {
-        self.int_of(Ty::I64, n)
+        self.int_of(self.index(), n)
     }
 
     /// An integer constant of some type.
@@ -117,7 +131,7 @@ impl Builder {
         if let Some(rows) = self.rows {
             return rows;
         }
-        let value = self.fresh(Ty::I64);
+        let value = self.fresh(self.index());
         self.constants.push(Stmt::Let(value, Op::Rows));
         self.rows = Some(value);
         value
@@ -147,7 +161,8 @@ impl Builder {
                 Bin::Max => x.max(y),
                 Bin::Div | Bin::Shr => return None,
             };
-            return (ty == Ty::I64).then(|| self.int(n));
+            let fits = self.function.index == Scalar::I64 || i32::try_from(n).is_ok();
+            return (fits && ty == self.index()).then(|| self.int(n));
         }
         match (op, x, y) {
             (Bin::Add, Some(0), _) | (Bin::Mul, Some(1), _) => Some(b),
@@ -232,7 +247,8 @@ impl Builder {
         self.define(self.ty(value), Op::Math(math, value))
     }
 
-    /// The address so many elements further: its offset grows, which costs no instruction, unless that would get too large.
+    /// The address `elements` elements further: its offset grows, which costs no instruction, unless that would
+    /// get too large.
     pub fn beyond(&mut self, at: Address, elements: i64) -> Address {
         let bytes =
             elements.checked_mul(at.stride.into()).and_then(|bytes| bytes.checked_add(at.offset.into()));
@@ -242,15 +258,26 @@ impl Builder {
         }
     }
 
-    /// A load.
+    /// A load of what may be kept.
     pub fn load(&mut self, ty: Ty, address: Address) -> Value {
-        self.define(ty, Op::Load(address))
+        self.load_and(Keep::Invariant, ty, address)
     }
 
-    /// A load of an integer, widened with zeros to `i64`.
+    /// A load of what is to be kept in some way.
+    pub fn load_and(&mut self, keep: Keep, ty: Ty, address: Address) -> Value {
+        self.define(ty, Op::Load(address, keep))
+    }
+
+    /// What a group of loads says that reads memory anew.
+    pub fn reload(&mut self) -> Keep {
+        self.reloads += 1;
+        Keep::Reload(self.reloads)
+    }
+
+    /// A load of an integer, widened with zeros to an index.
     pub fn load_index(&mut self, scalar: Scalar, address: Address) -> Value {
         let value = self.load(Ty::of(scalar), address);
-        self.cast(Cast::ZExt, value, Ty::I64)
+        self.cast(Cast::ZExt, value, self.index())
     }
 
     /// A load of some lanes.
@@ -280,83 +307,6 @@ impl Builder {
         value
     }
 
-    /// The scalar in `lanes` lanes; the scalar itself for one lane.
-    pub fn splat(&mut self, value: Value, lanes: u16) -> Value {
-        let ty = Ty::vector(self.ty(value).scalar, lanes);
-        match self.as_int(value) {
-            _ if lanes == 1 => value,
-            Some(n) => self.int_of(ty, n),
-            None => self.define(ty, Op::Splat(value)),
-        }
-    }
-
-    /// The numbers of the lanes.
-    pub fn lanes(&mut self, ty: Ty) -> Value {
-        self.define(ty, Op::Lanes)
-    }
-
-    /// One lane.
-    pub fn extract(&mut self, value: Value, lane: u16) -> Value {
-        let ty = Ty::of(self.ty(value).scalar);
-        self.define(ty, Op::Extract(value, lane))
-    }
-
-    /// The low (0) or the high (1) 32 bits of each lane.
-    pub fn word(&mut self, value: Value, number: u16) -> Value {
-        let ty = self.ty(value).with(Scalar::I32);
-        self.define(ty, Op::Word(value, number))
-    }
-
-    /// The lanes of an integer vector cut into narrower ones, lowest bits first; the vector itself if they are as wide.
-    pub fn cut(&mut self, value: Value, scalar: Scalar) -> Value {
-        let ty = self.ty(value);
-        let pieces = (ty.scalar.bytes() / scalar.bytes()) as u16;
-        if pieces == 1 { value } else { self.define(Ty::vector(scalar, pieces * ty.lanes), Op::Cut(value)) }
-    }
-
-    /// The lanes of `a`, then those of `b`.
-    pub fn concat(&mut self, a: Value, b: Value) -> Value {
-        let ty = self.ty(a);
-        self.define(Ty { lanes: 2 * ty.lanes, ..ty }, Op::Concat(a, b))
-    }
-
-    /// The even (0) or the odd (1) blocks of `size` lanes of both vectors, in turns.
-    pub fn alternate(&mut self, a: Value, b: Value, size: u16, number: u16) -> Value {
-        self.define(self.ty(a), Op::Alternate(a, b, size, number))
-    }
-
-    /// The lanes moved down by so many places, with zeros above them.
-    pub fn slide(&mut self, value: Value, places: u16) -> Value {
-        self.define(self.ty(value), Op::Slide(value, places))
-    }
-
-    /// Looks each lane of `index` up in a table.
-    pub fn lookup(&mut self, table: Value, index: Value) -> Value {
-        let (element, at) = (self.ty(table).scalar, self.ty(index));
-        let ty = if element.is_float() { at.with(element) } else { at };
-        self.define(ty, Op::Lookup(table, index))
-    }
-
-    /// Whether any lane holds.
-    pub fn any(&mut self, mask: Value) -> Value {
-        if self.ty(mask).lanes == 1 { mask } else { self.define(Ty::I1, Op::Any(mask)) }
-    }
-
-    /// The lanes of a mask as the bits of an `i64`.
-    pub fn mask_bits(&mut self, mask: Value) -> Value {
-        self.define(Ty::I64, Op::MaskBits(mask))
-    }
-
-    /// How many bits of an `i64` are set.
-    pub fn ones(&mut self, bits: Value) -> Value {
-        self.define(Ty::I64, Op::Ones(bits))
-    }
-
-    /// The child of a node that its bit in a word says: 0 for `2 * node`, 1 for the one after it.
-    pub fn child(&mut self, word: Value, node: Value) -> Value {
-        self.define(Ty::I64, Op::Child(word, node))
-    }
-
     /// A store of some lanes.
     pub fn store_masked(&mut self, address: Address, value: Value, mask: Value) {
         self.push(Stmt::StoreMasked(address, value, mask));
@@ -377,11 +327,6 @@ impl Builder {
         self.push(Stmt::Prefetch(address));
     }
 
-    /// What was loaded is not kept for loads after this.
-    pub fn forget(&mut self) {
-        self.push(Stmt::Forget);
-    }
-
     fn fresh_like(&mut self, values: &[Value]) -> Vec<Value> {
         values.iter().map(|v| self.fresh(self.ty(*v))).collect()
     }
@@ -394,8 +339,8 @@ impl Builder {
     }
 }
 
-/// Structured statements. Bodies are closures over whatever owns the builder, so that a lowering pass can keep its
-/// own state beside it.
+/// Structured statements. Bodies are closures over whatever owns the builder, so that a lowering pass can
+/// keep its own state beside it.
 pub trait Build: Sized {
     /// The builder.
     fn builder(&mut self) -> &mut Builder;
@@ -407,15 +352,16 @@ pub trait Build: Sized {
         (self.builder().blocks.pop().unwrap_or_default(), result)
     }
 
-    /// A counted loop. `body` gets the counter and the carried values and returns their next values; the values
-    /// after the loop are returned.
+    /// A counted loop. `body` gets the counter and the carried values and returns their next values; the
+    /// values after the loop are returned.
     fn for_loop(
         &mut self,
         (lo, hi, step): (Value, Value, i64),
         first: &[Value],
         body: impl FnOnce(&mut Self, Value, &[Value]) -> Vec<Value>,
     ) -> Vec<Value> {
-        let iv = self.builder().fresh(Ty::I64);
+        let index = self.builder().index();
+        let iv = self.builder().fresh(index);
         let inside = self.builder().fresh_like(first);
         let (block, next) = self.nested(|b| body(b, iv, &inside));
         let b = self.builder();
@@ -474,7 +420,8 @@ pub trait Build: Sized {
 
     /// Parallel iterations; `body` gets the iteration number.
     fn parallel(&mut self, trip: Value, body: impl FnOnce(&mut Self, Value)) {
-        let iv = self.builder().fresh(Ty::I64);
+        let index = self.builder().index();
+        let iv = self.builder().fresh(index);
         let (block, ()) = self.nested(|b| body(b, iv));
         self.builder().push(Stmt::Parallel(Box::new(Parallel { iv, trip, body: block })));
     }

@@ -2,23 +2,30 @@
 //!
 //! # Semantics
 //!
-//! A [`Function`] is a tree of [`Stmt`]s over [`Value`]s, each defined once and visible in the blocks below its
-//! definition. Loops carry values explicitly, so there is no mutable state but memory.
+//! A [`Function`] is a tree of [`Stmt`]s over [`Value`]s, each defined once and visible in the blocks below
+//! its definition. Loops carry values explicitly, so there is no mutable state but memory.
 //!
-//! Memory is a set of buffers. An access names a buffer and an [`Address`]: byte `index * stride + offset` from the
-//! buffer's start. Buffers do not overlap. A buffer in [`Space::Input`] or [`Space::Model`] is never written. The
-//! memory of [`Stmt::Alloc`] is uninitialised and lives as long as its body.
+//! Memory is a set of buffers. An access names a buffer and an [`Address`]: byte `index * stride + offset`
+//! from the buffer's start. Buffers do not overlap. A buffer in [`Space::Input`] or [`Space::Model`] is never
+//! written. The memory of [`Stmt::Alloc`] is uninitialised and lives as long as its body.
 //!
-//! Integers wrap; comparisons of integers are signed but for one. Floating-point operations round once, in the given order, and
-//! are never contracted or reassociated: that is what makes margins bit-equal to the trainer's.
+//! Integers wrap; comparisons of integers are signed but for one. Floating-point operations round once, in
+//! the given order, and are never contracted or reassociated: that is what makes margins bit-equal to the
+//! trainer's.
 //!
-//! The iterations of [`Stmt::Parallel`] may run at the same time. Two of them may touch the same bytes only by loads
-//! or by [`Stmt::AtomicAdd`].
+//! The iterations of [`Stmt::Parallel`] may run at the same time. Two of them may touch the same bytes only
+//! by loads or by [`Stmt::AtomicAdd`].
 
 mod builder;
+mod fits;
+mod ops;
 mod print;
+mod vectors;
 
 pub use builder::{Build, Builder};
+pub use fits::MAX_LOOKUP;
+pub(crate) use fits::{Known, Rules, bits};
+pub use ops::Op;
 
 /// An element type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -31,7 +38,7 @@ pub enum Scalar {
     I16,
     /// 32 bits.
     I32,
-    /// 64 bits: indices and trip counts.
+    /// 64 bits: indices and trip counts of CPUs.
     I64,
     /// IEEE single precision.
     F32,
@@ -66,7 +73,7 @@ pub struct Ty {
 }
 
 impl Ty {
-    /// Shorthand for the index type.
+    /// Shorthand for the index type of CPUs.
     pub const I64: Ty = Ty::of(Scalar::I64);
     /// Shorthand for truth values.
     pub const I1: Ty = Ty::of(Scalar::I1);
@@ -129,7 +136,7 @@ pub struct Buffer {
 pub struct Address {
     /// The buffer.
     pub buffer: BufferId,
-    /// Element number, an `i64`.
+    /// Element number, an index.
     pub index: Value,
     /// Bytes between elements.
     pub stride: u32,
@@ -163,7 +170,7 @@ pub enum Bin {
     Or,
     /// Bitwise exclusive or.
     Xor,
-    /// Shift to the right, filling with zeros. The distance is a constant below the width.
+    /// Shift to the right, filling with zeros. The distance counts modulo the width.
     Shr,
     /// The smaller one: signed integers; for floats the second operand if either is NaN.
     Min,
@@ -183,7 +190,7 @@ pub enum Cmp {
     /// Integer less or equal.
     Le,
     /// Integer less, without signs.
-    Below,
+    UnsignedLt,
     /// Float less, false on NaN.
     OLt,
     /// Float less or equal, false on NaN.
@@ -220,60 +227,19 @@ pub enum Math {
     Exp,
 }
 
-/// What defines a value.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Op {
-    /// An integer constant (all lanes).
-    Int(i64),
-    /// A float constant (all lanes), rounded to the type.
-    Float(f64),
-    /// Number of rows of the call.
-    Rows,
-    /// Arithmetic.
-    Bin(Bin, Value, Value),
-    /// Comparison; the result has element `i1`.
-    Cmp(Cmp, Value, Value),
-    /// `cond ? a : b`, lane by lane or for a scalar condition as a whole.
-    Select(Value, Value, Value),
-    /// Conversion to the result's type.
-    Cast(Cast, Value),
-    /// A function of the C library.
-    Math(Math, Value),
-    /// A load of the result's type; a vector comes from consecutive bytes.
-    Load(Address),
-    /// A load of a vector of which only the lanes that the mask names are read; the others are zero.
-    LoadMasked(Address, Value),
-    /// One load per lane.
-    Gather(Gather),
-    /// The scalar in every lane.
-    Splat(Value),
-    /// The numbers of the lanes: 0, 1, 2 and so on.
-    Lanes,
-    /// One lane of a vector.
-    Extract(Value, u16),
-    /// The low (0) or the high (1) 32 bits of each lane of a vector of 64-bit integers.
-    Word(Value, u16),
-    /// Each lane of a vector of integers cut into narrower ones, those of its lowest bits first.
-    Cut(Value),
-    /// The lanes of one vector or scalar, then those of another of the same type.
-    Concat(Value, Value),
-    /// Of two vectors in blocks of so many lanes: the even (0) or the odd (1) blocks of both, taken in turns. It swaps
-    /// halves of a square that lies in two registers, which is a step of transposing it.
-    Alternate(Value, Value, u16, u16),
-    /// The lanes of a vector of integers, each moved down by so many places; the highest ones are 0.
-    Slide(Value, u16),
-    /// `table[index mod length]` for each lane of an integer vector. The table is a vector whose length is a power of
-    /// two; the result has as many lanes as the index. Elements of an integer table are widened with zeros to the
-    /// index's element, others keep their type.
-    Lookup(Value, Value),
-    /// Whether any lane of a mask holds, an `i1`.
-    Any(Value),
-    /// How many bits of an `i64` are set, an `i64`.
-    Ones(Value),
-    /// The lanes of a mask, at most 64, as the bits of an `i64`: lane 0 is the lowest bit, those above the last are 0.
-    MaskBits(Value),
-    /// A child of a node of a complete tree, whose root is 1: `2 * node` + bit `node mod 64` of a word, all of them `i64`.
-    Child(Value, Value),
+/// How long what was loaded may be kept in a register, in place of loading it again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum Keep {
+    /// As long as memory does not change; it may be loaded ahead of where it stands, too.
+    #[default]
+    Invariant,
+    /// Until a load that says [`Keep::Reload`]: neither are loads merged across that one, nor is this one
+    /// moved ahead of it.
+    UntilReload,
+    /// It is loaded where it stands, whatever has been loaded before, so that registers are free for other
+    /// values. Loads with one number are one group, which is reloaded as a whole: they may be merged with
+    /// each other.
+    Reload(u32),
 }
 
 /// One load per lane: byte `(base + index) * stride + offset` of a buffer.
@@ -281,7 +247,7 @@ pub enum Op {
 pub struct Gather {
     /// The buffer.
     pub buffer: BufferId,
-    /// Element number that all lanes start from, a scalar `i64`.
+    /// Element number that all lanes start from, a scalar index.
     pub base: Value,
     /// Each lane's distance from there in elements, a vector of `i32`, signed.
     pub index: Value,
@@ -306,9 +272,6 @@ pub enum Stmt {
     AtomicAdd(Address, Value),
     /// A hint that the cache line at the address will be read soon. Never faults.
     Prefetch(Address),
-    /// A hint that loads after it read memory anew, even what was read before: registers are for other values. Of the
-    /// model's tables, numbers of less than 32 bits are meant, too.
-    Forget,
     /// A counted loop.
     For(Box<For>),
     /// A loop with a test before each iteration.
@@ -340,7 +303,7 @@ pub struct Carried {
 /// `for iv = lo; iv < hi; iv += step`, with `step` a positive constant.
 #[derive(Clone, Debug, PartialEq)]
 pub struct For {
-    /// The counter, an `i64`.
+    /// The counter, an index.
     pub iv: Value,
     /// First value.
     pub lo: Value,
@@ -394,7 +357,7 @@ pub struct If {
 /// `trip` iterations that may run at the same time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Parallel {
-    /// The iteration number, an `i64` from 0.
+    /// The iteration number, an index from 0.
     pub iv: Value,
     /// Number of iterations; none if negative.
     pub trip: Value,
@@ -402,12 +365,13 @@ pub struct Parallel {
     pub body: Block,
 }
 
-/// Temporary memory of `bytes` bytes for the body. When memory cannot be had the body is skipped and the call fails.
+/// Temporary memory of `bytes` bytes for the body. When memory cannot be had the body is skipped and the call
+/// fails.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Alloc {
     /// The buffer made.
     pub buffer: BufferId,
-    /// Its size, an `i64`.
+    /// Its size, an index.
     pub bytes: Value,
     /// Where it can be used.
     pub body: Block,
@@ -418,6 +382,9 @@ pub struct Alloc {
 pub struct Function {
     /// Its name, a C identifier.
     pub name: String,
+    /// The type of indices, counters and numbers of rows and bytes: `i64` on CPUs, `i32` where addresses are
+    /// built from 32 bits.
+    pub index: Scalar,
     /// The type of each value, by number.
     pub types: Vec<Ty>,
     /// All buffers, by number.
@@ -460,6 +427,35 @@ pub enum Kernel {
     Leaf,
 }
 
+/// The element types of what callers and kernels hand each other. Class numbers are `f32`, leaf numbers
+/// `i32`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Interface {
+    /// Of the rows that [`Kernel::Raw`] and [`Kernel::Leaf`] read.
+    pub rows: Scalar,
+    /// Of the margins that [`Kernel::Raw`] writes and [`Kernel::Value`] and [`Kernel::Class`] read.
+    pub margins: Scalar,
+    /// Of the predictions that [`Kernel::Value`] writes, and of all that callers get of margins.
+    pub results: Scalar,
+}
+
+impl Interface {
+    /// One float type for everything.
+    pub const fn all(scalar: Scalar) -> Interface {
+        Interface { rows: scalar, margins: scalar, results: scalar }
+    }
+
+    /// What a kernel reads and what it writes.
+    pub fn of(&self, kernel: Kernel) -> (Scalar, Scalar) {
+        match kernel {
+            Kernel::Raw => (self.rows, self.margins),
+            Kernel::Value => (self.margins, self.results),
+            Kernel::Class => (self.margins, Scalar::F32),
+            Kernel::Leaf => (self.rows, Scalar::I32),
+        }
+    }
+}
+
 /// A compiled model before machine code: kernels and the tables they read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Module {
@@ -467,6 +463,8 @@ pub struct Module {
     pub kernels: Vec<(Kernel, Function)>,
     /// The model's tables, by the number in [`Space::Model`].
     pub tables: Vec<Table>,
+    /// What the kernels read and write.
+    pub types: Interface,
     /// A call must be cut into runs of at most this many rows: there is no memory, or no code, for more.
     pub rows_per_run: Option<i64>,
 }

@@ -1,5 +1,6 @@
 //! The text form of LIR, for people and golden tests.
 
+use super::ops::Names;
 use super::*;
 use std::fmt::{self, Display, Formatter};
 
@@ -49,17 +50,17 @@ impl Display for Function {
                 Space::Private => {}
             }
         }
-        let mut printer = Printer { function: self, names: Names::of(self), depth: 1 };
+        let mut printer = Printer { function: self, names: NamesOfValues::of(self), depth: 1 };
         printer.block(f, &self.body)?;
         writeln!(f, "}}")
     }
 }
 
 /// Constants are shown where they are used; other values are numbered in order of definition.
-struct Names(Vec<String>);
+struct NamesOfValues(Vec<String>);
 
-impl Names {
-    fn of(function: &Function) -> Names {
+impl NamesOfValues {
+    fn of(function: &Function) -> NamesOfValues {
         let mut names: Vec<String> = (0..function.types.len()).map(|i| format!("%{i}")).collect();
         for stmt in &function.body {
             match stmt {
@@ -69,13 +70,13 @@ impl Names {
                 _ => {}
             }
         }
-        Names(names)
+        NamesOfValues(names)
     }
 }
 
 struct Printer<'a> {
     function: &'a Function,
-    names: Names,
+    names: NamesOfValues,
     depth: usize,
 }
 
@@ -84,7 +85,7 @@ impl Printer<'_> {
         &self.names.0[value.0 as usize]
     }
 
-    fn address(&self, address: &Address) -> String {
+    fn place(&self, address: &Address) -> String {
         let buffer = &self.function.buffer(address.buffer).name;
         let index = self.name(address.index);
         match address.offset {
@@ -112,21 +113,20 @@ impl Printer<'_> {
         match stmt {
             Stmt::Let(_, Op::Int(_) | Op::Float(_) | Op::Rows) => Ok(()),
             Stmt::Let(value, op) => {
-                let text = format!("{} = {}: {}", self.name(*value), self.op(op), self.function.ty(*value));
+                let text = format!("{} = {}: {}", self.name(*value), op.text(self), self.function.ty(*value));
                 self.line(f, text)
             }
             Stmt::Store(to, value) => {
-                self.line(f, format!("store {} = {}", self.address(to), self.name(*value)))
+                self.line(f, format!("store {} = {}", self.place(to), self.name(*value)))
             }
             Stmt::StoreMasked(to, value, mask) => {
                 let (value, mask) = (self.name(*value), self.name(*mask));
-                self.line(f, format!("store {} = {value} where {mask}", self.address(to)))
+                self.line(f, format!("store {} = {value} where {mask}", self.place(to)))
             }
             Stmt::AtomicAdd(to, value) => {
-                self.line(f, format!("atomic {} += {}", self.address(to), self.name(*value)))
+                self.line(f, format!("atomic {} += {}", self.place(to), self.name(*value)))
             }
-            Stmt::Prefetch(at) => self.line(f, format!("prefetch {}", self.address(at))),
-            Stmt::Forget => self.line(f, "forget what was loaded".to_owned()),
+            Stmt::Prefetch(at) => self.line(f, format!("prefetch {}", self.place(at))),
             Stmt::For(stmt) => {
                 let range = format!("{}..{} step {}", self.name(stmt.lo), self.name(stmt.hi), stmt.step);
                 self.line(
@@ -193,45 +193,15 @@ impl Printer<'_> {
             }
         }
     }
+}
 
-    fn op(&self, op: &Op) -> String {
-        match op {
-            Op::Int(n) => n.to_string(),
-            Op::Float(x) => format!("{x:?}"),
-            Op::Rows => "n_rows".to_string(),
-            Op::Bin(op, a, b) => {
-                let name = format!("{op:?}").to_lowercase();
-                format!("{name} {}, {}", self.name(*a), self.name(*b))
-            }
-            Op::Cmp(op, a, b) => {
-                let name = format!("{op:?}").to_lowercase();
-                format!("cmp.{name} {}, {}", self.name(*a), self.name(*b))
-            }
-            Op::Select(c, a, b) => {
-                format!("select {}, {}, {}", self.name(*c), self.name(*a), self.name(*b))
-            }
-            Op::Cast(cast, v) => format!("{} {}", format!("{cast:?}").to_lowercase(), self.name(*v)),
-            Op::Math(math, v) => format!("{} {}", format!("{math:?}").to_lowercase(), self.name(*v)),
-            Op::Load(at) => format!("load {}", self.address(at)),
-            Op::LoadMasked(at, mask) => format!("load {} where {}", self.address(at), self.name(*mask)),
-            Op::Gather(gather) => self.gather(gather),
-            Op::Splat(v) => format!("splat {}", self.name(*v)),
-            Op::Lanes => "lanes".to_string(),
-            Op::Extract(v, lane) => format!("lane {lane} of {}", self.name(*v)),
-            Op::Word(v, number) => format!("word {number} of {}", self.name(*v)),
-            Op::Cut(v) => format!("cut {}", self.name(*v)),
-            Op::Concat(a, b) => format!("concat {}, {}", self.name(*a), self.name(*b)),
-            Op::Alternate(a, b, size, number) => {
-                let which = if *number == 0 { "even" } else { "odd" };
-                format!("{which} blocks of {size} of {}, {}", self.name(*a), self.name(*b))
-            }
-            Op::Slide(v, places) => format!("{} moved down by {places}", self.name(*v)),
-            Op::Lookup(table, index) => format!("lookup {}, {}", self.name(*table), self.name(*index)),
-            Op::Any(mask) => format!("any {}", self.name(*mask)),
-            Op::Ones(bits) => format!("ones of {}", self.name(*bits)),
-            Op::Child(word, node) => format!("child {}, {}", self.name(*word), self.name(*node)),
-            Op::MaskBits(mask) => format!("bits of {}", self.name(*mask)),
-        }
+impl Names for Printer<'_> {
+    fn value(&self, value: Value) -> String {
+        self.name(value).to_string()
+    }
+
+    fn address(&self, address: &Address) -> String {
+        self.place(address)
     }
 
     fn gather(&self, gather: &Gather) -> String {
@@ -239,6 +209,16 @@ impl Printer<'_> {
         let offset = if gather.offset == 0 { String::new() } else { format!(" + {}", gather.offset) };
         let mask = gather.mask.map_or(String::new(), |mask| format!(" where {}", self.name(mask)));
         let (base, index) = (self.name(gather.base), self.name(gather.index));
-        format!("gather {buffer}[{base} + {index}:{}{offset}]{mask}", gather.stride)
+        format!("{buffer}[{base} + {index}:{}{offset}]{mask}", gather.stride)
+    }
+}
+
+impl Display for Keep {
+    fn fmt(&self, f: &mut Formatter) -> fmt::Result {
+        match self {
+            Keep::Invariant => Ok(()),
+            Keep::UntilReload => f.write_str(", kept until a reload"),
+            Keep::Reload(group) => write!(f, ", reload {group}"),
+        }
     }
 }

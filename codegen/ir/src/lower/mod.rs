@@ -24,7 +24,7 @@ use self::ports::{Ports, Results};
 use crate::lir::{Build, Builder, Cmp, Function, Kernel};
 
 pub use lowering::{Lowering, Numbers};
-pub use output::{class_columns, value_columns};
+pub use output::{class_columns, interface, value_columns};
 
 /// The function of one kernel under schedules for calls of different sizes: each but the last is for calls up
 /// to its number of rows. Leaves are found under the last one, whatever the size. None if the model has no

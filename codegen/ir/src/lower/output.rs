@@ -1,13 +1,19 @@
 //! Output stages: kernels from margins to predictions and to class numbers.
 //!
-//! The formulas, the order of operations and the types are those of the reference in `sched-forest`, so that
-//! results are equal bit for bit.
+//! The formulas, the order of operations and the types are those of the reference in `sched-forest`, so that results are
+//! equal bit for bit.
 
 use crate::bytes::scalar;
 use crate::lir::{
-    Address, Bin, BufferId, Build, Builder, Cast, Cmp, Function, Math, Scalar, Space, Ty, Value,
+    Address, Bin, BufferId, Build, Builder, Cast, Cmp, Function, Interface, Math, Scalar, Space, Ty, Value,
 };
-use sched_forest::{Forest, Transform};
+use sched_forest::{Forest, Transform, Types};
+
+/// What the kernels of a model with these types read and write.
+pub fn interface(types: &Types) -> Interface {
+    let Types { input, threshold: _, accumulator, output } = *types;
+    Interface { rows: scalar(input), margins: scalar(accumulator), results: scalar(output) }
+}
 
 /// Columns of a prediction.
 pub fn value_columns(forest: &Forest) -> usize {
@@ -21,9 +27,9 @@ pub fn class_columns(forest: &Forest) -> usize {
 
 /// The kernel from margins to predictions; none where predictions are the margins.
 pub fn values(forest: &Forest) -> Option<Function> {
-    let stage = Stage::new(forest, "value");
+    let stage = Stage::new(forest, "value", scalar(forest.types.output));
     match forest.transform {
-        Transform::Identity if stage.element == Scalar::F32 => None,
+        Transform::Identity if stage.element == stage.result => None,
         Transform::Identity => Some(stage.each(|_, x| x)),
         Transform::Sigmoid => Some(stage.each(|s, x| s.sigmoid(x))),
         Transform::Exp => Some(stage.each(|s, x| s.b.math(Math::Exp, x))),
@@ -38,7 +44,7 @@ pub fn classes(forest: &Forest) -> Option<Function> {
     if class_columns(forest) == 0 {
         return None;
     }
-    let stage = Stage::new(forest, "class");
+    let stage = Stage::new(forest, "class", Scalar::F32);
     match forest.transform {
         Transform::Sigmoid => Some(stage.each(|s, x| {
             let p = s.sigmoid(x);
@@ -57,6 +63,8 @@ struct Stage {
     out: BufferId,
     /// The element of margins.
     element: Scalar,
+    /// The element of results.
+    result: Scalar,
     per_row: i64,
 }
 
@@ -67,12 +75,12 @@ impl Build for Stage {
 }
 
 impl Stage {
-    fn new(forest: &Forest, name: &str) -> Stage {
+    fn new(forest: &Forest, name: &str, result: Scalar) -> Stage {
         let element = scalar(forest.types.accumulator);
         let mut b = Builder::new(name);
         let margins = b.buffer("margins", Space::Input, element);
-        let out = b.buffer("result", Space::Output, Scalar::F32);
-        Stage { b, margins, out, element, per_row: forest.num_margins as i64 }
+        let out = b.buffer("result", Space::Output, result);
+        Stage { b, margins, out, element, result, per_row: forest.num_margins as i64 }
     }
 
     fn load(&mut self, index: Value) -> Value {
@@ -80,8 +88,8 @@ impl Stage {
     }
 
     fn store(&mut self, index: Value, value: Value) {
-        let value = self.b.cast(Cast::Float, value, Ty::of(Scalar::F32));
-        self.b.store(Address::element(self.out, index, Scalar::F32), value);
+        let value = self.b.cast(Cast::Float, value, Ty::of(self.result));
+        self.b.store(Address::element(self.out, index, self.result), value);
     }
 
     fn float(&mut self, x: f64) -> Value {
@@ -140,7 +148,7 @@ impl Stage {
                 let larger = s.b.cmp(Cmp::OLt, carried[0], x);
                 vec![s.b.select(larger, x, carried[0]), s.b.select(larger, margin, carried[1])]
             });
-            let class = s.b.cast(Cast::IntToFloat, found[1], Ty::of(Scalar::F32));
+            let class = s.b.cast(Cast::IntToFloat, found[1], Ty::of(s.result));
             s.store(row, class);
             Vec::new()
         });
@@ -149,12 +157,11 @@ impl Stage {
 
     /// Exponentials of the distances to the largest margin, over their sum, which is in double precision.
     ///
-    /// In single precision margins and results may be one buffer: the exponentials are parked in the results,
-    /// which have the same type. In double precision they are computed twice, because the results are too
-    /// narrow for them.
+    /// Results of the margins' type may be the margins' own buffer: the exponentials are parked in them. Where results
+    /// have another type, the exponentials are computed twice.
     fn softmax(mut self) -> Function {
         let (zero, rows) = (self.b.int(0), self.b.rows());
-        let park = self.element == Scalar::F32;
+        let park = self.element == self.result;
         self.for_loop((zero, rows, 1), &[], |s, row, _| {
             let first = s.b.mul_int(row, s.per_row);
             let (zero, end) = (s.b.int(0), s.b.int(s.per_row));
@@ -183,7 +190,7 @@ impl Stage {
             s.for_loop((zero, end, 1), &[], |s, margin, _| {
                 let index = s.b.add(first, margin);
                 let power = if park {
-                    s.b.load(Ty::of(Scalar::F32), Address::element(s.out, index, Scalar::F32))
+                    s.b.load(Ty::of(s.result), Address::element(s.out, index, s.result))
                 } else {
                     power(s, index)
                 };

@@ -69,7 +69,7 @@ impl RowCopy {
         if !table.masked {
             return b.load(ty, at);
         }
-        let numbers = b.lanes(ty.with(Scalar::I32));
+        let numbers = b.iota(ty.with(Scalar::I32));
         let end = b.int_of(ty.with(Scalar::I32), self.columns);
         let mask = b.cmp(Cmp::Lt, numbers, end);
         b.load_masked(ty, at, mask)
@@ -148,7 +148,7 @@ impl RowSource {
 /// `0, step, 2 * step` and so on, a vector of `i32`.
 fn distances(b: &mut Builder, step: i64, width: u16) -> Value {
     let ty = Ty::vector(Scalar::I32, width);
-    let numbers = b.lanes(ty);
+    let numbers = b.iota(ty);
     let step = b.int_of(ty, step);
     b.mul(numbers, step)
 }

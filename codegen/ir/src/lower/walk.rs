@@ -310,7 +310,7 @@ impl<'k> Kernel<'k> {
             return layout.load_tree(&mut self.b, buffers, tree, shape);
         }
         let ty = Ty::vector(Scalar::I32, width);
-        let mut numbers = self.b.lanes(ty);
+        let mut numbers = self.b.iota(ty);
         if count < width {
             let last = self.b.int_of(ty, i64::from(count) - 1);
             numbers = self.b.min(numbers, last);

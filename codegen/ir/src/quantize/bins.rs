@@ -17,7 +17,7 @@ use crate::bytes::{scalar, write_float};
 use crate::error::CompileError;
 use crate::fault::{Fault, seeded};
 use crate::lir::{Cmp, Scalar};
-use sched_forest::{Comparison, Float, Forest, Inner, Predicate, Types};
+use sched_forest::{Comparison, Forest, Inner, Predicate, Types};
 use std::ops::Range;
 
 /// How the features of a forest are quantized.
@@ -107,7 +107,8 @@ impl SearchGroup {
 }
 
 impl BinMap {
-    /// The bins for all nodes of a forest that is not padded: padding tests nothing.
+    /// The bins for all nodes of a forest that is not padded: padding tests nothing. Its thresholds are no wider
+    /// than its rows.
     ///
     /// # Errors
     ///
@@ -123,7 +124,7 @@ impl BinMap {
             else {
                 continue;
             };
-            feature.thresholds.push(exact(*threshold, types, comparison));
+            feature.thresholds.push(*threshold);
             feature.left |= inner.missing_left;
             feature.right |= !inner.missing_left;
         }
@@ -233,7 +234,6 @@ impl BinMap {
     /// not matter.
     pub fn of_node(&self, inner: &Inner) -> (u64, u64) {
         let Predicate::Numeric { threshold } = inner.predicate else { return (0, 0) };
-        let threshold = exact(threshold, self.types, self.comparison);
         let runs = self.places.get(inner.feature as usize).into_iter().flatten();
         // Runs are apart from each other, so that one at most holds the threshold.
         let place = runs.copied().find_map(|(group, at)| {
@@ -312,24 +312,6 @@ fn element_for(features: &[Feature]) -> Scalar {
     if runs.sum::<usize>() <= 2 * features.len() { Scalar::I8 } else { Scalar::I16 }
 }
 
-/// A threshold that compares with values of the input's type as the model's own does.
-fn exact(threshold: f64, types: Types, comparison: Comparison) -> f64 {
-    let threshold = match types.threshold {
-        Float::F32 => f64::from(threshold as f32),
-        Float::F64 => threshold,
-    };
-    if types.input == Float::F64 {
-        return threshold;
-    }
-    let near = threshold as f32;
-    let rounded = match comparison {
-        Comparison::Less if f64::from(near) < threshold => near.next_up(),
-        Comparison::LessOrEqual if f64::from(near) > threshold => near.next_down(),
-        _ => near,
-    };
-    f64::from(rounded)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -375,22 +357,5 @@ mod tests {
         // The shorter run is found in fewer steps and comes first.
         let places = [place(0), place(254), place(255), place(299)];
         assert_eq!(places, [Some((0, 1)), Some((254, 1)), Some((0, 0)), Some((44, 0))]);
-    }
-
-    #[test]
-    fn rounded_thresholds_compare_alike() {
-        let types = Types { input: Float::F32, threshold: Float::F64, accumulator: Float::F64 };
-        let near = |x: f32| [x.next_down(), x, x.next_up()];
-        let thresholds = [0.1, -0.1, 1e300, -1e300, 1e-300, -1e-300, 0.0, f64::INFINITY, f64::from(0.1f32)];
-        for threshold in thresholds {
-            let values =
-                near(threshold as f32).into_iter().chain([f32::INFINITY, f32::NEG_INFINITY, 0.0, -0.0]);
-            for x in values.map(f64::from) {
-                let less = exact(threshold, types, Comparison::Less);
-                assert_eq!(x < threshold, x < less, "{x} < {threshold}");
-                let less = exact(threshold, types, Comparison::LessOrEqual);
-                assert_eq!(x <= threshold, x <= less, "{x} <= {threshold}");
-            }
-        }
     }
 }

@@ -248,7 +248,7 @@ impl Quantizer<'_> {
     fn search_row(&self, b: &mut Builder, group: &SearchGroup, row: OfRow, copy: BufferId) {
         let (input, compared) = (self.input, self.bins.compared());
         let ty = Ty::vector(Scalar::I32, FEATURES);
-        let trees = b.lanes(ty);
+        let trees = b.iota(ty);
         let size = b.int_of(ty, 1 << group.depth);
         let trees = b.mul(trees, size);
         let end = b.int(group.features.end as i64);
@@ -304,7 +304,7 @@ impl Quantizer<'_> {
             let x = b.splat(x, ty.lanes);
             let right = b.cmp(self.bins.counts(), thresholds, x);
             let bits = b.mask_bits(right);
-            b.ones(bits)
+            b.pop_count(bits)
         };
         let whole = among(b, run.first, AT_ONCE);
         let Some(block) = group.block() else { return whole };

@@ -5,7 +5,7 @@
 //! in, of which there are too few. An offset is the number multiplied by as much as all blocks have in
 //! common; addresses multiply by the rest themselves.
 
-use crate::lir::{Address, Builder, Scalar, Value};
+use crate::lir::{Address, Builder, Cast, Keep, Scalar, Ty, Value};
 use crate::rows::Row;
 
 /// What the numbers of columns are multiplied by: the rows of a block are a multiple.
@@ -49,14 +49,23 @@ impl Offsets {
 
     /// The bins of adjacent rows in the column of a node, if the table has the node. `first` is the tree's
     /// first offset.
-    pub fn load(&self, b: &mut Builder, row: &Row, first: Address, node: u64, width: u16) -> Option<Value> {
+    pub fn load(
+        &self,
+        b: &mut Builder,
+        row: &Row,
+        first: Address,
+        node: u64,
+        width: u16,
+        keep: Keep,
+    ) -> Option<Value> {
         if node >= self.nodes || !row.stride.is_multiple_of(UNIT) {
             return None;
         }
         let at = b.beyond(first, node as i64);
-        let offset = b.load_index(Offsets::ELEMENT, at);
+        let offset = b.load_and(keep, Ty::of(Offsets::ELEMENT), at);
+        let offset = b.cast(Cast::ZExt, offset, b.index());
         let distance = b.mul_int(offset, i64::from(row.stride / UNIT));
-        Some(row.load_rows(b, distance, width))
+        Some(row.load_rows(b, Keep::Invariant, distance, width))
     }
 }
 

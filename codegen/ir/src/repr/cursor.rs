@@ -54,6 +54,8 @@ pub enum Step {
         level: u32,
         /// How values are fetched.
         fetch: Option<FetchStrategy>,
+        /// Whether deeper levels reload all columns, so that there is no register for what other trees need, too.
+        reloads: bool,
     },
     /// Any; no walk has arrived.
     Unmasked,

@@ -285,7 +285,7 @@ impl LaneTrees {
             return (operand.load(b, buffers, state, node), code.load(b, buffers, state, node));
         }
         let word = operand.seen_as(Scalar::I64).load(b, buffers, state, node);
-        let (low, code) = (b.word(word, 0), b.word(word, 1));
+        let (low, code) = (b.extract_half(word, 0), b.extract_half(word, 1));
         (b.cast(Cast::Bits, low, ty.with(Scalar::F32)), b.bits(code, 0, self.code_bits()))
     }
 

@@ -210,7 +210,7 @@ impl Representation for Levels {
     ) -> Cursor {
         let node = at.node;
         let (level, fetch) = match step {
-            Step::Level { level, fetch } => (level, fetch),
+            Step::Level { level, fetch, .. } => (level, fetch),
             Step::Unmasked | Step::Masked => (0, None),
         };
         let (threshold, code) = match fetch {

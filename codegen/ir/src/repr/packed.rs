@@ -97,7 +97,7 @@ impl PackedNodes {
             return (low, b.cast(Cast::ZExt, high, Ty::I64));
         }
         let word = self.low.seen_as(Scalar::I64).load(b, buffers, state, node);
-        let (low, high) = (b.word(word, 0), b.word(word, 1));
+        let (low, high) = (b.extract_half(word, 0), b.extract_half(word, 1));
         (b.cast(Cast::Bits, low, b.ty(low).with(Scalar::F32)), high)
     }
 

@@ -24,7 +24,7 @@ use super::traverse::speculate::{LevelOrder, Node};
 use super::traverse::test_mask::{TestBits, TestMask, Tests, WORD, mask};
 use super::tree::{Buffers, Loaded, TreeLanes, TreeState, WalkShape};
 use crate::error::CompileError;
-use crate::lir::{Bin, Builder, Cast, Cmp, Scalar, Ty, Value};
+use crate::lir::{Bin, Builder, Cast, Cmp, Keep, Scalar, Ty, Value};
 use crate::quantize::BinMap;
 use crate::quantize::fetch::{FetchStrategy, LARGEST};
 use crate::quantize::offsets::Offsets;
@@ -68,6 +68,8 @@ struct Reach<'a> {
     row: &'a Row,
     /// Rows of the vector.
     width: u16,
+    /// How long what is read along the way is kept.
+    keep: Keep,
 }
 
 /// Nodes of a level that has `size` of them.
@@ -195,10 +197,10 @@ impl Quantized {
     /// is there.
     fn by_node(&self, b: &mut Builder, reach: Reach, node: u64, decisions: &[Value]) -> Value {
         let Some((decision, decisions)) = decisions.split_first() else {
-            let Reach { buffers, state, row, width } = reach;
+            let Reach { buffers, state, row, width, keep } = reach;
             if let Loaded::Tables { offsets: Some(first), .. } = state.loaded
                 && let Some(bins) =
-                    self.offsets.load(b, row, self.offset.address(buffers, first), node, width)
+                    self.offsets.load(b, row, self.offset.address(buffers, first), node, width, keep)
             {
                 return bins;
             }
@@ -224,15 +226,15 @@ impl Quantized {
             .collect();
         // Kept from level to level and from tree to tree, columns would drive all else out of the registers;
         // that they are read again costs next to nothing, since choices take their operands from memory.
-        b.forget();
-        self.among(b, reach, 0, &bits)
+        let keep = b.reload();
+        self.among(b, Reach { keep, ..reach }, 0, &bits)
     }
 
     /// The bins of the columns from number `first` on that the bits tell apart, the highest last.
     fn among(&self, b: &mut Builder, reach: Reach, first: u32, bits: &[Value]) -> Value {
         let Some((highest, bits)) = bits.split_last() else {
             let column = b.int(first.into());
-            return reach.row.load_column(b, column, reach.width);
+            return reach.row.load_column_and(b, reach.keep, column, reach.width);
         };
         let left = self.among(b, reach, first, bits);
         let half = first + (1 << bits.len());
@@ -381,8 +383,9 @@ impl Representation for Quantized {
     ) -> Cursor {
         let ty = b.ty(at.node);
         let (rank, bin) = match step {
-            Step::Level { level, fetch: Some(fetch) } => {
-                let reach = Reach { buffers, state, row, width: ty.lanes };
+            Step::Level { level, fetch: Some(fetch), reloads } => {
+                let keep = if reloads { Keep::UntilReload } else { Keep::Invariant };
+                let reach = Reach { buffers, state, row, width: ty.lanes, keep };
                 self.of_vector(b, reach, at, level, fetch)
             }
             _ if ty.lanes > 1 => self.gathered(b, buffers, state, row, at.node),

@@ -154,5 +154,5 @@ impl Test {
 pub fn bin_goes_right(b: &mut Builder, bin: Value, rank: Value) -> Value {
     // Narrow numbers use all their bits.
     let narrow = b.ty(rank).scalar.bytes() < Scalar::I32.bytes();
-    b.cmp(if narrow { Cmp::Below } else { Cmp::Lt }, rank, bin)
+    b.cmp(if narrow { Cmp::UnsignedLt } else { Cmp::Lt }, rank, bin)
 }

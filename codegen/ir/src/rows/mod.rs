@@ -8,7 +8,7 @@
 pub mod features;
 pub mod transpose;
 
-use crate::lir::{Address, BufferId, Builder, Cast, Cmp, Gather, Scalar, Ty, Value};
+use crate::lir::{Address, BufferId, Builder, Cast, Cmp, Gather, Keep, Scalar, Ty, Value};
 
 /// Where the row of a walk, or the rows of a vector of walks, lie: the value of feature `f` is element
 /// `index + f * stride` of `buffer`, `offset` bytes further.
@@ -95,19 +95,24 @@ impl Row {
 
     /// The values of one feature for all lanes, where they are one piece of memory. The feature is an `i64`.
     pub fn load_column(&self, b: &mut Builder, feature: Value, width: u16) -> Value {
+        self.load_column_and(b, Keep::Invariant, feature, width)
+    }
+
+    /// The same, kept in some way.
+    pub fn load_column_and(&self, b: &mut Builder, keep: Keep, feature: Value, width: u16) -> Value {
         let distance = b.mul_int(feature, i64::from(self.stride));
-        self.load_rows(b, distance, width)
+        self.load_rows(b, keep, distance, width)
     }
 
     /// The values for all lanes that begin `distance` elements behind the first row's.
-    pub fn load_rows(&self, b: &mut Builder, distance: Value, width: u16) -> Value {
+    pub fn load_rows(&self, b: &mut Builder, keep: Keep, distance: Value, width: u16) -> Value {
         let first =
             Address { offset: self.offset, ..Address::element(self.buffer, self.index, self.element) };
         let at = match b.as_int(distance) {
             Some(elements) => b.beyond(first, elements),
             None => Address { index: b.add(self.index, distance), ..first },
         };
-        b.load(Ty::vector(self.element, width), at)
+        b.load_and(keep, Ty::vector(self.element, width), at)
     }
 }
 
@@ -118,6 +123,6 @@ pub fn lanes_below(b: &mut Builder, count: Value, lanes: u16) -> Value {
     let count = b.min(count, all);
     let count = b.cast(Cast::Trunc, count, Ty::of(Scalar::I32));
     let count = b.splat(count, lanes);
-    let numbers = b.lanes(ty);
+    let numbers = b.iota(ty);
     b.cmp(Cmp::Lt, numbers, count)
 }

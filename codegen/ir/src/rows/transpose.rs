@@ -138,7 +138,7 @@ impl Transpose<'_> {
         let (input, piece) = (self.input, self.piece());
         let lanes = block.rows as u16;
         let ty = Ty::vector(Scalar::I32, lanes);
-        let (numbers, all) = (b.lanes(ty), b.int_of(ty, self.features));
+        let (numbers, all) = (b.iota(ty), b.int_of(ty, self.features));
         let distance = b.mul(numbers, all);
         let mask = Some(lanes_below(b, left, lanes));
         self.each_piece(b, block, |b, from, to| {
@@ -167,8 +167,8 @@ fn transposed(b: &mut Builder, mut rows: Vec<Value>) -> Vec<Value> {
     while size > 0 {
         for upper in (0..rows.len()).filter(|row| row & size == 0) {
             let (first, second) = (rows[upper], rows[upper + size]);
-            rows[upper] = b.alternate(first, second, size as u16, 0);
-            rows[upper + size] = b.alternate(first, second, size as u16, 1);
+            rows[upper] = b.transpose_step(first, second, size as u16, 0);
+            rows[upper + size] = b.transpose_step(first, second, size as u16, 1);
         }
         size /= 2;
     }

@@ -3,7 +3,7 @@
 use super::function::{self, kernel_name};
 use super::{module, types};
 use crate::error::{LlvmError, code};
-use crate::facts::{Facts, rows_per_run};
+use crate::facts::{Facts, dtype, rows_per_run};
 use crate::runtime::MODEL_SIZE;
 use crate::session::Session;
 use crate::target::Machine;
@@ -16,6 +16,7 @@ use inkwell::values::{
 };
 use inkwell::{GlobalVisibility, IntPredicate};
 use sched_ir::lir::{self, Kernel};
+use sched_ir::verify::verify_interface;
 
 /// Where an artefact's tables are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,8 +28,17 @@ pub(crate) enum Data {
 }
 
 /// Names of the exported functions without their prefix, in the order of the header.
-pub(crate) const EXPORTS: [&str; 8] =
-    ["predict", "predict_raw", "predict_ex", "num_features", "num_outputs", "feature_name", "info", "error"];
+pub(crate) const EXPORTS: [&str; 9] = [
+    "predict",
+    "predict_raw",
+    "predict_ex",
+    "num_features",
+    "num_outputs",
+    "output_type",
+    "feature_name",
+    "info",
+    "error",
+];
 
 /// A model compiled for one kind of processors.
 pub(crate) struct Compiled<'a> {
@@ -37,7 +47,8 @@ pub(crate) struct Compiled<'a> {
     pub(crate) facts: &'a Facts,
 }
 
-/// Emits a whole artefact of versions of one model, the most demanding one first; it needs to be linked with the runtime.
+/// Emits a whole artefact of versions of one model, the most demanding one first; it needs to be linked with
+/// the runtime.
 pub(crate) fn emit_artefact<'ctx>(
     session: &'ctx Session,
     versions: &[Compiled],
@@ -51,7 +62,11 @@ pub(crate) fn emit_artefact<'ctx>(
     let module = module(session, &least.machine);
     let mut parts = Parts { context, module: &module, data, known: Vec::new() };
     let mut model = None;
+    if versions.iter().any(|version| version.module.types != least.module.types) {
+        return Err(LlvmError::ill_formed("versions of a model with different types"));
+    }
     for (number, version) in versions.iter().enumerate().rev() {
+        verify_interface(version.module).map_err(LlvmError::ill_formed)?;
         for (kind, function) in &version.module.kernels {
             let how = (number, Linkage::Internal);
             function::emit(context, &module, &version.machine, version.module, *kind, function, how)?;
@@ -175,7 +190,9 @@ impl<'a, 'ctx> Parts<'a, 'ctx> {
             count(facts.num_margins),
             count(facts.num_values),
             count(facts.num_trees),
-            count(facts.wide.into()),
+            count(dtype(source.types.rows)),
+            count(dtype(source.types.margins)),
+            count(dtype(source.types.results)),
             long(rows_per_run(source)),
             self.context.f64_type().const_float(facts.ns_per_row).into(),
             kernel(Kernel::Raw),
@@ -220,7 +237,7 @@ impl<'ctx> Exports<'_, 'ctx> {
                 "info" => self.forward(name, pointer, &[])?,
                 "predict" | "predict_raw" => self.forward(name, int, &[pointer, long, pointer])?,
                 "predict_ex" => self.forward(name, int, &[pointer])?,
-                "num_outputs" => self.forward(name, int, &[int])?,
+                "num_outputs" | "output_type" => self.forward(name, int, &[int])?,
                 _ => self.forward(name, pointer, &[int])?,
             }
         }
@@ -274,7 +291,8 @@ impl<'ctx> Exports<'_, 'ctx> {
         self.function(name, value.get_type(), &[], |_, _| Ok(value))
     }
 
-    /// An exported function. It runs before the processor has been checked, so it is made for every processor.
+    /// An exported function. It runs before the processor has been checked, so it is made for every
+    /// processor.
     fn function(
         &self,
         name: &str,

@@ -73,11 +73,12 @@ impl<'ctx> Emitter<'_, 'ctx> {
         self.block(&stmt.body)?;
 
         let latch = self.here()?;
-        let step = self.context.i64_type().const_int(stmt.step as u64, true);
+        let step = lo.get_type().const_int(stmt.step as u64, true);
         let BasicValueEnum::IntValue(counter) = counter else {
             return Err(LlvmError::ill_formed("a loop counter is no integer"));
         };
-        // A step of one stays at or below `hi`; a longer one could pass the largest integer, if only in theory.
+        // A step of one stays at or below `hi`; a longer one could pass the largest integer, if only in
+        // theory.
         let next = match stmt.step {
             1 => self.builder.build_int_nsw_add(counter, step, "")?,
             _ => self.builder.build_int_add(counter, step, "")?,

@@ -1,8 +1,8 @@
 //! One kernel.
 
 use super::frame::Frame;
-use super::known::Known;
-use super::memory::Scopes;
+use super::isa::Isa;
+use super::memory::AliasScopes;
 use super::types;
 use super::uses::Uses;
 use crate::error::LlvmError;
@@ -34,14 +34,15 @@ pub(super) struct Emitter<'a, 'ctx> {
     pub(super) source: &'a lir::Function,
     /// The values that are used otherwise than lane by lane.
     pub(super) whole: BTreeSet<Value>,
-    /// Whether it forgets anything that it has loaded.
-    pub(super) forgets: bool,
-    pub(super) known: Known,
+    /// The machine's own instructions.
+    pub(super) isa: Box<dyn Isa>,
+    /// The group of loads that memory was read anew for last.
+    pub(super) reloaded: Option<u32>,
     /// What the names of its functions begin with.
     pub(super) name: String,
     pub(super) builder: Builder<'ctx>,
     pub(super) frame: Frame<'ctx>,
-    pub(super) scopes: Scopes<'ctx>,
+    pub(super) scopes: AliasScopes<'ctx>,
 }
 
 /// Emits a kernel of a LIR module.
@@ -72,9 +73,9 @@ pub(super) fn emit<'ctx>(
 
     let builder = context.create_builder();
     let frame = Frame::enter(context, &builder, llvm, ctx, function);
-    let scopes = Scopes::new(context, kind, function);
-    let Uses { whole, forgets, .. } = Uses::of(&function.body);
-    let (model, source, known) = (source, function, Known::default());
+    let scopes = AliasScopes::new(context, kind, function);
+    let Uses { whole, .. } = Uses::of(&function.body);
+    let (model, source, isa) = (source, function, super::isa(machine));
     let mut emitter = Emitter {
         context,
         module,
@@ -82,8 +83,8 @@ pub(super) fn emit<'ctx>(
         model,
         source,
         whole,
-        forgets,
-        known,
+        isa,
+        reloaded: None,
         name,
         builder,
         frame,
@@ -155,7 +156,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
         let at = self.element(self.frame.ctx, Field::NumRows as u32)?;
         let rows = self.builder.build_load(self.context.i64_type(), at, "n_rows")?;
         self.mark_invariant(rows)?;
-        Ok(rows)
+        self.resized(rows, lir::Ty::I64, lir::Ty::of(self.source.index))
     }
 
     /// Emits statements. The verifier bounds their nesting.
@@ -167,15 +168,12 @@ impl<'ctx> Emitter<'_, 'ctx> {
         match stmt {
             Stmt::Let(value, op) => {
                 let llvm = self.op(*value, op)?;
-                let types = &self.source.types;
-                self.known.note((*value, self.ty(*value)?), op, |from| types.get(from.0 as usize).copied());
                 self.frame.define(*value, llvm)
             }
             Stmt::Store(to, value) => self.store(to, *value),
             Stmt::StoreMasked(to, value, mask) => self.store_masked(to, *value, *mask),
             Stmt::AtomicAdd(to, value) => self.atomic_add(to, *value),
             Stmt::Prefetch(at) => self.prefetch(at),
-            Stmt::Forget => self.forget(),
             Stmt::For(stmt) => self.for_loop(stmt),
             Stmt::While(stmt) => self.while_loop(stmt),
             Stmt::If(stmt) => self.choice(stmt),

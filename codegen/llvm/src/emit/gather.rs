@@ -1,16 +1,15 @@
-//! Accesses whose lanes go separate ways: gathers, and loads and stores of some lanes.
+//! Gathers, and masked loads and stores.
 
 use super::function::Emitter;
 use super::intrinsics::returned;
-use super::types;
 use super::vector::as_vector;
 use crate::error::LlvmError;
 use inkwell::llvm_sys::core::LLVMBuildGEP2;
 use inkwell::types::{AsTypeRef, BasicType};
-use inkwell::values::{AsValueRef, BasicValueEnum, CallSiteValue, IntValue, PointerValue, VectorValue};
+use inkwell::values::{AsValueRef, BasicValueEnum, CallSiteValue, PointerValue, VectorValue};
 use sched_ir::lir::{Address, Gather, Scalar, Space, Ty, Value};
 
-/// How far apart elements are that one gather instruction can reach, in bytes.
+/// Distances between elements that a gather instruction can scale its index by, in bytes.
 const SCALES: [u32; 4] = [8, 4, 2, 1];
 
 /// Tables up to this size have element offsets that fit into 32 bits with a sign.
@@ -40,24 +39,9 @@ impl<'ctx> Emitter<'_, 'ctx> {
         self.describe_call(to, call)
     }
 
-    /// One load per lane. `whole` says whether the result is used otherwise than lane by lane.
-    pub(super) fn gather(
-        &mut self,
-        ty: Ty,
-        gather: &Gather,
-        whole: bool,
-    ) -> Result<BasicValueEnum<'ctx>, LlvmError> {
-        let Gather { buffer, base, stride, offset, .. } = *gather;
-        let at = Address { buffer, index: base, stride, offset };
-        // Only the sum of base and index need be in the buffer.
-        let start = self.pointer(&at, false)?;
-        let (scale, index) = self.scaled(gather)?;
-        // A gather of wide elements takes two registers of indices for one of elements, which is twice the time. Lanes that
-        // are used one by one need not be put into a register at all.
-        let each_is_better = ty.scalar.bytes() == 8 || !whole;
-        if self.machine.gathers_slowly && each_is_better && gather.mask.is_none() {
-            return self.lane_by_lane((start, scale), index, (ty, &at));
-        }
+    /// One load per lane.
+    pub(super) fn gather(&mut self, ty: Ty, gather: &Gather) -> Result<BasicValueEnum<'ctx>, LlvmError> {
+        let (at, start, scale, index) = self.gathered(gather)?;
         let pointers = self.pointers(start, scale, index)?;
         let mask = match gather.mask {
             Some(mask) => self.vector(mask)?,
@@ -70,49 +54,17 @@ impl<'ctx> Emitter<'_, 'ctx> {
         Ok(returned(call)?.into())
     }
 
-    /// One load per lane, each an instruction of its own.
-    fn lane_by_lane(
+    /// Where a gather starts, the size of its unit in bytes, and its index in units.
+    pub(super) fn gathered(
         &self,
-        (start, scale): (PointerValue<'ctx>, u32),
-        index: VectorValue<'ctx>,
-        (ty, at): (Ty, &Address),
-    ) -> Result<BasicValueEnum<'ctx>, LlvmError> {
-        let (unit, element) =
-            (self.context.i8_type().array_type(scale), types::basic(self.context, Ty::of(ty.scalar))?);
-        let mut found = self.vector_type(ty)?.get_poison();
-        for (lane, number) in (0u64..).zip(self.numbers(index)?) {
-            let lane = self.context.i32_type().const_int(lane, false);
-            // SAFETY: the pointer and the number are values of the module that the builder stands in.
-            let pointer = unsafe { self.builder.build_gep(unit, start, &[number], "")? };
-            let value = self.builder.build_load(element, pointer, "")?;
-            let load = super::memory::instruction(value)?;
-            load.set_alignment(self.alignment(at, ty.scalar)?).map_err(LlvmError::ill_formed)?;
-            self.describe_scope(at, load)?;
-            found = self.builder.build_insert_element(found, value, lane, "")?;
-        }
-        Ok(found.into())
-    }
-
-    /// The lanes of a vector of integers, as wide as addresses. Two of 32 bits are taken out of a register together: only one
-    /// unit of a processor does that. LLVM must not know, since it would take out each for itself.
-    fn numbers(&self, index: VectorValue<'ctx>) -> Result<Vec<IntValue<'ctx>>, LlvmError> {
-        let (long, half) = (self.context.i64_type(), self.context.i32_type());
-        let lanes = index.get_type().get_size();
-        let lane = |number: u32| half.const_int(number.into(), false);
-        if index.get_type().get_element_type() != half.into() || !lanes.is_multiple_of(2) {
-            let number = |at| Ok(self.builder.build_extract_element(index, lane(at), "")?.into_int_value());
-            return (0..lanes).map(number).collect();
-        }
-        let pairs = as_vector(self.builder.build_bit_cast(index, long.vec_type(lanes / 2), "")?)?;
-        let mut numbers = Vec::with_capacity(lanes as usize);
-        for at in 0..lanes / 2 {
-            let pair = self.builder.build_extract_element(pairs, lane(at), "")?.into_int_value();
-            let pair = self.hidden(pair)?;
-            let low = self.builder.build_int_truncate(pair, half, "")?;
-            numbers.push(self.builder.build_int_s_extend(low, long, "")?);
-            numbers.push(self.builder.build_right_shift(pair, long.const_int(32, false), true, "")?);
-        }
-        Ok(numbers)
+        gather: &Gather,
+    ) -> Result<(Address, PointerValue<'ctx>, u32, VectorValue<'ctx>), LlvmError> {
+        let Gather { buffer, base, stride, offset, .. } = *gather;
+        let at = Address { buffer, index: base, stride, offset };
+        // Only the sum of base and index need be in the buffer.
+        let start = self.pointer(&at, false)?;
+        let (scale, index) = self.scaled(gather)?;
+        Ok((at, start, scale, index))
     }
 
     /// Elements of an array in memory, by number.
@@ -136,7 +88,8 @@ impl<'ctx> Emitter<'_, 'ctx> {
             return Ok((scale, index));
         }
         let lanes = index.get_type().get_size() as u16;
-        // Offsets in a table from its start fit into 32 bits if the table is small. Those of inactive lanes need not.
+        // Offsets in a table from its start fit into 32 bits if the table is small. Those of inactive lanes
+        // need not.
         let near = self.is_near(gather);
         let ty = Ty::vector(if near { Scalar::I32 } else { Scalar::I64 }, lanes);
         let wide = self.vector_type(ty)?;
@@ -155,7 +108,8 @@ impl<'ctx> Emitter<'_, 'ctx> {
         from_start && table.is_some_and(|table| table.bytes.len() <= NEAR_BYTES)
     }
 
-    /// Pointers to elements of `scale` bytes. One scalar start and a scaled index are what gather instructions take.
+    /// Pointers to elements of `scale` bytes. One scalar start and a scaled index are what gather
+    /// instructions take.
     fn pointers(
         &self,
         start: PointerValue<'ctx>,
@@ -163,8 +117,8 @@ impl<'ctx> Emitter<'_, 'ctx> {
         index: VectorValue<'ctx>,
     ) -> Result<VectorValue<'ctx>, LlvmError> {
         let element = self.context.i8_type().array_type(scale).as_basic_type_enum();
-        // SAFETY: the builder stands in a block, and the pointer and the index are values of its module. A scalar
-        // pointer and a vector of indices make a vector of pointers.
+        // SAFETY: the builder stands in a block, and the pointer and the index are values of its module. A
+        // scalar pointer and a vector of indices make a vector of pointers.
         let pointers = unsafe {
             let mut indices = [index.as_value_ref()];
             let (builder, element) = (self.builder.as_mut_ptr(), element.as_type_ref());

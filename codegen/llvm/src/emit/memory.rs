@@ -9,23 +9,23 @@ use inkwell::llvm_sys::core::LLVMBuildAtomicRMW;
 use inkwell::llvm_sys::{LLVMAtomicOrdering, LLVMAtomicRMWBinOp};
 use inkwell::types::{BasicType, BasicTypeEnum};
 use inkwell::values::{AsValueRef, BasicValueEnum, InstructionValue, IntValue, MetadataValue, PointerValue};
-use sched_ir::lir::{self, Address, Alloc, Kernel, Scalar, Space, Ty, Value};
+use sched_ir::lir::{self, Address, Alloc, Keep, Kernel, Scalar, Space, Ty, Value};
 
 /// Alignment of the model's tables and of temporary memory.
 pub(super) const TABLE_ALIGNMENT: u32 = 64;
 
 /// Which accesses cannot touch the same memory, as alias scopes: one scope for each piece of memory.
-pub(super) struct Scopes<'ctx> {
+pub(super) struct AliasScopes<'ctx> {
     /// For each buffer: the scope it is in, and all the others.
     of: Vec<(MetadataValue<'ctx>, MetadataValue<'ctx>)>,
     /// Whether the input is read-only for the whole run.
     input_is_constant: bool,
 }
 
-impl<'ctx> Scopes<'ctx> {
-    /// The scopes of a kernel. Kernels that finish margins may be run in place, so their input and output are one
-    /// piece of memory.
-    pub(super) fn new(context: &'ctx Context, kind: Kernel, function: &lir::Function) -> Scopes<'ctx> {
+impl<'ctx> AliasScopes<'ctx> {
+    /// The scopes of a kernel. Kernels that finish margins may be run in place, so their input and output are
+    /// one piece of memory.
+    pub(super) fn new(context: &'ctx Context, kind: Kernel, function: &lir::Function) -> AliasScopes<'ctx> {
         let in_place = matches!(kind, Kernel::Value | Kernel::Class);
         let place = |(number, buffer): (usize, &lir::Buffer)| match buffer.space {
             Space::Private => format!("private {number}"),
@@ -45,7 +45,7 @@ impl<'ctx> Scopes<'ctx> {
                 distinct.iter().filter(|place| *place != own).map(|p| scope(p).into()).collect();
             (context.metadata_node(&[scope(own).into()]), context.metadata_node(&others))
         });
-        Scopes { of: of.collect(), input_is_constant: !in_place }
+        AliasScopes { of: of.collect(), input_is_constant: !in_place }
     }
 }
 
@@ -149,7 +149,8 @@ impl<'ctx> Emitter<'_, 'ctx> {
         let byte = self.context.i8_type();
         let offset = self.context.i64_type().const_int(at.offset.into(), false);
         let step = |ty: BasicTypeEnum<'ctx>, from, by: IntValue<'ctx>| {
-            // SAFETY: whoever made the LIR vouches for accesses inside buffers; elsewhere no such claim is made.
+            // SAFETY: whoever made the LIR vouches for accesses inside buffers; elsewhere no such claim is
+            // made.
             unsafe {
                 match inside {
                     true => self.builder.build_in_bounds_gep(ty, from, &[by], ""),
@@ -161,31 +162,36 @@ impl<'ctx> Emitter<'_, 'ctx> {
         if at.offset == 0 { Ok(element) } else { Ok(step(byte.into(), element, offset)?) }
     }
 
-    /// An `i64` value.
+    /// An index.
     pub(super) fn index(&self, value: Value) -> Result<IntValue<'ctx>, LlvmError> {
         match (self.ty(value)?, self.frame.value(value)?) {
-            (Ty::I64, BasicValueEnum::IntValue(index)) => Ok(index),
+            (ty, BasicValueEnum::IntValue(index)) if ty == Ty::of(self.source.index) => Ok(index),
             (ty, _) => Err(LlvmError::ill_formed(format_args!("an index is {ty}"))),
         }
     }
 
     /// A load.
-    pub(super) fn load(&mut self, ty: Ty, at: &Address) -> Result<BasicValueEnum<'ctx>, LlvmError> {
+    pub(super) fn load(
+        &mut self,
+        ty: Ty,
+        at: &Address,
+        keep: Keep,
+    ) -> Result<BasicValueEnum<'ctx>, LlvmError> {
+        self.reload(keep)?;
         let pointer = self.pointer(at, true)?;
         let loaded = self.builder.build_load(types::basic(self.context, ty)?, pointer, "")?;
         let access = instruction(loaded)?;
         let space = self.space(at)?;
         if let (Space::Model(_), true) = (space, ty.lanes > 1) {
-            // Pieces of tables stay where LIR loads them. Were they known not to change, LLVM would load them ahead of
-            // loops, and store most of them to the stack again for want of registers.
+            // Vectors of tables are loaded where LIR says. If LLVM knew that they do not change, it would hoist
+            // them out of loops and spill most of them.
             access.set_alignment(self.alignment(at, ty.scalar)?).map_err(LlvmError::ill_formed)?;
             self.frame.loaded.insert(loaded, pointer);
             return Ok(loaded);
         }
         self.describe_access(at, access, ty.scalar)?;
         match space {
-            // So do the offsets of columns, where columns are not kept.
-            Space::Model(_) if self.forgets && ty.scalar.bytes() < Scalar::I32.bytes() => {}
+            _ if keep != Keep::Invariant => {}
             Space::Model(_) => self.mark_invariant(loaded)?,
             Space::Input if self.scopes.input_is_constant => self.mark_invariant(loaded)?,
             Space::Input | Space::Output | Space::Private => {}
@@ -235,9 +241,15 @@ impl<'ctx> Emitter<'_, 'ctx> {
         self.prefetch_intrinsic(self.pointer(at, false)?)
     }
 
-    /// A fence for this thread alone is no instruction, but no load is merged with one beyond it.
-    pub(super) fn forget(&mut self) -> Result<(), LlvmError> {
-        self.builder.build_fence(AtomicOrdering::Acquire, true, "")?;
+    /// Reads memory anew for the first load of a group: a fence for this thread alone is no instruction, but
+    /// no load is merged with one beyond it.
+    fn reload(&mut self, keep: Keep) -> Result<(), LlvmError> {
+        if let Keep::Reload(group) = keep
+            && self.reloaded != Some(group)
+        {
+            self.builder.build_fence(AtomicOrdering::Acquire, true, "")?;
+            self.reloaded = Some(group);
+        }
         Ok(())
     }
 
@@ -264,6 +276,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
     fn alloc_on_heap(&mut self, alloc: &Alloc, bytes: IntValue<'ctx>) -> Result<(), LlvmError> {
         let ctx = self.frame.ctx;
         let (get, give) = (self.runtime_alloc(), self.runtime_free());
+        let bytes = self.builder.build_int_s_extend_or_bit_cast(bytes, self.context.i64_type(), "")?;
         let call = self.builder.build_call(get, &[ctx.into(), bytes.into()], "memory")?;
         let Some(BasicValueEnum::PointerValue(memory)) = call.try_as_basic_value().basic() else {
             return Err(LlvmError::ill_formed("an allocation returns a pointer"));
@@ -297,8 +310,8 @@ fn round_up(bytes: u64) -> u64 {
     bytes.next_multiple_of(TABLE_ALIGNMENT.into())
 }
 
-/// The alignment that every element of a buffer has at an access. Callers align their rows and results only to the
-/// element.
+/// The alignment that every element of a buffer has at an access. Callers align their rows and results only
+/// to the element.
 fn alignment(space: Space, at: &Address, scalar: Scalar) -> u32 {
     let base = match space {
         Space::Model(_) | Space::Private => TABLE_ALIGNMENT,

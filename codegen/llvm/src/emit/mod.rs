@@ -1,9 +1,12 @@
 //! LIR to LLVM IR, statement by statement.
 //!
-//! A kernel becomes `void name(schedc_ctx *ctx)`. Its values are SSA values from the start: loops and choices become
-//! blocks with phis. The body of a parallel loop becomes a function of its own, `void body(void *env, i64 i)`, whose
-//! environment holds what the body uses from outside. Tables are reached through the context, so that machine code
-//! neither contains the model nor depends on where it lies.
+//! A kernel becomes `void name(schedc_ctx *ctx)`. Its values are SSA values from the start: loops and choices
+//! become blocks with phis. The body of a parallel loop becomes a function of its own, `void body(void *env,
+//! i64 i)`, whose environment holds what the body uses from outside. Tables are reached through the context,
+//! so that machine code neither contains the model nor depends on where it lies.
+//!
+//! What one kind of machine does better than LLVM's general form is in a folder of its own, behind
+//! [`isa::Isa`].
 
 mod artefact;
 mod control;
@@ -12,15 +15,16 @@ mod function;
 mod gather;
 mod imports;
 mod intrinsics;
-mod known;
-mod lookup;
+mod isa;
 mod memory;
 mod ops;
 mod parallel;
 mod predicate;
+mod table;
 mod types;
 mod uses;
 mod vector;
+mod x86;
 
 pub(crate) use artefact::{Compiled, Data, EXPORTS, emit_artefact};
 pub(crate) use function::kernel_name;
@@ -30,7 +34,14 @@ use crate::session::Session;
 use crate::target::Machine;
 use inkwell::module::{Linkage, Module};
 use inkwell::targets::TargetMachine;
+use isa::Isa;
 use sched_ir::lir;
+use x86::X86;
+
+/// What a machine does in its own way.
+fn isa(machine: &Machine) -> Box<dyn Isa> {
+    Box::new(X86::new(machine.needs, machine.gathers_slowly))
+}
 
 /// An empty LLVM module for a machine.
 fn module<'ctx>(session: &'ctx Session, machine: &Machine) -> Module<'ctx> {

@@ -1,6 +1,7 @@
 //! Operations.
 
 use super::function::Emitter;
+use super::isa::Portable;
 use super::predicate::{Predicate, predicate};
 use super::types;
 use crate::error::LlvmError;
@@ -47,6 +48,12 @@ macro_rules! convert {
 impl<'ctx> Emitter<'_, 'ctx> {
     /// The result of an operation.
     pub(super) fn op(&mut self, result: Value, op: &Op) -> Result<BasicValueEnum<'ctx>, LlvmError> {
+        let mut isa = std::mem::replace(&mut self.isa, Box::new(Portable));
+        let own = isa.operation(self, result, op);
+        self.isa = isa;
+        if let Some(own) = own? {
+            return Ok(own);
+        }
         let ty = self.ty(result)?;
         match op {
             Op::Int(n) => self.int(ty, *n),
@@ -59,25 +66,24 @@ impl<'ctx> Emitter<'_, 'ctx> {
             }
             Op::Cast(cast, value) => self.cast(*cast, *value, ty),
             Op::Math(math, value) => self.math(*math, *value, ty),
-            Op::Load(at) => self.load(ty, at),
+            Op::Load(at, keep) => self.load(ty, at, *keep),
             Op::LoadMasked(at, mask) => self.load_masked(ty, at, *mask),
-            Op::Gather(gather) => self.gather(ty, gather, self.whole.contains(&result)),
+            Op::Gather(gather) => self.gather(ty, gather),
             Op::Splat(scalar) => self.splat(ty, *scalar),
-            Op::Lanes => self.lanes(ty),
+            Op::Iota => self.iota(ty),
             Op::Extract(vector, lane) => self.extract(*vector, *lane),
-            Op::Word(vector, number) => self.word(*vector, *number),
-            Op::Cut(vector) => {
+            Op::ExtractHalf(vector, number) => self.extract_half(*vector, *number),
+            Op::BitcastNarrow(vector) => {
                 let to = types::basic(self.context, ty)?;
                 Ok(self.builder.build_bit_cast(self.frame.value(*vector)?, to, "")?)
             }
             Op::Concat(a, b) => self.concat(ty, *a, *b),
-            Op::Alternate(a, b, size, number) => self.alternate(ty, (*a, *b), (*size, *number)),
-            Op::Slide(vector, places) => self.slide(*vector, *places),
+            Op::TransposeStep(a, b, size, number) => self.transpose_step(ty, (*a, *b), (*size, *number)),
+            Op::LaneShift(vector, distance) => self.lane_shift(*vector, *distance),
             Op::Lookup(table, index) => self.lookup(ty, *table, *index),
             Op::Any(mask) => self.any(*mask),
-            Op::Ones(bits) => self.count_ones(*bits),
+            Op::PopCount(bits) => self.count_ones(*bits),
             Op::MaskBits(mask) => self.mask_bits(*mask),
-            Op::Child(word, node) => self.child(*word, *node),
         }
     }
 
@@ -118,7 +124,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
             Bin::And if !float => of_ints!(self, x, y, build_and),
             Bin::Or if !float => of_ints!(self, x, y, build_or),
             Bin::Xor if !float => of_ints!(self, x, y, build_xor),
-            Bin::Shr if !float => match (x, y) {
+            Bin::Shr if !float => match (x, self.distance(y, self.ty(b)?)?) {
                 (IntValue(x), IntValue(y)) => self.builder.build_right_shift(x, y, false, "")?.into(),
                 (VectorValue(x), VectorValue(y)) => self.builder.build_right_shift(x, y, false, "")?.into(),
                 _ => return Err(LlvmError::ill_formed("integers expected")),
@@ -136,6 +142,12 @@ impl<'ctx> Emitter<'_, 'ctx> {
                 return Err(LlvmError::ill_formed(format_args!("{bin:?} of {scalar}")));
             }
         })
+    }
+
+    /// The distance of a shift, below the width: LLVM has no result for others.
+    fn distance(&self, distance: BasicValueEnum<'ctx>, ty: Ty) -> Result<BasicValueEnum<'ctx>, LlvmError> {
+        let most = self.int(ty, i64::from(8 * ty.scalar.bytes()) - 1)?;
+        Ok(of_ints!(self, distance, most, build_and))
     }
 
     fn compare(
@@ -166,12 +178,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
         }
     }
 
-    fn cast(&mut self, cast: Cast, value: Value, ty: Ty) -> Result<BasicValueEnum<'ctx>, LlvmError> {
-        if cast == Cast::ZExt
-            && let Some(counted) = self.counted_mask(value, ty)?
-        {
-            return Ok(counted);
-        }
+    fn cast(&self, cast: Cast, value: Value, ty: Ty) -> Result<BasicValueEnum<'ctx>, LlvmError> {
         let widens = self.ty(value)?.scalar.bytes() < ty.scalar.bytes();
         let value = self.frame.value(value)?;
         let to = types::basic(self.context, ty)?;

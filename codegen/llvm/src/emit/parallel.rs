@@ -9,7 +9,7 @@ use inkwell::attributes::{Attribute, AttributeLoc};
 use inkwell::module::Linkage;
 use inkwell::types::{BasicTypeEnum, FunctionType, StructType};
 use inkwell::values::{BasicValueEnum, FunctionValue, PointerValue};
-use sched_ir::lir::{Block, BufferId, Parallel, Value};
+use sched_ir::lir::{Block, BufferId, Parallel, Ty, Value};
 
 /// A body's environment: the run's context, then values, then buffers.
 struct Environment<'ctx> {
@@ -27,6 +27,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
         let memory = self.fill(&environment)?;
         let body = self.outline(stmt, &environment)?;
         let function = body.as_global_value().as_pointer_value();
+        let trip = self.builder.build_int_s_extend_or_bit_cast(trip, self.context.i64_type(), "")?;
         let arguments = [self.frame.ctx.into(), function.into(), memory.into(), trip.into()];
         self.builder.build_call(self.runtime_parallel(), &arguments, "")?;
         Ok(())
@@ -87,6 +88,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
         self.open(environment, env)?;
         let iteration =
             llvm.get_nth_param(1).ok_or_else(|| LlvmError::ill_formed("a body has two parameters"))?;
+        let iteration = self.resized(iteration, Ty::I64, Ty::of(self.source.index))?;
         self.frame.define(stmt.iv, iteration)?;
         self.frame.leave_entry(self.context, &self.builder)?;
         self.block(&stmt.body)?;

@@ -20,7 +20,7 @@ pub(super) fn predicate(cmp: Cmp) -> Predicate {
         Cmp::Ne => Predicate::Int(IntPredicate::NE),
         Cmp::Lt => Predicate::Int(IntPredicate::SLT),
         Cmp::Le => Predicate::Int(IntPredicate::SLE),
-        Cmp::Below => Predicate::Int(IntPredicate::ULT),
+        Cmp::UnsignedLt => Predicate::Int(IntPredicate::ULT),
         Cmp::OLt if seeded(Fault::CompareUnordered) => Predicate::Float(FloatPredicate::ULT),
         Cmp::OLt => Predicate::Float(FloatPredicate::OLT),
         Cmp::OLe => Predicate::Float(FloatPredicate::OLE),

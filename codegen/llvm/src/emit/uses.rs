@@ -11,8 +11,6 @@ pub(super) struct Uses {
     /// Values of which some lanes are used.
     in_lanes: BTreeSet<Value>,
     pub(super) buffers: BTreeSet<BufferId>,
-    /// Whether anything that was loaded is to be forgotten.
-    pub(super) forgets: bool,
 }
 
 impl Uses {
@@ -43,7 +41,6 @@ impl Uses {
                 self.whole.extend([*value, *mask]);
             }
             Stmt::Prefetch(at) => self.address(at),
-            Stmt::Forget => self.forgets = true,
             Stmt::For(stmt) => {
                 self.whole.extend([stmt.lo, stmt.hi]);
                 self.whole.extend(stmt.carried.iter().flat_map(|c| [c.first, c.next]));
@@ -71,39 +68,11 @@ impl Uses {
     }
 
     fn op(&mut self, op: &Op) {
-        match op {
-            Op::Int(_) | Op::Float(_) | Op::Rows | Op::Lanes => {}
-            Op::Bin(_, a, b)
-            | Op::Cmp(_, a, b)
-            | Op::Lookup(a, b)
-            | Op::Concat(a, b)
-            | Op::Child(a, b)
-            | Op::Alternate(a, b, ..) => self.whole.extend([*a, *b]),
-            Op::Select(cond, a, b) => self.whole.extend([*cond, *a, *b]),
-            Op::Cast(_, value)
-            | Op::Math(_, value)
-            | Op::Splat(value)
-            | Op::Word(value, _)
-            | Op::Cut(value)
-            | Op::Slide(value, _)
-            | Op::Any(value)
-            | Op::Ones(value)
-            | Op::MaskBits(value) => {
-                self.whole.insert(*value);
-            }
-            Op::Extract(value, _) => {
-                self.in_lanes.insert(*value);
-            }
-            Op::Load(at) => self.address(at),
-            Op::LoadMasked(at, mask) => {
-                self.address(at);
-                self.whole.insert(*mask);
-            }
-            Op::Gather(gather) => {
-                self.whole.extend([gather.base, gather.index].into_iter().chain(gather.mask));
-                self.buffers.insert(gather.buffer);
-            }
-        }
+        let of = if matches!(op, Op::Extract(..)) { &mut self.in_lanes } else { &mut self.whole };
+        op.for_each_value(|value| {
+            of.insert(value);
+        });
+        self.buffers.extend(op.buffer());
     }
 
     fn address(&mut self, at: &Address) {

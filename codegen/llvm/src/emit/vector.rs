@@ -3,9 +3,7 @@
 use super::function::Emitter;
 use super::types;
 use crate::error::LlvmError;
-use crate::runtime::CPU_V4;
 use inkwell::IntPredicate;
-use inkwell::attributes::{Attribute, AttributeLoc};
 use inkwell::types::{BasicTypeEnum, VectorType};
 use inkwell::values::{BasicValueEnum, IntValue, VectorValue};
 use sched_ir::lir::{Scalar, Ty, Value};
@@ -69,7 +67,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
     }
 
     /// The numbers of the lanes.
-    pub(super) fn lanes(&self, ty: Ty) -> Result<BasicValueEnum<'ctx>, LlvmError> {
+    pub(super) fn iota(&self, ty: Ty) -> Result<BasicValueEnum<'ctx>, LlvmError> {
         let element = types::int(self.context, ty.scalar)
             .ok_or_else(|| LlvmError::ill_formed(format_args!("lane numbers of {ty}")))?;
         let numbers: Vec<_> = (0..ty.lanes).map(|lane| element.const_int(lane.into(), false)).collect();
@@ -83,21 +81,17 @@ impl<'ctx> Emitter<'_, 'ctx> {
     }
 
     /// The low or the high half of each lane of 64 bits.
-    pub(super) fn word(&self, vector: Value, number: u16) -> Result<BasicValueEnum<'ctx>, LlvmError> {
+    pub(super) fn extract_half(&self, vector: Value, number: u16) -> Result<BasicValueEnum<'ctx>, LlvmError> {
         let (lanes, vector) = (u32::from(self.ty(vector)?.lanes), self.vector(vector)?);
-        let words = |from: VectorValue<'ctx>| {
-            let lanes = from.get_type().get_size() as u16 * 2;
-            let words = self.vector_type(Ty { lanes, scalar: Scalar::I32 })?;
-            as_vector(self.builder.build_bit_cast(from, words, "")?)
-        };
         let every_other = (0..lanes).map(|lane| Some(2 * lane + u32::from(number)));
-        if lanes % 2 > 0 {
-            return Ok(self.pick(words(vector)?, every_other)?.into());
-        }
-        // From two halves, as registers have them: a shuffle of both is one instruction, where LLVM would cut off the other
-        // words of each half for itself and join what is left.
-        let half = |first: u32| words(self.pick(vector, (first..first + lanes / 2).map(Some))?);
-        Ok(self.shuffle((half(0)?, half(lanes / 2)?), every_other)?.into())
+        Ok(self.pick(self.halves(vector)?, every_other)?.into())
+    }
+
+    /// Lanes of 64 bits as twice as many of 32.
+    pub(super) fn halves(&self, vector: VectorValue<'ctx>) -> Result<VectorValue<'ctx>, LlvmError> {
+        let lanes = vector.get_type().get_size() as u16 * 2;
+        let halves = self.vector_type(Ty { lanes, scalar: Scalar::I32 })?;
+        as_vector(self.builder.build_bit_cast(vector, halves, "")?)
     }
 
     /// The lanes of two values one after the other.
@@ -114,8 +108,8 @@ impl<'ctx> Emitter<'_, 'ctx> {
         Ok(both.into())
     }
 
-    /// The even or the odd blocks of two vectors in turns.
-    pub(super) fn alternate(
+    /// The even or the odd blocks of two vectors, interleaved.
+    pub(super) fn transpose_step(
         &self,
         ty: Ty,
         (a, b): (Value, Value),
@@ -128,12 +122,12 @@ impl<'ctx> Emitter<'_, 'ctx> {
         Ok(self.shuffle(pair, (0..lanes).map(|lane| Some(from(lane) + number * size)))?.into())
     }
 
-    /// Lanes moved down, with zeros above them.
-    pub(super) fn slide(&self, vector: Value, places: u16) -> Result<BasicValueEnum<'ctx>, LlvmError> {
+    /// Lanes shifted down, with zeros above them.
+    pub(super) fn lane_shift(&self, vector: Value, distance: u16) -> Result<BasicValueEnum<'ctx>, LlvmError> {
         let vector = self.vector(vector)?;
         let zeros = vector.get_type().const_zero();
         let lanes = vector.get_type().get_size();
-        let from = (0..lanes).map(|lane| Some(lane + u32::from(places)));
+        let from = (0..lanes).map(|lane| Some(lane + u32::from(distance)));
         Ok(self.shuffle((vector, zeros), from)?.into())
     }
 
@@ -162,59 +156,6 @@ impl<'ctx> Emitter<'_, 'ctx> {
         match self.builder.build_bit_cast(mask, bits, "")? {
             BasicValueEnum::IntValue(mask) => Ok(mask),
             _ => Err(LlvmError::ill_formed("a mask has no bits")),
-        }
-    }
-
-    /// Ones where a mask holds, if they are better made by a choice than by widening the mask: where masks have
-    /// registers of their own, a choice of some number or nothing becomes part of the addition that uses it. LLVM
-    /// would undo that for a constant and spend three instructions, so it must not see that the number is one.
-    pub(super) fn counted_mask(
-        &mut self,
-        mask: Value,
-        ty: Ty,
-    ) -> Result<Option<BasicValueEnum<'ctx>>, LlvmError> {
-        let is_mask = self.ty(mask)?.scalar == Scalar::I1 && ty.lanes > 1;
-        if !is_mask || self.machine.needs & CPU_V4 == 0 {
-            return Ok(None);
-        }
-        let (mask, ones) = (self.vector(mask)?, self.opaque_ones(ty)?);
-        let zeros = self.vector_type(ty)?.const_zero();
-        Ok(Some(self.builder.build_select(mask, ones, zeros, "")?))
-    }
-
-    /// Ones that the optimiser cannot tell from other numbers, made once for each function.
-    fn opaque_ones(&mut self, ty: Ty) -> Result<VectorValue<'ctx>, LlvmError> {
-        if let Some(ones) = self.frame.opaque_ones.get(&ty) {
-            return Ok(*ones);
-        }
-        let element = types::int(self.context, ty.scalar)
-            .ok_or_else(|| LlvmError::ill_formed(format_args!("a mask as {ty}")))?;
-        let word = self.context.i32_type();
-        let outside = std::mem::replace(&mut self.builder, self.frame.at_entry(self.context));
-        let ones = self.hidden(word.const_int(1, false)).and_then(|one| {
-            let one = self.builder.build_int_z_extend_or_bit_cast(one, self.context.i64_type(), "")?;
-            let one = self.builder.build_int_truncate_or_bit_cast(one, element, "")?;
-            self.broadcast(one.into(), ty)
-        });
-        self.builder = outside;
-        let ones = ones?;
-        self.frame.opaque_ones.insert(ty, ones);
-        Ok(ones)
-    }
-
-    /// An integer of which the optimiser does not know where it comes from: assembly without instructions, whose operand
-    /// comes and goes in one register, and which has no other effect.
-    pub(super) fn hidden(&self, value: IntValue<'ctx>) -> Result<IntValue<'ctx>, LlvmError> {
-        let function = value.get_type().fn_type(&[value.get_type().into()], false);
-        let (code, constraints) = (String::new(), "=r,0".to_string());
-        let hide = self.context.create_inline_asm(function, code, constraints, false, false, None, false);
-        let hidden = self.builder.build_indirect_call(function, hide, &[value.into()], "hidden")?;
-        // Two with one operand are one: it touches no memory.
-        let memory = Attribute::get_named_enum_kind_id("memory");
-        hidden.add_attribute(AttributeLoc::Function, self.context.create_enum_attribute(memory, 0));
-        match hidden.try_as_basic_value().basic() {
-            Some(BasicValueEnum::IntValue(hidden)) => Ok(hidden),
-            _ => Err(LlvmError::ill_formed("assembly returns no number")),
         }
     }
 }

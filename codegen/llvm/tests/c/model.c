@@ -115,6 +115,11 @@ EXPORT int32_t m_num_outputs(int32_t kind)
     return schedc_rt_num_outputs(&model, kind);
 }
 
+EXPORT int32_t m_output_type(int32_t kind)
+{
+    return schedc_rt_output_type(&model, kind);
+}
+
 EXPORT const char *m_info(void)
 {
     return model.info;

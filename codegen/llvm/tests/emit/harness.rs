@@ -1,7 +1,7 @@
 //! Runs hand-written LIR through the just-in-time compiler and compares with the interpreter.
 
 use sched_ir::interp::{self, Memory};
-use sched_ir::lir::{Address, Builder, Function, Kernel, Module, Table, Value};
+use sched_ir::lir::{Address, Builder, Function, Interface, Kernel, Module, Scalar, Space, Table, Value};
 use sched_llvm::runtime::Ctx;
 use sched_llvm::{Cpu, Facts, Jit};
 use std::ptr;
@@ -13,7 +13,6 @@ pub fn facts() -> Facts {
         num_margins: 1,
         num_values: 1,
         num_trees: 1,
-        wide: false,
         ns_per_row: 1.0,
         info: "{}".to_string(),
         feature_names: Vec::new(),
@@ -24,9 +23,21 @@ pub fn facts() -> Facts {
 pub fn module(kernel: Kernel, function: Function, tables: &[&[u8]]) -> Module {
     let table = |(i, bytes): (usize, &&[u8])| Table { name: format!("t{i}"), bytes: bytes.to_vec() };
     Module {
+        types: interface(kernel, &function),
         kernels: vec![(kernel, function)],
         tables: tables.iter().enumerate().map(table).collect(),
         rows_per_run: None,
+    }
+}
+
+/// What a module reads and writes whose one kernel has these buffers.
+fn interface(kernel: Kernel, function: &Function) -> Interface {
+    let element = |space| function.buffers.iter().find(|buffer| buffer.space == space).map(|b| b.element);
+    let input = element(Space::Input).unwrap_or(Scalar::F32);
+    let output = element(Space::Output).unwrap_or(Scalar::F32);
+    match kernel {
+        Kernel::Raw | Kernel::Leaf => Interface { rows: input, margins: output, results: Scalar::F32 },
+        Kernel::Value | Kernel::Class => Interface { rows: Scalar::F32, margins: input, results: output },
     }
 }
 

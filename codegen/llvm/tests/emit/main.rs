@@ -130,7 +130,7 @@ fn comparisons_of_integers() {
         &pairs(&[0, 1, -1, i32::MAX, i32::MIN]),
         |b, x, y| {
             let ty = b.ty(x);
-            [Cmp::Eq, Cmp::Ne, Cmp::Lt, Cmp::Le, Cmp::Below]
+            [Cmp::Eq, Cmp::Ne, Cmp::Lt, Cmp::Le, Cmp::UnsignedLt]
                 .map(|cmp| {
                     let truth = b.cmp(cmp, x, y);
                     b.cast(Cast::ZExt, truth, ty)
@@ -567,8 +567,8 @@ fn prefetches_never_fault() {
 }
 
 #[test]
-fn what_is_forgotten_is_loaded_again() {
-    let written_and_read = |forget: bool| {
+fn a_reload_reads_memory_again() {
+    let written_and_read = |reload: bool| {
         let ty = Ty::vector(Scalar::I32, 16);
         let mut b = Builder::new("again");
         let (input, output) =
@@ -576,16 +576,14 @@ fn what_is_forgotten_is_loaded_again() {
         let (from, to) = (at_number(&mut b, input, 0, 4), at_number(&mut b, output, 0, 4));
         let x = b.load(ty, from);
         b.store(to, x);
-        if forget {
-            b.forget();
-        }
-        let y = b.load(ty, to);
+        let keep = if reload { b.reload() } else { Keep::Invariant };
+        let y = b.load_and(keep, ty, to);
         let sum = b.add(x, y);
         b.store(to, sum);
         b.finish()
     };
-    for (forget, loads) in [(false, 1), (true, 2)] {
-        let function = written_and_read(forget);
+    for (reload, loads) in [(false, 1), (true, 2)] {
+        let function = written_and_read(reload);
         let module = module(Kernel::Raw, function.clone(), &[]);
         let text = llvm_text(&module, Cpu::X86_64V4, true).unwrap();
         assert_eq!(text.matches("load <16 x i32>").count(), loads, "{text}");
@@ -596,30 +594,97 @@ fn what_is_forgotten_is_loaded_again() {
     }
 }
 
+/// A number of a table is read twice, and between both another load that may say that memory is read anew.
 #[test]
-fn small_numbers_of_tables_are_forgotten_too() {
-    let read_twice = |scalar: Scalar, forget: bool| {
+fn numbers_of_tables_are_kept_as_loads_say() {
+    let read_twice = |keep: Keep, reload: bool| {
         let mut b = Builder::new("again");
-        let (table, output) =
-            (b.buffer("table", Space::Model(0), scalar), b.buffer("out", Space::Output, Scalar::I64));
-        let (from, to) =
-            (at_number(&mut b, table, 0, scalar.bytes()), at_number(&mut b, output, 0, Scalar::I64.bytes()));
-        let x = b.load_index(scalar, from);
-        if forget {
-            b.forget();
-        }
-        let y = b.load_index(scalar, from);
+        let (table, input) =
+            (b.buffer("table", Space::Model(0), Scalar::I16), b.buffer("in", Space::Input, Scalar::I64));
+        let output = b.buffer("out", Space::Output, Scalar::I64);
+        let (from, to) = (at_number(&mut b, table, 0, 2), at_number(&mut b, output, 0, 8));
+        let x = b.load_and(keep, Ty::of(Scalar::I16), from);
+        let between = at_number(&mut b, input, 0, 8);
+        let group = if reload { b.reload() } else { Keep::Invariant };
+        let between = b.load_and(group, Ty::I64, between);
+        let y = b.load_and(keep, Ty::of(Scalar::I16), from);
         let sum = b.add(x, y);
+        let sum = b.cast(Cast::ZExt, sum, Ty::I64);
+        let sum = b.add(sum, between);
         b.store(to, sum);
         llvm_text(&module(Kernel::Raw, b.finish(), &[&[0; 64]]), Cpu::X86_64V4, true).unwrap()
     };
-    for (scalar, forget, loads) in
-        [(Scalar::I8, false, 1), (Scalar::I16, true, 2), (Scalar::I8, true, 2), (Scalar::I32, true, 1)]
+    for (keep, reload, loads) in
+        [(Keep::Invariant, true, 1), (Keep::UntilReload, false, 1), (Keep::UntilReload, true, 2)]
     {
-        let text = read_twice(scalar, forget);
-        let load = format!("load {scalar},");
-        assert_eq!(text.matches(&load).count(), loads, "{load} {text}");
+        let text = read_twice(keep, reload);
+        assert_eq!(text.matches("load i16,").count(), loads, "{keep:?} {reload} {text}");
     }
+}
+
+/// Loads of one group are reloaded together, and may be merged with each other.
+#[test]
+fn a_group_is_reloaded_once() {
+    let mut b = Builder::new("groups");
+    let (input, output) =
+        (b.buffer("in", Space::Input, Scalar::I32), b.buffer("out", Space::Output, Scalar::I32));
+    let (one, two) = (b.reload(), b.reload());
+    let from = at_number(&mut b, input, 0, 4);
+    for (number, keep) in [one, one, two, two].into_iter().enumerate() {
+        let x = b.load_and(keep, Ty::of(Scalar::I32), from);
+        let to = at_number(&mut b, output, number as i64, 4);
+        b.store(to, x);
+    }
+    let function = b.finish();
+    let text = llvm_text(&module(Kernel::Raw, function.clone(), &[]), Cpu::X86_64V2, false).unwrap();
+    assert_eq!(text.matches("fence syncscope").count(), 2, "{text}");
+    let text = llvm_text(&module(Kernel::Raw, function.clone(), &[]), Cpu::X86_64V2, true).unwrap();
+    assert_eq!(text.matches("load i32,").count(), 2, "{text}");
+    assert_eq!(run::<i32, i32>(function, &[], &[7], 4), [7; 4]);
+}
+
+#[test]
+fn indices_may_have_32_bits() {
+    let mut b = Builder::with_index("narrow", Scalar::I32);
+    let (input, output) =
+        (b.buffer("in", Space::Input, Scalar::I32), b.buffer("out", Space::Output, Scalar::I32));
+    let (zero, n) = (b.int(0), b.rows());
+    let bytes = b.mul_int(n, 4);
+    b.alloc("copy", Scalar::I32, bytes, |b, copy| {
+        b.for_loop((zero, n, 1), &[], |b, i, _| {
+            let last = b.add_int(n, -1);
+            let from = b.sub(last, i);
+            let x = b.load(Ty::of(Scalar::I32), at(input, from, 4));
+            b.store(at(copy, i, 4), x);
+            Vec::new()
+        });
+        b.parallel(n, |b, i| {
+            let x = b.load(Ty::of(Scalar::I32), at(copy, i, 4));
+            let sum = b.add(x, i);
+            b.store(at(output, i, 4), sum);
+        });
+    });
+    let function = b.finish();
+    assert_eq!(run::<i32, i32>(function, &[], &[10, 20, 30, 40], 4), [40, 31, 22, 13]);
+}
+
+#[test]
+fn a_doubled_number_and_a_bit_are_one_addition_with_carry() {
+    let function = on_pairs(Ty::I64, |b, word, node| {
+        let (one, twice, shifted) = (b.int(1), b.add(node, node), b.bin(Bin::Shr, word, node));
+        let bit = b.bin(Bin::And, shifted, one);
+        vec![b.add(twice, bit)]
+    });
+    let text = asm_text(&module(Kernel::Raw, function.clone(), &[]), Cpu::X86_64V2).unwrap();
+    assert!(text.contains("\tadcq"), "{text}");
+    // Nodes behind the word's last bit have those of the next word.
+    let pairs =
+        [(0b10, 1, 3), (0b01, 1, 2), (1 << 37, 37, 75), (1 << 5, 64 + 5, 139), (1 << 5, 128 + 6, 268)];
+    let (given, expected): (Vec<[i64; 2]>, Vec<i64>) =
+        pairs.map(|(word, node, child)| ([word, node], child)).into_iter().unzip();
+    let given = given.concat();
+    let (out, _) = run_as::<i64, i64>(Kernel::Raw, function, &[], &given, pairs.len() as i64, pairs.len());
+    assert_eq!(out, expected);
 }
 
 #[test]
@@ -665,6 +730,7 @@ fn kernels_are_compiled_as_asked() {
     };
     let mut module = module(Kernel::Raw, write("raw", 1), &[]);
     module.kernels.push((Kernel::Value, write("value", 2)));
+    module.types.results = Scalar::I32;
     module.kernels.push((Kernel::Leaf, write("leaf", 3)));
     let jit = Jit::compile(&module, Cpu::Native, &facts(), &[Kernel::Raw]).unwrap();
     let model = jit.model();
@@ -690,7 +756,7 @@ fn ill_formed_lir_is_an_error() {
         let types = vec![Ty::I64, F32, ty];
         let constants = [Stmt::Let(Value(0), Op::Int(1)), Stmt::Let(Value(1), Op::Float(1.0))];
         let body = constants.into_iter().chain([Stmt::Let(Value(2), op)]).collect();
-        Function { name: "f".into(), types, buffers: Vec::new(), body }
+        Function { name: "f".into(), index: Scalar::I64, types, buffers: Vec::new(), body }
     };
     let (int, float) = (Value(0), Value(1));
     let nowhere = Address { buffer: BufferId(0), index: int, stride: 4, offset: 0 };
@@ -715,7 +781,7 @@ fn ill_formed_lir_is_an_error() {
         op(Op::Float(1.0), Ty::I64),
         op(Op::Int(1), F32),
         op(Op::Int(1), Ty::vector(Scalar::I32, 0)),
-        op(Op::Load(nowhere), F32),
+        op(Op::Load(nowhere, Keep::Invariant), F32),
         deep,
         misnamed,
     ];

@@ -142,7 +142,7 @@ fn lookups_in_constants_and_in_more_tables_than_the_stack_holds() {
     let mut v = Vectors::new();
     let (ty, long) = (Ty::vector(Scalar::I64, 4), Ty::vector(Scalar::I64, 256));
     let numbers = v.load(v.input, ty, 0);
-    let constant = v.b.lanes(long);
+    let constant = v.b.iota(long);
     let found = v.b.lookup(constant, numbers);
     v.write(found);
     let (zero, three) = (v.b.int(0), v.b.int(3));
@@ -204,7 +204,7 @@ fn inactive_lanes_touch_no_memory() {
     for lanes in LANES {
         let mut v = Vectors::new();
         let (ty, output, table) = (Ty::vector(Scalar::I32, lanes), v.output, v.table);
-        let numbers = v.b.lanes(ty);
+        let numbers = v.b.iota(ty);
         let (one, huge) = (v.b.int_of(ty, 1), v.b.int_of(ty, i64::from(i32::MAX)));
         let mask = v.b.cmp(Cmp::Lt, numbers, one);
         let index = v.b.select(mask, one, huge);
@@ -242,7 +242,7 @@ fn masked_loads_and_stores_of_every_type() {
                 let some = v.b.load_masked(ty, from, mask);
                 v.write(some);
                 let twice = at_number(&mut v.b, output, i64::from(v.written), 1);
-                let zero = v.b.lanes(Ty::vector(Scalar::I64, lanes));
+                let zero = v.b.iota(Ty::vector(Scalar::I64, lanes));
                 let zero = v.b.sub(zero, zero);
                 let zero = match element {
                     Scalar::I64 => zero,
@@ -267,7 +267,7 @@ fn lanes_and_masks() {
         let masks = v.masks(lanes);
         for scalar in [Scalar::I8, Scalar::I16, Scalar::I32, Scalar::I64] {
             let ty = Ty::vector(scalar, lanes);
-            let numbers = v.b.lanes(ty);
+            let numbers = v.b.iota(ty);
             v.write(numbers);
             let first = v.b.extract(numbers, lanes - 1);
             let all = v.b.splat(first, lanes);
@@ -307,6 +307,13 @@ fn lanes_and_masks() {
     }
 }
 
+/// `2 * node` and the bit of a word that the node names.
+fn child(b: &mut Builder, word: Value, node: Value) -> Value {
+    let (one, twice, shifted) = (b.int(1), b.add(node, node), b.bin(Bin::Shr, word, node));
+    let bit = b.bin(Bin::And, shifted, one);
+    b.add(twice, bit)
+}
+
 /// The interpreter has expected values of its own; here nodes are bits of noise, and some of them constants.
 #[test]
 fn children_are_those_of_the_interpreter() {
@@ -315,8 +322,8 @@ fn children_are_those_of_the_interpreter() {
         let (word, number) = (v.load(v.input, Ty::I64, 8 * at), v.load(v.input, Ty::I64, 8 * at + 8));
         let numbers = [v.b.bits(number, 0, 6), v.b.bits(number, 0, 9), v.b.int(i64::from(at)), v.b.int(1)];
         for node in numbers {
-            let child = v.b.child(word, node);
-            let grandchild = v.b.child(word, child);
+            let child = child(&mut v.b, word, node);
+            let grandchild = self::child(&mut v.b, word, child);
             v.write(child);
             v.write(grandchild);
         }
@@ -333,7 +340,7 @@ fn lanes_slide_over_the_ends_of_registers() {
             let ty = Ty { scalar, lanes };
             let own = v.load(v.input, ty, 0);
             for places in [0, 1, 2, 5, 8, 16, 31, 63].into_iter().filter(|places| *places < lanes) {
-                let slid = v.b.slide(own, places);
+                let slid = v.b.lane_shift(own, places);
                 v.write(slid);
             }
             let out = v.written as usize;
@@ -353,7 +360,7 @@ fn squares_are_turned() {
             v.write(both);
             for size in [1, 2, 4, 8, 16].into_iter().filter(|size| lanes % (2 * size) == 0) {
                 for number in [0, 1] {
-                    let blocks = v.b.alternate(a, b, size, number);
+                    let blocks = v.b.transpose_step(a, b, size, number);
                     v.write(blocks);
                 }
             }
@@ -545,7 +552,7 @@ fn gathers_and_turns_are_single_instructions() {
     let (input, table, output) = (v.input, v.table, v.output);
     let (ty, floats) = (Ty::vector(Scalar::I32, 16), Ty::vector(Scalar::F32, 16));
     let (zero, rows) = (v.b.int(0), v.b.rows());
-    let first = v.b.lanes(ty);
+    let first = v.b.iota(ty);
     let last = v.b.for_loop((zero, rows, 1), &[first], |b, i, node| {
         let gather = |buffer| Gather { buffer, base: i, index: node[0], stride: 4, offset: 0, mask: None };
         let (x, t) = (b.gather(Scalar::F32, gather(input)), b.gather(Scalar::F32, gather(table)));

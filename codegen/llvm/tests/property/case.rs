@@ -121,12 +121,19 @@ impl Case {
         compile_by_rows(forest, profile, smaller, self.nest.clone(), kernels, &budget)
     }
 
-    fn num_rows(&self) -> usize {
-        self.rows.len() / self.forest.num_features
+    /// Whether rows are handed over as doubles: in half of the cases. A model whose rows are floats rounds them.
+    fn in_doubles(&self) -> bool {
+        self.seed.is_multiple_of(2)
     }
 
-    fn wide(&self) -> bool {
-        self.forest.types.accumulator == Float::F64
+    /// The values that are handed over.
+    fn given(&self) -> impl Iterator<Item = f64> {
+        let in_doubles = self.in_doubles();
+        self.rows.iter().map(move |x| if in_doubles { *x } else { f64::from(*x as f32) })
+    }
+
+    fn num_rows(&self) -> usize {
+        self.rows.len() / self.forest.num_features
     }
 
     /// Whether sums depend on the order in which threads come.
@@ -147,9 +154,10 @@ impl Case {
         let compiled = self.compile(&KERNELS).map_err(|error| error.to_string())?;
         let n = self.num_rows();
         let mut expected = vec![0f64; n * self.forest.num_margins];
-        predict_margins(&self.forest, &self.rows, &mut expected).map_err(|e| e.to_string())?;
+        let given: Vec<f64> = self.given().collect();
+        predict_margins(&self.forest, &given, &mut expected).map_err(|e| e.to_string())?;
         let mut leaves = vec![0u32; n * self.forest.trees.len()];
-        predict_leaves(&self.forest, &self.rows, &mut leaves).map_err(|e| e.to_string())?;
+        predict_leaves(&self.forest, &given, &mut leaves).map_err(|e| e.to_string())?;
 
         // The interpreter first: it finds accesses out of bounds before machine code makes them.
         let interpreted = self.interpret(&compiled, Kernel::Raw, n * self.forest.num_margins)?;
@@ -169,10 +177,8 @@ impl Case {
     ) -> Result<(), String> {
         let jit = self.jit(compiled)?;
         let n = self.num_rows();
-        let mut raw = vec![0f32; expected.len()];
-        self.predict(&jit, Kind::Raw, n, Output::F32(&mut raw))?;
-        let rounded: Vec<f64> = interpreted.iter().map(|x| f64::from(*x as f32)).collect();
-        let raw: Vec<f64> = raw.iter().map(|x| f64::from(*x)).collect();
+        let raw = self.results(&jit, Kind::Raw, expected.len())?;
+        let rounded: Vec<f64> = interpreted.iter().map(|x| self.result(*x)).collect();
         if self.atomic() {
             self.compare_margins("machine code", &raw, expected, leaves)?;
         } else {
@@ -184,14 +190,38 @@ impl Case {
 
         if self.exact() {
             let mut wanted = vec![0f64; n * self.forest.num_outputs()];
-            predict(&self.forest, &self.rows, &mut wanted).map_err(|e| e.to_string())?;
-            let wanted: Vec<f64> = wanted.iter().map(|x| f64::from(*x as f32)).collect();
-            let mut values = vec![0f32; wanted.len()];
-            self.predict(&jit, Kind::Value, n, Output::F32(&mut values))?;
-            let values: Vec<f64> = values.iter().map(|x| f64::from(*x)).collect();
+            let given: Vec<f64> = self.given().collect();
+            predict(&self.forest, &given, &mut wanted).map_err(|e| e.to_string())?;
+            let values = self.results(&jit, Kind::Value, wanted.len())?;
             same_bits("prediction", &values, &wanted)?;
         }
         Ok(())
+    }
+
+    /// A number in the type of results.
+    fn result(&self, x: f64) -> f64 {
+        match self.forest.types.output {
+            Float::F32 => f64::from(x as f32),
+            Float::F64 => x,
+        }
+    }
+
+    /// Predicts numbers of the type of results.
+    fn results(&self, jit: &Jit, kind: Kind, count: usize) -> Result<Vec<f64>, String> {
+        let (mut floats, mut doubles) = (vec![0f32; count], vec![0f64; count]);
+        let (output, other) = match self.forest.types.output {
+            Float::F32 => (Output::F32(&mut floats), Output::F64(&mut doubles)),
+            Float::F64 => (Output::F64(&mut doubles), Output::F32(&mut floats)),
+        };
+        let n = self.num_rows();
+        if self.predict(jit, kind, n, other).is_ok() {
+            return Err("results of another type are accepted".to_string());
+        }
+        self.predict(jit, kind, n, output)?;
+        Ok(match self.forest.types.output {
+            Float::F32 => floats.into_iter().map(f64::from).collect(),
+            Float::F64 => doubles,
+        })
     }
 
     fn jit(&self, compiled: &Compiled) -> Result<Jit, String> {
@@ -200,7 +230,6 @@ impl Case {
             num_margins: self.forest.num_margins as i32,
             num_values: lower::value_columns(&self.forest) as i32,
             num_trees: self.forest.trees.len() as i32,
-            wide: self.wide(),
             // Rows are made out to be expensive, so that threads take part even in small calls.
             ns_per_row: 1e6,
             info: "{}".to_string(),
@@ -215,17 +244,18 @@ impl Case {
 
     fn predict(&self, jit: &Jit, kind: Kind, n: usize, out: Output) -> Result<(), String> {
         let narrow: Vec<f32> = self.rows.iter().map(|x| *x as f32).collect();
-        // Half of the cases hand over doubles, which the runtime rounds for single-precision models.
-        let rows = if self.seed.is_multiple_of(2) { Rows::F64(&self.rows) } else { Rows::F32(&narrow) };
+        let rows = if self.in_doubles() { Rows::F64(&self.rows) } else { Rows::F32(&narrow) };
         jit.predict(kind, rows, n, out, 1 + (self.seed % 3) as i32).map_err(|status| status.to_string())
     }
 
     fn interpret(&self, compiled: &Compiled, kernel: Kernel, count: usize) -> Result<Vec<f64>, String> {
-        let bytes = self.run_kernel(compiled, kernel, count * self.forest.types.accumulator.bytes())?;
-        Ok(if self.wide() {
-            bytes.as_chunks::<8>().0.iter().map(|x| f64::from_le_bytes(*x)).collect()
-        } else {
-            bytes.as_chunks::<4>().0.iter().map(|x| f64::from(f32::from_le_bytes(*x))).collect()
+        let accumulator = self.forest.types.accumulator;
+        let bytes = self.run_kernel(compiled, kernel, count * accumulator.bytes())?;
+        Ok(match accumulator {
+            Float::F64 => bytes.as_chunks::<8>().0.iter().map(|x| f64::from_le_bytes(*x)).collect(),
+            Float::F32 => {
+                bytes.as_chunks::<4>().0.iter().map(|x| f64::from(f32::from_le_bytes(*x))).collect()
+            }
         })
     }
 
@@ -235,10 +265,9 @@ impl Case {
     }
 
     fn run_kernel(&self, compiled: &Compiled, kernel: Kernel, size: usize) -> Result<Vec<u8>, String> {
-        let input: Vec<u8> = if self.wide() {
-            self.rows.iter().flat_map(|x| x.to_le_bytes()).collect()
-        } else {
-            self.rows.iter().flat_map(|x| (*x as f32).to_le_bytes()).collect()
+        let input: Vec<u8> = match self.forest.types.input {
+            Float::F64 => self.given().flat_map(f64::to_le_bytes).collect(),
+            Float::F32 => self.given().flat_map(|x| (x as f32).to_le_bytes()).collect(),
         };
         let mut output = vec![0u8; size];
         let function = function(&compiled.lir, kernel)?;

@@ -1,6 +1,7 @@
 //! What a set of cases covers, counted, so that the property test cannot quietly stop testing something.
 
 use crate::case::Case;
+use sched_forest::{Float, Types};
 use sched_nest::{Body, LoopId, Nest};
 use std::collections::BTreeMap;
 
@@ -14,7 +15,7 @@ pub struct Cover {
 }
 
 /// Everything that must occur in at least one case of twenty.
-pub const WANTED: [&str; 28] = [
+pub const WANTED: [&str; 32] = [
     "tile",
     "split",
     "splitByDepth",
@@ -43,6 +44,10 @@ pub const WANTED: [&str; 28] = [
     "rows are coded",
     "all nodes are tested",
     "few rows, several trees",
+    "rows narrower than thresholds",
+    "rows wider than thresholds",
+    "rows narrower than sums",
+    "rows wider than sums",
 ];
 
 impl Cover {
@@ -67,6 +72,12 @@ impl Cover {
         self.count("rows are coded", case.schedule.contains("quantized)"));
         self.count("all nodes are tested", case.schedule.contains("preorder)"));
         self.count("few rows, several trees", case.walks_few_rows());
+        let Types { input, threshold, accumulator, .. } = case.forest.types;
+        let narrower = |a: Float, b: Float| a.bytes() < b.bytes();
+        self.count("rows narrower than thresholds", narrower(input, threshold));
+        self.count("rows wider than thresholds", narrower(threshold, input));
+        self.count("rows narrower than sums", narrower(input, accumulator));
+        self.count("rows wider than sums", narrower(accumulator, input));
     }
 
     fn count(&mut self, name: &'static str, used: bool) {

@@ -53,7 +53,9 @@ fn every_legal_schedule_predicts_what_the_walker_predicts() {
     for name in WANTED {
         let count = cover.seen.get(name).copied().unwrap_or(0);
         println!("  {name:<24} {count:>6}  {:>5.1}%", 100.0 * count as f64 / cover.cases as f64);
-        assert!(count * 20 >= cover.cases, "`{name}` occurs in fewer than 5% of the cases");
+        // Fewer cases say little of what is rare.
+        let enough = cover.cases < 1000 || count * 20 >= cover.cases;
+        assert!(enough, "`{name}` occurs in fewer than 5% of the cases");
     }
 }
 
@@ -111,6 +113,7 @@ fn seeded_faults_are_seen() {
         Fault::BinsFlipTies,
         Fault::SweepForgetsPlace,
         Fault::ReachFallsShort,
+        Fault::RowsPackedAsSums,
         Fault::CompareUnordered,
     ];
     for fault in faults {

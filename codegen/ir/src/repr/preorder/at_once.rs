@@ -96,12 +96,12 @@ impl AtOnce {
         let right = decisions(b, bins, Tests { columns, ranks });
         // How far it is to the end from an entry, and from the leftmost leaf that it strikes out. What
         // follows are nodes of the next tree, which reach no leaf of this one.
-        let (end, lanes, none) = (b.int_of(ty, self.entries as i64), b.lanes(ty), b.int_of(ty, 0));
+        let (end, lanes, none) = (b.int_of(ty, self.entries as i64), b.iota(ty), b.int_of(ty, 0));
         let to_end = b.sub(end, lanes);
         let reach = b.add(to_end, reaches);
         let mut reach = b.select(right, reach, none);
         for places in (0..self.entries.ilog2()).map(|bit| 1 << bit) {
-            let others = b.slide(reach, places);
+            let others = b.lane_shift(reach, places);
             reach = b.max(reach, others);
         }
         let remain = b.cmp(Cmp::Lt, reach, to_end);
@@ -111,6 +111,6 @@ impl AtOnce {
         let below = b.sub(remain, one);
         let others = b.bin(Bin::Xor, remain, all);
         let below = b.bin(Bin::And, below, others);
-        b.ones(below)
+        b.pop_count(below)
     }
 }

@@ -108,7 +108,7 @@ impl Node {
         let first = self.here.seen_as(Scalar::I32);
         if b.ty(entry).lanes > 1 && self.bytes == 8 {
             let both = first.seen_as(Scalar::I64).load(b, buffers, state, entry);
-            return vec![b.word(both, 0), b.word(both, 1)];
+            return vec![b.extract_half(both, 0), b.extract_half(both, 1)];
         }
         let offsets = (0..self.bytes).step_by(4);
         offsets.map(|offset| first.behind(offset).load(b, buffers, state, entry)).collect()
@@ -132,5 +132,5 @@ pub(super) fn in_all_lanes(b: &mut Builder, word: Address, ty: Ty) -> Value {
     }
     let word = b.load(Ty::of(Scalar::I32), word);
     let words = b.splat(word, ty.lanes / repeated);
-    b.cut(words, ty.scalar)
+    b.bitcast_narrow(words, ty.scalar)
 }

@@ -41,7 +41,8 @@ impl Walk<'_> {
         }
         for level in taken..straight.saturating_sub(u32::from(seeded(Fault::WalkStopsEarly))) {
             let fetch = self.fetch.get(level as usize).copied();
-            cursors = self.step(b, &cursors, Step::Level { level, fetch });
+            let reloads = self.fetch.contains(&FetchStrategy::ByColumn);
+            cursors = self.step(b, &cursors, Step::Level { level, fetch, reloads });
         }
         let nodes = cursors.into_iter().map(|cursor| cursor.node).collect();
         self.checked(b, nodes, checked)

@@ -42,6 +42,14 @@ pub fn mask(b: &mut Builder, bins: Value, tests: Tests) -> Value {
     b.mask_bits(right)
 }
 
+/// The child of a node that its bit in a word says: `2 * node`, or the one after it.
+fn child(b: &mut Builder, word: Value, node: Value) -> Value {
+    let one = b.int(1);
+    let (first, bit) = (b.add(node, node), b.bin(Bin::Shr, word, node));
+    let bit = b.bin(Bin::And, bit, one);
+    b.add(first, bit)
+}
+
 /// The decisions at all nodes of a complete tree: bit `n mod 64` of word `n / 64` says whether node `n` leads
 /// to the right. The root is 1, the children of `n` are `2n` and `2n + 1`.
 pub struct TestBits(pub Vec<Value>);
@@ -52,7 +60,7 @@ impl TestBits {
         let mut node = b.int(1);
         for level in 0..steps {
             let word = self.word(b, node, level);
-            node = b.child(word, node);
+            node = child(b, word, node);
         }
         node
     }

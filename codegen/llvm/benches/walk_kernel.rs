@@ -141,7 +141,7 @@ fn transpose(b: &mut Builder, shape: Shape, input: BufferId, block: BufferId, ro
     let zero = b.int(0);
     let groups = b.int(shape.groups());
     let features = b.int(FEATURES as i64);
-    let lanes = b.lanes(shape.ints());
+    let lanes = b.iota(shape.ints());
     let width = b.int_of(shape.ints(), FEATURES as i64);
     let index = b.mul(lanes, width);
     b.for_loop((zero, groups, 1), &[], |b, g, _| {
@@ -271,7 +271,7 @@ impl Kernel8 {
         let f = b.lookup(table, node);
         let w = b.int_of(self.shape.ints(), i64::from(self.shape.lanes));
         let f = b.mul(f, w);
-        let lanes = b.lanes(self.shape.ints());
+        let lanes = b.iota(self.shape.ints());
         let index = b.add(f, lanes);
         let base = b.mul_int(base, i64::from(self.shape.lanes));
         b.gather(Scalar::F32, Gather { buffer: self.block, base, index, stride: 4, offset: 0, mask: None })
@@ -369,7 +369,6 @@ fn main() {
         num_margins: 1,
         num_values: 1,
         num_trees: TREES as i32,
-        wide: false,
         ns_per_row: 1.0,
         info: "{}".to_string(),
         feature_names: Vec::new(),
@@ -383,9 +382,10 @@ fn main() {
                 table("features", model.features.clone()),
                 table("leaves", bytes(&model.leaves)),
             ],
+            types: Interface::all(Scalar::F32),
             rows_per_run: None,
         };
-        if let Some(folder) = std::env::args().nth(1) {
+        if let Some(folder) = std::env::args().skip(1).find(|word| word != "--bench") {
             let asm = asm_text(&module, shape.cpu).expect("the kernel compiles");
             std::fs::write(format!("{folder}/walk{i}.s"), asm).expect("the folder can be written to");
         }

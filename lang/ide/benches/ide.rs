@@ -1,4 +1,4 @@
-//! How long an editor waits: `cargo run --release -p sched-ide --example ide_speed`.
+//! How long an editor waits: `cargo bench -p sched-ide --bench ide`.
 //!
 //! Hover, completion and the picture of the nest at many places of schedules of about 200 lines with a model of 1,000
 //! trees, each on a text that has just been checked. The aim: hover and completion under 2 ms in 99 of 100 cases.

@@ -1,14 +1,15 @@
 //! What is known of integers from their operations.
 //!
-//! Shuffles of bytes heed the low bits of an index, and its highest: one that is small enough needs no mask. Which part of
-//! a longer table is meant is in the bits above, and those of a node's number are the turns that led to it.
+//! Shuffles of bytes within parts use the low bits of an index and its highest bit: an index that is known to
+//! be small needs no mask. The bits above choose among the registers of a longer table; where the index is
+//! the number of a node, these bits are the decisions that led to it, for which masks exist already.
 
 use sched_ir::lir::{Bin, Cast, Op, Scalar, Ty, Value};
 use std::collections::HashMap;
 
 /// What is known of the integers defined so far.
 #[derive(Default)]
-pub(super) struct Known {
+pub(super) struct KnownBits {
     /// The most that they are, in any lane.
     most: HashMap<Value, u64>,
     /// Masks as numbers: what they were widened from.
@@ -19,7 +20,7 @@ pub(super) struct Known {
     bits: HashMap<Value, Vec<Value>>,
 }
 
-impl Known {
+impl KnownBits {
     /// Remembers what an operation says of its result; `from` is the type of an operand.
     pub(super) fn note(&mut self, (value, ty): (Value, Ty), op: &Op, from: impl Fn(Value) -> Option<Ty>) {
         if let Some(most) = self.most(op, &from).filter(|most| *most <= largest(ty)) {

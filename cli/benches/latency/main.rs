@@ -3,6 +3,7 @@
 //!
 //! Arguments: the server's program with its arguments, and after `--` a model from which one of 100 MB is made.
 
+#[path = "../../tests/lsp/client.rs"]
 mod client;
 mod texts;
 
@@ -27,7 +28,8 @@ const STARTS: usize = 40;
 const MODEL: usize = 100_000_000;
 
 fn main() -> Result<()> {
-    let mut program: Vec<String> = std::env::args().skip(1).collect();
+    // Cargo adds an argument of its own.
+    let mut program: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
     let at = program
         .iter()
         .position(|word| word == "--")

@@ -1,36 +1,33 @@
 //! Lookups in tables that are in registers.
 //!
-//! Processors have shuffles that take any element of a register, or of two, by a number; those of bytes often stay within
-//! parts of a register, which all hold the same elements then, so that long tables of bytes are looked up as words. A
-//! table of more registers is looked up in parts, of which the higher bits of the index choose one. Where there are no such
-//! shuffles the table is put into memory and gathered from there.
+//! A shuffle takes elements of one register, or of two, by the numbers in another. Where shuffles of bytes
+//! stay within parts of 128 bits, every part holds a copy of the table; a long table of bytes is looked up as
+//! 16-bit elements instead, whose shuffles reach across parts. A table that takes more registers is looked up
+//! in each of them, and the higher bits of the index choose among the results.
 
-use super::function::Emitter;
-use super::intrinsics::Permute;
-use super::memory::{TABLE_ALIGNMENT, instruction};
-use super::types;
-use super::vector::as_vector;
+use super::X86;
+use super::permute::Permute;
+use crate::emit::function::Emitter;
+use crate::emit::vector::as_vector;
 use crate::error::LlvmError;
 use crate::runtime::{CPU_V2, CPU_V3, CPU_V4, CPU_VBMI};
 use inkwell::IntPredicate;
-use inkwell::builder::Builder;
-use inkwell::types::BasicTypeEnum;
-use inkwell::values::{BasicValueEnum, InstructionOpcode, PointerValue, VectorValue};
+use inkwell::values::{BasicValueEnum, VectorValue};
 use sched_ir::lir::{Scalar, Ty, Value};
-use sched_ir::verify::MAX_LOOKUP;
 
-/// From how many registers a lookup takes its elements at most. Beyond, memory is faster.
-const MAX_PARTS: u32 = 16;
+/// The most registers that a table may take. A larger one is looked up in memory, which is faster.
+const MAX_REGISTERS: u32 = 16;
 
-/// Bytes of a table from which on two registers of words, which hold as many, are shuffled in place of eight within parts.
-const MANY_BYTES: u16 = 128;
+/// Tables of at least this many bytes are shuffled as two registers of 16-bit elements rather than as eight
+/// registers whose parts hold copies.
+const LONG_TABLE: u16 = 128;
 
 /// The highest bit of a byte.
 const HIGHEST_OF_BYTE: u64 = 1 << 7;
 
 /// How a lookup is done in registers.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Plan {
+struct LookupPlan {
     permute: Permute,
     /// The element of the table in registers.
     element: Scalar,
@@ -43,21 +40,22 @@ struct Index<'ctx> {
     value: VectorValue<'ctx>,
     /// Whether all are below [`HIGHEST_OF_BYTE`].
     small: bool,
-    /// Where bits are set, from the lowest on, as far as that is there already.
+    /// Masks that say where bits are set, from the lowest bit on, as far as they have been computed already.
     bits: Vec<VectorValue<'ctx>>,
 }
 
-impl Plan {
+impl LookupPlan {
     /// The best way for a processor with these `CPU_*` features, if there is one in registers.
-    fn of(needs: u64, table: Ty, index: Ty) -> Option<Plan> {
+    fn of(needs: u64, table: Ty, index: Ty) -> Option<LookupPlan> {
         let float = table.scalar.is_float();
         if (table.scalar, index.scalar) == (Scalar::I8, Scalar::I8) && needs & CPU_VBMI == 0 {
-            return Plan::in_parts(needs, table, index);
+            return LookupPlan::in_parts(needs, table, index);
         }
         let (register, element) = match table.scalar {
             Scalar::I1 => return None,
             Scalar::I8 if needs & CPU_VBMI != 0 => (512, Scalar::I8),
-            // One shuffle of two registers of words costs more than one of twice as many registers of double words.
+            // A shuffle of 16-bit elements costs more than one of 32-bit elements, which take twice as many
+            // registers.
             Scalar::I16 if needs & CPU_V4 != 0 && (table.lanes > 32 || index.scalar == Scalar::I16) => {
                 (512, Scalar::I16)
             }
@@ -71,20 +69,20 @@ impl Plan {
         let parts = u32::from(table.lanes).div_ceil(permute.entries());
         let available = needs & (CPU_V3 | CPU_V4) != 0;
         // Without shuffles of two registers, choosing among many parts takes longer than memory.
-        let limit = if permute.has_two() { MAX_PARTS } else { 4 };
+        let limit = if permute.has_two() { MAX_REGISTERS } else { 4 };
         let same_size = if float { int_of(element) } else { wider(index.scalar, element) };
         // With registers of 256 bits, only elements of 32 bits have a shuffle.
         let index = if register == 256 { Scalar::I32 } else { same_size };
-        (available && parts <= limit).then_some(Plan { permute, element, index })
+        (available && parts <= limit).then_some(LookupPlan { permute, element, index })
     }
 
-    /// The way of processors that shuffle bytes only within parts of registers: each part of the table is in all parts of
-    /// a register.
-    fn in_parts(needs: u64, table: Ty, index: Ty) -> Option<Plan> {
+    /// The way of processors that shuffle bytes only within parts of registers: each part of the table is in
+    /// all parts of a register.
+    fn in_parts(needs: u64, table: Ty, index: Ty) -> Option<LookupPlan> {
         let (element, index_bits) = (Scalar::I8, u32::from(index.lanes) * 8);
-        if needs & CPU_V4 != 0 && table.lanes >= MANY_BYTES && index_bits >= 512 {
+        if needs & CPU_V4 != 0 && table.lanes >= LONG_TABLE && index_bits >= 512 {
             let permute = Permute { register: 512, bits: 16, float: false, in_parts: false };
-            return Some(Plan { permute, element, index: element });
+            return Some(LookupPlan { permute, element, index: element });
         }
         let widest = match needs {
             needs if needs & CPU_V4 != 0 => 512,
@@ -95,7 +93,7 @@ impl Plan {
         let register = index_bits.next_power_of_two().clamp(128, widest);
         let permute = Permute { register, bits: 8, float: false, in_parts: true };
         let parts = u32::from(table.lanes).div_ceil(permute.entries());
-        (parts <= MAX_PARTS).then_some(Plan { permute, element, index: element })
+        (parts <= MAX_REGISTERS).then_some(LookupPlan { permute, element, index: element })
     }
 
     /// Whether each word that is shuffled holds two elements.
@@ -128,67 +126,27 @@ fn wider(a: Scalar, b: Scalar) -> Scalar {
 }
 
 impl<'ctx> Emitter<'_, 'ctx> {
-    /// Elements of a table, by number.
-    pub(super) fn lookup(
-        &mut self,
+    /// Elements of a table by shuffles of registers, if there are shuffles for it that are worth it.
+    pub(super) fn lookup_in_registers(
+        &self,
+        x86: &X86,
         ty: Ty,
-        table: Value,
-        index: Value,
-    ) -> Result<BasicValueEnum<'ctx>, LlvmError> {
+        (table, index): (Value, Value),
+    ) -> Result<Option<BasicValueEnum<'ctx>>, LlvmError> {
         let (from, at) = (self.ty(table)?, self.ty(index)?);
-        let (elements, numbers) = (self.frame.value(table)?, self.vector(index)?);
-        if from.lanes == 1 {
-            let element = self.resized(elements, from, Ty::of(ty.scalar))?;
-            return Ok(self.broadcast(element, ty)?.into());
-        }
-        match Plan::of(self.machine.needs, from, at) {
-            Some(plan) => {
-                let small = self.known.is_below(index, HIGHEST_OF_BYTE);
-                let masks = self.known.bits(index).iter().map_while(|mask| self.vector(*mask).ok());
-                let index = Index { value: numbers, small, bits: masks.collect() };
-                self.in_registers(plan, ty, (as_vector(elements)?, from), (index, at))
-            }
-            None => self.in_memory(ty, (table, from), (numbers, at)),
-        }
-    }
-
-    /// An integer of another width, cut or widened with zeros; floats are left alone.
-    fn resized(
-        &self,
-        value: BasicValueEnum<'ctx>,
-        from: Ty,
-        to: Ty,
-    ) -> Result<BasicValueEnum<'ctx>, LlvmError> {
-        if from.scalar.is_float() || from == to {
-            return Ok(value);
-        }
-        let widens = from.scalar.bytes() < to.scalar.bytes();
-        Ok(match (value, types::basic(self.context, to)?) {
-            (BasicValueEnum::IntValue(v), BasicTypeEnum::IntType(to)) => match widens {
-                true => self.builder.build_int_z_extend(v, to, "")?.into(),
-                false => self.builder.build_int_truncate(v, to, "")?.into(),
-            },
-            (BasicValueEnum::VectorValue(v), BasicTypeEnum::VectorType(to)) => match widens {
-                true => self.builder.build_int_z_extend(v, to, "")?.into(),
-                false => self.builder.build_int_truncate(v, to, "")?.into(),
-            },
-            _ => return Err(LlvmError::ill_formed("an integer is resized to something else")),
-        })
-    }
-
-    fn resized_vector(
-        &self,
-        value: VectorValue<'ctx>,
-        from: Ty,
-        to: Ty,
-    ) -> Result<VectorValue<'ctx>, LlvmError> {
-        as_vector(self.resized(value.into(), from, to)?)
+        let Some(plan) = LookupPlan::of(x86.needs, from, at).filter(|_| from.lanes > 1) else {
+            return Ok(None);
+        };
+        let small = x86.known.is_below(index, HIGHEST_OF_BYTE);
+        let masks = x86.known.bits(index).iter().map_while(|mask| self.vector(*mask).ok());
+        let index = Index { value: self.vector(index)?, small, bits: masks.collect() };
+        Ok(Some(self.in_registers(plan, ty, (self.vector(table)?, from), (index, at))?))
     }
 
     /// A lookup by shuffles, a register of indices at a time.
     fn in_registers(
         &self,
-        plan: Plan,
+        plan: LookupPlan,
         ty: Ty,
         (table, table_ty): (VectorValue<'ctx>, Ty),
         (index, index_ty): (Index<'ctx>, Ty),
@@ -215,10 +173,11 @@ impl<'ctx> Emitter<'_, 'ctx> {
         self.resized(found.into(), found_ty, ty)
     }
 
-    /// A table as full registers. A short one is repeated, so that the hardware's modulus is a multiple of its length.
+    /// A table as full registers. A short one is repeated, so that the hardware's modulus is a multiple of
+    /// its length.
     fn registers(
         &self,
-        plan: Plan,
+        plan: LookupPlan,
         table: VectorValue<'ctx>,
         length: u16,
     ) -> Result<Vec<VectorValue<'ctx>>, LlvmError> {
@@ -235,16 +194,18 @@ impl<'ctx> Emitter<'_, 'ctx> {
     /// Looks one register of indices up.
     fn part(
         &self,
-        plan: Plan,
+        plan: LookupPlan,
         registers: &[VectorValue<'ctx>],
         known: &Index<'ctx>,
     ) -> Result<VectorValue<'ctx>, LlvmError> {
         let (entries, index) = (plan.entries(), known.value);
         let narrow = plan.element.bytes() < plan.index.bytes();
-        // The low part of each index is an index of narrower elements; what its other parts find is cut off below.
+        // The low part of each index is an index of narrower elements; what its other parts find is cut off
+        // below.
         let by = match narrow {
             true => self.bits(index, Ty::vector(plan.element, entries as u16))?,
-            // Shuffles within parts heed the low bits, unless the highest says that there is nothing to be found.
+            // Shuffles within parts use the low bits, unless the highest bit says that there is nothing to be
+            // found.
             false if plan.permute.in_parts && !known.small => {
                 let ty = Ty::vector(plan.index, index.get_type().get_size() as u16);
                 let last = as_vector(self.int(ty, i64::from(entries) - 1)?)?;
@@ -281,11 +242,11 @@ impl<'ctx> Emitter<'_, 'ctx> {
         Ok(self.builder.build_and(found, low, "")?)
     }
 
-    /// Bytes of two registers by the shuffle of words that hold two each: once for the even and once for the odd lanes of
-    /// the index.
+    /// Bytes of two registers by the shuffle of words that hold two each: once for the even and once for the
+    /// odd lanes of the index.
     fn of_pairs(
         &self,
-        plan: Plan,
+        plan: LookupPlan,
         tables: &[VectorValue<'ctx>],
         known: &Index<'ctx>,
     ) -> Result<VectorValue<'ctx>, LlvmError> {
@@ -294,7 +255,8 @@ impl<'ctx> Emitter<'_, 'ctx> {
         let tables = tables.iter().map(|table| self.bits(*table, words)).collect::<Result<Vec<_>, _>>()?;
         let index = self.bits(known.value, words)?;
         let by = |bits: i64| as_vector(self.int(words, bits)?);
-        // The shuffle heeds the low bits, so that what is above a byte's place does not matter.
+        // The shuffle takes indices modulo the number of elements, so the bits above a byte's place do not
+        // matter.
         let pairs = |distance: i64| {
             let number = self.builder.build_right_shift(index, by(distance)?, false, "")?;
             self.permute(plan.permute, &tables, number)
@@ -302,12 +264,12 @@ impl<'ctx> Emitter<'_, 'ctx> {
         let (even, odd) = (pairs(1)?, pairs(1 + 8)?);
         let second_of_even = self.builder.build_right_shift(even, by(8)?, false, "")?;
         let first_of_odd = self.builder.build_left_shift(odd, by(8)?, "")?;
-        let in_turns = |even: VectorValue<'ctx>, odd: VectorValue<'ctx>| {
+        let interleaved = |even: VectorValue<'ctx>, odd: VectorValue<'ctx>| {
             let lanes = u32::from(plan.lanes());
             let numbers = (0..lanes).map(|lane| Some(if lane % 2 == 0 { lane } else { lanes + lane }));
             self.shuffle((self.bits(even, bytes)?, self.bits(odd, bytes)?), numbers)
         };
-        let (first, second) = (in_turns(even, first_of_odd)?, in_turns(second_of_even, odd)?);
+        let (first, second) = (interleaved(even, first_of_odd)?, interleaved(second_of_even, odd)?);
         let is_second = self.has_bit(known, plan.index, 1)?;
         as_vector(self.builder.build_select(is_second, second, first, "")?)
     }
@@ -344,110 +306,5 @@ impl<'ctx> Emitter<'_, 'ctx> {
             Some(all) => self.pick(all, (0..lanes).map(Some)),
             None => Err(LlvmError::ill_formed("nothing to join")),
         }
-    }
-
-    /// A lookup through memory.
-    fn in_memory(
-        &mut self,
-        ty: Ty,
-        (table, table_ty): (Value, Ty),
-        (index, index_ty): (VectorValue<'ctx>, Ty),
-    ) -> Result<BasicValueEnum<'ctx>, LlvmError> {
-        let memory = match self.in_place(table, ty.scalar)? {
-            Some(memory) => memory,
-            None => self.copied(table, ty.scalar)?,
-        };
-        let last = as_vector(self.int(index_ty, i64::from(table_ty.lanes) - 1)?)?;
-        let index = self.builder.build_and(index, last, "")?;
-        let index = self.resized_vector(index, index_ty, index_ty.with(Scalar::I32))?;
-        self.gather_elements((memory, ty.scalar.bytes()), index, ty)
-    }
-
-    /// Where a table with such elements lies already.
-    fn in_place(&self, table: Value, element: Scalar) -> Result<Option<PointerValue<'ctx>>, LlvmError> {
-        let loaded = self.frame.loaded.get(&self.frame.value(table)?);
-        Ok(loaded.copied().filter(|_| self.ty(table).is_ok_and(|ty| ty.scalar == element)))
-    }
-
-    /// A copy of a table on the stack.
-    fn copied(&mut self, table: Value, element: Scalar) -> Result<PointerValue<'ctx>, LlvmError> {
-        if let Some(memory) = self.stored(table, element)? {
-            return Ok(memory);
-        }
-        let memory = self.scratch()?;
-        self.store_table(table, element, memory)?;
-        Ok(memory)
-    }
-
-    /// A table in memory of its own, written where the table is defined, so that loops around its lookups need not
-    /// write it again. None if it would take too much of the stack.
-    fn stored(&mut self, table: Value, element: Scalar) -> Result<Option<PointerValue<'ctx>>, LlvmError> {
-        if let Some(memory) = self.frame.stored.get(&(table, element)) {
-            return Ok(Some(*memory));
-        }
-        let bytes = self.ty(table)?.with(element).bytes().next_multiple_of(TABLE_ALIGNMENT);
-        if !self.frame.take_stack(bytes.into()) {
-            return Ok(None);
-        }
-        let memory = self.reserve(bytes)?;
-        let behind = self.behind(self.frame.value(table)?, memory)?;
-        let here = std::mem::replace(&mut self.builder, behind);
-        let stored = self.store_table(table, element, memory);
-        self.builder = here;
-        stored?;
-        self.frame.stored.insert((table, element), memory);
-        Ok(Some(memory))
-    }
-
-    /// A builder behind the definition of a value and of the memory that it goes to.
-    fn behind(
-        &self,
-        value: BasicValueEnum<'ctx>,
-        memory: PointerValue<'ctx>,
-    ) -> Result<Builder<'ctx>, LlvmError> {
-        // A constant is defined everywhere.
-        let definition = instruction(value).or_else(|_| instruction(memory.into()))?;
-        let mut next = definition.get_next_instruction();
-        while let Some(phi) = next.filter(|next| next.get_opcode() == InstructionOpcode::Phi) {
-            next = phi.get_next_instruction();
-        }
-        let builder = self.context.create_builder();
-        match (next, definition.get_parent()) {
-            (Some(next), _) => builder.position_before(&next),
-            (None, Some(block)) => builder.position_at_end(block),
-            (None, None) => return Err(LlvmError::ill_formed("a table outside all blocks")),
-        }
-        Ok(builder)
-    }
-
-    /// Writes a table with elements of the width that lookups return.
-    fn store_table(
-        &self,
-        table: Value,
-        element: Scalar,
-        memory: PointerValue<'ctx>,
-    ) -> Result<(), LlvmError> {
-        let (elements, from) = (self.vector(table)?, self.ty(table)?);
-        let elements = self.resized_vector(elements, from, from.with(element))?;
-        let store = self.builder.build_store(memory, elements)?;
-        // By itself a long vector would be aligned to its size.
-        store.set_alignment(TABLE_ALIGNMENT).map_err(LlvmError::ill_formed)
-    }
-
-    /// Memory for the largest table, made once for each function.
-    fn scratch(&mut self) -> Result<PointerValue<'ctx>, LlvmError> {
-        if let Some(memory) = self.frame.scratch {
-            return Ok(memory);
-        }
-        let memory = self.reserve(u32::from(MAX_LOOKUP) * Scalar::I64.bytes())?;
-        self.frame.scratch = Some(memory);
-        Ok(memory)
-    }
-
-    fn reserve(&self, bytes: u32) -> Result<PointerValue<'ctx>, LlvmError> {
-        let array = self.context.i8_type().array_type(bytes);
-        let memory = self.frame.at_entry(self.context).build_alloca(array, "lookup")?;
-        instruction(memory.into())?.set_alignment(TABLE_ALIGNMENT).map_err(LlvmError::ill_formed)?;
-        Ok(memory)
     }
 }

@@ -1,0 +1,84 @@
+//! Which types fit together: the words that the table of operations speaks of types in.
+
+use super::{Address, Bin, Cast, Cmp, Gather, Scalar, Ty, Value};
+
+/// The most elements of a lookup's table: an index of 8 bits reaches all of them, and they fit in registers.
+pub const MAX_LOOKUP: u16 = 256;
+
+/// What is known of an operand that is a value.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Known {
+    /// Its type.
+    pub(crate) ty: Ty,
+    /// Its value, if it is an integer constant.
+    pub(crate) constant: Option<i64>,
+}
+
+/// The checks of operands that depend on where an operation stands.
+pub(crate) trait Rules {
+    /// The type of indices.
+    fn index(&self) -> Ty;
+    /// A value that is used.
+    fn value(&self, value: Value) -> Result<Known, String>;
+    /// An address that is read.
+    fn address(&self, address: &Address) -> Result<(), String>;
+    /// The addresses that a gather of `lanes` lanes reads.
+    fn gather(&self, gather: &Gather, lanes: u16) -> Result<(), String>;
+}
+
+/// Bits of a number.
+pub(crate) fn bits(scalar: Scalar) -> u32 {
+    if scalar == Scalar::I1 { 1 } else { scalar.bytes() * 8 }
+}
+
+/// Whether it is an integer type with arithmetic.
+pub(crate) fn is_number(scalar: Scalar) -> bool {
+    !scalar.is_float() && scalar != Scalar::I1
+}
+
+pub(super) fn lookup_fits(ty: Ty, table: Ty, index: Ty) -> bool {
+    let length = table.lanes.is_power_of_two() && table.lanes <= MAX_LOOKUP;
+    let element = match table.scalar {
+        Scalar::F32 | Scalar::F64 => table.scalar,
+        Scalar::I1 => return false,
+        _ if bits(table.scalar) > bits(index.scalar) => return false,
+        _ => index.scalar,
+    };
+    length && is_number(index.scalar) && index.lanes > 1 && ty == index.with(element)
+}
+
+/// Truth values have no arithmetic and no order. `b` is the second operand.
+pub(super) fn bin_fits(op: Bin, scalar: Scalar, b: Known) -> bool {
+    match op {
+        Bin::Add | Bin::Sub | Bin::Mul | Bin::Min | Bin::Max => scalar != Scalar::I1,
+        Bin::Div => scalar.is_float(),
+        Bin::IDiv => is_number(scalar) && b.constant.is_some_and(|n| n > 0),
+        Bin::Shr => is_number(scalar),
+        Bin::And | Bin::Or | Bin::Xor => !scalar.is_float(),
+    }
+}
+
+pub(super) fn cmp_fits(op: Cmp, scalar: Scalar) -> bool {
+    match op {
+        Cmp::Eq | Cmp::Ne => !scalar.is_float(),
+        Cmp::Lt | Cmp::Le | Cmp::UnsignedLt => is_number(scalar),
+        Cmp::OLt | Cmp::OLe | Cmp::ULt | Cmp::ULe | Cmp::Uno => scalar.is_float(),
+    }
+}
+
+pub(super) fn cast_fits(cast: Cast, from: Scalar, to: Scalar) -> bool {
+    let integers = !from.is_float() && !to.is_float();
+    match cast {
+        Cast::ZExt | Cast::SExt => integers && bits(from) < bits(to),
+        Cast::Trunc => integers && bits(from) > bits(to),
+        Cast::Float => from.is_float() && to.is_float() && from != to,
+        // A truth value would become -1.
+        Cast::IntToFloat => is_number(from) && to.is_float(),
+        Cast::Bits => bits(from) == bits(to) && from != to,
+    }
+}
+
+pub(super) fn bitcast_fits(from: Ty, to: Ty) -> bool {
+    let narrower = is_number(from.scalar) && is_number(to.scalar) && to.scalar.bytes() < from.scalar.bytes();
+    narrower && from.lanes > 1 && from.bytes() == to.bytes()
+}

@@ -1,0 +1,82 @@
+//! Operations on vectors, for the builder.
+
+use super::{Builder, Op, Scalar, Ty, Value};
+
+impl Builder {
+    /// The scalar in `lanes` lanes; the scalar itself for one lane.
+    pub fn splat(&mut self, value: Value, lanes: u16) -> Value {
+        let ty = Ty::vector(self.ty(value).scalar, lanes);
+        match self.as_int(value) {
+            _ if lanes == 1 => value,
+            Some(n) => self.int_of(ty, n),
+            None => self.define(ty, Op::Splat(value)),
+        }
+    }
+
+    /// The numbers of the lanes.
+    pub fn iota(&mut self, ty: Ty) -> Value {
+        self.define(ty, Op::Iota)
+    }
+
+    /// One lane.
+    pub fn extract(&mut self, value: Value, lane: u16) -> Value {
+        let ty = Ty::of(self.ty(value).scalar);
+        self.define(ty, Op::Extract(value, lane))
+    }
+
+    /// The low (0) or the high (1) 32 bits of each lane.
+    pub fn extract_half(&mut self, value: Value, number: u16) -> Value {
+        let ty = self.ty(value).with(Scalar::I32);
+        self.define(ty, Op::ExtractHalf(value, number))
+    }
+
+    /// The bytes of an integer vector as narrower integers, lowest bits first; the vector itself if they are
+    /// as wide.
+    pub fn bitcast_narrow(&mut self, value: Value, scalar: Scalar) -> Value {
+        let ty = self.ty(value);
+        let pieces = (ty.scalar.bytes() / scalar.bytes()) as u16;
+        if pieces == 1 {
+            value
+        } else {
+            self.define(Ty::vector(scalar, pieces * ty.lanes), Op::BitcastNarrow(value))
+        }
+    }
+
+    /// The lanes of `a`, then those of `b`.
+    pub fn concat(&mut self, a: Value, b: Value) -> Value {
+        let ty = self.ty(a);
+        self.define(Ty { lanes: 2 * ty.lanes, ..ty }, Op::Concat(a, b))
+    }
+
+    /// The even (0) or the odd (1) blocks of `size` lanes of both vectors, interleaved.
+    pub fn transpose_step(&mut self, a: Value, b: Value, size: u16, number: u16) -> Value {
+        self.define(self.ty(a), Op::TransposeStep(a, b, size, number))
+    }
+
+    /// The lanes shifted down by `distance`, with zeros above them.
+    pub fn lane_shift(&mut self, value: Value, distance: u16) -> Value {
+        self.define(self.ty(value), Op::LaneShift(value, distance))
+    }
+
+    /// Looks each lane of `index` up in a table.
+    pub fn lookup(&mut self, table: Value, index: Value) -> Value {
+        let (element, at) = (self.ty(table).scalar, self.ty(index));
+        let ty = if element.is_float() { at.with(element) } else { at };
+        self.define(ty, Op::Lookup(table, index))
+    }
+
+    /// Whether any lane holds.
+    pub fn any(&mut self, mask: Value) -> Value {
+        if self.ty(mask).lanes == 1 { mask } else { self.define(Ty::I1, Op::Any(mask)) }
+    }
+
+    /// The lanes of a mask as the bits of an `i64`.
+    pub fn mask_bits(&mut self, mask: Value) -> Value {
+        self.define(Ty::I64, Op::MaskBits(mask))
+    }
+
+    /// How many bits of an `i64` are set.
+    pub fn pop_count(&mut self, bits: Value) -> Value {
+        self.define(Ty::I64, Op::PopCount(bits))
+    }
+}

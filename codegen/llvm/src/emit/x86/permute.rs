@@ -1,0 +1,111 @@
+//! Shuffles whose indices are in registers.
+
+use crate::emit::function::Emitter;
+use crate::emit::intrinsics::returned;
+use crate::error::LlvmError;
+use inkwell::values::{BasicMetadataValueEnum, BasicValueEnum, VectorValue};
+use sched_ir::lir::Value;
+
+/// Bits of the parts of a register that shuffles of bytes stay within.
+const PART: u32 = 128;
+
+/// A shuffle of the elements of one or two registers by indices in a third one. The hardware takes the
+/// indices modulo the number of elements, except for a shuffle within parts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Permute {
+    /// Bits of a register: 128, 256 or 512.
+    pub(super) register: u32,
+    /// Bits of an element.
+    pub(super) bits: u32,
+    /// Whether elements are floats.
+    pub(super) float: bool,
+    /// Whether each part of 128 bits is shuffled by itself. The indices must be smaller than its number of
+    /// elements.
+    pub(super) in_parts: bool,
+}
+
+impl Permute {
+    /// Elements that an index chooses from in one register.
+    pub(super) fn entries(self) -> u32 {
+        if self.in_parts { PART / self.bits } else { self.register / self.bits }
+    }
+
+    /// The shuffle of one register.
+    fn one(self) -> Option<&'static str> {
+        if self.in_parts {
+            return Some(match (self.register, self.bits) {
+                (128, 8) => "llvm.x86.ssse3.pshuf.b.128",
+                (256, 8) => "llvm.x86.avx2.pshuf.b",
+                (512, 8) => "llvm.x86.avx512.pshuf.b.512",
+                _ => return None,
+            });
+        }
+        Some(match (self.register, self.bits, self.float) {
+            (256, 32, true) => "llvm.x86.avx2.permps",
+            (256, 32, false) => "llvm.x86.avx2.permd",
+            (512, 64, true) => "llvm.x86.avx512.permvar.df.512",
+            (512, 64, false) => "llvm.x86.avx512.permvar.di.512",
+            (512, 32, true) => "llvm.x86.avx512.permvar.sf.512",
+            (512, 32, false) => "llvm.x86.avx512.permvar.si.512",
+            (512, 16, false) => "llvm.x86.avx512.permvar.hi.512",
+            (512, 8, false) => "llvm.x86.avx512.permvar.qi.512",
+            _ => return None,
+        })
+    }
+
+    /// The shuffle of two registers.
+    fn two(self) -> Option<&'static str> {
+        if self.in_parts {
+            return None;
+        }
+        Some(match (self.register, self.bits, self.float) {
+            (512, 64, true) => "llvm.x86.avx512.vpermi2var.pd.512",
+            (512, 64, false) => "llvm.x86.avx512.vpermi2var.q.512",
+            (512, 32, true) => "llvm.x86.avx512.vpermi2var.ps.512",
+            (512, 32, false) => "llvm.x86.avx512.vpermi2var.d.512",
+            (512, 16, false) => "llvm.x86.avx512.vpermi2var.hi.512",
+            (512, 8, false) => "llvm.x86.avx512.vpermi2var.qi.512",
+            _ => return None,
+        })
+    }
+
+    /// Whether there is a shuffle of two registers.
+    pub(super) fn has_two(self) -> bool {
+        self.two().is_some()
+    }
+}
+
+impl<'ctx> Emitter<'_, 'ctx> {
+    /// Elements of one register, or of two that follow each other, by number.
+    pub(super) fn permute(
+        &self,
+        permute: Permute,
+        tables: &[VectorValue<'ctx>],
+        index: VectorValue<'ctx>,
+    ) -> Result<VectorValue<'ctx>, LlvmError> {
+        let (name, arguments): (_, Vec<BasicMetadataValueEnum>) = match tables {
+            [table] => (permute.one(), vec![(*table).into(), index.into()]),
+            [low, high] => (permute.two(), vec![(*low).into(), index.into(), (*high).into()]),
+            _ => (None, Vec::new()),
+        };
+        let name = name.ok_or_else(|| LlvmError::ill_formed(format_args!("no {permute:?}")))?;
+        returned(self.intrinsic(name, &[], &arguments)?)
+    }
+
+    /// The low or the high half of each lane of 64 bits, from two halves of the vector, as registers have
+    /// them: a shuffle of both is one instruction, where LLVM would cut off the other halves of each for
+    /// itself and join what is left.
+    pub(super) fn half_of_two(
+        &self,
+        vector: Value,
+        number: u16,
+    ) -> Result<Option<BasicValueEnum<'ctx>>, LlvmError> {
+        let (lanes, vector) = (u32::from(self.ty(vector)?.lanes), self.vector(vector)?);
+        if lanes % 2 > 0 {
+            return Ok(None);
+        }
+        let every_other = (0..lanes).map(|lane| Some(2 * lane + u32::from(number)));
+        let part = |first: u32| self.halves(self.pick(vector, (first..first + lanes / 2).map(Some))?);
+        Ok(Some(self.shuffle((part(0)?, part(lanes / 2)?), every_other)?.into()))
+    }
+}
