@@ -410,6 +410,8 @@ pub enum Stage {
     Hir,
     /// The loop nest with abstract walks.
     Mir,
+    /// How trees are stored and walked.
+    Plan,
     /// Loads, steps and stores.
     Lir,
     /// LLVM's text form, optimised.

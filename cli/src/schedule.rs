@@ -5,7 +5,7 @@ use crate::defaults::{Chosen, Kept, Processor};
 use crate::failure::Failure;
 use crate::model::Model;
 use sched_forest::Code;
-use sched_ir::repr::codes::Codes;
+use sched_ir::quantize::BinMap;
 use sched_lang::{Checked, Options, Supported, check, read_header};
 use sched_llvm::Cpu;
 use std::io::Read;
@@ -65,7 +65,7 @@ impl Source {
 
     /// The schedules that are chosen for a model.
     pub fn chosen_for(model: &Model, cpu: Cpu, kept: Kept) -> Source {
-        let codes = Codes::rows_of(&model.forest);
+        let codes = BinMap::rows_of(&model.forest);
         let processor = Processor { lookup_bits: cpu.lookup_bits(), gathers_slowly: cpu.gathers_slowly() };
         let chosen = Chosen::new(&model.facts(), codes.as_ref(), processor, kept);
         let text = chosen.explained();

@@ -2,7 +2,7 @@
 //! the only home of a heavy dependency, which crates do no input or output, and how long a file may be.
 
 use serde_json::Value;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -251,6 +251,241 @@ fn machines_are_known_in_their_own_folders() -> Result<()> {
     }
     assert_none(&problems);
     Ok(())
+}
+
+/// A module of a crate: its file, and what that imports of other modules.
+struct Module {
+    path: Vec<String>,
+    /// What it imports: paths from the crate's root, each with the name at its end.
+    imports: Vec<Vec<String>>,
+    /// Names that it passes on, and where they come from.
+    passed_on: BTreeMap<String, Vec<String>>,
+}
+
+/// The path of a source file's module.
+fn module_path(file: &Path, root: &Path) -> Result<Vec<String>> {
+    let inside = file.strip_prefix(root)?.with_extension("");
+    let mut path: Vec<String> = inside.iter().map(|part| part.to_string_lossy().into_owned()).collect();
+    if path.last().is_some_and(|last| last == "mod" || last == "lib") {
+        path.pop();
+    }
+    Ok(path)
+}
+
+/// The paths of a `use` tree, braces resolved and renames dropped.
+fn use_paths(tree: &str) -> Vec<String> {
+    let Some((before, rest)) = tree.split_once('{') else {
+        let path = tree.split(" as ").next().unwrap_or(tree).trim();
+        return if path.is_empty() { Vec::new() } else { vec![path.to_string()] };
+    };
+    let inside = rest.rsplit_once('}').map_or(rest, |(inside, _)| inside);
+    let (mut depth, mut items) = (0, vec![String::new()]);
+    for c in inside.chars() {
+        depth += match c {
+            '{' => 1,
+            '}' => -1,
+            _ => 0,
+        };
+        match items.last_mut() {
+            Some(item) if c != ',' || depth > 0 => item.push(c),
+            _ => items.push(String::new()),
+        }
+    }
+    items
+        .iter()
+        .flat_map(|item| use_paths(item.trim()))
+        .map(|path| format!("{}{path}", before.trim()))
+        .collect()
+}
+
+/// A path in `module` as one from the crate's root.
+fn from_root(path: &str, module: &[String]) -> Option<Vec<String>> {
+    let mut parts = path.split("::").map(str::to_string).peekable();
+    let mut whole = match parts.next()?.as_str() {
+        "crate" => Vec::new(),
+        "self" => module.to_vec(),
+        "super" => module.split_last()?.1.to_vec(),
+        // A module inside this one, or another crate, which leads back here.
+        inside => module.iter().cloned().chain([inside.to_string()]).collect(),
+    };
+    while parts.next_if(|part| part == "super").is_some() {
+        whole.pop()?;
+    }
+    whole.extend(parts.filter(|part| part != "self"));
+    Some(whole)
+}
+
+/// What a module's source imports, tests at its end left out.
+fn module(path: Vec<String>, source: &str) -> Module {
+    let code: Vec<&str> = source.split("#[cfg(test)]\nmod ").next().unwrap_or(source).lines().collect();
+    let code: String = code.iter().flat_map(|line| [line.split("//").next().unwrap_or(line), "\n"]).collect();
+    let (mut imports, mut passed_on) = (Vec::new(), BTreeMap::new());
+    for statement in code.split(';') {
+        let last = statement.rsplit("\n\n").next().unwrap_or(statement).trim_start();
+        let tree = match last.split_once("use ") {
+            Some(("", tree)) => Some((false, tree)),
+            Some((before, tree)) if before.starts_with("pub") && !before.contains('{') => Some((true, tree)),
+            _ => None,
+        };
+        let Some((public, tree)) = tree else {
+            // Paths that are written out where they are used.
+            let words = statement.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == ':'));
+            let paths = words.map(|word| word.trim_matches(':')).filter(|word| word.contains("::"));
+            imports.extend(paths.filter_map(|word| from_root(word, &path)));
+            continue;
+        };
+        for whole in use_paths(tree).iter().filter_map(|import| from_root(import, &path)) {
+            match (public, whole.last()) {
+                (true, Some(name)) => {
+                    passed_on.insert(name.clone(), whole);
+                }
+                _ => imports.push(whole),
+            }
+        }
+    }
+    Module { path, imports, passed_on }
+}
+
+/// The module that an import leads to: that of the longest path, or where a name is passed on to.
+fn target(import: &[String], modules: &BTreeMap<Vec<String>, Module>) -> Option<Vec<String>> {
+    let mut import = import.to_vec();
+    for _ in 0..8 {
+        let at = (0..=import.len()).rev().find(|end| modules.contains_key(&import[..*end]))?;
+        let (owner, rest) = import.split_at(at);
+        match rest.first().and_then(|name| modules.get(owner)?.passed_on.get(name)) {
+            Some(elsewhere) => import = elsewhere.iter().chain(&rest[1..]).cloned().collect(),
+            None => return Some(owner.to_vec()),
+        }
+    }
+    None
+}
+
+/// A circle of modules that import each other, if there is one.
+fn circle(modules: &BTreeMap<Vec<String>, Module>) -> Option<Vec<String>> {
+    let mut open: BTreeMap<Vec<String>, BTreeSet<Vec<String>>> = modules
+        .values()
+        .map(|module| {
+            let all = module.imports.iter().filter_map(|import| target(import, modules));
+            (module.path.clone(), all.filter(|other| *other != module.path && !other.is_empty()).collect())
+        })
+        .collect();
+    loop {
+        let free: Vec<Vec<String>> =
+            open.iter().filter(|(_, imports)| imports.is_empty()).map(|(path, _)| path.clone()).collect();
+        if free.is_empty() {
+            break;
+        }
+        for path in free {
+            open.remove(&path);
+            open.values_mut().for_each(|imports| {
+                imports.remove(&path);
+            });
+        }
+    }
+    // All that is left leads into a circle.
+    let mut way: Vec<Vec<String>> = vec![open.keys().next()?.clone()];
+    loop {
+        let next = open.get(way.last()?)?.first()?.clone();
+        if let Some(start) = way.iter().position(|path| *path == next) {
+            return Some(way[start..].iter().map(|path| path.join("::")).collect());
+        }
+        way.push(next);
+    }
+}
+
+/// The rooms of `codegen/ir`, floor by floor: each imports only from the floors below.
+const FLOORS: &[&[&str]] = &[
+    &["error", "fault", "lir"],
+    &["bytes", "tiles", "verify"],
+    &["interp", "rows"],
+    &["quantize"],
+    &["hir", "repr"],
+    &["mir"],
+    &["plan"],
+    &["lower"],
+];
+
+/// The modules of the crate between checker and machine code.
+fn middle() -> Result<BTreeMap<Vec<String>, Module>> {
+    let middle = packages()?.into_iter().find(|package| package.name == "sched-ir").ok_or("no sched-ir")?;
+    let root = middle.folder.join("src");
+    let mut files = Vec::new();
+    sources(&root, &mut files)?;
+    let mut modules = BTreeMap::new();
+    for file in files {
+        let path = module_path(&file, &root)?;
+        modules.insert(path.clone(), module(path, &fs::read_to_string(&file)?));
+    }
+    Ok(modules)
+}
+
+#[test]
+fn modules_of_the_middle_import_each_other_in_no_circle() -> Result<()> {
+    let modules = middle()?;
+    let imports: usize = modules.values().map(|module| module.imports.len()).sum();
+    assert!(imports > 100, "only {imports} imports are seen");
+    let circle = circle(&modules).map(|circle| format!("{} and back", circle.join(" -> ")));
+    assert_none(&circle.into_iter().collect::<Vec<_>>());
+    Ok(())
+}
+
+#[test]
+fn rooms_of_the_middle_stand_on_those_below() -> Result<()> {
+    let modules = middle()?;
+    let floor = |path: &[String]| {
+        let room = path.first()?;
+        FLOORS.iter().position(|rooms| rooms.contains(&room.as_str()))
+    };
+    let mut problems = Vec::new();
+    for module in modules.values().filter(|module| !module.path.is_empty()) {
+        let name = module.path.join("::");
+        if floor(&module.path).is_none() {
+            problems.push(format!("{name} is on no floor"));
+        }
+        for import in module.imports.iter().filter_map(|import| target(import, &modules)) {
+            let below = floor(&import) < floor(&module.path) || import.first() == module.path.first();
+            if !import.is_empty() && !below {
+                problems.push(format!("{name} must not import {}", import.join("::")));
+            }
+        }
+    }
+    problems.dedup();
+    assert_none(&problems);
+    Ok(())
+}
+
+#[test]
+fn circles_are_seen_however_names_are_imported() {
+    let circle_of = |files: &[(&str, &str)]| {
+        let modules = files.iter().map(|(path, source)| {
+            let path: Vec<String> =
+                path.split("::").filter(|part| !part.is_empty()).map(str::to_string).collect();
+            (path.clone(), module(path, source))
+        });
+        circle(&modules.collect()).map(|circle| circle.join(" "))
+    };
+    let shared = ("shared", "pub struct Shared;");
+    assert_eq!(circle_of(&[("", "mod a;\npub use a::A;"), ("a", "use crate::b::B;"), ("b", "")]), None);
+    assert_eq!(
+        circle_of(&[("a", "use super::b::B;"), ("b", "use crate::{a::A, shared::Shared};"), shared]),
+        Some("a b".into())
+    );
+    assert_eq!(
+        circle_of(&[("a", "fn f(x: &crate::b::B) {}"), ("b", "use crate::a;"), shared]),
+        Some("a b".into())
+    );
+    // A name that a module passes on is imported from where it is defined.
+    let room = ("room", "mod one;\nmod two;\npub use one::One;\npub use two::Two;");
+    assert_eq!(circle_of(&[room, ("room::one", "use super::Two;"), ("room::two", "")]), None);
+    assert_eq!(
+        circle_of(&[room, ("room::one", "use super::Two;"), ("room::two", "use super::one::One;")]),
+        Some("room::one room::two".into())
+    );
+    // Tests import what they test.
+    assert_eq!(
+        circle_of(&[("a", "use crate::b::B;"), ("b", "#[cfg(test)]\nmod tests { use crate::a::A; }")]),
+        None
+    );
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Which schedules are chosen where none is given: the layouts, by the form of the trees and by where tables are kept.
 
-use sched_ir::repr::codes::CodedRows;
+use sched_ir::quantize::QuantizedRows;
 use sched_nest::ModelFacts;
 
 #[path = "../src/defaults/mod.rs"]
@@ -25,7 +25,7 @@ fn model(depth: u32, leaves: u32) -> ModelFacts {
 /// The layouts of the chosen schedules, those for the smallest calls first.
 fn layouts(facts: &ModelFacts, columns: u32, bits: u32, kept: Kept) -> Vec<String> {
     let processor = Processor { lookup_bits: bits, gathers_slowly: true };
-    let chosen = Chosen::new(facts, Some(&CodedRows { columns, in_bytes: true }), processor, kept);
+    let chosen = Chosen::new(facts, Some(&QuantizedRows { columns, in_bytes: true }), processor, kept);
     let texts = chosen.smaller.iter().map(|(_, text)| text).chain([&chosen.main]);
     let layout = |text: &String| {
         let (_, after) = text.split_once("representation(").unwrap_or(("", "none)"));
@@ -79,7 +79,7 @@ fn short_walks_of_coded_rows_advance_by_four() {
     let processor = Processor { lookup_bits: 512, gathers_slowly: true };
     let vectors = |depth: u32, num_classes: u32, kept| {
         let facts = ModelFacts { num_classes, ..model(depth, 1 << depth) };
-        let codes = CodedRows { columns: 20, in_bytes: true };
+        let codes = QuantizedRows { columns: 20, in_bytes: true };
         let main = Chosen::new(&facts, Some(&codes), processor, kept).main;
         main.lines().find(|line| line.starts_with("interleave")).unwrap_or_default().to_string()
     };

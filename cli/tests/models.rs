@@ -6,7 +6,7 @@
 
 use sched_forest::{Forest, ForestParts, Iterations, ReadOptions, predict, predict_margins};
 use sched_ir::lir::Kernel;
-use sched_ir::repr::codes::Codes;
+use sched_ir::quantize::BinMap;
 use sched_ir::{Budget, lower};
 use sched_lang::{Checked, ModelFacts, Options, Supported, TargetKind, check};
 use sched_llvm::runtime::Kind;
@@ -265,7 +265,7 @@ fn schedules() -> Result<Vec<Schedule>> {
 
 /// The schedules that are chosen where none is given: with and without wide vectors and coded rows.
 fn chosen(case: &Case) -> Vec<Schedule> {
-    let codes = Codes::rows_of(&case.forest);
+    let codes = BinMap::rows_of(&case.forest);
     let processors = [(0, false), (128, false), (256, false), (512, false), (512, true)];
     let all = processors.into_iter().flat_map(|(lookup_bits, gathers_slowly)| {
         let processor = defaults::Processor { lookup_bits, gathers_slowly };

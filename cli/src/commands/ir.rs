@@ -25,6 +25,7 @@ pub fn run(args: &Ir, terminal: &Terminal) -> Result<(), Failure> {
     print(&match args.stage {
         Stage::Hir => of_all(&compiled, &compiled.hir, |smaller| &smaller.hir),
         Stage::Mir => of_all(&compiled, &compiled.mir, |smaller| &smaller.mir),
+        Stage::Plan => of_all(&compiled, &compiled.plan, |smaller| &smaller.plan),
         Stage::Lir => compiled.lir.to_string(),
         Stage::Llvm => llvm_text(&compiled.lir, args.cpu, true)?,
         Stage::Asm => asm_text(&compiled.lir, args.cpu)?,

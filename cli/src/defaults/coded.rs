@@ -4,7 +4,7 @@ use super::vectors::Vectors;
 use super::{
     BLOCK_BYTES, Chosen, FEW, Kept, LONGEST_CODES, Processor, SHORT_LIMIT, blocks, single_rows, text,
 };
-use sched_ir::repr::codes::CodedRows;
+use sched_ir::quantize::QuantizedRows;
 use sched_nest::ModelFacts;
 
 /// Columns of codes whose finding costs as much as walking one tree with thresholds costs more than with codes.
@@ -13,7 +13,7 @@ const COLUMNS_PER_TREE: u32 = 2;
 const AT_ONCE_LIMIT: u32 = 6;
 
 /// Whether coding rows pays: codes are bytes, and trees are enough to make up for finding them.
-pub(super) fn pays_to_code(facts: &ModelFacts, codes: &CodedRows) -> bool {
+pub(super) fn pays_to_code(facts: &ModelFacts, codes: &QuantizedRows) -> bool {
     codes.in_bytes && codes.columns / COLUMNS_PER_TREE <= facts.num_trees
 }
 
@@ -25,7 +25,7 @@ pub(super) struct Coded {
 
 impl Coded {
     /// Walks of rows with such codes.
-    pub(super) fn of(codes: &CodedRows) -> Coded {
+    pub(super) fn of(codes: &QuantizedRows) -> Coded {
         Coded { columns: codes.columns }
     }
 

@@ -5,7 +5,7 @@ mod swept;
 mod vectors;
 
 use coded::{Coded, pays_to_code};
-use sched_ir::repr::codes::CodedRows;
+use sched_ir::quantize::QuantizedRows;
 use sched_nest::ModelFacts;
 use swept::Swept;
 use vectors::Vectors;
@@ -59,7 +59,12 @@ pub enum Kept {
 
 impl Chosen {
     /// The schedules for a model. `codes` says what its rows are when coded, if they can be.
-    pub fn new(facts: &ModelFacts, codes: Option<&CodedRows>, processor: Processor, kept: Kept) -> Chosen {
+    pub fn new(
+        facts: &ModelFacts,
+        codes: Option<&QuantizedRows>,
+        processor: Processor,
+        kept: Kept,
+    ) -> Chosen {
         let nodes = u64::from(facts.num_trees) << facts.max_depth().min(32);
         let complete = facts.max_depth() <= LEVELS_LIMIT && nodes <= MOST_NODES;
         let codes = codes.filter(|codes| pays_to_code(facts, codes));

@@ -5,7 +5,7 @@ use super::{
     Chosen, FEW, Kept, LONGEST_CODES, Processor, SHORT_LIMIT, SHORT_REGISTER, blocks, scalar, single_rows,
     text,
 };
-use sched_ir::repr::codes::CodedRows;
+use sched_ir::quantize::QuantizedRows;
 use sched_nest::ModelFacts;
 
 /// Codes of the longest row that trees in lanes look up in registers.
@@ -32,7 +32,7 @@ pub(super) struct Swept {
 
 impl Swept {
     /// What suits a model, if places count its trees' leaves.
-    pub(super) fn of(facts: &ModelFacts, codes: &CodedRows, processor: Processor) -> Option<Swept> {
+    pub(super) fn of(facts: &ModelFacts, codes: &QuantizedRows, processor: Processor) -> Option<Swept> {
         let of_tree = |tree: &Vec<u32>| tree.iter().map(|leaves| u64::from(*leaves)).sum::<u64>();
         let sizes: Vec<u64> = facts.leaves.iter().map(of_tree).collect();
         let leaves = sizes.iter().sum::<u64>().checked_div(facts.num_trees.into())?;

@@ -60,11 +60,11 @@ impl std::error::Error for CompileError {}
 pub struct Budget {
     /// All tables of the model together, padding included.
     pub tables: u64,
-    /// Private copies of results and cached rows that one run of the nest holds. Runs are cut shorter to stay below
-    /// it where their length is what exceeds it.
+    /// Private copies of results and cached rows that one run of the nest holds. Runs are cut shorter to stay
+    /// below it where their length is what exceeds it.
     pub scratch: u64,
-    /// Whether blocks of few rows may have code of their own. It runs them a fifth faster and takes twice as long to
-    /// compile, which does not pay for code that runs once.
+    /// Whether blocks of few rows may have code of their own. It runs them a fifth faster and takes twice as
+    /// long to compile, which does not pay for code that runs once.
     pub few_rows: bool,
 }
 

@@ -1,4 +1,5 @@
-//! Seeded faults: deliberate mistakes, one per pass, that tests switch on to prove that the property tests see them.
+//! Seeded faults: deliberate mistakes, one per pass, that tests switch on to prove that the property tests
+//! see them.
 //!
 //! Without the feature `faults` every question is answered `false` at compile time.
 
@@ -13,10 +14,10 @@ pub enum Fault {
     TileOverruns,
     /// MIR: a fold forgets the last slot.
     FoldForgetsSlot,
-    /// LIR: the walk takes one straight-line hop too few.
+    /// LIR: the walk takes one straight-line step too few.
     WalkStopsEarly,
-    /// LIR: a walk that evaluates whole levels takes its turns in the wrong order.
-    TurnsSwapped,
+    /// LIR: a walk that evaluates whole levels takes its decisions in the wrong order.
+    DecisionsSwapped,
     /// LIR: the last lane of an interleaved group reads the first lane's row.
     LaneReadsWrongRow,
     /// LIR: the remainder of an interleaved loop is dropped.
@@ -29,8 +30,8 @@ pub enum Fault {
     SparseForgetsMissing,
     /// Representations: a tile's tests lead to the child of the opposite outcomes.
     TileReversesOutcomes,
-    /// Representations: a value equal to a threshold has the code of the value before.
-    CodesFlipTies,
+    /// Representations: a value equal to a threshold gets the bin of the value before.
+    BinsFlipTies,
     /// Representations: rows heed nodes that are not on their path.
     SweepForgetsPlace,
     /// Representations: nodes strike out the last leaf of their left subtree only.

@@ -74,7 +74,7 @@ fn the_last_vector_of_trees_is_no_wider_than_it_needs_to_be() {
     let schedule = "vectorize(tree, 8)\nrepresentation(levels)";
     let leaves = |trees, lanes: &str| {
         let lir = compiled(trees, schedule, None).lir.to_string();
-        lir.lines().any(|line| line.contains("gather abreast_leaves") && line.ends_with(lanes))
+        lir.lines().any(|line| line.contains("gather lane_leaves") && line.ends_with(lanes))
     };
     assert!(leaves(10, "<8 x f32>") && leaves(10, "<2 x f32>"));
     assert!(leaves(16, "<8 x f32>") && !leaves(16, "<2 x f32>"));

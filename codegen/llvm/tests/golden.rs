@@ -46,6 +46,7 @@ fn stage(name: &str, compiled: &Compiled) -> String {
     match name {
         "hir" => compiled.hir.to_string(),
         "mir" => compiled.mir.to_string(),
+        "plan" => compiled.plan.to_string(),
         "lir" => compiled.lir.to_string(),
         "llvm" => llvm_text(&compiled.lir, Cpu::X86_64V3, false).expect("LLVM takes the module"),
         other => panic!("there is no stage `{other}`"),

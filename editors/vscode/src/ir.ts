@@ -8,6 +8,7 @@ const SCHEME = 'schedc-ir';
 const STAGES = [
     { label: 'hir', description: 'the forest beside the nest' },
     { label: 'mir', description: 'the nest with abstract walks and reductions' },
+    { label: 'plan', description: 'how trees are stored and walked' },
     { label: 'lir', description: 'loads, steps and stores' },
     { label: 'llvm', description: 'LLVM’s text form, optimised' },
     { label: 'asm', description: 'assembly' },

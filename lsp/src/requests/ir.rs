@@ -33,6 +33,8 @@ pub enum Stage {
     Hir,
     /// The loop nest with abstract walks.
     Mir,
+    /// How trees are stored and walked.
+    Plan,
     /// Loads, steps and stores.
     Lir,
     /// LLVM's text form.
@@ -46,6 +48,7 @@ impl Stage {
         match self {
             Stage::Hir => "hir",
             Stage::Mir => "mir",
+            Stage::Plan => "plan",
             Stage::Lir => "lir",
             Stage::Llvm => "llvm",
             Stage::Asm => "asm",

@@ -1,8 +1,8 @@
 //! HIR: the forest as trees, with the checked loop nest beside it.
 //!
-//! A prediction is *forest -> output stage*. This is where trees are rewritten: brought into the order of the nest
-//! and padded for straight-line walks. Loops are not yet code; what each leaf loop asks of its walks is collected in
-//! [`Site`]s.
+//! A prediction is *forest -> output stage*. This is where trees are rewritten: brought into the order of the
+//! nest and padded for straight-line walks. Loops are not yet code; what each leaf loop asks of its walks is
+//! collected in [`Site`]s.
 
 mod pad;
 mod print;
@@ -12,7 +12,7 @@ pub use site::{Site, known};
 
 use crate::error::{Budget, CompileError};
 use crate::fault::{Fault, seeded};
-use crate::repr::codes::Codes;
+use crate::quantize::BinMap;
 use crate::tiles::Tiling;
 use sched_forest::{Forest, Profile, Tree};
 use sched_nest::footprint::padded_depths;
@@ -25,24 +25,26 @@ use std::sync::Arc;
 pub struct Hir {
     /// The forest; its trees are in the order of the nest, and padded unless only complete layouts hold them.
     pub forest: Arc<Forest>,
-    /// Hops to the deepest and the shallowest leaf of each tree, after padding: edges between nodes, or between tiles.
+    /// Steps to the deepest and the shallowest leaf of each tree, after padding: edges between nodes, or
+    /// between tiles.
     pub depths: Vec<(u32, u32)>,
-    /// The tiles that cover the trees, if walks hop from tile to tile. Padding is in the tiles then, not in the trees.
+    /// The tiles that cover the trees, if walks step from tile to tile. Padding is in the tiles then, not in
+    /// the trees.
     pub tiles: Option<Arc<Tiling>>,
     /// The checked loop nest.
     pub nest: Nest,
     /// The walks of each leaf loop.
     pub sites: BTreeMap<LoopId, Site>,
-    /// The codes of rows and thresholds, if some walks compare them.
-    pub codes: Option<Arc<Codes>>,
+    /// The bins of rows and thresholds, if some walks compare them.
+    pub bins: Option<Arc<BinMap>>,
 }
 
 /// Brings a forest and a checked nest together: orders the trees, finds the walks, pads for them.
 ///
 /// # Errors
 ///
-/// When the nest still depends on unknown facts, padding would exceed the budget, or tiles by probability have no
-/// profile.
+/// When the nest still depends on unknown facts, padding would exceed the budget, or tiles by probability
+/// have no profile.
 pub fn build(
     mut forest: Arc<Forest>,
     profile: Option<&Profile>,
@@ -60,18 +62,18 @@ pub fn build(
     let deepest: Vec<u32> = depths.iter().map(|(deepest, _)| *deepest).collect();
     let layout = nest.representation.unwrap_or_else(|| fitting_layout(&forest.trees, &deepest));
     let sites = site::collect(&nest, &deepest, layout)?;
-    let coded = sites.values().any(|site| site.layout.is_coded());
-    let codes = if coded { Some(Arc::new(Codes::of(&forest)?)) } else { None };
+    let quantized = sites.values().any(|site| site.layout.is_coded());
+    let bins = if quantized { Some(Arc::new(BinMap::of(&forest)?)) } else { None };
     pad::pad_for(&mut forest, &mut depths, &sites, budget)?;
-    Ok(Hir { forest, depths, tiles: None, nest, sites, codes })
+    Ok(Hir { forest, depths, tiles: None, nest, sites, bins })
 }
 
-/// The same where walks hop from tile to tile.
+/// The same where walks step from tile to tile.
 fn tiled(forest: Arc<Forest>, nest: Nest, mut tiling: Tiling, budget: &Budget) -> Result<Hir, CompileError> {
     let deepest: Vec<u32> = tiling.depths().into_iter().map(|(deepest, _)| deepest).collect();
     let sites = site::collect(&nest, &deepest, nest.representation.unwrap_or(Layout::Sparse))?;
     tiling.pad(&padded_depths(&sites, deepest.len()), budget)?;
-    Ok(Hir { forest, depths: tiling.depths(), tiles: Some(Arc::new(tiling)), nest, sites, codes: None })
+    Ok(Hir { forest, depths: tiling.depths(), tiles: Some(Arc::new(tiling)), nest, sites, bins: None })
 }
 
 fn order(trees: &mut [Tree], order: TreeOrder) {

@@ -1,10 +1,10 @@
-//! Padding: leaves above a depth are pushed down to it, so that walks need no leaf test on the way. Complete layouts do so
-//! in their tables, where that takes no nodes.
+//! Padding: leaves above a depth are pushed down to it, so that walks need no leaf test on the way. Complete
+//! layouts do so in their tables, where that takes no nodes.
 //!
-//! A leaf at depth `k` becomes a complete subtree of `depth - k` levels whose tests do not matter, because all of its
-//! leaves are copies of the one they replace.
+//! A leaf at depth `k` becomes a complete subtree of `depth - k` levels whose tests do not matter, because
+//! all of its leaves are copies of the one they replace.
 
-use super::Site;
+use super::site::Site;
 use crate::error::{Budget, CompileError};
 use crate::fault::{Fault, seeded};
 use sched_forest::{Forest, Inner, NodeRef, Predicate, Tree};
@@ -13,8 +13,9 @@ use sched_nest::footprint::{PADDED_NODE, padded_depths, padding};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Pads every tree to the deepest straight-line walk that covers it, with nodes if some layout that is not complete holds
-/// it. `depths` has the depths of its deepest and its shallowest leaf, and becomes those after padding.
+/// Pads every tree to the deepest straight-line walk that covers it, with nodes if some layout that is not
+/// complete holds it. `depths` has the depths of its deepest and its shallowest leaf, and becomes those after
+/// padding.
 pub fn pad_for(
     forest: &mut Arc<Forest>,
     depths: &mut [(u32, u32)],
@@ -54,7 +55,8 @@ pub fn pad_for(
     if !shallow.iter().any(|at| need_nodes[*at]) {
         return Ok(());
     }
-    // The direction of missing values does not matter in padding; keeping it uniform keeps comparisons simple.
+    // The direction of missing values does not matter in padding; keeping it uniform keeps comparisons
+    // simple.
     let missing_left = trees.iter().flat_map(|tree| &tree.inner).all(|node| node.missing_left);
     let trees = &mut Arc::make_mut(forest).trees;
     for at in shallow.into_iter().filter(|at| need_nodes[*at]) {
@@ -91,7 +93,8 @@ fn pad(tree: &mut Tree, depth: u32, missing_left: bool) {
     }
 }
 
-/// Adds a complete subtree of `levels` inner levels over copies of a leaf; parents come before their children.
+/// Adds a complete subtree of `levels` inner levels over copies of a leaf; parents come before their
+/// children.
 fn complete(tree: &mut Tree, leaf: u32, levels: u32, missing_left: bool) -> NodeRef {
     let first = tree.inner.len() as u32;
     let inner = (1u32 << levels) - 1;

@@ -31,8 +31,8 @@ impl Display for Hir {
             };
             writeln!(f, "{likely}")?;
         }
-        if let Some(codes) = &self.codes {
-            writeln!(f, "codes: {} of {} bits per row", codes.columns(), 8 * codes.element().bytes())?;
+        if let Some(bins) = &self.bins {
+            writeln!(f, "bins: {} of {} bits per row", bins.columns(), 8 * bins.element().bytes())?;
         }
         writeln!(f, "walks:")?;
         for (id, site) in &self.sites {

@@ -144,6 +144,13 @@ pub struct Address {
     pub offset: u32,
 }
 
+impl Address {
+    /// An element of a buffer that holds elements of one type and nothing else.
+    pub fn element(buffer: BufferId, index: Value, element: Scalar) -> Address {
+        Address { buffer, index, stride: element.bytes(), offset: 0 }
+    }
+}
+
 /// Two-operand arithmetic, lane by lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Bin {

@@ -1,10 +1,10 @@
 //! What happens with the leaves that walks end in: their values are added up, or their numbers stored.
 
-use super::nest::address;
-use super::scope::Kernel;
-use super::sums::Sums;
+use super::kernel::Kernel;
+use super::sum_target::SumTarget;
 use super::walk::{Around, Lane};
-use crate::lir::{Build, Cast, Scalar, Ty, Value};
+use crate::lir::{Address, Build, Cast, Scalar, Ty, Value};
+use crate::plan::SumAccess;
 use crate::repr::LeafValue;
 use sched_nest::Sort;
 
@@ -25,21 +25,24 @@ impl Kernel<'_> {
         node: Value,
         sum: Option<Value>,
     ) -> Option<Value> {
-        let hops = around.hops();
+        let steps = around.plan.steps.to_leaf();
+        let state = &lane.walk.state;
         let Some(sums) = around.sums else {
-            let (representation, buffers) = (around.representation, &around.buffers);
-            let number = representation.leaf_number(&mut self.b, buffers, &lane.state, node, hops);
+            let number = around.layout.leaf_number(&mut self.b, around.buffers, state, node, steps);
             self.each(around, lane, number, |k, ended, number| k.store_leaf_number(ended, number));
             return None;
         };
-        let leaf = around.representation.leaf(&mut self.b, &around.buffers, &lane.state, node, hops);
+        let leaf = around.layout.leaf(&mut self.b, around.buffers, state, node, steps);
         match (leaf, sum) {
-            (LeafValue::Scalar(value), None) if lane.width > 1 && self.adds_vectors(around) => {
-                self.add_side_by_side(&sums, lane, value);
+            (LeafValue::Scalar(value), None)
+                if lane.walk.width > 1 && around.plan.sums == SumAccess::Vector =>
+            {
+                let index = sums.column(&mut self.b, lane.number, lane.tree);
+                sums.add_vector(&mut self.b, index, value, lane.mask);
             }
             (LeafValue::Scalar(value), None) => self.each(around, lane, value, |k, ended, value| {
-                let index = k.margin_of(&sums, ended);
-                k.add_to(&sums, index, value);
+                let index = sums.margin(&mut k.b, ended.number, ended.tree);
+                sums.add(&mut k.b, index, value);
             }),
             (LeafValue::Vector(place), None) => self.each(around, lane, place, |k, ended, place| {
                 let place = k.b.cast(Cast::ZExt, place, Ty::I64);
@@ -63,7 +66,7 @@ impl Kernel<'_> {
 
     /// One walk's part of a lane's value.
     fn walk_of(&mut self, lane: &Lane, value: Value, walk: u16) -> Value {
-        if lane.width > 1 { self.b.extract(value, walk) } else { value }
+        if lane.walk.width > 1 { self.b.extract(value, walk) } else { value }
     }
 
     /// Uses the walks of a lane one after the other.
@@ -90,83 +93,40 @@ impl Kernel<'_> {
         }
     }
 
-    /// Adds a vector of leaf values to the sums of rows that lie side by side.
-    fn add_side_by_side(&mut self, sums: &Sums, lane: &Lane, value: Value) {
-        let index = self.sums_of(sums, lane);
-        let at = address(sums.buffer, index, self.accumulator.bytes());
-        let ty = self.b.ty(value);
-        match lane.mask {
-            None => {
-                let old = self.b.load(ty, at);
-                let sum = self.b.add(old, value);
-                self.b.store(at, sum);
-            }
-            Some(mask) => {
-                let old = self.b.load_masked(ty, at, mask);
-                let sum = self.b.add(old, value);
-                self.b.store_masked(at, sum, mask);
-            }
-        }
-    }
-
-    /// The sums that a vector of rows adds to, one after the other.
-    fn sums_of(&mut self, sums: &Sums, lane: &Lane) -> Value {
-        let row = self.b.mul_int(lane.number, self.margins_per_row());
-        let first = self.b.add(sums.origin, row);
-        let (Some(block), Some((buffer, width))) = (sums.block, self.targets) else { return first };
-        let margin = self.b.load_index(width, address(buffer, lane.tree, width.bytes()));
-        let column = self.b.mul_int(margin, i64::from(block));
-        self.b.add(first, column)
-    }
-
-    /// The accumulator of the margin that the walk's tree adds to.
-    fn margin_of(&mut self, sums: &Sums, ended: Ended) -> Value {
-        let margins = self.margins_per_row();
-        let row = self.b.mul_int(ended.number, margins);
-        let first = self.b.add(sums.origin, row);
-        match self.targets {
-            None => first,
-            Some((buffer, width)) => {
-                let margin = self.b.load_index(width, address(buffer, ended.tree, width.bytes()));
-                self.b.add(first, margin)
-            }
-        }
-    }
-
     fn vector_element(&mut self, index: Value) -> Value {
-        match self.vectors {
+        match self.ports.vectors {
             Some(vectors) => {
-                let at = address(vectors, index, self.accumulator.bytes());
-                self.b.load(Ty::of(self.accumulator), at)
+                let at = Address::element(vectors, index, self.ports.accumulator);
+                self.b.load(Ty::of(self.ports.accumulator), at)
             }
-            None => self.b.float(Ty::of(self.accumulator), 0.0),
+            None => self.b.float(Ty::of(self.ports.accumulator), 0.0),
         }
     }
 
     /// Adds a leaf's vector to all margins of the row.
-    fn add_vector(&mut self, sums: &Sums, ended: Ended, first: Value) {
-        let margins = self.margins_per_row();
-        let row = self.b.mul_int(ended.number, margins);
-        let to = self.b.add(sums.origin, row);
-        let (zero, end) = (self.b.int(0), self.b.int(margins));
+    fn add_vector(&mut self, sums: &SumTarget, ended: Ended, first: Value) {
+        let to = sums.row(&mut self.b, ended.number);
+        let (zero, end) = (self.b.int(0), self.b.int(sums.margins));
         self.for_loop((zero, end, 1), &[], |k, margin, _| {
             let source = k.b.add(first, margin);
             let value = k.vector_element(source);
             let index = k.b.add(to, margin);
-            k.add_to(sums, index, value);
+            sums.add(&mut k.b, index, value);
             Vec::new()
         });
     }
 
     /// Stores the leaf's number in the model's order of trees.
     fn store_leaf_number(&mut self, ended: Ended, number: Value) {
-        let trees = self.lowering.hir.forest.trees.len() as i64;
-        let column = match self.sources {
-            Some(sources) => self.b.load_index(Scalar::I32, address(sources, ended.tree, 4)),
+        let trees = self.ports.lowering.hir.forest.trees.len() as i64;
+        let column = match self.ports.sources {
+            Some(sources) => {
+                self.b.load_index(Scalar::I32, Address::element(sources, ended.tree, Scalar::I32))
+            }
             None => ended.tree,
         };
         let row = self.b.mul_int(ended.number, trees);
         let index = self.b.add(row, column);
-        self.b.store(address(self.out, index, 4), number);
+        self.b.store(Address::element(self.ports.out, index, Scalar::I32), number);
     }
 }

@@ -1,18 +1,24 @@
 //! Loops, cases, row copies and prefetches.
 
-use super::coding::CODES_END;
-use super::scope::{CachedRows, InScope, Kernel, Results};
-use crate::lir::{Address, Bin, BufferId, Build, Builder, Cast, Cmp, Scalar, Ty, Value};
-use crate::mir::{Affine, CacheRows, CacheTrees, Iter, Limit, Loop, Mode, Stmt, Var, Window, for_each_walk};
+use super::kernel::Kernel;
+use super::ports::Results;
+use super::row_source::RowCopy;
+use super::scope::InScope;
+use crate::lir::{Address, Bin, BufferId, Build, Cmp, Ty, Value};
+use crate::mir::{CacheRows, CacheTrees, Limit, Loop, Mode, Stmt, Var, WalkRange};
+use crate::quantize::encode::TAIL;
+use crate::rows::Copied;
 use std::collections::{BTreeMap, BTreeSet};
 
-impl Build for Kernel<'_> {
-    fn builder(&mut self) -> &mut Builder {
-        &mut self.b
-    }
-}
-
 impl Kernel<'_> {
+    /// Emits a nest. Where leaf numbers are wanted the walks only store where they ended.
+    pub(super) fn run(&mut self, stmts: &[Stmt]) {
+        if self.ports.results == Results::Margins {
+            self.fill_base();
+        }
+        self.block(stmts);
+    }
+
     pub(super) fn block(&mut self, stmts: &[Stmt]) {
         for stmt in stmts {
             self.stmt(stmt);
@@ -20,7 +26,7 @@ impl Kernel<'_> {
     }
 
     fn stmt(&mut self, stmt: &Stmt) {
-        let sums = self.results == Results::Margins;
+        let sums = self.ports.results == Results::Margins;
         match stmt {
             Stmt::Loop(this) => self.nest_loop(this),
             Stmt::Walks(walks) => self.walks(walks),
@@ -39,12 +45,14 @@ impl Kernel<'_> {
     fn nest_loop(&mut self, this: &Loop) {
         let var = this.iter.var;
         match this.mode {
-            Mode::Serial => match self.jams(this) {
-                Some(walks) => self.jammed(this, walks, |k| k.serial(this)),
-                None => self.serial(this),
+            Mode::Serial => match this.body.as_slice() {
+                [Stmt::Walks(walks)] if self.unrolls_and_jams(walks) => {
+                    self.unroll_and_jam(this, walks, |k| k.serial(this));
+                }
+                _ => self.serial(this),
             },
             Mode::Parallel => {
-                let trip = self.trip(&this.iter);
+                let trip = self.scope.trip(&mut self.b, &this.iter);
                 self.parallel(trip, |k, iteration| {
                     let offset = k.b.mul_int(iteration, this.iter.step);
                     let value = k.b.add_int(offset, this.iter.start);
@@ -57,16 +65,16 @@ impl Kernel<'_> {
     }
 
     fn serial(&mut self, this: &Loop) {
-        let (lo, hi) = (self.b.int(this.iter.start), self.stop(&this.iter));
+        let (lo, hi) = (self.b.int(this.iter.start), self.scope.stop(&mut self.b, &this.iter));
         self.for_loop((lo, hi, this.iter.step), &[], |k, value, _| {
-            k.with_var(this.iter.var, InScope { value, iteration: None }, |k| k.block(&this.body));
+            k.with_var(this.iter.var, InScope::value(value), |k| k.block(&this.body));
             Vec::new()
         });
     }
 
     /// Each iteration as code of its own, guarded where the end is not a constant.
     fn unrolled(&mut self, this: &Loop) {
-        let stop = self.stop(&this.iter);
+        let stop = self.scope.stop(&mut self.b, &this.iter);
         let constant = |stop: &crate::mir::Bound| match stop.limit {
             Limit::Const(n) => Some(n - stop.less.plus),
             Limit::Rows => None,
@@ -77,31 +85,21 @@ impl Kernel<'_> {
             let value = self.b.int(at);
             let runs = self.b.cmp(Cmp::Lt, value, stop);
             self.when(runs, |k| {
-                k.with_var(this.iter.var, InScope { value, iteration: None }, |k| k.block(&this.body));
+                k.with_var(this.iter.var, InScope::value(value), |k| k.block(&this.body));
             });
             at += this.iter.step;
         }
     }
 
-    /// How many iterations a loop has; not below zero.
-    pub(super) fn trip(&mut self, iter: &Iter) -> Value {
-        let stop = self.stop(iter);
-        let length = self.b.add_int(stop, iter.step - 1 - iter.start);
-        let step = self.b.int(iter.step);
-        let trip = self.b.bin(Bin::IDiv, length, step);
-        let zero = self.b.int(0);
-        self.b.bin(Bin::Max, trip, zero)
-    }
-
-    /// The body of the variable's value. The last one needs no test: the values are all there are. Many are halved first,
-    /// so that neither nesting nor the number of tests grows with them.
+    /// The body of the variable's value. The last one needs no test: the values are all there are. Many are
+    /// halved first, so that neither nesting nor the number of tests grows with them.
     fn case(&mut self, var: Var, arms: &[(i64, Vec<Stmt>)]) {
         const FEW: usize = 8;
         if arms.len() > FEW
             && let (low, high) = arms.split_at(arms.len() / 2)
             && let Some((first, _)) = high.first()
         {
-            let current = self.value(var);
+            let current = self.scope.value(&mut self.b, var);
             let first = self.b.int(*first);
             let is_low = self.b.cmp(Cmp::Lt, current, first);
             let half = |half: &[(i64, Vec<Stmt>)], k: &mut Self| {
@@ -115,7 +113,7 @@ impl Kernel<'_> {
         if rest.is_empty() {
             return self.block(body);
         }
-        let current = self.value(var);
+        let current = self.scope.value(&mut self.b, var);
         let this = self.b.int(*value);
         let is_this = self.b.cmp(Cmp::Eq, current, this);
         self.if_else(
@@ -131,72 +129,61 @@ impl Kernel<'_> {
         );
     }
 
-    /// The first row of a window and how many rows it has, at least 0.
-    pub(super) fn window(&mut self, window: &Window) -> (Value, Value) {
-        let base = self.affine(&window.base);
-        let first = self.b.add_int(base, window.low);
-        let mut end = self.b.rows();
-        if let Some(high) = window.high {
-            let high = self.b.add_int(base, high);
-            end = self.b.min(high, end);
-        }
-        let count = self.b.sub(end, first);
-        let zero = self.b.int(0);
-        (first, self.b.bin(Bin::Max, count, zero))
-    }
-
     /// Copies the window's rows to local memory and uses the copy inside.
     fn cache_rows(&mut self, cache: &CacheRows) {
-        let (first_row, count) = self.window(&cache.window);
-        let codes = self.lowering.hir.codes.as_deref().filter(|_| cache.coded);
-        let (element, columns) = match codes {
-            Some(codes) => (codes.element(), i64::from(codes.columns())),
-            None if cache.blocks.is_some() => (self.input, self.columns()),
-            None => (self.input, self.features()),
+        let window = self.scope.window(&mut self.b, &cache.window);
+        let (first_row, count) = (window.first, window.count);
+        let plan = self.ports.lowering.plan.copies.get(&cache.id).copied().unwrap_or_default();
+        let quantizer = self.ports.quantizer().filter(|_| cache.quantized);
+        let transpose = self.ports.transpose().filter(|_| plan.blocks.is_some());
+        let (element, columns) = match (&quantizer, &transpose) {
+            (Some(quantizer), _) => (quantizer.bins.element(), i64::from(quantizer.bins.columns())),
+            (None, Some(transpose)) => (self.ports.input, transpose.columns()),
+            (None, None) => (self.ports.input, self.ports.features()),
         };
         let mut held = count;
-        if let Some(width) = cache.blocks {
+        if let Some(width) = plan.blocks {
             // Whole blocks, so that a vector never reaches beyond the copy.
             let more = self.b.add_int(count, i64::from(width) - 1);
             let width = self.b.int(i64::from(width));
             let blocks = self.b.bin(Bin::IDiv, more, width);
             held = self.b.mul(blocks, width);
-            held = self.room_for_few(&cache.body, count, held);
+            held = self.room_for_few(&cache.walks, count, held);
         }
         let elements = self.b.mul_int(held, columns);
         let mut bytes = self.b.mul_int(elements, i64::from(element.bytes()));
-        if codes.is_some() {
-            bytes = self.b.add_int(bytes, CODES_END);
+        if quantizer.is_some() {
+            bytes = self.b.add_int(bytes, TAIL);
         }
-        let name = if codes.is_some() { "coded_rows" } else { "cached_rows" };
+        let name = if quantizer.is_some() { "quantized_rows" } else { "cached_rows" };
+        let rows = Copied { first: first_row, count, held };
         self.alloc(name, element, bytes, |k, buffer| {
-            match (codes, cache.blocks) {
+            match (quantizer, transpose.zip(plan.blocks)) {
+                (Some(quantizer), _) => quantizer.rows(&mut k.b, buffer, rows, plan.blocks),
+                (None, Some((transpose, width))) => transpose.rows(&mut k.b, buffer, rows, width),
                 (None, None) => k.copy_rows(buffer, first_row, elements),
-                (None, Some(width)) => k.turn_rows(buffer, first_row, (count, held), width),
-                (Some(codes), blocks) => k.code_rows(codes, buffer, first_row, (count, held), blocks),
             }
-            let copy = CachedRows { buffer, first_row, blocks: cache.blocks, element, columns };
-            k.caches.insert(cache.id, copy);
-            match cache.blocks {
-                Some(block) if cache.sums && k.results == Results::Margins => {
-                    k.cache_sums((first_row, count, held), block, |k| k.block(&cache.body));
+            let copy = RowCopy { buffer, first_row, blocks: plan.blocks, element, columns };
+            k.scope.copies.insert(cache.id, copy);
+            match plan.blocks {
+                Some(block) if plan.sums && k.ports.results == Results::Margins => {
+                    k.cache_sums(rows, block, |k| k.block(&cache.body));
                 }
                 _ => k.block(&cache.body),
             }
-            k.caches.remove(&cache.id);
+            k.scope.copies.remove(&cache.id);
         });
     }
 
-    /// Rows of a copy in blocks that has `held` of them for `count` rows; more if walks inside take more vectors at a time
-    /// than the rows need.
-    fn room_for_few(&mut self, body: &[Stmt], count: Value, mut held: Value) -> Value {
+    /// Rows of a copy in blocks that has `held` of them for `count` rows; more if walks inside take more
+    /// vectors at a time than the rows need.
+    fn room_for_few(&mut self, walks: &WalkRange, count: Value, mut held: Value) -> Value {
         let mut ends: BTreeMap<i64, BTreeSet<i64>> = BTreeMap::new();
-        for_each_walk(body, &Affine::default(), &mut |walks, _| {
-            let start = walks.iter.start;
-            let halves = std::iter::successors(Some(walks.group / 2), |n| Some(n / 2));
-            let rows = halves.take_while(|n| *n > 0).map(|n| i64::from(n) * i64::from(walks.lanes));
-            ends.entry(start).or_default().extend(rows.map(|rows| start + rows));
-        });
+        for leaf in self.ports.lowering.mir.uses.of(walks) {
+            let halves = std::iter::successors(Some(leaf.group / 2), |n| Some(n / 2));
+            let rows = halves.take_while(|n| *n > 0).map(|n| i64::from(n) * i64::from(leaf.lanes));
+            ends.entry(leaf.start).or_default().extend(rows.map(|rows| leaf.start + rows));
+        }
         for ends in ends.into_values() {
             let mut needed = held;
             for end in ends.into_iter().rev() {
@@ -210,44 +197,32 @@ impl Kernel<'_> {
     }
 
     fn copy_rows(&mut self, buffer: BufferId, first_row: Value, elements: Value) {
-        let (input, rows) = (self.input, self.rows);
+        let (input, rows) = (self.ports.input, self.ports.rows);
         let zero = self.b.int(0);
-        let from = self.b.mul_int(first_row, self.features());
+        let from = self.b.mul_int(first_row, self.ports.features());
         self.for_loop((zero, elements, 1), &[], |k, index, _| {
             let source = k.b.add(from, index);
-            let value = k.b.load(Ty::of(input), address(rows, source, input.bytes()));
-            k.b.store(address(buffer, index, input.bytes()), value);
+            let value = k.b.load(Ty::of(input), Address::element(rows, source, input));
+            k.b.store(Address::element(buffer, index, input), value);
             Vec::new()
         });
     }
 
-    /// Which of `lanes` lanes have a number below `count`, an `i64`.
-    pub(super) fn lanes_below(&mut self, count: Value, lanes: u16) -> Value {
-        let ty = Ty::vector(Scalar::I32, lanes);
-        let all = self.b.int(i64::from(lanes));
-        let count = self.b.min(count, all);
-        let count = self.b.cast(Cast::Trunc, count, Ty::of(Scalar::I32));
-        let count = self.b.splat(count, lanes);
-        let numbers = self.b.iota(ty);
-        self.b.cmp(Cmp::Lt, numbers, count)
-    }
-
     fn cache_trees(&mut self, cache: &CacheTrees) {
-        let from = self.affine(&cache.from);
-        let all = self.b.int(self.lowering.hir.forest.trees.len() as i64);
+        let from = self.scope.affine(&mut self.b, &cache.from);
+        let all = self.b.int(self.ports.lowering.hir.forest.trees.len() as i64);
         let end = self.b.add_int(from, cache.count);
         let end = self.b.min(end, all);
-        for storage in &cache.storages {
-            let (lowering, buffers) = (self.lowering, self.tables[storage].clone());
-            self.for_loop((from, end, 1), &[], |k, tree, _| {
-                lowering.storages[storage].representation.prefetch(&mut k.b, &buffers, tree);
+        let (plan, tables) = (self.ports.lowering.plan, &self.ports.tables);
+        for storage in plan.storages_of(&cache.walks) {
+            let (Some(stored), Some(buffers)) = (plan.storages.get(&storage), tables.get(&storage)) else {
+                continue;
+            };
+            let layout = &*stored.layout;
+            self.b.for_loop((from, end, 1), &[], |b, tree, _| {
+                layout.prefetch(b, buffers, tree);
                 Vec::new()
             });
         }
     }
-}
-
-/// An element of a dense buffer.
-pub(super) fn address(buffer: BufferId, index: Value, stride: u32) -> Address {
-    Address { buffer, index, stride, offset: 0 }
 }

@@ -3,11 +3,10 @@
 //! The formulas, the order of operations and the types are those of the reference in `sched-forest`, so that results are
 //! equal bit for bit.
 
-use super::nest::address;
+use crate::bytes::scalar;
 use crate::lir::{
-    Bin, BufferId, Build, Builder, Cast, Cmp, Function, Interface, Math, Scalar, Space, Ty, Value,
+    Address, Bin, BufferId, Build, Builder, Cast, Cmp, Function, Interface, Math, Scalar, Space, Ty, Value,
 };
-use crate::repr::scalar;
 use sched_forest::{Forest, Transform, Types};
 
 /// What the kernels of a model with these types read and write.
@@ -85,12 +84,12 @@ impl Stage {
     }
 
     fn load(&mut self, index: Value) -> Value {
-        self.b.load(Ty::of(self.element), address(self.margins, index, self.element.bytes()))
+        self.b.load(Ty::of(self.element), Address::element(self.margins, index, self.element))
     }
 
     fn store(&mut self, index: Value, value: Value) {
         let value = self.b.cast(Cast::Float, value, Ty::of(self.result));
-        self.b.store(address(self.out, index, self.result.bytes()), value);
+        self.b.store(Address::element(self.out, index, self.result), value);
     }
 
     fn float(&mut self, x: f64) -> Value {
@@ -191,7 +190,7 @@ impl Stage {
             s.for_loop((zero, end, 1), &[], |s, margin, _| {
                 let index = s.b.add(first, margin);
                 let power = if park {
-                    s.b.load(Ty::of(s.result), address(s.out, index, s.result.bytes()))
+                    s.b.load(Ty::of(s.result), Address::element(s.out, index, s.result))
                 } else {
                     power(s, index)
                 };

@@ -1,20 +1,11 @@
-//! One kernel under construction: its builder, its buffers, and the values of loop variables in scope.
+//! What is in scope at a place of a nest: values of loop variables, copies of rows, private sums.
 
-use super::coding::Coding;
-use super::{Lowering, table};
-use crate::lir::{BufferId, Builder, Scalar, Space, Value};
-use crate::mir::{Affine, Bound, CacheId, Iter, Limit, Mir, PrivateId, Storage, Var};
-use crate::repr::scalar;
+use super::ports::Ports;
+use super::row_source::RowCopy;
+use super::sum_target::{CopiedSums, PrivateBuffer, SumTarget};
+use crate::lir::{Bin, Builder, Value};
+use crate::mir::{Accumulator, Affine, Bound, CacheId, Iter, Limit, PrivateId, Target, Var, Window};
 use std::collections::BTreeMap;
-
-/// What walks produce.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Results {
-    /// Sums of leaf values.
-    Margins,
-    /// The number of each leaf reached.
-    LeafNumbers,
-}
 
 /// A variable in scope.
 #[derive(Clone, Copy, Debug)]
@@ -25,195 +16,129 @@ pub struct InScope {
     pub iteration: Option<Value>,
 }
 
-/// A private buffer in scope: `[slots][rows][margins]`.
-#[derive(Clone, Copy, Debug)]
-pub struct PrivateBuffer {
-    /// The buffer.
-    pub buffer: BufferId,
-    /// Number of slots.
-    pub slots: Value,
-    /// The first row that it holds.
-    pub first_row: Value,
-    /// Elements per slot: rows times margins.
-    pub slot_size: Value,
+impl InScope {
+    /// A variable of a loop that owns no slots.
+    pub fn value(value: Value) -> InScope {
+        InScope { value, iteration: None }
+    }
 }
 
-/// A copy of rows in scope.
+/// The rows of a window.
 #[derive(Clone, Copy, Debug)]
-pub struct CachedRows {
-    /// The buffer.
-    pub buffer: BufferId,
-    /// The first row that it holds.
-    pub first_row: Value,
-    /// Rows per block, if a block lies feature by feature.
-    pub blocks: Option<u32>,
-    /// What it holds of a row: values of features, or codes.
-    pub element: Scalar,
-    /// How many of them.
-    pub columns: i64,
+pub struct WindowRows {
+    /// The first one.
+    pub first: Value,
+    /// How many, at least 0.
+    pub count: Value,
 }
 
-/// Sums of cached rows in scope, in blocks as the rows are.
-#[derive(Clone, Copy, Debug)]
-pub struct CachedSums {
-    /// The buffer.
-    pub buffer: BufferId,
-    /// The first row that it holds.
-    pub first_row: Value,
-    /// Rows per block; a block lies margin by margin.
-    pub block: u32,
-}
-
-/// A kernel under construction.
-pub struct Kernel<'a> {
-    pub(super) lowering: &'a Lowering<'a>,
-    pub(super) b: Builder,
-    pub(super) results: Results,
-    /// The element of rows.
-    pub(super) input: Scalar,
-    /// The element of margins.
-    pub(super) accumulator: Scalar,
-    pub(super) rows: BufferId,
-    pub(super) out: BufferId,
-    pub(super) tables: BTreeMap<Storage, Vec<BufferId>>,
-    pub(super) base: Option<BufferId>,
-    pub(super) targets: Option<(BufferId, Scalar)>,
-    pub(super) vectors: Option<BufferId>,
-    pub(super) sources: Option<BufferId>,
-    /// The first feature of each piece of columns.
-    pub(super) pieces: Option<BufferId>,
-    pub(super) coding: Option<Coding>,
-    pub(super) vars: BTreeMap<Var, InScope>,
-    pub(super) privates: BTreeMap<PrivateId, PrivateBuffer>,
-    pub(super) caches: BTreeMap<CacheId, CachedRows>,
+/// What is in scope.
+#[derive(Clone, Debug, Default)]
+pub struct Scope {
+    /// The loop variables.
+    pub vars: BTreeMap<Var, InScope>,
+    /// The private sums.
+    pub privates: BTreeMap<PrivateId, PrivateBuffer>,
+    /// The copies of rows.
+    pub copies: BTreeMap<CacheId, RowCopy>,
     /// The sums that walks add to instead of the output.
-    pub(super) cached_sums: Option<CachedSums>,
+    pub copied_sums: Option<CopiedSums>,
 }
 
-impl<'a> Kernel<'a> {
-    /// A kernel whose statements go where the builder stands, with its input, output and tables declared.
-    pub fn new(lowering: &'a Lowering<'a>, mut b: Builder, results: Results) -> Kernel<'a> {
-        let types = lowering.hir.forest.types;
-        let (input, accumulator) = (scalar(types.input), scalar(types.accumulator));
-        let rows = b.buffer("rows", Space::Input, input);
-        let result = match results {
-            Results::Margins => accumulator,
-            Results::LeafNumbers => Scalar::I32,
-        };
-        let out = b.buffer("result", Space::Output, result);
-        let mut tables = BTreeMap::new();
-        for (storage, used) in &lowering.storages {
-            let declared = used.representation.tables().into_iter().zip(&used.tables);
-            let buffers = declared.map(|((name, element), number)| b.buffer(name, table(*number), element));
-            tables.insert(*storage, buffers.collect());
-        }
-        let shared = lowering.shared;
-        let base = shared.base.map(|n| b.buffer("base", table(n), accumulator));
-        let targets = shared.targets.map(|(n, width)| (b.buffer("targets", table(n), width), width));
-        let vectors = shared.vectors.map(|n| b.buffer("leaf_vectors", table(n), accumulator));
-        let sources = shared.sources.map(|n| b.buffer("sources", table(n), Scalar::I32));
-        let pieces = lowering.columns.as_ref().map(|(_, n)| b.buffer("columns", table(*n), Scalar::I32));
-        let codes = lowering.hir.codes.as_deref().zip(shared.codes);
-        let coding = codes.map(|(codes, numbers)| Coding::declare(&mut b, codes, numbers));
-        Kernel {
-            lowering,
-            b,
-            results,
-            input,
-            accumulator,
-            rows,
-            out,
-            tables,
-            base,
-            targets,
-            vectors,
-            sources,
-            pieces,
-            coding,
-            vars: BTreeMap::new(),
-            privates: BTreeMap::new(),
-            caches: BTreeMap::new(),
-            cached_sums: None,
-        }
-    }
-
-    /// Margins per row.
-    pub(super) fn margins_per_row(&self) -> i64 {
-        self.lowering.hir.forest.num_margins as i64
-    }
-
-    /// Features per row.
-    pub(super) fn features(&self) -> i64 {
-        self.lowering.hir.forest.num_features as i64
-    }
-
-    /// Columns of a copy of rows that lies feature by feature.
-    pub(super) fn columns(&self) -> i64 {
-        self.lowering.columns.as_ref().map_or(0, |(columns, _)| columns.count() as i64)
-    }
-
-    /// Emits a nest, and gives the builder back. Where leaf numbers are wanted the walks only store where they ended.
-    pub fn run(mut self, mir: &Mir) -> Builder {
-        if self.results == Results::Margins {
-            self.fill_base();
-        }
-        self.block(&mir.body);
-        self.b
-    }
-
+impl Scope {
     /// The value of a sum of variables.
-    pub(super) fn affine(&mut self, sum: &Affine) -> Value {
-        let mut total = self.b.int(sum.plus);
+    pub fn affine(&self, b: &mut Builder, sum: &Affine) -> Value {
+        let mut total = b.int(sum.plus);
         for var in &sum.vars {
-            let value = self.value(*var);
-            total = self.b.add(total, value);
+            let value = self.value(b, *var);
+            total = b.add(total, value);
         }
         total
     }
 
-    /// The value of a variable in scope.
-    pub(super) fn value(&mut self, var: Var) -> Value {
+    /// The value of a variable.
+    pub fn value(&self, b: &mut Builder, var: Var) -> Value {
         match self.vars.get(&var) {
             Some(bound) => bound.value,
-            None => self.b.int(0),
+            None => b.int(0),
         }
+    }
+
+    /// The number of the current iteration of the loop with a variable.
+    pub fn iteration(&self, b: &mut Builder, var: Var) -> Value {
+        let bound = self.vars.get(&var).and_then(|bound| bound.iteration);
+        bound.unwrap_or_else(|| b.int(0))
     }
 
     /// The exclusive end of a loop.
-    pub(super) fn stop(&mut self, iter: &Iter) -> Value {
+    pub fn stop(&self, b: &mut Builder, iter: &Iter) -> Value {
         let mut least = None;
         for bound in &iter.stops {
-            let value = self.bound(bound);
+            let value = self.bound(b, bound);
             least = Some(match least {
                 None => value,
-                Some(other) => self.b.min(other, value),
+                Some(other) => b.min(other, value),
             });
         }
-        least.unwrap_or_else(|| self.b.int(iter.start))
+        least.unwrap_or_else(|| b.int(iter.start))
     }
 
-    /// The largest exclusive end of a loop, if one is known.
-    pub(super) fn most(&self, iter: &Iter) -> Option<i64> {
-        let Lowering { mir, most_rows, .. } = self.lowering;
-        iter.stops.iter().filter_map(|stop| stop.most(&mir.vars, *most_rows)).min()
-    }
-
-    fn bound(&mut self, bound: &Bound) -> Value {
+    fn bound(&self, b: &mut Builder, bound: &Bound) -> Value {
         let limit = match bound.limit {
-            Limit::Const(n) => self.b.int(n),
-            Limit::Rows => self.b.rows(),
+            Limit::Const(n) => b.int(n),
+            Limit::Rows => b.rows(),
         };
-        let less = self.affine(&bound.less);
-        self.b.sub(limit, less)
+        let less = self.affine(b, &bound.less);
+        b.sub(limit, less)
     }
 
-    /// Runs `body` with a variable in scope.
-    pub(super) fn with_var(&mut self, var: Var, bound: InScope, body: impl FnOnce(&mut Self)) {
-        let outer = self.vars.insert(var, bound);
-        body(self);
-        match outer {
-            Some(outer) => self.vars.insert(var, outer),
-            None => self.vars.remove(&var),
-        };
+    /// How many iterations a loop has; not below zero.
+    pub fn trip(&self, b: &mut Builder, iter: &Iter) -> Value {
+        let stop = self.stop(b, iter);
+        let length = b.add_int(stop, iter.step - 1 - iter.start);
+        let step = b.int(iter.step);
+        let trip = b.bin(Bin::IDiv, length, step);
+        let zero = b.int(0);
+        b.bin(Bin::Max, trip, zero)
+    }
+
+    /// The rows of a window.
+    pub fn window(&self, b: &mut Builder, window: &Window) -> WindowRows {
+        let base = self.affine(b, &window.base);
+        let first = b.add_int(base, window.low);
+        let mut end = b.rows();
+        if let Some(high) = window.high {
+            let high = b.add_int(base, high);
+            end = b.min(high, end);
+        }
+        let count = b.sub(end, first);
+        let zero = b.int(0);
+        WindowRows { first, count: b.bin(Bin::Max, count, zero) }
+    }
+
+    /// Where additions to a target go.
+    pub fn sums(&self, b: &mut Builder, ports: &Ports, target: &Target) -> SumTarget {
+        let (element, margins, targets) = (ports.accumulator, ports.margins(), ports.targets);
+        let (buffer, origin) = (ports.out, b.int(0));
+        let atomic = target.atomic;
+        let output = SumTarget { buffer, origin, atomic, block: None, element, margins, targets };
+        match target.accumulator {
+            Accumulator::Output => match self.copied_sums {
+                None => output,
+                Some(CopiedSums { buffer, first_row, block }) => {
+                    let origin = b.mul_int(first_row, -margins);
+                    SumTarget { buffer, origin, block: Some(block), ..output }
+                }
+            },
+            Accumulator::Slot(id, var) => match self.privates.get(&id) {
+                None => output,
+                Some(private) => {
+                    let slot = self.iteration(b, var);
+                    let start = b.mul(slot, private.slot_size);
+                    let skipped = b.mul_int(private.first_row, margins);
+                    SumTarget { buffer: private.buffer, origin: b.sub(start, skipped), ..output }
+                }
+            },
+        }
     }
 }

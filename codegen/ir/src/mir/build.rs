@@ -1,14 +1,14 @@
 //! HIR to MIR: loops of the nest become loops over variables, leaf loops become walks.
 
-use super::columns::read_columns;
-use super::window::{Bytes, for_each_walk, spread, storages, window_of};
+use super::window::{Bytes, spread, window_of};
 use super::{
-    Affine, Bound, CacheId, CacheRows, CacheTrees, Iter, Limit, Loop, Mir, Mode, Place, Plan, Rows, Stmt,
-    Target, Var, VarInfo, Walks,
+    Accumulator, Affine, Bound, CacheId, CacheRows, CacheTrees, Iter, LeafUse, Limit, Loop, Mir, Mode, Rows,
+    Stmt, Target, Uses, Var, VarInfo, WalkRange, Walks,
 };
 use crate::error::{Budget, CompileError};
 use crate::fault::{Fault, seeded};
 use crate::hir::{Hir, Site, known};
+use crate::repr::traverse::Steps;
 use sched_nest::sym::{Fact, Sym};
 use sched_nest::{Body, Facts, LoopId, Nest, Sort};
 use std::collections::BTreeMap;
@@ -19,14 +19,22 @@ use std::collections::BTreeMap;
 ///
 /// When the nest depends on facts that are not known, or cached rows exceed the budget.
 pub fn build(hir: &Hir, budget: &Budget) -> Result<Mir, CompileError> {
-    let mut builder = Build { hir, vars: Vec::new(), caches: 0, scratch: Bytes::new(budget) };
-    let coded = hir.codes.is_some().then(|| builder.cache());
-    let scope = Scope { coded, ..Scope::default() };
+    let mut builder = Build {
+        hir,
+        vars: Vec::new(),
+        caches: 0,
+        uses: Uses::default(),
+        fixed: Vec::new(),
+        scratch: Bytes::new(budget),
+    };
+    let quantized = hir.bins.is_some().then(|| builder.cache());
+    let scope = Scope { quantized, ..Scope::default() };
     let body = builder.sequence(&hir.nest.roots, &scope)?;
-    let body = builder.coded(coded, &Affine::default(), body)?;
+    let all = builder.uses.since(0);
+    let body = builder.quantized(quantized, &Affine::default(), &all, body)?;
     let batch = hir.nest.batch_size.map(|n| i64::try_from(n).unwrap_or(i64::MAX));
     let rows_per_run = [batch, builder.scratch.rows_per_run()].into_iter().flatten().min();
-    Ok(Mir { vars: builder.vars, body, rows_per_run })
+    Ok(Mir { vars: builder.vars, body, uses: builder.uses, rows_per_run })
 }
 
 /// The value of a loop at a place inside it.
@@ -45,8 +53,8 @@ struct Scope {
     tree: Affine,
     /// The innermost copy of rows.
     cached: Option<CacheId>,
-    /// The innermost codes of rows.
-    coded: Option<CacheId>,
+    /// The innermost quantized rows.
+    quantized: Option<CacheId>,
 }
 
 impl Scope {
@@ -69,6 +77,9 @@ struct Build<'a> {
     hir: &'a Hir,
     vars: Vec<VarInfo>,
     caches: u32,
+    uses: Uses,
+    /// The variables of specialised loops around, in the current case.
+    fixed: Vec<(Var, i64)>,
     scratch: Bytes,
 }
 
@@ -80,6 +91,7 @@ impl Build<'_> {
     fn nest_loop(&mut self, id: LoopId, scope: &Scope) -> Result<Stmt, CompileError> {
         let this = self.hir.nest.get(id);
         let iter = self.iter(id, scope)?;
+        let first_walk = self.uses.count();
         let mode = mode_of(&this.facts);
         let reduce = this.facts.reduce;
         let body = match &this.body {
@@ -96,14 +108,17 @@ impl Build<'_> {
                     for (k, case) in cases.iter().enumerate() {
                         let value = first + step * k as i64;
                         let mut at = scope.enter(id, this.sort, At::Const(value));
-                        (at.cached, at.coded) = (inner.cached, inner.coded);
+                        (at.cached, at.quantized) = (inner.cached, inner.quantized);
+                        build.fixed.push((var, value));
                         arms.push((value, build.sequence(case, &at)?));
+                        build.fixed.pop();
                     }
                     Ok(vec![Stmt::Case(var, arms)])
                 })?
             }
         };
-        Ok(Stmt::Loop(Loop { iter, mode, reduce, body }))
+        let walks = self.uses.since(first_walk);
+        Ok(Stmt::Loop(Loop { iter, mode, reduce, walks, body }))
     }
 
     /// A leaf loop. One that is parallel, unrolled or cached becomes a loop over groups of walks.
@@ -115,6 +130,7 @@ impl Build<'_> {
             return Ok(Stmt::Walks(self.walks(this.sort, iter, site, scope)));
         }
         let group = i64::from(site.group) * i64::from(self.lanes(site, iter.step));
+        let first_walk = self.uses.count();
         let outer = Iter { step: iter.step * group, ..iter.clone() };
         let body = self.cached(id, outer.var, scope, |build, inner| {
             let mut stops = vec![Bound { limit: Limit::Const(iter.step * group), less: Affine::default() }];
@@ -127,16 +143,31 @@ impl Build<'_> {
             let lanes = Iter { var, start: 0, step: iter.step, stops };
             Ok(vec![Stmt::Walks(build.walks(this.sort, lanes, site, inner))])
         })?;
-        Ok(Stmt::Loop(Loop { iter: outer, mode, reduce: this.facts.reduce, body }))
+        let walks = self.uses.since(first_walk);
+        Ok(Stmt::Loop(Loop { iter: outer, mode, reduce: this.facts.reduce, walks, body }))
     }
 
-    fn walks(&self, over: Sort, iter: Iter, site: &Site, scope: &Scope) -> Walks {
+    fn walks(&mut self, over: Sort, iter: Iter, site: &Site, scope: &Scope) -> Walks {
         let (row, tree) = match over {
             Sort::Row => (scope.row.with(iter.var), scope.tree.clone()),
             Sort::Tree => (scope.row.clone(), scope.tree.with(iter.var)),
         };
         let lanes = self.lanes(site, iter.step);
+        let rows = self.rows(site, scope);
+        let id = self.uses.add(LeafUse {
+            over,
+            var: iter.var,
+            start: iter.start,
+            step: iter.step,
+            lanes,
+            group: site.group,
+            row: row.clone(),
+            tree: tree.clone(),
+            rows,
+            fixed: self.fixed.clone(),
+        });
         Walks {
+            id,
             aligned: iter.step == 1 && self.multiple(&tree, iter.var, i64::from(lanes)),
             lanes,
             iter,
@@ -145,16 +176,16 @@ impl Build<'_> {
             row,
             tree,
             trees: site.trees.clone(),
-            plan: plan(site, &self.hir.depths[site.trees.clone()]),
+            steps: steps(site, &self.hir.depths[site.trees.clone()]),
             layout: site.layout,
             tile: site.tile,
-            rows: self.rows(site, scope),
-            target: Target { place: Place::Output, atomic: false },
+            rows,
+            target: Target { accumulator: Accumulator::Output, atomic: false },
         }
     }
 
-    /// Lanes of a site's vectors. Distances between the rows of a vector must fit 32 bits; where steps are so large that
-    /// they do not, walks stay scalar.
+    /// Lanes of a site's vectors. Distances between the rows of a vector must fit 32 bits; where steps are so
+    /// large that they do not, walks stay scalar.
     fn lanes(&self, site: &Site, step: i64) -> u32 {
         let distance =
             step.saturating_mul(i64::from(site.lanes)).saturating_mul(self.hir.forest.num_features as i64);
@@ -179,43 +210,36 @@ impl Build<'_> {
         body: impl FnOnce(&mut Self, &Scope) -> Result<Vec<Stmt>, CompileError>,
     ) -> Result<Vec<Stmt>, CompileError> {
         let this = self.hir.nest.get(id);
+        let first_walk = self.uses.count();
         let mut inner = scope.enter(id, this.sort, At::Var(var));
-        let coded = (this.sort == Sort::Row && self.codes_here(id, scope)).then(|| self.cache());
-        inner.coded = coded.or(inner.coded);
+        let quantized = (this.sort == Sort::Row && self.quantizes_here(id, scope)).then(|| self.cache());
+        inner.quantized = quantized.or(inner.quantized);
         match (this.facts.cache, this.sort) {
             (false, _) => {
                 let body = body(self, &inner)?;
-                self.coded(coded, &inner.row, body)
+                let walks = self.uses.since(first_walk);
+                self.quantized(quantized, &inner.row, &walks, body)
             }
             (true, Sort::Tree) => {
                 let mut stmts = body(self, &inner)?;
-                stmts.insert(0, Stmt::CacheTrees(self.trees_of(&stmts, &inner.tree)));
+                let walks = self.uses.since(first_walk);
+                stmts.insert(0, Stmt::CacheTrees(self.trees_of(walks, &inner.tree)));
                 Ok(stmts)
             }
             (true, Sort::Row) => {
                 let cache = self.cache();
                 inner.cached = Some(cache);
                 let mut body = body(self, &inner)?;
-                body = self.coded(coded, &inner.row, body)?;
-                if coded.is_some() && !is_read(&body, cache) {
+                let walks = self.uses.since(first_walk);
+                body = self.quantized(quantized, &inner.row, &walks, body)?;
+                if quantized.is_some() && !self.is_read(&walks, cache) {
                     return Ok(body);
                 }
-                let window = window_of(&body, &inner.row, &self.vars);
+                let window = window_of(self.uses.of(&walks), &inner.row, &self.vars);
                 let forest = &self.hir.forest;
                 let row_bytes = forest.num_features as u64 * forest.types.input.bytes() as u64;
                 self.scratch.add(&window, row_bytes)?;
-                let blocks = blocks(&body, &inner.row);
-                if blocks.is_some() {
-                    read_columns(&mut body, cache);
-                }
-                Ok(vec![Stmt::CacheRows(CacheRows {
-                    id: cache,
-                    window,
-                    coded: false,
-                    blocks,
-                    sums: false,
-                    body,
-                })])
+                Ok(vec![Stmt::CacheRows(CacheRows { id: cache, window, quantized: false, walks, body })])
             }
         }
     }
@@ -227,45 +251,49 @@ impl Build<'_> {
 
     /// Where the walks of a site read rows.
     fn rows(&self, site: &Site, scope: &Scope) -> Rows {
-        let copy = if site.layout.is_coded() { scope.coded } else { scope.cached };
+        let copy = if site.layout.is_coded() { scope.quantized } else { scope.cached };
         copy.map_or(Rows::Input, Rows::Cached)
     }
 
-    /// Whether rows are coded at the start of an iteration of a loop over rows: where they are copied, or else once for
-    /// all trees, by the thread that walks them, and as late as that allows.
-    fn codes_here(&self, id: LoopId, scope: &Scope) -> bool {
+    /// Whether rows are quantized at the start of an iteration of a loop over rows: where they are copied, or
+    /// else once for all trees, by the thread that walks them, and as late as that allows.
+    fn quantizes_here(&self, id: LoopId, scope: &Scope) -> bool {
         let nest = &self.hir.nest;
         let this = nest.get(id);
         let below_trees = scope.loops.keys().any(|around| nest.get(*around).sort == Sort::Tree);
         let first = !below_trees && (this.facts.parallel || is_block(nest, id));
-        self.hir.codes.is_some() && (this.facts.cache || first)
+        self.hir.bins.is_some() && (this.facts.cache || first)
     }
 
-    /// The body behind the codes of its rows, if some walk in it reads them.
-    fn coded(
+    /// The body behind its quantized rows, if some walk in it reads them.
+    fn quantized(
         &mut self,
         id: Option<CacheId>,
         base: &Affine,
+        walks: &WalkRange,
         body: Vec<Stmt>,
     ) -> Result<Vec<Stmt>, CompileError> {
-        let (Some(id), Some(codes)) = (id, &self.hir.codes) else { return Ok(body) };
-        if !is_read(&body, id) {
+        let (Some(id), Some(bins)) = (id, &self.hir.bins) else { return Ok(body) };
+        if !self.is_read(walks, id) {
             return Ok(body);
         }
-        let window = window_of(&body, base, &self.vars);
-        self.scratch.add(&window, codes.row_bytes())?;
-        let blocks = blocks(&body, base);
-        Ok(vec![Stmt::CacheRows(CacheRows { id, window, coded: true, blocks, sums: false, body })])
+        let window = window_of(self.uses.of(walks), base, &self.vars);
+        self.scratch.add(&window, bins.row_bytes())?;
+        let walks = walks.clone();
+        Ok(vec![Stmt::CacheRows(CacheRows { id, window, quantized: true, walks, body })])
     }
 
-    /// The trees that the statements walk, relative to the tree loops around them.
-    fn trees_of(&self, stmts: &[Stmt], base: &Affine) -> CacheTrees {
-        let mut count = 0;
-        for_each_walk(stmts, base, &mut |walks, base| {
-            let (_, most) = spread(&walks.tree, base, &self.vars);
-            count = most.map_or(i64::MAX, |most| most + 1).max(count);
-        });
-        CacheTrees { from: base.clone(), count, storages: storages(stmts) }
+    /// Whether some leaf loop reads a copy of rows.
+    fn is_read(&self, walks: &WalkRange, cache: CacheId) -> bool {
+        self.uses.of(walks).iter().any(|leaf| leaf.rows == Rows::Cached(cache))
+    }
+
+    /// The trees that leaf loops walk, relative to the tree loops around them.
+    fn trees_of(&self, walks: WalkRange, base: &Affine) -> CacheTrees {
+        let most =
+            self.uses.of(&walks).iter().map(|leaf| spread(&leaf.tree, &leaf.fixed(base), &self.vars).1);
+        let count = most.map(|most| most.map_or(i64::MAX, |most| most + 1)).max().unwrap_or(0).max(0);
+        CacheTrees { from: base.clone(), count, walks }
     }
 
     fn variable(&mut self, info: VarInfo) -> Var {
@@ -305,13 +333,6 @@ impl Build<'_> {
     }
 }
 
-/// Whether some walk reads a copy of rows.
-fn is_read(stmts: &[Stmt], cache: CacheId) -> bool {
-    let mut read = false;
-    for_each_walk(stmts, &Affine::default(), &mut |walks, _| read |= walks.rows == Rows::Cached(cache));
-    read
-}
-
 /// Whether an iteration of a loop over rows has several rows for each of several trees.
 fn is_block(nest: &Nest, id: LoopId) -> bool {
     let rows = |id: &LoopId| nest.get(*id).sort == Sort::Row;
@@ -333,24 +354,6 @@ fn children(nest: &Nest, id: LoopId) -> Vec<LoopId> {
     }
 }
 
-/// In which blocks cached rows should lie: as wide as the vectors that walk them, if all walks are over rows in vectors
-/// of one width that coincide with blocks.
-fn blocks(stmts: &[Stmt], base: &Affine) -> Option<u32> {
-    let mut widths = Vec::new();
-    for_each_walk(stmts, base, &mut |walks, base| {
-        let inner: Vec<Var> = walks.row.vars.iter().copied().filter(|var| !base.vars.contains(var)).collect();
-        let lanes = i64::from(walks.lanes);
-        let aligned = inner == [walks.iter.var]
-            && walks.over == Sort::Row
-            && walks.iter.step == 1
-            && walks.iter.start % lanes == 0
-            && walks.row.plus == base.plus;
-        widths.push(if aligned { walks.lanes } else { 1 });
-    });
-    let first = *widths.first()?;
-    (first > 1 && widths.iter().all(|width| *width == first)).then_some(first)
-}
-
 fn mode_of(facts: &Facts) -> Mode {
     match facts {
         Facts { unroll: true, .. } => Mode::Unrolled,
@@ -370,14 +373,15 @@ fn tightest(stops: Vec<Bound>) -> Vec<Bound> {
     constants.into_iter().chain(stops.into_iter().filter(|stop| constant(stop).is_none())).collect()
 }
 
-/// Straight-line hops as far as padding or the shallowest leaf allows, tested ones as far as asked, then a loop.
-fn plan(site: &Site, depths: &[(u32, u32)]) -> Plan {
+/// Straight-line steps as far as padding or the shallowest leaf allows, tested ones as far as asked, then a
+/// loop.
+fn steps(site: &Site, depths: &[(u32, u32)]) -> Steps {
     let deepest = depths.iter().map(|depth| depth.0).max().unwrap_or(0);
     let shallowest = depths.iter().map(|depth| depth.1).min().unwrap_or(0);
     let straight = site.unroll.max(site.peel.min(shallowest));
     let checked = site.peel.saturating_sub(straight);
     let speculated = site.speculate.min(straight);
-    Plan { straight, speculated, checked, open: deepest > straight + checked }
+    Steps { straight, speculated, checked, open: deepest > straight + checked }
 }
 
 fn limit(sym: &Sym) -> Result<Limit, CompileError> {

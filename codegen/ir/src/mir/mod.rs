@@ -1,26 +1,29 @@
-//! MIR: the explicit loop nest with abstract operations on trees and rows. No layout is visible.
+//! MIR: the explicit loop nest with abstract operations on trees and rows. A walk names the layout that the
+//! schedule asks for; how trees are stored and walked is not visible, and decided by the plan
+//! ([`crate::plan`]).
 //!
-//! A [`Walks`] statement is a leaf loop: for each iteration it walks one tree with one row and reduces the leaf's
-//! values into its [`Target`]. Row and tree numbers are sums of variables ([`Affine`]); a loop's end is the least of
-//! several [`Bound`]s, which is how partial tiles stay in range.
+//! A [`Walks`] statement is a leaf loop: for each iteration it walks one tree with one row and reduces the
+//! leaf's values into its [`Target`]. Row and tree numbers are sums of variables ([`Affine`]); a loop's end
+//! is the least of several [`Bound`]s, which is how partial tiles stay in range.
 //!
 //! [`build()`] makes the nest with every reduction aimed at the output. [`reduce::legalise`] then privatises
-//! reductions below parallel tree loops (SilvanForge section 5): each such loop gets a [`Private`] buffer with one
-//! slot per iteration, which is folded after the loop, in iteration order. The buffer of an inner loop lives inside
-//! one iteration of the outer one and is folded into that iteration's slot. A fold works on all rows between the first
-//! and the last that its loop touches; where parallel iterations of a row loop interleave their rows, it is moved
-//! behind that loop.
+//! reductions below parallel tree loops (SilvanForge section 5): each such loop gets a [`Private`] buffer
+//! with one slot per iteration, which is folded after the loop, in iteration order. The buffer of an inner
+//! loop lives inside one iteration of the outer one and is folded into that iteration's slot. A fold works on
+//! all rows between the first and the last that its loop touches; where parallel iterations of a row loop
+//! interleave their rows, it is moved behind that loop.
 
 mod build;
-mod columns;
 mod print;
 pub mod reduce;
+mod uses;
 mod window;
 
 pub use build::build;
-pub use columns::place_sums;
-pub(crate) use window::for_each_walk;
+pub use uses::{LeafUse, Uses, WalkRange};
+pub(crate) use window::Bytes;
 
+use crate::repr::traverse::Steps;
 use sched_nest::{Layout, Reduce, Sort};
 use std::ops::Range;
 
@@ -103,21 +106,10 @@ pub struct Loop {
     pub mode: Mode,
     /// How partial sums of its iterations are combined; meaningful for parallel tree loops.
     pub reduce: Option<Reduce>,
+    /// The leaf loops in it.
+    pub walks: WalkRange,
     /// What is repeated.
     pub body: Vec<Stmt>,
-}
-
-/// The shape of a walk: hops without leaf test, then hops with a test and an early exit, then a loop to the leaf.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Plan {
-    /// Straight-line hops without leaf test: no leaf is above this depth.
-    pub straight: u32,
-    /// The first levels of those, whose nodes are all evaluated before a path is chosen.
-    pub speculated: u32,
-    /// Straight-line hops, each after a leaf test.
-    pub checked: u32,
-    /// Whether leaves may be deeper still.
-    pub open: bool,
 }
 
 /// Where rows are read from.
@@ -127,8 +119,6 @@ pub enum Rows {
     Input,
     /// The copy made by this [`CacheRows`].
     Cached(CacheId),
-    /// The same, in blocks that lie feature by feature.
-    Columns(CacheId),
 }
 
 /// The name of a row cache.
@@ -141,7 +131,7 @@ pub struct PrivateId(pub u32);
 
 /// Where sums are accumulated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum Accumulator {
     /// The call's output.
     Output,
     /// A slot of a private buffer: that of the current iteration of the loop with this variable.
@@ -152,38 +142,20 @@ pub enum Place {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Target {
     /// The accumulator.
-    pub place: Place,
+    pub accumulator: Accumulator,
     /// Whether additions must be atomic.
     pub atomic: bool,
 }
 
-/// How trees are stored.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Storage {
-    /// Their layout.
-    pub layout: Layout,
-    /// Who walks them, as far as the layout depends on it.
-    pub walkers: Walkers,
-    /// Whether nodes name columns of a copy of rows, which has only those features that are in use.
-    pub columns: bool,
-}
-
-/// Who walks trees.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Walkers {
-    /// Anybody.
-    Any,
-    /// Vectors; in the quantized layout single walks, too.
-    Vectors,
-    /// One row at a time, tree by tree.
-    Single,
-    /// Vectors of so many trees side by side.
-    Abreast(u32),
-}
+/// The name of a leaf loop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct WalkId(pub u32);
 
 /// A leaf loop.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Walks {
+    /// Its name.
+    pub id: WalkId,
     /// The leaf loop's values.
     pub iter: Iter,
     /// Whether the leaf loop's variable counts rows or trees.
@@ -198,11 +170,11 @@ pub struct Walks {
     pub tree: Affine,
     /// Covers the numbers of all trees walked.
     pub trees: Range<usize>,
-    /// The shape of the walks.
-    pub plan: Plan,
-    /// The layout of the trees.
+    /// The steps of the walks.
+    pub steps: Steps,
+    /// The layout that the schedule asks for.
     pub layout: Layout,
-    /// Most nodes of a tile, of which a hop passes one; 1 for single nodes.
+    /// Most nodes of a tile, of which a step passes one; 1 for single nodes.
     pub tile: u32,
     /// Whether every vector begins at a tree whose number is a multiple of the vector's lanes.
     pub aligned: bool,
@@ -230,12 +202,10 @@ pub struct CacheRows {
     pub id: CacheId,
     /// The rows copied.
     pub window: Window,
-    /// Whether codes are stored instead of the values.
-    pub coded: bool,
-    /// The copy is in blocks of so many rows, and within a block feature by feature; rows one after the other if none.
-    pub blocks: Option<u32>,
-    /// Whether the sums of the rows are copied too, in the same blocks, and written back at the end.
-    pub sums: bool,
+    /// Whether rows are quantized: bins are stored instead of the values.
+    pub quantized: bool,
+    /// The leaf loops in it.
+    pub walks: WalkRange,
     /// Where the copy is used.
     pub body: Vec<Stmt>,
 }
@@ -247,8 +217,8 @@ pub struct CacheTrees {
     pub from: Affine,
     /// How many, at most; the end of the forest cuts them.
     pub count: i64,
-    /// How they are stored for the walks.
-    pub storages: Vec<Storage>,
+    /// The leaf loops that walk them.
+    pub walks: WalkRange,
 }
 
 /// One slot of sums per iteration of a parallel tree loop.
@@ -305,33 +275,15 @@ pub struct Mir {
     pub vars: Vec<VarInfo>,
     /// The nest.
     pub body: Vec<Stmt>,
+    /// What the leaf loops use of rows and trees.
+    pub uses: Uses,
     /// A call must be cut into runs of at most this many rows.
     pub rows_per_run: Option<i64>,
 }
 
-impl Walks {
-    /// Whether vectors of rows test all nodes of a tree one after the other, instead of hopping from one to the next.
-    pub fn sweeps(&self) -> bool {
-        self.layout == Layout::Preorder && self.over == Sort::Row && self.lanes > 1
-    }
-
-    /// How the trees are stored: the levels layout keeps trees that are walked side by side in tables of their own, the
-    /// sparse and the preorder one those that vectors walk, the quantized one those that others than vectors of trees do.
-    pub fn storage(&self) -> Storage {
-        let walkers = match (self.layout, self.over) {
-            (Layout::Levels, Sort::Tree) if self.lanes > 1 => Walkers::Abreast(self.lanes),
-            (Layout::Sparse, _) | (Layout::Preorder, Sort::Row) if self.lanes > 1 => Walkers::Vectors,
-            (Layout::Preorder, Sort::Tree) if self.lanes == 1 => Walkers::Single,
-            (Layout::Quantized, over) if self.lanes == 1 || over == Sort::Row => Walkers::Vectors,
-            _ => Walkers::Any,
-        };
-        let columns = matches!(self.rows, Rows::Columns(_));
-        Storage { layout: self.layout, walkers, columns }
-    }
-}
-
 impl Bound {
-    /// The largest value it can take; none if the number of rows decides and nothing is known of that. `rows` is its largest.
+    /// The largest value it can take; none if the number of rows decides and nothing is known of that. `rows`
+    /// is its largest.
     pub fn most(&self, vars: &[VarInfo], rows: Option<i64>) -> Option<i64> {
         let limit = match self.limit {
             Limit::Const(limit) => limit,

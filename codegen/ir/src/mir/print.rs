@@ -62,9 +62,9 @@ impl Printer<'_> {
     }
 
     fn target(&self, target: &Target) -> String {
-        match target.place {
-            Place::Output => "result".to_string(),
-            Place::Slot(id, var) => format!("private{}[{}]", id.0, self.name(var)),
+        match target.accumulator {
+            Accumulator::Output => "result".to_string(),
+            Accumulator::Slot(id, var) => format!("private{}[{}]", id.0, self.name(var)),
         }
     }
 
@@ -99,11 +99,9 @@ impl Printer<'_> {
                 self.braced(f, format!("if {} = {value}", self.name(*var)), body)
             }),
             Stmt::CacheRows(cache) => {
-                let blocks = cache.blocks.map_or(String::new(), |n| format!(" in columns of {n}"));
-                let sums = if cache.sums { " with sums" } else { "" };
                 let rows = self.window(&cache.window);
-                let what = if cache.coded { "codes of " } else { "" };
-                let head = format!("cache{} = {what}rows[{rows}]{blocks}{sums}", cache.id.0);
+                let what = if cache.quantized { "bins of " } else { "" };
+                let head = format!("cache{} = {what}rows[{rows}]", cache.id.0);
                 self.braced(f, head, &cache.body)
             }
             Stmt::CacheTrees(cache) => {
@@ -134,32 +132,32 @@ impl Printer<'_> {
         self.depth += 1;
         let rows = match walks.rows {
             Rows::Input => "rows".to_string(),
-            Rows::Cached(id) | Rows::Columns(id) => format!("cache{}", id.0),
+            Rows::Cached(id) => format!("cache{}", id.0),
         };
         let (tree, row) = (self.affine(&walks.tree), self.affine(&walks.row));
         let tiles = if walks.tile > 1 { format!(" tiles of {}", walks.tile) } else { String::new() };
         let layout = format!("{:?}{tiles}", walks.layout).to_lowercase();
-        let plan = if walks.sweeps() { "all nodes".to_string() } else { self.plan(&walks.plan) };
-        self.line(f, format!("v = walk {layout} trees[{tree}], {rows}[{row}]: {plan}"))?;
+        let steps = self.steps(&walks.steps);
+        self.line(f, format!("v = walk {layout} trees[{tree}], {rows}[{row}]: {steps}"))?;
         let how = if walks.target.atomic { "atomic " } else { "" };
         self.line(f, format!("{how}{}[{row}] += v", self.target(&walks.target)))?;
         self.depth -= 1;
         self.line(f, "}")
     }
 
-    fn plan(&self, plan: &Plan) -> String {
+    fn steps(&self, steps: &Steps) -> String {
         let mut parts = Vec::new();
-        if plan.speculated > 0 {
-            parts.push(format!("{} levels at once", plan.speculated));
+        if steps.speculated > 0 {
+            parts.push(format!("{} levels at once", steps.speculated));
         }
-        if plan.straight > plan.speculated {
-            parts.push(format!("{} straight hops", plan.straight - plan.speculated));
+        if steps.straight > steps.speculated {
+            parts.push(format!("{} straight steps", steps.straight - steps.speculated));
         }
-        if plan.checked > 0 {
-            parts.push(format!("{} hops with early exit", plan.checked));
+        if steps.checked > 0 {
+            parts.push(format!("{} steps with early exit", steps.checked));
         }
-        if plan.open {
-            parts.push("hops to the leaf".to_string());
+        if steps.open {
+            parts.push("steps to the leaf".to_string());
         }
         if parts.is_empty() { "root is a leaf".to_string() } else { parts.join(", ") }
     }

@@ -14,14 +14,15 @@
 
 use super::window::{Bytes, window_of};
 use super::{
-    Affine, Bound, Fold, Iter, Limit, Loop, Mir, Mode, Place, Private, PrivateId, Stmt, Target, Var, VarInfo,
-    Window,
+    Accumulator, Affine, Bound, Fold, Iter, Limit, Loop, Mir, Mode, Private, PrivateId, Stmt, Target, Uses,
+    Var, VarInfo, Window,
 };
 use crate::error::{Budget, CompileError};
 use sched_nest::{Reduce, Sort};
 use std::collections::BTreeMap;
 
-/// Privatises every reduction that parallel tree loops make conflict. `row_bytes` is the size of one row of sums.
+/// Privatises every reduction that parallel tree loops make conflict. `row_bytes` is the size of one row of
+/// sums.
 ///
 /// # Errors
 ///
@@ -29,20 +30,22 @@ use std::collections::BTreeMap;
 pub fn legalise(mir: Mir, row_bytes: u64, budget: &Budget) -> Result<Mir, CompileError> {
     let mut pass = Legalise {
         vars: &mir.vars,
+        uses: &mir.uses,
         privates: 0,
         row_bytes,
         slots: 1,
         scratch: Bytes::new(budget),
         hoisted: BTreeMap::new(),
     };
-    let output = Target { place: Place::Output, atomic: false };
+    let output = Target { accumulator: Accumulator::Output, atomic: false };
     let body = pass.block(mir.body, output, &Affine::default())?;
     let rows_per_run = [mir.rows_per_run, pass.scratch.rows_per_run()].into_iter().flatten().min();
-    Ok(Mir { body, rows_per_run, vars: mir.vars })
+    Ok(Mir { body, rows_per_run, vars: mir.vars, uses: mir.uses })
 }
 
 struct Legalise<'a> {
     vars: &'a [VarInfo],
+    uses: &'a Uses,
     privates: u32,
     row_bytes: u64,
     /// Slots of the private loops around, multiplied: how many inner buffers may exist at once.
@@ -105,14 +108,14 @@ impl Legalise<'_> {
     fn private_loop(&mut self, this: Loop, target: Target, row: &Affine) -> Result<Stmt, CompileError> {
         let var = this.iter.var;
         if let Some(id) = self.hoisted.get(&var).copied() {
-            let slot = Target { place: Place::Slot(id, var), atomic: false };
+            let slot = Target { accumulator: Accumulator::Slot(id, var), atomic: false };
             return self.around(this, slot, row).map(Stmt::Loop);
         }
         let (id, slots, width) = (self.fresh(), this.iter.clone(), width(&this));
-        let window = window_of(&this.body, row, self.vars);
+        let window = window_of(self.uses.of(&this.walks), row, self.vars);
         let outer = self.slots;
         self.reserve(&this, &window)?;
-        let slot = Target { place: Place::Slot(id, var), atomic: false };
+        let slot = Target { accumulator: Accumulator::Slot(id, var), atomic: false };
         let mut inside = self.around(this, slot, row)?;
         self.slots = outer;
         inside.body.insert(0, Stmt::Zero(id, var));
@@ -123,7 +126,7 @@ impl Legalise<'_> {
     /// A parallel row loop. If its iterations interleave their rows, a fold inside would touch rows of other
     /// iterations, so the buffers of the tree loops inside are made and folded outside.
     fn row_loop(&mut self, this: Loop, target: Target, row: &Affine) -> Result<Stmt, CompileError> {
-        let mine = window_of(&this.body, &row.with(this.iter.var), self.vars);
+        let mine = window_of(self.uses.of(&this.walks), &row.with(this.iter.var), self.vars);
         let apart = mine.high.is_some_and(|high| high - mine.low <= this.iter.step);
         let mut conflicting = Vec::new();
         if !apart {
@@ -132,7 +135,7 @@ impl Legalise<'_> {
         }
         let mut wraps = Vec::new();
         let outer = self.slots;
-        let window = window_of(&this.body, row, self.vars);
+        let window = window_of(self.uses.of(&this.walks), row, self.vars);
         for inner in conflicting {
             let id = self.fresh();
             self.reserve(inner, &window)?;

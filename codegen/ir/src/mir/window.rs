@@ -1,37 +1,7 @@
 //! How many rows a part of the nest touches, and what buffers over them cost.
 
-use super::{Affine, Stmt, Storage, VarInfo, Walks, Window};
+use super::{Affine, LeafUse, VarInfo, Window};
 use crate::error::{Budget, CompileError};
-
-/// Calls `see` for every leaf loop in the statements, with the part of its row (tree) sum that `base` makes up. In a
-/// case of a specialised loop the loop's variable is a constant, in the sum as in the base.
-pub fn for_each_walk(stmts: &[Stmt], base: &Affine, see: &mut impl FnMut(&Walks, &Affine)) {
-    for stmt in stmts {
-        match stmt {
-            Stmt::Loop(this) => for_each_walk(&this.body, base, see),
-            Stmt::Walks(walks) => see(walks, base),
-            Stmt::Case(var, cases) => {
-                for (value, body) in cases {
-                    for_each_walk(body, &base.fixed(*var, *value), see);
-                }
-            }
-            Stmt::CacheRows(cache) => for_each_walk(&cache.body, base, see),
-            Stmt::Private(private) => for_each_walk(&private.body, base, see),
-            Stmt::CacheTrees(_) | Stmt::Zero(..) | Stmt::ZeroAll(_) | Stmt::Fold(_) => {}
-        }
-    }
-}
-
-/// How the trees that the statements walk are stored.
-pub fn storages(stmts: &[Stmt]) -> Vec<Storage> {
-    let mut storages = Vec::new();
-    for_each_walk(stmts, &Affine::default(), &mut |walks, _| {
-        if !storages.contains(&walks.storage()) {
-            storages.push(walks.storage());
-        }
-    });
-    storages
-}
 
 /// The least and the largest value of `sum - base`, where `base` is a part of the sum.
 pub fn spread(sum: &Affine, base: &Affine, vars: &[VarInfo]) -> (i64, Option<i64>) {
@@ -43,17 +13,17 @@ pub fn spread(sum: &Affine, base: &Affine, vars: &[VarInfo]) -> (i64, Option<i64
     })
 }
 
-/// The rows that the statements touch, relative to the row loops around them.
-pub fn window_of(stmts: &[Stmt], base: &Affine, vars: &[VarInfo]) -> Window {
+/// The rows that leaf loops touch, relative to the row loops around them, whose sum is `base`.
+pub fn window_of(uses: &[LeafUse], base: &Affine, vars: &[VarInfo]) -> Window {
     let mut hull: Option<(i64, Option<i64>)> = None;
-    for_each_walk(stmts, base, &mut |walks, base| {
-        let (low, high) = spread(&walks.row, base, vars);
+    for leaf in uses {
+        let (low, high) = spread(&leaf.row, &leaf.fixed(base), vars);
         let high = high.map(|high| high.saturating_add(1));
         hull = Some(match hull {
             None => (low, high),
             Some((least, most)) => (least.min(low), most.zip(high).map(|(a, b)| a.max(b))),
         });
-    });
+    }
     let (low, high) = hull.unwrap_or((0, Some(0)));
     Window { base: base.clone(), low, high }
 }
@@ -71,8 +41,8 @@ impl Bytes {
         Bytes { budget: budget.scratch, per_row: 0 }
     }
 
-    /// A buffer of `per_row` bytes for each row of the window. One that is too large at the window's full length
-    /// limits the rows of a run instead.
+    /// A buffer of `per_row` bytes for each row of the window. One that is too large at the window's full
+    /// length limits the rows of a run instead.
     pub fn add(&mut self, window: &Window, per_row: u64) -> Result<(), CompileError> {
         let rows = window.high.map_or(u64::MAX, |high| u64::try_from(high - window.low).unwrap_or(0));
         if rows.saturating_mul(per_row) > self.budget {

@@ -1,51 +1,54 @@
 //! The array layout: each tree as a complete tree in level order (SilvanForge section 6).
 //!
-//! The root is node 1 and the children of node `n` are `2n` and `2n + 1`, so a hop needs no child number. A tree of
-//! depth `d` takes `2^(d+1)` records whether its nodes exist or not.
+//! The root is node 1 and the children of node `n` are `2n` and `2n + 1`, so a step needs no child number. A
+//! tree of depth `d` takes `2^(d+1)` records whether its nodes exist or not.
 
-use super::packed::{Packed, level_order, nodes};
-use super::record::Record;
-use super::{
-    Buffers, Hop, LeafValue, LevelOrder, Node, Place, Representation, Request, Row, Test, TreeLanes,
-    TreeState,
-};
+use super::cursor::{Cursor, Step};
+use super::order;
+use super::records::{Names, Records};
+use super::representation::{LeafValue, Representation};
+use super::request::Request;
+use super::schema::{Bytes, Schema};
+use super::test::Test;
+use super::traverse::speculate::{LevelOrder, Node};
+use super::tree::{Buffers, TreeLanes, TreeState, WalkShape};
 use crate::error::CompileError;
-use crate::lir::{Builder, Scalar, Table, Value};
+use crate::lir::{Builder, Value};
+use crate::rows::Row;
 use sched_forest::Forest;
 use sched_nest::footprint::complete_nodes;
 
 /// Complete trees in level order.
-pub struct Array(Packed);
+pub struct Array(Records);
 
-const NAMES: [&str; 3] = ["array_nodes", "array_trees", "array_leaf_numbers"];
+const NAMES: Names = Names { nodes: "array_nodes", trees: "array_trees", leaf_numbers: "array_leaf_numbers" };
 
 impl Array {
     /// The layout for a forest.
     pub fn new(request: &Request) -> Result<Array, CompileError> {
-        let record = Record::new(request, None)?;
-        Ok(Array(Packed::new(request, record, |_, depth| complete_nodes(depth))?))
+        Ok(Array(Records::new(request, NAMES, None, |_, depth| complete_nodes(depth))?))
     }
 }
 
 impl Representation for Array {
-    fn footprint(&self) -> u64 {
-        self.0.footprint()
+    fn schema(&self) -> &Schema {
+        &self.0.schema
     }
 
-    fn tables(&self) -> Vec<(&'static str, Scalar)> {
-        self.0.tables(NAMES)
+    fn fill(&self, forest: &Forest, bytes: &mut Bytes) {
+        self.0.fill(forest, bytes, order::complete);
     }
 
-    fn encode(&self, forest: &Forest) -> Vec<Table> {
-        self.0.encode(NAMES, forest, |tree| level_order(tree, 1, |n| (2 * n, 2 * n + 1)))
+    fn level_order(&self) -> Option<&dyn LevelOrder> {
+        Some(self)
     }
 
-    fn load_tree(&self, b: &mut Builder, buffers: &Buffers, tree: Value, _: (u16, u32)) -> TreeState {
-        self.0.load_tree(b, buffers, tree)
+    fn load_tree(&self, b: &mut Builder, buffers: &Buffers, tree: Value, _: WalkShape) -> TreeState {
+        self.0.start.tree(b, buffers, tree)
     }
 
     fn load_trees(&self, b: &mut Builder, buffers: &Buffers, tree: Value, lanes: TreeLanes) -> TreeState {
-        self.0.load_trees(b, buffers, tree, lanes.distance)
+        self.0.start.trees(b, buffers, tree, lanes)
     }
 
     fn step(
@@ -54,23 +57,19 @@ impl Representation for Array {
         buffers: &Buffers,
         state: &TreeState,
         row: &Row,
-        place: &Place,
-        hop: Hop,
-    ) -> Place {
-        let node = place.node;
-        let done = (hop == Hop::Hold).then(|| self.done(b, buffers, state, node));
-        let turn = self.0.record.turn(b, nodes(buffers), state, row, node, done);
+        at: &Cursor,
+        step: Step,
+    ) -> Cursor {
+        let node = at.node;
+        let done = (step == Step::Masked).then(|| self.done(b, buffers, state, node));
+        let decision = self.0.record.decision(b, buffers, state, row, node, done);
         let left = b.add(node, node);
-        let next = b.add(left, turn);
-        Place::of(done.map_or(next, |done| b.select(done, node, next)))
-    }
-
-    fn level_order(&self) -> Option<&dyn LevelOrder> {
-        Some(self)
+        let next = b.add(left, decision);
+        Cursor::of(done.map_or(next, |done| b.select(done, node, next)))
     }
 
     fn done(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: Value) -> Value {
-        self.0.record.is_marked(b, nodes(buffers), state, node)
+        self.0.record.is_marked(b, buffers, state, node)
     }
 
     fn leaf(
@@ -81,7 +80,7 @@ impl Representation for Array {
         node: Value,
         _: Option<u32>,
     ) -> LeafValue {
-        self.0.leaf(b, buffers, state, node)
+        self.0.record.payload(b, buffers, state, node)
     }
 
     fn leaf_number(
@@ -96,7 +95,7 @@ impl Representation for Array {
     }
 
     fn prefetch(&self, b: &mut Builder, buffers: &Buffers, tree: Value) {
-        self.0.prefetch(b, buffers, tree);
+        self.0.start.prefetch(b, buffers, &self.0.schema, tree);
     }
 }
 
@@ -107,6 +106,6 @@ impl LevelOrder for Array {
 
     fn node(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, number: u64) -> Node {
         let number = state.number(b, number);
-        self.0.record.node(b, nodes(buffers), state, number)
+        self.0.record.node(b, buffers, state, number)
     }
 }

@@ -1,23 +1,29 @@
-//! Complete trees: what layouts share whose nodes are numbered level by level and whose leaves all have one depth.
+//! Complete trees: what layouts share whose nodes are numbered level by level and whose leaves all have one
+//! depth.
 //!
 //! The root is 1, the children of `n` are `2n` and `2n + 1`. A node's entry is its number.
 
-use super::Request;
-use super::entries::Entries;
+use super::entries::{Entries, PlacedLeaf};
+use super::records::Names;
+use super::request::Request;
+use super::schema::{Bytes, Schema};
+use super::starts::TreeStarts;
 use crate::error::CompileError;
 use crate::fault::{Fault, seeded};
 use sched_forest::{Forest, Inner, NodeRef, Tree};
 use std::ops::{Deref, Range};
 
-/// Entries of a tree at least: wide vectors look up so many at once.
+/// Fewest entries of a tree: wide vectors look up this many at once.
 pub const SMALLEST: u64 = 16;
 
 /// The entries of complete trees.
 pub struct Complete {
     entries: Entries,
-    /// The depth of each used tree; none for others.
-    depths: Vec<Option<u32>>,
+    depths: Depths,
 }
+
+/// The depth of each used tree; none for others.
+pub struct Depths(Vec<Option<u32>>);
 
 impl Deref for Complete {
     type Target = Entries;
@@ -27,43 +33,60 @@ impl Deref for Complete {
     }
 }
 
-impl Complete {
-    /// The used trees, behind so many tables of nodes.
-    ///
-    /// # Errors
-    ///
-    /// When 31 bits do not count the entries.
-    pub fn new(request: &Request, first_table: usize) -> Result<Complete, CompileError> {
-        let depths = request.depths_of_used();
-        let size = |depth: u32| 1u64.checked_shl(depth).unwrap_or(u64::MAX).max(SMALLEST);
-        let sizes = depths.iter().map(|depth| depth.map_or(0, size));
-        Ok(Complete { entries: Entries::new(request, first_table, sizes)?, depths })
+impl Depths {
+    /// Those of the used trees.
+    pub fn of(request: &Request) -> Depths {
+        Depths(request.depths_of_used())
     }
 
     /// Edges to the deepest leaf.
     pub fn deepest(&self) -> u32 {
-        self.depths.iter().flatten().max().copied().unwrap_or(0)
+        self.0.iter().flatten().max().copied().unwrap_or(0)
     }
 
-    /// Builds the tables of leaves, and calls `write` with each inner node and where it is.
-    pub fn encode(&self, forest: &Forest, mut write: impl FnMut(Spot, &Inner)) -> [Vec<u8>; 3] {
-        self.entries.encode(forest, |tree, at, start| {
+    /// Where the trees begin.
+    ///
+    /// # Errors
+    ///
+    /// When 31 bits do not count the entries.
+    pub fn starts(&self) -> Result<TreeStarts, CompileError> {
+        let size = |depth: u32| 1u64.checked_shl(depth).unwrap_or(u64::MAX).max(SMALLEST);
+        TreeStarts::new(self.0.iter().map(|depth| depth.map_or(0, size))).counted("entries")
+    }
+}
+
+impl Complete {
+    /// Adds the tables of used trees to a schema; the tables of nodes stand before them.
+    pub fn declare(
+        request: &Request,
+        schema: &mut Schema,
+        names: Names,
+        depths: Depths,
+        starts: TreeStarts,
+    ) -> Complete {
+        Complete { entries: Entries::declare(request, schema, names, starts), depths }
+    }
+
+    /// Writes the tables of leaves, and calls `write` with each inner node and where it is.
+    pub fn fill(&self, forest: &Forest, bytes: &mut Bytes, mut write: impl FnMut(&mut Bytes, Spot, &Inner)) {
+        self.entries.fill(forest, bytes, |bytes, tree, at, start| {
             let mut leaves = Vec::with_capacity(tree.leaves.len());
-            for_each_part(tree, self.depths[at].unwrap_or(0), |part| match part {
+            for_each_part(tree, self.depths.0[at].unwrap_or(0), |part| match part {
                 Part::Node(number, inner) => {
-                    write(Spot { tree: at, number, entry: start + number as usize }, inner)
+                    write(bytes, Spot { tree: at, number, entry: start + number as usize }, inner);
                 }
                 Part::Leaf(places, leaf) => {
-                    leaves.extend(places.map(|place| (start + place as usize, leaf)));
+                    let entry = |place: u64| PlacedLeaf { entry: start + place as usize, leaf };
+                    leaves.extend(places.map(entry));
                 }
             });
             leaves
-        })
+        });
     }
 
-    /// The number of the first leaf, so many hops from the root if that is known.
-    pub fn first_leaf(&self, hops: Option<u32>) -> i64 {
-        1i64 << hops.unwrap_or_else(|| self.deepest()).min(40)
+    /// The number of the first leaf, `steps` steps from the root if that is known.
+    pub fn first_leaf(&self, steps: Option<u32>) -> i64 {
+        1i64 << steps.unwrap_or_else(|| self.depths.deepest()).min(40)
     }
 }
 
@@ -81,12 +104,14 @@ pub struct Spot {
 pub enum Part<'t> {
     /// An inner node and its number.
     Node(u64, &'t Inner),
-    /// A leaf, and the places that it takes among the leaves: one, or if it is not as deep as they are, those of all leaves
-    /// below its number. The nodes on the way there are nowhere, and what they test does not matter.
+    /// A leaf, and the places that it takes among the leaves: one, or if it is not as deep as they are, those
+    /// of all leaves below its number. The nodes on the way there are nowhere, and what they test does not
+    /// matter.
     Leaf(Range<u64>, u32),
 }
 
-/// Calls `visit` with all parts of a tree whose leaves are seen as `depth` edges below the root; none is deeper.
+/// Calls `visit` with all parts of a tree whose leaves are seen as `depth` edges below the root; none is
+/// deeper.
 pub fn for_each_part<'t>(tree: &'t Tree, depth: u32, mut visit: impl FnMut(Part<'t>)) {
     let lost = seeded(Fault::PadLosesLeaf);
     let mut todo = vec![(1u64, depth, tree.root)];

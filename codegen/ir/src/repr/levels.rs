@@ -1,43 +1,47 @@
-//! The levels layout: complete trees whose levels are short tables, looked up in registers instead of gathered.
+//! The levels layout: complete trees whose levels are short tables, looked up in registers instead of
+//! gathered.
 //!
-//! Nodes are numbered as in the array layout: the root is 1, the children of `n` are `2n` and `2n + 1`. Thresholds and
-//! feature codes lie in tables of their own, each tree's at its node numbers, so that the nodes of a level stand side by
-//! side: level `h` is `2^h` entries from number `2^h` on, and the low bits of a node's number are its place among them.
-//! A vector of walks looks thresholds and codes up in the level's table, which fits a few registers; in the first three
-//! levels it reads whole columns of features instead, because few nodes mean few features. Leaves lie in a third table.
+//! Nodes are numbered as in the array layout: the root is 1, the children of `n` are `2n` and `2n + 1`.
+//! Thresholds and feature codes lie in tables of their own, each tree's at its node numbers, so that the
+//! nodes of a level stand side by side: level `h` is `2^h` entries from number `2^h` on, and the low bits of
+//! a node's number are its place among them. A vector of walks looks thresholds and codes up in the level's
+//! table, which fits a few registers; in the first three levels it reads whole columns of features instead,
+//! because few nodes mean few features. Leaves lie in a third table.
 //!
 //! Walks must be straight-line down to the leaf, so every tree is padded to one depth.
 
-use super::complete::{Complete, SMALLEST, Spot};
-use super::entries::Entries;
-use super::record::{narrowest, scalar, write_float, write_int};
+use super::complete::{Complete, Depths, SMALLEST, Spot};
+use super::cursor::{Cursor, Step, choose};
+use super::entries::LeafAt;
+use super::records::Names;
+use super::representation::{LeafValue, Representation};
+use super::request::Request;
+use super::schema::{Bytes, Field, Schema};
+use super::starts::too_many;
 use super::test::Test;
-use super::{
-    Buffers, Hop, LeafValue, LevelOrder, Node, Place, Representation, Request, Row, TreeLanes, TreeState,
-    choose, named,
-};
+use super::traverse::speculate::{LevelOrder, Node};
+use super::tree::{Buffers, Loaded, TreeLanes, TreeState, WalkShape};
+use crate::bytes::narrowest;
 use crate::error::CompileError;
-use crate::lir::{Address, Bin, Builder, Cast, Cmp, Gather, Scalar, Table, Ty, Value};
-use sched_forest::{Forest, Predicate};
+use crate::lir::{Bin, Builder, Cast, Cmp, Gather, Scalar, Ty, Value};
+use crate::quantize::fetch::FetchStrategy;
+use crate::rows::Row;
+use sched_forest::Forest;
 
 /// Trees as tables of thresholds, codes and leaves.
 pub struct Levels {
-    threshold: Scalar,
-    code: Scalar,
+    schema: Schema,
+    operand: Field,
+    code: Field,
     test: Test,
     trees: Complete,
 }
 
-const THRESHOLDS: usize = 0;
-const CODES: usize = 1;
-const NODE_TABLES: usize = 2;
+const NAMES: Names =
+    Names { nodes: "levels_leaves", trees: "levels_trees", leaf_numbers: "levels_leaf_numbers" };
 
 /// Entries of the first table of codes that wide vectors look up.
 const TOGETHER: u64 = 64;
-/// Levels with more nodes are gathered: a look-up in more registers costs more.
-const LARGEST: u64 = 128;
-/// Levels in which whole columns of features are read.
-const COLUMNS: u32 = 3;
 
 impl Levels {
     /// The layout for a forest whose used trees are complete.
@@ -46,89 +50,76 @@ impl Levels {
         let test = Test::of(request, sched_nest::Layout::Levels);
         let codes = test.codes(forest.num_features as u64);
         let code = narrowest(codes).unwrap_or(Scalar::I32);
-        let trees = Complete::new(request, NODE_TABLES)?;
+        let depths = Depths::of(request);
+        let starts = depths.starts()?;
         if codes > 1 << 31 {
-            return Err(Entries::too_large(codes));
+            return Err(too_many(codes, "entries"));
         }
-        Ok(Levels { threshold: scalar(forest.types.threshold), code, test, trees })
+        let mut schema = Schema::default();
+        let operand = schema.column("levels_thresholds", test.operand(), starts.count());
+        let code = schema.column("levels_features", code, starts.count());
+        schema.near(operand.table());
+        schema.near(code.table());
+        let trees = Complete::declare(request, &mut schema, NAMES, depths, starts);
+        Ok(Levels { schema, operand, code, test, trees })
     }
 
     fn code_bits(&self) -> u32 {
-        8 * self.code.bytes()
+        8 * self.code.scalar.bytes()
     }
 
-    /// The first table of thresholds and the first one of codes that vectors of walks look up, for several levels each.
-    fn first_tables(
-        &self,
-        b: &mut Builder,
-        buffers: &Buffers,
-        base: Value,
-        (lanes, hops): (u16, u32),
-    ) -> Vec<Value> {
-        let (thresholds, codes) = if lanes < 16 { (8, 8) } else { (SMALLEST, TOGETHER) };
-        let all = SMALLEST.max(1 << hops.min(30));
+    /// The first table of thresholds and the first one of codes that vectors of walks look up, for several
+    /// levels each.
+    fn first_tables(&self, b: &mut Builder, buffers: &Buffers, base: Value, walks: WalkShape) -> Loaded {
+        let (thresholds, codes) = if walks.lanes < 16 { (8, 8) } else { (SMALLEST, TOGETHER) };
+        let all = SMALLEST.max(1 << walks.steps.min(30));
         let first = b.int(0);
-        vec![
-            self.table(b, buffers, THRESHOLDS, (base, first), thresholds.min(all)),
-            self.table(b, buffers, CODES, (base, first), codes.min(all)),
-        ]
+        Loaded::Tables {
+            operands: run(b, buffers, self.operand, base, first, thresholds.min(all)),
+            features: run(b, buffers, self.code, base, first, codes.min(all)),
+            offsets: None,
+        }
     }
 
-    /// So many entries of a table, from number `first` of a tree on.
-    fn table(
-        &self,
-        b: &mut Builder,
-        buffers: &Buffers,
-        table: usize,
-        (base, first): (Value, Value),
-        size: u64,
-    ) -> Value {
-        let scalar = if table == CODES { self.code } else { self.threshold };
-        let index = b.add(base, first);
-        let at = Address { buffer: buffers[table], index, stride: scalar.bytes(), offset: 0 };
-        b.load(Ty::vector(scalar, size as u16), at)
-    }
-
-    /// Threshold and code of a vector of nodes at a level: from the first tables, the level's own, or gathered where
-    /// the level is too long.
+    /// Threshold and code of a vector of nodes of a level that has `size` of them: from the first tables, or
+    /// from the level's own.
     fn look_up(
         &self,
         b: &mut Builder,
         buffers: &Buffers,
         state: &TreeState,
         node: Value,
-        level: Option<u32>,
+        size: u64,
     ) -> (Value, Value) {
-        let size = level.map(|level| 1u64 << level.min(40)).filter(|size| *size <= LARGEST);
-        let (Some(size), [thresholds, codes]) = (size, state.loaded.as_slice()) else {
+        let Loaded::Tables { operands, features, .. } = state.loaded else {
             return self.gather(b, buffers, state, node);
         };
-        let mut from = |first: Value, table: usize| {
+        let mut from = |first: Value, field: Field| {
             let table = if size < u64::from(b.ty(first).lanes) {
                 first
             } else {
                 let start = b.int(size as i64);
-                self.table(b, buffers, table, (state.base, start), size)
+                run(b, buffers, field, state.base, start, size)
             };
             b.lookup(table, node)
         };
-        (from(*thresholds, THRESHOLDS), from(*codes, CODES))
+        (from(operands, self.operand), from(features, self.code))
     }
 
     /// Threshold and code of a single node.
     fn load(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: Value) -> (Value, Value) {
-        let threshold = state.load(b, buffers[THRESHOLDS], self.threshold, node, (self.threshold.bytes(), 0));
-        let code = state.load(b, buffers[CODES], self.code, node, (self.code.bytes(), 0));
+        let threshold = self.operand.load(b, buffers, state, node);
+        let code = self.code.load(b, buffers, state, node);
         (threshold, b.cast(Cast::ZExt, code, Ty::I64))
     }
 
     fn gather(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: Value) -> (Value, Value) {
-        let threshold = state.load(b, buffers[THRESHOLDS], self.threshold, node, (self.threshold.bytes(), 0));
-        if self.code == Scalar::I32 {
-            return (threshold, state.load(b, buffers[CODES], self.code, node, (4, 0)));
+        let threshold = self.operand.load(b, buffers, state, node);
+        if self.code.scalar == Scalar::I32 {
+            return (threshold, self.code.load(b, buffers, state, node));
         }
         // The word that the code is in; tables are whole words.
-        let each = 4 / self.code.bytes();
+        let each = 4 / self.code.scalar.bytes();
         let ty = b.ty(node);
         let (per_word, last) = (i64::from(each.ilog2()), b.int_of(ty, i64::from(each) - 1));
         let node = state.lanes.map_or(node, |lanes| b.add(lanes, node));
@@ -137,7 +128,8 @@ impl Levels {
         let (shift, zero) = (b.int(per_word), b.int(0));
         let base = b.bin(Bin::Shr, state.base, shift);
         let base = if state.lanes.is_some() { zero } else { base };
-        let gather = Gather { buffer: buffers[CODES], base, index: word, stride: 4, offset: 0, mask: None };
+        let buffer = self.code.buffer(buffers);
+        let gather = Gather { buffer, base, index: word, stride: 4, offset: 0, mask: None };
         let word = b.gather(Scalar::I32, gather);
         let place = b.bin(Bin::And, node, last);
         let mut code = b.bits(word, 0, self.code_bits());
@@ -150,64 +142,61 @@ impl Levels {
         (threshold, code)
     }
 
-    /// The values that the nodes of one of the first levels test, for adjacent rows: the columns of all of the level's
-    /// features, chosen by the turns taken.
+    /// The values that the nodes of one of the first levels test, for adjacent rows: the columns of all of
+    /// the level's features, chosen by the decisions taken.
     fn columns(
         &self,
         b: &mut Builder,
         buffers: &Buffers,
         state: &TreeState,
         row: &Row,
-        place: &Place,
+        cursor: &Cursor,
     ) -> Value {
-        let nodes = 1i64 << place.turns.len()..2 << place.turns.len();
-        let width = b.ty(place.node).lanes;
+        let nodes = 1i64 << cursor.decisions.len()..2 << cursor.decisions.len();
+        let width = b.ty(cursor.node).lanes;
         let mut column = |number: i64| {
-            let (index, stride) = (state.base, self.code.bytes());
-            let at = b.beyond(Address { buffer: buffers[CODES], index, stride, offset: 0 }, number);
-            let code = b.load_index(self.code, at);
+            let at = b.beyond(self.code.address(buffers, state.base), number);
+            let code = b.load_index(self.code.scalar, at);
             let (feature, _) = self.test.split(b, code, self.code_bits());
             row.load_column(b, feature, width)
         };
         let columns = nodes.map(&mut column).collect();
-        choose(b, columns, &place.turns)
+        choose(b, columns, &cursor.decisions)
     }
 }
 
+/// `size` entries of a tree, from number `first` on.
+fn run(b: &mut Builder, buffers: &Buffers, field: Field, base: Value, first: Value, size: u64) -> Value {
+    let first = b.add(base, first);
+    field.load_run(b, buffers, first, size)
+}
+
 impl Representation for Levels {
-    fn footprint(&self) -> u64 {
-        let entry = u64::from(self.threshold.bytes() + self.code.bytes());
-        self.trees.count().saturating_mul(entry).saturating_add(self.trees.footprint())
+    fn schema(&self) -> &Schema {
+        &self.schema
     }
 
-    fn tables(&self) -> Vec<(&'static str, Scalar)> {
-        let nodes = [("levels_thresholds", self.threshold), ("levels_codes", self.code)];
-        let trees = self.trees.tables(["levels_leaves", "levels_trees", "levels_leaf_numbers"]);
-        nodes.into_iter().chain(trees).collect()
-    }
-
-    fn encode(&self, forest: &Forest) -> Vec<Table> {
-        let entries = self.trees.count() as usize;
-        let (threshold, code) = (self.threshold.bytes() as usize, self.code.bytes() as usize);
-        let (mut thresholds, mut codes) = (vec![0; entries * threshold], vec![0; entries * code]);
-        let trees = self.trees.encode(forest, |Spot { entry, .. }, inner| {
-            if let Predicate::Numeric { threshold: t } = inner.predicate {
-                write_float(&mut thresholds[entry * threshold..], self.threshold, t);
-            }
-            let value = self.test.code(inner, self.code_bits());
-            write_int(&mut codes[entry * code..], self.code, value);
+    fn fill(&self, forest: &Forest, bytes: &mut Bytes) {
+        self.trees.fill(forest, bytes, |bytes, Spot { entry, .. }, inner| {
+            let test = self.test.encode(inner, self.code_bits());
+            self.operand.write_operand(bytes, entry, test.operand);
+            self.code.write(bytes, entry, test.feature);
         });
-        named(self.tables(), [thresholds, codes].into_iter().chain(trees))
     }
 
-    fn load_tree(&self, b: &mut Builder, buffers: &Buffers, tree: Value, walks: (u16, u32)) -> TreeState {
-        let base = self.trees.start(b, buffers, tree);
-        let loaded = if walks.0 > 1 { self.first_tables(b, buffers, base, walks) } else { Vec::new() };
-        TreeState { base, lanes: None, loaded }
+    fn level_order(&self) -> Option<&dyn LevelOrder> {
+        Some(self)
+    }
+
+    fn load_tree(&self, b: &mut Builder, buffers: &Buffers, tree: Value, walks: WalkShape) -> TreeState {
+        let base = self.trees.start.load(b, buffers, tree);
+        let loaded =
+            if walks.lanes > 1 { self.first_tables(b, buffers, base, walks) } else { Loaded::Nothing };
+        TreeState { loaded, ..TreeState::at(base) }
     }
 
     fn load_trees(&self, b: &mut Builder, buffers: &Buffers, tree: Value, lanes: TreeLanes) -> TreeState {
-        self.trees.starts(b, buffers, tree, lanes)
+        self.trees.start.trees(b, buffers, tree, lanes)
     }
 
     fn step(
@@ -216,31 +205,27 @@ impl Representation for Levels {
         buffers: &Buffers,
         state: &TreeState,
         row: &Row,
-        place: &Place,
-        hop: Hop,
-    ) -> Place {
-        let node = place.node;
-        let level = match hop {
-            Hop::Number(level) => Some(level),
-            Hop::Open | Hop::Hold => None,
+        at: &Cursor,
+        step: Step,
+    ) -> Cursor {
+        let node = at.node;
+        let (level, fetch) = match step {
+            Step::Level { level, fetch, .. } => (level, fetch),
+            Step::Unmasked | Step::Masked => (0, None),
         };
-        let (threshold, code) = if b.ty(node).lanes > 1 {
-            self.look_up(b, buffers, state, node, level)
-        } else {
-            self.load(b, buffers, state, node)
+        let (threshold, code) = match fetch {
+            Some(FetchStrategy::GatherNodes) => self.gather(b, buffers, state, node),
+            Some(_) => self.look_up(b, buffers, state, node, 1 << level),
+            None if b.ty(node).lanes > 1 => self.gather(b, buffers, state, node),
+            None => self.load(b, buffers, state, node),
         };
         let (feature, flag) = self.test.split(b, code, self.code_bits());
-        let adjacent = row.lanes.is_some_and(|lanes| lanes.adjacent) && state.lanes.is_none();
-        let x = match level {
-            Some(level) if level < COLUMNS && adjacent => self.columns(b, buffers, state, row, place),
+        let x = match fetch {
+            Some(FetchStrategy::ByNode) => self.columns(b, buffers, state, row, at),
             _ => row.load(b, feature),
         };
         let right = self.test.goes_right(b, x, threshold, flag);
-        place.turned(b, right)
-    }
-
-    fn level_order(&self) -> Option<&dyn LevelOrder> {
-        Some(self)
+        at.descend(b, right)
     }
 
     fn leaf(
@@ -249,9 +234,9 @@ impl Representation for Levels {
         buffers: &Buffers,
         state: &TreeState,
         node: Value,
-        hops: Option<u32>,
+        steps: Option<u32>,
     ) -> LeafValue {
-        self.trees.leaf(b, buffers, state, (node, self.trees.first_leaf(hops)))
+        self.trees.leaf(b, buffers, state, LeafAt { node, first: self.trees.first_leaf(steps) })
     }
 
     fn leaf_number(
@@ -260,14 +245,13 @@ impl Representation for Levels {
         buffers: &Buffers,
         state: &TreeState,
         node: Value,
-        hops: Option<u32>,
+        steps: Option<u32>,
     ) -> Value {
-        self.trees.leaf_number(b, buffers, state, (node, self.trees.first_leaf(hops)))
+        self.trees.leaf_number(b, buffers, state, LeafAt { node, first: self.trees.first_leaf(steps) })
     }
 
     fn prefetch(&self, b: &mut Builder, buffers: &Buffers, tree: Value) {
-        let nodes = [(THRESHOLDS, self.threshold.bytes()), (CODES, self.code.bytes())];
-        self.trees.prefetch(b, buffers, tree, &nodes);
+        self.trees.start.prefetch(b, buffers, &self.schema, tree);
     }
 }
 
@@ -284,6 +268,6 @@ impl LevelOrder for Levels {
             self.load(b, buffers, state, number)
         };
         let (feature, missing_left) = self.test.split(b, code, self.code_bits());
-        Node { threshold, feature, missing_left }
+        Node { operand: threshold, feature, missing_left }
     }
 }

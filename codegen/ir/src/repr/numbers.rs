@@ -1,60 +1,47 @@
 //! The leaves' numbers in the model, as narrow as they are.
 
-use super::record::{narrowest, write_int};
-use super::{Request, TreeState};
-use crate::lir::{BufferId, Builder, Cast, Scalar, Ty, Value};
+use super::request::Request;
+use super::schema::{Bytes, Field, Schema};
+use super::tree::{Buffers, TreeState};
+use crate::bytes::narrowest;
+use crate::lir::{Builder, Cast, Scalar, Ty, Value};
 use sched_forest::Leaf;
 
 /// A table of leaf numbers, or none where nobody asks for them.
 #[derive(Clone, Copy, Debug)]
-pub struct LeafNumbers(Option<Scalar>);
+pub struct LeafNumbers(Option<Field>);
 
 impl LeafNumbers {
-    /// The table's elements for a forest. They do not depend on which trees are used, so that layouts whose leaves have
-    /// one order share one table.
-    pub fn of(request: &Request) -> LeafNumbers {
-        LeafNumbers(request.leaf_numbers.then(|| {
-            let leaves = request.forest.trees.iter().flat_map(|tree| &tree.leaves);
-            let largest = leaves.map(|leaf| u64::from(leaf.source)).max().unwrap_or(0);
-            narrowest(largest).unwrap_or(Scalar::I32)
-        }))
-    }
-
-    /// Whether there is a table.
-    pub fn wanted(self) -> bool {
-        self.0.is_some()
-    }
-
-    /// The element of the table.
-    pub fn element(self) -> Scalar {
-        self.0.unwrap_or(Scalar::I8)
-    }
-
-    /// Bytes of a table with so many entries. Vectors read whole words, the last one beyond its entry.
-    pub fn bytes(self, entries: u64) -> u64 {
-        let width = self.0.map(|width| u64::from(width.bytes()));
-        width.map_or(0, |width| entries.saturating_mul(width).saturating_add(4 - width))
+    /// Adds the table to a schema, if it is wanted. Its element does not depend on which trees are used, so
+    /// that layouts whose leaves have one order share one table.
+    pub fn declare(request: &Request, schema: &mut Schema, name: &'static str, records: u64) -> LeafNumbers {
+        if !request.leaf_numbers {
+            return LeafNumbers(None);
+        }
+        let leaves = request.forest.trees.iter().flat_map(|tree| &tree.leaves);
+        let largest = leaves.map(|leaf| u64::from(leaf.source)).max().unwrap_or(0);
+        let field = schema.column(name, narrowest(largest).unwrap_or(Scalar::I32), records);
+        // Vectors read whole words, the last one beyond its record.
+        schema.tail(field.table(), u64::from(4 - field.scalar.bytes()));
+        LeafNumbers(Some(field))
     }
 
     /// Writes a leaf's number.
-    pub fn write(self, table: &mut [u8], entry: usize, leaf: &Leaf) {
-        if let Some(width) = self.0 {
-            write_int(&mut table[entry * width.bytes() as usize..], width, u64::from(leaf.source));
+    pub fn write(self, bytes: &mut Bytes, record: usize, leaf: &Leaf) {
+        if let Some(field) = self.0 {
+            field.write(bytes, record, u64::from(leaf.source));
         }
     }
 
-    /// The number of the leaf that is entry `node` of its tree, an `i32`.
-    pub fn load(self, b: &mut Builder, table: BufferId, state: &TreeState, node: Value) -> Value {
-        let (width, ty) = (self.element(), b.ty(node).with(Scalar::I32));
-        if ty.lanes == 1 {
-            let number = state.load(b, table, width, node, (width.bytes(), 0));
-            return if width == Scalar::I32 {
-                number
-            } else {
-                b.cast(Cast::ZExt, number, Ty::of(Scalar::I32))
-            };
+    /// The number of the leaf that is record `node` of its tree, an `i32`.
+    pub fn load(self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: Value) -> Value {
+        let ty = b.ty(node).with(Scalar::I32);
+        let Some(field) = self.0 else { return b.int_of(ty, 0) };
+        if ty.lanes > 1 {
+            let word = field.seen_as(Scalar::I32).load(b, buffers, state, node);
+            return b.bits(word, 0, 8 * field.scalar.bytes());
         }
-        let word = state.load(b, table, Scalar::I32, node, (width.bytes(), 0));
-        b.bits(word, 0, 8 * width.bytes())
+        let number = field.load(b, buffers, state, node);
+        if field.scalar == Scalar::I32 { number } else { b.cast(Cast::ZExt, number, Ty::of(Scalar::I32)) }
     }
 }

@@ -1,174 +1,235 @@
-//! What layouts of whole records share: trees one after the other in one table, and where each starts.
+//! The sparse layout for vectors of walks: a node is packed into 64 bits, so that a step gathers nodes once.
+//!
+//! The low half is the threshold or a leaf's payload. The high half has the feature's code in its low bits
+//! and the number of the left child above; a leaf's child is 0, which no child is. The root is node 0, and
+//! the children of a node stand side by side.
 
+use super::cursor::{Cursor, Step, index_type};
 use super::numbers::LeafNumbers;
-use super::record::Record;
-use super::{Buffers, LeafValue, Request, TreeState};
+use super::order::{self, Placed};
+use super::payload::Payload;
+use super::representation::{LeafValue, Representation};
+use super::request::Request;
+use super::schema::{Bytes, Field, Schema};
+use super::starts::{StartField, TreeStarts};
+use super::test::Test;
+use super::traverse::speculate::{LevelOrder, Node};
+use super::tree::{Buffers, TreeLanes, TreeState, WalkShape};
 use crate::error::CompileError;
-use crate::lir::{Address, Build, Builder, Gather, Scalar, Table, Value};
-use sched_forest::{Forest, NodeRef, Tree};
+use crate::lir::{Builder, Cast, Cmp, Scalar, Ty, Value};
+use crate::rows::Row;
+use sched_forest::{Forest, NodeRef};
+use sched_nest::Layout;
 
-/// A node's number in its tree, the node, and the number of its left child (0 for a leaf).
-pub type Placed = (u64, NodeRef, u64);
-
-/// Records of all used trees in one table.
-#[derive(Clone, Debug)]
-pub struct Packed {
-    /// The layout of a record.
-    pub record: Record,
-    /// The first record of each tree, and one past the last tree's. Unused trees have no records.
-    starts: Vec<u64>,
+/// Existing nodes, packed into 64 bits each.
+pub struct PackedNodes {
+    schema: Schema,
+    test: Test,
+    leaf: Payload,
+    /// The threshold.
+    low: Field,
+    /// The feature's code and the left child's number.
+    high: Field,
+    /// Bits of a feature's code.
+    code_bits: u32,
+    start: StartField,
+    starts: TreeStarts,
     leaf_numbers: LeafNumbers,
 }
 
-/// Tables of a packed layout, in order.
-const NODES: usize = 0;
-const STARTS: usize = 1;
-const LEAF_NUMBERS: usize = 2;
+/// The bits that numbers below `end` need, at least one.
+fn bits(end: u64) -> u32 {
+    64 - end.saturating_sub(1).max(1).leading_zeros()
+}
 
-impl Packed {
-    /// Reserves `slots(tree, depth)` records for each used tree.
-    pub fn new(
-        request: &Request,
-        record: Record,
-        slots: impl Fn(&Tree, u32) -> u64,
-    ) -> Result<Packed, CompileError> {
-        let mut starts = vec![0u64];
-        let mut next = 0u64;
-        for (at, tree) in request.forest.trees.iter().enumerate() {
-            if request.used[at] {
-                next = next.saturating_add(slots(tree, request.depths[at].0));
-            }
-            starts.push(next);
+/// Where the nodes of used trees begin.
+fn starts(request: &Request) -> TreeStarts {
+    let used = request.forest.trees.iter().zip(request.used);
+    TreeStarts::new(used.map(|(tree, used)| if *used { order::size(tree) } else { 0 }))
+}
+
+impl PackedNodes {
+    /// The layout for a forest whose nodes fit.
+    ///
+    /// # Errors
+    ///
+    /// None: what could be too large does not fit.
+    pub fn new(request: &Request) -> Result<PackedNodes, CompileError> {
+        let (test, starts) = (Test::of(request, Layout::Sparse), starts(request));
+        let code_bits = bits(test.codes(request.forest.num_features as u64));
+        let mut schema = Schema::default();
+        let table = schema.table("packed_nodes", Scalar::I64, 8, starts.count());
+        schema.near(table);
+        let start = starts.declare(&mut schema, "packed_trees");
+        let leaf_numbers = LeafNumbers::declare(request, &mut schema, "packed_leaf_numbers", starts.count());
+        Ok(PackedNodes {
+            test,
+            leaf: Payload::new(request.forest, schema.field(table, "leaf", Scalar::F32, 0)),
+            low: schema.field(table, "threshold", Scalar::F32, 0),
+            high: schema.field(table, "feature and child", Scalar::I32, 4),
+            code_bits,
+            start,
+            starts,
+            leaf_numbers,
+            schema,
+        })
+    }
+
+    /// Whether a forest's nodes fit into 64 bits: thresholds and leaves of 32 bits, and features and children
+    /// that share the others.
+    pub fn fits(request: &Request) -> bool {
+        let forest = request.forest;
+        let used = forest.trees.iter().zip(request.used).filter(|(_, used)| **used);
+        let largest = used.map(|(tree, _)| order::size(tree)).max().unwrap_or(1);
+        let test = Test::of(request, Layout::Sparse);
+        let code_bits = bits(test.codes(forest.num_features as u64));
+        test.operand() == Scalar::F32
+            && Payload::element(forest) == Scalar::F32
+            && i32::try_from(starts(request).count()).is_ok()
+            && code_bits + bits(largest) <= 32
+    }
+
+    /// The two halves of a node.
+    fn halves(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: Value) -> (Value, Value) {
+        if b.ty(node).lanes == 1 {
+            let low = self.low.load(b, buffers, state, node);
+            let high = self.high.load(b, buffers, state, node);
+            return (low, b.cast(Cast::ZExt, high, Ty::I64));
         }
-        if i32::try_from(next).is_err() {
-            return Err(CompileError::new(
-                CompileError::LAYOUT_BUDGET,
-                format!("the layout needs {next} node records, more than 31 bits count"),
-                "use representation(sparse), which stores only nodes that exist",
-            ));
-        }
-        Ok(Packed { record, starts, leaf_numbers: LeafNumbers::of(request) })
+        let word = self.low.seen_as(Scalar::I64).load(b, buffers, state, node);
+        let (low, high) = (b.extract_half(word, 0), b.extract_half(word, 1));
+        (b.cast(Cast::Bits, low, b.ty(low).with(Scalar::F32)), high)
     }
 
-    fn slots(&self) -> u64 {
-        self.starts.last().copied().unwrap_or(0)
+    /// The left child's number, from the high half.
+    fn child(&self, b: &mut Builder, high: Value) -> Value {
+        b.bits(high, self.code_bits, 32 - self.code_bits)
     }
 
-    /// How many tables there are.
-    fn count(&self) -> usize {
-        if self.leaf_numbers.wanted() { 3 } else { 2 }
+    /// A node as an inner node, and its left child's number.
+    fn read(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: Value) -> (Node, Value) {
+        let (operand, high) = self.halves(b, buffers, state, node);
+        let child = self.child(b, high);
+        let code = b.bits(high, 0, self.code_bits);
+        let (feature, missing_left) = self.test.split(b, code, self.code_bits);
+        (Node { operand, feature, missing_left }, child)
     }
 
-    /// Bytes of all tables.
-    pub fn footprint(&self) -> u64 {
-        let records = self.slots().saturating_mul(self.record.bytes().into());
-        let numbers = self.leaf_numbers.bytes(self.slots());
-        records.saturating_add(numbers).saturating_add(self.starts.len() as u64 * 4)
+    fn is_leaf(&self, b: &mut Builder, child: Value) -> Value {
+        let none = b.int_of(b.ty(child), 0);
+        b.cmp(Cmp::Eq, child, none)
+    }
+}
+
+impl Representation for PackedNodes {
+    fn schema(&self) -> &Schema {
+        &self.schema
     }
 
-    /// The tables' names and elements.
-    pub fn tables(&self, prefix: [&'static str; 3]) -> Vec<(&'static str, Scalar)> {
-        let numbers = self.leaf_numbers.element();
-        [(prefix[NODES], Scalar::I8), (prefix[STARTS], Scalar::I32), (prefix[LEAF_NUMBERS], numbers)]
-            [..self.count()]
-            .to_vec()
-    }
-
-    /// Builds the tables; `place` numbers the nodes of a tree.
-    pub fn encode(
-        &self,
-        names: [&'static str; 3],
-        forest: &Forest,
-        place: impl Fn(&Tree) -> Vec<Placed>,
-    ) -> Vec<Table> {
-        let record = self.record.bytes() as usize;
-        let slots = self.slots() as usize;
-        let mut nodes = vec![0u8; slots * record];
-        let mut numbers = vec![0u8; self.leaf_numbers.bytes(self.slots()) as usize];
+    fn fill(&self, forest: &Forest, bytes: &mut Bytes) {
         let mut first_leaf = 0u32;
         for (at, tree) in forest.trees.iter().enumerate() {
-            let start = self.starts[at] as usize;
-            let used = self.starts[at + 1] > self.starts[at];
-            for (number, node, child) in if used { place(tree) } else { Vec::new() } {
-                let slot = start + number as usize;
-                let bytes = &mut nodes[slot * record..][..record];
+            let start = self.starts.of(at);
+            let placed = if start.is_some() { order::existing(tree) } else { Vec::new() };
+            for Placed { number, node, child } in placed {
+                let record = start.unwrap_or(0) + number as usize;
                 match node {
                     NodeRef::Inner(inner) => {
-                        self.record.write_inner(bytes, &tree.inner[inner as usize], child);
+                        let test = self.test.encode(&tree.inner[inner as usize], self.code_bits);
+                        self.low.write_operand(bytes, record, test.operand);
+                        self.high.write(bytes, record, test.feature | child << self.code_bits);
                     }
                     NodeRef::Leaf(leaf) => {
                         let source = &tree.leaves[leaf as usize];
-                        self.record.write_leaf(bytes, source, first_leaf + leaf);
-                        self.leaf_numbers.write(&mut numbers, slot, source);
+                        self.leaf.write(bytes, record, source, first_leaf + leaf);
+                        self.leaf_numbers.write(bytes, record, source);
                     }
                 }
             }
             first_leaf = first_leaf.saturating_add(tree.leaves.len() as u32);
         }
-        let starts = self.starts.iter().flat_map(|start| (*start as u32).to_le_bytes()).collect();
-        let tables = [nodes, starts, numbers];
-        let named = tables.into_iter().zip(names).take(self.count());
-        named.map(|(bytes, name)| Table { name: name.to_string(), bytes }).collect()
+        self.starts.write(self.start, bytes);
     }
 
-    /// The tree's first record.
-    pub fn load_tree(&self, b: &mut Builder, buffers: &Buffers, tree: Value) -> TreeState {
-        let at = Address { buffer: buffers[STARTS], index: tree, stride: 4, offset: 0 };
-        TreeState { base: b.load_index(Scalar::I32, at), lanes: None, loaded: Vec::new() }
+    fn level_order(&self) -> Option<&dyn LevelOrder> {
+        Some(self)
     }
 
-    /// The first records of several trees, as distances from the start of the table.
-    pub fn load_trees(&self, b: &mut Builder, buffers: &Buffers, tree: Value, distance: Value) -> TreeState {
-        let starts =
-            Gather { buffer: buffers[STARTS], base: tree, index: distance, stride: 4, offset: 0, mask: None };
-        let lanes = b.gather(Scalar::I32, starts);
-        TreeState { base: b.int(0), lanes: Some(lanes), loaded: Vec::new() }
+    fn load_tree(&self, b: &mut Builder, buffers: &Buffers, tree: Value, _: WalkShape) -> TreeState {
+        self.start.tree(b, buffers, tree)
     }
 
-    /// The payload of a leaf.
-    pub fn leaf(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: Value) -> LeafValue {
-        self.record.payload(b, buffers[NODES], state, node)
+    fn load_trees(&self, b: &mut Builder, buffers: &Buffers, tree: Value, lanes: TreeLanes) -> TreeState {
+        self.start.trees(b, buffers, tree, lanes)
     }
 
-    /// The leaf's number in the model.
-    pub fn leaf_number(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: Value) -> Value {
-        self.leaf_numbers.load(b, buffers[LEAF_NUMBERS], state, node)
+    fn root(&self, b: &mut Builder, lanes: u16, _: bool) -> Value {
+        b.int_of(index_type(lanes), 0)
     }
 
-    /// Prefetches the tree's records, a cache line at a time.
-    pub fn prefetch(&self, b: &mut Builder, buffers: &Buffers, tree: Value) {
-        const LINE: i64 = 64;
-        let record = i64::from(self.record.bytes());
-        let first = self.load_tree(b, buffers, tree);
-        let next = b.add_int(tree, 1);
-        let end = self.load_tree(b, buffers, next);
-        let range = (b.mul_int(first.base, record), b.mul_int(end.base, record), LINE);
-        b.for_loop(range, &[], |b, index, _| {
-            b.prefetch(Address { buffer: buffers[NODES], index, stride: 1, offset: 0 });
-            Vec::new()
-        });
-    }
-}
-
-/// A tree's nodes breadth first, numbered from `root` as `children` numbers the children of a node.
-pub fn level_order(tree: &Tree, root: u64, mut children: impl FnMut(u64) -> (u64, u64)) -> Vec<Placed> {
-    let mut order = vec![(root, tree.root, 0)];
-    let mut at = 0;
-    while at < order.len() {
-        let (number, node, _) = order[at];
-        if let NodeRef::Inner(inner) = node {
-            let inner = &tree.inner[inner as usize];
-            let (left, right) = children(number);
-            order[at].2 = left;
-            order.push((left, inner.left, 0));
-            order.push((right, inner.right, 0));
+    fn step(
+        &self,
+        b: &mut Builder,
+        buffers: &Buffers,
+        state: &TreeState,
+        row: &Row,
+        at: &Cursor,
+        step: Step,
+    ) -> Cursor {
+        let node = at.node;
+        // A leaf's feature is 0, which every row has where trees have inner nodes.
+        let (Node { operand, feature, missing_left }, child) = self.read(b, buffers, state, node);
+        let x = row.load(b, feature);
+        let right = self.test.goes_right(b, x, operand, missing_left);
+        let decision = b.cast(Cast::ZExt, right, b.ty(node));
+        let next = b.add(child, decision);
+        if step != Step::Masked {
+            return Cursor::of(next);
         }
-        at += 1;
+        let done = self.is_leaf(b, child);
+        Cursor::of(b.select(done, node, next))
     }
-    order
+
+    fn done(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: Value) -> Value {
+        let (_, high) = self.halves(b, buffers, state, node);
+        let child = self.child(b, high);
+        self.is_leaf(b, child)
+    }
+
+    fn leaf(
+        &self,
+        b: &mut Builder,
+        buffers: &Buffers,
+        state: &TreeState,
+        node: Value,
+        _: Option<u32>,
+    ) -> LeafValue {
+        self.leaf.load(b, buffers, state, node)
+    }
+
+    fn leaf_number(
+        &self,
+        b: &mut Builder,
+        buffers: &Buffers,
+        state: &TreeState,
+        node: Value,
+        _: Option<u32>,
+    ) -> Value {
+        self.leaf_numbers.load(b, buffers, state, node)
+    }
+
+    fn prefetch(&self, b: &mut Builder, buffers: &Buffers, tree: Value) {
+        self.start.prefetch(b, buffers, &self.schema, tree);
+    }
 }
 
-/// The table of nodes among a layout's buffers.
-pub fn nodes(buffers: &Buffers) -> crate::lir::BufferId {
-    buffers[NODES]
+impl LevelOrder for PackedNodes {
+    fn test(&self) -> &Test {
+        &self.test
+    }
+
+    fn node(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, number: u64) -> Node {
+        let number = state.number(b, number - 1);
+        self.read(b, buffers, state, number).0
+    }
 }

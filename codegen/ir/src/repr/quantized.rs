@@ -1,153 +1,168 @@
-//! The quantized layout: the levels layout with ranks in place of thresholds, for rows that are coded alike.
+//! The quantized layout: the levels layout with ranks in place of thresholds, for rows that are quantized
+//! alike.
 //!
-//! Nodes are numbered as in the array layout: the root is 1, the children of `n` are `2n` and `2n + 1`. A node is the
-//! rank of its threshold and the column of the codes that it compares with ([`Codes`]). Ranks and columns lie in tables of
-//! their own, each tree's at its node numbers, so that a few registers hold a level. For vectors of trees, and for levels too
-//! long to be looked up, a node is one word with both.
+//! Nodes are numbered as in the array layout: the root is 1, the children of `n` are `2n` and `2n + 1`. A
+//! node is the rank of its threshold and the column of the bins that it compares with ([`BinMap`]). Ranks and
+//! columns lie in tables of their own, each tree's at its node numbers, so that a few registers hold a level.
+//! For vectors of trees, and for levels too long to be looked up, a node is one word with both.
 //!
-//! A single row whose codes fit a register needs no hops: all tests of a tree are made side by side ([`Outcomes`]).
-//!
-//! The codes of a vector of rows are found in the way that costs least ([`Way`]).
+//! A single row whose bins fit a register needs no steps: all tests of a tree are made at once
+//! ([`TestMask`]). How a vector of rows fetches its bins is said by the plan, level by level
+//! ([`FetchStrategy`]).
 //!
 //! Walks must be straight-line down to the leaf, so every tree is padded to one depth.
 
-use super::codes::Codes;
-use super::complete::{Complete, SMALLEST, Spot};
-use super::offsets::Offsets;
-use super::outcomes::{Outcomes, WORD, outcomes};
-use super::record::write_int;
-use super::test::Test;
-use super::way::{LARGEST, Way};
-use super::{
-    Buffers, Hop, LeafValue, LevelOrder, Node, Place, Representation, Request, Row, TreeLanes, TreeState,
-    index_type, named,
-};
+use super::complete::{Complete, Depths, SMALLEST, Spot};
+use super::cursor::{Cursor, Step, index_type};
+use super::entries::LeafAt;
+use super::records::Names;
+use super::representation::{LeafValue, Representation};
+use super::request::Request;
+use super::schema::{Bytes, Field, Schema};
+use super::test::{Operand, Test, bin_goes_right};
+use super::traverse::speculate::{LevelOrder, Node};
+use super::traverse::test_mask::{TestBits, TestMask, Tests, WORD, mask};
+use super::tree::{Buffers, Loaded, TreeLanes, TreeState, WalkShape};
 use crate::error::CompileError;
-use crate::lir::{Address, Bin, Builder, Cast, Cmp, Keep, Scalar, Table, Ty, Value};
-use crate::mir::Walkers;
+use crate::lir::{Bin, Builder, Cast, Cmp, Keep, Scalar, Ty, Value};
+use crate::quantize::BinMap;
+use crate::quantize::fetch::{FetchStrategy, LARGEST};
+use crate::quantize::offsets::Offsets;
+use crate::rows::Row;
 use sched_forest::Forest;
 use sched_nest::Layout;
 use std::sync::Arc;
 
 /// Trees as ranks, columns and leaves.
 pub struct Quantized {
-    codes: Arc<Codes>,
+    schema: Schema,
+    bins: Arc<BinMap>,
     test: Test,
     trees: Complete,
     /// Whether ranks and columns have tables of their own.
     apart: bool,
+    /// Whether nodes are also words: where they are not looked up, or not in all levels.
+    words: bool,
+    /// Rank and column of a node.
+    word: Field,
+    rank: Field,
+    column: Field,
     /// Where the columns of the nodes are that are read as a whole.
+    offset: Field,
     offsets: Offsets,
 }
 
-const WORDS: usize = 0;
-const RANKS: usize = 1;
-const COLUMNS: usize = 2;
-const OFFSETS: usize = 3;
-const NODE_TABLES: usize = 4;
+/// Entries of a tree: `size` from node `first` on.
+#[derive(Clone, Copy)]
+struct Run {
+    base: Value,
+    first: u64,
+    size: u64,
+}
+
+/// What reaches the bins of nodes: a tree, and a vector of rows.
+#[derive(Clone, Copy)]
+struct Reach<'a> {
+    buffers: &'a Buffers,
+    state: &'a TreeState,
+    row: &'a Row,
+    /// Rows of the vector.
+    width: u16,
+    /// How long what is read along the way is kept.
+    keep: Keep,
+}
+
+/// Nodes of a level that has `size` of them.
+#[derive(Clone, Copy)]
+struct OfLevel {
+    node: Value,
+    size: u64,
+}
+
+const NAMES: Names =
+    Names { nodes: "quantized_leaves", trees: "quantized_trees", leaf_numbers: "quantized_leaf_numbers" };
 
 /// Bits of a word that hold the rank.
 const RANK_BITS: u32 = 16;
-/// Levels in which whole columns of codes are read, where nodes are words.
-const IN_COLUMNS: u32 = 3;
-/// Lanes from which on nodes are bytes.
-const MANY: u16 = 16;
 
 impl Quantized {
-    /// The layout for a forest whose used trees are complete.
-    pub fn new(request: &Request, walkers: Walkers) -> Result<Quantized, CompileError> {
-        let Some(codes) = request.codes else { return Err(Codes::missing()) };
-        let apart = walkers == Walkers::Vectors;
-        let nodes = if apart { Way::first_without_nodes(codes.columns()) } else { 0 };
+    /// The layout with ranks and columns in tables.
+    pub fn tables(request: &Request) -> Result<Quantized, CompileError> {
+        Quantized::new(request, true)
+    }
+
+    /// The layout with ranks and columns in words.
+    pub fn words(request: &Request) -> Result<Quantized, CompileError> {
+        Quantized::new(request, false)
+    }
+
+    /// The layout for a forest whose used trees are complete, with ranks and columns `apart` in tables, or in
+    /// words.
+    fn new(request: &Request, apart: bool) -> Result<Quantized, CompileError> {
+        let Some(bins) = request.bins else { return Err(BinMap::missing()) };
+        let nodes = if apart { FetchStrategy::first_without_nodes(bins.columns()) } else { 0 };
+        let depths = Depths::of(request);
+        let starts = depths.starts()?;
+        let column = if bins.columns() > 1 << 8 { Scalar::I16 } else { Scalar::I8 };
+        let offsets = Offsets::new(request.forest.trees.len(), nodes, bins.columns());
+        let words = !apart || 1u64 << depths.deepest().saturating_sub(1).min(40) > LARGEST;
+        let entries = |wanted: bool| if wanted { starts.count() } else { 0 };
+        let mut schema = Schema::default();
+        let word = schema.column("quantized_nodes", Scalar::I32, entries(words));
+        let rank = schema.column("quantized_ranks", bins.element(), entries(apart));
+        let column = schema.column("quantized_columns", column, entries(apart));
+        let near = if apart { vec![rank, column] } else { vec![word] };
+        near.into_iter().for_each(|field| schema.near(field.table()));
+        let offset = schema.column("quantized_offsets", Offsets::ELEMENT, offsets.count());
         Ok(Quantized {
-            codes: Arc::clone(codes),
+            bins: Arc::clone(bins),
             test: Test::of(request, Layout::Quantized),
-            trees: Complete::new(request, NODE_TABLES)?,
+            trees: Complete::declare(request, &mut schema, NAMES, depths, starts),
             apart,
-            offsets: Offsets::new(request.forest.trees.len(), nodes, codes.columns()),
+            words,
+            word,
+            rank,
+            column,
+            offset,
+            offsets,
+            schema,
         })
     }
 
-    fn rank(&self) -> Scalar {
-        self.codes.element()
-    }
-
-    fn column(&self) -> Scalar {
-        if self.codes.columns() > 1 << 8 { Scalar::I16 } else { Scalar::I8 }
-    }
-
-    /// Whether nodes are also words: where they are not looked up, or not in all levels.
-    fn words(&self) -> bool {
-        !self.apart || 1u64 << self.trees.deepest().saturating_sub(1).min(40) > LARGEST
-    }
-
-    /// Bytes of each table of nodes.
-    fn lengths(&self) -> [u64; NODE_TABLES] {
-        let entries = self.trees.count();
-        let each = [(self.words(), Scalar::I32), (self.apart, self.rank()), (self.apart, self.column())];
-        let [words, ranks, columns] = each
-            .map(|(wanted, element)| if wanted { entries.saturating_mul(element.bytes().into()) } else { 0 });
-        [words, ranks, columns, self.offsets.bytes()]
-    }
-
-    /// Whether the nodes of a vector are bytes: many lanes, and nodes that bytes tell apart.
-    fn in_bytes(&self, lanes: u16) -> bool {
-        self.apart && lanes >= MANY && self.rank() == Scalar::I8 && self.trees.deepest() <= u8::BITS
-    }
-
-    /// So many entries of a table, from node `first` of a tree on.
-    fn table(
-        &self,
-        b: &mut Builder,
-        buffers: &Buffers,
-        table: usize,
-        (base, first, size): (Value, u64, u64),
-    ) -> Value {
-        let scalar = self.element(table);
-        let at = Address { buffer: buffers[table], index: base, stride: scalar.bytes(), offset: 0 };
-        let at = b.beyond(at, first as i64);
-        b.load(Ty::vector(scalar, size as u16), at)
-    }
-
-    /// The type of a table's entries.
-    fn element(&self, table: usize) -> Scalar {
-        if table == RANKS { self.rank() } else { self.column() }
-    }
-
-    /// Entries of a table that are looked up by one shuffle. Those of bytes are within parts of registers.
-    fn shuffled(&self, table: usize) -> u64 {
-        if self.element(table) == Scalar::I8 { 16 } else { 32 }
-    }
-
-    /// The entries of a table that vectors of walks look several levels up in.
+    /// The entries that vectors of walks look several levels up in.
     fn first_table(
         &self,
         b: &mut Builder,
         buffers: &Buffers,
-        (table, base): (usize, Value),
-        (lanes, hops): (u16, u32),
+        field: Field,
+        base: Value,
+        walks: WalkShape,
     ) -> Value {
-        let together = if lanes < 16 { 8 } else { self.shuffled(table) };
-        self.table(b, buffers, table, (base, 0, together.min(SMALLEST.max(1 << hops.min(30)))))
+        let together = if walks.lanes < 16 { 8 } else { shuffled(field) };
+        let all = SMALLEST.max(1 << walks.steps.min(30));
+        run(b, buffers, field, Run { base, first: 0, size: together.min(all) })
     }
 
-    /// What a table holds for a vector of nodes: from its first entries, or from those of the nodes' level.
+    /// What a field holds for a vector of nodes: from the first entries, or from those of the nodes' level.
     fn look_up(
         &self,
         b: &mut Builder,
         buffers: &Buffers,
-        state: &TreeState,
-        (table, node, size): (usize, Value, u64),
+        base: Value,
+        field: Field,
+        nodes: OfLevel,
+        first: Value,
     ) -> Value {
-        let first = state.loaded[table - RANKS];
+        let OfLevel { node, size } = nodes;
         if size < u64::from(b.ty(first).lanes) {
             return b.lookup(first, node);
         }
-        // Registers are filled with one piece after the other, which takes no shuffle if it is what was loaded.
-        let piece = size.min(self.shuffled(table));
+        // Registers are filled with one piece after the other, which takes no shuffle if it is what was
+        // loaded.
+        let piece = size.min(shuffled(field));
         let mut level: Vec<Value> = (size..2 * size)
             .step_by(piece as usize)
-            .map(|first| self.table(b, buffers, table, (state.base, first, piece)))
+            .map(|first| run(b, buffers, field, Run { base, first, size: piece }))
             .collect();
         while level.len() > 1 {
             level = level.chunks_exact(2).map(|pair| b.concat(pair[0], pair[1])).collect();
@@ -156,58 +171,51 @@ impl Quantized {
     }
 
     /// The column of one node of the tree.
-    fn column_of(&self, b: &mut Builder, (buffers, base): (&Buffers, Value), node: u64) -> Value {
-        let element = self.column();
-        let first = Address { buffer: buffers[COLUMNS], index: base, stride: element.bytes(), offset: 0 };
-        let at = b.beyond(first, node as i64);
-        b.load_index(element, at)
+    fn column_of(&self, b: &mut Builder, buffers: &Buffers, base: Value, node: u64) -> Value {
+        let at = b.beyond(self.column.address(buffers, base), node as i64);
+        b.load_index(self.column.scalar, at)
     }
 
     /// Rank and column of nodes: from their words, or for a single one from the tables.
     fn load(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: Value) -> (Value, Value) {
         let lanes = b.ty(node).lanes;
         let node = b.cast(Cast::ZExt, node, index_type(lanes));
-        if !self.words() {
-            let mut load = |table: usize, element: Scalar| {
-                let value = state.load(b, buffers[table], element, node, (element.bytes(), 0));
+        if !self.words {
+            let mut load = |field: Field| {
+                let value = field.load(b, buffers, state, node);
                 b.cast(Cast::ZExt, value, index_type(lanes))
             };
-            return (load(RANKS, self.rank()), load(COLUMNS, self.column()));
+            return (load(self.rank), load(self.column));
         }
-        let word = state.load(b, buffers[WORDS], Scalar::I32, node, (4, 0));
+        let word = self.word.load(b, buffers, state, node);
         let word = b.cast(Cast::ZExt, word, index_type(lanes));
         (b.bits(word, 0, RANK_BITS), b.bits(word, RANK_BITS, 32 - RANK_BITS))
     }
 
-    /// The codes that the nodes of a level compare with, for adjacent rows: the columns of all nodes of the level that can
-    /// be reached from `node`, chosen by the turns after it. Each is chosen as soon as it is there.
-    fn by_node(
-        &self,
-        b: &mut Builder,
-        tree: (&Buffers, &TreeState),
-        row: &Row,
-        (node, width): (u64, u16),
-        turns: &[Value],
-    ) -> Value {
-        let Some((turn, turns)) = turns.split_first() else {
-            let (buffers, state) = tree;
-            let offsets = (buffers[OFFSETS], state.loaded[OFFSETS - RANKS]);
-            // Where deeper levels reload all columns, there is no register for an offset that other trees need, too.
-            let keep = if self.reloads(width) { Keep::UntilReload } else { Keep::Invariant };
-            return self.offsets.load(b, row, offsets, (node, width), keep).unwrap_or_else(|| {
-                let column = self.column_of(b, (buffers, state.base), node);
-                row.load_column(b, column, width)
-            });
+    /// The bins that the nodes of a level compare with, for adjacent rows: the columns of all nodes of the
+    /// level that can be reached from `node`, chosen by the decisions after it. Each is chosen as soon as it
+    /// is there.
+    fn by_node(&self, b: &mut Builder, reach: Reach, node: u64, decisions: &[Value]) -> Value {
+        let Some((decision, decisions)) = decisions.split_first() else {
+            let Reach { buffers, state, row, width, keep } = reach;
+            if let Loaded::Tables { offsets: Some(first), .. } = state.loaded
+                && let Some(bins) =
+                    self.offsets.load(b, row, self.offset.address(buffers, first), node, width, keep)
+            {
+                return bins;
+            }
+            let column = self.column_of(b, buffers, state.base, node);
+            return row.load_column(b, column, width);
         };
-        let left = self.by_node(b, tree, row, (2 * node, width), turns);
-        let right = self.by_node(b, tree, row, (2 * node + 1, width), turns);
-        b.select(*turn, right, left)
+        let left = self.by_node(b, reach, 2 * node, decisions);
+        let right = self.by_node(b, reach, 2 * node + 1, decisions);
+        b.select(*decision, right, left)
     }
 
     /// The same from all columns that there are, chosen by the bits of the looked-up numbers.
-    fn by_column(&self, b: &mut Builder, row: &Row, columns: Value) -> Value {
+    fn by_column(&self, b: &mut Builder, reach: Reach, columns: Value) -> Value {
         let ty = b.ty(columns);
-        let last = self.codes.columns().saturating_sub(1);
+        let last = self.bins.columns().saturating_sub(1);
         let zero = b.int_of(ty, 0);
         let bits: Vec<Value> = (0..u32::BITS - last.leading_zeros())
             .map(|bit| {
@@ -216,139 +224,152 @@ impl Quantized {
                 b.cmp(Cmp::Ne, this, zero)
             })
             .collect();
-        // Kept from level to level and from tree to tree, columns would drive all else out of the registers; that they are
-        // read again costs next to nothing, since choices take their operands from memory.
+        // Kept from level to level and from tree to tree, columns would drive all else out of the registers;
+        // that they are read again costs next to nothing, since choices take their operands from memory.
         let keep = b.reload();
-        self.among(b, (row, keep), (0, ty.lanes), &bits)
+        self.among(b, Reach { keep, ..reach }, 0, &bits)
     }
 
-    /// Whether vectors of so many walks choose among all columns at some level.
-    fn reloads(&self, lanes: u16) -> bool {
-        let deepest = self.trees.deepest().saturating_sub(1).min(LARGEST.ilog2());
-        self.in_bytes(lanes)
-            && (0..=deepest).any(|level| Way::of(1 << level, self.codes.columns(), lanes) == Way::Columns)
-    }
-
-    /// The codes of the columns from number `first` on that the bits tell apart, the highest last.
-    fn among(&self, b: &mut Builder, row: (&Row, Keep), (first, width): (u32, u16), bits: &[Value]) -> Value {
+    /// The bins of the columns from number `first` on that the bits tell apart, the highest last.
+    fn among(&self, b: &mut Builder, reach: Reach, first: u32, bits: &[Value]) -> Value {
         let Some((highest, bits)) = bits.split_last() else {
-            let (column, (row, keep)) = (b.int(first.into()), row);
-            return row.load_column_and(b, keep, column, width);
+            let column = b.int(first.into());
+            return reach.row.load_column_and(b, reach.keep, column, reach.width);
         };
-        let left = self.among(b, row, (first, width), bits);
+        let left = self.among(b, reach, first, bits);
         let half = first + (1 << bits.len());
-        if half >= self.codes.columns() {
+        if half >= self.bins.columns() {
             return left;
         }
-        let right = self.among(b, row, (half, width), bits);
+        let right = self.among(b, reach, half, bits);
         b.select(*highest, right, left)
     }
 
-    /// Rank and code of a vector of nodes.
+    /// Rank and bin of a vector of nodes of a level, as the plan says.
     fn of_vector(
+        &self,
+        b: &mut Builder,
+        reach: Reach,
+        at: &Cursor,
+        level: u32,
+        fetch: FetchStrategy,
+    ) -> (Value, Value) {
+        let Reach { buffers, state, row, .. } = reach;
+        let node = at.node;
+        let ty = b.ty(node);
+        let Loaded::Tables { operands, features, .. } = state.loaded else {
+            return self.gathered(b, buffers, state, row, node);
+        };
+        if fetch == FetchStrategy::GatherNodes {
+            return self.gathered(b, buffers, state, row, node);
+        }
+        let nodes = OfLevel { node, size: 1u64 << level };
+        let rank = self.look_up(b, buffers, state.base, self.rank, nodes, operands);
+        let bin = match fetch {
+            FetchStrategy::ByNode => self.by_node(b, reach, 1, &at.decisions),
+            FetchStrategy::ByColumn => {
+                let columns = self.look_up(b, buffers, state.base, self.column, nodes, features);
+                self.by_column(b, reach, columns)
+            }
+            FetchStrategy::Gather | FetchStrategy::GatherNodes => {
+                // What is found is as wide as the number that it is looked up by.
+                let wide = ty.with(Scalar::I32);
+                let bytes = self.column.scalar == Scalar::I8;
+                let node = if bytes { node } else { b.cast(Cast::ZExt, node, wide) };
+                let nodes = OfLevel { node, ..nodes };
+                let columns = self.look_up(b, buffers, state.base, self.column, nodes, features);
+                let columns = b.cast(Cast::ZExt, columns, wide);
+                row.load(b, columns)
+            }
+        };
+        (b.cast(Cast::ZExt, rank, ty), self.as_node(b, bin, ty))
+    }
+
+    /// Rank and bin of a vector of nodes that are gathered, as bins are.
+    fn gathered(
         &self,
         b: &mut Builder,
         buffers: &Buffers,
         state: &TreeState,
         row: &Row,
-        (place, level): (&Place, Option<u32>),
+        node: Value,
     ) -> (Value, Value) {
-        let node = place.node;
         let ty = b.ty(node);
-        let size = level.map(|level| 1u64 << level.min(40)).filter(|size| *size <= LARGEST);
-        let (Some(size), false) = (size, state.loaded.is_empty()) else {
-            let (rank, column) = self.load(b, buffers, state, node);
-            let code = row.load(b, column);
-            return (b.cast(Cast::Trunc, rank, ty), b.cast(Cast::Trunc, code, ty));
-        };
-        let rank = self.look_up(b, buffers, state, (RANKS, node, size));
-        let way = match row.lanes.is_some_and(|lanes| lanes.adjacent) {
-            true if ty.scalar == Scalar::I8 => Way::of(size, self.codes.columns(), ty.lanes),
-            true if size < 1 << IN_COLUMNS => Way::Nodes,
-            _ => Way::Gather,
-        };
-        let code = match way {
-            Way::Nodes => self.by_node(b, (buffers, state), row, (1, ty.lanes), &place.turns),
-            Way::Columns => {
-                let columns = self.look_up(b, buffers, state, (COLUMNS, node, size));
-                self.by_column(b, row, columns)
-            }
-            Way::Gather => {
-                // What is found is as wide as the number that it is looked up by.
-                let wide = ty.with(Scalar::I32);
-                let by = if self.column() == Scalar::I8 { node } else { b.cast(Cast::ZExt, node, wide) };
-                let columns = self.look_up(b, buffers, state, (COLUMNS, by, size));
-                let columns = b.cast(Cast::ZExt, columns, wide);
-                row.load(b, columns)
-            }
-        };
-        (b.cast(Cast::ZExt, rank, ty), self.as_node(b, code, ty))
+        let (rank, column) = self.load(b, buffers, state, node);
+        let bin = row.load(b, column);
+        (b.cast(Cast::Trunc, rank, ty), b.cast(Cast::Trunc, bin, ty))
     }
 
     /// Leaves in the type of indices, and the number of the first one.
-    fn leaves(&self, b: &mut Builder, node: Value, hops: Option<u32>) -> (Value, i64) {
-        let (ty, first) = (b.ty(node), self.trees.first_leaf(hops));
+    fn leaves(&self, b: &mut Builder, node: Value, steps: Option<u32>) -> LeafAt {
+        let (ty, first) = (b.ty(node), self.trees.first_leaf(steps));
         // A byte has lost the highest bit of the last level's numbers.
         let lost = ty.scalar == Scalar::I8 && first >= 1 << u8::BITS;
-        (b.cast(Cast::ZExt, node, index_type(ty.lanes)), if lost { 0 } else { first })
+        LeafAt { node: b.cast(Cast::ZExt, node, index_type(ty.lanes)), first: if lost { 0 } else { first } }
     }
 
-    /// A code in the type of nodes.
-    fn as_node(&self, b: &mut Builder, code: Value, ty: Ty) -> Value {
-        let widens = b.ty(code).scalar.bytes() < ty.scalar.bytes();
-        b.cast(if widens { Cast::ZExt } else { Cast::Trunc }, code, ty)
+    /// A bin in the type of nodes.
+    fn as_node(&self, b: &mut Builder, bin: Value, ty: Ty) -> Value {
+        let widens = b.ty(bin).scalar.bytes() < ty.scalar.bytes();
+        b.cast(if widens { Cast::ZExt } else { Cast::Trunc }, bin, ty)
     }
 }
 
+/// Entries of a field that are looked up by one shuffle. Those of bytes are within parts of registers.
+fn shuffled(field: Field) -> u64 {
+    if field.scalar == Scalar::I8 { 16 } else { 32 }
+}
+
+/// Some entries of a tree.
+fn run(b: &mut Builder, buffers: &Buffers, field: Field, run: Run) -> Value {
+    let at = b.beyond(field.address(buffers, run.base), run.first as i64);
+    b.load(Ty::vector(field.scalar, run.size as u16), at)
+}
+
 impl Representation for Quantized {
-    fn footprint(&self) -> u64 {
-        self.lengths().into_iter().fold(self.trees.footprint(), u64::saturating_add)
+    fn schema(&self) -> &Schema {
+        &self.schema
     }
 
-    fn tables(&self) -> Vec<(&'static str, Scalar)> {
-        let nodes = [
-            ("quantized_nodes", Scalar::I32),
-            ("quantized_ranks", self.rank()),
-            ("quantized_columns", self.column()),
-            ("quantized_offsets", Offsets::ELEMENT),
-        ];
-        let trees = self.trees.tables(["quantized_leaves", "quantized_trees", "quantized_leaf_numbers"]);
-        nodes.into_iter().chain(trees).collect()
-    }
-
-    fn encode(&self, forest: &Forest) -> Vec<Table> {
-        let mut nodes = self.lengths().map(|bytes| vec![0; bytes as usize]);
-        let trees = self.trees.encode(forest, |Spot { tree, number, entry }, inner| {
-            let (rank, column) = self.codes.of_node(inner);
-            self.offsets.write(&mut nodes[OFFSETS], (tree, number), column);
-            let word = rank | column << RANK_BITS;
-            let values = [(Scalar::I32, word), (self.rank(), rank), (self.column(), column)];
-            for (table, (element, value)) in
-                nodes.iter_mut().zip(values).filter(|(table, _)| !table.is_empty())
-            {
-                write_int(&mut table[entry * element.bytes() as usize..], element, value);
+    fn fill(&self, forest: &Forest, bytes: &mut Bytes) {
+        self.trees.fill(forest, bytes, |bytes, Spot { tree, number, entry }, inner| {
+            let test = self.test.encode(inner, u32::BITS);
+            if let Some(at) = self.offsets.entry(tree, number) {
+                self.offset.write(bytes, at, self.offsets.of_column(test.feature));
+            }
+            if self.apart {
+                self.rank.write_operand(bytes, entry, test.operand);
+                self.column.write(bytes, entry, test.feature);
+            }
+            if let (true, Operand::Rank(rank)) = (self.words, test.operand) {
+                self.word.write(bytes, entry, rank | test.feature << RANK_BITS);
             }
         });
-        named(self.tables(), nodes.into_iter().chain(trees))
     }
 
-    fn load_tree(&self, b: &mut Builder, buffers: &Buffers, tree: Value, walks: (u16, u32)) -> TreeState {
-        let base = self.trees.start(b, buffers, tree);
-        let mut loaded = Vec::new();
-        if walks.0 > 1 && self.apart {
-            loaded.extend([RANKS, COLUMNS].map(|table| self.first_table(b, buffers, (table, base), walks)));
-            loaded.push(self.offsets.first(b, tree));
+    fn level_order(&self) -> Option<&dyn LevelOrder> {
+        Some(self)
+    }
+
+    fn test_mask(&self) -> Option<&dyn TestMask> {
+        if self.apart { Some(self) } else { None }
+    }
+
+    fn load_tree(&self, b: &mut Builder, buffers: &Buffers, tree: Value, walks: WalkShape) -> TreeState {
+        let base = self.trees.start.load(b, buffers, tree);
+        if walks.lanes == 1 || !self.apart {
+            return TreeState::at(base);
         }
-        TreeState { base, lanes: None, loaded }
+        let loaded = Loaded::Tables {
+            operands: self.first_table(b, buffers, self.rank, base, walks),
+            features: self.first_table(b, buffers, self.column, base, walks),
+            offsets: Some(self.offsets.first(b, tree)),
+        };
+        TreeState { loaded, ..TreeState::at(base) }
     }
 
     fn load_trees(&self, b: &mut Builder, buffers: &Buffers, tree: Value, lanes: TreeLanes) -> TreeState {
-        self.trees.starts(b, buffers, tree, lanes)
-    }
-
-    fn root(&self, b: &mut Builder, lanes: u16) -> Value {
-        let ty = index_type(lanes);
-        b.int_of(if self.in_bytes(lanes) { ty.with(Scalar::I8) } else { ty }, 1)
+        self.trees.start.trees(b, buffers, tree, lanes)
     }
 
     fn step(
@@ -357,49 +378,24 @@ impl Representation for Quantized {
         buffers: &Buffers,
         state: &TreeState,
         row: &Row,
-        place: &Place,
-        hop: Hop,
-    ) -> Place {
-        let level = match hop {
-            Hop::Number(level) => Some(level),
-            Hop::Open | Hop::Hold => None,
+        at: &Cursor,
+        step: Step,
+    ) -> Cursor {
+        let ty = b.ty(at.node);
+        let (rank, bin) = match step {
+            Step::Level { level, fetch: Some(fetch), reloads } => {
+                let keep = if reloads { Keep::UntilReload } else { Keep::Invariant };
+                let reach = Reach { buffers, state, row, width: ty.lanes, keep };
+                self.of_vector(b, reach, at, level, fetch)
+            }
+            _ if ty.lanes > 1 => self.gathered(b, buffers, state, row, at.node),
+            _ => {
+                let (rank, column) = self.load(b, buffers, state, at.node);
+                (rank, row.load(b, column))
+            }
         };
-        let ty = b.ty(place.node);
-        let (rank, code) = if ty.lanes == 1 {
-            let (rank, column) = self.load(b, buffers, state, place.node);
-            (rank, row.load(b, column))
-        } else {
-            self.of_vector(b, buffers, state, row, (place, level))
-        };
-        let right = b.cmp(if ty.scalar == Scalar::I8 { Cmp::UnsignedLt } else { Cmp::Lt }, rank, code);
-        place.turned(b, right)
-    }
-
-    fn at_once(
-        &self,
-        b: &mut Builder,
-        buffers: &Buffers,
-        state: &TreeState,
-        codes: Value,
-        hops: Option<u32>,
-    ) -> Option<Value> {
-        let hops = hops?;
-        if !self.apart || self.rank() != Scalar::I8 || self.column() != Scalar::I8 || hops > u8::BITS {
-            return None;
-        }
-        let nodes = SMALLEST.max(1 << hops);
-        let size = nodes.min(WORD);
-        let words = (0..nodes).step_by(size as usize).map(|first| {
-            let columns = self.table(b, buffers, COLUMNS, (state.base, first, size));
-            let ranks = self.table(b, buffers, RANKS, (state.base, first, size));
-            outcomes(b, codes, (columns, ranks))
-        });
-        let words = Outcomes(words.collect());
-        Some(words.follow(b, hops))
-    }
-
-    fn level_order(&self) -> Option<&dyn LevelOrder> {
-        Some(self)
+        let right = bin_goes_right(b, bin, rank);
+        at.descend(b, right)
     }
 
     fn leaf(
@@ -408,15 +404,15 @@ impl Representation for Quantized {
         buffers: &Buffers,
         state: &TreeState,
         node: Value,
-        hops: Option<u32>,
+        steps: Option<u32>,
     ) -> LeafValue {
-        if let (Scalar::I8, Some(hops)) = (b.ty(node).scalar, hops) {
-            let found = self.trees.look_up_leaf(b, buffers, state, (node, 1 << hops.min(40)));
+        if let (Scalar::I8, Some(steps)) = (b.ty(node).scalar, steps) {
+            let found = self.trees.look_up_leaf(b, buffers, state, node, 1 << steps.min(40));
             if let Some(found) = found {
                 return found;
             }
         }
-        let leaf = self.leaves(b, node, hops);
+        let leaf = self.leaves(b, node, steps);
         self.trees.leaf(b, buffers, state, leaf)
     }
 
@@ -426,16 +422,14 @@ impl Representation for Quantized {
         buffers: &Buffers,
         state: &TreeState,
         node: Value,
-        hops: Option<u32>,
+        steps: Option<u32>,
     ) -> Value {
-        let leaf = self.leaves(b, node, hops);
+        let leaf = self.leaves(b, node, steps);
         self.trees.leaf_number(b, buffers, state, leaf)
     }
 
     fn prefetch(&self, b: &mut Builder, buffers: &Buffers, tree: Value) {
-        let all = [(WORDS, 4), (RANKS, self.rank().bytes()), (COLUMNS, self.column().bytes())];
-        let nodes = if self.apart { &all[RANKS..] } else { &all[..RANKS] };
-        self.trees.prefetch(b, buffers, tree, nodes);
+        self.trees.start.prefetch(b, buffers, &self.schema, tree);
     }
 }
 
@@ -446,7 +440,29 @@ impl LevelOrder for Quantized {
 
     fn node(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, number: u64) -> Node {
         let number = state.number(b, number);
-        let (threshold, feature) = self.load(b, buffers, state, number);
-        Node { threshold, feature, missing_left: None }
+        let (operand, feature) = self.load(b, buffers, state, number);
+        Node { operand, feature, missing_left: None }
+    }
+}
+
+impl TestMask for Quantized {
+    fn leaf_of(
+        &self,
+        b: &mut Builder,
+        buffers: &Buffers,
+        state: &TreeState,
+        bins: Value,
+        steps: u32,
+    ) -> Value {
+        let nodes = SMALLEST.max(1 << steps);
+        let size = nodes.min(WORD);
+        let words = (0..nodes).step_by(size as usize).map(|first| {
+            let of_tree = Run { base: state.base, first, size };
+            let columns = run(b, buffers, self.column, of_tree);
+            let ranks = run(b, buffers, self.rank, of_tree);
+            mask(b, bins, Tests { columns, ranks })
+        });
+        let words = TestBits(words.collect());
+        words.follow(b, steps)
     }
 }

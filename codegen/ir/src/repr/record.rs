@@ -1,44 +1,42 @@
 //! Node records: a threshold or leaf payload, a feature code and, where the layout needs one, a child number.
 
 use super::payload::Payload;
+use super::representation::LeafValue;
+use super::request::Request;
+use super::schema::{Bytes, Field, Schema};
 use super::test::Test;
-use super::{LeafValue, Node, Request, Row, TreeState};
+use super::traverse::speculate::Node;
+use super::tree::{Buffers, TreeState};
+use crate::bytes::narrowest;
 use crate::error::CompileError;
-use crate::lir::{BufferId, Builder, Cast, Cmp, Scalar, Ty, Value};
-use sched_forest::{Float, Inner, Leaf, Predicate};
+use crate::lir::{Builder, Cast, Cmp, Scalar, Ty, Value};
+use crate::rows::Row;
+use sched_forest::{Inner, Leaf};
 use sched_nest::Layout;
 
-/// The element type of a float type.
-pub fn scalar(float: Float) -> Scalar {
-    match float {
-        Float::F32 => Scalar::F32,
-        Float::F64 => Scalar::F64,
-    }
-}
-
-/// The narrowest unsigned integer that holds `most`.
-pub fn narrowest(most: u64) -> Option<Scalar> {
-    [Scalar::I8, Scalar::I16, Scalar::I32].into_iter().find(|width| most < 1 << (8 * width.bytes()))
-}
-
-/// The layout of one node's record and what its comparison means.
+/// The fields of one node's record and what its comparison means.
 ///
-/// The threshold (or leaf payload) comes first, then the feature's code, then the child. A code of all ones marks a leaf
-/// where the layout has no child numbers.
+/// The threshold (or leaf payload) comes first, then the feature's code, then the child. A code of all ones
+/// marks a leaf where the layout has no child numbers.
 #[derive(Clone, Debug)]
 pub struct Record {
-    threshold: Scalar,
-    feature: Scalar,
-    feature_at: u32,
-    child: Option<(Scalar, u32)>,
-    bytes: u32,
+    operand: Field,
+    feature: Field,
+    child: Option<Field>,
     test: Test,
     leaf: Payload,
 }
 
 impl Record {
-    /// The record for the forest's used trees. `children` is the largest child number, if children are stored.
-    pub fn new(request: &Request, children: Option<u64>) -> Result<Record, CompileError> {
+    /// Adds a table of `records` records to a schema, for the forest's used trees. `children` is the largest
+    /// child number, if children are stored.
+    pub fn declare(
+        request: &Request,
+        schema: &mut Schema,
+        name: &'static str,
+        records: u64,
+        children: Option<u64>,
+    ) -> Result<Record, CompileError> {
         let forest = request.forest;
         let layout = if children.is_some() { Layout::Sparse } else { Layout::Array };
         let test = Test::of(request, layout);
@@ -55,107 +53,99 @@ impl Record {
             Some(most) => Some(narrowest(most).ok_or_else(|| too_wide("node numbers"))?),
             None => None,
         };
-        let (threshold, leaf) = (scalar(forest.types.threshold), Payload::of(forest));
-        let feature_at = threshold.bytes().max(leaf.bytes());
+        let (operand, leaf) = (test.operand(), Payload::element(forest));
+        let feature_at = operand.bytes().max(leaf.bytes());
         let child_at = feature_at + feature.bytes().max(child.map_or(1, Scalar::bytes));
         let end = child.map_or(feature_at + feature.bytes(), |child| child_at + child.bytes());
-        let child = child.map(|child| (child, child_at));
+        let table = schema.table(name, Scalar::I8, end.next_multiple_of(feature_at), records);
+        schema.near(table);
         Ok(Record {
-            threshold,
-            feature,
-            feature_at,
-            child,
-            bytes: end.next_multiple_of(feature_at),
+            operand: schema.field(table, "threshold", operand, 0),
+            feature: schema.field(table, "feature", feature, feature_at),
+            child: child.map(|child| schema.field(table, "child", child, child_at)),
             test,
-            leaf,
+            leaf: Payload::new(forest, schema.field(table, "leaf", leaf, 0)),
         })
     }
 
-    /// Bytes per record.
-    pub fn bytes(&self) -> u32 {
-        self.bytes
+    fn code_bits(&self) -> u32 {
+        8 * self.feature.scalar.bytes()
     }
 
     /// The code of all ones.
     fn leaf_mark(&self) -> u64 {
-        u64::MAX >> (64 - 8 * self.feature.bytes())
+        u64::MAX >> (64 - self.code_bits())
     }
 
     /// Writes an inner node's record.
-    pub fn write_inner(&self, at: &mut [u8], inner: &Inner, child: u64) {
-        if let Predicate::Numeric { threshold } = inner.predicate {
-            write_float(at, self.threshold, threshold);
-        }
-        let code = self.test.code(inner, 8 * self.feature.bytes());
-        write_int(&mut at[self.feature_at as usize..], self.feature, code);
-        if let Some((width, offset)) = self.child {
-            write_int(&mut at[offset as usize..], width, child);
+    pub fn write_inner(&self, bytes: &mut Bytes, record: usize, inner: &Inner, child: u64) {
+        let test = self.test.encode(inner, self.code_bits());
+        self.operand.write_operand(bytes, record, test.operand);
+        self.feature.write(bytes, record, test.feature);
+        if let Some(field) = self.child {
+            field.write(bytes, record, child);
         }
     }
 
     /// Writes a leaf's record. `vector` is the leaf's place in the table of leaf vectors.
-    pub fn write_leaf(&self, at: &mut [u8], leaf: &Leaf, vector: u32) {
-        self.leaf.write(at, leaf, vector);
+    pub fn write_leaf(&self, bytes: &mut Bytes, record: usize, leaf: &Leaf, vector: u32) {
+        self.leaf.write(bytes, record, leaf, vector);
         if self.child.is_none() {
-            write_int(&mut at[self.feature_at as usize..], self.feature, self.leaf_mark());
+            self.feature.write(bytes, record, self.leaf_mark());
         }
     }
 
-    /// A field of a node's record, widened with zeros. A vector reads the 32-bit word around the field: narrower
+    /// A number of a node's record, widened with zeros. A vector reads the 32-bit word around it: narrower
     /// gathers do not exist.
-    fn load_field(
+    fn load(
         &self,
         b: &mut Builder,
-        nodes: BufferId,
+        buffers: &Buffers,
         state: &TreeState,
         node: Value,
-        (width, offset): (Scalar, u32),
+        field: Field,
     ) -> Value {
         if b.ty(node).lanes == 1 {
-            let value = state.load(b, nodes, width, node, (self.bytes, offset));
+            let value = field.load(b, buffers, state, node);
             return b.cast(Cast::ZExt, value, Ty::I64);
         }
-        let word = state.load(b, nodes, Scalar::I32, node, (self.bytes, offset & !3));
-        b.bits(word, 8 * (offset & 3), 8 * width.bytes())
-    }
-
-    fn load_feature(&self, b: &mut Builder, nodes: BufferId, state: &TreeState, node: Value) -> Value {
-        self.load_field(b, nodes, state, node, (self.feature, self.feature_at))
+        let (word, bit) = field.word();
+        let word = word.load(b, buffers, state, node);
+        b.bits(word, bit, 8 * field.scalar.bytes())
     }
 
     /// The child number.
-    pub fn load_child(&self, b: &mut Builder, nodes: BufferId, state: &TreeState, node: Value) -> Value {
-        let field = self.child.unwrap_or((self.feature, self.feature_at));
-        self.load_field(b, nodes, state, node, field)
+    pub fn load_child(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: Value) -> Value {
+        self.load(b, buffers, state, node, self.child.unwrap_or(self.feature))
     }
 
-    /// 1 if the row goes right at the node, else 0, as a node number. Where `leaf` holds, the answer means nothing, but
-    /// the row is still read in range.
-    pub fn turn(
+    /// 1 if the row goes right at the node, else 0, as a node number. Where `leaf` holds, the answer means
+    /// nothing, but the row is still read in range.
+    pub fn decision(
         &self,
         b: &mut Builder,
-        nodes: BufferId,
+        buffers: &Buffers,
         state: &TreeState,
         row: &Row,
         node: Value,
         leaf: Option<Value>,
     ) -> Value {
-        let Node { threshold, mut feature, missing_left } = self.node(b, nodes, state, node);
+        let Node { operand, mut feature, missing_left } = self.node(b, buffers, state, node);
         if let Some(leaf) = leaf {
             let zero = b.int_of(b.ty(feature), 0);
             feature = b.select(leaf, zero, feature);
         }
         let x = row.load(b, feature);
-        let right = self.test.goes_right(b, x, threshold, missing_left);
+        let right = self.test.goes_right(b, x, operand, missing_left);
         b.cast(Cast::ZExt, right, b.ty(node))
     }
 
     /// An inner node.
-    pub fn node(&self, b: &mut Builder, nodes: BufferId, state: &TreeState, node: Value) -> Node {
-        let code = self.load_feature(b, nodes, state, node);
-        let (feature, missing_left) = self.test.split(b, code, 8 * self.feature.bytes());
-        let threshold = state.load(b, nodes, self.threshold, node, (self.bytes, 0));
-        Node { threshold, feature, missing_left }
+    pub fn node(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: Value) -> Node {
+        let code = self.load(b, buffers, state, node, self.feature);
+        let (feature, missing_left) = self.test.split(b, code, self.code_bits());
+        let operand = self.operand.load(b, buffers, state, node);
+        Node { operand, feature, missing_left }
     }
 
     /// How inner nodes compare.
@@ -164,11 +154,11 @@ impl Record {
     }
 
     /// Whether the code marks a leaf.
-    pub fn is_marked(&self, b: &mut Builder, nodes: BufferId, state: &TreeState, node: Value) -> Value {
-        let feature = self.load_feature(b, nodes, state, node);
+    pub fn is_marked(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: Value) -> Value {
+        let feature = self.load(b, buffers, state, node, self.feature);
         let mark = match b.ty(feature).scalar {
             // A 32-bit code of all ones is -1 in a vector of 32-bit numbers.
-            Scalar::I32 if self.feature == Scalar::I32 => -1,
+            Scalar::I32 if self.feature.scalar == Scalar::I32 => -1,
             _ => self.leaf_mark() as i64,
         };
         let mark = b.int_of(b.ty(feature), mark);
@@ -176,21 +166,7 @@ impl Record {
     }
 
     /// The payload of a leaf's record.
-    pub fn payload(&self, b: &mut Builder, nodes: BufferId, state: &TreeState, node: Value) -> LeafValue {
-        self.leaf.load(b, nodes, state, node, self.bytes)
-    }
-}
-
-/// Writes a little-endian integer of some width.
-pub fn write_int(at: &mut [u8], width: Scalar, n: u64) {
-    let bytes = width.bytes() as usize;
-    at[..bytes].copy_from_slice(&n.to_le_bytes()[..bytes]);
-}
-
-/// Writes a little-endian float of some width.
-pub fn write_float(at: &mut [u8], width: Scalar, x: f64) {
-    match width {
-        Scalar::F64 => at[..8].copy_from_slice(&x.to_le_bytes()),
-        _ => at[..4].copy_from_slice(&(x as f32).to_le_bytes()),
+    pub fn payload(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: Value) -> LeafValue {
+        self.leaf.load(b, buffers, state, node)
     }
 }

@@ -1,64 +1,59 @@
 //! The sparse layout: only nodes that exist, each with the number of its left child (SilvanForge section 6).
 //!
-//! The root is node 0; the children of a node stand side by side. A leaf's child number is 0, which no child has.
+//! The root is node 0; the children of a node stand side by side. A leaf's child number is 0, which no child
+//! has.
 
-use super::packed::{Packed, level_order, nodes};
-use super::record::Record;
-use super::{
-    Buffers, Hop, LeafValue, LevelOrder, Node, Place, Representation, Request, Row, Test, TreeLanes,
-    TreeState, index_type,
-};
+use super::cursor::{Cursor, Step, index_type};
+use super::order;
+use super::records::{Names, Records};
+use super::representation::{LeafValue, Representation};
+use super::request::Request;
+use super::schema::{Bytes, Schema};
+use super::test::Test;
+use super::traverse::speculate::{LevelOrder, Node};
+use super::tree::{Buffers, TreeLanes, TreeState, WalkShape};
 use crate::error::CompileError;
-use crate::lir::{Builder, Cmp, Scalar, Table, Value};
-use sched_forest::{Forest, Tree};
+use crate::lir::{Builder, Cmp, Value};
+use crate::rows::Row;
+use sched_forest::Forest;
 
 /// Existing nodes with child numbers.
-pub struct Sparse(Packed);
+pub struct Sparse(Records);
 
-const NAMES: [&str; 3] = ["sparse_nodes", "sparse_trees", "sparse_leaf_numbers"];
-
-fn size(tree: &Tree) -> u64 {
-    (tree.inner.len() + tree.leaves.len()) as u64
-}
+const NAMES: Names =
+    Names { nodes: "sparse_nodes", trees: "sparse_trees", leaf_numbers: "sparse_leaf_numbers" };
 
 impl Sparse {
     /// The layout for a forest.
     pub fn new(request: &Request) -> Result<Sparse, CompileError> {
         let used = request.forest.trees.iter().zip(request.used).filter(|(_, used)| **used);
-        let largest = used.map(|(tree, _)| size(tree)).max().unwrap_or(0);
-        let record = Record::new(request, Some(largest))?;
-        Ok(Sparse(Packed::new(request, record, |tree, _| size(tree))?))
+        let largest = used.map(|(tree, _)| order::size(tree)).max().unwrap_or(0);
+        Ok(Sparse(Records::new(request, NAMES, Some(largest), |tree, _| order::size(tree))?))
     }
 }
 
 impl Representation for Sparse {
-    fn footprint(&self) -> u64 {
-        self.0.footprint()
+    fn schema(&self) -> &Schema {
+        &self.0.schema
     }
 
-    fn tables(&self) -> Vec<(&'static str, Scalar)> {
-        self.0.tables(NAMES)
+    fn fill(&self, forest: &Forest, bytes: &mut Bytes) {
+        self.0.fill(forest, bytes, order::existing);
     }
 
-    fn encode(&self, forest: &Forest) -> Vec<Table> {
-        self.0.encode(NAMES, forest, |tree| {
-            let mut next = 1;
-            level_order(tree, 0, |_| {
-                next += 2;
-                (next - 2, next - 1)
-            })
-        })
+    fn level_order(&self) -> Option<&dyn LevelOrder> {
+        Some(self)
     }
 
-    fn load_tree(&self, b: &mut Builder, buffers: &Buffers, tree: Value, _: (u16, u32)) -> TreeState {
-        self.0.load_tree(b, buffers, tree)
+    fn load_tree(&self, b: &mut Builder, buffers: &Buffers, tree: Value, _: WalkShape) -> TreeState {
+        self.0.start.tree(b, buffers, tree)
     }
 
     fn load_trees(&self, b: &mut Builder, buffers: &Buffers, tree: Value, lanes: TreeLanes) -> TreeState {
-        self.0.load_trees(b, buffers, tree, lanes.distance)
+        self.0.start.trees(b, buffers, tree, lanes)
     }
 
-    fn root(&self, b: &mut Builder, lanes: u16) -> Value {
+    fn root(&self, b: &mut Builder, lanes: u16, _: bool) -> Value {
         b.int_of(index_type(lanes), 0)
     }
 
@@ -68,27 +63,23 @@ impl Representation for Sparse {
         buffers: &Buffers,
         state: &TreeState,
         row: &Row,
-        place: &Place,
-        hop: Hop,
-    ) -> Place {
-        let node = place.node;
+        at: &Cursor,
+        step: Step,
+    ) -> Cursor {
+        let node = at.node;
         // A leaf's feature is 0, which every row has where trees have inner nodes.
-        let turn = self.0.record.turn(b, nodes(buffers), state, row, node, None);
-        let left = self.0.record.load_child(b, nodes(buffers), state, node);
-        let next = b.add(left, turn);
-        if hop != Hop::Hold {
-            return Place::of(next);
+        let decision = self.0.record.decision(b, buffers, state, row, node, None);
+        let left = self.0.record.load_child(b, buffers, state, node);
+        let next = b.add(left, decision);
+        if step != Step::Masked {
+            return Cursor::of(next);
         }
         let done = self.done(b, buffers, state, node);
-        Place::of(b.select(done, node, next))
-    }
-
-    fn level_order(&self) -> Option<&dyn LevelOrder> {
-        Some(self)
+        Cursor::of(b.select(done, node, next))
     }
 
     fn done(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: Value) -> Value {
-        let child = self.0.record.load_child(b, nodes(buffers), state, node);
+        let child = self.0.record.load_child(b, buffers, state, node);
         let none = b.int_of(b.ty(child), 0);
         b.cmp(Cmp::Eq, child, none)
     }
@@ -101,7 +92,7 @@ impl Representation for Sparse {
         node: Value,
         _: Option<u32>,
     ) -> LeafValue {
-        self.0.leaf(b, buffers, state, node)
+        self.0.record.payload(b, buffers, state, node)
     }
 
     fn leaf_number(
@@ -116,7 +107,7 @@ impl Representation for Sparse {
     }
 
     fn prefetch(&self, b: &mut Builder, buffers: &Buffers, tree: Value) {
-        self.0.prefetch(b, buffers, tree);
+        self.0.start.prefetch(b, buffers, &self.0.schema, tree);
     }
 }
 
@@ -127,6 +118,6 @@ impl LevelOrder for Sparse {
 
     fn node(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, number: u64) -> Node {
         let number = state.number(b, number - 1);
-        self.0.record.node(b, nodes(buffers), state, number)
+        self.0.record.node(b, buffers, state, number)
     }
 }

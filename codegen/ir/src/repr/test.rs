@@ -1,10 +1,15 @@
 //! The test at an inner node: the comparison, and where missing values go.
 
-use super::{Columns, Request, index_type};
+use super::cursor::index_type;
+use super::request::Request;
+use crate::bytes::scalar;
 use crate::fault::{Fault, seeded};
 use crate::lir::{Bin, Builder, Cast, Cmp, Scalar, Value};
-use sched_forest::{Comparison, Inner};
+use crate::quantize::BinMap;
+use crate::rows::features::FeatureSubset;
+use sched_forest::{Comparison, Inner, Predicate};
 use sched_nest::Layout;
+use std::sync::Arc;
 
 /// Where missing values go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,14 +20,36 @@ enum Missing {
     Mixed,
 }
 
+/// What a node compares with the value of its feature.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Operand {
+    /// A threshold, compared with the value itself.
+    Threshold(f64),
+    /// The rank of its threshold, compared with the value's bin.
+    Rank(u64),
+}
+
+/// A node's test as numbers.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Encoded {
+    /// What it compares with.
+    pub operand: Operand,
+    /// The code of its feature, or the column of its bins.
+    pub feature: u64,
+}
+
 /// The test at the nodes of a layout.
 #[derive(Clone, Debug)]
 pub struct Test {
     comparison: Comparison,
     missing: Missing,
     layout: Layout,
-    /// The columns that nodes name, if they do not name features.
-    columns: Option<Columns>,
+    /// The type of what nodes compare with.
+    operand: Scalar,
+    /// The bins of rows, if ranks are compared with them.
+    bins: Option<Arc<BinMap>>,
+    /// The features of the transposed copy whose columns nodes name, if they do not name features.
+    subset: Option<FeatureSubset>,
 }
 
 impl Test {
@@ -39,20 +66,42 @@ impl Test {
             (true, false) => Missing::Left,
             (false, _) => Missing::Right,
         };
-        let columns = request.columns.cloned();
-        Test { comparison: request.forest.comparison, missing, layout, columns }
+        let bins = request.bins.filter(|_| layout.is_coded()).cloned();
+        let threshold = scalar(request.forest.types.threshold);
+        let operand = bins.as_ref().map_or(threshold, |bins| bins.element());
+        let subset = request.subset.cloned();
+        Test { comparison: request.forest.comparison, missing, layout, operand, bins, subset }
     }
 
     /// One more than the largest code of a feature; all ones stay free above it.
     pub fn codes(&self, features: u64) -> u64 {
-        let features = self.columns.as_ref().map_or(features, |columns| columns.count() as u64);
+        let features = self.subset.as_ref().map_or(features, |subset| subset.count() as u64);
         if self.missing == Missing::Mixed { features.saturating_mul(2) + 1 } else { features }
     }
 
-    /// The code of a node's feature in so many bits.
-    pub fn code(&self, inner: &Inner, bits: u32) -> u64 {
+    /// The type of what nodes compare with.
+    pub fn operand(&self) -> Scalar {
+        self.operand
+    }
+
+    /// A node's test as numbers, with the feature's code in `bits` bits.
+    pub fn encode(&self, inner: &Inner, bits: u32) -> Encoded {
+        if let Some(bins) = &self.bins {
+            let (rank, column) = bins.of_node(inner);
+            return Encoded { operand: Operand::Rank(rank), feature: column };
+        }
+        let threshold = match inner.predicate {
+            Predicate::Numeric { threshold } => threshold,
+            // The plan refuses forests that have such nodes.
+            Predicate::Category { .. } => f64::NAN,
+        };
+        Encoded { operand: Operand::Threshold(threshold), feature: self.code(inner, bits) }
+    }
+
+    /// The code of a node's feature in `bits` bits.
+    fn code(&self, inner: &Inner, bits: u32) -> u64 {
         let flag = if self.missing == Missing::Mixed && inner.missing_left { 1 << (bits - 1) } else { 0 };
-        let column = self.columns.as_ref().map_or(inner.feature, |columns| columns.column(inner.feature));
+        let column = self.subset.as_ref().map_or(inner.feature, |subset| subset.column(inner.feature));
         u64::from(column) | flag
     }
 
@@ -75,7 +124,9 @@ impl Test {
     /// Whether a row whose feature is `x` goes right.
     pub fn goes_right(&self, b: &mut Builder, x: Value, threshold: Value, flag: Option<Value>) -> Value {
         if !b.ty(x).scalar.is_float() {
-            return code_goes_right(b, x, threshold);
+            let ty = index_type(b.ty(x).lanes);
+            let (bin, rank) = (b.cast(Cast::ZExt, x, ty), b.cast(Cast::Trunc, threshold, ty));
+            return bin_goes_right(b, bin, rank);
         }
         let wide = if b.ty(threshold).scalar == Scalar::F64 { b.ty(threshold) } else { b.ty(x) };
         let (x, threshold) = (b.cast(Cast::Float, x, wide), b.cast(Cast::Float, threshold, wide));
@@ -98,9 +149,10 @@ impl Test {
     }
 }
 
-/// Whether a row with this code goes right of a threshold with this rank. Missing values have codes of their own.
-fn code_goes_right(b: &mut Builder, code: Value, rank: Value) -> Value {
-    let ty = index_type(b.ty(code).lanes);
-    let (code, rank) = (b.cast(Cast::ZExt, code, ty), b.cast(Cast::Trunc, rank, ty));
-    b.cmp(Cmp::Lt, rank, code)
+/// Whether a row with this bin goes right of a threshold with this rank; both are of one type. Missing values
+/// have bins of their own.
+pub fn bin_goes_right(b: &mut Builder, bin: Value, rank: Value) -> Value {
+    // Narrow numbers use all their bits.
+    let narrow = b.ty(rank).scalar.bytes() < Scalar::I32.bytes();
+    b.cmp(if narrow { Cmp::UnsignedLt } else { Cmp::Lt }, rank, bin)
 }

@@ -1,23 +1,26 @@
-//! The sparse layout of tiles of nodes: a hop makes all tests of a tile at once.
+//! The sparse layout of tiles of nodes: a step makes all tests of a tile at once.
 //!
-//! A tile's record has the thresholds of its nodes, the codes of their features, the number of its first child and the
-//! start of its shape's row in the table of outcomes. The tests' bits are a number; the row says which child, from left
-//! to right, each number leads to. Children are in a table of their own, those of a tile side by side: a number from 0 is
-//! a tile of the same tree, and `!n` is leaf n. A tile that is not full has tests whose bits do not matter.
+//! A tile's record has the thresholds of its nodes, the codes of their features, the number of its first
+//! child and the start of its shape's row in the table of outcomes. The tests' bits are a number; the row
+//! says which child, from left to right, each number leads to. Children are in a table of their own, those of
+//! a tile side by side: a number from 0 is a tile of the same tree, and `!n` is leaf n. A tile that is not
+//! full has tests whose bits do not matter.
 
+use super::cursor::{Cursor, Step, index_type};
 use super::payload::Payload;
-use super::record::{narrowest, scalar, write_float, write_int};
+use super::representation::{LeafValue, Representation};
+use super::request::Request;
+use super::schema::{Bytes, Field, Schema};
+use super::starts::{StartField, TreeStarts};
 use super::test::Test;
-use super::{
-    Buffers, Hop, LeafValue, Place, Representation, Request, Row, RowLanes, TreeLanes, TreeState, index_type,
-    named,
-};
+use super::tree::{Buffers, TreeLanes, TreeState, WalkShape};
+use crate::bytes::narrowest;
 use crate::error::CompileError;
 use crate::fault::{Fault, seeded};
-use crate::lir::{Address, Bin, Build, Builder, Cast, Cmp, Scalar, Table, Ty, Value};
-use crate::mir::{Storage, Walkers};
+use crate::lir::{Bin, Builder, Cast, Cmp, Scalar, Ty, Value};
+use crate::rows::{Row, RowLanes};
 use crate::tiles::{Child, Shape, Tile, Tiling};
-use sched_forest::{Forest, Predicate, Tree};
+use sched_forest::{Forest, Tree};
 use sched_nest::Layout;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -25,157 +28,142 @@ use std::sync::Arc;
 /// Tiles as records, their children and what their tests lead to.
 pub struct Tiled {
     tiling: Arc<Tiling>,
-    used: Vec<bool>,
     /// Tests of a record, a power of two.
     lanes: u16,
-    threshold: Scalar,
-    feature: Scalar,
+    schema: Schema,
     test: Test,
+    /// Of a tile: what its tests compare with, their features' codes, its first child, its row of outcomes.
+    operands: Field,
+    features: Field,
+    child: Field,
+    row: Field,
+    /// Where each child is.
+    children: Field,
+    /// Which child each number leads to.
+    outcomes: Field,
     leaf: Payload,
-    /// The first tile of each tree, and one past the last tree's. Unused trees have no tiles.
-    starts: Vec<u64>,
-    /// Children of all tiles, leaves of all trees and the start of each shape's row of outcomes.
-    children: u64,
-    leaves: u64,
+    leaf_numbers: Option<Field>,
+    starts: TreeStarts,
+    start: StartField,
+    /// Where each shape's row of outcomes begins.
     rows: BTreeMap<Shape, u64>,
-    leaf_numbers: bool,
 }
-
-const TILES: usize = 0;
-const TREES: usize = 1;
-const CHILDREN: usize = 2;
-const OUTCOMES: usize = 3;
-const LEAVES: usize = 4;
-const LEAF_NUMBERS: usize = 5;
 
 /// Fewest tests of a record: with fewer the rest of a vector would lie idle.
 const LANES: u32 = 4;
 /// Bytes that are loaded from memory at once.
 const LINE: u32 = 64;
 
+/// Bytes of a record whose fields end there: no tile that could lie in one line of memory lies in two.
+fn record(end: u32) -> u32 {
+    if end <= LINE { end.next_power_of_two() } else { end.next_multiple_of(LINE) }
+}
+
 impl Tiled {
     /// The layout of the tiles of a forest.
     ///
     /// # Errors
     ///
-    /// For a layout or for walkers of single nodes, and when numbers do not fit 31 bits.
-    pub fn new(request: &Request, storage: Storage, tiling: &Arc<Tiling>) -> Result<Tiled, CompileError> {
-        if storage.layout != Layout::Sparse || storage.walkers != Walkers::Any {
+    /// When there are no tiles, and when numbers do not fit 31 bits.
+    pub fn new(request: &Request) -> Result<Tiled, CompileError> {
+        let Some(tiling) = request.tiles else {
             return Err(CompileError::new(
                 CompileError::SINGLE_NODES,
-                "the schedule asks for tiles of nodes and for walks of single nodes",
-                "use representation(sparse) and interleave with tileTrees, or leave tileTrees out",
+                "the model's nodes are in no tiles",
+                "this is a mistake in the compiler: please report it together with the schedule",
             ));
-        }
+        };
         let forest = request.forest;
         let test = Test::of(request, Layout::Sparse);
         let lanes = tiling.most.next_power_of_two().max(LANES) as u16;
-        let (mut starts, mut next) = (vec![0u64], 0u64);
         let (mut children, mut leaves, mut rows) = (0u64, 0u64, BTreeMap::new());
-        let each = forest.trees.iter().zip(&tiling.trees).zip(request.used);
-        for ((tree, tiled), used) in each {
-            if *used {
-                next += tiled.tiles.len() as u64;
-                leaves += tree.leaves.len() as u64;
-                for tile in &tiled.tiles {
-                    children += tile.children.len() as u64;
-                    let row = (rows.len() as u64) << lanes;
-                    rows.entry(tile.shape).or_insert(row);
-                }
+        let each = || forest.trees.iter().zip(&tiling.trees).zip(request.used);
+        for ((tree, tiled), _) in each().filter(|(_, used)| **used) {
+            leaves += tree.leaves.len() as u64;
+            for tile in &tiled.tiles {
+                children += tile.children.len() as u64;
+                let row = (rows.len() as u64) << lanes;
+                rows.entry(tile.shape).or_insert(row);
             }
-            starts.push(next);
         }
+        let starts = TreeStarts::new(
+            each().map(|((_, tiled), used)| if *used { tiled.tiles.len() as u64 } else { 0 }),
+        );
+        let tiles = starts.count();
         let feature = narrowest(test.codes(forest.num_features as u64));
-        let fits = [next, children, leaves].into_iter().all(|count| i32::try_from(count).is_ok());
+        let fits = [tiles, children, leaves].into_iter().all(|count| i32::try_from(count).is_ok());
         let Some(feature) = feature.filter(|_| fits) else {
             return Err(CompileError::new(
                 CompileError::LAYOUT_BUDGET,
-                format!("{next} tiles of nodes are more than 31 bits count"),
+                format!("{tiles} tiles of nodes are more than 31 bits count"),
                 "split the model into several",
             ));
         };
+        let mut schema = Schema::default();
+        let operand = test.operand();
+        let features_at = operand.bytes() * u32::from(lanes);
+        let child_at = (features_at + feature.bytes() * u32::from(lanes)).next_multiple_of(4);
+        let table = schema.table("tiles", Scalar::I8, record(child_at + 8), tiles);
+        schema.near(table);
+        let start = starts.declare(&mut schema, "tile_trees");
+        let children = schema.column("tile_children", Scalar::I32, children);
+        let outcomes = schema.column("tile_outcomes", Scalar::I8, (rows.len() as u64) << lanes);
+        let leaf = schema.column("tile_leaves", Payload::element(forest), leaves);
+        let numbers = request.leaf_numbers.then(|| schema.column("tile_leaf_numbers", Scalar::I32, leaves));
         Ok(Tiled {
-            tiling: tiling.clone(),
-            used: request.used.to_vec(),
+            tiling: Arc::clone(tiling),
             lanes,
-            threshold: scalar(forest.types.threshold),
-            feature,
-            test,
-            leaf: Payload::of(forest),
-            starts,
+            operands: schema.field(table, "thresholds", operand, 0),
+            features: schema.field(table, "features", feature, features_at),
+            child: schema.field(table, "first child", Scalar::I32, child_at),
+            row: schema.field(table, "outcomes", Scalar::I32, child_at + 4),
             children,
-            leaves,
+            outcomes,
+            leaf: Payload::new(forest, leaf),
+            leaf_numbers: numbers,
+            starts,
+            start,
             rows,
-            leaf_numbers: request.leaf_numbers,
+            test,
+            schema,
         })
     }
 
-    /// Where a record's features, its first child and its row of outcomes begin. Thresholds come first.
-    fn fields(&self) -> [u32; 3] {
-        let features = self.threshold.bytes() * u32::from(self.lanes);
-        let child = (features + self.feature.bytes() * u32::from(self.lanes)).next_multiple_of(4);
-        [features, child, child + 4]
+    fn code_bits(&self) -> u32 {
+        8 * self.features.scalar.bytes()
     }
 
-    /// Bytes of a record: no tile that could lie in one line of memory lies in two.
-    fn record(&self) -> u32 {
-        let end = self.fields()[2] + 4;
-        if end <= LINE { end.next_power_of_two() } else { end.next_multiple_of(LINE) }
-    }
-
-    /// Entries of the tables, in order.
-    fn lengths(&self) -> [u64; 6] {
-        let tiles = self.starts.last().copied().unwrap_or(0);
-        let outcomes = (self.rows.len() as u64) << self.lanes;
-        let numbers = if self.leaf_numbers { self.leaves } else { 0 };
-        [tiles, self.starts.len() as u64, self.children, outcomes, self.leaves, numbers]
-    }
-
-    /// Bytes of an entry of each table.
-    fn sizes(&self) -> [u32; 6] {
-        [self.record(), 4, 4, 1, self.leaf.bytes(), 4]
-    }
-
-    fn write_tile(&self, record: &mut [u8], tree: &Tree, tile: &Tile, first_child: u64) {
-        let [features, child, row] = self.fields().map(|at| at as usize);
-        for (lane, node) in tile.nodes.iter().enumerate() {
-            let inner = &tree.inner[*node as usize];
-            if let Predicate::Numeric { threshold } = inner.predicate {
-                let at = lane * self.threshold.bytes() as usize;
-                write_float(&mut record[at..], self.threshold, threshold);
-            }
-            let code = self.test.code(inner, 8 * self.feature.bytes());
-            write_int(&mut record[features + lane * self.feature.bytes() as usize..], self.feature, code);
+    fn write_tile(&self, bytes: &mut Bytes, record: usize, tree: &Tree, tile: &Tile) {
+        for (lane, node) in (0..).zip(&tile.nodes) {
+            let test = self.test.encode(&tree.inner[*node as usize], self.code_bits());
+            let of_lane = |field: Field| field.behind(lane * field.scalar.bytes());
+            of_lane(self.operands).write_operand(bytes, record, test.operand);
+            of_lane(self.features).write(bytes, record, test.feature);
         }
-        write_int(&mut record[child..], Scalar::I32, first_child);
-        write_int(&mut record[row..], Scalar::I32, self.rows.get(&tile.shape).copied().unwrap_or(0));
+        self.row.write(bytes, record, self.rows.get(&tile.shape).copied().unwrap_or(0));
     }
 
-    /// What all outcomes of all shapes lead to.
-    fn outcomes(&self) -> Vec<u8> {
-        let mut outcomes = vec![0; self.lengths()[OUTCOMES] as usize];
+    /// Writes what all outcomes of all shapes lead to.
+    fn write_outcomes(&self, bytes: &mut Bytes) {
         for (shape, start) in &self.rows {
             let mut row = shape.outcomes(u32::from(self.lanes));
             if seeded(Fault::TileReversesOutcomes) {
                 row.reverse();
             }
-            outcomes[*start as usize..][..row.len()].copy_from_slice(&row);
+            self.outcomes.of_record(bytes, *start as usize)[..row.len()].copy_from_slice(&row);
         }
-        outcomes
     }
 
     /// The bits of a tile's tests, set where the row goes right, as an `i64`.
     fn tests(&self, b: &mut Builder, buffers: &Buffers, tile: Value, row: &Row) -> Value {
-        let [features, ..] = self.fields();
-        let at = |offset| Address { buffer: buffers[TILES], index: tile, stride: self.record(), offset };
-        let codes = b.load(Ty::vector(self.feature, self.lanes), at(features));
+        let codes = self.features.load_run_of(b, buffers, tile, self.lanes);
         let codes = b.cast(Cast::ZExt, codes, index_type(self.lanes));
-        let (feature, flag) = self.test.split(b, codes, 8 * self.feature.bytes());
+        let (feature, flag) = self.test.split(b, codes, self.code_bits());
         // All lanes read the one row.
         let lanes = Some(RowLanes { distance: None, adjacent: false, mask: None });
         let x = Row { lanes, ..*row }.load(b, feature);
-        let threshold = b.load(Ty::vector(self.threshold, self.lanes), at(0));
-        let right = self.test.goes_right(b, x, threshold, flag);
+        let operands = self.operands.load_run_of(b, buffers, tile, self.lanes);
+        let right = self.test.goes_right(b, x, operands, flag);
         b.mask_bits(right)
     }
 }
@@ -184,77 +172,55 @@ impl Tiled {
 fn leaf_of(b: &mut Builder, state: &TreeState, node: Value) -> (TreeState, Value) {
     let ones = b.int(-1);
     let leaf = b.bin(Bin::Xor, node, ones);
-    (TreeState { base: b.int(0), lanes: None, ..state.clone() }, leaf)
+    (TreeState { base: b.int(0), lanes: None, ..*state }, leaf)
 }
 
 impl Representation for Tiled {
-    fn footprint(&self) -> u64 {
-        let each = self.lengths().into_iter().zip(self.sizes());
-        each.map(|(length, size)| length.saturating_mul(size.into())).fold(0, u64::saturating_add)
+    fn schema(&self) -> &Schema {
+        &self.schema
     }
 
-    fn tables(&self) -> Vec<(&'static str, Scalar)> {
-        let all = [
-            ("tiles", Scalar::I8),
-            ("tile_trees", Scalar::I32),
-            ("tile_children", Scalar::I32),
-            ("tile_outcomes", Scalar::I8),
-            ("tile_leaves", self.leaf.element()),
-            ("tile_leaf_numbers", Scalar::I32),
-        ];
-        all[..if self.leaf_numbers { 6 } else { 5 }].to_vec()
-    }
-
-    fn encode(&self, forest: &Forest) -> Vec<Table> {
-        let sizes = self.sizes().map(|size| size as usize);
-        let lengths = self.lengths().map(|length| length as usize);
-        let mut bytes: [Vec<u8>; 6] = std::array::from_fn(|table| vec![0; lengths[table] * sizes[table]]);
-        bytes[OUTCOMES] = self.outcomes();
-        for (at, start) in self.starts.iter().enumerate() {
-            write_int(&mut bytes[TREES][at * 4..], Scalar::I32, *start);
-        }
-        let (mut next, mut next_child, mut first_leaf, mut in_forest) = (0, 0, 0, 0u32);
-        for ((tree, tiled), used) in forest.trees.iter().zip(&self.tiling.trees).zip(&self.used) {
-            for tile in tiled.tiles.iter().filter(|_| *used) {
-                self.write_tile(&mut bytes[TILES][next * sizes[TILES]..], tree, tile, next_child as u64);
-                next += 1;
+    fn fill(&self, forest: &Forest, bytes: &mut Bytes) {
+        self.write_outcomes(bytes);
+        self.starts.write(self.start, bytes);
+        let (mut next_child, mut first_leaf, mut in_forest) = (0, 0, 0u32);
+        for (at, (tree, tiled)) in forest.trees.iter().zip(&self.tiling.trees).enumerate() {
+            let before = in_forest;
+            in_forest = in_forest.saturating_add(tree.leaves.len() as u32);
+            // Every tree has a tile.
+            let Some(start) = self.starts.of(at) else { continue };
+            for (record, tile) in (start..).zip(&tiled.tiles) {
+                self.write_tile(bytes, record, tree, tile);
+                self.child.write(bytes, record, next_child as u64);
                 for child in &tile.children {
                     let number = match child {
                         Child::Tile(tile) => *tile,
                         Child::Leaf(leaf) => !(first_leaf as u32 + leaf),
                     };
-                    write_int(&mut bytes[CHILDREN][next_child * 4..], Scalar::I32, number.into());
+                    self.children.write(bytes, next_child, number.into());
                     next_child += 1;
                 }
             }
-            for (number, leaf) in tree.leaves.iter().enumerate().filter(|_| *used) {
-                let entry = first_leaf + number;
-                self.leaf.write(
-                    &mut bytes[LEAVES][entry * sizes[LEAVES]..],
-                    leaf,
-                    in_forest.saturating_add(number as u32),
-                );
-                if self.leaf_numbers {
-                    write_int(&mut bytes[LEAF_NUMBERS][entry * 4..], Scalar::I32, leaf.source.into());
+            for (number, leaf) in tree.leaves.iter().enumerate() {
+                self.leaf.write(bytes, first_leaf + number, leaf, before.saturating_add(number as u32));
+                if let Some(field) = self.leaf_numbers {
+                    field.write(bytes, first_leaf + number, leaf.source.into());
                 }
             }
-            first_leaf += if *used { tree.leaves.len() } else { 0 };
-            in_forest = in_forest.saturating_add(tree.leaves.len() as u32);
+            first_leaf += tree.leaves.len();
         }
-        named(self.tables(), bytes)
     }
 
-    fn load_tree(&self, b: &mut Builder, buffers: &Buffers, tree: Value, _: (u16, u32)) -> TreeState {
-        let at = Address { buffer: buffers[TREES], index: tree, stride: 4, offset: 0 };
-        TreeState { base: b.load_index(Scalar::I32, at), lanes: None, loaded: Vec::new() }
+    fn load_tree(&self, b: &mut Builder, buffers: &Buffers, tree: Value, _: WalkShape) -> TreeState {
+        self.start.tree(b, buffers, tree)
     }
 
-    /// Walks of tiles are never vectors: [`Tiled::new`] refuses them. This is the first tree.
+    /// Walks of tiles are never vectors: the plan refuses them. This is the first tree.
     fn load_trees(&self, b: &mut Builder, buffers: &Buffers, tree: Value, _: TreeLanes) -> TreeState {
-        self.load_tree(b, buffers, tree, (1, 0))
+        self.load_tree(b, buffers, tree, WalkShape::SINGLE)
     }
 
-    fn root(&self, b: &mut Builder, lanes: u16) -> Value {
+    fn root(&self, b: &mut Builder, lanes: u16, _: bool) -> Value {
         b.int_of(index_type(lanes), 0)
     }
 
@@ -264,31 +230,27 @@ impl Representation for Tiled {
         buffers: &Buffers,
         state: &TreeState,
         row: &Row,
-        place: &Place,
-        hop: Hop,
-    ) -> Place {
-        let node = place.node;
-        let [_, child_at, row_at] = self.fields();
+        at: &Cursor,
+        step: Step,
+    ) -> Cursor {
+        let node = at.node;
         let zero = b.int(0);
-        // A walk that has arrived hops from the root once more, and stays.
-        let within = if hop == Hop::Hold { b.bin(Bin::Max, node, zero) } else { node };
+        // A walk that has arrived takes a step from the root once more, and stays.
+        let within = if step == Step::Masked { b.bin(Bin::Max, node, zero) } else { node };
         let tile = b.add(state.base, within);
         let bits = self.tests(b, buffers, tile, row);
-        let at = |offset| Address { buffer: buffers[TILES], index: tile, stride: self.record(), offset };
-        let first = b.load_index(Scalar::I32, at(child_at));
-        let start = b.load_index(Scalar::I32, at(row_at));
+        let first = b.load_index(Scalar::I32, self.child.address(buffers, tile));
+        let start = b.load_index(Scalar::I32, self.row.address(buffers, tile));
         let index = b.add(start, bits);
-        let number =
-            b.load_index(Scalar::I8, Address { buffer: buffers[OUTCOMES], index, stride: 1, offset: 0 });
+        let number = b.load_index(Scalar::I8, self.outcomes.address(buffers, index));
         let index = b.add(first, number);
-        let next =
-            b.load(Ty::of(Scalar::I32), Address { buffer: buffers[CHILDREN], index, stride: 4, offset: 0 });
+        let next = b.load(Ty::of(Scalar::I32), self.children.address(buffers, index));
         let next = b.cast(Cast::SExt, next, Ty::I64);
-        if hop != Hop::Hold {
-            return Place::of(next);
+        if step != Step::Masked {
+            return Cursor::of(next);
         }
         let done = b.cmp(Cmp::Lt, node, zero);
-        Place::of(b.select(done, node, next))
+        Cursor::of(b.select(done, node, next))
     }
 
     fn done(&self, b: &mut Builder, _: &Buffers, _: &TreeState, node: Value) -> Value {
@@ -305,7 +267,7 @@ impl Representation for Tiled {
         _: Option<u32>,
     ) -> LeafValue {
         let (state, leaf) = leaf_of(b, state, node);
-        self.leaf.load(b, buffers[LEAVES], &state, leaf, self.leaf.bytes())
+        self.leaf.load(b, buffers, &state, leaf)
     }
 
     fn leaf_number(
@@ -317,18 +279,13 @@ impl Representation for Tiled {
         _: Option<u32>,
     ) -> Value {
         let (state, leaf) = leaf_of(b, state, node);
-        state.load(b, buffers[LEAF_NUMBERS], Scalar::I32, leaf, (4, 0))
+        match self.leaf_numbers {
+            Some(field) => field.load(b, buffers, &state, leaf),
+            None => b.int_of(Ty::of(Scalar::I32), 0),
+        }
     }
 
     fn prefetch(&self, b: &mut Builder, buffers: &Buffers, tree: Value) {
-        let first = self.load_tree(b, buffers, tree, (1, 0));
-        let next = b.add_int(tree, 1);
-        let end = self.load_tree(b, buffers, next, (1, 0));
-        let record = i64::from(self.record());
-        let range = (b.mul_int(first.base, record), b.mul_int(end.base, record), i64::from(LINE));
-        b.for_loop(range, &[], |b, index, _| {
-            b.prefetch(Address { buffer: buffers[TILES], index, stride: 1, offset: 0 });
-            Vec::new()
-        });
+        self.start.prefetch(b, buffers, &self.schema, tree);
     }
 }

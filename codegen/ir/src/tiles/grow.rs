@@ -17,7 +17,8 @@ pub enum Growth {
 }
 
 impl Growth {
-    /// Growth by the hits of each leaf: towards the likely ones if few leaves cover most of the hits, else uniform.
+    /// Growth by the hits of each leaf: towards the likely ones if few leaves cover most of the hits, else
+    /// uniform.
     pub fn by_hits(tree: &Tree, hits: &[u64]) -> Growth {
         if !is_biased(hits) {
             return Growth::Uniform;

@@ -1,8 +1,9 @@
-//! Tiles of nodes (Treebeard): connected nodes of a tree whose tests are all made at once, so that a walk hops from tile
-//! to tile.
+//! Tiles of nodes (Treebeard): connected nodes of a tree whose tests are all made at once, so that a walk
+//! steps from tile to tile.
 //!
-//! A tile has at most so many inner nodes; leaves never belong to one. Its children are the nodes and leaves that hang
-//! on it, from left to right. Everything here is about trees; how tiles lie in memory is a representation's business.
+//! The schedule says how many inner nodes a tile has at most; leaves never belong to one. Its children are
+//! the nodes and leaves that hang on it, from left to right. Everything here is about trees; how tiles lie in
+//! memory is a representation's business.
 
 mod grow;
 mod shape;
@@ -89,29 +90,29 @@ impl Tiling {
         self.trees.iter().map(TiledTree::depths).collect()
     }
 
-    /// Pushes the leaves of each tree down to so many hops, one tile a hop.
+    /// Pushes the leaves of each tree down to `steps` steps, one tile a step.
     ///
     /// # Errors
     ///
     /// When that would exceed the budget.
-    pub fn pad(&mut self, hops: &[u32], budget: &Budget) -> Result<(), CompileError> {
+    pub fn pad(&mut self, steps: &[u32], budget: &Budget) -> Result<(), CompileError> {
         let mut added = 0u64;
-        for (tree, hops) in self.trees.iter().zip(hops) {
-            let missing = tree.leaf_hops().map(|leaf| u64::from(hops.saturating_sub(leaf)));
+        for (tree, steps) in self.trees.iter().zip(steps) {
+            let missing = tree.leaf_steps().map(|leaf| u64::from(steps.saturating_sub(leaf)));
             added = missing.fold(added, u64::saturating_add);
             if added.saturating_mul(PADDED_TILE) > budget.tables {
                 return Err(CompileError::new(
                     CompileError::PAD_BUDGET,
                     format!(
-                        "padding the trees to {hops} tiles would need more than {} MiB",
+                        "padding the trees to {steps} tiles would need more than {} MiB",
                         budget.tables >> 20
                     ),
                     "unroll fewer hops with unrollWalk, or use peelWalk, which pads nothing",
                 ));
             }
         }
-        for (tree, hops) in self.trees.iter_mut().zip(hops) {
-            tree.pad(*hops);
+        for (tree, steps) in self.trees.iter_mut().zip(steps) {
+            tree.pad(*steps);
         }
         Ok(())
     }
@@ -142,43 +143,43 @@ impl TiledTree {
 
     /// Hops to the deepest and to the shallowest leaf.
     fn depths(&self) -> (u32, u32) {
-        let (deepest, shallowest) = (self.leaf_hops().max(), self.leaf_hops().min());
+        let (deepest, shallowest) = (self.leaf_steps().max(), self.leaf_steps().min());
         (deepest.unwrap_or(0), shallowest.unwrap_or(0))
     }
 
-    /// For each tile how many hops lead to it.
-    fn hops(&self) -> Vec<u32> {
-        let mut hops = vec![0u32; self.tiles.len()];
+    /// For each tile how many steps lead to it.
+    fn steps(&self) -> Vec<u32> {
+        let mut steps = vec![0u32; self.tiles.len()];
         for (at, tile) in self.tiles.iter().enumerate() {
             for child in &tile.children {
                 if let Child::Tile(child) = child {
-                    hops[*child as usize] = hops[at] + 1;
+                    steps[*child as usize] = steps[at] + 1;
                 }
             }
         }
-        hops
+        steps
     }
 
-    /// For each child that is a leaf how many hops lead to it.
-    fn leaf_hops(&self) -> impl Iterator<Item = u32> {
-        let hops = self.hops();
-        self.tiles.iter().zip(hops).flat_map(|(tile, hops)| {
+    /// For each child that is a leaf how many steps lead to it.
+    fn leaf_steps(&self) -> impl Iterator<Item = u32> {
+        let steps = self.steps();
+        self.tiles.iter().zip(steps).flat_map(|(tile, steps)| {
             let leaves = tile.children.iter().filter(|child| matches!(child, Child::Leaf(_)));
-            leaves.map(move |_| hops + 1)
+            leaves.map(move |_| steps + 1)
         })
     }
 
     fn pad(&mut self, depth: u32) {
-        let hops = self.hops();
-        for (at, hops) in hops.into_iter().enumerate() {
+        let steps = self.steps();
+        for (at, steps) in steps.into_iter().enumerate() {
             for child in 0..self.tiles[at].children.len() {
                 let leaf = self.tiles[at].children[child];
-                if matches!(leaf, Child::Tile(_)) || hops + 1 >= depth {
+                if matches!(leaf, Child::Tile(_)) || steps + 1 >= depth {
                     continue;
                 }
                 let first = self.tiles.len() as u32;
                 self.tiles[at].children[child] = Child::Tile(first);
-                let last = first + (depth - hops - 1) - 1;
+                let last = first + (depth - steps - 1) - 1;
                 self.tiles.extend((first..last).map(|number| Tile::padding(Child::Tile(number + 1))));
                 self.tiles.push(Tile::padding(leaf));
             }

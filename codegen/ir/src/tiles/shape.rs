@@ -1,7 +1,7 @@
 //! Shapes of tiles: which of a tile's nodes are children of which, and what their tests together lead to.
 
-/// The shape of a tile: its nodes in level order, each with the bit whether its left child is in the tile too (2k) and
-/// whether its right child is (2k + 1). A tile without nodes has one child, whatever the row.
+/// The shape of a tile: its nodes in level order, each with the bit whether its left child is in the tile too
+/// (2k) and whether its right child is (2k + 1). A tile without nodes has one child, whatever the row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Shape {
     nodes: u8,
@@ -34,8 +34,8 @@ impl Shape {
         self.nodes + 1
     }
 
-    /// The child that each of the outcomes of `tests` tests leads to: bit k of an outcome says whether the row goes right
-    /// at node k. Bits of tests that the tile does not have do not matter.
+    /// The child that each of the outcomes of `tests` tests leads to: bit k of an outcome says whether the
+    /// row goes right at node k. Bits of tests that the tile does not have do not matter.
     pub fn outcomes(self, tests: u32) -> Vec<u8> {
         let below = self.below();
         (0..1u32 << tests).map(|outcome| self.lead(&below, outcome)).collect()

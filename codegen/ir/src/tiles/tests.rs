@@ -152,8 +152,8 @@ fn padding_stays_within_the_budget() {
     assert_eq!(code, Some(CompileError::PAD_BUDGET));
 }
 
-/// What the checker reckons without the shapes of trees: no leaf is more hops away than it says, the deepest one no
-/// fewer, and padding takes no fewer tiles. So it refuses nothing that compiles.
+/// What the checker reckons without the shapes of trees: no leaf is more hops away than it says, the deepest
+/// one no fewer, and padding takes no fewer tiles. So it refuses nothing that compiles.
 #[test]
 fn the_checker_never_reckons_too_much() {
     let mut rng = Rng(7);

@@ -1,69 +1,106 @@
-//! All tests of a tree made at once, for a single row whose codes fit a register.
+//! All tests of a tree made at once, for a single row whose bins fit a register.
 //!
-//! Here nodes are numbered from left to right: node `n` lies between the leaves `n` and `n + 1`. One that leads to the right
-//! strikes out the leaves of its left subtree, of which `n` is the last, whether the row has come to it or not; the leftmost
-//! leaf that remains is the row's (QuickScorer, Lucchese and others 2015). Nodes there have words with a bit for each leaf that
-//! they strike out, which would be most of what a row has to read. Here they have bytes that say how far they reach to the
-//! left: a leaf is struck out if a node that is not left of it leads to the right and reaches it, and the farthest reach of
-//! all such nodes is a running maximum.
+//! Here nodes are numbered from left to right: node `n` lies between the leaves `n` and `n + 1`. One that
+//! leads to the right strikes out the leaves of its left subtree, of which `n` is the last, whether the row
+//! has come to it or not; the leftmost leaf that remains is the row's (QuickScorer, Lucchese and others
+//! 2015). Nodes there have words with a bit for each leaf that they strike out, which would be most of what a
+//! row has to read. Here they have bytes that say how far they reach to the left: a leaf is struck out if a
+//! node that is not left of it leads to the right and reaches it, and the farthest reach of all such nodes is
+//! a running maximum.
 
 use super::order::Ordered;
 use crate::fault::{Fault, seeded};
-use crate::lir::{Address, Bin, BufferId, Builder, Cmp, Scalar, Ty, Value};
-use crate::repr::outcomes::{WORD, turns};
+use crate::lir::{Bin, Builder, Cmp, Scalar, Ty, Value};
+use crate::repr::schema::{Bytes, Field, Schema};
+use crate::repr::test::Encoded;
+use crate::repr::traverse::test_mask::{Tests, WORD, decisions};
+use crate::repr::tree::Buffers;
 
 /// Entries that are tested at once at least.
 const SMALLEST: u64 = 16;
 /// The reach of an entry that is no node.
-pub(super) const NOWHERE: u8 = u8::MAX;
+const NOWHERE: u8 = u8::MAX;
 
-/// How many entries of a tree are tested at once. A word has a bit for each: of more, trees in lanes are faster.
+/// A table for each of the bytes of entries, some of which are tested at once. A word has a bit for each:
+/// of more, trees in lanes are faster.
 #[derive(Clone, Copy)]
-pub(super) struct AtOnce(u16);
-
-/// A table for each of the bytes of entries.
-#[derive(Clone, Copy)]
-pub(super) struct Tables {
-    /// The columns of the codes that nodes compare with.
-    pub(super) columns: BufferId,
+pub(super) struct AtOnce {
+    /// Entries of a tree that are tested.
+    entries: u64,
+    /// Entries of the tables.
+    count: u64,
+    /// The columns of the bins that nodes compare with.
+    columns: Field,
     /// The ranks of their thresholds.
-    pub(super) ranks: BufferId,
+    ranks: Field,
     /// The number of leaves that they strike out, less one.
-    pub(super) reaches: BufferId,
+    reaches: Field,
 }
 
 /// The entry of a node among those of its tree, and its reach.
-pub(super) fn entry(node: &Ordered) -> (usize, u8) {
+fn entry(node: &Ordered) -> (usize, u8) {
     let last = node.right.saturating_sub(1);
     let reach = if seeded(Fault::ReachFallsShort) { 0 } else { last.saturating_sub(node.here) };
     (last as usize, reach as u8)
 }
 
 impl AtOnce {
-    /// For trees of at most so many leaves, if a word has bits for them.
-    pub(super) fn new(most: u64) -> Option<AtOnce> {
-        let entries = AtOnce::entries(most);
-        (entries <= WORD).then_some(AtOnce(entries as u16))
+    /// Adds tables of `count` entries to a schema, for trees of at most `most` leaves.
+    pub(super) fn declare(schema: &mut Schema, most: u64, count: u64) -> AtOnce {
+        AtOnce {
+            entries: AtOnce::entries(most).min(WORD),
+            count,
+            columns: schema.column("preorder_columns", Scalar::I8, count),
+            ranks: schema.column("preorder_ranks", Scalar::I8, count),
+            reaches: schema.column("preorder_reaches", Scalar::I8, count),
+        }
     }
 
-    /// As many entries as are read of each tree if the largest has so many leaves.
+    /// Whether a word has bits for the entries of trees of at most `most` leaves.
+    pub(super) fn fits(most: u64) -> bool {
+        AtOnce::entries(most) <= WORD
+    }
+
+    /// Whether there are such tables.
+    pub(super) fn wanted(&self) -> bool {
+        self.count > 0
+    }
+
+    /// Marks all entries as no nodes.
+    pub(super) fn clear(&self, bytes: &mut Bytes) {
+        self.reaches.fill(bytes, NOWHERE);
+    }
+
+    /// Writes a node of the tree whose entries begin at `start`.
+    pub(super) fn write(&self, bytes: &mut Bytes, start: usize, node: &Ordered, test: Encoded) {
+        if !self.wanted() {
+            return;
+        }
+        let (at, reach) = entry(node);
+        self.columns.write(bytes, start + at, test.feature);
+        self.ranks.write_operand(bytes, start + at, test.operand);
+        self.reaches.write(bytes, start + at, reach.into());
+    }
+
+    /// How many entries are read of each tree if the largest has `most` leaves.
     pub(super) fn entries(most: u64) -> u64 {
         most.next_power_of_two().max(SMALLEST)
     }
 
-    /// The place of the leaf, an `i64`, of a row with these codes in the tree whose entries begin at `base`.
-    pub(super) fn place(self, b: &mut Builder, tables: Tables, base: Value, codes: Value) -> Value {
-        let ty = Ty::vector(Scalar::I8, self.0);
-        let mut load = |buffer| b.load(ty, Address { buffer, index: base, stride: 1, offset: 0 });
-        let [columns, ranks, reaches] = [tables.columns, tables.ranks, tables.reaches].map(&mut load);
-        let right = turns(b, codes, (columns, ranks));
-        // How far it is to the end from an entry, and from the leftmost leaf that it strikes out. What follows are nodes of
-        // the next tree, which reach no leaf of this one.
-        let (end, lanes, none) = (b.int_of(ty, self.0.into()), b.iota(ty), b.int_of(ty, 0));
+    /// The leaf, an `i64` counted from the left, of a row with these bins in the tree whose entries begin at
+    /// `base`.
+    pub(super) fn leaf(&self, b: &mut Builder, buffers: &Buffers, base: Value, bins: Value) -> Value {
+        let ty = Ty::vector(Scalar::I8, self.entries as u16);
+        let mut load = |field: Field| field.load_run(b, buffers, base, self.entries);
+        let [columns, ranks, reaches] = [self.columns, self.ranks, self.reaches].map(&mut load);
+        let right = decisions(b, bins, Tests { columns, ranks });
+        // How far it is to the end from an entry, and from the leftmost leaf that it strikes out. What
+        // follows are nodes of the next tree, which reach no leaf of this one.
+        let (end, lanes, none) = (b.int_of(ty, self.entries as i64), b.iota(ty), b.int_of(ty, 0));
         let to_end = b.sub(end, lanes);
         let reach = b.add(to_end, reaches);
         let mut reach = b.select(right, reach, none);
-        for places in (0..self.0.ilog2()).map(|bit| 1 << bit) {
+        for places in (0..self.entries.ilog2()).map(|bit| 1 << bit) {
             let others = b.lane_shift(reach, places);
             reach = b.max(reach, others);
         }

@@ -1,100 +1,127 @@
 //! The preorder layout: nodes that exist, each before its left subtree and that before its right one.
 //!
-//! Leaves are numbered from left to right. A row stands at the leftmost leaf that it can still reach: it has come to a node
-//! if that is the node's own leftmost leaf, and going right makes it the leftmost leaf of the right subtree. So a vector of
-//! rows needs only be shown all nodes in preorder ([`Sweep`]), and no row has to find its next one. Nodes compare ranks
-//! with codes ([`Codes`]). The entry behind the last node leads nowhere.
+//! Leaves are numbered from left to right. A row stands at the leftmost leaf that it can still reach: it has
+//! come to a node if that is the node's own leftmost leaf, and going right makes it the leftmost leaf of the
+//! right subtree. So a vector of rows needs only be shown all nodes in preorder ([`Sweep`]), and no row has
+//! to find its next one. Nodes compare ranks with bins ([`BinMap`]). The entry behind the last node leads
+//! nowhere.
 //!
-//! A single row whose codes fit a register makes all tests of a tree that is not too large at once ([`AtOnce`]).
+//! A single row whose bins fit a register makes all tests of a tree that is not too large at once
+//! ([`AtOnce`]).
 //!
-//! Walks that hop instead, other single ones and trees side by side, keep the entry of a node beside the place. The left child's
-//! is the next one; the left subtree has one node less than leaves, which leads to the right child's.
+//! Walks that take steps, other single ones and trees in lanes, keep the entry of a node beside the leaf at
+//! which they stand. The left child's is the next one; the left subtree has one node less than leaves, which
+//! leads to the right child's.
 
 mod at_once;
 mod node;
 mod order;
 
-use self::at_once::{AtOnce, NOWHERE, Tables};
-use self::node::{Node, in_all_lanes, words};
+use self::at_once::AtOnce;
+use self::node::{Entry, Node, Written, in_all_lanes};
 use self::order::in_order;
-use super::codes::Codes;
-use super::entries::Entries;
-use super::record::narrowest;
-use super::sweep::{Sweep, Swept};
-use super::{
-    Buffers, Hop, LeafValue, Place, Representation, Request, Row, TreeLanes, TreeState, index_type, named,
-};
+use super::cursor::{Cursor, Step, index_type};
+use super::entries::{Entries, LeafAt, PlacedLeaf};
+use super::records::Names;
+use super::representation::{LeafValue, Representation};
+use super::request::Request;
+use super::schema::{Bytes, Field, Schema};
+use super::starts::TreeStarts;
+use super::test::{Operand, Test, bin_goes_right};
+use super::traverse::sweep::{Sweep, SweptNode};
+use super::traverse::test_mask::TestMask;
+use super::tree::{Buffers, Loaded, TreeLanes, TreeState, WalkShape};
+use crate::bytes::narrowest;
 use crate::error::CompileError;
 use crate::fault::{Fault, seeded};
-use crate::lir::{Bin, Builder, Cast, Cmp, Scalar, Table, Ty, Value};
-use crate::mir::Walkers;
+use crate::lir::{Bin, Builder, Cast, Cmp, Scalar, Ty, Value};
+use crate::quantize::BinMap;
+use crate::rows::Row;
 use sched_forest::{Forest, Tree};
+use sched_nest::Layout;
 use std::sync::Arc;
 
 /// Trees as nodes in preorder, and leaves from left to right.
 pub struct Preorder {
-    codes: Arc<Codes>,
+    schema: Schema,
+    bins: Arc<BinMap>,
+    test: Test,
     /// Numbers a tree's leaves.
     place: Scalar,
     /// Leaves of the largest tree.
     most: u64,
     node: Node,
-    /// How single rows make all tests at once, if they do.
-    at_once: Option<AtOnce>,
+    /// Each leaf's place in all lanes of a word.
+    places: Field,
+    /// How single rows make all tests at once.
+    tests: AtOnce,
     trees: Entries,
 }
 
-const NODES: usize = 0;
-const PLACES: usize = 1;
-const COLUMNS: usize = 2;
-const RANKS: usize = 3;
-const REACHES: usize = 4;
-const NODE_TABLES: usize = 5;
+const NAMES: Names =
+    Names { nodes: "preorder_leaves", trees: "preorder_trees", leaf_numbers: "preorder_leaf_numbers" };
 
-/// Bits of a hopping walk's number that hold the node's entry; the place is above them.
+/// Bits of a walk's number that hold the node's entry; the leaf is above them.
 const ENTRY_BITS: u32 = 16;
 
+/// Entries of a tree: its nodes and the entry behind them.
+fn size(tree: &Tree) -> u64 {
+    (tree.leaves.len() as u64).max(2)
+}
+
+/// Entries of the largest used tree.
+fn most_leaves(request: &Request) -> u64 {
+    let used = request.forest.trees.iter().zip(request.used).filter(|(_, used)| **used);
+    used.map(|(tree, _)| size(tree)).max().unwrap_or(2)
+}
+
 impl Preorder {
-    /// The layout for a forest's used trees.
-    pub fn new(request: &Request, walkers: Walkers) -> Result<Preorder, CompileError> {
-        let Some(codes) = request.codes else { return Err(Codes::missing()) };
-        // A node and the entry behind it.
-        let size = |tree: &Tree| (tree.leaves.len() as u64).max(2);
-        let used = || request.forest.trees.iter().zip(request.used);
-        let most = used().filter(|(_, used)| **used).map(|(tree, _)| size(tree)).max().unwrap_or(2);
+    /// Whether all tests of any used tree can be made at once: nodes and leaves fit a word, and numbers are
+    /// bytes.
+    pub fn fits_test_mask(request: &Request) -> bool {
+        let narrow = |bins: &BinMap| bins.element() == Scalar::I8 && bins.columns() <= 1 << 8;
+        request.bins.is_some_and(|bins| narrow(bins)) && AtOnce::fits(most_leaves(request))
+    }
+
+    /// The layout without tables of all tests.
+    pub fn nodes(request: &Request) -> Result<Preorder, CompileError> {
+        Preorder::new(request, false)
+    }
+
+    /// The layout with tables of all tests.
+    pub fn with_tests(request: &Request) -> Result<Preorder, CompileError> {
+        Preorder::new(request, true)
+    }
+
+    /// The layout for a forest's used trees, with tables of all `tests` or without.
+    fn new(request: &Request, tests: bool) -> Result<Preorder, CompileError> {
+        let Some(bins) = request.bins else { return Err(BinMap::missing()) };
+        let most = most_leaves(request);
         let Some(place) = narrowest(most).filter(|place| *place != Scalar::I32) else {
             return Err(CompileError::new(
                 CompileError::LAYOUT_BUDGET,
                 format!("a tree has {most} leaves, more than 16 bits count"),
-                "use representation(sparse), whose walks hop from node to node",
+                "use representation(sparse), whose walks step from node to node",
             ));
         };
-        let mut sizes: Vec<u64> = used().map(|(tree, used)| if *used { size(tree) } else { 0 }).collect();
-        // As many leaves as the largest tree's are looked up whichever tree it is.
+        let trees = request.forest.trees.iter().zip(request.used);
+        let mut sizes: Vec<u64> = trees.map(|(tree, used)| if *used { size(tree) } else { 0 }).collect();
+        // Every lookup reads as many leaves as the largest tree has, so the last tree is padded to that.
         if let Some(last) = sizes.iter_mut().rfind(|size| **size > 0) {
             *last = AtOnce::entries(most);
         }
-        let narrow = codes.element() == Scalar::I8 && codes.columns() <= 1 << 8;
-        let at_once = AtOnce::new(most).filter(|_| walkers == Walkers::Single && narrow);
-        Ok(Preorder {
-            codes: Arc::clone(codes),
-            place,
-            most,
-            node: Node::new(place, codes.element(), codes.columns()),
-            at_once,
-            trees: Entries::new(request, NODE_TABLES, sizes)?,
-        })
+        let starts = TreeStarts::new(sizes).counted("entries")?;
+        let mut schema = Schema::default();
+        let (rank, columns) = (bins.element(), bins.columns());
+        let node = Node::declare(&mut schema, place, rank, columns, starts.count());
+        let places = schema.column("preorder_places", Scalar::I32, most + 1);
+        let tests = AtOnce::declare(&mut schema, most, if tests { starts.count() } else { 0 });
+        let trees = Entries::declare(request, &mut schema, NAMES, starts);
+        let test = Test::of(request, Layout::Preorder);
+        Ok(Preorder { schema, bins: Arc::clone(bins), test, place, most, node, places, tests, trees })
     }
 
-    /// Bytes of each table of nodes.
-    fn lengths(&self) -> [u64; NODE_TABLES] {
-        let count = self.trees.count();
-        let tests = if self.at_once.is_some() { count } else { 0 };
-        let nodes = count.saturating_mul(self.node.bytes.into());
-        [nodes, 4 * (self.most + 1), tests, tests, tests]
-    }
-
-    /// The number of a hopping walk at a place and a node's entry.
+    /// The number of a walk at a leaf and a node's entry.
     fn at(b: &mut Builder, place: Value, entry: Value) -> Value {
         let high = b.int_of(b.ty(place), 1 << ENTRY_BITS);
         let high = b.mul(place, high);
@@ -112,64 +139,53 @@ impl Preorder {
 }
 
 impl Representation for Preorder {
-    fn footprint(&self) -> u64 {
-        self.lengths().into_iter().fold(self.trees.footprint(), u64::saturating_add)
+    fn schema(&self) -> &Schema {
+        &self.schema
     }
 
-    fn tables(&self) -> Vec<(&'static str, Scalar)> {
-        let trees = self.trees.tables(["preorder_leaves", "preorder_trees", "preorder_leaf_numbers"]);
-        let nodes = [
-            ("preorder_nodes", Scalar::I32),
-            ("preorder_places", Scalar::I32),
-            ("preorder_columns", Scalar::I8),
-            ("preorder_ranks", Scalar::I8),
-            ("preorder_reaches", Scalar::I8),
-        ];
-        nodes.into_iter().chain(trees).collect()
-    }
-
-    fn encode(&self, forest: &Forest) -> Vec<Table> {
-        let bytes = self.node.bytes as usize;
-        let [nodes, _, columns, ranks, reaches] = self.lengths().map(|bytes| bytes as usize);
-        let mut nodes = vec![0; nodes];
-        for node in nodes.chunks_exact_mut(bytes) {
-            // No row stands where no tree has a leaf.
-            self.node.write(node, [self.most, self.most, 0, 0]);
-        }
-        let places = words(self.place, self.most + 1);
-        let mut tests = [(columns, 0), (ranks, 0), (reaches, NOWHERE)].map(|(bytes, fill)| vec![fill; bytes]);
-        let trees = self.trees.encode(forest, |tree, _, start| {
+    fn fill(&self, forest: &Forest, bytes: &mut Bytes) {
+        // No row stands where no tree has a leaf.
+        let nowhere = Written { here: self.most, right: self.most, operand: Operand::Rank(0), column: 0 };
+        self.trees.each_entry(|entry| self.node.write(bytes, entry, nowhere));
+        node::write_words(bytes, self.places, self.place, self.most + 1);
+        self.tests.clear(bytes);
+        self.trees.fill(forest, bytes, |bytes, tree, _, start| {
             let (order, leaves) = in_order(tree);
             for (at, node) in order.into_iter().enumerate() {
-                let (rank, column) = self.codes.of_node(&tree.inner[node.inner as usize]);
+                let test = self.test.encode(&tree.inner[node.inner as usize], u32::BITS);
                 let (here, right) = (u64::from(node.here), u64::from(node.right));
-                self.node.write(&mut nodes[(start + at) * bytes..][..bytes], [here, right, rank, column]);
-                if self.at_once.is_some() {
-                    let (at, reach) = at_once::entry(&node);
-                    let bytes = [column as u8, rank as u8, reach];
-                    tests.iter_mut().zip(bytes).for_each(|(table, byte)| table[start + at] = byte);
-                }
+                let written = Written { here, right, operand: test.operand, column: test.feature };
+                self.node.write(bytes, start + at, written);
+                self.tests.write(bytes, start, &node, test);
             }
-            leaves.into_iter().enumerate().map(|(place, leaf)| (start + place, leaf)).collect()
+            let leaves = leaves.into_iter().enumerate();
+            leaves.map(|(place, leaf)| PlacedLeaf { entry: start + place, leaf }).collect()
         });
-        named(self.tables(), [nodes, places].into_iter().chain(tests).chain(trees))
     }
 
-    fn load_tree(&self, b: &mut Builder, buffers: &Buffers, tree: Value, walks: (u16, u32)) -> TreeState {
-        let base = self.trees.start(b, buffers, tree);
-        let mut loaded = Vec::new();
-        if walks.0 > 1 {
-            let end = self.trees.end(b, buffers, tree);
-            loaded.push(b.sub(end, base));
+    fn sweep(&self) -> Option<&dyn Sweep> {
+        Some(self)
+    }
+
+    fn test_mask(&self) -> Option<&dyn TestMask> {
+        if self.tests.wanted() { Some(self) } else { None }
+    }
+
+    fn load_tree(&self, b: &mut Builder, buffers: &Buffers, tree: Value, walks: WalkShape) -> TreeState {
+        let base = self.trees.start.load(b, buffers, tree);
+        if walks.lanes == 1 {
+            return TreeState::at(base);
         }
-        TreeState { base, lanes: None, loaded }
+        let end = self.trees.start.end(b, buffers, tree);
+        let loaded = Loaded::Nodes(b.sub(end, base));
+        TreeState { loaded, ..TreeState::at(base) }
     }
 
     fn load_trees(&self, b: &mut Builder, buffers: &Buffers, tree: Value, lanes: TreeLanes) -> TreeState {
-        self.trees.starts(b, buffers, tree, lanes)
+        self.trees.start.trees(b, buffers, tree, lanes)
     }
 
-    fn root(&self, b: &mut Builder, lanes: u16) -> Value {
+    fn root(&self, b: &mut Builder, lanes: u16, _: bool) -> Value {
         b.int_of(index_type(lanes), 0)
     }
 
@@ -179,16 +195,16 @@ impl Representation for Preorder {
         buffers: &Buffers,
         state: &TreeState,
         row: &Row,
-        place: &Place,
-        hop: Hop,
-    ) -> Place {
-        let node = place.node;
+        at: &Cursor,
+        step: Step,
+    ) -> Cursor {
+        let node = at.node;
         let entry = b.bits(node, 0, ENTRY_BITS);
         let stands = b.bits(node, ENTRY_BITS, 32 - ENTRY_BITS);
         let [here, right, rank, column] =
-            self.node.numbers(b, (buffers[NODES], state, entry), self.node.fields());
-        let code = row.load(b, column);
-        let goes_right = b.cmp(Cmp::Lt, rank, code);
+            self.node.numbers(b, Entry { buffers, state, entry }, self.node.fields());
+        let bin = row.load(b, column);
+        let goes_right = bin_goes_right(b, bin, rank);
         let one = b.int_of(b.ty(node), 1);
         let next = b.add(entry, one);
         let to_left = Preorder::at(b, stands, next);
@@ -196,34 +212,16 @@ impl Representation for Preorder {
         let beyond = b.add(entry, leaves);
         let to_right = Preorder::at(b, right, beyond);
         let child = b.select(goes_right, to_right, to_left);
-        if hop != Hop::Hold {
-            return Place::of(child);
+        if step != Step::Masked {
+            return Cursor::of(child);
         }
         let inner = b.cmp(Cmp::Eq, here, stands);
-        Place::of(b.select(inner, child, node))
-    }
-
-    fn at_once(
-        &self,
-        b: &mut Builder,
-        buffers: &Buffers,
-        state: &TreeState,
-        codes: Value,
-        _: Option<u32>,
-    ) -> Option<Value> {
-        let tables = Tables { columns: buffers[COLUMNS], ranks: buffers[RANKS], reaches: buffers[REACHES] };
-        let place = self.at_once.as_ref()?.place(b, tables, state.base, codes);
-        let entry = b.int(0);
-        Some(Preorder::at(b, place, entry))
-    }
-
-    fn sweep(&self) -> Option<&dyn Sweep> {
-        Some(self)
+        Cursor::of(b.select(inner, child, node))
     }
 
     fn done(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: Value) -> Value {
         let entry = b.bits(node, 0, ENTRY_BITS);
-        let [here] = self.node.numbers(b, (buffers[NODES], state, entry), [self.node.here]);
+        let [here] = self.node.numbers(b, Entry { buffers, state, entry }, [self.node.here]);
         let stands = b.bits(node, ENTRY_BITS, 32 - ENTRY_BITS);
         b.cmp(Cmp::Ne, here, stands)
     }
@@ -238,12 +236,12 @@ impl Representation for Preorder {
     ) -> LeafValue {
         if b.ty(node).scalar == Scalar::I8 {
             let leaves = self.most.next_power_of_two();
-            if let Some(found) = self.trees.look_up_leaf(b, buffers, state, (node, leaves)) {
+            if let Some(found) = self.trees.look_up_leaf(b, buffers, state, node, leaves) {
                 return found;
             }
         }
         let leaf = self.leaf_place(b, node);
-        self.trees.leaf(b, buffers, state, (leaf, 0))
+        self.trees.leaf(b, buffers, state, LeafAt { node: leaf, first: 0 })
     }
 
     fn leaf_number(
@@ -255,49 +253,66 @@ impl Representation for Preorder {
         _: Option<u32>,
     ) -> Value {
         let leaf = self.leaf_place(b, node);
-        self.trees.leaf_number(b, buffers, state, (leaf, 0))
+        self.trees.leaf_number(b, buffers, state, LeafAt { node: leaf, first: 0 })
     }
 
     fn prefetch(&self, b: &mut Builder, buffers: &Buffers, tree: Value) {
-        self.trees.prefetch(b, buffers, tree, &[(NODES, self.node.bytes)]);
+        self.trees.start.prefetch(b, buffers, &self.schema, tree);
     }
 }
 
 impl Sweep for Preorder {
-    fn first_place(&self, b: &mut Builder, lanes: u16) -> Value {
+    fn first_leaf(&self, b: &mut Builder, lanes: u16) -> Value {
         b.int_of(Ty::vector(self.place, lanes), 0)
     }
 
     fn nodes(&self, b: &mut Builder, state: &TreeState) -> Value {
-        // Where no tree tests anything, rows have no codes that could be read.
-        let some = state.loaded.first().filter(|_| self.codes.columns() > 0);
-        some.copied().unwrap_or_else(|| b.int(0))
+        // Where no tree tests anything, rows have no bins that could be read.
+        match state.loaded {
+            Loaded::Nodes(count) if self.bins.columns() > 0 => count,
+            _ => b.int(0),
+        }
     }
 
-    fn node(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: (Value, u16)) -> Swept {
-        let (number, lanes) = node;
+    fn node(
+        &self,
+        b: &mut Builder,
+        buffers: &Buffers,
+        state: &TreeState,
+        number: Value,
+        lanes: u16,
+    ) -> SweptNode {
         let Node { here, right, rank, column, .. } = self.node;
-        let tree = (buffers[NODES], state, number);
-        let [here, right, column] = self.node.numbers(b, tree, [here, right, column]);
-        let mut everywhere = |place| in_all_lanes(b, (buffers[PLACES], place), (self.place, lanes));
+        let node = Entry { buffers, state, entry: number };
+        let [here, right, column] = self.node.numbers(b, node, [here, right, column]);
+        let ty = Ty::vector(self.place, lanes);
+        let mut everywhere = |leaf| in_all_lanes(b, self.places.address(buffers, leaf), ty);
         let (here, right) = (everywhere(here), everywhere(right));
-        let rank = self.node.number(b, tree, rank);
-        Swept { here, right, rank: b.splat(rank, lanes), column }
+        let rank = rank.load(b, buffers, state, number);
+        SweptNode { here, right, rank: b.splat(rank, lanes), column }
     }
 
-    fn pass(&self, b: &mut Builder, row: &Row, node: &Swept, place: Value) -> Value {
-        let (ranks, lanes) = (b.ty(node.rank), b.ty(place).lanes);
-        let code = if row.lanes.is_some_and(|lanes| lanes.adjacent) {
+    fn pass(&self, b: &mut Builder, row: &Row, node: &SweptNode, leaf: Value) -> Value {
+        let (ranks, lanes) = (b.ty(node.rank), b.ty(leaf).lanes);
+        let bin = if row.is_adjacent() {
             row.load_column(b, node.column, lanes)
         } else {
             let column = b.cast(Cast::Trunc, node.column, Ty::of(Scalar::I32));
             let column = b.splat(column, lanes);
-            let code = row.load(b, column);
-            b.cast(Cast::Trunc, code, ranks)
+            let bin = row.load(b, column);
+            b.cast(Cast::Trunc, bin, ranks)
         };
-        let right = b.cmp(Cmp::UnsignedLt, node.rank, code);
-        let here = b.cmp(Cmp::Eq, place, node.here);
-        let turns = if seeded(Fault::SweepForgetsPlace) { right } else { b.bin(Bin::And, here, right) };
-        b.select(turns, node.right, place)
+        let right = bin_goes_right(b, bin, node.rank);
+        let here = b.cmp(Cmp::Eq, leaf, node.here);
+        let moves = if seeded(Fault::SweepForgetsPlace) { right } else { b.bin(Bin::And, here, right) };
+        b.select(moves, node.right, leaf)
+    }
+}
+
+impl TestMask for Preorder {
+    fn leaf_of(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, bins: Value, _: u32) -> Value {
+        let leaf = self.tests.leaf(b, buffers, state.base, bins);
+        let entry = b.int(0);
+        Preorder::at(b, leaf, entry)
     }
 }

@@ -1,21 +1,15 @@
 //! What the preorder layout stores of a node: four numbers, each as narrow as the forest allows.
 //!
-//! Vectors need these in all lanes. A leaf's place is read that often out of one small table for all nodes, which takes a
-//! second load. In the nodes themselves it would take none, but these would be four times as large, and all of them pass by for
-//! each block of rows. Ranks are spread by a shuffle: the unit that does it has less to do than those that load.
+//! Vectors need these in all lanes. A leaf's place is read that often out of one small table for all nodes,
+//! which takes a second load. In the nodes themselves it would take none, but these would be four times as
+//! large, and all of them pass by for each block of rows. Ranks are spread by a shuffle: the unit that does
+//! it has less to do than those that load.
 
-use crate::lir::{Address, BufferId, Builder, Cast, Scalar, Ty, Value};
-use crate::repr::TreeState;
-use crate::repr::record::{narrowest, write_int};
-
-/// A number of a node.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Field {
-    /// Bytes from the node's start; a multiple of its own.
-    at: u32,
-    /// Its type.
-    scalar: Scalar,
-}
+use crate::bytes::{narrowest, write_int};
+use crate::lir::{Address, Builder, Cast, Scalar, Ty, Value};
+use crate::repr::schema::{Bytes, Field, Schema};
+use crate::repr::test::Operand;
+use crate::repr::tree::{Buffers, TreeState};
 
 /// The numbers of a node.
 #[derive(Clone, Copy, Debug)]
@@ -26,24 +20,56 @@ pub(super) struct Node {
     pub(super) right: Field,
     /// The rank of its threshold.
     pub(super) rank: Field,
-    /// The column of the codes that it compares with.
+    /// The column of the bins that it compares with.
     pub(super) column: Field,
     /// Bytes of a node, whole words.
-    pub(super) bytes: u32,
+    bytes: u32,
+}
+
+/// A node of a tree: its entry among the tree's own.
+#[derive(Clone, Copy)]
+pub(super) struct Entry<'a> {
+    pub(super) buffers: &'a Buffers,
+    pub(super) state: &'a TreeState,
+    pub(super) entry: Value,
+}
+
+/// What is written of a node.
+#[derive(Clone, Copy)]
+pub(super) struct Written {
+    pub(super) here: u64,
+    pub(super) right: u64,
+    pub(super) operand: Operand,
+    pub(super) column: u64,
 }
 
 impl Node {
-    /// A node whose leaves are numbered in `place`, and which compares with codes in `rank`, one of so many columns.
-    pub(super) fn new(place: Scalar, rank: Scalar, columns: u32) -> Node {
+    /// Adds a table of `count` nodes to a schema, whose leaves are numbered in `place`, and which compare
+    /// with bins in `rank`, one of `columns` columns.
+    pub(super) fn declare(
+        schema: &mut Schema,
+        place: Scalar,
+        rank: Scalar,
+        columns: u32,
+        count: u64,
+    ) -> Node {
         let column = narrowest(columns.saturating_sub(1).into()).unwrap_or(Scalar::I32);
         let mut end = 0_u32;
-        let mut field = |scalar: Scalar| {
+        let offsets = [place, place, rank, column].map(|scalar| {
             let at = end.next_multiple_of(scalar.bytes());
             end = at + scalar.bytes();
-            Field { at, scalar }
-        };
-        let (here, right, rank, column) = (field(place), field(place), field(rank), field(column));
-        Node { here, right, rank, column, bytes: end.next_multiple_of(4) }
+            at
+        });
+        let bytes = end.next_multiple_of(4);
+        let table = schema.table("preorder_nodes", Scalar::I32, bytes, count);
+        schema.near(table);
+        Node {
+            here: schema.field(table, "leftmost leaf", place, offsets[0]),
+            right: schema.field(table, "leftmost leaf on the right", place, offsets[1]),
+            rank: schema.field(table, "rank", rank, offsets[2]),
+            column: schema.field(table, "column", column, offsets[3]),
+            bytes,
+        }
     }
 
     /// All of them, in this order.
@@ -51,72 +77,60 @@ impl Node {
         [self.here, self.right, self.rank, self.column]
     }
 
-    /// Writes a node; `numbers` are in the order of the fields.
-    pub(super) fn write(&self, bytes: &mut [u8], numbers: [u64; 4]) {
-        for (field, number) in self.fields().into_iter().zip(numbers) {
-            let bytes = &mut bytes[field.at as usize..][..field.scalar.bytes() as usize];
-            write_int(bytes, field.scalar, number);
-        }
+    /// Writes a node.
+    pub(super) fn write(&self, bytes: &mut Bytes, record: usize, node: Written) {
+        self.here.write(bytes, record, node.here);
+        self.right.write(bytes, record, node.right);
+        self.rank.write_operand(bytes, record, node.operand);
+        self.column.write(bytes, record, node.column);
     }
 
-    /// A number of a node in its own type.
-    pub(super) fn number(&self, b: &mut Builder, (buffer, state, entry): Entry, field: Field) -> Value {
-        state.load(b, buffer, field.scalar, entry, (self.bytes, field.at))
-    }
-
-    /// Numbers of nodes in the type of their entries. Each word of a node is loaded or gathered once, since walks have
-    /// fewer loads to spare than shifts.
+    /// Numbers of nodes in the type of their entries. Each word of a node is loaded or gathered once, since
+    /// walks have fewer loads to spare than shifts.
     pub(super) fn numbers<const N: usize>(
         &self,
         b: &mut Builder,
-        (buffer, state, entry): Entry,
+        node: Entry,
         fields: [Field; N],
     ) -> [Value; N] {
-        let ty = b.ty(entry);
-        let words = self.words(b, (buffer, state, entry));
-        fields.map(|Field { at, scalar }| {
-            let word = b.cast(Cast::ZExt, words[at as usize / 4], ty);
-            b.bits(word, 8 * (at % 4), 8 * scalar.bytes())
+        let ty = b.ty(node.entry);
+        let words = self.words(b, node);
+        fields.map(|field| {
+            let (word, bit) = (words[field.offset() as usize / 4], 8 * (field.offset() % 4));
+            let word = b.cast(Cast::ZExt, word, ty);
+            b.bits(word, bit, 8 * field.scalar.bytes())
         })
     }
 
     /// The words of nodes. Lanes gather two in one, which takes no longer.
-    fn words(&self, b: &mut Builder, (buffer, state, entry): Entry) -> Vec<Value> {
+    fn words(&self, b: &mut Builder, node: Entry) -> Vec<Value> {
+        let Entry { buffers, state, entry } = node;
+        let first = self.here.seen_as(Scalar::I32);
         if b.ty(entry).lanes > 1 && self.bytes == 8 {
-            let both = state.load(b, buffer, Scalar::I64, entry, (self.bytes, 0));
+            let both = first.seen_as(Scalar::I64).load(b, buffers, state, entry);
             return vec![b.extract_half(both, 0), b.extract_half(both, 1)];
         }
         let offsets = (0..self.bytes).step_by(4);
-        offsets.map(|offset| state.load(b, buffer, Scalar::I32, entry, (self.bytes, offset))).collect()
+        offsets.map(|offset| first.behind(offset).load(b, buffers, state, entry)).collect()
     }
 }
-
-/// The table of nodes, the tree and the entry among its own.
-pub(super) type Entry<'a> = (BufferId, &'a TreeState, Value);
 
 /// Each number below `count`, as often as it fits a word.
-pub(super) fn words(scalar: Scalar, count: u64) -> Vec<u8> {
-    let word = |number: u64| {
-        let mut word = [0; 4];
-        word.chunks_exact_mut(scalar.bytes() as usize).for_each(|at| write_int(at, scalar, number));
-        word
-    };
-    (0..count).flat_map(word).collect()
+pub(super) fn write_words(bytes: &mut Bytes, field: Field, scalar: Scalar, count: u64) {
+    for number in 0..count {
+        let word = field.of_record(bytes, number as usize);
+        word[..4].chunks_exact_mut(scalar.bytes() as usize).for_each(|at| write_int(at, scalar, number));
+    }
 }
 
-/// A number in all lanes, by way of the table of such words.
-pub(super) fn in_all_lanes(
-    b: &mut Builder,
-    (words, number): (BufferId, Value),
-    (scalar, lanes): (Scalar, u16),
-) -> Value {
-    let repeated = (4 / scalar.bytes()) as u16;
-    let at = Address { buffer: words, index: number, stride: 4, offset: 0 };
-    if lanes <= repeated || lanes % repeated > 0 {
-        let first = b.load(Ty::of(scalar), at);
-        return b.splat(first, lanes);
+/// A number in all lanes of a vector, by way of the table of such words.
+pub(super) fn in_all_lanes(b: &mut Builder, word: Address, ty: Ty) -> Value {
+    let repeated = (4 / ty.scalar.bytes()) as u16;
+    if ty.lanes <= repeated || !ty.lanes.is_multiple_of(repeated) {
+        let first = b.load(Ty::of(ty.scalar), word);
+        return b.splat(first, ty.lanes);
     }
-    let word = b.load(Ty::of(Scalar::I32), at);
-    let words = b.splat(word, lanes / repeated);
-    b.bitcast_narrow(words, scalar)
+    let word = b.load(Ty::of(Scalar::I32), word);
+    let words = b.splat(word, ty.lanes / repeated);
+    b.bitcast_narrow(words, ty.scalar)
 }

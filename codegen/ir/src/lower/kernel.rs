@@ -1,0 +1,39 @@
+//! A kernel under construction.
+
+use super::ports::Ports;
+use super::scope::{InScope, Scope};
+use crate::lir::{Build, Builder};
+use crate::mir::Var;
+
+/// A kernel under construction: where statements go, what it reads and writes, and what is in scope.
+pub struct Kernel<'a> {
+    /// Statements go where it stands.
+    pub b: Builder,
+    /// The buffers of the call and of the model.
+    pub ports: &'a Ports<'a>,
+    /// What is in scope.
+    pub scope: Scope,
+}
+
+impl Build for Kernel<'_> {
+    fn builder(&mut self) -> &mut Builder {
+        &mut self.b
+    }
+}
+
+impl<'a> Kernel<'a> {
+    /// A kernel with nothing in scope.
+    pub fn new(b: Builder, ports: &'a Ports<'a>) -> Kernel<'a> {
+        Kernel { b, ports, scope: Scope::default() }
+    }
+
+    /// Runs `body` with a variable in scope.
+    pub fn with_var(&mut self, var: Var, bound: InScope, body: impl FnOnce(&mut Self)) {
+        let outer = self.scope.vars.insert(var, bound);
+        body(self);
+        match outer {
+            Some(outer) => self.scope.vars.insert(var, outer),
+            None => self.scope.vars.remove(&var),
+        };
+    }
+}

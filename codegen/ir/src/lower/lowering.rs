@@ -1,0 +1,149 @@
+//! What all kernels of a model share under one schedule: the stages before, and the numbers of the model's
+//! tables.
+
+use crate::bytes::{floats, ints, narrowest, scalar};
+use crate::hir::Hir;
+use crate::lir::{Scalar, Table};
+use crate::mir::Mir;
+use crate::plan::Plan;
+use crate::quantize::encode::Tables;
+use crate::repr::Storage;
+use sched_forest::{Forest, Target};
+use std::collections::BTreeMap;
+
+/// Tables that exist once, whatever the layouts.
+#[derive(Clone, Copy, Debug)]
+pub struct Shared {
+    /// The base values, one per margin. Absent with a single margin, whose base is a constant in the code.
+    pub base: Option<u32>,
+    /// The margin of each tree. Absent with a single margin or vector leaves.
+    pub targets: Option<(u32, Scalar)>,
+    /// The vectors of all leaves, if some tree has vector leaves.
+    pub vectors: Option<u32>,
+    /// The model's number of each tree in the order of the nest, for leaf numbers.
+    pub sources: Option<u32>,
+    /// What rows are quantized by.
+    pub quantizer: Option<Tables<u32>>,
+    /// The first feature of each piece of transposed copies.
+    pub pieces: Option<u32>,
+}
+
+/// The numbers of the model's tables under one schedule.
+#[derive(Clone, Debug)]
+pub struct Numbers {
+    /// Those of each storage.
+    pub of_storages: BTreeMap<Storage, Vec<u32>>,
+    /// Those that exist once.
+    pub shared: Shared,
+}
+
+impl Numbers {
+    /// Builds the tables, which join those that other schedules have made already.
+    pub fn of_tables(hir: &Hir, plan: &Plan, leaf_numbers: bool, tables: &mut Vec<Table>) -> Numbers {
+        let mut of_storages = BTreeMap::new();
+        for (storage, stored) in &plan.storages {
+            let encoded = stored.layout.encode(&hir.forest);
+            of_storages.insert(*storage, encoded.into_iter().map(|table| add_table(tables, table)).collect());
+        }
+        Numbers { of_storages, shared: shared_tables(hir, plan, leaf_numbers, tables) }
+    }
+}
+
+/// What the kernels of one model under one schedule share.
+pub struct Lowering<'a> {
+    /// The forest and its nest.
+    pub hir: &'a Hir,
+    /// The legalised nest.
+    pub mir: &'a Mir,
+    /// How it runs.
+    pub plan: &'a Plan,
+    /// The numbers of the tables.
+    pub numbers: &'a Numbers,
+    /// Rows of the largest call or run, if there is a limit: code that more would need is left out.
+    pub most_rows: Option<i64>,
+}
+
+impl<'a> Lowering<'a> {
+    /// Lowers a schedule for calls of at most `most_rows` rows, where another one serves larger ones.
+    pub fn new(
+        hir: &'a Hir,
+        mir: &'a Mir,
+        plan: &'a Plan,
+        numbers: &'a Numbers,
+        most_rows: Option<i64>,
+    ) -> Lowering<'a> {
+        let most_rows = [plan.rows_per_run, most_rows].into_iter().flatten().min();
+        Lowering { hir, mir, plan, numbers, most_rows }
+    }
+}
+
+/// The number of a table among others. One with the same content is the same table.
+fn add_table(tables: &mut Vec<Table>, mut table: Table) -> u32 {
+    let name = table.name.clone();
+    let mut n = 1;
+    if let Some(at) = tables.iter().position(|other| other.bytes == table.bytes) {
+        return at as u32;
+    }
+    while tables.iter().any(|other| other.name == table.name) {
+        n += 1;
+        table.name = format!("{name}{n}");
+    }
+    tables.push(table);
+    tables.len() as u32 - 1
+}
+
+fn shared_tables(hir: &Hir, plan: &Plan, leaf_numbers: bool, tables: &mut Vec<Table>) -> Shared {
+    let forest = &hir.forest;
+    let accumulator = scalar(forest.types.accumulator);
+    let mut add = |name: &str, bytes: Vec<u8>| add_table(tables, Table { name: name.to_string(), bytes });
+    let several = forest.num_margins > 1;
+    let base = several.then(|| add("base", floats(&forest.base, accumulator)));
+    let vector_leaves = forest.trees.iter().any(|tree| tree.target == Target::All);
+    let targets = (several && !vector_leaves).then(|| {
+        let width = narrowest(forest.num_margins as u64).unwrap_or(Scalar::I32);
+        let margins = forest.trees.iter().map(|tree| match tree.target {
+            Target::One(margin) => margin.into(),
+            Target::All => 0,
+        });
+        (add("targets", ints(margins, width)), width)
+    });
+    let vectors = vector_leaves.then(|| add("leaf_vectors", floats(&leaf_vectors(forest), accumulator)));
+    let sources = leaf_numbers
+        .then(|| add("sources", ints(forest.trees.iter().map(|tree| tree.source.into()), Scalar::I32)));
+    let quantizer = hir.bins.as_ref().map(|bins| {
+        let column = |feature| plan.subset.as_ref().map_or(0, |subset| subset.column(feature));
+        Tables {
+            thresholds: add("bin_thresholds", bins.thresholds()),
+            ordered: add("ordered_thresholds", bins.ordered()),
+            features: add("bin_features", ints(bins.features().map(u64::from), Scalar::I32)),
+            columns: add(
+                "bin_columns",
+                ints(bins.features().map(|feature| column(feature).into()), Scalar::I32),
+            ),
+        }
+    });
+    let pieces = plan.subset.as_ref().map(|subset| {
+        add("feature_pieces", ints(subset.pieces().iter().map(|first| u64::from(*first)), Scalar::I32))
+    });
+    Shared { base, targets, vectors, sources, quantizer, pieces }
+}
+
+/// All leaves as vectors over the margins. A tree for one margin leaves the others as they are: adding -0.0
+/// changes no number, not even the sign of a zero.
+fn leaf_vectors(forest: &Forest) -> Vec<f64> {
+    let mut vectors = Vec::new();
+    for tree in &forest.trees {
+        for leaf in &tree.leaves {
+            let first = vectors.len();
+            vectors.resize(first + forest.num_margins, -0.0);
+            let place = match tree.target {
+                Target::One(margin) => first + margin as usize,
+                Target::All => first,
+            };
+            for (to, value) in vectors[place..].iter_mut().zip(&leaf.values) {
+                *to = *value;
+            }
+        }
+    }
+    vectors
+}

@@ -1,0 +1,137 @@
+//! What a kernel reads and writes outside its own memory: rows, result, and the model's tables. Nothing here
+//! changes while the kernel is made.
+
+use super::lowering::Lowering;
+use crate::bytes::scalar;
+use crate::lir::{BufferId, Builder, Scalar, Space};
+use crate::mir::Iter;
+use crate::quantize::encode::{self, Quantizer};
+use crate::repr::Storage;
+use crate::rows::transpose::Transpose;
+use std::collections::BTreeMap;
+
+/// What walks produce.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Results {
+    /// Sums of leaf values.
+    Margins,
+    /// The number of each leaf reached.
+    LeafNumbers,
+}
+
+/// The table of the margin that each tree adds to.
+#[derive(Clone, Copy, Debug)]
+pub struct Targets {
+    /// Its buffer.
+    pub buffer: BufferId,
+    /// Its element.
+    pub element: Scalar,
+}
+
+/// The stages that a kernel is made of, and its declared buffers.
+pub struct Ports<'a> {
+    /// The stages.
+    pub lowering: &'a Lowering<'a>,
+    /// What walks produce.
+    pub results: Results,
+    /// The element of rows.
+    pub input: Scalar,
+    /// The element of margins.
+    pub accumulator: Scalar,
+    /// The rows.
+    pub rows: BufferId,
+    /// The result.
+    pub out: BufferId,
+    /// The tables of each storage.
+    pub tables: BTreeMap<Storage, Vec<BufferId>>,
+    /// The base values, if there are several margins.
+    pub base: Option<BufferId>,
+    /// The margin of each tree, if there are several and leaves hold one value.
+    pub targets: Option<Targets>,
+    /// The vectors of all leaves, if some leaf has one.
+    pub vectors: Option<BufferId>,
+    /// The model's number of each tree.
+    pub sources: Option<BufferId>,
+    pieces: Option<BufferId>,
+    quantizer: Option<encode::Tables<BufferId>>,
+}
+
+impl<'a> Ports<'a> {
+    /// Declares the input, the output and the tables of a kernel.
+    pub fn declare(lowering: &'a Lowering<'a>, b: &mut Builder, results: Results) -> Ports<'a> {
+        let types = lowering.hir.forest.types;
+        let (input, accumulator) = (scalar(types.input), scalar(types.accumulator));
+        let rows = b.buffer("rows", Space::Input, input);
+        let result = match results {
+            Results::Margins => accumulator,
+            Results::LeafNumbers => Scalar::I32,
+        };
+        let out = b.buffer("result", Space::Output, result);
+        let mut tables = BTreeMap::new();
+        for (storage, stored) in &lowering.plan.storages {
+            let numbers = lowering.numbers.of_storages.get(storage).into_iter().flatten();
+            let declared = stored.layout.schema().names().into_iter().zip(numbers);
+            let buffers =
+                declared.map(|((name, element), number)| b.buffer(name, Space::Model(*number), element));
+            tables.insert(*storage, buffers.collect());
+        }
+        let shared = lowering.numbers.shared;
+        let mut table = |name: &str, number: Option<u32>, element| {
+            number.map(|n| b.buffer(name, Space::Model(n), element))
+        };
+        let base = table("base", shared.base, accumulator);
+        let targets = shared
+            .targets
+            .and_then(|(n, element)| Some(Targets { buffer: table("targets", Some(n), element)?, element }));
+        let vectors = table("leaf_vectors", shared.vectors, accumulator);
+        let sources = table("sources", shared.sources, Scalar::I32);
+        let pieces = table("feature_pieces", shared.pieces, Scalar::I32);
+        let bins = lowering.hir.bins.as_deref().zip(shared.quantizer);
+        let quantizer = bins.map(|(bins, numbers)| numbers.declare(b, bins));
+        Ports {
+            lowering,
+            results,
+            input,
+            accumulator,
+            rows,
+            out,
+            tables,
+            base,
+            targets,
+            vectors,
+            sources,
+            pieces,
+            quantizer,
+        }
+    }
+
+    /// Margins per row.
+    pub fn margins(&self) -> i64 {
+        self.lowering.hir.forest.num_margins as i64
+    }
+
+    /// Features per row.
+    pub fn features(&self) -> i64 {
+        self.lowering.hir.forest.num_features as i64
+    }
+
+    /// How rows are transposed, if some copy is.
+    pub fn transpose(&self) -> Option<Transpose<'a>> {
+        let (subset, pieces) = (self.lowering.plan.subset.as_ref()?, self.pieces?);
+        let (rows, input, features) = (self.rows, self.input, self.features());
+        Some(Transpose { rows, input, features, subset, pieces })
+    }
+
+    /// How rows are quantized, if some are.
+    pub fn quantizer(&self) -> Option<Quantizer<'a>> {
+        let (bins, tables) = (self.lowering.hir.bins.as_deref()?, self.quantizer?);
+        let (rows, input, features) = (self.rows, self.input, self.features());
+        Some(Quantizer { bins, tables, rows, input, features, transpose: self.transpose() })
+    }
+
+    /// The largest exclusive end of a loop, if one is known.
+    pub fn most(&self, iter: &Iter) -> Option<i64> {
+        let Lowering { mir, most_rows, .. } = self.lowering;
+        iter.stops.iter().filter_map(|stop| stop.most(&mir.vars, *most_rows)).min()
+    }
+}

@@ -1,0 +1,106 @@
+//! Where leaves are added up.
+
+use super::ports::Targets;
+use crate::lir::{Address, BufferId, Builder, Scalar, Value};
+
+/// Where leaves are added up: sums of rows `[rows][margins]`.
+#[derive(Clone, Copy, Debug)]
+pub struct SumTarget {
+    /// The buffer.
+    pub buffer: BufferId,
+    /// The element of row 0's first margin; the buffer may begin with a later row.
+    pub origin: Value,
+    /// Whether additions are atomic.
+    pub atomic: bool,
+    /// Rows of a block, if sums lie in blocks, and margin by margin within a block.
+    pub block: Option<u32>,
+    /// The element of sums.
+    pub element: Scalar,
+    /// Margins of a row.
+    pub margins: i64,
+    /// The margin of each tree, if there are several.
+    pub targets: Option<Targets>,
+}
+
+/// A private buffer in scope: `[slots][rows][margins]`.
+#[derive(Clone, Copy, Debug)]
+pub struct PrivateBuffer {
+    /// The buffer.
+    pub buffer: BufferId,
+    /// Number of slots.
+    pub slots: Value,
+    /// The first row that it holds.
+    pub first_row: Value,
+    /// Elements per slot: rows times margins.
+    pub slot_size: Value,
+}
+
+/// Sums of copied rows in scope, in blocks as the rows are.
+#[derive(Clone, Copy, Debug)]
+pub struct CopiedSums {
+    /// The buffer.
+    pub buffer: BufferId,
+    /// The first row that it holds.
+    pub first_row: Value,
+    /// Rows per block; a block lies margin by margin.
+    pub block: u32,
+}
+
+impl SumTarget {
+    /// The first margin of a row.
+    pub fn row(&self, b: &mut Builder, row: Value) -> Value {
+        let row = b.mul_int(row, self.margins);
+        b.add(self.origin, row)
+    }
+
+    fn margin_of(b: &mut Builder, targets: Targets, tree: Value) -> Value {
+        b.load_index(targets.element, Address::element(targets.buffer, tree, targets.element))
+    }
+
+    /// The margin of a row that a tree adds to.
+    pub fn margin(&self, b: &mut Builder, row: Value, tree: Value) -> Value {
+        let first = self.row(b, row);
+        let Some(targets) = self.targets else { return first };
+        let margin = SumTarget::margin_of(b, targets, tree);
+        b.add(first, margin)
+    }
+
+    /// The sums that a vector of rows, from this one on, adds a tree's leaves to.
+    pub fn column(&self, b: &mut Builder, row: Value, tree: Value) -> Value {
+        let first = self.row(b, row);
+        let (Some(block), Some(targets)) = (self.block, self.targets) else { return first };
+        let margin = SumTarget::margin_of(b, targets, tree);
+        let column = b.mul_int(margin, i64::from(block));
+        b.add(first, column)
+    }
+
+    /// Adds a value to memory, atomically if the target asks for it.
+    pub fn add(&self, b: &mut Builder, index: Value, value: Value) {
+        let at = Address::element(self.buffer, index, self.element);
+        if self.atomic {
+            b.atomic_add(at, value);
+        } else {
+            let old = b.load(b.ty(value), at);
+            let sum = b.add(old, value);
+            b.store(at, sum);
+        }
+    }
+
+    /// Adds a vector of values to sums that lie side by side, where the mask holds if there is one.
+    pub fn add_vector(&self, b: &mut Builder, index: Value, value: Value, mask: Option<Value>) {
+        let at = Address::element(self.buffer, index, self.element);
+        let ty = b.ty(value);
+        match mask {
+            None => {
+                let old = b.load(ty, at);
+                let sum = b.add(old, value);
+                b.store(at, sum);
+            }
+            Some(mask) => {
+                let old = b.load_masked(ty, at, mask);
+                let sum = b.add(old, value);
+                b.store_masked(at, sum, mask);
+            }
+        }
+    }
+}

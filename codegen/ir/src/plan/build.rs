@@ -1,0 +1,115 @@
+//! MIR to plan.
+
+use super::sums::Around;
+use super::traversal::{Facts, RowsRead};
+use super::{CopyPlan, Plan, WalkPlan, copies, cost};
+use crate::bytes::scalar;
+use crate::error::{Budget, CompileError};
+use crate::hir::Hir;
+use crate::mir::{CacheId, Mir, Rows, Stmt, Walks};
+use crate::plan::storage::{Chosen, Wanted};
+use crate::repr::traverse::Walker;
+use std::collections::BTreeMap;
+
+/// Decides how a legalised nest runs. Tables of `spent` bytes exist already; `leaf_numbers` are wanted or
+/// not.
+///
+/// # Errors
+///
+/// When a layout cannot hold the forest, or tables or copies would exceed the budget.
+pub fn build(
+    hir: &Hir,
+    mir: &Mir,
+    leaf_numbers: bool,
+    budget: &Budget,
+    spent: u64,
+) -> Result<Plan, CompileError> {
+    let (copies, most_rows) = copies::all(mir, hir, budget)?;
+    let mut leaves = Vec::new();
+    collect(&mir.body, Around::default(), &copies, &mut leaves);
+    let loops: Vec<&Walks> = leaves.iter().map(|(walks, _)| *walks).collect();
+    let Chosen { storages, of_walks, subset } =
+        Wanted::of(hir, &loops, &copies, leaf_numbers)?.choose(budget, spent)?;
+    let columns = subset.as_ref().map_or(0, |subset| subset.count() as i64);
+    let mut walks = BTreeMap::new();
+    for (leaf, around) in leaves {
+        let Some(storage) = of_walks.get(&leaf.id).copied() else { continue };
+        let Some(stored) = storages.get(&storage) else { continue };
+        let used = hir.depths.iter().zip(&stored.trees).filter(|(_, used)| **used);
+        let facts = Facts {
+            hir,
+            walks: leaf,
+            rows: rows_read(leaf, hir, &copies, columns),
+            format: storage.format,
+            deepest: used.map(|((deepest, _), _)| *deepest).max().unwrap_or(0),
+        };
+        let traversal = facts.traversal();
+        let steps = facts.steps(stored.layout.level_order().is_some());
+        if Walker::new(&*stored.layout, &[], &traversal, steps).is_none() {
+            return Err(not_carried());
+        }
+        let unroll_and_jam = if budget.few_rows { around.unroll_and_jam(leaf, hir) } else { 1 };
+        let plan = WalkPlan {
+            name: mir.vars.get(leaf.iter.var.0 as usize).map_or_else(String::new, |var| var.name.clone()),
+            storage,
+            row_table: facts.row_table(&traversal),
+            sums: around.sum_access(leaf, hir),
+            unroll_and_jam,
+            cycles: cost::cycles(&facts, &traversal),
+            traversal,
+            steps,
+        };
+        walks.insert(leaf.id, plan);
+    }
+    let rows_per_run = [mir.rows_per_run, most_rows].into_iter().flatten().min();
+    Ok(Plan { storages, walks, copies, subset, rows_per_run })
+}
+
+/// All leaf loops and what surrounds them.
+fn collect<'m>(
+    stmts: &'m [Stmt],
+    around: Around<'m>,
+    copies: &BTreeMap<CacheId, CopyPlan>,
+    into: &mut Vec<(&'m Walks, Around<'m>)>,
+) {
+    let outside = Around { only_in: None, ..around };
+    for stmt in stmts {
+        match stmt {
+            Stmt::Walks(walks) => into.push((walks, around)),
+            Stmt::Loop(this) => collect(&this.body, outside.inside(this), copies, into),
+            Stmt::Case(_, arms) => arms.iter().for_each(|(_, body)| collect(body, outside, copies, into)),
+            Stmt::CacheRows(copy) => {
+                let sums = copies.get(&copy.id).is_some_and(|copy| copy.sums);
+                let inside = Around { copied_sums: sums || outside.copied_sums, ..outside };
+                collect(&copy.body, inside, copies, into);
+            }
+            Stmt::Private(private) => collect(&private.body, outside, copies, into),
+            Stmt::CacheTrees(_) | Stmt::Zero(..) | Stmt::ZeroAll(_) | Stmt::Fold(_) => {}
+        }
+    }
+}
+
+fn rows_read(walks: &Walks, hir: &Hir, copies: &BTreeMap<CacheId, CopyPlan>, columns: i64) -> RowsRead {
+    let forest = &hir.forest;
+    let copy = match walks.rows {
+        Rows::Cached(id) => copies.get(&id).copied().unwrap_or_default(),
+        Rows::Input => CopyPlan::default(),
+    };
+    match &hir.bins {
+        Some(bins) if walks.layout.is_coded() => {
+            RowsRead { element: bins.element(), columns: bins.columns().into(), copy }
+        }
+        _ => {
+            let columns = if copy.blocks.is_some() { columns } else { forest.num_features as i64 };
+            RowsRead { element: scalar(forest.types.input), columns, copy }
+        }
+    }
+}
+
+fn not_carried() -> CompileError {
+    CompileError::new(
+        CompileError::SYMBOLIC,
+        "a layout does not carry the traversal that is planned for it",
+        "this is a mistake in the compiler: please report it together with the schedule",
+    )
+}

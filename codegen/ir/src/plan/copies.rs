@@ -1,0 +1,94 @@
+//! Copies of rows: which are transposed, and which have their sums beside them.
+//!
+//! A copy lies in blocks as wide as the vectors that walk its rows. If each tree adds to one of several
+//! margins, the sums of a block lie margin by margin beside it: a vector of leaf values is added in one piece
+//! then, and the output is read before and written after all trees of the copy.
+
+use super::CopyPlan;
+use crate::error::{Budget, CompileError};
+use crate::hir::Hir;
+use crate::mir::{Accumulator, Affine, Bytes, CacheId, CacheRows, LeafUse, Mir, Stmt, Var, Walks};
+use sched_forest::Target;
+use sched_nest::Sort;
+use std::collections::BTreeMap;
+
+/// All copies of a nest, and the rows of a run that the sums beside them allow.
+///
+/// # Errors
+///
+/// When the sums of a single row exceed the budget.
+pub fn all(
+    mir: &Mir,
+    hir: &Hir,
+    budget: &Budget,
+) -> Result<(BTreeMap<CacheId, CopyPlan>, Option<i64>), CompileError> {
+    let mut copies = BTreeMap::new();
+    for_each_copy(&mir.body, true, &mut |copy, _| {
+        let blocks = blocks(mir.uses.of(&copy.walks), &copy.window.base);
+        copies.insert(copy.id, CopyPlan { blocks, sums: false });
+        Ok(())
+    })?;
+    let forest = &hir.forest;
+    let single = forest.trees.iter().all(|tree| matches!(tree.target, Target::One(_)));
+    let mut scratch = Bytes::new(budget);
+    if forest.num_margins > 1 && single {
+        let row_bytes = (forest.num_margins * forest.types.accumulator.bytes()) as u64;
+        for_each_copy(&mir.body, true, &mut |copy, outermost| {
+            let plan = copies.entry(copy.id).or_default();
+            plan.sums = outermost && plan.blocks.is_some() && copy.body.iter().all(adds_to_output);
+            if plan.sums { scratch.add(&copy.window, row_bytes) } else { Ok(()) }
+        })?;
+    }
+    Ok((copies, scratch.rows_per_run()))
+}
+
+/// Calls `see` for every copy of rows, and says whether it is in no other one.
+fn for_each_copy(
+    stmts: &[Stmt],
+    outermost: bool,
+    see: &mut impl FnMut(&CacheRows, bool) -> Result<(), CompileError>,
+) -> Result<(), CompileError> {
+    for stmt in stmts {
+        match stmt {
+            Stmt::CacheRows(copy) => {
+                see(copy, outermost)?;
+                for_each_copy(&copy.body, false, see)?;
+            }
+            Stmt::Loop(this) => for_each_copy(&this.body, outermost, see)?,
+            Stmt::Private(private) => for_each_copy(&private.body, outermost, see)?,
+            Stmt::Case(_, arms) => {
+                arms.iter().try_for_each(|(_, body)| for_each_copy(body, outermost, see))?;
+            }
+            Stmt::Walks(_) | Stmt::CacheTrees(_) | Stmt::Zero(..) | Stmt::ZeroAll(_) | Stmt::Fold(_) => {}
+        }
+    }
+    Ok(())
+}
+
+/// Rows of the blocks in which a copy lies: as many as the vectors have that walk it, if all walks are over
+/// rows in vectors of one width that coincide with blocks.
+fn blocks(uses: &[LeafUse], base: &Affine) -> Option<u32> {
+    let width = |leaf: &LeafUse| {
+        let base = leaf.fixed(base);
+        let inner: Vec<Var> = leaf.row.vars.iter().copied().filter(|var| !base.vars.contains(var)).collect();
+        let aligned = inner == [leaf.var]
+            && leaf.over == Sort::Row
+            && leaf.step == 1
+            && leaf.start % i64::from(leaf.lanes) == 0
+            && leaf.row.plus == base.plus;
+        if aligned { leaf.lanes } else { 1 }
+    };
+    let first = width(uses.first()?);
+    (first > 1 && uses.iter().all(|leaf| width(leaf) == first)).then_some(first)
+}
+
+/// Whether all that a statement does with sums is to add walks' leaves to the output.
+fn adds_to_output(stmt: &Stmt) -> bool {
+    match stmt {
+        Stmt::Walks(Walks { target, .. }) => target.accumulator == Accumulator::Output && !target.atomic,
+        Stmt::Loop(this) => this.body.iter().all(adds_to_output),
+        Stmt::Case(_, arms) => arms.iter().flat_map(|(_, body)| body).all(adds_to_output),
+        Stmt::CacheTrees(_) => true,
+        Stmt::CacheRows(_) | Stmt::Private(_) | Stmt::Zero(..) | Stmt::ZeroAll(_) | Stmt::Fold(_) => false,
+    }
+}

@@ -1,0 +1,94 @@
+//! The text form of plans.
+
+use super::{Plan, SumAccess, WalkPlan};
+use crate::quantize::fetch::FetchStrategy;
+use crate::repr::traverse::{Steps, Traversal};
+use std::fmt::{self, Display, Formatter};
+
+impl Display for Plan {
+    fn fmt(&self, f: &mut Formatter) -> fmt::Result {
+        if let Some(rows) = self.rows_per_run {
+            writeln!(f, "at most {rows} rows per run")?;
+        }
+        for (number, (storage, stored)) in self.storages.iter().enumerate() {
+            writeln!(f, "storage {number}: {storage}")?;
+            if let Some(wanted) = stored.instead_of {
+                writeln!(f, "  instead of: {}, which does not hold these trees", wanted.text())?;
+            }
+            let count = stored.trees.iter().filter(|used| **used).count();
+            writeln!(f, "  {count} trees in {} bytes", stored.bytes)?;
+            stored.layout.schema().to_string().lines().try_for_each(|table| writeln!(f, "  {table}"))?;
+        }
+        for (id, copy) in &self.copies {
+            let lies = match copy.blocks {
+                None => "row by row".to_string(),
+                Some(rows) => format!("transposed in blocks of {rows} rows"),
+            };
+            let sums = if copy.sums { ", sums beside them" } else { "" };
+            writeln!(f, "cache{}: {lies}{sums}", id.0)?;
+        }
+        self.walks.values().try_for_each(|walk| self.walk(f, walk))
+    }
+}
+
+impl Plan {
+    fn walk(&self, f: &mut Formatter, walk: &WalkPlan) -> fmt::Result {
+        let storage = self.storages.keys().position(|storage| *storage == walk.storage).unwrap_or(0);
+        writeln!(f, "walks of {}: {} over storage {storage}", walk.name, name(&walk.traversal))?;
+        match &walk.traversal {
+            Traversal::NodeSweep | Traversal::TestMask => {}
+            _ => writeln!(f, "  steps: {}", steps(&walk.steps))?,
+        }
+        if let Traversal::LevelLookup { bytes, fetch } = &walk.traversal {
+            let numbers = if *bytes { "bytes" } else { "words" };
+            let levels: Vec<&str> = fetch.iter().map(|fetch| strategy(*fetch)).collect();
+            writeln!(f, "  node numbers in {numbers}; fetch by level: {}", levels.join(", "))?;
+        }
+        if let Some(table) = walk.row_table {
+            let masked = if table.masked { ", masked" } else { "" };
+            writeln!(f, "  row as a table of {}{masked}", table.length)?;
+        }
+        let sums = match walk.sums {
+            SumAccess::Register => "in a register",
+            SumAccess::Vector => "a vector of rows at a time",
+            SumAccess::Each => "one by one",
+        };
+        writeln!(f, "  sums: {sums}")?;
+        if walk.unroll_and_jam > 1 {
+            writeln!(f, "  few rows: {} vectors of several trees together", walk.unroll_and_jam)?;
+        }
+        writeln!(f, "  about {:.1} cycles for a row and a tree", walk.cycles)
+    }
+}
+
+fn name(traversal: &Traversal) -> &'static str {
+    match traversal {
+        Traversal::PointerChase => "pointer chase",
+        Traversal::LevelLookup { .. } => "level look-up",
+        Traversal::TreeLanes => "trees in lanes",
+        Traversal::NodeSweep => "node sweep",
+        Traversal::TestMask => "test mask",
+        Traversal::NodeTiles => "node tiles",
+    }
+}
+
+fn strategy(fetch: FetchStrategy) -> &'static str {
+    match fetch {
+        FetchStrategy::ByNode => "by node",
+        FetchStrategy::ByColumn => "by column",
+        FetchStrategy::Gather => "gather",
+        FetchStrategy::GatherNodes => "gather nodes, too",
+    }
+}
+
+fn steps(steps: &Steps) -> String {
+    let straight = steps.straight - steps.speculated.min(steps.straight);
+    let counted =
+        [(steps.speculated, "levels at once"), (straight, "straight"), (steps.checked, "with early exit")];
+    let mut parts: Vec<String> =
+        counted.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}")).collect();
+    if steps.open {
+        parts.push("to the leaf".to_string());
+    }
+    if parts.is_empty() { "none, roots are leaves".to_string() } else { parts.join(", ") }
+}

@@ -1,0 +1,202 @@
+//! How trees are stored: what leaf loops want, and what they get.
+//!
+//! Leaf loops that want the same share it. Where its trees do not fit, all of them get what holds any tree;
+//! the plan says so.
+
+use super::{CopyPlan, Stored};
+use crate::error::{Budget, CompileError};
+use crate::hir::Hir;
+use crate::mir::{CacheId, Rows, WalkId, Walks};
+use crate::repr::{Format, Request, Storage};
+use crate::rows::features::FeatureSubset;
+use sched_forest::Predicate;
+use sched_nest::{self as nest, Sort};
+use std::collections::BTreeMap;
+
+/// What the leaf loops of a nest want, and which trees they walk.
+pub struct Wanted<'a> {
+    hir: &'a Hir,
+    leaf_numbers: bool,
+    /// The trees by what their walks want.
+    trees: BTreeMap<Storage, Vec<bool>>,
+    /// What each leaf loop wants.
+    of_walks: BTreeMap<WalkId, Storage>,
+    /// The layout that the schedule asks for, by the format that suits it.
+    asked: BTreeMap<Format, nest::Layout>,
+    /// Whether rows are transposed to be quantized.
+    transposes_bins: bool,
+}
+
+/// The storages of a nest.
+pub struct Chosen {
+    /// All of them.
+    pub storages: BTreeMap<Storage, Stored>,
+    /// That of each leaf loop.
+    pub of_walks: BTreeMap<WalkId, Storage>,
+    /// The features of transposed copies.
+    pub subset: Option<FeatureSubset>,
+}
+
+/// The format that suits a leaf loop, whatever its trees are.
+fn suiting(walks: &Walks) -> Result<Format, CompileError> {
+    let vectors = walks.lanes > 1;
+    Ok(match (walks.layout, walks.over) {
+        (nest::Layout::Array, _) => Format::CompleteRecords,
+        (nest::Layout::Sparse, _) if vectors => Format::PackedNodes,
+        (nest::Layout::Sparse, _) => Format::ChildRecords,
+        (nest::Layout::Levels, Sort::Tree) if vectors => Format::LaneTrees,
+        (nest::Layout::Levels, _) => Format::LevelTables,
+        (nest::Layout::Quantized, Sort::Tree) if vectors => Format::RankWords,
+        (nest::Layout::Quantized, _) => Format::RankTables,
+        (nest::Layout::Preorder, Sort::Tree) if !vectors => Format::PreorderTests,
+        (nest::Layout::Preorder, _) => Format::Preorder,
+        (nest::Layout::Reorg, _) => return Err(not_lowered(walks.layout)),
+    })
+}
+
+impl<'a> Wanted<'a> {
+    /// What leaf loops want of a forest.
+    pub fn of(
+        hir: &'a Hir,
+        walks: &[&Walks],
+        copies: &BTreeMap<CacheId, CopyPlan>,
+        leaf_numbers: bool,
+    ) -> Result<Wanted<'a>, CompileError> {
+        only_numeric(hir)?;
+        let mut asked = BTreeMap::new();
+        let (mut trees, mut of_walks, mut transposes_bins) = (BTreeMap::new(), BTreeMap::new(), false);
+        for walks in walks {
+            let copy = match walks.rows {
+                Rows::Cached(id) => copies.get(&id),
+                Rows::Input => None,
+            };
+            let transposed = copy.is_some_and(|copy| copy.blocks.is_some());
+            let mut format = suiting(walks)?;
+            if hir.tiles.is_some() {
+                if format != Format::ChildRecords {
+                    return Err(single_nodes());
+                }
+                format = Format::NodeTiles;
+            }
+            // Bins have columns of their own.
+            let lanes = if format == Format::LaneTrees { walks.lanes } else { 1 };
+            let storage = Storage { format, lanes, columns: transposed && !walks.layout.is_coded() };
+            let used: &mut Vec<bool> =
+                trees.entry(storage).or_insert_with(|| vec![false; hir.forest.trees.len()]);
+            used[walks.trees.clone()].fill(true);
+            of_walks.insert(walks.id, storage);
+            asked.insert(format, walks.layout);
+            let vectors = walks.lanes > 1 && walks.over == Sort::Row;
+            transposes_bins |= format == Format::RankTables || format == Format::Preorder && vectors;
+        }
+        Ok(Wanted { hir, leaf_numbers, trees, of_walks, asked, transposes_bins })
+    }
+
+    /// The features of transposed copies of rows. Quantized rows are transposed first, with the features of
+    /// all trees.
+    fn subset(&self) -> Option<FeatureSubset> {
+        let mut all = vec![self.transposes_bins; self.hir.forest.trees.len()];
+        let mut some = self.transposes_bins;
+        for (_, used) in self.trees.iter().filter(|(storage, _)| storage.columns) {
+            all.iter_mut().zip(used).for_each(|(all, this)| *all |= *this);
+            some = true;
+        }
+        some.then(|| FeatureSubset::new(&self.hir.forest, &all))
+    }
+
+    fn request<'r>(
+        &'r self,
+        storage: Storage,
+        used: &'r [bool],
+        subset: Option<&'r FeatureSubset>,
+    ) -> Request<'r> {
+        Request {
+            forest: &self.hir.forest,
+            depths: &self.hir.depths,
+            tiles: self.hir.tiles.as_ref(),
+            used,
+            lanes: storage.lanes,
+            leaf_numbers: self.leaf_numbers,
+            subset: subset.filter(|_| storage.columns),
+            bins: self.hir.bins.as_ref(),
+        }
+    }
+
+    /// What they get. `spent` bytes of the budget are taken.
+    ///
+    /// # Errors
+    ///
+    /// When a layout cannot hold the forest, or all tables together exceed the budget.
+    pub fn choose(self, budget: &Budget, spent: u64) -> Result<Chosen, CompileError> {
+        let subset = self.subset();
+        let mut fitting: BTreeMap<Storage, (Vec<bool>, Option<Format>)> = BTreeMap::new();
+        let mut of_walks = self.of_walks.clone();
+        for (wanted, used) in &self.trees {
+            let format = wanted.format.holding(&self.request(*wanted, used, subset.as_ref()));
+            let storage = Storage { format, ..*wanted };
+            let instead_of = (format != wanted.format).then_some(wanted.format);
+            let (all, replaced) =
+                fitting.entry(storage).or_insert_with(|| (vec![false; used.len()], instead_of));
+            *replaced = replaced.or(instead_of);
+            all.iter_mut().zip(used).for_each(|(all, this)| *all |= *this);
+            of_walks.values_mut().filter(|of| *of == wanted).for_each(|of| *of = storage);
+        }
+        let bins = self.hir.bins.as_ref().map_or(0, |bins| bins.footprint());
+        let mut footprint = spent.saturating_add(bins);
+        let mut storages = BTreeMap::new();
+        for (storage, (trees, instead_of)) in fitting {
+            let layout = storage.format.layout(&self.request(storage, &trees, subset.as_ref()))?;
+            let bytes = layout.schema().footprint();
+            footprint = footprint.saturating_add(bytes);
+            if footprint > budget.tables {
+                let asked = self.asked.get(&instead_of.unwrap_or(storage.format));
+                let asked = asked.copied().unwrap_or(nest::Layout::Sparse);
+                return Err(over_budget(asked, footprint, budget));
+            }
+            storages.insert(storage, Stored { trees, instead_of, layout, bytes });
+        }
+        Ok(Chosen { storages, of_walks, subset })
+    }
+}
+
+fn only_numeric(hir: &Hir) -> Result<(), CompileError> {
+    let mut nodes = hir.forest.trees.iter().flat_map(|tree| &tree.inner);
+    if nodes.all(|node| matches!(node.predicate, Predicate::Numeric { .. })) {
+        return Ok(());
+    }
+    Err(CompileError::new(
+        CompileError::CATEGORY,
+        "the model has category splits, which no representation holds yet",
+        "train with numeric or one-hot features",
+    ))
+}
+
+fn single_nodes() -> CompileError {
+    CompileError::new(
+        CompileError::SINGLE_NODES,
+        "the schedule asks for tiles of nodes and for walks of single nodes",
+        "use representation(sparse) and interleave with tileTrees, or leave tileTrees out",
+    )
+}
+
+fn over_budget(layout: nest::Layout, footprint: u64, budget: &Budget) -> CompileError {
+    CompileError::new(
+        CompileError::LAYOUT_BUDGET,
+        format!(
+            "with representation({}) the model needs {} MiB, above the budget of {} MiB",
+            layout.word(),
+            footprint >> 20,
+            budget.tables >> 20
+        ),
+        layout.smaller(),
+    )
+}
+
+/// The checker refuses such layouts where code is to be made.
+fn not_lowered(layout: nest::Layout) -> CompileError {
+    CompileError::new(
+        CompileError::NOT_LOWERED,
+        format!("the layout `{}` cannot be compiled yet", layout.word()),
+        "use representation(sparse)",
+    )
+}

@@ -1,0 +1,133 @@
+//! How leaf loops walk their trees.
+
+use super::{CopyPlan, RowTable};
+use crate::hir::Hir;
+use crate::lir::Scalar;
+use crate::mir::Walks;
+use crate::quantize::encode::TAIL;
+use crate::quantize::fetch::{FetchStrategy, LARGEST};
+use crate::repr::Format;
+use crate::repr::traverse::{Steps, Traversal};
+use sched_nest::Sort;
+
+/// Bytes of the longest row that is looked up as a table.
+const ROW_TABLE: i64 = 256;
+/// Bins of the longest row that single walks look up as a table: one register of bytes.
+const BINS_TABLE: i64 = 64;
+/// Levels in which whole columns of values are read.
+const COLUMN_LEVELS: u32 = 3;
+/// Fewest lanes whose node numbers are bytes.
+const BYTE_LANES: u32 = 16;
+/// Most steps after which all tests of a tree are still made at once.
+const MASK_STEPS: u32 = 8;
+
+/// Rows as a leaf loop reads them.
+#[derive(Clone, Copy, Debug)]
+pub struct RowsRead {
+    /// Values or bins.
+    pub element: Scalar,
+    /// How many of them a row has.
+    pub columns: i64,
+    /// How the copy lies that they are read from.
+    pub copy: CopyPlan,
+}
+
+/// What is known of a leaf loop before its traversal is chosen.
+#[derive(Clone, Copy)]
+pub struct Facts<'a> {
+    /// The forest.
+    pub hir: &'a Hir,
+    /// The leaf loop.
+    pub walks: &'a Walks,
+    /// The rows.
+    pub rows: RowsRead,
+    /// The format of its trees.
+    pub format: Format,
+    /// Edges to the deepest leaf of all trees that are stored with them.
+    pub deepest: u32,
+}
+
+impl Facts<'_> {
+    /// The traversal.
+    pub fn traversal(&self) -> Traversal {
+        let vectors = self.walks.lanes > 1;
+        let rows = self.walks.over == Sort::Row;
+        match self.format {
+            Format::NodeTiles => Traversal::NodeTiles,
+            Format::Preorder if vectors && rows => Traversal::NodeSweep,
+            Format::PreorderTests | Format::RankTables if self.takes_test_mask() => Traversal::TestMask,
+            Format::LevelTables | Format::RankTables if vectors && rows => self.level_lookup(),
+            _ if vectors && !rows => Traversal::TreeLanes,
+            _ => Traversal::PointerChase,
+        }
+    }
+
+    /// Whether all tests of a tree are made at once for one row.
+    fn takes_test_mask(&self) -> bool {
+        let fits = match self.format {
+            // Decided with the storage.
+            Format::PreorderTests => true,
+            _ => {
+                let bytes = self.rows.element == Scalar::I8 && self.rows.columns <= 1 << 8;
+                bytes && self.walks.steps.to_leaf().is_some_and(|steps| steps <= MASK_STEPS)
+            }
+        };
+        fits && self.walks.over == Sort::Tree && self.walks.lanes == 1 && self.bins_in_register()
+    }
+
+    /// Whether the bins of a row are one register.
+    fn bins_in_register(&self) -> bool {
+        let RowsRead { element, columns, copy } = self.rows;
+        element == Scalar::I8 && columns <= BINS_TABLE && copy.blocks.is_none() && self.table().is_some()
+    }
+
+    fn level_lookup(&self) -> Traversal {
+        let adjacent = self.rows.copy.blocks == Some(self.walks.lanes);
+        let ranks = self.format == Format::RankTables;
+        let bytes = ranks
+            && self.walks.lanes >= BYTE_LANES
+            && self.rows.element == Scalar::I8
+            && self.deepest <= u8::BITS;
+        let strategy = |level: u32| {
+            let nodes = 1u64 << level.min(40);
+            if nodes > LARGEST {
+                FetchStrategy::GatherNodes
+            } else if adjacent && bytes {
+                FetchStrategy::of(nodes, self.rows.columns as u32, self.walks.lanes as u16)
+            } else if adjacent && level < COLUMN_LEVELS {
+                FetchStrategy::ByNode
+            } else {
+                FetchStrategy::Gather
+            }
+        };
+        Traversal::LevelLookup { bytes, fetch: (0..self.walks.steps.straight).map(strategy).collect() }
+    }
+
+    /// The row as a table, where all lanes of a traversal read one row.
+    pub fn row_table(&self, traversal: &Traversal) -> Option<RowTable> {
+        let looks_up = match traversal {
+            Traversal::TreeLanes | Traversal::TestMask | Traversal::NodeTiles => true,
+            Traversal::PointerChase | Traversal::LevelLookup { .. } | Traversal::NodeSweep => false,
+        };
+        if looks_up && self.rows.copy.blocks.is_none() { self.table() } else { None }
+    }
+
+    /// A row as a table, if it is short enough to pay.
+    fn table(&self) -> Option<RowTable> {
+        let RowsRead { element, columns, .. } = self.rows;
+        let length = (columns.max(2) as u64).next_power_of_two() as i64;
+        if length * i64::from(element.bytes()) > ROW_TABLE {
+            return None;
+        }
+        // Bins can be read beyond the row's end.
+        let masked = length != columns && !(element == Scalar::I8 && length <= TAIL);
+        Some(RowTable { length: length as u16, masked })
+    }
+
+    /// The steps of walks that take steps. Levels are evaluated as a whole only where nodes are numbered by
+    /// level.
+    pub fn steps(&self, level_order: bool) -> Steps {
+        let steps = self.walks.steps;
+        Steps { speculated: if level_order { steps.speculated } else { 0 }, ..steps }
+    }
+}

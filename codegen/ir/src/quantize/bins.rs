@@ -1,0 +1,361 @@
+//! The bins of a forest: small numbers in place of thresholds and feature values, which compare alike.
+//!
+//! A threshold becomes its rank among the distinct thresholds of its feature, a feature value the number of
+//! thresholds that it is right of. So a value goes left of a threshold exactly if its bin is not above the
+//! threshold's rank, and bins of 8 or 16 bits lose nothing. A missing value has the lowest bin where it goes
+//! left and the highest where it goes right: a feature with nodes of both kinds has two bins, and each node
+//! names the one that it compares with.
+//!
+//! A feature with more thresholds than bytes count has a bin for each run of 255 of them, as long as that
+//! does not make rows longer than bins of 16 bits would.
+//!
+//! The bins of rows side by side are found by walking a complete tree over a feature's thresholds, those of a
+//! single row by counting the thresholds that are left of a value: of every sixteenth first, then of sixteen.
+//! Features with trees of one depth make a group, which is quantized by one loop.
+
+use crate::bytes::{scalar, write_float};
+use crate::error::CompileError;
+use crate::fault::{Fault, seeded};
+use crate::lir::{Cmp, Scalar};
+use sched_forest::{Comparison, Forest, Inner, Predicate, Types};
+use std::ops::Range;
+
+/// How the features of a forest are quantized.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BinMap {
+    element: Scalar,
+    types: Types,
+    comparison: Comparison,
+    /// The features that nodes test and their runs of thresholds, by group.
+    features: Vec<Feature>,
+    /// For each run of each of the model's features its group and its place among all.
+    places: Vec<Vec<(usize, usize)>>,
+    groups: Vec<SearchGroup>,
+    columns: u32,
+}
+
+/// What a row is when quantized.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QuantizedRows {
+    /// How many bins it has.
+    pub columns: u32,
+    /// Whether each is a byte.
+    pub in_bytes: bool,
+}
+
+/// A feature that nodes test, or a run of its thresholds.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Feature {
+    number: u32,
+    /// Distinct, ascending.
+    thresholds: Vec<f64>,
+    /// Whether missing values go left at some node.
+    left: bool,
+    /// Whether missing values go right at some node.
+    right: bool,
+}
+
+impl Feature {
+    /// Steps of the search for a value's bin. Few depths make few groups.
+    fn depth(&self) -> u32 {
+        let needed = (self.thresholds.len() as u64 + 1).next_power_of_two().ilog2();
+        SHALLOW.into_iter().find(|depth| *depth >= needed).unwrap_or(needed)
+    }
+
+    /// Runs of at most `most` thresholds.
+    fn runs(&self, most: usize) -> impl Iterator<Item = Feature> {
+        self.thresholds.chunks(most).map(|run| Feature { thresholds: run.to_vec(), ..*self })
+    }
+}
+
+/// Depths of searches, up to the largest for bins of 8 bits.
+const SHALLOW: [u32; 5] = [1, 2, 4, 6, 8];
+
+/// Features that are quantized alike.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SearchGroup {
+    /// Steps of the search.
+    pub depth: u32,
+    /// Their places in the table of features.
+    pub features: Range<usize>,
+    /// The first entry of the first one's tree in the table of thresholds; each has `2^depth`.
+    pub first_threshold: u64,
+    /// The first entry of the first one's thresholds in the table of ordered thresholds.
+    pub first_ordered: u64,
+    /// The column of the first one's bins in which missing values go left.
+    pub left: Option<u32>,
+    /// The column of the first one's bins in which missing values go right.
+    pub right: Option<u32>,
+}
+
+/// Thresholds that are compared with a value at once.
+pub const AT_ONCE: u32 = 16;
+
+impl SearchGroup {
+    /// Thresholds of a block, of which there are as many as are compared at once: those of a feature stand in
+    /// order, behind the last one of each block. None where one look is enough.
+    pub fn block(&self) -> Option<u32> {
+        (1u32 << self.depth > AT_ONCE).then(|| (1 << self.depth) / AT_ONCE)
+    }
+
+    /// Entries of a feature in the table of ordered thresholds; none where there are too many to look at them
+    /// twice.
+    pub fn ordered(&self) -> Option<u32> {
+        let blocks = self.block().map_or(0, |block| block * AT_ONCE);
+        (1u32 << self.depth <= AT_ONCE * AT_ONCE).then_some(AT_ONCE + blocks)
+    }
+}
+
+impl BinMap {
+    /// The bins for all nodes of a forest that is not padded: padding tests nothing. Its thresholds are no wider
+    /// than its rows.
+    ///
+    /// # Errors
+    ///
+    /// When there are more columns than 16 bits count.
+    pub fn of(forest: &Forest) -> Result<BinMap, CompileError> {
+        let (types, comparison) = (forest.types, forest.comparison);
+        let mut features: Vec<Feature> = (0..forest.num_features)
+            .map(|number| Feature { number: number as u32, ..Feature::default() })
+            .collect();
+        for inner in forest.trees.iter().flat_map(|tree| &tree.inner) {
+            let (Some(feature), Predicate::Numeric { threshold }) =
+                (features.get_mut(inner.feature as usize), &inner.predicate)
+            else {
+                continue;
+            };
+            feature.thresholds.push(*threshold);
+            feature.left |= inner.missing_left;
+            feature.right |= !inner.missing_left;
+        }
+        features.retain(|feature| !feature.thresholds.is_empty());
+        for feature in &mut features {
+            feature.thresholds.sort_unstable_by(f64::total_cmp);
+            // Zeros of both signs are one threshold.
+            feature.thresholds.dedup();
+        }
+        let element = element_for(&features);
+        let most = (1 << (8 * element.bytes())) - 1;
+        let mut features: Vec<Feature> = features.iter().flat_map(|feature| feature.runs(most)).collect();
+        features.sort_by_key(|feature| (feature.depth(), feature.left, feature.right, feature.number));
+        let columns: usize =
+            features.iter().map(|feature| usize::from(feature.left) + usize::from(feature.right)).sum();
+        if columns > usize::from(u16::MAX) {
+            return Err(CompileError::new(
+                CompileError::LAYOUT_BUDGET,
+                format!("quantized rows have {columns} columns, more than 16 bits count"),
+                "use representation(levels) or representation(sparse), which compare the thresholds themselves",
+            ));
+        }
+        let mut bins = BinMap {
+            element,
+            types,
+            comparison,
+            features,
+            places: vec![Vec::new(); forest.num_features],
+            groups: Vec::new(),
+            columns: 0,
+        };
+        bins.group_features();
+        Ok(bins)
+    }
+
+    /// Finds the groups of the features, which are sorted, and gives them their columns.
+    fn group_features(&mut self) {
+        let (mut first_threshold, mut first_ordered) = (0, 0);
+        let mut start = 0;
+        let alike = |a: &Feature, b: &Feature| (a.depth(), a.left, a.right) == (b.depth(), b.left, b.right);
+        for group in self.features.chunk_by(alike) {
+            let (Some(first), count) = (group.first(), group.len()) else { continue };
+            let mut columns = |wanted: bool| {
+                let column = self.columns;
+                wanted.then(|| self.columns += count as u32).map(|()| column)
+            };
+            let (left, right) = (columns(first.left), columns(first.right));
+            for (at, feature) in group.iter().enumerate() {
+                self.places[feature.number as usize].push((self.groups.len(), start + at));
+            }
+            let (depth, features) = (first.depth(), start..start + count);
+            let group = SearchGroup { depth, features, first_threshold, first_ordered, left, right };
+            first_ordered += group.ordered().map_or(0, |each| count as u64 * u64::from(each));
+            self.groups.push(group);
+            first_threshold += (count as u64) << depth;
+            start += count;
+        }
+    }
+
+    /// Says that a layout that needs bins has none.
+    pub fn missing() -> CompileError {
+        CompileError::new(
+            CompileError::SYMBOLIC,
+            "the model's features have no bins",
+            "this is a mistake in the compiler: please report it together with the schedule",
+        )
+    }
+
+    /// What rows of a forest are when quantized, if they can be.
+    pub fn rows_of(forest: &Forest) -> Option<QuantizedRows> {
+        let bins = BinMap::of(forest).ok()?;
+        Some(QuantizedRows { columns: bins.columns, in_bytes: bins.element == Scalar::I8 })
+    }
+
+    /// The element of bins and ranks.
+    pub fn element(&self) -> Scalar {
+        self.element
+    }
+
+    /// BinMap of a row.
+    pub fn columns(&self) -> u32 {
+        self.columns
+    }
+
+    /// Bytes of a quantized row.
+    pub fn row_bytes(&self) -> u64 {
+        u64::from(self.columns) * u64::from(self.element.bytes())
+    }
+
+    /// The element in which values and thresholds are compared.
+    pub fn compared(&self) -> Scalar {
+        scalar(self.types.input)
+    }
+
+    /// How a threshold compares with the values that it counts for.
+    pub fn counts(&self) -> Cmp {
+        let ties = (self.comparison == Comparison::Less) != seeded(Fault::BinsFlipTies);
+        if ties { Cmp::OLe } else { Cmp::OLt }
+    }
+
+    /// Features that are quantized alike.
+    pub fn groups(&self) -> &[SearchGroup] {
+        &self.groups
+    }
+
+    /// The rank of a node's threshold, and the column of bins that it is compared with. Those of padding do
+    /// not matter.
+    pub fn of_node(&self, inner: &Inner) -> (u64, u64) {
+        let Predicate::Numeric { threshold } = inner.predicate else { return (0, 0) };
+        let runs = self.places.get(inner.feature as usize).into_iter().flatten();
+        // Runs are apart from each other, so that one at most holds the threshold.
+        let place = runs.copied().find_map(|(group, at)| {
+            let thresholds = &self.features[at].thresholds;
+            let rank = thresholds.partition_point(|other| *other < threshold);
+            (thresholds.get(rank) == Some(&threshold)).then_some((group, at, rank))
+        });
+        let Some((group, at, rank)) = place else { return (0, 0) };
+        let group = &self.groups[group];
+        let first = if inner.missing_left { group.left.or(group.right) } else { group.right.or(group.left) };
+        (rank as u64, first.map_or(0, |first| u64::from(first) + (at - group.features.start) as u64))
+    }
+
+    /// Bytes of the tables.
+    pub fn footprint(&self) -> u64 {
+        let thresholds: u64 =
+            self.groups.iter().map(|group| (group.features.len() as u64) << group.depth).sum();
+        // In order they are as many again, and one of each block.
+        let ordered = 2 * thresholds + u64::from(AT_ONCE) * self.features.len() as u64;
+        (thresholds + ordered) * u64::from(self.compared().bytes()) + self.features.len() as u64 * 8
+    }
+
+    /// The thresholds of each feature as a complete tree in level order, the root in place 1. What is left
+    /// over is infinite.
+    pub fn thresholds(&self) -> Vec<u8> {
+        let element = self.compared();
+        let size = element.bytes() as usize;
+        let mut bytes = Vec::new();
+        for feature in &self.features {
+            let depth = feature.depth();
+            for node in 0..1u64 << depth {
+                let level = node.max(1).ilog2();
+                let place = node.max(1) - (1 << level);
+                let at = ((2 * place + 1) << (depth - level - 1)) - 1;
+                let threshold = feature.thresholds.get(at as usize).copied().unwrap_or(f64::INFINITY);
+                let from = bytes.len();
+                bytes.resize(from + size, 0);
+                write_float(&mut bytes[from..], element, threshold);
+            }
+        }
+        bytes
+    }
+
+    /// The thresholds of each feature in order, as [`SearchGroup::block`] says. What is left over is no
+    /// number, which no value is right of.
+    pub fn ordered(&self) -> Vec<u8> {
+        let element = self.compared();
+        let size = element.bytes() as usize;
+        let mut bytes = Vec::new();
+        for group in &self.groups {
+            let (Some(entries), block) = (group.ordered(), group.block()) else { continue };
+            for feature in &self.features[group.features.clone()] {
+                let last = |at: u32| block.map_or(at, |block| at * block + block - 1);
+                let places = (0..AT_ONCE).map(last).chain(0..entries - AT_ONCE);
+                for place in places {
+                    let threshold = feature.thresholds.get(place as usize).copied().unwrap_or(f64::NAN);
+                    let from = bytes.len();
+                    bytes.resize(from + size, 0);
+                    write_float(&mut bytes[from..], element, threshold);
+                }
+            }
+        }
+        bytes
+    }
+
+    /// The number in the model of each feature that is quantized, once for each run.
+    pub fn features(&self) -> impl Iterator<Item = u32> {
+        self.features.iter().map(|feature| feature.number)
+    }
+}
+
+/// The element of bins for features with all their thresholds: bytes, unless runs would take more than bins
+/// of 16 bits.
+fn element_for(features: &[Feature]) -> Scalar {
+    let runs = features.iter().map(|feature| feature.thresholds.len().div_ceil(u8::MAX.into()));
+    if runs.sum::<usize>() <= 2 * features.len() { Scalar::I8 } else { Scalar::I16 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sched_forest::{ForestParts, Leaf, NodeRef, Target, Tree};
+
+    /// A forest of stumps on one feature, with `thresholds` thresholds.
+    fn stumps(thresholds: u32) -> Option<Forest> {
+        let stump = |source: u32| {
+            let leaf = |source| Leaf { source, values: [1.0].into() };
+            let inner = Inner {
+                feature: 0,
+                predicate: Predicate::Numeric { threshold: f64::from(source) },
+                missing_left: false,
+                left: NodeRef::Leaf(0),
+                right: NodeRef::Leaf(1),
+            };
+            let (inner, leaves) = (vec![inner], vec![leaf(1), leaf(2)]);
+            Tree { root: NodeRef::Inner(0), inner, leaves, target: Target::One(0), source }
+        };
+        let trees = (0..thresholds).map(stump).collect();
+        Forest::new(ForestParts { trees, num_features: 1, base: vec![0.0], ..ForestParts::default() }).ok()
+    }
+
+    #[test]
+    fn codes_are_as_narrow_as_thresholds_allow() {
+        let bins = |thresholds| {
+            let bins = stumps(thresholds).and_then(|forest| BinMap::of(&forest).ok());
+            bins.map(|bins| (bins.element(), bins.columns()))
+        };
+        assert_eq!(bins(255), Some((Scalar::I8, 1)));
+        assert_eq!(bins(256), Some((Scalar::I8, 2)));
+        assert_eq!(bins(510), Some((Scalar::I8, 2)));
+        assert_eq!(bins(511), Some((Scalar::I16, 1)));
+        assert_eq!(bins(65535), Some((Scalar::I16, 1)));
+        assert_eq!(bins(65536), Some((Scalar::I16, 2)));
+    }
+
+    #[test]
+    fn runs_of_thresholds_have_columns_of_their_own() {
+        let forest = stumps(300);
+        let bins = forest.as_ref().and_then(|forest| BinMap::of(forest).ok());
+        let place = |tree: usize| Some(bins.as_ref()?.of_node(forest.as_ref()?.trees[tree].inner.first()?));
+        // The shorter run is found in fewer steps and comes first.
+        let places = [place(0), place(254), place(255), place(299)];
+        assert_eq!(places, [Some((0, 1)), Some((254, 1)), Some((0, 0)), Some((44, 0))]);
+    }
+}

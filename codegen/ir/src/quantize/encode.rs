@@ -1,0 +1,356 @@
+//! Quantizing rows: for each feature value its bin, which is how many of the feature's thresholds it is right
+//! of ([`BinMap`]).
+//!
+//! Where the copy of quantized rows lies in blocks, the values of a block are transposed first; rows are
+//! lanes then, and the thresholds of a feature are tables that all lanes look up. Else the thresholds of one
+//! feature are lanes; if they are too many, the features of a row are, and thresholds are gathered.
+
+use super::bins::{AT_ONCE, BinMap, SearchGroup};
+use crate::lir::{Address, BufferId, Build, Builder, Cast, Cmp, Gather, Scalar, Space, Ty, Value};
+use crate::rows::transpose::{Block, Transpose};
+use crate::rows::{Copied, lanes_below};
+
+/// Bytes behind the last bin of a copy, so that the register that begins with it can be read.
+pub const TAIL: i64 = 64;
+/// Features of a row that are quantized in the lanes of a vector.
+const FEATURES: u16 = 16;
+/// Rows of a block that are quantized together: values are wider than bins, and machine code is not.
+const ROWS: u32 = 16;
+/// Entries of the first table of thresholds that vectors look up.
+const FIRST: u32 = 16;
+/// Levels with more thresholds are gathered.
+const LARGEST: u32 = 128;
+
+/// The tables by which rows are quantized.
+#[derive(Clone, Copy, Debug)]
+pub struct Tables<T> {
+    /// The thresholds of each feature as a complete tree in level order.
+    pub thresholds: T,
+    /// The thresholds of each feature in order.
+    pub ordered: T,
+    /// The number in the model of each quantized feature.
+    pub features: T,
+    /// The column of each of them in transposed rows.
+    pub columns: T,
+}
+
+impl Tables<u32> {
+    /// Declares the tables with these numbers.
+    pub fn declare(self, b: &mut Builder, bins: &BinMap) -> Tables<BufferId> {
+        let value = bins.compared();
+        Tables {
+            thresholds: b.buffer("bin_thresholds", Space::Model(self.thresholds), value),
+            ordered: b.buffer("ordered_thresholds", Space::Model(self.ordered), value),
+            features: b.buffer("bin_features", Space::Model(self.features), Scalar::I32),
+            columns: b.buffer("bin_columns", Space::Model(self.columns), Scalar::I32),
+        }
+    }
+}
+
+/// Quantizes rows of the input.
+#[derive(Clone, Copy)]
+pub struct Quantizer<'a> {
+    /// The bins.
+    pub bins: &'a BinMap,
+    /// Their tables.
+    pub tables: Tables<BufferId>,
+    /// The rows, one after the other.
+    pub rows: BufferId,
+    /// Their element.
+    pub input: Scalar,
+    /// Features of a row.
+    pub features: i64,
+    /// How rows are transposed; none where no copy lies in blocks.
+    pub transpose: Option<Transpose<'a>>,
+}
+
+/// A row, and where its bins go.
+#[derive(Clone, Copy)]
+struct OfRow {
+    /// Its number in the copy.
+    number: Value,
+    /// Its first element.
+    from: Value,
+    /// The element of its first bin.
+    to: Value,
+}
+
+/// Rows of blocks that are quantized together.
+struct Part<'a> {
+    transpose: Transpose<'a>,
+    /// Their values, feature by feature.
+    values: BufferId,
+    /// Where bins go.
+    copy: BufferId,
+    /// How many they are: a divisor of those of a block.
+    rows: u32,
+    /// Rows of a block.
+    width: u32,
+}
+
+/// Thresholds of one feature among those of all.
+#[derive(Clone, Copy)]
+struct Run {
+    table: BufferId,
+    /// The first entry.
+    first: Value,
+}
+
+/// A vector of nodes of one level of a feature's tree of thresholds.
+#[derive(Clone, Copy)]
+struct Nodes {
+    node: Value,
+    level: u32,
+    /// Levels of the tree.
+    depth: u32,
+}
+
+impl Quantizer<'_> {
+    /// Stores the bins of the rows of a copy, and of as many rows as fill the last block.
+    pub fn rows(&self, b: &mut Builder, copy: BufferId, rows: Copied, blocks: Option<u32>) {
+        match blocks.zip(self.transpose) {
+            Some((width, transpose)) => {
+                let held = width.min(ROWS);
+                let values = b.int(i64::from(held) * transpose.columns() * i64::from(self.input.bytes()));
+                b.alloc("transposed_rows", self.input, values, |b, values| {
+                    let part = Part { transpose, values, copy, rows: held, width };
+                    self.each_row(b, rows, width, |b, block| {
+                        let left = b.sub(rows.count, block.number);
+                        self.block(b, &part, block, left);
+                    });
+                });
+            }
+            None => self.each_row(b, rows, 1, |b, row| {
+                for group in self.bins.groups() {
+                    match group.ordered() {
+                        Some(each) => self.count_row(b, group, each, row, copy),
+                        None => self.search_row(b, group, row, copy),
+                    }
+                }
+            }),
+        }
+        let columns = i64::from(self.bins.columns());
+        let end = b.mul_int(rows.held, columns * i64::from(self.bins.element().bytes()));
+        let nothing = b.int_of(Ty::vector(Scalar::I8, TAIL as u16), 0);
+        b.store(Address::element(copy, end, Scalar::I8), nothing);
+    }
+
+    /// Calls `body` for every `step`-th of the rows.
+    fn each_row(&self, b: &mut Builder, rows: Copied, step: u32, mut body: impl FnMut(&mut Builder, OfRow)) {
+        let zero = b.int(0);
+        b.for_loop((zero, rows.held, i64::from(step)), &[], |b, number, _| {
+            let row = b.add(rows.first, number);
+            let from = b.mul_int(row, self.features);
+            let to = b.mul_int(number, i64::from(self.bins.columns()));
+            body(b, OfRow { number, from, to });
+            Vec::new()
+        });
+    }
+
+    /// Quantizes a block, of which `left` rows exist, some rows at a time.
+    fn block(&self, b: &mut Builder, part: &Part, block: OfRow, left: Value) {
+        let (zero, width) = (b.int(0), b.int(part.width.into()));
+        b.for_loop((zero, width, i64::from(part.rows)), &[], |b, first, _| {
+            let left = b.sub(left, first);
+            let ahead = b.mul_int(first, self.features);
+            let (from, to) = (b.add(block.from, ahead), b.add(block.to, first));
+            let some = b.cmp(Cmp::Lt, zero, left);
+            b.if_else(
+                some,
+                |b| {
+                    let values = Block { from, to: zero, copy: part.values, rows: part.rows };
+                    part.transpose.block(b, &values, left);
+                    self.bins.groups().iter().for_each(|group| self.part(b, part, group, to));
+                    Vec::new()
+                },
+                |b| {
+                    self.clear_part(b, part, to);
+                    Vec::new()
+                },
+            );
+            Vec::new()
+        });
+    }
+
+    /// Quantizes the features of a group for rows that are transposed.
+    fn part(&self, b: &mut Builder, part: &Part, group: &SearchGroup, to: Value) {
+        self.each_feature(b, group, 1, |b, feature| {
+            let column =
+                b.load_index(Scalar::I32, Address::element(self.tables.columns, feature, Scalar::I32));
+            let column = b.mul_int(column, i64::from(part.rows));
+            let values = Address::element(part.values, column, self.input);
+            let x = b.load(Ty::vector(self.input, part.rows as u16), values);
+            let nth = b.add_int(feature, -(group.features.start as i64));
+            let first = b.mul_int(nth, 1 << group.depth);
+            let first = b.add_int(first, group.first_threshold as i64);
+            let run = Run { table: self.tables.thresholds, first };
+            let bin = self.search(b, group.depth, x, |b, node, level| {
+                self.look_up(b, run, Nodes { node, level, depth: group.depth })
+            });
+            for (column, bin) in self.sides(b, group, x, bin) {
+                let column = b.add_int(nth, column);
+                let column = b.mul_int(column, i64::from(part.width));
+                let index = b.add(to, column);
+                b.store(Address::element(part.copy, index, self.bins.element()), bin);
+            }
+        });
+    }
+
+    /// Calls `body` for every `step`-th feature of a group.
+    fn each_feature(
+        &self,
+        b: &mut Builder,
+        group: &SearchGroup,
+        step: i64,
+        mut body: impl FnMut(&mut Builder, Value),
+    ) {
+        let range = (b.int(group.features.start as i64), b.int(group.features.end as i64), step);
+        b.for_loop(range, &[], |b, feature, _| {
+            body(b, feature);
+            Vec::new()
+        });
+    }
+
+    /// Rows that do not exist have bins all the same, because whole blocks are read.
+    fn clear_part(&self, b: &mut Builder, part: &Part, to: Value) {
+        let element = self.bins.element();
+        let nothing = b.int_of(Ty::vector(element, part.rows as u16), 0);
+        let range = (b.int(0), b.int(self.bins.columns().into()), 1);
+        b.for_loop(range, &[], |b, column, _| {
+            let column = b.mul_int(column, i64::from(part.width));
+            let index = b.add(to, column);
+            b.store(Address::element(part.copy, index, element), nothing);
+            Vec::new()
+        });
+    }
+
+    /// Quantizes the features of a group for one row, one after the other. Each has `each` entries among the
+    /// ordered thresholds.
+    fn count_row(&self, b: &mut Builder, group: &SearchGroup, each: u32, row: OfRow, copy: BufferId) {
+        self.each_feature(b, group, 1, |b, feature| {
+            let number =
+                b.load_index(Scalar::I32, Address::element(self.tables.features, feature, Scalar::I32));
+            let index = b.add(row.from, number);
+            let x = b.load(Ty::of(self.input), Address::element(self.rows, index, self.input));
+            let nth = b.add_int(feature, -(group.features.start as i64));
+            let first = b.mul_int(nth, each.into());
+            let first = b.add_int(first, group.first_ordered as i64);
+            let bin = self.count(b, group, x, Run { table: self.tables.ordered, first });
+            for (column, bin) in self.sides(b, group, x, bin) {
+                let column = b.add_int(nth, column);
+                let index = b.add(row.to, column);
+                b.store(Address::element(copy, index, self.bins.element()), bin);
+            }
+        });
+    }
+
+    /// Quantizes the features of a group for one row, some at a time.
+    fn search_row(&self, b: &mut Builder, group: &SearchGroup, row: OfRow, copy: BufferId) {
+        let (input, compared) = (self.input, self.bins.compared());
+        let ty = Ty::vector(Scalar::I32, FEATURES);
+        let trees = b.iota(ty);
+        let size = b.int_of(ty, 1 << group.depth);
+        let trees = b.mul(trees, size);
+        let end = b.int(group.features.end as i64);
+        self.each_feature(b, group, i64::from(FEATURES), |b, feature| {
+            let left = b.sub(end, feature);
+            let mask = lanes_below(b, left, FEATURES);
+            let numbers = Address::element(self.tables.features, feature, Scalar::I32);
+            let index = b.load_masked(ty, numbers, mask);
+            let (stride, offset, mask) = (input.bytes(), 0, Some(mask));
+            let x =
+                b.gather(input, Gather { buffer: self.rows, base: row.from, index, stride, offset, mask });
+            let nth = b.add_int(feature, -(group.features.start as i64));
+            let base = b.mul_int(nth, 1 << group.depth);
+            let base = b.add_int(base, group.first_threshold as i64);
+            let bin = self.search(b, group.depth, x, |b, node, _| {
+                let (buffer, index) = (self.tables.thresholds, b.add(trees, node));
+                b.gather(compared, Gather { buffer, base, index, stride: compared.bytes(), offset, mask })
+            });
+            for (column, bin) in self.sides(b, group, x, bin) {
+                let column = b.add_int(nth, column);
+                let index = b.add(row.to, column);
+                let at = Address::element(copy, index, self.bins.element());
+                mask.into_iter().for_each(|mask| b.store_masked(at, bin, mask));
+            }
+        });
+    }
+
+    /// The thresholds of one feature that vectors of rows are compared with, for nodes of a level: from a
+    /// table of the first levels, the level's own, or gathered where it is too long.
+    fn look_up(&self, b: &mut Builder, run: Run, nodes: Nodes) -> Value {
+        let Run { table: buffer, first } = run;
+        let (element, size) = (self.bins.compared(), 1u32 << nodes.level);
+        let stride = element.bytes();
+        if size > LARGEST {
+            let gather = Gather { buffer, base: first, index: nodes.node, stride, offset: 0, mask: None };
+            return b.gather(element, gather);
+        }
+        if size == 1 {
+            let root = b.load(Ty::of(element), Address { buffer, index: first, stride, offset: stride });
+            return b.splat(root, b.ty(nodes.node).lanes);
+        }
+        let (start, length) = if size < FIRST { (0, FIRST.min(1 << nodes.depth)) } else { (size, size) };
+        let at = b.beyond(Address { buffer, index: first, stride, offset: 0 }, start.into());
+        let table = b.load(Ty::vector(element, length as u16), at);
+        b.lookup(table, nodes.node)
+    }
+
+    /// The number of a feature's ordered thresholds that a value is right of, an `i64`.
+    fn count(&self, b: &mut Builder, group: &SearchGroup, x: Value, run: Run) -> Value {
+        let among = |b: &mut Builder, index: Value, size: u32| {
+            let ty = Ty::vector(self.bins.compared(), size as u16);
+            let thresholds = b.load(ty, Address::element(run.table, index, self.bins.compared()));
+            let x = b.splat(x, ty.lanes);
+            let right = b.cmp(self.bins.counts(), thresholds, x);
+            let bits = b.mask_bits(right);
+            b.pop_count(bits)
+        };
+        let whole = among(b, run.first, AT_ONCE);
+        let Some(block) = group.block() else { return whole };
+        let before = b.mul_int(whole, block.into());
+        let index = b.add(run.first, before);
+        let index = b.add_int(index, AT_ONCE.into());
+        let rest = among(b, index, block);
+        b.add(before, rest)
+    }
+
+    /// The number of thresholds that each value is right of: a walk down the complete tree of a feature's
+    /// thresholds.
+    fn search(
+        &self,
+        b: &mut Builder,
+        depth: u32,
+        x: Value,
+        mut threshold: impl FnMut(&mut Builder, Value, u32) -> Value,
+    ) -> Value {
+        let ty = b.ty(x).with(Scalar::I32);
+        let mut node = b.int_of(ty, 1);
+        for level in 0..depth {
+            let threshold = threshold(b, node, level);
+            let right = b.cmp(self.bins.counts(), threshold, x);
+            let right = b.cast(Cast::ZExt, right, ty);
+            let left = b.add(node, node);
+            node = b.add(left, right);
+        }
+        b.bits(node, 0, depth)
+    }
+
+    /// The first columns that a group's bins go to, each with the bins. No comparison holds for missing
+    /// values, so that they have come out with the lowest bin.
+    fn sides(&self, b: &mut Builder, group: &SearchGroup, x: Value, bin: Value) -> Vec<(i64, Value)> {
+        let ty = b.ty(bin);
+        let narrow = ty.with(self.bins.element());
+        let mut sides = Vec::new();
+        if let Some(column) = group.left {
+            sides.push((i64::from(column), b.cast(Cast::Trunc, bin, narrow)));
+        }
+        if let Some(column) = group.right {
+            let missing = b.cmp(Cmp::Uno, x, x);
+            let highest = b.int_of(ty, (1 << (8 * self.bins.element().bytes())) - 1);
+            let bin = b.select(missing, highest, bin);
+            sides.push((i64::from(column), b.cast(Cast::Trunc, bin, narrow)));
+        }
+        sides
+    }
+}

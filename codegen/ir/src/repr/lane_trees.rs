@@ -1,0 +1,450 @@
+//! The levels layout for walks of one row down several trees, one tree in each lane of a vector.
+//!
+//! Nodes are numbered as in the array layout, and every tree has the same number of records, so that a tree's
+//! place follows from its number. A record holds threshold and feature code where they fit into 64 bits, and
+//! no more bytes than they need: a step then gathers nodes once, each with the first bytes of the next. Three
+//! levels at a time lie together, each node with its children and theirs, so that three steps touch one cache
+//! line. The first levels of trees that fill a vector together lie lane by lane besides, in tables of their
+//! own: all lanes' candidates are one piece of memory there, and the decisions taken choose among them.
+//!
+//! Walks must be straight-line down to the leaf, so every tree is padded to one depth.
+
+use super::complete::{Part, for_each_part};
+use super::cursor::{Cursor, Step, choose};
+use super::numbers::LeafNumbers;
+use super::payload::Payload;
+use super::representation::{LeafValue, Representation};
+use super::request::Request;
+use super::schema::{Bytes, Field, Schema, prefetch};
+use super::test::Test;
+use super::traverse::speculate::{LevelOrder, Node};
+use super::tree::{Buffers, Loaded, TreeLanes, TreeState, WalkShape};
+use crate::bytes::narrowest;
+use crate::error::CompileError;
+use crate::lir::{Builder, Cast, Scalar, Ty, Value};
+use crate::rows::Row;
+use sched_forest::{Forest, Inner, Tree};
+use sched_nest::Layout;
+use std::ops::Range;
+
+/// Trees as records, and their first levels lane by lane.
+pub struct LaneTrees {
+    schema: Schema,
+    test: Test,
+    /// A node's threshold, and its feature's code behind it or in a table of its own.
+    operand: Field,
+    code: Field,
+    /// Of the first levels.
+    top_operand: Field,
+    top_code: Field,
+    leaf: Payload,
+    /// Trees of a vector.
+    lanes: u64,
+    /// The depth of each used tree; none for others.
+    depths: Vec<Option<u32>>,
+    /// Covers the trees that are used.
+    trees: Range<u64>,
+    /// Edges to the deepest leaf.
+    depth: u32,
+    leaf_numbers: LeafNumbers,
+}
+
+/// Levels whose nodes lie together.
+const CHUNK: u32 = 3;
+
+/// Where the nodes of a level lie in a tree: node `n` has the record
+/// `(n >> below) * block + (n & ((1 << below) - 1)) + first`.
+struct Level {
+    /// Levels between this one and the first of its chunk.
+    below: u32,
+    /// Records of a node of the chunk's first level with all nodes under it in the chunk.
+    block: u64,
+    /// May be negative: node numbers do not begin at 0.
+    first: i64,
+}
+
+impl Level {
+    /// A level of a tree of some depth.
+    fn of(level: u32, depth: u32) -> Level {
+        let (top, below) = (level / CHUNK * CHUNK, level % CHUNK);
+        let before = (0..top).step_by(CHUNK as usize).map(|top| chunk(top, depth)).sum::<u64>() as i64;
+        let block = block(top, depth);
+        // The first node of the chunk's first level has number 2^top. In a block its first node has number 0.
+        let local = (1 << below) - 1;
+        Level { below, block, first: before - ((block << top) as i64) + local }
+    }
+
+    fn record(&self, node: u64) -> u64 {
+        let place = (node >> self.below) * self.block + (node & ((1 << self.below) - 1));
+        place.wrapping_add_signed(self.first)
+    }
+}
+
+/// Records of one block of the chunk that begins with level `top`.
+fn block(top: u32, depth: u32) -> u64 {
+    (1 << (depth - top).min(CHUNK)) - 1
+}
+
+/// Records of the chunk that begins with level `top`.
+fn chunk(top: u32, depth: u32) -> u64 {
+    block(top, depth) << top
+}
+
+/// Records of a tree.
+fn records(depth: u32) -> u64 {
+    (0..depth).step_by(CHUNK as usize).map(|top| chunk(top, depth)).sum::<u64>().max(1)
+}
+
+/// Levels that lie lane by lane. Further down the candidates cost more than gathering.
+const TOP: u32 = 3;
+/// Nodes above them, and a number that is not used.
+const TOP_NODES: u64 = 1 << TOP;
+
+/// Where the top nodes of a vector of trees begin.
+#[derive(Clone, Copy)]
+struct Tops {
+    first: Value,
+    /// Trees of the vector.
+    lanes: u16,
+}
+
+impl LaneTrees {
+    /// The layout for a forest whose used trees are complete, walked by vectors of trees.
+    pub fn new(request: &Request) -> Result<LaneTrees, CompileError> {
+        let lanes = request.lanes;
+        let forest = request.forest;
+        let test = Test::of(request, Layout::Levels);
+        let used = || request.used.iter().enumerate().filter(|(_, used)| **used).map(|(at, _)| at);
+        let trees = used().min().unwrap_or(0) as u64..used().max().map_or(0, |last| last + 1) as u64;
+        let depth = used().map(|at| request.depths[at].0).max().unwrap_or(0);
+        let each = if depth < 32 { records(depth) } else { u64::MAX };
+        let records = (trees.end - trees.start).saturating_mul(each);
+        let codes = test.codes(forest.num_features as u64);
+        let tops = (trees.end - trees.start + 2 * u64::from(lanes)).saturating_mul(TOP_NODES);
+        // Lanes count bytes where threshold and code are one record.
+        let bytes = records.saturating_add(1).saturating_mul(8);
+        if i32::try_from(bytes).is_err() || i32::try_from(tops).is_err() || codes > 1 << 31 {
+            return Err(CompileError::new(
+                CompileError::LAYOUT_BUDGET,
+                format!("the layout needs {bytes} bytes of nodes, more than 31 bits count"),
+                "use representation(sparse), which stores only nodes that exist",
+            ));
+        }
+        let lanes = u64::from(lanes);
+        let code = narrowest(codes).unwrap_or(Scalar::I32);
+        let operand = test.operand();
+        let joint = operand == Scalar::F32;
+        let record = if joint { operand.bytes() + code.bytes() } else { operand.bytes() };
+        let first = trees.start / lanes * lanes;
+        let tops = (trees.end - first).next_multiple_of(lanes) * TOP_NODES;
+        let mut schema = Schema::default();
+        let element = if joint { Scalar::I8 } else { operand };
+        let table = schema.table("lane_nodes", element, record, records);
+        // Whole words are gathered, the last one beyond its record.
+        schema.tail(table, 8 - u64::from(record));
+        let apart = schema.column("lane_features", Scalar::I32, if joint { 0 } else { records });
+        let top_operand = schema.column("lane_tops", operand, tops);
+        let top_code = schema.column("lane_top_features", code, tops);
+        let leaves = (trees.end - trees.start) << depth;
+        let leaf = schema.column("lane_leaves", Payload::element(forest), leaves);
+        let leaf_numbers = LeafNumbers::declare(request, &mut schema, "lane_leaf_numbers", leaves);
+        Ok(LaneTrees {
+            operand: schema.field(table, "threshold", operand, 0),
+            code: if joint { schema.field(table, "feature", code, operand.bytes()) } else { apart },
+            top_operand,
+            top_code,
+            leaf: Payload::new(forest, leaf),
+            lanes,
+            depths: request.depths_of_used(),
+            trees,
+            depth,
+            leaf_numbers,
+            test,
+            schema,
+        })
+    }
+
+    /// Whether threshold and code are one record, at most 64 bits.
+    fn in_one_record(&self) -> bool {
+        self.operand.table() == self.code.table()
+    }
+
+    /// Bytes of a record.
+    fn record(&self) -> u32 {
+        self.operand.stride()
+    }
+
+    /// What a record's place is multiplied by: places are counted in bytes where threshold and code are one
+    /// record.
+    fn unit(&self) -> i64 {
+        if self.in_one_record() { self.record().into() } else { 1 }
+    }
+
+    fn code_bits(&self) -> u32 {
+        8 * self.top_code.scalar.bytes()
+    }
+
+    /// The entry of a used tree's first leaf.
+    fn first_leaf(&self, tree: u64) -> u64 {
+        (tree - self.trees.start) << self.depth
+    }
+
+    /// The first tree that lies in the first vector.
+    fn first_of_tops(&self) -> u64 {
+        self.trees.start / self.lanes * self.lanes
+    }
+
+    /// Where a top node's threshold and code lie.
+    fn top(&self, tree: u64, node: u64) -> u64 {
+        let tree = tree - self.first_of_tops();
+        tree / self.lanes * self.lanes * TOP_NODES + node * self.lanes + tree % self.lanes
+    }
+
+    fn write_node(&self, bytes: &mut Bytes, tree: u64, node: u64, inner: &Inner) {
+        let test = self.test.encode(inner, self.code_bits());
+        let start = (tree - self.trees.start) * records(self.depth);
+        let record = (start + Level::of(node.ilog2(), self.depth).record(node)) as usize;
+        self.operand.write_operand(bytes, record, test.operand);
+        self.code.write(bytes, record, test.feature);
+        if node < TOP_NODES {
+            let top = self.top(tree, node) as usize;
+            self.top_operand.write_operand(bytes, top, test.operand);
+            self.top_code.write(bytes, top, test.feature);
+        }
+    }
+
+    fn write_tree(&self, bytes: &mut Bytes, at: u64, tree: &Tree, first_leaf: u32) {
+        let Some(depth) = self.depths[at as usize] else { return };
+        for_each_part(tree, depth, |part| match part {
+            Part::Node(number, inner) => self.write_node(bytes, at, number, inner),
+            Part::Leaf(places, leaf) => {
+                for place in places {
+                    let entry = (self.first_leaf(at) + place) as usize;
+                    let source = &tree.leaves[leaf as usize];
+                    self.leaf.write(bytes, entry, source, first_leaf + leaf);
+                    self.leaf_numbers.write(bytes, entry, source);
+                }
+            }
+        });
+    }
+
+    /// Threshold and code from the tables of top nodes: all lanes' candidates, chosen by the decisions taken.
+    fn look_up_top(
+        &self,
+        b: &mut Builder,
+        buffers: &Buffers,
+        tops: Tops,
+        decisions: &[Value],
+    ) -> (Value, Value) {
+        let nodes = 1u64 << decisions.len()..2 << decisions.len();
+        let (thresholds, codes) = nodes.map(|node| self.load_top(b, buffers, tops, node)).unzip();
+        (choose(b, thresholds, decisions), choose(b, codes, decisions))
+    }
+
+    /// Threshold and code of one of the top nodes of all lanes' trees.
+    fn load_top(&self, b: &mut Builder, buffers: &Buffers, tops: Tops, node: u64) -> (Value, Value) {
+        let mut load = |field: Field| {
+            let at = b.beyond(field.address(buffers, tops.first), (node * self.lanes) as i64);
+            b.load(Ty::vector(field.scalar, tops.lanes), at)
+        };
+        let (operand, code) = (load(self.top_operand), load(self.top_code));
+        let ty = Ty::vector(Scalar::I32, tops.lanes);
+        (operand, if self.top_code.scalar == Scalar::I32 { code } else { b.cast(Cast::ZExt, code, ty) })
+    }
+
+    /// Threshold and code from the records of a level.
+    fn look_up(
+        &self,
+        b: &mut Builder,
+        buffers: &Buffers,
+        state: &TreeState,
+        at: &Cursor,
+        level: u32,
+    ) -> (Value, Value) {
+        let ty = b.ty(at.node);
+        let Level { below, block, first } = Level::of(level, self.depth);
+        let state = &TreeState { base: b.add_int(state.base, first * self.unit()), ..*state };
+        let top = match at.path.len().checked_sub(below as usize) {
+            Some(above) if below > 0 => at.path[above],
+            _ => b.bits(at.node, below, 8 * ty.scalar.bytes() - below),
+        };
+        // All levels of a chunk begin with the same product, which is computed once.
+        let each = b.int_of(ty, self.unit());
+        let block = b.int_of(ty, block as i64 * self.unit());
+        let start = b.mul(top, block);
+        let local = b.bits(at.node, 0, below);
+        let local = b.mul(local, each);
+        let node = if below == 0 { start } else { b.add(start, local) };
+        if !self.in_one_record() {
+            let operand = self.operand.load(b, buffers, state, node);
+            return (operand, self.code.load(b, buffers, state, node));
+        }
+        // Places count bytes.
+        let (operand, code) = (self.operand.by_bytes(), self.code.by_bytes());
+        if ty.lanes == 1 {
+            return (operand.load(b, buffers, state, node), code.load(b, buffers, state, node));
+        }
+        let word = operand.seen_as(Scalar::I64).load(b, buffers, state, node);
+        let (low, code) = (b.extract_half(word, 0), b.extract_half(word, 1));
+        (b.cast(Cast::Bits, low, ty.with(Scalar::F32)), b.bits(code, 0, self.code_bits()))
+    }
+
+    /// The first record of a tree, in units, and its first leaf.
+    fn first_of(&self, b: &mut Builder, tree: Value) -> (Value, Value) {
+        let tree = b.add_int(tree, -(self.trees.start as i64));
+        let leaf = b.mul_int(tree, 1 << self.depth);
+        (b.mul_int(tree, records(self.depth) as i64 * self.unit()), leaf)
+    }
+
+    /// The state from which leaves are reached by node numbers.
+    fn leaves(&self, b: &mut Builder, state: &TreeState, steps: Option<u32>) -> TreeState {
+        let number = 1i64 << steps.unwrap_or(self.depth);
+        let (base, lanes) = match state.loaded {
+            Loaded::Leaves { first, lanes, .. } => (first, lanes),
+            _ => (state.base, state.lanes),
+        };
+        TreeState { base: b.add_int(base, -number), lanes, loaded: Loaded::Nothing }
+    }
+}
+
+impl Representation for LaneTrees {
+    fn schema(&self) -> &Schema {
+        &self.schema
+    }
+
+    fn fill(&self, forest: &Forest, bytes: &mut Bytes) {
+        let mut first_leaf = 0u32;
+        for (at, tree) in forest.trees.iter().enumerate() {
+            self.write_tree(bytes, at as u64, tree, first_leaf);
+            first_leaf = first_leaf.saturating_add(tree.leaves.len() as u32);
+        }
+    }
+
+    fn level_order(&self) -> Option<&dyn LevelOrder> {
+        Some(self)
+    }
+
+    fn load_tree(&self, b: &mut Builder, _: &Buffers, tree: Value, _: WalkShape) -> TreeState {
+        let (base, leaf) = self.first_of(b, tree);
+        let loaded = Loaded::Leaves { first: leaf, lanes: None, tops: None };
+        TreeState { loaded, ..TreeState::at(base) }
+    }
+
+    fn load_trees(&self, b: &mut Builder, _: &Buffers, tree: Value, lanes: TreeLanes) -> TreeState {
+        let ty = b.ty(lanes.distance);
+        let (base, first) = self.first_of(b, tree);
+        let (records, leaves) =
+            (b.int_of(ty, records(self.depth) as i64 * self.unit()), b.int_of(ty, 1 << self.depth));
+        let distance = b.mul(lanes.distance, records);
+        let leaves = b.mul(lanes.distance, leaves);
+        // A vector of fewer lanes begins where a whole one does.
+        let tops = (lanes.aligned && u64::from(ty.lanes) <= self.lanes).then(|| {
+            let tree = b.add_int(tree, -(self.first_of_tops() as i64));
+            b.mul_int(tree, TOP_NODES as i64)
+        });
+        let loaded = Loaded::Leaves { first, lanes: Some(leaves), tops };
+        TreeState { base, lanes: Some(distance), loaded }
+    }
+
+    fn step(
+        &self,
+        b: &mut Builder,
+        buffers: &Buffers,
+        state: &TreeState,
+        row: &Row,
+        at: &Cursor,
+        step: Step,
+    ) -> Cursor {
+        let Cursor { node, decisions, .. } = at;
+        let ty = b.ty(*node);
+        // Walks are straight-line: all steps are counted.
+        let taken = decisions.len() as u32;
+        let (threshold, code) = match (state.loaded, step) {
+            (Loaded::Leaves { tops: Some(first), .. }, Step::Level { level, .. }) if level < TOP => {
+                self.look_up_top(b, buffers, Tops { first, lanes: ty.lanes }, decisions)
+            }
+            _ => self.look_up(b, buffers, state, at, taken.min(self.depth.saturating_sub(1))),
+        };
+        let code = if ty.lanes == 1 { b.cast(Cast::ZExt, code, Ty::I64) } else { code };
+        let (feature, flag) = self.test.split(b, code, self.code_bits());
+        let x = row.load(b, feature);
+        let right = self.test.goes_right(b, x, threshold, flag);
+        at.descend(b, right)
+    }
+
+    fn leaf(
+        &self,
+        b: &mut Builder,
+        buffers: &Buffers,
+        state: &TreeState,
+        node: Value,
+        steps: Option<u32>,
+    ) -> LeafValue {
+        let state = self.leaves(b, state, steps);
+        self.leaf.load(b, buffers, &state, node)
+    }
+
+    fn leaf_number(
+        &self,
+        b: &mut Builder,
+        buffers: &Buffers,
+        state: &TreeState,
+        node: Value,
+        steps: Option<u32>,
+    ) -> Value {
+        let state = self.leaves(b, state, steps);
+        self.leaf_numbers.load(b, buffers, &state, node)
+    }
+
+    fn prefetch(&self, b: &mut Builder, buffers: &Buffers, tree: Value) {
+        let (base, leaf) = self.first_of(b, tree);
+        let (record, payload) = (i64::from(self.record()), i64::from(self.leaf.bytes()));
+        let (nodes, leaves) = (b.mul_int(base, record / self.unit()), b.mul_int(leaf, payload));
+        let ranges = [
+            (self.operand.buffer(buffers), nodes, records(self.depth) as i64 * record),
+            (self.leaf.buffer(buffers), leaves, payload << self.depth),
+        ];
+        for (buffer, start, bytes) in ranges {
+            let end = b.add_int(start, bytes);
+            prefetch(b, buffer, start, end);
+        }
+    }
+}
+
+impl LevelOrder for LaneTrees {
+    fn test(&self) -> &Test {
+        &self.test
+    }
+
+    fn node(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, number: u64) -> Node {
+        let node = state.number(b, number);
+        let lanes = b.ty(node).lanes;
+        let (threshold, code) = match state.loaded {
+            Loaded::Leaves { tops: Some(first), .. } if number < TOP_NODES => {
+                self.load_top(b, buffers, Tops { first, lanes }, number)
+            }
+            _ => self.look_up(b, buffers, state, &Cursor::of(node), number.ilog2()),
+        };
+        let code = if lanes == 1 { b.cast(Cast::ZExt, code, Ty::I64) } else { code };
+        let (feature, missing_left) = self.test.split(b, code, self.code_bits());
+        Node { operand: threshold, feature, missing_left }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_node_has_a_record_of_its_own() {
+        for depth in 0..=10 {
+            let records = records(depth);
+            let all = (1..1u64 << depth).map(|node| Level::of(node.ilog2(), depth).record(node));
+            let mut all: Vec<u64> = all.collect();
+            assert!(all.iter().all(|record| *record < records), "depth {depth}");
+            all.sort_unstable();
+            all.dedup();
+            assert_eq!(all.len() as u64, (1 << depth) - 1, "depth {depth}");
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! How trees are stored: the table of all formats, and the layout of each.
+
+use super::array::Array;
+use super::lane_trees::LaneTrees;
+use super::levels::Levels;
+use super::packed::PackedNodes;
+use super::preorder::Preorder;
+use super::quantized::Quantized;
+use super::representation::Representation;
+use super::request::Request;
+use super::sparse::Sparse;
+use super::tiled::Tiled;
+use crate::error::CompileError;
+use std::fmt::{self, Display, Formatter};
+
+/// The layout of some trees.
+pub type Layout = Box<dyn Representation + Send + Sync>;
+
+/// How trees are stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Storage {
+    /// Which nodes there are, in which order, and with which fields.
+    pub format: Format,
+    /// Trees of a vector, where the format depends on it; else 1.
+    pub lanes: u32,
+    /// Whether nodes name columns of a transposed copy of rows, which has only those features that are in
+    /// use.
+    pub columns: bool,
+}
+
+/// Declares the formats: a name, what people read, the layout, and where it does not hold all trees, whether
+/// it holds these and what does else. The order is that of tables in a model.
+macro_rules! formats {
+    ($($(#[$doc:meta])* $name:ident $text:literal $layout:path $(, if $holds:path, else $other:ident)?;)*) => {
+        /// Which nodes there are, in which order, and with which fields.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum Format {
+            $($(#[$doc])* $name,)*
+        }
+
+        impl Format {
+            /// What people read.
+            pub fn text(self) -> &'static str {
+                match self {
+                    $(Format::$name => $text,)*
+                }
+            }
+
+            /// The layout for a forest.
+            ///
+            /// # Errors
+            ///
+            /// When it needs wider numbers than there are.
+            pub fn layout(self, request: &Request) -> Result<Layout, CompileError> {
+                match self {
+                    $(Format::$name => Ok(Box::new($layout(request)?)),)*
+                }
+            }
+
+            /// The format itself if it holds the trees, else the one that does.
+            pub fn holding(self, request: &Request) -> Format {
+                match self {
+                    $($(Format::$name if !$holds(request) => Format::$other,)?)*
+                    format => format,
+                }
+            }
+        }
+    };
+}
+
+formats! {
+    /// Complete trees in level order, a record for each node.
+    CompleteRecords "complete trees in level order, records" Array::new;
+    /// Existing nodes breadth first, a record with a child number for each.
+    ChildRecords "existing nodes breadth first, records" Sparse::new;
+    /// Tiles of existing nodes, a record for each tile.
+    NodeTiles "tiles of existing nodes, records" Tiled::new;
+    /// Existing nodes breadth first, each packed into 64 bits.
+    PackedNodes "existing nodes breadth first, packed into 64 bits"
+        PackedNodes::new, if PackedNodes::fits, else ChildRecords;
+    /// Complete trees in level order, a table for each field.
+    LevelTables "complete trees in level order, tables" Levels::new;
+    /// Complete trees, all of one size, three levels at a time, and their first levels lane by lane.
+    LaneTrees "complete trees, three levels at a time; first levels lane by lane" LaneTrees::new;
+    /// Complete trees in level order, rank and column of a node packed into 32 bits.
+    RankWords "complete trees in level order, ranks and columns in words" Quantized::words;
+    /// Complete trees in level order, a table of ranks and one of columns.
+    RankTables "complete trees in level order, ranks and columns in tables" Quantized::tables;
+    /// Existing nodes depth first, with ranks.
+    Preorder "existing nodes depth first, ranks in records" Preorder::nodes;
+    /// The same, and tables of bytes for all tests of a tree at once.
+    PreorderTests "existing nodes depth first, ranks in records; all tests in tables of bytes"
+        Preorder::with_tests, if Preorder::fits_test_mask, else Preorder;
+}
+
+impl Display for Storage {
+    fn fmt(&self, f: &mut Formatter) -> fmt::Result {
+        write!(f, "{}", self.format.text())?;
+        if self.columns { write!(f, "; features by column of the copy") } else { Ok(()) }
+    }
+}

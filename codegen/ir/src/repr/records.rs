@@ -1,0 +1,86 @@
+//! What layouts of whole records share: trees one after the other in one table, and where each starts.
+
+use super::numbers::LeafNumbers;
+use super::order::Placed;
+use super::record::Record;
+use super::request::Request;
+use super::schema::{Bytes, Schema};
+use super::starts::{StartField, TreeStarts};
+use super::tree::{Buffers, TreeState};
+use crate::error::CompileError;
+use crate::lir::{Builder, Value};
+use sched_forest::{Forest, NodeRef, Tree};
+
+/// Records of all used trees in one table.
+#[derive(Clone, Debug)]
+pub struct Records {
+    /// The tables.
+    pub schema: Schema,
+    /// The fields of a record.
+    pub record: Record,
+    /// Where trees begin.
+    pub start: StartField,
+    starts: TreeStarts,
+    leaf_numbers: LeafNumbers,
+}
+
+/// The names of the tables.
+#[derive(Clone, Copy, Debug)]
+pub struct Names {
+    /// Of the records.
+    pub nodes: &'static str,
+    /// Of where trees begin.
+    pub trees: &'static str,
+    /// Of the leaves' numbers in the model.
+    pub leaf_numbers: &'static str,
+}
+
+impl Records {
+    /// Reserves `size(tree, depth)` records for each used tree. `children` is the largest child number, if
+    /// children are stored.
+    pub fn new(
+        request: &Request,
+        names: Names,
+        children: Option<u64>,
+        size: impl Fn(&Tree, u32) -> u64,
+    ) -> Result<Records, CompileError> {
+        let trees = request.forest.trees.iter().zip(request.depths_of_used());
+        let starts = TreeStarts::new(trees.map(|(tree, depth)| depth.map_or(0, |depth| size(tree, depth))));
+        let starts = starts.counted("node records")?;
+        let mut schema = Schema::default();
+        let record = Record::declare(request, &mut schema, names.nodes, starts.count(), children)?;
+        let start = starts.declare(&mut schema, names.trees);
+        let leaf_numbers = LeafNumbers::declare(request, &mut schema, names.leaf_numbers, starts.count());
+        Ok(Records { schema, record, start, starts, leaf_numbers })
+    }
+
+    /// Writes the tables; `place` numbers the nodes of a tree.
+    pub fn fill(&self, forest: &Forest, bytes: &mut Bytes, place: impl Fn(&Tree) -> Vec<Placed>) {
+        let mut first_leaf = 0u32;
+        for (at, tree) in forest.trees.iter().enumerate() {
+            let placed = self.starts.of(at).map_or_else(Vec::new, |start| {
+                let placed = place(tree).into_iter();
+                placed.map(|placed| (start + placed.number as usize, placed)).collect()
+            });
+            for (record, Placed { node, child, .. }) in placed {
+                match node {
+                    NodeRef::Inner(inner) => {
+                        self.record.write_inner(bytes, record, &tree.inner[inner as usize], child);
+                    }
+                    NodeRef::Leaf(leaf) => {
+                        let source = &tree.leaves[leaf as usize];
+                        self.record.write_leaf(bytes, record, source, first_leaf + leaf);
+                        self.leaf_numbers.write(bytes, record, source);
+                    }
+                }
+            }
+            first_leaf = first_leaf.saturating_add(tree.leaves.len() as u32);
+        }
+        self.starts.write(self.start, bytes);
+    }
+
+    /// The leaf's number in the model.
+    pub fn leaf_number(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: Value) -> Value {
+        self.leaf_numbers.load(b, buffers, state, node)
+    }
+}

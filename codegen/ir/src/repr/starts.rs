@@ -1,0 +1,95 @@
+//! Where trees begin, for layouts whose trees lie one after the other.
+
+use super::schema::{Bytes, Field, Schema};
+use super::tree::{Buffers, TreeLanes, TreeState};
+use crate::error::CompileError;
+use crate::lir::{Builder, Gather, Scalar, Value};
+
+/// The first record of each tree, and one past the last tree's. Trees that are not used have no records.
+#[derive(Clone, Debug)]
+pub struct TreeStarts(Vec<u64>);
+
+/// The table of them.
+#[derive(Clone, Copy, Debug)]
+pub struct StartField(Field);
+
+impl TreeStarts {
+    /// Reserves `sizes[t]` records for tree `t`.
+    pub fn new(sizes: impl IntoIterator<Item = u64>) -> TreeStarts {
+        let mut starts = vec![0u64];
+        let mut next = 0u64;
+        for size in sizes {
+            next = next.saturating_add(size);
+            starts.push(next);
+        }
+        TreeStarts(starts)
+    }
+
+    /// Records of all trees.
+    pub fn count(&self) -> u64 {
+        self.0.last().copied().unwrap_or(0)
+    }
+
+    /// The first record of a tree, if it is used.
+    pub fn of(&self, tree: usize) -> Option<usize> {
+        let (start, end) = (self.0[tree], self.0[tree + 1]);
+        (start < end).then_some(start as usize)
+    }
+
+    /// Says that there are too many of what the layout needs, if 31 bits do not count the records.
+    pub fn counted(self, what: &str) -> Result<TreeStarts, CompileError> {
+        if i32::try_from(self.count()).is_ok() { Ok(self) } else { Err(too_many(self.count(), what)) }
+    }
+
+    /// Adds their table to a schema.
+    pub fn declare(&self, schema: &mut Schema, name: &'static str) -> StartField {
+        StartField(schema.column(name, Scalar::I32, self.0.len() as u64))
+    }
+
+    /// Writes their table.
+    pub fn write(&self, field: StartField, bytes: &mut Bytes) {
+        self.0.iter().enumerate().for_each(|(tree, start)| field.0.write(bytes, tree, *start));
+    }
+}
+
+/// Says that a layout needs too many of something.
+pub fn too_many(count: u64, what: &str) -> CompileError {
+    CompileError::new(
+        CompileError::LAYOUT_BUDGET,
+        format!("the layout needs {count} {what}, more than 31 bits count"),
+        "use representation(sparse), which stores only nodes that exist",
+    )
+}
+
+impl StartField {
+    /// The first record of a tree.
+    pub fn load(self, b: &mut Builder, buffers: &Buffers, tree: Value) -> Value {
+        b.load_index(Scalar::I32, self.0.address(buffers, tree))
+    }
+
+    /// The first record behind a tree.
+    pub fn end(self, b: &mut Builder, buffers: &Buffers, tree: Value) -> Value {
+        let next = b.add_int(tree, 1);
+        self.load(b, buffers, next)
+    }
+
+    /// A tree.
+    pub fn tree(self, b: &mut Builder, buffers: &Buffers, tree: Value) -> TreeState {
+        TreeState::at(self.load(b, buffers, tree))
+    }
+
+    /// A vector of trees.
+    pub fn trees(self, b: &mut Builder, buffers: &Buffers, tree: Value, lanes: TreeLanes) -> TreeState {
+        let (buffer, index) = (self.0.buffer(buffers), lanes.distance);
+        let starts = Gather { buffer, base: tree, index, stride: Scalar::I32.bytes(), offset: 0, mask: None };
+        let lanes = b.gather(Scalar::I32, starts);
+        TreeState::of_lanes(b, lanes)
+    }
+
+    /// Brings a tree near.
+    pub fn prefetch(self, b: &mut Builder, buffers: &Buffers, schema: &Schema, tree: Value) {
+        let start = self.load(b, buffers, tree);
+        let end = self.end(b, buffers, tree);
+        schema.prefetch(b, buffers, start, end);
+    }
+}

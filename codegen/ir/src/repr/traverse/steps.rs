@@ -1,0 +1,103 @@
+//! Step by step: a group of walks from the roots to the leaves.
+
+use super::speculate::{LevelOrder, speculate};
+use super::{Lane, Steps};
+use crate::fault::{Fault, seeded};
+use crate::lir::{Bin, BufferId, Build, Builder, Ty, Value};
+use crate::quantize::fetch::FetchStrategy;
+use crate::repr::cursor::{Cursor, Step};
+use crate::repr::representation::Representation;
+
+/// A group of walks that take steps together.
+pub struct Walk<'a> {
+    /// The layout.
+    pub layout: &'a dyn Representation,
+    /// Its nodes by level, where whole levels are evaluated first.
+    pub top: Option<&'a dyn LevelOrder>,
+    /// The buffers of its tables.
+    pub buffers: &'a [BufferId],
+    /// How many steps of which kind.
+    pub steps: Steps,
+    /// Whether node numbers of vectors are bytes.
+    pub bytes: bool,
+    /// How values are fetched at each level, where nodes are looked up.
+    pub fetch: &'a [FetchStrategy],
+    /// The walks.
+    pub lanes: &'a [&'a Lane],
+}
+
+impl Walk<'_> {
+    /// Takes every lane from the root to its leaf.
+    pub fn to_leaves(&self, b: &mut Builder) -> Vec<Value> {
+        let Steps { straight, speculated, checked, .. } = self.steps;
+        let roots: Vec<Value> =
+            self.lanes.iter().map(|lane| self.layout.root(b, lane.width, self.bytes)).collect();
+        let mut cursors: Vec<Cursor> = roots.iter().copied().map(Cursor::of).collect();
+        let mut taken = 0;
+        if let Some(layout) = self.top {
+            let lanes = self.lanes.iter().zip(&roots);
+            let ahead = lanes.map(|(lane, root)| speculate(b, layout.test(), &lane.row, &lane.top, *root));
+            (cursors, taken) = (ahead.collect(), speculated);
+        }
+        for level in taken..straight.saturating_sub(u32::from(seeded(Fault::WalkStopsEarly))) {
+            let fetch = self.fetch.get(level as usize).copied();
+            let reloads = self.fetch.contains(&FetchStrategy::ByColumn);
+            cursors = self.step(b, &cursors, Step::Level { level, fetch, reloads });
+        }
+        let nodes = cursors.into_iter().map(|cursor| cursor.node).collect();
+        self.checked(b, nodes, checked)
+    }
+
+    /// Steps with an early exit when every lane has arrived, then a loop if leaves may be deeper.
+    fn checked(&self, b: &mut Builder, nodes: Vec<Value>, steps: u32) -> Vec<Value> {
+        let several = self.lanes.len() > 1 || self.lanes.iter().any(|lane| lane.width > 1);
+        let step = if several { Step::Masked } else { Step::Unmasked };
+        if steps == 0 && !self.steps.open {
+            return nodes;
+        }
+        if steps == 0 {
+            return b.while_loop(
+                &nodes,
+                |b, nodes| self.any_on_its_way(b, nodes),
+                |b, nodes| self.uncounted(b, nodes, step),
+            );
+        }
+        let go_on = self.any_on_its_way(b, &nodes);
+        let arrived = nodes.clone();
+        b.if_else(
+            go_on,
+            |b| {
+                let nodes = self.uncounted(b, &nodes, step);
+                self.checked(b, nodes, steps - 1)
+            },
+            |_| arrived,
+        )
+    }
+
+    /// One step of every lane.
+    fn step(&self, b: &mut Builder, cursors: &[Cursor], step: Step) -> Vec<Cursor> {
+        let lanes = self.lanes.iter().zip(cursors);
+        lanes.map(|(lane, at)| self.layout.step(b, self.buffers, &lane.state, &lane.row, at, step)).collect()
+    }
+
+    /// One step of every lane, after some number of others.
+    fn uncounted(&self, b: &mut Builder, nodes: &[Value], step: Step) -> Vec<Value> {
+        let cursors: Vec<Cursor> = nodes.iter().map(|node| Cursor::of(*node)).collect();
+        self.step(b, &cursors, step).into_iter().map(|cursor| cursor.node).collect()
+    }
+
+    fn any_on_its_way(&self, b: &mut Builder, nodes: &[Value]) -> Value {
+        let mut all_done = None;
+        for (lane, node) in self.lanes.iter().zip(nodes) {
+            let done = self.layout.done(b, self.buffers, &lane.state, *node);
+            all_done = Some(match all_done {
+                None => done,
+                Some(others) => b.bin(Bin::And, others, done),
+            });
+        }
+        let all_done = all_done.unwrap_or_else(|| b.int_of(Ty::I1, 1));
+        let one = b.int_of(b.ty(all_done), 1);
+        let on_its_way = b.bin(Bin::Xor, all_done, one);
+        b.any(on_its_way)
+    }
+}

@@ -1,0 +1,100 @@
+//! The features that a transposed copy of rows has: only those that some tree tests.
+
+use sched_forest::Forest;
+
+/// Features that are copied together: squares of as many rows as features are transposed in registers.
+const PIECE: u32 = 4;
+
+/// The features of a transposed copy, in pieces of some neighbours each. The copy's columns are these
+/// features in order.
+#[derive(Clone, Debug)]
+pub struct FeatureSubset {
+    /// The first feature of each piece, ascending. Only the last piece may share features with the one before
+    /// it.
+    pieces: Vec<u32>,
+    /// Features of a piece: a power of two, and not more than rows have.
+    width: u32,
+}
+
+impl FeatureSubset {
+    /// The features that the used trees of a forest test.
+    pub fn new(forest: &Forest, used: &[bool]) -> FeatureSubset {
+        let features = u32::try_from(forest.num_features).unwrap_or(u32::MAX);
+        let trees = forest.trees.iter().zip(used).filter(|(_, used)| **used);
+        FeatureSubset::of(
+            features,
+            trees.flat_map(|(tree, _)| &tree.inner).map(|node| node.feature).collect(),
+        )
+    }
+
+    /// The subset for rows of `features` features, of which these are tested.
+    fn of(features: u32, mut tested: Vec<u32>) -> FeatureSubset {
+        let width = if features == 0 { 1 } else { PIECE.min(1 << features.ilog2()) };
+        // Where nothing is tested, leaves that are walked like nodes still read the first column.
+        tested.extend((tested.is_empty() && features > 0).then_some(0));
+        tested.sort_unstable();
+        let mut pieces: Vec<u32> = Vec::new();
+        for feature in tested {
+            if pieces.last().is_none_or(|first| feature >= first + width) {
+                pieces.push(feature.min(features.saturating_sub(width)));
+            }
+        }
+        FeatureSubset { pieces, width }
+    }
+
+    /// How many columns there are.
+    pub fn count(&self) -> usize {
+        self.pieces.len() * self.width as usize
+    }
+
+    /// The first feature of each piece.
+    pub fn pieces(&self) -> &[u32] {
+        &self.pieces
+    }
+
+    /// Features of a piece, which are copied together.
+    pub fn width(&self) -> u32 {
+        self.width
+    }
+
+    /// The column of a feature that some used tree tests.
+    pub fn column(&self, feature: u32) -> u32 {
+        let piece = self.pieces.partition_point(|first| *first <= feature).saturating_sub(1);
+        let inside = self.pieces.get(piece).map_or(0, |first| feature.saturating_sub(*first));
+        piece as u32 * self.width + inside
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_feature_in_use_has_a_column() {
+        let cases: [(u32, &[u32], &[u32]); 7] = [
+            (10, &[0, 1, 2, 3, 4], &[0, 4]),
+            (10, &[9, 3, 3, 6], &[3, 6]),
+            (10, &[5, 8], &[5]),
+            (10, &[1, 9], &[1, 6]),
+            (10, &[3, 9], &[3, 6]),
+            (3, &[0, 2], &[0, 1]),
+            (1, &[0], &[0]),
+        ];
+        for (features, tested, pieces) in cases {
+            let columns = FeatureSubset::of(features, tested.to_vec());
+            assert_eq!(columns.pieces(), pieces, "{features} {tested:?}");
+            for feature in tested {
+                let column = columns.column(*feature);
+                let first = columns.pieces()[(column / columns.width()) as usize];
+                assert_eq!(first + column % columns.width(), *feature, "{features} {tested:?}");
+            }
+            assert!(columns.pieces().iter().all(|first| first + columns.width() <= features));
+        }
+    }
+
+    #[test]
+    fn there_is_a_column_where_nothing_is_tested() {
+        assert_eq!(FeatureSubset::of(5, Vec::new()).count(), 4);
+        assert_eq!(FeatureSubset::of(0, Vec::new()).count(), 0);
+    }
+}

@@ -1,0 +1,128 @@
+//! Rows as walks read them: where the value of a feature lies, and copies of rows as column-major blocks.
+//!
+//! A row is read from the call's input, from a copy of some rows, or from a copy in blocks that are
+//! transposed, so that one feature of all rows of a block is one piece of memory ([`transpose`]). Such a copy
+//! has only the features that some tree tests ([`features`]). Copies hold values, or bins where rows are
+//! quantized.
+
+pub mod features;
+pub mod transpose;
+
+use crate::lir::{Address, BufferId, Builder, Cast, Cmp, Gather, Keep, Scalar, Ty, Value};
+
+/// Where the row of a walk, or the rows of a vector of walks, lie: the value of feature `f` is element
+/// `index + f * stride` of `buffer`, `offset` bytes further.
+#[derive(Clone, Copy, Debug)]
+pub struct Row {
+    /// The buffer of rows.
+    pub buffer: BufferId,
+    /// The element of feature 0 of the first row, an `i64`.
+    pub index: Value,
+    /// Bytes to add, a multiple of the element's size.
+    pub offset: u32,
+    /// The element.
+    pub element: Scalar,
+    /// Elements from one feature to the next.
+    pub stride: u32,
+    /// The rows of a vector; none for a single walk.
+    pub lanes: Option<RowLanes>,
+    /// All values of the row as a table to look up by number, where all lanes walk one row.
+    pub table: Option<Value>,
+}
+
+/// The rows of a vector of walks.
+#[derive(Clone, Copy, Debug)]
+pub struct RowLanes {
+    /// Each lane's distance from the first row in elements, a vector of `i32`; none if all lanes walk one
+    /// row.
+    pub distance: Option<Value>,
+    /// Whether the distances are 0, 1, 2 and so on: a feature of all lanes is one piece of memory.
+    pub adjacent: bool,
+    /// Which lanes have a row; all, if there is none.
+    pub mask: Option<Value>,
+}
+
+/// The rows of a copy.
+#[derive(Clone, Copy, Debug)]
+pub struct Copied {
+    /// The first one.
+    pub first: Value,
+    /// How many there are.
+    pub count: Value,
+    /// How many the copy has room for: those that there are, and as many as fill the last block.
+    pub held: Value,
+}
+
+impl Row {
+    /// The values of a feature: an `i64` for a single row, a vector of `i32` for a vector of walks. Bins are
+    /// widened to these types with zeros.
+    pub fn load(&self, b: &mut Builder, feature: Value) -> Value {
+        let Some(lanes) = self.lanes else {
+            let feature = b.mul_int(feature, i64::from(self.stride));
+            let index = b.add(self.index, feature);
+            let at =
+                Address { buffer: self.buffer, index, stride: self.element.bytes(), offset: self.offset };
+            let value = b.load(Ty::of(self.element), at);
+            return if self.element.is_float() { value } else { b.cast(Cast::ZExt, value, Ty::I64) };
+        };
+        if let Some(table) = self.table {
+            return b.lookup(table, feature);
+        }
+        let ty = b.ty(feature);
+        let stride = b.int_of(ty, i64::from(self.stride));
+        let feature = if self.stride == 1 { feature } else { b.mul(feature, stride) };
+        let index = lanes.distance.map_or(feature, |distance| b.add(feature, distance));
+        let gather = Gather {
+            buffer: self.buffer,
+            base: self.index,
+            index,
+            stride: self.element.bytes(),
+            offset: self.offset,
+            mask: lanes.mask,
+        };
+        if self.element.is_float() {
+            return b.gather(self.element, gather);
+        }
+        // There are gathers of whole words only.
+        let word = b.gather(Scalar::I32, gather);
+        b.bits(word, 0, 8 * self.element.bytes())
+    }
+
+    /// Whether a feature of all rows of the vector is one piece of memory.
+    pub fn is_adjacent(&self) -> bool {
+        self.lanes.is_some_and(|lanes| lanes.adjacent)
+    }
+
+    /// The values of one feature for all lanes, where they are one piece of memory. The feature is an `i64`.
+    pub fn load_column(&self, b: &mut Builder, feature: Value, width: u16) -> Value {
+        self.load_column_and(b, Keep::Invariant, feature, width)
+    }
+
+    /// The same, kept in some way.
+    pub fn load_column_and(&self, b: &mut Builder, keep: Keep, feature: Value, width: u16) -> Value {
+        let distance = b.mul_int(feature, i64::from(self.stride));
+        self.load_rows(b, keep, distance, width)
+    }
+
+    /// The values for all lanes that begin `distance` elements behind the first row's.
+    pub fn load_rows(&self, b: &mut Builder, keep: Keep, distance: Value, width: u16) -> Value {
+        let first =
+            Address { offset: self.offset, ..Address::element(self.buffer, self.index, self.element) };
+        let at = match b.as_int(distance) {
+            Some(elements) => b.beyond(first, elements),
+            None => Address { index: b.add(self.index, distance), ..first },
+        };
+        b.load_and(keep, Ty::vector(self.element, width), at)
+    }
+}
+
+/// Which of `lanes` lanes have a number below `count`, an `i64`.
+pub fn lanes_below(b: &mut Builder, count: Value, lanes: u16) -> Value {
+    let ty = Ty::vector(Scalar::I32, lanes);
+    let all = b.int(i64::from(lanes));
+    let count = b.min(count, all);
+    let count = b.cast(Cast::Trunc, count, Ty::of(Scalar::I32));
+    let count = b.splat(count, lanes);
+    let numbers = b.iota(ty);
+    b.cmp(Cmp::Lt, numbers, count)
+}

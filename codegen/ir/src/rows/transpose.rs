@@ -1,0 +1,176 @@
+//! Transposed copies of rows: within a block of rows, the values of one feature are one piece of memory.
+//!
+//! Rows are read a piece of neighbouring features at a time. The pieces of as many rows as fill vectors make
+//! squares, which are transposed in registers; rows that do not fill a block are gathered under a mask.
+
+use super::features::FeatureSubset;
+use super::{Copied, lanes_below};
+use crate::lir::{Address, BufferId, Build, Builder, Cmp, Gather, Scalar, Ty, Value};
+
+/// Most rows of a block that is transposed in registers.
+const MOST_ROWS: u32 = 64;
+
+/// A block of rows and where its copy goes.
+pub struct Block {
+    /// The first element of the first row.
+    pub from: Value,
+    /// The first element of the copy.
+    pub to: Value,
+    /// The copy.
+    pub copy: BufferId,
+    /// Rows of a full block.
+    pub rows: u32,
+}
+
+/// What is transposed: rows that lie one after the other, and which of their features.
+#[derive(Clone, Copy)]
+pub struct Transpose<'a> {
+    /// The rows.
+    pub rows: BufferId,
+    /// Their element.
+    pub input: Scalar,
+    /// Features of a row.
+    pub features: i64,
+    /// Those that are copied.
+    pub subset: &'a FeatureSubset,
+    /// The table of the first feature of each piece of the subset.
+    pub pieces: BufferId,
+}
+
+impl Transpose<'_> {
+    /// Columns of a copy.
+    pub fn columns(&self) -> i64 {
+        self.subset.count() as i64
+    }
+
+    /// Copies rows in blocks of `width`; a block holds the first column of all its rows, then the second one,
+    /// and so on. The rows that the last block lacks are zeros.
+    pub fn rows(&self, b: &mut Builder, copy: BufferId, rows: Copied, width: u32) {
+        let zero = b.int(0);
+        b.for_loop((zero, rows.held, i64::from(width)), &[], |b, first, _| {
+            let row = b.add(rows.first, first);
+            let (from, to) = (b.mul_int(row, self.features), b.mul_int(first, self.columns()));
+            let block = Block { from, to, copy, rows: width };
+            let left = b.sub(rows.count, first);
+            self.block(b, &block, left);
+            Vec::new()
+        });
+    }
+
+    /// Copies a block of which `left` rows exist.
+    pub fn block(&self, b: &mut Builder, block: &Block, left: Value) {
+        if !self.fits_registers(block.rows) {
+            return self.gather_block(b, block, left);
+        }
+        let all = b.int(i64::from(block.rows));
+        let full = b.cmp(Cmp::Le, all, left);
+        b.if_else(
+            full,
+            |b| {
+                self.full_block(b, block);
+                Vec::new()
+            },
+            |b| {
+                self.gather_block(b, block, left);
+                Vec::new()
+            },
+        );
+    }
+
+    /// Features of a piece, which are transposed together.
+    fn piece(&self) -> u32 {
+        self.subset.width()
+    }
+
+    /// Whether blocks of `rows` rows are squares of pieces, and the last row can be reached from the first.
+    fn fits_registers(&self, rows: u32) -> bool {
+        let far = self.features.saturating_mul(i64::from(self.input.bytes()) * i64::from(rows));
+        let piece = self.piece();
+        let squares = rows.is_power_of_two() && (piece..=MOST_ROWS).contains(&rows);
+        squares && piece > 1 && u32::try_from(far).is_ok()
+    }
+
+    /// Calls `body` for each piece with the place of its first feature in the first row, and that of its
+    /// first column.
+    fn each_piece(&self, b: &mut Builder, block: &Block, mut body: impl FnMut(&mut Builder, Value, Value)) {
+        let piece = i64::from(self.piece());
+        let (zero, end) = (b.int(0), b.int(self.columns() / piece));
+        b.for_loop((zero, end, 1), &[], |b, number, _| {
+            let feature = b.load_index(Scalar::I32, Address::element(self.pieces, number, Scalar::I32));
+            let from = b.add(block.from, feature);
+            let column = b.mul_int(number, piece * i64::from(block.rows));
+            let to = b.add(block.to, column);
+            body(b, from, to);
+            Vec::new()
+        });
+    }
+
+    /// Copies a full block.
+    fn full_block(&self, b: &mut Builder, block: &Block) {
+        let (bytes, piece) = (self.input.bytes(), self.piece());
+        let row_bytes = self.features as u32 * bytes;
+        let ty = Ty::vector(self.input, piece as u16);
+        self.each_piece(b, block, |b, from, to| {
+            let mut load = |row: u32| {
+                let at = Address { buffer: self.rows, index: from, stride: bytes, offset: row * row_bytes };
+                b.load(ty, at)
+            };
+            // Vector `first` holds the rows `first`, `first + piece` and so on: groups of its lanes are rows
+            // of squares.
+            let rows: Vec<Vec<Value>> = (0..piece)
+                .map(|first| (first..block.rows).step_by(piece as usize).map(&mut load).collect())
+                .collect();
+            let squares = rows.into_iter().map(|rows| joined(b, rows)).collect();
+            for (column, values) in (0..).zip(transposed(b, squares)) {
+                let at = Address {
+                    buffer: block.copy,
+                    index: to,
+                    stride: bytes,
+                    offset: column * block.rows * bytes,
+                };
+                b.store(at, values);
+            }
+        });
+    }
+
+    /// Copies a block of which only `left` rows exist.
+    fn gather_block(&self, b: &mut Builder, block: &Block, left: Value) {
+        let (input, piece) = (self.input, self.piece());
+        let lanes = block.rows as u16;
+        let ty = Ty::vector(Scalar::I32, lanes);
+        let (numbers, all) = (b.iota(ty), b.int_of(ty, self.features));
+        let distance = b.mul(numbers, all);
+        let mask = Some(lanes_below(b, left, lanes));
+        self.each_piece(b, block, |b, from, to| {
+            for column in 0..piece {
+                let (stride, offset) = (input.bytes(), column * input.bytes());
+                let gather = Gather { buffer: self.rows, base: from, index: distance, stride, offset, mask };
+                let values = b.gather(input, gather);
+                let offset = column * block.rows * stride;
+                b.store(Address { buffer: block.copy, index: to, stride, offset }, values);
+            }
+        });
+    }
+}
+
+/// Vectors one after the other as one; their number is a power of two.
+fn joined(b: &mut Builder, mut parts: Vec<Value>) -> Value {
+    while parts.len() > 1 {
+        parts = parts.chunks(2).map(|pair| b.concat(pair[0], pair[1])).collect();
+    }
+    parts[0]
+}
+
+/// Transposes squares, which lie side by side in as many vectors as a square has rows.
+fn transposed(b: &mut Builder, mut rows: Vec<Value>) -> Vec<Value> {
+    let mut size = rows.len() / 2;
+    while size > 0 {
+        for upper in (0..rows.len()).filter(|row| row & size == 0) {
+            let (first, second) = (rows[upper], rows[upper + size]);
+            rows[upper] = b.transpose_step(first, second, size as u16, 0);
+            rows[upper + size] = b.transpose_step(first, second, size as u16, 1);
+        }
+        size /= 2;
+    }
+    rows
+}
