@@ -27,8 +27,8 @@ const NOWHERE: u8 = u8::MAX;
 pub(super) struct AtOnce {
     /// Entries of a tree that are tested.
     entries: u64,
-    /// Entries of the tables.
-    count: u64,
+    /// Whether there are tables to make all tests at once.
+    wanted: bool,
     /// The columns of the bins that nodes compare with.
     columns: Field,
     /// The ranks of their thresholds.
@@ -45,11 +45,13 @@ fn entry(node: &Ordered) -> (usize, u8) {
 }
 
 impl AtOnce {
-    /// Adds tables of `count` entries to a schema, for trees of at most `most` leaves.
-    pub(super) fn declare(schema: &mut Schema, most: u64, count: u64) -> AtOnce {
+    /// Adds tables of this many entries to a schema, for trees of at most `most` leaves. Without them all
+    /// tests are never made at once. Tables of trees that nobody walks have no entries.
+    pub(super) fn declare(schema: &mut Schema, most: u64, entries: Option<u64>) -> AtOnce {
+        let count = entries.unwrap_or(0);
         AtOnce {
             entries: AtOnce::entries(most).min(WORD),
-            count,
+            wanted: entries.is_some(),
             columns: schema.column("preorder_columns", Scalar::I8, count),
             ranks: schema.column("preorder_ranks", Scalar::I8, count),
             reaches: schema.column("preorder_reaches", Scalar::I8, count),
@@ -63,7 +65,7 @@ impl AtOnce {
 
     /// Whether there are such tables.
     pub(super) fn wanted(&self) -> bool {
-        self.count > 0
+        self.wanted
     }
 
     /// Marks all entries as no nodes.

@@ -115,7 +115,7 @@ impl Preorder {
         let (rank, columns) = (bins.element(), bins.columns());
         let node = Node::declare(&mut schema, place, rank, columns, starts.count());
         let places = schema.column("preorder_places", Scalar::I32, most + 1);
-        let tests = AtOnce::declare(&mut schema, most, if tests { starts.count() } else { 0 });
+        let tests = AtOnce::declare(&mut schema, most, tests.then(|| starts.count()));
         let trees = Entries::declare(request, &mut schema, NAMES, starts);
         let test = Test::of(request, Layout::Preorder);
         Ok(Preorder { schema, bins: Arc::clone(bins), test, place, most, node, places, tests, trees })
