@@ -177,22 +177,12 @@ fn positions(loops: &[LoopId]) -> Vec<usize> {
 
 /// The kind and the text of a badge; `chosen` has the numbers that the schedule leaves to the checker.
 fn badge(fact: &Stated, chosen: &sched_nest::Facts) -> (&'static str, String) {
-    let number = |word: &str, n: Option<u32>| n.map_or_else(|| word.to_owned(), |n| format!("{word} {n}"));
-    match fact {
-        Stated::Parallel => ("parallel", "parallel".to_owned()),
-        Stated::Gpu(dimension) => ("gpu", dimension.to_string()),
-        Stated::Vectorize(_) => ("vector", number("vectorize", chosen.vectorize)),
-        Stated::Interleave(_) => ("interleave", number("interleave", chosen.interleave)),
-        Stated::Unroll => ("unroll", "unroll".to_owned()),
-        Stated::Cache => ("cache", "cache".to_owned()),
-        Stated::AtomicReduce => ("reduce", "atomicReduce".to_owned()),
-        Stated::SharedReduce => ("reduce", "sharedReduce".to_owned()),
-        Stated::VectorReduce(n) => ("reduce", format!("vectorReduce {n}")),
-        Stated::UnrollWalk(n) => ("walk", format!("unrollWalk {n}")),
-        Stated::PeelWalk(n) => ("walk", format!("peelWalk {n}")),
-        Stated::SpeculateWalk(n) => ("walk", format!("speculateWalk {n}")),
-        Stated::Layout(layout) => ("representation", layout.word().to_owned()),
-    }
+    let number = match fact {
+        Stated::Interleave(_) => chosen.interleave,
+        Stated::Vectorize(_) => chosen.vectorize,
+        _ => None,
+    };
+    (fact.kind(), fact.text(number))
 }
 
 /// The view for programs; places are byte offsets of the text.

@@ -88,6 +88,44 @@ pub struct Facts {
     pub speculate_walk: Option<u32>,
 }
 
+/// The value of a fact about a loop.
+#[derive(Clone, Debug, PartialEq)]
+pub enum FactValue {
+    /// It holds.
+    Flag,
+    /// A number.
+    Number(u32),
+    /// A word of the language.
+    Word(String),
+}
+
+impl Facts {
+    /// All that is stated, by the names of the directives, in the order in which it is shown.
+    pub fn stated(&self) -> Vec<(&'static str, FactValue)> {
+        let flag = |name, on: bool| on.then_some((name, FactValue::Flag));
+        let number = |name, n: Option<u32>| n.map(|n| (name, FactValue::Number(n)));
+        let word = |name, text: Option<String>| text.map(|text| (name, FactValue::Word(text)));
+        let all = [
+            flag("parallel", self.parallel),
+            flag("unroll", self.unroll),
+            flag("cache", self.cache),
+            flag("sharedReduce", self.shared_reduce),
+            word("gpuDimension", self.gpu_dimension.map(|dimension| dimension.to_string())),
+            number("interleave", self.interleave),
+            number("vectorize", self.vectorize),
+            number("unrollWalk", self.unroll_walk),
+            number("peelWalk", self.peel_walk),
+            number("speculateWalk", self.speculate_walk),
+            self.reduce.map(|reduce| match reduce {
+                Reduce::Atomic => ("atomicReduce", FactValue::Flag),
+                Reduce::Vector(width) => ("vectorReduce", FactValue::Number(width)),
+            }),
+            word("representation", self.representation.map(|layout| layout.word().to_owned())),
+        ];
+        all.into_iter().flatten().collect()
+    }
+}
+
 /// A dimension of a GPU launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct GpuDimension {

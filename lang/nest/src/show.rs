@@ -15,7 +15,7 @@ use std::fmt::Write;
 use serde_json::Value;
 
 use crate::sym::Sym;
-use crate::{Accumulation, Body, Constraint, Facts, LoopId, Nest, Reduce, Sort, TreeOrder};
+use crate::{Accumulation, Body, Constraint, FactValue, Facts, LoopId, Nest, Sort, TreeOrder};
 
 pub use json::nest_json;
 
@@ -203,25 +203,10 @@ pub fn sort_name(sort: Sort) -> &'static str {
 
 /// What is stated about a loop, in words.
 pub fn facts(facts: &Facts) -> Vec<String> {
-    let mut words = Vec::new();
-    let mut flag = |on: bool, word: &str| words.extend(on.then(|| word.to_owned()));
-    flag(facts.parallel, "parallel");
-    flag(facts.unroll, "unroll");
-    flag(facts.cache, "cache");
-    flag(facts.shared_reduce, "sharedReduce");
-    words.extend(facts.gpu_dimension.map(|dimension| dimension.to_string()));
-    let numbers = [
-        ("interleave", facts.interleave),
-        ("vectorize", facts.vectorize),
-        ("unrollWalk", facts.unroll_walk),
-        ("peelWalk", facts.peel_walk),
-        ("speculateWalk", facts.speculate_walk),
-    ];
-    words.extend(numbers.iter().filter_map(|(word, n)| n.map(|n| format!("{word} {n}"))));
-    words.extend(facts.reduce.map(|reduce| match reduce {
-        Reduce::Atomic => "atomicReduce".to_owned(),
-        Reduce::Vector(width) => format!("vectorReduce {width}"),
-    }));
-    words.extend(facts.representation.map(|layout| layout.word().to_owned()));
-    words
+    let text = |(name, value): (&str, FactValue)| match value {
+        FactValue::Flag => name.to_owned(),
+        FactValue::Number(n) => format!("{name} {n}"),
+        FactValue::Word(word) => word,
+    };
+    facts.stated().into_iter().map(text).collect()
 }

@@ -129,36 +129,24 @@ fn unverified(
 
 /// The fact that a directive states about one loop; nothing if a number in it is not known.
 fn stated(call: &Call, id: LoopId, builder: &Builder) -> Result<Option<Stated>, Problem> {
-    let count = |fact: fn(u32) -> Stated| -> Result<Option<Stated>, Problem> {
+    let count = |op: Op| -> Result<Option<Stated>, Problem> {
         let Some(sym) = call.number(1) else { return Ok(None) };
         let known = with_run_depth(sym, id, builder)?;
         if known != *sym && known == Sym::Int(0) {
             // Trees that are single leaves: there is no hop to say anything about.
             return Ok(None);
         }
-        Ok(number(&known)?.map(fact))
+        Ok(number(&known)?.and_then(|n| Stated::of(op, Some(n))))
     };
-    let has_number = call.args.len() > 1;
-    Ok(Some(match call.op {
-        Op::Parallel => Stated::Parallel,
-        Op::Cache => Stated::Cache,
-        Op::AtomicReduce => Stated::AtomicReduce,
-        Op::SharedReduce => Stated::SharedReduce,
-        Op::Interleave if !has_number => Stated::Interleave(None),
-        Op::Vectorize if !has_number => Stated::Vectorize(None),
-        Op::Interleave => return count(|n| Stated::Interleave(Some(n))),
-        Op::Vectorize => return count(|n| Stated::Vectorize(Some(n))),
-        Op::UnrollWalk => return count(Stated::UnrollWalk),
-        Op::PeelWalk => return count(Stated::PeelWalk),
-        Op::SpeculateWalk => return count(Stated::SpeculateWalk),
-        Op::VectorReduce => return count(Stated::VectorReduce),
-        Op::GpuDimension => match call.args.get(1) {
-            Some(Arg::Word(word)) => Stated::Gpu(dimension(word)),
-            _ => return Ok(None),
-        },
-        Op::Representation => return Ok(layout(call.args.get(1)).map(Stated::Layout)),
-        _ => return Ok(None),
-    }))
+    match call.op {
+        Op::GpuDimension => Ok(match call.args.get(1) {
+            Some(Arg::Word(word)) => Some(Stated::Gpu(dimension(word))),
+            _ => None,
+        }),
+        Op::Representation => Ok(layout(call.args.get(1)).map(Stated::Layout)),
+        op if call.args.len() > 1 => count(op),
+        op => Ok(Stated::of(op, None)),
+    }
 }
 
 /// The number with `run_depth` filled in for this loop.

@@ -71,25 +71,18 @@ pub fn about(
         // With one of several words every form stands for itself.
         Op::GpuDimension => dimensions().map(|dimension| vec![state(Stated::Gpu(dimension))]).to_vec(),
         Op::Representation => Layout::lowered().map(|layout| vec![state(Stated::Layout(layout))]).collect(),
-        Op::Parallel => vec![vec![state(Stated::Parallel)]],
-        Op::Cache => vec![vec![state(Stated::Cache)]],
-        Op::AtomicReduce => vec![vec![state(Stated::AtomicReduce)]],
-        Op::SharedReduce => vec![vec![state(Stated::SharedReduce)]],
-        Op::Interleave => {
-            let numbers = [8, 4, 2, 16].map(|n| state(Stated::Interleave(Some(n)))).to_vec();
-            vec![numbers, vec![state(Stated::Interleave(None))]]
-        }
-        Op::Vectorize => {
-            let numbers = [8, 16, 32, 64, 4].map(|n| state(Stated::Vectorize(Some(n)))).to_vec();
-            vec![numbers, vec![state(Stated::Vectorize(None))]]
-        }
         Op::UnrollWalk => {
             vec![hops(deepest).into_iter().rev().map(|n| state(Stated::UnrollWalk(n))).collect()]
         }
         Op::PeelWalk => vec![hops(deepest).into_iter().map(|n| state(Stated::PeelWalk(n))).collect()],
-        Op::SpeculateWalk => vec![[2, 3, 4, 1].map(|n| state(Stated::SpeculateWalk(n))).to_vec()],
-        Op::VectorReduce => vec![[8, 16, 4, 2].map(|n| state(Stated::VectorReduce(n))).to_vec()],
         Op::Reorder | Op::SortTrees | Op::TileTrees => Vec::new(),
+        // With a number first, then without.
+        op => {
+            let with = |n: &u32| Stated::of(op, Some(*n)).map(state);
+            let numbers: Forms = Stated::proposals(op).iter().filter_map(with).collect();
+            let without = Stated::of(op, None).map(|fact| vec![state(fact)]);
+            (!numbers.is_empty()).then_some(numbers).into_iter().chain(without).collect()
+        }
     }
 }
 

@@ -71,7 +71,7 @@ impl Operation {
             Operation::SortTrees => Op::SortTrees,
             Operation::Layout(_) => Op::Representation,
             Operation::TileTrees(_) => Op::TileTrees,
-            Operation::State(_, fact) => op_of(fact),
+            Operation::State(_, fact) => fact.op(),
         }
     }
 
@@ -111,18 +111,10 @@ impl Operation {
             Operation::Tile(v, outer, inner, _) => Operation::Tile(v, outer, inner, number.clone()),
             Operation::Split(v, first, second, _) => Operation::Split(v, first, second, number.clone()),
             Operation::TileTrees(_) => Operation::TileTrees(small()?),
-            Operation::State(v, fact) => Operation::State(
-                v,
-                match fact {
-                    Stated::Interleave(_) => Stated::Interleave(Some(small()?)),
-                    Stated::Vectorize(_) => Stated::Vectorize(Some(small()?)),
-                    Stated::UnrollWalk(_) => Stated::UnrollWalk(small()?),
-                    Stated::PeelWalk(_) => Stated::PeelWalk(small()?),
-                    Stated::SpeculateWalk(_) => Stated::SpeculateWalk(small()?),
-                    Stated::VectorReduce(_) => Stated::VectorReduce(small()?),
-                    _ => return None,
-                },
-            ),
+            Operation::State(v, fact) => {
+                fact.limit()?;
+                Operation::State(v, Stated::of(fact.op(), Some(small()?))?)
+            }
             _ => return None,
         })
     }
@@ -171,35 +163,8 @@ impl fmt::Display for Operation {
     }
 }
 
-fn op_of(fact: &Stated) -> Op {
-    match fact {
-        Stated::Parallel => Op::Parallel,
-        Stated::Unroll => Op::Unroll,
-        Stated::Cache => Op::Cache,
-        Stated::Interleave(_) => Op::Interleave,
-        Stated::Vectorize(_) => Op::Vectorize,
-        Stated::UnrollWalk(_) => Op::UnrollWalk,
-        Stated::PeelWalk(_) => Op::PeelWalk,
-        Stated::SpeculateWalk(_) => Op::SpeculateWalk,
-        Stated::AtomicReduce => Op::AtomicReduce,
-        Stated::SharedReduce => Op::SharedReduce,
-        Stated::VectorReduce(_) => Op::VectorReduce,
-        Stated::Layout(_) => Op::Representation,
-        Stated::Gpu(_) => Op::GpuDimension,
-    }
-}
-
 /// What is written after the loop.
 fn second(fact: &Stated) -> Option<Argument> {
-    match fact {
-        Stated::Interleave(n) | Stated::Vectorize(n) => n.map(|n| Argument::Number(n.to_string())),
-        Stated::UnrollWalk(n) | Stated::PeelWalk(n) | Stated::SpeculateWalk(n) | Stated::VectorReduce(n) => {
-            Some(Argument::Number(n.to_string()))
-        }
-        Stated::Layout(layout) => Some(Argument::Word(layout.word().to_owned())),
-        Stated::Gpu(dimension) => Some(Argument::Word(dimension.to_string())),
-        Stated::Parallel | Stated::Unroll | Stated::Cache | Stated::AtomicReduce | Stated::SharedReduce => {
-            None
-        }
-    }
+    let number = fact.number().map(|n| Argument::Number(n.to_string()));
+    number.or_else(|| fact.word().map(Argument::Word))
 }

@@ -1,66 +1,16 @@
 //! Facts about the loops of the final nest.
 
-use super::{Builder, Step};
+use super::{Builder, Stated, Step};
 use crate::illegal::{Illegal, Problem};
-use sched_nest::{GpuDimension, Layout, LoopId, TileTrees};
+use sched_nest::{Layout, LoopId, TileTrees};
 
-/// Most walks advanced together, and widest vector.
-const MAX_LANES: u32 = 64;
-/// Most hops of a walk that are written out.
-pub const MAX_HOPS: u32 = 1024;
-/// Most levels of a tree that are evaluated speculatively.
-const MAX_LEVELS: u32 = 8;
 /// Most nodes of a tile of a tree.
 const MAX_TILE_NODES: u32 = 8;
 
-/// A fact about one loop.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Stated {
-    /// `parallel`
-    Parallel,
-    /// `unroll`
-    Unroll,
-    /// `cache`
-    Cache,
-    /// `interleave` with this many walks; `None` lets the checker choose.
-    Interleave(Option<u32>),
-    /// `vectorize` with this many lanes; `None` lets the compiler choose.
-    Vectorize(Option<u32>),
-    /// `unrollWalk` with this depth.
-    UnrollWalk(u32),
-    /// `peelWalk` with this many hops.
-    PeelWalk(u32),
-    /// `speculateWalk` with this many levels.
-    SpeculateWalk(u32),
-    /// `atomicReduce`
-    AtomicReduce,
-    /// `sharedReduce`
-    SharedReduce,
-    /// `vectorReduce` with this width.
-    VectorReduce(u32),
-    /// `representation`
-    Layout(Layout),
-    /// `gpuDimension`
-    Gpu(GpuDimension),
-}
-
 impl Stated {
-    /// Whether both say something about the same property of a loop.
-    pub fn same_kind(&self, other: &Stated) -> bool {
-        let reduces =
-            |s: &Stated| matches!(s, Stated::AtomicReduce | Stated::SharedReduce | Stated::VectorReduce(_));
-        std::mem::discriminant(self) == std::mem::discriminant(other) || (reduces(self) && reduces(other))
-    }
-
-    /// Whether its numbers are in range.
+    /// Whether its number is in range.
     fn check(&self) -> Result<(), Problem> {
-        let (value, limit) = match *self {
-            Stated::Interleave(Some(n)) | Stated::Vectorize(Some(n)) => (n, MAX_LANES),
-            Stated::UnrollWalk(n) | Stated::PeelWalk(n) => (n, MAX_HOPS),
-            Stated::SpeculateWalk(n) => (n, MAX_LEVELS),
-            Stated::VectorReduce(n) => (n, MAX_LANES),
-            _ => return Ok(()),
-        };
+        let (Some(value), Some(limit)) = (self.number(), self.limit()) else { return Ok(()) };
         if value < 1 {
             return Err(Problem::TooSmall { value: value.into() });
         }
@@ -71,12 +21,6 @@ impl Stated {
             return Err(Problem::TooLarge { value: value.into(), limit: limit.into() });
         }
         Ok(())
-    }
-
-    /// Whether the two cannot hold for one loop.
-    pub fn contradicts(&self, other: &Stated) -> bool {
-        let pair = |a: &Stated, b: &Stated| matches!((a, b), (Stated::Parallel, Stated::Unroll));
-        (self.same_kind(other) && self != other) || pair(self, other) || pair(other, self)
     }
 }
 

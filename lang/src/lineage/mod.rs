@@ -18,6 +18,7 @@ mod reorder;
 mod scopes;
 mod specialize;
 mod split;
+mod stated;
 mod tile;
 
 use std::collections::HashSet;
@@ -31,13 +32,13 @@ use crate::illegal::{Illegal, Problem};
 use sched_nest::sym::{Fact, Sym};
 use sched_nest::{Layout, LoopId, ModelFacts, Sort, TreeOrder};
 
-pub use facts::{MAX_HOPS, Stated};
 pub use names::{Select, Tag};
 pub(crate) use node::Sum;
 pub use node::{Inside, Loops, Node};
 pub use record::Index;
 pub use sched_nest::TileTrees;
 use scopes::{ScopeId, Scopes};
+pub use stated::{MAX_HOPS, Stated};
 
 /// Deepest nest that is accepted.
 pub const MAX_DEPTH: usize = 40;

@@ -1,9 +1,9 @@
 //! The nest for programs.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::{sort_name, sym_value};
-use crate::{Accumulation, Body, Facts, Layout, Loop, LoopId, Nest, Reduce, TreeOrder};
+use crate::{Accumulation, Body, FactValue, Facts, Layout, Loop, LoopId, Nest, TreeOrder};
 
 /// The nest as one JSON object. Loops refer to each other by their numbers; bounds are integers where they are known and
 /// expressions in the language's syntax where they are not.
@@ -61,32 +61,13 @@ fn loop_json(id: usize, this: &Loop) -> Value {
 
 /// What is stated about a loop, by the names of the directives; what is not stated is left out.
 fn facts_json(facts: &Facts) -> Value {
-    let flags = [
-        ("parallel", facts.parallel),
-        ("unroll", facts.unroll),
-        ("cache", facts.cache),
-        ("sharedReduce", facts.shared_reduce),
-        ("atomicReduce", facts.reduce == Some(Reduce::Atomic)),
-    ];
-    let vector = match facts.reduce {
-        Some(Reduce::Vector(width)) => Some(width),
-        _ => None,
+    let entry = |(name, value): (&str, FactValue)| {
+        let value = match value {
+            FactValue::Flag => true.into(),
+            FactValue::Number(n) => n.into(),
+            FactValue::Word(word) => word.into(),
+        };
+        (name.to_owned(), value)
     };
-    let numbers = [
-        ("interleave", facts.interleave),
-        ("vectorize", facts.vectorize),
-        ("unrollWalk", facts.unroll_walk),
-        ("peelWalk", facts.peel_walk),
-        ("speculateWalk", facts.speculate_walk),
-        ("vectorReduce", vector),
-    ];
-    let words = [
-        ("gpuDimension", facts.gpu_dimension.map(|dimension| dimension.to_string())),
-        ("representation", facts.representation.map(|layout| layout.word().to_owned())),
-    ];
-    let mut map = Map::new();
-    map.extend(flags.into_iter().filter(|(_, on)| *on).map(|(name, _)| (name.to_owned(), true.into())));
-    map.extend(numbers.into_iter().filter_map(|(name, n)| Some((name.to_owned(), n?.into()))));
-    map.extend(words.into_iter().filter_map(|(name, word)| Some((name.to_owned(), word?.into()))));
-    Value::Object(map)
+    Value::Object(facts.stated().into_iter().map(entry).collect())
 }

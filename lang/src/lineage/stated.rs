@@ -1,0 +1,161 @@
+//! Facts about loops: one table, from which the enum and all that is said of every fact alike follow.
+
+use crate::directives::{self, Op};
+use sched_nest::{GpuDimension, Layout};
+
+/// Most walks advanced together, and widest vector.
+const MAX_LANES: u32 = 64;
+/// Most hops of a walk that are written out.
+pub const MAX_HOPS: u32 = 1024;
+/// Most levels of a tree that are evaluated speculatively.
+const MAX_LEVELS: u32 = 8;
+
+/// Declares the facts. Each has the name of its directive's [`Op`] and the kind that pictures colour it by. Those with a
+/// number have its largest value and the values that are proposed, the most likely one first.
+macro_rules! stated {
+    (
+        flags { $($(#[$flag_doc:meta])* $flag:ident $flag_kind:literal;)* }
+        numbers { $($(#[$number_doc:meta])* $number:ident $number_kind:literal, $most:expr, $values:expr;)* }
+        choices { $($(#[$choice_doc:meta])* $choice:ident $choice_kind:literal, $limit:expr, $tries:expr;)* }
+        words { $($(#[$word_doc:meta])* $word:ident($type:ty) $op:ident $word_kind:literal, $text:expr;)* }
+    ) => {
+        /// A fact about one loop.
+        #[derive(Clone, Copy, Debug, PartialEq)]
+        pub enum Stated {
+            $($(#[$flag_doc])* $flag,)*
+            $($(#[$number_doc])* $number(u32),)*
+            $($(#[$choice_doc])* $choice(Option<u32>),)*
+            $($(#[$word_doc])* $word($type),)*
+        }
+
+        impl Stated {
+            /// The directive that states it.
+            pub fn op(&self) -> Op {
+                match self {
+                    $(Stated::$flag => Op::$flag,)*
+                    $(Stated::$number(_) => Op::$number,)*
+                    $(Stated::$choice(_) => Op::$choice,)*
+                    $(Stated::$word(_) => Op::$op,)*
+                }
+            }
+
+            /// What pictures colour it by.
+            pub fn kind(&self) -> &'static str {
+                match self {
+                    $(Stated::$flag => $flag_kind,)*
+                    $(Stated::$number(_) => $number_kind,)*
+                    $(Stated::$choice(_) => $choice_kind,)*
+                    $(Stated::$word(_) => $word_kind,)*
+                }
+            }
+
+            /// Its number, if one is given.
+            pub fn number(&self) -> Option<u32> {
+                match self {
+                    $(Stated::$number(n) => Some(*n),)*
+                    $(Stated::$choice(n) => *n,)*
+                    _ => None,
+                }
+            }
+
+            /// Its word, if it has one.
+            pub fn word(&self) -> Option<String> {
+                match self {
+                    $(Stated::$word(value) => Some($text(value)),)*
+                    _ => None,
+                }
+            }
+
+            /// The largest number that it can have, if it can have one.
+            pub fn limit(&self) -> Option<u32> {
+                match self {
+                    $(Stated::$number(_) => Some($most),)*
+                    $(Stated::$choice(_) => Some($limit),)*
+                    _ => None,
+                }
+            }
+
+            /// The fact that a directive states with this number, or without one; none if it needs the other, or a word.
+            pub fn of(op: Op, number: Option<u32>) -> Option<Stated> {
+                match (op, number) {
+                    $((Op::$flag, None) => Some(Stated::$flag),)*
+                    $((Op::$number, Some(n)) => Some(Stated::$number(n)),)*
+                    $((Op::$choice, n) => Some(Stated::$choice(n)),)*
+                    _ => None,
+                }
+            }
+
+            /// Numbers worth trying for a directive.
+            pub fn proposals(op: Op) -> &'static [u32] {
+                match op {
+                    $(Op::$number => $values,)*
+                    $(Op::$choice => $tries,)*
+                    _ => &[],
+                }
+            }
+        }
+    };
+}
+
+stated! {
+    flags {
+        /// `parallel`
+        Parallel "parallel";
+        /// `unroll`
+        Unroll "unroll";
+        /// `cache`
+        Cache "cache";
+        /// `atomicReduce`
+        AtomicReduce "reduce";
+        /// `sharedReduce`
+        SharedReduce "reduce";
+    }
+    numbers {
+        /// `unrollWalk` with this depth. Depths of the model are proposed.
+        UnrollWalk "walk", MAX_HOPS, &[];
+        /// `peelWalk` with this many hops. Depths of the model are proposed.
+        PeelWalk "walk", MAX_HOPS, &[];
+        /// `speculateWalk` with this many levels.
+        SpeculateWalk "walk", MAX_LEVELS, &[2, 3, 4, 1];
+        /// `vectorReduce` with this width.
+        VectorReduce "reduce", MAX_LANES, &[8, 16, 4, 2];
+    }
+    choices {
+        /// `interleave` with this many walks; `None` lets the checker choose.
+        Interleave "interleave", MAX_LANES, &[8, 4, 2, 16];
+        /// `vectorize` with this many lanes; `None` lets the compiler choose.
+        Vectorize "vector", MAX_LANES, &[8, 16, 32, 64, 4];
+    }
+    words {
+        /// `representation`
+        Layout(Layout) Representation "representation", |layout: &Layout| layout.word().to_owned();
+        /// `gpuDimension`
+        Gpu(GpuDimension) GpuDimension "gpu", |dimension: &GpuDimension| dimension.to_string();
+    }
+}
+
+impl Stated {
+    /// As pictures show it: the directive and its number, or its word. `number` stands for the one that the schedule leaves
+    /// to the checker.
+    pub fn text(&self, number: Option<u32>) -> String {
+        let name = directives::of(self.op()).map_or("", |signature| signature.name);
+        match (self.word(), self.number().or(number)) {
+            (Some(word), _) => word,
+            (None, Some(number)) if self.limit().is_some() => format!("{name} {number}"),
+            (None, _) => name.to_owned(),
+        }
+    }
+
+    /// Whether both say something about the same property of a loop.
+    pub fn same_kind(&self, other: &Stated) -> bool {
+        let reduces =
+            |s: &Stated| matches!(s, Stated::AtomicReduce | Stated::SharedReduce | Stated::VectorReduce(_));
+        std::mem::discriminant(self) == std::mem::discriminant(other) || (reduces(self) && reduces(other))
+    }
+
+    /// Whether the two cannot hold for one loop.
+    pub fn contradicts(&self, other: &Stated) -> bool {
+        let pair = |a: &Stated, b: &Stated| matches!((a, b), (Stated::Parallel, Stated::Unroll));
+        (self.same_kind(other) && self != other) || pair(self, other) || pair(other, self)
+    }
+}
