@@ -14,7 +14,7 @@ const HOPS_UNKNOWN: u32 = 8;
 const GROUPED: u64 = 4;
 /// LLVM takes time for each instruction, and for each pair of loops in a function about a sixth of that.
 const PAIRS: u64 = 6;
-/// The most work that a schedule may make: LLVM takes about half a minute for it.
+/// The most work that a schedule may make: LLVM takes up to half a minute for it.
 const MOST: u64 = 400_000;
 /// So much is worth a warning: it takes some seconds.
 const MANY: u64 = 100_000;
