@@ -9,9 +9,11 @@ mod model;
 mod nest;
 pub mod show;
 pub mod sym;
+mod variants;
 pub mod visit;
 pub mod walks;
 
 pub use layout::{Layout, Nodes, Operands};
 pub use model::{Depths, ModelFacts, Sizes};
 pub use nest::*;
+pub use variants::{Bounded, Variants};
