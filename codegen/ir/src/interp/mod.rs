@@ -2,13 +2,15 @@
 //! buffer, reads of uninitialised memory, and races between iterations of parallel loops. It is the oracle
 //! for the back ends.
 //!
-//! Iterations of a parallel loop run one after the other, in a scrambled order that depends on a seed alone.
-//! A race is found in any order, unless another fault comes before it.
+//! Iterations of a parallel loop, and threads of a launch, run one after the other, in a scrambled order that
+//! depends on a seed alone. A race is found in any order, unless another fault comes before it.
 
 mod fault;
+mod launch;
 mod memory;
 mod ops;
 mod race;
+mod threads;
 mod vector;
 
 pub use fault::{Access, Fault, Race, Touch};
@@ -18,8 +20,9 @@ use crate::lir::{
     While,
 };
 use crate::verify::verify;
+use launch::Ids;
 use memory::{Region, Trap};
-use race::Tasks;
+use race::{Around, Tasks};
 
 /// The memory that a function works on. Input and output do not overlap.
 #[derive(Debug)]
@@ -76,6 +79,8 @@ struct Machine<'f, 'm> {
     /// Lanes on the way from one iteration to the next.
     passing: Vec<u64>,
     regions: Vec<Region<'m>>,
+    /// Which thread of a launch runs.
+    ids: Ids,
     tasks: Tasks<'f>,
     steps_left: u64,
     memory_left: u64,
@@ -102,6 +107,7 @@ impl<'f, 'm> Machine<'f, 'm> {
             first_lane,
             passing: Vec::new(),
             regions: regions(function, memory)?,
+            ids: Ids::default(),
             tasks: Tasks::new(options.seed),
             steps_left: options.steps,
             memory_left: options.memory,
@@ -147,7 +153,12 @@ impl<'f, 'm> Machine<'f, 'm> {
         }
     }
 
+    #[inline]
     fn block(&mut self, block: &'f Block) -> Result<(), Fault> {
+        self.statements(block)
+    }
+
+    fn statements(&mut self, block: &'f [Stmt]) -> Result<(), Fault> {
         for stmt in block {
             self.spend(1)?;
             match stmt {
@@ -161,6 +172,9 @@ impl<'f, 'm> Machine<'f, 'm> {
                 Stmt::If(stmt) => self.if_else(stmt)?,
                 Stmt::Parallel(stmt) => self.parallel(stmt)?,
                 Stmt::Alloc(stmt) => self.alloc(stmt)?,
+                Stmt::Launch(stmt) => self.launch(stmt)?,
+                // Threads come here together; see `launch.rs`.
+                Stmt::Barrier => {}
             }
         }
         Ok(())
@@ -176,6 +190,7 @@ impl<'f, 'm> Machine<'f, 'm> {
             Op::Int(n) => self.lanes[each].fill(ops::wrap(ty.scalar, n)),
             Op::Float(x) => self.lanes[each].fill(ops::float(ty.scalar, x)),
             Op::Rows => self.lanes[to] = self.rows as u64,
+            Op::Id(dimension) => self.lanes[to] = self.ids.get(dimension) as u64,
             Op::Bin(op, a, b) => {
                 let (a, b) = (self.at(a), self.at(b));
                 for i in 0..count {
@@ -324,7 +339,11 @@ impl<'f, 'm> Machine<'f, 'm> {
                 iteration: conflict.iteration,
                 other_touch: conflict.other_touch,
                 other_iteration: conflict.other_iteration,
-                parallel: fault::text(self.function, &Stmt::Parallel(Box::new(conflict.parallel.clone()))),
+                threads: match conflict.around {
+                    Around::Parallel(_) => None,
+                    Around::Launch(launch) => Some(launch.threads()),
+                },
+                parallel: fault::text(self.function, &conflict.around.head()),
             })),
         }
     }
@@ -413,7 +432,8 @@ impl<'f, 'm> Machine<'f, 'm> {
         Ok(())
     }
 
-    fn alloc(&mut self, stmt: &'f Alloc) -> Result<(), Fault> {
+    /// The buffer and the size of temporary memory, which is taken from what is left.
+    fn size_of(&mut self, stmt: &Alloc) -> Result<(usize, u64), Fault> {
         let bytes = self.int(stmt.bytes);
         let size = u64::try_from(bytes).ok().filter(|size| *size <= self.memory_left);
         let Some(size) = size else {
@@ -422,8 +442,15 @@ impl<'f, 'm> Machine<'f, 'm> {
         };
         self.spend(size / 64)?;
         self.memory_left -= size;
-        let buffer = stmt.buffer.0 as usize;
-        self.regions[buffer] = Region::owned(size as usize, self.tasks.depth());
+        Ok((stmt.buffer.0 as usize, size))
+    }
+
+    fn alloc(&mut self, stmt: &'f Alloc) -> Result<(), Fault> {
+        let (buffer, size) = self.size_of(stmt)?;
+        self.regions[buffer] = match self.tasks.in_launch() {
+            true => Region::of_thread(size as usize),
+            false => Region::owned(size as usize, self.tasks.depth()),
+        };
         self.block(&stmt.body)?;
         self.regions[buffer] = Region::constant(&[]);
         self.memory_left += size;
@@ -445,7 +472,7 @@ fn regions<'m>(function: &Function, memory: Memory<'m>) -> Result<Vec<Region<'m>
         regions.push(match buffer.space {
             Space::Input => Region::constant(memory.input),
             Space::Output => Region::borrowed(output.take().unwrap_or_default()),
-            Space::Private => Region::constant(&[]),
+            Space::Private | Space::Shared => Region::constant(&[]),
             Space::Model(n) => match memory.tables.get(n as usize) {
                 Some(table) => Region::constant(&table.bytes),
                 None => return Err(Fault::NoTable { buffer: buffer.name.clone(), table: n }),

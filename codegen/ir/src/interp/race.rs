@@ -11,14 +11,18 @@
 //! SP-bags algorithm of Feng and Leiserson), so if a run has a race on a byte, one is found.
 
 use super::fault::Touch;
-use crate::lir::Parallel;
+use super::threads::Clock;
+use crate::lir::{Launch, Parallel, Stmt};
 
 /// When something happened: the number of its iteration. Zero is outside all iterations, or never.
 pub(super) type Time = u32;
 
-/// The parallel loops that are running, outermost first.
+/// The parallel loops that are running, outermost first, or the launch.
 pub(super) struct Tasks<'f> {
     levels: Vec<Level<'f>>,
+    clock: Option<Clock<'f>>,
+    /// The latest number of an interval between barriers.
+    interval: u32,
     /// The latest number given.
     last: Time,
     /// How many loops have begun; makes their orders differ.
@@ -39,7 +43,49 @@ struct Level<'f> {
 
 impl<'f> Tasks<'f> {
     pub fn new(seed: u64) -> Tasks<'f> {
-        Tasks { levels: Vec::new(), last: 0, loops: 0, seed }
+        Tasks { levels: Vec::new(), clock: None, interval: 0, last: 0, loops: 0, seed }
+    }
+
+    /// Whether a launch is running.
+    #[inline]
+    pub fn in_launch(&self) -> bool {
+        self.clock.is_some()
+    }
+
+    /// The time in the launch that is running.
+    pub fn clock(&self) -> Option<&Clock<'f>> {
+        self.clock.as_ref()
+    }
+
+    /// A launch of so many blocks begins.
+    pub fn enter_launch(&mut self, launch: &'f Launch, blocks: u64) {
+        self.loops += 1;
+        let order = Order::new(self.seed.wrapping_add(self.loops), blocks);
+        self.clock = Some(Clock::new(launch, order, self.interval));
+    }
+
+    /// The next block of the launch begins. Nothing once all have begun, or if numbers have run out.
+    pub fn next_block(&mut self) -> Option<i64> {
+        self.clock.as_mut()?.next_block()
+    }
+
+    /// All threads of the block have come to a barrier. Nothing if numbers have run out.
+    pub fn barrier(&mut self) -> Option<()> {
+        self.clock.as_mut()?.barrier()
+    }
+
+    /// A thread of the block goes on.
+    pub fn run_thread(&mut self, number: u32) {
+        if let Some(clock) = &mut self.clock {
+            clock.thread = number;
+        }
+    }
+
+    /// The launch ends.
+    pub fn leave_launch(&mut self) {
+        if let Some(clock) = self.clock.take() {
+            self.interval = clock.interval;
+        }
     }
 
     /// How many parallel loops are running.
@@ -96,9 +142,36 @@ impl<'f> Tasks<'f> {
     }
 }
 
-/// The iterations of one loop that do not agree, and the loop.
+/// What runs at the same time.
+#[derive(Clone, Copy)]
+pub(super) enum Around<'f> {
+    /// The iterations of a loop.
+    Parallel(&'f Parallel),
+    /// The threads of a launch.
+    Launch(&'f Launch),
+}
+
+impl Around<'_> {
+    /// The statement without what is nested in it.
+    pub fn head(&self) -> Stmt {
+        match *self {
+            Around::Parallel(p) => Stmt::Parallel(Box::new(Parallel { body: Vec::new(), ..*p })),
+            Around::Launch(l) => {
+                let Launch { name, grid, block, .. } = l;
+                Stmt::Launch(Box::new(Launch {
+                    name: name.clone(),
+                    grid: *grid,
+                    block: *block,
+                    body: Vec::new(),
+                }))
+            }
+        }
+    }
+}
+
+/// The iterations of one loop, or the threads of one launch, that do not agree.
 pub(super) struct Conflict<'f> {
-    pub parallel: &'f Parallel,
+    pub around: Around<'f>,
     pub iteration: i64,
     pub other_iteration: i64,
     pub other_touch: Touch,
@@ -114,12 +187,7 @@ pub(super) fn record<'f>(
     touches: Touches,
     touch: Touch,
 ) -> Result<Touches, Box<Conflict<'f>>> {
-    let conflicting: &[Touch] = match touch {
-        Touch::Read => &[Touch::Write, Touch::Atomic],
-        Touch::Write => &[Touch::Write, Touch::Read, Touch::Atomic],
-        Touch::Atomic => &[Touch::Write, Touch::Read],
-    };
-    for &other in conflicting {
+    for &other in touch.conflicting() {
         let time = touches[other as usize];
         if let Some(level) = tasks.concurrent(time) {
             return Err(Box::new(level.conflict(other, time)));
@@ -140,7 +208,7 @@ impl<'f> Level<'f> {
             self.order.nth(nth as u64)
         };
         Conflict {
-            parallel: self.parallel,
+            around: Around::Parallel(self.parallel),
             iteration: iteration(self.now),
             other_iteration: iteration(time),
             other_touch,
@@ -150,23 +218,29 @@ impl<'f> Level<'f> {
 
 /// A scrambled order of `0..trip`: the n-th is `(first + n * stride) mod trip`, with a stride coprime to
 /// `trip`.
-struct Order {
+pub(super) struct Order {
     trip: u64,
     first: u64,
     stride: u64,
 }
 
 impl Order {
-    fn new(seed: u64, trip: u64) -> Order {
+    pub fn new(seed: u64, trip: u64) -> Order {
         let first = mix(seed) % trip.max(1);
         let mut stride = mix(seed ^ first) % trip.max(1);
-        while gcd(stride, trip) != 1 {
+        while trip > 0 && gcd(stride, trip) != 1 {
             stride += 1;
         }
         Order { trip, first, stride }
     }
 
-    fn nth(&self, n: u64) -> i64 {
+    /// How many there are.
+    pub fn trip(&self) -> u64 {
+        self.trip
+    }
+
+    /// The `n`-th of them.
+    pub fn nth(&self, n: u64) -> i64 {
         let position = u128::from(self.first) + u128::from(n) * u128::from(self.stride);
         (position % u128::from(self.trip.max(1))) as i64
     }
