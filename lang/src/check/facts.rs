@@ -1,10 +1,10 @@
 //! Attaches the facts of a text to the loops of the final nest.
 
-use super::tally::Listener;
 use crate::directives::Op;
 use crate::doubt::Doubt;
 use crate::illegal::{Illegal, Problem};
 use crate::lineage::{Builder, Stated, TileTrees};
+use crate::listener::Listener;
 use crate::resolve::{Arg, Call};
 use sched_nest::sym::{Fact, Sym};
 use sched_nest::{GpuAxis, GpuDimension, GpuLevel, Layout, LoopId};

@@ -2,11 +2,13 @@
 
 use std::collections::HashSet;
 
-use super::{Listener, Tally, Trial, Work, facts, judge, modifiers};
+use super::tally::{Tally, Trial, judge};
+use super::{Work, facts, modifiers};
 use crate::device::Limits;
 use crate::directives::Op;
-use crate::legal_next::{NEW, Operation};
+use crate::legal_next::operation::{NEW, Operation};
 use crate::lineage::Builder;
+use crate::listener::Listener;
 use crate::resolve::Call;
 use sched_nest::{LoopId, TreeOrder};
 

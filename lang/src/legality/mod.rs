@@ -1,5 +1,6 @@
 //! Whether the facts fit the final nest: one file for each family of directives.
 
+mod find;
 mod gpu;
 mod layout;
 mod memory;
@@ -9,14 +10,12 @@ mod size;
 mod walks;
 
 pub(crate) use shared::working_set;
-pub use size::Size;
 pub(crate) use size::large as large_code;
 
 use crate::device::Limits;
 use crate::illegal::Illegal;
-use crate::lineage::{Builder, Stated, Step};
+use crate::lineage::Builder;
 use crate::options::TargetKind;
-use sched_nest::LoopId;
 
 /// All problems of the final nest, as plain data. Empty means that it is legal for the target.
 pub fn check(builder: &Builder, limits: &Limits) -> Vec<Illegal> {
@@ -35,15 +34,4 @@ pub fn check(builder: &Builder, limits: &Limits) -> Vec<Illegal> {
     }
     size::check(builder, &mut problems);
     problems
-}
-
-/// The operation that stated a fact for which `test` holds, with its value.
-fn find<T>(builder: &Builder, id: LoopId, test: impl Fn(&Stated) -> Option<T>) -> Option<(T, Step)> {
-    builder.node(id).facts.iter().find_map(|(fact, step)| test(fact).map(|value| (value, *step)))
-}
-
-/// The operation that made the iterations parallel, on the CPU or a GPU.
-fn parallel(builder: &Builder, id: LoopId) -> Option<Step> {
-    find(builder, id, |fact| matches!(fact, Stated::Parallel | Stated::Gpu(_)).then_some(()))
-        .map(|(_, step)| step)
 }

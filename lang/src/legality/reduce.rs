@@ -1,6 +1,6 @@
 //! `atomicReduce`, `vectorReduce` and `sharedReduce`: how partial sums of parallel tree loops are combined.
 
-use super::parallel;
+use super::find::parallel;
 use crate::illegal::{Illegal, Problem};
 use crate::lineage::{Builder, Stated};
 use sched_nest::{GpuLevel, LoopId, Sort};

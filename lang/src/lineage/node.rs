@@ -7,7 +7,7 @@ use sched_nest::{LoopId, Sort};
 use smallvec::SmallVec;
 
 use super::scopes::ScopeId;
-use super::{Builder, Stated, Step};
+use super::{Stated, Step};
 
 /// Loops in a list that is mostly short.
 pub type Loops = SmallVec<[LoopId; 4]>;
@@ -93,21 +93,4 @@ pub struct Node {
 pub(crate) struct Sum {
     pub(crate) loops: Loops,
     pub(crate) bound: Sym,
-}
-
-impl Builder {
-    /// The index variable with this id, in the nest or consumed; none if no operation has made it.
-    pub fn index(&self, id: LoopId) -> Option<&Node> {
-        self.nodes.get(id.0 as usize)
-    }
-
-    /// All index variables in the order in which they were made.
-    pub fn indices(&self) -> impl Iterator<Item = (LoopId, &Node)> {
-        self.nodes.iter().enumerate().map(|(at, node)| (LoopId(at as u32), node))
-    }
-
-    /// All copies of a name, consumed ones included.
-    pub fn copies(&self, name: &str) -> &[LoopId] {
-        self.names.get(name).map_or(&[], |copies| copies.as_slice())
-    }
 }

@@ -12,8 +12,8 @@ use std::fmt::Write;
 
 use serde_json::{Value, json};
 
-use crate::check::{Event, Lineage};
 use crate::lineage::{Index, Step};
+use crate::schedule::{Event, Lineage};
 use sched_nest::show::{range, sort_name, sym_value};
 
 /// Copies of one index that are named one by one.

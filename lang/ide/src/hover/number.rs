@@ -4,7 +4,7 @@ use sched_grammar::ast::{Expr, ExprKind, Ident, Path, Stmt};
 
 use super::{Hover, part_at, touches};
 use crate::Analysis;
-use sched_lang::check::Param;
+use sched_lang::Param;
 use sched_lang::resolve::{Arg, FACTS};
 use sched_nest::sym::{Fact, Sym};
 

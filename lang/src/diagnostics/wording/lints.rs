@@ -1,8 +1,8 @@
 //! Words for legal schedules that are probably not meant.
 
+use super::context::{Context, Wording};
 use super::device::size;
 use super::facts::code;
-use super::{Context, Wording};
 use crate::diagnostics::{Applicability, Fix};
 use crate::illegal::Problem;
 use sched_nest::sym::Fact;
