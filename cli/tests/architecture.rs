@@ -372,10 +372,12 @@ fn imported(modules: &BTreeMap<Vec<String>, Module>) -> BTreeMap<Vec<String>, BT
 /// A circle of modules that import each other, if there is one.
 fn circle(modules: &BTreeMap<Vec<String>, Module>) -> Option<Vec<String>> {
     let mut open = imported(modules);
-    // What imports only modules that are in no circle is in none, and nor is what only such modules import.
+    // A module that imports none of the others, or that none of them imports, is in no circle.
     loop {
         let is_imported = |path: &Vec<String>| open.values().any(|imports| imports.contains(path));
-        let free = |(path, imports): &(&Vec<String>, &BTreeSet<Vec<String>>)| imports.is_empty() || !is_imported(path);
+        let free = |(path, imports): &(&Vec<String>, &BTreeSet<Vec<String>>)| {
+            imports.is_empty() || !is_imported(path)
+        };
         let free: Vec<Vec<String>> = open.iter().filter(free).map(|(path, _)| path.clone()).collect();
         if free.is_empty() {
             break;
@@ -397,9 +399,15 @@ fn circle(modules: &BTreeMap<Vec<String>, Module>) -> Option<Vec<String>> {
     }
 }
 
-/// The crates whose modules import each other in no circle, each with fewer imports than it has.
-const WITHOUT_CIRCLES: &[(&str, usize)] =
-    &[("sched-ir", 300), ("sched-lang", 150), ("sched-forest", 20), ("sched-lsp", 50), ("sched-nest", 10), ("sched-ide", 20), ("sched-grammar", 10), ("sched-llvm", 10), ("schedc", 10)];
+/// The crates whose modules import each other in no circle, each with a number of imports that is surely seen.
+const WITHOUT_CIRCLES: &[(&str, usize)] = &[
+    ("sched-ir", 300),
+    ("sched-lang", 200),
+    ("sched-lsp", 80),
+    ("sched-ide", 50),
+    ("sched-forest", 20),
+    ("sched-nest", 8),
+];
 
 /// The rooms of `codegen/ir`, floor by floor: each imports only from the floors below.
 const FLOORS: &[&[&str]] = &[
@@ -430,10 +438,10 @@ fn modules_of(name: &str) -> Result<BTreeMap<Vec<String>, Module>> {
 #[test]
 fn modules_import_each_other_in_no_circle() -> Result<()> {
     let mut problems = Vec::new();
-    for (name, imports) in WITHOUT_CIRCLES {
+    for (name, least) in WITHOUT_CIRCLES {
         let modules = modules_of(name)?;
         let seen: usize = imported(&modules).values().map(BTreeSet::len).sum();
-        println!("{name} {seen}");
+        assert!(seen > *least, "only {seen} imports of {name} are seen");
         let circle = circle(&modules);
         problems.extend(circle.map(|circle| format!("{name}: {} and back", circle.join(" -> "))));
     }

@@ -26,5 +26,5 @@ pub mod show;
 pub use check::{check, check_lineage, check_syntax, read_header};
 pub use format::format;
 pub use options::{Options, Supported, Target, TargetKind};
-pub use schedule::{Checked, Event, Header, Lineage, Param};
 pub use sched_nest::ModelFacts;
+pub use schedule::{Checked, Event, Header, Lineage, Param};

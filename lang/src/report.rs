@@ -28,14 +28,7 @@ impl<'a> Report<'a> {
             _ => None,
         });
         let directives = directives.collect();
-        Report {
-            source,
-            directives,
-            diagnostics: Vec::new(),
-            errors: 0,
-            others: 0,
-            strict,
-        }
+        Report { source, directives, diagnostics: Vec::new(), errors: 0, others: 0, strict }
     }
 
     /// Adds a diagnostic. What could not be verified is an error if the caller is strict.

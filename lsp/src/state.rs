@@ -15,8 +15,8 @@ use crate::document::{Document, Mistake, Snapshot, Surroundings};
 use crate::jobs::Jobs;
 use crate::models::{ENDINGS, Models, Stamp, Status};
 use crate::neighbours::Neighbours;
-use crate::requests::workspace_symbols::Known;
 use crate::settings::Settings;
+use crate::symbol_index::Known;
 use crate::text::Encoding;
 
 /// A model that has to be read.

@@ -103,10 +103,9 @@ impl<'r, 'a> Words<'r, 'a> {
                 continue;
             }
             let verb = if names.len() == 1 { "was" } else { "were" };
-            diagnostic.labels.push(Label {
-                span: place,
-                message: format!("{} {verb} made here", names.join(", ")),
-            });
+            diagnostic
+                .labels
+                .push(Label { span: place, message: format!("{} {verb} made here", names.join(", ")) });
         }
         let about_loops =
             !illegal.loops.is_empty() || matches!(illegal.problem, Problem::UnknownIndex { .. });

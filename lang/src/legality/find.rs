@@ -4,7 +4,11 @@ use crate::lineage::{Builder, Stated, Step};
 use sched_nest::LoopId;
 
 /// The operation that stated a fact for which `test` holds, with its value.
-pub(super) fn find<T>(builder: &Builder, id: LoopId, test: impl Fn(&Stated) -> Option<T>) -> Option<(T, Step)> {
+pub(super) fn find<T>(
+    builder: &Builder,
+    id: LoopId,
+    test: impl Fn(&Stated) -> Option<T>,
+) -> Option<(T, Step)> {
     builder.node(id).facts.iter().find_map(|(fact, step)| test(fact).map(|value| (value, *step)))
 }
 

@@ -2,7 +2,7 @@
 
 use sched_grammar::ast::Span;
 
-use super::{Completion, CompletionKind};
+use super::item::{Completion, CompletionKind};
 use crate::Analysis;
 use crate::hover::{fact_meaning, fact_text, fact_value, function, named};
 use sched_lang::resolve::{FACTS, FUNCTIONS};

@@ -2,7 +2,7 @@
 
 use sched_grammar::ast::{Expr, ExprKind, Ident, Path, Stmt};
 
-use super::{Hover, part_at, touches};
+use super::answer::{Hover, part_at, touches};
 use crate::Analysis;
 use sched_lang::Param;
 use sched_lang::resolve::{Arg, FACTS};

@@ -25,12 +25,7 @@ pub(crate) struct WaysOut {
 }
 
 /// Puts an illegal operation into words.
-pub(crate) fn word(
-    illegal: &Illegal,
-    builder: &Builder,
-    report: &Report,
-    ways_out: &WaysOut,
-) -> Wording {
+pub(crate) fn word(illegal: &Illegal, builder: &Builder, report: &Report, ways_out: &WaysOut) -> Wording {
     let context = Context { illegal, builder, report, for_cpu: ways_out.for_cpu };
     let mut wording = words(&context);
     let deletes = |fix: &Fix| fix.edits.iter().all(|edit| edit.text.is_empty());
