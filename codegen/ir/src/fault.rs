@@ -14,6 +14,8 @@ pub enum Fault {
     TileOverruns,
     /// MIR: a fold leaves out the last slot.
     FoldForgetsSlot,
+    /// LIR: blocks and threads that have no iteration of a mapped loop run one.
+    GuardDropped,
     /// LIR: the walk takes one straight-line step too few.
     WalkStopsEarly,
     /// LIR: a walk that evaluates whole levels takes its decisions in the wrong order.

@@ -7,6 +7,7 @@
 //! `scope::Scope`.
 
 mod kernel_builder;
+mod launch;
 mod leaf;
 mod lowering;
 mod nest;
@@ -21,7 +22,8 @@ mod walk;
 
 use self::kernel_builder::KernelBuilder;
 use self::ports::{Ports, Results};
-use crate::lir::{Build, Builder, Cmp, Function, KernelKind};
+use crate::lir::{Build, Builder, Cmp, Function, KernelKind, Scalar};
+use crate::mir::launch::any_mapped;
 
 pub use lowering::{Lowering, Numbers};
 pub use output::{class_columns, interface, value_columns};
@@ -38,7 +40,8 @@ pub fn kernel(kernel: KernelKind, choices: &[(Option<i64>, Lowering)]) -> Option
         KernelKind::Value => return output::values(&last.1.hir.forest),
         KernelKind::Class => return output::classes(&last.1.hir.forest),
     };
-    let mut b = Builder::new(name);
+    let mapped = choices.iter().any(|(_, lowering)| any_mapped(&lowering.mir.body));
+    let mut b = Builder::with_index(name, if mapped { Scalar::I32 } else { Scalar::I64 });
     choose(&mut b, choices, results);
     Some(b.finish())
 }
@@ -70,6 +73,6 @@ fn emit(lowering: &Lowering, b: &mut Builder, results: Results) {
     let ports = Ports::declare(lowering, b, results);
     // The builder moves into the kernel and back.
     let mut kernel = KernelBuilder::new(std::mem::replace(b, Builder::new("")), &ports);
-    kernel.run(&lowering.mir.body);
+    kernel.block(&lowering.mir.body);
     *b = kernel.b;
 }

@@ -4,7 +4,7 @@ use super::kernel_builder::KernelBuilder;
 use super::sum_target::{CopiedSums, PrivateBuffer, SumTarget};
 use crate::fault::{Fault, seeded};
 use crate::lir::{Address, Bin, BufferId, Build, Scalar, Ty, Value};
-use crate::mir::{Fold, Private, PrivateId, Var};
+use crate::mir::{Fold, Private, PrivateId, Var, Window};
 use crate::rows::Copied;
 
 /// Where a fold reads and adds: the first sums of the slot and of the target.
@@ -15,21 +15,22 @@ struct FoldAt {
 }
 
 impl KernelBuilder<'_> {
-    /// Sets every margin to its base value.
-    pub(super) fn fill_base(&mut self) {
-        let (rows, out, element) = (self.b.rows(), self.ports.out, self.ports.accumulator);
-        let zero = self.b.int(0);
+    /// Sets the margins of some rows to their base values.
+    pub(super) fn fill_base(&mut self, window: &Window) {
+        let rows = self.scope.window(&mut self.b, window);
+        let (out, element) = (self.ports.out, self.ports.accumulator);
+        let end = self.b.add(rows.first, rows.count);
         let Some(base) = self.ports.base else {
             let first = self.ports.lowering.hir.forest.base.first().copied().unwrap_or(0.0);
             let value = self.b.float(Ty::of(element), first);
-            self.for_loop((zero, rows, 1), &[], |k, row, _| {
+            self.for_loop((rows.first, end, 1), &[], |k, row, _| {
                 k.b.store(Address::element(out, row, element), value);
                 Vec::new()
             });
             return;
         };
         let margins = self.ports.margins();
-        self.for_loop((zero, rows, 1), &[], |k, row, _| {
+        self.for_loop((rows.first, end, 1), &[], |k, row, _| {
             let (zero, end, first) = (k.b.int(0), k.b.int(margins), k.b.mul_int(row, margins));
             k.for_loop((zero, end, 1), &[], |k, margin, _| {
                 let value = k.b.load(Ty::of(element), Address::element(base, margin, element));

@@ -3,7 +3,7 @@
 use super::window::{Bytes, spread, window_of};
 use super::{
     Accumulator, Affine, Bound, CacheId, CacheRows, CacheTrees, Iter, LeafUse, Limit, Loop, Mir, Mode, Rows,
-    Stmt, Target, Uses, Var, VarInfo, WalkRange, Walks,
+    Mapping, Stmt, Target, Uses, Var, VarInfo, WalkRange, Walks, Window,
 };
 use crate::error::{Budget, CompileError};
 use crate::fault::{Fault, seeded};
@@ -31,7 +31,8 @@ pub fn build(hir: &Hir, budget: &Budget) -> Result<Mir, CompileError> {
     let scope = Scope { quantized, ..Scope::default() };
     let body = builder.sequence(&hir.nest.roots, &scope)?;
     let all = builder.uses.since(0);
-    let body = builder.quantized(quantized, &Affine::default(), &all, body)?;
+    let mut body = builder.quantized(quantized, &Affine::default(), &all, body)?;
+    body.insert(0, Stmt::Base(Window { base: Affine::default(), low: 0, high: None }));
     let batch = hir.nest.batch_size.map(|n| i64::try_from(n).unwrap_or(i64::MAX));
     let rows_per_run = [batch, builder.scratch.rows_per_run()].into_iter().flatten().min();
     Ok(Mir { vars: builder.vars, body, uses: builder.uses, rows_per_run })
@@ -357,6 +358,9 @@ fn children(nest: &Nest, id: LoopId) -> Vec<LoopId> {
 
 fn mode_of(annotations: &Annotations) -> Mode {
     match annotations {
+        Annotations { gpu_dimension: Some(dimension), .. } => {
+            Mode::Mapped(Mapping { dimension: *dimension, guarded: true })
+        }
         Annotations { unroll: true, .. } => Mode::Unrolled,
         Annotations { parallel: true, .. } => Mode::Parallel,
         _ => Mode::Serial,

@@ -12,8 +12,11 @@
 //! loop lives inside one iteration of the outer one and is folded into that iteration's slot. A fold works on
 //! all rows between the first and the last that its loop touches; where parallel iterations of a row loop
 //! interleave their rows, it is moved behind that loop.
+//!
+//! [`launch::separate`] then finds the code of a GPU: each outermost loop with a `gpuDimension` becomes a [`Launch`].
 
 mod build;
+pub mod launch;
 mod print;
 pub mod reduce;
 mod uses;
@@ -24,7 +27,7 @@ pub use uses::{LeafUse, Uses, WalkRange};
 pub(crate) use window::Bytes;
 
 use crate::repr::traverse::Steps;
-use sched_nest::{Axis, Layout, Reduce};
+use sched_nest::{Axis, GpuDimension, Layout, Reduce};
 use std::ops::Range;
 
 /// A loop variable.
@@ -95,6 +98,17 @@ pub enum Mode {
     Parallel,
     /// One after the other, each as code of its own.
     Unrolled,
+    /// As blocks of a grid, or as threads of a block.
+    Mapped(Mapping),
+}
+
+/// What runs the iterations of a loop of a GPU's code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mapping {
+    /// Where its blocks or threads are counted.
+    pub dimension: GpuDimension,
+    /// Whether there may be more of them than iterations, so that each must look whether it has one.
+    pub guarded: bool,
 }
 
 /// A loop around other statements.
@@ -184,6 +198,22 @@ pub struct Walks {
     pub target: Target,
 }
 
+/// Code of a GPU: the outermost loop that is mapped, and what is in it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Launch {
+    /// What profilers call it.
+    pub name: String,
+    /// For each direction of the grid, the loops that are mapped to it: there are as many blocks as the longest one
+    /// has iterations, whatever the blocks and threads around it do. One block if there is none.
+    pub grid: [Vec<Iter>; 3],
+    /// Threads of a block in each direction.
+    pub block: [u32; 3],
+    /// The leaf loops in it.
+    pub walks: WalkRange,
+    /// What each thread does.
+    pub body: Vec<Stmt>,
+}
+
 /// Rows `base + low .. min(base + high, n_rows)`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Window {
@@ -252,6 +282,10 @@ pub enum Stmt {
     Loop(Loop),
     /// A leaf loop.
     Walks(Walks),
+    /// Sets the sums of the rows of a window to the base values.
+    Base(Window),
+    /// Code of a GPU.
+    Launch(Launch),
     /// One body per value of a variable.
     Case(Var, Vec<(i64, Vec<Stmt>)>),
     /// A local copy of rows.

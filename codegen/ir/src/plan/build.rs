@@ -84,7 +84,8 @@ fn collect<'m>(
                 collect(&copy.body, inside, copies, into);
             }
             Stmt::Private(private) => collect(&private.body, outside, copies, into),
-            Stmt::CacheTrees(_) | Stmt::Zero(..) | Stmt::ZeroAll(_) | Stmt::Fold(_) => {}
+            Stmt::Launch(launch) => collect(&launch.body, outside, copies, into),
+            Stmt::Base(_) | Stmt::CacheTrees(_) | Stmt::Zero(..) | Stmt::ZeroAll(_) | Stmt::Fold(_) => {}
         }
     }
 }

@@ -1,0 +1,113 @@
+//! GPU schedules in the interpreter: their margins are the reference walker's, bit for bit.
+
+#![allow(clippy::panic, clippy::expect_used)]
+
+use sched_forest::{Float, Forest, predict_margins};
+use sched_ir::interp::{Memory, run};
+use sched_ir::lir::{KernelKind, Stmt};
+use sched_ir::{Budget, Compiled, compile};
+use sched_lang::{Options, Supported, Target, check};
+use sched_testing::forests;
+use sched_testing::schedules::Rng;
+
+/// Blocks of threads with a row each, all trees in a thread: Tahoe's direct strategy.
+const DIRECT: &str = "tile(batch, b0, b1, 4)\ngpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\n";
+
+/// Schedules of every kind that has code.
+fn schedules() -> Vec<String> {
+    let with = |more: &str| format!("{DIRECT}{more}\n");
+    vec![
+        with(""),
+        with("representation(sparse)"),
+        with("representation(levels)"),
+        with("representation(preorder)"),
+        with("interleave(tree, 3)"),
+        with("tile(tree, t0, t1, 2)\nunrollWalk(t1, 2)"),
+        with("split(tree, ta, tb, 1)\ninterleave(tb, 2)"),
+        // Two rows for each thread, tree by tree.
+        "tile(batch, b0, rest, 6)\ntile(rest, b1, b2, 2)\nreorder(b0, b1, tree, b2)\n\
+         gpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\ninterleave(b2, 2)\n"
+            .to_string(),
+        // Two dimensions of threads and of blocks, with partial tiles in both.
+        "tile(batch, g0, a, 12)\ntile(a, g1, b, 6)\ntile(b, x, y, 2)\n\
+         gpuDimension(g0, grid.y)\ngpuDimension(g1, grid.x)\ngpuDimension(x, block.y)\ngpuDimension(y, block.x)\n"
+            .to_string(),
+        // A loop of the host around the launch: trees in pieces, whose sums are added up in the output.
+        "tile(tree, t0, t1, 2)\ntile(batch, b0, b1, 4)\nreorder(t0, b0, b1, t1)\n\
+         gpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\n"
+            .to_string(),
+        // Two launches, of blocks of different sizes.
+        "split(tree, ta, tb, 1)\nreorder(ta, batch)\nspecialize(batch)\n".to_string(),
+    ]
+}
+
+fn compiled(forest: &Forest, schedule: &str) -> Option<Compiled> {
+    let options = Options {
+        model: Some(forests::info(forest).into()),
+        supported: Supported::Everything,
+        target: Some(Target::gpu()),
+        ..Options::default()
+    };
+    let nest = check(schedule, &options).nest?;
+    let compiled = compile(forest.clone(), nest, &[KernelKind::Raw, KernelKind::Leaf], &Budget::default());
+    Some(compiled.unwrap_or_else(|error| panic!("{schedule}: {error}")))
+}
+
+fn bytes(values: &[f64], float: Float) -> Vec<u8> {
+    let each = |x: &f64| match float {
+        Float::F32 => (*x as f32).to_le_bytes().to_vec(),
+        Float::F64 => x.to_le_bytes().to_vec(),
+    };
+    values.iter().flat_map(each).collect()
+}
+
+/// The margins of rows by the interpreter, as bytes.
+fn margins(compiled: &Compiled, forest: &Forest, rows: &[f64]) -> Vec<u8> {
+    let (kind, kernel) = &compiled.lir.kernels[0];
+    assert_eq!(*kind, KernelKind::Raw);
+    let count = rows.len() / forest.num_features;
+    let mut output = vec![0; count * forest.num_margins * forest.types.accumulator.bytes()];
+    let input = bytes(rows, forest.types.input);
+    let memory =
+        Memory { rows: count as i64, input: &input, output: &mut output, tables: &compiled.lir.tables };
+    run(kernel, memory).unwrap_or_else(|fault| panic!("{fault}\n{}", compiled.lir));
+    output
+}
+
+fn expected(forest: &Forest, rows: &[f64]) -> Vec<u8> {
+    let count = rows.len() / forest.num_features * forest.num_margins;
+    let mut out = vec![0.0f64; count];
+    predict_margins(forest, rows, &mut out).expect("rows fit the forest");
+    bytes(&out, forest.types.accumulator)
+}
+
+#[test]
+fn margins_are_those_of_the_walker() {
+    let mut checked = vec![0; schedules().len()];
+    for seed in 0..60 {
+        let mut rng = Rng(seed);
+        let forest = forests::forest(&mut rng);
+        let all = forests::rows(&mut rng, &forest, 1);
+        for (schedule, count) in schedules().iter().zip(&mut checked) {
+            let Some(compiled) = compiled(&forest, schedule) else { continue };
+            *count += 1;
+            for rows in [0, 1, 3, 4, 13, all.len() / forest.num_features] {
+                let rows = &all[..all.len().min(rows * forest.num_features)];
+                let found = margins(&compiled, &forest, rows);
+                assert_eq!(found, expected(&forest, rows), "seed {seed}, {schedule}\n{}", compiled.lir);
+            }
+        }
+    }
+    println!("{checked:?}");
+}
+
+#[test]
+fn the_direct_schedule_is_one_launch() {
+    let forest = forests::forest(&mut Rng(1));
+    let compiled = compiled(&forest, DIRECT).expect("the schedule is legal");
+    let mir = compiled.mir.to_string();
+    assert!(mir.starts_with("launch b0 of #(b0 in 0..n_rows step 4) x 1 x 1 blocks of 4 x 1 x 1 threads {"), "{mir}");
+    let kernel = &compiled.lir.kernels[0].1;
+    let launches = kernel.body.iter().filter(|stmt| matches!(stmt, Stmt::Launch(_))).count();
+    assert_eq!(launches, 1, "{kernel}");
+}
