@@ -106,7 +106,10 @@ fn the_direct_schedule_is_one_launch() {
     let forest = forests::forest(&mut Rng(1));
     let compiled = compiled(&forest, DIRECT).expect("the schedule is legal");
     let mir = compiled.mir.to_string();
-    assert!(mir.starts_with("launch b0 of #(b0 in 0..n_rows step 4) x 1 x 1 blocks of 4 x 1 x 1 threads {"), "{mir}");
+    assert!(
+        mir.starts_with("launch b0 of #(b0 in 0..n_rows step 4) x 1 x 1 blocks of 4 x 1 x 1 threads {"),
+        "{mir}"
+    );
     let kernel = &compiled.lir.kernels[0].1;
     let launches = kernel.body.iter().filter(|stmt| matches!(stmt, Stmt::Launch(_))).count();
     assert_eq!(launches, 1, "{kernel}");

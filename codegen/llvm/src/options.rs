@@ -21,14 +21,16 @@ const OPTIONS: &[&CStr] = &[
 pub(crate) fn initialise() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        Target::initialize_x86(&InitializationConfig {
+        let parts = InitializationConfig {
             asm_parser: false,
             asm_printer: true,
             base: true,
             disassembler: false,
             info: true,
             machine_code: true,
-        });
+        };
+        Target::initialize_x86(&parts);
+        Target::initialize_nvptx(&parts);
         let arguments: Vec<*const c_char> = OPTIONS.iter().map(|o| o.as_ptr()).collect();
         // SAFETY: the pointers are NUL-terminated strings that live for ever, and `Once` excludes other
         // threads of this crate, none of which has used LLVM before.

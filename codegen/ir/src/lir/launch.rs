@@ -16,6 +16,8 @@
 
 use super::{Block, Value};
 
+pub use sched_nest::{GpuAxis, GpuDimension, GpuLevel};
+
 /// Most threads of a block, on all devices.
 pub const MAX_THREADS: u32 = 1024;
 

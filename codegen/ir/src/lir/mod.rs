@@ -26,7 +26,7 @@ mod vectors;
 pub use builder::{Build, Builder};
 pub use fits::MAX_LOOKUP;
 pub(crate) use fits::{Known, Rules, bits};
-pub use launch::{Launch, MAX_THREADS};
+pub use launch::{GpuAxis, GpuDimension, GpuLevel, Launch, MAX_THREADS};
 pub use ops::Op;
 
 /// An element type.

@@ -2,8 +2,8 @@
 
 use super::window::{Bytes, spread, window_of};
 use super::{
-    Accumulator, Affine, Bound, CacheId, CacheRows, CacheTrees, Iter, LeafUse, Limit, Loop, Mir, Mode, Rows,
-    Mapping, Stmt, Target, Uses, Var, VarInfo, WalkRange, Walks, Window,
+    Accumulator, Affine, Bound, CacheId, CacheRows, CacheTrees, Iter, LeafUse, Limit, Loop, Mapping, Mir,
+    Mode, Rows, Stmt, Target, Uses, Var, VarInfo, WalkRange, Walks, Window,
 };
 use crate::error::{Budget, CompileError};
 use crate::fault::{Fault, seeded};

@@ -72,7 +72,8 @@ fn base_apart(stmt: Stmt, vars: &mut Vec<VarInfo>) -> Stmt {
     };
     let (block, thread) = (var("base.block", None, threads), var("base.thread", Some(threads - 1), 1));
     let end = |limit, less| Bound { limit, less };
-    let blocks = Iter { var: block, start: 0, step: threads, stops: vec![end(Limit::Rows, Affine::default())] };
+    let blocks =
+        Iter { var: block, start: 0, step: threads, stops: vec![end(Limit::Rows, Affine::default())] };
     let stops = vec![end(Limit::Const(threads), Affine::default()), end(Limit::Rows, Affine::var(block))];
     let rows = Iter { var: thread, start: 0, step: 1, stops };
     let row = Affine::var(block).with(thread);
@@ -146,7 +147,9 @@ impl Separate<'_> {
                 ));
             }
             Stmt::CacheRows(_) | Stmt::CacheTrees(_) | Stmt::Private(_) => return Err(no_code_yet("cache")),
-            other @ (Stmt::Base(_) | Stmt::Launch(_) | Stmt::Zero(..) | Stmt::ZeroAll(_) | Stmt::Fold(_)) => other,
+            other @ (Stmt::Base(_) | Stmt::Launch(_) | Stmt::Zero(..) | Stmt::ZeroAll(_) | Stmt::Fold(_)) => {
+                other
+            }
         })
     }
 
@@ -162,7 +165,9 @@ impl Separate<'_> {
         if threads > i64::from(MAX_THREADS) {
             return Err(CompileError::new(
                 CompileError::CODE_SIZE,
-                format!("the launch of `{name}` has blocks of {threads} threads; a GPU has {MAX_THREADS} at most"),
+                format!(
+                    "the launch of `{name}` has blocks of {threads} threads; a GPU has {MAX_THREADS} at most"
+                ),
                 "make loops that stand beside each other and are mapped to one dimension equally long, or smaller tiles",
             ));
         }
@@ -174,7 +179,8 @@ impl Separate<'_> {
         let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
         let base: String = self.info(var).name.chars().map(plain).collect();
         let numbered = (2..).map(|n| format!("{base}_{n}"));
-        let mut free = std::iter::once(base.clone()).chain(numbered).filter(|name| !self.names.contains(name));
+        let mut free =
+            std::iter::once(base.clone()).chain(numbered).filter(|name| !self.names.contains(name));
         let name = free.next().unwrap_or(base);
         self.names.push(name.clone());
         name

@@ -60,7 +60,12 @@ fn for_each_copy(
                 arms.iter().try_for_each(|(_, body)| for_each_copy(body, outermost, see))?;
             }
             Stmt::Launch(launch) => for_each_copy(&launch.body, outermost, see)?,
-            Stmt::Base(_) | Stmt::Walks(_) | Stmt::CacheTrees(_) | Stmt::Zero(..) | Stmt::ZeroAll(_) | Stmt::Fold(_) => {}
+            Stmt::Base(_)
+            | Stmt::Walks(_)
+            | Stmt::CacheTrees(_)
+            | Stmt::Zero(..)
+            | Stmt::ZeroAll(_)
+            | Stmt::Fold(_) => {}
         }
     }
     Ok(())
@@ -90,6 +95,12 @@ fn adds_to_output(stmt: &Stmt) -> bool {
         Stmt::Loop(this) => this.body.iter().all(adds_to_output),
         Stmt::Case(_, arms) => arms.iter().flat_map(|(_, body)| body).all(adds_to_output),
         Stmt::CacheTrees(_) => true,
-        Stmt::Base(_) | Stmt::Launch(_) | Stmt::CacheRows(_) | Stmt::Private(_) | Stmt::Zero(..) | Stmt::ZeroAll(_) | Stmt::Fold(_) => false,
+        Stmt::Base(_)
+        | Stmt::Launch(_)
+        | Stmt::CacheRows(_)
+        | Stmt::Private(_)
+        | Stmt::Zero(..)
+        | Stmt::ZeroAll(_)
+        | Stmt::Fold(_) => false,
     }
 }

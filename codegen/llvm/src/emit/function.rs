@@ -1,11 +1,11 @@
 //! One kernel.
 
 use super::frame::Frame;
-use super::isa::Isa;
+use super::isa::{Isa, Portable};
 use super::memory::AliasScopes;
 use super::types;
 use super::uses::Uses;
-use crate::error::LlvmError;
+use crate::error::{LlvmError, code};
 use crate::target::Machine;
 use inkwell::attributes::{Attribute, AttributeLoc};
 use inkwell::builder::Builder;
@@ -144,7 +144,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
                     self.describe_table(base, table.bytes.len())?;
                     base
                 }
-                Space::Private => continue,
+                Space::Private | Space::Shared => continue,
             };
             self.frame.place(BufferId(id), base)?;
         }
@@ -179,6 +179,16 @@ impl<'ctx> Emitter<'_, 'ctx> {
             Stmt::If(stmt) => self.choice(stmt),
             Stmt::Parallel(stmt) => self.parallel(stmt),
             Stmt::Alloc(stmt) => self.alloc(stmt),
+            Stmt::Launch(_) => {
+                Err(LlvmError::new(code::CANNOT_RUN, "code for GPUs cannot be run by schedc yet")
+                    .with_help("`schedc predict --simulate` runs it without a GPU"))
+            }
+            Stmt::Barrier => {
+                let mut isa = std::mem::replace(&mut self.isa, Box::new(Portable));
+                let result = isa.barrier(self);
+                self.isa = isa;
+                result
+            }
         }
     }
 

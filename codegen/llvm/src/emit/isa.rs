@@ -16,6 +16,11 @@ pub(super) trait Isa {
         result: Value,
         op: &Op,
     ) -> Result<Option<BasicValueEnum<'ctx>>, LlvmError>;
+
+    /// A barrier of the threads of a block. Only GPUs have blocks.
+    fn barrier(&mut self, _: &mut Emitter) -> Result<(), LlvmError> {
+        Err(LlvmError::ill_formed("a barrier in code for a processor"))
+    }
 }
 
 /// A machine without forms of its own.
