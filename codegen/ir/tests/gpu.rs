@@ -7,6 +7,7 @@ use sched_ir::interp::{Memory, run};
 use sched_ir::lir::{KernelKind, Stmt};
 use sched_ir::{Budget, Compiled, compile};
 use sched_lang::{Options, Supported, Target, check};
+use sched_nest::Nest;
 use sched_testing::forests;
 use sched_testing::schedules::Rng;
 
@@ -20,7 +21,6 @@ fn schedules() -> Vec<String> {
         with(""),
         with("representation(sparse)"),
         with("representation(levels)"),
-        with("representation(preorder)"),
         with("interleave(tree, 3)"),
         with("tile(tree, t0, t1, 2)\nunrollWalk(t1, 2)"),
         with("split(tree, ta, tb, 1)\ninterleave(tb, 2)"),
@@ -37,18 +37,25 @@ fn schedules() -> Vec<String> {
          gpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\n"
             .to_string(),
         // Two launches, of blocks of different sizes.
-        "split(tree, ta, tb, 1)\nreorder(ta, batch)\nspecialize(batch)\n".to_string(),
+        "split(batch, ba, bb, 6)\ntile(ba, a0, a1, 2)\ntile(bb, c0, c1, 4)\n\
+         gpuDimension(a0, grid.x)\ngpuDimension(a1, block.x)\n\
+         gpuDimension(c0, grid.x)\ngpuDimension(c1, block.x)\n"
+            .to_string(),
     ]
 }
 
-fn compiled(forest: &Forest, schedule: &str) -> Option<Compiled> {
+fn nest(forest: &Forest, schedule: &str) -> Option<Nest> {
     let options = Options {
         model: Some(forests::info(forest).into()),
         supported: Supported::Everything,
         target: Some(Target::gpu()),
         ..Options::default()
     };
-    let nest = check(schedule, &options).nest?;
+    check(schedule, &options).nest
+}
+
+fn compiled(forest: &Forest, schedule: &str) -> Option<Compiled> {
+    let nest = nest(forest, schedule)?;
     let compiled = compile(forest.clone(), nest, &[KernelKind::Raw, KernelKind::Leaf], &Budget::default());
     Some(compiled.unwrap_or_else(|error| panic!("{schedule}: {error}")))
 }
@@ -98,7 +105,24 @@ fn margins_are_those_of_the_walker() {
             }
         }
     }
-    println!("{checked:?}");
+    assert!(checked.iter().all(|count| *count > 40), "{checked:?}");
+}
+
+#[test]
+fn what_has_no_code_yet_is_refused() {
+    let forest = forests::forest(&mut Rng(3));
+    let trees = "tile(tree, t0, t1, 2)\nreorder(t0, batch, t1)\ngpuDimension(t0, grid.y)\ngpuDimension(batch, grid.x)";
+    let cases = [
+        (format!("{DIRECT}cache(b0)"), "cached rows"),
+        (format!("{DIRECT}representation(quantized)"), "quantized rows"),
+        (trees.to_string(), "loops over trees"),
+    ];
+    for (schedule, what) in cases {
+        let nest = nest(&forest, &schedule).expect("the checker accepts it");
+        let error = compile(forest.clone(), nest, &[KernelKind::Raw], &Budget::default()).err();
+        let error = error.expect("it is refused");
+        assert!(error.message.contains(what), "{schedule}: {error}");
+    }
 }
 
 #[test]

@@ -22,8 +22,7 @@ mod walk;
 
 use self::kernel_builder::KernelBuilder;
 use self::ports::{Ports, Results};
-use crate::lir::{Build, Builder, Cmp, Function, KernelKind, Scalar};
-use crate::mir::launch::any_mapped;
+use crate::lir::{Build, Builder, Cmp, Function, KernelKind};
 
 pub use lowering::{Lowering, Numbers};
 pub use output::{class_columns, interface, value_columns};
@@ -37,11 +36,10 @@ pub fn kernel(kernel: KernelKind, choices: &[(Option<i64>, Lowering)]) -> Option
         KernelKind::Raw => ("raw", choices, Results::Margins),
         // The numbers of leaves are large tables, and small calls for them rare.
         KernelKind::Leaf => ("leaf", std::slice::from_ref(last), Results::LeafIndices),
-        KernelKind::Value => return output::values(&last.1.hir.forest),
-        KernelKind::Class => return output::classes(&last.1.hir.forest),
+        KernelKind::Value => return output::values(&last.1.hir.forest, last.1.plan.index),
+        KernelKind::Class => return output::classes(&last.1.hir.forest, last.1.plan.index),
     };
-    let mapped = choices.iter().any(|(_, lowering)| any_mapped(&lowering.mir.body));
-    let mut b = Builder::with_index(name, if mapped { Scalar::I32 } else { Scalar::I64 });
+    let mut b = Builder::with_index(name, last.1.plan.index);
     choose(&mut b, choices, results);
     Some(b.finish())
 }

@@ -146,7 +146,10 @@ impl Separate<'_> {
                     "map a loop around them with gpuDimension, too, or none at all",
                 ));
             }
-            Stmt::CacheRows(_) | Stmt::CacheTrees(_) | Stmt::Private(_) => return Err(no_code_yet("cache")),
+            Stmt::CacheRows(copy) if copy.quantized => return Err(no_code_yet("quantized rows")),
+            Stmt::CacheRows(_) | Stmt::CacheTrees(_) | Stmt::Private(_) => {
+                return Err(no_code_yet("copies that all launches share"));
+            }
             other @ (Stmt::Base(_) | Stmt::Launch(_) | Stmt::Zero(..) | Stmt::ZeroAll(_) | Stmt::Fold(_)) => {
                 other
             }
@@ -206,7 +209,9 @@ impl Separate<'_> {
                 Stmt::Case(_, arms) => {
                     arms.iter().try_for_each(|(_, body)| self.extents(body, inside, extents))?;
                 }
-                Stmt::CacheRows(_) | Stmt::CacheTrees(_) => return Err(no_code_yet("cache")),
+                Stmt::CacheRows(copy) if copy.quantized => return Err(no_code_yet("quantized rows")),
+                Stmt::CacheRows(_) => return Err(no_code_yet("cached rows")),
+                Stmt::CacheTrees(_) => return Err(no_code_yet("cached trees")),
                 Stmt::Private(_) | Stmt::Zero(..) | Stmt::ZeroAll(_) | Stmt::Fold(_) => {
                     return Err(no_code_yet("parallel loops over trees"));
                 }
@@ -308,7 +313,7 @@ fn no_code_yet(what: &str) -> CompileError {
     CompileError::new(
         CompileError::NOT_LOWERED,
         format!("there is no code for {what} on GPUs yet"),
-        "map loops over rows alone, without `cache`",
+        "map loops over rows alone, without `cache`, and walk `array`, `sparse` or `levels`",
     )
 }
 
