@@ -1,10 +1,14 @@
 //! The code of a GPU: launches, and loops whose iterations are blocks or threads.
 
 use super::kernel_builder::KernelBuilder;
-use super::scope::InScope;
+use super::row_source::RowCopy;
+use super::scope::{InScope, WindowRows};
 use crate::fault::{Fault, seeded};
-use crate::lir::{Build, Cmp, Value};
-use crate::mir::{Iter, Launch, Loop, Mapping};
+use crate::lir::{Address, Bin, BufferId, Build, Cmp, GpuAxis, GpuDimension, GpuLevel, Space, Ty, Value};
+use crate::mir::{CacheRows, Iter, Launch, Loop, Mapping};
+
+/// Bytes that all banks of shared memory deliver at once: a feature's values begin at a multiple of it.
+const LINE: u32 = 128;
 
 impl KernelBuilder<'_> {
     /// A launch with as many blocks as its longest loops need.
@@ -35,5 +39,66 @@ impl KernelBuilder<'_> {
         let stop = self.scope.stop(&mut self.b, &this.iter);
         let exists = self.b.cmp(Cmp::Lt, value, stop);
         self.when(exists, body);
+    }
+
+    /// A copy of `most` rows at most in memory that a block shares, feature by feature: threads that walk
+    /// neighbouring rows read neighbouring words, whatever features their nodes test. The threads copy value after
+    /// value of the input, so that what they read together lies together.
+    pub(super) fn share_rows(&mut self, cache: &CacheRows, threads: [u32; 3], most: i64) {
+        let rows = self.scope.window(&mut self.b, &cache.window);
+        let (element, columns) = (self.ports.input, self.ports.features());
+        let line = i64::from(LINE / element.bytes());
+        let held = (most + line - 1) / line * line;
+        let bytes = self.b.int(held * columns * i64::from(element.bytes()));
+        self.alloc_in(Space::Shared, "shared_rows", element, bytes, |k, buffer| {
+            k.copy_together(buffer, &rows, held, threads);
+            if !seeded(Fault::BarrierDropped) {
+                k.b.barrier();
+            }
+            let blocks = u32::try_from(held).ok();
+            let first_row = rows.first;
+            let copy = RowCopy { buffer, first_row, blocks, element, columns, single_block: true };
+            k.scope.copies.insert(cache.id, copy);
+            k.block(&cache.body);
+            k.scope.copies.remove(&cache.id);
+            // The next copy may be made where this one lies.
+            k.b.barrier();
+        });
+    }
+
+    fn copy_together(&mut self, buffer: BufferId, rows: &WindowRows, held: i64, threads: [u32; 3]) {
+        let (element, columns, input) = (self.ports.input, self.ports.features(), self.ports.rows);
+        let thread = self.thread(threads);
+        let all = self.b.mul_int(rows.count, columns);
+        let from = self.b.mul_int(rows.first, columns);
+        let together = threads.iter().map(|extent| i64::from(*extent)).product();
+        self.for_loop((thread, all, together), &[], |k, number, _| {
+            let source = k.b.add(from, number);
+            let value = k.b.load(Ty::of(element), Address::element(input, source, element));
+            let per_row = k.b.int(columns);
+            let row = k.b.bin(Bin::IDiv, number, per_row);
+            let before = k.b.mul(row, per_row);
+            let feature = k.b.sub(number, before);
+            let place = k.b.mul_int(feature, held);
+            let place = k.b.add(place, row);
+            if !seeded(Fault::CopyStopsShort) {
+                k.b.store(Address::element(buffer, place, element), value);
+            }
+            Vec::new()
+        });
+    }
+
+    /// The number of the thread in its block, x first.
+    fn thread(&mut self, threads: [u32; 3]) -> Value {
+        let mut number = self.b.int(0);
+        for (axis, extent) in [GpuAxis::Z, GpuAxis::Y, GpuAxis::X].into_iter().zip(threads.into_iter().rev())
+        {
+            number = self.b.mul_int(number, extent.into());
+            if extent > 1 {
+                let id = self.b.id(GpuDimension { level: GpuLevel::Block, axis });
+                number = self.b.add(number, id);
+            }
+        }
+        number
     }
 }

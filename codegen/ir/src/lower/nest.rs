@@ -24,7 +24,10 @@ impl KernelBuilder<'_> {
             Stmt::Loop(this) => self.nest_loop(this),
             Stmt::Walks(walks) => self.walks(walks),
             Stmt::Case(var, arms) => self.case(*var, arms),
-            Stmt::CacheRows(cache) => self.cache_rows(cache),
+            Stmt::CacheRows(cache) => match (cache.shared, cache.window.high) {
+                (Some(threads), Some(high)) => self.share_rows(cache, threads, high - cache.window.low),
+                _ => self.cache_rows(cache),
+            },
             Stmt::CacheTrees(cache) => self.cache_trees(cache),
             Stmt::Base(window) if sums => self.fill_base(window),
             Stmt::Launch(launch) => self.device_code(launch),
@@ -159,7 +162,8 @@ impl KernelBuilder<'_> {
                 (None, Some((transpose, width))) => transpose.rows(&mut k.b, buffer, rows, width),
                 (None, None) => k.copy_rows(buffer, first_row, elements),
             }
-            let copy = RowCopy { buffer, first_row, blocks: plan.blocks, element, columns };
+            let copy =
+                RowCopy { buffer, first_row, blocks: plan.blocks, element, columns, single_block: false };
             k.scope.copies.insert(cache.id, copy);
             match plan.blocks {
                 Some(block) if plan.sums && k.ports.results == Results::Margins => {

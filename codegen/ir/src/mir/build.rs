@@ -241,7 +241,14 @@ impl Build<'_> {
                 let forest = &self.hir.forest;
                 let row_bytes = forest.num_features as u64 * forest.types.input.bytes() as u64;
                 self.scratch.add(&window, row_bytes)?;
-                Ok(vec![Stmt::CacheRows(CacheRows { id: cache, window, quantized: false, walks, body })])
+                Ok(vec![Stmt::CacheRows(CacheRows {
+                    id: cache,
+                    window,
+                    quantized: false,
+                    shared: None,
+                    walks,
+                    body,
+                })])
             }
         }
     }
@@ -282,7 +289,7 @@ impl Build<'_> {
         let window = window_of(self.uses.of(walks), base, &self.vars);
         self.scratch.add(&window, bins.row_bytes())?;
         let walks = walks.clone();
-        Ok(vec![Stmt::CacheRows(CacheRows { id, window, quantized: true, walks, body })])
+        Ok(vec![Stmt::CacheRows(CacheRows { id, window, quantized: true, shared: None, walks, body })])
     }
 
     /// Whether some leaf loop reads a copy of rows.

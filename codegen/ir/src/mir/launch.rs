@@ -174,6 +174,7 @@ impl Separate<'_> {
                 "make loops that stand beside each other and are mapped to one dimension equally long, or smaller tiles",
             ));
         }
+        share(&mut body, block, false)?;
         Ok(Launch { name, grid: extents.grid, block, walks, body })
     }
 
@@ -210,7 +211,7 @@ impl Separate<'_> {
                     arms.iter().try_for_each(|(_, body)| self.extents(body, inside, extents))?;
                 }
                 Stmt::CacheRows(copy) if copy.quantized => return Err(no_code_yet("quantized rows")),
-                Stmt::CacheRows(_) => return Err(no_code_yet("cached rows")),
+                Stmt::CacheRows(copy) => self.extents(&copy.body, inside, extents)?,
                 Stmt::CacheTrees(_) => return Err(no_code_yet("cached trees")),
                 Stmt::Private(_) | Stmt::Zero(..) | Stmt::ZeroAll(_) | Stmt::Fold(_) => {
                     return Err(no_code_yet("parallel loops over trees"));
@@ -276,6 +277,7 @@ impl Separate<'_> {
                     self.guards(&mut this.body, extents);
                 }
                 Stmt::Case(_, arms) => arms.iter_mut().for_each(|(_, body)| self.guards(body, extents)),
+                Stmt::CacheRows(copy) => self.guards(&mut copy.body, extents),
                 _ => {}
             }
         }
@@ -295,11 +297,15 @@ impl Separate<'_> {
     /// Sets the base values in the thread that adds all trees to its rows, which are those of `row` and the mapped
     /// loops in `body`: where these stand around all others. Whether they do.
     fn base_in_threads(&self, body: &mut Vec<Stmt>, row: &Affine, walks: &WalkRange) -> bool {
-        if let [Stmt::Loop(this)] = body.as_mut_slice()
-            && matches!(this.mode, Mode::Mapped(_))
-        {
-            let row = row.with(this.iter.var);
-            return self.base_in_threads(&mut this.body, &row, walks);
+        match body.as_mut_slice() {
+            [Stmt::Loop(this)] if matches!(this.mode, Mode::Mapped(_)) => {
+                let row = row.with(this.iter.var);
+                return self.base_in_threads(&mut this.body, &row, walks);
+            }
+            [Stmt::CacheRows(copy)] if any_mapped(&copy.body) => {
+                return self.base_in_threads(&mut copy.body, row, walks);
+            }
+            _ => {}
         }
         if any_mapped(body) {
             return false;
@@ -309,11 +315,32 @@ impl Separate<'_> {
     }
 }
 
+/// Makes the threads of a block copy rows together: all of them must come by, so that copies stand outside the loops over
+/// threads.
+fn share(stmts: &mut [Stmt], block: [u32; 3], in_threads: bool) -> Result<(), CompileError> {
+    stmts.iter_mut().try_for_each(|stmt| match stmt {
+        Stmt::CacheRows(copy) if in_threads || copy.window.high.is_none() => {
+            Err(no_code_yet("rows that are cached by single threads"))
+        }
+        Stmt::CacheRows(copy) => {
+            copy.shared = Some(block);
+            share(&mut copy.body, block, in_threads)
+        }
+        Stmt::Loop(this) => {
+            let threads = |mapping: Mapping| mapping.dimension.level == GpuLevel::Block;
+            let inside = in_threads || matches!(this.mode, Mode::Mapped(mapping) if threads(mapping));
+            share(&mut this.body, block, inside)
+        }
+        Stmt::Case(_, arms) => arms.iter_mut().try_for_each(|(_, body)| share(body, block, in_threads)),
+        _ => Ok(()),
+    })
+}
+
 fn no_code_yet(what: &str) -> CompileError {
     CompileError::new(
         CompileError::NOT_LOWERED,
         format!("there is no code for {what} on GPUs yet"),
-        "map loops over rows alone, without `cache`, and walk `array`, `sparse` or `levels`",
+        "map loops over rows alone, cache rows outside the loops over threads, and walk `array`, `sparse` or `levels`",
     )
 }
 

@@ -234,6 +234,9 @@ pub struct CacheRows {
     pub window: Window,
     /// Whether rows are quantized: bins are stored instead of the values.
     pub quantized: bool,
+    /// In a launch: the threads of a block, which copy the rows together into memory that they share. They lie
+    /// feature by feature.
+    pub shared: Option<[u32; 3]>,
     /// The leaf loops in it.
     pub walks: WalkRange,
     /// Where the copy is used.

@@ -130,7 +130,8 @@ impl Printer<'_> {
             Stmt::CacheRows(cache) => {
                 let rows = self.window(&cache.window);
                 let what = if cache.quantized { "bins of " } else { "" };
-                let head = format!("cache{} = {what}rows[{rows}]", cache.id.0);
+                let shared = if cache.shared.is_some() { "shared " } else { "" };
+                let head = format!("{shared}cache{} = {what}rows[{rows}]", cache.id.0);
                 self.braced(f, head, &cache.body)
             }
             Stmt::CacheTrees(cache) => {

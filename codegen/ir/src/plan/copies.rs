@@ -24,7 +24,7 @@ pub fn all(
 ) -> Result<(BTreeMap<CacheId, CopyPlan>, Option<i64>), CompileError> {
     let mut copies = BTreeMap::new();
     for_each_copy(&mir.body, true, &mut |copy, _| {
-        let blocks = blocks(mir.uses.of(&copy.walks), &copy.window.base);
+        let blocks = blocks(mir.uses.of(&copy.walks), &copy.window.base).filter(|_| copy.shared.is_none());
         copies.insert(copy.id, CopyPlan { blocks, sums: false });
         Ok(())
     })?;

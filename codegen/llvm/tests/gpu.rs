@@ -3,7 +3,8 @@
 #![allow(clippy::panic, clippy::expect_used)]
 
 use sched_forest::{Float, Forest, predict_margins};
-use sched_ir::interp::{Memory, run};
+use sched_ir::fault::{Fault, with_fault};
+use sched_ir::interp::{self, Memory, run};
 use sched_ir::lir::{KernelKind, Stmt};
 use sched_ir::{Budget, Compiled, compile};
 use sched_lang::{Options, Supported, Target, check};
@@ -24,6 +25,12 @@ fn schedules() -> Vec<String> {
         with("interleave(tree, 3)"),
         with("tile(tree, t0, t1, 2)\nunrollWalk(t1, 2)"),
         with("split(tree, ta, tb, 1)\ninterleave(tb, 2)"),
+        // The rows of a block in shared memory.
+        with("cache(b0)"),
+        with("cache(b0)\ninterleave(tree, 2)\nrepresentation(sparse)"),
+        "tile(batch, b0, rest, 6)\ntile(rest, b1, b2, 2)\nreorder(b0, b1, tree, b2)\ncache(b0)\n\
+         gpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\n"
+            .to_string(),
         // Two rows for each thread, tree by tree.
         "tile(batch, b0, rest, 6)\ntile(rest, b1, b2, 2)\nreorder(b0, b1, tree, b2)\n\
          gpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\ninterleave(b2, 2)\n"
@@ -70,6 +77,10 @@ fn bytes(values: &[f64], float: Float) -> Vec<u8> {
 
 /// The margins of rows by the interpreter, as bytes.
 fn margins(compiled: &Compiled, forest: &Forest, rows: &[f64]) -> Vec<u8> {
+    simulated(compiled, forest, rows).unwrap_or_else(|fault| panic!("{fault}\n{}", compiled.lir))
+}
+
+fn simulated(compiled: &Compiled, forest: &Forest, rows: &[f64]) -> Result<Vec<u8>, interp::Fault> {
     let (kind, kernel) = &compiled.lir.kernels[0];
     assert_eq!(*kind, KernelKind::Raw);
     let count = rows.len() / forest.num_features;
@@ -77,8 +88,8 @@ fn margins(compiled: &Compiled, forest: &Forest, rows: &[f64]) -> Vec<u8> {
     let input = bytes(rows, forest.types.input);
     let memory =
         Memory { rows: count as i64, input: &input, output: &mut output, tables: &compiled.lir.tables };
-    run(kernel, memory).unwrap_or_else(|fault| panic!("{fault}\n{}", compiled.lir));
-    output
+    run(kernel, memory)?;
+    Ok(output)
 }
 
 fn expected(forest: &Forest, rows: &[f64]) -> Vec<u8> {
@@ -108,12 +119,29 @@ fn margins_are_those_of_the_walker() {
     assert!(checked.iter().all(|count| *count > 40), "{checked:?}");
 }
 
+/// Each deliberate mistake makes a wrong margin, or an access that the interpreter reports.
+#[test]
+fn seeded_faults_are_seen() {
+    for fault in [Fault::GuardDropped, Fault::BarrierDropped, Fault::CopyStopsShort] {
+        let sees = |seed: u64| {
+            let mut rng = Rng(seed);
+            let forest = forests::forest(&mut rng);
+            let rows = forests::rows(&mut rng, &forest, 1);
+            let rows = &rows[..rows.len().min(5 * forest.num_features)];
+            let schedule = format!("{DIRECT}cache(b0)");
+            let compiled = with_fault(fault, || compiled(&forest, &schedule)).expect("the schedule is legal");
+            simulated(&compiled, &forest, rows).ok() != Some(expected(&forest, rows))
+        };
+        assert!((0..20).any(sees), "{fault:?} is not seen");
+    }
+}
+
 #[test]
 fn what_has_no_code_yet_is_refused() {
     let forest = forests::forest(&mut Rng(3));
     let trees = "tile(tree, t0, t1, 2)\nreorder(t0, batch, t1)\ngpuDimension(t0, grid.y)\ngpuDimension(batch, grid.x)";
     let cases = [
-        (format!("{DIRECT}cache(b0)"), "cached rows"),
+        (format!("{DIRECT}cache(b1)"), "cached by single threads"),
         (format!("{DIRECT}representation(quantized)"), "quantized rows"),
         (trees.to_string(), "loops over trees"),
     ];
