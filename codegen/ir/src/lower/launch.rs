@@ -3,12 +3,15 @@
 use super::kernel_builder::KernelBuilder;
 use super::row_source::RowCopy;
 use super::scope::{InScope, WindowRows};
+use super::sum_target::{PrivateBuffer, SumTarget};
 use crate::fault::{Fault, seeded};
 use crate::lir::{Address, Bin, BufferId, Build, Cmp, GpuAxis, GpuDimension, GpuLevel, Space, Ty, Value};
-use crate::mir::{CacheRows, Iter, Launch, Loop, Mapping};
+use crate::mir::{CacheRows, Iter, Launch, Loop, Mapping, PrivateId, Stmt};
 
 /// Bytes that all banks of shared memory deliver at once: a feature's values begin at a multiple of it.
 const LINE: u32 = 128;
+/// Threads of a block that works on a list of elements.
+const ELEMENT_THREADS: u32 = 256;
 
 impl KernelBuilder<'_> {
     /// A launch with as many blocks as its longest loops need.
@@ -39,6 +42,69 @@ impl KernelBuilder<'_> {
         let stop = self.scope.stop(&mut self.b, &this.iter);
         let exists = self.b.cmp(Cmp::Lt, value, stop);
         self.when(exists, body);
+    }
+
+    /// What only the first block or thread of some directions does.
+    pub(super) fn first(&mut self, dimensions: &[GpuDimension], body: &[Stmt]) {
+        let zero = self.b.int(0);
+        let mut first = self.b.int_of(Ty::I1, 1);
+        for dimension in dimensions {
+            let id = self.b.id(*dimension);
+            let is_zero = self.b.cmp(Cmp::Eq, id, zero);
+            first =
+                if self.b.as_int(first).is_some() { is_zero } else { self.b.bin(Bin::And, first, is_zero) };
+        }
+        self.when(first, |k| k.block(body));
+    }
+
+    /// Sets `count` sums of a private buffer to zero.
+    pub(super) fn clear_on_device(&mut self, id: PrivateId, private: &PrivateBuffer, count: Value) {
+        let element = self.ports.accumulator;
+        let zero = self.b.float(Ty::of(element), 0.0);
+        let buffer = private.buffer;
+        self.for_each_element(&format!("clear{}", id.0), count, |k, index| {
+            k.b.store(Address::element(buffer, index, element), zero);
+        });
+    }
+
+    /// Adds `slots` slots into a target from its element `first` on, in their order: a sum for each thread.
+    pub(super) fn fold_on_device(
+        &mut self,
+        id: PrivateId,
+        private: &PrivateBuffer,
+        into: &SumTarget,
+        (slots, first): (Value, Value),
+    ) {
+        let element = self.ports.accumulator;
+        let PrivateBuffer { buffer, slot_size, .. } = *private;
+        self.for_each_element(&format!("fold{}", id.0), slot_size, |k, index| {
+            let target = k.b.add(first, index);
+            let zero = k.b.int(0);
+            k.for_loop((zero, slots, 1), &[], |k, slot, _| {
+                let before = k.b.mul(slot, slot_size);
+                let source = k.b.add(before, index);
+                let part = k.b.load(Ty::of(element), Address::element(buffer, source, element));
+                into.add(&mut k.b, target, part);
+                Vec::new()
+            });
+        });
+    }
+
+    /// A launch with a thread for each number below `count`.
+    fn for_each_element(&mut self, name: &str, count: Value, body: impl FnOnce(&mut Self, Value)) {
+        let threads = i64::from(ELEMENT_THREADS);
+        let more = self.b.add_int(count, threads - 1);
+        let extent = self.b.int(threads);
+        let blocks = self.b.bin(Bin::IDiv, more, extent);
+        let one = self.b.int(1);
+        self.launch(name, [blocks, one, one], [ELEMENT_THREADS, 1, 1], |k| {
+            let [block, thread] = [GpuLevel::Grid, GpuLevel::Block]
+                .map(|level| k.b.id(GpuDimension { level, axis: GpuAxis::X }));
+            let before = k.b.mul_int(block, threads);
+            let number = k.b.add(before, thread);
+            let exists = k.b.cmp(Cmp::Lt, number, count);
+            k.when(exists, |k| body(k, number));
+        });
     }
 
     /// A copy of `most` rows at most in memory that a block shares, feature by feature: threads that walk

@@ -31,6 +31,7 @@ impl KernelBuilder<'_> {
             Stmt::CacheTrees(cache) => self.cache_trees(cache),
             Stmt::Base(window) if sums => self.fill_base(window),
             Stmt::Launch(launch) => self.device_code(launch),
+            Stmt::First(dimensions, body) => self.first(dimensions, body),
             Stmt::Private(private) if sums => self.private(private),
             Stmt::Private(private) => self.block(&private.body),
             Stmt::Zero(id, var) if sums => self.zero(*id, *var),

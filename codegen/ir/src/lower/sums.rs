@@ -89,7 +89,13 @@ impl KernelBuilder<'_> {
 
     /// One slot of sums for each iteration of the loop inside.
     pub(super) fn private(&mut self, private: &Private) {
-        let slots = self.scope.trip(&mut self.b, &private.slots);
+        let mut slots = self.b.int(1);
+        let mut loops = Vec::with_capacity(private.slots.len());
+        for iter in &private.slots {
+            let trips = self.scope.trip(&mut self.b, iter);
+            slots = self.b.mul(slots, trips);
+            loops.push((iter.var, trips));
+        }
         let rows = self.scope.window(&mut self.b, &private.window);
         let margins = self.ports.margins();
         let slot_size = self.b.mul_int(rows.count, margins);
@@ -97,9 +103,9 @@ impl KernelBuilder<'_> {
         let element = self.ports.accumulator;
         let bytes = self.b.mul_int(elements, i64::from(element.bytes()));
         self.alloc("private", element, bytes, |k, buffer| {
-            k.scope
-                .privates
-                .insert(private.id, PrivateBuffer { buffer, slots, first_row: rows.first, slot_size });
+            let first_row = rows.first;
+            let made = PrivateBuffer { buffer, slots, loops, first_row, slot_size };
+            k.scope.privates.insert(private.id, made);
             k.block(&private.body);
             k.scope.privates.remove(&private.id);
         });
@@ -107,7 +113,7 @@ impl KernelBuilder<'_> {
 
     /// Sets the current iteration's slot to zero.
     pub(super) fn zero(&mut self, id: PrivateId, var: Var) {
-        let Some(private) = self.scope.privates.get(&id).copied() else { return };
+        let Some(private) = self.scope.privates.get(&id).cloned() else { return };
         let slot = self.scope.iteration(&mut self.b, var);
         let start = self.b.mul(slot, private.slot_size);
         let end = self.b.add(start, private.slot_size);
@@ -116,9 +122,12 @@ impl KernelBuilder<'_> {
 
     /// Sets all slots to zero.
     pub(super) fn zero_all(&mut self, id: PrivateId) {
-        let Some(private) = self.scope.privates.get(&id).copied() else { return };
+        let Some(private) = self.scope.privates.get(&id).cloned() else { return };
         let start = self.b.int(0);
         let end = self.b.mul(private.slots, private.slot_size);
+        if self.on_device {
+            return self.clear_on_device(id, &private, end);
+        }
         self.clear(private.buffer, start, end);
     }
 
@@ -133,13 +142,16 @@ impl KernelBuilder<'_> {
 
     /// Adds all slots into the target, slot by slot in iteration order, `width` sums at a time.
     pub(super) fn fold(&mut self, fold: &Fold) {
-        let Some(private) = self.scope.privates.get(&fold.from).copied() else { return };
+        let Some(private) = self.scope.privates.get(&fold.from).cloned() else { return };
         let into = self.scope.sums(&mut self.b, self.ports, &fold.into);
         let skipped = self.b.mul_int(private.first_row, self.ports.lowering.hir.forest.num_margins as i64);
         let first = self.b.add(into.origin, skipped);
         let (zero, mut slots) = (self.b.int(0), private.slots);
         if seeded(Fault::FoldForgetsSlot) {
             slots = self.b.add_int(slots, -1);
+        }
+        if self.on_device {
+            return self.fold_on_device(fold.from, &private, &into, (slots, first));
         }
         let width = if into.atomic { 1 } else { i64::from(fold.width.max(1)) };
         self.for_loop((zero, slots, 1), &[], |k, slot, _| {

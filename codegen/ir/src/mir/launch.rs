@@ -7,6 +7,7 @@
 //! Sums begin with the base values. If a thread adds all trees to its rows, it sets them before; otherwise a launch of
 //! their own does.
 
+use super::threads::{only_firsts, share};
 use super::window::window_of;
 use super::{
     Affine, Bound, Iter, Launch, Limit, Loop, Mapping, Mir, Mode, Stmt, Uses, Var, VarInfo, WalkRange, Window,
@@ -52,6 +53,7 @@ pub fn any_mapped(stmts: &[Stmt]) -> bool {
         Stmt::Case(_, arms) => arms.iter().any(|(_, body)| any_mapped(body)),
         Stmt::CacheRows(cache) => any_mapped(&cache.body),
         Stmt::Private(private) => any_mapped(&private.body),
+        Stmt::First(_, body) => any_mapped(body),
         Stmt::Launch(_) => true,
         Stmt::Walks(_)
         | Stmt::Base(_)
@@ -98,6 +100,17 @@ fn base_apart(stmt: Stmt, vars: &mut Vec<VarInfo>) -> Stmt {
 struct Extents {
     grid: [Vec<Iter>; 3],
     block: [i64; 3],
+}
+
+impl Extents {
+    /// The directions in which there is more than one block or thread.
+    fn used(&self) -> Vec<GpuDimension> {
+        let axes = [GpuAxis::X, GpuAxis::Y, GpuAxis::Z];
+        let grid = axes.iter().filter(|axis| !self.grid[number(**axis)].is_empty());
+        let block = axes.iter().filter(|axis| self.block[number(**axis)] > 1);
+        let of = |level| move |axis: &GpuAxis| GpuDimension { level, axis: *axis };
+        grid.map(of(GpuLevel::Grid)).chain(block.map(of(GpuLevel::Block))).collect()
+    }
 }
 
 fn number(axis: GpuAxis) -> usize {
@@ -147,12 +160,19 @@ impl Separate<'_> {
                 ));
             }
             Stmt::CacheRows(copy) if copy.quantized => return Err(no_code_yet("quantized rows")),
-            Stmt::CacheRows(_) | Stmt::CacheTrees(_) | Stmt::Private(_) => {
+            Stmt::CacheRows(_) | Stmt::CacheTrees(_) => {
                 return Err(no_code_yet("copies that all launches share"));
             }
-            other @ (Stmt::Base(_) | Stmt::Launch(_) | Stmt::Zero(..) | Stmt::ZeroAll(_) | Stmt::Fold(_)) => {
-                other
+            Stmt::Private(mut private) => {
+                private.body = all(self, private.body)?;
+                Stmt::Private(private)
             }
+            other @ (Stmt::Base(_)
+            | Stmt::First(..)
+            | Stmt::Launch(_)
+            | Stmt::Zero(..)
+            | Stmt::ZeroAll(_)
+            | Stmt::Fold(_)) => other,
         })
     }
 
@@ -175,6 +195,7 @@ impl Separate<'_> {
             ));
         }
         share(&mut body, block, false)?;
+        let body = only_firsts(body, &extents.used(), &mut Vec::new());
         Ok(Launch { name, grid: extents.grid, block, walks, body })
     }
 
@@ -216,6 +237,7 @@ impl Separate<'_> {
                 Stmt::Private(_) | Stmt::Zero(..) | Stmt::ZeroAll(_) | Stmt::Fold(_) => {
                     return Err(no_code_yet("parallel loops over trees"));
                 }
+                Stmt::First(_, body) => self.extents(body, inside, extents)?,
                 Stmt::Walks(_) | Stmt::Base(_) | Stmt::Launch(_) => {}
             }
         }
@@ -229,9 +251,6 @@ impl Separate<'_> {
         inside: &[Var],
         extents: &mut Extents,
     ) -> Result<(), CompileError> {
-        if self.info(this.iter.var).axis == Axis::Tree {
-            return Err(no_code_yet("loops over trees that are mapped"));
-        }
         let at = number(dimension.axis);
         match dimension.level {
             GpuLevel::Grid => {
@@ -299,6 +318,9 @@ impl Separate<'_> {
     fn base_in_threads(&self, body: &mut Vec<Stmt>, row: &Affine, walks: &WalkRange) -> bool {
         match body.as_mut_slice() {
             [Stmt::Loop(this)] if matches!(this.mode, Mode::Mapped(_)) => {
+                if self.info(this.iter.var).axis == Axis::Tree {
+                    return false;
+                }
                 let row = row.with(this.iter.var);
                 return self.base_in_threads(&mut this.body, &row, walks);
             }
@@ -315,28 +337,7 @@ impl Separate<'_> {
     }
 }
 
-/// Makes the threads of a block copy rows together: all of them must come by, so that copies stand outside the loops over
-/// threads.
-fn share(stmts: &mut [Stmt], block: [u32; 3], in_threads: bool) -> Result<(), CompileError> {
-    stmts.iter_mut().try_for_each(|stmt| match stmt {
-        Stmt::CacheRows(copy) if in_threads || copy.window.high.is_none() => {
-            Err(no_code_yet("rows that are cached by single threads"))
-        }
-        Stmt::CacheRows(copy) => {
-            copy.shared = Some(block);
-            share(&mut copy.body, block, in_threads)
-        }
-        Stmt::Loop(this) => {
-            let threads = |mapping: Mapping| mapping.dimension.level == GpuLevel::Block;
-            let inside = in_threads || matches!(this.mode, Mode::Mapped(mapping) if threads(mapping));
-            share(&mut this.body, block, inside)
-        }
-        Stmt::Case(_, arms) => arms.iter_mut().try_for_each(|(_, body)| share(body, block, in_threads)),
-        _ => Ok(()),
-    })
-}
-
-fn no_code_yet(what: &str) -> CompileError {
+pub(super) fn no_code_yet(what: &str) -> CompileError {
     CompileError::new(
         CompileError::NOT_LOWERED,
         format!("there is no code for {what} on GPUs yet"),

@@ -19,6 +19,7 @@ mod build;
 pub mod launch;
 mod print;
 pub mod reduce;
+mod threads;
 mod uses;
 mod window;
 
@@ -148,7 +149,8 @@ pub struct PrivateId(pub u32);
 pub enum Accumulator {
     /// The call's output.
     Output,
-    /// A slot of a private buffer: that of the current iteration of the loop with this variable.
+    /// A slot of a private buffer: that of the current iteration of the loop with this variable, and of the loops
+    /// around it that have slots of the buffer.
     Slot(PrivateId, Var),
 }
 
@@ -254,13 +256,15 @@ pub struct CacheTrees {
     pub walks: WalkRange,
 }
 
-/// One slot of sums per iteration of a parallel tree loop.
+/// One slot of sums per iteration of a parallel tree loop, or of several in each other that run as blocks and
+/// threads.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Private {
     /// Its name.
     pub id: PrivateId,
-    /// The loop's values: one slot for each.
-    pub slots: Iter,
+    /// The loop's values: one slot for each. Where loops in it have slots of the same buffer, too, one for each of
+    /// their values together.
+    pub slots: Vec<Iter>,
     /// The rows summed inside the loop.
     pub window: Window,
     /// The loop and the fold.
@@ -289,6 +293,8 @@ pub enum Stmt {
     Base(Window),
     /// Code of a GPU.
     Launch(Launch),
+    /// What only the first block or thread of some directions does, in a launch.
+    First(Vec<GpuDimension>, Vec<Stmt>),
     /// One body per value of a variable.
     Case(Var, Vec<(i64, Vec<Stmt>)>),
     /// A local copy of rows.

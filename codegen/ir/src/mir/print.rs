@@ -118,6 +118,10 @@ impl Printer<'_> {
                 let rows = if all { "..".to_string() } else { self.window(window) };
                 self.line(f, format!("result[{rows}] = base"))
             }
+            Stmt::First(dimensions, body) => {
+                let names: Vec<String> = dimensions.iter().map(|dimension| dimension.to_string()).collect();
+                self.braced(f, format!("first of {}", names.join(", ")), body)
+            }
             Stmt::Launch(launch) => {
                 let grid = launch.grid.each_ref().map(|loops| self.extent(loops)).join(" x ");
                 let block = launch.block.map(|extent| extent.to_string()).join(" x ");
@@ -138,7 +142,8 @@ impl Printer<'_> {
                 self.line(f, format!("prefetch trees[{} + 0..{}]", self.affine(&cache.from), cache.count))
             }
             Stmt::Private(private) => {
-                let (slots, rows) = (self.iter(&private.slots), self.window(&private.window));
+                let slots: Vec<String> = private.slots.iter().map(|iter| self.iter(iter)).collect();
+                let (slots, rows) = (slots.join("]["), self.window(&private.window));
                 self.braced(f, format!("private{}[{slots}][{rows}]", private.id.0), &private.body)
             }
             Stmt::Zero(id, var) => self.line(f, format!("private{}[{}][..] = 0", id.0, self.name(*var))),

@@ -107,6 +107,7 @@ fn collect<'m>(
             }
             Stmt::Private(private) => collect(&private.body, outside, copies, into),
             Stmt::Launch(launch) => collect(&launch.body, outside, copies, into),
+            Stmt::First(_, body) => collect(body, outside, copies, into),
             Stmt::Base(_) | Stmt::CacheTrees(_) | Stmt::Zero(..) | Stmt::ZeroAll(_) | Stmt::Fold(_) => {}
         }
     }
