@@ -8,15 +8,13 @@ use sched_ir::interp::{Memory, Options as Run, run_with};
 use sched_ir::lir::{KernelKind, Module, Scalar};
 use sched_ir::verify::verify;
 use sched_ir::{Budget, Compiled, compile};
-use sched_lang::{Options, Supported, check};
+use sched_lang::{Options, check};
 use sched_testing::forests;
-use sched_testing::schedules::{Rng, schedule};
 use std::collections::BTreeSet;
 
-/// Random cases: enough that every layout and every traversal is among them.
-const CASES: u64 = 400;
+mod cases;
 
-const KERNELS: [KernelKind; 4] = [KernelKind::Raw, KernelKind::Leaf, KernelKind::Value, KernelKind::Class];
+use cases::{CASES, KERNELS, case};
 
 /// The bytes that a kernel writes.
 fn results(module: &Module, at: usize, forest: &Forest, rows: &[f64], seed: u64) -> Vec<u8> {
@@ -40,25 +38,6 @@ fn results(module: &Module, at: usize, forest: &Forest, rows: &[f64], seed: u64)
     let result = run_with(function, memory, &Run { seed, ..Run::default() });
     result.unwrap_or_else(|fault| panic!("seed {seed}: {fault}\n{function}"));
     output
-}
-
-/// The case of a seed, compiled with both widths; nothing if the schedule is not compiled for the model.
-fn case(seed: u64) -> Option<(Forest, Vec<f64>, String, [Compiled; 2])> {
-    let mut rng = Rng(seed);
-    let forest = forests::forest(&mut rng);
-    let count = 1 + rng.below(40);
-    let rows = forests::rows(&mut rng, &forest, count);
-    let model = forests::info(&forest);
-    let text = schedule(seed, &model);
-    let options =
-        Options { model: Some(model.into()), supported: Supported::Compilable, ..Options::default() };
-    let nest = check(&text, &options).nest?;
-    let compiled = |narrow_indices| {
-        let budget = Budget { narrow_indices, ..Budget::default() };
-        compile(forest.clone(), nest.clone(), &KERNELS, &budget).ok()
-    };
-    let both = [compiled(false)?, compiled(true)?];
-    Some((forest, rows, text, both))
 }
 
 #[test]

@@ -21,6 +21,7 @@ mod fits;
 mod launch;
 mod ops;
 mod print;
+mod unread;
 mod vectors;
 
 pub use builder::{Build, Builder};
