@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)] // Clippy's leave for tests does not reach the functions that they share.
 
-use sched_ir::interp::{Fault, Memory, Options, Race, run_with};
+use sched_ir::interp::{Fault, Memory, Options, Race, count_accesses, run_with};
 use sched_ir::lir::{
     Address, Bin, BufferId, Build, Builder, Cast, Cmp, Function, Op, Scalar, Space, Ty, Value,
 };
@@ -407,4 +407,27 @@ fn memory_and_time_are_limited() {
     let many = b.int(1 << 30);
     b.launch("many", [many; 3], [1; 3], |_| {});
     assert!(matches!(call(&b.finish(), 0), Err(Fault::TooLong { .. })));
+}
+
+#[test]
+fn accesses_are_counted_by_warps() {
+    // Each thread of two warps of four lanes writes a word of its own, and reads one of another bank 8 times as far.
+    let function = launch(|b, here| {
+        let bytes = b.int(4 * 8 * 32);
+        b.alloc_in(Space::Shared, "grid", Scalar::I32, bytes, |b, grid| {
+            let far = b.mul_int(here.thread, 32);
+            b.store(at(grid, far), here.number);
+            b.barrier();
+            let found = b.load(I32, at(grid, far));
+            b.store(at(here.out, here.number), found);
+        });
+    });
+    let mut output = vec![0; 4 * ALL as usize];
+    let memory = Memory { rows: 1, input: &[], output: &mut output, tables: &[] };
+    let costs = count_accesses(&function, memory, &Options::default(), 4).unwrap();
+    let numbers: Vec<_> =
+        costs.iter().map(|cost| (cost.buffer.as_str(), cost.shared, cost.warps, cost.lanes, cost.pieces)).collect();
+    // Eight warps in all: their lanes meet in one bank of shared memory, and write half a sector each.
+    assert_eq!(numbers, [("grid", true, 8, 32, 32), ("grid", true, 8, 32, 32), ("out", false, 8, 32, 8)]);
+    assert!(costs[2].statement.starts_with("store out["), "{}", costs[2].statement);
 }

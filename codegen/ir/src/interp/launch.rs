@@ -236,10 +236,16 @@ impl<'f, 'm> Machine<'f, 'm> {
             let ids = Ids { block: threads.block, thread: place(number, threads.extents.map(u64::from)) };
             self.ids = ids;
             self.tasks.run_thread(number as u32);
+            if let Some(warps) = &mut self.warps {
+                warps.run_thread(number as u32);
+            }
             self.swap(&mut threads.all[number as usize]);
             let result = run(self);
             self.swap(&mut threads.all[number as usize]);
             result?;
+        }
+        if let Some(warps) = &mut self.warps {
+            warps.meet(self.function);
         }
         Ok(())
     }

@@ -61,6 +61,11 @@ impl<'m> Region<'m> {
         Region { bytes, written, touches: Vec::new(), by_threads: Vec::new(), depth }
     }
 
+    /// Whether it is temporary memory of one thread.
+    pub fn is_of_thread(&self) -> bool {
+        self.depth == usize::MAX && matches!(self.bytes, Bytes::Owned(_))
+    }
+
     /// Size in bytes.
     pub fn size(&self) -> usize {
         self.get().len()

@@ -5,6 +5,7 @@
 //! Iterations of a parallel loop, and threads of a launch, run one after the other, in a scrambled order that
 //! depends on a seed alone. A race is found in any order, unless another fault comes before it.
 
+mod access;
 mod fault;
 mod launch;
 mod memory;
@@ -12,17 +13,17 @@ mod ops;
 mod race;
 mod threads;
 mod vector;
+mod warp;
 
 pub use fault::{Access, Fault, Race, Touch};
+pub use warp::AccessCost;
 
-use crate::lir::{
-    Address, Alloc, Block, BufferId, Carried, For, Function, If, Op, Parallel, Space, Stmt, Table, Value,
-    While,
-};
+use crate::lir::{Alloc, Block, Carried, For, Function, If, Op, Parallel, Space, Stmt, Table, Value, While};
 use crate::verify::verify;
 use launch::Ids;
-use memory::{Region, Trap};
-use race::{Around, Tasks};
+use memory::Region;
+use race::Tasks;
+use warp::Warps;
 
 /// The memory that a function works on. Input and output do not overlap.
 #[derive(Debug)]
@@ -66,6 +67,26 @@ pub fn run_with(function: &Function, memory: Memory<'_>, options: &Options) -> R
     Machine::new(function, memory, options)?.block(&function.body)
 }
 
+/// Runs a function as [`run_with`] does, and counts what the accesses of its launches cost a GPU with warps of so many
+/// threads.
+///
+/// # Errors
+///
+/// As for [`run_with`].
+pub fn count_accesses(
+    function: &Function,
+    memory: Memory<'_>,
+    options: &Options,
+    warp: u32,
+) -> Result<Vec<AccessCost>, Fault> {
+    verify(function).map_err(Fault::Malformed)?;
+    let mut machine = Machine::new(function, memory, options)?;
+    machine.warps = Some(Warps::new(warp));
+    machine.block(&function.body)?;
+    let costs = machine.warps.map(|warps| warps.costs(function, |stmt| fault::text(function, stmt)));
+    Ok(costs.unwrap_or_default())
+}
+
 /// A run. The verifier has looked at the function, so its numbers are valid and its values defined before
 /// use.
 struct Machine<'f, 'm> {
@@ -81,6 +102,8 @@ struct Machine<'f, 'm> {
     regions: Vec<Region<'m>>,
     /// Which thread of a launch runs.
     ids: Ids,
+    /// What accesses cost, where that is asked for.
+    warps: Option<Warps>,
     tasks: Tasks<'f>,
     steps_left: u64,
     memory_left: u64,
@@ -108,6 +131,7 @@ impl<'f, 'm> Machine<'f, 'm> {
             passing: Vec::new(),
             regions: regions(function, memory)?,
             ids: Ids::default(),
+            warps: None,
             tasks: Tasks::new(options.seed),
             steps_left: options.steps,
             memory_left: options.memory,
@@ -228,6 +252,7 @@ impl<'f, 'm> Machine<'f, 'm> {
             }
             Op::Load(ref from, _) => {
                 let start = self.start(from);
+                self.count_access(stmt, from.buffer, start, ty.bytes());
                 let region = &mut self.regions[from.buffer.0 as usize];
                 region
                     .load(&self.tasks, start, ty, &mut self.lanes[each])
@@ -294,58 +319,6 @@ impl<'f, 'm> Machine<'f, 'm> {
             }
         }
         Ok(())
-    }
-
-    /// The byte that an address names, wider than an index because it may overflow one.
-    #[inline]
-    fn start(&self, at: &Address) -> i128 {
-        byte(self.int(at.index).into(), at.stride, at.offset)
-    }
-
-    #[inline]
-    fn store(&mut self, stmt: &'f Stmt, to: &Address, value: Value) -> Result<(), Fault> {
-        let ty = self.function.ty(value);
-        let (from, start) = (self.at(value), self.start(to));
-        let lanes = &self.lanes[from..from + usize::from(ty.lanes)];
-        self.regions[to.buffer.0 as usize]
-            .store(&self.tasks, start, ty, lanes)
-            .map_err(|trap| self.fault(stmt, to.buffer, trap))
-    }
-
-    fn atomic_add(&mut self, stmt: &'f Stmt, to: &Address, value: Value) -> Result<(), Fault> {
-        let scalar = self.function.ty(value).scalar;
-        let (start, lane) = (self.start(to), self.lane(value));
-        self.regions[to.buffer.0 as usize]
-            .atomic_add(&self.tasks, start, scalar, lane)
-            .map_err(|trap| self.fault(stmt, to.buffer, trap))
-    }
-
-    /// A trap with the names of things.
-    #[cold]
-    fn fault(&self, stmt: &Stmt, buffer: BufferId, trap: Trap<'_>) -> Fault {
-        let access = |bytes| Access {
-            buffer: self.function.buffer(buffer).name.clone(),
-            size: self.regions[buffer.0 as usize].size(),
-            bytes,
-            statement: fault::text(self.function, stmt),
-        };
-        match trap {
-            Trap::OutOfBounds(bytes) => Fault::OutOfBounds(Box::new(access(bytes))),
-            Trap::ReadOnly(bytes) => Fault::ReadOnly(Box::new(access(bytes))),
-            Trap::Uninitialised(bytes) => Fault::Uninitialised(Box::new(access(bytes))),
-            Trap::Race(bytes, touch, conflict) => Fault::Race(Box::new(Race {
-                access: access(bytes),
-                touch,
-                iteration: conflict.iteration,
-                other_touch: conflict.other_touch,
-                other_iteration: conflict.other_iteration,
-                threads: match conflict.around {
-                    Around::Parallel(_) => None,
-                    Around::Launch(launch) => Some(launch.threads()),
-                },
-                parallel: fault::text(self.function, &conflict.around.head()),
-            })),
-        }
     }
 
     fn for_loop(&mut self, stmt: &'f For) -> Result<(), Fault> {
