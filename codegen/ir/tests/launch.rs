@@ -425,8 +425,10 @@ fn accesses_are_counted_by_warps() {
     let mut output = vec![0; 4 * ALL as usize];
     let memory = Memory { rows: 1, input: &[], output: &mut output, tables: &[] };
     let costs = count_accesses(&function, memory, &Options::default(), 4).unwrap();
-    let numbers: Vec<_> =
-        costs.iter().map(|cost| (cost.buffer.as_str(), cost.shared, cost.warps, cost.lanes, cost.pieces)).collect();
+    let numbers: Vec<_> = costs
+        .iter()
+        .map(|cost| (cost.buffer.as_str(), cost.shared, cost.warps, cost.lanes, cost.pieces))
+        .collect();
     // Eight warps in all: their lanes meet in one bank of shared memory, and write half a sector each.
     assert_eq!(numbers, [("grid", true, 8, 32, 32), ("grid", true, 8, 32, 32), ("out", false, 8, 32, 8)]);
     assert!(costs[2].statement.starts_with("store out["), "{}", costs[2].statement);

@@ -31,6 +31,10 @@ fn schedules() -> Vec<String> {
         "tile(batch, b0, rest, 6)\ntile(rest, b1, b2, 2)\nreorder(b0, b1, tree, b2)\ncache(b0)\n\
          gpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\n"
             .to_string(),
+        // The bins of the rows of a block in shared memory.
+        with("cache(b0)\nrepresentation(quantized)"),
+        with("cache(b0)\nrepresentation(quantized)\ninterleave(tree, 2)"),
+        with("cache(b0)\nrepresentation(preorder)"),
         // Two rows for each thread, tree by tree.
         "tile(batch, b0, rest, 6)\ntile(rest, b1, b2, 2)\nreorder(b0, b1, tree, b2)\n\
          gpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\ninterleave(b2, 2)\n"
@@ -181,7 +185,8 @@ fn what_has_no_code_yet_is_refused() {
     let forest = forests::forest(&mut Rng(3));
     let cases = [
         (format!("{DIRECT}cache(b1)"), "cached by single threads"),
-        (format!("{DIRECT}representation(quantized)"), "quantized rows"),
+        (format!("{DIRECT}representation(quantized)"), "quantized outside launches"),
+        (format!("{DIRECT}cache(tree)"), "cached trees"),
     ];
     for (schedule, what) in cases {
         let nest = nest(&forest, &schedule).expect("the checker accepts it");

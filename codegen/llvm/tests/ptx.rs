@@ -85,3 +85,21 @@ fn gpus_have_names() {
         assert_eq!(error.code, code::UNKNOWN_CPU);
     }
 }
+
+#[test]
+fn copies_of_rows_lie_in_shared_memory_behind_barriers() {
+    for more in ["cache(b0)", "cache(b0)\nrepresentation(quantized)", "cache(b0)\nrepresentation(preorder)"] {
+        let ptx = ptx_text(&compiled(5, &format!("{DIRECT}{more}\n")).lir, gpu("sm_90")).expect("PTX");
+        for word in [".shared .align 64", "ld.shared.", "st.shared.", "bar.sync"] {
+            assert!(ptx.contains(word), "{more}: no {word}\n{ptx}");
+        }
+    }
+}
+
+#[test]
+fn atomic_additions_are_instructions() {
+    let schedule = "tile(batch, b0, b1, 32)\ngpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\n\
+                    tile(tree, t0, t1, 2)\ngpuDimension(t0, block.y)\natomicReduce(t0)\n";
+    let ptx = ptx_text(&compiled(5, schedule).lir, Gpu::DEFAULT).expect("PTX");
+    assert!(ptx.contains("atom.global.add.f") || ptx.contains("red.global.add.f"), "{ptx}");
+}

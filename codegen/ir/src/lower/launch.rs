@@ -7,6 +7,7 @@ use super::sum_target::{PrivateBuffer, SumTarget};
 use crate::fault::{Fault, seeded};
 use crate::lir::{Address, Bin, BufferId, Build, Cmp, GpuAxis, GpuDimension, GpuLevel, Space, Ty, Value};
 use crate::mir::{CacheRows, Iter, Launch, Loop, Mapping, PrivateId, Stmt};
+use crate::rows::Team;
 
 /// Bytes that all banks of shared memory deliver at once: a feature's values begin at a multiple of it.
 const LINE: u32 = 128;
@@ -108,16 +109,25 @@ impl KernelBuilder<'_> {
     }
 
     /// A copy of `most` rows at most in memory that a block shares, feature by feature: threads that walk
-    /// neighbouring rows read neighbouring words, whatever features their nodes test. The threads copy value after
-    /// value of the input, so that what they read together lies together.
+    /// neighbouring rows read neighbouring elements, whatever features their nodes test.
     pub(super) fn share_rows(&mut self, cache: &CacheRows, threads: [u32; 3], most: i64) {
         let rows = self.scope.window(&mut self.b, &cache.window);
-        let (element, columns) = (self.ports.input, self.ports.features());
+        let quantizer = self.ports.quantizer().filter(|_| cache.quantized);
+        let (name, element, columns) = match &quantizer {
+            Some(quantizer) => ("shared_bins", quantizer.bins.element(), i64::from(quantizer.bins.columns())),
+            None => ("shared_rows", self.ports.input, self.ports.features()),
+        };
         let line = i64::from(LINE / element.bytes());
         let held = (most + line - 1) / line * line;
         let bytes = self.b.int(held * columns * i64::from(element.bytes()));
-        self.alloc_in(Space::Shared, "shared_rows", element, bytes, |k, buffer| {
-            k.copy_together(buffer, &rows, held, threads);
+        self.alloc_in(Space::Shared, name, element, bytes, |k, buffer| {
+            let thread = k.thread(threads);
+            let count = threads.iter().map(|extent| i64::from(*extent)).product();
+            let team = Team { thread, count };
+            match quantizer {
+                Some(quantizer) => quantizer.together(&mut k.b, buffer, (rows.first, rows.count), held, team),
+                None => k.copy_together(buffer, &rows, held, team),
+            }
             if !seeded(Fault::BarrierDropped) {
                 k.b.barrier();
             }
@@ -132,13 +142,12 @@ impl KernelBuilder<'_> {
         });
     }
 
-    fn copy_together(&mut self, buffer: BufferId, rows: &WindowRows, held: i64, threads: [u32; 3]) {
+    /// Copies value after value of the input, so that what threads read together lies together.
+    fn copy_together(&mut self, buffer: BufferId, rows: &WindowRows, held: i64, team: Team) {
         let (element, columns, input) = (self.ports.input, self.ports.features(), self.ports.rows);
-        let thread = self.thread(threads);
         let all = self.b.mul_int(rows.count, columns);
         let from = self.b.mul_int(rows.first, columns);
-        let together = threads.iter().map(|extent| i64::from(*extent)).product();
-        self.for_loop((thread, all, together), &[], |k, number, _| {
+        self.for_loop((team.thread, all, team.count), &[], |k, number, _| {
             let source = k.b.add(from, number);
             let value = k.b.load(Ty::of(element), Address::element(input, source, element));
             let per_row = k.b.int(columns);

@@ -159,7 +159,9 @@ impl Separate<'_> {
                     "map a loop around them with gpuDimension, too, or none at all",
                 ));
             }
-            Stmt::CacheRows(copy) if copy.quantized => return Err(no_code_yet("quantized rows")),
+            Stmt::CacheRows(copy) if copy.quantized => {
+                return Err(no_code_yet("rows that are quantized outside launches"));
+            }
             Stmt::CacheRows(_) | Stmt::CacheTrees(_) => {
                 return Err(no_code_yet("copies that all launches share"));
             }
@@ -231,7 +233,6 @@ impl Separate<'_> {
                 Stmt::Case(_, arms) => {
                     arms.iter().try_for_each(|(_, body)| self.extents(body, inside, extents))?;
                 }
-                Stmt::CacheRows(copy) if copy.quantized => return Err(no_code_yet("quantized rows")),
                 Stmt::CacheRows(copy) => self.extents(&copy.body, inside, extents)?,
                 Stmt::CacheTrees(_) => return Err(no_code_yet("cached trees")),
                 Stmt::Private(_) | Stmt::Zero(..) | Stmt::ZeroAll(_) | Stmt::Fold(_) => {
@@ -341,7 +342,7 @@ pub(super) fn no_code_yet(what: &str) -> CompileError {
     CompileError::new(
         CompileError::NOT_LOWERED,
         format!("there is no code for {what} on GPUs yet"),
-        "map loops over rows alone, cache rows outside the loops over threads, and walk `array`, `sparse` or `levels`",
+        "cache rows in a loop over blocks, outside the loops over threads, and do not cache trees",
     )
 }
 

@@ -25,7 +25,7 @@ pub fn all(
     let mut copies = BTreeMap::new();
     for_each_copy(&mir.body, true, &mut |copy, _| {
         let blocks = blocks(mir.uses.of(&copy.walks), &copy.window.base).filter(|_| copy.shared.is_none());
-        copies.insert(copy.id, CopyPlan { blocks, sums: false });
+        copies.insert(copy.id, CopyPlan { blocks, sums: false, shared: copy.shared.is_some() });
         Ok(())
     })?;
     let forest = &hir.forest;

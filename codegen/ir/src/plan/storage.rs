@@ -37,8 +37,8 @@ pub struct Chosen {
     pub subset: Option<FeatureSubset>,
 }
 
-/// The format that suits a leaf loop, whatever its trees are.
-fn suiting(walks: &Walks) -> Result<Format, CompileError> {
+/// The format that suits a leaf loop, whatever its trees are. Threads that share a copy of rows walk step by step.
+fn suiting(walks: &Walks, shared: bool) -> Result<Format, CompileError> {
     let vectors = walks.lanes > 1;
     Ok(match (walks.layout, walks.over) {
         (nest::Layout::Array, _) => Format::CompleteRecords,
@@ -48,7 +48,7 @@ fn suiting(walks: &Walks) -> Result<Format, CompileError> {
         (nest::Layout::Levels, _) => Format::LevelTables,
         (nest::Layout::Quantized, Axis::Tree) if vectors => Format::BinWords,
         (nest::Layout::Quantized, _) => Format::BinTables,
-        (nest::Layout::Preorder, Axis::Tree) if !vectors => Format::PreorderTests,
+        (nest::Layout::Preorder, Axis::Tree) if !vectors && !shared => Format::PreorderTests,
         (nest::Layout::Preorder, _) => Format::Preorder,
         (nest::Layout::Reorg, _) => return Err(not_lowered(walks.layout)),
     })
@@ -71,7 +71,7 @@ impl<'a> Wanted<'a> {
                 Rows::Input => None,
             };
             let transposed = copy.is_some_and(|copy| copy.blocks.is_some());
-            let mut format = suiting(walks)?;
+            let mut format = suiting(walks, copy.is_some_and(|copy| copy.shared))?;
             if hir.tiles.is_some() {
                 if format != Format::ChildRecords {
                     return Err(single_nodes());
