@@ -7,6 +7,7 @@ use sched_ir::lir::Kernel;
 use sched_ir::verify::verify;
 use sched_ir::{Budget, CompileError, Compiled, compile};
 use sched_lang::{ModelFacts, Options, Supported, check};
+use sched_nest::Variants;
 
 /// `count` chains of `depth` levels.
 fn chains(count: u32, depth: u32) -> Forest {
@@ -44,7 +45,7 @@ fn compiled(forest: Forest, schedule: &str, budget: &Budget) -> Result<Compiled,
         Options { facts: Some(facts.into()), supported: Supported::Compilable, ..Options::default() };
     let checked = check(schedule, &options);
     let nest = checked.nest.unwrap_or_else(|| panic!("{schedule}: {:?}", checked.diagnostics));
-    compile(forest, nest, &[Kernel::Raw], budget)
+    compile(forest, None, Variants::only(nest), &[Kernel::Raw], budget)
 }
 
 #[test]

@@ -6,6 +6,7 @@ use sched_forest::{Float, Forest, ForestParts, Inner, Leaf, NodeRef, Predicate, 
 use sched_ir::lir::Kernel;
 use sched_ir::{Budget, compile};
 use sched_lang::{ModelFacts, Options, Supported, check};
+use sched_nest::Variants;
 
 /// Trees that are chains to the right, of so many levels.
 fn chains(levels: u32, float: Float) -> Forest {
@@ -44,8 +45,9 @@ fn plan(forest: &Forest, schedule: &str) -> String {
         Options { facts: Some(facts.into()), supported: Supported::Compilable, ..Options::default() };
     let checked = check(schedule, &options);
     let nest = checked.nest.unwrap_or_else(|| panic!("{schedule}: {:?}", checked.diagnostics));
-    let compiled = compile(forest.clone(), nest, &[Kernel::Raw], &Budget::default()).expect("it compiles");
-    compiled.plan.to_string()
+    let compiled = compile(forest.clone(), None, Variants::only(nest), &[Kernel::Raw], &Budget::default())
+        .expect("it compiles");
+    compiled.variants.rest().plan.to_string()
 }
 
 #[test]

@@ -10,6 +10,7 @@ use sched_ir::lir::Kernel;
 use sched_ir::{Budget, Compiled, compile};
 use sched_lang::{ModelFacts, Options, Supported, check};
 use sched_llvm::{Cpu, llvm_text};
+use sched_nest::Variants;
 use std::path::Path;
 
 /// Four trees of depths 1, 1, 2 and 3: those of Figure 1 of the SilvanForge paper, the last one grown by a level.
@@ -44,9 +45,9 @@ fn left_heavy(levels: u32, inner: &mut Vec<Inner>, leaves: &mut Vec<Leaf>) -> No
 
 fn stage(name: &str, compiled: &Compiled) -> String {
     match name {
-        "hir" => compiled.hir.to_string(),
-        "mir" => compiled.mir.to_string(),
-        "plan" => compiled.plan.to_string(),
+        "hir" => compiled.variants.rest().hir.to_string(),
+        "mir" => compiled.variants.rest().mir.to_string(),
+        "plan" => compiled.variants.rest().plan.to_string(),
         "lir" => compiled.lir.to_string(),
         "llvm" => llvm_text(&compiled.lir, Cpu::X86_64V3, false).expect("LLVM takes the module"),
         other => panic!("there is no stage `{other}`"),
@@ -76,7 +77,8 @@ fn stages_are_as_kept() {
             Options { facts: Some(facts.into()), supported: Supported::Compilable, ..Options::default() };
         let checked = check(&text, &options);
         let nest = checked.nest.unwrap_or_else(|| panic!("{}: {:#?}", path.display(), checked.diagnostics));
-        let compiled = compile(forest, nest, &[Kernel::Raw], &Budget::default()).expect("it compiles");
+        let compiled = compile(forest, None, Variants::only(nest), &[Kernel::Raw], &Budget::default())
+            .expect("it compiles");
         for name in stages.expect("a line `// stages: …` first").split(' ') {
             let kept = path.with_extension(name);
             let found = stage(name, &compiled);

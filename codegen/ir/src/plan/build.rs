@@ -24,7 +24,7 @@ pub fn build(
     budget: &Budget,
     spent: u64,
 ) -> Result<Plan, CompileError> {
-    let (copies, most_rows) = copies::all(mir, hir, budget)?;
+    let (copies, max_rows) = copies::all(mir, hir, budget)?;
     let mut leaves = Vec::new();
     collect(&mir.body, Around::default(), &copies, &mut leaves);
     let loops: Vec<&Walks> = leaves.iter().map(|(walks, _)| *walks).collect();
@@ -61,7 +61,7 @@ pub fn build(
         };
         walks.insert(leaf.id, plan);
     }
-    let rows_per_run = [mir.rows_per_run, most_rows].into_iter().flatten().min();
+    let rows_per_run = [mir.rows_per_run, max_rows].into_iter().flatten().min();
     Ok(Plan { storages, walks, copies, subset, rows_per_run })
 }
 

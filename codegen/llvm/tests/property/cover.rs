@@ -62,10 +62,10 @@ impl Cover {
         }
         self.count("likely tiles", case.has_likely_tiles());
         self.count("tiles nested three deep", tile_depth(&case.schedule) >= 3);
-        self.count("inner outside outer", inside_out(&case.schedule, &case.nest));
+        self.count("inner outside outer", inside_out(&case.schedule, case.nests.rest()));
         self.count(
             "size does not divide",
-            !case.nest.constraints.is_empty() && case.schedule.contains("tile("),
+            !case.nests.rest().constraints.is_empty() && case.schedule.contains("tile("),
         );
         let rows = case.rows.len() / case.forest.num_features;
         self.count("fewer rows than a tile", tile_above(&case.schedule, rows));
