@@ -6,16 +6,14 @@ use sched_forest::{Float, Types};
 use sched_ir::lir::Kernel;
 use sched_ir::{Budget, Compiled, lower};
 use sched_llvm::{Cpu, Facts, host_name};
-use sched_nest::{Accumulation, Nest};
+use sched_nest::{Accumulation, Nest, Variants};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
 /// The checked schedules of a compilation.
 pub struct Nests {
-    /// For calls of at most so many rows, ascending.
-    pub smaller: Vec<(u32, Nest)>,
-    /// For all other calls.
-    pub main: Nest,
+    /// For each number of rows.
+    pub nests: Variants<Nest>,
     /// What may be built.
     pub budget: Budget,
 }
@@ -23,38 +21,31 @@ pub struct Nests {
 impl Nests {
     /// The one nest that serves a call of so many rows, if there will be no other: nothing else needs to be compiled.
     pub fn for_one_call_of(self, rows: usize) -> Nests {
-        let fits = |(most, _): &(u32, Nest)| usize::try_from(*most).is_ok_and(|most| rows <= most);
-        let few = self.smaller.into_iter().find(fits);
         let budget = Budget { few_rows: false, ..self.budget };
-        let mut main = few.map_or(self.main, |(_, nest)| nest);
+        let mut nest = self.nests.into_for_rows(rows);
         let rows = rows.max(1) as u64;
-        main.batch_size = Some(main.batch_size.map_or(rows, |batch| batch.min(rows)));
-        Nests { smaller: Vec::new(), main, budget }
+        nest.batch_size = Some(nest.batch_size.map_or(rows, |batch| batch.min(rows)));
+        Nests { nests: Variants::only(nest), budget }
     }
 }
 
 /// Compiles a model under its nests down to LIR.
 pub fn compile(model: &Model, nests: Nests, kernels: &[Kernel]) -> Result<Compiled, Failure> {
-    let Nests { smaller, main, budget } = nests;
-    Ok(sched_ir::compile_by_rows(
-        Arc::clone(&model.forest),
-        model.profile.as_ref(),
-        smaller,
-        main,
-        kernels,
-        &budget,
-    )?)
+    let Nests { nests, budget } = nests;
+    Ok(sched_ir::compile(Arc::clone(&model.forest), model.profile.as_ref(), nests, kernels, &budget)?)
 }
 
 /// What the entry points report of a compiled model.
 pub fn facts(model: &Model, compiled: &Compiled, schedule: &str, target: Cpu) -> Facts {
     let forest = &model.forest;
     let count = |n: usize| i32::try_from(n).unwrap_or(i32::MAX);
-    let mut nests = compiled.smaller.iter().map(|smaller| &smaller.hir.nest).chain([&compiled.hir.nest]);
-    let inexact = nests.find(|nest| nest.accumulation != Accumulation::Exact);
-    let (order, why) = match &inexact.unwrap_or(&compiled.hir.nest).accumulation {
-        Accumulation::Exact => ("exact", None),
-        Accumulation::Reassociated(why) => ("reassociated", Some(why)),
+    let reassociated = compiled.variants.iter().find_map(|(_, stages)| match &stages.hir.nest.accumulation {
+        Accumulation::Exact => None,
+        Accumulation::Reassociated(why) => Some(why),
+    });
+    let (order, why) = match reassociated {
+        None => ("exact", None),
+        Some(why) => ("reassociated", Some(why)),
     };
     let info = json!({
         "schedc": env!("CARGO_PKG_VERSION"),
@@ -107,7 +98,8 @@ fn types(types: &Types) -> Value {
 
 /// A rough cost: about one nanosecond for each hop of an interleaved walk, and two for each tree; in vectors a fifth.
 fn ns_per_row(compiled: &Compiled) -> f64 {
-    let scalar: f64 = compiled.hir.depths.iter().map(|(deepest, _)| 2.0 + f64::from(*deepest)).sum();
-    let vectors = compiled.hir.sites.values().all(|site| site.lanes > 1);
+    let hir = &compiled.variants.rest().hir;
+    let scalar: f64 = hir.depths.iter().map(|(deepest, _)| 2.0 + f64::from(*deepest)).sum();
+    let vectors = hir.sites.values().all(|site| site.lanes > 1);
     if vectors { scalar / 5.0 } else { scalar }
 }

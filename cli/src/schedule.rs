@@ -8,6 +8,7 @@ use sched_forest::Code;
 use sched_ir::quantize::BinMap;
 use sched_lang::{Checked, Options, Supported, check, read_header};
 use sched_llvm::Cpu;
+use sched_nest::Variants;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -17,8 +18,8 @@ pub struct Source {
     pub name: String,
     /// Its text.
     pub text: String,
-    /// Schedules for calls of at most so many rows, ascending, where schedc has chosen.
-    pub smaller: Vec<(u32, String)>,
+    /// The variants of the schedule, where schedc has chosen.
+    pub chosen: Option<Variants<String>>,
     /// The file, if it is one; models that it names are relative to it.
     pub path: Option<PathBuf>,
 }
@@ -60,7 +61,7 @@ impl Source {
             return Err(unreadable("it is JSON, perhaps a model".to_string()));
         }
         let path = (!standard).then(|| path.to_path_buf());
-        Ok(Source { name, text, smaller: Vec::new(), path })
+        Ok(Source { name, text, chosen: None, path })
     }
 
     /// The schedules that are chosen for a model.
@@ -69,7 +70,7 @@ impl Source {
         let processor = Processor { lookup_bits: cpu.lookup_bits(), gathers_slowly: cpu.gathers_slowly() };
         let chosen = Chosen::new(&model.facts(), codes.as_ref(), processor, kept);
         let text = chosen.explained();
-        Source { name: "chosen schedule".to_string(), text, smaller: chosen.smaller, path: None }
+        Source { name: "chosen schedule".to_string(), text, chosen: Some(chosen.variants), path: None }
     }
 
     /// The model that the schedule names, relative to its own place.
@@ -120,10 +121,9 @@ impl Source {
         check(&self.text, &options)
     }
 
-    /// Checks the schedules for small calls.
-    pub fn check_smaller(&self, model: &Model) -> Vec<(u32, Checked)> {
+    /// Checks one variant of a chosen schedule.
+    pub fn check_chosen(text: &str, model: &Model) -> Checked {
         let facts = Some(model.facts());
-        let options = Options { facts, supported: Supported::Compilable, ..Options::default() };
-        self.smaller.iter().map(|(rows, text)| (*rows, check(text, &options))).collect()
+        check(text, &Options { facts, supported: Supported::Compilable, ..Options::default() })
     }
 }

@@ -26,12 +26,11 @@ fn model(depth: u32, leaves: u32) -> ModelFacts {
 fn layouts(facts: &ModelFacts, columns: u32, bits: u32, kept: Kept) -> Vec<String> {
     let processor = Processor { lookup_bits: bits, gathers_slowly: true };
     let chosen = Chosen::new(facts, Some(&QuantizedRows { columns, in_bytes: true }), processor, kept);
-    let texts = chosen.smaller.iter().map(|(_, text)| text).chain([&chosen.main]);
     let layout = |text: &String| {
         let (_, after) = text.split_once("representation(").unwrap_or(("", "none)"));
         after.split(')').next().unwrap_or_default().to_string()
     };
-    texts.map(layout).collect()
+    chosen.variants.iter().map(|(_, text)| layout(text)).collect()
 }
 
 #[test]
@@ -62,7 +61,7 @@ fn blocks_of_long_rows_leave_room_in_the_second_level_cache() {
     let wide = |num_features| ModelFacts { num_features, num_trees: 400, ..model(8, 250) };
     let main = |features, gathers_slowly| {
         let processor = Processor { lookup_bits: 512, gathers_slowly };
-        Chosen::new(&wide(features), None, processor, Kept::File).main
+        Chosen::new(&wide(features), None, processor, Kept::File).variants.rest().clone()
     };
     let has = |text: &str, block: u32, vectors: u32| {
         text.contains(&format!("tile(batch, b0, b1, {block})"))
@@ -80,7 +79,8 @@ fn short_walks_of_coded_rows_advance_by_four() {
     let vectors = |depth: u32, num_classes: u32, kept| {
         let facts = ModelFacts { num_classes, ..model(depth, 1 << depth) };
         let codes = QuantizedRows { columns: 20, in_bytes: true };
-        let main = Chosen::new(&facts, Some(&codes), processor, kept).main;
+        let chosen = Chosen::new(&facts, Some(&codes), processor, kept);
+        let main = chosen.variants.rest();
         main.lines().find(|line| line.starts_with("interleave")).unwrap_or_default().to_string()
     };
     assert_eq!(vectors(6, 1, Kept::Memory), "interleave(b1, 4)");

@@ -11,7 +11,7 @@ use sched_ir::{Budget, lower};
 use sched_lang::{Checked, ModelFacts, Options, Supported, TargetKind, check};
 use sched_llvm::runtime::Kind;
 use sched_llvm::{Cpu, Facts, Jit, Output, Rows};
-use sched_nest::Accumulation;
+use sched_nest::{Accumulation, Variants};
 use schedc_data::{Expect, Source, read_rows};
 use std::error::Error;
 use std::fs;
@@ -158,7 +158,8 @@ fn try_out(case: &Case, schedule: &Schedule) -> Result<Outcome> {
     let Some(nest) = checked.nest else { return Ok(Outcome::Refused) };
     let exact = nest.accumulation == Accumulation::Exact;
     let kernels = [Kernel::Raw, Kernel::Value];
-    let compiled = sched_ir::compile(case.forest.clone(), nest, &kernels, &Budget::default())?;
+    let compiled =
+        sched_ir::compile(case.forest.clone(), None, Variants::only(nest), &kernels, &Budget::default())?;
     let jit = Jit::compile(&compiled.lir, Cpu::Native, &facts(&case.forest)?, &kernels)?;
     for rows in BATCHES.map(|rows| rows.min(case.rows.len() / case.forest.num_features)) {
         for threads in [1, 2] {
@@ -276,10 +277,8 @@ fn chosen(case: &Case) -> Vec<Schedule> {
         ];
         given.map(|(codes, kept)| defaults::Chosen::new(&case.facts, codes, processor, kept))
     });
-    let texts = all
-        .into_iter()
-        .flat_map(|chosen| chosen.smaller.into_iter().map(|(_, text)| text).chain([chosen.main]));
-    texts.map(|text| Schedule { name: CHOSEN.to_string(), text }).collect()
+    let schedule = |(_, text): (_, &String)| Schedule { name: CHOSEN.to_string(), text: text.clone() };
+    all.flat_map(|chosen| chosen.variants.iter().map(schedule).collect::<Vec<_>>()).collect()
 }
 
 fn repository() -> PathBuf {

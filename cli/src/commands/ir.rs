@@ -7,8 +7,8 @@ use crate::defaults::Kept;
 use crate::failure::Failure;
 use crate::terminal::Terminal;
 use sched_ir::lir::Kernel;
-use sched_ir::{Compiled, Smaller};
 use sched_llvm::{asm_text, llvm_text};
+use sched_nest::Variants;
 use std::fmt::Display;
 
 /// Runs the command.
@@ -23,20 +23,19 @@ pub fn run(args: &Ir, terminal: &Terminal) -> Result<(), Failure> {
     let nest = job.nest(&args.values, terminal)?;
     let compiled = compile(&job.model, nest, &[Kernel::Raw, Kernel::Value, Kernel::Class])?;
     print(&match args.stage {
-        Stage::Hir => of_all(&compiled, &compiled.hir, |smaller| &smaller.hir),
-        Stage::Mir => of_all(&compiled, &compiled.mir, |smaller| &smaller.mir),
-        Stage::Plan => of_all(&compiled, &compiled.plan, |smaller| &smaller.plan),
+        Stage::Hir => of_all(compiled.variants.map(|_, stages| stages.hir)),
+        Stage::Mir => of_all(compiled.variants.map(|_, stages| stages.mir)),
+        Stage::Plan => of_all(compiled.variants.map(|_, stages| stages.plan)),
         Stage::Lir => compiled.lir.to_string(),
         Stage::Llvm => llvm_text(&compiled.lir, args.cpu, true)?,
         Stage::Asm => asm_text(&compiled.lir, args.cpu)?,
     })
 }
 
-/// A stage of all schedules, those for small calls first.
-fn of_all<S: Display>(compiled: &Compiled, main: &S, stage: impl Fn(&Smaller) -> &S) -> String {
-    let smaller = compiled.smaller.iter();
-    let few = smaller.map(|smaller| {
-        format!("for calls of at most {} rows:\n{}\nfor all others:\n", smaller.most_rows, stage(smaller))
-    });
-    few.collect::<String>() + &main.to_string()
+/// A stage of all variants, those for small calls first.
+fn of_all(stages: Variants<impl Display>) -> String {
+    let bounded = stages.bounded().iter();
+    let few = bounded
+        .map(|few| format!("for calls of at most {} rows:\n{}\nfor all others:\n", few.max_rows, few.value));
+    few.collect::<String>() + &stages.rest().to_string()
 }

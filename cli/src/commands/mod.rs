@@ -26,7 +26,7 @@ use sched_ir::Budget;
 use sched_lang::diagnostics::Severity;
 use sched_lang::{Lineage, check_lineage};
 use sched_llvm::Cpu;
-use sched_nest::Nest;
+use sched_nest::{Nest, Variants};
 use std::io::Write;
 use std::path::Path;
 
@@ -72,9 +72,14 @@ impl Job {
         self.source.check_fingerprint(&checked, &self.model, values)?;
         let errors = terminal.findings(&self.source, &checked, Severity::Warning);
         let main = checked.nest.filter(|_| errors == 0).ok_or(Failure::Findings)?;
-        let smaller = self.source.check_smaller(&self.model).into_iter();
-        let smaller = smaller.filter_map(|(rows, checked)| Some((rows, checked.nest?))).collect();
-        Ok(Nests { smaller, main, budget: Budget::default() })
+        let nests = match &self.source.chosen {
+            None => Variants::only(main),
+            Some(chosen) => {
+                let nest_of = |text: &String| Source::check_chosen(text, &self.model).nest;
+                chosen.as_ref().try_map(|_, text| nest_of(text).ok_or(Failure::Findings))?
+            }
+        };
+        Ok(Nests { nests, budget: Budget::default() })
     }
 }
 

@@ -41,8 +41,7 @@ impl Coded {
         // A short vector takes as long for one level as a long one for two more.
         let short = if lanes == 64 && facts.max_depth() > SHORT_LIMIT { 32 } else { 16 };
         let few = text(self.over_trees(facts, processor, kept));
-        let smaller = vec![(FEW, few), (short, text(self.rows(16, 2)))];
-        Chosen { smaller, main: text(self.rows(lanes, vectors)) }
+        Chosen::only(text(self.rows(lanes, vectors))).up_to(FEW, few).up_to(short, text(self.rows(16, 2)))
     }
 
     /// One row after the other: all tests of a tree at once where that pays, else trees in lanes.

@@ -6,7 +6,7 @@ mod vectors;
 
 use coded::{Coded, pays_to_code};
 use sched_ir::quantize::QuantizedRows;
-use sched_nest::ModelFacts;
+use sched_nest::{ModelFacts, Variants};
 use swept::Swept;
 use vectors::Vectors;
 
@@ -33,10 +33,8 @@ const TILED_FEW: u32 = 4;
 
 /// Good schedules for a model, as the texts that the user could have written.
 pub struct Chosen {
-    /// For calls of at most so many rows, ascending.
-    pub smaller: Vec<(u32, String)>,
-    /// For all other calls.
-    pub main: String,
+    /// For each number of rows.
+    pub variants: Variants<String>,
 }
 
 /// What the choice asks of a processor.
@@ -76,10 +74,21 @@ impl Chosen {
         let mut chosen = Chosen::hopping(facts, coded, complete, (processor, kept));
         let swept = swept.filter(|_| complete);
         if let Some((from, swept)) = swept.and_then(|swept| Some((swept.pays_from(facts, kept)?, swept))) {
-            let fewer = std::mem::replace(&mut chosen.main, text(swept.rows()));
-            chosen.smaller.push((from - 1, fewer));
+            let fewer = std::mem::replace(chosen.variants.rest_mut(), text(swept.rows()));
+            return chosen.up_to(from - 1, fewer);
         }
         chosen
+    }
+
+    /// One schedule for all calls.
+    fn only(rest: String) -> Chosen {
+        Chosen { variants: Variants::only(rest) }
+    }
+
+    /// With another one for calls of at most so many rows, unless there is one for just these.
+    fn up_to(mut self, max_rows: u32, few: String) -> Chosen {
+        let _kept = self.variants.insert(max_rows, few);
+        self
     }
 
     /// Schedules whose walks hop from node to node.
@@ -92,21 +101,21 @@ impl Chosen {
         let (depth, bits) = (facts.max_depth(), processor.lookup_bits);
         let single = || text(scalar(facts));
         match (bits, coded) {
-            _ if depth == 0 => Chosen { smaller: Vec::new(), main: single() },
+            _ if depth == 0 => Chosen::only(single()),
             (SHORT_REGISTER, Some(coded)) if depth <= SHORT_LIMIT => {
                 let few = text(coded.over_trees(facts, processor, kept));
-                Chosen { smaller: vec![(FEW, few)], main: text(coded.rows(16, 1)) }
+                Chosen::only(text(coded.rows(16, 1))).up_to(FEW, few)
             }
             (SHORT_REGISTER, _) if complete => {
                 let few = text(Vectors::of_levels(facts, processor, kept).over_trees());
-                Chosen { smaller: vec![(SHORT_FEW, few)], main: single() }
+                Chosen::only(single()).up_to(SHORT_FEW, few)
             }
-            (..=SHORT_REGISTER, _) => Chosen { smaller: Vec::new(), main: single() },
+            (..=SHORT_REGISTER, _) => Chosen::only(single()),
             (_, Some(coded)) => coded.chosen(facts, processor, kept),
             (_, None) if complete => Vectors::of_levels(facts, processor, kept).chosen(facts),
             (512.., None) if processor.gathers_slowly => {
                 let few = Vectors::of_nodes(processor, TILED_FEW);
-                Chosen { smaller: vec![(few.few, text(few.over_trees()))], main: text(tiled()) }
+                Chosen::only(text(tiled())).up_to(few.few, text(few.over_trees()))
             }
             (_, None) => Vectors::of_nodes(processor, 16).chosen(facts),
         }
@@ -114,10 +123,10 @@ impl Chosen {
 
     /// One text that is the schedule for most calls, with the others as comments.
     pub fn explained(&self) -> String {
-        let mut all = format!("// chosen by schedc\n{}", self.main);
-        for (rows, schedule) in &self.smaller {
-            all += &format!("\n// for calls of at most {rows} rows:\n");
-            all.extend(schedule.lines().map(|line| format!("//   {line}\n")));
+        let mut all = format!("// chosen by schedc\n{}", self.variants.rest());
+        for variant in self.variants.bounded() {
+            all += &format!("\n// for calls of at most {} rows:\n", variant.max_rows);
+            all.extend(variant.value.lines().map(|line| format!("//   {line}\n")));
         }
         all
     }

@@ -67,7 +67,7 @@ impl Swept {
             _ if complete => text(Vectors::of_levels(facts, processor, kept).over_trees()),
             _ => text(Vectors::of_nodes(processor, FEW).over_trees()),
         };
-        Chosen { smaller: vec![(self.few(), few)], main: text(self.rows()) }
+        Chosen::only(text(self.rows())).up_to(self.few(), few)
     }
 
     /// From how many rows on it pays where complete trees would be half empty: a node is loaded once for all vectors that

@@ -39,7 +39,7 @@ impl Vectors {
 
     /// Trees in lanes for few rows, else rows.
     pub(super) fn chosen(&self, facts: &ModelFacts) -> Chosen {
-        Chosen { smaller: vec![(self.few, text(self.over_trees()))], main: text(self.over_rows(facts)) }
+        Chosen::only(text(self.over_rows(facts))).up_to(self.few, text(self.over_trees()))
     }
 
     /// Levels of complete trees in registers, as many as the processor has room for beside the tables.
