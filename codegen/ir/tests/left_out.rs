@@ -47,8 +47,7 @@ fn compiled(trees: u32, schedule: &str, rows: Option<u64>) -> Compiled {
     let checked = check(schedule, &options);
     let mut nest = checked.nest.unwrap_or_else(|| panic!("{schedule}: {:?}", checked.diagnostics));
     nest.batch_size = rows;
-    let budget = Budget { few_rows: false, ..Budget::default() };
-    compile(forest, None, Variants::only(nest), &[Kernel::Raw], &budget).expect(schedule)
+    compile(forest, None, Variants::only(nest), &[Kernel::Raw], &Budget::default()).expect(schedule)
 }
 
 #[test]

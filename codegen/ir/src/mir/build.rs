@@ -358,6 +358,7 @@ fn mode_of(facts: &Facts) -> Mode {
     match facts {
         Facts { unroll: true, .. } => Mode::Unrolled,
         Facts { parallel: true, .. } => Mode::Parallel,
+        Facts { unroll_and_jam: true, .. } => Mode::UnrollAndJam,
         _ => Mode::Serial,
     }
 }

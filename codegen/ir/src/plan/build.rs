@@ -48,13 +48,12 @@ pub fn build(
         if Walker::new(&*stored.layout, &[], &traversal, steps).is_none() {
             return Err(not_carried());
         }
-        let unroll_and_jam = if budget.few_rows { around.unroll_and_jam(leaf, hir) } else { 1 };
         let plan = WalkPlan {
             name: mir.vars.get(leaf.iter.var.0 as usize).map_or_else(String::new, |var| var.name.clone()),
             storage,
             row_table: facts.row_table(&traversal),
             sums: around.sum_access(leaf, hir),
-            unroll_and_jam,
+            unroll_and_jam: around.unroll_and_jam(leaf),
             cycles: cost::cycles(&facts, &traversal),
             traversal,
             steps,
@@ -72,7 +71,7 @@ fn collect<'m>(
     copies: &BTreeMap<CacheId, CopyPlan>,
     into: &mut Vec<(&'m Walks, Around<'m>)>,
 ) {
-    let outside = Around { only_in: None, ..around };
+    let outside = Around { jammed_by: None, ..around };
     for stmt in stmts {
         match stmt {
             Stmt::Walks(walks) => into.push((walks, around)),

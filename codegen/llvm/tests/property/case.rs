@@ -23,8 +23,6 @@ pub struct Case {
     pub schedule: String,
     /// The checked schedule; in some cases with another one for calls of few rows.
     pub nests: Variants<Nest>,
-    /// Whether blocks of few rows have code of their own.
-    pub few_rows: bool,
     /// Hits of leaves, for tiles by probability.
     pub profile: Profile,
     /// Row-major values.
@@ -54,9 +52,8 @@ impl Case {
             let other = schedules::schedule(rng.next_u64(), &forests::facts(&forest));
             nests.insert(rng.below(40) as u32, nest_of(&other)).expect("no bound is taken");
         }
-        let few_rows = !rng.one_in(4);
         let rows = forests::rows(&mut rng, &forest, widest_group(nests.rest()));
-        Case { seed, forest, schedule, nests, few_rows, profile, rows }
+        Case { seed, forest, schedule, nests, profile, rows }
     }
 
     /// A case that is not random.
@@ -70,7 +67,6 @@ impl Case {
             profile: Profile::default(),
             schedule: schedule.to_string(),
             nests: Variants::only(nest),
-            few_rows: true,
             rows,
         }
     }
@@ -87,28 +83,16 @@ impl Case {
         self.nests.iter().all(|(_, nest)| nest.accumulation == Accumulation::Exact)
     }
 
-    /// Whether the rows are so few that code of their own runs, which walks several trees at once.
+    /// Whether the rows are so few that several trees are walked together.
     pub fn walks_few_rows(&self) -> bool {
         let rows = self.num_rows();
         let nest = self.nests.for_rows(rows);
-        if !self.few_rows || rows == 0 || rows > widest_group(nest) / 2 {
-            return false;
-        }
-        let code = |few_rows| {
-            let (forest, profile) = (self.forest.clone(), Some(&self.profile));
-            let budget = Budget { few_rows, ..Budget::default() };
-            compile(forest, profile, Variants::only(nest.clone()), &[Kernel::Raw], &budget)
-        };
-        match (code(true), code(false)) {
-            (Ok(few), Ok(all)) => few.lir != all.lir,
-            _ => false,
-        }
+        rows > 0 && rows <= widest_group(nest) / 2 && nest.loops.iter().any(|this| this.facts.unroll_and_jam)
     }
 
     fn compile(&self, kernels: &[Kernel]) -> Result<Compiled, CompileError> {
         let (forest, profile) = (self.forest.clone(), Some(&self.profile));
-        let budget = Budget { few_rows: self.few_rows, ..Budget::default() };
-        compile(forest, profile, self.nests.clone(), kernels, &budget)
+        compile(forest, profile, self.nests.clone(), kernels, &Budget::default())
     }
 
     /// Whether rows are handed over as doubles: in half of the cases. A model whose rows are floats rounds them.
@@ -141,8 +125,7 @@ impl Case {
                 each.collect::<String>() + &c.lir.to_string()
             },
         );
-        let few = if self.few_rows { "few rows have code of their own" } else { "one code for all rows" };
-        format!("{}\n{} rows, {few}\n{stages}", self.schedule, self.num_rows())
+        format!("{}\n{} rows\n{stages}", self.schedule, self.num_rows())
     }
 
     /// Compiles and runs the case; says what is wrong, if anything is.
