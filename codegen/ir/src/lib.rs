@@ -20,7 +20,7 @@ pub mod verify;
 
 pub use error::{Budget, CompileError};
 
-use lir::{Kernel, Module, Table};
+use lir::{KernelKind, Module, Table};
 use sched_forest::{Forest, Profile};
 use sched_nest::{Nest, Variants};
 use std::sync::Arc;
@@ -55,7 +55,7 @@ pub fn compile(
     forest: impl Into<Arc<Forest>>,
     profile: Option<&Profile>,
     nests: Variants<Nest>,
-    kernels: &[Kernel],
+    kernels: &[KernelKind],
     budget: &Budget,
 ) -> Result<Compiled, CompileError> {
     let mut forest = forest.into();
@@ -66,10 +66,10 @@ pub fn compile(
     let loops = nests.try_map(|_, nest| loops(Arc::clone(&forest), profile, nest, budget))?;
     let mut tables: Vec<Table> = Vec::new();
     let built = loops.try_map(|max_rows, (hir, mir)| {
-        let leaf_numbers = max_rows.is_none() && kernels.contains(&Kernel::Leaf);
+        let leaf_indices = max_rows.is_none() && kernels.contains(&KernelKind::Leaf);
         let spent = tables.iter().map(|table| table.bytes.len() as u64).sum();
-        let plan = plan::build(&hir, &mir, leaf_numbers, budget, spent)?;
-        let numbers = lower::Numbers::of_tables(&hir, &plan, leaf_numbers, &mut tables);
+        let plan = plan::build(&hir, &mir, leaf_indices, budget, spent)?;
+        let numbers = lower::Numbers::of_tables(&hir, &plan, leaf_indices, &mut tables);
         Ok((Stages { hir, mir, plan }, numbers))
     })?;
     let lowerings = built.as_ref().map(|max_rows, (stages, numbers)| {

@@ -4,27 +4,27 @@ use super::SumAccess;
 use crate::hir::Hir;
 use crate::mir::{Accumulator, Loop, Mode, Walks};
 use sched_forest::Target;
-use sched_nest::Sort;
+use sched_nest::Axis;
 
 /// What surrounds a leaf loop.
 #[derive(Clone, Copy, Default)]
-pub struct Around<'m> {
+pub struct WalkContext<'m> {
     /// The loop that contains nothing else to repeat and walks several of its trees together where rows are few.
     pub jammed_by: Option<&'m Loop>,
     /// Whether the sums of its rows are copied.
     pub copied_sums: bool,
 }
 
-impl Around<'_> {
+impl WalkContext<'_> {
     /// What surrounds the statements of a loop.
-    pub fn inside<'m>(self, this: &'m Loop) -> Around<'m> {
+    pub fn inside<'m>(self, this: &'m Loop) -> WalkContext<'m> {
         let jams = this.mode == Mode::UnrollAndJam && this.jammed().is_some();
-        Around { jammed_by: jams.then_some(this), copied_sums: self.copied_sums }
+        WalkContext { jammed_by: jams.then_some(this), copied_sums: self.copied_sums }
     }
 
     /// How a leaf loop adds its leaves up.
     pub fn sum_access(self, walks: &Walks, hir: &Hir) -> SumAccess {
-        if walks.over == Sort::Tree {
+        if walks.over == Axis::Tree {
             return if hir.forest.num_margins == 1 { SumAccess::Register } else { SumAccess::Each };
         }
         let in_columns = self.sums_in_blocks(walks);
@@ -44,8 +44,8 @@ impl Around<'_> {
     /// schedule asks for that: as many as for one tree. Walks that are not in vectors, as of rows that lie too far
     /// apart for them, have none to share.
     pub fn unroll_and_jam(self, walks: &Walks) -> u32 {
-        let jams = self.jammed_by.is_some_and(|around| walks.tree.vars.contains(&around.iter.var));
-        let rows = walks.over == Sort::Row && walks.iter.step == 1 && walks.lanes > 1;
+        let jams = self.jammed_by.is_some_and(|context| walks.tree.vars.contains(&context.iter.var));
+        let rows = walks.over == Axis::Row && walks.iter.step == 1 && walks.lanes > 1;
         if jams && rows { walks.group } else { 1 }
     }
 }

@@ -3,13 +3,13 @@
 
 use sched_forest::{Float, Forest, Profile, predict, predict_leaves, predict_margins};
 use sched_ir::interp::{self, Memory};
-use sched_ir::lir::{Function, Kernel, Module};
+use sched_ir::lir::{Function, KernelKind, Module};
 use sched_ir::tiles::Tiling;
 use sched_ir::{Budget, CompileError, Compiled, compile, lower};
 use sched_lang::{Options, Supported, check};
 use sched_llvm::runtime::Kind;
-use sched_llvm::{Cpu, Facts, Jit, Output, Rows};
-use sched_nest::{Accumulation, Nest, Reduce, Sort, Variants};
+use sched_llvm::{Cpu, EntryInfo, Jit, Output, Rows};
+use sched_nest::{Accumulation, Axis, Nest, Reduce, Variants};
 use sched_testing::forests;
 use sched_testing::{Rng, schedules};
 
@@ -29,7 +29,7 @@ pub struct Case {
     pub rows: Vec<f64>,
 }
 
-const KERNELS: [Kernel; 4] = [Kernel::Raw, Kernel::Value, Kernel::Class, Kernel::Leaf];
+const KERNELS: [KernelKind; 4] = [KernelKind::Raw, KernelKind::Value, KernelKind::Class, KernelKind::Leaf];
 
 impl Case {
     /// The case of a seed.
@@ -37,10 +37,10 @@ impl Case {
         let mut rng = Rng(seed.wrapping_mul(0x5851_f42d_4c95_7f2d) ^ 0x1405_7b7e_f767_814f);
         let forest = forests::forest(&mut rng);
         let profile = forests::profile(&mut rng, &forest);
-        let facts = forests::facts(&forest);
-        let schedule = with_params(schedules::schedule(rng.next_u64(), &facts), &mut rng);
+        let model = forests::info(&forest);
+        let schedule = with_params(schedules::schedule(rng.next_u64(), &model), &mut rng);
         let options =
-            Options { facts: Some(facts.into()), supported: Supported::Compilable, ..Options::default() };
+            Options { model: Some(model.into()), supported: Supported::Compilable, ..Options::default() };
         let nest_of = |schedule: &str| {
             let checked = check(schedule, &options);
             checked.nest.unwrap_or_else(|| {
@@ -49,7 +49,7 @@ impl Case {
         };
         let mut nests = Variants::only(nest_of(&schedule));
         if rng.one_in(3) {
-            let other = schedules::schedule(rng.next_u64(), &forests::facts(&forest));
+            let other = schedules::schedule(rng.next_u64(), &forests::info(&forest));
             nests.insert(rng.below(40) as u32, nest_of(&other)).expect("no bound is taken");
         }
         let rows = forests::rows(&mut rng, &forest, widest_group(nests.rest()));
@@ -58,8 +58,8 @@ impl Case {
 
     /// A case that is not random.
     pub fn of(forest: Forest, schedule: &str, rows: Vec<f64>) -> Case {
-        let facts = Some(forests::facts(&forest).into());
-        let options = Options { facts, supported: Supported::Compilable, ..Options::default() };
+        let model = Some(forests::info(&forest).into());
+        let options = Options { model, supported: Supported::Compilable, ..Options::default() };
         let nest = check(schedule, &options).nest.expect("a legal schedule");
         Case {
             seed: 0,
@@ -87,10 +87,12 @@ impl Case {
     pub fn walks_few_rows(&self) -> bool {
         let rows = self.num_rows();
         let nest = self.nests.for_rows(rows);
-        rows > 0 && rows <= widest_group(nest) / 2 && nest.loops.iter().any(|this| this.facts.unroll_and_jam)
+        rows > 0
+            && rows <= widest_group(nest) / 2
+            && nest.loops.iter().any(|this| this.annotations.unroll_and_jam)
     }
 
-    fn compile(&self, kernels: &[Kernel]) -> Result<Compiled, CompileError> {
+    fn compile(&self, kernels: &[KernelKind]) -> Result<Compiled, CompileError> {
         let (forest, profile) = (self.forest.clone(), Some(&self.profile));
         compile(forest, profile, self.nests.clone(), kernels, &Budget::default())
     }
@@ -112,12 +114,15 @@ impl Case {
 
     /// Whether sums depend on the order in which threads come.
     fn atomic(&self) -> bool {
-        self.nests.iter().flat_map(|(_, nest)| &nest.loops).any(|l| l.facts.reduce == Some(Reduce::Atomic))
+        self.nests
+            .iter()
+            .flat_map(|(_, nest)| &nest.loops)
+            .any(|l| l.annotations.reduce == Some(Reduce::Atomic))
     }
 
     /// The case in words, down to the loop nest.
     pub fn describe(&self) -> String {
-        let compiled = self.compile(&[Kernel::Raw]);
+        let compiled = self.compile(&[KernelKind::Raw]);
         let stages = compiled.map_or_else(
             |e| e.to_string(),
             |c| {
@@ -139,7 +144,7 @@ impl Case {
         predict_leaves(&self.forest, &given, &mut leaves).map_err(|e| e.to_string())?;
 
         // The interpreter first: it finds accesses out of bounds before machine code makes them.
-        let interpreted = self.interpret(&compiled, Kernel::Raw, n * self.forest.num_margins)?;
+        let interpreted = self.interpret(&compiled, KernelKind::Raw, n * self.forest.num_margins)?;
         self.compare_margins("interpreter", &interpreted, &expected, &leaves)?;
         let numbers = self.interpret_leaves(&compiled, leaves.len())?;
         same("interpreted leaf", &numbers, &leaves)?;
@@ -204,7 +209,7 @@ impl Case {
     }
 
     fn jit(&self, compiled: &Compiled) -> Result<Jit, String> {
-        let facts = Facts {
+        let model = EntryInfo {
             num_features: self.forest.num_features as i32,
             num_margins: self.forest.num_margins as i32,
             num_values: lower::value_columns(&self.forest) as i32,
@@ -218,7 +223,7 @@ impl Case {
         let cpus: Vec<Cpu> = Cpu::ALL.into_iter().filter(|cpu| cpu.runs_here()).collect();
         let cpu = cpus.get((self.seed / 2) as usize % cpus.len().max(1)).copied().unwrap_or_default();
         let module: &Module = &compiled.lir;
-        Jit::compile(module, cpu, &facts, &KERNELS).map_err(|error| error.to_string())
+        Jit::compile(module, cpu, &model, &KERNELS).map_err(|error| error.to_string())
     }
 
     fn predict(&self, jit: &Jit, kind: Kind, n: usize, out: Output) -> Result<(), String> {
@@ -227,7 +232,7 @@ impl Case {
         jit.predict(kind, rows, n, out, 1 + (self.seed % 3) as i32).map_err(|status| status.to_string())
     }
 
-    fn interpret(&self, compiled: &Compiled, kernel: Kernel, count: usize) -> Result<Vec<f64>, String> {
+    fn interpret(&self, compiled: &Compiled, kernel: KernelKind, count: usize) -> Result<Vec<f64>, String> {
         let accumulator = self.forest.types.accumulator;
         let bytes = self.run_kernel(compiled, kernel, count * accumulator.bytes())?;
         Ok(match accumulator {
@@ -239,11 +244,11 @@ impl Case {
     }
 
     fn interpret_leaves(&self, compiled: &Compiled, count: usize) -> Result<Vec<u32>, String> {
-        let bytes = self.run_kernel(compiled, Kernel::Leaf, count * 4)?;
+        let bytes = self.run_kernel(compiled, KernelKind::Leaf, count * 4)?;
         Ok(bytes.as_chunks::<4>().0.iter().map(|x| u32::from_le_bytes(*x)).collect())
     }
 
-    fn run_kernel(&self, compiled: &Compiled, kernel: Kernel, size: usize) -> Result<Vec<u8>, String> {
+    fn run_kernel(&self, compiled: &Compiled, kernel: KernelKind, size: usize) -> Result<Vec<u8>, String> {
         let input: Vec<u8> = match self.forest.types.input {
             Float::F64 => self.given().flat_map(f64::to_le_bytes).collect(),
             Float::F32 => self.given().flat_map(|x| (x as f32).to_le_bytes()).collect(),
@@ -295,7 +300,7 @@ impl Case {
     }
 }
 
-fn function(module: &Module, kernel: Kernel) -> Result<&Function, String> {
+fn function(module: &Module, kernel: KernelKind) -> Result<&Function, String> {
     let found = module.kernels.iter().find(|(kind, _)| *kind == kernel);
     found.map(|(_, function)| function).ok_or_else(|| format!("there is no kernel {kernel:?}"))
 }
@@ -319,9 +324,9 @@ fn same_bits(what: &str, found: &[f64], expected: &[f64]) -> Result<(), String> 
 
 /// Most rows that advance together in vectors somewhere in a nest; 0 if no vectors do.
 fn widest_group(nest: &Nest) -> usize {
-    let loops = nest.loops.iter().filter(|this| this.sort == Sort::Row);
+    let loops = nest.loops.iter().filter(|this| this.axis == Axis::Row);
     let rows = loops.filter_map(|this| {
-        let (lanes, vectors) = this.facts.vectorize.zip(this.facts.interleave)?;
+        let (lanes, vectors) = this.annotations.vectorize.zip(this.annotations.interleave)?;
         (lanes > 1 && vectors > 1).then_some((lanes * vectors) as usize)
     });
     rows.max().unwrap_or(0)
