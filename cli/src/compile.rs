@@ -10,29 +10,18 @@ use sched_nest::{Accumulation, Nest, Variants};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// The checked schedules of a compilation.
-pub struct Nests {
-    /// For each number of rows.
-    pub nests: Variants<Nest>,
-    /// What may be built.
-    pub budget: Budget,
-}
-
-impl Nests {
-    /// The one nest that serves a call of so many rows, if there will be no other: nothing else needs to be compiled.
-    pub fn for_one_call_of(self, rows: usize) -> Nests {
-        let budget = Budget { few_rows: false, ..self.budget };
-        let mut nest = self.nests.into_for_rows(rows);
-        let rows = rows.max(1) as u64;
-        nest.batch_size = Some(nest.batch_size.map_or(rows, |batch| batch.min(rows)));
-        Nests { nests: Variants::only(nest), budget }
-    }
+/// The one nest that serves a call of so many rows, if there will be no other: nothing else needs to be compiled.
+pub fn for_one_call_of(nests: Variants<Nest>, rows: usize) -> Variants<Nest> {
+    let mut nest = nests.into_for_rows(rows);
+    let rows = rows.max(1) as u64;
+    nest.batch_size = Some(nest.batch_size.map_or(rows, |batch| batch.min(rows)));
+    Variants::only(nest)
 }
 
 /// Compiles a model under its nests down to LIR.
-pub fn compile(model: &Model, nests: Nests, kernels: &[KernelKind]) -> Result<Compiled, Failure> {
-    let Nests { nests, budget } = nests;
-    Ok(sched_ir::compile(Arc::clone(&model.forest), model.profile.as_ref(), nests, kernels, &budget)?)
+pub fn compile(model: &Model, nests: Variants<Nest>, kernels: &[KernelKind]) -> Result<Compiled, Failure> {
+    let (forest, profile) = (Arc::clone(&model.forest), model.profile.as_ref());
+    Ok(sched_ir::compile(forest, profile, nests, kernels, &Budget::default())?)
 }
 
 /// What the entry points report of a compiled model.

@@ -18,6 +18,7 @@ pub enum Op {
     Cache,
     Interleave,
     Vectorize,
+    UnrollAndJam,
     UnrollWalk,
     PeelWalk,
     SpeculateWalk,
@@ -199,6 +200,12 @@ pub const SIGNATURES: &[Signature] = &[
             "Walk iterations of the leaf loop in the lanes of a vector.",
         ),
         1,
+    ),
+    annotation(
+        Op::UnrollAndJam,
+        "unrollAndJam",
+        &[V],
+        "Where few rows are left for each tree of the loop, walk several trees together.",
     ),
     annotation(
         Op::UnrollWalk,

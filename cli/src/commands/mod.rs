@@ -15,14 +15,12 @@ pub mod profile;
 pub mod show;
 
 use crate::args::{ModelChoice, ModelOptions, ScheduleOptions, ScheduleValues};
-use crate::compile::Nests;
 use crate::defaults::CodeDestination;
 use crate::failure::Failure;
 use crate::model::Model;
 use crate::schedule::Source;
 use crate::terminal::Terminal;
 use sched_forest::Code;
-use sched_ir::Budget;
 use sched_lang::diagnostics::Severity;
 use sched_lang::{Lineage, check_lineage};
 use sched_llvm::Cpu;
@@ -67,19 +65,18 @@ impl Job {
     }
 
     /// The nests, if the schedule has no errors; all findings are printed.
-    pub fn nest(&self, values: &ScheduleValues, terminal: &Terminal) -> Result<Nests, Failure> {
+    pub fn nest(&self, values: &ScheduleValues, terminal: &Terminal) -> Result<Variants<Nest>, Failure> {
         let checked = self.source.check_to_compile(&self.model, values);
         self.source.check_fingerprint(&checked, &self.model, values)?;
         let errors = terminal.findings(&self.source, &checked, Severity::Warning);
         let main = checked.nest.filter(|_| errors == 0).ok_or(Failure::Findings)?;
-        let nests = match &self.source.chosen {
-            None => Variants::only(main),
+        match &self.source.chosen {
+            None => Ok(Variants::only(main)),
             Some(chosen) => {
                 let nest_of = |text: &String| Source::check_chosen(text, &self.model).nest;
-                chosen.as_ref().try_map(|_, text| nest_of(text).ok_or(Failure::Findings))?
+                chosen.as_ref().try_map(|_, text| nest_of(text).ok_or(Failure::Findings))
             }
-        };
-        Ok(Nests { nests, budget: Budget::default() })
+        }
     }
 }
 

@@ -76,7 +76,10 @@ impl Chosen {
         if let Some((from, sweep)) =
             sweep.and_then(|sweep| Some((sweep.pays_from(model, destination)?, sweep)))
         {
-            let fewer = std::mem::replace(chosen.variants.rest_mut(), text(sweep.rows()));
+            let fewer = std::mem::replace(
+                chosen.variants.rest_mut(),
+                text(sweep.rows(pays_to_jam(model, destination))),
+            );
             return chosen.up_to(from - 1, fewer);
         }
         chosen
@@ -106,7 +109,7 @@ impl Chosen {
             _ if depth == 0 => Chosen::only(single()),
             (SHORT_REGISTER, Some(quantized)) if depth <= SHORT_LIMIT => {
                 let few = text(quantized.over_trees(model, processor, destination));
-                Chosen::only(text(quantized.rows(16, 1))).up_to(FEW, few)
+                Chosen::only(text(quantized.rows(16, 1, false))).up_to(FEW, few)
             }
             (SHORT_REGISTER, _) if complete => {
                 let few = text(Vectors::of_levels(model, processor, destination).over_trees());
@@ -114,12 +117,14 @@ impl Chosen {
             }
             (..=SHORT_REGISTER, _) => Chosen::only(single()),
             (_, Some(quantized)) => quantized.chosen(model, processor, destination),
-            (_, None) if complete => Vectors::of_levels(model, processor, destination).chosen(model),
+            (_, None) if complete => {
+                Vectors::of_levels(model, processor, destination).chosen(model, destination)
+            }
             (512.., None) if processor.gathers_slowly => {
                 let few = Vectors::of_nodes(processor, TILED_FEW);
                 Chosen::only(text(tiled())).up_to(few.few, text(few.over_trees()))
             }
-            (_, None) => Vectors::of_nodes(processor, 16).chosen(model),
+            (_, None) => Vectors::of_nodes(processor, 16).chosen(model, destination),
         }
     }
 
@@ -132,6 +137,38 @@ impl Chosen {
         }
         all
     }
+}
+
+/// Vectors of the rows of a block, several of which advance together.
+#[derive(Clone, Copy)]
+struct RowVectors {
+    /// Rows of a vector.
+    lanes: u32,
+    /// Vectors that advance together.
+    vectors: u32,
+    /// Whether those of several trees do where a block has few rows.
+    jams: bool,
+}
+
+impl RowVectors {
+    fn lines(self) -> Vec<String> {
+        let RowVectors { lanes, vectors, jams } = self;
+        let mut lines = vec![format!("vectorize(b1, {lanes})")];
+        if vectors > 1 {
+            lines.push(format!("interleave(b1, {vectors})"));
+        }
+        if vectors > 1 && jams {
+            lines.push("unrollAndJam(tree)".to_string());
+        }
+        lines
+    }
+}
+
+/// Whether several trees are walked together where a block of rows, whose sums are copied or single, has few of them. That
+/// runs such blocks a fifth faster and takes twice as long to compile, which does not pay for code that runs once; and not
+/// where a leaf is added to all sums of its row.
+fn pays_to_jam(model: &ModelInfo, destination: CodeDestination) -> bool {
+    destination == CodeDestination::Artefact && !model.leaf_vectors
 }
 
 fn text(lines: Vec<String>) -> String {

@@ -1,6 +1,6 @@
 //! Rows or trees in the lanes of vectors, by the values of rows as they are.
 
-use super::{BLOCK_BYTES, Chosen, CodeDestination, Processor, blocks, text};
+use super::{BLOCK_BYTES, Chosen, CodeDestination, Processor, RowVectors, blocks, pays_to_jam, text};
 use sched_nest::ModelInfo;
 
 /// Features of rows that fit a cache line or a few.
@@ -38,8 +38,8 @@ impl Vectors {
     }
 
     /// Trees in lanes for few rows, else rows.
-    pub(super) fn chosen(&self, model: &ModelInfo) -> Chosen {
-        Chosen::only(text(self.over_rows(model))).up_to(self.few, text(self.over_trees()))
+    pub(super) fn chosen(&self, model: &ModelInfo, destination: CodeDestination) -> Chosen {
+        Chosen::only(text(self.over_rows(model, destination))).up_to(self.few, text(self.over_trees()))
     }
 
     /// Levels of complete trees in registers, as many as the processor has room for beside the tables.
@@ -62,7 +62,7 @@ impl Vectors {
     }
 
     /// Rows in lanes.
-    fn over_rows(&self, model: &ModelInfo) -> Vec<String> {
+    fn over_rows(&self, model: &ModelInfo, destination: CodeDestination) -> Vec<String> {
         let features = model.num_features.max(1);
         let sums = if model.num_classes > 1 { model.num_classes } else { 0 };
         let fitting = (BLOCK_BYTES / 4 / features.saturating_add(sums)).clamp(self.least, 256);
@@ -72,8 +72,10 @@ impl Vectors {
             lines.push("cache(b0)".to_string());
         }
         lines.push(format!("representation({})", self.layout));
-        lines.push(format!("vectorize(b1, {})", self.lanes));
-        lines.push(format!("interleave(b1, {})", self.rows.min(block / self.lanes)));
+        // Sums that are several, and not copied, are added to one by one.
+        let jams = pays_to_jam(model, destination) && (model.num_classes <= 1 || pays_to_transpose(model));
+        let vectors = self.rows.min(block / self.lanes);
+        lines.extend(RowVectors { lanes: self.lanes, vectors, jams }.lines());
         if self.layout == "sparse" {
             // Seven tests side by side cost less than three steps that gather their nodes.
             lines.push("speculateWalk(b1, 3)".to_string());

@@ -23,6 +23,7 @@ fn page(op: Op) -> &'static str {
         Op::Cache => page!("cache"),
         Op::Interleave => page!("interleave"),
         Op::Vectorize => page!("vectorize"),
+        Op::UnrollAndJam => page!("unrollAndJam"),
         Op::UnrollWalk => page!("unrollWalk"),
         Op::PeelWalk => page!("peelWalk"),
         Op::SpeculateWalk => page!("speculateWalk"),

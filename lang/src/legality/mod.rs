@@ -1,6 +1,7 @@
 //! Whether the facts fit the final nest: one file for each family of directives.
 
 mod gpu;
+mod jam;
 mod layout;
 mod memory;
 mod reduce;
@@ -25,6 +26,7 @@ pub fn check(builder: &NestBuilder, limits: &Limits) -> Vec<Illegal> {
     let mut problems = Vec::new();
     for id in &loops {
         walks::check(builder, *id, target, &mut problems);
+        jam::check(builder, *id, &mut problems);
         reduce::check(builder, *id, &mut problems);
         gpu::check(builder, *id, limits, &mut problems);
     }

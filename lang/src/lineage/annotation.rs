@@ -103,6 +103,8 @@ annotations! {
         Parallel "parallel";
         /// `unroll`
         Unroll "unroll";
+        /// `unrollAndJam`
+        UnrollAndJam "interleave";
         /// `cache`
         Cache "cache";
         /// `atomicReduce`
@@ -156,8 +158,10 @@ impl Annotation {
 
     /// Whether the two cannot hold for one loop.
     pub fn contradicts(&self, other: &Annotation) -> bool {
-        let pair =
-            |a: &Annotation, b: &Annotation| matches!((a, b), (Annotation::Parallel, Annotation::Unroll));
-        (self.same_kind(other) && self != other) || pair(self, other) || pair(other, self)
+        // Iterations run in one of these ways.
+        let runs = |a: &Annotation| {
+            matches!(a, Annotation::Parallel | Annotation::Unroll | Annotation::UnrollAndJam)
+        };
+        (self.same_kind(other) || (runs(self) && runs(other))) && self != other
     }
 }

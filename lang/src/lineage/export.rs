@@ -82,6 +82,7 @@ impl NestBuilder {
             match *annotation {
                 Annotation::Parallel => annotations.parallel = true,
                 Annotation::Unroll => annotations.unroll = true,
+                Annotation::UnrollAndJam => annotations.unroll_and_jam = true,
                 Annotation::Cache => annotations.cache = true,
                 Annotation::Interleave(n) => annotations.interleave = Some(choose(n)),
                 Annotation::Vectorize(n) => annotations.vectorize = Some(n.unwrap_or(LANES)),
