@@ -95,3 +95,23 @@ fn leaves_have_numbers_under_the_last_schedule_only() {
         numbered.filter(|table| !table.bytes.is_empty()).map(|table| &table.name).collect();
     assert_eq!(numbered, ["quantized_leaf_indices"]);
 }
+
+#[test]
+fn code_for_few_rows_is_asked_for() {
+    let plain = "tile(batch, b0, b1, 16)\nreorder(b0, tree, b1)\nvectorize(b1, 4)\ninterleave(b1, 4)\n";
+    let of = |schedule: &str| {
+        let compiled = compiled(7, schedule, None);
+        let plan = compiled.variants.rest().plan.to_string();
+        (plan.contains("few rows: 4 vectors of several trees together"), compiled.lir.to_string())
+    };
+    let (together, without) = of(plain);
+    assert!(!together);
+    // Rows that are copied, and trees that are fetched ahead, are no obstacle.
+    for also in ["", "cache(b0)\n", "cache(tree)\n", "representation(levels)\n"] {
+        let (together, with) = of(&format!("{plain}{also}unrollAndJam(tree)\n"));
+        assert!(together, "{also}");
+        // Four trees at a time, and two.
+        assert!(with.contains("in 0..4 step 4") && with.contains("in 0..6 step 2"), "{also}{with}");
+    }
+    assert!(!without.contains("step 2 "), "{without}");
+}
