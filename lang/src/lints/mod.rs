@@ -58,7 +58,7 @@ fn unsorted(scope: &Scope, builder: &NestBuilder, report: &mut Report) {
     let at = report.first_directive();
     let diagnostic = Diagnostic::new(Code::UNSORTED_DEPTHS, span, message)
         .label("counts trees wherever they stand")
-        .help("Axis the trees first: `sortTrees(depth)`.")
+        .help("Sort the trees first: `sortTrees(depth)`.")
         .fix("sort the trees first", at, "sortTrees(depth)\n", Applicability::Unsure);
     report.push(diagnostic);
 }
