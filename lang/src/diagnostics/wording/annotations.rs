@@ -112,10 +112,7 @@ fn jam(context: &Context, need: &JamNeed) -> Wording {
             }
         }
         JamNeed::Whole { leaf, by } => {
-            let message = format!(
-                "{} runs `{leaf}` in parts, so its rows cannot be few for a tree",
-                context.quote(*by)
-            );
+            let message = format!("{} runs `{leaf}` in parts, which trees do not share", context.quote(*by));
             Wording::new(message, "walks the rows of each part")
                 .and(*by, "makes parts of them")
                 .help("Leave one of them out.")
@@ -130,7 +127,7 @@ fn jam(context: &Context, need: &JamNeed) -> Wording {
         }
         JamNeed::Vectors { leaf, vectors, several } => {
             let message = format!(
-                "`{leaf}` does not walk several vectors of rows together, of which few rows would leave some"
+                "`{leaf}` does not walk several vectors of rows together, so few rows leave none of them idle"
             );
             let wanted =
                 [(*vectors, format!("vectorize({leaf}, 16)")), (*several, format!("interleave({leaf}, 4)"))];
