@@ -32,6 +32,7 @@ def generated(model):
                         lines = blocks(rows) + ["cache(b0)"] * cache + [f"representation({layout})"]
                         lines += [f"vectorize(b1, {width})"] * (width > 1)
                         lines += [f"interleave(b1, {interleave})"] * (interleave > 1)
+                        lines += ["unrollAndJam(tree)"] * (width > 1 and interleave > 1)
                         lines += [f"unrollWalk(b1, {depth})"] * (layout != "levels" and 0 < depth <= 10)
                         name = f"{layout} block {rows} width {width} interleave {interleave}"
                         name += " cache" if cache else ""
@@ -46,7 +47,7 @@ def generated(model):
                     continue
                 for layout in ("quantized", "preorder"):
                     lines = [*blocks(rows), "cache(b0)", f"representation({layout})", f"vectorize(b1, {width})"]
-                    lines += [f"interleave(b1, {interleave})"] * (interleave > 1)
+                    lines += [f"interleave(b1, {interleave})", "unrollAndJam(tree)"] * (interleave > 1)
                     yield f"{layout} block {rows} width {width} interleave {interleave}", "\n".join(lines) + "\n"
         for interleave in (4, 8):
             lines = [*blocks(rows), "representation(sparse)", "tileTrees(8)", f"interleave(b1, {interleave})"]

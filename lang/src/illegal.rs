@@ -44,7 +44,7 @@ pub struct Use {
 
 /// What the trees of a loop need to be walked together where rows are few.
 #[derive(Clone, Debug, PartialEq)]
-pub enum JamNeed {
+pub enum UnrollAndJamNeeds {
     /// One leaf loop over rows and nothing else inside.
     Rows {
         /// The leaf loops over rows that are farther in.
@@ -229,7 +229,7 @@ pub enum Problem {
     /// A reduction across iterations that are not parallel.
     NotParallel,
     /// The trees of a loop cannot be walked together.
-    CannotJam(JamNeed),
+    CannotUnrollAndJam(UnrollAndJamNeeds),
     /// A vector width that is not a power of two.
     NotPowerOfTwo {
         /// As given.
@@ -425,7 +425,7 @@ impl Problem {
             P::TooSmall { .. } => Code::TOO_SMALL,
             P::TooLarge { .. } => Code::TOO_LARGE,
             P::NotParallel => Code::NOT_PARALLEL,
-            P::CannotJam(_) => Code::CANNOT_JAM,
+            P::CannotUnrollAndJam(_) => Code::CANNOT_UNROLL_AND_JAM,
             P::NotPowerOfTwo { .. } => Code::NOT_POWER_OF_TWO,
             P::ParallelOnGpu { .. } => Code::PARALLEL_ON_GPU,
             P::GpuOnCpu => Code::GPU_ON_CPU,

@@ -78,7 +78,7 @@ impl Chosen {
         {
             let fewer = std::mem::replace(
                 chosen.variants.rest_mut(),
-                text(sweep.rows(pays_to_jam(model, destination))),
+                text(sweep.rows(pays_to_unroll_and_jam(model, destination))),
             );
             return chosen.up_to(from - 1, fewer);
         }
@@ -147,17 +147,17 @@ struct RowVectors {
     /// Vectors that advance together.
     vectors: u32,
     /// Whether those of several trees do where a block has few rows.
-    jams: bool,
+    unroll_and_jam: bool,
 }
 
 impl RowVectors {
     fn lines(self) -> Vec<String> {
-        let RowVectors { lanes, vectors, jams } = self;
+        let RowVectors { lanes, vectors, unroll_and_jam } = self;
         let mut lines = vec![format!("vectorize(b1, {lanes})")];
         if vectors > 1 {
             lines.push(format!("interleave(b1, {vectors})"));
         }
-        if vectors > 1 && jams {
+        if vectors > 1 && unroll_and_jam {
             lines.push("unrollAndJam(tree)".to_string());
         }
         lines
@@ -167,7 +167,7 @@ impl RowVectors {
 /// Whether several trees are walked together where a block of rows, whose sums are copied or single, has few of them. That
 /// runs such blocks a fifth faster and takes twice as long to compile, which does not pay for code that runs once; and not
 /// where a leaf is added to all sums of its row.
-fn pays_to_jam(model: &ModelInfo, destination: CodeDestination) -> bool {
+fn pays_to_unroll_and_jam(model: &ModelInfo, destination: CodeDestination) -> bool {
     destination == CodeDestination::Artefact && !model.leaf_vectors
 }
 

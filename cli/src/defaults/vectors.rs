@@ -1,6 +1,8 @@
 //! Rows or trees in the lanes of vectors, by the values of rows as they are.
 
-use super::{BLOCK_BYTES, Chosen, CodeDestination, Processor, RowVectors, blocks, pays_to_jam, text};
+use super::{
+    BLOCK_BYTES, Chosen, CodeDestination, Processor, RowVectors, blocks, pays_to_unroll_and_jam, text,
+};
 use sched_nest::ModelInfo;
 
 /// Features of rows that fit a cache line or a few.
@@ -73,9 +75,10 @@ impl Vectors {
         }
         lines.push(format!("representation({})", self.layout));
         // Sums that are several, and not copied, are added to one by one.
-        let jams = pays_to_jam(model, destination) && (model.num_classes <= 1 || pays_to_transpose(model));
+        let unroll_and_jam = pays_to_unroll_and_jam(model, destination)
+            && (model.num_classes <= 1 || pays_to_transpose(model));
         let vectors = self.rows.min(block / self.lanes);
-        lines.extend(RowVectors { lanes: self.lanes, vectors, jams }.lines());
+        lines.extend(RowVectors { lanes: self.lanes, vectors, unroll_and_jam }.lines());
         if self.layout == "sparse" {
             // Seven tests at once cost less than three steps that gather their nodes.
             lines.push("speculateWalk(b1, 3)".to_string());

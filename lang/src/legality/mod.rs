@@ -1,12 +1,12 @@
 //! Whether the facts fit the final nest: one file for each family of directives.
 
 mod gpu;
-mod jam;
 mod layout;
 mod memory;
 mod reduce;
 mod shared;
 mod size;
+mod unroll_and_jam;
 mod walks;
 
 pub(crate) use shared::working_set;
@@ -26,7 +26,7 @@ pub fn check(builder: &NestBuilder, limits: &Limits) -> Vec<Illegal> {
     let mut problems = Vec::new();
     for id in &loops {
         walks::check(builder, *id, target, &mut problems);
-        jam::check(builder, *id, &mut problems);
+        unroll_and_jam::check(builder, *id, &mut problems);
         reduce::check(builder, *id, &mut problems);
         gpu::check(builder, *id, limits, &mut problems);
     }

@@ -88,14 +88,14 @@ struct CodeSize {
     /// Walks that are interleaved in each copy.
     group: u64,
     /// Whether they are written out again for fewer rows.
-    jams: bool,
+    unroll_and_jam: bool,
     /// Straight-line steps of a walk, without and with tests for a leaf.
     steps: [u64; 2],
 }
 
 impl CodeSize {
     fn new(id: LoopId) -> CodeSize {
-        CodeSize { id, copies: 1, group: 1, jams: false, steps: [0; 2] }
+        CodeSize { id, copies: 1, group: 1, unroll_and_jam: false, steps: [0; 2] }
     }
 
     /// Takes in what is said of the loop itself; the largest factor that comes of it, and what said so.
@@ -138,7 +138,7 @@ impl CodeSize {
                 self.steps[1]
             }
             Annotation::UnrollAndJam => {
-                self.jams = true;
+                self.unroll_and_jam = true;
                 2
             }
             _ => return None,
@@ -155,7 +155,7 @@ impl CodeSize {
         let [straight, tested] = self.steps;
         let walk = WALK + HOP * straight.max(2 * tested);
         let walk = if self.group > 1 { 2 * walk } else { walk };
-        self.walks().saturating_mul(if self.jams { 2 * walk } else { walk })
+        self.walks().saturating_mul(if self.unroll_and_jam { 2 * walk } else { walk })
     }
 
     /// About how many loops go on to the leaf: none where all trees end before.

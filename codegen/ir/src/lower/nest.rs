@@ -47,8 +47,8 @@ impl KernelBuilder<'_> {
         let var = this.iter.var;
         match this.mode {
             Mode::Serial => self.serial(this),
-            Mode::UnrollAndJam => match self.jammed(this) {
-                Some(jammed) => self.unroll_and_jam(jammed, |k| k.serial(this)),
+            Mode::UnrollAndJam => match self.tree_loop(this) {
+                Some(trees) => self.unroll_and_jam(trees, |k| k.serial(this)),
                 None => self.serial(this),
             },
             Mode::Parallel => {

@@ -23,7 +23,7 @@ struct RowsLeft {
 
 /// A loop over trees, and the leaf loop over rows that it repeats.
 #[derive(Clone, Copy)]
-pub(super) struct Jammed<'m> {
+pub(super) struct TreeLoop<'m> {
     this: &'m Loop,
     /// What else is done for each tree before its walks.
     before: &'m [Stmt],
@@ -33,45 +33,57 @@ pub(super) struct Jammed<'m> {
 impl KernelBuilder<'_> {
     /// The leaf loop of a loop whose trees are walked together where rows are few. Where leaf indices are wanted they
     /// are not.
-    pub(super) fn jammed<'m>(&self, this: &'m Loop) -> Option<Jammed<'m>> {
-        let (before, walks) = this.jammed()?;
+    pub(super) fn tree_loop<'m>(&self, this: &'m Loop) -> Option<TreeLoop<'m>> {
+        let (before, walks) = this.only_walks()?;
         let plan = self.ports.lowering.plan.walks.get(&walks.id)?;
-        let jams = self.ports.results == Results::Margins && plan.unroll_and_jam > 1;
-        jams.then_some(Jammed { this, before, walks })
+        let unroll_and_jam = self.ports.results == Results::Margins && plan.unroll_and_jam > 1;
+        unroll_and_jam.then_some(TreeLoop { this, before, walks })
     }
 
     /// The loop over trees, chosen by the number of rows: as it stands if there are rows for more than half
     /// of the vectors that advance together, else with several trees at once. `whole` emits the loop as it
     /// stands.
-    pub(super) fn unroll_and_jam(&mut self, jammed: Jammed, whole: impl Fn(&mut Self)) {
-        let walks = jammed.walks;
+    pub(super) fn unroll_and_jam(&mut self, tree_loop: TreeLoop, whole: impl Fn(&mut Self)) {
+        let walks = tree_loop.walks;
         let stop = self.scope.stop(&mut self.b, &walks.iter);
         let rows = self.b.add_int(stop, -walks.iter.start);
         let zero = self.b.int(0);
         let some = self.b.cmp(Cmp::Lt, zero, rows);
-        self.when(some, |k| k.jam_by(jammed, RowsLeft { count: rows, stop }, i64::from(walks.group), &whole));
+        self.when(some, |k| {
+            k.by_rows_left(tree_loop, RowsLeft { count: rows, stop }, i64::from(walks.group), &whole)
+        });
     }
 
     /// The case that there are `rows`, up to number `stop`, for at most `vectors` vectors.
-    fn jam_by(&mut self, jammed: Jammed, rows: RowsLeft, vectors: i64, whole: &impl Fn(&mut Self)) {
-        let walks = jammed.walks;
+    fn by_rows_left(
+        &mut self,
+        tree_loop: TreeLoop,
+        rows: RowsLeft,
+        vectors: i64,
+        whole: &impl Fn(&mut Self),
+    ) {
+        let walks = tree_loop.walks;
         let fewer = vectors / 2;
         let emit = |k: &mut Self| {
-            if vectors == i64::from(walks.group) { whole(k) } else { k.together(jammed, rows.stop, vectors) }
+            if vectors == i64::from(walks.group) {
+                whole(k)
+            } else {
+                k.together(tree_loop, rows.stop, vectors)
+            }
         };
         if fewer == 0 {
             return emit(self);
         }
         let bound = fewer * i64::from(walks.lanes);
         if self.ports.most(&walks.iter).is_some_and(|end| end - walks.iter.start <= bound) {
-            return self.jam_by(jammed, rows, fewer, whole);
+            return self.by_rows_left(tree_loop, rows, fewer, whole);
         }
         let bound = self.b.int(bound);
         let few = self.b.cmp(Cmp::Le, rows.count, bound);
         self.if_else(
             few,
             |k| {
-                k.jam_by(jammed, rows, fewer, whole);
+                k.by_rows_left(tree_loop, rows, fewer, whole);
                 Vec::new()
             },
             |k| {
@@ -83,8 +95,8 @@ impl KernelBuilder<'_> {
 
     /// The loop over trees with `vectors` vectors of rows, which end at number `rows`, for each tree; then
     /// the trees that are left one by one.
-    fn together(&mut self, jammed: Jammed, rows: Value, vectors: i64) {
-        let Jammed { this, walks, .. } = jammed;
+    fn together(&mut self, tree_loop: TreeLoop, rows: Value, vectors: i64) {
+        let TreeLoop { this, walks, .. } = tree_loop;
         let trees = i64::from(walks.group) / vectors;
         let group = Group::full(vectors, walks.lanes as u16).below(rows);
         let stop = self.scope.stop(&mut self.b, &this.iter);
@@ -92,7 +104,7 @@ impl KernelBuilder<'_> {
         let start = self.b.int(this.iter.start);
         let end = self.b.add_int(stop, step - step * trees);
         let next = self.for_loop((start, end, step * trees), &[start], |k, first, _| {
-            k.trees(jammed, group, first, trees);
+            k.trees(tree_loop, group, first, trees);
             vec![k.b.add_int(first, step * trees)]
         });
         let known = self.b.as_int(stop).map(|stop| (stop - this.iter.start + step - 1) / step);
@@ -100,14 +112,14 @@ impl KernelBuilder<'_> {
             return;
         }
         self.for_loop((next[0], stop, step), &[], |k, first, _| {
-            k.trees(jammed, group, first, 1);
+            k.trees(tree_loop, group, first, 1);
             Vec::new()
         });
     }
 
     /// Walks some trees, from the value `first` of their loop on, with all rows.
-    fn trees(&mut self, jammed: Jammed, group: Group, first: Value, trees: i64) {
-        let Jammed { this, before, walks } = jammed;
+    fn trees(&mut self, tree_loop: TreeLoop, group: Group, first: Value, trees: i64) {
+        let TreeLoop { this, before, walks } = tree_loop;
         let row = self.b.int(walks.iter.start);
         self.with_var(walks.iter.var, InScope::value(row), |k| {
             let mut contexts: Vec<(WalkContext, usize)> = Vec::new();

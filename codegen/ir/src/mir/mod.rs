@@ -116,7 +116,7 @@ pub struct Loop {
 
 impl Loop {
     /// The leaf loop that is all it repeats, behind the prefetches of its trees.
-    pub fn jammed(&self) -> Option<(&[Stmt], &Walks)> {
+    pub fn only_walks(&self) -> Option<(&[Stmt], &Walks)> {
         let (Stmt::Walks(walks), before) = self.body.split_last()? else { return None };
         before.iter().all(|stmt| matches!(stmt, Stmt::CacheTrees(_))).then_some((before, walks))
     }

@@ -71,7 +71,7 @@ fn collect<'m>(
     copies: &BTreeMap<CacheId, CopyPlan>,
     into: &mut Vec<(&'m Walks, WalkContext<'m>)>,
 ) {
-    let outside = WalkContext { jammed_by: None, ..context };
+    let outside = WalkContext { tree_loop: None, ..context };
     for stmt in stmts {
         match stmt {
             Stmt::Walks(walks) => into.push((walks, context)),

@@ -10,7 +10,7 @@ use sched_nest::Axis;
 #[derive(Clone, Copy, Default)]
 pub struct WalkContext<'m> {
     /// The loop that contains nothing else to repeat and walks several of its trees together where rows are few.
-    pub jammed_by: Option<&'m Loop>,
+    pub tree_loop: Option<&'m Loop>,
     /// Whether the sums of its rows are copied.
     pub copied_sums: bool,
 }
@@ -18,8 +18,8 @@ pub struct WalkContext<'m> {
 impl WalkContext<'_> {
     /// What surrounds the statements of a loop.
     pub fn inside<'m>(self, this: &'m Loop) -> WalkContext<'m> {
-        let jams = this.mode == Mode::UnrollAndJam && this.jammed().is_some();
-        WalkContext { jammed_by: jams.then_some(this), copied_sums: self.copied_sums }
+        let unroll_and_jam = this.mode == Mode::UnrollAndJam && this.only_walks().is_some();
+        WalkContext { tree_loop: unroll_and_jam.then_some(this), copied_sums: self.copied_sums }
     }
 
     /// How a leaf loop adds its leaves up.
@@ -44,9 +44,10 @@ impl WalkContext<'_> {
     /// schedule asks for that: as many as for one tree. Walks that are not in vectors, as of rows that lie too far
     /// apart for them, have none to share.
     pub fn unroll_and_jam(self, walks: &Walks) -> u32 {
-        let jams = self.jammed_by.is_some_and(|context| walks.tree.vars.contains(&context.iter.var));
+        let unroll_and_jam =
+            self.tree_loop.is_some_and(|context| walks.tree.vars.contains(&context.iter.var));
         let rows = walks.over == Axis::Row && walks.iter.step == 1 && walks.lanes > 1;
-        if jams && rows { walks.group } else { 1 }
+        if unroll_and_jam && rows { walks.group } else { 1 }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{Context, Wording, use_one_of};
 use crate::diagnostics::Applicability;
-use crate::illegal::{JamNeed, Problem};
+use crate::illegal::{Problem, UnrollAndJamNeeds};
 use crate::legality::Size;
 use crate::resolve::list;
 use sched_nest::Axis;
@@ -50,7 +50,7 @@ pub(super) fn word(context: &Context) -> Option<Wording> {
                 .help(format!("Make it parallel with `{parallel}`, or leave `{directive}` out."))
                 .fixes([context.insert_before(context.illegal.step, &parallel), context.remove(context.illegal.step)])
         }
-        Problem::CannotJam(need) => jam(context, need),
+        Problem::CannotUnrollAndJam(need) => unroll_and_jam(context, need),
         Problem::NotPowerOfTwo { width } => {
             let above = u64::try_from(*width).ok().and_then(u64::checked_next_power_of_two).unwrap_or(8);
             let near = [above / 2, above].map(|n| n.max(1).to_string());
@@ -94,10 +94,10 @@ pub(super) fn word(context: &Context) -> Option<Wording> {
 }
 
 /// Words for trees that cannot be walked together.
-fn jam(context: &Context, need: &JamNeed) -> Wording {
+fn unroll_and_jam(context: &Context, need: &UnrollAndJamNeeds) -> Wording {
     let (first, step) = (context.first(), context.illegal.step);
     let wording = match need {
-        JamNeed::Rows { leaves } => {
+        UnrollAndJamNeeds::Rows { leaves } => {
             let message = format!("`{first}` does not contain one leaf loop over rows and nothing else");
             let wording = Wording::new(message, "not right around rows");
             match leaves.as_slice() {
@@ -111,21 +111,21 @@ fn jam(context: &Context, need: &JamNeed) -> Wording {
                 )),
             }
         }
-        JamNeed::Whole { leaf, by } => {
+        UnrollAndJamNeeds::Whole { leaf, by } => {
             let message = format!("{} runs `{leaf}` in parts, which trees do not share", context.quote(*by));
             Wording::new(message, "walks the rows of each part")
                 .and(*by, "makes parts of them")
                 .help("Leave one of them out.")
                 .fix(Some(context.remove(*by)))
         }
-        JamNeed::Adjacent { leaf, stride } => {
+        UnrollAndJamNeeds::Adjacent { leaf, stride } => {
             let message = format!(
                 "rows of `{leaf}` lie {stride} apart, and vectors that several trees share need adjacent rows"
             );
             Wording::new(message, "rows are not adjacent")
                 .help(format!("Make the inner loop of the tile the innermost loop in place of `{leaf}`, or leave `unrollAndJam` out."))
         }
-        JamNeed::Vectors { leaf, vectors, several } => {
+        UnrollAndJamNeeds::Vectors { leaf, vectors, several } => {
             let message = format!(
                 "`{leaf}` does not walk several vectors of rows together, so few rows leave none of them idle"
             );

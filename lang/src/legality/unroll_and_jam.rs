@@ -1,7 +1,7 @@
 //! `unrollAndJam`: a loop over trees around vectors of rows that advance together.
 
 use super::find;
-use crate::illegal::{Illegal, JamNeed, Problem};
+use crate::illegal::{Illegal, UnrollAndJamNeeds, Problem};
 use crate::lineage::{Annotation, Inside, NestBuilder};
 use sched_nest::{Axis, LoopId};
 
@@ -10,13 +10,13 @@ pub(super) fn check(builder: &NestBuilder, id: LoopId, problems: &mut Vec<Illega
     let Some(((), step)) = find(builder, id, asks) else { return };
     let problem = match builder.axis(id) {
         Axis::Row => Some(Problem::NotTrees),
-        Axis::Tree => need(builder, id).map(Problem::CannotJam),
+        Axis::Tree => need(builder, id).map(Problem::CannotUnrollAndJam),
     };
     problems.extend(problem.map(|problem| Illegal::argument(step, 0, problem, vec![id])));
 }
 
 /// What a loop over trees lacks.
-fn need(builder: &NestBuilder, id: LoopId) -> Option<JamNeed> {
+fn need(builder: &NestBuilder, id: LoopId) -> Option<UnrollAndJamNeeds> {
     let inside = &builder.node(id).inside;
     let leaf = inside.only().filter(|leaf| {
         let over_rows = builder.axis(*leaf) == Axis::Row && builder.node(*leaf).inside.is_leaf();
@@ -25,7 +25,7 @@ fn need(builder: &NestBuilder, id: LoopId) -> Option<JamNeed> {
     let Some(leaf) = leaf else {
         let below = builder.subtree(id).into_iter();
         let rows = below.filter(|id| builder.axis(*id) == Axis::Row && builder.node(*id).inside.is_leaf());
-        return Some(JamNeed::Rows { leaves: rows.take(4).map(|id| builder.name(id)).collect() });
+        return Some(UnrollAndJamNeeds::Rows { leaves: rows.take(4).map(|id| builder.name(id)).collect() });
     };
     let name = builder.name(leaf);
     // Such a loop runs in parts, between which the sums of other trees must not come.
@@ -34,13 +34,13 @@ fn need(builder: &NestBuilder, id: LoopId) -> Option<JamNeed> {
         _ => None,
     };
     if let Some(((), by)) = find(builder, leaf, parts) {
-        return Some(JamNeed::Whole { leaf: name, by });
+        return Some(UnrollAndJamNeeds::Whole { leaf: name, by });
     }
     if let Some(stride) = builder.node(leaf).step.as_int().filter(|step| *step != 1) {
-        return Some(JamNeed::Adjacent { leaf: name, stride });
+        return Some(UnrollAndJamNeeds::Adjacent { leaf: name, stride });
     }
     let stated = builder.annotations(leaf);
     let vectors = stated.vectorize.is_some_and(|lanes| lanes > 1);
     let several = stated.interleave.is_some_and(|vectors| vectors > 1);
-    (!vectors || !several).then_some(JamNeed::Vectors { leaf: name, vectors, several })
+    (!vectors || !several).then_some(UnrollAndJamNeeds::Vectors { leaf: name, vectors, several })
 }
