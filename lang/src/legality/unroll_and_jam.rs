@@ -1,7 +1,7 @@
 //! `unrollAndJam`: a loop over trees around vectors of rows that advance together.
 
-use super::find;
-use crate::illegal::{Illegal, UnrollAndJamNeeds, Problem};
+use super::find::find;
+use crate::illegal::{Illegal, Problem, UnrollAndJamNeeds};
 use crate::lineage::{Annotation, Inside, NestBuilder};
 use sched_nest::{Axis, LoopId};
 
