@@ -153,7 +153,7 @@ codes! {
     EMPTY_LANES 100 "S0100" Warning "vector wider than its loop"
     NO_STEPS 101 "S0101" Warning "walks without steps"
     CODE_LARGE 102 "S0102" Warning "much code to compile"
-    CANNOT_UNROLL_AND_JAM 103 "S0103" Error "trees that cannot be walked together"
+    CANNOT_UNROLL_AND_JAM 108 "S0108" Error "trees that cannot be walked together"
 }
 
 /// What is known of `code`.
