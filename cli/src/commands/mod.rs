@@ -70,13 +70,12 @@ impl Job {
         self.source.check_fingerprint(&checked, &self.model, values)?;
         let errors = terminal.findings(&self.source, &checked, Severity::Warning);
         let main = checked.nest.filter(|_| errors == 0).ok_or(Failure::Findings)?;
-        match &self.source.chosen {
-            None => Ok(Variants::only(main)),
-            Some(chosen) => {
-                let nest_of = |text: &String| Source::check_chosen(text, &self.model).nest;
-                chosen.as_ref().try_map(|_, text| nest_of(text).ok_or(Failure::Findings))
-            }
+        let mut nests = Variants::only(main);
+        for few in self.source.chosen.iter().flat_map(Variants::bounded) {
+            let nest = Source::check_chosen(&few.value, &self.model).nest.ok_or(Failure::Findings)?;
+            nests.insert(few.max_rows, nest).map_err(|_| Failure::Findings)?;
         }
+        Ok(nests)
     }
 }
 

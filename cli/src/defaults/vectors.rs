@@ -60,7 +60,7 @@ impl Vectors {
         let transposed =
             if pays_to_transpose(model) { model.num_features.saturating_mul(4 * BLOCK) } else { 0 };
         let least = if processor.gathers_slowly && transposed > TRANSPOSED_BYTES { BLOCK / 2 } else { BLOCK };
-        Vectors { layout: "levels", lanes: 16, rows, trees, few: few_rows(model), least }
+        Vectors { layout: "levels", lanes: 16, rows, trees, few: largest_small_call(model), least }
     }
 
     /// Rows in lanes.
@@ -104,7 +104,7 @@ fn pays_to_transpose(model: &ModelInfo) -> bool {
 
 /// Small-batch limit: calls of at most this many rows are walked row by row, with trees in lanes. A vector of 16 rows takes
 /// the same time however few of them there are, and longer where its values lie far apart.
-fn few_rows(model: &ModelInfo) -> u32 {
+fn largest_small_call(model: &ModelInfo) -> u32 {
     match pays_to_transpose(model) {
         true if model.num_features <= FEW_FEATURES => 8,
         true => 12,
