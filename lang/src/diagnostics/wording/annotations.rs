@@ -100,10 +100,10 @@ fn unroll_and_jam(context: &Context, need: &UnrollAndJamNeeds) -> Wording {
             let message = format!("`{first}` does not contain one leaf loop over rows and nothing else");
             let wording = Wording::new(message, "not right around rows");
             match leaves.as_slice() {
-                [] => wording.help(format!(
+                [] => wording.help(
                     "`unrollAndJam` is about a loop over trees right around the rows that each of them walks: reorder the \
-                     loops, or leave it out."
-                )),
+                     loops, or leave it out.",
+                ),
                 leaves => wording.help(format!(
                     "Name the loop over trees right around {}, or leave it out.",
                     list(leaves)
