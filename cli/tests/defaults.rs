@@ -92,3 +92,25 @@ fn short_walks_of_coded_rows_advance_by_four() {
     assert_eq!(vectors(6, 9, CodeDestination::Memory), "interleave(b1, 2)");
     assert_eq!(vectors(7, 1, CodeDestination::Artefact), "interleave(b1, 2)");
 }
+
+#[test]
+fn trees_are_walked_together_for_few_rows_only_in_code_that_is_kept() {
+    let processor = Processor { lookup_bits: 512, gathers_slowly: true };
+    let asks = |facts: &ModelInfo, columns: Option<u32>, destination| {
+        let bins = columns.map(|columns| QuantizedRows { columns, in_bytes: true });
+        let chosen = Chosen::new(facts, bins.as_ref(), processor, destination);
+        chosen.variants.iter().filter(|(_, text)| text.contains("unrollAndJam(tree)")).count()
+    };
+    let one = model(8, 250);
+    // Long vectors of quantized rows, and short ones; values as they are.
+    assert_eq!(asks(&one, Some(20), CodeDestination::Artefact), 2);
+    assert_eq!(asks(&one, None, CodeDestination::Artefact), 1);
+    assert_eq!(asks(&one, Some(20), CodeDestination::Memory), 0);
+    // Sums of several outputs are added to in vectors only if they are copied, and each has leaves of its own.
+    let several = ModelInfo { num_classes: 3, ..model(8, 250) };
+    assert_eq!(asks(&several, None, CodeDestination::Artefact), 1);
+    let wide = ModelInfo { num_features: 4000, ..several.clone() };
+    assert_eq!(asks(&wide, None, CodeDestination::Artefact), 0);
+    let vectors = ModelInfo { leaf_vectors: true, ..several };
+    assert_eq!(asks(&vectors, Some(20), CodeDestination::Artefact), 0);
+}
