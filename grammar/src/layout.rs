@@ -11,8 +11,8 @@ use crate::ast::{Ident, Span, Stmt};
 use crate::brackets::{Bracket, partners};
 use crate::error::{SyntaxError, SyntaxErrorKind};
 use crate::lexer::{Raw, RawToken, bom_len};
-use crate::reuse::Known;
-use crate::statement::Builder;
+use crate::reuse::Reusable;
+use crate::statement::StatementBuilder;
 use crate::token::{Spanned, is_reserved_for_later};
 
 /// The tokens of one statement.
@@ -140,7 +140,7 @@ impl<'s> Layout<'s> {
     }
 
     /// The next statement, if it is known from before an edit.
-    pub fn known(&mut self, known: &mut Known<'_>) -> Option<Stmt> {
+    pub fn known(&mut self, known: &mut Reusable<'_>) -> Option<Stmt> {
         let first = self.skip_blank()?;
         let rest = self.tokens.get(self.next..)?;
         let count = rest.iter().position(|token| matches!(token.kind, Raw::Newline | Raw::Semicolon));
@@ -200,7 +200,7 @@ impl<'s> Layout<'s> {
             return Some(self.reserved(first, word));
         }
         let indent = first.start.saturating_sub(self.line_start);
-        let mut builder = Builder::new(first);
+        let mut builder = StatementBuilder::new(first);
         while let Some(&token) = self.tokens.get(self.next) {
             let ends = match token.kind {
                 Raw::Semicolon => true,
@@ -224,7 +224,7 @@ impl<'s> Layout<'s> {
     }
 
     /// Whether the `}` at `next` closes the block, not a bracket of the statement.
-    fn closes_block(&self, builder: &Builder<'s>) -> bool {
+    fn closes_block(&self, builder: &StatementBuilder<'s>) -> bool {
         let Some(block) = self.block.filter(|_| !builder.has_open_brace()) else { return false };
         // A wrong bracket at the end of a list stands on the line of the list.
         let is_open = builder.outermost_open().is_some();
@@ -234,7 +234,7 @@ impl<'s> Layout<'s> {
     /// The head of a block, up to its `{`. The statements that follow are those of the block, if there is one.
     fn head(&mut self, first: RawToken) -> Statement<'s> {
         let indent = first.start.saturating_sub(self.line_start);
-        let mut builder = Builder::new(first);
+        let mut builder = StatementBuilder::new(first);
         let mut open = None;
         while let Some(&token) = self.tokens.get(self.next) {
             match token.kind {
@@ -311,7 +311,7 @@ impl<'s> Layout<'s> {
     }
 
     /// Whether the newline at `next` ends the statement.
-    fn newline_ends(&mut self, builder: &Builder<'s>, indent: usize) -> bool {
+    fn newline_ends(&mut self, builder: &StatementBuilder<'s>, indent: usize) -> bool {
         let Some(opener) = builder.outermost_open() else { return true };
         while let Some(token) = self.tokens.get(self.next + 1).filter(|token| token.kind == Raw::Newline) {
             self.line_start = token.end;

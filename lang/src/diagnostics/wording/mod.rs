@@ -1,8 +1,8 @@
 //! Words for illegal operations: what is wrong, what is to be seen, and the ways out.
 
 mod alternatives;
+mod annotations;
 mod device;
-mod facts;
 mod lints;
 mod rewrites;
 mod shape;
@@ -10,7 +10,7 @@ mod shape;
 use crate::device::Limits;
 use crate::diagnostics::{Applicability, Edit, Fix};
 use crate::illegal::Illegal;
-use crate::lineage::{Builder, Step};
+use crate::lineage::{DirectiveIndex, NestBuilder};
 use crate::report::Report;
 use crate::resolve::list;
 
@@ -20,7 +20,7 @@ pub(crate) struct Wording {
     pub message: String,
     pub label: String,
     /// Operation, argument and what is there.
-    pub labels: Vec<(Step, Option<usize>, String)>,
+    pub labels: Vec<(DirectiveIndex, Option<usize>, String)>,
     pub help: Option<String>,
     pub fixes: Vec<Fix>,
 }
@@ -35,7 +35,7 @@ impl Wording {
         self
     }
 
-    fn and(mut self, step: Step, text: impl Into<String>) -> Self {
+    fn and(mut self, step: DirectiveIndex, text: impl Into<String>) -> Self {
         self.labels.push((step, None, text.into()));
         self
     }
@@ -54,7 +54,7 @@ impl Wording {
 /// What the words can draw on.
 struct Context<'a> {
     illegal: &'a Illegal,
-    builder: &'a Builder,
+    builder: &'a NestBuilder,
     report: &'a Report<'a>,
 }
 
@@ -62,7 +62,7 @@ struct Context<'a> {
 /// but to leave it out.
 pub(crate) fn word(
     illegal: &Illegal,
-    builder: &Builder,
+    builder: &NestBuilder,
     report: &Report,
     limits: Option<&Limits>,
 ) -> Wording {
@@ -77,7 +77,7 @@ pub(crate) fn word(
 
 fn words(context: &Context) -> Wording {
     shape::word(context)
-        .or_else(|| facts::word(context))
+        .or_else(|| annotations::word(context))
         .or_else(|| device::word(context))
         .or_else(|| lints::word(context))
         .unwrap_or_default()
@@ -90,7 +90,7 @@ impl Context<'_> {
     }
 
     /// An operation's text in quotes.
-    fn quote(&self, step: Step) -> String {
+    fn quote(&self, step: DirectiveIndex) -> String {
         format!("`{}`", self.report.text(step))
     }
 
@@ -125,14 +125,14 @@ impl Context<'_> {
     }
 
     /// A fix that removes the directive.
-    fn remove(&self, step: Step) -> Fix {
+    fn remove(&self, step: DirectiveIndex) -> Fix {
         let span = self.report.place(step, None);
         let title = format!("remove {}", self.quote(step));
         Fix { title, edits: vec![Edit { span, text: String::new() }], applicability: Applicability::Unsure }
     }
 
     /// A fix that writes a directive before another one.
-    fn insert_before(&self, step: Step, text: &str) -> Fix {
+    fn insert_before(&self, step: DirectiveIndex, text: &str) -> Fix {
         let start = self.report.place(step, None).start;
         let span = sched_grammar::ast::Span { start, end: start };
         let edits = vec![Edit { span, text: format!("{text}\n") }];
