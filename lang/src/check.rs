@@ -1,11 +1,11 @@
 //! The whole check: from text to a loop nest and diagnostics.
 
-mod facts;
+mod annotate;
+mod insertion_point;
 mod modifiers;
 mod outcome;
 pub mod prepare;
-mod site;
-mod tally;
+mod problem_counter;
 mod target;
 mod words;
 mod work;
@@ -16,10 +16,10 @@ use crate::report::Report;
 use crate::resolve;
 use crate::schedule::{Checked, Header, Lineage};
 
+pub use insertion_point::InsertionPoint;
 pub use outcome::{Outcome, Verdict};
 pub use prepare::{Prepared, prepare};
-pub use site::Site;
-pub(crate) use tally::{Tally, Trial, judge};
+pub(crate) use problem_counter::{ProblemCounter, Trial, judge};
 pub use work::Work;
 
 /// Checks a schedule. Never fails and never panics: what is wrong is in the diagnostics.

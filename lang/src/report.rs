@@ -5,7 +5,7 @@ use sched_grammar::{SyntaxError, SyntaxErrorKind};
 
 use crate::diagnostics::{Applicability, Code, Diagnostic, Edit, Fix, Severity, info};
 use crate::directives::{Role, find};
-use crate::lineage::Step;
+use crate::lineage::DirectiveIndex;
 use crate::schedule::Event;
 
 /// Most errors of one check, and most other diagnostics; more help nobody.
@@ -86,19 +86,19 @@ impl<'a> Report<'a> {
     }
 
     /// Where an operation, or one of its arguments, stands.
-    pub fn place(&self, step: Step, argument: Option<usize>) -> Span {
+    pub fn place(&self, step: DirectiveIndex, argument: Option<usize>) -> Span {
         let Some((directive, span)) = self.directives.get(step.0 as usize) else { return Span::default() };
         let argument = argument.and_then(|at| directive.args.get(at));
         argument.map_or(*span, |expr: &Expr| expr.span)
     }
 
     /// The name of an operation's directive.
-    pub fn directive_name(&self, step: Step) -> &str {
+    pub fn directive_name(&self, step: DirectiveIndex) -> &str {
         self.directives.get(step.0 as usize).map_or("", |(directive, _)| directive.name.text.as_str())
     }
 
     /// The text of an operation's directive, if it is short enough to quote.
-    pub fn text(&self, step: Step) -> &str {
+    pub fn text(&self, step: DirectiveIndex) -> &str {
         const SHORT: usize = 60;
         let text = self.source.get(self.place(step, None).range()).unwrap_or_default();
         if text.len() <= SHORT && !text.contains('\n') { text } else { self.directive_name(step) }
@@ -112,13 +112,13 @@ impl<'a> Report<'a> {
             let start = span.start as usize;
             line += self.source.get(at..start).map_or(0, |text| text.matches('\n').count());
             at = start;
-            Event { span: *span, line, text: self.text(Step(number as u32)).to_owned() }
+            Event { span: *span, line, text: self.text(DirectiveIndex(number as u32)).to_owned() }
         };
         self.directives.iter().enumerate().map(event).collect()
     }
 
     /// The arguments of an operation as written.
-    pub fn argument_texts(&self, step: Step) -> Vec<&str> {
+    pub fn argument_texts(&self, step: DirectiveIndex) -> Vec<&str> {
         let Some((directive, _)) = self.directives.get(step.0 as usize) else { return Vec::new() };
         self.texts(&directive.args)
     }
@@ -146,24 +146,27 @@ impl<'a> Report<'a> {
     }
 
     /// The first directive after `step` that makes loops and names one of them so.
-    pub fn maker_after(&self, step: Step, name: &str) -> Option<Step> {
+    pub fn maker_after(&self, step: DirectiveIndex, name: &str) -> Option<DirectiveIndex> {
         let makes = |directive: &Directive| {
             let parameters = find(&directive.name.text).map_or(&[][..], |signature| signature.parameters);
             let new = parameters.iter().zip(&directive.args).filter(|(p, _)| p.role == Role::NewIndex);
             new.into_iter().any(|(_, arg)| self.source.get(arg.span.range()) == Some(name))
         };
         let later = self.directives.iter().enumerate().skip(step.0 as usize + 1);
-        later.into_iter().find(|(_, (directive, _))| makes(directive)).map(|(at, _)| Step(at as u32))
+        later
+            .into_iter()
+            .find(|(_, (directive, _))| makes(directive))
+            .map(|(at, _)| DirectiveIndex(at as u32))
     }
 
     /// The line, from 1, where an operation begins.
-    pub fn line(&self, step: Step) -> usize {
+    pub fn line(&self, step: DirectiveIndex) -> usize {
         let start = self.place(step, None).start as usize;
         self.source.get(..start).map_or(1, |before| before.matches('\n').count() + 1)
     }
 
     /// An argument of an operation as written, or the whole operation.
-    pub fn argument_text(&self, step: Step, argument: Option<usize>) -> String {
+    pub fn argument_text(&self, step: DirectiveIndex, argument: Option<usize>) -> String {
         self.source.get(self.place(step, argument).range()).unwrap_or_default().to_owned()
     }
 

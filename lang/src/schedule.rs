@@ -4,7 +4,7 @@
 use sched_grammar::ast::Span;
 
 use crate::diagnostics::{Diagnostic, Severity};
-use crate::lineage::{Index, Step};
+use crate::lineage::{DirectiveIndex, Index};
 use crate::options::Target;
 use sched_nest::Nest;
 use sched_nest::sym::Sym;
@@ -85,7 +85,7 @@ pub struct Event {
 
 impl Lineage {
     /// The directive that an operation comes from.
-    pub fn event(&self, step: Step) -> Option<&Event> {
+    pub fn event(&self, step: DirectiveIndex) -> Option<&Event> {
         self.events.get(step.0 as usize)
     }
 }

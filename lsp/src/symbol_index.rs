@@ -22,9 +22,9 @@ const MOST_FOLDERS: usize = 10_000;
 const LONGEST: u64 = 1 << 20;
 /// What schedules on disk declare, by their paths.
 #[derive(Debug, Default)]
-pub struct Known(HashMap<PathBuf, (Stamp, Arc<Vec<SymbolInformation>>)>);
+pub struct SymbolCache(HashMap<PathBuf, (Stamp, Arc<Vec<SymbolInformation>>)>);
 
-impl Known {
+impl SymbolCache {
     /// The symbols of each schedule below some folders; files that have not changed are not read again.
     pub fn look(&mut self, folders: &[PathBuf], encoding: Encoding) -> Vec<Arc<Vec<SymbolInformation>>> {
         let mut known = HashMap::new();

@@ -9,8 +9,8 @@
 
 mod aot;
 mod emit;
+mod entry_info;
 mod error;
-mod facts;
 pub mod header;
 mod jit;
 mod library;
@@ -27,8 +27,8 @@ mod target;
 mod text;
 
 pub use aot::{ArtefactOptions, Emit, Version, build, build_versions};
+pub use entry_info::EntryInfo;
 pub use error::{LlvmError, code};
-pub use facts::Facts;
 pub use jit::Jit;
 pub use library::Library;
 pub use link::abandon_links;

@@ -9,7 +9,7 @@ use super::names::Names;
 use sched_lang::Lineage;
 use sched_lang::check::{Outcome, Prepared, Verdict, prepare};
 use sched_lang::diagnostics::apply::fix_checked;
-use sched_lang::lineage::Builder;
+use sched_lang::lineage::NestBuilder;
 use sched_lang::options::Options;
 use sched_nest::Nest;
 
@@ -113,7 +113,7 @@ impl Analysis {
     }
 
     /// The final nest with its facts, as far as the schedule is legal.
-    pub(crate) fn whole(&self) -> &Builder {
+    pub(crate) fn whole(&self) -> &NestBuilder {
         &self.outcome.builder
     }
 

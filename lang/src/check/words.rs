@@ -5,7 +5,7 @@ use foldhash::{HashSet, HashSetExt};
 use crate::device::Limits;
 use crate::diagnostics::{Code, Diagnostic, Label, Severity, WaysOut, word};
 use crate::illegal::{Illegal, Problem};
-use crate::lineage::{Builder, Step};
+use crate::lineage::{DirectiveIndex, NestBuilder};
 use crate::listener::Listener;
 use crate::options::TargetKind;
 use crate::report::Report;
@@ -28,7 +28,7 @@ pub(super) struct Words<'r, 'a> {
     /// Whether the schedule is said to be for a CPU.
     for_cpu: bool,
     /// What has been said of a directive is not said of each copy of a loop.
-    seen: HashSet<(Step, Code)>,
+    seen: HashSet<(DirectiveIndex, Code)>,
     nests: usize,
     /// How often alternatives have been looked for.
     searches: usize,
@@ -36,7 +36,7 @@ pub(super) struct Words<'r, 'a> {
 
 impl Listener for Words<'_, '_> {
     /// Adds what is wrong with an operation, unless it follows from what has been said.
-    fn illegal(&mut self, builder: &Builder, illegal: &Illegal) {
+    fn illegal(&mut self, builder: &NestBuilder, illegal: &Illegal) {
         let Some(code) = illegal.problem.code() else { return };
         if illegal.problem.may_be_a_consequence() && illegal.loops.iter().any(|id| builder.is_tainted(*id)) {
             return;
@@ -85,9 +85,9 @@ impl<'r, 'a> Words<'r, 'a> {
     }
 
     /// Says where the loops come from and shows the nest.
-    fn explain_loops(&mut self, builder: &Builder, illegal: &Illegal, diagnostic: &mut Diagnostic) {
+    fn explain_loops(&mut self, builder: &NestBuilder, illegal: &Illegal, diagnostic: &mut Diagnostic) {
         const LABELS: usize = 4;
-        let mut makers: Vec<(Step, Vec<String>)> = Vec::new();
+        let mut makers: Vec<(DirectiveIndex, Vec<String>)> = Vec::new();
         for id in &illegal.loops {
             let Some(step) = builder.made_by(*id).filter(|step| *step != illegal.step) else { continue };
             let name = format!("`{}`", builder.name(*id));

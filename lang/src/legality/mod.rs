@@ -14,11 +14,11 @@ pub(crate) use size::large as large_code;
 
 use crate::device::Limits;
 use crate::illegal::Illegal;
-use crate::lineage::Builder;
+use crate::lineage::NestBuilder;
 use crate::options::TargetKind;
 
 /// All problems of the final nest, as plain data. Empty means that it is legal for the target.
-pub fn check(builder: &Builder, limits: &Limits) -> Vec<Illegal> {
+pub fn check(builder: &NestBuilder, limits: &Limits) -> Vec<Illegal> {
     let target = limits.kind;
     let loops = builder.loops();
     let mut problems = Vec::new();

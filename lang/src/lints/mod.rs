@@ -10,19 +10,19 @@ use crate::device::Limits;
 use crate::diagnostics::{Applicability, Code, Diagnostic, Severity, info};
 use crate::illegal::Illegal;
 use crate::legality::large_code;
-use crate::lineage::Builder;
+use crate::lineage::NestBuilder;
 use crate::report::Report;
 use crate::resolve::Scope;
 use sched_nest::TreeOrder;
 
 /// Reports everything silly about the names of a legal nest.
-pub(crate) fn of_names(scope: &Scope, builder: &Builder, report: &mut Report) {
+pub(crate) fn of_names(scope: &Scope, builder: &NestBuilder, report: &mut Report) {
     unsorted(scope, builder, report);
     unused(scope, report);
 }
 
 /// Everything silly about the loops of a legal nest, as plain data.
-pub(crate) fn problems(builder: &Builder, limits: &Limits) -> Vec<Illegal> {
+pub(crate) fn problems(builder: &NestBuilder, limits: &Limits) -> Vec<Illegal> {
     let mut problems = Vec::new();
     for id in builder.loops() {
         walks::check(builder, id, &mut problems);
@@ -44,7 +44,7 @@ fn unused(scope: &Scope, report: &mut Report) {
 }
 
 /// `trees_to_depth` counts trees; it is a position only where shallow trees come first.
-fn unsorted(scope: &Scope, builder: &Builder, report: &mut Report) {
+fn unsorted(scope: &Scope, builder: &NestBuilder, report: &mut Report) {
     let (Some((span, depth)), Some(model)) = (scope.trees_to_depth.get(), &builder.model) else { return };
     let count = usize::try_from(model.trees_to_depth(depth)).unwrap_or(0);
     let is_prefix = model.depths.iter().take(count).all(|d| i64::from(*d) <= depth);
@@ -55,7 +55,7 @@ fn unsorted(scope: &Scope, builder: &Builder, report: &mut Report) {
     let at = report.first_directive();
     let diagnostic = Diagnostic::new(Code::UNSORTED_DEPTHS, span, message)
         .label("counts trees wherever they stand")
-        .help("Sort the trees first: `sortTrees(depth)`.")
+        .help("Axis the trees first: `sortTrees(depth)`.")
         .fix("sort the trees first", at, "sortTrees(depth)\n", Applicability::Unsure);
     report.push(diagnostic);
 }

@@ -2,7 +2,7 @@
 
 use crate::diagnostics::{Applicability, Edit, Fix};
 use crate::illegal::Illegal;
-use crate::lineage::{Builder, Step};
+use crate::lineage::{DirectiveIndex, NestBuilder};
 use crate::report::Report;
 use crate::resolve::list;
 
@@ -12,7 +12,7 @@ pub(crate) struct Wording {
     pub message: String,
     pub label: String,
     /// Operation, argument and what is there.
-    pub labels: Vec<(Step, Option<usize>, String)>,
+    pub labels: Vec<(DirectiveIndex, Option<usize>, String)>,
     pub help: Option<String>,
     pub fixes: Vec<Fix>,
 }
@@ -27,7 +27,7 @@ impl Wording {
         self
     }
 
-    pub(super) fn and(mut self, step: Step, text: impl Into<String>) -> Self {
+    pub(super) fn and(mut self, step: DirectiveIndex, text: impl Into<String>) -> Self {
         self.labels.push((step, None, text.into()));
         self
     }
@@ -46,7 +46,7 @@ impl Wording {
 /// What the words can draw on.
 pub(super) struct Context<'a> {
     pub(super) illegal: &'a Illegal,
-    pub(super) builder: &'a Builder,
+    pub(super) builder: &'a NestBuilder,
     pub(super) report: &'a Report<'a>,
     /// Whether the schedule is said to be for a CPU.
     pub(super) for_cpu: bool,
@@ -59,7 +59,7 @@ impl Context<'_> {
     }
 
     /// An operation's text in quotes.
-    pub(super) fn quote(&self, step: Step) -> String {
+    pub(super) fn quote(&self, step: DirectiveIndex) -> String {
         format!("`{}`", self.report.text(step))
     }
 
@@ -94,14 +94,14 @@ impl Context<'_> {
     }
 
     /// A fix that removes the directive.
-    pub(super) fn remove(&self, step: Step) -> Fix {
+    pub(super) fn remove(&self, step: DirectiveIndex) -> Fix {
         let span = self.report.place(step, None);
         let title = format!("remove {}", self.quote(step));
         Fix { title, edits: vec![Edit { span, text: String::new() }], applicability: Applicability::Unsure }
     }
 
     /// A fix that writes a directive before another one.
-    pub(super) fn insert_before(&self, step: Step, text: &str) -> Fix {
+    pub(super) fn insert_before(&self, step: DirectiveIndex, text: &str) -> Fix {
         let start = self.report.place(step, None).start;
         let span = sched_grammar::ast::Span { start, end: start };
         let edits = vec![Edit { span, text: format!("{text}\n") }];

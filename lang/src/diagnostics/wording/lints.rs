@@ -1,11 +1,11 @@
 //! Words for legal schedules that are probably not meant.
 
+use super::annotations::code;
 use super::context::{Context, Wording};
 use super::device::size;
-use super::facts::code;
 use crate::diagnostics::{Applicability, Fix};
 use crate::illegal::Problem;
-use sched_nest::sym::Fact;
+use sched_nest::sym::Property;
 
 const MODEL: &str = "Name a model in a `model` line or on the command line to have it checked.";
 const BATCH_SIZE: &str = "Say how many rows one run of the nest handles at most, on the command line: \
@@ -27,9 +27,9 @@ pub(super) fn word(context: &Context) -> Option<Wording> {
                 .fix(Some(Fix { applicability, ..context.remove(step) }))
         }
         Problem::Unverified { what } => {
-            let needs_model = what.mentions(&|fact| fact != Fact::BatchSize);
+            let needs_model = what.mentions(&|property| property != Property::BatchSize);
             let (missing, help) = match (&context.builder.model, needs_model) {
-                (None, true) if what.mentions(&|fact| fact == Fact::BatchSize) => {
+                (None, true) if what.mentions(&|property| property == Property::BatchSize) => {
                     ("a model and a batch size", BOTH)
                 }
                 (None, true) => ("a model", MODEL),
@@ -77,12 +77,12 @@ pub(super) fn word(context: &Context) -> Option<Wording> {
                 .help("Use a larger tile or fewer lanes.")
                 .fix(fits.and_then(|lanes| context.replace(&lanes.to_string(), Applicability::Unsure)))
         }
-        Problem::NoHops { layout } => {
-            let message = "vectors of rows test all nodes of a `preorder` tree, they do not hop";
+        Problem::NoSteps { layout } => {
+            let message = "vectors of rows test all nodes of a `preorder` tree, they take no steps";
             Wording::new(message, "shapes no walk")
                 .and(*layout, "chosen here")
                 .help(format!(
-                    "Leave `{}` out, or choose a layout that is walked in hops.",
+                    "Leave `{}` out, or choose a layout that is walked in steps.",
                     context.directive()
                 ))
                 .fix(Some(context.remove(step)))
@@ -94,9 +94,9 @@ pub(super) fn word(context: &Context) -> Option<Wording> {
                 .fix(context.replace(&deepest.to_string(), Applicability::Unsure))
         }
         Problem::PeelPointless { unroll } => {
-            Wording::new("these hops are straight-line already", "peels nothing")
+            Wording::new("these steps are straight-line already", "peels nothing")
                 .and(*unroll, "unrolled here")
-                .help("Peel more hops than are unrolled, or leave `peelWalk` out.")
+                .help("Peel more steps than are unrolled, or leave `peelWalk` out.")
                 .fix(Some(context.remove(step)))
         }
         Problem::CacheTooLarge { bytes, limit } => {

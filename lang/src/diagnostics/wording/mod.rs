@@ -1,9 +1,9 @@
 //! Words for illegal operations: what is wrong, what is to be seen, and the ways out.
 
 mod alternatives;
+mod annotations;
 mod context;
 mod device;
-mod facts;
 mod lints;
 mod rewrites;
 mod shape;
@@ -11,7 +11,7 @@ mod shape;
 use crate::device::Limits;
 use crate::diagnostics::Fix;
 use crate::illegal::Illegal;
-use crate::lineage::Builder;
+use crate::lineage::NestBuilder;
 use crate::report::Report;
 use context::{Context, Wording};
 
@@ -25,7 +25,7 @@ pub(crate) struct WaysOut {
 }
 
 /// Puts an illegal operation into words.
-pub(crate) fn word(illegal: &Illegal, builder: &Builder, report: &Report, ways_out: &WaysOut) -> Wording {
+pub(crate) fn word(illegal: &Illegal, builder: &NestBuilder, report: &Report, ways_out: &WaysOut) -> Wording {
     let context = Context { illegal, builder, report, for_cpu: ways_out.for_cpu };
     let mut wording = words(&context);
     let deletes = |fix: &Fix| fix.edits.iter().all(|edit| edit.text.is_empty());
@@ -37,7 +37,7 @@ pub(crate) fn word(illegal: &Illegal, builder: &Builder, report: &Report, ways_o
 
 fn words(context: &Context) -> Wording {
     shape::word(context)
-        .or_else(|| facts::word(context))
+        .or_else(|| annotations::word(context))
         .or_else(|| device::word(context))
         .or_else(|| lints::word(context))
         .unwrap_or_default()

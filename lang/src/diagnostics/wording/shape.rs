@@ -3,7 +3,7 @@
 use super::context::{Context, Wording, use_one_of};
 use crate::diagnostics::{Applicability, Edit, Fix, nearest};
 use crate::illegal::Problem;
-use crate::lineage::{MAX_DEPTH, MAX_LOOPS, Step};
+use crate::lineage::{DirectiveIndex, MAX_DEPTH, MAX_LOOPS};
 use crate::resolve::list;
 use sched_nest::sym::Sym;
 
@@ -24,7 +24,7 @@ pub(super) fn word(context: &Context) -> Option<Wording> {
                 .fix(context.replace(&other, Applicability::Unsure))
         }
         Problem::Consumed { name, by } => consumed(context, name, *by),
-        Problem::FactLost { consumer } => fact_lost(context, *consumer),
+        Problem::AnnotationLost { consumer } => fact_lost(context, *consumer),
         Problem::TileSize { size } => {
             Wording::new(format!("a tile must have at least one iteration, not {size}"), "below 1")
                 .help("The size is a number of index values, at least 1.")
@@ -181,7 +181,7 @@ fn fresh(context: &Context, name: &str) -> String {
     (1..100).map(|n| format!("{name}_{n}")).find(is_free).unwrap_or_else(|| format!("{name}_new"))
 }
 
-fn consumed(context: &Context, name: &str, by: Step) -> Wording {
+fn consumed(context: &Context, name: &str, by: DirectiveIndex) -> Wording {
     let successors = context.names();
     let consumer = context.report.directive_name(by);
     Wording::new(format!("`{name}` is not a loop any more"), format!("consumed by `{consumer}`"))
@@ -190,7 +190,7 @@ fn consumed(context: &Context, name: &str, by: Step) -> Wording {
         .fixes(context.replace_by_any(&successors))
 }
 
-fn fact_lost(context: &Context, consumer: Step) -> Wording {
+fn fact_lost(context: &Context, consumer: DirectiveIndex) -> Wording {
     let directive = context.directive();
     let name = context.argument_text();
     let successors: Vec<String> =
@@ -225,7 +225,7 @@ fn split_outside(context: &Context, at: &Sym, start: &Sym, stop: &Sym) -> Wordin
     .help(inside)
 }
 
-fn sort_too_late(context: &Context, by: Step) -> Wording {
+fn sort_too_late(context: &Context, by: DirectiveIndex) -> Wording {
     let here = context.report.place(context.illegal.step, None);
     let there = context.report.place(by, None).start;
     let text = context.report.text(context.illegal.step);
@@ -235,7 +235,7 @@ fn sort_too_late(context: &Context, by: Step) -> Wording {
     let fix = Fix { title: "sort first".to_owned(), edits, applicability: Applicability::Unsure };
     Wording::new("the trees cannot be sorted any more", "too late")
         .and(by, "this has fixed which trees are where")
-        .help(format!("Sort before {}.", context.quote(by)))
+        .help(format!("Axis before {}.", context.quote(by)))
         .fix(Some(fix))
 }
 

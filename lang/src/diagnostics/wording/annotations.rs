@@ -3,7 +3,7 @@
 use super::context::{Context, Wording, use_one_of};
 use crate::diagnostics::Applicability;
 use crate::illegal::{Problem, Size};
-use sched_nest::Sort;
+use sched_nest::Axis;
 
 pub(super) fn word(context: &Context) -> Option<Wording> {
     let directive = context.directive();
@@ -143,7 +143,7 @@ fn gpu(context: &Context) -> Option<Wording> {
             Wording::new(message, "not a tree loop over threads")
                 .help("Map a tree loop to `block.x`, `block.y` or `block.z`.")
                 .fix(
-                    (context.sort() == Some(Sort::Tree))
+                    (context.axis() == Some(Axis::Tree))
                         .then(|| context.insert_before(step, &format!("gpuDimension({first}, block.x)"))),
                 )
                 .fix(Some(context.remove(step)))
@@ -176,14 +176,14 @@ fn interleave(context: &Context) -> String {
 
 impl Context<'_> {
     /// What the first loop ranges over.
-    fn sort(&self) -> Option<Sort> {
-        self.illegal.loops.first().map(|id| self.builder.sort(*id))
+    fn axis(&self) -> Option<Axis> {
+        self.illegal.loops.first().map(|id| self.builder.axis(*id))
     }
 
     /// Some loops over trees.
     pub(super) fn tree_loops(&self) -> Vec<String> {
         let loops = self.builder.loops();
-        let trees = loops.into_iter().filter(|id| self.builder.sort(*id) == Sort::Tree);
+        let trees = loops.into_iter().filter(|id| self.builder.axis(*id) == Axis::Tree);
         trees.take(4).map(|id| self.builder.name(id)).collect()
     }
 
