@@ -14,10 +14,9 @@ mod statement;
 use sched_grammar::ast::{Comment, Span, Stmt, StmtKind, When};
 use sched_grammar::{Lexeme, SyntaxError, lexemes, parse};
 
+pub use statement::WIDTH;
 use statement::{Cut, INDENT, Line};
 
-/// Longest line that a statement may fill, in characters.
-pub const WIDTH: usize = 100;
 /// Blanks before the comment behind a line.
 const GAP: usize = 2;
 

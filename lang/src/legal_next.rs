@@ -5,7 +5,7 @@
 //! before; hints, such as that of a tile that does not divide, are fine.
 
 pub mod candidates;
-mod operation;
+pub(crate) mod operation;
 
 use std::sync::Arc;
 
@@ -14,10 +14,11 @@ use sched_grammar::ast::{Span, StmtKind};
 use crate::check::{ProblemCounter, Trial, Work, judge, prepare};
 use crate::device::Limits;
 use crate::directives::{Op, SIGNATURES};
-use crate::lineage::{DirectiveIndex, NestBuilder};
+use crate::lineage::NestBuilder;
 use crate::options::{Options, Supported};
 
 pub(crate) use candidates::Forms;
+use operation::NEW;
 pub use operation::{Argument, Operation};
 
 /// A legal next step.
@@ -104,9 +105,6 @@ fn legal(forms: Forms, is_legal: &mut dyn FnMut(&Operation) -> bool) -> Option<N
     let operation = legal.next()?;
     Some(Next { operation, others: legal.collect() })
 }
-
-/// The operation that is tried.
-pub(crate) const NEW: DirectiveIndex = DirectiveIndex(u32::MAX);
 
 /// A text with a place for one more directive.
 struct Gap {

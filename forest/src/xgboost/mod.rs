@@ -10,7 +10,7 @@ mod tree;
 use crate::check::ForestParts;
 use crate::error::{Code, ModelError};
 use crate::forest::{Comparison, Float, Forest, Tree, Types};
-use crate::read::{Iterations, Loaded, Note};
+use crate::loaded::{Iterations, Loaded, Note};
 use crate::{MAX_FEATURES, MAX_MARGINS};
 use document::{Document, Learner, Model, Real, Text};
 use objective::{Objective, Scores};

@@ -1,9 +1,9 @@
 //! Attaches the facts of a text to the loops of the final nest.
 
-use super::problem_counter::Listener;
 use crate::directives::Op;
 use crate::illegal::{Illegal, Problem};
 use crate::lineage::{Annotation, NestBuilder, TileTrees};
+use crate::listener::Listener;
 use crate::obligation::Obligation;
 use crate::resolve::{Arg, Call};
 use sched_nest::sym::{Property, Sym};

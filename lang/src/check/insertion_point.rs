@@ -2,11 +2,13 @@
 
 use std::collections::HashSet;
 
-use super::{Listener, ProblemCounter, Trial, Work, annotate, judge, modifiers};
+use super::problem_counter::{ProblemCounter, Trial, judge};
+use super::{Work, annotate, modifiers};
 use crate::device::Limits;
 use crate::directives::Op;
-use crate::legal_next::{NEW, Operation};
+use crate::legal_next::operation::{NEW, Operation};
 use crate::lineage::NestBuilder;
+use crate::listener::Listener;
 use crate::resolve::Call;
 use sched_nest::{LoopId, TreeOrder};
 

@@ -1,9 +1,9 @@
 //! Applies the loop modifiers of a text to the builder, in the order written.
 
-use super::problem_counter::Listener;
 use crate::directives::Op;
 use crate::illegal::{Illegal, Problem};
 use crate::lineage::{NestBuilder, RemarkKind, Select};
+use crate::listener::Listener;
 use crate::resolve::{Arg, Call};
 use sched_nest::LoopId;
 use sched_nest::sym::{Property, Sym};

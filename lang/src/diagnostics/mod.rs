@@ -3,6 +3,7 @@
 pub mod apply;
 pub mod codes;
 pub mod concise;
+mod edits;
 pub mod full;
 pub mod github;
 mod helps;
@@ -16,7 +17,7 @@ use sched_grammar::ast::Span;
 pub use codes::{CODES, Code, CodeInfo, info};
 pub(crate) use helps::keep_helpful;
 pub use nearest::nearest;
-pub(crate) use wording::word;
+pub(crate) use wording::{WaysOut, word};
 
 /// How bad it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

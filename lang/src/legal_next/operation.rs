@@ -8,6 +8,9 @@ use crate::illegal::Illegal;
 use crate::lineage::{Annotation, DirectiveIndex, NestBuilder, Select, TileTrees};
 use sched_nest::sym::Sym;
 
+/// The operation that is tried.
+pub(crate) const NEW: DirectiveIndex = DirectiveIndex(u32::MAX);
+
 /// A directive with its arguments.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Operation {

@@ -15,11 +15,8 @@ use crate::report::Report;
 use crate::resolve::Scope;
 use sched_nest::TreeOrder;
 
-/// Reports everything silly about a legal nest.
-pub(crate) fn check(scope: &Scope, builder: &NestBuilder, limits: &Limits, report: &mut Report) {
-    for problem in problems(builder, limits) {
-        report.illegal(builder, &problem);
-    }
+/// Reports everything silly about the names of a legal nest.
+pub(crate) fn of_names(scope: &Scope, builder: &NestBuilder, report: &mut Report) {
     unsorted(scope, builder, report);
     unused(scope, report);
 }

@@ -3,8 +3,8 @@
 use sched_grammar::ast::Span;
 use sched_nest::{Axis, Layout, LoopId};
 
+use super::item::{Completion, CompletionKind, WORK};
 use super::number::{functions, is_general, names};
-use super::{Completion, CompletionKind, WORK};
 use crate::Analysis;
 use crate::cursor::{CallAt, is_name, is_path, word};
 use crate::hover::word_meaning;

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use sched_grammar::ast::{Directive, Span, Stmt};
 
-use super::{Hover, touches};
+use super::answer::{Hover, touches};
 use crate::cursor::{is_name, word};
 use crate::{Analysis, pages};
 use sched_lang::diagnostics::Severity;

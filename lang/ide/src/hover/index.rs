@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use sched_grammar::ast::{ExprKind, Path, Stmt};
 
-use super::{Hover, touches};
+use super::answer::{Hover, touches};
 use crate::Analysis;
 use sched_lang::lineage::{Annotation, DirectiveIndex, LoopNode, NestBuilder, Select, Tag};
 use sched_lang::resolve::Arg;

@@ -1,6 +1,6 @@
 //! Legal directives to write instead of a refused one, where the words know no better way out.
 
-use super::Context;
+use super::context::Context;
 use crate::device::Limits;
 use crate::diagnostics::{Applicability, Edit, Fix};
 use crate::directives::find;

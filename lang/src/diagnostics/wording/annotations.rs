@@ -1,9 +1,8 @@
 //! Words for facts that do not fit the nest.
 
-use super::{Context, Wording, use_one_of};
+use super::context::{Context, Wording, use_one_of};
 use crate::diagnostics::Applicability;
-use crate::illegal::Problem;
-use crate::legality::Size;
+use crate::illegal::{Problem, Size};
 use sched_nest::Axis;
 
 pub(super) fn word(context: &Context) -> Option<Wording> {
@@ -129,7 +128,7 @@ fn gpu(context: &Context) -> Option<Wording> {
             Wording::new(format!("a block would have {threads} threads"), format!("more than {limit}"))
                 .help("Tile the loop and map the inner loop of the tile, or use a smaller tile.")
         }
-        Problem::NotBlockTrees if context.report.is_for_cpu() => {
+        Problem::NotBlockTrees if context.for_cpu => {
             let message =
                 format!("`{directive}` is about tree loops over a GPU's threads, and the target is a CPU");
             Wording::new(message, "needs a GPU")

@@ -1,8 +1,8 @@
 //! Words for legal schedules that are probably not meant.
 
 use super::annotations::code;
+use super::context::{Context, Wording};
 use super::device::size;
-use super::{Context, Wording};
 use crate::diagnostics::{Applicability, Fix};
 use crate::illegal::Problem;
 use sched_nest::sym::Property;

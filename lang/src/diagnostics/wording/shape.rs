@@ -1,6 +1,6 @@
 //! Words for refused names and loop modifiers.
 
-use super::{Context, Wording, use_one_of};
+use super::context::{Context, Wording, use_one_of};
 use crate::diagnostics::{Applicability, Edit, Fix, nearest};
 use crate::illegal::Problem;
 use crate::lineage::{DirectiveIndex, MAX_DEPTH, MAX_LOOPS};
