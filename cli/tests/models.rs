@@ -155,7 +155,7 @@ fn in_parallel<J: Sync, R: Send>(jobs: &[J], work: impl Fn(&J) -> Result<R> + Sy
 /// Runs a model under a schedule in all batch sizes, with one thread and two.
 fn try_out(case: &Case, schedule: &Schedule) -> Result<Outcome> {
     let checked = checked(case, schedule);
-    let Some(nest) = checked.nest else { return Ok(Outcome::Refused) };
+    let Some(nest) = checked.nest().cloned() else { return Ok(Outcome::Refused) };
     let exact = nest.accumulation == Accumulation::Exact;
     let kernels = [KernelKind::Raw, KernelKind::Value];
     let compiled = sched_ir::compile(case.forest.clone(), nest, &kernels, &Budget::default())?;

@@ -18,6 +18,7 @@ mod lints;
 mod listener;
 pub mod obligation;
 pub mod options;
+pub mod part;
 mod report;
 pub mod resolve;
 pub mod schedule;

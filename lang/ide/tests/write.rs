@@ -449,7 +449,7 @@ fn check_action(a: &Analysis, action: &Action, failures: &mut Vec<String>) {
             }
         }
         ActionKind::RefactorExtract | ActionKind::RefactorInline => {
-            let (before, now) = (a.nest().map(show_nest), checked.nest.as_ref().map(show_nest));
+            let (before, now) = (a.nest().map(show_nest), checked.nest().map(show_nest));
             assert_eq!(before, now, "{}\n{}--- after\n{after}", action.title, a.source());
         }
         ActionKind::SourceFixAll => assert_eq!(after, fix_all(a.source(), a.options(), false).text),
