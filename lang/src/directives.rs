@@ -172,7 +172,7 @@ pub const SIGNATURES: &[Signature] = &[
         Op::SortTrees,
         "sortTrees",
         &[word("key", SORT_KEYS)],
-        "Axis the trees stably, shallowest first.",
+        "Sort the trees stably, shallowest first.",
     ),
     annotation(Op::Parallel, "parallel", &[V], "Run the iterations in parallel on CPU threads."),
     later(annotation(

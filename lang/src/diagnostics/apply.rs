@@ -111,13 +111,14 @@ impl Round<'_> {
         let checked = check(&applied.text, self.options);
         let after = &checked.diagnostics;
         let all_help = some.iter().all(|one| applied.helps(*one, self.found, after));
-        let is_progress = all_help && errors(after) <= errors(self.found) && rank(after) < rank(self.found);
+        let is_progress =
+            all_help && errors(after) <= errors(self.found) && severities(after) < severities(self.found);
         is_progress.then_some(Fixed { text: applied.text, count: some.len(), checked })
     }
 }
 
 /// How many errors there are of each code, then how many warnings: it falls with every round, so rounds come to an end.
-fn rank(found: &[Diagnostic]) -> Vec<usize> {
+fn severities(found: &[Diagnostic]) -> Vec<usize> {
     let mut counts = vec![0; 2 * CODES.len()];
     for diagnostic in found.iter().filter(|diagnostic| diagnostic.severity > Severity::Hint) {
         let of_warnings = if diagnostic.severity == Severity::Error { 0 } else { CODES.len() };

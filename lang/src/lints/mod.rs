@@ -56,7 +56,7 @@ fn unsorted(scope: &Scope, builder: &NestBuilder, report: &mut Report) {
     let sort = report.line_before(at, "sortTrees(depth)");
     let diagnostic = Diagnostic::new(Code::UNSORTED_DEPTHS, span, message)
         .label("counts trees wherever they stand")
-        .help("Axis the trees first: `sortTrees(depth)`.")
+        .help("Sort the trees first: `sortTrees(depth)`.")
         .fix("sort the trees first", at, &sort, Applicability::Unsure);
     report.push(diagnostic);
 }

@@ -235,7 +235,7 @@ fn sort_too_late(context: &Context, by: DirectiveIndex) -> Wording {
     let fix = Fix { title: "sort first".to_owned(), edits, applicability: Applicability::Unsure };
     Wording::new("the trees cannot be sorted any more", "too late")
         .and(by, "this has fixed which trees are where")
-        .help(format!("Axis before {}.", context.quote(by)))
+        .help(format!("Sort before {}.", context.quote(by)))
         .fix(Some(fix))
 }
 
