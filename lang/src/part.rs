@@ -64,22 +64,44 @@ pub(crate) fn is_header(stmt: &Stmt) -> bool {
     }
 }
 
+/// Where a place lies in a block.
+#[derive(Clone, Copy, Debug)]
+pub struct InBlock<'f> {
+    /// The position of the block's part.
+    pub part: usize,
+    /// The block.
+    pub block: Block<'f>,
+    /// Where the block ends: before its brace, or where the next statement begins if it has none yet.
+    pub end: usize,
+}
+
+/// The block between whose braces a place lies.
+pub fn block_at<'f>(source: &str, file: &'f File, offset: usize) -> Option<InBlock<'f>> {
+    let after = file.stmts.partition_point(|stmt| stmt.span.start as usize <= offset);
+    let at = after.checked_sub(1)?;
+    let block = Block::of(file.stmts.get(at)?)?;
+    let place = block.when.block;
+    let text = source.get(place.range()).unwrap_or_default();
+    let is_closed = text.len() > 1 && text.ends_with('}');
+    let end = match (is_closed, file.stmts.get(after)) {
+        (true, _) => place.end as usize - 1,
+        (false, Some(next)) => next.span.start as usize,
+        (false, None) => source.len(),
+    };
+    let before = file.stmts.iter().take(at).filter_map(Block::of).count();
+    // Without a brace, the head may go on to the end of its line.
+    let start = match text.starts_with('{') {
+        true => place.start as usize,
+        false => place.end.min(place.start.saturating_add(text.find('\n').map_or(u32::MAX, |at| at as u32)))
+            as usize,
+    };
+    let is_inside = start < offset && offset <= end && !text.is_empty();
+    is_inside.then_some(InBlock { part: before + 1, block, end })
+}
+
 /// The position among the parts of the one that a place belongs to: that of a block between its braces.
 pub fn part_at(source: &str, file: &File, offset: usize) -> usize {
-    let holds = |(block, next): (Block, Option<&Stmt>)| {
-        let place = block.when.block;
-        let is_closed = source.get(place.range()).is_some_and(|text| text.len() > 1 && text.ends_with('}'));
-        // What is written behind a block that is not closed yet goes on with it.
-        let end = match (is_closed, next) {
-            (true, _) => place.end as usize - 1,
-            (false, Some(next)) => next.span.start as usize,
-            (false, None) => source.len(),
-        };
-        (place.start as usize) < offset && offset <= end
-    };
-    let follows = file.stmts.iter().skip(1).map(Some).chain([None]);
-    let blocks = file.stmts.iter().zip(follows).filter_map(|(stmt, next)| Some((Block::of(stmt)?, next)));
-    blocks.take(MOST_BLOCKS).position(holds).map_or(0, |at| at + 1)
+    block_at(source, file, offset).map_or(0, |inside| inside.part).min(MOST_BLOCKS)
 }
 
 /// What the check of a part is told: a run of its nest handles no more rows than the calls have that it is for.

@@ -37,6 +37,11 @@ pub struct Variant {
 }
 
 impl Variant {
+    /// Most rows of one run of the nest, if that is known.
+    pub fn batch_size(&self) -> Option<u64> {
+        self.batch_size
+    }
+
     /// The nest, as far as the schedule is legal.
     pub fn nest(&self) -> &Nest {
         self.nest.get_or_init(|| export(&self.builder, self.batch_size))
