@@ -27,6 +27,7 @@ const BEFORE: &[(&str, &str)] = &[
     ("  Indices and lineage", "language/lineage.md"),
     ("  Copies and their names", "language/copies.md"),
     ("  Order of accumulation", "language/accumulation.md"),
+    ("  Schedules by number of rows", "language/when.md"),
     ("  Params and facts", "language/params.md"),
     ("  Targets and devices", "language/targets.md"),
 ];
