@@ -5,7 +5,6 @@
 //! before; hints, such as that of a tile that does not divide, are fine.
 
 pub mod candidates;
-pub(crate) mod operation;
 
 use std::sync::Arc;
 
@@ -17,9 +16,9 @@ use crate::directives::{Op, SIGNATURES};
 use crate::lineage::NestBuilder;
 use crate::options::{Options, Supported};
 
+use crate::operation::NEW;
+pub use crate::operation::{Argument, Operation};
 pub(crate) use candidates::Forms;
-use operation::NEW;
-pub use operation::{Argument, Operation};
 
 /// A legal next step.
 #[derive(Clone, Debug, PartialEq)]

@@ -17,6 +17,7 @@ pub mod lineage;
 mod lints;
 mod listener;
 pub mod obligation;
+pub mod operation;
 pub mod options;
 pub mod part;
 mod report;

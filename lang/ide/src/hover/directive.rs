@@ -42,7 +42,7 @@ pub(crate) fn about(signature: &Signature) -> String {
     if !signature.lowered {
         text.push_str(" *Checked, but not compiled yet.*");
     }
-    if let Some(rule) = pages::rule(signature.op) {
+    if let Some(rule) = pages::rule(signature) {
         text = format!("{text}\n\n{rule}");
     }
     text
