@@ -155,13 +155,13 @@ fn in_parallel<J: Sync, R: Send>(jobs: &[J], work: impl Fn(&J) -> Result<R> + Sy
 /// Runs a model under a schedule in all batch sizes, with one thread and two.
 fn try_out(case: &Case, schedule: &Schedule) -> Result<Outcome> {
     let checked = checked(case, schedule);
-    let Some(nest) = checked.nest else { return Ok(Outcome::Refused) };
-    let exact = nest.accumulation == Accumulation::Exact;
+    let Some(nests) = checked.nests else { return Ok(Outcome::Refused) };
     let kernels = [KernelKind::Raw, KernelKind::Value];
-    let compiled =
-        sched_ir::compile(case.forest.clone(), None, Variants::only(nest), &kernels, &Budget::default())?;
+    let (forest, budget) = (case.forest.clone(), Budget::default());
+    let compiled = sched_ir::compile(forest, None, nests.clone(), &kernels, &budget)?;
     let jit = Jit::compile(&compiled.lir, Cpu::Native, &facts(&case.forest)?, &kernels)?;
     for rows in BATCHES.map(|rows| rows.min(case.rows.len() / case.forest.num_features)) {
+        let exact = nests.for_rows(rows).accumulation == Accumulation::Exact;
         for threads in [1, 2] {
             let margins = run(&jit, case, Kind::Raw, rows, threads)?;
             let place =
@@ -177,6 +177,7 @@ fn try_out(case: &Case, schedule: &Schedule) -> Result<Outcome> {
             }
         }
     }
+    let exact = nests.iter().all(|(_, nest)| nest.accumulation == Accumulation::Exact);
     Ok(if exact { Outcome::Exact } else { Outcome::Close })
 }
 

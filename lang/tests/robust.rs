@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use sched_lang::diagnostics::{concise, full, json};
 use sched_lang::{Options, check};
-use sched_nest::show::show_nest;
+use sched_nest::show::show_nests;
 use sched_testing::schedules::Rng;
 
 /// Texts that know the whole language: examples, tests, and pages of codes.
@@ -27,13 +27,13 @@ fn corpus() -> Vec<String> {
 /// Checks and renders in every way.
 fn all(source: &str, options: &Options) {
     let checked = check(source, options);
-    assert_eq!(checked.nest.is_none(), checked.has_errors(), "{source}");
+    assert_eq!(checked.nests.is_none(), checked.has_errors(), "{source}");
     let _ = concise::render("x.sched", source, &checked.diagnostics);
     let _ = json::render("x.sched", source, &checked.diagnostics);
     let shown = full::render("x.sched", source, &checked.diagnostics, false);
     assert!(!shown.contains('\u{1b}'));
-    if let Some(nest) = checked.nest {
-        let _ = show_nest(&nest);
+    if let Some(nests) = &checked.nests {
+        let _ = show_nests(nests);
     }
 }
 

@@ -31,7 +31,10 @@ fn every_row_meets_every_tree_once() {
             ..Options::default()
         };
         let checked = check(&text, &options);
-        let nest = checked.nest.unwrap_or_else(|| panic!("seed {seed}: {:?}\n{text}", checked.diagnostics));
+        let nest = checked
+            .nest()
+            .cloned()
+            .unwrap_or_else(|| panic!("seed {seed}: {:?}\n{text}", checked.diagnostics));
         for directive in sched_lang::directives::SIGNATURES {
             if text.contains(&format!("{}(", directive.name)) {
                 *seen.entry(directive.name).or_insert(0) += 1;
@@ -73,7 +76,7 @@ fn typed_operations_mean_what_text_means() {
     assert!(legality::check(&builder, &Limits::of(&Target::cpu())).is_empty());
     let text = "tile(batch, b0, b1, 64)\nreorder(b0, tree, b1)\ninterleave(b1, 8)";
     let checked = check(text, &Options { model: Some(model), ..Options::default() });
-    assert_eq!(Some(builder.nest().0), checked.nest);
+    assert_eq!(Some(&builder.nest().0), checked.nest());
 
     let before = builder.nest();
     let illegal =

@@ -69,13 +69,7 @@ impl Job {
         let checked = self.source.check_to_compile(&self.model, values);
         self.source.check_fingerprint(&checked, &self.model, values)?;
         let errors = terminal.findings(&self.source, &checked, Severity::Warning);
-        let main = checked.nest.filter(|_| errors == 0).ok_or(Failure::Findings)?;
-        let mut nests = Variants::only(main);
-        for few in self.source.chosen.iter().flat_map(Variants::bounded) {
-            let nest = Source::check_chosen(&few.value, &self.model).nest.ok_or(Failure::Findings)?;
-            nests.insert(few.max_rows, nest).map_err(|_| Failure::Findings)?;
-        }
-        Ok(nests)
+        checked.nests.filter(|_| errors == 0).ok_or(Failure::Findings)
     }
 }
 
@@ -131,15 +125,15 @@ pub fn look(
     values: &ScheduleValues,
     least: Severity,
     terminal: &Terminal,
-) -> Result<(Nest, Lineage), Failure> {
+) -> Result<(Variants<Nest>, Variants<Lineage>), Failure> {
     let model = model_to_look_with(source, choice, values, terminal)?;
-    let (checked, lineage) = check_lineage(&source.text, &Source::options(model.as_ref(), values));
+    let (checked, lineages) = check_lineage(&source.text, &Source::options(model.as_ref(), values));
     if let Some(model) = &model {
         source.check_fingerprint(&checked, model, values)?;
     }
     let errors = terminal.findings(source, &checked, least);
-    let nest = checked.nest.filter(|_| errors == 0).ok_or(Failure::Findings)?;
-    Ok((nest, lineage))
+    let nests = checked.nests.filter(|_| errors == 0).ok_or(Failure::Findings)?;
+    Ok((nests, lineages))
 }
 
 /// Prints to standard output. A reader that has gone away, such as `head`, is not an error.

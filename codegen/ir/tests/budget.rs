@@ -7,7 +7,6 @@ use sched_ir::lir::KernelKind;
 use sched_ir::verify::verify;
 use sched_ir::{Budget, CompileError, Compiled, compile};
 use sched_lang::{ModelInfo, Options, Supported, check};
-use sched_nest::Variants;
 
 /// `count` chains of `depth` levels.
 fn chains(count: u32, depth: u32) -> Forest {
@@ -44,8 +43,8 @@ fn compiled(forest: Forest, schedule: &str, budget: &Budget) -> Result<Compiled,
     let options =
         Options { model: Some(facts.into()), supported: Supported::Compilable, ..Options::default() };
     let checked = check(schedule, &options);
-    let nest = checked.nest.unwrap_or_else(|| panic!("{schedule}: {:?}", checked.diagnostics));
-    compile(forest, None, Variants::only(nest), &[KernelKind::Raw], budget)
+    let nests = checked.nests.unwrap_or_else(|| panic!("{schedule}: {:?}", checked.diagnostics));
+    compile(forest, None, nests, &[KernelKind::Raw], budget)
 }
 
 #[test]

@@ -10,7 +10,6 @@ use sched_ir::lir::KernelKind;
 use sched_ir::{Budget, Compiled, compile};
 use sched_lang::{ModelInfo, Options, Supported, check};
 use sched_llvm::{Cpu, llvm_text};
-use sched_nest::Variants;
 use std::path::Path;
 
 /// Four trees of depths 1, 1, 2 and 3: those of Figure 1 of the SilvanForge paper, the last one grown by a level.
@@ -76,9 +75,9 @@ fn stages_are_as_kept() {
         let options =
             Options { model: Some(model.into()), supported: Supported::Compilable, ..Options::default() };
         let checked = check(&text, &options);
-        let nest = checked.nest.unwrap_or_else(|| panic!("{}: {:#?}", path.display(), checked.diagnostics));
-        let compiled = compile(forest, None, Variants::only(nest), &[KernelKind::Raw], &Budget::default())
-            .expect("it compiles");
+        let nests = checked.nests.unwrap_or_else(|| panic!("{}: {:#?}", path.display(), checked.diagnostics));
+        let compiled =
+            compile(forest, None, nests, &[KernelKind::Raw], &Budget::default()).expect("it compiles");
         for name in stages.expect("a line `// stages: …` first").split(' ') {
             let kept = path.with_extension(name);
             let found = stage(name, &compiled);

@@ -112,7 +112,7 @@ impl Growth {
 
     fn keep_if_legal(&mut self, line: String) {
         let text = format!("{}{line}", self.text);
-        if let Some(nest) = check(&text, &self.options).nest
+        if let Some(nest) = check(&text, &self.options).nest().cloned()
             && nest.loops.len() <= MOST_LOOPS
         {
             self.text = text;
