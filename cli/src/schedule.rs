@@ -8,7 +8,6 @@ use sched_forest::Code;
 use sched_ir::quantize::BinMap;
 use sched_lang::{Checked, Options, Supported, check, read_header};
 use sched_llvm::Cpu;
-use sched_nest::Variants;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -18,8 +17,6 @@ pub struct Source {
     pub name: String,
     /// Its text.
     pub text: String,
-    /// The variants of the schedule, where schedc has chosen.
-    pub chosen: Option<Variants<String>>,
     /// The file, if it is one; models that it names are relative to it.
     pub path: Option<PathBuf>,
 }
@@ -61,16 +58,15 @@ impl Source {
             return Err(unreadable("it is JSON, perhaps a model".to_string()));
         }
         let path = (!standard).then(|| path.to_path_buf());
-        Ok(Source { name, text, chosen: None, path })
+        Ok(Source { name, text, path })
     }
 
-    /// The schedules that are chosen for a model.
+    /// The schedule that is chosen for a model, with a block for each size of small calls that has one of its own.
     pub fn chosen_for(model: &Model, cpu: Cpu, destination: CodeDestination) -> Source {
         let codes = BinMap::rows_of(&model.forest);
         let processor = Processor { lookup_bits: cpu.lookup_bits(), gathers_slowly: cpu.gathers_slowly() };
         let chosen = Chosen::new(&model.facts(), codes.as_ref(), processor, destination);
-        let text = chosen.explained();
-        Source { name: "chosen schedule".to_string(), text, chosen: Some(chosen.variants), path: None }
+        Source { name: "chosen schedule".to_string(), text: chosen.text(), path: None }
     }
 
     /// The model that the schedule names, relative to its own place.
@@ -119,11 +115,5 @@ impl Source {
     pub fn check_to_compile(&self, model: &Model, values: &ScheduleValues) -> Checked {
         let options = Options { supported: Supported::Compilable, ..Self::options(Some(model), values) };
         check(&self.text, &options)
-    }
-
-    /// Checks one variant of a chosen schedule.
-    pub fn check_chosen(text: &str, model: &Model) -> Checked {
-        let facts = Some(model.facts());
-        check(text, &Options { model: facts, supported: Supported::Compilable, ..Options::default() })
     }
 }

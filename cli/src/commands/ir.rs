@@ -8,8 +8,7 @@ use crate::failure::Failure;
 use crate::terminal::Terminal;
 use sched_ir::lir::KernelKind;
 use sched_llvm::{asm_text, llvm_text};
-use sched_nest::Variants;
-use std::fmt::Display;
+use sched_nest::show::show_variants;
 
 /// Runs the command.
 pub fn run(args: &Ir, terminal: &Terminal) -> Result<(), Failure> {
@@ -23,19 +22,11 @@ pub fn run(args: &Ir, terminal: &Terminal) -> Result<(), Failure> {
     let nest = job.nest(&args.values, terminal)?;
     let compiled = compile(&job.model, nest, &[KernelKind::Raw, KernelKind::Value, KernelKind::Class])?;
     print(&match args.stage {
-        Stage::Hir => of_all(compiled.variants.map(|_, stages| stages.hir)),
-        Stage::Mir => of_all(compiled.variants.map(|_, stages| stages.mir)),
-        Stage::Plan => of_all(compiled.variants.map(|_, stages| stages.plan)),
+        Stage::Hir => show_variants(&compiled.variants, |stages| stages.hir.to_string()),
+        Stage::Mir => show_variants(&compiled.variants, |stages| stages.mir.to_string()),
+        Stage::Plan => show_variants(&compiled.variants, |stages| stages.plan.to_string()),
         Stage::Lir => compiled.lir.to_string(),
         Stage::Llvm => llvm_text(&compiled.lir, args.cpu, true)?,
         Stage::Asm => asm_text(&compiled.lir, args.cpu)?,
     })
-}
-
-/// A stage of all variants, those for small calls first.
-fn of_all(stages: Variants<impl Display>) -> String {
-    let bounded = stages.bounded().iter();
-    let few = bounded
-        .map(|few| format!("for calls of at most {} rows:\n{}\nfor all others:\n", few.max_rows, few.value));
-    few.collect::<String>() + &stages.rest().to_string()
 }

@@ -128,12 +128,13 @@ impl Chosen {
         }
     }
 
-    /// One text that is the schedule for most calls, with the others as comments.
-    pub fn explained(&self) -> String {
+    /// The schedule as the user could have written it: for most calls, and in blocks for those of few rows.
+    pub fn text(&self) -> String {
         let mut all = format!("// chosen by schedc\n{}", self.variants.rest());
-        for variant in self.variants.bounded() {
-            all += &format!("\n// for calls of at most {} rows:\n", variant.max_rows);
-            all.extend(variant.value.lines().map(|line| format!("//   {line}\n")));
+        for few in self.variants.bounded() {
+            all += &format!("\nwhen n_rows <= {} {{\n", few.max_rows);
+            all.extend(few.value.lines().map(|line| format!("    {line}\n")));
+            all += "}\n";
         }
         all
     }
