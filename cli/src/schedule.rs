@@ -17,6 +17,8 @@ pub struct Source {
     pub name: String,
     /// Its text.
     pub text: String,
+    /// Whether schedc has chosen it: nobody needs to hear what is worth a remark in it.
+    pub is_chosen: bool,
     /// The file, if it is one; models that it names are relative to it.
     pub path: Option<PathBuf>,
 }
@@ -58,7 +60,7 @@ impl Source {
             return Err(unreadable("it is JSON, perhaps a model".to_string()));
         }
         let path = (!standard).then(|| path.to_path_buf());
-        Ok(Source { name, text, path })
+        Ok(Source { name, text, is_chosen: false, path })
     }
 
     /// The schedule that is chosen for a model, with a block for each size of small calls that has one of its own.
@@ -66,7 +68,7 @@ impl Source {
         let codes = BinMap::rows_of(&model.forest);
         let processor = Processor { lookup_bits: cpu.lookup_bits(), gathers_slowly: cpu.gathers_slowly() };
         let chosen = Chosen::new(&model.facts(), codes.as_ref(), processor, destination);
-        Source { name: "chosen schedule".to_string(), text: chosen.text(), path: None }
+        Source { name: "chosen schedule".to_string(), text: chosen.text(), is_chosen: true, path: None }
     }
 
     /// The model that the schedule names, relative to its own place.

@@ -59,11 +59,10 @@ fn info(forest: &Forest) -> ModelInfo {
     }
 }
 
-/// The nests of a text that has nothing to remark on.
+/// The nests of a text without errors.
 fn nests(text: &str, options: &Options) -> Result<Variants<Nest>> {
     let checked = check(text, options);
-    let remarks: Vec<_> = checked.diagnostics.iter().map(|diagnostic| &diagnostic.message).collect();
-    checked.nests.filter(|_| remarks.is_empty()).ok_or_else(|| format!("{remarks:?}\n{text}").into())
+    checked.nests.ok_or_else(|| format!("{:?}\n{text}", checked.diagnostics).into())
 }
 
 /// The plans and the code of a model under a schedule.

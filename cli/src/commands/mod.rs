@@ -68,7 +68,8 @@ impl Job {
     pub fn nest(&self, values: &ScheduleValues, terminal: &Terminal) -> Result<Variants<Nest>, Failure> {
         let checked = self.source.check_to_compile(&self.model, values);
         self.source.check_fingerprint(&checked, &self.model, values)?;
-        let errors = terminal.findings(&self.source, &checked, Severity::Warning);
+        let least = if self.source.is_chosen { Severity::Error } else { Severity::Warning };
+        let errors = terminal.findings(&self.source, &checked, least);
         checked.nests.filter(|_| errors == 0).ok_or(Failure::Findings)
     }
 }
