@@ -11,7 +11,7 @@ use sched_ir::{Budget, lower};
 use sched_lang::{Checked, ModelInfo, Options, Supported, TargetKind, check};
 use sched_llvm::runtime::Kind;
 use sched_llvm::{Cpu, EntryInfo, Jit, Output, Rows};
-use sched_nest::{Accumulation, Nest, Variants};
+use sched_nest::Accumulation;
 use schedc_data::{Expect, Source, read_rows};
 use std::error::Error;
 use std::fs;

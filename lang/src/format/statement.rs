@@ -91,7 +91,7 @@ impl<'s> Cut<'s> {
 
     /// The lines, none of which has a column yet.
     pub fn lines(&self) -> Vec<Line> {
-        let mut lines = self.from_margin();
+        let mut lines = self.unindented();
         lines.iter_mut().for_each(|line| line.indent += self.indent);
         if let Some(last) = lines.last_mut() {
             last.is_edge |= self.opens_block;
@@ -101,7 +101,7 @@ impl<'s> Cut<'s> {
     }
 
     /// The lines as if the statement were not indented.
-    fn from_margin(&self) -> Vec<Line> {
+    fn unindented(&self) -> Vec<Line> {
         let mut flat = self.head.to_vec();
         flat.extend(self.list.into_iter().flatten());
         flat.extend(self.close);
