@@ -111,7 +111,7 @@ pub fn compile_by_rows(
         |(most, built): &(u32, Built)| built.plan.rows_per_run.filter(|rows| *rows < i64::from(*most));
     let runs = smaller.iter().map(limit).chain([all.plan.rows_per_run]);
     let rows_per_run = runs.flatten().min();
-    let lir = Module { kernels: functions, tables, types, rows_per_run };
+    let lir = Module { kernels: functions, tables, types, rows_per_run }.without_unread_tables();
     let smaller = smaller
         .into_iter()
         .map(|(most_rows, Built { hir, mir, plan, .. })| Smaller { most_rows, hir, mir, plan })

@@ -35,10 +35,10 @@ pub fn kernel(kernel: KernelKind, choices: &[(Option<i64>, Lowering)]) -> Option
         KernelKind::Raw => ("raw", choices, Results::Margins),
         // The numbers of leaves are large tables, and small calls for them rare.
         KernelKind::Leaf => ("leaf", std::slice::from_ref(last), Results::LeafIndices),
-        KernelKind::Value => return output::values(&last.1.hir.forest),
-        KernelKind::Class => return output::classes(&last.1.hir.forest),
+        KernelKind::Value => return output::values(&last.1.hir.forest, last.1.plan.index),
+        KernelKind::Class => return output::classes(&last.1.hir.forest, last.1.plan.index),
     };
-    let mut b = Builder::new(name);
+    let mut b = Builder::with_index(name, last.1.plan.index);
     choose(&mut b, choices, results);
     Some(b.finish())
 }
