@@ -83,7 +83,7 @@ pub fn compile(
         max_rows.is_none_or(|max_rows| limit < i64::from(max_rows)).then_some(limit)
     });
     let rows_per_run = limits.min();
-    let lir = Module { kernels: functions, tables, types, rows_per_run };
+    let lir = Module { kernels: functions, tables, types, rows_per_run }.without_unread_tables();
     Ok(Compiled { variants: built.map(|_, (stages, _)| stages), lir })
 }
 

@@ -49,7 +49,7 @@ fn compiled(forest: Forest, schedule: &str, budget: &Budget) -> Result<Compiled,
 
 #[test]
 fn refusals_have_codes_and_ways_out() {
-    let small = Budget { tables: 1 << 20, scratch: 1 << 10 };
+    let small = Budget { tables: 1 << 20, scratch: 1 << 10, ..Budget::default() };
     // Schedule, depth of the trees, code, and what the way out mentions.
     let cases = [
         ("representation(array)", 17, CompileError::LAYOUT_BUDGET, "sparse"),

@@ -1,6 +1,7 @@
 //! From a freshly emitted module to machine code.
 
 use crate::error::{LlvmError, code};
+use crate::options::X86Switches;
 use crate::session::Session;
 use crate::target::Machine;
 use inkwell::memory_buffer::MemoryBuffer;
@@ -42,6 +43,7 @@ pub(crate) fn generate(
     machine: &Machine,
     file: FileType,
 ) -> Result<MemoryBuffer<'static>, LlvmError> {
+    let _switches = X86Switches::hold();
     let buffer = machine
         .llvm
         .write_to_memory_buffer(&module, file)

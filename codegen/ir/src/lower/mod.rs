@@ -35,10 +35,10 @@ pub fn kernel(kernel: KernelKind, variants: &Variants<Lowering>) -> Option<Funct
         KernelKind::Raw => ("raw", variants.bounded(), Results::Margins),
         // The numbers of leaves are large tables, and small calls for them rare.
         KernelKind::Leaf => ("leaf", [].as_slice(), Results::LeafIndices),
-        KernelKind::Value => return output::values(&rest.hir.forest),
-        KernelKind::Class => return output::classes(&rest.hir.forest),
+        KernelKind::Value => return output::values(&rest.hir.forest, rest.plan.index),
+        KernelKind::Class => return output::classes(&rest.hir.forest, rest.plan.index),
     };
-    let mut b = Builder::new(name);
+    let mut b = Builder::with_index(name, rest.plan.index);
     choose(&mut b, bounded, rest, results);
     Some(b.finish())
 }

@@ -9,7 +9,7 @@ use super::traverse::speculate::NodeTest;
 use super::tree::{Buffers, TreeState};
 use crate::bytes::narrowest;
 use crate::error::CompileError;
-use crate::lir::{Builder, Cast, Cmp, Scalar, Ty, Value};
+use crate::lir::{Builder, Cast, Cmp, Scalar, Value};
 use crate::rows::Row;
 use sched_forest::{Inner, Leaf};
 use sched_nest::Layout;
@@ -107,7 +107,7 @@ impl Record {
     ) -> Value {
         if b.ty(node).lanes == 1 {
             let value = field.load(b, buffers, state, node);
-            return b.cast(Cast::ZExt, value, Ty::I64);
+            return b.to_index(value);
         }
         let (word, bit) = field.word();
         let word = word.load(b, buffers, state, node);
