@@ -8,7 +8,7 @@ use sched_ir::interp::{self, Memory, run};
 use sched_ir::lir::{KernelKind, Stmt};
 use sched_ir::{Budget, Compiled, compile};
 use sched_lang::{Options, Supported, Target, check};
-use sched_nest::{Accumulation, Nest};
+use sched_nest::{Accumulation, Nest, Variants};
 use sched_testing::forests;
 use sched_testing::schedules::Rng;
 
@@ -70,19 +70,20 @@ fn schedules() -> Vec<String> {
     ]
 }
 
-fn nest(forest: &Forest, schedule: &str) -> Option<Nest> {
+fn nest(forest: &Forest, schedule: &str) -> Option<Variants<Nest>> {
     let options = Options {
         model: Some(forests::info(forest).into()),
         supported: Supported::Everything,
         target: Some(Target::gpu()),
         ..Options::default()
     };
-    check(schedule, &options).nest
+    check(schedule, &options).nests
 }
 
 fn compiled(forest: &Forest, schedule: &str) -> Option<Compiled> {
     let nest = nest(forest, schedule)?;
-    let compiled = compile(forest.clone(), nest, &[KernelKind::Raw, KernelKind::Leaf], &Budget::default());
+    let compiled =
+        compile(forest.clone(), None, nest, &[KernelKind::Raw, KernelKind::Leaf], &Budget::default());
     Some(compiled.unwrap_or_else(|error| panic!("{schedule}: {error}")))
 }
 
@@ -154,7 +155,7 @@ fn margins_are_those_of_the_walker() {
             for rows in [0, 1, 3, 4, 13, all.len() / forest.num_features] {
                 let rows = &all[..all.len().min(rows * forest.num_features)];
                 let found = margins(&compiled, &forest, rows);
-                let exact = compiled.hir.nest.accumulation == Accumulation::Exact;
+                let exact = compiled.variants.rest().hir.nest.accumulation == Accumulation::Exact;
                 let agree = agree(&found, &expected(&forest, rows), &forest, exact);
                 assert!(agree, "seed {seed}, {schedule}\n{}", compiled.lir);
             }
@@ -190,7 +191,7 @@ fn what_has_no_code_yet_is_refused() {
     ];
     for (schedule, what) in cases {
         let nest = nest(&forest, &schedule).expect("the checker accepts it");
-        let error = compile(forest.clone(), nest, &[KernelKind::Raw], &Budget::default()).err();
+        let error = compile(forest.clone(), None, nest, &[KernelKind::Raw], &Budget::default()).err();
         let error = error.expect("it is refused");
         assert!(error.message.contains(what), "{schedule}: {error}");
     }
@@ -200,7 +201,7 @@ fn what_has_no_code_yet_is_refused() {
 fn the_direct_schedule_is_one_launch() {
     let forest = forests::forest(&mut Rng(1));
     let compiled = compiled(&forest, DIRECT).expect("the schedule is legal");
-    let mir = compiled.mir.to_string();
+    let mir = compiled.variants.rest().mir.to_string();
     assert!(
         mir.starts_with("launch b0 of #(b0 in 0..n_rows step 4) x 1 x 1 blocks of 4 x 1 x 1 threads {"),
         "{mir}"

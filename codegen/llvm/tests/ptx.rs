@@ -19,8 +19,8 @@ fn compiled(seed: u64, schedule: &str) -> Compiled {
         target: Some(Target::gpu()),
         ..Options::default()
     };
-    let nest = check(schedule, &options).nest.expect("the schedule is legal");
-    compile(forest, nest, &[KernelKind::Raw, KernelKind::Leaf], &Budget::default())
+    let nest = check(schedule, &options).nests.expect("the schedule is legal");
+    compile(forest, None, nest, &[KernelKind::Raw, KernelKind::Leaf], &Budget::default())
         .expect("there is code for it")
 }
 

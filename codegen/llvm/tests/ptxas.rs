@@ -29,9 +29,9 @@ fn ptx(seed: u64, schedule: &str, gpu: Gpu) -> String {
         target: Some(Target::gpu()),
         ..Options::default()
     };
-    let nest = check(schedule, &options).nest.expect("the schedule is legal");
+    let nest = check(schedule, &options).nests.expect("the schedule is legal");
     let kernels = [KernelKind::Raw, KernelKind::Leaf];
-    let compiled = compile(forest, nest, &kernels, &Budget::default()).expect("there is code for it");
+    let compiled = compile(forest, None, nest, &kernels, &Budget::default()).expect("there is code for it");
     ptx_text(&compiled.lir, gpu).expect("PTX")
 }
 

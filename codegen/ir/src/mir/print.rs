@@ -101,6 +101,7 @@ impl Printer<'_> {
                     Mode::Parallel => "parallel",
                     Mode::Unrolled => "unrolled",
                     Mode::Mapped(_) => "each",
+                    Mode::UnrollAndJam => "unroll-and-jam",
                 };
                 let range = self.iter(&this.iter);
                 let mapping = match this.mode {
