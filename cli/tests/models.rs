@@ -155,12 +155,14 @@ fn in_parallel<J: Sync, R: Send>(jobs: &[J], work: impl Fn(&J) -> Result<R> + Sy
 /// Runs a model under a schedule in all batch sizes, with one thread and two.
 fn try_out(case: &Case, schedule: &Schedule) -> Result<Outcome> {
     let checked = checked(case, schedule);
-    let Some(nest) = checked.nest else { return Ok(Outcome::Refused) };
-    let exact = nest.accumulation == Accumulation::Exact;
+    let Some(nests) = checked.nests else { return Ok(Outcome::Refused) };
+    let smaller = nests.bounded().iter().map(|one| (one.max_rows, one.value.clone())).collect();
     let kernels = [KernelKind::Raw, KernelKind::Value];
-    let compiled = sched_ir::compile(case.forest.clone(), nest, &kernels, &Budget::default())?;
+    let (forest, rest, budget) = (case.forest.clone(), nests.rest().clone(), Budget::default());
+    let compiled = sched_ir::compile_by_rows(forest, None, smaller, rest, &kernels, &budget)?;
     let jit = Jit::compile(&compiled.lir, Cpu::Native, &facts(&case.forest)?, &kernels)?;
     for rows in BATCHES.map(|rows| rows.min(case.rows.len() / case.forest.num_features)) {
+        let exact = nests.for_rows(rows).accumulation == Accumulation::Exact;
         for threads in [1, 2] {
             let margins = run(&jit, case, Kind::Raw, rows, threads)?;
             let place =
@@ -176,6 +178,7 @@ fn try_out(case: &Case, schedule: &Schedule) -> Result<Outcome> {
             }
         }
     }
+    let exact = nests.iter().all(|(_, nest)| nest.accumulation == Accumulation::Exact);
     Ok(if exact { Outcome::Exact } else { Outcome::Close })
 }
 

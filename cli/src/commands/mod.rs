@@ -26,7 +26,7 @@ use sched_ir::Budget;
 use sched_lang::diagnostics::Severity;
 use sched_lang::{Lineage, check_lineage};
 use sched_llvm::Cpu;
-use sched_nest::Nest;
+use sched_nest::{Nest, Variants};
 use std::io::Write;
 use std::path::Path;
 
@@ -71,9 +71,11 @@ impl Job {
         let checked = self.source.check_to_compile(&self.model, values);
         self.source.check_fingerprint(&checked, &self.model, values)?;
         let errors = terminal.findings(&self.source, &checked, Severity::Warning);
-        let main = checked.nest.filter(|_| errors == 0).ok_or(Failure::Findings)?;
-        let smaller = self.source.check_smaller(&self.model).into_iter();
-        let smaller = smaller.filter_map(|(rows, checked)| Some((rows, checked.nest?))).collect();
+        let nests = checked.nests.filter(|_| errors == 0).ok_or(Failure::Findings)?;
+        let own = nests.bounded().iter().map(|one| (one.max_rows, one.value.clone()));
+        let chosen = self.source.check_smaller(&self.model).into_iter();
+        let chosen = chosen.filter_map(|(rows, checked)| Some((rows, checked.nest()?.clone())));
+        let (smaller, main) = (own.chain(chosen).collect(), nests.rest().clone());
         Ok(Nests { smaller, main, budget: Budget::default() })
     }
 }
@@ -130,15 +132,15 @@ pub fn look(
     values: &ScheduleValues,
     least: Severity,
     terminal: &Terminal,
-) -> Result<(Nest, Lineage), Failure> {
+) -> Result<(Variants<Nest>, Variants<Lineage>), Failure> {
     let model = model_to_look_with(source, choice, values, terminal)?;
-    let (checked, lineage) = check_lineage(&source.text, &Source::options(model.as_ref(), values));
+    let (checked, lineages) = check_lineage(&source.text, &Source::options(model.as_ref(), values));
     if let Some(model) = &model {
         source.check_fingerprint(&checked, model, values)?;
     }
     let errors = terminal.findings(source, &checked, least);
-    let nest = checked.nest.filter(|_| errors == 0).ok_or(Failure::Findings)?;
-    Ok((nest, lineage))
+    let nests = checked.nests.filter(|_| errors == 0).ok_or(Failure::Findings)?;
+    Ok((nests, lineages))
 }
 
 /// Prints to standard output. A reader that has gone away, such as `head`, is not an error.

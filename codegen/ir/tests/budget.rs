@@ -43,7 +43,7 @@ fn compiled(forest: Forest, schedule: &str, budget: &Budget) -> Result<Compiled,
     let options =
         Options { model: Some(facts.into()), supported: Supported::Compilable, ..Options::default() };
     let checked = check(schedule, &options);
-    let nest = checked.nest.unwrap_or_else(|| panic!("{schedule}: {:?}", checked.diagnostics));
+    let nest = checked.nest().cloned().unwrap_or_else(|| panic!("{schedule}: {:?}", checked.diagnostics));
     compile(forest, nest, &[KernelKind::Raw], budget)
 }
 

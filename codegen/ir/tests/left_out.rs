@@ -43,7 +43,7 @@ fn compiled(trees: u32, schedule: &str, rows: Option<u64>) -> Compiled {
     let options =
         Options { model: Some(facts.into()), supported: Supported::Compilable, ..Options::default() };
     let checked = check(schedule, &options);
-    let mut nest = checked.nest.unwrap_or_else(|| panic!("{schedule}: {:?}", checked.diagnostics));
+    let mut nest = checked.nest().cloned().unwrap_or_else(|| panic!("{schedule}: {:?}", checked.diagnostics));
     nest.batch_size = rows;
     let budget = Budget { few_rows: false, ..Budget::default() };
     compile(forest, nest, &[KernelKind::Raw], &budget).expect(schedule)

@@ -43,7 +43,7 @@ fn plan(forest: &Forest, schedule: &str) -> String {
     let options =
         Options { model: Some(facts.into()), supported: Supported::Compilable, ..Options::default() };
     let checked = check(schedule, &options);
-    let nest = checked.nest.unwrap_or_else(|| panic!("{schedule}: {:?}", checked.diagnostics));
+    let nest = checked.nest().cloned().unwrap_or_else(|| panic!("{schedule}: {:?}", checked.diagnostics));
     let compiled =
         compile(forest.clone(), nest, &[KernelKind::Raw], &Budget::default()).expect("it compiles");
     compiled.plan.to_string()

@@ -75,7 +75,10 @@ fn stages_are_as_kept() {
         let options =
             Options { model: Some(model.into()), supported: Supported::Compilable, ..Options::default() };
         let checked = check(&text, &options);
-        let nest = checked.nest.unwrap_or_else(|| panic!("{}: {:#?}", path.display(), checked.diagnostics));
+        let nest = checked
+            .nest()
+            .cloned()
+            .unwrap_or_else(|| panic!("{}: {:#?}", path.display(), checked.diagnostics));
         let compiled = compile(forest, nest, &[KernelKind::Raw], &Budget::default()).expect("it compiles");
         for name in stages.expect("a line `// stages: …` first").split(' ') {
             let kept = path.with_extension(name);

@@ -62,6 +62,39 @@ pub fn schedule(seed: u64, facts: &ModelInfo) -> String {
     growth.text
 }
 
+/// A schedule for calls of any number of rows, and those of its blocks for calls of at most so many rows.
+#[derive(Clone, Debug)]
+pub struct ByRows {
+    /// The whole text.
+    pub text: String,
+    /// The directives outside of blocks.
+    pub rest: String,
+    /// The bound of each block, and its directives.
+    pub blocks: Vec<(u32, String)>,
+}
+
+/// The text of a schedule with up to three blocks, in any order and between the directives outside of them.
+pub fn by_rows(seed: u64, facts: &ModelInfo) -> ByRows {
+    let mut rng = Rng(seed ^ 0x5eed);
+    let rest = schedule(rng.next_u64(), facts);
+    let mut bounds: Vec<u32> = (0..rng.below(4)).map(|_| 1 + rng.below(40) as u32).collect();
+    bounds.sort_unstable();
+    bounds.dedup();
+    let mut blocks = Vec::new();
+    while !bounds.is_empty() {
+        let max_rows = bounds.swap_remove(rng.below(bounds.len()));
+        let directives = if rng.one_in(5) { String::new() } else { schedule(rng.next_u64(), facts) };
+        blocks.push((max_rows, directives));
+    }
+    let mut lines: Vec<String> = rest.lines().map(|line| format!("{line}\n")).collect();
+    for (max_rows, directives) in &blocks {
+        let inside: String = directives.lines().map(|line| format!("    {line}\n")).collect();
+        let block = format!("when n_rows <= {max_rows} {{\n{inside}}}\n");
+        lines.insert(rng.below(lines.len() + 1), block);
+    }
+    ByRows { text: lines.concat(), rest, blocks }
+}
+
 struct Growth {
     rng: Rng,
     options: Options,
@@ -114,7 +147,7 @@ impl Growth {
 
     fn keep_if_legal(&mut self, line: String) {
         let text = format!("{}{line}", self.text);
-        if let Some(nest) = check(&text, &self.options).nest
+        if let Some(nest) = check(&text, &self.options).nest().cloned()
             && nest.loops.len() <= MOST_LOOPS
         {
             self.text = text;

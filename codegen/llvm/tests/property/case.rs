@@ -47,7 +47,7 @@ impl Case {
             Options { model: Some(model.into()), supported: Supported::Compilable, ..Options::default() };
         let nest_of = |schedule: &str| {
             let checked = check(schedule, &options);
-            checked.nest.unwrap_or_else(|| {
+            checked.nest().cloned().unwrap_or_else(|| {
                 panic!("seed {seed}: a legal schedule has errors\n{schedule}\n{:#?}", checked.diagnostics)
             })
         };
@@ -65,7 +65,7 @@ impl Case {
     pub fn of(forest: Forest, schedule: &str, rows: Vec<f64>) -> Case {
         let model = Some(forests::info(&forest).into());
         let options = Options { model, supported: Supported::Compilable, ..Options::default() };
-        let nest = check(schedule, &options).nest.expect("a legal schedule");
+        let nest = check(schedule, &options).nest().cloned().expect("a legal schedule");
         Case {
             seed: 0,
             forest,
