@@ -156,10 +156,9 @@ fn in_parallel<J: Sync, R: Send>(jobs: &[J], work: impl Fn(&J) -> Result<R> + Sy
 fn try_out(case: &Case, schedule: &Schedule) -> Result<Outcome> {
     let checked = checked(case, schedule);
     let Some(nests) = checked.nests else { return Ok(Outcome::Refused) };
-    let smaller = nests.bounded().iter().map(|one| (one.max_rows, one.value.clone())).collect();
     let kernels = [KernelKind::Raw, KernelKind::Value];
-    let (forest, rest, budget) = (case.forest.clone(), nests.rest().clone(), Budget::default());
-    let compiled = sched_ir::compile_by_rows(forest, None, smaller, rest, &kernels, &budget)?;
+    let (forest, budget) = (case.forest.clone(), Budget::default());
+    let compiled = sched_ir::compile(forest, None, nests.clone(), &kernels, &budget)?;
     let jit = Jit::compile(&compiled.lir, Cpu::Native, &facts(&case.forest)?, &kernels)?;
     for rows in BATCHES.map(|rows| rows.min(case.rows.len() / case.forest.num_features)) {
         let exact = nests.for_rows(rows).accumulation == Accumulation::Exact;
@@ -279,10 +278,8 @@ fn chosen(case: &Case) -> Vec<Schedule> {
         ];
         given.map(|(codes, kept)| defaults::Chosen::new(&case.facts, codes, processor, kept))
     });
-    let texts = all
-        .into_iter()
-        .flat_map(|chosen| chosen.smaller.into_iter().map(|(_, text)| text).chain([chosen.main]));
-    texts.map(|text| Schedule { name: CHOSEN.to_string(), text }).collect()
+    let schedule = |(_, text): (_, &String)| Schedule { name: CHOSEN.to_string(), text: text.clone() };
+    all.flat_map(|chosen| chosen.variants.iter().map(schedule).collect::<Vec<_>>()).collect()
 }
 
 fn repository() -> PathBuf {

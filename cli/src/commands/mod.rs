@@ -15,14 +15,12 @@ pub mod profile;
 pub mod show;
 
 use crate::args::{ModelChoice, ModelOptions, ScheduleOptions, ScheduleValues};
-use crate::compile::Nests;
 use crate::defaults::CodeDestination;
 use crate::failure::Failure;
 use crate::model::Model;
 use crate::schedule::Source;
 use crate::terminal::Terminal;
 use sched_forest::Code;
-use sched_ir::Budget;
 use sched_lang::diagnostics::Severity;
 use sched_lang::{Lineage, check_lineage};
 use sched_llvm::Cpu;
@@ -67,16 +65,12 @@ impl Job {
     }
 
     /// The nests, if the schedule has no errors; all findings are printed.
-    pub fn nest(&self, values: &ScheduleValues, terminal: &Terminal) -> Result<Nests, Failure> {
+    pub fn nest(&self, values: &ScheduleValues, terminal: &Terminal) -> Result<Variants<Nest>, Failure> {
         let checked = self.source.check_to_compile(&self.model, values);
         self.source.check_fingerprint(&checked, &self.model, values)?;
-        let errors = terminal.findings(&self.source, &checked, Severity::Warning);
-        let nests = checked.nests.filter(|_| errors == 0).ok_or(Failure::Findings)?;
-        let own = nests.bounded().iter().map(|one| (one.max_rows, one.value.clone()));
-        let chosen = self.source.check_smaller(&self.model).into_iter();
-        let chosen = chosen.filter_map(|(rows, checked)| Some((rows, checked.nest()?.clone())));
-        let (smaller, main) = (own.chain(chosen).collect(), nests.rest().clone());
-        Ok(Nests { smaller, main, budget: Budget::default() })
+        let least = if self.source.is_chosen { Severity::Error } else { Severity::Warning };
+        let errors = terminal.findings(&self.source, &checked, least);
+        checked.nests.filter(|_| errors == 0).ok_or(Failure::Findings)
     }
 }
 

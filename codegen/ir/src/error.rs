@@ -66,19 +66,11 @@ pub struct Budget {
     /// Whether indices have 32 bits, as machines with registers of 32 bits want, in place of 64. Runs are cut such
     /// that no element has a number that needs more.
     pub narrow_indices: bool,
-    /// Whether blocks of few rows may have code of their own. It runs them a fifth faster and takes twice as
-    /// long to compile, which does not pay for code that runs once.
-    pub few_rows: bool,
 }
 
 impl Default for Budget {
-    /// 1 GiB of tables, 64 MiB of scratch, all the code that makes it fast.
+    /// 1 GiB of tables, 64 MiB of scratch.
     fn default() -> Self {
-        Budget {
-            tables: sched_nest::footprint::TABLES,
-            scratch: 64 << 20,
-            narrow_indices: false,
-            few_rows: true,
-        }
+        Budget { tables: sched_nest::footprint::TABLES, scratch: 64 << 20, narrow_indices: false }
     }
 }

@@ -53,9 +53,11 @@ fn narrow_indices_give_the_same_results() {
             let of = |compiled: &Compiled| results(&compiled.lir, at, &forest, &rows, seed);
             assert_eq!(of(&wide), of(&narrow), "seed {seed}: {:?}\n{text}", wide.lir.kernels[at].0);
         }
-        storages.extend(narrow.plan.storages.keys().map(ToString::to_string));
+        storages.extend(narrow.variants.rest().plan.storages.keys().map(ToString::to_string));
         let name = |debug: String| debug.split([' ', '(', '{']).next().unwrap_or_default().to_owned();
-        traversals.extend(narrow.plan.walks.values().map(|walk| name(format!("{:?}", walk.traversal))));
+        traversals.extend(
+            narrow.variants.rest().plan.walks.values().map(|walk| name(format!("{:?}", walk.traversal))),
+        );
         ran += 1;
     }
     assert!(ran > 200, "only {ran} cases ran");
@@ -67,10 +69,11 @@ fn narrow_indices_give_the_same_results() {
 fn runs_are_short_enough_for_narrow_indices() {
     let (forest, _) = forests::complete(3, 7, 4);
     let options = Options { model: Some(forests::info(&forest).into()), ..Options::default() };
-    let nest = check("", &options).nest.expect("a nest");
+    let nests = check("", &options).nests.expect("nests");
     let budget = Budget { narrow_indices: true, ..Budget::default() };
     let most = forest.num_features.max(forest.trees.len()).max(forest.num_margins) as i64;
-    let compiled = compile(forest, nest, &KERNELS, &budget).expect("a kernel");
+    let compiled = compile(forest, None, nests, &KERNELS, &budget).expect("a kernel");
     assert_eq!(compiled.lir.rows_per_run, Some((1 << 30) / most));
-    assert!(compiled.plan.to_string().contains("\nindices of i32\n"), "{}", compiled.plan);
+    let plan = compiled.variants.rest().plan.to_string();
+    assert!(plan.contains("\nindices of i32\n"), "{plan}");
 }

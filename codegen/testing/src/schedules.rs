@@ -114,8 +114,7 @@ impl Growth {
         let modifiers = 1 + self.rng.below(10);
         self.keep_several(modifiers, Growth::modifier);
         if self.rng.one_in(4) {
-            let lines = self.vectors_of_rows().unwrap_or_default();
-            self.keep_if_legal(lines);
+            self.vectors_of_rows();
         }
         let facts = 2 + self.rng.below(11);
         self.keep_several(facts, Growth::fact);
@@ -129,8 +128,7 @@ impl Growth {
         self.keep_if_legal(format!("tile(batch, {block}, {row}, {size})\nreorder({block}, tree, {row})\n"));
         let modifiers = self.rng.below(3);
         self.keep_several(modifiers, Growth::modifier);
-        let lines = self.vectors_of_rows().unwrap_or_default();
-        self.keep_if_legal(lines);
+        self.vectors_of_rows();
         if self.rng.one_in(2) {
             self.keep_if_legal(format!("cache({block})\n"));
         }
@@ -228,15 +226,24 @@ impl Growth {
         Some(format!("split({v}, {first}, {second}, {at})"))
     }
 
-    /// Vectors of the rows that a tree walks one after the other, several of them together.
-    fn vectors_of_rows(&mut self) -> Option<String> {
-        let (v, _) = self.some_loop(|nest, id| {
+    /// Vectors of the rows that a tree walks one after the other, several of them together; in most cases those of several
+    /// trees where rows are few.
+    fn vectors_of_rows(&mut self) {
+        let around = |nest: &Nest, id: LoopId| {
+            let around = |this: &&Loop| this.axis == Axis::Tree && this.body == Body::Seq(vec![id]);
+            nest.loops.iter().find(around).map(|this| this.name.clone())
+        };
+        let rows = self.some_loop(|nest, id| {
             let rows = nest.get(id).axis == Axis::Row && nest.get(id).body == Body::Walk;
-            let below_trees = |this: &Loop| this.axis == Axis::Tree && this.body == Body::Seq(vec![id]);
-            rows && nest.loops.iter().any(below_trees)
-        })?;
+            rows && around(nest, id).is_some()
+        });
+        let Some((v, id)) = rows else { return };
+        let trees = self.nest.as_ref().and_then(|nest| around(nest, id));
         let (lanes, vectors) = (1_usize << (1 + self.rng.below(5)), 2 + self.rng.below(8));
-        Some(format!("vectorize({v}, {lanes})\ninterleave({v}, {vectors})\n"))
+        self.keep_if_legal(format!("vectorize({v}, {lanes})\ninterleave({v}, {vectors})\n"));
+        if let Some(trees) = trees.filter(|_| !self.rng.one_in(4)) {
+            self.keep_if_legal(format!("unrollAndJam({trees})\n"));
+        }
     }
 
     fn expand(&mut self, directive: &str) -> Option<String> {

@@ -159,6 +159,7 @@ codes! {
     BLOCK_TWICE 105 "S0105" Error "two blocks for the same calls"
     HEADER_IN_BLOCK 106 "S0106" Error "header line in a block"
     TOO_MANY_BLOCKS 107 "S0107" Error "too many blocks"
+    CANNOT_UNROLL_AND_JAM 108 "S0108" Error "trees that cannot be walked together"
 }
 
 /// What is known of `code`.

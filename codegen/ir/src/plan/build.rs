@@ -33,7 +33,7 @@ pub fn build(
     if budget.narrow_indices {
         budget.tables = budget.tables.min(MOST_NUMBERED as u64);
     }
-    let (copies, most_rows) = copies::all(mir, hir, &budget)?;
+    let (copies, max_rows) = copies::all(mir, hir, &budget)?;
     let mut leaves = Vec::new();
     collect(&mir.body, WalkContext::default(), &copies, &mut leaves);
     let loops: Vec<&Walks> = leaves.iter().map(|(walks, _)| *walks).collect();
@@ -57,13 +57,12 @@ pub fn build(
         if Walker::new(&*stored.layout, &[], &traversal, steps).is_none() {
             return Err(not_carried());
         }
-        let unroll_and_jam = if budget.few_rows { context.unroll_and_jam(leaf, hir) } else { 1 };
         let plan = WalkPlan {
             name: mir.vars.get(leaf.iter.var.0 as usize).map_or_else(String::new, |var| var.name.clone()),
             storage,
             row_table: info.row_table(&traversal),
             sums: context.sum_access(leaf, hir),
-            unroll_and_jam,
+            unroll_and_jam: context.unroll_and_jam(leaf),
             cycles: cost::cycles(&info, &traversal),
             traversal,
             steps,
@@ -71,7 +70,7 @@ pub fn build(
         walks.insert(leaf.id, plan);
     }
     let numbered = budget.narrow_indices.then(|| most_numbered_rows(hir));
-    let rows_per_run = [mir.rows_per_run, most_rows, numbered].into_iter().flatten().min();
+    let rows_per_run = [mir.rows_per_run, max_rows, numbered].into_iter().flatten().min();
     let index = if budget.narrow_indices { Scalar::I32 } else { Scalar::I64 };
     Ok(Plan { storages, walks, copies, subset, rows_per_run, index })
 }
@@ -91,7 +90,7 @@ fn collect<'m>(
     copies: &BTreeMap<CacheId, CopyPlan>,
     into: &mut Vec<(&'m Walks, WalkContext<'m>)>,
 ) {
-    let outside = WalkContext { only_in: None, ..context };
+    let outside = WalkContext { tree_loop: None, ..context };
     for stmt in stmts {
         match stmt {
             Stmt::Walks(walks) => into.push((walks, context)),

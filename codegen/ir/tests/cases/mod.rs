@@ -24,10 +24,10 @@ pub fn case(seed: u64) -> Option<(Forest, Vec<f64>, String, [Compiled; 2])> {
     let text = schedule(seed, &model);
     let options =
         Options { model: Some(model.into()), supported: Supported::Compilable, ..Options::default() };
-    let nest = check(&text, &options).nest?;
+    let nests = check(&text, &options).nests?;
     let compiled = |narrow_indices| {
         let budget = Budget { narrow_indices, ..Budget::default() };
-        compile(forest.clone(), nest.clone(), &KERNELS, &budget).ok()
+        compile(forest.clone(), None, nests.clone(), &KERNELS, &budget).ok()
     };
     let both = [compiled(false)?, compiled(true)?];
     Some((forest, rows, text, both))

@@ -2,7 +2,8 @@
 
 use super::context::{Context, Wording, use_one_of};
 use crate::diagnostics::Applicability;
-use crate::illegal::{Problem, Size};
+use crate::illegal::{Problem, Size, UnrollAndJamNeeds};
+use crate::resolve::list;
 use sched_nest::Axis;
 
 pub(super) fn word(context: &Context) -> Option<Wording> {
@@ -48,6 +49,7 @@ pub(super) fn word(context: &Context) -> Option<Wording> {
                 .help(format!("Make it parallel with `{parallel}`, or leave `{directive}` out."))
                 .fixes([context.insert_before(context.illegal.step, &parallel), context.remove(context.illegal.step)])
         }
+        Problem::CannotUnrollAndJam(need) => unroll_and_jam(context, need),
         Problem::NotPowerOfTwo { width } => {
             let above = u64::try_from(*width).ok().and_then(u64::checked_next_power_of_two).unwrap_or(8);
             let near = [above / 2, above].map(|n| n.max(1).to_string());
@@ -88,6 +90,54 @@ pub(super) fn word(context: &Context) -> Option<Wording> {
         }
         _ => return gpu(context),
     })
+}
+
+/// Words for trees that cannot be walked together.
+fn unroll_and_jam(context: &Context, need: &UnrollAndJamNeeds) -> Wording {
+    let (first, step) = (context.first(), context.illegal.step);
+    let wording = match need {
+        UnrollAndJamNeeds::Rows { leaves } => {
+            let message = format!("`{first}` does not contain one leaf loop over rows and nothing else");
+            let wording = Wording::new(message, "not right around rows");
+            match leaves.as_slice() {
+                [] => wording.help(
+                    "`unrollAndJam` is about a loop over trees right around the rows that each of them walks: reorder the \
+                     loops, or leave it out.",
+                ),
+                leaves => wording.help(format!(
+                    "Name the loop over trees right around {}, or leave it out.",
+                    list(leaves)
+                )),
+            }
+        }
+        UnrollAndJamNeeds::Whole { leaf, by } => {
+            let message = format!("{} runs `{leaf}` in parts, which trees do not share", context.quote(*by));
+            Wording::new(message, "walks the rows of each part")
+                .and(*by, "makes parts of them")
+                .help("Leave one of them out.")
+                .fix(Some(context.remove(*by)))
+        }
+        UnrollAndJamNeeds::Adjacent { leaf, stride } => {
+            let message = format!(
+                "rows of `{leaf}` lie {stride} apart, and vectors that several trees share need adjacent rows"
+            );
+            Wording::new(message, "rows are not adjacent")
+                .help(format!("Make the inner loop of the tile the innermost loop in place of `{leaf}`, or leave `unrollAndJam` out."))
+        }
+        UnrollAndJamNeeds::Vectors { leaf, vectors, several } => {
+            let message = format!(
+                "`{leaf}` does not walk several vectors of rows together, so few rows leave none of them idle"
+            );
+            let wanted =
+                [(*vectors, format!("vectorize({leaf}, 16)")), (*several, format!("interleave({leaf}, 4)"))];
+            let missing: Vec<String> =
+                wanted.into_iter().filter(|(has, _)| !has).map(|(_, directive)| directive).collect();
+            Wording::new(message, "nothing to share")
+                .help(format!("Write `{}`, or leave `unrollAndJam` out.", missing.join("; ")))
+                .fix(Some(context.insert_before(step, &missing.join("; "))))
+        }
+    };
+    wording.fix(Some(context.remove(step)))
 }
 
 fn gpu(context: &Context) -> Option<Wording> {
