@@ -24,7 +24,7 @@ pub struct RowsChange {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// Both schedules have it.
-    Kept,
+    Shared,
     /// Only the second one has it: calls of so many rows had the nest of a larger bound, or that of all other calls.
     Added,
     /// Only the first one has it.
@@ -43,14 +43,14 @@ pub fn diff_by_rows(a: &Variants<Nest>, b: &Variants<Nest>) -> Vec<RowsChange> {
         let fate = match (has(a), has(b)) {
             (true, false) => Fate::Removed,
             (false, true) => Fate::Added,
-            _ => Fate::Kept,
+            _ => Fate::Shared,
         };
         let rows = max_rows as usize;
         let changes = diff(a.for_rows(rows), b.for_rows(rows));
         all.push(RowsChange { max_rows: Some(max_rows), fate, changes });
     }
-    all.push(RowsChange { max_rows: None, fate: Fate::Kept, changes: diff(a.rest(), b.rest()) });
-    all.retain(|one| one.fate != Fate::Kept || !one.changes.is_empty());
+    all.push(RowsChange { max_rows: None, fate: Fate::Shared, changes: diff(a.rest(), b.rest()) });
+    all.retain(|one| one.fate != Fate::Shared || !one.changes.is_empty());
     all
 }
 
@@ -63,7 +63,7 @@ pub fn show_diff_by_rows(all: &[RowsChange]) -> String {
     let mut out = String::new();
     for RowsChange { max_rows, fate, changes } in all {
         let mark = match fate {
-            Fate::Kept => "~",
+            Fate::Shared => "~",
             Fate::Added => "+",
             Fate::Removed => "-",
         };
@@ -81,7 +81,7 @@ pub fn diff_by_rows_json(all: &[RowsChange]) -> Value {
     let mut out = Vec::new();
     for RowsChange { max_rows, fate, changes } in all {
         match fate {
-            Fate::Kept => {}
+            Fate::Shared => {}
             Fate::Added => out.push(json!({ "change": "schedule added", "max_rows": max_rows })),
             Fate::Removed => out.push(json!({ "change": "schedule removed", "max_rows": max_rows })),
         }

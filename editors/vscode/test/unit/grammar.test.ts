@@ -110,7 +110,7 @@ test('the grammar knows the words of the language', () => {
     };
     const scope = lang('src/resolve/scope.rs');
     const directives = lang('src/directives.rs');
-    const facts = quoted(between(scope, 'const FACTS', '];'));
+    const facts = quoted(between(scope, 'const PROPERTIES', '];'));
     const functions = quoted(between(scope, 'const FUNCTIONS', '];'));
     const keywords = quoted(between(directives, 'pub const KEYWORDS', '];')).filter((word) => word !== 'in');
     const layouts = [...lang('nest/src/layout.rs').matchAll(/^ {4}[A-Z]\w* "(\w+)" \{$/gm)].map(([, word]) => word ?? '');
