@@ -15,8 +15,23 @@ use sched_testing::schedules::Rng;
 /// Blocks of threads with a row each, all trees in a thread: Tahoe's direct strategy.
 const DIRECT: &str = "tile(batch, b0, b1, 4)\ngpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\n";
 
+/// The example schedules for GPUs.
+fn examples() -> Vec<String> {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/gpu");
+    let files = std::fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("a file").path());
+    let texts: Vec<String> = files.map(|file| std::fs::read_to_string(file).expect("text")).collect();
+    assert!(texts.len() >= 6, "only {} examples were found", texts.len());
+    texts
+}
+
 /// Schedules of every kind that has code.
 fn schedules() -> Vec<String> {
+    let mut all = kinds();
+    all.extend(examples());
+    all
+}
+
+fn kinds() -> Vec<String> {
     let with = |more: &str| format!("{DIRECT}{more}\n");
     vec![
         with(""),

@@ -7,7 +7,7 @@ use super::scope::{Scope, list};
 use crate::diagnostics::{Applicability, Code, Diagnostic, nearest};
 use crate::directives::{Op, Parameter, Role, SIGNATURES, Signature, find};
 use crate::lineage::{DirectiveIndex, Select, Tag};
-use crate::options::{Options, Supported};
+use crate::options::Options;
 use crate::report::Report;
 use sched_nest::sym::Sym;
 
@@ -98,7 +98,7 @@ fn call(
         report.push(diagnostic);
         return None;
     };
-    if options.supported == Supported::Compilable && !signature.lowered {
+    if !signature.lowered.allows(options.supported) {
         let message = format!("`{}` cannot be compiled yet", signature.name);
         let diagnostic = Diagnostic::new(Code::NOT_LOWERED, directive.name.span, message)
             .label("no code generator knows it")
@@ -106,7 +106,7 @@ fn call(
             .fix(format!("remove `{}`", signature.name), span, "", Applicability::Unsure);
         report.push(diagnostic);
     }
-    if options.supported == Supported::Compilable && signature.op == Op::Representation {
+    if options.supported.is_code() && signature.op == Op::Representation {
         report.extend(directive.args.iter().find_map(layout_of_later));
     }
     let (op, shapes) = (signature.op, signature.shapes);
