@@ -6,7 +6,7 @@ mod profile;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use sched_forest::Iterations;
 use sched_lang::Target;
-use sched_llvm::Cpu;
+use sched_llvm::{Cpu, Gpu};
 use std::path::PathBuf;
 
 pub use bench::Bench;
@@ -188,6 +188,10 @@ pub struct Predict {
     /// Processor: native, x86-64-v2, x86-64-v3 or x86-64-v4 [default: native]
     #[arg(long, value_parser = parse_cpu)]
     pub cpu: Option<Cpu>,
+    /// Run the code in a simulator instead of the processor: GPU schedules without a GPU, checked for races, with what their
+    /// accesses cost
+    #[arg(long)]
+    pub simulate: bool,
     /// Print the schedule that is used
     #[arg(long)]
     pub explain_schedule: bool,
@@ -247,6 +251,10 @@ pub struct Build {
 }
 
 fn parse_cpu(text: &str) -> Result<Cpu, String> {
+    text.parse().map_err(|error: sched_llvm::LlvmError| error.help.unwrap_or(error.message))
+}
+
+fn parse_gpu(text: &str) -> Result<Gpu, String> {
     text.parse().map_err(|error: sched_llvm::LlvmError| error.help.unwrap_or(error.message))
 }
 
@@ -418,6 +426,8 @@ pub enum Stage {
     Llvm,
     /// Assembly.
     Asm,
+    /// The kernels of a GPU schedule, as NVIDIA's drivers read them.
+    Ptx,
 }
 
 /// `schedc ir`
@@ -425,7 +435,8 @@ pub enum Stage {
 #[command(after_help = "\
 Examples:
   schedc ir fast.sched --model model.json --stage mir
-  schedc ir --model model.json --stage asm --cpu x86-64-v3")]
+  schedc ir --model model.json --stage asm --cpu x86-64-v3
+  schedc ir gpu.sched --model model.json --stage ptx --gpu sm_90")]
 pub struct Ir {
     /// The schedule; without one, a good one for the model is chosen
     pub schedule: Option<PathBuf>,
@@ -444,6 +455,9 @@ pub struct Ir {
     /// Processor: native, x86-64-v2, x86-64-v3 or x86-64-v4
     #[arg(long, default_value = "native", value_parser = parse_cpu)]
     pub cpu: Cpu,
+    /// GPU of the stage ptx, as NVIDIA names it: sm_80, sm_90
+    #[arg(long, default_value = "sm_80", value_parser = parse_gpu)]
+    pub gpu: Gpu,
 }
 
 /// `schedc inspect`
