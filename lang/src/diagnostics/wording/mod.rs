@@ -9,7 +9,7 @@ mod shape;
 
 use crate::device::Limits;
 use crate::diagnostics::{Applicability, Edit, Fix};
-use crate::illegal::Illegal;
+use crate::illegal::{Illegal, Problem};
 use crate::lineage::{Builder, Step};
 use crate::report::Report;
 use crate::resolve::list;
@@ -75,12 +75,79 @@ pub(crate) fn word(
     wording
 }
 
+/// The words for each problem: what has none does not compile.
 fn words(context: &Context) -> Wording {
-    shape::word(context)
-        .or_else(|| facts::word(context))
-        .or_else(|| device::word(context))
-        .or_else(|| lints::word(context))
-        .unwrap_or_default()
+    use Problem as P;
+    match &context.illegal.problem {
+        // Nobody is told.
+        P::Poisoned => Wording::default(),
+        P::UnknownIndex { name } => shape::unknown_index(context, name),
+        P::NoSuchCopy { path } => shape::no_such_copy(context, path),
+        P::NameTaken { name } => shape::name_taken(context, name),
+        P::Consumed { name, by } => shape::consumed(context, name, *by),
+        P::FactLost { consumer } => shape::fact_lost(context, *consumer),
+        P::TileSize { size } => shape::tile_size(*size),
+        P::TileOffStep { size, stride } => shape::tile_off_step(context, *size, *stride),
+        P::SplitOutside { at, start, stop } => shape::split_outside(context, at, start, stop),
+        P::SplitOffStep { offset, stride } => shape::split_off_step(context, *offset, *stride),
+        P::ReorderFew => shape::reorder_few(context),
+        P::ReorderTwice { name } => shape::reorder_twice(name),
+        P::ReorderNoPath => shape::reorder_no_path(),
+        P::ReorderFork { outer, inside } => shape::reorder_fork(context, outer, inside),
+        P::ReorderGap { outer, inner, between } => shape::reorder_gap(outer, inner, between),
+        P::SpecializeLeaf => shape::specialize_leaf(context),
+        P::TripsUnknown => shape::trips_unknown(context),
+        P::TripsHuge { trips, limit } => shape::trips_huge(context, *trips, *limit),
+        P::Specialized { by } => shape::specialized(context, *by),
+        P::NotTrees => shape::not_trees(context),
+        P::DepthTwice { by } => shape::depth_twice(context, *by),
+        P::TreesUnknown => shape::trees_unknown(context),
+        P::PositionUnknown { outer } => shape::position_unknown(context, outer),
+        P::SortTooLate { by } => shape::sort_too_late(context, *by),
+        P::TooManyLoops => shape::too_many_loops(),
+        P::TooDeep => shape::too_deep(),
+        P::Contradiction { earlier } => facts::contradiction(context, *earlier),
+        P::Repeated { earlier } => lints::repeated(context, *earlier),
+        P::NotLeaf { leaves } => facts::not_leaf(context, leaves),
+        P::TooSmall { value } => facts::too_small(context, *value),
+        P::TooLarge { value, limit } => facts::too_large(context, *value, *limit),
+        P::NotParallel => facts::not_parallel(context),
+        P::NotPowerOfTwo { width } => facts::not_power_of_two(context, *width),
+        P::ParallelOnGpu { gpu } => facts::parallel_on_gpu(context, *gpu),
+        P::GpuOnCpu => facts::gpu_on_cpu(context),
+        P::DimensionTwice { outer, earlier } => facts::dimension_twice(context, outer, *earlier),
+        P::BlockOutsideGrid => facts::block_outside_grid(),
+        P::BlockNotConstant => facts::block_not_constant(context),
+        P::TooManyThreads { threads, limit } => facts::too_many_threads(*threads, *limit),
+        P::DimensionTooLarge { dimension, count, limit } => {
+            device::dimension_too_large(context, *dimension, *count, *limit)
+        }
+        P::SharedMemory { total, limit, uses } => device::shared_memory(context, *total, *limit, uses),
+        P::SharedMemoryUnsure { total, everywhere } => device::shared_memory_unsure(*total, *everywhere),
+        P::CacheOutsideLaunch => device::cache_outside_launch(context),
+        P::PaddingTooLarge { bytes, limit, most } => device::padding(context, *bytes, *limit, *most),
+        P::LayoutTooLarge { bytes, limit } => device::layout_too_large(context, *bytes, *limit),
+        P::NotBlockTrees => facts::not_block_trees(context),
+        P::VectorOnGpu => facts::vector_on_gpu(context),
+        P::LayoutNeedsSingleNodes { layout, tiles } => {
+            facts::layout_needs_single_nodes(context, *layout, *tiles)
+        }
+        P::WalkNeedsSingleNodes { tiles } => facts::walk_needs_single_nodes(context, *tiles),
+        P::NoProfile => facts::no_profile(),
+        P::RunDepthUnknown => facts::run_depth_unknown(),
+        P::CodeTooLarge { size } => facts::code_too_large(context, size),
+        P::CodeLarge { size } => lints::code_large(size),
+        P::Unverified { what } => lints::unverified(context, what),
+        P::TileOfOne => lints::tile_of_one(),
+        P::PartialTile { extent, size } => lints::partial_tile(context, *extent, *size),
+        P::PeelPointless { unroll } => lints::peel_pointless(context, *unroll),
+        P::CacheTooLarge { bytes, limit } => lints::cache_too_large(context, *bytes, *limit),
+        P::InterleaveOfOne => lints::interleave_of_one(context),
+        P::EmptyLanes { lanes, trips } => lints::empty_lanes(context, *lanes, *trips),
+        P::NoHops { layout } => lints::no_hops(context, *layout),
+        P::UnrollBeyond { depth, deepest } => lints::unroll_beyond(context, *depth, *deepest),
+        P::NestedParallel { outer, earlier } => lints::nested_parallel(context, outer, *earlier),
+    }
 }
 
 impl Context<'_> {
