@@ -24,7 +24,7 @@ pub struct Page<'a> {
 
 /// All pages: schedules, models, data, compiling, LLVM.
 pub fn pages() -> Vec<Page<'static>> {
-    let schedules = CODES.iter().filter_map(|info| page(info.page));
+    let schedules = CODES.iter().filter_map(|info| page(code.page()));
     schedules.chain(FILES.into_iter().flat_map(split)).collect()
 }
 
@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn pages_have_a_title_a_text_and_a_way_out() {
-        for code in sched_forest::Code::ALL {
+        for code in sched_forest::codes::ALL {
             assert_eq!(find(&code.to_string()).map(|page| page.title), Some(code.title()));
         }
         for page in FILES.into_iter().flat_map(split) {

@@ -23,6 +23,7 @@
 
 mod check;
 mod detect;
+pub mod codes;
 mod error;
 mod fingerprint;
 mod forest;
@@ -37,7 +38,7 @@ mod walk;
 mod xgboost;
 
 pub use check::ForestParts;
-pub use error::{Code, ModelError};
+pub use error::ModelError;
 pub use fingerprint::fingerprint;
 pub use forest::{
     Comparison, Float, Forest, Inner, Leaf, LeafValues, NodeRef, Predicate, Target, Transform, Tree, Types,

@@ -4,7 +4,8 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::detect::{Format, detect, whose_json};
-use crate::error::{Code, ModelError};
+use crate::codes;
+use crate::error::{ModelError};
 use crate::forest::Forest;
 use crate::xgboost;
 
@@ -28,7 +29,7 @@ impl Iterations {
     /// # Errors
     /// `M0018` if the model does not have these iterations.
     pub(crate) fn select(&self, count: usize, best: Option<usize>) -> Result<(usize, usize), ModelError> {
-        let missing = |message: String| ModelError::new(Code::NoSuchIterations, message);
+        let missing = |message: String| ModelError::new(codes::NO_SUCH_ITERATIONS, message);
         match *self {
             Iterations::Unchosen | Iterations::All => Ok((0, count)),
             Iterations::Best => match best {
@@ -142,9 +143,10 @@ pub fn read_with(bytes: &[u8], options: &ReadOptions) -> Result<Forest, ModelErr
 pub fn load(bytes: &[u8], options: &ReadOptions) -> Result<Loaded, ModelError> {
     match detect(bytes)? {
         Format::XgboostJson(json) => {
-            let whose = |error: ModelError| match error.code {
-                Code::UnknownFormat | Code::Structure => whose_json(json).unwrap_or(error),
-                _ => error,
+            let is_foreign = |code| code == codes::UNKNOWN_FORMAT || code == codes::STRUCTURE;
+            let whose = |error: ModelError| match is_foreign(error.code) {
+                true => whose_json(json).unwrap_or(error),
+                false => error,
             };
             xgboost::read_json(json, &options.iterations).map_err(whose)
         }
@@ -189,7 +191,7 @@ mod tests {
             (Iterations::Range(2, 2), None),
             (Iterations::Range(0, 6), None),
         ] {
-            assert_eq!(select(iterations, best), Err(Code::NoSuchIterations));
+            assert_eq!(select(iterations, best), Err(codes::NO_SUCH_ITERATIONS));
         }
     }
 }

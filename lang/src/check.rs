@@ -10,7 +10,7 @@ mod work;
 
 use sched_grammar::ast::Span;
 
-use crate::diagnostics::{Code, Diagnostic, Severity};
+use crate::diagnostics::{Diagnostic, Severity, codes};
 use crate::lineage::{Index, Step};
 use crate::options::{Options, Target, TargetKind};
 use crate::report::Report;
@@ -149,7 +149,7 @@ fn no_gpu_yet(header: &Header, report: &mut Report) {
         return;
     }
     let span = header.target_span.unwrap_or_default();
-    let diagnostic = Diagnostic::new(Code::NOT_LOWERED, span, "no code can be made for GPUs yet")
+    let diagnostic = Diagnostic::new(codes::NOT_LOWERED, span, "no code can be made for GPUs yet")
         .label("cannot be compiled yet")
         .help("Write `target cpu`, or leave the line out.");
     report.push(diagnostic);

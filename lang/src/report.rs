@@ -6,7 +6,7 @@ use sched_grammar::{SyntaxError, SyntaxErrorKind};
 
 use crate::check::Event;
 use crate::device::Limits;
-use crate::diagnostics::{Applicability, Code, Diagnostic, Edit, Fix, Severity, info, word};
+use crate::diagnostics::{Applicability, Code, Diagnostic, Edit, Fix, Severity, codes, word};
 use crate::directives::{Role, find};
 use crate::illegal::{Illegal, Problem};
 use crate::lineage::{Builder, Step};
@@ -67,7 +67,7 @@ impl<'a> Report<'a> {
 
     /// Adds a diagnostic. What could not be verified is an error if the caller is strict.
     pub fn push(&mut self, mut diagnostic: Diagnostic) {
-        if self.strict && diagnostic.code == Code::UNVERIFIED {
+        if self.strict && diagnostic.code == codes::UNVERIFIED {
             diagnostic.severity = Severity::Error;
         }
         let count = if diagnostic.severity == Severity::Error { &mut self.errors } else { &mut self.others };
@@ -86,7 +86,7 @@ impl<'a> Report<'a> {
 
     /// Adds a mistake that the parser has found.
     pub fn syntax(&mut self, error: &SyntaxError) {
-        let code = error.code.parse().unwrap_or(Code::UNEXPECTED);
+        let code = codes::find(error.code).unwrap_or(codes::UNEXPECTED);
         let mut diagnostic = Diagnostic::new(code, error.span, error.message()).label("here");
         diagnostic.help = error.help();
         if let Some((span, what)) = error.related() {
@@ -113,7 +113,7 @@ impl<'a> Report<'a> {
             return;
         }
         // What is about names has its own way out, and a nest that cannot be built any further has none.
-        let is_about_loops = code >= Code::CONSUMED && !illegal.problem.is_fatal();
+        let is_about_loops = code >= codes::CONSUMED && !illegal.problem.is_fatal();
         let limits = if is_about_loops { self.search(code) } else { None };
         let wording = word(illegal, builder, self, limits.as_ref());
         let span = self.place(illegal.step, illegal.argument);
@@ -138,10 +138,10 @@ impl<'a> Report<'a> {
     }
 
     fn severity(&self, code: Code) -> Severity {
-        if self.strict && code == Code::UNVERIFIED {
+        if self.strict && code == codes::UNVERIFIED {
             return Severity::Error;
         }
-        info(code).map_or(Severity::Error, |info| info.severity)
+        code.severity()
     }
 
     /// What alternatives must respect, if they are to be looked for.
@@ -302,7 +302,7 @@ impl<'a> Report<'a> {
     /// All diagnostics in the order of the text.
     pub fn finish(self) -> Vec<Diagnostic> {
         let mut diagnostics = self.diagnostics;
-        diagnostics.sort_by_key(|diagnostic| (diagnostic.span.start, diagnostic.code));
+        diagnostics.sort_by_key(|diagnostic| (diagnostic.span().start, diagnostic.code));
         diagnostics
     }
 }

@@ -3,7 +3,7 @@
 #![allow(clippy::panic, reason = "a test fails by panicking")]
 
 use sched_lang::device::Limits;
-use sched_lang::diagnostics::Code;
+use sched_lang::diagnostics::codes;
 use sched_lang::illegal::Problem;
 use sched_lang::lineage::{Builder, Select, Stated, Step};
 use sched_lang::{ModelFacts, Options, Supported, Target, check, legality};
@@ -77,7 +77,7 @@ fn typed_operations_mean_what_text_means() {
 
     let before = builder.nest();
     let illegal = builder.reorder(Step(3), &["b0", "b1"].map(Select::all)).expect_err("not contiguous");
-    assert_eq!(illegal.problem.code(), Some(Code::REORDER_GAP));
+    assert_eq!(illegal.problem.code(), Some(codes::REORDER_GAP));
     let illegal = builder.tile(Step(4), &b1, "x", "y", &0.into()).expect_err("lost");
     assert_eq!((illegal.step, illegal.problem), (Step(2), Problem::FactLost { consumer: Step(4) }));
     assert_eq!(builder.nest(), before, "a refused operation changes nothing");

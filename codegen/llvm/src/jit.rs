@@ -1,7 +1,7 @@
 //! Kernels compiled into this process.
 
 use crate::emit::{emit_kernels, kernel_name};
-use crate::error::{LlvmError, code};
+use crate::error::LlvmError;
 use crate::facts::Facts;
 use crate::orc::Orc;
 use crate::packed::{Columns, Output, Rows, packed_call};
@@ -110,5 +110,5 @@ fn object(
 /// The text about the model as C wants it.
 pub(crate) fn info_text(info: &str) -> Result<CString, LlvmError> {
     CString::new(info)
-        .map_err(|_| LlvmError::new(code::ILL_FORMED, "the text about the model contains a NUL"))
+        .map_err(|_| LlvmError::ill_formed("the text about the model contains a NUL"))
 }

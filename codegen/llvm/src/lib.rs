@@ -9,6 +9,7 @@
 
 mod aot;
 mod emit;
+pub mod codes;
 mod error;
 mod facts;
 pub mod header;
@@ -27,7 +28,7 @@ mod target;
 mod text;
 
 pub use aot::{ArtefactOptions, Emit, Version, build, build_versions};
-pub use error::{LlvmError, code};
+pub use error::LlvmError;
 pub use facts::Facts;
 pub use jit::Jit;
 pub use library::Library;

@@ -1,6 +1,8 @@
 //! From a freshly emitted module to machine code.
 
-use crate::error::{LlvmError, code};
+use sched_diagnostics::internal;
+use crate::codes;
+use crate::error::LlvmError;
 use crate::session::Session;
 use crate::target::Machine;
 use inkwell::memory_buffer::MemoryBuffer;
@@ -21,10 +23,10 @@ const PIPELINE: &str = "function(\
 pub(crate) fn verify(module: &Module) -> Result<(), LlvmError> {
     module.verify().map_err(|message| {
         LlvmError::new(
-            code::REJECTED,
+            internal::REJECTED,
             format!("LLVM rejects the generated code: {}", message.to_string().trim()),
         )
-        .with_help("this is an error in the compiler; please report it with the schedule and the model")
+        .with_help(internal::REPORT)
     })
 }
 
@@ -32,7 +34,7 @@ pub(crate) fn verify(module: &Module) -> Result<(), LlvmError> {
 pub(crate) fn optimise(module: &Module, machine: &Machine) -> Result<(), LlvmError> {
     module
         .run_passes(PIPELINE, &machine.llvm, PassBuilderOptions::create())
-        .map_err(|message| LlvmError::new(code::CODE_GENERATION, message.to_string()))
+        .map_err(|message| LlvmError::new(codes::CODE_GENERATION, message.to_string()))
 }
 
 /// Generates an object file or assembly. The module is used up: code generation rewrites it.
@@ -45,7 +47,7 @@ pub(crate) fn generate(
     let buffer = machine
         .llvm
         .write_to_memory_buffer(&module, file)
-        .map_err(|message| LlvmError::new(code::CODE_GENERATION, message.to_string()))?;
+        .map_err(|message| LlvmError::new(codes::CODE_GENERATION, message.to_string()))?;
     session.check()?;
     Ok(buffer)
 }

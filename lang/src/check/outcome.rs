@@ -7,7 +7,7 @@ use sched_grammar::ast::{Comment, File, Span};
 
 use super::{Checked, Header, Lineage, Param, facts, modifiers, no_gpu_yet, target};
 use crate::device::Limits;
-use crate::diagnostics::{Applicability, Code, Diagnostic, Severity, keep_helpful};
+use crate::diagnostics::{Applicability, Diagnostic, Severity, keep_helpful, codes};
 use crate::legality;
 use crate::lineage::Builder;
 use crate::lints;
@@ -158,7 +158,7 @@ fn not_known(nest: &Nest, builder: &Builder, source: &str, comments: &[Comment])
         let at = source.match_indices(name).map(|(at, _)| at).find(is_said).unwrap_or(0);
         let message = format!("the schedule uses `{name}`, which is not given");
         let span = Span::new(at, at + name.len());
-        let diagnostic = Diagnostic::new(Code::NOT_KNOWN, span, message).label("not known");
+        let diagnostic = Diagnostic::new(codes::NOT_KNOWN, span, message).label("not known");
         let help = "Say how many rows one run of the nest handles at most, on the command line: \
                     `schedc check ... --batch-size 4096`; or write a number in its place.";
         let fix =
@@ -166,7 +166,7 @@ fn not_known(nest: &Nest, builder: &Builder, source: &str, comments: &[Comment])
         return Some(fix(diagnostic.help(help)));
     }
     let message = "a schedule is compiled for a model, and none is given";
-    let diagnostic = Diagnostic::new(Code::NOT_KNOWN, Span::default(), message);
+    let diagnostic = Diagnostic::new(codes::NOT_KNOWN, Span::default(), message);
     Some(diagnostic.help("Name one in a `model` line or on the command line."))
 }
 

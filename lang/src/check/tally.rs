@@ -3,7 +3,7 @@
 use foldhash::HashSet;
 
 use crate::device::Limits;
-use crate::diagnostics::{Code, Severity, info};
+use crate::diagnostics::{Code, Severity};
 use crate::illegal::Illegal;
 use crate::lineage::{Builder, Step};
 use crate::report::Report;
@@ -92,7 +92,7 @@ fn problem(builder: &Builder, illegal: &Illegal) -> Option<(Step, Code)> {
     let code = illegal.problem.code()?;
     let is_consequence =
         illegal.problem.may_be_a_consequence() && illegal.loops.iter().any(|id| builder.is_tainted(*id));
-    let severity = info(code).map_or(Severity::Error, |info| info.severity);
+    let severity = code.severity();
     (!is_consequence && severity >= Severity::Warning).then_some((illegal.step, code))
 }
 

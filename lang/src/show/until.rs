@@ -24,7 +24,7 @@ pub fn until_line(source: &str, line: usize, options: &Options) -> String {
     let checked = check(&text, options);
     let is_wrong = |span: Span| {
         let inside = |at: Span| span.start <= at.start && at.end <= span.end;
-        checked.diagnostics.iter().any(|d| d.severity == Severity::Error && inside(d.span))
+        checked.diagnostics.iter().any(|d| d.severity == Severity::Error && inside(d.span()))
     };
     for stmt in before {
         if let StmtKind::Directive(directive) = &stmt.kind

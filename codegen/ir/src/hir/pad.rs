@@ -4,6 +4,7 @@
 //! A leaf at depth `k` becomes a complete subtree of `depth - k` levels whose tests do not matter, because
 //! all of its leaves are copies of the one they replace.
 
+use crate::codes;
 use super::site::Site;
 use crate::error::{Budget, CompileError};
 use crate::fault::{Fault, seeded};
@@ -33,7 +34,7 @@ pub fn pad_for(
         if nodes.saturating_mul(PADDED_NODE) > budget.tables {
             let most = depths.iter().map(|(deepest, _)| *deepest).max().unwrap_or(0);
             return Err(CompileError::new(
-                CompileError::PAD_BUDGET,
+                codes::PAD_BUDGET,
                 format!("padding the trees to {depth} hops would need more than {} MiB", budget.tables >> 20),
                 format!(
                     "the deepest tree has {most} levels: unroll fewer hops with unrollWalk, or use peelWalk, \

@@ -9,6 +9,7 @@
 //!
 //! Walks must be straight-line down to the leaf, so every tree is padded to one depth.
 
+use crate::codes;
 use super::complete::{Part, for_each_part};
 use super::cursor::{Cursor, Step, choose};
 use super::numbers::LeafNumbers;
@@ -125,7 +126,7 @@ impl LaneTrees {
         let bytes = records.saturating_add(1).saturating_mul(8);
         if i32::try_from(bytes).is_err() || i32::try_from(tops).is_err() || codes > 1 << 31 {
             return Err(CompileError::new(
-                CompileError::LAYOUT_BUDGET,
+                codes::LAYOUT_BUDGET,
                 format!("the layout needs {bytes} bytes of nodes, more than 31 bits count"),
                 "use representation(sparse), which stores only nodes that exist",
             ));

@@ -1,5 +1,6 @@
 //! Node records: a threshold or leaf payload, a feature code and, where the layout needs one, a child number.
 
+use crate::codes;
 use super::payload::Payload;
 use super::representation::LeafValue;
 use super::request::Request;
@@ -42,7 +43,7 @@ impl Record {
         let test = Test::of(request, layout);
         let too_wide = |what: &str| {
             CompileError::new(
-                CompileError::LAYOUT_BUDGET,
+                codes::LAYOUT_BUDGET,
                 format!("{what} do not fit 32-bit numbers"),
                 "split the model into several",
             )

@@ -6,6 +6,7 @@
 //! a tile side by side: a number from 0 is a tile of the same tree, and `!n` is leaf n. A tile that is not
 //! full has tests whose bits do not matter.
 
+use crate::codes;
 use super::cursor::{Cursor, Step, index_type};
 use super::payload::Payload;
 use super::representation::{LeafValue, Representation};
@@ -68,7 +69,7 @@ impl Tiled {
     pub fn new(request: &Request) -> Result<Tiled, CompileError> {
         let Some(tiling) = request.tiles else {
             return Err(CompileError::new(
-                CompileError::SINGLE_NODES,
+                codes::SINGLE_NODES,
                 "the model's nodes are in no tiles",
                 "this is a mistake in the compiler: please report it together with the schedule",
             ));
@@ -94,7 +95,7 @@ impl Tiled {
         let fits = [tiles, children, leaves].into_iter().all(|count| i32::try_from(count).is_ok());
         let Some(feature) = feature.filter(|_| fits) else {
             return Err(CompileError::new(
-                CompileError::LAYOUT_BUDGET,
+                codes::LAYOUT_BUDGET,
                 format!("{tiles} tiles of nodes are more than 31 bits count"),
                 "split the model into several",
             ));

@@ -17,6 +17,7 @@ mod at_once;
 mod node;
 mod order;
 
+use crate::codes;
 use self::at_once::AtOnce;
 use self::node::{Entry, Node, Written, in_all_lanes};
 use self::order::in_order;
@@ -99,7 +100,7 @@ impl Preorder {
         let most = most_leaves(request);
         let Some(place) = narrowest(most).filter(|place| *place != Scalar::I32) else {
             return Err(CompileError::new(
-                CompileError::LAYOUT_BUDGET,
+                codes::LAYOUT_BUDGET,
                 format!("a tree has {most} leaves, more than 16 bits count"),
                 "use representation(sparse), whose walks step from node to node",
             ));
