@@ -4,7 +4,7 @@
 //! [`Forest`]. All checks are iterative and allocate no more than the parts themselves already hold.
 
 use crate::codes;
-use crate::error::{ModelError};
+use crate::error::ModelError;
 use crate::forest::{Comparison, Float, Forest, Inner, NodeRef, Predicate, Target, Transform, Tree, Types};
 use crate::{MAX_DEPTH, MAX_FEATURES, MAX_MARGINS};
 

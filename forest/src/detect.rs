@@ -1,7 +1,7 @@
 //! Finding out what a file is from its first bytes, and naming what is not read together with a way out.
 
 use crate::codes;
-use crate::error::{ModelError};
+use crate::error::ModelError;
 
 /// A format that is read.
 #[derive(Debug, PartialEq)]
@@ -158,7 +158,7 @@ mod tests {
 
     #[test]
     fn foreign_files_are_named() {
-        let cases: [(&[u8], Code, &str); 12] = [
+        let cases: [(&[u8], sched_diagnostics::Code, &str); 12] = [
             (b"", codes::UNKNOWN_FORMAT, "empty"),
             (b"\x01\x02", codes::UNKNOWN_FORMAT, "no model format"),
             (b"binf\0\0", codes::UNSUPPORTED_FORMAT, "old binary"),
@@ -193,7 +193,10 @@ mod tests {
             (b"\x08\x0a\x12\x08skl2onnx", "ONNX"),
         ] {
             let error = detect(bytes).unwrap_err();
-            assert!(error.message.contains(trainer) && error.help.as_ref().unwrap().contains("XGBoost"), "{error}");
+            assert!(
+                error.message.contains(trainer) && error.help.as_ref().unwrap().contains("XGBoost"),
+                "{error}"
+            );
             assert!(error.help.as_ref().unwrap().contains("today"), "{error}");
         }
     }

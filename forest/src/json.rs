@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use serde::de::DeserializeOwned;
 
 use crate::codes;
-use crate::error::{ModelError};
+use crate::error::ModelError;
 use crate::ubjson;
 
 const RETRAIN: &str = "the file was probably damaged or cut short; copy it again or save the model again";

@@ -22,8 +22,8 @@
 //! ```
 
 mod check;
-mod detect;
 pub mod codes;
+mod detect;
 mod error;
 mod fingerprint;
 mod forest;

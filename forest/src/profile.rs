@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use crate::codes;
-use crate::error::{ModelError};
+use crate::error::ModelError;
 use crate::forest::{Forest, Tree};
 use crate::json::from_json;
 use crate::walk::{Real, WalkError, leaf_number};

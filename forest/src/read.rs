@@ -3,9 +3,9 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::detect::{Format, detect, whose_json};
 use crate::codes;
-use crate::error::{ModelError};
+use crate::detect::{Format, detect, whose_json};
+use crate::error::ModelError;
 use crate::forest::Forest;
 use crate::xgboost;
 

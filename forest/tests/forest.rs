@@ -2,7 +2,11 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use sched_diagnostics::Code;
-use sched_forest::{Comparison, Float, Forest, ForestParts, Inner, Leaf, MissingDirections, NodeRef, Predicate, Target, Transform, Tree, Types, WalkError, predict, predict_classes, predict_leaves, predict_margins, summarize, codes};
+use sched_forest::{
+    Comparison, Float, Forest, ForestParts, Inner, Leaf, MissingDirections, NodeRef, Predicate, Target,
+    Transform, Tree, Types, WalkError, codes, predict, predict_classes, predict_leaves, predict_margins,
+    summarize,
+};
 
 fn leaf(source: u32, values: &[f64]) -> Leaf {
     Leaf { source, values: values.into() }

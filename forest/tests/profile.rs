@@ -2,7 +2,9 @@
 
 #![allow(clippy::panic, clippy::unwrap_used)]
 
-use sched_forest::{Forest, ForestParts, Inner, Leaf, NodeRef, Predicate, Profile, Target, Tree, WalkError, codes};
+use sched_forest::{
+    Forest, ForestParts, Inner, Leaf, NodeRef, Predicate, Profile, Target, Tree, WalkError, codes,
+};
 
 const FINGERPRINT: &str = "sha256:12";
 

@@ -5,7 +5,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use sched_forest::{Forest, Iterations, ReadOptions, load, predict, predict_leaves, predict_margins, read, read_with, codes};
+use sched_forest::{
+    Forest, Iterations, ReadOptions, codes, load, predict, predict_leaves, predict_margins, read, read_with,
+};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -263,7 +265,10 @@ fn base_scores_that_xgboost_refuses_are_refused() {
         let code = if finite { codes::BAD_PARAMETER } else { codes::BAD_VALUE };
         assert_eq!(error.code, code, "{objective}, {score}: {error}");
         assert_eq!(error.place.to_string(), "learner.learner_model_param.base_score", "{objective}, {score}");
-        assert!(error.message.contains(objective) && error.help.as_deref().unwrap().contains("base_score"), "{error}");
+        assert!(
+            error.message.contains(objective) && error.help.as_deref().unwrap().contains("base_score"),
+            "{error}"
+        );
     }
     let error = read(&with_parameters("multi:softprob", "[0.5,nan,0.5]", "3")).unwrap_err();
     assert_eq!(error.code, codes::BAD_VALUE, "{error}");
@@ -296,7 +301,10 @@ fn classes_have_to_be_counted() {
             (error.code, error.place.to_string().as_str()),
             (codes::BAD_PARAMETER, "learner.learner_model_param.num_class")
         );
-        assert!(error.message.contains(objective) && error.help.as_deref().unwrap().contains("num_class"), "{error}");
+        assert!(
+            error.message.contains(objective) && error.help.as_deref().unwrap().contains("num_class"),
+            "{error}"
+        );
         assert_eq!(read(&with_parameters(objective, "5E-1", "1")).unwrap().num_margins, 1);
     }
     assert_eq!(read(&with_parameters("reg:squarederror", "5E-1", "0")).unwrap().num_margins, 1);

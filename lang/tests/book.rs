@@ -13,7 +13,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use sched_lang::check;
-use sched_lang::diagnostics::{CODES, Code, Severity, full, codes};
+use sched_lang::diagnostics::{CODES, Code, Severity, codes, full};
 use sched_lang::directives::{Op, SIGNATURES, Signature};
 use sched_nest::show::show_nest;
 
@@ -235,7 +235,8 @@ fn directives(text: &str) -> String {
 
 /// What has to do with names, numbers and arguments, of whatever directive.
 fn is_general(code: Code) -> bool {
-    code.number() < 40 || [codes::CONSUMED, codes::FACT_LOST, codes::CONTRADICTION, codes::REPEATED].contains(&code)
+    code.number() < 40
+        || [codes::CONSUMED, codes::FACT_LOST, codes::CONTRADICTION, codes::REPEATED].contains(&code)
 }
 
 /// Which codes each directive has given rise to in all schedules that are expected to fail: the pages' and the tests'.

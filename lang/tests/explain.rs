@@ -54,12 +54,7 @@ fn fixes_fix() {
             for fix in &diagnostic.fixes {
                 let after = apply(&text, &fix.edits).expect("edits that fit");
                 let rest = codes(&words, &after);
-                assert!(
-                    !rest.contains(&code),
-                    "{}: {} leaves {rest:?} in\n{after}",
-                    code,
-                    fix.title
-                );
+                assert!(!rest.contains(&code), "{}: {} leaves {rest:?} in\n{after}", code, fix.title);
                 fixed += 1;
             }
         }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use tempfile::{NamedTempFile, TempPath};
 
 use crate::codes;
-use crate::error::{DataError};
+use crate::error::DataError;
 
 /// Writes a file through `write`. Until that has succeeded, `path` keeps its old content, or stays absent.
 ///

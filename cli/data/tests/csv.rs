@@ -2,8 +2,8 @@
 
 mod common;
 
-use sched_diagnostics::{Column, Place};
 use common::{is_consistent, read, show};
+use sched_diagnostics::{Column, Place};
 use schedc_data::{DataError, Expect, Rows, Source, read_rows};
 
 /// Reads text for a model that is described by its number of features or by their names.

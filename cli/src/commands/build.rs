@@ -23,7 +23,7 @@ const KERNELS: [Kernel; 4] = [Kernel::Raw, Kernel::Value, Kernel::Class, Kernel:
 /// Runs the command.
 pub fn run(args: &Build, terminal: &Terminal) -> Result<(), Failure> {
     if !valid_prefix(&args.name) {
-        return Err(Failure::unusable(
+        return Err(Failure::usage(
             format!("the names of C functions cannot begin with `{}`", args.name),
             "use letters, digits and underscores, a letter first",
         ));
@@ -75,7 +75,7 @@ impl Files {
             keep(&read, header)?;
             if is_same(&out, header) {
                 let message = format!("{} and {} are one file", out.display(), header.display());
-                return Err(Failure::unusable(message, "remove the link between them, or use another name"));
+                return Err(Failure::usage(message, "remove the link between them, or use another name"));
             }
         }
         let own = (args.emit == Emit::Header).then_some(&out);
@@ -130,7 +130,7 @@ fn check_name(args: &Build) -> Result<(), Failure> {
     let beside = matches!(args.emit, Emit::So | Emit::Obj);
     match &args.out {
         Some(out) if beside && out.extension().is_some_and(|extension| extension == "h") => {
-            Err(Failure::unusable(
+            Err(Failure::usage(
                 format!("{} is where the C header goes", out.display()),
                 "name a .so or .o file, or ask for the header alone with --emit header",
             ))

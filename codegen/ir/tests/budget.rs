@@ -2,8 +2,8 @@
 
 #![allow(clippy::panic, clippy::expect_used)]
 
-use sched_ir::codes;
 use sched_forest::{Forest, ForestParts, Inner, Leaf, NodeRef, Predicate, Target, Tree};
+use sched_ir::codes;
 use sched_ir::lir::Kernel;
 use sched_ir::verify::verify;
 use sched_ir::{Budget, CompileError, Compiled, compile};

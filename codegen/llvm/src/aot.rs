@@ -1,7 +1,7 @@
 //! Artefacts: compiled models that run without the compiler.
 
-use crate::emit::{Compiled, Data, EXPORTS, emit_artefact};
 use crate::codes;
+use crate::emit::{Compiled, Data, EXPORTS, emit_artefact};
 use crate::error::LlvmError;
 use crate::facts::Facts;
 use crate::header::valid_prefix;

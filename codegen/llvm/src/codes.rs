@@ -13,4 +13,5 @@ sched_diagnostics::codes! { Library in "explain/";
     BAD_PREFIX 10 "L0010" Error "unusable prefix"
     TOO_LARGE 11 "L0011" Error "tables too large for a library"
     FOREIGN_HEADER 12 "L0012" Error "header that schedc did not write"
+    PREDICTION 13 "L0013" Error "prediction that failed"
 }

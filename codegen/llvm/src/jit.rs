@@ -109,6 +109,5 @@ fn object(
 
 /// The text about the model as C wants it.
 pub(crate) fn info_text(info: &str) -> Result<CString, LlvmError> {
-    CString::new(info)
-        .map_err(|_| LlvmError::ill_formed("the text about the model contains a NUL"))
+    CString::new(info).map_err(|_| LlvmError::ill_formed("the text about the model contains a NUL"))
 }

@@ -8,8 +8,8 @@
 //! Nothing here prints or ends the process: failures are [`LlvmError`]s.
 
 mod aot;
-mod emit;
 pub mod codes;
+mod emit;
 mod error;
 mod facts;
 pub mod header;

@@ -1,6 +1,5 @@
 //! From a freshly emitted module to machine code.
 
-use sched_diagnostics::internal;
 use crate::codes;
 use crate::error::LlvmError;
 use crate::session::Session;
@@ -9,6 +8,7 @@ use inkwell::memory_buffer::MemoryBuffer;
 use inkwell::module::Module;
 use inkwell::passes::PassBuilderOptions;
 use inkwell::targets::FileType;
+use sched_diagnostics::internal;
 
 /// The optimisations. LIR arrives with its loops already tiled, unrolled, interleaved and vectorised as the
 /// schedule says, so LLVM only tidies up: it removes redundancy and moves invariants out of loops. Its own

@@ -1,7 +1,7 @@
 //! Artefacts: what they export, what they compute, and how they link.
 
-use sched_diagnostics::internal;
 use libloading::{Library, Symbol};
+use sched_diagnostics::internal;
 use sched_ir::lir::*;
 use sched_llvm::header::header;
 use sched_llvm::{ArtefactOptions, Cpu, Emit, Facts, Jit, Output, Rows, build, codes, runtime};

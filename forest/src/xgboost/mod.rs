@@ -9,7 +9,7 @@ mod tree;
 
 use crate::check::ForestParts;
 use crate::codes;
-use crate::error::{ModelError};
+use crate::error::ModelError;
 use crate::forest::{Comparison, Float, Forest, Tree, Types};
 use crate::read::{Iterations, Loaded, Note};
 use crate::{MAX_FEATURES, MAX_MARGINS};

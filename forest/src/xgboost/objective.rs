@@ -5,7 +5,7 @@
 //! most of them differ.
 
 use crate::codes;
-use crate::error::{ModelError};
+use crate::error::ModelError;
 use crate::forest::Transform;
 
 /// What an objective name stands for.

@@ -2,10 +2,10 @@
 
 use super::document;
 use crate::MAX_DEPTH;
-use sched_diagnostics::Code;
 use crate::codes;
-use crate::error::{ModelError};
+use crate::error::ModelError;
 use crate::forest::{Inner, Leaf, NodeRef, Predicate, Target, Tree};
+use sched_diagnostics::Code;
 
 /// What a tree needs to know of its model.
 pub(super) struct Context {

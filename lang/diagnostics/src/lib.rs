@@ -211,7 +211,10 @@ mod tests {
         let column = Column { number: 3, name: Some("age".to_owned()) };
         let cell = Diagnostic { place: Place::Cell { line: Some(2), column: Some(column) }, ..bare.clone() };
         let cell = cell.file("rows.csv").help("fill it");
-        assert_eq!(cell.to_string(), "U0002: rows.csv, line 2, column 3 (age): there is nothing\n  help: fill it");
+        assert_eq!(
+            cell.to_string(),
+            "U0002: rows.csv, line 2, column 3 (age): there is nothing\n  help: fill it"
+        );
         assert_eq!(bare.clone().file("a").to_string(), "U0002: a: there is nothing");
         let element = Diagnostic { place: Place::Element("trees[1].leaf".to_owned()), ..bare };
         assert_eq!(element.to_string(), "U0002: trees[1].leaf: there is nothing");

@@ -108,7 +108,8 @@ fn allowed(analysis: &Analysis, comment: &Comment, offset: usize) -> Vec<Complet
     };
     let typed = inside.rsplit(',').next().unwrap_or_default().trim_start();
     let replace = Span::new(offset - typed.len(), offset);
-    let is_given = |code: Code| analysis.checked().diagnostics.iter().any(|diagnostic| diagnostic.code == code);
+    let is_given =
+        |code: Code| analysis.checked().diagnostics.iter().any(|diagnostic| diagnostic.code == code);
     let can_be = |code: &&Code| code.severity() != Severity::Error && **code != codes::ALLOWS_NOTHING;
     let lints = CODES.iter().filter(can_be);
     let (given, others): (Vec<_>, Vec<_>) = lints.partition(|code| is_given(**code));

@@ -7,7 +7,7 @@ use sched_grammar::ast::{Comment, File, Span};
 
 use super::{Checked, Header, Lineage, Param, facts, modifiers, no_gpu_yet, target};
 use crate::device::Limits;
-use crate::diagnostics::{Applicability, Diagnostic, Severity, keep_helpful, codes};
+use crate::diagnostics::{Applicability, Diagnostic, Severity, codes, keep_helpful};
 use crate::legality;
 use crate::lineage::Builder;
 use crate::lints;

@@ -111,7 +111,9 @@ impl Applied {
         let own = self.edits.iter().filter(|edit| fix.edits.iter().any(|one| covers(edit, one)));
         let written: Vec<Range<usize>> = own.clone().map(|edit| self.written(edit)).collect();
         let is_removed = own.into_iter().any(|edit| {
-            edit.text.is_empty() && edit.span.start <= finding.span().start && finding.span().end <= edit.span.end
+            edit.text.is_empty()
+                && edit.span.start <= finding.span().start
+                && finding.span().end <= edit.span.end
         });
         let place = (!is_removed).then(|| self.place(finding.span().start as usize));
         let syntax = finding.code < codes::UNKNOWN_DIRECTIVE;

@@ -25,7 +25,10 @@ pub fn render(files: &[Findings], version: &str) -> String {
     for file in files {
         let text = Text { lines: Lines::new(file.source), file };
         if !file.path.is_empty() {
-            artifacts.push((file.path, json!({ "location": { "uri": uri(file.path) }, "sourceLanguage": "sched" })));
+            artifacts.push((
+                file.path,
+                json!({ "location": { "uri": uri(file.path) }, "sourceLanguage": "sched" }),
+            ));
         }
         for diagnostic in file.diagnostics {
             if let Some(path) = &diagnostic.file
@@ -91,7 +94,8 @@ impl Text<'_> {
 
     /// A place in a file.
     fn location(&self, artifact: &Value, place: &Place) -> Value {
-        let physical = |region: Value| json!({ "physicalLocation": { "artifactLocation": artifact, "region": region } });
+        let physical =
+            |region: Value| json!({ "physicalLocation": { "artifactLocation": artifact, "region": region } });
         match place {
             Place::Text(span) => physical(self.region(*span)),
             Place::Cell { line: Some(line), .. } => physical(json!({ "startLine": line })),

@@ -4,7 +4,7 @@ use sched_grammar::ast::{Directive, Expr, ExprKind, File, Path, Segment, Span, S
 use sched_nest::Layout;
 
 use super::scope::{Scope, list};
-use crate::diagnostics::{Applicability, Diagnostic, nearest, codes};
+use crate::diagnostics::{Applicability, Diagnostic, codes, nearest};
 use crate::directives::{Op, Parameter, Role, SIGNATURES, Signature, find};
 use crate::lineage::{Select, Step, Tag};
 use crate::options::{Options, Supported};
@@ -157,9 +157,12 @@ pub fn parameters(signature: &'static Signature, given: usize) -> &'static [Para
 
 fn unknown(directive: &Directive) -> Diagnostic {
     let name = &directive.name;
-    let diagnostic =
-        Diagnostic::new(codes::UNKNOWN_DIRECTIVE, name.span, format!("there is no directive `{}`", name.text))
-            .label("unknown");
+    let diagnostic = Diagnostic::new(
+        codes::UNKNOWN_DIRECTIVE,
+        name.span,
+        format!("there is no directive `{}`", name.text),
+    )
+    .label("unknown");
     match nearest(&name.text, SIGNATURES.iter().map(|signature| signature.name)) {
         Some(near) => diagnostic.help(format!("Did you mean `{near}`?")).fix(
             format!("write `{near}`"),
@@ -240,16 +243,14 @@ fn size_comes_last(signature: &Signature, directive: &Directive, at: usize, repo
     texts.push(number);
     let text = format!("({})", texts.join(", "));
     let name = signature.parameters.last().map_or("number", |parameter| parameter.name);
-    let diagnostic =
-        Diagnostic::new(codes::ARGUMENT_KIND, place, format!("the {name} of `{}` comes last", signature.name))
-            .label("not a new name")
-            .help(format!("Call it as `{}`.", signature.usage()))
-            .fix(
-                format!("write `{}{text}`", signature.name),
-                directive.args_span,
-                &text,
-                Applicability::Unsure,
-            );
+    let diagnostic = Diagnostic::new(
+        codes::ARGUMENT_KIND,
+        place,
+        format!("the {name} of `{}` comes last", signature.name),
+    )
+    .label("not a new name")
+    .help(format!("Call it as `{}`.", signature.usage()))
+    .fix(format!("write `{}{text}`", signature.name), directive.args_span, &text, Applicability::Unsure);
     report.push(diagnostic);
 }
 

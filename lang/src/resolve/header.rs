@@ -5,7 +5,7 @@ use sched_grammar::ast::{Expr, ExprKind, File, Ident, Span, StmtKind};
 use super::list;
 use crate::check::Header;
 use crate::device;
-use crate::diagnostics::{Applicability, Diagnostic, nearest, codes};
+use crate::diagnostics::{Applicability, Diagnostic, codes, nearest};
 use crate::options::{Options, Target, TargetKind};
 use crate::report::Report;
 

@@ -6,7 +6,7 @@ use foldhash::{HashMap, HashMapExt, HashSet};
 use sched_grammar::ast::{BinOp, Expr, ExprKind, File, Ident, Span, StmtKind};
 
 use crate::check::Param;
-use crate::diagnostics::{Applicability, Diagnostic, nearest, codes};
+use crate::diagnostics::{Applicability, Diagnostic, codes, nearest};
 use crate::options::Options;
 use crate::report::Report;
 use sched_nest::ModelFacts;
@@ -255,8 +255,9 @@ impl Scope<'_> {
                 Some(name) => self.look_up(name, report),
                 None => {
                     let message = "a number is expected here, not the name of a loop's copy";
-                    report
-                        .push(Diagnostic::new(codes::ARGUMENT_KIND, expr.span, message).label("not a number"));
+                    report.push(
+                        Diagnostic::new(codes::ARGUMENT_KIND, expr.span, message).label("not a number"),
+                    );
                     None
                 }
             },

@@ -10,9 +10,9 @@ use std::io::{Cursor, Read};
 use self::header::Selection;
 use self::lines::Lines;
 use super::{Expect, Rows, Values, unreadable};
-use sched_diagnostics::Code;
 use crate::codes;
 use crate::error::{DataError, count, shorten};
+use sched_diagnostics::Code;
 
 /// Reads the rows of the text that is `head` and then what `rest` gives.
 pub(super) fn read(head: &[u8], rest: impl Read, name: &str, expect: Expect<'_>) -> Result<Rows, DataError> {

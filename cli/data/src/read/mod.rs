@@ -8,7 +8,7 @@ use std::io::{self, Cursor, Read};
 use std::path::PathBuf;
 
 use crate::codes;
-use crate::error::{DataError};
+use crate::error::DataError;
 
 /// Where rows come from.
 #[derive(Clone, Debug)]

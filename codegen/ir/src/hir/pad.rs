@@ -4,8 +4,8 @@
 //! A leaf at depth `k` becomes a complete subtree of `depth - k` levels whose tests do not matter, because
 //! all of its leaves are copies of the one they replace.
 
-use crate::codes;
 use super::site::Site;
+use crate::codes;
 use crate::error::{Budget, CompileError};
 use crate::fault::{Fault, seeded};
 use sched_forest::{Forest, Inner, NodeRef, Predicate, Tree};

@@ -1,7 +1,7 @@
 //! How many rows a part of the nest touches, and what buffers over them cost.
 
-use crate::codes;
 use super::{Affine, LeafUse, VarInfo, Window};
+use crate::codes;
 use crate::error::{Budget, CompileError};
 
 /// The least and the largest value of `sum - base`, where `base` is a part of the sum.

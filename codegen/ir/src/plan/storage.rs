@@ -3,8 +3,8 @@
 //! Leaf loops that want the same share it. Where its trees do not fit, all of them get what holds any tree;
 //! the plan says so.
 
-use crate::codes;
 use super::{CopyPlan, Stored};
+use crate::codes;
 use crate::error::{Budget, CompileError};
 use crate::hir::Hir;
 use crate::mir::{CacheId, Rows, WalkId, Walks};

@@ -13,8 +13,8 @@
 //! single row by counting the thresholds that are left of a value: of every sixteenth first, then of sixteen.
 //! Features with trees of one depth make a group, which is quantized by one loop.
 
-use crate::codes;
 use crate::bytes::{scalar, write_float};
+use crate::codes;
 use crate::error::CompileError;
 use crate::fault::{Fault, seeded};
 use crate::lir::{Cmp, Scalar};

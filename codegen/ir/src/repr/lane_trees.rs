@@ -9,7 +9,6 @@
 //!
 //! Walks must be straight-line down to the leaf, so every tree is padded to one depth.
 
-use crate::codes;
 use super::complete::{Part, for_each_part};
 use super::cursor::{Cursor, Step, choose};
 use super::numbers::LeafNumbers;
@@ -21,6 +20,7 @@ use super::test::Test;
 use super::traverse::speculate::{LevelOrder, Node};
 use super::tree::{Buffers, Loaded, TreeLanes, TreeState, WalkShape};
 use crate::bytes::narrowest;
+use crate::codes;
 use crate::error::CompileError;
 use crate::lir::{Builder, Cast, Scalar, Ty, Value};
 use crate::rows::Row;

@@ -1,6 +1,5 @@
 //! Node records: a threshold or leaf payload, a feature code and, where the layout needs one, a child number.
 
-use crate::codes;
 use super::payload::Payload;
 use super::representation::LeafValue;
 use super::request::Request;
@@ -9,6 +8,7 @@ use super::test::Test;
 use super::traverse::speculate::Node;
 use super::tree::{Buffers, TreeState};
 use crate::bytes::narrowest;
+use crate::codes;
 use crate::error::CompileError;
 use crate::lir::{Builder, Cast, Cmp, Scalar, Ty, Value};
 use crate::rows::Row;

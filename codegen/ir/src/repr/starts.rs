@@ -1,8 +1,8 @@
 //! Where trees begin, for layouts whose trees lie one after the other.
 
-use crate::codes;
 use super::schema::{Bytes, Field, Schema};
 use super::tree::{Buffers, TreeLanes, TreeState};
+use crate::codes;
 use crate::error::CompileError;
 use crate::lir::{Builder, Gather, Scalar, Value};
 

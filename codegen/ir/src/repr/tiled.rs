@@ -6,7 +6,6 @@
 //! a tile side by side: a number from 0 is a tile of the same tree, and `!n` is leaf n. A tile that is not
 //! full has tests whose bits do not matter.
 
-use crate::codes;
 use super::cursor::{Cursor, Step, index_type};
 use super::payload::Payload;
 use super::representation::{LeafValue, Representation};
@@ -16,6 +15,7 @@ use super::starts::{StartField, TreeStarts};
 use super::test::Test;
 use super::tree::{Buffers, TreeLanes, TreeState, WalkShape};
 use crate::bytes::narrowest;
+use crate::codes;
 use crate::error::CompileError;
 use crate::fault::{Fault, seeded};
 use crate::lir::{Bin, Builder, Cast, Cmp, Scalar, Ty, Value};

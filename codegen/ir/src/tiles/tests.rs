@@ -1,7 +1,7 @@
 //! Tiles of small trees.
 
-use crate::codes;
 use super::*;
+use crate::codes;
 use sched_forest::{ForestParts, Inner, Leaf, Predicate, Target};
 use sched_nest::ModelFacts;
 use sched_nest::footprint::most_hops;

@@ -3,8 +3,8 @@
 mod harness;
 mod vectors;
 
-use sched_diagnostics::internal;
 use harness::{Element, at, at_number, facts, module, run, run_as};
+use sched_diagnostics::internal;
 use sched_ir::lir::*;
 use sched_llvm::{Cpu, Facts, Jit, Output, Rows, asm_text, codes, llvm_text};
 

@@ -6,7 +6,7 @@ use std::io::Read;
 use super::matching::{find_columns, without_names_of_the_model};
 use super::{Records, parse};
 use crate::codes;
-use crate::error::{DataError};
+use crate::error::DataError;
 use crate::read::{Expect, Names};
 
 /// Which of a line's cells make a row.

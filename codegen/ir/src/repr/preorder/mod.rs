@@ -17,7 +17,6 @@ mod at_once;
 mod node;
 mod order;
 
-use crate::codes;
 use self::at_once::AtOnce;
 use self::node::{Entry, Node, Written, in_all_lanes};
 use self::order::in_order;
@@ -33,6 +32,7 @@ use super::traverse::sweep::{Sweep, SweptNode};
 use super::traverse::test_mask::TestMask;
 use super::tree::{Buffers, Loaded, TreeLanes, TreeState, WalkShape};
 use crate::bytes::narrowest;
+use crate::codes;
 use crate::error::CompileError;
 use crate::fault::{Fault, seeded};
 use crate::lir::{Bin, Builder, Cast, Cmp, Scalar, Ty, Value};
