@@ -27,7 +27,7 @@ Examples:
   schedc explain S0022                              what an error means
 
 Exit status: 0 fine, 1 findings in a schedule, 2 wrong usage, unusable input or too
-little memory, 101 a mistake in schedc (codes X0001 and up), 129, 130 and 143 ended by
+little memory, 101 a bug in schedc (codes X0001 and up), 129, 130 and 143 ended by
 HUP, INT and TERM."
 )]
 pub struct Cli {

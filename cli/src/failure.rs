@@ -15,7 +15,7 @@ pub enum Failure {
     Findings,
     /// Something was refused, and that is told already: its exit status.
     Told(u8),
-    /// Wrong usage, or input or output that cannot be used: exit status 2. A mistake of schedc itself that it has noticed:
+    /// Wrong usage, or input or output that cannot be used: exit status 2. A bug of schedc itself that it has noticed:
     /// exit status 101, as of a panic.
     Refused(Box<Diagnostic>),
 }
@@ -92,7 +92,7 @@ mod tests {
     use sched_llvm::{LlvmError, codes};
 
     #[test]
-    fn mistakes_of_the_compiler_are_told_from_those_of_its_user() {
+    fn bugs_are_told_from_mistakes_of_users() {
         let status = |code| Failure::from(LlvmError::new(code, "what")).status();
         assert!(internal::CODES.iter().all(|code| status(*code) == 101));
         assert!(codes::CODES.iter().chain(usage::CODES).all(|code| status(*code) == 2));

@@ -36,7 +36,7 @@ fn diagnostic(info: &PanicHookInfo) -> Diagnostic {
     let payload = info.payload();
     let text = payload.downcast_ref::<&str>().copied();
     let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message");
-    let message = format!("schedc {} has made a mistake: {text}", env!("CARGO_PKG_VERSION"));
+    let message = format!("bug in schedc {}: {text}", env!("CARGO_PKG_VERSION"));
     let place = info.location().map_or_else(|| "an unknown place".to_string(), ToString::to_string);
     let mut diagnostic = Diagnostic::new(internal::PANIC, Place::Whole, message).help(internal::REPORT);
     diagnostic.notes.push(format!("at {place}"));
@@ -61,7 +61,7 @@ mod tests {
         assert!(result.is_err());
         let seen = seen.lock().expect("no panic").clone().expect("the hook has run");
         let full = told(&seen, Format::Full);
-        assert!(full.starts_with("internal error: X0001: schedc "), "{full}");
+        assert!(full.starts_with("internal error: X0001: bug in schedc "), "{full}");
         assert!(full.contains("the sum is odd\n  at cli/src/internal.rs:"), "{full}");
         assert!(full.contains("\n  help: this is not your fault. Please report it"), "{full}");
         let json: serde_json::Value = serde_json::from_str(&told(&seen, Format::Json)).expect("JSON");

@@ -7,7 +7,7 @@ use sched_lang::diagnostics::CODES;
 #[path = "../../codegen/llvm/src/codes.rs"]
 mod libraries;
 
-/// All codes: schedules, models, data, compilation, LLVM and libraries, usage, mistakes of schedc.
+/// All codes: schedules, models, data, compilation, LLVM and libraries, usage, bugs of schedc.
 const TABLES: [&[Code]; 7] = [
     CODES,
     sched_forest::codes::CODES,
@@ -59,7 +59,7 @@ mod tests {
         let title = |text| find(text).map(Code::title);
         assert_eq!(title("m0003"), Some("damaged or truncated model file"));
         assert_eq!(title("S22"), Some("wrong kind of argument"));
-        assert_eq!(title("X1"), Some("mistake in schedc"));
+        assert_eq!(title("X1"), Some("bug in schedc"));
         assert_eq!((title("S9999"), title("")), (None, None));
     }
 }

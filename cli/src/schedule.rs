@@ -96,12 +96,13 @@ impl Source {
                 Err(Failure::new(
                     codes::OTHER_MODEL,
                     format!(
-                        "the schedule {name} is for a model with the fingerprint {wanted}, and {path} has {}",
+                        "the schedule is for a model with the fingerprint {wanted}, and {path} has {}",
                         model.fingerprint
                     ),
                     "use the model that it was written for; if this one is right, put its fingerprint into the \
                      schedule, or insist with --ignore-fingerprint",
-                ))
+                )
+                .of(name))
             }
             _ => Ok(()),
         }

@@ -93,6 +93,15 @@ impl Terminal {
         self.format == Format::Full
     }
 
+    /// Refuses to print the schedule that is used where findings for programs go.
+    pub fn expect_people(&self, explain_schedule: bool) -> Result<(), Failure> {
+        if !explain_schedule || self.is_for_people() {
+            return Ok(());
+        }
+        let message = "--explain-schedule prints to standard error, where findings for programs go";
+        Err(Failure::usage(message, "leave out --format, or print the schedule in a call of its own"))
+    }
+
     /// Tells why a command stops, unless that is told already, and gives the exit status.
     pub fn refuse(&self, failure: Failure) -> u8 {
         let status = failure.status();

@@ -29,6 +29,7 @@ pub fn run(args: &Build, terminal: &Terminal) -> Result<(), Failure> {
         ));
     }
     check_name(args)?;
+    terminal.expect_people(args.explain_schedule)?;
     let first = args.cpu.first().copied().unwrap_or_default();
     let mut job = Job::load(&args.model, &args.schedule, &args.reading, (first, Kept::File))?;
     for note in &job.model.notes {

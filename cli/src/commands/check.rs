@@ -27,6 +27,9 @@ pub fn run(args: &Check, terminal: &Terminal) -> Result<(), Failure> {
     for file in schedules(&args.files)? {
         match one(args, &file, terminal) {
             Ok((checked, count)) => {
+                if !terminal.is_for_people() {
+                    terminal.explain(&checked.0, checked.1.clone());
+                }
                 all.push(checked);
                 fixed += count;
             }
@@ -40,11 +43,7 @@ pub fn run(args: &Check, terminal: &Terminal) -> Result<(), Failure> {
     if worst == 0 && (terminal.is_for_people() || args.fix) {
         terminal.say(&summary(&all, args.fix.then_some(fixed)));
     }
-    let has_errors = count(&all, Severity::Error) > 0;
-    if !terminal.is_for_people() {
-        all.into_iter().for_each(|(source, findings)| terminal.explain(&source, findings));
-    }
-    match (worst, has_errors) {
+    match (worst, count(&all, Severity::Error) > 0) {
         (0, false) => Ok(()),
         (0, true) => Err(Failure::Findings),
         _ => Err(Failure::Told(worst)),

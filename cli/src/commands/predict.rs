@@ -27,6 +27,7 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<(), Failure> {
     let destination = Destination::from_argument(&args.out);
     destination.check()?;
     environment::check()?;
+    terminal.expect_people(args.explain_schedule)?;
     let ScheduleOptions { schedule, values } = &args.schedule;
     let read =
         [Some(args.input.as_path()), Some(&args.model), schedule.as_deref(), values.profile.as_deref()];

@@ -3,7 +3,7 @@
 use sched_diagnostics::{Code, Diagnostic, Place, internal};
 
 sched_diagnostics::error! {
-    /// A refusal to compile, with a way out, or a mistake of the compiler that it has noticed.
+    /// A refusal to compile, with a way out, or a bug that it has noticed.
     CompileError
 }
 
@@ -12,12 +12,12 @@ impl CompileError {
         CompileError::of(Diagnostic::new(code, Place::Whole, message).help(help))
     }
 
-    /// A mistake of the compiler: parts of a compilation that do not fit each other.
+    /// A bug: parts of a compilation that do not fit each other.
     pub(crate) fn ill_formed(message: impl Into<String>) -> CompileError {
         CompileError::new(internal::ILL_FORMED, message, internal::REPORT)
     }
 
-    /// A mistake of the compiler or of who called it: a nest that was checked with its model knows all facts.
+    /// A bug here or in who called it: a nest that was checked with its model knows all facts.
     pub(crate) fn symbolic() -> CompileError {
         let message = "the loop nest depends on facts that are not known";
         CompileError::new(internal::SYMBOLIC, message, internal::REPORT)

@@ -21,7 +21,7 @@ pub enum Family {
     Library,
     /// `U`: use of the command line.
     Usage,
-    /// `X`: mistakes of schedc itself.
+    /// `X`: bugs of schedc itself.
     Internal,
 }
 
@@ -128,7 +128,7 @@ impl Code {
         self.0.page
     }
 
-    /// Whether it is a mistake of schedc, and not of what it was given.
+    /// Whether it is a bug of schedc, and not of what it was given.
     pub fn is_internal(self) -> bool {
         self.family() == Family::Internal
     }

@@ -1,5 +1,5 @@
 //! What schedc has to tell, as plain data: one type for schedules, models, data, compilation, libraries, the command line
-//! and mistakes of schedc itself. Who finds something says it in this type, and renderers show all alike.
+//! and bugs of schedc itself. Who finds something says it in this type, and renderers show all alike.
 //!
 //! Each crate keeps the table of its own codes, written with [`codes!`]: a code without a title and a page does not
 //! compile.
