@@ -126,9 +126,9 @@ impl Terminal {
 
     /// Tells findings in a schedule.
     pub fn explain(&self, source: &Source, findings: Vec<Diagnostic>) {
-        if !self.is_for_people() {
+        if !self.is_for_people() && (self.to_output || !findings.is_empty()) {
             self.keep(&source.name, &source.text, findings);
-        } else if !findings.is_empty() {
+        } else if self.is_for_people() && !findings.is_empty() {
             print_error(full::render(&source.name, &source.text, &findings, self.color).trim_end());
         }
     }

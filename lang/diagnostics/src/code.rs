@@ -52,6 +52,30 @@ pub struct Info {
 
 impl Info {
     /// A row of a table. `name` is the code as written, which the page begins with.
+    ///
+    /// ```
+    /// # use sched_diagnostics::{Family, Info, Severity};
+    /// const ROW: Info = Info::new(Family::Model, 7, "M0007", Severity::Error, "a title", "# M0007: a title\n\nA page.");
+    /// ```
+    ///
+    /// What does not fit together does not compile: another title on the page,
+    ///
+    /// ```compile_fail,E0080
+    /// # use sched_diagnostics::{Family, Info, Severity};
+    /// const ROW: Info = Info::new(Family::Model, 7, "M0007", Severity::Error, "a title", "# M0007: none\n\nA page.");
+    /// ```
+    ///
+    /// another number, or the letter of another family.
+    ///
+    /// ```compile_fail,E0080
+    /// # use sched_diagnostics::{Family, Info, Severity};
+    /// const ROW: Info = Info::new(Family::Model, 8, "M0007", Severity::Error, "a title", "# M0007: a title\n\nA page.");
+    /// ```
+    ///
+    /// ```compile_fail,E0080
+    /// # use sched_diagnostics::{Family, Info, Severity};
+    /// const ROW: Info = Info::new(Family::Data, 7, "M0007", Severity::Error, "a title", "# M0007: a title\n\nA page.");
+    /// ```
     pub const fn new(
         family: Family,
         number: u16,
