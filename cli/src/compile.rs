@@ -3,9 +3,9 @@
 use crate::failure::Failure;
 use crate::model::Model;
 use sched_forest::{Float, Types};
-use sched_ir::lir::Kernel;
+use sched_ir::lir::KernelKind;
 use sched_ir::{Budget, Compiled, lower};
-use sched_llvm::{Cpu, Facts, host_name};
+use sched_llvm::{Cpu, EntryInfo, host_name};
 use sched_nest::{Accumulation, Nest};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -34,7 +34,7 @@ impl Nests {
 }
 
 /// Compiles a model under its nests down to LIR.
-pub fn compile(model: &Model, nests: Nests, kernels: &[Kernel]) -> Result<Compiled, Failure> {
+pub fn compile(model: &Model, nests: Nests, kernels: &[KernelKind]) -> Result<Compiled, Failure> {
     let Nests { smaller, main, budget } = nests;
     Ok(sched_ir::compile_by_rows(
         Arc::clone(&model.forest),
@@ -47,7 +47,7 @@ pub fn compile(model: &Model, nests: Nests, kernels: &[Kernel]) -> Result<Compil
 }
 
 /// What the entry points report of a compiled model.
-pub fn facts(model: &Model, compiled: &Compiled, schedule: &str, target: Cpu) -> Facts {
+pub fn facts(model: &Model, compiled: &Compiled, schedule: &str, target: Cpu) -> EntryInfo {
     let forest = &model.forest;
     let count = |n: usize| i32::try_from(n).unwrap_or(i32::MAX);
     let mut nests = compiled.smaller.iter().map(|smaller| &smaller.hir.nest).chain([&compiled.hir.nest]);
@@ -70,7 +70,7 @@ pub fn facts(model: &Model, compiled: &Compiled, schedule: &str, target: Cpu) ->
         "outputs": {
             "value": lower::value_columns(forest),
             "raw": forest.num_margins,
-            "class": i32::from(compiled.lir.kernels.iter().any(|(kind, _)| *kind == Kernel::Class)),
+            "class": i32::from(compiled.lir.kernels.iter().any(|(kind, _)| *kind == KernelKind::Class)),
             "leaf": forest.trees.len(),
         },
         "schedule": schedule,
@@ -79,7 +79,7 @@ pub fn facts(model: &Model, compiled: &Compiled, schedule: &str, target: Cpu) ->
         "target": target.name(),
         "processor": (target == Cpu::Native).then(host_name),
     });
-    Facts {
+    EntryInfo {
         num_features: count(forest.num_features),
         num_margins: count(forest.num_margins),
         num_values: count(lower::value_columns(forest)),
@@ -105,9 +105,9 @@ fn types(types: &Types) -> Value {
     })
 }
 
-/// A rough cost: about one nanosecond for each hop of an interleaved walk, and two for each tree; in vectors a fifth.
+/// A rough cost: about one nanosecond for each step of an interleaved walk, and two for each tree; in vectors a fifth.
 fn ns_per_row(compiled: &Compiled) -> f64 {
     let scalar: f64 = compiled.hir.depths.iter().map(|(deepest, _)| 2.0 + f64::from(*deepest)).sum();
-    let vectors = compiled.hir.sites.values().all(|site| site.lanes > 1);
+    let vectors = compiled.hir.leaf_loops.values().all(|leaf_loop| leaf_loop.lanes > 1);
     if vectors { scalar / 5.0 } else { scalar }
 }

@@ -3,7 +3,7 @@
 use crate::args::{ModelOptions, ScheduleValues};
 use crate::failure::Failure;
 use sched_forest::{Forest, Profile, ReadOptions, codes, fingerprint};
-use sched_nest::ModelFacts;
+use sched_nest::ModelInfo;
 use schedc_data::Expect;
 use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
@@ -25,7 +25,7 @@ pub struct Model {
     /// How often its leaves are reached, if that was counted.
     pub profile: Option<Profile>,
     /// What the checker needs to know of it, once somebody has asked.
-    facts: OnceCell<Arc<ModelFacts>>,
+    facts: OnceCell<Arc<ModelInfo>>,
 }
 
 impl Model {
@@ -94,21 +94,21 @@ impl Model {
     }
 
     /// What the checker needs to know of it.
-    pub fn facts(&self) -> Arc<ModelFacts> {
+    pub fn facts(&self) -> Arc<ModelInfo> {
         Arc::clone(self.facts.get_or_init(|| self.new_facts().into()))
     }
 
-    fn new_facts(&self) -> ModelFacts {
+    fn new_facts(&self) -> ModelInfo {
         let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
         let leaves: Vec<Vec<u32>> = self.forest.trees.iter().map(leaves).collect();
-        ModelFacts {
+        ModelInfo {
             num_trees: count(self.forest.trees.len()),
             num_features: count(self.forest.num_features),
             num_classes: count(self.forest.num_margins),
             depths: leaves.iter().map(|counts| count(counts.len().saturating_sub(1))).collect(),
             leaves,
             profiled: self.profile.is_some(),
-            ..ModelFacts::default()
+            ..ModelInfo::default()
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Schedules on disk, checked; and the schedule that is chosen where none is given.
 
 use crate::args::ScheduleValues;
-use crate::defaults::{Chosen, Kept, Processor};
+use crate::defaults::{Chosen, CodeDestination, Processor};
 use crate::failure::Failure;
 use crate::model::Model;
 use sched_diagnostics::{Diagnostic, Place};
@@ -67,10 +67,10 @@ impl Source {
     }
 
     /// The schedules that are chosen for a model.
-    pub fn chosen_for(model: &Model, cpu: Cpu, kept: Kept) -> Source {
+    pub fn chosen_for(model: &Model, cpu: Cpu, destination: CodeDestination) -> Source {
         let codes = BinMap::rows_of(&model.forest);
         let processor = Processor { lookup_bits: cpu.lookup_bits(), gathers_slowly: cpu.gathers_slowly() };
-        let chosen = Chosen::new(&model.facts(), codes.as_ref(), processor, kept);
+        let chosen = Chosen::new(&model.facts(), codes.as_ref(), processor, destination);
         let text = chosen.explained();
         Source { name: "chosen schedule".to_string(), text, smaller: chosen.smaller, path: None }
     }
@@ -111,7 +111,7 @@ impl Source {
     /// What a check is told besides the text. With a model its facts are known.
     pub fn options(model: Option<&Model>, values: &ScheduleValues) -> Options {
         Options {
-            facts: model.map(Model::facts),
+            model: model.map(Model::facts),
             batch_size: values.batch_size,
             sets: values.sets.clone(),
             ..Options::default()
@@ -127,7 +127,7 @@ impl Source {
     /// Checks the schedules for small calls.
     pub fn check_smaller(&self, model: &Model) -> Vec<(u32, Checked)> {
         let facts = Some(model.facts());
-        let options = Options { facts, supported: Supported::Compilable, ..Options::default() };
+        let options = Options { model: facts, supported: Supported::Compilable, ..Options::default() };
         self.smaller.iter().map(|(rows, text)| (*rows, check(text, &options))).collect()
     }
 }

@@ -1,31 +1,31 @@
-//! Which schedules are chosen where none is given: the layouts, by the form of the trees and by where tables are kept.
+//! Which schedules are chosen where none is given: the layouts, by the form of the trees and by where tables are destination.
 
 use sched_ir::quantize::QuantizedRows;
-use sched_nest::ModelFacts;
+use sched_nest::ModelInfo;
 
 #[path = "../src/defaults/mod.rs"]
 #[allow(dead_code, reason = "the text for people is the program's own")]
 mod defaults;
 
-use defaults::{Chosen, Kept, Processor};
+use defaults::{Chosen, CodeDestination, Processor};
 
 /// A hundred trees that are alike.
-fn model(depth: u32, leaves: u32) -> ModelFacts {
+fn model(depth: u32, leaves: u32) -> ModelInfo {
     let leaves_by_depth: Vec<u32> = (0..=depth).map(|at| if at == depth { leaves } else { 0 }).collect();
-    ModelFacts {
+    ModelInfo {
         num_trees: 100,
         num_features: 20,
         num_classes: 1,
         depths: vec![depth; 100].into(),
         leaves: vec![leaves_by_depth; 100],
-        ..ModelFacts::default()
+        ..ModelInfo::default()
     }
 }
 
 /// The layouts of the chosen schedules, those for the smallest calls first.
-fn layouts(facts: &ModelFacts, columns: u32, bits: u32, kept: Kept) -> Vec<String> {
+fn layouts(model: &ModelInfo, columns: u32, bits: u32, destination: CodeDestination) -> Vec<String> {
     let processor = Processor { lookup_bits: bits, gathers_slowly: true };
-    let chosen = Chosen::new(facts, Some(&QuantizedRows { columns, in_bytes: true }), processor, kept);
+    let chosen = Chosen::new(model, Some(&QuantizedRows { columns, in_bytes: true }), processor, destination);
     let texts = chosen.smaller.iter().map(|(_, text)| text).chain([&chosen.main]);
     let layout = |text: &String| {
         let (_, after) = text.split_once("representation(").unwrap_or(("", "none)"));
@@ -37,32 +37,36 @@ fn layouts(facts: &ModelFacts, columns: u32, bits: u32, kept: Kept) -> Vec<Strin
 #[test]
 fn nodes_in_preorder_join_complete_trees_where_there_is_room() {
     let (sparse, half, full) = (model(8, 80), model(8, 120), model(8, 250));
-    for (trees, kept) in [(&sparse, Kept::Memory), (&sparse, Kept::File), (&half, Kept::Memory)] {
-        assert_eq!(layouts(trees, 54, 512, kept), ["levels", "quantized", "quantized", "preorder"]);
+    for (trees, destination) in [
+        (&sparse, CodeDestination::Memory),
+        (&sparse, CodeDestination::Artefact),
+        (&half, CodeDestination::Memory),
+    ] {
+        assert_eq!(layouts(trees, 54, 512, destination), ["levels", "quantized", "quantized", "preorder"]);
     }
-    assert_eq!(layouts(&half, 54, 512, Kept::File), ["levels", "quantized", "quantized"]);
-    assert_eq!(layouts(&full, 54, 512, Kept::Memory), ["levels", "quantized", "quantized"]);
+    assert_eq!(layouts(&half, 54, 512, CodeDestination::Artefact), ["levels", "quantized", "quantized"]);
+    assert_eq!(layouts(&full, 54, 512, CodeDestination::Memory), ["levels", "quantized", "quantized"]);
     // Few levels are looked up faster than nodes are tested, even if half of them are missing.
     let shallow = model(6, 28);
-    assert_eq!(layouts(&shallow, 16, 512, Kept::Memory), ["quantized", "quantized", "quantized"]);
-    assert_eq!(layouts(&shallow, 100, 512, Kept::File), ["levels", "quantized", "quantized"]);
+    assert_eq!(layouts(&shallow, 16, 512, CodeDestination::Memory), ["quantized", "quantized", "quantized"]);
+    assert_eq!(layouts(&shallow, 100, 512, CodeDestination::Artefact), ["levels", "quantized", "quantized"]);
 }
 
 #[test]
 fn leaf_wise_trees_have_one_layout_if_rows_are_short() {
     let deep = model(30, 200);
     for bits in [256, 512] {
-        assert_eq!(layouts(&deep, 100, bits, Kept::File), ["preorder", "preorder"]);
-        assert_eq!(layouts(&deep, 180, bits, Kept::File), ["sparse", "preorder"]);
+        assert_eq!(layouts(&deep, 100, bits, CodeDestination::Artefact), ["preorder", "preorder"]);
+        assert_eq!(layouts(&deep, 180, bits, CodeDestination::Artefact), ["sparse", "preorder"]);
     }
 }
 
 #[test]
 fn blocks_of_long_rows_leave_room_in_the_second_level_cache() {
-    let wide = |num_features| ModelFacts { num_features, num_trees: 400, ..model(8, 250) };
+    let wide = |num_features| ModelInfo { num_features, num_trees: 400, ..model(8, 250) };
     let main = |features, gathers_slowly| {
         let processor = Processor { lookup_bits: 512, gathers_slowly };
-        Chosen::new(&wide(features), None, processor, Kept::File).main
+        Chosen::new(&wide(features), None, processor, CodeDestination::Artefact).main
     };
     let has = |text: &str, block: u32, vectors: u32| {
         text.contains(&format!("tile(batch, b0, b1, {block})"))
@@ -77,14 +81,14 @@ fn blocks_of_long_rows_leave_room_in_the_second_level_cache() {
 #[test]
 fn short_walks_of_coded_rows_advance_by_four() {
     let processor = Processor { lookup_bits: 512, gathers_slowly: true };
-    let vectors = |depth: u32, num_classes: u32, kept| {
-        let facts = ModelFacts { num_classes, ..model(depth, 1 << depth) };
+    let vectors = |depth: u32, num_classes: u32, destination| {
+        let model = ModelInfo { num_classes, ..model(depth, 1 << depth) };
         let codes = QuantizedRows { columns: 20, in_bytes: true };
-        let main = Chosen::new(&facts, Some(&codes), processor, kept).main;
+        let main = Chosen::new(&model, Some(&codes), processor, destination).main;
         main.lines().find(|line| line.starts_with("interleave")).unwrap_or_default().to_string()
     };
-    assert_eq!(vectors(6, 1, Kept::Memory), "interleave(b1, 4)");
-    assert_eq!(vectors(6, 9, Kept::File), "interleave(b1, 4)");
-    assert_eq!(vectors(6, 9, Kept::Memory), "interleave(b1, 2)");
-    assert_eq!(vectors(7, 1, Kept::File), "interleave(b1, 2)");
+    assert_eq!(vectors(6, 1, CodeDestination::Memory), "interleave(b1, 4)");
+    assert_eq!(vectors(6, 9, CodeDestination::Artefact), "interleave(b1, 4)");
+    assert_eq!(vectors(6, 9, CodeDestination::Memory), "interleave(b1, 2)");
+    assert_eq!(vectors(7, 1, CodeDestination::Artefact), "interleave(b1, 2)");
 }

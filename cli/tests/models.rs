@@ -5,12 +5,12 @@
 //! `NAME.json`, `NAME.X.npy` and `NAME.y.npy`. Formats that are not read are passed over.
 
 use sched_forest::{Forest, ForestParts, Iterations, ReadOptions, predict, predict_margins};
-use sched_ir::lir::Kernel;
+use sched_ir::lir::KernelKind;
 use sched_ir::quantize::BinMap;
 use sched_ir::{Budget, lower};
-use sched_lang::{Checked, ModelFacts, Options, Supported, TargetKind, check};
+use sched_lang::{Checked, ModelInfo, Options, Supported, TargetKind, check};
 use sched_llvm::runtime::Kind;
-use sched_llvm::{Cpu, Facts, Jit, Output, Rows};
+use sched_llvm::{Cpu, EntryInfo, Jit, Output, Rows};
 use sched_nest::Accumulation;
 use schedc_data::{Expect, Source, read_rows};
 use std::error::Error;
@@ -44,7 +44,7 @@ const LARGE: usize = 20;
 struct Case {
     name: String,
     forest: Forest,
-    facts: ModelFacts,
+    facts: ModelInfo,
     rows: Vec<f32>,
     /// The margins that the trainer gives, to the last bit.
     margins: Vec<f32>,
@@ -157,7 +157,7 @@ fn try_out(case: &Case, schedule: &Schedule) -> Result<Outcome> {
     let checked = checked(case, schedule);
     let Some(nest) = checked.nest else { return Ok(Outcome::Refused) };
     let exact = nest.accumulation == Accumulation::Exact;
-    let kernels = [Kernel::Raw, Kernel::Value];
+    let kernels = [KernelKind::Raw, KernelKind::Value];
     let compiled = sched_ir::compile(case.forest.clone(), nest, &kernels, &Budget::default())?;
     let jit = Jit::compile(&compiled.lir, Cpu::Native, &facts(&case.forest)?, &kernels)?;
     for rows in BATCHES.map(|rows| rows.min(case.rows.len() / case.forest.num_features)) {
@@ -182,7 +182,7 @@ fn try_out(case: &Case, schedule: &Schedule) -> Result<Outcome> {
 /// The schedule checked for the model.
 fn checked(case: &Case, schedule: &Schedule) -> Checked {
     let options = Options {
-        facts: Some(case.facts.clone().into()),
+        model: Some(case.facts.clone().into()),
         batch_size: schedule.text.contains("batch_size").then_some(BATCH_SIZE),
         supported: Supported::Compilable,
         ..Options::default()
@@ -190,8 +190,8 @@ fn checked(case: &Case, schedule: &Schedule) -> Checked {
     check(&schedule.text, &options)
 }
 
-fn facts(forest: &Forest) -> Result<Facts> {
-    Ok(Facts {
+fn facts(forest: &Forest) -> Result<EntryInfo> {
+    Ok(EntryInfo {
         num_features: i32::try_from(forest.num_features)?,
         num_margins: i32::try_from(forest.num_margins)?,
         num_values: i32::try_from(lower::value_columns(forest))?,
@@ -263,16 +263,16 @@ fn schedules() -> Result<Vec<Schedule>> {
     Ok(schedules.into_iter().chain(sparse).collect())
 }
 
-/// The schedules that are chosen where none is given: with and without wide vectors and coded rows.
+/// The schedules that are chosen where none is given: with and without wide vectors and quantized rows.
 fn chosen(case: &Case) -> Vec<Schedule> {
     let codes = BinMap::rows_of(&case.forest);
     let processors = [(0, false), (128, false), (256, false), (512, false), (512, true)];
     let all = processors.into_iter().flat_map(|(lookup_bits, gathers_slowly)| {
         let processor = defaults::Processor { lookup_bits, gathers_slowly };
         let given = [
-            (codes.as_ref(), defaults::Kept::Memory),
-            (codes.as_ref(), defaults::Kept::File),
-            (None, defaults::Kept::File),
+            (codes.as_ref(), defaults::CodeDestination::Memory),
+            (codes.as_ref(), defaults::CodeDestination::Artefact),
+            (None, defaults::CodeDestination::Artefact),
         ];
         given.map(|(codes, kept)| defaults::Chosen::new(&case.facts, codes, processor, kept))
     });
@@ -378,12 +378,12 @@ impl Case {
         let wander = 2.0 * ROUNDING * (forest.trees.len() as f64).sqrt();
         let slack = sizes.into_iter().map(|size| size * MARGIN_TOLERANCE.max(wander)).collect();
         let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
-        let facts = ModelFacts {
+        let facts = ModelInfo {
             num_trees: count(forest.trees.len()),
             num_features: count(forest.num_features),
             num_classes: count(forest.num_margins),
             depths: forest.trees.iter().map(sched_forest::Tree::depth).collect(),
-            ..ModelFacts::default()
+            ..ModelInfo::default()
         };
         Ok(Case { name, forest, facts, rows, margins: walked, values, slack, tolerance })
     }

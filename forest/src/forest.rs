@@ -36,7 +36,7 @@ pub struct Types {
     pub threshold: Float,
     /// Leaf values and margins have this type.
     pub accumulator: Float,
-    /// Predictions are rounded to this type. Class and leaf numbers have types of their own.
+    /// Predictions are rounded to this type. Class and leaf indices have types of their own.
     pub output: Float,
 }
 

@@ -8,7 +8,7 @@ use crate::codes;
 use crate::error::ModelError;
 use crate::forest::{Forest, Tree};
 use crate::json::from_json;
-use crate::walk::{Real, WalkError, leaf_number};
+use crate::walk::{Real, WalkError, leaf_index};
 
 /// The version of the file's format.
 const FORMAT: u32 = 1;
@@ -57,7 +57,7 @@ impl Profile {
         for tree in &forest.trees {
             let mut hits = vec![0u64; tree.leaves.len()];
             for row in rows.chunks_exact(features) {
-                hits[leaf_number(forest, tree, row) as usize] += 1;
+                hits[leaf_index(forest, tree, row) as usize] += 1;
             }
             let leaves = tree.leaves.iter().map(|leaf| leaf.source);
             trees.insert(tree.source, leaves.zip(hits).collect());

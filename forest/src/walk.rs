@@ -241,11 +241,11 @@ fn row_margins<X: Real>(forest: &Forest, row: &[X], margins: &mut [f64]) {
 }
 
 fn find_leaf<'a, X: Real>(forest: &Forest, tree: &'a Tree, row: &[X]) -> &'a Leaf {
-    &tree.leaves[leaf_number(forest, tree, row) as usize]
+    &tree.leaves[leaf_index(forest, tree, row) as usize]
 }
 
 /// The index of the leaf of a tree that a row ends in.
-pub(crate) fn leaf_number<X: Real>(forest: &Forest, tree: &Tree, row: &[X]) -> u32 {
+pub(crate) fn leaf_index<X: Real>(forest: &Forest, tree: &Tree, row: &[X]) -> u32 {
     let mut node = tree.root;
     loop {
         match node {

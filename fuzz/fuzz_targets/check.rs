@@ -10,16 +10,16 @@ use libfuzzer_sys::fuzz_target;
 use sched_lang::diagnostics::apply::apply;
 use sched_lang::diagnostics::{Diagnostic, concise, full, github, json};
 use sched_nest::show::show_nest;
-use sched_lang::{ModelFacts, Options, Supported, check};
+use sched_lang::{ModelInfo, Options, Supported, check};
 
 fn options() -> [Options; 3] {
     let depths = vec![3, 1, 2, 2, 3, 1, 6];
-    let model = ModelFacts { num_trees: 7, num_features: 4, num_classes: 3, depths, ..ModelFacts::default() };
+    let model = ModelInfo { num_trees: 7, num_features: 4, num_classes: 3, depths, ..ModelInfo::default() };
     [
         Options::default(),
-        Options { facts: Some(model.clone().into()), ..Options::default() },
+        Options { model: Some(model.clone().into()), ..Options::default() },
         Options {
-            facts: Some(model.into()),
+            model: Some(model.into()),
             batch_size: Some(100),
             strict: true,
             supported: Supported::Compilable,

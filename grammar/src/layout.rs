@@ -11,8 +11,8 @@ use crate::ast::{Ident, Span, Stmt};
 use crate::brackets::{Bracket, partners};
 use crate::error::{SyntaxError, SyntaxErrorKind};
 use crate::lexer::{Raw, RawToken, bom_len};
-use crate::reuse::Known;
-use crate::statement::Builder;
+use crate::reuse::Reusable;
+use crate::statement::StatementBuilder;
 use crate::token::{Spanned, is_reserved_for_later};
 
 /// The tokens of one statement.
@@ -124,7 +124,7 @@ impl<'s> Layout<'s> {
     }
 
     /// The next statement, if it is known from before an edit.
-    pub fn known(&mut self, known: &mut Known<'_>) -> Option<Stmt> {
+    pub fn known(&mut self, known: &mut Reusable<'_>) -> Option<Stmt> {
         let first = self.skip_blank()?;
         let rest = self.tokens.get(self.next..)?;
         let count = rest.iter().position(|token| matches!(token.kind, Raw::Newline | Raw::Semicolon));
@@ -143,7 +143,7 @@ impl<'s> Layout<'s> {
             return Some(self.reserved(first, word));
         }
         let indent = first.start.saturating_sub(self.line_start);
-        let mut builder = Builder::new(first);
+        let mut builder = StatementBuilder::new(first);
         while let Some(&token) = self.tokens.get(self.next) {
             let ends = match token.kind {
                 Raw::Semicolon => true,
@@ -182,7 +182,7 @@ impl<'s> Layout<'s> {
     }
 
     /// Whether the newline at `next` ends the statement.
-    fn newline_ends(&mut self, builder: &Builder<'s>, indent: usize) -> bool {
+    fn newline_ends(&mut self, builder: &StatementBuilder<'s>, indent: usize) -> bool {
         let Some(opener) = builder.outermost_open() else { return true };
         while let Some(token) = self.tokens.get(self.next + 1).filter(|token| token.kind == Raw::Newline) {
             self.line_start = token.end;

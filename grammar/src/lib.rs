@@ -40,8 +40,8 @@ pub use token::{is_reserved, is_reserved_for_later};
 
 use ast::{Comment, File, Stmt, StmtKind};
 use layout::{Body, Layout, Statement};
-use reuse::Known;
-use tree::Context;
+use reuse::Reusable;
+use tree::ParseContext;
 
 /// A parsed text.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -63,10 +63,10 @@ pub fn parse(source: &str) -> Parsed {
 /// Parses a text that was edited: the same as [`parse`], but what stands in lines that are as they were is taken from the
 /// old text's tree.
 pub fn parse_edited(source: &str, old_source: &str, old: &Parsed) -> Parsed {
-    parse_anew(source, Known::new(source, old_source, old))
+    parse_anew(source, Reusable::new(source, old_source, old))
 }
 
-fn parse_anew(source: &str, mut known: Option<Known<'_>>) -> Parsed {
+fn parse_anew(source: &str, mut known: Option<Reusable<'_>>) -> Parsed {
     let (tokens, comments) = lexer::lex(source);
     let mut layout = Layout::new(source, tokens);
     let mut stmts = Vec::new();
@@ -100,7 +100,7 @@ fn parse_statement(layout: &mut Layout<'_>, statement: Statement<'_>) -> Stmt {
         Body::Unparsable => StmtKind::Error,
         Body::Reserved(word) => StmtKind::Reserved(word),
         Body::Tokens(tokens) => {
-            let mut context = Context { source: layout.source, error: None };
+            let mut context = ParseContext { source: layout.source, error: None };
             let kind = grammar::StmtParser::new().parse(&mut context, tokens).unwrap_or_else(|error| {
                 context.failed(error);
                 StmtKind::Error

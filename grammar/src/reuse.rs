@@ -9,7 +9,7 @@ use crate::error::SyntaxErrorKind;
 use crate::spans::stmt_spans;
 
 /// The statements of a text before an edit.
-pub(crate) struct Known<'o> {
+pub(crate) struct Reusable<'o> {
     old: &'o Parsed,
     /// How many bytes both texts begin with.
     before: usize,
@@ -22,7 +22,7 @@ pub(crate) struct Known<'o> {
     next_error: usize,
 }
 
-impl<'o> Known<'o> {
+impl<'o> Reusable<'o> {
     /// Compares the text with the old one. Nothing if what is wrong with the old one concerns all of it: of a reserved word
     /// only the first use is a mistake.
     pub fn new(source: &str, old_source: &str, old: &'o Parsed) -> Option<Self> {
@@ -35,7 +35,7 @@ impl<'o> Known<'o> {
         let rest = new.len().min(was.len()) - before;
         let after = common(new.iter().rev().take(rest), was.iter().rev().take(rest));
         let shift = new.len() as i64 - was.len() as i64;
-        Some(Known { old, before, after: new.len() - after, shift, next: 0, next_error: 0 })
+        Some(Reusable { old, before, after: new.len() - after, shift, next: 0, next_error: 0 })
     }
 
     /// The statement from `start` to `end`, if the old text has the same one free of mistakes. `line_end` is the end of the

@@ -20,7 +20,7 @@ struct Frame {
 }
 
 /// The statement read so far.
-pub(crate) struct Builder<'s> {
+pub(crate) struct StatementBuilder<'s> {
     tokens: Vec<Spanned<'s>>,
     frames: Vec<Frame>,
     open: Open,
@@ -35,9 +35,9 @@ pub(crate) struct Builder<'s> {
     too_deep: bool,
 }
 
-impl<'s> Builder<'s> {
+impl<'s> StatementBuilder<'s> {
     pub fn new(first: RawToken) -> Self {
-        Builder {
+        StatementBuilder {
             tokens: Vec::new(),
             frames: Vec::new(),
             open: Open::default(),

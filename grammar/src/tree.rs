@@ -9,7 +9,7 @@ use crate::token::Token;
 
 /// An expression with the depth of its tree.
 #[derive(Clone, Debug)]
-pub(crate) struct Node {
+pub(crate) struct SyntaxNode {
     pub expr: Expr,
     pub depth: usize,
 }
@@ -22,13 +22,13 @@ pub(crate) struct SegmentNode {
 }
 
 impl SegmentNode {
-    pub fn indexed(name: Ident, index: Node) -> Self {
+    pub fn indexed(name: Ident, index: SyntaxNode) -> Self {
         SegmentNode { segment: Segment { name, index: Some(Box::new(index.expr)) }, depth: index.depth }
     }
 }
 
 /// What the actions of one statement share.
-pub(crate) struct Context<'s> {
+pub(crate) struct ParseContext<'s> {
     pub source: &'s str,
     /// The first parse error of the statement; what follows from it stays unsaid.
     pub error: Option<SyntaxError>,
@@ -37,7 +37,7 @@ pub(crate) struct Context<'s> {
 /// A parse error as LALRPOP reports it.
 pub(crate) type ParserError<'s> = ParseError<usize, Token<'s>, Infallible>;
 
-impl<'s> Context<'s> {
+impl<'s> ParseContext<'s> {
     pub fn text(&self, l: usize, r: usize) -> &'s str {
         self.source.get(l..r).unwrap_or_default()
     }
@@ -70,38 +70,38 @@ impl<'s> Context<'s> {
     }
 
     /// Gives `expr` its depth, or cuts it off where it gets too deep.
-    fn node(&mut self, kind: ExprKind, depth: usize, span: Span) -> Node {
+    fn node(&mut self, kind: ExprKind, depth: usize, span: Span) -> SyntaxNode {
         if depth > MAX_NESTING {
             self.note(span, SyntaxErrorKind::TooDeep);
-            return Node { expr: Expr { kind: ExprKind::Error, span }, depth: 1 };
+            return SyntaxNode { expr: Expr { kind: ExprKind::Error, span }, depth: 1 };
         }
-        Node { expr: Expr { kind, span }, depth }
+        SyntaxNode { expr: Expr { kind, span }, depth }
     }
 
-    pub fn error(&self, l: usize, r: usize) -> Node {
-        Node { expr: Expr { kind: ExprKind::Error, span: self.span(l, r) }, depth: 1 }
+    pub fn error(&self, l: usize, r: usize) -> SyntaxNode {
+        SyntaxNode { expr: Expr { kind: ExprKind::Error, span: self.span(l, r) }, depth: 1 }
     }
 
-    pub fn int(&mut self, value: i64, l: usize, r: usize) -> Node {
+    pub fn int(&mut self, value: i64, l: usize, r: usize) -> SyntaxNode {
         self.node(ExprKind::Int(value), 1, Span::new(l, r))
     }
 
-    pub fn negate(&mut self, operand: Node, l: usize, r: usize) -> Node {
+    pub fn negate(&mut self, operand: SyntaxNode, l: usize, r: usize) -> SyntaxNode {
         self.node(ExprKind::Neg(Box::new(operand.expr)), operand.depth + 1, Span::new(l, r))
     }
 
-    pub fn binary(&mut self, op: BinOp, a: Node, b: Node) -> Node {
+    pub fn binary(&mut self, op: BinOp, a: SyntaxNode, b: SyntaxNode) -> SyntaxNode {
         let depth = a.depth.max(b.depth) + 1;
         let span = a.expr.span.to(b.expr.span);
         self.node(ExprKind::Binary(op, Box::new(a.expr), Box::new(b.expr)), depth, span)
     }
 
-    pub fn call(&mut self, name: Ident, args: Vec<Node>, l: usize, r: usize) -> Node {
+    pub fn call(&mut self, name: Ident, args: Vec<SyntaxNode>, l: usize, r: usize) -> SyntaxNode {
         let depth = 1 + args.iter().map(|arg| arg.depth).max().unwrap_or(0);
         self.node(ExprKind::Call(name, Self::exprs(args)), depth, Span::new(l, r))
     }
 
-    pub fn path(&mut self, segments: Vec<SegmentNode>, l: usize, r: usize) -> Node {
+    pub fn path(&mut self, segments: Vec<SegmentNode>, l: usize, r: usize) -> SyntaxNode {
         let depth = 1 + segments.iter().map(|segment| segment.depth).max().unwrap_or(0);
         let span = Span::new(l, r);
         let segments = segments.into_iter().map(|node| node.segment).collect();
@@ -109,7 +109,7 @@ impl<'s> Context<'s> {
     }
 
     /// Parentheses belong to the expression's place, not to its tree.
-    pub fn paren(&self, mut inner: Node, l: usize, r: usize) -> Node {
+    pub fn paren(&self, mut inner: SyntaxNode, l: usize, r: usize) -> SyntaxNode {
         inner.expr.span = Span::new(l, r);
         inner
     }
@@ -124,7 +124,7 @@ impl<'s> Context<'s> {
         Ident { text, span: Span::new(l, r) }
     }
 
-    pub fn exprs(nodes: Vec<Node>) -> Vec<Expr> {
+    pub fn exprs(nodes: Vec<SyntaxNode>) -> Vec<Expr> {
         nodes.into_iter().map(|node| node.expr).collect()
     }
 }

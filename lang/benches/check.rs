@@ -7,7 +7,7 @@ use std::fmt::Write;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use sched_lang::{ModelFacts, Options, check};
+use sched_lang::{ModelInfo, Options, check};
 
 /// A kind of schedule and how to write one of about so many lines.
 type Kind = (&'static str, fn(usize) -> String);
@@ -38,9 +38,9 @@ fn main() {
     let trees = 30_000;
     let depths = (0..trees).map(|at| at % 9).collect();
     let model =
-        ModelFacts { num_trees: trees, num_features: 30, num_classes: 1, depths, ..ModelFacts::default() };
+        ModelInfo { num_trees: trees, num_features: 30, num_classes: 1, depths, ..ModelInfo::default() };
     let symbolic = Options::default();
-    let concrete = Options { facts: Some(model.into()), ..Options::default() };
+    let concrete = Options { model: Some(model.into()), ..Options::default() };
     println!(
         "{:24} {:>22} {:>22} {:>22} {:>22}",
         "", "200 lines", "5,000 lines", "10,000 lines", "10,000, model"

@@ -5,11 +5,11 @@
 //! siblings in order wherever they are. A loop that iterates once cannot disturb the order, unless it is part of one that
 //! iterates more often.
 
-use crate::lineage::{Builder, Stated};
-use sched_nest::{Accumulation, LoopId, Sort, TreeOrder};
+use crate::lineage::{Annotation, NestBuilder};
+use sched_nest::{Accumulation, Axis, LoopId, TreeOrder};
 
 /// The order of accumulation of the nest as it stands.
-pub(crate) fn infer(builder: &Builder) -> Accumulation {
+pub(crate) fn infer(builder: &NestBuilder) -> Accumulation {
     if builder.order == TreeOrder::ByDepth {
         return Accumulation::Reassociated("`sortTrees` changes the order of the trees.".to_owned());
     }
@@ -17,8 +17,12 @@ pub(crate) fn infer(builder: &Builder) -> Accumulation {
     while let Some((id, outer)) = stack.pop() {
         let node = builder.node(id);
         let mut outermost = outer;
-        if node.sort == Sort::Tree {
-            if node.facts.iter().any(|(fact, _)| matches!(fact, Stated::Parallel | Stated::Gpu(_))) {
+        if node.axis == Axis::Tree {
+            if node
+                .annotations
+                .iter()
+                .any(|(annotation, _)| matches!(annotation, Annotation::Parallel | Annotation::Gpu(_)))
+            {
                 let name = builder.name(id);
                 let why =
                     format!("`{name}` runs over trees in parallel, so partial sums are added up separately.");

@@ -1,17 +1,17 @@
 //! The whole check: from text to a loop nest and diagnostics.
 
-mod facts;
+mod annotate;
+mod insertion_point;
 mod modifiers;
 mod outcome;
 pub mod prepare;
-mod site;
-mod tally;
+mod problem_counter;
 mod work;
 
 use sched_grammar::ast::Span;
 
 use crate::diagnostics::{Diagnostic, Severity, codes};
-use crate::lineage::{Index, Step};
+use crate::lineage::{DirectiveIndex, Index};
 use crate::options::{Options, Target, TargetKind};
 use crate::report::Report;
 use crate::resolve;
@@ -20,10 +20,10 @@ use sched_nest::sym::Sym;
 
 pub use outcome::Verdict;
 
+pub use insertion_point::InsertionPoint;
 pub use outcome::Outcome;
 pub use prepare::{Prepared, prepare};
-pub use site::Site;
-pub(crate) use tally::{Listener, Tally, Trial, judge};
+pub(crate) use problem_counter::{Listener, ProblemCounter, Trial, judge};
 pub use work::Work;
 
 /// What the header of a file says.
@@ -102,7 +102,7 @@ pub struct Event {
 
 impl Lineage {
     /// The directive that an operation comes from.
-    pub fn event(&self, step: Step) -> Option<&Event> {
+    pub fn event(&self, step: DirectiveIndex) -> Option<&Event> {
         self.events.get(step.0 as usize)
     }
 }

@@ -11,7 +11,7 @@ use std::fmt::Write;
 
 pub use json::diff_json;
 use pair::Pairs;
-use sched_nest::show::{facts, range};
+use sched_nest::show::{annotations, range};
 
 /// One difference.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -99,8 +99,8 @@ fn preorder(nest: &Nest) -> Vec<LoopId> {
 /// `0..64 step 8 [parallel]`
 fn range_and_facts(this: &Loop) -> String {
     let range = range(&this.start, &this.stop, &this.step);
-    let facts = facts(&this.facts).join(", ");
-    if facts.is_empty() { range } else { format!("{range} [{facts}]") }
+    let annotations = annotations(&this.annotations).join(", ");
+    if annotations.is_empty() { range } else { format!("{range} [{annotations}]") }
 }
 
 /// What changed about a loop that both nests have.
@@ -122,7 +122,7 @@ fn compare(a: &Nest, b: &Nest, before: LoopId, after: LoopId, pairs: &Pairs, cha
     };
     changed("range", range(&old.start, &old.stop, &old.step), range(&new.start, &new.stop, &new.step));
     changed("limit", pairs.limit_of_first(a, before), pairs.limit_of_second(b, after));
-    changed("facts", facts(&old.facts).join(", "), facts(&new.facts).join(", "));
+    changed("facts", annotations(&old.annotations).join(", "), annotations(&new.annotations).join(", "));
 }
 
 /// What changed about the nest as a whole.

@@ -38,7 +38,7 @@ pub enum Role {
     /// An integer expression.
     Number,
     /// One of these words.
-    Word(&'static [&'static str]),
+    Keyword(&'static [&'static str]),
 }
 
 /// One parameter of a directive.
@@ -96,7 +96,7 @@ pub const SORT_KEYS: &[&str] = &["depth"];
 pub const TILINGS: &[&str] = &["uniform", "probability"];
 
 const V: Parameter = Parameter { name: "v", role: Role::Index };
-const LAYOUT: Parameter = Parameter { name: "layout", role: Role::Word(Layout::WORDS) };
+const LAYOUT: Parameter = Parameter { name: "layout", role: Role::Keyword(Layout::WORDS) };
 
 const fn new(name: &'static str) -> Parameter {
     Parameter { name, role: Role::NewIndex }
@@ -107,7 +107,7 @@ const fn number(name: &'static str) -> Parameter {
 }
 
 const fn word(name: &'static str, words: &'static [&'static str]) -> Parameter {
-    Parameter { name, role: Role::Word(words) }
+    Parameter { name, role: Role::Keyword(words) }
 }
 
 const fn modifier(
@@ -120,7 +120,7 @@ const fn modifier(
     Signature { op, name, parameters, required, repeats: false, shapes: true, lowered: true, summary }
 }
 
-const fn fact(
+const fn annotation(
     op: Op,
     name: &'static str,
     parameters: &'static [Parameter],
@@ -172,18 +172,18 @@ pub const SIGNATURES: &[Signature] = &[
         Op::SortTrees,
         "sortTrees",
         &[word("key", SORT_KEYS)],
-        "Sort the trees stably, shallowest first.",
+        "Axis the trees stably, shallowest first.",
     ),
-    fact(Op::Parallel, "parallel", &[V], "Run the iterations in parallel on CPU threads."),
-    later(fact(
+    annotation(Op::Parallel, "parallel", &[V], "Run the iterations in parallel on CPU threads."),
+    later(annotation(
         Op::GpuDimension,
         "gpuDimension",
         &[V, word("dimension", DIMENSIONS)],
         "Map the loop to a dimension of the GPU launch.",
     )),
-    fact(Op::Cache, "cache", &[V], "Keep near what one iteration works on: rows or trees."),
+    annotation(Op::Cache, "cache", &[V], "Keep near what one iteration works on: rows or trees."),
     required(
-        fact(
+        annotation(
             Op::Interleave,
             "interleave",
             &[V, number("n")],
@@ -192,7 +192,7 @@ pub const SIGNATURES: &[Signature] = &[
         1,
     ),
     required(
-        fact(
+        annotation(
             Op::Vectorize,
             "vectorize",
             &[V, number("width")],
@@ -200,42 +200,52 @@ pub const SIGNATURES: &[Signature] = &[
         ),
         1,
     ),
-    fact(
+    annotation(
         Op::UnrollWalk,
         "unrollWalk",
         &[V, number("depth")],
-        "Walk the first hops as straight-line code, without looking for leaves.",
+        "Walk the first steps as straight-line code, without looking for leaves.",
     ),
-    fact(
+    annotation(
         Op::PeelWalk,
         "peelWalk",
         &[V, number("n")],
-        "Walk the first hops without looking for leaves as far as no tree has one there.",
+        "Walk the first steps without looking for leaves as far as no tree has one there.",
     ),
-    fact(
+    annotation(
         Op::SpeculateWalk,
         "speculateWalk",
         &[V, number("levels")],
         "Evaluate all nodes of the top levels and let the bits choose the path.",
     ),
-    fact(Op::AtomicReduce, "atomicReduce", &[V], "Add the parallel iterations' values atomically."),
-    later(fact(Op::SharedReduce, "sharedReduce", &[V], "Keep partial sums in a GPU block's shared memory.")),
-    fact(
+    annotation(Op::AtomicReduce, "atomicReduce", &[V], "Add the parallel iterations' values atomically."),
+    later(annotation(
+        Op::SharedReduce,
+        "sharedReduce",
+        &[V],
+        "Keep partial sums in a GPU block's shared memory.",
+    )),
+    annotation(
         Op::VectorReduce,
         "vectorReduce",
         &[V, number("width")],
         "Fold the parallel iterations' partial sums with vectors.",
     ),
     required(
-        fact(Op::Representation, "representation", &[V, LAYOUT], "Choose the memory layout of the trees."),
+        annotation(
+            Op::Representation,
+            "representation",
+            &[V, LAYOUT],
+            "Choose the memory layout of the trees.",
+        ),
         1,
     ),
     required(
-        fact(
+        annotation(
             Op::TileTrees,
             "tileTrees",
             &[number("n"), word("how", TILINGS)],
-            "Group nodes of a tree into tiles that are passed in one hop.",
+            "Group nodes of a tree into tiles that are passed in one step.",
         ),
         1,
     ),

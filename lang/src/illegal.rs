@@ -2,9 +2,9 @@
 //! formatting a string. [`crate::diagnostics`] turns it into text.
 
 use crate::diagnostics::{Code, codes};
-use crate::doubt::Doubt;
 use crate::legality::Size;
-use crate::lineage::Step;
+use crate::lineage::DirectiveIndex;
+use crate::obligation::Obligation;
 use sched_nest::sym::Sym;
 use sched_nest::{GpuDimension, Layout, LoopId};
 
@@ -12,7 +12,7 @@ use sched_nest::{GpuDimension, Layout, LoopId};
 #[derive(Clone, Debug, PartialEq)]
 pub struct Illegal {
     /// The operation.
-    pub step: Step,
+    pub step: DirectiveIndex,
     /// Which of its arguments is at fault, if it is one.
     pub argument: Option<usize>,
     /// What is wrong.
@@ -23,12 +23,12 @@ pub struct Illegal {
 
 impl Illegal {
     /// A problem with a whole operation.
-    pub fn at(step: Step, problem: Problem, loops: Vec<LoopId>) -> Self {
+    pub fn at(step: DirectiveIndex, problem: Problem, loops: Vec<LoopId>) -> Self {
         Illegal { step, argument: None, problem, loops }
     }
 
     /// A problem with one argument.
-    pub fn argument(step: Step, argument: usize, problem: Problem, loops: Vec<LoopId>) -> Self {
+    pub fn argument(step: DirectiveIndex, argument: usize, problem: Problem, loops: Vec<LoopId>) -> Self {
         Illegal { step, argument: Some(argument), problem, loops }
     }
 }
@@ -37,7 +37,7 @@ impl Illegal {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Use {
     /// What asks for it.
-    pub step: Step,
+    pub step: DirectiveIndex,
     /// Bytes that it takes.
     pub bytes: u64,
 }
@@ -67,12 +67,12 @@ pub enum Problem {
         /// As written.
         name: String,
         /// What consumed it.
-        by: Step,
+        by: DirectiveIndex,
     },
     /// The operation states a fact about an index that another one consumes.
-    FactLost {
+    AnnotationLost {
         /// What consumes it.
-        consumer: Step,
+        consumer: DirectiveIndex,
     },
     /// A tile below 1.
     TileSize {
@@ -141,14 +141,14 @@ pub enum Problem {
     /// The loop's body has been specialised, so the loop cannot be reshaped any more.
     Specialized {
         /// What specialised it.
-        by: Step,
+        by: DirectiveIndex,
     },
     /// The operation is about trees and the loop is over rows.
     NotTrees,
     /// The loop has been split by depth before.
     DepthTwice {
         /// What split it.
-        by: Step,
+        by: DirectiveIndex,
     },
     /// It would take too long to find out which trees an iteration covers.
     TreesUnknown,
@@ -160,7 +160,7 @@ pub enum Problem {
     /// Trees are to be sorted after tree positions were fixed.
     SortTooLate {
         /// What fixed them.
-        by: Step,
+        by: DirectiveIndex,
     },
     /// The nest would have too many loops.
     TooManyLoops,
@@ -169,12 +169,12 @@ pub enum Problem {
     /// The loop has a fact that contradicts this one.
     Contradiction {
         /// What stated it.
-        earlier: Step,
+        earlier: DirectiveIndex,
     },
     /// The same has been said before.
     Repeated {
         /// What said it.
-        earlier: Step,
+        earlier: DirectiveIndex,
     },
     /// The operation is about leaf loops and this one has loops inside.
     NotLeaf {
@@ -203,7 +203,7 @@ pub enum Problem {
     /// A loop that is both parallel on the CPU and mapped to the GPU.
     ParallelOnGpu {
         /// What mapped it to the GPU.
-        gpu: Step,
+        gpu: DirectiveIndex,
     },
     /// A loop mapped to a GPU dimension in a schedule for a CPU.
     GpuOnCpu,
@@ -212,7 +212,7 @@ pub enum Problem {
         /// The outer loop.
         outer: String,
         /// What mapped it.
-        earlier: Step,
+        earlier: DirectiveIndex,
     },
     /// A loop over threads stands around or without a loop over blocks.
     BlockOutsideGrid,
@@ -258,7 +258,7 @@ pub enum Problem {
         bytes: u64,
         /// Most that the tables may have.
         limit: u64,
-        /// The largest number of hops that would fit, 0 if none does.
+        /// The largest number of steps that would fit, 0 if none does.
         most: u32,
     },
     /// The layout would need too much memory for such deep trees.
@@ -277,12 +277,12 @@ pub enum Problem {
         /// The layout.
         layout: Layout,
         /// What asks for tiles.
-        tiles: Step,
+        tiles: DirectiveIndex,
     },
     /// The walks pass single nodes, and there are tiles of several.
     WalkNeedsSingleNodes {
         /// What asks for tiles.
-        tiles: Step,
+        tiles: DirectiveIndex,
     },
     /// Tiles by probability without a profile of the leaves.
     NoProfile,
@@ -301,7 +301,7 @@ pub enum Problem {
     /// Something cannot be decided without a model.
     Unverified {
         /// What.
-        what: Box<Doubt>,
+        what: Box<Obligation>,
     },
     /// A tile of one iteration.
     TileOfOne,
@@ -312,10 +312,10 @@ pub enum Problem {
         /// The tile's size.
         size: i64,
     },
-    /// Hops to peel that are straight-line already.
+    /// Steps to peel that are straight-line already.
     PeelPointless {
         /// What makes them so.
-        unroll: Step,
+        unroll: DirectiveIndex,
     },
     /// A working set to be kept near that is larger than a core's second-level cache.
     CacheTooLarge {
@@ -333,10 +333,10 @@ pub enum Problem {
         /// Iterations of the loop.
         trips: i64,
     },
-    /// A shape of hops for walks that test all nodes instead.
-    NoHops {
+    /// A shape of steps for walks that test all nodes instead.
+    NoSteps {
         /// What made them so.
-        layout: Step,
+        layout: DirectiveIndex,
     },
     /// An `unrollWalk` beyond the deepest tree.
     UnrollBeyond {
@@ -350,7 +350,7 @@ pub enum Problem {
         /// The outer loop.
         outer: String,
         /// What made it parallel.
-        earlier: Step,
+        earlier: DirectiveIndex,
     },
 }
 
@@ -364,7 +364,7 @@ impl Problem {
             P::NoSuchCopy { .. } => codes::NO_SUCH_COPY,
             P::NameTaken { .. } => codes::NAME_TAKEN,
             P::Consumed { .. } => codes::CONSUMED,
-            P::FactLost { .. } => codes::FACT_LOST,
+            P::AnnotationLost { .. } => codes::ANNOTATION_LOST,
             P::TileSize { .. } => codes::TILE_SIZE,
             P::TileOffStep { .. } => codes::TILE_OFF_STEP,
             P::SplitOutside { .. } => codes::SPLIT_OUTSIDE,
@@ -417,7 +417,7 @@ impl Problem {
             P::PeelPointless { .. } => codes::PEEL_POINTLESS,
             P::CacheTooLarge { .. } => codes::CACHE_TOO_LARGE,
             P::EmptyLanes { .. } => codes::EMPTY_LANES,
-            P::NoHops { .. } => codes::NO_HOPS,
+            P::NoSteps { .. } => codes::NO_STEPS,
             P::InterleaveOfOne => codes::INTERLEAVE_OF_ONE,
             P::UnrollBeyond { .. } => codes::UNROLL_BEYOND,
             P::NestedParallel { .. } => codes::NESTED_PARALLEL,
@@ -431,7 +431,7 @@ impl Problem {
             Problem::UnknownIndex { .. }
                 | Problem::NameTaken { .. }
                 | Problem::Consumed { .. }
-                | Problem::FactLost { .. }
+                | Problem::AnnotationLost { .. }
                 | Problem::TooManyLoops
                 | Problem::TooDeep
                 | Problem::ReorderFew

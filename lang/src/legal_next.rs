@@ -11,10 +11,10 @@ use std::sync::Arc;
 
 use sched_grammar::ast::{Span, StmtKind};
 
-use crate::check::{Tally, Trial, Work, judge, prepare};
+use crate::check::{ProblemCounter, Trial, Work, judge, prepare};
 use crate::device::Limits;
 use crate::directives::{Op, SIGNATURES};
-use crate::lineage::{Builder, Step};
+use crate::lineage::{DirectiveIndex, NestBuilder};
 use crate::options::{Options, Supported};
 
 pub(crate) use candidates::Forms;
@@ -49,8 +49,8 @@ impl Next {
 
 /// The legal next operations on a builder, of one directive or of all that `supported` allows. Its cost is about that
 /// of one legality check for each proposal.
-pub fn of(builder: &Builder, limits: &Limits, supported: Supported, only: Option<Op>) -> Vec<Next> {
-    let mut known = Tally::default();
+pub fn of(builder: &NestBuilder, limits: &Limits, supported: Supported, only: Option<Op>) -> Vec<Next> {
+    let mut known = ProblemCounter::default();
     judge(builder, limits, &mut known);
     let mut trial = builder.clone();
     let mut is_legal = |operation: &Operation| {
@@ -59,7 +59,7 @@ pub fn of(builder: &Builder, limits: &Limits, supported: Supported, only: Option
         if result.is_ok() {
             judge(&trial, limits, &mut found);
         }
-        // Facts can be taken back; a refused operation that shapes the nest has not changed it.
+        // Annotations can be taken back; a refused operation that shapes the nest has not changed it.
         if !operation.shapes() {
             trial.forget(NEW);
         } else if result.is_ok() {
@@ -80,14 +80,14 @@ pub fn of(builder: &Builder, limits: &Limits, supported: Supported, only: Option
 pub fn at(source: &str, offset: usize, options: &Options, only: Option<Op>) -> Vec<Next> {
     let gap = Gap::find(source, offset);
     let prepared = prepare(&gap.text, &sched_grammar::parse(&gap.text).file, options, None);
-    let mut site = prepared.site(gap.at, None);
+    let mut point = prepared.point(gap.at, None);
     let is_taken = |name: &str| prepared.is_taken(name);
     let wanted = wanted(options.supported, only);
     let (on_gpu, others): (Vec<Op>, Vec<Op>) = wanted.into_iter().partition(|op| *op == Op::GpuDimension);
-    let forms = others.into_iter().chain(on_gpu).flat_map(|op| candidates::of(op, site.nest(), &is_taken));
+    let forms = others.into_iter().chain(on_gpu).flat_map(|op| candidates::of(op, point.nest(), &is_taken));
     let all: Vec<Forms> = forms.collect();
     all.into_iter()
-        .filter_map(|forms| legal(forms, &mut |form| site.fits(form, &mut { Work::ENDLESS })))
+        .filter_map(|forms| legal(forms, &mut |form| point.fits(form, &mut { Work::ENDLESS })))
         .collect()
 }
 
@@ -106,7 +106,7 @@ fn legal(forms: Forms, is_legal: &mut dyn FnMut(&Operation) -> bool) -> Option<N
 }
 
 /// The operation that is tried.
-pub(crate) const NEW: Step = Step(u32::MAX);
+pub(crate) const NEW: DirectiveIndex = DirectiveIndex(u32::MAX);
 
 /// A text with a place for one more directive.
 struct Gap {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use sched_grammar::ast::{Stmt, StmtKind};
-pub use sched_nest::ModelFacts;
+pub use sched_nest::ModelInfo;
 
 /// Which kind of machine code is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,7 +67,7 @@ pub enum Supported {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Options {
     /// The model; without one, ranges are symbolic. Shared, because models may have many trees and checks are many.
-    pub facts: Option<Arc<ModelFacts>>,
+    pub model: Option<Arc<ModelInfo>>,
     /// Most rows that one run of the nest handles.
     pub batch_size: Option<u64>,
     /// Values that override params, in order.

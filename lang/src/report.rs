@@ -9,7 +9,7 @@ use crate::device::Limits;
 use crate::diagnostics::{Applicability, Code, Diagnostic, Edit, Fix, Severity, codes, word};
 use crate::directives::{Role, find};
 use crate::illegal::{Illegal, Problem};
-use crate::lineage::{Builder, Step};
+use crate::lineage::{DirectiveIndex, NestBuilder};
 use crate::options::TargetKind;
 use sched_nest::LoopId;
 use sched_nest::show::show_marked;
@@ -30,7 +30,7 @@ pub struct Report<'a> {
     directives: Vec<(&'a Directive, Span)>,
     diagnostics: Vec<Diagnostic>,
     /// What has been said of a directive is not said of each copy of a loop.
-    seen: HashSet<(Step, Code)>,
+    seen: HashSet<(DirectiveIndex, Code)>,
     nests: usize,
     /// How often alternatives have been looked for.
     searches: usize,
@@ -104,7 +104,7 @@ impl<'a> Report<'a> {
     }
 
     /// Adds what is wrong with an operation, unless it follows from what has been said.
-    pub fn illegal(&mut self, builder: &Builder, illegal: &Illegal) {
+    pub fn illegal(&mut self, builder: &NestBuilder, illegal: &Illegal) {
         let Some(code) = illegal.problem.code() else { return };
         if illegal.problem.may_be_a_consequence() && illegal.loops.iter().any(|id| builder.is_tainted(*id)) {
             return;
@@ -169,9 +169,9 @@ impl<'a> Report<'a> {
     }
 
     /// Says where the loops come from and shows the nest.
-    fn explain_loops(&mut self, builder: &Builder, illegal: &Illegal, diagnostic: &mut Diagnostic) {
+    fn explain_loops(&mut self, builder: &NestBuilder, illegal: &Illegal, diagnostic: &mut Diagnostic) {
         const LABELS: usize = 4;
-        let mut makers: Vec<(Step, Vec<String>)> = Vec::new();
+        let mut makers: Vec<(DirectiveIndex, Vec<String>)> = Vec::new();
         for id in &illegal.loops {
             let Some(step) = builder.made_by(*id).filter(|step| *step != illegal.step) else { continue };
             let name = format!("`{}`", builder.name(*id));
@@ -207,19 +207,19 @@ impl<'a> Report<'a> {
     }
 
     /// Where an operation, or one of its arguments, stands.
-    pub fn place(&self, step: Step, argument: Option<usize>) -> Span {
+    pub fn place(&self, step: DirectiveIndex, argument: Option<usize>) -> Span {
         let Some((directive, span)) = self.directives.get(step.0 as usize) else { return Span::default() };
         let argument = argument.and_then(|at| directive.args.get(at));
         argument.map_or(*span, |expr: &Expr| expr.span)
     }
 
     /// The name of an operation's directive.
-    pub fn directive_name(&self, step: Step) -> &str {
+    pub fn directive_name(&self, step: DirectiveIndex) -> &str {
         self.directives.get(step.0 as usize).map_or("", |(directive, _)| directive.name.text.as_str())
     }
 
     /// The text of an operation's directive, if it is short enough to quote.
-    pub fn text(&self, step: Step) -> &str {
+    pub fn text(&self, step: DirectiveIndex) -> &str {
         const SHORT: usize = 60;
         let text = self.source.get(self.place(step, None).range()).unwrap_or_default();
         if text.len() <= SHORT && !text.contains('\n') { text } else { self.directive_name(step) }
@@ -233,13 +233,13 @@ impl<'a> Report<'a> {
             let start = span.start as usize;
             line += self.source.get(at..start).map_or(0, |text| text.matches('\n').count());
             at = start;
-            Event { span: *span, line, text: self.text(Step(number as u32)).to_owned() }
+            Event { span: *span, line, text: self.text(DirectiveIndex(number as u32)).to_owned() }
         };
         self.directives.iter().enumerate().map(event).collect()
     }
 
     /// The arguments of an operation as written.
-    pub fn argument_texts(&self, step: Step) -> Vec<&str> {
+    pub fn argument_texts(&self, step: DirectiveIndex) -> Vec<&str> {
         let Some((directive, _)) = self.directives.get(step.0 as usize) else { return Vec::new() };
         self.texts(&directive.args)
     }
@@ -267,24 +267,27 @@ impl<'a> Report<'a> {
     }
 
     /// The first directive after `step` that makes loops and names one of them so.
-    pub fn maker_after(&self, step: Step, name: &str) -> Option<Step> {
+    pub fn maker_after(&self, step: DirectiveIndex, name: &str) -> Option<DirectiveIndex> {
         let makes = |directive: &Directive| {
             let parameters = find(&directive.name.text).map_or(&[][..], |signature| signature.parameters);
             let new = parameters.iter().zip(&directive.args).filter(|(p, _)| p.role == Role::NewIndex);
             new.into_iter().any(|(_, arg)| self.source.get(arg.span.range()) == Some(name))
         };
         let later = self.directives.iter().enumerate().skip(step.0 as usize + 1);
-        later.into_iter().find(|(_, (directive, _))| makes(directive)).map(|(at, _)| Step(at as u32))
+        later
+            .into_iter()
+            .find(|(_, (directive, _))| makes(directive))
+            .map(|(at, _)| DirectiveIndex(at as u32))
     }
 
     /// The line, from 1, where an operation begins.
-    pub fn line(&self, step: Step) -> usize {
+    pub fn line(&self, step: DirectiveIndex) -> usize {
         let start = self.place(step, None).start as usize;
         self.source.get(..start).map_or(1, |before| before.matches('\n').count() + 1)
     }
 
     /// An argument of an operation as written, or the whole operation.
-    pub fn argument_text(&self, step: Step, argument: Option<usize>) -> String {
+    pub fn argument_text(&self, step: DirectiveIndex, argument: Option<usize>) -> String {
         self.source.get(self.place(step, argument).range()).unwrap_or_default().to_owned()
     }
 

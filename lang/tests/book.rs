@@ -144,7 +144,7 @@ fn update(
                 lines.next();
             }
             match SIGNATURES.iter().find(|signature| signature.name == name) {
-                Some(signature) => out.push_str(&facts(signature, raised)),
+                Some(signature) => out.push_str(&model(signature, raised)),
                 None => wrong.push(format!("{path}: there is no directive {name}")),
             }
         }
@@ -199,7 +199,7 @@ fn judge(path: &str, words: &str, schedule: &str, wrong: &mut Vec<String>) {
 }
 
 /// How a directive is called, what compiles it and what it can give rise to.
-fn facts(signature: &Signature, raised: &BTreeMap<Op, BTreeSet<Code>>) -> String {
+fn model(signature: &Signature, raised: &BTreeMap<Op, BTreeSet<Code>>) -> String {
     let mut text = format!("```text\n{}\n```\n\n{}\n\n", signature.usage(), signature.summary);
     let kind = if signature.shapes {
         "A loop modifier: it shapes the nest in the order written."
@@ -236,7 +236,7 @@ fn directives(text: &str) -> String {
 /// What has to do with names, numbers and arguments, of whatever directive.
 fn is_general(code: Code) -> bool {
     code.number() < 40
-        || [codes::CONSUMED, codes::FACT_LOST, codes::CONTRADICTION, codes::REPEATED].contains(&code)
+        || [codes::CONSUMED, codes::ANNOTATION_LOST, codes::CONTRADICTION, codes::REPEATED].contains(&code)
 }
 
 /// Which codes each directive has given rise to in all schedules that are expected to fail: the pages' and the tests'.

@@ -22,7 +22,7 @@ fn a_word_names_one_layout() {
     }
     assert_eq!("level".parse::<Layout>(), Err(()));
     let words = SIGNATURES.iter().flat_map(|signature| signature.parameters).map(|parameter| parameter.role);
-    assert!(words.into_iter().any(|role| role == Role::Word(Layout::WORDS)));
+    assert!(words.into_iter().any(|role| role == Role::Keyword(Layout::WORDS)));
 }
 
 #[test]

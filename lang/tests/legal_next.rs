@@ -68,7 +68,7 @@ fn proposals_are_legal_in_random_schedules() {
         let mut rng = Rng(seed);
         let trees = 1 + rng.below(20);
         let options = sched_testing::options(&format!("trees={trees} depth={} compile", 1 + rng.below(6)));
-        let text = schedule(seed, options.facts.as_deref().expect("a model"));
+        let text = schedule(seed, options.model.as_deref().expect("a model"));
         for _ in 0..3 {
             let signature = rng.pick(SIGNATURES).expect("a directive");
             count += all_are_legal(&text, text.len(), &options, Some(signature.op));
@@ -171,7 +171,7 @@ fn nothing_simple_is_missing() {
     for seed in 0..120 {
         let options = sched_testing::options("trees=12 depth=4 compile");
         assert_eq!(options.supported, Supported::Compilable);
-        let text = schedule(seed, options.facts.as_deref().expect("a model"));
+        let text = schedule(seed, options.model.as_deref().expect("a model"));
         found += nothing_is_missing(&text, &options);
     }
     assert!(found > 1000, "only {found} forms were legal");

@@ -132,7 +132,7 @@ fn quickly(what: &str, text: &str, options: &Options) {
 fn long_schedules_check_quickly() {
     const LINES: usize = 10_000;
     let model = sched_testing::options("trees=30000");
-    let (mut splits, mut tiles, mut facts, mut consts, mut unknown) =
+    let (mut splits, mut tiles, mut annotations, mut consts, mut unknown) =
         (String::new(), String::new(), String::new(), String::new(), String::new());
     let (mut before, mut tiled) = ("tree".to_owned(), "batch".to_owned());
     for at in 1..=LINES {
@@ -140,7 +140,7 @@ fn long_schedules_check_quickly() {
         before = format!("r{at}");
         let _ = writeln!(tiles, "tile({tiled}, o{at}, i{at}, {})", i64::MAX >> at.min(60));
         tiled = format!("i{at}");
-        let _ = writeln!(facts, "cache(batch); unrollWalk(tree, {})", at % 9);
+        let _ = writeln!(annotations, "cache(batch); unrollWalk(tree, {})", at % 9);
         let _ = writeln!(
             consts,
             "const C{at} = {} + num_trees",
@@ -151,7 +151,7 @@ fn long_schedules_check_quickly() {
     for options in [&Options::default(), &model] {
         quickly("splits", &splits, options);
         quickly("tiles", &tiles, options);
-        quickly("facts", &facts, options);
+        quickly("annotations", &annotations, options);
         quickly("consts", &consts, options);
         quickly("unknown", &unknown, options);
     }

@@ -5,16 +5,16 @@
 use sched_lang::device::Limits;
 use sched_lang::diagnostics::codes;
 use sched_lang::illegal::Problem;
-use sched_lang::lineage::{Builder, Select, Stated, Step};
-use sched_lang::{ModelFacts, Options, Supported, Target, check, legality};
+use sched_lang::lineage::{Annotation, DirectiveIndex, NestBuilder, Select};
+use sched_lang::{ModelInfo, Options, Supported, Target, check, legality};
 use sched_nest::visit::visit;
 use sched_nest::{Accumulation, TreeOrder};
 use sched_testing::schedules::{Rng, schedule};
 
-fn model(rng: &mut Rng) -> ModelFacts {
+fn model(rng: &mut Rng) -> ModelInfo {
     let num_trees = 1 + rng.below(40) as u32;
     let depths = (0..num_trees).map(|_| 1 + rng.below(6) as u32).collect();
-    ModelFacts { num_trees, num_features: 7, num_classes: 1, depths, ..ModelFacts::default() }
+    ModelInfo { num_trees, num_features: 7, num_classes: 1, depths, ..ModelInfo::default() }
 }
 
 #[test]
@@ -26,7 +26,7 @@ fn every_row_meets_every_tree_once() {
         let model = model(&mut rng);
         let text = schedule(seed, &model);
         let options = Options {
-            facts: Some(model.clone().into()),
+            model: Some(model.clone().into()),
             supported: Supported::Compilable,
             ..Options::default()
         };
@@ -63,22 +63,26 @@ fn every_row_meets_every_tree_once() {
 
 #[test]
 fn typed_operations_mean_what_text_means() {
-    let model = sched_testing::options("trees=100 depth=6").facts.expect("a model");
-    let mut builder = Builder::new(Some(model.clone()));
+    let model = sched_testing::options("trees=100 depth=6").model.expect("a model");
+    let mut builder = NestBuilder::new(Some(model.clone()));
     let b1 = Select::all("b1");
-    builder.tile(Step(0), &Select::all("batch"), "b0", "b1", &64.into()).expect("legal");
-    builder.reorder(Step(1), &["b0", "tree", "b1"].map(Select::all)).expect("legal");
-    let id = builder.select(Step(2), 0, &b1).expect("known")[0];
-    builder.state(Step(2), id, Stated::Interleave(Some(8))).expect("no contradiction");
+    builder.tile(DirectiveIndex(0), &Select::all("batch"), "b0", "b1", &64.into()).expect("legal");
+    builder.reorder(DirectiveIndex(1), &["b0", "tree", "b1"].map(Select::all)).expect("legal");
+    let id = builder.select(DirectiveIndex(2), 0, &b1).expect("known")[0];
+    builder.state(DirectiveIndex(2), id, Annotation::Interleave(Some(8))).expect("no contradiction");
     assert!(legality::check(&builder, &Limits::of(&Target::cpu())).is_empty());
     let text = "tile(batch, b0, b1, 64)\nreorder(b0, tree, b1)\ninterleave(b1, 8)";
-    let checked = check(text, &Options { facts: Some(model), ..Options::default() });
+    let checked = check(text, &Options { model: Some(model), ..Options::default() });
     assert_eq!(Some(builder.nest().0), checked.nest);
 
     let before = builder.nest();
-    let illegal = builder.reorder(Step(3), &["b0", "b1"].map(Select::all)).expect_err("not contiguous");
+    let illegal =
+        builder.reorder(DirectiveIndex(3), &["b0", "b1"].map(Select::all)).expect_err("not contiguous");
     assert_eq!(illegal.problem.code(), Some(codes::REORDER_GAP));
-    let illegal = builder.tile(Step(4), &b1, "x", "y", &0.into()).expect_err("lost");
-    assert_eq!((illegal.step, illegal.problem), (Step(2), Problem::FactLost { consumer: Step(4) }));
+    let illegal = builder.tile(DirectiveIndex(4), &b1, "x", "y", &0.into()).expect_err("lost");
+    assert_eq!(
+        (illegal.step, illegal.problem),
+        (DirectiveIndex(2), Problem::AnnotationLost { consumer: DirectiveIndex(4) })
+    );
     assert_eq!(builder.nest(), before, "a refused operation changes nothing");
 }

@@ -75,8 +75,8 @@ fn differences() {
 #[test]
 fn differences_of_random_schedules() {
     let options = options("depths=1,2,2,3,5,4");
-    let facts = options.facts.clone().expect("a model");
-    let nests: Vec<Nest> = (0..60).map(|seed| nest_of(&schedule(seed, &facts), &options)).collect();
+    let model = options.model.clone().expect("a model");
+    let nests: Vec<Nest> = (0..60).map(|seed| nest_of(&schedule(seed, &model), &options)).collect();
     for a in &nests {
         for b in &nests {
             let changes = diff(a, b);

@@ -42,7 +42,7 @@ enum State {
     Unchecked,
     Checked(Arc<Snapshot>),
     /// The checker made a mistake; trying again would not help.
-    Mistake,
+    InternalError,
 }
 
 /// A document at one moment, checked. It never changes, so that a request sees one state from its beginning to its end.
@@ -74,7 +74,7 @@ impl Snapshot {
 /// Checks a text; what is known of a state before it need not be found out again.
 fn analyse(text: &Text, before: Option<&Analysis>, binding: &Binding, settings: &Settings) -> Analysis {
     let options = Options {
-        facts: binding.model().map(|model| Arc::clone(&model.facts)),
+        model: binding.model().map(|model| Arc::clone(&model.info)),
         target: settings.target.clone(),
         strict: settings.strict,
         ..Options::default()
@@ -135,7 +135,7 @@ pub fn path_of(uri: &Uri) -> Option<PathBuf> {
 
 /// The checker panicked.
 #[derive(Clone, Copy, Debug)]
-pub struct Mistake;
+pub struct InternalError;
 
 impl Document {
     /// A document that was opened.
@@ -177,10 +177,10 @@ impl Document {
     /// # Errors
     ///
     /// The checker made a mistake in this state.
-    pub fn snapshot(&mut self, around: &mut Surroundings) -> Result<Arc<Snapshot>, Mistake> {
+    pub fn snapshot(&mut self, around: &mut Surroundings) -> Result<Arc<Snapshot>, InternalError> {
         match &self.state {
             State::Checked(snapshot) => return Ok(Arc::clone(snapshot)),
-            State::Mistake => return Err(Mistake),
+            State::InternalError => return Err(InternalError),
             State::Unchecked => {}
         }
         let before = self.before.take();
@@ -189,8 +189,8 @@ impl Document {
         self.tidy();
         self.outdated.extend(before);
         let Ok(snapshot) = checked else {
-            self.state = State::Mistake;
-            return Err(Mistake);
+            self.state = State::InternalError;
+            return Err(InternalError);
         };
         let snapshot = Arc::new(snapshot);
         self.state = State::Checked(Arc::clone(&snapshot));

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use sched_nest::ModelFacts;
+use sched_nest::ModelInfo;
 
 /// Endings of the names of models that clients are asked to watch. Models have names of all kinds; the server looks at the
 /// others itself.
@@ -18,7 +18,7 @@ const REMEMBERED: usize = 64;
 #[derive(Debug, PartialEq, Eq)]
 pub struct Model {
     /// The facts that schedules are checked with.
-    pub facts: Arc<ModelFacts>,
+    pub info: Arc<ModelInfo>,
     /// The fingerprint of the file's content.
     pub fingerprint: String,
 }
@@ -161,15 +161,15 @@ struct Told {
 pub fn parse(text: &str) -> Option<Model> {
     let Told { fingerprint, num_trees, num_features, num_classes, depths, leaves } =
         serde_json::from_str(text).ok()?;
-    let facts = ModelFacts {
+    let info = ModelInfo {
         num_trees,
         num_features,
         num_classes,
         depths: depths.into(),
         leaves,
-        ..ModelFacts::default()
+        ..ModelInfo::default()
     };
-    Some(Model { facts: Arc::new(facts), fingerprint })
+    Some(Model { info: Arc::new(info), fingerprint })
 }
 
 #[cfg(test)]
@@ -177,9 +177,9 @@ mod tests {
     use super::*;
 
     fn model(trees: u32) -> Model {
-        let facts =
-            ModelFacts { num_trees: trees, depths: vec![3; trees as usize].into(), ..ModelFacts::default() };
-        Model { facts: facts.into(), fingerprint: format!("sha256:{trees}") }
+        let info =
+            ModelInfo { num_trees: trees, depths: vec![3; trees as usize].into(), ..ModelInfo::default() };
+        Model { info: info.into(), fingerprint: format!("sha256:{trees}") }
     }
 
     fn file(folder: &Path, name: &str, content: &str) -> PathBuf {
@@ -198,14 +198,14 @@ mod tests {
         let stamp = stamp.expect("the first time it is read");
         assert!(models.look_up(&path).1.is_none(), "it is being read");
         assert!(models.arrived(&path, stamp, Ok(model(2))));
-        assert_eq!(models.look_up(&path).0.model().map(|model| model.facts.num_trees), Some(2));
+        assert_eq!(models.look_up(&path).0.model().map(|model| model.info.num_trees), Some(2));
 
         file(&folder, "m.json", "another");
         let (status, again) = models.look_up(&path);
-        assert_eq!(status.model().map(|model| model.facts.num_trees), Some(2), "the last good answer");
+        assert_eq!(status.model().map(|model| model.info.num_trees), Some(2), "the last good answer");
         let again = again.expect("a changed file is read again");
         assert!(!models.arrived(&path, stamp, Ok(model(5))), "what was read before the change is late");
-        assert!(!models.arrived(&path, again, Ok(model(2))), "the same facts change nothing");
+        assert!(!models.arrived(&path, again, Ok(model(2))), "the same info change nothing");
 
         let copy = file(&folder, "copy.json", "another");
         let stamp = models.look_up(&copy).1.expect("a new path");

@@ -11,11 +11,11 @@ use tower_lsp_server::jsonrpc::{Error, Result};
 use tower_lsp_server::ls_types::{Position, ProgressToken, TextDocumentPositionParams, Uri};
 
 use crate::abilities::Abilities;
-use crate::document::{Document, Mistake, Snapshot, Surroundings};
+use crate::document::{Document, InternalError, Snapshot, Surroundings};
 use crate::jobs::Jobs;
 use crate::models::{ENDINGS, Models, Stamp, Status};
 use crate::neighbours::Neighbours;
-use crate::requests::workspace_symbols::Known;
+use crate::requests::workspace_symbols::SymbolCache;
 use crate::settings::Settings;
 use crate::text::Encoding;
 
@@ -33,7 +33,7 @@ pub struct Shared {
     /// Names the models to read.
     pub to_read: tokio::sync::mpsc::UnboundedSender<ToRead>,
     /// What schedules on disk declare.
-    pub known: Mutex<Known>,
+    pub known: Mutex<SymbolCache>,
     /// The files beside schedules.
     pub neighbours: Mutex<Neighbours>,
     /// Wakes those who wait for a model to be read.
@@ -136,7 +136,7 @@ impl State {
     pub fn snapshot(
         &mut self,
         uri: &Uri,
-    ) -> (Option<std::result::Result<Arc<Snapshot>, Mistake>>, Vec<ToRead>) {
+    ) -> (Option<std::result::Result<Arc<Snapshot>, InternalError>>, Vec<ToRead>) {
         let mut to_read = Vec::new();
         let settings = self.settings_of(uri);
         let folder = self.folder_of(uri).map(|folder| folder.path.clone());
@@ -185,7 +185,7 @@ impl Shared {
             // The reader ends with the server only.
             let _ = self.to_read.send(model);
         }
-        snapshot.transpose().map_err(|Mistake| Error {
+        snapshot.transpose().map_err(|InternalError| Error {
             message: "schedc has made a mistake in checking this text; please report it".into(),
             ..Error::internal_error()
         })

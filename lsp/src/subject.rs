@@ -75,7 +75,7 @@ impl Subject {
     /// Checks the schedule as the program will.
     fn checked(&self, model: &Model) -> Result<()> {
         let options = Options {
-            facts: Some(Arc::clone(&model.facts)),
+            model: Some(Arc::clone(&model.info)),
             supported: Supported::Compilable,
             ..Options::default()
         };

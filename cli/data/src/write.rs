@@ -14,7 +14,7 @@ pub enum Numbers<'a> {
     F32(&'a [f32]),
     /// Double precision: margins of models that add in double precision.
     F64(&'a [f64]),
-    /// Integers: leaf numbers.
+    /// Integers: leaf indices.
     I32(&'a [i32]),
 }
 

@@ -3,22 +3,22 @@
 use super::{Job, is_schedule, print_bytes};
 use crate::args::{Build, Emit};
 use crate::compile::{compile, facts};
-use crate::defaults::Kept;
+use crate::defaults::CodeDestination;
 use crate::failure::Failure;
 use crate::outputs::{is_same, keep, keep_foreign_header};
 use crate::schedule::Source;
 use crate::terminal::Terminal;
 use sched_ir::Compiled;
-use sched_ir::lir::Kernel;
+use sched_ir::lir::KernelKind;
 use sched_llvm::header::{header, valid_prefix};
-use sched_llvm::{Cpu, Facts, Version, build_versions};
+use sched_llvm::{Cpu, EntryInfo, Version, build_versions};
 use schedc_data::write_together;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 /// All kernels: an artefact answers every kind of call.
-const KERNELS: [Kernel; 4] = [Kernel::Raw, Kernel::Value, Kernel::Class, Kernel::Leaf];
+const KERNELS: [KernelKind; 4] = [KernelKind::Raw, KernelKind::Value, KernelKind::Class, KernelKind::Leaf];
 
 /// Runs the command.
 pub fn run(args: &Build, terminal: &Terminal) -> Result<(), Failure> {
@@ -31,7 +31,7 @@ pub fn run(args: &Build, terminal: &Terminal) -> Result<(), Failure> {
     check_name(args)?;
     terminal.expect_people(args.explain_schedule)?;
     let first = args.cpu.first().copied().unwrap_or_default();
-    let mut job = Job::load(&args.model, &args.schedule, &args.reading, (first, Kept::File))?;
+    let mut job = Job::load(&args.model, &args.schedule, &args.reading, (first, CodeDestination::Artefact))?;
     for note in &job.model.notes {
         terminal.say(&format!("note: {note}"));
     }
@@ -89,12 +89,12 @@ impl Files {
 struct Built {
     cpu: Cpu,
     compiled: Rc<Compiled>,
-    facts: Facts,
+    facts: EntryInfo,
 }
 
 impl Built {
     fn version(&self) -> Version<'_> {
-        Version { module: &self.compiled.lir, cpu: self.cpu, facts: &self.facts }
+        Version { module: &self.compiled.lir, cpu: self.cpu, entry: &self.facts }
     }
 }
 
@@ -104,7 +104,7 @@ fn versions(args: &Build, job: &mut Job, terminal: &Terminal) -> Result<Vec<Buil
     let mut built: Vec<Built> = Vec::new();
     for cpu in &args.cpu {
         if chosen {
-            job.source = Source::chosen_for(&job.model, *cpu, Kept::File);
+            job.source = Source::chosen_for(&job.model, *cpu, CodeDestination::Artefact);
         }
         let known = built.first().filter(|_| !chosen);
         if args.explain_schedule && known.is_none() {

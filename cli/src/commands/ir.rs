@@ -3,10 +3,10 @@
 use super::{Job, print};
 use crate::args::{Ir, ScheduleOptions, Stage};
 use crate::compile::compile;
-use crate::defaults::Kept;
+use crate::defaults::CodeDestination;
 use crate::failure::Failure;
 use crate::terminal::Terminal;
-use sched_ir::lir::Kernel;
+use sched_ir::lir::KernelKind;
 use sched_ir::{Compiled, Smaller};
 use sched_llvm::{asm_text, llvm_text};
 use std::fmt::Display;
@@ -19,9 +19,9 @@ pub fn run(args: &Ir, terminal: &Terminal) -> Result<(), Failure> {
     })?;
     let schedule =
         if args.model.is_some() { schedule } else { ScheduleOptions { schedule: None, ..schedule } };
-    let job = Job::load(what, &schedule, &args.reading, (args.cpu, Kept::File))?;
+    let job = Job::load(what, &schedule, &args.reading, (args.cpu, CodeDestination::Artefact))?;
     let nest = job.nest(&args.values, terminal)?;
-    let compiled = compile(&job.model, nest, &[Kernel::Raw, Kernel::Value, Kernel::Class])?;
+    let compiled = compile(&job.model, nest, &[KernelKind::Raw, KernelKind::Value, KernelKind::Class])?;
     print(&match args.stage {
         Stage::Hir => of_all(&compiled, &compiled.hir, |smaller| &smaller.hir),
         Stage::Mir => of_all(&compiled, &compiled.mir, |smaller| &smaller.mir),

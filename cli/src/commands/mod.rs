@@ -16,7 +16,7 @@ pub mod show;
 
 use crate::args::{ModelChoice, ModelOptions, ScheduleOptions, ScheduleValues};
 use crate::compile::Nests;
-use crate::defaults::Kept;
+use crate::defaults::CodeDestination;
 use crate::failure::Failure;
 use crate::model::Model;
 use crate::schedule::Source;
@@ -46,7 +46,7 @@ impl Job {
         what: &Path,
         schedule: &ScheduleOptions,
         reading: &ModelOptions,
-        (cpu, kept): (Cpu, Kept),
+        (cpu, kept): (Cpu, CodeDestination),
     ) -> Result<Job, Failure> {
         if is_schedule(what) {
             if let Some(other) = &schedule.schedule {

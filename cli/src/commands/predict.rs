@@ -3,13 +3,13 @@
 use super::Job;
 use crate::args::{Output, Predict, ScheduleOptions};
 use crate::compile::{compile, facts};
-use crate::defaults::Kept;
+use crate::defaults::CodeDestination;
 use crate::environment;
 use crate::failure::Failure;
 use crate::outputs::keep;
 use crate::terminal::Terminal;
 use sched_diagnostics::usage;
-use sched_ir::lir::Kernel;
+use sched_ir::lir::KernelKind;
 use sched_llvm::runtime::Kind;
 use sched_llvm::{Jit, Library, Output as Results, Rows};
 use schedc_data::{
@@ -50,7 +50,7 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<(), Failure> {
         ));
     }
     let cpu = args.cpu.or_else(environment::cpu).unwrap_or_default();
-    let job = Job::load(&args.model, &args.schedule, &args.reading, (cpu, Kept::Memory))?;
+    let job = Job::load(&args.model, &args.schedule, &args.reading, (cpu, CodeDestination::Memory))?;
     if args.explain_schedule {
         terminal.say(job.source.text.trim_end());
     }
@@ -61,13 +61,16 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<(), Failure> {
     let rows = rows(args, job.model.rows(), terminal)?;
     let since = Instant::now();
     let kernel = match args.output {
-        Output::Leaf => Kernel::Leaf,
-        Output::Raw | Output::Value | Output::Class => Kernel::Raw,
+        Output::Leaf => KernelKind::Leaf,
+        Output::Raw | Output::Value | Output::Class => KernelKind::Raw,
     };
-    let compiled =
-        compile(&job.model, nests.for_one_call_of(rows.rows), &[kernel, Kernel::Value, Kernel::Class])?;
+    let compiled = compile(
+        &job.model,
+        nests.for_one_call_of(rows.rows),
+        &[kernel, KernelKind::Value, KernelKind::Class],
+    )?;
     let about = facts(&job.model, &compiled, &job.source.text, cpu);
-    let jit = Jit::compile(&compiled.lir, cpu, &about, &[kernel, Kernel::Class])?;
+    let jit = Jit::compile(&compiled.lir, cpu, &about, &[kernel, KernelKind::Class])?;
     Run { args, terminal, destination }.predict(&jit, &rows, since.elapsed())
 }
 

@@ -1,13 +1,13 @@
 //! The schedules that are used where none is given.
 
-mod coded;
-mod swept;
+mod node_sweep;
+mod quantized;
 mod vectors;
 
-use coded::{Coded, pays_to_code};
+use node_sweep::NodeSweep;
+use quantized::{Quantized, pays_to_quantize};
 use sched_ir::quantize::QuantizedRows;
-use sched_nest::ModelFacts;
-use swept::Swept;
+use sched_nest::ModelInfo;
 use vectors::Vectors;
 
 /// Deepest walk that is unrolled completely: deeper trees would need too much padding and code.
@@ -23,12 +23,12 @@ const SHORT_LIMIT: u32 = 6;
 /// Most nodes that trees are padded to.
 const MOST_NODES: u64 = 1 << 24;
 /// Codes of the longest row that walks look up in a register.
-const LONGEST_CODES: u32 = 64;
-/// Rows of the largest call whose rows are better walked one by one than coded.
+const MAX_BINS: u32 = 64;
+/// Rows of the largest call whose rows are better walked one by one than quantized.
 const FEW: u32 = 8;
-/// The same where they are not coded and the registers are short.
+/// The same where they are not quantized and the registers are short.
 const SHORT_FEW: u32 = 4;
-/// The same where they are not coded and trees are in tiles.
+/// The same where they are not quantized and trees are in tiles.
 const TILED_FEW: u32 = 4;
 
 /// Good schedules for a model, as the texts that the user could have written.
@@ -50,65 +50,67 @@ pub struct Processor {
 
 /// Where compiled code and its tables go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kept {
+pub enum CodeDestination {
     /// Into memory, for one call.
     Memory,
     /// Into a file, whose size counts: calls of all sizes share tables where they can.
-    File,
+    Artefact,
 }
 
 impl Chosen {
-    /// The schedules for a model. `codes` says what its rows are when coded, if they can be.
+    /// The schedules for a model. `codes` says what its rows are when quantized, if they can be.
     pub fn new(
-        facts: &ModelFacts,
+        model: &ModelInfo,
         codes: Option<&QuantizedRows>,
         processor: Processor,
-        kept: Kept,
+        destination: CodeDestination,
     ) -> Chosen {
-        let nodes = u64::from(facts.num_trees) << facts.max_depth().min(32);
-        let complete = facts.max_depth() <= LEVELS_LIMIT && nodes <= MOST_NODES;
-        let codes = codes.filter(|codes| pays_to_code(facts, codes));
-        let swept = codes.and_then(|codes| Swept::of(facts, codes, processor));
-        if let Some(swept) = swept.as_ref().filter(|swept| swept.pays(facts, complete, processor)) {
-            return swept.chosen(facts, complete, (processor, kept));
+        let nodes = u64::from(model.num_trees) << model.max_depth().min(32);
+        let complete = model.max_depth() <= LEVELS_LIMIT && nodes <= MOST_NODES;
+        let codes = codes.filter(|codes| pays_to_quantize(model, codes));
+        let sweep = codes.and_then(|codes| NodeSweep::of(model, codes, processor));
+        if let Some(sweep) = sweep.as_ref().filter(|sweep| sweep.pays(model, complete, processor)) {
+            return sweep.chosen(model, complete, (processor, destination));
         }
-        let coded = codes.filter(|_| complete).map(Coded::of);
-        let mut chosen = Chosen::hopping(facts, coded, complete, (processor, kept));
-        let swept = swept.filter(|_| complete);
-        if let Some((from, swept)) = swept.and_then(|swept| Some((swept.pays_from(facts, kept)?, swept))) {
-            let fewer = std::mem::replace(&mut chosen.main, text(swept.rows()));
+        let quantized = codes.filter(|_| complete).map(Quantized::of);
+        let mut chosen = Chosen::stepping(model, quantized, complete, (processor, destination));
+        let sweep = sweep.filter(|_| complete);
+        if let Some((from, sweep)) =
+            sweep.and_then(|sweep| Some((sweep.pays_from(model, destination)?, sweep)))
+        {
+            let fewer = std::mem::replace(&mut chosen.main, text(sweep.rows()));
             chosen.smaller.push((from - 1, fewer));
         }
         chosen
     }
 
-    /// Schedules whose walks hop from node to node.
-    fn hopping(
-        facts: &ModelFacts,
-        coded: Option<Coded>,
+    /// Schedules whose walks go from node to node.
+    fn stepping(
+        model: &ModelInfo,
+        quantized: Option<Quantized>,
         complete: bool,
-        (processor, kept): (Processor, Kept),
+        (processor, destination): (Processor, CodeDestination),
     ) -> Chosen {
-        let (depth, bits) = (facts.max_depth(), processor.lookup_bits);
-        let single = || text(scalar(facts));
-        match (bits, coded) {
+        let (depth, bits) = (model.max_depth(), processor.lookup_bits);
+        let single = || text(scalar(model));
+        match (bits, quantized) {
             _ if depth == 0 => Chosen { smaller: Vec::new(), main: single() },
-            (SHORT_REGISTER, Some(coded)) if depth <= SHORT_LIMIT => {
-                let few = text(coded.over_trees(facts, processor, kept));
-                Chosen { smaller: vec![(FEW, few)], main: text(coded.rows(16, 1)) }
+            (SHORT_REGISTER, Some(quantized)) if depth <= SHORT_LIMIT => {
+                let few = text(quantized.over_trees(model, processor, destination));
+                Chosen { smaller: vec![(FEW, few)], main: text(quantized.rows(16, 1)) }
             }
             (SHORT_REGISTER, _) if complete => {
-                let few = text(Vectors::of_levels(facts, processor, kept).over_trees());
+                let few = text(Vectors::of_levels(model, processor, destination).over_trees());
                 Chosen { smaller: vec![(SHORT_FEW, few)], main: single() }
             }
             (..=SHORT_REGISTER, _) => Chosen { smaller: Vec::new(), main: single() },
-            (_, Some(coded)) => coded.chosen(facts, processor, kept),
-            (_, None) if complete => Vectors::of_levels(facts, processor, kept).chosen(facts),
+            (_, Some(quantized)) => quantized.chosen(model, processor, destination),
+            (_, None) if complete => Vectors::of_levels(model, processor, destination).chosen(model),
             (512.., None) if processor.gathers_slowly => {
                 let few = Vectors::of_nodes(processor, TILED_FEW);
                 Chosen { smaller: vec![(few.few, text(few.over_trees()))], main: text(tiled()) }
             }
-            (_, None) => Vectors::of_nodes(processor, 16).chosen(facts),
+            (_, None) => Vectors::of_nodes(processor, 16).chosen(model),
         }
     }
 
@@ -138,8 +140,8 @@ fn blocks(rows: u32) -> Vec<String> {
 }
 
 /// Walks one by one, eight advancing together to hide latencies.
-fn scalar(facts: &ModelFacts) -> Vec<String> {
-    let deepest = facts.max_depth();
+fn scalar(model: &ModelInfo) -> Vec<String> {
+    let deepest = model.max_depth();
     let mut lines = blocks(64);
     lines.push("interleave(b1, 8)".to_string());
     if (1..=UNROLL_LIMIT).contains(&deepest) {
@@ -155,7 +157,7 @@ fn tiled() -> Vec<String> {
     lines
 }
 
-/// One coded row after the other, and so many trees, or vectors of them, together.
+/// One quantized row after the other, and so many trees, or vectors of them, together.
 fn single_rows(layout: &str, trees: u32) -> Vec<String> {
     vec![
         "parallel(batch)".to_string(),

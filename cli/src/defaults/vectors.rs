@@ -1,17 +1,17 @@
 //! Rows or trees in the lanes of vectors, by the values of rows as they are.
 
-use super::{BLOCK_BYTES, Chosen, Kept, Processor, blocks, text};
-use sched_nest::ModelFacts;
+use super::{BLOCK_BYTES, Chosen, CodeDestination, Processor, blocks, text};
+use sched_nest::ModelInfo;
 
 /// Features of rows that fit a cache line or a few.
 const FEW_FEATURES: u32 = 64;
-/// Features of a row whose turning costs as much as walking one tree with gathered values costs more.
+/// Features of a row whose transposing costs as much as walking one tree with gathered values costs more.
 const FEATURES_PER_TREE: u32 = 20;
 /// Rows of the smallest blocks: four vectors of sixteen advance together.
 const BLOCK: u32 = 64;
 /// Bytes of a block of rows on its side that leave room for the rows themselves in the second-level cache. A larger one is
 /// halved, although only two vectors advance together then.
-const TURNED_BYTES: u32 = 256 << 10;
+const TRANSPOSED_BYTES: u32 = 256 << 10;
 /// Vectors of trees that advance together where their nodes are loaded lane by lane. Of complete trees twice as many are a
 /// tenth faster, and take twice the time to compile.
 const LANE_BY_LANE: u32 = 2;
@@ -38,39 +38,44 @@ impl Vectors {
     }
 
     /// Trees in lanes for few rows, else rows.
-    pub(super) fn chosen(&self, facts: &ModelFacts) -> Chosen {
-        Chosen { smaller: vec![(self.few, text(self.over_trees()))], main: text(self.over_rows(facts)) }
+    pub(super) fn chosen(&self, model: &ModelInfo) -> Chosen {
+        Chosen { smaller: vec![(self.few, text(self.over_trees()))], main: text(self.over_rows(model)) }
     }
 
     /// Levels of complete trees in registers, as many as the processor has room for beside the tables.
-    pub(super) fn of_levels(facts: &ModelFacts, processor: Processor, kept: Kept) -> Vectors {
+    pub(super) fn of_levels(
+        model: &ModelInfo,
+        processor: Processor,
+        destination: CodeDestination,
+    ) -> Vectors {
         let rows = if processor.lookup_bits < 512 || processor.gathers_slowly { 4 } else { 8 };
-        let trees = match (processor.gathers_slowly, kept) {
-            (true, Kept::Memory) => LANE_BY_LANE,
-            (true, Kept::File) => 2 * LANE_BY_LANE,
+        let trees = match (processor.gathers_slowly, destination) {
+            (true, CodeDestination::Memory) => LANE_BY_LANE,
+            (true, CodeDestination::Artefact) => 2 * LANE_BY_LANE,
             (false, _) => 8,
         };
         // Waiting for gathers that are fast needs more than two vectors.
-        let turned = if pays_to_turn(facts) { facts.num_features.saturating_mul(4 * BLOCK) } else { 0 };
-        let least = if processor.gathers_slowly && turned > TURNED_BYTES { BLOCK / 2 } else { BLOCK };
-        Vectors { layout: "levels", lanes: 16, rows, trees, few: few_rows(facts), least }
+        let transposed =
+            if pays_to_transpose(model) { model.num_features.saturating_mul(4 * BLOCK) } else { 0 };
+        let least = if processor.gathers_slowly && transposed > TRANSPOSED_BYTES { BLOCK / 2 } else { BLOCK };
+        Vectors { layout: "levels", lanes: 16, rows, trees, few: few_rows(model), least }
     }
 
     /// Rows in lanes.
-    fn over_rows(&self, facts: &ModelFacts) -> Vec<String> {
-        let features = facts.num_features.max(1);
-        let sums = if facts.num_classes > 1 { facts.num_classes } else { 0 };
+    fn over_rows(&self, model: &ModelInfo) -> Vec<String> {
+        let features = model.num_features.max(1);
+        let sums = if model.num_classes > 1 { model.num_classes } else { 0 };
         let fitting = (BLOCK_BYTES / 4 / features.saturating_add(sums)).clamp(self.least, 256);
         let block = 1 << fitting.ilog2();
         let mut lines = blocks(block);
-        if pays_to_turn(facts) {
+        if pays_to_transpose(model) {
             lines.push("cache(b0)".to_string());
         }
         lines.push(format!("representation({})", self.layout));
         lines.push(format!("vectorize(b1, {})", self.lanes));
         lines.push(format!("interleave(b1, {})", self.rows.min(block / self.lanes)));
         if self.layout == "sparse" {
-            // Seven tests side by side cost less than three hops that gather their nodes.
+            // Seven tests side by side cost less than three steps that gather their nodes.
             lines.push("speculateWalk(b1, 3)".to_string());
         }
         lines
@@ -87,16 +92,16 @@ impl Vectors {
     }
 }
 
-/// Whether turning a block of rows on its side pays: if features are few, or trees enough to read most of them.
-fn pays_to_turn(facts: &ModelFacts) -> bool {
-    facts.num_features <= FEW_FEATURES || facts.num_features / FEATURES_PER_TREE <= facts.num_trees
+/// Whether transposing a block of rows on its side pays: if features are few, or trees enough to read most of them.
+fn pays_to_transpose(model: &ModelInfo) -> bool {
+    model.num_features <= FEW_FEATURES || model.num_features / FEATURES_PER_TREE <= model.num_trees
 }
 
 /// Rows of the largest call whose rows are better walked one by one. A vector of 16 rows takes the same time however few of
 /// them there are, and the longer the farther its values lie apart.
-fn few_rows(facts: &ModelFacts) -> u32 {
-    match pays_to_turn(facts) {
-        true if facts.num_features <= FEW_FEATURES => 8,
+fn few_rows(model: &ModelInfo) -> u32 {
+    match pays_to_transpose(model) {
+        true if model.num_features <= FEW_FEATURES => 8,
         true => 12,
         false => 16,
     }

@@ -21,7 +21,7 @@ pub mod verify;
 
 pub use error::{Budget, CompileError};
 
-use lir::{Kernel, Module, Table};
+use lir::{KernelKind, Module, Table};
 use sched_forest::{Forest, Profile};
 use sched_nest::Nest;
 use std::sync::Arc;
@@ -61,7 +61,7 @@ pub struct Smaller {
 pub fn compile(
     forest: impl Into<Arc<Forest>>,
     nest: Nest,
-    kernels: &[Kernel],
+    kernels: &[KernelKind],
     budget: &Budget,
 ) -> Result<Compiled, CompileError> {
     compile_by_rows(forest, None, Vec::new(), nest, kernels, budget)
@@ -79,7 +79,7 @@ pub fn compile_by_rows(
     profile: Option<&Profile>,
     smaller: Vec<(u32, Nest)>,
     nest: Nest,
-    kernels: &[Kernel],
+    kernels: &[KernelKind],
     budget: &Budget,
 ) -> Result<Compiled, CompileError> {
     let mut forest = forest.into();
@@ -93,17 +93,17 @@ pub fn compile_by_rows(
     }
     let all = stages(forest, profile, nest, budget)?;
     let mut tables: Vec<Table> = Vec::new();
-    let mut build = |(hir, mir): (hir::Hir, mir::Mir), leaf_numbers: bool| {
+    let mut build = |(hir, mir): (hir::Hir, mir::Mir), leaf_indices: bool| {
         let spent = tables.iter().map(|table| table.bytes.len() as u64).sum();
-        let plan = plan::build(&hir, &mir, leaf_numbers, budget, spent)?;
-        let numbers = lower::Numbers::of_tables(&hir, &plan, leaf_numbers, &mut tables);
+        let plan = plan::build(&hir, &mir, leaf_indices, budget, spent)?;
+        let numbers = lower::Numbers::of_tables(&hir, &plan, leaf_indices, &mut tables);
         Ok(Built { hir, mir, plan, numbers })
     };
     let mut smaller = Vec::new();
     for (most_rows, stages) in few {
         smaller.push((most_rows, build(stages, false)?));
     }
-    let all = build(all, kernels.contains(&Kernel::Leaf))?;
+    let all = build(all, kernels.contains(&KernelKind::Leaf))?;
     let choices = smaller.iter().map(|(most, built)| (Some(i64::from(*most)), built)).chain([(None, &all)]);
     let choices: Vec<_> = choices.map(|(most, built)| (most, built.lowering(most))).collect();
     let functions = kernels.iter().filter_map(|k| Some((*k, lower::kernel(*k, &choices)?))).collect();

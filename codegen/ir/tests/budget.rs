@@ -4,10 +4,10 @@
 
 use sched_forest::{Forest, ForestParts, Inner, Leaf, NodeRef, Predicate, Target, Tree};
 use sched_ir::codes;
-use sched_ir::lir::Kernel;
+use sched_ir::lir::KernelKind;
 use sched_ir::verify::verify;
 use sched_ir::{Budget, CompileError, Compiled, compile};
-use sched_lang::{ModelFacts, Options, Supported, check};
+use sched_lang::{ModelInfo, Options, Supported, check};
 
 /// `count` chains of `depth` levels.
 fn chains(count: u32, depth: u32) -> Forest {
@@ -33,19 +33,19 @@ fn chains(count: u32, depth: u32) -> Forest {
 }
 
 fn compiled(forest: Forest, schedule: &str, budget: &Budget) -> Result<Compiled, CompileError> {
-    let facts = ModelFacts {
+    let facts = ModelInfo {
         num_trees: forest.trees.len() as u32,
         num_features: 1,
         num_classes: 1,
         // The checker would refuse deep trees itself; here it believes them to be shallow.
         depths: vec![1; forest.trees.len()].into(),
-        ..ModelFacts::default()
+        ..ModelInfo::default()
     };
     let options =
-        Options { facts: Some(facts.into()), supported: Supported::Compilable, ..Options::default() };
+        Options { model: Some(facts.into()), supported: Supported::Compilable, ..Options::default() };
     let checked = check(schedule, &options);
     let nest = checked.nest.unwrap_or_else(|| panic!("{schedule}: {:?}", checked.diagnostics));
-    compile(forest, nest, &[Kernel::Raw], budget)
+    compile(forest, nest, &[KernelKind::Raw], budget)
 }
 
 #[test]

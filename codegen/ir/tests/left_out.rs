@@ -4,9 +4,9 @@
 #![allow(clippy::panic, clippy::expect_used)]
 
 use sched_forest::{Forest, ForestParts, Inner, Leaf, NodeRef, Predicate, Target, Tree};
-use sched_ir::lir::Kernel;
+use sched_ir::lir::KernelKind;
 use sched_ir::{Budget, Compiled, compile, compile_by_rows};
-use sched_lang::{ModelFacts, Options, Supported, check};
+use sched_lang::{ModelInfo, Options, Supported, check};
 
 /// Trees of two levels whose left child is a leaf.
 fn forest(trees: u32) -> Forest {
@@ -33,20 +33,20 @@ fn forest(trees: u32) -> Forest {
 /// The model under a schedule, for runs of at most `rows` rows if that is known.
 fn compiled(trees: u32, schedule: &str, rows: Option<u64>) -> Compiled {
     let forest = forest(trees);
-    let facts = ModelFacts {
+    let facts = ModelInfo {
         num_trees: trees,
         num_features: 1,
         num_classes: 1,
         depths: vec![2; trees as usize].into(),
-        ..ModelFacts::default()
+        ..ModelInfo::default()
     };
     let options =
-        Options { facts: Some(facts.into()), supported: Supported::Compilable, ..Options::default() };
+        Options { model: Some(facts.into()), supported: Supported::Compilable, ..Options::default() };
     let checked = check(schedule, &options);
     let mut nest = checked.nest.unwrap_or_else(|| panic!("{schedule}: {:?}", checked.diagnostics));
     nest.batch_size = rows;
     let budget = Budget { few_rows: false, ..Budget::default() };
-    compile(forest, nest, &[Kernel::Raw], &budget).expect(schedule)
+    compile(forest, nest, &[KernelKind::Raw], &budget).expect(schedule)
 }
 
 #[test]
@@ -85,10 +85,10 @@ fn leaves_have_numbers_under_the_last_schedule_only() {
     let nest = |schedule| compiled(4, schedule, None).hir.nest;
     let few = nest("vectorize(tree, 4)\nrepresentation(levels)");
     let main = nest("reorder(tree, batch)\nvectorize(batch, 4)\nrepresentation(quantized)");
-    let (kernels, budget) = ([Kernel::Raw, Kernel::Leaf], Budget::default());
+    let (kernels, budget) = ([KernelKind::Raw, KernelKind::Leaf], Budget::default());
     let both = compile_by_rows(forest(4), None, vec![(8, few)], main, &kernels, &budget).expect("both");
-    let numbered = both.lir.tables.iter().filter(|table| table.name.ends_with("_leaf_numbers"));
+    let numbered = both.lir.tables.iter().filter(|table| table.name.ends_with("_leaf_indices"));
     let numbered: Vec<_> =
         numbered.filter(|table| !table.bytes.is_empty()).map(|table| &table.name).collect();
-    assert_eq!(numbered, ["quantized_leaf_numbers"]);
+    assert_eq!(numbered, ["quantized_leaf_indices"]);
 }

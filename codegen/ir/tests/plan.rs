@@ -3,9 +3,9 @@
 #![allow(clippy::panic, clippy::expect_used)]
 
 use sched_forest::{Float, Forest, ForestParts, Inner, Leaf, NodeRef, Predicate, Target, Tree, Types};
-use sched_ir::lir::Kernel;
+use sched_ir::lir::KernelKind;
 use sched_ir::{Budget, compile};
-use sched_lang::{ModelFacts, Options, Supported, check};
+use sched_lang::{ModelInfo, Options, Supported, check};
 
 /// Trees that are chains to the right, of so many levels.
 fn chains(levels: u32, float: Float) -> Forest {
@@ -33,18 +33,19 @@ fn chains(levels: u32, float: Float) -> Forest {
 }
 
 fn plan(forest: &Forest, schedule: &str) -> String {
-    let facts = ModelFacts {
+    let facts = ModelInfo {
         num_trees: 4,
         num_features: 3,
         num_classes: 1,
         depths: forest.trees.iter().map(Tree::depth).collect(),
-        ..ModelFacts::default()
+        ..ModelInfo::default()
     };
     let options =
-        Options { facts: Some(facts.into()), supported: Supported::Compilable, ..Options::default() };
+        Options { model: Some(facts.into()), supported: Supported::Compilable, ..Options::default() };
     let checked = check(schedule, &options);
     let nest = checked.nest.unwrap_or_else(|| panic!("{schedule}: {:?}", checked.diagnostics));
-    let compiled = compile(forest.clone(), nest, &[Kernel::Raw], &Budget::default()).expect("it compiles");
+    let compiled =
+        compile(forest.clone(), nest, &[KernelKind::Raw], &Budget::default()).expect("it compiles");
     compiled.plan.to_string()
 }
 
@@ -67,12 +68,12 @@ fn each_schedule_has_its_traversal() {
         (
             format!("{blocks}representation(quantized)\nvectorize(b1, 16)"),
             "level look-up",
-            "ranks and columns in tables",
+            "threshold bins and columns in tables",
         ),
         (
             "parallel(batch)\nrepresentation(quantized)".to_string(),
             "test mask",
-            "ranks and columns in tables",
+            "threshold bins and columns in tables",
         ),
         ("parallel(batch)\nrepresentation(preorder)".to_string(), "test mask", "preorder_reaches x"),
         (format!("{blocks}representation(preorder)\nvectorize(b1, 16)"), "node sweep", "leftmost leaf i8"),

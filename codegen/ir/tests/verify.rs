@@ -2,7 +2,8 @@
 
 use sched_ir::lir::{
     Address, Alloc, Bin, Block, Buffer, BufferId, Build, Builder, Carried, Cast, Cmp, For, Function, Gather,
-    If, Interface, Joined, Keep, Kernel, Math, Module, Op, Parallel, Scalar, Space, Stmt, Ty, Value, While,
+    If, Interface, Joined, Keep, KernelKind, Math, Module, Op, Parallel, Scalar, Space, Stmt, Ty, Value,
+    While,
 };
 use sched_ir::verify::{MAX_NESTING, verify, verify_interface};
 
@@ -409,20 +410,20 @@ fn kernels_read_and_write_what_callers_are_told() {
         Interface { results: f64, ..all },
     );
     for (kernel, types, fits) in [
-        (Kernel::Raw, all, true),
-        (Kernel::Raw, rows, false),
-        (Kernel::Raw, margins, false),
-        (Kernel::Raw, results, true),
-        (Kernel::Value, rows, true),
-        (Kernel::Value, margins, false),
-        (Kernel::Value, results, false),
-        (Kernel::Class, results, true),
-        (Kernel::Class, margins, false),
-        (Kernel::Leaf, all, false),
+        (KernelKind::Raw, all, true),
+        (KernelKind::Raw, rows, false),
+        (KernelKind::Raw, margins, false),
+        (KernelKind::Raw, results, true),
+        (KernelKind::Value, rows, true),
+        (KernelKind::Value, margins, false),
+        (KernelKind::Value, results, false),
+        (KernelKind::Class, results, true),
+        (KernelKind::Class, margins, false),
+        (KernelKind::Leaf, all, false),
     ] {
         assert_eq!(with(kernel, types).is_ok(), fits, "{kernel:?} with {types:?}");
     }
-    let what = with(Kernel::Raw, rows).unwrap_err();
+    let what = with(KernelKind::Raw, rows).unwrap_err();
     assert_eq!(what, "kernel `f` has `in` of f32, and callers of f64");
 }
 

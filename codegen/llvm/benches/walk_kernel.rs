@@ -32,7 +32,7 @@
 
 use sched_ir::lir::*;
 use sched_llvm::runtime::Ctx;
-use sched_llvm::{Cpu, Facts, Jit, asm_text};
+use sched_llvm::{Cpu, EntryInfo, Jit, asm_text};
 use std::time::Instant;
 
 const DEPTH: u32 = 8;
@@ -364,7 +364,7 @@ fn main() {
         Shape { contiguous: 4, ..narrow },
         Shape { cpu: Cpu::X86_64V2, lanes: 4, ..narrow },
     ];
-    let facts = Facts {
+    let entry = EntryInfo {
         num_features: FEATURES as i32,
         num_margins: 1,
         num_values: 1,
@@ -376,7 +376,7 @@ fn main() {
     let mut jits = Vec::new();
     for (i, shape) in shapes.iter().enumerate() {
         let module = Module {
-            kernels: vec![(Kernel::Raw, build(*shape))],
+            kernels: vec![(KernelKind::Raw, build(*shape))],
             tables: vec![
                 table("thresholds", bytes(&model.thresholds)),
                 table("features", model.features.clone()),
@@ -389,7 +389,7 @@ fn main() {
             let asm = asm_text(&module, shape.cpu).expect("the kernel compiles");
             std::fs::write(format!("{folder}/walk{i}.s"), asm).expect("the folder can be written to");
         }
-        jits.push(Jit::compile(&module, shape.cpu, &facts, &[Kernel::Raw]).expect("the kernel compiles"));
+        jits.push(Jit::compile(&module, shape.cpu, &entry, &[KernelKind::Raw]).expect("the kernel compiles"));
     }
     let mut best_ns = vec![f64::MAX; shapes.len()];
     for _ in 0..20 {

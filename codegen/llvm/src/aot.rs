@@ -2,8 +2,8 @@
 
 use crate::codes;
 use crate::emit::{Compiled, Data, EXPORTS, emit_artefact};
+use crate::entry_info::EntryInfo;
 use crate::error::LlvmError;
-use crate::facts::Facts;
 use crate::header::valid_prefix;
 use crate::jit::info_text;
 use crate::session::Session;
@@ -33,7 +33,7 @@ pub struct ArtefactOptions {
     /// The instructions that the code may use.
     pub cpu: Cpu,
     /// What the artefact says of its model.
-    pub facts: Facts,
+    pub entry: EntryInfo,
     /// Its form.
     pub emit: Emit,
 }
@@ -46,7 +46,7 @@ pub struct Version<'a> {
     /// The instructions that the code may use.
     pub cpu: Cpu,
     /// What the artefact says of the model.
-    pub facts: &'a Facts,
+    pub entry: &'a EntryInfo,
 }
 
 /// Compiles a module to the bytes of an artefact.
@@ -55,8 +55,8 @@ pub struct Version<'a> {
 /// When the prefix is no valid one, when LLVM fails, and when the C toolchain that links libraries and
 /// objects is missing or fails.
 pub fn build(module: &lir::Module, options: &ArtefactOptions) -> Result<Vec<u8>, LlvmError> {
-    let ArtefactOptions { prefix, cpu, facts, emit } = options;
-    build_versions(&[Version { module, cpu: *cpu, facts }], prefix, *emit)
+    let ArtefactOptions { prefix, cpu, entry, emit } = options;
+    build_versions(&[Version { module, cpu: *cpu, entry }], prefix, *emit)
 }
 
 /// Compiles versions of one model to the bytes of an artefact, which runs the most demanding one that the
@@ -72,9 +72,9 @@ pub fn build_versions(versions: &[Version], prefix: &str, emit: Emit) -> Result<
     }
     let session = Session::new();
     let mut compiled = Vec::new();
-    for Version { module, cpu, facts } in versions {
-        info_text(&facts.info)?;
-        compiled.push(Compiled { machine: Machine::new(*cpu)?, module, facts });
+    for Version { module, cpu, entry } in versions {
+        info_text(&entry.info)?;
+        compiled.push(Compiled { machine: Machine::new(*cpu)?, module, entry });
     }
     // Every level includes the lower ones, so that more bits are a larger number.
     compiled.sort_by_key(|version| std::cmp::Reverse(version.machine.needs));

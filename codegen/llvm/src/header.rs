@@ -4,7 +4,7 @@ use sched_ir::lir::{Interface, Scalar};
 
 /// What a header says about its model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct HeaderFacts {
+pub struct HeaderInfo {
     /// Columns of a row.
     pub num_features: i32,
     /// Columns of the raw output.
@@ -36,8 +36,8 @@ pub fn valid_prefix(prefix: &str) -> bool {
 
 /// The header that declares an artefact's exported functions, for C and C++. `prefix` must be a
 /// [`valid_prefix`].
-pub fn header(prefix: &str, constants: &HeaderFacts) -> String {
-    let HeaderFacts { num_features, num_margins, num_values, num_trees, has_classes, types } = *constants;
+pub fn header(prefix: &str, constants: &HeaderInfo) -> String {
+    let HeaderInfo { num_features, num_margins, num_values, num_trees, has_classes, types } = *constants;
     let num_classes = i32::from(has_classes);
     let bits = |scalar: Scalar| (8 * scalar.bytes()).to_string();
     let result = if types.results == Scalar::F64 { "double" } else { "float" };

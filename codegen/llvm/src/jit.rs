@@ -1,17 +1,17 @@
 //! Kernels compiled into this process.
 
 use crate::emit::{emit_kernels, kernel_name};
+use crate::entry_info::EntryInfo;
 use crate::error::LlvmError;
-use crate::facts::Facts;
 use crate::orc::Orc;
 use crate::packed::{Columns, Output, Rows, packed_call};
 use crate::runtime::{self, Kind, Model, Status};
 use crate::session::Session;
 use crate::tables::Tables;
 use crate::target::{Cpu, Machine};
-use crate::{passes, runtime::Kernel as Address};
+use crate::{passes, runtime::KernelFn};
 use inkwell::targets::FileType;
-use sched_ir::lir::{self, Kernel};
+use sched_ir::lir::{self, KernelKind};
 use sched_ir::verify::verify_interface;
 use std::ffi::CString;
 
@@ -39,28 +39,28 @@ impl Jit {
     pub fn compile(
         module: &lir::Module,
         cpu: Cpu,
-        facts: &Facts,
-        kernels: &[Kernel],
+        entry: &EntryInfo,
+        kernels: &[KernelKind],
     ) -> Result<Jit, LlvmError> {
         verify_interface(module).map_err(LlvmError::ill_formed)?;
         let machine = Machine::new(cpu)?;
         machine.check_host(cpu)?;
-        let wanted = |kind: &Kernel| kernels.contains(kind) || *kind == Kernel::Value;
-        let wanted: Vec<Kernel> = module.kernels.iter().map(|(kind, _)| *kind).filter(wanted).collect();
+        let wanted = |kind: &KernelKind| kernels.contains(kind) || *kind == KernelKind::Value;
+        let wanted: Vec<KernelKind> = module.kernels.iter().map(|(kind, _)| *kind).filter(wanted).collect();
         let code = Orc::load(object(module, &machine, &wanted)?, &runtime::symbols())?;
 
-        let mut addresses: Vec<(Kernel, Address)> = Vec::with_capacity(wanted.len());
+        let mut addresses: Vec<(KernelKind, KernelFn)> = Vec::with_capacity(wanted.len());
         for (kind, function) in module.kernels.iter().filter(|(kind, _)| wanted.contains(kind)) {
             // SAFETY: the symbol is a function emitted with a kernel's signature.
             let kernel = unsafe {
-                std::mem::transmute::<*const (), Address>(code.address(&kernel_name(function, 0))?)
+                std::mem::transmute::<*const (), KernelFn>(code.address(&kernel_name(function, 0))?)
             };
             addresses.push((*kind, kernel));
         }
         let kernel = |kind| addresses.iter().find(|(k, _)| *k == kind).map(|(_, address)| *address);
         let tables = Tables::new(&module.tables);
-        let info = info_text(&facts.info)?;
-        let model = facts.model(module, kernel, tables.as_ptr(), info.as_ptr(), machine.needs);
+        let info = info_text(&entry.info)?;
+        let model = entry.model(module, kernel, tables.as_ptr(), info.as_ptr(), machine.needs);
         Ok(Jit { _code: code, _tables: tables, _info: info, model })
     }
 
@@ -98,7 +98,7 @@ impl Jit {
 fn object(
     module: &lir::Module,
     machine: &Machine,
-    wanted: &[Kernel],
+    wanted: &[KernelKind],
 ) -> Result<inkwell::memory_buffer::MemoryBuffer<'static>, LlvmError> {
     let session = Session::new();
     let emitted = emit_kernels(&session, machine, module, wanted)?;

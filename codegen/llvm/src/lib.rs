@@ -10,8 +10,8 @@
 mod aot;
 pub mod codes;
 mod emit;
+mod entry_info;
 mod error;
-mod facts;
 pub mod header;
 mod jit;
 mod library;
@@ -28,8 +28,8 @@ mod target;
 mod text;
 
 pub use aot::{ArtefactOptions, Emit, Version, build, build_versions};
+pub use entry_info::EntryInfo;
 pub use error::LlvmError;
-pub use facts::Facts;
 pub use jit::Jit;
 pub use library::Library;
 pub use link::abandon_links;

@@ -54,7 +54,7 @@ impl fmt::Debug for Team {
 }
 
 /// A compiled function that works on one run.
-pub type Kernel = unsafe extern "C" fn(*mut Ctx);
+pub type KernelFn = unsafe extern "C" fn(*mut Ctx);
 
 /// Everything the runtime needs to know of a compiled model, `schedc_model` in C.
 #[repr(C)]
@@ -81,13 +81,13 @@ pub struct Model {
     /// Rough cost of one row in nanoseconds; decides how many threads are worth waking.
     pub ns_per_row: f64,
     /// Rows to margins.
-    pub raw: Option<Kernel>,
+    pub raw: Option<KernelFn>,
     /// Margins to values of the result type; none: the margins are the values.
-    pub value: Option<Kernel>,
+    pub value: Option<KernelFn>,
     /// Margins to one `f32` class per row; none: the model has no classes.
-    pub klass: Option<Kernel>,
+    pub klass: Option<KernelFn>,
     /// Rows to `i32` leaves; none: the model does not tell its leaves.
-    pub leaf: Option<Kernel>,
+    pub leaf: Option<KernelFn>,
     /// The model's buffers.
     pub tables: *const *const c_void,
     /// JSON text, ended by NUL.

@@ -7,10 +7,10 @@ use crate::passes;
 use crate::session::Session;
 use crate::target::{Cpu, Machine};
 use inkwell::targets::FileType;
-use sched_ir::lir::{self, Kernel};
+use sched_ir::lir::{self, KernelKind};
 
 /// Every kernel.
-const ALL: [Kernel; 4] = [Kernel::Raw, Kernel::Value, Kernel::Class, Kernel::Leaf];
+const ALL: [KernelKind; 4] = [KernelKind::Raw, KernelKind::Value, KernelKind::Class, KernelKind::Leaf];
 
 /// The kernels of a module as LLVM IR, before or after LLVM's optimisations.
 ///

@@ -4,7 +4,7 @@ use libloading::{Library, Symbol};
 use sched_diagnostics::internal;
 use sched_ir::lir::*;
 use sched_llvm::header::header;
-use sched_llvm::{ArtefactOptions, Cpu, Emit, Facts, Jit, Output, Rows, build, codes, runtime};
+use sched_llvm::{ArtefactOptions, Cpu, Emit, EntryInfo, Jit, Output, Rows, build, codes, runtime};
 use std::ffi::{CStr, c_char};
 use std::path::Path;
 use std::process::Command;
@@ -18,14 +18,17 @@ const MARK: &str = "secret weights of trees";
 
 /// A linear model: margins are the products of rows with a table, values their exponentials, a class says whether a
 /// margin is positive, and leaves are row numbers.
-fn linear(weights: [f32; FEATURES]) -> (Module, Facts) {
+fn linear(weights: [f32; FEATURES]) -> (Module, EntryInfo) {
     let bytes = weights.iter().flat_map(|w| w.to_le_bytes()).collect();
     let module = Module {
         kernels: vec![
-            (Kernel::Raw, margins()),
-            (Kernel::Value, each("value", Scalar::F32, |b, x, _| b.math(Math::Exp, x))),
-            (Kernel::Class, each("class", Scalar::F32, class)),
-            (Kernel::Leaf, each("leaf", Scalar::I32, |b, _, i| b.cast(Cast::Trunc, i, Ty::of(Scalar::I32)))),
+            (KernelKind::Raw, margins()),
+            (KernelKind::Value, each("value", Scalar::F32, |b, x, _| b.math(Math::Exp, x))),
+            (KernelKind::Class, each("class", Scalar::F32, class)),
+            (
+                KernelKind::Leaf,
+                each("leaf", Scalar::I32, |b, _, i| b.cast(Cast::Trunc, i, Ty::of(Scalar::I32))),
+            ),
         ],
         tables: vec![
             Table { name: "weights".into(), bytes },
@@ -34,7 +37,7 @@ fn linear(weights: [f32; FEATURES]) -> (Module, Facts) {
         types: Interface::all(Scalar::F32),
         rows_per_run: Some(1000),
     };
-    let facts = Facts {
+    let entry = EntryInfo {
         num_features: FEATURES as i32,
         num_margins: 1,
         num_values: 1,
@@ -43,7 +46,7 @@ fn linear(weights: [f32; FEATURES]) -> (Module, Facts) {
         info: r#"{"trees":0}"#.into(),
         feature_names: Vec::new(),
     };
-    (module, facts)
+    (module, entry)
 }
 
 /// Element `index` of a buffer of elements of `stride` bytes.
@@ -95,8 +98,8 @@ fn each(name: &str, to: Scalar, f: impl FnOnce(&mut Builder, Value, Value) -> Va
     b.finish()
 }
 
-fn options(prefix: &str, cpu: Cpu, facts: &Facts, emit: Emit) -> ArtefactOptions {
-    ArtefactOptions { prefix: prefix.into(), cpu, facts: facts.clone(), emit }
+fn options(prefix: &str, cpu: Cpu, entry: &EntryInfo, emit: Emit) -> ArtefactOptions {
+    ArtefactOptions { prefix: prefix.into(), cpu, entry: entry.clone(), emit }
 }
 
 fn write(folder: &TempDir, name: &str, bytes: &[u8]) -> std::path::PathBuf {
@@ -113,9 +116,9 @@ fn output_of(program: &str, arguments: &[&str], file: &Path) -> String {
 
 #[test]
 fn a_shared_library_predicts_as_the_jit_does() {
-    let (module, facts) = linear([0.5, -1.0, 2.0]);
-    let all = [Kernel::Raw, Kernel::Value, Kernel::Class, Kernel::Leaf];
-    let jit = Jit::compile(&module, Cpu::Native, &facts, &all).unwrap();
+    let (module, entry) = linear([0.5, -1.0, 2.0]);
+    let all = [KernelKind::Raw, KernelKind::Value, KernelKind::Class, KernelKind::Leaf];
+    let jit = Jit::compile(&module, Cpu::Native, &entry, &all).unwrap();
     let rows: Vec<f32> = (0..300).map(|i| (i % 7) as f32 - 3.0).collect();
     let n = rows.len() / FEATURES;
     let expected = |kind| {
@@ -133,7 +136,7 @@ fn a_shared_library_predicts_as_the_jit_does() {
 
     let folder = tempfile::tempdir().unwrap();
     for cpu in [Cpu::X86_64V2, Cpu::Native] {
-        let bytes = build(&module, &options("m", cpu, &facts, Emit::SharedLibrary)).unwrap();
+        let bytes = build(&module, &options("m", cpu, &entry, Emit::SharedLibrary)).unwrap();
         let path = write(&folder, &format!("{cpu}.so"), &bytes);
         let library = sched_llvm::Library::load(&path, "m").unwrap();
         let mut out = vec![0.0; n];
@@ -189,9 +192,9 @@ fn exports(prefix: &str) -> Vec<String> {
 
 #[test]
 fn a_shared_library_exports_its_functions_only() {
-    let (module, facts) = linear([1.0; 3]);
+    let (module, entry) = linear([1.0; 3]);
     let folder = tempfile::tempdir().unwrap();
-    let bytes = build(&module, &options("forest", Cpu::X86_64V3, &facts, Emit::SharedLibrary)).unwrap();
+    let bytes = build(&module, &options("forest", Cpu::X86_64V3, &entry, Emit::SharedLibrary)).unwrap();
     let path = write(&folder, "forest.so", &bytes);
     let symbols = output_of("nm", &["-D", "--defined-only", "--format=posix"], &path);
     let mut names: Vec<&str> = symbols.lines().filter_map(|line| line.split(' ').next()).collect();
@@ -207,10 +210,10 @@ fn a_shared_library_exports_its_functions_only() {
 
 /// Asks a library built with these names for the names of some columns.
 fn names_in_library(feature_names: Vec<String>, asked: &[i32]) -> Vec<Option<String>> {
-    let (module, facts) = linear([1.0; 3]);
-    let facts = Facts { feature_names, ..facts };
+    let (module, entry) = linear([1.0; 3]);
+    let entry = EntryInfo { feature_names, ..entry };
     let folder = tempfile::tempdir().expect("a folder");
-    let bytes = build(&module, &options("m", Cpu::X86_64V2, &facts, Emit::SharedLibrary)).expect("a library");
+    let bytes = build(&module, &options("m", Cpu::X86_64V2, &entry, Emit::SharedLibrary)).expect("a library");
     let path = write(&folder, "names.so", &bytes);
     // SAFETY: the library runs no code when loaded, and the signature is that of its header.
     unsafe {
@@ -250,14 +253,14 @@ fn objects_of_two_models_link_into_one_program() {
     let folder = tempfile::tempdir().unwrap();
     let mut files = Vec::new();
     for (prefix, weights) in [("first", [1.0, 10.0, 100.0]), ("second", [2.0, 0.0, 0.0])] {
-        let (module, facts) = linear(weights);
-        let bytes = build(&module, &options(prefix, Cpu::X86_64V2, &facts, Emit::Object)).unwrap();
+        let (module, entry) = linear(weights);
+        let bytes = build(&module, &options(prefix, Cpu::X86_64V2, &entry, Emit::Object)).unwrap();
         let path = write(&folder, &format!("{prefix}.o"), &bytes);
         let symbols = output_of("nm", &["--defined-only", "--extern-only", "--format=posix"], &path);
         let mut names: Vec<&str> = symbols.lines().filter_map(|line| line.split(' ').next()).collect();
         names.sort_unstable();
         assert_eq!(names, exports(prefix));
-        let text = header(prefix, &facts.for_header(&module));
+        let text = header(prefix, &entry.for_header(&module));
         write(&folder, &format!("{prefix}.h"), text.as_bytes());
         files.push(path);
     }
@@ -285,11 +288,11 @@ fn objects_of_two_models_link_into_one_program() {
 
 #[test]
 fn texts_leave_out_the_model() {
-    let (module, facts) = linear([1.0; 3]);
-    let library = build(&module, &options("m", Cpu::X86_64V3, &facts, Emit::SharedLibrary)).unwrap();
+    let (module, entry) = linear([1.0; 3]);
+    let library = build(&module, &options("m", Cpu::X86_64V3, &entry, Emit::SharedLibrary)).unwrap();
     assert!(library.windows(MARK.len()).any(|bytes| bytes == MARK.as_bytes()));
     for (emit, line) in [(Emit::Llvm, "define i32 @m_predict("), (Emit::Asm, "m_predict:")] {
-        let bytes = build(&module, &options("m", Cpu::X86_64V3, &facts, emit)).unwrap();
+        let bytes = build(&module, &options("m", Cpu::X86_64V3, &entry, emit)).unwrap();
         let text = String::from_utf8(bytes).unwrap();
         assert!(
             text.contains(line) && text.contains("kernel.margins") && text.contains("table.weights"),
@@ -301,22 +304,22 @@ fn texts_leave_out_the_model() {
 
 #[test]
 fn equal_input_gives_equal_artefacts() {
-    let (module, facts) = linear([1.0; 3]);
+    let (module, entry) = linear([1.0; 3]);
     for emit in [Emit::SharedLibrary, Emit::Object, Emit::Llvm] {
-        let options = options("m", Cpu::X86_64V4, &facts, emit);
+        let options = options("m", Cpu::X86_64V4, &entry, emit);
         assert_eq!(build(&module, &options), build(&module, &options), "{emit:?}");
     }
 }
 
 #[test]
 fn bad_names_are_refused() {
-    let (module, facts) = linear([1.0; 3]);
+    let (module, entry) = linear([1.0; 3]);
     for prefix in ["", "9lives", "a-b", "a b", "é", "x;y"] {
-        let error = build(&module, &options(prefix, Cpu::Native, &facts, Emit::Llvm)).unwrap_err();
+        let error = build(&module, &options(prefix, Cpu::Native, &entry, Emit::Llvm)).unwrap_err();
         assert_eq!(error.code, codes::BAD_PREFIX, "{prefix:?}");
     }
-    let facts = Facts { info: "a\0b".into(), ..facts };
-    let error = build(&module, &options("m", Cpu::Native, &facts, Emit::Llvm)).unwrap_err();
+    let entry = EntryInfo { info: "a\0b".into(), ..entry };
+    let error = build(&module, &options("m", Cpu::Native, &entry, Emit::Llvm)).unwrap_err();
     assert_eq!(error.code, internal::ILL_FORMED);
 }
 
@@ -325,9 +328,9 @@ const VERSIONS: [(Cpu, f32); 3] = [(Cpu::X86_64V3, 3.0), (Cpu::X86_64V2, 2.0), (
 
 fn three_versions() -> Vec<u8> {
     let models = VERSIONS.map(|(_, weight)| linear([weight, 0.0, 0.0]));
-    let of = |((module, facts), (cpu, _))| sched_llvm::Version { module, cpu, facts };
+    let of = |((module, entry), (cpu, _))| sched_llvm::Version { module, cpu, entry };
     let versions: Vec<_> =
-        models.iter().map(|(module, facts)| (module, facts)).zip(VERSIONS).map(of).collect();
+        models.iter().map(|(module, entry)| (module, entry)).zip(VERSIONS).map(of).collect();
     sched_llvm::build_versions(&versions, "many", Emit::SharedLibrary).expect("three versions compile")
 }
 

@@ -6,9 +6,9 @@
 #![allow(clippy::panic, clippy::expect_used)]
 
 use sched_forest::{Forest, ForestParts, Inner, Leaf, NodeRef, Predicate, Target, Tree};
-use sched_ir::lir::Kernel;
+use sched_ir::lir::KernelKind;
 use sched_ir::{Budget, Compiled, compile};
-use sched_lang::{ModelFacts, Options, Supported, check};
+use sched_lang::{ModelInfo, Options, Supported, check};
 use sched_llvm::{Cpu, llvm_text};
 use std::path::Path;
 
@@ -65,18 +65,18 @@ fn stages_are_as_kept() {
         let text = std::fs::read_to_string(path).expect("a schedule");
         let stages = text.lines().next().and_then(|line| line.strip_prefix("// stages: "));
         let forest = forest();
-        let facts = ModelFacts {
+        let model = ModelInfo {
             num_trees: 4,
             num_features: 3,
             num_classes: 1,
             depths: forest.trees.iter().map(Tree::depth).collect(),
-            ..ModelFacts::default()
+            ..ModelInfo::default()
         };
         let options =
-            Options { facts: Some(facts.into()), supported: Supported::Compilable, ..Options::default() };
+            Options { model: Some(model.into()), supported: Supported::Compilable, ..Options::default() };
         let checked = check(&text, &options);
         let nest = checked.nest.unwrap_or_else(|| panic!("{}: {:#?}", path.display(), checked.diagnostics));
-        let compiled = compile(forest, nest, &[Kernel::Raw], &Budget::default()).expect("it compiles");
+        let compiled = compile(forest, nest, &[KernelKind::Raw], &Budget::default()).expect("it compiles");
         for name in stages.expect("a line `// stages: …` first").split(' ') {
             let kept = path.with_extension(name);
             let found = stage(name, &compiled);

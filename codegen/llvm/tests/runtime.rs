@@ -14,7 +14,7 @@ use std::{
 
 use sched_ir::lir::{Interface, Scalar};
 use sched_llvm::{
-    header::{HeaderFacts, header, valid_prefix},
+    header::{HeaderInfo, header, valid_prefix},
     runtime::{
         self, Call, Ctx, Dtype, Kind, MODEL_SIZE, Model, RUNTIME_OBJECT, Status, schedc_rt_alloc,
         schedc_rt_fail, schedc_rt_free, schedc_rt_parallel,
@@ -286,7 +286,7 @@ fn every_kind_and_type() {
         }
         check_kinds_and_types(&Model { value: None, ..base }, |how| how);
     }
-    let one = |value: runtime::Kernel, base| Model { num_values: 1, value: Some(value), ..base };
+    let one = |value: runtime::KernelFn, base| Model { num_values: 1, value: Some(value), ..base };
     check_kinds_and_types(&one(one_value::<f32, f32>, narrow), |how| how);
     check_kinds_and_types(&one(one_value::<f32, f64>, model::<f64, f32, f64>()), |how| how);
     check_kinds_and_types(&one(one_value::<f64, f32>, model::<f32, f64, f32>()), |how| how);
@@ -531,7 +531,7 @@ fn succeed(command: &mut Command) {
     assert!(output.status.success(), "{command:?}: {}\n{text}", output.status);
 }
 
-const FACTS: HeaderFacts = HeaderFacts {
+const PROPERTIES: HeaderInfo = HeaderInfo {
     num_features: 3,
     num_margins: 2,
     num_values: 2,
@@ -546,7 +546,7 @@ fn folder() -> &'static Path {
     FOLDER.get_or_init(|| {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("runtime");
         fs::create_dir_all(&folder).expect("a folder for test programs");
-        for (name, bytes) in [("runtime.o", RUNTIME_OBJECT), ("m.h", header("m", &FACTS).as_bytes())] {
+        for (name, bytes) in [("runtime.o", RUNTIME_OBJECT), ("m.h", header("m", &PROPERTIES).as_bytes())] {
             // Renamed into place: another process may run another of these tests.
             let mine = folder.join(format!("{name}.{}", std::process::id()));
             fs::write(&mine, bytes).expect("a writable folder");
@@ -657,7 +657,7 @@ fn layouts_agree() {
 
 #[test]
 fn header_is_c_and_cpp() {
-    let text = header("my_Model2", &FACTS);
+    let text = header("my_Model2", &PROPERTIES);
     assert!(!text.contains('@'), "a placeholder is left");
     for name in ["MY_MODEL2_NUM_FEATURES 3", "my_Model2_predict(", "MY_MODEL2_ERR_CPU"] {
         assert!(text.contains(name), "{name}");
@@ -672,10 +672,10 @@ fn header_is_c_and_cpp() {
 
 #[test]
 fn example_compiles() {
-    let facts = HeaderFacts { types: Interface { margins: Scalar::F64, ..FACTS.types }, ..FACTS };
+    let entry = HeaderInfo { types: Interface { margins: Scalar::F64, ..PROPERTIES.types }, ..PROPERTIES };
     let include = folder().join("example");
     fs::create_dir_all(&include).expect("a folder");
-    fs::write(include.join("libmodel.h"), header("schedc", &facts)).expect("libmodel.h");
+    fs::write(include.join("libmodel.h"), header("schedc", &entry)).expect("libmodel.h");
     let example = source("../../examples/c/predict.c");
     succeed(compiler("cc").args(["-std=c99", "-Wpedantic", "-fsyntax-only", "-I"]).arg(include).arg(example));
 }

@@ -5,7 +5,7 @@ use sched_forest::{
     Comparison, Float, Forest, ForestParts, Inner, Leaf, NodeRef, Predicate, Profile, Target, Transform,
     Tree, Types,
 };
-use sched_nest::ModelFacts;
+use sched_nest::ModelInfo;
 
 /// Thresholds and row values come from here, so that ties are frequent. Both types hold these.
 const GRID: [f64; 9] = [-2.5, -1.0, -0.5, -0.0, 0.25, 0.5, 1.0, 1.5, 3.0];
@@ -167,14 +167,14 @@ pub fn profile(rng: &mut Rng, forest: &Forest) -> Profile {
 }
 
 /// What the checker knows of a forest.
-pub fn facts(forest: &Forest) -> ModelFacts {
-    ModelFacts {
+pub fn info(forest: &Forest) -> ModelInfo {
+    ModelInfo {
         num_trees: forest.trees.len() as u32,
         num_features: forest.num_features as u32,
         num_classes: forest.num_margins as u32,
         depths: forest.trees.iter().map(Tree::depth).collect(),
         profiled: true,
-        ..ModelFacts::default()
+        ..ModelInfo::default()
     }
 }
 

@@ -2,25 +2,25 @@
 #![allow(clippy::panic, reason = "a test fails by panicking")]
 
 use sched_lang::{Options, Supported, Target};
-use sched_nest::ModelFacts;
+use sched_nest::ModelInfo;
 
 /// Options from words such as `trees=100 depth=8 features=28 batch-size=4096 set=ROWS:32 target=gpu compile strict`;
 /// `depths=1,1,2` gives every tree its own depth, `leaves=3:7,4..6:1,7:2` all of them the same leaves at each depth.
 pub fn options(words: &str) -> Options {
     let mut options = Options::default();
-    let mut facts = ModelFacts { num_features: 1, num_classes: 1, ..ModelFacts::default() };
+    let mut model = ModelInfo { num_features: 1, num_classes: 1, ..ModelInfo::default() };
     let mut depth = 6;
     let mut leaves = Vec::new();
     for word in words.split_whitespace() {
         let (key, value) = word.split_once('=').unwrap_or((word, ""));
         let number = || value.parse::<u32>().expect("a number");
         match key {
-            "trees" => facts.num_trees = number(),
+            "trees" => model.num_trees = number(),
             "depth" => depth = number(),
-            "depths" => facts.depths = value.split(',').map(|d| d.parse().expect("a depth")).collect(),
+            "depths" => model.depths = value.split(',').map(|d| d.parse().expect("a depth")).collect(),
             "leaves" => leaves = leaves_at(value),
-            "features" => facts.num_features = number(),
-            "classes" => facts.num_classes = number(),
+            "features" => model.num_features = number(),
+            "classes" => model.num_classes = number(),
             "batch-size" => options.batch_size = Some(number().into()),
             "target" => options.target = Some(if value == "gpu" { Target::gpu() } else { Target::cpu() }),
             "set" => {
@@ -34,15 +34,15 @@ pub fn options(words: &str) -> Options {
     }
     if !leaves.is_empty() {
         depth = leaves.len() as u32 - 1;
-        facts.leaves = vec![leaves; facts.num_trees as usize];
+        model.leaves = vec![leaves; model.num_trees as usize];
     }
-    if facts.depths.is_empty() {
-        facts.depths = vec![depth; facts.num_trees as usize].into();
+    if model.depths.is_empty() {
+        model.depths = vec![depth; model.num_trees as usize].into();
     } else {
-        facts.num_trees = facts.depths.len() as u32;
+        model.num_trees = model.depths.len() as u32;
     }
-    if facts.num_trees > 0 {
-        options.facts = Some(facts.into());
+    if model.num_trees > 0 {
+        options.model = Some(model.into());
     }
     options
 }

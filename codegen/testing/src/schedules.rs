@@ -6,9 +6,9 @@
 use sched_lang::check::check;
 use sched_lang::directives::SIGNATURES;
 use sched_lang::legal_next;
-use sched_lang::options::{ModelFacts, Options, Supported};
+use sched_lang::options::{ModelInfo, Options, Supported};
 use sched_nest::sym::Sym;
-use sched_nest::{Body, Layout, Loop, LoopId, Nest, Sort};
+use sched_nest::{Axis, Body, Layout, Loop, LoopId, Nest};
 
 /// Most loops of a nest that is kept: larger ones take long to compile and test nothing more.
 const MOST_LOOPS: usize = 60;
@@ -46,9 +46,9 @@ impl Rng {
 }
 
 /// The text of a schedule that checks without errors for a model with these facts. The same seed gives the same text.
-pub fn schedule(seed: u64, facts: &ModelFacts) -> String {
+pub fn schedule(seed: u64, facts: &ModelInfo) -> String {
     let options =
-        Options { facts: Some(facts.clone().into()), supported: Supported::Compilable, ..Options::default() };
+        Options { model: Some(facts.clone().into()), supported: Supported::Compilable, ..Options::default() };
     let mut growth = Growth { rng: Rng(seed), options, text: String::new(), nest: None, names: 0 };
     growth.keep_if_legal(String::new());
     if growth.rng.one_in(4) {
@@ -92,7 +92,7 @@ impl Growth {
     /// leave few of such nests as they are.
     fn of_blocks(&mut self) {
         let size = [4, 8, 30, 32, 64, 100, 256][self.rng.below(7)];
-        let [block, row] = [Sort::Row; 2].map(|sort| self.name(sort));
+        let [block, row] = [Axis::Row; 2].map(|axis| self.name(axis));
         self.keep_if_legal(format!("tile(batch, {block}, {row}, {size})\nreorder({block}, tree, {row})\n"));
         let modifiers = self.rng.below(3);
         self.keep_several(modifiers, Growth::modifier);
@@ -122,9 +122,9 @@ impl Growth {
         }
     }
 
-    fn name(&mut self, sort: Sort) -> String {
+    fn name(&mut self, axis: Axis) -> String {
         self.names += 1;
-        let letter = if sort == Sort::Row { 'b' } else { 't' };
+        let letter = if axis == Axis::Row { 'b' } else { 't' };
         format!("{letter}{}", self.names)
     }
 
@@ -169,7 +169,7 @@ impl Growth {
             11 => self.expand("specialize"),
             12 => self.expand("unroll"),
             _ => self
-                .some_loop(|nest, id| nest.get(id).sort == Sort::Tree)
+                .some_loop(|nest, id| nest.get(id).axis == Axis::Tree)
                 .map(|(v, _)| format!("splitByDepth({v})")),
         };
         line.map(|line| line + "\n").unwrap_or_default()
@@ -178,28 +178,28 @@ impl Growth {
     fn tile(&mut self) -> Option<String> {
         const SIZES: &[i64] = &[1, 2, 2, 3, 4, 4, 5, 7, 8, 8, 10, 16, 30, 32, 64, 100, 1000];
         let (v, id) = self.some_loop(|_, _| true)?;
-        let (sort, step) = (self.get(id)?.sort, self.get(id)?.step.as_int()?);
+        let (axis, step) = (self.get(id)?.axis, self.get(id)?.step.as_int()?);
         let size = self.rng.pick(SIZES)?.checked_mul(step)?;
-        let (outer, inner) = (self.name(sort), self.name(sort));
+        let (outer, inner) = (self.name(axis), self.name(axis));
         Some(format!("tile({v}, {outer}, {inner}, {size})"))
     }
 
     fn split(&mut self) -> Option<String> {
         let (v, id) = self.some_loop(|_, _| true)?;
         let this = self.get(id)?;
-        let (sort, start, step) = (this.sort, this.start.as_int()?, this.step.as_int()?);
+        let (axis, start, step) = (this.axis, this.start.as_int()?, this.step.as_int()?);
         let most = this.stop.as_int().unwrap_or(200).min(start + 200);
         let steps = ((most - start) / step).max(1) as usize;
         let at = start + step * self.rng.below(steps) as i64;
-        let (first, second) = (self.name(sort), self.name(sort));
+        let (first, second) = (self.name(axis), self.name(axis));
         Some(format!("split({v}, {first}, {second}, {at})"))
     }
 
     /// Vectors of the rows that a tree walks one after the other, several of them together.
     fn vectors_of_rows(&mut self) -> Option<String> {
         let (v, _) = self.some_loop(|nest, id| {
-            let rows = nest.get(id).sort == Sort::Row && nest.get(id).body == Body::Walk;
-            let below_trees = |this: &Loop| this.sort == Sort::Tree && this.body == Body::Seq(vec![id]);
+            let rows = nest.get(id).axis == Axis::Row && nest.get(id).body == Body::Walk;
+            let below_trees = |this: &Loop| this.axis == Axis::Tree && this.body == Body::Seq(vec![id]);
             rows && nest.loops.iter().any(below_trees)
         })?;
         let (lanes, vectors) = (1_usize << (1 + self.rng.below(5)), 2 + self.rng.below(8));
@@ -262,14 +262,14 @@ impl Growth {
         let any = |_: &Nest, _: LoopId| true;
         let leaf = |nest: &Nest, id: LoopId| nest.get(id).body == Body::Walk;
         let parallel_trees =
-            |nest: &Nest, id: LoopId| nest.get(id).sort == Sort::Tree && nest.get(id).facts.parallel;
+            |nest: &Nest, id: LoopId| nest.get(id).axis == Axis::Tree && nest.get(id).annotations.parallel;
         let number = self.rng.below(9) + 1;
         let line = match self.rng.below(26) {
             0 => self
-                .some_loop(|nest, id| nest.get(id).sort == Sort::Row)
+                .some_loop(|nest, id| nest.get(id).axis == Axis::Row)
                 .map(|(v, _)| format!("parallel({v})")),
             1 | 2 => self
-                .some_loop(|nest, id| nest.get(id).sort == Sort::Tree)
+                .some_loop(|nest, id| nest.get(id).axis == Axis::Tree)
                 .map(|(v, _)| format!("parallel({v})")),
             3 => self.some_loop(any).map(|(v, _)| format!("cache({v})")),
             4 => self.some_loop(leaf).map(|(v, _)| format!("interleave({v})")),

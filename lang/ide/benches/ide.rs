@@ -10,14 +10,14 @@ use std::time::{Duration, Instant};
 use sched_grammar::ast::Span;
 use sched_ide::InlayKinds;
 use sched_ide::{Analysis, completion, hover, inlay_hints, nest_view, signature_help};
-use sched_lang::{ModelFacts, Options};
+use sched_lang::{ModelInfo, Options};
 
 fn main() {
     let trees = 1000;
     let depths = (0..trees).map(|at| 4 + at / 250).collect();
     let model =
-        ModelFacts { num_trees: trees, num_features: 30, num_classes: 1, depths, ..ModelFacts::default() };
-    let options = Options { facts: Some(model.into()), ..Options::default() };
+        ModelInfo { num_trees: trees, num_features: 30, num_classes: 1, depths, ..ModelInfo::default() };
+    let options = Options { model: Some(model.into()), ..Options::default() };
     for (name, text) in [("blocks", blocks()), ("chain of splits", splits()), ("copies", copies())] {
         let analysis = Analysis::new(text.as_str(), options.clone());
         let errors = analysis.checked().diagnostics.len();

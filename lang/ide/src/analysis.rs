@@ -8,7 +8,7 @@ use sched_grammar::{Parsed, parse, parse_edited};
 use super::names::Names;
 use sched_lang::check::{Lineage, Outcome, Prepared, Verdict, prepare};
 use sched_lang::diagnostics::apply::fix_checked;
-use sched_lang::lineage::Builder;
+use sched_lang::lineage::NestBuilder;
 use sched_lang::options::Options;
 use sched_nest::Nest;
 
@@ -112,7 +112,7 @@ impl Analysis {
     }
 
     /// The final nest with its facts, as far as the schedule is legal.
-    pub(crate) fn whole(&self) -> &Builder {
+    pub(crate) fn whole(&self) -> &NestBuilder {
         &self.outcome.builder
     }
 

@@ -41,7 +41,7 @@ pub struct Completion {
 pub enum CompletionKind {
     Directive,
     Index,
-    Fact,
+    Property,
     Param,
     Const,
     Word,

@@ -8,7 +8,7 @@ mod number;
 
 pub(super) use directive::about;
 pub(super) use header::{device as device_text, target as target_text};
-pub(super) use number::{fact as fact_text, fact_meaning, fact_value, function, named};
+pub(super) use number::{function, named, property as property_text, property_meaning, property_value};
 
 use sched_grammar::ast::{Directive, Expr, ExprKind, Path, Span, Stmt, StmtKind};
 use sched_nest::Layout;
@@ -80,7 +80,7 @@ fn in_arguments(analysis: &Analysis, stmt: &Stmt, directive: &Directive, offset:
         (Some(Role::Index) | None, ExprKind::Path(path)) => number::in_brackets(analysis, path, offset)
             .or_else(|| index::used(analysis, stmt, at, path, offset)),
         (Some(Role::NewIndex), ExprKind::Path(path)) => index::made(analysis, stmt, path),
-        (Some(Role::Word(words)), ExprKind::Path(path)) => word(signature?, words, path, analysis),
+        (Some(Role::Keyword(words)), ExprKind::Path(path)) => word(signature?, words, path, analysis),
         (Some(Role::Number), _) => number::argument(analysis, stmt, at, expr, offset),
         _ => None,
     }

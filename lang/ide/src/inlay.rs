@@ -5,7 +5,7 @@ use sched_grammar::ast::{Directive, ExprKind, Span, Stmt, StmtKind};
 use super::Analysis;
 use super::hover::parameter;
 use sched_lang::directives::{Role, find};
-use sched_lang::lineage::Step;
+use sched_lang::lineage::DirectiveIndex;
 use sched_nest::show::range;
 use sched_nest::sym::Sym;
 
@@ -84,7 +84,7 @@ pub fn inlay_hints(analysis: &Analysis, span: Span, wanted: InlayKinds) -> Vec<I
 
 /// A loop as a directive made it: which one, its name, and its ranges without repetition.
 struct Made<'a> {
-    step: Step,
+    step: DirectiveIndex,
     name: &'a str,
     ranges: Vec<String>,
 }

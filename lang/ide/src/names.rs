@@ -10,8 +10,8 @@ use sched_grammar::ast::{Directive, Expr, ExprKind, Ident, Path, Span, Stmt, Stm
 use sched_grammar::{Lexeme, LexemeKind, Parsed, is_reserved, lexemes};
 
 use sched_lang::directives::{Op, Parameter, Role, Signature, find};
-use sched_lang::resolve::{FACTS, FUNCTIONS, parameters, path_text};
-use sched_nest::Sort;
+use sched_lang::resolve::{FUNCTIONS, PROPERTIES, parameters, path_text};
+use sched_nest::Axis;
 
 /// What a name is the name of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -23,7 +23,7 @@ pub(crate) enum NameKind {
     Param,
     Const,
     /// A number that the language names: `num_trees`.
-    Fact,
+    Property,
     /// A function, or what is called like one.
     Function,
     /// A directive, or what stands where one should.
@@ -40,7 +40,7 @@ pub(crate) struct Named {
     pub name: String,
     pub kind: NameKind,
     /// Of a loop, if it can be told.
-    pub sort: Option<Sort>,
+    pub axis: Option<Axis>,
     /// Where it is declared: once, unless there is a mistake.
     pub declarations: Vec<Span>,
     /// Where a directive first makes numbered copies of it: `splitByDepth(v)`, `specialize(v)`.
@@ -138,24 +138,24 @@ impl Names {
         let next = self.named.len();
         let id = *self.known.entry((space, name.to_owned())).or_insert(next);
         if id == next {
-            let (kind, sort) = match space {
+            let (kind, axis) = match space {
                 Space::Function => (NameKind::Function, None),
                 Space::Directive => (NameKind::Directive, None),
                 Space::Word => (NameKind::Word, None),
                 Space::Value => built_in(name).unwrap_or((NameKind::Undeclared, None)),
             };
             let name = name.to_owned();
-            self.named.push(Named { name, kind, sort, declarations: Vec::new(), copied: None });
+            self.named.push(Named { name, kind, axis, declarations: Vec::new(), copied: None });
         }
         id
     }
 
     /// Declares a name; a later declaration of the same name belongs to the first one.
-    fn declare(&mut self, name: &Ident, kind: NameKind, sort: Option<Sort>) {
+    fn declare(&mut self, name: &Ident, kind: NameKind, axis: Option<Axis>) {
         let id = self.id(Space::Value, &name.text);
         let named = &mut self.named[id];
         if named.kind == NameKind::Undeclared && !is_reserved(&name.text) {
-            (named.kind, named.sort) = (kind, sort);
+            (named.kind, named.axis) = (kind, axis);
         }
         if named.kind.is_declared() {
             named.declarations.push(name.span);
@@ -175,12 +175,12 @@ impl Names {
         let Some(signature) = find(&directive.name.text) else { return };
         let subject = directive.args.first().and_then(path).and_then(|path| path.segments.last());
         let subject = subject.map(|segment| (self.id(Space::Value, &segment.name.text), segment.name.span));
-        let sort = subject.and_then(|(id, _)| self.named[id].sort);
+        let axis = subject.and_then(|(id, _)| self.named[id].axis);
         for (parameter, arg) in signature.parameters.iter().zip(&directive.args) {
             if parameter.role == Role::NewIndex
                 && let Some(name) = path(arg).and_then(Path::as_ident)
             {
-                self.declare(name, NameKind::Index, sort);
+                self.declare(name, NameKind::Index, axis);
             }
         }
         if matches!(signature.op, Op::SplitByDepth | Op::Specialize)
@@ -218,7 +218,7 @@ impl Names {
         for (at, arg) in directive.args.iter().enumerate() {
             let role = signature.and_then(|signature| parameter_at(signature, directive.args.len(), at));
             match (role.map(|parameter| parameter.role), path(arg)) {
-                (Some(Role::Word(words)), Some(path)) if self.is_word(path, words) => {
+                (Some(Role::Keyword(words)), Some(path)) if self.is_word(path, words) => {
                     self.word(&path_text(path).unwrap_or_default(), path.span);
                 }
                 (Some(Role::NewIndex), Some(path)) => match path.as_ident() {
@@ -315,7 +315,7 @@ impl NameKind {
 
     /// Whether it is a loop or a number.
     fn is_value(self) -> bool {
-        self.is_declared() || matches!(self, NameKind::Root | NameKind::Fact)
+        self.is_declared() || matches!(self, NameKind::Root | NameKind::Property)
     }
 }
 
@@ -331,12 +331,12 @@ pub(crate) fn parameter_at(
 }
 
 /// What the language itself names.
-fn built_in(name: &str) -> Option<(NameKind, Option<Sort>)> {
+fn built_in(name: &str) -> Option<(NameKind, Option<Axis>)> {
     match name {
-        "batch" => Some((NameKind::Root, Some(Sort::Row))),
-        "tree" => Some((NameKind::Root, Some(Sort::Tree))),
-        "n_rows" => Some((NameKind::Fact, None)),
-        _ if FACTS.iter().any(|(fact, _)| *fact == name) => Some((NameKind::Fact, None)),
+        "batch" => Some((NameKind::Root, Some(Axis::Row))),
+        "tree" => Some((NameKind::Root, Some(Axis::Tree))),
+        "n_rows" => Some((NameKind::Property, None)),
+        _ if PROPERTIES.iter().any(|(property, _)| *property == name) => Some((NameKind::Property, None)),
         _ if FUNCTIONS.contains(&name) => Some((NameKind::Function, None)),
         _ => None,
     }

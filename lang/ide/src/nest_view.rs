@@ -6,7 +6,7 @@ use sched_grammar::ast::Span;
 use serde_json::{Value, json};
 
 use super::Analysis;
-use sched_lang::lineage::{Builder, Stated, Step};
+use sched_lang::lineage::{Annotation, DirectiveIndex, NestBuilder};
 use sched_nest::show;
 use sched_nest::{Accumulation, Body, Constraint, LoopId, Nest, TreeOrder};
 
@@ -44,7 +44,7 @@ pub struct LoopView {
     /// As the schedule can name it: `b0`, `first.b1`.
     pub name: String,
     /// `row` or `tree`.
-    pub sort: &'static str,
+    pub axis: &'static str,
     /// `0..n_rows step 64`
     pub range: String,
     /// What else must hold: `b0 + b1 < n_rows`.
@@ -96,7 +96,7 @@ pub fn nest_until(analysis: &Analysis, offset: usize) -> Option<NestView> {
     Some(view(analysis, &analysis.prepared().until(end)))
 }
 
-fn view(analysis: &Analysis, builder: &Builder) -> NestView {
+fn view(analysis: &Analysis, builder: &NestBuilder) -> NestView {
     let (nest, origin) = builder.nest();
     let constraints = show::innermost_constraints(&nest);
     let mut spans = Spans { analysis, known: HashMap::new() };
@@ -126,11 +126,11 @@ fn view(analysis: &Analysis, builder: &Builder) -> NestView {
 /// Where directives stand, looked up once each: copies share them.
 struct Spans<'a> {
     analysis: &'a Analysis,
-    known: HashMap<Step, Option<Span>>,
+    known: HashMap<DirectiveIndex, Option<Span>>,
 }
 
 impl Spans<'_> {
-    fn of(&mut self, step: Step) -> Option<Span> {
+    fn of(&mut self, step: DirectiveIndex) -> Option<Span> {
         *self.known.entry(step).or_insert_with(|| self.analysis.prepared().span(step))
     }
 }
@@ -138,18 +138,18 @@ impl Spans<'_> {
 fn loop_view(
     nest: &Nest,
     id: usize,
-    builder: &Builder,
+    builder: &NestBuilder,
     from: LoopId,
     constraints: &[&Constraint],
     spans: &mut Spans,
 ) -> LoopView {
     let this = nest.get(LoopId(id as u32));
-    let facts = &builder.node(from).facts;
-    let chosen = builder.facts(from);
-    let mut badges: Vec<Badge> = facts
+    let annotations = &builder.node(from).annotations;
+    let chosen = builder.annotations(from);
+    let mut badges: Vec<Badge> = annotations
         .iter()
-        .map(|(fact, step)| {
-            let (kind, text) = badge(fact, &chosen);
+        .map(|(annotation, step)| {
+            let (kind, text) = badge(annotation, &chosen);
             Badge { kind, text, span: spans.of(*step) }
         })
         .collect();
@@ -157,7 +157,7 @@ fn loop_view(
     LoopView {
         id,
         name: this.name.clone(),
-        sort: show::sort_name(this.sort),
+        axis: show::axis_name(this.axis),
         range: show::range(&this.start, &this.stop, &this.step),
         condition: show::condition(nest, constraints),
         iterations: builder.trips(from),
@@ -176,13 +176,13 @@ fn positions(loops: &[LoopId]) -> Vec<usize> {
 }
 
 /// The kind and the text of a badge; `chosen` has the numbers that the schedule leaves to the checker.
-fn badge(fact: &Stated, chosen: &sched_nest::Facts) -> (&'static str, String) {
-    let number = match fact {
-        Stated::Interleave(_) => chosen.interleave,
-        Stated::Vectorize(_) => chosen.vectorize,
+fn badge(annotation: &Annotation, chosen: &sched_nest::Annotations) -> (&'static str, String) {
+    let number = match annotation {
+        Annotation::Interleave(_) => chosen.interleave,
+        Annotation::Vectorize(_) => chosen.vectorize,
         _ => None,
     };
-    (fact.kind(), fact.text(number))
+    (annotation.kind(), annotation.text(number))
 }
 
 /// The view for programs; places are byte offsets of the text.
@@ -217,7 +217,7 @@ fn loop_json(this: &LoopView, place: &dyn Fn(Option<Span>) -> Value) -> Value {
     let mut value = json!({
         "id": this.id,
         "name": this.name,
-        "sort": this.sort,
+        "sort": this.axis,
         "range": this.range,
         "while": this.condition,
         "iterations": this.iterations,

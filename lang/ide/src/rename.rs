@@ -5,7 +5,7 @@ use sched_grammar::is_reserved;
 
 use super::names::{NameKind, Named, Occurrence};
 use super::{Analysis, Edit};
-use sched_lang::resolve::{FACTS, FUNCTIONS};
+use sched_lang::resolve::{FUNCTIONS, PROPERTIES};
 
 /// A name that can be changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,7 +52,9 @@ fn renamable(a: &Analysis, offset: usize) -> Result<(&Occurrence, &Named), Strin
         NameKind::Root => Err(format!(
             "`{name}` is one of the two loops that every schedule starts with, so its name is fixed."
         )),
-        NameKind::Fact => Err(format!("`{name}` is a fact that the language names, so its name is fixed.")),
+        NameKind::Property => {
+            Err(format!("`{name}` is a fact that the language names, so its name is fixed."))
+        }
         NameKind::Function => {
             Err(format!("`{name}` is called as a function, and functions cannot be renamed."))
         }
@@ -78,7 +80,7 @@ fn check_new(a: &Analysis, name: &str) -> Result<(), String> {
     if is_reserved(name) {
         return Err(format!("`{name}` is a word of the language. Choose another name."));
     }
-    if name == "n_rows" || FUNCTIONS.contains(&name) || FACTS.iter().any(|(fact, _)| *fact == name) {
+    if name == "n_rows" || FUNCTIONS.contains(&name) || PROPERTIES.iter().any(|(fact, _)| *fact == name) {
         return Err(format!("`{name}` is the name of a fact or function. Choose another name."));
     }
     let Some(taken) = a.names().find(name) else { return Ok(()) };

@@ -67,12 +67,12 @@ fn what(parameter: &Parameter) -> String {
         Role::Number => match parameter.name {
             "size" => "How far apart the values of the outer loop are.".to_owned(),
             "at" => "The first value of the second half.".to_owned(),
-            "depth" => "How many hops are written out.".to_owned(),
+            "depth" => "How many steps are written out.".to_owned(),
             "levels" => "How many levels are evaluated at once.".to_owned(),
             "width" => "How many lanes a vector has.".to_owned(),
             _ => "How many.".to_owned(),
         },
-        Role::Word(words) => {
+        Role::Keyword(words) => {
             let words: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
             format!("One of {}.", words.join(", "))
         }

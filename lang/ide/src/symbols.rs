@@ -7,7 +7,7 @@ use sched_grammar::ast::{Directive, Span, Stmt, StmtKind};
 use super::Analysis;
 use super::names::{NameKind, Names, Occurrence};
 use sched_lang::lineage::Index;
-use sched_nest::Sort;
+use sched_nest::Axis;
 use sched_nest::show::range;
 
 /// An entry of the outline.
@@ -90,8 +90,8 @@ fn loops(names: &Names, directive: &Directive, ranges: &HashMap<&str, String>) -
     let made = args.filter(|here| here.declares && names.meaning(here).kind == NameKind::Index);
     made.map(|here: &Occurrence| {
         let named = names.meaning(here);
-        let kind = match named.sort {
-            Some(Sort::Tree) => SymbolKind::TreeIndex,
+        let kind = match named.axis {
+            Some(Axis::Tree) => SymbolKind::TreeIndex,
             _ => SymbolKind::RowIndex,
         };
         let detail = ranges.get(named.name.as_str()).cloned().unwrap_or_default();

@@ -5,7 +5,7 @@ use sched_grammar::{LexemeKind, is_reserved, lexemes};
 
 use super::Analysis;
 use super::names::{NameKind, Named, Occurrence};
-use sched_nest::Sort;
+use sched_nest::Axis;
 
 /// A word of the text, on one line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,7 +34,7 @@ pub enum TokenKind {
     /// A const.
     Const,
     /// A number that the language names, such as `num_trees`.
-    Fact,
+    Property,
     /// A number.
     Number,
     /// A string.
@@ -89,11 +89,11 @@ fn plain(kind: TokenKind) -> (TokenKind, TokenModifiers) {
 /// What a name is; nothing for names that mean nothing.
 fn named(named: &Named, occurrence: &Occurrence) -> Option<(TokenKind, TokenModifiers)> {
     let kind = match named.kind {
-        NameKind::Root | NameKind::Index if named.sort == Some(Sort::Tree) => TokenKind::TreeIndex,
+        NameKind::Root | NameKind::Index if named.axis == Some(Axis::Tree) => TokenKind::TreeIndex,
         NameKind::Root | NameKind::Index => TokenKind::RowIndex,
         NameKind::Param => TokenKind::Param,
         NameKind::Const => TokenKind::Const,
-        NameKind::Fact => TokenKind::Fact,
+        NameKind::Property => TokenKind::Property,
         NameKind::Function if sched_lang::resolve::FUNCTIONS.contains(&named.name.as_str()) => {
             TokenKind::Function
         }
@@ -101,6 +101,6 @@ fn named(named: &Named, occurrence: &Occurrence) -> Option<(TokenKind, TokenModi
         NameKind::Word => TokenKind::Word,
         NameKind::Function | NameKind::Directive | NameKind::Undeclared => return None,
     };
-    let built_in = matches!(named.kind, NameKind::Root | NameKind::Fact | NameKind::Function);
+    let built_in = matches!(named.kind, NameKind::Root | NameKind::Property | NameKind::Function);
     Some((kind, TokenModifiers { declaration: occurrence.declares, built_in }))
 }

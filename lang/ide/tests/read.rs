@@ -292,7 +292,7 @@ fn picture(analysis: &Analysis, view: &NestView) -> String {
             out,
             "{}{} {}: {}{}{} <- {}{}{}",
             "  ".repeat(depth),
-            this.sort,
+            this.axis,
             this.name,
             this.range,
             this.condition.as_ref().map_or(String::new(), |text| format!(" while {text}")),

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::ModelFacts;
-use crate::walks::Site;
+use crate::ModelInfo;
+use crate::walks::LeafLoop;
 use crate::{LoopId, TileTrees};
 
 /// Most bytes of all tables of a model together, unless the caller of the code generator says otherwise.
@@ -32,44 +32,44 @@ pub fn padding(leaves: impl IntoIterator<Item = (u32, u64)>, depth: u32) -> u64 
 }
 
 /// The depth to which each of so many trees is padded for straight-line walks: the largest that a walk of it asks for.
-pub fn padded_depths(sites: &BTreeMap<LoopId, Site>, trees: usize) -> Vec<u32> {
+pub fn padded_depths(leaf_loops: &BTreeMap<LoopId, LeafLoop>, trees: usize) -> Vec<u32> {
     let mut wanted = vec![0; trees];
-    for site in sites.values() {
-        for depth in wanted.get_mut(site.trees.clone()).into_iter().flatten() {
-            *depth = site.unroll.max(*depth);
+    for leaf_loop in leaf_loops.values() {
+        for depth in wanted.get_mut(leaf_loop.trees.clone()).into_iter().flatten() {
+            *depth = leaf_loop.unroll.max(*depth);
         }
     }
     wanted
 }
 
-/// Hops from tile to tile to the deepest leaf of any tree that has this depth in nodes and so many leaves, at least.
-pub fn least_hops(tiles: TileTrees, depth: u32, leaves: u64) -> u32 {
+/// Steps from tile to tile to the deepest leaf of any tree that has this depth in nodes and so many leaves, at least.
+pub fn least_steps(tiles: TileTrees, depth: u32, leaves: u64) -> u32 {
     let nodes = tiles.nodes.max(1);
-    // Every hop passes at most all nodes of a tile, and leads to at most one child more than it has nodes.
-    let mut hops = depth.div_ceil(nodes).max(1);
-    while (u64::from(nodes) + 1).saturating_pow(hops) < leaves {
-        hops += 1;
+    // Every step passes at most all nodes of a tile, and leads to at most one child more than it has nodes.
+    let mut steps = depth.div_ceil(nodes).max(1);
+    while (u64::from(nodes) + 1).saturating_pow(steps) < leaves {
+        steps += 1;
     }
-    hops
+    steps
 }
 
-/// Hops from tile to tile to a leaf at this depth in nodes, at most.
-pub fn most_hops(tiles: TileTrees, depth: u32) -> u32 {
+/// Steps from tile to tile to a leaf at this depth in nodes, at most.
+pub fn most_steps(tiles: TileTrees, depth: u32) -> u32 {
     // A uniform tile has every node of the levels for which it has room; a likely one may pass by all but its root.
     let levels = if tiles.by_probability { 1 } else { tiles.nodes.saturating_add(1).ilog2().max(1) };
     depth.div_ceil(levels).max(1)
 }
 
-impl ModelFacts {
-    /// Hops from tile to tile to the deepest leaf of a tree, at least.
-    pub fn least_hops(&self, tree: usize, tiles: TileTrees) -> u32 {
+impl ModelInfo {
+    /// Steps from tile to tile to the deepest leaf of a tree, at least.
+    pub fn least_steps(&self, tree: usize, tiles: TileTrees) -> u32 {
         let depth = self.depths.get(tree).copied().unwrap_or(0);
-        least_hops(tiles, depth, self.nodes(tree) / 2 + 1)
+        least_steps(tiles, depth, self.nodes(tree) / 2 + 1)
     }
 
-    /// How many tiles padding a tree to so many hops adds, at least: how tiles lie depends on the tree's shape.
-    pub fn tile_padding(&self, tree: usize, tiles: TileTrees, hops: u32) -> u64 {
-        let missing = |depth: u32| u64::from(hops.saturating_sub(most_hops(tiles, depth)));
+    /// How many tiles padding a tree to so many steps adds, at least: how tiles lie depends on the tree's shape.
+    pub fn tile_padding(&self, tree: usize, tiles: TileTrees, steps: u32) -> u64 {
+        let missing = |depth: u32| u64::from(steps.saturating_sub(most_steps(tiles, depth)));
         if let Some(leaves) = self.leaves.get(tree) {
             let each =
                 leaves.iter().zip(0..).map(|(count, depth)| missing(depth).saturating_mul((*count).into()));

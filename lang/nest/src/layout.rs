@@ -17,7 +17,7 @@ pub enum Nodes {
 pub enum Operands {
     /// Values of features with thresholds.
     Values,
-    /// Bins of values with ranks of thresholds: rows are quantized before they are walked.
+    /// Bins of values with bins of thresholds: rows are quantized before they are walked.
     Bins,
 }
 
@@ -96,7 +96,7 @@ layouts! {
     Sparse "sparse" {
         nodes: Existing, operands: Values, straight: false, tiles: true, lowered: true,
         meaning: "only the nodes there are, each with the place of its children.",
-        smaller: "unroll fewer hops with unrollWalk, which pads trees, or split the model",
+        smaller: "unroll fewer steps with unrollWalk, which pads trees, or split the model",
     }
     /// Complete trees whose levels are tables to look up in registers.
     Levels "levels" {
@@ -104,13 +104,13 @@ layouts! {
         meaning: "complete trees whose levels are tables to look up in registers.",
         smaller: "use representation(array) or representation(sparse)",
     }
-    /// As `Levels`, with a threshold's rank among those of its feature in place of the threshold.
+    /// As `Levels`, with a threshold's bin among those of its feature in place of the threshold.
     Quantized "quantized" {
         nodes: Complete, operands: Bins, straight: true, tiles: false, lowered: true,
-        meaning: "complete trees that compare ranks among a feature's thresholds; rows are coded likewise.",
+        meaning: "complete trees that compare positions among a feature's thresholds; rows are coded likewise.",
         smaller: "use representation(array) or representation(sparse)",
     }
-    /// Existing nodes in preorder, with ranks as in `Quantized`. Vectors of rows test all nodes of a tree in this order.
+    /// Existing nodes in preorder, with threshold bins as in `Quantized`. Vectors of rows test all nodes of a tree in this order.
     Preorder "preorder" {
         nodes: Existing, operands: Bins, straight: false, tiles: false, lowered: true,
         meaning: "nodes that exist, one after the other, coded likewise; vectors of rows test all of them.",
@@ -125,7 +125,7 @@ layouts! {
 }
 
 impl Layout {
-    /// Whether nodes compare bins of rows' values with ranks of thresholds.
+    /// Whether nodes compare bins of rows' values with bins of thresholds.
     pub const fn is_coded(self) -> bool {
         matches!(self.operands(), Operands::Bins)
     }

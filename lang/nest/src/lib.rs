@@ -14,6 +14,6 @@ pub mod visit;
 pub mod walks;
 
 pub use layout::{Layout, Nodes, Operands};
-pub use model::{Depths, ModelFacts, Sizes};
+pub use model::{Depths, ModelInfo, Sizes};
 pub use nest::*;
 pub use variants::{Bounded, Variants};

@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 /// What the checker needs to know of a model.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ModelFacts {
+pub struct ModelInfo {
     /// How many trees the model has; `depths` has as many entries.
     pub num_trees: u32,
     /// How many features a row has.
@@ -22,7 +22,7 @@ pub struct ModelFacts {
     pub sizes: Sizes,
 }
 
-impl ModelFacts {
+impl ModelInfo {
     /// The depth of the deepest tree.
     pub fn max_depth(&self) -> u32 {
         self.depths.deepest

@@ -21,7 +21,7 @@ pub struct LoopId(pub u32);
 
 /// What a loop ranges over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Sort {
+pub enum Axis {
     /// Rows of the call.
     Row,
     /// Trees of the forest, in the order of the nest.
@@ -57,10 +57,10 @@ pub enum Reduce {
     Vector(u32),
 }
 
-/// What the schedule says about one loop, besides its place. Facts about walks hold for all walks below the
+/// What the schedule says about one loop, besides its place. Annotations about walks hold for all walks below the
 /// loop unless a loop further in says otherwise.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Facts {
+pub struct Annotations {
     /// Iterations run in parallel.
     pub parallel: bool,
     /// The loop is expanded completely.
@@ -69,9 +69,9 @@ pub struct Facts {
     pub cache: bool,
     /// Walks advanced together in a leaf loop; the checker has chosen a number where the schedule gave none.
     pub interleave: Option<u32>,
-    /// Straight-line hops at the start of the walks below.
+    /// Straight-line steps at the start of the walks below.
     pub unroll_walk: Option<u32>,
-    /// Hops without leaf test at the start of the walks below, as far as every leaf is deeper.
+    /// Steps without leaf test at the start of the walks below, as far as every leaf is deeper.
     pub peel_walk: Option<u32>,
     /// How partial sums are combined after this loop.
     pub reduce: Option<Reduce>,
@@ -90,7 +90,7 @@ pub struct Facts {
 
 /// The value of a fact about a loop.
 #[derive(Clone, Debug, PartialEq)]
-pub enum FactValue {
+pub enum AnnotationValue {
     /// It holds.
     Flag,
     /// A number.
@@ -99,12 +99,12 @@ pub enum FactValue {
     Word(String),
 }
 
-impl Facts {
+impl Annotations {
     /// All that is stated, by the names of the directives, in the order in which it is shown.
-    pub fn stated(&self) -> Vec<(&'static str, FactValue)> {
-        let flag = |name, on: bool| on.then_some((name, FactValue::Flag));
-        let number = |name, n: Option<u32>| n.map(|n| (name, FactValue::Number(n)));
-        let word = |name, text: Option<String>| text.map(|text| (name, FactValue::Word(text)));
+    pub fn annotations(&self) -> Vec<(&'static str, AnnotationValue)> {
+        let flag = |name, on: bool| on.then_some((name, AnnotationValue::Flag));
+        let number = |name, n: Option<u32>| n.map(|n| (name, AnnotationValue::Number(n)));
+        let word = |name, text: Option<String>| text.map(|text| (name, AnnotationValue::Word(text)));
         let all = [
             flag("parallel", self.parallel),
             flag("unroll", self.unroll),
@@ -117,8 +117,8 @@ impl Facts {
             number("peelWalk", self.peel_walk),
             number("speculateWalk", self.speculate_walk),
             self.reduce.map(|reduce| match reduce {
-                Reduce::Atomic => ("atomicReduce", FactValue::Flag),
-                Reduce::Vector(width) => ("vectorReduce", FactValue::Number(width)),
+                Reduce::Atomic => ("atomicReduce", AnnotationValue::Flag),
+                Reduce::Vector(width) => ("vectorReduce", AnnotationValue::Number(width)),
             }),
             word("representation", self.representation.map(|layout| layout.word().to_owned())),
         ];
@@ -185,7 +185,7 @@ pub struct Loop {
     /// The name of this copy as the user can write it: `b0`, `first.b1`, `v[3].t1`.
     pub name: String,
     /// Rows or trees.
-    pub sort: Sort,
+    pub axis: Axis,
     /// First value.
     pub start: Sym,
     /// Exclusive end, before constraints.
@@ -195,7 +195,7 @@ pub struct Loop {
     /// What is inside.
     pub body: Body,
     /// What the schedule says about it.
-    pub facts: Facts,
+    pub annotations: Annotations,
 }
 
 /// Whether each row's sum adds the trees in the model's order, starting from the base value.
@@ -229,7 +229,7 @@ pub struct Nest {
     pub tree_order: TreeOrder,
     /// The layout of trees where no loop says otherwise.
     pub representation: Option<Layout>,
-    /// The tiles of nodes that walks hop over; single nodes if there is none.
+    /// The tiles of nodes that walks go over; single nodes if there is none.
     pub tile_trees: Option<TileTrees>,
     /// The order in which each row's sum is added up.
     pub accumulation: Accumulation,
@@ -243,7 +243,7 @@ impl Nest {
         &self.loops[id.0 as usize]
     }
 
-    /// The tiles of nodes that walks hop over, if they hold more than single nodes.
+    /// The tiles of nodes that walks go over, if they hold more than single nodes.
     pub fn tiles(&self) -> Option<TileTrees> {
         self.tile_trees.filter(|tiles| tiles.nodes > 1)
     }

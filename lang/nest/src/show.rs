@@ -15,14 +15,14 @@ use std::fmt::Write;
 use serde_json::Value;
 
 use crate::sym::Sym;
-use crate::{Accumulation, Body, Constraint, FactValue, Facts, LoopId, Nest, Sort, TreeOrder};
+use crate::{Accumulation, AnnotationValue, Annotations, Axis, Body, Constraint, LoopId, Nest, TreeOrder};
 
 pub use json::nest_json;
 
 /// Lines of a nest in a diagnostic; more are left out.
 const MOST_LINES: usize = 40;
 
-/// The nest, one loop a line, with its ranges, constraints and facts.
+/// The nest, one loop a line, with its ranges, constraints and annotations.
 pub fn show_nest(nest: &Nest) -> String {
     let mut out = String::new();
     for line in lines(nest) {
@@ -169,9 +169,9 @@ fn header(nest: &Nest, id: LoopId, constraints: &[&Constraint]) -> String {
     if let Some(condition) = condition(nest, constraints) {
         let _ = write!(text, " while {condition}");
     }
-    let facts = facts(&this.facts);
-    if !facts.is_empty() {
-        let _ = write!(text, " [{}]", facts.join(", "));
+    let annotations = annotations(&this.annotations);
+    if !annotations.is_empty() {
+        let _ = write!(text, " [{}]", annotations.join(", "));
     }
     text
 }
@@ -194,19 +194,19 @@ pub fn sym_value(sym: &Sym) -> Value {
 }
 
 /// The word for what a loop ranges over: `row` or `tree`.
-pub fn sort_name(sort: Sort) -> &'static str {
-    match sort {
-        Sort::Row => "row",
-        Sort::Tree => "tree",
+pub fn axis_name(axis: Axis) -> &'static str {
+    match axis {
+        Axis::Row => "row",
+        Axis::Tree => "tree",
     }
 }
 
 /// What is stated about a loop, in words.
-pub fn facts(facts: &Facts) -> Vec<String> {
-    let text = |(name, value): (&str, FactValue)| match value {
-        FactValue::Flag => name.to_owned(),
-        FactValue::Number(n) => format!("{name} {n}"),
-        FactValue::Word(word) => word,
+pub fn annotations(annotations: &Annotations) -> Vec<String> {
+    let text = |(name, value): (&str, AnnotationValue)| match value {
+        AnnotationValue::Flag => name.to_owned(),
+        AnnotationValue::Number(n) => format!("{name} {n}"),
+        AnnotationValue::Word(word) => word,
     };
-    facts.stated().into_iter().map(text).collect()
+    annotations.annotations().into_iter().map(text).collect()
 }

@@ -3,9 +3,9 @@
 use std::fmt;
 use std::sync::Arc;
 
-/// A named quantity that is known with a model, or, for [`Fact::Rows`], only at run time.
+/// A named quantity that is known with a model, or, for [`Property::Rows`], only at run time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Fact {
+pub enum Property {
     /// `n_rows`: rows of the call. Never known to the checker.
     Rows,
     /// `num_trees`, also written `N_t`.
@@ -51,22 +51,22 @@ pub enum Sym {
     /// A known value.
     Int(i64),
     /// A fact that is not known.
-    Fact(Fact),
+    Property(Property),
     /// An operation with at least one unknown operand.
     Op(SymOp, Arc<Sym>, Arc<Sym>),
 }
 
-impl fmt::Display for Fact {
+impl fmt::Display for Property {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Fact::Rows => f.write_str("n_rows"),
-            Fact::NumTrees => f.write_str("N_t"),
-            Fact::NumFeatures => f.write_str("num_features"),
-            Fact::NumClasses => f.write_str("num_classes"),
-            Fact::MaxDepth => f.write_str("max_depth"),
-            Fact::BatchSize => f.write_str("batch_size"),
-            Fact::TreesToDepth(d) => write!(f, "trees_to_depth({d})"),
-            Fact::RunDepth => f.write_str("run_depth"),
+            Property::Rows => f.write_str("n_rows"),
+            Property::NumTrees => f.write_str("N_t"),
+            Property::NumFeatures => f.write_str("num_features"),
+            Property::NumClasses => f.write_str("num_classes"),
+            Property::MaxDepth => f.write_str("max_depth"),
+            Property::BatchSize => f.write_str("batch_size"),
+            Property::TreesToDepth(d) => write!(f, "trees_to_depth({d})"),
+            Property::RunDepth => f.write_str("run_depth"),
         }
     }
 }
@@ -117,7 +117,7 @@ impl Sym {
     /// How many leaves the expression has.
     fn terms(&self) -> usize {
         match self {
-            Sym::Int(_) | Sym::Fact(_) => 1,
+            Sym::Int(_) | Sym::Property(_) => 1,
             Sym::Op(_, a, b) => a.terms() + b.terms(),
         }
     }
@@ -126,19 +126,19 @@ impl Sym {
     ///
     /// # Errors
     /// As for [`Sym::apply`].
-    pub fn substitute(&self, value: &dyn Fn(Fact) -> Option<i64>) -> Result<Sym, ArithmeticError> {
+    pub fn substitute(&self, value: &dyn Fn(Property) -> Option<i64>) -> Result<Sym, ArithmeticError> {
         match self {
             Sym::Int(n) => Ok(Sym::Int(*n)),
-            Sym::Fact(fact) => Ok(value(*fact).map_or(Sym::Fact(*fact), Sym::Int)),
+            Sym::Property(property) => Ok(value(*property).map_or(Sym::Property(*property), Sym::Int)),
             Sym::Op(op, a, b) => Sym::apply(*op, &a.substitute(value)?, &b.substitute(value)?),
         }
     }
 
     /// Whether any fact that satisfies `test` occurs in the expression.
-    pub fn mentions(&self, test: &dyn Fn(Fact) -> bool) -> bool {
+    pub fn mentions(&self, test: &dyn Fn(Property) -> bool) -> bool {
         match self {
             Sym::Int(_) => false,
-            Sym::Fact(fact) => test(*fact),
+            Sym::Property(property) => test(*property),
             Sym::Op(_, a, b) => a.mentions(test) || b.mentions(test),
         }
     }
@@ -192,7 +192,7 @@ impl fmt::Display for Sym {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Sym::Int(n) => write!(f, "{n}"),
-            Sym::Fact(fact) => write!(f, "{fact}"),
+            Sym::Property(property) => write!(f, "{property}"),
             Sym::Op(op, a, b) => match op {
                 SymOp::Min => write!(f, "min({a}, {b})"),
                 SymOp::Max => write!(f, "max({a}, {b})"),
@@ -232,7 +232,7 @@ mod tests {
 
     #[test]
     fn folds_and_prints() {
-        let trees = Sym::Fact(Fact::NumTrees);
+        let trees = Sym::Property(Property::NumTrees);
         let half = op(SymOp::Div, trees.clone(), 2.into());
         assert_eq!(half.to_string(), "N_t/2");
         assert_eq!(
@@ -263,7 +263,7 @@ mod tests {
         assert_eq!(fold(SymOp::Div, i64::MIN, -1), Err(ArithmeticError::Overflow));
         assert_eq!(fold(SymOp::Rem, i64::MIN, -1), Err(ArithmeticError::Overflow));
         assert_eq!(fold(SymOp::CeilDiv, i64::MIN, -1), Err(ArithmeticError::Overflow));
-        let mut sym = Sym::Fact(Fact::NumTrees);
+        let mut sym = Sym::Property(Property::NumTrees);
         let error = loop {
             match Sym::apply(SymOp::Add, &sym, &sym) {
                 Ok(next) => sym = next,

@@ -2,14 +2,14 @@
 
 use std::collections::HashMap;
 
-use crate::sym::{Fact, Sym};
-use crate::{Body, Constraint, LoopId, Nest, Sort};
+use crate::sym::{Property, Sym};
+use crate::{Axis, Body, Constraint, LoopId, Nest};
 
 /// Why a nest cannot be run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VisitError {
     /// A bound is not known.
-    Unknown(Fact),
+    Unknown(Property),
     /// A value does not fit.
     Overflow,
     /// A specialised loop has no body for one of its iterations.
@@ -37,9 +37,10 @@ struct Run<'a> {
 impl Run<'_> {
     fn eval(&self, sym: &Sym) -> Result<i64, VisitError> {
         let rows = self.rows;
-        let known =
-            sym.substitute(&|fact| (fact == Fact::Rows).then_some(rows)).map_err(|_| VisitError::Overflow)?;
-        known.as_int().ok_or(VisitError::Unknown(Fact::NumTrees))
+        let known = sym
+            .substitute(&|property| (property == Property::Rows).then_some(rows))
+            .map_err(|_| VisitError::Overflow)?;
+        known.as_int().ok_or(VisitError::Unknown(Property::NumTrees))
     }
 
     fn all(&mut self, loops: &[LoopId], base: (i64, i64)) -> Result<(), VisitError> {
@@ -54,9 +55,9 @@ impl Run<'_> {
         let (mut value, mut iteration) = (start, 0_usize);
         while value < stop {
             self.values.insert(id, value);
-            let at = match this.sort {
-                Sort::Row => (base.0 + value, base.1),
-                Sort::Tree => (base.0, base.1 + value),
+            let at = match this.axis {
+                Axis::Row => (base.0 + value, base.1),
+                Axis::Tree => (base.0, base.1 + value),
             };
             match &this.body {
                 Body::Walk => (self.walk)(at.0, at.1),

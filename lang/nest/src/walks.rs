@@ -4,18 +4,18 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use crate::sym::Sym;
-use crate::{Body, Facts, Layout, LoopId, Nest, Sort};
+use crate::{Annotations, Axis, Body, Layout, LoopId, Nest};
 
-/// What a leaf loop asks of its walks. Facts of enclosing loops are resolved: the innermost wins.
+/// What a leaf loop asks of its walks. Annotations of enclosing loops are resolved: the innermost wins.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Site {
+pub struct LeafLoop {
     /// A range of tree positions that covers every tree walked here.
     pub trees: Range<usize>,
-    /// Hops that must be straight-line; trees are padded to it.
+    /// Steps that must be straight-line; trees are padded to it.
     pub unroll: u32,
-    /// Hops to peel.
+    /// Steps to peel.
     pub peel: u32,
-    /// Levels whose nodes are all evaluated; no more than hops that must be straight-line.
+    /// Levels whose nodes are all evaluated; no more than steps that must be straight-line.
     pub speculate: u32,
     /// Walks, or vectors of walks, advanced together.
     pub group: u32,
@@ -23,7 +23,7 @@ pub struct Site {
     pub lanes: u32,
     /// The layout of the trees walked here.
     pub layout: Layout,
-    /// Most nodes of a tile, of which a hop passes one; 1 for single nodes.
+    /// Most nodes of a tile, of which a step passes one; 1 for single nodes.
     pub tile: u32,
 }
 
@@ -40,31 +40,31 @@ fn known(sym: &Sym) -> Result<i64, NotKnown> {
 ///
 /// # Errors
 /// When a bound of a tree loop is not known.
-pub fn collect(nest: &Nest, deepest: &[u32], layout: Layout) -> Result<BTreeMap<LoopId, Site>, NotKnown> {
-    let mut collector = Collector { nest, deepest, sites: BTreeMap::new() };
+pub fn collect(nest: &Nest, deepest: &[u32], layout: Layout) -> Result<BTreeMap<LoopId, LeafLoop>, NotKnown> {
+    let mut collector = Collector { nest, deepest, leaf_loops: BTreeMap::new() };
     let asked = Asked { unroll: None, peel: None, speculate: None, layout };
     for root in &nest.roots {
         collector.visit(*root, &mut Vec::new(), asked)?;
     }
-    straighten_levels(&mut collector.sites, deepest);
-    Ok(collector.sites)
+    straighten_levels(&mut collector.leaf_loops, deepest);
+    Ok(collector.leaf_loops)
 }
 
-/// Walks of the levels and the quantized layout are straight-line to the leaf: all trees that a site walks get one depth. Sites that
+/// Walks of the levels and the quantized layout are straight-line to the leaf: all trees that a leaf_loop walks get one depth. LeafLoops that
 /// share trees deepen each other until nothing changes.
-fn straighten_levels(sites: &mut BTreeMap<LoopId, Site>, deepest: &[u32]) {
+fn straighten_levels(leaf_loops: &mut BTreeMap<LoopId, LeafLoop>, deepest: &[u32]) {
     let mut depths = deepest.to_vec();
-    for site in sites.values() {
+    for leaf_loop in leaf_loops.values() {
         // Padding for other walks deepens trees too.
-        depths[site.trees.clone()].iter_mut().for_each(|depth| *depth = site.unroll.max(*depth));
+        depths[leaf_loop.trees.clone()].iter_mut().for_each(|depth| *depth = leaf_loop.unroll.max(*depth));
     }
     loop {
         let mut changed = false;
-        for site in sites.values_mut().filter(|site| site.layout.is_straight()) {
-            let most = depths[site.trees.clone()].iter().copied().max().unwrap_or(0);
-            changed |= site.unroll != most;
-            site.unroll = most;
-            depths[site.trees.clone()].fill(most);
+        for leaf_loop in leaf_loops.values_mut().filter(|leaf_loop| leaf_loop.layout.is_straight()) {
+            let most = depths[leaf_loop.trees.clone()].iter().copied().max().unwrap_or(0);
+            changed |= leaf_loop.unroll != most;
+            leaf_loop.unroll = most;
+            depths[leaf_loop.trees.clone()].fill(most);
         }
         if !changed {
             return;
@@ -81,12 +81,12 @@ struct Asked {
 }
 
 impl Asked {
-    fn refined(self, facts: &Facts) -> Asked {
+    fn refined(self, annotations: &Annotations) -> Asked {
         Asked {
-            unroll: facts.unroll_walk.or(self.unroll),
-            peel: facts.peel_walk.or(self.peel),
-            speculate: facts.speculate_walk.or(self.speculate),
-            layout: facts.representation.unwrap_or(self.layout),
+            unroll: annotations.unroll_walk.or(self.unroll),
+            peel: annotations.peel_walk.or(self.peel),
+            speculate: annotations.speculate_walk.or(self.speculate),
+            layout: annotations.representation.unwrap_or(self.layout),
         }
     }
 }
@@ -94,7 +94,7 @@ impl Asked {
 struct Collector<'a> {
     nest: &'a Nest,
     deepest: &'a [u32],
-    sites: BTreeMap<LoopId, Site>,
+    leaf_loops: BTreeMap<LoopId, LeafLoop>,
 }
 
 /// An enclosing loop; in one case of a specialised loop its value is known.
@@ -103,24 +103,24 @@ type Enclosing = (LoopId, Option<i64>);
 impl Collector<'_> {
     fn visit(&mut self, id: LoopId, path: &mut Vec<Enclosing>, asked: Asked) -> Result<(), NotKnown> {
         let this = self.nest.get(id);
-        let asked = asked.refined(&this.facts);
+        let asked = asked.refined(&this.annotations);
         path.push((id, None));
         match &this.body {
             Body::Walk => {
                 let trees = self.covered(path)?;
                 let deepest = self.deepest[trees.clone()].iter().copied().max().unwrap_or(0);
                 let speculate = asked.speculate.unwrap_or(0).min(deepest);
-                let site = Site {
+                let leaf_loop = LeafLoop {
                     unroll: asked.unroll.unwrap_or(0).min(deepest).max(speculate),
                     peel: asked.peel.unwrap_or(0).min(deepest),
                     speculate,
-                    group: this.facts.interleave.unwrap_or(1).max(1),
-                    lanes: this.facts.vectorize.unwrap_or(1).max(1),
+                    group: this.annotations.interleave.unwrap_or(1).max(1),
+                    lanes: this.annotations.vectorize.unwrap_or(1).max(1),
                     layout: asked.layout,
                     tile: self.nest.tiles().map_or(1, |tiles| tiles.nodes),
                     trees,
                 };
-                self.sites.insert(id, site);
+                self.leaf_loops.insert(id, leaf_loop);
             }
             Body::Seq(inner) => {
                 for child in inner {
@@ -149,7 +149,7 @@ impl Collector<'_> {
         let mut on_path = BTreeMap::new();
         for (id, fixed) in path {
             let this = self.nest.get(*id);
-            if this.sort != Sort::Tree {
+            if this.axis != Axis::Tree {
                 continue;
             }
             let (start, stop, step) = (known(&this.start)?, known(&this.stop)?, known(&this.step)?);

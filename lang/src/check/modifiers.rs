@@ -1,12 +1,12 @@
 //! Applies the loop modifiers of a text to the builder, in the order written.
 
-use super::tally::Listener;
+use super::problem_counter::Listener;
 use crate::directives::Op;
 use crate::illegal::{Illegal, Problem};
-use crate::lineage::{Builder, RemarkKind, Select};
+use crate::lineage::{NestBuilder, RemarkKind, Select};
 use crate::resolve::{Arg, Call};
 use sched_nest::LoopId;
-use sched_nest::sym::{Fact, Sym};
+use sched_nest::sym::{Property, Sym};
 
 /// Applies all loop modifiers. Returns false if the nest became too large to go on, or the listener has heard enough.
 ///
@@ -14,7 +14,7 @@ use sched_nest::sym::{Fact, Sym};
 /// known from then on, so that one mistake gives one error.
 pub(super) fn apply<'c>(
     calls: impl Iterator<Item = &'c Call>,
-    builder: &mut Builder,
+    builder: &mut NestBuilder,
     report: &mut dyn Listener,
 ) -> bool {
     for call in calls.filter(|call| call.shapes) {
@@ -37,7 +37,7 @@ pub(super) fn apply<'c>(
 }
 
 /// Passes on what a modifier had to remark.
-pub(super) fn tell_remarks(op: Op, builder: &mut Builder, report: &mut dyn Listener) {
+pub(super) fn tell_remarks(op: Op, builder: &mut NestBuilder, report: &mut dyn Listener) {
     for remark in builder.take_remarks() {
         let problem = match remark.kind {
             RemarkKind::Unverified(what) => Problem::Unverified { what: what.into() },
@@ -58,14 +58,14 @@ fn argument(op: Op) -> Option<usize> {
     }
 }
 
-fn apply_one(call: &Call, builder: &mut Builder, report: &mut dyn Listener) -> Result<(), Illegal> {
+fn apply_one(call: &Call, builder: &mut NestBuilder, report: &mut dyn Listener) -> Result<(), Illegal> {
     let step = call.step;
     let poisoned = || Err(Illegal::at(step, Problem::Poisoned, Vec::new()));
     if call.broken {
         return poisoned();
     }
     let value = |at: usize| match call.number(at) {
-        Some(sym) if sym.mentions(&|fact| fact == Fact::RunDepth) => {
+        Some(sym) if sym.mentions(&|property| property == Property::RunDepth) => {
             Err(Illegal::argument(step, at, Problem::RunDepthUnknown, Vec::new()))
         }
         other => Ok(other),
@@ -92,7 +92,7 @@ fn apply_one(call: &Call, builder: &mut Builder, report: &mut dyn Listener) -> R
 }
 
 /// Goes on after a refused modifier, as if it had been a legal one as far as that can be guessed.
-fn recover(call: &Call, illegal: &Illegal, builder: &mut Builder, report: &mut dyn Listener) {
+fn recover(call: &Call, illegal: &Illegal, builder: &mut NestBuilder, report: &mut dyn Listener) {
     let guess: Option<&Sym> = None;
     let again = match (&illegal.problem, call.op, call.args.as_slice()) {
         (

@@ -5,17 +5,17 @@ use std::sync::{Arc, OnceLock};
 use sched_grammar::Parsed;
 use sched_grammar::ast::{Comment, File, Span};
 
-use super::{Checked, Header, Lineage, Param, facts, modifiers, no_gpu_yet, target};
+use super::{Checked, Header, Lineage, Param, annotate, modifiers, no_gpu_yet, target};
 use crate::device::Limits;
 use crate::diagnostics::{Applicability, Diagnostic, Severity, codes, keep_helpful};
 use crate::legality;
-use crate::lineage::Builder;
+use crate::lineage::NestBuilder;
 use crate::lints;
 use crate::options::{Options, Supported, Target};
 use crate::report::Report;
 use crate::resolve::{self, Call};
 use sched_nest::Nest;
-use sched_nest::sym::{Fact, Sym};
+use sched_nest::sym::{Property, Sym};
 
 /// Most loops of a schedule whose fixes are tried before they are offered.
 const FEW_LOOPS: usize = 400;
@@ -46,7 +46,7 @@ pub struct Outcome {
     /// What is to be said.
     pub verdict: Verdict,
     /// The final nest with its facts, as far as the schedule is legal.
-    pub builder: Builder,
+    pub builder: NestBuilder,
     /// The directives with their arguments resolved.
     pub calls: Arc<[Call]>,
     is_legal: bool,
@@ -90,10 +90,10 @@ impl Outcome {
             no_gpu_yet(&header, &mut report);
         }
 
-        let mut builder = Builder::with_room(options.facts.clone(), calls.len());
+        let mut builder = NestBuilder::with_room(options.model.clone(), calls.len());
         let whole_shape = modifiers::apply(calls.iter(), &mut builder, &mut report);
         if whole_shape {
-            facts::attach(calls.iter(), &mut builder, &mut report);
+            annotate::attach(calls.iter(), &mut builder, &mut report);
             for illegal in legality::check(&builder, &limits) {
                 report.illegal(&builder, &illegal);
             }
@@ -136,7 +136,7 @@ impl Outcome {
 }
 
 /// The plain nest.
-fn export(builder: &Builder, batch_size: Option<u64>) -> Nest {
+fn export(builder: &NestBuilder, batch_size: Option<u64>) -> Nest {
     let (mut nest, _) = builder.nest();
     nest.batch_size = batch_size;
     nest.representation = builder.layout();
@@ -144,12 +144,12 @@ fn export(builder: &Builder, batch_size: Option<u64>) -> Nest {
 }
 
 /// Says what a nest that is to be compiled mentions and is not known.
-fn not_known(nest: &Nest, builder: &Builder, source: &str, comments: &[Comment]) -> Option<Diagnostic> {
+fn not_known(nest: &Nest, builder: &NestBuilder, source: &str, comments: &[Comment]) -> Option<Diagnostic> {
     let unknown = unknown_facts(nest);
     if unknown.is_empty() && !builder.has_uncounted_copies() {
         return None;
     }
-    if unknown == [Fact::BatchSize] {
+    if unknown == [Property::BatchSize] {
         let name = "batch_size";
         let is_said = |at: &usize| {
             let inside = |comment: &Comment| comment.span.range().contains(at);
@@ -170,8 +170,8 @@ fn not_known(nest: &Nest, builder: &Builder, source: &str, comments: &[Comment])
     Some(diagnostic.help("Name one in a `model` line or on the command line."))
 }
 
-/// Facts in the nest that must be known when it is compiled and are not.
-fn unknown_facts(nest: &Nest) -> Vec<Fact> {
+/// Annotations in the nest that must be known when it is compiled and are not.
+fn unknown_facts(nest: &Nest) -> Vec<Property> {
     let mut unknown = Vec::new();
     let loops = nest.loops.iter().flat_map(|l| [&l.start, &l.stop, &l.step]);
     let syms = loops.chain(nest.constraints.iter().map(|c| &c.bound));
@@ -183,10 +183,10 @@ fn unknown_facts(nest: &Nest) -> Vec<Fact> {
     unknown
 }
 
-fn collect(sym: &Sym, into: &mut Vec<Fact>) {
+fn collect(sym: &Sym, into: &mut Vec<Property>) {
     match sym {
-        Sym::Int(_) | Sym::Fact(Fact::Rows) => {}
-        Sym::Fact(fact) => into.push(*fact),
+        Sym::Int(_) | Sym::Property(Property::Rows) => {}
+        Sym::Property(property) => into.push(*property),
         Sym::Op(_, a, b) => {
             collect(a, into);
             collect(b, into);

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use foldhash::HashSet;
 use sched_grammar::ast::{File, Span, StmtKind};
 
-use super::{Site, Tally, facts, modifiers};
+use super::{InsertionPoint, ProblemCounter, annotate, modifiers};
 use crate::device::Limits;
-use crate::lineage::{Builder, Step};
+use crate::lineage::{DirectiveIndex, NestBuilder};
 use crate::options::{Options, Target};
 use crate::report::Report;
 use crate::resolve::{self, Call, Number};
-use sched_nest::ModelFacts;
+use sched_nest::ModelInfo;
 
 /// A text whose names and arguments are resolved.
 #[derive(Debug)]
@@ -23,7 +23,7 @@ pub struct Prepared {
     numbers: Vec<Number>,
     target: Target,
     target_free: bool,
-    model: Option<Arc<ModelFacts>>,
+    model: Option<Arc<ModelInfo>>,
 }
 
 /// Resolves a text; what is wrong with it is left out. A check has found the calls already, if there was one.
@@ -39,18 +39,18 @@ pub fn prepare(source: &str, file: &File, options: &Options, calls: Option<Arc<[
         numbers: scope.numbers(),
         target: super::target(&header, options, &calls),
         target_free: options.target.is_none() && header.target.is_none(),
-        model: options.facts.clone(),
+        model: options.model.clone(),
         calls,
     }
 }
 
 impl Prepared {
     /// The nest that the directives make that end at `at` or before it, with what they state of its loops.
-    pub fn until(&self, at: usize) -> Builder {
+    pub fn until(&self, at: usize) -> NestBuilder {
         let calls = self.calls_before(at);
-        let mut builder = Builder::new(self.model.clone());
-        if modifiers::apply(calls.iter(), &mut builder, &mut Tally::default()) {
-            facts::attach(calls.iter(), &mut builder, &mut Tally::default());
+        let mut builder = NestBuilder::new(self.model.clone());
+        if modifiers::apply(calls.iter(), &mut builder, &mut ProblemCounter::default()) {
+            annotate::attach(calls.iter(), &mut builder, &mut ProblemCounter::default());
         }
         builder
     }
@@ -62,7 +62,7 @@ impl Prepared {
     }
 
     /// Whether a directive gives this name to a loop that it makes.
-    pub fn makes(&self, step: Step, name: &str) -> bool {
+    pub fn makes(&self, step: DirectiveIndex, name: &str) -> bool {
         self.call(step).is_some_and(|call| call.new_names().any(|new| new == name))
     }
 
@@ -77,31 +77,31 @@ impl Prepared {
     }
 
     /// What a directive was read as, if its name is known.
-    pub fn call(&self, step: Step) -> Option<&Call> {
+    pub fn call(&self, step: DirectiveIndex) -> Option<&Call> {
         let at = self.calls.binary_search_by_key(&step, |call| call.step).ok()?;
         self.calls.get(at)
     }
 
     /// The number of the directive that stands at this place.
-    pub fn step_at(&self, span: Span) -> Option<Step> {
+    pub fn step_at(&self, span: Span) -> Option<DirectiveIndex> {
         let at = self.directives.binary_search_by_key(&span.start, |known| known.start).ok()?;
-        u32::try_from(at).ok().map(Step)
+        u32::try_from(at).ok().map(DirectiveIndex)
     }
 
     /// Where a directive stands.
-    pub fn span(&self, step: Step) -> Option<Span> {
+    pub fn span(&self, step: DirectiveIndex) -> Option<Span> {
         self.directives.get(step.0 as usize).copied()
     }
 
     /// A place where one more directive could stand; `leave_out` is one that is being written there.
-    pub fn site(&self, at: usize, leave_out: Option<Step>) -> Site<'_> {
+    pub fn point(&self, at: usize, leave_out: Option<DirectiveIndex>) -> InsertionPoint<'_> {
         let is_left = |call: &&Call| Some(call.step) != leave_out;
         let before: Vec<&Call> = self.calls_before(at).iter().filter(is_left).collect();
         let after = self.calls.get(self.calls_before(at).len()..).unwrap_or_default();
         let limits = Limits::of(&self.target);
         // The first mapped loop makes a schedule without a target one for a GPU.
         let gpu = if self.target_free { Limits::of(&Target::gpu()) } else { limits };
-        let builder = Builder::new(self.model.clone());
-        Site::new(builder, before, after.iter().filter(is_left).collect(), limits, gpu)
+        let builder = NestBuilder::new(self.model.clone());
+        InsertionPoint::new(builder, before, after.iter().filter(is_left).collect(), limits, gpu)
     }
 }

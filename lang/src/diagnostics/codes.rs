@@ -40,7 +40,7 @@ sched_diagnostics::codes! { Schedule in "../explain/";
     NOT_KNOWN 37 "S0037" Error "fact not known when compiling"
     NOT_A_CHOICE 38 "S0038" Warning "value is not one of the choices"
     CONSUMED 40 "S0040" Error "index has been consumed"
-    FACT_LOST 41 "S0041" Error "fact about a consumed index"
+    ANNOTATION_LOST 41 "S0041" Error "fact about a consumed index"
     TILE_SIZE 42 "S0042" Error "tile size below 1"
     TILE_OFF_STEP 43 "S0043" Error "tile size is no multiple of the step"
     SPLIT_OUTSIDE 44 "S0044" Error "split point outside the range"
@@ -98,7 +98,7 @@ sched_diagnostics::codes! { Schedule in "../explain/";
     PEEL_POINTLESS 98 "S0098" Warning "peelWalk without effect"
     CACHE_TOO_LARGE 99 "S0099" Warning "working set larger than the cache"
     EMPTY_LANES 100 "S0100" Warning "vector wider than its loop"
-    NO_HOPS 101 "S0101" Warning "walks without hops"
+    NO_STEPS 101 "S0101" Warning "walks without steps"
     CODE_LARGE 102 "S0102" Warning "much code to compile"
 }
 

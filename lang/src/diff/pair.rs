@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::preorder;
-use sched_nest::{Constraint, LoopId, Nest, Sort};
+use sched_nest::{Axis, Constraint, LoopId, Nest};
 
 /// The loop around each loop.
 pub(super) struct Outer(Vec<Option<LoopId>>);
@@ -62,12 +62,12 @@ impl Pairs {
             limits: (limits(a), limits(b)),
         };
         // Copies that cannot be told apart by name are paired in the order in which they run.
-        let mut by_name: HashMap<(&str, Sort), Vec<LoopId>> = HashMap::new();
+        let mut by_name: HashMap<(&str, Axis), Vec<LoopId>> = HashMap::new();
         for id in preorder(b).into_iter().rev() {
-            by_name.entry((&b.get(id).name, b.get(id).sort)).or_default().push(id);
+            by_name.entry((&b.get(id).name, b.get(id).axis)).or_default().push(id);
         }
         for id in preorder(a) {
-            let name = (a.get(id).name.as_str(), a.get(id).sort);
+            let name = (a.get(id).name.as_str(), a.get(id).axis);
             if let Some(other) = by_name.get_mut(&name).and_then(Vec::pop) {
                 pairs.join(id, other);
             }
@@ -178,5 +178,5 @@ fn limit(own: Option<&Vec<usize>>, nest: &Nest, name: impl Fn(&LoopId) -> String
 /// What a loop ranges over, in words.
 fn range(nest: &Nest, id: LoopId) -> String {
     let this = nest.get(id);
-    format!("{:?} {}", this.sort, sched_nest::show::range(&this.start, &this.stop, &this.step))
+    format!("{:?} {}", this.axis, sched_nest::show::range(&this.start, &this.stop, &this.step))
 }

@@ -2,9 +2,9 @@
 
 use super::Operation;
 use crate::directives::Op;
-use crate::lineage::{Builder, Select, Stated};
-use sched_nest::sym::{Fact, Sym, SymOp};
-use sched_nest::{GpuAxis, GpuDimension, GpuLevel, Layout, LoopId, Sort};
+use crate::lineage::{Annotation, NestBuilder, Select};
+use sched_nest::sym::{Property, Sym, SymOp};
+use sched_nest::{Axis, GpuAxis, GpuDimension, GpuLevel, Layout, LoopId};
 
 /// Copies of one name that are offered one by one beside all of them together.
 const MOST_COPIES: usize = 16;
@@ -18,14 +18,14 @@ pub type Named = (Select, LoopId);
 pub type Forms = Vec<Operation>;
 
 /// Everything to try of one directive.
-pub fn of(op: Op, builder: &Builder, is_taken: &dyn Fn(&str) -> bool) -> Vec<Forms> {
+pub fn of(op: Op, builder: &NestBuilder, is_taken: &dyn Fn(&str) -> bool) -> Vec<Forms> {
     about_these(op, builder, &names(builder), is_taken)
 }
 
 /// Everything to try of one directive about some loops.
 pub fn about_these(
     op: Op,
-    builder: &Builder,
+    builder: &NestBuilder,
     names: &[Named],
     is_taken: &dyn Fn(&str) -> bool,
 ) -> Vec<Forms> {
@@ -55,12 +55,12 @@ pub fn about_these(
 /// Everything to try of one directive about the loops that `v` means, one of which is `id`.
 pub fn about(
     op: Op,
-    builder: &Builder,
+    builder: &NestBuilder,
     v: &Select,
     id: LoopId,
     is_taken: &dyn Fn(&str) -> bool,
 ) -> Vec<Forms> {
-    let state = |fact: Stated| Operation::State(v.clone(), fact);
+    let state = |annotation: Annotation| Operation::State(v.clone(), annotation);
     let deepest = builder.deepest;
     match op {
         Op::Tile => vec![tiles(builder, v, id, is_taken)],
@@ -69,25 +69,27 @@ pub fn about(
         Op::Specialize => vec![vec![Operation::Specialize(v.clone())]],
         Op::Unroll => vec![vec![Operation::Unroll(v.clone())]],
         // With one of several words every form stands for itself.
-        Op::GpuDimension => dimensions().map(|dimension| vec![state(Stated::Gpu(dimension))]).to_vec(),
-        Op::Representation => Layout::lowered().map(|layout| vec![state(Stated::Layout(layout))]).collect(),
-        Op::UnrollWalk => {
-            vec![hops(deepest).into_iter().rev().map(|n| state(Stated::UnrollWalk(n))).collect()]
+        Op::GpuDimension => dimensions().map(|dimension| vec![state(Annotation::Gpu(dimension))]).to_vec(),
+        Op::Representation => {
+            Layout::lowered().map(|layout| vec![state(Annotation::Layout(layout))]).collect()
         }
-        Op::PeelWalk => vec![hops(deepest).into_iter().map(|n| state(Stated::PeelWalk(n))).collect()],
+        Op::UnrollWalk => {
+            vec![steps(deepest).into_iter().rev().map(|n| state(Annotation::UnrollWalk(n))).collect()]
+        }
+        Op::PeelWalk => vec![steps(deepest).into_iter().map(|n| state(Annotation::PeelWalk(n))).collect()],
         Op::Reorder | Op::SortTrees | Op::TileTrees => Vec::new(),
         // With a number first, then without.
         op => {
-            let with = |n: &u32| Stated::of(op, Some(*n)).map(state);
-            let numbers: Forms = Stated::proposals(op).iter().filter_map(with).collect();
-            let without = Stated::of(op, None).map(|fact| vec![state(fact)]);
+            let with = |n: &u32| Annotation::of(op, Some(*n)).map(state);
+            let numbers: Forms = Annotation::proposals(op).iter().filter_map(with).collect();
+            let without = Annotation::of(op, None).map(|annotation| vec![state(annotation)]);
             (!numbers.is_empty()).then_some(numbers).into_iter().chain(without).collect()
         }
     }
 }
 
 /// Every live name, and where it has several copies each of them.
-pub fn names(builder: &Builder) -> Vec<Named> {
+pub fn names(builder: &NestBuilder) -> Vec<Named> {
     let mut all: Vec<Named> = Vec::new();
     let loops = builder.loops();
     let mut seen = std::collections::HashMap::new();
@@ -109,17 +111,17 @@ pub fn names(builder: &Builder) -> Vec<Named> {
 }
 
 /// Two names next to each other that nothing has: `b2` and `b3`.
-pub fn fresh(builder: &Builder, sort: Sort, is_taken: &dyn Fn(&str) -> bool) -> (String, String) {
-    let letter = if sort == Sort::Row { 'b' } else { 't' };
+pub fn fresh(builder: &NestBuilder, axis: Axis, is_taken: &dyn Fn(&str) -> bool) -> (String, String) {
+    let letter = if axis == Axis::Row { 'b' } else { 't' };
     let is_free = |name: &String| !builder.is_declared(name) && !is_taken(name);
     let pairs = (0..100_000).map(|n| (format!("{letter}{n}"), format!("{letter}{}", n + 1)));
     let free = pairs.into_iter().find(|(a, b)| is_free(a) && is_free(b));
     free.unwrap_or_else(|| (format!("{letter}_outer"), format!("{letter}_inner")))
 }
 
-fn tiles(builder: &Builder, v: &Select, id: LoopId, is_taken: &dyn Fn(&str) -> bool) -> Forms {
+fn tiles(builder: &NestBuilder, v: &Select, id: LoopId, is_taken: &dyn Fn(&str) -> bool) -> Forms {
     let node = builder.node(id);
-    let (outer, inner) = fresh(builder, node.sort, is_taken);
+    let (outer, inner) = fresh(builder, node.axis, is_taken);
     let stride = node.step.as_int().unwrap_or(1);
     let extent = match (node.start.as_int(), node.stop.as_int()) {
         (Some(start), Some(stop)) => stop.checked_sub(start),
@@ -141,9 +143,9 @@ fn tiles(builder: &Builder, v: &Select, id: LoopId, is_taken: &dyn Fn(&str) -> b
         .collect()
 }
 
-fn splits(builder: &Builder, v: &Select, id: LoopId, is_taken: &dyn Fn(&str) -> bool) -> Forms {
+fn splits(builder: &NestBuilder, v: &Select, id: LoopId, is_taken: &dyn Fn(&str) -> bool) -> Forms {
     let node = builder.node(id);
-    let (first, second) = fresh(builder, node.sort, is_taken);
+    let (first, second) = fresh(builder, node.axis, is_taken);
     points(&node.start, &node.stop, &node.step)
         .into_iter()
         .map(|at| Operation::Split(v.clone(), first.clone(), second.clone(), at))
@@ -161,10 +163,10 @@ fn points(start: &Sym, stop: &Sym, step: &Sym) -> Vec<Sym> {
             steps.dedup();
             steps.into_iter().filter(|n| *n > 0 && *n < trips).filter_map(|n| at(from, n)).collect()
         }
-        (Some(from), None) if stop.mentions(&|fact| fact == Fact::Rows) => {
+        (Some(from), None) if stop.mentions(&|property| property == Property::Rows) => {
             [1024, 64].into_iter().filter_map(|n| at(from, n)).collect()
         }
-        _ if stop.mentions(&|fact| fact == Fact::Rows) => Vec::new(),
+        _ if stop.mentions(&|property| property == Property::Rows) => Vec::new(),
         _ => {
             let sum = Sym::apply(SymOp::Add, start, stop);
             let middle = sum.and_then(|sum| Sym::apply(SymOp::Div, &sum, &Sym::Int(2)));
@@ -175,7 +177,7 @@ fn points(start: &Sym, stop: &Sym, step: &Sym) -> Vec<Sym> {
 
 /// Orders of neighbours in a chain: all of two or three loops. First those that take the other sort of loop between the two of
 /// a tile, which is what most tiles are for.
-fn reorders(builder: &Builder) -> Vec<Forms> {
+fn reorders(builder: &NestBuilder) -> Vec<Forms> {
     let mut all: Vec<Forms> = Vec::new();
     let mut add = |order: Vec<Select>| {
         let form = vec![Operation::Reorder(order)];
@@ -186,8 +188,8 @@ fn reorders(builder: &Builder) -> Vec<Forms> {
     let chains: Vec<Vec<LoopId>> = builder.loops().into_iter().map(|id| chain_from(builder, id)).collect();
     for chain in &chains {
         if let [outer, inner, other] = chain[..]
-            && builder.sort(outer) == builder.sort(inner)
-            && builder.sort(inner) != builder.sort(other)
+            && builder.axis(outer) == builder.axis(inner)
+            && builder.axis(inner) != builder.axis(other)
         {
             let order = [outer, other, inner];
             add(order.iter().map(|id| Select::all(&builder.node(*id).name)).collect());
@@ -206,7 +208,7 @@ fn reorders(builder: &Builder) -> Vec<Forms> {
 }
 
 /// The loop and those directly inside it, as far as they are alone there.
-fn chain_from(builder: &Builder, id: LoopId) -> Vec<LoopId> {
+fn chain_from(builder: &NestBuilder, id: LoopId) -> Vec<LoopId> {
     let mut chain = vec![id];
     let mut last = id;
     while chain.len() < SMALL_CHAIN
@@ -227,7 +229,7 @@ fn orders(chain: &[LoopId]) -> Vec<Vec<LoopId>> {
     }
 }
 
-fn hops(deepest: Option<u32>) -> Vec<u32> {
+fn steps(deepest: Option<u32>) -> Vec<u32> {
     let most = deepest.unwrap_or(8).clamp(1, 16);
     (1..=most).collect()
 }

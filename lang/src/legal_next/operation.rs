@@ -5,7 +5,7 @@ use std::fmt;
 
 use crate::directives::{Op, SIGNATURES, Signature};
 use crate::illegal::Illegal;
-use crate::lineage::{Builder, Select, Stated, Step, TileTrees};
+use crate::lineage::{Annotation, DirectiveIndex, NestBuilder, Select, TileTrees};
 use sched_nest::sym::Sym;
 
 /// A directive with its arguments.
@@ -26,7 +26,7 @@ pub enum Operation {
     /// `sortTrees(depth)`
     SortTrees,
     /// A fact about a loop.
-    State(Select, Stated),
+    State(Select, Annotation),
     /// `representation(name)`
     Layout(Layout),
     /// `tileTrees(n)`
@@ -71,7 +71,7 @@ impl Operation {
             Operation::SortTrees => Op::SortTrees,
             Operation::Layout(_) => Op::Representation,
             Operation::TileTrees(_) => Op::TileTrees,
-            Operation::State(_, fact) => fact.op(),
+            Operation::State(_, annotation) => annotation.op(),
         }
     }
 
@@ -100,7 +100,9 @@ impl Operation {
             Operation::SortTrees => vec![Argument::Word("depth".to_owned())],
             Operation::Layout(layout) => vec![Argument::Word(layout.word().to_owned())],
             Operation::TileTrees(n) => vec![Argument::Number(n.to_string())],
-            Operation::State(select, fact) => std::iter::once(v(select)).chain(second(fact)).collect(),
+            Operation::State(select, annotation) => {
+                std::iter::once(v(select)).chain(second(annotation)).collect()
+            }
         }
     }
 
@@ -111,9 +113,9 @@ impl Operation {
             Operation::Tile(v, outer, inner, _) => Operation::Tile(v, outer, inner, number.clone()),
             Operation::Split(v, first, second, _) => Operation::Split(v, first, second, number.clone()),
             Operation::TileTrees(_) => Operation::TileTrees(small()?),
-            Operation::State(v, fact) => {
-                fact.limit()?;
-                Operation::State(v, Stated::of(fact.op(), Some(small()?))?)
+            Operation::State(v, annotation) => {
+                annotation.limit()?;
+                Operation::State(v, Annotation::of(annotation.op(), Some(small()?))?)
             }
             _ => return None,
         })
@@ -134,7 +136,7 @@ impl Operation {
     ///
     /// # Errors
     /// What the builder refuses. A fact about several copies may then be stated of some of them.
-    pub fn apply(&self, step: Step, builder: &mut Builder) -> Result<(), Illegal> {
+    pub fn apply(&self, step: DirectiveIndex, builder: &mut NestBuilder) -> Result<(), Illegal> {
         match self {
             Operation::Tile(v, outer, inner, size) => builder.tile(step, v, outer, inner, size),
             Operation::Split(v, first, second, at) => builder.split(step, v, first, second, at),
@@ -147,9 +149,9 @@ impl Operation {
             Operation::TileTrees(nodes) => {
                 builder.state_tile_trees(step, TileTrees { nodes: *nodes, by_probability: false })
             }
-            Operation::State(v, fact) => {
+            Operation::State(v, annotation) => {
                 let loops = builder.select(step, 0, v)?;
-                loops.into_iter().try_for_each(|id| builder.state(step, id, *fact))
+                loops.into_iter().try_for_each(|id| builder.state(step, id, *annotation))
             }
         }
     }
@@ -164,7 +166,7 @@ impl fmt::Display for Operation {
 }
 
 /// What is written after the loop.
-fn second(fact: &Stated) -> Option<Argument> {
-    let number = fact.number().map(|n| Argument::Number(n.to_string()));
-    number.or_else(|| fact.word().map(Argument::Word))
+fn second(annotation: &Annotation) -> Option<Argument> {
+    let number = annotation.number().map(|n| Argument::Number(n.to_string()));
+    number.or_else(|| annotation.word().map(Argument::Word))
 }

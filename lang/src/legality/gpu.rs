@@ -2,25 +2,25 @@
 
 use super::find;
 use crate::device::Limits;
-use crate::doubt::Doubt;
 use crate::illegal::{Illegal, Problem};
-use crate::lineage::{Builder, Stated, Step};
+use crate::lineage::{Annotation, DirectiveIndex, NestBuilder};
+use crate::obligation::Obligation;
 use crate::options::TargetKind;
-use sched_nest::sym::Fact;
+use sched_nest::sym::Property;
 use sched_nest::{GpuDimension, GpuLevel, LoopId};
 
-pub(super) fn check(builder: &Builder, id: LoopId, limits: &Limits, problems: &mut Vec<Illegal>) {
+pub(super) fn check(builder: &NestBuilder, id: LoopId, limits: &Limits, problems: &mut Vec<Illegal>) {
     let Some((dimension, step)) = mapped(builder, id) else { return };
     if limits.kind == TargetKind::Cpu {
         problems.push(Illegal::at(step, Problem::GpuOnCpu, vec![id]));
         return;
     }
-    let is_parallel = |fact: &Stated| matches!(fact, Stated::Parallel).then_some(());
+    let is_parallel = |annotation: &Annotation| matches!(annotation, Annotation::Parallel).then_some(());
     if let Some((_, parallel)) = find(builder, id, is_parallel) {
         problems.push(Illegal::at(parallel, Problem::ParallelOnGpu { gpu: step }, vec![id]));
     }
     let path = builder.path(id);
-    let outer: Vec<(LoopId, GpuDimension, Step)> = path
+    let outer: Vec<(LoopId, GpuDimension, DirectiveIndex)> = path
         .iter()
         .filter(|on| **on != id)
         .filter_map(|on| mapped(builder, *on).map(|(dimension, step)| (*on, dimension, step)))
@@ -48,10 +48,10 @@ pub(super) fn check(builder: &Builder, id: LoopId, limits: &Limits, problems: &m
 
 /// What holds for a loop over threads.
 fn block(
-    builder: &Builder,
+    builder: &NestBuilder,
     id: LoopId,
-    step: Step,
-    outer: &[(LoopId, GpuDimension, Step)],
+    step: DirectiveIndex,
+    outer: &[(LoopId, GpuDimension, DirectiveIndex)],
     limits: &Limits,
     problems: &mut Vec<Illegal>,
 ) {
@@ -69,12 +69,13 @@ fn block(
     }
     let node = builder.node(id);
     let Some(own) = builder.trips(id) else {
-        let at_run_time =
-            [&node.start, &node.stop, &node.step].iter().any(|s| s.mentions(&|fact| fact == Fact::Rows));
+        let at_run_time = [&node.start, &node.stop, &node.step]
+            .iter()
+            .any(|s| s.mentions(&|property| property == Property::Rows));
         let problem = if at_run_time {
             Problem::BlockNotConstant
         } else {
-            Problem::Unverified { what: Doubt::Threads { name: builder.name(id) }.into() }
+            Problem::Unverified { what: Obligation::Threads { name: builder.name(id) }.into() }
         };
         problems.push(Illegal::argument(step, 0, problem, vec![id]));
         return;
@@ -95,9 +96,9 @@ fn block(
     }
 }
 
-fn mapped(builder: &Builder, id: LoopId) -> Option<(GpuDimension, Step)> {
-    find(builder, id, |fact| match fact {
-        Stated::Gpu(dimension) => Some(*dimension),
+fn mapped(builder: &NestBuilder, id: LoopId) -> Option<(GpuDimension, DirectiveIndex)> {
+    find(builder, id, |annotation| match annotation {
+        Annotation::Gpu(dimension) => Some(*dimension),
         _ => None,
     })
 }

@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use super::find;
 use crate::illegal::{Illegal, Problem};
-use crate::lineage::{Builder, Stated, Step};
+use crate::lineage::{Annotation, DirectiveIndex, NestBuilder};
 use sched_nest::footprint::{LEAST_RECORD, PADDED_NODE, PADDED_TILE, TABLES, complete_nodes, padded_depths};
-use sched_nest::walks::{self, Site};
-use sched_nest::{Layout, LoopId, ModelFacts, Nodes, TileTrees, TreeOrder};
+use sched_nest::walks::{self, LeafLoop};
+use sched_nest::{Layout, LoopId, ModelInfo, Nodes, TileTrees, TreeOrder};
 
-type Sites = BTreeMap<LoopId, Site>;
+type LeafLoops = BTreeMap<LoopId, LeafLoop>;
 
-pub(super) fn check(builder: &Builder, loops: &[LoopId], problems: &mut Vec<Illegal>) {
+pub(super) fn check(builder: &NestBuilder, loops: &[LoopId], problems: &mut Vec<Illegal>) {
     let (Some(model), Some(deepest)) = (&builder.model, builder.deepest) else { return };
     let tiles = builder.tile_trees.map(|(tiles, _)| tiles).filter(|tiles| tiles.nodes > 1);
     let trees = Trees { model, order: order(model, builder.order), tiles };
@@ -22,30 +22,30 @@ pub(super) fn check(builder: &Builder, loops: &[LoopId], problems: &mut Vec<Ille
     // Where no layout is chosen the compiler takes one that fits.
     let layout = builder.layout().filter(|layout| layout.is_lowered()).unwrap_or(Layout::Sparse);
     let depths: Vec<u32> = (0..trees.order.len()).map(|at| trees.depth(at)).collect();
-    let Ok(sites) = walks::collect(&nest, &depths, layout) else { return };
+    let Ok(leaf_loops) = walks::collect(&nest, &depths, layout) else { return };
     // Complete trees hold no tiles, which has been said.
-    if tiles.is_some() && sites.values().any(|site| site.layout.is_straight()) {
+    if tiles.is_some() && leaf_loops.values().any(|leaf_loop| leaf_loop.layout.is_straight()) {
         return;
     }
-    let padded = padded_depths(&sites, depths.len());
+    let padded = padded_depths(&leaf_loops, depths.len());
     let bytes = trees.padding(0..depths.len(), |at| padded[at]);
     if bytes > TABLES {
-        problems.extend(too_much_padding(builder, &trees, &sites, &origin, bytes));
+        problems.extend(too_much_padding(builder, &trees, &leaf_loops, &origin, bytes));
     } else if tiles.is_none() {
         let complete = |at: usize| complete_nodes(padded[at].max(depths[at])).saturating_mul(LEAST_RECORD);
-        problems.extend(too_large_arrays(builder, &depths, &sites, &origin, complete));
+        problems.extend(too_large_arrays(builder, &depths, &leaf_loops, &origin, complete));
     }
 }
 
 /// The trees of a model, in the order of the nest, and what padding them takes.
 struct Trees<'m> {
-    model: &'m ModelFacts,
+    model: &'m ModelInfo,
     /// The number of each tree in the model.
     order: Vec<usize>,
     tiles: Option<TileTrees>,
 }
 
-fn order(model: &ModelFacts, order: TreeOrder) -> Vec<usize> {
+fn order(model: &ModelInfo, order: TreeOrder) -> Vec<usize> {
     let mut trees: Vec<usize> = (0..model.depths.len()).collect();
     if order == TreeOrder::ByDepth {
         trees.sort_by_key(|tree| model.depths[*tree]);
@@ -54,87 +54,90 @@ fn order(model: &ModelFacts, order: TreeOrder) -> Vec<usize> {
 }
 
 impl Trees<'_> {
-    /// Hops to the deepest leaf of the tree at a position; where there are tiles, at least so many.
+    /// Steps to the deepest leaf of the tree at a position; where there are tiles, at least so many.
     fn depth(&self, at: usize) -> u32 {
         let tree = self.order[at];
-        self.tiles.map_or_else(|| self.model.depths[tree], |tiles| self.model.least_hops(tree, tiles))
+        self.tiles.map_or_else(|| self.model.depths[tree], |tiles| self.model.least_steps(tree, tiles))
     }
 
-    /// Bytes that are added when the trees at some positions are padded to so many hops.
-    fn padding(&self, positions: impl IntoIterator<Item = usize>, hops: impl Fn(usize) -> u32) -> u64 {
+    /// Bytes that are added when the trees at some positions are padded to so many steps.
+    fn padding(&self, positions: impl IntoIterator<Item = usize>, steps: impl Fn(usize) -> u32) -> u64 {
         let bytes = |at: usize| {
-            let (tree, hops) = (self.order[at], hops(at));
+            let (tree, steps) = (self.order[at], steps(at));
             match self.tiles {
-                Some(tiles) => self.model.tile_padding(tree, tiles, hops).saturating_mul(PADDED_TILE),
-                None => self.model.padding(tree, hops).saturating_mul(PADDED_NODE),
+                Some(tiles) => self.model.tile_padding(tree, tiles, steps).saturating_mul(PADDED_TILE),
+                None => self.model.padding(tree, steps).saturating_mul(PADDED_NODE),
             }
         };
         positions.into_iter().map(bytes).fold(0, u64::saturating_add)
     }
 
-    /// The largest number of hops that all walks may ask for, by what is known of the trees.
-    fn most_hops(&self, sites: &Sites) -> u32 {
-        let fits = |hops: u32| {
-            let mut sites = sites.clone();
-            sites.values_mut().for_each(|site| site.unroll = site.unroll.min(hops));
-            let padded = padded_depths(&sites, self.order.len());
+    /// The largest number of steps that all walks may ask for, by what is known of the trees.
+    fn most_steps(&self, leaf_loops: &LeafLoops) -> u32 {
+        let fits = |steps: u32| {
+            let mut leaf_loops = leaf_loops.clone();
+            leaf_loops.values_mut().for_each(|leaf_loop| leaf_loop.unroll = leaf_loop.unroll.min(steps));
+            let padded = padded_depths(&leaf_loops, self.order.len());
             self.padding(0..padded.len(), |at| padded[at]) <= TABLES
         };
-        (1..=crate::lineage::MAX_HOPS).take_while(|hops| fits(*hops)).last().unwrap_or(0)
+        (1..=crate::lineage::MAX_STEPS).take_while(|steps| fits(*steps)).last().unwrap_or(0)
     }
 }
 
 /// What is said of padding that takes so many bytes, where the most of it is asked for.
 fn too_much_padding(
-    builder: &Builder,
+    builder: &NestBuilder,
     trees: &Trees,
-    sites: &Sites,
+    leaf_loops: &LeafLoops,
     origin: &[LoopId],
     bytes: u64,
 ) -> Option<Illegal> {
-    let (leaf, site) = sites.iter().max_by_key(|(_, site)| {
-        (trees.padding(site.trees.clone(), |_| site.unroll), std::cmp::Reverse(site.trees.start))
+    let (leaf, leaf_loop) = leaf_loops.iter().max_by_key(|(_, leaf_loop)| {
+        (
+            trees.padding(leaf_loop.trees.clone(), |_| leaf_loop.unroll),
+            std::cmp::Reverse(leaf_loop.trees.start),
+        )
     })?;
     let leaf = origin[leaf.0 as usize];
-    if site.layout.is_straight() {
+    if leaf_loop.layout.is_straight() {
         // Its walks go straight to the leaf whatever they are asked for.
         let (ids, step) = laid_out(builder, leaf)?;
         return Some(Illegal::at(step, Problem::LayoutTooLarge { bytes, limit: TABLES }, ids));
     }
     let (id, step) = unrolled(builder, leaf)?;
-    let problem = Problem::PaddingTooLarge { bytes, limit: TABLES, most: trees.most_hops(sites) };
+    let problem = Problem::PaddingTooLarge { bytes, limit: TABLES, most: trees.most_steps(leaf_loops) };
     Some(Illegal::argument(step, 1, problem, vec![id]))
 }
 
 /// What is said of complete trees that take too many bytes, where the deepest are asked for.
 fn too_large_arrays(
-    builder: &Builder,
+    builder: &NestBuilder,
     depths: &[u32],
-    sites: &Sites,
+    leaf_loops: &LeafLoops,
     origin: &[LoopId],
     complete: impl Fn(usize) -> u64,
 ) -> Option<Illegal> {
     let mut in_array = vec![false; depths.len()];
-    let arrays = sites.iter().filter(|(_, site)| site.layout == Layout::Array);
-    for (_, site) in arrays.clone() {
-        in_array[site.trees.clone()].fill(true);
+    let arrays = leaf_loops.iter().filter(|(_, leaf_loop)| leaf_loop.layout == Layout::Array);
+    for (_, leaf_loop) in arrays.clone() {
+        in_array[leaf_loop.trees.clone()].fill(true);
     }
     let bytes = (0..depths.len()).filter(|at| in_array[*at]).map(complete).fold(0, u64::saturating_add);
     if bytes <= TABLES {
         return None;
     }
-    let (leaf, _) = arrays.max_by_key(|(leaf, site)| {
-        (depths[site.trees.clone()].iter().max().copied(), std::cmp::Reverse(leaf.0))
+    let (leaf, _) = arrays.max_by_key(|(leaf, leaf_loop)| {
+        (depths[leaf_loop.trees.clone()].iter().max().copied(), std::cmp::Reverse(leaf.0))
     })?;
     let (ids, step) = laid_out(builder, origin[leaf.0 as usize])?;
     Some(Illegal::at(step, Problem::LayoutTooLarge { bytes, limit: TABLES }, ids))
 }
 
 /// A quick look whether the exact reckoning is worth while: for nearly all models it is not.
-fn may_be_large(builder: &Builder, loops: &[LoopId], trees: &Trees, deepest: u32) -> bool {
+fn may_be_large(builder: &NestBuilder, loops: &[LoopId], trees: &Trees, deepest: u32) -> bool {
     let count = trees.order.len() as u64;
     let bytes = match trees.tiles {
-        // A tree has no more leaves than nodes, and a leaf needs at most one tile for each hop.
+        // A tree has no more leaves than nodes, and a leaf needs at most one tile for each step.
         Some(_) => {
             let nodes = trees.model.least_nodes(count);
             nodes.saturating_mul(deepest.into()).saturating_mul(PADDED_TILE)
@@ -145,10 +148,10 @@ fn may_be_large(builder: &Builder, loops: &[LoopId], trees: &Trees, deepest: u32
         return false;
     }
     let asks = |id: &LoopId| {
-        let facts = &builder.node(*id).facts;
-        facts.iter().any(|(fact, _)| match fact {
-            Stated::UnrollWalk(_) => true,
-            Stated::Layout(layout) => has_complete_trees(*layout),
+        let annotations = &builder.node(*id).annotations;
+        annotations.iter().any(|(annotation, _)| match annotation {
+            Annotation::UnrollWalk(_) => true,
+            Annotation::Layout(layout) => has_complete_trees(*layout),
             _ => false,
         })
     };
@@ -160,24 +163,24 @@ fn has_complete_trees(layout: Layout) -> bool {
 }
 
 /// The `unrollWalk` that holds for a leaf loop: the innermost around it.
-fn unrolled(builder: &Builder, leaf: LoopId) -> Option<(LoopId, Step)> {
-    let asks = |fact: &Stated| matches!(fact, Stated::UnrollWalk(_)).then_some(());
+fn unrolled(builder: &NestBuilder, leaf: LoopId) -> Option<(LoopId, DirectiveIndex)> {
+    let asks = |annotation: &Annotation| matches!(annotation, Annotation::UnrollWalk(_)).then_some(());
     innermost(builder, leaf, asks)
 }
 
 /// The `representation` that holds for a leaf loop, and its loop if it names one.
-fn laid_out(builder: &Builder, leaf: LoopId) -> Option<(Vec<LoopId>, Step)> {
-    let asks = |fact: &Stated| matches!(fact, Stated::Layout(_)).then_some(());
+fn laid_out(builder: &NestBuilder, leaf: LoopId) -> Option<(Vec<LoopId>, DirectiveIndex)> {
+    let asks = |annotation: &Annotation| matches!(annotation, Annotation::Layout(_)).then_some(());
     innermost(builder, leaf, asks)
         .map(|(id, step)| (vec![id], step))
         .or_else(|| builder.layout.map(|(_, step)| (Vec::new(), step)))
 }
 
 fn innermost(
-    builder: &Builder,
+    builder: &NestBuilder,
     leaf: LoopId,
-    asks: impl Fn(&Stated) -> Option<()>,
-) -> Option<(LoopId, Step)> {
+    asks: impl Fn(&Annotation) -> Option<()>,
+) -> Option<(LoopId, DirectiveIndex)> {
     let path = builder.path(leaf);
     path.iter().rev().find_map(|id| find(builder, *id, &asks).map(|((), step)| (*id, step)))
 }

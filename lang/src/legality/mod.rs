@@ -14,12 +14,12 @@ pub(crate) use size::large as large_code;
 
 use crate::device::Limits;
 use crate::illegal::Illegal;
-use crate::lineage::{Builder, Stated, Step};
+use crate::lineage::{Annotation, DirectiveIndex, NestBuilder};
 use crate::options::TargetKind;
 use sched_nest::LoopId;
 
 /// All problems of the final nest, as plain data. Empty means that it is legal for the target.
-pub fn check(builder: &Builder, limits: &Limits) -> Vec<Illegal> {
+pub fn check(builder: &NestBuilder, limits: &Limits) -> Vec<Illegal> {
     let target = limits.kind;
     let loops = builder.loops();
     let mut problems = Vec::new();
@@ -38,12 +38,22 @@ pub fn check(builder: &Builder, limits: &Limits) -> Vec<Illegal> {
 }
 
 /// The operation that stated a fact for which `test` holds, with its value.
-fn find<T>(builder: &Builder, id: LoopId, test: impl Fn(&Stated) -> Option<T>) -> Option<(T, Step)> {
-    builder.node(id).facts.iter().find_map(|(fact, step)| test(fact).map(|value| (value, *step)))
+fn find<T>(
+    builder: &NestBuilder,
+    id: LoopId,
+    test: impl Fn(&Annotation) -> Option<T>,
+) -> Option<(T, DirectiveIndex)> {
+    builder
+        .node(id)
+        .annotations
+        .iter()
+        .find_map(|(annotation, step)| test(annotation).map(|value| (value, *step)))
 }
 
 /// The operation that made the iterations parallel, on the CPU or a GPU.
-fn parallel(builder: &Builder, id: LoopId) -> Option<Step> {
-    find(builder, id, |fact| matches!(fact, Stated::Parallel | Stated::Gpu(_)).then_some(()))
-        .map(|(_, step)| step)
+fn parallel(builder: &NestBuilder, id: LoopId) -> Option<DirectiveIndex> {
+    find(builder, id, |annotation| {
+        matches!(annotation, Annotation::Parallel | Annotation::Gpu(_)).then_some(())
+    })
+    .map(|(_, step)| step)
 }

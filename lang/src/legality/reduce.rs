@@ -2,18 +2,20 @@
 
 use super::parallel;
 use crate::illegal::{Illegal, Problem};
-use crate::lineage::{Builder, Stated};
-use sched_nest::{GpuLevel, LoopId, Sort};
+use crate::lineage::{Annotation, NestBuilder};
+use sched_nest::{Axis, GpuLevel, LoopId};
 
-pub(super) fn check(builder: &Builder, id: LoopId, problems: &mut Vec<Illegal>) {
+pub(super) fn check(builder: &NestBuilder, id: LoopId, problems: &mut Vec<Illegal>) {
     let node = builder.node(id);
-    for (fact, step) in &node.facts {
-        let problem = match fact {
-            Stated::AtomicReduce | Stated::VectorReduce(_) if node.sort != Sort::Tree => Problem::NotTrees,
-            Stated::AtomicReduce | Stated::VectorReduce(_) if parallel(builder, id).is_none() => {
+    for (annotation, step) in &node.annotations {
+        let problem = match annotation {
+            Annotation::AtomicReduce | Annotation::VectorReduce(_) if node.axis != Axis::Tree => {
+                Problem::NotTrees
+            }
+            Annotation::AtomicReduce | Annotation::VectorReduce(_) if parallel(builder, id).is_none() => {
                 Problem::NotParallel
             }
-            Stated::SharedReduce if node.sort != Sort::Tree || !on_block(builder, id) => {
+            Annotation::SharedReduce if node.axis != Axis::Tree || !on_block(builder, id) => {
                 Problem::NotBlockTrees
             }
             _ => continue,
@@ -22,8 +24,7 @@ pub(super) fn check(builder: &Builder, id: LoopId, problems: &mut Vec<Illegal>) 
     }
 }
 
-fn on_block(builder: &Builder, id: LoopId) -> bool {
-    let is_block =
-        |fact: &Stated| matches!(fact, Stated::Gpu(dimension) if dimension.level == GpuLevel::Block);
-    builder.node(id).facts.iter().any(|(fact, _)| is_block(fact))
+fn on_block(builder: &NestBuilder, id: LoopId) -> bool {
+    let is_block = |annotation: &Annotation| matches!(annotation, Annotation::Gpu(dimension) if dimension.level == GpuLevel::Block);
+    builder.node(id).annotations.iter().any(|(annotation, _)| is_block(annotation))
 }

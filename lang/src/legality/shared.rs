@@ -5,27 +5,27 @@ use std::collections::BTreeMap;
 use super::find;
 use crate::device::Limits;
 use crate::illegal::{Illegal, Problem, Use};
-use crate::lineage::{Builder, Stated, Step};
+use crate::lineage::{Annotation, DirectiveIndex, NestBuilder};
 use sched_nest::footprint::LEAST_RECORD;
-use sched_nest::{GpuLevel, LoopId, Sort};
+use sched_nest::{Axis, GpuLevel, LoopId};
 
 /// Bytes of a cached feature and of a partial sum.
 const VALUE: u64 = 4;
 
-pub(super) fn check(builder: &Builder, limits: &Limits, problems: &mut Vec<Illegal>) {
+pub(super) fn check(builder: &NestBuilder, limits: &Limits, problems: &mut Vec<Illegal>) {
     outside_launch(builder, problems);
     if builder.model.is_none() {
         return;
     }
     // One launch for each outermost loop; what copies of a loop keep shares its place.
     for root in &builder.roots {
-        let mut uses: BTreeMap<Step, (u64, LoopId)> = BTreeMap::new();
+        let mut uses: BTreeMap<DirectiveIndex, (u64, LoopId)> = BTreeMap::new();
         for id in builder.subtree(*root) {
-            for (fact, step) in &builder.node(id).facts {
-                let bytes = match (fact, builder.sort(id)) {
-                    (Stated::Cache, _) if !in_launch(builder, id) => None,
-                    (Stated::Cache, _) => working_set(builder, id),
-                    (Stated::SharedReduce, Sort::Tree) => partial_sums(builder, id),
+            for (annotation, step) in &builder.node(id).annotations {
+                let bytes = match (annotation, builder.axis(id)) {
+                    (Annotation::Cache, _) if !in_launch(builder, id) => None,
+                    (Annotation::Cache, _) => working_set(builder, id),
+                    (Annotation::SharedReduce, Axis::Tree) => partial_sums(builder, id),
                     _ => None,
                 };
                 let Some(bytes) = bytes else { continue };
@@ -53,9 +53,9 @@ pub(super) fn check(builder: &Builder, limits: &Limits, problems: &mut Vec<Illeg
     }
 }
 
-fn outside_launch(builder: &Builder, problems: &mut Vec<Illegal>) {
+fn outside_launch(builder: &NestBuilder, problems: &mut Vec<Illegal>) {
     for id in builder.loops() {
-        let cached = find(builder, id, |fact| matches!(fact, Stated::Cache).then_some(()));
+        let cached = find(builder, id, |annotation| matches!(annotation, Annotation::Cache).then_some(()));
         if let Some(((), step)) = cached.filter(|_| !in_launch(builder, id)) {
             problems.push(Illegal::argument(step, 0, Problem::CacheOutsideLaunch, vec![id]));
         }
@@ -64,33 +64,33 @@ fn outside_launch(builder: &Builder, problems: &mut Vec<Illegal>) {
 
 /// Bytes that one iteration of `id` works on at least: rows of a row loop, trees of a tree loop. On a GPU all threads
 /// of the block count. Nothing if that is not known.
-pub(crate) fn working_set(builder: &Builder, id: LoopId) -> Option<u64> {
+pub(crate) fn working_set(builder: &NestBuilder, id: LoopId) -> Option<u64> {
     let model = builder.model.as_ref()?;
-    let sort = builder.sort(id);
-    let count = values(builder, id, sort)?;
-    Some(match sort {
-        Sort::Row => count.saturating_mul(u64::from(model.num_features)).saturating_mul(VALUE),
-        Sort::Tree => least_trees(builder, count),
+    let axis = builder.axis(id);
+    let count = values(builder, id, axis)?;
+    Some(match axis {
+        Axis::Row => count.saturating_mul(u64::from(model.num_features)).saturating_mul(VALUE),
+        Axis::Tree => least_trees(builder, count),
     })
 }
 
-fn in_launch(builder: &Builder, id: LoopId) -> bool {
+fn in_launch(builder: &NestBuilder, id: LoopId) -> bool {
     builder.path(id).into_iter().any(|on| level(builder, on) == Some(GpuLevel::Grid))
 }
 
-fn level(builder: &Builder, id: LoopId) -> Option<GpuLevel> {
-    let gpu = |fact: &Stated| match fact {
-        Stated::Gpu(dimension) => Some(dimension.level),
+fn level(builder: &NestBuilder, id: LoopId) -> Option<GpuLevel> {
+    let gpu = |annotation: &Annotation| match annotation {
+        Annotation::Gpu(dimension) => Some(dimension.level),
         _ => None,
     };
     find(builder, id, gpu).map(|(level, _)| level)
 }
 
 /// How many rows or trees all threads of a block meet in one iteration of `id`; nothing if that is not known.
-fn values(builder: &Builder, id: LoopId, sort: Sort) -> Option<u64> {
-    let mut met = most_below(builder, id, sort)?;
+fn values(builder: &NestBuilder, id: LoopId, axis: Axis) -> Option<u64> {
+    let mut met = most_below(builder, id, axis)?;
     for on in builder.path(id) {
-        if builder.sort(on) == sort && level(builder, on) == Some(GpuLevel::Block) {
+        if builder.axis(on) == axis && level(builder, on) == Some(GpuLevel::Block) {
             met = met.and(builder, on)?;
         }
     }
@@ -107,7 +107,7 @@ struct Met {
 impl Met {
     const ONE: Met = Met { span: 0, combinations: 1 };
 
-    fn and(self, builder: &Builder, id: LoopId) -> Option<Met> {
+    fn and(self, builder: &NestBuilder, id: LoopId) -> Option<Met> {
         Some(Met {
             span: self.span.checked_add(last_offset(builder, id)?)?,
             combinations: self.combinations.saturating_mul(builder.trips(id)?.max(1)),
@@ -120,12 +120,12 @@ impl Met {
 }
 
 /// What the loops of this sort below `id` meet, on the path where they meet most.
-fn most_below(builder: &Builder, id: LoopId, sort: Sort) -> Option<Met> {
+fn most_below(builder: &NestBuilder, id: LoopId, axis: Axis) -> Option<Met> {
     let mut most = Met::ONE;
     let mut stack: Vec<(LoopId, Met)> =
         builder.node(id).inside.children().map(|child| (child, Met::ONE)).collect();
     while let Some((at, mut met)) = stack.pop() {
-        if builder.sort(at) == sort {
+        if builder.axis(at) == axis {
             met = met.and(builder, at)?;
         }
         most = most.max(met);
@@ -135,25 +135,25 @@ fn most_below(builder: &Builder, id: LoopId, sort: Sort) -> Option<Met> {
 }
 
 /// From a loop's first value to its last one.
-fn last_offset(builder: &Builder, id: LoopId) -> Option<i64> {
+fn last_offset(builder: &NestBuilder, id: LoopId) -> Option<i64> {
     let stride = builder.node(id).step.as_int()?;
     builder.trips(id)?.checked_sub(1)?.max(0).checked_mul(stride)
 }
 
 /// Bytes that so many trees take at least.
-fn least_trees(builder: &Builder, trees: u64) -> u64 {
+fn least_trees(builder: &NestBuilder, trees: u64) -> u64 {
     let Some(model) = &builder.model else { return 0 };
     // Which trees an iteration meets is not looked at: the smallest ones take no more than any others.
     model.least_nodes(trees).saturating_mul(LEAST_RECORD)
 }
 
 /// One slot for each parallel iteration, row of the block and output.
-fn partial_sums(builder: &Builder, id: LoopId) -> Option<u64> {
+fn partial_sums(builder: &NestBuilder, id: LoopId) -> Option<u64> {
     let model = builder.model.as_ref()?;
     let slots = u64::try_from(builder.trips(id)?).ok()?;
     let grid = builder.path(id).into_iter().rev();
     let outer = grid.clone().find(|on| level(builder, *on) == Some(GpuLevel::Grid))?;
-    let rows = values(builder, outer, Sort::Row)?;
+    let rows = values(builder, outer, Axis::Row)?;
     let outputs = u64::from(model.num_classes.max(1));
     Some(slots.saturating_mul(rows).saturating_mul(outputs).saturating_mul(VALUE))
 }

@@ -1,15 +1,15 @@
 //! How much code a schedule asks for: no schedule may make compilation endless.
 
 use crate::illegal::{Illegal, Problem};
-use crate::lineage::{Builder, Inside, Stated, Step};
+use crate::lineage::{Annotation, DirectiveIndex, Inside, NestBuilder};
 use sched_nest::LoopId;
 
-/// Instructions of the intermediate code that a walk takes besides its straight-line hops.
+/// Instructions of the intermediate code that a walk takes besides its straight-line steps.
 const WALK: u64 = 40;
-/// Instructions of one straight-line hop.
+/// Instructions of one straight-line step.
 const HOP: u64 = 12;
-/// Straight-line hops that are counted where the depth of the trees is not known.
-const HOPS_UNKNOWN: u32 = 8;
+/// Straight-line steps that are counted where the depth of the trees is not known.
+const STEPS_UNKNOWN: u32 = 8;
 /// Loops for the walks of one leaf loop that interleaves them: what is left of it has code of its own.
 const GROUPED: u64 = 4;
 /// LLVM takes time for each instruction, and for each pair of loops in a function about a sixth of that.
@@ -37,7 +37,7 @@ impl Size {
     }
 }
 
-pub(super) fn check(builder: &Builder, problems: &mut Vec<Illegal>) {
+pub(super) fn check(builder: &NestBuilder, problems: &mut Vec<Illegal>) {
     let (size, cause) = measure(builder);
     if let Some((step, id)) = cause.filter(|_| size.work() > MOST) {
         problems.push(Illegal::at(step, Problem::CodeTooLarge { size }, vec![id]));
@@ -45,7 +45,7 @@ pub(super) fn check(builder: &Builder, problems: &mut Vec<Illegal>) {
 }
 
 /// A size that is legal and takes long to compile.
-pub(crate) fn large(builder: &Builder) -> Option<Illegal> {
+pub(crate) fn large(builder: &NestBuilder) -> Option<Illegal> {
     let (size, cause) = measure(builder);
     let (step, id) = cause.filter(|_| (MANY + 1..=MOST).contains(&size.work()))?;
     Some(Illegal::at(step, Problem::CodeLarge { size }, vec![id]))
@@ -53,10 +53,10 @@ pub(crate) fn large(builder: &Builder) -> Option<Illegal> {
 
 /// The size of the code for a nest, as far as numbers of iterations are known; and what multiplies it most, with the loop
 /// that it is about.
-fn measure(builder: &Builder) -> (Size, Option<(Step, LoopId)>) {
+fn measure(builder: &NestBuilder) -> (Size, Option<(DirectiveIndex, LoopId)>) {
     let mut size = Size::default();
-    let mut largest: Option<(u64, Step, LoopId)> = None;
-    let mut stack: Vec<Around> = builder.roots.iter().map(|id| Around::new(*id)).collect();
+    let mut largest: Option<(u64, DirectiveIndex, LoopId)> = None;
+    let mut stack: Vec<CodeSize> = builder.roots.iter().map(|id| CodeSize::new(*id)).collect();
     while let Some(mut around) = stack.pop() {
         let id = around.id;
         let outside = around.copies;
@@ -74,37 +74,37 @@ fn measure(builder: &Builder) -> (Size, Option<(Step, LoopId)>) {
             size.instructions = size.instructions.saturating_add(around.instructions());
             size.loops = size.loops.saturating_add(around.loops_of_walks(builder.deepest));
         }
-        stack.extend(node.inside.children().map(|id| Around { id, ..around }));
+        stack.extend(node.inside.children().map(|id| CodeSize { id, ..around }));
     }
     (size, largest.map(|(_, step, id)| (step, id)))
 }
 
 /// A loop and what the loops around it do to its code.
 #[derive(Clone, Copy)]
-struct Around {
+struct CodeSize {
     id: LoopId,
     /// How often the code is written out.
     copies: u64,
     /// Walks that are interleaved in each copy.
     group: u64,
-    /// Straight-line hops of a walk, without and with tests for a leaf.
-    hops: [u64; 2],
+    /// Straight-line steps of a walk, without and with tests for a leaf.
+    steps: [u64; 2],
 }
 
-impl Around {
-    fn new(id: LoopId) -> Around {
-        Around { id, copies: 1, group: 1, hops: [0; 2] }
+impl CodeSize {
+    fn new(id: LoopId) -> CodeSize {
+        CodeSize { id, copies: 1, group: 1, steps: [0; 2] }
     }
 
     /// Takes in what is said of the loop itself; the largest factor that comes of it, and what said so.
-    fn enter(&mut self, builder: &Builder) -> Option<(u64, Step)> {
+    fn enter(&mut self, builder: &NestBuilder) -> Option<(u64, DirectiveIndex)> {
         let node = builder.node(self.id);
         let mut largest = match (&node.inside, node.specialized_by) {
             (Inside::Cases(cases), Some(by)) => Some((cases.len() as u64, by)),
             _ => None,
         };
-        for (fact, step) in &node.facts {
-            let Some(factor) = self.take(fact, builder) else { continue };
+        for (annotation, step) in &node.annotations {
+            let Some(factor) = self.take(annotation, builder) else { continue };
             if largest.is_none_or(|(most, _)| factor > most) {
                 largest = Some((factor, *step));
             }
@@ -113,27 +113,27 @@ impl Around {
     }
 
     /// Takes in a fact; how much it multiplies code, if it does.
-    fn take(&mut self, fact: &Stated, builder: &Builder) -> Option<u64> {
-        let known = |n: u32| u64::from(builder.deepest.unwrap_or(HOPS_UNKNOWN).min(n));
+    fn take(&mut self, annotation: &Annotation, builder: &NestBuilder) -> Option<u64> {
+        let known = |n: u32| u64::from(builder.deepest.unwrap_or(STEPS_UNKNOWN).min(n));
         let seq = matches!(builder.node(self.id).inside, Inside::Seq(_));
-        Some(match fact {
-            Stated::Unroll if seq => {
+        Some(match annotation {
+            Annotation::Unroll if seq => {
                 let trips = builder.trips(self.id).and_then(|trips| u64::try_from(trips).ok());
                 let factor = trips.unwrap_or(1).max(1);
                 self.copies = self.copies.saturating_mul(factor);
                 factor
             }
-            Stated::Interleave(_) => {
-                self.group = builder.facts(self.id).interleave.unwrap_or(1).into();
+            Annotation::Interleave(_) => {
+                self.group = builder.annotations(self.id).interleave.unwrap_or(1).into();
                 self.group
             }
-            Stated::UnrollWalk(n) => {
-                self.hops[0] = known(*n);
-                self.hops[0]
+            Annotation::UnrollWalk(n) => {
+                self.steps[0] = known(*n);
+                self.steps[0]
             }
-            Stated::PeelWalk(n) => {
-                self.hops[1] = known(*n);
-                self.hops[1]
+            Annotation::PeelWalk(n) => {
+                self.steps[1] = known(*n);
+                self.steps[1]
             }
             _ => return None,
         })
@@ -146,14 +146,14 @@ impl Around {
     /// About how many instructions all copies of the walk have. What tests for a leaf is twice as long, and so is what has
     /// code for the last few iterations besides.
     fn instructions(&self) -> u64 {
-        let [straight, tested] = self.hops;
+        let [straight, tested] = self.steps;
         let walk = WALK + HOP * straight.max(2 * tested);
         self.walks().saturating_mul(if self.group > 1 { 2 * walk } else { walk })
     }
 
     /// About how many loops go on to the leaf: none where all trees end before.
     fn loops_of_walks(&self, deepest: Option<u32>) -> u64 {
-        let [straight, tested] = self.hops;
+        let [straight, tested] = self.steps;
         let is_closed = deepest.is_some_and(|deepest| straight.max(tested) >= deepest.into());
         let each = if self.group > 1 { GROUPED } else { 1 };
         if is_closed { 0 } else { self.copies.saturating_mul(each) }

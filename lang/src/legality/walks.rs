@@ -1,14 +1,14 @@
 //! `interleave` and `vectorize`: facts about leaf loops.
 
 use crate::illegal::{Illegal, Problem};
-use crate::lineage::{Builder, Stated};
+use crate::lineage::{Annotation, NestBuilder};
 use crate::options::TargetKind;
 use sched_nest::LoopId;
 
-pub(super) fn check(builder: &Builder, id: LoopId, target: TargetKind, problems: &mut Vec<Illegal>) {
+pub(super) fn check(builder: &NestBuilder, id: LoopId, target: TargetKind, problems: &mut Vec<Illegal>) {
     let node = builder.node(id);
-    for (fact, step) in &node.facts {
-        if !matches!(fact, Stated::Interleave(_) | Stated::Vectorize(_)) {
+    for (annotation, step) in &node.annotations {
+        if !matches!(annotation, Annotation::Interleave(_) | Annotation::Vectorize(_)) {
             continue;
         }
         if !node.inside.is_leaf() {
@@ -18,7 +18,7 @@ pub(super) fn check(builder: &Builder, id: LoopId, target: TargetKind, problems:
             let names = leaves.iter().map(|id| builder.name(*id)).collect();
             problems.push(Illegal::argument(*step, 0, Problem::NotLeaf { leaves: names }, vec![id]));
         }
-        if matches!(fact, Stated::Vectorize(_)) && target == TargetKind::Gpu {
+        if matches!(annotation, Annotation::Vectorize(_)) && target == TargetKind::Gpu {
             problems.push(Illegal::argument(*step, 0, Problem::VectorOnGpu, vec![id]));
         }
     }

@@ -2,17 +2,17 @@
 
 use smallvec::SmallVec;
 
-use super::{Builder, Inside, Loops, Node, ScopeId, Tag};
+use super::{Inside, LoopNode, Loops, NestBuilder, ScopeId, Tag};
 use sched_nest::LoopId;
 
-/// Loops that were copied, and where each went.
+/// Loops that were copied, and where each map.
 #[derive(Debug, Default)]
-pub(super) struct Went {
+pub(super) struct LoopMap {
     pairs: SmallVec<[(LoopId, LoopId); 2]>,
     is_sorted: bool,
 }
 
-impl Went {
+impl LoopMap {
     pub fn insert(&mut self, from: LoopId, to: LoopId) {
         self.pairs.push((from, to));
         self.is_sorted = false;
@@ -37,15 +37,15 @@ impl Went {
     }
 }
 
-impl Builder {
-    /// A copy of the loops at and below `id`, unlinked from the nest, and where each went. Facts are kept; sums are
-    /// left to [`Builder::copy_sums`].
-    pub(super) fn copy_subtree(&mut self, id: LoopId, went: &mut Went) -> LoopId {
+impl NestBuilder {
+    /// A copy of the loops at and below `id`, unlinked from the nest, and where each map. Annotations are kept; sums are
+    /// left to [`NestBuilder::copy_sums`].
+    pub(super) fn copy_subtree(&mut self, id: LoopId, map: &mut LoopMap) -> LoopId {
         // Recursion is as deep as the nest, which `MAX_DEPTH` bounds.
         let inside = match self.node(id).inside.clone() {
-            Inside::Seq(list) => Inside::Seq(self.copy_all(&list, went)),
+            Inside::Seq(list) => Inside::Seq(self.copy_all(&list, map)),
             Inside::Cases(cases) => {
-                Inside::Cases(cases.iter().map(|list| self.copy_all(list, went)).collect())
+                Inside::Cases(cases.iter().map(|list| self.copy_all(list, map)).collect())
             }
         };
         let copy = self.add(self.node(id).copy());
@@ -53,12 +53,12 @@ impl Builder {
             self.node_mut(child).parent = Some(copy);
         }
         self.node_mut(copy).inside = inside;
-        went.insert(id, copy);
+        map.insert(id, copy);
         copy
     }
 
-    pub(super) fn copy_all(&mut self, list: &[LoopId], went: &mut Went) -> Loops {
-        list.iter().map(|id| self.copy_subtree(*id, went)).collect()
+    pub(super) fn copy_all(&mut self, list: &[LoopId], map: &mut LoopMap) -> Loops {
+        list.iter().map(|id| self.copy_subtree(*id, map)).collect()
     }
 
     /// The sums that mention any of `loops`, in the order in which they were made.
@@ -71,11 +71,11 @@ impl Builder {
     }
 
     /// Adds a copy of each sum for loops that were copied; loops that were not stay.
-    pub(super) fn copy_sums(&mut self, sums: &[u32], went: &mut Went) {
-        went.sort();
+    pub(super) fn copy_sums(&mut self, sums: &[u32], map: &mut LoopMap) {
+        map.sort();
         for &index in sums {
             let sum = &self.sums[index as usize];
-            let loops = sum.loops.iter().map(|id| went.get(*id)).collect();
+            let loops = sum.loops.iter().map(|id| map.get(*id)).collect();
             let bound = sum.bound.clone();
             self.add_sum(loops, bound);
         }
@@ -93,7 +93,7 @@ impl Builder {
     /// Where the loops lie that `v` becomes: in its own scope, or in that of the run that `v` is, since one name for the
     /// successors of all runs would not tell them apart.
     pub(super) fn scope_of_successors(&mut self, v: LoopId) -> ScopeId {
-        let Node { scope, name, number, .. } = self.node(v);
+        let LoopNode { scope, name, number, .. } = self.node(v);
         let (scope, tag) = (*scope, Tag { name: name.clone(), number: *number });
         if tag.number.is_some() { self.scopes.inside(scope, &tag) } else { scope }
     }
@@ -104,10 +104,10 @@ impl Builder {
     }
 }
 
-impl Node {
+impl LoopNode {
     /// Another loop like this one, with nothing inside and in no place yet.
-    fn copy(&self) -> Node {
-        Node {
+    fn copy(&self) -> LoopNode {
+        LoopNode {
             inside: Inside::Seq(Loops::new()),
             sums: SmallVec::new(),
             successors: Loops::new(),
@@ -117,7 +117,7 @@ impl Node {
             stop: self.stop.clone(),
             step: self.step.clone(),
             place: self.place.clone(),
-            facts: self.facts.clone(),
+            annotations: self.annotations.clone(),
             ..*self
         }
     }

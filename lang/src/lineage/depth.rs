@@ -10,21 +10,21 @@
 use std::collections::HashMap;
 
 use super::split::Part;
-use super::{Builder, Inside, MAX_EXPANSION, RemarkKind, Select, Step};
-use crate::doubt::Doubt;
+use super::{DirectiveIndex, Inside, MAX_EXPANSION, NestBuilder, RemarkKind, Select};
 use crate::illegal::{Illegal, Problem};
+use crate::obligation::Obligation;
 use sched_nest::sym::Sym;
-use sched_nest::{LoopId, Sort, TreeOrder};
+use sched_nest::{Axis, LoopId, TreeOrder};
 
 /// Most points looked at to find which trees an iteration covers.
 const BUDGET: usize = 4_000_000;
 
-impl Builder {
+impl NestBuilder {
     /// Sorts the trees stably by depth, shallowest first.
     ///
     /// # Errors
     /// After an operation that has fixed tree positions, and when said twice.
-    pub fn sort_trees(&mut self, step: Step) -> Result<(), Illegal> {
+    pub fn sort_trees(&mut self, step: DirectiveIndex) -> Result<(), Illegal> {
         if let Some(earlier) = self.sorted_by {
             return Err(Illegal::at(step, Problem::Repeated { earlier }, Vec::new()));
         }
@@ -51,14 +51,14 @@ impl Builder {
     /// # Errors
     /// Names that are unknown or consumed; row loops; loops cut by depth before; loops whose trees are not known
     /// because an outer tree loop iterates. Nothing has changed then.
-    pub fn split_by_depth(&mut self, step: Step, v: &Select) -> Result<(), Illegal> {
+    pub fn split_by_depth(&mut self, step: DirectiveIndex, v: &Select) -> Result<(), Illegal> {
         let loops = self.select(step, 0, v)?;
         let refuse = |problem, loops| Err(Illegal { argument: Some(0), ..Illegal::at(step, problem, loops) });
         for id in &loops {
             if let Some(by) = self.node(*id).specialized_by {
                 return refuse(Problem::Specialized { by }, vec![*id]);
             }
-            if self.sort(*id) != Sort::Tree {
+            if self.axis(*id) != Axis::Tree {
                 return refuse(Problem::NotTrees, vec![*id]);
             }
             if let Some(by) = self.node(*id).split_by_depth {
@@ -67,7 +67,7 @@ impl Builder {
         }
         self.positions_fixed_by.get_or_insert(step);
         let Some(depths) = self.depths() else {
-            self.remark(step, loops[0], RemarkKind::Unverified(Doubt::EquallyDeep));
+            self.remark(step, loops[0], RemarkKind::Unverified(Obligation::EquallyDeep));
             self.uncounted.insert(v.name.clone());
             return Ok(());
         };
@@ -85,7 +85,7 @@ impl Builder {
     }
 
     /// The runs of iterations whose deepest trees are equally deep.
-    fn runs(&self, step: Step, v: LoopId, depths: &[u32]) -> Result<Vec<Part>, Illegal> {
+    fn runs(&self, step: DirectiveIndex, v: LoopId, depths: &[u32]) -> Result<Vec<Part>, Illegal> {
         let refuse = |problem, loops| Err(Illegal { argument: Some(0), ..Illegal::at(step, problem, loops) });
         let mut scan = Scan { builder: self, depths, values: HashMap::new(), budget: BUDGET };
         let position = match self.known_position(v, &mut scan.values) {
@@ -134,7 +134,7 @@ impl Builder {
         for pair in path.windows(2) {
             let (outer, inner) = (pair[0], pair[1]);
             let node = self.node(outer);
-            if node.sort != Sort::Tree {
+            if node.axis != Axis::Tree {
                 continue;
             }
             let iteration = match &node.inside {
@@ -156,7 +156,7 @@ impl Builder {
 
 /// A walk over the tree loops below one iteration.
 struct Scan<'a> {
-    builder: &'a Builder,
+    builder: &'a NestBuilder,
     depths: &'a [u32],
     values: HashMap<LoopId, i64>,
     budget: usize,
@@ -227,7 +227,7 @@ impl Scan<'_> {
     /// As [`Scan::deepest`], for all iterations of `id`.
     fn deepest_loop(&mut self, id: LoopId, position: i64) -> Option<Option<u32>> {
         let node = self.builder.node(id);
-        if node.sort == Sort::Row {
+        if node.axis == Axis::Row {
             return match &node.inside {
                 Inside::Cases(cases) => {
                     let mut deepest = None;

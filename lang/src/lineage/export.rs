@@ -2,10 +2,10 @@
 
 use foldhash::{HashMap, HashMapExt};
 
-use super::{Builder, Inside, Loops, Node, Stated};
+use super::{Annotation, Inside, LoopNode, Loops, NestBuilder};
 use crate::accumulation;
 use sched_nest::sym::Sym;
-use sched_nest::{Body, Constraint, Facts, Loop, LoopId, Nest, Reduce};
+use sched_nest::{Annotations, Body, Constraint, Loop, LoopId, Nest, Reduce};
 
 /// Walks that `interleave` advances together when the schedule names no number.
 const INTERLEAVE: u32 = 8;
@@ -14,7 +14,7 @@ const LANES: u32 = 16;
 /// Loops that iterate no more often than this are interleaved completely when the schedule names no number.
 const SMALL: i64 = 16;
 
-impl Builder {
+impl NestBuilder {
     /// The nest as it stands, and where each of its loops came from.
     pub fn nest(&self) -> (Nest, Vec<LoopId>) {
         let order = self.loops();
@@ -61,41 +61,41 @@ impl Builder {
         let unique = counts.get(&(&*node.name, node.number)).is_none_or(|count| *count == 1);
         Loop {
             name: if unique { plain_name(node) } else { self.name(id) },
-            sort: node.sort,
+            axis: node.axis,
             start: node.start.clone(),
             stop: node.stop.clone(),
             step: node.step.clone(),
             body,
-            facts: self.facts(id),
+            annotations: self.annotations(id),
         }
     }
 
     /// The facts stated about a loop, with the checker's choices filled in.
-    pub fn facts(&self, id: LoopId) -> Facts {
-        let mut facts = Facts::default();
+    pub fn annotations(&self, id: LoopId) -> Annotations {
+        let mut annotations = Annotations::default();
         let choose = |given: Option<u32>| {
             let small =
                 self.trips(id).filter(|trips| *trips <= SMALL).and_then(|trips| u32::try_from(trips).ok());
             given.unwrap_or_else(|| small.unwrap_or(INTERLEAVE).max(1))
         };
-        for (fact, _) in &self.node(id).facts {
-            match *fact {
-                Stated::Parallel => facts.parallel = true,
-                Stated::Unroll => facts.unroll = true,
-                Stated::Cache => facts.cache = true,
-                Stated::Interleave(n) => facts.interleave = Some(choose(n)),
-                Stated::Vectorize(n) => facts.vectorize = Some(n.unwrap_or(LANES)),
-                Stated::UnrollWalk(n) => facts.unroll_walk = Some(n),
-                Stated::PeelWalk(n) => facts.peel_walk = Some(n),
-                Stated::SpeculateWalk(n) => facts.speculate_walk = Some(n),
-                Stated::AtomicReduce => facts.reduce = Some(Reduce::Atomic),
-                Stated::SharedReduce => facts.shared_reduce = true,
-                Stated::VectorReduce(n) => facts.reduce = Some(Reduce::Vector(n)),
-                Stated::Layout(layout) => facts.representation = Some(layout),
-                Stated::Gpu(dimension) => facts.gpu_dimension = Some(dimension),
+        for (annotation, _) in &self.node(id).annotations {
+            match *annotation {
+                Annotation::Parallel => annotations.parallel = true,
+                Annotation::Unroll => annotations.unroll = true,
+                Annotation::Cache => annotations.cache = true,
+                Annotation::Interleave(n) => annotations.interleave = Some(choose(n)),
+                Annotation::Vectorize(n) => annotations.vectorize = Some(n.unwrap_or(LANES)),
+                Annotation::UnrollWalk(n) => annotations.unroll_walk = Some(n),
+                Annotation::PeelWalk(n) => annotations.peel_walk = Some(n),
+                Annotation::SpeculateWalk(n) => annotations.speculate_walk = Some(n),
+                Annotation::AtomicReduce => annotations.reduce = Some(Reduce::Atomic),
+                Annotation::SharedReduce => annotations.shared_reduce = true,
+                Annotation::VectorReduce(n) => annotations.reduce = Some(Reduce::Vector(n)),
+                Annotation::Layout(layout) => annotations.representation = Some(layout),
+                Annotation::Gpu(dimension) => annotations.gpu_dimension = Some(dimension),
             }
         }
-        facts
+        annotations
     }
 
     /// The sums that the loops' own ranges do not imply, each once.
@@ -144,14 +144,14 @@ impl Builder {
     }
 
     /// The last value of a loop with known bounds; its start if it has none.
-    fn last(&self, node: &Node) -> Option<i64> {
+    fn last(&self, node: &LoopNode) -> Option<i64> {
         let (start, stop, step) = (node.start.as_int()?, node.stop.as_int()?, node.step.as_int()?);
         let trips = super::trips(start, stop, step)?;
         start.checked_add(step.checked_mul((trips - 1).max(0))?)
     }
 }
 
-fn plain_name(node: &Node) -> String {
+fn plain_name(node: &LoopNode) -> String {
     match node.number {
         Some(number) => format!("{}[{number}]", node.name),
         None => node.name.to_string(),

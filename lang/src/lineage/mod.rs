@@ -1,16 +1,17 @@
 //! The lineage of index variables: a typed builder of loop nests that refuses what is illegal.
 //!
-//! A [`Builder`] starts as `batch` around `tree` and is shaped by one method for each loop modifier; facts are
-//! attached with [`Builder::state`] once the shape is final. Text is one front end of it. Everything that the
+//! A [`NestBuilder`] starts as `batch` around `tree` and is shaped by one method for each loop modifier; facts are
+//! attached with [`NestBuilder::state`] once the shape is final. Text is one front end of it. Everything that the
 //! builder refuses comes back as plain data ([`Illegal`]); nothing is formatted here.
 //!
 //! Index variables are never removed: what a modifier consumes stays in the arena, so that every later mistake can
 //! name what made an index and what consumed it.
 
+mod annotate;
+mod annotation;
 mod copies;
 mod depth;
 mod export;
-mod facts;
 mod names;
 mod node;
 mod record;
@@ -18,7 +19,6 @@ mod reorder;
 mod scopes;
 mod specialize;
 mod split;
-mod stated;
 mod tile;
 
 use std::collections::HashSet;
@@ -27,18 +27,18 @@ use std::sync::Arc;
 use foldhash::{HashMap, HashMapExt};
 use smallvec::{SmallVec, smallvec};
 
-use crate::doubt::Doubt;
 use crate::illegal::{Illegal, Problem};
-use sched_nest::sym::{Fact, Sym};
-use sched_nest::{Layout, LoopId, ModelFacts, Sort, TreeOrder};
+use crate::obligation::Obligation;
+use sched_nest::sym::{Property, Sym};
+use sched_nest::{Axis, Layout, LoopId, ModelInfo, TreeOrder};
 
+pub use annotation::{Annotation, MAX_STEPS};
 pub use names::{Select, Tag};
 pub(crate) use node::Sum;
-pub use node::{Inside, Loops, Node};
+pub use node::{Inside, LoopNode, Loops};
 pub use record::Index;
 pub use sched_nest::TileTrees;
 use scopes::{ScopeId, Scopes};
-pub use stated::{MAX_HOPS, Stated};
 
 /// Deepest nest that is accepted.
 pub const MAX_DEPTH: usize = 40;
@@ -51,13 +51,13 @@ pub const MAX_EXPANSION: i64 = 1024;
 
 /// Which operation on the builder did something: the caller's number, for example the position of a directive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Step(pub u32);
+pub struct DirectiveIndex(pub u32);
 
 /// Something worth telling that does not forbid the operation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Remark {
     /// The operation.
-    pub step: Step,
+    pub step: DirectiveIndex,
     /// The loop it is about.
     pub index: LoopId,
     /// What it is.
@@ -68,7 +68,7 @@ pub struct Remark {
 #[derive(Clone, Debug, PartialEq)]
 pub enum RemarkKind {
     /// This could not be decided without a model.
-    Unverified(Doubt),
+    Unverified(Obligation),
     /// A tile that does not divide its loop: extent and size, both in index values.
     PartialTile(i64, i64),
     /// A tile of one iteration.
@@ -77,8 +77,8 @@ pub enum RemarkKind {
 
 /// Builds a loop nest by legal operations.
 #[derive(Clone, Debug)]
-pub struct Builder {
-    pub(crate) nodes: Vec<Node>,
+pub struct NestBuilder {
+    pub(crate) nodes: Vec<LoopNode>,
     pub(crate) roots: Loops,
     pub(crate) sums: Vec<Sum>,
     /// All copies of a name, consumed ones included.
@@ -95,26 +95,26 @@ pub struct Builder {
     mentions: usize,
     pub(crate) order: TreeOrder,
     /// The operation that fixed tree positions.
-    positions_fixed_by: Option<Step>,
-    sorted_by: Option<Step>,
-    pub(crate) model: Option<Arc<ModelFacts>>,
+    positions_fixed_by: Option<DirectiveIndex>,
+    sorted_by: Option<DirectiveIndex>,
+    pub(crate) model: Option<Arc<ModelInfo>>,
     /// The depth of the deepest tree, if a model is given.
     pub(crate) deepest: Option<u32>,
     remarks: Vec<Remark>,
-    pub(crate) layout: Option<(Layout, Step)>,
-    pub(crate) tile_trees: Option<(TileTrees, Step)>,
+    pub(crate) layout: Option<(Layout, DirectiveIndex)>,
+    pub(crate) tile_trees: Option<(TileTrees, DirectiveIndex)>,
 }
 
-impl Builder {
+impl NestBuilder {
     /// The initial nest, `batch` around `tree`; concrete where `model` is given.
-    pub fn new(model: Option<Arc<ModelFacts>>) -> Self {
+    pub fn new(model: Option<Arc<ModelInfo>>) -> Self {
         Self::with_room(model, 0)
     }
 
-    /// As [`Builder::new`], for about so many operations.
-    pub(crate) fn with_room(model: Option<Arc<ModelFacts>>, operations: usize) -> Self {
+    /// As [`NestBuilder::new`], for about so many operations.
+    pub(crate) fn with_room(model: Option<Arc<ModelInfo>>, operations: usize) -> Self {
         let room = 2 + operations.min(MAX_LOOPS);
-        let mut builder = Builder {
+        let mut builder = NestBuilder {
             nodes: Vec::with_capacity(2 * room),
             roots: Loops::new(),
             sums: Vec::with_capacity(room),
@@ -136,22 +136,22 @@ impl Builder {
         };
         let trees = match &builder.model {
             Some(model) => Sym::Int(i64::from(model.num_trees)),
-            None => Sym::Fact(Fact::NumTrees),
+            None => Sym::Property(Property::NumTrees),
         };
-        let batch = builder.add_root("batch", Sort::Row, Sym::Fact(Fact::Rows));
-        let tree = builder.add_root("tree", Sort::Tree, trees);
+        let batch = builder.add_root("batch", Axis::Row, Sym::Property(Property::Rows));
+        let tree = builder.add_root("tree", Axis::Tree, trees);
         builder.roots.push(batch);
         builder.node_mut(batch).inside = Inside::Seq(smallvec![tree]);
         builder.node_mut(tree).parent = Some(batch);
         builder
     }
 
-    fn add_root(&mut self, name: &str, sort: Sort, stop: Sym) -> LoopId {
-        let node = Node {
+    fn add_root(&mut self, name: &str, axis: Axis, stop: Sym) -> LoopId {
+        let node = LoopNode {
             name: name.into(),
             number: None,
             scope: ScopeId::default(),
-            sort,
+            axis,
             start: Sym::Int(0),
             stop: stop.clone(),
             step: Sym::Int(1),
@@ -165,7 +165,7 @@ impl Builder {
             split_by_depth: None,
             is_part: false,
             specialized_by: None,
-            facts: Vec::new(),
+            annotations: Vec::new(),
             sums: SmallVec::new(),
             tainted: false,
         };
@@ -175,16 +175,16 @@ impl Builder {
     }
 
     /// The index variable with this id, which the builder has made.
-    pub fn node(&self, id: LoopId) -> &Node {
+    pub fn node(&self, id: LoopId) -> &LoopNode {
         &self.nodes[id.0 as usize]
     }
 
-    pub(crate) fn node_mut(&mut self, id: LoopId) -> &mut Node {
+    pub(crate) fn node_mut(&mut self, id: LoopId) -> &mut LoopNode {
         &mut self.nodes[id.0 as usize]
     }
 
     /// Adds a live node and registers its name. The caller links it into the nest.
-    fn add(&mut self, node: Node) -> LoopId {
+    fn add(&mut self, node: LoopNode) -> LoopId {
         let id = LoopId(self.nodes.len() as u32);
         self.names.entry(Arc::clone(&node.name)).or_default().push(id);
         self.scopes.enter(node.scope, id);
@@ -216,7 +216,7 @@ impl Builder {
         }
     }
 
-    fn consume(&mut self, id: LoopId, by: Step, successors: Loops) {
+    fn consume(&mut self, id: LoopId, by: DirectiveIndex, successors: Loops) {
         let node = self.node_mut(id);
         node.consumed_by = Some(by);
         node.successors = successors;
@@ -259,7 +259,7 @@ impl Builder {
         self.node_mut(to).inside = body;
     }
 
-    fn remark(&mut self, step: Step, index: LoopId, kind: RemarkKind) {
+    fn remark(&mut self, step: DirectiveIndex, index: LoopId, kind: RemarkKind) {
         self.remarks.push(Remark { step, index, kind });
     }
 
@@ -293,19 +293,19 @@ impl Builder {
         self.lacks_names = true;
     }
 
-    /// Makes numbered copies of `name` known whose making was refused, like [`Builder::poison`].
+    /// Makes numbered copies of `name` known whose making was refused, like [`NestBuilder::poison`].
     pub fn poison_copies(&mut self, name: &str) {
         self.uncounted.insert(name.to_owned());
     }
 
     /// The operation that made this index, unless it is a root.
-    pub fn made_by(&self, id: LoopId) -> Option<Step> {
+    pub fn made_by(&self, id: LoopId) -> Option<DirectiveIndex> {
         self.node(id).made_by
     }
 
     /// Rows or trees.
-    pub fn sort(&self, id: LoopId) -> Sort {
-        self.node(id).sort
+    pub fn axis(&self, id: LoopId) -> Axis {
+        self.node(id).axis
     }
 
     /// How many loops the nest has.
@@ -359,7 +359,7 @@ impl Builder {
     /// Refuses a nest that would grow beyond what can be compiled.
     fn check_growth(
         &self,
-        step: Step,
+        step: DirectiveIndex,
         at: LoopId,
         more_loops: usize,
         more_mentions: usize,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Builder, Loops, Step};
+use super::{DirectiveIndex, Loops, NestBuilder};
 use crate::illegal::{Illegal, Problem};
 use sched_nest::LoopId;
 
@@ -83,17 +83,27 @@ impl std::fmt::Display for Select {
     }
 }
 
-impl Builder {
+impl NestBuilder {
     /// The live loops that `select` means, at least one.
     ///
     /// # Errors
     /// When there is no such index, when it has been consumed, or when the qualifiers mean no copy.
-    pub fn select(&self, step: Step, argument: usize, select: &Select) -> Result<Vec<LoopId>, Illegal> {
+    pub fn select(
+        &self,
+        step: DirectiveIndex,
+        argument: usize,
+        select: &Select,
+    ) -> Result<Vec<LoopId>, Illegal> {
         self.live(step, argument, select).map(Loops::into_vec)
     }
 
-    /// As [`Builder::select`].
-    pub(super) fn live(&self, step: Step, argument: usize, select: &Select) -> Result<Loops, Illegal> {
+    /// As [`NestBuilder::select`].
+    pub(super) fn live(
+        &self,
+        step: DirectiveIndex,
+        argument: usize,
+        select: &Select,
+    ) -> Result<Loops, Illegal> {
         let refuse =
             |problem, loops| Err(Illegal { argument: Some(argument), ..Illegal::at(step, problem, loops) });
         let uncounted = |name: &str| self.uncounted.contains(name);
@@ -181,7 +191,7 @@ impl Builder {
         self.select_of(id).to_string()
     }
 
-    /// What means this one copy, in as few words as [`Builder::name`].
+    /// What means this one copy, in as few words as [`NestBuilder::name`].
     pub fn select_of(&self, id: LoopId) -> Select {
         let node = self.node(id);
         let own = Select { scope: Vec::new(), name: node.name.to_string(), number: node.number };
@@ -220,7 +230,7 @@ impl Builder {
     }
 
     /// Refuses a name for a new index that is already one.
-    pub(super) fn check_new(&self, step: Step, argument: usize, name: &str) -> Result<(), Illegal> {
+    pub(super) fn check_new(&self, step: DirectiveIndex, argument: usize, name: &str) -> Result<(), Illegal> {
         if !self.is_declared(name) {
             return Ok(());
         }

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use sched_nest::sym::Sym;
-use sched_nest::{LoopId, Sort};
+use sched_nest::{Axis, LoopId};
 use smallvec::SmallVec;
 
 use super::scopes::ScopeId;
-use super::{Builder, Stated, Step};
+use super::{Annotation, DirectiveIndex, NestBuilder};
 
 /// Loops in a list that is mostly short.
 pub type Loops = SmallVec<[LoopId; 4]>;
@@ -45,7 +45,7 @@ impl Inside {
 
 /// An index variable: one copy of one name.
 #[derive(Clone, Debug)]
-pub struct Node {
+pub struct LoopNode {
     /// The name it was declared with.
     pub name: Arc<str>,
     /// Its number among the copies that `splitByDepth` made.
@@ -53,7 +53,7 @@ pub struct Node {
     /// The copies it lies in.
     pub(crate) scope: ScopeId,
     /// Rows or trees.
-    pub sort: Sort,
+    pub axis: Axis,
     /// First value.
     pub start: Sym,
     /// Exclusive end, before constraints.
@@ -65,9 +65,9 @@ pub struct Node {
     /// What is inside it in the nest.
     pub inside: Inside,
     /// The operation that made it; none for the roots.
-    pub made_by: Option<Step>,
+    pub made_by: Option<DirectiveIndex>,
     /// The operation that replaced it by others; none while it is in the nest.
-    pub consumed_by: Option<Step>,
+    pub consumed_by: Option<DirectiveIndex>,
     /// What it was replaced by.
     pub successors: Loops,
     /// Place in the lineage: lexicographic order is the order that adds the trees as the model does.
@@ -75,14 +75,14 @@ pub struct Node {
     /// Depth of its trees, if `splitByDepth` made it or what it came from.
     pub run_depth: Option<u32>,
     /// The `splitByDepth` that it or what it came from was made by.
-    pub split_by_depth: Option<Step>,
+    pub split_by_depth: Option<DirectiveIndex>,
     /// It is, or comes from, a part of a loop that was split.
     pub is_part: bool,
     /// The `specialize` that gave its iterations bodies of their own.
-    pub specialized_by: Option<Step>,
+    pub specialized_by: Option<DirectiveIndex>,
     /// What is stated of it, and by which operations.
-    pub facts: Vec<(Stated, Step)>,
-    /// Sums that mention it: indices into `Builder::sums`.
+    pub annotations: Vec<(Annotation, DirectiveIndex)>,
+    /// Sums that mention it: indices into `NestBuilder::sums`.
     pub(crate) sums: SmallVec<[u32; 4]>,
     /// A refused operation named it, so complaints about its shape or range would be consequences.
     pub(crate) tainted: bool,
@@ -95,14 +95,14 @@ pub(crate) struct Sum {
     pub(crate) bound: Sym,
 }
 
-impl Builder {
+impl NestBuilder {
     /// The index variable with this id, in the nest or consumed; none if no operation has made it.
-    pub fn index(&self, id: LoopId) -> Option<&Node> {
+    pub fn index(&self, id: LoopId) -> Option<&LoopNode> {
         self.nodes.get(id.0 as usize)
     }
 
     /// All index variables in the order in which they were made.
-    pub fn indices(&self) -> impl Iterator<Item = (LoopId, &Node)> {
+    pub fn indices(&self) -> impl Iterator<Item = (LoopId, &LoopNode)> {
         self.nodes.iter().enumerate().map(|(at, node)| (LoopId(at as u32), node))
     }
 

@@ -1,7 +1,7 @@
 //! The lineage as plain data: every index variable that a schedule ever had, what made it and what consumed it.
 
-use super::{Builder, Node, Select, Step};
-use sched_nest::Sort;
+use super::{DirectiveIndex, LoopNode, NestBuilder, Select};
+use sched_nest::Axis;
 use sched_nest::sym::Sym;
 
 /// An index variable: one copy of one name.
@@ -12,7 +12,7 @@ pub struct Index {
     /// Without qualifiers: `b1`, `v[0]`.
     pub name: String,
     /// Rows or trees.
-    pub sort: Sort,
+    pub axis: Axis,
     /// First value.
     pub start: Sym,
     /// Exclusive end, before constraints.
@@ -20,26 +20,26 @@ pub struct Index {
     /// Distance between values.
     pub step: Sym,
     /// The operation that made it, unless it is a root.
-    pub made_by: Option<Step>,
+    pub made_by: Option<DirectiveIndex>,
     /// The operation that consumed it, unless it is in the nest.
-    pub consumed_by: Option<Step>,
+    pub consumed_by: Option<DirectiveIndex>,
     /// What it became: positions in the list of all.
     pub successors: Vec<usize>,
 }
 
-impl Builder {
+impl NestBuilder {
     /// All index variables there ever were, in the order in which they were made; the two roots come first.
     pub fn record(&self) -> Vec<Index> {
         self.nodes.iter().map(|node| index(self, node)).collect()
     }
 }
 
-fn index(builder: &Builder, node: &Node) -> Index {
+fn index(builder: &NestBuilder, node: &LoopNode) -> Index {
     let name = Select { scope: Vec::new(), name: node.name.to_string(), number: node.number };
     Index {
         name: name.to_string(),
         path: Select { scope: builder.scopes.path(node.scope), ..name }.to_string(),
-        sort: node.sort,
+        axis: node.axis,
         start: node.start.clone(),
         stop: node.stop.clone(),
         step: node.step.clone(),

@@ -10,17 +10,17 @@ use std::collections::HashMap;
 
 use smallvec::smallvec;
 
-use super::{Builder, Inside, Select, Step};
+use super::{DirectiveIndex, Inside, NestBuilder, Select};
 use crate::illegal::{Illegal, Problem};
 use sched_nest::LoopId;
 
-impl Builder {
+impl NestBuilder {
     /// Permutes loops that form one contiguous, perfectly nested chain, on every path that holds a copy of each.
     ///
     /// # Errors
     /// Names that are unknown or consumed; fewer than two loops, or one twice; loops that do not form such a chain.
     /// Nothing has changed then.
-    pub fn reorder(&mut self, step: Step, order: &[Select]) -> Result<(), Illegal> {
+    pub fn reorder(&mut self, step: DirectiveIndex, order: &[Select]) -> Result<(), Illegal> {
         let mut wanted: HashMap<LoopId, usize> = HashMap::new();
         for (argument, select) in order.iter().enumerate() {
             for id in self.select(step, argument, select)? {
@@ -70,7 +70,7 @@ impl Builder {
 
     fn check_chain(
         &self,
-        step: Step,
+        step: DirectiveIndex,
         chain: &[LoopId],
         wanted: &HashMap<LoopId, usize>,
     ) -> Result<(), Illegal> {

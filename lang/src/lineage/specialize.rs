@@ -8,19 +8,19 @@
 //!                        BODY
 //! ```
 
-use super::copies::Went;
-use super::{Builder, Inside, Loops, MAX_EXPANSION, RemarkKind, Select, Stated, Step, Tag};
-use crate::doubt::Doubt;
+use super::copies::LoopMap;
+use super::{Annotation, DirectiveIndex, Inside, Loops, MAX_EXPANSION, NestBuilder, RemarkKind, Select, Tag};
 use crate::illegal::{Illegal, Problem};
-use sched_nest::sym::Fact;
-use sched_nest::{LoopId, Sort};
+use crate::obligation::Obligation;
+use sched_nest::sym::Property;
+use sched_nest::{Axis, LoopId};
 
-impl Builder {
+impl NestBuilder {
     /// Gives every iteration of every copy of the loop its own copy of the loops inside, named `v[k].x`.
     ///
     /// # Errors
     /// Names that are unknown or consumed; leaf loops; trip counts that are unknown or absurd. Nothing has changed then.
-    pub fn specialize(&mut self, step: Step, v: &Select) -> Result<(), Illegal> {
+    pub fn specialize(&mut self, step: DirectiveIndex, v: &Select) -> Result<(), Illegal> {
         let loops = self.select(step, 0, v)?;
         let mut counts = Vec::new();
         for id in &loops {
@@ -36,7 +36,7 @@ impl Builder {
             counts.push((*id, self.check_expansion(step, *id)?));
         }
         for (id, count) in counts {
-            if self.sort(id) == Sort::Tree {
+            if self.axis(id) == Axis::Tree {
                 self.positions_fixed_by.get_or_insert(step);
             }
             self.node_mut(id).specialized_by = Some(step);
@@ -61,12 +61,12 @@ impl Builder {
         let mut cases = vec![body.clone()];
         let mut copied = vec![below];
         for _ in 1..count.max(1) {
-            let mut went = Went::default();
-            let case = self.copy_all(&body, &mut went);
+            let mut map = LoopMap::default();
+            let case = self.copy_all(&body, &mut map);
             self.set_parent(&case, v);
-            self.copy_sums(&sums, &mut went);
+            self.copy_sums(&sums, &mut map);
             cases.push(case);
-            copied.push(went.copies().collect());
+            copied.push(map.copies().collect());
         }
         for (number, loops) in copied.iter().enumerate() {
             self.tag(loops, &Tag { name: name.clone(), number: Some(number as u32) });
@@ -78,18 +78,18 @@ impl Builder {
     ///
     /// # Errors
     /// Names that are unknown or consumed; trip counts that are unknown or absurd. Nothing has changed then.
-    pub fn unroll(&mut self, step: Step, v: &Select) -> Result<(), Illegal> {
+    pub fn unroll(&mut self, step: DirectiveIndex, v: &Select) -> Result<(), Illegal> {
         let loops = self.select(step, 0, v)?;
         for id in &loops {
             self.check_expansion(step, *id)?;
         }
         // What has been said of some copies is worth telling, and must not keep the others from being unrolled.
-        let results: Vec<_> = loops.into_iter().map(|id| self.state(step, id, Stated::Unroll)).collect();
+        let results: Vec<_> = loops.into_iter().map(|id| self.state(step, id, Annotation::Unroll)).collect();
         results.into_iter().collect()
     }
 
     /// How many iterations there are to expand; nothing if that needs a model.
-    fn check_expansion(&mut self, step: Step, id: LoopId) -> Result<Option<usize>, Illegal> {
+    fn check_expansion(&mut self, step: DirectiveIndex, id: LoopId) -> Result<Option<usize>, Illegal> {
         let refuse = |problem| Err(Illegal { argument: Some(0), ..Illegal::at(step, problem, vec![id]) });
         if let Some(trips) = self.trips(id) {
             if trips > MAX_EXPANSION {
@@ -98,12 +98,12 @@ impl Builder {
             return Ok(Some(trips as usize));
         }
         let node = self.node(id);
-        let at_run_time = |fact| fact == Fact::Rows;
+        let at_run_time = |property| property == Property::Rows;
         let bounds = [&node.start, &node.stop, &node.step];
         if self.model.is_some() || bounds.iter().any(|bound| bound.mentions(&at_run_time)) {
             return refuse(Problem::TripsUnknown);
         }
-        self.remark(step, id, RemarkKind::Unverified(Doubt::Trips { name: self.name(id) }));
+        self.remark(step, id, RemarkKind::Unverified(Obligation::Trips { name: self.name(id) }));
         Ok(None)
     }
 }

@@ -11,12 +11,12 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::copies::Went;
-use super::{Builder, Inside, Loops, Node, RemarkKind, ScopeId, Select, Step, Tag};
-use crate::doubt::Doubt;
+use super::copies::LoopMap;
+use super::{DirectiveIndex, Inside, LoopNode, Loops, NestBuilder, RemarkKind, ScopeId, Select, Tag};
 use crate::illegal::{Illegal, Problem};
-use sched_nest::sym::{Fact, Sym};
-use sched_nest::{LoopId, Sort};
+use crate::obligation::Obligation;
+use sched_nest::sym::{Property, Sym};
+use sched_nest::{Axis, LoopId};
 
 const V: usize = 0;
 const FIRST: usize = 1;
@@ -32,7 +32,7 @@ pub(super) struct Part {
     pub run_depth: Option<u32>,
 }
 
-impl Builder {
+impl NestBuilder {
     /// Cuts every copy of the loop at the value `at`; each half has a copy of the body.
     ///
     /// # Errors
@@ -40,7 +40,7 @@ impl Builder {
     /// reshaped any more. Nothing has changed then.
     pub fn split(
         &mut self,
-        step: Step,
+        step: DirectiveIndex,
         v: &Select,
         first: &str,
         second: &str,
@@ -49,11 +49,11 @@ impl Builder {
         self.split_or_guess(step, v, first, second, Some(at))
     }
 
-    /// As [`Builder::split`]; without a split point, because it was refused, the halves are made nevertheless and
+    /// As [`NestBuilder::split`]; without a split point, because it was refused, the halves are made nevertheless and
     /// marked, so that what is said about them later is understood.
     pub(crate) fn split_or_guess(
         &mut self,
-        step: Step,
+        step: DirectiveIndex,
         v: &Select,
         first: &str,
         second: &str,
@@ -73,7 +73,7 @@ impl Builder {
             }
         }
         let names: [Arc<str>; 2] = [first.into(), second.into()];
-        let halves = |node: &Node| {
+        let halves = |node: &LoopNode| {
             let at = &at.cloned().unwrap_or_else(|| middle(node));
             let half = |name: &Arc<str>, start: &Sym, stop: &Sym| Part {
                 name: Arc::clone(name),
@@ -86,7 +86,7 @@ impl Builder {
         };
         self.check_copies(step, &loops, 1)?;
         for id in loops {
-            if self.sort(id) == Sort::Tree {
+            if self.axis(id) == Axis::Tree {
                 self.positions_fixed_by.get_or_insert(step);
             }
             if at.is_none() {
@@ -98,7 +98,7 @@ impl Builder {
         Ok(())
     }
 
-    fn check_at(&mut self, step: Step, v: LoopId, at: &Sym) -> Result<(), Illegal> {
+    fn check_at(&mut self, step: DirectiveIndex, v: LoopId, at: &Sym) -> Result<(), Illegal> {
         let node = self.node(v);
         let refuse = |problem| Err(Illegal { argument: Some(AT), ..Illegal::at(step, problem, vec![v]) });
         let ints = (at.as_int(), node.start.as_int(), node.stop.as_int());
@@ -118,23 +118,28 @@ impl Builder {
             }
             (Some(_), Some(_)) | (_, Some(1)) => {}
             _ => {
-                let doubt = Doubt::OnStep { at: at.clone(), step: node.step.clone() };
-                self.remark(step, v, RemarkKind::Unverified(doubt));
+                let obligation = Obligation::OnStep { at: at.clone(), step: node.step.clone() };
+                self.remark(step, v, RemarkKind::Unverified(obligation));
                 return Ok(());
             }
         }
         // The number of rows is known only at run time, where the halves are clipped.
         let node = self.node(v);
-        let is_known = |sym: &Sym| !sym.mentions(&|fact| fact != Fact::Rows);
+        let is_known = |sym: &Sym| !sym.mentions(&|property| property != Property::Rows);
         if !(is_known(at) && is_known(&node.start) && is_known(&node.stop)) {
             let (start, stop) = (node.start.clone(), node.stop.clone());
-            self.remark(step, v, RemarkKind::Unverified(Doubt::Between { at: at.clone(), start, stop }));
+            self.remark(step, v, RemarkKind::Unverified(Obligation::Between { at: at.clone(), start, stop }));
         }
         Ok(())
     }
 
     /// Refuses `copies` more copies of the bodies of `loops` if that is too much.
-    pub(super) fn check_copies(&self, step: Step, loops: &[LoopId], copies: usize) -> Result<(), Illegal> {
+    pub(super) fn check_copies(
+        &self,
+        step: DirectiveIndex,
+        loops: &[LoopId],
+        copies: usize,
+    ) -> Result<(), Illegal> {
         let (mut more, mut mentions) = (0, 0);
         for v in loops {
             let subtree = self.subtree(*v);
@@ -146,7 +151,7 @@ impl Builder {
 
     /// Replaces `v` by parts that run one after the other, each around a copy of its body. The first part takes over
     /// the loops there are.
-    pub(super) fn fission(&mut self, step: Step, v: LoopId, parts: &[Part]) {
+    pub(super) fn fission(&mut self, step: DirectiveIndex, v: LoopId, parts: &[Part]) {
         let scope = self.scope_of_successors(v);
         let body: Loops = self.node(v).inside.children().collect();
         let mut touched = self.subtree(v);
@@ -160,15 +165,15 @@ impl Builder {
             let node = self.node(v).part(scope, step, part);
             let id = self.add(node);
             if !ids.is_empty() {
-                let mut went = Went::default();
-                let inside = self.copy_all(&body, &mut went);
+                let mut map = LoopMap::default();
+                let inside = self.copy_all(&body, &mut map);
                 self.set_parent(&inside, id);
                 self.node_mut(id).inside = Inside::Seq(inside);
                 if !below.is_empty() {
-                    copied.push(went.copies().collect());
+                    copied.push(map.copies().collect());
                 }
-                went.insert(v, id);
-                self.copy_sums(&sums, &mut went);
+                map.insert(v, id);
+                self.copy_sums(&sums, &mut map);
             }
             ids.push(id);
         }
@@ -185,14 +190,14 @@ impl Builder {
     }
 }
 
-impl Node {
+impl LoopNode {
     /// One part of this loop, with nothing inside.
-    fn part(&self, scope: ScopeId, step: Step, part: &Part) -> Node {
-        Node {
+    fn part(&self, scope: ScopeId, step: DirectiveIndex, part: &Part) -> LoopNode {
+        LoopNode {
             name: Arc::clone(&part.name),
             number: part.number,
             scope,
-            sort: self.sort,
+            axis: self.axis,
             start: part.start.clone(),
             stop: part.stop.clone(),
             step: self.step.clone(),
@@ -207,7 +212,7 @@ impl Node {
             is_part: true,
             specialized_by: self.specialized_by,
             // Runs of a loop are the loop still; halves are loops of their own.
-            facts: if part.number.is_some() { self.facts.clone() } else { Vec::new() },
+            annotations: if part.number.is_some() { self.annotations.clone() } else { Vec::new() },
             sums: SmallVec::new(),
             tainted: self.tainted,
         }
@@ -215,7 +220,7 @@ impl Node {
 }
 
 /// A legal split point if there is one.
-fn middle(node: &Node) -> Sym {
+fn middle(node: &LoopNode) -> Sym {
     let middle = || {
         let (start, stop, stride) = (node.start.as_int()?, node.stop.as_int()?, node.step.as_int()?);
         let trips = super::trips(start, stop, stride)?;

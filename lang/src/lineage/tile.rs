@@ -8,9 +8,9 @@
 
 use smallvec::{SmallVec, smallvec};
 
-use super::{Builder, Inside, Loops, MAX_DEPTH, Node, RemarkKind, Select, Step};
-use crate::doubt::Doubt;
+use super::{DirectiveIndex, Inside, LoopNode, Loops, MAX_DEPTH, NestBuilder, RemarkKind, Select};
 use crate::illegal::{Illegal, Problem};
+use crate::obligation::Obligation;
 use sched_nest::LoopId;
 use sched_nest::sym::Sym;
 
@@ -19,7 +19,7 @@ const OUTER: usize = 1;
 const INNER: usize = 2;
 const SIZE: usize = 3;
 
-impl Builder {
+impl NestBuilder {
     /// Blocks every copy of the loop into `outer`, which takes its place, and `inner`, which adopts its body.
     ///
     /// # Errors
@@ -27,7 +27,7 @@ impl Builder {
     /// reshaped any more. Nothing has changed then.
     pub fn tile(
         &mut self,
-        step: Step,
+        step: DirectiveIndex,
         v: &Select,
         outer: &str,
         inner: &str,
@@ -36,11 +36,11 @@ impl Builder {
         self.tile_or_guess(step, v, outer, inner, Some(size))
     }
 
-    /// As [`Builder::tile`]; without a size, because it was refused, the loops are made nevertheless and marked, so
+    /// As [`NestBuilder::tile`]; without a size, because it was refused, the loops are made nevertheless and marked, so
     /// that what is said about them later is understood.
     pub(crate) fn tile_or_guess(
         &mut self,
-        step: Step,
+        step: DirectiveIndex,
         v: &Select,
         outer: &str,
         inner: &str,
@@ -74,23 +74,23 @@ impl Builder {
         Ok(())
     }
 
-    fn tile_one(&mut self, step: Step, v: LoopId, outer: &str, inner: &str, size: &Sym) {
+    fn tile_one(&mut self, step: DirectiveIndex, v: LoopId, outer: &str, inner: &str, size: &Sym) {
         let scope = self.scope_of_successors(v);
         let source = self.node(v).clone();
-        let part = |name: &str, inner: bool| Node {
+        let part = |name: &str, inner: bool| LoopNode {
             name: name.into(),
             number: None,
             scope,
             made_by: Some(step),
-            facts: Vec::new(),
+            annotations: Vec::new(),
             sums: SmallVec::new(),
             inside: Inside::Seq(Loops::new()),
             split_by_depth: None,
             place: source.place.iter().copied().chain([inner]).collect(),
             ..source.clone()
         };
-        let o = self.add(Node { step: size.clone(), ..part(outer, false) });
-        let i = self.add(Node { start: Sym::Int(0), stop: size.clone(), ..part(inner, true) });
+        let o = self.add(LoopNode { step: size.clone(), ..part(outer, false) });
+        let i = self.add(LoopNode { start: Sym::Int(0), stop: size.clone(), ..part(inner, true) });
         self.replace_in_nest(v, &[o]);
         self.node_mut(o).inside = Inside::Seq(smallvec![i]);
         self.node_mut(i).parent = Some(o);
@@ -110,7 +110,7 @@ impl Builder {
         })
     }
 
-    fn remark_size(&mut self, step: Step, at: LoopId, source: &Node, size: &Sym) {
+    fn remark_size(&mut self, step: DirectiveIndex, at: LoopId, source: &LoopNode, size: &Sym) {
         if source.tainted {
             return;
         }
@@ -128,7 +128,7 @@ impl Builder {
         }
     }
 
-    fn check_size(&mut self, step: Step, v: LoopId, size: &Sym) -> Result<(), Illegal> {
+    fn check_size(&mut self, step: DirectiveIndex, v: LoopId, size: &Sym) -> Result<(), Illegal> {
         let node = self.node(v);
         let stride = node.step.as_int();
         let refuse = |problem| Err(Illegal { argument: Some(SIZE), ..Illegal::at(step, problem, vec![v]) });
@@ -139,35 +139,35 @@ impl Builder {
             (Some(_), Some(_)) => Ok(()),
             _ if *size == node.step => Ok(()),
             (Some(_), None) => {
-                let doubt = Doubt::Multiple { size: size.clone(), step: node.step.clone() };
-                self.remark(step, v, RemarkKind::Unverified(doubt));
+                let obligation = Obligation::Multiple { size: size.clone(), step: node.step.clone() };
+                self.remark(step, v, RemarkKind::Unverified(obligation));
                 Ok(())
             }
             (None, _) => {
                 let step_of_loop = (stride != Some(1)).then(|| node.step.clone());
-                let doubt = Doubt::Size { size: size.clone(), step: step_of_loop };
-                self.remark(step, v, RemarkKind::Unverified(doubt));
+                let obligation = Obligation::Size { size: size.clone(), step: step_of_loop };
+                self.remark(step, v, RemarkKind::Unverified(obligation));
                 Ok(())
             }
         }
     }
 
     /// Refuses loops whose body depends on their iterations, and loops with facts, which would be lost.
-    pub(super) fn check_reshapable(&self, step: Step, v: LoopId) -> Result<(), Illegal> {
+    pub(super) fn check_reshapable(&self, step: DirectiveIndex, v: LoopId) -> Result<(), Illegal> {
         let node = self.node(v);
         if let Some(by) = node.specialized_by {
             let illegal = Illegal::at(step, Problem::Specialized { by }, vec![v]);
             return Err(Illegal { argument: Some(0), ..illegal });
         }
-        if let Some((_, fact)) = node.facts.first() {
-            let illegal = Illegal::at(*fact, Problem::FactLost { consumer: step }, vec![v]);
+        if let Some((_, annotation)) = node.annotations.first() {
+            let illegal = Illegal::at(*annotation, Problem::AnnotationLost { consumer: step }, vec![v]);
             return Err(Illegal { argument: Some(0), ..illegal });
         }
         Ok(())
     }
 
     /// Refuses a nest deeper than [`MAX_DEPTH`].
-    pub(super) fn check_depth(&self, step: Step, v: LoopId, more: usize) -> Result<(), Illegal> {
+    pub(super) fn check_depth(&self, step: DirectiveIndex, v: LoopId, more: usize) -> Result<(), Illegal> {
         let mut deepest = self.path(v).len();
         let base = deepest;
         // The height below `v`: only long chains matter, and those are short lists.
@@ -184,7 +184,7 @@ impl Builder {
 }
 
 /// Whether `size` divides the loop's extent for certain.
-fn divides(source: &Node, size: &Sym) -> bool {
+fn divides(source: &LoopNode, size: &Sym) -> bool {
     let (Some(start), Some(stop), Some(size)) = (source.start.as_int(), source.stop.as_int(), size.as_int())
     else {
         return false;

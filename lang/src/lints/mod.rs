@@ -10,13 +10,13 @@ use crate::device::Limits;
 use crate::diagnostics::{Applicability, Code, Diagnostic, Severity, codes};
 use crate::illegal::Illegal;
 use crate::legality::large_code;
-use crate::lineage::Builder;
+use crate::lineage::NestBuilder;
 use crate::report::Report;
 use crate::resolve::Scope;
 use sched_nest::TreeOrder;
 
 /// Reports everything silly about a legal nest.
-pub(crate) fn check(scope: &Scope, builder: &Builder, limits: &Limits, report: &mut Report) {
+pub(crate) fn check(scope: &Scope, builder: &NestBuilder, limits: &Limits, report: &mut Report) {
     for problem in problems(builder, limits) {
         report.illegal(builder, &problem);
     }
@@ -25,7 +25,7 @@ pub(crate) fn check(scope: &Scope, builder: &Builder, limits: &Limits, report: &
 }
 
 /// Everything silly about the loops of a legal nest, as plain data.
-pub(crate) fn problems(builder: &Builder, limits: &Limits) -> Vec<Illegal> {
+pub(crate) fn problems(builder: &NestBuilder, limits: &Limits) -> Vec<Illegal> {
     let mut problems = Vec::new();
     for id in builder.loops() {
         walks::check(builder, id, &mut problems);
@@ -47,7 +47,7 @@ fn unused(scope: &Scope, report: &mut Report) {
 }
 
 /// `trees_to_depth` counts trees; it is a position only where shallow trees come first.
-fn unsorted(scope: &Scope, builder: &Builder, report: &mut Report) {
+fn unsorted(scope: &Scope, builder: &NestBuilder, report: &mut Report) {
     let (Some((span, depth)), Some(model)) = (scope.trees_to_depth.get(), &builder.model) else { return };
     let count = usize::try_from(model.trees_to_depth(depth)).unwrap_or(0);
     let is_prefix = model.depths.iter().take(count).all(|d| i64::from(*d) <= depth);
@@ -58,7 +58,7 @@ fn unsorted(scope: &Scope, builder: &Builder, report: &mut Report) {
     let at = report.first_directive();
     let diagnostic = Diagnostic::new(codes::UNSORTED_DEPTHS, span, message)
         .label("counts trees wherever they stand")
-        .help("Sort the trees first: `sortTrees(depth)`.")
+        .help("Axis the trees first: `sortTrees(depth)`.")
         .fix("sort the trees first", at, "sortTrees(depth)\n", Applicability::Unsure);
     report.push(diagnostic);
 }

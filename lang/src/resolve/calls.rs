@@ -6,7 +6,7 @@ use sched_nest::Layout;
 use super::scope::{Scope, list};
 use crate::diagnostics::{Applicability, Diagnostic, codes, nearest};
 use crate::directives::{Op, Parameter, Role, SIGNATURES, Signature, find};
-use crate::lineage::{Select, Step, Tag};
+use crate::lineage::{DirectiveIndex, Select, Tag};
 use crate::options::{Options, Supported};
 use crate::report::Report;
 use sched_nest::sym::Sym;
@@ -30,7 +30,7 @@ pub enum Arg {
 #[derive(Debug)]
 pub struct Call {
     /// Its position among the directives.
-    pub step: Step,
+    pub step: DirectiveIndex,
     /// Which directive.
     pub op: Op,
     /// Whether it shapes the nest; else it is a fact about loops of the final nest.
@@ -78,14 +78,14 @@ pub(crate) fn calls(file: &File, scope: &Scope, options: &Options, report: &mut 
     let mut step = 0;
     for stmt in &file.stmts {
         let StmtKind::Directive(directive) = &stmt.kind else { continue };
-        calls.extend(call(Step(step), directive, stmt.span, scope, options, report));
+        calls.extend(call(DirectiveIndex(step), directive, stmt.span, scope, options, report));
         step += 1;
     }
     calls
 }
 
 fn call(
-    step: Step,
+    step: DirectiveIndex,
     directive: &Directive,
     span: Span,
     scope: &Scope,
@@ -209,7 +209,7 @@ fn wrong_count(signature: &Signature, directive: &Directive) -> Diagnostic {
         return diagnostic;
     }
     let help = format!(
-        "Call it as `{}`. To unroll hops of the walks below a loop, use `unrollWalk`.",
+        "Call it as `{}`. To unroll steps of the walks below a loop, use `unrollWalk`.",
         signature.usage()
     );
     diagnostic.help(help).fix("write `unrollWalk`", directive.name.span, "unrollWalk", Applicability::Unsure)
@@ -294,7 +294,7 @@ fn argument(
             _ => wrong("a new name", report),
         },
         Role::Number => scope.eval(expr, report).map_or(Arg::Bad, Arg::Number),
-        Role::Word(words) => match &expr.kind {
+        Role::Keyword(words) => match &expr.kind {
             ExprKind::Path(path) => match path_text(path).and_then(|text| find_word(&text, words)) {
                 Some(word) => Arg::Word(word),
                 None => {

@@ -7,5 +7,5 @@ mod scope;
 pub(crate) use calls::calls;
 pub use calls::{Arg, Call, parameters, path_text};
 pub(crate) use header::{given_target, header};
-pub use scope::{FACTS, FUNCTIONS, Number};
+pub use scope::{FUNCTIONS, Number, PROPERTIES};
 pub(crate) use scope::{Scope, list, scope};

@@ -9,18 +9,18 @@ use crate::check::Param;
 use crate::diagnostics::{Applicability, Diagnostic, codes, nearest};
 use crate::options::Options;
 use crate::report::Report;
-use sched_nest::ModelFacts;
-use sched_nest::sym::{ArithmeticError, Fact, Sym, SymOp};
+use sched_nest::ModelInfo;
+use sched_nest::sym::{ArithmeticError, Property, Sym, SymOp};
 
-/// Facts that have a name in the text.
-pub const FACTS: &[(&str, Fact)] = &[
-    ("num_trees", Fact::NumTrees),
-    ("N_t", Fact::NumTrees),
-    ("num_features", Fact::NumFeatures),
-    ("num_classes", Fact::NumClasses),
-    ("max_depth", Fact::MaxDepth),
-    ("batch_size", Fact::BatchSize),
-    ("run_depth", Fact::RunDepth),
+/// Annotations that have a name in the text.
+pub const PROPERTIES: &[(&str, Property)] = &[
+    ("num_trees", Property::NumTrees),
+    ("N_t", Property::NumTrees),
+    ("num_features", Property::NumFeatures),
+    ("num_classes", Property::NumClasses),
+    ("max_depth", Property::MaxDepth),
+    ("batch_size", Property::BatchSize),
+    ("run_depth", Property::RunDepth),
 ];
 /// Functions of numbers.
 pub const FUNCTIONS: &[&str] = &["min", "max", "ceildiv", "trees_to_depth"];
@@ -50,7 +50,7 @@ pub struct Number {
 /// Everything that a name in an expression can mean.
 pub(crate) struct Scope<'a> {
     named: HashMap<String, Named>,
-    model: Option<&'a ModelFacts>,
+    model: Option<&'a ModelInfo>,
     /// The depths of the model's trees in ascending order.
     depths: OnceCell<Vec<u32>>,
     batch_size: Option<u64>,
@@ -70,7 +70,7 @@ pub(crate) fn scope<'a>(
 ) -> (Scope<'a>, Vec<Param>) {
     let mut scope = Scope {
         named: HashMap::new(),
-        model: options.facts.as_deref(),
+        model: options.model.as_deref(),
         depths: OnceCell::new(),
         batch_size: options.batch_size,
         indices: HashSet::from_iter(["batch", "tree"]),
@@ -189,7 +189,10 @@ impl Scope<'_> {
             );
             return true;
         }
-        if FACTS.iter().any(|(fact, _)| *fact == text) || FUNCTIONS.contains(&text) || text == "n_rows" {
+        if PROPERTIES.iter().any(|(property, _)| *property == text)
+            || FUNCTIONS.contains(&text)
+            || text == "n_rows"
+        {
             report.push(diagnostic(format!("`{text}` is the name of a fact or function")));
             return true;
         }
@@ -198,12 +201,13 @@ impl Scope<'_> {
 
     /// Whether the name means a number.
     pub(crate) fn is_number(&self, name: &str) -> bool {
-        self.named.contains_key(name) || FACTS.iter().any(|(fact, _)| *fact == name)
+        self.named.contains_key(name) || PROPERTIES.iter().any(|(property, _)| *property == name)
     }
 
     /// All names that mean something: numbers, facts, functions and loops made anywhere in the file.
     pub(crate) fn names(&self) -> HashSet<String> {
-        let numbers = self.named.keys().map(String::as_str).chain(FACTS.iter().map(|(fact, _)| *fact));
+        let numbers =
+            self.named.keys().map(String::as_str).chain(PROPERTIES.iter().map(|(property, _)| *property));
         let others = FUNCTIONS.iter().chain(&["n_rows"]).copied().chain(self.indices.iter().copied());
         numbers.chain(others).map(str::to_owned).collect()
     }
@@ -271,8 +275,8 @@ impl Scope<'_> {
             named.used.set(true);
             return named.value.clone();
         }
-        if let Some((_, fact)) = FACTS.iter().find(|(known, _)| *known == text) {
-            return Some(self.known(*fact).map_or(Sym::Fact(*fact), Sym::Int));
+        if let Some((_, property)) = PROPERTIES.iter().find(|(known, _)| *known == text) {
+            return Some(self.known(*property).map_or(Sym::Property(*property), Sym::Int));
         }
         if self.undeclared.borrow_mut().insert(text.to_owned()) {
             report.push(self.undeclared_name(name, report));
@@ -297,7 +301,8 @@ impl Scope<'_> {
             diagnostic.label = "known only at run time".to_owned();
             return diagnostic.help("Use `batch_size`, the most rows that one run of the nest handles.");
         }
-        let known = self.named.keys().map(String::as_str).chain(FACTS.iter().map(|(fact, _)| *fact));
+        let known =
+            self.named.keys().map(String::as_str).chain(PROPERTIES.iter().map(|(property, _)| *property));
         let mut known: Vec<&str> = known.collect();
         known.sort_unstable();
         diagnostic.help = Some(match nearest(text, known) {
@@ -357,12 +362,12 @@ impl Scope<'_> {
         if self.trees_to_depth.get().is_none() {
             self.trees_to_depth.set(Some((span, depth)));
         }
-        let fact = Fact::TreesToDepth(depth);
-        Some(self.known(fact).map_or(Sym::Fact(fact), Sym::Int))
+        let property = Property::TreesToDepth(depth);
+        Some(self.known(property).map_or(Sym::Property(property), Sym::Int))
     }
 
     /// Depths sorted once: long files ask often.
-    fn depths(&self, model: &ModelFacts) -> &[u32] {
+    fn depths(&self, model: &ModelInfo) -> &[u32] {
         self.depths.get_or_init(|| {
             let mut depths = model.depths.to_vec();
             depths.sort_unstable();
@@ -371,17 +376,19 @@ impl Scope<'_> {
     }
 
     /// The value of a fact, if it is known.
-    pub(crate) fn known(&self, fact: Fact) -> Option<i64> {
+    pub(crate) fn known(&self, property: Property) -> Option<i64> {
         let model = self.model;
-        match fact {
-            Fact::Rows | Fact::RunDepth => None,
-            Fact::NumTrees => model.map(|model| i64::from(model.num_trees)),
-            Fact::NumFeatures => model.map(|model| i64::from(model.num_features)),
-            Fact::NumClasses => model.map(|model| i64::from(model.num_classes)),
-            Fact::MaxDepth => model.map(|model| i64::from(self.depths(model).last().copied().unwrap_or(0))),
-            Fact::TreesToDepth(depth) => model
+        match property {
+            Property::Rows | Property::RunDepth => None,
+            Property::NumTrees => model.map(|model| i64::from(model.num_trees)),
+            Property::NumFeatures => model.map(|model| i64::from(model.num_features)),
+            Property::NumClasses => model.map(|model| i64::from(model.num_classes)),
+            Property::MaxDepth => {
+                model.map(|model| i64::from(self.depths(model).last().copied().unwrap_or(0)))
+            }
+            Property::TreesToDepth(depth) => model
                 .map(|model| self.depths(model).partition_point(|known| i64::from(*known) <= depth) as i64),
-            Fact::BatchSize => self.batch_size.and_then(|size| i64::try_from(size).ok()),
+            Property::BatchSize => self.batch_size.and_then(|size| i64::try_from(size).ok()),
         }
     }
 }

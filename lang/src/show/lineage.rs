@@ -13,8 +13,8 @@ use std::fmt::Write;
 use serde_json::{Value, json};
 
 use crate::check::{Event, Lineage};
-use crate::lineage::{Index, Step};
-use sched_nest::show::{range, sort_name, sym_value};
+use crate::lineage::{DirectiveIndex, Index};
+use sched_nest::show::{axis_name, range, sym_value};
 
 /// Copies of one index that are named one by one.
 const NAMED: usize = 4;
@@ -46,7 +46,7 @@ struct Groups<'a> {
 
 impl<'a> Groups<'a> {
     fn new(indices: &'a [Index]) -> Self {
-        let mut known: HashMap<(&str, Option<Step>, String), usize> = HashMap::new();
+        let mut known: HashMap<(&str, Option<DirectiveIndex>, String), usize> = HashMap::new();
         let mut members: Vec<Vec<&Index>> = Vec::new();
         let mut group_of = Vec::with_capacity(indices.len());
         for index in indices {
@@ -84,7 +84,7 @@ fn line(lineage: &Lineage, members: &[&Index]) -> String {
     if members.len() > 1 {
         let _ = write!(text, ", {} copies: {}", members.len(), names(members));
     }
-    let mut fates: BTreeMap<Option<Step>, Vec<&Index>> = BTreeMap::new();
+    let mut fates: BTreeMap<Option<DirectiveIndex>, Vec<&Index>> = BTreeMap::new();
     for member in members {
         fates.entry(member.consumed_by).or_default().push(member);
     }
@@ -107,13 +107,13 @@ fn names(members: &[&Index]) -> String {
 
 /// The lineage for programs: a list of indices, each with its number, its range, and what made and consumed it.
 pub fn lineage_json(lineage: &Lineage) -> Value {
-    let event = |step: Option<Step>| step.and_then(|step| lineage.event(step)).map(event_json);
+    let event = |step: Option<DirectiveIndex>| step.and_then(|step| lineage.event(step)).map(event_json);
     let indices = lineage.indices.iter().enumerate().map(|(id, index)| {
         json!({
             "id": id,
             "name": index.name,
             "path": index.path,
-            "sort": sort_name(index.sort),
+            "sort": axis_name(index.axis),
             "start": sym_value(&index.start),
             "stop": sym_value(&index.stop),
             "step": sym_value(&index.step),

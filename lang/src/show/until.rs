@@ -9,7 +9,7 @@ use crate::directives::find;
 use crate::options::Options;
 
 /// The schedule with blanks in place of the directives that begin after `line`, counted from 1. Header lines stay, and so
-/// do all places in the text. Facts may be stated before their loops are made; those whose loops are not made by then
+/// do all places in the text. Annotations may be stated before their loops are made; those whose loops are not made by then
 /// are left out too.
 pub fn until_line(source: &str, line: usize, options: &Options) -> String {
     let end = source.match_indices('\n').nth(line.saturating_sub(1)).map_or(source.len(), |(at, _)| at);

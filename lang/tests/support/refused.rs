@@ -122,7 +122,7 @@ pub const REFUSED: &[(&str, Case, u16)] = &[
     ("unrollWalk beyond the deepest tree, as a warning", ("depths=3,4", "unrollWalk(tree, 9)"), 92),
     ("padding beyond the memory", ("depths=30,2", "unrollWalk(tree, 30)"), 83),
     ("peelWalk below 1", ("", "peelWalk(tree, 0)"), 64),
-    ("peelWalk of unrolled hops, as a warning", ("", "unrollWalk(tree, 4); peelWalk(tree, 2)"), 98),
+    ("peelWalk of unrolled steps, as a warning", ("", "unrollWalk(tree, 4); peelWalk(tree, 2)"), 98),
     ("too many levels to speculate", ("", "speculateWalk(tree, 9)"), 65),
     ("run_depth where there is none", ("trees=9", "unrollWalk(tree, run_depth)"), 78),
     // reductions
@@ -176,7 +176,7 @@ pub const ALLOWED: &[(&str, Case)] = &[
     ("a tile that makes one iteration", ("trees=9", "tile(tree, a, b, 9)")),
     ("the inner loop of a tile outside", ("", "tile(batch, a, b, 8); reorder(b, a)")),
     ("unrollWalk above the leaf loop", ("", "unrollWalk(batch, 6)")),
-    ("peelWalk of one hop", ("", "peelWalk(tree, 1)")),
+    ("peelWalk of one step", ("", "peelWalk(tree, 1)")),
     ("a leaf loop on a GPU", ("trees=9", "gpuDimension(batch, grid.x); gpuDimension(tree, block.x)")),
     (
         "several reduction loops",

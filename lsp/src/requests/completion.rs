@@ -77,7 +77,7 @@ fn kind(kind: CompletionKind) -> CompletionItemKind {
     match kind {
         CompletionKind::Directive => CompletionItemKind::FUNCTION,
         CompletionKind::Index => CompletionItemKind::FIELD,
-        CompletionKind::Fact => CompletionItemKind::PROPERTY,
+        CompletionKind::Property => CompletionItemKind::PROPERTY,
         CompletionKind::Param => CompletionItemKind::VARIABLE,
         CompletionKind::Const => CompletionItemKind::CONSTANT,
         CompletionKind::Word => CompletionItemKind::ENUM_MEMBER,

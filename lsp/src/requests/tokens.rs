@@ -20,7 +20,7 @@ const KINDS: [(TokenKind, &str); 12] = [
     (TokenKind::TreeIndex, "treeIndex"),
     (TokenKind::Param, "parameter"),
     (TokenKind::Const, "variable"),
-    (TokenKind::Fact, "fact"),
+    (TokenKind::Property, "fact"),
     (TokenKind::Number, "number"),
     (TokenKind::Text, "string"),
     (TokenKind::Keyword, "keyword"),

@@ -27,7 +27,7 @@ const MOST_SYMBOLS: usize = 2000;
 
 /// What schedules on disk declare, by their paths.
 #[derive(Debug, Default)]
-pub struct Known(HashMap<PathBuf, (Stamp, Arc<Vec<SymbolInformation>>)>);
+pub struct SymbolCache(HashMap<PathBuf, (Stamp, Arc<Vec<SymbolInformation>>)>);
 
 /// Symbols whose names have the letters of the query in its order.
 pub async fn symbols(
@@ -72,7 +72,7 @@ fn matches(name: &str, query: &[char]) -> bool {
     rest.is_empty()
 }
 
-impl Known {
+impl SymbolCache {
     /// The symbols of each schedule below some folders; files that have not changed are not read again.
     fn look(&mut self, folders: &[PathBuf], encoding: Encoding) -> Vec<Arc<Vec<SymbolInformation>>> {
         let mut known = HashMap::new();

@@ -5,11 +5,11 @@ use super::run::{FORMAT, Point, Processor, Run};
 use crate::args::{Bench, ScheduleOptions};
 use crate::commands::Job;
 use crate::compile::{compile, facts};
-use crate::defaults::Kept;
+use crate::defaults::CodeDestination;
 use crate::failure::Failure;
 use crate::terminal::Terminal;
 use rustix::time::{ClockId, clock_gettime};
-use sched_ir::lir::Kernel;
+use sched_ir::lir::KernelKind;
 use sched_llvm::runtime::Kind;
 use sched_llvm::{Jit, Output, Rows, host_name};
 use schedc_data::{Expect, Source, read_rows};
@@ -85,11 +85,11 @@ fn contenders(
     let mut drawn = Vec::new();
     for schedule in schedules {
         let options = ScheduleOptions { schedule, values: args.values.clone() };
-        let job = Job::load(model, &options, &args.reading, (args.cpu, Kept::File))?;
+        let job = Job::load(model, &options, &args.reading, (args.cpu, CodeDestination::Artefact))?;
         let nest = job.nest(&args.values, terminal)?;
-        let compiled = compile(&job.model, nest, &[Kernel::Raw])?;
+        let compiled = compile(&job.model, nest, &[KernelKind::Raw])?;
         let about = facts(&job.model, &compiled, &job.source.text, args.cpu);
-        let jit = Jit::compile(&compiled.lir, args.cpu, &about, &[Kernel::Raw])?;
+        let jit = Jit::compile(&compiled.lir, args.cpu, &about, &[KernelKind::Raw])?;
         run.model = job.model.path.display().to_string();
         run.trees = job.model.forest.trees.len();
         run.features = job.model.forest.num_features;

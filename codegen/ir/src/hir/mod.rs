@@ -2,13 +2,13 @@
 //!
 //! A prediction is *forest -> output stage*. This is where trees are rewritten: brought into the order of the
 //! nest and padded for straight-line walks. Loops are not yet code; what each leaf loop asks of its walks is
-//! collected in [`Site`]s.
+//! collected in [`LeafLoop`]s.
 
+mod leaf_loop;
 mod pad;
 mod print;
-mod site;
 
-pub use site::{Site, known};
+pub use leaf_loop::{LeafLoop, known};
 
 use crate::error::{Budget, CompileError};
 use crate::fault::{Fault, seeded};
@@ -34,7 +34,7 @@ pub struct Hir {
     /// The checked loop nest.
     pub nest: Nest,
     /// The walks of each leaf loop.
-    pub sites: BTreeMap<LoopId, Site>,
+    pub leaf_loops: BTreeMap<LoopId, LeafLoop>,
     /// The bins of rows and thresholds, if some walks compare them.
     pub bins: Option<Arc<BinMap>>,
 }
@@ -61,19 +61,19 @@ pub fn build(
     let mut depths: Vec<(u32, u32)> = forest.trees.iter().map(Tree::depths).collect();
     let deepest: Vec<u32> = depths.iter().map(|(deepest, _)| *deepest).collect();
     let layout = nest.representation.unwrap_or_else(|| fitting_layout(&forest.trees, &deepest));
-    let sites = site::collect(&nest, &deepest, layout)?;
-    let quantized = sites.values().any(|site| site.layout.is_coded());
+    let leaf_loops = leaf_loop::collect(&nest, &deepest, layout)?;
+    let quantized = leaf_loops.values().any(|leaf_loop| leaf_loop.layout.is_coded());
     let bins = if quantized { Some(Arc::new(BinMap::of(&forest)?)) } else { None };
-    pad::pad_for(&mut forest, &mut depths, &sites, budget)?;
-    Ok(Hir { forest, depths, tiles: None, nest, sites, bins })
+    pad::pad_for(&mut forest, &mut depths, &leaf_loops, budget)?;
+    Ok(Hir { forest, depths, tiles: None, nest, leaf_loops, bins })
 }
 
 /// The same where walks step from tile to tile.
 fn tiled(forest: Arc<Forest>, nest: Nest, mut tiling: Tiling, budget: &Budget) -> Result<Hir, CompileError> {
     let deepest: Vec<u32> = tiling.depths().into_iter().map(|(deepest, _)| deepest).collect();
-    let sites = site::collect(&nest, &deepest, nest.representation.unwrap_or(Layout::Sparse))?;
-    tiling.pad(&padded_depths(&sites, deepest.len()), budget)?;
-    Ok(Hir { forest, depths: tiling.depths(), tiles: Some(Arc::new(tiling)), nest, sites, bins: None })
+    let leaf_loops = leaf_loop::collect(&nest, &deepest, nest.representation.unwrap_or(Layout::Sparse))?;
+    tiling.pad(&padded_depths(&leaf_loops, deepest.len()), budget)?;
+    Ok(Hir { forest, depths: tiling.depths(), tiles: Some(Arc::new(tiling)), nest, leaf_loops, bins: None })
 }
 
 fn order(trees: &mut [Tree], order: TreeOrder) {

@@ -4,7 +4,7 @@
 //! A leaf at depth `k` becomes a complete subtree of `depth - k` levels whose tests do not matter, because
 //! all of its leaves are copies of the one they replace.
 
-use super::site::Site;
+use super::leaf_loop::LeafLoop;
 use crate::codes;
 use crate::error::{Budget, CompileError};
 use crate::fault::{Fault, seeded};
@@ -20,11 +20,11 @@ use std::sync::Arc;
 pub fn pad_for(
     forest: &mut Arc<Forest>,
     depths: &mut [(u32, u32)],
-    sites: &BTreeMap<LoopId, Site>,
+    leaf_loops: &BTreeMap<LoopId, LeafLoop>,
     budget: &Budget,
 ) -> Result<(), CompileError> {
     let trees = &forest.trees;
-    let wanted = padded_depths(sites, trees.len());
+    let wanted = padded_depths(leaf_loops, trees.len());
     // The others are deep enough everywhere.
     let shallow: Vec<usize> = (0..trees.len()).filter(|at| depths[*at].1 < wanted[*at]).collect();
     let mut nodes = 0u64;
@@ -35,9 +35,12 @@ pub fn pad_for(
             let most = depths.iter().map(|(deepest, _)| *deepest).max().unwrap_or(0);
             return Err(CompileError::new(
                 codes::PAD_BUDGET,
-                format!("padding the trees to {depth} hops would need more than {} MiB", budget.tables >> 20),
                 format!(
-                    "the deepest tree has {most} levels: unroll fewer hops with unrollWalk, or use peelWalk, \
+                    "padding the trees to {depth} steps would need more than {} MiB",
+                    budget.tables >> 20
+                ),
+                format!(
+                    "the deepest tree has {most} levels: unroll fewer steps with unrollWalk, or use peelWalk, \
                      which pads nothing"
                 ),
             ));
@@ -48,8 +51,8 @@ pub fn pad_for(
         depths[*at] = (deepest.max(depth), shallowest.max(depth));
     }
     let mut need_nodes = vec![false; trees.len()];
-    for site in sites.values().filter(|site| !site.layout.is_straight()) {
-        if let Some(need_nodes) = need_nodes.get_mut(site.trees.clone()) {
+    for leaf_loop in leaf_loops.values().filter(|leaf_loop| !leaf_loop.layout.is_straight()) {
+        if let Some(need_nodes) = need_nodes.get_mut(leaf_loop.trees.clone()) {
             need_nodes.fill(true);
         }
     }

@@ -35,21 +35,23 @@ impl Display for Hir {
             writeln!(f, "bins: {} of {} bits per row", bins.columns(), 8 * bins.element().bytes())?;
         }
         writeln!(f, "walks:")?;
-        for (id, site) in &self.sites {
+        for (id, leaf_loop) in &self.leaf_loops {
             let name = &self.nest.get(*id).name;
-            let layout = format!("{:?}", site.layout).to_lowercase();
-            write!(f, "  {name}: trees {}..{}, {layout}", site.trees.start, site.trees.end)?;
-            write!(f, ", depth {}", self.depth_range(site))?;
-            for (what, n) in [("unroll", site.unroll), ("peel", site.peel), ("speculate", site.speculate)] {
+            let layout = format!("{:?}", leaf_loop.layout).to_lowercase();
+            write!(f, "  {name}: trees {}..{}, {layout}", leaf_loop.trees.start, leaf_loop.trees.end)?;
+            write!(f, ", depth {}", self.depth_range(leaf_loop))?;
+            for (what, n) in
+                [("unroll", leaf_loop.unroll), ("peel", leaf_loop.peel), ("speculate", leaf_loop.speculate)]
+            {
                 if n > 0 {
                     write!(f, ", {what} {n}")?;
                 }
             }
-            if site.lanes > 1 {
-                write!(f, ", vectorize {}", site.lanes)?;
+            if leaf_loop.lanes > 1 {
+                write!(f, ", vectorize {}", leaf_loop.lanes)?;
             }
-            if site.group > 1 {
-                write!(f, ", interleave {}", site.group)?;
+            if leaf_loop.group > 1 {
+                write!(f, ", interleave {}", leaf_loop.group)?;
             }
             writeln!(f)?;
         }
@@ -58,9 +60,9 @@ impl Display for Hir {
 }
 
 impl Hir {
-    /// The shallowest and deepest leaf of the trees of a site, `3..8`.
-    fn depth_range(&self, site: &super::Site) -> String {
-        let depths = &self.depths[site.trees.clone()];
+    /// The shallowest and deepest leaf of the trees of a leaf_loop, `3..8`.
+    fn depth_range(&self, leaf_loop: &super::LeafLoop) -> String {
+        let depths = &self.depths[leaf_loop.trees.clone()];
         let deepest = depths.iter().map(|d| d.0).max().unwrap_or(0);
         let shallowest = depths.iter().map(|d| d.1).min().unwrap_or(0);
         if shallowest == deepest { deepest.to_string() } else { format!("{shallowest}..{deepest}") }

@@ -416,26 +416,26 @@ pub struct Table {
 
 /// Which job a kernel does; the entry points of an artefact pick by it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Kernel {
+pub enum KernelKind {
     /// Rows to margins.
     Raw,
     /// Margins to predictions.
     Value,
     /// Margins to class numbers.
     Class,
-    /// Rows to leaf numbers.
+    /// Rows to leaf indices.
     Leaf,
 }
 
-/// The element types of what callers and kernels hand each other. Class numbers are `f32`, leaf numbers
+/// The element types of what callers and kernels hand each other. Class numbers are `f32`, leaf indices
 /// `i32`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Interface {
-    /// Of the rows that [`Kernel::Raw`] and [`Kernel::Leaf`] read.
+    /// Of the rows that [`KernelKind::Raw`] and [`KernelKind::Leaf`] read.
     pub rows: Scalar,
-    /// Of the margins that [`Kernel::Raw`] writes and [`Kernel::Value`] and [`Kernel::Class`] read.
+    /// Of the margins that [`KernelKind::Raw`] writes and [`KernelKind::Value`] and [`KernelKind::Class`] read.
     pub margins: Scalar,
-    /// Of the predictions that [`Kernel::Value`] writes, and of all that callers get of margins.
+    /// Of the predictions that [`KernelKind::Value`] writes, and of all that callers get of margins.
     pub results: Scalar,
 }
 
@@ -446,12 +446,12 @@ impl Interface {
     }
 
     /// What a kernel reads and what it writes.
-    pub fn of(&self, kernel: Kernel) -> (Scalar, Scalar) {
+    pub fn of(&self, kernel: KernelKind) -> (Scalar, Scalar) {
         match kernel {
-            Kernel::Raw => (self.rows, self.margins),
-            Kernel::Value => (self.margins, self.results),
-            Kernel::Class => (self.margins, Scalar::F32),
-            Kernel::Leaf => (self.rows, Scalar::I32),
+            KernelKind::Raw => (self.rows, self.margins),
+            KernelKind::Value => (self.margins, self.results),
+            KernelKind::Class => (self.margins, Scalar::F32),
+            KernelKind::Leaf => (self.rows, Scalar::I32),
         }
     }
 }
@@ -460,7 +460,7 @@ impl Interface {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Module {
     /// The kernels, at most one of each kind.
-    pub kernels: Vec<(Kernel, Function)>,
+    pub kernels: Vec<(KernelKind, Function)>,
     /// The model's tables, by the number in [`Space::Model`].
     pub tables: Vec<Table>,
     /// What the kernels read and write.

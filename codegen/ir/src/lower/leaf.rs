@@ -1,12 +1,12 @@
 //! What happens with the leaves that walks end in: their values are added up, or their numbers stored.
 
-use super::kernel::Kernel;
+use super::kernel_builder::KernelBuilder;
 use super::sum_target::SumTarget;
-use super::walk::{Around, Lane};
+use super::walk::{Lane, WalkContext};
 use crate::lir::{Address, Build, Cast, Scalar, Ty, Value};
 use crate::plan::SumAccess;
 use crate::repr::LeafValue;
-use sched_nest::Sort;
+use sched_nest::Axis;
 
 /// A single walk at its end.
 #[derive(Clone, Copy)]
@@ -16,35 +16,35 @@ struct Ended {
     tree: Value,
 }
 
-impl Kernel<'_> {
+impl KernelBuilder<'_> {
     /// Uses the leaves of a lane. `sum` is the sum carried in a register, if there is one.
     pub(super) fn use_leaf(
         &mut self,
-        around: &Around,
+        context: &WalkContext,
         lane: &Lane,
         node: Value,
         sum: Option<Value>,
     ) -> Option<Value> {
-        let steps = around.plan.steps.to_leaf();
+        let steps = context.plan.steps.to_leaf();
         let state = &lane.walk.state;
-        let Some(sums) = around.sums else {
-            let number = around.layout.leaf_number(&mut self.b, around.buffers, state, node, steps);
-            self.each(around, lane, number, |k, ended, number| k.store_leaf_number(ended, number));
+        let Some(sums) = context.sums else {
+            let number = context.layout.leaf_index(&mut self.b, context.buffers, state, node, steps);
+            self.each(context, lane, number, |k, ended, number| k.store_leaf_index(ended, number));
             return None;
         };
-        let leaf = around.layout.leaf(&mut self.b, around.buffers, state, node, steps);
+        let leaf = context.layout.leaf(&mut self.b, context.buffers, state, node, steps);
         match (leaf, sum) {
             (LeafValue::Scalar(value), None)
-                if lane.walk.width > 1 && around.plan.sums == SumAccess::Vector =>
+                if lane.walk.width > 1 && context.plan.sums == SumAccess::Vector =>
             {
                 let index = sums.column(&mut self.b, lane.number, lane.tree);
                 sums.add_vector(&mut self.b, index, value, lane.mask);
             }
-            (LeafValue::Scalar(value), None) => self.each(around, lane, value, |k, ended, value| {
+            (LeafValue::Scalar(value), None) => self.each(context, lane, value, |k, ended, value| {
                 let index = sums.margin(&mut k.b, ended.number, ended.tree);
                 sums.add(&mut k.b, index, value);
             }),
-            (LeafValue::Vector(place), None) => self.each(around, lane, place, |k, ended, place| {
+            (LeafValue::Vector(place), None) => self.each(context, lane, place, |k, ended, place| {
                 let place = k.b.cast(Cast::ZExt, place, Ty::I64);
                 k.add_vector(&sums, ended, place);
             }),
@@ -72,15 +72,15 @@ impl Kernel<'_> {
     /// Uses the walks of a lane one after the other.
     fn each(
         &mut self,
-        around: &Around,
+        context: &WalkContext,
         lane: &Lane,
         value: Value,
         mut body: impl FnMut(&mut Self, Ended, Value),
     ) {
         for walk in 0..lane.count {
             let value = self.walk_of(lane, value, walk);
-            let ahead = around.walks.iter.step * i64::from(walk);
-            let (rows, trees) = if around.walks.over == Sort::Row { (ahead, 0) } else { (0, ahead) };
+            let ahead = context.walks.iter.step * i64::from(walk);
+            let (rows, trees) = if context.walks.over == Axis::Row { (ahead, 0) } else { (0, ahead) };
             let ended =
                 Ended { number: self.b.add_int(lane.number, rows), tree: self.b.add_int(lane.tree, trees) };
             match lane.mask {
@@ -117,7 +117,7 @@ impl Kernel<'_> {
     }
 
     /// Stores the leaf's number in the model's order of trees.
-    fn store_leaf_number(&mut self, ended: Ended, number: Value) {
+    fn store_leaf_index(&mut self, ended: Ended, number: Value) {
         let trees = self.ports.lowering.hir.forest.trees.len() as i64;
         let column = match self.ports.sources {
             Some(sources) => {

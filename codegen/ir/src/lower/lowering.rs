@@ -20,7 +20,7 @@ pub struct Shared {
     pub targets: Option<(u32, Scalar)>,
     /// The vectors of all leaves, if some tree has vector leaves.
     pub vectors: Option<u32>,
-    /// The model's number of each tree in the order of the nest, for leaf numbers.
+    /// The model's number of each tree in the order of the nest, for leaf indices.
     pub sources: Option<u32>,
     /// What rows are quantized by.
     pub quantizer: Option<Tables<u32>>,
@@ -39,13 +39,13 @@ pub struct Numbers {
 
 impl Numbers {
     /// Builds the tables, which join those that other schedules have made already.
-    pub fn of_tables(hir: &Hir, plan: &Plan, leaf_numbers: bool, tables: &mut Vec<Table>) -> Numbers {
+    pub fn of_tables(hir: &Hir, plan: &Plan, leaf_indices: bool, tables: &mut Vec<Table>) -> Numbers {
         let mut of_storages = BTreeMap::new();
         for (storage, stored) in &plan.storages {
             let encoded = stored.layout.encode(&hir.forest);
             of_storages.insert(*storage, encoded.into_iter().map(|table| add_table(tables, table)).collect());
         }
-        Numbers { of_storages, shared: shared_tables(hir, plan, leaf_numbers, tables) }
+        Numbers { of_storages, shared: shared_tables(hir, plan, leaf_indices, tables) }
     }
 }
 
@@ -92,7 +92,7 @@ fn add_table(tables: &mut Vec<Table>, mut table: Table) -> u32 {
     tables.len() as u32 - 1
 }
 
-fn shared_tables(hir: &Hir, plan: &Plan, leaf_numbers: bool, tables: &mut Vec<Table>) -> Shared {
+fn shared_tables(hir: &Hir, plan: &Plan, leaf_indices: bool, tables: &mut Vec<Table>) -> Shared {
     let forest = &hir.forest;
     let accumulator = scalar(forest.types.accumulator);
     let mut add = |name: &str, bytes: Vec<u8>| add_table(tables, Table { name: name.to_string(), bytes });
@@ -108,7 +108,7 @@ fn shared_tables(hir: &Hir, plan: &Plan, leaf_numbers: bool, tables: &mut Vec<Ta
         (add("targets", ints(margins, width)), width)
     });
     let vectors = vector_leaves.then(|| add("leaf_vectors", floats(&leaf_vectors(forest), accumulator)));
-    let sources = leaf_numbers
+    let sources = leaf_indices
         .then(|| add("sources", ints(forest.trees.iter().map(|tree| tree.source.into()), Scalar::I32)));
     let quantizer = hir.bins.as_ref().map(|bins| {
         let column = |feature| plan.subset.as_ref().map_or(0, |subset| subset.column(feature));

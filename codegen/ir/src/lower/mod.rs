@@ -3,10 +3,10 @@
 //! Nothing is chosen here: what could be done in several ways is in the plan.
 //!
 //! [`Lowering`] holds what all kernels share: the stages before, and the numbers of the model's tables. Each
-//! kernel is lowered by a `kernel::Kernel` of its own: the LIR builder, its `ports::Ports`, and what is in
+//! kernel is lowered by a `KernelBuilder` of its own: the LIR builder, its `ports::Ports`, and what is in
 //! `scope::Scope`.
 
-mod kernel;
+mod kernel_builder;
 mod leaf;
 mod lowering;
 mod nest;
@@ -19,9 +19,9 @@ mod sums;
 mod unroll_and_jam;
 mod walk;
 
-use self::kernel::Kernel as Emitter;
+use self::kernel_builder::KernelBuilder;
 use self::ports::{Ports, Results};
-use crate::lir::{Build, Builder, Cmp, Function, Kernel};
+use crate::lir::{Build, Builder, Cmp, Function, KernelKind};
 
 pub use lowering::{Lowering, Numbers};
 pub use output::{class_columns, interface, value_columns};
@@ -29,14 +29,14 @@ pub use output::{class_columns, interface, value_columns};
 /// The function of one kernel under schedules for calls of different sizes: each but the last is for calls up
 /// to its number of rows. Leaves are found under the last one, whatever the size. None if the model has no
 /// such output.
-pub fn kernel(kernel: Kernel, choices: &[(Option<i64>, Lowering)]) -> Option<Function> {
+pub fn kernel(kernel: KernelKind, choices: &[(Option<i64>, Lowering)]) -> Option<Function> {
     let last = choices.last()?;
     let (name, choices, results) = match kernel {
-        Kernel::Raw => ("raw", choices, Results::Margins),
+        KernelKind::Raw => ("raw", choices, Results::Margins),
         // The numbers of leaves are large tables, and small calls for them rare.
-        Kernel::Leaf => ("leaf", std::slice::from_ref(last), Results::LeafNumbers),
-        Kernel::Value => return output::values(&last.1.hir.forest),
-        Kernel::Class => return output::classes(&last.1.hir.forest),
+        KernelKind::Leaf => ("leaf", std::slice::from_ref(last), Results::LeafIndices),
+        KernelKind::Value => return output::values(&last.1.hir.forest),
+        KernelKind::Class => return output::classes(&last.1.hir.forest),
     };
     let mut b = Builder::new(name);
     choose(&mut b, choices, results);
@@ -69,7 +69,7 @@ fn choose(b: &mut Builder, choices: &[(Option<i64>, Lowering)], results: Results
 fn emit(lowering: &Lowering, b: &mut Builder, results: Results) {
     let ports = Ports::declare(lowering, b, results);
     // The builder moves into the kernel and back.
-    let mut kernel = Emitter::new(std::mem::replace(b, Builder::new("")), &ports);
+    let mut kernel = KernelBuilder::new(std::mem::replace(b, Builder::new("")), &ports);
     kernel.run(&lowering.mir.body);
     *b = kernel.b;
 }

@@ -1,6 +1,6 @@
 //! Loops, cases, row copies and prefetches.
 
-use super::kernel::Kernel;
+use super::kernel_builder::KernelBuilder;
 use super::ports::Results;
 use super::row_source::RowCopy;
 use super::scope::InScope;
@@ -10,8 +10,8 @@ use crate::quantize::encode::TAIL;
 use crate::rows::Copied;
 use std::collections::{BTreeMap, BTreeSet};
 
-impl Kernel<'_> {
-    /// Emits a nest. Where leaf numbers are wanted the walks only store where they ended.
+impl KernelBuilder<'_> {
+    /// Emits a nest. Where leaf indices are wanted the walks only store where they ended.
     pub(super) fn run(&mut self, stmts: &[Stmt]) {
         if self.ports.results == Results::Margins {
             self.fill_base();

@@ -16,7 +16,7 @@ pub enum Results {
     /// Sums of leaf values.
     Margins,
     /// The number of each leaf reached.
-    LeafNumbers,
+    LeafIndices,
 }
 
 /// The table of the margin that each tree adds to.
@@ -64,7 +64,7 @@ impl<'a> Ports<'a> {
         let rows = b.buffer("rows", Space::Input, input);
         let result = match results {
             Results::Margins => accumulator,
-            Results::LeafNumbers => Scalar::I32,
+            Results::LeafIndices => Scalar::I32,
         };
         let out = b.buffer("result", Space::Output, result);
         let mut tables = BTreeMap::new();

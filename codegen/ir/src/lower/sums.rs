@@ -1,6 +1,6 @@
 //! Accumulators: the output's base values, private slots, and folds.
 
-use super::kernel::Kernel;
+use super::kernel_builder::KernelBuilder;
 use super::sum_target::{CopiedSums, PrivateBuffer, SumTarget};
 use crate::fault::{Fault, seeded};
 use crate::lir::{Address, Bin, BufferId, Build, Scalar, Ty, Value};
@@ -14,7 +14,7 @@ struct FoldAt {
     into: Value,
 }
 
-impl Kernel<'_> {
+impl KernelBuilder<'_> {
     /// Sets every margin to its base value.
     pub(super) fn fill_base(&mut self) {
         let (rows, out, element) = (self.b.rows(), self.ports.out, self.ports.accumulator);

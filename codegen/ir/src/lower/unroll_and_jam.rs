@@ -4,10 +4,10 @@
 //! `interleave` says how many vectors advance together. If there are fewer rows than that, the vectors of
 //! several trees make up the number. Every row's sum still adds the trees in their order.
 
-use super::kernel::Kernel;
+use super::kernel_builder::KernelBuilder;
 use super::ports::Results;
 use super::scope::InScope;
-use super::walk::{Around, Group, Lane};
+use super::walk::{Group, Lane, WalkContext};
 use crate::fault::{Fault, seeded};
 use crate::lir::{Build, Cmp, Value};
 use crate::mir::{Loop, Walks};
@@ -21,7 +21,7 @@ struct RowsLeft {
     stop: Value,
 }
 
-impl Kernel<'_> {
+impl KernelBuilder<'_> {
     /// Whether several trees of a loop over this leaf loop are walked at once where rows are few.
     pub(super) fn unrolls_and_jams(&self, walks: &Walks) -> bool {
         let plan = self.ports.lowering.plan.walks.get(&walks.id);
@@ -107,23 +107,23 @@ impl Kernel<'_> {
     fn trees(&mut self, this: &Loop, walks: &Walks, group: Group, first: Value, trees: i64) {
         let row = self.b.int(walks.iter.start);
         self.with_var(walks.iter.var, InScope::value(row), |k| {
-            let mut arounds: Vec<(Around, usize)> = Vec::new();
+            let mut contexts: Vec<(WalkContext, usize)> = Vec::new();
             let mut lanes: Vec<Lane> = Vec::new();
             for tree in 0..trees {
                 let ahead = if seeded(Fault::TogetherRepeatsTree) { 0 } else { tree * this.iter.step };
                 let value = k.b.add_int(first, ahead);
                 k.with_var(this.iter.var, InScope::value(value), |k| {
-                    let Some(around) = k.around(walks) else { return };
-                    let of_tree = k.lanes(&around, group);
-                    arounds.push((around, of_tree.len()));
+                    let Some(context) = k.context(walks) else { return };
+                    let of_tree = k.lanes(&context, group);
+                    contexts.push((context, of_tree.len()));
                     lanes.extend(of_tree);
                 });
             }
-            let Some((around, _)) = arounds.first() else { return };
-            let nodes = around.advance(k, &lanes);
-            let owners = arounds.iter().flat_map(|(around, count)| std::iter::repeat_n(around, *count));
-            for ((around, lane), node) in owners.zip(&lanes).zip(nodes) {
-                k.use_leaf(around, lane, node, None);
+            let Some((context, _)) = contexts.first() else { return };
+            let nodes = context.advance(k, &lanes);
+            let owners = contexts.iter().flat_map(|(context, count)| std::iter::repeat_n(context, *count));
+            for ((context, lane), node) in owners.zip(&lanes).zip(nodes) {
+                k.use_leaf(context, lane, node, None);
             }
         });
     }

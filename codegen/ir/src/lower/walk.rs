@@ -1,6 +1,6 @@
 //! Leaf loops: groups of walks advanced together, and what happens with the leaves.
 
-use super::kernel::Kernel;
+use super::kernel_builder::KernelBuilder;
 use super::ports::Results;
 use super::row_source::{RowCopy, RowSource, RowsWanted, Table};
 use super::scope::InScope;
@@ -9,11 +9,11 @@ use crate::fault::{Fault, seeded};
 use crate::lir::{Address, BufferId, Build, Scalar, Ty, Value};
 use crate::mir::{Affine, Bound, Limit, Rows, Walks};
 use crate::plan::{SumAccess, WalkPlan};
-use crate::repr::traverse::speculate::Node;
+use crate::repr::traverse::speculate::NodeTest;
 use crate::repr::traverse::{self, Traversal, Walker};
 use crate::repr::{Representation, TreeLanes, TreeState, WalkShape};
 use crate::rows::lanes_below;
-use sched_nest::Sort;
+use sched_nest::Axis;
 
 /// One walk of a group, or one vector of walks.
 pub(super) struct Lane {
@@ -30,7 +30,7 @@ pub(super) struct Lane {
 }
 
 /// What a leaf loop needs in every group.
-pub(super) struct Around<'w> {
+pub(super) struct WalkContext<'w> {
     pub(super) walks: &'w Walks,
     pub(super) plan: &'w WalkPlan,
     pub(super) layout: &'w (dyn Representation + Send + Sync),
@@ -40,7 +40,7 @@ pub(super) struct Around<'w> {
     rows: RowSource,
     /// The tree, if the loop is over rows.
     tree: Option<Tree>,
-    /// Where leaf values are added; none when leaf numbers are wanted.
+    /// Where leaf values are added; none when leaf indices are wanted.
     pub(super) sums: Option<SumTarget>,
 }
 
@@ -48,7 +48,7 @@ pub(super) struct Around<'w> {
 struct Tree {
     number: Value,
     state: TreeState,
-    top: Vec<Node>,
+    top: Vec<NodeTest>,
 }
 
 /// Iterations taken together: `vectors` vectors of `width`.
@@ -90,11 +90,11 @@ impl Group {
     }
 }
 
-impl Around<'_> {
+impl WalkContext<'_> {
     /// Takes every lane from the root to its leaf.
     pub(super) fn advance<'l>(
         &self,
-        kernel: &mut Kernel,
+        kernel: &mut KernelBuilder,
         lanes: impl IntoIterator<Item = &'l Lane>,
     ) -> Vec<Value> {
         let lanes: Vec<&traverse::Lane> = lanes.into_iter().map(|lane| &lane.walk).collect();
@@ -102,30 +102,30 @@ impl Around<'_> {
     }
 }
 
-impl<'k> Kernel<'k> {
+impl<'k> KernelBuilder<'k> {
     /// A leaf loop. The plan has every leaf loop of the nest.
     pub(super) fn walks(&mut self, walks: &Walks) {
-        let Some(around) = self.around(walks) else { return };
-        let sum = self.open_sum(&around);
+        let Some(context) = self.context(walks) else { return };
+        let sum = self.open_sum(&context);
         match known_trips(walks) {
-            Some(trips) => self.known(&around, trips, sum),
-            None => self.unknown(&around, sum),
+            Some(trips) => self.known(&context, trips, sum),
+            None => self.unknown(&context, sum),
         }
     }
 
     /// A leaf loop over trees whose number is known: whole groups, then one with the rest.
-    fn known(&mut self, around: &Around, trips: i64, mut sum: Option<Value>) {
+    fn known(&mut self, context: &WalkContext, trips: i64, mut sum: Option<Value>) {
         let (start, step, width) =
-            (around.walks.iter.start, around.walks.iter.step, i64::from(around.walks.lanes));
-        let per_group = width * i64::from(around.walks.group);
+            (context.walks.iter.start, context.walks.iter.step, i64::from(context.walks.lanes));
+        let per_group = width * i64::from(context.walks.group);
         let end = start + trips / per_group * per_group * step;
-        let (group, lanes) = (i64::from(around.walks.group), around.walks.lanes as u16);
+        let (group, lanes) = (i64::from(context.walks.group), context.walks.lanes as u16);
         if trips >= per_group {
             let first: Vec<Value> = sum.into_iter().collect();
             let range = (self.b.int(start), self.b.int(end), per_group * step);
             let after = self.for_loop(range, &first, |k, value, inside| {
                 let whole = Group::full(group, lanes);
-                k.group(around, value, whole, inside.first().copied()).into_iter().collect()
+                k.group(context, value, whole, inside.first().copied()).into_iter().collect()
             });
             sum = after.first().copied();
         }
@@ -134,18 +134,18 @@ impl<'k> Kernel<'k> {
             let vectors = (rest + width - 1) / width;
             let last = (rest - (vectors - 1) * width) as u16;
             let at = self.b.int(end);
-            sum = self.group(around, at, Group { vectors, width: lanes, last, below: None }, sum);
+            sum = self.group(context, at, Group { vectors, width: lanes, last, below: None }, sum);
         }
-        self.close_sum(around, sum);
+        self.close_sum(context, sum);
     }
 
     /// A leaf loop of any length: whole groups, then smaller ones for what is left. Where the last rest is
     /// one vector with a mask, so is each single vector: the same code serves both.
-    fn unknown(&mut self, around: &Around, mut sum: Option<Value>) {
-        let walks = around.walks;
+    fn unknown(&mut self, context: &WalkContext, mut sum: Option<Value>) {
+        let walks = context.walks;
         let stop = self.scope.stop(&mut self.b, &walks.iter);
         let mut at = self.b.int(walks.iter.start);
-        let masked = walks.lanes > 1 && adds_vectors(around);
+        let masked = walks.lanes > 1 && adds_vectors(context);
         let most = self.ports.most(&walks.iter).map(|end| end - walks.iter.start);
         for (vectors, width) in groups(walks, masked) {
             let group = Group::full(vectors, width);
@@ -157,7 +157,7 @@ impl<'k> Kernel<'k> {
             let end = self.b.add_int(stop, walks.iter.step - span);
             let first: Vec<Value> = [Some(at), sum].into_iter().flatten().collect();
             let after = self.for_loop((at, end, span), &first, |k, value, inside| {
-                let sum = k.group(around, value, group, inside.get(1).copied());
+                let sum = k.group(context, value, group, inside.get(1).copied());
                 [Some(k.b.add_int(value, span)), sum].into_iter().flatten().collect()
             });
             at = after[0];
@@ -169,15 +169,15 @@ impl<'k> Kernel<'k> {
         if masked {
             let group = Group::full(1, walks.lanes as u16).below(stop);
             self.for_loop((at, stop, walks.lanes.into()), &[], |k, value, _| {
-                k.group(around, value, group, None);
+                k.group(context, value, group, None);
                 Vec::new()
             });
         }
-        self.close_sum(around, sum);
+        self.close_sum(context, sum);
     }
 
     /// What a leaf loop needs in every group. The plan has every leaf loop of the nest.
-    pub(super) fn around<'w>(&mut self, walks: &'w Walks) -> Option<Around<'w>>
+    pub(super) fn context<'w>(&mut self, walks: &'w Walks) -> Option<WalkContext<'w>>
     where
         'k: 'w,
     {
@@ -198,7 +198,7 @@ impl<'k> Kernel<'k> {
             element: ports.input,
             columns: ports.features(),
         });
-        let tree = (walks.over == Sort::Row).then(|| {
+        let tree = (walks.over == Axis::Row).then(|| {
             let number = self.scope.affine(b, &walks.tree);
             let shape = WalkShape { lanes: walks.lanes as u16, steps: plan.steps.straight };
             let state = layout.load_tree(b, buffers, number, shape);
@@ -215,25 +215,25 @@ impl<'k> Kernel<'k> {
                 Table::Loaded(copy.table_of(b, table, row))
             }
         };
-        let step = (walks.over == Sort::Row).then_some(walks.iter.step);
+        let step = (walks.over == Axis::Row).then_some(walks.iter.step);
         let rows = RowSource { copy, step, table };
-        Some(Around { walks, plan, layout, walker, buffers, rows, tree, sums })
+        Some(WalkContext { walks, plan, layout, walker, buffers, rows, tree, sums })
     }
 
     /// The sum so far. Atomic targets get what the loop added in one step at its end.
-    fn open_sum(&mut self, around: &Around) -> Option<Value> {
-        let sums = around.sums.filter(|_| around.plan.sums == SumAccess::Register)?;
+    fn open_sum(&mut self, context: &WalkContext) -> Option<Value> {
+        let sums = context.sums.filter(|_| context.plan.sums == SumAccess::Register)?;
         let ty = Ty::of(self.ports.accumulator);
         if sums.atomic {
             return Some(self.b.float(ty, 0.0));
         }
-        let at = self.sum_of_row(around, &sums);
+        let at = self.sum_of_row(context, &sums);
         Some(self.b.load(ty, Address::element(sums.buffer, at, self.ports.accumulator)))
     }
 
-    fn close_sum(&mut self, around: &Around, sum: Option<Value>) {
-        let (Some(sums), Some(sum)) = (around.sums, sum) else { return };
-        let index = self.sum_of_row(around, &sums);
+    fn close_sum(&mut self, context: &WalkContext, sum: Option<Value>) {
+        let (Some(sums), Some(sum)) = (context.sums, sum) else { return };
+        let index = self.sum_of_row(context, &sums);
         let at = Address::element(sums.buffer, index, self.ports.accumulator);
         if sums.atomic {
             self.b.atomic_add(at, sum);
@@ -242,43 +242,49 @@ impl<'k> Kernel<'k> {
         }
     }
 
-    fn sum_of_row(&mut self, around: &Around, sums: &SumTarget) -> Value {
-        let row = self.scope.affine(&mut self.b, &around.walks.row);
+    fn sum_of_row(&mut self, context: &WalkContext, sums: &SumTarget) -> Value {
+        let row = self.scope.affine(&mut self.b, &context.walks.row);
         self.b.add(sums.origin, row)
     }
 
     /// Walks the iterations of a group from `value` on and uses their leaves in order. Returns the sum
     /// carried on.
-    fn group(&mut self, around: &Around, value: Value, group: Group, sum: Option<Value>) -> Option<Value> {
+    fn group(
+        &mut self,
+        context: &WalkContext,
+        value: Value,
+        group: Group,
+        sum: Option<Value>,
+    ) -> Option<Value> {
         let mut result = sum;
-        self.with_var(around.walks.iter.var, InScope::value(value), |k| {
-            let lanes = k.lanes(around, group);
-            let nodes = around.advance(k, &lanes);
+        self.with_var(context.walks.iter.var, InScope::value(value), |k| {
+            let lanes = k.lanes(context, group);
+            let nodes = context.advance(k, &lanes);
             for (lane, node) in lanes.iter().zip(nodes) {
-                result = k.use_leaf(around, lane, node, result);
+                result = k.use_leaf(context, lane, node, result);
             }
         });
         result
     }
 
     /// The lanes of a group of iterations from the current one of the leaf loop on.
-    pub(super) fn lanes(&mut self, around: &Around, group: Group) -> Vec<Lane> {
-        let walks = around.walks;
+    pub(super) fn lanes(&mut self, context: &WalkContext, group: Group) -> Vec<Lane> {
+        let walks = context.walks;
         let first_row = self.scope.affine(&mut self.b, &walks.row);
-        let first_tree = match &around.tree {
+        let first_tree = match &context.tree {
             Some(tree) => tree.number,
             None => self.scope.affine(&mut self.b, &walks.tree),
         };
         let mut lanes = Vec::new();
         for vector in 0..group.vectors {
             let ahead = vector * i64::from(group.width) * walks.iter.step;
-            let (rows, trees) = if walks.over == Sort::Row { (ahead, 0) } else { (0, ahead) };
+            let (rows, trees) = if walks.over == Axis::Row { (ahead, 0) } else { (0, ahead) };
             let tree = self.b.add_int(first_tree, trees);
-            let shape = group.shape(vector, around.plan.steps.to_leaf().is_some());
+            let shape = group.shape(vector, context.plan.steps.to_leaf().is_some());
             let VectorShape { width, count } = shape;
-            let (state, top) = match &around.tree {
+            let (state, top) = match &context.tree {
                 Some(tree) => (tree.state, tree.top.clone()),
-                None => self.tree_state(around, tree, shape),
+                None => self.tree_state(context, tree, shape),
             };
             let mask = group.below.map(|below| {
                 let current = self.scope.value(&mut self.b, walks.iter.var);
@@ -288,7 +294,7 @@ impl<'k> Kernel<'k> {
             });
             let wrong = vector > 0 && vector == group.vectors - 1 && seeded(Fault::LaneReadsWrongRow);
             let ahead = if wrong { 0 } else { rows };
-            let row = around.rows.row(&mut self.b, RowsWanted { first: first_row, ahead, width, mask });
+            let row = context.rows.row(&mut self.b, RowsWanted { first: first_row, ahead, width, mask });
             let number = self.b.add_int(first_row, rows);
             let walk = traverse::Lane { state, top, row, width };
             lanes.push(Lane { walk, number, tree, count, mask });
@@ -297,14 +303,19 @@ impl<'k> Kernel<'k> {
     }
 
     /// A tree, or `count` trees in a vector of `width`; lanes beyond walk the last tree again.
-    fn tree_state(&mut self, around: &Around, tree: Value, shape: VectorShape) -> (TreeState, Vec<Node>) {
-        let state = self.load_trees(around, tree, shape);
-        (state, around.walker.top(&mut self.b, &state))
+    fn tree_state(
+        &mut self,
+        context: &WalkContext,
+        tree: Value,
+        shape: VectorShape,
+    ) -> (TreeState, Vec<NodeTest>) {
+        let state = self.load_trees(context, tree, shape);
+        (state, context.walker.top(&mut self.b, &state))
     }
 
-    fn load_trees(&mut self, around: &Around, tree: Value, shape: VectorShape) -> TreeState {
+    fn load_trees(&mut self, context: &WalkContext, tree: Value, shape: VectorShape) -> TreeState {
         let VectorShape { width, count } = shape;
-        let Around { layout, buffers, walks, plan, .. } = around;
+        let WalkContext { layout, buffers, walks, plan, .. } = context;
         if width == 1 {
             let shape = WalkShape { lanes: 1, steps: plan.steps.straight };
             return layout.load_tree(&mut self.b, buffers, tree, shape);
@@ -323,8 +334,8 @@ impl<'k> Kernel<'k> {
 }
 
 /// Whether the sums of a vector of rows are one piece of memory.
-fn adds_vectors(around: &Around) -> bool {
-    around.sums.is_some() && around.plan.sums == SumAccess::Vector
+fn adds_vectors(context: &WalkContext) -> bool {
+    context.sums.is_some() && context.plan.sums == SumAccess::Vector
 }
 
 /// How often a leaf loop over trees runs, if that is known.
@@ -333,7 +344,7 @@ fn known_trips(walks: &Walks) -> Option<i64> {
     let [Bound { limit: Limit::Const(stop), less: Affine { vars, plus } }] = iter.stops.as_slice() else {
         return None;
     };
-    let trees = walks.over == Sort::Tree && vars.is_empty();
+    let trees = walks.over == Axis::Tree && vars.is_empty();
     trees.then(|| ((stop - plus - iter.start + iter.step - 1) / iter.step).max(0))
 }
 

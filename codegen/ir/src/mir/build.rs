@@ -7,10 +7,10 @@ use super::{
 };
 use crate::error::{Budget, CompileError};
 use crate::fault::{Fault, seeded};
-use crate::hir::{Hir, Site, known};
+use crate::hir::{Hir, LeafLoop, known};
 use crate::repr::traverse::Steps;
-use sched_nest::sym::{Fact, Sym};
-use sched_nest::{Body, Facts, LoopId, Nest, Sort};
+use sched_nest::sym::{Property, Sym};
+use sched_nest::{Annotations, Axis, Body, LoopId, Nest};
 use std::collections::BTreeMap;
 
 /// Builds the nest with every reduction aimed at the output.
@@ -58,12 +58,12 @@ struct Scope {
 }
 
 impl Scope {
-    fn enter(&self, id: LoopId, sort: Sort, at: At) -> Scope {
+    fn enter(&self, id: LoopId, axis: Axis, at: At) -> Scope {
         let mut inner = self.clone();
         inner.loops.insert(id, at);
-        let sum = match sort {
-            Sort::Row => &mut inner.row,
-            Sort::Tree => &mut inner.tree,
+        let sum = match axis {
+            Axis::Row => &mut inner.row,
+            Axis::Tree => &mut inner.tree,
         };
         match at {
             At::Var(var) => sum.vars.push(var),
@@ -92,8 +92,8 @@ impl Build<'_> {
         let this = self.hir.nest.get(id);
         let iter = self.iter(id, scope)?;
         let first_walk = self.uses.count();
-        let mode = mode_of(&this.facts);
-        let reduce = this.facts.reduce;
+        let mode = mode_of(&this.annotations);
+        let reduce = this.annotations.reduce;
         let body = match &this.body {
             Body::Walk => return self.leaf(id, iter, mode, scope),
             Body::Seq(children) => {
@@ -107,7 +107,7 @@ impl Build<'_> {
                     let mut arms = Vec::new();
                     for (k, case) in cases.iter().enumerate() {
                         let value = first + step * k as i64;
-                        let mut at = scope.enter(id, this.sort, At::Const(value));
+                        let mut at = scope.enter(id, this.axis, At::Const(value));
                         (at.cached, at.quantized) = (inner.cached, inner.quantized);
                         build.fixed.push((var, value));
                         arms.push((value, build.sequence(case, &at)?));
@@ -125,11 +125,11 @@ impl Build<'_> {
     fn leaf(&mut self, id: LoopId, iter: Iter, mode: Mode, scope: &Scope) -> Result<Stmt, CompileError> {
         let hir = self.hir;
         let this = hir.nest.get(id);
-        let Some(site) = hir.sites.get(&id) else { return Err(unknown_leaf()) };
-        if mode == Mode::Serial && !this.facts.cache {
-            return Ok(Stmt::Walks(self.walks(this.sort, iter, site, scope)));
+        let Some(leaf_loop) = hir.leaf_loops.get(&id) else { return Err(unknown_leaf()) };
+        if mode == Mode::Serial && !this.annotations.cache {
+            return Ok(Stmt::Walks(self.walks(this.axis, iter, leaf_loop, scope)));
         }
-        let group = i64::from(site.group) * i64::from(self.lanes(site, iter.step));
+        let group = i64::from(leaf_loop.group) * i64::from(self.lanes(leaf_loop, iter.step));
         let first_walk = self.uses.count();
         let outer = Iter { step: iter.step * group, ..iter.clone() };
         let body = self.cached(id, outer.var, scope, |build, inner| {
@@ -139,28 +139,28 @@ impl Build<'_> {
             );
             let name = format!("{}.lane", this.name);
             let most = Some(iter.step * (group - 1));
-            let var = build.variable(VarInfo { name, sort: this.sort, least: 0, most, step: iter.step });
+            let var = build.variable(VarInfo { name, axis: this.axis, least: 0, most, step: iter.step });
             let lanes = Iter { var, start: 0, step: iter.step, stops };
-            Ok(vec![Stmt::Walks(build.walks(this.sort, lanes, site, inner))])
+            Ok(vec![Stmt::Walks(build.walks(this.axis, lanes, leaf_loop, inner))])
         })?;
         let walks = self.uses.since(first_walk);
-        Ok(Stmt::Loop(Loop { iter: outer, mode, reduce: this.facts.reduce, walks, body }))
+        Ok(Stmt::Loop(Loop { iter: outer, mode, reduce: this.annotations.reduce, walks, body }))
     }
 
-    fn walks(&mut self, over: Sort, iter: Iter, site: &Site, scope: &Scope) -> Walks {
+    fn walks(&mut self, over: Axis, iter: Iter, leaf_loop: &LeafLoop, scope: &Scope) -> Walks {
         let (row, tree) = match over {
-            Sort::Row => (scope.row.with(iter.var), scope.tree.clone()),
-            Sort::Tree => (scope.row.clone(), scope.tree.with(iter.var)),
+            Axis::Row => (scope.row.with(iter.var), scope.tree.clone()),
+            Axis::Tree => (scope.row.clone(), scope.tree.with(iter.var)),
         };
-        let lanes = self.lanes(site, iter.step);
-        let rows = self.rows(site, scope);
+        let lanes = self.lanes(leaf_loop, iter.step);
+        let rows = self.rows(leaf_loop, scope);
         let id = self.uses.add(LeafUse {
             over,
             var: iter.var,
             start: iter.start,
             step: iter.step,
             lanes,
-            group: site.group,
+            group: leaf_loop.group,
             row: row.clone(),
             tree: tree.clone(),
             rows,
@@ -172,24 +172,25 @@ impl Build<'_> {
             lanes,
             iter,
             over,
-            group: site.group,
+            group: leaf_loop.group,
             row,
             tree,
-            trees: site.trees.clone(),
-            steps: steps(site, &self.hir.depths[site.trees.clone()]),
-            layout: site.layout,
-            tile: site.tile,
+            trees: leaf_loop.trees.clone(),
+            steps: steps(leaf_loop, &self.hir.depths[leaf_loop.trees.clone()]),
+            layout: leaf_loop.layout,
+            tile: leaf_loop.tile,
             rows,
             target: Target { accumulator: Accumulator::Output, atomic: false },
         }
     }
 
-    /// Lanes of a site's vectors. Distances between the rows of a vector must fit 32 bits; where steps are so
+    /// Lanes of a leaf_loop's vectors. Distances between the rows of a vector must fit 32 bits; where steps are so
     /// large that they do not, walks stay scalar.
-    fn lanes(&self, site: &Site, step: i64) -> u32 {
-        let distance =
-            step.saturating_mul(i64::from(site.lanes)).saturating_mul(self.hir.forest.num_features as i64);
-        if distance > i64::from(i32::MAX) { 1 } else { site.lanes }
+    fn lanes(&self, leaf_loop: &LeafLoop, step: i64) -> u32 {
+        let distance = step
+            .saturating_mul(i64::from(leaf_loop.lanes))
+            .saturating_mul(self.hir.forest.num_features as i64);
+        if distance > i64::from(i32::MAX) { 1 } else { leaf_loop.lanes }
     }
 
     /// Whether a sum is a multiple of `lanes` wherever a vector of the leaf loop with this variable begins.
@@ -211,22 +212,22 @@ impl Build<'_> {
     ) -> Result<Vec<Stmt>, CompileError> {
         let this = self.hir.nest.get(id);
         let first_walk = self.uses.count();
-        let mut inner = scope.enter(id, this.sort, At::Var(var));
-        let quantized = (this.sort == Sort::Row && self.quantizes_here(id, scope)).then(|| self.cache());
+        let mut inner = scope.enter(id, this.axis, At::Var(var));
+        let quantized = (this.axis == Axis::Row && self.quantizes_here(id, scope)).then(|| self.cache());
         inner.quantized = quantized.or(inner.quantized);
-        match (this.facts.cache, this.sort) {
+        match (this.annotations.cache, this.axis) {
             (false, _) => {
                 let body = body(self, &inner)?;
                 let walks = self.uses.since(first_walk);
                 self.quantized(quantized, &inner.row, &walks, body)
             }
-            (true, Sort::Tree) => {
+            (true, Axis::Tree) => {
                 let mut stmts = body(self, &inner)?;
                 let walks = self.uses.since(first_walk);
                 stmts.insert(0, Stmt::CacheTrees(self.trees_of(walks, &inner.tree)));
                 Ok(stmts)
             }
-            (true, Sort::Row) => {
+            (true, Axis::Row) => {
                 let cache = self.cache();
                 inner.cached = Some(cache);
                 let mut body = body(self, &inner)?;
@@ -249,9 +250,9 @@ impl Build<'_> {
         CacheId(self.caches - 1)
     }
 
-    /// Where the walks of a site read rows.
-    fn rows(&self, site: &Site, scope: &Scope) -> Rows {
-        let copy = if site.layout.is_coded() { scope.quantized } else { scope.cached };
+    /// Where the walks of a leaf_loop read rows.
+    fn rows(&self, leaf_loop: &LeafLoop, scope: &Scope) -> Rows {
+        let copy = if leaf_loop.layout.is_coded() { scope.quantized } else { scope.cached };
         copy.map_or(Rows::Input, Rows::Cached)
     }
 
@@ -260,9 +261,9 @@ impl Build<'_> {
     fn quantizes_here(&self, id: LoopId, scope: &Scope) -> bool {
         let nest = &self.hir.nest;
         let this = nest.get(id);
-        let below_trees = scope.loops.keys().any(|around| nest.get(*around).sort == Sort::Tree);
-        let first = !below_trees && (this.facts.parallel || is_block(nest, id));
-        self.hir.bins.is_some() && (this.facts.cache || first)
+        let below_trees = scope.loops.keys().any(|around| nest.get(*around).axis == Axis::Tree);
+        let first = !below_trees && (this.annotations.parallel || is_block(nest, id));
+        self.hir.bins.is_some() && (this.annotations.cache || first)
     }
 
     /// The body behind its quantized rows, if some walk in it reads them.
@@ -328,14 +329,14 @@ impl Build<'_> {
         let most = stops.iter().filter_map(|stop| stop.most(&self.vars, None)).min();
         let most = most.map(|stop| start + (stop - 1 - start).max(0) / step * step);
         let name = this.name.clone();
-        let var = self.variable(VarInfo { name, sort: this.sort, least: start, most, step });
+        let var = self.variable(VarInfo { name, axis: this.axis, least: start, most, step });
         Ok(Iter { var, start, step, stops })
     }
 }
 
 /// Whether an iteration of a loop over rows has several rows for each of several trees.
 fn is_block(nest: &Nest, id: LoopId) -> bool {
-    let rows = |id: &LoopId| nest.get(*id).sort == Sort::Row;
+    let rows = |id: &LoopId| nest.get(*id).axis == Axis::Row;
     let inside = children(nest, id);
     let mut below = inside.clone();
     let mut several = false;
@@ -354,10 +355,10 @@ fn children(nest: &Nest, id: LoopId) -> Vec<LoopId> {
     }
 }
 
-fn mode_of(facts: &Facts) -> Mode {
-    match facts {
-        Facts { unroll: true, .. } => Mode::Unrolled,
-        Facts { parallel: true, .. } => Mode::Parallel,
+fn mode_of(annotations: &Annotations) -> Mode {
+    match annotations {
+        Annotations { unroll: true, .. } => Mode::Unrolled,
+        Annotations { parallel: true, .. } => Mode::Parallel,
         _ => Mode::Serial,
     }
 }
@@ -375,18 +376,18 @@ fn tightest(stops: Vec<Bound>) -> Vec<Bound> {
 
 /// Straight-line steps as far as padding or the shallowest leaf allows, tested ones as far as asked, then a
 /// loop.
-fn steps(site: &Site, depths: &[(u32, u32)]) -> Steps {
+fn steps(leaf_loop: &LeafLoop, depths: &[(u32, u32)]) -> Steps {
     let deepest = depths.iter().map(|depth| depth.0).max().unwrap_or(0);
     let shallowest = depths.iter().map(|depth| depth.1).min().unwrap_or(0);
-    let straight = site.unroll.max(site.peel.min(shallowest));
-    let checked = site.peel.saturating_sub(straight);
-    let speculated = site.speculate.min(straight);
+    let straight = leaf_loop.unroll.max(leaf_loop.peel.min(shallowest));
+    let checked = leaf_loop.peel.saturating_sub(straight);
+    let speculated = leaf_loop.speculate.min(straight);
     Steps { straight, speculated, checked, open: deepest > straight + checked }
 }
 
 fn limit(sym: &Sym) -> Result<Limit, CompileError> {
     match sym {
-        Sym::Fact(Fact::Rows) => Ok(Limit::Rows),
+        Sym::Property(Property::Rows) => Ok(Limit::Rows),
         sym => known(sym).map(Limit::Const),
     }
 }

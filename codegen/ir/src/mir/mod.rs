@@ -24,7 +24,7 @@ pub use uses::{LeafUse, Uses, WalkRange};
 pub(crate) use window::Bytes;
 
 use crate::repr::traverse::Steps;
-use sched_nest::{Layout, Reduce, Sort};
+use sched_nest::{Axis, Layout, Reduce};
 use std::ops::Range;
 
 /// A loop variable.
@@ -37,7 +37,7 @@ pub struct VarInfo {
     /// The loop's name in the schedule.
     pub name: String,
     /// Whether it counts rows or trees.
-    pub sort: Sort,
+    pub axis: Axis,
     /// Its least value.
     pub least: i64,
     /// Its largest value, unless only the number of rows bounds it.
@@ -159,7 +159,7 @@ pub struct Walks {
     /// The leaf loop's values.
     pub iter: Iter,
     /// Whether the leaf loop's variable counts rows or trees.
-    pub over: Sort,
+    pub over: Axis,
     /// Iterations, or vectors of iterations, walked together.
     pub group: u32,
     /// Iterations in one vector; 1 for none.

@@ -18,7 +18,7 @@ use super::{
     Var, VarInfo, Window,
 };
 use crate::error::{Budget, CompileError};
-use sched_nest::{Reduce, Sort};
+use sched_nest::{Axis, Reduce};
 use std::collections::BTreeMap;
 
 /// Privatises every reduction that parallel tree loops make conflict. `row_bytes` is the size of one row of
@@ -84,13 +84,13 @@ impl Legalise<'_> {
     }
 
     fn nest_loop(&mut self, this: Loop, target: Target, row: &Affine) -> Result<Stmt, CompileError> {
-        let sort = self.vars[this.iter.var.0 as usize].sort;
-        match (sort, this.mode, this.reduce) {
-            (Sort::Tree, Mode::Parallel, Some(Reduce::Atomic)) => {
+        let axis = self.vars[this.iter.var.0 as usize].axis;
+        match (axis, this.mode, this.reduce) {
+            (Axis::Tree, Mode::Parallel, Some(Reduce::Atomic)) => {
                 self.around(this, Target { atomic: true, ..target }, row).map(Stmt::Loop)
             }
-            (Sort::Tree, Mode::Parallel, _) => self.private_loop(this, target, row),
-            (Sort::Row, Mode::Parallel, _) => self.row_loop(this, target, row),
+            (Axis::Tree, Mode::Parallel, _) => self.private_loop(this, target, row),
+            (Axis::Row, Mode::Parallel, _) => self.row_loop(this, target, row),
             _ => self.around(this, target, row).map(Stmt::Loop),
         }
     }
@@ -98,7 +98,7 @@ impl Legalise<'_> {
     /// The loop with what is inside made legal.
     fn around(&mut self, mut this: Loop, target: Target, row: &Affine) -> Result<Loop, CompileError> {
         let var = this.iter.var;
-        let counts_rows = self.vars[var.0 as usize].sort == Sort::Row;
+        let counts_rows = self.vars[var.0 as usize].axis == Axis::Row;
         let inner = if counts_rows { row.with(var) } else { row.clone() };
         this.body = self.block(this.body, target, &inner)?;
         Ok(this)
@@ -188,7 +188,7 @@ fn conflicts<'m>(stmts: &'m [Stmt], vars: &[VarInfo], into: &mut Vec<&'m Loop>) 
     for stmt in stmts {
         match stmt {
             Stmt::Loop(this) => {
-                let trees = vars[this.iter.var.0 as usize].sort == Sort::Tree;
+                let trees = vars[this.iter.var.0 as usize].axis == Axis::Tree;
                 if trees && this.mode == Mode::Parallel && this.reduce != Some(Reduce::Atomic) {
                     into.push(this);
                 } else {

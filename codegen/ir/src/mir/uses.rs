@@ -4,7 +4,7 @@
 //! numbers. The passes that ask which rows a part of the nest touches, or who reads a copy, look there.
 
 use super::{Affine, Rows, Var, WalkId};
-use sched_nest::Sort;
+use sched_nest::Axis;
 use std::ops::Range;
 
 /// The leaf loops of a part of a nest.
@@ -15,7 +15,7 @@ pub struct WalkRange(pub Range<u32>);
 #[derive(Clone, Debug, PartialEq)]
 pub struct LeafUse {
     /// Whether it counts rows or trees.
-    pub over: Sort,
+    pub over: Axis,
     /// Its variable.
     pub var: Var,
     /// The variable's first value.

@@ -1,7 +1,7 @@
 //! MIR to plan.
 
-use super::sums::Around;
-use super::traversal::{Facts, RowsRead};
+use super::sums::WalkContext;
+use super::traversal::{RowsRead, WalkInfo};
 use super::{CopyPlan, Plan, WalkPlan, copies, cost};
 use crate::bytes::scalar;
 use crate::error::{Budget, CompileError};
@@ -11,7 +11,7 @@ use crate::plan::storage::{Chosen, Wanted};
 use crate::repr::traverse::Walker;
 use std::collections::BTreeMap;
 
-/// Decides how a legalised nest runs. Tables of `spent` bytes exist already; `leaf_numbers` are wanted or
+/// Decides how a legalised nest runs. Tables of `spent` bytes exist already; `leaf_indices` are wanted or
 /// not.
 ///
 /// # Errors
@@ -20,42 +20,42 @@ use std::collections::BTreeMap;
 pub fn build(
     hir: &Hir,
     mir: &Mir,
-    leaf_numbers: bool,
+    leaf_indices: bool,
     budget: &Budget,
     spent: u64,
 ) -> Result<Plan, CompileError> {
     let (copies, most_rows) = copies::all(mir, hir, budget)?;
     let mut leaves = Vec::new();
-    collect(&mir.body, Around::default(), &copies, &mut leaves);
+    collect(&mir.body, WalkContext::default(), &copies, &mut leaves);
     let loops: Vec<&Walks> = leaves.iter().map(|(walks, _)| *walks).collect();
     let Chosen { storages, of_walks, subset } =
-        Wanted::of(hir, &loops, &copies, leaf_numbers)?.choose(budget, spent)?;
+        Wanted::of(hir, &loops, &copies, leaf_indices)?.choose(budget, spent)?;
     let columns = subset.as_ref().map_or(0, |subset| subset.count() as i64);
     let mut walks = BTreeMap::new();
-    for (leaf, around) in leaves {
+    for (leaf, context) in leaves {
         let Some(storage) = of_walks.get(&leaf.id).copied() else { continue };
         let Some(stored) = storages.get(&storage) else { continue };
         let used = hir.depths.iter().zip(&stored.trees).filter(|(_, used)| **used);
-        let facts = Facts {
+        let info = WalkInfo {
             hir,
             walks: leaf,
             rows: rows_read(leaf, hir, &copies, columns),
             format: storage.format,
             deepest: used.map(|((deepest, _), _)| *deepest).max().unwrap_or(0),
         };
-        let traversal = facts.traversal();
-        let steps = facts.steps(stored.layout.level_order().is_some());
+        let traversal = info.traversal();
+        let steps = info.steps(stored.layout.level_order().is_some());
         if Walker::new(&*stored.layout, &[], &traversal, steps).is_none() {
             return Err(not_carried());
         }
-        let unroll_and_jam = if budget.few_rows { around.unroll_and_jam(leaf, hir) } else { 1 };
+        let unroll_and_jam = if budget.few_rows { context.unroll_and_jam(leaf, hir) } else { 1 };
         let plan = WalkPlan {
             name: mir.vars.get(leaf.iter.var.0 as usize).map_or_else(String::new, |var| var.name.clone()),
             storage,
-            row_table: facts.row_table(&traversal),
-            sums: around.sum_access(leaf, hir),
+            row_table: info.row_table(&traversal),
+            sums: context.sum_access(leaf, hir),
             unroll_and_jam,
-            cycles: cost::cycles(&facts, &traversal),
+            cycles: cost::cycles(&info, &traversal),
             traversal,
             steps,
         };
@@ -68,19 +68,19 @@ pub fn build(
 /// All leaf loops and what surrounds them.
 fn collect<'m>(
     stmts: &'m [Stmt],
-    around: Around<'m>,
+    context: WalkContext<'m>,
     copies: &BTreeMap<CacheId, CopyPlan>,
-    into: &mut Vec<(&'m Walks, Around<'m>)>,
+    into: &mut Vec<(&'m Walks, WalkContext<'m>)>,
 ) {
-    let outside = Around { only_in: None, ..around };
+    let outside = WalkContext { only_in: None, ..context };
     for stmt in stmts {
         match stmt {
-            Stmt::Walks(walks) => into.push((walks, around)),
+            Stmt::Walks(walks) => into.push((walks, context)),
             Stmt::Loop(this) => collect(&this.body, outside.inside(this), copies, into),
             Stmt::Case(_, arms) => arms.iter().for_each(|(_, body)| collect(body, outside, copies, into)),
             Stmt::CacheRows(copy) => {
                 let sums = copies.get(&copy.id).is_some_and(|copy| copy.sums);
-                let inside = Around { copied_sums: sums || outside.copied_sums, ..outside };
+                let inside = WalkContext { copied_sums: sums || outside.copied_sums, ..outside };
                 collect(&copy.body, inside, copies, into);
             }
             Stmt::Private(private) => collect(&private.body, outside, copies, into),

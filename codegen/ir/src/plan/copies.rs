@@ -9,7 +9,7 @@ use crate::error::{Budget, CompileError};
 use crate::hir::Hir;
 use crate::mir::{Accumulator, Affine, Bytes, CacheId, CacheRows, LeafUse, Mir, Stmt, Var, Walks};
 use sched_forest::Target;
-use sched_nest::Sort;
+use sched_nest::Axis;
 use std::collections::BTreeMap;
 
 /// All copies of a nest, and the rows of a run that the sums beside them allow.
@@ -72,7 +72,7 @@ fn blocks(uses: &[LeafUse], base: &Affine) -> Option<u32> {
         let base = leaf.fixed(base);
         let inner: Vec<Var> = leaf.row.vars.iter().copied().filter(|var| !base.vars.contains(var)).collect();
         let aligned = inner == [leaf.var]
-            && leaf.over == Sort::Row
+            && leaf.over == Axis::Row
             && leaf.step == 1
             && leaf.start % i64::from(leaf.lanes) == 0
             && leaf.row.plus == base.plus;

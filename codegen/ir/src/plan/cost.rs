@@ -3,10 +3,10 @@
 //! The figures compare plans for one model with each other. They know no caches and no processor, and are no
 //! promise of a time.
 
-use super::traversal::Facts;
+use super::traversal::WalkInfo;
 use crate::quantize::fetch::{FetchStrategy, LARGEST};
 use crate::repr::traverse::Traversal;
-use sched_nest::Sort;
+use sched_nest::Axis;
 
 /// Instructions that a core finishes in a cycle.
 const PER_CYCLE: f64 = 3.0;
@@ -26,12 +26,12 @@ const MASK_WORD: f64 = 12.0;
 const LANES: f64 = 16.0;
 
 /// Cycles for one row and one tree, on average over the trees of the loop.
-pub fn cycles(facts: &Facts, traversal: &Traversal) -> f64 {
-    let walks = facts.walks;
-    let trees = &facts.hir.forest.trees[walks.trees.clone()];
+pub fn cycles(info: &WalkInfo, traversal: &Traversal) -> f64 {
+    let walks = info.walks;
+    let trees = &info.hir.forest.trees[walks.trees.clone()];
     let count = trees.len().max(1) as f64;
     let leaves = trees.iter().map(|tree| tree.leaves.len()).sum::<usize>() as f64 / count;
-    let depths = &facts.hir.depths[walks.trees.clone()];
+    let depths = &info.hir.depths[walks.trees.clone()];
     let deepest = depths.iter().map(|(deepest, _)| f64::from(*deepest)).sum::<f64>() / count;
     let steps = walks.steps.to_leaf().map_or(deepest, f64::from);
     let lanes = f64::from(walks.lanes);
@@ -44,14 +44,14 @@ pub fn cycles(facts: &Facts, traversal: &Traversal) -> f64 {
         }
         Traversal::PointerChase | Traversal::TreeLanes => {
             let gathers =
-                if walks.over == Sort::Tree && facts.row_table(traversal).is_some() { 1.0 } else { 2.0 };
+                if walks.over == Axis::Tree && info.row_table(traversal).is_some() { 1.0 } else { 2.0 };
             let gather = FetchStrategy::Gather.cost(0, 0, 16) as f64;
             steps * registers * (gathers * gather + VECTOR_STEP) / PER_CYCLE / lanes
         }
         Traversal::LevelLookup { fetch, .. } => {
             let level = |(level, fetch): (u32, &FetchStrategy)| {
                 let nodes = 1u64 << level.min(LARGEST.ilog2());
-                let columns = facts.rows.columns.try_into().unwrap_or(u32::MAX);
+                let columns = info.rows.columns.try_into().unwrap_or(u32::MAX);
                 fetch.cost(nodes, columns, walks.lanes as u16) as f64 + VECTOR_STEP * registers
             };
             (0..).zip(fetch).map(level).sum::<f64>() / PER_CYCLE / lanes

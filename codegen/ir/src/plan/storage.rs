@@ -11,13 +11,13 @@ use crate::mir::{CacheId, Rows, WalkId, Walks};
 use crate::repr::{Format, Request, Storage};
 use crate::rows::features::FeatureSubset;
 use sched_forest::Predicate;
-use sched_nest::{self as nest, Sort};
+use sched_nest::{self as nest, Axis};
 use std::collections::BTreeMap;
 
 /// What the leaf loops of a nest want, and which trees they walk.
 pub struct Wanted<'a> {
     hir: &'a Hir,
-    leaf_numbers: bool,
+    leaf_indices: bool,
     /// The trees by what their walks want.
     trees: BTreeMap<Storage, Vec<bool>>,
     /// What each leaf loop wants.
@@ -45,11 +45,11 @@ fn suiting(walks: &Walks) -> Result<Format, CompileError> {
         (nest::Layout::Array, _) => Format::CompleteRecords,
         (nest::Layout::Sparse, _) if vectors => Format::PackedNodes,
         (nest::Layout::Sparse, _) => Format::ChildRecords,
-        (nest::Layout::Levels, Sort::Tree) if vectors => Format::LaneTrees,
+        (nest::Layout::Levels, Axis::Tree) if vectors => Format::LaneTrees,
         (nest::Layout::Levels, _) => Format::LevelTables,
-        (nest::Layout::Quantized, Sort::Tree) if vectors => Format::RankWords,
-        (nest::Layout::Quantized, _) => Format::RankTables,
-        (nest::Layout::Preorder, Sort::Tree) if !vectors => Format::PreorderTests,
+        (nest::Layout::Quantized, Axis::Tree) if vectors => Format::BinWords,
+        (nest::Layout::Quantized, _) => Format::BinTables,
+        (nest::Layout::Preorder, Axis::Tree) if !vectors => Format::PreorderTests,
         (nest::Layout::Preorder, _) => Format::Preorder,
         (nest::Layout::Reorg, _) => return Err(not_lowered(walks.layout)),
     })
@@ -61,7 +61,7 @@ impl<'a> Wanted<'a> {
         hir: &'a Hir,
         walks: &[&Walks],
         copies: &BTreeMap<CacheId, CopyPlan>,
-        leaf_numbers: bool,
+        leaf_indices: bool,
     ) -> Result<Wanted<'a>, CompileError> {
         only_numeric(hir)?;
         let mut asked = BTreeMap::new();
@@ -87,10 +87,10 @@ impl<'a> Wanted<'a> {
             used[walks.trees.clone()].fill(true);
             of_walks.insert(walks.id, storage);
             asked.insert(format, walks.layout);
-            let vectors = walks.lanes > 1 && walks.over == Sort::Row;
-            transposes_bins |= format == Format::RankTables || format == Format::Preorder && vectors;
+            let vectors = walks.lanes > 1 && walks.over == Axis::Row;
+            transposes_bins |= format == Format::BinTables || format == Format::Preorder && vectors;
         }
-        Ok(Wanted { hir, leaf_numbers, trees, of_walks, asked, transposes_bins })
+        Ok(Wanted { hir, leaf_indices, trees, of_walks, asked, transposes_bins })
     }
 
     /// The features of transposed copies of rows. Quantized rows are transposed first, with the features of
@@ -117,7 +117,7 @@ impl<'a> Wanted<'a> {
             tiles: self.hir.tiles.as_ref(),
             used,
             lanes: storage.lanes,
-            leaf_numbers: self.leaf_numbers,
+            leaf_indices: self.leaf_indices,
             subset: subset.filter(|_| storage.columns),
             bins: self.hir.bins.as_ref(),
         }

@@ -4,27 +4,27 @@ use super::SumAccess;
 use crate::hir::Hir;
 use crate::mir::{Accumulator, Loop, Mode, Stmt, Walks};
 use sched_forest::Target;
-use sched_nest::Sort;
+use sched_nest::Axis;
 
 /// What surrounds a leaf loop.
 #[derive(Clone, Copy, Default)]
-pub struct Around<'m> {
+pub struct WalkContext<'m> {
     /// The serial loop whose only statement it is.
     pub only_in: Option<&'m Loop>,
     /// Whether the sums of its rows are copied.
     pub copied_sums: bool,
 }
 
-impl Around<'_> {
+impl WalkContext<'_> {
     /// What surrounds the statements of a loop.
-    pub fn inside<'m>(self, this: &'m Loop) -> Around<'m> {
+    pub fn inside<'m>(self, this: &'m Loop) -> WalkContext<'m> {
         let only = matches!(this.body.as_slice(), [Stmt::Walks(_)]) && this.mode == Mode::Serial;
-        Around { only_in: only.then_some(this), copied_sums: self.copied_sums }
+        WalkContext { only_in: only.then_some(this), copied_sums: self.copied_sums }
     }
 
     /// How a leaf loop adds its leaves up.
     pub fn sum_access(self, walks: &Walks, hir: &Hir) -> SumAccess {
-        if walks.over == Sort::Tree {
+        if walks.over == Axis::Tree {
             return if hir.forest.num_margins == 1 { SumAccess::Register } else { SumAccess::Each };
         }
         let in_columns = self.sums_in_blocks(walks);
@@ -44,10 +44,10 @@ impl Around<'_> {
     /// as the schedule asks for, if the trees' walks are independent and the sums of a vector are one piece
     /// of memory. Every row's sum still adds the trees in their order.
     pub fn unroll_and_jam(self, walks: &Walks, hir: &Hir) -> u32 {
-        let Some(around) = self.only_in else { return 1 };
-        let var = around.iter.var;
+        let Some(context) = self.only_in else { return 1 };
+        let var = context.iter.var;
         let independent = walks.iter.stops.iter().all(|stop| !stop.less.vars.contains(&var));
-        let rows = walks.over == Sort::Row && walks.iter.step == 1 && walks.lanes > 1;
+        let rows = walks.over == Axis::Row && walks.iter.step == 1 && walks.lanes > 1;
         let trees = walks.tree.vars.contains(&var);
         let vectors = self.sum_access(walks, hir) == SumAccess::Vector;
         if independent && rows && trees && vectors { walks.group } else { 1 }

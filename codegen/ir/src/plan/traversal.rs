@@ -8,7 +8,7 @@ use crate::quantize::encode::TAIL;
 use crate::quantize::fetch::{FetchStrategy, LARGEST};
 use crate::repr::Format;
 use crate::repr::traverse::{Steps, Traversal};
-use sched_nest::Sort;
+use sched_nest::Axis;
 
 /// Bytes of the longest row that is looked up as a table.
 const ROW_TABLE: i64 = 256;
@@ -34,7 +34,7 @@ pub struct RowsRead {
 
 /// What is known of a leaf loop before its traversal is chosen.
 #[derive(Clone, Copy)]
-pub struct Facts<'a> {
+pub struct WalkInfo<'a> {
     /// The forest.
     pub hir: &'a Hir,
     /// The leaf loop.
@@ -47,16 +47,16 @@ pub struct Facts<'a> {
     pub deepest: u32,
 }
 
-impl Facts<'_> {
+impl WalkInfo<'_> {
     /// The traversal.
     pub fn traversal(&self) -> Traversal {
         let vectors = self.walks.lanes > 1;
-        let rows = self.walks.over == Sort::Row;
+        let rows = self.walks.over == Axis::Row;
         match self.format {
             Format::NodeTiles => Traversal::NodeTiles,
             Format::Preorder if vectors && rows => Traversal::NodeSweep,
-            Format::PreorderTests | Format::RankTables if self.takes_test_mask() => Traversal::TestMask,
-            Format::LevelTables | Format::RankTables if vectors && rows => self.level_lookup(),
+            Format::PreorderTests | Format::BinTables if self.takes_test_mask() => Traversal::TestMask,
+            Format::LevelTables | Format::BinTables if vectors && rows => self.level_lookup(),
             _ if vectors && !rows => Traversal::TreeLanes,
             _ => Traversal::PointerChase,
         }
@@ -72,7 +72,7 @@ impl Facts<'_> {
                 bytes && self.walks.steps.to_leaf().is_some_and(|steps| steps <= MASK_STEPS)
             }
         };
-        fits && self.walks.over == Sort::Tree && self.walks.lanes == 1 && self.bins_in_register()
+        fits && self.walks.over == Axis::Tree && self.walks.lanes == 1 && self.bins_in_register()
     }
 
     /// Whether the bins of a row are one register.
@@ -83,8 +83,8 @@ impl Facts<'_> {
 
     fn level_lookup(&self) -> Traversal {
         let adjacent = self.rows.copy.blocks == Some(self.walks.lanes);
-        let ranks = self.format == Format::RankTables;
-        let bytes = ranks
+        let threshold_bins = self.format == Format::BinTables;
+        let bytes = threshold_bins
             && self.walks.lanes >= BYTE_LANES
             && self.rows.element == Scalar::I8
             && self.deepest <= u8::BITS;

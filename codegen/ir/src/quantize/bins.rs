@@ -1,8 +1,8 @@
 //! The bins of a forest: small numbers in place of thresholds and feature values, which compare alike.
 //!
-//! A threshold becomes its rank among the distinct thresholds of its feature, a feature value the number of
+//! A threshold becomes its bin among the distinct thresholds of its feature, a feature value the number of
 //! thresholds that it is right of. So a value goes left of a threshold exactly if its bin is not above the
-//! threshold's rank, and bins of 8 or 16 bits lose nothing. A missing value has the lowest bin where it goes
+//! threshold's bin, and bins of 8 or 16 bits lose nothing. A missing value has the lowest bin where it goes
 //! left and the highest where it goes right: a feature with nodes of both kinds has two bins, and each node
 //! names the one that it compares with.
 //!
@@ -196,7 +196,7 @@ impl BinMap {
         Some(QuantizedRows { columns: bins.columns, in_bytes: bins.element == Scalar::I8 })
     }
 
-    /// The element of bins and ranks.
+    /// The element of bins and threshold bins.
     pub fn element(&self) -> Scalar {
         self.element
     }
@@ -227,7 +227,7 @@ impl BinMap {
         &self.groups
     }
 
-    /// The rank of a node's threshold, and the column of bins that it is compared with. Those of padding do
+    /// The bin of a node's threshold, and the column of bins that it is compared with. Those of padding do
     /// not matter.
     pub fn of_node(&self, inner: &Inner) -> (u64, u64) {
         let Predicate::Numeric { threshold } = inner.predicate else { return (0, 0) };
@@ -235,13 +235,13 @@ impl BinMap {
         // Runs are apart from each other, so that one at most holds the threshold.
         let place = runs.copied().find_map(|(group, at)| {
             let thresholds = &self.features[at].thresholds;
-            let rank = thresholds.partition_point(|other| *other < threshold);
-            (thresholds.get(rank) == Some(&threshold)).then_some((group, at, rank))
+            let threshold_bin = thresholds.partition_point(|other| *other < threshold);
+            (thresholds.get(threshold_bin) == Some(&threshold)).then_some((group, at, threshold_bin))
         });
-        let Some((group, at, rank)) = place else { return (0, 0) };
+        let Some((group, at, threshold_bin)) = place else { return (0, 0) };
         let group = &self.groups[group];
         let first = if inner.missing_left { group.left.or(group.right) } else { group.right.or(group.left) };
-        (rank as u64, first.map_or(0, |first| u64::from(first) + (at - group.features.start) as u64))
+        (threshold_bin as u64, first.map_or(0, |first| u64::from(first) + (at - group.features.start) as u64))
     }
 
     /// Bytes of the tables.

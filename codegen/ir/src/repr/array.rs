@@ -10,7 +10,7 @@ use super::representation::{LeafValue, Representation};
 use super::request::Request;
 use super::schema::{Bytes, Schema};
 use super::test::Test;
-use super::traverse::speculate::{LevelOrder, Node};
+use super::traverse::speculate::{LevelOrder, NodeTest};
 use super::tree::{Buffers, TreeLanes, TreeState, WalkShape};
 use crate::error::CompileError;
 use crate::lir::{Builder, Value};
@@ -21,7 +21,7 @@ use sched_nest::footprint::complete_nodes;
 /// Complete trees in level order.
 pub struct Array(Records);
 
-const NAMES: Names = Names { nodes: "array_nodes", trees: "array_trees", leaf_numbers: "array_leaf_numbers" };
+const NAMES: Names = Names { nodes: "array_nodes", trees: "array_trees", leaf_indices: "array_leaf_indices" };
 
 impl Array {
     /// The layout for a forest.
@@ -83,7 +83,7 @@ impl Representation for Array {
         self.0.record.payload(b, buffers, state, node)
     }
 
-    fn leaf_number(
+    fn leaf_index(
         &self,
         b: &mut Builder,
         buffers: &Buffers,
@@ -91,7 +91,7 @@ impl Representation for Array {
         node: Value,
         _: Option<u32>,
     ) -> Value {
-        self.0.leaf_number(b, buffers, state, node)
+        self.0.leaf_index(b, buffers, state, node)
     }
 
     fn prefetch(&self, b: &mut Builder, buffers: &Buffers, tree: Value) {
@@ -104,7 +104,7 @@ impl LevelOrder for Array {
         self.0.record.test()
     }
 
-    fn node(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, number: u64) -> Node {
+    fn node(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, number: u64) -> NodeTest {
         let number = state.number(b, number);
         self.0.record.node(b, buffers, state, number)
     }

@@ -68,12 +68,17 @@ impl Complete {
     }
 
     /// Writes the tables of leaves, and calls `write` with each inner node and where it is.
-    pub fn fill(&self, forest: &Forest, bytes: &mut Bytes, mut write: impl FnMut(&mut Bytes, Spot, &Inner)) {
+    pub fn fill(
+        &self,
+        forest: &Forest,
+        bytes: &mut Bytes,
+        mut write: impl FnMut(&mut Bytes, NodeSlot, &Inner),
+    ) {
         self.entries.fill(forest, bytes, |bytes, tree, at, start| {
             let mut leaves = Vec::with_capacity(tree.leaves.len());
             for_each_part(tree, self.depths.0[at].unwrap_or(0), |part| match part {
                 Part::Node(number, inner) => {
-                    write(bytes, Spot { tree: at, number, entry: start + number as usize }, inner);
+                    write(bytes, NodeSlot { tree: at, number, entry: start + number as usize }, inner);
                 }
                 Part::Leaf(places, leaf) => {
                     let entry = |place: u64| PlacedLeaf { entry: start + place as usize, leaf };
@@ -91,7 +96,7 @@ impl Complete {
 }
 
 /// Where a node is.
-pub struct Spot {
+pub struct NodeSlot {
     /// The number of its tree.
     pub tree: usize,
     /// Its number in the tree.

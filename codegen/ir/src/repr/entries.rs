@@ -3,7 +3,7 @@
 //!
 //! A leaf's entry is its place among those of its tree; what the entries of nodes are is up to the layout.
 
-use super::numbers::LeafNumbers;
+use super::numbers::LeafIndices;
 use super::payload::Payload;
 use super::records::Names;
 use super::representation::LeafValue;
@@ -17,7 +17,7 @@ use sched_forest::{Forest, Tree};
 /// Where the trees of a layout begin, and their leaves.
 pub struct Entries {
     leaf: Payload,
-    leaf_numbers: LeafNumbers,
+    leaf_indices: LeafIndices,
     /// Where trees begin.
     pub start: StartField,
     starts: TreeStarts,
@@ -41,14 +41,14 @@ pub struct LeafAt {
 }
 
 impl Entries {
-    /// Adds the tables of leaves, of where trees begin, and of leaf numbers to a schema; the tables of nodes
+    /// Adds the tables of leaves, of where trees begin, and of leaf indices to a schema; the tables of nodes
     /// stand before them.
     pub fn declare(request: &Request, schema: &mut Schema, names: Names, starts: TreeStarts) -> Entries {
         let leaf = schema.column(names.nodes, Payload::element(request.forest), starts.count());
         schema.near(leaf.table());
         let start = starts.declare(schema, names.trees);
-        let leaf_numbers = LeafNumbers::declare(request, schema, names.leaf_numbers, starts.count());
-        Entries { leaf: Payload::new(request.forest, leaf), leaf_numbers, start, starts }
+        let leaf_indices = LeafIndices::declare(request, schema, names.leaf_indices, starts.count());
+        Entries { leaf: Payload::new(request.forest, leaf), leaf_indices, start, starts }
     }
 
     /// Calls `see` with every entry.
@@ -70,7 +70,7 @@ impl Entries {
             for PlacedLeaf { entry, leaf } in laid {
                 let source = &tree.leaves[leaf as usize];
                 self.leaf.write(bytes, entry, source, first_leaf + leaf);
-                self.leaf_numbers.write(bytes, entry, source);
+                self.leaf_indices.write(bytes, entry, source);
             }
             first_leaf = first_leaf.saturating_add(tree.leaves.len() as u32);
         }
@@ -102,8 +102,8 @@ impl Entries {
     }
 
     /// The number in the model of a leaf.
-    pub fn leaf_number(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, at: LeafAt) -> Value {
+    pub fn leaf_index(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, at: LeafAt) -> Value {
         let state = self.at_leaves(b, state, at.first);
-        self.leaf_numbers.load(b, buffers, &state, at.node)
+        self.leaf_indices.load(b, buffers, &state, at.node)
     }
 }

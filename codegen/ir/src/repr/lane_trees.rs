@@ -11,13 +11,13 @@
 
 use super::complete::{Part, for_each_part};
 use super::cursor::{Cursor, Step, choose};
-use super::numbers::LeafNumbers;
+use super::numbers::LeafIndices;
 use super::payload::Payload;
 use super::representation::{LeafValue, Representation};
 use super::request::Request;
 use super::schema::{Bytes, Field, Schema, prefetch};
 use super::test::Test;
-use super::traverse::speculate::{LevelOrder, Node};
+use super::traverse::speculate::{LevelOrder, NodeTest};
 use super::tree::{Buffers, Loaded, TreeLanes, TreeState, WalkShape};
 use crate::bytes::narrowest;
 use crate::codes;
@@ -47,7 +47,7 @@ pub struct LaneTrees {
     trees: Range<u64>,
     /// Edges to the deepest leaf.
     depth: u32,
-    leaf_numbers: LeafNumbers,
+    leaf_indices: LeafIndices,
 }
 
 /// Levels whose nodes lie together.
@@ -148,7 +148,7 @@ impl LaneTrees {
         let top_code = schema.column("lane_top_features", code, tops);
         let leaves = (trees.end - trees.start) << depth;
         let leaf = schema.column("lane_leaves", Payload::element(forest), leaves);
-        let leaf_numbers = LeafNumbers::declare(request, &mut schema, "lane_leaf_numbers", leaves);
+        let leaf_indices = LeafIndices::declare(request, &mut schema, "lane_leaf_indices", leaves);
         Ok(LaneTrees {
             operand: schema.field(table, "threshold", operand, 0),
             code: if joint { schema.field(table, "feature", code, operand.bytes()) } else { apart },
@@ -159,7 +159,7 @@ impl LaneTrees {
             depths: request.depths_of_used(),
             trees,
             depth,
-            leaf_numbers,
+            leaf_indices,
             test,
             schema,
         })
@@ -223,7 +223,7 @@ impl LaneTrees {
                     let entry = (self.first_leaf(at) + place) as usize;
                     let source = &tree.leaves[leaf as usize];
                     self.leaf.write(bytes, entry, source, first_leaf + leaf);
-                    self.leaf_numbers.write(bytes, entry, source);
+                    self.leaf_indices.write(bytes, entry, source);
                 }
             }
         });
@@ -385,7 +385,7 @@ impl Representation for LaneTrees {
         self.leaf.load(b, buffers, &state, node)
     }
 
-    fn leaf_number(
+    fn leaf_index(
         &self,
         b: &mut Builder,
         buffers: &Buffers,
@@ -394,7 +394,7 @@ impl Representation for LaneTrees {
         steps: Option<u32>,
     ) -> Value {
         let state = self.leaves(b, state, steps);
-        self.leaf_numbers.load(b, buffers, &state, node)
+        self.leaf_indices.load(b, buffers, &state, node)
     }
 
     fn prefetch(&self, b: &mut Builder, buffers: &Buffers, tree: Value) {
@@ -417,7 +417,7 @@ impl LevelOrder for LaneTrees {
         &self.test
     }
 
-    fn node(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, number: u64) -> Node {
+    fn node(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, number: u64) -> NodeTest {
         let node = state.number(b, number);
         let lanes = b.ty(node).lanes;
         let (threshold, code) = match state.loaded {
@@ -428,7 +428,7 @@ impl LevelOrder for LaneTrees {
         };
         let code = if lanes == 1 { b.cast(Cast::ZExt, code, Ty::I64) } else { code };
         let (feature, missing_left) = self.test.split(b, code, self.code_bits());
-        Node { operand: threshold, feature, missing_left }
+        NodeTest { operand: threshold, feature, missing_left }
     }
 }
 

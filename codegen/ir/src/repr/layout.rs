@@ -82,14 +82,14 @@ formats! {
     LevelTables "complete trees in level order, tables" Levels::new;
     /// Complete trees, all of one size, three levels at a time, and their first levels lane by lane.
     LaneTrees "complete trees, three levels at a time; first levels lane by lane" LaneTrees::new;
-    /// Complete trees in level order, rank and column of a node packed into 32 bits.
-    RankWords "complete trees in level order, ranks and columns in words" Quantized::words;
-    /// Complete trees in level order, a table of ranks and one of columns.
-    RankTables "complete trees in level order, ranks and columns in tables" Quantized::tables;
-    /// Existing nodes depth first, with ranks.
-    Preorder "existing nodes depth first, ranks in records" Preorder::nodes;
+    /// Complete trees in level order, threshold bin and column of a node packed into 32 bits.
+    BinWords "complete trees in level order, threshold bins and columns in words" Quantized::words;
+    /// Complete trees in level order, a table of threshold bins and one of columns.
+    BinTables "complete trees in level order, threshold bins and columns in tables" Quantized::tables;
+    /// Existing nodes depth first, with threshold bins.
+    Preorder "existing nodes depth first, threshold bins in records" Preorder::nodes;
     /// The same, and tables of bytes for all tests of a tree at once.
-    PreorderTests "existing nodes depth first, ranks in records; all tests in tables of bytes"
+    PreorderTests "existing nodes depth first, threshold bins in records; all tests in tables of bytes"
         Preorder::with_tests, if Preorder::fits_test_mask, else Preorder;
 }
 

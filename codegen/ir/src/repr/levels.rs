@@ -10,7 +10,7 @@
 //!
 //! Walks must be straight-line down to the leaf, so every tree is padded to one depth.
 
-use super::complete::{Complete, Depths, SMALLEST, Spot};
+use super::complete::{Complete, Depths, NodeSlot, SMALLEST};
 use super::cursor::{Cursor, Step, choose};
 use super::entries::LeafAt;
 use super::records::Names;
@@ -19,7 +19,7 @@ use super::request::Request;
 use super::schema::{Bytes, Field, Schema};
 use super::starts::too_many;
 use super::test::Test;
-use super::traverse::speculate::{LevelOrder, Node};
+use super::traverse::speculate::{LevelOrder, NodeTest};
 use super::tree::{Buffers, Loaded, TreeLanes, TreeState, WalkShape};
 use crate::bytes::narrowest;
 use crate::error::CompileError;
@@ -38,7 +38,7 @@ pub struct Levels {
 }
 
 const NAMES: Names =
-    Names { nodes: "levels_leaves", trees: "levels_trees", leaf_numbers: "levels_leaf_numbers" };
+    Names { nodes: "levels_leaves", trees: "levels_trees", leaf_indices: "levels_leaf_indices" };
 
 /// Entries of the first table of codes that wide vectors look up.
 const TOGETHER: u64 = 64;
@@ -177,7 +177,7 @@ impl Representation for Levels {
     }
 
     fn fill(&self, forest: &Forest, bytes: &mut Bytes) {
-        self.trees.fill(forest, bytes, |bytes, Spot { entry, .. }, inner| {
+        self.trees.fill(forest, bytes, |bytes, NodeSlot { entry, .. }, inner| {
             let test = self.test.encode(inner, self.code_bits());
             self.operand.write_operand(bytes, entry, test.operand);
             self.code.write(bytes, entry, test.feature);
@@ -239,7 +239,7 @@ impl Representation for Levels {
         self.trees.leaf(b, buffers, state, LeafAt { node, first: self.trees.first_leaf(steps) })
     }
 
-    fn leaf_number(
+    fn leaf_index(
         &self,
         b: &mut Builder,
         buffers: &Buffers,
@@ -247,7 +247,7 @@ impl Representation for Levels {
         node: Value,
         steps: Option<u32>,
     ) -> Value {
-        self.trees.leaf_number(b, buffers, state, LeafAt { node, first: self.trees.first_leaf(steps) })
+        self.trees.leaf_index(b, buffers, state, LeafAt { node, first: self.trees.first_leaf(steps) })
     }
 
     fn prefetch(&self, b: &mut Builder, buffers: &Buffers, tree: Value) {
@@ -260,7 +260,7 @@ impl LevelOrder for Levels {
         &self.test
     }
 
-    fn node(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, number: u64) -> Node {
+    fn node(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, number: u64) -> NodeTest {
         let number = state.number(b, number);
         let (threshold, code) = if state.lanes.is_some() {
             self.gather(b, buffers, state, number)
@@ -268,6 +268,6 @@ impl LevelOrder for Levels {
             self.load(b, buffers, state, number)
         };
         let (feature, missing_left) = self.test.split(b, code, self.code_bits());
-        Node { operand: threshold, feature, missing_left }
+        NodeTest { operand: threshold, feature, missing_left }
     }
 }

@@ -7,23 +7,23 @@ use crate::bytes::narrowest;
 use crate::lir::{Builder, Cast, Scalar, Ty, Value};
 use sched_forest::Leaf;
 
-/// A table of leaf numbers, or none where nobody asks for them.
+/// A table of leaf indices, or none where nobody asks for them.
 #[derive(Clone, Copy, Debug)]
-pub struct LeafNumbers(Option<Field>);
+pub struct LeafIndices(Option<Field>);
 
-impl LeafNumbers {
+impl LeafIndices {
     /// Adds the table to a schema, if it is wanted. Its element does not depend on which trees are used, so
     /// that layouts whose leaves have one order share one table.
-    pub fn declare(request: &Request, schema: &mut Schema, name: &'static str, records: u64) -> LeafNumbers {
-        if !request.leaf_numbers {
-            return LeafNumbers(None);
+    pub fn declare(request: &Request, schema: &mut Schema, name: &'static str, records: u64) -> LeafIndices {
+        if !request.leaf_indices {
+            return LeafIndices(None);
         }
         let leaves = request.forest.trees.iter().flat_map(|tree| &tree.leaves);
         let largest = leaves.map(|leaf| u64::from(leaf.source)).max().unwrap_or(0);
         let field = schema.column(name, narrowest(largest).unwrap_or(Scalar::I32), records);
         // Vectors read whole words, the last one beyond its record.
         schema.tail(field.table(), u64::from(4 - field.scalar.bytes()));
-        LeafNumbers(Some(field))
+        LeafIndices(Some(field))
     }
 
     /// Writes a leaf's number.

@@ -5,7 +5,7 @@
 //! the children of a node stand side by side.
 
 use super::cursor::{Cursor, Step, index_type};
-use super::numbers::LeafNumbers;
+use super::numbers::LeafIndices;
 use super::order::{self, Placed};
 use super::payload::Payload;
 use super::representation::{LeafValue, Representation};
@@ -13,7 +13,7 @@ use super::request::Request;
 use super::schema::{Bytes, Field, Schema};
 use super::starts::{StartField, TreeStarts};
 use super::test::Test;
-use super::traverse::speculate::{LevelOrder, Node};
+use super::traverse::speculate::{LevelOrder, NodeTest};
 use super::tree::{Buffers, TreeLanes, TreeState, WalkShape};
 use crate::error::CompileError;
 use crate::lir::{Builder, Cast, Cmp, Scalar, Ty, Value};
@@ -34,7 +34,7 @@ pub struct PackedNodes {
     code_bits: u32,
     start: StartField,
     starts: TreeStarts,
-    leaf_numbers: LeafNumbers,
+    leaf_indices: LeafIndices,
 }
 
 /// The bits that numbers below `end` need, at least one.
@@ -61,7 +61,7 @@ impl PackedNodes {
         let table = schema.table("packed_nodes", Scalar::I64, 8, starts.count());
         schema.near(table);
         let start = starts.declare(&mut schema, "packed_trees");
-        let leaf_numbers = LeafNumbers::declare(request, &mut schema, "packed_leaf_numbers", starts.count());
+        let leaf_indices = LeafIndices::declare(request, &mut schema, "packed_leaf_indices", starts.count());
         Ok(PackedNodes {
             test,
             leaf: Payload::new(request.forest, schema.field(table, "leaf", Scalar::F32, 0)),
@@ -70,7 +70,7 @@ impl PackedNodes {
             code_bits,
             start,
             starts,
-            leaf_numbers,
+            leaf_indices,
             schema,
         })
     }
@@ -107,12 +107,12 @@ impl PackedNodes {
     }
 
     /// A node as an inner node, and its left child's number.
-    fn read(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: Value) -> (Node, Value) {
+    fn read(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: Value) -> (NodeTest, Value) {
         let (operand, high) = self.halves(b, buffers, state, node);
         let child = self.child(b, high);
         let code = b.bits(high, 0, self.code_bits);
         let (feature, missing_left) = self.test.split(b, code, self.code_bits);
-        (Node { operand, feature, missing_left }, child)
+        (NodeTest { operand, feature, missing_left }, child)
     }
 
     fn is_leaf(&self, b: &mut Builder, child: Value) -> Value {
@@ -142,7 +142,7 @@ impl Representation for PackedNodes {
                     NodeRef::Leaf(leaf) => {
                         let source = &tree.leaves[leaf as usize];
                         self.leaf.write(bytes, record, source, first_leaf + leaf);
-                        self.leaf_numbers.write(bytes, record, source);
+                        self.leaf_indices.write(bytes, record, source);
                     }
                 }
             }
@@ -178,7 +178,7 @@ impl Representation for PackedNodes {
     ) -> Cursor {
         let node = at.node;
         // A leaf's feature is 0, which every row has where trees have inner nodes.
-        let (Node { operand, feature, missing_left }, child) = self.read(b, buffers, state, node);
+        let (NodeTest { operand, feature, missing_left }, child) = self.read(b, buffers, state, node);
         let x = row.load(b, feature);
         let right = self.test.goes_right(b, x, operand, missing_left);
         let decision = b.cast(Cast::ZExt, right, b.ty(node));
@@ -207,7 +207,7 @@ impl Representation for PackedNodes {
         self.leaf.load(b, buffers, state, node)
     }
 
-    fn leaf_number(
+    fn leaf_index(
         &self,
         b: &mut Builder,
         buffers: &Buffers,
@@ -215,7 +215,7 @@ impl Representation for PackedNodes {
         node: Value,
         _: Option<u32>,
     ) -> Value {
-        self.leaf_numbers.load(b, buffers, state, node)
+        self.leaf_indices.load(b, buffers, state, node)
     }
 
     fn prefetch(&self, b: &mut Builder, buffers: &Buffers, tree: Value) {
@@ -228,7 +228,7 @@ impl LevelOrder for PackedNodes {
         &self.test
     }
 
-    fn node(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, number: u64) -> Node {
+    fn node(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, number: u64) -> NodeTest {
         let number = state.number(b, number - 1);
         self.read(b, buffers, state, number).0
     }

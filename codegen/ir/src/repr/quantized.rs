@@ -1,8 +1,8 @@
-//! The quantized layout: the levels layout with ranks in place of thresholds, for rows that are quantized
+//! The quantized layout: the levels layout with threshold bins in place of thresholds, for rows that are quantized
 //! alike.
 //!
 //! Nodes are numbered as in the array layout: the root is 1, the children of `n` are `2n` and `2n + 1`. A
-//! node is the rank of its threshold and the column of the bins that it compares with ([`BinMap`]). Ranks and
+//! node is the bin of its threshold and the column of the bins that it compares with ([`BinMap`]). Threshold bins and
 //! columns lie in tables of their own, each tree's at its node numbers, so that a few registers hold a level.
 //! For vectors of trees, and for levels too long to be looked up, a node is one word with both.
 //!
@@ -12,7 +12,7 @@
 //!
 //! Walks must be straight-line down to the leaf, so every tree is padded to one depth.
 
-use super::complete::{Complete, Depths, SMALLEST, Spot};
+use super::complete::{Complete, Depths, NodeSlot, SMALLEST};
 use super::cursor::{Cursor, Step, index_type};
 use super::entries::LeafAt;
 use super::records::Names;
@@ -20,7 +20,7 @@ use super::representation::{LeafValue, Representation};
 use super::request::Request;
 use super::schema::{Bytes, Field, Schema};
 use super::test::{Operand, Test, bin_goes_right};
-use super::traverse::speculate::{LevelOrder, Node};
+use super::traverse::speculate::{LevelOrder, NodeTest};
 use super::traverse::test_mask::{TestBits, TestMask, Tests, WORD, mask};
 use super::tree::{Buffers, Loaded, TreeLanes, TreeState, WalkShape};
 use crate::error::CompileError;
@@ -33,19 +33,19 @@ use sched_forest::Forest;
 use sched_nest::Layout;
 use std::sync::Arc;
 
-/// Trees as ranks, columns and leaves.
+/// Trees as threshold bins, columns and leaves.
 pub struct Quantized {
     schema: Schema,
     bins: Arc<BinMap>,
     test: Test,
     trees: Complete,
-    /// Whether ranks and columns have tables of their own.
+    /// Whether threshold bins and columns have tables of their own.
     apart: bool,
     /// Whether nodes are also words: where they are not looked up, or not in all levels.
     words: bool,
-    /// Rank and column of a node.
+    /// Threshold bin and column of a node.
     word: Field,
-    rank: Field,
+    threshold_bin: Field,
     column: Field,
     /// Where the columns of the nodes are that are read as a whole.
     offset: Field,
@@ -80,23 +80,23 @@ struct OfLevel {
 }
 
 const NAMES: Names =
-    Names { nodes: "quantized_leaves", trees: "quantized_trees", leaf_numbers: "quantized_leaf_numbers" };
+    Names { nodes: "quantized_leaves", trees: "quantized_trees", leaf_indices: "quantized_leaf_indices" };
 
-/// Bits of a word that hold the rank.
-const RANK_BITS: u32 = 16;
+/// Bits of a word that hold the threshold bin.
+const BIN_BITS: u32 = 16;
 
 impl Quantized {
-    /// The layout with ranks and columns in tables.
+    /// The layout with threshold bins and columns in tables.
     pub fn tables(request: &Request) -> Result<Quantized, CompileError> {
         Quantized::new(request, true)
     }
 
-    /// The layout with ranks and columns in words.
+    /// The layout with threshold bins and columns in words.
     pub fn words(request: &Request) -> Result<Quantized, CompileError> {
         Quantized::new(request, false)
     }
 
-    /// The layout for a forest whose used trees are complete, with ranks and columns `apart` in tables, or in
+    /// The layout for a forest whose used trees are complete, with threshold bins and columns `apart` in tables, or in
     /// words.
     fn new(request: &Request, apart: bool) -> Result<Quantized, CompileError> {
         let Some(bins) = request.bins else { return Err(BinMap::missing()) };
@@ -109,9 +109,9 @@ impl Quantized {
         let entries = |wanted: bool| if wanted { starts.count() } else { 0 };
         let mut schema = Schema::default();
         let word = schema.column("quantized_nodes", Scalar::I32, entries(words));
-        let rank = schema.column("quantized_ranks", bins.element(), entries(apart));
+        let threshold_bin = schema.column("quantized_bins", bins.element(), entries(apart));
         let column = schema.column("quantized_columns", column, entries(apart));
-        let near = if apart { vec![rank, column] } else { vec![word] };
+        let near = if apart { vec![threshold_bin, column] } else { vec![word] };
         near.into_iter().for_each(|field| schema.near(field.table()));
         let offset = schema.column("quantized_offsets", Offsets::ELEMENT, offsets.count());
         Ok(Quantized {
@@ -121,7 +121,7 @@ impl Quantized {
             apart,
             words,
             word,
-            rank,
+            threshold_bin,
             column,
             offset,
             offsets,
@@ -176,7 +176,7 @@ impl Quantized {
         b.load_index(self.column.scalar, at)
     }
 
-    /// Rank and column of nodes: from their words, or for a single one from the tables.
+    /// Threshold bin and column of nodes: from their words, or for a single one from the tables.
     fn load(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: Value) -> (Value, Value) {
         let lanes = b.ty(node).lanes;
         let node = b.cast(Cast::ZExt, node, index_type(lanes));
@@ -185,11 +185,11 @@ impl Quantized {
                 let value = field.load(b, buffers, state, node);
                 b.cast(Cast::ZExt, value, index_type(lanes))
             };
-            return (load(self.rank), load(self.column));
+            return (load(self.threshold_bin), load(self.column));
         }
         let word = self.word.load(b, buffers, state, node);
         let word = b.cast(Cast::ZExt, word, index_type(lanes));
-        (b.bits(word, 0, RANK_BITS), b.bits(word, RANK_BITS, 32 - RANK_BITS))
+        (b.bits(word, 0, BIN_BITS), b.bits(word, BIN_BITS, 32 - BIN_BITS))
     }
 
     /// The bins that the nodes of a level compare with, for adjacent rows: the columns of all nodes of the
@@ -245,7 +245,7 @@ impl Quantized {
         b.select(*highest, right, left)
     }
 
-    /// Rank and bin of a vector of nodes of a level, as the plan says.
+    /// Threshold bin and bin of a vector of nodes of a level, as the plan says.
     fn of_vector(
         &self,
         b: &mut Builder,
@@ -264,7 +264,7 @@ impl Quantized {
             return self.gathered(b, buffers, state, row, node);
         }
         let nodes = OfLevel { node, size: 1u64 << level };
-        let rank = self.look_up(b, buffers, state.base, self.rank, nodes, operands);
+        let threshold_bin = self.look_up(b, buffers, state.base, self.threshold_bin, nodes, operands);
         let bin = match fetch {
             FetchStrategy::ByNode => self.by_node(b, reach, 1, &at.decisions),
             FetchStrategy::ByColumn => {
@@ -282,10 +282,10 @@ impl Quantized {
                 row.load(b, columns)
             }
         };
-        (b.cast(Cast::ZExt, rank, ty), self.as_node(b, bin, ty))
+        (b.cast(Cast::ZExt, threshold_bin, ty), self.as_node(b, bin, ty))
     }
 
-    /// Rank and bin of a vector of nodes that are gathered, as bins are.
+    /// Threshold bin and bin of a vector of nodes that are gathered, as bins are.
     fn gathered(
         &self,
         b: &mut Builder,
@@ -295,9 +295,9 @@ impl Quantized {
         node: Value,
     ) -> (Value, Value) {
         let ty = b.ty(node);
-        let (rank, column) = self.load(b, buffers, state, node);
+        let (threshold_bin, column) = self.load(b, buffers, state, node);
         let bin = row.load(b, column);
-        (b.cast(Cast::Trunc, rank, ty), b.cast(Cast::Trunc, bin, ty))
+        (b.cast(Cast::Trunc, threshold_bin, ty), b.cast(Cast::Trunc, bin, ty))
     }
 
     /// Leaves in the type of indices, and the number of the first one.
@@ -332,17 +332,17 @@ impl Representation for Quantized {
     }
 
     fn fill(&self, forest: &Forest, bytes: &mut Bytes) {
-        self.trees.fill(forest, bytes, |bytes, Spot { tree, number, entry }, inner| {
+        self.trees.fill(forest, bytes, |bytes, NodeSlot { tree, number, entry }, inner| {
             let test = self.test.encode(inner, u32::BITS);
             if let Some(at) = self.offsets.entry(tree, number) {
                 self.offset.write(bytes, at, self.offsets.of_column(test.feature));
             }
             if self.apart {
-                self.rank.write_operand(bytes, entry, test.operand);
+                self.threshold_bin.write_operand(bytes, entry, test.operand);
                 self.column.write(bytes, entry, test.feature);
             }
-            if let (true, Operand::Rank(rank)) = (self.words, test.operand) {
-                self.word.write(bytes, entry, rank | test.feature << RANK_BITS);
+            if let (true, Operand::Bin(threshold_bin)) = (self.words, test.operand) {
+                self.word.write(bytes, entry, threshold_bin | test.feature << BIN_BITS);
             }
         });
     }
@@ -361,7 +361,7 @@ impl Representation for Quantized {
             return TreeState::at(base);
         }
         let loaded = Loaded::Tables {
-            operands: self.first_table(b, buffers, self.rank, base, walks),
+            operands: self.first_table(b, buffers, self.threshold_bin, base, walks),
             features: self.first_table(b, buffers, self.column, base, walks),
             offsets: Some(self.offsets.first(b, tree)),
         };
@@ -382,7 +382,7 @@ impl Representation for Quantized {
         step: Step,
     ) -> Cursor {
         let ty = b.ty(at.node);
-        let (rank, bin) = match step {
+        let (threshold_bin, bin) = match step {
             Step::Level { level, fetch: Some(fetch), reloads } => {
                 let keep = if reloads { Keep::UntilReload } else { Keep::Invariant };
                 let reach = Reach { buffers, state, row, width: ty.lanes, keep };
@@ -390,11 +390,11 @@ impl Representation for Quantized {
             }
             _ if ty.lanes > 1 => self.gathered(b, buffers, state, row, at.node),
             _ => {
-                let (rank, column) = self.load(b, buffers, state, at.node);
-                (rank, row.load(b, column))
+                let (threshold_bin, column) = self.load(b, buffers, state, at.node);
+                (threshold_bin, row.load(b, column))
             }
         };
-        let right = bin_goes_right(b, bin, rank);
+        let right = bin_goes_right(b, bin, threshold_bin);
         at.descend(b, right)
     }
 
@@ -416,7 +416,7 @@ impl Representation for Quantized {
         self.trees.leaf(b, buffers, state, leaf)
     }
 
-    fn leaf_number(
+    fn leaf_index(
         &self,
         b: &mut Builder,
         buffers: &Buffers,
@@ -425,7 +425,7 @@ impl Representation for Quantized {
         steps: Option<u32>,
     ) -> Value {
         let leaf = self.leaves(b, node, steps);
-        self.trees.leaf_number(b, buffers, state, leaf)
+        self.trees.leaf_index(b, buffers, state, leaf)
     }
 
     fn prefetch(&self, b: &mut Builder, buffers: &Buffers, tree: Value) {
@@ -438,10 +438,10 @@ impl LevelOrder for Quantized {
         &self.test
     }
 
-    fn node(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, number: u64) -> Node {
+    fn node(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, number: u64) -> NodeTest {
         let number = state.number(b, number);
         let (operand, feature) = self.load(b, buffers, state, number);
-        Node { operand, feature, missing_left: None }
+        NodeTest { operand, feature, missing_left: None }
     }
 }
 
@@ -459,8 +459,8 @@ impl TestMask for Quantized {
         let words = (0..nodes).step_by(size as usize).map(|first| {
             let of_tree = Run { base: state.base, first, size };
             let columns = run(b, buffers, self.column, of_tree);
-            let ranks = run(b, buffers, self.rank, of_tree);
-            mask(b, bins, Tests { columns, ranks })
+            let threshold_bins = run(b, buffers, self.threshold_bin, of_tree);
+            mask(b, bins, Tests { columns, threshold_bins })
         });
         let words = TestBits(words.collect());
         words.follow(b, steps)

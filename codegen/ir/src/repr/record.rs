@@ -1,11 +1,11 @@
-//! Node records: a threshold or leaf payload, a feature code and, where the layout needs one, a child number.
+//! NodeTest records: a threshold or leaf payload, a feature code and, where the layout needs one, a child number.
 
 use super::payload::Payload;
 use super::representation::LeafValue;
 use super::request::Request;
 use super::schema::{Bytes, Field, Schema};
 use super::test::Test;
-use super::traverse::speculate::Node;
+use super::traverse::speculate::NodeTest;
 use super::tree::{Buffers, TreeState};
 use crate::bytes::narrowest;
 use crate::codes;
@@ -131,7 +131,7 @@ impl Record {
         node: Value,
         leaf: Option<Value>,
     ) -> Value {
-        let Node { operand, mut feature, missing_left } = self.node(b, buffers, state, node);
+        let NodeTest { operand, mut feature, missing_left } = self.node(b, buffers, state, node);
         if let Some(leaf) = leaf {
             let zero = b.int_of(b.ty(feature), 0);
             feature = b.select(leaf, zero, feature);
@@ -142,11 +142,11 @@ impl Record {
     }
 
     /// An inner node.
-    pub fn node(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: Value) -> Node {
+    pub fn node(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: Value) -> NodeTest {
         let code = self.load(b, buffers, state, node, self.feature);
         let (feature, missing_left) = self.test.split(b, code, self.code_bits());
         let operand = self.operand.load(b, buffers, state, node);
-        Node { operand, feature, missing_left }
+        NodeTest { operand, feature, missing_left }
     }
 
     /// How inner nodes compare.

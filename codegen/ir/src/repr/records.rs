@@ -1,6 +1,6 @@
 //! What layouts of whole records share: trees one after the other in one table, and where each starts.
 
-use super::numbers::LeafNumbers;
+use super::numbers::LeafIndices;
 use super::order::Placed;
 use super::record::Record;
 use super::request::Request;
@@ -21,7 +21,7 @@ pub struct Records {
     /// Where trees begin.
     pub start: StartField,
     starts: TreeStarts,
-    leaf_numbers: LeafNumbers,
+    leaf_indices: LeafIndices,
 }
 
 /// The names of the tables.
@@ -32,7 +32,7 @@ pub struct Names {
     /// Of where trees begin.
     pub trees: &'static str,
     /// Of the leaves' numbers in the model.
-    pub leaf_numbers: &'static str,
+    pub leaf_indices: &'static str,
 }
 
 impl Records {
@@ -50,8 +50,8 @@ impl Records {
         let mut schema = Schema::default();
         let record = Record::declare(request, &mut schema, names.nodes, starts.count(), children)?;
         let start = starts.declare(&mut schema, names.trees);
-        let leaf_numbers = LeafNumbers::declare(request, &mut schema, names.leaf_numbers, starts.count());
-        Ok(Records { schema, record, start, starts, leaf_numbers })
+        let leaf_indices = LeafIndices::declare(request, &mut schema, names.leaf_indices, starts.count());
+        Ok(Records { schema, record, start, starts, leaf_indices })
     }
 
     /// Writes the tables; `place` numbers the nodes of a tree.
@@ -70,7 +70,7 @@ impl Records {
                     NodeRef::Leaf(leaf) => {
                         let source = &tree.leaves[leaf as usize];
                         self.record.write_leaf(bytes, record, source, first_leaf + leaf);
-                        self.leaf_numbers.write(bytes, record, source);
+                        self.leaf_indices.write(bytes, record, source);
                     }
                 }
             }
@@ -80,7 +80,7 @@ impl Records {
     }
 
     /// The leaf's number in the model.
-    pub fn leaf_number(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: Value) -> Value {
-        self.leaf_numbers.load(b, buffers, state, node)
+    pub fn leaf_index(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: Value) -> Value {
+        self.leaf_indices.load(b, buffers, state, node)
     }
 }

@@ -91,7 +91,7 @@ pub trait Representation {
     ) -> LeafValue;
 
     /// The leaf's number in the model, an `i32`.
-    fn leaf_number(
+    fn leaf_index(
         &self,
         b: &mut Builder,
         buffers: &Buffers,

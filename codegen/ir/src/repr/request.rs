@@ -19,8 +19,8 @@ pub struct Request<'a> {
     pub used: &'a [bool],
     /// Trees of a vector, where trees are in lanes; else 1.
     pub lanes: u32,
-    /// Whether leaf numbers are wanted.
-    pub leaf_numbers: bool,
+    /// Whether leaf indices are wanted.
+    pub leaf_indices: bool,
     /// The features of the transposed copy whose columns nodes name; nodes name features if there is none.
     pub subset: Option<&'a FeatureSubset>,
     /// The bins of the forest's features, if some trees are walked with them.

@@ -226,7 +226,7 @@ impl Field {
     pub fn write_operand(self, bytes: &mut Bytes, record: usize, operand: Operand) {
         match operand {
             Operand::Threshold(x) => write_float(self.of_record(bytes, record), self.scalar, x),
-            Operand::Rank(rank) => self.write(bytes, record, rank),
+            Operand::Bin(threshold_bin) => self.write(bytes, record, threshold_bin),
         }
     }
 

@@ -10,7 +10,7 @@ use super::representation::{LeafValue, Representation};
 use super::request::Request;
 use super::schema::{Bytes, Schema};
 use super::test::Test;
-use super::traverse::speculate::{LevelOrder, Node};
+use super::traverse::speculate::{LevelOrder, NodeTest};
 use super::tree::{Buffers, TreeLanes, TreeState, WalkShape};
 use crate::error::CompileError;
 use crate::lir::{Builder, Cmp, Value};
@@ -21,7 +21,7 @@ use sched_forest::Forest;
 pub struct Sparse(Records);
 
 const NAMES: Names =
-    Names { nodes: "sparse_nodes", trees: "sparse_trees", leaf_numbers: "sparse_leaf_numbers" };
+    Names { nodes: "sparse_nodes", trees: "sparse_trees", leaf_indices: "sparse_leaf_indices" };
 
 impl Sparse {
     /// The layout for a forest.
@@ -95,7 +95,7 @@ impl Representation for Sparse {
         self.0.record.payload(b, buffers, state, node)
     }
 
-    fn leaf_number(
+    fn leaf_index(
         &self,
         b: &mut Builder,
         buffers: &Buffers,
@@ -103,7 +103,7 @@ impl Representation for Sparse {
         node: Value,
         _: Option<u32>,
     ) -> Value {
-        self.0.leaf_number(b, buffers, state, node)
+        self.0.leaf_index(b, buffers, state, node)
     }
 
     fn prefetch(&self, b: &mut Builder, buffers: &Buffers, tree: Value) {
@@ -116,7 +116,7 @@ impl LevelOrder for Sparse {
         self.0.record.test()
     }
 
-    fn node(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, number: u64) -> Node {
+    fn node(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, number: u64) -> NodeTest {
         let number = state.number(b, number - 1);
         self.0.record.node(b, buffers, state, number)
     }

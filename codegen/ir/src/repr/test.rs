@@ -25,8 +25,8 @@ enum Missing {
 pub enum Operand {
     /// A threshold, compared with the value itself.
     Threshold(f64),
-    /// The rank of its threshold, compared with the value's bin.
-    Rank(u64),
+    /// The bin of its threshold, compared with the value's bin.
+    Bin(u64),
 }
 
 /// A node's test as numbers.
@@ -46,7 +46,7 @@ pub struct Test {
     layout: Layout,
     /// The type of what nodes compare with.
     operand: Scalar,
-    /// The bins of rows, if ranks are compared with them.
+    /// The bins of rows, if threshold bins are compared with them.
     bins: Option<Arc<BinMap>>,
     /// The features of the transposed copy whose columns nodes name, if they do not name features.
     subset: Option<FeatureSubset>,
@@ -87,8 +87,8 @@ impl Test {
     /// A node's test as numbers, with the feature's code in `bits` bits.
     pub fn encode(&self, inner: &Inner, bits: u32) -> Encoded {
         if let Some(bins) = &self.bins {
-            let (rank, column) = bins.of_node(inner);
-            return Encoded { operand: Operand::Rank(rank), feature: column };
+            let (threshold_bin, column) = bins.of_node(inner);
+            return Encoded { operand: Operand::Bin(threshold_bin), feature: column };
         }
         let threshold = match inner.predicate {
             Predicate::Numeric { threshold } => threshold,
@@ -125,8 +125,8 @@ impl Test {
     pub fn goes_right(&self, b: &mut Builder, x: Value, threshold: Value, flag: Option<Value>) -> Value {
         if !b.ty(x).scalar.is_float() {
             let ty = index_type(b.ty(x).lanes);
-            let (bin, rank) = (b.cast(Cast::ZExt, x, ty), b.cast(Cast::Trunc, threshold, ty));
-            return bin_goes_right(b, bin, rank);
+            let (bin, threshold_bin) = (b.cast(Cast::ZExt, x, ty), b.cast(Cast::Trunc, threshold, ty));
+            return bin_goes_right(b, bin, threshold_bin);
         }
         let wide = if b.ty(threshold).scalar == Scalar::F64 { b.ty(threshold) } else { b.ty(x) };
         let (x, threshold) = (b.cast(Cast::Float, x, wide), b.cast(Cast::Float, threshold, wide));
@@ -149,10 +149,10 @@ impl Test {
     }
 }
 
-/// Whether a row with this bin goes right of a threshold with this rank; both are of one type. Missing values
+/// Whether a row with this bin goes right of a thresholds of this bin; both are of one type. Missing values
 /// have bins of their own.
-pub fn bin_goes_right(b: &mut Builder, bin: Value, rank: Value) -> Value {
+pub fn bin_goes_right(b: &mut Builder, bin: Value, threshold_bin: Value) -> Value {
     // Narrow numbers use all their bits.
-    let narrow = b.ty(rank).scalar.bytes() < Scalar::I32.bytes();
-    b.cmp(if narrow { Cmp::UnsignedLt } else { Cmp::Lt }, rank, bin)
+    let narrow = b.ty(threshold_bin).scalar.bytes() < Scalar::I32.bytes();
+    b.cmp(if narrow { Cmp::UnsignedLt } else { Cmp::Lt }, threshold_bin, bin)
 }

@@ -43,7 +43,7 @@ pub struct Tiled {
     /// Which child each number leads to.
     outcomes: Field,
     leaf: Payload,
-    leaf_numbers: Option<Field>,
+    leaf_indices: Option<Field>,
     starts: TreeStarts,
     start: StartField,
     /// Where each shape's row of outcomes begins.
@@ -108,9 +108,9 @@ impl Tiled {
         schema.near(table);
         let start = starts.declare(&mut schema, "tile_trees");
         let children = schema.column("tile_children", Scalar::I32, children);
-        let outcomes = schema.column("tile_outcomes", Scalar::I8, (rows.len() as u64) << lanes);
+        let outcomes = schema.column("tile_lut", Scalar::I8, (rows.len() as u64) << lanes);
         let leaf = schema.column("tile_leaves", Payload::element(forest), leaves);
-        let numbers = request.leaf_numbers.then(|| schema.column("tile_leaf_numbers", Scalar::I32, leaves));
+        let numbers = request.leaf_indices.then(|| schema.column("tile_leaf_indices", Scalar::I32, leaves));
         Ok(Tiled {
             tiling: Arc::clone(tiling),
             lanes,
@@ -121,7 +121,7 @@ impl Tiled {
             children,
             outcomes,
             leaf: Payload::new(forest, leaf),
-            leaf_numbers: numbers,
+            leaf_indices: numbers,
             starts,
             start,
             rows,
@@ -204,7 +204,7 @@ impl Representation for Tiled {
             }
             for (number, leaf) in tree.leaves.iter().enumerate() {
                 self.leaf.write(bytes, first_leaf + number, leaf, before.saturating_add(number as u32));
-                if let Some(field) = self.leaf_numbers {
+                if let Some(field) = self.leaf_indices {
                     field.write(bytes, first_leaf + number, leaf.source.into());
                 }
             }
@@ -271,7 +271,7 @@ impl Representation for Tiled {
         self.leaf.load(b, buffers, &state, leaf)
     }
 
-    fn leaf_number(
+    fn leaf_index(
         &self,
         b: &mut Builder,
         buffers: &Buffers,
@@ -280,7 +280,7 @@ impl Representation for Tiled {
         _: Option<u32>,
     ) -> Value {
         let (state, leaf) = leaf_of(b, state, node);
-        match self.leaf_numbers {
+        match self.leaf_indices {
             Some(field) => field.load(b, buffers, &state, leaf),
             None => b.int_of(Ty::of(Scalar::I32), 0),
         }

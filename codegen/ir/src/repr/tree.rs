@@ -24,7 +24,7 @@ pub enum Loaded {
     Nothing,
     /// The entries that vectors of rows look the first levels up in.
     Tables {
-        /// Thresholds, or their ranks.
+        /// Thresholds, or their bins.
         operands: Value,
         /// The features or columns that nodes test.
         features: Value,

@@ -108,7 +108,7 @@ impl Tiling {
                         "padding the trees to {steps} tiles would need more than {} MiB",
                         budget.tables >> 20
                     ),
-                    "unroll fewer hops with unrollWalk, or use peelWalk, which pads nothing",
+                    "unroll fewer steps with unrollWalk, or use peelWalk, which pads nothing",
                 ));
             }
         }
@@ -142,7 +142,7 @@ impl TiledTree {
         TiledTree { tiles }
     }
 
-    /// Hops to the deepest and to the shallowest leaf.
+    /// Steps to the deepest and to the shallowest leaf.
     fn depths(&self) -> (u32, u32) {
         let (deepest, shallowest) = (self.leaf_steps().max(), self.leaf_steps().min());
         (deepest.unwrap_or(0), shallowest.unwrap_or(0))

@@ -3,8 +3,8 @@
 use super::*;
 use crate::codes;
 use sched_forest::{ForestParts, Inner, Leaf, Predicate, Target};
-use sched_nest::ModelFacts;
-use sched_nest::footprint::most_hops;
+use sched_nest::ModelInfo;
+use sched_nest::footprint::most_steps;
 use sched_testing::schedules::Rng;
 
 /// A tree from nested parentheses: `.` is a leaf, `(ab)` an inner node with children a and b.
@@ -83,11 +83,11 @@ fn every_node_is_in_one_tile_and_every_leaf_below_one() {
 }
 
 #[test]
-fn padding_adds_one_tile_a_hop() {
+fn padding_adds_one_tile_a_step() {
     let mut tiled = uniform("(((..).)(..))", 3);
     tiled.pad(3);
     assert_eq!(tiled.depths(), (3, 3));
-    // Three leaves one hop away need two tiles each, two leaves two hops away one each.
+    // Three leaves one step away need two tiles each, two leaves two steps away one each.
     assert_eq!(tiled.tiles.len(), 2 + 3 * 2 + 2);
     let mut deep = uniform("(..)", 2);
     deep.pad(1);
@@ -153,7 +153,7 @@ fn padding_stays_within_the_budget() {
     assert_eq!(code, Some(codes::PAD_BUDGET));
 }
 
-/// What the checker reckons without the shapes of trees: no leaf is more hops away than it says, the deepest
+/// What the checker reckons without the shapes of trees: no leaf is more steps away than it says, the deepest
 /// one no fewer, and padding takes no fewer tiles. So it refuses nothing that compiles.
 #[test]
 fn the_checker_never_reckons_too_much() {
@@ -167,20 +167,20 @@ fn the_checker_never_reckons_too_much() {
         let hits: Vec<u64> = depths.iter().map(|_| 1 << (rng.below(60))).collect();
         let growth = if by_probability { Growth::by_hits(&grown, &hits) } else { Growth::Uniform };
         let tiled = TiledTree::cover(&grown, &growth, nodes as usize);
-        let hops = |leaf: usize| hops_to(&tiled, leaf as u32);
+        let steps = |leaf: usize| steps_to(&tiled, leaf as u32);
         let histogram = |at: u32| depths.iter().filter(|depth| **depth == at).count() as u32;
-        let whole = ModelFacts {
+        let whole = ModelInfo {
             num_trees: 1,
             depths: vec![grown.depth()].into(),
             leaves: vec![(0..=grown.depth()).map(histogram).collect()],
-            ..ModelFacts::default()
+            ..ModelInfo::default()
         };
-        let shallow = ModelFacts { leaves: Vec::new(), ..whole.clone() };
+        let shallow = ModelInfo { leaves: Vec::new(), ..whole.clone() };
         for (leaf, depth) in depths.iter().enumerate() {
-            assert!(hops(leaf) <= most_hops(tiles, *depth), "{tiled:?}");
+            assert!(steps(leaf) <= most_steps(tiles, *depth), "{tiled:?}");
         }
         let deepest = tiled.depths().0;
-        assert!([&whole, &shallow].iter().all(|facts| facts.least_hops(0, tiles) <= deepest), "{tiled:?}");
+        assert!([&whole, &shallow].iter().all(|model| model.least_steps(0, tiles) <= deepest), "{tiled:?}");
         for asked in [1, deepest, deepest + 9] {
             let mut padded = tiled.clone();
             padded.pad(asked);
@@ -201,26 +201,26 @@ fn the_checker_knows_complete_trees() {
         let (tiled, tiles) =
             (uniform(&text, nodes), TileTrees { nodes: nodes as u32, by_probability: false });
         let leaves = (0..=depth).map(|at| if at == depth { 1 << depth } else { 0 }).collect();
-        let facts = ModelFacts { depths: vec![depth].into(), leaves: vec![leaves], ..ModelFacts::default() };
+        let model = ModelInfo { depths: vec![depth].into(), leaves: vec![leaves], ..ModelInfo::default() };
         let mut padded = tiled.clone();
         padded.pad(9);
         let added = (padded.tiles.len() - tiled.tiles.len()) as u64;
-        let reckoned = facts.tile_padding(0, tiles, 9);
+        let reckoned = model.tile_padding(0, tiles, 9);
         let whole_levels = (nodes + 1).is_power_of_two();
         assert!(if whole_levels { reckoned == added } else { reckoned <= added }, "{depth} {nodes}");
     }
 }
 
-/// Hops to a leaf, found on its own way: from the tile that has it up to the root.
-fn hops_to(tiled: &TiledTree, leaf: u32) -> u32 {
+/// Steps to a leaf, found on its own way: from the tile that has it up to the root.
+fn steps_to(tiled: &TiledTree, leaf: u32) -> u32 {
     let holds = |child: Child| tiled.tiles.iter().position(|tile| tile.children.contains(&child));
     let mut at = holds(Child::Leaf(leaf));
-    let mut hops = 0;
+    let mut steps = 0;
     while let Some(tile) = at {
-        hops += 1;
+        steps += 1;
         at = holds(Child::Tile(tile as u32));
     }
-    hops
+    steps
 }
 
 /// A random tree of up to 60 inner nodes: bushes, chains and what is between.

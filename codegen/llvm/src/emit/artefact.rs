@@ -3,8 +3,8 @@
 use super::function::{self, kernel_name};
 use super::{module, types};
 use crate::codes;
+use crate::entry_info::{EntryInfo, dtype, rows_per_run};
 use crate::error::LlvmError;
-use crate::facts::{Facts, dtype, rows_per_run};
 use crate::runtime::MODEL_SIZE;
 use crate::session::Session;
 use crate::target::Machine;
@@ -16,7 +16,7 @@ use inkwell::values::{
     BasicMetadataValueEnum, BasicValue, BasicValueEnum, FunctionValue, GlobalValue, IntValue, PointerValue,
 };
 use inkwell::{GlobalVisibility, IntPredicate};
-use sched_ir::lir::{self, Kernel};
+use sched_ir::lir::{self, KernelKind};
 use sched_ir::verify::verify_interface;
 
 /// Where an artefact's tables are.
@@ -45,7 +45,7 @@ pub(crate) const EXPORTS: [&str; 9] = [
 pub(crate) struct Compiled<'a> {
     pub(crate) machine: Machine,
     pub(crate) module: &'a lir::Module,
-    pub(crate) facts: &'a Facts,
+    pub(crate) entry: &'a EntryInfo,
 }
 
 /// Emits a whole artefact of versions of one model, the most demanding one first; it needs to be linked with
@@ -78,8 +78,8 @@ pub(crate) fn emit_artefact<'ctx>(
         model = Some(parts.model(number, version, model));
     }
     let model = model.ok_or_else(|| LlvmError::ill_formed("an artefact without a model"))?;
-    let names = parts.feature_names(least.facts);
-    Exports { context, module: &module, prefix, model: model.as_pointer_value(), names }.emit(least.facts)?;
+    let names = parts.feature_names(least.entry);
+    Exports { context, module: &module, prefix, model: model.as_pointer_value(), names }.emit(least.entry)?;
     Ok(module)
 }
 
@@ -148,10 +148,10 @@ impl<'a, 'ctx> Parts<'a, 'ctx> {
 
     /// The table of the features' names, and how many it has. Behind them is a null pointer, for every other number. So is a
     /// name that C cannot hold.
-    fn feature_names(&self, facts: &Facts) -> Names<'ctx> {
+    fn feature_names(&self, entry: &EntryInfo) -> Names<'ctx> {
         let null = types::pointer(self.context).const_null();
         let names = match self.data {
-            Data::Inside => facts.feature_names.as_slice(),
+            Data::Inside => entry.feature_names.as_slice(),
             Data::LeftOut => &[],
         };
         let text = |name: &String| match name.as_bytes().contains(&0) {
@@ -174,32 +174,32 @@ impl<'a, 'ctx> Parts<'a, 'ctx> {
         version: &Compiled<'a>,
         otherwise: Option<GlobalValue<'ctx>>,
     ) -> GlobalValue<'ctx> {
-        let Compiled { machine, module: source, facts } = version;
+        let Compiled { machine, module: source, entry } = version;
         let tables = self.tables(source);
-        let info = self.constant("info", self.context.const_string(facts.info.as_bytes(), true).into());
+        let info = self.constant("info", self.context.const_string(entry.info.as_bytes(), true).into());
         let count = |n: i32| self.context.i32_type().const_int(n as u64, true).as_basic_value_enum();
         let long = |n: i64| self.context.i64_type().const_int(n as u64, true).as_basic_value_enum();
         let null = types::pointer(self.context).const_null();
-        let kernel = |wanted: Kernel| -> BasicValueEnum<'ctx> {
+        let kernel = |wanted: KernelKind| -> BasicValueEnum<'ctx> {
             let function = source.kernels.iter().find(|(kind, _)| *kind == wanted);
             let emitted = function.and_then(|(_, f)| self.module.get_function(&kernel_name(f, number)));
             emitted.map_or(null, |f| f.as_global_value().as_pointer_value()).into()
         };
         let fields = [
             count(MODEL_SIZE as i32),
-            count(facts.num_features),
-            count(facts.num_margins),
-            count(facts.num_values),
-            count(facts.num_trees),
+            count(entry.num_features),
+            count(entry.num_margins),
+            count(entry.num_values),
+            count(entry.num_trees),
             count(dtype(source.types.rows)),
             count(dtype(source.types.margins)),
             count(dtype(source.types.results)),
             long(rows_per_run(source)),
-            self.context.f64_type().const_float(facts.ns_per_row).into(),
-            kernel(Kernel::Raw),
-            kernel(Kernel::Value),
-            kernel(Kernel::Class),
-            kernel(Kernel::Leaf),
+            self.context.f64_type().const_float(entry.ns_per_row).into(),
+            kernel(KernelKind::Raw),
+            kernel(KernelKind::Value),
+            kernel(KernelKind::Class),
+            kernel(KernelKind::Leaf),
             tables.as_pointer_value().into(),
             info.as_pointer_value().into(),
             long(machine.needs as i64),
@@ -227,10 +227,10 @@ struct Exports<'a, 'ctx> {
 
 impl<'ctx> Exports<'_, 'ctx> {
     /// Each function passes the model and its arguments on to the runtime, or returns a constant.
-    fn emit(&self, facts: &Facts) -> Result<(), LlvmError> {
+    fn emit(&self, entry: &EntryInfo) -> Result<(), LlvmError> {
         let (pointer, long) = (types::pointer(self.context).into(), self.context.i64_type().into());
         let int = self.context.i32_type().into();
-        let features = self.context.i32_type().const_int(facts.num_features as u64, true).into();
+        let features = self.context.i32_type().const_int(entry.num_features as u64, true).into();
         for name in EXPORTS {
             match name {
                 "num_features" => self.constant(name, features)?,

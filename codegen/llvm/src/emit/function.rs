@@ -12,7 +12,7 @@ use inkwell::builder::Builder;
 use inkwell::context::Context;
 use inkwell::module::{Linkage, Module};
 use inkwell::values::{BasicValueEnum, FunctionValue, PointerValue};
-use sched_ir::lir::{self, Block, BufferId, Kernel, Space, Stmt, Value};
+use sched_ir::lir::{self, Block, BufferId, KernelKind, Space, Stmt, Value};
 use sched_ir::verify::verify;
 use std::collections::BTreeSet;
 
@@ -51,7 +51,7 @@ pub(super) fn emit<'ctx>(
     module: &Module<'ctx>,
     machine: &Machine,
     source: &lir::Module,
-    kind: Kernel,
+    kind: KernelKind,
     function: &lir::Function,
     (version, linkage): (usize, Linkage),
 ) -> Result<FunctionValue<'ctx>, LlvmError> {

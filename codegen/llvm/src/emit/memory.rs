@@ -9,7 +9,7 @@ use inkwell::llvm_sys::core::LLVMBuildAtomicRMW;
 use inkwell::llvm_sys::{LLVMAtomicOrdering, LLVMAtomicRMWBinOp};
 use inkwell::types::{BasicType, BasicTypeEnum};
 use inkwell::values::{AsValueRef, BasicValueEnum, InstructionValue, IntValue, MetadataValue, PointerValue};
-use sched_ir::lir::{self, Address, Alloc, Keep, Kernel, Scalar, Space, Ty, Value};
+use sched_ir::lir::{self, Address, Alloc, Keep, KernelKind, Scalar, Space, Ty, Value};
 
 /// Alignment of the model's tables and of temporary memory.
 pub(super) const TABLE_ALIGNMENT: u32 = 64;
@@ -25,8 +25,12 @@ pub(super) struct AliasScopes<'ctx> {
 impl<'ctx> AliasScopes<'ctx> {
     /// The scopes of a kernel. Kernels that finish margins may be run in place, so their input and output are
     /// one piece of memory.
-    pub(super) fn new(context: &'ctx Context, kind: Kernel, function: &lir::Function) -> AliasScopes<'ctx> {
-        let in_place = matches!(kind, Kernel::Value | Kernel::Class);
+    pub(super) fn new(
+        context: &'ctx Context,
+        kind: KernelKind,
+        function: &lir::Function,
+    ) -> AliasScopes<'ctx> {
+        let in_place = matches!(kind, KernelKind::Value | KernelKind::Class);
         let place = |(number, buffer): (usize, &lir::Buffer)| match buffer.space {
             Space::Private => format!("private {number}"),
             Space::Model(n) => format!("table {n}"),

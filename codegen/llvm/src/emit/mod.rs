@@ -57,7 +57,7 @@ pub(crate) fn emit_kernels<'ctx>(
     session: &'ctx Session,
     machine: &Machine,
     source: &lir::Module,
-    wanted: &[lir::Kernel],
+    wanted: &[lir::KernelKind],
 ) -> Result<Module<'ctx>, LlvmError> {
     let module = module(session, machine);
     for (kind, function) in source.kernels.iter().filter(|(kind, _)| wanted.contains(kind)) {

@@ -1,14 +1,14 @@
 //! Runs hand-written LIR through the just-in-time compiler and compares with the interpreter.
 
 use sched_ir::interp::{self, Memory};
-use sched_ir::lir::{Address, Builder, Function, Interface, Kernel, Module, Scalar, Space, Table, Value};
+use sched_ir::lir::{Address, Builder, Function, Interface, KernelKind, Module, Scalar, Space, Table, Value};
 use sched_llvm::runtime::Ctx;
-use sched_llvm::{Cpu, Facts, Jit};
+use sched_llvm::{Cpu, EntryInfo, Jit};
 use std::ptr;
 
-/// Facts for kernels that are called directly.
-pub fn facts() -> Facts {
-    Facts {
+/// EntryInfo for kernels that are called directly.
+pub fn entry() -> EntryInfo {
+    EntryInfo {
         num_features: 1,
         num_margins: 1,
         num_values: 1,
@@ -20,7 +20,7 @@ pub fn facts() -> Facts {
 }
 
 /// A module of one kernel.
-pub fn module(kernel: Kernel, function: Function, tables: &[&[u8]]) -> Module {
+pub fn module(kernel: KernelKind, function: Function, tables: &[&[u8]]) -> Module {
     let table = |(i, bytes): (usize, &&[u8])| Table { name: format!("t{i}"), bytes: bytes.to_vec() };
     Module {
         types: interface(kernel, &function),
@@ -31,13 +31,17 @@ pub fn module(kernel: Kernel, function: Function, tables: &[&[u8]]) -> Module {
 }
 
 /// What a module reads and writes whose one kernel has these buffers.
-fn interface(kernel: Kernel, function: &Function) -> Interface {
+fn interface(kernel: KernelKind, function: &Function) -> Interface {
     let element = |space| function.buffers.iter().find(|buffer| buffer.space == space).map(|b| b.element);
     let input = element(Space::Input).unwrap_or(Scalar::F32);
     let output = element(Space::Output).unwrap_or(Scalar::F32);
     match kernel {
-        Kernel::Raw | Kernel::Leaf => Interface { rows: input, margins: output, results: Scalar::F32 },
-        Kernel::Value | Kernel::Class => Interface { rows: Scalar::F32, margins: input, results: output },
+        KernelKind::Raw | KernelKind::Leaf => {
+            Interface { rows: input, margins: output, results: Scalar::F32 }
+        }
+        KernelKind::Value | KernelKind::Class => {
+            Interface { rows: Scalar::F32, margins: input, results: output }
+        }
     }
 }
 
@@ -53,7 +57,7 @@ impl Element for f64 {}
 /// Runs a function once, as the given kernel, and returns its output and status. If all went well, the interpreter
 /// must have written the same bytes.
 pub fn run_as<I: Element, O: Element>(
-    kernel: Kernel,
+    kernel: KernelKind,
     function: Function,
     tables: &[&[u8]],
     rows: &[I],
@@ -66,7 +70,7 @@ pub fn run_as<I: Element, O: Element>(
 /// [`run_as`] with the instructions of some processor.
 pub fn run_on<I: Element, O: Element>(
     cpu: Cpu,
-    kernel: Kernel,
+    kernel: KernelKind,
     function: Function,
     tables: &[&[u8]],
     rows: &[I],
@@ -74,7 +78,7 @@ pub fn run_on<I: Element, O: Element>(
     out: usize,
 ) -> (Vec<O>, i64) {
     let module = module(kernel, function, tables);
-    let jit = Jit::compile(&module, cpu, &facts(), &[kernel]);
+    let jit = Jit::compile(&module, cpu, &entry(), &[kernel]);
     let jit = jit
         .map_err(|error| {
             format!(
@@ -94,10 +98,10 @@ pub fn run_on<I: Element, O: Element>(
     };
     let model = jit.model();
     let code = match kernel {
-        Kernel::Raw => model.raw,
-        Kernel::Value => model.value,
-        Kernel::Class => model.klass,
-        Kernel::Leaf => model.leaf,
+        KernelKind::Raw => model.raw,
+        KernelKind::Value => model.value,
+        KernelKind::Class => model.klass,
+        KernelKind::Leaf => model.leaf,
     };
     // SAFETY: the tests' functions stay inside the buffers that they are given.
     unsafe { code.expect("the kernel is compiled")(&mut ctx) };
@@ -119,14 +123,14 @@ fn bytes_of<T: Element>(numbers: &[T]) -> &[u8] {
 /// The processors whose code this machine can run.
 pub fn runnable() -> Vec<Cpu> {
     let nothing = Builder::new("nothing").finish();
-    let module = module(Kernel::Raw, nothing, &[]);
-    let runs = |cpu: &Cpu| Jit::compile(&module, *cpu, &facts(), &[]).is_ok();
+    let module = module(KernelKind::Raw, nothing, &[]);
+    let runs = |cpu: &Cpu| Jit::compile(&module, *cpu, &entry(), &[]).is_ok();
     Cpu::ALL.into_iter().filter(runs).collect()
 }
 
 /// Runs a function that walks from rows to margins.
 pub fn run<I: Element, O: Element>(function: Function, tables: &[&[u8]], rows: &[I], out: usize) -> Vec<O> {
-    let (out, status) = run_as(Kernel::Raw, function, tables, rows, rows.len() as i64, out);
+    let (out, status) = run_as(KernelKind::Raw, function, tables, rows, rows.len() as i64, out);
     assert_eq!(status, 0);
     out
 }

@@ -3,13 +3,13 @@
 
 use sched_forest::{Float, Forest, Profile, predict, predict_leaves, predict_margins};
 use sched_ir::interp::{self, Memory};
-use sched_ir::lir::{Function, Kernel, Module};
+use sched_ir::lir::{Function, KernelKind, Module};
 use sched_ir::tiles::Tiling;
 use sched_ir::{Budget, CompileError, Compiled, compile_by_rows, lower};
 use sched_lang::{Options, Supported, check};
 use sched_llvm::runtime::Kind;
-use sched_llvm::{Cpu, Facts, Jit, Output, Rows};
-use sched_nest::{Accumulation, Nest, Reduce, Sort};
+use sched_llvm::{Cpu, EntryInfo, Jit, Output, Rows};
+use sched_nest::{Accumulation, Axis, Nest, Reduce};
 use sched_testing::forests;
 use sched_testing::{Rng, schedules};
 
@@ -33,7 +33,7 @@ pub struct Case {
     pub rows: Vec<f64>,
 }
 
-const KERNELS: [Kernel; 4] = [Kernel::Raw, Kernel::Value, Kernel::Class, Kernel::Leaf];
+const KERNELS: [KernelKind; 4] = [KernelKind::Raw, KernelKind::Value, KernelKind::Class, KernelKind::Leaf];
 
 impl Case {
     /// The case of a seed.
@@ -41,10 +41,10 @@ impl Case {
         let mut rng = Rng(seed.wrapping_mul(0x5851_f42d_4c95_7f2d) ^ 0x1405_7b7e_f767_814f);
         let forest = forests::forest(&mut rng);
         let profile = forests::profile(&mut rng, &forest);
-        let facts = forests::facts(&forest);
-        let schedule = with_params(schedules::schedule(rng.next_u64(), &facts), &mut rng);
+        let model = forests::info(&forest);
+        let schedule = with_params(schedules::schedule(rng.next_u64(), &model), &mut rng);
         let options =
-            Options { facts: Some(facts.into()), supported: Supported::Compilable, ..Options::default() };
+            Options { model: Some(model.into()), supported: Supported::Compilable, ..Options::default() };
         let nest_of = |schedule: &str| {
             let checked = check(schedule, &options);
             checked.nest.unwrap_or_else(|| {
@@ -53,7 +53,7 @@ impl Case {
         };
         let nest = nest_of(&schedule);
         let smaller = rng.one_in(3).then(|| {
-            let other = schedules::schedule(rng.next_u64(), &forests::facts(&forest));
+            let other = schedules::schedule(rng.next_u64(), &forests::info(&forest));
             (rng.below(40) as u32, nest_of(&other))
         });
         let few_rows = !rng.one_in(4);
@@ -63,8 +63,8 @@ impl Case {
 
     /// A case that is not random.
     pub fn of(forest: Forest, schedule: &str, rows: Vec<f64>) -> Case {
-        let facts = Some(forests::facts(&forest).into());
-        let options = Options { facts, supported: Supported::Compilable, ..Options::default() };
+        let model = Some(forests::info(&forest).into());
+        let options = Options { model, supported: Supported::Compilable, ..Options::default() };
         let nest = check(schedule, &options).nest.expect("a legal schedule");
         Case {
             seed: 0,
@@ -106,7 +106,7 @@ impl Case {
         let code = |few_rows| {
             let (forest, profile) = (self.forest.clone(), Some(&self.profile));
             let budget = Budget { few_rows, ..Budget::default() };
-            compile_by_rows(forest, profile, Vec::new(), nest.clone(), &[Kernel::Raw], &budget)
+            compile_by_rows(forest, profile, Vec::new(), nest.clone(), &[KernelKind::Raw], &budget)
         };
         match (code(true), code(false)) {
             (Ok(few), Ok(all)) => few.lir != all.lir,
@@ -114,7 +114,7 @@ impl Case {
         }
     }
 
-    fn compile(&self, kernels: &[Kernel]) -> Result<Compiled, CompileError> {
+    fn compile(&self, kernels: &[KernelKind]) -> Result<Compiled, CompileError> {
         let smaller = self.smaller.iter().cloned().collect();
         let (forest, profile) = (self.forest.clone(), Some(&self.profile));
         let budget = Budget { few_rows: self.few_rows, ..Budget::default() };
@@ -138,12 +138,12 @@ impl Case {
 
     /// Whether sums depend on the order in which threads come.
     fn atomic(&self) -> bool {
-        self.nests().flat_map(|nest| &nest.loops).any(|l| l.facts.reduce == Some(Reduce::Atomic))
+        self.nests().flat_map(|nest| &nest.loops).any(|l| l.annotations.reduce == Some(Reduce::Atomic))
     }
 
     /// The case in words, down to the loop nest.
     pub fn describe(&self) -> String {
-        let compiled = self.compile(&[Kernel::Raw]);
+        let compiled = self.compile(&[KernelKind::Raw]);
         let stages = compiled.map_or_else(|e| e.to_string(), |c| format!("{}\n{}\n{}", c.hir, c.mir, c.lir));
         let few = if self.few_rows { "few rows have code of their own" } else { "one code for all rows" };
         format!("{}\n{} rows, {few}\n{stages}", self.schedule, self.num_rows())
@@ -160,7 +160,7 @@ impl Case {
         predict_leaves(&self.forest, &given, &mut leaves).map_err(|e| e.to_string())?;
 
         // The interpreter first: it finds accesses out of bounds before machine code makes them.
-        let interpreted = self.interpret(&compiled, Kernel::Raw, n * self.forest.num_margins)?;
+        let interpreted = self.interpret(&compiled, KernelKind::Raw, n * self.forest.num_margins)?;
         self.compare_margins("interpreter", &interpreted, &expected, &leaves)?;
         let numbers = self.interpret_leaves(&compiled, leaves.len())?;
         same("interpreted leaf", &numbers, &leaves)?;
@@ -225,7 +225,7 @@ impl Case {
     }
 
     fn jit(&self, compiled: &Compiled) -> Result<Jit, String> {
-        let facts = Facts {
+        let model = EntryInfo {
             num_features: self.forest.num_features as i32,
             num_margins: self.forest.num_margins as i32,
             num_values: lower::value_columns(&self.forest) as i32,
@@ -239,7 +239,7 @@ impl Case {
         let cpus: Vec<Cpu> = Cpu::ALL.into_iter().filter(|cpu| cpu.runs_here()).collect();
         let cpu = cpus.get((self.seed / 2) as usize % cpus.len().max(1)).copied().unwrap_or_default();
         let module: &Module = &compiled.lir;
-        Jit::compile(module, cpu, &facts, &KERNELS).map_err(|error| error.to_string())
+        Jit::compile(module, cpu, &model, &KERNELS).map_err(|error| error.to_string())
     }
 
     fn predict(&self, jit: &Jit, kind: Kind, n: usize, out: Output) -> Result<(), String> {
@@ -248,7 +248,7 @@ impl Case {
         jit.predict(kind, rows, n, out, 1 + (self.seed % 3) as i32).map_err(|status| status.to_string())
     }
 
-    fn interpret(&self, compiled: &Compiled, kernel: Kernel, count: usize) -> Result<Vec<f64>, String> {
+    fn interpret(&self, compiled: &Compiled, kernel: KernelKind, count: usize) -> Result<Vec<f64>, String> {
         let accumulator = self.forest.types.accumulator;
         let bytes = self.run_kernel(compiled, kernel, count * accumulator.bytes())?;
         Ok(match accumulator {
@@ -260,11 +260,11 @@ impl Case {
     }
 
     fn interpret_leaves(&self, compiled: &Compiled, count: usize) -> Result<Vec<u32>, String> {
-        let bytes = self.run_kernel(compiled, Kernel::Leaf, count * 4)?;
+        let bytes = self.run_kernel(compiled, KernelKind::Leaf, count * 4)?;
         Ok(bytes.as_chunks::<4>().0.iter().map(|x| u32::from_le_bytes(*x)).collect())
     }
 
-    fn run_kernel(&self, compiled: &Compiled, kernel: Kernel, size: usize) -> Result<Vec<u8>, String> {
+    fn run_kernel(&self, compiled: &Compiled, kernel: KernelKind, size: usize) -> Result<Vec<u8>, String> {
         let input: Vec<u8> = match self.forest.types.input {
             Float::F64 => self.given().flat_map(f64::to_le_bytes).collect(),
             Float::F32 => self.given().flat_map(|x| (x as f32).to_le_bytes()).collect(),
@@ -316,7 +316,7 @@ impl Case {
     }
 }
 
-fn function(module: &Module, kernel: Kernel) -> Result<&Function, String> {
+fn function(module: &Module, kernel: KernelKind) -> Result<&Function, String> {
     let found = module.kernels.iter().find(|(kind, _)| *kind == kernel);
     found.map(|(_, function)| function).ok_or_else(|| format!("there is no kernel {kernel:?}"))
 }
@@ -340,9 +340,9 @@ fn same_bits(what: &str, found: &[f64], expected: &[f64]) -> Result<(), String> 
 
 /// Most rows that advance together in vectors somewhere in a nest; 0 if no vectors do.
 fn widest_group(nest: &Nest) -> usize {
-    let loops = nest.loops.iter().filter(|this| this.sort == Sort::Row);
+    let loops = nest.loops.iter().filter(|this| this.axis == Axis::Row);
     let rows = loops.filter_map(|this| {
-        let (lanes, vectors) = this.facts.vectorize.zip(this.facts.interleave)?;
+        let (lanes, vectors) = this.annotations.vectorize.zip(this.annotations.interleave)?;
         (lanes > 1 && vectors > 1).then_some((lanes * vectors) as usize)
     });
     rows.max().unwrap_or(0)

@@ -7,7 +7,7 @@ use super::super::names::parameter_at;
 use super::super::{Analysis, Edit, edits};
 use super::{Action, ActionKind};
 use sched_lang::directives::{Op, Role, Signature, find};
-use sched_nest::Sort;
+use sched_nest::Axis;
 
 pub(super) fn extract(a: &Analysis, span: Span) -> Option<Action> {
     let stmt = a.statement_at(span.start as usize)?;
@@ -52,12 +52,12 @@ fn base(a: &Analysis, signature: &Signature, directive: &Directive) -> &'static 
     let names = a.names();
     let subject = || {
         let arg = directive.args.first()?;
-        names.at(arg.span.end as usize).and_then(|occurrence| names.meaning(occurrence).sort)
+        names.at(arg.span.end as usize).and_then(|occurrence| names.meaning(occurrence).axis)
     };
     match signature.op {
         Op::Tile => match subject() {
-            Some(Sort::Row) => "ROWS",
-            Some(Sort::Tree) => "TREES",
+            Some(Axis::Row) => "ROWS",
+            Some(Axis::Tree) => "TREES",
             None => "SIZE",
         },
         Op::Split => "AT",

@@ -1,18 +1,18 @@
 //! Arguments of a directive: loops, new names, numbers and words with which it is legal here.
 
 use sched_grammar::ast::Span;
-use sched_nest::{Layout, LoopId, Sort};
+use sched_nest::{Axis, Layout, LoopId};
 
 use super::number::{functions, is_general, names};
 use super::{Completion, CompletionKind, WORK};
 use crate::Analysis;
 use crate::cursor::{CallAt, is_name, is_path, word};
 use crate::hover::word_meaning;
-use sched_lang::check::{Site, Work};
+use sched_lang::check::{InsertionPoint, Work};
 use sched_lang::directives::{Op, Role, Signature, TILINGS, find};
 use sched_lang::legal_next::candidates::{self, Forms, Named};
 use sched_lang::legal_next::{Argument, Operation};
-use sched_lang::lineage::{Index, Select, Stated, Step};
+use sched_lang::lineage::{Annotation, DirectiveIndex, Index, Select};
 use sched_nest::show::range;
 use sched_nest::sym::Sym;
 
@@ -38,7 +38,7 @@ pub(super) fn complete(analysis: &Analysis, offset: usize, call: &CallAt) -> Vec
         Some(Role::Index) => at.loops(),
         Some(Role::NewIndex) => at.new_names(),
         Some(Role::Number) => at.numbers(),
-        Some(Role::Word(_)) => at.words(),
+        Some(Role::Keyword(_)) => at.words(),
         None => Vec::new(),
     }
 }
@@ -49,8 +49,8 @@ struct Place<'a> {
     call: &'a CallAt<'a>,
     op: Op,
     signature: &'static Signature,
-    site: Site<'a>,
-    own: Option<Step>,
+    point: InsertionPoint<'a>,
+    own: Option<DirectiveIndex>,
     offset: usize,
     work: Work,
 }
@@ -64,8 +64,8 @@ impl<'a> Place<'a> {
     ) -> Self {
         let prepared = analysis.prepared();
         let own = prepared.step_at(call.stmt.span);
-        let site = prepared.site(call.stmt.span.start as usize, own);
-        Place { analysis, call, op: signature.op, signature, site, own, offset, work: WORK }
+        let point = prepared.point(call.stmt.span.start as usize, own);
+        Place { analysis, call, op: signature.op, signature, point, own, offset, work: WORK }
     }
 
     /// Another argument as it is written.
@@ -81,13 +81,13 @@ impl<'a> Place<'a> {
 
     /// Whether an operation is legal here; not once the work is done.
     fn fits(&mut self, operation: &Operation) -> bool {
-        self.site.fits(operation, &mut self.work)
+        self.point.fits(operation, &mut self.work)
     }
 
     /// Candidates about a loop, with the other arguments as they are written.
     fn forms(&self, v: &Named) -> Vec<Operation> {
         let is_taken = |name: &str| self.is_taken(name);
-        let forms = candidates::about(self.op, self.site.nest(), &v.0, v.1, &is_taken);
+        let forms = candidates::about(self.op, self.point.nest(), &v.0, v.1, &is_taken);
         let mut all: Vec<Operation> = Vec::new();
         for form in forms.into_iter().flatten() {
             if let Some(form) = self.as_written(form)
@@ -111,7 +111,7 @@ impl<'a> Place<'a> {
                     let Some(number) = self.number(at) else { continue };
                     return form.with_number(&number);
                 }
-                Role::Word(_) => {
+                Role::Keyword(_) => {
                     let Some(text) = self.written(at) else { continue };
                     let fits = form.arguments().iter().any(|a| matches!(a, Argument::Word(w) if w == text));
                     return fits.then_some(form);
@@ -144,7 +144,7 @@ impl<'a> Place<'a> {
     fn loops(&mut self) -> Vec<Completion> {
         let replace = self.path();
         let mut names: Vec<(usize, Named)> =
-            candidates::names(self.site.nest()).into_iter().enumerate().collect();
+            candidates::names(self.point.nest()).into_iter().enumerate().collect();
         // Loops made last are the likeliest, and mostly small: in large nests the work goes to them.
         names.sort_by_key(|(_, named)| std::cmp::Reverse(named.1.0));
         let mut all = Vec::new();
@@ -162,8 +162,8 @@ impl<'a> Place<'a> {
     }
 
     fn loop_item(&self, (select, id): &Named, form: &Operation, replace: Span) -> Completion {
-        let node = self.site.nest().node(*id);
-        let sort = if node.sort == Sort::Row { "rows" } else { "trees" };
+        let node = self.point.nest().node(*id);
+        let sort = if node.axis == Axis::Row { "rows" } else { "trees" };
         let range = range(&node.start, &node.stop, &node.step);
         Completion::new(CompletionKind::Index, select.to_string(), replace)
             .detail(format!("{sort} {range}"))
@@ -177,7 +177,7 @@ impl<'a> Place<'a> {
         let given: Vec<Select> =
             (0..count).filter_map(|at| self.written(at)).filter_map(Select::read).collect();
         let mut all = Vec::new();
-        for named in candidates::names(self.site.nest()) {
+        for named in candidates::names(self.point.nest()) {
             if given.contains(&named.0) {
                 continue;
             }
@@ -193,7 +193,7 @@ impl<'a> Place<'a> {
 
     /// The loop before the one directly around it, or the one inside before it.
     fn swapped(&self, (select, id): &Named) -> Option<Vec<Select>> {
-        let nest = self.site.nest();
+        let nest = self.point.nest();
         let node = nest.node(*id);
         let only = |id: LoopId| nest.node(id).inside.only();
         let outer = node.parent.filter(|parent| only(*parent) == Some(*id));
@@ -203,7 +203,7 @@ impl<'a> Place<'a> {
 
     /// How a loop is called beside one that is called so: all copies together, or each by itself.
     fn like(&self, select: &Select, id: LoopId) -> Select {
-        let nest = self.site.nest();
+        let nest = self.point.nest();
         if select.scope.is_empty() && select.number.is_none() {
             Select::all(&nest.node(id).name)
         } else {
@@ -213,11 +213,11 @@ impl<'a> Place<'a> {
 
     /// The loops that are named, this one, and whatever stands between them.
     fn chain(&self, given: &[Select], (select, id): &Named) -> Option<Vec<Select>> {
-        let nest = self.site.nest();
+        let nest = self.point.nest();
         let mut ids = vec![*id];
         for select in given {
             let on_path = |other: &LoopId| nest.path(*id).contains(other) || nest.path(*other).contains(id);
-            ids.push(nest.select(Step(0), 0, select).ok()?.into_iter().find(on_path)?);
+            ids.push(nest.select(DirectiveIndex(0), 0, select).ok()?.into_iter().find(on_path)?);
         }
         let innermost = ids.iter().copied().max_by_key(|id| nest.path(*id).len())?;
         let path = nest.path(innermost);
@@ -232,10 +232,10 @@ impl<'a> Place<'a> {
     /// Names that are free.
     fn new_names(&mut self) -> Vec<Completion> {
         let replace = word(self.analysis.source(), self.offset, is_name);
-        let nest = self.site.nest();
+        let nest = self.point.nest();
         let source = self.written(0).and_then(Select::read);
         let named = |index: &&Index| source.as_ref().is_some_and(|source| index.name == source.name);
-        let sort = self.analysis.lineage().indices.iter().find(named).map_or(Sort::Row, |index| index.sort);
+        let sort = self.analysis.lineage().indices.iter().find(named).map_or(Axis::Row, |index| index.axis);
         let other = self.written(if self.call.at == 1 { 2 } else { 1 });
         let is_taken = |name: &str| self.is_taken(name) || other == Some(name);
         let (first, second) = candidates::fresh(nest, sort, &is_taken);
@@ -258,7 +258,7 @@ impl<'a> Place<'a> {
         }
         let forms: Forms = match self.op {
             Op::TileTrees => {
-                candidates::of(self.op, self.site.nest(), &|_| false).into_iter().flatten().collect()
+                candidates::of(self.op, self.point.nest(), &|_| false).into_iter().flatten().collect()
             }
             _ => {
                 let Some(named) = self.named() else { return self.in_expression() };
@@ -274,8 +274,8 @@ impl<'a> Place<'a> {
                 all.push(number.item);
             }
         }
-        let declared = all.iter().filter(|item| item.kind != CompletionKind::Fact).count();
-        let facts = all.split_off(declared);
+        let declared = all.iter().filter(|item| item.kind != CompletionKind::Property).count();
+        let model = all.split_off(declared);
         for form in forms {
             if let Some(Argument::Number(text)) = form.arguments().pop()
                 && self.fits(&form)
@@ -284,7 +284,7 @@ impl<'a> Place<'a> {
                 all.push(item.documentation(format!("Legal here:\n```sched\n{form}\n```")));
             }
         }
-        all.extend(facts);
+        all.extend(model);
         if !all.is_empty() {
             all.extend(functions(replace));
         }
@@ -294,7 +294,7 @@ impl<'a> Place<'a> {
     /// The loop that the directive is about.
     fn named(&self) -> Option<Named> {
         let select = self.written(0).and_then(Select::read)?;
-        let ids = self.site.nest().select(Step(0), 0, &select).ok()?;
+        let ids = self.point.nest().select(DirectiveIndex(0), 0, &select).ok()?;
         Some((select, *ids.first()?))
     }
 
@@ -320,7 +320,7 @@ impl<'a> Place<'a> {
                 let Some((v, _)) = self.named() else { return Vec::new() };
                 Layout::ALL
                     .iter()
-                    .map(|layout| Operation::State(v.clone(), Stated::Layout(*layout)))
+                    .map(|layout| Operation::State(v.clone(), Annotation::Layout(*layout)))
                     .collect()
             }
             (Op::TileTrees, _) => return self.tilings(replace),
@@ -342,7 +342,7 @@ impl<'a> Place<'a> {
 
     /// Without a profile of the leaves only one of the ways to tile trees is legal.
     fn tilings(&self, replace: Span) -> Vec<Completion> {
-        let profiled = self.analysis.options().facts.as_ref().is_some_and(|facts| facts.profiled);
+        let profiled = self.analysis.options().model.as_ref().is_some_and(|model| model.profiled);
         let ways = TILINGS.iter().filter(|way| profiled || **way != "probability");
         ways.map(|way| word_item((*way).to_owned(), replace)).collect()
     }

@@ -4,9 +4,9 @@ use sched_grammar::ast::Span;
 
 use super::{Completion, CompletionKind};
 use crate::Analysis;
-use crate::hover::{fact_meaning, fact_text, fact_value, function, named};
-use sched_lang::resolve::{FACTS, FUNCTIONS};
-use sched_nest::sym::{Fact, Sym};
+use crate::hover::{function, named, property_meaning, property_text, property_value};
+use sched_lang::resolve::{FUNCTIONS, PROPERTIES};
+use sched_nest::sym::{Property, Sym};
 
 /// A name with what it means.
 pub(super) struct NamedNumber {
@@ -31,22 +31,24 @@ pub(super) fn names(analysis: &Analysis, before: usize, replace: Span) -> Vec<Na
         })
         .collect();
     // `N_t` is the papers' name for `num_trees`.
-    let facts = FACTS.iter().filter(|(name, _)| *name != "N_t");
-    all.extend(facts.map(|(name, fact)| {
-        let value = fact_value(analysis, *fact);
-        let detail =
-            value.map_or_else(|| fact_meaning(*fact).trim_end_matches('.').to_owned(), |n| format!("= {n}"));
-        let item = Completion::new(CompletionKind::Fact, *name, replace)
+    let model = PROPERTIES.iter().filter(|(name, _)| *name != "N_t");
+    all.extend(model.map(|(name, property)| {
+        let value = property_value(analysis, *property);
+        let detail = value.map_or_else(
+            || property_meaning(*property).trim_end_matches('.').to_owned(),
+            |n| format!("= {n}"),
+        );
+        let item = Completion::new(CompletionKind::Property, *name, replace)
             .detail(detail)
-            .documentation(fact_text(analysis, name).unwrap_or_default());
-        NamedNumber { item, value: Some(value.map_or(Sym::Fact(*fact), Sym::Int)) }
+            .documentation(property_text(analysis, name).unwrap_or_default());
+        NamedNumber { item, value: Some(value.map_or(Sym::Property(*property), Sym::Int)) }
     }));
     all
 }
 
 /// Whether a value can stand where numbers are known before loops are.
 pub(super) fn is_general(value: &Sym) -> bool {
-    !value.mentions(&|fact| fact == Fact::RunDepth)
+    !value.mentions(&|property| property == Property::RunDepth)
 }
 
 /// The functions of numbers.

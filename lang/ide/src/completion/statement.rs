@@ -6,7 +6,7 @@ use super::{Completion, CompletionKind, WORK, escape};
 use crate::Analysis;
 use crate::cursor::Typed;
 use crate::hover::header_meaning;
-use sched_lang::check::{Site, Work};
+use sched_lang::check::{InsertionPoint, Work};
 use sched_lang::directives::{Op, Signature, of as signature_of};
 use sched_lang::legal_next::candidates::{self, Forms, Named};
 use sched_lang::legal_next::{Argument, Operation, wanted};
@@ -24,9 +24,9 @@ pub(super) fn complete(analysis: &Analysis, offset: usize, typed: Typed) -> Vec<
     let prepared = analysis.prepared();
     let own = typed.stmt.and_then(|stmt| prepared.step_at(stmt.span));
     let at = typed.stmt.map_or(offset, |stmt| stmt.span.start as usize);
-    let mut site = prepared.site(at, own);
+    let mut point = prepared.point(at, own);
     let is_taken = |name: &str| prepared.is_taken(name) && !own.is_some_and(|own| prepared.makes(own, name));
-    let found = legal(analysis, &mut site, &is_taken);
+    let found = legal(analysis, &mut point, &is_taken);
     let is_call = analysis.source().get(typed.span.end as usize..).is_some_and(|rest| rest.starts_with('('));
     let mut all = Vec::new();
     for (op, forms) in &found {
@@ -51,14 +51,18 @@ pub(super) fn complete(analysis: &Analysis, offset: usize, typed: Typed) -> Vec<
 }
 
 /// Legal forms of each directive: one of each that has any, then more as long as the work allows.
-fn legal(analysis: &Analysis, site: &mut Site, is_taken: &dyn Fn(&str) -> bool) -> Vec<(Op, Vec<Operation>)> {
+fn legal(
+    analysis: &Analysis,
+    point: &mut InsertionPoint,
+    is_taken: &dyn Fn(&str) -> bool,
+) -> Vec<(Op, Vec<Operation>)> {
     let ops = wanted(analysis.options().supported, None);
     let mut work = WORK;
-    let mut names = candidates::names(site.nest());
+    let mut names = candidates::names(point.nest());
     names.truncate(LOOPS);
     let mut searches: Vec<Search> =
-        ops.into_iter().map(|op| Search::new(op, site, &names, is_taken)).collect();
-    // Facts are tried quickly, and leave more to what shapes the nest.
+        ops.into_iter().map(|op| Search::new(op, point, &names, is_taken)).collect();
+    // Annotations are tried quickly, and leave more to what shapes the nest.
     let is_quick = |search: &Search| !signature_of(search.op).is_some_and(|signature| signature.shapes);
     let (mut quick, mut slow): (Vec<&mut Search>, Vec<&mut Search>) =
         searches.iter_mut().partition(|search| is_quick(search));
@@ -70,7 +74,7 @@ fn legal(analysis: &Analysis, site: &mut Site, is_taken: &dyn Fn(&str) -> bool) 
         for search in quick.iter_mut().chain(&mut slow).filter(goes_on) {
             let share = if round == 0 { work.share(rest) } else { work };
             let mut left = share;
-            search.next(site, &mut left);
+            search.next(point, &mut left);
             work = work.after(share, left);
             rest -= 1;
         }
@@ -88,20 +92,20 @@ struct Search {
 }
 
 impl Search {
-    fn new(op: Op, site: &Site, names: &[Named], is_taken: &dyn Fn(&str) -> bool) -> Self {
-        let mut rest = candidates::about_these(op, site.nest(), names, is_taken);
+    fn new(op: Op, point: &InsertionPoint, names: &[Named], is_taken: &dyn Fn(&str) -> bool) -> Self {
+        let mut rest = candidates::about_these(op, point.nest(), names, is_taken);
         rest.reverse();
         Search { op, rest, found: Vec::new() }
     }
 
     /// Looks for one more form, with at most this much work.
-    fn next(&mut self, site: &mut Site, work: &mut Work) {
+    fn next(&mut self, point: &mut InsertionPoint, work: &mut Work) {
         while let Some(forms) = self.rest.pop() {
             for form in forms.into_iter().take(TRIED) {
                 if work.is_done() {
                     return;
                 }
-                if site.fits(&form, work) {
+                if point.fits(&form, work) {
                     // What else there is to say of this loop belongs to its arguments.
                     let v = form.arguments().into_iter().next();
                     let is_same = |other: &Forms| {

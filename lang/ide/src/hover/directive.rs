@@ -9,7 +9,7 @@ use crate::cursor::{is_name, word};
 use crate::{Analysis, pages};
 use sched_lang::diagnostics::Severity;
 use sched_lang::directives::{Signature, find};
-use sched_lang::lineage::{Builder, Step};
+use sched_lang::lineage::{DirectiveIndex, NestBuilder};
 use sched_nest::show::show_window;
 use sched_nest::{Accumulation, LoopId, Nest};
 
@@ -49,10 +49,10 @@ pub(crate) fn about(signature: &Signature) -> String {
 }
 
 /// What the directive does here.
-fn effect(analysis: &Analysis, stmt: &Stmt, step: Step, signature: &Signature) -> Option<String> {
+fn effect(analysis: &Analysis, stmt: &Stmt, step: DirectiveIndex, signature: &Signature) -> Option<String> {
     let prepared = analysis.prepared();
     if !signature.shapes {
-        return stated(analysis.whole(), step);
+        return annotations(analysis.whole(), step);
     }
     let inside = |at: Span| stmt.span.start <= at.start && at.end <= stmt.span.end;
     let mut diagnostics = analysis.checked().diagnostics.iter();
@@ -91,8 +91,8 @@ fn effect(analysis: &Analysis, stmt: &Stmt, step: Step, signature: &Signature) -
 struct Changes<'a> {
     before: HashMap<LoopId, &'a str>,
     after: HashMap<LoopId, &'a str>,
-    old: &'a Builder,
-    new: &'a Builder,
+    old: &'a NestBuilder,
+    new: &'a NestBuilder,
 }
 
 impl Changes<'_> {
@@ -101,7 +101,7 @@ impl Changes<'_> {
         let (Some(before), Some(after)) = (self.before.get(id), self.after.get(id)) else { return true };
         let (old, new) = (self.old.node(*id), self.new.node(*id));
         let is_moved = old.parent != new.parent && old.inside != new.inside;
-        before != after || is_moved || old.facts != new.facts
+        before != after || is_moved || old.annotations != new.annotations
     }
 }
 
@@ -111,9 +111,9 @@ fn names<'a>(nest: &'a Nest, ids: &[LoopId]) -> HashMap<LoopId, &'a str> {
 }
 
 /// The loops of which a fact is stated.
-fn stated(whole: &Builder, step: Step) -> Option<String> {
+fn annotations(whole: &NestBuilder, step: DirectiveIndex) -> Option<String> {
     let (nest, ids) = whole.nest();
-    let has = |id: &LoopId| whole.node(*id).facts.iter().any(|(_, by)| *by == step);
+    let has = |id: &LoopId| whole.node(*id).annotations.iter().any(|(_, by)| *by == step);
     if !ids.iter().any(has) {
         return None;
     }

@@ -5,7 +5,7 @@ use sched_grammar::ast::{Span, Stmt, StmtKind};
 use super::{Hover, touches};
 use crate::Analysis;
 use sched_lang::device::{CPUS, GPUS};
-use sched_lang::options::ModelFacts;
+use sched_lang::options::ModelInfo;
 
 /// What is known of a header line.
 pub(super) fn hover(analysis: &Analysis, stmt: &Stmt, offset: usize) -> Option<Hover> {
@@ -92,24 +92,24 @@ pub(crate) fn target(word: &str) -> Option<&'static str> {
 
 /// What is known of the model.
 fn model(analysis: &Analysis) -> String {
-    match &analysis.options().facts {
+    match &analysis.options().model {
         None => "Nothing is known of the model yet, so ranges are symbolic.".to_owned(),
-        Some(facts) => summary(facts),
+        Some(model) => summary(model),
     }
 }
 
-fn summary(facts: &ModelFacts) -> String {
+fn summary(model: &ModelInfo) -> String {
     let count = |n: u32, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
-    let least = facts.depths.iter().copied().min().unwrap_or(0);
-    let most = facts.max_depth();
+    let least = model.depths.iter().copied().min().unwrap_or(0);
+    let most = model.max_depth();
     let depth = if least == most { format!("depth {most}") } else { format!("depths {least} to {most}") };
-    let leaves: u64 = facts.leaves.iter().flatten().map(|n| u64::from(*n)).sum();
-    let mut parts = vec![count(facts.num_trees, "tree"), depth];
+    let leaves: u64 = model.leaves.iter().flatten().map(|n| u64::from(*n)).sum();
+    let mut parts = vec![count(model.num_trees, "tree"), depth];
     if leaves > 0 {
         parts.push(format!("{leaves} leaves"));
     }
-    parts.push(count(facts.num_features, "feature"));
-    parts.push(count(facts.num_classes, "output"));
+    parts.push(count(model.num_features, "feature"));
+    parts.push(count(model.num_classes, "output"));
     format!("**The model**: {}.", parts.join(", "))
 }
 

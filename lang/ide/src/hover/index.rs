@@ -6,11 +6,11 @@ use sched_grammar::ast::{ExprKind, Path, Stmt};
 
 use super::{Hover, touches};
 use crate::Analysis;
-use sched_lang::lineage::{Builder, Node, Select, Stated, Step, Tag};
+use sched_lang::lineage::{Annotation, DirectiveIndex, LoopNode, NestBuilder, Select, Tag};
 use sched_lang::resolve::Arg;
 use sched_nest::show::{range, show_line};
-use sched_nest::sym::{Fact, Sym};
-use sched_nest::{Constraint, LoopId, Nest, Sort};
+use sched_nest::sym::{Property, Sym};
+use sched_nest::{Axis, Constraint, LoopId, Nest};
 
 /// Copies and facts that are listed.
 const LISTED: usize = 4;
@@ -37,7 +37,7 @@ pub(super) fn used(analysis: &Analysis, stmt: &Stmt, at: usize, path: &Path, off
     let shapes = call.is_none_or(|call| call.shapes);
     let at_the_place = shapes.then(|| prepared.until(stmt.span.start as usize));
     let here = at_the_place.as_ref().unwrap_or(analysis.whole());
-    let ids = here.select(Step(0), 0, &select).unwrap_or_default();
+    let ids = here.select(DirectiveIndex(0), 0, &select).unwrap_or_default();
     let ids = if ids.is_empty() { gone(analysis.whole(), &select) } else { ids };
     let markdown = describe(analysis, here, &ids)?;
     Some(Hover::new(span, markdown).page("language/lineage"))
@@ -72,22 +72,22 @@ fn select_of(path: &Path) -> Option<Select> {
 }
 
 /// Indices of this name that are no longer there.
-fn gone(whole: &Builder, select: &Select) -> Vec<LoopId> {
+fn gone(whole: &NestBuilder, select: &Select) -> Vec<LoopId> {
     whole.copies(select.name.as_str()).to_vec()
 }
 
 /// All about copies of one index, as they are in the nest `here`.
-fn describe(analysis: &Analysis, here: &Builder, ids: &[LoopId]) -> Option<String> {
+fn describe(analysis: &Analysis, here: &NestBuilder, ids: &[LoopId]) -> Option<String> {
     let id = *ids.first()?;
     let node = here.index(id).or_else(|| analysis.whole().index(id))?;
     let (nest, origin) = here.nest();
     let mut text = format!("```sched\n{}\n```", headers(&nest, &origin, ids, node));
-    let sort = match node.sort {
-        Sort::Row => "Row loop",
-        Sort::Tree => "Tree loop",
+    let axis = match node.axis {
+        Axis::Row => "Row loop",
+        Axis::Tree => "Tree loop",
     };
-    let _ = write!(text, "\n{sort}, {}.", iterations(node, is_limited(&nest, &origin, id, node)));
-    let parts = [maker(analysis, id), fate(analysis, ids), place(analysis, ids), facts(analysis, ids)];
+    let _ = write!(text, "\n{axis}, {}.", iterations(node, is_limited(&nest, &origin, id, node)));
+    let parts = [maker(analysis, id), fate(analysis, ids), place(analysis, ids), annotations(analysis, ids)];
     for part in parts.into_iter().flatten() {
         let _ = write!(text, "\n\n{part}");
     }
@@ -98,7 +98,7 @@ fn describe(analysis: &Analysis, here: &Builder, ids: &[LoopId]) -> Option<Strin
 }
 
 /// The loops as the nest shows them.
-fn headers(nest: &Nest, origin: &[LoopId], ids: &[LoopId], node: &Node) -> String {
+fn headers(nest: &Nest, origin: &[LoopId], ids: &[LoopId], node: &LoopNode) -> String {
     let shown: Vec<String> = (0_u32..)
         .zip(origin)
         .filter(|(_, from)| ids.contains(from))
@@ -115,7 +115,7 @@ fn headers(nest: &Nest, origin: &[LoopId], ids: &[LoopId], node: &Node) -> Strin
 }
 
 /// How often a loop iterates, in words.
-fn iterations(node: &Node, is_limited: bool) -> String {
+fn iterations(node: &LoopNode, is_limited: bool) -> String {
     let (start, stop, step) = (node.start.as_int(), node.stop.as_int(), node.step.as_int());
     if let (Some(start), Some(stop), Some(step)) = (start, stop, step)
         && let Some(trips) = sched_lang::lineage::trips(start, stop, step)
@@ -123,12 +123,12 @@ fn iterations(node: &Node, is_limited: bool) -> String {
         let most = if is_limited { "at most " } else { "" };
         return format!("{most}{trips} iteration{}", if trips == 1 { "" } else { "s" });
     }
-    let rows = node.stop == Sym::Fact(Fact::Rows);
+    let rows = node.stop == Sym::Property(Property::Rows);
     match (rows, step) {
         (true, Some(1)) => "one iteration for each row".to_owned(),
         (true, Some(step)) => format!("one iteration for each {step} rows"),
         (true, None) => format!("one iteration for each {} rows", node.step),
-        (false, _) if node.stop.mentions(&|fact| fact == Fact::Rows) => {
+        (false, _) if node.stop.mentions(&|property| property == Property::Rows) => {
             "as many iterations as the call has rows for".to_owned()
         }
         _ => "its iterations are counted when a model is bound".to_owned(),
@@ -136,7 +136,7 @@ fn iterations(node: &Node, is_limited: bool) -> String {
 }
 
 /// Whether a loop may end before its own range does.
-fn is_limited(nest: &Nest, origin: &[LoopId], id: LoopId, node: &Node) -> bool {
+fn is_limited(nest: &Nest, origin: &[LoopId], id: LoopId, node: &LoopNode) -> bool {
     let Some(at) = origin.iter().position(|from| *from == id) else { return false };
     let at_the_outside = |constraint: &Constraint| constraint.loops.first() == Some(&LoopId(at as u32));
     let is_far = |bound: &Sym| match (bound.as_int(), node.stop.as_int()) {
@@ -153,11 +153,11 @@ fn maker(analysis: &Analysis, id: LoopId) -> Option<String> {
     let whole = analysis.whole();
     let node = whole.index(id)?;
     let Some(step) = node.made_by else {
-        return Some(match node.sort {
-            Sort::Row => {
+        return Some(match node.axis {
+            Axis::Row => {
                 "One of the two loops that every schedule begins with: the rows of a call.".to_owned()
             }
-            Sort::Tree => {
+            Axis::Tree => {
                 "One of the two loops that every schedule begins with: the trees of the model.".to_owned()
             }
         });
@@ -212,10 +212,10 @@ fn place(analysis: &Analysis, ids: &[LoopId]) -> Option<String> {
 }
 
 /// What is stated of it, and of the walks below it by loops around it.
-fn facts(analysis: &Analysis, ids: &[LoopId]) -> Option<String> {
+fn annotations(analysis: &Analysis, ids: &[LoopId]) -> Option<String> {
     let whole = analysis.whole();
     let mut lines: Vec<String> = Vec::new();
-    let mut add = |step: Step, note: String| {
+    let mut add = |step: DirectiveIndex, note: String| {
         let Some(event) = analysis.lineage().event(step) else { return };
         let line = format!("- `{}` on line {}{note}", event.text, event.line);
         if !lines.contains(&line) {
@@ -224,19 +224,20 @@ fn facts(analysis: &Analysis, ids: &[LoopId]) -> Option<String> {
     };
     for id in ids {
         let node = whole.index(*id).filter(|node| node.consumed_by.is_none())?;
-        node.facts.iter().for_each(|(_, step)| add(*step, String::new()));
+        node.annotations.iter().for_each(|(_, step)| add(*step, String::new()));
         let path = whole.path(*id);
-        let own = |fact: &Stated| node.facts.iter().any(|(known, _)| known.same_kind(fact));
+        let own =
+            |annotation: &Annotation| node.annotations.iter().any(|(known, _)| known.same_kind(annotation));
         for outer in path.iter().rev().skip(1) {
-            for (fact, step) in &whole.node(*outer).facts {
+            for (annotation, step) in &whole.node(*outer).annotations {
                 let is_of_walks = matches!(
-                    fact,
-                    Stated::UnrollWalk(_)
-                        | Stated::PeelWalk(_)
-                        | Stated::SpeculateWalk(_)
-                        | Stated::Layout(_)
+                    annotation,
+                    Annotation::UnrollWalk(_)
+                        | Annotation::PeelWalk(_)
+                        | Annotation::SpeculateWalk(_)
+                        | Annotation::Layout(_)
                 );
-                if is_of_walks && !own(fact) {
+                if is_of_walks && !own(annotation) {
                     add(*step, ", by a loop around it".to_owned());
                 }
             }
@@ -247,7 +248,7 @@ fn facts(analysis: &Analysis, ids: &[LoopId]) -> Option<String> {
     if left > 0 {
         lines.push(format!("- and {left} more"));
     }
-    (!lines.is_empty()).then(|| format!("Stated of it:\n{}", lines.join("\n")))
+    (!lines.is_empty()).then(|| format!("Annotation of it:\n{}", lines.join("\n")))
 }
 
 /// `batch` → `b1` → **`c0`**
@@ -273,7 +274,7 @@ fn plain(analysis: &Analysis, id: LoopId) -> &str {
 }
 
 /// The index that it was made from; copies share it.
-fn parent(whole: &Builder, id: LoopId) -> Option<LoopId> {
+fn parent(whole: &NestBuilder, id: LoopId) -> Option<LoopId> {
     let node = whole.index(id)?;
     let step = node.made_by?;
     let made = |at: &LoopId| whole.node(*at).name == node.name;

@@ -5,8 +5,8 @@ use sched_grammar::ast::{Expr, ExprKind, Ident, Path, Stmt};
 use super::{Hover, part_at, touches};
 use crate::Analysis;
 use sched_lang::check::Param;
-use sched_lang::resolve::{Arg, FACTS};
-use sched_nest::sym::{Fact, Sym};
+use sched_lang::resolve::{Arg, PROPERTIES};
+use sched_nest::sym::{Property, Sym};
 
 /// The name of a param or const where it is declared.
 pub(super) fn declared(analysis: &Analysis, name: &Ident) -> Option<Hover> {
@@ -39,16 +39,16 @@ pub(super) fn expression(analysis: &Analysis, expr: &Expr, offset: usize) -> Opt
     match &part.kind {
         ExprKind::Path(path) => {
             let name = path.as_ident()?;
-            let markdown = named(analysis, &name.text).or_else(|| fact(analysis, &name.text))?;
+            let markdown = named(analysis, &name.text).or_else(|| property(analysis, &name.text))?;
             Some(Hover::new(name.span, markdown).page("language/params"))
         }
         ExprKind::Call(name, args) if touches(name.span, offset) => {
             let mut markdown = function(&name.text)?.to_owned();
-            if let ("trees_to_depth", [Expr { kind: ExprKind::Int(depth), .. }], Some(facts)) =
-                (name.text.as_str(), args.as_slice(), &analysis.options().facts)
+            if let ("trees_to_depth", [Expr { kind: ExprKind::Int(depth), .. }], Some(model)) =
+                (name.text.as_str(), args.as_slice(), &analysis.options().model)
             {
-                let count = facts.trees_to_depth(*depth);
-                markdown.push_str(&format!("\n\nHere it is **{count}** of {} trees.", facts.num_trees));
+                let count = model.trees_to_depth(*depth);
+                markdown.push_str(&format!("\n\nHere it is **{count}** of {} trees.", model.num_trees));
             }
             Some(Hover::new(name.span, markdown).page("language/params"))
         }
@@ -92,16 +92,16 @@ fn param_text(param: &Param) -> String {
 }
 
 /// What a fact of the model means and its value.
-pub(crate) fn fact(analysis: &Analysis, name: &str) -> Option<String> {
+pub(crate) fn property(analysis: &Analysis, name: &str) -> Option<String> {
     if name == "n_rows" {
         return Some("`n_rows`: the rows of the call, known only at run time.".to_owned());
     }
-    let (_, fact) = FACTS.iter().find(|(known, _)| *known == name)?;
-    let what = fact_meaning(*fact);
-    let value = fact_value(analysis, *fact);
-    let unknown = match fact {
-        Fact::BatchSize => "not given: `--batch-size` sets it",
-        Fact::RunDepth => "each run has its own",
+    let (_, property) = PROPERTIES.iter().find(|(known, _)| *known == name)?;
+    let what = property_meaning(*property);
+    let value = property_value(analysis, *property);
+    let unknown = match property {
+        Property::BatchSize => "not given: `--batch-size` sets it",
+        Property::RunDepth => "each run has its own",
         _ => "known when a model is bound",
     };
     Some(match value {
@@ -111,30 +111,30 @@ pub(crate) fn fact(analysis: &Analysis, name: &str) -> Option<String> {
 }
 
 /// The value of a fact, where it is known.
-pub(crate) fn fact_value(analysis: &Analysis, fact: Fact) -> Option<i64> {
-    let facts = analysis.options().facts.as_deref();
-    match fact {
-        Fact::Rows | Fact::RunDepth => None,
-        Fact::NumTrees => facts.map(|facts| facts.num_trees.into()),
-        Fact::NumFeatures => facts.map(|facts| facts.num_features.into()),
-        Fact::NumClasses => facts.map(|facts| facts.num_classes.into()),
-        Fact::MaxDepth => facts.map(|facts| facts.max_depth().into()),
-        Fact::TreesToDepth(depth) => facts.map(|facts| facts.trees_to_depth(depth)),
-        Fact::BatchSize => analysis.options().batch_size.and_then(|size| i64::try_from(size).ok()),
+pub(crate) fn property_value(analysis: &Analysis, property: Property) -> Option<i64> {
+    let model = analysis.options().model.as_deref();
+    match property {
+        Property::Rows | Property::RunDepth => None,
+        Property::NumTrees => model.map(|model| model.num_trees.into()),
+        Property::NumFeatures => model.map(|model| model.num_features.into()),
+        Property::NumClasses => model.map(|model| model.num_classes.into()),
+        Property::MaxDepth => model.map(|model| model.max_depth().into()),
+        Property::TreesToDepth(depth) => model.map(|model| model.trees_to_depth(depth)),
+        Property::BatchSize => analysis.options().batch_size.and_then(|size| i64::try_from(size).ok()),
     }
 }
 
 /// What a fact is, in one sentence.
-pub(crate) fn fact_meaning(fact: Fact) -> &'static str {
-    match fact {
-        Fact::Rows => "the rows of the call.",
-        Fact::NumTrees => "how many trees the model has.",
-        Fact::NumFeatures => "how many features a row has.",
-        Fact::NumClasses => "how many outputs a row has.",
-        Fact::MaxDepth => "the depth of the deepest tree.",
-        Fact::BatchSize => "the most rows that one run of the nest handles.",
-        Fact::TreesToDepth(_) => "how many trees are no deeper than this.",
-        Fact::RunDepth => "the depth of the trees in a run that `splitByDepth` made.",
+pub(crate) fn property_meaning(property: Property) -> &'static str {
+    match property {
+        Property::Rows => "the rows of the call.",
+        Property::NumTrees => "how many trees the model has.",
+        Property::NumFeatures => "how many features a row has.",
+        Property::NumClasses => "how many outputs a row has.",
+        Property::MaxDepth => "the depth of the deepest tree.",
+        Property::BatchSize => "the most rows that one run of the nest handles.",
+        Property::TreesToDepth(_) => "how many trees are no deeper than this.",
+        Property::RunDepth => "the depth of the trees in a run that `splitByDepth` made.",
     }
 }
 

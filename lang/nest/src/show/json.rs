@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::{sort_name, sym_value};
-use crate::{Accumulation, Body, FactValue, Facts, Layout, Loop, LoopId, Nest, TreeOrder};
+use super::{axis_name, sym_value};
+use crate::{Accumulation, AnnotationValue, Annotations, Body, Layout, Loop, LoopId, Nest, TreeOrder};
 
 /// The nest as one JSON object. Loops refer to each other by their numbers; bounds are integers where they are known and
 /// expressions in the language's syntax where they are not.
@@ -50,24 +50,24 @@ fn loop_json(id: usize, this: &Loop) -> Value {
     json!({
         "id": id,
         "name": this.name,
-        "sort": sort_name(this.sort),
+        "sort": axis_name(this.axis),
         "start": sym_value(&this.start),
         "stop": sym_value(&this.stop),
         "step": sym_value(&this.step),
         "body": body,
-        "facts": facts_json(&this.facts),
+        "facts": annotations_json(&this.annotations),
     })
 }
 
 /// What is stated about a loop, by the names of the directives; what is not stated is left out.
-fn facts_json(facts: &Facts) -> Value {
-    let entry = |(name, value): (&str, FactValue)| {
+fn annotations_json(annotations: &Annotations) -> Value {
+    let entry = |(name, value): (&str, AnnotationValue)| {
         let value = match value {
-            FactValue::Flag => true.into(),
-            FactValue::Number(n) => n.into(),
-            FactValue::Word(word) => word.into(),
+            AnnotationValue::Flag => true.into(),
+            AnnotationValue::Number(n) => n.into(),
+            AnnotationValue::Word(word) => word.into(),
         };
         (name.to_owned(), value)
     };
-    Value::Object(facts.stated().into_iter().map(entry).collect())
+    Value::Object(annotations.annotations().into_iter().map(entry).collect())
 }

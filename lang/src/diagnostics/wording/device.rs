@@ -61,9 +61,9 @@ pub(super) fn layout_too_large(context: &Context, bytes: u64, limit: u64) -> Wor
 pub(super) fn padding(context: &Context, bytes: u64, limit: u64, most: u32) -> Wording {
     let first = context.first();
     let step = context.illegal.step;
-    let message = format!("padding the trees for these hops needs at least {}", size(bytes));
-    let hops = context.report.argument_text(step, Some(1));
-    let peel = format!("peelWalk({first}, {hops})");
+    let message = format!("padding the trees for these steps needs at least {}", size(bytes));
+    let steps = context.report.argument_text(step, Some(1));
+    let peel = format!("peelWalk({first}, {steps})");
     let span = context.report.place(step, None);
     let instead = Fix {
         title: format!("write `{peel}`, which pads nothing"),
@@ -72,7 +72,7 @@ pub(super) fn padding(context: &Context, bytes: u64, limit: u64, most: u32) -> W
     };
     let fewer = (most > 0).then(|| context.replace(&most.to_string(), Applicability::Unsure)).flatten();
     Wording::new(message, format!("above {}", size(limit)))
-        .help("Unroll fewer hops, or peel them: `peelWalk` pads nothing.")
+        .help("Unroll fewer steps, or peel them: `peelWalk` pads nothing.")
         .fix(fewer)
         .fix(Some(instead))
 }

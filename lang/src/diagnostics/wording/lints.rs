@@ -1,13 +1,13 @@
 //! Words for legal schedules that are probably not meant.
 
+use super::annotations::code;
 use super::device::size;
-use super::facts::code;
 use super::{Context, Wording};
 use crate::diagnostics::{Applicability, Fix};
-use crate::doubt::Doubt;
 use crate::legality::Size;
-use crate::lineage::Step;
-use sched_nest::sym::Fact;
+use crate::lineage::DirectiveIndex;
+use crate::obligation::Obligation;
+use sched_nest::sym::Property;
 
 const MODEL: &str = "Name a model in a `model` line or on the command line to have it checked.";
 const BATCH_SIZE: &str = "Say how many rows one run of the nest handles at most, on the command line: \
@@ -15,7 +15,7 @@ const BATCH_SIZE: &str = "Say how many rows one run of the nest handles at most,
 const BOTH: &str = "Name a model in a `model` line or on the command line, and give the batch size: \
                     `schedc check ... --batch-size 4096`.";
 
-pub(super) fn repeated(context: &Context, earlier: Step) -> Wording {
+pub(super) fn repeated(context: &Context, earlier: DirectiveIndex) -> Wording {
     let step = context.illegal.step;
     // A name may mean more copies than an earlier one did; the same text means the same.
     let text = |step| context.report.argument_text(step, None);
@@ -26,10 +26,12 @@ pub(super) fn repeated(context: &Context, earlier: Step) -> Wording {
         .fix(Some(Fix { applicability, ..context.remove(step) }))
 }
 
-pub(super) fn unverified(context: &Context, what: &Doubt) -> Wording {
-    let needs_model = what.mentions(&|fact| fact != Fact::BatchSize);
+pub(super) fn unverified(context: &Context, what: &Obligation) -> Wording {
+    let needs_model = what.mentions(&|property| property != Property::BatchSize);
     let (missing, help) = match (&context.builder.model, needs_model) {
-        (None, true) if what.mentions(&|fact| fact == Fact::BatchSize) => ("a model and a batch size", BOTH),
+        (None, true) if what.mentions(&|property| property == Property::BatchSize) => {
+            ("a model and a batch size", BOTH)
+        }
         (None, true) => ("a model", MODEL),
         _ => ("a batch size", BATCH_SIZE),
     };
@@ -79,12 +81,12 @@ pub(super) fn empty_lanes(context: &Context, lanes: u32, trips: i64) -> Wording 
         .fix(fits.and_then(|lanes| context.replace(&lanes.to_string(), Applicability::Unsure)))
 }
 
-pub(super) fn no_hops(context: &Context, layout: Step) -> Wording {
+pub(super) fn no_steps(context: &Context, layout: DirectiveIndex) -> Wording {
     let step = context.illegal.step;
-    let message = "vectors of rows test all nodes of a `preorder` tree, they do not hop";
+    let message = "vectors of rows test all nodes of a `preorder` tree, they take no steps";
     Wording::new(message, "shapes no walk")
         .and(layout, "chosen here")
-        .help(format!("Leave `{}` out, or choose a layout that is walked in hops.", context.directive()))
+        .help(format!("Leave `{}` out, or choose a layout that is walked in steps.", context.directive()))
         .fix(Some(context.remove(step)))
 }
 
@@ -95,11 +97,11 @@ pub(super) fn unroll_beyond(context: &Context, depth: u32, deepest: u32) -> Word
         .fix(context.replace(&deepest.to_string(), Applicability::Unsure))
 }
 
-pub(super) fn peel_pointless(context: &Context, unroll: Step) -> Wording {
+pub(super) fn peel_pointless(context: &Context, unroll: DirectiveIndex) -> Wording {
     let step = context.illegal.step;
-    Wording::new("these hops are straight-line already", "peels nothing")
+    Wording::new("these steps are straight-line already", "peels nothing")
         .and(unroll, "unrolled here")
-        .help("Peel more hops than are unrolled, or leave `peelWalk` out.")
+        .help("Peel more steps than are unrolled, or leave `peelWalk` out.")
         .fix(Some(context.remove(step)))
 }
 
@@ -124,7 +126,7 @@ pub(super) fn code_large(size: &Size) -> Wording {
             )
 }
 
-pub(super) fn nested_parallel(context: &Context, outer: &str, earlier: Step) -> Wording {
+pub(super) fn nested_parallel(context: &Context, outer: &str, earlier: DirectiveIndex) -> Wording {
     let first = context.first();
     let step = context.illegal.step;
     let inner = context.illegal.loops.last().map(|id| context.builder.name(*id)).unwrap_or(first);

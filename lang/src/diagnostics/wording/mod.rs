@@ -1,8 +1,8 @@
 //! Words for illegal operations: what is wrong, what is to be seen, and the ways out.
 
 mod alternatives;
+mod annotations;
 mod device;
-mod facts;
 mod lints;
 mod rewrites;
 mod shape;
@@ -10,7 +10,7 @@ mod shape;
 use crate::device::Limits;
 use crate::diagnostics::{Applicability, Edit, Fix};
 use crate::illegal::{Illegal, Problem};
-use crate::lineage::{Builder, Step};
+use crate::lineage::{DirectiveIndex, NestBuilder};
 use crate::report::Report;
 use crate::resolve::list;
 
@@ -20,7 +20,7 @@ pub(crate) struct Wording {
     pub message: String,
     pub label: String,
     /// Operation, argument and what is there.
-    pub labels: Vec<(Step, Option<usize>, String)>,
+    pub labels: Vec<(DirectiveIndex, Option<usize>, String)>,
     pub help: Option<String>,
     pub fixes: Vec<Fix>,
 }
@@ -35,7 +35,7 @@ impl Wording {
         self
     }
 
-    fn and(mut self, step: Step, text: impl Into<String>) -> Self {
+    fn and(mut self, step: DirectiveIndex, text: impl Into<String>) -> Self {
         self.labels.push((step, None, text.into()));
         self
     }
@@ -54,7 +54,7 @@ impl Wording {
 /// What the words can draw on.
 struct Context<'a> {
     illegal: &'a Illegal,
-    builder: &'a Builder,
+    builder: &'a NestBuilder,
     report: &'a Report<'a>,
 }
 
@@ -62,7 +62,7 @@ struct Context<'a> {
 /// but to leave it out.
 pub(crate) fn word(
     illegal: &Illegal,
-    builder: &Builder,
+    builder: &NestBuilder,
     report: &Report,
     limits: Option<&Limits>,
 ) -> Wording {
@@ -85,7 +85,7 @@ fn words(context: &Context) -> Wording {
         P::NoSuchCopy { path } => shape::no_such_copy(context, path),
         P::NameTaken { name } => shape::name_taken(context, name),
         P::Consumed { name, by } => shape::consumed(context, name, *by),
-        P::FactLost { consumer } => shape::fact_lost(context, *consumer),
+        P::AnnotationLost { consumer } => shape::fact_lost(context, *consumer),
         P::TileSize { size } => shape::tile_size(*size),
         P::TileOffStep { size, stride } => shape::tile_off_step(context, *size, *stride),
         P::SplitOutside { at, start, stop } => shape::split_outside(context, at, start, stop),
@@ -106,19 +106,19 @@ fn words(context: &Context) -> Wording {
         P::SortTooLate { by } => shape::sort_too_late(context, *by),
         P::TooManyLoops => shape::too_many_loops(),
         P::TooDeep => shape::too_deep(),
-        P::Contradiction { earlier } => facts::contradiction(context, *earlier),
+        P::Contradiction { earlier } => model::contradiction(context, *earlier),
         P::Repeated { earlier } => lints::repeated(context, *earlier),
-        P::NotLeaf { leaves } => facts::not_leaf(context, leaves),
-        P::TooSmall { value } => facts::too_small(context, *value),
-        P::TooLarge { value, limit } => facts::too_large(context, *value, *limit),
-        P::NotParallel => facts::not_parallel(context),
-        P::NotPowerOfTwo { width } => facts::not_power_of_two(context, *width),
-        P::ParallelOnGpu { gpu } => facts::parallel_on_gpu(context, *gpu),
-        P::GpuOnCpu => facts::gpu_on_cpu(context),
-        P::DimensionTwice { outer, earlier } => facts::dimension_twice(context, outer, *earlier),
-        P::BlockOutsideGrid => facts::block_outside_grid(),
-        P::BlockNotConstant => facts::block_not_constant(context),
-        P::TooManyThreads { threads, limit } => facts::too_many_threads(*threads, *limit),
+        P::NotLeaf { leaves } => model::not_leaf(context, leaves),
+        P::TooSmall { value } => model::too_small(context, *value),
+        P::TooLarge { value, limit } => model::too_large(context, *value, *limit),
+        P::NotParallel => model::not_parallel(context),
+        P::NotPowerOfTwo { width } => model::not_power_of_two(context, *width),
+        P::ParallelOnGpu { gpu } => model::parallel_on_gpu(context, *gpu),
+        P::GpuOnCpu => model::gpu_on_cpu(context),
+        P::DimensionTwice { outer, earlier } => model::dimension_twice(context, outer, *earlier),
+        P::BlockOutsideGrid => model::block_outside_grid(),
+        P::BlockNotConstant => model::block_not_constant(context),
+        P::TooManyThreads { threads, limit } => model::too_many_threads(*threads, *limit),
         P::DimensionTooLarge { dimension, count, limit } => {
             device::dimension_too_large(context, *dimension, *count, *limit)
         }
@@ -127,15 +127,15 @@ fn words(context: &Context) -> Wording {
         P::CacheOutsideLaunch => device::cache_outside_launch(context),
         P::PaddingTooLarge { bytes, limit, most } => device::padding(context, *bytes, *limit, *most),
         P::LayoutTooLarge { bytes, limit } => device::layout_too_large(context, *bytes, *limit),
-        P::NotBlockTrees => facts::not_block_trees(context),
-        P::VectorOnGpu => facts::vector_on_gpu(context),
+        P::NotBlockTrees => model::not_block_trees(context),
+        P::VectorOnGpu => model::vector_on_gpu(context),
         P::LayoutNeedsSingleNodes { layout, tiles } => {
-            facts::layout_needs_single_nodes(context, *layout, *tiles)
+            model::layout_needs_single_nodes(context, *layout, *tiles)
         }
-        P::WalkNeedsSingleNodes { tiles } => facts::walk_needs_single_nodes(context, *tiles),
-        P::NoProfile => facts::no_profile(),
-        P::RunDepthUnknown => facts::run_depth_unknown(),
-        P::CodeTooLarge { size } => facts::code_too_large(context, size),
+        P::WalkNeedsSingleNodes { tiles } => model::walk_needs_single_nodes(context, *tiles),
+        P::NoProfile => model::no_profile(),
+        P::RunDepthUnknown => model::run_depth_unknown(),
+        P::CodeTooLarge { size } => annotations::code_too_large(context, size),
         P::CodeLarge { size } => lints::code_large(size),
         P::Unverified { what } => lints::unverified(context, what),
         P::TileOfOne => lints::tile_of_one(),
@@ -144,7 +144,7 @@ fn words(context: &Context) -> Wording {
         P::CacheTooLarge { bytes, limit } => lints::cache_too_large(context, *bytes, *limit),
         P::InterleaveOfOne => lints::interleave_of_one(context),
         P::EmptyLanes { lanes, trips } => lints::empty_lanes(context, *lanes, *trips),
-        P::NoHops { layout } => lints::no_hops(context, *layout),
+        P::NoSteps { layout } => lints::no_steps(context, *layout),
         P::UnrollBeyond { depth, deepest } => lints::unroll_beyond(context, *depth, *deepest),
         P::NestedParallel { outer, earlier } => lints::nested_parallel(context, outer, *earlier),
     }
@@ -157,7 +157,7 @@ impl Context<'_> {
     }
 
     /// An operation's text in quotes.
-    fn quote(&self, step: Step) -> String {
+    fn quote(&self, step: DirectiveIndex) -> String {
         format!("`{}`", self.report.text(step))
     }
 
@@ -192,14 +192,14 @@ impl Context<'_> {
     }
 
     /// A fix that removes the directive.
-    fn remove(&self, step: Step) -> Fix {
+    fn remove(&self, step: DirectiveIndex) -> Fix {
         let span = self.report.place(step, None);
         let title = format!("remove {}", self.quote(step));
         Fix { title, edits: vec![Edit { span, text: String::new() }], applicability: Applicability::Unsure }
     }
 
     /// A fix that writes a directive before another one.
-    fn insert_before(&self, step: Step, text: &str) -> Fix {
+    fn insert_before(&self, step: DirectiveIndex, text: &str) -> Fix {
         let start = self.report.place(step, None).start;
         let span = sched_grammar::ast::Span { start, end: start };
         let edits = vec![Edit { span, text: format!("{text}\n") }];

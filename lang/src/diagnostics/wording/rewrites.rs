@@ -2,8 +2,8 @@
 
 use super::Context;
 use crate::diagnostics::{Applicability, Edit, Fix};
-use crate::lineage::Step;
-use sched_nest::{LoopId, Sort};
+use crate::lineage::DirectiveIndex;
+use sched_nest::{Axis, LoopId};
 
 impl Context<'_> {
     /// A fix that writes `text` in place of the whole directive.
@@ -14,7 +14,7 @@ impl Context<'_> {
     }
 
     /// A fix that moves the directive, as `text`, before an earlier one.
-    pub(super) fn move_before(&self, earlier: Step, text: &str) -> Fix {
+    pub(super) fn move_before(&self, earlier: DirectiveIndex, text: &str) -> Fix {
         let here = self.report.place(self.illegal.step, None);
         let mut fix = self.insert_before(earlier, text);
         fix.title = format!("write `{text}` before {}", self.quote(earlier));
@@ -23,7 +23,7 @@ impl Context<'_> {
     }
 
     /// A fix that moves the directive to behind a later one.
-    pub(super) fn move_after(&self, later: Step) -> Fix {
+    pub(super) fn move_after(&self, later: DirectiveIndex) -> Fix {
         let here = self.report.place(self.illegal.step, None);
         let end = self.report.place(later, None).end;
         let text = self.report.argument_text(self.illegal.step, None);
@@ -39,7 +39,7 @@ impl Context<'_> {
     pub(super) fn expand_a_tile(&self) -> Option<Fix> {
         let id = *self.illegal.loops.first()?;
         let node = self.builder.node(id);
-        let letter = if node.sort == Sort::Row { 'b' } else { 't' };
+        let letter = if node.axis == Axis::Row { 'b' } else { 't' };
         let is_free = |name: &String| !self.builder.is_declared(name) && !self.report.is_declared(name);
         let pairs = (0..1000).map(|n| (format!("{letter}{n}"), format!("{letter}{}", n + 1)));
         let (outer, inner) = pairs.into_iter().find(|(a, b)| is_free(a) && is_free(b))?;
@@ -62,10 +62,10 @@ impl Context<'_> {
     }
 
     /// What `id` was a half of, and what cut it.
-    fn whole(&self, id: LoopId) -> Option<(String, Step)> {
+    fn whole(&self, id: LoopId) -> Option<(String, DirectiveIndex)> {
         let by = self.builder.made_by(id)?;
         let is_whole =
-            |node: &&crate::lineage::Node| node.consumed_by == Some(by) && node.successors.contains(&id);
+            |node: &&crate::lineage::LoopNode| node.consumed_by == Some(by) && node.successors.contains(&id);
         let node = self.builder.nodes.iter().find(is_whole)?;
         Some((node.name.to_string(), by))
     }
@@ -82,7 +82,7 @@ impl Context<'_> {
     }
 
     /// What specialised a loop inside the first one.
-    pub(super) fn specialized_inside(&self) -> Option<Step> {
+    pub(super) fn specialized_inside(&self) -> Option<DirectiveIndex> {
         let first = *self.illegal.loops.first()?;
         self.builder.subtree(first).into_iter().find_map(|id| self.builder.node(id).specialized_by)
     }

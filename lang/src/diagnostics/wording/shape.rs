@@ -2,7 +2,7 @@
 
 use super::{Context, Wording, use_one_of};
 use crate::diagnostics::{Applicability, Edit, Fix, nearest};
-use crate::lineage::{MAX_DEPTH, MAX_LOOPS, Step};
+use crate::lineage::{DirectiveIndex, MAX_DEPTH, MAX_LOOPS};
 use crate::resolve::list;
 use sched_nest::sym::Sym;
 
@@ -103,7 +103,7 @@ pub(super) fn trips_huge(context: &Context, trips: i64, limit: i64) -> Wording {
         .fix(context.expand_a_tile())
 }
 
-pub(super) fn specialized(context: &Context, by: Step) -> Wording {
+pub(super) fn specialized(context: &Context, by: DirectiveIndex) -> Wording {
     let directive = context.directive();
     let first = context.first();
     let message = format!("`{first}` has a body for each of its iterations and cannot be reshaped any more");
@@ -125,7 +125,7 @@ pub(super) fn not_trees(context: &Context) -> Wording {
     .fixes(context.replace_by_any(&trees))
 }
 
-pub(super) fn depth_twice(context: &Context, by: Step) -> Wording {
+pub(super) fn depth_twice(context: &Context, by: DirectiveIndex) -> Wording {
     let first = context.first();
     Wording::new(format!("all trees of `{first}` are equally deep"), "split by depth already")
         .and(by, "split here")
@@ -198,7 +198,7 @@ fn fresh(context: &Context, name: &str) -> String {
     (1..100).map(|n| format!("{name}_{n}")).find(is_free).unwrap_or_else(|| format!("{name}_new"))
 }
 
-pub(super) fn consumed(context: &Context, name: &str, by: Step) -> Wording {
+pub(super) fn consumed(context: &Context, name: &str, by: DirectiveIndex) -> Wording {
     let successors = context.names();
     let consumer = context.report.directive_name(by);
     Wording::new(format!("`{name}` is not a loop any more"), format!("consumed by `{consumer}`"))
@@ -207,7 +207,7 @@ pub(super) fn consumed(context: &Context, name: &str, by: Step) -> Wording {
         .fixes(context.replace_by_any(&successors))
 }
 
-pub(super) fn fact_lost(context: &Context, consumer: Step) -> Wording {
+pub(super) fn fact_lost(context: &Context, consumer: DirectiveIndex) -> Wording {
     let directive = context.directive();
     let name = context.argument_text();
     let successors: Vec<String> =
@@ -242,7 +242,7 @@ pub(super) fn split_outside(context: &Context, at: &Sym, start: &Sym, stop: &Sym
     .help(inside)
 }
 
-pub(super) fn sort_too_late(context: &Context, by: Step) -> Wording {
+pub(super) fn sort_too_late(context: &Context, by: DirectiveIndex) -> Wording {
     let here = context.report.place(context.illegal.step, None);
     let there = context.report.place(by, None).start;
     let text = context.report.text(context.illegal.step);
@@ -252,7 +252,7 @@ pub(super) fn sort_too_late(context: &Context, by: Step) -> Wording {
     let fix = Fix { title: "sort first".to_owned(), edits, applicability: Applicability::Unsure };
     Wording::new("the trees cannot be sorted any more", "too late")
         .and(by, "this has fixed which trees are where")
-        .help(format!("Sort before {}.", context.quote(by)))
+        .help(format!("Axis before {}.", context.quote(by)))
         .fix(Some(fix))
 }
 

@@ -3,23 +3,23 @@
 //! Leaves are numbered from left to right. A row stands at the leftmost leaf that it can still reach: it has
 //! come to a node if that is the node's own leftmost leaf, and going right makes it the leftmost leaf of the
 //! right subtree. So a vector of rows needs only be shown all nodes in preorder ([`Sweep`]), and no row has
-//! to find its next one. Nodes compare ranks with bins ([`BinMap`]). The entry behind the last node leads
+//! to find its next one. Nodes compare threshold bins with bins ([`BinMap`]). The entry behind the last node leads
 //! nowhere.
 //!
 //! A single row whose bins fit a register makes all tests of a tree that is not too large at once
-//! ([`AtOnce`]).
+//! ([`TestMaskTables`]).
 //!
 //! Walks that take steps, other single ones and trees in lanes, keep the entry of a node beside the leaf at
 //! which they stand. The left child's is the next one; the left subtree has one node less than leaves, which
 //! leads to the right child's.
 
-mod at_once;
 mod node;
 mod order;
+mod test_mask;
 
-use self::at_once::AtOnce;
 use self::node::{Entry, Node, Written, in_all_lanes};
 use self::order::in_order;
+use self::test_mask::TestMaskTables;
 use super::cursor::{Cursor, Step, index_type};
 use super::entries::{Entries, LeafAt, PlacedLeaf};
 use super::records::Names;
@@ -55,12 +55,12 @@ pub struct Preorder {
     /// Each leaf's place in all lanes of a word.
     places: Field,
     /// How single rows make all tests at once.
-    tests: AtOnce,
+    tests: TestMaskTables,
     trees: Entries,
 }
 
 const NAMES: Names =
-    Names { nodes: "preorder_leaves", trees: "preorder_trees", leaf_numbers: "preorder_leaf_numbers" };
+    Names { nodes: "preorder_leaves", trees: "preorder_trees", leaf_indices: "preorder_leaf_indices" };
 
 /// Bits of a walk's number that hold the node's entry; the leaf is above them.
 const ENTRY_BITS: u32 = 16;
@@ -81,7 +81,7 @@ impl Preorder {
     /// bytes.
     pub fn fits_test_mask(request: &Request) -> bool {
         let narrow = |bins: &BinMap| bins.element() == Scalar::I8 && bins.columns() <= 1 << 8;
-        request.bins.is_some_and(|bins| narrow(bins)) && AtOnce::fits(most_leaves(request))
+        request.bins.is_some_and(|bins| narrow(bins)) && TestMaskTables::fits(most_leaves(request))
     }
 
     /// The layout without tables of all tests.
@@ -109,14 +109,14 @@ impl Preorder {
         let mut sizes: Vec<u64> = trees.map(|(tree, used)| if *used { size(tree) } else { 0 }).collect();
         // Every lookup reads as many leaves as the largest tree has, so the last tree is padded to that.
         if let Some(last) = sizes.iter_mut().rfind(|size| **size > 0) {
-            *last = AtOnce::entries(most);
+            *last = TestMaskTables::entries(most);
         }
         let starts = TreeStarts::new(sizes).counted("entries")?;
         let mut schema = Schema::default();
-        let (rank, columns) = (bins.element(), bins.columns());
-        let node = Node::declare(&mut schema, place, rank, columns, starts.count());
+        let (threshold_bin, columns) = (bins.element(), bins.columns());
+        let node = Node::declare(&mut schema, place, threshold_bin, columns, starts.count());
         let places = schema.column("preorder_places", Scalar::I32, most + 1);
-        let tests = AtOnce::declare(&mut schema, most, tests.then(|| starts.count()));
+        let tests = TestMaskTables::declare(&mut schema, most, tests.then(|| starts.count()));
         let trees = Entries::declare(request, &mut schema, NAMES, starts);
         let test = Test::of(request, Layout::Preorder);
         Ok(Preorder { schema, bins: Arc::clone(bins), test, place, most, node, places, tests, trees })
@@ -146,7 +146,7 @@ impl Representation for Preorder {
 
     fn fill(&self, forest: &Forest, bytes: &mut Bytes) {
         // No row stands where no tree has a leaf.
-        let nowhere = Written { here: self.most, right: self.most, operand: Operand::Rank(0), column: 0 };
+        let nowhere = Written { here: self.most, right: self.most, operand: Operand::Bin(0), column: 0 };
         self.trees.each_entry(|entry| self.node.write(bytes, entry, nowhere));
         node::write_words(bytes, self.places, self.place, self.most + 1);
         self.tests.clear(bytes);
@@ -202,10 +202,10 @@ impl Representation for Preorder {
         let node = at.node;
         let entry = b.bits(node, 0, ENTRY_BITS);
         let stands = b.bits(node, ENTRY_BITS, 32 - ENTRY_BITS);
-        let [here, right, rank, column] =
+        let [here, right, threshold_bin, column] =
             self.node.numbers(b, Entry { buffers, state, entry }, self.node.fields());
         let bin = row.load(b, column);
-        let goes_right = bin_goes_right(b, bin, rank);
+        let goes_right = bin_goes_right(b, bin, threshold_bin);
         let one = b.int_of(b.ty(node), 1);
         let next = b.add(entry, one);
         let to_left = Preorder::at(b, stands, next);
@@ -245,7 +245,7 @@ impl Representation for Preorder {
         self.trees.leaf(b, buffers, state, LeafAt { node: leaf, first: 0 })
     }
 
-    fn leaf_number(
+    fn leaf_index(
         &self,
         b: &mut Builder,
         buffers: &Buffers,
@@ -254,7 +254,7 @@ impl Representation for Preorder {
         _: Option<u32>,
     ) -> Value {
         let leaf = self.leaf_place(b, node);
-        self.trees.leaf_number(b, buffers, state, LeafAt { node: leaf, first: 0 })
+        self.trees.leaf_index(b, buffers, state, LeafAt { node: leaf, first: 0 })
     }
 
     fn prefetch(&self, b: &mut Builder, buffers: &Buffers, tree: Value) {
@@ -283,27 +283,27 @@ impl Sweep for Preorder {
         number: Value,
         lanes: u16,
     ) -> SweptNode {
-        let Node { here, right, rank, column, .. } = self.node;
+        let Node { here, right, threshold_bin, column, .. } = self.node;
         let node = Entry { buffers, state, entry: number };
         let [here, right, column] = self.node.numbers(b, node, [here, right, column]);
         let ty = Ty::vector(self.place, lanes);
         let mut everywhere = |leaf| in_all_lanes(b, self.places.address(buffers, leaf), ty);
         let (here, right) = (everywhere(here), everywhere(right));
-        let rank = rank.load(b, buffers, state, number);
-        SweptNode { here, right, rank: b.splat(rank, lanes), column }
+        let threshold_bin = threshold_bin.load(b, buffers, state, number);
+        SweptNode { here, right, threshold_bin: b.splat(threshold_bin, lanes), column }
     }
 
     fn pass(&self, b: &mut Builder, row: &Row, node: &SweptNode, leaf: Value) -> Value {
-        let (ranks, lanes) = (b.ty(node.rank), b.ty(leaf).lanes);
+        let (threshold_bins, lanes) = (b.ty(node.threshold_bin), b.ty(leaf).lanes);
         let bin = if row.is_adjacent() {
             row.load_column(b, node.column, lanes)
         } else {
             let column = b.cast(Cast::Trunc, node.column, Ty::of(Scalar::I32));
             let column = b.splat(column, lanes);
             let bin = row.load(b, column);
-            b.cast(Cast::Trunc, bin, ranks)
+            b.cast(Cast::Trunc, bin, threshold_bins)
         };
-        let right = bin_goes_right(b, bin, node.rank);
+        let right = bin_goes_right(b, bin, node.threshold_bin);
         let here = b.cmp(Cmp::Eq, leaf, node.here);
         let moves = if seeded(Fault::SweepForgetsPlace) { right } else { b.bin(Bin::And, here, right) };
         b.select(moves, node.right, leaf)

@@ -2,7 +2,7 @@
 //!
 //! Vectors need these in all lanes. A leaf's place is read that often out of one small table for all nodes,
 //! which takes a second load. In the nodes themselves it would take none, but these would be four times as
-//! large, and all of them pass by for each block of rows. Ranks are spread by a shuffle: the unit that does
+//! large, and all of them pass by for each block of rows. Threshold bins are spread by a shuffle: the unit that does
 //! it has less to do than those that load.
 
 use crate::bytes::{narrowest, write_int};
@@ -18,8 +18,8 @@ pub(super) struct Node {
     pub(super) here: Field,
     /// The leftmost leaf of its right subtree.
     pub(super) right: Field,
-    /// The rank of its threshold.
-    pub(super) rank: Field,
+    /// The bin of its threshold.
+    pub(super) threshold_bin: Field,
     /// The column of the bins that it compares with.
     pub(super) column: Field,
     /// Bytes of a node, whole words.
@@ -45,17 +45,17 @@ pub(super) struct Written {
 
 impl Node {
     /// Adds a table of `count` nodes to a schema, whose leaves are numbered in `place`, and which compare
-    /// with bins in `rank`, one of `columns` columns.
+    /// with bins in `threshold bin`, one of `columns` columns.
     pub(super) fn declare(
         schema: &mut Schema,
         place: Scalar,
-        rank: Scalar,
+        threshold_bin: Scalar,
         columns: u32,
         count: u64,
     ) -> Node {
         let column = narrowest(columns.saturating_sub(1).into()).unwrap_or(Scalar::I32);
         let mut end = 0_u32;
-        let offsets = [place, place, rank, column].map(|scalar| {
+        let offsets = [place, place, threshold_bin, column].map(|scalar| {
             let at = end.next_multiple_of(scalar.bytes());
             end = at + scalar.bytes();
             at
@@ -66,7 +66,7 @@ impl Node {
         Node {
             here: schema.field(table, "leftmost leaf", place, offsets[0]),
             right: schema.field(table, "leftmost leaf on the right", place, offsets[1]),
-            rank: schema.field(table, "rank", rank, offsets[2]),
+            threshold_bin: schema.field(table, "threshold bin", threshold_bin, offsets[2]),
             column: schema.field(table, "column", column, offsets[3]),
             bytes,
         }
@@ -74,14 +74,14 @@ impl Node {
 
     /// All of them, in this order.
     pub(super) fn fields(&self) -> [Field; 4] {
-        [self.here, self.right, self.rank, self.column]
+        [self.here, self.right, self.threshold_bin, self.column]
     }
 
     /// Writes a node.
     pub(super) fn write(&self, bytes: &mut Bytes, record: usize, node: Written) {
         self.here.write(bytes, record, node.here);
         self.right.write(bytes, record, node.right);
-        self.rank.write_operand(bytes, record, node.operand);
+        self.threshold_bin.write_operand(bytes, record, node.operand);
         self.column.write(bytes, record, node.column);
     }
 

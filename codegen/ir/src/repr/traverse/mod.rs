@@ -10,7 +10,7 @@ mod walker;
 
 pub use walker::Walker;
 
-use self::speculate::Node;
+use self::speculate::NodeTest;
 use super::tree::TreeState;
 use crate::quantize::fetch::FetchStrategy;
 use crate::rows::Row;
@@ -62,7 +62,7 @@ pub struct Lane {
     /// The tree, or the trees.
     pub state: TreeState,
     /// The nodes that are all evaluated.
-    pub top: Vec<Node>,
+    pub top: Vec<NodeTest>,
     /// The row, or the rows.
     pub row: Row,
     /// Walks side by side.

@@ -13,7 +13,7 @@ use crate::rows::Row;
 /// What an inner node tests. Single values if it is a node of one tree, vectors if it is one of each lane's
 /// tree.
 #[derive(Clone, Copy, Debug)]
-pub struct Node {
+pub struct NodeTest {
     /// What the feature is compared with.
     pub operand: Value,
     /// The feature's number.
@@ -29,10 +29,10 @@ pub trait LevelOrder {
     fn test(&self) -> &Test;
 
     /// The inner node of a number, counted from 1 at the root; there are no leaves above it or beside it.
-    fn node(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, number: u64) -> Node;
+    fn node(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, number: u64) -> NodeTest;
 }
 
-impl Node {
+impl NodeTest {
     /// Whether the row, or each row of a vector of `lanes` walks, goes right.
     fn goes_right(&self, b: &mut Builder, test: &Test, row: &Row, lanes: u16) -> Value {
         if b.ty(self.operand).lanes == lanes {
@@ -54,7 +54,7 @@ impl Node {
 
 /// Where a walk stands after all levels of `nodes`, which are complete and stand level by level from the root
 /// on. Layouts number such nodes in this order from the root's number on.
-pub fn speculate(b: &mut Builder, test: &Test, row: &Row, nodes: &[Node], root: Value) -> Cursor {
+pub fn speculate(b: &mut Builder, test: &Test, row: &Row, nodes: &[NodeTest], root: Value) -> Cursor {
     let ty = b.ty(root);
     let answers: Vec<Value> = nodes.iter().map(|node| node.goes_right(b, test, row, ty.lanes)).collect();
     let mut decisions = Vec::new();

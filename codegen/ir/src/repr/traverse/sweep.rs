@@ -16,8 +16,8 @@ pub struct SweptNode {
     pub here: Value,
     /// Where those stand afterwards that go right; others stay.
     pub right: Value,
-    /// The rank of its threshold, in all lanes.
-    pub rank: Value,
+    /// The bin of its threshold, in all lanes.
+    pub threshold_bin: Value,
     /// The column of the bins that it compares with, an `i64`.
     pub column: Value,
 }

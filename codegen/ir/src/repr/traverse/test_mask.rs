@@ -26,14 +26,14 @@ pub const WORD: u64 = 64;
 pub struct Tests {
     /// The columns of the bins that they compare with.
     pub columns: Value,
-    /// The ranks of their thresholds.
-    pub ranks: Value,
+    /// The bins of their thresholds.
+    pub threshold_bins: Value,
 }
 
 /// Which of these nodes lead to the right, for a row of bins.
 pub fn decisions(b: &mut Builder, bins: Value, tests: Tests) -> Value {
     let bins = b.lookup(bins, tests.columns);
-    bin_goes_right(b, bins, tests.ranks)
+    bin_goes_right(b, bins, tests.threshold_bins)
 }
 
 /// The decisions at [`WORD`] nodes at most, as the bits of a word.

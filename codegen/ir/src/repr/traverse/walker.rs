@@ -1,6 +1,6 @@
 //! A traversal over a layout.
 
-use super::speculate::{LevelOrder, Node};
+use super::speculate::{LevelOrder, NodeTest};
 use super::steps;
 use super::sweep::{self, Sweep};
 use super::test_mask::TestMask;
@@ -51,7 +51,7 @@ impl<'a> Walker<'a> {
     }
 
     /// The nodes of a tree that walks evaluate whatever way they take, level by level.
-    pub fn top(&self, b: &mut Builder, state: &TreeState) -> Vec<Node> {
+    pub fn top(&self, b: &mut Builder, state: &TreeState) -> Vec<NodeTest> {
         let Some(layout) = self.top else { return Vec::new() };
         let end = 1u64 << self.steps.speculated;
         (1..end).map(|number| layout.node(b, self.buffers, state, number)).collect()

@@ -6,7 +6,7 @@ use sched_nest::walks;
 use sched_nest::{Layout, LoopId, Nest};
 use std::collections::BTreeMap;
 
-pub use sched_nest::walks::Site;
+pub use sched_nest::walks::LeafLoop;
 
 /// The value of a symbol that a bound model must have made known.
 pub fn known(sym: &Sym) -> Result<i64, CompileError> {
@@ -18,6 +18,10 @@ fn not_known() -> CompileError {
 }
 
 /// All walks of a nest by leaf loop. `deepest` holds the depth of each tree in the order of the nest.
-pub fn collect(nest: &Nest, deepest: &[u32], layout: Layout) -> Result<BTreeMap<LoopId, Site>, CompileError> {
+pub fn collect(
+    nest: &Nest,
+    deepest: &[u32],
+    layout: Layout,
+) -> Result<BTreeMap<LoopId, LeafLoop>, CompileError> {
     walks::collect(nest, deepest, layout).map_err(|_| not_known())
 }

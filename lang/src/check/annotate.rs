@@ -1,18 +1,18 @@
 //! Attaches the facts of a text to the loops of the final nest.
 
-use super::tally::Listener;
+use super::problem_counter::Listener;
 use crate::directives::Op;
-use crate::doubt::Doubt;
 use crate::illegal::{Illegal, Problem};
-use crate::lineage::{Builder, Stated, TileTrees};
+use crate::lineage::{Annotation, NestBuilder, TileTrees};
+use crate::obligation::Obligation;
 use crate::resolve::{Arg, Call};
-use sched_nest::sym::{Fact, Sym};
+use sched_nest::sym::{Property, Sym};
 use sched_nest::{GpuAxis, GpuDimension, GpuLevel, Layout, LoopId};
 
 /// Attaches all facts; their order does not matter.
 pub(super) fn attach<'c>(
     calls: impl Iterator<Item = &'c Call>,
-    builder: &mut Builder,
+    builder: &mut NestBuilder,
     report: &mut dyn Listener,
 ) {
     for call in calls.filter(|call| !call.shapes && !call.broken) {
@@ -32,7 +32,7 @@ pub(super) fn attach<'c>(
     }
 }
 
-fn tell(result: Result<(), Illegal>, builder: &Builder, report: &mut dyn Listener) {
+fn tell(result: Result<(), Illegal>, builder: &NestBuilder, report: &mut dyn Listener) {
     if let Err(illegal) = result {
         report.illegal(builder, &illegal);
     }
@@ -57,7 +57,7 @@ fn dimension(word: &str) -> GpuDimension {
     GpuDimension { level, axis }
 }
 
-fn whole_trees(call: &Call, builder: &mut Builder, report: &mut dyn Listener) {
+fn whole_trees(call: &Call, builder: &mut NestBuilder, report: &mut dyn Listener) {
     if call.is_bad() {
         return;
     }
@@ -80,13 +80,13 @@ fn whole_trees(call: &Call, builder: &mut Builder, report: &mut dyn Listener) {
 }
 
 /// States a fact about every copy of the loop that it names.
-fn loops(call: &Call, builder: &mut Builder, report: &mut dyn Listener) {
+fn loops(call: &Call, builder: &mut NestBuilder, report: &mut dyn Listener) {
     let Some((at, select)) = call.selects().next() else { return };
     let ids = match builder.select(call.step, at, select) {
         Ok(ids) => ids,
         Err(mut illegal) => {
             if let Problem::Consumed { by, .. } = illegal.problem {
-                illegal.problem = Problem::FactLost { consumer: by };
+                illegal.problem = Problem::AnnotationLost { consumer: by };
             }
             report.illegal(builder, &illegal);
             return;
@@ -96,14 +96,15 @@ fn loops(call: &Call, builder: &mut Builder, report: &mut dyn Listener) {
         return;
     }
     for id in ids {
-        match stated(call, id, builder) {
-            Ok(Some(fact)) => {
-                let result = builder.state(call.step, id, fact);
+        match annotations(call, id, builder) {
+            Ok(Some(annotation)) => {
+                let result = builder.state(call.step, id, annotation);
                 tell(result, builder, report);
             }
             Ok(None) => {
                 // Depths that are not known have been told of where the runs are made.
-                if let Some(sym) = call.number(1).filter(|sym| !sym.mentions(&|fact| fact == Fact::RunDepth))
+                if let Some(sym) =
+                    call.number(1).filter(|sym| !sym.mentions(&|property| property == Property::RunDepth))
                 {
                     unverified(call, 1, sym, vec![id], builder, report);
                 }
@@ -120,45 +121,45 @@ fn unverified(
     at: usize,
     sym: &Sym,
     ids: Vec<LoopId>,
-    builder: &Builder,
+    builder: &NestBuilder,
     report: &mut dyn Listener,
 ) {
-    let what = Doubt::InRange { number: sym.clone() }.into();
+    let what = Obligation::InRange { number: sym.clone() }.into();
     report.illegal(builder, &Illegal::argument(call.step, at, Problem::Unverified { what }, ids));
 }
 
 /// The fact that a directive states about one loop; nothing if a number in it is not known.
-fn stated(call: &Call, id: LoopId, builder: &Builder) -> Result<Option<Stated>, Problem> {
-    let count = |op: Op| -> Result<Option<Stated>, Problem> {
+fn annotations(call: &Call, id: LoopId, builder: &NestBuilder) -> Result<Option<Annotation>, Problem> {
+    let count = |op: Op| -> Result<Option<Annotation>, Problem> {
         let Some(sym) = call.number(1) else { return Ok(None) };
         let known = with_run_depth(sym, id, builder)?;
         if known != *sym && known == Sym::Int(0) {
-            // Trees that are single leaves: there is no hop to say anything about.
+            // Trees that are single leaves: there is no step to say anything about.
             return Ok(None);
         }
-        Ok(number(&known)?.and_then(|n| Stated::of(op, Some(n))))
+        Ok(number(&known)?.and_then(|n| Annotation::of(op, Some(n))))
     };
     match call.op {
         Op::GpuDimension => Ok(match call.args.get(1) {
-            Some(Arg::Word(word)) => Some(Stated::Gpu(dimension(word))),
+            Some(Arg::Word(word)) => Some(Annotation::Gpu(dimension(word))),
             _ => None,
         }),
-        Op::Representation => Ok(layout(call.args.get(1)).map(Stated::Layout)),
+        Op::Representation => Ok(layout(call.args.get(1)).map(Annotation::Layout)),
         op if call.args.len() > 1 => count(op),
-        op => Ok(Stated::of(op, None)),
+        op => Ok(Annotation::of(op, None)),
     }
 }
 
 /// The number with `run_depth` filled in for this loop.
-fn with_run_depth(sym: &Sym, id: LoopId, builder: &Builder) -> Result<Sym, Problem> {
-    if !sym.mentions(&|fact| fact == Fact::RunDepth) {
+fn with_run_depth(sym: &Sym, id: LoopId, builder: &NestBuilder) -> Result<Sym, Problem> {
+    if !sym.mentions(&|property| property == Property::RunDepth) {
         return Ok(sym.clone());
     }
     let depth = builder.run_depth(id);
     if depth.is_none() && !builder.has_uncounted_copies() {
         return Err(Problem::RunDepthUnknown);
     }
-    let known = |fact| depth.filter(|_| fact == Fact::RunDepth).map(i64::from);
+    let known = |property| depth.filter(|_| property == Property::RunDepth).map(i64::from);
     sym.substitute(&known).map_err(|_| Problem::RunDepthUnknown)
 }
 
@@ -168,6 +169,6 @@ fn number(sym: &Sym) -> Result<Option<u32>, Problem> {
     match u32::try_from(value) {
         Ok(number) => Ok(Some(number)),
         Err(_) if value < 0 => Err(Problem::TooSmall { value }),
-        Err(_) => Err(Problem::TooLarge { value, limit: crate::lineage::MAX_HOPS.into() }),
+        Err(_) => Err(Problem::TooLarge { value, limit: crate::lineage::MAX_STEPS.into() }),
     }
 }

@@ -1,20 +1,20 @@
-//! Facts about the loops of the final nest.
+//! Annotations about the loops of the final nest.
 
-use super::{Builder, Stated, Step};
+use super::{Annotation, DirectiveIndex, NestBuilder};
 use crate::illegal::{Illegal, Problem};
 use sched_nest::{Layout, LoopId, TileTrees};
 
 /// Most nodes of a tile of a tree.
 const MAX_TILE_NODES: u32 = 8;
 
-impl Stated {
+impl Annotation {
     /// Whether its number is in range.
     fn check(&self) -> Result<(), Problem> {
         let (Some(value), Some(limit)) = (self.number(), self.limit()) else { return Ok(()) };
         if value < 1 {
             return Err(Problem::TooSmall { value: value.into() });
         }
-        if matches!(self, Stated::VectorReduce(_)) && !value.is_power_of_two() {
+        if matches!(self, Annotation::VectorReduce(_)) && !value.is_power_of_two() {
             return Err(Problem::NotPowerOfTwo { width: value.into() });
         }
         if value > limit {
@@ -24,7 +24,7 @@ impl Stated {
     }
 }
 
-impl Builder {
+impl NestBuilder {
     /// The layout of trees where no loop says otherwise.
     pub fn layout(&self) -> Option<Layout> {
         self.layout.map(|(layout, _)| layout)
@@ -34,7 +34,7 @@ impl Builder {
     ///
     /// # Errors
     /// When it has been chosen before.
-    pub fn state_layout(&mut self, step: Step, layout: Layout) -> Result<(), Illegal> {
+    pub fn state_layout(&mut self, step: DirectiveIndex, layout: Layout) -> Result<(), Illegal> {
         let earlier = self.layout;
         Self::state_once(step, earlier, layout)?;
         self.layout = Some((layout, step));
@@ -45,7 +45,7 @@ impl Builder {
     ///
     /// # Errors
     /// When that has been said before, and for sizes out of range.
-    pub fn state_tile_trees(&mut self, step: Step, tiles: TileTrees) -> Result<(), Illegal> {
+    pub fn state_tile_trees(&mut self, step: DirectiveIndex, tiles: TileTrees) -> Result<(), Illegal> {
         if tiles.nodes < 1 {
             return Err(Illegal::argument(step, 0, Problem::TooSmall { value: 0 }, Vec::new()));
         }
@@ -59,7 +59,11 @@ impl Builder {
         Ok(())
     }
 
-    fn state_once<T: PartialEq>(step: Step, earlier: Option<(T, Step)>, now: T) -> Result<(), Illegal> {
+    fn state_once<T: PartialEq>(
+        step: DirectiveIndex,
+        earlier: Option<(T, DirectiveIndex)>,
+        now: T,
+    ) -> Result<(), Illegal> {
         match earlier {
             None => Ok(()),
             Some((before, earlier)) if before == now => {
@@ -70,30 +74,30 @@ impl Builder {
     }
 
     /// Takes back every fact that an operation stated.
-    pub fn forget(&mut self, step: Step) {
+    pub fn forget(&mut self, step: DirectiveIndex) {
         for node in &mut self.nodes {
-            node.facts.retain(|(_, by)| *by != step);
+            node.annotations.retain(|(_, by)| *by != step);
         }
         self.layout = self.layout.filter(|(_, by)| *by != step);
         self.tile_trees = self.tile_trees.filter(|(_, by)| *by != step);
     }
 
-    /// Says that `fact` holds for a live loop. Facts that are the same are kept once.
+    /// Says that `fact` holds for a live loop. Annotations that are the same are kept once.
     ///
     /// # Errors
     /// When the loop already has a fact that contradicts it.
-    pub fn state(&mut self, step: Step, id: LoopId, fact: Stated) -> Result<(), Illegal> {
-        fact.check().map_err(|problem| Illegal::argument(step, 1, problem, vec![id]))?;
+    pub fn state(&mut self, step: DirectiveIndex, id: LoopId, annotation: Annotation) -> Result<(), Illegal> {
+        annotation.check().map_err(|problem| Illegal::argument(step, 1, problem, vec![id]))?;
         let node = self.node_mut(id);
-        if let Some((_, earlier)) = node.facts.iter().find(|(old, _)| old.contradicts(&fact)) {
+        if let Some((_, earlier)) = node.annotations.iter().find(|(old, _)| old.contradicts(&annotation)) {
             let problem = Problem::Contradiction { earlier: *earlier };
             return Err(Illegal::at(step, problem, vec![id]));
         }
-        if let Some((_, earlier)) = node.facts.iter().find(|(old, _)| *old == fact) {
+        if let Some((_, earlier)) = node.annotations.iter().find(|(old, _)| *old == annotation) {
             let problem = Problem::Repeated { earlier: *earlier };
             return Err(Illegal::at(step, problem, vec![id]));
         }
-        node.facts.push((fact, step));
+        node.annotations.push((annotation, step));
         Ok(())
     }
 

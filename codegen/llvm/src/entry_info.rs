@@ -1,15 +1,15 @@
 //! What the entry points of a compiled model say of it.
 
-use crate::header::HeaderFacts;
+use crate::header::HeaderInfo;
 use crate::runtime::{self, Dtype};
 use sched_ir::fault::{Fault, seeded};
-use sched_ir::lir::{Interface, Kernel, Module, Scalar};
+use sched_ir::lir::{Interface, KernelKind, Module, Scalar};
 use std::ffi::{c_char, c_void};
 use std::mem;
 
 /// Numbers and texts that belong to a model, beside its kernels and tables.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Facts {
+pub struct EntryInfo {
     /// Columns of a row.
     pub num_features: i32,
     /// Columns of the raw output.
@@ -26,16 +26,16 @@ pub struct Facts {
     pub feature_names: Vec<String>,
 }
 
-impl Facts {
+impl EntryInfo {
     /// What the C header of the model's artefact is made from.
-    pub fn for_header(&self, module: &Module) -> HeaderFacts {
+    pub fn for_header(&self, module: &Module) -> HeaderInfo {
         let has = |wanted| module.kernels.iter().any(|(kind, _)| *kind == wanted);
-        HeaderFacts {
+        HeaderInfo {
             num_features: self.num_features,
             num_margins: self.num_margins,
-            num_values: if has(Kernel::Value) { self.num_values } else { self.num_margins },
-            num_trees: if has(Kernel::Leaf) { self.num_trees } else { 0 },
-            has_classes: has(Kernel::Class),
+            num_values: if has(KernelKind::Value) { self.num_values } else { self.num_margins },
+            num_trees: if has(KernelKind::Leaf) { self.num_trees } else { 0 },
+            has_classes: has(KernelKind::Class),
             types: module.types,
         }
     }
@@ -44,7 +44,7 @@ impl Facts {
     pub(crate) fn model(
         &self,
         module: &Module,
-        kernel: impl Fn(Kernel) -> Option<runtime::Kernel>,
+        kernel: impl Fn(KernelKind) -> Option<runtime::KernelFn>,
         tables: *const *const c_void,
         info: *const c_char,
         cpu_needs: u64,
@@ -60,10 +60,10 @@ impl Facts {
             result_type: dtype(module.types.results),
             rows_per_run: rows_per_run(module),
             ns_per_row: self.ns_per_row,
-            raw: kernel(Kernel::Raw),
-            value: kernel(Kernel::Value),
-            klass: kernel(Kernel::Class),
-            leaf: kernel(Kernel::Leaf),
+            raw: kernel(KernelKind::Raw),
+            value: kernel(KernelKind::Value),
+            klass: kernel(KernelKind::Class),
+            leaf: kernel(KernelKind::Leaf),
             tables,
             info,
             cpu_needs,

@@ -2,11 +2,11 @@
 
 use std::collections::HashSet;
 
-use super::{Listener, Tally, Trial, Work, facts, judge, modifiers};
+use super::{Listener, ProblemCounter, Trial, Work, annotate, judge, modifiers};
 use crate::device::Limits;
 use crate::directives::Op;
 use crate::legal_next::{NEW, Operation};
-use crate::lineage::Builder;
+use crate::lineage::NestBuilder;
 use crate::resolve::Call;
 use sched_nest::{LoopId, TreeOrder};
 
@@ -16,48 +16,57 @@ const MOST_RUNS: usize = 256;
 /// A place in a schedule. What stands before it has been applied once; what follows is applied again only for
 /// operations that shape the nest.
 #[derive(Debug)]
-pub struct Site<'p> {
+pub struct InsertionPoint<'p> {
     before: Vec<&'p Call>,
     after: Vec<&'p Call>,
     limits: Limits,
     /// The limits for an operation that maps a loop to a GPU.
     gpu: Limits,
     /// The nest at the place, without facts.
-    here: Builder,
+    here: NestBuilder,
     /// The final nest with its facts; nothing if it is too large.
-    whole: Option<Builder>,
+    whole: Option<NestBuilder>,
     /// What is wrong with the schedule as it is.
-    known: Tally,
+    known: ProblemCounter,
     /// Names of loops that modifiers after the place or facts anywhere are about.
     named: HashSet<&'p str>,
 }
 
-impl<'p> Site<'p> {
+impl<'p> InsertionPoint<'p> {
     /// The place between these directives.
     pub fn new(
-        mut here: Builder,
+        mut here: NestBuilder,
         before: Vec<&'p Call>,
         after: Vec<&'p Call>,
         limits: Limits,
         gpu: Limits,
     ) -> Self {
-        let mut known = Tally::default();
+        let mut known = ProblemCounter::default();
         let is_fine = modifiers::apply(before.iter().copied(), &mut here, &mut known);
-        let facts = before.iter().filter(|call| !call.shapes);
+        let annotations = before.iter().filter(|call| !call.shapes);
         let named =
-            facts.chain(&after).flat_map(|call| call.selects()).map(|(_, select)| select.name.as_str());
+            annotations.chain(&after).flat_map(|call| call.selects()).map(|(_, select)| select.name.as_str());
         let named = named.collect();
-        let mut site = Site { before, after, limits, gpu, here, whole: None, known: Tally::default(), named };
-        let mut whole = site.here.clone();
-        if is_fine && site.finish(&mut whole, &site.limits, &mut known) {
-            site.whole = Some(whole);
+        let mut point = InsertionPoint {
+            before,
+            after,
+            limits,
+            gpu,
+            here,
+            whole: None,
+            known: ProblemCounter::default(),
+            named,
+        };
+        let mut whole = point.here.clone();
+        if is_fine && point.finish(&mut whole, &point.limits, &mut known) {
+            point.whole = Some(whole);
         }
-        site.known = known;
-        site
+        point.known = known;
+        point
     }
 
     /// The nest at the place, without facts.
-    pub fn nest(&self) -> &Builder {
+    pub fn nest(&self) -> &NestBuilder {
         &self.here
     }
 
@@ -123,26 +132,26 @@ impl<'p> Site<'p> {
         !found.has_new() && (is_whole || found.left() == 0)
     }
 
-    /// Whether a fact fits. Facts are about the final nest, and can be taken back.
+    /// Whether a fact fits. Annotations are about the final nest, and can be taken back.
     fn holds(&mut self, operation: &Operation, limits: &Limits, work: &mut Work) -> bool {
         let Some(whole) = &mut self.whole else { return false };
         work.spend(1 + whole.loop_count() / 2);
         let mut found = Trial::new(&self.known);
-        let is_stated = operation.apply(NEW, whole).is_ok();
-        if is_stated {
+        let is_annotated = operation.apply(NEW, whole).is_ok();
+        if is_annotated {
             judge(whole, limits, &mut found);
         }
         whole.forget(NEW);
-        is_stated && !found.has_new()
+        is_annotated && !found.has_new()
     }
 
     /// Does what follows, attaches all facts and judges the nest, until the listener has enough; false if that cannot be
     /// done.
-    fn finish(&self, builder: &mut Builder, limits: &Limits, listener: &mut dyn Listener) -> bool {
+    fn finish(&self, builder: &mut NestBuilder, limits: &Limits, listener: &mut dyn Listener) -> bool {
         if listener.has_enough() || !modifiers::apply(self.after.iter().copied(), builder, listener) {
             return false;
         }
-        facts::attach(self.before.iter().chain(&self.after).copied(), builder, listener);
+        annotate::attach(self.before.iter().chain(&self.after).copied(), builder, listener);
         listener.spend(builder.loop_count() / 2);
         if !listener.has_enough() {
             judge(builder, limits, listener);

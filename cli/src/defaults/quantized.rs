@@ -1,63 +1,74 @@
-//! Rows whose values are coded, a byte each, and walked by levels of complete trees.
+//! Rows whose values are quantized, a byte each, and walked by levels of complete trees.
 
 use super::vectors::Vectors;
 use super::{
-    BLOCK_BYTES, Chosen, FEW, Kept, LONGEST_CODES, Processor, SHORT_LIMIT, blocks, single_rows, text,
+    BLOCK_BYTES, Chosen, CodeDestination, FEW, MAX_BINS, Processor, SHORT_LIMIT, blocks, single_rows, text,
 };
 use sched_ir::quantize::QuantizedRows;
-use sched_nest::ModelFacts;
+use sched_nest::ModelInfo;
 
 /// Columns of codes whose finding costs as much as walking one tree with thresholds costs more than with codes.
 const COLUMNS_PER_TREE: u32 = 2;
 /// Deepest trees whose tests fit a word: of more, most are made for nothing.
-const AT_ONCE_LIMIT: u32 = 6;
+const TEST_MASK_LIMIT: u32 = 6;
 
 /// Whether coding rows pays: codes are bytes, and trees are enough to make up for finding them.
-pub(super) fn pays_to_code(facts: &ModelFacts, codes: &QuantizedRows) -> bool {
-    codes.in_bytes && codes.columns / COLUMNS_PER_TREE <= facts.num_trees
+pub(super) fn pays_to_quantize(model: &ModelInfo, codes: &QuantizedRows) -> bool {
+    codes.in_bytes && codes.columns / COLUMNS_PER_TREE <= model.num_trees
 }
 
-/// Walks of coded rows in the lanes of vectors.
-pub(super) struct Coded {
+/// Walks of quantized rows in the lanes of vectors.
+pub(super) struct Quantized {
     /// Codes of a row, a byte each.
     columns: u32,
 }
 
-impl Coded {
+impl Quantized {
     /// Walks of rows with such codes.
-    pub(super) fn of(codes: &QuantizedRows) -> Coded {
-        Coded { columns: codes.columns }
+    pub(super) fn of(codes: &QuantizedRows) -> Quantized {
+        Quantized { columns: codes.columns }
     }
 
     /// Trees in lanes for few rows, short vectors of rows for some more, else long ones.
-    pub(super) fn chosen(&self, facts: &ModelFacts, processor: Processor, kept: Kept) -> Chosen {
+    pub(super) fn chosen(
+        &self,
+        model: &ModelInfo,
+        processor: Processor,
+        destination: CodeDestination,
+    ) -> Chosen {
         // Four vectors of short walks take 0.78 of the time of two, of long ones 0.98; and up to twice the time to compile,
         // most where rows have many sums.
-        let brief = facts.max_depth() <= SHORT_LIMIT && (facts.num_classes <= 1 || kept == Kept::File);
+        let brief = model.max_depth() <= SHORT_LIMIT
+            && (model.num_classes <= 1 || destination == CodeDestination::Artefact);
         let (lanes, vectors) = match processor.lookup_bits {
             ..512 => (32, 1),
             _ => (64, if brief { 4 } else { 2 }),
         };
         // A short vector takes as long for one level as a long one for two more.
-        let short = if lanes == 64 && facts.max_depth() > SHORT_LIMIT { 32 } else { 16 };
-        let few = text(self.over_trees(facts, processor, kept));
+        let short = if lanes == 64 && model.max_depth() > SHORT_LIMIT { 32 } else { 16 };
+        let few = text(self.over_trees(model, processor, destination));
         let smaller = vec![(FEW, few), (short, text(self.rows(16, 2)))];
         Chosen { smaller, main: text(self.rows(lanes, vectors)) }
     }
 
     /// One row after the other: all tests of a tree at once where that pays, else trees in lanes.
-    pub(super) fn over_trees(&self, facts: &ModelFacts, processor: Processor, kept: Kept) -> Vec<String> {
-        if self.walks_single_rows(facts, processor) {
+    pub(super) fn over_trees(
+        &self,
+        model: &ModelInfo,
+        processor: Processor,
+        destination: CodeDestination,
+    ) -> Vec<String> {
+        if self.walks_single_rows(model, processor) {
             return single_rows("quantized", 4);
         }
-        Vectors::of_levels(facts, processor, kept).over_trees()
+        Vectors::of_levels(model, processor, destination).over_trees()
     }
 
     /// Whether all tests of a tree are made at once for single rows: they are few and the row fits a register.
-    pub(super) fn walks_single_rows(&self, facts: &ModelFacts, processor: Processor) -> bool {
-        let small = facts.max_depth() <= AT_ONCE_LIMIT && self.columns <= LONGEST_CODES;
+    pub(super) fn walks_single_rows(&self, model: &ModelInfo, processor: Processor) -> bool {
+        let small = model.max_depth() <= TEST_MASK_LIMIT && self.columns <= MAX_BINS;
         // Trees in lanes gather, which shorter registers do no faster.
-        let short = processor.lookup_bits == 256 && self.columns <= LONGEST_CODES / 2;
+        let short = processor.lookup_bits == 256 && self.columns <= MAX_BINS / 2;
         small || short
     }
 

@@ -1,11 +1,11 @@
 //! What the checker leaves open because a number is not known.
 
-use sched_nest::sym::{Fact, Sym};
+use sched_nest::sym::{Property, Sym};
 use std::fmt;
 
 /// What cannot be decided because a number is not known. Displayed, it goes on from "it is not known".
 #[derive(Clone, Debug, PartialEq)]
-pub enum Doubt {
+pub enum Obligation {
     /// Whether a split point is a value of the loop.
     OnStep {
         /// The split point.
@@ -55,37 +55,41 @@ pub enum Doubt {
     },
 }
 
-impl Doubt {
+impl Obligation {
     /// Whether it would be settled by a fact for which `test` holds. What cannot be told apart would be by any.
-    pub fn mentions(&self, test: &dyn Fn(Fact) -> bool) -> bool {
+    pub fn mentions(&self, test: &dyn Fn(Property) -> bool) -> bool {
         let syms: [Option<&Sym>; 3] = match self {
-            Doubt::OnStep { at, step } => [Some(at), Some(step), None],
-            Doubt::Between { at, start, stop } => [Some(at), Some(start), Some(stop)],
-            Doubt::Multiple { size, step } => [Some(size), Some(step), None],
-            Doubt::Size { size, step } => [Some(size), step.as_ref(), None],
-            Doubt::InRange { number } => [Some(number), None, None],
-            Doubt::EquallyDeep => return test(Fact::MaxDepth),
-            Doubt::Trips { .. } | Doubt::Threads { .. } => return test(Fact::NumTrees),
+            Obligation::OnStep { at, step } => [Some(at), Some(step), None],
+            Obligation::Between { at, start, stop } => [Some(at), Some(start), Some(stop)],
+            Obligation::Multiple { size, step } => [Some(size), Some(step), None],
+            Obligation::Size { size, step } => [Some(size), step.as_ref(), None],
+            Obligation::InRange { number } => [Some(number), None, None],
+            Obligation::EquallyDeep => return test(Property::MaxDepth),
+            Obligation::Trips { .. } | Obligation::Threads { .. } => return test(Property::NumTrees),
         };
-        let known = |fact| fact != Fact::Rows && test(fact);
+        let known = |property| property != Property::Rows && test(property);
         syms.into_iter().flatten().any(|sym| sym.mentions(&known))
     }
 }
 
-impl fmt::Display for Doubt {
+impl fmt::Display for Obligation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Doubt::OnStep { at, step } => write!(f, "whether {at} falls on a step of {step}"),
-            Doubt::Between { at, start, stop } => write!(f, "whether {at} lies between {start} and {stop}"),
-            Doubt::Multiple { size, step } => write!(f, "whether {size} is a multiple of the step {step}"),
-            Doubt::Size { size, step: None } => write!(f, "whether the size {size} is at least 1"),
-            Doubt::Size { size, step: Some(step) } => {
+            Obligation::OnStep { at, step } => write!(f, "whether {at} falls on a step of {step}"),
+            Obligation::Between { at, start, stop } => {
+                write!(f, "whether {at} lies between {start} and {stop}")
+            }
+            Obligation::Multiple { size, step } => {
+                write!(f, "whether {size} is a multiple of the step {step}")
+            }
+            Obligation::Size { size, step: None } => write!(f, "whether the size {size} is at least 1"),
+            Obligation::Size { size, step: Some(step) } => {
                 write!(f, "whether the size {size} is at least 1 and a multiple of the step {step}")
             }
-            Doubt::EquallyDeep => f.write_str("which trees are equally deep"),
-            Doubt::Trips { name } => write!(f, "how often `{name}` iterates"),
-            Doubt::Threads { name } => write!(f, "how many threads `{name}` needs"),
-            Doubt::InRange { number } => write!(f, "whether {number} is in range"),
+            Obligation::EquallyDeep => f.write_str("which trees are equally deep"),
+            Obligation::Trips { name } => write!(f, "how often `{name}` iterates"),
+            Obligation::Threads { name } => write!(f, "how many threads `{name}` needs"),
+            Obligation::InRange { number } => write!(f, "whether {number} is in range"),
         }
     }
 }

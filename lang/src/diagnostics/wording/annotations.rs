@@ -3,10 +3,10 @@
 use super::{Context, Wording, use_one_of};
 use crate::diagnostics::Applicability;
 use crate::legality::Size;
-use crate::lineage::Step;
-use sched_nest::{Layout, Sort};
+use crate::lineage::DirectiveIndex;
+use sched_nest::{Axis, Layout};
 
-pub(super) fn contradiction(context: &Context, earlier: Step) -> Wording {
+pub(super) fn contradiction(context: &Context, earlier: DirectiveIndex) -> Wording {
     let first = context.first();
     let what = if first.is_empty() { "the model".to_owned() } else { format!("`{first}`") };
     let (this, other) = (context.quote(context.illegal.step), context.quote(earlier));
@@ -69,7 +69,7 @@ pub(super) fn run_depth_unknown() -> Wording {
     )
 }
 
-pub(super) fn layout_needs_single_nodes(context: &Context, layout: Layout, tiles: Step) -> Wording {
+pub(super) fn layout_needs_single_nodes(context: &Context, layout: Layout, tiles: DirectiveIndex) -> Wording {
     let message = format!("the layout `{}` holds single nodes, not tiles of nodes", layout.word());
     Wording::new(message, "cannot hold tiles")
         .and(tiles, "asks for tiles")
@@ -78,7 +78,7 @@ pub(super) fn layout_needs_single_nodes(context: &Context, layout: Layout, tiles
         .fix(Some(context.remove(tiles)))
 }
 
-pub(super) fn walk_needs_single_nodes(context: &Context, tiles: Step) -> Wording {
+pub(super) fn walk_needs_single_nodes(context: &Context, tiles: DirectiveIndex) -> Wording {
     let directive = context.directive();
     let first = context.first();
     let message = format!(
@@ -109,7 +109,7 @@ pub(super) fn code_too_large(context: &Context, size: &Size) -> Wording {
         .fix((directive == "unroll").then(|| context.expand_a_tile()).flatten())
 }
 
-pub(super) fn parallel_on_gpu(context: &Context, gpu: Step) -> Wording {
+pub(super) fn parallel_on_gpu(context: &Context, gpu: DirectiveIndex) -> Wording {
     let first = context.first();
     let step = context.illegal.step;
     Wording::new(format!("`{first}` runs on the GPU and cannot run on CPU threads too"), "on CPU threads")
@@ -128,7 +128,7 @@ pub(super) fn gpu_on_cpu(context: &Context) -> Wording {
         .fix(Some(context.remove(step)))
 }
 
-pub(super) fn dimension_twice(context: &Context, outer: &str, earlier: Step) -> Wording {
+pub(super) fn dimension_twice(context: &Context, outer: &str, earlier: DirectiveIndex) -> Wording {
     let first = context.first();
     Wording::new(format!("`{first}` around it uses this dimension already"), "used again")
         .and(earlier, format!("used here for `{outer}`"))
@@ -171,7 +171,7 @@ pub(super) fn not_block_trees(context: &Context) -> Wording {
         Wording::new(message, "not a tree loop over threads")
             .help("Map a tree loop to `block.x`, `block.y` or `block.z`.")
             .fix(
-                (context.sort() == Some(Sort::Tree))
+                (context.axis() == Some(Axis::Tree))
                     .then(|| context.insert_before(step, &format!("gpuDimension({first}, block.x)"))),
             )
             .fix(Some(context.remove(step)))
@@ -207,14 +207,14 @@ fn interleave(context: &Context) -> String {
 
 impl Context<'_> {
     /// What the first loop ranges over.
-    fn sort(&self) -> Option<Sort> {
-        self.illegal.loops.first().map(|id| self.builder.sort(*id))
+    fn axis(&self) -> Option<Axis> {
+        self.illegal.loops.first().map(|id| self.builder.axis(*id))
     }
 
     /// Some loops over trees.
     pub(super) fn tree_loops(&self) -> Vec<String> {
         let loops = self.builder.loops();
-        let trees = loops.into_iter().filter(|id| self.builder.sort(*id) == Sort::Tree);
+        let trees = loops.into_iter().filter(|id| self.builder.axis(*id) == Axis::Tree);
         trees.take(4).map(|id| self.builder.name(id)).collect()
     }
 

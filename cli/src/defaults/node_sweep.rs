@@ -1,70 +1,70 @@
-//! Rows whose values are coded, of which vectors test all nodes of a tree.
+//! Rows whose values are quantized, of which vectors test all nodes of a tree.
 
 use super::vectors::Vectors;
 use super::{
-    Chosen, FEW, Kept, LONGEST_CODES, Processor, SHORT_LIMIT, SHORT_REGISTER, blocks, scalar, single_rows,
-    text,
+    Chosen, CodeDestination, FEW, MAX_BINS, Processor, SHORT_LIMIT, SHORT_REGISTER, blocks, scalar,
+    single_rows, text,
 };
 use sched_ir::quantize::QuantizedRows;
-use sched_nest::ModelFacts;
+use sched_nest::ModelInfo;
 
 /// Codes of the longest row that trees in lanes look up in registers.
 const LONGEST_LOOKED_UP: u32 = 128;
 /// Leaves of the largest tree whose tests are made at once.
-const LARGEST_AT_ONCE: u64 = 64;
+const LARGEST_TEST_MASK: u64 = 64;
 /// A complete tree has so many times the leaves of one whose levels are as dear to look up as all its nodes are to test.
 const SPARSELY: u64 = 4;
 /// Leaves of the largest tree that a vector tests in about the time in which one row after the other is walked, for as many
 /// rows as are few.
 const SMALL_TREE: u64 = 128;
 
-/// Walks of coded rows, of which vectors test all nodes of a tree one after the other.
-pub(super) struct Swept {
+/// Walks of quantized rows, of which vectors test all nodes of a tree one after the other.
+pub(super) struct NodeSweep {
     /// Rows of a vector.
     lanes: u32,
     /// Leaves of a tree, on average.
     leaves: u64,
     /// Whether single rows make all tests of a tree at once.
-    at_once: bool,
+    test_mask: bool,
     /// Whether trees in lanes look a row's codes up in registers.
     looked_up: bool,
 }
 
-impl Swept {
+impl NodeSweep {
     /// What suits a model, if places count its trees' leaves.
-    pub(super) fn of(facts: &ModelFacts, codes: &QuantizedRows, processor: Processor) -> Option<Swept> {
+    pub(super) fn of(model: &ModelInfo, codes: &QuantizedRows, processor: Processor) -> Option<NodeSweep> {
         let of_tree = |tree: &Vec<u32>| tree.iter().map(|leaves| u64::from(*leaves)).sum::<u64>();
-        let sizes: Vec<u64> = facts.leaves.iter().map(of_tree).collect();
-        let leaves = sizes.iter().sum::<u64>().checked_div(facts.num_trees.into())?;
+        let sizes: Vec<u64> = model.leaves.iter().map(of_tree).collect();
+        let leaves = sizes.iter().sum::<u64>().checked_div(model.num_trees.into())?;
         let largest = sizes.into_iter().max()?;
         if leaves < 2 || largest > u16::MAX.into() || processor.lookup_bits < SHORT_REGISTER {
             return None;
         }
-        let at_once = largest <= LARGEST_AT_ONCE && codes.columns <= LONGEST_CODES;
+        let test_mask = largest <= LARGEST_TEST_MASK && codes.columns <= MAX_BINS;
         let looked_up = codes.columns <= LONGEST_LOOKED_UP;
-        Some(Swept { lanes: processor.lookup_bits / u8::BITS, leaves, at_once, looked_up })
+        Some(NodeSweep { lanes: processor.lookup_bits / u8::BITS, leaves, test_mask, looked_up })
     }
 
     /// Whether testing all nodes pays for all calls: for trees that are small though deep, or that would be far from full
     /// as complete trees.
-    pub(super) fn pays(&self, facts: &ModelFacts, complete: bool, processor: Processor) -> bool {
+    pub(super) fn pays(&self, model: &ModelInfo, complete: bool, processor: Processor) -> bool {
         let bits = u64::from(processor.lookup_bits);
         let most = if processor.gathers_slowly { 2 * bits } else { bits };
-        if complete { self.leaves * SPARSELY <= 1 << facts.max_depth() } else { self.leaves <= most }
+        if complete { self.leaves * SPARSELY <= 1 << model.max_depth() } else { self.leaves <= most }
     }
 
     /// Single rows or trees in lanes for few rows, else vectors of rows.
     pub(super) fn chosen(
         &self,
-        facts: &ModelFacts,
+        model: &ModelInfo,
         complete: bool,
-        (processor, kept): (Processor, Kept),
+        (processor, destination): (Processor, CodeDestination),
     ) -> Chosen {
         let few = match processor.lookup_bits {
-            ..=SHORT_REGISTER => text(scalar(facts)),
-            _ if self.at_once => text(single_rows("preorder", 2)),
+            ..=SHORT_REGISTER => text(scalar(model)),
+            _ if self.test_mask => text(single_rows("preorder", 2)),
             _ if self.looked_up => text(self.over_trees(processor)),
-            _ if complete => text(Vectors::of_levels(facts, processor, kept).over_trees()),
+            _ if complete => text(Vectors::of_levels(model, processor, destination).over_trees()),
             _ => text(Vectors::of_nodes(processor, FEW).over_trees()),
         };
         Chosen { smaller: vec![(self.few(), few)], main: text(self.rows()) }
@@ -72,11 +72,11 @@ impl Swept {
 
     /// From how many rows on it pays where complete trees would be half empty: a node is loaded once for all vectors that
     /// advance together. A file has room for both where nodes fill no more than a third.
-    pub(super) fn pays_from(&self, facts: &ModelFacts, kept: Kept) -> Option<u32> {
-        let fills = |part: u64| self.leaves * part <= 1 << facts.max_depth().min(32);
+    pub(super) fn pays_from(&self, model: &ModelInfo, destination: CodeDestination) -> Option<u32> {
+        let fills = |part: u64| self.leaves * part <= 1 << model.max_depth().min(32);
         let vectors = match self.lanes {
-            _ if facts.max_depth() <= SHORT_LIMIT => return None,
-            64.. if kept == Kept::Memory || fills(3) => 4,
+            _ if model.max_depth() <= SHORT_LIMIT => return None,
+            64.. if destination == CodeDestination::Memory || fills(3) => 4,
             64.. => return None,
             _ => 2,
         };

@@ -24,15 +24,15 @@ const NOWHERE: u8 = u8::MAX;
 /// A table for each of the bytes of entries, some of which are tested at once. A word has a bit for each:
 /// of more, trees in lanes are faster.
 #[derive(Clone, Copy)]
-pub(super) struct AtOnce {
+pub(super) struct TestMaskTables {
     /// Entries of a tree that are tested.
     entries: u64,
     /// Whether there are tables to make all tests at once.
     wanted: bool,
     /// The columns of the bins that nodes compare with.
     columns: Field,
-    /// The ranks of their thresholds.
-    ranks: Field,
+    /// The bins of their thresholds.
+    threshold_bins: Field,
     /// The number of leaves that they strike out, less one.
     reaches: Field,
 }
@@ -44,23 +44,23 @@ fn entry(node: &Ordered) -> (usize, u8) {
     (last as usize, reach as u8)
 }
 
-impl AtOnce {
+impl TestMaskTables {
     /// Adds tables of this many entries to a schema, for trees of at most `most` leaves. Without them all
     /// tests are never made at once. Tables of trees that nobody walks have no entries.
-    pub(super) fn declare(schema: &mut Schema, most: u64, entries: Option<u64>) -> AtOnce {
+    pub(super) fn declare(schema: &mut Schema, most: u64, entries: Option<u64>) -> TestMaskTables {
         let count = entries.unwrap_or(0);
-        AtOnce {
-            entries: AtOnce::entries(most).min(WORD),
+        TestMaskTables {
+            entries: TestMaskTables::entries(most).min(WORD),
             wanted: entries.is_some(),
             columns: schema.column("preorder_columns", Scalar::I8, count),
-            ranks: schema.column("preorder_ranks", Scalar::I8, count),
+            threshold_bins: schema.column("preorder_bins", Scalar::I8, count),
             reaches: schema.column("preorder_reaches", Scalar::I8, count),
         }
     }
 
     /// Whether a word has bits for the entries of trees of at most `most` leaves.
     pub(super) fn fits(most: u64) -> bool {
-        AtOnce::entries(most) <= WORD
+        TestMaskTables::entries(most) <= WORD
     }
 
     /// Whether there are such tables.
@@ -80,7 +80,7 @@ impl AtOnce {
         }
         let (at, reach) = entry(node);
         self.columns.write(bytes, start + at, test.feature);
-        self.ranks.write_operand(bytes, start + at, test.operand);
+        self.threshold_bins.write_operand(bytes, start + at, test.operand);
         self.reaches.write(bytes, start + at, reach.into());
     }
 
@@ -94,8 +94,9 @@ impl AtOnce {
     pub(super) fn leaf(&self, b: &mut Builder, buffers: &Buffers, base: Value, bins: Value) -> Value {
         let ty = Ty::vector(Scalar::I8, self.entries as u16);
         let mut load = |field: Field| field.load_run(b, buffers, base, self.entries);
-        let [columns, ranks, reaches] = [self.columns, self.ranks, self.reaches].map(&mut load);
-        let right = decisions(b, bins, Tests { columns, ranks });
+        let [columns, threshold_bins, reaches] =
+            [self.columns, self.threshold_bins, self.reaches].map(&mut load);
+        let right = decisions(b, bins, Tests { columns, threshold_bins });
         // How far it is to the end from an entry, and from the leftmost leaf that it strikes out. What
         // follows are nodes of the next tree, which reach no leaf of this one.
         let (end, lanes, none) = (b.int_of(ty, self.entries as i64), b.iota(ty), b.int_of(ty, 0));

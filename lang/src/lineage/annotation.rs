@@ -1,18 +1,18 @@
-//! Facts about loops: one table, from which the enum and all that is said of every fact alike follow.
+//! Annotations about loops: one table, from which the enum and all that is said of every fact alike follow.
 
 use crate::directives::{self, Op};
 use sched_nest::{GpuDimension, Layout};
 
 /// Most walks advanced together, and widest vector.
 const MAX_LANES: u32 = 64;
-/// Most hops of a walk that are written out.
-pub const MAX_HOPS: u32 = 1024;
+/// Most steps of a walk that are written out.
+pub const MAX_STEPS: u32 = 1024;
 /// Most levels of a tree that are evaluated speculatively.
 const MAX_LEVELS: u32 = 8;
 
 /// Declares the facts. Each has the name of its directive's [`Op`] and the kind that pictures colour it by. Those with a
 /// number have its largest value and the values that are proposed, the most likely one first.
-macro_rules! stated {
+macro_rules! annotations {
     (
         flags { $($(#[$flag_doc:meta])* $flag:ident $flag_kind:literal;)* }
         numbers { $($(#[$number_doc:meta])* $number:ident $number_kind:literal, $most:expr, $values:expr;)* }
@@ -21,39 +21,39 @@ macro_rules! stated {
     ) => {
         /// A fact about one loop.
         #[derive(Clone, Copy, Debug, PartialEq)]
-        pub enum Stated {
+        pub enum Annotation {
             $($(#[$flag_doc])* $flag,)*
             $($(#[$number_doc])* $number(u32),)*
             $($(#[$choice_doc])* $choice(Option<u32>),)*
             $($(#[$word_doc])* $word($type),)*
         }
 
-        impl Stated {
+        impl Annotation {
             /// The directive that states it.
             pub fn op(&self) -> Op {
                 match self {
-                    $(Stated::$flag => Op::$flag,)*
-                    $(Stated::$number(_) => Op::$number,)*
-                    $(Stated::$choice(_) => Op::$choice,)*
-                    $(Stated::$word(_) => Op::$op,)*
+                    $(Annotation::$flag => Op::$flag,)*
+                    $(Annotation::$number(_) => Op::$number,)*
+                    $(Annotation::$choice(_) => Op::$choice,)*
+                    $(Annotation::$word(_) => Op::$op,)*
                 }
             }
 
             /// What pictures colour it by.
             pub fn kind(&self) -> &'static str {
                 match self {
-                    $(Stated::$flag => $flag_kind,)*
-                    $(Stated::$number(_) => $number_kind,)*
-                    $(Stated::$choice(_) => $choice_kind,)*
-                    $(Stated::$word(_) => $word_kind,)*
+                    $(Annotation::$flag => $flag_kind,)*
+                    $(Annotation::$number(_) => $number_kind,)*
+                    $(Annotation::$choice(_) => $choice_kind,)*
+                    $(Annotation::$word(_) => $word_kind,)*
                 }
             }
 
             /// Its number, if one is given.
             pub fn number(&self) -> Option<u32> {
                 match self {
-                    $(Stated::$number(n) => Some(*n),)*
-                    $(Stated::$choice(n) => *n,)*
+                    $(Annotation::$number(n) => Some(*n),)*
+                    $(Annotation::$choice(n) => *n,)*
                     _ => None,
                 }
             }
@@ -61,7 +61,7 @@ macro_rules! stated {
             /// Its word, if it has one.
             pub fn word(&self) -> Option<String> {
                 match self {
-                    $(Stated::$word(value) => Some($text(value)),)*
+                    $(Annotation::$word(value) => Some($text(value)),)*
                     _ => None,
                 }
             }
@@ -69,18 +69,18 @@ macro_rules! stated {
             /// The largest number that it can have, if it can have one.
             pub fn limit(&self) -> Option<u32> {
                 match self {
-                    $(Stated::$number(_) => Some($most),)*
-                    $(Stated::$choice(_) => Some($limit),)*
+                    $(Annotation::$number(_) => Some($most),)*
+                    $(Annotation::$choice(_) => Some($limit),)*
                     _ => None,
                 }
             }
 
             /// The fact that a directive states with this number, or without one; none if it needs the other, or a word.
-            pub fn of(op: Op, number: Option<u32>) -> Option<Stated> {
+            pub fn of(op: Op, number: Option<u32>) -> Option<Annotation> {
                 match (op, number) {
-                    $((Op::$flag, None) => Some(Stated::$flag),)*
-                    $((Op::$number, Some(n)) => Some(Stated::$number(n)),)*
-                    $((Op::$choice, n) => Some(Stated::$choice(n)),)*
+                    $((Op::$flag, None) => Some(Annotation::$flag),)*
+                    $((Op::$number, Some(n)) => Some(Annotation::$number(n)),)*
+                    $((Op::$choice, n) => Some(Annotation::$choice(n)),)*
                     _ => None,
                 }
             }
@@ -97,7 +97,7 @@ macro_rules! stated {
     };
 }
 
-stated! {
+annotations! {
     flags {
         /// `parallel`
         Parallel "parallel";
@@ -112,9 +112,9 @@ stated! {
     }
     numbers {
         /// `unrollWalk` with this depth. Depths of the model are proposed.
-        UnrollWalk "walk", MAX_HOPS, &[];
-        /// `peelWalk` with this many hops. Depths of the model are proposed.
-        PeelWalk "walk", MAX_HOPS, &[];
+        UnrollWalk "walk", MAX_STEPS, &[];
+        /// `peelWalk` with this many steps. Depths of the model are proposed.
+        PeelWalk "walk", MAX_STEPS, &[];
         /// `speculateWalk` with this many levels.
         SpeculateWalk "walk", MAX_LEVELS, &[2, 3, 4, 1];
         /// `vectorReduce` with this width.
@@ -134,7 +134,7 @@ stated! {
     }
 }
 
-impl Stated {
+impl Annotation {
     /// As pictures show it: the directive and its number, or its word. `number` stands for the one that the schedule leaves
     /// to the checker.
     pub fn text(&self, number: Option<u32>) -> String {
@@ -147,15 +147,17 @@ impl Stated {
     }
 
     /// Whether both say something about the same property of a loop.
-    pub fn same_kind(&self, other: &Stated) -> bool {
-        let reduces =
-            |s: &Stated| matches!(s, Stated::AtomicReduce | Stated::SharedReduce | Stated::VectorReduce(_));
+    pub fn same_kind(&self, other: &Annotation) -> bool {
+        let reduces = |s: &Annotation| {
+            matches!(s, Annotation::AtomicReduce | Annotation::SharedReduce | Annotation::VectorReduce(_))
+        };
         std::mem::discriminant(self) == std::mem::discriminant(other) || (reduces(self) && reduces(other))
     }
 
     /// Whether the two cannot hold for one loop.
-    pub fn contradicts(&self, other: &Stated) -> bool {
-        let pair = |a: &Stated, b: &Stated| matches!((a, b), (Stated::Parallel, Stated::Unroll));
+    pub fn contradicts(&self, other: &Annotation) -> bool {
+        let pair =
+            |a: &Annotation, b: &Annotation| matches!((a, b), (Annotation::Parallel, Annotation::Unroll));
         (self.same_kind(other) && self != other) || pair(self, other) || pair(other, self)
     }
 }

@@ -5,14 +5,14 @@ use foldhash::HashSet;
 use crate::device::Limits;
 use crate::diagnostics::{Code, Severity};
 use crate::illegal::Illegal;
-use crate::lineage::{Builder, Step};
+use crate::lineage::{DirectiveIndex, NestBuilder};
 use crate::report::Report;
 use crate::{legality, lints};
 
 /// Is told what is wrong with an operation.
 pub(crate) trait Listener {
     /// The operation has this problem on the nest as it stands.
-    fn illegal(&mut self, builder: &Builder, illegal: &Illegal);
+    fn illegal(&mut self, builder: &NestBuilder, illegal: &Illegal);
 
     /// This many loops have been made or looked at.
     fn spend(&mut self, _work: usize) {}
@@ -24,7 +24,7 @@ pub(crate) trait Listener {
 }
 
 impl Listener for Report<'_> {
-    fn illegal(&mut self, builder: &Builder, illegal: &Illegal) {
+    fn illegal(&mut self, builder: &NestBuilder, illegal: &Illegal) {
         Report::illegal(self, builder, illegal);
     }
 }
@@ -32,12 +32,12 @@ impl Listener for Report<'_> {
 /// Which operations have which errors and warnings. Hints do not count, and neither does what follows from an error
 /// that does.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Tally {
-    problems: HashSet<(Step, Code)>,
+pub(crate) struct ProblemCounter {
+    problems: HashSet<(DirectiveIndex, Code)>,
 }
 
-impl Listener for Tally {
-    fn illegal(&mut self, builder: &Builder, illegal: &Illegal) {
+impl Listener for ProblemCounter {
+    fn illegal(&mut self, builder: &NestBuilder, illegal: &Illegal) {
         self.problems.extend(problem(builder, illegal));
     }
 }
@@ -45,19 +45,19 @@ impl Listener for Tally {
 /// Looks for a problem that a tally does not have, as long as there is work left; one is enough.
 #[derive(Debug)]
 pub(crate) struct Trial<'k> {
-    known: &'k Tally,
+    known: &'k ProblemCounter,
     has_new: bool,
     left: usize,
 }
 
 impl<'k> Trial<'k> {
     /// Nothing new has been found yet.
-    pub fn new(known: &'k Tally) -> Self {
+    pub fn new(known: &'k ProblemCounter) -> Self {
         Trial::with(known, usize::MAX)
     }
 
     /// The same, with so much work to do.
-    pub fn with(known: &'k Tally, left: usize) -> Self {
+    pub fn with(known: &'k ProblemCounter, left: usize) -> Self {
         Trial { known, has_new: false, left }
     }
 
@@ -73,7 +73,7 @@ impl<'k> Trial<'k> {
 }
 
 impl Listener for Trial<'_> {
-    fn illegal(&mut self, builder: &Builder, illegal: &Illegal) {
+    fn illegal(&mut self, builder: &NestBuilder, illegal: &Illegal) {
         let problem = problem(builder, illegal);
         self.has_new |= problem.is_some_and(|problem| !self.known.problems.contains(&problem));
     }
@@ -88,7 +88,7 @@ impl Listener for Trial<'_> {
 }
 
 /// The operation and the code of an error or a warning.
-fn problem(builder: &Builder, illegal: &Illegal) -> Option<(Step, Code)> {
+fn problem(builder: &NestBuilder, illegal: &Illegal) -> Option<(DirectiveIndex, Code)> {
     let code = illegal.problem.code()?;
     let is_consequence =
         illegal.problem.may_be_a_consequence() && illegal.loops.iter().any(|id| builder.is_tainted(*id));
@@ -97,7 +97,7 @@ fn problem(builder: &Builder, illegal: &Illegal) -> Option<(Step, Code)> {
 }
 
 /// Tells what is wrong or silly about a nest.
-pub(crate) fn judge(builder: &Builder, limits: &Limits, listener: &mut dyn Listener) {
+pub(crate) fn judge(builder: &NestBuilder, limits: &Limits, listener: &mut dyn Listener) {
     for illegal in legality::check(builder, limits) {
         listener.illegal(builder, &illegal);
     }

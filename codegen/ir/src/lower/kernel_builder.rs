@@ -6,7 +6,7 @@ use crate::lir::{Build, Builder};
 use crate::mir::Var;
 
 /// A kernel under construction: where statements go, what it reads and writes, and what is in scope.
-pub struct Kernel<'a> {
+pub struct KernelBuilder<'a> {
     /// Statements go where it stands.
     pub b: Builder,
     /// The buffers of the call and of the model.
@@ -15,16 +15,16 @@ pub struct Kernel<'a> {
     pub scope: Scope,
 }
 
-impl Build for Kernel<'_> {
+impl Build for KernelBuilder<'_> {
     fn builder(&mut self) -> &mut Builder {
         &mut self.b
     }
 }
 
-impl<'a> Kernel<'a> {
+impl<'a> KernelBuilder<'a> {
     /// A kernel with nothing in scope.
-    pub fn new(b: Builder, ports: &'a Ports<'a>) -> Kernel<'a> {
-        Kernel { b, ports, scope: Scope::default() }
+    pub fn new(b: Builder, ports: &'a Ports<'a>) -> KernelBuilder<'a> {
+        KernelBuilder { b, ports, scope: Scope::default() }
     }
 
     /// Runs `body` with a variable in scope.
