@@ -38,7 +38,7 @@ def generated(model):
                         yield name, "\n".join(lines) + "\n"
                         if layout == "sparse" and cache:
                             yield f"{name} speculate 3", "\n".join([*lines, "speculateWalk(b1, 3)"]) + "\n"
-    # Coded rows, and tiles of nodes.
+    # Quantized rows, and tiles of nodes.
     for rows in (16, 64, 256):
         for width in (16, 32, 64):
             for interleave in (1, 2, 4):

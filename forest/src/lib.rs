@@ -28,6 +28,7 @@ mod error;
 mod fingerprint;
 mod forest;
 mod json;
+mod loaded;
 mod narrow;
 mod profile;
 mod read;
@@ -43,8 +44,9 @@ pub use fingerprint::fingerprint;
 pub use forest::{
     Comparison, Float, Forest, Inner, Leaf, LeafValues, NodeRef, Predicate, Target, Transform, Tree, Types,
 };
+pub use loaded::{Iterations, Loaded, Note, ParseIterationsError};
 pub use profile::Profile;
-pub use read::{Iterations, Loaded, Note, ParseIterationsError, ReadOptions, load, read, read_with};
+pub use read::{ReadOptions, load, read, read_with};
 pub use summary::{FeatureUse, LeafRange, MissingDirections, ModelSummary, summarize};
 pub use walk::{Real, WalkError, predict, predict_classes, predict_leaves, predict_margins};
 

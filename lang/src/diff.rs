@@ -10,7 +10,7 @@ use sched_nest::{Accumulation, Layout, Loop, LoopId, Nest, TreeOrder};
 use std::fmt::Write;
 
 pub use json::diff_json;
-use pair::Pairs;
+use pair::{Pairs, preorder};
 use sched_nest::show::{annotations, range};
 
 /// One difference.
@@ -82,18 +82,6 @@ pub fn diff(a: &Nest, b: &Nest) -> Vec<Change> {
     }
     whole(a, b, &mut changes);
     changes
-}
-
-/// The loops from the outside inwards, in the order in which they run. `Nest::loops` is in this order already when the
-/// checker made it, but nothing says that it has to be.
-fn preorder(nest: &Nest) -> Vec<LoopId> {
-    let mut order = Vec::with_capacity(nest.loops.len());
-    let mut stack: Vec<LoopId> = nest.roots.iter().rev().copied().collect();
-    while let Some(id) = stack.pop() {
-        order.push(id);
-        stack.extend(nest.get(id).body.loops().into_iter().rev());
-    }
-    order
 }
 
 /// `0..64 step 8 [parallel]`

@@ -1,32 +1,74 @@
-//! The directives of the language: their names, parameters and what becomes of them.
+//! The directives of the language: one table, from which parsing, names, signatures, operations on a builder, completion,
+//! proposals and the pages that editors show follow.
 
 use sched_nest::Layout;
 
-/// What a directive is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[allow(missing_docs, reason = "the names are the language's own; `Signature::summary` describes each")]
-pub enum Op {
-    Tile,
-    Split,
-    SplitByDepth,
-    Reorder,
-    Specialize,
-    Unroll,
-    SortTrees,
-    Parallel,
-    GpuDimension,
-    Cache,
-    Interleave,
-    Vectorize,
-    UnrollWalk,
-    PeelWalk,
-    SpeculateWalk,
-    AtomicReduce,
-    SharedReduce,
-    VectorReduce,
-    Representation,
-    TileTrees,
+/// Hands the table of directives to a macro.
+///
+/// Those that shape the nest say what they do to a [`crate::lineage::NestBuilder`] with their arguments. Annotations state
+/// something of loops; what follows `;` may be left out. `later` says that no code generator has it yet.
+///
+/// A parameter is `Index` (a loop), `Indices` (one loop or more), `NewIndex` (a name for a loop to be made), `Number`, or
+/// one of some words.
+macro_rules! directives {
+    ($then:ident) => {
+        $then! {
+            modifiers {
+                Tile "tile" { v: Index, outer: NewIndex, inner: NewIndex, size: Number }
+                    "Block the loop: `outer` takes its place, `inner` adopts what is inside."
+                    |builder, step| builder.tile(step, v, outer, inner, size);
+                Split "split" { v: Index, first: NewIndex, second: NewIndex, at: Number }
+                    "Cut the loop at a value; each half has a copy of what is inside."
+                    |builder, step| builder.split(step, v, first, second, at);
+                SplitByDepth "splitByDepth" { v: Index }
+                    "Cut the tree loop into runs of equally deep trees: `v[0]`, `v[1]`, and so on."
+                    |builder, step| builder.split_by_depth(step, v);
+                Reorder "reorder" { v: Indices }
+                    "Permute loops of one perfectly nested chain."
+                    |builder, step| builder.reorder(step, v);
+                Specialize "specialize" { v: Index }
+                    "Give each iteration its own copy of what is inside: `v[k].name`."
+                    |builder, step| builder.specialize(step, v);
+                Unroll "unroll" { v: Index }
+                    "Expand the loop completely."
+                    |builder, step| builder.unroll(step, v);
+                SortTrees "sortTrees" { key: Keyword(SORT_KEYS) }
+                    "Sort the trees stably, shallowest first."
+                    |builder, step| builder.sort_trees(step);
+            }
+            annotations {
+                Parallel "parallel" lowered { v: Index }
+                    "Run the iterations in parallel on CPU threads.";
+                GpuDimension "gpuDimension" later { v: Index, dimension: Keyword(DIMENSIONS) }
+                    "Map the loop to a dimension of the GPU launch.";
+                Cache "cache" lowered { v: Index }
+                    "Keep near what one iteration works on: rows or trees.";
+                Interleave "interleave" lowered { v: Index; n: Number }
+                    "Walk n iterations of the leaf loop together, instruction by instruction.";
+                Vectorize "vectorize" lowered { v: Index; width: Number }
+                    "Walk iterations of the leaf loop in the lanes of a vector.";
+                UnrollWalk "unrollWalk" lowered { v: Index, depth: Number }
+                    "Walk the first steps as straight-line code, without looking for leaves.";
+                PeelWalk "peelWalk" lowered { v: Index, n: Number }
+                    "Walk the first steps without looking for leaves as far as no tree has one there.";
+                SpeculateWalk "speculateWalk" lowered { v: Index, levels: Number }
+                    "Evaluate all nodes of the top levels and let the bits choose the path.";
+                AtomicReduce "atomicReduce" lowered { v: Index }
+                    "Add the parallel iterations' values atomically.";
+                SharedReduce "sharedReduce" later { v: Index }
+                    "Keep partial sums in a GPU block's shared memory.";
+                VectorReduce "vectorReduce" lowered { v: Index, width: Number }
+                    "Fold the parallel iterations' partial sums with vectors.";
+                // Called with one argument, it takes the layout, and is about all loops.
+                Representation "representation" lowered { v: Index; layout: Keyword(Layout::WORDS) }
+                    "Choose the memory layout of the trees.";
+                TileTrees "tileTrees" lowered { n: Number; how: Keyword(TILINGS) }
+                    "Group nodes of a tree into tiles that are passed in one step.";
+            }
+        }
+    };
 }
+pub(crate) use directives;
 
 /// What an argument must be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -63,12 +105,14 @@ pub struct Signature {
     pub required: usize,
     /// Whether the last parameter may be repeated.
     pub repeats: bool,
-    /// Whether it shapes the nest, in the order written; others are facts about the final nest.
+    /// Whether it shapes the nest, in the order written; others are annotations of the final nest.
     pub shapes: bool,
     /// Whether a code generator lowers it.
     pub lowered: bool,
     /// What it does, in one line.
     pub summary: &'static str,
+    /// Its page in the book.
+    pub page: &'static str,
 }
 
 impl Signature {
@@ -86,6 +130,16 @@ impl Signature {
         }
         format!("{}({})", self.name, parts.join(", "))
     }
+
+    /// The position of its first parameter of this kind.
+    pub fn position(&self, test: impl Fn(Role) -> bool) -> Option<usize> {
+        self.parameters.iter().position(|parameter| test(parameter.role))
+    }
+
+    /// How many loops it makes.
+    pub fn new_loops(&self) -> usize {
+        self.parameters.iter().filter(|parameter| parameter.role == Role::NewIndex).count()
+    }
 }
 
 /// Words for `gpuDimension`.
@@ -95,161 +149,96 @@ pub const SORT_KEYS: &[&str] = &["depth"];
 /// Words for the second argument of `tileTrees`.
 pub const TILINGS: &[&str] = &["uniform", "probability"];
 
-const V: Parameter = Parameter { name: "v", role: Role::Index };
-const LAYOUT: Parameter = Parameter { name: "layout", role: Role::Keyword(Layout::WORDS) };
-
-const fn new(name: &'static str) -> Parameter {
-    Parameter { name, role: Role::NewIndex }
+macro_rules! role {
+    (Indices) => {
+        Role::Index
+    };
+    (Keyword $words:expr) => {
+        Role::Keyword($words)
+    };
+    ($role:ident) => {
+        Role::$role
+    };
 }
 
-const fn number(name: &'static str) -> Parameter {
-    Parameter { name, role: Role::Number }
+macro_rules! repeats {
+    (Indices) => {
+        true
+    };
+    ($role:ident) => {
+        false
+    };
 }
 
-const fn word(name: &'static str, words: &'static [&'static str]) -> Parameter {
-    Parameter { name, role: Role::Keyword(words) }
+macro_rules! page {
+    ($name:literal) => {
+        include_str!(concat!("../../docs/book/src/directives/", $name, ".md"))
+    };
 }
 
-const fn modifier(
-    op: Op,
-    name: &'static str,
-    parameters: &'static [Parameter],
-    summary: &'static str,
-) -> Signature {
-    let required = parameters.len();
-    Signature { op, name, parameters, required, repeats: false, shapes: true, lowered: true, summary }
+macro_rules! signatures {
+    (
+        modifiers { $(
+            $shape:ident $shape_name:literal { $($part:ident: $part_role:ident $(($part_words:expr))?),* }
+            $shape_summary:literal |$builder:ident, $step:ident| $apply:expr;
+        )* }
+        annotations { $(
+            $note:ident $note_name:literal $state:ident
+            { $($given:ident: $given_role:ident $(($given_words:expr))?),* $(; $may:ident: $may_role:ident $(($may_words:expr))?)? }
+            $note_summary:literal;
+        )* }
+    ) => {
+        /// What a directive is.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[allow(missing_docs, reason = "the names are the language's own; `Signature::summary` describes each")]
+        pub enum Op {
+            $($shape,)*
+            $($note,)*
+        }
+
+        /// All directives.
+        pub const SIGNATURES: &[Signature] = &[
+            $(Signature {
+                op: Op::$shape,
+                name: $shape_name,
+                parameters: &[
+                    $(Parameter { name: stringify!($part), role: role!($part_role $($part_words)?) }),*
+                ],
+                required: [$(stringify!($part)),*].len(),
+                repeats: false $(|| repeats!($part_role))*,
+                shapes: true,
+                lowered: true,
+                summary: $shape_summary,
+                page: page!($shape_name),
+            },)*
+            $(Signature {
+                op: Op::$note,
+                name: $note_name,
+                parameters: &[
+                    $(Parameter { name: stringify!($given), role: role!($given_role $($given_words)?) },)*
+                    $(Parameter { name: stringify!($may), role: role!($may_role $($may_words)?) },)?
+                ],
+                required: [$(stringify!($given)),*].len(),
+                repeats: false,
+                shapes: false,
+                lowered: is_lowered!($state),
+                summary: $note_summary,
+                page: page!($note_name),
+            },)*
+        ];
+    };
 }
 
-const fn annotation(
-    op: Op,
-    name: &'static str,
-    parameters: &'static [Parameter],
-    summary: &'static str,
-) -> Signature {
-    Signature { shapes: false, ..modifier(op, name, parameters, summary) }
+macro_rules! is_lowered {
+    (lowered) => {
+        true
+    };
+    (later) => {
+        false
+    };
 }
 
-const fn later(signature: Signature) -> Signature {
-    Signature { lowered: false, ..signature }
-}
-
-const fn required(signature: Signature, required: usize) -> Signature {
-    Signature { required, ..signature }
-}
-
-/// All directives.
-pub const SIGNATURES: &[Signature] = &[
-    modifier(
-        Op::Tile,
-        "tile",
-        &[V, new("outer"), new("inner"), number("size")],
-        "Block the loop: `outer` takes its place, `inner` adopts what is inside.",
-    ),
-    modifier(
-        Op::Split,
-        "split",
-        &[V, new("first"), new("second"), number("at")],
-        "Cut the loop at a value; each half has a copy of what is inside.",
-    ),
-    modifier(
-        Op::SplitByDepth,
-        "splitByDepth",
-        &[V],
-        "Cut the tree loop into runs of equally deep trees: `v[0]`, `v[1]`, and so on.",
-    ),
-    Signature {
-        repeats: true,
-        ..modifier(Op::Reorder, "reorder", &[V], "Permute loops of one perfectly nested chain.")
-    },
-    modifier(
-        Op::Specialize,
-        "specialize",
-        &[V],
-        "Give each iteration its own copy of what is inside: `v[k].name`.",
-    ),
-    modifier(Op::Unroll, "unroll", &[V], "Expand the loop completely."),
-    modifier(
-        Op::SortTrees,
-        "sortTrees",
-        &[word("key", SORT_KEYS)],
-        "Axis the trees stably, shallowest first.",
-    ),
-    annotation(Op::Parallel, "parallel", &[V], "Run the iterations in parallel on CPU threads."),
-    later(annotation(
-        Op::GpuDimension,
-        "gpuDimension",
-        &[V, word("dimension", DIMENSIONS)],
-        "Map the loop to a dimension of the GPU launch.",
-    )),
-    annotation(Op::Cache, "cache", &[V], "Keep near what one iteration works on: rows or trees."),
-    required(
-        annotation(
-            Op::Interleave,
-            "interleave",
-            &[V, number("n")],
-            "Walk n iterations of the leaf loop together, instruction by instruction.",
-        ),
-        1,
-    ),
-    required(
-        annotation(
-            Op::Vectorize,
-            "vectorize",
-            &[V, number("width")],
-            "Walk iterations of the leaf loop in the lanes of a vector.",
-        ),
-        1,
-    ),
-    annotation(
-        Op::UnrollWalk,
-        "unrollWalk",
-        &[V, number("depth")],
-        "Walk the first steps as straight-line code, without looking for leaves.",
-    ),
-    annotation(
-        Op::PeelWalk,
-        "peelWalk",
-        &[V, number("n")],
-        "Walk the first steps without looking for leaves as far as no tree has one there.",
-    ),
-    annotation(
-        Op::SpeculateWalk,
-        "speculateWalk",
-        &[V, number("levels")],
-        "Evaluate all nodes of the top levels and let the bits choose the path.",
-    ),
-    annotation(Op::AtomicReduce, "atomicReduce", &[V], "Add the parallel iterations' values atomically."),
-    later(annotation(
-        Op::SharedReduce,
-        "sharedReduce",
-        &[V],
-        "Keep partial sums in a GPU block's shared memory.",
-    )),
-    annotation(
-        Op::VectorReduce,
-        "vectorReduce",
-        &[V, number("width")],
-        "Fold the parallel iterations' partial sums with vectors.",
-    ),
-    required(
-        annotation(
-            Op::Representation,
-            "representation",
-            &[V, LAYOUT],
-            "Choose the memory layout of the trees.",
-        ),
-        1,
-    ),
-    required(
-        annotation(
-            Op::TileTrees,
-            "tileTrees",
-            &[number("n"), word("how", TILINGS)],
-            "Group nodes of a tree into tiles that are passed in one step.",
-        ),
-        1,
-    ),
-];
+directives!(signatures);
 
 /// The directive of this name.
 pub fn find(name: &str) -> Option<&'static Signature> {

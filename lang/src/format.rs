@@ -13,10 +13,9 @@ mod statement;
 use sched_grammar::ast::{Comment, Span, Stmt};
 use sched_grammar::{Lexeme, SyntaxError, lexemes, parse};
 
+pub use statement::WIDTH;
 use statement::{Cut, Line};
 
-/// Longest statement that stays on one line, in characters.
-pub const WIDTH: usize = 100;
 /// Blanks before the comment behind a line.
 const GAP: usize = 2;
 

@@ -5,7 +5,6 @@
 //! before; hints, such as that of a tile that does not divide, are fine.
 
 pub mod candidates;
-mod operation;
 
 use std::sync::Arc;
 
@@ -14,11 +13,12 @@ use sched_grammar::ast::{Span, StmtKind};
 use crate::check::{ProblemCounter, Trial, Work, judge, prepare};
 use crate::device::Limits;
 use crate::directives::{Op, SIGNATURES};
-use crate::lineage::{DirectiveIndex, NestBuilder};
+use crate::lineage::NestBuilder;
 use crate::options::{Options, Supported};
 
+use crate::operation::NEW;
+pub use crate::operation::{Argument, Operation};
 pub(crate) use candidates::Forms;
-pub use operation::{Argument, Operation};
 
 /// A legal next step.
 #[derive(Clone, Debug, PartialEq)]
@@ -104,9 +104,6 @@ fn legal(forms: Forms, is_legal: &mut dyn FnMut(&Operation) -> bool) -> Option<N
     let operation = legal.next()?;
     Some(Next { operation, others: legal.collect() })
 }
-
-/// The operation that is tried.
-pub(crate) const NEW: DirectiveIndex = DirectiveIndex(u32::MAX);
 
 /// A text with a place for one more directive.
 struct Gap {

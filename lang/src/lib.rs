@@ -15,13 +15,17 @@ pub mod legal_next;
 pub mod legality;
 pub mod lineage;
 mod lints;
+mod listener;
 pub mod obligation;
+pub mod operation;
 pub mod options;
 mod report;
 pub mod resolve;
+pub mod schedule;
 pub mod show;
 
-pub use check::{Checked, Header, Lineage, Param, check, check_lineage, check_syntax, read_header};
+pub use check::{check, check_lineage, check_syntax, read_header};
 pub use format::format;
 pub use options::{Options, Supported, Target, TargetKind};
 pub use sched_nest::ModelInfo;
+pub use schedule::{Checked, Event, Header, Lineage, Param};

@@ -33,6 +33,11 @@ impl Target {
     pub fn gpu() -> Self {
         Target { kind: TargetKind::Gpu, options: Vec::new() }
     }
+
+    /// Whether it is a GPU.
+    pub fn is_gpu(&self) -> bool {
+        self.kind == TargetKind::Gpu
+    }
 }
 
 impl std::str::FromStr for Target {

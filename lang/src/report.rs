@@ -1,43 +1,21 @@
-//! Collects diagnostics and gives illegal operations their places in the text.
+//! Collects diagnostics, and knows where the directives stand and how they are written.
 
-use foldhash::{HashSet, HashSetExt};
 use sched_grammar::ast::{Directive, Expr, File, Span, StmtKind};
 use sched_grammar::{SyntaxError, SyntaxErrorKind};
 
-use crate::check::Event;
-use crate::device::Limits;
-use crate::diagnostics::{Applicability, Code, Diagnostic, Edit, Fix, Severity, codes, word};
+use crate::diagnostics::{Applicability, Code, Diagnostic, Edit, Fix, Severity, codes};
 use crate::directives::{Role, find};
-use crate::illegal::{Illegal, Problem};
-use crate::lineage::{DirectiveIndex, NestBuilder};
-use crate::options::TargetKind;
-use sched_nest::LoopId;
-use sched_nest::show::show_marked;
+use crate::lineage::DirectiveIndex;
+use crate::schedule::Event;
 
 /// Most errors of one check, and most other diagnostics; more help nobody.
 const MOST: usize = 1000;
-/// Largest nest that is shown in a note.
-const SHOWN_LOOPS: usize = 400;
-/// Most notes with a nest; more would make long files slow to check.
-const SHOWN_NESTS: usize = 50;
-
-/// Most errors for which legal alternatives are looked for.
-const SEARCHES: usize = 20;
 
 /// The diagnostics of one check.
 pub struct Report<'a> {
     source: &'a str,
     directives: Vec<(&'a Directive, Span)>,
     diagnostics: Vec<Diagnostic>,
-    /// What has been said of a directive is not said of each copy of a loop.
-    seen: HashSet<(DirectiveIndex, Code)>,
-    nests: usize,
-    /// How often alternatives have been looked for.
-    searches: usize,
-    /// What the target can do, once it is known.
-    limits: Option<Limits>,
-    /// Whether the target is written down.
-    target_given: bool,
     errors: usize,
     others: usize,
     strict: bool,
@@ -50,19 +28,7 @@ impl<'a> Report<'a> {
             _ => None,
         });
         let directives = directives.collect();
-        Report {
-            source,
-            directives,
-            diagnostics: Vec::new(),
-            seen: HashSet::new(),
-            nests: 0,
-            searches: 0,
-            limits: None,
-            target_given: false,
-            errors: 0,
-            others: 0,
-            strict,
-        }
+        Report { source, directives, diagnostics: Vec::new(), errors: 0, others: 0, strict }
     }
 
     /// Adds a diagnostic. What could not be verified is an error if the caller is strict.
@@ -103,107 +69,20 @@ impl<'a> Report<'a> {
         self.push(diagnostic);
     }
 
-    /// Adds what is wrong with an operation, unless it follows from what has been said.
-    pub fn illegal(&mut self, builder: &NestBuilder, illegal: &Illegal) {
-        let Some(code) = illegal.problem.code() else { return };
-        if illegal.problem.may_be_a_consequence() && illegal.loops.iter().any(|id| builder.is_tainted(*id)) {
-            return;
-        }
-        if !self.seen.insert((illegal.step, code)) || self.is_full(code) {
-            return;
-        }
-        // What is about names has its own way out, and a nest that cannot be built any further has none.
-        let is_about_loops = code >= codes::CONSUMED && !illegal.problem.is_fatal();
-        let limits = if is_about_loops { self.search(code) } else { None };
-        let wording = word(illegal, builder, self, limits.as_ref());
-        let span = self.place(illegal.step, illegal.argument);
-        let mut diagnostic = Diagnostic::new(code, span, wording.message).label(wording.label);
-        diagnostic.help = wording.help;
-        diagnostic.fixes = wording.fixes;
-        for (step, argument, what) in wording.labels {
-            diagnostic = diagnostic.and(self.place(step, argument), what);
-        }
-        if diagnostic.severity == Severity::Error {
-            self.explain_loops(builder, illegal, &mut diagnostic);
-        }
-        self.push(diagnostic);
-    }
-
     /// Whether one more of these would be left out; counts it then.
-    fn is_full(&mut self, code: Code) -> bool {
+    pub fn is_full(&mut self, code: Code) -> bool {
         let is_error = self.severity(code) == Severity::Error;
         let count = if is_error { &mut self.errors } else { &mut self.others };
         *count += usize::from(*count >= MOST);
         *count > MOST
     }
 
-    fn severity(&self, code: Code) -> Severity {
+    /// How bad something is for this check.
+    pub fn severity(&self, code: Code) -> Severity {
         if self.strict && code == codes::UNVERIFIED {
             return Severity::Error;
         }
         code.severity()
-    }
-
-    /// What alternatives must respect, if they are to be looked for.
-    fn search(&mut self, code: Code) -> Option<Limits> {
-        let limits = self.limits.filter(|_| self.severity(code) == Severity::Error)?;
-        self.searches += 1;
-        (self.searches <= SEARCHES).then_some(limits)
-    }
-
-    /// Says what the target can do, and whether it is written down or only follows from the directives.
-    pub fn set_limits(&mut self, limits: Limits, is_given: bool) {
-        self.limits = Some(limits);
-        self.target_given = is_given;
-    }
-
-    /// Whether the schedule is said to be for a CPU.
-    pub fn is_for_cpu(&self) -> bool {
-        self.target_given && self.limits.is_some_and(|limits| limits.kind == TargetKind::Cpu)
-    }
-
-    /// Looks for no alternatives and shows no nests: nobody will read it.
-    pub fn be_brief(&mut self) {
-        self.searches = SEARCHES;
-        self.nests = SHOWN_NESTS;
-    }
-
-    /// Says where the loops come from and shows the nest.
-    fn explain_loops(&mut self, builder: &NestBuilder, illegal: &Illegal, diagnostic: &mut Diagnostic) {
-        const LABELS: usize = 4;
-        let mut makers: Vec<(DirectiveIndex, Vec<String>)> = Vec::new();
-        for id in &illegal.loops {
-            let Some(step) = builder.made_by(*id).filter(|step| *step != illegal.step) else { continue };
-            let name = format!("`{}`", builder.name(*id));
-            match makers.iter_mut().find(|(known, _)| *known == step) {
-                Some((_, names)) if names.len() < LABELS => names.push(name),
-                Some(_) => {}
-                None => makers.push((step, vec![name])),
-            }
-        }
-        for (step, names) in makers.into_iter().take(LABELS) {
-            let place = self.place(step, None);
-            if diagnostic.labels.iter().any(|label| label.span == place) {
-                continue;
-            }
-            let verb = if names.len() == 1 { "was" } else { "were" };
-            diagnostic.labels.push(crate::diagnostics::Label {
-                span: place,
-                message: format!("{} {verb} made here", names.join(", ")),
-            });
-        }
-        let about_loops =
-            !illegal.loops.is_empty() || matches!(illegal.problem, Problem::UnknownIndex { .. });
-        if about_loops && self.nests < SHOWN_NESTS && builder.loop_count() <= SHOWN_LOOPS {
-            self.nests += 1;
-            let (nest, origin) = builder.nest();
-            let marks: Vec<LoopId> = (0..origin.len() as u32)
-                .map(LoopId)
-                .filter(|id| illegal.loops.contains(&origin[id.0 as usize]))
-                .collect();
-            let shown = show_marked(&nest, &marks);
-            diagnostic.notes.push(format!("the loop nest at this point:\n{}", shown.trim_end()));
-        }
     }
 
     /// Where an operation, or one of its arguments, stands.

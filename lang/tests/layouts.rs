@@ -41,12 +41,17 @@ fn documents_name_every_layout() {
 }
 
 #[test]
-fn editors_colour_every_layout() {
+fn editors_colour_every_word_of_an_argument() {
     let grammar = text("editors/vscode/syntaxes/sched.tmLanguage.json");
-    let words =
-        grammar.lines().find(|line| line.contains("|uniform|probability)")).expect("the words of arguments");
-    for layout in Layout::ALL {
-        let known = words.split(['(', '|', ')']).any(|word| word == layout.word());
-        assert!(known, "the grammar of editors lacks `{}`", layout.word());
+    let line = |with: &str| grammar.lines().find(|line| line.contains(with)).expect("words of arguments");
+    let (words, dimensions) = (line("|uniform|probability)"), line(".[xyz]"));
+    for parameter in SIGNATURES.iter().flat_map(|signature| signature.parameters) {
+        let Role::Keyword(keywords) = parameter.role else { continue };
+        for keyword in keywords {
+            let (line, word) =
+                keyword.split_once('.').map_or((words, *keyword), |(level, _)| (dimensions, level));
+            let is_known = line.split(['(', '|', ')']).any(|known| known == word);
+            assert!(is_known, "the grammar of editors lacks `{keyword}`");
+        }
     }
 }

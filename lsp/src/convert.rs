@@ -13,6 +13,9 @@ use tower_lsp_server::ls_types::{
 use crate::abilities::Abilities;
 use crate::document::Snapshot;
 
+/// What diagnostics are said to come from.
+pub const SOURCE: &str = "schedc";
+
 /// A request that is fine and cannot be fulfilled; editors show the message.
 pub fn failed(message: impl Into<String>) -> Error {
     const REQUEST_FAILED: i64 = -32803;

@@ -21,6 +21,7 @@ mod server;
 mod settings;
 mod state;
 mod subject;
+mod symbol_index;
 mod text;
 mod workspace;
 

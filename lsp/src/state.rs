@@ -15,8 +15,8 @@ use crate::document::{Document, InternalError, Snapshot, Surroundings};
 use crate::jobs::Jobs;
 use crate::models::{ENDINGS, Models, Stamp, Status};
 use crate::neighbours::Neighbours;
-use crate::requests::workspace_symbols::SymbolCache;
 use crate::settings::Settings;
+use crate::symbol_index::SymbolCache;
 use crate::text::Encoding;
 
 /// A model that has to be read.

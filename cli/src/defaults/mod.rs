@@ -16,19 +16,19 @@ const UNROLL_LIMIT: u32 = 10;
 const LEVELS_LIMIT: u32 = 8;
 /// Bytes of a block of rows that leave room for trees in the first-level cache.
 const BLOCK_BYTES: u32 = 32 << 10;
-/// Registers without shuffles of wider elements: bytes are all that they look up.
+/// Bits of the shortest registers with table look-ups. They look up bytes only, no wider elements.
 const SHORT_REGISTER: u32 = 128;
-/// Deepest trees that short registers walk faster than single walks do.
+/// Deepest trees that 128-bit level look-ups walk faster than single walks do.
 const SHORT_LIMIT: u32 = 6;
 /// Most nodes that trees are padded to.
 const MOST_NODES: u64 = 1 << 24;
-/// Codes of the longest row that walks look up in a register.
+/// Most bins of a row that fits one register, in which single walks look them up.
 const MAX_BINS: u32 = 64;
-/// Rows of the largest call whose rows are better walked one by one than quantized.
+/// Small-batch limit: calls of at most this many rows are walked row by row where larger ones are quantized.
 const FEW: u32 = 8;
-/// The same where they are not quantized and the registers are short.
+/// Small-batch limit for unquantized rows on 128-bit registers.
 const SHORT_FEW: u32 = 4;
-/// The same where they are not quantized and trees are in tiles.
+/// Small-batch limit for unquantized rows where trees are in tiles.
 const TILED_FEW: u32 = 4;
 
 /// Good schedules for a model, as the texts that the user could have written.
@@ -58,21 +58,21 @@ pub enum CodeDestination {
 }
 
 impl Chosen {
-    /// The schedules for a model. `codes` says what its rows are when quantized, if they can be.
+    /// The schedules for a model. `bins` says what its rows are when quantized, if they can be.
     pub fn new(
         model: &ModelInfo,
-        codes: Option<&QuantizedRows>,
+        bins: Option<&QuantizedRows>,
         processor: Processor,
         destination: CodeDestination,
     ) -> Chosen {
         let nodes = u64::from(model.num_trees) << model.max_depth().min(32);
         let complete = model.max_depth() <= LEVELS_LIMIT && nodes <= MOST_NODES;
-        let codes = codes.filter(|codes| pays_to_quantize(model, codes));
-        let sweep = codes.and_then(|codes| NodeSweep::of(model, codes, processor));
+        let bins = bins.filter(|bins| pays_to_quantize(model, bins));
+        let sweep = bins.and_then(|bins| NodeSweep::of(model, bins, processor));
         if let Some(sweep) = sweep.as_ref().filter(|sweep| sweep.pays(model, complete, processor)) {
             return sweep.chosen(model, complete, (processor, destination));
         }
-        let quantized = codes.filter(|_| complete).map(Quantized::of);
+        let quantized = bins.filter(|_| complete).map(Quantized::of);
         let mut chosen = Chosen::stepping(model, quantized, complete, (processor, destination));
         let sweep = sweep.filter(|_| complete);
         if let Some((from, sweep)) =

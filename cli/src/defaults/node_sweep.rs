@@ -1,4 +1,4 @@
-//! Rows whose values are quantized, of which vectors test all nodes of a tree.
+//! Node sweeps: vectors of quantized rows test all nodes of a tree.
 
 use super::vectors::Vectors;
 use super::{
@@ -8,14 +8,14 @@ use super::{
 use sched_ir::quantize::QuantizedRows;
 use sched_nest::ModelInfo;
 
-/// Codes of the longest row that trees in lanes look up in registers.
+/// Most bins of a row that trees in lanes look up in registers.
 const LONGEST_LOOKED_UP: u32 = 128;
-/// Leaves of the largest tree whose tests are made at once.
+/// Leaves of the largest tree whose tests are all made at once for single rows.
 const LARGEST_TEST_MASK: u64 = 64;
-/// A complete tree has so many times the leaves of one whose levels are as dear to look up as all its nodes are to test.
+/// Testing every node beats level look-ups once a complete tree would have at least this many times the leaves that
+/// there are.
 const SPARSELY: u64 = 4;
-/// Leaves of the largest tree that a vector tests in about the time in which one row after the other is walked, for as many
-/// rows as are few.
+/// Largest tree, in leaves, for which one sweep of a vector is as fast as walking a small batch row by row.
 const SMALL_TREE: u64 = 128;
 
 /// Walks of quantized rows, of which vectors test all nodes of a tree one after the other.
@@ -26,13 +26,13 @@ pub(super) struct NodeSweep {
     leaves: u64,
     /// Whether single rows make all tests of a tree at once.
     test_mask: bool,
-    /// Whether trees in lanes look a row's codes up in registers.
+    /// Whether trees in lanes look a row's bins up in registers.
     looked_up: bool,
 }
 
 impl NodeSweep {
-    /// What suits a model, if places count its trees' leaves.
-    pub(super) fn of(model: &ModelInfo, codes: &QuantizedRows, processor: Processor) -> Option<NodeSweep> {
+    /// The sweep that suits a model, if 16 bits can number the leaves of its trees.
+    pub(super) fn of(model: &ModelInfo, bins: &QuantizedRows, processor: Processor) -> Option<NodeSweep> {
         let of_tree = |tree: &Vec<u32>| tree.iter().map(|leaves| u64::from(*leaves)).sum::<u64>();
         let sizes: Vec<u64> = model.leaves.iter().map(of_tree).collect();
         let leaves = sizes.iter().sum::<u64>().checked_div(model.num_trees.into())?;
@@ -40,8 +40,8 @@ impl NodeSweep {
         if leaves < 2 || largest > u16::MAX.into() || processor.lookup_bits < SHORT_REGISTER {
             return None;
         }
-        let test_mask = largest <= LARGEST_TEST_MASK && codes.columns <= MAX_BINS;
-        let looked_up = codes.columns <= LONGEST_LOOKED_UP;
+        let test_mask = largest <= LARGEST_TEST_MASK && bins.columns <= MAX_BINS;
+        let looked_up = bins.columns <= LONGEST_LOOKED_UP;
         Some(NodeSweep { lanes: processor.lookup_bits / u8::BITS, leaves, test_mask, looked_up })
     }
 

@@ -1,4 +1,4 @@
-//! Rows whose values are quantized, a byte each, and walked by levels of complete trees.
+//! Level look-ups over quantized rows, whose bins have a byte each.
 
 use super::vectors::Vectors;
 use super::{
@@ -7,26 +7,27 @@ use super::{
 use sched_ir::quantize::QuantizedRows;
 use sched_nest::ModelInfo;
 
-/// Columns of codes whose finding costs as much as walking one tree with thresholds costs more than with codes.
+/// Quantizing this many columns costs what walking one tree by bins saves.
 const COLUMNS_PER_TREE: u32 = 2;
-/// Deepest trees whose tests fit a word: of more, most are made for nothing.
+/// Deepest trees whose tests are all made at once for single rows: their outcomes fit one word, and in deeper ones most
+/// tests are of no use.
 const TEST_MASK_LIMIT: u32 = 6;
 
-/// Whether coding rows pays: codes are bytes, and trees are enough to make up for finding them.
-pub(super) fn pays_to_quantize(model: &ModelInfo, codes: &QuantizedRows) -> bool {
-    codes.in_bytes && codes.columns / COLUMNS_PER_TREE <= model.num_trees
+/// Whether quantizing rows pays: bins are bytes, and there are enough trees to make up for finding them.
+pub(super) fn pays_to_quantize(model: &ModelInfo, bins: &QuantizedRows) -> bool {
+    bins.in_bytes && bins.columns / COLUMNS_PER_TREE <= model.num_trees
 }
 
 /// Walks of quantized rows in the lanes of vectors.
 pub(super) struct Quantized {
-    /// Codes of a row, a byte each.
+    /// Bins of a row, a byte each.
     columns: u32,
 }
 
 impl Quantized {
-    /// Walks of rows with such codes.
-    pub(super) fn of(codes: &QuantizedRows) -> Quantized {
-        Quantized { columns: codes.columns }
+    /// Walks of rows with these bins.
+    pub(super) fn of(bins: &QuantizedRows) -> Quantized {
+        Quantized { columns: bins.columns }
     }
 
     /// Trees in lanes for few rows, short vectors of rows for some more, else long ones.

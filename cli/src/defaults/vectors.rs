@@ -5,12 +5,12 @@ use sched_nest::ModelInfo;
 
 /// Features of rows that fit a cache line or a few.
 const FEW_FEATURES: u32 = 64;
-/// Features of a row whose transposing costs as much as walking one tree with gathered values costs more.
+/// Transposing this many features of a row costs what walking one tree without gathers saves.
 const FEATURES_PER_TREE: u32 = 20;
 /// Rows of the smallest blocks: four vectors of sixteen advance together.
 const BLOCK: u32 = 64;
-/// Bytes of a block of rows on its side that leave room for the rows themselves in the second-level cache. A larger one is
-/// halved, although only two vectors advance together then.
+/// Largest transposed block of rows, in bytes, that leaves room for the rows themselves in the second-level cache. A larger
+/// block is halved, although only two vectors advance together then.
 const TRANSPOSED_BYTES: u32 = 256 << 10;
 /// Vectors of trees that advance together where their nodes are loaded lane by lane. Of complete trees twice as many are a
 /// tenth faster, and take twice the time to compile.
@@ -75,7 +75,7 @@ impl Vectors {
         lines.push(format!("vectorize(b1, {})", self.lanes));
         lines.push(format!("interleave(b1, {})", self.rows.min(block / self.lanes)));
         if self.layout == "sparse" {
-            // Seven tests side by side cost less than three steps that gather their nodes.
+            // Seven tests at once cost less than three steps that gather their nodes.
             lines.push("speculateWalk(b1, 3)".to_string());
         }
         lines
@@ -92,13 +92,13 @@ impl Vectors {
     }
 }
 
-/// Whether transposing a block of rows on its side pays: if features are few, or trees enough to read most of them.
+/// Whether transposing a block of rows pays: if features are few, or if there are enough trees to read most of them.
 fn pays_to_transpose(model: &ModelInfo) -> bool {
     model.num_features <= FEW_FEATURES || model.num_features / FEATURES_PER_TREE <= model.num_trees
 }
 
-/// Rows of the largest call whose rows are better walked one by one. A vector of 16 rows takes the same time however few of
-/// them there are, and the longer the farther its values lie apart.
+/// Small-batch limit: calls of at most this many rows are walked row by row, with trees in lanes. A vector of 16 rows takes
+/// the same time however few of them there are, and longer where its values lie far apart.
 fn few_rows(model: &ModelInfo) -> u32 {
     match pays_to_transpose(model) {
         true if model.num_features <= FEW_FEATURES => 8,

@@ -12,7 +12,7 @@ pub enum Fault {
     PadLosesLeaf,
     /// MIR: a partial tile runs over the end of the loop that was tiled.
     TileOverruns,
-    /// MIR: a fold forgets the last slot.
+    /// MIR: a fold leaves out the last slot.
     FoldForgetsSlot,
     /// LIR: the walk takes one straight-line step too few.
     WalkStopsEarly,

@@ -48,8 +48,8 @@ impl EntryInfo {
         tables: *const *const c_void,
         info: *const c_char,
         cpu_needs: u64,
-    ) -> runtime::Model {
-        runtime::Model {
+    ) -> runtime::ModelDescriptor {
+        runtime::ModelDescriptor {
             size: runtime::MODEL_SIZE,
             num_features: self.num_features,
             num_margins: self.num_margins,
@@ -93,4 +93,4 @@ pub(crate) fn rows_per_run(module: &Module) -> i64 {
 /// The size of the model's structure as generated code lays it out: four 32-bit counts, their size and three
 /// types, two 64-bit numbers, and eight words.
 pub(crate) const MODEL_BYTES: usize = 8 * 4 + 2 * 8 + 8 * 8;
-const _: () = assert!(MODEL_BYTES == mem::size_of::<runtime::Model>());
+const _: () = assert!(MODEL_BYTES == mem::size_of::<runtime::ModelDescriptor>());

@@ -5,7 +5,7 @@ use crate::entry_info::EntryInfo;
 use crate::error::LlvmError;
 use crate::orc::Orc;
 use crate::packed::{Columns, Output, Rows, packed_call};
-use crate::runtime::{self, Kind, Model, Status};
+use crate::runtime::{self, Kind, ModelDescriptor, Status};
 use crate::session::Session;
 use crate::tables::Tables;
 use crate::target::{Cpu, Machine};
@@ -21,7 +21,7 @@ pub struct Jit {
     _code: Orc,
     _tables: Tables,
     _info: CString,
-    model: Model,
+    model: ModelDescriptor,
 }
 
 // SAFETY: what the pointers of `model` lead to is owned by this value and never changes; the runtime's calls
@@ -65,7 +65,7 @@ impl Jit {
     }
 
     /// The model as the runtime sees it. Its pointers are valid as long as this value lives.
-    pub fn model(&self) -> &Model {
+    pub fn model(&self) -> &ModelDescriptor {
         &self.model
     }
 

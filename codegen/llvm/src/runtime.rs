@@ -12,15 +12,15 @@ use std::{
 /// The runtime as one relocatable ELF object, to be linked into every artefact with `-pthread`.
 pub static RUNTIME_OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/runtime.o"));
 
-/// Bit of [`Model::cpu_needs`]: x86-64-v2.
+/// Bit of [`ModelDescriptor::cpu_needs`]: x86-64-v2.
 pub const CPU_V2: u64 = 1 << 0;
-/// Bit of [`Model::cpu_needs`]: x86-64-v3.
+/// Bit of [`ModelDescriptor::cpu_needs`]: x86-64-v3.
 pub const CPU_V3: u64 = 1 << 1;
-/// Bit of [`Model::cpu_needs`]: x86-64-v4.
+/// Bit of [`ModelDescriptor::cpu_needs`]: x86-64-v4.
 pub const CPU_V4: u64 = 1 << 2;
-/// Bit of [`Model::cpu_needs`]: AVX-512 VBMI.
+/// Bit of [`ModelDescriptor::cpu_needs`]: AVX-512 VBMI.
 pub const CPU_VBMI: u64 = 1 << 3;
-/// Bit of [`Model::cpu_needs`]: AVX-512 FP16.
+/// Bit of [`ModelDescriptor::cpu_needs`]: AVX-512 FP16.
 pub const CPU_AVX512FP16: u64 = 1 << 4;
 
 /// The threads of one call; opaque.
@@ -59,7 +59,7 @@ pub type KernelFn = unsafe extern "C" fn(*mut Ctx);
 /// Everything the runtime needs to know of a compiled model, `schedc_model` in C.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
-pub struct Model {
+pub struct ModelDescriptor {
     /// Bytes of this structure.
     pub size: u32,
     /// Columns of a row.
@@ -95,11 +95,11 @@ pub struct Model {
     /// `CPU_*` bits.
     pub cpu_needs: u64,
     /// The same model for processors that lack these; null: none.
-    pub otherwise: *const Model,
+    pub otherwise: *const ModelDescriptor,
 }
 
-/// [`Model::size`] and [`Call::size`] of this build.
-pub const MODEL_SIZE: u32 = mem::size_of::<Model>() as u32;
+/// [`ModelDescriptor::size`] and [`Call::size`] of this build.
+pub const MODEL_SIZE: u32 = mem::size_of::<ModelDescriptor>() as u32;
 const CALL_SIZE: u32 = mem::size_of::<Call>() as u32;
 
 /// What a call computes for each row.
@@ -218,7 +218,7 @@ impl std::error::Error for Status {}
 ///
 /// # Errors
 /// The status that the runtime returns; the output is then unspecified.
-pub unsafe fn call(model: &Model, call: &Call) -> Result<(), Status> {
+pub unsafe fn call(model: &ModelDescriptor, call: &Call) -> Result<(), Status> {
     // SAFETY: both structures are live and sized; the caller vouches for what they point to.
     match unsafe { schedc_rt_predict_ex(model, call) } {
         0 => Ok(()),
@@ -227,18 +227,18 @@ pub unsafe fn call(model: &Model, call: &Call) -> Result<(), Status> {
 }
 
 /// Columns of an output kind; 0 when the model has no such kind.
-pub fn num_outputs(model: &Model, kind: Kind) -> i32 {
+pub fn num_outputs(model: &ModelDescriptor, kind: Kind) -> i32 {
     // SAFETY: reads plain fields of a live structure.
     unsafe { schedc_rt_num_outputs(model, kind as i32) }
 }
 
 /// Element type of an output kind.
-pub fn output_type(model: &Model, kind: Kind) -> Dtype {
+pub fn output_type(model: &ModelDescriptor, kind: Kind) -> Dtype {
     // SAFETY: reads plain fields of a live structure.
     Dtype::of(unsafe { schedc_rt_output_type(model, kind as i32) })
 }
 
-fn message(model: &Model, code: i32) -> &'static str {
+fn message(model: &ModelDescriptor, code: i32) -> &'static str {
     // SAFETY: the runtime returns string constants.
     let text = unsafe { CStr::from_ptr(schedc_rt_error(model, code)) };
     text.to_str().unwrap_or("unknown status")
@@ -276,12 +276,17 @@ unsafe extern "C" {
     /// Records why a run failed; the first status stays.
     pub fn schedc_rt_fail(ctx: *mut Ctx, status: i32);
 
-    fn schedc_rt_predict(model: *const Model, rows: *const f32, n_rows: i64, out: *mut f32) -> i32;
-    fn schedc_rt_predict_raw(model: *const Model, rows: *const f32, n_rows: i64, out: *mut f32) -> i32;
-    fn schedc_rt_predict_ex(model: *const Model, call: *const Call) -> i32;
-    fn schedc_rt_num_outputs(model: *const Model, kind: i32) -> i32;
-    fn schedc_rt_output_type(model: *const Model, kind: i32) -> i32;
-    fn schedc_rt_error(model: *const Model, status: i32) -> *const c_char;
+    fn schedc_rt_predict(model: *const ModelDescriptor, rows: *const f32, n_rows: i64, out: *mut f32) -> i32;
+    fn schedc_rt_predict_raw(
+        model: *const ModelDescriptor,
+        rows: *const f32,
+        n_rows: i64,
+        out: *mut f32,
+    ) -> i32;
+    fn schedc_rt_predict_ex(model: *const ModelDescriptor, call: *const Call) -> i32;
+    fn schedc_rt_num_outputs(model: *const ModelDescriptor, kind: i32) -> i32;
+    fn schedc_rt_output_type(model: *const ModelDescriptor, kind: i32) -> i32;
+    fn schedc_rt_error(model: *const ModelDescriptor, status: i32) -> *const c_char;
 
     fn exp(x: f64) -> f64;
     fn expf(x: f32) -> f32;

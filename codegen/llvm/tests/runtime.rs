@@ -16,7 +16,7 @@ use sched_ir::lir::{Interface, Scalar};
 use sched_llvm::{
     header::{HeaderInfo, header, valid_prefix},
     runtime::{
-        self, Call, Ctx, Dtype, Kind, MODEL_SIZE, Model, RUNTIME_OBJECT, Status, schedc_rt_alloc,
+        self, Call, Ctx, Dtype, Kind, MODEL_SIZE, ModelDescriptor, RUNTIME_OBJECT, Status, schedc_rt_alloc,
         schedc_rt_fail, schedc_rt_free, schedc_rt_parallel,
     },
 };
@@ -34,7 +34,7 @@ fn margins(row: &[f64]) -> [f64; 2] {
 }
 
 /// The output of a row, as the models' kernels compute it.
-fn expected(model: &Model, kind: Kind, row: &[f64]) -> Vec<f64> {
+fn expected(model: &ModelDescriptor, kind: Kind, row: &[f64]) -> Vec<f64> {
     let [first, second] = margins(row);
     match kind {
         Kind::Raw => vec![first, second],
@@ -150,8 +150,8 @@ unsafe extern "C" fn failing(ctx: *mut Ctx) {
     }
 }
 
-fn model<R: Element, M: Element, O: Element>() -> Model {
-    Model {
+fn model<R: Element, M: Element, O: Element>() -> ModelDescriptor {
+    ModelDescriptor {
         size: MODEL_SIZE,
         num_features: FEATURES as i32,
         num_margins: 2,
@@ -202,7 +202,7 @@ impl How {
 }
 
 /// Calls a model and compares every number of the output; what lies behind the output must stay as it was.
-fn check(model: &Model, how: How) {
+fn check(model: &ModelDescriptor, how: How) {
     const GUARD: u64 = 0x7fc1_2345_7fc1_2345;
     let columns = runtime::num_outputs(model, how.kind) as usize;
     let numbers = numbers(how.n);
@@ -253,7 +253,7 @@ fn check(model: &Model, how: How) {
     }
 }
 
-fn check_kinds_and_types(model: &Model, change: impl Fn(How) -> How) {
+fn check_kinds_and_types(model: &ModelDescriptor, change: impl Fn(How) -> How) {
     for kind in KINDS {
         for dtype in [Dtype::F32, Dtype::F64] {
             for n in [0, 1, 2, 7, 100, 3000] {
@@ -282,11 +282,11 @@ fn every_kind_and_type() {
         check_kinds_and_types(&base, |how| How { shift: 3, ..how });
         check_kinds_and_types(&base, |how| How { threads: 4, stride: 4, ..how });
         for rows_per_run in [1, 13, 64] {
-            check_kinds_and_types(&Model { rows_per_run, ..base }, |how| How { threads: 2, ..how });
+            check_kinds_and_types(&ModelDescriptor { rows_per_run, ..base }, |how| How { threads: 2, ..how });
         }
-        check_kinds_and_types(&Model { value: None, ..base }, |how| how);
+        check_kinds_and_types(&ModelDescriptor { value: None, ..base }, |how| how);
     }
-    let one = |value: runtime::KernelFn, base| Model { num_values: 1, value: Some(value), ..base };
+    let one = |value: runtime::KernelFn, base| ModelDescriptor { num_values: 1, value: Some(value), ..base };
     check_kinds_and_types(&one(one_value::<f32, f32>, narrow), |how| how);
     check_kinds_and_types(&one(one_value::<f32, f64>, model::<f64, f32, f64>()), |how| how);
     check_kinds_and_types(&one(one_value::<f64, f32>, model::<f32, f64, f32>()), |how| how);
@@ -327,7 +327,7 @@ fn rounds_doubles_to_floats() {
 }
 
 /// A call of two rows on a model of floats.
-fn code(model: &Model, change: impl Fn(&mut Call)) -> i32 {
+fn code(model: &ModelDescriptor, change: impl Fn(&mut Call)) -> i32 {
     let rows = [1f32; 2 * FEATURES];
     let mut out = [0f32; 4];
     let mut call = Call::new(Kind::Value, Dtype::F32, rows.as_ptr().cast(), 2, out.as_mut_ptr().cast());
@@ -368,8 +368,8 @@ fn wrong_calls_are_refused() {
     };
     assert_eq!(code(&model, no_rows), 0);
     let odd_kind = |kind: Kind| move |c: &mut Call| c.kind = kind as i32;
-    assert_eq!(code(&Model { klass: None, ..model }, odd_kind(Kind::Class)), Status::UNSUPPORTED);
-    assert_eq!(code(&Model { leaf: None, ..model }, odd_kind(Kind::Leaf)), Status::UNSUPPORTED);
+    assert_eq!(code(&ModelDescriptor { klass: None, ..model }, odd_kind(Kind::Class)), Status::UNSUPPORTED);
+    assert_eq!(code(&ModelDescriptor { leaf: None, ..model }, odd_kind(Kind::Leaf)), Status::UNSUPPORTED);
 }
 
 #[test]
@@ -393,7 +393,7 @@ fn calls_of_other_versions() {
 
 #[test]
 fn refuses_processors_that_lack_something() {
-    let needs = |cpu_needs| code(&Model { cpu_needs, ..model::<f32, f32, f32>() }, |_| ());
+    let needs = |cpu_needs| code(&ModelDescriptor { cpu_needs, ..model::<f32, f32, f32>() }, |_| ());
     let have = |there: bool| if there { 0 } else { Status::CPU };
     assert_eq!(needs(runtime::CPU_V2), have(std::is_x86_feature_detected!("sse4.2")));
     assert_eq!(needs(runtime::CPU_V3), have(std::is_x86_feature_detected!("avx2")));
@@ -402,7 +402,7 @@ fn refuses_processors_that_lack_something() {
     assert_eq!(needs(runtime::CPU_AVX512FP16), have(std::is_x86_feature_detected!("avx512fp16")));
     assert_eq!(needs(1 << 40), Status::CPU);
 
-    let model = Model { cpu_needs: 1 << 40, ..model::<f32, f32, f32>() };
+    let model = ModelDescriptor { cpu_needs: 1 << 40, ..model::<f32, f32, f32>() };
     let call = Call::new(Kind::Value, Dtype::F32, ptr::null(), 0, ptr::null_mut());
     let error = unsafe { runtime::call(&model, &call) }.expect_err("no processor has bit 40");
     assert!(error.to_string().contains("processor lacks"), "{error}");
@@ -410,19 +410,19 @@ fn refuses_processors_that_lack_something() {
 
 #[test]
 fn kernels_report_errors() {
-    let memory = |model: Model| code(&model, |_| ());
-    assert_eq!(memory(Model { raw: Some(failing), ..model::<f32, f32, f32>() }), Status::MEMORY);
-    assert_eq!(memory(Model { value: Some(failing), ..model::<f32, f32, f32>() }), Status::MEMORY);
-    let failing_class = Model { klass: Some(failing), ..model::<f32, f32, f32>() };
+    let memory = |model: ModelDescriptor| code(&model, |_| ());
+    assert_eq!(memory(ModelDescriptor { raw: Some(failing), ..model::<f32, f32, f32>() }), Status::MEMORY);
+    assert_eq!(memory(ModelDescriptor { value: Some(failing), ..model::<f32, f32, f32>() }), Status::MEMORY);
+    let failing_class = ModelDescriptor { klass: Some(failing), ..model::<f32, f32, f32>() };
     assert_eq!(code(&failing_class, |c| c.kind = Kind::Class as i32), Status::MEMORY);
     assert_eq!(memory(failing_class), 0);
 }
 
 #[test]
 fn columns_of_kinds() {
-    let model = Model { num_values: 1, num_trees: 9, ..model::<f32, f32, f32>() };
+    let model = ModelDescriptor { num_values: 1, num_trees: 9, ..model::<f32, f32, f32>() };
     assert_eq!(KINDS.map(|kind| runtime::num_outputs(&model, kind)), [1, 2, 1, 9]);
-    let model = Model { value: None, klass: None, leaf: None, ..model };
+    let model = ModelDescriptor { value: None, klass: None, leaf: None, ..model };
     assert_eq!(KINDS.map(|kind| runtime::num_outputs(&model, kind)), [2, 2, 0, 0]);
 }
 
@@ -464,8 +464,12 @@ fn loops_run_every_iteration_once() {
         for threads in [1, 2, 3, 16] {
             let env = Env { counts: (0..trip).map(|_| AtomicU32::new(0)).collect(), trip };
             let tables = [(&raw const env).cast::<c_void>()];
-            let model =
-                Model { raw: Some(raw), value: None, tables: tables.as_ptr(), ..model::<f32, f32, f32>() };
+            let model = ModelDescriptor {
+                raw: Some(raw),
+                value: None,
+                tables: tables.as_ptr(),
+                ..model::<f32, f32, f32>()
+            };
             assert_eq!(code(&model, |call| call.threads = threads), 0);
             assert!(
                 env.counts.iter().all(|n| n.load(Ordering::Relaxed) == 1),
@@ -632,7 +636,7 @@ fn layouts_agree() {
         asserts!("NAME", Call, size kind rows n_rows out dtype threads row_stride scratch scratch_size)
             .replace("NAME", name)
     };
-    let model = asserts!("schedc_model", Model, size num_features num_margins num_values num_trees row_type margin_type
+    let model = asserts!("schedc_model", ModelDescriptor, size num_features num_margins num_values num_trees row_type margin_type
         result_type rows_per_run         ns_per_row raw value klass leaf tables info cpu_needs otherwise);
     let ctx = asserts!("schedc_ctx", Ctx, rows n_rows out tables team status);
     let numbers: Vec<String> = ["ERR_ARGUMENT", "ERR_CPU", "ERR_MEMORY", "ERR_UNSUPPORTED"]

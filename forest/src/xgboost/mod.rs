@@ -11,7 +11,7 @@ use crate::check::ForestParts;
 use crate::codes;
 use crate::error::ModelError;
 use crate::forest::{Comparison, Float, Forest, Tree, Types};
-use crate::read::{Iterations, Loaded, Note};
+use crate::loaded::{Iterations, Loaded, Note};
 use crate::{MAX_FEATURES, MAX_MARGINS};
 use document::{Document, Learner, Model, Real, Text};
 use objective::{Objective, Scores};

@@ -1,41 +1,15 @@
 //! Code actions: what can be done about the text at a place.
 
+mod action;
 mod extract;
 mod inline;
 
 use sched_grammar::ast::Span;
 
-use super::{Analysis, Edit, edits};
+use super::{Analysis, edits};
+pub use action::{Action, ActionKind};
 use sched_lang::diagnostics::apply::whole_line;
 use sched_lang::diagnostics::{Applicability, Diagnostic, Fix};
-
-/// A change that can be applied at once.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Action {
-    /// What it does.
-    pub title: String,
-    /// What kind of change it is.
-    pub kind: ActionKind,
-    /// Replacements that do not overlap.
-    pub edits: Vec<Edit>,
-    /// The diagnostic that it is about: a position among those of the check.
-    pub fixes: Option<usize>,
-    /// Whether it is what was meant.
-    pub preferred: bool,
-}
-
-/// Kinds of changes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum ActionKind {
-    /// A way out of a diagnostic.
-    QuickFix,
-    /// A number becomes a param.
-    RefactorExtract,
-    /// A param or const becomes its value.
-    RefactorInline,
-    /// Everything that is safe to fix in the whole text.
-    SourceFixAll,
-}
 
 /// What can be done about `span`: every fix of every diagnostic that touches it, refactorings of what stands there,
 /// and the safe fixes of the whole text.

@@ -6,7 +6,8 @@ use sched_grammar::ast::{Comment, Span, Stmt};
 use sched_grammar::{Parsed, parse, parse_edited};
 
 use super::names::Names;
-use sched_lang::check::{Lineage, Outcome, Prepared, Verdict, prepare};
+use sched_lang::Lineage;
+use sched_lang::check::{Outcome, Prepared, Verdict, prepare};
 use sched_lang::diagnostics::apply::fix_checked;
 use sched_lang::lineage::NestBuilder;
 use sched_lang::options::Options;

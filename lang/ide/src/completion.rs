@@ -2,6 +2,7 @@
 
 mod argument;
 mod header;
+mod item;
 mod number;
 mod statement;
 
@@ -9,77 +10,9 @@ use sched_grammar::ast::{Comment, Span};
 
 use super::Analysis;
 use super::cursor::{Cursor, cursor};
-use sched_lang::check::Work;
 use sched_lang::diagnostics::{CODES, Code, Severity, codes};
 
-/// What is proposed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Completion {
-    /// What the list shows.
-    pub label: String,
-    /// What it is.
-    pub kind: CompletionKind,
-    /// A few words beside the label.
-    pub detail: String,
-    /// Why it is proposed, in Markdown.
-    pub documentation: String,
-    /// What it replaces: the word under the cursor.
-    pub replace: Span,
-    /// What is written instead.
-    pub insert: String,
-    /// Whether `insert` is a snippet with places to fill in; `$`, `}` and `\` are escaped then.
-    pub snippet: bool,
-    /// Ascending order of this is the order of the list.
-    pub sort: String,
-    /// What the word under the cursor is compared with.
-    pub filter: String,
-}
-
-/// What a completion is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[allow(missing_docs, reason = "the names are the language's own")]
-pub enum CompletionKind {
-    Directive,
-    Index,
-    Property,
-    Param,
-    Const,
-    Word,
-    Function,
-    Keyword,
-}
-
-impl Completion {
-    fn new(kind: CompletionKind, label: impl Into<String>, replace: Span) -> Self {
-        let label = label.into();
-        Completion {
-            kind,
-            detail: String::new(),
-            documentation: String::new(),
-            replace,
-            insert: label.clone(),
-            snippet: false,
-            sort: String::new(),
-            filter: label.clone(),
-            label,
-        }
-    }
-
-    fn detail(self, detail: impl Into<String>) -> Self {
-        Completion { detail: detail.into(), ..self }
-    }
-
-    fn documentation(self, documentation: impl Into<String>) -> Self {
-        Completion { documentation: documentation.into(), ..self }
-    }
-
-    fn snippet(self, insert: impl Into<String>) -> Self {
-        Completion { insert: insert.into(), snippet: true, ..self }
-    }
-}
-
-/// Work that one answer may take: it must come between two keystrokes.
-const WORK: Work = Work { whole: 1_500, here: 400 };
+pub use item::{Completion, CompletionKind};
 
 /// Everything that can be written at `offset`, the most likely first. In long schedules there is not enough time to try all
 /// proposals: later ones are only legal as far as the cursor, and what was not tried at all is not proposed.
@@ -123,16 +56,4 @@ fn allowed(analysis: &Analysis, comment: &Comment, offset: usize) -> Vec<Complet
     let mut all: Vec<Completion> = given.iter().chain(&others).map(item).collect();
     all.iter_mut().enumerate().for_each(|(at, item)| item.sort = format!("{at:04}"));
     all
-}
-
-/// Text as it stands in a snippet.
-fn escape(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        if matches!(c, '$' | '}' | '\\') {
-            out.push('\\');
-        }
-        out.push(c);
-    }
-    out
 }

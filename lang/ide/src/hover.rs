@@ -1,42 +1,23 @@
 //! What is known of the word under the cursor, as Markdown.
 
+mod answer;
 mod comment;
 mod directive;
 mod header;
 mod index;
 mod number;
 
+pub use answer::Hover;
+use answer::touches;
 pub(super) use directive::about;
 pub(super) use header::{device as device_text, target as target_text};
 pub(super) use number::{function, named, property as property_text, property_meaning, property_value};
 
-use sched_grammar::ast::{Directive, Expr, ExprKind, Path, Span, Stmt, StmtKind};
+use sched_grammar::ast::{Directive, ExprKind, Path, Stmt, StmtKind};
 use sched_nest::Layout;
 
 use super::Analysis;
 use sched_lang::directives::{Op, Parameter, Role, Signature, find};
-
-/// What to show for a word.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Hover {
-    /// The word.
-    pub span: Span,
-    /// What is known of it, in Markdown.
-    pub markdown: String,
-    /// The page about it, relative to the book and without an ending: `directives/tile`, `errors/S0040`.
-    pub page: Option<String>,
-}
-
-impl Hover {
-    fn new(span: Span, markdown: impl Into<String>) -> Self {
-        Hover { span, markdown: markdown.into(), page: None }
-    }
-
-    fn page(mut self, page: impl Into<String>) -> Self {
-        self.page = Some(page.into());
-        self
-    }
-}
 
 /// What is known of the word at `offset`; at the end of one word and the start of the next, of the latter.
 pub fn hover(analysis: &Analysis, offset: usize) -> Option<Hover> {
@@ -66,10 +47,6 @@ pub fn hover(analysis: &Analysis, offset: usize) -> Option<Hover> {
         }
         _ => header::hover(analysis, stmt, offset),
     }
-}
-
-fn touches(span: Span, offset: usize) -> bool {
-    span.start as usize <= offset && offset <= span.end as usize
 }
 
 fn in_arguments(analysis: &Analysis, stmt: &Stmt, directive: &Directive, offset: usize) -> Option<Hover> {
@@ -130,16 +107,4 @@ pub(super) fn word_meaning(word: &str) -> &'static str {
         "probability" => "tiles follow the leaves that are reached most often.",
         _ => "a word of this directive.",
     }
-}
-
-/// The part of an expression at `offset`: a name, or a call's function.
-fn part_at(expr: &Expr, offset: usize) -> &Expr {
-    // The parser bounds the depth of expressions.
-    let inner: Vec<&Expr> = match &expr.kind {
-        ExprKind::Neg(inner) => vec![inner],
-        ExprKind::Binary(_, a, b) => vec![a, b],
-        ExprKind::Call(_, args) => args.iter().collect(),
-        _ => Vec::new(),
-    };
-    inner.into_iter().rfind(|inner| touches(inner.span, offset)).map_or(expr, |inner| part_at(inner, offset))
 }

@@ -6,14 +6,14 @@ use super::Analysis;
 
 /// What to select around `offset`, innermost first; each lies within the next one, and the last one is the whole text.
 pub fn selection_ranges(a: &Analysis, offset: usize) -> Vec<Span> {
-    let mut around = Around { offset: Span::new(offset, offset).start, found: Vec::new() };
+    let mut enclosing = Enclosing { offset: Span::new(offset, offset).start, found: Vec::new() };
     if let Some(stmt) = a.statement_at(offset) {
-        around.statement(stmt);
+        enclosing.statement(stmt);
     }
-    around.comments(a.source(), &a.parsed().comments);
-    around.add(paragraph(a.source(), offset));
-    around.found.push(Span::new(0, a.source().len()));
-    nested(around.found)
+    enclosing.comments(a.source(), &a.parsed().comments);
+    enclosing.add(paragraph(a.source(), offset));
+    enclosing.found.push(Span::new(0, a.source().len()));
+    nested(enclosing.found)
 }
 
 /// The spans that lie within each other, without repetitions.
@@ -48,12 +48,12 @@ fn paragraph(source: &str, offset: usize) -> Span {
     found.map_or_else(|| Span::new(offset, offset), |end| Span::new(start, end))
 }
 
-struct Around {
+struct Enclosing {
     offset: u32,
     found: Vec<Span>,
 }
 
-impl Around {
+impl Enclosing {
     /// Adds a span that holds the offset or ends there; tells whether it does.
     fn add(&mut self, span: Span) -> bool {
         let holds = span.start <= self.offset && self.offset <= span.end && span.start < span.end;

@@ -107,13 +107,13 @@ layouts! {
     /// As `Levels`, with a threshold's bin among those of its feature in place of the threshold.
     Quantized "quantized" {
         nodes: Complete, operands: Bins, straight: true, tiles: false, lowered: true,
-        meaning: "complete trees that compare positions among a feature's thresholds; rows are coded likewise.",
+        meaning: "complete trees that compare positions among a feature's thresholds; rows are quantized likewise.",
         smaller: "use representation(array) or representation(sparse)",
     }
     /// Existing nodes in preorder, with threshold bins as in `Quantized`. Vectors of rows test all nodes of a tree in this order.
     Preorder "preorder" {
         nodes: Existing, operands: Bins, straight: false, tiles: false, lowered: true,
-        meaning: "nodes that exist, one after the other, coded likewise; vectors of rows test all of them.",
+        meaning: "nodes that exist, one after the other, quantized likewise; vectors of rows test all of them.",
         smaller: "use representation(sparse), whose nodes are smaller",
     }
     /// Nodes of many trees side by side.

@@ -101,7 +101,7 @@ pub enum AnnotationValue {
 
 impl Annotations {
     /// All that is stated, by the names of the directives, in the order in which it is shown.
-    pub fn annotations(&self) -> Vec<(&'static str, AnnotationValue)> {
+    pub fn by_directive(&self) -> Vec<(&'static str, AnnotationValue)> {
         let flag = |name, on: bool| on.then_some((name, AnnotationValue::Flag));
         let number = |name, n: Option<u32>| n.map(|n| (name, AnnotationValue::Number(n)));
         let word = |name, text: Option<String>| text.map(|text| (name, AnnotationValue::Word(text)));

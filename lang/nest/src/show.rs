@@ -208,5 +208,5 @@ pub fn annotations(annotations: &Annotations) -> Vec<String> {
         AnnotationValue::Number(n) => format!("{name} {n}"),
         AnnotationValue::Word(word) => word,
     };
-    annotations.annotations().into_iter().map(text).collect()
+    annotations.by_directive().into_iter().map(text).collect()
 }

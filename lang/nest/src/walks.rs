@@ -50,7 +50,7 @@ pub fn collect(nest: &Nest, deepest: &[u32], layout: Layout) -> Result<BTreeMap<
     Ok(collector.leaf_loops)
 }
 
-/// Walks of the levels and the quantized layout are straight-line to the leaf: all trees that a leaf_loop walks get one depth. LeafLoops that
+/// Walks of the levels and the quantized layout are straight-line to the leaf: all trees that a leaf loop walks get one depth. LeafLoops that
 /// share trees deepen each other until nothing changes.
 fn straighten_levels(leaf_loops: &mut BTreeMap<LoopId, LeafLoop>, deepest: &[u32]) {
     let mut depths = deepest.to_vec();

@@ -1,9 +1,9 @@
 //! Attaches the facts of a text to the loops of the final nest.
 
-use super::problem_counter::Listener;
 use crate::directives::Op;
 use crate::illegal::{Illegal, Problem};
 use crate::lineage::{Annotation, NestBuilder, TileTrees};
+use crate::listener::Listener;
 use crate::obligation::Obligation;
 use crate::resolve::{Arg, Call};
 use sched_nest::sym::{Property, Sym};
@@ -96,7 +96,7 @@ fn loops(call: &Call, builder: &mut NestBuilder, report: &mut dyn Listener) {
         return;
     }
     for id in ids {
-        match annotations(call, id, builder) {
+        match annotation(call, id, builder) {
             Ok(Some(annotation)) => {
                 let result = builder.state(call.step, id, annotation);
                 tell(result, builder, report);
@@ -129,7 +129,7 @@ fn unverified(
 }
 
 /// The fact that a directive states about one loop; nothing if a number in it is not known.
-fn annotations(call: &Call, id: LoopId, builder: &NestBuilder) -> Result<Option<Annotation>, Problem> {
+fn annotation(call: &Call, id: LoopId, builder: &NestBuilder) -> Result<Option<Annotation>, Problem> {
     let count = |op: Op| -> Result<Option<Annotation>, Problem> {
         let Some(sym) = call.number(1) else { return Ok(None) };
         let known = with_run_depth(sym, id, builder)?;

@@ -2,11 +2,13 @@
 
 use std::collections::HashSet;
 
-use super::{Listener, ProblemCounter, Trial, Work, annotate, judge, modifiers};
+use super::problem_counter::{ProblemCounter, Trial, judge};
+use super::{Work, annotate, modifiers};
 use crate::device::Limits;
 use crate::directives::Op;
-use crate::legal_next::{NEW, Operation};
-use crate::lineage::NestBuilder;
+use crate::lineage::{NestBuilder, Select};
+use crate::listener::Listener;
+use crate::operation::{NEW, Operation};
 use crate::resolve::Call;
 use sched_nest::{LoopId, TreeOrder};
 
@@ -73,11 +75,12 @@ impl<'p> InsertionPoint<'p> {
     /// A quick look whether it is worth while to try an operation: one that consumes a loop that others are about is
     /// not, and neither is one that makes more loops than anybody wants to read.
     pub fn may_fit(&self, operation: &Operation) -> bool {
+        let is_left = |v: &Select| !v.is_bare() || !self.named.contains(v.name.as_str());
         match operation {
-            Operation::Tile(v, ..) | Operation::Split(v, ..) => {
-                !v.is_bare() || !self.named.contains(v.name.as_str())
-            }
             Operation::SplitByDepth(_) => self.runs() <= MOST_RUNS,
+            _ if operation.signature().is_some_and(|signature| signature.new_loops() > 0) => {
+                operation.loops().iter().all(is_left)
+            }
             _ => true,
         }
     }

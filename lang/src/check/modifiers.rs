@@ -1,9 +1,10 @@
 //! Applies the loop modifiers of a text to the builder, in the order written.
 
-use super::problem_counter::Listener;
-use crate::directives::Op;
+use crate::directives::{self, Op, Role, Signature};
 use crate::illegal::{Illegal, Problem};
-use crate::lineage::{NestBuilder, RemarkKind, Select};
+use crate::lineage::{NestBuilder, RemarkKind};
+use crate::listener::Listener;
+use crate::operation::Operation;
 use crate::resolve::{Arg, Call};
 use sched_nest::LoopId;
 use sched_nest::sym::{Property, Sym};
@@ -50,77 +51,64 @@ pub(super) fn tell_remarks(op: Op, builder: &mut NestBuilder, report: &mut dyn L
     }
 }
 
-/// The argument that remarks are about.
+/// The argument that remarks are about: its number, if it has one.
 fn argument(op: Op) -> Option<usize> {
-    match op {
-        Op::Tile | Op::Split => Some(3),
-        _ => Some(0),
-    }
+    let number = directives::of(op).and_then(|signature| signature.position(|role| role == Role::Number));
+    number.or(Some(0))
 }
 
 fn apply_one(call: &Call, builder: &mut NestBuilder, report: &mut dyn Listener) -> Result<(), Illegal> {
-    let step = call.step;
-    let poisoned = || Err(Illegal::at(step, Problem::Poisoned, Vec::new()));
+    let poisoned = || Err(Illegal::at(call.step, Problem::Poisoned, Vec::new()));
     if call.broken {
         return poisoned();
     }
-    let value = |at: usize| match call.number(at) {
-        Some(sym) if sym.mentions(&|property| property == Property::RunDepth) => {
-            Err(Illegal::argument(step, at, Problem::RunDepthUnknown, Vec::new()))
-        }
-        other => Ok(other),
-    };
+    let mentions_depth = |sym: &Sym| sym.mentions(&|property| property == Property::RunDepth);
+    let unknown = (0..call.args.len()).find(|at| call.number(*at).is_some_and(mentions_depth));
+    if let Some(at) = unknown {
+        report.illegal(builder, &Illegal::argument(call.step, at, Problem::RunDepthUnknown, Vec::new()));
+    }
+    match Operation::shape(call.op, &call.args).filter(|_| unknown.is_none()) {
+        Some(operation) => operation.apply(call.step, builder),
+        None => guess(call, builder).unwrap_or_else(poisoned),
+    }
+}
+
+/// Makes the loops of a modifier whose number is not known, so that what is said of them later is understood.
+fn guess(call: &Call, builder: &mut NestBuilder) -> Option<Result<(), Illegal>> {
     match (call.op, call.args.as_slice()) {
         (Op::Tile, [Arg::Index(v), Arg::New(outer), Arg::New(inner), _]) => {
-            let size = value(3).map_err(|illegal| report.illegal(builder, &illegal)).ok().flatten();
-            builder.tile_or_guess(step, v, outer, inner, size)
+            Some(builder.tile_or_guess(call.step, v, outer, inner, None))
         }
         (Op::Split, [Arg::Index(v), Arg::New(first), Arg::New(second), _]) => {
-            let at = value(3).map_err(|illegal| report.illegal(builder, &illegal)).ok().flatten();
-            builder.split_or_guess(step, v, first, second, at)
+            Some(builder.split_or_guess(call.step, v, first, second, None))
         }
-        (Op::SplitByDepth, [Arg::Index(v)]) => builder.split_by_depth(step, v),
-        (Op::Specialize, [Arg::Index(v)]) => builder.specialize(step, v),
-        (Op::Unroll, [Arg::Index(v)]) => builder.unroll(step, v),
-        (Op::SortTrees, [Arg::Word(_)]) => builder.sort_trees(step),
-        (Op::Reorder, _) if !call.is_bad() => {
-            let order: Vec<Select> = call.selects().map(|(_, select)| select.clone()).collect();
-            builder.reorder(step, &order)
-        }
-        _ => poisoned(),
+        _ => None,
     }
 }
 
 /// Goes on after a refused modifier, as if it had been a legal one as far as that can be guessed.
 fn recover(call: &Call, illegal: &Illegal, builder: &mut NestBuilder, report: &mut dyn Listener) {
-    let guess: Option<&Sym> = None;
-    let again = match (&illegal.problem, call.op, call.args.as_slice()) {
-        (
-            Problem::TileSize { .. } | Problem::TileOffStep { .. },
-            Op::Tile,
-            [Arg::Index(v), Arg::New(outer), Arg::New(inner), _],
-        ) => builder.tile_or_guess(call.step, v, outer, inner, guess),
-        (
-            Problem::SplitOutside { .. } | Problem::SplitOffStep { .. },
-            Op::Split,
-            [Arg::Index(v), Arg::New(first), Arg::New(second), _],
-        ) => builder.split_or_guess(call.step, v, first, second, guess),
-        _ => Err(illegal.clone()),
-    };
-    if again.is_ok() {
+    let is_number = matches!(
+        illegal.problem,
+        Problem::TileSize { .. }
+            | Problem::TileOffStep { .. }
+            | Problem::SplitOutside { .. }
+            | Problem::SplitOffStep { .. }
+    );
+    if is_number && guess(call, builder).is_some_and(|again| again.is_ok()) {
         return;
     }
+    let new_loops = directives::of(call.op).map_or(0, Signature::new_loops);
     for name in call.new_names() {
         builder.poison(name);
     }
-    if matches!(call.op, Op::Tile | Op::Split) && call.new_names().count() < 2 {
+    if call.new_names().count() < new_loops {
         builder.poison_unknown();
     }
     if matches!(call.op, Op::Specialize | Op::SplitByDepth) {
         call.selects().for_each(|(_, select)| builder.poison_copies(&select.name));
     }
-    let reshapes =
-        matches!(call.op, Op::Tile | Op::Split | Op::Reorder) && illegal.problem != Problem::ReorderFew;
+    let reshapes = (new_loops > 0 || call.op == Op::Reorder) && illegal.problem != Problem::ReorderFew;
     if reshapes {
         let named = call.selects().filter_map(|(at, select)| builder.select(call.step, at, select).ok());
         let named: Vec<LoopId> = named.flatten().collect();

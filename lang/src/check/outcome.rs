@@ -5,15 +5,17 @@ use std::sync::{Arc, OnceLock};
 use sched_grammar::Parsed;
 use sched_grammar::ast::{Comment, File, Span};
 
-use super::{Checked, Header, Lineage, Param, annotate, modifiers, no_gpu_yet, target};
+use super::target::{no_gpu_yet, target};
+use super::words::Words;
+use super::{annotate, judge, modifiers};
 use crate::device::Limits;
 use crate::diagnostics::{Applicability, Diagnostic, Severity, codes, keep_helpful};
-use crate::legality;
 use crate::lineage::NestBuilder;
 use crate::lints;
 use crate::options::{Options, Supported, Target};
 use crate::report::Report;
 use crate::resolve::{self, Call};
+use crate::schedule::{Checked, Header, Lineage, Param};
 use sched_nest::Nest;
 use sched_nest::sym::{Property, Sym};
 
@@ -73,9 +75,6 @@ impl Outcome {
     /// Checks a text without a look at what its fixes do; if `brief` is set, only to see what is wrong.
     fn first(source: &str, parsed: &Parsed, options: &Options, brief: bool) -> Self {
         let mut report = Report::new(source, &parsed.file, options.strict);
-        if brief {
-            report.be_brief();
-        }
         parsed.errors.iter().for_each(|error| report.syntax(error));
 
         let header = resolve::header(&parsed.file, &mut report);
@@ -84,20 +83,22 @@ impl Outcome {
         let calls = resolve::calls(&parsed.file, &scope, options, &mut report);
         let target = target(&header, options, &calls);
         let limits = Limits::of(&target);
-        report.set_limits(limits, options.target.is_some() || header.target.is_some());
 
         if options.supported == Supported::Compilable && target.is_gpu() {
             no_gpu_yet(&header, &mut report);
         }
 
         let mut builder = NestBuilder::with_room(options.model.clone(), calls.len());
-        let whole_shape = modifiers::apply(calls.iter(), &mut builder, &mut report);
+        let is_given = options.target.is_some() || header.target.is_some();
+        let mut words = Words::new(&mut report, limits, is_given);
+        if brief {
+            words.be_brief();
+        }
+        let whole_shape = modifiers::apply(calls.iter(), &mut builder, &mut words);
         if whole_shape {
-            annotate::attach(calls.iter(), &mut builder, &mut report);
-            for illegal in legality::check(&builder, &limits) {
-                report.illegal(&builder, &illegal);
-            }
-            lints::check(&scope, &builder, &limits, &mut report);
+            annotate::attach(calls.iter(), &mut builder, &mut words);
+            judge(&builder, &limits, &mut words);
+            lints::of_names(&scope, &builder, &mut report);
         }
         let nest = OnceLock::new();
         if options.supported == Supported::Compilable && !report.has_errors() {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use foldhash::HashSet;
 use sched_grammar::ast::{File, Span, StmtKind};
 
+use super::target::target;
 use super::{InsertionPoint, ProblemCounter, annotate, modifiers};
 use crate::device::Limits;
 use crate::lineage::{DirectiveIndex, NestBuilder};
@@ -37,7 +38,7 @@ pub fn prepare(source: &str, file: &File, options: &Options, calls: Option<Arc<[
         directives: directives.map(|stmt| stmt.span).collect(),
         names: scope.names(),
         numbers: scope.numbers(),
-        target: super::target(&header, options, &calls),
+        target: target(&header, options, &calls),
         target_free: options.target.is_none() && header.target.is_none(),
         model: options.model.clone(),
         calls,

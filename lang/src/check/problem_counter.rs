@@ -1,4 +1,4 @@
-//! Who is told of problems: the report of a check, which finds words for them, or a tally, which only counts.
+//! Counts problems without a word: to find out whether something makes a schedule worse.
 
 use foldhash::HashSet;
 
@@ -6,28 +6,8 @@ use crate::device::Limits;
 use crate::diagnostics::{Code, Severity};
 use crate::illegal::Illegal;
 use crate::lineage::{DirectiveIndex, NestBuilder};
-use crate::report::Report;
+use crate::listener::Listener;
 use crate::{legality, lints};
-
-/// Is told what is wrong with an operation.
-pub(crate) trait Listener {
-    /// The operation has this problem on the nest as it stands.
-    fn illegal(&mut self, builder: &NestBuilder, illegal: &Illegal);
-
-    /// This many loops have been made or looked at.
-    fn spend(&mut self, _work: usize) {}
-
-    /// Whether nothing more needs to be told.
-    fn has_enough(&self) -> bool {
-        false
-    }
-}
-
-impl Listener for Report<'_> {
-    fn illegal(&mut self, builder: &NestBuilder, illegal: &Illegal) {
-        Report::illegal(self, builder, illegal);
-    }
-}
 
 /// Which operations have which errors and warnings. Hints do not count, and neither does what follows from an error
 /// that does.

@@ -1,11 +1,12 @@
 //! Applies fixes to a text.
 
-use sched_grammar::ast::Span;
-
 use super::helps::{Applied, errors};
 use super::{Applicability, CODES, Diagnostic, Edit, Fix, Severity};
-use crate::check::{Checked, check};
+use crate::check::check;
 use crate::options::Options;
+use crate::schedule::Checked;
+
+pub use super::edits::{apply, whole_line};
 
 /// Most rounds of fixing; a fix may make place for another one.
 const MOST_ROUNDS: usize = 32;
@@ -110,13 +111,14 @@ impl Round<'_> {
         let checked = check(&applied.text, self.options);
         let after = &checked.diagnostics;
         let all_help = some.iter().all(|one| applied.helps(*one, self.found, after));
-        let is_progress = all_help && errors(after) <= errors(self.found) && rank(after) < rank(self.found);
+        let is_progress =
+            all_help && errors(after) <= errors(self.found) && severities(after) < severities(self.found);
         is_progress.then_some(Fixed { text: applied.text, count: some.len(), checked })
     }
 }
 
 /// How many errors there are of each code, then how many warnings: it falls with every round, so rounds come to an end.
-fn rank(found: &[Diagnostic]) -> Vec<usize> {
+fn severities(found: &[Diagnostic]) -> Vec<usize> {
     let mut counts = vec![0; 2 * CODES.len()];
     for diagnostic in found.iter().filter(|diagnostic| diagnostic.severity > Severity::Hint) {
         let of_warnings = if diagnostic.severity == Severity::Error { 0 } else { CODES.len() };
@@ -161,35 +163,4 @@ fn is_free(taken: &std::collections::BTreeSet<(u32, u32)>, edit: &Edit) -> bool 
     let before = taken.range(..=(start, u32::MAX)).next_back();
     let after = taken.range((start, 0)..).next();
     before.is_none_or(|(_, stop)| *stop < start) && after.is_none_or(|(from, _)| *from > end)
-}
-
-/// An edit that removes all there is on a line removes the line.
-pub fn whole_line(text: &str, edit: &Edit) -> Edit {
-    let (before, after) = text
-        .split_at_checked(edit.span.start as usize)
-        .map_or(("", ""), |(before, _)| (before, text.get(edit.span.end as usize..).unwrap_or_default()));
-    let start = before.rfind('\n').map_or(0, |at| at + 1);
-    let stop = after.find('\n').map_or(after.len(), |at| at + 1);
-    let is_blank = |part: &str| part.trim().is_empty();
-    let alone = is_blank(before.get(start..).unwrap_or_default()) && is_blank(&after[..stop]);
-    if !edit.text.is_empty() || !alone {
-        return edit.clone();
-    }
-    Edit { span: Span::new(start, edit.span.end as usize + stop), text: String::new() }
-}
-
-/// The text after edits in any order; nothing if two of them overlap or one lies outside of the text.
-pub fn apply<'a>(text: &str, edits: impl IntoIterator<Item = &'a Edit>) -> Option<String> {
-    let mut edits: Vec<&Edit> = edits.into_iter().collect();
-    edits.sort_by_key(|edit| edit.span);
-    let mut out = String::with_capacity(text.len());
-    let mut at = 0;
-    for edit in edits {
-        out.push_str(text.get(at..edit.span.start as usize)?);
-        out.push_str(&edit.text);
-        text.get(edit.span.range())?;
-        at = edit.span.end as usize;
-    }
-    out.push_str(text.get(at..)?);
-    Some(out)
 }

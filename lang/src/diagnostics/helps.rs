@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use foldhash::HashMap;
 
-use super::apply::{apply, whole_line};
+use super::edits::{apply, whole_line};
 use super::{Diagnostic, Edit, Fix, Severity, codes};
 
 /// Longest text for which fixes are tried before they are offered.

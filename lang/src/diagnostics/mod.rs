@@ -4,6 +4,7 @@
 pub mod apply;
 pub mod codes;
 pub mod concise;
+mod edits;
 pub mod full;
 pub mod github;
 mod helps;
@@ -16,7 +17,7 @@ pub use codes::CODES;
 pub(crate) use helps::keep_helpful;
 pub use nearest::nearest;
 pub use sched_diagnostics::{Applicability, Code, Diagnostic, Edit, Fix, Label, Severity};
-pub(crate) use wording::word;
+pub(crate) use wording::{WaysOut, word};
 
 /// What is to be told of one text, for renderers that put several files into one document.
 #[derive(Clone, Copy, Debug)]

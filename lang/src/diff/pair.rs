@@ -2,7 +2,6 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::preorder;
 use sched_nest::{Axis, Constraint, LoopId, Nest};
 
 /// The loop around each loop.
@@ -179,4 +178,16 @@ fn limit(own: Option<&Vec<usize>>, nest: &Nest, name: impl Fn(&LoopId) -> String
 fn range(nest: &Nest, id: LoopId) -> String {
     let this = nest.get(id);
     format!("{:?} {}", this.axis, sched_nest::show::range(&this.start, &this.stop, &this.step))
+}
+
+/// The loops from the outside inwards, in the order in which they run. `Nest::loops` is in this order already when the
+/// checker made it, but nothing says that it has to be.
+pub(super) fn preorder(nest: &Nest) -> Vec<LoopId> {
+    let mut order = Vec::with_capacity(nest.loops.len());
+    let mut stack: Vec<LoopId> = nest.roots.iter().rev().copied().collect();
+    while let Some(id) = stack.pop() {
+        order.push(id);
+        stack.extend(nest.get(id).body.loops().into_iter().rev());
+    }
+    order
 }

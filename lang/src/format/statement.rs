@@ -3,7 +3,8 @@
 use sched_grammar::ast::{Comment, Stmt, StmtKind};
 use sched_grammar::{Lexeme, LexemeKind};
 
-use super::WIDTH;
+/// Longest statement that stays on one line, in characters.
+pub const WIDTH: usize = 100;
 
 /// Blanks before each item of a list over several lines.
 const INDENT: usize = 4;

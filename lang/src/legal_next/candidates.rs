@@ -1,8 +1,9 @@
 //! Operations worth trying on a nest: what is legal of them is left to a trial.
 
-use super::Operation;
-use crate::directives::Op;
+use crate::directives::{self, Op, Role};
 use crate::lineage::{Annotation, NestBuilder, Select};
+use crate::operation::Operation;
+use crate::resolve::Arg;
 use sched_nest::sym::{Property, Sym, SymOp};
 use sched_nest::{Axis, GpuAxis, GpuDimension, GpuLevel, Layout, LoopId};
 
@@ -10,6 +11,9 @@ use sched_nest::{Axis, GpuAxis, GpuDimension, GpuLevel, Layout, LoopId};
 const MOST_COPIES: usize = 16;
 /// Loops of a chain up to which every order is tried.
 const SMALL_CHAIN: usize = 3;
+
+/// Numbers that are tried where nothing is known of what they say.
+const NUMBERS: [i64; 3] = [4, 2, 8];
 
 /// Loops that a name means: how it is written, and one of them.
 pub type Named = (Select, LoopId);
@@ -31,8 +35,8 @@ pub fn about_these(
 ) -> Vec<Forms> {
     match op {
         Op::Reorder => reorders(builder),
-        Op::SortTrees => vec![vec![Operation::SortTrees]],
         Op::TileTrees => vec![[4, 8, 2].map(Operation::TileTrees).to_vec()],
+        _ if !is_about_a_loop(op) => shapes(op, builder, None, is_taken).into_iter().collect(),
         _ => {
             let each = names.iter().map(|(v, id)| about(op, builder, v, *id, is_taken));
             let each: Vec<Vec<Forms>> = each.collect();
@@ -65,9 +69,6 @@ pub fn about(
     match op {
         Op::Tile => vec![tiles(builder, v, id, is_taken)],
         Op::Split => vec![splits(builder, v, id, is_taken)],
-        Op::SplitByDepth => vec![vec![Operation::SplitByDepth(v.clone())]],
-        Op::Specialize => vec![vec![Operation::Specialize(v.clone())]],
-        Op::Unroll => vec![vec![Operation::Unroll(v.clone())]],
         // With one of several words every form stands for itself.
         Op::GpuDimension => dimensions().map(|dimension| vec![state(Annotation::Gpu(dimension))]).to_vec(),
         Op::Representation => {
@@ -77,7 +78,10 @@ pub fn about(
             vec![steps(deepest).into_iter().rev().map(|n| state(Annotation::UnrollWalk(n))).collect()]
         }
         Op::PeelWalk => vec![steps(deepest).into_iter().map(|n| state(Annotation::PeelWalk(n))).collect()],
-        Op::Reorder | Op::SortTrees | Op::TileTrees => Vec::new(),
+        Op::Reorder | Op::TileTrees => Vec::new(),
+        op if directives::of(op).is_some_and(|signature| signature.shapes) => {
+            shapes(op, builder, Some((v, id)), is_taken).into_iter().collect()
+        }
         // With a number first, then without.
         op => {
             let with = |n: &u32| Annotation::of(op, Some(*n)).map(state);
@@ -86,6 +90,39 @@ pub fn about(
             (!numbers.is_empty()).then_some(numbers).into_iter().chain(without).collect()
         }
     }
+}
+
+/// Whether the first argument of a directive is a loop.
+fn is_about_a_loop(op: Op) -> bool {
+    let first = directives::of(op).and_then(|signature| signature.parameters.first());
+    first.is_some_and(|parameter| parameter.role == Role::Index)
+}
+
+/// Forms of a directive that shapes the nest, as its parameters tell: new names that nothing has, small numbers, and all
+/// words.
+fn shapes(
+    op: Op,
+    builder: &NestBuilder,
+    about: Option<(&Select, LoopId)>,
+    is_taken: &dyn Fn(&str) -> bool,
+) -> Option<Forms> {
+    let axis = about.map_or(Axis::Tree, |(_, id)| builder.axis(id));
+    let mut new = <[String; 2]>::from(fresh(builder, axis, is_taken)).map(Arg::New).into_iter();
+    let mut all: Vec<Vec<Arg>> = vec![Vec::new()];
+    for parameter in directives::of(op)?.parameters {
+        let choices: Vec<Arg> = match parameter.role {
+            Role::Index => vec![Arg::Index(about?.0.clone())],
+            Role::NewIndex => vec![new.next()?],
+            Role::Number => NUMBERS.map(|n| Arg::Number(Sym::Int(n))).to_vec(),
+            Role::Keyword(words) => words.iter().map(|word| Arg::Word(word)).collect(),
+        };
+        let with = |args: &Vec<Arg>| {
+            let args = args.clone();
+            choices.iter().map(move |choice| args.iter().chain([choice]).cloned().collect())
+        };
+        all = all.iter().flat_map(with).collect();
+    }
+    all.iter().map(|args| Operation::shape(op, args)).collect()
 }
 
 /// Every live name, and where it has several copies each of them.

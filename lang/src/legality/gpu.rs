@@ -1,6 +1,6 @@
 //! `gpuDimension`, and what `parallel` has to do with it.
 
-use super::find;
+use super::find::find;
 use crate::device::Limits;
 use crate::illegal::{Illegal, Problem};
 use crate::lineage::{Annotation, DirectiveIndex, NestBuilder};

@@ -1,6 +1,6 @@
 //! `representation` and `tileTrees`: layouts and walks, and whether they can hold tiles.
 
-use super::find;
+use super::find::find;
 use crate::illegal::{Illegal, Problem};
 use crate::lineage::{Annotation, DirectiveIndex, NestBuilder};
 use crate::options::TargetKind;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::find;
+use super::find::find;
 use crate::illegal::{Illegal, Problem};
 use crate::lineage::{Annotation, DirectiveIndex, NestBuilder};
 use sched_nest::footprint::{LEAST_RECORD, PADDED_NODE, PADDED_TILE, TABLES, complete_nodes, padded_depths};

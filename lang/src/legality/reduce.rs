@@ -1,6 +1,6 @@
 //! `atomicReduce`, `vectorReduce` and `sharedReduce`: how partial sums of parallel tree loops are combined.
 
-use super::parallel;
+use super::find::parallel;
 use crate::illegal::{Illegal, Problem};
 use crate::lineage::{Annotation, NestBuilder};
 use sched_nest::{Axis, GpuLevel, LoopId};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::find;
+use super::find::find;
 use crate::device::Limits;
 use crate::illegal::{Illegal, Problem, Use};
 use crate::lineage::{Annotation, DirectiveIndex, NestBuilder};

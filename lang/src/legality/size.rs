@@ -1,6 +1,6 @@
 //! How much code a schedule asks for: no schedule may make compilation endless.
 
-use crate::illegal::{Illegal, Problem};
+use crate::illegal::{Illegal, Problem, Size};
 use crate::lineage::{Annotation, DirectiveIndex, Inside, NestBuilder};
 use sched_nest::LoopId;
 
@@ -18,17 +18,6 @@ const PAIRS: u64 = 6;
 const MOST: u64 = 400_000;
 /// So much is worth a warning: it takes some seconds.
 const MANY: u64 = 100_000;
-
-/// The code that a schedule asks for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Size {
-    /// Walks that are written out, each with code of its own.
-    pub walks: u64,
-    /// About how many instructions of intermediate code they have together.
-    pub instructions: u64,
-    /// About how many loops there are in it.
-    pub loops: u64,
-}
 
 impl Size {
     /// What it takes to compile, in instructions.

@@ -9,7 +9,7 @@
 
 use std::collections::HashMap;
 
-use super::split::Part;
+use super::split::SplitPart;
 use super::{DirectiveIndex, Inside, MAX_EXPANSION, NestBuilder, RemarkKind, Select};
 use crate::illegal::{Illegal, Problem};
 use crate::obligation::Obligation;
@@ -85,7 +85,7 @@ impl NestBuilder {
     }
 
     /// The runs of iterations whose deepest trees are equally deep.
-    fn runs(&self, step: DirectiveIndex, v: LoopId, depths: &[u32]) -> Result<Vec<Part>, Illegal> {
+    fn runs(&self, step: DirectiveIndex, v: LoopId, depths: &[u32]) -> Result<Vec<SplitPart>, Illegal> {
         let refuse = |problem, loops| Err(Illegal { argument: Some(0), ..Illegal::at(step, problem, loops) });
         let mut scan = Scan { builder: self, depths, values: HashMap::new(), budget: BUDGET };
         let position = match self.known_position(v, &mut scan.values) {
@@ -117,7 +117,7 @@ impl NestBuilder {
             return refuse(Problem::TripsHuge { trips: runs.len() as i64, limit: MAX_EXPANSION }, vec![v]);
         }
         let stops = runs.iter().skip(1).map(|(start, _)| Sym::Int(*start)).chain([node.stop.clone()]);
-        let part = |(number, ((start, depth), stop)): (usize, (&(i64, u32), Sym))| Part {
+        let part = |(number, ((start, depth), stop)): (usize, (&(i64, u32), Sym))| SplitPart {
             name: node.name.clone(),
             number: Some(number as u32),
             start: Sym::Int(*start),

@@ -17,8 +17,10 @@ mod node;
 mod record;
 mod reorder;
 mod scopes;
+mod select;
 mod specialize;
 mod split;
+mod step;
 mod tile;
 
 use std::collections::HashSet;
@@ -33,12 +35,13 @@ use sched_nest::sym::{Property, Sym};
 use sched_nest::{Axis, Layout, LoopId, ModelInfo, TreeOrder};
 
 pub use annotation::{Annotation, MAX_STEPS};
-pub use names::{Select, Tag};
 pub(crate) use node::Sum;
 pub use node::{Inside, LoopNode, Loops};
 pub use record::Index;
 pub use sched_nest::TileTrees;
 use scopes::{ScopeId, Scopes};
+pub use select::{Select, Tag};
+pub use step::DirectiveIndex;
 
 /// Deepest nest that is accepted.
 pub const MAX_DEPTH: usize = 40;
@@ -48,10 +51,6 @@ pub const MAX_LOOPS: usize = 20_000;
 const MAX_MENTIONS: usize = 2_000_000;
 /// Most iterations of a loop that `specialize` or `unroll` expands.
 pub const MAX_EXPANSION: i64 = 1024;
-
-/// Which operation on the builder did something: the caller's number, for example the position of a directive.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct DirectiveIndex(pub u32);
 
 /// Something worth telling that does not forbid the operation.
 #[derive(Clone, Debug, PartialEq)]
@@ -177,6 +176,21 @@ impl NestBuilder {
     /// The index variable with this id, which the builder has made.
     pub fn node(&self, id: LoopId) -> &LoopNode {
         &self.nodes[id.0 as usize]
+    }
+
+    /// The index variable with this id, in the nest or consumed; none if no operation has made it.
+    pub fn index(&self, id: LoopId) -> Option<&LoopNode> {
+        self.nodes.get(id.0 as usize)
+    }
+
+    /// All index variables in the order in which they were made.
+    pub fn indices(&self) -> impl Iterator<Item = (LoopId, &LoopNode)> {
+        self.nodes.iter().enumerate().map(|(at, node)| (LoopId(at as u32), node))
+    }
+
+    /// All copies of a name, consumed ones included.
+    pub fn copies(&self, name: &str) -> &[LoopId] {
+        self.names.get(name).map_or(&[], |copies| copies.as_slice())
     }
 
     pub(crate) fn node_mut(&mut self, id: LoopId) -> &mut LoopNode {

@@ -7,7 +7,7 @@ use sched_nest::{Axis, LoopId};
 use smallvec::SmallVec;
 
 use super::scopes::ScopeId;
-use super::{Annotation, DirectiveIndex, NestBuilder};
+use super::{Annotation, DirectiveIndex};
 
 /// Loops in a list that is mostly short.
 pub type Loops = SmallVec<[LoopId; 4]>;
@@ -93,21 +93,4 @@ pub struct LoopNode {
 pub(crate) struct Sum {
     pub(crate) loops: Loops,
     pub(crate) bound: Sym,
-}
-
-impl NestBuilder {
-    /// The index variable with this id, in the nest or consumed; none if no operation has made it.
-    pub fn index(&self, id: LoopId) -> Option<&LoopNode> {
-        self.nodes.get(id.0 as usize)
-    }
-
-    /// All index variables in the order in which they were made.
-    pub fn indices(&self) -> impl Iterator<Item = (LoopId, &LoopNode)> {
-        self.nodes.iter().enumerate().map(|(at, node)| (LoopId(at as u32), node))
-    }
-
-    /// All copies of a name, consumed ones included.
-    pub fn copies(&self, name: &str) -> &[LoopId] {
-        self.names.get(name).map_or(&[], |copies| copies.as_slice())
-    }
 }

@@ -24,7 +24,7 @@ const SECOND: usize = 2;
 const AT: usize = 3;
 
 /// One part of a loop that is being cut.
-pub(super) struct Part {
+pub(super) struct SplitPart {
     pub name: Arc<str>,
     pub number: Option<u32>,
     pub start: Sym,
@@ -75,7 +75,7 @@ impl NestBuilder {
         let names: [Arc<str>; 2] = [first.into(), second.into()];
         let halves = |node: &LoopNode| {
             let at = &at.cloned().unwrap_or_else(|| middle(node));
-            let half = |name: &Arc<str>, start: &Sym, stop: &Sym| Part {
+            let half = |name: &Arc<str>, start: &Sym, stop: &Sym| SplitPart {
                 name: Arc::clone(name),
                 number: None,
                 start: start.clone(),
@@ -151,7 +151,7 @@ impl NestBuilder {
 
     /// Replaces `v` by parts that run one after the other, each around a copy of its body. The first part takes over
     /// the loops there are.
-    pub(super) fn fission(&mut self, step: DirectiveIndex, v: LoopId, parts: &[Part]) {
+    pub(super) fn fission(&mut self, step: DirectiveIndex, v: LoopId, parts: &[SplitPart]) {
         let scope = self.scope_of_successors(v);
         let body: Loops = self.node(v).inside.children().collect();
         let mut touched = self.subtree(v);
@@ -192,7 +192,7 @@ impl NestBuilder {
 
 impl LoopNode {
     /// One part of this loop, with nothing inside.
-    fn part(&self, scope: ScopeId, step: DirectiveIndex, part: &Part) -> LoopNode {
+    fn part(&self, scope: ScopeId, step: DirectiveIndex, part: &SplitPart) -> LoopNode {
         LoopNode {
             name: Arc::clone(&part.name),
             number: part.number,

@@ -15,11 +15,8 @@ use crate::report::Report;
 use crate::resolve::Scope;
 use sched_nest::TreeOrder;
 
-/// Reports everything silly about a legal nest.
-pub(crate) fn check(scope: &Scope, builder: &NestBuilder, limits: &Limits, report: &mut Report) {
-    for problem in problems(builder, limits) {
-        report.illegal(builder, &problem);
-    }
+/// Reports everything silly about the names of a legal nest.
+pub(crate) fn of_names(scope: &Scope, builder: &NestBuilder, report: &mut Report) {
     unsorted(scope, builder, report);
     unused(scope, report);
 }
@@ -58,7 +55,7 @@ fn unsorted(scope: &Scope, builder: &NestBuilder, report: &mut Report) {
     let at = report.first_directive();
     let diagnostic = Diagnostic::new(codes::UNSORTED_DEPTHS, span, message)
         .label("counts trees wherever they stand")
-        .help("Axis the trees first: `sortTrees(depth)`.")
+        .help("Sort the trees first: `sortTrees(depth)`.")
         .fix("sort the trees first", at, "sortTrees(depth)\n", Applicability::Unsure);
     report.push(diagnostic);
 }

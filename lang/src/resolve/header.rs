@@ -3,11 +3,11 @@
 use sched_grammar::ast::{Expr, ExprKind, File, Ident, Span, StmtKind};
 
 use super::list;
-use crate::check::Header;
 use crate::device;
 use crate::diagnostics::{Applicability, Diagnostic, codes, nearest};
 use crate::options::{Options, Target, TargetKind};
 use crate::report::Report;
+use crate::schedule::Header;
 
 /// The language editions there are.
 const EDITIONS: &[i64] = &[1];

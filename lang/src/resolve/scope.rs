@@ -5,10 +5,10 @@ use std::cell::{Cell, OnceCell, RefCell};
 use foldhash::{HashMap, HashMapExt, HashSet};
 use sched_grammar::ast::{BinOp, Expr, ExprKind, File, Ident, Span, StmtKind};
 
-use crate::check::Param;
 use crate::diagnostics::{Applicability, Diagnostic, codes, nearest};
 use crate::options::Options;
 use crate::report::Report;
+use crate::schedule::Param;
 use sched_nest::ModelInfo;
 use sched_nest::sym::{ArithmeticError, Property, Sym, SymOp};
 

@@ -12,8 +12,8 @@ use std::fmt::Write;
 
 use serde_json::{Value, json};
 
-use crate::check::{Event, Lineage};
 use crate::lineage::{DirectiveIndex, Index};
+use crate::schedule::{Event, Lineage};
 use sched_nest::show::{axis_name, range, sym_value};
 
 /// Copies of one index that are named one by one.

@@ -15,14 +15,13 @@ use tower_lsp_server::ls_types::{
 
 use super::model;
 use crate::abilities::Abilities;
+use crate::convert::SOURCE;
 use crate::document::Snapshot;
 use crate::pages::Pages;
 use crate::state::Shared;
 
 /// How long after a message there is time to tidy up.
 const QUIET: Duration = Duration::from_millis(2);
-/// What diagnostics are said to come from.
-pub const SOURCE: &str = "schedc";
 /// Findings about text that could as well not be there.
 const WITHOUT_EFFECT: [Code; 5] =
     [codes::UNUSED, codes::REPEATED, codes::ALLOWS_NOTHING, codes::PEEL_POINTLESS, codes::INTERLEAVE_OF_ONE];

@@ -10,9 +10,8 @@ use tower_lsp_server::ls_types::{
     Diagnostic, DiagnosticSeverity, NumberOrString, TextEdit,
 };
 
-use super::diagnostics::SOURCE;
 use crate::abilities::Abilities;
-use crate::convert::workspace_edit;
+use crate::convert::{SOURCE, workspace_edit};
 use crate::document::Snapshot;
 use crate::models::{Model, Status};
 use crate::neighbours::Neighbours;

@@ -184,7 +184,7 @@ impl Build<'_> {
         }
     }
 
-    /// Lanes of a leaf_loop's vectors. Distances between the rows of a vector must fit 32 bits; where steps are so
+    /// Lanes of a leaf loop's vectors. Distances between the rows of a vector must fit 32 bits; where steps are so
     /// large that they do not, walks stay scalar.
     fn lanes(&self, leaf_loop: &LeafLoop, step: i64) -> u32 {
         let distance = step
@@ -250,7 +250,7 @@ impl Build<'_> {
         CacheId(self.caches - 1)
     }
 
-    /// Where the walks of a leaf_loop read rows.
+    /// Where the walks of a leaf loop read rows.
     fn rows(&self, leaf_loop: &LeafLoop, scope: &Scope) -> Rows {
         let copy = if leaf_loop.layout.is_coded() { scope.quantized } else { scope.cached };
         copy.map_or(Rows::Input, Rows::Cached)

@@ -224,7 +224,7 @@ impl Quantized {
                 b.cmp(Cmp::Ne, this, zero)
             })
             .collect();
-        // Kept from level to level and from tree to tree, columns would drive all else out of the registers;
+        // Columns that stay from level to level and from tree to tree would drive all else out of the registers;
         // that they are read again costs next to nothing, since choices take their operands from memory.
         let keep = b.reload();
         self.among(b, Reach { keep, ..reach }, 0, &bits)

@@ -1,4 +1,4 @@
-//! NodeTest records: a threshold or leaf payload, a feature code and, where the layout needs one, a child number.
+//! Node records: a threshold or leaf payload, a feature code and, where the layout needs one, a child number.
 
 use super::payload::Payload;
 use super::representation::LeafValue;

@@ -131,12 +131,12 @@ impl Test {
         let wide = if b.ty(threshold).scalar == Scalar::F64 { b.ty(threshold) } else { b.ty(x) };
         let (x, threshold) = (b.cast(Cast::Float, x, wide), b.cast(Cast::Float, threshold, wide));
         let flips = self.layout == Layout::Array && seeded(Fault::ArrayFlipsTies);
-        let forgets = self.layout == Layout::Sparse && seeded(Fault::SparseForgetsMissing);
+        let loses = self.layout == Layout::Sparse && seeded(Fault::SparseForgetsMissing);
         let or_equal = (self.comparison == Comparison::LessOrEqual) != flips;
         let ordered = if or_equal { Cmp::OLe } else { Cmp::OLt };
         let left = match (self.missing, flag) {
-            (Missing::Left, _) if !forgets => b.cmp(if or_equal { Cmp::ULe } else { Cmp::ULt }, x, threshold),
-            (Missing::Mixed, Some(flag)) if !forgets => {
+            (Missing::Left, _) if !loses => b.cmp(if or_equal { Cmp::ULe } else { Cmp::ULt }, x, threshold),
+            (Missing::Mixed, Some(flag)) if !loses => {
                 let less = b.cmp(ordered, x, threshold);
                 let missing = b.cmp(Cmp::Uno, x, x);
                 let missing_left = b.bin(Bin::And, missing, flag);

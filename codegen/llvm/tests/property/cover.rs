@@ -41,7 +41,7 @@ pub const WANTED: [&str; 32] = [
     "inner outside outer",
     "size does not divide",
     "fewer rows than a tile",
-    "rows are coded",
+    "rows are quantized",
     "all nodes are tested",
     "few rows, several trees",
     "rows narrower than thresholds",
@@ -69,7 +69,7 @@ impl Cover {
         );
         let rows = case.rows.len() / case.forest.num_features;
         self.count("fewer rows than a tile", tile_above(&case.schedule, rows));
-        self.count("rows are coded", case.schedule.contains("quantized)"));
+        self.count("rows are quantized", case.schedule.contains("quantized)"));
         self.count("all nodes are tested", case.schedule.contains("preorder)"));
         self.count("few rows, several trees", case.walks_few_rows());
         let Types { input, threshold, accumulator, .. } = case.forest.types;

@@ -5,7 +5,7 @@ use sched_grammar::is_reserved;
 
 use super::super::names::parameter_at;
 use super::super::{Analysis, Edit, edits};
-use super::{Action, ActionKind};
+use super::action::{Action, ActionKind};
 use sched_lang::directives::{Op, Role, Signature, find};
 use sched_nest::Axis;
 

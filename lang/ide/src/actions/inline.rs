@@ -3,7 +3,7 @@
 use sched_grammar::ast::{Expr, ExprKind, Ident, Span, Stmt, StmtKind};
 
 use super::super::{Analysis, Edit};
-use super::{Action, ActionKind};
+use super::action::{Action, ActionKind};
 use sched_lang::diagnostics::apply::whole_line;
 use sched_lang::diagnostics::{Diagnostic, codes};
 

@@ -3,13 +3,13 @@
 use sched_grammar::ast::Span;
 use sched_nest::{Axis, Layout, LoopId};
 
+use super::item::{Completion, CompletionKind, WORK};
 use super::number::{functions, is_general, names};
-use super::{Completion, CompletionKind, WORK};
 use crate::Analysis;
 use crate::cursor::{CallAt, is_name, is_path, word};
 use crate::hover::word_meaning;
 use sched_lang::check::{InsertionPoint, Work};
-use sched_lang::directives::{Op, Role, Signature, TILINGS, find};
+use sched_lang::directives::{Op, Parameter, Role, Signature, TILINGS, find};
 use sched_lang::legal_next::candidates::{self, Forms, Named};
 use sched_lang::legal_next::{Argument, Operation};
 use sched_lang::lineage::{Annotation, DirectiveIndex, Index, Select};
@@ -18,7 +18,6 @@ use sched_nest::sym::Sym;
 
 /// Numbers that are tried for one loop: where these are refused, the loop is usually at fault.
 const TRIED: usize = 2;
-/// The layouts in the order in which they are proposed.
 /// What can be written for the argument at the cursor.
 pub(super) fn complete(analysis: &Analysis, offset: usize, call: &CallAt) -> Vec<Completion> {
     let Some(signature) = find(call.name) else { return Vec::new() };
@@ -99,12 +98,25 @@ impl<'a> Place<'a> {
         all
     }
 
+    /// Whether the first argument is a loop.
+    fn is_about_a_loop(&self) -> bool {
+        self.signature.parameters.first().is_some_and(|parameter| parameter.role == Role::Index)
+    }
+
+    /// Candidates of a directive that is about no single loop.
+    fn all_forms(&self) -> Forms {
+        candidates::of(self.op, self.point.nest(), &|_| false).into_iter().flatten().collect()
+    }
+
     fn as_written(&self, form: Operation) -> Option<Operation> {
         let name = |at: usize| {
             let text = self.written(at)?;
             text.chars().all(is_name).then(|| text.to_owned())
         };
-        let form = form.with_names(name(1), name(2));
+        let parameters = self.signature.parameters.iter().enumerate();
+        let is_new = |(at, parameter): (usize, &Parameter)| (parameter.role == Role::NewIndex).then_some(at);
+        let mut new = parameters.filter_map(is_new).map(name);
+        let form = form.with_names([new.next().flatten(), new.next().flatten()]);
         for (at, parameter) in self.signature.parameters.iter().enumerate() {
             match parameter.role {
                 Role::Number => {
@@ -256,14 +268,11 @@ impl<'a> Place<'a> {
         if own != replace && own.start < own.end {
             return self.in_expression();
         }
-        let forms: Forms = match self.op {
-            Op::TileTrees => {
-                candidates::of(self.op, self.point.nest(), &|_| false).into_iter().flatten().collect()
-            }
-            _ => {
-                let Some(named) = self.named() else { return self.in_expression() };
-                self.forms(&named)
-            }
+        let forms: Forms = if self.is_about_a_loop() {
+            let Some(named) = self.named() else { return self.in_expression() };
+            self.forms(&named)
+        } else {
+            self.all_forms()
         };
         let mut all = Vec::new();
         let Some(model) = forms.first().cloned() else { return Vec::new() };
@@ -314,7 +323,6 @@ impl<'a> Place<'a> {
     fn words(&mut self) -> Vec<Completion> {
         let replace = word(self.analysis.source(), self.offset, is_path);
         let forms: Forms = match (self.op, self.call.at) {
-            (Op::SortTrees, _) => vec![Operation::SortTrees],
             (Op::Representation, 0) => Layout::ALL.iter().map(|layout| Operation::Layout(*layout)).collect(),
             (Op::Representation, _) => {
                 let Some((v, _)) = self.named() else { return Vec::new() };
@@ -324,6 +332,7 @@ impl<'a> Place<'a> {
                     .collect()
             }
             (Op::TileTrees, _) => return self.tilings(replace),
+            _ if !self.is_about_a_loop() => self.all_forms(),
             _ => {
                 let Some(named) = self.named() else { return Vec::new() };
                 self.forms(&named)

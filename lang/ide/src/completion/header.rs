@@ -2,8 +2,8 @@
 
 use sched_grammar::ast::{Span, StmtKind};
 
+use super::item::{Completion, CompletionKind};
 use super::number::{functions, is_general, names};
-use super::{Completion, CompletionKind};
 use crate::Analysis;
 use crate::cursor::{CallAt, Typed, is_name, word};
 use crate::hover::{device_text, target_text};

@@ -2,7 +2,7 @@
 
 use sched_grammar::ast::Span;
 
-use super::{Completion, CompletionKind};
+use super::item::{Completion, CompletionKind};
 use crate::Analysis;
 use crate::hover::{function, named, property_meaning, property_text, property_value};
 use sched_lang::resolve::{FUNCTIONS, PROPERTIES};

@@ -2,7 +2,7 @@
 
 use sched_grammar::ast::StmtKind;
 
-use super::{Completion, CompletionKind, WORK, escape};
+use super::item::{Completion, CompletionKind, WORK, escape};
 use crate::Analysis;
 use crate::cursor::Typed;
 use crate::hover::header_meaning;

@@ -2,7 +2,7 @@
 
 use sched_grammar::ast::{Comment, Span};
 
-use super::{Hover, touches};
+use super::answer::{Hover, touches};
 use sched_lang::diagnostics::{Severity, codes};
 
 /// The headline of the code under the cursor.

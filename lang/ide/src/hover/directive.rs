@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use sched_grammar::ast::{Directive, Span, Stmt};
 
-use super::{Hover, touches};
+use super::answer::{Hover, touches};
 use crate::cursor::{is_name, word};
 use crate::{Analysis, pages};
 use sched_lang::diagnostics::Severity;
@@ -42,7 +42,7 @@ pub(crate) fn about(signature: &Signature) -> String {
     if !signature.lowered {
         text.push_str(" *Checked, but not compiled yet.*");
     }
-    if let Some(rule) = pages::rule(signature.op) {
+    if let Some(rule) = pages::rule(signature) {
         text = format!("{text}\n\n{rule}");
     }
     text

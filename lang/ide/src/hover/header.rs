@@ -2,7 +2,7 @@
 
 use sched_grammar::ast::{Span, Stmt, StmtKind};
 
-use super::{Hover, touches};
+use super::answer::{Hover, touches};
 use crate::Analysis;
 use sched_lang::device::{CPUS, GPUS};
 use sched_lang::options::ModelInfo;

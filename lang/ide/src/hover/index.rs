@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use sched_grammar::ast::{ExprKind, Path, Stmt};
 
-use super::{Hover, touches};
+use super::answer::{Hover, touches};
 use crate::Analysis;
 use sched_lang::lineage::{Annotation, DirectiveIndex, LoopNode, NestBuilder, Select, Tag};
 use sched_lang::resolve::Arg;
@@ -248,7 +248,7 @@ fn annotations(analysis: &Analysis, ids: &[LoopId]) -> Option<String> {
     if left > 0 {
         lines.push(format!("- and {left} more"));
     }
-    (!lines.is_empty()).then(|| format!("Annotation of it:\n{}", lines.join("\n")))
+    (!lines.is_empty()).then(|| format!("Stated of it:\n{}", lines.join("\n")))
 }
 
 /// `batch` → `b1` → **`c0`**

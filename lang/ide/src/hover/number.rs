@@ -2,9 +2,9 @@
 
 use sched_grammar::ast::{Expr, ExprKind, Ident, Path, Stmt};
 
-use super::{Hover, part_at, touches};
+use super::answer::{Hover, part_at, touches};
 use crate::Analysis;
-use sched_lang::check::Param;
+use sched_lang::Param;
 use sched_lang::resolve::{Arg, PROPERTIES};
 use sched_nest::sym::{Property, Sym};
 

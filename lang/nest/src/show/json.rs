@@ -69,5 +69,5 @@ fn annotations_json(annotations: &Annotations) -> Value {
         };
         (name.to_owned(), value)
     };
-    Value::Object(annotations.annotations().into_iter().map(entry).collect())
+    Value::Object(annotations.by_directive().into_iter().map(entry).collect())
 }

@@ -1,6 +1,6 @@
 //! Legal directives to write instead of a refused one, where the words know no better way out.
 
-use super::Context;
+use super::context::Context;
 use crate::device::Limits;
 use crate::diagnostics::{Applicability, Edit, Fix};
 use crate::directives::find;
@@ -49,11 +49,7 @@ fn with_names(form: Operation, written: &[&str], context: &Context) -> Operation
         (is_name && !context.builder.is_declared(text)).then(|| text.to_owned())
     };
     match (name(1), name(2)) {
-        (Some(a), Some(b)) if a != b => match form {
-            Operation::Tile(v, _, _, size) => Operation::Tile(v, a, b, size),
-            Operation::Split(v, _, _, at) => Operation::Split(v, a, b, at),
-            other => other,
-        },
+        (Some(a), Some(b)) if a != b => form.with_names([Some(a), Some(b)]),
         _ => form,
     }
 }

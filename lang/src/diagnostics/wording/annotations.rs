@@ -1,8 +1,8 @@
 //! Words for facts that do not fit the nest.
 
-use super::{Context, Wording, use_one_of};
+use super::context::{Context, Wording, use_one_of};
 use crate::diagnostics::Applicability;
-use crate::legality::Size;
+use crate::illegal::Size;
 use crate::lineage::DirectiveIndex;
 use sched_nest::{Axis, Layout};
 
@@ -157,7 +157,7 @@ pub(super) fn not_block_trees(context: &Context) -> Wording {
     let directive = context.directive();
     let first = context.first();
     let step = context.illegal.step;
-    if context.report.is_for_cpu() {
+    if context.for_cpu {
         let message =
             format!("`{directive}` is about tree loops over a GPU's threads, and the target is a CPU");
         Wording::new(message, "needs a GPU")

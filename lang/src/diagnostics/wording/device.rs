@@ -1,6 +1,6 @@
 //! Words for what a device or its memory cannot do.
 
-use super::{Context, Wording};
+use super::context::{Context, Wording};
 use crate::diagnostics::{Applicability, Edit, Fix};
 use crate::illegal::Use;
 use sched_nest::GpuDimension;

@@ -1,10 +1,10 @@
 //! Words for legal schedules that are probably not meant.
 
 use super::annotations::code;
+use super::context::{Context, Wording};
 use super::device::size;
-use super::{Context, Wording};
 use crate::diagnostics::{Applicability, Fix};
-use crate::legality::Size;
+use crate::illegal::Size;
 use crate::lineage::DirectiveIndex;
 use crate::obligation::Obligation;
 use sched_nest::sym::Property;

@@ -1,6 +1,6 @@
 //! Ways out that write other directives, or the same one elsewhere.
 
-use super::Context;
+use super::context::Context;
 use crate::diagnostics::{Applicability, Edit, Fix};
 use crate::lineage::DirectiveIndex;
 use sched_nest::{Axis, LoopId};

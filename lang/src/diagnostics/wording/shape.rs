@@ -1,6 +1,6 @@
 //! Words for refused names and loop modifiers.
 
-use super::{Context, Wording, use_one_of};
+use super::context::{Context, Wording, use_one_of};
 use crate::diagnostics::{Applicability, Edit, Fix, nearest};
 use crate::lineage::{DirectiveIndex, MAX_DEPTH, MAX_LOOPS};
 use crate::resolve::list;
@@ -207,7 +207,7 @@ pub(super) fn consumed(context: &Context, name: &str, by: DirectiveIndex) -> Wor
         .fixes(context.replace_by_any(&successors))
 }
 
-pub(super) fn fact_lost(context: &Context, consumer: DirectiveIndex) -> Wording {
+pub(super) fn annotation_lost(context: &Context, consumer: DirectiveIndex) -> Wording {
     let directive = context.directive();
     let name = context.argument_text();
     let successors: Vec<String> =
@@ -252,7 +252,7 @@ pub(super) fn sort_too_late(context: &Context, by: DirectiveIndex) -> Wording {
     let fix = Fix { title: "sort first".to_owned(), edits, applicability: Applicability::Unsure };
     Wording::new("the trees cannot be sorted any more", "too late")
         .and(by, "this has fixed which trees are where")
-        .help(format!("Axis before {}.", context.quote(by)))
+        .help(format!("Sort before {}.", context.quote(by)))
         .fix(Some(fix))
 }
 

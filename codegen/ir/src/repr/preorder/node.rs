@@ -45,7 +45,7 @@ pub(super) struct Written {
 
 impl Node {
     /// Adds a table of `count` nodes to a schema, whose leaves are numbered in `place`, and which compare
-    /// with bins in `threshold bin`, one of `columns` columns.
+    /// with bins in `threshold_bin`, one of `columns` columns.
     pub(super) fn declare(
         schema: &mut Schema,
         place: Scalar,

@@ -213,9 +213,9 @@ impl<'ctx> Emitter<'_, 'ctx> {
             }
             false => index,
         };
-        let at_once = if plan.permute.has_two() { 2 } else { 1 };
+        let tables_at_a_time = if plan.permute.has_two() { 2 } else { 1 };
         let mut found = Vec::new();
-        for tables in registers.chunks(at_once) {
+        for tables in registers.chunks(tables_at_a_time) {
             found.push(if plan.in_pairs() {
                 self.of_pairs(plan, tables, known)?
             } else {
@@ -223,7 +223,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
                 if narrow { self.bits(values, Ty::vector(plan.index, plan.lanes()))? } else { values }
             });
         }
-        let mut bit = u64::from(entries) * registers.len().min(at_once) as u64;
+        let mut bit = u64::from(entries) * registers.len().min(tables_at_a_time) as u64;
         while found.len() > 1 {
             let high = self.has_bit(known, plan.index, bit)?;
             let choose = |pair: &[VectorValue<'ctx>]| match pair {

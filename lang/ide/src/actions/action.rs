@@ -1,0 +1,31 @@
+//! Changes of a text.
+
+use crate::Edit;
+
+/// A change that can be applied at once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Action {
+    /// What it does.
+    pub title: String,
+    /// What kind of change it is.
+    pub kind: ActionKind,
+    /// Replacements that do not overlap.
+    pub edits: Vec<Edit>,
+    /// The diagnostic that it is about: a position among those of the check.
+    pub fixes: Option<usize>,
+    /// Whether it is what was meant.
+    pub preferred: bool,
+}
+
+/// Kinds of changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ActionKind {
+    /// A way out of a diagnostic.
+    QuickFix,
+    /// A number becomes a param.
+    RefactorExtract,
+    /// A param or const becomes its value.
+    RefactorInline,
+    /// Everything that is safe to fix in the whole text.
+    SourceFixAll,
+}

@@ -1,0 +1,123 @@
+//! Finds words for what is illegal, and tells a report.
+
+use foldhash::{HashSet, HashSetExt};
+
+use crate::device::Limits;
+use crate::diagnostics::{Code, Diagnostic, Label, Severity, WaysOut, codes, word};
+use crate::illegal::{Illegal, Problem};
+use crate::lineage::{DirectiveIndex, NestBuilder};
+use crate::listener::Listener;
+use crate::options::TargetKind;
+use crate::report::Report;
+use sched_nest::LoopId;
+use sched_nest::show::show_marked;
+
+/// Largest nest that is shown in a note.
+const SHOWN_LOOPS: usize = 400;
+/// Most notes with a nest; more would make long files slow to check.
+const SHOWN_NESTS: usize = 50;
+
+/// Most errors for which legal alternatives are looked for.
+const SEARCHES: usize = 20;
+
+/// A listener that puts into words what it is told.
+pub(super) struct Words<'r, 'a> {
+    report: &'r mut Report<'a>,
+    /// What the target can do.
+    limits: Limits,
+    /// Whether the schedule is said to be for a CPU.
+    for_cpu: bool,
+    /// What has been said of a directive is not said of each copy of a loop.
+    seen: HashSet<(DirectiveIndex, Code)>,
+    nests: usize,
+    /// How often alternatives have been looked for.
+    searches: usize,
+}
+
+impl Listener for Words<'_, '_> {
+    /// Adds what is wrong with an operation, unless it follows from what has been said.
+    fn illegal(&mut self, builder: &NestBuilder, illegal: &Illegal) {
+        let Some(code) = illegal.problem.code() else { return };
+        if illegal.problem.may_be_a_consequence() && illegal.loops.iter().any(|id| builder.is_tainted(*id)) {
+            return;
+        }
+        if !self.seen.insert((illegal.step, code)) || self.report.is_full(code) {
+            return;
+        }
+        // What is about names has its own way out, and a nest that cannot be built any further has none.
+        let is_about_loops = code >= codes::CONSUMED && !illegal.problem.is_fatal();
+        let limits = if is_about_loops { self.search(code) } else { None };
+        let wording = word(illegal, builder, self.report, &WaysOut { limits, for_cpu: self.for_cpu });
+        let span = self.report.place(illegal.step, illegal.argument);
+        let mut diagnostic = Diagnostic::new(code, span, wording.message).label(wording.label);
+        diagnostic.help = wording.help;
+        diagnostic.fixes = wording.fixes;
+        for (step, argument, what) in wording.labels {
+            diagnostic = diagnostic.and(self.report.place(step, argument), what);
+        }
+        if diagnostic.severity == Severity::Error {
+            self.explain_loops(builder, illegal, &mut diagnostic);
+        }
+        self.report.push(diagnostic);
+    }
+}
+
+impl<'r, 'a> Words<'r, 'a> {
+    /// Nothing has been said yet. `is_given` says whether the target is written down, or only follows from the directives.
+    pub fn new(report: &'r mut Report<'a>, limits: Limits, is_given: bool) -> Self {
+        let for_cpu = is_given && limits.kind == TargetKind::Cpu;
+        Words { report, limits, for_cpu, seen: HashSet::new(), nests: 0, searches: 0 }
+    }
+
+    /// Looks for no alternatives and shows no nests: nobody will read it.
+    pub fn be_brief(&mut self) {
+        self.searches = SEARCHES;
+        self.nests = SHOWN_NESTS;
+    }
+
+    /// What alternatives must respect, if they are to be looked for.
+    fn search(&mut self, code: Code) -> Option<Limits> {
+        if self.report.severity(code) != Severity::Error {
+            return None;
+        }
+        self.searches += 1;
+        (self.searches <= SEARCHES).then_some(self.limits)
+    }
+
+    /// Says where the loops come from and shows the nest.
+    fn explain_loops(&mut self, builder: &NestBuilder, illegal: &Illegal, diagnostic: &mut Diagnostic) {
+        const LABELS: usize = 4;
+        let mut makers: Vec<(DirectiveIndex, Vec<String>)> = Vec::new();
+        for id in &illegal.loops {
+            let Some(step) = builder.made_by(*id).filter(|step| *step != illegal.step) else { continue };
+            let name = format!("`{}`", builder.name(*id));
+            match makers.iter_mut().find(|(known, _)| *known == step) {
+                Some((_, names)) if names.len() < LABELS => names.push(name),
+                Some(_) => {}
+                None => makers.push((step, vec![name])),
+            }
+        }
+        for (step, names) in makers.into_iter().take(LABELS) {
+            let place = self.report.place(step, None);
+            if diagnostic.labels.iter().any(|label| label.span == place) {
+                continue;
+            }
+            let verb = if names.len() == 1 { "was" } else { "were" };
+            diagnostic
+                .labels
+                .push(Label { span: place, message: format!("{} {verb} made here", names.join(", ")) });
+        }
+        let about_loops =
+            !illegal.loops.is_empty() || matches!(illegal.problem, Problem::UnknownIndex { .. });
+        if about_loops && self.nests < SHOWN_NESTS && builder.loop_count() <= SHOWN_LOOPS {
+            self.nests += 1;
+            let (nest, origin) = builder.nest();
+            let marks: Vec<LoopId> = (0..origin.len() as u32)
+                .map(LoopId)
+                .filter(|id| illegal.loops.contains(&origin[id.0 as usize]))
+                .collect();
+            let shown = show_marked(&nest, &marks);
+            diagnostic.notes.push(format!("the loop nest at this point:\n{}", shown.trim_end()));
+        }
+    }
+}

@@ -1,0 +1,313 @@
+//! Directives as typed operations on a builder, and as text.
+
+use std::fmt;
+use std::slice::Iter;
+
+use crate::directives::{Op, SIGNATURES, Signature, directives};
+use crate::illegal::Illegal;
+use crate::lineage::{Annotation, DirectiveIndex, NestBuilder, Select, TileTrees};
+use crate::resolve::Arg;
+use sched_nest::Layout;
+use sched_nest::sym::Sym;
+
+/// The operation that is tried.
+pub(crate) const NEW: DirectiveIndex = DirectiveIndex(u32::MAX);
+
+/// An argument as written, by what it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Argument {
+    /// A loop that exists.
+    Loop(String),
+    /// A name for a loop to be made; any other free name does as well.
+    NewLoop(String),
+    /// A number.
+    Number(String),
+    /// A word of the directive.
+    Word(String),
+}
+
+impl Argument {
+    /// As it stands in the text.
+    pub fn text(&self) -> &str {
+        match self {
+            Argument::Loop(text)
+            | Argument::NewLoop(text)
+            | Argument::Number(text)
+            | Argument::Word(text) => text,
+        }
+    }
+}
+
+/// What an operation keeps of an argument, or of several loops.
+trait Held: Sized {
+    /// Taken from the arguments that are left.
+    fn take(args: &mut Iter<'_, Arg>) -> Option<Self>;
+
+    /// As it is written.
+    fn written(&self, into: &mut Vec<Argument>);
+
+    /// The loops, if it is some.
+    fn loops(&self) -> &[Select] {
+        &[]
+    }
+
+    /// The number, if it is one.
+    fn number(&mut self) -> Option<&mut Sym> {
+        None
+    }
+
+    /// The name of a loop to be made, if it is one.
+    fn new_name(&mut self) -> Option<&mut String> {
+        None
+    }
+}
+
+impl Held for Select {
+    fn take(args: &mut Iter<'_, Arg>) -> Option<Self> {
+        match args.next()? {
+            Arg::Index(select) => Some(select.clone()),
+            _ => None,
+        }
+    }
+
+    fn written(&self, into: &mut Vec<Argument>) {
+        into.push(Argument::Loop(self.to_string()));
+    }
+
+    fn loops(&self) -> &[Select] {
+        std::slice::from_ref(self)
+    }
+}
+
+impl Held for Vec<Select> {
+    fn take(args: &mut Iter<'_, Arg>) -> Option<Self> {
+        let mut all = vec![Select::take(args)?];
+        while !args.as_slice().is_empty() {
+            all.push(Select::take(args)?);
+        }
+        Some(all)
+    }
+
+    fn written(&self, into: &mut Vec<Argument>) {
+        self.iter().for_each(|select| select.written(into));
+    }
+
+    fn loops(&self) -> &[Select] {
+        self
+    }
+}
+
+impl Held for String {
+    fn take(args: &mut Iter<'_, Arg>) -> Option<Self> {
+        match args.next()? {
+            Arg::New(name) => Some(name.clone()),
+            _ => None,
+        }
+    }
+
+    fn written(&self, into: &mut Vec<Argument>) {
+        into.push(Argument::NewLoop(self.clone()));
+    }
+
+    fn new_name(&mut self) -> Option<&mut String> {
+        Some(self)
+    }
+}
+
+impl Held for Sym {
+    fn take(args: &mut Iter<'_, Arg>) -> Option<Self> {
+        match args.next()? {
+            Arg::Number(sym) => Some(sym.clone()),
+            _ => None,
+        }
+    }
+
+    fn written(&self, into: &mut Vec<Argument>) {
+        into.push(Argument::Number(self.to_string()));
+    }
+
+    fn number(&mut self) -> Option<&mut Sym> {
+        Some(self)
+    }
+}
+
+impl Held for &'static str {
+    fn take(args: &mut Iter<'_, Arg>) -> Option<Self> {
+        match args.next()? {
+            Arg::Word(word) => Some(word),
+            _ => None,
+        }
+    }
+
+    fn written(&self, into: &mut Vec<Argument>) {
+        into.push(Argument::Word((*self).to_owned()));
+    }
+}
+
+macro_rules! held {
+    (Index) => { Select };
+    (Indices) => { Vec<Select> };
+    (NewIndex) => { String };
+    (Number) => { Sym };
+    (Keyword) => { &'static str };
+}
+
+macro_rules! operations {
+    (
+        modifiers { $(
+            $shape:ident $shape_name:literal { $($part:ident: $role:ident $(($words:expr))?),* }
+            $summary:literal |$builder:ident, $step:ident| $apply:expr;
+        )* }
+        annotations $annotations:tt
+    ) => {
+        /// A directive with its arguments.
+        #[derive(Clone, Debug, PartialEq)]
+        pub enum Operation {
+            $(#[doc = $summary] $shape($(held!($role)),*),)*
+            /// An annotation of a loop.
+            State(Select, Annotation),
+            /// `representation(name)`
+            Layout(Layout),
+            /// `tileTrees(n)`
+            TileTrees(u32),
+        }
+
+        impl Operation {
+            /// Which directive it is.
+            pub fn op(&self) -> Op {
+                match self {
+                    $(Operation::$shape(..) => Op::$shape,)*
+                    Operation::Layout(_) => Op::Representation,
+                    Operation::TileTrees(_) => Op::TileTrees,
+                    Operation::State(_, annotation) => annotation.op(),
+                }
+            }
+
+            /// The directive with these arguments, if it shapes the nest and they are what it takes.
+            pub(crate) fn shape(op: Op, args: &[Arg]) -> Option<Operation> {
+                let mut args = args.iter();
+                let operation = match op {
+                    $(Op::$shape => Operation::$shape($(<held!($role) as Held>::take(&mut args)?),*),)*
+                    _ => return None,
+                };
+                args.as_slice().is_empty().then_some(operation)
+            }
+
+            /// Its arguments in order.
+            pub fn arguments(&self) -> Vec<Argument> {
+                let mut all = Vec::new();
+                match self {
+                    $(Operation::$shape($($part),*) => { $($part.written(&mut all);)* })*
+                    Operation::Layout(layout) => all.push(Argument::Word(layout.word().to_owned())),
+                    Operation::TileTrees(n) => all.push(Argument::Number(n.to_string())),
+                    Operation::State(select, annotation) => {
+                        select.written(&mut all);
+                        all.extend(second(annotation));
+                    }
+                }
+                all
+            }
+
+            /// The loops that it is about, as they are written.
+            pub fn loops(&self) -> &[Select] {
+                match self {
+                    $(Operation::$shape($($part),*) => {
+                        [$($part.loops()),*].into_iter().find(|loops| !loops.is_empty()).unwrap_or_default()
+                    })*
+                    Operation::Layout(_) | Operation::TileTrees(_) => &[],
+                    Operation::State(select, _) => select.loops(),
+                }
+            }
+
+            /// The number of one that shapes the nest.
+            fn number_mut(&mut self) -> Option<&mut Sym> {
+                match self {
+                    $(Operation::$shape($($part),*) => [$($part.number()),*].into_iter().flatten().next(),)*
+                    _ => None,
+                }
+            }
+
+            /// The names for the loops that it makes.
+            fn new_names_mut(&mut self) -> Vec<&mut String> {
+                match self {
+                    $(Operation::$shape($($part),*) => [$($part.new_name()),*].into_iter().flatten().collect(),)*
+                    _ => Vec::new(),
+                }
+            }
+
+            /// Does it.
+            ///
+            /// # Errors
+            /// What the builder refuses. An annotation of several copies may then be made of some of them.
+            #[expect(unused_variables, reason = "there is one key to sort trees by")]
+            pub fn apply(&self, step: DirectiveIndex, builder: &mut NestBuilder) -> Result<(), Illegal> {
+                match self {
+                    $(Operation::$shape($($part),*) => {
+                        let ($builder, $step) = (builder, step);
+                        $apply
+                    })*
+                    Operation::Layout(layout) => builder.state_layout(step, *layout),
+                    Operation::TileTrees(nodes) => {
+                        builder.state_tile_trees(step, TileTrees { nodes: *nodes, by_probability: false })
+                    }
+                    Operation::State(v, annotation) => {
+                        let loops = builder.select(step, 0, v)?;
+                        loops.into_iter().try_for_each(|id| builder.state(step, id, *annotation))
+                    }
+                }
+            }
+        }
+    };
+}
+
+directives!(operations);
+
+impl Operation {
+    /// Whether it shapes the nest; others are annotations of it.
+    pub fn shapes(&self) -> bool {
+        self.signature().is_some_and(|signature| signature.shapes)
+    }
+
+    /// How its directive is called, and what it does.
+    pub fn signature(&self) -> Option<&'static Signature> {
+        SIGNATURES.iter().find(|signature| signature.op == self.op())
+    }
+
+    /// The same with another number, if it has one and the annotation that it makes can have this one.
+    pub fn with_number(mut self, number: &Sym) -> Option<Operation> {
+        let small = || u32::try_from(number.as_int()?).ok();
+        match &mut self {
+            Operation::TileTrees(nodes) => *nodes = small()?,
+            Operation::State(_, annotation) => {
+                annotation.limit()?;
+                *annotation = Annotation::of(annotation.op(), Some(small()?))?;
+            }
+            shape => *shape.number_mut()? = number.clone(),
+        }
+        Some(self)
+    }
+
+    /// The same with other names for the loops that it makes, as far as they are given.
+    pub fn with_names(mut self, names: [Option<String>; 2]) -> Operation {
+        for (old, new) in self.new_names_mut().into_iter().zip(names) {
+            if let Some(new) = new {
+                *old = new;
+            }
+        }
+        self
+    }
+}
+
+impl fmt::Display for Operation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let arguments = self.arguments();
+        let texts: Vec<&str> = arguments.iter().map(Argument::text).collect();
+        write!(f, "{}({})", self.signature().map_or("", |signature| signature.name), texts.join(", "))
+    }
+}
+
+/// What is written after the loop.
+fn second(annotation: &Annotation) -> Option<Argument> {
+    let number = annotation.number().map(|n| Argument::Number(n.to_string()));
+    number.or_else(|| annotation.word().map(Argument::Word))
+}
