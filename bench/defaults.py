@@ -1,7 +1,6 @@
 """How far the schedule that schedc chooses is from the best of many."""
 
 import json
-import re
 import tempfile
 from pathlib import Path
 
@@ -32,6 +31,7 @@ def generated(model):
                         lines = blocks(rows) + ["cache(b0)"] * cache + [f"representation({layout})"]
                         lines += [f"vectorize(b1, {width})"] * (width > 1)
                         lines += [f"interleave(b1, {interleave})"] * (interleave > 1)
+                        lines += ["unrollAndJam(tree)"] * (width > 1 and interleave > 1)
                         lines += [f"unrollWalk(b1, {depth})"] * (layout != "levels" and 0 < depth <= 10)
                         name = f"{layout} block {rows} width {width} interleave {interleave}"
                         name += " cache" if cache else ""
@@ -46,7 +46,7 @@ def generated(model):
                     continue
                 for layout in ("quantized", "preorder"):
                     lines = [*blocks(rows), "cache(b0)", f"representation({layout})", f"vectorize(b1, {width})"]
-                    lines += [f"interleave(b1, {interleave})"] * (interleave > 1)
+                    lines += [f"interleave(b1, {interleave})", "unrollAndJam(tree)"] * (interleave > 1)
                     yield f"{layout} block {rows} width {width} interleave {interleave}", "\n".join(lines) + "\n"
         for interleave in (4, 8):
             lines = [*blocks(rows), "representation(sparse)", "tileTrees(8)", f"interleave(b1, {interleave})"]
@@ -68,17 +68,10 @@ def generated(model):
                 yield f"{layout} trees, width {width} interleave {interleave}", "\n".join(lines) + "\n"
 
 
-def chosen(model, batch, folder):
-    """The schedule that schedc chooses for a model and calls of so many rows."""
-    done = run(["sh", "-c", '"$0" build "$1" --emit header -o /dev/null --explain-schedule 2>&1', SCHEDC, model.path])
-    # The schedule for most calls comes first, then those for smaller ones, as comments.
-    parts = re.split(r"^// for calls of at most (\d+) rows:\n", done, flags=re.MULTILINE)
-    text = parts[0]
-    for rows, lines in zip(parts[1::2], parts[2::2]):
-        if int(batch) <= int(rows):
-            text = "\n".join(line.removeprefix("//   ") for line in lines.splitlines())
-            break
-    path = folder / f"chosen for {batch}.sched"
+def chosen(model, folder):
+    """The schedule that schedc chooses for a model, with its blocks for calls of few rows."""
+    text = run(["sh", "-c", '"$0" build "$1" --emit header -o /dev/null --explain-schedule 2>&1', SCHEDC, model.path])
+    path = folder / "chosen.sched"
     # Messages that are no part of a schedule begin otherwise.
     path.write_text("\n".join(line for line in text.splitlines() if not line.startswith(("wrote ", "note: "))) + "\n")
     return path
@@ -129,7 +122,7 @@ def defaults(found, options):
                 continue
             for (threads, batch), first in firsts.items():
                 try:
-                    own = chosen(model, batch, folder)
+                    own = chosen(model, folder)
                     finalists = sorted(first, key=first.get)[:FINALISTS]
                     final = race(model, [own, *finalists], batch, threads, WELL)[threads, batch]
                 except Failed as error:

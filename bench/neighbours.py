@@ -24,7 +24,7 @@ def vectorized(rows=256, vectors=None, layout="levels"):
     lanes, usual, _ = FAST[layout]
     return "\n".join([f"tile(batch, b0, b1, {rows})", "reorder(b0, tree, b1)", "parallel(b0)", "cache(b0)",
                       f"representation({layout})", f"vectorize(b1, {lanes})",
-                      f"interleave(b1, {vectors or usual})"]) + "\n"
+                      f"interleave(b1, {vectors or usual})", "unrollAndJam(tree)"]) + "\n"
 
 
 def race(model, texts, batch, threads):
@@ -67,13 +67,18 @@ def neighbours(options):
 VECTORS = [("levels", 16, 2), ("levels", 16, 8), ("quantized", 16, 2), ("quantized", 32, 1)]
 
 
+def together(vectors, trees):
+    """Several vectors of rows together, those of several trees where a block has few rows."""
+    return [f"interleave(b1, {vectors})", f"unrollAndJam({trees})"] if vectors > 1 else []
+
+
 def over_rows(threads):
     """Schedules whose threads share the rows of a small call."""
     for rows in (FEW_ROWS // threads, 16, FEW_ROWS):
         for layout, lanes, vectors in VECTORS:
             yield "\n".join([f"tile(batch, b0, b1, {max(rows, 1)})", "reorder(b0, tree, b1)", "parallel(b0)", "cache(b0)",
                              f"representation({layout})", f"vectorize(b1, {lanes})",
-                             *[f"interleave(b1, {vectors})"] * (vectors > 1)]) + "\n"
+                             *together(vectors, "tree")]) + "\n"
     yield "parallel(batch)\nrepresentation(levels)\nvectorize(tree, 16)\ninterleave(tree, 8)\n"
 
 
@@ -82,7 +87,7 @@ def over_trees(threads):
     share = [f"tile(tree, t0, t1, ceildiv(num_trees, {threads}))", f"tile(batch, b0, b1, {FEW_ROWS})"]
     for layout, lanes, vectors in VECTORS:
         yield "\n".join([*share, "reorder(t0, b0, t1, b1)", "parallel(t0)", "cache(b0)", f"representation({layout})",
-                         f"vectorize(b1, {lanes})", *[f"interleave(b1, {vectors})"] * (vectors > 1)]) + "\n"
+                         f"vectorize(b1, {lanes})", *together(vectors, "t1")]) + "\n"
     yield "\n".join([share[0], "reorder(t0, batch, t1)", "parallel(t0)", "representation(levels)",
                      "vectorize(t1, 16)", "interleave(t1, 8)"]) + "\n"
 

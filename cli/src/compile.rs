@@ -6,55 +6,35 @@ use sched_forest::{Float, Types};
 use sched_ir::lir::KernelKind;
 use sched_ir::{Budget, Compiled, lower};
 use sched_llvm::{Cpu, EntryInfo, host_name};
-use sched_nest::{Accumulation, Nest};
+use sched_nest::{Accumulation, Nest, Variants};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// The checked schedules of a compilation.
-pub struct Nests {
-    /// For calls of at most so many rows, ascending.
-    pub smaller: Vec<(u32, Nest)>,
-    /// For all other calls.
-    pub main: Nest,
-    /// What may be built.
-    pub budget: Budget,
-}
-
-impl Nests {
-    /// The one nest that serves a call of so many rows, if there will be no other: nothing else needs to be compiled.
-    pub fn for_one_call_of(self, rows: usize) -> Nests {
-        let fits = |(most, _): &(u32, Nest)| usize::try_from(*most).is_ok_and(|most| rows <= most);
-        let few = self.smaller.into_iter().find(fits);
-        let budget = Budget { few_rows: false, ..self.budget };
-        let mut main = few.map_or(self.main, |(_, nest)| nest);
-        let rows = rows.max(1) as u64;
-        main.batch_size = Some(main.batch_size.map_or(rows, |batch| batch.min(rows)));
-        Nests { smaller: Vec::new(), main, budget }
-    }
+/// The one nest that serves a call of so many rows, if there will be no other: nothing else needs to be compiled.
+pub fn for_one_call_of(nests: Variants<Nest>, rows: usize) -> Variants<Nest> {
+    let mut nest = nests.into_for_rows(rows);
+    let rows = rows.max(1) as u64;
+    nest.batch_size = Some(nest.batch_size.map_or(rows, |batch| batch.min(rows)));
+    Variants::only(nest)
 }
 
 /// Compiles a model under its nests down to LIR.
-pub fn compile(model: &Model, nests: Nests, kernels: &[KernelKind]) -> Result<Compiled, Failure> {
-    let Nests { smaller, main, budget } = nests;
-    Ok(sched_ir::compile_by_rows(
-        Arc::clone(&model.forest),
-        model.profile.as_ref(),
-        smaller,
-        main,
-        kernels,
-        &budget,
-    )?)
+pub fn compile(model: &Model, nests: Variants<Nest>, kernels: &[KernelKind]) -> Result<Compiled, Failure> {
+    let (forest, profile) = (Arc::clone(&model.forest), model.profile.as_ref());
+    Ok(sched_ir::compile(forest, profile, nests, kernels, &Budget::default())?)
 }
 
 /// What the entry points report of a compiled model.
 pub fn facts(model: &Model, compiled: &Compiled, schedule: &str, target: Cpu) -> EntryInfo {
     let forest = &model.forest;
     let count = |n: usize| i32::try_from(n).unwrap_or(i32::MAX);
-    let mut nests = compiled.smaller.iter().map(|smaller| &smaller.hir.nest).chain([&compiled.hir.nest]);
-    let inexact = nests.find(|nest| nest.accumulation != Accumulation::Exact);
-    let (order, why) = match &inexact.unwrap_or(&compiled.hir.nest).accumulation {
-        Accumulation::Exact => ("exact", None),
-        Accumulation::Reassociated(why) => ("reassociated", Some(why)),
+    let reassociated = compiled.variants.iter().find_map(|(_, stages)| match &stages.hir.nest.accumulation {
+        Accumulation::Exact => None,
+        Accumulation::Reassociated(why) => Some(why),
+    });
+    let (order, why) = match reassociated {
+        None => ("exact", None),
+        Some(why) => ("reassociated", Some(why)),
     };
     let info = json!({
         "schedc": env!("CARGO_PKG_VERSION"),
@@ -107,7 +87,8 @@ fn types(types: &Types) -> Value {
 
 /// A rough cost: about one nanosecond for each step of an interleaved walk, and two for each tree; in vectors a fifth.
 fn ns_per_row(compiled: &Compiled) -> f64 {
-    let scalar: f64 = compiled.hir.depths.iter().map(|(deepest, _)| 2.0 + f64::from(*deepest)).sum();
-    let vectors = compiled.hir.leaf_loops.values().all(|leaf_loop| leaf_loop.lanes > 1);
+    let hir = &compiled.variants.rest().hir;
+    let scalar: f64 = hir.depths.iter().map(|(deepest, _)| 2.0 + f64::from(*deepest)).sum();
+    let vectors = hir.leaf_loops.values().all(|leaf_loop| leaf_loop.lanes > 1);
     if vectors { scalar / 5.0 } else { scalar }
 }

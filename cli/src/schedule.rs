@@ -18,8 +18,8 @@ pub struct Source {
     pub name: String,
     /// Its text.
     pub text: String,
-    /// Schedules for calls of at most so many rows, ascending, where schedc has chosen.
-    pub smaller: Vec<(u32, String)>,
+    /// Whether schedc has chosen it: nobody needs to hear what is worth a remark in it.
+    pub is_chosen: bool,
     /// The file, if it is one; models that it names are relative to it.
     pub path: Option<PathBuf>,
 }
@@ -63,16 +63,15 @@ impl Source {
             return Err(unreadable("it is JSON, perhaps a model".to_string()));
         }
         let path = (!standard).then(|| path.to_path_buf());
-        Ok(Source { name, text, smaller: Vec::new(), path })
+        Ok(Source { name, text, is_chosen: false, path })
     }
 
-    /// The schedules that are chosen for a model.
+    /// The schedule that is chosen for a model, with a block for each size of small calls that has one of its own.
     pub fn chosen_for(model: &Model, cpu: Cpu, destination: CodeDestination) -> Source {
         let codes = BinMap::rows_of(&model.forest);
         let processor = Processor { lookup_bits: cpu.lookup_bits(), gathers_slowly: cpu.gathers_slowly() };
         let chosen = Chosen::new(&model.facts(), codes.as_ref(), processor, destination);
-        let text = chosen.explained();
-        Source { name: "chosen schedule".to_string(), text, smaller: chosen.smaller, path: None }
+        Source { name: "chosen schedule".to_string(), text: chosen.text(), is_chosen: true, path: None }
     }
 
     /// The model that the schedule names, relative to its own place.
@@ -122,12 +121,5 @@ impl Source {
     pub fn check_to_compile(&self, model: &Model, values: &ScheduleValues) -> Checked {
         let options = Options { supported: Supported::Compilable, ..Self::options(Some(model), values) };
         check(&self.text, &options)
-    }
-
-    /// Checks the schedules for small calls.
-    pub fn check_smaller(&self, model: &Model) -> Vec<(u32, Checked)> {
-        let facts = Some(model.facts());
-        let options = Options { model: facts, supported: Supported::Compilable, ..Options::default() };
-        self.smaller.iter().map(|(rows, text)| (*rows, check(text, &options))).collect()
     }
 }

@@ -26,12 +26,11 @@ fn model(depth: u32, leaves: u32) -> ModelInfo {
 fn layouts(model: &ModelInfo, columns: u32, bits: u32, destination: CodeDestination) -> Vec<String> {
     let processor = Processor { lookup_bits: bits, gathers_slowly: true };
     let chosen = Chosen::new(model, Some(&QuantizedRows { columns, in_bytes: true }), processor, destination);
-    let texts = chosen.smaller.iter().map(|(_, text)| text).chain([&chosen.main]);
     let layout = |text: &String| {
         let (_, after) = text.split_once("representation(").unwrap_or(("", "none)"));
         after.split(')').next().unwrap_or_default().to_string()
     };
-    texts.map(layout).collect()
+    chosen.variants.iter().map(|(_, text)| layout(text)).collect()
 }
 
 #[test]
@@ -66,7 +65,7 @@ fn blocks_of_long_rows_leave_room_in_the_second_level_cache() {
     let wide = |num_features| ModelInfo { num_features, num_trees: 400, ..model(8, 250) };
     let main = |features, gathers_slowly| {
         let processor = Processor { lookup_bits: 512, gathers_slowly };
-        Chosen::new(&wide(features), None, processor, CodeDestination::Artefact).main
+        Chosen::new(&wide(features), None, processor, CodeDestination::Artefact).variants.rest().clone()
     };
     let has = |text: &str, block: u32, vectors: u32| {
         text.contains(&format!("tile(batch, b0, b1, {block})"))
@@ -84,11 +83,34 @@ fn short_walks_of_coded_rows_advance_by_four() {
     let vectors = |depth: u32, num_classes: u32, destination| {
         let model = ModelInfo { num_classes, ..model(depth, 1 << depth) };
         let codes = QuantizedRows { columns: 20, in_bytes: true };
-        let main = Chosen::new(&model, Some(&codes), processor, destination).main;
+        let chosen = Chosen::new(&model, Some(&codes), processor, destination);
+        let main = chosen.variants.rest();
         main.lines().find(|line| line.starts_with("interleave")).unwrap_or_default().to_string()
     };
     assert_eq!(vectors(6, 1, CodeDestination::Memory), "interleave(b1, 4)");
     assert_eq!(vectors(6, 9, CodeDestination::Artefact), "interleave(b1, 4)");
     assert_eq!(vectors(6, 9, CodeDestination::Memory), "interleave(b1, 2)");
     assert_eq!(vectors(7, 1, CodeDestination::Artefact), "interleave(b1, 2)");
+}
+
+#[test]
+fn trees_are_walked_together_for_few_rows_only_in_code_that_is_kept() {
+    let processor = Processor { lookup_bits: 512, gathers_slowly: true };
+    let asks = |facts: &ModelInfo, columns: Option<u32>, destination| {
+        let bins = columns.map(|columns| QuantizedRows { columns, in_bytes: true });
+        let chosen = Chosen::new(facts, bins.as_ref(), processor, destination);
+        chosen.variants.iter().filter(|(_, text)| text.contains("unrollAndJam(tree)")).count()
+    };
+    let one = model(8, 250);
+    // Long vectors of quantized rows, and short ones; values as they are.
+    assert_eq!(asks(&one, Some(20), CodeDestination::Artefact), 2);
+    assert_eq!(asks(&one, None, CodeDestination::Artefact), 1);
+    assert_eq!(asks(&one, Some(20), CodeDestination::Memory), 0);
+    // Sums of several outputs are added to in vectors only if they are copied, and each has leaves of its own.
+    let several = ModelInfo { num_classes: 3, ..model(8, 250) };
+    assert_eq!(asks(&several, None, CodeDestination::Artefact), 1);
+    let wide = ModelInfo { num_features: 4000, ..several.clone() };
+    assert_eq!(asks(&wide, None, CodeDestination::Artefact), 0);
+    let vectors = ModelInfo { leaf_vectors: true, ..several };
+    assert_eq!(asks(&vectors, Some(20), CodeDestination::Artefact), 0);
 }

@@ -155,12 +155,13 @@ fn in_parallel<J: Sync, R: Send>(jobs: &[J], work: impl Fn(&J) -> Result<R> + Sy
 /// Runs a model under a schedule in all batch sizes, with one thread and two.
 fn try_out(case: &Case, schedule: &Schedule) -> Result<Outcome> {
     let checked = checked(case, schedule);
-    let Some(nest) = checked.nest else { return Ok(Outcome::Refused) };
-    let exact = nest.accumulation == Accumulation::Exact;
+    let Some(nests) = checked.nests else { return Ok(Outcome::Refused) };
     let kernels = [KernelKind::Raw, KernelKind::Value];
-    let compiled = sched_ir::compile(case.forest.clone(), nest, &kernels, &Budget::default())?;
+    let (forest, budget) = (case.forest.clone(), Budget::default());
+    let compiled = sched_ir::compile(forest, None, nests.clone(), &kernels, &budget)?;
     let jit = Jit::compile(&compiled.lir, Cpu::Native, &facts(&case.forest)?, &kernels)?;
     for rows in BATCHES.map(|rows| rows.min(case.rows.len() / case.forest.num_features)) {
+        let exact = nests.for_rows(rows).accumulation == Accumulation::Exact;
         for threads in [1, 2] {
             let margins = run(&jit, case, Kind::Raw, rows, threads)?;
             let place =
@@ -176,6 +177,7 @@ fn try_out(case: &Case, schedule: &Schedule) -> Result<Outcome> {
             }
         }
     }
+    let exact = nests.iter().all(|(_, nest)| nest.accumulation == Accumulation::Exact);
     Ok(if exact { Outcome::Exact } else { Outcome::Close })
 }
 
@@ -276,10 +278,8 @@ fn chosen(case: &Case) -> Vec<Schedule> {
         ];
         given.map(|(codes, kept)| defaults::Chosen::new(&case.facts, codes, processor, kept))
     });
-    let texts = all
-        .into_iter()
-        .flat_map(|chosen| chosen.smaller.into_iter().map(|(_, text)| text).chain([chosen.main]));
-    texts.map(|text| Schedule { name: CHOSEN.to_string(), text }).collect()
+    let schedule = |(_, text): (_, &String)| Schedule { name: CHOSEN.to_string(), text: text.clone() };
+    all.flat_map(|chosen| chosen.variants.iter().map(schedule).collect::<Vec<_>>()).collect()
 }
 
 fn repository() -> PathBuf {

@@ -47,7 +47,7 @@ fuzz_target!(|source: &str| {
     let choice = choice(source);
     let options = options();
     let checked = check(source, &options[choice % options.len()]);
-    assert_eq!(checked.nest.is_none(), checked.has_errors());
+    assert_eq!(checked.nests.is_none(), checked.has_errors());
     for diagnostic in &checked.diagnostics {
         let spans = diagnostic.labels.iter().map(|label| label.span).chain([diagnostic.span()]);
         spans.for_each(|span| assert!(source.get(span.range()).is_some(), "{span:?} of {}", diagnostic.code));
@@ -56,7 +56,7 @@ fuzz_target!(|source: &str| {
         }
     }
     render(choice / options.len() % 4, source, &checked.diagnostics);
-    if let Some(nest) = &checked.nest {
+    for (_, nest) in checked.nests.iter().flat_map(|nests| nests.iter()) {
         let _ = show_nest(nest);
     }
 });

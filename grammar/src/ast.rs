@@ -138,7 +138,9 @@ pub enum StmtKind {
     },
     /// `tile(batch, b0, b1, 64)`: any call; the checker knows the directives.
     Directive(Directive),
-    /// A reserved word (`use`, `def`, `when`, `require`, `tune`) and what followed it.
+    /// `when n_rows <= 8 { ... }`: the schedule for some calls.
+    When(When),
+    /// A reserved word (`use`, `def`, `require`, `tune`) and what followed it.
     Reserved(Ident),
     /// Text that did not parse; an error has been reported.
     Error,
@@ -155,11 +157,58 @@ pub struct Directive {
     pub args_span: Span,
 }
 
+/// A block of statements that is for some calls only, as written; the checker knows the conditions that there are.
+#[derive(Clone, Debug, PartialEq)]
+pub struct When {
+    /// What is compared.
+    pub left: Expr,
+    /// How it is compared.
+    pub comparison: Comparison,
+    /// What it is compared with.
+    pub right: Expr,
+    /// The statements of the block; none of them is a block.
+    pub body: Vec<Stmt>,
+    /// The block, braces included.
+    pub block: Span,
+}
+
+/// Comparisons of numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Comparison {
+    /// `<`
+    Less,
+    /// `<=`
+    AtMost,
+    /// `>`
+    Greater,
+    /// `>=`
+    AtLeast,
+    /// `=` or `==`
+    Equal,
+}
+
 /// A whole file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct File {
     /// Statements in order.
     pub stmts: Vec<Stmt>,
+}
+
+impl File {
+    /// All statements in order, those in blocks behind the statement of their block.
+    pub fn flat(&self) -> impl Iterator<Item = &Stmt> {
+        self.stmts.iter().flat_map(|stmt| std::iter::once(stmt).chain(stmt.body()))
+    }
+}
+
+impl Stmt {
+    /// The statements of its block, if it has one.
+    pub fn body(&self) -> &[Stmt] {
+        match &self.kind {
+            StmtKind::When(when) => &when.body,
+            _ => &[],
+        }
+    }
 }
 
 /// A comment, `//` or `#` to the end of the line.

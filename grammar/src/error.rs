@@ -66,6 +66,18 @@ pub enum SyntaxErrorKind {
         /// Where the opening bracket stands.
         opener: Span,
     },
+    /// A block that does not end.
+    UnclosedBlock {
+        /// Where it begins.
+        opener: Span,
+    },
+    /// The head of a block without its `{`.
+    MissingBlock {
+        /// Whether a `}` follows that would close the block.
+        is_closed: bool,
+    },
+    /// A block within another one.
+    NestedBlock,
     /// Two values beside each other in a list.
     MissingComma,
     /// A directive whose arguments have no parentheses: `parallel b0`.
@@ -87,12 +99,12 @@ impl SyntaxErrorKind {
     /// The stable code of this kind.
     pub fn code(&self) -> &'static str {
         match self {
-            SyntaxErrorKind::Unexpected { .. } => "S0001",
+            SyntaxErrorKind::Unexpected { .. } | SyntaxErrorKind::MissingBlock { .. } => "S0001",
             SyntaxErrorKind::UnterminatedString => "S0002",
             SyntaxErrorKind::BadCharacter(_) => "S0003",
             SyntaxErrorKind::IntegerTooLarge => "S0004",
             SyntaxErrorKind::TooDeep => "S0005",
-            SyntaxErrorKind::Unclosed { .. } => "S0006",
+            SyntaxErrorKind::Unclosed { .. } | SyntaxErrorKind::UnclosedBlock { .. } => "S0006",
             SyntaxErrorKind::ReservedName(_) => "S0007",
             SyntaxErrorKind::ReservedStatement(_) => "S0008",
             SyntaxErrorKind::BadNumber(_) => "S0009",
@@ -105,6 +117,7 @@ impl SyntaxErrorKind {
             SyntaxErrorKind::MissingSeparator => "S0016",
             SyntaxErrorKind::WrongQuotes(_) => "S0017",
             SyntaxErrorKind::Quoted(_) => "S0018",
+            SyntaxErrorKind::NestedBlock => "S0019",
         }
     }
 }
@@ -145,6 +158,9 @@ impl SyntaxError {
                 format!("this expression is nested more than {MAX_NESTING} levels deep")
             }
             SyntaxErrorKind::Unclosed { open, .. } => format!("this statement does not close its `{open}`"),
+            SyntaxErrorKind::UnclosedBlock { .. } => "this block has no `}` at its end".to_owned(),
+            SyntaxErrorKind::MissingBlock { .. } => "expected `{` before the directives of `when`".to_owned(),
+            SyntaxErrorKind::NestedBlock => "a `when` block cannot stand within another one".to_owned(),
             SyntaxErrorKind::ReservedName(word) => {
                 format!("`{word}` is a word of the language and cannot be a name")
             }
@@ -181,6 +197,13 @@ impl SyntaxError {
             SyntaxErrorKind::IntegerTooLarge => format!("The largest number is {}.", i64::MAX),
             SyntaxErrorKind::TooDeep => "Give a part of it a name with `const`.".to_owned(),
             SyntaxErrorKind::Unclosed { close, .. } => format!("Write `{close}` at the end of the statement."),
+            SyntaxErrorKind::UnclosedBlock { .. } => "Write `}` on the line after its last directive.".to_owned(),
+            SyntaxErrorKind::MissingBlock { .. } => BLOCK_IN_BRACES.to_owned(),
+            SyntaxErrorKind::NestedBlock => {
+                "Close the block around it first: of the blocks that cover a call, the one with the smallest bound \
+                 counts."
+                    .to_owned()
+            }
             SyntaxErrorKind::ReservedName(_) => {
                 "Choose another name; these words are taken: sched, model, target, param, const, in, use, def, \
                  when, require, tune."
@@ -211,8 +234,9 @@ impl SyntaxError {
     /// Another place that explains the mistake, and what is there.
     pub fn related(&self) -> Option<(Span, &'static str)> {
         match self.kind {
-            SyntaxErrorKind::Unclosed { opener, .. } => Some((opener, "opened here")),
-            SyntaxErrorKind::WrongClose { opener, .. } => Some((opener, "opened here")),
+            SyntaxErrorKind::Unclosed { opener, .. }
+            | SyntaxErrorKind::UnclosedBlock { opener }
+            | SyntaxErrorKind::WrongClose { opener, .. } => Some((opener, "opened here")),
             _ => None,
         }
     }
@@ -224,6 +248,9 @@ impl SyntaxError {
         match &self.kind {
             SyntaxErrorKind::UnterminatedString => vec![insert(self.span.end, "\"")],
             SyntaxErrorKind::Unclosed { close, .. } => vec![insert(self.span.end, close)],
+            SyntaxErrorKind::UnclosedBlock { .. } => vec![insert(self.span.end, "\n}")],
+            SyntaxErrorKind::MissingBlock { is_closed: true } => vec![insert(self.span.end, " {")],
+            SyntaxErrorKind::MissingBlock { is_closed: false } => vec![insert(self.span.end, " {\n}")],
             SyntaxErrorKind::StrayClose(_) => vec![replace(String::new())],
             SyntaxErrorKind::WrongClose { expected, .. } => vec![replace(expected.to_string())],
             SyntaxErrorKind::MissingComma => vec![insert(self.span.start, ",")],
@@ -297,6 +324,8 @@ fn unexpected_help(found: &str, expected: &[String]) -> Option<String> {
                         may follow it: `\"sha256:...\"`."
             .to_owned(),
         "`{`" => "Write the values in braces, as in `param ROWS = 64 in {32, 64}`.".to_owned(),
+        "`<=`" => "Write the condition as in `when n_rows <= 8 { ... }`.".to_owned(),
+        THE_BLOCK => BLOCK_IN_BRACES.to_owned(),
         THE_END => "Put the rest on a line of its own, or remove it.".to_owned(),
         _ => return None,
     })
@@ -306,3 +335,7 @@ fn unexpected_help(found: &str, expected: &[String]) -> Option<String> {
 pub(crate) const A_FILE_NAME: &str = "a string in quotes";
 /// How messages call the place where a statement may end.
 pub(crate) const THE_END: &str = "the end of the statement";
+/// How messages call what follows the condition of `when`.
+pub(crate) const THE_BLOCK: &str = "the `{` of the block";
+/// What to do where it is missing.
+const BLOCK_IN_BRACES: &str = "Write the directives in braces, as in `when n_rows <= 8 { parallel(tree) }`.";

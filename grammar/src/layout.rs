@@ -1,6 +1,6 @@
 //! Cuts raw tokens into statements.
 //!
-//! A statement ends at a newline or `;`. Inside brackets a newline means nothing, unless the next line plainly
+//! A statement ends at a newline or `;`, and in a block at its `}`. Inside brackets a newline means nothing, unless the next line plainly
 //! begins another statement: then a bracket was forgotten, and the mistake must not swallow the file. Each
 //! statement leaves here with balanced brackets and bounded nesting, so that the parser can recover inside it
 //! and never needs to look beyond it.
@@ -31,7 +31,7 @@ pub(crate) enum Body<'s> {
     Tokens(Vec<Spanned<'s>>),
     /// A statement that begins with a word kept for later.
     Reserved(Ident),
-    /// A statement too deep to be parsed.
+    /// A statement too deep to be parsed, or a block within another one.
     Unparsable,
 }
 
@@ -49,11 +49,26 @@ pub(crate) struct Layout<'s> {
     /// Reserved words already reported as names: renaming corrects all uses at once.
     pub reported: Vec<&'s str>,
     pub errors: Vec<SyntaxError>,
+    /// The block whose statements are being read.
+    block: Option<Block>,
+}
+
+/// A block `{ ... }` of statements.
+#[derive(Clone, Copy, Debug)]
+struct Block {
+    /// Its `{`, or where that should stand.
+    open: Span,
+    /// Where the line with its `{` begins.
+    line_start: usize,
+    /// How far the first word of its head is indented.
+    indent: usize,
+    /// Whether it is closed somewhere.
+    is_closed: bool,
 }
 
 /// How a line may begin.
 enum LineStart {
-    /// `param X`, `model "m"`: nothing inside brackets looks like this.
+    /// `param X`, `model "m"`, `when n_rows`: nothing inside brackets looks like this.
     Header,
     /// `name(`: a directive, or a call inside an expression.
     Call,
@@ -74,6 +89,7 @@ impl<'s> Layout<'s> {
             line_end: 0,
             reported,
             errors,
+            block: None,
         }
     }
 
@@ -135,11 +151,52 @@ impl<'s> Layout<'s> {
         Some(stmt)
     }
 
-    /// The next statement.
+    /// Whether no more statements follow, in the text or in the block that is being read.
+    pub fn is_at_end(&mut self) -> bool {
+        let Some(first) = self.skip_blank() else { return true };
+        let Some(block) = self.block else { return false };
+        let outdented = first.start.saturating_sub(self.line_start) <= block.indent;
+        first.kind == Raw::RBrace || !block.is_closed && self.begins_line(self.next) && outdented
+    }
+
+    /// Whether nothing stands before a token on its line.
+    fn begins_line(&self, index: usize) -> bool {
+        index.checked_sub(1).and_then(|before| self.kind(before)).is_none_or(|kind| kind == Raw::Newline)
+    }
+
+    /// Whether the statements that follow are those of a block, until it is closed.
+    pub fn is_in_block(&self) -> bool {
+        self.block.is_some()
+    }
+
+    /// Ends the block that is being read; returns its place.
+    pub fn close_block(&mut self) -> Span {
+        let Some(block) = self.block.take() else { return Span::default() };
+        if let Some(&close) = self.tokens.get(self.next).filter(|token| token.kind == Raw::RBrace) {
+            self.next += 1;
+            let is_apart = |kind| matches!(kind, Raw::Newline | Raw::Semicolon | Raw::RBrace);
+            if let Some(&next) = self.tokens.get(self.next).filter(|next| !is_apart(next.kind)) {
+                self.report(next.span(), SyntaxErrorKind::MissingSeparator);
+            }
+            return block.open.to(close.span());
+        }
+        let before = self.tokens.get(..self.next).unwrap_or_default();
+        let last = before.iter().rfind(|token| !matches!(token.kind, Raw::Newline | Raw::Semicolon));
+        let block_span = last.map_or(block.open, |last| block.open.to(last.span()));
+        let here = Span { start: block_span.end, end: block_span.end };
+        self.report(here, SyntaxErrorKind::UnclosedBlock { opener: block.open });
+        block_span
+    }
+
+    /// The next statement. Of a block it is the head; what is in the block follows as statements.
     pub fn statement(&mut self) -> Option<Statement<'s>> {
         let first = self.skip_blank()?;
         let word = self.text(first);
-        if first.kind == Raw::Name && is_reserved_for_later(word) {
+        let is_name = first.kind == Raw::Name;
+        if is_name && word == "when" && self.block.is_none() {
+            return Some(self.head(first));
+        }
+        if is_name && (word == "when" || is_reserved_for_later(word)) {
             return Some(self.reserved(first, word));
         }
         let indent = first.start.saturating_sub(self.line_start);
@@ -148,6 +205,7 @@ impl<'s> Layout<'s> {
             let ends = match token.kind {
                 Raw::Semicolon => true,
                 Raw::Newline => self.newline_ends(&builder, indent),
+                Raw::RBrace => self.closes_block(&builder),
                 Raw::Name => builder.is_complete() && self.line_start_at(self.next).is_statement(),
                 _ => false,
             };
@@ -165,12 +223,82 @@ impl<'s> Layout<'s> {
         Some(builder.finish(self))
     }
 
-    /// A statement of a later edition: to the end of the line, brackets that are closed skipped as one.
+    /// Whether the `}` at `next` closes the block, not a bracket of the statement.
+    fn closes_block(&self, builder: &StatementBuilder<'s>) -> bool {
+        let Some(block) = self.block.filter(|_| !builder.has_open_brace()) else { return false };
+        // A wrong bracket at the end of a list stands on the line of the list.
+        let is_open = builder.outermost_open().is_some();
+        !is_open || self.begins_line(self.next) || block.line_start == self.line_start
+    }
+
+    /// The head of a block, up to its `{`. The statements that follow are those of the block, if there is one.
+    fn head(&mut self, first: RawToken) -> Statement<'s> {
+        let indent = first.start.saturating_sub(self.line_start);
+        let mut builder = StatementBuilder::new(first);
+        let mut open = None;
+        while let Some(&token) = self.tokens.get(self.next) {
+            match token.kind {
+                Raw::LBrace => {
+                    open = Some(token);
+                    break;
+                }
+                Raw::Semicolon | Raw::RBrace => break,
+                Raw::Newline if self.newline_ends(&builder, indent) && !self.is_before_brace() => break,
+                Raw::Name if builder.ends_operand() && self.line_start_at(self.next).is_statement() => break,
+                Raw::Newline => {}
+                _ => builder.push(self, self.next, token),
+            }
+            self.next += 1;
+        }
+        let is_closed = match open {
+            Some(_) => self.is_closed(self.next),
+            None => self.has_brace_to_close(),
+        };
+        let statement = builder.finish_head(self, open, is_closed);
+        self.next += usize::from(open.is_some());
+        if open.is_some() || is_closed {
+            let here = Span { start: statement.span.end, end: statement.span.end };
+            let open = open.map_or(here, |token| token.span());
+            self.block = Some(Block { open, line_start: self.line_start, indent, is_closed });
+        }
+        statement
+    }
+
+    /// Whether only line ends stand between `next` and a `{`.
+    fn is_before_brace(&self) -> bool {
+        let rest = self.tokens.get(self.next..).unwrap_or_default();
+        rest.iter().find(|token| token.kind != Raw::Newline).is_some_and(|token| token.kind == Raw::LBrace)
+    }
+
+    /// Whether a `}` follows that nothing has opened, before the head of another block.
+    fn has_brace_to_close(&self) -> bool {
+        let mut open = 0_usize;
+        for (index, token) in self.tokens.iter().enumerate().skip(self.next) {
+            match token.kind {
+                Raw::LBrace => open += 1,
+                Raw::RBrace if open == 0 => return true,
+                Raw::RBrace => open -= 1,
+                Raw::Name if self.text(*token) == "when" && self.begins_line(index) => return false,
+                _ => {}
+            }
+        }
+        false
+    }
+
+    /// A statement that cannot be read: to the end of the line, brackets that are closed skipped as one.
     fn reserved(&mut self, first: RawToken, word: &str) -> Statement<'s> {
-        self.report(first.span(), SyntaxErrorKind::ReservedStatement(word.to_owned()));
+        let is_block = word == "when";
+        let later = || SyntaxErrorKind::ReservedStatement(word.to_owned());
+        self.report(first.span(), if is_block { SyntaxErrorKind::NestedBlock } else { later() });
         let mut span = first.span();
         while let Some(token) = self.tokens.get(self.next) {
-            if matches!(token.kind, Raw::Newline | Raw::Semicolon) {
+            let ends = match token.kind {
+                Raw::Newline => !is_block || !self.is_before_brace(),
+                Raw::Semicolon => true,
+                Raw::RBrace => self.block.is_some(),
+                _ => false,
+            };
+            if ends {
                 break;
             }
             let last = self.partner(self.next).unwrap_or(self.next);
@@ -178,7 +306,8 @@ impl<'s> Layout<'s> {
             self.next = last + 1;
         }
         let word = Ident { text: word.to_owned(), span: first.span() };
-        Statement { body: Body::Reserved(word), span, faulty: true }
+        let body = if is_block { Body::Unparsable } else { Body::Reserved(word) };
+        Statement { body, span, faulty: true }
     }
 
     /// Whether the newline at `next` ends the statement.
@@ -211,9 +340,9 @@ impl<'s> Layout<'s> {
             return LineStart::Other;
         }
         match (self.text(first), second.kind) {
-            ("param" | "const" | "target", Raw::Name) | ("model", Raw::Str(_)) | ("sched", Raw::Number) => {
-                LineStart::Header
-            }
+            ("param" | "const" | "target" | "when", Raw::Name)
+            | ("model", Raw::Str(_))
+            | ("sched", Raw::Number) => LineStart::Header,
             (_, kind) if Bracket::opened_by(kind) == Some(Bracket::Paren) => LineStart::Call,
             _ => LineStart::Other,
         }

@@ -21,7 +21,7 @@ pub enum LexemeKind {
     Comma,
     /// `.`
     Dot,
-    /// `=` or an arithmetic operator.
+    /// `=`, a comparison or an arithmetic operator.
     Operator,
     /// Text that is no token.
     Bad,
@@ -47,7 +47,7 @@ pub fn lexemes(source: &str) -> Vec<Lexeme> {
             Raw::Str(_) | Raw::QuotedStr(_) => LexemeKind::Text,
             Raw::Comma => LexemeKind::Comma,
             Raw::Dot => LexemeKind::Dot,
-            Raw::Equals | Raw::Plus | Raw::Minus | Raw::Star | Raw::Slash | Raw::Percent => {
+            Raw::Equals | Raw::Plus | Raw::Minus | Raw::Star | Raw::Slash | Raw::Percent | Raw::Compare => {
                 LexemeKind::Operator
             }
             raw if Bracket::opened_by(raw).is_some() => LexemeKind::Open,

@@ -41,6 +41,9 @@ pub(crate) enum Raw {
     Slash,
     #[token("%")]
     Percent,
+    /// A comparison that is written with angle brackets.
+    #[regex("[<>]=?")]
+    Compare,
     #[regex(r"[A-Za-z_][A-Za-z0-9_]*", priority = 10)]
     Name,
     /// A name with letters beyond ASCII: one token, so that the mistake stays one mistake.

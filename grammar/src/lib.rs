@@ -38,7 +38,7 @@ pub use print::{print_file, write_expr, write_stmt};
 pub use spans::{each_span, erase_spans};
 pub use token::{is_reserved, is_reserved_for_later};
 
-use ast::{Comment, File, Stmt, StmtKind};
+use ast::{Comment, File, Span, Stmt, StmtKind};
 use layout::{Body, Layout, Statement};
 use reuse::Reusable;
 use tree::ParseContext;
@@ -69,19 +69,36 @@ pub fn parse_edited(source: &str, old_source: &str, old: &Parsed) -> Parsed {
 fn parse_anew(source: &str, mut known: Option<Reusable<'_>>) -> Parsed {
     let (tokens, comments) = lexer::lex(source);
     let mut layout = Layout::new(source, tokens);
-    let mut stmts = Vec::new();
-    loop {
-        if let Some(stmt) = known.as_mut().and_then(|known| layout.known(known)) {
-            stmts.push(stmt);
-        } else if let Some(statement) = layout.statement() {
-            stmts.push(parse_statement(&mut layout, statement));
-        } else {
-            break;
-        }
-    }
+    let stmts = parse_statements(&mut layout, &mut known);
     let mut errors = layout.errors;
     errors.sort_by_key(|error| error.span);
     Parsed { file: File { stmts }, comments, errors }
+}
+
+/// The statements up to the end of the text or of the block that is being read.
+fn parse_statements(layout: &mut Layout<'_>, known: &mut Option<Reusable<'_>>) -> Vec<Stmt> {
+    let mut stmts = Vec::new();
+    while !layout.is_at_end() {
+        if let Some(stmt) = known.as_mut().and_then(|known| layout.known(known)) {
+            stmts.push(stmt);
+            continue;
+        }
+        let was_in_block = layout.is_in_block();
+        let Some(statement) = layout.statement() else { break };
+        let mut stmt = parse_statement(layout, statement);
+        let (mut body, mut block) = (Vec::new(), Span { start: stmt.span.end, end: stmt.span.end });
+        if layout.is_in_block() && !was_in_block {
+            // Blocks do not nest, so this goes no deeper.
+            body = parse_statements(layout, known);
+            block = layout.close_block();
+            stmt.span = stmt.span.to(block);
+        }
+        if let StmtKind::When(when) = &mut stmt.kind {
+            (when.body, when.block) = (body, block);
+        }
+        stmts.push(stmt);
+    }
+    stmts
 }
 
 /// Parses a text that must be free of mistakes.

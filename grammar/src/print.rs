@@ -1,4 +1,5 @@
-//! The canonical text of a tree: one statement a line, single blanks, no parenthesis that is not needed.
+//! The canonical text of a tree: one statement a line, those of a block indented by four, single blanks, no parenthesis
+//! that is not needed.
 //!
 //! A tree without `Error` nodes reads back as the same tree, spans aside. `Error` nodes print as `?`, which does
 //! not parse. Printing recurses as deep as the tree; trees from the parser are at most
@@ -6,7 +7,9 @@
 
 use std::fmt::{self, Display, Formatter, Write};
 
-use crate::ast::{BinOp, Directive, Expr, ExprKind, File, Ident, Path, Segment, Stmt, StmtKind, Str};
+use crate::ast::{
+    BinOp, Comparison, Directive, Expr, ExprKind, File, Ident, Path, Segment, Stmt, StmtKind, Str, When,
+};
 use crate::text::escape;
 
 /// How tightly an expression holds together.
@@ -22,7 +25,7 @@ pub fn print_file(file: &File) -> String {
     file.to_string()
 }
 
-/// Writes one statement without a newline.
+/// Writes one statement without a newline at its end.
 ///
 /// # Errors
 ///
@@ -51,6 +54,15 @@ pub fn write_stmt(out: &mut impl Write, stmt: &Stmt) -> fmt::Result {
         }
         StmtKind::Const { name, value } => write!(out, "const {} = {value}", name.text),
         StmtKind::Directive(Directive { name, args, .. }) => write_call(out, name, args),
+        StmtKind::When(When { left, comparison, right, body, .. }) => {
+            writeln!(out, "when {left} {comparison} {right} {{")?;
+            for stmt in body {
+                out.write_str("    ")?;
+                write_stmt(out, stmt)?;
+                out.write_char('\n')?;
+            }
+            out.write_char('}')
+        }
         StmtKind::Reserved(word) => out.write_str(&word.text),
         StmtKind::Error => out.write_char('?'),
     }
@@ -137,6 +149,18 @@ impl Display for BinOp {
             BinOp::Mul => '*',
             BinOp::Div => '/',
             BinOp::Rem => '%',
+        })
+    }
+}
+
+impl Display for Comparison {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Comparison::Less => "<",
+            Comparison::AtMost => "<=",
+            Comparison::Greater => ">",
+            Comparison::AtLeast => ">=",
+            Comparison::Equal => "=",
         })
     }
 }

@@ -11,6 +11,8 @@ use crate::spans::stmt_spans;
 /// The statements of a text before an edit.
 pub(crate) struct Reusable<'o> {
     old: &'o Parsed,
+    /// All statements, those of blocks too. A block as a whole is none of them: it may reach over lines.
+    stmts: Vec<&'o Stmt>,
     /// How many bytes both texts begin with.
     before: usize,
     /// Where the bytes that both texts end with begin in the new one.
@@ -35,7 +37,8 @@ impl<'o> Reusable<'o> {
         let rest = new.len().min(was.len()) - before;
         let after = common(new.iter().rev().take(rest), was.iter().rev().take(rest));
         let shift = new.len() as i64 - was.len() as i64;
-        Some(Reusable { old, before, after: new.len() - after, shift, next: 0, next_error: 0 })
+        let stmts = old.file.flat().filter(|stmt| !matches!(stmt.kind, StmtKind::When(_))).collect();
+        Some(Reusable { old, stmts, before, after: new.len() - after, shift, next: 0, next_error: 0 })
     }
 
     /// The statement from `start` to `end`, if the old text has the same one free of mistakes. `line_end` is the end of the
@@ -50,9 +53,9 @@ impl<'o> Reusable<'o> {
         };
         let old = |offset: usize| u32::try_from(offset as i64 - shift).ok();
         let span = Span { start: old(start)?, end: old(end)? };
-        let rest = self.old.file.stmts.get(self.next..)?;
+        let rest = self.stmts.get(self.next..)?;
         self.next += rest.iter().take_while(|stmt| stmt.span.start < span.start).count();
-        let stmt = self.old.file.stmts.get(self.next)?;
+        let stmt = *self.stmts.get(self.next)?;
         let is_whole = !matches!(stmt.kind, StmtKind::Error | StmtKind::Reserved(_));
         if stmt.span != span || !is_whole || self.has_error(span) {
             return None;

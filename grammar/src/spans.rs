@@ -1,6 +1,6 @@
 //! Visits every span of a tree, for callers that move or forget them.
 
-use crate::ast::{Expr, ExprKind, File, Ident, Path, Span, Stmt, StmtKind};
+use crate::ast::{Expr, ExprKind, File, Ident, Path, Span, Stmt, StmtKind, When};
 
 /// Calls `f` with every span of `file`, each node's before those of its parts.
 pub fn each_span(file: &mut File, f: &mut dyn FnMut(&mut Span)) {
@@ -41,6 +41,13 @@ pub(crate) fn stmt_spans(stmt: &mut Stmt, f: &mut dyn FnMut(&mut Span)) {
             f(&mut directive.name.span);
             f(&mut directive.args_span);
             exprs(&mut directive.args, f);
+        }
+        StmtKind::When(When { left, right, body, block, .. }) => {
+            expr_spans(left, f);
+            expr_spans(right, f);
+            f(block);
+            // A block holds no other ones, so recursion is bounded.
+            body.iter_mut().for_each(|stmt| stmt_spans(stmt, f));
         }
         StmtKind::Reserved(word) => f(&mut word.span),
         StmtKind::Error => {}

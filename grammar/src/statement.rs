@@ -1,13 +1,13 @@
 //! Collects the tokens of one statement: refuses bad literals, balances the brackets, bounds the nesting, and
 //! fills in the small things that people forget, each with its own error.
 
-use crate::ast::Span;
+use crate::ast::{Comparison, Span};
 use crate::brackets::{Bracket, Open};
 use crate::error::{MAX_NESTING, SyntaxErrorKind};
 use crate::layout::{Body, Layout, Statement};
 use crate::lexer::{Raw, RawToken};
 use crate::text::{integer, unescape};
-use crate::token::{Spanned, Token, header_word, is_reserved};
+use crate::token::{Spanned, Token, first_word, is_reserved};
 
 /// An open bracket of the statement.
 struct Frame {
@@ -53,6 +53,11 @@ impl<'s> StatementBuilder<'s> {
     /// The raw index of the outermost open bracket.
     pub fn outermost_open(&self) -> Option<usize> {
         self.frames.first().map(|frame| frame.index)
+    }
+
+    /// Whether a brace of the statement is open.
+    pub fn has_open_brace(&self) -> bool {
+        self.open.has(Bracket::Brace)
     }
 
     pub fn ends_operand(&self) -> bool {
@@ -247,23 +252,39 @@ impl<'s> StatementBuilder<'s> {
             Raw::Star => Token::Star,
             Raw::Slash => Token::Slash,
             Raw::Percent => Token::Percent,
+            Raw::Compare => self.comparison(layout, raw),
             Raw::Name => self.name(layout, raw),
             Raw::ForeignName => self.foreign_name(layout, raw),
             Raw::Number => self.number(layout, raw),
             Raw::Str(closed) => self.string(layout, raw, closed),
             Raw::QuotedStr(_) => self.quoted_string(layout, raw),
-            Raw::Bad => {
-                let c = layout.text(raw).chars().next().unwrap_or_default();
-                self.report(layout, raw.span(), SyntaxErrorKind::BadCharacter(c));
-                Token::Bad
-            }
+            Raw::Bad => self.bad(layout, raw),
             _ => return None,
+        })
+    }
+
+    fn bad(&mut self, layout: &mut Layout<'s>, raw: RawToken) -> Token<'s> {
+        let c = layout.text(raw).chars().next().unwrap_or_default();
+        self.report(layout, raw.span(), SyntaxErrorKind::BadCharacter(c));
+        Token::Bad
+    }
+
+    /// Only the head of a block compares.
+    fn comparison(&mut self, layout: &mut Layout<'s>, raw: RawToken) -> Token<'s> {
+        if !matches!(self.tokens.first(), Some((_, Token::When, _))) {
+            return self.bad(layout, raw);
+        }
+        Token::Compare(match layout.text(raw) {
+            "<" => Comparison::Less,
+            ">" => Comparison::Greater,
+            ">=" => Comparison::AtLeast,
+            _ => Comparison::AtMost,
         })
     }
 
     fn name(&mut self, layout: &mut Layout<'s>, raw: RawToken) -> Token<'s> {
         let text = layout.text(raw);
-        if let (true, Some(word)) = (self.tokens.is_empty(), header_word(text)) {
+        if let (true, Some(word)) = (self.tokens.is_empty(), first_word(text)) {
             return word;
         }
         let names_follow = match self.tokens.as_slice() {
@@ -323,6 +344,23 @@ impl<'s> StatementBuilder<'s> {
         let value = inner.as_str().to_owned();
         self.report(layout, raw.span(), SyntaxErrorKind::WrongQuotes(value.clone()));
         Token::Str(value)
+    }
+
+    /// The finished head of a block, whose `{` is `open`; without one it is read as if it were there.
+    pub fn finish_head(
+        mut self,
+        layout: &mut Layout<'s>,
+        open: Option<RawToken>,
+        is_closed: bool,
+    ) -> Statement<'s> {
+        self.close_until(layout, |_| false);
+        let here = RawToken { kind: Raw::LBrace, start: self.end, end: self.end };
+        if open.is_none() {
+            self.report(layout, here.span(), SyntaxErrorKind::MissingBlock { is_closed });
+        }
+        self.emit(open.unwrap_or(here), Token::LBrace);
+        let body = if self.too_deep { Body::Unparsable } else { Body::Tokens(self.tokens) };
+        Statement { body, span: self.span, faulty: self.faulty }
     }
 
     /// The finished statement.

@@ -1,5 +1,7 @@
 //! The tokens that the grammar sees, after the layout pass has cut the text into statements.
 
+use crate::ast::Comparison;
+
 /// A token of one statement.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Token<'s> {
@@ -28,7 +30,10 @@ pub(crate) enum Token<'s> {
     Target,
     Param,
     Const,
+    When,
     In,
+    /// A comparison other than `=`.
+    Compare(Comparison),
     /// Text that is no token. No rule accepts it, so the parser recovers there.
     Bad,
 }
@@ -56,24 +61,25 @@ impl Token<'_> {
 /// A token with its byte range, in the form that LALRPOP reads.
 pub(crate) type Spanned<'s> = (usize, Token<'s>, usize);
 
-/// The words that begin a header line.
-pub(crate) fn header_word(name: &str) -> Option<Token<'static>> {
+/// The words that begin a statement other than a directive.
+pub(crate) fn first_word(name: &str) -> Option<Token<'static>> {
     Some(match name {
         "sched" => Token::Sched,
         "model" => Token::Model,
         "target" => Token::Target,
         "param" => Token::Param,
         "const" => Token::Const,
+        "when" => Token::When,
         _ => return None,
     })
 }
 
-/// Whether `name` is kept for a later edition of the language: `use`, `def`, `when`, `require`, `tune`.
+/// Whether `name` is kept for a later edition of the language: `use`, `def`, `require`, `tune`.
 pub fn is_reserved_for_later(name: &str) -> bool {
-    matches!(name, "use" | "def" | "when" | "require" | "tune")
+    matches!(name, "use" | "def" | "require" | "tune")
 }
 
 /// Whether `name` belongs to the language, so that no index, param or const may have it.
 pub fn is_reserved(name: &str) -> bool {
-    name == "in" || header_word(name).is_some() || is_reserved_for_later(name)
+    name == "in" || first_word(name).is_some() || is_reserved_for_later(name)
 }

@@ -3,8 +3,8 @@
 use lalrpop_util::{ErrorRecovery, ParseError};
 use std::convert::Infallible;
 
-use crate::ast::{BinOp, Expr, ExprKind, Ident, Path, Segment, Span};
-use crate::error::{A_FILE_NAME, MAX_NESTING, SyntaxError, SyntaxErrorKind, THE_END};
+use crate::ast::{BinOp, Comparison, Expr, ExprKind, Ident, Path, Segment, Span, StmtKind, When};
+use crate::error::{A_FILE_NAME, MAX_NESTING, SyntaxError, SyntaxErrorKind, THE_BLOCK, THE_END};
 use crate::token::Token;
 
 /// An expression with the depth of its tree.
@@ -124,6 +124,12 @@ impl<'s> ParseContext<'s> {
         Ident { text, span: Span::new(l, r) }
     }
 
+    /// A block whose statements are still to be read.
+    pub fn when(left: SyntaxNode, comparison: Comparison, right: SyntaxNode) -> StmtKind {
+        let (body, block) = (Vec::new(), Span::default());
+        StmtKind::When(When { left: left.expr, comparison, right: right.expr, body, block })
+    }
+
     pub fn exprs(nodes: Vec<SyntaxNode>) -> Vec<Expr> {
         nodes.into_iter().map(|node| node.expr).collect()
     }
@@ -153,15 +159,17 @@ fn expected_terms(terminals: &[String]) -> Vec<String> {
         (has("number") && !value, "a processor name"),
         (has("name") && !has("number") && !has("sched"), "a name"),
         (has("string"), A_FILE_NAME),
-        (has("="), "`=`"),
+        (has("comparison"), "`<=`"),
+        (has("=") && !has("comparison"), "`=`"),
         (has("in"), "`in`"),
-        (has("{"), "`{`"),
+        (has("{") && !after_operand, "`{`"),
+        (has("{") && after_operand, THE_BLOCK),
         (has("(") && !value && !after_operand, "`(`"),
         (has(","), "`,`"),
         (has(")"), "`)`"),
         (has("]"), "`]`"),
         (has("}"), "`}`"),
-        (terminals.is_empty() || after_operand && !closes, THE_END),
+        (terminals.is_empty() || after_operand && !closes && !has("{") && !has("comparison"), THE_END),
     ];
     terms.into_iter().filter(|(wanted, _)| *wanted).map(|(_, term)| term.to_owned()).collect()
 }

@@ -1,11 +1,23 @@
 //! Broken and hostile texts: no panic, no overflow, and every span lies in the text.
 
-use sched_grammar::ast::{ExprKind, Span, StmtKind};
+use sched_grammar::ast::{ExprKind, Span, Stmt, StmtKind};
 use sched_grammar::{Parsed, each_span, parse, parse_edited};
 
 fn check_span(source: &str, span: Span, outer: Span) {
     assert!(source.get(span.range()).is_some(), "{span:?} of {source:?}");
     assert!(outer.start <= span.start && span.end <= outer.end, "{span:?} in {outer:?} of {source:?}");
+}
+
+/// Statements stand one after the other, without blanks around them.
+fn check_order(source: &str, stmts: &[Stmt], is_sound: bool) {
+    let mut end = 0;
+    for stmt in stmts {
+        assert!(end <= stmt.span.start && stmt.span.start < stmt.span.end, "{:?} of {source:?}", stmt.span);
+        end = stmt.span.end;
+        let text = source.get(stmt.span.range()).unwrap_or_default();
+        let unclosed = text.contains('"') && !is_sound;
+        assert!(text.trim() == text || unclosed, "{text:?} of {source:?}");
+    }
 }
 
 fn check(source: &str) -> Parsed {
@@ -21,15 +33,15 @@ fn check(source: &str) -> Parsed {
     for comment in &parsed.comments {
         assert_eq!(source.get(comment.span.range()), Some(comment.text.as_str()));
     }
-    let mut file = parsed.file.clone();
-    let mut end = 0;
-    for stmt in &mut file.stmts {
-        assert!(end <= stmt.span.start && stmt.span.start < stmt.span.end, "{:?} of {source:?}", stmt.span);
-        end = stmt.span.end;
-        let text = source.get(stmt.span.range()).unwrap_or_default();
-        let unclosed = text.contains('"') && !parsed.errors.is_empty();
-        assert!(text.trim() == text || unclosed, "{text:?} of {source:?}");
+    check_order(source, &parsed.file.stmts, parsed.errors.is_empty());
+    for stmt in &parsed.file.stmts {
+        if let StmtKind::When(when) = &stmt.kind {
+            check_span(source, when.block, stmt.span);
+            when.body.iter().for_each(|inner| check_span(source, inner.span, when.block));
+            check_order(source, &when.body, parsed.errors.is_empty());
+        }
     }
+    let mut file = parsed.file.clone();
     let spans: Vec<Span> = file.stmts.iter().map(|stmt| stmt.span).collect();
     let mut at = 0;
     each_span(&mut file, &mut |span| {
@@ -51,10 +63,13 @@ fn check_edit(before: &str, after: &str, parsed: &Parsed) {
     assert_eq!(parse_edited(before, after, parsed), old, "{after:?} became {before:?}");
 }
 
-const SAMPLES: [&str; 5] = [
+const SAMPLES: [&str; 8] = [
     include_str!("pass/header.sched"),
     include_str!("pass/lines.sched"),
     include_str!("pass/crlf_bom.sched"),
+    include_str!("pass/when.sched"),
+    "a(b)\nwhen n <= 8 {\n  c(d)\n  e(f,\n    g); h(i)\n}\nj(k)\nwhen n <= 4 { l(m); n(o) }\np(q)\n",
+    "when n <= 8 {\n  when m <= 3 {\n    a(b)\n  }\n  c(d)\nwhen n\n  e(f)\n}\nwhen k <= 2 { g(h }\n i(j})\n} l(m)",
     "sched 1 // a\n\n  tile(a, b, c, 4) # b\nreorder(a,\n  b); f(x); g(y)\ntile(in, d)\nh(in)\n  i(z)\nuse j\nk()",
     "tile(a, v[3].b, -min(x, (y + 1) * 2)); model \"é\\u{e9}\"\nparam ö = 6_4 in {1,\n 2} // é\nuse {x}; a = “b”",
 ];
@@ -93,9 +108,10 @@ fn every_deletion_of_a_byte() {
 fn every_exchange_of_a_character() {
     for sample in SAMPLES {
         for (at, c) in sample.char_indices() {
-            for other in
-                ["(", ")", "[", "]", "{", "}", "\"", ",", "\n", ";", "é", "7", "x", "in", "#", "\\", "“"]
-            {
+            for other in [
+                "(", ")", "[", "]", "{", "}", "\"", ",", "\n", ";", "é", "7", "x", "in", "#", "when ", "\\",
+                "“",
+            ] {
                 let edited = format!("{}{other}{}", &sample[..at], &sample[at + c.len_utf8()..]);
                 check_edit(sample, &edited, &check(&edited));
             }
@@ -133,6 +149,9 @@ fn deep_nesting() {
         format!("{}{}", many("([{"), many("}])")),
         format!("param X = 1 in {{{}", many("1,{")),
         format!("const A = {}", many("(\n")),
+        format!("when {}n <= 8 {{ a(b) }}", many("(")),
+        format!("when n <= 8 {{ {} }}", many("when n <= 8 {").replace("when n <= 8 {", "when{}")),
+        format!("{}{}", many("when n <= 8 { "), many("}")),
     ];
     for text in texts {
         let parsed = check(&format!("{text}\nparallel(b0)"));
@@ -153,12 +172,23 @@ fn long_but_shallow() {
         format!("tile({})", vec!["(((a)))"; n].join(", ")),
         "tile(a)\n".repeat(n),
         ";\n".repeat(n),
+        "when n <= 8 {\na(b)\n}\n".repeat(n),
+        format!("when n <= 8 {{{}}}", "\na(b)".repeat(n)),
     ] {
         assert_eq!(check(&text).errors, []);
     }
-    for (text, errors) in
-        [("@ ", n), ("(", 1), (")", n), ("\"\n", n), ("a b ", 1), ("= ", 1), ("in ", 1), ("'", 0)]
-    {
+    for (text, errors) in [
+        ("@ ", n),
+        ("(", 1),
+        (")", n),
+        ("\"\n", n),
+        ("a b ", 1),
+        ("= ", 1),
+        ("in ", 1),
+        ("'", 0),
+        ("when\n", n),
+        ("when {\n", 2),
+    ] {
         let parsed = check(&text.repeat(n));
         assert!(parsed.errors.len() >= errors, "{text}");
     }

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use sched_grammar::ast::{
-    BinOp, Directive, Expr, ExprKind, File, Ident, Path, Segment, Span, Stmt, StmtKind, Str,
+    BinOp, Comparison, Directive, Expr, ExprKind, File, Ident, Path, Segment, Span, Stmt, StmtKind, Str, When,
 };
 use sched_grammar::{erase_spans, is_reserved, is_reserved_for_later, parse, parse_strict, print_file};
 
@@ -64,7 +64,24 @@ fn word() -> impl Strategy<Value = Ident> {
 }
 
 fn stmt() -> impl Strategy<Value = Stmt> {
-    let reserved = prop::sample::select(vec!["use", "def", "when", "require", "tune"]);
+    let comparison = prop::sample::select(vec![
+        Comparison::Less,
+        Comparison::AtMost,
+        Comparison::Greater,
+        Comparison::AtLeast,
+        Comparison::Equal,
+    ]);
+    let block = (expr(), comparison, expr(), prop::collection::vec(simple(), 0..4));
+    let block = block.prop_map(|(left, comparison, right, body)| {
+        let when = When { left, comparison, right, body, block: Span::default() };
+        Stmt { kind: StmtKind::When(when), span: Span::default() }
+    });
+    prop_oneof![8 => simple(), 1 => block]
+}
+
+/// A statement that is no block.
+fn simple() -> impl Strategy<Value = Stmt> {
+    let reserved = prop::sample::select(vec!["use", "def", "require", "tune"]);
     prop_oneof![
         1 => expr().prop_map(StmtKind::Edition),
         1 => (string(), prop::option::of(string()))
@@ -96,13 +113,14 @@ proptest! {
         let text = print_file(&file);
         let parsed = parse(&text);
         prop_assert!(parsed.errors.iter().all(|error| error.code == "S0008"), "{text}\n{:?}", parsed.errors);
-        prop_assert_eq!(text.lines().count(), file.stmts.len());
+        let blocks = file.stmts.iter().filter(|stmt| matches!(stmt.kind, StmtKind::When(_))).count();
+        prop_assert_eq!(text.lines().count(), file.flat().count() + blocks);
         prop_assert_eq!(print_file(&parsed.file), text);
         prop_assert_eq!(bare(parsed.file), file);
     }
 
     #[test]
-    fn any_text_parses(text in "([a-c(){}\\[\\],;.=+\\-*/%\n \"'#é1]|param |in|model |use ){0,60}") {
+    fn any_text_parses(text in "([a-c(){}\\[\\],;.=+\\-*/%\n \"'#é1]|param |in|model |use |when |<=){0,60}") {
         let parsed = parse(&text);
         if parsed.errors.is_empty() {
             let printed = print_file(&parsed.file);
@@ -131,7 +149,7 @@ fn negative_integers_print_as_expressions_of_the_same_value() {
 
 #[test]
 fn reserved_words() {
-    assert!(["use", "def", "when", "require", "tune"].into_iter().all(is_reserved_for_later));
-    assert!(["sched", "model", "target", "param", "const", "in", "use"].into_iter().all(is_reserved));
+    assert!(["use", "def", "require", "tune"].into_iter().all(is_reserved_for_later));
+    assert!(["sched", "model", "target", "param", "const", "in", "use", "when"].into_iter().all(is_reserved));
     assert!(!is_reserved("tile") && !is_reserved_for_later("param"));
 }

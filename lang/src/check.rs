@@ -2,11 +2,13 @@
 
 mod annotate;
 mod insertion_point;
+mod merge;
 mod modifiers;
 mod outcome;
 pub mod prepare;
 mod problem_counter;
 mod target;
+mod variant;
 mod words;
 mod work;
 
@@ -15,11 +17,13 @@ use crate::options::Options;
 use crate::report::Report;
 use crate::resolve;
 use crate::schedule::{Checked, Header, Lineage};
+use sched_nest::Variants;
 
 pub use insertion_point::InsertionPoint;
 pub use outcome::{Outcome, Verdict};
 pub use prepare::{Prepared, prepare};
 pub(crate) use problem_counter::{ProblemCounter, Trial, judge};
+pub use variant::Variant;
 pub use work::Work;
 
 /// Checks a schedule. Never fails and never panics: what is wrong is in the diagnostics.
@@ -41,10 +45,10 @@ pub fn read_header(source: &str) -> Header {
     resolve::header(&parsed.file, &mut Report::new(source, &parsed.file, false))
 }
 
-/// Checks a schedule and tells the lineage of its index variables.
-pub fn check_lineage(source: &str, options: &Options) -> (Checked, Lineage) {
+/// Checks a schedule and tells the lineage of its index variables, for calls of each number of rows.
+pub fn check_lineage(source: &str, options: &Options) -> (Checked, Variants<Lineage>) {
     let parsed = sched_grammar::parse(source);
     let outcome = Outcome::of(source, &parsed, options);
-    let lineage = outcome.lineage(source, &parsed.file);
-    (outcome.into_checked(), lineage)
+    let lineages = outcome.lineages(source, &parsed.file);
+    (outcome.into_checked(), lineages)
 }

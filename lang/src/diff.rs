@@ -5,13 +5,14 @@
 
 mod json;
 mod pair;
+mod variants;
 
 use sched_nest::{Accumulation, Layout, Loop, LoopId, Nest, TreeOrder};
 use std::fmt::Write;
 
-pub use json::diff_json;
 use pair::{Pairs, preorder};
 use sched_nest::show::{annotations, range};
+pub use variants::{Fate, RowsChange, diff_by_rows, diff_by_rows_json, show_diff_by_rows};
 
 /// One difference.
 #[derive(Clone, Debug, PartialEq, Eq)]

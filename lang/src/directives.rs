@@ -47,6 +47,8 @@ macro_rules! directives {
                     "Walk n iterations of the leaf loop together, instruction by instruction.";
                 Vectorize "vectorize" lowered { v: Index; width: Number }
                     "Walk iterations of the leaf loop in the lanes of a vector.";
+                UnrollAndJam "unrollAndJam" lowered { v: Index }
+                    "Where few rows are left for each tree of the loop, walk several trees together.";
                 UnrollWalk "unrollWalk" lowered { v: Index, depth: Number }
                     "Walk the first steps as straight-line code, without looking for leaves.";
                 PeelWalk "peelWalk" lowered { v: Index, n: Number }

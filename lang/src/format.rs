@@ -3,18 +3,19 @@
 //! - One statement a line, without `;`; single blanks; no blank inside brackets.
 //! - A directive, a target or a list of choices that is longer than [`WIDTH`] or has comments inside is broken: one item
 //!   a line, indented by four, each ended by a comma.
+//! - What is in a block is indented by four; its braces end the line of its head and stand alone.
 //! - Comments keep their text and their order. Those behind the statements of adjacent lines begin in one column.
-//! - At most one blank line in a row, none at the start and the end. Lines end as the first one does.
+//! - At most one blank line in a row, none at the start and the end of the text or a block. Lines end as the first one does.
 //!
 //! Numbers, strings and parentheses stay as written: the formatter moves what there is and rewrites nothing.
 
 mod statement;
 
-use sched_grammar::ast::{Comment, Span, Stmt};
+use sched_grammar::ast::{Comment, Span, Stmt, StmtKind, When};
 use sched_grammar::{Lexeme, SyntaxError, lexemes, parse};
 
 pub use statement::WIDTH;
-use statement::{Cut, Line};
+use statement::{Cut, INDENT, Line};
 
 /// Blanks before the comment behind a line.
 const GAP: usize = 2;
@@ -44,17 +45,29 @@ pub fn blocks(source: &str) -> Result<Vec<Block>, Vec<SyntaxError>> {
         return Err(parsed.errors);
     }
     let lexemes = lexemes(source);
-    let mut writer = Writer { source, lines: Vec::new(), end: 0, done: Vec::new() };
-    let (mut comments, mut lexemes) = (parsed.comments.as_slice(), lexemes.as_slice());
-    for stmt in &parsed.file.stmts {
-        let before = take(&mut comments, |comment| comment.span.start < stmt.span.start);
-        before.iter().for_each(|comment| writer.comment(comment));
-        let inside = take(&mut comments, |comment| comment.span.start < stmt.span.end);
-        let own = take(&mut lexemes, |lexeme| lexeme.span.start < stmt.span.end);
-        writer.statement(stmt, own, inside);
-    }
-    comments.iter().for_each(|comment| writer.comment(comment));
+    let mut rest = Rest { comments: &parsed.comments, lexemes: &lexemes };
+    let mut writer = Writer { source, indent: 0, lines: Vec::new(), end: 0, done: Vec::new() };
+    writer.statements(&parsed.file.stmts, &mut rest);
+    writer.comments(rest.comments);
     Ok(writer.finish())
+}
+
+/// What is still to be written.
+struct Rest<'a> {
+    comments: &'a [Comment],
+    lexemes: &'a [Lexeme],
+}
+
+impl<'a> Rest<'a> {
+    /// Takes the comments before a place.
+    fn comments_before(&mut self, end: u32) -> &'a [Comment] {
+        take(&mut self.comments, |comment| comment.span.start < end)
+    }
+
+    /// Takes the words and signs before a place.
+    fn lexemes_before(&mut self, end: u32) -> &'a [Lexeme] {
+        take(&mut self.lexemes, |lexeme| lexeme.span.start < end)
+    }
 }
 
 /// Takes the items at the front that satisfy `test`.
@@ -66,6 +79,8 @@ fn take<'a, T>(items: &mut &'a [T], test: impl Fn(&T) -> bool) -> &'a [T] {
 
 struct Writer<'s> {
     source: &'s str,
+    /// How far statements are indented.
+    indent: usize,
     lines: Vec<Line>,
     /// Where what has been written ends in the source.
     end: u32,
@@ -82,7 +97,8 @@ impl Writer<'_> {
     /// Keeps a blank line before `next`, if there is one.
     fn blank(&mut self, next: Span) {
         let is_blank = self.gap(next).bytes().filter(|byte| *byte == b'\n').count() > 1;
-        if is_blank && !self.lines.is_empty() {
+        let is_first = self.lines.last().is_none_or(|line| line.opens_block);
+        if is_blank && !is_first {
             self.lines.push(Line::default());
         }
     }
@@ -98,19 +114,51 @@ impl Writer<'_> {
             }
             _ => {
                 self.blank(comment.span);
-                self.lines.push(Line { comment: Some(text), ..Line::default() });
+                self.lines.push(Line { indent: self.indent, comment: Some(text), ..Line::default() });
             }
         }
-        self.end = comment.span.end;
-        self.done.push((self.lines.len(), self.end));
+        self.written(comment.span.end);
     }
 
-    fn statement(&mut self, stmt: &Stmt, lexemes: &[Lexeme], comments: &[Comment]) {
+    fn comments(&mut self, comments: &[Comment]) {
+        comments.iter().for_each(|comment| self.comment(comment));
+    }
+
+    fn statements(&mut self, stmts: &[Stmt], rest: &mut Rest) {
+        for stmt in stmts {
+            self.comments(rest.comments_before(stmt.span.start));
+            match &stmt.kind {
+                StmtKind::When(when) => self.block(stmt, when, rest),
+                _ => self.statement(stmt, stmt.span.end, rest),
+            }
+        }
+    }
+
+    /// A statement, or the head of one that ends with a block.
+    fn statement(&mut self, stmt: &Stmt, end: u32, rest: &mut Rest) {
         self.blank(stmt.span);
-        let cut = Cut::new(self.source, stmt, lexemes, comments);
+        let cut =
+            Cut::new(self.source, stmt, rest.lexemes_before(end), rest.comments_before(end), self.indent);
         self.lines.extend(cut.lines());
-        self.end = stmt.span.end;
-        self.done.push((self.lines.len(), self.end));
+        self.written(end);
+    }
+
+    /// A statement with a block. Blocks hold no other ones, so this goes no deeper.
+    fn block(&mut self, stmt: &Stmt, when: &When, rest: &mut Rest) {
+        self.statement(stmt, when.block.start + 1, rest);
+        self.indent = INDENT;
+        self.statements(&when.body, rest);
+        self.comments(rest.comments_before(stmt.span.end));
+        self.indent = 0;
+        rest.lexemes_before(stmt.span.end);
+        self.lines.push(Line { text: "}".to_owned(), is_edge: true, ..Line::default() });
+        self.written(stmt.span.end);
+    }
+
+    /// Notes that what ends at a place has been written.
+    fn written(&mut self, end: u32) {
+        self.end = end;
+        self.done.push((self.lines.len(), end));
     }
 
     fn finish(mut self) -> Vec<Block> {

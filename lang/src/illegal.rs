@@ -52,6 +52,39 @@ pub struct Use {
     pub bytes: u64,
 }
 
+/// What the trees of a loop need to be walked together where rows are few.
+#[derive(Clone, Debug, PartialEq)]
+pub enum UnrollAndJamNeeds {
+    /// One leaf loop over rows and nothing else inside.
+    Rows {
+        /// The leaf loops over rows that are farther in.
+        leaves: Vec<String>,
+    },
+    /// A leaf loop that is neither parallel nor expanded and whose rows are not copied one by one.
+    Whole {
+        /// The leaf loop.
+        leaf: String,
+        /// What makes it so.
+        by: DirectiveIndex,
+    },
+    /// A leaf loop over adjacent rows.
+    Adjacent {
+        /// The leaf loop.
+        leaf: String,
+        /// The distance between its rows.
+        stride: i64,
+    },
+    /// Several vectors of rows that advance together.
+    Vectors {
+        /// The leaf loop.
+        leaf: String,
+        /// Whether it has vectors.
+        vectors: bool,
+        /// Whether several walks advance together.
+        several: bool,
+    },
+}
+
 /// What is wrong.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Problem {
@@ -205,6 +238,8 @@ pub enum Problem {
     },
     /// A reduction across iterations that are not parallel.
     NotParallel,
+    /// The trees of a loop cannot be walked together.
+    CannotUnrollAndJam(UnrollAndJamNeeds),
     /// A vector width that is not a power of two.
     NotPowerOfTwo {
         /// As given.
@@ -400,6 +435,7 @@ impl Problem {
             P::TooSmall { .. } => codes::TOO_SMALL,
             P::TooLarge { .. } => codes::TOO_LARGE,
             P::NotParallel => codes::NOT_PARALLEL,
+            P::CannotUnrollAndJam(_) => codes::CANNOT_UNROLL_AND_JAM,
             P::NotPowerOfTwo { .. } => codes::NOT_POWER_OF_TWO,
             P::ParallelOnGpu { .. } => codes::PARALLEL_ON_GPU,
             P::GpuOnCpu => codes::GPU_ON_CPU,

@@ -79,7 +79,7 @@ pub fn of(builder: &NestBuilder, limits: &Limits, supported: Supported, only: Op
 /// whole nest; a modifier also has the modifiers that follow applied once more.
 pub fn at(source: &str, offset: usize, options: &Options, only: Option<Op>) -> Vec<Next> {
     let gap = Gap::find(source, offset);
-    let prepared = prepare(&gap.text, &sched_grammar::parse(&gap.text).file, options, None);
+    let prepared = prepare(&gap.text, &sched_grammar::parse(&gap.text).file, options, gap.at);
     let mut point = prepared.point(gap.at, None);
     let is_taken = |name: &str| prepared.is_taken(name);
     let wanted = wanted(options.supported, only);
@@ -118,7 +118,7 @@ impl Gap {
         let parsed = sched_grammar::parse(source);
         let is_directive = |kind: &StmtKind| matches!(kind, StmtKind::Directive(_) | StmtKind::Error);
         let touches = |span: Span| (span.start as usize) < offset && offset <= span.end as usize;
-        let typed = parsed.file.stmts.iter().find(|stmt| touches(stmt.span) && is_directive(&stmt.kind));
+        let typed = parsed.file.flat().find(|stmt| touches(stmt.span) && is_directive(&stmt.kind));
         let span = typed.map(|stmt| stmt.span.range()).filter(|range| source.get(range.clone()).is_some());
         match span {
             // At its very end a whole directive is finished, and the next one follows.

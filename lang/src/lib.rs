@@ -19,6 +19,7 @@ mod listener;
 pub mod obligation;
 pub mod operation;
 pub mod options;
+pub mod part;
 mod report;
 pub mod resolve;
 pub mod schedule;

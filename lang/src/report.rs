@@ -1,6 +1,6 @@
 //! Collects diagnostics, and knows where the directives stand and how they are written.
 
-use sched_grammar::ast::{Directive, Expr, File, Span, StmtKind};
+use sched_grammar::ast::{Directive, Expr, File, Span, Stmt, StmtKind};
 use sched_grammar::{SyntaxError, SyntaxErrorKind};
 
 use crate::diagnostics::{Applicability, Code, Diagnostic, Edit, Fix, Severity, codes};
@@ -15,6 +15,8 @@ const MOST: usize = 1000;
 pub struct Report<'a> {
     source: &'a str,
     directives: Vec<(&'a Directive, Span)>,
+    /// Where the first directive or block of the text begins.
+    end_of_header: u32,
     diagnostics: Vec<Diagnostic>,
     errors: usize,
     others: usize,
@@ -28,7 +30,9 @@ impl<'a> Report<'a> {
             _ => None,
         });
         let directives = directives.collect();
-        Report { source, directives, diagnostics: Vec::new(), errors: 0, others: 0, strict }
+        let is_header = |stmt: &&Stmt| !matches!(stmt.kind, StmtKind::Directive(_) | StmtKind::When(_));
+        let end_of_header = file.stmts.iter().find(|stmt| !is_header(stmt)).map_or(0, |stmt| stmt.span.start);
+        Report { source, directives, end_of_header, diagnostics: Vec::new(), errors: 0, others: 0, strict }
     }
 
     /// Adds a diagnostic. What could not be verified is an error if the caller is strict.
@@ -170,10 +174,28 @@ impl<'a> Report<'a> {
         self.source.get(self.place(step, argument).range()).unwrap_or_default().to_owned()
     }
 
-    /// The empty span before the first directive, where declarations go.
+    /// The empty span before the first directive.
     pub fn first_directive(&self) -> Span {
         let start = self.directives.first().map_or(0, |(_, span)| span.start);
         Span { start, end: start }
+    }
+
+    /// The empty span where declarations go.
+    pub fn end_of_header(&self) -> Span {
+        Span { start: self.end_of_header, end: self.end_of_header }
+    }
+
+    /// Says that declarations go where those of another report go.
+    pub fn declare_as(&mut self, other: &Report) {
+        self.end_of_header = other.end_of_header;
+    }
+
+    /// A text as a line of its own before what stands at a place, and as far indented.
+    pub fn line_before(&self, place: Span, text: &str) -> String {
+        let before = self.source.get(..place.start as usize).unwrap_or_default();
+        let line = before.rsplit('\n').next().unwrap_or_default();
+        let indent = if line.trim().is_empty() { line } else { "" };
+        format!("{text}\n{}", indent.trim_start_matches('\u{feff}'))
     }
 
     /// Whether anything so far is an error.

@@ -6,8 +6,8 @@ use sched_grammar::ast::Span;
 use crate::diagnostics::{Diagnostic, Severity};
 use crate::lineage::{DirectiveIndex, Index};
 use crate::options::Target;
-use sched_nest::Nest;
 use sched_nest::sym::Sym;
+use sched_nest::{Nest, Variants};
 
 /// What the header of a file says.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -44,8 +44,8 @@ pub struct Param {
 /// The result of a check.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Checked {
-    /// The loop nest, if there are no errors.
-    pub nest: Option<Nest>,
+    /// The loop nests, if there are no errors: for calls of few rows as the blocks of the text say, and for all other calls.
+    pub nests: Option<Variants<Nest>>,
     /// What the header says.
     pub header: Header,
     /// What the schedule is for: from the options, else from the header, else from the use of `gpuDimension`.
@@ -57,6 +57,11 @@ pub struct Checked {
 }
 
 impl Checked {
+    /// The loop nest for calls that no block covers, if there are no errors.
+    pub fn nest(&self) -> Option<&Nest> {
+        self.nests.as_ref().map(Variants::rest)
+    }
+
     /// Whether there is any error.
     pub fn has_errors(&self) -> bool {
         self.diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error)

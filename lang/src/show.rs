@@ -3,5 +3,5 @@
 mod lineage;
 mod until;
 
-pub use lineage::{lineage_json, show_lineage};
-pub use until::until_line;
+pub use lineage::{lineage_json, lineages_json, show_lineage, show_lineages};
+pub use until::{Until, until_line};

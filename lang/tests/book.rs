@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use sched_lang::check;
 use sched_lang::diagnostics::{CODES, Code, Severity, codes, full};
 use sched_lang::directives::{Op, SIGNATURES, Signature};
-use sched_nest::show::show_nest;
+use sched_nest::show::show_nests;
 
 /// Chapters before the directives, and after them.
 const BEFORE: &[(&str, &str)] = &[
@@ -27,6 +27,7 @@ const BEFORE: &[(&str, &str)] = &[
     ("  Indices and lineage", "language/lineage.md"),
     ("  Copies and their names", "language/copies.md"),
     ("  Order of accumulation", "language/accumulation.md"),
+    ("  Schedules by number of rows", "language/when.md"),
     ("  Params and facts", "language/params.md"),
     ("  Targets and devices", "language/targets.md"),
 ];
@@ -161,8 +162,8 @@ fn update(
                 last = Some((words.to_owned(), body.clone()));
             }
             ("nest", Some((words, schedule))) => {
-                let nest = check(schedule, &sched_testing::options(&options_of(words))).nest;
-                body = nest.map(|nest| show_nest(&nest)).unwrap_or_default();
+                let nests = check(schedule, &sched_testing::options(&options_of(words))).nests;
+                body = nests.as_ref().map(show_nests).unwrap_or_default();
             }
             ("error", Some((words, schedule))) => {
                 let said = check(schedule, &sched_testing::options(&options_of(words))).diagnostics;

@@ -5,10 +5,10 @@
 use std::path::{Path, PathBuf};
 
 use sched_lang::diagnostics::{Applicability, CODES, Diagnostic, Findings, apply, github, json, sarif};
-use sched_lang::diff::{diff, diff_json};
-use sched_lang::show::lineage_json;
+use sched_lang::diff::{diff_by_rows, diff_by_rows_json};
+use sched_lang::show::lineages_json;
 use sched_lang::{Options, check, check_lineage};
-use sched_nest::show::nest_json;
+use sched_nest::show::nests_json;
 use serde_json::Value;
 
 /// The content of the block whose fence has these words, with where it stands.
@@ -35,16 +35,16 @@ fn documentation_shows_what_is_printed() {
             rule["help"][format] = format!("{}...", &page[..page.find('\n').expect("a line")]).into();
         }
     }
-    let (checked, lineage) = check_lineage(block(&text, "sched nest").1, &Options::default());
-    let nest = |words| check(block(&text, words).1, &Options::default()).nest.expect("a nest");
-    let changes = diff(&nest("sched before"), &nest("sched after"));
+    let (checked, lineages) = check_lineage(block(&text, "sched nest").1, &Options::default());
+    let nest = |words| check(block(&text, words).1, &Options::default()).nests.expect("a nest");
+    let changes = diff_by_rows(&nest("sched before"), &nest("sched after"));
     let shown = [
         ("json check", format!("{all:#}\n")),
         ("json sarif", format!("{log:#}\n")),
         ("text github", github::render("fast.sched", &source, &diagnostics)),
-        ("json nest", format!("{:#}\n", nest_json(&checked.nest.expect("a nest")))),
-        ("json diff", format!("{:#}\n", diff_json(&changes))),
-        ("json lineage", format!("{:#}\n", lineage_json(&lineage))),
+        ("json nest", format!("{:#}\n", nests_json(&checked.nests.expect("a nest")))),
+        ("json diff", format!("{:#}\n", diff_by_rows_json(&changes))),
+        ("json lineage", format!("{:#}\n", lineages_json(&lineages))),
     ];
     for (words, actual) in shown {
         let (start, expected) = block(&text, words);

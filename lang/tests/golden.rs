@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use sched_lang::check;
 use sched_lang::diagnostics::{Severity, concise, full};
-use sched_nest::show::show_nest;
+use sched_nest::show::show_nests;
 use sched_testing::{options, options_of};
 
 fn schedules(folder: &str) -> Vec<PathBuf> {
@@ -44,8 +44,8 @@ fn finish(failures: Vec<String>) {
 fn passing(path: &Path, source: &str, options: &sched_lang::Options) -> String {
     let checked = check(source, options);
     let said = concise::render(&name(path), source, &checked.diagnostics);
-    let nest = checked.nest.unwrap_or_else(|| panic!("{} does not pass:\n{said}", path.display()));
-    format!("{}{said}", show_nest(&nest))
+    let nests = checked.nests.unwrap_or_else(|| panic!("{} does not pass:\n{said}", path.display()));
+    format!("{}{said}", show_nests(&nests))
 }
 
 #[test]

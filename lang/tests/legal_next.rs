@@ -102,7 +102,7 @@ fn simple(name: &str, v: &str) -> Vec<String> {
 
 /// The bare names of all loops of the nest.
 fn loop_names(text: &str, options: &Options) -> Vec<String> {
-    let nest = check(text, options).nest.expect("a legal schedule");
+    let nest = check(text, options).nest().cloned().expect("a legal schedule");
     let bare = |name: &str| {
         let last = name.rsplit('.').next().unwrap_or(name);
         last.split('[').next().unwrap_or(last).to_owned()
@@ -150,7 +150,7 @@ fn nothing_is_missing(text: &str, options: &Options) -> usize {
         for b in names.iter().filter(|b| *b != a) {
             let line = format!("reorder({a}, {b})");
             let checked = check(&format!("{text}{line}\n"), options);
-            let same = check(text, options).nest == checked.nest;
+            let same = check(text, options).nests == checked.nests;
             if !same && said(&format!("{text}{line}\n"), options) == before {
                 found += 1;
                 assert!(proposed("reorder", &[a, b]), "`{line}` is not proposed after\n{text}");

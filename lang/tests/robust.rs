@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use sched_lang::diagnostics::{concise, full, json};
 use sched_lang::{Options, check};
-use sched_nest::show::show_nest;
+use sched_nest::show::show_nests;
 use sched_testing::schedules::Rng;
 
 /// Texts that know the whole language: examples, tests, and pages of codes.
@@ -27,13 +27,13 @@ fn corpus() -> Vec<String> {
 /// Checks and renders in every way.
 fn all(source: &str, options: &Options) {
     let checked = check(source, options);
-    assert_eq!(checked.nest.is_none(), checked.has_errors(), "{source}");
+    assert_eq!(checked.nests.is_none(), checked.has_errors(), "{source}");
     let _ = concise::render("x.sched", source, &checked.diagnostics);
     let _ = json::render("x.sched", source, &checked.diagnostics);
     let shown = full::render("x.sched", source, &checked.diagnostics, false);
     assert!(!shown.contains('\u{1b}'));
-    if let Some(nest) = checked.nest {
-        let _ = show_nest(&nest);
+    if let Some(nests) = &checked.nests {
+        let _ = show_nests(nests);
     }
 }
 
@@ -79,6 +79,11 @@ fn deleted_and_replaced_tokens() {
         "run_depth",
         "N_t",
         "/",
+        "when n_rows <= 8 {",
+        "when",
+        "{",
+        "}",
+        "<=",
         "reorder",
         "split",
         "specialize",
@@ -160,6 +165,13 @@ fn long_schedules_check_quickly() {
         let _ = writeln!(named, "parallel(a{at}); interleave(a{at}, 4)");
     }
     quickly("facts of many loops", &named, &model);
+    let within = |inside: &str| format!("when n_rows <= 8 {{\n{inside}}}\n");
+    quickly("splits in a block", &within(&splits), &model);
+    quickly("consts and a block", &format!("{consts}{}", within(&annotations)), &model);
+    let heads: String = (1..=LINES).map(|at| format!("when n_rows <= {at} {{\n    cache(x)\n}}\n")).collect();
+    quickly("many blocks", &heads, &model);
+    let many: String = (1..=16).map(|at| format!("when n_rows <= {at} {{\n}}\n")).collect();
+    quickly("consts of many schedules", &format!("{consts}{many}"), &model);
     let copies: String =
         "tile(batch, b0, b1, 1000)\ntile(tree, t0, t1, 3)\nreorder(b0, t0, b1, t1)\nspecialize(b1)\n".into();
     let mut copies = copies;

@@ -9,7 +9,7 @@ use sched_lang::lineage::{Annotation, DirectiveIndex, NestBuilder, Select};
 use sched_lang::{ModelInfo, Options, Supported, Target, check, legality};
 use sched_nest::visit::visit;
 use sched_nest::{Accumulation, TreeOrder};
-use sched_testing::schedules::{Rng, schedule};
+use sched_testing::schedules::{Rng, by_rows, schedule};
 
 fn model(rng: &mut Rng) -> ModelInfo {
     let num_trees = 1 + rng.below(40) as u32;
@@ -31,7 +31,10 @@ fn every_row_meets_every_tree_once() {
             ..Options::default()
         };
         let checked = check(&text, &options);
-        let nest = checked.nest.unwrap_or_else(|| panic!("seed {seed}: {:?}\n{text}", checked.diagnostics));
+        let nest = checked
+            .nest()
+            .cloned()
+            .unwrap_or_else(|| panic!("seed {seed}: {:?}\n{text}", checked.diagnostics));
         for directive in sched_lang::directives::SIGNATURES {
             if text.contains(&format!("{}(", directive.name)) {
                 *seen.entry(directive.name).or_insert(0) += 1;
@@ -73,7 +76,7 @@ fn typed_operations_mean_what_text_means() {
     assert!(legality::check(&builder, &Limits::of(&Target::cpu())).is_empty());
     let text = "tile(batch, b0, b1, 64)\nreorder(b0, tree, b1)\ninterleave(b1, 8)";
     let checked = check(text, &Options { model: Some(model), ..Options::default() });
-    assert_eq!(Some(builder.nest().0), checked.nest);
+    assert_eq!(Some(&builder.nest().0), checked.nest());
 
     let before = builder.nest();
     let illegal =
@@ -85,4 +88,37 @@ fn typed_operations_mean_what_text_means() {
         (DirectiveIndex(2), Problem::AnnotationLost { consumer: DirectiveIndex(4) })
     );
     assert_eq!(builder.nest(), before, "a refused operation changes nothing");
+}
+
+/// The schedule of a block is what its directives are alone, and so is that outside of all blocks; a text means the same
+/// however it is laid out.
+#[test]
+fn blocks_are_schedules_of_their_own() {
+    let mut blocks = 0;
+    for seed in 0..150 {
+        let model = model(&mut Rng(seed));
+        let options = Options {
+            model: Some(model.clone().into()),
+            supported: Supported::Compilable,
+            ..Options::default()
+        };
+        let drawn = by_rows(seed, &model);
+        let nests = |text: &str, options: &Options| {
+            let checked = check(text, options);
+            checked.nests.unwrap_or_else(|| panic!("seed {seed}: {:?}\n{text}", checked.diagnostics))
+        };
+        let all = nests(&drawn.text, &options);
+        assert_eq!(all.rest(), nests(&drawn.rest, &options).rest(), "seed {seed}\n{}", drawn.text);
+        assert_eq!(all.bounded().len(), drawn.blocks.len());
+        for (max_rows, directives) in &drawn.blocks {
+            let options = Options { batch_size: Some((*max_rows).into()), ..options.clone() };
+            let alone = nests(directives, &options);
+            assert_eq!(all.for_rows(*max_rows as usize), alone.rest(), "seed {seed}\n{}", drawn.text);
+            blocks += 1;
+        }
+        let formatted = sched_lang::format(&drawn.text).expect("no syntax errors");
+        assert_eq!(nests(&formatted, &options), all, "seed {seed}\n{formatted}");
+        assert_eq!(sched_lang::format(&formatted).as_ref(), Ok(&formatted));
+    }
+    assert!(blocks > 100, "only {blocks} blocks");
 }

@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 
 use sched_lang::diagnostics::apply::fix_all;
 use sched_lang::diagnostics::{CODES, Severity};
-use sched_lang::diff::{diff, show_diff};
-use sched_lang::show::{lineage_json, show_lineage, until_line};
+use sched_lang::diff::{diff, diff_by_rows, diff_by_rows_json, show_diff_by_rows};
+use sched_lang::show::{lineage_json, show_lineages, until_line};
 use sched_lang::{Options, check, check_lineage};
-use sched_nest::Nest;
 use sched_nest::show::{nest_json, show_nest};
+use sched_nest::{Nest, Variants};
 use sched_testing::schedules::schedule;
 use sched_testing::{options, options_of};
 
@@ -37,10 +37,11 @@ fn expect(path: &Path, actual: &str) {
 #[test]
 fn lineages() {
     for (path, source) in files("tests/lineage", "sched") {
-        let (checked, lineage) = check_lineage(&source, &options_of(&source));
+        let (checked, lineages) = check_lineage(&source, &options_of(&source));
         assert!(!checked.has_errors(), "{}: {:?}", path.display(), checked.diagnostics);
-        expect(&path.with_extension("txt"), &show_lineage(&lineage));
-        let json = lineage_json(&lineage);
+        expect(&path.with_extension("txt"), &show_lineages(&lineages));
+        let lineage = lineages.rest();
+        let json = lineage_json(lineage);
         let indices = json["indices"].as_array().expect("a list");
         assert_eq!(indices.len(), lineage.indices.len());
         for index in indices {
@@ -52,9 +53,13 @@ fn lineages() {
     }
 }
 
-fn nest_of(source: &str, options: &Options) -> Nest {
+fn nests_of(source: &str, options: &Options) -> Variants<Nest> {
     let checked = check(source, options);
-    checked.nest.unwrap_or_else(|| panic!("{:?}\n{source}", checked.diagnostics))
+    checked.nests.unwrap_or_else(|| panic!("{:?}\n{source}", checked.diagnostics))
+}
+
+fn nest_of(source: &str, options: &Options) -> Nest {
+    nests_of(source, options).rest().clone()
 }
 
 #[test]
@@ -63,11 +68,13 @@ fn differences() {
         let (schedules, _) = text.split_once("====\n").expect("a line of `=`");
         let (a, b) = schedules.split_once("----\n").expect("a line of `-`");
         let options = options_of(a);
-        let (a, b) = (nest_of(a, &options), nest_of(b, &options));
-        let back = diff(&b, &a);
-        assert_eq!(diff(&a, &b).is_empty(), back.is_empty());
+        let (a, b) = (nests_of(a, &options), nests_of(b, &options));
+        let there = diff_by_rows(&a, &b);
+        let back = diff_by_rows(&b, &a);
+        assert_eq!(there.is_empty(), back.is_empty());
         assert_eq!(a == b, back.is_empty(), "{}", path.display());
-        expect(&path, &format!("{schedules}====\n{}", show_diff(&diff(&a, &b))));
+        assert_eq!(diff_by_rows_json(&there).as_array().map(Vec::is_empty), Some(a == b));
+        expect(&path, &format!("{schedules}====\n{}", show_diff_by_rows(&there)));
     }
 }
 
@@ -89,7 +96,7 @@ fn differences_of_random_schedules() {
 fn parts_of_a_schedule() {
     let source = "sched 1\ncache(b1)\ntile(batch, b0, b1, X)\n\nreorder(b0,\n  tree, b1)\nparam X = 8\n";
     let shown =
-        |line| show_nest(&nest_of(&until_line(source, line, &Options::default()), &Options::default()));
+        |line| show_nest(&nest_of(&until_line(source, line, &Options::default()).text, &Options::default()));
     let root = "for batch in 0..n_rows\n  for tree in 0..N_t\n    walk\norder of accumulation: exact\n";
     assert_eq!(shown(1), root);
     assert_eq!(shown(2), root, "the loop of this fact is not made yet");
@@ -98,8 +105,8 @@ fn parts_of_a_schedule() {
     assert!(shown(5).contains("for tree in 0..N_t\n    for b1"), "{}", shown(5));
     assert_eq!(shown(5), shown(99));
     let broken = "tile(batch, b0, b1, 0)\ncache(b0)\n";
-    assert_eq!(until_line(broken, 2, &Options::default()), broken);
-    assert!(check(&until_line(broken, 1, &Options::default()), &Options::default()).has_errors());
+    assert_eq!(until_line(broken, 2, &Options::default()).text, broken);
+    assert!(check(&until_line(broken, 1, &Options::default()).text, &Options::default()).has_errors());
 }
 
 #[test]

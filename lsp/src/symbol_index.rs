@@ -116,6 +116,7 @@ pub fn kind(kind: ide::SymbolKind) -> SymbolKind {
         ide::SymbolKind::Target => SymbolKind::MODULE,
         ide::SymbolKind::Param => SymbolKind::VARIABLE,
         ide::SymbolKind::Const => SymbolKind::CONSTANT,
+        ide::SymbolKind::Block => SymbolKind::NAMESPACE,
         ide::SymbolKind::Directive => SymbolKind::FUNCTION,
         ide::SymbolKind::RowIndex => SymbolKind::FIELD,
         ide::SymbolKind::TreeIndex => SymbolKind::ENUM_MEMBER,

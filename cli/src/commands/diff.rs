@@ -6,17 +6,21 @@ use crate::failure::Failure;
 use crate::schedule::Source;
 use crate::terminal::Terminal;
 use sched_lang::diagnostics::Severity;
-use sched_lang::diff::{diff, diff_json, show_diff};
+use sched_lang::diff::{diff_by_rows, diff_by_rows_json, show_diff_by_rows};
 
 /// Runs the command.
 pub fn run(args: &Diff, terminal: &Terminal) -> Result<(), Failure> {
-    let nest = |path| {
+    let nests = |path| {
         let source = Source::read(path)?;
         look(&source, &args.model, &args.values, Severity::Error, terminal)
     };
-    let ((before, _), (after, _)) = (nest(&args.before)?, nest(&args.after)?);
-    let changes = diff(&before, &after);
-    print(&if args.json { format!("{:#}\n", diff_json(&changes)) } else { show_diff(&changes) })?;
+    let ((before, _), (after, _)) = (nests(&args.before)?, nests(&args.after)?);
+    let changes = diff_by_rows(&before, &after);
+    let text = match args.json {
+        true => format!("{:#}\n", diff_by_rows_json(&changes)),
+        false => show_diff_by_rows(&changes),
+    };
+    print(&text)?;
     if changes.is_empty() && !args.json {
         terminal.say("the nests are the same");
     }

@@ -7,9 +7,8 @@ use crate::defaults::CodeDestination;
 use crate::failure::Failure;
 use crate::terminal::Terminal;
 use sched_ir::lir::KernelKind;
-use sched_ir::{Compiled, Smaller};
 use sched_llvm::{asm_text, llvm_text};
-use std::fmt::Display;
+use sched_nest::show::show_variants;
 
 /// Runs the command.
 pub fn run(args: &Ir, terminal: &Terminal) -> Result<(), Failure> {
@@ -23,20 +22,11 @@ pub fn run(args: &Ir, terminal: &Terminal) -> Result<(), Failure> {
     let nest = job.nest(&args.values, terminal)?;
     let compiled = compile(&job.model, nest, &[KernelKind::Raw, KernelKind::Value, KernelKind::Class])?;
     print(&match args.stage {
-        Stage::Hir => of_all(&compiled, &compiled.hir, |smaller| &smaller.hir),
-        Stage::Mir => of_all(&compiled, &compiled.mir, |smaller| &smaller.mir),
-        Stage::Plan => of_all(&compiled, &compiled.plan, |smaller| &smaller.plan),
+        Stage::Hir => show_variants(&compiled.variants, |stages| stages.hir.to_string()),
+        Stage::Mir => show_variants(&compiled.variants, |stages| stages.mir.to_string()),
+        Stage::Plan => show_variants(&compiled.variants, |stages| stages.plan.to_string()),
         Stage::Lir => compiled.lir.to_string(),
         Stage::Llvm => llvm_text(&compiled.lir, args.cpu, true)?,
         Stage::Asm => asm_text(&compiled.lir, args.cpu)?,
     })
-}
-
-/// A stage of all schedules, those for small calls first.
-fn of_all<S: Display>(compiled: &Compiled, main: &S, stage: impl Fn(&Smaller) -> &S) -> String {
-    let smaller = compiled.smaller.iter();
-    let few = smaller.map(|smaller| {
-        format!("for calls of at most {} rows:\n{}\nfor all others:\n", smaller.most_rows, stage(smaller))
-    });
-    few.collect::<String>() + &main.to_string()
 }

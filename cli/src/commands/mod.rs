@@ -15,18 +15,16 @@ pub mod profile;
 pub mod show;
 
 use crate::args::{ModelChoice, ModelOptions, ScheduleOptions, ScheduleValues};
-use crate::compile::Nests;
 use crate::defaults::CodeDestination;
 use crate::failure::Failure;
 use crate::model::Model;
 use crate::schedule::Source;
 use crate::terminal::Terminal;
 use sched_diagnostics::Diagnostic;
-use sched_ir::Budget;
 use sched_lang::diagnostics::Severity;
 use sched_lang::{Lineage, check_lineage};
 use sched_llvm::Cpu;
-use sched_nest::Nest;
+use sched_nest::{Nest, Variants};
 use schedc_data::codes;
 use std::io::Write;
 use std::path::Path;
@@ -68,14 +66,12 @@ impl Job {
     }
 
     /// The nests, if the schedule has no errors; all findings are printed.
-    pub fn nest(&self, values: &ScheduleValues, terminal: &Terminal) -> Result<Nests, Failure> {
+    pub fn nest(&self, values: &ScheduleValues, terminal: &Terminal) -> Result<Variants<Nest>, Failure> {
         let checked = self.source.check_to_compile(&self.model, values);
         self.source.check_fingerprint(&checked, &self.model, values)?;
-        let errors = terminal.findings(&self.source, &checked, Severity::Warning);
-        let main = checked.nest.filter(|_| errors == 0).ok_or(Failure::Findings)?;
-        let smaller = self.source.check_smaller(&self.model).into_iter();
-        let smaller = smaller.filter_map(|(rows, checked)| Some((rows, checked.nest?))).collect();
-        Ok(Nests { smaller, main, budget: Budget::default() })
+        let least = if self.source.is_chosen { Severity::Error } else { Severity::Warning };
+        let errors = terminal.findings(&self.source, &checked, least);
+        checked.nests.filter(|_| errors == 0).ok_or(Failure::Findings)
     }
 }
 
@@ -132,15 +128,15 @@ pub fn look(
     values: &ScheduleValues,
     least: Severity,
     terminal: &Terminal,
-) -> Result<(Nest, Lineage), Failure> {
+) -> Result<(Variants<Nest>, Variants<Lineage>), Failure> {
     let model = model_to_look_with(source, choice, values, terminal)?;
-    let (checked, lineage) = check_lineage(&source.text, &Source::options(model.as_ref(), values));
+    let (checked, lineages) = check_lineage(&source.text, &Source::options(model.as_ref(), values));
     if let Some(model) = &model {
         source.check_fingerprint(&checked, model, values)?;
     }
     let errors = terminal.findings(source, &checked, least);
-    let nest = checked.nest.filter(|_| errors == 0).ok_or(Failure::Findings)?;
-    Ok((nest, lineage))
+    let nests = checked.nests.filter(|_| errors == 0).ok_or(Failure::Findings)?;
+    Ok((nests, lineages))
 }
 
 /// Prints to standard output. A reader that has gone away, such as `head`, is not an error.

@@ -2,7 +2,7 @@
 
 use super::Job;
 use crate::args::{Output, Predict, ScheduleOptions};
-use crate::compile::{compile, facts};
+use crate::compile::{compile, facts, for_one_call_of};
 use crate::defaults::CodeDestination;
 use crate::environment;
 use crate::failure::Failure;
@@ -66,7 +66,7 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<(), Failure> {
     };
     let compiled = compile(
         &job.model,
-        nests.for_one_call_of(rows.rows),
+        for_one_call_of(nests, rows.rows),
         &[kernel, KernelKind::Value, KernelKind::Class],
     )?;
     let about = facts(&job.model, &compiled, &job.source.text, cpu);

@@ -6,24 +6,36 @@ use crate::failure::Failure;
 use crate::schedule::Source;
 use crate::terminal::Terminal;
 use sched_lang::diagnostics::Severity;
-use sched_lang::show::{lineage_json, show_lineage, until_line};
-use sched_nest::show::{nest_json, show_nest};
+use sched_lang::show::{lineages_json, show_lineages, until_line};
+use sched_nest::Variants;
+use sched_nest::show::{nests_json, show_nests};
 
 /// Runs the command.
 pub fn run(args: &Show, terminal: &Terminal) -> Result<(), Failure> {
     let mut source = Source::read(&args.file)?;
     let mut least = Severity::Warning;
+    let mut max_rows = None;
     if let Some(line) = args.after {
         let model = model_to_look_with(&source, &args.model, &args.values, terminal)?;
-        source.text = until_line(&source.text, line, &Source::options(model.as_ref(), &args.values));
+        let until = until_line(&source.text, line, &Source::options(model.as_ref(), &args.values));
+        (source.text, max_rows) = (until.text, until.max_rows);
         // What is silly about half a schedule may make sense in the whole one.
         least = Severity::Error;
     }
-    let (nest, lineage) = look(&source, &args.model, &args.values, least, terminal)?;
+    let (nests, lineages) = look(&source, &args.model, &args.values, least, terminal)?;
+    let (nests, lineages) = (only(nests, max_rows), only(lineages, max_rows));
     print(&match (args.what, args.json) {
-        (What::Nest, false) => show_nest(&nest),
-        (What::Nest, true) => format!("{:#}\n", nest_json(&nest)),
-        (What::Lineage, false) => show_lineage(&lineage),
-        (What::Lineage, true) => format!("{:#}\n", lineage_json(&lineage)),
+        (What::Nest, false) => show_nests(&nests),
+        (What::Nest, true) => format!("{:#}\n", nests_json(&nests)),
+        (What::Lineage, false) => show_lineages(&lineages),
+        (What::Lineage, true) => format!("{:#}\n", lineages_json(&lineages)),
     })
+}
+
+/// The variant for calls of at most so many rows alone, if a number is given.
+fn only<T>(variants: Variants<T>, max_rows: Option<u32>) -> Variants<T> {
+    match max_rows {
+        Some(rows) => Variants::only(variants.into_for_rows(usize::try_from(rows).unwrap_or(usize::MAX))),
+        None => variants,
+    }
 }

@@ -7,7 +7,7 @@ mod vectors;
 use node_sweep::NodeSweep;
 use quantized::{Quantized, pays_to_quantize};
 use sched_ir::quantize::QuantizedRows;
-use sched_nest::ModelInfo;
+use sched_nest::{ModelInfo, Variants};
 use vectors::Vectors;
 
 /// Deepest walk that is unrolled completely: deeper trees would need too much padding and code.
@@ -33,10 +33,8 @@ const TILED_FEW: u32 = 4;
 
 /// Good schedules for a model, as the texts that the user could have written.
 pub struct Chosen {
-    /// For calls of at most so many rows, ascending.
-    pub smaller: Vec<(u32, String)>,
-    /// For all other calls.
-    pub main: String,
+    /// For each number of rows.
+    pub variants: Variants<String>,
 }
 
 /// What the choice asks of a processor.
@@ -78,10 +76,24 @@ impl Chosen {
         if let Some((from, sweep)) =
             sweep.and_then(|sweep| Some((sweep.pays_from(model, destination)?, sweep)))
         {
-            let fewer = std::mem::replace(&mut chosen.main, text(sweep.rows()));
-            chosen.smaller.push((from - 1, fewer));
+            let fewer = std::mem::replace(
+                chosen.variants.rest_mut(),
+                text(sweep.rows(pays_to_unroll_and_jam(model, destination))),
+            );
+            return chosen.up_to(from - 1, fewer);
         }
         chosen
+    }
+
+    /// One schedule for all calls.
+    fn only(rest: String) -> Chosen {
+        Chosen { variants: Variants::only(rest) }
+    }
+
+    /// With another one for calls of at most so many rows, unless there is one for just these.
+    fn up_to(mut self, max_rows: u32, few: String) -> Chosen {
+        let _kept = self.variants.insert(max_rows, few);
+        self
     }
 
     /// Schedules whose walks go from node to node.
@@ -94,35 +106,70 @@ impl Chosen {
         let (depth, bits) = (model.max_depth(), processor.lookup_bits);
         let single = || text(scalar(model));
         match (bits, quantized) {
-            _ if depth == 0 => Chosen { smaller: Vec::new(), main: single() },
+            _ if depth == 0 => Chosen::only(single()),
             (SHORT_REGISTER, Some(quantized)) if depth <= SHORT_LIMIT => {
                 let few = text(quantized.over_trees(model, processor, destination));
-                Chosen { smaller: vec![(FEW, few)], main: text(quantized.rows(16, 1)) }
+                Chosen::only(text(quantized.rows(16, 1, false))).up_to(FEW, few)
             }
             (SHORT_REGISTER, _) if complete => {
                 let few = text(Vectors::of_levels(model, processor, destination).over_trees());
-                Chosen { smaller: vec![(SHORT_FEW, few)], main: single() }
+                Chosen::only(single()).up_to(SHORT_FEW, few)
             }
-            (..=SHORT_REGISTER, _) => Chosen { smaller: Vec::new(), main: single() },
+            (..=SHORT_REGISTER, _) => Chosen::only(single()),
             (_, Some(quantized)) => quantized.chosen(model, processor, destination),
-            (_, None) if complete => Vectors::of_levels(model, processor, destination).chosen(model),
+            (_, None) if complete => {
+                Vectors::of_levels(model, processor, destination).chosen(model, destination)
+            }
             (512.., None) if processor.gathers_slowly => {
                 let few = Vectors::of_nodes(processor, TILED_FEW);
-                Chosen { smaller: vec![(few.few, text(few.over_trees()))], main: text(tiled()) }
+                Chosen::only(text(tiled())).up_to(few.few, text(few.over_trees()))
             }
-            (_, None) => Vectors::of_nodes(processor, 16).chosen(model),
+            (_, None) => Vectors::of_nodes(processor, 16).chosen(model, destination),
         }
     }
 
-    /// One text that is the schedule for most calls, with the others as comments.
-    pub fn explained(&self) -> String {
-        let mut all = format!("// chosen by schedc\n{}", self.main);
-        for (rows, schedule) in &self.smaller {
-            all += &format!("\n// for calls of at most {rows} rows:\n");
-            all.extend(schedule.lines().map(|line| format!("//   {line}\n")));
+    /// The schedule as the user could have written it: for most calls, and in blocks for those of few rows.
+    pub fn text(&self) -> String {
+        let mut all = format!("// chosen by schedc\n{}", self.variants.rest());
+        for few in self.variants.bounded() {
+            all += &format!("\nwhen n_rows <= {} {{\n", few.max_rows);
+            all.extend(few.value.lines().map(|line| format!("    {line}\n")));
+            all += "}\n";
         }
         all
     }
+}
+
+/// Vectors of the rows of a block, several of which advance together.
+#[derive(Clone, Copy)]
+struct RowVectors {
+    /// Rows of a vector.
+    lanes: u32,
+    /// Vectors that advance together.
+    vectors: u32,
+    /// Whether those of several trees do where a block has few rows.
+    unroll_and_jam: bool,
+}
+
+impl RowVectors {
+    fn lines(self) -> Vec<String> {
+        let RowVectors { lanes, vectors, unroll_and_jam } = self;
+        let mut lines = vec![format!("vectorize(b1, {lanes})")];
+        if vectors > 1 {
+            lines.push(format!("interleave(b1, {vectors})"));
+        }
+        if vectors > 1 && unroll_and_jam {
+            lines.push("unrollAndJam(tree)".to_string());
+        }
+        lines
+    }
+}
+
+/// Whether several trees are walked together where a block of rows, whose sums are copied or single, has few of them. That
+/// runs such blocks a fifth faster and takes twice as long to compile, which does not pay for code that runs once; and not
+/// where a leaf is added to all sums of its row.
+fn pays_to_unroll_and_jam(model: &ModelInfo, destination: CodeDestination) -> bool {
+    destination == CodeDestination::Artefact && !model.leaf_vectors
 }
 
 fn text(lines: Vec<String>) -> String {

@@ -2,8 +2,8 @@
 
 use super::vectors::Vectors;
 use super::{
-    Chosen, CodeDestination, FEW, MAX_BINS, Processor, SHORT_LIMIT, SHORT_REGISTER, blocks, scalar,
-    single_rows, text,
+    Chosen, CodeDestination, FEW, MAX_BINS, Processor, RowVectors, SHORT_LIMIT, SHORT_REGISTER, blocks,
+    pays_to_unroll_and_jam, scalar, single_rows, text,
 };
 use sched_ir::quantize::QuantizedRows;
 use sched_nest::ModelInfo;
@@ -67,7 +67,7 @@ impl NodeSweep {
             _ if complete => text(Vectors::of_levels(model, processor, destination).over_trees()),
             _ => text(Vectors::of_nodes(processor, FEW).over_trees()),
         };
-        Chosen { smaller: vec![(self.few(), few)], main: text(self.rows()) }
+        Chosen::only(text(self.rows(pays_to_unroll_and_jam(model, destination)))).up_to(self.few(), few)
     }
 
     /// From how many rows on it pays where complete trees would be half empty: a node is loaded once for all vectors that
@@ -96,11 +96,11 @@ impl NodeSweep {
         lines
     }
 
-    pub(super) fn rows(&self) -> Vec<String> {
+    /// Vectors of rows. Where there are few, those of several trees advance together if it `unroll_and_jam`.
+    pub(super) fn rows(&self, unroll_and_jam: bool) -> Vec<String> {
         let mut lines = blocks(256);
         lines.extend(["cache(b0)", "representation(preorder)"].map(str::to_string));
-        lines.push(format!("vectorize(b1, {})", self.lanes));
-        lines.push("interleave(b1, 4)".to_string());
+        lines.extend(RowVectors { lanes: self.lanes, vectors: 4, unroll_and_jam }.lines());
         lines
     }
 }

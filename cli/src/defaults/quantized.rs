@@ -2,7 +2,8 @@
 
 use super::vectors::Vectors;
 use super::{
-    BLOCK_BYTES, Chosen, CodeDestination, FEW, MAX_BINS, Processor, SHORT_LIMIT, blocks, single_rows, text,
+    BLOCK_BYTES, Chosen, CodeDestination, FEW, MAX_BINS, Processor, RowVectors, SHORT_LIMIT, blocks,
+    pays_to_unroll_and_jam, single_rows, text,
 };
 use sched_ir::quantize::QuantizedRows;
 use sched_nest::ModelInfo;
@@ -48,8 +49,9 @@ impl Quantized {
         // A short vector takes as long for one level as a long one for two more.
         let short = if lanes == 64 && model.max_depth() > SHORT_LIMIT { 32 } else { 16 };
         let few = text(self.over_trees(model, processor, destination));
-        let smaller = vec![(FEW, few), (short, text(self.rows(16, 2)))];
-        Chosen { smaller, main: text(self.rows(lanes, vectors)) }
+        let unroll_and_jam = pays_to_unroll_and_jam(model, destination);
+        let main = Chosen::only(text(self.rows(lanes, vectors, unroll_and_jam)));
+        main.up_to(FEW, few).up_to(short, text(self.rows(16, 2, unroll_and_jam)))
     }
 
     /// One row after the other: all tests of a tree at once where that pays, else trees in lanes.
@@ -73,15 +75,13 @@ impl Quantized {
         small || short
     }
 
-    pub(super) fn rows(&self, lanes: u32, vectors: u32) -> Vec<String> {
+    /// Vectors of rows. Where there are few, those of several trees advance together if it `unroll_and_jam`.
+    pub(super) fn rows(&self, lanes: u32, vectors: u32, unroll_and_jam: bool) -> Vec<String> {
         let fitting = (BLOCK_BYTES / self.columns.max(1)).clamp(128, 256);
         let mut lines = blocks(1 << fitting.ilog2());
         lines.push("cache(b0)".to_string());
         lines.push("representation(quantized)".to_string());
-        lines.push(format!("vectorize(b1, {lanes})"));
-        if vectors > 1 {
-            lines.push(format!("interleave(b1, {vectors})"));
-        }
+        lines.extend(RowVectors { lanes, vectors, unroll_and_jam }.lines());
         lines
     }
 }

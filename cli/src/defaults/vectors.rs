@@ -1,6 +1,8 @@
 //! Rows or trees in the lanes of vectors, by the values of rows as they are.
 
-use super::{BLOCK_BYTES, Chosen, CodeDestination, Processor, blocks, text};
+use super::{
+    BLOCK_BYTES, Chosen, CodeDestination, Processor, RowVectors, blocks, pays_to_unroll_and_jam, text,
+};
 use sched_nest::ModelInfo;
 
 /// Features of rows that fit a cache line or a few.
@@ -38,8 +40,8 @@ impl Vectors {
     }
 
     /// Trees in lanes for few rows, else rows.
-    pub(super) fn chosen(&self, model: &ModelInfo) -> Chosen {
-        Chosen { smaller: vec![(self.few, text(self.over_trees()))], main: text(self.over_rows(model)) }
+    pub(super) fn chosen(&self, model: &ModelInfo, destination: CodeDestination) -> Chosen {
+        Chosen::only(text(self.over_rows(model, destination))).up_to(self.few, text(self.over_trees()))
     }
 
     /// Levels of complete trees in registers, as many as the processor has room for beside the tables.
@@ -58,11 +60,11 @@ impl Vectors {
         let transposed =
             if pays_to_transpose(model) { model.num_features.saturating_mul(4 * BLOCK) } else { 0 };
         let least = if processor.gathers_slowly && transposed > TRANSPOSED_BYTES { BLOCK / 2 } else { BLOCK };
-        Vectors { layout: "levels", lanes: 16, rows, trees, few: few_rows(model), least }
+        Vectors { layout: "levels", lanes: 16, rows, trees, few: largest_small_call(model), least }
     }
 
     /// Rows in lanes.
-    fn over_rows(&self, model: &ModelInfo) -> Vec<String> {
+    fn over_rows(&self, model: &ModelInfo, destination: CodeDestination) -> Vec<String> {
         let features = model.num_features.max(1);
         let sums = if model.num_classes > 1 { model.num_classes } else { 0 };
         let fitting = (BLOCK_BYTES / 4 / features.saturating_add(sums)).clamp(self.least, 256);
@@ -72,8 +74,11 @@ impl Vectors {
             lines.push("cache(b0)".to_string());
         }
         lines.push(format!("representation({})", self.layout));
-        lines.push(format!("vectorize(b1, {})", self.lanes));
-        lines.push(format!("interleave(b1, {})", self.rows.min(block / self.lanes)));
+        // Sums that are several, and not copied, are added to one by one.
+        let unroll_and_jam = pays_to_unroll_and_jam(model, destination)
+            && (model.num_classes <= 1 || pays_to_transpose(model));
+        let vectors = self.rows.min(block / self.lanes);
+        lines.extend(RowVectors { lanes: self.lanes, vectors, unroll_and_jam }.lines());
         if self.layout == "sparse" {
             // Seven tests at once cost less than three steps that gather their nodes.
             lines.push("speculateWalk(b1, 3)".to_string());
@@ -99,7 +104,7 @@ fn pays_to_transpose(model: &ModelInfo) -> bool {
 
 /// Small-batch limit: calls of at most this many rows are walked row by row, with trees in lanes. A vector of 16 rows takes
 /// the same time however few of them there are, and longer where its values lie far apart.
-fn few_rows(model: &ModelInfo) -> u32 {
+fn largest_small_call(model: &ModelInfo) -> u32 {
     match pays_to_transpose(model) {
         true if model.num_features <= FEW_FEATURES => 8,
         true => 12,

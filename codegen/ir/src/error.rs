@@ -32,14 +32,14 @@ pub struct Budget {
     /// Private copies of results and cached rows that one run of the nest holds. Runs are cut shorter to stay
     /// below it where their length is what exceeds it.
     pub scratch: u64,
-    /// Whether blocks of few rows may have code of their own. It runs them a fifth faster and takes twice as
-    /// long to compile, which does not pay for code that runs once.
-    pub few_rows: bool,
+    /// Whether indices have 32 bits, as machines with registers of 32 bits want, in place of 64. Runs are cut such
+    /// that no element has a number that needs more.
+    pub narrow_indices: bool,
 }
 
 impl Default for Budget {
-    /// 1 GiB of tables, 64 MiB of scratch, all the code that makes it fast.
+    /// 1 GiB of tables, 64 MiB of scratch.
     fn default() -> Self {
-        Budget { tables: sched_nest::footprint::TABLES, scratch: 64 << 20, few_rows: true }
+        Budget { tables: sched_nest::footprint::TABLES, scratch: 64 << 20, narrow_indices: false }
     }
 }

@@ -23,27 +23,19 @@ pub use error::{Budget, CompileError};
 
 use lir::{KernelKind, Module, Table};
 use sched_forest::{Forest, Profile};
-use sched_nest::Nest;
+use sched_nest::{Nest, Variants};
 use std::sync::Arc;
 
 /// A compilation with its stages kept for printing.
 pub struct Compiled {
-    /// The forest, ordered and padded, beside the nest.
-    pub hir: hir::Hir,
-    /// The legalised loop nest.
-    pub mir: mir::Mir,
-    /// How it runs.
-    pub plan: plan::Plan,
-    /// The kernels and tables.
+    /// The stages of each variant.
+    pub variants: Variants<Stages>,
+    /// The kernels and tables, which serve all variants.
     pub lir: Module,
-    /// The stages of schedules for smaller calls, which are in the same kernels.
-    pub smaller: Vec<Smaller>,
 }
 
-/// A schedule for calls of few rows, compiled.
-pub struct Smaller {
-    /// Rows of the largest call that it is for.
-    pub most_rows: u32,
+/// The stages of one variant.
+pub struct Stages {
     /// The forest, ordered and padded, beside the nest.
     pub hir: hir::Hir,
     /// The legalised loop nest.
@@ -52,33 +44,18 @@ pub struct Smaller {
     pub plan: plan::Plan,
 }
 
-/// Lowers a forest under a checked nest: HIR -> MIR -> legalised MIR -> plan -> LIR.
+/// Lowers a forest under checked nests: HIR -> MIR -> legalised MIR -> plan, for each variant, and LIR, whose kernels
+/// choose among the variants by the number of rows. Numbers of leaves are found under the last variant, whatever the
+/// number of rows. Tiles of nodes by probability need a profile.
 ///
 /// # Errors
 ///
-/// When the model cannot be laid out as the schedule asks, or a budget would be exceeded. Nothing large is
+/// When the model cannot be laid out as one of the nests asks, or a budget would be exceeded. Nothing large is
 /// built before that is known.
 pub fn compile(
     forest: impl Into<Arc<Forest>>,
-    nest: Nest,
-    kernels: &[KernelKind],
-    budget: &Budget,
-) -> Result<Compiled, CompileError> {
-    compile_by_rows(forest, None, Vec::new(), nest, kernels, budget)
-}
-
-/// Lowers a forest under several nests into kernels that choose among them by the number of rows. Each of
-/// `smaller` is for calls up to its number of rows, ascending; `nest` is for all larger calls, and for
-/// numbers of leaves in any. Tiles of nodes by probability need a profile.
-///
-/// # Errors
-///
-/// As for [`compile()`], of any of the nests.
-pub fn compile_by_rows(
-    forest: impl Into<Arc<Forest>>,
     profile: Option<&Profile>,
-    smaller: Vec<(u32, Nest)>,
-    nest: Nest,
+    nests: Variants<Nest>,
     kernels: &[KernelKind],
     budget: &Budget,
 ) -> Result<Compiled, CompileError> {
@@ -87,55 +64,32 @@ pub fn compile_by_rows(
         forest = Arc::new(Arc::unwrap_or_clone(forest).with_narrow_thresholds());
     }
     let types = lower::interface(&forest.types);
-    let mut few = Vec::new();
-    for (most_rows, nest) in smaller {
-        few.push((most_rows, stages(Arc::clone(&forest), profile, nest, budget)?));
-    }
-    let all = stages(forest, profile, nest, budget)?;
+    let loops = nests.try_map(|_, nest| loops(Arc::clone(&forest), profile, nest, budget))?;
     let mut tables: Vec<Table> = Vec::new();
-    let mut build = |(hir, mir): (hir::Hir, mir::Mir), leaf_indices: bool| {
+    let built = loops.try_map(|max_rows, (hir, mir)| {
+        let leaf_indices = max_rows.is_none() && kernels.contains(&KernelKind::Leaf);
         let spent = tables.iter().map(|table| table.bytes.len() as u64).sum();
         let plan = plan::build(&hir, &mir, leaf_indices, budget, spent)?;
         let numbers = lower::Numbers::of_tables(&hir, &plan, leaf_indices, &mut tables);
-        Ok(Built { hir, mir, plan, numbers })
-    };
-    let mut smaller = Vec::new();
-    for (most_rows, stages) in few {
-        smaller.push((most_rows, build(stages, false)?));
-    }
-    let all = build(all, kernels.contains(&KernelKind::Leaf))?;
-    let choices = smaller.iter().map(|(most, built)| (Some(i64::from(*most)), built)).chain([(None, &all)]);
-    let choices: Vec<_> = choices.map(|(most, built)| (most, built.lowering(most))).collect();
-    let functions = kernels.iter().filter_map(|k| Some((*k, lower::kernel(*k, &choices)?))).collect();
-    // A limit that no small call reaches does not concern the others.
-    let limit =
-        |(most, built): &(u32, Built)| built.plan.rows_per_run.filter(|rows| *rows < i64::from(*most));
-    let runs = smaller.iter().map(limit).chain([all.plan.rows_per_run]);
-    let rows_per_run = runs.flatten().min();
-    let lir = Module { kernels: functions, tables, types, rows_per_run };
-    let smaller = smaller
-        .into_iter()
-        .map(|(most_rows, Built { hir, mir, plan, .. })| Smaller { most_rows, hir, mir, plan })
-        .collect();
-    let Built { hir, mir, plan, .. } = all;
-    Ok(Compiled { hir, mir, plan, lir, smaller })
+        Ok((Stages { hir, mir, plan }, numbers))
+    })?;
+    let lowerings = built.as_ref().map(|max_rows, (stages, numbers)| {
+        let Stages { hir, mir, plan } = stages;
+        lower::Lowering::new(hir, mir, plan, numbers, max_rows.map(i64::from))
+    });
+    let functions = kernels.iter().filter_map(|k| Some((*k, lower::kernel(*k, &lowerings)?))).collect();
+    // A limit that no call of a variant reaches does not concern the others.
+    let limits = built.iter().filter_map(|(max_rows, (stages, _))| {
+        let limit = stages.plan.rows_per_run?;
+        max_rows.is_none_or(|max_rows| limit < i64::from(max_rows)).then_some(limit)
+    });
+    let rows_per_run = limits.min();
+    let lir = Module { kernels: functions, tables, types, rows_per_run }.without_unread_tables();
+    Ok(Compiled { variants: built.map(|_, (stages, _)| stages), lir })
 }
 
-/// The stages of one schedule, and the numbers of its tables.
-struct Built {
-    hir: hir::Hir,
-    mir: mir::Mir,
-    plan: plan::Plan,
-    numbers: lower::Numbers,
-}
-
-impl Built {
-    fn lowering(&self, most_rows: Option<i64>) -> lower::Lowering<'_> {
-        lower::Lowering::new(&self.hir, &self.mir, &self.plan, &self.numbers, most_rows)
-    }
-}
-
-fn stages(
+/// The stages before the plan.
+fn loops(
     forest: Arc<Forest>,
     profile: Option<&Profile>,
     nest: Nest,

@@ -44,8 +44,8 @@ fn compiled(forest: Forest, schedule: &str, budget: &Budget) -> Result<Compiled,
     let options =
         Options { model: Some(facts.into()), supported: Supported::Compilable, ..Options::default() };
     let checked = check(schedule, &options);
-    let nest = checked.nest.unwrap_or_else(|| panic!("{schedule}: {:?}", checked.diagnostics));
-    compile(forest, nest, &[KernelKind::Raw], budget)
+    let nests = checked.nests.unwrap_or_else(|| panic!("{schedule}: {:?}", checked.diagnostics));
+    compile(forest, None, nests, &[KernelKind::Raw], budget)
 }
 
 #[test]

@@ -5,8 +5,10 @@
 
 use sched_forest::{Forest, ForestParts, Inner, Leaf, NodeRef, Predicate, Target, Tree};
 use sched_ir::lir::KernelKind;
-use sched_ir::{Budget, Compiled, compile, compile_by_rows};
+use sched_ir::{Budget, Compiled, compile};
+
 use sched_lang::{ModelInfo, Options, Supported, check};
+use sched_nest::Variants;
 
 /// Trees of two levels whose left child is a leaf.
 fn forest(trees: u32) -> Forest {
@@ -43,15 +45,14 @@ fn compiled(trees: u32, schedule: &str, rows: Option<u64>) -> Compiled {
     let options =
         Options { model: Some(facts.into()), supported: Supported::Compilable, ..Options::default() };
     let checked = check(schedule, &options);
-    let mut nest = checked.nest.unwrap_or_else(|| panic!("{schedule}: {:?}", checked.diagnostics));
+    let mut nest = checked.nest().cloned().unwrap_or_else(|| panic!("{schedule}: {:?}", checked.diagnostics));
     nest.batch_size = rows;
-    let budget = Budget { few_rows: false, ..Budget::default() };
-    compile(forest, nest, &[KernelKind::Raw], &budget).expect(schedule)
+    compile(forest, None, Variants::only(nest), &[KernelKind::Raw], &Budget::default()).expect(schedule)
 }
 
 #[test]
 fn complete_layouts_need_no_nodes_of_padding() {
-    let nodes = |schedule: &str| compiled(1, schedule, None).hir.forest.trees[0].inner.len();
+    let nodes = |schedule: &str| compiled(1, schedule, None).variants.rest().hir.forest.trees[0].inner.len();
     let blocks = "tile(batch, b0, b1, 16)\nreorder(b0, tree, b1)\nvectorize(b1, 4)\n";
     assert_eq!(nodes(&format!("{blocks}cache(b0)\nrepresentation(quantized)")), 2);
     assert_eq!(nodes(&format!("{blocks}representation(levels)")), 2);
@@ -82,13 +83,35 @@ fn the_last_vector_of_trees_is_no_wider_than_it_needs_to_be() {
 
 #[test]
 fn leaves_have_numbers_under_the_last_schedule_only() {
-    let nest = |schedule| compiled(4, schedule, None).hir.nest;
+    let nest = |schedule| compiled(4, schedule, None).variants.rest().hir.nest.clone();
     let few = nest("vectorize(tree, 4)\nrepresentation(levels)");
     let main = nest("reorder(tree, batch)\nvectorize(batch, 4)\nrepresentation(quantized)");
     let (kernels, budget) = ([KernelKind::Raw, KernelKind::Leaf], Budget::default());
-    let both = compile_by_rows(forest(4), None, vec![(8, few)], main, &kernels, &budget).expect("both");
+    let mut nests = Variants::only(main);
+    nests.insert(8, few).expect("the bound is free");
+    let both = compile(forest(4), None, nests, &kernels, &budget).expect("both");
     let numbered = both.lir.tables.iter().filter(|table| table.name.ends_with("_leaf_indices"));
     let numbered: Vec<_> =
         numbered.filter(|table| !table.bytes.is_empty()).map(|table| &table.name).collect();
     assert_eq!(numbered, ["quantized_leaf_indices"]);
+}
+
+#[test]
+fn code_for_few_rows_is_asked_for() {
+    let plain = "tile(batch, b0, b1, 16)\nreorder(b0, tree, b1)\nvectorize(b1, 4)\ninterleave(b1, 4)\n";
+    let of = |schedule: &str| {
+        let compiled = compiled(7, schedule, None);
+        let plan = compiled.variants.rest().plan.to_string();
+        (plan.contains("few rows: 4 vectors of several trees together"), compiled.lir.to_string())
+    };
+    let (together, without) = of(plain);
+    assert!(!together);
+    // Rows that are copied, and trees that are fetched ahead, are no obstacle.
+    for also in ["", "cache(b0)\n", "cache(tree)\n", "representation(levels)\n"] {
+        let (together, with) = of(&format!("{plain}{also}unrollAndJam(tree)\n"));
+        assert!(together, "{also}");
+        // Four trees at a time, and two.
+        assert!(with.contains("in 0..4 step 4") && with.contains("in 0..6 step 2"), "{also}{with}");
+    }
+    assert!(!without.contains("step 2 "), "{without}");
 }

@@ -6,6 +6,7 @@ use sched_forest::{Float, Forest, ForestParts, Inner, Leaf, NodeRef, Predicate, 
 use sched_ir::lir::KernelKind;
 use sched_ir::{Budget, compile};
 use sched_lang::{ModelInfo, Options, Supported, check};
+use sched_nest::Variants;
 
 /// Trees that are chains to the right, of so many levels.
 fn chains(levels: u32, float: Float) -> Forest {
@@ -43,10 +44,11 @@ fn plan(forest: &Forest, schedule: &str) -> String {
     let options =
         Options { model: Some(facts.into()), supported: Supported::Compilable, ..Options::default() };
     let checked = check(schedule, &options);
-    let nest = checked.nest.unwrap_or_else(|| panic!("{schedule}: {:?}", checked.diagnostics));
+    let nest = checked.nest().cloned().unwrap_or_else(|| panic!("{schedule}: {:?}", checked.diagnostics));
     let compiled =
-        compile(forest.clone(), nest, &[KernelKind::Raw], &Budget::default()).expect("it compiles");
-    compiled.plan.to_string()
+        compile(forest.clone(), None, Variants::only(nest), &[KernelKind::Raw], &Budget::default())
+            .expect("it compiles");
+    compiled.variants.rest().plan.to_string()
 }
 
 #[test]

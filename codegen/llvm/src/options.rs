@@ -1,21 +1,60 @@
-//! Process-wide state of LLVM: its targets and its command-line options, both set once.
+//! Process-wide state of LLVM: its targets, which are set up once, and its switches, which are in place only while code
+//! for x86 is generated.
 
 use inkwell::llvm_sys::support::LLVMParseCommandLineOptions;
 use inkwell::targets::{InitializationConfig, Target};
 use std::ffi::{CStr, c_char};
-use std::sync::Once;
+use std::sync::{Mutex, Once, PoisonError};
 
-/// LLVM's switches for code that walks trees. They belong to the one version of LLVM that this crate links:
-/// an unknown name would end the process, so a test runs them.
-const OPTIONS: &[&CStr] = &[
-    c"schedc",
+/// LLVM's switches for code that walks trees, and how they stand otherwise. They belong to the one version of LLVM
+/// that this crate links: an unknown name would end the process, so a test runs them. Neither functions nor target
+/// machines can carry them.
+const SWITCHES: [(&CStr, &CStr); 3] = [
     // Both turn selects into branches where they expect good prediction. The branches of a tree walk are
     // unpredictable by nature, and lowering has chosen selects to avoid them.
-    c"-x86-cmov-converter=false",
-    c"-disable-cgp-select2branch",
-    // The scheduler ahead of register allocation undoes the interleaving of walks and spills registers.
-    c"-enable-misched=false",
+    (c"-x86-cmov-converter=false", c"-x86-cmov-converter=true"),
+    (c"-disable-cgp-select2branch=true", c"-disable-cgp-select2branch=false"),
+    // The scheduler ahead of register allocation undoes the interleaving of walks and spills registers. Machines
+    // with hundreds of registers need it.
+    (c"-enable-misched=false", c"-enable-misched=true"),
 ];
+
+/// How many hold [`X86Switches`].
+static HOLDERS: Mutex<usize> = Mutex::new(0);
+
+/// While one of these lives, LLVM's switches stand as code for x86 wants them; with the last one they go back. Code for
+/// other machines must not be generated meanwhile.
+pub(crate) struct X86Switches(());
+
+impl X86Switches {
+    /// Sets the switches, unless they are set.
+    pub(crate) fn hold() -> X86Switches {
+        let mut holders = HOLDERS.lock().unwrap_or_else(PoisonError::into_inner);
+        if *holders == 0 {
+            set(SWITCHES.map(|(on, _)| on));
+        }
+        *holders += 1;
+        X86Switches(())
+    }
+}
+
+impl Drop for X86Switches {
+    fn drop(&mut self) {
+        let mut holders = HOLDERS.lock().unwrap_or_else(PoisonError::into_inner);
+        *holders = holders.saturating_sub(1);
+        if *holders == 0 {
+            set(SWITCHES.map(|(_, off)| off));
+        }
+    }
+}
+
+/// Sets switches. The number of holders is locked, and is 0.
+fn set(switches: [&'static CStr; 3]) {
+    let all: Vec<*const c_char> = std::iter::once(c"schedc").chain(switches).map(CStr::as_ptr).collect();
+    // SAFETY: the pointers are NUL-terminated strings that live for ever. The lock excludes other threads of this crate
+    // that set switches, and those that read these: only generation of code does, which holds them.
+    unsafe { LLVMParseCommandLineOptions(all.len() as i32, all.as_ptr(), std::ptr::null()) };
+}
 
 /// Prepares LLVM for the calls of this crate. Cheap after the first time.
 pub(crate) fn initialise() {
@@ -29,9 +68,50 @@ pub(crate) fn initialise() {
             info: true,
             machine_code: true,
         });
-        let arguments: Vec<*const c_char> = OPTIONS.iter().map(|o| o.as_ptr()).collect();
-        // SAFETY: the pointers are NUL-terminated strings that live for ever, and `Once` excludes other
-        // threads of this crate, none of which has used LLVM before.
-        unsafe { LLVMParseCommandLineOptions(arguments.len() as i32, arguments.as_ptr(), std::ptr::null()) };
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::X86Switches;
+    use crate::session::Session;
+    use crate::target::{Cpu, Machine};
+    use inkwell::memory_buffer::MemoryBuffer;
+    use inkwell::targets::FileType;
+    use std::fmt::Write as _;
+
+    /// The assembly of sixteen sums of neighbours, all loads first: more values than there are registers, so that a
+    /// scheduler would move loads to where they are used.
+    fn assembly(machine: &Machine) -> String {
+        let mut text = "define void @f(ptr %p) {\n".to_string();
+        for n in 0..32 {
+            writeln!(text, "%a{n} = getelementptr i64, ptr %p, i64 {n}\n%v{n} = load i64, ptr %a{n}")
+                .expect("text");
+        }
+        for n in 0..16 {
+            writeln!(text, "%s{n} = mul i64 %v{n}, %v{}\nstore i64 %s{n}, ptr %a{n}", n + 16).expect("text");
+        }
+        text.push_str("ret void\n}\n\0");
+        let session = Session::new();
+        let buffer = MemoryBuffer::create_from_memory_range_copy(text.as_bytes(), "test");
+        let module = session.context().create_module_from_ir(buffer).expect("a module");
+        let code = machine.llvm.write_to_memory_buffer(&module, FileType::Assembly).expect("assembly");
+        String::from_utf8_lossy(code.as_slice()).into_owned()
+    }
+
+    // No other test of the library's own generates code, which would hold them, too.
+    #[test]
+    fn switches_stand_for_x86_only_while_they_are_held() {
+        let machine = Machine::new(Cpu::X86_64V3).expect("a machine");
+        let before = assembly(&machine);
+        let held = {
+            let _first = X86Switches::hold();
+            let held = assembly(&machine);
+            drop(X86Switches::hold());
+            assert_eq!(assembly(&machine), held, "the first holder is still there");
+            held
+        };
+        assert_ne!(before, held, "the scheduler has nothing to do here");
+        assert_eq!(assembly(&machine), before, "the switches are back");
+    }
 }

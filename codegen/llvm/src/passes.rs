@@ -2,6 +2,7 @@
 
 use crate::codes;
 use crate::error::LlvmError;
+use crate::options::X86Switches;
 use crate::session::Session;
 use crate::target::Machine;
 use inkwell::memory_buffer::MemoryBuffer;
@@ -44,6 +45,7 @@ pub(crate) fn generate(
     machine: &Machine,
     file: FileType,
 ) -> Result<MemoryBuffer<'static>, LlvmError> {
+    let _switches = X86Switches::hold();
     let buffer = machine
         .llvm
         .write_to_memory_buffer(&module, file)

@@ -44,9 +44,9 @@ fn left_heavy(levels: u32, inner: &mut Vec<Inner>, leaves: &mut Vec<Leaf>) -> No
 
 fn stage(name: &str, compiled: &Compiled) -> String {
     match name {
-        "hir" => compiled.hir.to_string(),
-        "mir" => compiled.mir.to_string(),
-        "plan" => compiled.plan.to_string(),
+        "hir" => compiled.variants.rest().hir.to_string(),
+        "mir" => compiled.variants.rest().mir.to_string(),
+        "plan" => compiled.variants.rest().plan.to_string(),
         "lir" => compiled.lir.to_string(),
         "llvm" => llvm_text(&compiled.lir, Cpu::X86_64V3, false).expect("LLVM takes the module"),
         other => panic!("there is no stage `{other}`"),
@@ -75,8 +75,9 @@ fn stages_are_as_kept() {
         let options =
             Options { model: Some(model.into()), supported: Supported::Compilable, ..Options::default() };
         let checked = check(&text, &options);
-        let nest = checked.nest.unwrap_or_else(|| panic!("{}: {:#?}", path.display(), checked.diagnostics));
-        let compiled = compile(forest, nest, &[KernelKind::Raw], &Budget::default()).expect("it compiles");
+        let nests = checked.nests.unwrap_or_else(|| panic!("{}: {:#?}", path.display(), checked.diagnostics));
+        let compiled =
+            compile(forest, None, nests, &[KernelKind::Raw], &Budget::default()).expect("it compiles");
         for name in stages.expect("a line `// stages: …` first").split(' ') {
             let kept = path.with_extension(name);
             let found = stage(name, &compiled);

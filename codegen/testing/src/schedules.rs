@@ -62,6 +62,39 @@ pub fn schedule(seed: u64, facts: &ModelInfo) -> String {
     growth.text
 }
 
+/// A schedule for calls of any number of rows, and those of its blocks for calls of at most so many rows.
+#[derive(Clone, Debug)]
+pub struct ByRows {
+    /// The whole text.
+    pub text: String,
+    /// The directives outside of blocks.
+    pub rest: String,
+    /// The bound of each block, and its directives.
+    pub blocks: Vec<(u32, String)>,
+}
+
+/// The text of a schedule with up to three blocks, in any order and between the directives outside of them.
+pub fn by_rows(seed: u64, facts: &ModelInfo) -> ByRows {
+    let mut rng = Rng(seed ^ 0x5eed);
+    let rest = schedule(rng.next_u64(), facts);
+    let mut bounds: Vec<u32> = (0..rng.below(4)).map(|_| 1 + rng.below(40) as u32).collect();
+    bounds.sort_unstable();
+    bounds.dedup();
+    let mut blocks = Vec::new();
+    while !bounds.is_empty() {
+        let max_rows = bounds.swap_remove(rng.below(bounds.len()));
+        let directives = if rng.one_in(5) { String::new() } else { schedule(rng.next_u64(), facts) };
+        blocks.push((max_rows, directives));
+    }
+    let mut lines: Vec<String> = rest.lines().map(|line| format!("{line}\n")).collect();
+    for (max_rows, directives) in &blocks {
+        let inside: String = directives.lines().map(|line| format!("    {line}\n")).collect();
+        let block = format!("when n_rows <= {max_rows} {{\n{inside}}}\n");
+        lines.insert(rng.below(lines.len() + 1), block);
+    }
+    ByRows { text: lines.concat(), rest, blocks }
+}
+
 struct Growth {
     rng: Rng,
     options: Options,
@@ -81,8 +114,7 @@ impl Growth {
         let modifiers = 1 + self.rng.below(10);
         self.keep_several(modifiers, Growth::modifier);
         if self.rng.one_in(4) {
-            let lines = self.vectors_of_rows().unwrap_or_default();
-            self.keep_if_legal(lines);
+            self.vectors_of_rows();
         }
         let facts = 2 + self.rng.below(11);
         self.keep_several(facts, Growth::fact);
@@ -96,8 +128,7 @@ impl Growth {
         self.keep_if_legal(format!("tile(batch, {block}, {row}, {size})\nreorder({block}, tree, {row})\n"));
         let modifiers = self.rng.below(3);
         self.keep_several(modifiers, Growth::modifier);
-        let lines = self.vectors_of_rows().unwrap_or_default();
-        self.keep_if_legal(lines);
+        self.vectors_of_rows();
         if self.rng.one_in(2) {
             self.keep_if_legal(format!("cache({block})\n"));
         }
@@ -114,7 +145,7 @@ impl Growth {
 
     fn keep_if_legal(&mut self, line: String) {
         let text = format!("{}{line}", self.text);
-        if let Some(nest) = check(&text, &self.options).nest
+        if let Some(nest) = check(&text, &self.options).nest().cloned()
             && nest.loops.len() <= MOST_LOOPS
         {
             self.text = text;
@@ -195,15 +226,24 @@ impl Growth {
         Some(format!("split({v}, {first}, {second}, {at})"))
     }
 
-    /// Vectors of the rows that a tree walks one after the other, several of them together.
-    fn vectors_of_rows(&mut self) -> Option<String> {
-        let (v, _) = self.some_loop(|nest, id| {
+    /// Vectors of the rows that a tree walks one after the other, several of them together; in most cases those of several
+    /// trees where rows are few.
+    fn vectors_of_rows(&mut self) {
+        let around = |nest: &Nest, id: LoopId| {
+            let around = |this: &&Loop| this.axis == Axis::Tree && this.body == Body::Seq(vec![id]);
+            nest.loops.iter().find(around).map(|this| this.name.clone())
+        };
+        let rows = self.some_loop(|nest, id| {
             let rows = nest.get(id).axis == Axis::Row && nest.get(id).body == Body::Walk;
-            let below_trees = |this: &Loop| this.axis == Axis::Tree && this.body == Body::Seq(vec![id]);
-            rows && nest.loops.iter().any(below_trees)
-        })?;
+            rows && around(nest, id).is_some()
+        });
+        let Some((v, id)) = rows else { return };
+        let trees = self.nest.as_ref().and_then(|nest| around(nest, id));
         let (lanes, vectors) = (1_usize << (1 + self.rng.below(5)), 2 + self.rng.below(8));
-        Some(format!("vectorize({v}, {lanes})\ninterleave({v}, {vectors})\n"))
+        self.keep_if_legal(format!("vectorize({v}, {lanes})\ninterleave({v}, {vectors})\n"));
+        if let Some(trees) = trees.filter(|_| !self.rng.one_in(4)) {
+            self.keep_if_legal(format!("unrollAndJam({trees})\n"));
+        }
     }
 
     fn expand(&mut self, directive: &str) -> Option<String> {

@@ -6,20 +6,22 @@ endif
 
 syntax keyword schedHeader sched model target
 syntax keyword schedDeclaration param const in
-syntax keyword schedReserved use def when require tune
-syntax keyword schedFact num_trees N_t num_features num_classes max_depth batch_size run_depth
+syntax keyword schedBlock when
+syntax keyword schedReserved use def require tune
+syntax keyword schedFact num_trees N_t num_features num_classes max_depth batch_size run_depth n_rows
 syntax keyword schedFunction min max ceildiv trees_to_depth
 syntax keyword schedRow batch
 syntax keyword schedTree tree
-syntax match schedDirective /\%(^\|;\)\s*\zs\h\w*\ze\s*(/
+syntax match schedDirective /\%(^\|[;{]\)\s*\zs\h\w*\ze\s*(/
 syntax match schedDimension /\<\%(grid\|block\)\.[xyz]\>/
 syntax match schedNumber /\<\d\+\>/
-syntax match schedOperator /[-+*%=]\|\/\ze[^/]/
+syntax match schedOperator /[-+*%=<>]\|\/\ze[^/]/
 syntax region schedString start=/"/ skip=/\\./ end=/"\|$/ oneline
 syntax match schedComment /\%(\/\/\|#\).*$/
 
 highlight default link schedHeader Keyword
 highlight default link schedDeclaration Keyword
+highlight default link schedBlock Conditional
 highlight default link schedReserved Error
 highlight default link schedFact Constant
 highlight default link schedFunction Function

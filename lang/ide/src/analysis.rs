@@ -1,5 +1,6 @@
 //! A text with everything that is known of it.
 
+use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
 
 use sched_grammar::ast::{Comment, Span, Stmt};
@@ -7,11 +8,11 @@ use sched_grammar::{Parsed, parse, parse_edited};
 
 use super::names::Names;
 use sched_lang::Lineage;
-use sched_lang::check::{Outcome, Prepared, Verdict, prepare};
+use sched_lang::check::{Outcome, Prepared, Variant, Verdict};
 use sched_lang::diagnostics::apply::fix_checked;
 use sched_lang::lineage::NestBuilder;
 use sched_lang::options::Options;
-use sched_nest::Nest;
+use sched_nest::{Nest, Variants};
 
 /// One state of a schedule, checked. Features share it; what only some of them need is made when it is asked for.
 #[derive(Debug)]
@@ -20,10 +21,42 @@ pub struct Analysis {
     options: Options,
     parsed: Parsed,
     outcome: Outcome,
-    lineage: OnceLock<Lineage>,
     names: OnceLock<Names>,
     fixed: OnceLock<Option<String>>,
+    /// Of the schedule outside of blocks, and of those in blocks, what is made when it is asked for.
+    rest: OnDemand,
+    blocks: Vec<OnDemand>,
+}
+
+/// What only some features need of one of the schedules.
+#[derive(Debug, Default)]
+struct OnDemand {
+    lineage: OnceLock<Lineage>,
     prepared: OnceLock<Prepared>,
+}
+
+/// One of the schedules of a text: that outside of all blocks, or that of a block. It is the text, too, as far as that is the
+/// same for all of them.
+#[derive(Clone, Copy, Debug)]
+pub struct Here<'a> {
+    analysis: &'a Analysis,
+    /// Its position.
+    at: usize,
+}
+
+impl PartialEq for Here<'_> {
+    /// Whether it is the same schedule of the same text.
+    fn eq(&self, other: &Here) -> bool {
+        std::ptr::eq(self.analysis, other.analysis) && self.at == other.at
+    }
+}
+
+impl Deref for Here<'_> {
+    type Target = Analysis;
+
+    fn deref(&self) -> &Analysis {
+        self.analysis
+    }
 }
 
 impl Analysis {
@@ -44,15 +77,16 @@ impl Analysis {
 
     fn of(source: Arc<str>, parsed: Parsed, options: Options) -> Self {
         let outcome = Outcome::of(&source, &parsed, &options);
+        let blocks = outcome.variants().skip(1).map(|_| OnDemand::default()).collect();
         Analysis {
             source,
             options,
             parsed,
             outcome,
-            lineage: OnceLock::new(),
             names: OnceLock::new(),
             fixed: OnceLock::new(),
-            prepared: OnceLock::new(),
+            rest: OnDemand::default(),
+            blocks,
         }
     }
 
@@ -71,9 +105,14 @@ impl Analysis {
         &self.outcome.verdict
     }
 
-    /// The loop nest, if there are no errors.
+    /// The loop nest for calls that no block covers, if there are no errors.
     pub fn nest(&self) -> Option<&Nest> {
         self.outcome.nest()
+    }
+
+    /// All loop nests, if there are no errors.
+    pub fn nests(&self) -> Option<Variants<Nest>> {
+        self.outcome.nests()
     }
 
     /// Whether there are no errors, and so a nest.
@@ -81,9 +120,34 @@ impl Analysis {
         self.outcome.is_legal()
     }
 
-    /// Where the index variables come from and what became of them, as far as the schedule is legal.
-    pub fn lineage(&self) -> &Lineage {
-        self.lineage.get_or_init(|| self.outcome.lineage(&self.source, &self.parsed.file))
+    /// Where the index variables of all schedules come from and what became of them, as far as they are legal.
+    pub fn lineages(&self) -> Variants<Lineage> {
+        self.outcome.lineages(&self.source, &self.parsed.file)
+    }
+
+    /// The schedule that a place belongs to.
+    pub fn here(&self, offset: usize) -> Here<'_> {
+        Here { analysis: self, at: self.outcome.variant_at(&self.source, &self.parsed.file, offset) }
+    }
+
+    /// The schedule outside of all blocks.
+    pub fn outside(&self) -> Here<'_> {
+        Here { analysis: self, at: 0 }
+    }
+
+    /// What the head of a block is checked to be: the most rows of the calls that the block is for.
+    pub(crate) fn max_rows(&self, stmt: &Stmt) -> Option<u32> {
+        let block = self.outcome.variants().find(|variant| variant.block == Some(stmt.span))?;
+        block.max_rows
+    }
+
+    /// All schedules: the one outside of blocks, then those in blocks in the order of the text.
+    pub(crate) fn all(&self) -> impl Iterator<Item = Here<'_>> {
+        (0..=self.blocks.len()).map(|at| Here { analysis: self, at })
+    }
+
+    fn on_demand(&self, at: usize) -> &OnDemand {
+        at.checked_sub(1).and_then(|at| self.blocks.get(at)).unwrap_or(&self.rest)
     }
 
     /// The syntax tree with its comments.
@@ -105,24 +169,16 @@ impl Analysis {
         self.fixed.get_or_init(fixed).as_deref()
     }
 
-    /// The directives with their arguments resolved.
-    pub(crate) fn prepared(&self) -> &Prepared {
-        let calls = || Some(Arc::clone(&self.outcome.calls));
-        let prepare = || prepare(&self.source, &self.parsed.file, &self.options, calls());
-        self.prepared.get_or_init(prepare)
-    }
-
-    /// The final nest with its facts, as far as the schedule is legal.
-    pub(crate) fn whole(&self) -> &NestBuilder {
-        &self.outcome.builder
-    }
-
-    /// The statement in which `offset` lies or at whose end it stands; of two that touch, the latter.
-    pub fn statement_at(&self, offset: usize) -> Option<&Stmt> {
-        let stmts = &self.parsed().file.stmts;
-        let after = stmts.partition_point(|stmt| stmt.span.start as usize <= offset);
-        let stmt = stmts.get(after.checked_sub(1)?)?;
-        (offset <= stmt.span.end as usize).then_some(stmt)
+    /// The statement in which `offset` lies or at whose end it stands; of two that touch, the latter, and of a block what is
+    /// in it.
+    pub fn statement_at<'s>(&'s self, offset: usize) -> Option<&'s Stmt> {
+        let at = |stmts: &'s [Stmt]| {
+            let after = stmts.partition_point(|stmt| stmt.span.start as usize <= offset);
+            let stmt = stmts.get(after.checked_sub(1)?)?;
+            (offset <= stmt.span.end as usize).then_some(stmt)
+        };
+        let stmt = at(&self.parsed().file.stmts)?;
+        Some(at(stmt.body()).unwrap_or(stmt))
     }
 
     /// The comment in which `offset` lies or at whose end it stands.
@@ -136,5 +192,50 @@ impl Analysis {
     /// The text of `span`, or nothing where it is no part of the source.
     pub fn text(&self, span: Span) -> &str {
         self.source.get(span.range()).unwrap_or_default()
+    }
+}
+
+impl<'a> Here<'a> {
+    /// The schedule as it was checked.
+    pub(crate) fn variant(&self) -> &'a Variant {
+        self.analysis.outcome.variant(self.at)
+    }
+
+    /// Its loop nest, if nothing is wrong in the whole text.
+    pub fn nest(&self) -> Option<&'a Nest> {
+        self.analysis.is_legal().then(|| self.variant().nest())
+    }
+
+    /// Where the index variables come from and what became of them, as far as the schedule is legal.
+    pub fn lineage(&self) -> &'a Lineage {
+        let a = self.analysis;
+        a.on_demand(self.at).lineage.get_or_init(|| a.outcome.lineage(&a.source, &a.parsed.file, self.at))
+    }
+
+    /// The directives with their arguments resolved.
+    pub(crate) fn prepared(&self) -> &'a Prepared {
+        let a = self.analysis;
+        let prepare = || a.outcome.prepared(&a.source, &a.parsed.file, &a.options, self.at);
+        a.on_demand(self.at).prepared.get_or_init(prepare)
+    }
+
+    /// The final nest with its annotations, as far as the schedule is legal.
+    pub(crate) fn whole(&self) -> &'a NestBuilder {
+        &self.variant().builder
+    }
+
+    /// The text of `span`, or nothing where it is no part of the source.
+    pub fn text(&self, span: Span) -> &'a str {
+        self.analysis.text(span)
+    }
+
+    /// Whether it stands in a block.
+    pub(crate) fn is_in_block(&self) -> bool {
+        self.at > 0
+    }
+
+    /// Most rows of one run of the nest, if that is known.
+    pub(crate) fn batch_size(&self) -> Option<u64> {
+        self.variant().batch_size()
     }
 }

@@ -20,11 +20,12 @@ pub fn completion(analysis: &Analysis, offset: usize) -> Vec<Completion> {
     if let Some(comment) = analysis.comment_at(offset) {
         return allowed(analysis, comment, offset);
     }
+    let here = analysis.here(offset);
     let mut all = match cursor(analysis, offset) {
-        Cursor::Statement(typed) => statement::complete(analysis, offset, typed),
-        Cursor::Call(call) if call.in_header => header::devices(analysis, offset, &call),
-        Cursor::Call(call) => argument::complete(analysis, offset, &call),
-        Cursor::Header { keyword, words, typed } => header::complete(analysis, keyword, words, typed),
+        Cursor::Statement(typed) => statement::complete(here, offset, typed),
+        Cursor::Call(call) if call.in_header => header::devices(here, offset, &call),
+        Cursor::Call(call) => argument::complete(here, offset, &call),
+        Cursor::Header { keyword, words, typed } => header::complete(here, keyword, words, typed),
         Cursor::Nowhere => Vec::new(),
     };
     for (at, item) in all.iter_mut().enumerate() {

@@ -2,6 +2,7 @@
 
 use sched_grammar::ast::{Span, Stmt};
 use sched_grammar::{LexemeKind, lexemes};
+use sched_lang::part::block_at;
 
 use super::Analysis;
 
@@ -63,7 +64,12 @@ pub(crate) fn cursor(analysis: &Analysis, offset: usize) -> Cursor<'_> {
     if !source.is_char_boundary(offset) || analysis.comment_at(offset).is_some() {
         return Cursor::Nowhere;
     }
-    let stmts = &analysis.parsed().file.stmts;
+    let file = &analysis.parsed().file;
+    let inside = block_at(source, file, offset);
+    let (stmts, end) = match &inside {
+        Some(inside) => (&inside.block.when.body, inside.end),
+        None => (&file.stmts, source.len()),
+    };
     let before = stmts.partition_point(|stmt| (stmt.span.start as usize) < offset);
     let stmt = before.checked_sub(1).and_then(|at| stmts.get(at));
     let Some(stmt) = stmt else {
@@ -73,7 +79,7 @@ pub(crate) fn cursor(analysis: &Analysis, offset: usize) -> Cursor<'_> {
             stmt: stmts.first().filter(|stmt| stmt.span.start == here.start && here.start < here.end),
         });
     };
-    let next = stmts.get(before).map_or(source.len(), |next| next.span.start as usize);
+    let next = stmts.get(before).map_or(end, |next| next.span.start as usize);
     let end = next.max(offset);
     let tokens = tokens(source, stmt.span.start as usize, end);
     let left = tokens.partition_point(|token| (token.span.start as usize) < offset);

@@ -18,7 +18,7 @@ pub struct FoldingRange {
 pub enum FoldingKind {
     /// Comments on lines of their own.
     Comment,
-    /// A statement over several lines, the header, or directives without a blank line between them.
+    /// A statement over several lines, a block, the header, or directives without a blank line between them.
     Region,
 }
 
@@ -42,16 +42,23 @@ fn comments(source: &str, comments: &[Comment]) -> Vec<FoldingRange> {
     runs(source, &own, FoldingKind::Comment)
 }
 
-/// Statements over several lines, and runs of statements of one sort.
+/// Statements over several lines, blocks with what is in them, and runs of statements of one sort.
 fn statements(source: &str, stmts: &[Stmt]) -> Vec<FoldingRange> {
-    let is_header = |stmt: &Stmt| !matches!(stmt.kind, StmtKind::Directive(_));
+    let sort = |stmt: &Stmt| match stmt.kind {
+        StmtKind::Directive(_) => 1,
+        StmtKind::When(_) => 2,
+        _ => 0,
+    };
     let long = stmts.iter().filter(|stmt| lines(source, stmt.span) > 1);
     let mut ranges: Vec<FoldingRange> =
         long.map(|stmt| FoldingRange { span: stmt.span, kind: FoldingKind::Region }).collect();
-    for sort in stmts.chunk_by(|a, b| is_header(a) == is_header(b)) {
-        let spans: Vec<Span> = sort.iter().map(|stmt| stmt.span).collect();
+    for run in stmts.chunk_by(|a, b| sort(a) == sort(b) && sort(a) < 2) {
+        let spans: Vec<Span> = run.iter().map(|stmt| stmt.span).collect();
         ranges.extend(runs(source, &spans, FoldingKind::Region));
     }
+    // Blocks do not nest, so this goes no deeper.
+    let blocks = stmts.iter().filter(|stmt| !stmt.body().is_empty());
+    ranges.extend(blocks.flat_map(|stmt| statements(source, stmt.body())));
     ranges
 }
 

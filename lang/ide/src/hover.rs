@@ -16,7 +16,7 @@ pub(super) use number::{function, named, property as property_text, property_mea
 use sched_grammar::ast::{Directive, ExprKind, Path, Stmt, StmtKind};
 use sched_nest::Layout;
 
-use super::Analysis;
+use super::{Analysis, Here};
 use sched_lang::directives::{Op, Parameter, Role, Signature, find};
 
 /// What is known of the word at `offset`; at the end of one word and the start of the next, of the latter.
@@ -25,6 +25,7 @@ pub fn hover(analysis: &Analysis, offset: usize) -> Option<Hover> {
         return comment::hover(comment, offset);
     }
     let stmt = analysis.statement_at(offset)?;
+    let analysis = analysis.here(offset);
     match &stmt.kind {
         StmtKind::Directive(directive) if touches(directive.name.span, offset) => {
             directive::hover(analysis, stmt, directive)
@@ -42,6 +43,12 @@ pub fn hover(analysis: &Analysis, offset: usize) -> Option<Hover> {
         StmtKind::Const { value, .. } if touches(value.span, offset) => {
             number::expression(analysis, value, offset)
         }
+        StmtKind::When(when) => {
+            let mut sides = [&when.left, &when.right].into_iter();
+            let side = sides.rfind(|expr| touches(expr.span, offset));
+            side.and_then(|expr| number::expression(analysis, expr, offset))
+                .or_else(|| header::block(analysis, stmt, when, offset))
+        }
         StmtKind::Error => {
             directive::unfinished(analysis, stmt, offset).or_else(|| header::hover(analysis, stmt, offset))
         }
@@ -49,7 +56,7 @@ pub fn hover(analysis: &Analysis, offset: usize) -> Option<Hover> {
     }
 }
 
-fn in_arguments(analysis: &Analysis, stmt: &Stmt, directive: &Directive, offset: usize) -> Option<Hover> {
+fn in_arguments(analysis: Here, stmt: &Stmt, directive: &Directive, offset: usize) -> Option<Hover> {
     let signature = find(&directive.name.text);
     let (at, expr) = directive.args.iter().enumerate().rfind(|(_, arg)| touches(arg.span, offset))?;
     let parameter = signature.and_then(|signature| parameter(signature, directive, at));
@@ -76,7 +83,7 @@ pub(super) fn parameter(
 }
 
 /// A word of a directive, such as `sparse` or `grid.x`.
-fn word(signature: &Signature, words: &[&str], path: &Path, analysis: &Analysis) -> Option<Hover> {
+fn word(signature: &Signature, words: &[&str], path: &Path, analysis: Here) -> Option<Hover> {
     let text = analysis.text(path.span);
     if !words.contains(&text) {
         return None;

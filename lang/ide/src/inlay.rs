@@ -2,8 +2,8 @@
 
 use sched_grammar::ast::{Directive, ExprKind, Span, Stmt, StmtKind};
 
-use super::Analysis;
 use super::hover::parameter;
+use super::{Analysis, Here};
 use sched_lang::directives::{Role, find};
 use sched_lang::lineage::DirectiveIndex;
 use sched_nest::show::range;
@@ -49,15 +49,24 @@ pub struct InlayHint {
 /// The hints for what stands in `span`, in the order of the text.
 pub fn inlay_hints(analysis: &Analysis, span: Span, wanted: InlayKinds) -> Vec<InlayHint> {
     let mut hints = Vec::new();
-    let made = if wanted.ranges { ranges(analysis) } else { Vec::new() };
-    let stmts = analysis.parsed().file.stmts.iter();
+    let ranges = |here| if wanted.ranges { ranges(here) } else { Vec::new() };
+    let schedules: Vec<(Here, Vec<Made>)> = analysis.all().map(|here| (here, ranges(here))).collect();
+    let stmts = analysis.parsed().file.flat();
     for stmt in stmts.filter(|stmt| stmt.span.start <= span.end && span.start <= stmt.span.end) {
         match &stmt.kind {
             StmtKind::Directive(directive) => {
-                in_directive(analysis, stmt, directive, wanted, &made, &mut hints);
+                let here = analysis.here(stmt.span.start as usize);
+                let made = schedules.iter().find(|(other, _)| *other == here);
+                let made = made.map_or(&[][..], |(_, made)| made.as_slice());
+                in_directive(here, stmt, directive, wanted, made, &mut hints);
+            }
+            StmtKind::When(when) if wanted.values && !matches!(when.right.kind, ExprKind::Int(_)) => {
+                let known = analysis.max_rows(stmt).map(|rows| Sym::Int(rows.into()));
+                hints.extend(known.and_then(|known| value_hint(analysis, when.right.span, &known)));
             }
             StmtKind::Const { name, value } if wanted.values && !matches!(value.kind, ExprKind::Int(_)) => {
-                let number = analysis.prepared().numbers().iter().find(|number| number.span == name.span);
+                let number =
+                    analysis.outside().prepared().numbers().iter().find(|number| number.span == name.span);
                 let known = number.and_then(|number| number.value.as_ref());
                 hints.extend(known.and_then(|known| value_hint(analysis, value.span, known)));
             }
@@ -90,9 +99,9 @@ struct Made<'a> {
 }
 
 /// The ranges of all loops that directives made, by directive.
-fn ranges(analysis: &Analysis) -> Vec<Made<'_>> {
+fn ranges(here: Here) -> Vec<Made> {
     let mut all: Vec<Made> = Vec::new();
-    for index in &analysis.lineage().indices {
+    for index in &here.lineage().indices {
         let Some(step) = index.made_by else { continue };
         all.push(Made {
             step,
@@ -113,7 +122,7 @@ fn ranges(analysis: &Analysis) -> Vec<Made<'_>> {
 }
 
 fn in_directive(
-    analysis: &Analysis,
+    here: Here,
     stmt: &Stmt,
     directive: &Directive,
     wanted: InlayKinds,
@@ -121,7 +130,7 @@ fn in_directive(
     hints: &mut Vec<InlayHint>,
 ) {
     let Some(signature) = find(&directive.name.text) else { return };
-    let prepared = analysis.prepared();
+    let prepared = here.prepared();
     let Some(step) = prepared.step_at(stmt.span) else { return };
     let call = prepared.call(step);
     for (at, expr) in directive.args.iter().enumerate() {
@@ -147,7 +156,7 @@ fn in_directive(
                 }
                 let value = call.filter(|call| !call.broken).and_then(|call| call.number(at));
                 if let (true, Some(value), false) = (wanted.values, value, matches!(kind, ExprKind::Int(_))) {
-                    hints.extend(value_hint(analysis, expr.span, value));
+                    hints.extend(value_hint(&here, expr.span, value));
                 }
             }
             _ => {}

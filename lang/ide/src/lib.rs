@@ -27,7 +27,7 @@ mod symbols;
 mod tokens;
 
 pub use actions::{Action, ActionKind, code_actions};
-pub use analysis::Analysis;
+pub use analysis::{Analysis, Here};
 pub use completion::{Completion, CompletionKind, completion};
 pub use definition::{Definition, definition};
 pub use folding::{FoldingKind, FoldingRange, folding_ranges};

@@ -1,15 +1,17 @@
 //! What each name of a text means: the one answer to "which declaration is meant here".
 //!
 //! It goes by the syntax tree alone, so it holds for half-written and illegal schedules too. Loops, params, consts and
-//! facts share one set of names, in which a name means one thing in the whole file: a consumed loop keeps its name.
+//! facts share one set of names, in which a name means one thing in a whole schedule: a consumed loop keeps its name. Each
+//! block is a schedule with loops of its own; params, consts and facts are those of the file.
 //! Names of directives, functions and the words that directives take are sets of their own.
 
 use std::collections::HashMap;
 
-use sched_grammar::ast::{Directive, Expr, ExprKind, Ident, Path, Span, Stmt, StmtKind};
+use sched_grammar::ast::{Directive, Expr, ExprKind, File, Ident, Path, Span, Stmt, StmtKind};
 use sched_grammar::{Lexeme, LexemeKind, Parsed, is_reserved, lexemes};
 
 use sched_lang::directives::{Op, Parameter, Role, Signature, find};
+use sched_lang::part::{Block, part_at};
 use sched_lang::resolve::{FUNCTIONS, PROPERTIES, parameters, path_text};
 use sched_nest::Axis;
 
@@ -66,13 +68,17 @@ pub(crate) struct Names {
     /// In the order of the text.
     occurrences: Vec<Occurrence>,
     known: HashMap<(Space, String), usize>,
+    /// The schedule whose names are being read.
+    part: usize,
 }
 
 /// Names of different spaces have nothing to do with each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Space {
-    /// Loops and numbers.
+    /// Numbers, and the two loops that every schedule has.
     Value,
+    /// Loops of one of the schedules.
+    Loop(usize),
     Function,
     Directive,
     Word,
@@ -84,16 +90,24 @@ impl Names {
         for root in ["batch", "tree"] {
             names.id(Space::Value, root);
         }
-        let stmts = &parsed.file.stmts;
         // Numbers first: they are known in the whole file, and a loop cannot take their names.
-        stmts.iter().for_each(|stmt| names.declare_number(stmt));
-        stmts.iter().for_each(|stmt| names.declare_loops(stmt));
-        stmts.iter().for_each(|stmt| names.statement(stmt));
+        parsed.file.flat().for_each(|stmt| names.declare_number(stmt));
+        names.schedule(&parsed.file.stmts);
+        for block in parsed.file.stmts.iter().filter_map(Block::of) {
+            names.part += 1;
+            names.schedule(&block.when.body);
+        }
         names.occurrences.sort_by_key(|occurrence| occurrence.span);
         if !parsed.errors.is_empty() {
-            names.unparsed(source);
+            names.unparsed(source, &parsed.file);
         }
         names
+    }
+
+    /// The names of one of the schedules.
+    fn schedule(&mut self, stmts: &[Stmt]) {
+        stmts.iter().for_each(|stmt| self.declare_loops(stmt));
+        stmts.iter().for_each(|stmt| self.statement(stmt));
     }
 
     /// The name at `offset`, or the one that ends there.
@@ -118,19 +132,43 @@ impl Names {
         self.occurrences.iter().filter(|other| other.id == occurrence.id)
     }
 
-    /// The loop, param, const or fact of this name; names that are used but not declared are known as such.
+    /// What this name means in any schedule of the text: a loop, param, const or fact. Names that are used but not declared
+    /// are known as such.
     pub fn find(&self, name: &str) -> Option<&Named> {
-        self.value(name).map(|id| &self.named[id])
+        self.places(name).next().map(|id| &self.named[id])
+    }
+
+    /// What this name means where `like` is renamed to it: a number everywhere, a loop in its own schedule.
+    pub fn find_beside(&self, like: &Occurrence, name: &str) -> Option<&Named> {
+        let spaces = self.known.iter().filter(|(_, id)| **id == like.id).map(|((space, _), _)| *space);
+        match spaces.last() {
+            Some(Space::Loop(part)) => self.value(part, name).map(|id| &self.named[id]),
+            _ => self.find(name),
+        }
     }
 
     /// Where a loop or number of this name stands first.
-    pub fn first(&self, name: &str) -> Option<&Occurrence> {
-        let id = self.value(name)?;
-        self.occurrences.iter().find(|occurrence| occurrence.id == id)
+    pub fn first(&self, named: &Named) -> Option<&Occurrence> {
+        self.occurrences.iter().find(|occurrence| std::ptr::eq(&raw const self.named[occurrence.id], named))
     }
 
-    fn value(&self, name: &str) -> Option<usize> {
-        self.known.get(&(Space::Value, name.to_owned())).copied()
+    /// A loop or number in one of the schedules.
+    fn value(&self, part: usize, name: &str) -> Option<usize> {
+        let at = |space| self.known.get(&(space, name.to_owned())).copied();
+        at(Space::Value).or_else(|| at(Space::Loop(part)))
+    }
+
+    /// All loops and numbers of a name.
+    fn places(&self, name: &str) -> impl Iterator<Item = usize> {
+        let spaces = std::iter::once(Space::Value).chain((0..=self.part).map(Space::Loop));
+        spaces.filter_map(move |space| self.known.get(&(space, name.to_owned())).copied())
+    }
+
+    /// The number of a loop or number in the schedule that is being read.
+    fn value_id(&mut self, name: &str) -> usize {
+        let is_general =
+            self.known.contains_key(&(Space::Value, name.to_owned())) || built_in(name).is_some();
+        self.id(if is_general { Space::Value } else { Space::Loop(self.part) }, name)
     }
 
     /// The number of a name, which is made known if it is new.
@@ -142,7 +180,7 @@ impl Names {
                 Space::Function => (NameKind::Function, None),
                 Space::Directive => (NameKind::Directive, None),
                 Space::Word => (NameKind::Word, None),
-                Space::Value => built_in(name).unwrap_or((NameKind::Undeclared, None)),
+                Space::Value | Space::Loop(_) => built_in(name).unwrap_or((NameKind::Undeclared, None)),
             };
             let name = name.to_owned();
             self.named.push(Named { name, kind, axis, declarations: Vec::new(), copied: None });
@@ -152,7 +190,10 @@ impl Names {
 
     /// Declares a name; a later declaration of the same name belongs to the first one.
     fn declare(&mut self, name: &Ident, kind: NameKind, axis: Option<Axis>) {
-        let id = self.id(Space::Value, &name.text);
+        let id = match kind {
+            NameKind::Param | NameKind::Const => self.id(Space::Value, &name.text),
+            _ => self.value_id(&name.text),
+        };
         let named = &mut self.named[id];
         if named.kind == NameKind::Undeclared && !is_reserved(&name.text) {
             (named.kind, named.axis) = (kind, axis);
@@ -174,7 +215,7 @@ impl Names {
         let StmtKind::Directive(directive) = &stmt.kind else { return };
         let Some(signature) = find(&directive.name.text) else { return };
         let subject = directive.args.first().and_then(path).and_then(|path| path.segments.last());
-        let subject = subject.map(|segment| (self.id(Space::Value, &segment.name.text), segment.name.span));
+        let subject = subject.map(|segment| (self.value_id(&segment.name.text), segment.name.span));
         let axis = subject.and_then(|(id, _)| self.named[id].axis);
         for (parameter, arg) in signature.parameters.iter().zip(&directive.args) {
             if parameter.role == Role::NewIndex
@@ -207,6 +248,10 @@ impl Names {
                 self.expr(value);
             }
             StmtKind::Directive(directive) => self.directive(directive),
+            StmtKind::When(when) => {
+                self.expr(&when.left);
+                self.expr(&when.right);
+            }
             StmtKind::Model { .. } | StmtKind::Reserved(_) | StmtKind::Error => {}
         }
     }
@@ -233,7 +278,8 @@ impl Names {
     /// Whether a path where a word belongs is one; a loop's name may stand there while a directive is being written.
     fn is_word(&self, path: &Path, words: &[&str]) -> bool {
         let Some(text) = path_text(path) else { return false };
-        let is_declared = |name: &Ident| self.find(&name.text).is_some_and(|named| named.kind.is_value());
+        let is_declared =
+            |name: &Ident| self.value(self.part, &name.text).is_some_and(|id| self.named[id].kind.is_value());
         words.contains(&text.as_str()) || !path.as_ident().is_some_and(is_declared)
     }
 
@@ -243,7 +289,7 @@ impl Names {
     }
 
     fn declaration(&mut self, name: &Ident) {
-        let id = self.id(Space::Value, &name.text);
+        let id = self.value_id(&name.text);
         let declares = self.named[id].kind.is_declared();
         self.add(id, name.span, declares);
     }
@@ -272,7 +318,7 @@ impl Names {
 
     fn path(&mut self, path: &Path) {
         for segment in &path.segments {
-            let id = self.id(Space::Value, &segment.name.text);
+            let id = self.value_id(&segment.name.text);
             let numbered = segment.index.is_some();
             self.occurrences.push(Occurrence { span: segment.name.span, id, declares: false, numbered });
             segment.index.iter().for_each(|index| self.expr(index));
@@ -280,7 +326,7 @@ impl Names {
     }
 
     /// Names in parts that did not parse: there, a name that means something in the rest of the text means the same.
-    fn unparsed(&mut self, source: &str) {
+    fn unparsed(&mut self, source: &str, file: &File) {
         let lexemes = lexemes(source);
         let mut covered = self.occurrences.iter().map(|occurrence| occurrence.span).peekable();
         let mut found = Vec::new();
@@ -288,19 +334,28 @@ impl Names {
             while covered.next_if(|span| span.end <= lexeme.span.start).is_some() {}
             let is_covered = covered.peek().is_some_and(|span| span.start <= lexeme.span.start);
             if lexeme.kind == LexemeKind::Name && !is_covered {
-                found.extend(self.unparsed_name(source, *lexeme, lexemes.get(at + 1)));
+                let part = part_at(source, file, lexeme.span.start as usize);
+                found.extend(self.unparsed_name(source, part, *lexeme, lexemes.get(at + 1)));
             }
         }
         self.occurrences.extend(found);
         self.occurrences.sort_by_key(|occurrence| occurrence.span);
     }
 
-    fn unparsed_name(&self, source: &str, lexeme: Lexeme, next: Option<&Lexeme>) -> Option<Occurrence> {
+    fn unparsed_name(
+        &self,
+        source: &str,
+        part: usize,
+        lexeme: Lexeme,
+        next: Option<&Lexeme>,
+    ) -> Option<Occurrence> {
         let text = source.get(lexeme.span.range())?;
         let follows = next.and_then(|next| source.get(next.span.range()));
         let is_call = follows == Some("(") && find(text).is_some();
-        let space = if is_call { Space::Directive } else { Space::Value };
-        let id = *self.known.get(&(space, text.to_owned()))?;
+        let id = match is_call {
+            true => self.known.get(&(Space::Directive, text.to_owned())).copied()?,
+            false => self.value(part, text)?,
+        };
         let is_known = is_call || self.named[id].kind.is_value();
         let (span, numbered) = (lexeme.span, follows == Some("["));
         is_known.then_some(Occurrence { span, id, declares: false, numbered })

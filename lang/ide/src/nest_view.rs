@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 
-use sched_grammar::ast::Span;
+use sched_grammar::ast::{Span, StmtKind};
 use serde_json::{Value, json};
 
-use super::Analysis;
+use super::{Analysis, Here};
 use sched_lang::lineage::{Annotation, DirectiveIndex, NestBuilder};
 use sched_nest::show;
 use sched_nest::{Accumulation, Body, Constraint, LoopId, Nest, TreeOrder};
@@ -23,6 +23,8 @@ pub struct NestView {
     pub representation: Option<String>,
     /// `model`, or `by_depth` where the trees are sorted.
     pub tree_order: String,
+    /// Most rows of the calls that the nest is for, if it is that of a block.
+    pub max_rows: Option<u32>,
     /// Most rows of one run of the nest, if that is given.
     pub batch_size: Option<u64>,
 }
@@ -81,25 +83,36 @@ pub struct Badge {
     pub span: Option<Span>,
 }
 
-/// The final nest; nothing if the schedule has errors.
+/// The final nest for calls that no block covers; nothing if the schedule has errors.
 pub fn nest_view(analysis: &Analysis) -> Option<NestView> {
     if analysis.checked().has_errors() {
         return None;
     }
-    Some(view(analysis, analysis.whole()))
+    let here = analysis.outside();
+    Some(view(here, here.whole()))
 }
 
-/// The nest after the directive in which `offset` lies or the last one before it, with what these directives state. What is
+/// The nest of the schedule in which `offset` lies, after the directive in which `offset` lies or the last one before it, with what these directives state. What is
 /// wrong in them is left out; what follows does not matter.
 pub fn nest_until(analysis: &Analysis, offset: usize) -> Option<NestView> {
-    let end = analysis.statement_at(offset).map_or(offset, |stmt| stmt.span.end as usize);
-    Some(view(analysis, &analysis.prepared().until(end)))
+    let stmt = analysis.statement_at(offset);
+    let (at, end) = match stmt.map(|stmt| (&stmt.kind, stmt.span)) {
+        // The head of a block begins it, and its brace ends it.
+        Some((StmtKind::When(when), span)) => {
+            let start = when.block.start as usize + 1;
+            if offset < start { (start, start) } else { (offset.min(span.end as usize - 1), offset) }
+        }
+        Some((_, span)) => (offset, span.end as usize),
+        None => (offset, offset),
+    };
+    let here = analysis.here(at);
+    Some(view(here, &here.prepared().until(end)))
 }
 
-fn view(analysis: &Analysis, builder: &NestBuilder) -> NestView {
+fn view(here: Here, builder: &NestBuilder) -> NestView {
     let (nest, origin) = builder.nest();
     let constraints = show::innermost_constraints(&nest);
-    let mut spans = Spans { analysis, known: HashMap::new() };
+    let mut spans = Spans { here, known: HashMap::new() };
     let mut loops = Vec::with_capacity(nest.loops.len());
     for (id, from) in origin.iter().enumerate() {
         let own = constraints.get(id).map_or(&[][..], Vec::as_slice);
@@ -119,19 +132,20 @@ fn view(analysis: &Analysis, builder: &NestBuilder) -> NestView {
             TreeOrder::ByDepth => "by_depth",
         }
         .to_owned(),
-        batch_size: analysis.options().batch_size,
+        max_rows: here.variant().max_rows,
+        batch_size: here.batch_size(),
     }
 }
 
 /// Where directives stand, looked up once each: copies share them.
 struct Spans<'a> {
-    analysis: &'a Analysis,
+    here: Here<'a>,
     known: HashMap<DirectiveIndex, Option<Span>>,
 }
 
 impl Spans<'_> {
     fn of(&mut self, step: DirectiveIndex) -> Option<Span> {
-        *self.known.entry(step).or_insert_with(|| self.analysis.prepared().span(step))
+        *self.known.entry(step).or_insert_with(|| self.here.prepared().span(step))
     }
 }
 
@@ -204,6 +218,7 @@ pub fn nest_view_json_with<T: Into<Value>>(
         "accumulation": { "order": view.accumulation.order, "why": view.accumulation.why },
         "representation": view.representation,
         "tree_order": view.tree_order,
+        "max_rows": view.max_rows,
         "batch_size": view.batch_size,
     })
 }

@@ -36,7 +36,7 @@ pub fn rename(a: &Analysis, offset: usize, new_name: &str) -> Result<Vec<Edit>, 
     if new_name == named.name {
         return Ok(Vec::new());
     }
-    check_new(a, new_name)?;
+    check_new(a, here, new_name)?;
     let edit = |occurrence: &Occurrence| Edit { span: occurrence.span, text: new_name.to_owned() };
     Ok(a.names().alike(here).map(edit).collect())
 }
@@ -67,7 +67,7 @@ fn renamable(a: &Analysis, offset: usize) -> Result<(&Occurrence, &Named), Strin
 }
 
 /// Refuses a name that is none or that means something already.
-fn check_new(a: &Analysis, name: &str) -> Result<(), String> {
+fn check_new(a: &Analysis, here: &Occurrence, name: &str) -> Result<(), String> {
     if name.is_empty() {
         return Err("A name has at least one letter.".to_owned());
     }
@@ -83,12 +83,12 @@ fn check_new(a: &Analysis, name: &str) -> Result<(), String> {
     if name == "n_rows" || FUNCTIONS.contains(&name) || PROPERTIES.iter().any(|(fact, _)| *fact == name) {
         return Err(format!("`{name}` is the name of a fact or function. Choose another name."));
     }
-    let Some(taken) = a.names().find(name) else { return Ok(()) };
+    let Some(taken) = a.names().find_beside(here, name) else { return Ok(()) };
     if taken.kind == NameKind::Root {
         return Err(format!("`{name}` is a loop that every schedule has. Choose another name."));
     }
     let place = taken.declarations.first().copied();
-    let place = place.or_else(|| a.names().first(name).map(|occurrence| occurrence.span));
+    let place = place.or_else(|| a.names().first(taken).map(|occurrence| occurrence.span));
     let line = place.map_or(1, |span| line_of(a.source(), span));
     let what = match taken.kind {
         NameKind::Index => "a loop that is declared",

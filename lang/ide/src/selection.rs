@@ -7,7 +7,9 @@ use super::Analysis;
 /// What to select around `offset`, innermost first; each lies within the next one, and the last one is the whole text.
 pub fn selection_ranges(a: &Analysis, offset: usize) -> Vec<Span> {
     let mut enclosing = Enclosing { offset: Span::new(offset, offset).start, found: Vec::new() };
-    if let Some(stmt) = a.statement_at(offset) {
+    let stmts = &a.parsed().file.stmts;
+    let after = stmts.partition_point(|stmt| stmt.span.start as usize <= offset);
+    if let Some(stmt) = after.checked_sub(1).and_then(|at| stmts.get(at)) {
         enclosing.statement(stmt);
     }
     enclosing.comments(a.source(), &a.parsed().comments);
@@ -64,7 +66,9 @@ impl Enclosing {
     }
 
     fn statement(&mut self, stmt: &Stmt) {
-        self.add(stmt.span);
+        if !self.add(stmt.span) {
+            return;
+        }
         match &stmt.kind {
             StmtKind::Edition(expr) => self.expr(expr),
             StmtKind::Model { path, fingerprint } => {
@@ -94,6 +98,17 @@ impl Enclosing {
                     self.add(first.span.to(last.span));
                 }
                 directive.args.iter().for_each(|arg| self.expr(arg));
+            }
+            StmtKind::When(when) => {
+                self.add(when.left.span.to(when.right.span));
+                self.expr(&when.left);
+                self.expr(&when.right);
+                self.add(when.block);
+                if let [first, .., last] = when.body.as_slice() {
+                    self.add(first.span.to(last.span));
+                }
+                // Blocks do not nest, so this goes no deeper.
+                when.body.iter().for_each(|stmt| self.statement(stmt));
             }
             StmtKind::Reserved(word) => self.name(word),
             StmtKind::Error => {}

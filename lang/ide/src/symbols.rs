@@ -40,6 +40,8 @@ pub enum SymbolKind {
     Const,
     /// A directive; its children are the loops that it makes.
     Directive,
+    /// A block; its children are its directives.
+    Block,
     /// A loop over rows.
     RowIndex,
     /// A loop over trees.
@@ -48,7 +50,7 @@ pub enum SymbolKind {
 
 /// The statements of a schedule in order, each directive with the loops that it makes and their ranges.
 pub fn document_symbols(a: &Analysis) -> Vec<Symbol> {
-    let ranges = ranges(&a.lineage().indices);
+    let ranges = ranges(&a.outside().lineage().indices);
     a.parsed().file.stmts.iter().filter_map(|stmt| symbol(a, stmt, &ranges)).collect()
 }
 
@@ -79,6 +81,16 @@ fn symbol(a: &Analysis, stmt: &Stmt, ranges: &HashMap<&str, String>) -> Option<S
             let detail = one_line(a.text(directive.args_span));
             let symbol = leaf(&directive.name.text, detail, SymbolKind::Directive, directive.name.span);
             Symbol { children: loops(a.names(), directive, ranges), ..symbol }
+        }
+        StmtKind::When(when) => {
+            let here = a.here(when.block.start as usize + 1);
+            let ranges = self::ranges(&here.lineage().indices);
+            let keyword = Span { start: stmt.span.start, end: stmt.span.start + "when".len() as u32 };
+            let head = Span { start: stmt.span.start, end: when.block.start.max(stmt.span.start) };
+            let symbol = leaf(&one_line(a.text(head)), String::new(), SymbolKind::Block, keyword);
+            // Blocks do not nest, so this goes no deeper.
+            let children = when.body.iter().filter_map(|stmt| self::symbol(a, stmt, &ranges)).collect();
+            Symbol { children, ..symbol }
         }
         StmtKind::Edition(_) | StmtKind::Reserved(_) | StmtKind::Error => return None,
     })

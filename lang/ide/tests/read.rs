@@ -369,7 +369,8 @@ fn corpus() -> Vec<String> {
 
 /// Whether a schedule is short and its nest small, so that it can be asked about at many places.
 fn is_small(text: &str) -> bool {
-    text.len() < 1500 && Analysis::new(text, sched_testing::options("trees=9")).lineage().indices.len() < 100
+    text.len() < 1500
+        && Analysis::new(text, sched_testing::options("trees=9")).outside().lineage().indices.len() < 100
 }
 
 fn inside(text: &str, span: Span) {

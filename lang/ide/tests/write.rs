@@ -382,19 +382,19 @@ fn renaming_changes_nothing_but_the_name() {
     for (path, text) in corpus(LEGAL) {
         let options = sched_testing::options_of(&text);
         let a = Analysis::new(text.as_str(), options);
-        let nest = show_nest(a.nest().expect("a legal schedule"));
         for token in semantic_tokens(&a).into_iter().filter(|token| token.modifiers.declaration) {
             let name = a.text(token.span).to_owned();
             let offset = token.span.start as usize;
+            let nest = show_nest(a.here(offset).nest().expect("a legal schedule"));
             let edits = rename(&a, offset, NEW).unwrap_or_else(|why| panic!("{path}: {name}: {why}"));
             let renamed = edited(&a, &edits);
             let b = Analysis::new(renamed.as_str(), a.options().clone());
-            let after = b.nest();
+            let at = renamed.find(NEW).expect("the new name");
+            let after = b.here(at).nest();
             let after = show_nest(after.unwrap_or_else(|| panic!("{path}: {name}: not legal:\n{renamed}")));
             assert_eq!(after, replaced(&nest, &name, NEW), "{path}: {name}");
             let codes = |a: &Analysis| -> Vec<_> { a.checked().diagnostics.iter().map(|d| d.code).collect() };
             assert_eq!(codes(&a), codes(&b), "{path}: {name}");
-            let at = renamed.find(NEW).expect("the new name");
             assert_eq!(edited(&b, &rename(&b, at, &name).expect("the old name is free")), text);
             count += 1;
         }
@@ -449,7 +449,7 @@ fn check_action(a: &Analysis, action: &Action, failures: &mut Vec<String>) {
             }
         }
         ActionKind::RefactorExtract | ActionKind::RefactorInline => {
-            let (before, now) = (a.nest().map(show_nest), checked.nest.as_ref().map(show_nest));
+            let (before, now) = (a.nest().map(show_nest), checked.nest().map(show_nest));
             assert_eq!(before, now, "{}\n{}--- after\n{after}", action.title, a.source());
         }
         ActionKind::SourceFixAll => assert_eq!(after, fix_all(a.source(), a.options(), false).text),

@@ -16,6 +16,8 @@ pub struct ModelInfo {
     /// How many leaves each tree has at each depth, in the model's order; empty if that is not known. Without it what
     /// would need too much memory may be found only when compiling.
     pub leaves: Vec<Vec<u32>>,
+    /// Whether some leaf has a value for each of several outputs.
+    pub leaf_vectors: bool,
     /// Whether a profile says how often each leaf is reached.
     pub profiled: bool,
     /// What follows from the rest, kept from the first time that it is asked for.

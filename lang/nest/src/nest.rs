@@ -65,6 +65,8 @@ pub struct Annotations {
     pub parallel: bool,
     /// The loop is expanded completely.
     pub unroll: bool,
+    /// Where few rows are left for the leaf loop inside, several iterations walk them together.
+    pub unroll_and_jam: bool,
     /// The working set of one iteration is kept near.
     pub cache: bool,
     /// Walks advanced together in a leaf loop; the checker has chosen a number where the schedule gave none.
@@ -108,6 +110,7 @@ impl Annotations {
         let all = [
             flag("parallel", self.parallel),
             flag("unroll", self.unroll),
+            flag("unrollAndJam", self.unroll_and_jam),
             flag("cache", self.cache),
             flag("sharedReduce", self.shared_reduce),
             word("gpuDimension", self.gpu_dimension.map(|dimension| dimension.to_string())),

@@ -9,6 +9,7 @@
 //! ```
 
 mod json;
+mod variants;
 
 use std::fmt::Write;
 
@@ -18,6 +19,7 @@ use crate::sym::Sym;
 use crate::{Accumulation, AnnotationValue, Annotations, Axis, Body, Constraint, LoopId, Nest, TreeOrder};
 
 pub use json::nest_json;
+pub use variants::{nests_json, show_nests, show_rows, show_variants, variants_json};
 
 /// Lines of a nest in a diagnostic; more are left out.
 const MOST_LINES: usize = 40;

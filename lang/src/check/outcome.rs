@@ -1,25 +1,24 @@
-//! The check itself, and what it leaves: what there is to tell, and the builder that all pictures of the nest are made from.
+//! The check itself, and what it leaves: what there is to tell, and the builders that all pictures of the nests are made from.
 
-use std::sync::{Arc, OnceLock};
+use std::borrow::Cow;
 
 use sched_grammar::Parsed;
-use sched_grammar::ast::{Comment, File, Span};
+use sched_grammar::ast::File;
 
-use super::target::{no_gpu_yet, target};
-use super::words::Words;
-use super::{annotate, judge, modifiers};
-use crate::device::Limits;
-use crate::diagnostics::{Applicability, Diagnostic, Severity, codes, keep_helpful};
-use crate::lineage::NestBuilder;
+use super::merge::merge;
+use super::prepare::{Prepared, prepare_part};
+use super::target::target;
+use super::variant::{Judged, Resolved, Variant};
+use crate::diagnostics::{Diagnostic, Severity, keep_helpful};
 use crate::lints;
-use crate::options::{Options, Supported, Target};
+use crate::options::{Options, Target};
+use crate::part::{Part, options_within, part_at, parts};
 use crate::report::Report;
-use crate::resolve::{self, Call};
+use crate::resolve;
 use crate::schedule::{Checked, Header, Lineage, Param};
-use sched_nest::Nest;
-use sched_nest::sym::{Property, Sym};
+use sched_nest::{Nest, Variants};
 
-/// Most loops of a schedule whose fixes are tried before they are offered.
+/// Most loops of a text whose fixes are tried before they are offered.
 const FEW_LOOPS: usize = 400;
 
 /// What a check says of a text.
@@ -42,25 +41,24 @@ impl Verdict {
     }
 }
 
-/// What a check leaves. The plain nest is made when it is asked for: whoever only wants to hear what is wrong needs none.
+/// What a check leaves.
 #[derive(Debug)]
 pub struct Outcome {
     /// What is to be said.
     pub verdict: Verdict,
-    /// The final nest with its facts, as far as the schedule is legal.
-    pub builder: NestBuilder,
-    /// The directives with their arguments resolved.
-    pub calls: Arc<[Call]>,
+    /// The schedule outside of all blocks.
+    rest: Variant,
+    /// Those in blocks, in the order of the text.
+    blocks: Vec<Variant>,
     is_legal: bool,
-    batch_size: Option<u64>,
-    nest: OnceLock<Option<Nest>>,
 }
 
 impl Outcome {
     /// Checks a text. Fixes that are offered have been tried, where that takes little time.
     pub fn of(source: &str, parsed: &Parsed, options: &Options) -> Self {
         let mut outcome = Outcome::first(source, parsed, options, false);
-        if outcome.builder.nodes.len() <= FEW_LOOPS {
+        let loops: usize = outcome.variants().map(|variant| variant.builder.nodes.len()).sum();
+        if loops <= FEW_LOOPS {
             let check = |text: &str| Outcome::brief(text, options);
             keep_helpful(source, &mut outcome.verdict.diagnostics, &check);
         }
@@ -74,123 +72,104 @@ impl Outcome {
 
     /// Checks a text without a look at what its fixes do; if `brief` is set, only to see what is wrong.
     fn first(source: &str, parsed: &Parsed, options: &Options, brief: bool) -> Self {
-        let mut report = Report::new(source, &parsed.file, options.strict);
-        parsed.errors.iter().for_each(|error| report.syntax(error));
+        let plain = Part { file: Cow::Borrowed(&parsed.file), block: None };
+        let mut rest = Resolved::new(source, &plain, None, options);
+        parsed.errors.iter().for_each(|error| rest.report.syntax(error));
+        let bounds = resolve::bounds(&parsed.file, &rest.scope, &mut rest.report);
 
-        let header = resolve::header(&parsed.file, &mut report);
-        resolve::given_target(options, &mut report);
-        let (scope, params) = resolve::scope(&parsed.file, options, &mut report);
-        let calls = resolve::calls(&parsed.file, &scope, options, &mut report);
-        let target = target(&header, options, &calls);
-        let limits = Limits::of(&target);
+        let parts = parts(&parsed.file);
+        let own: Vec<Cow<Options>> = bounds.iter().map(|most| options_within(options, *most)).collect();
+        let blocks = parts.iter().skip(1).zip(&bounds).zip(&own);
+        let mut blocks: Vec<Resolved> = blocks
+            .map(|((part, max_rows), options)| Resolved::new(source, part, *max_rows, options))
+            .collect();
+        blocks.iter_mut().for_each(|block| block.report.declare_as(&rest.report));
 
-        if options.supported == Supported::Compilable && target.is_gpu() {
-            no_gpu_yet(&header, &mut report);
-        }
+        let (header, params) = (rest.header.clone(), std::mem::take(&mut rest.params));
+        let calls = rest.calls.iter().chain(blocks.iter().flat_map(|block| &block.calls));
+        let target = target(&header, options, calls);
+        let judge = |part: Resolved| part.judge(&target, source, parsed, brief);
+        let rest = judge(rest);
+        let blocks: Vec<Judged> = blocks.into_iter().map(judge).collect();
 
-        let mut builder = NestBuilder::with_room(options.model.clone(), calls.len());
-        let is_given = options.target.is_some() || header.target.is_some();
-        let mut words = Words::new(&mut report, limits, is_given);
-        if brief {
-            words.be_brief();
-        }
-        let whole_shape = modifiers::apply(calls.iter(), &mut builder, &mut words);
-        if whole_shape {
-            annotate::attach(calls.iter(), &mut builder, &mut words);
-            judge(&builder, &limits, &mut words);
-            lints::of_names(&scope, &builder, &mut report);
-        }
-        let nest = OnceLock::new();
-        if options.supported == Supported::Compilable && !report.has_errors() {
-            let nest = nest.get_or_init(|| Some(export(&builder, options.batch_size)));
-            report.extend(nest.as_ref().and_then(|nest| not_known(nest, &builder, source, &parsed.comments)));
-        }
-        let is_legal = !report.has_errors();
-        let diagnostics = lints::without_allowed(report.finish(), &parsed.comments);
-        let verdict = Verdict { header, target, params, diagnostics };
-        Outcome { verdict, builder, calls: calls.into(), is_legal, batch_size: options.batch_size, nest }
+        let is_legal = rest.is_legal && blocks.iter().all(|block| block.is_legal);
+        let (rest, first) = (rest.variant, rest.diagnostics);
+        let (blocks, others): (Vec<_>, Vec<_>) =
+            blocks.into_iter().map(|block| (block.variant, block.diagnostics)).unzip();
+        let diagnostics =
+            lints::without_allowed(merge(source, &parsed.file, first, others), &parsed.comments);
+        Outcome { verdict: Verdict { header, target, params, diagnostics }, rest, blocks, is_legal }
     }
 
-    /// The loop nest, if there are no errors.
+    /// All schedules of the text: the one outside of all blocks, then those in blocks in the order of the text.
+    pub fn variants(&self) -> impl Iterator<Item = &Variant> {
+        std::iter::once(&self.rest).chain(&self.blocks)
+    }
+
+    /// One of them by its position, or the one outside of all blocks.
+    pub fn variant(&self, at: usize) -> &Variant {
+        at.checked_sub(1).and_then(|at| self.blocks.get(at)).unwrap_or(&self.rest)
+    }
+
+    /// The position of the schedule that a place belongs to.
+    pub fn variant_at(&self, source: &str, file: &File, offset: usize) -> usize {
+        if self.blocks.is_empty() { 0 } else { part_at(source, file, offset) }
+    }
+
+    /// The loop nest for calls that no block covers, if there are no errors.
     pub fn nest(&self) -> Option<&Nest> {
-        let nest = || Some(export(&self.builder, self.batch_size));
-        if self.is_legal { self.nest.get_or_init(nest).as_ref() } else { None }
+        self.is_legal.then(|| self.rest.nest())
     }
 
-    /// Whether there are no errors, and so a nest.
+    /// All loop nests, if there are no errors.
+    pub fn nests(&self) -> Option<Variants<Nest>> {
+        self.is_legal.then(|| self.by_rows(|_, variant| variant.nest().clone()))
+    }
+
+    /// Whether there are no errors, and so nests.
     pub fn is_legal(&self) -> bool {
         self.is_legal
     }
 
-    /// Where the index variables come from.
-    pub fn lineage(&self, source: &str, file: &File) -> Lineage {
-        let events = Report::new(source, file, false).events();
-        Lineage { indices: self.builder.record(), events }
-    }
-
-    /// The same with its nest made.
-    pub fn into_checked(self) -> Checked {
-        let nest = self.nest().cloned();
-        let Verdict { header, target, params, diagnostics } = self.verdict;
-        Checked { nest, header, target, params, diagnostics }
-    }
-}
-
-/// The plain nest.
-fn export(builder: &NestBuilder, batch_size: Option<u64>) -> Nest {
-    let (mut nest, _) = builder.nest();
-    nest.batch_size = batch_size;
-    nest.representation = builder.layout();
-    nest
-}
-
-/// Says what a nest that is to be compiled mentions and is not known.
-fn not_known(nest: &Nest, builder: &NestBuilder, source: &str, comments: &[Comment]) -> Option<Diagnostic> {
-    let unknown = unknown_facts(nest);
-    if unknown.is_empty() && !builder.has_uncounted_copies() {
-        return None;
-    }
-    if unknown == [Property::BatchSize] {
-        let name = "batch_size";
-        let is_said = |at: &usize| {
-            let inside = |comment: &Comment| comment.span.range().contains(at);
-            !comments.iter().any(inside)
-        };
-        let at = source.match_indices(name).map(|(at, _)| at).find(is_said).unwrap_or(0);
-        let message = format!("the schedule uses `{name}`, which is not given");
-        let span = Span::new(at, at + name.len());
-        let diagnostic = Diagnostic::new(codes::NOT_KNOWN, span, message).label("not known");
-        let help = "Say how many rows one run of the nest handles at most, on the command line: \
-                    `schedc check ... --batch-size 4096`; or write a number in its place.";
-        let fix =
-            |diagnostic: Diagnostic| diagnostic.fix("write `4096`", span, "4096", Applicability::Placeholder);
-        return Some(fix(diagnostic.help(help)));
-    }
-    let message = "a schedule is compiled for a model, and none is given";
-    let diagnostic = Diagnostic::new(codes::NOT_KNOWN, Span::default(), message);
-    Some(diagnostic.help("Name one in a `model` line or on the command line."))
-}
-
-/// Annotations in the nest that must be known when it is compiled and are not.
-fn unknown_facts(nest: &Nest) -> Vec<Property> {
-    let mut unknown = Vec::new();
-    let loops = nest.loops.iter().flat_map(|l| [&l.start, &l.stop, &l.step]);
-    let syms = loops.chain(nest.constraints.iter().map(|c| &c.bound));
-    for sym in syms {
-        collect(sym, &mut unknown);
-    }
-    unknown.sort_unstable();
-    unknown.dedup();
-    unknown
-}
-
-fn collect(sym: &Sym, into: &mut Vec<Property>) {
-    match sym {
-        Sym::Int(_) | Sym::Property(Property::Rows) => {}
-        Sym::Property(property) => into.push(*property),
-        Sym::Op(_, a, b) => {
-            collect(a, into);
-            collect(b, into);
+    /// Something made of each schedule and its position. A block whose bound is wrong has none.
+    fn by_rows<T>(&self, make: impl Fn(usize, &Variant) -> T) -> Variants<T> {
+        let mut all = Variants::only(make(0, &self.rest));
+        for (at, variant) in self.blocks.iter().enumerate() {
+            if let Some(max_rows) = variant.max_rows {
+                // Bounds that are taken have been refused.
+                let _ = all.insert(max_rows, make(at + 1, variant));
+            }
         }
+        all
+    }
+
+    /// Where the index variables of one of the schedules come from.
+    pub fn lineage(&self, source: &str, file: &File, at: usize) -> Lineage {
+        let indices = self.variant(at).builder.record();
+        let part = parts(file).into_iter().nth(at);
+        let events = part.map(|part| Report::new(source, &part.file, false).events());
+        Lineage { indices, events: events.unwrap_or_default() }
+    }
+
+    /// Where the index variables of all schedules come from.
+    pub fn lineages(&self, source: &str, file: &File) -> Variants<Lineage> {
+        self.by_rows(|at, _| self.lineage(source, file, at))
+    }
+
+    /// One of the schedules with its arguments resolved, for what asks how it came about and could go on.
+    pub fn prepared(&self, source: &str, file: &File, options: &Options, at: usize) -> Prepared {
+        let variant = self.variant(at);
+        let parts = parts(file);
+        let part = parts.get(at).or_else(|| parts.first());
+        let file = part.map_or(file, |part| &part.file);
+        let options = options_within(options, variant.max_rows);
+        prepare_part(source, file, &options, Some((&self.verdict.target, variant.calls.clone())))
+    }
+
+    /// The same with its nests made.
+    pub fn into_checked(self) -> Checked {
+        let nests = self.nests();
+        let Verdict { header, target, params, diagnostics } = self.verdict;
+        Checked { nests, header, target, params, diagnostics }
     }
 }

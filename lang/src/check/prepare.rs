@@ -10,6 +10,7 @@ use super::{InsertionPoint, ProblemCounter, annotate, modifiers};
 use crate::device::Limits;
 use crate::lineage::{DirectiveIndex, NestBuilder};
 use crate::options::{Options, Target};
+use crate::part::{options_within, part_at, parts};
 use crate::report::Report;
 use crate::resolve::{self, Call, Number};
 use sched_nest::ModelInfo;
@@ -27,18 +28,41 @@ pub struct Prepared {
     model: Option<Arc<ModelInfo>>,
 }
 
-/// Resolves a text; what is wrong with it is left out. A check has found the calls already, if there was one.
-pub fn prepare(source: &str, file: &File, options: &Options, calls: Option<Arc<[Call]>>) -> Prepared {
+/// Resolves the schedule of a text that a place belongs to; what is wrong with it is left out.
+pub fn prepare(source: &str, file: &File, options: &Options, offset: usize) -> Prepared {
+    let at = part_at(source, file, offset);
+    let mut report = Report::new(source, file, false);
+    let (scope, _) = resolve::scope(file, options, &mut report);
+    let bounds = resolve::bounds(file, &scope, &mut report);
+    let max_rows = at.checked_sub(1).and_then(|at| bounds.get(at).copied().flatten());
+    let parts = parts(file);
+    let part = parts.get(at).map_or(file, |part| &part.file);
+    prepare_part(source, part, &options_within(options, max_rows), None)
+}
+
+/// Resolves one of the schedules of a text. A check has found what it is for and its calls already, if there was one.
+pub(super) fn prepare_part(
+    source: &str,
+    file: &File,
+    options: &Options,
+    known: Option<(&Target, Arc<[Call]>)>,
+) -> Prepared {
     let mut report = Report::new(source, file, false);
     let header = resolve::header(file, &mut report);
     let (scope, _) = resolve::scope(file, options, &mut report);
-    let calls = calls.unwrap_or_else(|| resolve::calls(file, &scope, options, &mut report).into());
+    let (target, calls) = match known {
+        Some((target, calls)) => (target.clone(), calls),
+        None => {
+            let calls = resolve::calls(file, &scope, options, &mut report);
+            (target(&header, options, &calls), calls.into())
+        }
+    };
     let directives = file.stmts.iter().filter(|stmt| matches!(stmt.kind, StmtKind::Directive(_)));
     Prepared {
         directives: directives.map(|stmt| stmt.span).collect(),
         names: scope.names(),
         numbers: scope.numbers(),
-        target: target(&header, options, &calls),
+        target,
         target_free: options.target.is_none() && header.target.is_none(),
         model: options.model.clone(),
         calls,

@@ -21,6 +21,7 @@ sched_diagnostics::codes! { Schedule in "../explain/";
     MISSING_SEPARATOR 16 "S0016" Error "separator missing"
     WRONG_QUOTES 17 "S0017" Error "wrong quotes"
     QUOTED 18 "S0018" Error "quotes around a word or number"
+    NESTED_BLOCK 19 "S0019" Error "block within a block"
     UNKNOWN_DIRECTIVE 20 "S0020" Error "unknown directive"
     ARGUMENT_COUNT 21 "S0021" Error "wrong number of arguments"
     ARGUMENT_KIND 22 "S0022" Error "wrong kind of argument"
@@ -100,6 +101,12 @@ sched_diagnostics::codes! { Schedule in "../explain/";
     EMPTY_LANES 100 "S0100" Warning "vector wider than its loop"
     NO_STEPS 101 "S0101" Warning "walks without steps"
     CODE_LARGE 102 "S0102" Warning "much code to compile"
+    BLOCK_CONDITION 103 "S0103" Error "condition of a block"
+    BLOCK_BOUND 104 "S0104" Error "bound of a block"
+    BLOCK_TWICE 105 "S0105" Error "two blocks for the same calls"
+    HEADER_IN_BLOCK 106 "S0106" Error "header line in a block"
+    TOO_MANY_BLOCKS 107 "S0107" Error "too many blocks"
+    CANNOT_UNROLL_AND_JAM 108 "S0108" Error "trees that cannot be walked together"
 }
 
 /// The code that is written `S0042`, in a small letter or a capital; nothing if there is none.

@@ -4,12 +4,8 @@ use serde_json::{Value, json};
 
 use super::Change;
 
-/// The differences as a JSON array, in the order of [`super::show_diff`].
-pub fn diff_json(changes: &[Change]) -> Value {
-    changes.iter().map(change_json).collect()
-}
-
-fn change_json(change: &Change) -> Value {
+/// A difference as a JSON object.
+pub(super) fn change_json(change: &Change) -> Value {
     match change {
         Change::Added { name, range, inside } => {
             json!({ "change": "added", "loop": name, "range": range, "inside": inside })

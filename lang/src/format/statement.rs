@@ -3,11 +3,11 @@
 use sched_grammar::ast::{Comment, Stmt, StmtKind};
 use sched_grammar::{Lexeme, LexemeKind};
 
-/// Longest statement that stays on one line, in characters.
+/// Longest line that a statement may fill, in characters.
 pub const WIDTH: usize = 100;
 
-/// Blanks before each item of a list over several lines.
-const INDENT: usize = 4;
+/// Blanks before each item of a list over several lines, and before what is in a block.
+pub(super) const INDENT: usize = 4;
 
 /// A line of the result, without its end.
 #[derive(Debug, Default)]
@@ -18,6 +18,8 @@ pub(super) struct Line {
     pub comment: Option<String>,
     /// It opens or closes a list over several lines, so it is no neighbour to align with.
     pub is_edge: bool,
+    /// A block begins at its end.
+    pub opens_block: bool,
     /// Where a comment behind the text begins.
     pub column: usize,
 }
@@ -53,14 +55,25 @@ pub(super) struct Cut<'s> {
     comments: &'s [Comment],
     /// Whether `-` joins the parts of a word, as in `x86-64-v3`.
     joined: bool,
+    /// Whether a block follows.
+    opens_block: bool,
+    indent: usize,
 }
 
 impl<'s> Cut<'s> {
-    pub fn new(source: &'s str, stmt: &Stmt, lexemes: &'s [Lexeme], comments: &'s [Comment]) -> Self {
+    pub fn new(
+        source: &'s str,
+        stmt: &Stmt,
+        lexemes: &'s [Lexeme],
+        comments: &'s [Comment],
+        indent: usize,
+    ) -> Self {
+        let opens_block = matches!(stmt.kind, StmtKind::When(_));
         let joined = matches!(stmt.kind, StmtKind::Target { .. });
         let breaks =
             matches!(stmt.kind, StmtKind::Directive(_) | StmtKind::Target { .. } | StmtKind::Param { .. });
-        let whole = Cut { source, head: lexemes, list: None, close: None, comments, joined };
+        let (list, close) = (None, None);
+        let whole = Cut { source, head: lexemes, list, close, comments, joined, opens_block, indent };
         let Some(open) = last_list(lexemes).filter(|_| breaks) else { return whole };
         // `param X = (1 + 2)` ends with a bracket that holds no list.
         let is_list = !matches!(stmt.kind, StmtKind::Param { .. }) || whole.text(&lexemes[open]) == "{";
@@ -78,11 +91,22 @@ impl<'s> Cut<'s> {
 
     /// The lines, none of which has a column yet.
     pub fn lines(&self) -> Vec<Line> {
+        let mut lines = self.unindented();
+        lines.iter_mut().for_each(|line| line.indent += self.indent);
+        if let Some(last) = lines.last_mut() {
+            last.is_edge |= self.opens_block;
+            last.opens_block = self.opens_block;
+        }
+        lines
+    }
+
+    /// The lines as if the statement were not indented.
+    fn unindented(&self) -> Vec<Line> {
         let mut flat = self.head.to_vec();
         flat.extend(self.list.into_iter().flatten());
         flat.extend(self.close);
         let flat = self.join(&flat);
-        let is_long = flat.chars().count() > WIDTH;
+        let is_long = self.indent + flat.chars().count() > WIDTH;
         match self.list {
             Some(list) if self.comments.is_empty() && (!is_long || list.is_empty()) => vec![plain(flat)],
             Some(list) if self.comments.iter().all(|comment| self.is_in_list(comment)) => self.broken(list),
@@ -179,7 +203,7 @@ impl<'s> Cut<'s> {
 
 /// Words after which an opening bracket begins a value, not a list of arguments.
 fn is_header(word: &str) -> bool {
-    matches!(word, "sched" | "model" | "param" | "const")
+    matches!(word, "sched" | "model" | "param" | "const" | "when")
 }
 
 fn plain(text: String) -> Line {

@@ -7,6 +7,7 @@ mod memory;
 mod reduce;
 mod shared;
 mod size;
+mod unroll_and_jam;
 mod walks;
 
 pub(crate) use shared::working_set;
@@ -24,6 +25,7 @@ pub fn check(builder: &NestBuilder, limits: &Limits) -> Vec<Illegal> {
     let mut problems = Vec::new();
     for id in &loops {
         walks::check(builder, *id, target, &mut problems);
+        unroll_and_jam::check(builder, *id, &mut problems);
         reduce::check(builder, *id, &mut problems);
         gpu::check(builder, *id, limits, &mut problems);
     }

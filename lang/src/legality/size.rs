@@ -76,13 +76,15 @@ struct CodeSize {
     copies: u64,
     /// Walks that are interleaved in each copy.
     group: u64,
+    /// Whether they are written out again for fewer rows.
+    unroll_and_jam: bool,
     /// Straight-line steps of a walk, without and with tests for a leaf.
     steps: [u64; 2],
 }
 
 impl CodeSize {
     fn new(id: LoopId) -> CodeSize {
-        CodeSize { id, copies: 1, group: 1, steps: [0; 2] }
+        CodeSize { id, copies: 1, group: 1, unroll_and_jam: false, steps: [0; 2] }
     }
 
     /// Takes in what is said of the loop itself; the largest factor that comes of it, and what said so.
@@ -124,6 +126,10 @@ impl CodeSize {
                 self.steps[1] = known(*n);
                 self.steps[1]
             }
+            Annotation::UnrollAndJam => {
+                self.unroll_and_jam = true;
+                2
+            }
             _ => return None,
         })
     }
@@ -137,7 +143,8 @@ impl CodeSize {
     fn instructions(&self) -> u64 {
         let [straight, tested] = self.steps;
         let walk = WALK + HOP * straight.max(2 * tested);
-        self.walks().saturating_mul(if self.group > 1 { 2 * walk } else { walk })
+        let walk = if self.group > 1 { 2 * walk } else { walk };
+        self.walks().saturating_mul(if self.unroll_and_jam { 2 * walk } else { walk })
     }
 
     /// About how many loops go on to the leaf: none where all trees end before.

@@ -1,7 +1,7 @@
 //! Annotations about loops: one table, from which the enum and all that is said of every fact alike follow.
 
 use crate::directives::{self, Op};
-use sched_nest::{GpuDimension, Layout};
+use sched_nest::{Annotations, GpuDimension, Layout, Reduce};
 
 /// Most walks advanced together, and widest vector.
 const MAX_LANES: u32 = 64;
@@ -10,14 +10,25 @@ pub const MAX_STEPS: u32 = 1024;
 /// Most levels of a tree that are evaluated speculatively.
 const MAX_LEVELS: u32 = 8;
 
-/// Declares the facts. Each has the name of its directive's [`Op`] and the kind that pictures colour it by. Those with a
-/// number have its largest value and the values that are proposed, the most likely one first.
+/// Walks that `interleave` advances together when the schedule names no number.
+const INTERLEAVE: u32 = 8;
+/// Lanes of a vector when `vectorize` names no number: 32-bit floats in the widest registers there are.
+const LANES: u32 = 16;
+/// Loops that iterate no more often than this are interleaved completely when the schedule names no number.
+const SMALL: i64 = 16;
+
+/// Declares the facts. Each has the name of its directive's [`Op`], the kind that pictures colour it by, and what it is in
+/// the nest. Those with a number have its largest value and the values that are proposed, the most likely one first; those
+/// whose number may be left out say which one it is then, for a loop with so many iterations.
 macro_rules! annotations {
     (
-        flags { $($(#[$flag_doc:meta])* $flag:ident $flag_kind:literal;)* }
-        numbers { $($(#[$number_doc:meta])* $number:ident $number_kind:literal, $most:expr, $values:expr;)* }
-        choices { $($(#[$choice_doc:meta])* $choice:ident $choice_kind:literal, $limit:expr, $tries:expr;)* }
-        words { $($(#[$word_doc:meta])* $word:ident($type:ty) $op:ident $word_kind:literal, $text:expr;)* }
+        flags { $($(#[$flag_doc:meta])* $flag:ident $flag_kind:literal, $flag_set:expr;)* }
+        numbers { $($(#[$number_doc:meta])* $number:ident $number_kind:literal, $most:expr, $values:expr, $number_set:expr;)* }
+        choices { $(
+            $(#[$choice_doc:meta])*
+            $choice:ident $choice_kind:literal, $limit:expr, $tries:expr, $chosen:expr, $choice_set:expr;
+        )* }
+        words { $($(#[$word_doc:meta])* $word:ident($type:ty) $op:ident $word_kind:literal, $text:expr, $word_set:expr;)* }
     ) => {
         /// A fact about one loop.
         #[derive(Clone, Copy, Debug, PartialEq)]
@@ -85,6 +96,16 @@ macro_rules! annotations {
                 }
             }
 
+            /// Says it in the nest, of a loop with so many iterations.
+            pub(super) fn export(&self, trips: impl Fn() -> Option<i64>, to: &mut Annotations) {
+                match self {
+                    $(Annotation::$flag => set(to, (), $flag_set),)*
+                    $(Annotation::$number(n) => set(to, *n, $number_set),)*
+                    $(Annotation::$choice(n) => set(to, n.unwrap_or_else(|| $chosen(trips())), $choice_set),)*
+                    $(Annotation::$word(value) => set(to, *value, $word_set),)*
+                }
+            }
+
             /// Numbers worth trying for a directive.
             pub fn proposals(op: Op) -> &'static [u32] {
                 match op {
@@ -97,40 +118,55 @@ macro_rules! annotations {
     };
 }
 
+/// Gives the setters of the table their types.
+fn set<T>(to: &mut Annotations, value: T, set: impl FnOnce(&mut Annotations, T)) {
+    set(to, value);
+}
+
+/// Walks that advance together where the schedule names no number: all of a small loop.
+fn interleaved(trips: Option<i64>) -> u32 {
+    let small = trips.filter(|trips| *trips <= SMALL).and_then(|trips| u32::try_from(trips).ok());
+    small.unwrap_or(INTERLEAVE).max(1)
+}
+
 annotations! {
     flags {
         /// `parallel`
-        Parallel "parallel";
+        Parallel "parallel", |to, ()| to.parallel = true;
         /// `unroll`
-        Unroll "unroll";
+        Unroll "unroll", |to, ()| to.unroll = true;
+        /// `unrollAndJam`
+        UnrollAndJam "interleave", |to, ()| to.unroll_and_jam = true;
         /// `cache`
-        Cache "cache";
+        Cache "cache", |to, ()| to.cache = true;
         /// `atomicReduce`
-        AtomicReduce "reduce";
+        AtomicReduce "reduce", |to, ()| to.reduce = Some(Reduce::Atomic);
         /// `sharedReduce`
-        SharedReduce "reduce";
+        SharedReduce "reduce", |to, ()| to.shared_reduce = true;
     }
     numbers {
         /// `unrollWalk` with this depth. Depths of the model are proposed.
-        UnrollWalk "walk", MAX_STEPS, &[];
+        UnrollWalk "walk", MAX_STEPS, &[], |to, n| to.unroll_walk = Some(n);
         /// `peelWalk` with this many steps. Depths of the model are proposed.
-        PeelWalk "walk", MAX_STEPS, &[];
+        PeelWalk "walk", MAX_STEPS, &[], |to, n| to.peel_walk = Some(n);
         /// `speculateWalk` with this many levels.
-        SpeculateWalk "walk", MAX_LEVELS, &[2, 3, 4, 1];
+        SpeculateWalk "walk", MAX_LEVELS, &[2, 3, 4, 1], |to, n| to.speculate_walk = Some(n);
         /// `vectorReduce` with this width.
-        VectorReduce "reduce", MAX_LANES, &[8, 16, 4, 2];
+        VectorReduce "reduce", MAX_LANES, &[8, 16, 4, 2], |to, n| to.reduce = Some(Reduce::Vector(n));
     }
     choices {
         /// `interleave` with this many walks; `None` lets the checker choose.
-        Interleave "interleave", MAX_LANES, &[8, 4, 2, 16];
+        Interleave "interleave", MAX_LANES, &[8, 4, 2, 16], interleaved, |to, n| to.interleave = Some(n);
         /// `vectorize` with this many lanes; `None` lets the compiler choose.
-        Vectorize "vector", MAX_LANES, &[8, 16, 32, 64, 4];
+        Vectorize "vector", MAX_LANES, &[8, 16, 32, 64, 4], |_| LANES, |to, n| to.vectorize = Some(n);
     }
     words {
         /// `representation`
-        Layout(Layout) Representation "representation", |layout: &Layout| layout.word().to_owned();
+        Layout(Layout) Representation "representation", |layout: &Layout| layout.word().to_owned(),
+            |to, layout| to.representation = Some(layout);
         /// `gpuDimension`
-        Gpu(GpuDimension) GpuDimension "gpu", |dimension: &GpuDimension| dimension.to_string();
+        Gpu(GpuDimension) GpuDimension "gpu", |dimension: &GpuDimension| dimension.to_string(),
+            |to, dimension| to.gpu_dimension = Some(dimension);
     }
 }
 
@@ -156,8 +192,10 @@ impl Annotation {
 
     /// Whether the two cannot hold for one loop.
     pub fn contradicts(&self, other: &Annotation) -> bool {
-        let pair =
-            |a: &Annotation, b: &Annotation| matches!((a, b), (Annotation::Parallel, Annotation::Unroll));
-        (self.same_kind(other) && self != other) || pair(self, other) || pair(other, self)
+        // Iterations run in one of these ways.
+        let runs = |a: &Annotation| {
+            matches!(a, Annotation::Parallel | Annotation::Unroll | Annotation::UnrollAndJam)
+        };
+        (self.same_kind(other) || (runs(self) && runs(other))) && self != other
     }
 }

@@ -2,17 +2,10 @@
 
 use foldhash::{HashMap, HashMapExt};
 
-use super::{Annotation, Inside, LoopNode, Loops, NestBuilder};
+use super::{Inside, LoopNode, Loops, NestBuilder};
 use crate::accumulation;
 use sched_nest::sym::Sym;
-use sched_nest::{Annotations, Body, Constraint, Loop, LoopId, Nest, Reduce};
-
-/// Walks that `interleave` advances together when the schedule names no number.
-const INTERLEAVE: u32 = 8;
-/// Lanes of a vector when `vectorize` names no number: 32-bit floats in the widest registers there are.
-const LANES: u32 = 16;
-/// Loops that iterate no more often than this are interleaved completely when the schedule names no number.
-const SMALL: i64 = 16;
+use sched_nest::{Annotations, Body, Constraint, Loop, LoopId, Nest};
 
 impl NestBuilder {
     /// The nest as it stands, and where each of its loops came from.
@@ -73,27 +66,9 @@ impl NestBuilder {
     /// The facts stated about a loop, with the checker's choices filled in.
     pub fn annotations(&self, id: LoopId) -> Annotations {
         let mut annotations = Annotations::default();
-        let choose = |given: Option<u32>| {
-            let small =
-                self.trips(id).filter(|trips| *trips <= SMALL).and_then(|trips| u32::try_from(trips).ok());
-            given.unwrap_or_else(|| small.unwrap_or(INTERLEAVE).max(1))
-        };
+        let trips = || self.trips(id);
         for (annotation, _) in &self.node(id).annotations {
-            match *annotation {
-                Annotation::Parallel => annotations.parallel = true,
-                Annotation::Unroll => annotations.unroll = true,
-                Annotation::Cache => annotations.cache = true,
-                Annotation::Interleave(n) => annotations.interleave = Some(choose(n)),
-                Annotation::Vectorize(n) => annotations.vectorize = Some(n.unwrap_or(LANES)),
-                Annotation::UnrollWalk(n) => annotations.unroll_walk = Some(n),
-                Annotation::PeelWalk(n) => annotations.peel_walk = Some(n),
-                Annotation::SpeculateWalk(n) => annotations.speculate_walk = Some(n),
-                Annotation::AtomicReduce => annotations.reduce = Some(Reduce::Atomic),
-                Annotation::SharedReduce => annotations.shared_reduce = true,
-                Annotation::VectorReduce(n) => annotations.reduce = Some(Reduce::Vector(n)),
-                Annotation::Layout(layout) => annotations.representation = Some(layout),
-                Annotation::Gpu(dimension) => annotations.gpu_dimension = Some(dimension),
-            }
+            annotation.export(trips, &mut annotations);
         }
         annotations
     }

@@ -53,10 +53,11 @@ fn unsorted(scope: &Scope, builder: &NestBuilder, report: &mut Report) {
     }
     let message = format!("the first {count} trees are not the {count} that are no deeper than {depth}");
     let at = report.first_directive();
+    let sort = report.line_before(at, "sortTrees(depth)");
     let diagnostic = Diagnostic::new(codes::UNSORTED_DEPTHS, span, message)
         .label("counts trees wherever they stand")
         .help("Sort the trees first: `sortTrees(depth)`.")
-        .fix("sort the trees first", at, "sortTrees(depth)\n", Applicability::Unsure);
+        .fix("sort the trees first", at, &sort, Applicability::Unsure);
     report.push(diagnostic);
 }
 

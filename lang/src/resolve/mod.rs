@@ -3,9 +3,11 @@
 mod calls;
 mod header;
 mod scope;
+mod when;
 
 pub(crate) use calls::calls;
 pub use calls::{Arg, Call, parameters, path_text};
 pub(crate) use header::{given_target, header};
 pub use scope::{FUNCTIONS, Number, PROPERTIES};
 pub(crate) use scope::{Scope, list, scope};
+pub(crate) use when::bounds;

@@ -313,7 +313,7 @@ impl Scope<'_> {
             }
             None => format!("Declare it before the directives: `param {text} = 64`."),
         });
-        let at = report.first_directive();
+        let at = report.end_of_header();
         let declaration = format!("param {text} = 64\n");
         diagnostic.fix(format!("declare `param {text} = 64`"), at, &declaration, Applicability::Placeholder)
     }

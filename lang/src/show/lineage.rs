@@ -14,7 +14,8 @@ use serde_json::{Value, json};
 
 use crate::lineage::{DirectiveIndex, Index};
 use crate::schedule::{Event, Lineage};
-use sched_nest::show::{axis_name, range, sym_value};
+use sched_nest::Variants;
+use sched_nest::show::{axis_name, range, show_variants, sym_value, variants_json};
 
 /// Copies of one index that are named one by one.
 const NAMED: usize = 4;
@@ -123,6 +124,16 @@ pub fn lineage_json(lineage: &Lineage) -> Value {
         })
     });
     json!({ "indices": indices.collect::<Vec<_>>() })
+}
+
+/// As [`show_lineage`] for each number of rows.
+pub fn show_lineages(lineages: &Variants<Lineage>) -> String {
+    show_variants(lineages, show_lineage)
+}
+
+/// As [`lineage_json`] with the lineages for few rows.
+pub fn lineages_json(lineages: &Variants<Lineage>) -> Value {
+    variants_json(lineages, "lineage", lineage_json)
 }
 
 fn event_json(event: &Event) -> Value {

@@ -1,40 +1,74 @@
 //! Part of a schedule: the directives up to a line.
 
-use sched_grammar::ast::{Span, StmtKind};
+use sched_grammar::ast::{Span, Stmt, StmtKind};
 use sched_grammar::parse;
 
-use crate::check::check;
+use crate::check::Outcome;
 use crate::diagnostics::Severity;
 use crate::directives::find;
 use crate::options::Options;
+use crate::part::Block;
 
-/// The schedule with blanks in place of the directives that begin after `line`, counted from 1. Header lines stay, and so
-/// do all places in the text. Annotations may be stated before their loops are made; those whose loops are not made by then
-/// are left out too.
-pub fn until_line(source: &str, line: usize, options: &Options) -> String {
-    let end = source.match_indices('\n').nth(line.saturating_sub(1)).map_or(source.len(), |(at, _)| at);
-    let parsed = parse(source);
-    let directives = parsed.file.stmts.iter().filter(|stmt| matches!(stmt.kind, StmtKind::Directive(_)));
-    let (before, after): (Vec<_>, Vec<_>) = directives.partition(|stmt| (stmt.span.start as usize) < end);
-    let mut text = source.to_owned();
-    if after.is_empty() {
-        return text;
-    }
-    after.iter().for_each(|stmt| blank(&mut text, stmt.span));
-    let checked = check(&text, options);
-    let is_wrong = |span: Span| {
-        let inside = |at: Span| span.start <= at.start && at.end <= span.end;
-        checked.diagnostics.iter().any(|d| d.severity == Severity::Error && inside(d.span()))
+/// A text of which only the directives up to a line are left.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Until {
+    /// The text, with blanks in place of what is left out.
+    pub text: String,
+    /// Most rows of the calls that the schedule is for in which the line lies; nothing outside of blocks.
+    pub max_rows: Option<u32>,
+}
+
+/// The schedule in which a line lies, counted from 1, with blanks in place of the directives that begin after it and of all
+/// other schedules of the text. Header lines stay, and so do all places in the text. Annotations may be stated before their
+/// loops are made; those whose loops are not made by then are left out too.
+pub fn until_line(source: &str, line: usize, options: &Options) -> Until {
+    let mut ends = source.match_indices('\n').map(|(at, _)| at);
+    let start = match line.checked_sub(2) {
+        Some(before) => ends.nth(before).map_or(source.len(), |at| at + 1),
+        None => 0,
     };
-    for stmt in before {
-        if let StmtKind::Directive(directive) = &stmt.kind
-            && find(&directive.name.text).is_some_and(|signature| !signature.shapes)
-            && is_wrong(stmt.span)
-        {
-            blank(&mut text, stmt.span);
-        }
+    let end = ends.next().unwrap_or(source.len());
+    let parsed = parse(source);
+    let touches = |block: &Block| (block.span.start as usize) < end.max(1) && start < block.span.end as usize;
+    let blocks = || parsed.file.stmts.iter().filter_map(Block::of);
+    let here = blocks().position(|block| touches(&block));
+    let block = here.and_then(|here| blocks().nth(here));
+
+    let stmts = block.map_or(&parsed.file.stmts, |block| &block.when.body);
+    let (before, after): (Vec<_>, Vec<_>) =
+        stmts.iter().filter(|stmt| is_directive(stmt)).partition(|stmt| (stmt.span.start as usize) < end);
+    let others = blocks().filter(|other| block.is_none_or(|own| own.span != other.span));
+    let mut left_out: Vec<Span> =
+        after.iter().map(|stmt| stmt.span).chain(others.map(|other| other.span)).collect();
+    if block.is_some() {
+        left_out.extend(parsed.file.stmts.iter().filter(|stmt| is_directive(stmt)).map(|stmt| stmt.span));
     }
-    text
+    let mut text = source.to_owned();
+    left_out.iter().for_each(|span| blank(&mut text, *span));
+
+    if after.is_empty() && block.is_none() {
+        return Until { text, max_rows: None };
+    }
+    let outcome = Outcome::of(&text, &parse(&text), options);
+    if !after.is_empty() {
+        let errors = outcome.verdict.diagnostics.iter().filter(|found| found.severity == Severity::Error);
+        let errors: Vec<Span> = errors.map(|found| found.span()).collect();
+        let is_wrong = |span: Span| errors.iter().any(|at| span.start <= at.start && at.end <= span.end);
+        let wrong = before.iter().filter(|stmt| is_annotation(stmt) && is_wrong(stmt.span));
+        wrong.for_each(|stmt| blank(&mut text, stmt.span));
+    }
+    let max_rows = block.and_then(|_| outcome.variant(1).max_rows);
+    Until { text, max_rows }
+}
+
+fn is_directive(stmt: &Stmt) -> bool {
+    matches!(stmt.kind, StmtKind::Directive(_))
+}
+
+/// Whether it is a directive that does not shape the nest.
+fn is_annotation(stmt: &Stmt) -> bool {
+    let StmtKind::Directive(directive) = &stmt.kind else { return false };
+    find(&directive.name.text).is_some_and(|signature| !signature.shapes)
 }
 
 /// Replaces text by blanks, line ends aside; the place of everything else stays the same.

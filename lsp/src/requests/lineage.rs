@@ -1,6 +1,6 @@
 //! `sched/lineage`: where loops come from and what became of them.
 
-use sched_lang::show::{lineage_json, show_lineage};
+use sched_lang::show::{lineages_json, show_lineages};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tower_lsp_server::jsonrpc::Result;
@@ -36,6 +36,10 @@ pub struct Lineage {
 pub fn lineage(shared: &Shared, params: &LineageParams) -> Result<Lineage> {
     let snapshot = shared.snapshot(&params.text_document.uri)?;
     let snapshot = snapshot.ok_or_else(|| failed("this document is not open"))?;
-    let lineage = snapshot.analysis.lineage();
-    Ok(Lineage { version: snapshot.version, text: show_lineage(lineage), lineage: lineage_json(lineage) })
+    let lineages = snapshot.analysis.lineages();
+    Ok(Lineage {
+        version: snapshot.version,
+        text: show_lineages(&lineages),
+        lineage: lineages_json(&lineages),
+    })
 }

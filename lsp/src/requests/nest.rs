@@ -6,7 +6,7 @@ use sched_grammar::ast::Span;
 use sched_ide::{self as ide, NestView, nest_view_json_with};
 use sched_lang::check;
 use sched_lang::show::until_line;
-use sched_nest::show::show_nest;
+use sched_nest::show::{show_nest, show_nests};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tower_lsp_server::jsonrpc::Result;
@@ -66,7 +66,7 @@ pub fn nest(shared: &Shared, params: &NestParams) -> Result<NestAnswer> {
     Ok(NestAnswer {
         version: now.version,
         stale: !now.analysis.is_legal(),
-        text: last.analysis.nest().map(show_nest).unwrap_or_default(),
+        text: last.analysis.nests().as_ref().map(show_nests).unwrap_or_default(),
         view: view.map(|view| json(&view, &last, &now)).unwrap_or_default(),
     })
 }
@@ -85,6 +85,8 @@ fn text_until(snapshot: &Snapshot, offset: usize) -> String {
     let analysis = &snapshot.analysis;
     let before = analysis.source().get(..offset).unwrap_or_default();
     let line = before.matches('\n').count() + 1;
-    let nest = check(&until_line(analysis.source(), line, analysis.options()), analysis.options()).nest;
-    nest.as_ref().map(show_nest).unwrap_or_default()
+    let until = until_line(analysis.source(), line, analysis.options());
+    let rows = until.max_rows.map(|rows| usize::try_from(rows).unwrap_or(usize::MAX));
+    let nests = check(&until.text, analysis.options()).nests;
+    nests.map(|nests| show_nest(rows.map_or(nests.rest(), |rows| nests.for_rows(rows)))).unwrap_or_default()
 }

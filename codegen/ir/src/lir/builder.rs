@@ -4,6 +4,7 @@ use super::{
     Address, Alloc, Bin, Block, Buffer, BufferId, Carried, Cast, Cmp, For, Function, Gather, If, Joined,
     Keep, Math, Op, Parallel, Scalar, Space, Stmt, Ty, Value, While,
 };
+use crate::lir::bits;
 use std::collections::HashMap;
 
 /// A function under construction; statements go to the innermost open block.
@@ -26,7 +27,7 @@ impl Builder {
         Builder::with_index(name, Scalar::I64)
     }
 
-    /// An empty function whose indices have a type.
+    /// An empty function with indices of this type.
     pub fn with_index(name: impl Into<String>, index: Scalar) -> Builder {
         Builder {
             function: Function {
@@ -100,6 +101,19 @@ impl Builder {
     /// The type of indices.
     pub fn index(&self) -> Ty {
         Ty::of(self.function.index)
+    }
+
+    /// The type of numbers of nodes and elements: an index for a single walk, and 32 bits in vectors.
+    pub fn index_type(&self, lanes: u16) -> Ty {
+        if lanes == 1 { self.index() } else { Ty::vector(Scalar::I32, lanes) }
+    }
+
+    /// Unsigned numbers as numbers of nodes and elements, widened or cut.
+    pub fn to_index(&mut self, value: Value) -> Value {
+        let from = self.ty(value);
+        let to = self.index_type(from.lanes);
+        let cast = if bits(from.scalar) > bits(to.scalar) { Cast::Trunc } else { Cast::ZExt };
+        self.cast(cast, value, to)
     }
 
     /// An index that is constant.

@@ -20,6 +20,7 @@ mod builder;
 mod fits;
 mod ops;
 mod print;
+mod unread;
 mod vectors;
 
 pub use builder::{Build, Builder};

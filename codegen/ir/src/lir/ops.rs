@@ -27,6 +27,11 @@ trait Operand {
         None
     }
 
+    /// The same, to be changed.
+    fn buffer_mut(&mut self) -> Option<&mut BufferId> {
+        None
+    }
+
     /// Its text.
     fn text(&self, names: &impl Names) -> String;
 }
@@ -72,6 +77,10 @@ impl Operand for Address {
         Some(self.buffer)
     }
 
+    fn buffer_mut(&mut self) -> Option<&mut BufferId> {
+        Some(&mut self.buffer)
+    }
+
     fn text(&self, names: &impl Names) -> String {
         names.address(self)
     }
@@ -90,6 +99,10 @@ impl Operand for Gather {
 
     fn buffer(&self) -> Option<BufferId> {
         Some(self.buffer)
+    }
+
+    fn buffer_mut(&mut self) -> Option<&mut BufferId> {
+        Some(&mut self.buffer)
     }
 
     fn text(&self, names: &impl Names) -> String {
@@ -173,6 +186,16 @@ macro_rules! operations {
                 let none: Option<BufferId> = None;
                 match self {
                     $( Op::$name $(($($operand),*))? => none$($(.or(Operand::buffer($operand)))*)?, )*
+                }
+            }
+
+            /// The same, to be changed.
+            pub(super) fn buffer_mut(&mut self) -> Option<&mut BufferId> {
+                let none: Option<&mut BufferId> = None;
+                match self {
+                    $( Op::$name $(($($operand),*))? => {
+                        none$($(.or(Operand::buffer_mut($operand)))*)?
+                    } )*
                 }
             }
 

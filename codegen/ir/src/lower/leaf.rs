@@ -3,7 +3,7 @@
 use super::kernel_builder::KernelBuilder;
 use super::sum_target::SumTarget;
 use super::walk::{Lane, WalkContext};
-use crate::lir::{Address, Build, Cast, Scalar, Ty, Value};
+use crate::lir::{Address, Build, Scalar, Ty, Value};
 use crate::plan::SumAccess;
 use crate::repr::LeafValue;
 use sched_nest::Axis;
@@ -45,7 +45,7 @@ impl KernelBuilder<'_> {
                 sums.add(&mut k.b, index, value);
             }),
             (LeafValue::Vector(place), None) => self.each(context, lane, place, |k, ended, place| {
-                let place = k.b.cast(Cast::ZExt, place, Ty::I64);
+                let place = k.b.to_index(place);
                 k.add_vector(&sums, ended, place);
             }),
             (LeafValue::Scalar(values) | LeafValue::Vector(values), Some(mut sum)) => {
@@ -53,7 +53,7 @@ impl KernelBuilder<'_> {
                 for walk in 0..lane.count {
                     let mut value = self.walk_of(lane, values, walk);
                     if matches!(leaf, LeafValue::Vector(_)) {
-                        let place = self.b.cast(Cast::ZExt, value, Ty::I64);
+                        let place = self.b.to_index(value);
                         value = self.vector_element(place);
                     }
                     sum = self.b.add(sum, value);

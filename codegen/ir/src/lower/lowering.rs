@@ -60,20 +60,20 @@ pub struct Lowering<'a> {
     /// The numbers of the tables.
     pub numbers: &'a Numbers,
     /// Rows of the largest call or run, if there is a limit: code that more would need is left out.
-    pub most_rows: Option<i64>,
+    pub max_rows: Option<i64>,
 }
 
 impl<'a> Lowering<'a> {
-    /// Lowers a schedule for calls of at most `most_rows` rows, where another one serves larger ones.
+    /// Lowers the variant for calls of at most `max_rows` rows, or for all others.
     pub fn new(
         hir: &'a Hir,
         mir: &'a Mir,
         plan: &'a Plan,
         numbers: &'a Numbers,
-        most_rows: Option<i64>,
+        max_rows: Option<i64>,
     ) -> Lowering<'a> {
-        let most_rows = [plan.rows_per_run, most_rows].into_iter().flatten().min();
-        Lowering { hir, mir, plan, numbers, most_rows }
+        let max_rows = [plan.rows_per_run, max_rows].into_iter().flatten().min();
+        Lowering { hir, mir, plan, numbers, max_rows }
     }
 }
 

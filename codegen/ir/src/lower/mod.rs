@@ -22,48 +22,43 @@ mod walk;
 use self::kernel_builder::KernelBuilder;
 use self::ports::{Ports, Results};
 use crate::lir::{Build, Builder, Cmp, Function, KernelKind};
+use sched_nest::{Bounded, Variants};
 
 pub use lowering::{Lowering, Numbers};
 pub use output::{class_columns, interface, value_columns};
 
-/// The function of one kernel under schedules for calls of different sizes: each but the last is for calls up
-/// to its number of rows. Leaves are found under the last one, whatever the size. None if the model has no
-/// such output.
-pub fn kernel(kernel: KernelKind, choices: &[(Option<i64>, Lowering)]) -> Option<Function> {
-    let last = choices.last()?;
-    let (name, choices, results) = match kernel {
-        KernelKind::Raw => ("raw", choices, Results::Margins),
+/// The function of one kernel, which chooses among the variants of the schedule by the number of rows. Leaves are
+/// found under the last variant, whatever the size. None if the model has no such output.
+pub fn kernel(kernel: KernelKind, variants: &Variants<Lowering>) -> Option<Function> {
+    let rest = variants.rest();
+    let (name, bounded, results) = match kernel {
+        KernelKind::Raw => ("raw", variants.bounded(), Results::Margins),
         // The numbers of leaves are large tables, and small calls for them rare.
-        KernelKind::Leaf => ("leaf", std::slice::from_ref(last), Results::LeafIndices),
-        KernelKind::Value => return output::values(&last.1.hir.forest),
-        KernelKind::Class => return output::classes(&last.1.hir.forest),
+        KernelKind::Leaf => ("leaf", [].as_slice(), Results::LeafIndices),
+        KernelKind::Value => return output::values(&rest.hir.forest, rest.plan.index),
+        KernelKind::Class => return output::classes(&rest.hir.forest, rest.plan.index),
     };
-    let mut b = Builder::new(name);
-    choose(&mut b, choices, results);
+    let mut b = Builder::with_index(name, rest.plan.index);
+    choose(&mut b, bounded, rest, results);
     Some(b.finish())
 }
 
-/// The first schedule whose calls are large enough.
-fn choose(b: &mut Builder, choices: &[(Option<i64>, Lowering)], results: Results) {
-    match choices {
-        [(Some(most), lowering), rest @ ..] if !rest.is_empty() => {
-            let (rows, most) = (b.rows(), b.int(*most));
-            let few = b.cmp(Cmp::Le, rows, most);
-            b.if_else(
-                few,
-                |b| {
-                    emit(lowering, b, results);
-                    Vec::new()
-                },
-                |b| {
-                    choose(b, rest, results);
-                    Vec::new()
-                },
-            );
-        }
-        [(_, lowering), ..] => emit(lowering, b, results),
-        [] => {}
-    }
+/// The first variant whose bound covers the call.
+fn choose(b: &mut Builder, bounded: &[Bounded<Lowering>], rest: &Lowering, results: Results) {
+    let [first, larger @ ..] = bounded else { return emit(rest, b, results) };
+    let (rows, most) = (b.rows(), b.int(first.max_rows.into()));
+    let covered = b.cmp(Cmp::Le, rows, most);
+    b.if_else(
+        covered,
+        |b| {
+            emit(&first.value, b, results);
+            Vec::new()
+        },
+        |b| {
+            choose(b, larger, rest, results);
+            Vec::new()
+        },
+    );
 }
 
 fn emit(lowering: &Lowering, b: &mut Builder, results: Results) {

@@ -1,6 +1,7 @@
 //! Loops, cases, row copies and prefetches.
 
 use super::kernel_builder::KernelBuilder;
+use super::lowering::Lowering;
 use super::ports::Results;
 use super::row_source::RowCopy;
 use super::scope::InScope;
@@ -45,11 +46,10 @@ impl KernelBuilder<'_> {
     fn nest_loop(&mut self, this: &Loop) {
         let var = this.iter.var;
         match this.mode {
-            Mode::Serial => match this.body.as_slice() {
-                [Stmt::Walks(walks)] if self.unrolls_and_jams(walks) => {
-                    self.unroll_and_jam(this, walks, |k| k.serial(this));
-                }
-                _ => self.serial(this),
+            Mode::Serial => self.serial(this),
+            Mode::UnrollAndJam => match self.tree_loop(this) {
+                Some(trees) => self.unroll_and_jam(trees, |k| k.serial(this)),
+                None => self.serial(this),
             },
             Mode::Parallel => {
                 let trip = self.scope.trip(&mut self.b, &this.iter);
@@ -179,8 +179,10 @@ impl KernelBuilder<'_> {
     /// vectors at a time than the rows need.
     fn room_for_few(&mut self, walks: &WalkRange, count: Value, mut held: Value) -> Value {
         let mut ends: BTreeMap<i64, BTreeSet<i64>> = BTreeMap::new();
-        for leaf in self.ports.lowering.mir.uses.of(walks) {
-            let halves = std::iter::successors(Some(leaf.group / 2), |n| Some(n / 2));
+        let Lowering { mir, plan, .. } = self.ports.lowering;
+        for (id, leaf) in walks.ids().zip(mir.uses.of(walks)) {
+            let together = plan.walks.get(&id).map_or(1, |walk| walk.unroll_and_jam);
+            let halves = std::iter::successors(Some(together / 2), |n| Some(n / 2));
             let rows = halves.take_while(|n| *n > 0).map(|n| i64::from(n) * i64::from(leaf.lanes));
             ends.entry(leaf.start).or_default().extend(rows.map(|rows| leaf.start + rows));
         }

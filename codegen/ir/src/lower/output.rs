@@ -26,8 +26,8 @@ pub fn class_columns(forest: &Forest) -> usize {
 }
 
 /// The kernel from margins to predictions; none where predictions are the margins.
-pub fn values(forest: &Forest) -> Option<Function> {
-    let stage = Stage::new(forest, "value", scalar(forest.types.output));
+pub fn values(forest: &Forest, index: Scalar) -> Option<Function> {
+    let stage = Stage::new(forest, ("value", index), scalar(forest.types.output));
     match forest.transform {
         Transform::Identity if stage.element == stage.result => None,
         Transform::Identity => Some(stage.each(|_, x| x)),
@@ -40,11 +40,11 @@ pub fn values(forest: &Forest) -> Option<Function> {
 }
 
 /// The kernel from margins to class numbers; none where the model has no classes.
-pub fn classes(forest: &Forest) -> Option<Function> {
+pub fn classes(forest: &Forest, index: Scalar) -> Option<Function> {
     if class_columns(forest) == 0 {
         return None;
     }
-    let stage = Stage::new(forest, "class", Scalar::F32);
+    let stage = Stage::new(forest, ("class", index), Scalar::F32);
     match forest.transform {
         Transform::Sigmoid => Some(stage.each(|s, x| {
             let p = s.sigmoid(x);
@@ -75,9 +75,9 @@ impl Build for Stage {
 }
 
 impl Stage {
-    fn new(forest: &Forest, name: &str, result: Scalar) -> Stage {
+    fn new(forest: &Forest, (name, index): (&str, Scalar), result: Scalar) -> Stage {
         let element = scalar(forest.types.accumulator);
-        let mut b = Builder::new(name);
+        let mut b = Builder::with_index(name, index);
         let margins = b.buffer("margins", Space::Input, element);
         let out = b.buffer("result", Space::Output, result);
         Stage { b, margins, out, element, result, per_row: forest.num_margins as i64 }

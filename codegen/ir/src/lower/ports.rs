@@ -131,7 +131,7 @@ impl<'a> Ports<'a> {
 
     /// The largest exclusive end of a loop, if one is known.
     pub fn most(&self, iter: &Iter) -> Option<i64> {
-        let Lowering { mir, most_rows, .. } = self.lowering;
-        iter.stops.iter().filter_map(|stop| stop.most(&mir.vars, *most_rows)).min()
+        let Lowering { mir, max_rows, .. } = self.lowering;
+        iter.stops.iter().filter_map(|stop| stop.most(&mir.vars, *max_rows)).min()
     }
 }

@@ -359,6 +359,7 @@ fn mode_of(annotations: &Annotations) -> Mode {
     match annotations {
         Annotations { unroll: true, .. } => Mode::Unrolled,
         Annotations { parallel: true, .. } => Mode::Parallel,
+        Annotations { unroll_and_jam: true, .. } => Mode::UnrollAndJam,
         _ => Mode::Serial,
     }
 }

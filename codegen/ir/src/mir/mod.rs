@@ -95,6 +95,8 @@ pub enum Mode {
     Parallel,
     /// One after the other, each as code of its own.
     Unrolled,
+    /// One after the other, or several together where the leaf loop inside has few rows.
+    UnrollAndJam,
 }
 
 /// A loop around other statements.
@@ -110,6 +112,14 @@ pub struct Loop {
     pub walks: WalkRange,
     /// What is repeated.
     pub body: Vec<Stmt>,
+}
+
+impl Loop {
+    /// The leaf loop that is all it repeats, behind the prefetches of its trees.
+    pub fn only_walks(&self) -> Option<(&[Stmt], &Walks)> {
+        let (Stmt::Walks(walks), before) = self.body.split_last()? else { return None };
+        before.iter().all(|stmt| matches!(stmt, Stmt::CacheTrees(_))).then_some((before, walks))
+    }
 }
 
 /// Where rows are read from.

@@ -91,6 +91,7 @@ impl Printer<'_> {
                     Mode::Serial => "for",
                     Mode::Parallel => "parallel",
                     Mode::Unrolled => "unrolled",
+                    Mode::UnrollAndJam => "unroll-and-jam",
                 };
                 self.braced(f, format!("{head} {}", self.iter(&this.iter)), &this.body)
             }

@@ -6,10 +6,15 @@ use super::{CopyPlan, Plan, WalkPlan, copies, cost};
 use crate::bytes::scalar;
 use crate::error::{Budget, CompileError};
 use crate::hir::Hir;
+use crate::lir::Scalar;
 use crate::mir::{CacheId, Mir, Rows, Stmt, Walks};
 use crate::plan::storage::{Chosen, Wanted};
 use crate::repr::traverse::Walker;
 use std::collections::BTreeMap;
+
+/// Most elements of one buffer of a call, and most bytes of tables, where indices have 32 bits: half of what they reach,
+/// so that loops may count beyond.
+const MOST_NUMBERED: i64 = 1 << 30;
 
 /// Decides how a legalised nest runs. Tables of `spent` bytes exist already; `leaf_indices` are wanted or
 /// not.
@@ -24,12 +29,16 @@ pub fn build(
     budget: &Budget,
     spent: u64,
 ) -> Result<Plan, CompileError> {
-    let (copies, most_rows) = copies::all(mir, hir, budget)?;
+    let mut budget = *budget;
+    if budget.narrow_indices {
+        budget.tables = budget.tables.min(MOST_NUMBERED as u64);
+    }
+    let (copies, max_rows) = copies::all(mir, hir, &budget)?;
     let mut leaves = Vec::new();
     collect(&mir.body, WalkContext::default(), &copies, &mut leaves);
     let loops: Vec<&Walks> = leaves.iter().map(|(walks, _)| *walks).collect();
     let Chosen { storages, of_walks, subset } =
-        Wanted::of(hir, &loops, &copies, leaf_indices)?.choose(budget, spent)?;
+        Wanted::of(hir, &loops, &copies, leaf_indices)?.choose(&budget, spent)?;
     let columns = subset.as_ref().map_or(0, |subset| subset.count() as i64);
     let mut walks = BTreeMap::new();
     for (leaf, context) in leaves {
@@ -48,21 +57,30 @@ pub fn build(
         if Walker::new(&*stored.layout, &[], &traversal, steps).is_none() {
             return Err(not_carried());
         }
-        let unroll_and_jam = if budget.few_rows { context.unroll_and_jam(leaf, hir) } else { 1 };
         let plan = WalkPlan {
             name: mir.vars.get(leaf.iter.var.0 as usize).map_or_else(String::new, |var| var.name.clone()),
             storage,
             row_table: info.row_table(&traversal),
             sums: context.sum_access(leaf, hir),
-            unroll_and_jam,
+            unroll_and_jam: context.unroll_and_jam(leaf),
             cycles: cost::cycles(&info, &traversal),
             traversal,
             steps,
         };
         walks.insert(leaf.id, plan);
     }
-    let rows_per_run = [mir.rows_per_run, most_rows].into_iter().flatten().min();
-    Ok(Plan { storages, walks, copies, subset, rows_per_run })
+    let numbered = budget.narrow_indices.then(|| most_numbered_rows(hir));
+    let rows_per_run = [mir.rows_per_run, max_rows, numbered].into_iter().flatten().min();
+    let index = if budget.narrow_indices { Scalar::I32 } else { Scalar::I64 };
+    Ok(Plan { storages, walks, copies, subset, rows_per_run, index })
+}
+
+/// The most rows of which all elements have numbers of 32 bits.
+fn most_numbered_rows(hir: &Hir) -> i64 {
+    let forest = &hir.forest;
+    let per_row =
+        [forest.num_features, forest.num_margins, forest.trees.len()].into_iter().max().unwrap_or(1);
+    MOST_NUMBERED / per_row.max(1) as i64
 }
 
 /// All leaf loops and what surrounds them.
@@ -72,7 +90,7 @@ fn collect<'m>(
     copies: &BTreeMap<CacheId, CopyPlan>,
     into: &mut Vec<(&'m Walks, WalkContext<'m>)>,
 ) {
-    let outside = WalkContext { only_in: None, ..context };
+    let outside = WalkContext { tree_loop: None, ..context };
     for stmt in stmts {
         match stmt {
             Stmt::Walks(walks) => into.push((walks, context)),

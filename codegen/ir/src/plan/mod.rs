@@ -23,6 +23,7 @@ mod traversal;
 
 pub use build::build;
 
+use crate::lir::Scalar;
 use crate::mir::{CacheId, WalkId, WalkRange};
 use crate::repr::traverse::{Steps, Traversal};
 use crate::repr::{Format, Layout, Storage};
@@ -42,6 +43,8 @@ pub struct Plan {
     pub subset: Option<FeatureSubset>,
     /// A call must be cut into runs of at most this many rows.
     pub rows_per_run: Option<i64>,
+    /// The type of indices.
+    pub index: Scalar,
 }
 
 /// Trees that are stored in one way.

@@ -1,6 +1,7 @@
 //! The text form of plans.
 
 use super::{Plan, SumAccess, WalkPlan};
+use crate::lir::Scalar;
 use crate::quantize::fetch::FetchStrategy;
 use crate::repr::traverse::{Steps, Traversal};
 use std::fmt::{self, Display, Formatter};
@@ -9,6 +10,9 @@ impl Display for Plan {
     fn fmt(&self, f: &mut Formatter) -> fmt::Result {
         if let Some(rows) = self.rows_per_run {
             writeln!(f, "at most {rows} rows per run")?;
+        }
+        if self.index != Scalar::I64 {
+            writeln!(f, "indices of {}", self.index)?;
         }
         for (number, (storage, stored)) in self.storages.iter().enumerate() {
             writeln!(f, "storage {number}: {storage}")?;

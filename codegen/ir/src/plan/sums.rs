@@ -2,15 +2,15 @@
 
 use super::SumAccess;
 use crate::hir::Hir;
-use crate::mir::{Accumulator, Loop, Mode, Stmt, Walks};
+use crate::mir::{Accumulator, Loop, Mode, Walks};
 use sched_forest::Target;
 use sched_nest::Axis;
 
 /// What surrounds a leaf loop.
 #[derive(Clone, Copy, Default)]
 pub struct WalkContext<'m> {
-    /// The serial loop whose only statement it is.
-    pub only_in: Option<&'m Loop>,
+    /// The loop that contains nothing else to repeat and walks several of its trees together where rows are few.
+    pub tree_loop: Option<&'m Loop>,
     /// Whether the sums of its rows are copied.
     pub copied_sums: bool,
 }
@@ -18,8 +18,8 @@ pub struct WalkContext<'m> {
 impl WalkContext<'_> {
     /// What surrounds the statements of a loop.
     pub fn inside<'m>(self, this: &'m Loop) -> WalkContext<'m> {
-        let only = matches!(this.body.as_slice(), [Stmt::Walks(_)]) && this.mode == Mode::Serial;
-        WalkContext { only_in: only.then_some(this), copied_sums: self.copied_sums }
+        let unroll_and_jam = this.mode == Mode::UnrollAndJam && this.only_walks().is_some();
+        WalkContext { tree_loop: unroll_and_jam.then_some(this), copied_sums: self.copied_sums }
     }
 
     /// How a leaf loop adds its leaves up.
@@ -40,17 +40,14 @@ impl WalkContext<'_> {
         self.copied_sums && walks.target.accumulator == Accumulator::Output
     }
 
-    /// How many vectors of rows, those of several trees, advance together where the rows fill fewer: as many
-    /// as the schedule asks for, if the trees' walks are independent and the sums of a vector are one piece
-    /// of memory. Every row's sum still adds the trees in their order.
-    pub fn unroll_and_jam(self, walks: &Walks, hir: &Hir) -> u32 {
-        let Some(context) = self.only_in else { return 1 };
-        let var = context.iter.var;
-        let independent = walks.iter.stops.iter().all(|stop| !stop.less.vars.contains(&var));
+    /// How many vectors of rows, those of several trees, advance together where the rows fill fewer, if the
+    /// schedule asks for that: as many as for one tree. Walks that are not in vectors, as of rows that lie too far
+    /// apart for them, have none to share.
+    pub fn unroll_and_jam(self, walks: &Walks) -> u32 {
+        let unroll_and_jam =
+            self.tree_loop.is_some_and(|context| walks.tree.vars.contains(&context.iter.var));
         let rows = walks.over == Axis::Row && walks.iter.step == 1 && walks.lanes > 1;
-        let trees = walks.tree.vars.contains(&var);
-        let vectors = self.sum_access(walks, hir) == SumAccess::Vector;
-        if independent && rows && trees && vectors { walks.group } else { 1 }
+        if unroll_and_jam && rows { walks.group } else { 1 }
     }
 }
 

@@ -296,7 +296,7 @@ impl Quantizer<'_> {
         b.lookup(table, nodes.node)
     }
 
-    /// The number of a feature's ordered thresholds that a value is right of, an `i64`.
+    /// The number of a feature's ordered thresholds that a value is right of, an index.
     fn count(&self, b: &mut Builder, group: &SearchGroup, x: Value, run: Run) -> Value {
         let among = |b: &mut Builder, index: Value, size: u32| {
             let ty = Ty::vector(self.bins.compared(), size as u16);
@@ -304,7 +304,8 @@ impl Quantizer<'_> {
             let x = b.splat(x, ty.lanes);
             let right = b.cmp(self.bins.counts(), thresholds, x);
             let bits = b.mask_bits(right);
-            b.pop_count(bits)
+            let count = b.pop_count(bits);
+            b.to_index(count)
         };
         let whole = among(b, run.first, AT_ONCE);
         let Some(block) = group.block() else { return whole };

@@ -1,6 +1,6 @@
 //! Where walks stand in a tree.
 
-use crate::lir::{Builder, Cast, Scalar, Ty, Value};
+use crate::lir::{Builder, Cast, Value};
 use crate::quantize::fetch::FetchStrategy;
 
 /// Where a walk, or a vector of walks, stands.
@@ -37,11 +37,6 @@ pub fn choose(b: &mut Builder, mut values: Vec<Value>, decisions: &[Value]) -> V
         values = values.chunks(2).map(|pair| b.select(*decision, pair[1], pair[0])).collect();
     }
     values[0]
-}
-
-/// The type of node numbers: wide for a single walk, whose number is an address, narrow in vectors.
-pub fn index_type(lanes: u16) -> Ty {
-    if lanes == 1 { Ty::I64 } else { Ty::vector(Scalar::I32, lanes) }
 }
 
 /// Which step of a walk is taken.

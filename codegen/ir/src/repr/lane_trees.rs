@@ -366,7 +366,7 @@ impl Representation for LaneTrees {
             }
             _ => self.look_up(b, buffers, state, at, taken.min(self.depth.saturating_sub(1))),
         };
-        let code = if ty.lanes == 1 { b.cast(Cast::ZExt, code, Ty::I64) } else { code };
+        let code = if ty.lanes == 1 { b.to_index(code) } else { code };
         let (feature, flag) = self.test.split(b, code, self.code_bits());
         let x = row.load(b, feature);
         let right = self.test.goes_right(b, x, threshold, flag);
@@ -426,7 +426,7 @@ impl LevelOrder for LaneTrees {
             }
             _ => self.look_up(b, buffers, state, &Cursor::of(node), number.ilog2()),
         };
-        let code = if lanes == 1 { b.cast(Cast::ZExt, code, Ty::I64) } else { code };
+        let code = if lanes == 1 { b.to_index(code) } else { code };
         let (feature, missing_left) = self.test.split(b, code, self.code_bits());
         NodeTest { operand: threshold, feature, missing_left }
     }

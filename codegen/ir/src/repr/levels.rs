@@ -23,7 +23,7 @@ use super::traverse::speculate::{LevelOrder, NodeTest};
 use super::tree::{Buffers, Loaded, TreeLanes, TreeState, WalkShape};
 use crate::bytes::narrowest;
 use crate::error::CompileError;
-use crate::lir::{Bin, Builder, Cast, Cmp, Gather, Scalar, Ty, Value};
+use crate::lir::{Bin, Builder, Cmp, Gather, Scalar, Value};
 use crate::quantize::fetch::FetchStrategy;
 use crate::rows::Row;
 use sched_forest::Forest;
@@ -110,7 +110,7 @@ impl Levels {
     fn load(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: Value) -> (Value, Value) {
         let threshold = self.operand.load(b, buffers, state, node);
         let code = self.code.load(b, buffers, state, node);
-        (threshold, b.cast(Cast::ZExt, code, Ty::I64))
+        (threshold, b.to_index(code))
     }
 
     fn gather(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: Value) -> (Value, Value) {

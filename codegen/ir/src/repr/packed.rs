@@ -4,7 +4,7 @@
 //! and the number of the left child above; a leaf's child is 0, which no child is. The root is node 0, and
 //! the children of a node stand side by side.
 
-use super::cursor::{Cursor, Step, index_type};
+use super::cursor::{Cursor, Step};
 use super::numbers::LeafIndices;
 use super::order::{self, Placed};
 use super::payload::Payload;
@@ -16,7 +16,7 @@ use super::test::Test;
 use super::traverse::speculate::{LevelOrder, NodeTest};
 use super::tree::{Buffers, TreeLanes, TreeState, WalkShape};
 use crate::error::CompileError;
-use crate::lir::{Builder, Cast, Cmp, Scalar, Ty, Value};
+use crate::lir::{Builder, Cast, Cmp, Scalar, Value};
 use crate::rows::Row;
 use sched_forest::{Forest, NodeRef};
 use sched_nest::Layout;
@@ -94,7 +94,7 @@ impl PackedNodes {
         if b.ty(node).lanes == 1 {
             let low = self.low.load(b, buffers, state, node);
             let high = self.high.load(b, buffers, state, node);
-            return (low, b.cast(Cast::ZExt, high, Ty::I64));
+            return (low, b.to_index(high));
         }
         let word = self.low.seen_as(Scalar::I64).load(b, buffers, state, node);
         let (low, high) = (b.extract_half(word, 0), b.extract_half(word, 1));
@@ -164,7 +164,7 @@ impl Representation for PackedNodes {
     }
 
     fn root(&self, b: &mut Builder, lanes: u16, _: bool) -> Value {
-        b.int_of(index_type(lanes), 0)
+        b.int_of(b.index_type(lanes), 0)
     }
 
     fn step(

@@ -4,7 +4,7 @@ use super::representation::LeafValue;
 use super::schema::{Bytes, Field};
 use super::tree::{Buffers, TreeState};
 use crate::bytes::{scalar, write_float};
-use crate::lir::{BufferId, Builder, Cast, Scalar, Ty, Value};
+use crate::lir::{BufferId, Builder, Scalar, Value};
 use sched_forest::{Forest, Leaf, Target};
 
 /// Bytes of leaves of one tree that are looked up in registers at most: gathering more of them is cheaper.
@@ -75,7 +75,7 @@ impl Payload {
             return LeafValue::Scalar(self.field.load(b, buffers, state, node));
         }
         let leaf = self.field.seen_as(Scalar::I32).load(b, buffers, state, node);
-        let leaf = if b.ty(node).lanes == 1 { b.cast(Cast::ZExt, leaf, Ty::I64) } else { leaf };
+        let leaf = if b.ty(node).lanes == 1 { b.to_index(leaf) } else { leaf };
         let outputs = b.int_of(b.ty(leaf), self.outputs as i64);
         LeafValue::Vector(b.mul(leaf, outputs))
     }

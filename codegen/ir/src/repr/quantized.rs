@@ -13,7 +13,7 @@
 //! Walks must be straight-line down to the leaf, so every tree is padded to one depth.
 
 use super::complete::{Complete, Depths, NodeSlot, SMALLEST};
-use super::cursor::{Cursor, Step, index_type};
+use super::cursor::{Cursor, Step};
 use super::entries::LeafAt;
 use super::records::Names;
 use super::representation::{LeafValue, Representation};
@@ -178,17 +178,16 @@ impl Quantized {
 
     /// Threshold bin and column of nodes: from their words, or for a single one from the tables.
     fn load(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: Value) -> (Value, Value) {
-        let lanes = b.ty(node).lanes;
-        let node = b.cast(Cast::ZExt, node, index_type(lanes));
+        let node = b.to_index(node);
         if !self.words {
             let mut load = |field: Field| {
                 let value = field.load(b, buffers, state, node);
-                b.cast(Cast::ZExt, value, index_type(lanes))
+                b.to_index(value)
             };
             return (load(self.threshold_bin), load(self.column));
         }
         let word = self.word.load(b, buffers, state, node);
-        let word = b.cast(Cast::ZExt, word, index_type(lanes));
+        let word = b.to_index(word);
         (b.bits(word, 0, BIN_BITS), b.bits(word, BIN_BITS, 32 - BIN_BITS))
     }
 
@@ -305,7 +304,7 @@ impl Quantized {
         let (ty, first) = (b.ty(node), self.trees.first_leaf(steps));
         // A byte has lost the highest bit of the last level's numbers.
         let lost = ty.scalar == Scalar::I8 && first >= 1 << u8::BITS;
-        LeafAt { node: b.cast(Cast::ZExt, node, index_type(ty.lanes)), first: if lost { 0 } else { first } }
+        LeafAt { node: b.to_index(node), first: if lost { 0 } else { first } }
     }
 
     /// A bin in the type of nodes.

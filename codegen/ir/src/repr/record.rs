@@ -10,7 +10,7 @@ use super::tree::{Buffers, TreeState};
 use crate::bytes::narrowest;
 use crate::codes;
 use crate::error::CompileError;
-use crate::lir::{Builder, Cast, Cmp, Scalar, Ty, Value};
+use crate::lir::{Builder, Cast, Cmp, Scalar, Value};
 use crate::rows::Row;
 use sched_forest::{Inner, Leaf};
 use sched_nest::Layout;
@@ -108,7 +108,7 @@ impl Record {
     ) -> Value {
         if b.ty(node).lanes == 1 {
             let value = field.load(b, buffers, state, node);
-            return b.cast(Cast::ZExt, value, Ty::I64);
+            return b.to_index(value);
         }
         let (word, bit) = field.word();
         let word = word.load(b, buffers, state, node);

@@ -1,6 +1,6 @@
 //! What every layout can do: encode its tables, and emit a step of a walk and what ends it.
 
-use super::cursor::{Cursor, Step, index_type};
+use super::cursor::{Cursor, Step};
 use super::schema::{Bytes, Schema};
 use super::traverse::speculate::LevelOrder;
 use super::traverse::sweep::Sweep;
@@ -15,7 +15,7 @@ use sched_forest::Forest;
 pub enum LeafValue {
     /// The value itself, in the accumulator's type.
     Scalar(Value),
-    /// The first element of the leaf's vector in the forest's table of leaf vectors, an `i64`.
+    /// The first element of the leaf's vector in the forest's table of leaf vectors, an index.
     Vector(Value),
 }
 
@@ -56,10 +56,10 @@ pub trait Representation {
     /// The same for a vector of trees of which `tree` is the first.
     fn load_trees(&self, b: &mut Builder, buffers: &Buffers, tree: Value, lanes: TreeLanes) -> TreeState;
 
-    /// The root's node number: an `i64`, or a vector of `i32` for several lanes, or one of bytes where the
+    /// The root's node number: an index, or a vector of `i32` for several lanes, or one of bytes where the
     /// plan says so. It is 1 where the children of `n` are `2n` and `2n + 1`.
     fn root(&self, b: &mut Builder, lanes: u16, bytes: bool) -> Value {
-        let ty = index_type(lanes);
+        let ty = b.index_type(lanes);
         b.int_of(if bytes { ty.with(Scalar::I8) } else { ty }, 1)
     }
 

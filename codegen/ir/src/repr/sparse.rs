@@ -3,7 +3,7 @@
 //! The root is node 0; the children of a node stand side by side. A leaf's child number is 0, which no child
 //! has.
 
-use super::cursor::{Cursor, Step, index_type};
+use super::cursor::{Cursor, Step};
 use super::order;
 use super::records::{Names, Records};
 use super::representation::{LeafValue, Representation};
@@ -54,7 +54,7 @@ impl Representation for Sparse {
     }
 
     fn root(&self, b: &mut Builder, lanes: u16, _: bool) -> Value {
-        b.int_of(index_type(lanes), 0)
+        b.int_of(b.index_type(lanes), 0)
     }
 
     fn step(

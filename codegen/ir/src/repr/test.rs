@@ -1,6 +1,5 @@
 //! The test at an inner node: the comparison, and where missing values go.
 
-use super::cursor::index_type;
 use super::request::Request;
 use crate::bytes::scalar;
 use crate::fault::{Fault, seeded};
@@ -124,7 +123,7 @@ impl Test {
     /// Whether a row whose feature is `x` goes right.
     pub fn goes_right(&self, b: &mut Builder, x: Value, threshold: Value, flag: Option<Value>) -> Value {
         if !b.ty(x).scalar.is_float() {
-            let ty = index_type(b.ty(x).lanes);
+            let ty = b.index_type(b.ty(x).lanes);
             let (bin, threshold_bin) = (b.cast(Cast::ZExt, x, ty), b.cast(Cast::Trunc, threshold, ty));
             return bin_goes_right(b, bin, threshold_bin);
         }

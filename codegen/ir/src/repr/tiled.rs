@@ -6,7 +6,7 @@
 //! a tile side by side: a number from 0 is a tile of the same tree, and `!n` is leaf n. A tile that is not
 //! full has tests whose bits do not matter.
 
-use super::cursor::{Cursor, Step, index_type};
+use super::cursor::{Cursor, Step};
 use super::payload::Payload;
 use super::representation::{LeafValue, Representation};
 use super::request::Request;
@@ -155,17 +155,18 @@ impl Tiled {
         }
     }
 
-    /// The bits of a tile's tests, set where the row goes right, as an `i64`.
+    /// The bits of a tile's tests, set where the row goes right, as an index.
     fn tests(&self, b: &mut Builder, buffers: &Buffers, tile: Value, row: &Row) -> Value {
         let codes = self.features.load_run_of(b, buffers, tile, self.lanes);
-        let codes = b.cast(Cast::ZExt, codes, index_type(self.lanes));
+        let codes = b.to_index(codes);
         let (feature, flag) = self.test.split(b, codes, self.code_bits());
         // All lanes read the one row.
         let lanes = Some(RowLanes { distance: None, adjacent: false, mask: None });
         let x = Row { lanes, ..*row }.load(b, feature);
         let operands = self.operands.load_run_of(b, buffers, tile, self.lanes);
         let right = self.test.goes_right(b, x, operands, flag);
-        b.mask_bits(right)
+        let bits = b.mask_bits(right);
+        b.to_index(bits)
     }
 }
 
@@ -222,7 +223,7 @@ impl Representation for Tiled {
     }
 
     fn root(&self, b: &mut Builder, lanes: u16, _: bool) -> Value {
-        b.int_of(index_type(lanes), 0)
+        b.int_of(b.index_type(lanes), 0)
     }
 
     fn step(
@@ -246,7 +247,7 @@ impl Representation for Tiled {
         let number = b.load_index(Scalar::I8, self.outcomes.address(buffers, index));
         let index = b.add(first, number);
         let next = b.load(Ty::of(Scalar::I32), self.children.address(buffers, index));
-        let next = b.cast(Cast::SExt, next, Ty::I64);
+        let next = b.cast(Cast::SExt, next, b.index());
         if step != Step::Masked {
             return Cursor::of(next);
         }

@@ -1,6 +1,5 @@
 //! What walks hold of a tree, or of the trees of a vector.
 
-use super::cursor::index_type;
 use crate::lir::{Address, BufferId, Builder, Gather, Scalar, Ty, Value};
 
 /// The buffers of a function that hold a layout's tables, in the order of its schema.
@@ -9,7 +8,7 @@ pub type Buffers = [BufferId];
 /// A tree, or a vector of trees, that is being walked: whatever its layout loads once per tree.
 #[derive(Clone, Copy, Debug)]
 pub struct TreeState {
-    /// The first record of the (first) tree, an `i64`.
+    /// The first record of the (first) tree, an index.
     pub base: Value,
     /// For a vector of trees, the distance of each tree's first record from there, a vector of `i32`.
     pub lanes: Option<Value>,
@@ -33,14 +32,14 @@ pub enum Loaded {
     },
     /// The leaves of trees that are apart from their nodes.
     Leaves {
-        /// The first leaf of the (first) tree, an `i64`.
+        /// The first leaf of the (first) tree, an index.
         first: Value,
         /// For a vector of trees, each tree's distance from there.
         lanes: Option<Value>,
         /// Where the top nodes of the vector begin, if they lie lane by lane.
         tops: Option<Value>,
     },
-    /// How many nodes the tree has, an `i64`.
+    /// How many nodes the tree has, an index.
     Nodes(Value),
 }
 
@@ -109,6 +108,6 @@ impl TreeState {
     /// A node's number as walks of this tree, or of these trees, count.
     pub fn number(&self, b: &mut Builder, number: u64) -> Value {
         let lanes = self.lanes.map_or(1, |lanes| b.ty(lanes).lanes);
-        b.int_of(index_type(lanes), number as i64)
+        b.int_of(b.index_type(lanes), number as i64)
     }
 }

@@ -16,7 +16,7 @@ use crate::lir::{Address, BufferId, Builder, Cast, Cmp, Gather, Keep, Scalar, Ty
 pub struct Row {
     /// The buffer of rows.
     pub buffer: BufferId,
-    /// The element of feature 0 of the first row, an `i64`.
+    /// The element of feature 0 of the first row, an index.
     pub index: Value,
     /// Bytes to add, a multiple of the element's size.
     pub offset: u32,
@@ -54,7 +54,7 @@ pub struct Copied {
 }
 
 impl Row {
-    /// The values of a feature: an `i64` for a single row, a vector of `i32` for a vector of walks. Bins are
+    /// The values of a feature: an index for a single row, a vector of `i32` for a vector of walks. Bins are
     /// widened to these types with zeros.
     pub fn load(&self, b: &mut Builder, feature: Value) -> Value {
         let Some(lanes) = self.lanes else {
@@ -63,7 +63,7 @@ impl Row {
             let at =
                 Address { buffer: self.buffer, index, stride: self.element.bytes(), offset: self.offset };
             let value = b.load(Ty::of(self.element), at);
-            return if self.element.is_float() { value } else { b.cast(Cast::ZExt, value, Ty::I64) };
+            return if self.element.is_float() { value } else { b.to_index(value) };
         };
         if let Some(table) = self.table {
             return b.lookup(table, feature);
@@ -93,7 +93,7 @@ impl Row {
         self.lanes.is_some_and(|lanes| lanes.adjacent)
     }
 
-    /// The values of one feature for all lanes, where they are one piece of memory. The feature is an `i64`.
+    /// The values of one feature for all lanes, where they are one piece of memory. The feature is an index.
     pub fn load_column(&self, b: &mut Builder, feature: Value, width: u16) -> Value {
         self.load_column_and(b, Keep::Invariant, feature, width)
     }
@@ -116,7 +116,7 @@ impl Row {
     }
 }
 
-/// Which of `lanes` lanes have a number below `count`, an `i64`.
+/// Which of `lanes` lanes have a number below `count`, an index.
 pub fn lanes_below(b: &mut Builder, count: Value, lanes: u16) -> Value {
     let ty = Ty::vector(Scalar::I32, lanes);
     let all = b.int(i64::from(lanes));

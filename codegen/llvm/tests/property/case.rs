@@ -5,11 +5,11 @@ use sched_forest::{Float, Forest, Profile, predict, predict_leaves, predict_marg
 use sched_ir::interp::{self, Memory};
 use sched_ir::lir::{Function, KernelKind, Module};
 use sched_ir::tiles::Tiling;
-use sched_ir::{Budget, CompileError, Compiled, compile_by_rows, lower};
+use sched_ir::{Budget, CompileError, Compiled, compile, lower};
 use sched_lang::{Options, Supported, check};
 use sched_llvm::runtime::Kind;
 use sched_llvm::{Cpu, EntryInfo, Jit, Output, Rows};
-use sched_nest::{Accumulation, Axis, Nest, Reduce};
+use sched_nest::{Accumulation, Axis, Nest, Reduce, Variants};
 use sched_testing::forests;
 use sched_testing::{Rng, schedules};
 
@@ -21,12 +21,8 @@ pub struct Case {
     pub forest: Forest,
     /// The schedule.
     pub schedule: String,
-    /// The checked schedule.
-    pub nest: Nest,
-    /// Another schedule for calls of at most so many rows.
-    pub smaller: Option<(u32, Nest)>,
-    /// Whether blocks of few rows have code of their own.
-    pub few_rows: bool,
+    /// The checked schedule; in some cases with another one for calls of few rows.
+    pub nests: Variants<Nest>,
     /// Hits of leaves, for tiles by probability.
     pub profile: Profile,
     /// Row-major values.
@@ -47,78 +43,58 @@ impl Case {
             Options { model: Some(model.into()), supported: Supported::Compilable, ..Options::default() };
         let nest_of = |schedule: &str| {
             let checked = check(schedule, &options);
-            checked.nest.unwrap_or_else(|| {
+            checked.nest().cloned().unwrap_or_else(|| {
                 panic!("seed {seed}: a legal schedule has errors\n{schedule}\n{:#?}", checked.diagnostics)
             })
         };
-        let nest = nest_of(&schedule);
-        let smaller = rng.one_in(3).then(|| {
+        let mut nests = Variants::only(nest_of(&schedule));
+        if rng.one_in(3) {
             let other = schedules::schedule(rng.next_u64(), &forests::info(&forest));
-            (rng.below(40) as u32, nest_of(&other))
-        });
-        let few_rows = !rng.one_in(4);
-        let rows = forests::rows(&mut rng, &forest, widest_group(&nest));
-        Case { seed, forest, schedule, nest, smaller, few_rows, profile, rows }
+            nests.insert(rng.below(40) as u32, nest_of(&other)).expect("no bound is taken");
+        }
+        let rows = forests::rows(&mut rng, &forest, widest_group(nests.rest()));
+        Case { seed, forest, schedule, nests, profile, rows }
     }
 
     /// A case that is not random.
     pub fn of(forest: Forest, schedule: &str, rows: Vec<f64>) -> Case {
         let model = Some(forests::info(&forest).into());
         let options = Options { model, supported: Supported::Compilable, ..Options::default() };
-        let nest = check(schedule, &options).nest.expect("a legal schedule");
+        let nest = check(schedule, &options).nest().cloned().expect("a legal schedule");
         Case {
             seed: 0,
             forest,
             profile: Profile::default(),
             schedule: schedule.to_string(),
-            nest,
-            smaller: None,
-            few_rows: true,
+            nests: Variants::only(nest),
             rows,
         }
     }
 
-    /// The nests of the schedules.
-    fn nests(&self) -> impl Iterator<Item = &Nest> {
-        [&self.nest].into_iter().chain(self.smaller.iter().map(|(_, nest)| nest))
-    }
-
     /// Whether the tiles of some tree follow the likely paths.
     pub fn has_likely_tiles(&self) -> bool {
-        let asked = self.nest.tiles().filter(|tiles| tiles.by_probability);
+        let asked = self.nests.rest().tiles().filter(|tiles| tiles.by_probability);
         let tiling = asked.and_then(|asked| Tiling::new(&self.forest, asked, Some(&self.profile)).ok());
         tiling.is_some_and(|tiling| tiling.biased > 0)
     }
 
     /// Whether every schedule adds in the model's order.
     fn exact(&self) -> bool {
-        self.nests().all(|nest| nest.accumulation == Accumulation::Exact)
+        self.nests.iter().all(|(_, nest)| nest.accumulation == Accumulation::Exact)
     }
 
-    /// Whether the rows are so few that code of their own runs, which walks several trees at once.
+    /// Whether the rows are so few that several trees are walked together.
     pub fn walks_few_rows(&self) -> bool {
         let rows = self.num_rows();
-        let fits = self.smaller.iter().find(|(most, _)| rows <= *most as usize);
-        let nest = fits.map_or(&self.nest, |(_, nest)| nest);
-        if !self.few_rows || rows == 0 || rows > widest_group(nest) / 2 {
-            return false;
-        }
-        let code = |few_rows| {
-            let (forest, profile) = (self.forest.clone(), Some(&self.profile));
-            let budget = Budget { few_rows, ..Budget::default() };
-            compile_by_rows(forest, profile, Vec::new(), nest.clone(), &[KernelKind::Raw], &budget)
-        };
-        match (code(true), code(false)) {
-            (Ok(few), Ok(all)) => few.lir != all.lir,
-            _ => false,
-        }
+        let nest = self.nests.for_rows(rows);
+        rows > 0
+            && rows <= widest_group(nest) / 2
+            && nest.loops.iter().any(|this| this.annotations.unroll_and_jam)
     }
 
     fn compile(&self, kernels: &[KernelKind]) -> Result<Compiled, CompileError> {
-        let smaller = self.smaller.iter().cloned().collect();
         let (forest, profile) = (self.forest.clone(), Some(&self.profile));
-        let budget = Budget { few_rows: self.few_rows, ..Budget::default() };
-        compile_by_rows(forest, profile, smaller, self.nest.clone(), kernels, &budget)
+        compile(forest, profile, self.nests.clone(), kernels, &Budget::default())
     }
 
     /// Whether rows are handed over as doubles: in half of the cases. A model whose rows are floats rounds them.
@@ -138,15 +114,23 @@ impl Case {
 
     /// Whether sums depend on the order in which threads come.
     fn atomic(&self) -> bool {
-        self.nests().flat_map(|nest| &nest.loops).any(|l| l.annotations.reduce == Some(Reduce::Atomic))
+        self.nests
+            .iter()
+            .flat_map(|(_, nest)| &nest.loops)
+            .any(|l| l.annotations.reduce == Some(Reduce::Atomic))
     }
 
     /// The case in words, down to the loop nest.
     pub fn describe(&self) -> String {
         let compiled = self.compile(&[KernelKind::Raw]);
-        let stages = compiled.map_or_else(|e| e.to_string(), |c| format!("{}\n{}\n{}", c.hir, c.mir, c.lir));
-        let few = if self.few_rows { "few rows have code of their own" } else { "one code for all rows" };
-        format!("{}\n{} rows, {few}\n{stages}", self.schedule, self.num_rows())
+        let stages = compiled.map_or_else(
+            |e| e.to_string(),
+            |c| {
+                let each = c.variants.iter().map(|(_, stages)| format!("{}\n{}\n", stages.hir, stages.mir));
+                each.collect::<String>() + &c.lir.to_string()
+            },
+        );
+        format!("{}\n{} rows\n{stages}", self.schedule, self.num_rows())
     }
 
     /// Compiles and runs the case; says what is wrong, if anything is.

@@ -67,7 +67,7 @@ fn codes_of_all_widths_are_exact() {
         "representation(quantized)\nvectorize(tree, 4)",
         "tile(batch, b0, b1, 64)\nreorder(b0, tree, b1)\nparallel(b0)\nrepresentation(quantized)\nvectorize(b1, 64)",
         "tile(batch, b0, b1, 64)\nreorder(b0, tree, b1)\ncache(b0)\nrepresentation(quantized)\nvectorize(b1, 32)\n\
-         interleave(b1, 2)",
+         interleave(b1, 2)\nunrollAndJam(tree)",
         "reorder(tree, batch)\nrepresentation(quantized)\nvectorize(batch, 16)",
         "tile(batch, b0, b1, 64)\nreorder(b0, tree, b1)\nrepresentation(quantized)\nvectorize(b1, 64)\nspeculateWalk(b1, 2)",
         "parallel(batch)\nrepresentation(quantized)",
@@ -78,8 +78,9 @@ fn codes_of_all_widths_are_exact() {
         "parallel(batch)\nrepresentation(preorder)",
         "cache(batch)\nrepresentation(preorder)\ninterleave(tree, 2)",
         "tile(batch, b0, b1, 64)\nreorder(b0, tree, b1)\ncache(b0)\nrepresentation(preorder)\nvectorize(b1, 16)\n\
-         interleave(b1, 4)",
-        "tile(batch, b0, b1, 128)\nreorder(b0, tree, b1)\nrepresentation(preorder)\nvectorize(b1, 64)\ninterleave(b1, 2)",
+         interleave(b1, 4)\nunrollAndJam(tree)",
+        "tile(batch, b0, b1, 128)\nreorder(b0, tree, b1)\nrepresentation(preorder)\nvectorize(b1, 64)\ninterleave(b1, 2)\n\
+         unrollAndJam(tree)",
         "reorder(tree, batch)\nrepresentation(preorder)\nvectorize(batch, 8)",
     ];
     for (features, thresholds, depth) in

@@ -78,6 +78,15 @@ test('directives', () => {
     assert.equal(found['S0091'], 'constant.other.code');
 });
 
+test('blocks', () => {
+    const found = words(sched, 'when n_rows <= FEW { tile(batch, b0, b1, 4) }\nparallel(b0)');
+    assert.equal(found['when'], 'keyword.control.block');
+    assert.equal(found['n_rows'], 'constant.language.fact');
+    assert.equal(found['<='], 'keyword.operator.comparison');
+    assert.equal(found['tile'], 'entity.name.function.directive');
+    assert.equal(found['parallel'], 'entity.name.function.directive');
+});
+
 test('half-written lines end where they end', () => {
     const found = words(sched, 'model "m.jso\nparam\ntarget gpu(sm_9\ntile(batch, b0\nparallel(b0)');
     assert.equal(found['parallel'], 'entity.name.function.directive');
@@ -101,7 +110,7 @@ test('the grammar knows the words of the language', () => {
     };
     const scope = lang('src/resolve/scope.rs');
     const directives = lang('src/directives.rs');
-    const facts = quoted(between(scope, 'const FACTS', '];'));
+    const facts = quoted(between(scope, 'const PROPERTIES', '];'));
     const functions = quoted(between(scope, 'const FUNCTIONS', '];'));
     const keywords = quoted(between(directives, 'pub const KEYWORDS', '];')).filter((word) => word !== 'in');
     const layouts = [...lang('nest/src/layout.rs').matchAll(/^ {4}[A-Z]\w* "(\w+)" \{$/gm)].map(([, word]) => word ?? '');

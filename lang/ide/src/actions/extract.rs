@@ -11,12 +11,12 @@ use sched_nest::Axis;
 
 pub(super) fn extract(a: &Analysis, span: Span) -> Option<Action> {
     let stmt = a.statement_at(span.start as usize)?;
-    let StmtKind::Directive(directive) = &stmt.kind else { return None };
-    let signature = find(&directive.name.text)?;
-    let (at, arg) = directive.args.iter().enumerate().find(|(_, arg)| covers(arg.span, span))?;
-    let parameter = parameter_at(signature, directive.args.len(), at)?;
-    let number = number(arg, span).filter(|_| parameter.role == Role::Number)?;
-    let name = free(a, base(a, signature, directive));
+    let (number, base) = match &stmt.kind {
+        StmtKind::Directive(directive) => in_directive(a, directive, span)?,
+        StmtKind::When(when) => (number(&when.right, span)?, "FEW"),
+        _ => return None,
+    };
+    let name = free(a, base);
     let text = a.text(number);
     let declaration = declaration(a, &format!("param {name} = {text}"))?;
     Some(Action {
@@ -26,6 +26,15 @@ pub(super) fn extract(a: &Analysis, span: Span) -> Option<Action> {
         fixes: None,
         preferred: false,
     })
+}
+
+/// A number of a directive, and what it is usually called.
+fn in_directive(a: &Analysis, directive: &Directive, span: Span) -> Option<(Span, &'static str)> {
+    let signature = find(&directive.name.text)?;
+    let (at, arg) = directive.args.iter().enumerate().find(|(_, arg)| covers(arg.span, span))?;
+    let parameter = parameter_at(signature, directive.args.len(), at)?;
+    let number = number(arg, span).filter(|_| parameter.role == Role::Number)?;
+    Some((number, base(a, signature, directive)))
 }
 
 fn covers(outer: Span, inner: Span) -> bool {
@@ -81,7 +90,8 @@ fn free(a: &Analysis, base: &str) -> String {
 fn declaration(a: &Analysis, text: &str) -> Option<Edit> {
     let source = a.source();
     let stmts = &a.parsed().file.stmts;
-    let first = stmts.iter().position(|stmt| matches!(stmt.kind, StmtKind::Directive(_)))?;
+    let first =
+        stmts.iter().position(|stmt| matches!(stmt.kind, StmtKind::Directive(_) | StmtKind::When(_)))?;
     let (header, directives) = stmts.split_at(first);
     let is_number = |stmt: &&Stmt| matches!(stmt.kind, StmtKind::Param { .. } | StmtKind::Const { .. });
     let end = edits::line_end(source);

@@ -20,7 +20,7 @@ pub(super) fn inline(a: &Analysis, span: Span) -> Option<Action> {
         return None;
     }
     let mut uses = Vec::new();
-    stmts.iter().for_each(|stmt| find_uses(stmt, &name.text, &mut uses));
+    a.parsed().file.flat().for_each(|stmt| find_uses(stmt, &name.text, &mut uses));
     // One that is no whole operand, such as the loop of a copy, has no value to become.
     let is_complete = uses.len() + 1 == names.alike(here).count();
     let is_recursive =
@@ -104,6 +104,7 @@ fn find_uses(stmt: &Stmt, name: &str, uses: &mut Vec<(Span, bool)>) {
             choices.iter().for_each(each);
         }
         StmtKind::Directive(directive) => directive.args.iter().for_each(each),
+        StmtKind::When(when) => [&when.left, &when.right].into_iter().for_each(each),
         _ => {}
     }
 }

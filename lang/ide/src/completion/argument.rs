@@ -5,7 +5,7 @@ use sched_nest::{Axis, Layout, LoopId};
 
 use super::item::{Completion, CompletionKind, WORK};
 use super::number::{functions, is_general, names};
-use crate::Analysis;
+use crate::Here;
 use crate::cursor::{CallAt, is_name, is_path, word};
 use crate::hover::word_meaning;
 use sched_lang::check::{InsertionPoint, Work};
@@ -19,7 +19,7 @@ use sched_nest::sym::Sym;
 /// Numbers that are tried for one loop: where these are refused, the loop is usually at fault.
 const TRIED: usize = 2;
 /// What can be written for the argument at the cursor.
-pub(super) fn complete(analysis: &Analysis, offset: usize, call: &CallAt) -> Vec<Completion> {
+pub(super) fn complete(analysis: Here, offset: usize, call: &CallAt) -> Vec<Completion> {
     let Some(signature) = find(call.name) else { return Vec::new() };
     let mut at = Place::new(analysis, offset, call, signature);
     if call.function.is_some() {
@@ -44,7 +44,7 @@ pub(super) fn complete(analysis: &Analysis, offset: usize, call: &CallAt) -> Vec
 
 /// The argument at the cursor and what is written around it.
 struct Place<'a> {
-    analysis: &'a Analysis,
+    analysis: Here<'a>,
     call: &'a CallAt<'a>,
     op: Op,
     signature: &'static Signature,
@@ -55,12 +55,7 @@ struct Place<'a> {
 }
 
 impl<'a> Place<'a> {
-    fn new(
-        analysis: &'a Analysis,
-        offset: usize,
-        call: &'a CallAt<'a>,
-        signature: &'static Signature,
-    ) -> Self {
+    fn new(analysis: Here<'a>, offset: usize, call: &'a CallAt<'a>, signature: &'static Signature) -> Self {
         let prepared = analysis.prepared();
         let own = prepared.step_at(call.stmt.span);
         let point = prepared.point(call.stmt.span.start as usize, own);

@@ -4,13 +4,14 @@ use sched_grammar::ast::{Span, StmtKind};
 
 use super::item::{Completion, CompletionKind};
 use super::number::{functions, is_general, names};
-use crate::Analysis;
+use crate::Here;
 use crate::cursor::{CallAt, Typed, is_name, word};
 use crate::hover::{device_text, target_text};
 use sched_lang::check::Outcome;
 use sched_lang::device;
 use sched_lang::diagnostics::Severity;
 use sched_lang::options::TargetKind;
+use sched_nest::sym::Sym;
 
 /// Numbers that people give names to, the most usual first.
 const USUAL: [i64; 8] = [64, 32, 16, 8, 4, 2, 128, 256];
@@ -18,7 +19,7 @@ const USUAL: [i64; 8] = [64, 32, 16, 8, 4, 2, 128, 256];
 const LONGEST: usize = 16 * 1024;
 
 /// What can follow a header's keyword.
-pub(super) fn complete(analysis: &Analysis, keyword: &str, words: usize, typed: Typed) -> Vec<Completion> {
+pub(super) fn complete(analysis: Here, keyword: &str, words: usize, typed: Typed) -> Vec<Completion> {
     match keyword {
         "target" if words == 0 => ["cpu", "gpu"]
             .map(|kind| {
@@ -32,13 +33,44 @@ pub(super) fn complete(analysis: &Analysis, keyword: &str, words: usize, typed: 
                 .detail("edition")
                 .documentation("The edition of the language."),
         ],
+        "when" => condition(analysis, words, typed),
         "param" | "const" if words >= 2 => value(analysis, keyword, words, typed),
         _ => Vec::new(),
     }
 }
 
+/// What a block asks of a call.
+fn condition(analysis: Here, words: usize, typed: Typed) -> Vec<Completion> {
+    let Some(stmt) = typed.stmt else { return Vec::new() };
+    let after = typed.span.end as usize;
+    let has_block =
+        matches!(&stmt.kind, StmtKind::When(when) if (when.block.start as usize) < when.block.end as usize);
+    let rest = if has_block { "" } else { " {\n    $0\n\\}" };
+    let about = "The schedule in the block is for calls of at most so many rows.";
+    let item = |label: &str, insert: String| {
+        let item = Completion::new(CompletionKind::Property, label, typed.span);
+        item.detail("the rows of a call").documentation(about).snippet(insert)
+    };
+    let left = analysis.source().get(stmt.span.start as usize..typed.span.start as usize);
+    let left = left.unwrap_or_default().trim_end();
+    let goes_on = analysis.source().get(after..).is_some_and(|rest| rest.trim_start().starts_with('<'));
+    match words {
+        0 if goes_on => vec![item("n_rows", "n_rows".to_owned())],
+        0 => vec![item("n_rows <= 8", format!("n_rows <= ${{1:8}}{rest}"))],
+        1 if left.ends_with("n_rows") && typed.span.start == typed.span.end && !goes_on => {
+            vec![item("<= 8", format!("<= ${{1:8}}{rest}"))]
+        }
+        _ if left.ends_with(['=', '(', ',', '+', '-', '*', '/', '%']) => {
+            let known = names(analysis, stmt.span.start as usize, typed.span).into_iter();
+            let known = known.filter(|number| matches!(number.value, Some(Sym::Int(1..))));
+            known.map(|number| number.item).chain(functions(typed.span)).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
 /// The value of a param or const, or what can follow it.
-fn value(analysis: &Analysis, keyword: &str, words: usize, typed: Typed) -> Vec<Completion> {
+fn value(analysis: Here, keyword: &str, words: usize, typed: Typed) -> Vec<Completion> {
     let Some(stmt) = typed.stmt else { return Vec::new() };
     let left = analysis.source().get(stmt.span.start as usize..typed.span.start as usize);
     let before = left.unwrap_or_default().trim_end();
@@ -64,7 +96,7 @@ fn value(analysis: &Analysis, keyword: &str, words: usize, typed: Typed) -> Vec<
 }
 
 /// Numbers for the whole value: of the usual sizes those with which the schedule has the fewest errors and warnings.
-fn usual_numbers(analysis: &Analysis, declaration: Span, typed: Span) -> Vec<Completion> {
+fn usual_numbers(analysis: Here, declaration: Span, typed: Span) -> Vec<Completion> {
     let source = analysis.source();
     let left = source.get(declaration.start as usize..typed.start as usize).unwrap_or_default();
     if !left.trim_end().ends_with('=') || source.len() > LONGEST {
@@ -91,7 +123,7 @@ fn usual_numbers(analysis: &Analysis, declaration: Span, typed: Span) -> Vec<Com
 }
 
 /// What can stand in the parentheses of a target.
-pub(super) fn devices(analysis: &Analysis, offset: usize, call: &CallAt) -> Vec<Completion> {
+pub(super) fn devices(analysis: Here, offset: usize, call: &CallAt) -> Vec<Completion> {
     let kind = match call.name {
         "cpu" => TargetKind::Cpu,
         "gpu" => TargetKind::Gpu,

@@ -67,6 +67,10 @@ impl Completion {
         Completion { documentation: documentation.into(), ..self }
     }
 
+    pub(super) fn filter(self, filter: impl Into<String>) -> Self {
+        Completion { filter: filter.into(), ..self }
+    }
+
     pub(super) fn snippet(self, insert: impl Into<String>) -> Self {
         Completion { insert: insert.into(), snippet: true, ..self }
     }

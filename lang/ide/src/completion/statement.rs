@@ -3,7 +3,7 @@
 use sched_grammar::ast::StmtKind;
 
 use super::item::{Completion, CompletionKind, WORK, escape};
-use crate::Analysis;
+use crate::Here;
 use crate::cursor::Typed;
 use crate::hover::header_meaning;
 use sched_lang::check::{InsertionPoint, Work};
@@ -20,7 +20,7 @@ const TRIED: usize = 2;
 /// Loops for which forms are made. In a nest that has more the work that is allowed is done before their turn comes.
 const LOOPS: usize = 32;
 
-pub(super) fn complete(analysis: &Analysis, offset: usize, typed: Typed) -> Vec<Completion> {
+pub(super) fn complete(analysis: Here, offset: usize, typed: Typed) -> Vec<Completion> {
     let prepared = analysis.prepared();
     let own = typed.stmt.and_then(|stmt| prepared.step_at(stmt.span));
     let at = typed.stmt.map_or(offset, |stmt| stmt.span.start as usize);
@@ -44,7 +44,8 @@ pub(super) fn complete(analysis: &Analysis, offset: usize, typed: Typed) -> Vec<
             all.extend(forms);
         }
     }
-    if !is_call {
+    if !is_call && !analysis.is_in_block() {
+        all.push(block(typed));
         all.extend(header_lines(analysis, typed));
     }
     all
@@ -52,7 +53,7 @@ pub(super) fn complete(analysis: &Analysis, offset: usize, typed: Typed) -> Vec<
 
 /// Legal forms of each directive: one of each that has any, then more as long as the work allows.
 fn legal(
-    analysis: &Analysis,
+    analysis: Here,
     point: &mut InsertionPoint,
     is_taken: &dyn Fn(&str) -> bool,
 ) -> Vec<(Op, Vec<Operation>)> {
@@ -150,8 +151,17 @@ fn item(signature: &Signature, form: &Operation, typed: Typed) -> Completion {
     Completion { filter: signature.name.to_owned(), ..item }
 }
 
+/// A schedule of its own for small calls.
+fn block(typed: Typed) -> Completion {
+    Completion::new(CompletionKind::Keyword, "when n_rows <= 8 { }", typed.span)
+        .detail("small calls")
+        .documentation(header_meaning("when").unwrap_or_default())
+        .filter("when")
+        .snippet("when n_rows <= ${1:8} {\n    $0\n\\}")
+}
+
 /// Lines of the header that the file may still have.
-fn header_lines(analysis: &Analysis, typed: Typed) -> Vec<Completion> {
+fn header_lines(analysis: Here, typed: Typed) -> Vec<Completion> {
     let stmts = &analysis.parsed().file.stmts;
     let has = |test: fn(&StmtKind) -> bool| {
         stmts.iter().any(|stmt| test(&stmt.kind) && typed.stmt.is_none_or(|own| own.span != stmt.span))

@@ -6,7 +6,7 @@ use sched_grammar::ast::{Directive, Span, Stmt};
 
 use super::answer::{Hover, touches};
 use crate::cursor::{is_name, word};
-use crate::{Analysis, pages};
+use crate::{Here, pages};
 use sched_lang::diagnostics::Severity;
 use sched_lang::directives::{Signature, find};
 use sched_lang::lineage::{DirectiveIndex, NestBuilder};
@@ -17,7 +17,7 @@ use sched_nest::{Accumulation, LoopId, Nest};
 const LINES: usize = 14;
 
 /// All about the directive whose name is under the cursor.
-pub(super) fn hover(analysis: &Analysis, stmt: &Stmt, directive: &Directive) -> Option<Hover> {
+pub(super) fn hover(analysis: Here, stmt: &Stmt, directive: &Directive) -> Option<Hover> {
     let signature = find(&directive.name.text)?;
     let mut markdown = about(signature);
     if let Some(step) = analysis.prepared().step_at(stmt.span)
@@ -29,7 +29,7 @@ pub(super) fn hover(analysis: &Analysis, stmt: &Stmt, directive: &Directive) -> 
 }
 
 /// About a directive that is only a name yet.
-pub(super) fn unfinished(analysis: &Analysis, stmt: &Stmt, offset: usize) -> Option<Hover> {
+pub(super) fn unfinished(analysis: Here, stmt: &Stmt, offset: usize) -> Option<Hover> {
     let start = stmt.span.start as usize;
     let name = word(analysis.source(), start, is_name);
     let signature = find(analysis.text(name)).filter(|_| touches(name, offset))?;
@@ -49,7 +49,7 @@ pub(crate) fn about(signature: &Signature) -> String {
 }
 
 /// What the directive does here.
-fn effect(analysis: &Analysis, stmt: &Stmt, step: DirectiveIndex, signature: &Signature) -> Option<String> {
+fn effect(analysis: Here, stmt: &Stmt, step: DirectiveIndex, signature: &Signature) -> Option<String> {
     let prepared = analysis.prepared();
     if !signature.shapes {
         return annotations(analysis.whole(), step);

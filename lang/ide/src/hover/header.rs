@@ -1,14 +1,18 @@
-//! Words of the header: `sched`, `model`, `target`, `param`, `const`, and words kept for later.
+//! Words of the header: `sched`, `model`, `target`, `param`, `const`; blocks, and words kept for later.
 
-use sched_grammar::ast::{Span, Stmt, StmtKind};
+use sched_grammar::ast::{Span, Stmt, StmtKind, When};
 
 use super::answer::{Hover, touches};
-use crate::Analysis;
+use crate::Here;
 use sched_lang::device::{CPUS, GPUS};
 use sched_lang::options::ModelInfo;
+use sched_nest::show::show_nest;
+
+/// Most lines of a nest that is shown.
+const MOST_LINES: usize = 20;
 
 /// What is known of a header line.
-pub(super) fn hover(analysis: &Analysis, stmt: &Stmt, offset: usize) -> Option<Hover> {
+pub(super) fn hover(analysis: Here, stmt: &Stmt, offset: usize) -> Option<Hover> {
     if let Some(hover) = keyword(analysis, stmt, offset) {
         return Some(hover);
     }
@@ -32,7 +36,7 @@ pub(super) fn hover(analysis: &Analysis, stmt: &Stmt, offset: usize) -> Option<H
 }
 
 /// What the line's first word means.
-pub(super) fn keyword(analysis: &Analysis, stmt: &Stmt, offset: usize) -> Option<Hover> {
+pub(super) fn keyword(analysis: Here, stmt: &Stmt, offset: usize) -> Option<Hover> {
     let start = stmt.span.start as usize;
     let text = analysis.text(stmt.span);
     let len = text.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(text.len());
@@ -52,6 +56,30 @@ pub(super) fn keyword(analysis: &Analysis, stmt: &Stmt, offset: usize) -> Option
         _ => {}
     }
     Some(Hover::new(span, markdown).page(page))
+}
+
+/// What is known of a block: for which calls it is, and its nest.
+pub(super) fn block(analysis: Here, stmt: &Stmt, when: &When, offset: usize) -> Option<Hover> {
+    let mut hover = keyword(analysis, stmt, offset)?;
+    let Some(max_rows) = analysis.max_rows(stmt) else { return Some(hover) };
+    let bounds = analysis.all().filter_map(|here| here.variant().max_rows);
+    let fewer = bounds.filter(|other| *other < max_rows).max();
+    let calls = match fewer {
+        Some(fewer) if fewer + 1 == max_rows => {
+            format!("calls of {max_rows} rows: smaller ones have a block of their own")
+        }
+        Some(fewer) => {
+            format!("calls of {} to {max_rows} rows: smaller ones have a block of their own", fewer + 1)
+        }
+        None if max_rows == 1 => "calls of one row".to_owned(),
+        None => format!("calls of at most {max_rows} rows"),
+    };
+    hover.markdown.push_str(&format!("\n\nThis block is for {calls}."));
+    let nest = analysis.here(when.block.start as usize + 1).nest().map(show_nest);
+    if let Some(nest) = nest.filter(|nest| nest.lines().count() <= MOST_LINES) {
+        hover.markdown.push_str(&format!("\n\n```text\n{nest}```"));
+    }
+    Some(hover)
 }
 
 /// What a header's keyword means and the page about it.
@@ -74,7 +102,12 @@ pub(crate) fn meaning(word: &str) -> Option<(&'static str, &'static str)> {
             "language/params",
         ),
         "const" => ("`const HALF = num_trees / 2`: a named number.", "language/params"),
-        "use" | "def" | "when" | "require" | "tune" => {
+        "when" => (
+            "`when n_rows <= 8 { ... }`: a schedule of its own for calls of at most so many rows. It starts from the \
+             plain nest; the block with the smallest bound that covers a call counts.",
+            "language/when",
+        ),
+        "use" | "def" | "require" | "tune" => {
             ("This word is kept for a later edition of the language.", "language/files")
         }
         _ => return None,
@@ -91,7 +124,7 @@ pub(crate) fn target(word: &str) -> Option<&'static str> {
 }
 
 /// What is known of the model.
-fn model(analysis: &Analysis) -> String {
+fn model(analysis: Here) -> String {
     match &analysis.options().model {
         None => "Nothing is known of the model yet, so ranges are symbolic.".to_owned(),
         Some(model) => summary(model),

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use sched_grammar::ast::{ExprKind, Path, Stmt};
 
 use super::answer::{Hover, touches};
-use crate::Analysis;
+use crate::Here;
 use sched_lang::lineage::{Annotation, DirectiveIndex, LoopNode, NestBuilder, Select, Tag};
 use sched_lang::resolve::Arg;
 use sched_nest::show::{range, show_line};
@@ -16,7 +16,7 @@ use sched_nest::{Axis, Constraint, LoopId, Nest};
 const LISTED: usize = 4;
 
 /// An index that a directive names.
-pub(super) fn used(analysis: &Analysis, stmt: &Stmt, at: usize, path: &Path, offset: usize) -> Option<Hover> {
+pub(super) fn used(analysis: Here, stmt: &Stmt, at: usize, path: &Path, offset: usize) -> Option<Hover> {
     let prepared = analysis.prepared();
     let step = prepared.step_at(stmt.span);
     let call = step.and_then(|step| prepared.call(step));
@@ -44,7 +44,7 @@ pub(super) fn used(analysis: &Analysis, stmt: &Stmt, at: usize, path: &Path, off
 }
 
 /// An index where a directive makes it.
-pub(super) fn made(analysis: &Analysis, stmt: &Stmt, path: &Path) -> Option<Hover> {
+pub(super) fn made(analysis: Here, stmt: &Stmt, path: &Path) -> Option<Hover> {
     let name = path.as_ident()?;
     let prepared = analysis.prepared();
     let step = prepared.step_at(stmt.span)?;
@@ -77,7 +77,7 @@ fn gone(whole: &NestBuilder, select: &Select) -> Vec<LoopId> {
 }
 
 /// All about copies of one index, as they are in the nest `here`.
-fn describe(analysis: &Analysis, here: &NestBuilder, ids: &[LoopId]) -> Option<String> {
+fn describe(analysis: Here, here: &NestBuilder, ids: &[LoopId]) -> Option<String> {
     let id = *ids.first()?;
     let node = here.index(id).or_else(|| analysis.whole().index(id))?;
     let (nest, origin) = here.nest();
@@ -149,7 +149,7 @@ fn is_limited(nest: &Nest, origin: &[LoopId], id: LoopId, node: &LoopNode) -> bo
 }
 
 /// What made it.
-fn maker(analysis: &Analysis, id: LoopId) -> Option<String> {
+fn maker(analysis: Here, id: LoopId) -> Option<String> {
     let whole = analysis.whole();
     let node = whole.index(id)?;
     let Some(step) = node.made_by else {
@@ -168,7 +168,7 @@ fn maker(analysis: &Analysis, id: LoopId) -> Option<String> {
 }
 
 /// What consumed it, and what it became.
-fn fate(analysis: &Analysis, ids: &[LoopId]) -> Option<String> {
+fn fate(analysis: Here, ids: &[LoopId]) -> Option<String> {
     let whole = analysis.whole();
     let mut lines: Vec<String> = Vec::new();
     for id in ids {
@@ -188,7 +188,7 @@ fn fate(analysis: &Analysis, ids: &[LoopId]) -> Option<String> {
 }
 
 /// Where it is in the final nest.
-fn place(analysis: &Analysis, ids: &[LoopId]) -> Option<String> {
+fn place(analysis: Here, ids: &[LoopId]) -> Option<String> {
     let whole = analysis.whole();
     let live: Vec<LoopId> = ids
         .iter()
@@ -212,7 +212,7 @@ fn place(analysis: &Analysis, ids: &[LoopId]) -> Option<String> {
 }
 
 /// What is stated of it, and of the walks below it by loops around it.
-fn annotations(analysis: &Analysis, ids: &[LoopId]) -> Option<String> {
+fn annotations(analysis: Here, ids: &[LoopId]) -> Option<String> {
     let whole = analysis.whole();
     let mut lines: Vec<String> = Vec::new();
     let mut add = |step: DirectiveIndex, note: String| {
@@ -248,11 +248,11 @@ fn annotations(analysis: &Analysis, ids: &[LoopId]) -> Option<String> {
     if left > 0 {
         lines.push(format!("- and {left} more"));
     }
-    (!lines.is_empty()).then(|| format!("Stated of it:\n{}", lines.join("\n")))
+    (!lines.is_empty()).then(|| format!("Said of it:\n{}", lines.join("\n")))
 }
 
 /// `batch` → `b1` → **`c0`**
-fn lineage(analysis: &Analysis, id: LoopId) -> Option<String> {
+fn lineage(analysis: Here, id: LoopId) -> Option<String> {
     const LONGEST: usize = 12;
     let mut names = vec![format!("**`{}`**", plain(analysis, id))];
     let mut at = id;
@@ -269,7 +269,7 @@ fn lineage(analysis: &Analysis, id: LoopId) -> Option<String> {
 }
 
 /// Its name without qualifiers.
-fn plain(analysis: &Analysis, id: LoopId) -> &str {
+fn plain<'a>(analysis: Here<'a>, id: LoopId) -> &'a str {
     analysis.lineage().indices.get(id.0 as usize).map_or("", |index| index.name.as_str())
 }
 

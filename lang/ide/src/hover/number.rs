@@ -3,24 +3,18 @@
 use sched_grammar::ast::{Expr, ExprKind, Ident, Path, Stmt};
 
 use super::answer::{Hover, part_at, touches};
-use crate::Analysis;
+use crate::Here;
 use sched_lang::Param;
 use sched_lang::resolve::{Arg, PROPERTIES};
 use sched_nest::sym::{Property, Sym};
 
 /// The name of a param or const where it is declared.
-pub(super) fn declared(analysis: &Analysis, name: &Ident) -> Option<Hover> {
+pub(super) fn declared(analysis: Here, name: &Ident) -> Option<Hover> {
     named(analysis, &name.text).map(|markdown| Hover::new(name.span, markdown).page("language/params"))
 }
 
 /// A number that a directive is given: a name in it, or what all of it comes to.
-pub(super) fn argument(
-    analysis: &Analysis,
-    stmt: &Stmt,
-    at: usize,
-    expr: &Expr,
-    offset: usize,
-) -> Option<Hover> {
+pub(super) fn argument(analysis: Here, stmt: &Stmt, at: usize, expr: &Expr, offset: usize) -> Option<Hover> {
     let found = expression(analysis, expr, offset);
     if found.is_some() || matches!(expr.kind, ExprKind::Int(_)) {
         return found;
@@ -34,7 +28,7 @@ pub(super) fn argument(
 }
 
 /// A name or a function in an expression.
-pub(super) fn expression(analysis: &Analysis, expr: &Expr, offset: usize) -> Option<Hover> {
+pub(super) fn expression(analysis: Here, expr: &Expr, offset: usize) -> Option<Hover> {
     let part = part_at(expr, offset);
     match &part.kind {
         ExprKind::Path(path) => {
@@ -57,14 +51,14 @@ pub(super) fn expression(analysis: &Analysis, expr: &Expr, offset: usize) -> Opt
 }
 
 /// A name in the brackets of a copy: `v[K].b1`.
-pub(super) fn in_brackets(analysis: &Analysis, path: &Path, offset: usize) -> Option<Hover> {
+pub(super) fn in_brackets(analysis: Here, path: &Path, offset: usize) -> Option<Hover> {
     let mut index = path.segments.iter().filter_map(|segment| segment.index.as_deref());
     let inside = index.rfind(|index| touches(index.span, offset))?;
     expression(analysis, inside, offset)
 }
 
 /// What is known of a declared name.
-pub(crate) fn named(analysis: &Analysis, name: &str) -> Option<String> {
+pub(crate) fn named(analysis: Here, name: &str) -> Option<String> {
     let checked = analysis.checked();
     if let Some(param) = checked.params.iter().find(|param| param.name == name) {
         return Some(param_text(param));
@@ -92,7 +86,7 @@ fn param_text(param: &Param) -> String {
 }
 
 /// What a fact of the model means and its value.
-pub(crate) fn property(analysis: &Analysis, name: &str) -> Option<String> {
+pub(crate) fn property(analysis: Here, name: &str) -> Option<String> {
     if name == "n_rows" {
         return Some("`n_rows`: the rows of the call, known only at run time.".to_owned());
     }
@@ -111,7 +105,7 @@ pub(crate) fn property(analysis: &Analysis, name: &str) -> Option<String> {
 }
 
 /// The value of a fact, where it is known.
-pub(crate) fn property_value(analysis: &Analysis, property: Property) -> Option<i64> {
+pub(crate) fn property_value(analysis: Here, property: Property) -> Option<i64> {
     let model = analysis.options().model.as_deref();
     match property {
         Property::Rows | Property::RunDepth => None,
@@ -120,7 +114,7 @@ pub(crate) fn property_value(analysis: &Analysis, property: Property) -> Option<
         Property::NumClasses => model.map(|model| model.num_classes.into()),
         Property::MaxDepth => model.map(|model| model.max_depth().into()),
         Property::TreesToDepth(depth) => model.map(|model| model.trees_to_depth(depth)),
-        Property::BatchSize => analysis.options().batch_size.and_then(|size| i64::try_from(size).ok()),
+        Property::BatchSize => analysis.batch_size().and_then(|size| i64::try_from(size).ok()),
     }
 }
 

@@ -2,8 +2,9 @@
 
 use super::context::{Context, Wording, use_one_of};
 use crate::diagnostics::Applicability;
-use crate::illegal::Size;
+use crate::illegal::{Size, UnrollAndJamNeeds};
 use crate::lineage::DirectiveIndex;
+use crate::resolve::list;
 use sched_nest::{Axis, Layout};
 
 pub(super) fn contradiction(context: &Context, earlier: DirectiveIndex) -> Wording {
@@ -52,6 +53,54 @@ pub(super) fn not_parallel(context: &Context) -> Wording {
     Wording::new(message, "not parallel")
         .help(format!("Make it parallel with `{parallel}`, or leave `{directive}` out."))
         .fixes([context.insert_before(context.illegal.step, &parallel), context.remove(context.illegal.step)])
+}
+
+/// Words for trees that cannot be walked together.
+pub(super) fn cannot_unroll_and_jam(context: &Context, need: &UnrollAndJamNeeds) -> Wording {
+    let (first, step) = (context.first(), context.illegal.step);
+    let wording = match need {
+        UnrollAndJamNeeds::Rows { leaves } => {
+            let message = format!("`{first}` does not contain one leaf loop over rows and nothing else");
+            let wording = Wording::new(message, "not right around rows");
+            match leaves.as_slice() {
+                [] => wording.help(
+                    "`unrollAndJam` is about a loop over trees right around the rows that each of them walks: reorder the \
+                     loops, or leave it out.",
+                ),
+                leaves => wording.help(format!(
+                    "Name the loop over trees right around {}, or leave it out.",
+                    list(leaves)
+                )),
+            }
+        }
+        UnrollAndJamNeeds::Whole { leaf, by } => {
+            let message = format!("{} runs `{leaf}` in parts, which trees do not share", context.quote(*by));
+            Wording::new(message, "walks the rows of each part")
+                .and(*by, "makes parts of them")
+                .help("Leave one of them out.")
+                .fix(Some(context.remove(*by)))
+        }
+        UnrollAndJamNeeds::Adjacent { leaf, stride } => {
+            let message = format!(
+                "rows of `{leaf}` lie {stride} apart, and vectors that several trees share need adjacent rows"
+            );
+            Wording::new(message, "rows are not adjacent")
+                .help(format!("Make the inner loop of the tile the innermost loop in place of `{leaf}`, or leave `unrollAndJam` out."))
+        }
+        UnrollAndJamNeeds::Vectors { leaf, vectors, several } => {
+            let message = format!(
+                "`{leaf}` does not walk several vectors of rows together, so few rows leave none of them idle"
+            );
+            let wanted =
+                [(*vectors, format!("vectorize({leaf}, 16)")), (*several, format!("interleave({leaf}, 4)"))];
+            let missing: Vec<String> =
+                wanted.into_iter().filter(|(has, _)| !has).map(|(_, directive)| directive).collect();
+            Wording::new(message, "nothing to share")
+                .help(format!("Write `{}`, or leave `unrollAndJam` out.", missing.join("; ")))
+                .fix(Some(context.insert_before(step, &missing.join("; "))))
+        }
+    };
+    wording.fix(Some(context.remove(step)))
 }
 
 pub(super) fn not_power_of_two(context: &Context, width: i64) -> Wording {

@@ -104,7 +104,7 @@ impl Context<'_> {
     pub(super) fn insert_before(&self, step: DirectiveIndex, text: &str) -> Fix {
         let start = self.report.place(step, None).start;
         let span = sched_grammar::ast::Span { start, end: start };
-        let edits = vec![Edit { span, text: format!("{text}\n") }];
+        let edits = vec![Edit { span, text: self.report.line_before(span, text) }];
         Fix { title: format!("write `{text}` before it"), edits, applicability: Applicability::Unsure }
     }
 }

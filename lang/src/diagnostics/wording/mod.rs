@@ -72,6 +72,7 @@ fn words(context: &Context) -> Wording {
         P::TooSmall { value } => annotations::too_small(context, *value),
         P::TooLarge { value, limit } => annotations::too_large(context, *value, *limit),
         P::NotParallel => annotations::not_parallel(context),
+        P::CannotUnrollAndJam(needs) => annotations::cannot_unroll_and_jam(context, needs),
         P::NotPowerOfTwo { width } => annotations::not_power_of_two(context, *width),
         P::ParallelOnGpu { gpu } => annotations::parallel_on_gpu(context, *gpu),
         P::GpuOnCpu => annotations::gpu_on_cpu(context),

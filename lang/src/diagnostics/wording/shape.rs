@@ -246,8 +246,8 @@ pub(super) fn sort_too_late(context: &Context, by: DirectiveIndex) -> Wording {
     let here = context.report.place(context.illegal.step, None);
     let there = context.report.place(by, None).start;
     let text = context.report.text(context.illegal.step);
-    let insert =
-        Edit { span: sched_grammar::ast::Span { start: there, end: there }, text: format!("{text}\n") };
+    let there = sched_grammar::ast::Span { start: there, end: there };
+    let insert = Edit { span: there, text: context.report.line_before(there, text) };
     let edits = vec![insert, Edit { span: here, text: String::new() }];
     let fix = Fix { title: "sort first".to_owned(), edits, applicability: Applicability::Unsure };
     Wording::new("the trees cannot be sorted any more", "too late")

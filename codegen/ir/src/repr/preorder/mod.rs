@@ -20,7 +20,7 @@ mod test_mask;
 use self::node::{Entry, Node, Written, in_all_lanes};
 use self::order::in_order;
 use self::test_mask::TestMaskTables;
-use super::cursor::{Cursor, Step, index_type};
+use super::cursor::{Cursor, Step};
 use super::entries::{Entries, LeafAt, PlacedLeaf};
 use super::records::Names;
 use super::representation::{LeafValue, Representation};
@@ -133,7 +133,7 @@ impl Preorder {
     fn leaf_place(&self, b: &mut Builder, node: Value) -> Value {
         let ty = b.ty(node);
         if ty.scalar == self.place {
-            return b.cast(Cast::ZExt, node, index_type(ty.lanes));
+            return b.to_index(node);
         }
         b.bits(node, ENTRY_BITS, 32 - ENTRY_BITS)
     }
@@ -187,7 +187,7 @@ impl Representation for Preorder {
     }
 
     fn root(&self, b: &mut Builder, lanes: u16, _: bool) -> Value {
-        b.int_of(index_type(lanes), 0)
+        b.int_of(b.index_type(lanes), 0)
     }
 
     fn step(

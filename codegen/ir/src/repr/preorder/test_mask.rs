@@ -89,7 +89,7 @@ impl TestMaskTables {
         most.next_power_of_two().max(SMALLEST)
     }
 
-    /// The leaf, an `i64` counted from the left, of a row with these bins in the tree whose entries begin at
+    /// The leaf, an index counted from the left, of a row with these bins in the tree whose entries begin at
     /// `base`.
     pub(super) fn leaf(&self, b: &mut Builder, buffers: &Buffers, base: Value, bins: Value) -> Value {
         let ty = Ty::vector(Scalar::I8, self.entries as u16);
@@ -110,10 +110,11 @@ impl TestMaskTables {
         let remain = b.cmp(Cmp::Lt, reach, to_end);
         let remain = b.mask_bits(remain);
         // As many bits as there are below the lowest one.
-        let (one, all) = (b.int(1), b.int(-1));
+        let (one, all) = (b.int_of(Ty::I64, 1), b.int_of(Ty::I64, -1));
         let below = b.sub(remain, one);
         let others = b.bin(Bin::Xor, remain, all);
         let below = b.bin(Bin::And, below, others);
-        b.pop_count(below)
+        let place = b.pop_count(below);
+        b.to_index(place)
     }
 }

@@ -18,7 +18,7 @@ pub struct SweptNode {
     pub right: Value,
     /// The bin of its threshold, in all lanes.
     pub threshold_bin: Value,
-    /// The column of the bins that it compares with, an `i64`.
+    /// The column of the bins that it compares with, an index.
     pub column: Value,
 }
 
@@ -27,7 +27,7 @@ pub trait Sweep {
     /// Where all rows stand at first.
     fn first_leaf(&self, b: &mut Builder, lanes: u16) -> Value;
 
-    /// How many nodes are tested, an `i64`. Those behind the tree's own lead nowhere.
+    /// How many nodes are tested, an index. Those behind the tree's own lead nowhere.
     fn nodes(&self, b: &mut Builder, state: &TreeState) -> Value;
 
     /// Loads node `number` of the tree for vectors of `lanes` rows.

@@ -1,6 +1,6 @@
 //! Test masks: all tests of a tree made side by side for one row, whose path is a matter of bits then.
 
-use crate::lir::{Bin, Builder, Value};
+use crate::lir::{Bin, Builder, Cast, Ty, Value};
 use crate::repr::test::bin_goes_right;
 use crate::repr::tree::{Buffers, TreeState};
 
@@ -44,9 +44,10 @@ pub fn mask(b: &mut Builder, bins: Value, tests: Tests) -> Value {
 
 /// The child of a node that its bit in a word says: `2 * node`, or the one after it.
 fn child(b: &mut Builder, word: Value, node: Value) -> Value {
-    let one = b.int(1);
-    let (first, bit) = (b.add(node, node), b.bin(Bin::Shr, word, node));
+    let (distance, one) = (b.cast(Cast::ZExt, node, Ty::I64), b.int_of(Ty::I64, 1));
+    let (first, bit) = (b.add(node, node), b.bin(Bin::Shr, word, distance));
     let bit = b.bin(Bin::And, bit, one);
+    let bit = b.to_index(bit);
     b.add(first, bit)
 }
 
@@ -55,7 +56,7 @@ fn child(b: &mut Builder, word: Value, node: Value) -> Value {
 pub struct TestBits(pub Vec<Value>);
 
 impl TestBits {
-    /// The node that `steps` steps lead to, an `i64`.
+    /// The node that `steps` steps lead to, an index.
     pub fn follow(&self, b: &mut Builder, steps: u32) -> Value {
         let mut node = b.int(1);
         for level in 0..steps {
@@ -74,6 +75,7 @@ impl TestBits {
             // Of two words by logic: a choice would become a branch, which cannot be foretold.
             let (second, none) = (b.bits(node, WORD.ilog2() + bit, 1), b.int(0));
             let second = b.bin(Bin::Sub, none, second);
+            let second = b.cast(Cast::SExt, second, Ty::I64);
             let mut choose = |pair: &[Value]| {
                 let differ = b.bin(Bin::Xor, pair[0], pair[1]);
                 let differ = b.bin(Bin::And, differ, second);

@@ -1,0 +1,131 @@
+//! Chosen schedules as text: each prints as one that the formatter leaves alone, and that text compiles to the code of the
+//! variants that were chosen, for every model at hand, kind of processor and destination.
+//!
+//! The models are those of the readers' tests, the example, and those below `SCHEDC_MODELS`.
+
+use sched_forest::{Forest, Iterations, ReadOptions, Target};
+use sched_ir::lir::KernelKind;
+use sched_ir::quantize::BinMap;
+use sched_ir::{Budget, compile};
+use sched_lang::{Options, Supported, check, format};
+use sched_nest::{ModelInfo, Nest, Variants};
+use std::error::Error;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+#[path = "../src/defaults/mod.rs"]
+mod defaults;
+
+use defaults::{Chosen, CodeDestination, Processor};
+
+type Result<T> = std::result::Result<T, Box<dyn Error>>;
+
+/// Fewest models that the repository has.
+const FEWEST: usize = 20;
+
+/// All JSON files below a folder that are models.
+fn models(folder: &Path, into: &mut Vec<(PathBuf, Forest)>) -> Result<()> {
+    let mut paths = fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<Result<Vec<_>>>()?;
+    paths.sort();
+    for path in paths {
+        if path.is_dir() {
+            models(&path, into)?;
+        } else if path.extension().is_some_and(|extension| extension == "json") {
+            let options = ReadOptions { iterations: Iterations::All };
+            let loaded = sched_forest::load(&fs::read(&path)?, &options);
+            into.extend(loaded.ok().map(|loaded| (path, loaded.forest)));
+        }
+    }
+    Ok(())
+}
+
+/// What the checker knows of a model.
+fn info(forest: &Forest) -> ModelInfo {
+    let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+    let leaves = |tree: &sched_forest::Tree| {
+        let mut counts = vec![0_u32; tree.depth() as usize + 1];
+        tree.for_each_leaf(|_, depth| counts[depth as usize] += 1);
+        counts
+    };
+    ModelInfo {
+        num_trees: count(forest.trees.len()),
+        num_features: count(forest.num_features),
+        num_classes: count(forest.num_margins),
+        depths: forest.trees.iter().map(sched_forest::Tree::depth).collect(),
+        leaves: forest.trees.iter().map(leaves).collect(),
+        leaf_vectors: forest.trees.iter().any(|tree| tree.target == Target::All),
+        ..ModelInfo::default()
+    }
+}
+
+/// The nests of a text without errors.
+fn nests(text: &str, options: &Options) -> Result<Variants<Nest>> {
+    let checked = check(text, options);
+    checked.nests.ok_or_else(|| format!("{:?}\n{text}", checked.diagnostics).into())
+}
+
+/// The plans and the code of a model under a schedule.
+fn code(forest: &Arc<Forest>, nests: Variants<Nest>) -> Result<(Vec<String>, String)> {
+    let kernels = [KernelKind::Raw, KernelKind::Value];
+    let compiled = compile(Arc::clone(forest), None, nests, &kernels, &Budget::default())?;
+    // A block says how many rows a run has at most, which its code knows anyway.
+    let plan = |plan: String| match plan.split_once('\n') {
+        Some((first, rest)) if first.ends_with("rows per run") => rest.to_owned(),
+        _ => plan,
+    };
+    let plans = compiled.variants.iter().map(|(_, stages)| plan(stages.plan.to_string())).collect();
+    Ok((plans, compiled.lir.to_string()))
+}
+
+/// Whether the text of a chosen schedule means what was chosen.
+fn means_the_same(forest: &Arc<Forest>, chosen: &Chosen, options: &Options) -> Result<()> {
+    let text = chosen.text();
+    assert_eq!(format(&text).ok().as_deref(), Some(text.as_str()), "the formatter changes the text");
+    let printed = nests(&text, options)?;
+    let bounds = |variants: Variants<()>| variants.iter().map(|(rows, ())| rows).collect::<Vec<_>>();
+    assert_eq!(bounds(printed.as_ref().map(|_, _| ())), bounds(chosen.variants.as_ref().map(|_, _| ())));
+    let each = chosen
+        .variants
+        .as_ref()
+        .try_map(|_, text| Ok::<_, Box<dyn Error>>(nests(text, options)?.rest().clone()))?;
+    let (found, wanted) = (code(forest, printed)?, code(forest, each)?);
+    assert_eq!(found.0, wanted.0, "other plans:\n{text}");
+    assert!(found.1 == wanted.1, "other code:\n{text}");
+    Ok(())
+}
+
+#[test]
+fn printed_schedules_compile_to_the_code_that_was_chosen() -> Result<()> {
+    let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut all = Vec::new();
+    models(&repository.join("forest/tests/fixtures"), &mut all)?;
+    models(&repository.join("examples/model"), &mut all)?;
+    assert!(all.len() >= FEWEST, "only {} models", all.len());
+    if let Some(folder) = std::env::var_os("SCHEDC_MODELS") {
+        models(Path::new(&folder), &mut all)?;
+    }
+    let processors = [(0, false), (128, false), (256, false), (512, false), (512, true)];
+    let (mut schedules, mut blocks) = (0, 0);
+    for (path, forest) in all {
+        let (info, bins) = (info(&forest), BinMap::rows_of(&forest));
+        let (model, forest) = (Arc::new(info), Arc::new(forest));
+        let options = Options {
+            model: Some(Arc::clone(&model)),
+            supported: Supported::Compilable,
+            ..Options::default()
+        };
+        for (lookup_bits, gathers_slowly) in processors {
+            for destination in [CodeDestination::Memory, CodeDestination::Artefact] {
+                let processor = Processor { lookup_bits, gathers_slowly };
+                let chosen = Chosen::new(&model, bins.as_ref(), processor, destination);
+                let same = means_the_same(&forest, &chosen, &options);
+                same.map_err(|error| format!("{}: {error}", path.display()))?;
+                schedules += 1;
+                blocks += chosen.variants.bounded().len();
+            }
+        }
+    }
+    assert!(blocks > schedules / 2, "only {blocks} blocks in {schedules} schedules");
+    Ok(())
+}

@@ -1,0 +1,34 @@
+//! Random forests under random schedules.
+
+use sched_forest::Forest;
+use sched_ir::lir::KernelKind;
+use sched_ir::{Budget, Compiled, compile};
+use sched_lang::{Options, Supported, check};
+use sched_testing::forests;
+use sched_testing::schedules::{Rng, schedule};
+
+/// Random cases: enough that every layout and every traversal is among them.
+pub const CASES: u64 = 400;
+
+/// All kernels.
+pub const KERNELS: [KernelKind; 4] =
+    [KernelKind::Raw, KernelKind::Leaf, KernelKind::Value, KernelKind::Class];
+
+/// The case of a seed with its rows and its schedule, compiled with indices of 64 and of 32 bits; nothing if the schedule is not compiled for the model.
+pub fn case(seed: u64) -> Option<(Forest, Vec<f64>, String, [Compiled; 2])> {
+    let mut rng = Rng(seed);
+    let forest = forests::forest(&mut rng);
+    let count = 1 + rng.below(40);
+    let rows = forests::rows(&mut rng, &forest, count);
+    let model = forests::info(&forest);
+    let text = schedule(seed, &model);
+    let options =
+        Options { model: Some(model.into()), supported: Supported::Compilable, ..Options::default() };
+    let nests = check(&text, &options).nests?;
+    let compiled = |narrow_indices| {
+        let budget = Budget { narrow_indices, ..Budget::default() };
+        compile(forest.clone(), None, nests.clone(), &KERNELS, &budget).ok()
+    };
+    let both = [compiled(false)?, compiled(true)?];
+    Some((forest, rows, text, both))
+}

@@ -1,0 +1,79 @@
+//! Kernels whose indices have 32 bits, as machines with narrow registers want: the same schedules with the same results
+//! as with 64 bits, checked by the interpreter.
+
+#![allow(clippy::panic, clippy::expect_used, reason = "a test fails by panicking")]
+
+use sched_forest::{Float, Forest};
+use sched_ir::interp::{Memory, Options as Run, run_with};
+use sched_ir::lir::{KernelKind, Module, Scalar};
+use sched_ir::verify::verify;
+use sched_ir::{Budget, Compiled, compile};
+use sched_lang::{Options, check};
+use sched_testing::forests;
+use std::collections::BTreeSet;
+
+mod cases;
+
+use cases::{CASES, KERNELS, case};
+
+/// The bytes that a kernel writes.
+fn results(module: &Module, at: usize, forest: &Forest, rows: &[f64], seed: u64) -> Vec<u8> {
+    let (kind, function) = &module.kernels[at];
+    verify(function).unwrap_or_else(|problem| panic!("seed {seed}: {problem}\n{function}"));
+    let count = rows.len() / forest.num_features;
+    let margins = |rows: usize| rows * forest.num_margins;
+    let bytes = |float: Float, values: Vec<f64>| -> Vec<u8> {
+        match float {
+            Float::F64 => values.iter().flat_map(|x| x.to_le_bytes()).collect(),
+            Float::F32 => values.iter().flat_map(|x| (*x as f32).to_le_bytes()).collect(),
+        }
+    };
+    let input = match kind {
+        KernelKind::Raw | KernelKind::Leaf => bytes(forest.types.input, rows.to_vec()),
+        // The output stage reads margins.
+        _ => bytes(forest.types.accumulator, (0..margins(count)).map(|at| (at as f64).sin()).collect()),
+    };
+    let mut output = vec![0_u8; count * forest.trees.len().max(forest.num_margins).max(1) * 8];
+    let memory = Memory { rows: count as i64, input: &input, output: &mut output, tables: &module.tables };
+    let result = run_with(function, memory, &Run { seed, ..Run::default() });
+    result.unwrap_or_else(|fault| panic!("seed {seed}: {fault}\n{function}"));
+    output
+}
+
+#[test]
+fn narrow_indices_give_the_same_results() {
+    let (mut storages, mut traversals, mut ran) = (BTreeSet::new(), BTreeSet::new(), 0);
+    for seed in 0..CASES {
+        let Some((forest, rows, text, [wide, narrow])) = case(seed) else { continue };
+        let kinds = |module: &Module| module.kernels.iter().map(|(kind, _)| *kind).collect::<Vec<_>>();
+        assert_eq!(kinds(&wide.lir), kinds(&narrow.lir));
+        for at in 0..wide.lir.kernels.len() {
+            assert_eq!(wide.lir.kernels[at].1.index, Scalar::I64);
+            assert_eq!(narrow.lir.kernels[at].1.index, Scalar::I32);
+            let of = |compiled: &Compiled| results(&compiled.lir, at, &forest, &rows, seed);
+            assert_eq!(of(&wide), of(&narrow), "seed {seed}: {:?}\n{text}", wide.lir.kernels[at].0);
+        }
+        storages.extend(narrow.variants.rest().plan.storages.keys().map(ToString::to_string));
+        let name = |debug: String| debug.split([' ', '(', '{']).next().unwrap_or_default().to_owned();
+        traversals.extend(
+            narrow.variants.rest().plan.walks.values().map(|walk| name(format!("{:?}", walk.traversal))),
+        );
+        ran += 1;
+    }
+    assert!(ran > 200, "only {ran} cases ran");
+    assert_eq!(traversals.len(), 6, "{traversals:?}");
+    assert!(storages.len() > 10, "{storages:?}");
+}
+
+#[test]
+fn runs_are_short_enough_for_narrow_indices() {
+    let (forest, _) = forests::complete(3, 7, 4);
+    let options = Options { model: Some(forests::info(&forest).into()), ..Options::default() };
+    let nests = check("", &options).nests.expect("nests");
+    let budget = Budget { narrow_indices: true, ..Budget::default() };
+    let most = forest.num_features.max(forest.trees.len()).max(forest.num_margins) as i64;
+    let compiled = compile(forest, None, nests, &KERNELS, &budget).expect("a kernel");
+    assert_eq!(compiled.lir.rows_per_run, Some((1 << 30) / most));
+    let plan = compiled.variants.rest().plan.to_string();
+    assert!(plan.contains("\nindices of i32\n"), "{plan}");
+}

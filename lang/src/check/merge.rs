@@ -1,0 +1,80 @@
+//! What there is to tell of a text whose schedules were checked one by one.
+
+use foldhash::{HashMap, HashMapExt, HashSet, HashSetExt};
+use sched_grammar::ast::{File, Span, Stmt, StmtKind};
+
+use crate::diagnostics::{Code, Diagnostic, Severity, codes};
+use crate::directives::{Role, find};
+use crate::part::{Block, is_header};
+
+/// What tells diagnostics apart.
+type Key = (Span, Code, String);
+
+fn key(diagnostic: &Diagnostic) -> Key {
+    (diagnostic.span(), diagnostic.code, diagnostic.message.clone())
+}
+
+/// The diagnostics of the schedule outside of blocks and of those in blocks, in the order of the text. All of them have the
+/// header: what is wrong there is told once, and what is only silly there is so if it is for all of them.
+pub(super) fn merge(
+    source: &str,
+    file: &File,
+    first: Vec<Diagnostic>,
+    blocks: Vec<Vec<Diagnostic>>,
+) -> Vec<Diagnostic> {
+    if blocks.is_empty() {
+        return first;
+    }
+    let schedules = 1 + blocks.len();
+    let header: Vec<Span> = file.stmts.iter().filter(|stmt| is_header(stmt)).map(|stmt| stmt.span).collect();
+    let in_header = |span: Span| header.iter().any(|line| line.start <= span.start && span.end <= line.end);
+    let made = made(source, file);
+
+    let mut counts: HashMap<Key, usize> = HashMap::new();
+    let mut all = Vec::new();
+    for (at, found) in std::iter::once(first).chain(blocks).enumerate() {
+        let mut own = HashSet::new();
+        for diagnostic in found.into_iter().filter(|diagnostic| own.insert(key(diagnostic))) {
+            let count = counts.entry(key(&diagnostic)).or_insert(0);
+            *count += 1;
+            if *count == 1 {
+                all.push(explained(source, &made, at, diagnostic));
+            }
+        }
+    }
+    all.retain(|diagnostic| {
+        let is_silly = diagnostic.severity < Severity::Error && in_header(diagnostic.span());
+        !is_silly || counts.get(&key(diagnostic)) == Some(&schedules)
+    });
+    all.sort_by_key(|diagnostic| (diagnostic.span().start, diagnostic.code));
+    all
+}
+
+/// The names of the loops that each schedule of the text makes.
+fn made<'s>(source: &'s str, file: &File) -> Vec<HashSet<&'s str>> {
+    let names = |stmts: &[Stmt]| stmts.iter().flat_map(|stmt| new_names(source, stmt)).collect();
+    let blocks = file.stmts.iter().filter_map(Block::of).map(|block| names(&block.when.body));
+    std::iter::once(names(&file.stmts)).chain(blocks).collect()
+}
+
+/// The names of the loops that a directive makes.
+fn new_names<'s>(source: &'s str, stmt: &Stmt) -> Vec<&'s str> {
+    let StmtKind::Directive(directive) = &stmt.kind else { return Vec::new() };
+    let parameters = find(&directive.name.text).map_or(&[][..], |signature| signature.parameters);
+    let new = parameters.iter().zip(&directive.args).filter(|(p, _)| p.role == Role::NewIndex);
+    new.filter_map(|(_, arg)| source.get(arg.span.range())).collect()
+}
+
+/// Adds to what is told of a schedule that loops of other schedules mean nothing in it.
+fn explained(source: &str, made: &[HashSet<&str>], at: usize, mut diagnostic: Diagnostic) -> Diagnostic {
+    let name = source.get(diagnostic.span().range()).unwrap_or_default();
+    let is_own = made.get(at).is_some_and(|own| own.contains(name));
+    let is_other = made.iter().any(|other| other.contains(name));
+    if diagnostic.code == codes::UNKNOWN_INDEX && is_other && !is_own {
+        diagnostic.notes.push(match at {
+            0 => format!("`{name}` is made in a block, and the loops of a block are known only there"),
+            _ => format!("`{name}` is made outside of this block, which starts from the plain nest with `batch` and `tree`"),
+        });
+    }
+    diagnostic
+}

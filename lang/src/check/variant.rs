@@ -1,0 +1,182 @@
+//! One of the schedules of a text, checked.
+
+use std::sync::{Arc, OnceLock};
+
+use sched_grammar::Parsed;
+use sched_grammar::ast::{Comment, Span};
+
+use super::target::no_gpu_yet;
+use super::words::Words;
+use super::{annotate, judge, modifiers};
+use crate::device::Limits;
+use crate::diagnostics::{Applicability, Diagnostic, codes};
+use crate::lineage::NestBuilder;
+use crate::lints;
+use crate::options::{Options, Supported, Target};
+use crate::part::Part;
+use crate::report::Report;
+use crate::resolve::{self, Call, Scope};
+use crate::schedule::{Header, Param};
+use sched_nest::Nest;
+use sched_nest::sym::{Property, Sym};
+
+/// A schedule of a text. The plain nest is made when it is asked for: whoever only wants to hear what is wrong needs none.
+#[derive(Debug)]
+pub struct Variant {
+    /// Most rows of the calls that it is for; nothing for the one outside of all blocks, which is for all other calls, and
+    /// for a block whose bound is wrong.
+    pub max_rows: Option<u32>,
+    /// The statement of the block that it stands in.
+    pub block: Option<Span>,
+    /// The final nest with its annotations, as far as the schedule is legal.
+    pub builder: NestBuilder,
+    /// The directives with their arguments resolved.
+    pub calls: Arc<[Call]>,
+    batch_size: Option<u64>,
+    nest: OnceLock<Nest>,
+}
+
+impl Variant {
+    /// Most rows of one run of the nest, if that is known.
+    pub fn batch_size(&self) -> Option<u64> {
+        self.batch_size
+    }
+
+    /// The nest, as far as the schedule is legal.
+    pub fn nest(&self) -> &Nest {
+        self.nest.get_or_init(|| export(&self.builder, self.batch_size))
+    }
+}
+
+/// A part of a text whose names and arguments are resolved.
+pub(super) struct Resolved<'a> {
+    part: &'a Part<'a>,
+    options: &'a Options,
+    max_rows: Option<u32>,
+    pub report: Report<'a>,
+    pub header: Header,
+    pub scope: Scope<'a>,
+    pub params: Vec<Param>,
+    pub calls: Vec<Call>,
+}
+
+/// What a part leaves.
+pub(super) struct Judged {
+    pub variant: Variant,
+    pub diagnostics: Vec<Diagnostic>,
+    pub is_legal: bool,
+}
+
+impl<'a> Resolved<'a> {
+    /// Resolves a part that is for calls of at most `max_rows` rows.
+    pub fn new(source: &'a str, part: &'a Part<'a>, max_rows: Option<u32>, options: &'a Options) -> Self {
+        let file = part.file.as_ref();
+        let mut report = Report::new(source, file, options.strict);
+        let header = resolve::header(file, &mut report);
+        resolve::given_target(options, &mut report);
+        let (scope, params) = resolve::scope(file, options, &mut report);
+        let calls = resolve::calls(file, &scope, options, &mut report);
+        Resolved { part, options, max_rows, report, header, scope, params, calls }
+    }
+
+    /// Applies the directives and judges the nest; if `brief` is set, only to see what is wrong. `outside` has the names of
+    /// loops that other parts make.
+    pub fn judge(mut self, target: &Target, source: &str, parsed: &Parsed, brief: bool) -> Judged {
+        let limits = Limits::of(target);
+        let is_compiled = self.options.supported == Supported::Compilable;
+        if is_compiled && target.is_gpu() {
+            no_gpu_yet(&self.header, &mut self.report);
+        }
+        let mut builder = NestBuilder::with_room(self.options.model.clone(), self.calls.len());
+        let is_given = self.options.target.is_some() || self.header.target.is_some();
+        let mut words = Words::new(&mut self.report, limits, is_given);
+        if brief {
+            words.be_brief();
+        }
+        let whole_shape = modifiers::apply(self.calls.iter(), &mut builder, &mut words);
+        if whole_shape {
+            annotate::attach(self.calls.iter(), &mut builder, &mut words);
+            judge(&builder, &limits, &mut words);
+            lints::of_names(&self.scope, &builder, &mut self.report);
+        }
+        let variant = Variant {
+            max_rows: self.max_rows,
+            block: self.part.block.map(|block| block.span),
+            builder,
+            calls: self.calls.into(),
+            batch_size: self.options.batch_size,
+            nest: OnceLock::new(),
+        };
+        if is_compiled && !self.report.has_errors() {
+            self.report.extend(not_known(&variant, source, parsed));
+        }
+        let is_legal = !self.report.has_errors();
+        Judged { variant, diagnostics: self.report.finish(), is_legal }
+    }
+}
+
+/// The plain nest.
+fn export(builder: &NestBuilder, batch_size: Option<u64>) -> Nest {
+    let (mut nest, _) = builder.nest();
+    nest.batch_size = batch_size;
+    nest.representation = builder.layout();
+    nest
+}
+
+/// Says what a nest that is to be compiled mentions and is not known.
+fn not_known(variant: &Variant, source: &str, parsed: &Parsed) -> Option<Diagnostic> {
+    let unknown = unknown_facts(variant.nest());
+    if unknown.is_empty() && !variant.builder.has_uncounted_copies() {
+        return None;
+    }
+    if unknown == [Property::BatchSize] {
+        return Some(batch_size_not_known(source, parsed));
+    }
+    let message = "a schedule is compiled for a model, and none is given";
+    let diagnostic = Diagnostic::new(codes::NOT_KNOWN, Span::default(), message);
+    Some(diagnostic.help("Name one in a `model` line or on the command line."))
+}
+
+fn batch_size_not_known(source: &str, parsed: &Parsed) -> Diagnostic {
+    let name = "batch_size";
+    // In a block it is known.
+    let blocks = parsed.file.stmts.iter().filter(|stmt| !stmt.body().is_empty()).map(|stmt| stmt.span);
+    let hidden: Vec<Span> =
+        parsed.comments.iter().map(|comment: &Comment| comment.span).chain(blocks).collect();
+    let is_said = |at: &usize| !hidden.iter().any(|span| span.range().contains(at));
+    let at = source.match_indices(name).map(|(at, _)| at).find(is_said).unwrap_or(0);
+    let message = format!("the schedule uses `{name}`, which is not given");
+    let span = Span::new(at, at + name.len());
+    let help = "Say how many rows one run of the nest handles at most, on the command line: \
+                `schedc check ... --batch-size 4096`; or write a number in its place.";
+    Diagnostic::new(codes::NOT_KNOWN, span, message).label("not known").help(help).fix(
+        "write `4096`",
+        span,
+        "4096",
+        Applicability::Placeholder,
+    )
+}
+
+/// Properties in the nest that must be known when it is compiled and are not.
+fn unknown_facts(nest: &Nest) -> Vec<Property> {
+    let mut unknown = Vec::new();
+    let loops = nest.loops.iter().flat_map(|l| [&l.start, &l.stop, &l.step]);
+    let syms = loops.chain(nest.constraints.iter().map(|c| &c.bound));
+    for sym in syms {
+        collect(sym, &mut unknown);
+    }
+    unknown.sort_unstable();
+    unknown.dedup();
+    unknown
+}
+
+fn collect(sym: &Sym, into: &mut Vec<Property>) {
+    match sym {
+        Sym::Int(_) | Sym::Property(Property::Rows) => {}
+        Sym::Property(property) => into.push(*property),
+        Sym::Op(_, a, b) => {
+            collect(a, into);
+            collect(b, into);
+        }
+    }
+}

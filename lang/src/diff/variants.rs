@@ -1,0 +1,97 @@
+//! Differences of schedules that differ by the number of rows of a call, matched by their bounds.
+
+use std::fmt::Write;
+
+use serde_json::{Value, json};
+
+use super::json::change_json;
+use super::{Change, diff, show_diff};
+use sched_nest::show::show_rows;
+use sched_nest::{Nest, Variants};
+
+/// What changed for the calls of one bound.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RowsChange {
+    /// The bound; nothing for calls that no bound covers.
+    pub max_rows: Option<u32>,
+    /// What became of it.
+    pub fate: Fate,
+    /// What changed between the nests that serve calls of so many rows.
+    pub changes: Vec<Change>,
+}
+
+/// What became of a bound.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// Both schedules have it.
+    Shared,
+    /// Only the second one has it: calls of so many rows had the nest of a larger bound, or that of all other calls.
+    Added,
+    /// Only the first one has it.
+    Removed,
+}
+
+/// All differences in ascending order of the bounds, those for calls that no bound covers last. A bound that both schedules
+/// have is left out where nothing changed.
+pub fn diff_by_rows(a: &Variants<Nest>, b: &Variants<Nest>) -> Vec<RowsChange> {
+    let mut bounds: Vec<u32> = a.bounded().iter().chain(b.bounded()).map(|one| one.max_rows).collect();
+    bounds.sort_unstable();
+    bounds.dedup();
+    let mut all = Vec::new();
+    for max_rows in bounds {
+        let has = |nests: &Variants<Nest>| nests.bounded().iter().any(|one| one.max_rows == max_rows);
+        let fate = match (has(a), has(b)) {
+            (true, false) => Fate::Removed,
+            (false, true) => Fate::Added,
+            _ => Fate::Shared,
+        };
+        let rows = max_rows as usize;
+        let changes = diff(a.for_rows(rows), b.for_rows(rows));
+        all.push(RowsChange { max_rows: Some(max_rows), fate, changes });
+    }
+    all.push(RowsChange { max_rows: None, fate: Fate::Shared, changes: diff(a.rest(), b.rest()) });
+    all.retain(|one| one.fate != Fate::Shared || !one.changes.is_empty());
+    all
+}
+
+/// The differences, one a line: `+` added, `-` removed, `~` changed, below the calls that they are for. Where only calls that
+/// no bound covers are concerned, these are not named.
+pub fn show_diff_by_rows(all: &[RowsChange]) -> String {
+    if let [RowsChange { max_rows: None, changes, .. }] = all {
+        return show_diff(changes);
+    }
+    let mut out = String::new();
+    for RowsChange { max_rows, fate, changes } in all {
+        let mark = match fate {
+            Fate::Shared => "~",
+            Fate::Added => "+",
+            Fate::Removed => "-",
+        };
+        let _ = writeln!(out, "{mark} {}:", show_rows(*max_rows));
+        for line in show_diff(changes).lines() {
+            let _ = writeln!(out, "  {line}");
+        }
+    }
+    out
+}
+
+/// The differences as a JSON array. Those for calls of few rows have their `max_rows`; a bound that was added or removed is a
+/// change of its own, before those of the nest.
+pub fn diff_by_rows_json(all: &[RowsChange]) -> Value {
+    let mut out = Vec::new();
+    for RowsChange { max_rows, fate, changes } in all {
+        match fate {
+            Fate::Shared => {}
+            Fate::Added => out.push(json!({ "change": "schedule added", "max_rows": max_rows })),
+            Fate::Removed => out.push(json!({ "change": "schedule removed", "max_rows": max_rows })),
+        }
+        for change in changes {
+            let mut change = change_json(change);
+            if let (Value::Object(object), Some(rows)) = (&mut change, max_rows) {
+                object.insert("max_rows".to_owned(), json!(rows));
+            }
+            out.push(change);
+        }
+    }
+    Value::Array(out)
+}

@@ -1,0 +1,46 @@
+//! `unrollAndJam`: a loop over trees around vectors of rows that advance together.
+
+use super::find::find;
+use crate::illegal::{Illegal, Problem, UnrollAndJamNeeds};
+use crate::lineage::{Annotation, Inside, NestBuilder};
+use sched_nest::{Axis, LoopId};
+
+pub(super) fn check(builder: &NestBuilder, id: LoopId, problems: &mut Vec<Illegal>) {
+    let asks = |annotation: &Annotation| matches!(annotation, Annotation::UnrollAndJam).then_some(());
+    let Some(((), step)) = find(builder, id, asks) else { return };
+    let problem = match builder.axis(id) {
+        Axis::Row => Some(Problem::NotTrees),
+        Axis::Tree => need(builder, id).map(Problem::CannotUnrollAndJam),
+    };
+    problems.extend(problem.map(|problem| Illegal::argument(step, 0, problem, vec![id])));
+}
+
+/// What a loop over trees lacks.
+fn need(builder: &NestBuilder, id: LoopId) -> Option<UnrollAndJamNeeds> {
+    let inside = &builder.node(id).inside;
+    let leaf = inside.only().filter(|leaf| {
+        let over_rows = builder.axis(*leaf) == Axis::Row && builder.node(*leaf).inside.is_leaf();
+        over_rows && matches!(inside, Inside::Seq(_))
+    });
+    let Some(leaf) = leaf else {
+        let below = builder.subtree(id).into_iter();
+        let rows = below.filter(|id| builder.axis(*id) == Axis::Row && builder.node(*id).inside.is_leaf());
+        return Some(UnrollAndJamNeeds::Rows { leaves: rows.take(4).map(|id| builder.name(id)).collect() });
+    };
+    let name = builder.name(leaf);
+    // Such a loop runs in parts, between which the sums of other trees must not come.
+    let parts = |annotation: &Annotation| match annotation {
+        Annotation::Parallel | Annotation::Unroll | Annotation::Cache | Annotation::Gpu(_) => Some(()),
+        _ => None,
+    };
+    if let Some(((), by)) = find(builder, leaf, parts) {
+        return Some(UnrollAndJamNeeds::Whole { leaf: name, by });
+    }
+    if let Some(stride) = builder.node(leaf).step.as_int().filter(|step| *step != 1) {
+        return Some(UnrollAndJamNeeds::Adjacent { leaf: name, stride });
+    }
+    let stated = builder.annotations(leaf);
+    let vectors = stated.vectorize.is_some_and(|lanes| lanes > 1);
+    let several = stated.interleave.is_some_and(|vectors| vectors > 1);
+    (!vectors || !several).then_some(UnrollAndJamNeeds::Vectors { leaf: name, vectors, several })
+}

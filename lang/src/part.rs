@@ -1,0 +1,112 @@
+//! The schedules of a text: the one outside of all blocks, and one in each block.
+
+use std::borrow::Cow;
+
+use sched_grammar::ast::{File, Span, Stmt, StmtKind, When};
+
+use crate::options::Options;
+
+/// Most blocks of a text.
+pub const MOST_BLOCKS: usize = 16;
+
+/// One of the schedules of a text.
+#[derive(Debug)]
+pub struct Part<'f> {
+    /// The header of the text with the directives of this schedule alone.
+    pub file: Cow<'f, File>,
+    /// The block that it stands in.
+    pub block: Option<Block<'f>>,
+}
+
+/// A block of a text.
+#[derive(Clone, Copy, Debug)]
+pub struct Block<'f> {
+    /// What was written.
+    pub when: &'f When,
+    /// Where it stands, its head included.
+    pub span: Span,
+}
+
+impl<'f> Block<'f> {
+    /// The block of a statement, if it is one.
+    pub fn of(stmt: &'f Stmt) -> Option<Self> {
+        match &stmt.kind {
+            StmtKind::When(when) => Some(Block { when, span: stmt.span }),
+            _ => None,
+        }
+    }
+}
+
+/// The schedule outside of blocks, then those in blocks in the order of the text, as far as there are not too many. Each
+/// block starts from the plain nest, with the header of the text.
+pub fn parts(file: &File) -> Vec<Part<'_>> {
+    let blocks = file.stmts.iter().filter_map(Block::of).take(MOST_BLOCKS);
+    let outside = Part { file: Cow::Borrowed(file), block: None };
+    std::iter::once(outside).chain(blocks.map(|block| part(file, block))).collect()
+}
+
+fn part<'f>(file: &'f File, block: Block<'f>) -> Part<'f> {
+    let is_directive = |stmt: &&Stmt| matches!(stmt.kind, StmtKind::Directive(_));
+    let header = file.stmts.iter().filter(|stmt| is_header(stmt));
+    let stmts = header.chain(block.when.body.iter().filter(is_directive)).cloned().collect();
+    Part { file: Cow::Owned(File { stmts }), block: Some(block) }
+}
+
+/// Whether a statement is a line of the header.
+pub(crate) fn is_header(stmt: &Stmt) -> bool {
+    match stmt.kind {
+        StmtKind::Edition(_)
+        | StmtKind::Model { .. }
+        | StmtKind::Target { .. }
+        | StmtKind::Param { .. }
+        | StmtKind::Const { .. } => true,
+        StmtKind::Directive(_) | StmtKind::When(_) | StmtKind::Reserved(_) | StmtKind::Error => false,
+    }
+}
+
+/// Where a place lies in a block.
+#[derive(Clone, Copy, Debug)]
+pub struct InBlock<'f> {
+    /// The position of the block's part.
+    pub part: usize,
+    /// The block.
+    pub block: Block<'f>,
+    /// Where the block ends: before its brace, or where the next statement begins if it has none yet.
+    pub end: usize,
+}
+
+/// The block between whose braces a place lies.
+pub fn block_at<'f>(source: &str, file: &'f File, offset: usize) -> Option<InBlock<'f>> {
+    let after = file.stmts.partition_point(|stmt| stmt.span.start as usize <= offset);
+    let at = after.checked_sub(1)?;
+    let block = Block::of(file.stmts.get(at)?)?;
+    let place = block.when.block;
+    let text = source.get(place.range()).unwrap_or_default();
+    let is_closed = text.len() > 1 && text.ends_with('}');
+    let end = match (is_closed, file.stmts.get(after)) {
+        (true, _) => place.end as usize - 1,
+        (false, Some(next)) => next.span.start as usize,
+        (false, None) => source.len(),
+    };
+    let before = file.stmts.iter().take(at).filter_map(Block::of).count();
+    // Without a brace, the head may go on to the end of its line.
+    let start = match text.starts_with('{') {
+        true => place.start as usize,
+        false => place.end.min(place.start.saturating_add(text.find('\n').map_or(u32::MAX, |at| at as u32)))
+            as usize,
+    };
+    let is_inside = start < offset && offset <= end && !text.is_empty();
+    is_inside.then_some(InBlock { part: before + 1, block, end })
+}
+
+/// The position among the parts of the one that a place belongs to: that of a block between its braces.
+pub fn part_at(source: &str, file: &File, offset: usize) -> usize {
+    block_at(source, file, offset).map_or(0, |inside| inside.part).min(MOST_BLOCKS)
+}
+
+/// What the check of a part is told: a run of its nest handles no more rows than the calls have that it is for.
+pub(crate) fn options_within(options: &Options, max_rows: Option<u32>) -> Cow<'_, Options> {
+    let Some(max_rows) = max_rows.map(u64::from) else { return Cow::Borrowed(options) };
+    let batch_size = Some(options.batch_size.map_or(max_rows, |given| given.min(max_rows)));
+    Cow::Owned(Options { batch_size, ..options.clone() })
+}

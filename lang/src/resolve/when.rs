@@ -1,0 +1,154 @@
+//! Blocks: for which calls each of them is, and what cannot stand in them.
+
+use sched_grammar::ast::{Comparison, Expr, ExprKind, File, Span, Stmt, StmtKind, When};
+
+use super::scope::Scope;
+use crate::diagnostics::{Applicability, Diagnostic, Edit, Fix, codes};
+use crate::part::{Block, MOST_BLOCKS};
+use crate::report::Report;
+
+/// What the number of rows of a call is called.
+const ROWS: &str = "n_rows";
+/// How the message about other conditions ends.
+const HELP: &str = "Write `when n_rows <= 8 { ... }` for calls of at most 8 rows; the directives outside of all blocks are \
+                    for all other calls.";
+
+/// The most rows of the calls that each block of a text is for, as far as that can be told and no other block has the
+/// same; what is wrong with the blocks is reported.
+pub(crate) fn bounds(file: &File, scope: &Scope, report: &mut Report) -> Vec<Option<u32>> {
+    let mut known: Vec<(u32, Span)> = Vec::new();
+    let mut bounds = Vec::new();
+    for (at, block) in file.stmts.iter().filter_map(Block::of).enumerate() {
+        if at == MOST_BLOCKS {
+            report.push(too_many(head(block)));
+            break;
+        }
+        block.when.body.iter().for_each(|stmt| no_header(stmt, block, report));
+        let max_rows = bound(block.when, scope, report);
+        let earlier = known.iter().find(|(other, _)| Some(*other) == max_rows);
+        if let (Some(max_rows), Some((_, first))) = (max_rows, earlier) {
+            report.push(twice(max_rows, block.when.right.span, *first));
+            bounds.push(None);
+            continue;
+        }
+        known.extend(max_rows.map(|max_rows| (max_rows, block.when.right.span)));
+        bounds.push(max_rows);
+    }
+    bounds
+}
+
+/// The head of a block.
+fn head(block: Block) -> Span {
+    Span { start: block.span.start, end: block.when.right.span.end.max(block.span.start) }
+}
+
+fn too_many(span: Span) -> Diagnostic {
+    let message = format!("a schedule has at most {MOST_BLOCKS} blocks");
+    let help = "Leave out blocks whose bounds are close to each other.";
+    Diagnostic::new(codes::TOO_MANY_BLOCKS, span, message).label("one more than that").help(help)
+}
+
+/// Says that a line of the header stands in a block.
+fn no_header(stmt: &Stmt, block: Block, report: &mut Report) {
+    let word = match &stmt.kind {
+        StmtKind::Edition(_) => "sched",
+        StmtKind::Model { .. } => "model",
+        StmtKind::Target { .. } => "target",
+        StmtKind::Param { .. } => "param",
+        StmtKind::Const { .. } => "const",
+        _ => return,
+    };
+    let text = report.written(stmt.span);
+    let before = Span { start: block.span.start, end: block.span.start };
+    let edits = vec![
+        Edit { span: before, text: report.line_before(before, text) },
+        Edit { span: stmt.span, text: String::new() },
+    ];
+    let title = format!("move this `{word}` line before the block");
+    let fix = Fix { title, edits, applicability: Applicability::Unsure };
+    let message = format!("a `{word}` line holds for the whole file and cannot stand in a block");
+    let mut diagnostic = Diagnostic::new(codes::HEADER_IN_BLOCK, stmt.span, message)
+        .label("in a block")
+        .help("Move it before the block: all blocks know the header of the file.");
+    diagnostic.fixes.push(fix);
+    report.push(diagnostic);
+}
+
+/// The most rows of the calls that a block is for.
+fn bound(when: &When, scope: &Scope, report: &mut Report) -> Option<u32> {
+    let is_rows = |expr: &Expr| match &expr.kind {
+        ExprKind::Path(path) => path.as_ident().is_some_and(|name| name.text == ROWS),
+        _ => false,
+    };
+    let is_error = |expr: &Expr| matches!(expr.kind, ExprKind::Error);
+    if is_error(&when.left) || is_error(&when.right) {
+        return None;
+    }
+    if !is_rows(&when.left) || when.comparison != Comparison::AtMost {
+        let side = if is_rows(&when.left) { &when.right } else { &when.left };
+        // Names in it are used, whatever they are compared with.
+        if !is_rows(side) {
+            scope.eval(side, report)?;
+        }
+        report.push(condition(when, is_rows(&when.left), is_rows(&when.right), report));
+        return None;
+    }
+    let value = scope.eval(&when.right, report)?;
+    let span = when.right.span;
+    let Some(value) = value.as_int() else {
+        let message = format!("the bound of a block must be known, and {value} is not");
+        let help = "Write a number, or an expression of params and consts that have values.";
+        report.push(Diagnostic::new(codes::BLOCK_BOUND, span, message).label("not known").help(help));
+        return None;
+    };
+    let found = u32::try_from(value).ok().filter(|rows| *rows > 0);
+    if found.is_none() {
+        let (message, help) = if value < 1 {
+            let help = "Write a bound of at least 1, or remove the block.";
+            (format!("no call has at most {value} rows"), help.to_owned())
+        } else {
+            let help = "Remove the block, or write a smaller bound: the directives outside of blocks are for large calls.";
+            (format!("the bound of a block is at most {}", u32::MAX), help.to_owned())
+        };
+        let label = format!("is {value}");
+        report.push(Diagnostic::new(codes::BLOCK_BOUND, span, message).label(label).help(help));
+    }
+    found
+}
+
+/// What there is to say of a condition other than `n_rows <= 8`; `left` and `right` tell where the rows stand.
+fn condition(when: &When, left: bool, right: bool, report: &Report) -> Diagnostic {
+    let span = when.left.span.to(when.right.span);
+    let diagnostic =
+        |message: &str| Diagnostic::new(codes::BLOCK_CONDITION, span, message).label("not `n_rows <= ...`");
+    if left == right {
+        return diagnostic("a block can only ask for the number of rows of a call").help(HELP);
+    }
+    let other = if left { &when.right } else { &when.left };
+    let side = report.written(other.span);
+    let bound = match (left, when.comparison) {
+        (true, Comparison::Less) | (false, Comparison::Greater) => Some(match other.kind {
+            ExprKind::Int(value) => value.saturating_sub(1).to_string(),
+            _ => format!("{side} - 1"),
+        }),
+        (true, Comparison::AtMost) | (false, Comparison::AtLeast) => Some(side.to_owned()),
+        _ => None,
+    };
+    match bound {
+        Some(bound) => {
+            let text = format!("{ROWS} <= {bound}");
+            diagnostic("the condition of a block is written as `n_rows <= ...`")
+                .help(format!("Write `when {text} {{ ... }}`."))
+                .fix(format!("write `{text}`"), span, &text, Applicability::Safe)
+        }
+        None => diagnostic("a block is for calls of at most so many rows").help(HELP),
+    }
+}
+
+fn twice(max_rows: u32, span: Span, first: Span) -> Diagnostic {
+    let message = format!("there is a block for calls of at most {max_rows} rows already");
+    Diagnostic::new(codes::BLOCK_TWICE, span, message)
+        .label("the same bound again")
+        .and(first, "first given here")
+        .help("Remove one of the blocks, or give it another bound.")
+}
