@@ -1,6 +1,7 @@
 //! The GPUs that code is generated for.
 
-use crate::error::{LlvmError, code};
+use crate::codes;
+use crate::error::LlvmError;
 use std::fmt::{self, Display, Formatter};
 use std::str::FromStr;
 
@@ -51,7 +52,7 @@ impl FromStr for Gpu {
             .filter(|capability| (KNOWN.0..=200).contains(capability))
             .map(|capability| Gpu { capability })
             .ok_or_else(|| {
-                LlvmError::new(code::UNKNOWN_CPU, format!("there is no GPU `{text}` that code is made for"))
+                LlvmError::new(codes::UNKNOWN_CPU, format!("there is no GPU `{text}` that code is made for"))
                     .with_help("name it as NVIDIA does, from sm_60 on: sm_80, sm_90")
             })
     }

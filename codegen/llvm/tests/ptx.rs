@@ -5,7 +5,7 @@
 use sched_ir::lir::KernelKind;
 use sched_ir::{Budget, Compiled, compile};
 use sched_lang::{Options, Supported, Target, check};
-use sched_llvm::{Gpu, code, ptx_text};
+use sched_llvm::{Gpu, codes, ptx_text};
 use sched_testing::forests;
 use sched_testing::schedules::Rng;
 
@@ -82,7 +82,7 @@ fn gpus_have_names() {
     assert_eq!(Gpu::default().to_string(), "sm_80");
     for name in ["sm_", "sm_50", "sm_9000", "gfx90a", "90", ""] {
         let error = name.parse::<Gpu>().expect_err("no such GPU");
-        assert_eq!(error.code, code::UNKNOWN_CPU);
+        assert_eq!(error.code, codes::UNKNOWN_CPU);
     }
 }
 

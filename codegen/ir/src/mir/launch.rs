@@ -12,6 +12,7 @@ use super::window::window_of;
 use super::{
     Affine, Bound, Iter, Launch, Limit, Loop, Mapping, Mir, Mode, Stmt, Uses, Var, VarInfo, WalkRange, Window,
 };
+use crate::codes;
 use crate::error::CompileError;
 use crate::lir::MAX_THREADS;
 use sched_nest::{Axis, GpuAxis, GpuDimension, GpuLevel};
@@ -154,7 +155,7 @@ impl Separate<'_> {
             Stmt::Walks(walks) => {
                 let name = &self.info(walks.iter.var).name;
                 return Err(CompileError::new(
-                    CompileError::NOT_LOWERED,
+                    codes::GPU,
                     format!("the walks of `{name}` are in no launch, beside others that are"),
                     "map a loop around them with gpuDimension, too, or none at all",
                 ));
@@ -189,7 +190,7 @@ impl Separate<'_> {
         let threads = extents.block.iter().fold(1, |all: i64, extent| all.saturating_mul(*extent));
         if threads > i64::from(MAX_THREADS) {
             return Err(CompileError::new(
-                CompileError::CODE_SIZE,
+                codes::GPU,
                 format!(
                     "the launch of `{name}` has blocks of {threads} threads; a GPU has {MAX_THREADS} at most"
                 ),
@@ -340,16 +341,12 @@ impl Separate<'_> {
 
 pub(super) fn no_code_yet(what: &str) -> CompileError {
     CompileError::new(
-        CompileError::NOT_LOWERED,
+        codes::GPU,
         format!("there is no code for {what} on GPUs yet"),
         "cache rows in a loop over blocks, outside the loops over threads, and do not cache trees",
     )
 }
 
 fn unknown(name: &str) -> CompileError {
-    CompileError::new(
-        CompileError::SYMBOLIC,
-        format!("the number of threads of `{name}` is not known"),
-        "this is a mistake in the compiler: please report it together with the schedule",
-    )
+    CompileError::ill_formed(format!("the number of threads of `{name}` is not known"))
 }

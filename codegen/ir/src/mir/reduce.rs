@@ -17,6 +17,7 @@ use super::{
     Accumulator, Affine, Bound, Fold, Iter, Limit, Loop, Mir, Mode, Private, PrivateId, Stmt, Target, Uses,
     Var, VarInfo, Window,
 };
+use crate::codes;
 use crate::error::{Budget, CompileError};
 use sched_nest::{Axis, Reduce};
 use std::collections::BTreeMap;
@@ -240,7 +241,7 @@ fn chains<'m>(this: &'m Loop, vars: &[VarInfo]) -> Result<Vec<Vec<&'m Loop>>, Co
     }
     if below.len() > 1 {
         return Err(CompileError::new(
-            CompileError::NOT_LOWERED,
+            codes::GPU,
             format!("several loops over trees in `{}` are mapped", vars[this.iter.var.0 as usize].name),
             "map only one of them, or the loop around them",
         ));

@@ -5,7 +5,7 @@ use super::isa::{Isa, Portable};
 use super::memory::AliasScopes;
 use super::types;
 use super::uses::Uses;
-use crate::error::{LlvmError, code};
+use crate::error::LlvmError;
 use crate::target::Machine;
 use inkwell::attributes::{Attribute, AttributeLoc};
 use inkwell::builder::Builder;
@@ -179,10 +179,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
             Stmt::If(stmt) => self.choice(stmt),
             Stmt::Parallel(stmt) => self.parallel(stmt),
             Stmt::Alloc(stmt) => self.alloc(stmt),
-            Stmt::Launch(_) => {
-                Err(LlvmError::new(code::CANNOT_RUN, "code for GPUs cannot be run by schedc yet")
-                    .with_help("`schedc predict --simulate` runs it without a GPU"))
-            }
+            Stmt::Launch(_) => Err(LlvmError::ill_formed("a launch in code for a processor")),
             Stmt::Barrier => {
                 let mut isa = std::mem::replace(&mut self.isa, Box::new(Portable));
                 let result = isa.barrier(self);
