@@ -27,7 +27,8 @@ Examples:
   schedc explain S0022                              what an error means
 
 Exit status: 0 fine, 1 findings in a schedule, 2 wrong usage, unusable input or too
-little memory, 101 a mistake in schedc, 129, 130 and 143 ended by HUP, INT and TERM."
+little memory, 101 a bug in schedc (codes X0001 and up), 129, 130 and 143 ended by
+HUP, INT and TERM."
 )]
 pub struct Cli {
     /// What to do.
@@ -37,6 +38,11 @@ pub struct Cli {
     #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
     #[arg(hide_possible_values = true, display_order = 900)]
     pub color: Color,
+    /// How findings and errors are told: full, concise, json, sarif or github. `check` prints them to standard output, other
+    /// commands to standard error, which then holds nothing else
+    #[arg(long, global = true, value_enum, default_value_t, value_name = "FORMAT")]
+    #[arg(hide_possible_values = true, display_order = 901)]
+    pub format: Format,
 }
 
 /// More threads than any machine has cores.
@@ -247,7 +253,8 @@ pub struct Build {
 }
 
 fn parse_cpu(text: &str) -> Result<Cpu, String> {
-    text.parse().map_err(|error: sched_llvm::LlvmError| error.help.unwrap_or(error.message))
+    text.parse()
+        .map_err(|error: sched_llvm::LlvmError| error.help.clone().unwrap_or_else(|| error.message.clone()))
 }
 
 /// How findings are printed.
@@ -312,9 +319,6 @@ pub struct Check {
     /// What cannot be decided without a model is an error
     #[arg(long)]
     pub strict: bool,
-    /// How findings are printed
-    #[arg(long, value_enum, default_value_t)]
-    pub format: Format,
 }
 
 /// `schedc fmt`

@@ -13,7 +13,7 @@ pub fn check() -> Result<(), Failure> {
     if let Some(value) = text("SCHEDC_NUM_THREADS")
         && !is_count(&value)
     {
-        return Err(Failure::unusable(
+        return Err(Failure::usage(
             format!(
                 "the environment variable SCHEDC_NUM_THREADS is `{value}`, which is no number of threads"
             ),
@@ -23,7 +23,7 @@ pub fn check() -> Result<(), Failure> {
     if let Some(value) = text("SCHEDC_CPU")
         && !LEVELS.contains(&value.as_str())
     {
-        return Err(Failure::unusable(
+        return Err(Failure::usage(
             format!("the environment variable SCHEDC_CPU is `{value}`, which names no level of processors"),
             format!("set it to {}, or unset it to use what the processor has", LEVELS.join(", ")),
         ));

@@ -14,14 +14,16 @@ pub fn schedules(arguments: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
         }
         let before = files.len();
         collect(argument, &mut files).map_err(|error| {
-            Failure::unusable(
-                format!("the folder {} cannot be read: {error}", argument.display()),
+            Failure::unreadable(
+                argument.display(),
+                format!("the folder cannot be read: {error}"),
                 "check its permissions, or name the schedules",
             )
         })?;
         if files.len() == before {
-            return Err(Failure::unusable(
-                format!("there is no schedule in the folder {}", argument.display()),
+            return Err(Failure::unreadable(
+                argument.display(),
+                "there is no schedule in the folder",
                 "schedules are files whose names end in .sched",
             ));
         }

@@ -17,7 +17,6 @@ mod terminal;
 
 use args::{Cli, Command};
 use clap::Parser;
-use failure::Failure;
 use std::process::ExitCode;
 use terminal::Terminal;
 
@@ -28,7 +27,8 @@ fn main() -> ExitCode {
     internal::install();
     interrupt::install();
     let cli = Cli::parse();
-    let terminal = Terminal::new(cli.color);
+    internal::tell_as(cli.format);
+    let terminal = Terminal::new(cli.color, cli.format, matches!(cli.command, Command::Check(_)));
     let result = match &cli.command {
         Command::Predict(args) => commands::predict::run(args, &terminal),
         Command::Build(args) => commands::build::run(args, &terminal),
@@ -44,15 +44,12 @@ fn main() -> ExitCode {
         Command::Lsp(_) => commands::lsp::run(),
         Command::Completions(args) => commands::completions::run(args),
     };
-    match result {
+    let status = match result {
         Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => {
-            match &failure {
-                Failure::Findings => {}
-                Failure::Unusable(message) => terminal.error(message),
-                Failure::Internal(message) => terminal.error(&format!("internal: {message}")),
-            }
-            ExitCode::from(failure.status())
-        }
+        Err(failure) => ExitCode::from(terminal.refuse(failure)),
+    };
+    match terminal.finish() {
+        Ok(()) => status,
+        Err(failure) => ExitCode::from(failure.status()),
     }
 }

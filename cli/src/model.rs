@@ -2,7 +2,7 @@
 
 use crate::args::{ModelOptions, ScheduleValues};
 use crate::failure::Failure;
-use sched_forest::{Code, Forest, Profile, ReadOptions, Target, fingerprint};
+use sched_forest::{Forest, Profile, ReadOptions, Target, codes, fingerprint};
 use sched_nest::ModelInfo;
 use schedc_data::Expect;
 use std::cell::OnceCell;
@@ -32,10 +32,9 @@ impl Model {
     /// The bytes of a model's file.
     pub fn bytes(path: &Path) -> Result<Vec<u8>, Failure> {
         std::fs::read(path).map_err(|error| {
-            Failure::unusable(
-                format!("{}: the model {} cannot be read: {error}", Code::Unreadable, path.display()),
-                "name a model file, for example one that XGBoost's save_model wrote",
-            )
+            let help = "name a model file, for example one that XGBoost's save_model wrote";
+            Failure::new(codes::UNREADABLE, format!("the model cannot be read: {error}"), help)
+                .of(path.display())
         })
     }
 
@@ -58,7 +57,7 @@ impl Model {
             };
             (loaded, fingerprint)
         });
-        let loaded = loaded.map_err(|error| Failure::model(path, &error))?;
+        let loaded = loaded.map_err(|error| Failure::model(path, error))?;
         Ok(Model {
             path: path.to_path_buf(),
             forest: Arc::new(loaded.forest),
@@ -74,13 +73,14 @@ impl Model {
     pub fn profiled(mut self, values: &ScheduleValues) -> Result<Model, Failure> {
         let Some(path) = &values.profile else { return Ok(self) };
         let bytes = std::fs::read(path).map_err(|error| {
-            Failure::unusable(
-                format!("the profile {} cannot be read: {error}", path.display()),
+            Failure::unreadable(
+                path.display(),
+                format!("the profile cannot be read: {error}"),
                 "make one with `schedc profile MODEL -i ROWS -o FILE`",
             )
         })?;
         let profile = Profile::from_json(&bytes, &self.forest, &self.fingerprint);
-        self.profile = Some(profile.map_err(|error| Failure::model(path, &error))?);
+        self.profile = Some(profile.map_err(|error| Failure::model(path, error))?);
         self.facts.take();
         Ok(self)
     }

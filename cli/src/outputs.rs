@@ -1,8 +1,8 @@
 //! Where results go: never over what a command reads, and never over a header that somebody else wrote.
 
 use crate::failure::Failure;
-use sched_llvm::LlvmError;
-use sched_llvm::code;
+use sched_diagnostics::usage;
+use sched_llvm::codes;
 use sched_llvm::header::is_header;
 use schedc_data::leads_to;
 use std::fs::{self, File};
@@ -14,7 +14,7 @@ use std::path::Path;
 pub fn keep(inputs: &[Option<&Path>], out: &Path) -> Result<(), Failure> {
     if inputs.iter().flatten().any(|input| is_same(input, out)) {
         let message = format!("{} is read, and would be overwritten", out.display());
-        return Err(Failure::unusable(message, "write to another file"));
+        return Err(Failure::new(usage::OWN_INPUT, message, "write to another file"));
     }
     Ok(())
 }
@@ -44,5 +44,5 @@ pub fn keep_foreign_header(path: &Path) -> Result<(), Failure> {
     }
     let message = format!("the header would overwrite {}, which schedc has not written", path.display());
     let help = "give the library another name with --out, or move the file away";
-    Err(LlvmError::new(code::FOREIGN_HEADER, message).with_help(help).into())
+    Err(Failure::new(codes::FOREIGN_HEADER, message, help))
 }

@@ -4,7 +4,8 @@ use crate::args::ScheduleValues;
 use crate::defaults::{Chosen, CodeDestination, Processor};
 use crate::failure::Failure;
 use crate::model::Model;
-use sched_forest::Code;
+use sched_diagnostics::{Diagnostic, Place};
+use sched_forest::codes;
 use sched_ir::quantize::BinMap;
 use sched_lang::{Checked, Options, Supported, check, read_header};
 use sched_llvm::Cpu;
@@ -28,13 +29,15 @@ pub struct NamedModel {
     /// Its file.
     pub path: PathBuf,
     /// The line of the schedule that names it, from 1.
-    line: usize,
+    line: u64,
 }
 
 impl NamedModel {
     /// Says that the file is missing.
-    pub fn missing(&self, source: &Source) -> String {
-        format!("{}, line {}: the model {} does not exist", source.name, self.line, self.path.display())
+    pub fn missing(&self, source: &Source) -> Diagnostic {
+        let message = format!("the model {} does not exist", self.path.display());
+        let place = Place::Cell { line: Some(self.line), column: None };
+        Diagnostic::new(codes::UNREADABLE, place, message).file(&source.name)
     }
 }
 
@@ -52,7 +55,7 @@ impl Source {
         let unreadable = |why: String| {
             let help =
                 "name a .sched file; `schedc predict MODEL --explain-schedule` prints one to start from";
-            Failure::unusable(format!("the schedule {name} cannot be read: {why}"), help)
+            Failure::unreadable(&name, format!("the schedule cannot be read: {why}"), help)
         };
         result.map_err(|error| unreadable(error.to_string()))?;
         let text = String::from_utf8(bytes).map_err(|_| unreadable("it is not UTF-8 text".to_string()))?;
@@ -76,7 +79,7 @@ impl Source {
         let (name, span) = read_header(&self.text).model?;
         let folder = self.path.as_deref().and_then(Path::parent).unwrap_or(Path::new(""));
         let before = self.text.get(..span.start as usize).unwrap_or_default();
-        Some(NamedModel { path: folder.join(name), line: before.matches('\n').count() + 1 })
+        Some(NamedModel { path: folder.join(name), line: before.matches('\n').count() as u64 + 1 })
     }
 
     /// Refuses a model that has not the fingerprint that the schedule asks for, unless the user insists.
@@ -89,15 +92,16 @@ impl Source {
         match &checked.header.fingerprint {
             Some((wanted, _)) if *wanted != model.fingerprint && !values.ignore_fingerprint => {
                 let (name, path) = (&self.name, model.path.display());
-                Err(Failure::unusable(
+                Err(Failure::new(
+                    codes::OTHER_MODEL,
                     format!(
-                        "{}: the schedule {name} is for a model with the fingerprint {wanted}, and {path} has {}",
-                        Code::OtherModel,
+                        "the schedule is for a model with the fingerprint {wanted}, and {path} has {}",
                         model.fingerprint
                     ),
                     "use the model that it was written for; if this one is right, put its fingerprint into the \
                      schedule, or insist with --ignore-fingerprint",
-                ))
+                )
+                .of(name))
             }
             _ => Ok(()),
         }

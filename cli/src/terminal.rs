@@ -1,10 +1,13 @@
 //! What people see beside results: messages, findings and progress, all on standard error.
 
 use crate::args::{Color, Format};
+use crate::commands::print;
+use crate::failure::Failure;
 use crate::schedule::Source;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use sched_lang::Checked;
 use sched_lang::diagnostics::{Diagnostic, Findings, Severity, concise, full, github, json, sarif};
+use std::cell::RefCell;
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
 
@@ -15,14 +18,50 @@ pub struct Terminal {
     /// Colours on standard output.
     color_out: bool,
     interactive: bool,
+    /// How findings are told.
+    format: Format,
+    /// Whether findings are what the command is for: they go to standard output.
+    to_output: bool,
+    /// What is told at the end, in formats for programs.
+    told: RefCell<Vec<Told>>,
+}
+
+/// Findings of a file, or of a command where there is no file.
+struct Told {
+    name: String,
+    text: String,
+    findings: Vec<Diagnostic>,
+}
+
+impl Told {
+    fn findings(&self) -> Findings<'_> {
+        Findings { path: &self.name, source: &self.text, diagnostics: &self.findings }
+    }
+}
+
+/// The findings of all files as one text.
+pub fn render(files: &[Findings], format: Format, color: bool) -> String {
+    let each = |one: &dyn Fn(&Findings) -> String| -> String { files.iter().map(one).collect() };
+    match format {
+        Format::Full => each(&|file| full::render(file.path, file.source, file.diagnostics, color)),
+        Format::Concise => each(&|file| concise::render(file.path, file.source, file.diagnostics)),
+        Format::Github => each(&|file| github::render(file.path, file.source, file.diagnostics)),
+        Format::Json => json::render_files(files) + "\n",
+        Format::Sarif => sarif::render(files, env!("CARGO_PKG_VERSION")),
+    }
+}
+
+fn print_error(text: &str) {
+    let _ = writeln!(std::io::stderr().lock(), "{text}");
 }
 
 /// Work shorter than this shows no progress bar.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 impl Terminal {
-    /// Looks at standard output, standard error and the environment once.
-    pub fn new(color: Color) -> Terminal {
+    /// Looks at standard output, standard error and the environment once. `to_output` says that findings are what the command
+    /// is for.
+    pub fn new(color: Color, format: Format, to_output: bool) -> Terminal {
         let interactive = std::io::stderr().is_terminal();
         let wanted = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
         let colored = |is_terminal: bool| match color {
@@ -31,55 +70,92 @@ impl Terminal {
             Color::Never => false,
         };
         let color_out = colored(std::io::stdout().is_terminal());
-        Terminal { color: colored(interactive), color_out, interactive }
+        Terminal {
+            color: colored(interactive),
+            color_out,
+            interactive,
+            format,
+            to_output,
+            told: RefCell::default(),
+        }
     }
 
-    /// Prints a line; a standard error that cannot be written is nobody's loss.
+    /// Prints a line for people; a standard error that cannot be written is nobody's loss. Where programs read along, nothing
+    /// stands among the findings.
     pub fn say(&self, text: &str) {
-        let _ = writeln!(std::io::stderr().lock(), "{text}");
+        if self.is_for_people() || self.to_output {
+            print_error(text);
+        }
     }
 
-    /// Prints an error that ends the command.
-    pub fn error(&self, message: &str) {
-        let (red, off) = if self.color { ("\x1b[1;31m", "\x1b[0m") } else { ("", "") };
-        self.say(&format!("{red}error{off}: {message}"));
+    /// Whether people read what is told, as it comes.
+    pub fn is_for_people(&self) -> bool {
+        self.format == Format::Full
     }
 
-    /// Prints the findings that are at least this severe, and counts the errors.
+    /// Refuses to print the schedule that is used where findings for programs go.
+    pub fn expect_people(&self, explain_schedule: bool) -> Result<(), Failure> {
+        if !explain_schedule || self.is_for_people() {
+            return Ok(());
+        }
+        let message = "--explain-schedule prints to standard error, where findings for programs go";
+        Err(Failure::usage(message, "leave out --format, or print the schedule in a call of its own"))
+    }
+
+    /// Tells why a command stops, unless that is told already, and gives the exit status.
+    pub fn refuse(&self, failure: Failure) -> u8 {
+        let status = failure.status();
+        match failure {
+            Failure::Findings | Failure::Told(_) => {}
+            Failure::Refused(diagnostic) if self.is_for_people() => {
+                print_error(full::plain("", &diagnostic, self.color).trim_end());
+            }
+            Failure::Refused(diagnostic) => self.keep("", "", vec![*diagnostic]),
+        }
+        status
+    }
+
+    /// Tells the findings that are at least this severe, and counts the errors.
     pub fn findings(&self, source: &Source, checked: &Checked, least: Severity) -> usize {
         let severe = |d: &&Diagnostic| d.severity >= least;
         let shown: Vec<Diagnostic> = checked.diagnostics.iter().filter(severe).cloned().collect();
-        self.explain(source, &shown);
-        shown.iter().filter(|d| d.severity == Severity::Error).count()
+        let errors = shown.iter().filter(|d| d.severity == Severity::Error).count();
+        self.explain(source, shown);
+        errors
     }
 
-    /// Prints findings for people.
-    pub fn explain(&self, source: &Source, findings: &[Diagnostic]) {
-        if !findings.is_empty() {
-            self.say(full::render(&source.name, &source.text, findings, self.color).trim_end());
+    /// Tells findings in a schedule.
+    pub fn explain(&self, source: &Source, findings: Vec<Diagnostic>) {
+        if !self.is_for_people() && (self.to_output || !findings.is_empty()) {
+            self.keep(&source.name, &source.text, findings);
+        } else if self.is_for_people() && !findings.is_empty() {
+            print_error(full::render(&source.name, &source.text, &findings, self.color).trim_end());
         }
     }
 
-    /// The findings of all files as one text for standard output. Only the full format has colours.
-    pub fn render<'f>(&self, files: &'f [(Source, Vec<Diagnostic>)], format: Format) -> String {
-        let each = |one: &dyn Fn(&str, &str, &[Diagnostic]) -> String| -> String {
-            files.iter().map(|(source, findings)| one(&source.name, &source.text, findings)).collect()
-        };
-        let all = || -> Vec<Findings<'f>> {
-            let one = |(source, diagnostics): &'f (Source, Vec<Diagnostic>)| Findings {
-                path: &source.name,
-                source: &source.text,
-                diagnostics,
-            };
-            files.iter().map(one).collect()
-        };
-        match format {
-            Format::Full => each(&|path, text, findings| full::render(path, text, findings, self.color_out)),
-            Format::Concise => each(&concise::render),
-            Format::Github => each(&github::render),
-            Format::Json => json::render_files(&all()) + "\n",
-            Format::Sarif => sarif::render(&all(), env!("CARGO_PKG_VERSION")),
+    /// The findings of a schedule, with the source text around each, for standard output.
+    pub fn full(&self, source: &Source, findings: &[Diagnostic]) -> String {
+        full::render(&source.name, &source.text, findings, self.color_out)
+    }
+
+    /// Keeps findings for the end: in most formats all together are one document.
+    fn keep(&self, name: &str, text: &str, findings: Vec<Diagnostic>) {
+        self.told.borrow_mut().push(Told { name: name.to_string(), text: text.to_string(), findings });
+    }
+
+    /// Prints what was kept.
+    pub fn finish(&self) -> Result<(), Failure> {
+        if self.is_for_people() {
+            return Ok(());
         }
+        let told = self.told.borrow();
+        let files: Vec<Findings> = told.iter().map(Told::findings).collect();
+        let text = render(&files, self.format, false);
+        if self.to_output {
+            return print(&text);
+        }
+        let _ = std::io::stderr().lock().write_all(text.as_bytes());
+        Ok(())
     }
 
     /// A progress bar over `total` steps. It appears on a terminal only, and only when the work takes a while.

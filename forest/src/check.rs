@@ -3,7 +3,8 @@
 //! Whatever produces trees (a reader, a test) hands over [`ForestParts`]; only [`Forest::new`] turns them into a
 //! [`Forest`]. All checks are iterative and allocate no more than the parts themselves already hold.
 
-use crate::error::{Code, ModelError};
+use crate::codes;
+use crate::error::ModelError;
 use crate::forest::{Comparison, Float, Forest, Inner, NodeRef, Predicate, Target, Transform, Tree, Types};
 use crate::{MAX_DEPTH, MAX_FEATURES, MAX_MARGINS};
 
@@ -109,9 +110,9 @@ impl Forest {
 
 fn check_sizes(parts: &ForestParts) -> Result<(), ModelError> {
     let bounded = |what: &str, count: usize, most: usize| match count {
-        0 => Err(ModelError::new(Code::BadParameter, format!("the model has no {what}"))),
+        0 => Err(ModelError::new(codes::BAD_PARAMETER, format!("the model has no {what}"))),
         _ if count > most => Err(ModelError::new(
-            Code::TooLarge,
+            codes::TOO_LARGE,
             format!("the model says it has {count} {what}; at most {most} are supported"),
         )),
         _ => Ok(()),
@@ -130,7 +131,7 @@ fn same_length(place: &str, length: usize, what: &str, count: usize) -> Result<(
         return Ok(());
     }
     let message = format!("`{place}` has {length} entries for {count} {what}");
-    Err(ModelError::new(Code::LengthMismatch, message).at(place))
+    Err(ModelError::new(codes::LENGTH_MISMATCH, message).at(place))
 }
 
 fn check_iterations(parts: &ForestParts) -> Result<(), ModelError> {
@@ -140,17 +141,17 @@ fn check_iterations(parts: &ForestParts) -> Result<(), ModelError> {
         return Ok(());
     }
     let message = format!("the starts of the iterations do not ascend from 0 to {} trees", parts.trees.len());
-    Err(ModelError::new(Code::BadIterations, message).at("iteration_starts"))
+    Err(ModelError::new(codes::BAD_ITERATIONS, message).at("iteration_starts"))
 }
 
 /// Checks that a value is a number which the type can hold without rounding.
 fn check_value(value: f64, float: Float, what: &str) -> Result<(), ModelError> {
     if value.is_nan() {
-        return Err(ModelError::new(Code::BadValue, format!("a {what} is not a number (NaN)")));
+        return Err(ModelError::new(codes::BAD_VALUE, format!("a {what} is not a number (NaN)")));
     }
     if float == Float::F32 && f64::from(value as f32) != value {
         let message = format!("the {what} {value} is not representable in single precision");
-        return Err(ModelError::new(Code::BadValue, message));
+        return Err(ModelError::new(codes::BAD_VALUE, message));
     }
     Ok(())
 }
@@ -161,7 +162,7 @@ fn check_tree(tree: &Tree, parts: &ForestParts, walk: &mut Vec<(NodeRef, u32)>) 
         Target::One(margin) if (margin as usize) < parts.num_margins => 1,
         Target::One(margin) => {
             let message = format!("the tree adds to output {margin} of {}", parts.num_margins);
-            return Err(ModelError::new(Code::TargetOutOfRange, message).at("target"));
+            return Err(ModelError::new(codes::TARGET_OUT_OF_RANGE, message).at("target"));
         }
     };
     check_order(tree, walk)?;
@@ -172,7 +173,7 @@ fn check_tree(tree: &Tree, parts: &ForestParts, walk: &mut Vec<(NodeRef, u32)>) 
         let place = || format!("leaves[{index}]");
         if leaf.values.len() != values {
             let message = format!("a leaf has {} values for {values} outputs", leaf.values.len());
-            return Err(ModelError::new(Code::LengthMismatch, message).at(place()));
+            return Err(ModelError::new(codes::LENGTH_MISMATCH, message).at(place()));
         }
         for &value in &leaf.values {
             check_value(value, parts.types.accumulator, "leaf value").map_err(|error| error.at(place()))?;
@@ -190,7 +191,7 @@ fn check_order(tree: &Tree, walk: &mut Vec<(NodeRef, u32)>) -> Result<(), ModelE
     while let Some((node, depth)) = walk.pop() {
         if depth > MAX_DEPTH {
             let message = format!("a tree is deeper than {MAX_DEPTH} levels");
-            return Err(ModelError::new(Code::TooDeep, message));
+            return Err(ModelError::new(codes::TOO_DEEP, message));
         }
         match node {
             NodeRef::Inner(index) => {
@@ -208,7 +209,7 @@ fn check_order(tree: &Tree, walk: &mut Vec<(NodeRef, u32)>) -> Result<(), ModelE
     }
     if inner_met != tree.inner.len() || leaves_met != tree.leaves.len() {
         let message = "some nodes are not reached from the root";
-        return Err(ModelError::new(Code::NodeOrder, message));
+        return Err(ModelError::new(codes::NODE_ORDER, message));
     }
     Ok(())
 }
@@ -217,15 +218,15 @@ fn expect_node(array: &str, index: u32, expected: usize, length: usize) -> Resul
     let index = index as usize;
     if index >= length {
         let message = format!("a child refers to {array}[{index}], and there are {length}");
-        return Err(ModelError::new(Code::ChildOutOfRange, message).at(array));
+        return Err(ModelError::new(codes::CHILD_OUT_OF_RANGE, message).at(array));
     }
     if index < expected {
         let message = format!("{array}[{index}] is reached twice, so the nodes do not form a tree");
-        return Err(ModelError::new(Code::NotATree, message).at(array));
+        return Err(ModelError::new(codes::NOT_A_TREE, message).at(array));
     }
     if index > expected {
         let message = format!("{array}[{index}] comes before {array}[{expected}] in depth-first order");
-        return Err(ModelError::new(Code::NodeOrder, message).at(array));
+        return Err(ModelError::new(codes::NODE_ORDER, message).at(array));
     }
     Ok(())
 }
@@ -233,13 +234,13 @@ fn expect_node(array: &str, index: u32, expected: usize, length: usize) -> Resul
 fn check_inner(inner: &Inner, parts: &ForestParts) -> Result<(), ModelError> {
     if inner.feature as usize >= parts.num_features {
         let message = format!("feature {} is tested, and there are {}", inner.feature, parts.num_features);
-        return Err(ModelError::new(Code::FeatureOutOfRange, message));
+        return Err(ModelError::new(codes::FEATURE_OUT_OF_RANGE, message));
     }
     match &inner.predicate {
         Predicate::Numeric { threshold } => check_value(*threshold, parts.types.threshold, "threshold"),
         Predicate::Category { left } if left.windows(2).all(|pair| pair[0] < pair[1]) => Ok(()),
         Predicate::Category { .. } => {
-            Err(ModelError::new(Code::BadValue, "the categories of a split are not in ascending order"))
+            Err(ModelError::new(codes::BAD_VALUE, "the categories of a split are not in ascending order"))
         }
     }
 }

@@ -3,11 +3,13 @@
 //! The first pass keeps no track of where it is, because that costs time on every value. Only when a value has the
 //! wrong type is the document read a second time with the path recorded.
 
+use sched_diagnostics::Place;
 use std::borrow::Cow;
 
 use serde::de::DeserializeOwned;
 
-use crate::error::{Code, ModelError};
+use crate::codes;
+use crate::error::ModelError;
 use crate::ubjson;
 
 const RETRAIN: &str = "the file was probably damaged or cut short; copy it again or save the model again";
@@ -50,8 +52,8 @@ fn json_syntax(bytes: &[u8], error: &serde_json::Error, grown: &[usize]) -> Mode
         false => (line_start + error.column().saturating_sub(1)).min(bytes.len()),
     };
     let offset = offset - grown.partition_point(|&at| at < offset);
-    ModelError::new(Code::Syntax, format!("the JSON cannot be read: {}", without_position(error)))
-        .at(format!("byte {offset}"))
+    ModelError::new(codes::SYNTAX, format!("the JSON cannot be read: {}", without_position(error)))
+        .at(Place::Byte(offset))
         .help(RETRAIN)
 }
 
@@ -70,8 +72,8 @@ pub(crate) fn from_ubjson<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ModelE
         Err(error) => error,
     };
     if !error.is_data {
-        return Err(ModelError::new(Code::Syntax, format!("the UBJSON cannot be read: {}", error.message))
-            .at(format!("byte {}", reader.position()))
+        return Err(ModelError::new(codes::SYNTAX, format!("the UBJSON cannot be read: {}", error.message))
+            .at(Place::Byte(reader.position()))
             .help(RETRAIN));
     }
     let located = serde_path_to_error::deserialize::<_, T>(&mut ubjson::Reader::new(bytes));
@@ -81,7 +83,7 @@ pub(crate) fn from_ubjson<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ModelE
 
 fn structure(message: &str, place: String) -> ModelError {
     let place = if place == "." { String::new() } else { place };
-    ModelError::new(Code::Structure, format!("the document is not as expected: {message}"))
+    ModelError::new(codes::STRUCTURE, format!("the document is not as expected: {message}"))
         .at(place)
         .help(STRUCTURE)
 }
@@ -145,7 +147,7 @@ mod tests {
         for (text, place) in [("[1,\n 2,\n x]", "byte 9"), ("[NaN,NaN,x]", "byte 9"), ("[1,2", "byte 4")] {
             let error = from_json::<Vec<Option<f32>>>(text.as_bytes()).err();
             let error = error.unwrap_or_else(|| panic!("{text} was read"));
-            assert_eq!((error.code, error.place.as_str()), (Code::Syntax, place), "{text}");
+            assert_eq!((error.code, error.place.to_string().as_str()), (codes::SYNTAX, place), "{text}");
         }
     }
 
@@ -153,9 +155,9 @@ mod tests {
     fn structure_errors_say_the_path() {
         type Nested = std::collections::BTreeMap<String, Vec<i32>>;
         let error = from_json::<Nested>(br#"{"a":[1],"b":[1,"x"]}"#).unwrap_err();
-        assert_eq!((error.code, error.place.as_str()), (Code::Structure, "b[1]"));
+        assert_eq!((error.code, error.place.to_string().as_str()), (codes::STRUCTURE, "b[1]"));
         let error = from_ubjson::<Nested>(b"{U\x01a[i\x01]U\x01b[i\x01SU\x01x]}").unwrap_err();
-        assert_eq!((error.code, error.place.as_str()), (Code::Structure, "b[1]"));
+        assert_eq!((error.code, error.place.to_string().as_str()), (codes::STRUCTURE, "b[1]"));
         let read =
             from_ubjson::<Nested>(b"{U\x01a[i\x01]U\x01b[$l#U\x02\0\0\0\x05\xff\xff\xff\xff}").unwrap();
         assert_eq!(read["b"], [5, -1]);

@@ -22,6 +22,7 @@
 //! ```
 
 mod check;
+pub mod codes;
 mod detect;
 mod error;
 mod fingerprint;
@@ -38,7 +39,7 @@ mod walk;
 mod xgboost;
 
 pub use check::ForestParts;
-pub use error::{Code, ModelError};
+pub use error::ModelError;
 pub use fingerprint::fingerprint;
 pub use forest::{
     Comparison, Float, Forest, Inner, Leaf, LeafValues, NodeRef, Predicate, Target, Transform, Tree, Types,

@@ -3,7 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::error::{Code, ModelError};
+use crate::codes;
+use crate::error::ModelError;
 use crate::forest::Forest;
 
 /// Which boosting iterations of a model are used.
@@ -26,7 +27,7 @@ impl Iterations {
     /// # Errors
     /// `M0018` if the model does not have these iterations.
     pub(crate) fn select(&self, count: usize, best: Option<usize>) -> Result<(usize, usize), ModelError> {
-        let missing = |message: String| ModelError::new(Code::NoSuchIterations, message);
+        let missing = |message: String| ModelError::new(codes::NO_SUCH_ITERATIONS, message);
         match *self {
             Iterations::Unchosen | Iterations::All => Ok((0, count)),
             Iterations::Best => match best {
@@ -146,7 +147,7 @@ mod tests {
             (Iterations::Range(2, 2), None),
             (Iterations::Range(0, 6), None),
         ] {
-            assert_eq!(select(iterations, best), Err(Code::NoSuchIterations));
+            assert_eq!(select(iterations, best), Err(codes::NO_SUCH_ITERATIONS));
         }
     }
 }

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use crate::error::{Code, ModelError};
+use crate::codes;
+use crate::error::ModelError;
 use crate::forest::{Forest, Tree};
 use crate::json::from_json;
 use crate::walk::{Real, WalkError, leaf_index};
@@ -88,11 +89,12 @@ impl Profile {
     /// Reads a file that keeps the profile of a forest, whose model has this fingerprint.
     ///
     /// # Errors
-    /// [`Code::BadProfile`] for what is no such file, [`Code::OtherProfile`] for the profile of another model or of
+    /// [`codes::BAD_PROFILE`] for what is no such file, [`codes::OTHER_PROFILE`] for the profile of another model or of
     /// other trees of it.
     pub fn from_json(bytes: &[u8], forest: &Forest, fingerprint: &str) -> Result<Profile, ModelError> {
-        let bad = |message: String| ModelError::new(Code::BadProfile, message).help(AGAIN);
-        let file: File = from_json(bytes).map_err(|error| bad(error.message).at(error.place))?;
+        let bad = |message: String| ModelError::new(codes::BAD_PROFILE, message).help(AGAIN);
+        let file: File =
+            from_json(bytes).map_err(|error| bad(error.message.clone()).at(error.place.clone()))?;
         if file.format != FORMAT {
             let message = format!("the profile has format {}, and this schedc reads {FORMAT}", file.format);
             return Err(bad(message).at("format"));
@@ -102,7 +104,7 @@ impl Profile {
                 "the profile is of a model with the fingerprint {}, and this one has {fingerprint}",
                 shorten(&file.fingerprint)
             );
-            return Err(ModelError::new(Code::OtherProfile, message).at("fingerprint").help(AGAIN));
+            return Err(ModelError::new(codes::OTHER_PROFILE, message).at("fingerprint").help(AGAIN));
         }
         let mut profile = Profile { rows: file.rows, trees: BTreeMap::new() };
         for (at, tree) in file.trees.into_iter().enumerate() {
@@ -122,7 +124,7 @@ impl Profile {
             Some(tree) => {
                 let message = format!("the profile does not have all leaves of tree {}", tree.source);
                 let help = "make one of all trees, without --iterations";
-                Err(ModelError::new(Code::OtherProfile, message).at("trees").help(help))
+                Err(ModelError::new(codes::OTHER_PROFILE, message).at("trees").help(help))
             }
         }
     }

@@ -1,7 +1,8 @@
 //! From the bytes of a model file to a forest: the format is found by looking at the content.
 
+use crate::codes;
 use crate::detect::{Format, detect, whose_json};
-use crate::error::{Code, ModelError};
+use crate::error::ModelError;
 use crate::forest::Forest;
 use crate::loaded::{Iterations, Loaded};
 use crate::xgboost;
@@ -37,9 +38,10 @@ pub fn read_with(bytes: &[u8], options: &ReadOptions) -> Result<Forest, ModelErr
 pub fn load(bytes: &[u8], options: &ReadOptions) -> Result<Loaded, ModelError> {
     match detect(bytes)? {
         Format::XgboostJson(json) => {
-            let whose = |error: ModelError| match error.code {
-                Code::UnknownFormat | Code::Structure => whose_json(json).unwrap_or(error),
-                _ => error,
+            let is_foreign = |code| code == codes::UNKNOWN_FORMAT || code == codes::STRUCTURE;
+            let whose = |error: ModelError| match is_foreign(error.code) {
+                true => whose_json(json).unwrap_or(error),
+                false => error,
             };
             xgboost::read_json(json, &options.iterations).map_err(whose)
         }

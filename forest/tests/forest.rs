@@ -1,9 +1,11 @@
 //! Forests made by hand: what the gate refuses, and how the walker treats everything that the types allow.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+use sched_diagnostics::Code;
 use sched_forest::{
-    Code, Comparison, Float, Forest, ForestParts, Inner, Leaf, MissingDirections, NodeRef, Predicate, Target,
-    Transform, Tree, Types, WalkError, predict, predict_classes, predict_leaves, predict_margins, summarize,
+    Comparison, Float, Forest, ForestParts, Inner, Leaf, MissingDirections, NodeRef, Predicate, Target,
+    Transform, Tree, Types, WalkError, codes, predict, predict_classes, predict_leaves, predict_margins,
+    summarize,
 };
 
 fn leaf(source: u32, values: &[f64]) -> Leaf {
@@ -50,37 +52,37 @@ fn a_forest_goes_apart_and_together() {
 fn broken_parts_are_refused() {
     type Break = fn(&mut ForestParts);
     let cases: [(&str, Code, Break); 21] = [
-        ("no features", Code::BadParameter, |it| it.num_features = 0),
-        ("no margins", Code::BadParameter, |it| it.num_margins = 0),
-        ("absurd features", Code::TooLarge, |it| it.num_features = usize::MAX),
-        ("base of another length", Code::LengthMismatch, |it| it.base.push(0.0)),
-        ("names of another length", Code::LengthMismatch, |it| it.feature_names = vec!["a".into()]),
-        ("NaN base", Code::BadValue, |it| it.base[0] = f64::NAN),
-        ("base beyond single precision", Code::BadValue, |it| it.base[0] = 0.1),
-        ("iterations", Code::BadIterations, |it| it.iteration_starts = vec![0, 2]),
-        ("target", Code::TargetOutOfRange, |it| it.trees[0].target = Target::One(1)),
-        ("vector", Code::LengthMismatch, |it| it.trees[0].leaves[1].values.push(0.0)),
-        ("NaN leaf", Code::BadValue, |it| it.trees[0].leaves[1].values[0] = f64::NAN),
-        ("feature", Code::FeatureOutOfRange, |it| it.trees[0].inner[1].feature = 2),
-        ("threshold", Code::BadValue, |it| {
+        ("no features", codes::BAD_PARAMETER, |it| it.num_features = 0),
+        ("no margins", codes::BAD_PARAMETER, |it| it.num_margins = 0),
+        ("absurd features", codes::TOO_LARGE, |it| it.num_features = usize::MAX),
+        ("base of another length", codes::LENGTH_MISMATCH, |it| it.base.push(0.0)),
+        ("names of another length", codes::LENGTH_MISMATCH, |it| it.feature_names = vec!["a".into()]),
+        ("NaN base", codes::BAD_VALUE, |it| it.base[0] = f64::NAN),
+        ("base beyond single precision", codes::BAD_VALUE, |it| it.base[0] = 0.1),
+        ("iterations", codes::BAD_ITERATIONS, |it| it.iteration_starts = vec![0, 2]),
+        ("target", codes::TARGET_OUT_OF_RANGE, |it| it.trees[0].target = Target::One(1)),
+        ("vector", codes::LENGTH_MISMATCH, |it| it.trees[0].leaves[1].values.push(0.0)),
+        ("NaN leaf", codes::BAD_VALUE, |it| it.trees[0].leaves[1].values[0] = f64::NAN),
+        ("feature", codes::FEATURE_OUT_OF_RANGE, |it| it.trees[0].inner[1].feature = 2),
+        ("threshold", codes::BAD_VALUE, |it| {
             it.trees[0].inner[1].predicate = Predicate::Numeric { threshold: 0.1 }
         }),
-        ("categories", Code::BadValue, |it| {
+        ("categories", codes::BAD_VALUE, |it| {
             it.trees[0].inner[1].predicate = Predicate::Category { left: vec![2, 1] }
         }),
-        ("child", Code::ChildOutOfRange, |it| it.trees[0].inner[1].left = NodeRef::Leaf(3)),
-        ("cycle", Code::NotATree, |it| it.trees[0].inner[1].left = NodeRef::Inner(0)),
-        ("shared leaf", Code::NotATree, |it| it.trees[0].inner[1].right = NodeRef::Leaf(1)),
-        ("unreachable leaf", Code::NodeOrder, |it| it.trees[0].leaves.push(leaf(9, &[0.0]))),
-        ("unreachable node", Code::NodeOrder, |it| {
+        ("child", codes::CHILD_OUT_OF_RANGE, |it| it.trees[0].inner[1].left = NodeRef::Leaf(3)),
+        ("cycle", codes::NOT_A_TREE, |it| it.trees[0].inner[1].left = NodeRef::Inner(0)),
+        ("shared leaf", codes::NOT_A_TREE, |it| it.trees[0].inner[1].right = NodeRef::Leaf(1)),
+        ("unreachable leaf", codes::NODE_ORDER, |it| it.trees[0].leaves.push(leaf(9, &[0.0]))),
+        ("unreachable node", codes::NODE_ORDER, |it| {
             let node = test(0, 0.0, NodeRef::Leaf(0), NodeRef::Leaf(1));
             it.trees[0].inner.push(node);
         }),
-        ("leaves out of order", Code::NodeOrder, |it| {
+        ("leaves out of order", codes::NODE_ORDER, |it| {
             let node = &mut it.trees[0].inner[1];
             std::mem::swap(&mut node.left, &mut node.right);
         }),
-        ("no leaf", Code::ChildOutOfRange, |it| {
+        ("no leaf", codes::CHILD_OUT_OF_RANGE, |it| {
             it.trees[0] = Tree { root: NodeRef::Leaf(0), inner: vec![], leaves: vec![], ..tree() };
         }),
     ];

@@ -49,7 +49,7 @@ fuzz_target!(|source: &str| {
     let checked = check(source, &options[choice % options.len()]);
     assert_eq!(checked.nests.is_none(), checked.has_errors());
     for diagnostic in &checked.diagnostics {
-        let spans = diagnostic.labels.iter().map(|label| label.span).chain([diagnostic.span]);
+        let spans = diagnostic.labels.iter().map(|label| label.span).chain([diagnostic.span()]);
         spans.for_each(|span| assert!(source.get(span.range()).is_some(), "{span:?} of {}", diagnostic.code));
         for fix in &diagnostic.fixes {
             assert!(apply(source, &fix.edits).is_some(), "{} does not fit", fix.title);

@@ -3,32 +3,7 @@
 //! Arguments of directives are plain expressions; whether `t0` is an index or a number is decided by the
 //! checker. That keeps the grammar small and every name resolvable in one place.
 
-/// A half-open byte range `[start, end)` of the source text.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Span {
-    /// First byte.
-    pub start: u32,
-    /// One past the last byte.
-    pub end: u32,
-}
-
-impl Span {
-    /// The span of `range`; offsets beyond 4 GiB saturate.
-    pub fn new(start: usize, end: usize) -> Self {
-        let clamp = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
-        Span { start: clamp(start), end: clamp(end) }
-    }
-
-    /// The span as a range usable to slice the source.
-    pub fn range(self) -> std::ops::Range<usize> {
-        self.start as usize..self.end as usize
-    }
-
-    /// The smallest span that covers both.
-    pub fn to(self, other: Span) -> Span {
-        Span { start: self.start.min(other.start), end: self.end.max(other.end) }
-    }
-}
+pub use sched_diagnostics::Span;
 
 /// A name as written.
 #[derive(Clone, Debug, PartialEq, Eq)]

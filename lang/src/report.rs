@@ -3,7 +3,7 @@
 use sched_grammar::ast::{Directive, Expr, File, Span, Stmt, StmtKind};
 use sched_grammar::{SyntaxError, SyntaxErrorKind};
 
-use crate::diagnostics::{Applicability, Code, Diagnostic, Edit, Fix, Severity, info};
+use crate::diagnostics::{Applicability, Code, Diagnostic, Edit, Fix, Severity, codes};
 use crate::directives::{Role, find};
 use crate::lineage::DirectiveIndex;
 use crate::schedule::Event;
@@ -37,7 +37,7 @@ impl<'a> Report<'a> {
 
     /// Adds a diagnostic. What could not be verified is an error if the caller is strict.
     pub fn push(&mut self, mut diagnostic: Diagnostic) {
-        if self.strict && diagnostic.code == Code::UNVERIFIED {
+        if self.strict && diagnostic.code == codes::UNVERIFIED {
             diagnostic.severity = Severity::Error;
         }
         let count = if diagnostic.severity == Severity::Error { &mut self.errors } else { &mut self.others };
@@ -56,7 +56,7 @@ impl<'a> Report<'a> {
 
     /// Adds a mistake that the parser has found.
     pub fn syntax(&mut self, error: &SyntaxError) {
-        let code = error.code.parse().unwrap_or(Code::UNEXPECTED);
+        let code = codes::find(error.code).unwrap_or(codes::UNEXPECTED);
         let mut diagnostic = Diagnostic::new(code, error.span, error.message()).label("here");
         diagnostic.help = error.help();
         if let Some((span, what)) = error.related() {
@@ -83,10 +83,10 @@ impl<'a> Report<'a> {
 
     /// How bad something is for this check.
     pub fn severity(&self, code: Code) -> Severity {
-        if self.strict && code == Code::UNVERIFIED {
+        if self.strict && code == codes::UNVERIFIED {
             return Severity::Error;
         }
-        info(code).map_or(Severity::Error, |info| info.severity)
+        code.severity()
     }
 
     /// Where an operation, or one of its arguments, stands.
@@ -206,7 +206,7 @@ impl<'a> Report<'a> {
     /// All diagnostics in the order of the text.
     pub fn finish(self) -> Vec<Diagnostic> {
         let mut diagnostics = self.diagnostics;
-        diagnostics.sort_by_key(|diagnostic| (diagnostic.span.start, diagnostic.code));
+        diagnostics.sort_by_key(|diagnostic| (diagnostic.span().start, diagnostic.code));
         diagnostics
     }
 }

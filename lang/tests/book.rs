@@ -13,7 +13,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use sched_lang::check;
-use sched_lang::diagnostics::{CODES, Code, Severity, full};
+use sched_lang::diagnostics::{CODES, Code, Severity, codes, full};
 use sched_lang::directives::{Op, SIGNATURES, Signature};
 use sched_nest::show::show_nests;
 
@@ -65,7 +65,7 @@ fn chapters() -> Vec<(String, String)> {
     all.push(("Directives".to_owned(), "directives/index.md".to_owned()));
     all.extend(SIGNATURES.iter().map(|s| (format!("  {}", s.name), format!("directives/{}.md", s.name))));
     all.extend(own(AFTER));
-    all.extend(CODES.iter().map(|i| (format!("  {}: {}", i.code, i.title), format!("errors/{}.md", i.code))));
+    all.extend(CODES.iter().map(|code| (format!("  {code}: {}", code.title()), format!("errors/{code}.md"))));
     all
 }
 
@@ -91,17 +91,17 @@ fn the_summary_is_complete() {
 #[test]
 fn error_pages_are_those_of_explain() {
     let mut wrong = Vec::new();
-    for info in CODES {
-        expect(&root().join(format!("errors/{}.md", info.code)), info.page, &mut wrong);
+    for &code in CODES {
+        expect(&root().join(format!("errors/{}.md", code)), code.page(), &mut wrong);
     }
     let mut index = "# Errors and hints\n\n".to_owned();
     index.push_str("Everything that `schedc check` can say of a schedule; `schedc explain CODE` prints the same pages.\n\n");
     index.push_str("An error makes a schedule mean nothing. A warning is about something legal that is probably not meant, and ");
     index.push_str("a hint about something worth knowing; a comment `allow(CODE)` silences either.\n\n");
     index.push_str("| code | | |\n|---|---|---|\n");
-    for info in CODES {
+    for &code in CODES {
         let _ =
-            writeln!(index, "| [{0}](./{0}.md) | {1} | {2} |", info.code, info.severity.name(), info.title);
+            writeln!(index, "| [{0}](./{0}.md) | {1} | {2} |", code, code.severity().name(), code.title());
     }
     expect(&root().join("errors/index.md"), &index, &mut wrong);
     finish(wrong);
@@ -236,15 +236,15 @@ fn directives(text: &str) -> String {
 
 /// What has to do with names, numbers and arguments, of whatever directive.
 fn is_general(code: Code) -> bool {
-    code.0 < 40
-        || matches!(code, Code::CONSUMED | Code::ANNOTATION_LOST | Code::CONTRADICTION | Code::REPEATED)
+    code.number() < 40
+        || [codes::CONSUMED, codes::ANNOTATION_LOST, codes::CONTRADICTION, codes::REPEATED].contains(&code)
 }
 
 /// Which codes each directive has given rise to in all schedules that are expected to fail: the pages' and the tests'.
 fn raised() -> BTreeMap<Op, BTreeSet<Code>> {
     let mut texts: Vec<(String, String)> = Vec::new();
-    for info in CODES {
-        for part in info.page.split("```sched").skip(1) {
+    for &code in CODES {
+        for part in code.page().split("```sched").skip(1) {
             let (words, rest) = part.split_once('\n').unwrap_or_default();
             texts.push((words.to_owned(), rest.split("```").next().unwrap_or_default().to_owned()));
         }
@@ -266,8 +266,8 @@ fn raised() -> BTreeMap<Op, BTreeSet<Code>> {
     for (words, text) in texts {
         for diagnostic in check(&text, &sched_testing::options(&words)).diagnostics {
             // The text from the line's start, or the last `;`, up to the place begins with the directive's name.
-            let before = text.get(..diagnostic.span.end as usize).unwrap_or_default();
-            let start = text.get(..diagnostic.span.start as usize).unwrap_or_default();
+            let before = text.get(..diagnostic.span().end as usize).unwrap_or_default();
+            let start = text.get(..diagnostic.span().start as usize).unwrap_or_default();
             let at = start.rfind(['\n', ';']).map_or(0, |at| at + 1);
             let line = before.get(at..).unwrap_or_default().trim_start();
             let name = line.split('(').next().unwrap_or_default();

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use sched_lang::diagnostics::apply::{apply, fix_all};
-use sched_lang::diagnostics::{Applicability, Code, Diagnostic, Severity};
+use sched_lang::diagnostics::{Applicability, Code, Diagnostic, Severity, codes};
 use sched_lang::directives::SIGNATURES;
 use sched_lang::{Options, check};
 use sched_testing::schedules::Rng;
@@ -77,7 +77,7 @@ fn each_alone(text: &str, options: &Options) -> usize {
             assert!(same(&rest, finding) < same(&found, finding), "{}", why());
             assert!(duplicated(text, &after).is_empty(), "{}", why());
             if is_for_cpu(text) && finding.severity == Severity::Error {
-                assert!(count(&rest, Code::GPU_ON_CPU) <= count(&found, Code::GPU_ON_CPU), "{}", why());
+                assert!(count(&rest, codes::GPU_ON_CPU) <= count(&found, codes::GPU_ON_CPU), "{}", why());
             }
         }
     }
@@ -201,7 +201,7 @@ fn hints_are_not_fixed() {
     let text = "tile(tree, t0, t1, 64)\n";
     let options = sched_testing::options("trees=100");
     let hint = &check(text, &options).diagnostics[0];
-    assert_eq!((hint.code, hint.severity), (Code::PARTIAL_TILE, Severity::Hint));
+    assert_eq!((hint.code, hint.severity), (codes::PARTIAL_TILE, Severity::Hint));
     assert!(!hint.fixes.is_empty(), "an editor offers the sizes that divide");
     let fixed = fix_all(text, &options, true);
     assert_eq!((fixed.count, fixed.text.as_str()), (0, text));

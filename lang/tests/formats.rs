@@ -158,10 +158,10 @@ fn validate(value: &Value, kind: Kind, place: &str) {
 /// Texts with a finding of every code, and texts with characters beyond ASCII.
 fn texts() -> Vec<(String, String)> {
     let mut texts: Vec<(String, String)> = Vec::new();
-    for info in CODES {
-        let (_, rest) = info.page.split_once("```sched").expect("an example");
+    for &code in CODES {
+        let (_, rest) = code.page().split_once("```sched").expect("an example");
         let text = rest.split_once('\n').expect("a line end").1.split_once("```").expect("a fence").0;
-        texts.push((format!("pages/{}.sched", info.code), text.to_owned()));
+        texts.push((format!("pages/{}.sched", code), text.to_owned()));
     }
     let odd = "// \u{1d11e} é\r\ncache(\"\u{1d11e}\u{1d11e}é\", b0 b1)\ncache(batch\n# \u{1d11e}\ntile batch, b0, b1, 8\n";
     texts.push(("odd \u{e9}:%.sched".to_owned(), odd.to_owned()));
@@ -220,7 +220,7 @@ fn sarif_is_valid_and_leads_to_the_right_places() {
                 offset(file.source, &region["startLine"], &region["startColumn"])
                     ..offset(file.source, &region["endLine"], &region["endColumn"])
             };
-            assert_eq!(bytes(&place["region"]), diagnostic.span.range(), "{result}");
+            assert_eq!(bytes(&place["region"]), diagnostic.span().range(), "{result}");
             let shown = result["fixes"].as_array().cloned().unwrap_or_default();
             assert_eq!(shown.len(), diagnostic.fixes.len());
             for (fix, shown) in diagnostic.fixes.iter().zip(&shown) {

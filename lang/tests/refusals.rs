@@ -14,7 +14,7 @@ fn codes((words, text): Case, errors_only: bool) -> BTreeSet<u16> {
     let text = text.replace("; ", "\n");
     let diagnostics = check(&text, &sched_testing::options(words)).diagnostics;
     let matters = |severity| !errors_only || severity >= sched_lang::diagnostics::Severity::Warning;
-    diagnostics.iter().filter(|d| matters(d.severity)).map(|d| d.code.0).collect()
+    diagnostics.iter().filter(|d| matters(d.severity)).map(|d| d.code.number()).collect()
 }
 
 #[test]
@@ -48,6 +48,6 @@ fn every_code_has_a_file() {
         .collect();
     let is_shown = |code: &str| texts.iter().any(|text| text.contains(&format!("[{code}]")));
     let missing: Vec<String> =
-        CODES.iter().map(|info| info.code.to_string()).filter(|code| !is_shown(code)).collect();
+        CODES.iter().map(|code| code.to_string()).filter(|code| !is_shown(code)).collect();
     assert!(missing.is_empty(), "no file in fail gives {missing:?}");
 }

@@ -3,7 +3,7 @@
 #![allow(clippy::panic, reason = "a test fails by panicking")]
 
 use sched_lang::device::Limits;
-use sched_lang::diagnostics::Code;
+use sched_lang::diagnostics::codes;
 use sched_lang::illegal::Problem;
 use sched_lang::lineage::{Annotation, DirectiveIndex, NestBuilder, Select};
 use sched_lang::{ModelInfo, Options, Supported, Target, check, legality};
@@ -81,7 +81,7 @@ fn typed_operations_mean_what_text_means() {
     let before = builder.nest();
     let illegal =
         builder.reorder(DirectiveIndex(3), &["b0", "b1"].map(Select::all)).expect_err("not contiguous");
-    assert_eq!(illegal.problem.code(), Some(Code::REORDER_GAP));
+    assert_eq!(illegal.problem.code(), Some(codes::REORDER_GAP));
     let illegal = builder.tile(DirectiveIndex(4), &b1, "x", "y", &0.into()).expect_err("lost");
     assert_eq!(
         (illegal.step, illegal.problem),

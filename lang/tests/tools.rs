@@ -157,8 +157,8 @@ fn unsure_fixes() {
 #[test]
 fn fixing_ends() {
     let mut fixed_codes = 0;
-    for info in CODES {
-        let Some((_, rest)) = info.page.split_once("```sched") else { continue };
+    for &code in CODES {
+        let Some((_, rest)) = code.page().split_once("```sched") else { continue };
         let (words, rest) = rest.split_once('\n').expect("a line end after the fence");
         let (text, _) = rest.split_once("```").expect("a closing fence");
         let options = options(words);
@@ -167,10 +167,10 @@ fn fixing_ends() {
         };
         for unsure in [false, true] {
             let fixed = fix_all(text, &options, unsure);
-            assert!(errors(&fixed.text) <= errors(text), "{}: {}", info.code, fixed.text);
-            assert_eq!(check(&fixed.text, &options), fixed.checked, "{}", info.code);
+            assert!(errors(&fixed.text) <= errors(text), "{}: {}", code, fixed.text);
+            assert_eq!(check(&fixed.text, &options), fixed.checked, "{}", code);
             let again = fix_all(&fixed.text, &options, unsure);
-            assert_eq!((again.text, again.count), (fixed.text, 0), "{}", info.code);
+            assert_eq!((again.text, again.count), (fixed.text, 0), "{}", code);
             fixed_codes += usize::from(fixed.count > 0);
         }
     }

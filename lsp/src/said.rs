@@ -14,8 +14,10 @@ pub struct Said<'a> {
 impl<'a> Said<'a> {
     /// Reads what was printed; remarks that stand before the error are left out.
     pub fn read(printed: &'a str) -> Said<'a> {
-        let is_start =
-            |at: &usize| printed.get(..*at).is_some_and(|before| before.is_empty() || before.ends_with('\n'));
+        let is_start = |at: &usize| {
+            let before = printed.get(..*at).map(|before| before.strip_suffix("internal ").unwrap_or(before));
+            before.is_some_and(|before| before.is_empty() || before.ends_with('\n'))
+        };
         let starts = printed.match_indices("error: ").map(|(at, _)| at).filter(is_start);
         let error = starts.last().and_then(|at| printed.get(at + "error: ".len()..)).unwrap_or(printed);
         let (error, help) = match error.split_once("\n  help: ") {
@@ -62,6 +64,8 @@ mod tests {
             Said { code: Some("M0003"), message: "m.json, byte 7: it ends", help: Some("save it again") }
         );
         assert_eq!(said.text(), "m.json, byte 7: it ends\nSave it again.");
+        let said = Said::read("internal error: X0001: it broke\n  help: report it");
+        assert_eq!((said.code, said.message, said.help), (Some("X0001"), "it broke", Some("report it")));
         let said = Said::read("error: the model x cannot be read: no\n  help: name a model");
         assert_eq!((said.code, said.message), (None, "the model x cannot be read: no"));
         for text in ["", "plain words", "no error: here"] {

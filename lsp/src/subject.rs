@@ -96,7 +96,7 @@ impl Subject {
         };
         let help = first.help.as_ref().map(|help| format!("\n{help}")).unwrap_or_default();
         let message = format!("{}{more}{help}", first.message);
-        Err(self.refusal(Some(&first.code.to_string()), &message, Some(first.span)))
+        Err(self.refusal(Some(&first.code.to_string()), &message, Some(first.span())))
     }
 
     fn said(&self, printed: &str, place: Option<Span>) -> Error {

@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use tempfile::{NamedTempFile, TempPath};
 
-use crate::error::{Code, DataError};
+use crate::codes;
+use crate::error::DataError;
 
 /// Writes a file through `write`. Until that has succeeded, `path` keeps its old content, or stays absent.
 ///
@@ -83,7 +84,7 @@ pub fn replace_atomically<T, E: From<DataError>>(
     match Target::of(path).map_err(failed)? {
         Target::Direct => {
             let error =
-                DataError::new(Code::Unwritable, &path.display().to_string(), "this is no regular file");
+                DataError::new(codes::UNWRITABLE, &path.display().to_string(), "this is no regular file");
             Err(error.help("name a file that does not exist yet, or one that may be replaced").into())
         }
         Target::Replace(target) => {
@@ -241,5 +242,5 @@ pub(crate) fn unwritable(path: &Path, error: &io::Error) -> DataError {
             "check the path and the disk, or write to another file",
         ),
     };
-    DataError::new(Code::Unwritable, &path.display().to_string(), message).help(help)
+    DataError::new(codes::UNWRITABLE, &path.display().to_string(), message).help(help)
 }

@@ -9,12 +9,13 @@
 
 #![forbid(unsafe_code)]
 
+pub mod codes;
 mod error;
 mod files;
 mod read;
 mod write;
 
-pub use error::{Code, Column, DataError, Place};
+pub use error::DataError;
 pub use files::{abandon_unfinished, leads_to, replace_atomically, write_atomically, write_together};
 pub use read::{Expect, Names, Rows, Source, Values, read_rows};
 pub use write::{Destination, Numbers, Table, write_table};

@@ -3,7 +3,8 @@
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use crate::error::{Code, DataError, count};
+use crate::codes;
+use crate::error::{DataError, count};
 use crate::files::{unwritable, write_atomically};
 
 /// Numbers to write, in row-major order.
@@ -72,7 +73,7 @@ impl Destination {
             _ if is_stream(path) => Ok(Format::Csv),
             _ => {
                 let name = path.display().to_string();
-                Err(DataError::new(Code::UnknownExtension, &name, "the file name does not tell the format")
+                Err(DataError::new(codes::UNKNOWN_EXTENSION, &name, "the file name does not tell the format")
                     .help("let it end in .csv or .npy"))
             }
         }
@@ -102,7 +103,7 @@ pub fn write_table(table: &Table<'_>, destination: &Destination) -> Result<(), D
             count(table.values.len(), "value"),
             count(table.columns, "column")
         );
-        return Err(DataError::new(Code::Shape, "the result", message));
+        return Err(DataError::new(codes::SHAPE, "the result", message));
     }
     let format = destination.format()?;
     let write = |writer: &mut dyn Write| match format {

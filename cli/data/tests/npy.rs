@@ -169,7 +169,7 @@ fn errors_say_what_is_wrong() {
         assert_eq!(error.to_string().lines().next(), Some(wanted.as_str()), "{header}");
     }
     let swapped = read(&npy(&header("<f4", false, "(3, 2)"), &bytes), expect(3)).unwrap_err();
-    assert!(swapped.help.unwrap().contains("swapped"));
+    assert!(swapped.help.clone().unwrap().contains("swapped"));
 }
 
 #[test]
@@ -182,7 +182,7 @@ fn the_start_of_a_file_is_checked() {
     ];
     for (bytes, wanted) in cases {
         let error = read(bytes, expect(1)).unwrap_err();
-        assert_eq!(error.code.as_str(), "D0008");
+        assert_eq!(error.code.to_string(), "D0008");
         assert!(error.message.ends_with(wanted), "{error}");
     }
 }

@@ -85,7 +85,7 @@ fn tables_that_cannot_be_written_are_reported() {
         let destination = Destination::from_argument(directory.path().join(name));
         let table = Table { values: Numbers::I32(&[1, 2, 3]), columns, heading: "leaf" };
         let error = write_table(&table, &destination).unwrap_err();
-        assert_eq!((error.code.as_str(), error.message.as_str()), (code, message), "{name}");
+        assert_eq!((error.code.to_string().as_str(), error.message.as_str()), (code, message), "{name}");
     }
     assert_eq!(names_in(directory.path()), ["taken.csv"]);
 }

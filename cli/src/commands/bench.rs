@@ -28,7 +28,7 @@ pub fn run(args: &Bench, terminal: &Terminal) -> Result<(), Failure> {
         (Some(path), _) => Run::read(path)?,
         (None, Some(model)) => race::measure(args, model, terminal)?,
         (None, None) => {
-            return Err(Failure::unusable("there is nothing to time", "name a model, or a run with --load"));
+            return Err(Failure::usage("there is nothing to time", "name a model, or a run with --load"));
         }
     };
     if let Some(path) = &args.save {
@@ -76,7 +76,7 @@ fn check_outputs(args: &Bench) -> Result<(), Failure> {
     if let (Some(save), Some(plot)) = (&args.save, &args.plot)
         && is_same(save, plot)
     {
-        return Err(Failure::unusable("--save and --plot name the same file", "give them two names"));
+        return Err(Failure::usage("--save and --plot name the same file", "give them two names"));
     }
     Ok(())
 }

@@ -23,12 +23,13 @@ const KERNELS: [KernelKind; 4] = [KernelKind::Raw, KernelKind::Value, KernelKind
 /// Runs the command.
 pub fn run(args: &Build, terminal: &Terminal) -> Result<(), Failure> {
     if !valid_prefix(&args.name) {
-        return Err(Failure::unusable(
+        return Err(Failure::usage(
             format!("the names of C functions cannot begin with `{}`", args.name),
             "use letters, digits and underscores, a letter first",
         ));
     }
     check_name(args)?;
+    terminal.expect_people(args.explain_schedule)?;
     let first = args.cpu.first().copied().unwrap_or_default();
     let mut job = Job::load(&args.model, &args.schedule, &args.reading, (first, CodeDestination::Artefact))?;
     for note in &job.model.notes {
@@ -75,7 +76,7 @@ impl Files {
             keep(&read, header)?;
             if is_same(&out, header) {
                 let message = format!("{} and {} are one file", out.display(), header.display());
-                return Err(Failure::unusable(message, "remove the link between them, or use another name"));
+                return Err(Failure::usage(message, "remove the link between them, or use another name"));
             }
         }
         let own = (args.emit == Emit::Header).then_some(&out);
@@ -130,7 +131,7 @@ fn check_name(args: &Build) -> Result<(), Failure> {
     let beside = matches!(args.emit, Emit::So | Emit::Obj);
     match &args.out {
         Some(out) if beside && out.extension().is_some_and(|extension| extension == "h") => {
-            Err(Failure::unusable(
+            Err(Failure::usage(
                 format!("{} is where the C header goes", out.display()),
                 "name a .so or .o file, or ask for the header alone with --emit header",
             ))

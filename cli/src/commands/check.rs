@@ -1,7 +1,7 @@
 //! `schedc check`: what is wrong with schedules, and its correction.
 
 use super::{model_to_look_with, print};
-use crate::args::{Check, Format};
+use crate::args::Check;
 use crate::failure::Failure;
 use crate::files::schedules;
 use crate::schedule::Source;
@@ -19,32 +19,35 @@ type Checked = (Source, Vec<Diagnostic>);
 pub fn run(args: &Check, terminal: &Terminal) -> Result<(), Failure> {
     if args.fix && args.files.iter().any(|file| file.as_os_str() == "-") {
         let message = "what comes from standard input cannot be fixed in its place";
-        return Err(Failure::unusable(message, "name a file"));
+        return Err(Failure::usage(message, "name a file"));
     }
     let mut fixed = 0;
-    let mut unusable = None;
+    let mut worst = 0;
     let mut all = Vec::new();
     for file in schedules(&args.files)? {
         match one(args, &file, terminal) {
             Ok((checked, count)) => {
+                if !terminal.is_for_people() {
+                    terminal.explain(&checked.0, checked.1.clone());
+                }
                 all.push(checked);
                 fixed += count;
             }
-            Err(failure) => {
-                if let Some(Failure::Unusable(message)) = unusable.replace(failure) {
-                    terminal.error(&message);
-                }
-            }
+            Err(failure) => worst = worst.max(terminal.refuse(failure)),
         }
     }
-    print(&terminal.render(&all, args.format))?;
-    if let Some(failure) = unusable {
-        return Err(failure);
+    if terminal.is_for_people() {
+        let each = all.iter().map(|(source, findings)| terminal.full(source, findings));
+        print(&each.collect::<String>())?;
     }
-    if args.format == Format::Full || args.fix {
+    if worst == 0 && (terminal.is_for_people() || args.fix) {
         terminal.say(&summary(&all, args.fix.then_some(fixed)));
     }
-    if count(&all, Severity::Error) > 0 { Err(Failure::Findings) } else { Ok(()) }
+    match (worst, count(&all, Severity::Error) > 0) {
+        (0, false) => Ok(()),
+        (0, true) => Err(Failure::Findings),
+        _ => Err(Failure::Told(worst)),
+    }
 }
 
 /// Checks a file, after fixing it if that is asked for; also tells how many findings were fixed.

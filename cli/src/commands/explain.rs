@@ -3,18 +3,17 @@
 use super::print;
 use crate::args::Explain;
 use crate::failure::Failure;
-use crate::pages::{find, pages};
+use crate::pages::{all, find};
 
 /// Runs the command.
 pub fn run(args: &Explain) -> Result<(), Failure> {
     let Some(code) = &args.code else {
-        let lines: Vec<String> =
-            pages().iter().map(|page| format!("{}  {}\n", page.code, page.title)).collect();
+        let lines: Vec<String> = all().map(|code| format!("{code}  {}\n", code.title())).collect();
         return print(&lines.concat());
     };
     match find(code) {
-        Some(page) => print(&format!("{}\n", page.text)),
-        None => Err(Failure::unusable(
+        Some(code) => print(&format!("{}\n", code.page().trim_end())),
+        None => Err(Failure::usage(
             format!("there is no page for the code `{code}`"),
             "`schedc explain` without a code lists all codes",
         )),

@@ -21,16 +21,15 @@ struct Count {
 /// Runs the command. A file that cannot be formatted does not keep the others from being formatted.
 pub fn run(args: &Fmt, terminal: &Terminal) -> Result<(), Failure> {
     let mut count = Count::default();
-    let mut unusable = None;
+    let mut worst = 0;
     for file in schedules(&args.files)? {
         if let Err(failure) = Source::read(&file).and_then(|source| one(args, &source, terminal, &mut count))
-            && let Some(Failure::Unusable(message)) = unusable.replace(failure)
         {
-            terminal.error(&message);
+            worst = worst.max(terminal.refuse(failure));
         }
     }
-    if let Some(failure) = unusable {
-        return Err(failure);
+    if worst > 0 {
+        return Err(Failure::Told(worst));
     }
     let is_filter = args.files.iter().all(|file| file.as_os_str() == "-") && !args.check && !args.diff;
     if !is_filter {
@@ -65,7 +64,7 @@ fn one(args: &Fmt, source: &Source, terminal: &Terminal, count: &mut Count) -> R
 
 /// Says why a file is left alone.
 fn refuse(source: &Source, terminal: &Terminal) {
-    terminal.explain(source, &check_syntax(&source.text));
+    terminal.explain(source, check_syntax(&source.text));
     terminal.say(&format!("{} is left as it is", source.name));
 }
 

@@ -7,6 +7,7 @@ use crate::args::Inspect;
 use crate::failure::Failure;
 use crate::model::Model;
 use library::{Library, is_library};
+use sched_diagnostics::internal;
 use sched_forest::{MissingDirections, ModelSummary, summarize};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -29,7 +30,7 @@ pub fn run(args: &Inspect) -> Result<(), Failure> {
     let summary = summarize(&model.forest);
     if args.json {
         let mut json = serde_json::to_value(&summary)
-            .map_err(|error| Failure::unusable(error, "this is a mistake in schedc: please report it"))?;
+            .map_err(|error| Failure::new(internal::IMPOSSIBLE, error, internal::REPORT))?;
         json["fingerprint"] = model.fingerprint.clone().into();
         return print(&format!("{json:#}\n"));
     }
@@ -43,7 +44,7 @@ pub fn run(args: &Inspect) -> Result<(), Failure> {
 fn inspect_library(args: &Inspect, bytes: &[u8]) -> Result<(), Failure> {
     if args.facts || args.reading.iterations.is_some() {
         let option = if args.facts { "--facts" } else { "--iterations" };
-        return Err(Failure::unusable(
+        return Err(Failure::usage(
             format!("{option} has no effect on {}, which is compiled", args.model.display()),
             "inspect the model that the library was built from",
         ));

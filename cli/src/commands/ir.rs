@@ -14,7 +14,7 @@ use sched_nest::show::show_variants;
 pub fn run(args: &Ir, terminal: &Terminal) -> Result<(), Failure> {
     let schedule = ScheduleOptions { schedule: args.schedule.clone(), values: args.values.clone() };
     let what = args.model.as_ref().or(args.schedule.as_ref()).ok_or_else(|| {
-        Failure::unusable("neither a schedule nor a model is named", "try `schedc ir --model model.json`")
+        Failure::usage("neither a schedule nor a model is named", "try `schedc ir --model model.json`")
     })?;
     let schedule =
         if args.model.is_some() { schedule } else { ScheduleOptions { schedule: None, ..schedule } };

@@ -26,7 +26,7 @@ pub fn run() -> Result<(), Failure> {
     let beside = own.and_then(|own| Some(own.parent()?.join(SERVER))).filter(|path| path.is_file());
     let program = beside.unwrap_or_else(|| PathBuf::from(SERVER));
     let error = Command::new(&program).exec();
-    Err(Failure::unusable(
+    Err(Failure::usage(
         format!("the language server {} cannot be started: {error}", program.display()),
         format!("install {SERVER} beside schedc"),
     ))

@@ -20,11 +20,12 @@ use crate::failure::Failure;
 use crate::model::Model;
 use crate::schedule::Source;
 use crate::terminal::Terminal;
-use sched_forest::Code;
+use sched_diagnostics::Diagnostic;
 use sched_lang::diagnostics::Severity;
 use sched_lang::{Lineage, check_lineage};
 use sched_llvm::Cpu;
 use sched_nest::{Nest, Variants};
+use schedc_data::codes;
 use std::io::Write;
 use std::path::Path;
 
@@ -47,7 +48,7 @@ impl Job {
     ) -> Result<Job, Failure> {
         if is_schedule(what) {
             if let Some(other) = &schedule.schedule {
-                return Err(Failure::unusable(
+                return Err(Failure::usage(
                     format!("{} and {} are both schedules", what.display(), other.display()),
                     "name a model and a schedule, or a schedule that names its model",
                 ));
@@ -82,7 +83,7 @@ pub fn is_schedule(path: &Path) -> bool {
 /// The model that a schedule names and that a command cannot do without.
 fn named_model(source: &Source, reading: &ModelOptions) -> Result<Model, Failure> {
     let named = source.named_model().ok_or_else(|| {
-        Failure::unusable(
+        Failure::usage(
             format!("the schedule {} names no model", source.name),
             "add a line such as `model \"model.json\"` to it, or name the model on the command line",
         )
@@ -90,10 +91,9 @@ fn named_model(source: &Source, reading: &ModelOptions) -> Result<Model, Failure
     if named.path.exists() {
         return Model::read(&named.path, reading);
     }
-    Err(Failure::unusable(
-        format!("{}: {}", Code::Unreadable, named.missing(source)),
-        "correct the `model` line, which is relative to the schedule, or name the model on the command line",
-    ))
+    let help =
+        "correct the `model` line, which is relative to the schedule, or name the model on the command line";
+    Err(named.missing(source).help(help).into())
 }
 
 /// The model to look at a schedule with: the one on the command line, or else the one that the schedule names. A missing
@@ -115,7 +115,9 @@ pub fn model_to_look_with(
     if named.path.exists() {
         return read(&named.path);
     }
-    terminal.say(&format!("note: {}; the schedule is looked at without a model", named.missing(source)));
+    let Diagnostic { file, place, message, .. } = named.missing(source);
+    let file = file.unwrap_or_default();
+    terminal.say(&format!("note: {file}, {place}: {message}; the schedule is looked at without a model"));
     Ok(None)
 }
 
@@ -146,10 +148,10 @@ pub fn print(text: &str) -> Result<(), Failure> {
 pub fn print_bytes(bytes: &[u8]) -> Result<(), Failure> {
     let mut out = std::io::stdout().lock();
     match out.write_all(bytes).and_then(|()| out.flush()) {
-        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(Failure::unusable(
-            format!("standard output cannot be written: {error}"),
-            "redirect it to a file",
-        )),
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+            let message = format!("it cannot be written: {error}");
+            Err(Failure::new(codes::UNWRITABLE, message, "redirect it to a file").of("standard output"))
+        }
         _ => Ok(()),
     }
 }

@@ -8,6 +8,7 @@ use crate::environment;
 use crate::failure::Failure;
 use crate::outputs::keep;
 use crate::terminal::Terminal;
+use sched_diagnostics::usage;
 use sched_ir::lir::KernelKind;
 use sched_llvm::runtime::Kind;
 use sched_llvm::{Jit, Library, Output as Results, Rows};
@@ -26,6 +27,7 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<(), Failure> {
     let destination = Destination::from_argument(&args.out);
     destination.check()?;
     environment::check()?;
+    terminal.expect_people(args.explain_schedule)?;
     let ScheduleOptions { schedule, values } = &args.schedule;
     let read =
         [Some(args.input.as_path()), Some(&args.model), schedule.as_deref(), values.profile.as_deref()];
@@ -42,7 +44,7 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<(), Failure> {
     let standard = |path: &Path| path.as_os_str() == "-";
     if standard(&args.input) && args.schedule.schedule.as_deref().is_some_and(standard) {
         let message = "the schedule and the rows cannot both come from standard input";
-        return Err(Failure::unusable(
+        return Err(Failure::usage(
             message,
             "name a file for one of them, for example the rows with --input",
         ));
@@ -93,7 +95,7 @@ fn load(args: &Predict) -> Result<Library, Failure> {
     let path = args.model.display();
     if let Err(error) = std::fs::metadata(&args.model) {
         let help = "name a model, or a library that `schedc build` has made";
-        return Err(Failure::unusable(format!("the library {path} cannot be read: {error}"), help));
+        return Err(Failure::unreadable(path, format!("the library cannot be read: {error}"), help));
     }
     let values = &args.schedule.values;
     let decided = [
@@ -105,7 +107,7 @@ fn load(args: &Predict) -> Result<Library, Failure> {
         ("--cpu", args.cpu.is_some()),
     ];
     if let Some((option, _)) = decided.iter().find(|(_, given)| *given) {
-        return Err(Failure::unusable(
+        return Err(Failure::usage(
             format!("{option} has no effect on {path}, which is compiled"),
             "give the option to `schedc build`, or predict with the model instead of the library",
         ));
@@ -187,7 +189,8 @@ impl Run<'_> {
         let kind = kind(self.args.output);
         let columns = predictor.num_outputs(kind);
         if columns == 0 {
-            return Err(Failure::unusable(
+            return Err(Failure::new(
+                usage::NO_SUCH_OUTPUT,
                 format!("the model has no `{}` output", heading(self.args.output)),
                 "use --output value for the prediction, or --output raw for the margin",
             ));
@@ -239,7 +242,8 @@ impl Run<'_> {
                 Predictions::Integers(values) => Results::I32(&mut values[place]),
             };
             predictor.predict(kind, piece, count, out, self.args.threads).map_err(|status| {
-                Failure::unusable(
+                Failure::new(
+                    sched_llvm::codes::PREDICTION,
                     format!("prediction failed: {status}"),
                     "build for the processor that runs the code, or predict fewer rows at a time",
                 )
@@ -262,7 +266,8 @@ fn filled<T: Copy>(value: T, rows: usize, columns: usize) -> Result<Vec<T>, Fail
     let mut values = Vec::new();
     let size = rows.saturating_mul(columns);
     values.try_reserve_exact(size).map_err(|_| {
-        Failure::unusable(
+        Failure::new(
+            schedc_data::codes::TOO_LARGE,
             format!("{rows} rows of {columns} results do not fit into memory"),
             "predict fewer rows at a time",
         )

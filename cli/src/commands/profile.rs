@@ -6,6 +6,7 @@ use crate::failure::Failure;
 use crate::model::Model;
 use crate::outputs::keep;
 use crate::terminal::Terminal;
+use sched_diagnostics::internal;
 use schedc_data::{Source, Values, read_rows, write_atomically};
 
 /// Runs the command.
@@ -22,8 +23,7 @@ pub fn run(args: &Profile, terminal: &Terminal) -> Result<(), Failure> {
         Values::F32(values) => sched_forest::Profile::count(forest, values),
         Values::F64(values) => sched_forest::Profile::count(forest, values),
     };
-    let profile =
-        counted.map_err(|error| Failure::unusable(error, "this is a mistake in schedc: please report it"))?;
+    let profile = counted.map_err(|error| Failure::new(internal::IMPOSSIBLE, error, internal::REPORT))?;
     let text = profile.to_json(&model.fingerprint);
     if args.out.as_os_str() == "-" {
         return print(&text);

@@ -4,6 +4,7 @@
 //! [`compile`] is the whole pipeline; each stage between can be printed.
 
 mod bytes;
+pub mod codes;
 pub mod error;
 pub mod fault;
 pub mod hir;

@@ -1,8 +1,9 @@
 //! Artefacts: compiled models that run without the compiler.
 
+use crate::codes;
 use crate::emit::{Compiled, Data, EXPORTS, emit_artefact};
 use crate::entry_info::EntryInfo;
-use crate::error::{LlvmError, code};
+use crate::error::LlvmError;
 use crate::header::valid_prefix;
 use crate::jit::info_text;
 use crate::session::Session;
@@ -67,7 +68,7 @@ pub fn build_versions(versions: &[Version], prefix: &str, emit: Emit) -> Result<
     if !valid_prefix(prefix) {
         let message = format!("names of C functions cannot start with {prefix:?}");
         let help = "use letters, digits and underscores, with a letter first";
-        return Err(LlvmError::new(code::BAD_PREFIX, message).with_help(help));
+        return Err(LlvmError::new(codes::BAD_PREFIX, message).with_help(help));
     }
     let session = Session::new();
     let mut compiled = Vec::new();

@@ -2,7 +2,7 @@
 
 use crate::emit::{emit_kernels, kernel_name};
 use crate::entry_info::EntryInfo;
-use crate::error::{LlvmError, code};
+use crate::error::LlvmError;
 use crate::orc::Orc;
 use crate::packed::{Columns, Output, Rows, packed_call};
 use crate::runtime::{self, Kind, ModelDescriptor, Status};
@@ -109,6 +109,5 @@ fn object(
 
 /// The text about the model as C wants it.
 pub(crate) fn info_text(info: &str) -> Result<CString, LlvmError> {
-    CString::new(info)
-        .map_err(|_| LlvmError::new(code::ILL_FORMED, "the text about the model contains a NUL"))
+    CString::new(info).map_err(|_| LlvmError::ill_formed("the text about the model contains a NUL"))
 }

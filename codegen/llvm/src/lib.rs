@@ -8,6 +8,7 @@
 //! Nothing here prints or ends the process: failures are [`LlvmError`]s.
 
 mod aot;
+pub mod codes;
 mod emit;
 mod entry_info;
 mod error;
@@ -28,7 +29,7 @@ mod text;
 
 pub use aot::{ArtefactOptions, Emit, Version, build, build_versions};
 pub use entry_info::EntryInfo;
-pub use error::{LlvmError, code};
+pub use error::LlvmError;
 pub use jit::Jit;
 pub use library::Library;
 pub use link::abandon_links;

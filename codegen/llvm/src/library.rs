@@ -1,6 +1,7 @@
 //! Artefacts loaded back into a process, through nothing but their C interface.
 
-use crate::error::{LlvmError, code};
+use crate::codes;
+use crate::error::LlvmError;
 use crate::packed::{Columns, Output, Rows, packed_call};
 use crate::runtime::{Call, Dtype, Kind};
 use std::ffi::{CStr, c_char};
@@ -109,7 +110,7 @@ unsafe fn text(chars: *const c_char) -> String {
 }
 
 fn unusable(message: String) -> LlvmError {
-    LlvmError::new(code::LOADING, message)
+    LlvmError::new(codes::LOADING, message)
         .with_help("name a library that `schedc build` has made for this machine")
 }
 
@@ -122,7 +123,7 @@ fn symbol<T: Copy>(
     // SAFETY: a symbol of this name in a library of ours has this type.
     let found = unsafe { library.get::<T>(format!("{prefix}_{name}\0").as_bytes()) };
     found.map(|symbol| *symbol).map_err(|_| {
-        LlvmError::new(code::LOADING, format!("{} has no function `{prefix}_{name}`", path.display()))
+        LlvmError::new(codes::LOADING, format!("{} has no function `{prefix}_{name}`", path.display()))
             .with_help("if it was built with --name PREFIX, say so here, too")
     })
 }

@@ -1,6 +1,7 @@
 //! Linking with the C toolchain, in a temporary folder.
 
-use crate::error::{LlvmError, code};
+use crate::codes;
+use crate::error::LlvmError;
 use crate::runtime::RUNTIME_OBJECT;
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::ffi::OsStr;
@@ -92,7 +93,7 @@ impl Folder {
         let folder = tempfile::Builder::new().prefix("schedc-").tempdir().map_err(|error| {
             let message =
                 format!("cannot make a temporary folder in {}: {error}", std::env::temp_dir().display());
-            LlvmError::new(code::TEMPORARY_FILE, message)
+            LlvmError::new(codes::TEMPORARY_FILE, message)
                 .with_help("set TMPDIR to a folder that can be written to")
         })?;
         pending.folders.push(folder.path().to_path_buf());
@@ -136,7 +137,7 @@ fn read(path: &Path) -> Result<Vec<u8>, LlvmError> {
 }
 
 fn temporary(path: &Path, error: &io::Error) -> LlvmError {
-    LlvmError::new(code::TEMPORARY_FILE, format!("temporary file {}: {error}", path.display()))
+    LlvmError::new(codes::TEMPORARY_FILE, format!("temporary file {}: {error}", path.display()))
         .with_help("set TMPDIR to a folder with enough space")
 }
 
@@ -168,17 +169,17 @@ fn run(mut command: Command) -> Result<(), LlvmError> {
     let output = output_of(&mut command).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => {
             let message = format!("linking needs the program `{name}`, which is not installed");
-            LlvmError::new(code::NO_TOOL, message).with_help(
+            LlvmError::new(codes::NO_TOOL, message).with_help(
                 "install a C compiler and binutils (on Debian and Ubuntu: the packages gcc and binutils)",
             )
         }
-        _ => LlvmError::new(code::TOOL_FAILED, format!("cannot run `{name}`: {error}")),
+        _ => LlvmError::new(codes::TOOL_FAILED, format!("cannot run `{name}`: {error}")),
     })?;
     if output.status.success() {
         return Ok(());
     }
     let complaint = String::from_utf8_lossy(&output.stderr);
-    Err(LlvmError::new(code::TOOL_FAILED, format!("`{name}` fails: {}", complaint.trim())))
+    Err(LlvmError::new(codes::TOOL_FAILED, format!("`{name}` fails: {}", complaint.trim())))
 }
 
 #[cfg(test)]
@@ -188,14 +189,14 @@ mod tests {
     #[test]
     fn a_missing_tool_is_named() {
         let error = run(Command::new("no-such-folder/no-such-cc")).unwrap_err();
-        assert_eq!(error.code, code::NO_TOOL);
+        assert_eq!(error.code, codes::NO_TOOL);
         assert!(error.message.contains("`no-such-cc`"), "{error}");
     }
 
     #[test]
     fn a_failing_tool_is_quoted() {
         let error = shared_library(b"this is no object", &["f".to_string()]).unwrap_err();
-        assert_eq!(error.code, code::TOOL_FAILED);
+        assert_eq!(error.code, codes::TOOL_FAILED);
         assert!(error.message.contains("model.o"), "{error}");
     }
 }

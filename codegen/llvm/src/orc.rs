@@ -1,6 +1,7 @@
 //! Machine code loaded into this process by LLVM's ORC.
 
-use crate::error::{LlvmError, code};
+use crate::codes;
+use crate::error::LlvmError;
 use inkwell::llvm_sys::error::{LLVMDisposeErrorMessage, LLVMErrorRef, LLVMGetErrorMessage};
 use inkwell::llvm_sys::orc2::lljit::{
     LLVMOrcCreateLLJIT, LLVMOrcDisposeLLJIT, LLVMOrcLLJITAddObjectFile, LLVMOrcLLJITGetExecutionSession,
@@ -79,7 +80,7 @@ impl Orc {
         // SAFETY: `address` is written on success.
         check(unsafe { LLVMOrcLLJITLookup(self.jit, &mut address, name.as_ptr()) })?;
         if address == 0 {
-            return Err(LlvmError::new(code::LOADING, format!("`{symbol}` has no address")));
+            return Err(LlvmError::new(codes::LOADING, format!("`{symbol}` has no address")));
         }
         Ok(address as usize as *const ())
     }
@@ -102,7 +103,7 @@ fn check(error: LLVMErrorRef) -> Result<(), LlvmError> {
     if error.is_null() {
         return Ok(());
     }
-    Err(LlvmError::new(code::LOADING, format!("LLVM cannot load the machine code: {}", consume(error))))
+    Err(LlvmError::new(codes::LOADING, format!("LLVM cannot load the machine code: {}", consume(error))))
 }
 
 /// The text of an error, which is freed.

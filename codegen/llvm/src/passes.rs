@@ -1,6 +1,7 @@
 //! From a freshly emitted module to machine code.
 
-use crate::error::{LlvmError, code};
+use crate::codes;
+use crate::error::LlvmError;
 use crate::options::X86Switches;
 use crate::session::Session;
 use crate::target::Machine;
@@ -8,6 +9,7 @@ use inkwell::memory_buffer::MemoryBuffer;
 use inkwell::module::Module;
 use inkwell::passes::PassBuilderOptions;
 use inkwell::targets::FileType;
+use sched_diagnostics::internal;
 
 /// The optimisations. LIR arrives with its loops already tiled, unrolled, interleaved and vectorised as the
 /// schedule says, so LLVM only tidies up: it removes redundancy and moves invariants out of loops. Its own
@@ -22,10 +24,10 @@ const PIPELINE: &str = "function(\
 pub(crate) fn verify(module: &Module) -> Result<(), LlvmError> {
     module.verify().map_err(|message| {
         LlvmError::new(
-            code::REJECTED,
+            internal::REJECTED,
             format!("LLVM rejects the generated code: {}", message.to_string().trim()),
         )
-        .with_help("this is an error in the compiler; please report it with the schedule and the model")
+        .with_help(internal::REPORT)
     })
 }
 
@@ -33,7 +35,7 @@ pub(crate) fn verify(module: &Module) -> Result<(), LlvmError> {
 pub(crate) fn optimise(module: &Module, machine: &Machine) -> Result<(), LlvmError> {
     module
         .run_passes(PIPELINE, &machine.llvm, PassBuilderOptions::create())
-        .map_err(|message| LlvmError::new(code::CODE_GENERATION, message.to_string()))
+        .map_err(|message| LlvmError::new(codes::CODE_GENERATION, message.to_string()))
 }
 
 /// Generates an object file or assembly. The module is used up: code generation rewrites it.
@@ -47,7 +49,7 @@ pub(crate) fn generate(
     let buffer = machine
         .llvm
         .write_to_memory_buffer(&module, file)
-        .map_err(|message| LlvmError::new(code::CODE_GENERATION, message.to_string()))?;
+        .map_err(|message| LlvmError::new(codes::CODE_GENERATION, message.to_string()))?;
     session.check()?;
     Ok(buffer)
 }

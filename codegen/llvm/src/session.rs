@@ -1,6 +1,7 @@
 //! One LLVM context whose complaints are collected instead of ending the process.
 
-use crate::error::{LlvmError, code};
+use crate::codes;
+use crate::error::LlvmError;
 use crate::options;
 use inkwell::context::Context;
 use inkwell::llvm_sys::LLVMDiagnosticSeverity;
@@ -45,7 +46,7 @@ impl Session {
             Ok(list) => list.join("; "),
             Err(poisoned) => poisoned.into_inner().join("; "),
         };
-        if complaints.is_empty() { Ok(()) } else { Err(LlvmError::new(code::CODE_GENERATION, complaints)) }
+        if complaints.is_empty() { Ok(()) } else { Err(LlvmError::new(codes::CODE_GENERATION, complaints)) }
     }
 }
 

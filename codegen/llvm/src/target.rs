@@ -1,6 +1,7 @@
 //! The processors that code is generated for.
 
-use crate::error::{LlvmError, code};
+use crate::codes;
+use crate::error::LlvmError;
 use crate::options;
 use crate::runtime::{CPU_V2, CPU_V3, CPU_V4, CPU_VBMI};
 use inkwell::OptimizationLevel;
@@ -88,7 +89,7 @@ impl FromStr for Cpu {
 
     fn from_str(text: &str) -> Result<Cpu, LlvmError> {
         Cpu::ALL.into_iter().find(|cpu| cpu.name() == text).ok_or_else(|| {
-            LlvmError::new(code::UNKNOWN_CPU, format!("there is no CPU `{text}`"))
+            LlvmError::new(codes::UNKNOWN_CPU, format!("there is no CPU `{text}`"))
                 .with_help(format!("use one of {}", Cpu::ALL.map(Cpu::name).join(", ")))
         })
     }
@@ -182,7 +183,7 @@ impl Machine {
     pub(crate) fn new(cpu: Cpu) -> Result<Machine, LlvmError> {
         options::initialise();
         let unavailable = || {
-            LlvmError::new(code::CODE_GENERATION, "the installed LLVM cannot generate code for x86-64")
+            LlvmError::new(codes::CODE_GENERATION, "the installed LLVM cannot generate code for x86-64")
                 .with_help("install LLVM 19 with its X86 target (package libllvm19)")
         };
         let instructions = Instructions::of(cpu);
@@ -215,11 +216,11 @@ impl Machine {
     pub(crate) fn check_host(&self, cpu: Cpu) -> Result<(), LlvmError> {
         if cfg!(not(all(target_arch = "x86_64", target_os = "linux"))) {
             let message = "predictions can be run here only on x86-64 Linux";
-            return Err(LlvmError::new(code::CANNOT_RUN, message));
+            return Err(LlvmError::new(codes::CANNOT_RUN, message));
         }
         if self.needs & !host() != 0 {
             let message = format!("this machine cannot run code for {cpu}");
-            return Err(LlvmError::new(code::CANNOT_RUN, message).with_help("use native, or a lower level"));
+            return Err(LlvmError::new(codes::CANNOT_RUN, message).with_help("use native, or a lower level"));
         }
         Ok(())
     }

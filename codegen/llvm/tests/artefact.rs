@@ -1,9 +1,10 @@
 //! Artefacts: what they export, what they compute, and how they link.
 
 use libloading::{Library, Symbol};
+use sched_diagnostics::internal;
 use sched_ir::lir::*;
 use sched_llvm::header::header;
-use sched_llvm::{ArtefactOptions, Cpu, Emit, EntryInfo, Jit, Output, Rows, build, code, runtime};
+use sched_llvm::{ArtefactOptions, Cpu, Emit, EntryInfo, Jit, Output, Rows, build, codes, runtime};
 use std::ffi::{CStr, c_char};
 use std::path::Path;
 use std::process::Command;
@@ -315,11 +316,11 @@ fn bad_names_are_refused() {
     let (module, entry) = linear([1.0; 3]);
     for prefix in ["", "9lives", "a-b", "a b", "é", "x;y"] {
         let error = build(&module, &options(prefix, Cpu::Native, &entry, Emit::Llvm)).unwrap_err();
-        assert_eq!(error.code, code::BAD_PREFIX, "{prefix:?}");
+        assert_eq!(error.code, codes::BAD_PREFIX, "{prefix:?}");
     }
     let entry = EntryInfo { info: "a\0b".into(), ..entry };
     let error = build(&module, &options("m", Cpu::Native, &entry, Emit::Llvm)).unwrap_err();
-    assert_eq!(error.code, code::ILL_FORMED);
+    assert_eq!(error.code, internal::ILL_FORMED);
 }
 
 /// Versions whose first weights tell them apart.

@@ -8,7 +8,8 @@ mod objective;
 mod tree;
 
 use crate::check::ForestParts;
-use crate::error::{Code, ModelError};
+use crate::codes;
+use crate::error::ModelError;
 use crate::forest::{Comparison, Float, Forest, Tree, Types};
 use crate::loaded::{Iterations, Loaded, Note};
 use crate::{MAX_FEATURES, MAX_MARGINS};
@@ -36,7 +37,7 @@ fn assemble(document: Document, iterations: &Iterations) -> Result<Loaded, Model
     };
     let Some(learner) = learner else {
         return Err(ModelError::new(
-            Code::UnknownFormat,
+            codes::UNKNOWN_FORMAT,
             "the document has no `learner`, so it is no XGBoost model",
         )
         .help("models are read that XGBoost's Booster.save_model wrote, as .json or .ubj"));
@@ -113,7 +114,7 @@ fn trees_of(booster: document::Booster) -> Result<(Model, Vec<Real>), ModelError
     match booster.name.as_str() {
         "gblinear" => {
             return Err(ModelError::new(
-                Code::UnsupportedBooster,
+                codes::UNSUPPORTED_BOOSTER,
                 "the booster `gblinear` is a linear model without trees",
             )
             .at(format!("{place}.name"))
@@ -122,7 +123,7 @@ fn trees_of(booster: document::Booster) -> Result<(Model, Vec<Real>), ModelError
         "gbtree" | "dart" | "" => {}
         other => {
             return Err(ModelError::new(
-                Code::UnsupportedBooster,
+                codes::UNSUPPORTED_BOOSTER,
                 format!("the booster `{other}` is not supported"),
             )
             .at(format!("{place}.name"))
@@ -131,7 +132,7 @@ fn trees_of(booster: document::Booster) -> Result<(Model, Vec<Real>), ModelError
     }
     let model = booster.model.or_else(|| booster.gbtree.and_then(|inner| inner.model));
     let Some(mut model) = model else {
-        return Err(ModelError::new(Code::Structure, "the booster has no `model`").at(place));
+        return Err(ModelError::new(codes::STRUCTURE, "the booster has no `model`").at(place));
     };
     let vector = model.gbtree_model_param.size_leaf_vector.as_ref();
     if vector.is_some_and(|size| !matches!(size.0.trim(), "0" | "1" | "")) {
@@ -141,7 +142,7 @@ fn trees_of(booster: document::Booster) -> Result<(Model, Vec<Real>), ModelError
     let num_trees = model.trees.as_ref().map_or(0, Vec::len);
     if !weights.is_empty() && weights.len() != num_trees {
         let message = format!("`weight_drop` has {} entries for {num_trees} trees", weights.len());
-        return Err(ModelError::new(Code::LengthMismatch, message).at(format!("{place}.weight_drop")));
+        return Err(ModelError::new(codes::LENGTH_MISMATCH, message).at(format!("{place}.weight_drop")));
     }
     let declared = &model.gbtree_model_param.num_trees;
     if let Some(declared) = declared
@@ -149,7 +150,7 @@ fn trees_of(booster: document::Booster) -> Result<(Model, Vec<Real>), ModelError
     {
         let message = format!("the model says it has {} trees, and there are {num_trees}", declared.0);
         let place = format!("{MODEL}.gbtree_model_param.num_trees");
-        return Err(ModelError::new(Code::LengthMismatch, message).at(place));
+        return Err(ModelError::new(codes::LENGTH_MISMATCH, message).at(place));
     }
     Ok((model, weights))
 }
@@ -175,7 +176,7 @@ fn convert_trees(
                     tree.id.unwrap_or_default()
                 );
                 return Err(
-                    ModelError::new(Code::LengthMismatch, message).at(format!("{MODEL}.trees[{index}].id"))
+                    ModelError::new(codes::LENGTH_MISMATCH, message).at(format!("{MODEL}.trees[{index}].id"))
                 );
             }
         }
@@ -200,16 +201,16 @@ fn targets(model: &Model, num_margins: usize) -> Result<Vec<u32>, ModelError> {
     let info = match &model.tree_info {
         Some(info) => info,
         None if num_margins == 1 => return Ok(vec![0; num_trees]),
-        None => return Err(ModelError::new(Code::Structure, "missing field `tree_info`").at(place)),
+        None => return Err(ModelError::new(codes::STRUCTURE, "missing field `tree_info`").at(place)),
     };
     if info.len() != num_trees {
         let message = format!("`tree_info` has {} entries for {num_trees} trees", info.len());
-        return Err(ModelError::new(Code::LengthMismatch, message).at(place));
+        return Err(ModelError::new(codes::LENGTH_MISMATCH, message).at(place));
     }
     let target = |(index, &target): (usize, &i64)| {
         u32::try_from(target).ok().filter(|&it| (it as usize) < num_margins).ok_or_else(|| {
             let message = format!("tree {index} adds to output {target}, and the model has {num_margins}");
-            ModelError::new(Code::TargetOutOfRange, message).at(format!("{place}[{index}]"))
+            ModelError::new(codes::TARGET_OUT_OF_RANGE, message).at(format!("{place}[{index}]"))
         })
     };
     info.iter().enumerate().map(target).collect()
@@ -233,7 +234,7 @@ fn iteration_starts(model: &Model, num_margins: usize) -> Result<Vec<usize>, Mod
     starts.filter(fits).ok_or_else(|| {
         let message =
             format!("`iteration_indptr` does not ascend from 0 to {num_trees}, the number of trees");
-        ModelError::new(Code::BadIterations, message).at(place)
+        ModelError::new(codes::BAD_ITERATIONS, message).at(place)
     })
 }
 
@@ -244,17 +245,17 @@ fn count(text: &Option<Text>, name: &str, default: Option<usize>, most: usize) -
         _ => format!("learner.learner_model_param.{name}"),
     };
     let Some(text) = text else {
-        let missing = || ModelError::new(Code::Structure, format!("missing field `{name}`")).at(&*place);
+        let missing = || ModelError::new(codes::STRUCTURE, format!("missing field `{name}`")).at(&*place);
         return default.ok_or_else(missing);
     };
     match text.0.trim().parse::<u64>() {
         Ok(count) => usize::try_from(count).ok().filter(|&count| count <= most).ok_or_else(|| {
             let message = format!("`{name}` is {count}; at most {most} are supported");
-            ModelError::new(Code::TooLarge, message).at(place)
+            ModelError::new(codes::TOO_LARGE, message).at(place)
         }),
         Err(_) => {
             let message = format!("`{name}` should be a count, not `{}`", text.0.escape_debug());
-            Err(ModelError::new(Code::BadParameter, message).at(place))
+            Err(ModelError::new(codes::BAD_PARAMETER, message).at(place))
         }
     }
 }
@@ -262,7 +263,7 @@ fn count(text: &Option<Text>, name: &str, default: Option<usize>, most: usize) -
 /// XGBoost trains and predicts such an objective only where it is told the number of classes.
 fn no_classes(objective: &str) -> ModelError {
     let message = format!("`num_class` is 0, and `{objective}` predicts one of several classes");
-    ModelError::new(Code::BadParameter, message)
+    ModelError::new(codes::BAD_PARAMETER, message)
         .at("learner.learner_model_param.num_class")
         .help("XGBoost refuses this model, too: train with `num_class`, the number of classes")
 }
@@ -276,12 +277,12 @@ fn base_margins(
 ) -> Result<Vec<f64>, ModelError> {
     let place = "learner.learner_model_param.base_score";
     let Some(Text(text)) = text else {
-        return Err(ModelError::new(Code::Structure, "missing field `base_score`").at(place));
+        return Err(ModelError::new(codes::STRUCTURE, "missing field `base_score`").at(place));
     };
     let bad = || {
         let message =
             format!("`base_score` should be a number or a list of numbers, not `{}`", text.escape_debug());
-        ModelError::new(Code::BadParameter, message).at(place)
+        ModelError::new(codes::BAD_PARAMETER, message).at(place)
     };
     let bare = text.trim();
     let list = [('[', ']'), ('(', ')')]
@@ -297,13 +298,13 @@ fn base_margins(
     }
     if scores.len() != num_margins {
         let message = format!("`base_score` has {} numbers for {num_margins} outputs", scores.len());
-        return Err(ModelError::new(Code::LengthMismatch, message).at(place));
+        return Err(ModelError::new(codes::LENGTH_MISMATCH, message).at(place));
     }
     if let Some(&score) = scores.iter().find(|score| !score.is_finite() || !objective.scores.contain(**score))
     {
         let (code, allowed) = match score.is_finite() {
-            true => (Code::BadParameter, objective.scores),
-            false => (Code::BadValue, Scores::Any),
+            true => (codes::BAD_PARAMETER, objective.scores),
+            false => (codes::BAD_VALUE, Scores::Any),
         };
         let message = format!(
             "`base_score` is `{}`, and for `{name}` it has to be {}",

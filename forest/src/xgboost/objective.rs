@@ -4,7 +4,8 @@
 //! logarithm is off by one in the last place, and since every prediction starts from the base margin that would make
 //! most of them differ.
 
-use crate::error::{Code, ModelError};
+use crate::codes;
+use crate::error::ModelError;
 use crate::forest::Transform;
 
 /// What an objective name stands for.
@@ -75,7 +76,7 @@ pub(super) fn find(name: &str, num_margins: usize) -> Result<Objective, ModelErr
         }
         "reg:expectileerror" if num_margins > 1 => {
             let message = "`reg:expectileerror` with several alphas is not supported";
-            return Err(ModelError::new(Code::UnsupportedObjective, message)
+            return Err(ModelError::new(codes::UNSUPPORTED_OBJECTIVE, message)
                 .at("learner.objective")
                 .help("train one model for each alpha, which is supported"));
         }

@@ -2,8 +2,10 @@
 
 use super::document;
 use crate::MAX_DEPTH;
-use crate::error::{Code, ModelError};
+use crate::codes;
+use crate::error::ModelError;
 use crate::forest::{Inner, Leaf, NodeRef, Predicate, Target, Tree};
+use sched_diagnostics::Code;
 
 /// What a tree needs to know of its model.
 pub(super) struct Context {
@@ -38,7 +40,7 @@ pub(super) fn convert(tree: &document::Tree, context: &Context) -> Result<Tree, 
         }
         if depth > MAX_DEPTH {
             let message = format!("the tree is deeper than {MAX_DEPTH} levels");
-            return Err(ModelError::new(Code::TooDeep, message).help("train with a lower max_depth"));
+            return Err(ModelError::new(codes::TOO_DEEP, message).help("train with a lower max_depth"));
         }
         let children = children(tree, node)?;
         let new = match children {
@@ -89,7 +91,7 @@ fn refuse_unsupported(tree: &document::Tree) -> Result<(), ModelError> {
         (None, false) => return Ok(()),
     };
     Err(ModelError::new(
-        Code::UnsupportedCategorical,
+        codes::UNSUPPORTED_CATEGORICAL,
         "the tree has categorical splits, which are not supported",
     )
     .at(place)
@@ -98,7 +100,7 @@ fn refuse_unsupported(tree: &document::Tree) -> Result<(), ModelError> {
 
 pub(super) fn vector_leaf() -> ModelError {
     ModelError::new(
-        Code::UnsupportedVectorLeaf,
+        codes::UNSUPPORTED_VECTOR_LEAF,
         "the leaves hold vectors (multi_strategy=multi_output_tree), which is not supported",
     )
     .help("train with multi_strategy=one_output_per_tree")
@@ -107,11 +109,11 @@ pub(super) fn vector_leaf() -> ModelError {
 fn check_lengths(tree: &document::Tree) -> Result<(), ModelError> {
     let count = tree.left_children.len();
     if count == 0 {
-        return Err(damaged(Code::LengthMismatch, "the tree has no nodes".into(), "left_children", None));
+        return Err(damaged(codes::LENGTH_MISMATCH, "the tree has no nodes".into(), "left_children", None));
     }
     if u32::try_from(count).is_err() {
         let message = format!("the tree has {count} nodes, which is more than can be numbered");
-        return Err(ModelError::new(Code::TooLarge, message));
+        return Err(ModelError::new(codes::TOO_LARGE, message));
     }
     let lengths = [
         ("right_children", tree.right_children.len()),
@@ -122,14 +124,14 @@ fn check_lengths(tree: &document::Tree) -> Result<(), ModelError> {
     for (name, length) in lengths {
         if length != count {
             let message = format!("`{name}` has {length} entries and `left_children` has {count}");
-            return Err(damaged(Code::LengthMismatch, message, name, None));
+            return Err(damaged(codes::LENGTH_MISMATCH, message, name, None));
         }
     }
     if let Some(declared) = &tree.tree_param.num_nodes
         && declared.0.trim().parse() != Ok(count)
     {
         let message = format!("the tree says it has {} nodes, and there are {count}", declared.0);
-        return Err(damaged(Code::LengthMismatch, message, "tree_param.num_nodes", None));
+        return Err(damaged(codes::LENGTH_MISMATCH, message, "tree_param.num_nodes", None));
     }
     Ok(())
 }
@@ -144,7 +146,7 @@ fn children(tree: &document::Tree, node: usize) -> Result<Option<(usize, usize)>
     let child = |child: i64, name: &str| {
         usize::try_from(child).ok().filter(|&child| child < count).ok_or_else(|| {
             let message = format!("child {child} of node {node} does not exist: the tree has {count} nodes");
-            damaged(Code::ChildOutOfRange, message, name, node)
+            damaged(codes::CHILD_OUT_OF_RANGE, message, name, node)
         })
     };
     Ok(Some((child(left, "left_children")?, child(right, "right_children")?)))
@@ -159,7 +161,7 @@ fn push_leaf(
     let value = tree.split_conditions[node].0 * context.weight;
     if value.is_nan() {
         let message = format!("the value of leaf {node} is not a number");
-        return Err(damaged(Code::BadValue, message, "split_conditions", node));
+        return Err(damaged(codes::BAD_VALUE, message, "split_conditions", node));
     }
     out.leaves.push(Leaf { source: node as u32, values: [f64::from(value)].into() });
     Ok(out.leaves.len() as u32 - 1)
@@ -176,12 +178,12 @@ fn push_inner(
     let Some(feature) = feature else {
         let (feature, count) = (tree.split_indices[node], context.num_features);
         let message = format!("node {node} tests feature {feature}, and the model has {count} features");
-        return Err(damaged(Code::FeatureOutOfRange, message, "split_indices", node));
+        return Err(damaged(codes::FEATURE_OUT_OF_RANGE, message, "split_indices", node));
     };
     let threshold = tree.split_conditions[node].0;
     if threshold.is_nan() {
         let message = format!("the threshold of node {node} is not a number");
-        return Err(damaged(Code::BadValue, message, "split_conditions", node));
+        return Err(damaged(codes::BAD_VALUE, message, "split_conditions", node));
     }
     let waiting = NodeRef::Leaf(u32::MAX);
     out.inner.push(Inner {
@@ -202,7 +204,7 @@ fn reached_twice(node: usize, link: Option<Link>) -> ModelError {
         Some(Link { parent_node, .. }) => ("left_children", parent_node),
         None => ("left_children", node),
     };
-    damaged(Code::NotATree, message, array, parent)
+    damaged(codes::NOT_A_TREE, message, array, parent)
 }
 
 fn damaged(code: Code, message: String, array: &str, node: impl Into<Option<usize>>) -> ModelError {

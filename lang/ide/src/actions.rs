@@ -23,7 +23,7 @@ pub fn code_actions(a: &Analysis, span: Span) -> Vec<Action> {
 
 fn quick_fixes(a: &Analysis, span: Span) -> Vec<Action> {
     let touches = |diagnostic: &Diagnostic| {
-        let place = widened(a.source(), diagnostic.span);
+        let place = widened(a.source(), diagnostic.span());
         place.start <= span.end && span.start <= place.end
     };
     let near = a.checked().diagnostics.iter().enumerate().filter(|(_, diagnostic)| touches(diagnostic));

@@ -10,7 +10,7 @@ use sched_grammar::ast::{Comment, Span};
 
 use super::Analysis;
 use super::cursor::{Cursor, cursor};
-use sched_lang::diagnostics::{CODES, Code, CodeInfo, Severity};
+use sched_lang::diagnostics::{CODES, Code, Severity, codes};
 
 pub use item::{Completion, CompletionKind};
 
@@ -42,15 +42,16 @@ fn allowed(analysis: &Analysis, comment: &Comment, offset: usize) -> Vec<Complet
     };
     let typed = inside.rsplit(',').next().unwrap_or_default().trim_start();
     let replace = Span::new(offset - typed.len(), offset);
-    let is_given = |code| analysis.checked().diagnostics.iter().any(|diagnostic| diagnostic.code == code);
-    let can_be = |info: &&CodeInfo| info.severity != Severity::Error && info.code != Code::ALLOWS_NOTHING;
+    let is_given =
+        |code: Code| analysis.checked().diagnostics.iter().any(|diagnostic| diagnostic.code == code);
+    let can_be = |code: &&Code| code.severity() != Severity::Error && **code != codes::ALLOWS_NOTHING;
     let lints = CODES.iter().filter(can_be);
-    let (given, others): (Vec<_>, Vec<_>) = lints.partition(|info| is_given(info.code));
-    let item = |info: &&CodeInfo| {
-        let page = info.page.split_once("\n\n").map_or(info.page, |(_, page)| page);
+    let (given, others): (Vec<_>, Vec<_>) = lints.partition(|code| is_given(**code));
+    let item = |code: &&Code| {
+        let page = code.page().split_once("\n\n").map_or(code.page(), |(_, page)| page);
         let about = page.split("\n\n").next().unwrap_or_default();
-        Completion::new(CompletionKind::Word, info.code.to_string(), replace)
-            .detail(info.title)
+        Completion::new(CompletionKind::Word, code.to_string(), replace)
+            .detail(code.title())
             .documentation(about.replace('\n', " "))
     };
     let mut all: Vec<Completion> = given.iter().chain(&others).map(item).collect();

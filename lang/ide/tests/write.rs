@@ -436,12 +436,12 @@ fn check_action(a: &Analysis, action: &Action, failures: &mut Vec<String>) {
         ActionKind::QuickFix => {
             let at = action.fixes.expect("a diagnostic");
             let fixed = &a.checked().diagnostics[at];
-            let place = moved(fixed.span, &action.edits);
+            let place = moved(fixed.span(), &action.edits);
             // Where a mistake hid another one of the same kind, that one is elsewhere.
             let is_there = |other: &Diagnostic| {
-                let overlaps = other.span.start < place.end && place.start < other.span.end;
+                let overlaps = other.span().start < place.end && place.start < other.span().end;
                 let alike = other.code == fixed.code && other.message == fixed.message;
-                alike && (overlaps || other.span == place && fixed.span.start == fixed.span.end)
+                alike && (overlaps || other.span() == place && fixed.span().start == fixed.span().end)
             };
             let (left, title) = (checked.diagnostics.iter().any(is_there), &action.title);
             if left {

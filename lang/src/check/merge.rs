@@ -3,7 +3,7 @@
 use foldhash::{HashMap, HashMapExt, HashSet, HashSetExt};
 use sched_grammar::ast::{File, Span, Stmt, StmtKind};
 
-use crate::diagnostics::{Code, Diagnostic, Severity};
+use crate::diagnostics::{Code, Diagnostic, Severity, codes};
 use crate::directives::{Role, find};
 use crate::part::{Block, is_header};
 
@@ -11,7 +11,7 @@ use crate::part::{Block, is_header};
 type Key = (Span, Code, String);
 
 fn key(diagnostic: &Diagnostic) -> Key {
-    (diagnostic.span, diagnostic.code, diagnostic.message.clone())
+    (diagnostic.span(), diagnostic.code, diagnostic.message.clone())
 }
 
 /// The diagnostics of the schedule outside of blocks and of those in blocks, in the order of the text. All of them have the
@@ -43,10 +43,10 @@ pub(super) fn merge(
         }
     }
     all.retain(|diagnostic| {
-        let is_silly = diagnostic.severity < Severity::Error && in_header(diagnostic.span);
+        let is_silly = diagnostic.severity < Severity::Error && in_header(diagnostic.span());
         !is_silly || counts.get(&key(diagnostic)) == Some(&schedules)
     });
-    all.sort_by_key(|diagnostic| (diagnostic.span.start, diagnostic.code));
+    all.sort_by_key(|diagnostic| (diagnostic.span().start, diagnostic.code));
     all
 }
 
@@ -67,10 +67,10 @@ fn new_names<'s>(source: &'s str, stmt: &Stmt) -> Vec<&'s str> {
 
 /// Adds to what is told of a schedule that loops of other schedules mean nothing in it.
 fn explained(source: &str, made: &[HashSet<&str>], at: usize, mut diagnostic: Diagnostic) -> Diagnostic {
-    let name = source.get(diagnostic.span.range()).unwrap_or_default();
+    let name = source.get(diagnostic.span().range()).unwrap_or_default();
     let is_own = made.get(at).is_some_and(|own| own.contains(name));
     let is_other = made.iter().any(|other| other.contains(name));
-    if diagnostic.code == Code::UNKNOWN_INDEX && is_other && !is_own {
+    if diagnostic.code == codes::UNKNOWN_INDEX && is_other && !is_own {
         diagnostic.notes.push(match at {
             0 => format!("`{name}` is made in a block, and the loops of a block are known only there"),
             _ => format!("`{name}` is made outside of this block, which starts from the plain nest with `batch` and `tree`"),

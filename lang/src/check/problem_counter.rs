@@ -3,7 +3,7 @@
 use foldhash::HashSet;
 
 use crate::device::Limits;
-use crate::diagnostics::{Code, Severity, info};
+use crate::diagnostics::{Code, Severity};
 use crate::illegal::Illegal;
 use crate::lineage::{DirectiveIndex, NestBuilder};
 use crate::listener::Listener;
@@ -72,7 +72,7 @@ fn problem(builder: &NestBuilder, illegal: &Illegal) -> Option<(DirectiveIndex, 
     let code = illegal.problem.code()?;
     let is_consequence =
         illegal.problem.may_be_a_consequence() && illegal.loops.iter().any(|id| builder.is_tainted(*id));
-    let severity = info(code).map_or(Severity::Error, |info| info.severity);
+    let severity = code.severity();
     (!is_consequence && severity >= Severity::Warning).then_some((illegal.step, code))
 }
 

@@ -1,6 +1,6 @@
 //! What a schedule is for.
 
-use crate::diagnostics::{Code, Diagnostic};
+use crate::diagnostics::{Diagnostic, codes};
 use crate::directives::Op;
 use crate::options::{Options, Target};
 use crate::report::Report;
@@ -26,7 +26,7 @@ pub(super) fn no_gpu_yet(header: &Header, report: &mut Report) {
         return;
     }
     let span = header.target_span.unwrap_or_default();
-    let diagnostic = Diagnostic::new(Code::NOT_LOWERED, span, "no code can be made for GPUs yet")
+    let diagnostic = Diagnostic::new(codes::NOT_LOWERED, span, "no code can be made for GPUs yet")
         .label("cannot be compiled yet")
         .help("Write `target cpu`, or leave the line out.");
     report.push(diagnostic);

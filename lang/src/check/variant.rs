@@ -9,7 +9,7 @@ use super::target::no_gpu_yet;
 use super::words::Words;
 use super::{annotate, judge, modifiers};
 use crate::device::Limits;
-use crate::diagnostics::{Applicability, Code, Diagnostic};
+use crate::diagnostics::{Applicability, Diagnostic, codes};
 use crate::lineage::NestBuilder;
 use crate::lints;
 use crate::options::{Options, Supported, Target};
@@ -133,7 +133,7 @@ fn not_known(variant: &Variant, source: &str, parsed: &Parsed) -> Option<Diagnos
         return Some(batch_size_not_known(source, parsed));
     }
     let message = "a schedule is compiled for a model, and none is given";
-    let diagnostic = Diagnostic::new(Code::NOT_KNOWN, Span::default(), message);
+    let diagnostic = Diagnostic::new(codes::NOT_KNOWN, Span::default(), message);
     Some(diagnostic.help("Name one in a `model` line or on the command line."))
 }
 
@@ -149,7 +149,7 @@ fn batch_size_not_known(source: &str, parsed: &Parsed) -> Diagnostic {
     let span = Span::new(at, at + name.len());
     let help = "Say how many rows one run of the nest handles at most, on the command line: \
                 `schedc check ... --batch-size 4096`; or write a number in its place.";
-    Diagnostic::new(Code::NOT_KNOWN, span, message).label("not known").help(help).fix(
+    Diagnostic::new(codes::NOT_KNOWN, span, message).label("not known").help(help).fix(
         "write `4096`",
         span,
         "4096",

@@ -3,7 +3,7 @@
 use foldhash::{HashSet, HashSetExt};
 
 use crate::device::Limits;
-use crate::diagnostics::{Code, Diagnostic, Label, Severity, WaysOut, word};
+use crate::diagnostics::{Code, Diagnostic, Label, Severity, WaysOut, codes, word};
 use crate::illegal::{Illegal, Problem};
 use crate::lineage::{DirectiveIndex, NestBuilder};
 use crate::listener::Listener;
@@ -45,7 +45,7 @@ impl Listener for Words<'_, '_> {
             return;
         }
         // What is about names has its own way out, and a nest that cannot be built any further has none.
-        let is_about_loops = code >= Code::CONSUMED && !illegal.problem.is_fatal();
+        let is_about_loops = code >= codes::CONSUMED && !illegal.problem.is_fatal();
         let limits = if is_about_loops { self.search(code) } else { None };
         let wording = word(illegal, builder, self.report, &WaysOut { limits, for_cpu: self.for_cpu });
         let span = self.report.place(illegal.step, illegal.argument);

@@ -122,7 +122,7 @@ fn severities(found: &[Diagnostic]) -> Vec<usize> {
     let mut counts = vec![0; 2 * CODES.len()];
     for diagnostic in found.iter().filter(|diagnostic| diagnostic.severity > Severity::Hint) {
         let of_warnings = if diagnostic.severity == Severity::Error { 0 } else { CODES.len() };
-        let at = CODES.partition_point(|info| info.code < diagnostic.code);
+        let at = CODES.partition_point(|code| *code < diagnostic.code);
         counts[of_warnings + at.min(CODES.len() - 1)] += 1;
     }
     counts

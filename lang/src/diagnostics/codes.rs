@@ -1,61 +1,8 @@
-//! The codes of all diagnostics. They are append-only: a code never changes its meaning and is never used again.
+//! The codes of schedules, those of the parser included. They are append-only: a code never changes its meaning and is never used again.
 
-use super::Severity;
+use sched_diagnostics::Code;
 
-/// A code, written `S0042`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Code(pub u16);
-
-impl std::fmt::Display for Code {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "S{:04}", self.0)
-    }
-}
-
-impl std::str::FromStr for Code {
-    type Err = ();
-
-    fn from_str(text: &str) -> Result<Self, ()> {
-        let digits = text.strip_prefix(['S', 's']).ok_or(())?;
-        if digits.len() != 4 || !digits.bytes().all(|b| b.is_ascii_digit()) {
-            return Err(());
-        }
-        digits.parse().map(Code).map_err(|_| ())
-    }
-}
-
-/// What is known of a code.
-#[derive(Clone, Copy, Debug)]
-pub struct CodeInfo {
-    /// The code.
-    pub code: Code,
-    /// How bad it is, unless options change that.
-    pub severity: Severity,
-    /// What it says, in a few words.
-    pub title: &'static str,
-    /// Its page of documentation, in Markdown.
-    pub page: &'static str,
-}
-
-macro_rules! codes {
-    ($($name:ident $number:literal $file:literal $severity:ident $title:literal)*) => {
-        impl Code {
-            $(#[doc = $title] pub const $name: Code = Code($number);)*
-        }
-
-        /// All codes, those of the parser included, in ascending order.
-        pub const CODES: &[CodeInfo] = &[
-            $(CodeInfo {
-                code: Code($number),
-                severity: Severity::$severity,
-                title: $title,
-                page: include_str!(concat!("../explain/", $file, ".md")),
-            },)*
-        ];
-    };
-}
-
-codes! {
+sched_diagnostics::codes! { Schedule in "../explain/";
     UNEXPECTED 1 "S0001" Error "unexpected text"
     STRING_END 2 "S0002" Error "string without an end"
     CHARACTER 3 "S0003" Error "character without meaning"
@@ -162,7 +109,15 @@ codes! {
     CANNOT_UNROLL_AND_JAM 108 "S0108" Error "trees that cannot be walked together"
 }
 
-/// What is known of `code`.
-pub fn info(code: Code) -> Option<&'static CodeInfo> {
-    CODES.binary_search_by_key(&code, |info| info.code).ok().and_then(|at| CODES.get(at))
+/// The code that is written `S0042`, in a small letter or a capital; nothing if there is none.
+pub fn find(text: &str) -> Option<Code> {
+    let number = number(text)?;
+    CODES.binary_search_by_key(&number, |code| code.number()).ok().and_then(|at| CODES.get(at)).copied()
+}
+
+/// The number of what is written as a code, whether there is one or not.
+pub(crate) fn number(text: &str) -> Option<u16> {
+    let digits = text.strip_prefix(['S', 's'])?;
+    let is_number = digits.len() == 4 && digits.bytes().all(|b| b.is_ascii_digit());
+    is_number.then(|| digits.parse().ok()).flatten()
 }

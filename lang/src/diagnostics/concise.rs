@@ -1,18 +1,34 @@
-//! One line for each diagnostic: `path:line:column: error[S0042]: message`.
+//! One line for each diagnostic: `path:line:column: error[S0042]: message`. What is not in a checked text has the parts of it
+//! that are known, and other places in words.
 
 use super::Diagnostic;
+use sched_diagnostics::Place;
 
 /// The diagnostics, one a line. Lines and columns count from 1; columns count characters.
 pub fn render(path: &str, source: &str, diagnostics: &[Diagnostic]) -> String {
     let lines = Lines::new(source);
     let mut out = String::new();
     for diagnostic in diagnostics {
-        let (line, column) = lines.position(source, diagnostic.span.start as usize);
-        let severity = diagnostic.severity.name();
-        out.push_str(&format!(
-            "{path}:{line}:{column}: {severity}[{}]: {}\n",
-            diagnostic.code, diagnostic.message
-        ));
+        let path = diagnostic.file.as_deref().unwrap_or(path);
+        let mut parts: Vec<String> = Vec::new();
+        parts.extend((!path.is_empty()).then(|| path.to_owned()));
+        let place = match &diagnostic.place {
+            Place::Whole => String::new(),
+            Place::Text(span) => {
+                let (line, column) = lines.position(source, span.start as usize);
+                parts.extend([line, column].map(|number| number.to_string()));
+                String::new()
+            }
+            Place::Cell { line: Some(line), column } => {
+                parts.push(line.to_string());
+                Place::Cell { line: None, column: column.clone() }.to_string()
+            }
+            other => other.to_string(),
+        };
+        let head = if parts.is_empty() { String::new() } else { parts.join(":") + ": " };
+        let place = if place.is_empty() { place } else { place + ": " };
+        let (severity, code) = (diagnostic.severity.name(), diagnostic.code);
+        out.push_str(&format!("{head}{severity}[{code}]: {place}{}\n", diagnostic.message));
     }
     out
 }

@@ -1,15 +1,20 @@
-//! Diagnostics for people, with the source text around each place.
+//! Diagnostics for people, with the source text around each place that is in one.
 
 use ariadne::{CharSet, Color, Config, IndexType, Label, Report, ReportKind, Source};
 use sched_grammar::ast::Span;
 
 use super::{Diagnostic, Severity};
+use sched_diagnostics::Place;
 
 /// The diagnostics with the lines that they are about.
 pub fn render(path: &str, source: &str, diagnostics: &[Diagnostic], color: bool) -> String {
     let mut cache = (path, Source::from(source));
     let mut out = Vec::new();
     for diagnostic in diagnostics {
+        if !matches!(diagnostic.place, Place::Text(_)) {
+            out.extend_from_slice(plain(path, diagnostic, color).as_bytes());
+            continue;
+        }
         let report = report(path, source, diagnostic, color);
         // Writing to memory fails only if the formatting itself does; the rest is still worth showing.
         if report.write(&mut cache, &mut out).is_err() {
@@ -20,6 +25,19 @@ pub fn render(path: &str, source: &str, diagnostics: &[Diagnostic], color: bool)
     // The headline of a report of a custom kind is coloured whatever the configuration says.
     let text = if color { text.into_owned() } else { without_escapes(&text) };
     text.lines().map(|line| format!("{}\n", line.trim_end())).collect()
+}
+
+/// A diagnostic without a text around its place: `error: M0003: model.json, byte 120: the file ends too early`.
+pub fn plain(path: &str, diagnostic: &Diagnostic, color: bool) -> String {
+    let (word, paint) = match diagnostic.severity {
+        Severity::Error if diagnostic.code.is_internal() => ("internal error", "\x1b[1;31m"),
+        Severity::Error => ("error", "\x1b[1;31m"),
+        Severity::Warning => ("warning", "\x1b[1;33m"),
+        Severity::Hint => ("hint", "\x1b[1;36m"),
+    };
+    let (paint, off) = if color { (paint, "\x1b[0m") } else { ("", "") };
+    let owned = (diagnostic.file.is_none() && !path.is_empty()).then(|| diagnostic.clone().file(path));
+    format!("{paint}{word}{off}: {}\n", owned.as_ref().unwrap_or(diagnostic))
 }
 
 fn report<'a>(
@@ -33,7 +51,7 @@ fn report<'a>(
         Severity::Warning => ("Warning", Color::Yellow),
         Severity::Hint => ("Hint", Color::Cyan),
     };
-    let at = clamp(source, diagnostic.span);
+    let at = clamp(source, diagnostic.span());
     let config =
         Config::default().with_color(color).with_index_type(IndexType::Byte).with_char_set(CharSet::Unicode);
     let mut labels = vec![Label::new((path, at.clone())).with_message(&diagnostic.label).with_color(main)];
@@ -42,7 +60,7 @@ fn report<'a>(
         labels.push(Label::new(place).with_message(&label.message).with_color(Color::Blue));
     }
     // In the order of the text, or each would get an excerpt of its own.
-    let spans = std::iter::once(diagnostic.span).chain(diagnostic.labels.iter().map(|label| label.span));
+    let spans = std::iter::once(diagnostic.span()).chain(diagnostic.labels.iter().map(|label| label.span));
     let mut placed: Vec<_> = spans.zip(labels).collect();
     placed.sort_by_key(|(span, _)| (span.start, span.end));
     let mut builder = Report::build(ReportKind::Custom(kind, main), (path, at))

@@ -3,6 +3,7 @@
 
 use super::concise::Lines;
 use super::{Diagnostic, Severity};
+use sched_diagnostics::Place;
 
 /// The diagnostics, one command a line. Lines and columns count from 1, columns count characters, and the end column is
 /// the one behind the last character.
@@ -15,27 +16,41 @@ pub fn render(path: &str, source: &str, diagnostics: &[Diagnostic]) -> String {
             Severity::Warning => "warning",
             Severity::Hint => "notice",
         };
-        let (line, column) = lines.position(source, diagnostic.span.start as usize);
-        let (end_line, end_column) = lines.position(source, diagnostic.span.end as usize);
-        // GitHub reads columns only where one line is concerned.
-        let place = if line == end_line {
-            format!("line={line},col={column},endLine={end_line},endColumn={end_column}")
-        } else {
-            format!("line={line},endLine={end_line}")
-        };
-        let mut message = diagnostic.message.clone();
+        let path = diagnostic.file.as_deref().unwrap_or(path);
+        let file = if path.is_empty() { String::new() } else { format!("file={},", property(path)) };
+        let (place, within) = place(source, &lines, &diagnostic.place);
+        let mut message = within + &diagnostic.message;
         if let Some(help) = &diagnostic.help {
             message.push('\n');
             message.push_str(help);
         }
         out.push_str(&format!(
-            "::{command} file={},{place},title={}::{}\n",
-            property(path),
+            "::{command} {file}{place}title={}::{}\n",
             property(&diagnostic.code.to_string()),
             data(&message)
         ));
     }
     out
+}
+
+/// A place as properties, and what of it has to be said in words.
+fn place(source: &str, lines: &Lines, place: &Place) -> (String, String) {
+    match place {
+        Place::Text(span) => {
+            let (line, column) = lines.position(source, span.start as usize);
+            let (end_line, end_column) = lines.position(source, span.end as usize);
+            // GitHub reads columns only where one line is concerned.
+            let place = if line == end_line {
+                format!("line={line},col={column},endLine={end_line},endColumn={end_column},")
+            } else {
+                format!("line={line},endLine={end_line},")
+            };
+            (place, String::new())
+        }
+        Place::Whole => (String::new(), String::new()),
+        Place::Cell { line: Some(line), .. } => (format!("line={line},"), format!("{place}: ")),
+        other => (String::new(), format!("{other}: ")),
+    }
 }
 
 /// A message with the characters escaped that would end it.

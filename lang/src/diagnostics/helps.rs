@@ -5,7 +5,7 @@ use std::ops::Range;
 use foldhash::HashMap;
 
 use super::edits::{apply, whole_line};
-use super::{Code, Diagnostic, Edit, Fix, Severity};
+use super::{Diagnostic, Edit, Fix, Severity, codes};
 
 /// Longest text for which fixes are tried before they are offered.
 const LONGEST: usize = 16 * 1024;
@@ -43,7 +43,7 @@ fn alone(
 ) -> bool {
     Applied::new(text, [fix]).is_some_and(|applied| {
         let after = check(&applied.text);
-        let is_no_worse = finding.code < Code::UNKNOWN_DIRECTIVE || errors(&after) <= errors(found);
+        let is_no_worse = finding.code < codes::UNKNOWN_DIRECTIVE || errors(&after) <= errors(found);
         is_no_worse && applied.helps((finding, fix), found, &after)
     })
 }
@@ -111,12 +111,14 @@ impl Applied {
         let own = self.edits.iter().filter(|edit| fix.edits.iter().any(|one| covers(edit, one)));
         let written: Vec<Range<usize>> = own.clone().map(|edit| self.written(edit)).collect();
         let is_removed = own.into_iter().any(|edit| {
-            edit.text.is_empty() && edit.span.start <= finding.span.start && finding.span.end <= edit.span.end
+            edit.text.is_empty()
+                && edit.span.start <= finding.span().start
+                && finding.span().end <= edit.span.end
         });
-        let place = (!is_removed).then(|| self.place(finding.span.start as usize));
-        let syntax = finding.code < Code::UNKNOWN_DIRECTIVE;
+        let place = (!is_removed).then(|| self.place(finding.span().start as usize));
+        let syntax = finding.code < codes::UNKNOWN_DIRECTIVE;
         !after.iter().any(|other| {
-            let start = other.span.start as usize;
+            let start = other.span().start as usize;
             let is_written = written.iter().any(|range| range.contains(&start));
             let is_same = other.code == finding.code && (is_written || Some(start) == place);
             is_same || is_written && !syntax && other.severity >= Severity::Warning

@@ -1,6 +1,10 @@
 //! Diagnostics for programs: one JSON array. Offsets are bytes, lines and columns count from 1.
+//!
+//! `place` is an object with `start`, `end`, `line`, `column`, `end_line` and `end_column` in a checked text, with `line` and
+//! `field` (`number` and `name` of a column) in a table, with `element` in a document, with `byte` in a file that could
+//! not be read further, and null for a file as a whole. `path` is null for what is in no file.
 
-use sched_grammar::ast::Span;
+use sched_diagnostics::{Place, Span};
 use serde_json::{Value, json};
 
 use super::concise::Lines;
@@ -23,6 +27,7 @@ pub fn render_files(files: &[Findings]) -> String {
 
 fn one(path: &str, source: &str, lines: &Lines, diagnostic: &Diagnostic) -> Value {
     let place = |span: Span| place(source, lines, span);
+    let path = diagnostic.file.as_deref().unwrap_or(path);
     let labels: Vec<Value> = diagnostic
         .labels
         .iter()
@@ -30,11 +35,20 @@ fn one(path: &str, source: &str, lines: &Lines, diagnostic: &Diagnostic) -> Valu
         .collect();
     let fixes: Vec<Value> = diagnostic.fixes.iter().map(|fix| self::fix(source, lines, fix)).collect();
     json!({
-        "path": path,
+        "path": (!path.is_empty()).then_some(path),
         "code": diagnostic.code.to_string(),
         "severity": diagnostic.severity.name(),
         "message": diagnostic.message,
-        "place": place(diagnostic.span),
+        "place": match &diagnostic.place {
+            Place::Text(span) => place(*span),
+            Place::Whole => Value::Null,
+            Place::Element(element) => json!({ "element": element }),
+            Place::Byte(byte) => json!({ "byte": byte }),
+            Place::Cell { line, column } => json!({
+                "line": line,
+                "field": column.as_ref().map(|field| json!({ "number": field.number, "name": field.name })),
+            }),
+        },
         "label": diagnostic.label,
         "labels": labels,
         "notes": diagnostic.notes,

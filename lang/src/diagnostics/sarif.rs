@@ -5,11 +5,11 @@
 
 use std::collections::BTreeSet;
 
-use sched_grammar::ast::Span;
+use sched_diagnostics::{Place, Span};
 use serde_json::{Map, Value, json};
 
 use super::concise::Lines;
-use super::{Code, Diagnostic, Findings, Fix, Severity, info};
+use super::{Code, Diagnostic, Findings, Fix, Severity};
 
 /// The schema that the format is published with.
 const SCHEMA: &str = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json";
@@ -22,11 +22,27 @@ pub fn render(files: &[Findings], version: &str) -> String {
     let rules: Vec<Value> = codes.iter().map(|code| rule(*code)).collect();
     let mut artifacts = Vec::new();
     let mut results = Vec::new();
-    for (index, file) in files.iter().enumerate() {
-        let place = Place { lines: Lines::new(file.source), file, index };
-        artifacts.push(json!({ "location": { "uri": uri(file.path) }, "sourceLanguage": "sched" }));
-        results.extend(file.diagnostics.iter().map(|diagnostic| result(&place, diagnostic, &codes)));
+    for file in files {
+        let text = Text { lines: Lines::new(file.source), file };
+        if !file.path.is_empty() {
+            artifacts.push((
+                file.path,
+                json!({ "location": { "uri": uri(file.path) }, "sourceLanguage": "sched" }),
+            ));
+        }
+        for diagnostic in file.diagnostics {
+            if let Some(path) = &diagnostic.file
+                && !artifacts.iter().any(|(known, _)| known == path)
+            {
+                artifacts.push((path, json!({ "location": { "uri": uri(path) } })));
+            }
+            let path = diagnostic.file.as_deref().unwrap_or(file.path);
+            let artifact = artifacts.iter().position(|(known, _)| *known == path);
+            let artifact = artifact.map(|index| json!({ "uri": uri(path), "index": index }));
+            results.push(result(&text, artifact.as_ref(), diagnostic, &codes));
+        }
     }
+    let artifacts: Vec<Value> = artifacts.into_iter().map(|(_, artifact)| artifact).collect();
     let log = json!({
         "$schema": SCHEMA,
         "version": "2.1.0",
@@ -42,12 +58,11 @@ pub fn render(files: &[Findings], version: &str) -> String {
 
 /// What is known of a code, with its page.
 fn rule(code: Code) -> Value {
-    let Some(info) = info(code) else { return json!({ "id": code.to_string() }) };
     json!({
         "id": code.to_string(),
-        "shortDescription": { "text": info.title },
-        "help": { "text": info.page, "markdown": info.page },
-        "defaultConfiguration": { "level": level(info.severity) },
+        "shortDescription": { "text": code.title() },
+        "help": { "text": code.page(), "markdown": code.page() },
+        "defaultConfiguration": { "level": level(code.severity()) },
     })
 }
 
@@ -59,18 +74,13 @@ fn level(severity: Severity) -> &'static str {
     }
 }
 
-/// A file, to find places in.
-struct Place<'a> {
+/// A text, to find places in.
+struct Text<'a> {
     lines: Lines,
     file: &'a Findings<'a>,
-    index: usize,
 }
 
-impl Place<'_> {
-    fn artifact(&self) -> Value {
-        json!({ "uri": uri(self.file.path), "index": self.index })
-    }
-
+impl Text<'_> {
     fn region(&self, span: Span) -> Value {
         let position = |at: u32| self.lines.position_utf16(self.file.source, at as usize);
         let ((line, column), (end_line, end_column)) = (position(span.start), position(span.end));
@@ -82,12 +92,26 @@ impl Place<'_> {
         })
     }
 
-    fn location(&self, span: Span) -> Value {
-        json!({ "artifactLocation": self.artifact(), "region": self.region(span) })
+    /// A place in a file.
+    fn location(&self, artifact: &Value, place: &Place) -> Value {
+        let physical =
+            |region: Value| json!({ "physicalLocation": { "artifactLocation": artifact, "region": region } });
+        match place {
+            Place::Text(span) => physical(self.region(*span)),
+            Place::Cell { line: Some(line), .. } => physical(json!({ "startLine": line })),
+            Place::Byte(byte) => physical(json!({ "byteOffset": byte, "byteLength": 0 })),
+            Place::Element(element) => json!({
+                "physicalLocation": { "artifactLocation": artifact },
+                "logicalLocations": [{ "fullyQualifiedName": element }],
+            }),
+            Place::Whole | Place::Cell { line: None, .. } => {
+                json!({ "physicalLocation": { "artifactLocation": artifact } })
+            }
+        }
     }
 }
 
-fn result(place: &Place, diagnostic: &Diagnostic, codes: &[Code]) -> Value {
+fn result(text: &Text, artifact: Option<&Value>, diagnostic: &Diagnostic, codes: &[Code]) -> Value {
     let mut result = Map::new();
     let mut set = |key: &str, value: Value| drop(result.insert(key.to_owned(), value));
     set("ruleId", diagnostic.code.to_string().into());
@@ -96,19 +120,20 @@ fn result(place: &Place, diagnostic: &Diagnostic, codes: &[Code]) -> Value {
     }
     set("level", level(diagnostic.severity).into());
     set("message", json!({ "text": message(diagnostic) }));
-    set("locations", json!([{ "physicalLocation": place.location(diagnostic.span) }]));
-    if !diagnostic.labels.is_empty() {
-        let related = diagnostic.labels.iter().enumerate().map(|(id, label)| {
-            json!({
-                "id": id,
-                "physicalLocation": place.location(label.span),
-                "message": { "text": label.message },
-            })
-        });
-        set("relatedLocations", related.collect());
-    }
-    if !diagnostic.fixes.is_empty() {
-        set("fixes", diagnostic.fixes.iter().map(|fix| self::fix(place, fix)).collect());
+    if let Some(artifact) = artifact {
+        set("locations", json!([text.location(artifact, &diagnostic.place)]));
+        if !diagnostic.labels.is_empty() {
+            let related = diagnostic.labels.iter().enumerate().map(|(id, label)| {
+                let mut related = text.location(artifact, &label.span.into());
+                related["id"] = id.into();
+                related["message"] = json!({ "text": label.message });
+                related
+            });
+            set("relatedLocations", related.collect());
+        }
+        if !diagnostic.fixes.is_empty() {
+            set("fixes", diagnostic.fixes.iter().map(|fix| self::fix(text, artifact, fix)).collect());
+        }
     }
     Value::Object(result)
 }
@@ -123,20 +148,20 @@ fn message(diagnostic: &Diagnostic) -> String {
     text
 }
 
-fn fix(place: &Place, fix: &Fix) -> Value {
+fn fix(text: &Text, artifact: &Value, fix: &Fix) -> Value {
     let replacements: Vec<Value> = fix
         .edits
         .iter()
         .map(|edit| {
             json!({
-                "deletedRegion": place.region(edit.span),
+                "deletedRegion": text.region(edit.span),
                 "insertedContent": { "text": edit.text },
             })
         })
         .collect();
     json!({
         "description": { "text": fix.title },
-        "artifactChanges": [{ "artifactLocation": place.artifact(), "replacements": replacements }],
+        "artifactChanges": [{ "artifactLocation": artifact, "replacements": replacements }],
         "properties": { "applicability": fix.applicability.name() },
     })
 }

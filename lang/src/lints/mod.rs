@@ -7,7 +7,7 @@ mod walks;
 use sched_grammar::ast::{Comment, Span};
 
 use crate::device::Limits;
-use crate::diagnostics::{Applicability, Code, Diagnostic, Severity, info};
+use crate::diagnostics::{Applicability, Code, Diagnostic, Severity, codes};
 use crate::illegal::Illegal;
 use crate::legality::large_code;
 use crate::lineage::NestBuilder;
@@ -36,7 +36,7 @@ pub(crate) fn problems(builder: &NestBuilder, limits: &Limits) -> Vec<Illegal> {
 fn unused(scope: &Scope, report: &mut Report) {
     for (name, span, is_param) in scope.unused() {
         let kind = if is_param { "param" } else { "const" };
-        let diagnostic = Diagnostic::new(Code::UNUSED, span, format!("nothing uses the {kind} `{name}`"))
+        let diagnostic = Diagnostic::new(codes::UNUSED, span, format!("nothing uses the {kind} `{name}`"))
             .label("not used")
             .help("Remove it, or use it in a directive.");
         report.push(diagnostic);
@@ -54,7 +54,7 @@ fn unsorted(scope: &Scope, builder: &NestBuilder, report: &mut Report) {
     let message = format!("the first {count} trees are not the {count} that are no deeper than {depth}");
     let at = report.first_directive();
     let sort = report.line_before(at, "sortTrees(depth)");
-    let diagnostic = Diagnostic::new(Code::UNSORTED_DEPTHS, span, message)
+    let diagnostic = Diagnostic::new(codes::UNSORTED_DEPTHS, span, message)
         .label("counts trees wherever they stand")
         .help("Sort the trees first: `sortTrees(depth)`.")
         .fix("sort the trees first", at, &sort, Applicability::Unsure);
@@ -74,21 +74,21 @@ pub(crate) fn without_allowed(diagnostics: Vec<Diagnostic>, comments: &[Comment]
         diagnostics.into_iter().filter(|diagnostic| !is_allowed(diagnostic)).collect();
     for (span, code) in &allowed {
         let why = match code {
-            Err(text) => format!("`{text}` is no code"),
-            Ok(code) => match info(*code) {
-                None => format!("there is no lint {code}"),
-                Some(info) if info.severity == Severity::Error => {
-                    format!("{code} is an error and cannot be allowed")
-                }
-                Some(_) => continue,
+            Err(text) => match codes::number(text) {
+                Some(number) => format!("there is no lint S{number:04}"),
+                None => format!("`{text}` is no code"),
             },
+            Ok(code) if code.severity() == Severity::Error => {
+                format!("{code} is an error and cannot be allowed")
+            }
+            Ok(_) => continue,
         };
-        let diagnostic = Diagnostic::new(Code::ALLOWS_NOTHING, *span, why)
+        let diagnostic = Diagnostic::new(codes::ALLOWS_NOTHING, *span, why)
             .label("has no effect")
             .help("Write the code of a warning or hint: `allow(S0090)`.");
         rest.push(diagnostic);
     }
-    rest.sort_by_key(|diagnostic| (diagnostic.span.start, diagnostic.code));
+    rest.sort_by_key(|diagnostic| (diagnostic.span().start, diagnostic.code));
     rest
 }
 
@@ -101,7 +101,7 @@ fn allows(comment: &Comment) -> Vec<(Span, Result<Code, &str>)> {
     for part in inside.split(',') {
         let text = part.trim();
         let start = at + (part.len() - part.trim_start().len());
-        found.push((Span::new(start, start + text.len()), text.parse::<Code>().map_err(|()| text)));
+        found.push((Span::new(start, start + text.len()), codes::find(text).ok_or(text)));
         at += part.len() + 1;
     }
     found

@@ -4,7 +4,7 @@ use sched_grammar::ast::{Directive, Expr, ExprKind, File, Path, Segment, Span, S
 use sched_nest::Layout;
 
 use super::scope::{Scope, list};
-use crate::diagnostics::{Applicability, Code, Diagnostic, nearest};
+use crate::diagnostics::{Applicability, Diagnostic, codes, nearest};
 use crate::directives::{Op, Parameter, Role, SIGNATURES, Signature, find};
 use crate::lineage::{DirectiveIndex, Select, Tag};
 use crate::options::{Options, Supported};
@@ -100,7 +100,7 @@ fn call(
     };
     if options.supported == Supported::Compilable && !signature.lowered {
         let message = format!("`{}` cannot be compiled yet", signature.name);
-        let diagnostic = Diagnostic::new(Code::NOT_LOWERED, directive.name.span, message)
+        let diagnostic = Diagnostic::new(codes::NOT_LOWERED, directive.name.span, message)
             .label("no code generator knows it")
             .help("Leave it out; the rest of the schedule means the same without it.")
             .fix(format!("remove `{}`", signature.name), span, "", Applicability::Unsure);
@@ -141,7 +141,7 @@ fn layout_of_later(argument: &Expr) -> Option<Diagnostic> {
     let name = path.as_ident()?;
     name.text.parse::<Layout>().ok().filter(|layout| !layout.is_lowered())?;
     let message = format!("the layout `{}` cannot be compiled yet", name.text);
-    let diagnostic = Diagnostic::new(Code::NOT_LOWERED, name.span, message)
+    let diagnostic = Diagnostic::new(codes::NOT_LOWERED, name.span, message)
         .label("no code generator knows it")
         .help("On CPUs `levels` suits trees of up to eight levels and `sparse` deeper ones.");
     Some(diagnostic.fix("write `sparse`", name.span, "sparse", Applicability::Unsure))
@@ -157,9 +157,12 @@ pub fn parameters(signature: &'static Signature, given: usize) -> &'static [Para
 
 fn unknown(directive: &Directive) -> Diagnostic {
     let name = &directive.name;
-    let diagnostic =
-        Diagnostic::new(Code::UNKNOWN_DIRECTIVE, name.span, format!("there is no directive `{}`", name.text))
-            .label("unknown");
+    let diagnostic = Diagnostic::new(
+        codes::UNKNOWN_DIRECTIVE,
+        name.span,
+        format!("there is no directive `{}`", name.text),
+    )
+    .label("unknown");
     match nearest(&name.text, SIGNATURES.iter().map(|signature| signature.name)) {
         Some(near) => diagnostic.help(format!("Did you mean `{near}`?")).fix(
             format!("write `{near}`"),
@@ -179,7 +182,7 @@ fn allow(directive: &Directive, span: Span, report: &Report) -> Diagnostic {
     let text = report.written(directive.name.span.to(directive.args_span));
     let comment = if directive.args.is_empty() { "// allow(S0095)".to_owned() } else { format!("// {text}") };
     let message = "`allow` is no directive: it stands in a comment";
-    let diagnostic = Diagnostic::new(Code::UNKNOWN_DIRECTIVE, directive.name.span, message)
+    let diagnostic = Diagnostic::new(codes::UNKNOWN_DIRECTIVE, directive.name.span, message)
         .label("not a directive")
         .help(format!("Write `{comment}`: a comment anywhere in the file silences a warning or hint."));
     // A comment reaches to the end of its line.
@@ -199,7 +202,7 @@ fn wrong_count(signature: &Signature, directive: &Directive) -> Diagnostic {
     };
     let arguments = if wanted == "1" { "argument" } else { "arguments" };
     let message = format!("`{}` takes {wanted} {arguments}, not {}", signature.name, directive.args.len());
-    let diagnostic = Diagnostic::new(Code::ARGUMENT_COUNT, directive.args_span, message)
+    let diagnostic = Diagnostic::new(codes::ARGUMENT_COUNT, directive.args_span, message)
         .label(format!("{} given", directive.args.len()))
         .help(format!("Call it as `{}`.", signature.usage()));
     if signature.op != Op::Unroll || directive.args.len() != 2 {
@@ -240,16 +243,14 @@ fn size_comes_last(signature: &Signature, directive: &Directive, at: usize, repo
     texts.push(number);
     let text = format!("({})", texts.join(", "));
     let name = signature.parameters.last().map_or("number", |parameter| parameter.name);
-    let diagnostic =
-        Diagnostic::new(Code::ARGUMENT_KIND, place, format!("the {name} of `{}` comes last", signature.name))
-            .label("not a new name")
-            .help(format!("Call it as `{}`.", signature.usage()))
-            .fix(
-                format!("write `{}{text}`", signature.name),
-                directive.args_span,
-                &text,
-                Applicability::Unsure,
-            );
+    let diagnostic = Diagnostic::new(
+        codes::ARGUMENT_KIND,
+        place,
+        format!("the {name} of `{}` comes last", signature.name),
+    )
+    .label("not a new name")
+    .help(format!("Call it as `{}`.", signature.usage()))
+    .fix(format!("write `{}{text}`", signature.name), directive.args_span, &text, Applicability::Unsure);
     report.push(diagnostic);
 }
 
@@ -267,7 +268,7 @@ fn argument(
     let wrong = |expected: &str, report: &mut Report| {
         if !quiet {
             let message = format!("`{}` of `{}` must be {expected}", parameter.name, signature.name);
-            let diagnostic = Diagnostic::new(Code::ARGUMENT_KIND, expr.span, message)
+            let diagnostic = Diagnostic::new(codes::ARGUMENT_KIND, expr.span, message)
                 .label(format!("not {expected}"))
                 .help(format!("Call it as `{}`.", signature.usage()));
             report.push(diagnostic);
@@ -323,7 +324,7 @@ pub fn path_text(path: &Path) -> Option<String> {
 fn unknown_word(path: &Path, parameter: &Parameter, words: &'static [&'static str]) -> Diagnostic {
     let text = path_text(path).unwrap_or_default();
     let diagnostic =
-        Diagnostic::new(Code::UNKNOWN_WORD, path.span, format!("there is no {} `{text}`", parameter.name))
+        Diagnostic::new(codes::UNKNOWN_WORD, path.span, format!("there is no {} `{text}`", parameter.name))
             .label(format!("expected one of {}", words.join(", ")));
     match nearest(&text, words.iter().copied()) {
         Some(near) => diagnostic.help(format!("Did you mean `{near}`?")).fix(
@@ -346,7 +347,7 @@ fn select(path: &Path, scope: &Scope, report: &mut Report) -> Option<Select> {
             Some(Ok(number)) => Some(Some(number)),
             _ => {
                 let message = "the number of a copy must be known and not negative";
-                let diagnostic = Diagnostic::new(Code::ARGUMENT_KIND, index.span, message)
+                let diagnostic = Diagnostic::new(codes::ARGUMENT_KIND, index.span, message)
                     .label(format!("is {value}"))
                     .help("Copies are numbered from 0.");
                 report.push(diagnostic);

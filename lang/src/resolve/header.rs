@@ -4,7 +4,7 @@ use sched_grammar::ast::{Expr, ExprKind, File, Ident, Span, StmtKind};
 
 use super::list;
 use crate::device;
-use crate::diagnostics::{Applicability, Code, Diagnostic, nearest};
+use crate::diagnostics::{Applicability, Diagnostic, codes, nearest};
 use crate::options::{Options, Target, TargetKind};
 use crate::report::Report;
 use crate::schedule::Header;
@@ -38,7 +38,7 @@ pub(crate) fn header(file: &File, report: &mut Report) -> Header {
 /// Whether this is the first line of its kind; a later one is reported.
 fn first(what: &str, earlier: &mut Option<Span>, span: Span, report: &mut Report) -> bool {
     if let Some(before) = *earlier {
-        let diagnostic = Diagnostic::new(Code::HEADER_TWICE, span, format!("a file has one `{what}` line"))
+        let diagnostic = Diagnostic::new(codes::HEADER_TWICE, span, format!("a file has one `{what}` line"))
             .label("given again")
             .and(before, "first given here")
             .fix(format!("remove this `{what}` line"), span, "", Applicability::Unsure);
@@ -54,7 +54,7 @@ fn read_edition(expr: &Expr, report: &mut Report) -> Option<i64> {
         ExprKind::Error => None,
         ExprKind::Int(n) if EDITIONS.contains(&n) => Some(n),
         _ => {
-            let diagnostic = Diagnostic::new(Code::EDITION, expr.span, "this is no edition of the language")
+            let diagnostic = Diagnostic::new(codes::EDITION, expr.span, "this is no edition of the language")
                 .label("known: 1")
                 .help("Write `sched 1`, or leave the line out.")
                 .fix("use edition 1", expr.span, "1", Applicability::Safe);
@@ -71,7 +71,7 @@ fn read_target(kind: &Ident, given: &[Ident], report: &mut Report) -> Option<Tar
         "gpu" => TargetKind::Gpu,
         other => {
             let mut diagnostic = Diagnostic::new(
-                Code::UNKNOWN_WORD,
+                codes::UNKNOWN_WORD,
                 kind.span,
                 format!("`{other}` is no target"),
             )
@@ -106,7 +106,7 @@ fn unknown_option(kind: TargetKind, option: &str, span: Span) -> Option<Diagnost
     }
     let what = if kind == TargetKind::Gpu { "GPU" } else { "CPU" };
     let message = format!("no {what} that is known here is called `{option}`");
-    let diagnostic = Diagnostic::new(Code::UNKNOWN_DEVICE, span, message)
+    let diagnostic = Diagnostic::new(codes::UNKNOWN_DEVICE, span, message)
         .label("not known")
         .help(format!("Known are {}; without a name any {what} may be meant.", list(&known)));
     let fixed = match nearest(option, known) {

@@ -5,7 +5,7 @@ use std::cell::{Cell, OnceCell, RefCell};
 use foldhash::{HashMap, HashMapExt, HashSet};
 use sched_grammar::ast::{BinOp, Expr, ExprKind, File, Ident, Span, StmtKind};
 
-use crate::diagnostics::{Applicability, Code, Diagnostic, nearest};
+use crate::diagnostics::{Applicability, Diagnostic, codes, nearest};
 use crate::options::Options;
 use crate::report::Report;
 use crate::schedule::Param;
@@ -109,7 +109,7 @@ pub(crate) fn scope<'a>(
                 None => format!("This schedule has the params {}.", list(&known)),
             };
             let message = format!("the schedule has no param `{name}` to set");
-            report.push(Diagnostic::new(Code::NO_SUCH_PARAM, Span::default(), message).help(help));
+            report.push(Diagnostic::new(codes::NO_SUCH_PARAM, Span::default(), message).help(help));
         }
     }
     (scope, params)
@@ -149,7 +149,7 @@ impl Scope<'_> {
             let span = if overridden { name.span } else { default.span };
             let texts: Vec<String> = choices.iter().map(Sym::to_string).collect();
             let message = format!("{effective} is not among the values worth trying for `{}`", name.text);
-            let diagnostic = Diagnostic::new(Code::NOT_A_CHOICE, span, message)
+            let diagnostic = Diagnostic::new(codes::NOT_A_CHOICE, span, message)
                 .label(format!("has the value {effective}"))
                 .help(format!("Add it to `in {{{}}}`, or use one of these.", texts.join(", ")));
             report.push(diagnostic);
@@ -168,7 +168,7 @@ impl Scope<'_> {
         }
         if matches!(name.text.as_str(), "batch" | "tree") {
             let message = format!("`{}` is the name of a loop", name.text);
-            report.push(Diagnostic::new(Code::NAME_TAKEN, name.span, message).label("choose another name"));
+            report.push(Diagnostic::new(codes::NAME_TAKEN, name.span, message).label("choose another name"));
             return false;
         }
         let named = Named { value, span: name.span, is_param, used: Cell::new(false) };
@@ -180,7 +180,7 @@ impl Scope<'_> {
     pub(crate) fn taken(&self, name: &Ident, report: &mut Report) -> bool {
         let text = name.text.as_str();
         let diagnostic = |message: String| {
-            Diagnostic::new(Code::NAME_TAKEN, name.span, message).label("choose another name")
+            Diagnostic::new(codes::NAME_TAKEN, name.span, message).label("choose another name")
         };
         if let Some(named) = self.named.get(text) {
             let kind = if named.is_param { "param" } else { "const" };
@@ -259,8 +259,9 @@ impl Scope<'_> {
                 Some(name) => self.look_up(name, report),
                 None => {
                     let message = "a number is expected here, not the name of a loop's copy";
-                    report
-                        .push(Diagnostic::new(Code::ARGUMENT_KIND, expr.span, message).label("not a number"));
+                    report.push(
+                        Diagnostic::new(codes::ARGUMENT_KIND, expr.span, message).label("not a number"),
+                    );
                     None
                 }
             },
@@ -287,14 +288,14 @@ impl Scope<'_> {
         let text = name.text.as_str();
         if self.indices.contains(text) {
             return Diagnostic::new(
-                Code::ARGUMENT_KIND,
+                codes::ARGUMENT_KIND,
                 name.span,
                 format!("`{text}` is a loop, not a number"),
             )
             .label("a number is expected here");
         }
         let mut diagnostic =
-            Diagnostic::new(Code::UNDECLARED_NAME, name.span, format!("nothing is named `{text}`"))
+            Diagnostic::new(codes::UNDECLARED_NAME, name.span, format!("nothing is named `{text}`"))
                 .label("not declared");
         if text == "n_rows" {
             diagnostic.label = "known only at run time".to_owned();
@@ -322,7 +323,7 @@ impl Scope<'_> {
         let count = if function.text == "trees_to_depth" { 1 } else { 2 };
         if !FUNCTIONS.contains(&function.text.as_str()) {
             let message = format!("there is no function `{}`", function.text);
-            let mut diagnostic = Diagnostic::new(Code::UNKNOWN_FUNCTION, function.span, message)
+            let mut diagnostic = Diagnostic::new(codes::UNKNOWN_FUNCTION, function.span, message)
                 .label("unknown")
                 .help(format!("The functions are {}.", list(FUNCTIONS)));
             if let Some(near) = nearest(&function.text, FUNCTIONS.iter().copied()) {
@@ -336,7 +337,7 @@ impl Scope<'_> {
             let arguments = if count == 1 { "1 argument" } else { "2 arguments" };
             let message = format!("`{}` takes {arguments}, not {}", function.text, values.len());
             report.push(
-                Diagnostic::new(Code::ARGUMENT_COUNT, span, message).label(format!("takes {arguments}")),
+                Diagnostic::new(codes::ARGUMENT_COUNT, span, message).label(format!("takes {arguments}")),
             );
             return None;
         }
@@ -355,7 +356,7 @@ impl Scope<'_> {
             let message = format!("how many trees are no deeper than {depth} is not known without a model");
             let help =
                 "Name a model in a `model` line or on the command line, or give the depth as a number.";
-            report.push(Diagnostic::new(Code::UNVERIFIED, span, message).label("not verified").help(help));
+            report.push(Diagnostic::new(codes::UNVERIFIED, span, message).label("not verified").help(help));
             return None;
         };
         if self.trees_to_depth.get().is_none() {
@@ -397,13 +398,13 @@ fn apply(op: SymOp, a: &Sym, b: &Sym, span: Span, report: &mut Report) -> Option
     let (code, message, label) = match Sym::apply(op, a, b) {
         Ok(sym) => return Some(sym),
         Err(ArithmeticError::Overflow) => {
-            (Code::OVERFLOW, "the value of this expression does not fit in 64 bits", "too large")
+            (codes::OVERFLOW, "the value of this expression does not fit in 64 bits", "too large")
         }
         Err(ArithmeticError::DivisionByZero) => {
-            (Code::DIVISION_BY_ZERO, "this divides by zero", "the divisor is 0")
+            (codes::DIVISION_BY_ZERO, "this divides by zero", "the divisor is 0")
         }
         Err(ArithmeticError::TooLarge) => {
-            (Code::EXPRESSION_TOO_LARGE, "this expression has too many terms", "too large without a model")
+            (codes::EXPRESSION_TOO_LARGE, "this expression has too many terms", "too large without a model")
         }
     };
     report.push(Diagnostic::new(code, span, message).label(label));

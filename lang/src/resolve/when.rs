@@ -3,7 +3,7 @@
 use sched_grammar::ast::{Comparison, Expr, ExprKind, File, Span, Stmt, StmtKind, When};
 
 use super::scope::Scope;
-use crate::diagnostics::{Applicability, Code, Diagnostic, Edit, Fix};
+use crate::diagnostics::{Applicability, Diagnostic, Edit, Fix, codes};
 use crate::part::{Block, MOST_BLOCKS};
 use crate::report::Report;
 
@@ -45,7 +45,7 @@ fn head(block: Block) -> Span {
 fn too_many(span: Span) -> Diagnostic {
     let message = format!("a schedule has at most {MOST_BLOCKS} blocks");
     let help = "Leave out blocks whose bounds are close to each other.";
-    Diagnostic::new(Code::TOO_MANY_BLOCKS, span, message).label("one more than that").help(help)
+    Diagnostic::new(codes::TOO_MANY_BLOCKS, span, message).label("one more than that").help(help)
 }
 
 /// Says that a line of the header stands in a block.
@@ -67,7 +67,7 @@ fn no_header(stmt: &Stmt, block: Block, report: &mut Report) {
     let title = format!("move this `{word}` line before the block");
     let fix = Fix { title, edits, applicability: Applicability::Unsure };
     let message = format!("a `{word}` line holds for the whole file and cannot stand in a block");
-    let mut diagnostic = Diagnostic::new(Code::HEADER_IN_BLOCK, stmt.span, message)
+    let mut diagnostic = Diagnostic::new(codes::HEADER_IN_BLOCK, stmt.span, message)
         .label("in a block")
         .help("Move it before the block: all blocks know the header of the file.");
     diagnostic.fixes.push(fix);
@@ -98,7 +98,7 @@ fn bound(when: &When, scope: &Scope, report: &mut Report) -> Option<u32> {
     let Some(value) = value.as_int() else {
         let message = format!("the bound of a block must be known, and {value} is not");
         let help = "Write a number, or an expression of params and consts that have values.";
-        report.push(Diagnostic::new(Code::BLOCK_BOUND, span, message).label("not known").help(help));
+        report.push(Diagnostic::new(codes::BLOCK_BOUND, span, message).label("not known").help(help));
         return None;
     };
     let found = u32::try_from(value).ok().filter(|rows| *rows > 0);
@@ -111,7 +111,7 @@ fn bound(when: &When, scope: &Scope, report: &mut Report) -> Option<u32> {
             (format!("the bound of a block is at most {}", u32::MAX), help.to_owned())
         };
         let label = format!("is {value}");
-        report.push(Diagnostic::new(Code::BLOCK_BOUND, span, message).label(label).help(help));
+        report.push(Diagnostic::new(codes::BLOCK_BOUND, span, message).label(label).help(help));
     }
     found
 }
@@ -120,7 +120,7 @@ fn bound(when: &When, scope: &Scope, report: &mut Report) -> Option<u32> {
 fn condition(when: &When, left: bool, right: bool, report: &Report) -> Diagnostic {
     let span = when.left.span.to(when.right.span);
     let diagnostic =
-        |message: &str| Diagnostic::new(Code::BLOCK_CONDITION, span, message).label("not `n_rows <= ...`");
+        |message: &str| Diagnostic::new(codes::BLOCK_CONDITION, span, message).label("not `n_rows <= ...`");
     if left == right {
         return diagnostic("a block can only ask for the number of rows of a call").help(HELP);
     }
@@ -147,7 +147,7 @@ fn condition(when: &When, left: bool, right: bool, report: &Report) -> Diagnosti
 
 fn twice(max_rows: u32, span: Span, first: Span) -> Diagnostic {
     let message = format!("there is a block for calls of at most {max_rows} rows already");
-    Diagnostic::new(Code::BLOCK_TWICE, span, message)
+    Diagnostic::new(codes::BLOCK_TWICE, span, message)
         .label("the same bound again")
         .and(first, "first given here")
         .help("Remove one of the blocks, or give it another bound.")

@@ -52,7 +52,7 @@ pub fn until_line(source: &str, line: usize, options: &Options) -> Until {
     let outcome = Outcome::of(&text, &parse(&text), options);
     if !after.is_empty() {
         let errors = outcome.verdict.diagnostics.iter().filter(|found| found.severity == Severity::Error);
-        let errors: Vec<Span> = errors.map(|found| found.span).collect();
+        let errors: Vec<Span> = errors.map(|found| found.span()).collect();
         let is_wrong = |span: Span| errors.iter().any(|at| span.start <= at.start && at.end <= span.end);
         let wrong = before.iter().filter(|stmt| is_annotation(stmt) && is_wrong(stmt.span));
         wrong.for_each(|stmt| blank(&mut text, stmt.span));

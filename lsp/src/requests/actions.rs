@@ -80,6 +80,6 @@ fn contains(wanted: &CodeActionKind, kind: &CodeActionKind) -> bool {
 fn fixed(snapshot: &Snapshot, at: usize, known: &[Diagnostic]) -> Option<Diagnostic> {
     let finding = snapshot.analysis.checked().diagnostics.get(at)?;
     let code = Some(NumberOrString::String(finding.code.to_string()));
-    let range = snapshot.text.range(finding.span);
+    let range = snapshot.text.range(finding.span());
     known.iter().find(|diagnostic| diagnostic.code == code && diagnostic.range == range).cloned()
 }

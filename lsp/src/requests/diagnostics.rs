@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use sched_lang::diagnostics::{Code, Diagnostic as Finding, Severity};
+use sched_lang::diagnostics::{Code, Diagnostic as Finding, Severity, codes};
 use serde_json::json;
 use tower_lsp_server::jsonrpc::Result;
 use tower_lsp_server::ls_types::{
@@ -24,7 +24,7 @@ use crate::state::Shared;
 const QUIET: Duration = Duration::from_millis(2);
 /// Findings about text that could as well not be there.
 const WITHOUT_EFFECT: [Code; 5] =
-    [Code::UNUSED, Code::REPEATED, Code::ALLOWS_NOTHING, Code::PEEL_POINTLESS, Code::INTERLEAVE_OF_ONE];
+    [codes::UNUSED, codes::REPEATED, codes::ALLOWS_NOTHING, codes::PEEL_POINTLESS, codes::INTERLEAVE_OF_ONE];
 
 /// Answers `textDocument/diagnostic`.
 pub async fn pull(
@@ -106,7 +106,7 @@ fn diagnostic(snapshot: &Snapshot, finding: &Finding, abilities: Abilities, page
     let tags = WITHOUT_EFFECT.contains(&finding.code).then(|| vec![DiagnosticTag::UNNECESSARY]);
     let page = abilities.code_descriptions.then(|| pages.uri(&finding.code.to_string())).flatten();
     Diagnostic {
-        range: snapshot.text.range(finding.span),
+        range: snapshot.text.range(finding.span()),
         severity: Some(severity(finding.severity)),
         code: Some(NumberOrString::String(finding.code.to_string())),
         code_description: page.map(|href| CodeDescription { href }),

@@ -10,7 +10,9 @@ use std::io::{Cursor, Read};
 use self::header::Selection;
 use self::lines::Lines;
 use super::{Expect, Rows, Values, unreadable};
-use crate::error::{Code, DataError, count, shorten};
+use crate::codes;
+use crate::error::{DataError, count, shorten};
+use sched_diagnostics::Code;
 
 /// Reads the rows of the text that is `head` and then what `rest` gives.
 pub(super) fn read(head: &[u8], rest: impl Read, name: &str, expect: Expect<'_>) -> Result<Rows, DataError> {
@@ -51,7 +53,7 @@ pub(super) fn read(head: &[u8], rest: impl Read, name: &str, expect: Expect<'_>)
         rows += 1;
     }
     let Some(selection) = selection else {
-        return Err(DataError::new(Code::Empty, name, "there are only blank lines")
+        return Err(DataError::new(codes::EMPTY, name, "there are only blank lines")
             .help("give one line per row, with one cell per feature of the model"));
     };
     let (values, names) = (Values::F64(values), selection.names());
@@ -132,7 +134,7 @@ impl<'a, R: Read> Records<'a, R> {
         let line_ends = |cell: &[u8]| cell.iter().filter(|&&byte| byte == b'\n').count() as u64;
         let before: u64 = self.record.iter().take(cells.saturating_sub(1)).map(line_ends).sum();
         let message = "a quotation mark opens in this cell and is never closed";
-        DataError::new(Code::OpenQuote, self.name, message)
+        DataError::new(codes::OPEN_QUOTE, self.name, message)
             .line(self.line() + before)
             .column(cells, None)
             .help("close it at the end of the cell, or remove it; a quotation mark within a quoted cell is written twice")
@@ -156,7 +158,7 @@ impl<'a, R: Read> Records<'a, R> {
                 (format!("the line has {found}, and the model wants {wanted}"), self.help_on_width(expect))
             }
         };
-        self.error(Code::Columns, message).help(help)
+        self.error(codes::COLUMNS, message).help(help)
     }
 
     /// What to do about a line that has not one cell for each feature.
@@ -194,14 +196,14 @@ impl<'a, R: Read> Records<'a, R> {
             "write a number, or leave the cell empty if the value is missing; text features need the numbers that \
              stood for them in training"
         };
-        self.error(Code::NotANumber, format!("\"{}\" is not a number", shorten(&text)))
+        self.error(codes::NOT_A_NUMBER, format!("\"{}\" is not a number", shorten(&text)))
             .column(column + 1, name)
             .help(help)
     }
 
     /// Memory for the rows cannot be had.
     fn too_large(&self) -> DataError {
-        self.error(Code::TooLarge, "the rows do not fit into memory".to_owned())
+        self.error(codes::TOO_LARGE, "the rows do not fit into memory".to_owned())
             .help("split them into files of fewer rows")
     }
 }

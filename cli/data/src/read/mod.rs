@@ -7,7 +7,8 @@ use std::fs::File;
 use std::io::{self, Cursor, Read};
 use std::path::PathBuf;
 
-use crate::error::{Code, DataError};
+use crate::codes;
+use crate::error::DataError;
 
 /// Where rows come from.
 #[derive(Clone, Debug)]
@@ -201,11 +202,11 @@ fn read_stream(
         return npy::read(Cursor::new(head).chain(stream), length, name, expect.columns);
     }
     if head.is_empty() {
-        return Err(DataError::new(Code::Empty, name, "there is no data")
+        return Err(DataError::new(codes::EMPTY, name, "there is no data")
             .help("give CSV text or a .npy array with one column per feature of the model"));
     }
     if let Some(kind) = foreign(&head) {
-        return Err(DataError::new(Code::UnknownFormat, name, format!("this is {kind}")).help(
+        return Err(DataError::new(codes::UNKNOWN_FORMAT, name, format!("this is {kind}")).help(
             "schedc reads CSV text in UTF-8 and .npy arrays: convert the data, e.g. with pandas' to_csv or numpy.save",
         ));
     }
@@ -240,5 +241,5 @@ fn unreadable(name: &str, error: &io::Error) -> DataError {
         io::ErrorKind::IsADirectory => ("this is a directory".to_owned(), "name a file in it"),
         _ => (format!("it cannot be read: {error}"), "check that the file is whole and its disk well"),
     };
-    DataError::new(Code::Unreadable, name, message).help(help)
+    DataError::new(codes::UNREADABLE, name, message).help(help)
 }

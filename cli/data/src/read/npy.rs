@@ -7,7 +7,8 @@ use std::io::{self, Read};
 
 use self::element::Element;
 use super::{Rows, Values, unreadable};
-use crate::error::{Code, DataError, count};
+use crate::codes;
+use crate::error::{DataError, count};
 
 /// What a file starts with.
 pub(super) const MAGIC: &[u8] = b"\x93NUMPY";
@@ -57,7 +58,7 @@ fn count_rows(shape: &[usize], columns: usize, name: &str) -> Result<usize, Data
     match *shape {
         // Any number of such rows fits into an empty file: too good an offer to be taken.
         [rows, 0] if rows > 0 => {
-            Err(DataError::new(Code::UnsupportedArray, name, "the array's rows have no columns"))
+            Err(DataError::new(codes::UNSUPPORTED_ARRAY, name, "the array's rows have no columns"))
         }
         [rows, width] if width == columns => Ok(rows),
         [rows, width] => {
@@ -66,7 +67,7 @@ fn count_rows(shape: &[usize], columns: usize, name: &str) -> Result<usize, Data
                 true => "rows and columns seem to be swapped: save the transposed array",
                 false => "save the features that the model was trained on, in their order",
             };
-            Err(DataError::new(Code::Columns, name, message).help(help))
+            Err(DataError::new(codes::COLUMNS, name, message).help(help))
         }
         [length] if length == columns => Ok(1),
         [length] if columns == 1 => Ok(length),
@@ -75,12 +76,12 @@ fn count_rows(shape: &[usize], columns: usize, name: &str) -> Result<usize, Data
                 "a one-dimensional array is one row, but this one has {}, and the model wants {features}",
                 count(length, "value")
             );
-            Err(DataError::new(Code::Columns, name, message)
+            Err(DataError::new(codes::COLUMNS, name, message)
                 .help(format!("reshape the array to (rows, {columns}) before saving it")))
         }
         _ => {
             let message = format!("the array has {}", count(shape.len(), "dimension"));
-            Err(DataError::new(Code::UnsupportedArray, name, message)
+            Err(DataError::new(codes::UNSUPPORTED_ARRAY, name, message)
                 .help(format!("reshape the array to (rows, {columns}) before saving it")))
         }
     }
@@ -158,11 +159,11 @@ fn wrong_length(name: &str, wanted: u64, held: u64) -> DataError {
         ),
         false => (format!("{announced}, and there are more"), "save one array per file, with numpy.save"),
     };
-    DataError::new(Code::Length, name, message).help(help)
+    DataError::new(codes::LENGTH, name, message).help(help)
 }
 
 /// The error for an array beyond memory or address space.
 fn too_large(name: &str) -> DataError {
-    DataError::new(Code::TooLarge, name, "the array does not fit into memory")
+    DataError::new(codes::TOO_LARGE, name, "the array does not fit into memory")
         .help("split it into files of fewer rows")
 }

@@ -59,7 +59,7 @@ pub fn changes(now: &Run, before: &Run, path: &Path) -> Result<Vec<Change>, Fail
         .map(|point| change(point, before.points.iter().find(|old| matches(point, old))))
         .collect();
     if changes.iter().all(|change| change.verdict == Verdict::New) {
-        return Err(Failure::unusable(
+        return Err(Failure::usage(
             format!("{} has no point in common with this run", path.display()),
             "time the same schedules with the same --batch and --threads",
         ));

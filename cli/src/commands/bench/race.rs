@@ -117,7 +117,7 @@ fn read(input: &Path, features: usize) -> Result<Vec<f32>, Failure> {
     let rows = read_rows(&Source::from_argument(input), expect)?;
     if rows.rows == 0 {
         let help = "name a file with at least one row";
-        return Err(Failure::unusable(format!("{} has no rows to time", input.display()), help));
+        return Err(Failure::usage(format!("{} has no rows to time", input.display()), help));
     }
     Ok(rows.into_f32())
 }
@@ -125,7 +125,7 @@ fn read(input: &Path, features: usize) -> Result<Vec<f32>, Failure> {
 /// Rows repeated until they fill the largest call.
 fn repeated(mut values: Vec<f32>, features: usize, largest: usize) -> Result<Vec<f32>, Failure> {
     if largest.saturating_mul(features) > MOST_NUMBERS {
-        return Err(Failure::unusable(
+        return Err(Failure::usage(
             format!("{largest} rows of {features} features are too many to time in one call"),
             format!("use a --batch of at most {}", MOST_NUMBERS / features),
         ));
@@ -178,7 +178,11 @@ fn sample(contender: &Contender, workload: &Workload, calls: usize) -> Result<Du
         let piece = Rows::F32(&rows[first * features..(first + batch) * features]);
         let done = contender.jit.predict(Kind::Raw, piece, batch, Output::F32(&mut out), threads);
         done.map_err(|status| {
-            Failure::unusable(format!("prediction failed: {status}"), "predict fewer rows")
+            Failure::new(
+                sched_llvm::codes::PREDICTION,
+                format!("prediction failed: {status}"),
+                "predict fewer rows",
+            )
         })?;
         first = (first + batch) % whole;
     }

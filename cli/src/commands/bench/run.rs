@@ -108,8 +108,9 @@ impl Run {
         let place = path.display();
         let help = "name a file that `schedc bench --save` or bench/run.sh has written";
         let text = std::fs::read_to_string(path)
-            .map_err(|error| Failure::unusable(format!("the run {place} cannot be read: {error}"), help))?;
-        Run::parse(&text).map_err(|why| Failure::unusable(format!("{place} is no saved run: {why}"), help))
+            .map_err(|error| Failure::unreadable(&place, format!("the run cannot be read: {error}"), help))?;
+        Run::parse(&text)
+            .map_err(|why| Failure::unreadable(&place, format!("this is no saved run: {why}"), help))
     }
 
     /// A run from its JSON, or why it is none.
@@ -143,7 +144,7 @@ impl Run {
     pub fn add(&mut self, other: Run, path: &Path) -> Result<(), Failure> {
         self.expect_same_model(&other, path)?;
         if let Some(twice) = other.points.iter().find(|point| self.points.iter().any(|p| p.is_like(point))) {
-            return Err(Failure::unusable(
+            return Err(Failure::usage(
                 format!("{} is in both runs, the second of which is {}", twice.schedule, path.display()),
                 "use --compare to see two runs of the same schedule",
             ));
@@ -160,7 +161,7 @@ impl Run {
             _ => self.trees != other.trees,
         };
         if differ {
-            return Err(Failure::unusable(
+            return Err(Failure::usage(
                 format!(
                     "{} is a run of another model ({}, {} trees)",
                     path.display(),

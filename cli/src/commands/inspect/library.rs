@@ -38,14 +38,14 @@ impl Library {
     pub fn read(path: &Path, bytes: &[u8]) -> Result<Library, Failure> {
         let foreign = |why: &str| {
             let help = "name a library or an object file that `schedc build` has made";
-            Failure::unusable(format!("L0006: {} {why}", path.display()), help)
+            Failure::new(sched_llvm::codes::LOADING, why, help).of(path.display())
         };
         let (prefix, needs) =
-            symbols(bytes).map_err(|_| foreign("is damaged: its table of symbols cannot be read"))?;
-        let prefix = prefix.ok_or_else(|| foreign("has no function that predicts"))?;
+            symbols(bytes).map_err(|_| foreign("it is damaged: its table of symbols cannot be read"))?;
+        let prefix = prefix.ok_or_else(|| foreign("it has no function that predicts"))?;
         let versions = texts(bytes);
         if versions.is_empty() {
-            return Err(foreign("does not say what it was built from"));
+            return Err(foreign("it does not say what it was built from"));
         }
         Ok(Library { prefix, versions, needs, bytes: bytes.len() })
     }

@@ -14,11 +14,7 @@ pub fn known(sym: &Sym) -> Result<i64, CompileError> {
 }
 
 fn not_known() -> CompileError {
-    CompileError::new(
-        CompileError::SYMBOLIC,
-        "the loop nest depends on facts that are not known",
-        "check the schedule together with a model before compiling it",
-    )
+    CompileError::symbolic()
 }
 
 /// All walks of a nest by leaf loop. `deepest` holds the depth of each tree in the order of the nest.

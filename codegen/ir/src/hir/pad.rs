@@ -5,6 +5,7 @@
 //! all of its leaves are copies of the one they replace.
 
 use super::leaf_loop::LeafLoop;
+use crate::codes;
 use crate::error::{Budget, CompileError};
 use crate::fault::{Fault, seeded};
 use sched_forest::{Forest, Inner, NodeRef, Predicate, Tree};
@@ -33,7 +34,7 @@ pub fn pad_for(
         if nodes.saturating_mul(PADDED_NODE) > budget.tables {
             let most = depths.iter().map(|(deepest, _)| *deepest).max().unwrap_or(0);
             return Err(CompileError::new(
-                CompileError::PAD_BUDGET,
+                codes::PAD_BUDGET,
                 format!(
                     "padding the trees to {depth} steps would need more than {} MiB",
                     budget.tables >> 20

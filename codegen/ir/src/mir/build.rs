@@ -394,9 +394,5 @@ fn limit(sym: &Sym) -> Result<Limit, CompileError> {
 }
 
 fn unknown_leaf() -> CompileError {
-    CompileError::new(
-        CompileError::SYMBOLIC,
-        "a leaf loop has no walk",
-        "this is a mistake in the compiler: please report it together with the schedule",
-    )
+    CompileError::ill_formed("a leaf loop has no walk")
 }

@@ -1,6 +1,7 @@
 //! How many rows a part of the nest touches, and what buffers over them cost.
 
 use super::{Affine, LeafUse, VarInfo, Window};
+use crate::codes;
 use crate::error::{Budget, CompileError};
 
 /// The least and the largest value of `sum - base`, where `base` is a part of the sum.
@@ -50,7 +51,7 @@ impl Bytes {
         }
         if self.per_row > self.budget {
             return Err(CompileError::new(
-                CompileError::PRIVATE_BUDGET,
+                codes::PRIVATE_BUDGET,
                 format!("the schedule needs {} MiB of partial results for a single row", self.per_row >> 20),
                 "use larger tiles of trees in the parallel loop, or atomicReduce, so that there are fewer partial sums",
             ));

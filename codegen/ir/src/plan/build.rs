@@ -125,9 +125,5 @@ fn rows_read(walks: &Walks, hir: &Hir, copies: &BTreeMap<CacheId, CopyPlan>, col
 }
 
 fn not_carried() -> CompileError {
-    CompileError::new(
-        CompileError::SYMBOLIC,
-        "a layout does not carry the traversal that is planned for it",
-        "this is a mistake in the compiler: please report it together with the schedule",
-    )
+    CompileError::ill_formed("a layout does not carry the traversal that is planned for it")
 }

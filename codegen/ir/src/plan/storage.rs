@@ -4,6 +4,7 @@
 //! the plan says so.
 
 use super::{CopyPlan, Stored};
+use crate::codes;
 use crate::error::{Budget, CompileError};
 use crate::hir::Hir;
 use crate::mir::{CacheId, Rows, WalkId, Walks};
@@ -165,7 +166,7 @@ fn only_numeric(hir: &Hir) -> Result<(), CompileError> {
         return Ok(());
     }
     Err(CompileError::new(
-        CompileError::CATEGORY,
+        codes::CATEGORY,
         "the model has category splits, which no representation holds yet",
         "train with numeric or one-hot features",
     ))
@@ -173,7 +174,7 @@ fn only_numeric(hir: &Hir) -> Result<(), CompileError> {
 
 fn single_nodes() -> CompileError {
     CompileError::new(
-        CompileError::SINGLE_NODES,
+        codes::SINGLE_NODES,
         "the schedule asks for tiles of nodes and for walks of single nodes",
         "use representation(sparse) and interleave with tileTrees, or leave tileTrees out",
     )
@@ -181,7 +182,7 @@ fn single_nodes() -> CompileError {
 
 fn over_budget(layout: nest::Layout, footprint: u64, budget: &Budget) -> CompileError {
     CompileError::new(
-        CompileError::LAYOUT_BUDGET,
+        codes::LAYOUT_BUDGET,
         format!(
             "with representation({}) the model needs {} MiB, above the budget of {} MiB",
             layout.word(),
@@ -195,7 +196,7 @@ fn over_budget(layout: nest::Layout, footprint: u64, budget: &Budget) -> Compile
 /// The checker refuses such layouts where code is to be made.
 fn not_lowered(layout: nest::Layout) -> CompileError {
     CompileError::new(
-        CompileError::NOT_LOWERED,
+        codes::NOT_LOWERED,
         format!("the layout `{}` cannot be compiled yet", layout.word()),
         "use representation(sparse)",
     )

@@ -14,6 +14,7 @@
 //! Features with trees of one depth make a group, which is quantized by one loop.
 
 use crate::bytes::{scalar, write_float};
+use crate::codes;
 use crate::error::CompileError;
 use crate::fault::{Fault, seeded};
 use crate::lir::{Cmp, Scalar};
@@ -142,7 +143,7 @@ impl BinMap {
             features.iter().map(|feature| usize::from(feature.left) + usize::from(feature.right)).sum();
         if columns > usize::from(u16::MAX) {
             return Err(CompileError::new(
-                CompileError::LAYOUT_BUDGET,
+                codes::LAYOUT_BUDGET,
                 format!("quantized rows have {columns} columns, more than 16 bits count"),
                 "use representation(levels) or representation(sparse), which compare the thresholds themselves",
             ));
@@ -186,11 +187,7 @@ impl BinMap {
 
     /// Says that a layout that needs bins has none.
     pub fn missing() -> CompileError {
-        CompileError::new(
-            CompileError::SYMBOLIC,
-            "the model's features have no bins",
-            "this is a mistake in the compiler: please report it together with the schedule",
-        )
+        CompileError::ill_formed("the model's features have no bins")
     }
 
     /// What rows of a forest are when quantized, if they can be.

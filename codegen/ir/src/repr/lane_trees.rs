@@ -20,6 +20,7 @@ use super::test::Test;
 use super::traverse::speculate::{LevelOrder, NodeTest};
 use super::tree::{Buffers, Loaded, TreeLanes, TreeState, WalkShape};
 use crate::bytes::narrowest;
+use crate::codes;
 use crate::error::CompileError;
 use crate::lir::{Builder, Cast, Scalar, Ty, Value};
 use crate::rows::Row;
@@ -125,7 +126,7 @@ impl LaneTrees {
         let bytes = records.saturating_add(1).saturating_mul(8);
         if i32::try_from(bytes).is_err() || i32::try_from(tops).is_err() || codes > 1 << 31 {
             return Err(CompileError::new(
-                CompileError::LAYOUT_BUDGET,
+                codes::LAYOUT_BUDGET,
                 format!("the layout needs {bytes} bytes of nodes, more than 31 bits count"),
                 "use representation(sparse), which stores only nodes that exist",
             ));

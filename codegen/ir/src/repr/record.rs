@@ -8,6 +8,7 @@ use super::test::Test;
 use super::traverse::speculate::NodeTest;
 use super::tree::{Buffers, TreeState};
 use crate::bytes::narrowest;
+use crate::codes;
 use crate::error::CompileError;
 use crate::lir::{Builder, Cast, Cmp, Scalar, Value};
 use crate::rows::Row;
@@ -42,7 +43,7 @@ impl Record {
         let test = Test::of(request, layout);
         let too_wide = |what: &str| {
             CompileError::new(
-                CompileError::LAYOUT_BUDGET,
+                codes::LAYOUT_BUDGET,
                 format!("{what} do not fit 32-bit numbers"),
                 "split the model into several",
             )

@@ -2,6 +2,7 @@
 
 use super::schema::{Bytes, Field, Schema};
 use super::tree::{Buffers, TreeLanes, TreeState};
+use crate::codes;
 use crate::error::CompileError;
 use crate::lir::{Builder, Gather, Scalar, Value};
 
@@ -55,7 +56,7 @@ impl TreeStarts {
 /// Says that a layout needs too many of something.
 pub fn too_many(count: u64, what: &str) -> CompileError {
     CompileError::new(
-        CompileError::LAYOUT_BUDGET,
+        codes::LAYOUT_BUDGET,
         format!("the layout needs {count} {what}, more than 31 bits count"),
         "use representation(sparse), which stores only nodes that exist",
     )

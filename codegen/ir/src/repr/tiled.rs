@@ -15,6 +15,7 @@ use super::starts::{StartField, TreeStarts};
 use super::test::Test;
 use super::tree::{Buffers, TreeLanes, TreeState, WalkShape};
 use crate::bytes::narrowest;
+use crate::codes;
 use crate::error::CompileError;
 use crate::fault::{Fault, seeded};
 use crate::lir::{Bin, Builder, Cast, Cmp, Scalar, Ty, Value};
@@ -68,7 +69,7 @@ impl Tiled {
     pub fn new(request: &Request) -> Result<Tiled, CompileError> {
         let Some(tiling) = request.tiles else {
             return Err(CompileError::new(
-                CompileError::SINGLE_NODES,
+                codes::SINGLE_NODES,
                 "the model's nodes are in no tiles",
                 "this is a mistake in the compiler: please report it together with the schedule",
             ));
@@ -94,7 +95,7 @@ impl Tiled {
         let fits = [tiles, children, leaves].into_iter().all(|count| i32::try_from(count).is_ok());
         let Some(feature) = feature.filter(|_| fits) else {
             return Err(CompileError::new(
-                CompileError::LAYOUT_BUDGET,
+                codes::LAYOUT_BUDGET,
                 format!("{tiles} tiles of nodes are more than 31 bits count"),
                 "split the model into several",
             ));

@@ -11,6 +11,7 @@ mod shape;
 pub use grow::{COVERED, FEW};
 pub use shape::Shape;
 
+use crate::codes;
 use crate::error::{Budget, CompileError};
 use grow::Growth;
 use sched_forest::{Forest, NodeRef, Profile, Tree};
@@ -102,7 +103,7 @@ impl Tiling {
             added = missing.fold(added, u64::saturating_add);
             if added.saturating_mul(PADDED_TILE) > budget.tables {
                 return Err(CompileError::new(
-                    CompileError::PAD_BUDGET,
+                    codes::PAD_BUDGET,
                     format!(
                         "padding the trees to {steps} tiles would need more than {} MiB",
                         budget.tables >> 20
@@ -120,7 +121,7 @@ impl Tiling {
 
 fn no_profile() -> CompileError {
     CompileError::new(
-        CompileError::NO_PROFILE,
+        codes::NO_PROFILE,
         "tiles by probability need a profile of every tree's leaves",
         "make one with `schedc profile` and give it with --profile, or use tileTrees without `probability`",
     )

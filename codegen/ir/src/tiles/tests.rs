@@ -1,6 +1,7 @@
 //! Tiles of small trees.
 
 use super::*;
+use crate::codes;
 use sched_forest::{ForestParts, Inner, Leaf, Predicate, Target};
 use sched_nest::ModelInfo;
 use sched_nest::footprint::most_steps;
@@ -137,7 +138,7 @@ fn a_profile_has_every_leaf() {
     let incomplete = Profile { rows: 1, trees: [(0, [(0, 1)].into())].into() };
     for profile in [None, Some(&incomplete)] {
         let code = Tiling::new(&forest, likely(2), profile).err().map(|error| error.code);
-        assert_eq!(code, Some(CompileError::NO_PROFILE));
+        assert_eq!(code, Some(codes::NO_PROFILE));
     }
 }
 
@@ -149,7 +150,7 @@ fn padding_stays_within_the_budget() {
     let mut tiling = tiling.unwrap_or_else(|error| unreachable!("{error}"));
     let small = Budget { tables: 64, ..Budget::default() };
     let code = tiling.pad(&[3], &small).err().map(|error| error.code);
-    assert_eq!(code, Some(CompileError::PAD_BUDGET));
+    assert_eq!(code, Some(codes::PAD_BUDGET));
 }
 
 /// What the checker reckons without the shapes of trees: no leaf is more steps away than it says, the deepest

@@ -2,8 +2,9 @@
 
 use super::function::{self, kernel_name};
 use super::{module, types};
+use crate::codes;
 use crate::entry_info::{EntryInfo, dtype, rows_per_run};
-use crate::error::{LlvmError, code};
+use crate::error::LlvmError;
 use crate::runtime::MODEL_SIZE;
 use crate::session::Session;
 use crate::target::Machine;
@@ -91,7 +92,7 @@ fn check_size(tables: impl Iterator<Item = usize>) -> Result<(), LlvmError> {
         return Ok(());
     }
     let message = format!("the model's tables take {bytes} bytes, more than an artefact can hold");
-    Err(LlvmError::new(code::TOO_LARGE, message)
+    Err(LlvmError::new(codes::TOO_LARGE, message)
         .with_help("choose a smaller representation in the schedule, or predict without an artefact"))
 }
 
@@ -328,7 +329,7 @@ mod tests {
     fn tables_beyond_the_code_model_are_refused() {
         assert_eq!(check_size([1 << 30, 1 << 29].into_iter()), Ok(()));
         for sizes in [[1 << 30, 1 << 30], [usize::MAX, 1]] {
-            assert_eq!(check_size(sizes.into_iter()).map_err(|e| e.code), Err(code::TOO_LARGE));
+            assert_eq!(check_size(sizes.into_iter()).map_err(|e| e.code), Err(codes::TOO_LARGE));
         }
     }
 }

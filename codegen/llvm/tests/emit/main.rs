@@ -4,8 +4,9 @@ mod harness;
 mod vectors;
 
 use harness::{Element, at, at_number, entry, module, run, run_as};
+use sched_diagnostics::internal;
 use sched_ir::lir::*;
-use sched_llvm::{Cpu, EntryInfo, Jit, Output, Rows, asm_text, code, llvm_text};
+use sched_llvm::{Cpu, EntryInfo, Jit, Output, Rows, asm_text, codes, llvm_text};
 
 const F32: Ty = Ty::of(Scalar::F32);
 const F64: Ty = Ty::of(Scalar::F64);
@@ -746,8 +747,8 @@ fn unknown_cpus_are_errors() {
     }
     for text in ["", "x86-64-v5", "NATIVE", "cortex-a76"] {
         let error = text.parse::<Cpu>().unwrap_err();
-        assert_eq!(error.code, code::UNKNOWN_CPU);
-        assert!(error.help.is_some_and(|help| help.contains("x86-64-v3")));
+        assert_eq!(error.code, codes::UNKNOWN_CPU);
+        assert!(error.help.as_ref().is_some_and(|help| help.contains("x86-64-v3")));
     }
 }
 
@@ -789,7 +790,7 @@ fn ill_formed_lir_is_an_error() {
     for function in functions {
         let name = format!("{:?}", function.body.last());
         let error = llvm_text(&module(KernelKind::Raw, function, &[]), Cpu::Native, false).unwrap_err();
-        assert_eq!(error.code, code::ILL_FORMED, "{name:.80}");
+        assert_eq!(error.code, internal::ILL_FORMED, "{name:.80}");
     }
 }
 
@@ -824,7 +825,7 @@ fn values_used_where_they_are_not_visible_are_rejected() {
     });
     b.store(at(output, zero, 8), leaked);
     let error = llvm_text(&module(KernelKind::Raw, b.finish(), &[]), Cpu::Native, false).unwrap_err();
-    assert_eq!(error.code, code::ILL_FORMED);
+    assert_eq!(error.code, internal::ILL_FORMED);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use sched_grammar::ast::{Expr, ExprKind, Ident, Span, Stmt, StmtKind};
 use super::super::{Analysis, Edit};
 use super::action::{Action, ActionKind};
 use sched_lang::diagnostics::apply::whole_line;
-use sched_lang::diagnostics::{Code, Diagnostic};
+use sched_lang::diagnostics::{Diagnostic, codes};
 
 pub(super) fn inline(a: &Analysis, span: Span) -> Option<Action> {
     let names = a.names();
@@ -42,11 +42,11 @@ pub(super) fn inline(a: &Analysis, span: Span) -> Option<Action> {
 
 /// The fix of a diagnostic that nothing uses a name: the declaration goes.
 pub(super) fn remove(a: &Analysis, at: usize, diagnostic: &Diagnostic) -> Option<Action> {
-    if diagnostic.code != Code::UNUSED {
+    if diagnostic.code != codes::UNUSED {
         return None;
     }
-    let stmt = a.statement_at(diagnostic.span.start as usize)?;
-    let (_, name, _) = declares(stmt, diagnostic.span)?;
+    let stmt = a.statement_at(diagnostic.span().start as usize)?;
+    let (_, name, _) = declares(stmt, diagnostic.span())?;
     Some(Action {
         title: format!("Remove `{}`, which nothing uses", name.text),
         kind: ActionKind::QuickFix,

@@ -3,7 +3,7 @@
 use sched_grammar::ast::{Comment, Span};
 
 use super::answer::{Hover, touches};
-use sched_lang::diagnostics::{Code, Severity, info};
+use sched_lang::diagnostics::{Severity, codes};
 
 /// The headline of the code under the cursor.
 pub(super) fn hover(comment: &Comment, offset: usize) -> Option<Hover> {
@@ -11,15 +11,14 @@ pub(super) fn hover(comment: &Comment, offset: usize) -> Option<Hover> {
     for (at, _) in comment.text.match_indices(['S', 's']) {
         let Some(text) = comment.text.get(at..at + 5) else { continue };
         let span = Span::new(base + at, base + at + text.len());
-        let Ok(code) = text.parse::<Code>() else { continue };
-        let Some(info) = info(code).filter(|_| touches(span, offset)) else { continue };
-        let effect = match info.severity {
+        let Some(code) = codes::find(text).filter(|_| touches(span, offset)) else { continue };
+        let effect = match code.severity() {
             Severity::Error => "An error: no comment can silence it.",
             _ => "In `allow(...)` this silences it in the whole file.",
         };
-        let about = summary(info.page);
+        let about = summary(code.page());
         let markdown =
-            format!("**{code}** ({}): {}\n\n{about}\n\n{effect}", info.severity.name(), info.title);
+            format!("**{code}** ({}): {}\n\n{about}\n\n{effect}", code.severity().name(), code.title());
         return Some(Hover::new(span, markdown).page(format!("errors/{code}")));
     }
     None

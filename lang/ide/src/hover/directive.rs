@@ -56,7 +56,7 @@ fn effect(analysis: Here, stmt: &Stmt, step: DirectiveIndex, signature: &Signatu
     }
     let inside = |at: Span| stmt.span.start <= at.start && at.end <= stmt.span.end;
     let mut diagnostics = analysis.checked().diagnostics.iter();
-    if diagnostics.any(|d| d.severity == Severity::Error && inside(d.span)) {
+    if diagnostics.any(|d| d.severity == Severity::Error && inside(d.span())) {
         return Some("It is refused here: the nest stays as it is.".to_owned());
     }
     let before = prepared.until(stmt.span.start as usize);

@@ -2,98 +2,61 @@
 
 use super::context::{Context, Wording, use_one_of};
 use crate::diagnostics::Applicability;
-use crate::illegal::{Problem, Size, UnrollAndJamNeeds};
+use crate::illegal::{Size, UnrollAndJamNeeds};
+use crate::lineage::DirectiveIndex;
 use crate::resolve::list;
-use sched_nest::Axis;
+use sched_nest::{Axis, Layout};
 
-pub(super) fn word(context: &Context) -> Option<Wording> {
+pub(super) fn contradiction(context: &Context, earlier: DirectiveIndex) -> Wording {
+    let first = context.first();
+    let what = if first.is_empty() { "the model".to_owned() } else { format!("`{first}`") };
+    let (this, other) = (context.quote(context.illegal.step), context.quote(earlier));
+    Wording::new(format!("{this} contradicts {other}"), format!("says one thing of {what}"))
+        .and(earlier, "says another")
+        .help("Keep one of them.")
+        .fixes([context.remove(context.illegal.step), context.remove(earlier)])
+}
+
+pub(super) fn not_leaf(context: &Context, leaves: &[String]) -> Wording {
     let directive = context.directive();
     let first = context.first();
-    Some(match &context.illegal.problem {
-        Problem::Contradiction { earlier } => {
-            let what = if first.is_empty() { "the model".to_owned() } else { format!("`{first}`") };
-            let (this, other) = (context.quote(context.illegal.step), context.quote(*earlier));
-            Wording::new(format!("{this} contradicts {other}"), format!("says one thing of {what}"))
-                .and(*earlier, "says another")
-                .help("Keep one of them.")
-                .fixes([context.remove(context.illegal.step), context.remove(*earlier)])
-        }
-        Problem::NotLeaf { leaves } => {
-            let message = format!("`{directive}` is about leaf loops, and `{first}` has loops inside");
-            let wording = Wording::new(message, "not a leaf loop");
-            match context.innermost_by_reorder() {
-                Some(reorder) => wording
-                    .help(format!(
-                        "{} Or make `{first}` the innermost loop first: `{reorder}`.",
-                        use_one_of(leaves)
-                    ))
-                    .fixes(context.replace_by_any(leaves))
-                    .fix(Some(context.insert_before(context.illegal.step, &reorder))),
-                None => wording.help(use_one_of(leaves)).fixes(context.replace_by_any(leaves)),
-            }
-        }
-        Problem::TooSmall { value } => {
-            Wording::new(format!("`{directive}` needs a number of at least 1, not {value}"), "below 1")
-                .help("Write a larger number, or leave the directive out.")
-                .fix(context.replace(if directive == "interleave" { "2" } else { "1" }, Applicability::Unsure))
-        }
-        Problem::TooLarge { value, limit } => {
-            Wording::new(format!("`{directive}` takes at most {limit}, not {value}"), format!("above {limit}"))
-                .help(format!("Write a number from 1 to {limit}."))
-                .fix(context.replace(&limit.to_string(), Applicability::Unsure))
-        }
-        Problem::NotParallel => {
-            let message = format!("the iterations of `{first}` are not parallel, so they have no partial sums");
-            let parallel = format!("parallel({first})");
-            Wording::new(message, "not parallel")
-                .help(format!("Make it parallel with `{parallel}`, or leave `{directive}` out."))
-                .fixes([context.insert_before(context.illegal.step, &parallel), context.remove(context.illegal.step)])
-        }
-        Problem::CannotUnrollAndJam(need) => unroll_and_jam(context, need),
-        Problem::NotPowerOfTwo { width } => {
-            let above = u64::try_from(*width).ok().and_then(u64::checked_next_power_of_two).unwrap_or(8);
-            let near = [above / 2, above].map(|n| n.max(1).to_string());
-            Wording::new(format!("a vector width of {width} is not a power of two"), "not a power of two")
-                .help(use_one_of(&near))
-                .fixes(context.replace_by_any(&near))
-        }
-        Problem::RunDepthUnknown => Wording::new("`run_depth` is not known here", "no single depth")
-            .help("It is the depth of the trees in one copy made by `splitByDepth`: use it in `unrollWalk` of such a \
-                   copy or a loop inside."),
-        Problem::LayoutNeedsSingleNodes { layout, tiles } => {
-            let message = format!("the layout `{}` holds single nodes, not tiles of nodes", layout.word());
-            Wording::new(message, "cannot hold tiles")
-                .and(*tiles, "asks for tiles")
-                .help("Use `sparse`, which holds tiles, or leave the tiles out.")
-                .fix(Some(context.rewrite(sparse(context))))
-                .fix(Some(context.remove(*tiles)))
-        }
-        Problem::WalkNeedsSingleNodes { tiles } => {
-            let message = format!("`{directive}` passes single nodes, and a walk of tiles has the nodes of a tile in its lanes");
-            let wording = Wording::new(message, "needs single nodes").and(*tiles, "asks for tiles");
-            let wording = match directive {
-                "vectorize" => wording
-                    .help("Use `interleave`, which walks several trees or rows tile by tile, or leave the tiles out.")
-                    .fix(Some(context.rewrite(format!("interleave({first})")))),
-                _ => wording.help("Leave one of them out.").fix(Some(context.remove(context.illegal.step))),
-            };
-            wording.fix(Some(context.remove(*tiles)))
-        }
-        Problem::NoProfile => Wording::new("there is no profile that says how often leaves are reached", "no profile")
-            .help("Make one with `schedc profile MODEL -i ROWS -o FILE` and give it with `--profile FILE`, or use \
-                   `tileTrees` without `probability`."),
-        Problem::CodeTooLarge { size } => {
-            let message = format!("{}, more than can be compiled in reasonable time", code(size));
-            Wording::new(message, "makes most of them")
-                .help("Unroll or interleave less; specialize and unroll loops with fewer iterations.")
-                .fix((directive == "unroll").then(|| context.expand_a_tile()).flatten())
-        }
-        _ => return gpu(context),
-    })
+    let message = format!("`{directive}` is about leaf loops, and `{first}` has loops inside");
+    let wording = Wording::new(message, "not a leaf loop");
+    match context.innermost_by_reorder() {
+        Some(reorder) => wording
+            .help(format!("{} Or make `{first}` the innermost loop first: `{reorder}`.", use_one_of(leaves)))
+            .fixes(context.replace_by_any(leaves))
+            .fix(Some(context.insert_before(context.illegal.step, &reorder))),
+        None => wording.help(use_one_of(leaves)).fixes(context.replace_by_any(leaves)),
+    }
+}
+
+pub(super) fn too_small(context: &Context, value: i64) -> Wording {
+    let directive = context.directive();
+    Wording::new(format!("`{directive}` needs a number of at least 1, not {value}"), "below 1")
+        .help("Write a larger number, or leave the directive out.")
+        .fix(context.replace(if directive == "interleave" { "2" } else { "1" }, Applicability::Unsure))
+}
+
+pub(super) fn too_large(context: &Context, value: i64, limit: i64) -> Wording {
+    let directive = context.directive();
+    Wording::new(format!("`{directive}` takes at most {limit}, not {value}"), format!("above {limit}"))
+        .help(format!("Write a number from 1 to {limit}."))
+        .fix(context.replace(&limit.to_string(), Applicability::Unsure))
+}
+
+pub(super) fn not_parallel(context: &Context) -> Wording {
+    let directive = context.directive();
+    let first = context.first();
+    let message = format!("the iterations of `{first}` are not parallel, so they have no partial sums");
+    let parallel = format!("parallel({first})");
+    Wording::new(message, "not parallel")
+        .help(format!("Make it parallel with `{parallel}`, or leave `{directive}` out."))
+        .fixes([context.insert_before(context.illegal.step, &parallel), context.remove(context.illegal.step)])
 }
 
 /// Words for trees that cannot be walked together.
-fn unroll_and_jam(context: &Context, need: &UnrollAndJamNeeds) -> Wording {
+pub(super) fn cannot_unroll_and_jam(context: &Context, need: &UnrollAndJamNeeds) -> Wording {
     let (first, step) = (context.first(), context.illegal.step);
     let wording = match need {
         UnrollAndJamNeeds::Rows { leaves } => {
@@ -140,70 +103,137 @@ fn unroll_and_jam(context: &Context, need: &UnrollAndJamNeeds) -> Wording {
     wording.fix(Some(context.remove(step)))
 }
 
-fn gpu(context: &Context) -> Option<Wording> {
+pub(super) fn not_power_of_two(context: &Context, width: i64) -> Wording {
+    let above = u64::try_from(width).ok().and_then(u64::checked_next_power_of_two).unwrap_or(8);
+    let near = [above / 2, above].map(|n| n.max(1).to_string());
+    Wording::new(format!("a vector width of {width} is not a power of two"), "not a power of two")
+        .help(use_one_of(&near))
+        .fixes(context.replace_by_any(&near))
+}
+
+pub(super) fn run_depth_unknown() -> Wording {
+    Wording::new("`run_depth` is not known here", "no single depth").help(
+        "It is the depth of the trees in one copy made by `splitByDepth`: use it in `unrollWalk` of such a \
+                   copy or a loop inside.",
+    )
+}
+
+pub(super) fn layout_needs_single_nodes(context: &Context, layout: Layout, tiles: DirectiveIndex) -> Wording {
+    let message = format!("the layout `{}` holds single nodes, not tiles of nodes", layout.word());
+    Wording::new(message, "cannot hold tiles")
+        .and(tiles, "asks for tiles")
+        .help("Use `sparse`, which holds tiles, or leave the tiles out.")
+        .fix(Some(context.rewrite(sparse(context))))
+        .fix(Some(context.remove(tiles)))
+}
+
+pub(super) fn walk_needs_single_nodes(context: &Context, tiles: DirectiveIndex) -> Wording {
+    let directive = context.directive();
+    let first = context.first();
+    let message = format!(
+        "`{directive}` passes single nodes, and a walk of tiles has the nodes of a tile in its lanes"
+    );
+    let wording = Wording::new(message, "needs single nodes").and(tiles, "asks for tiles");
+    let wording = match directive {
+        "vectorize" => wording
+            .help("Use `interleave`, which walks several trees or rows tile by tile, or leave the tiles out.")
+            .fix(Some(context.rewrite(format!("interleave({first})")))),
+        _ => wording.help("Leave one of them out.").fix(Some(context.remove(context.illegal.step))),
+    };
+    wording.fix(Some(context.remove(tiles)))
+}
+
+pub(super) fn no_profile() -> Wording {
+    Wording::new("there is no profile that says how often leaves are reached", "no profile").help(
+        "Make one with `schedc profile MODEL -i ROWS -o FILE` and give it with `--profile FILE`, or use \
+                   `tileTrees` without `probability`.",
+    )
+}
+
+pub(super) fn code_too_large(context: &Context, size: &Size) -> Wording {
+    let directive = context.directive();
+    let message = format!("{}, more than can be compiled in reasonable time", code(size));
+    Wording::new(message, "makes most of them")
+        .help("Unroll or interleave less; specialize and unroll loops with fewer iterations.")
+        .fix((directive == "unroll").then(|| context.expand_a_tile()).flatten())
+}
+
+pub(super) fn parallel_on_gpu(context: &Context, gpu: DirectiveIndex) -> Wording {
+    let first = context.first();
+    let step = context.illegal.step;
+    Wording::new(format!("`{first}` runs on the GPU and cannot run on CPU threads too"), "on CPU threads")
+        .and(gpu, "on the GPU")
+        .help("Loops on a GPU dimension are parallel already.")
+        .fixes([context.remove(step), context.remove(gpu)])
+}
+
+pub(super) fn gpu_on_cpu(context: &Context) -> Wording {
     let directive = context.directive();
     let first = context.first();
     let step = context.illegal.step;
-    Some(match &context.illegal.problem {
-        Problem::ParallelOnGpu { gpu } => Wording::new(
-            format!("`{first}` runs on the GPU and cannot run on CPU threads too"),
-            "on CPU threads",
-        )
-        .and(*gpu, "on the GPU")
-        .help("Loops on a GPU dimension are parallel already.")
-        .fixes([context.remove(step), context.remove(*gpu)]),
-        Problem::GpuOnCpu => {
-            Wording::new(format!("`{directive}` needs a GPU, and the target is a CPU"), "needs a GPU")
-                .help("Write `target gpu`, or use `parallel` for CPU threads.")
-                .fix(Some(context.rewrite(format!("parallel({first})"))))
-                .fix(Some(context.remove(step)))
-        }
-        Problem::DimensionTwice { outer, earlier } => {
-            Wording::new(format!("`{first}` around it uses this dimension already"), "used again")
-                .and(*earlier, format!("used here for `{outer}`"))
-                .help("Every dimension can be used once on each path: take another axis.")
-        }
-        Problem::BlockOutsideGrid => {
-            let message = "a loop over threads must stand inside a loop over blocks";
-            Wording::new(message, "no grid loop around it")
-                .help("Map a loop around it to `grid.x`, or reorder the loops.")
-        }
-        Problem::BlockNotConstant => {
-            let message = format!("the number of threads of `{first}` is known only at run time");
-            Wording::new(message, "not constant").help(format!(
-                "Tile `{first}` and map the inner loop: its number of iterations is the tile's size."
-            ))
-        }
-        Problem::TooManyThreads { threads, limit } => {
-            Wording::new(format!("a block would have {threads} threads"), format!("more than {limit}"))
-                .help("Tile the loop and map the inner loop of the tile, or use a smaller tile.")
-        }
-        Problem::NotBlockTrees if context.for_cpu => {
-            let message =
-                format!("`{directive}` is about tree loops over a GPU's threads, and the target is a CPU");
-            Wording::new(message, "needs a GPU")
-                .help(
-                    "Leave it out: partial sums of a CPU's threads need no directive. `atomicReduce` and \
+    Wording::new(format!("`{directive}` needs a GPU, and the target is a CPU"), "needs a GPU")
+        .help("Write `target gpu`, or use `parallel` for CPU threads.")
+        .fix(Some(context.rewrite(format!("parallel({first})"))))
+        .fix(Some(context.remove(step)))
+}
+
+pub(super) fn dimension_twice(context: &Context, outer: &str, earlier: DirectiveIndex) -> Wording {
+    let first = context.first();
+    Wording::new(format!("`{first}` around it uses this dimension already"), "used again")
+        .and(earlier, format!("used here for `{outer}`"))
+        .help("Every dimension can be used once on each path: take another axis.")
+}
+
+pub(super) fn block_outside_grid() -> Wording {
+    let message = "a loop over threads must stand inside a loop over blocks";
+    Wording::new(message, "no grid loop around it")
+        .help("Map a loop around it to `grid.x`, or reorder the loops.")
+}
+
+pub(super) fn block_not_constant(context: &Context) -> Wording {
+    let first = context.first();
+    let message = format!("the number of threads of `{first}` is known only at run time");
+    Wording::new(message, "not constant")
+        .help(format!("Tile `{first}` and map the inner loop: its number of iterations is the tile's size."))
+}
+
+pub(super) fn too_many_threads(threads: i64, limit: i64) -> Wording {
+    Wording::new(format!("a block would have {threads} threads"), format!("more than {limit}"))
+        .help("Tile the loop and map the inner loop of the tile, or use a smaller tile.")
+}
+
+pub(super) fn not_block_trees(context: &Context) -> Wording {
+    let directive = context.directive();
+    let first = context.first();
+    let step = context.illegal.step;
+    if context.for_cpu {
+        let message =
+            format!("`{directive}` is about tree loops over a GPU's threads, and the target is a CPU");
+        Wording::new(message, "needs a GPU")
+            .help(
+                "Leave it out: partial sums of a CPU's threads need no directive. `atomicReduce` and \
                      `vectorReduce` add them in other ways.",
-                )
-                .fixes([context.remove(step), context.rewrite(format!("atomicReduce({first})"))])
-        }
-        Problem::NotBlockTrees => {
-            let message = format!("`{directive}` is about tree loops over threads, which `{first}` is not");
-            Wording::new(message, "not a tree loop over threads")
-                .help("Map a tree loop to `block.x`, `block.y` or `block.z`.")
-                .fix(
-                    (context.axis() == Some(Axis::Tree))
-                        .then(|| context.insert_before(step, &format!("gpuDimension({first}, block.x)"))),
-                )
-                .fix(Some(context.remove(step)))
-        }
-        Problem::VectorOnGpu => Wording::new("a GPU has no vectors besides its threads", "not on a GPU")
-            .help(format!("Map `{first}` to a block dimension, or interleave it."))
-            .fix(Some(context.rewrite(interleave(context))))
-            .fix(Some(context.remove(step))),
-        _ => return None,
-    })
+            )
+            .fixes([context.remove(step), context.rewrite(format!("atomicReduce({first})"))])
+    } else {
+        let message = format!("`{directive}` is about tree loops over threads, which `{first}` is not");
+        Wording::new(message, "not a tree loop over threads")
+            .help("Map a tree loop to `block.x`, `block.y` or `block.z`.")
+            .fix(
+                (context.axis() == Some(Axis::Tree))
+                    .then(|| context.insert_before(step, &format!("gpuDimension({first}, block.x)"))),
+            )
+            .fix(Some(context.remove(step)))
+    }
+}
+
+pub(super) fn vector_on_gpu(context: &Context) -> Wording {
+    let first = context.first();
+    let step = context.illegal.step;
+    Wording::new("a GPU has no vectors besides its threads", "not on a GPU")
+        .help(format!("Map `{first}` to a block dimension, or interleave it."))
+        .fix(Some(context.rewrite(interleave(context))))
+        .fix(Some(context.remove(step)))
 }
 
 /// What code a schedule asks for.

@@ -2,60 +2,63 @@
 
 use super::context::{Context, Wording};
 use crate::diagnostics::{Applicability, Edit, Fix};
-use crate::illegal::Problem;
+use crate::illegal::Use;
+use sched_nest::GpuDimension;
 
-pub(super) fn word(context: &Context) -> Option<Wording> {
+pub(super) fn dimension_too_large(
+    context: &Context,
+    dimension: GpuDimension,
+    count: i64,
+    limit: i64,
+) -> Wording {
     let first = context.first();
-    let step = context.illegal.step;
-    Some(match &context.illegal.problem {
-        Problem::DimensionTooLarge { dimension, count, limit } => Wording::new(
-            format!("`{first}` has {count} iterations, and `{dimension}` takes at most {limit}"),
-            "too many",
-        )
-        .help(format!("Tile `{first}`, or map it to another dimension.")),
-        Problem::SharedMemory { total, limit, uses } => {
-            let message =
-                format!("a block would keep {} in shared memory, and has {}", size(*total), size(*limit));
-            let own = uses.iter().find(|part| part.step == step).map_or(0, |part| part.bytes);
-            let mut wording = Wording::new(message, format!("takes {}", size(own)))
-                .help("Let a block work on fewer rows or trees: use smaller tiles, or cache less.");
-            for part in uses.iter().filter(|part| part.step != step).take(4) {
-                wording = wording.and(part.step, format!("takes {}", size(part.bytes)));
-            }
-            wording.fix(Some(context.remove(step)))
-        }
-        Problem::SharedMemoryUnsure { total, everywhere } => {
-            let message = format!(
-                "a block would keep {} in shared memory, which not every GPU has for one",
-                size(*total)
-            );
-            Wording::new(message, format!("above {}", size(*everywhere)))
-                .help("Name the GPU to have it checked: `target gpu(sm_90)`.")
-        }
-        Problem::CacheOutsideLaunch => {
-            let message = format!("`{first}` runs outside the blocks, so there is no block to cache for");
-            Wording::new(message, "no grid loop at or around it")
-                .help("Cache in a loop on a `grid` dimension, or in one inside it.")
-        }
-        Problem::PaddingTooLarge { bytes, limit, most } => padding(context, *bytes, *limit, *most),
-        Problem::LayoutTooLarge { bytes, limit } => {
-            let message = format!("such deep trees need at least {} as complete trees", size(*bytes));
-            let at = usize::from(!context.illegal.loops.is_empty());
-            let span = context.report.place(step, Some(at));
-            let edits = vec![Edit { span, text: "sparse".to_owned() }];
-            let title = "write `sparse`".to_owned();
-            let fix = Fix { title, edits, applicability: Applicability::Unsure };
-            Wording::new(message, format!("above {}", size(*limit)))
-                .help(
-                    "Use `sparse`, or `preorder` for rows in vectors: both store only the nodes that exist.",
-                )
-                .fix(Some(fix))
-        }
-        _ => return None,
-    })
+    Wording::new(
+        format!("`{first}` has {count} iterations, and `{dimension}` takes at most {limit}"),
+        "too many",
+    )
+    .help(format!("Tile `{first}`, or map it to another dimension."))
 }
 
-fn padding(context: &Context, bytes: u64, limit: u64, most: u32) -> Wording {
+pub(super) fn shared_memory(context: &Context, total: u64, limit: u64, uses: &[Use]) -> Wording {
+    let step = context.illegal.step;
+    let message = format!("a block would keep {} in shared memory, and has {}", size(total), size(limit));
+    let own = uses.iter().find(|part| part.step == step).map_or(0, |part| part.bytes);
+    let mut wording = Wording::new(message, format!("takes {}", size(own)))
+        .help("Let a block work on fewer rows or trees: use smaller tiles, or cache less.");
+    for part in uses.iter().filter(|part| part.step != step).take(4) {
+        wording = wording.and(part.step, format!("takes {}", size(part.bytes)));
+    }
+    wording.fix(Some(context.remove(step)))
+}
+
+pub(super) fn shared_memory_unsure(total: u64, everywhere: u64) -> Wording {
+    let message =
+        format!("a block would keep {} in shared memory, which not every GPU has for one", size(total));
+    Wording::new(message, format!("above {}", size(everywhere)))
+        .help("Name the GPU to have it checked: `target gpu(sm_90)`.")
+}
+
+pub(super) fn cache_outside_launch(context: &Context) -> Wording {
+    let first = context.first();
+    let message = format!("`{first}` runs outside the blocks, so there is no block to cache for");
+    Wording::new(message, "no grid loop at or around it")
+        .help("Cache in a loop on a `grid` dimension, or in one inside it.")
+}
+
+pub(super) fn layout_too_large(context: &Context, bytes: u64, limit: u64) -> Wording {
+    let step = context.illegal.step;
+    let message = format!("such deep trees need at least {} as complete trees", size(bytes));
+    let at = usize::from(!context.illegal.loops.is_empty());
+    let span = context.report.place(step, Some(at));
+    let edits = vec![Edit { span, text: "sparse".to_owned() }];
+    let title = "write `sparse`".to_owned();
+    let fix = Fix { title, edits, applicability: Applicability::Unsure };
+    Wording::new(message, format!("above {}", size(limit)))
+        .help("Use `sparse`, or `preorder` for rows in vectors: both store only the nodes that exist.")
+        .fix(Some(fix))
+}
+
+pub(super) fn padding(context: &Context, bytes: u64, limit: u64, most: u32) -> Wording {
     let first = context.first();
     let step = context.illegal.step;
     let message = format!("padding the trees for these steps needs at least {}", size(bytes));

@@ -4,7 +4,9 @@ use super::annotations::code;
 use super::context::{Context, Wording};
 use super::device::size;
 use crate::diagnostics::{Applicability, Fix};
-use crate::illegal::Problem;
+use crate::illegal::Size;
+use crate::lineage::DirectiveIndex;
+use crate::obligation::Obligation;
 use sched_nest::sym::Property;
 
 const MODEL: &str = "Name a model in a `model` line or on the command line to have it checked.";
@@ -13,119 +15,125 @@ const BATCH_SIZE: &str = "Say how many rows one run of the nest handles at most,
 const BOTH: &str = "Name a model in a `model` line or on the command line, and give the batch size: \
                     `schedc check ... --batch-size 4096`.";
 
-pub(super) fn word(context: &Context) -> Option<Wording> {
+pub(super) fn repeated(context: &Context, earlier: DirectiveIndex) -> Wording {
+    let step = context.illegal.step;
+    // A name may mean more copies than an earlier one did; the same text means the same.
+    let text = |step| context.report.argument_text(step, None);
+    let is_same = text(step) == text(earlier);
+    let applicability = if is_same { Applicability::Safe } else { Applicability::Unsure };
+    Wording::new(format!("{} has been said before", context.quote(step)), "said again")
+        .and(earlier, "said here")
+        .fix(Some(Fix { applicability, ..context.remove(step) }))
+}
+
+pub(super) fn unverified(context: &Context, what: &Obligation) -> Wording {
+    let needs_model = what.mentions(&|property| property != Property::BatchSize);
+    let (missing, help) = match (&context.builder.model, needs_model) {
+        (None, true) if what.mentions(&|property| property == Property::BatchSize) => {
+            ("a model and a batch size", BOTH)
+        }
+        (None, true) => ("a model", MODEL),
+        _ => ("a batch size", BATCH_SIZE),
+    };
+    let written = context.argument_text();
+    let number = written.contains("batch_size").then(|| written.replace("batch_size", "4096"));
+    Wording::new(format!("without {missing} it is not known {what}"), "not verified")
+        .help(help)
+        .fix(number.and_then(|text| context.replace(&text, Applicability::Placeholder)))
+}
+
+pub(super) fn tile_of_one() -> Wording {
+    Wording::new("this tile has one iteration, so the inner loop does nothing", "a tile of one")
+        .help("Use a larger size, or leave the tile out.")
+}
+
+pub(super) fn partial_tile(context: &Context, extent: i64, size: i64) -> Wording {
+    let last = extent % size;
+    let sizes: Vec<String> = nearest_divisors(extent, size).iter().map(i64::to_string).collect();
+    let near = match sizes.as_slice() {
+        [] => String::new(),
+        [only] => format!(" The nearest size that divides it: {only}."),
+        sizes => format!(" The nearest sizes that divide it: {}.", sizes.join(" and ")),
+    };
+    let fixes: Vec<_> =
+        sizes.iter().filter_map(|size| context.replace(size, Applicability::Unsure)).collect();
+    Wording::new(format!("{size} does not divide {extent}: the last tile has {last}"), "a partial tile")
+        .help(format!("This is fine, but a full tile runs faster.{near}"))
+        .fixes(fixes)
+}
+
+pub(super) fn interleave_of_one(context: &Context) -> Wording {
+    let step = context.illegal.step;
+    Wording::new("one walk at a time is not interleaved", "an interleave of one")
+        .help("Use a larger number, or leave `interleave` out.")
+        .fix(Some(context.remove(step)))
+}
+
+pub(super) fn empty_lanes(context: &Context, lanes: u32, trips: i64) -> Wording {
+    let first = context.first();
+    let fits = (trips >= 2).then(|| 1_i64 << trips.ilog2());
+    let message = format!(
+        "`{first}` iterates {trips} times, so {} of {lanes} lanes stay empty",
+        i64::from(lanes) - trips
+    );
+    Wording::new(message, format!("more than {trips} lanes"))
+        .help("Use a larger tile or fewer lanes.")
+        .fix(fits.and_then(|lanes| context.replace(&lanes.to_string(), Applicability::Unsure)))
+}
+
+pub(super) fn no_steps(context: &Context, layout: DirectiveIndex) -> Wording {
+    let step = context.illegal.step;
+    let message = "vectors of rows test all nodes of a `preorder` tree, they take no steps";
+    Wording::new(message, "shapes no walk")
+        .and(layout, "chosen here")
+        .help(format!("Leave `{}` out, or choose a layout that is walked in steps.", context.directive()))
+        .fix(Some(context.remove(step)))
+}
+
+pub(super) fn unroll_beyond(context: &Context, depth: u32, deepest: u32) -> Wording {
+    let message = format!("no tree is {depth} deep: the deepest has a depth of {deepest}");
+    Wording::new(message, format!("beyond {deepest}"))
+        .help(format!("Write {deepest}, or `max_depth` to follow the model."))
+        .fix(context.replace(&deepest.to_string(), Applicability::Unsure))
+}
+
+pub(super) fn peel_pointless(context: &Context, unroll: DirectiveIndex) -> Wording {
+    let step = context.illegal.step;
+    Wording::new("these steps are straight-line already", "peels nothing")
+        .and(unroll, "unrolled here")
+        .help("Peel more steps than are unrolled, or leave `peelWalk` out.")
+        .fix(Some(context.remove(step)))
+}
+
+pub(super) fn cache_too_large(context: &Context, bytes: u64, limit: u64) -> Wording {
     let first = context.first();
     let step = context.illegal.step;
-    Some(match &context.illegal.problem {
-        Problem::Repeated { earlier } => {
-            // A name may mean more copies than an earlier one did; the same text means the same.
-            let text = |step| context.report.argument_text(step, None);
-            let is_same = text(step) == text(*earlier);
-            let applicability = if is_same { Applicability::Safe } else { Applicability::Unsure };
-            Wording::new(format!("{} has been said before", context.quote(step)), "said again")
-                .and(*earlier, "said here")
-                .fix(Some(Fix { applicability, ..context.remove(step) }))
-        }
-        Problem::Unverified { what } => {
-            let needs_model = what.mentions(&|property| property != Property::BatchSize);
-            let (missing, help) = match (&context.builder.model, needs_model) {
-                (None, true) if what.mentions(&|property| property == Property::BatchSize) => {
-                    ("a model and a batch size", BOTH)
-                }
-                (None, true) => ("a model", MODEL),
-                _ => ("a batch size", BATCH_SIZE),
-            };
-            let written = context.argument_text();
-            let number = written.contains("batch_size").then(|| written.replace("batch_size", "4096"));
-            Wording::new(format!("without {missing} it is not known {what}"), "not verified")
-                .help(help)
-                .fix(number.and_then(|text| context.replace(&text, Applicability::Placeholder)))
-        }
-        Problem::TileOfOne => {
-            Wording::new("this tile has one iteration, so the inner loop does nothing", "a tile of one")
-                .help("Use a larger size, or leave the tile out.")
-        }
-        Problem::PartialTile { extent, size } => {
-            let last = extent % size;
-            let sizes: Vec<String> = nearest_divisors(*extent, *size).iter().map(i64::to_string).collect();
-            let near = match sizes.as_slice() {
-                [] => String::new(),
-                [only] => format!(" The nearest size that divides it: {only}."),
-                sizes => format!(" The nearest sizes that divide it: {}.", sizes.join(" and ")),
-            };
-            let fixes: Vec<_> =
-                sizes.iter().filter_map(|size| context.replace(size, Applicability::Unsure)).collect();
-            Wording::new(
-                format!("{size} does not divide {extent}: the last tile has {last}"),
-                "a partial tile",
-            )
-            .help(format!("This is fine, but a full tile runs faster.{near}"))
-            .fixes(fixes)
-        }
-        Problem::InterleaveOfOne => {
-            Wording::new("one walk at a time is not interleaved", "an interleave of one")
-                .help("Use a larger number, or leave `interleave` out.")
-                .fix(Some(context.remove(step)))
-        }
-        Problem::EmptyLanes { lanes, trips } => {
-            let fits = (*trips >= 2).then(|| 1_i64 << trips.ilog2());
-            let message = format!(
-                "`{first}` iterates {trips} times, so {} of {lanes} lanes stay empty",
-                i64::from(*lanes) - trips
-            );
-            Wording::new(message, format!("more than {trips} lanes"))
-                .help("Use a larger tile or fewer lanes.")
-                .fix(fits.and_then(|lanes| context.replace(&lanes.to_string(), Applicability::Unsure)))
-        }
-        Problem::NoSteps { layout } => {
-            let message = "vectors of rows test all nodes of a `preorder` tree, they take no steps";
-            Wording::new(message, "shapes no walk")
-                .and(*layout, "chosen here")
-                .help(format!(
-                    "Leave `{}` out, or choose a layout that is walked in steps.",
-                    context.directive()
-                ))
-                .fix(Some(context.remove(step)))
-        }
-        Problem::UnrollBeyond { depth, deepest } => {
-            let message = format!("no tree is {depth} deep: the deepest has a depth of {deepest}");
-            Wording::new(message, format!("beyond {deepest}"))
-                .help(format!("Write {deepest}, or `max_depth` to follow the model."))
-                .fix(context.replace(&deepest.to_string(), Applicability::Unsure))
-        }
-        Problem::PeelPointless { unroll } => {
-            Wording::new("these steps are straight-line already", "peels nothing")
-                .and(*unroll, "unrolled here")
-                .help("Peel more steps than are unrolled, or leave `peelWalk` out.")
-                .fix(Some(context.remove(step)))
-        }
-        Problem::CacheTooLarge { bytes, limit } => {
-            let message = format!(
-                "one iteration of `{first}` works on {}, more than the {} of a core's cache",
-                size(*bytes),
-                size(*limit)
-            );
-            Wording::new(message, "does not stay near")
-                .help("Use a smaller tile, or cache a loop further in.")
-                .fix(Some(context.remove(step)))
-        }
-        Problem::CodeLarge { size } => {
-            let message = format!("{}, which take long to compile", code(size));
-            Wording::new(message, "makes most of them").help(
+    let message = format!(
+        "one iteration of `{first}` works on {}, more than the {} of a core's cache",
+        size(bytes),
+        size(limit)
+    );
+    Wording::new(message, "does not stay near")
+        .help("Use a smaller tile, or cache a loop further in.")
+        .fix(Some(context.remove(step)))
+}
+
+pub(super) fn code_large(size: &Size) -> Wording {
+    let message = format!("{}, which take long to compile", code(size));
+    Wording::new(message, "makes most of them").help(
                 "It is legal. To compile faster, unroll or interleave less, and specialize and unroll loops with fewer \
                  iterations.",
             )
-        }
-        Problem::NestedParallel { outer, earlier } => {
-            let inner = context.illegal.loops.last().map(|id| context.builder.name(*id)).unwrap_or(first);
-            let message =
-                format!("`{inner}` is parallel inside `{outer}`, which keeps all threads busy alone");
-            Wording::new(message, "adds overhead, not speed")
-                .and(*earlier, "parallel around it")
-                .fix(Some(context.remove(step)))
-        }
-        _ => return None,
-    })
+}
+
+pub(super) fn nested_parallel(context: &Context, outer: &str, earlier: DirectiveIndex) -> Wording {
+    let first = context.first();
+    let step = context.illegal.step;
+    let inner = context.illegal.loops.last().map(|id| context.builder.name(*id)).unwrap_or(first);
+    let message = format!("`{inner}` is parallel inside `{outer}`, which keeps all threads busy alone");
+    Wording::new(message, "adds overhead, not speed")
+        .and(earlier, "parallel around it")
+        .fix(Some(context.remove(step)))
 }
 
 /// The largest divisor of `extent` below `size` and the smallest one above.

@@ -10,7 +10,7 @@ mod shape;
 
 use crate::device::Limits;
 use crate::diagnostics::Fix;
-use crate::illegal::Illegal;
+use crate::illegal::{Illegal, Problem};
 use crate::lineage::NestBuilder;
 use crate::report::Report;
 use context::{Context, Wording};
@@ -35,10 +35,78 @@ pub(crate) fn word(illegal: &Illegal, builder: &NestBuilder, report: &Report, wa
     wording
 }
 
+/// The words for each problem: what has none does not compile.
 fn words(context: &Context) -> Wording {
-    shape::word(context)
-        .or_else(|| annotations::word(context))
-        .or_else(|| device::word(context))
-        .or_else(|| lints::word(context))
-        .unwrap_or_default()
+    use Problem as P;
+    match &context.illegal.problem {
+        // Nobody is told.
+        P::Poisoned => Wording::default(),
+        P::UnknownIndex { name } => shape::unknown_index(context, name),
+        P::NoSuchCopy { path } => shape::no_such_copy(context, path),
+        P::NameTaken { name } => shape::name_taken(context, name),
+        P::Consumed { name, by } => shape::consumed(context, name, *by),
+        P::AnnotationLost { consumer } => shape::annotation_lost(context, *consumer),
+        P::TileSize { size } => shape::tile_size(*size),
+        P::TileOffStep { size, stride } => shape::tile_off_step(context, *size, *stride),
+        P::SplitOutside { at, start, stop } => shape::split_outside(context, at, start, stop),
+        P::SplitOffStep { offset, stride } => shape::split_off_step(context, *offset, *stride),
+        P::ReorderFew => shape::reorder_few(context),
+        P::ReorderTwice { name } => shape::reorder_twice(name),
+        P::ReorderNoPath => shape::reorder_no_path(),
+        P::ReorderFork { outer, inside } => shape::reorder_fork(context, outer, inside),
+        P::ReorderGap { outer, inner, between } => shape::reorder_gap(outer, inner, between),
+        P::SpecializeLeaf => shape::specialize_leaf(context),
+        P::TripsUnknown => shape::trips_unknown(context),
+        P::TripsHuge { trips, limit } => shape::trips_huge(context, *trips, *limit),
+        P::Specialized { by } => shape::specialized(context, *by),
+        P::NotTrees => shape::not_trees(context),
+        P::DepthTwice { by } => shape::depth_twice(context, *by),
+        P::TreesUnknown => shape::trees_unknown(context),
+        P::PositionUnknown { outer } => shape::position_unknown(context, outer),
+        P::SortTooLate { by } => shape::sort_too_late(context, *by),
+        P::TooManyLoops => shape::too_many_loops(),
+        P::TooDeep => shape::too_deep(),
+        P::Contradiction { earlier } => annotations::contradiction(context, *earlier),
+        P::Repeated { earlier } => lints::repeated(context, *earlier),
+        P::NotLeaf { leaves } => annotations::not_leaf(context, leaves),
+        P::TooSmall { value } => annotations::too_small(context, *value),
+        P::TooLarge { value, limit } => annotations::too_large(context, *value, *limit),
+        P::NotParallel => annotations::not_parallel(context),
+        P::CannotUnrollAndJam(needs) => annotations::cannot_unroll_and_jam(context, needs),
+        P::NotPowerOfTwo { width } => annotations::not_power_of_two(context, *width),
+        P::ParallelOnGpu { gpu } => annotations::parallel_on_gpu(context, *gpu),
+        P::GpuOnCpu => annotations::gpu_on_cpu(context),
+        P::DimensionTwice { outer, earlier } => annotations::dimension_twice(context, outer, *earlier),
+        P::BlockOutsideGrid => annotations::block_outside_grid(),
+        P::BlockNotConstant => annotations::block_not_constant(context),
+        P::TooManyThreads { threads, limit } => annotations::too_many_threads(*threads, *limit),
+        P::DimensionTooLarge { dimension, count, limit } => {
+            device::dimension_too_large(context, *dimension, *count, *limit)
+        }
+        P::SharedMemory { total, limit, uses } => device::shared_memory(context, *total, *limit, uses),
+        P::SharedMemoryUnsure { total, everywhere } => device::shared_memory_unsure(*total, *everywhere),
+        P::CacheOutsideLaunch => device::cache_outside_launch(context),
+        P::PaddingTooLarge { bytes, limit, most } => device::padding(context, *bytes, *limit, *most),
+        P::LayoutTooLarge { bytes, limit } => device::layout_too_large(context, *bytes, *limit),
+        P::NotBlockTrees => annotations::not_block_trees(context),
+        P::VectorOnGpu => annotations::vector_on_gpu(context),
+        P::LayoutNeedsSingleNodes { layout, tiles } => {
+            annotations::layout_needs_single_nodes(context, *layout, *tiles)
+        }
+        P::WalkNeedsSingleNodes { tiles } => annotations::walk_needs_single_nodes(context, *tiles),
+        P::NoProfile => annotations::no_profile(),
+        P::RunDepthUnknown => annotations::run_depth_unknown(),
+        P::CodeTooLarge { size } => annotations::code_too_large(context, size),
+        P::CodeLarge { size } => lints::code_large(size),
+        P::Unverified { what } => lints::unverified(context, what),
+        P::TileOfOne => lints::tile_of_one(),
+        P::PartialTile { extent, size } => lints::partial_tile(context, *extent, *size),
+        P::PeelPointless { unroll } => lints::peel_pointless(context, *unroll),
+        P::CacheTooLarge { bytes, limit } => lints::cache_too_large(context, *bytes, *limit),
+        P::InterleaveOfOne => lints::interleave_of_one(context),
+        P::EmptyLanes { lanes, trips } => lints::empty_lanes(context, *lanes, *trips),
+        P::NoSteps { layout } => lints::no_steps(context, *layout),
+        P::UnrollBeyond { depth, deepest } => lints::unroll_beyond(context, *depth, *deepest),
+        P::NestedParallel { outer, earlier } => lints::nested_parallel(context, outer, *earlier),
+    }
 }

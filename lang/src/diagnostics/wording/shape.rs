@@ -2,151 +2,168 @@
 
 use super::context::{Context, Wording, use_one_of};
 use crate::diagnostics::{Applicability, Edit, Fix, nearest};
-use crate::illegal::Problem;
 use crate::lineage::{DirectiveIndex, MAX_DEPTH, MAX_LOOPS};
 use crate::resolve::list;
 use sched_nest::sym::Sym;
 
-pub(super) fn word(context: &Context) -> Option<Wording> {
-    let first = context.first();
-    Some(match &context.illegal.problem {
-        Problem::UnknownIndex { name } => unknown_index(context, name),
-        Problem::NoSuchCopy { path } => {
-            let names = context.names();
-            Wording::new(format!("no loop is called `{path}`"), "no such copy")
-                .help(use_one_of(&names))
-                .fixes(context.replace_by_any(&names))
-        }
-        Problem::NameTaken { name } => {
-            let other = fresh(context, name);
-            Wording::new(format!("`{name}` is the name of another loop"), "taken")
-                .help("Every loop needs a name of its own.")
-                .fix(context.replace(&other, Applicability::Unsure))
-        }
-        Problem::Consumed { name, by } => consumed(context, name, *by),
-        Problem::AnnotationLost { consumer } => fact_lost(context, *consumer),
-        Problem::TileSize { size } => {
-            Wording::new(format!("a tile must have at least one iteration, not {size}"), "below 1")
-                .help("The size is a number of index values, at least 1.")
-        }
-        Problem::TileOffStep { size, stride } => {
-            let message = format!("a tile of {size} does not fit `{first}`, which counts in steps of {stride}");
-            let near = multiples(*size, *stride);
-            Wording::new(message, format!("no multiple of {stride}"))
-                .help("Sizes are index values, not iteration counts.")
-                .fixes(context.replace_by_any(&near))
-        }
-        Problem::SplitOutside { at, start, stop } => split_outside(context, at, start, stop),
-        Problem::SplitOffStep { offset, stride } => {
-            let at = context.report_value();
-            let near: Vec<String> = match at {
-                Some(at) => {
-                    let below = at.saturating_sub(offset.rem_euclid(*stride));
-                    vec![below.to_string(), below.saturating_add(*stride).to_string()]
-                }
-                None => Vec::new(),
-            };
-            Wording::new(format!("`{first}` has no iteration at this value"), format!("not on a step of {stride}"))
-                .help("Split points are index values, not iteration counts.")
-                .fixes(context.replace_by_any(&near))
-        }
-        Problem::ReorderFew => Wording::new("`reorder` needs at least two loops", "nothing to reorder")
-            .help("Name the loops of a chain in the order you want, outermost first.")
-            .fix(Some(context.remove(context.illegal.step))),
-        Problem::ReorderTwice { name } => Wording::new(format!("`{name}` is named twice"), "named before")
-            .help("Name each loop once, outermost first."),
-        Problem::ReorderNoPath => Wording::new("these loops do not stand inside each other", "not on one path")
-            .help("`reorder` permutes loops of one chain. Loops beside each other, such as the halves of a split, are \
-                   reordered one chain at a time."),
-        Problem::ReorderFork { outer, inside } => {
-            let message = format!("`{outer}` contains several loops, so it cannot change places with one of them");
-            Wording::new(message, "not perfectly nested")
-                .help(format!("Reorder before the loop is copied; inside `{outer}` are {}.", list(inside)))
-                .fix(context.reorder_before_split())
-        }
-        Problem::ReorderGap { outer, inner, between } => {
-            let names = list(between);
-            let verb = if between.len() == 1 { "stands" } else { "stand" };
-            Wording::new(format!("{names} {verb} between `{outer}` and `{inner}`"), "not contiguous")
-                .help(format!("Name {names} too, or leave out the loops on one side."))
-        }
-        _ => return expansion(context),
-    })
+pub(super) fn no_such_copy(context: &Context, path: &str) -> Wording {
+    let names = context.names();
+    Wording::new(format!("no loop is called `{path}`"), "no such copy")
+        .help(use_one_of(&names))
+        .fixes(context.replace_by_any(&names))
 }
 
-/// Words for `specialize`, `unroll`, `sortTrees` and `splitByDepth`, and for the limits.
-fn expansion(context: &Context) -> Option<Wording> {
+pub(super) fn name_taken(context: &Context, name: &str) -> Wording {
+    let other = fresh(context, name);
+    Wording::new(format!("`{name}` is the name of another loop"), "taken")
+        .help("Every loop needs a name of its own.")
+        .fix(context.replace(&other, Applicability::Unsure))
+}
+
+pub(super) fn tile_size(size: i64) -> Wording {
+    Wording::new(format!("a tile must have at least one iteration, not {size}"), "below 1")
+        .help("The size is a number of index values, at least 1.")
+}
+
+pub(super) fn tile_off_step(context: &Context, size: i64, stride: i64) -> Wording {
+    let first = context.first();
+    let message = format!("a tile of {size} does not fit `{first}`, which counts in steps of {stride}");
+    let near = multiples(size, stride);
+    Wording::new(message, format!("no multiple of {stride}"))
+        .help("Sizes are index values, not iteration counts.")
+        .fixes(context.replace_by_any(&near))
+}
+
+pub(super) fn split_off_step(context: &Context, offset: i64, stride: i64) -> Wording {
+    let first = context.first();
+    let at = context.report_value();
+    let near: Vec<String> = match at {
+        Some(at) => {
+            let below = at.saturating_sub(offset.rem_euclid(stride));
+            vec![below.to_string(), below.saturating_add(stride).to_string()]
+        }
+        None => Vec::new(),
+    };
+    Wording::new(format!("`{first}` has no iteration at this value"), format!("not on a step of {stride}"))
+        .help("Split points are index values, not iteration counts.")
+        .fixes(context.replace_by_any(&near))
+}
+
+pub(super) fn reorder_few(context: &Context) -> Wording {
+    Wording::new("`reorder` needs at least two loops", "nothing to reorder")
+        .help("Name the loops of a chain in the order you want, outermost first.")
+        .fix(Some(context.remove(context.illegal.step)))
+}
+
+pub(super) fn reorder_twice(name: &str) -> Wording {
+    Wording::new(format!("`{name}` is named twice"), "named before")
+        .help("Name each loop once, outermost first.")
+}
+
+pub(super) fn reorder_no_path() -> Wording {
+    Wording::new("these loops do not stand inside each other", "not on one path").help(
+        "`reorder` permutes loops of one chain. Loops beside each other, such as the halves of a split, are \
+                   reordered one chain at a time.",
+    )
+}
+
+pub(super) fn reorder_fork(context: &Context, outer: &str, inside: &[String]) -> Wording {
+    let message = format!("`{outer}` contains several loops, so it cannot change places with one of them");
+    Wording::new(message, "not perfectly nested")
+        .help(format!("Reorder before the loop is copied; inside `{outer}` are {}.", list(inside)))
+        .fix(context.reorder_before_split())
+}
+
+pub(super) fn reorder_gap(outer: &str, inner: &str, between: &[String]) -> Wording {
+    let names = list(between);
+    let verb = if between.len() == 1 { "stands" } else { "stand" };
+    Wording::new(format!("{names} {verb} between `{outer}` and `{inner}`"), "not contiguous")
+        .help(format!("Name {names} too, or leave out the loops on one side."))
+}
+
+pub(super) fn specialize_leaf(context: &Context) -> Wording {
+    let first = context.first();
+    Wording::new(format!("there is no loop inside `{first}` to specialize"), "a leaf loop")
+        .help(format!("To expand the walks of a leaf loop, use `unroll({first})`."))
+}
+
+pub(super) fn trips_unknown(context: &Context) -> Wording {
+    let first = context.first();
+    let message = format!("how often `{first}` iterates is known only at run time");
+    Wording::new(message, "unknown number of iterations")
+        .help(format!("Tile `{first}` first: the inner loop of a tile has a known number of iterations."))
+}
+
+pub(super) fn trips_huge(context: &Context, trips: i64, limit: i64) -> Wording {
     let directive = context.directive();
     let first = context.first();
-    Some(match &context.illegal.problem {
-        Problem::SpecializeLeaf => {
-            Wording::new(format!("there is no loop inside `{first}` to specialize"), "a leaf loop")
-                .help(format!("To expand the walks of a leaf loop, use `unroll({first})`."))
-        }
-        Problem::TripsUnknown => {
-            let message = format!("how often `{first}` iterates is known only at run time");
-            Wording::new(message, "unknown number of iterations").help(format!(
-                "Tile `{first}` first: the inner loop of a tile has a known number of iterations."
-            ))
-        }
-        Problem::TripsHuge { trips, limit } => {
-            let message = format!("`{directive}` would make {trips} copies");
-            Wording::new(message, format!("more than {limit}"))
-                .help(format!("Tile `{first}` first and expand the inner loop of the tile."))
-                .fix(context.expand_a_tile())
-        }
-        Problem::Specialized { by } => {
-            let message =
-                format!("`{first}` has a body for each of its iterations and cannot be reshaped any more");
-            Wording::new(message, "specialized").and(*by, "specialized here").help(match directive {
-                "specialize" => "Leave it out, or name only copies that are not specialized yet.".to_owned(),
-                _ => format!("Move this directive before {}.", context.quote(*by)),
-            })
-        }
-        Problem::NotTrees => {
-            let trees: Vec<String> = context.tree_loops();
-            Wording::new(
-                format!("`{directive}` is about trees, and `{first}` is a loop over rows"),
-                "a loop over rows",
-            )
-            .help(use_one_of(&trees))
-            .fixes(context.replace_by_any(&trees))
-        }
-        Problem::DepthTwice { by } => {
-            Wording::new(format!("all trees of `{first}` are equally deep"), "split by depth already")
-                .and(*by, "split here")
-                .fix(Some(context.remove(context.illegal.step)))
-        }
-        Problem::TreesUnknown => Wording::new(
-            format!("which trees one iteration of `{first}` covers is too much to find out"),
-            "too large",
-        )
-        .help("Split by depth before the loops inside it are copied.")
-        .fix(
-            context
-                .specialized_inside()
-                .map(|by| context.move_before(by, context.report.text(context.illegal.step))),
-        ),
-        Problem::PositionUnknown { outer } => {
-            let message =
-                format!("which trees one iteration of `{first}` covers depends on `{outer}` around it");
-            Wording::new(message, "trees not known")
-                .help(format!("Split `{outer}` by depth, or specialize it first."))
-        }
-        Problem::SortTooLate { by } => sort_too_late(context, *by),
-        Problem::TooManyLoops => {
-            Wording::new(format!("the nest would have more than {MAX_LOOPS} loops"), "too many copies")
-                .help("Specialize or split fewer loops, or loops with less inside.")
-        }
-        Problem::TooDeep => {
-            Wording::new(format!("the nest would be more than {MAX_DEPTH} loops deep"), "too deep")
-                .help("Tile less often.")
-        }
-        _ => return None,
+    let message = format!("`{directive}` would make {trips} copies");
+    Wording::new(message, format!("more than {limit}"))
+        .help(format!("Tile `{first}` first and expand the inner loop of the tile."))
+        .fix(context.expand_a_tile())
+}
+
+pub(super) fn specialized(context: &Context, by: DirectiveIndex) -> Wording {
+    let directive = context.directive();
+    let first = context.first();
+    let message = format!("`{first}` has a body for each of its iterations and cannot be reshaped any more");
+    Wording::new(message, "specialized").and(by, "specialized here").help(match directive {
+        "specialize" => "Leave it out, or name only copies that are not specialized yet.".to_owned(),
+        _ => format!("Move this directive before {}.", context.quote(by)),
     })
 }
 
-fn unknown_index(context: &Context, name: &str) -> Wording {
+pub(super) fn not_trees(context: &Context) -> Wording {
+    let directive = context.directive();
+    let first = context.first();
+    let trees: Vec<String> = context.tree_loops();
+    Wording::new(
+        format!("`{directive}` is about trees, and `{first}` is a loop over rows"),
+        "a loop over rows",
+    )
+    .help(use_one_of(&trees))
+    .fixes(context.replace_by_any(&trees))
+}
+
+pub(super) fn depth_twice(context: &Context, by: DirectiveIndex) -> Wording {
+    let first = context.first();
+    Wording::new(format!("all trees of `{first}` are equally deep"), "split by depth already")
+        .and(by, "split here")
+        .fix(Some(context.remove(context.illegal.step)))
+}
+
+pub(super) fn trees_unknown(context: &Context) -> Wording {
+    let first = context.first();
+    Wording::new(
+        format!("which trees one iteration of `{first}` covers is too much to find out"),
+        "too large",
+    )
+    .help("Split by depth before the loops inside it are copied.")
+    .fix(
+        context
+            .specialized_inside()
+            .map(|by| context.move_before(by, context.report.text(context.illegal.step))),
+    )
+}
+
+pub(super) fn position_unknown(context: &Context, outer: &str) -> Wording {
+    let first = context.first();
+    let message = format!("which trees one iteration of `{first}` covers depends on `{outer}` around it");
+    Wording::new(message, "trees not known")
+        .help(format!("Split `{outer}` by depth, or specialize it first."))
+}
+
+pub(super) fn too_many_loops() -> Wording {
+    Wording::new(format!("the nest would have more than {MAX_LOOPS} loops"), "too many copies")
+        .help("Specialize or split fewer loops, or loops with less inside.")
+}
+
+pub(super) fn too_deep() -> Wording {
+    Wording::new(format!("the nest would be more than {MAX_DEPTH} loops deep"), "too deep")
+        .help("Tile less often.")
+}
+
+pub(super) fn unknown_index(context: &Context, name: &str) -> Wording {
     let mut known = context.builder.live_names();
     known.sort_unstable();
     let wording = Wording::new(format!("no loop is called `{name}`"), "unknown");
@@ -181,7 +198,7 @@ fn fresh(context: &Context, name: &str) -> String {
     (1..100).map(|n| format!("{name}_{n}")).find(is_free).unwrap_or_else(|| format!("{name}_new"))
 }
 
-fn consumed(context: &Context, name: &str, by: DirectiveIndex) -> Wording {
+pub(super) fn consumed(context: &Context, name: &str, by: DirectiveIndex) -> Wording {
     let successors = context.names();
     let consumer = context.report.directive_name(by);
     Wording::new(format!("`{name}` is not a loop any more"), format!("consumed by `{consumer}`"))
@@ -190,7 +207,7 @@ fn consumed(context: &Context, name: &str, by: DirectiveIndex) -> Wording {
         .fixes(context.replace_by_any(&successors))
 }
 
-fn fact_lost(context: &Context, consumer: DirectiveIndex) -> Wording {
+pub(super) fn annotation_lost(context: &Context, consumer: DirectiveIndex) -> Wording {
     let directive = context.directive();
     let name = context.argument_text();
     let successors: Vec<String> =
@@ -209,7 +226,7 @@ fn fact_lost(context: &Context, consumer: DirectiveIndex) -> Wording {
     .fixes(context.replace_by_any(&successors))
 }
 
-fn split_outside(context: &Context, at: &Sym, start: &Sym, stop: &Sym) -> Wording {
+pub(super) fn split_outside(context: &Context, at: &Sym, start: &Sym, stop: &Sym) -> Wording {
     let first = context.first();
     let inside = match (start.as_int(), stop.as_int()) {
         (Some(start), Some(stop)) if stop.saturating_sub(start) > 1 => {
@@ -225,7 +242,7 @@ fn split_outside(context: &Context, at: &Sym, start: &Sym, stop: &Sym) -> Wordin
     .help(inside)
 }
 
-fn sort_too_late(context: &Context, by: DirectiveIndex) -> Wording {
+pub(super) fn sort_too_late(context: &Context, by: DirectiveIndex) -> Wording {
     let here = context.report.place(context.illegal.step, None);
     let there = context.report.place(by, None).start;
     let text = context.report.text(context.illegal.step);

@@ -5,7 +5,8 @@ use std::io::Read;
 
 use super::matching::{find_columns, without_names_of_the_model};
 use super::{Records, parse};
-use crate::error::{Code, DataError};
+use crate::codes;
+use crate::error::DataError;
 use crate::read::{Expect, Names};
 
 /// Which of a line's cells make a row.
@@ -78,8 +79,8 @@ fn select<R: Read>(
     expect: Expect<'_>,
 ) -> Result<Selection, DataError> {
     if let Some(names) = expect.names_to_match() {
-        let columns = find_columns(&line.cells, names, records).map_err(|error| match (kind, error.code) {
-            (Kind::HeaderOfNumbers, Code::MissingFeature) => error.help(
+        let columns = find_columns(&line.cells, names, records).map_err(|error| match (kind, error.code == codes::MISSING_FEATURE) {
+            (Kind::HeaderOfNumbers, true) => error.help(
                 "the first line holds the numbers from 0 on, as pandas writes for columns without names: give the columns \
                  the model's names, or, if they are the features in the model's order, say --by-position; if the line is a \
                  row, put a line with the model's names before it",
@@ -242,7 +243,7 @@ impl Line {
     /// Refuses a header that speaks against columns by position, where the model's features have no names.
     fn check_order<R: Read>(&self, records: &Records<'_, R>) -> Result<(), DataError> {
         let refused = |message: &str, help: &str| {
-            Err(records.error(Code::UnmatchedHeader, message.to_owned()).help(help))
+            Err(records.error(codes::UNMATCHED_HEADER, message.to_owned()).help(help))
         };
         let unnamed = |cell: &String| cell.trim().is_empty();
         if self.cells.first().is_some_and(unnamed) && self.cells.iter().skip(1).any(|cell| !unnamed(cell)) {

@@ -5,7 +5,8 @@ use std::io::Read;
 
 use super::Records;
 use super::near::near;
-use crate::error::{Code, DataError, shorten};
+use crate::codes;
+use crate::error::{DataError, shorten};
 
 /// For each of the model's features the column of its name.
 pub(super) fn find_columns<R: Read>(
@@ -28,7 +29,7 @@ pub(super) fn find_columns<R: Read>(
             Some([first, second, ..]) => {
                 let message = format!("columns {} and {} have the same name", first + 1, second + 1);
                 return Err(records
-                    .error(Code::DuplicateFeature, message)
+                    .error(codes::DUPLICATE_FEATURE, message)
                     .column(second + 1, Some(name.clone()))
                     .help("keep the one that is the model's feature, and rename or remove the other"));
             }
@@ -61,7 +62,7 @@ fn check_names<R: Read>(names: &[String], trimmed: bool, records: &Records<'_, R
                 --by-position";
     if let Some(at) = names.iter().position(|name| name.trim().is_empty()) {
         let message = format!("feature {at} of the model has an empty name, so the header cannot be matched");
-        return Err(records.error(Code::UnusableNames, message).help(help));
+        return Err(records.error(codes::UNUSABLE_NAMES, message).help(help));
     }
     if trimmed {
         return Ok(());
@@ -73,7 +74,7 @@ fn check_names<R: Read>(names: &[String], trimmed: bool, records: &Records<'_, R
                 "features {first} and {at} of the model are both named \"{}\", so the header cannot be matched",
                 shorten(name)
             );
-            return Err(records.error(Code::UnusableNames, message).help(help));
+            return Err(records.error(codes::UNUSABLE_NAMES, message).help(help));
         }
     }
     Ok(())
@@ -100,7 +101,7 @@ fn missing<R: Read>(
     };
     let pairs: Vec<String> = lacking.iter().take(MOST_NAMED).filter_map(pair).collect();
     let misses = if pairs.is_empty() { String::new() } else { format!("{}: ", pairs.join(", ")) };
-    records.error(Code::MissingFeature, message).help(format!(
+    records.error(codes::MISSING_FEATURE, message).help(format!(
         "{misses}give the columns the model's names; or, if the columns are the features in the model's order, say \
          --by-position"
     ))
@@ -110,7 +111,7 @@ fn missing<R: Read>(
 pub(super) fn without_names_of_the_model<R: Read>(records: &Records<'_, R>) -> DataError {
     let message = "the header cannot be matched: the library was built by an older schedc and does not hold the names of \
                    the model's features";
-    records.error(Code::UnmatchedHeader, message.to_owned()).help(
+    records.error(codes::UNMATCHED_HEADER, message.to_owned()).help(
         "build the library again; or, if the columns are the features in the model's order, say --by-position or remove \
          the header",
     )

@@ -7,7 +7,8 @@
 use std::io::{self, Read};
 
 use super::element::Element;
-use crate::error::{Code, DataError, shorten};
+use crate::codes;
+use crate::error::{DataError, shorten};
 use crate::read::unreadable;
 
 /// What a header says.
@@ -61,7 +62,7 @@ pub(super) fn read(stream: &mut impl Read, name: &str) -> Result<(Header, u64), 
 
 fn malformed(name: &str, message: &str) -> DataError {
     DataError::new(
-        Code::MalformedHeader,
+        codes::MALFORMED_HEADER,
         name,
         format!("the header of the .npy array is malformed: {message}"),
     )
@@ -105,7 +106,7 @@ impl Fields {
 
 fn unsupported(name: &str, elements: impl std::fmt::Display) -> DataError {
     DataError::new(
-        Code::UnsupportedArray,
+        codes::UNSUPPORTED_ARRAY,
         name,
         format!("the array's elements are {elements}, not real numbers"),
     )

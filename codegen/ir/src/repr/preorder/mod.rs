@@ -32,6 +32,7 @@ use super::traverse::sweep::{Sweep, SweptNode};
 use super::traverse::test_mask::TestMask;
 use super::tree::{Buffers, Loaded, TreeLanes, TreeState, WalkShape};
 use crate::bytes::narrowest;
+use crate::codes;
 use crate::error::CompileError;
 use crate::fault::{Fault, seeded};
 use crate::lir::{Bin, Builder, Cast, Cmp, Scalar, Ty, Value};
@@ -99,7 +100,7 @@ impl Preorder {
         let most = most_leaves(request);
         let Some(place) = narrowest(most).filter(|place| *place != Scalar::I32) else {
             return Err(CompileError::new(
-                CompileError::LAYOUT_BUDGET,
+                codes::LAYOUT_BUDGET,
                 format!("a tree has {most} leaves, more than 16 bits count"),
                 "use representation(sparse), whose walks step from node to node",
             ));

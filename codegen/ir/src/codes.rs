@@ -1,0 +1,13 @@
+//! Codes of compilation.
+
+sched_diagnostics::codes! { Compilation in "explain/";
+    CATEGORY 1 "C0001" Error "categorical split in a layout without one"
+    LAYOUT_BUDGET 2 "C0002" Error "layout too large"
+    PAD_BUDGET 3 "C0003" Error "too much padding"
+    PRIVATE_BUDGET 4 "C0004" Error "private sums too large"
+    SYMBOLIC 5 "C0005" Error "schedule that is still symbolic"
+    CODE_SIZE 6 "C0006" Error "too much code"
+    NO_PROFILE 7 "C0007" Error "no profile of the leaves"
+    SINGLE_NODES 8 "C0008" Error "tiles where there are single nodes"
+    NOT_LOWERED 9 "C0009" Error "layout without a code generator"
+}

@@ -1,0 +1,28 @@
+//! Codes of models.
+
+sched_diagnostics::codes! { Model in "explain/";
+    UNKNOWN_FORMAT 1 "M0001" Error "unknown model format"
+    UNSUPPORTED_FORMAT 2 "M0002" Error "model format that is not read"
+    SYNTAX 3 "M0003" Error "damaged or truncated model file"
+    STRUCTURE 4 "M0004" Error "missing field or wrong type in a model file"
+    UNSUPPORTED_BOOSTER 5 "M0005" Error "booster without trees"
+    UNSUPPORTED_CATEGORICAL 6 "M0006" Error "categorical split"
+    UNSUPPORTED_VECTOR_LEAF 7 "M0007" Error "leaves that hold a vector"
+    UNSUPPORTED_OBJECTIVE 8 "M0008" Error "objective whose prediction cannot be computed"
+    BAD_PARAMETER 9 "M0009" Error "model parameter that makes no sense"
+    LENGTH_MISMATCH 10 "M0010" Error "arrays of different lengths"
+    CHILD_OUT_OF_RANGE 11 "M0011" Error "child that is no node of the tree"
+    NOT_A_TREE 12 "M0012" Error "node that is reached twice"
+    FEATURE_OUT_OF_RANGE 13 "M0013" Error "feature that does not exist"
+    TOO_DEEP 14 "M0014" Error "tree that is too deep"
+    BAD_VALUE 15 "M0015" Error "value that is not a usable number"
+    TARGET_OUT_OF_RANGE 16 "M0016" Error "tree for an output that does not exist"
+    BAD_ITERATIONS 17 "M0017" Error "iterations that do not fit the trees"
+    NO_SUCH_ITERATIONS 18 "M0018" Error "iterations that the model does not have"
+    TOO_LARGE 19 "M0019" Error "count that is too large"
+    NODE_ORDER 20 "M0020" Error "nodes that are unreachable or out of order"
+    BAD_PROFILE 21 "M0021" Error "file that is no profile"
+    OTHER_PROFILE 22 "M0022" Error "profile of another model"
+    UNREADABLE 23 "M0023" Error "model file that cannot be read"
+    OTHER_MODEL 24 "M0024" Error "model with another fingerprint"
+}

@@ -1,0 +1,13 @@
+//! Codes for bugs of schedc itself. Whoever gets one has done nothing wrong.
+
+/// What to do about a bug of schedc.
+pub const REPORT: &str = "this is not your fault. Please report it with this text, the command line, and the schedule and \
+                          the model if you can share them";
+
+crate::codes! { Internal in "explain/";
+    PANIC 1 "X0001" Error "bug in schedc"
+    ILL_FORMED 2 "X0002" Error "code that breaks schedc's own rules"
+    REJECTED 3 "X0003" Error "code that LLVM rejects"
+    SYMBOLIC 4 "X0004" Error "checked schedule that is still symbolic"
+    IMPOSSIBLE 5 "X0005" Error "step that cannot fail has failed"
+}
