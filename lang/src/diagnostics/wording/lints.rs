@@ -77,10 +77,11 @@ pub(super) fn word(context: &Context) -> Option<Wording> {
                 .help("Use a larger tile or fewer lanes.")
                 .fix(fits.and_then(|lanes| context.replace(&lanes.to_string(), Applicability::Unsure)))
         }
-        Problem::NoSteps { layout } => {
-            let message = "vectors of rows test all nodes of a `preorder` tree, they take no steps";
+        Problem::NoSteps { layout, chosen } => {
+            let message =
+                format!("vectors of rows test all nodes of a `{}` tree, they take no steps", layout.word());
             Wording::new(message, "shapes no walk")
-                .and(*layout, "chosen here")
+                .and(*chosen, "chosen here")
                 .help(format!(
                     "Leave `{}` out, or choose a layout that is walked in steps.",
                     context.directive()
