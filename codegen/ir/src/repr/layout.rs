@@ -51,6 +51,9 @@ macro_rules! formats {
         }
 
         impl Format {
+            /// All formats.
+            pub const ALL: &'static [Format] = &[$(Format::$name),*];
+
             /// What people read.
             pub fn text(self) -> &'static str {
                 match self {
