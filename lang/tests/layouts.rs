@@ -45,7 +45,11 @@ fn a_word_names_one_layout() {
 #[test]
 fn the_checker_obeys_the_table() {
     let codes = |facts: &str, text: &str| -> BTreeSet<u16> {
-        check(text, &sched_testing::options(facts)).diagnostics.iter().map(|found| found.code.0).collect()
+        check(text, &sched_testing::options(facts))
+            .diagnostics
+            .iter()
+            .map(|found| found.code.number())
+            .collect()
     };
     for layout in Layout::ALL {
         let line = format!("representation({})", layout.word());
@@ -61,7 +65,7 @@ fn the_checker_obeys_the_table() {
         assert_eq!(no_steps, layout.row_vectors() == RowVectors::Sweep, "{line}: vectors of rows");
 
         let options = Options { supported: Supported::Compilable, ..sched_testing::options("trees=3") };
-        assert_eq!(check(&line, &options).nest.is_some(), layout.is_lowered(), "{line}: lowered");
+        assert_eq!(check(&line, &options).nest().is_some(), layout.is_lowered(), "{line}: lowered");
     }
 }
 
