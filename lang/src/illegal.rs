@@ -380,8 +380,10 @@ pub enum Problem {
     },
     /// A shape of steps for walks that test all nodes instead.
     NoSteps {
-        /// What made them so.
-        layout: DirectiveIndex,
+        /// The layout that is walked so.
+        layout: Layout,
+        /// What chose it.
+        chosen: DirectiveIndex,
     },
     /// An `unrollWalk` beyond the deepest tree.
     UnrollBeyond {

@@ -1,18 +1,34 @@
-//! The table of layouts against the places that name layouts in words of their own.
+//! The table of layouts against the checker, and against the places that name layouts in words of their own. `UPDATE=1
+//! cargo test -p sched-lang --test layouts` writes lists of words.
 #![allow(clippy::panic, reason = "a test fails by panicking")]
 
 use sched_lang::directives::{Role, SIGNATURES};
-use sched_nest::Layout;
-use std::path::Path;
+use sched_lang::{Options, Supported, check};
+use sched_nest::{Layout, Nodes, RowVectors, Tiles};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
-fn text(path: &str) -> String {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    std::fs::read_to_string(root.join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-/// The words between backticks of a text.
-fn quoted(text: &str) -> Vec<&str> {
-    text.split('`').skip(1).step_by(2).collect()
+fn text(path: &str) -> String {
+    std::fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+/// Compares what stands in a file between two texts of one line or of lines one after the other, or writes it.
+fn expect(path: &str, [before, after]: [&str; 2], between: &str) {
+    let old = text(path);
+    let end = |start: usize| old[start..].find(after).map(|length| start + length);
+    let places = old.match_indices(before).map(|(at, _)| at + before.len());
+    let places = places.filter_map(|start| end(start).map(|end| start..end));
+    let place = places.last().unwrap_or_else(|| panic!("{path} lacks `{before}...{after}`"));
+    if std::env::var_os("UPDATE").is_some() {
+        let new = format!("{}{between}{}", &old[..place.start], &old[place.end..]);
+        std::fs::write(root().join(path), new).unwrap_or_else(|error| panic!("{path}: {error}"));
+    } else {
+        assert_eq!(&old[place], between, "{path}: UPDATE=1 writes this list");
+    }
 }
 
 #[test]
@@ -25,33 +41,94 @@ fn a_word_names_one_layout() {
     assert!(words.into_iter().any(|role| role == Role::Keyword(Layout::WORDS)));
 }
 
+/// What is written about the rows of the table holds for what the checker says.
 #[test]
-fn documents_name_every_layout() {
-    let readme = text("README.md");
-    let row = readme.lines().find(|line| line.starts_with("| `representation(")).expect("a row");
-    let page = text("docs/book/src/directives/representation.md");
+fn the_checker_obeys_the_table() {
+    let codes = |facts: &str, text: &str| -> BTreeSet<u16> {
+        check(text, &sched_testing::options(facts))
+            .diagnostics
+            .iter()
+            .map(|found| found.code.number())
+            .collect()
+    };
     for layout in Layout::ALL {
-        assert!(quoted(row).contains(&layout.word()), "README.md lacks `{}`", layout.word());
-        assert!(
-            page.contains(&format!("\n- `{}`:", layout.word())),
-            "representation.md lacks `{}`",
-            layout.word()
-        );
+        let line = format!("representation({})", layout.word());
+        let too_large = codes("depths=30,2", &line).contains(&84);
+        assert_eq!(too_large, layout.nodes() == Nodes::Complete, "{line}: nodes");
+
+        let tiles = |target: &str| codes("", &format!("{target}\n{line}\ntileTrees(4)")).contains(&76);
+        assert_eq!(tiles(""), layout.tiles() != Tiles::Everywhere, "{line}: tiles");
+        assert_eq!(tiles("target gpu(sm_90)"), layout.tiles() == Tiles::Nowhere, "{line}: tiles on GPUs");
+
+        let vectors = "reorder(tree, batch)\nvectorize(batch, 8)\nspeculateWalk(batch, 2)";
+        let no_steps = codes("", &format!("{vectors}\n{line}")).contains(&101);
+        assert_eq!(no_steps, layout.row_vectors() == RowVectors::Sweep, "{line}: vectors of rows");
+
+        let options = Options { supported: Supported::Compilable, ..sched_testing::options("trees=3") };
+        assert_eq!(check(&line, &options).nest().is_some(), layout.is_lowered(), "{line}: lowered");
+    }
+}
+
+/// What editors tell about a layout is a sentence.
+#[test]
+fn texts_are_sentences() {
+    for layout in Layout::ALL {
+        let (meaning, smaller) = (layout.meaning(), layout.smaller());
+        assert!(meaning.ends_with('.') && meaning.len() > 20, "`{meaning}`");
+        assert!(smaller.len() > 20 && !smaller.ends_with('.'), "`{smaller}`");
+        let itself = format!("representation({})", layout.word());
+        assert!(!smaller.contains(&itself), "`{itself}` is proposed instead of itself");
     }
 }
 
 #[test]
-fn editors_colour_every_word_of_an_argument() {
-    let grammar = text("editors/vscode/syntaxes/sched.tmLanguage.json");
-    let line = |with: &str| grammar.lines().find(|line| line.contains(with)).expect("words of arguments");
-    let (words, dimensions) = (line("|uniform|probability)"), line(".[xyz]"));
-    for parameter in SIGNATURES.iter().flat_map(|signature| signature.parameters) {
-        let Role::Keyword(keywords) = parameter.role else { continue };
-        for keyword in keywords {
-            let (line, word) =
-                keyword.split_once('.').map_or((words, *keyword), |(level, _)| (dimensions, level));
-            let is_known = line.split(['(', '|', ')']).any(|known| known == word);
-            assert!(is_known, "the grammar of editors lacks `{keyword}`");
-        }
+fn the_readme_lists_all_layouts() {
+    let words = |lowered: bool| -> Vec<String> {
+        let layouts = Layout::ALL.iter().filter(|layout| layout.is_lowered() == lowered);
+        layouts.map(|layout| format!("`{}`", layout.word())).collect()
+    };
+    let (compiled, checked) = (words(true), words(false));
+    let (last, others) = compiled.split_last().expect("layouts that compile");
+    let mut list = format!("{} or {last}", others.join(", "));
+    if !checked.is_empty() {
+        list += &format!(" ({}: checked only)", checked.join(", "));
     }
+    expect("README.md", ["the trees' layout in memory: ", " | ✓ |"], &list);
+}
+
+#[test]
+fn the_book_explains_every_layout() {
+    let page = text("docs/book/src/directives/representation.md");
+    for layout in Layout::ALL {
+        let item = format!("\n- `{}`: ", layout.word());
+        assert!(page.contains(&item), "representation.md lacks `{}`", layout.word());
+    }
+}
+
+/// Words that arguments of directives may be, without those of GPUs' dimensions.
+fn argument_words() -> Vec<&'static str> {
+    let parameters = SIGNATURES.iter().flat_map(|signature| signature.parameters);
+    let words = parameters.flat_map(|parameter| match parameter.role {
+        Role::Keyword(words) => words,
+        _ => &[],
+    });
+    words.copied().filter(|word| !word.contains('.')).collect()
+}
+
+#[test]
+fn editors_colour_every_word_of_an_argument() {
+    let words = argument_words();
+    assert!(words.len() > Layout::ALL.len(), "{words:?}");
+    let grammar = "editors/vscode/syntaxes/sched.tmLanguage.json";
+    expect(grammar, ["\"match\": \"\\\\b(", ")\\\\b(?=\\\\s*\\\\))\""], &words.join("|"));
+    let vim = "editors/neovim/syntax/sched.vim";
+    expect(vim, ["syntax match schedWord /\\<\\%(", "\\)\\>\\ze\\s*)/"], &words.join("\\|"));
+}
+
+#[test]
+fn fuzzers_know_every_directive_and_word() {
+    let directives = SIGNATURES.iter().map(|signature| format!("\"{}(\"\n", signature.name));
+    let words = argument_words().into_iter().map(|word| format!("\"{word}\"\n"));
+    let list: String = directives.chain(words).collect();
+    expect("fuzz/sched.dict", ["# Directives and words of their arguments.\n", "# End.\n"], &list);
 }

@@ -6,6 +6,7 @@ use sched_lang::diagnostics::{Code, Severity};
 use sched_lang::directives::{Op, SIGNATURES};
 use sched_lang::legal_next::{Argument, Next, at};
 use sched_lang::{Options, Supported, check};
+use sched_nest::Layout;
 use sched_testing::schedules::{Rng, schedule};
 
 fn examples() -> Vec<String> {
@@ -91,9 +92,9 @@ fn simple(name: &str, v: &str) -> Vec<String> {
             all
         }
         "unrollWalk" | "peelWalk" | "speculateWalk" | "vectorReduce" => numbers(&[1, 2, 4, 8], ""),
-        "representation" => ["array", "sparse", "levels", "quantized", "preorder"]
-            .map(|word| format!("{name}({v}, {word})"))
-            .into(),
+        "representation" => {
+            Layout::lowered().map(|layout| format!("{name}({v}, {})", layout.word())).collect()
+        }
         "gpuDimension" => ["grid.x", "block.x", "block.z"].map(|word| format!("{name}({v}, {word})")).into(),
         "sortTrees" | "tileTrees" | "reorder" => Vec::new(),
         _ => vec![format!("{name}({v})")],

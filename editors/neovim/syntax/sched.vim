@@ -14,6 +14,7 @@ syntax keyword schedRow batch
 syntax keyword schedTree tree
 syntax match schedDirective /\%(^\|[;{]\)\s*\zs\h\w*\ze\s*(/
 syntax match schedDimension /\<\%(grid\|block\)\.[xyz]\>/
+syntax match schedWord /\<\%(depth\|array\|sparse\|levels\|quantized\|preorder\|reorg\|uniform\|probability\)\>\ze\s*)/
 syntax match schedNumber /\<\d\+\>/
 syntax match schedOperator /[-+*%=<>]\|\/\ze[^/]/
 syntax region schedString start=/"/ skip=/\\./ end=/"\|$/ oneline
@@ -29,6 +30,7 @@ highlight default link schedRow Identifier
 highlight default link schedTree Type
 highlight default link schedDirective Function
 highlight default link schedDimension Constant
+highlight default link schedWord Constant
 highlight default link schedNumber Number
 highlight default link schedOperator Operator
 highlight default link schedString String

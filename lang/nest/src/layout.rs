@@ -21,13 +21,33 @@ pub enum Operands {
     Bins,
 }
 
+/// Where a layout holds tiles of several nodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Tiles {
+    /// On every machine.
+    Everywhere,
+    /// On GPUs. Elsewhere complete trees of tiles, which grow ninefold with each level, take too much memory.
+    OnGpus,
+    /// On none.
+    Nowhere,
+}
+
+/// How vectors of rows get to the leaves of a tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum RowVectors {
+    /// Step by step.
+    Steps,
+    /// By a test of every node.
+    Sweep,
+}
+
 /// Declares the layouts. A row is: variant, word of the language, nodes, operands, whether walks take the same number of
-/// steps to every leaf, whether nodes may be tiles, whether a code generator has it, what it is in one sentence, and what to
-/// write where a model does not fit with it.
+/// steps to every leaf, how vectors of rows get there, where nodes may be tiles, whether a code generator has it, what it is
+/// in one sentence, and what to write where a model does not fit with it.
 macro_rules! layouts {
     ($($(#[$doc:meta])* $name:ident $word:literal {
-        nodes: $nodes:ident, operands: $operands:ident, straight: $straight:literal, tiles: $tiles:literal,
-        lowered: $lowered:literal, meaning: $meaning:literal, smaller: $smaller:literal,
+        nodes: $nodes:ident, operands: $operands:ident, straight: $straight:literal, row_vectors: $row_vectors:ident,
+        tiles: $tiles:ident, lowered: $lowered:literal, meaning: $meaning:literal, smaller: $smaller:literal,
     })*) => {
         /// Layouts of trees in memory, in the order in which they are proposed.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -62,9 +82,14 @@ macro_rules! layouts {
                 match self { $(Layout::$name => $straight),* }
             }
 
-            /// Whether nodes may be tiles of several nodes.
-            pub const fn holds_tiles(self) -> bool {
-                match self { $(Layout::$name => $tiles),* }
+            /// How vectors of rows get to the leaves.
+            pub const fn row_vectors(self) -> RowVectors {
+                match self { $(Layout::$name => RowVectors::$row_vectors),* }
+            }
+
+            /// Where nodes may be tiles of several nodes.
+            pub const fn tiles(self) -> Tiles {
+                match self { $(Layout::$name => Tiles::$tiles),* }
             }
 
             /// Whether a code generator has it.
@@ -88,37 +113,43 @@ macro_rules! layouts {
 layouts! {
     /// Complete trees in level order.
     Array "array" {
-        nodes: Complete, operands: Values, straight: false, tiles: false, lowered: true,
+        nodes: Complete, operands: Values, straight: false, row_vectors: Steps,
+        tiles: OnGpus, lowered: true,
         meaning: "complete trees in level order, so a child's place is computed, not loaded.",
         smaller: "use representation(sparse), which stores only nodes that exist",
     }
     /// Existing nodes only, with child indices.
     Sparse "sparse" {
-        nodes: Existing, operands: Values, straight: false, tiles: true, lowered: true,
+        nodes: Existing, operands: Values, straight: false, row_vectors: Steps,
+        tiles: Everywhere, lowered: true,
         meaning: "only the nodes there are, each with the place of its children.",
         smaller: "unroll fewer steps with unrollWalk, which pads trees, or split the model",
     }
     /// Complete trees whose levels are tables to look up in registers.
     Levels "levels" {
-        nodes: Complete, operands: Values, straight: true, tiles: false, lowered: true,
+        nodes: Complete, operands: Values, straight: true, row_vectors: Steps,
+        tiles: Nowhere, lowered: true,
         meaning: "complete trees whose levels are tables to look up in registers.",
         smaller: "use representation(array) or representation(sparse)",
     }
     /// As `Levels`, with a threshold's bin among those of its feature in place of the threshold.
     Quantized "quantized" {
-        nodes: Complete, operands: Bins, straight: true, tiles: false, lowered: true,
+        nodes: Complete, operands: Bins, straight: true, row_vectors: Steps,
+        tiles: Nowhere, lowered: true,
         meaning: "complete trees that compare positions among a feature's thresholds; rows are quantized likewise.",
         smaller: "use representation(array) or representation(sparse)",
     }
     /// Existing nodes in preorder, with threshold bins as in `Quantized`. Vectors of rows test all nodes of a tree in this order.
     Preorder "preorder" {
-        nodes: Existing, operands: Bins, straight: false, tiles: false, lowered: true,
+        nodes: Existing, operands: Bins, straight: false, row_vectors: Sweep,
+        tiles: Nowhere, lowered: true,
         meaning: "nodes that exist, one after the other, quantized likewise; vectors of rows test all of them.",
         smaller: "use representation(sparse), whose nodes are smaller",
     }
     /// Nodes of many trees side by side.
     Reorg "reorg" {
-        nodes: Existing, operands: Values, straight: false, tiles: false, lowered: false,
+        nodes: Existing, operands: Values, straight: false, row_vectors: Steps,
+        tiles: Nowhere, lowered: false,
         meaning: "nodes of many trees side by side, so that neighbouring threads read neighbouring memory.",
         smaller: "use representation(sparse), which stores only nodes that exist",
     }

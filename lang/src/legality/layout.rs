@@ -4,7 +4,7 @@ use super::find::find;
 use crate::illegal::{Illegal, Problem};
 use crate::lineage::{Annotation, DirectiveIndex, NestBuilder};
 use crate::options::TargetKind;
-use sched_nest::{Layout, LoopId};
+use sched_nest::{Layout, LoopId, Tiles};
 
 pub(super) fn check(
     builder: &NestBuilder,
@@ -37,11 +37,10 @@ pub(super) fn check(
     }
 }
 
-/// Complete trees of tiles would grow ninefold with each level, so that only a GPU has them.
 fn holds_single_nodes(layout: Layout, target: TargetKind) -> bool {
-    match layout {
-        Layout::Sparse => false,
-        Layout::Array => target == TargetKind::Cpu,
-        Layout::Levels | Layout::Quantized | Layout::Preorder | Layout::Reorg => true,
+    match layout.tiles() {
+        Tiles::Everywhere => false,
+        Tiles::OnGpus => target == TargetKind::Cpu,
+        Tiles::Nowhere => true,
     }
 }

@@ -118,7 +118,7 @@ fn too_large_arrays(
     complete: impl Fn(usize) -> u64,
 ) -> Option<Illegal> {
     let mut in_array = vec![false; depths.len()];
-    let arrays = leaf_loops.iter().filter(|(_, leaf_loop)| leaf_loop.layout == Layout::Array);
+    let arrays = leaf_loops.iter().filter(|(_, leaf_loop)| is_of_its_own_size(leaf_loop.layout));
     for (_, leaf_loop) in arrays.clone() {
         in_array[leaf_loop.trees.clone()].fill(true);
     }
@@ -156,6 +156,11 @@ fn may_be_large(builder: &NestBuilder, loops: &[LoopId], trees: &Trees, deepest:
         })
     };
     builder.layout().is_some_and(has_complete_trees) || loops.iter().any(asks)
+}
+
+/// Whether each tree is complete by itself: those of straight-line walks are padded to one depth, and counted there.
+fn is_of_its_own_size(layout: Layout) -> bool {
+    has_complete_trees(layout) && !layout.is_straight()
 }
 
 fn has_complete_trees(layout: Layout) -> bool {

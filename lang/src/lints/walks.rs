@@ -2,7 +2,7 @@
 
 use crate::illegal::{Illegal, Problem};
 use crate::lineage::{Annotation, DirectiveIndex, NestBuilder};
-use sched_nest::{Axis, Layout, LoopId};
+use sched_nest::{Axis, Layout, LoopId, RowVectors};
 
 pub(super) fn check(builder: &NestBuilder, id: LoopId, problems: &mut Vec<Illegal>) {
     let deepest = builder.deepest;
@@ -27,19 +27,24 @@ pub(super) fn check(builder: &NestBuilder, id: LoopId, problems: &mut Vec<Illega
 }
 
 /// What shapes steps, where there are none.
-fn no_steps(builder: &NestBuilder, id: LoopId, layout: DirectiveIndex, problems: &mut Vec<Illegal>) {
+fn no_steps(
+    builder: &NestBuilder,
+    id: LoopId,
+    (layout, chosen): (Layout, DirectiveIndex),
+    problems: &mut Vec<Illegal>,
+) {
     for (annotation, step) in &builder.node(id).annotations {
         if matches!(
             annotation,
             Annotation::UnrollWalk(_) | Annotation::PeelWalk(_) | Annotation::SpeculateWalk(_)
         ) {
-            problems.push(Illegal::at(*step, Problem::NoSteps { layout }, vec![id]));
+            problems.push(Illegal::at(*step, Problem::NoSteps { layout, chosen }, vec![id]));
         }
     }
 }
 
-/// Whether all walks in a loop are made by vectors of rows that test all nodes of a tree; what chose the layout.
-fn sweeps(builder: &NestBuilder, id: LoopId) -> Option<DirectiveIndex> {
+/// Whether all walks in a loop are made by vectors of rows that test all nodes of a tree: the layout, and what chose it.
+fn sweeps(builder: &NestBuilder, id: LoopId) -> Option<(Layout, DirectiveIndex)> {
     let on = |id: LoopId| {
         builder.node(id).annotations.iter().find_map(|(annotation, step)| match annotation {
             Annotation::Layout(layout) => Some((*layout, *step)),
@@ -55,9 +60,8 @@ fn sweeps(builder: &NestBuilder, id: LoopId) -> Option<DirectiveIndex> {
         if node.inside.is_leaf() {
             let in_vectors =
                 node.annotations.iter().any(|(annotation, _)| matches!(annotation, Annotation::Vectorize(_)));
-            let (_, step) = layout
-                .filter(|(layout, _)| *layout == Layout::Preorder && in_vectors && node.axis == Axis::Row)?;
-            chosen = Some(step);
+            let of_rows = in_vectors && node.axis == Axis::Row;
+            chosen = Some(layout.filter(|(layout, _)| of_rows && layout.row_vectors() == RowVectors::Sweep)?);
         }
         stack.extend(node.inside.children().map(|child| (child, layout)));
     }

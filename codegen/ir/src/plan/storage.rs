@@ -8,7 +8,7 @@ use crate::codes;
 use crate::error::{Budget, CompileError};
 use crate::hir::Hir;
 use crate::mir::{CacheId, Rows, WalkId, Walks};
-use crate::repr::{Format, Request, Storage};
+use crate::repr::{Format, Request, Storage, Walking};
 use crate::rows::features::FeatureSubset;
 use sched_forest::Predicate;
 use sched_nest::{self as nest, Axis};
@@ -38,21 +38,12 @@ pub struct Chosen {
     pub subset: Option<FeatureSubset>,
 }
 
-/// The format that suits a leaf loop, whatever its trees are. Threads that share a copy of rows walk step by step.
+/// The format that suits a leaf loop, whatever its trees are. Threads that share a copy of rows walk as loops over rows
+/// do.
 fn suiting(walks: &Walks, shared: bool) -> Result<Format, CompileError> {
-    let vectors = walks.lanes > 1;
-    Ok(match (walks.layout, walks.over) {
-        (nest::Layout::Array, _) => Format::CompleteRecords,
-        (nest::Layout::Sparse, _) if vectors => Format::PackedNodes,
-        (nest::Layout::Sparse, _) => Format::ChildRecords,
-        (nest::Layout::Levels, Axis::Tree) if vectors => Format::LaneTrees,
-        (nest::Layout::Levels, _) => Format::LevelTables,
-        (nest::Layout::Quantized, Axis::Tree) if vectors => Format::BinWords,
-        (nest::Layout::Quantized, _) => Format::BinTables,
-        (nest::Layout::Preorder, Axis::Tree) if !vectors && !shared => Format::PreorderTests,
-        (nest::Layout::Preorder, _) => Format::Preorder,
-        (nest::Layout::Reorg, _) => return Err(not_lowered(walks.layout)),
-    })
+    let over = if shared { Axis::Row } else { walks.over };
+    let walking = if walks.lanes > 1 { Walking::Vectors(walks.over) } else { Walking::Single(over) };
+    Format::suiting(walks.layout, walking).ok_or_else(|| not_lowered(walks.layout))
 }
 
 impl<'a> Wanted<'a> {

@@ -11,6 +11,7 @@ use super::request::Request;
 use super::sparse::Sparse;
 use super::tiled::Tiled;
 use crate::error::CompileError;
+use sched_nest::{self as nest, Axis};
 use std::fmt::{self, Display, Formatter};
 
 /// The layout of some trees.
@@ -28,10 +29,21 @@ pub struct Storage {
     pub columns: bool,
 }
 
-/// Declares the formats: a name, what people read, the layout, and where it does not hold all trees, whether
-/// it holds these and what does else. The order is that of tables in a model.
+/// How a leaf loop walks: one walk at a time, or vectors of walks. Its variable counts rows or trees.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Walking {
+    /// One walk at a time.
+    Single(Axis),
+    /// Vectors of walks.
+    Vectors(Axis),
+}
+
+/// Declares the formats: a name, what people read, the leaf loops that it suits (the layout that their
+/// schedule asks for, and how they walk), the layout, and where that does not hold all trees, whether it
+/// holds these and what does else. The order is that of tables in a model.
 macro_rules! formats {
-    ($($(#[$doc:meta])* $name:ident $text:literal $layout:path $(, if $holds:path, else $other:ident)?;)*) => {
+    ($($(#[$doc:meta])* $name:ident $text:literal $([$asked:ident: $walking:pat])? $layout:path
+        $(, if $holds:path, else $other:ident)?;)*) => {
         /// Which nodes there are, in which order, and with which fields.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
         pub enum Format {
@@ -39,10 +51,24 @@ macro_rules! formats {
         }
 
         impl Format {
+            /// All formats.
+            pub const ALL: &'static [Format] = &[$(Format::$name),*];
+
             /// What people read.
             pub fn text(self) -> &'static str {
                 match self {
                     $(Format::$name => $text,)*
+                }
+            }
+
+            /// The format that suits leaf loops, whatever their trees are; none suits a layout that cannot be
+            /// compiled.
+            pub fn suiting(asked: nest::Layout, walking: Walking) -> Option<Format> {
+                use Axis::{Row, Tree};
+                use Walking::{Single, Vectors};
+                match (asked, walking) {
+                    $($((nest::Layout::$asked, $walking) => Some(Format::$name),)?)*
+                    _ => None,
                 }
             }
 
@@ -70,32 +96,53 @@ macro_rules! formats {
 
 formats! {
     /// Complete trees in level order, a record for each node.
-    CompleteRecords "complete trees in level order, records" Array::new;
+    CompleteRecords "complete trees in level order, records" [Array: _] Array::new;
     /// Existing nodes breadth first, a record with a child number for each.
-    ChildRecords "existing nodes breadth first, records" Sparse::new;
+    ChildRecords "existing nodes breadth first, records" [Sparse: Single(_)] Sparse::new;
     /// Tiles of existing nodes, a record for each tile.
     NodeTiles "tiles of existing nodes, records" Tiled::new;
     /// Existing nodes breadth first, each packed into 64 bits.
     PackedNodes "existing nodes breadth first, packed into 64 bits"
-        PackedNodes::new, if PackedNodes::fits, else ChildRecords;
+        [Sparse: Vectors(_)] PackedNodes::new, if PackedNodes::fits, else ChildRecords;
     /// Complete trees in level order, a table for each field.
-    LevelTables "complete trees in level order, tables" Levels::new;
+    LevelTables "complete trees in level order, tables" [Levels: Single(_) | Vectors(Row)] Levels::new;
     /// Complete trees, all of one size, three levels at a time, and their first levels lane by lane.
-    LaneTrees "complete trees, three levels at a time; first levels lane by lane" LaneTrees::new;
+    LaneTrees "complete trees, three levels at a time; first levels lane by lane"
+        [Levels: Vectors(Tree)] LaneTrees::new;
     /// Complete trees in level order, threshold bin and column of a node packed into 32 bits.
-    BinWords "complete trees in level order, threshold bins and columns in words" Quantized::words;
+    BinWords "complete trees in level order, threshold bins and columns in words"
+        [Quantized: Vectors(Tree)] Quantized::words;
     /// Complete trees in level order, a table of threshold bins and one of columns.
-    BinTables "complete trees in level order, threshold bins and columns in tables" Quantized::tables;
+    BinTables "complete trees in level order, threshold bins and columns in tables"
+        [Quantized: Single(_) | Vectors(Row)] Quantized::tables;
     /// Existing nodes depth first, with threshold bins.
-    Preorder "existing nodes depth first, threshold bins in records" Preorder::nodes;
+    Preorder "existing nodes depth first, threshold bins in records"
+        [Preorder: Single(Row) | Vectors(_)] Preorder::nodes;
     /// The same, and tables of bytes for all tests of a tree at once.
     PreorderTests "existing nodes depth first, threshold bins in records; all tests in tables of bytes"
-        Preorder::with_tests, if Preorder::fits_test_mask, else Preorder;
+        [Preorder: Single(Tree)] Preorder::with_tests, if Preorder::fits_test_mask, else Preorder;
 }
 
 impl Display for Storage {
     fn fmt(&self, f: &mut Formatter) -> fmt::Result {
         write!(f, "{}", self.format.text())?;
         if self.columns { write!(f, "; features by column of the copy") } else { Ok(()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What can be compiled has a format for every leaf loop, and what cannot has none for any.
+    #[test]
+    fn every_layout_that_compiles_has_a_format_for_every_leaf_loop() {
+        let leaf_loops = [Axis::Row, Axis::Tree].map(|axis| [Walking::Single(axis), Walking::Vectors(axis)]);
+        for layout in nest::Layout::ALL {
+            for walking in leaf_loops.as_flattened() {
+                let format = Format::suiting(*layout, *walking);
+                assert_eq!(format.is_some(), layout.is_lowered(), "{}, {walking:?}", layout.word());
+            }
+        }
     }
 }

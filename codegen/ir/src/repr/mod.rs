@@ -30,7 +30,7 @@ mod tiled;
 pub mod traverse;
 mod tree;
 
-pub use layout::{Format, Layout, Storage};
+pub use layout::{Format, Layout, Storage, Walking};
 pub use representation::{LeafValue, Representation};
 pub use request::Request;
 pub use tree::{Buffers, TreeLanes, TreeState, WalkShape};

@@ -2,7 +2,7 @@
 
 use crate::case::Case;
 use sched_forest::{Float, Types};
-use sched_nest::{Body, LoopId, Nest};
+use sched_nest::{Body, Layout, LoopId, Nest};
 use std::collections::BTreeMap;
 
 /// In how many cases each thing occurs.
@@ -15,7 +15,12 @@ pub struct Cover {
 }
 
 /// Everything that must occur in at least one case of twenty.
-pub const WANTED: [&str; 33] = [
+pub fn wanted() -> impl Iterator<Item = &'static str> {
+    WANTED.into_iter().chain(Layout::lowered().map(Layout::word))
+}
+
+/// The same without layouts.
+const WANTED: [&str; 31] = [
     "tile",
     "split",
     "splitByDepth",
@@ -42,8 +47,6 @@ pub const WANTED: [&str; 33] = [
     "inner outside outer",
     "size does not divide",
     "fewer rows than a tile",
-    "rows are quantized",
-    "all nodes are tested",
     "few rows, several trees",
     "rows narrower than thresholds",
     "rows wider than thresholds",
@@ -70,8 +73,9 @@ impl Cover {
         );
         let rows = case.rows.len() / case.forest.num_features;
         self.count("fewer rows than a tile", tile_above(&case.schedule, rows));
-        self.count("rows are quantized", case.schedule.contains("quantized)"));
-        self.count("all nodes are tested", case.schedule.contains("preorder)"));
+        for layout in Layout::lowered() {
+            self.count(layout.word(), case.schedule.contains(&format!("{})", layout.word())));
+        }
         self.count("few rows, several trees", case.walks_few_rows());
         let Types { input, threshold, accumulator, .. } = case.forest.types;
         let narrower = |a: Float, b: Float| a.bytes() < b.bytes();

@@ -7,6 +7,7 @@ use crate::diagnostics::{Applicability, Fix};
 use crate::illegal::Size;
 use crate::lineage::DirectiveIndex;
 use crate::obligation::Obligation;
+use sched_nest::Layout;
 use sched_nest::sym::Property;
 
 const MODEL: &str = "Name a model in a `model` line or on the command line to have it checked.";
@@ -81,11 +82,11 @@ pub(super) fn empty_lanes(context: &Context, lanes: u32, trips: i64) -> Wording 
         .fix(fits.and_then(|lanes| context.replace(&lanes.to_string(), Applicability::Unsure)))
 }
 
-pub(super) fn no_steps(context: &Context, layout: DirectiveIndex) -> Wording {
+pub(super) fn no_steps(context: &Context, layout: Layout, chosen: DirectiveIndex) -> Wording {
     let step = context.illegal.step;
-    let message = "vectors of rows test all nodes of a `preorder` tree, they take no steps";
+    let message = format!("vectors of rows test all nodes of a `{}` tree, they take no steps", layout.word());
     Wording::new(message, "shapes no walk")
-        .and(layout, "chosen here")
+        .and(chosen, "chosen here")
         .help(format!("Leave `{}` out, or choose a layout that is walked in steps.", context.directive()))
         .fix(Some(context.remove(step)))
 }

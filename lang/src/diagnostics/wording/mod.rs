@@ -105,7 +105,7 @@ fn words(context: &Context) -> Wording {
         P::CacheTooLarge { bytes, limit } => lints::cache_too_large(context, *bytes, *limit),
         P::InterleaveOfOne => lints::interleave_of_one(context),
         P::EmptyLanes { lanes, trips } => lints::empty_lanes(context, *lanes, *trips),
-        P::NoSteps { layout } => lints::no_steps(context, *layout),
+        P::NoSteps { layout, chosen } => lints::no_steps(context, *layout, *chosen),
         P::UnrollBeyond { depth, deepest } => lints::unroll_beyond(context, *depth, *deepest),
         P::NestedParallel { outer, earlier } => lints::nested_parallel(context, outer, *earlier),
     }
