@@ -1,7 +1,7 @@
 //! Accesses to memory, and what is reported of those that go wrong.
 
+use super::conflict::Concurrent;
 use super::memory::Trap;
-use super::race::Around;
 use super::{Access, Fault, Machine, Race, byte, fault};
 use crate::lir::{Address, BufferId, Stmt, Value};
 
@@ -60,11 +60,11 @@ impl<'f> Machine<'f, '_> {
                 iteration: conflict.iteration,
                 other_touch: conflict.other_touch,
                 other_iteration: conflict.other_iteration,
-                threads: match conflict.around {
-                    Around::Parallel(_) => None,
-                    Around::Launch(launch) => Some(launch.threads()),
+                threads: match conflict.loop_or_launch {
+                    Concurrent::Parallel(_) => None,
+                    Concurrent::Launch(launch) => Some(launch.threads()),
                 },
-                parallel: fault::text(self.function, &conflict.around.head()),
+                parallel: fault::text(self.function, &conflict.loop_or_launch.head()),
             })),
         }
     }

@@ -5,33 +5,11 @@
 //! are barriers in it: conditions are taken from any thread, and what lies between two barriers is run by each thread
 //! to its end.
 
-use super::race::Order;
+use super::order::Order;
+use super::threads::Ids;
 use super::{Fault, Machine, Region};
 use crate::lir::{Alloc, Block, Carried, For, If, Launch, Space, Stmt, While};
-use sched_nest::{GpuAxis, GpuDimension, GpuLevel};
 use std::mem::swap;
-
-/// Where the running thread is.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Ids {
-    block: [i64; 3],
-    thread: [i64; 3],
-}
-
-impl Ids {
-    /// The number of the block or the thread in a direction.
-    pub fn get(&self, dimension: GpuDimension) -> i64 {
-        let numbers = match dimension.level {
-            GpuLevel::Grid => self.block,
-            GpuLevel::Block => self.thread,
-        };
-        match dimension.axis {
-            GpuAxis::X => numbers[0],
-            GpuAxis::Y => numbers[1],
-            GpuAxis::Z => numbers[2],
-        }
-    }
-}
 
 /// A thread while others run.
 struct Thread<'m> {

@@ -1,8 +1,9 @@
 //! The buffers of a run: their bytes, which of them are initialised, and who touched them.
 
+use super::conflict::Conflict;
 use super::fault::Touch;
 use super::ops;
-use super::race::{Conflict, Tasks, Touches, record};
+use super::race::{Tasks, Touches, record};
 use super::threads::{ThreadTouches, record_thread};
 use crate::lir::{Scalar, Ty};
 use std::ops::Range;

@@ -6,10 +6,12 @@
 //! depends on a seed alone. A race is found in any order, unless another fault comes before it.
 
 mod access;
+mod conflict;
 mod fault;
 mod launch;
 mod memory;
 mod ops;
+mod order;
 mod race;
 mod threads;
 mod vector;
@@ -20,9 +22,9 @@ pub use warp::AccessCost;
 
 use crate::lir::{Alloc, Block, Carried, For, Function, If, Op, Parallel, Space, Stmt, Table, Value, While};
 use crate::verify::verify;
-use launch::Ids;
 use memory::Region;
 use race::Tasks;
+use threads::Ids;
 use warp::Warps;
 
 /// The memory that a function works on. Input and output do not overlap.

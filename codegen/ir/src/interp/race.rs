@@ -10,9 +10,11 @@
 //! at the same time as it. Being concurrent carries over from the forgotten touch to the kept one (as in the
 //! SP-bags algorithm of Feng and Leiserson), so if a run has a race on a byte, one is found.
 
+use super::conflict::{Concurrent, Conflict};
 use super::fault::Touch;
+use super::order::Order;
 use super::threads::Clock;
-use crate::lir::{Launch, Parallel, Stmt};
+use crate::lir::{Launch, Parallel};
 
 /// When something happened: the number of its iteration. Zero is outside all iterations, or never.
 pub(super) type Time = u32;
@@ -107,7 +109,7 @@ impl<'f> Tasks<'f> {
     pub fn next(&mut self) -> Option<i64> {
         let level = self.levels.last_mut()?;
         let nth = level.begun.len() as u64;
-        if nth >= level.order.trip {
+        if nth >= level.order.trip() {
             return None;
         }
         self.last = self.last.checked_add(1)?;
@@ -142,41 +144,6 @@ impl<'f> Tasks<'f> {
     }
 }
 
-/// What runs at the same time.
-#[derive(Clone, Copy)]
-pub(super) enum Around<'f> {
-    /// The iterations of a loop.
-    Parallel(&'f Parallel),
-    /// The threads of a launch.
-    Launch(&'f Launch),
-}
-
-impl Around<'_> {
-    /// The statement without what is nested in it.
-    pub fn head(&self) -> Stmt {
-        match *self {
-            Around::Parallel(p) => Stmt::Parallel(Box::new(Parallel { body: Vec::new(), ..*p })),
-            Around::Launch(l) => {
-                let Launch { name, grid, block, .. } = l;
-                Stmt::Launch(Box::new(Launch {
-                    name: name.clone(),
-                    grid: *grid,
-                    block: *block,
-                    body: Vec::new(),
-                }))
-            }
-        }
-    }
-}
-
-/// The iterations of one loop, or the threads of one launch, that do not agree.
-pub(super) struct Conflict<'f> {
-    pub around: Around<'f>,
-    pub iteration: i64,
-    pub other_iteration: i64,
-    pub other_touch: Touch,
-}
-
 /// When a byte was touched, by [`Touch`]. An array, because the allocator hands out zeroed arrays for free.
 pub(super) type Touches = [Time; 3];
 
@@ -208,7 +175,7 @@ impl<'f> Level<'f> {
             self.order.nth(nth as u64)
         };
         Conflict {
-            around: Around::Parallel(self.parallel),
+            loop_or_launch: Concurrent::Parallel(self.parallel),
             iteration: iteration(self.now),
             other_iteration: iteration(time),
             other_touch,
@@ -216,70 +183,10 @@ impl<'f> Level<'f> {
     }
 }
 
-/// A scrambled order of `0..trip`: the n-th is `(first + n * stride) mod trip`, with a stride coprime to
-/// `trip`.
-pub(super) struct Order {
-    trip: u64,
-    first: u64,
-    stride: u64,
-}
-
-impl Order {
-    pub fn new(seed: u64, trip: u64) -> Order {
-        let first = mix(seed) % trip.max(1);
-        let mut stride = mix(seed ^ first) % trip.max(1);
-        while trip > 0 && gcd(stride, trip) != 1 {
-            stride += 1;
-        }
-        Order { trip, first, stride }
-    }
-
-    /// How many there are.
-    pub fn trip(&self) -> u64 {
-        self.trip
-    }
-
-    /// The `n`-th of them.
-    pub fn nth(&self, n: u64) -> i64 {
-        let position = u128::from(self.first) + u128::from(n) * u128::from(self.stride);
-        (position % u128::from(self.trip.max(1))) as i64
-    }
-}
-
-/// Spreads a number over 64 bits (the finaliser of the SplitMix64 generator).
-fn mix(seed: u64) -> u64 {
-    let z = seed.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
-}
-
-fn gcd(a: u64, b: u64) -> u64 {
-    let (mut a, mut b) = (a, b);
-    while b != 0 {
-        (a, b) = (b, a % b);
-    }
-    a
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn orders_are_permutations_and_depend_on_the_seed() {
-        for trip in (1..40).chain([97, 256]) {
-            for seed in 0..8 {
-                let order = Order::new(seed, trip);
-                let mut seen: Vec<i64> = (0..trip).map(|n| order.nth(n)).collect();
-                seen.sort_unstable();
-                assert!(seen.iter().copied().eq(0..trip as i64), "trip {trip} seed {seed}");
-            }
-        }
-        let orders: std::collections::BTreeSet<Vec<i64>> =
-            (0..32).map(|seed| Order::new(seed, 16)).map(|o| (0..16).map(|n| o.nth(n)).collect()).collect();
-        assert!(orders.len() > 16);
-    }
+    use crate::interp::order::mix;
 
     /// The running loops, each with its number and iteration.
     type Path = Vec<(u64, i64)>;

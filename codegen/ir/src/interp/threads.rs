@@ -8,9 +8,34 @@
 //! conflicts with whatever comes later in the launch. Of the current interval two are: whoever comes next is another
 //! thread than one of them.
 
+use super::conflict::{Concurrent, Conflict};
 use super::fault::Touch;
-use super::race::{Around, Conflict, Order};
-use crate::lir::Launch;
+use super::order::Order;
+use crate::lir::{GpuAxis, GpuDimension, GpuLevel, Launch};
+
+/// Where the running thread is.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Ids {
+    /// The block's place in the grid.
+    pub block: [i64; 3],
+    /// The thread's place in the block.
+    pub thread: [i64; 3],
+}
+
+impl Ids {
+    /// The number of the block or the thread in a direction.
+    pub fn get(&self, dimension: GpuDimension) -> i64 {
+        let numbers = match dimension.level {
+            GpuLevel::Grid => self.block,
+            GpuLevel::Block => self.thread,
+        };
+        match dimension.axis {
+            GpuAxis::X => numbers[0],
+            GpuAxis::Y => numbers[1],
+            GpuAxis::Z => numbers[2],
+        }
+    }
+}
 
 /// The time in a running launch.
 pub(super) struct Clock<'f> {
@@ -91,7 +116,7 @@ pub(super) fn record_thread<'f>(
         let found = touches.0[other as usize].into_iter().find(|stamp| clock.concurrent(*stamp));
         if let Some(stamp) = found {
             return Err(Box::new(Conflict {
-                around: Around::Launch(clock.launch),
+                loop_or_launch: Concurrent::Launch(clock.launch),
                 iteration: clock.number(clock.now()),
                 other_iteration: clock.number(stamp),
                 other_touch: other,

@@ -4,7 +4,7 @@ use super::ports::Ports;
 use super::scope::{InScope, Scope};
 use crate::lir::{Build, Builder};
 use crate::mir::Var;
-use crate::mir::launch::any_mapped;
+use crate::mir::mapped::any_mapped;
 
 /// A kernel under construction: where statements go, what it reads and writes, and what is in scope.
 pub struct KernelBuilder<'a> {

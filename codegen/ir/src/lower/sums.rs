@@ -17,20 +17,25 @@ struct FoldAt {
 impl KernelBuilder<'_> {
     /// Sets the margins of some rows to their base values.
     pub(super) fn fill_base(&mut self, window: &Window) {
-        let rows = self.scope.window(&mut self.b, window);
+        let (first, end) = if window.is_whole() {
+            let rows = self.b.rows();
+            (self.b.int(0), rows)
+        } else {
+            let rows = self.scope.window(&mut self.b, window);
+            (rows.first, self.b.add(rows.first, rows.count))
+        };
         let (out, element) = (self.ports.out, self.ports.accumulator);
-        let end = self.b.add(rows.first, rows.count);
         let Some(base) = self.ports.base else {
-            let first = self.ports.lowering.hir.forest.base.first().copied().unwrap_or(0.0);
-            let value = self.b.float(Ty::of(element), first);
-            self.for_loop((rows.first, end, 1), &[], |k, row, _| {
+            let base = self.ports.lowering.hir.forest.base.first().copied().unwrap_or(0.0);
+            let value = self.b.float(Ty::of(element), base);
+            self.for_loop((first, end, 1), &[], |k, row, _| {
                 k.b.store(Address::element(out, row, element), value);
                 Vec::new()
             });
             return;
         };
         let margins = self.ports.margins();
-        self.for_loop((rows.first, end, 1), &[], |k, row, _| {
+        self.for_loop((first, end, 1), &[], |k, row, _| {
             let (zero, end, first) = (k.b.int(0), k.b.int(margins), k.b.mul_int(row, margins));
             k.for_loop((zero, end, 1), &[], |k, margin, _| {
                 let value = k.b.load(Ty::of(element), Address::element(base, margin, element));

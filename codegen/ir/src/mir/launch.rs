@@ -7,6 +7,7 @@
 //! Sums begin with the base values. If a thread adds all trees to its rows, it sets them before; otherwise a launch of
 //! their own does.
 
+use super::mapped::{any_mapped, no_code_yet};
 use super::threads::{only_firsts, share};
 use super::window::window_of;
 use super::{
@@ -45,24 +46,6 @@ pub fn separate(mir: Mir) -> Result<Mir, CompileError> {
         body = body.into_iter().map(|stmt| base_apart(stmt, &mut vars)).collect();
     }
     Ok(Mir { vars, body, uses, rows_per_run })
-}
-
-/// Whether some loop is mapped.
-pub fn any_mapped(stmts: &[Stmt]) -> bool {
-    stmts.iter().any(|stmt| match stmt {
-        Stmt::Loop(this) => matches!(this.mode, Mode::Mapped(_)) || any_mapped(&this.body),
-        Stmt::Case(_, arms) => arms.iter().any(|(_, body)| any_mapped(body)),
-        Stmt::CacheRows(cache) => any_mapped(&cache.body),
-        Stmt::Private(private) => any_mapped(&private.body),
-        Stmt::First(_, body) => any_mapped(body),
-        Stmt::Launch(_) => true,
-        Stmt::Walks(_)
-        | Stmt::Base(_)
-        | Stmt::CacheTrees(_)
-        | Stmt::Zero(..)
-        | Stmt::ZeroAll(_)
-        | Stmt::Fold(_) => false,
-    })
 }
 
 /// Base values that no launch of the walks sets: a launch of their own, a row for each thread.
@@ -337,14 +320,6 @@ impl Separate<'_> {
         body.insert(0, Stmt::Base(window_of(self.uses.of(walks), row, self.vars)));
         true
     }
-}
-
-pub(super) fn no_code_yet(what: &str) -> CompileError {
-    CompileError::new(
-        codes::GPU,
-        format!("there is no code for {what} on GPUs yet"),
-        "cache rows in a loop over blocks, outside the loops over threads, and do not cache trees",
-    )
 }
 
 fn unknown(name: &str) -> CompileError {

@@ -17,6 +17,7 @@
 
 mod build;
 pub mod launch;
+pub mod mapped;
 mod print;
 pub mod reduce;
 mod threads;
@@ -344,6 +345,18 @@ impl Bound {
         };
         let least: i64 = self.less.vars.iter().map(|var| vars[var.0 as usize].least).sum();
         Some(limit - least - self.less.plus)
+    }
+}
+
+impl Window {
+    /// All rows of the call.
+    pub fn whole() -> Window {
+        Window { base: Affine::default(), low: 0, high: None }
+    }
+
+    /// Whether it is all rows of the call.
+    pub fn is_whole(&self) -> bool {
+        self.base.vars.is_empty() && self.base.plus + self.low == 0 && self.high.is_none()
     }
 }
 

@@ -115,8 +115,7 @@ impl Printer<'_> {
             }
             Stmt::Walks(walks) => self.walks(f, walks),
             Stmt::Base(window) => {
-                let all = window.base == Affine::default() && (window.low, window.high) == (0, None);
-                let rows = if all { "..".to_string() } else { self.window(window) };
+                let rows = if window.is_whole() { "..".to_string() } else { self.window(window) };
                 self.line(f, format!("result[{rows}] = base"))
             }
             Stmt::First(dimensions, body) => {

@@ -1,6 +1,6 @@
 //! What the threads of a launch do together, and what only some of them do.
 
-use super::launch::{any_mapped, no_code_yet};
+use super::mapped::{any_mapped, no_code_yet};
 use super::{Mapping, Mode, Stmt};
 use crate::error::CompileError;
 use sched_nest::{GpuDimension, GpuLevel};

@@ -7,7 +7,7 @@ use crate::bytes::scalar;
 use crate::error::{Budget, CompileError};
 use crate::hir::Hir;
 use crate::lir::Scalar;
-use crate::mir::launch::any_mapped;
+use crate::mir::mapped::any_mapped;
 use crate::mir::{CacheId, Mir, Rows, Stmt, Walks};
 use crate::plan::storage::{Chosen, Wanted};
 use crate::repr::traverse::Walker;

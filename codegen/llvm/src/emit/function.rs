@@ -36,6 +36,8 @@ pub(super) struct Emitter<'a, 'ctx> {
     pub(super) whole: BTreeSet<Value>,
     /// The machine's own instructions.
     pub(super) isa: Box<dyn Isa>,
+    /// Whether it is the code of a launch.
+    pub(super) in_launch: bool,
     /// The group of loads that memory was read anew for last.
     pub(super) reloaded: Option<u32>,
     /// What the names of its functions begin with.
@@ -84,6 +86,7 @@ pub(super) fn emit<'ctx>(
         source,
         whole,
         isa,
+        in_launch: false,
         reloaded: None,
         name,
         builder,

@@ -4,7 +4,6 @@
 use super::frame::Frame;
 use super::function::{Emitter, describe};
 use super::memory::AliasScopes;
-use super::nvptx::describe_kernel;
 use super::uses::Uses;
 use super::{module, types};
 use crate::error::LlvmError;
@@ -100,6 +99,7 @@ impl<'ctx> Unit<'_, 'ctx> {
             source: self.function,
             whole: Uses::of(&launch.body).whole,
             isa: super::isa(self.machine),
+            in_launch: true,
             reloaded: None,
             name: launch.name.clone(),
             builder,
@@ -162,7 +162,7 @@ impl<'ctx> Unit<'_, 'ctx> {
         let name = format!("schedc_{}_{}", self.function.name, launch.name);
         let llvm = self.module.add_function(&name, signature, None);
         describe(self.context, self.machine, llvm);
-        describe_kernel(self.context, self.module, llvm, launch.block)?;
+        super::isa(self.machine).describe_kernel(self.context, self.module, llvm, launch.block)?;
         for (buffer, at) in parameters.buffers.iter().zip(0..) {
             let space = self.function.buffer(*buffer).space;
             let reads_only = matches!(space, Space::Input | Space::Model(_));

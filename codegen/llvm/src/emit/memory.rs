@@ -4,7 +4,6 @@ use super::function::Emitter;
 use super::launch::SHARED;
 use super::types;
 use crate::error::LlvmError;
-use crate::target::MachineKind;
 use inkwell::AddressSpace;
 use inkwell::AtomicOrdering;
 use inkwell::context::Context;
@@ -246,11 +245,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
 
     /// A hint to the cache.
     pub(super) fn prefetch(&mut self, at: &Address) -> Result<(), LlvmError> {
-        match self.machine.kind {
-            MachineKind::X86 => self.prefetch_intrinsic(self.pointer(at, false)?),
-            // Threads hide latencies themselves.
-            MachineKind::Nvptx => Ok(()),
-        }
+        if self.isa.prefetches() { self.prefetch_intrinsic(self.pointer(at, false)?) } else { Ok(()) }
     }
 
     /// Reads memory anew for the first load of a group: a fence for this thread alone is no instruction, but
@@ -268,7 +263,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
     /// Temporary memory: on the stack if it is small and its size is known, else from the runtime.
     pub(super) fn alloc(&mut self, alloc: &Alloc) -> Result<(), LlvmError> {
         let bytes = self.index(alloc.bytes)?;
-        if let (MachineKind::Nvptx, Some(size)) = (self.machine.kind, bytes.get_sign_extended_constant()) {
+        if let (true, Some(size)) = (self.in_launch, bytes.get_sign_extended_constant()) {
             return self.alloc_in_launch(alloc, round_up(size.max(1) as u64));
         }
         let on_stack = bytes.get_sign_extended_constant().map(|n| round_up(n.max(1) as u64));

@@ -27,6 +27,33 @@ impl Isa for Nvptx {
         id.map(Some).ok_or_else(|| LlvmError::ill_formed("a special register has no value"))
     }
 
+    /// Threads hide latencies themselves.
+    fn prefetches(&self) -> bool {
+        false
+    }
+
+    fn describe_kernel<'ctx>(
+        &self,
+        context: &'ctx Context,
+        module: &Module<'ctx>,
+        kernel: FunctionValue<'ctx>,
+        block: [u32; 3],
+    ) -> Result<(), LlvmError> {
+        kernel.set_call_conventions(PTX_KERNEL);
+        let number = |n: u32| context.i32_type().const_int(n.into(), false).into();
+        let words = ["maxntidx", "maxntidy", "maxntidz"];
+        let said = [("kernel", 1)].into_iter().chain(words.into_iter().zip(block));
+        for (word, value) in said {
+            let function = kernel.as_global_value().as_pointer_value().into();
+            let node =
+                context.metadata_node(&[function, context.metadata_string(word).into(), number(value)]);
+            module
+                .add_global_metadata("nvvm.annotations", &node)
+                .map_err(|message| LlvmError::ill_formed(message.to_string()))?;
+        }
+        Ok(())
+    }
+
     fn barrier(&mut self, emitter: &mut Emitter) -> Result<(), LlvmError> {
         emitter.intrinsic("llvm.nvvm.barrier0", &[], &[])?;
         Ok(())
@@ -43,25 +70,4 @@ fn register(dimension: GpuDimension) -> &'static str {
         (GpuLevel::Block, GpuAxis::Y) => "llvm.nvvm.read.ptx.sreg.tid.y",
         (GpuLevel::Block, GpuAxis::Z) => "llvm.nvvm.read.ptx.sreg.tid.z",
     }
-}
-
-/// Says that a function is launched by the host, with so many threads in a block.
-pub(super) fn describe_kernel<'ctx>(
-    context: &'ctx Context,
-    module: &Module<'ctx>,
-    kernel: FunctionValue<'ctx>,
-    block: [u32; 3],
-) -> Result<(), LlvmError> {
-    kernel.set_call_conventions(PTX_KERNEL);
-    let number = |n: u32| context.i32_type().const_int(n.into(), false).into();
-    let words = ["maxntidx", "maxntidy", "maxntidz"];
-    let said = [("kernel", 1)].into_iter().chain(words.into_iter().zip(block));
-    for (word, value) in said {
-        let function = kernel.as_global_value().as_pointer_value().into();
-        let node = context.metadata_node(&[function, context.metadata_string(word).into(), number(value)]);
-        module
-            .add_global_metadata("nvvm.annotations", &node)
-            .map_err(|message| LlvmError::ill_formed(message.to_string()))?;
-    }
-    Ok(())
 }
