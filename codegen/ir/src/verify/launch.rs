@@ -4,7 +4,7 @@
 //! It is, if it comes from a thread's number, from memory that threads write, or from a varying value; or if it leaves
 //! control that threads take differently. Everything else is uniform, and so is what stands under uniform conditions.
 
-use super::{Checked, ensure, name};
+use super::checked::{Checked, ensure, name};
 use crate::lir::{Block, Carried, Function, Launch, Op, Space, Stmt, Value};
 use sched_nest::GpuLevel;
 

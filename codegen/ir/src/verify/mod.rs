@@ -1,12 +1,14 @@
 //! Checks that a function is well-formed LIR: what the builder and the passes promise, and the interpreter
 //! and the back ends rely on.
 
+mod checked;
 mod launch;
 
 use crate::lir::{
     Address, Alloc, Block, Buffer, BufferId, Carried, For, Function, Gather, If, Known, Launch, MAX_THREADS,
     Module, Op, Parallel, Rules, Scalar, Space, Stmt, Ty, Value, While, bits,
 };
+use checked::{Checked, ensure, name};
 use std::collections::HashSet;
 
 /// How deep statements may be nested, so that everything that follows the nesting is sure of its stack.
@@ -54,8 +56,6 @@ pub fn verify_interface(module: &Module) -> Result<(), String> {
     Ok(())
 }
 
-type Checked = Result<(), String>;
-
 /// The code around a statement.
 #[derive(Clone, Copy, PartialEq)]
 enum Inside {
@@ -89,10 +89,6 @@ struct Verifier<'f> {
     inside: Inside,
     /// The names of launches.
     launches: HashSet<&'f str>,
-}
-
-fn ensure(holds: bool, otherwise: impl FnOnce() -> String) -> Checked {
-    if holds { Ok(()) } else { Err(otherwise()) }
 }
 
 impl<'f> Verifier<'f> {
@@ -394,10 +390,6 @@ impl Rules for Verifier<'_> {
         self.expect(gather.index, Ty::vector(Scalar::I32, lanes), "the index of a gather")?;
         gather.mask.map_or(Ok(()), |mask| self.mask(mask, lanes))
     }
-}
-
-fn name(value: Value) -> String {
-    format!("%{}", value.0)
 }
 
 /// An integer constant as the type holds it.
