@@ -1,15 +1,17 @@
 //! The command line: what can be said, with examples where people look for them.
 
 mod bench;
+mod ir;
 mod profile;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use sched_forest::Iterations;
 use sched_lang::Target;
-use sched_llvm::Cpu;
+use sched_llvm::{Cpu, Gpu};
 use std::path::PathBuf;
 
 pub use bench::Bench;
+pub use ir::{Ir, Stage};
 pub use profile::Profile;
 
 /// Compiles decision forests to fast predictors, as a schedule says.
@@ -194,6 +196,10 @@ pub struct Predict {
     /// Processor: native, x86-64-v2, x86-64-v3 or x86-64-v4 [default: native]
     #[arg(long, value_parser = parse_cpu)]
     pub cpu: Option<Cpu>,
+    /// Run the code in a simulator instead of the processor: GPU schedules without a GPU, checked for races, with what their
+    /// accesses cost
+    #[arg(long)]
+    pub simulate: bool,
     /// Print the schedule that is used
     #[arg(long)]
     pub explain_schedule: bool,
@@ -253,6 +259,11 @@ pub struct Build {
 }
 
 fn parse_cpu(text: &str) -> Result<Cpu, String> {
+    text.parse()
+        .map_err(|error: sched_llvm::LlvmError| error.help.clone().unwrap_or_else(|| error.message.clone()))
+}
+
+fn parse_gpu(text: &str) -> Result<Gpu, String> {
     text.parse()
         .map_err(|error: sched_llvm::LlvmError| error.help.clone().unwrap_or_else(|| error.message.clone()))
 }
@@ -405,49 +416,6 @@ pub struct Diff {
     /// As JSON
     #[arg(long)]
     pub json: bool,
-}
-
-/// Stages of the compiler.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Stage {
-    /// The forest and what its walks need.
-    Hir,
-    /// The loop nest with abstract walks.
-    Mir,
-    /// How trees are stored and walked.
-    Plan,
-    /// Loads, steps and stores.
-    Lir,
-    /// LLVM's text form, optimised.
-    Llvm,
-    /// Assembly.
-    Asm,
-}
-
-/// `schedc ir`
-#[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  schedc ir fast.sched --model model.json --stage mir
-  schedc ir --model model.json --stage asm --cpu x86-64-v3")]
-pub struct Ir {
-    /// The schedule; without one, a good one for the model is chosen
-    pub schedule: Option<PathBuf>,
-    /// The model
-    #[arg(long, value_name = "MODEL")]
-    pub model: Option<PathBuf>,
-    #[command(flatten)]
-    /// The model's reading.
-    pub reading: ModelOptions,
-    #[command(flatten)]
-    /// Values for the schedule.
-    pub values: ScheduleValues,
-    /// Which stage
-    #[arg(long, value_enum, default_value = "mir")]
-    pub stage: Stage,
-    /// Processor: native, x86-64-v2, x86-64-v3 or x86-64-v4
-    #[arg(long, default_value = "native", value_parser = parse_cpu)]
-    pub cpu: Cpu,
 }
 
 /// `schedc inspect`

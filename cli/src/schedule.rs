@@ -117,9 +117,9 @@ impl Source {
         }
     }
 
-    /// Checks the schedule for making code.
-    pub fn check_to_compile(&self, model: &Model, values: &ScheduleValues) -> Checked {
-        let options = Options { supported: Supported::Compilable, ..Self::options(Some(model), values) };
+    /// Checks the schedule for what is to be done with it.
+    pub fn check_for(&self, supported: Supported, model: &Model, values: &ScheduleValues) -> Checked {
+        let options = Options { supported, ..Self::options(Some(model), values) };
         check(&self.text, &options)
     }
 }

@@ -1,12 +1,14 @@
 //! The directives of the language: one table, from which parsing, names, signatures, operations on a builder, completion,
 //! proposals and the pages that editors show follow.
 
+use crate::options::Supported;
 use sched_nest::Layout;
 
 /// Hands the table of directives to a macro.
 ///
 /// Those that shape the nest say what they do to a [`crate::lineage::NestBuilder`] with their arguments. Annotations state
-/// something of loops; what follows `;` may be left out. `later` says that no code generator has it yet.
+/// something of loops; what follows `;` may be left out. `simulated` says that there is code for
+/// it that cannot be run on its device yet, `later` that there is none.
 ///
 /// A parameter is `Index` (a loop), `Indices` (one loop or more), `NewIndex` (a name for a loop to be made), `Number`, or
 /// one of some words.
@@ -39,7 +41,7 @@ macro_rules! directives {
             annotations {
                 Parallel "parallel" lowered { v: Index }
                     "Run the iterations in parallel on CPU threads.";
-                GpuDimension "gpuDimension" later { v: Index, dimension: Keyword(DIMENSIONS) }
+                GpuDimension "gpuDimension" simulated { v: Index, dimension: Keyword(DIMENSIONS) }
                     "Map the loop to a dimension of the GPU launch.";
                 Cache "cache" lowered { v: Index }
                     "Keep near what one iteration works on: rows or trees.";
@@ -109,8 +111,8 @@ pub struct Signature {
     pub repeats: bool,
     /// Whether it shapes the nest, in the order written; others are annotations of the final nest.
     pub shapes: bool,
-    /// Whether a code generator lowers it.
-    pub lowered: bool,
+    /// What there is code for.
+    pub lowered: Lowered,
     /// What it does, in one line.
     pub summary: &'static str,
     /// Its page in the book.
@@ -209,7 +211,7 @@ macro_rules! signatures {
                 required: [$(stringify!($part)),*].len(),
                 repeats: false $(|| repeats!($part_role))*,
                 shapes: true,
-                lowered: true,
+                lowered: Lowered::Everywhere,
                 summary: $shape_summary,
                 page: page!($shape_name),
             },)*
@@ -223,7 +225,7 @@ macro_rules! signatures {
                 required: [$(stringify!($given)),*].len(),
                 repeats: false,
                 shapes: false,
-                lowered: is_lowered!($state),
+                lowered: lowered!($state),
                 summary: $note_summary,
                 page: page!($note_name),
             },)*
@@ -231,13 +233,47 @@ macro_rules! signatures {
     };
 }
 
-macro_rules! is_lowered {
+macro_rules! lowered {
     (lowered) => {
-        true
+        Lowered::Everywhere
+    };
+    (simulated) => {
+        Lowered::Simulated
     };
     (later) => {
-        false
+        Lowered::Nowhere
     };
+}
+
+/// Where code for a directive can be run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lowered {
+    /// No code generator has it.
+    Nowhere,
+    /// In the simulator.
+    Simulated,
+    /// Wherever the rest of the schedule can.
+    Everywhere,
+}
+
+impl Lowered {
+    /// A few words for lists.
+    pub fn word(self) -> &'static str {
+        match self {
+            Lowered::Nowhere => "not yet",
+            Lowered::Simulated => "simulated",
+            Lowered::Everywhere => "CPU",
+        }
+    }
+
+    /// Whether a caller can do with it what it wants to.
+    pub fn allows(self, supported: Supported) -> bool {
+        match supported {
+            Supported::Everything => true,
+            Supported::Simulable => self != Lowered::Nowhere,
+            Supported::Compilable => self == Lowered::Everywhere,
+        }
+    }
 }
 
 directives!(signatures);

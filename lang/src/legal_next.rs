@@ -94,7 +94,7 @@ pub fn at(source: &str, offset: usize, options: &Options, only: Option<Op>) -> V
 /// The directives to propose: those that can be compiled, or all; or the only one that is asked for.
 pub fn wanted(supported: Supported, only: Option<Op>) -> Vec<Op> {
     let signatures = SIGNATURES.iter();
-    let can = signatures.filter(|signature| signature.lowered || supported == Supported::Everything);
+    let can = signatures.filter(|signature| signature.lowered.allows(supported));
     can.map(|signature| signature.op).filter(|op| only.is_none_or(|only| only == *op)).collect()
 }
 

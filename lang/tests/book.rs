@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 use sched_lang::check;
 use sched_lang::diagnostics::{CODES, Code, Severity, codes, full};
-use sched_lang::directives::{Op, SIGNATURES, Signature};
+use sched_lang::directives::{Lowered, Op, SIGNATURES, Signature};
 use sched_nest::show::show_nests;
 
 /// Chapters before the directives, and after them.
@@ -207,10 +207,14 @@ fn model(signature: &Signature, raised: &BTreeMap<Op, BTreeSet<Code>>) -> String
     } else {
         "A fact about the final nest: its place among the other facts does not matter."
     };
-    let support = if signature.lowered {
-        "Checked for every target; compiled for CPUs."
-    } else {
-        "Checked for every target; no target compiles it yet, and a build refuses it by name."
+    let support = match signature.lowered {
+        Lowered::Everywhere => "Checked for every target; compiled for CPUs.",
+        Lowered::Simulated => {
+            "Checked for every target; `schedc predict --simulate` runs it without a GPU, and a build refuses it by name."
+        }
+        Lowered::Nowhere => {
+            "Checked for every target; no target compiles it yet, and a build refuses it by name."
+        }
     };
     let _ = writeln!(text, "{kind} {support}\n");
     let codes = raised.get(&signature.op).cloned().unwrap_or_default();
@@ -226,7 +230,7 @@ fn directives(text: &str) -> String {
     let start = text.split_once("<!-- list -->").map_or(text, |(start, _)| start);
     let mut out = format!("{start}<!-- list -->\n\n| directive | what it does | compiled |\n|---|---|---|\n");
     for signature in SIGNATURES {
-        let compiled = if signature.lowered { "CPU" } else { "not yet" };
+        let compiled = signature.lowered.word();
         let usage = signature.usage();
         let _ =
             writeln!(out, "| [`{usage}`](./{}.md) | {} | {compiled} |", signature.name, signature.summary);

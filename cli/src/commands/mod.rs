@@ -13,6 +13,7 @@ pub mod lsp;
 pub mod predict;
 pub mod profile;
 pub mod show;
+mod simulate;
 
 use crate::args::{ModelChoice, ModelOptions, ScheduleOptions, ScheduleValues};
 use crate::defaults::CodeDestination;
@@ -22,7 +23,7 @@ use crate::schedule::Source;
 use crate::terminal::Terminal;
 use sched_diagnostics::Diagnostic;
 use sched_lang::diagnostics::Severity;
-use sched_lang::{Lineage, check_lineage};
+use sched_lang::{Lineage, Supported, check_lineage};
 use sched_llvm::Cpu;
 use sched_nest::{Nest, Variants};
 use schedc_data::codes;
@@ -67,7 +68,17 @@ impl Job {
 
     /// The nests, if the schedule has no errors; all findings are printed.
     pub fn nest(&self, values: &ScheduleValues, terminal: &Terminal) -> Result<Variants<Nest>, Failure> {
-        let checked = self.source.check_to_compile(&self.model, values);
+        self.nest_for(Supported::Compilable, values, terminal)
+    }
+
+    /// The same, for what is to be done with the schedule.
+    pub fn nest_for(
+        &self,
+        supported: Supported,
+        values: &ScheduleValues,
+        terminal: &Terminal,
+    ) -> Result<Variants<Nest>, Failure> {
+        let checked = self.source.check_for(supported, &self.model, values);
         self.source.check_fingerprint(&checked, &self.model, values)?;
         let least = if self.source.is_chosen { Severity::Error } else { Severity::Warning };
         let errors = terminal.findings(&self.source, &checked, least);

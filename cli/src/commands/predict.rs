@@ -1,6 +1,7 @@
 //! `schedc predict`: rows in, predictions out.
 
 use super::Job;
+use super::simulate::Simulator;
 use crate::args::{Output, Predict, ScheduleOptions};
 use crate::compile::{compile, facts, for_one_call_of};
 use crate::defaults::CodeDestination;
@@ -10,6 +11,7 @@ use crate::outputs::keep;
 use crate::terminal::Terminal;
 use sched_diagnostics::usage;
 use sched_ir::lir::KernelKind;
+use sched_lang::Supported;
 use sched_llvm::runtime::Kind;
 use sched_llvm::{Jit, Library, Output as Results, Rows};
 use schedc_data::{
@@ -17,6 +19,7 @@ use schedc_data::{
 };
 use std::io::IsTerminal;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Rows predicted between two looks at the clock, at most.
@@ -57,7 +60,8 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<(), Failure> {
     for note in job.model.notes.iter().filter(|_| !args.quiet) {
         terminal.say(&format!("note: {note}"));
     }
-    let nests = job.nest(&args.schedule.values, terminal)?;
+    let supported = if args.simulate { Supported::Simulable } else { Supported::Compilable };
+    let nests = job.nest_for(supported, &args.schedule.values, terminal)?;
     let rows = rows(args, job.model.rows(), terminal)?;
     let since = Instant::now();
     let kernel = match args.output {
@@ -69,6 +73,14 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<(), Failure> {
         for_one_call_of(nests, rows.rows),
         &[kernel, KernelKind::Value, KernelKind::Class],
     )?;
+    if args.simulate {
+        let simulator = Simulator::new(Arc::clone(&job.model.forest), compiled.lir);
+        Run { args, terminal, destination }.predict(&simulator, &rows, since.elapsed())?;
+        if !args.quiet {
+            simulator.report(terminal);
+        }
+        return Ok(());
+    }
     let about = facts(&job.model, &compiled, &job.source.text, cpu);
     let jit = Jit::compile(&compiled.lir, cpu, &about, &[kernel, KernelKind::Class])?;
     Run { args, terminal, destination }.predict(&jit, &rows, since.elapsed())
@@ -105,6 +117,7 @@ fn load(args: &Predict) -> Result<Library, Failure> {
         ("--profile", values.profile.is_some()),
         ("--iterations", args.reading.iterations.is_some()),
         ("--cpu", args.cpu.is_some()),
+        ("--simulate", args.simulate),
     ];
     if let Some((option, _)) = decided.iter().find(|(_, given)| *given) {
         return Err(Failure::usage(

@@ -10,4 +10,5 @@ sched_diagnostics::codes! { Compilation in "explain/";
     NO_PROFILE 7 "C0007" Error "no profile of the leaves"
     SINGLE_NODES 8 "C0008" Error "tiles where there are single nodes"
     NOT_LOWERED 9 "C0009" Error "layout without a code generator"
+    GPU 10 "C0010" Error "GPU schedule that there is no code for"
 }

@@ -14,6 +14,12 @@ pub enum Fault {
     TileOverruns,
     /// MIR: a fold leaves out the last slot.
     FoldForgetsSlot,
+    /// LIR: blocks and threads that have no iteration of a mapped loop run one.
+    GuardDropped,
+    /// LIR: the threads of a block do not wait for their copy of rows.
+    BarrierDropped,
+    /// LIR: a block does not copy its rows.
+    CopyStopsShort,
     /// LIR: the walk takes one straight-line step too few.
     WalkStopsEarly,
     /// LIR: a walk that evaluates whole levels takes its decisions in the wrong order.

@@ -99,5 +99,6 @@ fn loops(
     let mir = mir::build(&hir, budget)?;
     let row_bytes = hir.forest.num_margins as u64 * hir.forest.types.accumulator.bytes() as u64;
     let mir = mir::reduce::legalise(mir, row_bytes, budget)?;
+    let mir = mir::launch::separate(mir)?;
     Ok((hir, mir))
 }

@@ -60,14 +60,16 @@ fn set(switches: [&'static CStr; 3]) {
 pub(crate) fn initialise() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        Target::initialize_x86(&InitializationConfig {
+        let parts = InitializationConfig {
             asm_parser: false,
             asm_printer: true,
             base: true,
             disassembler: false,
             info: true,
             machine_code: true,
-        });
+        };
+        Target::initialize_x86(&parts);
+        Target::initialize_nvptx(&parts);
     });
 }
 

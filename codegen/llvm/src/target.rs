@@ -2,6 +2,7 @@
 
 use crate::codes;
 use crate::error::LlvmError;
+use crate::gpu::Gpu;
 use crate::options;
 use crate::runtime::{CPU_V2, CPU_V3, CPU_V4, CPU_VBMI};
 use inkwell::OptimizationLevel;
@@ -167,8 +168,18 @@ fn host() -> u64 {
     0
 }
 
+/// A kind of machines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum MachineKind {
+    /// x86-64 processors.
+    X86,
+    /// NVIDIA's GPUs.
+    Nvptx,
+}
+
 /// An LLVM target machine, and what its code needs.
 pub(crate) struct Machine {
+    pub(crate) kind: MachineKind,
     pub(crate) llvm: TargetMachine,
     /// `CPU_*` bits of the runtime.
     pub(crate) needs: u64,
@@ -202,7 +213,33 @@ impl Machine {
         let tune = (cpu == Cpu::Native)
             .then(|| TargetMachine::get_host_cpu_name().to_string())
             .filter(|name| name != "generic");
-        Ok(Machine { llvm, needs: instructions.needs, tune, gathers_slowly: cpu.gathers_slowly() })
+        let gathers_slowly = cpu.gathers_slowly();
+        Ok(Machine { kind: MachineKind::X86, llvm, needs: instructions.needs, tune, gathers_slowly })
+    }
+
+    /// A machine for a GPU. Its code, too, never fuses a product and a sum.
+    pub(crate) fn of_gpu(gpu: Gpu) -> Result<Machine, LlvmError> {
+        options::initialise();
+        let unavailable = || {
+            LlvmError::new(
+                codes::CODE_GENERATION,
+                "the installed LLVM cannot generate code for NVIDIA's GPUs",
+            )
+            .with_help("install LLVM 19 with its NVPTX target (package libllvm19)")
+        };
+        let triple = TargetTriple::create(GPU_TRIPLE);
+        let target = Target::from_triple(&triple).map_err(|_| unavailable())?;
+        let llvm = target
+            .create_target_machine(
+                &triple,
+                &gpu.llvm_name(),
+                gpu.llvm_features(),
+                OptimizationLevel::Aggressive,
+                RelocMode::Default,
+                CodeModel::Default,
+            )
+            .ok_or_else(unavailable)?;
+        Ok(Machine { kind: MachineKind::Nvptx, llvm, needs: 0, tune: None, gathers_slowly: false })
     }
 
     /// What a function says of the instructions it may use, where functions for several machines are in one
@@ -228,3 +265,6 @@ impl Machine {
 
 /// The only system that artefacts are built for.
 const TRIPLE: &str = "x86_64-unknown-linux-gnu";
+
+/// The only kind of GPUs that code is made for.
+const GPU_TRIPLE: &str = "nvptx64-nvidia-cuda";

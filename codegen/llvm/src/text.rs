@@ -1,8 +1,9 @@
 //! Generated code as text, for people. It contains no model data: kernels reach the tables through the
 //! context.
 
-use crate::emit::emit_kernels;
+use crate::emit::{emit_kernels, emit_launches};
 use crate::error::LlvmError;
+use crate::gpu::Gpu;
 use crate::passes;
 use crate::session::Session;
 use crate::target::{Cpu, Machine};
@@ -36,6 +37,21 @@ pub fn asm_text(module: &lir::Module, cpu: Cpu) -> Result<String, LlvmError> {
     let session = Session::new();
     let machine = Machine::new(cpu)?;
     let emitted = emit_kernels(&session, &machine, module, &ALL)?;
+    passes::verify(&emitted)?;
+    passes::optimise(&emitted, &machine)?;
+    let text = passes::generate(&session, emitted, &machine, FileType::Assembly)?;
+    Ok(String::from_utf8_lossy(text.as_slice()).into_owned())
+}
+
+/// The launches of a module as PTX, the assembly that NVIDIA's drivers translate. Empty of kernels if the module has no
+/// launch.
+///
+/// # Errors
+/// As for compiling the module.
+pub fn ptx_text(module: &lir::Module, gpu: Gpu) -> Result<String, LlvmError> {
+    let session = Session::new();
+    let machine = Machine::of_gpu(gpu)?;
+    let emitted = emit_launches(&session, &machine, module)?;
     passes::verify(&emitted)?;
     passes::optimise(&emitted, &machine)?;
     let text = passes::generate(&session, emitted, &machine, FileType::Assembly)?;

@@ -4,7 +4,7 @@
 //! still checks without errors. So the generator knows nothing of legality and cannot disagree with the checker.
 
 use sched_lang::check::check;
-use sched_lang::directives::SIGNATURES;
+use sched_lang::directives::{Lowered, SIGNATURES};
 use sched_lang::legal_next;
 use sched_lang::options::{ModelInfo, Options, Supported};
 use sched_nest::sym::Sym;
@@ -179,7 +179,7 @@ impl Growth {
 
     /// One of the legal next steps of a directive: forms that chance would rarely make up.
     fn proposed(&mut self, shapes: bool) -> String {
-        let signatures = SIGNATURES.iter().filter(|s| s.lowered && s.shapes == shapes);
+        let signatures = SIGNATURES.iter().filter(|s| s.lowered == Lowered::Everywhere && s.shapes == shapes);
         let signatures: Vec<_> = signatures.collect();
         let Some(signature) = self.rng.pick(&signatures) else { return String::new() };
         let all = legal_next::at(&self.text, self.text.len(), &self.options, Some(signature.op));

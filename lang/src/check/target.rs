@@ -28,6 +28,8 @@ pub(super) fn no_gpu_yet(header: &Header, report: &mut Report) {
     let span = header.target_span.unwrap_or_default();
     let diagnostic = Diagnostic::new(codes::NOT_LOWERED, span, "no code can be made for GPUs yet")
         .label("cannot be compiled yet")
-        .help("Write `target cpu`, or leave the line out.");
+        .help(
+            "Write `target cpu`, or leave the line out; `schedc predict --simulate` runs it without a GPU.",
+        );
     report.push(diagnostic);
 }

@@ -107,7 +107,7 @@ impl<'a> Resolved<'a> {
             batch_size: self.options.batch_size,
             nest: OnceLock::new(),
         };
-        if is_compiled && !self.report.has_errors() {
+        if self.options.supported.is_code() && !self.report.has_errors() {
             self.report.extend(not_known(&variant, source, parsed));
         }
         let is_legal = !self.report.has_errors();

@@ -5,9 +5,9 @@ use sched_nest::Layout;
 
 use super::scope::{Scope, list};
 use crate::diagnostics::{Applicability, Diagnostic, codes, nearest};
-use crate::directives::{Op, Parameter, Role, SIGNATURES, Signature, find};
+use crate::directives::{Lowered, Op, Parameter, Role, SIGNATURES, Signature, find};
 use crate::lineage::{DirectiveIndex, Select, Tag};
-use crate::options::{Options, Supported};
+use crate::options::Options;
 use crate::report::Report;
 use sched_nest::sym::Sym;
 
@@ -98,15 +98,10 @@ fn call(
         report.push(diagnostic);
         return None;
     };
-    if options.supported == Supported::Compilable && !signature.lowered {
-        let message = format!("`{}` cannot be compiled yet", signature.name);
-        let diagnostic = Diagnostic::new(codes::NOT_LOWERED, directive.name.span, message)
-            .label("no code generator knows it")
-            .help("Leave it out; the rest of the schedule means the same without it.")
-            .fix(format!("remove `{}`", signature.name), span, "", Applicability::Unsure);
-        report.push(diagnostic);
+    if !signature.lowered.allows(options.supported) {
+        report.push(no_code(signature, directive, span));
     }
-    if options.supported == Supported::Compilable && signature.op == Op::Representation {
+    if options.supported.is_code() && signature.op == Op::Representation {
         report.extend(directive.args.iter().find_map(layout_of_later));
     }
     let (op, shapes) = (signature.op, signature.shapes);
@@ -133,6 +128,27 @@ fn call(
         args.push(argument(expr, parameter, signature, scope, broken, report));
     }
     Some(Call { step, op, shapes, args, broken })
+}
+
+/// Says that a directive cannot be compiled.
+fn no_code(signature: &Signature, directive: &Directive, span: Span) -> Diagnostic {
+    let (label, help) = match signature.lowered {
+        Lowered::Simulated => (
+            "nothing runs it on its device yet",
+            "`schedc predict --simulate` runs it without a GPU. Or leave it out; the rest of the schedule means the same.",
+        ),
+        Lowered::Nowhere | Lowered::Everywhere => (
+            "no code generator knows it",
+            "Leave it out; the rest of the schedule means the same without it.",
+        ),
+    };
+    let message = format!("`{}` cannot be compiled yet", signature.name);
+    Diagnostic::new(codes::NOT_LOWERED, directive.name.span, message).label(label).help(help).fix(
+        format!("remove `{}`", signature.name),
+        span,
+        "",
+        Applicability::Unsure,
+    )
 }
 
 /// What there is to say of an argument that names a layout without a code generator.

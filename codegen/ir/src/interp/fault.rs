@@ -1,6 +1,6 @@
 //! What the interpreter finds wrong with a run.
 
-use crate::lir::{Function, Op, Parallel, Stmt};
+use crate::lir::{Function, Op, Stmt};
 use std::fmt::{self, Display, Formatter};
 use std::ops::Range;
 
@@ -64,6 +64,17 @@ pub enum Touch {
     Atomic,
 }
 
+impl Touch {
+    /// The touches that it must not happen at the same time as.
+    pub(super) fn conflicting(self) -> &'static [Touch] {
+        match self {
+            Touch::Read => &[Touch::Write, Touch::Atomic],
+            Touch::Write => &[Touch::Write, Touch::Read, Touch::Atomic],
+            Touch::Atomic => &[Touch::Write, Touch::Read],
+        }
+    }
+}
+
 /// Two accesses of which the order is open.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Race {
@@ -77,8 +88,10 @@ pub struct Race {
     pub other_touch: Touch,
     /// The other iteration.
     pub other_iteration: i64,
-    /// The head of the parallel loop that both are iterations of.
+    /// The head of the parallel loop that both are iterations of, or of the launch.
     pub parallel: String,
+    /// In a launch, the threads of a block: iterations are threads, counted over all blocks.
+    pub threads: Option<u32>,
 }
 
 impl Display for Fault {
@@ -130,10 +143,15 @@ impl Access {
 
 impl Display for Race {
     fn fmt(&self, f: &mut Formatter) -> fmt::Result {
+        let name = |iteration: i64| match self.threads.map(i64::from) {
+            None => format!("iteration {iteration}"),
+            Some(threads) => format!("thread {} of block {}", iteration % threads, iteration / threads),
+        };
+        let (one, other) = (name(self.other_iteration), name(self.iteration));
         write!(
             f,
-            "race on {}: iteration {} {} them and iteration {} {} them, and nothing orders the two in `{}`",
-            self.access, self.other_iteration, self.other_touch, self.iteration, self.touch, self.parallel
+            "race on {}: {one} {} them and {other} {} them, and nothing orders the two in `{}`",
+            self.access, self.other_touch, self.touch, self.parallel
         )?;
         self.access.location(f)
     }
@@ -155,7 +173,7 @@ pub(super) fn text(function: &Function, stmt: &Stmt) -> String {
     let is_constant = |s: &&Stmt| matches!(s, Stmt::Let(_, Op::Int(_) | Op::Float(_) | Op::Rows));
     let mut body: Vec<Stmt> = function.body.iter().filter(is_constant).cloned().collect();
     let constants = Function { body: body.clone(), ..shell(function) }.to_string();
-    body.push(head(stmt));
+    body.push(stmt.clone());
     let printed = Function { body, ..shell(function) }.to_string();
     // Both texts agree up to the closing brace of the function, which is where the statement begins.
     let start = constants.len().saturating_sub("}\n".len());
@@ -168,12 +186,4 @@ fn shell(function: &Function) -> Function {
     let Function { name, types, buffers, .. } = function;
     let index = function.index;
     Function { name: name.clone(), index, types: types.clone(), buffers: buffers.clone(), body: Vec::new() }
-}
-
-/// A statement without what is nested in it, to keep printing short.
-fn head(stmt: &Stmt) -> Stmt {
-    match stmt {
-        Stmt::Parallel(p) => Stmt::Parallel(Box::new(Parallel { body: Vec::new(), ..**p })),
-        other => other.clone(),
-    }
 }

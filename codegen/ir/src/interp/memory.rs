@@ -1,8 +1,10 @@
 //! The buffers of a run: their bytes, which of them are initialised, and who touched them.
 
+use super::conflict::Conflict;
 use super::fault::Touch;
 use super::ops;
-use super::race::{Conflict, Tasks, Touches, record};
+use super::race::{Tasks, Touches, record};
+use super::threads::{ThreadTouches, record_thread};
 use crate::lir::{Scalar, Ty};
 use std::ops::Range;
 
@@ -21,7 +23,10 @@ pub(super) struct Region<'m> {
     written: Vec<bool>,
     /// Who touched each byte; made when iterations share the buffer for the first time.
     touches: Vec<Touches>,
-    /// How many parallel loops were running when the buffer was made: their iterations do not share it.
+    /// Which threads touched each byte; made when threads of a launch share the buffer for the first time.
+    by_threads: Vec<ThreadTouches>,
+    /// How many parallel loops were running when the buffer was made: their iterations do not share it. The
+    /// largest number where nothing is shared at all.
     depth: usize,
 }
 
@@ -34,18 +39,32 @@ enum Bytes<'m> {
 impl<'m> Region<'m> {
     /// Read-only memory.
     pub fn constant(bytes: &'m [u8]) -> Region<'m> {
-        Region { bytes: Bytes::Constant(bytes), written: Vec::new(), touches: Vec::new(), depth: usize::MAX }
+        Region::new(Bytes::Constant(bytes), Vec::new(), usize::MAX)
     }
 
     /// The caller's memory, to be written.
     pub fn borrowed(bytes: &'m mut [u8]) -> Region<'m> {
         let written = vec![false; bytes.len()];
-        Region { bytes: Bytes::Borrowed(bytes), written, touches: Vec::new(), depth: 0 }
+        Region::new(Bytes::Borrowed(bytes), written, 0)
     }
 
     /// Temporary memory, made inside `depth` parallel loops.
     pub fn owned(size: usize, depth: usize) -> Region<'m> {
-        Region { bytes: Bytes::Owned(vec![0; size]), written: vec![false; size], touches: Vec::new(), depth }
+        Region::new(Bytes::Owned(vec![0; size]), vec![false; size], depth)
+    }
+
+    /// Temporary memory of one thread of a launch.
+    pub fn of_thread(size: usize) -> Region<'m> {
+        Region::owned(size, usize::MAX)
+    }
+
+    fn new(bytes: Bytes<'m>, written: Vec<bool>, depth: usize) -> Region<'m> {
+        Region { bytes, written, touches: Vec::new(), by_threads: Vec::new(), depth }
+    }
+
+    /// Whether it is temporary memory of one thread.
+    pub fn is_of_thread(&self) -> bool {
+        self.depth == usize::MAX && matches!(self.bytes, Bytes::Owned(_))
     }
 
     /// Size in bytes.
@@ -149,6 +168,12 @@ impl<'m> Region<'m> {
     /// Records the access if iterations share the buffer.
     #[inline]
     fn touch<'f>(&mut self, tasks: &Tasks<'f>, range: &Range<usize>, touch: Touch) -> Result<(), Trap<'f>> {
+        if self.depth == usize::MAX {
+            return Ok(());
+        }
+        if tasks.in_launch() {
+            return self.touch_by_thread(tasks, range, touch);
+        }
         if tasks.depth() <= self.depth { Ok(()) } else { self.touch_shared(tasks, range, touch) }
     }
 
@@ -173,6 +198,25 @@ impl<'m> Region<'m> {
             };
             known = Some((*touches, after));
             *touches = after;
+        }
+        Ok(())
+    }
+
+    fn touch_by_thread<'f>(
+        &mut self,
+        tasks: &Tasks<'f>,
+        range: &Range<usize>,
+        touch: Touch,
+    ) -> Result<(), Trap<'f>> {
+        if self.by_threads.is_empty() {
+            self.by_threads = vec![ThreadTouches::default(); self.size()];
+        }
+        let Some(clock) = tasks.clock() else { return Ok(()) };
+        for (i, touches) in self.by_threads[range.clone()].iter_mut().enumerate() {
+            record_thread(clock, touches, touch).map_err(|conflict| {
+                let first = range.start + i;
+                Trap::Race(wide(&(first..range.end)), touch, conflict)
+            })?;
         }
         Ok(())
     }

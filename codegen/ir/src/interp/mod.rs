@@ -2,24 +2,30 @@
 //! buffer, reads of uninitialised memory, and races between iterations of parallel loops. It is the oracle
 //! for the back ends.
 //!
-//! Iterations of a parallel loop run one after the other, in a scrambled order that depends on a seed alone.
-//! A race is found in any order, unless another fault comes before it.
+//! Iterations of a parallel loop, and threads of a launch, run one after the other, in a scrambled order that
+//! depends on a seed alone. A race is found in any order, unless another fault comes before it.
 
+mod access;
+mod conflict;
 mod fault;
+mod launch;
 mod memory;
 mod ops;
+mod order;
 mod race;
+mod threads;
 mod vector;
+mod warp;
 
 pub use fault::{Access, Fault, Race, Touch};
+pub use warp::AccessCost;
 
-use crate::lir::{
-    Address, Alloc, Block, BufferId, Carried, For, Function, If, Op, Parallel, Space, Stmt, Table, Value,
-    While,
-};
+use crate::lir::{Alloc, Block, Carried, For, Function, If, Op, Parallel, Space, Stmt, Table, Value, While};
 use crate::verify::verify;
-use memory::{Region, Trap};
+use memory::Region;
 use race::Tasks;
+use threads::Ids;
+use warp::Warps;
 
 /// The memory that a function works on. Input and output do not overlap.
 #[derive(Debug)]
@@ -63,6 +69,26 @@ pub fn run_with(function: &Function, memory: Memory<'_>, options: &Options) -> R
     Machine::new(function, memory, options)?.block(&function.body)
 }
 
+/// Runs a function as [`run_with`] does, and counts what the accesses of its launches cost a GPU with warps of so many
+/// threads.
+///
+/// # Errors
+///
+/// As for [`run_with`].
+pub fn count_accesses(
+    function: &Function,
+    memory: Memory<'_>,
+    options: &Options,
+    warp: u32,
+) -> Result<Vec<AccessCost>, Fault> {
+    verify(function).map_err(Fault::Malformed)?;
+    let mut machine = Machine::new(function, memory, options)?;
+    machine.warps = Some(Warps::new(warp));
+    machine.block(&function.body)?;
+    let costs = machine.warps.map(|warps| warps.costs(function, |stmt| fault::text(function, stmt)));
+    Ok(costs.unwrap_or_default())
+}
+
 /// A run. The verifier has looked at the function, so its numbers are valid and its values defined before
 /// use.
 struct Machine<'f, 'm> {
@@ -76,6 +102,10 @@ struct Machine<'f, 'm> {
     /// Lanes on the way from one iteration to the next.
     passing: Vec<u64>,
     regions: Vec<Region<'m>>,
+    /// Which thread of a launch runs.
+    ids: Ids,
+    /// What accesses cost, where that is asked for.
+    warps: Option<Warps>,
     tasks: Tasks<'f>,
     steps_left: u64,
     memory_left: u64,
@@ -102,6 +132,8 @@ impl<'f, 'm> Machine<'f, 'm> {
             first_lane,
             passing: Vec::new(),
             regions: regions(function, memory)?,
+            ids: Ids::default(),
+            warps: None,
             tasks: Tasks::new(options.seed),
             steps_left: options.steps,
             memory_left: options.memory,
@@ -147,7 +179,12 @@ impl<'f, 'm> Machine<'f, 'm> {
         }
     }
 
+    #[inline]
     fn block(&mut self, block: &'f Block) -> Result<(), Fault> {
+        self.statements(block)
+    }
+
+    fn statements(&mut self, block: &'f [Stmt]) -> Result<(), Fault> {
         for stmt in block {
             self.spend(1)?;
             match stmt {
@@ -161,6 +198,9 @@ impl<'f, 'm> Machine<'f, 'm> {
                 Stmt::If(stmt) => self.if_else(stmt)?,
                 Stmt::Parallel(stmt) => self.parallel(stmt)?,
                 Stmt::Alloc(stmt) => self.alloc(stmt)?,
+                Stmt::Launch(stmt) => self.launch(stmt)?,
+                // Threads come here together; see `launch.rs`.
+                Stmt::Barrier => {}
             }
         }
         Ok(())
@@ -176,6 +216,7 @@ impl<'f, 'm> Machine<'f, 'm> {
             Op::Int(n) => self.lanes[each].fill(ops::wrap(ty.scalar, n)),
             Op::Float(x) => self.lanes[each].fill(ops::float(ty.scalar, x)),
             Op::Rows => self.lanes[to] = self.rows as u64,
+            Op::Id(dimension) => self.lanes[to] = self.ids.get(dimension) as u64,
             Op::Bin(op, a, b) => {
                 let (a, b) = (self.at(a), self.at(b));
                 for i in 0..count {
@@ -213,6 +254,7 @@ impl<'f, 'm> Machine<'f, 'm> {
             }
             Op::Load(ref from, _) => {
                 let start = self.start(from);
+                self.count_access(stmt, from.buffer, start, ty.bytes());
                 let region = &mut self.regions[from.buffer.0 as usize];
                 region
                     .load(&self.tasks, start, ty, &mut self.lanes[each])
@@ -279,54 +321,6 @@ impl<'f, 'm> Machine<'f, 'm> {
             }
         }
         Ok(())
-    }
-
-    /// The byte that an address names, wider than an index because it may overflow one.
-    #[inline]
-    fn start(&self, at: &Address) -> i128 {
-        byte(self.int(at.index).into(), at.stride, at.offset)
-    }
-
-    #[inline]
-    fn store(&mut self, stmt: &'f Stmt, to: &Address, value: Value) -> Result<(), Fault> {
-        let ty = self.function.ty(value);
-        let (from, start) = (self.at(value), self.start(to));
-        let lanes = &self.lanes[from..from + usize::from(ty.lanes)];
-        self.regions[to.buffer.0 as usize]
-            .store(&self.tasks, start, ty, lanes)
-            .map_err(|trap| self.fault(stmt, to.buffer, trap))
-    }
-
-    fn atomic_add(&mut self, stmt: &'f Stmt, to: &Address, value: Value) -> Result<(), Fault> {
-        let scalar = self.function.ty(value).scalar;
-        let (start, lane) = (self.start(to), self.lane(value));
-        self.regions[to.buffer.0 as usize]
-            .atomic_add(&self.tasks, start, scalar, lane)
-            .map_err(|trap| self.fault(stmt, to.buffer, trap))
-    }
-
-    /// A trap with the names of things.
-    #[cold]
-    fn fault(&self, stmt: &Stmt, buffer: BufferId, trap: Trap<'_>) -> Fault {
-        let access = |bytes| Access {
-            buffer: self.function.buffer(buffer).name.clone(),
-            size: self.regions[buffer.0 as usize].size(),
-            bytes,
-            statement: fault::text(self.function, stmt),
-        };
-        match trap {
-            Trap::OutOfBounds(bytes) => Fault::OutOfBounds(Box::new(access(bytes))),
-            Trap::ReadOnly(bytes) => Fault::ReadOnly(Box::new(access(bytes))),
-            Trap::Uninitialised(bytes) => Fault::Uninitialised(Box::new(access(bytes))),
-            Trap::Race(bytes, touch, conflict) => Fault::Race(Box::new(Race {
-                access: access(bytes),
-                touch,
-                iteration: conflict.iteration,
-                other_touch: conflict.other_touch,
-                other_iteration: conflict.other_iteration,
-                parallel: fault::text(self.function, &Stmt::Parallel(Box::new(conflict.parallel.clone()))),
-            })),
-        }
     }
 
     fn for_loop(&mut self, stmt: &'f For) -> Result<(), Fault> {
@@ -413,7 +407,8 @@ impl<'f, 'm> Machine<'f, 'm> {
         Ok(())
     }
 
-    fn alloc(&mut self, stmt: &'f Alloc) -> Result<(), Fault> {
+    /// The buffer and the size of temporary memory, which is taken from what is left.
+    fn size_of(&mut self, stmt: &Alloc) -> Result<(usize, u64), Fault> {
         let bytes = self.int(stmt.bytes);
         let size = u64::try_from(bytes).ok().filter(|size| *size <= self.memory_left);
         let Some(size) = size else {
@@ -422,8 +417,15 @@ impl<'f, 'm> Machine<'f, 'm> {
         };
         self.spend(size / 64)?;
         self.memory_left -= size;
-        let buffer = stmt.buffer.0 as usize;
-        self.regions[buffer] = Region::owned(size as usize, self.tasks.depth());
+        Ok((stmt.buffer.0 as usize, size))
+    }
+
+    fn alloc(&mut self, stmt: &'f Alloc) -> Result<(), Fault> {
+        let (buffer, size) = self.size_of(stmt)?;
+        self.regions[buffer] = match self.tasks.in_launch() {
+            true => Region::of_thread(size as usize),
+            false => Region::owned(size as usize, self.tasks.depth()),
+        };
         self.block(&stmt.body)?;
         self.regions[buffer] = Region::constant(&[]);
         self.memory_left += size;
@@ -445,7 +447,7 @@ fn regions<'m>(function: &Function, memory: Memory<'m>) -> Result<Vec<Region<'m>
         regions.push(match buffer.space {
             Space::Input => Region::constant(memory.input),
             Space::Output => Region::borrowed(output.take().unwrap_or_default()),
-            Space::Private => Region::constant(&[]),
+            Space::Private | Space::Shared => Region::constant(&[]),
             Space::Model(n) => match memory.tables.get(n as usize) {
                 Some(table) => Region::constant(&table.bytes),
                 None => return Err(Fault::NoTable { buffer: buffer.name.clone(), table: n }),

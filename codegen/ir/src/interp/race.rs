@@ -10,15 +10,21 @@
 //! at the same time as it. Being concurrent carries over from the forgotten touch to the kept one (as in the
 //! SP-bags algorithm of Feng and Leiserson), so if a run has a race on a byte, one is found.
 
+use super::conflict::{Concurrent, Conflict};
 use super::fault::Touch;
-use crate::lir::Parallel;
+use super::order::Order;
+use super::threads::Clock;
+use crate::lir::{Launch, Parallel};
 
 /// When something happened: the number of its iteration. Zero is outside all iterations, or never.
 pub(super) type Time = u32;
 
-/// The parallel loops that are running, outermost first.
+/// The parallel loops that are running, outermost first, or the launch.
 pub(super) struct Tasks<'f> {
     levels: Vec<Level<'f>>,
+    clock: Option<Clock<'f>>,
+    /// The latest number of an interval between barriers.
+    interval: u32,
     /// The latest number given.
     last: Time,
     /// How many loops have begun; makes their orders differ.
@@ -39,7 +45,49 @@ struct Level<'f> {
 
 impl<'f> Tasks<'f> {
     pub fn new(seed: u64) -> Tasks<'f> {
-        Tasks { levels: Vec::new(), last: 0, loops: 0, seed }
+        Tasks { levels: Vec::new(), clock: None, interval: 0, last: 0, loops: 0, seed }
+    }
+
+    /// Whether a launch is running.
+    #[inline]
+    pub fn in_launch(&self) -> bool {
+        self.clock.is_some()
+    }
+
+    /// The time in the launch that is running.
+    pub fn clock(&self) -> Option<&Clock<'f>> {
+        self.clock.as_ref()
+    }
+
+    /// A launch of so many blocks begins.
+    pub fn enter_launch(&mut self, launch: &'f Launch, blocks: u64) {
+        self.loops += 1;
+        let order = Order::new(self.seed.wrapping_add(self.loops), blocks);
+        self.clock = Some(Clock::new(launch, order, self.interval));
+    }
+
+    /// The next block of the launch begins. Nothing once all have begun, or if numbers have run out.
+    pub fn next_block(&mut self) -> Option<i64> {
+        self.clock.as_mut()?.next_block()
+    }
+
+    /// All threads of the block have come to a barrier. Nothing if numbers have run out.
+    pub fn barrier(&mut self) -> Option<()> {
+        self.clock.as_mut()?.barrier()
+    }
+
+    /// A thread of the block goes on.
+    pub fn run_thread(&mut self, number: u32) {
+        if let Some(clock) = &mut self.clock {
+            clock.thread = number;
+        }
+    }
+
+    /// The launch ends.
+    pub fn leave_launch(&mut self) {
+        if let Some(clock) = self.clock.take() {
+            self.interval = clock.interval;
+        }
     }
 
     /// How many parallel loops are running.
@@ -61,7 +109,7 @@ impl<'f> Tasks<'f> {
     pub fn next(&mut self) -> Option<i64> {
         let level = self.levels.last_mut()?;
         let nth = level.begun.len() as u64;
-        if nth >= level.order.trip {
+        if nth >= level.order.trip() {
             return None;
         }
         self.last = self.last.checked_add(1)?;
@@ -96,14 +144,6 @@ impl<'f> Tasks<'f> {
     }
 }
 
-/// The iterations of one loop that do not agree, and the loop.
-pub(super) struct Conflict<'f> {
-    pub parallel: &'f Parallel,
-    pub iteration: i64,
-    pub other_iteration: i64,
-    pub other_touch: Touch,
-}
-
 /// When a byte was touched, by [`Touch`]. An array, because the allocator hands out zeroed arrays for free.
 pub(super) type Touches = [Time; 3];
 
@@ -114,12 +154,7 @@ pub(super) fn record<'f>(
     touches: Touches,
     touch: Touch,
 ) -> Result<Touches, Box<Conflict<'f>>> {
-    let conflicting: &[Touch] = match touch {
-        Touch::Read => &[Touch::Write, Touch::Atomic],
-        Touch::Write => &[Touch::Write, Touch::Read, Touch::Atomic],
-        Touch::Atomic => &[Touch::Write, Touch::Read],
-    };
-    for &other in conflicting {
+    for &other in touch.conflicting() {
         let time = touches[other as usize];
         if let Some(level) = tasks.concurrent(time) {
             return Err(Box::new(level.conflict(other, time)));
@@ -140,7 +175,7 @@ impl<'f> Level<'f> {
             self.order.nth(nth as u64)
         };
         Conflict {
-            parallel: self.parallel,
+            loop_or_launch: Concurrent::Parallel(self.parallel),
             iteration: iteration(self.now),
             other_iteration: iteration(time),
             other_touch,
@@ -148,64 +183,10 @@ impl<'f> Level<'f> {
     }
 }
 
-/// A scrambled order of `0..trip`: the n-th is `(first + n * stride) mod trip`, with a stride coprime to
-/// `trip`.
-struct Order {
-    trip: u64,
-    first: u64,
-    stride: u64,
-}
-
-impl Order {
-    fn new(seed: u64, trip: u64) -> Order {
-        let first = mix(seed) % trip.max(1);
-        let mut stride = mix(seed ^ first) % trip.max(1);
-        while gcd(stride, trip) != 1 {
-            stride += 1;
-        }
-        Order { trip, first, stride }
-    }
-
-    fn nth(&self, n: u64) -> i64 {
-        let position = u128::from(self.first) + u128::from(n) * u128::from(self.stride);
-        (position % u128::from(self.trip.max(1))) as i64
-    }
-}
-
-/// Spreads a number over 64 bits (the finaliser of the SplitMix64 generator).
-fn mix(seed: u64) -> u64 {
-    let z = seed.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
-}
-
-fn gcd(a: u64, b: u64) -> u64 {
-    let (mut a, mut b) = (a, b);
-    while b != 0 {
-        (a, b) = (b, a % b);
-    }
-    a
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn orders_are_permutations_and_depend_on_the_seed() {
-        for trip in (1..40).chain([97, 256]) {
-            for seed in 0..8 {
-                let order = Order::new(seed, trip);
-                let mut seen: Vec<i64> = (0..trip).map(|n| order.nth(n)).collect();
-                seen.sort_unstable();
-                assert!(seen.iter().copied().eq(0..trip as i64), "trip {trip} seed {seed}");
-            }
-        }
-        let orders: std::collections::BTreeSet<Vec<i64>> =
-            (0..32).map(|seed| Order::new(seed, 16)).map(|o| (0..16).map(|n| o.nth(n)).collect()).collect();
-        assert!(orders.len() > 16);
-    }
+    use crate::interp::order::mix;
 
     /// The running loops, each with its number and iteration.
     type Path = Vec<(u64, i64)>;

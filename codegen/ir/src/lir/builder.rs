@@ -2,9 +2,10 @@
 
 use super::{
     Address, Alloc, Bin, Block, Buffer, BufferId, Carried, Cast, Cmp, For, Function, Gather, If, Joined,
-    Keep, Math, Op, Parallel, Scalar, Space, Stmt, Ty, Value, While,
+    Keep, Launch, Math, Op, Parallel, Scalar, Space, Stmt, Ty, Value, While,
 };
 use crate::lir::bits;
+use sched_nest::GpuDimension;
 use std::collections::HashMap;
 
 /// A function under construction; statements go to the innermost open block.
@@ -54,9 +55,10 @@ impl Builder {
         self.function
     }
 
-    /// Declares a buffer. One that is not private is declared once; a name that is taken gets a number.
+    /// Declares a buffer. One that is not temporary is declared once; a name that is taken gets a number.
     pub fn buffer(&mut self, name: &str, space: Space, element: Scalar) -> BufferId {
-        let same = |b: &Buffer| space != Space::Private && b.space == space && b.element == element;
+        let made = matches!(space, Space::Private | Space::Shared);
+        let same = |b: &Buffer| !made && b.space == space && b.element == element;
         if let Some(at) = self.function.buffers.iter().position(same) {
             return BufferId(at as u32);
         }
@@ -336,6 +338,16 @@ impl Builder {
         self.push(Stmt::AtomicAdd(address, value));
     }
 
+    /// The number of a block in its grid, or of a thread in its block.
+    pub fn id(&mut self, dimension: GpuDimension) -> Value {
+        self.define(self.index(), Op::Id(dimension))
+    }
+
+    /// A barrier of a block's threads.
+    pub fn barrier(&mut self) {
+        self.push(Stmt::Barrier);
+    }
+
     /// A prefetch.
     pub fn prefetch(&mut self, address: Address) {
         self.push(Stmt::Prefetch(address));
@@ -440,9 +452,28 @@ pub trait Build: Sized {
         self.builder().push(Stmt::Parallel(Box::new(Parallel { iv, trip, body: block })));
     }
 
-    /// Temporary memory for `body`.
+    /// Code of a GPU: `body` makes what each thread does.
+    fn launch(&mut self, name: &str, grid: [Value; 3], block: [u32; 3], body: impl FnOnce(&mut Self)) {
+        let (body, ()) = self.nested(body);
+        let name = name.to_string();
+        self.builder().push(Stmt::Launch(Box::new(Launch { name, grid, block, body })));
+    }
+
+    /// Temporary memory for `body`, of one thread if it is inside a launch.
     fn alloc(&mut self, name: &str, element: Scalar, bytes: Value, body: impl FnOnce(&mut Self, BufferId)) {
-        let buffer = self.builder().buffer(name, Space::Private, element);
+        self.alloc_in(Space::Private, name, element, bytes, body);
+    }
+
+    /// Temporary memory of a space for `body`.
+    fn alloc_in(
+        &mut self,
+        space: Space,
+        name: &str,
+        element: Scalar,
+        bytes: Value,
+        body: impl FnOnce(&mut Self, BufferId),
+    ) {
+        let buffer = self.builder().buffer(name, space, element);
         let (block, ()) = self.nested(|b| body(b, buffer));
         self.builder().push(Stmt::Alloc(Box::new(Alloc { buffer, bytes, body: block })));
     }

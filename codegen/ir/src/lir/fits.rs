@@ -18,6 +18,8 @@ pub(crate) struct Known {
 pub(crate) trait Rules {
     /// The type of indices.
     fn index(&self) -> Ty;
+    /// Whether it stands in a launch.
+    fn in_launch(&self) -> bool;
     /// A value that is used.
     fn value(&self, value: Value) -> Result<Known, String>;
     /// An address that is read.

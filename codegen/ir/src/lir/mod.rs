@@ -14,10 +14,11 @@
 //! trainer's.
 //!
 //! The iterations of [`Stmt::Parallel`] may run at the same time. Two of them may touch the same bytes only
-//! by loads or by [`Stmt::AtomicAdd`].
+//! by loads or by [`Stmt::AtomicAdd`]. The code of GPUs stands in launches, whose semantics are in `launch.rs`.
 
 mod builder;
 mod fits;
+mod launch;
 mod ops;
 mod print;
 mod unread;
@@ -26,6 +27,7 @@ mod vectors;
 pub use builder::{Build, Builder};
 pub use fits::MAX_LOOKUP;
 pub(crate) use fits::{Known, Rules, bits};
+pub use launch::{GpuAxis, GpuDimension, GpuLevel, Launch, MAX_THREADS};
 pub use ops::Op;
 
 /// An element type.
@@ -117,8 +119,10 @@ pub enum Space {
     Output,
     /// The model's table with this number. Read only.
     Model(u32),
-    /// Memory of one [`Stmt::Alloc`].
+    /// Memory of one [`Stmt::Alloc`]; inside a launch, of one thread.
     Private,
+    /// Memory of one [`Stmt::Alloc`] inside a launch that the threads of a block share.
+    Shared,
 }
 
 /// A buffer's name and place.
@@ -283,6 +287,10 @@ pub enum Stmt {
     Parallel(Box<Parallel>),
     /// Temporary memory.
     Alloc(Box<Alloc>),
+    /// Code of a GPU.
+    Launch(Box<Launch>),
+    /// All threads of a block come here before one goes on, and see what the others have written until then.
+    Barrier,
 }
 
 /// Statements in order.

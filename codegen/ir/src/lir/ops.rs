@@ -9,6 +9,7 @@
 
 use super::fits::{Known, Rules, bin_fits, bitcast_fits, cast_fits, cmp_fits, is_number, lookup_fits};
 use super::{Address, Bin, BufferId, Cast, Cmp, Gather, Keep, Math, Scalar, Ty, Value};
+use sched_nest::GpuDimension;
 use std::fmt::{Debug, Display};
 
 /// What an operand of some sort is for the table.
@@ -144,6 +145,7 @@ immediate! {
     Cast => lower;
     Math => lower;
     Keep => shown;
+    GpuDimension => shown;
 }
 
 /// A name for what only the table's line reads.
@@ -230,6 +232,8 @@ operations! { |ty, rules|
     Float(x: f64) => "{x}" if ty.scalar.is_float();
     /// Number of rows of the call, an index.
     Rows => "n_rows" if ty == rules.index();
+    /// The number of the thread's block in its grid, or of the thread in its block, from 0, an index. Inside a launch.
+    Id(dimension: GpuDimension) => "id {dimension}" if ty == rules.index() && rules.in_launch();
     /// Arithmetic.
     Bin(op: Bin, a: Value, b: Value) => "{op} {a}, {b}"
         if [a.ty, b.ty] == [ty; 2] && bin_fits(op, ty.scalar, b);

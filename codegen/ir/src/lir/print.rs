@@ -47,7 +47,7 @@ impl Display for Function {
                 Space::Input => writeln!(f, "  buffer {}: input {}", buffer.name, buffer.element)?,
                 Space::Output => writeln!(f, "  buffer {}: output {}", buffer.name, buffer.element)?,
                 Space::Model(n) => writeln!(f, "  buffer {}: table #{n}", buffer.name)?,
-                Space::Private => {}
+                Space::Private | Space::Shared => {}
             }
         }
         let mut printer = Printer { function: self, names: NamesOfValues::of(self), depth: 1 };
@@ -152,10 +152,22 @@ impl Printer<'_> {
             Stmt::Alloc(stmt) => {
                 let buffer = self.function.buffer(stmt.buffer);
                 let bytes = self.name(stmt.bytes);
-                self.line(f, format!("alloc {}: {} of {bytes} bytes {{", buffer.name, buffer.element))?;
+                let shared = if buffer.space == Space::Shared { "shared " } else { "" };
+                self.line(
+                    f,
+                    format!("alloc {shared}{}: {} of {bytes} bytes {{", buffer.name, buffer.element),
+                )?;
                 self.indented(f, &stmt.body)?;
                 self.line(f, "}")
             }
+            Stmt::Launch(launch) => {
+                let grid = launch.grid.map(|extent| self.name(extent).to_string()).join(" x ");
+                let block = launch.block.map(|extent| extent.to_string()).join(" x ");
+                self.line(f, format!("launch {} of {grid} blocks of {block} threads {{", launch.name))?;
+                self.indented(f, &launch.body)?;
+                self.line(f, "}")
+            }
+            Stmt::Barrier => self.line(f, "barrier"),
         }
     }
 

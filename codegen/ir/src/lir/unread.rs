@@ -32,9 +32,13 @@ fn inside(stmt: &mut Stmt) -> Vec<&mut Block> {
         Stmt::If(stmt) => vec![&mut stmt.then, &mut stmt.otherwise],
         Stmt::Parallel(stmt) => vec![&mut stmt.body],
         Stmt::Alloc(stmt) => vec![&mut stmt.body],
-        Stmt::Let(..) | Stmt::Store(..) | Stmt::StoreMasked(..) | Stmt::AtomicAdd(..) | Stmt::Prefetch(_) => {
-            Vec::new()
-        }
+        Stmt::Launch(stmt) => vec![&mut stmt.body],
+        Stmt::Barrier
+        | Stmt::Let(..)
+        | Stmt::Store(..)
+        | Stmt::StoreMasked(..)
+        | Stmt::AtomicAdd(..)
+        | Stmt::Prefetch(_) => Vec::new(),
     }
 }
 
@@ -55,7 +59,12 @@ fn tables_read(function: &Function) -> BTreeSet<u32> {
                 Stmt::If(stmt) => open.extend([&stmt.then, &stmt.otherwise]),
                 Stmt::Parallel(stmt) => open.push(&stmt.body),
                 Stmt::Alloc(stmt) => open.push(&stmt.body),
-                Stmt::Store(..) | Stmt::StoreMasked(..) | Stmt::AtomicAdd(..) | Stmt::Prefetch(_) => {}
+                Stmt::Launch(stmt) => open.push(&stmt.body),
+                Stmt::Barrier
+                | Stmt::Store(..)
+                | Stmt::StoreMasked(..)
+                | Stmt::AtomicAdd(..)
+                | Stmt::Prefetch(_) => {}
             }
         }
     }
@@ -93,7 +102,7 @@ fn renumber(block: &mut Block, numbers: &[Option<BufferId>]) {
             Stmt::Prefetch(at) => Some(&mut at.buffer),
             Stmt::Alloc(stmt) => Some(&mut stmt.buffer),
             Stmt::For(stmt) => return !(stmt.body.is_empty() && stmt.carried.is_empty()),
-            Stmt::While(_) | Stmt::If(_) | Stmt::Parallel(_) => None,
+            Stmt::While(_) | Stmt::If(_) | Stmt::Parallel(_) | Stmt::Launch(_) | Stmt::Barrier => None,
         };
         let Some(buffer) = buffer else { return true };
         let new = numbers.get(buffer.0 as usize).copied().flatten();

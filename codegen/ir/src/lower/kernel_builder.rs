@@ -4,6 +4,7 @@ use super::ports::Ports;
 use super::scope::{InScope, Scope};
 use crate::lir::{Build, Builder};
 use crate::mir::Var;
+use crate::mir::mapped::any_mapped;
 
 /// A kernel under construction: where statements go, what it reads and writes, and what is in scope.
 pub struct KernelBuilder<'a> {
@@ -13,6 +14,8 @@ pub struct KernelBuilder<'a> {
     pub ports: &'a Ports<'a>,
     /// What is in scope.
     pub scope: Scope,
+    /// Whether memory is a device's, which only launches work on.
+    pub on_device: bool,
 }
 
 impl Build for KernelBuilder<'_> {
@@ -24,7 +27,8 @@ impl Build for KernelBuilder<'_> {
 impl<'a> KernelBuilder<'a> {
     /// A kernel with nothing in scope.
     pub fn new(b: Builder, ports: &'a Ports<'a>) -> KernelBuilder<'a> {
-        KernelBuilder { b, ports, scope: Scope::default() }
+        let on_device = any_mapped(&ports.lowering.mir.body);
+        KernelBuilder { b, ports, scope: Scope::default(), on_device }
     }
 
     /// Runs `body` with a variable in scope.

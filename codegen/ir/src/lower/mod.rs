@@ -7,6 +7,7 @@
 //! `scope::Scope`.
 
 mod kernel_builder;
+mod launch;
 mod leaf;
 mod lowering;
 mod nest;
@@ -65,6 +66,6 @@ fn emit(lowering: &Lowering, b: &mut Builder, results: Results) {
     let ports = Ports::declare(lowering, b, results);
     // The builder moves into the kernel and back.
     let mut kernel = KernelBuilder::new(std::mem::replace(b, Builder::new("")), &ports);
-    kernel.run(&lowering.mir.body);
+    kernel.block(&lowering.mir.body);
     *b = kernel.b;
 }

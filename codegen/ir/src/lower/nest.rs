@@ -12,14 +12,7 @@ use crate::rows::Copied;
 use std::collections::{BTreeMap, BTreeSet};
 
 impl KernelBuilder<'_> {
-    /// Emits a nest. Where leaf indices are wanted the walks only store where they ended.
-    pub(super) fn run(&mut self, stmts: &[Stmt]) {
-        if self.ports.results == Results::Margins {
-            self.fill_base();
-        }
-        self.block(stmts);
-    }
-
+    /// Emits statements. Where leaf indices are wanted the walks only store where they ended.
     pub(super) fn block(&mut self, stmts: &[Stmt]) {
         for stmt in stmts {
             self.stmt(stmt);
@@ -32,14 +25,20 @@ impl KernelBuilder<'_> {
             Stmt::Loop(this) => self.nest_loop(this),
             Stmt::Walks(walks) => self.walks(walks),
             Stmt::Case(var, arms) => self.case(*var, arms),
-            Stmt::CacheRows(cache) => self.cache_rows(cache),
+            Stmt::CacheRows(cache) => match (cache.shared, cache.window.high) {
+                (Some(threads), Some(high)) => self.share_rows(cache, threads, high - cache.window.low),
+                _ => self.cache_rows(cache),
+            },
             Stmt::CacheTrees(cache) => self.cache_trees(cache),
+            Stmt::Base(window) if sums => self.fill_base(window),
+            Stmt::Launch(launch) => self.device_code(launch),
+            Stmt::First(dimensions, body) => self.first(dimensions, body),
             Stmt::Private(private) if sums => self.private(private),
             Stmt::Private(private) => self.block(&private.body),
             Stmt::Zero(id, var) if sums => self.zero(*id, *var),
             Stmt::ZeroAll(id) if sums => self.zero_all(*id),
             Stmt::Fold(fold) if sums => self.fold(fold),
-            Stmt::Zero(..) | Stmt::ZeroAll(_) | Stmt::Fold(_) => {}
+            Stmt::Base(_) | Stmt::Zero(..) | Stmt::ZeroAll(_) | Stmt::Fold(_) => {}
         }
     }
 
@@ -61,6 +60,7 @@ impl KernelBuilder<'_> {
                 });
             }
             Mode::Unrolled => self.unrolled(this),
+            Mode::Mapped(mapping) => self.mapped(this, mapping),
         }
     }
 
@@ -163,7 +163,8 @@ impl KernelBuilder<'_> {
                 (None, Some((transpose, width))) => transpose.rows(&mut k.b, buffer, rows, width),
                 (None, None) => k.copy_rows(buffer, first_row, elements),
             }
-            let copy = RowCopy { buffer, first_row, blocks: plan.blocks, element, columns };
+            let copy =
+                RowCopy { buffer, first_row, blocks: plan.blocks, element, columns, single_block: false };
             k.scope.copies.insert(cache.id, copy);
             match plan.blocks {
                 Some(block) if plan.sums && k.ports.results == Results::Margins => {

@@ -17,6 +17,8 @@ pub struct RowCopy {
     pub element: Scalar,
     /// How many of them.
     pub columns: i64,
+    /// Whether all rows are in one block.
+    pub single_block: bool,
 }
 
 /// The row that all lanes read, as a table to look up.
@@ -96,11 +98,11 @@ impl RowSource {
     /// address.
     pub fn row(&self, b: &mut Builder, wanted: RowsWanted) -> Row {
         let RowsWanted { first, ahead, width, mask } = wanted;
-        let RowCopy { buffer, first_row, blocks, element, columns } = self.copy;
+        let RowCopy { buffer, first_row, blocks, element, columns, single_block } = self.copy;
         let bytes = ahead.checked_mul(columns).and_then(|n| n.checked_mul(i64::from(element.bytes())));
         let offset = bytes.and_then(|bytes| u32::try_from(bytes).ok());
         let mut relative = b.sub(first, first_row);
-        let block = blocks.filter(|_| self.step.is_some());
+        let block = blocks.filter(|_| self.step.is_some() || single_block);
         if offset.is_none() || block.is_some_and(|block| block != u32::from(width)) {
             relative = b.add_int(relative, ahead);
         }
@@ -135,6 +137,9 @@ impl RowSource {
             let index = b.mul_int(relative, columns);
             let lanes = RowLanes { distance: Some(distances(b, 1, width)), adjacent: true, mask: None };
             return Row { index, offset, lanes: Some(lanes), ..row };
+        }
+        if self.copy.single_block {
+            return row;
         }
         let size = b.int(i64::from(block));
         let number = b.bin(Bin::IDiv, relative, size);

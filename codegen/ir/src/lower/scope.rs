@@ -130,10 +130,15 @@ impl Scope {
                     SumTarget { buffer, origin, block: Some(block), ..output }
                 }
             },
-            Accumulator::Slot(id, var) => match self.privates.get(&id) {
+            Accumulator::Slot(id, _) => match self.privates.get(&id) {
                 None => output,
                 Some(private) => {
-                    let slot = self.iteration(b, var);
+                    let mut slot = b.int(0);
+                    for (var, trips) in &private.loops {
+                        let before = b.mul(slot, *trips);
+                        let iteration = self.iteration(b, *var);
+                        slot = b.add(before, iteration);
+                    }
                     let start = b.mul(slot, private.slot_size);
                     let skipped = b.mul_int(private.first_row, margins);
                     SumTarget { buffer: private.buffer, origin: b.sub(start, skipped), ..output }

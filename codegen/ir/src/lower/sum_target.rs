@@ -2,6 +2,7 @@
 
 use super::ports::Targets;
 use crate::lir::{Address, BufferId, Builder, Scalar, Value};
+use crate::mir::Var;
 
 /// Where leaves are added up: sums of rows `[rows][margins]`.
 #[derive(Clone, Copy, Debug)]
@@ -23,12 +24,14 @@ pub struct SumTarget {
 }
 
 /// A private buffer in scope: `[slots][rows][margins]`.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct PrivateBuffer {
     /// The buffer.
     pub buffer: BufferId,
     /// Number of slots.
     pub slots: Value,
+    /// The loops whose iterations have a slot each, outermost first, and how many iterations they have.
+    pub loops: Vec<(Var, Value)>,
     /// The first row that it holds.
     pub first_row: Value,
     /// Elements per slot: rows times margins.

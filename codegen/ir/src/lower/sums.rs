@@ -4,7 +4,7 @@ use super::kernel_builder::KernelBuilder;
 use super::sum_target::{CopiedSums, PrivateBuffer, SumTarget};
 use crate::fault::{Fault, seeded};
 use crate::lir::{Address, Bin, BufferId, Build, Scalar, Ty, Value};
-use crate::mir::{Fold, Private, PrivateId, Var};
+use crate::mir::{Fold, Private, PrivateId, Var, Window};
 use crate::rows::Copied;
 
 /// Where a fold reads and adds: the first sums of the slot and of the target.
@@ -15,21 +15,27 @@ struct FoldAt {
 }
 
 impl KernelBuilder<'_> {
-    /// Sets every margin to its base value.
-    pub(super) fn fill_base(&mut self) {
-        let (rows, out, element) = (self.b.rows(), self.ports.out, self.ports.accumulator);
-        let zero = self.b.int(0);
+    /// Sets the margins of some rows to their base values.
+    pub(super) fn fill_base(&mut self, window: &Window) {
+        let (first, end) = if window.is_whole() {
+            let rows = self.b.rows();
+            (self.b.int(0), rows)
+        } else {
+            let rows = self.scope.window(&mut self.b, window);
+            (rows.first, self.b.add(rows.first, rows.count))
+        };
+        let (out, element) = (self.ports.out, self.ports.accumulator);
         let Some(base) = self.ports.base else {
-            let first = self.ports.lowering.hir.forest.base.first().copied().unwrap_or(0.0);
-            let value = self.b.float(Ty::of(element), first);
-            self.for_loop((zero, rows, 1), &[], |k, row, _| {
+            let base = self.ports.lowering.hir.forest.base.first().copied().unwrap_or(0.0);
+            let value = self.b.float(Ty::of(element), base);
+            self.for_loop((first, end, 1), &[], |k, row, _| {
                 k.b.store(Address::element(out, row, element), value);
                 Vec::new()
             });
             return;
         };
         let margins = self.ports.margins();
-        self.for_loop((zero, rows, 1), &[], |k, row, _| {
+        self.for_loop((first, end, 1), &[], |k, row, _| {
             let (zero, end, first) = (k.b.int(0), k.b.int(margins), k.b.mul_int(row, margins));
             k.for_loop((zero, end, 1), &[], |k, margin, _| {
                 let value = k.b.load(Ty::of(element), Address::element(base, margin, element));
@@ -88,7 +94,13 @@ impl KernelBuilder<'_> {
 
     /// One slot of sums for each iteration of the loop inside.
     pub(super) fn private(&mut self, private: &Private) {
-        let slots = self.scope.trip(&mut self.b, &private.slots);
+        let mut slots = self.b.int(1);
+        let mut loops = Vec::with_capacity(private.slots.len());
+        for iter in &private.slots {
+            let trips = self.scope.trip(&mut self.b, iter);
+            slots = self.b.mul(slots, trips);
+            loops.push((iter.var, trips));
+        }
         let rows = self.scope.window(&mut self.b, &private.window);
         let margins = self.ports.margins();
         let slot_size = self.b.mul_int(rows.count, margins);
@@ -96,9 +108,9 @@ impl KernelBuilder<'_> {
         let element = self.ports.accumulator;
         let bytes = self.b.mul_int(elements, i64::from(element.bytes()));
         self.alloc("private", element, bytes, |k, buffer| {
-            k.scope
-                .privates
-                .insert(private.id, PrivateBuffer { buffer, slots, first_row: rows.first, slot_size });
+            let first_row = rows.first;
+            let made = PrivateBuffer { buffer, slots, loops, first_row, slot_size };
+            k.scope.privates.insert(private.id, made);
             k.block(&private.body);
             k.scope.privates.remove(&private.id);
         });
@@ -106,7 +118,7 @@ impl KernelBuilder<'_> {
 
     /// Sets the current iteration's slot to zero.
     pub(super) fn zero(&mut self, id: PrivateId, var: Var) {
-        let Some(private) = self.scope.privates.get(&id).copied() else { return };
+        let Some(private) = self.scope.privates.get(&id).cloned() else { return };
         let slot = self.scope.iteration(&mut self.b, var);
         let start = self.b.mul(slot, private.slot_size);
         let end = self.b.add(start, private.slot_size);
@@ -115,9 +127,12 @@ impl KernelBuilder<'_> {
 
     /// Sets all slots to zero.
     pub(super) fn zero_all(&mut self, id: PrivateId) {
-        let Some(private) = self.scope.privates.get(&id).copied() else { return };
+        let Some(private) = self.scope.privates.get(&id).cloned() else { return };
         let start = self.b.int(0);
         let end = self.b.mul(private.slots, private.slot_size);
+        if self.on_device {
+            return self.clear_on_device(id, &private, end);
+        }
         self.clear(private.buffer, start, end);
     }
 
@@ -132,13 +147,16 @@ impl KernelBuilder<'_> {
 
     /// Adds all slots into the target, slot by slot in iteration order, `width` sums at a time.
     pub(super) fn fold(&mut self, fold: &Fold) {
-        let Some(private) = self.scope.privates.get(&fold.from).copied() else { return };
+        let Some(private) = self.scope.privates.get(&fold.from).cloned() else { return };
         let into = self.scope.sums(&mut self.b, self.ports, &fold.into);
         let skipped = self.b.mul_int(private.first_row, self.ports.lowering.hir.forest.num_margins as i64);
         let first = self.b.add(into.origin, skipped);
         let (zero, mut slots) = (self.b.int(0), private.slots);
         if seeded(Fault::FoldForgetsSlot) {
             slots = self.b.add_int(slots, -1);
+        }
+        if self.on_device {
+            return self.fold_on_device(fold.from, &private, &into, (slots, first));
         }
         let width = if into.atomic { 1 } else { i64::from(fold.width.max(1)) };
         self.for_loop((zero, slots, 1), &[], |k, slot, _| {

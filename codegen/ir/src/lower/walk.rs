@@ -197,6 +197,7 @@ impl<'k> KernelBuilder<'k> {
             blocks: None,
             element: ports.input,
             columns: ports.features(),
+            single_block: false,
         });
         let tree = (walks.over == Axis::Row).then(|| {
             let number = self.scope.affine(b, &walks.tree);

@@ -2,8 +2,8 @@
 
 use super::window::{Bytes, spread, window_of};
 use super::{
-    Accumulator, Affine, Bound, CacheId, CacheRows, CacheTrees, Iter, LeafUse, Limit, Loop, Mir, Mode, Rows,
-    Stmt, Target, Uses, Var, VarInfo, WalkRange, Walks,
+    Accumulator, Affine, Bound, CacheId, CacheRows, CacheTrees, Iter, LeafUse, Limit, Loop, Mapping, Mir,
+    Mode, Rows, Stmt, Target, Uses, Var, VarInfo, WalkRange, Walks, Window,
 };
 use crate::error::{Budget, CompileError};
 use crate::fault::{Fault, seeded};
@@ -31,7 +31,8 @@ pub fn build(hir: &Hir, budget: &Budget) -> Result<Mir, CompileError> {
     let scope = Scope { quantized, ..Scope::default() };
     let body = builder.sequence(&hir.nest.roots, &scope)?;
     let all = builder.uses.since(0);
-    let body = builder.quantized(quantized, &Affine::default(), &all, body)?;
+    let mut body = builder.quantized(quantized, &Affine::default(), &all, body)?;
+    body.insert(0, Stmt::Base(Window::whole()));
     let batch = hir.nest.batch_size.map(|n| i64::try_from(n).unwrap_or(i64::MAX));
     let rows_per_run = [batch, builder.scratch.rows_per_run()].into_iter().flatten().min();
     Ok(Mir { vars: builder.vars, body, uses: builder.uses, rows_per_run })
@@ -240,7 +241,14 @@ impl Build<'_> {
                 let forest = &self.hir.forest;
                 let row_bytes = forest.num_features as u64 * forest.types.input.bytes() as u64;
                 self.scratch.add(&window, row_bytes)?;
-                Ok(vec![Stmt::CacheRows(CacheRows { id: cache, window, quantized: false, walks, body })])
+                Ok(vec![Stmt::CacheRows(CacheRows {
+                    id: cache,
+                    window,
+                    quantized: false,
+                    shared: None,
+                    walks,
+                    body,
+                })])
             }
         }
     }
@@ -281,7 +289,7 @@ impl Build<'_> {
         let window = window_of(self.uses.of(walks), base, &self.vars);
         self.scratch.add(&window, bins.row_bytes())?;
         let walks = walks.clone();
-        Ok(vec![Stmt::CacheRows(CacheRows { id, window, quantized: true, walks, body })])
+        Ok(vec![Stmt::CacheRows(CacheRows { id, window, quantized: true, shared: None, walks, body })])
     }
 
     /// Whether some leaf loop reads a copy of rows.
@@ -357,6 +365,9 @@ fn children(nest: &Nest, id: LoopId) -> Vec<LoopId> {
 
 fn mode_of(annotations: &Annotations) -> Mode {
     match annotations {
+        Annotations { gpu_dimension: Some(dimension), .. } => {
+            Mode::Mapped(Mapping { dimension: *dimension, guarded: true })
+        }
         Annotations { unroll: true, .. } => Mode::Unrolled,
         Annotations { parallel: true, .. } => Mode::Parallel,
         Annotations { unroll_and_jam: true, .. } => Mode::UnrollAndJam,

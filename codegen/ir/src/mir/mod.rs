@@ -12,10 +12,15 @@
 //! loop lives inside one iteration of the outer one and is folded into that iteration's slot. A fold works on
 //! all rows between the first and the last that its loop touches; where parallel iterations of a row loop
 //! interleave their rows, it is moved behind that loop.
+//!
+//! [`launch::separate`] then finds the code of a GPU: each outermost loop with a `gpuDimension` becomes a [`Launch`].
 
 mod build;
+pub mod launch;
+pub mod mapped;
 mod print;
 pub mod reduce;
+mod threads;
 mod uses;
 mod window;
 
@@ -24,7 +29,7 @@ pub use uses::{LeafUse, Uses, WalkRange};
 pub(crate) use window::Bytes;
 
 use crate::repr::traverse::Steps;
-use sched_nest::{Axis, Layout, Reduce};
+use sched_nest::{Axis, GpuDimension, Layout, Reduce};
 use std::ops::Range;
 
 /// A loop variable.
@@ -97,6 +102,17 @@ pub enum Mode {
     Unrolled,
     /// One after the other, or several together where the leaf loop inside has few rows.
     UnrollAndJam,
+    /// As blocks of a grid, or as threads of a block.
+    Mapped(Mapping),
+}
+
+/// What runs the iterations of a loop of a GPU's code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mapping {
+    /// Where its blocks or threads are counted.
+    pub dimension: GpuDimension,
+    /// Whether there may be more of them than iterations, so that each must look whether it has one.
+    pub guarded: bool,
 }
 
 /// A loop around other statements.
@@ -144,7 +160,8 @@ pub struct PrivateId(pub u32);
 pub enum Accumulator {
     /// The call's output.
     Output,
-    /// A slot of a private buffer: that of the current iteration of the loop with this variable.
+    /// A slot of a private buffer: that of the current iteration of the loop with this variable, and of the loops
+    /// around it that have slots of the buffer.
     Slot(PrivateId, Var),
 }
 
@@ -194,6 +211,22 @@ pub struct Walks {
     pub target: Target,
 }
 
+/// Code of a GPU: the outermost loop that is mapped, and what is in it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Launch {
+    /// What profilers call it.
+    pub name: String,
+    /// For each direction of the grid, the loops that are mapped to it: there are as many blocks as the longest one
+    /// has iterations, whatever the blocks and threads around it do. One block if there is none.
+    pub grid: [Vec<Iter>; 3],
+    /// Threads of a block in each direction.
+    pub block: [u32; 3],
+    /// The leaf loops in it.
+    pub walks: WalkRange,
+    /// What each thread does.
+    pub body: Vec<Stmt>,
+}
+
 /// Rows `base + low .. min(base + high, n_rows)`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Window {
@@ -214,6 +247,9 @@ pub struct CacheRows {
     pub window: Window,
     /// Whether rows are quantized: bins are stored instead of the values.
     pub quantized: bool,
+    /// In a launch: the threads of a block, which copy the rows together into memory that they share. They lie
+    /// feature by feature.
+    pub shared: Option<[u32; 3]>,
     /// The leaf loops in it.
     pub walks: WalkRange,
     /// Where the copy is used.
@@ -231,13 +267,15 @@ pub struct CacheTrees {
     pub walks: WalkRange,
 }
 
-/// One slot of sums per iteration of a parallel tree loop.
+/// One slot of sums per iteration of a parallel tree loop, or of several in each other that run as blocks and
+/// threads.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Private {
     /// Its name.
     pub id: PrivateId,
-    /// The loop's values: one slot for each.
-    pub slots: Iter,
+    /// The loop's values: one slot for each. Where loops in it have slots of the same buffer, too, one for each of
+    /// their values together.
+    pub slots: Vec<Iter>,
     /// The rows summed inside the loop.
     pub window: Window,
     /// The loop and the fold.
@@ -262,6 +300,12 @@ pub enum Stmt {
     Loop(Loop),
     /// A leaf loop.
     Walks(Walks),
+    /// Sets the sums of the rows of a window to the base values.
+    Base(Window),
+    /// Code of a GPU.
+    Launch(Launch),
+    /// What only the first block or thread of some directions does, in a launch.
+    First(Vec<GpuDimension>, Vec<Stmt>),
     /// One body per value of a variable.
     Case(Var, Vec<(i64, Vec<Stmt>)>),
     /// A local copy of rows.
@@ -301,6 +345,18 @@ impl Bound {
         };
         let least: i64 = self.less.vars.iter().map(|var| vars[var.0 as usize].least).sum();
         Some(limit - least - self.less.plus)
+    }
+}
+
+impl Window {
+    /// All rows of the call.
+    pub fn whole() -> Window {
+        Window { base: Affine::default(), low: 0, high: None }
+    }
+
+    /// Whether it is all rows of the call.
+    pub fn is_whole(&self) -> bool {
+        self.base.vars.is_empty() && self.base.plus + self.low == 0 && self.high.is_none()
     }
 }
 

@@ -8,7 +8,6 @@ impl Display for Mir {
         if let Some(rows) = self.rows_per_run {
             writeln!(f, "at most {rows} rows per run")?;
         }
-        writeln!(f, "result[..] = base")?;
         Printer { vars: &self.vars, depth: 0 }.block(f, &self.body)
     }
 }
@@ -55,6 +54,16 @@ impl Printer<'_> {
         format!("{} in {}..{stop}{step}", self.name(iter.var), iter.start)
     }
 
+    /// As many as the longest of some loops has iterations.
+    fn extent(&self, loops: &[Iter]) -> String {
+        let counts: Vec<String> = loops.iter().map(|iter| format!("#({})", self.iter(iter))).collect();
+        match counts.as_slice() {
+            [] => "1".to_string(),
+            [one] => one.clone(),
+            some => format!("max({})", some.join(", ")),
+        }
+    }
+
     fn window(&self, window: &Window) -> String {
         let base = self.affine(&window.base);
         let high = window.high.map_or("n_rows".to_string(), |high| format!("min({base} + {high}, n_rows)"));
@@ -91,25 +100,50 @@ impl Printer<'_> {
                     Mode::Serial => "for",
                     Mode::Parallel => "parallel",
                     Mode::Unrolled => "unrolled",
+                    Mode::Mapped(_) => "each",
                     Mode::UnrollAndJam => "unroll-and-jam",
                 };
-                self.braced(f, format!("{head} {}", self.iter(&this.iter)), &this.body)
+                let range = self.iter(&this.iter);
+                let mapping = match this.mode {
+                    Mode::Mapped(Mapping { dimension, guarded: true }) => {
+                        format!(" as {dimension}, if there is one")
+                    }
+                    Mode::Mapped(Mapping { dimension, guarded: false }) => format!(" as {dimension}"),
+                    _ => String::new(),
+                };
+                self.braced(f, format!("{head} {range}{mapping}"), &this.body)
             }
             Stmt::Walks(walks) => self.walks(f, walks),
+            Stmt::Base(window) => {
+                let rows = if window.is_whole() { "..".to_string() } else { self.window(window) };
+                self.line(f, format!("result[{rows}] = base"))
+            }
+            Stmt::First(dimensions, body) => {
+                let names: Vec<String> = dimensions.iter().map(|dimension| dimension.to_string()).collect();
+                self.braced(f, format!("first of {}", names.join(", ")), body)
+            }
+            Stmt::Launch(launch) => {
+                let grid = launch.grid.each_ref().map(|loops| self.extent(loops)).join(" x ");
+                let block = launch.block.map(|extent| extent.to_string()).join(" x ");
+                let head = format!("launch {} of {grid} blocks of {block} threads", launch.name);
+                self.braced(f, head, &launch.body)
+            }
             Stmt::Case(var, arms) => arms.iter().try_for_each(|(value, body)| {
                 self.braced(f, format!("if {} = {value}", self.name(*var)), body)
             }),
             Stmt::CacheRows(cache) => {
                 let rows = self.window(&cache.window);
                 let what = if cache.quantized { "bins of " } else { "" };
-                let head = format!("cache{} = {what}rows[{rows}]", cache.id.0);
+                let shared = if cache.shared.is_some() { "shared " } else { "" };
+                let head = format!("{shared}cache{} = {what}rows[{rows}]", cache.id.0);
                 self.braced(f, head, &cache.body)
             }
             Stmt::CacheTrees(cache) => {
                 self.line(f, format!("prefetch trees[{} + 0..{}]", self.affine(&cache.from), cache.count))
             }
             Stmt::Private(private) => {
-                let (slots, rows) = (self.iter(&private.slots), self.window(&private.window));
+                let slots: Vec<String> = private.slots.iter().map(|iter| self.iter(iter)).collect();
+                let (slots, rows) = (slots.join("]["), self.window(&private.window));
                 self.braced(f, format!("private{}[{slots}][{rows}]", private.id.0), &private.body)
             }
             Stmt::Zero(id, var) => self.line(f, format!("private{}[{}][..] = 0", id.0, self.name(*var))),

@@ -17,6 +17,7 @@ use super::{
     Accumulator, Affine, Bound, Fold, Iter, Limit, Loop, Mir, Mode, Private, PrivateId, Stmt, Target, Uses,
     Var, VarInfo, Window,
 };
+use crate::codes;
 use crate::error::{Budget, CompileError};
 use sched_nest::{Axis, Reduce};
 use std::collections::BTreeMap;
@@ -35,6 +36,7 @@ pub fn legalise(mir: Mir, row_bytes: u64, budget: &Budget) -> Result<Mir, Compil
         row_bytes,
         slots: 1,
         scratch: Bytes::new(budget),
+        in_launch: false,
         hoisted: BTreeMap::new(),
     };
     let output = Target { accumulator: Accumulator::Output, atomic: false };
@@ -51,6 +53,7 @@ struct Legalise<'a> {
     /// Slots of the private loops around, multiplied: how many inner buffers may exist at once.
     slots: u64,
     scratch: Bytes,
+    in_launch: bool,
     /// Buffers that were made outside a parallel row loop around the tree loop with this variable.
     hoisted: BTreeMap<Var, PrivateId>,
 }
@@ -85,7 +88,18 @@ impl Legalise<'_> {
 
     fn nest_loop(&mut self, this: Loop, target: Target, row: &Affine) -> Result<Stmt, CompileError> {
         let axis = self.vars[this.iter.var.0 as usize].axis;
+        let mapped = matches!(this.mode, Mode::Mapped(_));
+        if mapped && !self.in_launch {
+            self.in_launch = true;
+            let stmt = self.launch(this, target, row);
+            self.in_launch = false;
+            return stmt;
+        }
         match (axis, this.mode, this.reduce) {
+            (Axis::Tree, Mode::Mapped(_), Some(Reduce::Atomic)) => {
+                self.around(this, Target { atomic: true, ..target }, row).map(Stmt::Loop)
+            }
+            (Axis::Tree, Mode::Mapped(_), _) => self.private_loop(this, target, row),
             (Axis::Tree, Mode::Parallel, Some(Reduce::Atomic)) => {
                 self.around(this, Target { atomic: true, ..target }, row).map(Stmt::Loop)
             }
@@ -111,7 +125,7 @@ impl Legalise<'_> {
             let slot = Target { accumulator: Accumulator::Slot(id, var), atomic: false };
             return self.around(this, slot, row).map(Stmt::Loop);
         }
-        let (id, slots, width) = (self.fresh(), this.iter.clone(), width(&this));
+        let (id, slots, width) = (self.fresh(), vec![this.iter.clone()], width(&this));
         let window = window_of(self.uses.of(&this.walks), row, self.vars);
         let outer = self.slots;
         self.reserve(&this, &window)?;
@@ -121,6 +135,43 @@ impl Legalise<'_> {
         inside.body.insert(0, Stmt::Zero(id, var));
         let body = vec![Stmt::Loop(inside), Stmt::Fold(Fold { from: id, into: target, width })];
         Ok(Stmt::Private(Private { id, slots, window, body }))
+    }
+
+    /// The outermost loop that runs as blocks or threads. All tree loops in it that do so, too, get their slots
+    /// outside: launches come one after the other, so that sums are folded when all threads are done.
+    fn launch(&mut self, this: Loop, target: Target, row: &Affine) -> Result<Stmt, CompileError> {
+        let window = window_of(self.uses.of(&this.walks), row, self.vars);
+        let outer = self.slots;
+        let mut wraps = Vec::new();
+        for chain in chains(&this, self.vars)? {
+            let id = self.fresh();
+            for inner in &chain {
+                self.slots = self.slots.saturating_mul(self.trip(inner) as u64);
+                self.hoisted.insert(inner.iter.var, id);
+            }
+            self.scratch.add(&window, self.slots.saturating_mul(self.row_bytes))?;
+            self.slots = outer;
+            let slots = chain.iter().map(|inner| self.all_slots(inner)).collect();
+            wraps.push((id, slots, chain.last().map_or(1, |inner| width(inner))));
+        }
+        let stmt = self.nest_loop(this, target, row)?;
+        Ok(self.folded(stmt, wraps, &window, target))
+    }
+
+    /// A statement with slots outside it, which are folded after it.
+    fn folded(
+        &self,
+        mut stmt: Stmt,
+        wraps: Vec<(PrivateId, Vec<Iter>, u32)>,
+        window: &Window,
+        target: Target,
+    ) -> Stmt {
+        for (id, slots, width) in wraps.into_iter().rev() {
+            let fold = Stmt::Fold(Fold { from: id, into: target, width });
+            let body = vec![Stmt::ZeroAll(id), stmt, fold];
+            stmt = Stmt::Private(Private { id, slots, window: window.clone(), body });
+        }
+        stmt
     }
 
     /// A parallel row loop. If its iterations interleave their rows, a fold inside would touch rows of other
@@ -140,16 +191,11 @@ impl Legalise<'_> {
             let id = self.fresh();
             self.reserve(inner, &window)?;
             self.hoisted.insert(inner.iter.var, id);
-            wraps.push((id, self.all_slots(inner), width(inner)));
+            wraps.push((id, vec![self.all_slots(inner)], width(inner)));
         }
-        let mut stmt = Stmt::Loop(self.around(this, target, row)?);
+        let stmt = Stmt::Loop(self.around(this, target, row)?);
         self.slots = outer;
-        for (id, slots, width) in wraps.into_iter().rev() {
-            let fold = Stmt::Fold(Fold { from: id, into: target, width });
-            let body = vec![Stmt::ZeroAll(id), stmt, fold];
-            stmt = Stmt::Private(Private { id, slots, window: window.clone(), body });
-        }
-        Ok(stmt)
+        Ok(self.folded(stmt, wraps, &window, target))
     }
 
     fn fresh(&mut self) -> PrivateId {
@@ -181,6 +227,45 @@ fn width(this: &Loop) -> u32 {
         Some(Reduce::Vector(width)) => width,
         _ => 1,
     }
+}
+
+/// The tree loops below a loop, itself included, that run as blocks or threads and need slots: each with those in it.
+fn chains<'m>(this: &'m Loop, vars: &[VarInfo]) -> Result<Vec<Vec<&'m Loop>>, CompileError> {
+    let mut below = Vec::new();
+    for stmt in &this.body {
+        chains_of(stmt, vars, &mut below)?;
+    }
+    let trees = vars[this.iter.var.0 as usize].axis == Axis::Tree;
+    if !trees || !matches!(this.mode, Mode::Mapped(_)) || this.reduce == Some(Reduce::Atomic) {
+        return Ok(below);
+    }
+    if below.len() > 1 {
+        return Err(CompileError::new(
+            codes::GPU,
+            format!("several loops over trees in `{}` are mapped", vars[this.iter.var.0 as usize].name),
+            "map only one of them, or the loop around them",
+        ));
+    }
+    let mut chain = vec![this];
+    chain.extend(below.pop().unwrap_or_default());
+    Ok(vec![chain])
+}
+
+fn chains_of<'m>(
+    stmt: &'m Stmt,
+    vars: &[VarInfo],
+    into: &mut Vec<Vec<&'m Loop>>,
+) -> Result<(), CompileError> {
+    match stmt {
+        Stmt::Loop(this) => into.extend(chains(this, vars)?),
+        Stmt::Case(_, arms) => {
+            let all = arms.iter().flat_map(|(_, body)| body);
+            all.into_iter().try_for_each(|stmt| chains_of(stmt, vars, into))?;
+        }
+        Stmt::CacheRows(cache) => cache.body.iter().try_for_each(|stmt| chains_of(stmt, vars, into))?,
+        _ => {}
+    }
+    Ok(())
 }
 
 /// The outermost parallel tree loops that need slots.

@@ -7,6 +7,7 @@ use crate::bytes::scalar;
 use crate::error::{Budget, CompileError};
 use crate::hir::Hir;
 use crate::lir::Scalar;
+use crate::mir::mapped::any_mapped;
 use crate::mir::{CacheId, Mir, Rows, Stmt, Walks};
 use crate::plan::storage::{Chosen, Wanted};
 use crate::repr::traverse::Walker;
@@ -30,7 +31,9 @@ pub fn build(
     spent: u64,
 ) -> Result<Plan, CompileError> {
     let mut budget = *budget;
-    if budget.narrow_indices {
+    // GPUs add 32 bits in one instruction, and 64 in several.
+    let narrow = budget.narrow_indices || any_mapped(&mir.body);
+    if narrow {
         budget.tables = budget.tables.min(MOST_NUMBERED as u64);
     }
     let (copies, max_rows) = copies::all(mir, hir, &budget)?;
@@ -69,9 +72,9 @@ pub fn build(
         };
         walks.insert(leaf.id, plan);
     }
-    let numbered = budget.narrow_indices.then(|| most_numbered_rows(hir));
+    let numbered = narrow.then(|| most_numbered_rows(hir));
     let rows_per_run = [mir.rows_per_run, max_rows, numbered].into_iter().flatten().min();
-    let index = if budget.narrow_indices { Scalar::I32 } else { Scalar::I64 };
+    let index = if narrow { Scalar::I32 } else { Scalar::I64 };
     Ok(Plan { storages, walks, copies, subset, rows_per_run, index })
 }
 
@@ -102,7 +105,9 @@ fn collect<'m>(
                 collect(&copy.body, inside, copies, into);
             }
             Stmt::Private(private) => collect(&private.body, outside, copies, into),
-            Stmt::CacheTrees(_) | Stmt::Zero(..) | Stmt::ZeroAll(_) | Stmt::Fold(_) => {}
+            Stmt::Launch(launch) => collect(&launch.body, outside, copies, into),
+            Stmt::First(_, body) => collect(body, outside, copies, into),
+            Stmt::Base(_) | Stmt::CacheTrees(_) | Stmt::Zero(..) | Stmt::ZeroAll(_) | Stmt::Fold(_) => {}
         }
     }
 }

@@ -24,8 +24,8 @@ pub fn all(
 ) -> Result<(BTreeMap<CacheId, CopyPlan>, Option<i64>), CompileError> {
     let mut copies = BTreeMap::new();
     for_each_copy(&mir.body, true, &mut |copy, _| {
-        let blocks = blocks(mir.uses.of(&copy.walks), &copy.window.base);
-        copies.insert(copy.id, CopyPlan { blocks, sums: false });
+        let blocks = blocks(mir.uses.of(&copy.walks), &copy.window.base).filter(|_| copy.shared.is_none());
+        copies.insert(copy.id, CopyPlan { blocks, sums: false, shared: copy.shared.is_some() });
         Ok(())
     })?;
     let forest = &hir.forest;
@@ -59,7 +59,14 @@ fn for_each_copy(
             Stmt::Case(_, arms) => {
                 arms.iter().try_for_each(|(_, body)| for_each_copy(body, outermost, see))?;
             }
-            Stmt::Walks(_) | Stmt::CacheTrees(_) | Stmt::Zero(..) | Stmt::ZeroAll(_) | Stmt::Fold(_) => {}
+            Stmt::Launch(launch) => for_each_copy(&launch.body, outermost, see)?,
+            Stmt::First(_, body) => for_each_copy(body, outermost, see)?,
+            Stmt::Base(_)
+            | Stmt::Walks(_)
+            | Stmt::CacheTrees(_)
+            | Stmt::Zero(..)
+            | Stmt::ZeroAll(_)
+            | Stmt::Fold(_) => {}
         }
     }
     Ok(())
@@ -88,7 +95,14 @@ fn adds_to_output(stmt: &Stmt) -> bool {
         Stmt::Walks(Walks { target, .. }) => target.accumulator == Accumulator::Output && !target.atomic,
         Stmt::Loop(this) => this.body.iter().all(adds_to_output),
         Stmt::Case(_, arms) => arms.iter().flat_map(|(_, body)| body).all(adds_to_output),
+        Stmt::First(_, body) => body.iter().all(adds_to_output),
         Stmt::CacheTrees(_) => true,
-        Stmt::CacheRows(_) | Stmt::Private(_) | Stmt::Zero(..) | Stmt::ZeroAll(_) | Stmt::Fold(_) => false,
+        Stmt::Base(_)
+        | Stmt::Launch(_)
+        | Stmt::CacheRows(_)
+        | Stmt::Private(_)
+        | Stmt::Zero(..)
+        | Stmt::ZeroAll(_)
+        | Stmt::Fold(_) => false,
     }
 }

@@ -109,6 +109,8 @@ pub struct CopyPlan {
     pub blocks: Option<u32>,
     /// Whether the sums of the rows are copied too, in the same blocks, and written back at the end.
     pub sums: bool,
+    /// Whether the threads of a block share it. It lies feature by feature then, all rows in one piece.
+    pub shared: bool,
 }
 
 impl Plan {

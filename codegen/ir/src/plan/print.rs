@@ -25,6 +25,7 @@ impl Display for Plan {
         }
         for (id, copy) in &self.copies {
             let lies = match copy.blocks {
+                None if copy.shared => "feature by feature, shared by the threads of a block".to_string(),
                 None => "row by row".to_string(),
                 Some(rows) => format!("transposed in blocks of {rows} rows"),
             };

@@ -38,9 +38,11 @@ pub struct Chosen {
     pub subset: Option<FeatureSubset>,
 }
 
-/// The format that suits a leaf loop, whatever its trees are.
-fn suiting(walks: &Walks) -> Result<Format, CompileError> {
-    let walking = if walks.lanes > 1 { Walking::Vectors(walks.over) } else { Walking::Single(walks.over) };
+/// The format that suits a leaf loop, whatever its trees are. Threads that share a copy of rows walk as loops over rows
+/// do.
+fn suiting(walks: &Walks, shared: bool) -> Result<Format, CompileError> {
+    let over = if shared { Axis::Row } else { walks.over };
+    let walking = if walks.lanes > 1 { Walking::Vectors(walks.over) } else { Walking::Single(over) };
     Format::suiting(walks.layout, walking).ok_or_else(|| not_lowered(walks.layout))
 }
 
@@ -61,7 +63,7 @@ impl<'a> Wanted<'a> {
                 Rows::Input => None,
             };
             let transposed = copy.is_some_and(|copy| copy.blocks.is_some());
-            let mut format = suiting(walks)?;
+            let mut format = suiting(walks, copy.is_some_and(|copy| copy.shared))?;
             if hir.tiles.is_some() {
                 if format != Format::ChildRecords {
                     return Err(single_nodes());

@@ -78,7 +78,8 @@ impl WalkInfo<'_> {
     /// Whether the bins of a row are one register.
     fn bins_in_register(&self) -> bool {
         let RowsRead { element, columns, copy } = self.rows;
-        element == Scalar::I8 && columns <= BINS_TABLE && copy.blocks.is_none() && self.table().is_some()
+        let apart = copy.blocks.is_none() && !copy.shared;
+        element == Scalar::I8 && columns <= BINS_TABLE && apart && self.table().is_some()
     }
 
     fn level_lookup(&self) -> Traversal {
@@ -109,7 +110,8 @@ impl WalkInfo<'_> {
             Traversal::TreeLanes | Traversal::TestMask | Traversal::NodeTiles => true,
             Traversal::PointerChase | Traversal::LevelLookup { .. } | Traversal::NodeSweep => false,
         };
-        if looks_up && self.rows.copy.blocks.is_none() { self.table() } else { None }
+        let apart = self.rows.copy.blocks.is_none() && !self.rows.copy.shared;
+        if looks_up && apart { self.table() } else { None }
     }
 
     /// A row as a table, if it is short enough to pay.

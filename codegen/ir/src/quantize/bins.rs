@@ -201,7 +201,7 @@ impl BinMap {
         self.element
     }
 
-    /// BinMap of a row.
+    /// Bins of a row.
     pub fn columns(&self) -> u32 {
         self.columns
     }

@@ -6,9 +6,9 @@
 //! feature are lanes; if they are too many, the features of a row are, and thresholds are gathered.
 
 use super::bins::{AT_ONCE, BinMap, SearchGroup};
-use crate::lir::{Address, BufferId, Build, Builder, Cast, Cmp, Gather, Scalar, Space, Ty, Value};
+use crate::lir::{Address, Bin, BufferId, Build, Builder, Cast, Cmp, Gather, Scalar, Space, Ty, Value};
 use crate::rows::transpose::{Block, Transpose};
-use crate::rows::{Copied, lanes_below};
+use crate::rows::{Copied, Team, lanes_below};
 
 /// Bytes behind the last bin of a copy, so that the register that begins with it can be read.
 pub const TAIL: i64 = 64;
@@ -133,6 +133,51 @@ impl Quantizer<'_> {
         let end = b.mul_int(rows.held, columns * i64::from(self.bins.element().bytes()));
         let nothing = b.int_of(Ty::vector(Scalar::I8, TAIL as u16), 0);
         b.store(Address::element(copy, end, Scalar::I8), nothing);
+    }
+
+    /// Stores the bins of some rows, feature by feature with room for `held` rows each: each thread of a team quantizes
+    /// some values.
+    pub fn together(
+        &self,
+        b: &mut Builder,
+        copy: BufferId,
+        (first, count): (Value, Value),
+        held: i64,
+        team: Team,
+    ) {
+        let from = b.mul_int(first, self.features);
+        for group in self.bins.groups() {
+            let features = (group.features.end - group.features.start) as i64;
+            let all = b.mul_int(count, features);
+            b.for_loop((team.thread, all, team.count), &[], |b, number, _| {
+                let per_row = b.int(features);
+                let row = b.bin(Bin::IDiv, number, per_row);
+                let before = b.mul(row, per_row);
+                let nth = b.sub(number, before);
+                let feature = b.add_int(nth, group.features.start as i64);
+                let column =
+                    b.load_index(Scalar::I32, Address::element(self.tables.features, feature, Scalar::I32));
+                let ahead = b.mul_int(row, self.features);
+                let index = b.add(from, ahead);
+                let index = b.add(index, column);
+                let x = b.load(Ty::of(self.input), Address::element(self.rows, index, self.input));
+                let start = b.mul_int(nth, 1 << group.depth);
+                let start = b.add_int(start, group.first_threshold as i64);
+                let compared = self.bins.compared();
+                let bin = self.search(b, group.depth, x, |b, node, _| {
+                    let node = b.to_index(node);
+                    let index = b.add(start, node);
+                    b.load(Ty::of(compared), Address::element(self.tables.thresholds, index, compared))
+                });
+                for (column, bin) in self.sides(b, group, x, bin) {
+                    let column = b.add_int(nth, column);
+                    let column = b.mul_int(column, held);
+                    let index = b.add(column, row);
+                    b.store(Address::element(copy, index, self.bins.element()), bin);
+                }
+                Vec::new()
+            });
+        }
     }
 
     /// Calls `body` for every `step`-th of the rows.

@@ -53,6 +53,15 @@ pub struct Copied {
     pub held: Value,
 }
 
+/// Threads that share some work: each takes every `count`-th piece, from its own number on.
+#[derive(Clone, Copy, Debug)]
+pub struct Team {
+    /// The number of the running thread, an index.
+    pub thread: Value,
+    /// How many there are.
+    pub count: i64,
+}
+
 impl Row {
     /// The values of a feature: an index for a single row, a vector of `i32` for a vector of walks. Bins are
     /// widened to these types with zeros.

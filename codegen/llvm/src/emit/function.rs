@@ -1,7 +1,7 @@
 //! One kernel.
 
 use super::frame::Frame;
-use super::isa::Isa;
+use super::isa::{Isa, Portable};
 use super::memory::AliasScopes;
 use super::types;
 use super::uses::Uses;
@@ -36,6 +36,8 @@ pub(super) struct Emitter<'a, 'ctx> {
     pub(super) whole: BTreeSet<Value>,
     /// The machine's own instructions.
     pub(super) isa: Box<dyn Isa>,
+    /// Whether it is the code of a launch.
+    pub(super) in_launch: bool,
     /// The group of loads that memory was read anew for last.
     pub(super) reloaded: Option<u32>,
     /// What the names of its functions begin with.
@@ -84,6 +86,7 @@ pub(super) fn emit<'ctx>(
         source,
         whole,
         isa,
+        in_launch: false,
         reloaded: None,
         name,
         builder,
@@ -144,7 +147,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
                     self.describe_table(base, table.bytes.len())?;
                     base
                 }
-                Space::Private => continue,
+                Space::Private | Space::Shared => continue,
             };
             self.frame.place(BufferId(id), base)?;
         }
@@ -179,6 +182,13 @@ impl<'ctx> Emitter<'_, 'ctx> {
             Stmt::If(stmt) => self.choice(stmt),
             Stmt::Parallel(stmt) => self.parallel(stmt),
             Stmt::Alloc(stmt) => self.alloc(stmt),
+            Stmt::Launch(_) => Err(LlvmError::ill_formed("a launch in code for a processor")),
+            Stmt::Barrier => {
+                let mut isa = std::mem::replace(&mut self.isa, Box::new(Portable));
+                let result = isa.barrier(self);
+                self.isa = isa;
+                result
+            }
         }
     }
 

@@ -1,12 +1,15 @@
 //! Addresses, loads and stores, temporary memory, and what LLVM may assume of them.
 
 use super::function::Emitter;
+use super::launch::SHARED;
 use super::types;
 use crate::error::LlvmError;
+use inkwell::AddressSpace;
 use inkwell::AtomicOrdering;
 use inkwell::context::Context;
 use inkwell::llvm_sys::core::LLVMBuildAtomicRMW;
 use inkwell::llvm_sys::{LLVMAtomicOrdering, LLVMAtomicRMWBinOp};
+use inkwell::module::Linkage;
 use inkwell::types::{BasicType, BasicTypeEnum};
 use inkwell::values::{AsValueRef, BasicValueEnum, InstructionValue, IntValue, MetadataValue, PointerValue};
 use sched_ir::lir::{self, Address, Alloc, Keep, KernelKind, Scalar, Space, Ty, Value};
@@ -32,7 +35,7 @@ impl<'ctx> AliasScopes<'ctx> {
     ) -> AliasScopes<'ctx> {
         let in_place = matches!(kind, KernelKind::Value | KernelKind::Class);
         let place = |(number, buffer): (usize, &lir::Buffer)| match buffer.space {
-            Space::Private => format!("private {number}"),
+            Space::Private | Space::Shared => format!("private {number}"),
             Space::Model(n) => format!("table {n}"),
             Space::Output if !in_place => "output".to_string(),
             Space::Input | Space::Output => "input".to_string(),
@@ -198,7 +201,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
             _ if keep != Keep::Invariant => {}
             Space::Model(_) => self.mark_invariant(loaded)?,
             Space::Input if self.scopes.input_is_constant => self.mark_invariant(loaded)?,
-            Space::Input | Space::Output | Space::Private => {}
+            Space::Input | Space::Output | Space::Private | Space::Shared => {}
         }
         Ok(loaded)
     }
@@ -233,7 +236,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
 
     pub(super) fn check_writable(&self, to: &Address) -> Result<(), LlvmError> {
         match self.space(to)? {
-            Space::Output | Space::Private => Ok(()),
+            Space::Output | Space::Private | Space::Shared => Ok(()),
             Space::Input | Space::Model(_) => {
                 Err(LlvmError::ill_formed("a write to a buffer that is read only"))
             }
@@ -242,7 +245,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
 
     /// A hint to the cache.
     pub(super) fn prefetch(&mut self, at: &Address) -> Result<(), LlvmError> {
-        self.prefetch_intrinsic(self.pointer(at, false)?)
+        if self.isa.prefetches() { self.prefetch_intrinsic(self.pointer(at, false)?) } else { Ok(()) }
     }
 
     /// Reads memory anew for the first load of a group: a fence for this thread alone is no instruction, but
@@ -260,11 +263,30 @@ impl<'ctx> Emitter<'_, 'ctx> {
     /// Temporary memory: on the stack if it is small and its size is known, else from the runtime.
     pub(super) fn alloc(&mut self, alloc: &Alloc) -> Result<(), LlvmError> {
         let bytes = self.index(alloc.bytes)?;
+        if let (true, Some(size)) = (self.in_launch, bytes.get_sign_extended_constant()) {
+            return self.alloc_in_launch(alloc, round_up(size.max(1) as u64));
+        }
         let on_stack = bytes.get_sign_extended_constant().map(|n| round_up(n.max(1) as u64));
         match on_stack {
             Some(size) if self.frame.take_stack(size) => self.alloc_on_stack(alloc, size),
             _ => self.alloc_on_heap(alloc, bytes),
         }
+    }
+
+    /// Memory of a thread, or memory that the threads of a block share.
+    fn alloc_in_launch(&mut self, alloc: &Alloc, bytes: u64) -> Result<(), LlvmError> {
+        let buffer = self.source.buffers.get(alloc.buffer.0 as usize);
+        let Some(buffer) = buffer.filter(|buffer| buffer.space == Space::Shared) else {
+            return self.alloc_on_stack(alloc, bytes);
+        };
+        let array = self.context.i8_type().array_type(bytes as u32);
+        let name = format!("{}.{}", self.name, buffer.name);
+        let memory = self.module.add_global(array, Some(AddressSpace::from(SHARED)), &name);
+        memory.set_initializer(&array.get_undef());
+        memory.set_linkage(Linkage::Internal);
+        memory.set_alignment(TABLE_ALIGNMENT);
+        self.frame.place(alloc.buffer, memory.as_pointer_value())?;
+        self.block(&alloc.body)
     }
 
     fn alloc_on_stack(&mut self, alloc: &Alloc, bytes: u64) -> Result<(), LlvmError> {
@@ -318,7 +340,7 @@ fn round_up(bytes: u64) -> u64 {
 /// to the element.
 fn alignment(space: Space, at: &Address, scalar: Scalar) -> u32 {
     let base = match space {
-        Space::Model(_) | Space::Private => TABLE_ALIGNMENT,
+        Space::Model(_) | Space::Private | Space::Shared => TABLE_ALIGNMENT,
         Space::Input | Space::Output => scalar.bytes(),
     };
     let even = |n: u32| if n == 0 { TABLE_ALIGNMENT } else { 1 << n.trailing_zeros() };

@@ -16,7 +16,9 @@ mod gather;
 mod imports;
 mod intrinsics;
 mod isa;
+mod launch;
 mod memory;
+mod nvptx;
 mod ops;
 mod parallel;
 mod predicate;
@@ -28,19 +30,24 @@ mod x86;
 
 pub(crate) use artefact::{Compiled, Data, EXPORTS, emit_artefact};
 pub(crate) use function::kernel_name;
+pub(crate) use launch::emit_launches;
 
 use crate::error::LlvmError;
 use crate::session::Session;
-use crate::target::Machine;
+use crate::target::{Machine, MachineKind};
 use inkwell::module::{Linkage, Module};
 use inkwell::targets::TargetMachine;
 use isa::Isa;
+use nvptx::Nvptx;
 use sched_ir::lir;
 use x86::X86;
 
 /// What a machine does in its own way.
 fn isa(machine: &Machine) -> Box<dyn Isa> {
-    Box::new(X86::new(machine.needs, machine.gathers_slowly))
+    match machine.kind {
+        MachineKind::X86 => Box::new(X86::new(machine.needs, machine.gathers_slowly)),
+        MachineKind::Nvptx => Box::new(Nvptx),
+    }
 }
 
 /// An empty LLVM module for a machine.

@@ -59,6 +59,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
             Op::Int(n) => self.int(ty, *n),
             Op::Float(x) => self.float(ty, *x),
             Op::Rows => self.rows(),
+            Op::Id(_) => Err(LlvmError::ill_formed("the number of a thread in code for a processor")),
             Op::Bin(bin, a, b) => self.bin(*bin, ty.scalar, *a, *b),
             Op::Cmp(cmp, a, b) => self.compare(*cmp, self.ty(*a)?.scalar, *a, *b),
             Op::Select(cond, a, b) => {

@@ -64,6 +64,11 @@ impl Uses {
                 self.whole.insert(stmt.bytes);
                 left.push(&stmt.body);
             }
+            Stmt::Launch(stmt) => {
+                self.whole.extend(stmt.grid);
+                left.push(&stmt.body);
+            }
+            Stmt::Barrier => {}
         }
     }
 

@@ -8,7 +8,7 @@ use super::answer::{Hover, touches};
 use crate::cursor::{is_name, word};
 use crate::{Here, pages};
 use sched_lang::diagnostics::Severity;
-use sched_lang::directives::{Signature, find};
+use sched_lang::directives::{Lowered, Signature, find};
 use sched_lang::lineage::{DirectiveIndex, NestBuilder};
 use sched_nest::show::show_window;
 use sched_nest::{Accumulation, LoopId, Nest};
@@ -39,9 +39,11 @@ pub(super) fn unfinished(analysis: Here, stmt: &Stmt, offset: usize) -> Option<H
 /// How a directive is called, what it does, and its rule.
 pub(crate) fn about(signature: &Signature) -> String {
     let mut text = format!("```sched\n{}\n```\n{}", signature.usage(), signature.summary);
-    if !signature.lowered {
-        text.push_str(" *Checked, but not compiled yet.*");
-    }
+    text.push_str(match signature.lowered {
+        Lowered::Everywhere => "",
+        Lowered::Simulated => " *Simulated, but not compiled yet.*",
+        Lowered::Nowhere => " *Checked, but not compiled yet.*",
+    });
     if let Some(rule) = pages::rule(signature) {
         text = format!("{text}\n\n{rule}");
     }

@@ -1,10 +1,14 @@
 //! Checks that a function is well-formed LIR: what the builder and the passes promise, and the interpreter
 //! and the back ends rely on.
 
+mod checked;
+mod launch;
+
 use crate::lir::{
-    Address, Alloc, Block, Buffer, BufferId, Carried, For, Function, Gather, If, Known, Module, Op, Parallel,
-    Rules, Scalar, Space, Stmt, Ty, Value, While, bits,
+    Address, Alloc, Block, Buffer, BufferId, Carried, For, Function, Gather, If, Known, Launch, MAX_THREADS,
+    Module, Op, Parallel, Rules, Scalar, Space, Stmt, Ty, Value, While, bits,
 };
+use checked::{Checked, ensure, name};
 use std::collections::HashSet;
 
 /// How deep statements may be nested, so that everything that follows the nesting is sure of its stack.
@@ -13,8 +17,8 @@ pub const MAX_NESTING: usize = 512;
 pub use crate::lir::MAX_LOOKUP;
 
 /// Checks that each value is defined once and before its uses in its scope, that types fit, that buffers are
-/// used where they are alive, and that strides and steps are positive. The error says what is wrong, in one
-/// sentence.
+/// used where they are alive, that strides and steps are positive, and that all threads of a block meet at the
+/// barriers of a launch. The error says what is wrong, in one sentence.
 pub fn verify(function: &Function) -> Result<(), String> {
     let mut verifier = Verifier {
         function,
@@ -22,9 +26,11 @@ pub fn verify(function: &Function) -> Result<(), String> {
         visible: vec![false; function.types.len()],
         constants: vec![None; function.types.len()],
         scope: Vec::new(),
-        alive: function.buffers.iter().map(|b| b.space != Space::Private).collect(),
+        alive: function.buffers.iter().map(|b| !is_temporary(b.space)).collect(),
         allocated: vec![false; function.buffers.len()],
         depth: 0,
+        inside: Inside::Host,
+        launches: HashSet::new(),
     };
     verifier.declarations()?;
     verifier.block(&function.body)
@@ -38,7 +44,7 @@ pub fn verify_interface(module: &Module) -> Result<(), String> {
             let agreed = match buffer.space {
                 Space::Input => input,
                 Space::Output => output,
-                Space::Model(_) | Space::Private => continue,
+                Space::Model(_) | Space::Private | Space::Shared => continue,
             };
             let Function { name, .. } = function;
             let Buffer { name: place, element, .. } = buffer;
@@ -50,7 +56,20 @@ pub fn verify_interface(module: &Module) -> Result<(), String> {
     Ok(())
 }
 
-type Checked = Result<(), String>;
+/// The code around a statement.
+#[derive(Clone, Copy, PartialEq)]
+enum Inside {
+    /// Code of the host, in no parallel loop.
+    Host,
+    /// An iteration of a parallel loop.
+    Parallel,
+    /// A thread of a launch.
+    Launch,
+}
+
+fn is_temporary(space: Space) -> bool {
+    matches!(space, Space::Private | Space::Shared)
+}
 
 struct Verifier<'f> {
     function: &'f Function,
@@ -67,13 +86,12 @@ struct Verifier<'f> {
     /// Which buffers got their memory anywhere.
     allocated: Vec<bool>,
     depth: usize,
+    inside: Inside,
+    /// The names of launches.
+    launches: HashSet<&'f str>,
 }
 
-fn ensure(holds: bool, otherwise: impl FnOnce() -> String) -> Checked {
-    if holds { Ok(()) } else { Err(otherwise()) }
-}
-
-impl Verifier<'_> {
+impl<'f> Verifier<'f> {
     fn declarations(&self) -> Checked {
         let index = self.function.index;
         ensure(matches!(index, Scalar::I32 | Scalar::I64), || format!("indices cannot be {index}"))?;
@@ -90,7 +108,7 @@ impl Verifier<'_> {
         }
     }
 
-    fn block(&mut self, block: &Block) -> Checked {
+    fn block(&mut self, block: &'f Block) -> Checked {
         let outer = self.enter()?;
         self.statements(block)?;
         self.leave(outer);
@@ -112,7 +130,7 @@ impl Verifier<'_> {
         }
     }
 
-    fn statements(&mut self, block: &Block) -> Checked {
+    fn statements(&mut self, block: &'f Block) -> Checked {
         block.iter().try_for_each(|stmt| match stmt {
             Stmt::Let(value, op) => self.define_as(*value, op),
             Stmt::Store(to, value) => {
@@ -141,10 +159,14 @@ impl Verifier<'_> {
             Stmt::If(stmt) => self.if_else(stmt),
             Stmt::Parallel(stmt) => self.parallel(stmt),
             Stmt::Alloc(stmt) => self.alloc(stmt),
+            Stmt::Launch(stmt) => self.launch(stmt),
+            Stmt::Barrier => {
+                ensure(self.inside == Inside::Launch, || "a barrier stands outside a launch".to_string())
+            }
         })
     }
 
-    fn for_loop(&mut self, stmt: &For) -> Checked {
+    fn for_loop(&mut self, stmt: &'f For) -> Checked {
         self.expect(stmt.lo, self.index(), "the start of a loop")?;
         self.expect(stmt.hi, self.index(), "the end of a loop")?;
         ensure(stmt.step >= 1, || format!("the loop over {} has step {}", name(stmt.iv), stmt.step))?;
@@ -159,7 +181,7 @@ impl Verifier<'_> {
         self.afters(&stmt.carried)
     }
 
-    fn while_loop(&mut self, stmt: &While) -> Checked {
+    fn while_loop(&mut self, stmt: &'f While) -> Checked {
         self.firsts(&stmt.carried)?;
         let outer = self.enter()?;
         self.insides(&stmt.carried)?;
@@ -191,7 +213,7 @@ impl Verifier<'_> {
         })
     }
 
-    fn if_else(&mut self, stmt: &If) -> Checked {
+    fn if_else(&mut self, stmt: &'f If) -> Checked {
         self.expect(stmt.cond, Ty::I1, "a condition")?;
         let arms = [&stmt.then, &stmt.otherwise];
         for (arm, block) in arms.into_iter().enumerate() {
@@ -206,23 +228,52 @@ impl Verifier<'_> {
         stmt.joined.iter().try_for_each(|j| self.define(j.after))
     }
 
-    fn parallel(&mut self, stmt: &Parallel) -> Checked {
+    fn parallel(&mut self, stmt: &'f Parallel) -> Checked {
+        ensure(self.inside != Inside::Launch, || "a parallel loop stands in a launch".to_string())?;
         self.expect(stmt.trip, self.index(), "the number of iterations")?;
         let outer = self.enter()?;
+        let around = std::mem::replace(&mut self.inside, Inside::Parallel);
         self.define(stmt.iv)?;
         self.expect(stmt.iv, self.index(), "the number of an iteration")?;
         self.statements(&stmt.body)?;
+        self.inside = around;
         self.leave(outer);
         Ok(())
     }
 
-    fn alloc(&mut self, stmt: &Alloc) -> Checked {
+    fn launch(&mut self, stmt: &'f Launch) -> Checked {
+        let Launch { name, grid, block, body } = stmt;
+        ensure(self.inside == Inside::Host, || {
+            format!("launch `{name}` stands in a parallel loop or a launch")
+        })?;
+        ensure(self.launches.insert(name), || format!("two launches are called `{name}`"))?;
+        for extent in grid {
+            self.expect(*extent, self.index(), "the extent of a grid")?;
+        }
+        ensure(block.iter().all(|extent| *extent > 0) && stmt.threads() <= MAX_THREADS, || {
+            let [x, y, z] = block;
+            format!("launch `{name}` has blocks of {x} x {y} x {z} threads: not 1 to {MAX_THREADS}")
+        })?;
+        self.inside = Inside::Launch;
+        self.block(body)?;
+        self.inside = Inside::Host;
+        launch::check(self.function, stmt)
+    }
+
+    fn alloc(&mut self, stmt: &'f Alloc) -> Checked {
         self.expect(stmt.bytes, self.index(), "the size of temporary memory")?;
         let i = stmt.buffer.0 as usize;
         let buffer = self.function.buffers.get(i);
         let buffer = buffer.ok_or_else(|| format!("memory is made for buffer {i}, which is not declared"))?;
-        ensure(buffer.space == Space::Private, || {
+        ensure(is_temporary(buffer.space), || {
             format!("memory is made for buffer `{}`, which is not private", buffer.name)
+        })?;
+        let in_launch = self.inside == Inside::Launch;
+        ensure(in_launch || buffer.space == Space::Private, || {
+            format!("shared memory is made for buffer `{}` outside a launch", buffer.name)
+        })?;
+        ensure(!in_launch || self.constants[stmt.bytes.0 as usize].is_some(), || {
+            format!("the memory of buffer `{}` in a launch has a size that is not constant", buffer.name)
         })?;
         ensure(!self.allocated[i], || format!("memory is made twice for buffer `{}`", buffer.name))?;
         self.allocated[i] = true;
@@ -321,6 +372,10 @@ impl Rules for Verifier<'_> {
         Ty::of(self.function.index)
     }
 
+    fn in_launch(&self) -> bool {
+        self.inside == Inside::Launch
+    }
+
     fn value(&self, value: Value) -> Result<Known, String> {
         Ok(Known { ty: self.used(value)?, constant: self.constants[value.0 as usize] })
     }
@@ -335,10 +390,6 @@ impl Rules for Verifier<'_> {
         self.expect(gather.index, Ty::vector(Scalar::I32, lanes), "the index of a gather")?;
         gather.mask.map_or(Ok(()), |mask| self.mask(mask, lanes))
     }
-}
-
-fn name(value: Value) -> String {
-    format!("%{}", value.0)
 }
 
 /// An integer constant as the type holds it.

@@ -1,0 +1,55 @@
+//! Arguments of `schedc ir`.
+
+use super::{ModelOptions, ScheduleValues, parse_cpu, parse_gpu};
+use clap::{Args, ValueEnum};
+use sched_llvm::{Cpu, Gpu};
+use std::path::PathBuf;
+
+/// Stages of the compiler.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Stage {
+    /// The forest and what its walks need.
+    Hir,
+    /// The loop nest with abstract walks.
+    Mir,
+    /// How trees are stored and walked.
+    Plan,
+    /// Loads, steps and stores.
+    Lir,
+    /// LLVM's text form, optimised.
+    Llvm,
+    /// Assembly.
+    Asm,
+    /// The kernels of a GPU schedule, as NVIDIA's drivers read them.
+    Ptx,
+}
+
+/// `schedc ir`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  schedc ir fast.sched --model model.json --stage mir
+  schedc ir --model model.json --stage asm --cpu x86-64-v3
+  schedc ir gpu.sched --model model.json --stage ptx --gpu sm_90")]
+pub struct Ir {
+    /// The schedule; without one, a good one for the model is chosen
+    pub schedule: Option<PathBuf>,
+    /// The model
+    #[arg(long, value_name = "MODEL")]
+    pub model: Option<PathBuf>,
+    #[command(flatten)]
+    /// The model's reading.
+    pub reading: ModelOptions,
+    #[command(flatten)]
+    /// Values for the schedule.
+    pub values: ScheduleValues,
+    /// Which stage
+    #[arg(long, value_enum, default_value = "mir")]
+    pub stage: Stage,
+    /// Processor: native, x86-64-v2, x86-64-v3 or x86-64-v4
+    #[arg(long, default_value = "native", value_parser = parse_cpu)]
+    pub cpu: Cpu,
+    /// GPU of the stage ptx, as NVIDIA names it: sm_80, sm_90
+    #[arg(long, default_value = "sm_80", value_parser = parse_gpu)]
+    pub gpu: Gpu,
+}

@@ -1,0 +1,71 @@
+//! Accesses to memory, and what is reported of those that go wrong.
+
+use super::conflict::Concurrent;
+use super::memory::Trap;
+use super::{Access, Fault, Machine, Race, byte, fault};
+use crate::lir::{Address, BufferId, Stmt, Value};
+
+impl<'f> Machine<'f, '_> {
+    /// The byte that an address names, wider than an index because it may overflow one.
+    #[inline]
+    pub(super) fn start(&self, at: &Address) -> i128 {
+        byte(self.int(at.index).into(), at.stride, at.offset)
+    }
+
+    #[inline]
+    pub(super) fn store(&mut self, stmt: &'f Stmt, to: &Address, value: Value) -> Result<(), Fault> {
+        let ty = self.function.ty(value);
+        let (from, start) = (self.at(value), self.start(to));
+        self.count_access(stmt, to.buffer, start, ty.bytes());
+        let lanes = &self.lanes[from..from + usize::from(ty.lanes)];
+        self.regions[to.buffer.0 as usize]
+            .store(&self.tasks, start, ty, lanes)
+            .map_err(|trap| self.fault(stmt, to.buffer, trap))
+    }
+
+    pub(super) fn atomic_add(&mut self, stmt: &'f Stmt, to: &Address, value: Value) -> Result<(), Fault> {
+        let scalar = self.function.ty(value).scalar;
+        let (start, lane) = (self.start(to), self.lane(value));
+        self.count_access(stmt, to.buffer, start, scalar.bytes());
+        self.regions[to.buffer.0 as usize]
+            .atomic_add(&self.tasks, start, scalar, lane)
+            .map_err(|trap| self.fault(stmt, to.buffer, trap))
+    }
+
+    /// Counts an access of a thread to memory that it does not have for itself.
+    #[inline]
+    pub(super) fn count_access(&mut self, stmt: &'f Stmt, buffer: BufferId, start: i128, bytes: u32) {
+        let own = self.regions[buffer.0 as usize].is_of_thread();
+        if let Some(warps) = self.warps.as_mut().filter(|_| self.tasks.in_launch() && !own) {
+            warps.access(stmt, buffer, start, bytes);
+        }
+    }
+
+    /// A trap with the names of things.
+    #[cold]
+    pub(super) fn fault(&self, stmt: &Stmt, buffer: BufferId, trap: Trap<'_>) -> Fault {
+        let access = |bytes| Access {
+            buffer: self.function.buffer(buffer).name.clone(),
+            size: self.regions[buffer.0 as usize].size(),
+            bytes,
+            statement: fault::text(self.function, stmt),
+        };
+        match trap {
+            Trap::OutOfBounds(bytes) => Fault::OutOfBounds(Box::new(access(bytes))),
+            Trap::ReadOnly(bytes) => Fault::ReadOnly(Box::new(access(bytes))),
+            Trap::Uninitialised(bytes) => Fault::Uninitialised(Box::new(access(bytes))),
+            Trap::Race(bytes, touch, conflict) => Fault::Race(Box::new(Race {
+                access: access(bytes),
+                touch,
+                iteration: conflict.iteration,
+                other_touch: conflict.other_touch,
+                other_iteration: conflict.other_iteration,
+                threads: match conflict.loop_or_launch {
+                    Concurrent::Parallel(_) => None,
+                    Concurrent::Launch(launch) => Some(launch.threads()),
+                },
+                parallel: fault::text(self.function, &conflict.loop_or_launch.head()),
+            })),
+        }
+    }
+}

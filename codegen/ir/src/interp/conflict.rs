@@ -1,0 +1,39 @@
+//! Two accesses that may happen at the same time and disturb each other.
+
+use super::fault::Touch;
+use crate::lir::{Launch, Parallel, Stmt};
+
+/// What runs at the same time.
+#[derive(Clone, Copy)]
+pub(super) enum Concurrent<'f> {
+    /// The iterations of a loop.
+    Parallel(&'f Parallel),
+    /// The threads of a launch.
+    Launch(&'f Launch),
+}
+
+impl Concurrent<'_> {
+    /// The statement without what is nested in it.
+    pub fn head(&self) -> Stmt {
+        match *self {
+            Concurrent::Parallel(p) => Stmt::Parallel(Box::new(Parallel { body: Vec::new(), ..*p })),
+            Concurrent::Launch(l) => {
+                let Launch { name, grid, block, .. } = l;
+                Stmt::Launch(Box::new(Launch {
+                    name: name.clone(),
+                    grid: *grid,
+                    block: *block,
+                    body: Vec::new(),
+                }))
+            }
+        }
+    }
+}
+
+/// The iterations of one loop, or the threads of one launch, that do not agree.
+pub(super) struct Conflict<'f> {
+    pub loop_or_launch: Concurrent<'f>,
+    pub iteration: i64,
+    pub other_iteration: i64,
+    pub other_touch: Touch,
+}

@@ -1,0 +1,238 @@
+//! Runs launches: the threads of a block from barrier to barrier, one after the other in a scrambled order, the blocks
+//! in a scrambled order, too.
+//!
+//! The verifier has proved that barriers stand under uniform control. So a block is walked *in step* as far as there
+//! are barriers in it: conditions are taken from any thread, and what lies between two barriers is run by each thread
+//! to its end.
+
+use super::order::Order;
+use super::threads::Ids;
+use super::{Fault, Machine, Region};
+use crate::lir::{Alloc, Block, Carried, For, If, Launch, Space, Stmt, While};
+use std::mem::swap;
+
+/// A thread while others run.
+struct Thread<'m> {
+    lanes: Vec<u64>,
+    /// Its own memory, by buffer.
+    own: Vec<(usize, Region<'m>)>,
+}
+
+/// The threads of a block.
+struct Threads<'m> {
+    all: Vec<Thread<'m>>,
+    extents: [u32; 3],
+    block: [i64; 3],
+    /// How many times they have been run; makes the orders differ.
+    runs: u64,
+}
+
+/// The place of a number in a box, x first.
+fn place(number: u64, [x, y, _]: [u64; 3]) -> [i64; 3] {
+    [number % x.max(1), number / x.max(1) % y.max(1), number / x.max(1) / y.max(1)].map(|n| n as i64)
+}
+
+impl<'f, 'm> Machine<'f, 'm> {
+    /// Runs all blocks of a launch.
+    pub(super) fn launch(&mut self, launch: &'f Launch) -> Result<(), Fault> {
+        let extents = launch.grid.map(|extent| u64::try_from(self.int(extent)).unwrap_or(0));
+        let blocks = extents.iter().fold(1, |all: u64, extent| all.saturating_mul(*extent));
+        let count = u64::from(launch.threads());
+        self.spend(count)?;
+        let thread = || Thread { lanes: self.lanes.clone(), own: Vec::new() };
+        let all = (0..count).map(|_| thread()).collect();
+        let mut threads = Threads { all, extents: launch.block, block: [0; 3], runs: 0 };
+        self.tasks.enter_launch(launch, blocks);
+        for _ in 0..blocks {
+            self.spend(1)?;
+            let too_many = Fault::TooLong { steps: self.options.steps };
+            let number = self.tasks.next_block().ok_or(too_many)?;
+            threads.block = place(number as u64, extents);
+            self.in_step(&mut threads, &launch.body)?;
+        }
+        self.tasks.leave_launch();
+        Ok(())
+    }
+
+    /// Whether the threads of a block must come to a statement together.
+    fn meets(&self, stmt: &Stmt) -> bool {
+        let any = |block: &Block| block.iter().any(|stmt| self.meets(stmt));
+        match stmt {
+            Stmt::Barrier => true,
+            Stmt::Alloc(stmt) => self.is_shared(stmt) || any(&stmt.body),
+            Stmt::For(stmt) => any(&stmt.body),
+            Stmt::While(stmt) => any(&stmt.test) || any(&stmt.body),
+            Stmt::If(stmt) => any(&stmt.then) || any(&stmt.otherwise),
+            _ => false,
+        }
+    }
+
+    fn is_shared(&self, stmt: &Alloc) -> bool {
+        self.function.buffer(stmt.buffer).space == Space::Shared
+    }
+
+    /// A block of statements that all threads come by.
+    fn in_step(&mut self, threads: &mut Threads<'m>, block: &'f Block) -> Result<(), Fault> {
+        let mut rest = block.as_slice();
+        while let [first, others @ ..] = rest {
+            if self.meets(first) {
+                self.spend(1)?;
+                self.together(threads, first)?;
+                rest = others;
+                continue;
+            }
+            let apart = rest.iter().take_while(|stmt| !self.meets(stmt)).count();
+            let (now, later) = rest.split_at(apart);
+            self.each(threads, |machine| machine.statements(now))?;
+            rest = later;
+        }
+        Ok(())
+    }
+
+    /// A statement with a barrier or shared memory in it.
+    fn together(&mut self, threads: &mut Threads<'m>, stmt: &'f Stmt) -> Result<(), Fault> {
+        match stmt {
+            Stmt::Barrier => {
+                self.tasks.barrier().ok_or(Fault::TooLong { steps: self.options.steps })?;
+                Ok(())
+            }
+            Stmt::Alloc(stmt) if self.is_shared(stmt) => {
+                let (buffer, size) = self.size_of(stmt)?;
+                self.regions[buffer] = Region::owned(size as usize, 0);
+                self.in_step(threads, &stmt.body)?;
+                self.regions[buffer] = Region::constant(&[]);
+                self.memory_left += size;
+                Ok(())
+            }
+            Stmt::Alloc(stmt) => self.own_memory(threads, stmt),
+            Stmt::For(stmt) => self.for_in_step(threads, stmt),
+            Stmt::While(stmt) => self.while_in_step(threads, stmt),
+            Stmt::If(stmt) => self.if_in_step(threads, stmt),
+            // No other statement has a barrier in it.
+            _ => Ok(()),
+        }
+    }
+
+    /// Memory of each thread around a barrier.
+    fn own_memory(&mut self, threads: &mut Threads<'m>, stmt: &'f Alloc) -> Result<(), Fault> {
+        let mut total = 0;
+        for thread in &mut threads.all {
+            let (buffer, size) = self.size_of(stmt)?;
+            total += size;
+            thread.own.push((buffer, Region::of_thread(size as usize)));
+        }
+        self.in_step(threads, &stmt.body)?;
+        threads.all.iter_mut().for_each(|thread| drop(thread.own.pop()));
+        self.memory_left += total;
+        Ok(())
+    }
+
+    fn for_in_step(&mut self, threads: &mut Threads<'m>, stmt: &'f For) -> Result<(), Fault> {
+        let range = |machine: &mut Self| [machine.int(stmt.lo), machine.int(stmt.hi)];
+        let [lo, hi] = self.agreed(threads, range)?;
+        self.carry(threads, &stmt.carried, Self::begin)?;
+        let mut next = Some(lo);
+        while let Some(iv) = next.filter(|iv| *iv < hi) {
+            self.spend(1)?;
+            self.each(threads, |machine| {
+                machine.set_int(stmt.iv, iv);
+                Ok(())
+            })?;
+            self.in_step(threads, &stmt.body)?;
+            self.carry(threads, &stmt.carried, Self::pass_on)?;
+            next = iv.checked_add(stmt.step);
+        }
+        self.carry(threads, &stmt.carried, Self::end)
+    }
+
+    fn while_in_step(&mut self, threads: &mut Threads<'m>, stmt: &'f While) -> Result<(), Fault> {
+        self.carry(threads, &stmt.carried, Self::begin)?;
+        loop {
+            self.spend(1)?;
+            self.in_step(threads, &stmt.test)?;
+            let [goes_on] = self.agreed(threads, |machine| [machine.lane(stmt.cond) as i64])?;
+            if goes_on == 0 {
+                break;
+            }
+            self.in_step(threads, &stmt.body)?;
+            self.carry(threads, &stmt.carried, Self::pass_on)?;
+        }
+        self.carry(threads, &stmt.carried, Self::end)
+    }
+
+    fn if_in_step(&mut self, threads: &mut Threads<'m>, stmt: &'f If) -> Result<(), Fault> {
+        let [holds] = self.agreed(threads, |machine| [machine.lane(stmt.cond) as i64])?;
+        self.in_step(threads, if holds == 0 { &stmt.otherwise } else { &stmt.then })?;
+        self.each(threads, |machine| {
+            for j in &stmt.joined {
+                machine.copy(if holds == 0 { j.otherwise } else { j.then }, j.after);
+            }
+            Ok(())
+        })
+    }
+
+    fn carry(
+        &mut self,
+        threads: &mut Threads<'m>,
+        carried: &'f [Carried],
+        step: fn(&mut Self, &[Carried]),
+    ) -> Result<(), Fault> {
+        self.each(threads, |machine| {
+            step(machine, carried);
+            Ok(())
+        })
+    }
+
+    /// What all threads agree on.
+    fn agreed<const N: usize>(
+        &mut self,
+        threads: &mut Threads<'m>,
+        of: impl Fn(&mut Self) -> [i64; N],
+    ) -> Result<[i64; N], Fault> {
+        let mut known = None;
+        self.each(threads, |machine| {
+            let found = of(machine);
+            if known.replace(found).is_some_and(|other| other != found) {
+                return Err(Fault::Malformed("threads come to a barrier in different ways".to_string()));
+            }
+            Ok(())
+        })?;
+        known.ok_or_else(|| Fault::Malformed("a launch without threads".to_string()))
+    }
+
+    /// Runs something for each thread of a block.
+    fn each(
+        &mut self,
+        threads: &mut Threads<'m>,
+        mut run: impl FnMut(&mut Self) -> Result<(), Fault>,
+    ) -> Result<(), Fault> {
+        threads.runs += 1;
+        let count = threads.all.len() as u64;
+        let order = Order::new(self.options.seed.wrapping_add(threads.runs), count);
+        for n in 0..count {
+            let number = order.nth(n) as u64;
+            let ids = Ids { block: threads.block, thread: place(number, threads.extents.map(u64::from)) };
+            self.ids = ids;
+            self.tasks.run_thread(number as u32);
+            if let Some(warps) = &mut self.warps {
+                warps.run_thread(number as u32);
+            }
+            self.swap(&mut threads.all[number as usize]);
+            let result = run(self);
+            self.swap(&mut threads.all[number as usize]);
+            result?;
+        }
+        if let Some(warps) = &mut self.warps {
+            warps.meet(self.function);
+        }
+        Ok(())
+    }
+
+    /// Brings a thread's values and memory in, or takes them out again.
+    fn swap(&mut self, thread: &mut Thread<'m>) {
+        swap(&mut self.lanes, &mut thread.lanes);
+        for (buffer, region) in &mut thread.own {
+            swap(&mut self.regions[*buffer], region);
+        }
+    }
+}

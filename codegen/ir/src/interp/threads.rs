@@ -1,0 +1,198 @@
+//! Which accesses of a launch's threads may happen at the same time.
+//!
+//! Time in a launch is cut into intervals: each block begins one, and so does each barrier. Two threads of a block run
+//! at the same time in one interval; threads of different blocks in all intervals of their launch. Blocks run one after
+//! the other here, and the intervals of all are numbered as they begin.
+//!
+//! Each byte remembers up to two touches of every kind. One by a block that has ended is all that is needed, since it
+//! conflicts with whatever comes later in the launch. Of the current interval two are: whoever comes next is another
+//! thread than one of them.
+
+use super::conflict::{Concurrent, Conflict};
+use super::fault::Touch;
+use super::order::Order;
+use crate::lir::{GpuAxis, GpuDimension, GpuLevel, Launch};
+
+/// Where the running thread is.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Ids {
+    /// The block's place in the grid.
+    pub block: [i64; 3],
+    /// The thread's place in the block.
+    pub thread: [i64; 3],
+}
+
+impl Ids {
+    /// The number of the block or the thread in a direction.
+    pub fn get(&self, dimension: GpuDimension) -> i64 {
+        let numbers = match dimension.level {
+            GpuLevel::Grid => self.block,
+            GpuLevel::Block => self.thread,
+        };
+        match dimension.axis {
+            GpuAxis::X => numbers[0],
+            GpuAxis::Y => numbers[1],
+            GpuAxis::Z => numbers[2],
+        }
+    }
+}
+
+/// The time in a running launch.
+pub(super) struct Clock<'f> {
+    launch: &'f Launch,
+    order: Order,
+    blocks_left: u64,
+    /// The number of the first interval of each block that has begun.
+    begun: Vec<u32>,
+    /// The latest number before the launch.
+    before: u32,
+    /// The number of the running interval.
+    pub interval: u32,
+    /// The running thread of the block.
+    pub thread: u32,
+}
+
+/// A thread in an interval; interval 0 is never.
+#[derive(Clone, Copy, Default, PartialEq)]
+struct Stamp {
+    interval: u32,
+    thread: u32,
+}
+
+/// Who touched a byte, by [`Touch`].
+#[derive(Clone, Copy, Default)]
+pub(super) struct ThreadTouches([[Stamp; 2]; 3]);
+
+impl<'f> Clock<'f> {
+    /// The time of a launch whose blocks run in an order, after some intervals of other launches.
+    pub fn new(launch: &'f Launch, order: Order, before: u32) -> Clock<'f> {
+        let blocks_left = order.trip();
+        Clock { launch, order, blocks_left, begun: Vec::new(), before, interval: before, thread: 0 }
+    }
+
+    /// Begins a block; nothing once all have begun.
+    pub fn next_block(&mut self) -> Option<i64> {
+        self.blocks_left = self.blocks_left.checked_sub(1)?;
+        self.barrier()?;
+        self.begun.push(self.interval);
+        Some(self.order.nth(self.begun.len() as u64 - 1))
+    }
+
+    /// Begins an interval.
+    pub fn barrier(&mut self) -> Option<()> {
+        self.interval = self.interval.checked_add(1)?;
+        Some(())
+    }
+
+    fn now(&self) -> Stamp {
+        Stamp { interval: self.interval, thread: self.thread }
+    }
+
+    /// Whether a touch is of an earlier block of this launch.
+    fn of_other_block(&self, stamp: Stamp) -> bool {
+        stamp.interval > self.before && self.begun.last().is_some_and(|first| stamp.interval < *first)
+    }
+
+    /// Whether a touch may happen at the same time as one of the running thread.
+    fn concurrent(&self, stamp: Stamp) -> bool {
+        let here = stamp.interval == self.interval && stamp.thread != self.thread;
+        here || self.of_other_block(stamp)
+    }
+
+    /// The number of a thread over all blocks.
+    fn number(&self, stamp: Stamp) -> i64 {
+        let nth = self.begun.partition_point(|first| *first <= stamp.interval).saturating_sub(1);
+        self.order.nth(nth as u64) * i64::from(self.launch.threads()) + i64::from(stamp.thread)
+    }
+}
+
+/// Records a touch of the byte, unless it is a race.
+pub(super) fn record_thread<'f>(
+    clock: &Clock<'f>,
+    touches: &mut ThreadTouches,
+    touch: Touch,
+) -> Result<(), Box<Conflict<'f>>> {
+    for &other in touch.conflicting() {
+        let found = touches.0[other as usize].into_iter().find(|stamp| clock.concurrent(*stamp));
+        if let Some(stamp) = found {
+            return Err(Box::new(Conflict {
+                loop_or_launch: Concurrent::Launch(clock.launch),
+                iteration: clock.number(clock.now()),
+                other_iteration: clock.number(stamp),
+                other_touch: other,
+            }));
+        }
+    }
+    let [first, second] = &mut touches.0[touch as usize];
+    if clock.of_other_block(*first) {
+        return Ok(());
+    }
+    if first.interval != clock.interval {
+        (*first, *second) = (clock.now(), Stamp::default());
+    } else if *first != clock.now() {
+        *second = clock.now();
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lir::Value;
+
+    /// One access of a random launch: its block, interval in the block, thread, and kind.
+    type Seen = (i64, u32, u32, Touch);
+
+    /// The first race of a random launch on one byte is found, and nothing else.
+    #[test]
+    fn the_first_race_of_a_launch_is_found_and_nothing_else() {
+        let launch =
+            Launch { name: "l".to_string(), grid: [Value(0); 3], block: [4, 1, 1], body: Vec::new() };
+        let mut racy = 0;
+        let programs = 20_000u64;
+        for program in 0..programs {
+            let mut random = program.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+            let mut below = |n: u64| {
+                random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                (random >> 33) % n
+            };
+            let mut clock = Clock::new(&launch, Order::new(program, 3), below(9) as u32);
+            let mut touches = ThreadTouches::default();
+            let mut seen: Vec<Seen> = Vec::new();
+            let mut found = false;
+            'all: while let Some(block) = clock.next_block() {
+                for interval in 0..1 + below(3) as u32 {
+                    if interval > 0 {
+                        clock.barrier();
+                    }
+                    for _ in 0..below(3) {
+                        clock.thread = below(4) as u32;
+                        let kinds = [
+                            Touch::Read,
+                            Touch::Read,
+                            Touch::Read,
+                            Touch::Read,
+                            Touch::Read,
+                            Touch::Atomic,
+                            Touch::Write,
+                        ];
+                        let touch = kinds[below(kinds.len() as u64) as usize];
+                        let races = |&(b, i, t, other): &Seen| {
+                            let ordered = b == block && (i != interval || t == clock.thread);
+                            !ordered && (touch != other || touch == Touch::Write)
+                        };
+                        let expected = seen.iter().any(races);
+                        found = record_thread(&clock, &mut touches, touch).is_err();
+                        assert_eq!(found, expected, "program {program}");
+                        if found {
+                            break 'all;
+                        }
+                        seen.push((block, interval, clock.thread, touch));
+                    }
+                }
+            }
+            racy += u64::from(found);
+        }
+        assert!(racy > programs / 20 && racy < programs * 19 / 20, "{racy} of {programs} programs race");
+    }
+}

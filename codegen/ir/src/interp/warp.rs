@@ -1,0 +1,198 @@
+//! What the accesses of a launch cost a GPU: counted, not timed.
+//!
+//! The threads of a block run in warps, whose lanes make an access together. An access to shared memory takes as many
+//! *wavefronts* as the busiest of its 32 banks has different words to deliver; one to the device's memory as many
+//! *sectors* of 32 bytes as it touches. Lanes of a warp belong together when they execute a statement for the same
+//! time since the last barrier.
+
+use crate::lir::{BufferId, Function, Space, Stmt};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+/// Banks of shared memory, each of which delivers a word of 4 bytes at a time.
+const BANKS: u64 = 32;
+/// Bytes of a word of a bank.
+const WORD: u64 = 4;
+/// Bytes of the pieces in which the device's memory is read and written.
+const SECTOR: u64 = 32;
+
+/// What one statement of a launch costs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AccessCost {
+    /// The statement.
+    pub statement: String,
+    /// The buffer that it reads or writes.
+    pub buffer: String,
+    /// Whether the threads of a block share the buffer; else it lies in the device's memory.
+    pub shared: bool,
+    /// How often a warp executed it.
+    pub warps: u64,
+    /// How many lanes took part, over all warps.
+    pub lanes: u64,
+    /// Wavefronts for shared memory, sectors for the device's.
+    pub pieces: u64,
+}
+
+/// Bytes that a lane touches.
+type Touched = (u64, u64);
+
+/// The accesses of a statement, by its address.
+type Key = usize;
+
+/// Counts accesses while threads run one after the other.
+pub(super) struct Warps {
+    /// Lanes of a warp.
+    size: u32,
+    /// Which thread of the block runs.
+    thread: u32,
+    /// How often each thread has executed each statement since all threads ran last.
+    times: HashMap<(Key, u32), u32>,
+    /// The accesses that the lanes of a warp make together.
+    open: BTreeMap<(Key, u32, u32), Vec<Touched>>,
+    costs: BTreeMap<Key, (BufferId, Cost)>,
+    /// The statements in the order of their first access.
+    order: Vec<Key>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Cost {
+    warps: u64,
+    lanes: u64,
+    pieces: u64,
+}
+
+impl Warps {
+    /// Warps of so many lanes.
+    pub fn new(size: u32) -> Warps {
+        let (times, open, costs) = (HashMap::new(), BTreeMap::new(), BTreeMap::new());
+        Warps { size: size.max(1), thread: 0, times, open, costs, order: Vec::new() }
+    }
+
+    /// A thread of the block goes on.
+    pub fn run_thread(&mut self, number: u32) {
+        self.thread = number;
+    }
+
+    /// The running thread touches some bytes of a buffer.
+    pub fn access(&mut self, stmt: &Stmt, buffer: BufferId, start: i128, bytes: u32) {
+        let key = std::ptr::from_ref(stmt) as Key;
+        let time = self.times.entry((key, self.thread)).or_insert(0);
+        let together = (key, self.thread / self.size, *time);
+        *time += 1;
+        let start = u64::try_from(start).unwrap_or(0);
+        self.open.entry(together).or_default().push((start, start + u64::from(bytes)));
+        if self
+            .costs
+            .insert(key, (buffer, self.costs.get(&key).map_or(Cost::default(), |known| known.1)))
+            .is_none()
+        {
+            self.order.push(key);
+        }
+    }
+
+    /// All threads have come to a barrier, or to the end.
+    pub fn meet(&mut self, function: &Function) {
+        self.times.clear();
+        for ((key, ..), lanes) in std::mem::take(&mut self.open) {
+            let Some((buffer, cost)) = self.costs.get_mut(&key) else { continue };
+            cost.warps += 1;
+            cost.lanes += lanes.len() as u64;
+            let shared = function.buffer(*buffer).space == Space::Shared;
+            cost.pieces += if shared { wavefronts(&lanes) } else { sectors(&lanes) };
+        }
+    }
+
+    /// What each statement costs, in the order of their first accesses. `text` is a statement's.
+    pub fn costs(&self, function: &Function, text: impl Fn(&Stmt) -> String) -> Vec<AccessCost> {
+        let stmts = statements(function);
+        let of = |key: &Key| {
+            let (buffer, Cost { warps, lanes, pieces }) = *self.costs.get(key)?;
+            let declared = function.buffer(buffer);
+            Some(AccessCost {
+                statement: text(stmts.get(key)?),
+                buffer: declared.name.clone(),
+                shared: declared.space == Space::Shared,
+                warps,
+                lanes,
+                pieces,
+            })
+        };
+        self.order.iter().filter_map(of).collect()
+    }
+}
+
+/// All statements of a function, by their addresses.
+fn statements(function: &Function) -> HashMap<Key, &Stmt> {
+    let mut all = HashMap::new();
+    let mut left = vec![&function.body];
+    while let Some(block) = left.pop() {
+        for stmt in block {
+            all.insert(std::ptr::from_ref(stmt) as Key, stmt);
+            match stmt {
+                Stmt::For(stmt) => left.push(&stmt.body),
+                Stmt::While(stmt) => left.extend([&stmt.test, &stmt.body]),
+                Stmt::If(stmt) => left.extend([&stmt.then, &stmt.otherwise]),
+                Stmt::Parallel(stmt) => left.push(&stmt.body),
+                Stmt::Alloc(stmt) => left.push(&stmt.body),
+                Stmt::Launch(stmt) => left.push(&stmt.body),
+                Stmt::Let(..)
+                | Stmt::Store(..)
+                | Stmt::StoreMasked(..)
+                | Stmt::AtomicAdd(..)
+                | Stmt::Prefetch(_)
+                | Stmt::Barrier => {}
+            }
+        }
+    }
+    all
+}
+
+/// As many as the busiest bank has different words to deliver.
+fn wavefronts(lanes: &[Touched]) -> u64 {
+    let words: BTreeSet<u64> =
+        lanes.iter().flat_map(|(start, end)| start / WORD..end.div_ceil(WORD)).collect();
+    let mut busy = [0u64; BANKS as usize];
+    for word in words {
+        busy[(word % BANKS) as usize] += 1;
+    }
+    busy.into_iter().max().unwrap_or(0)
+}
+
+/// How many sectors are touched.
+fn sectors(lanes: &[Touched]) -> u64 {
+    let touched: BTreeSet<u64> =
+        lanes.iter().flat_map(|(start, end)| start / SECTOR..end.div_ceil(SECTOR)).collect();
+    touched.len() as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lanes(of: impl Fn(u64) -> u64, bytes: u64) -> Vec<Touched> {
+        (0..32).map(|lane| (of(lane), of(lane) + bytes)).collect()
+    }
+
+    #[test]
+    fn banks_deliver_a_word_at_a_time() {
+        let cases: [(&str, Vec<Touched>, u64); 7] = [
+            ("neighbours", lanes(|lane| 4 * lane, 4), 1),
+            ("one word for all", lanes(|_| 64, 4), 1),
+            ("bytes of few words", lanes(|lane| lane, 1), 1),
+            ("every other word", lanes(|lane| 8 * lane, 4), 2),
+            ("one bank", lanes(|lane| 128 * lane, 4), 32),
+            ("neighbours of 8 bytes", lanes(|lane| 8 * lane, 8), 2),
+            ("odd distances", lanes(|lane| 4 * 33 * lane, 4), 1),
+        ];
+        for (name, lanes, expected) in cases {
+            assert_eq!(wavefronts(&lanes), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn sectors_are_aligned() {
+        assert_eq!(sectors(&lanes(|lane| 4 * lane, 4)), 4);
+        assert_eq!(sectors(&lanes(|lane| 16 + 4 * lane, 4)), 5);
+        assert_eq!(sectors(&lanes(|lane| 112 * lane, 4)), 32);
+        assert_eq!(sectors(&lanes(|_| 60, 8)), 2);
+    }
+}

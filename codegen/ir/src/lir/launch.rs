@@ -1,0 +1,42 @@
+//! Launches: the code of a GPU.
+//!
+//! A [`Launch`] runs its body once for each thread of each block of a grid. Blocks are independent of each other; the
+//! threads of a block meet at [`Stmt::Barrier`]s. Two threads may touch the same bytes only by loads, by
+//! [`Stmt::AtomicAdd`], or if both are of one block and a barrier stands between the two accesses.
+//!
+//! What is around a launch is code of the host. Its values, of which the body sees all, are the same for all threads.
+//! Launches of one function run one after the other.
+//!
+//! Inside a launch an [`Stmt::Alloc`] of a [`Space::Private`] buffer is memory of one thread, and of a
+//! [`Space::Shared`] buffer memory of one block; both have a constant size. Outside it is memory of the device, which
+//! all threads share.
+//!
+//! Barriers and shared memory stand under *uniform* control only: all threads of a block come by, or none. The verifier
+//! proves it (`verify/launch.rs`). So there is no parallel loop and no launch inside a launch.
+
+use super::{Block, Value};
+
+pub use sched_nest::{GpuAxis, GpuDimension, GpuLevel};
+
+/// Most threads of a block, on all devices.
+pub const MAX_THREADS: u32 = 1024;
+
+/// A grid of blocks of threads.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Launch {
+    /// What profilers call it, a C identifier, unique in the function.
+    pub name: String,
+    /// Blocks in the directions x, y and z, indices; none if one of them is not positive.
+    pub grid: [Value; 3],
+    /// Threads of a block in the directions x, y and z, at least 1 each and [`MAX_THREADS`] in all.
+    pub block: [u32; 3],
+    /// What each thread does.
+    pub body: Block,
+}
+
+impl Launch {
+    /// Threads of a block.
+    pub fn threads(&self) -> u32 {
+        self.block.iter().fold(1, |all, extent| all.saturating_mul(*extent))
+    }
+}

@@ -1,0 +1,327 @@
+//! The code of a GPU: each outermost loop that `gpuDimension` maps becomes a launch, and what is around it stays code
+//! of the host (SilvanForge, section 4.3).
+//!
+//! The extents of a launch are those of its longest loops. A loop of which there may be more blocks or threads than
+//! iterations is guarded.
+//!
+//! Sums begin with the base values. If a thread adds all trees to its rows, it sets them before; otherwise a launch of
+//! their own does.
+
+use super::mapped::{any_mapped, no_code_yet};
+use super::threads::{only_firsts, share};
+use super::window::window_of;
+use super::{
+    Affine, Bound, Iter, Launch, Limit, Loop, Mapping, Mir, Mode, Stmt, Uses, Var, VarInfo, WalkRange, Window,
+};
+use crate::codes;
+use crate::error::CompileError;
+use crate::lir::MAX_THREADS;
+use sched_nest::{Axis, GpuAxis, GpuDimension, GpuLevel};
+
+/// Threads of a block that sets base values.
+const BASE_THREADS: u32 = 256;
+
+/// Makes launches of the loops of a nest that are mapped. A nest without such loops stays as it is.
+///
+/// # Errors
+///
+/// When walks stand outside the launches of a nest that has some, when the number of a block's threads is not known,
+/// or when trees are mapped.
+pub fn separate(mir: Mir) -> Result<Mir, CompileError> {
+    if !any_mapped(&mir.body) {
+        return Ok(mir);
+    }
+    let Mir { mut vars, body, uses, rows_per_run } = mir;
+    let mut pass = Separate { vars: &vars, uses: &uses, names: Vec::new() };
+    let mut body = body.into_iter().map(|stmt| pass.of_host(stmt)).collect::<Result<Vec<_>, _>>()?;
+    let in_threads = match body.as_mut_slice() {
+        [Stmt::Base(_), Stmt::Launch(launch)] => {
+            pass.base_in_threads(&mut launch.body, &Affine::default(), &launch.walks)
+        }
+        _ => false,
+    };
+    if in_threads {
+        body.remove(0);
+    } else {
+        body = body.into_iter().map(|stmt| base_apart(stmt, &mut vars)).collect();
+    }
+    Ok(Mir { vars, body, uses, rows_per_run })
+}
+
+/// Base values that no launch of the walks sets: a launch of their own, a row for each thread.
+fn base_apart(stmt: Stmt, vars: &mut Vec<VarInfo>) -> Stmt {
+    let Stmt::Base(_) = stmt else { return stmt };
+    let threads = i64::from(BASE_THREADS);
+    let mut var = |name: &str, most: Option<i64>, step: i64| {
+        vars.push(VarInfo { name: name.to_string(), axis: Axis::Row, least: 0, most, step });
+        Var(vars.len() as u32 - 1)
+    };
+    let (block, thread) = (var("base.block", None, threads), var("base.thread", Some(threads - 1), 1));
+    let end = |limit, less| Bound { limit, less };
+    let blocks =
+        Iter { var: block, start: 0, step: threads, stops: vec![end(Limit::Rows, Affine::default())] };
+    let stops = vec![end(Limit::Const(threads), Affine::default()), end(Limit::Rows, Affine::var(block))];
+    let rows = Iter { var: thread, start: 0, step: 1, stops };
+    let row = Affine::var(block).with(thread);
+    let mapped = |level, guarded, iter, body| {
+        let dimension = GpuDimension { level, axis: GpuAxis::X };
+        let mode = Mode::Mapped(Mapping { dimension, guarded });
+        Stmt::Loop(Loop { iter, mode, reduce: None, walks: WalkRange::default(), body })
+    };
+    let base = Stmt::Base(Window { base: row, low: 0, high: Some(1) });
+    let inner = mapped(GpuLevel::Block, true, rows, vec![base]);
+    Stmt::Launch(Launch {
+        name: "base".to_string(),
+        grid: [vec![blocks.clone()], Vec::new(), Vec::new()],
+        block: [BASE_THREADS, 1, 1],
+        walks: WalkRange::default(),
+        body: vec![mapped(GpuLevel::Grid, false, blocks, vec![inner])],
+    })
+}
+
+/// The blocks and threads that a launch needs.
+#[derive(Default)]
+struct Extents {
+    grid: [Vec<Iter>; 3],
+    block: [i64; 3],
+}
+
+impl Extents {
+    /// The directions in which there is more than one block or thread.
+    fn used(&self) -> Vec<GpuDimension> {
+        let axes = [GpuAxis::X, GpuAxis::Y, GpuAxis::Z];
+        let grid = axes.iter().filter(|axis| !self.grid[number(**axis)].is_empty());
+        let block = axes.iter().filter(|axis| self.block[number(**axis)] > 1);
+        let of = |level| move |axis: &GpuAxis| GpuDimension { level, axis: *axis };
+        grid.map(of(GpuLevel::Grid)).chain(block.map(of(GpuLevel::Block))).collect()
+    }
+}
+
+fn number(axis: GpuAxis) -> usize {
+    match axis {
+        GpuAxis::X => 0,
+        GpuAxis::Y => 1,
+        GpuAxis::Z => 2,
+    }
+}
+
+struct Separate<'a> {
+    vars: &'a [VarInfo],
+    uses: &'a Uses,
+    /// The names of the launches so far.
+    names: Vec<String>,
+}
+
+impl Separate<'_> {
+    fn info(&self, var: Var) -> &VarInfo {
+        &self.vars[var.0 as usize]
+    }
+
+    /// A statement of the host. Its loops run one after the other: so do launches.
+    fn of_host(&mut self, stmt: Stmt) -> Result<Stmt, CompileError> {
+        let all = |pass: &mut Self, body: Vec<Stmt>| {
+            body.into_iter().map(|stmt| pass.of_host(stmt)).collect::<Result<Vec<_>, _>>()
+        };
+        Ok(match stmt {
+            Stmt::Loop(this) if matches!(this.mode, Mode::Mapped(_)) => Stmt::Launch(self.launch(this)?),
+            Stmt::Loop(mut this) => {
+                if this.mode == Mode::Parallel {
+                    this.mode = Mode::Serial;
+                }
+                this.body = all(self, this.body)?;
+                Stmt::Loop(this)
+            }
+            Stmt::Case(var, arms) => {
+                let arms = arms.into_iter().map(|(value, body)| Ok((value, all(self, body)?)));
+                Stmt::Case(var, arms.collect::<Result<_, CompileError>>()?)
+            }
+            Stmt::Walks(walks) => {
+                let name = &self.info(walks.iter.var).name;
+                return Err(CompileError::new(
+                    codes::GPU,
+                    format!("the walks of `{name}` are in no launch, beside others that are"),
+                    "map a loop around them with gpuDimension, too, or none at all",
+                ));
+            }
+            Stmt::CacheRows(copy) if copy.quantized => {
+                return Err(no_code_yet("rows that are quantized outside launches"));
+            }
+            Stmt::CacheRows(_) | Stmt::CacheTrees(_) => {
+                return Err(no_code_yet("copies that all launches share"));
+            }
+            Stmt::Private(mut private) => {
+                private.body = all(self, private.body)?;
+                Stmt::Private(private)
+            }
+            other @ (Stmt::Base(_)
+            | Stmt::First(..)
+            | Stmt::Launch(_)
+            | Stmt::Zero(..)
+            | Stmt::ZeroAll(_)
+            | Stmt::Fold(_)) => other,
+        })
+    }
+
+    /// The launch of an outermost mapped loop.
+    fn launch(&mut self, this: Loop) -> Result<Launch, CompileError> {
+        let (name, walks) = (self.name(this.iter.var), this.walks.clone());
+        let mut body = vec![Stmt::Loop(this)];
+        let mut extents = Extents { grid: Default::default(), block: [1; 3] };
+        self.extents(&body, &mut Vec::new(), &mut extents)?;
+        self.guards(&mut body, &extents);
+        let block = extents.block.map(|extent| u32::try_from(extent).unwrap_or(u32::MAX));
+        let threads = extents.block.iter().fold(1, |all: i64, extent| all.saturating_mul(*extent));
+        if threads > i64::from(MAX_THREADS) {
+            return Err(CompileError::new(
+                codes::GPU,
+                format!(
+                    "the launch of `{name}` has blocks of {threads} threads; a GPU has {MAX_THREADS} at most"
+                ),
+                "make loops that stand beside each other and are mapped to one dimension equally long, or smaller tiles",
+            ));
+        }
+        share(&mut body, block, false)?;
+        let body = only_firsts(body, &extents.used(), &mut Vec::new());
+        Ok(Launch { name, grid: extents.grid, block, walks, body })
+    }
+
+    /// A C identifier that no other launch has: the name of the loop, and a number if it is taken.
+    fn name(&mut self, var: Var) -> String {
+        let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
+        let base: String = self.info(var).name.chars().map(plain).collect();
+        let numbered = (2..).map(|n| format!("{base}_{n}"));
+        let mut free =
+            std::iter::once(base.clone()).chain(numbered).filter(|name| !self.names.contains(name));
+        let name = free.next().unwrap_or(base);
+        self.names.push(name.clone());
+        name
+    }
+
+    /// Finds the longest loops of each dimension. `inside` are the variables of the launch so far.
+    fn extents(
+        &self,
+        stmts: &[Stmt],
+        inside: &mut Vec<Var>,
+        extents: &mut Extents,
+    ) -> Result<(), CompileError> {
+        for stmt in stmts {
+            match stmt {
+                Stmt::Loop(this) => {
+                    if let Mode::Mapped(mapping) = this.mode {
+                        self.extent(this, mapping.dimension, inside, extents)?;
+                    }
+                    inside.push(this.iter.var);
+                    self.extents(&this.body, inside, extents)?;
+                    inside.pop();
+                }
+                Stmt::Case(_, arms) => {
+                    arms.iter().try_for_each(|(_, body)| self.extents(body, inside, extents))?;
+                }
+                Stmt::CacheRows(copy) => self.extents(&copy.body, inside, extents)?,
+                Stmt::CacheTrees(_) => return Err(no_code_yet("cached trees")),
+                Stmt::Private(_) | Stmt::Zero(..) | Stmt::ZeroAll(_) | Stmt::Fold(_) => {
+                    return Err(no_code_yet("parallel loops over trees"));
+                }
+                Stmt::First(_, body) => self.extents(body, inside, extents)?,
+                Stmt::Walks(_) | Stmt::Base(_) | Stmt::Launch(_) => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn extent(
+        &self,
+        this: &Loop,
+        dimension: GpuDimension,
+        inside: &[Var],
+        extents: &mut Extents,
+    ) -> Result<(), CompileError> {
+        let at = number(dimension.axis);
+        match dimension.level {
+            GpuLevel::Grid => {
+                let longest = self.longest(&this.iter, inside);
+                if !extents.grid[at].contains(&longest) {
+                    extents.grid[at].push(longest);
+                }
+            }
+            GpuLevel::Block => {
+                let trips = self.trips(&this.iter).ok_or_else(|| unknown(&self.info(this.iter.var).name))?;
+                extents.block[at] = extents.block[at].max(trips);
+            }
+        }
+        Ok(())
+    }
+
+    /// A loop whose end is as far as it gets, whatever the variables `inside` the launch are.
+    fn longest(&self, iter: &Iter, inside: &[Var]) -> Iter {
+        let mut longest = iter.clone();
+        for stop in &mut longest.stops {
+            let (known, outside): (Vec<Var>, _) = stop.less.vars.iter().partition(|var| inside.contains(var));
+            stop.less.vars = outside;
+            stop.less.plus += known.iter().map(|var| self.info(*var).least).sum::<i64>();
+        }
+        longest
+    }
+
+    /// The most iterations of a loop, if the number of rows does not decide.
+    fn trips(&self, iter: &Iter) -> Option<i64> {
+        let stop = iter.stops.iter().filter_map(|stop| stop.most(self.vars, None)).min()?;
+        Some(((stop - iter.start + iter.step - 1) / iter.step).max(0))
+    }
+
+    /// Takes the guards off loops that have exactly as many iterations as there are blocks or threads.
+    fn guards(&self, stmts: &mut [Stmt], extents: &Extents) {
+        for stmt in stmts {
+            match stmt {
+                Stmt::Loop(this) => {
+                    let exact = |dimension: GpuDimension| self.is_exact(&this.iter, dimension, extents);
+                    if let Mode::Mapped(mapping) = &mut this.mode {
+                        mapping.guarded = !exact(mapping.dimension);
+                    }
+                    self.guards(&mut this.body, extents);
+                }
+                Stmt::Case(_, arms) => arms.iter_mut().for_each(|(_, body)| self.guards(body, extents)),
+                Stmt::CacheRows(copy) => self.guards(&mut copy.body, extents),
+                _ => {}
+            }
+        }
+    }
+
+    fn is_exact(&self, iter: &Iter, dimension: GpuDimension, extents: &Extents) -> bool {
+        let at = number(dimension.axis);
+        match dimension.level {
+            GpuLevel::Grid => extents.grid[at].as_slice() == std::slice::from_ref(iter),
+            GpuLevel::Block => {
+                let constant = |stop: &Bound| stop.limit != Limit::Rows && stop.less.vars.is_empty();
+                iter.stops.iter().all(constant) && self.trips(iter) == Some(extents.block[at])
+            }
+        }
+    }
+
+    /// Sets the base values in the thread that adds all trees to its rows, which are those of `row` and the mapped
+    /// loops in `body`: where these stand around all others. Whether they do.
+    fn base_in_threads(&self, body: &mut Vec<Stmt>, row: &Affine, walks: &WalkRange) -> bool {
+        match body.as_mut_slice() {
+            [Stmt::Loop(this)] if matches!(this.mode, Mode::Mapped(_)) => {
+                if self.info(this.iter.var).axis == Axis::Tree {
+                    return false;
+                }
+                let row = row.with(this.iter.var);
+                return self.base_in_threads(&mut this.body, &row, walks);
+            }
+            [Stmt::CacheRows(copy)] if any_mapped(&copy.body) => {
+                return self.base_in_threads(&mut copy.body, row, walks);
+            }
+            _ => {}
+        }
+        if any_mapped(body) {
+            return false;
+        }
+        body.insert(0, Stmt::Base(window_of(self.uses.of(walks), row, self.vars)));
+        true
+    }
+}
+
+fn unknown(name: &str) -> CompileError {
+    CompileError::ill_formed(format!("the number of threads of `{name}` is not known"))
+}

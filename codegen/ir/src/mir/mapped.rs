@@ -1,0 +1,32 @@
+//! Loops that run as blocks or threads of a GPU.
+
+use super::{Mode, Stmt};
+use crate::codes;
+use crate::error::CompileError;
+
+/// Whether some loop is mapped.
+pub fn any_mapped(stmts: &[Stmt]) -> bool {
+    stmts.iter().any(|stmt| match stmt {
+        Stmt::Loop(this) => matches!(this.mode, Mode::Mapped(_)) || any_mapped(&this.body),
+        Stmt::Case(_, arms) => arms.iter().any(|(_, body)| any_mapped(body)),
+        Stmt::CacheRows(cache) => any_mapped(&cache.body),
+        Stmt::Private(private) => any_mapped(&private.body),
+        Stmt::First(_, body) => any_mapped(body),
+        Stmt::Launch(_) => true,
+        Stmt::Walks(_)
+        | Stmt::Base(_)
+        | Stmt::CacheTrees(_)
+        | Stmt::Zero(..)
+        | Stmt::ZeroAll(_)
+        | Stmt::Fold(_) => false,
+    })
+}
+
+/// Refuses what no code generator for GPUs has.
+pub(super) fn no_code_yet(what: &str) -> CompileError {
+    CompileError::new(
+        codes::GPU,
+        format!("there is no code for {what} on GPUs yet"),
+        "cache rows in a loop over blocks, outside the loops over threads, and do not cache trees",
+    )
+}

@@ -1,0 +1,77 @@
+//! What the threads of a launch do together, and what only some of them do.
+
+use super::mapped::{any_mapped, no_code_yet};
+use super::{Mapping, Mode, Stmt};
+use crate::error::CompileError;
+use sched_nest::{GpuDimension, GpuLevel};
+
+/// Makes the threads of a block copy rows together: all of them must come by, so that copies stand outside the loops over
+/// threads.
+pub(super) fn share(stmts: &mut [Stmt], block: [u32; 3], in_threads: bool) -> Result<(), CompileError> {
+    stmts.iter_mut().try_for_each(|stmt| match stmt {
+        Stmt::CacheRows(copy) if in_threads || copy.window.high.is_none() => {
+            Err(no_code_yet("rows that are cached by single threads"))
+        }
+        Stmt::CacheRows(copy) => {
+            copy.shared = Some(block);
+            share(&mut copy.body, block, in_threads)
+        }
+        Stmt::Loop(this) => {
+            let threads = |mapping: Mapping| mapping.dimension.level == GpuLevel::Block;
+            let inside = in_threads || matches!(this.mode, Mode::Mapped(mapping) if threads(mapping));
+            share(&mut this.body, block, inside)
+        }
+        Stmt::Case(_, arms) => arms.iter_mut().try_for_each(|(_, body)| share(body, block, in_threads)),
+        _ => Ok(()),
+    })
+}
+
+/// Leaves to the first block or thread of a direction what stands in no loop that is mapped to it: the others come by, too.
+/// `used` are the directions with several blocks or threads, `covered` those of the loops around.
+pub(super) fn only_firsts(
+    stmts: Vec<Stmt>,
+    used: &[GpuDimension],
+    covered: &mut Vec<GpuDimension>,
+) -> Vec<Stmt> {
+    let mut done = Vec::with_capacity(stmts.len());
+    for stmt in stmts {
+        if !is_shared(&stmt) {
+            let missing: Vec<GpuDimension> =
+                used.iter().copied().filter(|dimension| !covered.contains(dimension)).collect();
+            done.push(if missing.is_empty() { stmt } else { Stmt::First(missing, vec![stmt]) });
+            continue;
+        }
+        done.push(match stmt {
+            Stmt::Loop(mut this) => {
+                let before = covered.len();
+                if let Mode::Mapped(mapping) = this.mode {
+                    covered.push(mapping.dimension);
+                }
+                this.body = only_firsts(this.body, used, covered);
+                covered.truncate(before);
+                Stmt::Loop(this)
+            }
+            Stmt::Case(var, arms) => {
+                let arms = arms.into_iter().map(|(value, body)| (value, only_firsts(body, used, covered)));
+                Stmt::Case(var, arms.collect())
+            }
+            Stmt::CacheRows(mut copy) => {
+                copy.body = only_firsts(copy.body, used, covered);
+                Stmt::CacheRows(copy)
+            }
+            other => other,
+        });
+    }
+    done
+}
+
+/// Whether several threads take part in a statement.
+fn is_shared(stmt: &Stmt) -> bool {
+    let any = |body: &[Stmt]| body.iter().any(is_shared);
+    match stmt {
+        Stmt::CacheRows(copy) => copy.shared.is_some(),
+        Stmt::Loop(this) => matches!(this.mode, Mode::Mapped(_)) || any(&this.body),
+        Stmt::Case(_, arms) => arms.iter().any(|(_, body)| any(body)),
+        other => any_mapped(std::slice::from_ref(other)),
+    }
+}

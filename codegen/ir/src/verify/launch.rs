@@ -1,0 +1,134 @@
+//! Proves that barriers stand under uniform control: all threads of a block come by, or none.
+//!
+//! A value is *varying* if threads of one block that run the same statement at the same time may have different ones.
+//! It is, if it comes from a thread's number, from memory that threads write, or from a varying value; or if it leaves
+//! control that threads take differently. Everything else is uniform, and so is what stands under uniform conditions.
+
+use super::checked::{Checked, ensure, name};
+use crate::lir::{Block, Carried, Function, Launch, Op, Space, Stmt, Value};
+use sched_nest::GpuLevel;
+
+/// Checks the places of barriers and of shared memory.
+pub(super) fn check(function: &Function, launch: &Launch) -> Checked {
+    let mut uniformity = Uniformity { function, varying: vec![false; function.types.len()], changed: true };
+    // A loop passes values back to its start. Each round marks one more, or is the last.
+    while std::mem::take(&mut uniformity.changed) {
+        uniformity.block(&launch.body);
+    }
+    uniformity.barriers(&launch.body, None)
+}
+
+struct Uniformity<'f> {
+    function: &'f Function,
+    varying: Vec<bool>,
+    changed: bool,
+}
+
+impl Uniformity<'_> {
+    fn varies(&self, value: Value) -> bool {
+        self.varying[value.0 as usize]
+    }
+
+    fn mark(&mut self, value: Value, varies: bool) {
+        let known = &mut self.varying[value.0 as usize];
+        self.changed |= varies && !*known;
+        *known |= varies;
+    }
+
+    /// Marks what varies in a block.
+    fn block(&mut self, block: &Block) {
+        for stmt in block {
+            match stmt {
+                Stmt::Let(value, op) => self.mark(*value, self.result_varies(op)),
+                Stmt::For(stmt) => {
+                    let divergent = self.varies(stmt.lo) || self.varies(stmt.hi);
+                    self.mark(stmt.iv, self.varies(stmt.lo));
+                    self.enter(&stmt.carried);
+                    self.block(&stmt.body);
+                    self.leave(&stmt.carried, divergent);
+                }
+                Stmt::While(stmt) => {
+                    self.enter(&stmt.carried);
+                    self.block(&stmt.test);
+                    self.block(&stmt.body);
+                    self.leave(&stmt.carried, self.varies(stmt.cond));
+                }
+                Stmt::If(stmt) => {
+                    self.block(&stmt.then);
+                    self.block(&stmt.otherwise);
+                    for j in &stmt.joined {
+                        let arms = self.varies(j.then) || self.varies(j.otherwise);
+                        self.mark(j.after, arms || self.varies(stmt.cond));
+                    }
+                }
+                Stmt::Alloc(stmt) => self.block(&stmt.body),
+                Stmt::Store(..)
+                | Stmt::StoreMasked(..)
+                | Stmt::AtomicAdd(..)
+                | Stmt::Prefetch(_)
+                | Stmt::Parallel(_)
+                | Stmt::Launch(_)
+                | Stmt::Barrier => {}
+            }
+        }
+    }
+
+    /// What a loop carries varies in it if what comes in, or what comes back, does.
+    fn enter(&mut self, carried: &[Carried]) {
+        for c in carried {
+            self.mark(c.inside, self.varies(c.first) || self.varies(c.next));
+        }
+    }
+
+    /// Threads that leave a loop after different numbers of iterations carry different values out.
+    fn leave(&mut self, carried: &[Carried], divergent: bool) {
+        self.enter(carried);
+        for c in carried {
+            self.mark(c.after, divergent || self.varies(c.inside));
+        }
+    }
+
+    fn result_varies(&self, op: &Op) -> bool {
+        let written = |space| matches!(space, Space::Output | Space::Private | Space::Shared);
+        let mut varies = match op {
+            Op::Id(dimension) => dimension.level == GpuLevel::Block,
+            op => op.buffer().is_some_and(|buffer| written(self.function.buffer(buffer).space)),
+        };
+        op.for_each_value(|value| varies |= self.varies(value));
+        varies
+    }
+
+    /// Refuses barriers below control that `divergent` decides.
+    fn barriers(&self, block: &Block, divergent: Option<Value>) -> Checked {
+        let by = |value: &Value| self.varies(*value).then_some(*value);
+        let uniform = |what: &str| {
+            ensure(divergent.is_none(), || {
+                let decides = divergent.map_or_else(String::new, name);
+                format!(
+                    "{what} stands where only some threads of a block come by: {decides} differs between them"
+                )
+            })
+        };
+        block.iter().try_for_each(|stmt| match stmt {
+            Stmt::Barrier => uniform("a barrier"),
+            Stmt::Alloc(stmt) => {
+                if self.function.buffer(stmt.buffer).space == Space::Shared {
+                    uniform("shared memory")?;
+                }
+                self.barriers(&stmt.body, divergent)
+            }
+            Stmt::For(stmt) => self.barriers(&stmt.body, divergent.or(by(&stmt.lo)).or(by(&stmt.hi))),
+            Stmt::While(stmt) => {
+                let inside = divergent.or(by(&stmt.cond));
+                self.barriers(&stmt.test, inside)?;
+                self.barriers(&stmt.body, inside)
+            }
+            Stmt::If(stmt) => {
+                let inside = divergent.or(by(&stmt.cond));
+                self.barriers(&stmt.then, inside)?;
+                self.barriers(&stmt.otherwise, inside)
+            }
+            _ => Ok(()),
+        })
+    }
+}

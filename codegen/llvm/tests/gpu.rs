@@ -1,0 +1,227 @@
+//! GPU schedules in the interpreter: their margins are the reference walker's, bit for bit.
+
+#![allow(clippy::panic, clippy::expect_used)]
+
+use sched_forest::{Float, Forest, predict_margins};
+use sched_ir::fault::{Fault, with_fault};
+use sched_ir::interp::{self, Memory, run};
+use sched_ir::lir::{KernelKind, Stmt};
+use sched_ir::{Budget, Compiled, compile};
+use sched_lang::{Options, Supported, Target, check};
+use sched_nest::{Accumulation, Nest, Variants};
+use sched_testing::forests;
+use sched_testing::schedules::Rng;
+
+/// Blocks of threads with a row each, all trees in a thread: Tahoe's direct strategy.
+const DIRECT: &str = "tile(batch, b0, b1, 4)\ngpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\n";
+
+/// The example schedules for GPUs.
+fn examples() -> Vec<String> {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/gpu");
+    let files = std::fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("a file").path());
+    let texts: Vec<String> = files.map(|file| std::fs::read_to_string(file).expect("text")).collect();
+    assert!(texts.len() >= 6, "only {} examples were found", texts.len());
+    texts
+}
+
+/// Schedules of every kind that has code.
+fn schedules() -> Vec<String> {
+    let mut all = kinds();
+    all.extend(examples());
+    all
+}
+
+fn kinds() -> Vec<String> {
+    let with = |more: &str| format!("{DIRECT}{more}\n");
+    vec![
+        with(""),
+        with("representation(sparse)"),
+        with("representation(levels)"),
+        with("interleave(tree, 3)"),
+        with("tile(tree, t0, t1, 2)\nunrollWalk(t1, 2)"),
+        with("split(tree, ta, tb, 1)\ninterleave(tb, 2)"),
+        // The rows of a block in shared memory.
+        with("cache(b0)"),
+        with("cache(b0)\ninterleave(tree, 2)\nrepresentation(sparse)"),
+        "tile(batch, b0, rest, 6)\ntile(rest, b1, b2, 2)\nreorder(b0, b1, tree, b2)\ncache(b0)\n\
+         gpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\n"
+            .to_string(),
+        // The bins of the rows of a block in shared memory.
+        with("cache(b0)\nrepresentation(quantized)"),
+        with("cache(b0)\nrepresentation(quantized)\ninterleave(tree, 2)"),
+        with("cache(b0)\nrepresentation(preorder)"),
+        // Two rows for each thread, tree by tree.
+        "tile(batch, b0, rest, 6)\ntile(rest, b1, b2, 2)\nreorder(b0, b1, tree, b2)\n\
+         gpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\ninterleave(b2, 2)\n"
+            .to_string(),
+        // Two dimensions of threads and of blocks, with partial tiles in both.
+        "tile(batch, g0, a, 12)\ntile(a, g1, b, 6)\ntile(b, x, y, 2)\n\
+         gpuDimension(g0, grid.y)\ngpuDimension(g1, grid.x)\ngpuDimension(x, block.y)\ngpuDimension(y, block.x)\n"
+            .to_string(),
+        // Trees in blocks and threads, whose sums are folded by another launch.
+        "tile(batch, b0, b1, 4)\ntile(tree, t0, t1, 2)\nreorder(b0, t0, b1, t1)\n\
+         gpuDimension(b0, grid.x)\ngpuDimension(t0, grid.y)\ngpuDimension(b1, block.x)\n"
+            .to_string(),
+        "gpuDimension(batch, grid.x)\ntile(tree, t0, t1, 3)\ngpuDimension(t0, block.x)\n".to_string(),
+        "gpuDimension(batch, grid.x)\ncache(batch)\ntile(tree, t0, t1, 4)\ntile(t1, t2, t3, 2)\n\
+         gpuDimension(t0, grid.y)\ngpuDimension(t2, block.y)\n"
+            .to_string(),
+        "tile(batch, b0, b1, 3)\ngpuDimension(b0, grid.x)\ngpuDimension(b1, block.y)\ntile(tree, t0, t1, 2)\n\
+         gpuDimension(t0, block.x)\natomicReduce(t0)\n"
+            .to_string(),
+        // Runs of trees of which one is spread over threads that the other does not have.
+        "tile(batch, b0, b1, 4)\ngpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\n\
+         split(tree, ta, tb, 1)\ntile(tb, t0, t1, 2)\ngpuDimension(t0, block.y)\n"
+            .to_string(),
+        // A loop of the host around the launch: trees in pieces, whose sums are added up in the output.
+        "tile(tree, t0, t1, 2)\ntile(batch, b0, b1, 4)\nreorder(t0, b0, b1, t1)\n\
+         gpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\n"
+            .to_string(),
+        // Two launches, of blocks of different sizes.
+        "split(batch, ba, bb, 6)\ntile(ba, a0, a1, 2)\ntile(bb, c0, c1, 4)\n\
+         gpuDimension(a0, grid.x)\ngpuDimension(a1, block.x)\n\
+         gpuDimension(c0, grid.x)\ngpuDimension(c1, block.x)\n"
+            .to_string(),
+    ]
+}
+
+fn nest(forest: &Forest, schedule: &str) -> Option<Variants<Nest>> {
+    let options = Options {
+        model: Some(forests::info(forest).into()),
+        supported: Supported::Everything,
+        target: Some(Target::gpu()),
+        ..Options::default()
+    };
+    check(schedule, &options).nests
+}
+
+fn compiled(forest: &Forest, schedule: &str) -> Option<Compiled> {
+    let nest = nest(forest, schedule)?;
+    let compiled =
+        compile(forest.clone(), None, nest, &[KernelKind::Raw, KernelKind::Leaf], &Budget::default());
+    Some(compiled.unwrap_or_else(|error| panic!("{schedule}: {error}")))
+}
+
+fn bytes(values: &[f64], float: Float) -> Vec<u8> {
+    let each = |x: &f64| match float {
+        Float::F32 => (*x as f32).to_le_bytes().to_vec(),
+        Float::F64 => x.to_le_bytes().to_vec(),
+    };
+    values.iter().flat_map(each).collect()
+}
+
+/// The margins of rows by the interpreter, as bytes.
+fn margins(compiled: &Compiled, forest: &Forest, rows: &[f64]) -> Vec<u8> {
+    simulated(compiled, forest, rows).unwrap_or_else(|fault| panic!("{fault}\n{}", compiled.lir))
+}
+
+fn simulated(compiled: &Compiled, forest: &Forest, rows: &[f64]) -> Result<Vec<u8>, interp::Fault> {
+    let (kind, kernel) = &compiled.lir.kernels[0];
+    assert_eq!(*kind, KernelKind::Raw);
+    let count = rows.len() / forest.num_features;
+    let mut output = vec![0; count * forest.num_margins * forest.types.accumulator.bytes()];
+    let input = bytes(rows, forest.types.input);
+    let memory =
+        Memory { rows: count as i64, input: &input, output: &mut output, tables: &compiled.lir.tables };
+    run(kernel, memory)?;
+    Ok(output)
+}
+
+fn expected(forest: &Forest, rows: &[f64]) -> Vec<u8> {
+    let count = rows.len() / forest.num_features * forest.num_margins;
+    let mut out = vec![0.0f64; count];
+    predict_margins(forest, rows, &mut out).expect("rows fit the forest");
+    bytes(&out, forest.types.accumulator)
+}
+
+/// Whether margins are equal bit for bit, or, where sums are added up in another order, to the last digits.
+fn agree(found: &[u8], expected: &[u8], forest: &Forest, exact: bool) -> bool {
+    if exact {
+        return found == expected;
+    }
+    let values = |bytes: &[u8]| -> Vec<f64> {
+        match forest.types.accumulator {
+            Float::F32 => {
+                bytes.chunks_exact(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]]).into()).collect()
+            }
+            Float::F64 => {
+                let of = |b: &[u8]| f64::from_le_bytes([b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7]]);
+                bytes.chunks_exact(8).map(of).collect()
+            }
+        }
+    };
+    let leaves = forest.trees.iter().flat_map(|tree| &tree.leaves).flat_map(|leaf| leaf.values.iter());
+    let largest = leaves.fold(1.0, |most: f64, value| most.max(value.abs()));
+    let bound = 1e-6 * largest * forest.trees.len() as f64;
+    let (found, expected) = (values(found), values(expected));
+    found.len() == expected.len() && found.iter().zip(&expected).all(|(a, b)| (a - b).abs() <= bound)
+}
+
+#[test]
+fn margins_are_those_of_the_walker() {
+    let mut checked = vec![0; schedules().len()];
+    for seed in 0..60 {
+        let mut rng = Rng(seed);
+        let forest = forests::forest(&mut rng);
+        let all = forests::rows(&mut rng, &forest, 1);
+        for (schedule, count) in schedules().iter().zip(&mut checked) {
+            let Some(compiled) = compiled(&forest, schedule) else { continue };
+            *count += 1;
+            for rows in [0, 1, 3, 4, 13, all.len() / forest.num_features] {
+                let rows = &all[..all.len().min(rows * forest.num_features)];
+                let found = margins(&compiled, &forest, rows);
+                let exact = compiled.variants.rest().hir.nest.accumulation == Accumulation::Exact;
+                let agree = agree(&found, &expected(&forest, rows), &forest, exact);
+                assert!(agree, "seed {seed}, {schedule}\n{}", compiled.lir);
+            }
+        }
+    }
+    assert!(checked.iter().all(|count| *count > 40), "{checked:?}");
+}
+
+/// Each deliberate mistake makes a wrong margin, or an access that the interpreter reports.
+#[test]
+fn seeded_faults_are_seen() {
+    for fault in [Fault::GuardDropped, Fault::BarrierDropped, Fault::CopyStopsShort] {
+        let sees = |seed: u64| {
+            let mut rng = Rng(seed);
+            let forest = forests::forest(&mut rng);
+            let rows = forests::rows(&mut rng, &forest, 1);
+            let rows = &rows[..rows.len().min(5 * forest.num_features)];
+            let schedule = format!("{DIRECT}cache(b0)");
+            let compiled = with_fault(fault, || compiled(&forest, &schedule)).expect("the schedule is legal");
+            simulated(&compiled, &forest, rows).ok() != Some(expected(&forest, rows))
+        };
+        assert!((0..20).any(sees), "{fault:?} is not seen");
+    }
+}
+
+#[test]
+fn what_has_no_code_yet_is_refused() {
+    let forest = forests::forest(&mut Rng(3));
+    let cases = [
+        (format!("{DIRECT}cache(b1)"), "cached by single threads"),
+        (format!("{DIRECT}representation(quantized)"), "quantized outside launches"),
+        (format!("{DIRECT}cache(tree)"), "cached trees"),
+    ];
+    for (schedule, what) in cases {
+        let nest = nest(&forest, &schedule).expect("the checker accepts it");
+        let error = compile(forest.clone(), None, nest, &[KernelKind::Raw], &Budget::default()).err();
+        let error = error.expect("it is refused");
+        assert!(error.message.contains(what), "{schedule}: {error}");
+    }
+}
+
+#[test]
+fn the_direct_schedule_is_one_launch() {
+    let forest = forests::forest(&mut Rng(1));
+    let compiled = compiled(&forest, DIRECT).expect("the schedule is legal");
+    let mir = compiled.variants.rest().mir.to_string();
+    assert!(
+        mir.starts_with("launch b0 of #(b0 in 0..n_rows step 4) x 1 x 1 blocks of 4 x 1 x 1 threads {"),
+        "{mir}"
+    );
+    let kernel = &compiled.lir.kernels[0].1;
+    let launches = kernel.body.iter().filter(|stmt| matches!(stmt, Stmt::Launch(_))).count();
+    assert_eq!(launches, 1, "{kernel}");
+}

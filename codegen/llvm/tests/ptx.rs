@@ -1,0 +1,105 @@
+//! Launches as PTX: kernels with their parameters and limits, and arithmetic that rounds as on a processor.
+
+#![allow(clippy::panic, clippy::expect_used)]
+
+use sched_ir::lir::KernelKind;
+use sched_ir::{Budget, Compiled, compile};
+use sched_lang::{Options, Supported, Target, check};
+use sched_llvm::{Gpu, codes, ptx_text};
+use sched_testing::forests;
+use sched_testing::schedules::Rng;
+
+const DIRECT: &str = "tile(batch, b0, b1, 256)\ngpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\n";
+
+fn compiled(seed: u64, schedule: &str) -> Compiled {
+    let forest = forests::forest(&mut Rng(seed));
+    let options = Options {
+        model: Some(forests::info(&forest).into()),
+        supported: Supported::Everything,
+        target: Some(Target::gpu()),
+        ..Options::default()
+    };
+    let nest = check(schedule, &options).nests.expect("the schedule is legal");
+    compile(forest, None, nest, &[KernelKind::Raw, KernelKind::Leaf], &Budget::default())
+        .expect("there is code for it")
+}
+
+fn gpu(name: &str) -> Gpu {
+    name.parse().expect("a GPU")
+}
+
+#[test]
+fn a_launch_is_a_kernel() {
+    let module = compiled(5, DIRECT).lir;
+    for (name, version) in [("sm_60", "7.0"), ("sm_80", "7.0"), ("sm_90", "7.8"), ("sm_120", "7.8")] {
+        let ptx = ptx_text(&module, gpu(name)).expect("PTX");
+        let target = if name == "sm_120" { "sm_90" } else { name };
+        assert!(
+            ptx.contains(&format!(".target {target}")) && ptx.contains(&format!(".version {version}")),
+            "{ptx}"
+        );
+        for kernel in ["schedc_raw_b0", "schedc_leaf_b0"] {
+            assert!(ptx.contains(&format!(".visible .entry {kernel}(")), "{ptx}");
+        }
+        assert!(ptx.contains(".maxntid 256, 1, 1"), "{ptx}");
+        assert!(ptx.contains("%ctaid.x") && ptx.contains("%tid.x"), "{ptx}");
+    }
+}
+
+#[test]
+fn tables_and_rows_are_read_as_what_does_not_change() {
+    let ptx = ptx_text(&compiled(5, DIRECT).lir, Gpu::DEFAULT).expect("PTX");
+    assert!(ptx.contains("ld.global.nc."), "{ptx}");
+    assert!(ptx.contains("st.global."), "{ptx}");
+    let generic =
+        |line: &&str| line.trim_start().starts_with("ld.f") || line.trim_start().starts_with("ld.u");
+    assert_eq!(ptx.lines().find(generic), None, "{ptx}");
+}
+
+#[test]
+fn nothing_is_fused_and_nothing_flushed_to_zero() {
+    for seed in 0..20 {
+        let ptx = ptx_text(&compiled(seed, DIRECT).lir, Gpu::DEFAULT).expect("PTX");
+        let fused = |line: &&str| line.contains("fma.") || line.contains(".ftz");
+        assert_eq!(ptx.lines().find(fused), None, "{ptx}");
+    }
+}
+
+#[test]
+fn launches_of_a_loop_of_the_host_take_its_variable() {
+    let schedule = "tile(tree, t0, t1, 2)\ntile(batch, b0, b1, 32)\nreorder(t0, b0, b1, t1)\n\
+                    gpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\n";
+    let module = compiled(5, schedule).lir;
+    let ptx = ptx_text(&module, Gpu::DEFAULT).expect("PTX");
+    let kernels: Vec<&str> = ptx.lines().filter(|line| line.contains(".entry")).collect();
+    assert_eq!(kernels.len(), 4, "base values and walks, for margins and leaf indices: {kernels:?}");
+    assert!(ptx.contains(".param .u32"), "{ptx}");
+}
+
+#[test]
+fn gpus_have_names() {
+    assert_eq!(gpu("sm_90").to_string(), "sm_90");
+    assert_eq!(Gpu::default().to_string(), "sm_80");
+    for name in ["sm_", "sm_50", "sm_9000", "gfx90a", "90", ""] {
+        let error = name.parse::<Gpu>().expect_err("no such GPU");
+        assert_eq!(error.code, codes::UNKNOWN_CPU);
+    }
+}
+
+#[test]
+fn copies_of_rows_lie_in_shared_memory_behind_barriers() {
+    for more in ["cache(b0)", "cache(b0)\nrepresentation(quantized)", "cache(b0)\nrepresentation(preorder)"] {
+        let ptx = ptx_text(&compiled(5, &format!("{DIRECT}{more}\n")).lir, gpu("sm_90")).expect("PTX");
+        for word in [".shared .align 64", "ld.shared.", "st.shared.", "bar.sync"] {
+            assert!(ptx.contains(word), "{more}: no {word}\n{ptx}");
+        }
+    }
+}
+
+#[test]
+fn atomic_additions_are_instructions() {
+    let schedule = "tile(batch, b0, b1, 32)\ngpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\n\
+                    tile(tree, t0, t1, 2)\ngpuDimension(t0, block.y)\natomicReduce(t0)\n";
+    let ptx = ptx_text(&compiled(5, schedule).lir, Gpu::DEFAULT).expect("PTX");
+    assert!(ptx.contains("atom.global.add.f") || ptx.contains("red.global.add.f"), "{ptx}");
+}
