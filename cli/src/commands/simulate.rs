@@ -82,7 +82,13 @@ impl Simulator {
     }
 
     /// Runs the kernel that reads rows in as many runs as it needs.
-    fn from_rows(&self, kind: KernelKind, input: &[u8], n: usize, per_row: usize) -> Result<Vec<u8>, String> {
+    fn run_on_rows(
+        &self,
+        kind: KernelKind,
+        input: &[u8],
+        n: usize,
+        per_row: usize,
+    ) -> Result<Vec<u8>, String> {
         let mut output = vec![0; n * per_row];
         let most = self.lir.rows_per_run.and_then(|rows| usize::try_from(rows).ok()).unwrap_or(n).max(1);
         let row_bytes = self.forest.num_features * self.lir.types.rows.bytes() as usize;
@@ -100,7 +106,7 @@ impl Simulator {
     /// The margins of rows, as bytes.
     fn margins(&self, input: &[u8], n: usize) -> Result<Vec<u8>, String> {
         let per_row = self.forest.num_margins * self.lir.types.margins.bytes() as usize;
-        self.from_rows(KernelKind::Raw, input, n, per_row)
+        self.run_on_rows(KernelKind::Raw, input, n, per_row)
     }
 
     /// What a kernel makes of margins, or the margins where there is none.
@@ -170,7 +176,7 @@ impl Predictor for Simulator {
             Results::F32(out) => out.iter_mut().zip(floats()?).for_each(|(place, x)| *place = x as f32),
             Results::F64(out) => out.copy_from_slice(&floats()?),
             Results::I32(out) => {
-                let leaves = self.from_rows(KernelKind::Leaf, &input, n, 4 * self.forest.trees.len())?;
+                let leaves = self.run_on_rows(KernelKind::Leaf, &input, n, 4 * self.forest.trees.len())?;
                 let (numbers, _) = leaves.as_chunks::<4>();
                 for (place, bytes) in out.iter_mut().zip(numbers) {
                     *place = i32::from_le_bytes(*bytes);
