@@ -9,12 +9,18 @@
 use libfuzzer_sys::fuzz_target;
 use sched_lang::diagnostics::apply::apply;
 use sched_lang::diagnostics::{Diagnostic, concise, full, github, json};
-use sched_nest::show::show_nest;
 use sched_lang::{ModelInfo, Options, Supported, check};
+use sched_nest::show::show_nest;
 
 fn options() -> [Options; 3] {
     let depths = vec![3, 1, 2, 2, 3, 1, 6];
-    let model = ModelInfo { num_trees: 7, num_features: 4, num_classes: 3, depths, ..ModelInfo::default() };
+    let model = ModelInfo {
+        num_trees: 7,
+        num_features: 4,
+        num_classes: 3,
+        depths: depths.into(),
+        ..ModelInfo::default()
+    };
     [
         Options::default(),
         Options { model: Some(model.clone().into()), ..Options::default() },

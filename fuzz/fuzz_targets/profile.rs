@@ -20,7 +20,9 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let parts = ForestParts { trees: vec![stump()], ..ForestParts::default() };
     let Ok(forest) = Forest::new(parts) else { return };
     match Profile::from_json(bytes, &forest, "sha256:12") {
-        Err(error) => assert!(!error.message.is_empty() && !error.help.is_empty()),
+        Err(error) => {
+            assert!(!error.message.is_empty() && error.help.as_deref().is_some_and(|help| !help.is_empty()))
+        }
         Ok(profile) => {
             assert!(profile.hits(&forest.trees[0]).is_some());
             let text = profile.to_json("sha256:12");

@@ -160,6 +160,11 @@ fn long_schedules_check_quickly() {
         quickly("consts", &consts, options);
         quickly("unknown", &unknown, options);
     }
+    let mut misspelt = String::new();
+    for at in 0..LINES {
+        let _ = writeln!(misspelt, "const D{at} = {at}\nconst K{at} = missing{at}");
+    }
+    quickly("names that nothing has beside many that something has", &misspelt, &model);
     let mut named = splits.clone();
     for at in 1..=LINES / 2 {
         let _ = writeln!(named, "parallel(a{at}); interleave(a{at}, 4)");

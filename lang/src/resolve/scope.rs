@@ -12,7 +12,10 @@ use crate::schedule::Param;
 use sched_nest::ModelInfo;
 use sched_nest::sym::{ArithmeticError, Property, Sym, SymOp};
 
-/// Annotations that have a name in the text.
+/// Most pairs of an unknown and a known name that are compared to guess what was meant.
+const MOST_COMPARED: usize = 200_000;
+
+/// Properties of a model that have a name in the text.
 pub const PROPERTIES: &[(&str, Property)] = &[
     ("num_trees", Property::NumTrees),
     ("N_t", Property::NumTrees),
@@ -303,7 +306,9 @@ impl Scope<'_> {
         }
         let known =
             self.named.keys().map(String::as_str).chain(PROPERTIES.iter().map(|(property, _)| *property));
-        let mut known: Vec<&str> = known.collect();
+        // Files of many names, of which many are unknown, get no help with each of them.
+        let searched = self.undeclared.borrow().len().saturating_mul(self.named.len());
+        let mut known: Vec<&str> = if searched > MOST_COMPARED { Vec::new() } else { known.collect() };
         known.sort_unstable();
         diagnostic.help = Some(match nearest(text, known) {
             Some(near) => {
