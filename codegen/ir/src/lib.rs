@@ -65,6 +65,9 @@ pub fn compile(
     }
     let types = lower::interface(&forest.types);
     let loops = nests.try_map(|_, nest| loops(Arc::clone(&forest), profile, nest, budget))?;
+    // One function serves all variants. GPUs add 32 bits in one instruction, and 64 in several.
+    let on_gpu = loops.iter().any(|(_, (_, mir))| mir::mapped::any_mapped(&mir.body));
+    let budget = &Budget { narrow_indices: budget.narrow_indices || on_gpu, ..*budget };
     let mut tables: Vec<Table> = Vec::new();
     let built = loops.try_map(|max_rows, (hir, mir)| {
         let leaf_indices = max_rows.is_none() && kernels.contains(&KernelKind::Leaf);

@@ -8,6 +8,7 @@ use sched_ir::interp::{self, Memory, run};
 use sched_ir::lir::{KernelKind, Stmt};
 use sched_ir::{Budget, Compiled, compile};
 use sched_lang::{Options, Supported, Target, check};
+use sched_llvm::{Gpu, ptx_text};
 use sched_nest::{Accumulation, Nest, Variants};
 use sched_testing::forests;
 use sched_testing::schedules::Rng;
@@ -193,6 +194,32 @@ fn seeded_faults_are_seen() {
             simulated(&compiled, &forest, rows).ok() != Some(expected(&forest, rows))
         };
         assert!((0..20).any(sees), "{fault:?} is not seen");
+    }
+}
+
+/// Variants for processors and GPUs, and several for GPUs, are in one function.
+#[test]
+fn variants_may_differ_in_where_they_run() {
+    let on_cpu = "tile(batch, c0, c1, 4)\nreorder(c0, tree, c1)\n";
+    let trees = format!("{DIRECT}tile(tree, t0, t1, 2)\ngpuDimension(t0, block.y)\n");
+    let block = |text: &str| format!("when n_rows <= 3 {{\n{text}}}\n");
+    let texts = [
+        format!("{on_cpu}{}", block(DIRECT)),
+        format!("{DIRECT}{}", block(on_cpu)),
+        format!("{trees}{}", block(&trees)),
+    ];
+    for (text, seed) in texts.iter().flat_map(|text| (0..10).map(move |seed| (text, seed))) {
+        let mut rng = Rng(seed);
+        let forest = forests::forest(&mut rng);
+        let all = forests::rows(&mut rng, &forest, 1);
+        let compiled = compiled(&forest, text).expect("the schedule is legal");
+        ptx_text(&compiled.lir, Gpu::DEFAULT).unwrap_or_else(|error| panic!("{text}: {error}"));
+        let exact = compiled.variants.iter().all(|(_, v)| v.hir.nest.accumulation == Accumulation::Exact);
+        for rows in [1, 3, 4, 13] {
+            let rows = &all[..all.len().min(rows * forest.num_features)];
+            let found = margins(&compiled, &forest, rows);
+            assert!(agree(&found, &expected(&forest, rows), &forest, exact), "seed {seed}, {text}");
+        }
     }
 }
 

@@ -20,6 +20,8 @@ pub struct Builder {
     rows: Option<Value>,
     /// Groups of loads that are reloaded.
     reloads: u32,
+    /// The names of launches.
+    launches: Vec<String>,
 }
 
 impl Builder {
@@ -44,6 +46,7 @@ impl Builder {
             constants: Vec::new(),
             rows: None,
             reloads: 0,
+            launches: Vec::new(),
         }
     }
 
@@ -62,13 +65,7 @@ impl Builder {
         if let Some(at) = self.function.buffers.iter().position(same) {
             return BufferId(at as u32);
         }
-        let taken = |name: &str, buffers: &[Buffer]| buffers.iter().any(|b| b.name == name);
-        let mut unique = name.to_string();
-        let mut n = 1;
-        while taken(&unique, &self.function.buffers) {
-            n += 1;
-            unique = format!("{name}{n}");
-        }
+        let unique = unused(name, |name| self.function.buffers.iter().any(|b| b.name == name));
         self.function.buffers.push(Buffer { name: unique, space, element });
         BufferId(self.function.buffers.len() as u32 - 1)
     }
@@ -365,6 +362,12 @@ impl Builder {
     }
 }
 
+/// The name, with a number behind it if it is taken.
+fn unused(name: &str, taken: impl Fn(&str) -> bool) -> String {
+    let numbered = (2..).map(|n| format!("{name}{n}"));
+    std::iter::once(name.to_string()).chain(numbered).find(|name| !taken(name)).unwrap_or_default()
+}
+
 /// Structured statements. Bodies are closures over whatever owns the builder, so that a lowering pass can
 /// keep its own state beside it.
 pub trait Build: Sized {
@@ -452,10 +455,12 @@ pub trait Build: Sized {
         self.builder().push(Stmt::Parallel(Box::new(Parallel { iv, trip, body: block })));
     }
 
-    /// Code of a GPU: `body` makes what each thread does.
+    /// Code of a GPU: `body` makes what each thread does. A name that is taken gets a number.
     fn launch(&mut self, name: &str, grid: [Value; 3], block: [u32; 3], body: impl FnOnce(&mut Self)) {
         let (body, ()) = self.nested(body);
-        let name = name.to_string();
+        let launches = &mut self.builder().launches;
+        let name = unused(name, |name| launches.iter().any(|taken| taken == name));
+        launches.push(name.clone());
         self.builder().push(Stmt::Launch(Box::new(Launch { name, grid, block, body })));
     }
 

@@ -32,7 +32,7 @@ pub fn separate(mir: Mir) -> Result<Mir, CompileError> {
         return Ok(mir);
     }
     let Mir { mut vars, body, uses, rows_per_run } = mir;
-    let mut pass = Separate { vars: &vars, uses: &uses, names: Vec::new() };
+    let pass = Separate { vars: &vars, uses: &uses };
     let mut body = body.into_iter().map(|stmt| pass.of_host(stmt)).collect::<Result<Vec<_>, _>>()?;
     let in_threads = match body.as_mut_slice() {
         [Stmt::Base(_), Stmt::Launch(launch)] => {
@@ -108,8 +108,6 @@ fn number(axis: GpuAxis) -> usize {
 struct Separate<'a> {
     vars: &'a [VarInfo],
     uses: &'a Uses,
-    /// The names of the launches so far.
-    names: Vec<String>,
 }
 
 impl Separate<'_> {
@@ -118,8 +116,8 @@ impl Separate<'_> {
     }
 
     /// A statement of the host. Its loops run one after the other: so do launches.
-    fn of_host(&mut self, stmt: Stmt) -> Result<Stmt, CompileError> {
-        let all = |pass: &mut Self, body: Vec<Stmt>| {
+    fn of_host(&self, stmt: Stmt) -> Result<Stmt, CompileError> {
+        let all = |pass: &Self, body: Vec<Stmt>| {
             body.into_iter().map(|stmt| pass.of_host(stmt)).collect::<Result<Vec<_>, _>>()
         };
         Ok(match stmt {
@@ -163,7 +161,7 @@ impl Separate<'_> {
     }
 
     /// The launch of an outermost mapped loop.
-    fn launch(&mut self, this: Loop) -> Result<Launch, CompileError> {
+    fn launch(&self, this: Loop) -> Result<Launch, CompileError> {
         let (name, walks) = (self.name(this.iter.var), this.walks.clone());
         let mut body = vec![Stmt::Loop(this)];
         let mut extents = Extents { grid: Default::default(), block: [1; 3] };
@@ -185,16 +183,10 @@ impl Separate<'_> {
         Ok(Launch { name, grid: extents.grid, block, walks, body })
     }
 
-    /// A C identifier that no other launch has: the name of the loop, and a number if it is taken.
-    fn name(&mut self, var: Var) -> String {
+    /// The name of a loop as a C identifier.
+    fn name(&self, var: Var) -> String {
         let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
-        let base: String = self.info(var).name.chars().map(plain).collect();
-        let numbered = (2..).map(|n| format!("{base}_{n}"));
-        let mut free =
-            std::iter::once(base.clone()).chain(numbered).filter(|name| !self.names.contains(name));
-        let name = free.next().unwrap_or(base);
-        self.names.push(name.clone());
-        name
+        self.info(var).name.chars().map(plain).collect()
     }
 
     /// Finds the longest loops of each dimension. `inside` are the variables of the launch so far.

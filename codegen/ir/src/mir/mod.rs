@@ -214,7 +214,7 @@ pub struct Walks {
 /// Code of a GPU: the outermost loop that is mapped, and what is in it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Launch {
-    /// What profilers call it.
+    /// What profilers call it: the name of the loop. Launches of one kernel that have the same name get numbers.
     pub name: String,
     /// For each direction of the grid, the loops that are mapped to it: there are as many blocks as the longest one
     /// has iterations, whatever the blocks and threads around it do. One block if there is none.

@@ -7,7 +7,6 @@ use crate::bytes::scalar;
 use crate::error::{Budget, CompileError};
 use crate::hir::Hir;
 use crate::lir::Scalar;
-use crate::mir::mapped::any_mapped;
 use crate::mir::{CacheId, Mir, Rows, Stmt, Walks};
 use crate::plan::storage::{Chosen, Wanted};
 use crate::repr::traverse::Walker;
@@ -31,9 +30,7 @@ pub fn build(
     spent: u64,
 ) -> Result<Plan, CompileError> {
     let mut budget = *budget;
-    // GPUs add 32 bits in one instruction, and 64 in several.
-    let narrow = budget.narrow_indices || any_mapped(&mir.body);
-    if narrow {
+    if budget.narrow_indices {
         budget.tables = budget.tables.min(MOST_NUMBERED as u64);
     }
     let (copies, max_rows) = copies::all(mir, hir, &budget)?;
@@ -72,9 +69,9 @@ pub fn build(
         };
         walks.insert(leaf.id, plan);
     }
-    let numbered = narrow.then(|| most_numbered_rows(hir));
+    let numbered = budget.narrow_indices.then(|| most_numbered_rows(hir));
     let rows_per_run = [mir.rows_per_run, max_rows, numbered].into_iter().flatten().min();
-    let index = if narrow { Scalar::I32 } else { Scalar::I64 };
+    let index = if budget.narrow_indices { Scalar::I32 } else { Scalar::I64 };
     Ok(Plan { storages, walks, copies, subset, rows_per_run, index })
 }
 
