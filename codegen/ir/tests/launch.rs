@@ -4,7 +4,7 @@
 
 use sched_ir::interp::{Fault, Memory, Options, Race, count_accesses, run_with};
 use sched_ir::lir::{
-    Address, Bin, BufferId, Build, Builder, Cast, Cmp, Function, Op, Scalar, Space, Ty, Value,
+    Address, Bin, BufferId, Build, Builder, Cast, Cmp, Function, Op, Scalar, Space, Stmt, Ty, Value,
 };
 use sched_ir::verify::verify;
 use sched_nest::{GpuAxis, GpuDimension, GpuLevel};
@@ -373,7 +373,17 @@ fn ill_formed_launches_are_refused() {
     let one = b.int(1);
     b.launch("twice", [one; 3], [1; 3], |_| {});
     b.launch("twice", [one; 3], [1; 3], |_| {});
-    refused(&b.finish(), "two launches are called `twice`");
+    let mut twice = b.finish();
+    assert!(
+        twice.to_string().contains("launch twice2 of"),
+        "the builder gives the second one a number: {twice}"
+    );
+    for stmt in &mut twice.body {
+        if let Stmt::Launch(launch) = stmt {
+            launch.name = "twice".to_string();
+        }
+    }
+    refused(&twice, "two launches are called `twice`");
     let mut b = Builder::with_index("k", Scalar::I32);
     let one = b.int(1);
     b.parallel(one, |b, _| b.launch("inner", [one; 3], [1; 3], |_| {}));

@@ -56,15 +56,12 @@ impl<'f, 'm> Machine<'f, 'm> {
 
     /// Whether the threads of a block must come to a statement together.
     fn meets(&self, stmt: &Stmt) -> bool {
-        let any = |block: &Block| block.iter().any(|stmt| self.meets(stmt));
-        match stmt {
+        let here = match stmt {
             Stmt::Barrier => true,
-            Stmt::Alloc(stmt) => self.is_shared(stmt) || any(&stmt.body),
-            Stmt::For(stmt) => any(&stmt.body),
-            Stmt::While(stmt) => any(&stmt.test) || any(&stmt.body),
-            Stmt::If(stmt) => any(&stmt.then) || any(&stmt.otherwise),
+            Stmt::Alloc(stmt) => self.is_shared(stmt),
             _ => false,
-        }
+        };
+        here || stmt.blocks().into_iter().flatten().any(|stmt| self.meets(stmt))
     }
 
     fn is_shared(&self, stmt: &Alloc) -> bool {

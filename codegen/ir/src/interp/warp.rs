@@ -123,26 +123,9 @@ impl Warps {
 /// All statements of a function, by their addresses.
 fn statements(function: &Function) -> HashMap<Key, &Stmt> {
     let mut all = HashMap::new();
-    let mut left = vec![&function.body];
-    while let Some(block) = left.pop() {
-        for stmt in block {
-            all.insert(std::ptr::from_ref(stmt) as Key, stmt);
-            match stmt {
-                Stmt::For(stmt) => left.push(&stmt.body),
-                Stmt::While(stmt) => left.extend([&stmt.test, &stmt.body]),
-                Stmt::If(stmt) => left.extend([&stmt.then, &stmt.otherwise]),
-                Stmt::Parallel(stmt) => left.push(&stmt.body),
-                Stmt::Alloc(stmt) => left.push(&stmt.body),
-                Stmt::Launch(stmt) => left.push(&stmt.body),
-                Stmt::Let(..)
-                | Stmt::Store(..)
-                | Stmt::StoreMasked(..)
-                | Stmt::AtomicAdd(..)
-                | Stmt::Prefetch(_)
-                | Stmt::Barrier => {}
-            }
-        }
-    }
+    Stmt::visit_all(&function.body, |stmt| {
+        all.insert(std::ptr::from_ref(stmt) as Key, stmt);
+    });
     all
 }
 

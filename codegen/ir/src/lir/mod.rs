@@ -19,6 +19,7 @@
 mod builder;
 mod fits;
 mod launch;
+mod nested;
 mod ops;
 mod print;
 mod unread;

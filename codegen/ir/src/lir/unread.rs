@@ -24,50 +24,15 @@ impl Module {
     }
 }
 
-/// The blocks directly inside a statement.
-fn inside(stmt: &mut Stmt) -> Vec<&mut Block> {
-    match stmt {
-        Stmt::For(stmt) => vec![&mut stmt.body],
-        Stmt::While(stmt) => vec![&mut stmt.test, &mut stmt.body],
-        Stmt::If(stmt) => vec![&mut stmt.then, &mut stmt.otherwise],
-        Stmt::Parallel(stmt) => vec![&mut stmt.body],
-        Stmt::Alloc(stmt) => vec![&mut stmt.body],
-        Stmt::Launch(stmt) => vec![&mut stmt.body],
-        Stmt::Barrier
-        | Stmt::Let(..)
-        | Stmt::Store(..)
-        | Stmt::StoreMasked(..)
-        | Stmt::AtomicAdd(..)
-        | Stmt::Prefetch(_) => Vec::new(),
-    }
-}
-
 /// The numbers of the tables that a function loads from.
 fn tables_read(function: &Function) -> BTreeSet<u32> {
     let mut read = BTreeSet::new();
-    let mut open = vec![&function.body];
-    while let Some(block) = open.pop() {
-        for stmt in block {
-            match stmt {
-                Stmt::Let(_, op) => {
-                    if let Some(Space::Model(table)) = op.buffer().map(|id| function.buffer(id).space) {
-                        read.insert(table);
-                    }
-                }
-                Stmt::For(stmt) => open.push(&stmt.body),
-                Stmt::While(stmt) => open.extend([&stmt.test, &stmt.body]),
-                Stmt::If(stmt) => open.extend([&stmt.then, &stmt.otherwise]),
-                Stmt::Parallel(stmt) => open.push(&stmt.body),
-                Stmt::Alloc(stmt) => open.push(&stmt.body),
-                Stmt::Launch(stmt) => open.push(&stmt.body),
-                Stmt::Barrier
-                | Stmt::Store(..)
-                | Stmt::StoreMasked(..)
-                | Stmt::AtomicAdd(..)
-                | Stmt::Prefetch(_) => {}
-            }
+    Stmt::visit_all(&function.body, |stmt| {
+        let Stmt::Let(_, op) = stmt else { return };
+        if let Some(Space::Model(table)) = op.buffer().map(|id| function.buffer(id).space) {
+            read.insert(table);
         }
-    }
+    });
     read
 }
 
@@ -95,7 +60,7 @@ fn keep(function: &mut Function, read: &BTreeSet<u32>) {
 /// Gives buffers their new numbers. What brings one near that is gone goes with it, and so do loops that do nothing else.
 fn renumber(block: &mut Block, numbers: &[Option<BufferId>]) {
     block.retain_mut(|stmt| {
-        inside(stmt).into_iter().for_each(|block| renumber(block, numbers));
+        stmt.blocks_mut().into_iter().for_each(|block| renumber(block, numbers));
         let buffer = match stmt {
             Stmt::Let(_, op) => op.buffer_mut(),
             Stmt::Store(at, _) | Stmt::StoreMasked(at, ..) | Stmt::AtomicAdd(at, _) => Some(&mut at.buffer),

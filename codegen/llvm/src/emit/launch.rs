@@ -56,19 +56,7 @@ fn launches(body: &Block) -> Vec<&Launch> {
     for stmt in body {
         match stmt {
             Stmt::Launch(launch) => found.push(&**launch),
-            Stmt::For(stmt) => found.extend(launches(&stmt.body)),
-            Stmt::While(stmt) => found.extend([&stmt.test, &stmt.body].into_iter().flat_map(|b| launches(b))),
-            Stmt::If(stmt) => {
-                found.extend([&stmt.then, &stmt.otherwise].into_iter().flat_map(|b| launches(b)))
-            }
-            Stmt::Alloc(stmt) => found.extend(launches(&stmt.body)),
-            Stmt::Let(..)
-            | Stmt::Store(..)
-            | Stmt::StoreMasked(..)
-            | Stmt::AtomicAdd(..)
-            | Stmt::Prefetch(_)
-            | Stmt::Parallel(_)
-            | Stmt::Barrier => {}
+            other => found.extend(other.blocks().into_iter().flat_map(launches)),
         }
     }
     found
@@ -185,37 +173,22 @@ struct Defined {
 
 fn defined(body: &Block) -> Defined {
     let mut defined = Defined::default();
-    let mut left = vec![body];
-    while let Some(block) = left.pop() {
-        for stmt in block {
-            match stmt {
-                Stmt::Let(value, _) => drop(defined.values.insert(*value)),
-                Stmt::For(stmt) => {
-                    defined.values.insert(stmt.iv);
-                    defined.values.extend(stmt.carried.iter().flat_map(|c| [c.inside, c.after]));
-                    left.push(&stmt.body);
-                }
-                Stmt::While(stmt) => {
-                    defined.values.extend(stmt.carried.iter().flat_map(|c| [c.inside, c.after]));
-                    left.extend([&stmt.test, &stmt.body]);
-                }
-                Stmt::If(stmt) => {
-                    defined.values.extend(stmt.joined.iter().map(|j| j.after));
-                    left.extend([&stmt.then, &stmt.otherwise]);
-                }
-                Stmt::Alloc(stmt) => {
-                    defined.buffers.insert(stmt.buffer);
-                    left.push(&stmt.body);
-                }
-                Stmt::Store(..)
-                | Stmt::StoreMasked(..)
-                | Stmt::AtomicAdd(..)
-                | Stmt::Prefetch(_)
-                | Stmt::Parallel(_)
-                | Stmt::Launch(_)
-                | Stmt::Barrier => {}
-            }
+    Stmt::visit_all(body, |stmt| match stmt {
+        Stmt::Let(value, _) => drop(defined.values.insert(*value)),
+        Stmt::For(stmt) => {
+            defined.values.insert(stmt.iv);
+            defined.values.extend(stmt.carried.iter().flat_map(|c| [c.inside, c.after]));
         }
-    }
+        Stmt::While(stmt) => defined.values.extend(stmt.carried.iter().flat_map(|c| [c.inside, c.after])),
+        Stmt::If(stmt) => defined.values.extend(stmt.joined.iter().map(|j| j.after)),
+        Stmt::Alloc(stmt) => drop(defined.buffers.insert(stmt.buffer)),
+        Stmt::Parallel(stmt) => drop(defined.values.insert(stmt.iv)),
+        Stmt::Store(..)
+        | Stmt::StoreMasked(..)
+        | Stmt::AtomicAdd(..)
+        | Stmt::Prefetch(_)
+        | Stmt::Launch(_)
+        | Stmt::Barrier => {}
+    });
     defined
 }

@@ -14,13 +14,10 @@ pub(super) struct Uses {
 }
 
 impl Uses {
-    /// Of some statements, with all that is inside them. A worklist, so that deep nests cost no stack.
+    /// Of some statements, with all that is inside them.
     pub(super) fn of(body: &Block) -> Uses {
         let mut uses = Uses::default();
-        let mut left = vec![body];
-        while let Some(block) = left.pop() {
-            block.iter().for_each(|stmt| uses.stmt(stmt, &mut left));
-        }
+        Stmt::visit_all(body, |stmt| uses.stmt(stmt));
         uses
     }
 
@@ -29,7 +26,7 @@ impl Uses {
         self.whole.union(&self.in_lanes).copied()
     }
 
-    fn stmt<'a>(&mut self, stmt: &'a Stmt, left: &mut Vec<&'a Block>) {
+    fn stmt(&mut self, stmt: &Stmt) {
         match stmt {
             Stmt::Let(_, op) => self.op(op),
             Stmt::Store(at, value) | Stmt::AtomicAdd(at, value) => {
@@ -44,29 +41,23 @@ impl Uses {
             Stmt::For(stmt) => {
                 self.whole.extend([stmt.lo, stmt.hi]);
                 self.whole.extend(stmt.carried.iter().flat_map(|c| [c.first, c.next]));
-                left.push(&stmt.body);
             }
             Stmt::While(stmt) => {
                 self.whole.insert(stmt.cond);
                 self.whole.extend(stmt.carried.iter().flat_map(|c| [c.first, c.next]));
-                left.extend([&stmt.test, &stmt.body]);
             }
             Stmt::If(stmt) => {
                 self.whole.insert(stmt.cond);
                 self.whole.extend(stmt.joined.iter().flat_map(|j| [j.then, j.otherwise]));
-                left.extend([&stmt.then, &stmt.otherwise]);
             }
             Stmt::Parallel(stmt) => {
                 self.whole.insert(stmt.trip);
-                left.push(&stmt.body);
             }
             Stmt::Alloc(stmt) => {
                 self.whole.insert(stmt.bytes);
-                left.push(&stmt.body);
             }
             Stmt::Launch(stmt) => {
                 self.whole.extend(stmt.grid);
-                left.push(&stmt.body);
             }
             Stmt::Barrier => {}
         }
