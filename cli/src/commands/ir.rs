@@ -7,7 +7,6 @@ use crate::defaults::CodeDestination;
 use crate::failure::Failure;
 use crate::terminal::Terminal;
 use sched_ir::lir::KernelKind;
-use sched_lang::Supported;
 use sched_llvm::{asm_text, llvm_text, ptx_text};
 use sched_nest::show::show_variants;
 
@@ -20,12 +19,7 @@ pub fn run(args: &Ir, terminal: &Terminal) -> Result<(), Failure> {
     let schedule =
         if args.model.is_some() { schedule } else { ScheduleOptions { schedule: None, ..schedule } };
     let job = Job::load(what, &schedule, &args.reading, (args.cpu, CodeDestination::Artefact))?;
-    // Nothing is run here, so that a GPU need not be there.
-    let supported = match args.stage {
-        Stage::Llvm | Stage::Asm => Supported::Compilable,
-        _ => Supported::Simulable,
-    };
-    let nest = job.nest_for(supported, &args.values, terminal)?;
+    let (nest, _) = job.nest(&args.values, terminal)?;
     let compiled = compile(&job.model, nest, &[KernelKind::Raw, KernelKind::Value, KernelKind::Class])?;
     print(&match args.stage {
         Stage::Hir => show_variants(&compiled.variants, |stages| stages.hir.to_string()),

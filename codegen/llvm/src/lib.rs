@@ -9,6 +9,7 @@
 
 mod aot;
 pub mod codes;
+mod device;
 mod emit;
 mod entry_info;
 mod error;
@@ -29,6 +30,7 @@ mod target;
 mod text;
 
 pub use aot::{ArtefactOptions, Emit, Version, build, build_versions};
+pub use device::DeviceCode;
 pub use entry_info::EntryInfo;
 pub use error::LlvmError;
 pub use gpu::Gpu;

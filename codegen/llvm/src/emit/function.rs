@@ -2,6 +2,7 @@
 
 use super::frame::Frame;
 use super::isa::{Isa, Portable};
+use super::launch::launches_in;
 use super::memory::AliasScopes;
 use super::types;
 use super::uses::Uses;
@@ -136,6 +137,8 @@ impl<'ctx> Emitter<'_, 'ctx> {
     fn load_context(&mut self) -> Result<(), LlvmError> {
         let ctx = self.frame.ctx;
         let tables = self.load_pointer(ctx, Field::Tables as u32, "tables")?;
+        // Where some runs take place on a device, the host cannot read the memory that these are in.
+        let readable = launches_in(&self.source.body).is_empty();
         for (buffer, id) in self.source.buffers.iter().zip(0..) {
             let base = match buffer.space {
                 Space::Input => self.load_pointer(ctx, Field::Rows as u32, &buffer.name)?,
@@ -144,7 +147,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
                     let table = self.model.tables.get(n as usize);
                     let table = table.ok_or_else(|| LlvmError::ill_formed(format_args!("no table #{n}")))?;
                     let base = self.load_pointer(tables, n, &buffer.name)?;
-                    self.describe_table(base, table.bytes.len())?;
+                    self.describe_table(base, if readable { table.bytes.len() } else { 0 })?;
                     base
                 }
                 Space::Private | Space::Shared => continue,
@@ -182,7 +185,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
             Stmt::If(stmt) => self.choice(stmt),
             Stmt::Parallel(stmt) => self.parallel(stmt),
             Stmt::Alloc(stmt) => self.alloc(stmt),
-            Stmt::Launch(_) => Err(LlvmError::ill_formed("a launch in code for a processor")),
+            Stmt::Launch(stmt) => self.launch(stmt),
             Stmt::Barrier => {
                 let mut isa = std::mem::replace(&mut self.isa, Box::new(Portable));
                 let result = isa.barrier(self);

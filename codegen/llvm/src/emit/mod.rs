@@ -9,6 +9,7 @@
 //! [`isa::Isa`].
 
 mod artefact;
+mod artefact_gpu;
 mod control;
 mod frame;
 mod function;
@@ -30,7 +31,7 @@ mod x86;
 
 pub(crate) use artefact::{Compiled, Data, EXPORTS, emit_artefact};
 pub(crate) use function::kernel_name;
-pub(crate) use launch::emit_launches;
+pub(crate) use launch::{LaunchInfo, emit_launches, launches};
 
 use crate::error::LlvmError;
 use crate::session::Session;
