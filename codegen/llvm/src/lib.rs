@@ -14,6 +14,7 @@ mod entry_info;
 mod error;
 mod gpu;
 pub mod header;
+mod host_launch;
 mod jit;
 mod library;
 mod link;
@@ -33,6 +34,8 @@ pub use aot::{ArtefactOptions, Emit, Version, build, build_versions};
 pub use entry_info::EntryInfo;
 pub use error::LlvmError;
 pub use gpu::Gpu;
+#[doc(hidden)]
+pub use host_launch::{HostKernel, HostKernelFn, HostLaunches, HostThread, host_launch_object};
 pub use jit::Jit;
 pub use library::Library;
 pub use link::abandon_links;

@@ -14,8 +14,11 @@ use std::collections::BTreeSet;
 
 const GPUS: [&str; 2] = ["sm_80", "sm_90"];
 
+/// A schedule by name.
+type Named = (String, String);
+
 /// Schedules of every way to store and to walk trees.
-fn schedules() -> Vec<(String, String)> {
+fn schedules() -> Vec<Named> {
     let more = [
         "",
         "cache(b0)",
@@ -34,7 +37,7 @@ fn schedules() -> Vec<(String, String)> {
 
 /// The example model, and a forest of every kind of output and type of sums. The first ones meet all schedules, the
 /// others the examples.
-fn models() -> Vec<(String, Forest, Vec<(String, String)>)> {
+fn models() -> Vec<(String, Forest, Vec<Named>)> {
     let mut all = vec![("breast_cancer".to_string(), model(), schedules())];
     let mut seen = BTreeSet::new();
     for seed in 0..200 {

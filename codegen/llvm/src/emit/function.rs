@@ -1,7 +1,8 @@
 //! One kernel.
 
+use super::device::Device;
 use super::frame::Frame;
-use super::isa::{Isa, Portable};
+use super::isa::Isa;
 use super::memory::AliasScopes;
 use super::types;
 use super::uses::Uses;
@@ -15,6 +16,7 @@ use inkwell::values::{BasicValueEnum, FunctionValue, PointerValue};
 use sched_ir::lir::{self, Block, BufferId, KernelKind, Space, Stmt, Value};
 use sched_ir::verify::verify;
 use std::collections::BTreeSet;
+use std::rc::Rc;
 
 /// Fields of `schedc_ctx`, 8 bytes each.
 #[derive(Clone, Copy)]
@@ -36,8 +38,8 @@ pub(super) struct Emitter<'a, 'ctx> {
     pub(super) whole: BTreeSet<Value>,
     /// The machine's own instructions.
     pub(super) isa: Box<dyn Isa>,
-    /// Whether it is the code of a launch.
-    pub(super) in_launch: bool,
+    /// The machine that runs it, if it is the code of a launch.
+    pub(super) device: Option<Rc<dyn Device>>,
     /// The group of loads that memory was read anew for last.
     pub(super) reloaded: Option<u32>,
     /// What the names of its functions begin with.
@@ -86,7 +88,7 @@ pub(super) fn emit<'ctx>(
         source,
         whole,
         isa,
-        in_launch: false,
+        device: None,
         reloaded: None,
         name,
         builder,
@@ -183,13 +185,13 @@ impl<'ctx> Emitter<'_, 'ctx> {
             Stmt::Parallel(stmt) => self.parallel(stmt),
             Stmt::Alloc(stmt) => self.alloc(stmt),
             Stmt::Launch(_) => Err(LlvmError::ill_formed("a launch in code for a processor")),
-            Stmt::Barrier => {
-                let mut isa = std::mem::replace(&mut self.isa, Box::new(Portable));
-                let result = isa.barrier(self);
-                self.isa = isa;
-                result
-            }
+            Stmt::Barrier => self.device()?.barrier(self),
         }
+    }
+
+    /// What only launches have.
+    pub(super) fn device(&self) -> Result<&Rc<dyn Device>, LlvmError> {
+        self.device.as_ref().ok_or_else(|| LlvmError::ill_formed("code of a launch in code for a processor"))
     }
 
     /// The type of a value.

@@ -2,6 +2,11 @@
 
 #![allow(dead_code, clippy::expect_used, clippy::panic)]
 
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+mod fibers;
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+pub mod host;
+
 use sched_forest::Forest;
 use sched_ir::lir::KernelKind;
 use sched_ir::{Budget, Compiled, compile};

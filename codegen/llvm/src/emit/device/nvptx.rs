@@ -1,12 +1,13 @@
 //! NVIDIA's GPUs: numbers of blocks and threads, barriers, and what a kernel says of itself.
 
-use super::function::Emitter;
-use super::isa::Isa;
+use super::{Device, GLOBAL, Kernel, shared_variable, with_parameters};
+use crate::emit::function::Emitter;
 use crate::error::LlvmError;
+use inkwell::AddressSpace;
 use inkwell::context::Context;
 use inkwell::module::Module;
-use inkwell::values::{BasicValueEnum, FunctionValue};
-use sched_ir::lir::{GpuAxis, GpuDimension, GpuLevel, Op, Value};
+use inkwell::values::{BasicValueEnum, FunctionValue, PointerValue};
+use sched_ir::lir::{GpuAxis, GpuDimension, GpuLevel};
 
 /// The calling convention of functions that the host launches.
 const PTX_KERNEL: u32 = 71;
@@ -14,49 +15,55 @@ const PTX_KERNEL: u32 = 71;
 /// A GPU of NVIDIA.
 pub(super) struct Nvptx;
 
-impl Isa for Nvptx {
-    fn operation<'ctx>(
-        &mut self,
-        emitter: &mut Emitter<'_, 'ctx>,
-        _: Value,
-        op: &Op,
-    ) -> Result<Option<BasicValueEnum<'ctx>>, LlvmError> {
-        let Op::Id(dimension) = op else { return Ok(None) };
-        let call = emitter.intrinsic(register(*dimension), &[], &[])?;
+impl Device for Nvptx {
+    fn id<'ctx>(
+        &self,
+        emitter: &Emitter<'_, 'ctx>,
+        dimension: GpuDimension,
+    ) -> Result<BasicValueEnum<'ctx>, LlvmError> {
+        let call = emitter.intrinsic(register(dimension), &[], &[])?;
         let id = call.try_as_basic_value().basic();
-        id.map(Some).ok_or_else(|| LlvmError::ill_formed("a special register has no value"))
+        id.ok_or_else(|| LlvmError::ill_formed("a special register has no value"))
     }
 
-    /// Threads hide latencies themselves.
-    fn prefetches(&self) -> bool {
-        false
+    fn barrier(&self, emitter: &Emitter) -> Result<(), LlvmError> {
+        emitter.intrinsic("llvm.nvvm.barrier0", &[], &[])?;
+        Ok(())
     }
 
-    fn describe_kernel<'ctx>(
+    fn global(&self) -> AddressSpace {
+        AddressSpace::from(GLOBAL)
+    }
+
+    fn shared<'ctx>(
+        &self,
+        emitter: &Emitter<'_, 'ctx>,
+        name: &str,
+        bytes: u64,
+    ) -> Result<PointerValue<'ctx>, LlvmError> {
+        Ok(shared_variable(emitter, name, bytes))
+    }
+
+    fn declare<'ctx>(
         &self,
         context: &'ctx Context,
         module: &Module<'ctx>,
-        kernel: FunctionValue<'ctx>,
-        block: [u32; 3],
-    ) -> Result<(), LlvmError> {
-        kernel.set_call_conventions(PTX_KERNEL);
+        kernel: &Kernel<'_, 'ctx>,
+    ) -> Result<FunctionValue<'ctx>, LlvmError> {
+        let llvm = with_parameters(context, module, kernel);
+        llvm.set_call_conventions(PTX_KERNEL);
         let number = |n: u32| context.i32_type().const_int(n.into(), false).into();
         let words = ["maxntidx", "maxntidy", "maxntidz"];
-        let said = [("kernel", 1)].into_iter().chain(words.into_iter().zip(block));
+        let said = [("kernel", 1)].into_iter().chain(words.into_iter().zip(kernel.block));
         for (word, value) in said {
-            let function = kernel.as_global_value().as_pointer_value().into();
+            let function = llvm.as_global_value().as_pointer_value().into();
             let node =
                 context.metadata_node(&[function, context.metadata_string(word).into(), number(value)]);
             module
                 .add_global_metadata("nvvm.annotations", &node)
                 .map_err(|message| LlvmError::ill_formed(message.to_string()))?;
         }
-        Ok(())
-    }
-
-    fn barrier(&mut self, emitter: &mut Emitter) -> Result<(), LlvmError> {
-        emitter.intrinsic("llvm.nvvm.barrier0", &[], &[])?;
-        Ok(())
+        Ok(llvm)
     }
 }
 
