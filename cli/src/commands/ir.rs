@@ -6,8 +6,9 @@ use crate::compile::compile;
 use crate::defaults::CodeDestination;
 use crate::failure::Failure;
 use crate::terminal::Terminal;
+use sched_ir::Compiled;
 use sched_ir::lir::KernelKind;
-use sched_llvm::{asm_text, llvm_text, ptx_text};
+use sched_llvm::{asm_text, llvm_text, ptx_text, sass_text};
 use sched_nest::show::show_variants;
 
 /// Runs the command.
@@ -28,15 +29,19 @@ pub fn run(args: &Ir, terminal: &Terminal) -> Result<(), Failure> {
         Stage::Lir => compiled.lir.to_string(),
         Stage::Llvm => llvm_text(&compiled.lir, args.cpu, true)?,
         Stage::Asm => asm_text(&compiled.lir, args.cpu)?,
-        Stage::Ptx => {
-            let text = ptx_text(&compiled.lir, args.gpu)?;
-            if !text.contains(".entry") {
-                return Err(Failure::usage(
-                    "the schedule has no kernels for GPUs",
-                    "map loops with gpuDimension, as examples/gpu/direct.sched does",
-                ));
-            }
-            text
-        }
+        Stage::Ptx => ptx(&compiled, args)?,
+        Stage::Sass => sass_text(&ptx(&compiled, args)?, args.gpu)?,
     })
+}
+
+/// The kernels of a GPU schedule.
+fn ptx(compiled: &Compiled, args: &Ir) -> Result<String, Failure> {
+    let text = ptx_text(&compiled.lir, args.gpu)?;
+    if text.contains(".entry") {
+        return Ok(text);
+    }
+    Err(Failure::usage(
+        "the schedule has no kernels for GPUs",
+        "map loops with gpuDimension, as examples/gpu/direct.sched does",
+    ))
 }

@@ -1,7 +1,8 @@
 //! One kernel.
 
+use super::device::Device;
 use super::frame::Frame;
-use super::isa::{Isa, Portable};
+use super::isa::Isa;
 use super::launch::launches_in;
 use super::memory::AliasScopes;
 use super::types;
@@ -12,10 +13,11 @@ use inkwell::attributes::{Attribute, AttributeLoc};
 use inkwell::builder::Builder;
 use inkwell::context::Context;
 use inkwell::module::{Linkage, Module};
-use inkwell::values::{BasicValueEnum, FunctionValue, PointerValue};
+use inkwell::values::{BasicValueEnum, FunctionValue, IntValue, PointerValue};
 use sched_ir::lir::{self, Block, BufferId, KernelKind, Space, Stmt, Value};
 use sched_ir::verify::verify;
 use std::collections::BTreeSet;
+use std::rc::Rc;
 
 /// Fields of `schedc_ctx`, 8 bytes each.
 #[derive(Clone, Copy)]
@@ -37,8 +39,10 @@ pub(super) struct Emitter<'a, 'ctx> {
     pub(super) whole: BTreeSet<Value>,
     /// The machine's own instructions.
     pub(super) isa: Box<dyn Isa>,
-    /// Whether it is the code of a launch.
-    pub(super) in_launch: bool,
+    /// The machine that runs it, if it is the code of a launch.
+    pub(super) device: Option<Rc<dyn Device>>,
+    /// In launches of long grids: the first block in the directions y and z.
+    pub(super) first_blocks: Option<[IntValue<'ctx>; 2]>,
     /// The group of loads that memory was read anew for last.
     pub(super) reloaded: Option<u32>,
     /// What the names of its functions begin with.
@@ -87,7 +91,8 @@ pub(super) fn emit<'ctx>(
         source,
         whole,
         isa,
-        in_launch: false,
+        device: None,
+        first_blocks: None,
         reloaded: None,
         name,
         builder,
@@ -186,13 +191,13 @@ impl<'ctx> Emitter<'_, 'ctx> {
             Stmt::Parallel(stmt) => self.parallel(stmt),
             Stmt::Alloc(stmt) => self.alloc(stmt),
             Stmt::Launch(stmt) => self.launch(stmt),
-            Stmt::Barrier => {
-                let mut isa = std::mem::replace(&mut self.isa, Box::new(Portable));
-                let result = isa.barrier(self);
-                self.isa = isa;
-                result
-            }
+            Stmt::Barrier => self.device()?.barrier(self),
         }
+    }
+
+    /// What only launches have.
+    pub(super) fn device(&self) -> Result<&Rc<dyn Device>, LlvmError> {
+        self.device.as_ref().ok_or_else(|| LlvmError::ill_formed("code of a launch in code for a processor"))
     }
 
     /// The type of a value.
