@@ -62,6 +62,8 @@ pub(crate) struct EmittedLaunch {
     /// The buffers that it takes, and then the values of the host.
     pub(crate) buffers: Vec<BufferId>,
     pub(crate) values: Vec<Value>,
+    /// Whether it then takes the first block in the directions y and z.
+    pub(crate) is_split: bool,
 }
 
 /// Emits all launches of a LIR module for a machine that runs them.
@@ -171,7 +173,7 @@ impl<'ctx> Unit<'_, 'ctx> {
         emitter.builder.build_return(None)?;
         drop(emitter);
         let (shared_bytes, Parameters { buffers, values, .. }) = (device.shared_bytes(), given);
-        Ok(EmittedLaunch { name, shared_bytes, buffers, values })
+        Ok(EmittedLaunch { name, shared_bytes, buffers, values, is_split: split })
     }
 
     /// The parameters as the host passes them.
