@@ -183,7 +183,7 @@ const LINKING: Need = Need {
 };
 
 /// Runs a program to its end.
-fn run(mut command: Command, need: Need) -> Result<Output, LlvmError> {
+pub(crate) fn run(mut command: Command, need: Need) -> Result<Output, LlvmError> {
     let name = command.get_program().to_owned();
     let name = Path::new(&name).file_name().unwrap_or(OsStr::new("cc")).to_string_lossy().into_owned();
     let output = output_of(&mut command).map_err(|error| match error.kind() {

@@ -4,7 +4,7 @@
 use crate::codes;
 use crate::error::LlvmError;
 use crate::gpu::Gpu;
-use crate::link::{Folder, Need, read};
+use crate::link::{Folder, Need, read, run};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -69,6 +69,25 @@ impl Ptxas {
     /// Where it is.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Its version, such as `13.5.37`.
+    ///
+    /// # Errors
+    /// When it cannot be run or does not tell.
+    pub fn version(&self) -> Result<String, LlvmError> {
+        let mut command = Command::new(&self.path);
+        command.arg("--version");
+        let said = run(command, ASSEMBLING)?;
+        let said = String::from_utf8_lossy(&said.stdout);
+        let version = said.split_whitespace().find_map(|word| word.strip_prefix('V'));
+        version
+            .filter(|version| version.starts_with(|c: char| c.is_ascii_digit()))
+            .map(str::to_string)
+            .ok_or_else(|| {
+                LlvmError::new(codes::TOOL_FAILED, "`ptxas` does not tell its version")
+                    .with_help(ASSEMBLING.help)
+            })
     }
 
     /// Assembles PTX for a GPU. PTX of an older GPU than this one will do.

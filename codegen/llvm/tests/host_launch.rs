@@ -8,6 +8,7 @@ mod launches;
 use launches::host::Host;
 use launches::{WALKS, compiled, examples, model};
 use sched_forest::{Float, Forest, Predicate};
+use sched_ir::fault::{Fault, with_fault};
 use sched_ir::interp::{Memory, run};
 use sched_ir::lir::{KernelKind, Module};
 use sched_llvm::host_launch_object;
@@ -41,8 +42,35 @@ fn compare(forest: &Forest, module: &Module, host: &mut Host, rows: &[f64], what
     }
 }
 
-/// Numbers of rows for blocks of up to 256: no row, one, partial blocks and several blocks.
-const ROWS: [usize; 4] = [0, 1, 128, 300];
+/// Schedules of small blocks.
+const SMALL: [&str; 9] = [
+    // Rows and their bins in shared memory.
+    "tile(batch, b0, b1, 4)\ngpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\ncache(b0)\n\
+     interleave(tree, 2)\nrepresentation(sparse)\n",
+    "tile(batch, b0, b1, 4)\ngpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\ncache(b0)\n\
+     representation(quantized)\n",
+    "tile(batch, b0, b1, 4)\ngpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\ncache(b0)\n\
+     representation(preorder)\n",
+    // Partial tiles in two directions of blocks and threads.
+    "tile(batch, g0, a, 12)\ntile(a, g1, b, 6)\ntile(b, x, y, 2)\n\
+     gpuDimension(g0, grid.y)\ngpuDimension(g1, grid.x)\ngpuDimension(x, block.y)\ngpuDimension(y, block.x)\n",
+    // Trees in blocks and threads, whose sums another launch adds up.
+    "gpuDimension(batch, grid.x)\ncache(batch)\ntile(tree, t0, t1, 4)\ntile(t1, t2, t3, 2)\n\
+     gpuDimension(t0, grid.y)\ngpuDimension(t2, block.y)\n",
+    // Runs of trees of which one is spread over threads that the other does not have.
+    "tile(batch, b0, b1, 4)\ngpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\n\
+     split(tree, ta, tb, 1)\ntile(tb, t0, t1, 2)\ngpuDimension(t0, block.y)\n",
+    // A loop of the host around launches.
+    "tile(tree, t0, t1, 2)\ntile(batch, b0, b1, 4)\nreorder(t0, b0, b1, t1)\n\
+     gpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\n",
+    // Several rows for each thread, tree by tree.
+    "tile(batch, b0, rest, 6)\ntile(rest, b1, b2, 2)\nreorder(b0, b1, tree, b2)\n\
+     gpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\ninterleave(b2, 2)\n",
+    // Two launches, of blocks of different sizes.
+    "split(batch, ba, bb, 6)\ntile(ba, a0, a1, 2)\ntile(bb, c0, c1, 4)\n\
+     gpuDimension(a0, grid.x)\ngpuDimension(a1, block.x)\n\
+     gpuDimension(c0, grid.x)\ngpuDimension(c1, block.x)\n",
+];
 
 /// Rows of values that are thresholds of the forest, and of missing ones.
 fn some_rows(rng: &mut Rng, forest: &Forest, count: usize) -> Vec<f64> {
@@ -92,20 +120,40 @@ fn launches_are_functions_of_an_object() {
 
 #[test]
 fn random_forests_agree_with_the_interpreter() {
-    let mut compared = 0;
-    for seed in 0..4 {
-        let mut rng = Rng(seed);
-        let forest = forests::forest(&mut rng);
-        for (name, schedule) in examples() {
+    let of_examples = examples().into_iter().map(|(_, text)| (text, 2, [0, 257]));
+    let of_small = SMALL.iter().map(|text| (text.to_string(), 12, [1, 13]));
+    for (schedule, seeds, counts) in of_examples.chain(of_small) {
+        let mut compared = 0;
+        for seed in 0..seeds {
+            let mut rng = Rng(seed);
+            let forest = forests::forest(&mut rng);
             let Some(compiled) = compiled(&forest, &schedule, &WALKS) else { continue };
             let mut host = Host::compile(&compiled.lir);
-            let rows = some_rows(&mut rng, &forest, ROWS[3]);
-            for count in ROWS {
+            let rows = some_rows(&mut rng, &forest, counts[1]);
+            for count in counts {
                 let rows = &rows[..count * forest.num_features];
-                compare(&forest, &compiled.lir, &mut host, rows, &format!("seed {seed}, {name}"));
+                compare(&forest, &compiled.lir, &mut host, rows, &format!("seed {seed}, {schedule}"));
             }
             compared += 1;
         }
+        assert!(2 * compared >= seeds, "{schedule}: {compared} of {seeds} were legal");
     }
-    assert!(compared >= 20, "only {compared} were legal");
+}
+
+/// Deliberate mistakes make wrong margins here, too.
+#[test]
+fn seeded_faults_are_seen() {
+    let forest = model();
+    let rows = some_rows(&mut Rng(3), &forest, 9);
+    let (input, bytes) = (as_bytes(&rows, forest.types.input), 9 * forest.types.accumulator.bytes());
+    let margins = |fault: Option<Fault>| {
+        let compiled = || compiled(&forest, SMALL[0], &[KernelKind::Raw]).expect("the schedule is legal");
+        let module = fault.map_or_else(compiled, |fault| with_fault(fault, compiled)).lir;
+        let mut found = vec![0; bytes];
+        Host::compile(&module).run(KernelKind::Raw, 9, &input, &mut found);
+        found
+    };
+    for fault in [Fault::BarrierDropped, Fault::CopyStopsShort] {
+        assert_ne!(margins(Some(fault)), margins(None), "{fault:?} is not seen");
+    }
 }
