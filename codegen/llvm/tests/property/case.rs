@@ -1,7 +1,7 @@
 //! One case: a random forest under a random legal schedule on random rows, through the interpreter and through machine
 //! code, against the plain walker.
 
-use crate::launches::add_up;
+use crate::launches::{add_up, one_wavefront};
 use sched_forest::{Float, Forest, Profile, predict, predict_leaves, predict_margins};
 use sched_ir::interp::{self, Memory};
 use sched_ir::lir::{Function, KernelKind, Module};
@@ -264,9 +264,12 @@ impl Case {
         let options = interp::Options { seed: self.seed, ..interp::Options::default() };
         let stopped = |fault: interp::Fault| format!("interpreter: {fault}");
         if self.has_launches() && self.seed.is_multiple_of(2) {
-            let warp = [1, 32, 32, 64][(self.seed / 2) as usize % 4];
+            let warp = [1, 64, 32, 32, 32, 32, 32, 32][(self.seed / 2) as usize % 8];
             let costs = interp::count_accesses(function, memory, &options, warp).map_err(stopped)?;
             add_up(&costs, warp)?;
+            if warp == 32 && self.reads_bank_by_lane() {
+                one_wavefront(&costs)?;
+            }
         } else {
             interp::run_with(function, memory, &options).map_err(stopped)?;
         }

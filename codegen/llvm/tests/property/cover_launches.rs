@@ -54,6 +54,10 @@ const KINDS: &[Kind] = &[
         is_in: |case| in_launches(case, |this| this.axis == Axis::Tree && this.annotations.cache),
         asked: Some("cache(t0)"),
     },
+    kind("cached rows with a bank for each lane", |case| {
+        case.reads_bank_by_lane()
+            && in_launches(case, |this| this.axis == Axis::Row && this.annotations.cache)
+    }),
     kind("atomicReduce", |case| in_launches(case, |this| this.annotations.reduce == Some(Reduce::Atomic))),
     Kind {
         name: "sharedReduce",

@@ -1,12 +1,12 @@
 //! Cases of schedules for GPUs. The interpreter runs their launches; there is no machine code of them here.
 
 use crate::case::{Case, bytes, doubles, same_bits, with_params};
-use sched_forest::{Forest, Profile, predict, predict_classes};
+use sched_forest::{Float, Forest, Profile, predict, predict_classes};
 use sched_ir::interp::AccessCost;
 use sched_ir::lir::KernelKind;
 use sched_ir::{Budget, Compiled, codes, compile, lower};
 use sched_lang::{Options, Supported, check};
-use sched_nest::{Nest, Variants};
+use sched_nest::{Axis, GpuAxis, GpuDimension, GpuLevel, Nest, Variants};
 use sched_testing::{Rng, forests, schedules};
 
 /// Whether there is code for a nest on GPUs, which the checker does not know.
@@ -53,6 +53,20 @@ impl Case {
         self.nests.iter().any(|(_, nest)| launches(nest))
     }
 
+    /// Whether the lanes of each warp walk rows beside each other, of values of four bytes: what they read of rows in shared
+    /// memory lies in a bank for each lane, whatever features their nodes test.
+    pub fn reads_bank_by_lane(&self) -> bool {
+        let in_blocks = |nest: &Nest| {
+            nest.loops.iter().all(|this| match this.annotations.gpu_dimension {
+                Some(GpuDimension { level: GpuLevel::Block, axis }) => {
+                    axis == GpuAxis::X && this.axis == Axis::Row && this.step.as_int() == Some(1)
+                }
+                _ => true,
+            })
+        };
+        self.forest.types.input == Float::F32 && self.nests.iter().all(|(_, nest)| in_blocks(nest))
+    }
+
     /// Predictions and classes of the interpreter's margins.
     pub fn interpret_transforms(&self, compiled: &Compiled, margins: &[f64]) -> Result<(), String> {
         if !self.exact() {
@@ -74,7 +88,7 @@ impl Case {
             predict_classes(&self.forest, &given, &mut wanted).map_err(|error| error.to_string())?;
             let found = self.run_kernel(compiled, KernelKind::Class, &input, 4 * wanted.len())?;
             let wanted: Vec<f64> = wanted.into_iter().map(f64::from).collect();
-            same_bits("interpreted class", &doubles(&found, sched_forest::Float::F32), &wanted)?;
+            same_bits("interpreted class", &doubles(&found, Float::F32), &wanted)?;
         }
         Ok(())
     }
@@ -119,6 +133,14 @@ fn number_of_rows(rng: &mut Rng, schedule: &str) -> usize {
         6 | 7 => (2 * tile + 1 + rng.below(tile)).min(MOST),
         _ => rng.below(MOST),
     }
+}
+
+/// Rows in shared memory are read without conflicts.
+pub fn one_wavefront(costs: &[AccessCost]) -> Result<(), String> {
+    let reads =
+        |cost: &&AccessCost| cost.buffer.starts_with("shared_rows") && cost.statement.contains(" = load ");
+    let bad = costs.iter().filter(reads).find(|cost| cost.pieces > cost.warps);
+    bad.map_or(Ok(()), |cost| Err(format!("lanes want words of one bank: {cost:?}")))
 }
 
 /// What is true of counted accesses, whatever they are.

@@ -157,10 +157,31 @@ fn seeded_faults_are_seen() {
         Fault::RowsPackedAsSums,
         Fault::CompareUnordered,
     ];
+    see(&faults, Case::new);
+}
+
+/// The mistakes that only launches can make, and those that they share with other code.
+#[test]
+fn seeded_faults_of_launches_are_seen() {
+    let faults = [
+        Fault::GuardDropped,
+        Fault::BarrierDropped,
+        Fault::CopyStopsShort,
+        Fault::SlotShared,
+        Fault::FoldForgetsSlot,
+        Fault::BankSwapped,
+        Fault::TileOverruns,
+        Fault::RemainderDropped,
+        Fault::BinsFlipTies,
+    ];
+    see(&faults, Case::on_gpu);
+}
+
+fn see(faults: &[Fault], new: fn(u64) -> Case) {
     for fault in faults {
         let seen = (0..400).find(|seed| {
-            let case = Case::new(*seed);
-            with_fault(fault, || case.run()).is_err()
+            let case = new(*seed);
+            with_fault(*fault, || case.run()).is_err()
         });
         println!("{fault:?} is seen by seed {seen:?}");
         assert!(seen.is_some(), "no case sees the fault {fault:?}");
