@@ -245,7 +245,7 @@ pub enum Problem {
         /// As given.
         width: i64,
     },
-    /// A loop that is both parallel on the CPU and mapped to the GPU.
+    /// A loop that is parallel on the CPU and mapped to the GPU; or the second loop is mapped, around or inside the first.
     ParallelOnGpu {
         /// What mapped it to the GPU.
         gpu: DirectiveIndex,

@@ -9,7 +9,7 @@ use sched_lang::lineage::{Annotation, DirectiveIndex, NestBuilder, Select};
 use sched_lang::{ModelInfo, Options, Supported, Target, check, legality};
 use sched_nest::visit::visit;
 use sched_nest::{Accumulation, TreeOrder};
-use sched_testing::schedules::{Rng, by_rows, schedule};
+use sched_testing::schedules::{Rng, by_rows, gpu_schedule, schedule};
 
 fn model(rng: &mut Rng) -> ModelInfo {
     let num_trees = 1 + rng.below(40) as u32;
@@ -19,17 +19,25 @@ fn model(rng: &mut Rng) -> ModelInfo {
 
 #[test]
 fn every_row_meets_every_tree_once() {
+    all_rows_meet_all_trees(Supported::Compilable, schedule);
+}
+
+/// The same of schedules for GPUs, whether there is code for them or not.
+#[test]
+fn every_row_meets_every_tree_once_in_launches() {
+    all_rows_meet_all_trees(Supported::Simulable, |seed, model| {
+        format!("target gpu\n{}", gpu_schedule(seed, model, &|_| true))
+    });
+}
+
+fn all_rows_meet_all_trees(supported: Supported, schedule: impl Fn(u64, &ModelInfo) -> String) {
     let mut seen = std::collections::HashMap::new();
     let seeds = std::env::var("SEEDS").ok().and_then(|n| n.parse().ok()).unwrap_or(600);
     for seed in 0..seeds {
         let mut rng = Rng(seed);
         let model = model(&mut rng);
         let text = schedule(seed, &model);
-        let options = Options {
-            model: Some(model.clone().into()),
-            supported: Supported::Compilable,
-            ..Options::default()
-        };
+        let options = Options { model: Some(model.clone().into()), supported, ..Options::default() };
         let checked = check(&text, &options);
         let nest = checked
             .nest()
@@ -55,16 +63,21 @@ fn every_row_meets_every_tree_once() {
             }
         }
     }
-    for directive in sched_lang::directives::SIGNATURES
-        .iter()
-        .filter(|directive| directive.lowered == sched_lang::directives::Lowered::Everywhere)
-    {
+    for directive in sched_lang::directives::SIGNATURES.iter().filter(|directive| {
+        directive.lowered.allows(supported) && !only_on_processors(directive.name, supported)
+    }) {
         assert!(
             seen.get(directive.name).is_some_and(|count| *count >= 5),
             "{} is never made: {seen:?}",
             directive.name
         );
     }
+}
+
+/// Whether a directive makes no sense on a GPU.
+fn only_on_processors(name: &str, supported: Supported) -> bool {
+    supported == Supported::Simulable
+        && ["parallel", "vectorize", "vectorReduce", "speculateWalk", "unrollAndJam"].contains(&name)
 }
 
 #[test]

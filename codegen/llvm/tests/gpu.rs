@@ -230,6 +230,13 @@ fn what_has_no_code_yet_is_refused() {
         (format!("{DIRECT}cache(b1)"), "cached by single threads"),
         (format!("{DIRECT}representation(quantized)"), "quantized outside launches"),
         (format!("{DIRECT}cache(tree)"), "cached trees"),
+        // Trees of which some go to all threads, and others to the first one.
+        (
+            "tile(batch, b0, b1, 4)\nreorder(b0, tree, b1)\nsplit(tree, ta, tb, 1)\ngpuDimension(b0, grid.x)\n\
+             gpuDimension(ta.b1, block.x)\n"
+                .to_string(),
+            "add to the same rows in different threads",
+        ),
     ];
     for (schedule, what) in cases {
         let nest = nest(&forest, &schedule).expect("the checker accepts it");

@@ -100,7 +100,7 @@ impl KernelBuilder<'_> {
             None => ("shared_rows", self.ports.input, self.ports.features()),
         };
         let line = i64::from(LINE / element.bytes());
-        let held = (most + line - 1) / line * line;
+        let held = (most + line - 1) / line * line + i64::from(seeded(Fault::BankSwapped));
         let bytes = self.b.int(held * columns * i64::from(element.bytes()));
         self.alloc_in(Space::Shared, name, element, bytes, |k, buffer| {
             let thread = k.thread(threads);
@@ -127,7 +127,10 @@ impl KernelBuilder<'_> {
     /// Copies value after value of the input, so that what threads read together lies together.
     fn copy_together(&mut self, buffer: BufferId, rows: &WindowRows, held: i64, team: Team) {
         let (element, columns, input) = (self.ports.input, self.ports.features(), self.ports.rows);
-        let all = self.b.mul_int(rows.count, columns);
+        let mut all = self.b.mul_int(rows.count, columns);
+        if seeded(Fault::CopyStopsShort) {
+            all = self.b.add_int(all, -1);
+        }
         let from = self.b.mul_int(rows.first, columns);
         self.for_loop((team.thread, all, team.count), &[], |k, number, _| {
             let source = k.b.add(from, number);
@@ -138,9 +141,7 @@ impl KernelBuilder<'_> {
             let feature = k.b.sub(number, before);
             let place = k.b.mul_int(feature, held);
             let place = k.b.add(place, row);
-            if !seeded(Fault::CopyStopsShort) {
-                k.b.store(Address::element(buffer, place, element), value);
-            }
+            k.b.store(Address::element(buffer, place, element), value);
             Vec::new()
         });
     }

@@ -18,6 +18,7 @@
 mod build;
 pub mod launch;
 pub mod mapped;
+mod owners;
 mod print;
 pub mod reduce;
 mod threads;

@@ -161,9 +161,19 @@ pub(super) fn code_too_large(context: &Context, size: &Size) -> Wording {
 pub(super) fn parallel_on_gpu(context: &Context, gpu: DirectiveIndex) -> Wording {
     let first = context.first();
     let step = context.illegal.step;
-    Wording::new(format!("`{first}` runs on the GPU and cannot run on CPU threads too"), "on CPU threads")
+    let (message, help) = match context.illegal.loops.get(1).map(|id| context.builder.name(*id)) {
+        None => (
+            format!("`{first}` runs on the GPU and cannot run on CPU threads too"),
+            "Loops on a GPU dimension are parallel already.",
+        ),
+        Some(other) => (
+            format!("`{first}` cannot run on CPU threads: `{other}` runs on the GPU"),
+            "Threads of a GPU start none of the CPU, and launches come one after the other.",
+        ),
+    };
+    Wording::new(message, "on CPU threads")
         .and(gpu, "on the GPU")
-        .help("Loops on a GPU dimension are parallel already.")
+        .help(help)
         .fixes([context.remove(step), context.remove(gpu)])
 }
 
