@@ -25,7 +25,7 @@ fn every_row_meets_every_tree_once() {
 /// The same of schedules for GPUs, whether there is code for them or not.
 #[test]
 fn every_row_meets_every_tree_once_in_launches() {
-    all_rows_meet_all_trees(Supported::Simulable, |seed, model| {
+    all_rows_meet_all_trees(Supported::Compilable, |seed, model| {
         format!("target gpu\n{}", gpu_schedule(seed, model, &|_| true))
     });
 }
@@ -76,7 +76,7 @@ fn all_rows_meet_all_trees(supported: Supported, schedule: impl Fn(u64, &ModelIn
 
 /// Whether a directive makes no sense on a GPU.
 fn only_on_processors(name: &str, supported: Supported) -> bool {
-    supported == Supported::Simulable
+    supported == Supported::Compilable
         && ["parallel", "vectorize", "vectorReduce", "speculateWalk", "unrollAndJam"].contains(&name)
 }
 

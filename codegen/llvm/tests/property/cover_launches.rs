@@ -169,7 +169,7 @@ pub fn wanted_on_gpu() -> Vec<&'static str> {
     let told: Vec<&str> = SIGNATURES
         .iter()
         .filter(|signature| {
-            signature.lowered.allows(Supported::Simulable) && !signature.lowered.allows(Supported::Compilable)
+            signature.lowered.allows(Supported::Compilable) && !signature.lowered.allows(Supported::Compilable)
         })
         .map(|signature| signature.name)
         .collect();
@@ -185,7 +185,7 @@ fn there_is_code(lines: &str) -> bool {
     let (forest, _) = forests::complete(3, 4, 4);
     let options = Options {
         model: Some(forests::info(&forest).into()),
-        supported: Supported::Simulable,
+        supported: Supported::Compilable,
         target: Some(Target::gpu()),
         ..Options::default()
     };
