@@ -6,7 +6,7 @@ use sched_forest::{Float, Types};
 use sched_ir::lir::{KernelKind, Place};
 use sched_ir::{Budget, Compiled, lower};
 use sched_lang::Target;
-use sched_llvm::{Cpu, DeviceCode, EntryInfo, Gpu, Jit, host_name};
+use sched_llvm::{Cpu, DeviceCode, EntryInfo, Gpu, Jit, Ptxas, host_name};
 use sched_nest::{Accumulation, Nest, Variants};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -40,6 +40,16 @@ pub fn launches(compiled: &Compiled, target: &Target) -> Result<Option<DeviceCod
         true => Ok(Some(DeviceCode::compile(&compiled.lir, gpu_of(target)?)?)),
         false => Ok(None),
     }
+}
+
+/// The same with machine code of the GPU beside, where NVIDIA's assembler is installed: it need not be translated when it
+/// is loaded.
+pub fn assembled_launches(compiled: &Compiled, target: &Target) -> Result<Option<DeviceCode>, Failure> {
+    let Some(mut code) = launches(compiled, target)? else { return Ok(None) };
+    if let Some(ptxas) = Ptxas::find() {
+        code.assemble(&ptxas, gpu_of(target)?)?;
+    }
+    Ok(Some(code))
 }
 
 /// Makes code in this process.

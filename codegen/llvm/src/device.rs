@@ -4,15 +4,21 @@
 use crate::emit::{LaunchInfo, launches};
 use crate::error::LlvmError;
 use crate::gpu::Gpu;
+use crate::ptxas::{Cubin, KernelResources, Ptxas};
 use crate::runtime::{self, GpuDescriptor, Image, LaunchDescriptor, Range};
 use crate::text::ptx_text;
 use sched_ir::lir::{self, Place};
+use std::collections::BTreeMap;
 use std::ffi::{CString, c_void};
 
 /// The code of a model's launches.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DeviceCode {
+    /// Machine code first.
     pub(crate) images: Vec<DeviceImage>,
+    kernels: Vec<KernelResources>,
+    /// Bytes of memory that a block of each kernel shares, which it gets when it is launched.
+    shared: BTreeMap<String, u32>,
 }
 
 /// The code of all launches for some GPUs.
@@ -33,12 +39,40 @@ impl DeviceCode {
     pub fn compile(module: &lir::Module, gpu: Gpu) -> Result<DeviceCode, LlvmError> {
         let mut bytes = ptx_text(module, gpu)?.into_bytes();
         bytes.push(0);
-        Ok(DeviceCode { images: vec![DeviceImage { bytes, capability: gpu.code(), is_final: false }] })
+        let mut code = DeviceCode::of_image(bytes, gpu);
+        code.shared = launches(module).into_iter().map(|launch| (launch.name, launch.shared)).collect();
+        Ok(code)
     }
 
     /// Any bytes that a driver takes, for GPUs from `gpu` on.
     pub fn of_image(bytes: Vec<u8>, gpu: Gpu) -> DeviceCode {
-        DeviceCode { images: vec![DeviceImage { bytes, capability: gpu.code(), is_final: false }] }
+        let image = DeviceImage { bytes, capability: gpu.code(), is_final: false };
+        DeviceCode { images: vec![image], kernels: Vec::new(), shared: BTreeMap::new() }
+    }
+
+    /// Adds machine code of a GPU, which others of its major number and later minor ones run, too.
+    ///
+    /// # Errors
+    /// When the assembler fails, or does not know the GPU.
+    pub fn assemble(&mut self, ptxas: &Ptxas, gpu: Gpu) -> Result<(), LlvmError> {
+        let ptx = String::from_utf8_lossy(self.ptx().unwrap_or_default()).into_owned();
+        let Cubin { bytes, mut kernels } = ptxas.assemble(&ptx, gpu)?;
+        for kernel in &mut kernels {
+            kernel.shared_bytes += self.shared.get(&kernel.name).copied().unwrap_or(0);
+        }
+        self.images.insert(0, DeviceImage { bytes, capability: gpu.code(), is_final: true });
+        self.kernels = kernels;
+        Ok(())
+    }
+
+    /// What the kernels take of the GPU, if they have been assembled.
+    pub fn kernels(&self) -> &[KernelResources] {
+        &self.kernels
+    }
+
+    /// The machine code, if there is some.
+    pub fn cubin(&self) -> Option<&[u8]> {
+        self.images.iter().find(|image| image.is_final).map(|image| image.bytes.as_slice())
     }
 
     /// The PTX, for people.

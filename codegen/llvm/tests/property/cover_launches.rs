@@ -169,7 +169,8 @@ pub fn wanted_on_gpu() -> Vec<&'static str> {
     let told: Vec<&str> = SIGNATURES
         .iter()
         .filter(|signature| {
-            signature.lowered.allows(Supported::Compilable) && !signature.lowered.allows(Supported::Compilable)
+            signature.lowered.allows(Supported::Compilable)
+                && !signature.lowered.allows(Supported::Compilable)
         })
         .map(|signature| signature.name)
         .collect();
