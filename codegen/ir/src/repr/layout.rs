@@ -1,6 +1,7 @@
 //! How trees are stored: the table of all formats, and the layout of each.
 
 use super::array::Array;
+use super::bin_pairs::BinPairs;
 use super::lane_trees::LaneTrees;
 use super::levels::Levels;
 use super::packed::PackedNodes;
@@ -115,6 +116,9 @@ formats! {
     /// Complete trees in level order, a table of threshold bins and one of columns.
     BinTables "complete trees in level order, threshold bins and columns in tables"
         [Quantized: Single(_) | Vectors(Row)] Quantized::tables;
+    /// Complete trees in level order, threshold bin and column of a node packed into 16 bits. For the threads of a GPU.
+    BinPairs "complete trees in level order, threshold bins and columns in 16 bits"
+        BinPairs::new, if BinPairs::fits, else BinTables;
     /// Existing nodes depth first, with threshold bins.
     Preorder "existing nodes depth first, threshold bins in records"
         [Preorder: Single(Row) | Vectors(_)] Preorder::nodes;

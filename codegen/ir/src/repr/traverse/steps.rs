@@ -1,7 +1,7 @@
 //! Step by step: a group of walks from the roots to the leaves.
 
 use super::speculate::{LevelOrder, speculate};
-use super::{Lane, Steps};
+use super::{Lane, Steps, packed_rows};
 use crate::fault::{Fault, seeded};
 use crate::lir::{Bin, BufferId, Build, Builder, Ty, Value};
 use crate::quantize::fetch::FetchStrategy;
@@ -20,6 +20,8 @@ pub struct Walk<'a> {
     pub steps: Steps,
     /// Whether node numbers of vectors are bytes.
     pub bytes: bool,
+    /// Whether four walks are of rows that share a word.
+    pub packed: bool,
     /// How values are fetched at each level, where nodes are looked up.
     pub fetch: &'a [FetchStrategy],
     /// The walks.
@@ -35,9 +37,7 @@ impl Walk<'_> {
         let mut cursors: Vec<Cursor> = roots.iter().copied().map(Cursor::of).collect();
         let mut taken = 0;
         if let Some(layout) = self.top {
-            let lanes = self.lanes.iter().zip(&roots);
-            let ahead = lanes.map(|(lane, root)| speculate(b, layout.test(), &lane.row, &lane.top, *root));
-            (cursors, taken) = (ahead.collect(), speculated);
+            (cursors, taken) = (self.ahead(b, layout, &roots), speculated);
         }
         for level in taken..straight.saturating_sub(u32::from(seeded(Fault::WalkStopsEarly))) {
             let fetch = self.fetch.get(level as usize).copied();
@@ -72,6 +72,26 @@ impl Walk<'_> {
             },
             |_| arrived,
         )
+    }
+
+    /// Every lane behind the levels that are evaluated as a whole.
+    fn ahead(&self, b: &mut Builder, layout: &dyn LevelOrder, roots: &[Value]) -> Vec<Cursor> {
+        let together = if self.packed { packed_rows::ROWS } else { 1 };
+        let mut ahead = Vec::with_capacity(roots.len());
+        for (lanes, roots) in self.lanes.chunks(together).zip(roots.chunks(together)) {
+            match lanes {
+                [first, ..] if self.packed && lanes.len() == together => {
+                    ahead.extend(packed_rows::descend(b, lanes, &first.top));
+                }
+                _ => {
+                    let each = lanes.iter().zip(roots);
+                    ahead.extend(
+                        each.map(|(lane, root)| speculate(b, layout.test(), &lane.row, &lane.top, *root)),
+                    );
+                }
+            }
+        }
+        ahead
     }
 
     /// One step of every lane.

@@ -17,6 +17,8 @@ pub struct Walker<'a> {
     code: Code<'a>,
     top: Option<&'a dyn LevelOrder>,
     steps: Steps,
+    /// Whether four walks are of rows that share a word.
+    packed: bool,
 }
 
 /// What a traversal needs of a layout.
@@ -39,15 +41,17 @@ impl<'a> Walker<'a> {
         steps: Steps,
     ) -> Option<Walker<'a>> {
         let code = match traversal {
-            Traversal::PointerChase | Traversal::TreeLanes | Traversal::NodeTiles => {
-                Code::Steps { bytes: false, fetch: &[] }
-            }
+            Traversal::PointerChase
+            | Traversal::PackedRows
+            | Traversal::TreeLanes
+            | Traversal::NodeTiles => Code::Steps { bytes: false, fetch: &[] },
             Traversal::LevelLookup { bytes, fetch } => Code::Steps { bytes: *bytes, fetch },
             Traversal::NodeSweep => Code::Sweep(layout.sweep()?),
             Traversal::TestMask => Code::TestMask(layout.test_mask()?),
         };
         let top = if steps.speculated > 0 { Some(layout.level_order()?) } else { None };
-        Some(Walker { layout, buffers, code, top, steps })
+        let packed = *traversal == Traversal::PackedRows;
+        Some(Walker { layout, buffers, code, top, steps, packed })
     }
 
     /// The nodes of a tree that walks evaluate whatever way they take, level by level.
@@ -78,6 +82,7 @@ impl<'a> Walker<'a> {
             buffers: self.buffers,
             steps: self.steps,
             bytes,
+            packed: self.packed,
             fetch,
             lanes,
         };
