@@ -152,11 +152,11 @@ layouts! {
         meaning: "nodes that exist, one after the other, quantized likewise; vectors of rows test all of them.",
         smaller: "use representation(sparse), whose nodes are smaller",
     }
-    /// Nodes of many trees side by side.
+    /// Complete trees of one depth, the same node of all of them side by side.
     Reorg "reorg" {
-        nodes: Existing, operands: Values, straight: false, row_vectors: Steps,
-        gpu_lanes: 1, tiles: Nowhere, lowered: false,
-        meaning: "nodes of many trees side by side, so that neighbouring threads read neighbouring memory.",
+        nodes: Complete, operands: Values, straight: false, row_vectors: Steps,
+        gpu_lanes: 1, tiles: Nowhere, lowered: true,
+        meaning: "complete trees of one depth, the same node of all of them side by side, for threads with a tree each.",
         smaller: "use representation(sparse), which stores only nodes that exist",
     }
 }

@@ -8,7 +8,7 @@
 //! A step needs no choice: of the node less its row's bin in the place of the threshold's bin, the sign says that the row
 //! goes right, and is the lowest bit of the child's number.
 
-use super::complete::{Complete, Depths, NodeSlot};
+use super::complete::{Complete, Depths, NodeSlot, SMALLEST};
 use super::cursor::{Cursor, Step};
 use super::entries::LeafAt;
 use super::records::Names;
@@ -20,7 +20,7 @@ use super::traverse::speculate::{LevelOrder, NodeTest};
 use super::tree::{Buffers, TreeLanes, TreeState, WalkShape};
 use crate::error::CompileError;
 use crate::fault::{Fault, seeded};
-use crate::lir::{Bin, Builder, Scalar, Value};
+use crate::lir::{Address, Bin, Builder, Scalar, Ty, Value};
 use crate::quantize::BinMap;
 use crate::rows::Row;
 use sched_forest::Forest;
@@ -159,9 +159,20 @@ impl LevelOrder for BinPairs {
     }
 
     fn node(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, number: u64) -> NodeTest {
-        let number = state.number(b, number);
-        let pair = self.load(b, buffers, state, number);
-        let operand = b.bits(pair, COLUMN_BITS, COLUMN_BITS);
-        NodeTest { operand, feature: b.bits(pair, 0, COLUMN_BITS), missing_left: None }
+        if state.lanes.is_some() {
+            let number = state.number(b, number);
+            let pair = self.load(b, buffers, state, number);
+            let operand = b.bits(pair, COLUMN_BITS, COLUMN_BITS);
+            return NodeTest { operand, feature: b.bits(pair, 0, COLUMN_BITS), missing_left: None };
+        }
+        // Trees begin at multiples of the smallest one's entries, so that words of two nodes are loaded together.
+        let (smallest, bits) = (b.int(SMALLEST.ilog2().into()), 2 * COLUMN_BITS);
+        let index = b.bin(Bin::Shr, state.base, smallest);
+        let stride = SMALLEST as u32 * self.node.stride();
+        let first = Address { buffer: self.node.buffer(buffers), index, stride, offset: 0 };
+        let word = b.load(Ty::of(Scalar::I32), Address { offset: 4 * (number as u32 / 2), ..first });
+        let at = bits * (number as u32 % 2);
+        let (column, bin) = (b.bits(word, at, COLUMN_BITS), b.bits(word, at + COLUMN_BITS, COLUMN_BITS));
+        NodeTest { operand: b.to_index(bin), feature: b.to_index(column), missing_left: None }
     }
 }

@@ -7,6 +7,7 @@ use super::levels::Levels;
 use super::packed::PackedNodes;
 use super::preorder::Preorder;
 use super::quantized::Quantized;
+use super::reorg::Reorg;
 use super::representation::Representation;
 use super::request::Request;
 use super::sparse::Sparse;
@@ -67,6 +68,8 @@ macro_rules! formats {
             pub fn suiting(asked: nest::Layout, walking: Walking) -> Option<Format> {
                 use Axis::{Row, Tree};
                 use Walking::{Single, Vectors};
+                // Nothing is left over once every layout has its formats.
+                #[allow(unreachable_patterns)]
                 match (asked, walking) {
                     $($((nest::Layout::$asked, $walking) => Some(Format::$name),)?)*
                     _ => None,
@@ -98,6 +101,8 @@ macro_rules! formats {
 formats! {
     /// Complete trees in level order, a record for each node.
     CompleteRecords "complete trees in level order, records" [Array: _] Array::new;
+    /// Complete trees of one depth, the same node of all of them side by side, a record for each.
+    ReorgRecords "complete trees of one depth, the same node of all side by side, records" [Reorg: _] Reorg::new;
     /// Existing nodes breadth first, a record with a child number for each.
     ChildRecords "existing nodes breadth first, records" [Sparse: Single(_)] Sparse::new;
     /// Tiles of existing nodes, a record for each tile.

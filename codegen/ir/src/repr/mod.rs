@@ -21,6 +21,7 @@ mod preorder;
 mod quantized;
 mod record;
 mod records;
+mod reorg;
 mod representation;
 mod request;
 mod schema;

@@ -46,7 +46,7 @@ use x86::X86;
 fn isa(machine: &Machine) -> Box<dyn Isa> {
     match machine.kind {
         MachineKind::X86 => Box::new(X86::new(machine.needs, machine.gathers_slowly)),
-        MachineKind::Nvptx => Box::new(Nvptx),
+        MachineKind::Nvptx => Box::new(Nvptx::default()),
     }
 }
 

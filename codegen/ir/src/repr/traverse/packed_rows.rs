@@ -1,7 +1,7 @@
 //! Four rows in the bytes of one register: the first levels of a tree for all of them at once.
 //!
 //! Of each node of these levels, the bins of four neighbouring rows are one word of a copy that lies feature by feature. The
-//! node's test of all four is a subtraction and some logic on that word; which of the tests counts for a row is a matter of
+//! node's test of all four is an addition and some logic on that word; which of the tests counts for a row is a matter of
 //! the tests above. Deeper levels are walked row by row.
 
 use super::Lane;
@@ -22,16 +22,12 @@ const WORD: Ty = Ty::of(Scalar::I32);
 const EACH: i64 = 0x0101_0101;
 /// All bits of each byte but the highest.
 const LOW: i64 = 0x7f7f_7f7f;
-/// The highest bit of each byte.
-const HIGH: i64 = !LOW;
 
 /// Where the walks of neighbouring rows of one tree, the first of which stands at the start of a word, are after all levels of
 /// `nodes`, which stand level by level from the root on.
 pub fn descend(b: &mut Builder, rows: &[&Lane], nodes: &[NodeTest]) -> Vec<Cursor> {
     let Some(first) = rows.first() else { return Vec::new() };
-    let two = b.int(2);
-    let word = b.bin(Bin::Shr, first.row.index, two);
-    let tests: Vec<Value> = nodes.iter().map(|node| goes_right(b, &first.row, word, node)).collect();
+    let tests: Vec<Value> = nodes.iter().map(|node| goes_right(b, &first.row, node)).collect();
     let mut decisions: Vec<Value> = Vec::new();
     let mut rest = tests.as_slice();
     while !rest.is_empty() {
@@ -52,22 +48,24 @@ pub fn descend(b: &mut Builder, rows: &[&Lane], nodes: &[NodeTest]) -> Vec<Curso
 }
 
 /// Whether each row goes right at a node: the highest bit of its byte. The other bits mean nothing.
-fn goes_right(b: &mut Builder, row: &Row, word: Value, node: &NodeTest) -> Value {
-    let column = b.mul_int(node.feature, i64::from(row.stride) / ROWS as i64);
-    let index = b.add(word, column);
-    let bins = b.load(WORD, Address { buffer: row.buffer, index, stride: ROWS as u32, offset: row.offset });
+///
+/// A row goes right if its bin is above the threshold's: if the sum of it and what the threshold's bin lacks of 255 is carried
+/// out of the byte.
+fn goes_right(b: &mut Builder, row: &Row, node: &NodeTest) -> Value {
+    let column = b.mul_int(node.feature, i64::from(row.stride));
+    let index = b.add(row.index, column);
+    let bins = b.load(WORD, Address { buffer: row.buffer, index, stride: 1, offset: row.offset });
     let threshold_bin = b.cast(Cast::Trunc, node.operand, WORD);
-    let [each, low, high, all] = [EACH, LOW, HIGH, -1].map(|n| b.int_of(WORD, n));
+    let [each, low, all] = [EACH, LOW, -1].map(|n| b.int_of(WORD, n));
     let threshold_bins = b.mul(threshold_bin, each);
-    // Bytes without their highest bits, so that none borrows from the next.
-    let (from, less) = (b.bin(Bin::Or, threshold_bins, high), b.bin(Bin::And, bins, low));
-    let not_less = b.sub(from, less);
-    let differ = b.bin(Bin::Xor, threshold_bins, bins);
-    // The highest bits decide where they differ, the rest where they do not.
-    let by_high = b.bin(Bin::And, differ, bins);
-    let borrows = b.bin(Bin::Or, differ, not_less);
-    let by_rest = b.bin(Bin::Xor, borrows, all);
-    b.bin(Bin::Or, by_high, by_rest)
+    let lacking = b.bin(Bin::Xor, threshold_bins, all);
+    // Sums of the lower seven bits do not reach the next byte. They are carried to the highest bits.
+    let (of_bins, of_lacking) = (b.bin(Bin::And, bins, low), b.bin(Bin::And, lacking, low));
+    let carry = b.add(of_bins, of_lacking);
+    let both = b.bin(Bin::And, bins, lacking);
+    let either = b.bin(Bin::Or, bins, lacking);
+    let carried = b.bin(Bin::And, either, carry);
+    b.bin(Bin::Or, both, carried)
 }
 
 /// The test that counts for each row, of those of all nodes of a level.

@@ -1,6 +1,6 @@
 //! Step by step: a group of walks from the roots to the leaves.
 
-use super::speculate::{LevelOrder, speculate};
+use super::speculate::{LevelOrder, NodeTest, speculate};
 use super::{Lane, Steps, packed_rows};
 use crate::fault::{Fault, seeded};
 use crate::lir::{Bin, BufferId, Build, Builder, Ty, Value};
@@ -37,7 +37,15 @@ impl Walk<'_> {
         let mut cursors: Vec<Cursor> = roots.iter().copied().map(Cursor::of).collect();
         let mut taken = 0;
         if let Some(layout) = self.top {
-            (cursors, taken) = (self.ahead(b, layout, &roots), speculated);
+            (cursors, taken) = match self.packed {
+                true => self.packed_ahead(b, layout, &roots),
+                false => {
+                    let lanes = self.lanes.iter().zip(&roots);
+                    let ahead =
+                        lanes.map(|(lane, root)| speculate(b, layout.test(), &lane.row, &lane.top, *root));
+                    (ahead.collect(), speculated)
+                }
+            };
         }
         for level in taken..straight.saturating_sub(u32::from(seeded(Fault::WalkStopsEarly))) {
             let fetch = self.fetch.get(level as usize).copied();
@@ -74,24 +82,25 @@ impl Walk<'_> {
         )
     }
 
-    /// Every lane behind the levels that are evaluated as a whole.
-    fn ahead(&self, b: &mut Builder, layout: &dyn LevelOrder, roots: &[Value]) -> Vec<Cursor> {
-        let together = if self.packed { packed_rows::ROWS } else { 1 };
-        let mut ahead = Vec::with_capacity(roots.len());
-        for (lanes, roots) in self.lanes.chunks(together).zip(roots.chunks(together)) {
-            match lanes {
-                [first, ..] if self.packed && lanes.len() == together => {
-                    ahead.extend(packed_rows::descend(b, lanes, &first.top));
-                }
-                _ => {
-                    let each = lanes.iter().zip(roots);
-                    ahead.extend(
-                        each.map(|(lane, root)| speculate(b, layout.test(), &lane.row, &lane.top, *root)),
-                    );
-                }
-            }
+    /// Every lane behind the levels that rows of one word take together, and how many these are: none where no word is full.
+    fn packed_ahead(
+        &self,
+        b: &mut Builder,
+        layout: &dyn LevelOrder,
+        roots: &[Value],
+    ) -> (Vec<Cursor>, u32) {
+        let words = self.lanes.chunks_exact(packed_rows::ROWS);
+        let (Some(first), rest) = (self.lanes.first(), words.remainder()) else { return (Vec::new(), 0) };
+        if rest.len() == self.lanes.len() {
+            return (roots.iter().copied().map(Cursor::of).collect(), 0);
         }
-        ahead
+        let nodes: Vec<NodeTest> = (1..1 << self.steps.speculated)
+            .map(|number| layout.node(b, self.buffers, &first.state, number))
+            .collect();
+        let mut ahead: Vec<Cursor> = words.flat_map(|rows| packed_rows::descend(b, rows, &nodes)).collect();
+        let rest = rest.iter().zip(roots);
+        ahead.extend(rest.map(|(lane, root)| speculate(b, layout.test(), &lane.row, &nodes, *root)));
+        (ahead, self.steps.speculated)
     }
 
     /// One step of every lane.

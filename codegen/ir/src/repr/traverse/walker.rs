@@ -54,9 +54,10 @@ impl<'a> Walker<'a> {
         Some(Walker { layout, buffers, code, top, steps, packed })
     }
 
-    /// The nodes of a tree that walks evaluate whatever way they take, level by level.
+    /// The nodes of a tree that walks evaluate whatever way they take, level by level. Rows of one word load them where they
+    /// test them.
     pub fn top(&self, b: &mut Builder, state: &TreeState) -> Vec<NodeTest> {
-        let Some(layout) = self.top else { return Vec::new() };
+        let Some(layout) = self.top.filter(|_| !self.packed) else { return Vec::new() };
         let end = 1u64 << self.steps.speculated;
         (1..end).map(|number| layout.node(b, self.buffers, state, number)).collect()
     }

@@ -1,4 +1,6 @@
-//! NVIDIA's GPUs: numbers of blocks and threads, barriers, and what a kernel says of itself.
+//! NVIDIA's GPUs: numbers of blocks and threads, barriers, words (`words.rs`), and what a kernel says of itself.
+
+mod words;
 
 use super::function::Emitter;
 use super::isa::Isa;
@@ -6,21 +8,31 @@ use crate::error::LlvmError;
 use inkwell::context::Context;
 use inkwell::module::Module;
 use inkwell::values::{BasicValueEnum, FunctionValue};
-use sched_ir::lir::{GpuAxis, GpuDimension, GpuLevel, Op, Value};
+use sched_ir::lir::{GpuAxis, GpuDimension, GpuLevel, Op, Scalar, Ty, Value};
+use words::Words;
 
 /// The calling convention of functions that the host launches.
 const PTX_KERNEL: u32 = 71;
 
-/// A GPU of NVIDIA.
-pub(super) struct Nvptx;
+/// A GPU of NVIDIA, and what has been seen of a kernel.
+#[derive(Default)]
+pub(super) struct Nvptx {
+    words: Words,
+}
 
 impl Isa for Nvptx {
     fn operation<'ctx>(
         &mut self,
         emitter: &mut Emitter<'_, 'ctx>,
-        _: Value,
+        result: Value,
         op: &Op,
     ) -> Result<Option<BasicValueEnum<'ctx>>, LlvmError> {
+        let ty = emitter.ty(result)?;
+        let found = if ty == Ty::of(Scalar::I32) { self.words.find(op) } else { None };
+        self.words.note((result, ty), op);
+        if let Some(found) = found {
+            return emitter.word(found).map(Some);
+        }
         let Op::Id(dimension) = op else { return Ok(None) };
         let call = emitter.intrinsic(register(*dimension), &[], &[])?;
         let id = call.try_as_basic_value().basic();
