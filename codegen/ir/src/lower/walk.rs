@@ -12,7 +12,7 @@ use crate::plan::{SumAccess, WalkPlan};
 use crate::repr::traverse::speculate::NodeTest;
 use crate::repr::traverse::{self, Traversal, Walker};
 use crate::repr::{Representation, TreeLanes, TreeState, WalkShape};
-use crate::rows::lanes_below;
+use crate::rows::{Places, lanes_below};
 use sched_nest::Axis;
 
 /// One walk of a group, or one vector of walks.
@@ -237,6 +237,7 @@ impl<'k> KernelBuilder<'k> {
             element: ports.input,
             columns: ports.features(),
             single_block: false,
+            places: Places::IN_ORDER,
         });
         let tree = (walks.over == Axis::Row).then(|| {
             let number = self.scope.affine(b, &walks.tree);

@@ -173,6 +173,7 @@ impl Build<'_> {
             step: iter.step,
             lanes,
             group,
+            packed,
             row: row.clone(),
             tree: tree.clone(),
             rows,
