@@ -42,6 +42,10 @@ pub enum Fault {
     TileReversesOutcomes,
     /// Representations: a value equal to a threshold gets the bin of the value before.
     BinsFlipTies,
+    /// Representations: nodes of 16 bits lead to the other side.
+    PairsSwapSides,
+    /// Representations: the rows of a word are taken in the opposite order.
+    WordReversesRows,
     /// Representations: rows heed nodes that are not on their path.
     SweepForgetsPlace,
     /// Representations: nodes strike out the last leaf of their left subtree only.

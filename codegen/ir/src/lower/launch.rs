@@ -8,7 +8,8 @@ use super::sum_target::{PrivateBuffer, SumTarget};
 use crate::fault::{Fault, seeded};
 use crate::lir::{Address, Bin, BufferId, Build, Cmp, GpuAxis, GpuDimension, GpuLevel, Space, Ty, Value};
 use crate::mir::{CacheRows, Iter, Launch, Loop, Mapping, PrivateId, Stmt};
-use crate::rows::Team;
+use crate::quantize::encode::SharedBlock;
+use crate::rows::{Places, Team};
 
 /// Bytes that all banks of shared memory deliver at once: a feature's values begin at a multiple of it.
 const LINE: u32 = 128;
@@ -102,12 +103,18 @@ impl KernelBuilder<'_> {
         let line = i64::from(LINE / element.bytes());
         let held = (most + line - 1) / line * line + i64::from(seeded(Fault::BankSwapped));
         let bytes = self.b.int(held * columns * i64::from(element.bytes()));
+        let spread = self.ports.lowering.plan.copies.get(&cache.id).is_some_and(|plan| plan.spread);
+        let places = if spread { Places::spread(element) } else { Places::IN_ORDER };
         self.alloc_in(Space::Shared, name, element, bytes, |k, buffer| {
             let thread = k.thread(threads);
             let count = threads.iter().map(|extent| i64::from(*extent)).product();
             let team = Team { thread, count };
             match quantizer {
-                Some(quantizer) => quantizer.together(&mut k.b, buffer, (rows.first, rows.count), held, team),
+                Some(quantizer) => {
+                    let WindowRows { first, count } = rows;
+                    let block = SharedBlock { copy: buffer, first, count, most, held, places };
+                    quantizer.together(&mut k.b, block, team);
+                }
                 None => k.copy_together(buffer, &rows, held, team),
             }
             if !seeded(Fault::BarrierDropped) {
@@ -115,7 +122,7 @@ impl KernelBuilder<'_> {
             }
             let blocks = u32::try_from(held).ok();
             let first_row = rows.first;
-            let copy = RowCopy { buffer, first_row, blocks, element, columns, single_block: true };
+            let copy = RowCopy { buffer, first_row, blocks, element, columns, single_block: true, places };
             k.scope.copies.insert(cache.id, copy);
             k.block(&cache.body);
             k.scope.copies.remove(&cache.id);

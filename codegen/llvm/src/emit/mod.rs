@@ -23,6 +23,7 @@ mod isa;
 mod launch;
 mod launch_call;
 mod memory;
+mod nvptx;
 mod ops;
 mod parallel;
 mod predicate;
@@ -43,6 +44,7 @@ use crate::target::{Machine, MachineKind};
 use inkwell::module::{Linkage, Module};
 use inkwell::targets::TargetMachine;
 use isa::{Isa, Portable};
+use nvptx::Nvptx;
 use sched_ir::lir;
 use x86::X86;
 
@@ -50,7 +52,8 @@ use x86::X86;
 fn isa(machine: &Machine) -> Box<dyn Isa> {
     match machine.kind {
         MachineKind::X86 => Box::new(X86::new(machine.needs, machine.gathers_slowly)),
-        MachineKind::Nvptx | MachineKind::Host => Box::new(Portable),
+        MachineKind::Nvptx => Box::new(Nvptx::default()),
+        MachineKind::Host => Box::new(Portable),
     }
 }
 

@@ -237,11 +237,25 @@ pub(super) fn not_block_trees(context: &Context) -> Wording {
     }
 }
 
-pub(super) fn vector_on_gpu(context: &Context) -> Wording {
+pub(super) fn vector_on_gpu(context: &Context, lanes: Option<u32>) -> Wording {
     let first = context.first();
     let step = context.illegal.step;
-    Wording::new("a GPU has no vectors besides its threads", "not on a GPU")
-        .help(format!("Map `{first}` to a block dimension, or interleave it."))
+    if let Some(lanes) = lanes {
+        let message = format!("on a GPU a vector is {lanes} rows, whose bins share a register");
+        return Wording::new(message, format!("not {lanes} rows"))
+            .help(format!("Write `vectorize({first}, {lanes})`, and interleave more rows if there are any."))
+            .fix(Some(context.rewrite(format!("vectorize({first}, {lanes})"))))
+            .fix(Some(context.remove(step)));
+    }
+    let packed = |layout: &&Layout| layout.gpu_lanes() > 1;
+    let packed =
+        Layout::ALL.iter().find(packed).map_or((1, ""), |layout| (layout.gpu_lanes(), layout.word()));
+    let (lanes, word) = packed;
+    Wording::new("a GPU has no vectors besides its threads and rows whose bins share a register", "not on a GPU")
+        .help(format!(
+            "Map `{first}` to a block dimension, or interleave it. `vectorize(v, {lanes})` is for loops over rows with \
+             `representation({word})`."
+        ))
         .fix(Some(context.rewrite(interleave(context))))
         .fix(Some(context.remove(step)))
 }
