@@ -2,13 +2,13 @@
 
 use super::{Job, print};
 use crate::args::{Ir, ScheduleOptions, Stage};
-use crate::compile::compile;
+use crate::compile::{compile, gpu_of};
 use crate::defaults::CodeDestination;
 use crate::failure::Failure;
 use crate::terminal::Terminal;
 use sched_ir::Compiled;
 use sched_ir::lir::KernelKind;
-use sched_llvm::{asm_text, llvm_text, ptx_text, sass_text};
+use sched_llvm::{Gpu, asm_text, launch_text, llvm_text, ptx_text, sass_text};
 use sched_nest::show::show_variants;
 
 /// Runs the command.
@@ -20,7 +20,8 @@ pub fn run(args: &Ir, terminal: &Terminal) -> Result<(), Failure> {
     let schedule =
         if args.model.is_some() { schedule } else { ScheduleOptions { schedule: None, ..schedule } };
     let job = Job::load(what, &schedule, &args.reading, (args.cpu, CodeDestination::Artefact))?;
-    let (nest, _) = job.nest(&args.values, terminal)?;
+    let (nest, target) = job.nest(&args.values, terminal)?;
+    let gpu = args.gpu.map_or_else(|| gpu_of(&target), Ok)?;
     let compiled = compile(&job.model, nest, &[KernelKind::Raw, KernelKind::Value, KernelKind::Class])?;
     print(&match args.stage {
         Stage::Hir => show_variants(&compiled.variants, |stages| stages.hir.to_string()),
@@ -29,16 +30,22 @@ pub fn run(args: &Ir, terminal: &Terminal) -> Result<(), Failure> {
         Stage::Lir => compiled.lir.to_string(),
         Stage::Llvm => llvm_text(&compiled.lir, args.cpu, true)?,
         Stage::Asm => asm_text(&compiled.lir, args.cpu)?,
-        Stage::Ptx => ptx(&compiled, args)?,
-        Stage::Sass => sass_text(&ptx(&compiled, args)?, args.gpu)?,
+        Stage::Launch => some(launch_text(&compiled.lir))?,
+        Stage::Ptx => ptx(&compiled, gpu)?,
+        Stage::Sass => sass_text(&ptx(&compiled, gpu)?, gpu)?,
     })
 }
 
 /// The kernels of a GPU schedule.
-fn ptx(compiled: &Compiled, args: &Ir) -> Result<String, Failure> {
-    let text = ptx_text(&compiled.lir, args.gpu)?;
-    if text.contains(".entry") {
-        return Ok(text);
+fn ptx(compiled: &Compiled, gpu: Gpu) -> Result<String, Failure> {
+    some(launch_text(&compiled.lir))?;
+    Ok(ptx_text(&compiled.lir, gpu)?)
+}
+
+/// What there is of launches; an error if there is none.
+fn some(launches: String) -> Result<String, Failure> {
+    if !launches.is_empty() {
+        return Ok(launches);
     }
     Err(Failure::usage(
         "the schedule has no kernels for GPUs",

@@ -60,7 +60,7 @@ impl DeviceCode {
         for kernel in &mut kernels {
             kernel.shared_bytes += self.shared.get(&kernel.name).copied().unwrap_or(0);
         }
-        self.images.insert(0, DeviceImage { bytes, capability: gpu.code(), is_final: true });
+        self.images.insert(0, DeviceImage { bytes, capability: gpu.capability(), is_final: true });
         self.kernels = kernels;
         Ok(())
     }

@@ -26,7 +26,12 @@ impl Gpu {
         (capability >= KNOWN.0).then_some(Gpu { capability })
     }
 
-    /// Ten times the major number of its compute capability, plus the minor one, as far as LLVM knows it.
+    /// Ten times the major number of its compute capability, plus the minor one.
+    pub(crate) fn capability(self) -> u32 {
+        self.capability
+    }
+
+    /// The same, or that of the newest one that LLVM knows.
     pub(crate) fn code(self) -> u32 {
         self.capability.min(KNOWN.1)
     }

@@ -45,4 +45,4 @@ pub use memory::without_memory;
 pub use packed::{Output, Rows};
 pub use ptxas::{Cubin, KernelResources, Nvdisasm, Ptxas, sass_text};
 pub use target::{Cpu, host_name};
-pub use text::{asm_text, llvm_text, ptx_text};
+pub use text::{asm_text, launch_text, llvm_text, ptx_text};

@@ -17,7 +17,9 @@ pub(crate) struct LaunchInfo {
     pub(crate) block: [u32; 3],
     /// Bytes of memory that the threads of a block share, which they get when they are launched.
     pub(crate) shared: u32,
-    /// What it takes.
+    /// The names of the buffers that it takes.
+    pub(crate) buffers: Vec<String>,
+    /// All that it takes: the buffers, and then values of the host.
     pub(crate) num_arguments: i32,
     /// Whether it takes the first block in the directions y and z, too.
     pub(crate) is_split: bool,
@@ -32,6 +34,7 @@ pub(crate) fn launches(module: &lir::Module) -> Vec<LaunchInfo> {
                 name: kernel_symbol(function, launch),
                 block: launch.block,
                 shared: shared_bytes(function, launch),
+                buffers: parameters.buffers.iter().map(|id| function.buffer(*id).name.clone()).collect(),
                 num_arguments: (parameters.buffers.len() + parameters.values.len()) as i32,
                 is_split: is_split(launch),
             }
