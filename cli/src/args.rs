@@ -115,6 +115,9 @@ pub struct ScheduleOptions {
 /// Values that a schedule takes from outside.
 #[derive(Clone, Debug, Args)]
 pub struct ScheduleValues {
+    /// The target, instead of the schedule's: cpu, gpu, or with options such as gpu(sm_90)
+    #[arg(long, value_name = "TARGET", value_parser = parse_target)]
+    pub target: Option<Target>,
     /// Give a `param` of the schedule another value
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = parse_set)]
     pub sets: Vec<(String, i64)>,
@@ -315,9 +318,6 @@ pub struct Check {
     #[command(flatten)]
     /// The model.
     pub model: ModelChoice,
-    /// Check for this target instead of the schedule's: cpu, gpu, or with options such as gpu(sm_90)
-    #[arg(long, value_name = "TARGET", value_parser = parse_target)]
-    pub target: Option<Target>,
     #[command(flatten)]
     /// Values for the schedule.
     pub values: ScheduleValues,

@@ -22,6 +22,8 @@ pub enum Stage {
     Asm,
     /// The kernels of a GPU schedule, as NVIDIA's drivers read them.
     Ptx,
+    /// The machine code of these kernels, by NVIDIA's ptxas and nvdisasm.
+    Sass,
 }
 
 /// `schedc ir`
@@ -49,7 +51,7 @@ pub struct Ir {
     /// Processor: native, x86-64-v2, x86-64-v3 or x86-64-v4
     #[arg(long, default_value = "native", value_parser = parse_cpu)]
     pub cpu: Cpu,
-    /// GPU of the stage ptx, as NVIDIA names it: sm_80, sm_90
+    /// GPU of the stages ptx and sass, as NVIDIA names it: sm_80, sm_90
     #[arg(long, default_value = "sm_80", value_parser = parse_gpu)]
     pub gpu: Gpu,
 }

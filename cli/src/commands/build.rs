@@ -2,7 +2,7 @@
 
 use super::{Job, is_schedule, print_bytes};
 use crate::args::{Build, Emit};
-use crate::compile::{compile, facts};
+use crate::compile::{compile, facts, launches};
 use crate::defaults::CodeDestination;
 use crate::failure::Failure;
 use crate::outputs::{is_same, keep, keep_foreign_header};
@@ -11,7 +11,7 @@ use crate::terminal::Terminal;
 use sched_ir::Compiled;
 use sched_ir::lir::KernelKind;
 use sched_llvm::header::{header, valid_prefix};
-use sched_llvm::{Cpu, EntryInfo, Version, build_versions};
+use sched_llvm::{Cpu, DeviceCode, EntryInfo, Version, build_versions};
 use schedc_data::write_together;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -89,22 +89,26 @@ impl Files {
 struct Built {
     cpu: Cpu,
     compiled: Rc<Compiled>,
+    /// The code of its launches, if it has some.
+    launches: Option<Rc<DeviceCode>>,
     facts: EntryInfo,
 }
 
 impl Built {
     fn version(&self) -> Version<'_> {
-        Version { module: &self.compiled.lir, cpu: self.cpu, entry: &self.facts }
+        let launches = self.launches.as_deref();
+        Version { module: &self.compiled.lir, cpu: self.cpu, entry: &self.facts, launches }
     }
 }
 
 /// Compiles for each kind of processors: a schedule that schedc chooses depends on it, another one does not.
 fn versions(args: &Build, job: &mut Job, terminal: &Terminal) -> Result<Vec<Built>, Failure> {
     let chosen = args.schedule.schedule.is_none() && !is_schedule(&args.model);
+    let target = args.schedule.values.target.as_ref();
     let mut built: Vec<Built> = Vec::new();
     for cpu in &args.cpu {
         if chosen {
-            job.source = Source::chosen_for(&job.model, *cpu, CodeDestination::Artefact);
+            job.source = Source::chosen_for(&job.model, target, *cpu, CodeDestination::Artefact);
         }
         let known = built.first().filter(|_| !chosen);
         if args.explain_schedule && known.is_none() {
@@ -113,15 +117,17 @@ fn versions(args: &Build, job: &mut Job, terminal: &Terminal) -> Result<Vec<Buil
             }
             terminal.say(job.source.text.trim_end());
         }
-        let compiled = match known {
-            Some(known) => known.compiled.clone(),
+        let (compiled, launches) = match known {
+            Some(known) => (known.compiled.clone(), known.launches.clone()),
             None => {
-                let nest = job.nest(&args.schedule.values, terminal)?;
-                Rc::new(compile(&job.model, nest, &KERNELS)?)
+                let (nest, target) = job.nest(&args.schedule.values, terminal)?;
+                let compiled = compile(&job.model, nest, &KERNELS)?;
+                let launches = launches(&compiled, &target)?;
+                (Rc::new(compiled), launches.map(Rc::new))
             }
         };
         let facts = facts(&job.model, &compiled, &job.source.text, *cpu);
-        built.push(Built { cpu: *cpu, compiled, facts });
+        built.push(Built { cpu: *cpu, compiled, launches, facts });
     }
     Ok(built)
 }

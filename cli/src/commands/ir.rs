@@ -6,9 +6,9 @@ use crate::compile::compile;
 use crate::defaults::CodeDestination;
 use crate::failure::Failure;
 use crate::terminal::Terminal;
+use sched_ir::Compiled;
 use sched_ir::lir::KernelKind;
-use sched_lang::Supported;
-use sched_llvm::{asm_text, llvm_text, ptx_text};
+use sched_llvm::{asm_text, llvm_text, ptx_text, sass_text};
 use sched_nest::show::show_variants;
 
 /// Runs the command.
@@ -20,12 +20,7 @@ pub fn run(args: &Ir, terminal: &Terminal) -> Result<(), Failure> {
     let schedule =
         if args.model.is_some() { schedule } else { ScheduleOptions { schedule: None, ..schedule } };
     let job = Job::load(what, &schedule, &args.reading, (args.cpu, CodeDestination::Artefact))?;
-    // Nothing is run here, so that a GPU need not be there.
-    let supported = match args.stage {
-        Stage::Llvm | Stage::Asm => Supported::Compilable,
-        _ => Supported::Simulable,
-    };
-    let nest = job.nest_for(supported, &args.values, terminal)?;
+    let (nest, _) = job.nest(&args.values, terminal)?;
     let compiled = compile(&job.model, nest, &[KernelKind::Raw, KernelKind::Value, KernelKind::Class])?;
     print(&match args.stage {
         Stage::Hir => show_variants(&compiled.variants, |stages| stages.hir.to_string()),
@@ -34,15 +29,19 @@ pub fn run(args: &Ir, terminal: &Terminal) -> Result<(), Failure> {
         Stage::Lir => compiled.lir.to_string(),
         Stage::Llvm => llvm_text(&compiled.lir, args.cpu, true)?,
         Stage::Asm => asm_text(&compiled.lir, args.cpu)?,
-        Stage::Ptx => {
-            let text = ptx_text(&compiled.lir, args.gpu)?;
-            if !text.contains(".entry") {
-                return Err(Failure::usage(
-                    "the schedule has no kernels for GPUs",
-                    "map loops with gpuDimension, as examples/gpu/direct.sched does",
-                ));
-            }
-            text
-        }
+        Stage::Ptx => ptx(&compiled, args)?,
+        Stage::Sass => sass_text(&ptx(&compiled, args)?, args.gpu)?,
     })
+}
+
+/// The kernels of a GPU schedule.
+fn ptx(compiled: &Compiled, args: &Ir) -> Result<String, Failure> {
+    let text = ptx_text(&compiled.lir, args.gpu)?;
+    if text.contains(".entry") {
+        return Ok(text);
+    }
+    Err(Failure::usage(
+        "the schedule has no kernels for GPUs",
+        "map loops with gpuDimension, as examples/gpu/direct.sched does",
+    ))
 }

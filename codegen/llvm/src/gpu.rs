@@ -2,6 +2,7 @@
 
 use crate::codes;
 use crate::error::LlvmError;
+use crate::runtime;
 use std::fmt::{self, Display, Formatter};
 use std::str::FromStr;
 
@@ -19,10 +20,21 @@ impl Gpu {
     /// The one that is compiled for where none is named: what most machines of the last years can run.
     pub const DEFAULT: Gpu = Gpu { capability: 80 };
 
+    /// The first GPU of this machine, if it has one that code is made for.
+    pub fn present() -> Option<Gpu> {
+        let capability = runtime::capability(0)?;
+        (capability >= KNOWN.0).then_some(Gpu { capability })
+    }
+
+    /// Ten times the major number of its compute capability, plus the minor one, as far as LLVM knows it.
+    pub(crate) fn code(self) -> u32 {
+        self.capability.min(KNOWN.1)
+    }
+
     /// What LLVM calls it. A newer one than LLVM knows gets the code of the newest that it does: the driver
     /// translates that for it.
     pub(crate) fn llvm_name(self) -> String {
-        format!("sm_{}", self.capability.min(KNOWN.1))
+        format!("sm_{}", self.code())
     }
 
     /// The version of PTX that its code is written in.

@@ -9,11 +9,13 @@
 
 mod aot;
 pub mod codes;
+mod device;
 mod emit;
 mod entry_info;
 mod error;
 mod gpu;
 pub mod header;
+mod host_launch;
 mod jit;
 mod library;
 mod link;
@@ -22,6 +24,7 @@ mod options;
 mod orc;
 mod packed;
 mod passes;
+mod ptxas;
 pub mod runtime;
 mod session;
 mod tables;
@@ -29,13 +32,17 @@ mod target;
 mod text;
 
 pub use aot::{ArtefactOptions, Emit, Version, build, build_versions};
+pub use device::DeviceCode;
 pub use entry_info::EntryInfo;
 pub use error::LlvmError;
 pub use gpu::Gpu;
+#[doc(hidden)]
+pub use host_launch::{HostKernel, HostKernelFn, HostLaunches, HostThread, host_launch_object};
 pub use jit::Jit;
 pub use library::Library;
 pub use link::abandon_links;
 pub use memory::without_memory;
 pub use packed::{Output, Rows};
+pub use ptxas::{Cubin, KernelResources, Nvdisasm, Ptxas, sass_text};
 pub use target::{Cpu, host_name};
 pub use text::{asm_text, llvm_text, ptx_text};

@@ -1,4 +1,4 @@
-//! Linking with the C toolchain, in a temporary folder.
+//! Linking with the C toolchain, in a temporary folder, and how other programs are run.
 
 use crate::codes;
 use crate::error::LlvmError;
@@ -52,7 +52,7 @@ pub fn abandon_links() {
 
 /// Links generated code and the runtime into a shared library with the given exports.
 pub(crate) fn shared_library(model: &[u8], exports: &[String]) -> Result<Vec<u8>, LlvmError> {
-    let folder = Folder::new(model)?;
+    let folder = Folder::with_objects(model)?;
     let names: String = exports.iter().map(|name| format!("    {name};\n")).collect();
     let script =
         folder.write("exports.map", format!("{{\n  global:\n{names}  local: *;\n}};\n").as_bytes())?;
@@ -64,31 +64,31 @@ pub(crate) fn shared_library(model: &[u8], exports: &[String]) -> Result<Vec<u8>
     cc.args(["-Wl,--gc-sections", "-Wl,--no-undefined", "-Wl,-z,noexecstack", "-Wl,-z,now", "-Wl,-z,relro"]);
     cc.arg(with_path("-Wl,--version-script=", &script));
     cc.args(["-pthread", "-Wl,--as-needed", "-lm"]);
-    folder.run(cc)?;
+    folder.run(cc, LINKING)?;
     read(&out)
 }
 
 /// Joins generated code and the runtime into one object in which only the exports are visible.
 pub(crate) fn object(model: &[u8], exports: &[String]) -> Result<Vec<u8>, LlvmError> {
-    let folder = Folder::new(model)?;
+    let folder = Folder::with_objects(model)?;
     let (joined, out) = (folder.path("joined.o"), folder.path("out.o"));
     let mut cc = Command::new("cc");
     cc.args(["-r", "-nostdlib", "-o"]).arg(&joined).args(folder.objects());
-    folder.run(cc)?;
+    folder.run(cc, LINKING)?;
     let mut objcopy = Command::new("objcopy");
     objcopy.args(exports.iter().map(|name| format!("--keep-global-symbol={name}"))).arg(&joined).arg(&out);
-    folder.run(objcopy)?;
+    folder.run(objcopy, LINKING)?;
     read(&out)
 }
 
-/// A temporary folder with the objects to link; it is removed when dropped.
-struct Folder {
+/// A temporary folder for programs that read and write files; it is removed when dropped.
+pub(crate) struct Folder {
     folder: TempDir,
-    objects: [PathBuf; 2],
 }
 
 impl Folder {
-    fn new(model: &[u8]) -> Result<Folder, LlvmError> {
+    /// An empty one.
+    pub(crate) fn new() -> Result<Folder, LlvmError> {
         let mut pending = pending();
         let folder = tempfile::Builder::new().prefix("schedc-").tempdir().map_err(|error| {
             let message =
@@ -97,29 +97,34 @@ impl Folder {
                 .with_help("set TMPDIR to a folder that can be written to")
         })?;
         pending.folders.push(folder.path().to_path_buf());
-        drop(pending);
-        let objects = [folder.path().join("model.o"), folder.path().join("runtime.o")];
-        let folder = Folder { folder, objects };
+        Ok(Folder { folder })
+    }
+
+    /// One with the objects to link.
+    fn with_objects(model: &[u8]) -> Result<Folder, LlvmError> {
+        let folder = Folder::new()?;
         folder.write("model.o", model)?;
         folder.write("runtime.o", RUNTIME_OBJECT)?;
         Ok(folder)
     }
 
-    fn objects(&self) -> &[PathBuf] {
-        &self.objects
+    fn objects(&self) -> [PathBuf; 2] {
+        [self.path("model.o"), self.path("runtime.o")]
     }
 
-    /// Runs a program of the C toolchain, whose own temporary files go into the folder, too.
-    fn run(&self, mut command: Command) -> Result<(), LlvmError> {
+    /// Runs a program, whose own temporary files go into the folder, too.
+    pub(crate) fn run(&self, mut command: Command, need: Need) -> Result<Output, LlvmError> {
         command.env("TMPDIR", self.folder.path());
-        run(command)
+        run(command, need)
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    /// Where a file of the folder is.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
-    fn write(&self, name: &str, bytes: &[u8]) -> Result<PathBuf, LlvmError> {
+    /// Writes a file of the folder.
+    pub(crate) fn write(&self, name: &str, bytes: &[u8]) -> Result<PathBuf, LlvmError> {
         let path = self.path(name);
         std::fs::write(&path, bytes).map_err(|error| temporary(&path, &error))?;
         Ok(path)
@@ -132,7 +137,8 @@ impl Drop for Folder {
     }
 }
 
-fn read(path: &Path) -> Result<Vec<u8>, LlvmError> {
+/// Reads a file that a program has written.
+pub(crate) fn read(path: &Path) -> Result<Vec<u8>, LlvmError> {
     std::fs::read(path).map_err(|error| temporary(path, &error))
 }
 
@@ -162,23 +168,36 @@ fn output_of(command: &mut Command) -> io::Result<Output> {
     output
 }
 
-/// Runs a program of the C toolchain.
-fn run(mut command: Command) -> Result<(), LlvmError> {
+/// What a program is needed for, and how to get it.
+#[derive(Clone, Copy)]
+pub(crate) struct Need {
+    /// As the subject of a sentence.
+    pub(crate) task: &'static str,
+    /// What to do where it is missing.
+    pub(crate) help: &'static str,
+}
+
+const LINKING: Need = Need {
+    task: "linking",
+    help: "install a C compiler and binutils (on Debian and Ubuntu: the packages gcc and binutils)",
+};
+
+/// Runs a program to its end.
+pub(crate) fn run(mut command: Command, need: Need) -> Result<Output, LlvmError> {
     let name = command.get_program().to_owned();
     let name = Path::new(&name).file_name().unwrap_or(OsStr::new("cc")).to_string_lossy().into_owned();
     let output = output_of(&mut command).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => {
-            let message = format!("linking needs the program `{name}`, which is not installed");
-            LlvmError::new(codes::NO_TOOL, message).with_help(
-                "install a C compiler and binutils (on Debian and Ubuntu: the packages gcc and binutils)",
-            )
+            let message = format!("{} needs the program `{name}`, which is not installed", need.task);
+            LlvmError::new(codes::NO_TOOL, message).with_help(need.help)
         }
         _ => LlvmError::new(codes::TOOL_FAILED, format!("cannot run `{name}`: {error}")),
     })?;
     if output.status.success() {
-        return Ok(());
+        return Ok(output);
     }
-    let complaint = String::from_utf8_lossy(&output.stderr);
+    let said = if output.stderr.is_empty() { &output.stdout } else { &output.stderr };
+    let complaint = String::from_utf8_lossy(said);
     Err(LlvmError::new(codes::TOOL_FAILED, format!("`{name}` fails: {}", complaint.trim())))
 }
 
@@ -188,7 +207,7 @@ mod tests {
 
     #[test]
     fn a_missing_tool_is_named() {
-        let error = run(Command::new("no-such-folder/no-such-cc")).unwrap_err();
+        let error = run(Command::new("no-such-folder/no-such-cc"), LINKING).unwrap_err();
         assert_eq!(error.code, codes::NO_TOOL);
         assert!(error.message.contains("`no-such-cc`"), "{error}");
     }

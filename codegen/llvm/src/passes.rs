@@ -4,7 +4,7 @@ use crate::codes;
 use crate::error::LlvmError;
 use crate::options::X86Switches;
 use crate::session::Session;
-use crate::target::{Machine, MachineKind};
+use crate::target::Machine;
 use inkwell::memory_buffer::MemoryBuffer;
 use inkwell::module::Module;
 use inkwell::passes::PassBuilderOptions;
@@ -45,7 +45,7 @@ pub(crate) fn generate(
     machine: &Machine,
     file: FileType,
 ) -> Result<MemoryBuffer<'static>, LlvmError> {
-    let _switches = (machine.kind == MachineKind::X86).then(X86Switches::hold);
+    let _switches = machine.kind.is_x86().then(X86Switches::hold);
     let buffer = machine
         .llvm
         .write_to_memory_buffer(&module, file)

@@ -175,6 +175,15 @@ pub(crate) enum MachineKind {
     X86,
     /// NVIDIA's GPUs.
     Nvptx,
+    /// This machine's processor, which runs launches thread by thread.
+    Host,
+}
+
+impl MachineKind {
+    /// Whether its instructions are those of x86.
+    pub(crate) fn is_x86(self) -> bool {
+        matches!(self, MachineKind::X86 | MachineKind::Host)
+    }
 }
 
 /// An LLVM target machine, and what its code needs.
@@ -215,6 +224,13 @@ impl Machine {
             .filter(|name| name != "generic");
         let gathers_slowly = cpu.gathers_slowly();
         Ok(Machine { kind: MachineKind::X86, llvm, needs: instructions.needs, tune, gathers_slowly })
+    }
+
+    /// This machine for the code of launches, which tests run.
+    pub(crate) fn of_host_launches() -> Result<Machine, LlvmError> {
+        let machine = Machine::new(Cpu::Native)?;
+        machine.check_host(Cpu::Native)?;
+        Ok(Machine { kind: MachineKind::Host, ..machine })
     }
 
     /// A machine for a GPU. Its code, too, never fuses a product and a sum.

@@ -51,7 +51,7 @@ pub fn asm_text(module: &lir::Module, cpu: Cpu) -> Result<String, LlvmError> {
 pub fn ptx_text(module: &lir::Module, gpu: Gpu) -> Result<String, LlvmError> {
     let session = Session::new();
     let machine = Machine::of_gpu(gpu)?;
-    let emitted = emit_launches(&session, &machine, module)?;
+    let (emitted, _) = emit_launches(&session, &machine, module)?;
     passes::verify(&emitted)?;
     passes::optimise(&emitted, &machine)?;
     let text = passes::generate(&session, emitted, &machine, FileType::Assembly)?;

@@ -1,5 +1,6 @@
 //! The code of a GPU: launches, and loops whose iterations are blocks or threads.
 
+use super::elements::launch_over;
 use super::kernel_builder::KernelBuilder;
 use super::row_source::RowCopy;
 use super::scope::{InScope, WindowRows};
@@ -11,8 +12,6 @@ use crate::rows::Team;
 
 /// Bytes that all banks of shared memory deliver at once: a feature's values begin at a multiple of it.
 const LINE: u32 = 128;
-/// Threads of a block that works on a list of elements.
-const ELEMENT_THREADS: u32 = 256;
 
 impl KernelBuilder<'_> {
     /// A launch with as many blocks as its longest loops need.
@@ -63,7 +62,7 @@ impl KernelBuilder<'_> {
         let element = self.ports.accumulator;
         let zero = self.b.float(Ty::of(element), 0.0);
         let buffer = private.buffer;
-        self.for_each_element(&format!("clear{}", id.0), count, |k, index| {
+        launch_over(self, &format!("clear{}", id.0), count, |k, index| {
             k.b.store(Address::element(buffer, index, element), zero);
         });
     }
@@ -78,7 +77,7 @@ impl KernelBuilder<'_> {
     ) {
         let element = self.ports.accumulator;
         let PrivateBuffer { buffer, slot_size, .. } = *private;
-        self.for_each_element(&format!("fold{}", id.0), slot_size, |k, index| {
+        launch_over(self, &format!("fold{}", id.0), slot_size, |k, index| {
             let target = k.b.add(first, index);
             let zero = k.b.int(0);
             k.for_loop((zero, slots, 1), &[], |k, slot, _| {
@@ -88,23 +87,6 @@ impl KernelBuilder<'_> {
                 into.add(&mut k.b, target, part);
                 Vec::new()
             });
-        });
-    }
-
-    /// A launch with a thread for each number below `count`.
-    fn for_each_element(&mut self, name: &str, count: Value, body: impl FnOnce(&mut Self, Value)) {
-        let threads = i64::from(ELEMENT_THREADS);
-        let more = self.b.add_int(count, threads - 1);
-        let extent = self.b.int(threads);
-        let blocks = self.b.bin(Bin::IDiv, more, extent);
-        let one = self.b.int(1);
-        self.launch(name, [blocks, one, one], [ELEMENT_THREADS, 1, 1], |k| {
-            let [block, thread] = [GpuLevel::Grid, GpuLevel::Block]
-                .map(|level| k.b.id(GpuDimension { level, axis: GpuAxis::X }));
-            let before = k.b.mul_int(block, threads);
-            let number = k.b.add(before, thread);
-            let exists = k.b.cmp(Cmp::Lt, number, count);
-            k.when(exists, |k| body(k, number));
         });
     }
 

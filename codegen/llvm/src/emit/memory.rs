@@ -1,15 +1,12 @@
 //! Addresses, loads and stores, temporary memory, and what LLVM may assume of them.
 
 use super::function::Emitter;
-use super::launch::SHARED;
 use super::types;
 use crate::error::LlvmError;
-use inkwell::AddressSpace;
 use inkwell::AtomicOrdering;
 use inkwell::context::Context;
 use inkwell::llvm_sys::core::LLVMBuildAtomicRMW;
 use inkwell::llvm_sys::{LLVMAtomicOrdering, LLVMAtomicRMWBinOp};
-use inkwell::module::Linkage;
 use inkwell::types::{BasicType, BasicTypeEnum};
 use inkwell::values::{AsValueRef, BasicValueEnum, InstructionValue, IntValue, MetadataValue, PointerValue};
 use sched_ir::lir::{self, Address, Alloc, Keep, KernelKind, Scalar, Space, Ty, Value};
@@ -243,9 +240,9 @@ impl<'ctx> Emitter<'_, 'ctx> {
         }
     }
 
-    /// A hint to the cache.
+    /// A hint to the cache. In launches threads hide latencies themselves.
     pub(super) fn prefetch(&mut self, at: &Address) -> Result<(), LlvmError> {
-        if self.isa.prefetches() { self.prefetch_intrinsic(self.pointer(at, false)?) } else { Ok(()) }
+        if self.device.is_none() { self.prefetch_intrinsic(self.pointer(at, false)?) } else { Ok(()) }
     }
 
     /// Reads memory anew for the first load of a group: a fence for this thread alone is no instruction, but
@@ -263,7 +260,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
     /// Temporary memory: on the stack if it is small and its size is known, else from the runtime.
     pub(super) fn alloc(&mut self, alloc: &Alloc) -> Result<(), LlvmError> {
         let bytes = self.index(alloc.bytes)?;
-        if let (true, Some(size)) = (self.in_launch, bytes.get_sign_extended_constant()) {
+        if let (true, Some(size)) = (self.device.is_some(), bytes.get_sign_extended_constant()) {
             return self.alloc_in_launch(alloc, round_up(size.max(1) as u64));
         }
         let on_stack = bytes.get_sign_extended_constant().map(|n| round_up(n.max(1) as u64));
@@ -279,13 +276,9 @@ impl<'ctx> Emitter<'_, 'ctx> {
         let Some(buffer) = buffer.filter(|buffer| buffer.space == Space::Shared) else {
             return self.alloc_on_stack(alloc, bytes);
         };
-        let array = self.context.i8_type().array_type(bytes as u32);
         let name = format!("{}.{}", self.name, buffer.name);
-        let memory = self.module.add_global(array, Some(AddressSpace::from(SHARED)), &name);
-        memory.set_initializer(&array.get_undef());
-        memory.set_linkage(Linkage::Internal);
-        memory.set_alignment(TABLE_ALIGNMENT);
-        self.frame.place(alloc.buffer, memory.as_pointer_value())?;
+        let memory = self.device()?.shared(self, &name, bytes)?;
+        self.frame.place(alloc.buffer, memory)?;
         self.block(&alloc.body)
     }
 
@@ -332,7 +325,8 @@ pub(super) fn instruction(value: BasicValueEnum) -> Result<InstructionValue, Llv
     instruction.ok_or_else(|| LlvmError::ill_formed("an access is no instruction"))
 }
 
-fn round_up(bytes: u64) -> u64 {
+/// Bytes of a buffer with what follows it up to the next one.
+pub(super) fn round_up(bytes: u64) -> u64 {
     bytes.next_multiple_of(TABLE_ALIGNMENT.into())
 }
 

@@ -6,10 +6,14 @@
 //! so that machine code neither contains the model nor depends on where it lies.
 //!
 //! What one kind of machine does better than LLVM's general form is in a folder of its own, behind
-//! [`isa::Isa`].
+//! [`isa::Isa`]. Launches become kernels of a module of their own (`launch.rs`); what only the machines that run them
+//! have is behind [`device::Device`].
 
 mod artefact;
+mod artefact_gpu;
 mod control;
+mod device;
+mod exp;
 mod frame;
 mod function;
 mod gather;
@@ -17,8 +21,8 @@ mod imports;
 mod intrinsics;
 mod isa;
 mod launch;
+mod launch_call;
 mod memory;
-mod nvptx;
 mod ops;
 mod parallel;
 mod predicate;
@@ -30,15 +34,15 @@ mod x86;
 
 pub(crate) use artefact::{Compiled, Data, EXPORTS, emit_artefact};
 pub(crate) use function::kernel_name;
-pub(crate) use launch::emit_launches;
+pub(crate) use launch::{EmittedLaunch, emit_launches};
+pub(crate) use launch_call::{LaunchInfo, launches};
 
 use crate::error::LlvmError;
 use crate::session::Session;
 use crate::target::{Machine, MachineKind};
 use inkwell::module::{Linkage, Module};
 use inkwell::targets::TargetMachine;
-use isa::Isa;
-use nvptx::Nvptx;
+use isa::{Isa, Portable};
 use sched_ir::lir;
 use x86::X86;
 
@@ -46,7 +50,7 @@ use x86::X86;
 fn isa(machine: &Machine) -> Box<dyn Isa> {
     match machine.kind {
         MachineKind::X86 => Box::new(X86::new(machine.needs, machine.gathers_slowly)),
-        MachineKind::Nvptx => Box::new(Nvptx),
+        MachineKind::Nvptx | MachineKind::Host => Box::new(Portable),
     }
 }
 

@@ -59,7 +59,11 @@ impl<'ctx> Emitter<'_, 'ctx> {
             Op::Int(n) => self.int(ty, *n),
             Op::Float(x) => self.float(ty, *x),
             Op::Rows => self.rows(),
-            Op::Id(_) => Err(LlvmError::ill_formed("the number of a thread in code for a processor")),
+            Op::Id(dimension) => {
+                let id = self.device()?.id(self, *dimension)?;
+                let id = self.after_first_block(*dimension, id)?;
+                self.resized(id, Ty::of(Scalar::I32), ty)
+            }
             Op::Bin(bin, a, b) => self.bin(*bin, ty.scalar, *a, *b),
             Op::Cmp(cmp, a, b) => self.compare(*cmp, self.ty(*a)?.scalar, *a, *b),
             Op::Select(cond, a, b) => {
@@ -194,14 +198,12 @@ impl<'ctx> Emitter<'_, 'ctx> {
         })
     }
 
-    /// A call of the C library, lane by lane.
+    /// A function of the C library, lane by lane: a call of it, or in launches, where there is none, the same in
+    /// operations.
     fn math(&self, math: Math, value: Value, ty: Ty) -> Result<BasicValueEnum<'ctx>, LlvmError> {
-        let function = self.library(math, ty.scalar)?;
-        let call = |argument: BasicValueEnum<'ctx>| {
-            let call = self.builder.build_call(function, &[argument.into()], "")?;
-            call.try_as_basic_value()
-                .basic()
-                .ok_or_else(|| LlvmError::ill_formed("a function returns nothing"))
+        let call = |argument: BasicValueEnum<'ctx>| match (&self.device, math) {
+            (Some(device), Math::Exp) => self.exp(device.global(), argument),
+            (None, _) => self.call_of_library(math, ty.scalar, argument),
         };
         let vector = match self.frame.value(value)? {
             VectorValue(vector) => vector,
@@ -214,6 +216,16 @@ impl<'ctx> Emitter<'_, 'ctx> {
             result = self.builder.build_insert_element(result, one, lane, "")?;
         }
         Ok(result.into())
+    }
+
+    fn call_of_library(
+        &self,
+        math: Math,
+        scalar: Scalar,
+        argument: BasicValueEnum<'ctx>,
+    ) -> Result<BasicValueEnum<'ctx>, LlvmError> {
+        let call = self.builder.build_call(self.library(math, scalar)?, &[argument.into()], "")?;
+        call.try_as_basic_value().basic().ok_or_else(|| LlvmError::ill_formed("a function returns nothing"))
     }
 
     /// Declares a function of the C library; it depends on nothing but its argument.

@@ -1,0 +1,61 @@
+//! What the tests of launches share: schedules and models compiled for GPUs.
+
+#![allow(dead_code, clippy::expect_used, clippy::panic)]
+
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+mod fibers;
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+pub mod host;
+
+use sched_forest::Forest;
+use sched_ir::lir::KernelKind;
+use sched_ir::{Budget, Compiled, compile};
+use sched_lang::{Options, Supported, Target, check};
+use sched_testing::forests;
+use std::path::{Path, PathBuf};
+
+/// All kinds of kernels.
+pub const ALL: [KernelKind; 4] = [KernelKind::Raw, KernelKind::Value, KernelKind::Class, KernelKind::Leaf];
+
+/// Those that walk trees.
+pub const WALKS: [KernelKind; 2] = [KernelKind::Raw, KernelKind::Leaf];
+
+/// Blocks of threads with a row each.
+pub const DIRECT: &str = "tile(batch, b0, b1, 128)\ngpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\n";
+
+fn folder(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples").join(name)
+}
+
+/// The example schedules for GPUs, by name, in alphabetical order.
+pub fn examples() -> Vec<(String, String)> {
+    let files =
+        std::fs::read_dir(folder("gpu")).expect("a folder").map(|entry| entry.expect("a file").path());
+    let text = |path: PathBuf| {
+        let name = path.file_stem().expect("a name").to_string_lossy().into_owned();
+        (name, std::fs::read_to_string(path).expect("text"))
+    };
+    let mut all: Vec<(String, String)> = files.map(text).collect();
+    all.sort();
+    assert!(all.len() >= 6, "only {} examples were found", all.len());
+    all
+}
+
+/// The example model.
+pub fn model() -> Forest {
+    let bytes = std::fs::read(folder("model/breast_cancer.json")).expect("the example model");
+    sched_forest::read(&bytes).expect("a model")
+}
+
+/// Compiles a schedule for a GPU, if it is legal for the forest.
+pub fn compiled(forest: &Forest, schedule: &str, kernels: &[KernelKind]) -> Option<Compiled> {
+    let options = Options {
+        model: Some(forests::info(forest).into()),
+        supported: Supported::Everything,
+        target: Some(Target::gpu()),
+        ..Options::default()
+    };
+    let nest = check(schedule, &options).nests?;
+    let compiled = compile(forest.clone(), None, nest, kernels, &Budget::default());
+    Some(compiled.unwrap_or_else(|error| panic!("{schedule}: {error}")))
+}

@@ -1,0 +1,207 @@
+//! How many instructions the loops of kernels have, pipe by pipe, in NVIDIA's machine code: `tests/sass` keeps them for
+//! one version of `ptxas`. `UPDATE=1` rewrites them. Without that version of `ptxas`, or without `nvdisasm`, the test
+//! says that it was left out.
+
+#![allow(clippy::panic, clippy::expect_used)]
+
+mod launches;
+
+use launches::{compiled, examples, model};
+use sched_ir::lir::KernelKind;
+use sched_llvm::{Gpu, Ptxas, ptx_text};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::ops::Range;
+use std::path::Path;
+
+/// The version of `ptxas` whose code is kept.
+const VERSION: &str = "13.5.37";
+
+/// The part of a multiprocessor that runs an instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Pipe {
+    Shared,
+    Global,
+    Constant,
+    Alu,
+    Fma,
+    Double,
+    Special,
+    Uniform,
+    Branch,
+    Barrier,
+}
+
+impl Pipe {
+    fn of(instruction: &str) -> Pipe {
+        let name = instruction.split(['.', ' ']).next().unwrap_or(instruction);
+        match name {
+            "LDS" | "STS" | "LDSM" | "ATOMS" => Pipe::Shared,
+            "LDG" | "STG" | "LD" | "ST" | "ATOM" | "ATOMG" | "RED" => Pipe::Global,
+            "LDC" | "ULDC" => Pipe::Constant,
+            "IMAD" | "FADD" | "FMUL" | "FFMA" | "HFMA2" | "IDP" => Pipe::Fma,
+            "DADD" | "DMUL" | "DFMA" | "DSETP" => Pipe::Double,
+            "MUFU" | "I2F" | "F2I" | "F2F" | "I2I" | "FRND" | "POPC" | "FLO" => Pipe::Special,
+            "BRA" | "BSSY" | "BSYNC" | "EXIT" | "CALL" | "RET" | "WARPSYNC" | "YIELD" | "BREAK" => {
+                Pipe::Branch
+            }
+            "BAR" | "MEMBAR" | "DEPBAR" | "ERRBAR" | "CCTL" => Pipe::Barrier,
+            "S2R" | "S2UR" | "R2UR" | "CS2R" => Pipe::Uniform,
+            name if name.starts_with('U') => Pipe::Uniform,
+            _ => Pipe::Alu,
+        }
+    }
+}
+
+/// A kernel as the disassembler prints it.
+struct Kernel {
+    name: String,
+    /// Instructions without what tells when they run.
+    code: Vec<String>,
+    /// Which instruction a label is ahead of.
+    labels: BTreeMap<String, usize>,
+}
+
+fn kernels(text: &str) -> Vec<Kernel> {
+    let mut all: Vec<Kernel> = Vec::new();
+    for line in text.lines().map(str::trim) {
+        if let Some(name) = line.strip_prefix(".text.").and_then(|line| line.strip_suffix(':')) {
+            all.push(Kernel { name: name.to_string(), code: Vec::new(), labels: BTreeMap::new() });
+        }
+        let Some(kernel) = all.last_mut() else { continue };
+        if let Some(label) = line.strip_suffix(':') {
+            kernel.labels.insert(label.to_string(), kernel.code.len());
+        }
+        let Some((_, rest)) = line.strip_prefix("/*").and_then(|line| line.split_once("*/")) else {
+            continue;
+        };
+        let code = rest.trim().trim_end_matches(';').trim();
+        let code =
+            if code.starts_with('@') { code.split_once(' ').map_or(code, |(_, code)| code) } else { code };
+        kernel.code.push(code.trim().to_string());
+    }
+    // What is behind the last exit only fills the space.
+    for kernel in &mut all {
+        let used = kernel.code.iter().rposition(|code| code.starts_with("EXIT")).map_or(0, |last| last + 1);
+        kernel.code.truncate(used);
+    }
+    all
+}
+
+impl Kernel {
+    /// Loops with no loop inside, from a label to a branch back to it.
+    fn loops(&self) -> Vec<Range<usize>> {
+        let back = |(at, code): (usize, &String)| {
+            let label = code.strip_prefix("BRA")?.split(['(', ')']).nth(1)?;
+            let to = *self.labels.get(label)?;
+            (to <= at).then_some(to..at + 1)
+        };
+        let all: Vec<Range<usize>> = self.code.iter().enumerate().filter_map(back).collect();
+        let inner = |range: &&Range<usize>| {
+            !all.iter().any(|other| other != *range && range.start <= other.start && other.end <= range.end)
+        };
+        all.iter().filter(inner).cloned().collect()
+    }
+
+    fn pipes(&self, range: Range<usize>) -> BTreeMap<Pipe, usize> {
+        let mut pipes = BTreeMap::new();
+        for code in &self.code[range] {
+            *pipes.entry(Pipe::of(code)).or_default() += 1;
+        }
+        pipes
+    }
+}
+
+/// Which loads a walk makes at each node: of the example, so many of the pipe. What reads features in shared memory reads
+/// nothing else there; without a copy of rows, a hop loads the number of the feature, its value and the threshold.
+const LOADS_OF_A_HOP: [(&str, Pipe, usize); 6] = [
+    ("direct", Pipe::Global, 3),
+    ("quantized", Pipe::Shared, 1),
+    ("shared_data", Pipe::Shared, 1),
+    ("shared_rows", Pipe::Shared, 1),
+    ("template", Pipe::Shared, 1),
+    ("tree_pieces", Pipe::Global, 3),
+];
+
+/// The loops of all kernels without those inside. A loop walks if it makes the loads of a hop and stores nothing.
+fn report(sass: &str, hop: Option<(Pipe, usize)>) -> String {
+    let mut out = String::new();
+    for kernel in kernels(sass) {
+        writeln!(out, "{}: {} instructions", kernel.name, kernel.code.len()).expect("text");
+        for range in kernel.loops() {
+            let code = &kernel.code[range.clone()];
+            let pipes = kernel.pipes(range);
+            let parts: Vec<String> =
+                pipes.iter().map(|(pipe, count)| format!("{pipe:?} {count}").to_lowercase()).collect();
+            write!(out, "  loop of {}: {}", code.len(), parts.join(", ")).expect("text");
+            let stores = code.iter().any(|code| code.starts_with("ST"));
+            if let Some((pipe, loads)) = hop.filter(|_| !stores) {
+                let hops = pipes.get(&pipe).copied().unwrap_or(0) / loads;
+                if hops > 0 {
+                    write!(out, "; {:.1} a hop", code.len() as f64 / hops as f64).expect("text");
+                }
+            }
+            out.push('\n');
+        }
+    }
+    out
+}
+
+#[test]
+fn loops_are_as_kept() {
+    let Some(ptxas) = Ptxas::find() else {
+        println!("left out: ptxas is not in the search path, and PTXAS names none");
+        return;
+    };
+    let version = ptxas.version().expect("a version");
+    if version != VERSION {
+        println!("left out: instructions are kept for ptxas {VERSION}, and this is {version}");
+        return;
+    }
+    let Some(nvdisasm) = ptxas.disassembler() else {
+        println!("left out: nvdisasm is not beside ptxas, and NVDISASM names none");
+        return;
+    };
+    let (forest, folder) = (model(), Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/sass"));
+    let update = std::env::var_os("UPDATE").is_some();
+    for (name, schedule) in examples() {
+        let hop = LOADS_OF_A_HOP.iter().find(|(of, ..)| *of == name).map(|(_, pipe, loads)| (*pipe, *loads));
+        let lir = compiled(&forest, &schedule, &[KernelKind::Raw]).expect("the schedule is legal").lir;
+        let mut found = format!("ptxas {VERSION}\n");
+        for gpu in ["sm_80", "sm_90"] {
+            let gpu: Gpu = gpu.parse().expect("a GPU");
+            let cubin = ptxas.assemble(&ptx_text(&lir, gpu).expect("PTX"), gpu).expect("machine code");
+            write!(found, "\n{gpu}\n{}", report(&nvdisasm.text(&cubin).expect("SASS"), hop)).expect("text");
+        }
+        let kept = folder.join(format!("{name}.txt"));
+        if update {
+            std::fs::create_dir_all(&folder).expect("a folder");
+            std::fs::write(&kept, &found).expect("goldens can be written");
+        }
+        let expected = std::fs::read_to_string(&kept).unwrap_or_default();
+        assert!(found == expected, "{} differs; look at it and run with UPDATE=1\n{found}", kept.display());
+    }
+}
+
+#[test]
+fn loops_and_pipes_are_found() {
+    let text = "
+        .section .text.k
+.text.k:
+        /*0000*/                   S2R R0, SR_TID.X ;
+.L_x_1:
+        /*0010*/                   LDG.E R2, desc[UR4][R2.64] ;
+.L_x_2:
+        /*0020*/               @P0 LDS R21, [R21] ;
+        /*0030*/                   IMAD R21, R21, 0x80, R0 ;
+        /*0040*/              @!P0 BRA `(.L_x_2) ;
+        /*0050*/                   LOP3.LUT R18, R13, 0xff, RZ, 0xc0, !PT ;
+        /*0060*/               @P1 BRA `(.L_x_1) ;
+        /*0070*/                   EXIT ;
+.L_x_3:
+        /*0080*/                   BRA `(.L_x_3);
+        /*0090*/                   NOP;
+";
+    let found = report(text, Some((Pipe::Shared, 1)));
+    assert_eq!(found, "k: 8 instructions\n  loop of 3: shared 1, fma 1, branch 1; 3.0 a hop\n");
+}
