@@ -60,7 +60,7 @@ impl Case {
     /// A case that is not random.
     pub fn of(forest: Forest, schedule: &str, rows: Vec<f64>) -> Case {
         let model = Some(forests::info(&forest).into());
-        let options = Options { model, supported: Supported::Simulable, ..Options::default() };
+        let options = Options { model, supported: Supported::Compilable, ..Options::default() };
         let nest = check(schedule, &options).nest().cloned().expect("a legal schedule");
         Case {
             seed: 0,

@@ -37,7 +37,7 @@ impl Case {
             format!("target gpu\n{}", with_params(text, &mut rng))
         };
         let options =
-            Options { model: Some(model.into()), supported: Supported::Simulable, ..Options::default() };
+            Options { model: Some(model.into()), supported: Supported::Compilable, ..Options::default() };
         let checked = check(&schedule, &options);
         let nests = checked.nests.unwrap_or_else(|| {
             panic!("seed {seed}: a legal schedule has errors\n{schedule}\n{:#?}", checked.diagnostics)

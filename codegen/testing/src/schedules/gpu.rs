@@ -11,7 +11,7 @@ use sched_nest::{Axis, Body, GpuLevel, LoopId, Nest};
 pub fn gpu_schedule(seed: u64, facts: &ModelInfo, has_code: &dyn Fn(&Nest) -> bool) -> String {
     let options = Options {
         model: Some(facts.clone().into()),
-        supported: Supported::Simulable,
+        supported: Supported::Compilable,
         target: Some(Target::gpu()),
         ..Options::default()
     };
