@@ -4,6 +4,7 @@
 
 use sched_lang::device::Limits;
 use sched_lang::diagnostics::codes;
+use sched_lang::directives::{Lowered, SIGNATURES};
 use sched_lang::illegal::Problem;
 use sched_lang::lineage::{Annotation, DirectiveIndex, NestBuilder, Select};
 use sched_lang::{ModelInfo, Options, Supported, Target, check, legality};
@@ -19,18 +20,25 @@ fn model(rng: &mut Rng) -> ModelInfo {
 
 #[test]
 fn every_row_meets_every_tree_once() {
-    all_rows_meet_all_trees(Supported::Compilable, schedule);
+    all_rows_meet_all_trees(|lowered, _| lowered == Lowered::Everywhere, schedule);
 }
 
 /// The same of schedules for GPUs, whether there is code for them or not.
 #[test]
 fn every_row_meets_every_tree_once_in_launches() {
-    all_rows_meet_all_trees(Supported::Compilable, |seed, model| {
-        format!("target gpu\n{}", gpu_schedule(seed, model, &|_| true))
-    });
+    let on_processors = ["parallel", "vectorize", "vectorReduce", "speculateWalk", "unrollAndJam"];
+    all_rows_meet_all_trees(
+        |lowered, name| lowered != Lowered::Nowhere && !on_processors.contains(&name),
+        |seed, model| format!("target gpu\n{}", gpu_schedule(seed, model, &|_| true)),
+    );
 }
 
-fn all_rows_meet_all_trees(supported: Supported, schedule: impl Fn(u64, &ModelInfo) -> String) {
+/// `wanted` says which directives must be among those of the schedules.
+fn all_rows_meet_all_trees(
+    wanted: impl Fn(Lowered, &str) -> bool,
+    schedule: impl Fn(u64, &ModelInfo) -> String,
+) {
+    let supported = Supported::Compilable;
     let mut seen = std::collections::HashMap::new();
     let seeds = std::env::var("SEEDS").ok().and_then(|n| n.parse().ok()).unwrap_or(600);
     for seed in 0..seeds {
@@ -43,7 +51,7 @@ fn all_rows_meet_all_trees(supported: Supported, schedule: impl Fn(u64, &ModelIn
             .nest()
             .cloned()
             .unwrap_or_else(|| panic!("seed {seed}: {:?}\n{text}", checked.diagnostics));
-        for directive in sched_lang::directives::SIGNATURES {
+        for directive in SIGNATURES {
             if text.contains(&format!("{}(", directive.name)) {
                 *seen.entry(directive.name).or_insert(0) += 1;
             }
@@ -63,21 +71,13 @@ fn all_rows_meet_all_trees(supported: Supported, schedule: impl Fn(u64, &ModelIn
             }
         }
     }
-    for directive in sched_lang::directives::SIGNATURES.iter().filter(|directive| {
-        directive.lowered.allows(supported) && !only_on_processors(directive.name, supported)
-    }) {
+    for directive in SIGNATURES.iter().filter(|directive| wanted(directive.lowered, directive.name)) {
         assert!(
             seen.get(directive.name).is_some_and(|count| *count >= 5),
             "{} is never made: {seen:?}",
             directive.name
         );
     }
-}
-
-/// Whether a directive makes no sense on a GPU.
-fn only_on_processors(name: &str, supported: Supported) -> bool {
-    supported == Supported::Compilable
-        && ["parallel", "vectorize", "vectorReduce", "speculateWalk", "unrollAndJam"].contains(&name)
 }
 
 #[test]

@@ -8,9 +8,9 @@ mod gpu;
 pub use gpu::{gpu_by_rows, gpu_schedule};
 
 use sched_lang::check::check;
-use sched_lang::directives::SIGNATURES;
+use sched_lang::directives::{Lowered, SIGNATURES};
 use sched_lang::legal_next;
-use sched_lang::options::{ModelInfo, Options, Supported};
+use sched_lang::options::{ModelInfo, Options, Supported, Target};
 use sched_nest::sym::Sym;
 use sched_nest::{Axis, Body, Layout, Loop, LoopId, Nest};
 
@@ -204,8 +204,9 @@ impl<'a> Growth<'a> {
 
     /// One of the legal next steps of a directive: forms that chance would rarely make up.
     fn proposed(&mut self, shapes: bool) -> String {
-        let signatures =
-            SIGNATURES.iter().filter(|s| s.lowered.allows(self.options.supported) && s.shapes == shapes);
+        let on_gpu = self.options.target.as_ref().is_some_and(Target::is_gpu);
+        let has_code = |lowered| lowered == Lowered::Everywhere || on_gpu && lowered == Lowered::OnGpus;
+        let signatures = SIGNATURES.iter().filter(|s| has_code(s.lowered) && s.shapes == shapes);
         let signatures: Vec<_> = signatures.collect();
         let Some(signature) = self.rng.pick(&signatures) else { return String::new() };
         let all = legal_next::at(&self.text, self.text.len(), &self.options, Some(signature.op));

@@ -6,7 +6,7 @@ use sched_ir::interp::AccessCost;
 use sched_ir::lir::KernelKind;
 use sched_ir::{Budget, Compiled, codes, compile, lower};
 use sched_lang::{Options, Supported, check};
-use sched_nest::{Axis, GpuAxis, GpuDimension, GpuLevel, Nest, Variants};
+use sched_nest::{Axis, Body, GpuAxis, GpuDimension, GpuLevel, LoopId, Nest, Variants};
 use sched_testing::{Rng, forests, schedules};
 
 /// Whether there is code for a nest on GPUs, which the checker does not know.
@@ -29,8 +29,7 @@ impl Case {
         let forest = forests::forest(&mut rng);
         let profile = forests::profile(&mut rng, &forest);
         let model = forests::info(&forest);
-        let has_code =
-            |nest: &Nest| threads_for_no_rows(nest) <= MOST_THREADS && has_code(&forest, &profile, nest);
+        let has_code = |nest: &Nest| iterations(nest) <= MOST_ITERATIONS && has_code(&forest, &profile, nest);
         let schedule = if rng.one_in(3) {
             schedules::gpu_by_rows(rng.next_u64(), &model, &has_code).text
         } else {
@@ -94,17 +93,25 @@ impl Case {
     }
 }
 
-/// Most threads of launches that are run even if there are no rows for them: they take long and test nothing more.
-const MOST_THREADS: i64 = 1 << 14;
+/// Most iterations that threads look at even if there are no rows for them: more take long and test nothing more.
+const MOST_ITERATIONS: i64 = 1 << 17;
 
-/// How many threads a nest has at least, whatever the number of rows.
-fn threads_for_no_rows(nest: &Nest) -> i64 {
-    let mapped = nest.loops.iter().filter(|this| this.annotations.gpu_dimension.is_some());
-    let trips = mapped.filter_map(|this| {
-        let [start, stop, step] = [&this.start, &this.stop, &this.step].map(|sym| sym.as_int());
-        Some((stop? - start? + step? - 1) / step?.max(1))
-    });
-    trips.fold(1, |all, trips| all.saturating_mul(trips.max(1)))
+/// How many iterations a nest has at least, whatever the number of rows.
+fn iterations(nest: &Nest) -> i64 {
+    fn of(nest: &Nest, id: LoopId) -> i64 {
+        let this = nest.get(id);
+        let [start, stop, step] = [&this.start, &this.stop, &this.step].map(|sym| sym.as_int().unwrap_or(0));
+        let trips = (stop.saturating_sub(start) / step.max(1)).max(1);
+        let inside = match &this.body {
+            Body::Walk => 1,
+            Body::Seq(list) => list.iter().fold(0, |all: i64, id| all.saturating_add(of(nest, *id))),
+            Body::Cases(cases) => {
+                cases.concat().into_iter().fold(0, |all: i64, id| all.saturating_add(of(nest, id)))
+            }
+        };
+        trips.saturating_mul(inside)
+    }
+    nest.roots.iter().fold(0, |all: i64, root| all.saturating_add(of(nest, *root)))
 }
 
 /// Whether some loop of a nest is mapped to a GPU.
