@@ -24,6 +24,8 @@ pub enum Stage {
     Ptx,
     /// The machine code of these kernels, by NVIDIA's ptxas and nvdisasm.
     Sass,
+    /// The kernels of a GPU schedule as assembly of AMD's GPUs.
+    Gcn,
 }
 
 /// `schedc ir`
@@ -51,7 +53,8 @@ pub struct Ir {
     /// Processor: native, x86-64-v2, x86-64-v3 or x86-64-v4
     #[arg(long, default_value = "native", value_parser = parse_cpu)]
     pub cpu: Cpu,
-    /// GPU of the stages ptx and sass, as NVIDIA names it: sm_80, sm_90
-    #[arg(long, default_value = "sm_80", value_parser = parse_gpu)]
-    pub gpu: Gpu,
+    /// GPU: of NVIDIA for ptx and sass, as sm_90 (sm_80 if none is named); of AMD for gcn: gfx90a (if none is named), gfx942 or
+    /// gfx1100
+    #[arg(long, value_parser = parse_gpu)]
+    pub gpu: Option<Gpu>,
 }

@@ -7,9 +7,9 @@ use crate::defaults::CodeDestination;
 use crate::failure::Failure;
 use crate::terminal::Terminal;
 use sched_ir::Compiled;
-use sched_ir::lir::KernelKind;
+use sched_ir::lir::{KernelKind, Module, Stmt};
 use sched_lang::Supported;
-use sched_llvm::{asm_text, llvm_text, ptx_text, sass_text};
+use sched_llvm::{Gpu, amdgpu_text, asm_text, llvm_text, ptx_text, sass_text};
 use sched_nest::show::show_variants;
 
 /// Runs the command.
@@ -28,6 +28,7 @@ pub fn run(args: &Ir, terminal: &Terminal) -> Result<(), Failure> {
     };
     let nest = job.nest_for(supported, &args.values, terminal)?;
     let compiled = compile(&job.model, nest, &[KernelKind::Raw, KernelKind::Value, KernelKind::Class])?;
+    let gpu = args.gpu.unwrap_or(if args.stage == Stage::Gcn { Gpu::DEFAULT_AMD } else { Gpu::DEFAULT });
     print(&match args.stage {
         Stage::Hir => show_variants(&compiled.variants, |stages| stages.hir.to_string()),
         Stage::Mir => show_variants(&compiled.variants, |stages| stages.mir.to_string()),
@@ -35,16 +36,20 @@ pub fn run(args: &Ir, terminal: &Terminal) -> Result<(), Failure> {
         Stage::Lir => compiled.lir.to_string(),
         Stage::Llvm => llvm_text(&compiled.lir, args.cpu, true)?,
         Stage::Asm => asm_text(&compiled.lir, args.cpu)?,
-        Stage::Ptx => ptx(&compiled, args)?,
-        Stage::Sass => sass_text(&ptx(&compiled, args)?, args.gpu)?,
+        Stage::Ptx => ptx_text(with_launches(&compiled)?, gpu)?,
+        Stage::Sass => sass_text(&ptx_text(with_launches(&compiled)?, gpu)?, gpu)?,
+        Stage::Gcn => amdgpu_text(with_launches(&compiled)?, gpu)?,
     })
 }
 
-/// The kernels of a GPU schedule.
-fn ptx(compiled: &Compiled, args: &Ir) -> Result<String, Failure> {
-    let text = ptx_text(&compiled.lir, args.gpu)?;
-    if text.contains(".entry") {
-        return Ok(text);
+/// The code of a GPU schedule.
+fn with_launches(compiled: &Compiled) -> Result<&Module, Failure> {
+    let mut launches = 0;
+    for (_, function) in &compiled.lir.kernels {
+        Stmt::visit_all(&function.body, |stmt| launches += usize::from(matches!(stmt, Stmt::Launch(_))));
+    }
+    if launches > 0 {
+        return Ok(&compiled.lir);
     }
     Err(Failure::usage(
         "the schedule has no kernels for GPUs",

@@ -47,7 +47,7 @@ use x86::X86;
 fn isa(machine: &Machine) -> Box<dyn Isa> {
     match machine.kind {
         MachineKind::X86 => Box::new(X86::new(machine.needs, machine.gathers_slowly)),
-        MachineKind::Nvptx | MachineKind::Host => Box::new(Portable),
+        MachineKind::AmdGpu | MachineKind::Nvptx | MachineKind::Host => Box::new(Portable),
     }
 }
 

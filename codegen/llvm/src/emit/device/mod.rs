@@ -1,6 +1,7 @@
 //! What launches need of the machine that runs them, beyond operations that LLVM has for all machines: numbers of blocks
 //! and threads, barriers, memory that a block shares, and how kernels take their parameters.
 
+mod amdgpu;
 mod host;
 mod nvptx;
 
@@ -96,6 +97,7 @@ impl<'ctx> Parameter<'ctx> {
 pub(super) fn device(machine: &Machine) -> Option<Rc<dyn Device>> {
     match machine.kind {
         MachineKind::X86 => None,
+        MachineKind::AmdGpu => Some(Rc::new(amdgpu::AmdGpu)),
         MachineKind::Nvptx => Some(Rc::new(nvptx::Nvptx)),
         MachineKind::Host => Some(Rc::<host::Host>::default()),
     }
