@@ -5,7 +5,7 @@
 
 mod launches;
 
-use launches::{ALL, DIRECT, compiled, examples, model};
+use launches::{ALL, DIRECT, compiled, examples, model, schedules};
 use sched_forest::Forest;
 use sched_ir::lir::{Block, Launch, Module, Stmt};
 use sched_llvm::{CodeObject, Cpu, Gpu, amdgpu_text, asm_text, code_object, codes, ptx_text};
@@ -112,6 +112,24 @@ fn nothing_is_fused_and_nothing_flushed_to_zero() {
             assert_eq!(text.lines().find(fused), None, "{name}");
             assert!(text.contains(".amdhsa_float_denorm_mode_32 3"), "{text}");
             assert!(text.contains(".amdhsa_float_round_mode_32 0"), "{text}");
+        }
+    }
+}
+
+/// Every schedule has code, with atomic additions too, none of which calls a function.
+#[test]
+fn every_schedule_has_code() {
+    for (name, schedule) in schedules() {
+        let module = lir(&model(), &schedule);
+        for of in GPUS {
+            let text = amdgpu_text(&module, gpu(of)).expect("assembly");
+            assert_eq!(text.matches(".amdhsa_kernel ").count(), launches_of(&module).len(), "{name}, {of}");
+            assert!(!text.contains("s_swappc"), "{name}, {of}: {text}");
+            assert_eq!(
+                text.contains("global_atomic_"),
+                schedule.contains("atomicReduce"),
+                "{name}, {of}: {text}"
+            );
         }
     }
 }
