@@ -4,7 +4,7 @@
 use super::device::{Kernel, Parameter, device};
 use super::frame::Frame;
 use super::function::{Emitter, describe};
-use super::memory::AliasScopes;
+use super::memory::{AliasScopes, allocated};
 use super::uses::Uses;
 use super::{module, types};
 use crate::error::LlvmError;
@@ -81,8 +81,8 @@ struct Unit<'a, 'ctx> {
 
 impl<'ctx> Unit<'_, 'ctx> {
     fn kernel(&self, launch: &Launch) -> Result<EmittedLaunch, LlvmError> {
-        let device =
-            device(self.machine).ok_or_else(|| LlvmError::ill_formed("a launch in code for a processor"))?;
+        let device = device(self.machine, self.shared_bytes(launch))
+            .ok_or_else(|| LlvmError::ill_formed("a launch in code for a processor"))?;
         let name = kernel_symbol(self.function, launch);
         let given = self.parameters(launch);
         let parameters = self.types(&given)?;
@@ -132,6 +132,24 @@ impl<'ctx> Unit<'_, 'ctx> {
         drop(emitter);
         let (shared_bytes, Parameters { buffers, values, .. }) = (device.shared_bytes(), given);
         Ok(EmittedLaunch { name, shared_bytes, buffers, values })
+    }
+
+    /// Bytes of memory that the threads of a block share.
+    fn shared_bytes(&self, launch: &Launch) -> u64 {
+        let mut constants = BTreeMap::new();
+        let mut bytes = 0;
+        Stmt::visit_all(&self.function.body, |stmt| {
+            if let Stmt::Let(value, Op::Int(n)) = stmt {
+                constants.insert(*value, *n);
+            }
+        });
+        Stmt::visit_all(&launch.body, |stmt| match stmt {
+            Stmt::Alloc(alloc) if self.function.buffer(alloc.buffer).space == Space::Shared => {
+                bytes += constants.get(&alloc.bytes).map_or(0, |n| allocated(*n));
+            }
+            _ => {}
+        });
+        bytes
     }
 
     /// What a launch uses of what is around it.

@@ -32,7 +32,7 @@ pub(super) trait Device {
     /// Where the memory of all blocks is: rows, results, tables.
     fn global(&self) -> AddressSpace;
 
-    /// Memory that the threads of a block share.
+    /// Memory that the threads of a block share, a multiple of 64 bytes.
     fn shared<'ctx>(
         &self,
         emitter: &Emitter<'_, 'ctx>,
@@ -93,12 +93,12 @@ impl<'ctx> Parameter<'ctx> {
     }
 }
 
-/// The machine as one that runs launches, if it does.
-pub(super) fn device(machine: &Machine) -> Option<Rc<dyn Device>> {
+/// The machine as one that runs launches, if it does, for a kernel whose blocks share so many bytes.
+pub(super) fn device(machine: &Machine, shared_bytes: u64) -> Option<Rc<dyn Device>> {
     match machine.kind {
         MachineKind::X86 => None,
         MachineKind::AmdGpu => Some(Rc::new(amdgpu::AmdGpu)),
-        MachineKind::Nvptx => Some(Rc::new(nvptx::Nvptx)),
+        MachineKind::Nvptx => Some(Rc::new(nvptx::Nvptx::new(shared_bytes))),
         MachineKind::Host => Some(Rc::<host::Host>::default()),
     }
 }
