@@ -26,6 +26,8 @@ pub enum Stage {
     Ptx,
     /// The machine code of these kernels, by NVIDIA's ptxas and nvdisasm.
     Sass,
+    /// The kernels of a GPU schedule as assembly of AMD's GPUs.
+    Gcn,
 }
 
 /// `schedc ir`
@@ -53,7 +55,7 @@ pub struct Ir {
     /// Processor: native, x86-64-v2, x86-64-v3 or x86-64-v4
     #[arg(long, default_value = "native", value_parser = parse_cpu)]
     pub cpu: Cpu,
-    /// GPU of the stages ptx and sass, as NVIDIA names it: sm_80, sm_90 [default: the target's]
+    /// GPU of the stages ptx and sass, as sm_90, or of the stage gcn, as gfx90a, gfx942 or gfx1100 [default: the target's]
     #[arg(long, value_parser = parse_gpu)]
     pub gpu: Option<Gpu>,
 }

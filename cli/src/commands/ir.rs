@@ -2,13 +2,13 @@
 
 use super::{Job, print};
 use crate::args::{Ir, ScheduleOptions, Stage};
-use crate::compile::{compile, gpu_of};
+use crate::compile::compile;
 use crate::defaults::CodeDestination;
 use crate::failure::Failure;
 use crate::terminal::Terminal;
 use sched_ir::Compiled;
-use sched_ir::lir::KernelKind;
-use sched_llvm::{Gpu, asm_text, launch_text, llvm_text, ptx_text, sass_text};
+use sched_ir::lir::{KernelKind, Module, Place};
+use sched_llvm::{Gpu, amdgpu_text, asm_text, launch_text, llvm_text, ptx_text, sass_text};
 use sched_nest::show::show_variants;
 
 /// Runs the command.
@@ -21,8 +21,13 @@ pub fn run(args: &Ir, terminal: &Terminal) -> Result<(), Failure> {
         if args.model.is_some() { schedule } else { ScheduleOptions { schedule: None, ..schedule } };
     let job = Job::load(what, &schedule, &args.reading, (args.cpu, CodeDestination::Artefact))?;
     let (nest, target) = job.nest(&args.values, terminal)?;
-    let gpu = args.gpu.map_or_else(|| gpu_of(&target), Ok)?;
     let compiled = compile(&job.model, nest, &[KernelKind::Raw, KernelKind::Value, KernelKind::Class])?;
+    let named = target.options.first().filter(|_| target.is_gpu());
+    let gpu = |default: Gpu| match (args.gpu, named) {
+        (Some(gpu), _) => Ok(gpu),
+        (None, Some(name)) => name.parse(),
+        (None, None) => Ok(default),
+    };
     print(&match args.stage {
         Stage::Hir => show_variants(&compiled.variants, |stages| stages.hir.to_string()),
         Stage::Mir => show_variants(&compiled.variants, |stages| stages.mir.to_string()),
@@ -30,22 +35,19 @@ pub fn run(args: &Ir, terminal: &Terminal) -> Result<(), Failure> {
         Stage::Lir => compiled.lir.to_string(),
         Stage::Llvm => llvm_text(&compiled.lir, args.cpu, true)?,
         Stage::Asm => asm_text(&compiled.lir, args.cpu)?,
-        Stage::Launch => some(launch_text(&compiled.lir))?,
-        Stage::Ptx => ptx(&compiled, gpu)?,
-        Stage::Sass => sass_text(&ptx(&compiled, gpu)?, gpu)?,
+        Stage::Launch => launch_text(with_launches(&compiled)?),
+        Stage::Ptx => ptx_text(with_launches(&compiled)?, gpu(Gpu::DEFAULT)?)?,
+        Stage::Sass => {
+            sass_text(&ptx_text(with_launches(&compiled)?, gpu(Gpu::DEFAULT)?)?, gpu(Gpu::DEFAULT)?)?
+        }
+        Stage::Gcn => amdgpu_text(with_launches(&compiled)?, gpu(Gpu::DEFAULT_AMD)?)?,
     })
 }
 
-/// The kernels of a GPU schedule.
-fn ptx(compiled: &Compiled, gpu: Gpu) -> Result<String, Failure> {
-    some(launch_text(&compiled.lir))?;
-    Ok(ptx_text(&compiled.lir, gpu)?)
-}
-
-/// What there is of launches; an error if there is none.
-fn some(launches: String) -> Result<String, Failure> {
-    if !launches.is_empty() {
-        return Ok(launches);
+/// The code of a GPU schedule.
+fn with_launches(compiled: &Compiled) -> Result<&Module, Failure> {
+    if compiled.lir.places.iter().any(|(_, place)| *place == Place::Device) {
+        return Ok(&compiled.lir);
     }
     Err(Failure::usage(
         "the schedule has no kernels for GPUs",

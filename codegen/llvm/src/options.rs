@@ -4,7 +4,7 @@
 use inkwell::llvm_sys::support::LLVMParseCommandLineOptions;
 use inkwell::targets::{InitializationConfig, Target};
 use std::ffi::{CStr, c_char};
-use std::sync::{Mutex, Once, PoisonError};
+use std::sync::{Condvar, Mutex, Once, PoisonError};
 
 /// LLVM's switches for code that walks trees, and how they stand otherwise. They belong to the one version of LLVM
 /// that this crate links: an unknown name would end the process, so a test runs them. Neither functions nor target
@@ -19,36 +19,58 @@ const SWITCHES: [(&CStr, &CStr); 3] = [
     (c"-enable-misched=false", c"-enable-misched=true"),
 ];
 
-/// How many hold [`X86Switches`].
-static HOLDERS: Mutex<usize> = Mutex::new(0);
+/// Who generates code.
+struct Users {
+    /// How many generate code for x86.
+    x86: usize,
+    /// How many generate code for other machines.
+    others: usize,
+}
 
-/// While one of these lives, LLVM's switches stand as code for x86 wants them; with the last one they go back. Code for
-/// other machines must not be generated meanwhile.
-pub(crate) struct X86Switches(());
+static USERS: Mutex<Users> = Mutex::new(Users { x86: 0, others: 0 });
 
-impl X86Switches {
-    /// Sets the switches, unless they are set.
-    pub(crate) fn hold() -> X86Switches {
-        let mut holders = HOLDERS.lock().unwrap_or_else(PoisonError::into_inner);
-        if *holders == 0 {
-            set(SWITCHES.map(|(on, _)| on));
+/// Told when the last of some users has gone.
+static GONE: Condvar = Condvar::new();
+
+/// While one of these lives, LLVM's switches stand as code for a machine wants them. Whoever wants them otherwise waits
+/// for the last one to go, so a thread has at most one.
+pub(crate) struct Switches {
+    for_x86: bool,
+}
+
+impl Switches {
+    /// Sets the switches for x86, or for other machines, unless they are set.
+    pub(crate) fn hold(for_x86: bool) -> Switches {
+        let users = USERS.lock().unwrap_or_else(PoisonError::into_inner);
+        let waits = |users: &mut Users| if for_x86 { users.others > 0 } else { users.x86 > 0 };
+        let mut users = GONE.wait_while(users, waits).unwrap_or_else(PoisonError::into_inner);
+        if for_x86 {
+            if users.x86 == 0 {
+                set(SWITCHES.map(|(on, _)| on));
+            }
+            users.x86 += 1;
+        } else {
+            users.others += 1;
         }
-        *holders += 1;
-        X86Switches(())
+        Switches { for_x86 }
     }
 }
 
-impl Drop for X86Switches {
+impl Drop for Switches {
     fn drop(&mut self) {
-        let mut holders = HOLDERS.lock().unwrap_or_else(PoisonError::into_inner);
-        *holders = holders.saturating_sub(1);
-        if *holders == 0 {
-            set(SWITCHES.map(|(_, off)| off));
+        let mut users = USERS.lock().unwrap_or_else(PoisonError::into_inner);
+        let left = if self.for_x86 { &mut users.x86 } else { &mut users.others };
+        *left = left.saturating_sub(1);
+        if *left == 0 {
+            if self.for_x86 {
+                set(SWITCHES.map(|(_, off)| off));
+            }
+            GONE.notify_all();
         }
     }
 }
 
-/// Sets switches. The number of holders is locked, and is 0.
+/// Sets switches. The users are locked, and there is none that they concern.
 fn set(switches: [&'static CStr; 3]) {
     let all: Vec<*const c_char> = std::iter::once(c"schedc").chain(switches).map(CStr::as_ptr).collect();
     // SAFETY: the pointers are NUL-terminated strings that live for ever. The lock excludes other threads of this crate
@@ -70,17 +92,20 @@ pub(crate) fn initialise() {
         };
         Target::initialize_x86(&parts);
         Target::initialize_nvptx(&parts);
+        Target::initialize_amd_gpu(&parts);
     });
 }
 
 #[cfg(test)]
 mod tests {
-    use super::X86Switches;
+    use super::Switches;
     use crate::session::Session;
     use crate::target::{Cpu, Machine};
     use inkwell::memory_buffer::MemoryBuffer;
     use inkwell::targets::FileType;
     use std::fmt::Write as _;
+    use std::sync::mpsc;
+    use std::time::Duration;
 
     /// The assembly of sixteen sums of neighbours, all loads first: more values than there are registers, so that a
     /// scheduler would move loads to where they are used.
@@ -106,14 +131,24 @@ mod tests {
     fn switches_stand_for_x86_only_while_they_are_held() {
         let machine = Machine::new(Cpu::X86_64V3).expect("a machine");
         let before = assembly(&machine);
-        let held = {
-            let _first = X86Switches::hold();
-            let held = assembly(&machine);
-            drop(X86Switches::hold());
-            assert_eq!(assembly(&machine), held, "the first holder is still there");
-            held
-        };
+        let first = Switches::hold(true);
+        let held = assembly(&machine);
+        drop(Switches::hold(true));
+        assert_eq!(assembly(&machine), held, "the first holder is still there");
         assert_ne!(before, held, "the scheduler has nothing to do here");
+
+        let (sender, receiver) = mpsc::channel();
+        let other = std::thread::spawn(move || {
+            let _held = Switches::hold(false);
+            sender.send(()).expect("somebody listens");
+        });
+        let early = receiver.recv_timeout(Duration::from_millis(20));
+        assert!(early.is_err(), "code for other machines does not wait");
+        drop(first);
+        receiver.recv().expect("it goes on");
+        other.join().expect("it ends");
+
+        let _others = Switches::hold(false);
         assert_eq!(assembly(&machine), before, "the switches are back");
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::codes;
 use crate::error::LlvmError;
-use crate::options::X86Switches;
+use crate::options::Switches;
 use crate::session::Session;
 use crate::target::Machine;
 use inkwell::memory_buffer::MemoryBuffer;
@@ -53,7 +53,7 @@ pub(crate) fn generate(
     machine: &Machine,
     file: FileType,
 ) -> Result<MemoryBuffer<'static>, LlvmError> {
-    let _switches = machine.kind.is_x86().then(X86Switches::hold);
+    let _switches = Switches::hold(machine.kind.is_x86());
     let buffer = machine
         .llvm
         .write_to_memory_buffer(&module, file)

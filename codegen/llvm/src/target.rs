@@ -173,6 +173,8 @@ fn host() -> u64 {
 pub(crate) enum MachineKind {
     /// x86-64 processors.
     X86,
+    /// AMD's GPUs.
+    AmdGpu,
     /// NVIDIA's GPUs.
     Nvptx,
     /// This machine's processor, which runs launches thread by thread.
@@ -236,26 +238,23 @@ impl Machine {
     /// A machine for a GPU. Its code, too, never fuses a product and a sum.
     pub(crate) fn of_gpu(gpu: Gpu) -> Result<Machine, LlvmError> {
         options::initialise();
-        let unavailable = || {
-            LlvmError::new(
-                codes::CODE_GENERATION,
-                "the installed LLVM cannot generate code for NVIDIA's GPUs",
-            )
-            .with_help("install LLVM 19 with its NVPTX target (package libllvm19)")
+        let (kind, triple, reloc, name) = match gpu.is_amd() {
+            true => (MachineKind::AmdGpu, AMD_TRIPLE, RelocMode::PIC, "AMD's GPUs"),
+            false => (MachineKind::Nvptx, NVIDIA_TRIPLE, RelocMode::Default, "NVIDIA's GPUs"),
         };
-        let triple = TargetTriple::create(GPU_TRIPLE);
+        let unavailable = || {
+            let message = format!("the installed LLVM cannot generate code for {name}");
+            LlvmError::new(codes::CODE_GENERATION, message)
+                .with_help("install LLVM 19 with its targets AMDGPU and NVPTX (package libllvm19)")
+        };
+        let triple = TargetTriple::create(triple);
         let target = Target::from_triple(&triple).map_err(|_| unavailable())?;
+        let (cpu, features) = (gpu.llvm_name(), gpu.llvm_features());
+        let level = OptimizationLevel::Aggressive;
         let llvm = target
-            .create_target_machine(
-                &triple,
-                &gpu.llvm_name(),
-                gpu.llvm_features(),
-                OptimizationLevel::Aggressive,
-                RelocMode::Default,
-                CodeModel::Default,
-            )
+            .create_target_machine(&triple, &cpu, features, level, reloc, CodeModel::Default)
             .ok_or_else(unavailable)?;
-        Ok(Machine { kind: MachineKind::Nvptx, llvm, needs: 0, tune: None, gathers_slowly: false })
+        Ok(Machine { kind, llvm, needs: 0, tune: None, gathers_slowly: false })
     }
 
     /// What a function says of the instructions it may use, where functions for several machines are in one
@@ -282,5 +281,6 @@ impl Machine {
 /// The only system that artefacts are built for.
 const TRIPLE: &str = "x86_64-unknown-linux-gnu";
 
-/// The only kind of GPUs that code is made for.
-const GPU_TRIPLE: &str = "nvptx64-nvidia-cuda";
+/// The systems of GPUs.
+const NVIDIA_TRIPLE: &str = "nvptx64-nvidia-cuda";
+const AMD_TRIPLE: &str = "amdgcn-amd-amdhsa";

@@ -1,12 +1,14 @@
 //! Generated code as text, for people. It contains no model data: kernels reach the tables through the
 //! context.
 
-use crate::emit::{LaunchInfo, emit_kernels, emit_launches, launches};
+use crate::codes;
+use crate::emit::{self, LaunchInfo, emit_kernels, emit_launches};
 use crate::error::LlvmError;
 use crate::gpu::Gpu;
 use crate::passes;
 use crate::session::Session;
 use crate::target::{Cpu, Machine};
+use inkwell::memory_buffer::MemoryBuffer;
 use inkwell::targets::FileType;
 use sched_ir::lir::{self, KernelKind};
 use std::fmt::Write;
@@ -48,7 +50,9 @@ pub fn asm_text(module: &lir::Module, cpu: Cpu) -> Result<String, LlvmError> {
 /// launch.
 pub fn launch_text(module: &lir::Module) -> String {
     let mut text = String::new();
-    for LaunchInfo { name, block: [x, y, z], shared, buffers, num_arguments, is_split } in launches(module) {
+    for LaunchInfo { name, block: [x, y, z], shared, buffers, num_arguments, is_split } in
+        emit::launches(module)
+    {
         let values = num_arguments as usize - buffers.len();
         let split = if is_split { ", in pieces of 65535 blocks in the directions y and z" } else { "" };
         let _ = writeln!(text, "launch {name}{split}");
@@ -62,13 +66,45 @@ pub fn launch_text(module: &lir::Module) -> String {
 /// launch.
 ///
 /// # Errors
-/// As for compiling the module.
+/// As for compiling the module, and for GPUs of AMD.
 pub fn ptx_text(module: &lir::Module, gpu: Gpu) -> Result<String, LlvmError> {
+    only(gpu, false)?;
+    let text = launches(module, gpu, FileType::Assembly)?;
+    Ok(String::from_utf8_lossy(text.as_slice()).into_owned())
+}
+
+/// The launches of a module as assembly of a GPU of AMD.
+///
+/// # Errors
+/// As for compiling the module, and for GPUs of NVIDIA.
+pub fn amdgpu_text(module: &lir::Module, gpu: Gpu) -> Result<String, LlvmError> {
+    only(gpu, true)?;
+    let text = launches(module, gpu, FileType::Assembly)?;
+    Ok(String::from_utf8_lossy(text.as_slice()).into_owned())
+}
+
+/// An error unless the GPU is one of AMD, or one of NVIDIA.
+pub(crate) fn only(gpu: Gpu, amd: bool) -> Result<(), LlvmError> {
+    if gpu.is_amd() == amd {
+        return Ok(());
+    }
+    let (message, help) = match amd {
+        true => (format!("{gpu} is no GPU of AMD"), "name one of AMD, such as gfx90a, or ask for PTX"),
+        false => (format!("{gpu} takes no PTX: AMD makes it"), "name one of NVIDIA, such as sm_80"),
+    };
+    Err(LlvmError::new(codes::UNKNOWN_CPU, message).with_help(help))
+}
+
+/// The code of a module's launches for a GPU.
+pub(crate) fn launches(
+    module: &lir::Module,
+    gpu: Gpu,
+    file: FileType,
+) -> Result<MemoryBuffer<'static>, LlvmError> {
     let session = Session::new();
     let machine = Machine::of_gpu(gpu)?;
     let (emitted, _) = emit_launches(&session, &machine, module)?;
     passes::verify(&emitted)?;
     passes::optimise(&emitted, &machine)?;
-    let text = passes::generate(&session, emitted, &machine, FileType::Assembly)?;
-    Ok(String::from_utf8_lossy(text.as_slice()).into_owned())
+    passes::generate(&session, emitted, &machine, file)
 }

@@ -2,10 +2,12 @@
 
 #![allow(clippy::panic, clippy::expect_used)]
 
+mod launches;
+
 use sched_ir::lir::KernelKind;
 use sched_ir::{Budget, Compiled, compile};
 use sched_lang::{Options, Supported, Target, check};
-use sched_llvm::{Gpu, codes, ptx_text};
+use sched_llvm::{Gpu, Ptxas, codes, ptx_text};
 use sched_testing::forests;
 use sched_testing::schedules::Rng;
 
@@ -80,7 +82,7 @@ fn launches_of_a_loop_of_the_host_take_its_variable() {
 fn gpus_have_names() {
     assert_eq!(gpu("sm_90").to_string(), "sm_90");
     assert_eq!(Gpu::default().to_string(), "sm_80");
-    for name in ["sm_", "sm_50", "sm_9000", "gfx90a", "90", ""] {
+    for name in ["sm_", "sm_50", "sm_9000", "gfx90", "90", ""] {
         let error = name.parse::<Gpu>().expect_err("no such GPU");
         assert_eq!(error.code, codes::UNKNOWN_CPU);
     }
@@ -102,4 +104,24 @@ fn atomic_additions_are_instructions() {
                     tile(tree, t0, t1, 2)\ngpuDimension(t0, block.y)\natomicReduce(t0)\n";
     let ptx = ptx_text(&compiled(5, schedule).lir, Gpu::DEFAULT).expect("PTX");
     assert!(ptx.contains("atom.global.add.f") || ptx.contains("red.global.add.f"), "{ptx}");
+}
+
+/// A kernel's code has at most 48 KiB of shared memory by itself: for more the host asks.
+#[test]
+fn more_shared_memory_than_code_may_have_is_left_to_the_launch() {
+    let forest = launches::model();
+    for (threads, dynamic) in [(256, false), (512, true)] {
+        let schedule = format!(
+            "tile(batch, b0, b1, {threads})\ngpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\ncache(b0)\n"
+        );
+        let compiled =
+            launches::compiled(&forest, &schedule, &launches::WALKS).expect("the schedule is legal");
+        let ptx = ptx_text(&compiled.lir, Gpu::DEFAULT).expect("PTX");
+        assert_eq!(ptx.contains(".extern .shared .align 64 .b8 schedc_shared[]"), dynamic, "{ptx}");
+        if let Some(ptxas) = Ptxas::find() {
+            let kernels = ptxas.assemble(&ptx, Gpu::DEFAULT).expect("machine code").kernels;
+            let bytes = if dynamic { 0 } else { threads * 30 * 4 };
+            assert!(kernels.iter().all(|kernel| kernel.shared_bytes == bytes), "{kernels:?}");
+        }
+    }
 }

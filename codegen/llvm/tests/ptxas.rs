@@ -5,7 +5,7 @@
 
 mod launches;
 
-use launches::{ALL, DIRECT, compiled, examples, model};
+use launches::{ALL, DIRECT, Named, compiled, examples, model, schedules};
 use sched_forest::Forest;
 use sched_llvm::{Gpu, Ptxas, codes, ptx_text, sass_text};
 use sched_testing::forests;
@@ -14,29 +14,8 @@ use std::collections::BTreeSet;
 
 const GPUS: [&str; 2] = ["sm_80", "sm_90"];
 
-/// A schedule by name.
-type Named = (String, String);
-
-/// Schedules of every way to store and to walk trees.
-fn schedules() -> Vec<Named> {
-    let more = [
-        "",
-        "cache(b0)",
-        "representation(sparse)\ninterleave(tree, 2)",
-        "representation(levels)",
-        "cache(b0)\nrepresentation(quantized)",
-        "cache(b0)\nrepresentation(preorder)",
-        "tile(tree, t0, t1, 2)\ngpuDimension(t0, block.y)",
-        "tile(tree, t0, t1, 2)\ngpuDimension(t0, block.y)\natomicReduce(t0)",
-        "tile(tree, t0, t1, 2)\nunrollWalk(t1, 2)",
-    ];
-    let mut all = examples();
-    all.extend(more.map(|more| (more.replace('\n', "; "), format!("{DIRECT}{more}\n"))));
-    all
-}
-
-/// The example model, and a forest of every kind of output and type of sums. The first ones meet all schedules, the
-/// others the examples.
+/// The example model, which meets all schedules, and a forest of every kind of output and type of sums, each of which
+/// meets half of the examples.
 fn models() -> Vec<(String, Forest, Vec<Named>)> {
     let mut all = vec![("breast_cancer".to_string(), model(), schedules())];
     let mut seen = BTreeSet::new();
@@ -44,8 +23,8 @@ fn models() -> Vec<(String, Forest, Vec<Named>)> {
         let forest = forests::forest(&mut Rng(seed));
         let kind = (forest.transform, forest.types.accumulator, forest.num_margins > 1);
         if seen.insert(format!("{kind:?}")) {
-            let schedules = if all.len() < 3 { schedules() } else { examples() };
-            all.push((format!("forest {seed}"), forest, schedules));
+            let examples = examples().into_iter().skip(all.len() % 2).step_by(2);
+            all.push((format!("forest {seed}"), forest, examples.collect()));
         }
     }
     all
@@ -80,7 +59,7 @@ fn kernels_assemble_without_spills() {
             }
         }
     }
-    assert!(kernels > 300, "only {kernels} kernels were assembled");
+    assert!(kernels > 150, "only {kernels} kernels were assembled");
 }
 
 #[test]

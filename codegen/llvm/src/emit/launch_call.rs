@@ -2,7 +2,7 @@
 
 use super::function::Emitter;
 use super::launch::{Parameters, kernel_symbol, launches_in};
-use super::memory::round_up;
+use super::memory::allocated;
 use super::types;
 use crate::error::LlvmError;
 use inkwell::values::BasicValueEnum;
@@ -58,8 +58,7 @@ fn shared_bytes(function: &lir::Function, launch: &Launch) -> u32 {
         if let Stmt::Alloc(alloc) = stmt
             && function.buffer(alloc.buffer).space == Space::Shared
         {
-            let size = constants.get(&alloc.bytes).copied().unwrap_or(0);
-            bytes += round_up(size.max(1) as u64);
+            bytes += allocated(constants.get(&alloc.bytes).copied().unwrap_or(0));
         }
     });
     u32::try_from(bytes).unwrap_or(u32::MAX)

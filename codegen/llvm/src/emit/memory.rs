@@ -283,9 +283,9 @@ impl<'ctx> Emitter<'_, 'ctx> {
     pub(super) fn alloc(&mut self, alloc: &Alloc) -> Result<(), LlvmError> {
         let bytes = self.index(alloc.bytes)?;
         if let (true, Some(size)) = (self.device.is_some(), bytes.get_sign_extended_constant()) {
-            return self.alloc_in_launch(alloc, round_up(size.max(1) as u64));
+            return self.alloc_in_launch(alloc, allocated(size));
         }
-        let on_stack = bytes.get_sign_extended_constant().map(|n| round_up(n.max(1) as u64));
+        let on_stack = bytes.get_sign_extended_constant().map(allocated);
         match on_stack {
             Some(size) if self.frame.take_stack(size) => self.alloc_on_stack(alloc, size),
             _ => self.alloc_on_heap(alloc, bytes),
@@ -347,9 +347,9 @@ pub(super) fn instruction(value: BasicValueEnum) -> Result<InstructionValue, Llv
     instruction.ok_or_else(|| LlvmError::ill_formed("an access is no instruction"))
 }
 
-/// Bytes of a buffer with what follows it up to the next one.
-pub(super) fn round_up(bytes: u64) -> u64 {
-    bytes.next_multiple_of(TABLE_ALIGNMENT.into())
+/// The bytes of temporary memory that so many wanted ones get.
+pub(super) fn allocated(bytes: i64) -> u64 {
+    (bytes.max(1) as u64).next_multiple_of(TABLE_ALIGNMENT.into())
 }
 
 /// The alignment that every element of a buffer has at an access. Callers align their rows and results only

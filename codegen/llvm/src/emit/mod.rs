@@ -53,7 +53,7 @@ fn isa(machine: &Machine) -> Box<dyn Isa> {
     match machine.kind {
         MachineKind::X86 => Box::new(X86::new(machine.needs, machine.gathers_slowly)),
         MachineKind::Nvptx => Box::new(Nvptx::default()),
-        MachineKind::Host => Box::new(Portable),
+        MachineKind::AmdGpu | MachineKind::Host => Box::new(Portable),
     }
 }
 

@@ -28,16 +28,37 @@ fn folder(name: &str) -> PathBuf {
 }
 
 /// The example schedules for GPUs, by name, in alphabetical order.
-pub fn examples() -> Vec<(String, String)> {
+pub fn examples() -> Vec<Named> {
     let files =
         std::fs::read_dir(folder("gpu")).expect("a folder").map(|entry| entry.expect("a file").path());
     let text = |path: PathBuf| {
         let name = path.file_stem().expect("a name").to_string_lossy().into_owned();
         (name, std::fs::read_to_string(path).expect("text"))
     };
-    let mut all: Vec<(String, String)> = files.map(text).collect();
+    let mut all: Vec<Named> = files.map(text).collect();
     all.sort();
     assert!(all.len() >= 6, "only {} examples were found", all.len());
+    all
+}
+
+/// A schedule by name.
+pub type Named = (String, String);
+
+/// The examples, and schedules of every way to store and to walk trees.
+pub fn schedules() -> Vec<Named> {
+    let more = [
+        "",
+        "cache(b0)",
+        "representation(sparse)\ninterleave(tree, 2)",
+        "representation(levels)",
+        "cache(b0)\nrepresentation(quantized)",
+        "cache(b0)\nrepresentation(preorder)",
+        "tile(tree, t0, t1, max(1, num_trees / 4))\ngpuDimension(t0, block.y)",
+        "tile(tree, t0, t1, max(1, num_trees / 4))\ngpuDimension(t0, block.y)\natomicReduce(t0)",
+        "tile(tree, t0, t1, 2)\nunrollWalk(t1, 2)",
+    ];
+    let mut all = examples();
+    all.extend(more.map(|more| (more.replace('\n', "; "), format!("{DIRECT}{more}\n"))));
     all
 }
 

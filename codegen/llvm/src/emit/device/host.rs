@@ -3,7 +3,6 @@
 
 use super::{Device, Kernel};
 use crate::emit::function::{Emitter, first_pointer};
-use crate::emit::memory::TABLE_ALIGNMENT;
 use crate::emit::types;
 use crate::error::LlvmError;
 use crate::host_launch::HostThread;
@@ -89,7 +88,7 @@ impl Device for Host {
         bytes: u64,
     ) -> Result<PointerValue<'ctx>, LlvmError> {
         let offset = self.shared.get();
-        self.shared.set(offset + bytes.next_multiple_of(TABLE_ALIGNMENT.into()));
+        self.shared.set(offset + bytes);
         let memory = Host::pointer_field(emitter, offset_of!(HostThread, shared))?;
         let offset = emitter.context.i64_type().const_int(offset, false);
         // SAFETY: a block's memory has as many bytes as `shared_bytes` says in the end.

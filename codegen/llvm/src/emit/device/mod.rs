@@ -1,6 +1,7 @@
 //! What launches need of the machine that runs them, beyond operations that LLVM has for all machines: numbers of blocks
 //! and threads, barriers, memory that a block shares, and how kernels take their parameters.
 
+mod amdgpu;
 mod host;
 mod nvptx;
 
@@ -10,7 +11,7 @@ use crate::target::{Machine, MachineKind};
 use inkwell::AddressSpace;
 use inkwell::attributes::{Attribute, AttributeLoc};
 use inkwell::context::Context;
-use inkwell::module::Module;
+use inkwell::module::{Linkage, Module};
 use inkwell::types::{BasicMetadataTypeEnum, BasicType, BasicTypeEnum};
 use inkwell::values::{BasicValueEnum, FunctionValue, PointerValue};
 use sched_ir::lir::GpuDimension;
@@ -31,7 +32,7 @@ pub(super) trait Device {
     /// Where the memory of all blocks is: rows, results, tables.
     fn global(&self) -> AddressSpace;
 
-    /// Memory that the threads of a block share.
+    /// Memory that the threads of a block share, a multiple of 64 bytes.
     fn shared<'ctx>(
         &self,
         emitter: &Emitter<'_, 'ctx>,
@@ -92,10 +93,11 @@ impl<'ctx> Parameter<'ctx> {
     }
 }
 
-/// The machine as one that runs launches, if it does.
+/// The machine as one that runs launches, if it does, for one kernel.
 pub(super) fn device(machine: &Machine) -> Option<Rc<dyn Device>> {
     match machine.kind {
         MachineKind::X86 => None,
+        MachineKind::AmdGpu => Some(Rc::new(amdgpu::AmdGpu)),
         MachineKind::Nvptx => Some(Rc::<nvptx::Nvptx>::default()),
         MachineKind::Host => Some(Rc::<host::Host>::default()),
     }
@@ -127,4 +129,13 @@ fn with_parameters<'ctx>(
         }
     }
     llvm
+}
+/// Memory of a block as a variable of the module.
+fn shared_variable<'ctx>(emitter: &Emitter<'_, 'ctx>, name: &str, bytes: u64) -> PointerValue<'ctx> {
+    let array = emitter.context.i8_type().array_type(bytes as u32);
+    let memory = emitter.module.add_global(array, Some(AddressSpace::from(SHARED)), name);
+    memory.set_initializer(&array.get_undef());
+    memory.set_linkage(Linkage::Internal);
+    memory.set_alignment(super::memory::TABLE_ALIGNMENT);
+    memory.as_pointer_value()
 }

@@ -2,7 +2,7 @@
 
 use super::{Device, GLOBAL, Kernel, SHARED, with_parameters};
 use crate::emit::function::Emitter;
-use crate::emit::memory::{TABLE_ALIGNMENT, round_up};
+use crate::emit::memory::TABLE_ALIGNMENT;
 use crate::error::LlvmError;
 use inkwell::AddressSpace;
 use inkwell::context::Context;
@@ -52,7 +52,7 @@ impl Device for Nvptx {
         bytes: u64,
     ) -> Result<PointerValue<'ctx>, LlvmError> {
         let offset = self.shared.get();
-        self.shared.set(offset + round_up(bytes));
+        self.shared.set(offset + bytes);
         let byte = emitter.context.i8_type();
         let all = emitter.module.get_global(SHARED_MEMORY).unwrap_or_else(|| {
             let space = AddressSpace::from(SHARED);

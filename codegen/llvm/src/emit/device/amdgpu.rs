@@ -1,0 +1,124 @@
+//! AMD's GPUs: numbers of blocks and threads, barriers, and what a kernel says of itself.
+
+use super::{Device, GLOBAL, Kernel, shared_variable, with_parameters};
+use crate::emit::function::Emitter;
+use crate::error::LlvmError;
+use inkwell::AddressSpace;
+use inkwell::attributes::AttributeLoc;
+use inkwell::context::Context;
+use inkwell::memory_buffer::MemoryBuffer;
+use inkwell::module::{Linkage, Module};
+use inkwell::values::{BasicValueEnum, FunctionValue, PointerValue};
+use sched_ir::lir::{GpuAxis, GpuDimension, GpuLevel};
+
+/// The calling convention of functions that the host launches.
+const AMDGPU_KERNEL: u32 = 91;
+
+/// A barrier of a block's threads, between which memory is as LIR says. It is text because fences of a block cannot be
+/// built through LLVM's C interface. LLVM puts the body in place of each call.
+const BARRIER: &str = "\
+define void @schedc_barrier() alwaysinline convergent nounwind {
+  fence syncscope(\"workgroup\") release
+  call void @llvm.amdgcn.s.barrier()
+  fence syncscope(\"workgroup\") acquire
+  ret void
+}
+declare void @llvm.amdgcn.s.barrier() convergent nounwind willreturn
+\0";
+
+const BARRIER_NAME: &str = "schedc_barrier";
+
+/// What the host may pass beside a kernel's parameters; these kernels want none of it.
+const UNUSED: [&str; 9] = [
+    "amdgpu-no-completion-action",
+    "amdgpu-no-default-queue",
+    "amdgpu-no-dispatch-id",
+    "amdgpu-no-dispatch-ptr",
+    "amdgpu-no-heap-ptr",
+    "amdgpu-no-hostcall-ptr",
+    "amdgpu-no-implicitarg-ptr",
+    "amdgpu-no-multigrid-sync-arg",
+    "amdgpu-no-queue-ptr",
+];
+
+/// A GPU of AMD.
+pub(super) struct AmdGpu;
+
+impl Device for AmdGpu {
+    fn id<'ctx>(
+        &self,
+        emitter: &Emitter<'_, 'ctx>,
+        dimension: GpuDimension,
+    ) -> Result<BasicValueEnum<'ctx>, LlvmError> {
+        let call = emitter.intrinsic(register(dimension), &[], &[])?;
+        let id = call.try_as_basic_value().basic();
+        id.ok_or_else(|| LlvmError::ill_formed("the number of a thread has no value"))
+    }
+
+    fn barrier(&self, emitter: &Emitter) -> Result<(), LlvmError> {
+        if emitter.module.get_function(BARRIER_NAME).is_none() {
+            let text = MemoryBuffer::create_from_memory_range_copy(BARRIER.as_bytes(), "barrier");
+            let refused = |message: inkwell::support::LLVMString| LlvmError::ill_formed(message.to_string());
+            let barrier = emitter.context.create_module_from_ir(text).map_err(refused)?;
+            barrier.set_triple(&emitter.module.get_triple());
+            barrier.set_data_layout(&emitter.module.get_data_layout());
+            emitter.module.link_in_module(barrier).map_err(refused)?;
+        }
+        let barrier = emitter.module.get_function(BARRIER_NAME);
+        let barrier = barrier.ok_or_else(|| LlvmError::ill_formed("the barrier is not there"))?;
+        barrier.set_linkage(Linkage::Internal);
+        emitter.builder.build_call(barrier, &[], "")?;
+        Ok(())
+    }
+
+    fn global(&self) -> AddressSpace {
+        AddressSpace::from(GLOBAL)
+    }
+
+    fn shared<'ctx>(
+        &self,
+        emitter: &Emitter<'_, 'ctx>,
+        name: &str,
+        bytes: u64,
+    ) -> Result<PointerValue<'ctx>, LlvmError> {
+        Ok(shared_variable(emitter, name, bytes))
+    }
+
+    fn declare<'ctx>(
+        &self,
+        context: &'ctx Context,
+        module: &Module<'ctx>,
+        kernel: &Kernel<'_, 'ctx>,
+    ) -> Result<FunctionValue<'ctx>, LlvmError> {
+        let llvm = with_parameters(context, module, kernel);
+        llvm.set_call_conventions(AMDGPU_KERNEL);
+        let threads = kernel.block.iter().fold(1u32, |all, extent| all.saturating_mul(*extent));
+        let said = [
+            ("amdgpu-flat-work-group-size", format!("{threads},{threads}")),
+            // All blocks have all their threads.
+            ("uniform-work-group-size", "true".to_string()),
+        ];
+        for (word, value) in said {
+            llvm.add_attribute(AttributeLoc::Function, context.create_string_attribute(word, &value));
+        }
+        for unused in UNUSED {
+            llvm.add_attribute(AttributeLoc::Function, context.create_string_attribute(unused, ""));
+        }
+        let extents = kernel.block.map(|n| context.i32_type().const_int(n.into(), false).into());
+        let extents = context.metadata_node(&extents);
+        llvm.as_global_value().set_metadata(extents, context.get_kind_id("reqd_work_group_size"));
+        Ok(llvm)
+    }
+}
+
+/// The intrinsic of a block's or a thread's number.
+fn register(dimension: GpuDimension) -> &'static str {
+    match (dimension.level, dimension.axis) {
+        (GpuLevel::Grid, GpuAxis::X) => "llvm.amdgcn.workgroup.id.x",
+        (GpuLevel::Grid, GpuAxis::Y) => "llvm.amdgcn.workgroup.id.y",
+        (GpuLevel::Grid, GpuAxis::Z) => "llvm.amdgcn.workgroup.id.z",
+        (GpuLevel::Block, GpuAxis::X) => "llvm.amdgcn.workitem.id.x",
+        (GpuLevel::Block, GpuAxis::Y) => "llvm.amdgcn.workitem.id.y",
+        (GpuLevel::Block, GpuAxis::Z) => "llvm.amdgcn.workitem.id.z",
+    }
+}

@@ -1,0 +1,86 @@
+//! Code objects for AMD's GPUs: machine code by LLVM, linked by LLD, and what its kernels take of the GPU, as their
+//! metadata say.
+
+use crate::codes;
+use crate::error::LlvmError;
+use crate::gpu::Gpu;
+use crate::link::{Folder, Need, read, run};
+use crate::metadata::{self, CodeObjectKernel};
+use crate::text::{launches, only};
+use inkwell::targets::FileType;
+use sched_ir::lir;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+/// Machine code of a GPU of AMD.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CodeObject {
+    /// An ELF file as HIP loads it, usually called `.hsaco`.
+    pub bytes: Vec<u8>,
+    /// Its kernels.
+    pub kernels: Vec<CodeObjectKernel>,
+}
+
+const LINKING: Need = Need {
+    task: "linking code for AMD's GPUs",
+    help: "install LLD (on Debian and Ubuntu: the package lld), ROCm or Rust, or name the program by LLD",
+};
+
+/// The launches of a module as a code object.
+///
+/// # Errors
+/// For GPUs of NVIDIA, when LLVM fails, and when there is no linker or it fails.
+pub fn code_object(module: &lir::Module, gpu: Gpu) -> Result<CodeObject, LlvmError> {
+    only(gpu, true)?;
+    let object = launches(module, gpu, FileType::Object)?;
+    let folder = Folder::new()?;
+    let (from, to) = (folder.write("kernels.o", object.as_slice())?, folder.path("kernels.hsaco"));
+    let mut linker = linker().ok_or_else(|| {
+        let message =
+            format!("{} needs the program `ld.lld` or `rust-lld`, which was not found", LINKING.task);
+        LlvmError::new(codes::NO_TOOL, message).with_help(LINKING.help)
+    })?;
+    linker.args(["-shared", "--no-undefined", "-o"]).arg(&to).arg(from);
+    folder.run(linker, LINKING)?;
+    let bytes = read(&to)?;
+    let kernels = metadata::kernels(&bytes)
+        .ok_or_else(|| LlvmError::ill_formed("a code object does not say what its kernels take"))?;
+    Ok(CodeObject { bytes, kernels })
+}
+
+/// LLD for ELF files: what `LLD` names, `ld.lld` in the search path or of ROCm, else the one that comes with Rust.
+fn linker() -> Option<Command> {
+    let set = |variable: &str| std::env::var_os(variable).filter(|value| !value.is_empty());
+    if let Some(named) = set("LLD") {
+        return Some(of_gnu(Path::new(&named)));
+    }
+    let path = set("PATH").unwrap_or_default();
+    let rocm = set("ROCM_PATH").map_or_else(|| PathBuf::from("/opt/rocm"), PathBuf::from);
+    let folders = std::env::split_paths(&path).chain([rocm.join("llvm/bin")]);
+    let found = folders.map(|folder| folder.join("ld.lld")).find(|file| file.is_file());
+    found.or_else(rust_lld).map(|file| of_gnu(&file))
+}
+
+/// LLD is one program with several names; under a name of its own it is told which one is meant.
+fn of_gnu(file: &Path) -> Command {
+    let mut command = Command::new(file);
+    if file.file_name().is_none_or(|name| !name.to_string_lossy().starts_with("ld")) {
+        command.args(["-flavor", "gnu"]);
+    }
+    command
+}
+
+/// Rust's own LLD, which lies deep in the folder of its compiler. It is looked for once.
+fn rust_lld() -> Option<PathBuf> {
+    static FOUND: OnceLock<Option<PathBuf>> = OnceLock::new();
+    let found = FOUND.get_or_init(|| {
+        let mut rustc = Command::new("rustc");
+        rustc.args(["--print", "sysroot"]);
+        let said = run(rustc, LINKING).ok()?;
+        let sysroot = String::from_utf8(said.stdout).ok()?;
+        let file = Path::new(sysroot.trim()).join("lib/rustlib/x86_64-unknown-linux-gnu/bin/rust-lld");
+        file.is_file().then_some(file)
+    });
+    found.clone()
+}

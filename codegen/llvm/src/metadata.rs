@@ -1,0 +1,168 @@
+//! What code objects for AMD's GPUs say of their kernels: a note of their ELF file, in MessagePack.
+
+use elf::ElfBytes;
+use elf::endian::LittleEndian;
+use elf::note::Note;
+
+/// What the metadata of a code object say of a kernel.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CodeObjectKernel {
+    /// The kernel's name.
+    pub name: String,
+    /// Registers of a thread.
+    pub vector_registers: u32,
+    /// Registers that the threads of a wavefront share.
+    pub scalar_registers: u32,
+    /// Vector registers that a thread stores for lack of registers.
+    pub vector_spills: u32,
+    /// The same of scalar registers.
+    pub scalar_spills: u32,
+    /// Memory of a thread beside its registers, in bytes.
+    pub stack_bytes: u32,
+    /// Shared memory of a block, in bytes.
+    pub shared_bytes: u32,
+    /// Threads that run in step.
+    pub wavefront: u32,
+    /// Most threads of a block.
+    pub threads: u32,
+    /// Bytes of the kernel's parameters.
+    pub parameter_bytes: u32,
+}
+
+/// The type of the note.
+const METADATA: u64 = 32;
+
+/// A value of MessagePack, as far as these notes have them.
+enum Item {
+    Number(u64),
+    Text(String),
+    List(Vec<Item>),
+    Map(Vec<(Item, Item)>),
+    Other,
+}
+
+/// The kernels that a code object describes; none if it is no such file.
+pub(crate) fn kernels(file: &[u8]) -> Option<Vec<CodeObjectKernel>> {
+    let file = ElfBytes::<LittleEndian>::minimal_parse(file).ok()?;
+    let header = file.section_header_by_name(".note").ok()??;
+    let mut notes = file.section_data_as_notes(&header).ok()?;
+    let note = notes.find_map(|note| match note {
+        Note::Unknown(note) if note.n_type == METADATA => Some(note.desc),
+        _ => None,
+    })?;
+    let all = item(&mut &note[..], 0)?;
+    let Item::List(kernels) = all.get("amdhsa.kernels")? else { return None };
+    kernels.iter().map(kernel).collect()
+}
+
+fn kernel(item: &Item) -> Option<CodeObjectKernel> {
+    let number = |key: &str| match item.get(key)? {
+        Item::Number(number) => u32::try_from(*number).ok(),
+        _ => None,
+    };
+    let Item::Text(name) = item.get(".name")? else { return None };
+    Some(CodeObjectKernel {
+        name: name.clone(),
+        vector_registers: number(".vgpr_count")?,
+        scalar_registers: number(".sgpr_count")?,
+        vector_spills: number(".vgpr_spill_count")?,
+        scalar_spills: number(".sgpr_spill_count")?,
+        stack_bytes: number(".private_segment_fixed_size")?,
+        shared_bytes: number(".group_segment_fixed_size")?,
+        wavefront: number(".wavefront_size")?,
+        threads: number(".max_flat_workgroup_size")?,
+        parameter_bytes: number(".kernarg_segment_size")?,
+    })
+}
+
+impl Item {
+    /// The value of a key.
+    fn get(&self, wanted: &str) -> Option<&Item> {
+        let Item::Map(entries) = self else { return None };
+        entries
+            .iter()
+            .find(|(key, _)| matches!(key, Item::Text(key) if key == wanted))
+            .map(|(_, value)| value)
+    }
+}
+
+/// The deepest nesting of lists and maps that is read.
+const DEEPEST: u32 = 16;
+
+/// Reads one value from the front of some bytes.
+fn item(bytes: &mut &[u8], depth: u32) -> Option<Item> {
+    let kind = number(bytes, 1)?;
+    let low = |mask: u64| (kind & mask) as usize;
+    Some(match kind {
+        0x00..=0x7f => Item::Number(kind),
+        0x80..=0x8f => map(bytes, low(0x0f), depth)?,
+        0x90..=0x9f => list(bytes, low(0x0f), depth)?,
+        0xa0..=0xbf => text(bytes, low(0x1f))?,
+        // Nothing, a truth value, or a small negative number.
+        0xc0 | 0xc2 | 0xc3 | 0xe0..=0xff => Item::Other,
+        0xcc..=0xcf => Item::Number(number(bytes, 1 << (kind - 0xcc))?),
+        // Signed numbers; these notes have none that is negative.
+        0xd0..=0xd3 => Item::Number(number(bytes, 1 << (kind - 0xd0))?),
+        0xd9..=0xdb => {
+            let length = number(bytes, 1 << (kind - 0xd9))?;
+            text(bytes, usize::try_from(length).ok()?)?
+        }
+        0xdc | 0xdd => {
+            let length = number(bytes, 2 << (kind - 0xdc))?;
+            list(bytes, usize::try_from(length).ok()?, depth)?
+        }
+        0xde | 0xdf => {
+            let length = number(bytes, 2 << (kind - 0xde))?;
+            map(bytes, usize::try_from(length).ok()?, depth)?
+        }
+        _ => return None,
+    })
+}
+
+/// A number of so many bytes, the highest one first.
+fn number(bytes: &mut &[u8], count: usize) -> Option<u64> {
+    let (number, rest) = bytes.split_at_checked(count)?;
+    *bytes = rest;
+    Some(number.iter().fold(0, |number, byte| number << 8 | u64::from(*byte)))
+}
+
+fn text(bytes: &mut &[u8], length: usize) -> Option<Item> {
+    let (text, rest) = bytes.split_at_checked(length)?;
+    *bytes = rest;
+    Some(Item::Text(String::from_utf8(text.to_vec()).ok()?))
+}
+
+fn list(bytes: &mut &[u8], length: usize, depth: u32) -> Option<Item> {
+    let deeper = Some(depth + 1).filter(|depth| *depth <= DEEPEST)?;
+    (0..length).map(|_| item(bytes, deeper)).collect::<Option<Vec<Item>>>().map(Item::List)
+}
+
+fn map(bytes: &mut &[u8], length: usize, depth: u32) -> Option<Item> {
+    let deeper = Some(depth + 1).filter(|depth| *depth <= DEEPEST)?;
+    let entry = |_| Some((item(bytes, deeper)?, item(bytes, deeper)?));
+    (0..length).map(entry).collect::<Option<Vec<(Item, Item)>>>().map(Item::Map)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_of_every_kind_are_read() {
+        // { "a": [1, 300, "xy"], "long": true }
+        let bytes = b"\x82\xa1a\x93\x01\xcd\x01\x2c\xd9\x02xy\xa4long\xc3";
+        let item = item(&mut &bytes[..], 0).expect("a map");
+        let Some(Item::List(list)) = item.get("a") else { panic!("no list") };
+        assert!(matches!(list[..], [Item::Number(1), Item::Number(300), Item::Text(_)]));
+        assert!(matches!(item.get("long"), Some(Item::Other)));
+        assert!(item.get("b").is_none());
+    }
+
+    #[test]
+    fn what_ends_early_or_is_too_deep_is_nothing() {
+        for bytes in [&b""[..], b"\x93\x01", b"\xa5abc", b"\xcd\x01", b"\xc1", &[0x91; 40]] {
+            assert!(item(&mut &bytes[..], 0).is_none(), "{bytes:?}");
+        }
+        assert_eq!(kernels(b"no ELF file"), None);
+    }
+}

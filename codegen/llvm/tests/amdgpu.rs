@@ -1,0 +1,200 @@
+//! Launches as code objects of AMD's GPUs: kernels link, their metadata are as launched, and their loads go ahead of
+//! what waits for them. Without LLD what needs it says that it was left out.
+
+#![allow(clippy::panic, clippy::expect_used)]
+
+mod launches;
+
+use launches::{ALL, DIRECT, WALKS, compiled, examples, model, schedules};
+use sched_forest::Forest;
+use sched_ir::lir::{Block, Launch, Module, Stmt};
+use sched_llvm::{CodeObject, Cpu, Gpu, amdgpu_text, asm_text, code_object, codes, ptx_text};
+use sched_testing::forests;
+use sched_testing::schedules::Rng;
+
+const GPUS: [&str; 3] = ["gfx90a", "gfx942", "gfx1100"];
+
+fn gpu(name: &str) -> Gpu {
+    name.parse().expect("a GPU")
+}
+
+fn lir(forest: &Forest, schedule: &str) -> Module {
+    compiled(forest, schedule, &ALL).expect("the schedule is legal").lir
+}
+
+fn linked(module: &Module, gpu: Gpu) -> Option<CodeObject> {
+    match code_object(module, gpu) {
+        Ok(object) => Some(object),
+        Err(error) if error.code == codes::NO_TOOL => {
+            println!("left out: {error}");
+            None
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// All launches, with the names of their kernels.
+fn launches_of(module: &Module) -> Vec<(String, &Launch)> {
+    fn find<'m>(body: &'m Block, found: &mut Vec<&'m Launch>) {
+        for stmt in body {
+            match stmt {
+                Stmt::Launch(launch) => found.push(launch),
+                other => other.blocks().into_iter().for_each(|block| find(block, found)),
+            }
+        }
+    }
+    let mut all = Vec::new();
+    for (_, function) in &module.kernels {
+        let mut found = Vec::new();
+        find(&function.body, &mut found);
+        all.extend(
+            found.into_iter().map(|launch| (format!("schedc_{}_{}", function.name, launch.name), launch)),
+        );
+    }
+    all
+}
+
+#[test]
+fn kernels_link_and_say_what_they_take() {
+    let models = [model(), forests::forest(&mut Rng(1))];
+    for (forest, (name, schedule)) in models.iter().flat_map(|f| examples().into_iter().map(move |e| (f, e)))
+    {
+        let Some(module) = compiled(forest, &schedule, &ALL).map(|compiled| compiled.lir) else { continue };
+        for gpu in GPUS.map(gpu) {
+            let Some(object) = linked(&module, gpu) else { return };
+            let launches = launches_of(&module);
+            assert_eq!(object.kernels.len(), launches.len(), "{name}");
+            for (kernel, launch) in launches {
+                let found =
+                    object.kernels.iter().find(|k| k.name == kernel).expect("the kernel is described");
+                assert_eq!(found.threads, launch.threads(), "{name}, {gpu}: {found:?}");
+                assert_eq!(found.wavefront, if gpu.to_string() == "gfx1100" { 32 } else { 64 });
+                let spills = (found.vector_spills, found.scalar_spills, found.stack_bytes);
+                assert_eq!(spills, (0, 0, 0), "{name}, {gpu}: {found:?}");
+                assert!((4..100).contains(&found.parameter_bytes), "{name}, {gpu}: {found:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn copies_of_rows_lie_in_shared_memory_between_fences() {
+    let module = lir(&model(), &format!("{DIRECT}cache(b0)\n"));
+    for name in GPUS {
+        if let Some(object) = linked(&module, gpu(name)) {
+            let kernel = object.kernels.iter().find(|k| k.name == "schedc_raw_b0").expect("a kernel");
+            assert_eq!(kernel.shared_bytes, 128 * 30 * 4, "{kernel:?}");
+        }
+        let text = amdgpu_text(&module, gpu(name)).expect("assembly");
+        let lines: Vec<&str> = text.lines().map(str::trim).collect();
+        let mut compared = 0;
+        for at in (0..lines.len()).filter(|at| lines[*at].starts_with("s_barrier")) {
+            let stores = |line: &str| line.starts_with("ds_write") || line.starts_with("ds_store");
+            let Some(stored) = lines[..at].iter().rposition(|line| stores(line)) else { continue };
+            // What a thread has written is there before it goes to the barrier.
+            let waits = |line: &str| line.starts_with("s_waitcnt") && line.contains("lgkmcnt(0)");
+            assert!(lines[stored..at].iter().any(|line| waits(line)), "{text}");
+            compared += 1;
+        }
+        assert!(compared > 0, "{text}");
+        assert!(text.contains("ds_write") || text.contains("ds_store"), "{text}");
+        assert!(!text.contains("s_swappc") && !text.contains("schedc_barrier@"), "calls are left: {text}");
+    }
+}
+
+#[test]
+fn nothing_is_fused_and_nothing_flushed_to_zero() {
+    for (_, schedule) in examples() {
+        for name in GPUS {
+            let module = compiled(&model(), &schedule, &WALKS).expect("the schedule is legal").lir;
+            let text = amdgpu_text(&module, gpu(name)).expect("assembly");
+            let fused =
+                |line: &&str| ["v_fma", "v_mad_f", "v_mac_f", "v_pk_fma"].iter().any(|op| line.contains(op));
+            assert_eq!(text.lines().find(fused), None, "{name}");
+            assert!(text.contains(".amdhsa_float_denorm_mode_32 3"), "{text}");
+            assert!(text.contains(".amdhsa_float_round_mode_32 0"), "{text}");
+        }
+    }
+}
+
+/// Every schedule has code, with atomic additions too, none of which calls a function.
+#[test]
+fn every_schedule_has_code() {
+    for (name, schedule) in schedules() {
+        let module = lir(&model(), &schedule);
+        for of in GPUS {
+            let text = amdgpu_text(&module, gpu(of)).expect("assembly");
+            assert_eq!(text.matches(".amdhsa_kernel ").count(), launches_of(&module).len(), "{name}, {of}");
+            assert!(!text.contains("s_swappc"), "{name}, {of}: {text}");
+            assert_eq!(
+                text.contains("global_atomic_"),
+                schedule.contains("atomicReduce"),
+                "{name}, {of}: {text}"
+            );
+        }
+    }
+}
+
+/// Walks of several trees side by side: their loads are under way together. With the switches that code for x86 wants,
+/// each load would be waited for before the next one. Code for x86 is made meanwhile, in other threads.
+#[test]
+fn loads_are_issued_together_also_while_code_for_x86_is_made() {
+    let schedule = format!("{DIRECT}tile(tree, t0, t1, 4)\nunrollWalk(t1, 2)\ninterleave(t1, 4)\n");
+    let module = lir(&model(), &schedule);
+    let on_cpu = sched_ir_of_cpu();
+    let alone = amdgpu_text(&module, gpu("gfx90a")).expect("assembly");
+    let most = most_loads_before_a_wait(&alone);
+    assert!(most >= 8, "at most {most} loads are under way together: {alone}");
+    std::thread::scope(|scope| {
+        let busy = || (0..4).for_each(|_| drop(asm_text(&on_cpu, Cpu::X86_64V3).expect("assembly")));
+        scope.spawn(busy);
+        for _ in 0..4 {
+            assert_eq!(amdgpu_text(&module, gpu("gfx90a")).expect("assembly"), alone);
+        }
+    });
+}
+
+/// The example model for processors.
+fn sched_ir_of_cpu() -> Module {
+    let options = sched_lang::Options {
+        model: Some(forests::info(&model()).into()),
+        supported: sched_lang::Supported::Compilable,
+        ..sched_lang::Options::default()
+    };
+    let nest = sched_lang::check("interleave(tree, 4)\n", &options).nests.expect("the schedule is legal");
+    let compiled = sched_ir::compile(model(), None, nest, &ALL, &sched_ir::Budget::default());
+    compiled.expect("there is code for it").lir
+}
+
+/// The most loads of memory between two waits in the order of the text.
+fn most_loads_before_a_wait(text: &str) -> usize {
+    let mut most = 0;
+    let mut loads = 0;
+    for line in text.lines().map(str::trim) {
+        if line.starts_with("global_load") {
+            loads += 1;
+            most = most.max(loads);
+        } else if line.starts_with("s_waitcnt") {
+            loads = 0;
+        }
+    }
+    most
+}
+
+#[test]
+fn each_maker_has_code_of_its_own() {
+    let module = lir(&model(), DIRECT);
+    let ptx = ptx_text(&module, gpu("gfx90a")).expect_err("AMD has no PTX");
+    assert_eq!(ptx.code, codes::UNKNOWN_CPU);
+    for error in [
+        amdgpu_text(&module, Gpu::DEFAULT).expect_err("NVIDIA has other code"),
+        code_object(&module, Gpu::DEFAULT).expect_err("NVIDIA has other code"),
+    ] {
+        assert_eq!(error.code, codes::UNKNOWN_CPU);
+        assert!(error.message.contains("sm_80"), "{error}");
+    }
+    for name in GPUS {
+        assert_eq!(gpu(name).to_string(), name);
+        assert!(gpu(name).is_amd());
+    }
+}
