@@ -229,6 +229,8 @@ pub enum Emit {
     Ptx,
     /// The same as machine code of one GPU; needs NVIDIA's assembler, `ptxas`.
     Cubin,
+    /// The kernels of a GPU schedule as a code object of AMD, which HIP loads; needs `ld.lld` or Rust's `rust-lld`.
+    Hsaco,
 }
 
 /// `schedc build`

@@ -34,9 +34,14 @@ pub fn gpu_of(target: &Target) -> Result<Gpu, Failure> {
     }
 }
 
+/// Whether some calls run on a GPU.
+pub fn runs_on_device(compiled: &Compiled) -> bool {
+    compiled.lir.places.iter().any(|(_, place)| *place == Place::Device)
+}
+
 /// The code of the launches of a schedule that maps loops; none for other schedules.
 pub fn launches(compiled: &Compiled, target: &Target) -> Result<Option<DeviceCode>, Failure> {
-    match compiled.lir.places.iter().any(|(_, place)| *place == Place::Device) {
+    match runs_on_device(compiled) {
         true => Ok(Some(DeviceCode::compile(&compiled.lir, gpu_of(target)?)?)),
         false => Ok(None),
     }

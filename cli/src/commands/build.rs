@@ -1,5 +1,7 @@
 //! `schedc build`: a model becomes a library, an object file, or text.
 
+mod kernels;
+
 use super::{Job, is_schedule, print_bytes};
 use crate::args::{Build, Emit};
 use crate::compile::{assembled_launches, compile, facts};
@@ -11,7 +13,7 @@ use crate::terminal::Terminal;
 use sched_ir::Compiled;
 use sched_ir::lir::KernelKind;
 use sched_llvm::header::{header, valid_prefix};
-use sched_llvm::{Cpu, DeviceCode, EntryInfo, Ptxas, Version, build_versions};
+use sched_llvm::{Cpu, DeviceCode, EntryInfo, Version, build_versions};
 use schedc_data::write_together;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -36,6 +38,9 @@ pub fn run(args: &Build, terminal: &Terminal) -> Result<(), Failure> {
         terminal.say(&format!("note: {note}"));
     }
     let files = Files::of(args, &job)?;
+    if matches!(args.emit, Emit::Ptx | Emit::Cubin | Emit::Hsaco) {
+        return kernels::run(args, &job, &files.out, terminal);
+    }
     let versions = versions(args, &mut job, terminal)?;
     let Some(Built { compiled, facts, launches, .. }) = versions.first() else { return Ok(()) };
     let text = header(&args.name, &facts.for_header(&compiled.lir));
@@ -44,54 +49,16 @@ pub fn run(args: &Build, terminal: &Terminal) -> Result<(), Failure> {
         Emit::So => sched_llvm::Emit::SharedLibrary,
         Emit::Obj => sched_llvm::Emit::Object,
         Emit::Llvm => sched_llvm::Emit::Llvm,
-        Emit::Asm => sched_llvm::Emit::Asm,
-        Emit::Ptx | Emit::Cubin => return device_code(args, launches.as_deref(), &files, terminal),
+        _ => sched_llvm::Emit::Asm,
     };
     if args.verbose {
-        report(launches.as_deref(), terminal);
+        kernels::report(launches.as_deref(), terminal);
     }
     let all: Vec<Version> = versions.iter().map(Built::version).collect();
     let bytes = build_versions(&all, &args.name, emit)?;
     match &files.header {
         Some(header) => write(&[(&files.out, &bytes), (header, text.as_bytes())], terminal),
         None => write(&[(&files.out, &bytes)], terminal),
-    }
-}
-
-/// Writes the code of the launches alone.
-fn device_code(
-    args: &Build,
-    launches: Option<&DeviceCode>,
-    files: &Files,
-    terminal: &Terminal,
-) -> Result<(), Failure> {
-    let Some(code) = launches else {
-        return Err(Failure::usage(
-            "the schedule has no kernels for GPUs",
-            "map loops with gpuDimension, or let schedc choose a schedule with --target gpu",
-        ));
-    };
-    if args.verbose {
-        report(Some(code), terminal);
-    }
-    let bytes = match args.emit {
-        Emit::Cubin => {
-            Ptxas::needed()?;
-            code.cubin()
-        }
-        _ => code.ptx(),
-    };
-    write(&[(&files.out, bytes.unwrap_or_default())], terminal)
-}
-
-/// Says what the kernels take of a GPU.
-fn report(launches: Option<&DeviceCode>, terminal: &Terminal) {
-    let Some(code) = launches else { return terminal.say("no kernels for GPUs") };
-    if code.cubin().is_none() {
-        terminal.say("NVIDIA's assembler `ptxas` is not installed: what the kernels take is not known");
-    }
-    for kernel in code.kernels() {
-        terminal.say(&kernel.to_string());
     }
 }
 
@@ -197,6 +164,7 @@ fn default_name(model: &Path, emit: Emit) -> PathBuf {
         Emit::Header => ".h",
         Emit::Ptx => ".ptx",
         Emit::Cubin => ".cubin",
+        Emit::Hsaco => ".hsaco",
     };
     let mut name = OsString::from(model.file_stem().unwrap_or_default());
     name.push(extension);

@@ -2,12 +2,12 @@
 
 use super::{Job, print};
 use crate::args::{Ir, ScheduleOptions, Stage};
-use crate::compile::compile;
+use crate::compile::{compile, runs_on_device};
 use crate::defaults::CodeDestination;
 use crate::failure::Failure;
 use crate::terminal::Terminal;
 use sched_ir::Compiled;
-use sched_ir::lir::{KernelKind, Module, Place};
+use sched_ir::lir::{KernelKind, Module};
 use sched_llvm::{Gpu, amdgpu_text, asm_text, launch_text, llvm_text, ptx_text, sass_text};
 use sched_nest::show::show_variants;
 
@@ -46,7 +46,7 @@ pub fn run(args: &Ir, terminal: &Terminal) -> Result<(), Failure> {
 
 /// The code of a GPU schedule.
 fn with_launches(compiled: &Compiled) -> Result<&Module, Failure> {
-    if compiled.lir.places.iter().any(|(_, place)| *place == Place::Device) {
+    if runs_on_device(compiled) {
         return Ok(&compiled.lir);
     }
     Err(Failure::usage(

@@ -3,6 +3,7 @@
 use elf::ElfBytes;
 use elf::endian::LittleEndian;
 use elf::note::Note;
+use std::fmt;
 
 /// What the metadata of a code object say of a kernel.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -27,6 +28,18 @@ pub struct CodeObjectKernel {
     pub threads: u32,
     /// Bytes of the kernel's parameters.
     pub parameter_bytes: u32,
+}
+
+impl fmt::Display for CodeObjectKernel {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let CodeObjectKernel { name, vector_registers, scalar_registers, shared_bytes, .. } = self;
+        write!(f, "{name}: {vector_registers} vector and {scalar_registers} scalar registers, ")?;
+        write!(f, "{shared_bytes} bytes of shared memory")?;
+        match (self.vector_spills, self.scalar_spills) {
+            (0, 0) => write!(f, ", no spills"),
+            (vector, scalar) => write!(f, ", {vector} vector and {scalar} scalar registers spilled"),
+        }
+    }
 }
 
 /// The type of the note.

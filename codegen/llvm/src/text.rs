@@ -90,7 +90,10 @@ pub(crate) fn only(gpu: Gpu, amd: bool) -> Result<(), LlvmError> {
     }
     let (message, help) = match amd {
         true => (format!("{gpu} is no GPU of AMD"), "name one of AMD, such as gfx90a, or ask for PTX"),
-        false => (format!("{gpu} takes no PTX: AMD makes it"), "name one of NVIDIA, such as sm_80"),
+        false => (
+            format!("{gpu} takes no PTX: AMD makes it"),
+            "name one of NVIDIA, such as sm_80, or build a code object with --emit hsaco",
+        ),
     };
     Err(LlvmError::new(codes::UNKNOWN_CPU, message).with_help(help))
 }

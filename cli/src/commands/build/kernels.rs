@@ -1,0 +1,59 @@
+//! The kernels of a GPU schedule alone, without the code of the host.
+
+use super::{KERNELS, write};
+use crate::args::{Build, Emit};
+use crate::commands::Job;
+use crate::compile::{compile, gpu_of, runs_on_device};
+use crate::failure::Failure;
+use crate::terminal::Terminal;
+use sched_llvm::{DeviceCode, Gpu, Ptxas, code_object, ptx_text};
+use std::path::Path;
+
+/// Compiles the kernels of a schedule and writes them.
+pub fn run(args: &Build, job: &Job, out: &Path, terminal: &Terminal) -> Result<(), Failure> {
+    if args.explain_schedule {
+        terminal.say(job.source.text.trim_end());
+    }
+    let (nest, target) = job.nest(&args.schedule.values, terminal)?;
+    let compiled = compile(&job.model, nest, &KERNELS)?;
+    if !runs_on_device(&compiled) {
+        return Err(Failure::usage(
+            "the schedule has no kernels for GPUs",
+            "map loops with gpuDimension, or let schedc choose a schedule with --target gpu",
+        ));
+    }
+    let gpu = match args.emit {
+        Emit::Hsaco if target.options.is_empty() => Gpu::DEFAULT_AMD,
+        _ => gpu_of(&target)?,
+    };
+    let (bytes, kernels) = match args.emit {
+        Emit::Hsaco => {
+            let code = code_object(&compiled.lir, gpu)?;
+            (code.bytes, texts(&code.kernels))
+        }
+        Emit::Cubin => {
+            let ptxas = Ptxas::needed()?;
+            let mut code = DeviceCode::compile(&compiled.lir, gpu)?;
+            code.assemble(&ptxas, gpu)?;
+            (code.cubin().unwrap_or_default().to_vec(), texts(code.kernels()))
+        }
+        _ => (ptx_text(&compiled.lir, gpu)?.into_bytes(), Vec::new()),
+    };
+    if args.verbose {
+        kernels.iter().for_each(|kernel| terminal.say(kernel));
+    }
+    write(&[(out, &bytes)], terminal)
+}
+
+fn texts(kernels: &[impl ToString]) -> Vec<String> {
+    kernels.iter().map(ToString::to_string).collect()
+}
+
+/// Says what the kernels of an artefact take of a GPU.
+pub fn report(launches: Option<&DeviceCode>, terminal: &Terminal) {
+    let Some(code) = launches else { return terminal.say("no kernels for GPUs") };
+    if code.cubin().is_none() {
+        terminal.say("NVIDIA's assembler `ptxas` is not installed: what the kernels take is not known");
+    }
+    texts(code.kernels()).iter().for_each(|kernel| terminal.say(kernel));
+}
