@@ -23,6 +23,8 @@ use std::time::{Duration, Instant};
 
 /// Rows predicted between two looks at the clock, at most.
 const PIECE: usize = 1 << 16;
+/// The same on GPUs, which compute a call while they are fed with the rest of it.
+const GPU_PIECE: usize = 1 << 20;
 
 /// Runs the command.
 pub fn run(args: &Predict, terminal: &Terminal) -> Result<(), Failure> {
@@ -157,11 +159,19 @@ pub trait Predictor {
     fn num_features(&self) -> usize;
     /// Columns of an output; 0 if the model has none of the kind.
     fn num_outputs(&self, kind: Kind) -> usize;
+    /// Rows of a call that it is worth its while to make: progress is shown after each.
+    fn rows_of_call(&self) -> usize {
+        PIECE
+    }
     /// Predicts packed rows.
     fn predict(&self, kind: Kind, rows: Rows, n: usize, out: Results, threads: i32) -> Result<(), String>;
 }
 
 impl Predictor for Jit {
+    fn rows_of_call(&self) -> usize {
+        if self.model().gpu.is_null() { PIECE } else { GPU_PIECE }
+    }
+
     fn num_features(&self) -> usize {
         usize::try_from(self.model().num_features).unwrap_or(0)
     }
@@ -242,7 +252,7 @@ impl Run<'_> {
         let progress = self.terminal.progress(n as u64, "predicting");
         let mut first = 0;
         while first < n {
-            let count = PIECE.min(n - first);
+            let count = predictor.rows_of_call().min(n - first);
             let (from, to) = (first * features, (first + count) * features);
             let piece = match rows {
                 Rows::F32(values) => Rows::F32(&values[from..to]),

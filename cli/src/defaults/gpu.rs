@@ -25,11 +25,11 @@ pub fn chosen(model: &ModelInfo, target: &Target) -> String {
         };
         !check(text, &options).has_errors()
     };
-    let few = candidates(&few_rows(model), model);
-    let many = candidates(&many_rows(), model);
+    let few = candidates(&for_few(model), model);
+    let many = candidates(&for_many(), model);
     let pick = |all: Vec<String>| all.into_iter().find(is_legal);
     let mut text = String::from("// chosen by schedc\ntarget gpu\n\n");
-    text += &pick(many).unwrap_or_else(|| lines(&many_rows()));
+    text += &pick(many).unwrap_or_else(|| lines(&for_many()));
     if let Some(few) = pick(few) {
         text += &format!("\nwhen n_rows <= {FEW} {{\n");
         text.extend(few.lines().map(|line| format!("    {line}\n")));
@@ -64,13 +64,13 @@ fn lines(loops: &Loops) -> String {
 }
 
 /// A row for each thread, which walks all trees.
-fn many_rows() -> Loops {
+fn for_many() -> Loops {
     let lines = ["tile(batch, b0, b1, 256)", "gpuDimension(b0, grid.x)", "gpuDimension(b1, block.x)"];
     Loops { lines: lines.map(str::to_string).to_vec(), cached: "b0" }
 }
 
 /// A row for each block, whose threads share the trees.
-fn few_rows(model: &ModelInfo) -> Loops {
+fn for_few(model: &ModelInfo) -> Loops {
     let each = model.num_trees.div_ceil(TREE_THREADS).max(1);
     let lines = vec![
         "gpuDimension(batch, grid.x)".to_string(),

@@ -138,7 +138,7 @@ fn item(signature: &Signature, form: &Operation, typed: Typed) -> Completion {
         (false, false) => "states a fact",
     };
     let caution =
-        if on_gpu { " The schedule is for a GPU then; no code can be made for GPUs yet." } else { "" };
+        if on_gpu { " The schedule is for a GPU then." } else { "" };
     let documentation = format!(
         "```sched\n{}\n```\n{}\n\nWith these arguments it is legal here.{caution}",
         signature.usage(),
