@@ -21,6 +21,19 @@ pub fn has_code(forest: &Forest, profile: &Profile, nest: &Nest) -> bool {
     compiled.err().is_none_or(|error| ![codes::GPU, codes::SINGLE_NODES].contains(&error.code))
 }
 
+/// All stages of a schedule as text, nothing if it is refused.
+pub fn stages(forest: &Forest, schedule: &str) -> Option<String> {
+    let options = Options {
+        model: Some(forests::info(forest).into()),
+        supported: Supported::Compilable,
+        ..Options::default()
+    };
+    let nests = check(schedule, &options).nests?;
+    let compiled = compile(forest.clone(), None, nests, &[KernelKind::Raw], &Budget::default()).ok()?;
+    let each = compiled.variants.iter().map(|(_, s)| format!("{}\n{}\n{}\n", s.hir, s.mir, s.plan));
+    Some(each.collect::<String>() + &compiled.lir.to_string())
+}
+
 impl Case {
     /// The case of a seed, under a schedule for GPUs; in some cases with others by the number of rows, some of them for
     /// processors.
