@@ -73,10 +73,13 @@ impl Case {
                 Some(GpuDimension { level: GpuLevel::Block, axis }) => {
                     axis == GpuAxis::X && this.axis == Axis::Row && this.step.as_int() == Some(1)
                 }
-                _ => true,
+                Some(_) => true,
+                // Lanes whose walks are of different lengths come to different rows of theirs.
+                None => this.axis == Axis::Tree,
             })
         };
-        self.forest.types.input == Float::F32 && self.nests.iter().all(|(_, nest)| in_blocks(nest))
+        self.forest.types.input == Float::F32
+            && self.nests.iter().all(|(_, nest)| !launches(nest) || in_blocks(nest))
     }
 
     /// Predictions and classes of the interpreter's margins.
