@@ -71,7 +71,8 @@ impl Case {
         let in_blocks = |nest: &Nest| {
             nest.loops.iter().all(|this| match this.annotations.gpu_dimension {
                 Some(GpuDimension { level: GpuLevel::Block, axis }) => {
-                    axis == GpuAxis::X && this.axis == Axis::Row && this.step.as_int() == Some(1)
+                    let one_row = this.step.as_int() == Some(1) && this.annotations.interleave.is_none();
+                    axis == GpuAxis::X && this.axis == Axis::Row && one_row
                 }
                 Some(_) => true,
                 // Lanes whose walks are of different lengths come to different rows of theirs.
