@@ -203,6 +203,9 @@ pub struct Predict {
     /// accesses cost
     #[arg(long)]
     pub simulate: bool,
+    /// Where the simulator's counts go as JSON: launches with their grids, blocks, shared memory, barriers and accesses
+    #[arg(long, value_name = "FILE", requires = "simulate")]
+    pub report: Option<PathBuf>,
     /// Print the schedule that is used
     #[arg(long)]
     pub explain_schedule: bool,

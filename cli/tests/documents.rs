@@ -28,7 +28,7 @@ const DOCUMENTS: &[(&str, usize)] = &[
     ("ARCHITECTURE.md", 3),
     ("docs/c-api.md", 2),
     ("docs/data.md", 7),
-    ("docs/gpu.md", 3),
+    ("docs/gpu.md", 5),
     ("docs/models.md", 2),
     ("cli/data/src/explain/D0006.md", 4),
     ("cli/data/src/explain/D0015.md", 4),

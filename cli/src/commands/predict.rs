@@ -75,7 +75,11 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<(), Failure> {
     )?;
     if args.simulate {
         let simulator = Simulator::new(Arc::clone(&job.model.forest), compiled.lir);
-        Run { args, terminal, destination }.predict(&simulator, &rows, since.elapsed())?;
+        let predicted = Run { args, terminal, destination }.predict(&simulator, &rows, since.elapsed());
+        predicted.map_err(|failure| simulator.failure().unwrap_or(failure))?;
+        if let Some(report) = &args.report {
+            simulator.write(report)?;
+        }
         if !args.quiet {
             simulator.report(terminal);
         }

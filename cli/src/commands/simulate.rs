@@ -1,20 +1,23 @@
 //! Predictions by the simulator: code for a GPU run without one, thread by thread, and its accesses counted.
 
+mod report;
+
 use super::predict::Predictor;
+use crate::failure::Failure;
 use crate::terminal::Terminal;
+use sched_diagnostics::internal;
 use sched_forest::Forest;
-use sched_ir::interp::{AccessCost, Memory, Options, count_accesses};
+use sched_ir::interp::{Fault, LaunchCost, Memory, Options, count_launches};
 use sched_ir::lir::{KernelKind, Module, Scalar};
 use sched_ir::lower;
 use sched_llvm::runtime::Kind;
 use sched_llvm::{Output as Results, Rows};
 use std::cell::RefCell;
+use std::path::Path;
 use std::sync::Arc;
 
 /// Threads that run in step on the GPU that is simulated.
 const WARP: u32 = 32;
-/// Statements whose accesses are listed.
-const LISTED: usize = 20;
 /// What a run may use up: it is the user who waits.
 const OPTIONS: Options = Options { steps: u64::MAX, memory: 1 << 36, seed: 0 };
 
@@ -22,35 +25,45 @@ const OPTIONS: Options = Options { steps: u64::MAX, memory: 1 << 36, seed: 0 };
 pub struct Simulator {
     forest: Arc<Forest>,
     lir: Module,
-    /// What accesses have cost so far, by statement.
-    costs: RefCell<Vec<AccessCost>>,
+    /// What launches have cost so far.
+    costs: RefCell<Vec<LaunchCost>>,
+    /// Why a run stopped.
+    fault: RefCell<Option<Fault>>,
 }
 
 impl Simulator {
     /// A simulator of compiled code.
     pub fn new(forest: Arc<Forest>, lir: Module) -> Simulator {
-        Simulator { forest, lir, costs: RefCell::default() }
+        Simulator { forest, lir, costs: RefCell::default(), fault: RefCell::default() }
     }
 
-    /// Prints what the accesses of launches cost, the dearest first.
+    /// Prints what launches cost.
     pub fn report(&self, terminal: &Terminal) {
-        let mut costs = self.costs.borrow().clone();
-        if costs.is_empty() {
-            return;
-        }
-        costs.sort_by_key(|cost| std::cmp::Reverse(cost.pieces));
-        let more = costs.len().saturating_sub(LISTED);
-        terminal.say("no races, and no accesses that go wrong");
-        terminal.say(&format!("accesses of a warp of {WARP} threads, on average, and how many there were"));
-        for cost in costs.iter().take(LISTED) {
-            let AccessCost { statement, shared, warps, pieces, .. } = cost;
-            let (place, unit) = if *shared { ("shared", "wavefronts") } else { ("global", "sectors") };
-            let average = *pieces as f64 / (*warps).max(1) as f64;
-            terminal.say(&format!("  {place} {average:5.1} {unit:<10} x {warps:>8}  {statement}"));
-        }
-        if more > 0 {
-            terminal.say(&format!("  and {more} more"));
-        }
+        report::lines(&self.costs.borrow()).iter().for_each(|line| terminal.say(line));
+    }
+
+    /// Writes what launches cost for programs.
+    pub fn write(&self, path: &Path) -> Result<(), Failure> {
+        let text = format!("{:#}\n", report::json(&self.costs.borrow()));
+        std::fs::write(path, text).map_err(|error| {
+            let message = format!("the report cannot be written: {error}");
+            Failure::new(
+                schedc_data::codes::UNWRITABLE,
+                message,
+                "name a file in a folder that can be written",
+            )
+            .of(path.display())
+        })
+    }
+
+    /// What the simulator has found to be wrong with the code, if that is why a prediction failed.
+    pub fn failure(&self) -> Option<Failure> {
+        let fault = self.fault.borrow();
+        let wrong = fault.as_ref().filter(|fault| {
+            use Fault::{Malformed, OutOfBounds, Race, ReadOnly, Uninitialised};
+            matches!(fault, Malformed(_) | OutOfBounds(_) | Race(_) | ReadOnly(_) | Uninitialised(_))
+        });
+        wrong.map(|fault| Failure::new(internal::SIMULATED, fault, internal::REPORT))
     }
 
     /// Runs a kernel on some rows.
@@ -63,19 +76,12 @@ impl Simulator {
             .ok_or_else(|| "the model has no such output".to_string())?;
         let memory =
             Memory { rows: i64::try_from(rows).unwrap_or(i64::MAX), input, output, tables: &self.lir.tables };
-        let found = count_accesses(kernel, memory, &OPTIONS, WARP).map_err(|fault| fault.to_string())?;
-        let mut costs = self.costs.borrow_mut();
-        for cost in found {
-            match costs
-                .iter_mut()
-                .find(|known| known.statement == cost.statement && known.buffer == cost.buffer)
-            {
-                Some(known) => {
-                    known.warps += cost.warps;
-                    known.lanes += cost.lanes;
-                    known.pieces += cost.pieces;
-                }
-                None => costs.push(cost),
+        match count_launches(kernel, memory, &OPTIONS, WARP) {
+            Ok(found) => report::add(&mut self.costs.borrow_mut(), found),
+            Err(fault) => {
+                let text = fault.to_string();
+                self.fault.replace(Some(fault));
+                return Err(text);
             }
         }
         Ok(())
@@ -184,5 +190,59 @@ impl Predictor for Simulator {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sched_forest::{ForestParts, Leaf, NodeRef, Target, Tree};
+    use sched_ir::lir::{Address, Build, Builder, Interface, Place, Space};
+    use sched_nest::Variants;
+
+    /// A kernel whose two blocks write the same margin.
+    fn racing() -> Simulator {
+        let leaf = Leaf { source: 0, values: [1.0].into() };
+        let tree = Tree {
+            root: NodeRef::Leaf(0),
+            inner: Vec::new(),
+            leaves: vec![leaf],
+            target: Target::One(0),
+            source: 0,
+        };
+        let parts =
+            ForestParts { trees: vec![tree], num_features: 1, base: vec![0.5], ..ForestParts::default() };
+        let mut b = Builder::with_index("raw", Scalar::I32);
+        b.buffer("rows", Space::Input, Scalar::F32);
+        let out = b.buffer("result", Space::Output, Scalar::F32);
+        let [one, two] = [1, 2].map(|n| b.int(n));
+        b.launch("work", [two, one, one], [1, 1, 1], |b| {
+            let (zero, value) = (b.int(0), b.float(sched_ir::lir::Ty::of(Scalar::F32), 1.0));
+            b.store(Address::element(out, zero, Scalar::F32), value);
+        });
+        let types = Interface { rows: Scalar::F32, margins: Scalar::F32, results: Scalar::F32 };
+        let kernels = vec![(KernelKind::Raw, b.finish())];
+        let lir = Module {
+            kernels,
+            tables: Vec::new(),
+            types,
+            rows_per_run: None,
+            places: Variants::only(Place::Device),
+        };
+        Simulator::new(Arc::new(Forest::new(parts).expect("a forest")), lir)
+    }
+
+    #[test]
+    fn a_race_is_a_bug_of_schedc_with_a_code() {
+        let simulator = racing();
+        assert!(simulator.failure().is_none());
+        let mut margins = [0.0];
+        let told = simulator.predict(Kind::Raw, Rows::F32(&[1.0]), 1, Results::F32(&mut margins), 1);
+        assert!(told.is_err_and(|told| told.starts_with("race on bytes 0..4 of `result`")));
+        let failure = simulator.failure().expect("a finding");
+        assert_eq!(failure.status(), 101);
+        let Failure::Refused(diagnostic) = failure else { panic!("it is told as a diagnostic") };
+        assert_eq!(diagnostic.code, internal::SIMULATED);
+        assert!(diagnostic.message.contains("thread 0 of block"), "{}", diagnostic.message);
     }
 }

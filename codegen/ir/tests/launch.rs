@@ -2,9 +2,9 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)] // Clippy's leave for tests does not reach the functions that they share.
 
-use sched_ir::interp::{Fault, Memory, Options, Race, count_accesses, run_with};
+use sched_ir::interp::{Fault, Memory, Options, Race, count_launches, run_with};
 use sched_ir::lir::{
-    Address, Bin, BufferId, Build, Builder, Cast, Cmp, Function, Op, Scalar, Space, Stmt, Ty, Value,
+    Address, Bin, BufferId, Build, Builder, Cast, Cmp, Function, Gather, Op, Scalar, Space, Stmt, Ty, Value,
 };
 use sched_ir::verify::verify;
 use sched_nest::{GpuAxis, GpuDimension, GpuLevel};
@@ -434,7 +434,12 @@ fn accesses_are_counted_by_warps() {
     });
     let mut output = vec![0; 4 * ALL as usize];
     let memory = Memory { rows: 1, input: &[], output: &mut output, tables: &[] };
-    let costs = count_accesses(&function, memory, &Options::default(), 4).unwrap();
+    let launches = count_launches(&function, memory, &Options::default(), 4).unwrap();
+    let [launch] = launches.as_slice() else { panic!("{launches:?}") };
+    assert_eq!((launch.name.as_str(), launch.times, launch.blocks), ("work", 1, BLOCKS as u64));
+    assert_eq!((launch.grid, launch.block), ([BLOCKS as u64, 1, 1], [THREADS, 1, 1]));
+    assert_eq!((launch.shared, launch.barriers), (4 * 8 * 32, BLOCKS as u64));
+    let costs = &launch.accesses;
     let numbers: Vec<_> = costs
         .iter()
         .map(|cost| (cost.buffer.as_str(), cost.shared, cost.warps, cost.lanes, cost.pieces))
@@ -442,4 +447,33 @@ fn accesses_are_counted_by_warps() {
     // Eight warps in all: their lanes meet in one bank of shared memory, and write half a sector each.
     assert_eq!(numbers, [("grid", true, 8, 32, 32), ("grid", true, 8, 32, 32), ("out", false, 8, 32, 8)]);
     assert!(costs[2].statement.starts_with("store out["), "{}", costs[2].statement);
+}
+
+/// The lanes of a gather are accesses of their own, each made by all threads of a warp together.
+#[test]
+fn lanes_with_addresses_of_their_own_are_counted_apart() {
+    let function = launch(|b, here| {
+        let bytes = b.int(4 * 64);
+        b.alloc_in(Space::Shared, "grid", Scalar::I32, bytes, |b, grid| {
+            for part in 0..4 {
+                let place = b.mul_int(here.thread, 4);
+                let place = b.add_int(place, part);
+                b.store(at(grid, place), place);
+            }
+            b.barrier();
+            let lanes = Ty { scalar: Scalar::I32, lanes: 4 };
+            let iota = b.iota(lanes);
+            let base = b.mul_int(here.thread, 4);
+            let gather = Gather { buffer: grid, base, index: iota, stride: 4, offset: 0, mask: None };
+            let found = b.gather(Scalar::I32, gather);
+            let last = b.extract(found, 3);
+            b.store(at(here.out, here.number), last);
+        });
+    });
+    let mut output = vec![0; 4 * ALL as usize];
+    let memory = Memory { rows: 1, input: &[], output: &mut output, tables: &[] };
+    let launches = count_launches(&function, memory, &Options::default(), 8).unwrap();
+    let gather = launches[0].accesses.iter().find(|cost| cost.statement.contains("gather")).unwrap();
+    // A warp in each block; a lane of all its threads lies in every fourth bank.
+    assert_eq!((gather.warps, gather.lanes, gather.pieces), (16, 128, 16), "{gather:?}");
 }

@@ -10,4 +10,5 @@ crate::codes! { Internal in "explain/";
     REJECTED 3 "X0003" Error "code that LLVM rejects"
     SYMBOLIC 4 "X0004" Error "checked schedule that is still symbolic"
     IMPOSSIBLE 5 "X0005" Error "step that cannot fail has failed"
+    SIMULATED 6 "X0006" Error "access to memory that goes wrong in the simulator"
 }

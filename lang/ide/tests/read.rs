@@ -273,7 +273,10 @@ fn lenses() {
     assert_eq!(kinds("// only a comment\n"), []);
     assert_eq!(kinds("// 🌲\nparallel(batch)\n"), [LensKind::ShowNest, LensKind::Build, LensKind::Bench]);
     assert_eq!(kinds("parallel(nope)\n"), [LensKind::ShowNest]);
-    assert_eq!(kinds("gpuDimension(batch, grid.x)\n"), [LensKind::ShowNest]);
+    assert_eq!(
+        kinds("gpuDimension(batch, grid.x)\n"),
+        [LensKind::ShowNest, LensKind::Build, LensKind::Bench]
+    );
     let lens = code_lenses(&Analysis::new("# c\n\ncache(batch)", Options::default()));
     assert_eq!(lens[0].span, Span::new(5, 17));
 }

@@ -92,7 +92,7 @@ impl<'p> InsertionPoint<'p> {
         let Some(whole) = &self.whole else { return false };
         let on_threads =
             |id: LoopId| whole.node(id).annotations.iter().any(|(a, _)| *a == Annotation::Parallel);
-        let loops = operation.loops().into_iter().flat_map(|v| whole.select(NEW, 0, v).unwrap_or_default());
+        let loops = operation.loops().iter().flat_map(|v| whole.select(NEW, 0, v).unwrap_or_default());
         loops.into_iter().any(|id| whole.path(id).into_iter().chain(whole.subtree(id)).any(on_threads))
     }
 

@@ -16,7 +16,7 @@ impl<'f> Machine<'f, '_> {
     pub(super) fn store(&mut self, stmt: &'f Stmt, to: &Address, value: Value) -> Result<(), Fault> {
         let ty = self.function.ty(value);
         let (from, start) = (self.at(value), self.start(to));
-        self.count_access(stmt, to.buffer, start, ty.bytes());
+        self.count_access((stmt, 0), to.buffer, start, ty.bytes());
         let lanes = &self.lanes[from..from + usize::from(ty.lanes)];
         self.regions[to.buffer.0 as usize]
             .store(&self.tasks, start, ty, lanes)
@@ -26,18 +26,25 @@ impl<'f> Machine<'f, '_> {
     pub(super) fn atomic_add(&mut self, stmt: &'f Stmt, to: &Address, value: Value) -> Result<(), Fault> {
         let scalar = self.function.ty(value).scalar;
         let (start, lane) = (self.start(to), self.lane(value));
-        self.count_access(stmt, to.buffer, start, scalar.bytes());
+        self.count_access((stmt, 0), to.buffer, start, scalar.bytes());
         self.regions[to.buffer.0 as usize]
             .atomic_add(&self.tasks, start, scalar, lane)
             .map_err(|trap| self.fault(stmt, to.buffer, trap))
     }
 
-    /// Counts an access of a thread to memory that it does not have for itself.
+    /// Counts an access of a thread to memory that it does not have for itself; of a vector's lane, where each has an
+    /// address of its own.
     #[inline]
-    pub(super) fn count_access(&mut self, stmt: &'f Stmt, buffer: BufferId, start: i128, bytes: u32) {
+    pub(super) fn count_access(
+        &mut self,
+        access: (&'f Stmt, u16),
+        buffer: BufferId,
+        start: i128,
+        bytes: u32,
+    ) {
         let own = self.regions[buffer.0 as usize].is_of_thread();
         if let Some(warps) = self.warps.as_mut().filter(|_| self.tasks.in_launch() && !own) {
-            warps.access(stmt, buffer, start, bytes);
+            warps.access(access, buffer, start, bytes);
         }
     }
 

@@ -43,6 +43,9 @@ impl<'f, 'm> Machine<'f, 'm> {
         let all = (0..count).map(|_| thread()).collect();
         let mut threads = Threads { all, extents: launch.block, block: [0; 3], runs: 0 };
         self.tasks.enter_launch(launch, blocks);
+        if let Some(warps) = &mut self.warps {
+            warps.launch(launch, extents, blocks);
+        }
         for _ in 0..blocks {
             self.spend(1)?;
             let too_many = Fault::TooLong { steps: self.options.steps };
@@ -90,13 +93,22 @@ impl<'f, 'm> Machine<'f, 'm> {
     fn together(&mut self, threads: &mut Threads<'m>, stmt: &'f Stmt) -> Result<(), Fault> {
         match stmt {
             Stmt::Barrier => {
+                if let Some(warps) = &mut self.warps {
+                    warps.barrier();
+                }
                 self.tasks.barrier().ok_or(Fault::TooLong { steps: self.options.steps })?;
                 Ok(())
             }
             Stmt::Alloc(stmt) if self.is_shared(stmt) => {
                 let (buffer, size) = self.size_of(stmt)?;
                 self.regions[buffer] = Region::owned(size as usize, 0);
+                if let Some(warps) = &mut self.warps {
+                    warps.share(size);
+                }
                 self.in_step(threads, &stmt.body)?;
+                if let Some(warps) = &mut self.warps {
+                    warps.give_back(size);
+                }
                 self.regions[buffer] = Region::constant(&[]);
                 self.memory_left += size;
                 Ok(())

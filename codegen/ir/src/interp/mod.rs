@@ -18,7 +18,7 @@ mod vector;
 mod warp;
 
 pub use fault::{Access, Fault, Race, Touch};
-pub use warp::AccessCost;
+pub use warp::{AccessCost, LaunchCost};
 
 use crate::lir::{Alloc, Block, Carried, For, Function, If, Op, Parallel, Space, Stmt, Table, Value, While};
 use crate::verify::verify;
@@ -69,8 +69,26 @@ pub fn run_with(function: &Function, memory: Memory<'_>, options: &Options) -> R
     Machine::new(function, memory, options)?.block(&function.body)
 }
 
-/// Runs a function as [`run_with`] does, and counts what the accesses of its launches cost a GPU with warps of so many
-/// threads.
+/// Runs a function as [`run_with`] does, and counts what its launches cost a GPU with warps of so many threads.
+///
+/// # Errors
+///
+/// As for [`run_with`].
+pub fn count_launches(
+    function: &Function,
+    memory: Memory<'_>,
+    options: &Options,
+    warp: u32,
+) -> Result<Vec<LaunchCost>, Fault> {
+    verify(function).map_err(Fault::Malformed)?;
+    let mut machine = Machine::new(function, memory, options)?;
+    machine.warps = Some(Warps::new(warp));
+    machine.block(&function.body)?;
+    let costs = machine.warps.map(|warps| warps.costs(function, |stmt| fault::text(function, stmt)));
+    Ok(costs.unwrap_or_default())
+}
+
+/// What the accesses of all launches cost.
 ///
 /// # Errors
 ///
@@ -81,12 +99,8 @@ pub fn count_accesses(
     options: &Options,
     warp: u32,
 ) -> Result<Vec<AccessCost>, Fault> {
-    verify(function).map_err(Fault::Malformed)?;
-    let mut machine = Machine::new(function, memory, options)?;
-    machine.warps = Some(Warps::new(warp));
-    machine.block(&function.body)?;
-    let costs = machine.warps.map(|warps| warps.costs(function, |stmt| fault::text(function, stmt)));
-    Ok(costs.unwrap_or_default())
+    let launches = count_launches(function, memory, options, warp)?;
+    Ok(launches.into_iter().flat_map(|launch| launch.accesses).collect())
 }
 
 /// A run. The verifier has looked at the function, so its numbers are valid and its values defined before
@@ -254,7 +268,7 @@ impl<'f, 'm> Machine<'f, 'm> {
             }
             Op::Load(ref from, _) => {
                 let start = self.start(from);
-                self.count_access(stmt, from.buffer, start, ty.bytes());
+                self.count_access((stmt, 0), from.buffer, start, ty.bytes());
                 let region = &mut self.regions[from.buffer.0 as usize];
                 region
                     .load(&self.tasks, start, ty, &mut self.lanes[each])

@@ -53,6 +53,7 @@ impl<'f> Machine<'f, '_> {
             self.lanes[to] = 0;
             return Ok(());
         };
+        self.count_access((stmt, lane as u16), buffer, at, ty.scalar.bytes());
         self.regions[buffer.0 as usize]
             .load(&self.tasks, at, Ty::of(ty.scalar), &mut self.lanes[to..to + 1])
             .map_err(|trap| self.fault(stmt, buffer, trap))
@@ -70,6 +71,7 @@ impl<'f> Machine<'f, '_> {
         for lane in 0..self.count(value) {
             if self.holds(mask, lane) {
                 let at = start + lane as i128 * i128::from(ty.scalar.bytes());
+                self.count_access((stmt, lane as u16), to.buffer, at, ty.scalar.bytes());
                 let lanes = &self.lanes[from + lane..from + lane + 1];
                 self.regions[to.buffer.0 as usize]
                     .store(&self.tasks, at, Ty::of(ty.scalar), lanes)

@@ -3,9 +3,9 @@
 //! The threads of a block run in warps, whose lanes make an access together. An access to shared memory takes as many
 //! *wavefronts* as the busiest of its 32 banks has different words to deliver; one to the device's memory as many
 //! *sectors* of 32 bytes as it touches. Lanes of a warp belong together when they execute a statement for the same
-//! time since the last barrier.
+//! time since the last barrier. Each lane of a vector that has an address of its own is an access of its own.
 
-use crate::lir::{BufferId, Function, Space, Stmt};
+use crate::lir::{BufferId, Function, Launch, Space, Stmt};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Banks of shared memory, each of which delivers a word of 4 bytes at a time.
@@ -32,6 +32,27 @@ pub struct AccessCost {
     pub pieces: u64,
 }
 
+/// A launch, over all times that it ran, and what its accesses cost.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LaunchCost {
+    /// Its name.
+    pub name: String,
+    /// How often it ran.
+    pub times: u64,
+    /// The largest grid that it had.
+    pub grid: [u64; 3],
+    /// Its blocks, over all times.
+    pub blocks: u64,
+    /// The threads of a block.
+    pub block: [u32; 3],
+    /// The most bytes of shared memory that a block had at a time.
+    pub shared: u64,
+    /// How often a block came to a barrier, over all blocks.
+    pub barriers: u64,
+    /// What its statements cost, in the order of their first accesses.
+    pub accesses: Vec<AccessCost>,
+}
+
 /// Bytes that a lane touches.
 type Touched = (u64, u64);
 
@@ -45,10 +66,21 @@ pub(super) struct Warps {
     /// Which thread of the block runs.
     thread: u32,
     /// How often each thread has executed each statement since all threads ran last.
-    times: HashMap<(Key, u32), u32>,
+    times: HashMap<(Key, u16, u32), u32>,
     /// The accesses that the lanes of a warp make together.
-    open: BTreeMap<(Key, u32, u32), Vec<Touched>>,
+    open: BTreeMap<(Key, u16, u32, u32), Vec<Touched>>,
     costs: BTreeMap<Key, (BufferId, Cost)>,
+    launches: Vec<Launched>,
+    /// The number of the launch that runs.
+    running: usize,
+}
+
+/// What is known of a launch.
+struct Launched {
+    key: Key,
+    cost: LaunchCost,
+    /// Bytes of shared memory that the running block has.
+    held: u64,
     /// The statements in the order of their first access.
     order: Vec<Key>,
 }
@@ -64,7 +96,50 @@ impl Warps {
     /// Warps of so many lanes.
     pub fn new(size: u32) -> Warps {
         let (times, open, costs) = (HashMap::new(), BTreeMap::new(), BTreeMap::new());
-        Warps { size: size.max(1), thread: 0, times, open, costs, order: Vec::new() }
+        Warps { size: size.max(1), thread: 0, times, open, costs, launches: Vec::new(), running: 0 }
+    }
+
+    /// A launch begins.
+    pub fn launch(&mut self, launch: &Launch, grid: [u64; 3], blocks: u64) {
+        let key = std::ptr::from_ref(launch) as Key;
+        let known = self.launches.iter().position(|known| known.key == key);
+        self.running = known.unwrap_or_else(|| {
+            let (name, block) = (launch.name.clone(), launch.block);
+            let (grid, accesses) = ([0; 3], Vec::new());
+            let cost =
+                LaunchCost { name, times: 0, grid, blocks: 0, block, shared: 0, barriers: 0, accesses };
+            self.launches.push(Launched { key, cost, held: 0, order: Vec::new() });
+            self.launches.len() - 1
+        });
+        if let Some(Launched { cost, .. }) = self.launches.get_mut(self.running) {
+            cost.times += 1;
+            cost.blocks = cost.blocks.saturating_add(blocks);
+            for (most, extent) in cost.grid.iter_mut().zip(grid) {
+                *most = (*most).max(extent);
+            }
+        }
+    }
+
+    /// A block gets shared memory.
+    pub fn share(&mut self, bytes: u64) {
+        if let Some(launch) = self.launches.get_mut(self.running) {
+            launch.held += bytes;
+            launch.cost.shared = launch.cost.shared.max(launch.held);
+        }
+    }
+
+    /// A block gives shared memory back.
+    pub fn give_back(&mut self, bytes: u64) {
+        if let Some(launch) = self.launches.get_mut(self.running) {
+            launch.held = launch.held.saturating_sub(bytes);
+        }
+    }
+
+    /// A block comes to a barrier.
+    pub fn barrier(&mut self) {
+        if let Some(launch) = self.launches.get_mut(self.running) {
+            launch.cost.barriers += 1;
+        }
     }
 
     /// A thread of the block goes on.
@@ -72,11 +147,12 @@ impl Warps {
         self.thread = number;
     }
 
-    /// The running thread touches some bytes of a buffer.
-    pub fn access(&mut self, stmt: &Stmt, buffer: BufferId, start: i128, bytes: u32) {
+    /// The running thread touches some bytes of a buffer; `part` is the lane of a vector whose lanes have addresses of
+    /// their own.
+    pub fn access(&mut self, (stmt, part): (&Stmt, u16), buffer: BufferId, start: i128, bytes: u32) {
         let key = std::ptr::from_ref(stmt) as Key;
-        let time = self.times.entry((key, self.thread)).or_insert(0);
-        let together = (key, self.thread / self.size, *time);
+        let time = self.times.entry((key, part, self.thread)).or_insert(0);
+        let together = (key, part, self.thread / self.size, *time);
         *time += 1;
         let start = u64::try_from(start).unwrap_or(0);
         self.open.entry(together).or_default().push((start, start + u64::from(bytes)));
@@ -84,8 +160,9 @@ impl Warps {
             .costs
             .insert(key, (buffer, self.costs.get(&key).map_or(Cost::default(), |known| known.1)))
             .is_none()
+            && let Some(launch) = self.launches.get_mut(self.running)
         {
-            self.order.push(key);
+            launch.order.push(key);
         }
     }
 
@@ -101,8 +178,8 @@ impl Warps {
         }
     }
 
-    /// What each statement costs, in the order of their first accesses. `text` is a statement's.
-    pub fn costs(&self, function: &Function, text: impl Fn(&Stmt) -> String) -> Vec<AccessCost> {
+    /// What each launch costs, in the order of their first runs. `text` is a statement's.
+    pub fn costs(&self, function: &Function, text: impl Fn(&Stmt) -> String) -> Vec<LaunchCost> {
         let stmts = statements(function);
         let of = |key: &Key| {
             let (buffer, Cost { warps, lanes, pieces }) = *self.costs.get(key)?;
@@ -116,7 +193,11 @@ impl Warps {
                 pieces,
             })
         };
-        self.order.iter().filter_map(of).collect()
+        let launch = |launch: &Launched| LaunchCost {
+            accesses: launch.order.iter().filter_map(of).collect(),
+            ..launch.cost.clone()
+        };
+        self.launches.iter().map(launch).collect()
     }
 }
 

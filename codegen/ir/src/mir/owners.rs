@@ -2,7 +2,7 @@
 //! must do it in the same threads.
 
 use super::window::spread;
-use super::{Affine, Mode, Stmt, VarInfo, Walks};
+use super::{Accumulator, Affine, Mode, Stmt, VarInfo, Walks};
 use crate::codes;
 use crate::error::CompileError;
 use sched_nest::GpuDimension;
@@ -68,7 +68,12 @@ impl Leaf<'_> {
     /// Whether both may add to one sum at the same time.
     fn disturbs(&self, other: &Leaf, vars: &[VarInfo]) -> bool {
         let (one, two) = (self.walks.target, other.walks.target);
-        let same_sums = one.accumulator == two.accumulator && !(one.atomic && two.atomic);
+        // A loop around others that have slots uses their first ones.
+        let same_buffer = match (one.accumulator, two.accumulator) {
+            (Accumulator::Slot(id, _), Accumulator::Slot(other, _)) => id == other,
+            (one, two) => one == two,
+        };
+        let same_sums = same_buffer && !(one.atomic && two.atomic);
         same_sums && !same(&self.owners, &other.owners) && self.meets(other, vars)
     }
 

@@ -21,6 +21,19 @@ pub fn has_code(forest: &Forest, profile: &Profile, nest: &Nest) -> bool {
     compiled.err().is_none_or(|error| ![codes::GPU, codes::SINGLE_NODES].contains(&error.code))
 }
 
+/// All stages of a schedule as text, nothing if it is refused.
+pub fn stages(forest: &Forest, schedule: &str) -> Option<String> {
+    let options = Options {
+        model: Some(forests::info(forest).into()),
+        supported: Supported::Compilable,
+        ..Options::default()
+    };
+    let nests = check(schedule, &options).nests?;
+    let compiled = compile(forest.clone(), None, nests, &[KernelKind::Raw], &Budget::default()).ok()?;
+    let each = compiled.variants.iter().map(|(_, s)| format!("{}\n{}\n{}\n", s.hir, s.mir, s.plan));
+    Some(each.collect::<String>() + &compiled.lir.to_string())
+}
+
 impl Case {
     /// The case of a seed, under a schedule for GPUs; in some cases with others by the number of rows, some of them for
     /// processors.
@@ -58,12 +71,16 @@ impl Case {
         let in_blocks = |nest: &Nest| {
             nest.loops.iter().all(|this| match this.annotations.gpu_dimension {
                 Some(GpuDimension { level: GpuLevel::Block, axis }) => {
-                    axis == GpuAxis::X && this.axis == Axis::Row && this.step.as_int() == Some(1)
+                    let one_row = this.step.as_int() == Some(1) && this.annotations.interleave.is_none();
+                    axis == GpuAxis::X && this.axis == Axis::Row && one_row
                 }
-                _ => true,
+                Some(_) => true,
+                // Lanes whose walks are of different lengths come to different rows of theirs.
+                None => this.axis == Axis::Tree,
             })
         };
-        self.forest.types.input == Float::F32 && self.nests.iter().all(|(_, nest)| in_blocks(nest))
+        self.forest.types.input == Float::F32
+            && self.nests.iter().all(|(_, nest)| !launches(nest) || in_blocks(nest))
     }
 
     /// Predictions and classes of the interpreter's margins.

@@ -99,6 +99,45 @@ fn threads_share_rows_and_sums_in_order() {
     }
 }
 
+/// Schedules for GPUs with lines left out, doubled, swapped or with other numbers: each is refused, or compiled and printed at
+/// every stage. Nothing panics.
+#[test]
+fn damaged_gpu_schedules_are_refused_or_compiled() {
+    let (mut legal, mut refused) = (0, 0);
+    for seed in 0..300 {
+        let case = Case::on_gpu(seed);
+        let mut rng = Rng(seed);
+        for _ in 0..3 {
+            let text = damaged(&case.schedule, &mut rng);
+            match launches::stages(&case.forest, &text) {
+                Some(stages) => legal += usize::from(!stages.is_empty()),
+                None => refused += 1,
+            }
+        }
+    }
+    println!("{legal} damaged schedules are compiled, {refused} are refused");
+    assert!(legal > 50 && refused > 50, "{legal} legal, {refused} refused");
+}
+
+/// A text with some lines that are not as they were.
+fn damaged(text: &str, rng: &mut Rng) -> String {
+    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    for _ in 0..1 + rng.below(3) {
+        let [at, other] = [rng.below(lines.len()), rng.below(lines.len())];
+        if lines.is_empty() {
+            continue;
+        }
+        match rng.below(5) {
+            0 => drop(lines.remove(at)),
+            1 => lines.insert(other, lines[at].clone()),
+            2 => lines.swap(at, other),
+            3 => lines[at] = lines[at].replace("grid", "block"),
+            _ => lines[at] = lines[at].replace(|c: char| c.is_ascii_digit(), &rng.below(10).to_string()),
+        }
+    }
+    lines.join("\n")
+}
+
 /// Codes of 16 bits, columns that a byte does not tell apart, and vectors whose nodes are bytes.
 #[test]
 fn codes_of_all_widths_are_exact() {

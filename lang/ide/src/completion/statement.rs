@@ -137,8 +137,7 @@ fn item(signature: &Signature, form: &Operation, typed: Typed) -> Completion {
         (false, true) => "shapes the nest",
         (false, false) => "states a fact",
     };
-    let caution =
-        if on_gpu { " The schedule is for a GPU then." } else { "" };
+    let caution = if on_gpu { " The schedule is for a GPU then." } else { "" };
     let documentation = format!(
         "```sched\n{}\n```\n{}\n\nWith these arguments it is legal here.{caution}",
         signature.usage(),

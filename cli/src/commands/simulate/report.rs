@@ -1,0 +1,124 @@
+//! What the simulator tells of launches: a table for people, and JSON for programs.
+
+use super::WARP;
+use sched_ir::interp::{AccessCost, LaunchCost};
+use serde_json::{Value, json};
+
+/// Statements of a launch that are listed.
+const LISTED: usize = 20;
+
+/// Adds what a run has cost to what earlier ones have.
+pub fn add(all: &mut Vec<LaunchCost>, found: Vec<LaunchCost>) {
+    for launch in found {
+        let same = |known: &&mut LaunchCost| known.name == launch.name && known.block == launch.block;
+        let Some(known) = all.iter_mut().find(same) else {
+            all.push(launch);
+            continue;
+        };
+        known.times += launch.times;
+        known.blocks += launch.blocks;
+        known.barriers += launch.barriers;
+        known.shared = known.shared.max(launch.shared);
+        for (most, extent) in known.grid.iter_mut().zip(launch.grid) {
+            *most = (*most).max(extent);
+        }
+        for cost in launch.accesses {
+            let same =
+                |known: &&mut AccessCost| known.statement == cost.statement && known.buffer == cost.buffer;
+            match known.accesses.iter_mut().find(same) {
+                Some(known) => {
+                    known.warps += cost.warps;
+                    known.lanes += cost.lanes;
+                    known.pieces += cost.pieces;
+                }
+                None => known.accesses.push(cost),
+            }
+        }
+    }
+}
+
+/// The lines for people: launches in the order in which they ran, in each the dearest accesses first.
+pub fn lines(launches: &[LaunchCost]) -> Vec<String> {
+    if launches.is_empty() {
+        return Vec::new();
+    }
+    let mut lines = vec![
+        "no races, and no accesses that go wrong".to_string(),
+        format!("accesses of a warp of {WARP} threads, on average, and how many there were"),
+    ];
+    for launch in launches {
+        lines.push(head(launch));
+        let mut costs: Vec<&AccessCost> = launch.accesses.iter().collect();
+        costs.sort_by_key(|cost| std::cmp::Reverse(cost.pieces));
+        for cost in costs.iter().take(LISTED) {
+            let AccessCost { statement, shared, warps, .. } = cost;
+            let (place, unit) = if *shared { ("shared", "wavefronts") } else { ("global", "sectors") };
+            lines.push(format!("  {place} {:5.1} {unit:<10} x {warps:>8}  {statement}", average(cost)));
+        }
+        if costs.len() > LISTED {
+            lines.push(format!("  and {} more", costs.len() - LISTED));
+        }
+        let [wavefronts, sectors] = [true, false].map(|shared| in_all(launch, shared));
+        lines.push(format!("  in all {wavefronts} wavefronts and {sectors} sectors"));
+    }
+    lines
+}
+
+/// A launch in a line.
+fn head(launch: &LaunchCost) -> String {
+    let LaunchCost { name, times, grid: [x, y, z], block, shared, .. } = launch;
+    let [threads_x, threads_y, threads_z] = block;
+    let mut line = format!(
+        "launch {name}: {x} x {y} x {z} blocks of {threads_x} x {threads_y} x {threads_z} threads, {shared} bytes of \
+         shared memory, {} barriers in a block",
+        barriers(launch),
+    );
+    if *times > 1 {
+        line += &format!(", {times} times");
+    }
+    line
+}
+
+/// Barriers that a block comes to.
+fn barriers(launch: &LaunchCost) -> u64 {
+    launch.barriers / launch.blocks.max(1)
+}
+
+fn average(cost: &AccessCost) -> f64 {
+    cost.pieces as f64 / cost.warps.max(1) as f64
+}
+
+/// The wavefronts or sectors of all accesses of a launch.
+fn in_all(launch: &LaunchCost, shared: bool) -> u64 {
+    launch.accesses.iter().filter(|cost| cost.shared == shared).map(|cost| cost.pieces).sum()
+}
+
+/// The same for programs.
+pub fn json(launches: &[LaunchCost]) -> Value {
+    let access = |cost: &AccessCost| {
+        json!({
+            "statement": cost.statement,
+            "buffer": cost.buffer,
+            "space": if cost.shared { "shared" } else { "global" },
+            "unit": if cost.shared { "wavefronts" } else { "sectors" },
+            "pieces": cost.pieces,
+            "warps": cost.warps,
+            "lanes": cost.lanes,
+        })
+    };
+    let launch = |launch: &LaunchCost| {
+        json!({
+            "name": launch.name,
+            "times": launch.times,
+            "grid": launch.grid,
+            "block": launch.block,
+            "blocks": launch.blocks,
+            "shared_bytes": launch.shared,
+            "barriers_per_block": barriers(launch),
+            "wavefronts": in_all(launch, true),
+            "sectors": in_all(launch, false),
+            "accesses": launch.accesses.iter().map(access).collect::<Vec<_>>(),
+        })
+    };
+    json!({ "warp": WARP, "launches": launches.iter().map(launch).collect::<Vec<_>>() })
+}
