@@ -59,6 +59,12 @@ fn kinds() -> Vec<String> {
         with("cache(b0)\nrepresentation(quantized)"),
         with("cache(b0)\nrepresentation(quantized)\ninterleave(tree, 2)"),
         with("cache(b0)\nrepresentation(preorder)"),
+        // Rows that are spread over the banks of shared memory.
+        "tile(batch, b0, b1, 48)\ncache(b0)\nrepresentation(quantized)\ngpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\n"
+            .to_string(),
+        // The same node of neighbouring trees, for neighbouring threads.
+        with("representation(reorg)"),
+        with("cache(b0)\nrepresentation(reorg)\ninterleave(tree, 2)"),
         // Four rows of a thread in the bytes of a word, and eight.
         four_rows(16, "vectorize(b2, 4)"),
         four_rows(16, "vectorize(b2, 4)\nspeculateWalk(b2, 1)"),
