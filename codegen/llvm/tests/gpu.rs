@@ -4,7 +4,7 @@
 
 use sched_forest::{Float, Forest, predict_margins};
 use sched_ir::fault::{Fault, with_fault};
-use sched_ir::interp::{self, Memory, run};
+use sched_ir::interp::{self, Memory, count_accesses, run};
 use sched_ir::lir::{KernelKind, Stmt};
 use sched_ir::{Budget, Compiled, compile};
 use sched_lang::{Options, Supported, Target, check};
@@ -153,6 +153,19 @@ fn simulated(compiled: &Compiled, forest: &Forest, rows: &[f64]) -> Result<Vec<u
     Ok(output)
 }
 
+/// Most wavefronts that a load of a block's rows from shared memory takes, on average.
+fn dearest_shared_load(compiled: &Compiled, forest: &Forest, rows: &[f64]) -> f64 {
+    let (_, kernel) = &compiled.lir.kernels[0];
+    let count = rows.len() / forest.num_features;
+    let input = bytes(rows, forest.types.input);
+    let mut output = vec![0; count * forest.num_margins * forest.types.accumulator.bytes()];
+    let memory =
+        Memory { rows: count as i64, input: &input, output: &mut output, tables: &compiled.lir.tables };
+    let costs = count_accesses(kernel, memory, &interp::Options::default(), 32).expect("the kernel runs");
+    let loads = costs.iter().filter(|cost| cost.shared && cost.statement.contains("load"));
+    loads.map(|cost| cost.pieces as f64 / cost.warps as f64).fold(0.0, f64::max)
+}
+
 fn expected(forest: &Forest, rows: &[f64]) -> Vec<u8> {
     let count = rows.len() / forest.num_features * forest.num_margins;
     let mut out = vec![0.0f64; count];
@@ -253,6 +266,35 @@ fn variants_may_differ_in_where_they_run() {
             let found = margins(&compiled, &forest, rows);
             assert!(agree(&found, &expected(&forest, rows), &forest, exact), "seed {seed}, {text}");
         }
+    }
+}
+
+/// Neighbouring rows of a thread are tested together and read banks of their own; others are walked as they are.
+#[test]
+fn neighbouring_rows_share_words() {
+    let apart = "tile(batch, b0, r, 16)\ntile(r, b1, s, 8)\ntile(s, b2, b3, 2)\nreorder(b0, b1, b3, tree, b2)\ncache(b0)\n\
+                 gpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\nrepresentation(quantized)\nvectorize(b2, 4)\n";
+    let (forest, _) = forests::complete(5, 6, 3);
+    for (schedule, packed) in [(four_rows(128, "vectorize(b2, 4)"), true), (apart.to_string(), false)] {
+        let compiled = compiled(&forest, &schedule).expect("the schedule is legal");
+        let plan = compiled.variants.rest().plan.to_string();
+        assert!(plan.contains("threshold bins and columns in 16 bits"), "{plan}");
+        assert_eq!(plan.contains("the first levels of four rows at once"), packed, "{plan}");
+    }
+}
+
+/// Whatever the columns that the threads of a warp read, each has a bank of its own: bins that lie one after the other as
+/// bytes would not.
+#[test]
+fn walks_read_bins_without_conflicts() {
+    let (forest, rows) = forests::complete(28, 40, 3);
+    let one_row = "tile(batch, b0, b1, 128)\ncache(b0)\nrepresentation(quantized)\ngpuDimension(b0, grid.x)\n\
+                   gpuDimension(b1, block.x)\n";
+    let few_rows = "tile(batch, b0, b1, 2)\ntile(tree, t0, t1, 32)\nreorder(b0, b1, t1, t0)\ncache(b0)\nrepresentation(reorg)\n\
+                    gpuDimension(b0, grid.x)\ngpuDimension(b1, block.y)\ngpuDimension(t1, block.x)\n";
+    for schedule in [one_row.to_string(), four_rows(128, "vectorize(b2, 4)"), few_rows.to_string()] {
+        let compiled = compiled(&forest, &schedule).expect("the schedule is legal");
+        assert_eq!(dearest_shared_load(&compiled, &forest, &rows), 1.0, "{schedule}");
     }
 }
 

@@ -238,7 +238,8 @@ pub(super) fn vector_on_gpu(context: &Context, lanes: Option<u32>) -> Wording {
             .fix(Some(context.remove(step)));
     }
     let packed = |layout: &&Layout| layout.gpu_lanes() > 1;
-    let packed = Layout::ALL.iter().find(packed).map_or((1, ""), |layout| (layout.gpu_lanes(), layout.word()));
+    let packed =
+        Layout::ALL.iter().find(packed).map_or((1, ""), |layout| (layout.gpu_lanes(), layout.word()));
     let (lanes, word) = packed;
     Wording::new("a GPU has no vectors besides its threads and rows whose bins share a register", "not on a GPU")
         .help(format!(

@@ -83,12 +83,7 @@ impl Walk<'_> {
     }
 
     /// Every lane behind the levels that rows of one word take together, and how many these are: none where no word is full.
-    fn packed_ahead(
-        &self,
-        b: &mut Builder,
-        layout: &dyn LevelOrder,
-        roots: &[Value],
-    ) -> (Vec<Cursor>, u32) {
+    fn packed_ahead(&self, b: &mut Builder, layout: &dyn LevelOrder, roots: &[Value]) -> (Vec<Cursor>, u32) {
         let words = self.lanes.chunks_exact(packed_rows::ROWS);
         let (Some(first), rest) = (self.lanes.first(), words.remainder()) else { return (Vec::new(), 0) };
         if rest.len() == self.lanes.len() {

@@ -41,10 +41,9 @@ impl<'a> Walker<'a> {
         steps: Steps,
     ) -> Option<Walker<'a>> {
         let code = match traversal {
-            Traversal::PointerChase
-            | Traversal::PackedRows
-            | Traversal::TreeLanes
-            | Traversal::NodeTiles => Code::Steps { bytes: false, fetch: &[] },
+            Traversal::PointerChase | Traversal::PackedRows | Traversal::TreeLanes | Traversal::NodeTiles => {
+                Code::Steps { bytes: false, fetch: &[] }
+            }
             Traversal::LevelLookup { bytes, fetch } => Code::Steps { bytes: *bytes, fetch },
             Traversal::NodeSweep => Code::Sweep(layout.sweep()?),
             Traversal::TestMask => Code::TestMask(layout.test_mask()?),
