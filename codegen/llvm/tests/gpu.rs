@@ -290,9 +290,9 @@ fn walks_read_bins_without_conflicts() {
     let (forest, rows) = forests::complete(28, 40, 3);
     let one_row = "tile(batch, b0, b1, 128)\ncache(b0)\nrepresentation(quantized)\ngpuDimension(b0, grid.x)\n\
                    gpuDimension(b1, block.x)\n";
-    let few_rows = "tile(batch, b0, b1, 2)\ntile(tree, t0, t1, 32)\nreorder(b0, b1, t1, t0)\ncache(b0)\nrepresentation(reorg)\n\
+    let by_trees = "tile(batch, b0, b1, 2)\ntile(tree, t0, t1, 32)\nreorder(b0, b1, t1, t0)\ncache(b0)\nrepresentation(reorg)\n\
                     gpuDimension(b0, grid.x)\ngpuDimension(b1, block.y)\ngpuDimension(t1, block.x)\n";
-    for schedule in [one_row.to_string(), four_rows(128, "vectorize(b2, 4)"), few_rows.to_string()] {
+    for schedule in [one_row.to_string(), four_rows(128, "vectorize(b2, 4)"), by_trees.to_string()] {
         let compiled = compiled(&forest, &schedule).expect("the schedule is legal");
         assert_eq!(dearest_shared_load(&compiled, &forest, &rows), 1.0, "{schedule}");
     }
