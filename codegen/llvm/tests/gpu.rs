@@ -269,6 +269,33 @@ fn variants_may_differ_in_where_they_run() {
     }
 }
 
+/// Leaf indices are those that a processor's code finds.
+#[test]
+fn leaves_are_those_of_processors() {
+    let leaves = |compiled: &Compiled, forest: &Forest, rows: &[f64]| {
+        let (kind, kernel) = &compiled.lir.kernels[1];
+        assert_eq!(*kind, KernelKind::Leaf);
+        let count = rows.len() / forest.num_features;
+        let (input, mut output) = (bytes(rows, forest.types.input), vec![0; count * forest.trees.len() * 4]);
+        let memory =
+            Memory { rows: count as i64, input: &input, output: &mut output, tables: &compiled.lir.tables };
+        run(kernel, memory).unwrap_or_else(|fault| panic!("{fault}\n{kernel}"));
+        output
+    };
+    for seed in 0..10 {
+        let mut rng = Rng(seed);
+        let forest = forests::forest(&mut rng);
+        let rows = forests::rows(&mut rng, &forest, 1);
+        let rows = &rows[..rows.len().min(13 * forest.num_features)];
+        let reference = compiled(&forest, "tile(batch, b0, b1, 4)\n").expect("a schedule without launches");
+        let expected = leaves(&reference, &forest, rows);
+        for schedule in schedules() {
+            let Some(compiled) = compiled(&forest, &schedule) else { continue };
+            assert_eq!(leaves(&compiled, &forest, rows), expected, "seed {seed}, {schedule}");
+        }
+    }
+}
+
 /// Neighbouring rows of a thread are tested together and read banks of their own; others are walked as they are.
 #[test]
 fn neighbouring_rows_share_words() {
