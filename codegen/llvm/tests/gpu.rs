@@ -4,7 +4,7 @@
 
 use sched_forest::{Float, Forest, predict_margins};
 use sched_ir::fault::{Fault, with_fault};
-use sched_ir::interp::{self, Memory, run};
+use sched_ir::interp::{self, Memory, count_accesses, run};
 use sched_ir::lir::{KernelKind, Stmt};
 use sched_ir::{Budget, Compiled, compile};
 use sched_lang::{Options, Supported, Target, check};
@@ -59,6 +59,12 @@ fn kinds() -> Vec<String> {
         with("cache(b0)\nrepresentation(quantized)"),
         with("cache(b0)\nrepresentation(quantized)\ninterleave(tree, 2)"),
         with("cache(b0)\nrepresentation(preorder)"),
+        // Rows that are spread over the banks of shared memory.
+        "tile(batch, b0, b1, 48)\ncache(b0)\nrepresentation(quantized)\ngpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\n"
+            .to_string(),
+        // The same node of neighbouring trees, for neighbouring threads.
+        with("representation(reorg)"),
+        with("cache(b0)\nrepresentation(reorg)\ninterleave(tree, 2)"),
         // Four rows of a thread in the bytes of a word, and eight.
         four_rows(16, "vectorize(b2, 4)"),
         four_rows(16, "vectorize(b2, 4)\nspeculateWalk(b2, 1)"),
@@ -145,6 +151,19 @@ fn simulated(compiled: &Compiled, forest: &Forest, rows: &[f64]) -> Result<Vec<u
         Memory { rows: count as i64, input: &input, output: &mut output, tables: &compiled.lir.tables };
     run(kernel, memory)?;
     Ok(output)
+}
+
+/// Most wavefronts that a load of a block's rows from shared memory takes, on average.
+fn dearest_shared_load(compiled: &Compiled, forest: &Forest, rows: &[f64]) -> f64 {
+    let (_, kernel) = &compiled.lir.kernels[0];
+    let count = rows.len() / forest.num_features;
+    let input = bytes(rows, forest.types.input);
+    let mut output = vec![0; count * forest.num_margins * forest.types.accumulator.bytes()];
+    let memory =
+        Memory { rows: count as i64, input: &input, output: &mut output, tables: &compiled.lir.tables };
+    let costs = count_accesses(kernel, memory, &interp::Options::default(), 32).expect("the kernel runs");
+    let loads = costs.iter().filter(|cost| cost.shared && cost.statement.contains("load"));
+    loads.map(|cost| cost.pieces as f64 / cost.warps as f64).fold(0.0, f64::max)
 }
 
 fn expected(forest: &Forest, rows: &[f64]) -> Vec<u8> {
@@ -247,6 +266,62 @@ fn variants_may_differ_in_where_they_run() {
             let found = margins(&compiled, &forest, rows);
             assert!(agree(&found, &expected(&forest, rows), &forest, exact), "seed {seed}, {text}");
         }
+    }
+}
+
+/// Leaf indices are those that a processor's code finds.
+#[test]
+fn leaves_are_those_of_processors() {
+    let leaves = |compiled: &Compiled, forest: &Forest, rows: &[f64]| {
+        let (kind, kernel) = &compiled.lir.kernels[1];
+        assert_eq!(*kind, KernelKind::Leaf);
+        let count = rows.len() / forest.num_features;
+        let (input, mut output) = (bytes(rows, forest.types.input), vec![0; count * forest.trees.len() * 4]);
+        let memory =
+            Memory { rows: count as i64, input: &input, output: &mut output, tables: &compiled.lir.tables };
+        run(kernel, memory).unwrap_or_else(|fault| panic!("{fault}\n{kernel}"));
+        output
+    };
+    for seed in 0..10 {
+        let mut rng = Rng(seed);
+        let forest = forests::forest(&mut rng);
+        let rows = forests::rows(&mut rng, &forest, 1);
+        let rows = &rows[..rows.len().min(13 * forest.num_features)];
+        let reference = compiled(&forest, "tile(batch, b0, b1, 4)\n").expect("a schedule without launches");
+        let expected = leaves(&reference, &forest, rows);
+        for schedule in schedules() {
+            let Some(compiled) = compiled(&forest, &schedule) else { continue };
+            assert_eq!(leaves(&compiled, &forest, rows), expected, "seed {seed}, {schedule}");
+        }
+    }
+}
+
+/// Neighbouring rows of a thread are tested together and read banks of their own; others are walked as they are.
+#[test]
+fn neighbouring_rows_share_words() {
+    let apart = "tile(batch, b0, r, 16)\ntile(r, b1, s, 8)\ntile(s, b2, b3, 2)\nreorder(b0, b1, b3, tree, b2)\ncache(b0)\n\
+                 gpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\nrepresentation(quantized)\nvectorize(b2, 4)\n";
+    let (forest, _) = forests::complete(5, 6, 3);
+    for (schedule, packed) in [(four_rows(128, "vectorize(b2, 4)"), true), (apart.to_string(), false)] {
+        let compiled = compiled(&forest, &schedule).expect("the schedule is legal");
+        let plan = compiled.variants.rest().plan.to_string();
+        assert!(plan.contains("threshold bins and columns in 16 bits"), "{plan}");
+        assert_eq!(plan.contains("the first levels of four rows at once"), packed, "{plan}");
+    }
+}
+
+/// Whatever the columns that the threads of a warp read, each has a bank of its own: bins that lie one after the other as
+/// bytes would not.
+#[test]
+fn walks_read_bins_without_conflicts() {
+    let (forest, rows) = forests::complete(28, 40, 3);
+    let one_row = "tile(batch, b0, b1, 128)\ncache(b0)\nrepresentation(quantized)\ngpuDimension(b0, grid.x)\n\
+                   gpuDimension(b1, block.x)\n";
+    let by_trees = "tile(batch, b0, b1, 2)\ntile(tree, t0, t1, 32)\nreorder(b0, b1, t1, t0)\ncache(b0)\nrepresentation(reorg)\n\
+                    gpuDimension(b0, grid.x)\ngpuDimension(b1, block.y)\ngpuDimension(t1, block.x)\n";
+    for schedule in [one_row.to_string(), four_rows(128, "vectorize(b2, 4)"), by_trees.to_string()] {
+        let compiled = compiled(&forest, &schedule).expect("the schedule is legal");
+        assert_eq!(dearest_shared_load(&compiled, &forest, &rows), 1.0, "{schedule}");
     }
 }
 

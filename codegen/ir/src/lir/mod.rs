@@ -144,7 +144,7 @@ pub struct Buffer {
 pub struct Address {
     /// The buffer.
     pub buffer: BufferId,
-    /// Element number, an index.
+    /// Element number, an index. Where it is a sum of indices, the sum does not overflow.
     pub index: Value,
     /// Bytes between elements.
     pub stride: u32,

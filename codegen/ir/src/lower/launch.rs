@@ -13,6 +13,9 @@ use crate::rows::{Places, Team};
 
 /// Bytes that all banks of shared memory deliver at once: a feature's values begin at a multiple of it.
 const LINE: u32 = 128;
+/// Where a block has fewer rows, a warp's threads walk several trees with each of them: a row's values are in different banks,
+/// then.
+const FEW_ROWS: i64 = 32;
 
 impl KernelBuilder<'_> {
     /// A launch with as many blocks as its longest loops need.
@@ -92,7 +95,7 @@ impl KernelBuilder<'_> {
     }
 
     /// A copy of `most` rows at most in memory that a block shares, feature by feature: threads that walk
-    /// neighbouring rows read neighbouring elements, whatever features their nodes test.
+    /// neighbouring rows read different banks, whatever features their nodes test.
     pub(super) fn share_rows(&mut self, cache: &CacheRows, threads: [u32; 3], most: i64) {
         let rows = self.scope.window(&mut self.b, &cache.window);
         let quantizer = self.ports.quantizer().filter(|_| cache.quantized);
@@ -100,11 +103,14 @@ impl KernelBuilder<'_> {
             Some(quantizer) => ("shared_bins", quantizer.bins.element(), i64::from(quantizer.bins.columns())),
             None => ("shared_rows", self.ports.input, self.ports.features()),
         };
-        let line = i64::from(LINE / element.bytes());
-        let held = (most + line - 1) / line * line + i64::from(seeded(Fault::BankSwapped));
-        let bytes = self.b.int(held * columns * i64::from(element.bytes()));
         let spread = self.ports.lowering.plan.copies.get(&cache.id).is_some_and(|plan| plan.spread);
-        let places = if spread { Places::spread(element) } else { Places::IN_ORDER };
+        let packed = cache.quantized && !spread;
+        let few = most < FEW_ROWS && !packed;
+        let line = i64::from(LINE / element.bytes());
+        let held = if few { most | 1 } else { (most + line - 1) / line * line };
+        let held = held + i64::from(seeded(Fault::BankSwapped));
+        let bytes = self.b.int(held * columns * i64::from(element.bytes()));
+        let places = if spread && !few { Places::spread(element) } else { Places::IN_ORDER };
         self.alloc_in(Space::Shared, name, element, bytes, |k, buffer| {
             let thread = k.thread(threads);
             let count = threads.iter().map(|extent| i64::from(*extent)).product();

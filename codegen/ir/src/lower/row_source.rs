@@ -135,7 +135,7 @@ impl RowSource {
         let RowCopy { buffer, element, columns, .. } = self.copy;
         let row =
             Row { buffer, index: relative, offset: 0, element, stride: block, lanes: None, table: None };
-        if u32::from(width) == block {
+        if width > 1 && u32::from(width) == block {
             let index = b.mul_int(relative, columns);
             let lanes = RowLanes { distance: Some(distances(b, 1, width)), adjacent: true, mask: None };
             return Row { index, offset, lanes: Some(lanes), ..row };
