@@ -107,31 +107,43 @@ impl<'ctx> Unit<'_, 'ctx> {
             frame,
             scopes: AliasScopes::new(self.context, self.kind, self.function),
         };
-        let global = device.global();
-        let mut read = parameters.iter().map(|parameter| parameter.ty(self.context, global)).zip(0..);
-        let missing = || LlvmError::ill_formed("a kernel has a parameter for each buffer and value");
-        for buffer in &given.buffers {
-            let (ty, number) = read.next().ok_or_else(missing)?;
-            match device.parameter(&emitter, number, ty)? {
-                BasicValueEnum::PointerValue(base) => emitter.frame.place(*buffer, base)?,
-                _ => return Err(missing()),
-            }
-        }
-        for value in &given.values {
-            let (ty, number) = read.next().ok_or_else(missing)?;
-            let parameter = device.parameter(&emitter, number, ty)?;
-            emitter.frame.define(*value, parameter)?;
-        }
-        for (value, op) in &given.constants {
-            let constant = emitter.op(*value, op)?;
-            emitter.frame.define(*value, constant)?;
-        }
+        self.read(&given, &parameters, &mut emitter)?;
         emitter.frame.leave_entry(self.context, &emitter.builder)?;
         emitter.block(&launch.body)?;
         emitter.builder.build_return(None)?;
         drop(emitter);
         let (shared_bytes, Parameters { buffers, values, .. }) = (device.shared_bytes(), given);
         Ok(EmittedLaunch { name, shared_bytes, buffers, values })
+    }
+
+    /// Reads the parameters at the start of a kernel, and repeats the constants.
+    fn read(
+        &self,
+        given: &Parameters,
+        parameters: &[Parameter<'ctx>],
+        emitter: &mut Emitter<'_, 'ctx>,
+    ) -> Result<(), LlvmError> {
+        let device = Rc::clone(emitter.device()?);
+        let global = device.global();
+        let mut read = parameters.iter().map(|parameter| parameter.ty(self.context, global)).zip(0..);
+        let missing = || LlvmError::ill_formed("a kernel has a parameter for each buffer and value");
+        for buffer in &given.buffers {
+            let (ty, number) = read.next().ok_or_else(missing)?;
+            match device.parameter(emitter, number, ty)? {
+                BasicValueEnum::PointerValue(base) => emitter.frame.place(*buffer, base)?,
+                _ => return Err(missing()),
+            }
+        }
+        for value in &given.values {
+            let (ty, number) = read.next().ok_or_else(missing)?;
+            let parameter = device.parameter(emitter, number, ty)?;
+            emitter.frame.define(*value, parameter)?;
+        }
+        for (value, op) in &given.constants {
+            let constant = emitter.op(*value, op)?;
+            emitter.frame.define(*value, constant)?;
+        }
+        Ok(())
     }
 
     /// Bytes of memory that the threads of a block share.
