@@ -115,6 +115,9 @@ pub struct ScheduleOptions {
 /// Values that a schedule takes from outside.
 #[derive(Clone, Debug, Args)]
 pub struct ScheduleValues {
+    /// The target, instead of the schedule's: cpu, gpu, or with options such as gpu(sm_90)
+    #[arg(long, value_name = "TARGET", value_parser = parse_target)]
+    pub target: Option<Target>,
     /// Give a `param` of the schedule another value
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = parse_set)]
     pub sets: Vec<(String, i64)>,
@@ -222,6 +225,10 @@ pub enum Emit {
     Asm,
     /// The C header alone.
     Header,
+    /// The kernels of a GPU schedule, as NVIDIA's drivers read them.
+    Ptx,
+    /// The same as machine code of one GPU; needs NVIDIA's assembler, `ptxas`.
+    Cubin,
 }
 
 /// `schedc build`
@@ -230,6 +237,7 @@ pub enum Emit {
 Examples:
   schedc build model.json -o model.so                    for this machine
   schedc build model.json -s fast.sched --cpu x86-64-v3  for any machine with AVX2
+  schedc build model.json --target 'gpu(sm_90)'          for an H100, and for newer ones of NVIDIA
   schedc build fast.sched                                the model that the schedule names
   schedc build model.json --emit asm -o -                a look at the code")]
 pub struct Build {
@@ -256,6 +264,9 @@ pub struct Build {
     /// Print the schedule that is used
     #[arg(long)]
     pub explain_schedule: bool,
+    /// Print what each kernel takes of a GPU: registers, what does not fit into them, shared memory
+    #[arg(short, long)]
+    pub verbose: bool,
 }
 
 fn parse_cpu(text: &str) -> Result<Cpu, String> {
@@ -315,9 +326,6 @@ pub struct Check {
     #[command(flatten)]
     /// The model.
     pub model: ModelChoice,
-    /// Check for this target instead of the schedule's: cpu, gpu, or with options such as gpu(sm_90)
-    #[arg(long, value_name = "TARGET", value_parser = parse_target)]
-    pub target: Option<Target>,
     #[command(flatten)]
     /// Values for the schedule.
     pub values: ScheduleValues,

@@ -3,9 +3,10 @@
 use crate::failure::Failure;
 use crate::model::Model;
 use sched_forest::{Float, Types};
-use sched_ir::lir::KernelKind;
+use sched_ir::lir::{KernelKind, Place};
 use sched_ir::{Budget, Compiled, lower};
-use sched_llvm::{Cpu, EntryInfo, host_name};
+use sched_lang::Target;
+use sched_llvm::{Cpu, DeviceCode, EntryInfo, Gpu, Jit, Ptxas, host_name};
 use sched_nest::{Accumulation, Nest, Variants};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -22,6 +23,47 @@ pub fn for_one_call_of(nests: Variants<Nest>, rows: usize) -> Variants<Nest> {
 pub fn compile(model: &Model, nests: Variants<Nest>, kernels: &[KernelKind]) -> Result<Compiled, Failure> {
     let (forest, profile) = (Arc::clone(&model.forest), model.profile.as_ref());
     Ok(sched_ir::compile(forest, profile, nests, kernels, &Budget::default())?)
+}
+
+/// The GPU that a target names: the one that it says, else that of this machine, else one that most machines of the last
+/// years can stand in for.
+pub fn gpu_of(target: &Target) -> Result<Gpu, Failure> {
+    match target.options.first() {
+        Some(name) => Ok(name.parse()?),
+        None => Ok(Gpu::present().unwrap_or_default()),
+    }
+}
+
+/// The code of the launches of a schedule that maps loops; none for other schedules.
+pub fn launches(compiled: &Compiled, target: &Target) -> Result<Option<DeviceCode>, Failure> {
+    match compiled.lir.places.iter().any(|(_, place)| *place == Place::Device) {
+        true => Ok(Some(DeviceCode::compile(&compiled.lir, gpu_of(target)?)?)),
+        false => Ok(None),
+    }
+}
+
+/// The same with machine code of the GPU beside, where NVIDIA's assembler is installed: it need not be translated when it
+/// is loaded.
+pub fn assembled_launches(compiled: &Compiled, target: &Target) -> Result<Option<DeviceCode>, Failure> {
+    let Some(mut code) = launches(compiled, target)? else { return Ok(None) };
+    if let Some(ptxas) = Ptxas::find() {
+        code.assemble(&ptxas, gpu_of(target)?)?;
+    }
+    Ok(Some(code))
+}
+
+/// Makes code in this process.
+pub fn into_memory(
+    compiled: &Compiled,
+    target: &Target,
+    cpu: Cpu,
+    about: &EntryInfo,
+    kernels: &[KernelKind],
+) -> Result<Jit, Failure> {
+    Ok(match launches(compiled, target)? {
+        Some(launches) => Jit::compile_with_launches(&compiled.lir, cpu, launches, about, kernels)?,
+        None => Jit::compile(&compiled.lir, cpu, about, kernels)?,
+    })
 }
 
 /// What the entry points report of a compiled model.

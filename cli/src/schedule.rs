@@ -1,13 +1,13 @@
 //! Schedules on disk, checked; and the schedule that is chosen where none is given.
 
 use crate::args::ScheduleValues;
-use crate::defaults::{Chosen, CodeDestination, Processor};
+use crate::defaults::{Chosen, CodeDestination, Processor, gpu};
 use crate::failure::Failure;
 use crate::model::Model;
 use sched_diagnostics::{Diagnostic, Place};
 use sched_forest::codes;
 use sched_ir::quantize::BinMap;
-use sched_lang::{Checked, Options, Supported, check, read_header};
+use sched_lang::{Checked, Options, Supported, Target, check, read_header};
 use sched_llvm::Cpu;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -67,11 +67,20 @@ impl Source {
     }
 
     /// The schedule that is chosen for a model, with a block for each size of small calls that has one of its own.
-    pub fn chosen_for(model: &Model, cpu: Cpu, destination: CodeDestination) -> Source {
+    pub fn chosen_for(
+        model: &Model,
+        target: Option<&Target>,
+        cpu: Cpu,
+        destination: CodeDestination,
+    ) -> Source {
+        let name = "chosen schedule".to_string();
+        if let Some(target) = target.filter(|target| target.is_gpu()) {
+            return Source { name, text: gpu::chosen(&model.facts(), target), is_chosen: true, path: None };
+        }
         let codes = BinMap::rows_of(&model.forest);
         let processor = Processor { lookup_bits: cpu.lookup_bits(), gathers_slowly: cpu.gathers_slowly() };
         let chosen = Chosen::new(&model.facts(), codes.as_ref(), processor, destination);
-        Source { name: "chosen schedule".to_string(), text: chosen.text(), is_chosen: true, path: None }
+        Source { name, text: chosen.text(), is_chosen: true, path: None }
     }
 
     /// The model that the schedule names, relative to its own place.
@@ -113,6 +122,7 @@ impl Source {
             model: model.map(Model::facts),
             batch_size: values.batch_size,
             sets: values.sets.clone(),
+            target: values.target.clone(),
             ..Options::default()
         }
     }

@@ -268,7 +268,7 @@ fn the_readme_lists_all_directives() -> io::Result<()> {
     for signature in SIGNATURES {
         let state = match signature.lowered {
             Lowered::Everywhere => "✓",
-            Lowered::Simulated => "simulated",
+            Lowered::OnGpus => "GPU",
             Lowered::Nowhere => "checked only",
         };
         let begin = format!("| `{}(", signature.name);

@@ -7,8 +7,8 @@ use sched_nest::Layout;
 /// Hands the table of directives to a macro.
 ///
 /// Those that shape the nest say what they do to a [`crate::lineage::NestBuilder`] with their arguments. Annotations state
-/// something of loops; what follows `;` may be left out. `simulated` says that there is code for
-/// it that cannot be run on its device yet, `later` that there is none.
+/// something of loops; what follows `;` may be left out. `on_gpus` says that there is code for
+/// it on GPUs alone, `later` that there is none.
 ///
 /// A parameter is `Index` (a loop), `Indices` (one loop or more), `NewIndex` (a name for a loop to be made), `Number`, or
 /// one of some words.
@@ -41,7 +41,7 @@ macro_rules! directives {
             annotations {
                 Parallel "parallel" lowered { v: Index }
                     "Run the iterations in parallel on CPU threads.";
-                GpuDimension "gpuDimension" simulated { v: Index, dimension: Keyword(DIMENSIONS) }
+                GpuDimension "gpuDimension" on_gpus { v: Index, dimension: Keyword(DIMENSIONS) }
                     "Map the loop to a dimension of the GPU launch.";
                 Cache "cache" lowered { v: Index }
                     "Keep near what one iteration works on: rows or trees.";
@@ -237,8 +237,8 @@ macro_rules! lowered {
     (lowered) => {
         Lowered::Everywhere
     };
-    (simulated) => {
-        Lowered::Simulated
+    (on_gpus) => {
+        Lowered::OnGpus
     };
     (later) => {
         Lowered::Nowhere
@@ -250,9 +250,9 @@ macro_rules! lowered {
 pub enum Lowered {
     /// No code generator has it.
     Nowhere,
-    /// In the simulator.
-    Simulated,
-    /// Wherever the rest of the schedule can.
+    /// On GPUs, and in the simulator.
+    OnGpus,
+    /// On processors, and where it means something there, on GPUs.
     Everywhere,
 }
 
@@ -261,7 +261,7 @@ impl Lowered {
     pub fn word(self) -> &'static str {
         match self {
             Lowered::Nowhere => "not yet",
-            Lowered::Simulated => "simulated",
+            Lowered::OnGpus => "GPU",
             Lowered::Everywhere => "CPU",
         }
     }
@@ -270,8 +270,7 @@ impl Lowered {
     pub fn allows(self, supported: Supported) -> bool {
         match supported {
             Supported::Everything => true,
-            Supported::Simulable => self != Lowered::Nowhere,
-            Supported::Compilable => self == Lowered::Everywhere,
+            Supported::Compilable => self != Lowered::Nowhere,
         }
     }
 }

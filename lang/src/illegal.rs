@@ -245,7 +245,7 @@ pub enum Problem {
         /// As given.
         width: i64,
     },
-    /// A loop that is both parallel on the CPU and mapped to the GPU.
+    /// A loop that is parallel on the CPU and mapped to the GPU; or the second loop is mapped, around or inside the first.
     ParallelOnGpu {
         /// What mapped it to the GPU.
         gpu: DirectiveIndex,
@@ -315,8 +315,11 @@ pub enum Problem {
     },
     /// `sharedReduce` of a loop that is not over trees on a block dimension.
     NotBlockTrees,
-    /// `vectorize` in a schedule for a GPU.
-    VectorOnGpu,
+    /// `vectorize` in a schedule for a GPU that no vectors of it have.
+    VectorOnGpu {
+        /// Rows of the vectors that there are, if there are any for the loop and its layout.
+        lanes: Option<u32>,
+    },
     /// The layout cannot hold tiles of several nodes.
     LayoutNeedsSingleNodes {
         /// The layout.
@@ -452,7 +455,7 @@ impl Problem {
             P::PaddingTooLarge { .. } => codes::PADDING_TOO_LARGE,
             P::LayoutTooLarge { .. } => codes::LAYOUT_TOO_LARGE,
             P::NotBlockTrees => codes::NOT_BLOCK_TREES,
-            P::VectorOnGpu => codes::VECTOR_ON_GPU,
+            P::VectorOnGpu { .. } => codes::VECTOR_ON_GPU,
             P::LayoutNeedsSingleNodes { .. } => codes::LAYOUT_NEEDS_SINGLE_NODES,
             P::WalkNeedsSingleNodes { .. } => codes::WALK_NEEDS_SINGLE_NODES,
             P::NoProfile => codes::NO_PROFILE,

@@ -64,8 +64,6 @@ pub enum Supported {
     /// Only look at it: the whole language is fine.
     #[default]
     Everything,
-    /// Run it without its device: what needs a GPU is fine, as far as there is code for it.
-    Simulable,
     /// Compile it: a directive that no code generator lowers is an error, and so is a fact that is not known.
     Compilable,
 }

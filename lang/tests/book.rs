@@ -209,8 +209,8 @@ fn model(signature: &Signature, raised: &BTreeMap<Op, BTreeSet<Code>>) -> String
     };
     let support = match signature.lowered {
         Lowered::Everywhere => "Checked for every target; compiled for CPUs.",
-        Lowered::Simulated => {
-            "Checked for every target; `schedc predict --simulate` runs it without a GPU, and a build refuses it by name."
+        Lowered::OnGpus => {
+            "Checked for every target; compiled for GPUs, and `schedc predict --simulate` runs it without one."
         }
         Lowered::Nowhere => {
             "Checked for every target; no target compiles it yet, and a build refuses it by name."

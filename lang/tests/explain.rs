@@ -84,6 +84,7 @@ const NO_WAY_OUT: &[(u16, &str)] = &[
     (56, "all that is wrong is that the directive stands there"),
     (60, "which of many copies are not needed is for the writer to say"),
     (61, "one of the two facts must go"),
+    (68, "one of the two facts must go"),
     (80, "the expression stands elsewhere, and a model is what is missing"),
 ];
 

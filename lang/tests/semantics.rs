@@ -4,12 +4,13 @@
 
 use sched_lang::device::Limits;
 use sched_lang::diagnostics::codes;
+use sched_lang::directives::{Lowered, SIGNATURES};
 use sched_lang::illegal::Problem;
 use sched_lang::lineage::{Annotation, DirectiveIndex, NestBuilder, Select};
 use sched_lang::{ModelInfo, Options, Supported, Target, check, legality};
 use sched_nest::visit::visit;
 use sched_nest::{Accumulation, TreeOrder};
-use sched_testing::schedules::{Rng, by_rows, schedule};
+use sched_testing::schedules::{Rng, by_rows, gpu_schedule, schedule};
 
 fn model(rng: &mut Rng) -> ModelInfo {
     let num_trees = 1 + rng.below(40) as u32;
@@ -19,23 +20,38 @@ fn model(rng: &mut Rng) -> ModelInfo {
 
 #[test]
 fn every_row_meets_every_tree_once() {
+    all_rows_meet_all_trees(|lowered, _| lowered == Lowered::Everywhere, schedule);
+}
+
+/// The same of schedules for GPUs, whether there is code for them or not.
+#[test]
+fn every_row_meets_every_tree_once_in_launches() {
+    let on_processors = ["parallel", "vectorize", "vectorReduce", "speculateWalk", "unrollAndJam"];
+    all_rows_meet_all_trees(
+        |lowered, name| lowered != Lowered::Nowhere && !on_processors.contains(&name),
+        |seed, model| format!("target gpu\n{}", gpu_schedule(seed, model, &|_| true)),
+    );
+}
+
+/// `wanted` says which directives must be among those of the schedules.
+fn all_rows_meet_all_trees(
+    wanted: impl Fn(Lowered, &str) -> bool,
+    schedule: impl Fn(u64, &ModelInfo) -> String,
+) {
+    let supported = Supported::Compilable;
     let mut seen = std::collections::HashMap::new();
     let seeds = std::env::var("SEEDS").ok().and_then(|n| n.parse().ok()).unwrap_or(600);
     for seed in 0..seeds {
         let mut rng = Rng(seed);
         let model = model(&mut rng);
         let text = schedule(seed, &model);
-        let options = Options {
-            model: Some(model.clone().into()),
-            supported: Supported::Compilable,
-            ..Options::default()
-        };
+        let options = Options { model: Some(model.clone().into()), supported, ..Options::default() };
         let checked = check(&text, &options);
         let nest = checked
             .nest()
             .cloned()
             .unwrap_or_else(|| panic!("seed {seed}: {:?}\n{text}", checked.diagnostics));
-        for directive in sched_lang::directives::SIGNATURES {
+        for directive in SIGNATURES {
             if text.contains(&format!("{}(", directive.name)) {
                 *seen.entry(directive.name).or_insert(0) += 1;
             }
@@ -55,10 +71,7 @@ fn every_row_meets_every_tree_once() {
             }
         }
     }
-    for directive in sched_lang::directives::SIGNATURES
-        .iter()
-        .filter(|directive| directive.lowered == sched_lang::directives::Lowered::Everywhere)
-    {
+    for directive in SIGNATURES.iter().filter(|directive| wanted(directive.lowered, directive.name)) {
         assert!(
             seen.get(directive.name).is_some_and(|count| *count >= 5),
             "{} is never made: {seen:?}",

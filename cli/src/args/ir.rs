@@ -20,6 +20,8 @@ pub enum Stage {
     Llvm,
     /// Assembly.
     Asm,
+    /// The launches of a GPU schedule: blocks, threads, shared memory, and what kernels take.
+    Launch,
     /// The kernels of a GPU schedule, as NVIDIA's drivers read them.
     Ptx,
     /// The machine code of these kernels, by NVIDIA's ptxas and nvdisasm.
@@ -53,8 +55,7 @@ pub struct Ir {
     /// Processor: native, x86-64-v2, x86-64-v3 or x86-64-v4
     #[arg(long, default_value = "native", value_parser = parse_cpu)]
     pub cpu: Cpu,
-    /// GPU: of NVIDIA for ptx and sass, as sm_90 (sm_80 if none is named); of AMD for gcn: gfx90a (if none is named), gfx942 or
-    /// gfx1100
+    /// GPU of the stages ptx and sass, as sm_90, or of the stage gcn, as gfx90a, gfx942 or gfx1100 [default: the target's]
     #[arg(long, value_parser = parse_gpu)]
     pub gpu: Option<Gpu>,
 }

@@ -2,7 +2,7 @@
 
 use super::{Job, is_schedule, print_bytes};
 use crate::args::{Build, Emit};
-use crate::compile::{compile, facts};
+use crate::compile::{assembled_launches, compile, facts};
 use crate::defaults::CodeDestination;
 use crate::failure::Failure;
 use crate::outputs::{is_same, keep, keep_foreign_header};
@@ -11,7 +11,7 @@ use crate::terminal::Terminal;
 use sched_ir::Compiled;
 use sched_ir::lir::KernelKind;
 use sched_llvm::header::{header, valid_prefix};
-use sched_llvm::{Cpu, EntryInfo, Version, build_versions};
+use sched_llvm::{Cpu, DeviceCode, EntryInfo, Ptxas, Version, build_versions};
 use schedc_data::write_together;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -37,7 +37,7 @@ pub fn run(args: &Build, terminal: &Terminal) -> Result<(), Failure> {
     }
     let files = Files::of(args, &job)?;
     let versions = versions(args, &mut job, terminal)?;
-    let Some(Built { compiled, facts, .. }) = versions.first() else { return Ok(()) };
+    let Some(Built { compiled, facts, launches, .. }) = versions.first() else { return Ok(()) };
     let text = header(&args.name, &facts.for_header(&compiled.lir));
     let emit = match args.emit {
         Emit::Header => return write(&[(&files.out, text.as_bytes())], terminal),
@@ -45,12 +45,53 @@ pub fn run(args: &Build, terminal: &Terminal) -> Result<(), Failure> {
         Emit::Obj => sched_llvm::Emit::Object,
         Emit::Llvm => sched_llvm::Emit::Llvm,
         Emit::Asm => sched_llvm::Emit::Asm,
+        Emit::Ptx | Emit::Cubin => return device_code(args, launches.as_deref(), &files, terminal),
     };
+    if args.verbose {
+        report(launches.as_deref(), terminal);
+    }
     let all: Vec<Version> = versions.iter().map(Built::version).collect();
     let bytes = build_versions(&all, &args.name, emit)?;
     match &files.header {
         Some(header) => write(&[(&files.out, &bytes), (header, text.as_bytes())], terminal),
         None => write(&[(&files.out, &bytes)], terminal),
+    }
+}
+
+/// Writes the code of the launches alone.
+fn device_code(
+    args: &Build,
+    launches: Option<&DeviceCode>,
+    files: &Files,
+    terminal: &Terminal,
+) -> Result<(), Failure> {
+    let Some(code) = launches else {
+        return Err(Failure::usage(
+            "the schedule has no kernels for GPUs",
+            "map loops with gpuDimension, or let schedc choose a schedule with --target gpu",
+        ));
+    };
+    if args.verbose {
+        report(Some(code), terminal);
+    }
+    let bytes = match args.emit {
+        Emit::Cubin => {
+            Ptxas::needed()?;
+            code.cubin()
+        }
+        _ => code.ptx(),
+    };
+    write(&[(&files.out, bytes.unwrap_or_default())], terminal)
+}
+
+/// Says what the kernels take of a GPU.
+fn report(launches: Option<&DeviceCode>, terminal: &Terminal) {
+    let Some(code) = launches else { return terminal.say("no kernels for GPUs") };
+    if code.cubin().is_none() {
+        terminal.say("NVIDIA's assembler `ptxas` is not installed: what the kernels take is not known");
+    }
+    for kernel in code.kernels() {
+        terminal.say(&kernel.to_string());
     }
 }
 
@@ -89,22 +130,26 @@ impl Files {
 struct Built {
     cpu: Cpu,
     compiled: Rc<Compiled>,
+    /// The code of its launches, if it has some.
+    launches: Option<Rc<DeviceCode>>,
     facts: EntryInfo,
 }
 
 impl Built {
     fn version(&self) -> Version<'_> {
-        Version { module: &self.compiled.lir, cpu: self.cpu, entry: &self.facts }
+        let launches = self.launches.as_deref();
+        Version { module: &self.compiled.lir, cpu: self.cpu, entry: &self.facts, launches }
     }
 }
 
 /// Compiles for each kind of processors: a schedule that schedc chooses depends on it, another one does not.
 fn versions(args: &Build, job: &mut Job, terminal: &Terminal) -> Result<Vec<Built>, Failure> {
     let chosen = args.schedule.schedule.is_none() && !is_schedule(&args.model);
+    let target = args.schedule.values.target.as_ref();
     let mut built: Vec<Built> = Vec::new();
     for cpu in &args.cpu {
         if chosen {
-            job.source = Source::chosen_for(&job.model, *cpu, CodeDestination::Artefact);
+            job.source = Source::chosen_for(&job.model, target, *cpu, CodeDestination::Artefact);
         }
         let known = built.first().filter(|_| !chosen);
         if args.explain_schedule && known.is_none() {
@@ -113,15 +158,17 @@ fn versions(args: &Build, job: &mut Job, terminal: &Terminal) -> Result<Vec<Buil
             }
             terminal.say(job.source.text.trim_end());
         }
-        let compiled = match known {
-            Some(known) => known.compiled.clone(),
+        let (compiled, launches) = match known {
+            Some(known) => (known.compiled.clone(), known.launches.clone()),
             None => {
-                let nest = job.nest(&args.schedule.values, terminal)?;
-                Rc::new(compile(&job.model, nest, &KERNELS)?)
+                let (nest, target) = job.nest(&args.schedule.values, terminal)?;
+                let compiled = compile(&job.model, nest, &KERNELS)?;
+                let launches = assembled_launches(&compiled, &target)?;
+                (Rc::new(compiled), launches.map(Rc::new))
             }
         };
         let facts = facts(&job.model, &compiled, &job.source.text, *cpu);
-        built.push(Built { cpu: *cpu, compiled, facts });
+        built.push(Built { cpu: *cpu, compiled, launches, facts });
     }
     Ok(built)
 }
@@ -148,6 +195,8 @@ fn default_name(model: &Path, emit: Emit) -> PathBuf {
         Emit::Llvm => ".ll",
         Emit::Asm => ".s",
         Emit::Header => ".h",
+        Emit::Ptx => ".ptx",
+        Emit::Cubin => ".cubin",
     };
     let mut name = OsString::from(model.file_stem().unwrap_or_default());
     name.push(extension);

@@ -55,7 +55,7 @@ fn one(args: &Check, file: &Path, terminal: &Terminal) -> Result<(Checked, usize
     let mut source = Source::read(file)?;
     let model = model_to_look_with(&source, &args.model, &args.values, terminal)?;
     let options = Options {
-        target: args.target.clone(),
+        target: args.values.target.clone(),
         strict: args.strict,
         ..Source::options(model.as_ref(), &args.values)
     };

@@ -7,9 +7,8 @@ use crate::defaults::CodeDestination;
 use crate::failure::Failure;
 use crate::terminal::Terminal;
 use sched_ir::Compiled;
-use sched_ir::lir::{KernelKind, Module, Stmt};
-use sched_lang::Supported;
-use sched_llvm::{Gpu, amdgpu_text, asm_text, llvm_text, ptx_text, sass_text};
+use sched_ir::lir::{KernelKind, Module, Place};
+use sched_llvm::{Gpu, amdgpu_text, asm_text, launch_text, llvm_text, ptx_text, sass_text};
 use sched_nest::show::show_variants;
 
 /// Runs the command.
@@ -21,14 +20,14 @@ pub fn run(args: &Ir, terminal: &Terminal) -> Result<(), Failure> {
     let schedule =
         if args.model.is_some() { schedule } else { ScheduleOptions { schedule: None, ..schedule } };
     let job = Job::load(what, &schedule, &args.reading, (args.cpu, CodeDestination::Artefact))?;
-    // Nothing is run here, so that a GPU need not be there.
-    let supported = match args.stage {
-        Stage::Llvm | Stage::Asm => Supported::Compilable,
-        _ => Supported::Simulable,
-    };
-    let nest = job.nest_for(supported, &args.values, terminal)?;
+    let (nest, target) = job.nest(&args.values, terminal)?;
     let compiled = compile(&job.model, nest, &[KernelKind::Raw, KernelKind::Value, KernelKind::Class])?;
-    let gpu = args.gpu.unwrap_or(if args.stage == Stage::Gcn { Gpu::DEFAULT_AMD } else { Gpu::DEFAULT });
+    let named = target.options.first().filter(|_| target.is_gpu());
+    let gpu = |default: Gpu| match (args.gpu, named) {
+        (Some(gpu), _) => Ok(gpu),
+        (None, Some(name)) => name.parse(),
+        (None, None) => Ok(default),
+    };
     print(&match args.stage {
         Stage::Hir => show_variants(&compiled.variants, |stages| stages.hir.to_string()),
         Stage::Mir => show_variants(&compiled.variants, |stages| stages.mir.to_string()),
@@ -36,19 +35,18 @@ pub fn run(args: &Ir, terminal: &Terminal) -> Result<(), Failure> {
         Stage::Lir => compiled.lir.to_string(),
         Stage::Llvm => llvm_text(&compiled.lir, args.cpu, true)?,
         Stage::Asm => asm_text(&compiled.lir, args.cpu)?,
-        Stage::Ptx => ptx_text(with_launches(&compiled)?, gpu)?,
-        Stage::Sass => sass_text(&ptx_text(with_launches(&compiled)?, gpu)?, gpu)?,
-        Stage::Gcn => amdgpu_text(with_launches(&compiled)?, gpu)?,
+        Stage::Launch => launch_text(with_launches(&compiled)?),
+        Stage::Ptx => ptx_text(with_launches(&compiled)?, gpu(Gpu::DEFAULT)?)?,
+        Stage::Sass => {
+            sass_text(&ptx_text(with_launches(&compiled)?, gpu(Gpu::DEFAULT)?)?, gpu(Gpu::DEFAULT)?)?
+        }
+        Stage::Gcn => amdgpu_text(with_launches(&compiled)?, gpu(Gpu::DEFAULT_AMD)?)?,
     })
 }
 
 /// The code of a GPU schedule.
 fn with_launches(compiled: &Compiled) -> Result<&Module, Failure> {
-    let mut launches = 0;
-    for (_, function) in &compiled.lir.kernels {
-        Stmt::visit_all(&function.body, |stmt| launches += usize::from(matches!(stmt, Stmt::Launch(_))));
-    }
-    if launches > 0 {
+    if compiled.lir.places.iter().any(|(_, place)| *place == Place::Device) {
         return Ok(&compiled.lir);
     }
     Err(Failure::usage(

@@ -23,7 +23,7 @@ use crate::schedule::Source;
 use crate::terminal::Terminal;
 use sched_diagnostics::Diagnostic;
 use sched_lang::diagnostics::Severity;
-use sched_lang::{Lineage, Supported, check_lineage};
+use sched_lang::{Lineage, Supported, Target, check_lineage};
 use sched_llvm::Cpu;
 use sched_nest::{Nest, Variants};
 use schedc_data::codes;
@@ -61,28 +61,23 @@ impl Job {
         let model = Model::read(what, reading)?.profiled(&schedule.values)?;
         let source = match &schedule.schedule {
             Some(path) => Source::read(path)?,
-            None => Source::chosen_for(&model, cpu, kept),
+            None => Source::chosen_for(&model, schedule.values.target.as_ref(), cpu, kept),
         };
         Ok(Job { model, source })
     }
 
-    /// The nests, if the schedule has no errors; all findings are printed.
-    pub fn nest(&self, values: &ScheduleValues, terminal: &Terminal) -> Result<Variants<Nest>, Failure> {
-        self.nest_for(Supported::Compilable, values, terminal)
-    }
-
-    /// The same, for what is to be done with the schedule.
-    pub fn nest_for(
+    /// The nests and what they are for, if the schedule has no errors; all findings are printed.
+    pub fn nest(
         &self,
-        supported: Supported,
         values: &ScheduleValues,
         terminal: &Terminal,
-    ) -> Result<Variants<Nest>, Failure> {
-        let checked = self.source.check_for(supported, &self.model, values);
+    ) -> Result<(Variants<Nest>, Target), Failure> {
+        let checked = self.source.check_for(Supported::Compilable, &self.model, values);
         self.source.check_fingerprint(&checked, &self.model, values)?;
         let least = if self.source.is_chosen { Severity::Error } else { Severity::Warning };
         let errors = terminal.findings(&self.source, &checked, least);
-        checked.nests.filter(|_| errors == 0).ok_or(Failure::Findings)
+        let nests = checked.nests.filter(|_| errors == 0).ok_or(Failure::Findings)?;
+        Ok((nests, checked.target))
     }
 }
 

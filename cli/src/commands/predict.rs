@@ -3,7 +3,7 @@
 use super::Job;
 use super::simulate::Simulator;
 use crate::args::{Output, Predict, ScheduleOptions};
-use crate::compile::{compile, facts, for_one_call_of};
+use crate::compile::{compile, facts, for_one_call_of, into_memory};
 use crate::defaults::CodeDestination;
 use crate::environment;
 use crate::failure::Failure;
@@ -11,7 +11,6 @@ use crate::outputs::keep;
 use crate::terminal::Terminal;
 use sched_diagnostics::usage;
 use sched_ir::lir::KernelKind;
-use sched_lang::Supported;
 use sched_llvm::runtime::Kind;
 use sched_llvm::{Jit, Library, Output as Results, Rows};
 use schedc_data::{
@@ -60,8 +59,7 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<(), Failure> {
     for note in job.model.notes.iter().filter(|_| !args.quiet) {
         terminal.say(&format!("note: {note}"));
     }
-    let supported = if args.simulate { Supported::Simulable } else { Supported::Compilable };
-    let nests = job.nest_for(supported, &args.schedule.values, terminal)?;
+    let (nests, target) = job.nest(&args.schedule.values, terminal)?;
     let rows = rows(args, job.model.rows(), terminal)?;
     let since = Instant::now();
     let kernel = match args.output {
@@ -82,7 +80,7 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<(), Failure> {
         return Ok(());
     }
     let about = facts(&job.model, &compiled, &job.source.text, cpu);
-    let jit = Jit::compile(&compiled.lir, cpu, &about, &[kernel, KernelKind::Class])?;
+    let jit = into_memory(&compiled, &target, cpu, &about, &[kernel, KernelKind::Class])?;
     Run { args, terminal, destination }.predict(&jit, &rows, since.elapsed())
 }
 
@@ -117,6 +115,7 @@ fn load(args: &Predict) -> Result<Library, Failure> {
         ("--profile", values.profile.is_some()),
         ("--iterations", args.reading.iterations.is_some()),
         ("--cpu", args.cpu.is_some()),
+        ("--target", values.target.is_some()),
         ("--simulate", args.simulate),
     ];
     if let Some((option, _)) = decided.iter().find(|(_, given)| *given) {
@@ -258,7 +257,8 @@ impl Run<'_> {
                 Failure::new(
                     sched_llvm::codes::PREDICTION,
                     format!("prediction failed: {status}"),
-                    "build for the processor that runs the code, or predict fewer rows at a time",
+                    "build for the machine that runs the code, or predict fewer rows at a time; --simulate runs the code of a GPU \
+                     without one",
                 )
             })?;
             progress.advance(count as u64);

@@ -1,5 +1,6 @@
 //! The schedules that are used where none is given.
 
+pub mod gpu;
 mod node_sweep;
 mod quantized;
 mod vectors;

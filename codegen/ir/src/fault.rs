@@ -14,11 +14,15 @@ pub enum Fault {
     TileOverruns,
     /// MIR: a fold leaves out the last slot.
     FoldForgetsSlot,
+    /// LIR: all iterations of loops that have slots add to the first one.
+    SlotShared,
+    /// LIR: the features of a copy in shared memory begin in different banks.
+    BankSwapped,
     /// LIR: blocks and threads that have no iteration of a mapped loop run one.
     GuardDropped,
     /// LIR: the threads of a block do not wait for their copy of rows.
     BarrierDropped,
-    /// LIR: a block does not copy its rows.
+    /// LIR: a block does not copy the last value of its rows.
     CopyStopsShort,
     /// LIR: the walk takes one straight-line step too few.
     WalkStopsEarly,
@@ -38,6 +42,10 @@ pub enum Fault {
     TileReversesOutcomes,
     /// Representations: a value equal to a threshold gets the bin of the value before.
     BinsFlipTies,
+    /// Representations: nodes of 16 bits lead to the other side.
+    PairsSwapSides,
+    /// Representations: the rows of a word are taken in the opposite order.
+    WordReversesRows,
     /// Representations: rows heed nodes that are not on their path.
     SweepForgetsPlace,
     /// Representations: nodes strike out the last leaf of their left subtree only.

@@ -87,7 +87,8 @@ pub fn compile(
         max_rows.is_none_or(|max_rows| limit < i64::from(max_rows)).then_some(limit)
     });
     let rows_per_run = limits.min();
-    let lir = Module { kernels: functions, tables, types, rows_per_run }.without_unread_tables();
+    let places = lowerings.map(|_, lowering| lowering.place());
+    let lir = Module { kernels: functions, tables, types, rows_per_run, places }.without_unread_tables();
     Ok(Compiled { variants: built.map(|_, (stages, _)| stages), lir })
 }
 

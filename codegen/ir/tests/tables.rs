@@ -2,8 +2,11 @@
 
 #![allow(clippy::panic, clippy::expect_used, reason = "a test fails by panicking")]
 
-use sched_ir::lir::{Address, Build, Builder, Interface, KernelKind, Module, Scalar, Space, Table, Ty};
+use sched_ir::lir::{
+    Address, Build, Builder, Interface, KernelKind, Module, Place, Scalar, Space, Table, Ty,
+};
 use sched_ir::verify::verify;
+use sched_nest::Variants;
 
 mod cases;
 
@@ -62,6 +65,7 @@ fn what_is_only_brought_near_is_left_out() {
         tables: vec![table("gone", 1), table("kept", 2)],
         types: Interface::all(Scalar::F32),
         rows_per_run: None,
+        places: Variants::only(Place::Host),
     };
     let module = module.without_unread_tables();
     assert_eq!(module.tables, [table("kept", 2)]);

@@ -2,10 +2,11 @@
 
 use sched_ir::lir::{
     Address, Alloc, Bin, Block, Buffer, BufferId, Build, Builder, Carried, Cast, Cmp, For, Function, Gather,
-    If, Interface, Joined, Keep, KernelKind, Math, Module, Op, Parallel, Scalar, Space, Stmt, Ty, Value,
-    While,
+    If, Interface, Joined, Keep, KernelKind, Math, Module, Op, Parallel, Place, Scalar, Space, Stmt, Ty,
+    Value, While,
 };
 use sched_ir::verify::{MAX_NESTING, verify, verify_interface};
+use sched_nest::Variants;
 
 const F32: Ty = Ty::of(Scalar::F32);
 
@@ -401,6 +402,7 @@ fn kernels_read_and_write_what_callers_are_told() {
             tables: Vec::new(),
             types,
             rows_per_run: None,
+            places: Variants::only(Place::Host),
         })
     };
     let all = Interface::all(f32);

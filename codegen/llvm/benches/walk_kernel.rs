@@ -33,6 +33,7 @@
 use sched_ir::lir::*;
 use sched_llvm::runtime::Ctx;
 use sched_llvm::{Cpu, EntryInfo, Jit, asm_text};
+use sched_nest::Variants;
 use std::time::Instant;
 
 const DEPTH: u32 = 8;
@@ -384,6 +385,7 @@ fn main() {
             ],
             types: Interface::all(Scalar::F32),
             rows_per_run: None,
+            places: Variants::only(Place::Host),
         };
         if let Some(folder) = std::env::args().skip(1).find(|word| word != "--bench") {
             let asm = asm_text(&module, shape.cpu).expect("the kernel compiles");

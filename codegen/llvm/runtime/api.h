@@ -13,6 +13,12 @@ enum {
     SCHEDC_KIND_LEAF = 3,  /* the leaf that each tree reaches: int32 [n][num_trees] */
 };
 
+/* Where the rows and the output of a call are. */
+enum {
+    SCHEDC_MEMORY_HOST = 0,
+    SCHEDC_MEMORY_DEVICE = 1,
+};
+
 /* One prediction call. A caller compiled against an older, shorter structure says so in `size`; what it does not
  * know is zero, and zero is the default of every field. */
 typedef struct schedc_call {
@@ -26,6 +32,9 @@ typedef struct schedc_call {
     int64_t row_stride;   /* elements from one row to the next; 0: packed */
     void *scratch;        /* memory that the call may use instead of allocating; null: none */
     int64_t scratch_size; /* bytes */
+    int32_t memory;       /* SCHEDC_MEMORY_* */
+    int32_t device;       /* the number of the GPU, for models that are compiled for one */
+    void *stream;         /* CUstream that a call in device memory is put into, without waiting for it */
 } schedc_call;
 
 /* `out` has the model's result type. */

@@ -31,10 +31,18 @@ typedef struct schedc_arena {
     pthread_mutex_t lock;
 } schedc_arena;
 
+typedef struct schedc_lane schedc_lane;
+
 struct schedc_team {
     int32_t threads; /* that may take part in the call, the caller included */
     schedc_arena arena;
+    schedc_lane *lane; /* of the device where the run takes place; null: it takes place on the host */
+    void *(*alloc)(schedc_ctx *ctx, int64_t bytes); /* of memory of that device */
+    void (*free)(schedc_ctx *ctx, void *memory);
 };
+
+/* Bytes of an element. */
+size_t schedc_size_of(int32_t dtype);
 
 /* Makes an arena of the aligned part of [memory, memory + bytes), for one thread or for several. */
 void schedc_arena_init(schedc_arena *arena, void *memory, size_t bytes, bool shared);

@@ -79,6 +79,8 @@ static void arena_free(schedc_arena *arena, void *memory)
 
 void *schedc_rt_alloc(schedc_ctx *ctx, int64_t bytes)
 {
+    if (ctx->team && ctx->team->lane)
+        return ctx->team->alloc(ctx, bytes);
     schedc_arena *arena = ctx->team ? &ctx->team->arena : NULL;
     bool only_arena = arena && arena->is_all;
     /* The run will be done again with fewer rows: the sooner it ends, the better. */
@@ -98,6 +100,10 @@ void *schedc_rt_alloc(schedc_ctx *ctx, int64_t bytes)
 
 void schedc_rt_free(schedc_ctx *ctx, void *memory)
 {
+    if (ctx->team && ctx->team->lane) {
+        ctx->team->free(ctx, memory);
+        return;
+    }
     schedc_arena *arena = ctx->team ? &ctx->team->arena : NULL;
     if (arena && memory && (uintptr_t)memory - (uintptr_t)arena->base < arena->size)
         arena_free(arena, memory);

@@ -13,6 +13,10 @@ enum {
     SCHEDC_ERR_CPU = 2,         /* the processor lacks instructions that the artefact was built for */
     SCHEDC_ERR_MEMORY = 3,      /* temporary memory could not be had */
     SCHEDC_ERR_UNSUPPORTED = 4, /* the model has no such output kind, e.g. the class of a regression */
+    SCHEDC_ERR_DRIVER = 5,      /* the model runs on a GPU, and there is no driver for one */
+    SCHEDC_ERR_DEVICE = 6,      /* no GPU of this number, or one that cannot run the model's code */
+    SCHEDC_ERR_DEVICE_MEMORY = 7, /* memory of the GPU could not be had */
+    SCHEDC_ERR_LAUNCH = 8,      /* the GPU failed */
 };
 
 /* Element types. Those of rows, margins and results do not depend on each other. */
@@ -37,6 +41,41 @@ typedef struct schedc_ctx {
 
 typedef void (*schedc_kernel)(schedc_ctx *ctx);
 
+/* Code for GPUs of one kind. */
+typedef struct schedc_image {
+    const void *bytes;           /* PTX, ended by NUL, or a cubin */
+    int64_t capability;          /* ten times the major number of the compute capability, plus the minor one */
+    int64_t is_final;            /* a cubin: for GPUs of the same major number only */
+} schedc_image;
+
+/* A function that runs on a GPU. */
+typedef struct schedc_launch {
+    const char *name;
+    uint32_t block[3];           /* threads of a block */
+    uint32_t shared;             /* bytes of memory that the threads of a block share */
+    int32_t num_arguments;
+    int32_t is_split;            /* there are two arguments more: the first block in the directions y and z */
+} schedc_launch;
+
+/* Where runs of up to so many rows take place. */
+typedef struct schedc_range {
+    int64_t max_rows;            /* INT64_MAX: all other runs */
+    int64_t on_device;
+} schedc_range;
+
+struct schedc_plan;
+
+/* What a model has for GPUs. */
+typedef struct schedc_gpu {
+    int32_t num_images, num_launches, num_tables, reserved;
+    const schedc_image *images;  /* the first one that a device can run is used */
+    const schedc_launch *launches;
+    const int64_t *table_bytes;
+    const schedc_range *ranges;  /* in ascending order; the last is for all other runs */
+    int32_t (*execute)(const struct schedc_plan *); /* schedc_rt_execute_on_device: nothing else refers to it */
+    void **state;                /* of the runtime; null at first */
+} schedc_gpu;
+
 /* Everything the entry points need to know of one compiled model. Emitted as a constant by the compiler. */
 typedef struct schedc_model {
     uint32_t size;               /* of this struct */
@@ -57,6 +96,7 @@ typedef struct schedc_model {
     const char *info;            /* JSON text, NUL-terminated */
     uint64_t cpu_needs;          /* bits of SCHEDC_CPU_* */
     const struct schedc_model *otherwise; /* the same model for processors that lack these; null: none */
+    const schedc_gpu *gpu;       /* null: the model has no code for GPUs */
 } schedc_model;
 
 /* Instruction sets beyond baseline x86-64, by the psABI's levels. */
@@ -78,5 +118,12 @@ void schedc_rt_fail(schedc_ctx *ctx, int32_t status);
 /* Temporary memory of a run, 64-byte aligned; null when there is none, after recording SCHEDC_ERR_MEMORY. */
 void *schedc_rt_alloc(schedc_ctx *ctx, int64_t bytes);
 void schedc_rt_free(schedc_ctx *ctx, void *memory);
+
+/* Runs a launch of the model, by its number, on a grid of so many blocks. `arguments` are the addresses of what the
+ * kernel takes, with room for two more. In a run on a device all buffers are its memory, those of schedc_rt_alloc, too. */
+void schedc_rt_launch(schedc_ctx *ctx, int32_t number, int64_t x, int64_t y, int64_t z, void **arguments);
+
+/* Runs a checked call on a device. */
+int32_t schedc_rt_execute_on_device(const struct schedc_plan *plan);
 
 #endif

@@ -1,6 +1,7 @@
 //! Artefacts: compiled models that run without the compiler.
 
 use crate::codes;
+use crate::device::{self, DeviceCode};
 use crate::emit::{Compiled, Data, EXPORTS, emit_artefact};
 use crate::entry_info::EntryInfo;
 use crate::error::LlvmError;
@@ -47,6 +48,8 @@ pub struct Version<'a> {
     pub cpu: Cpu,
     /// What the artefact says of the model.
     pub entry: &'a EntryInfo,
+    /// The code of its launches, if it has some.
+    pub launches: Option<&'a DeviceCode>,
 }
 
 /// Compiles a module to the bytes of an artefact.
@@ -56,7 +59,7 @@ pub struct Version<'a> {
 /// objects is missing or fails.
 pub fn build(module: &lir::Module, options: &ArtefactOptions) -> Result<Vec<u8>, LlvmError> {
     let ArtefactOptions { prefix, cpu, entry, emit } = options;
-    build_versions(&[Version { module, cpu: *cpu, entry }], prefix, *emit)
+    build_versions(&[Version { module, cpu: *cpu, entry, launches: None }], prefix, *emit)
 }
 
 /// Compiles versions of one model to the bytes of an artefact, which runs the most demanding one that the
@@ -72,9 +75,10 @@ pub fn build_versions(versions: &[Version], prefix: &str, emit: Emit) -> Result<
     }
     let session = Session::new();
     let mut compiled = Vec::new();
-    for Version { module, cpu, entry } in versions {
+    for Version { module, cpu, entry, launches } in versions {
         info_text(&entry.info)?;
-        compiled.push(Compiled { machine: Machine::new(*cpu)?, module, entry });
+        device::check(module, *launches)?;
+        compiled.push(Compiled { machine: Machine::new(*cpu)?, module, entry, launches: *launches });
     }
     // Every level includes the lower ones, so that more bits are a larger number.
     compiled.sort_by_key(|version| std::cmp::Reverse(version.machine.needs));

@@ -48,6 +48,7 @@ impl EntryInfo {
         tables: *const *const c_void,
         info: *const c_char,
         cpu_needs: u64,
+        gpu: *const runtime::GpuDescriptor,
     ) -> runtime::ModelDescriptor {
         runtime::ModelDescriptor {
             size: runtime::MODEL_SIZE,
@@ -68,6 +69,7 @@ impl EntryInfo {
             info,
             cpu_needs,
             otherwise: std::ptr::null(),
+            gpu,
         }
     }
 }
@@ -91,6 +93,6 @@ pub(crate) fn rows_per_run(module: &Module) -> i64 {
 }
 
 /// The size of the model's structure as generated code lays it out: four 32-bit counts, their size and three
-/// types, two 64-bit numbers, and eight words.
-pub(crate) const MODEL_BYTES: usize = 8 * 4 + 2 * 8 + 8 * 8;
+/// types, two 64-bit numbers, and nine words.
+pub(crate) const MODEL_BYTES: usize = 8 * 4 + 2 * 8 + 9 * 8;
 const _: () = assert!(MODEL_BYTES == mem::size_of::<runtime::ModelDescriptor>());

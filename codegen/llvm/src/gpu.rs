@@ -2,6 +2,7 @@
 
 use crate::codes;
 use crate::error::LlvmError;
+use crate::runtime;
 use std::fmt::{self, Display, Formatter};
 use std::str::FromStr;
 
@@ -30,6 +31,25 @@ impl Gpu {
 
     /// The same of AMD's.
     pub const DEFAULT_AMD: Gpu = Gpu { kind: Kind::Amd(AMD[0]) };
+
+    /// The first GPU of this machine, if it has one of NVIDIA's that code is made for.
+    pub fn present() -> Option<Gpu> {
+        let capability = runtime::capability(0)?;
+        (capability >= KNOWN.0).then_some(Gpu { kind: Kind::Nvidia(capability) })
+    }
+
+    /// Ten times the major number of its compute capability, plus the minor one; 0 if it is not NVIDIA's.
+    pub(crate) fn capability(self) -> u32 {
+        match self.kind {
+            Kind::Nvidia(capability) => capability,
+            Kind::Amd(_) => 0,
+        }
+    }
+
+    /// The same, or that of the newest one that LLVM knows.
+    pub(crate) fn code(self) -> u32 {
+        self.capability().min(KNOWN.1)
+    }
 
     /// Whether AMD makes it. Else NVIDIA does.
     pub fn is_amd(self) -> bool {

@@ -43,6 +43,8 @@ pub struct HostKernel {
     pub buffers: Vec<lir::BufferId>,
     /// These values.
     pub values: Vec<lir::Value>,
+    /// Whether it then takes the first block in the directions y and z, 32 bits each.
+    pub is_split: bool,
     /// Its code.
     pub function: HostKernelFn,
 }
@@ -61,10 +63,10 @@ impl HostLaunches {
     pub fn compile(module: &lir::Module) -> Result<HostLaunches, LlvmError> {
         let (object, emitted) = object(module)?;
         let code = Orc::load(object, &[])?;
-        let kernel = |EmittedLaunch { name, shared_bytes, buffers, values }: EmittedLaunch| {
+        let kernel = |EmittedLaunch { name, shared_bytes, buffers, values, is_split }: EmittedLaunch| {
             // SAFETY: the symbol is a function emitted with this signature.
             let function = unsafe { std::mem::transmute::<*const (), HostKernelFn>(code.address(&name)?) };
-            Ok(HostKernel { name, shared_bytes: shared_bytes as usize, buffers, values, function })
+            Ok(HostKernel { name, shared_bytes: shared_bytes as usize, buffers, values, is_split, function })
         };
         let kernels: Result<Vec<HostKernel>, LlvmError> = emitted.into_iter().map(kernel).collect();
         Ok(HostLaunches { kernels: kernels?, _code: code })

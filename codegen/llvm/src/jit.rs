@@ -1,5 +1,6 @@
 //! Kernels compiled into this process.
 
+use crate::device::{self, DeviceCode, DeviceTables};
 use crate::emit::{emit_kernels, kernel_name};
 use crate::entry_info::EntryInfo;
 use crate::error::LlvmError;
@@ -17,7 +18,9 @@ use std::ffi::CString;
 
 /// A model compiled into this process; its code and its tables live as long as this value.
 pub struct Jit {
-    // The code is unloaded first: it refers to the tables.
+    // What is on devices goes first.
+    _launches: Option<DeviceTables>,
+    // The code is unloaded before the tables, which it refers to.
     _code: Orc,
     _tables: Tables,
     _info: CString,
@@ -42,6 +45,32 @@ impl Jit {
         entry: &EntryInfo,
         kernels: &[KernelKind],
     ) -> Result<Jit, LlvmError> {
+        Jit::compile_with(module, cpu, None, entry, kernels)
+    }
+
+    /// Compiles the code of the host of a module whose launches have been compiled for GPUs. The driver and the GPU are
+    /// looked for when the first call is made.
+    ///
+    /// # Errors
+    /// As for [`Jit::compile`].
+    pub fn compile_with_launches(
+        module: &lir::Module,
+        cpu: Cpu,
+        launches: DeviceCode,
+        entry: &EntryInfo,
+        kernels: &[KernelKind],
+    ) -> Result<Jit, LlvmError> {
+        Jit::compile_with(module, cpu, Some(launches), entry, kernels)
+    }
+
+    fn compile_with(
+        module: &lir::Module,
+        cpu: Cpu,
+        launches: Option<DeviceCode>,
+        entry: &EntryInfo,
+        kernels: &[KernelKind],
+    ) -> Result<Jit, LlvmError> {
+        device::check(module, launches.as_ref())?;
         verify_interface(module).map_err(LlvmError::ill_formed)?;
         let machine = Machine::new(cpu)?;
         machine.check_host(cpu)?;
@@ -60,8 +89,10 @@ impl Jit {
         let kernel = |kind| addresses.iter().find(|(k, _)| *k == kind).map(|(_, address)| *address);
         let tables = Tables::new(&module.tables);
         let info = info_text(&entry.info)?;
-        let model = entry.model(module, kernel, tables.as_ptr(), info.as_ptr(), machine.needs);
-        Ok(Jit { _code: code, _tables: tables, _info: info, model })
+        let launches = launches.map(|launches| DeviceTables::new(module, launches)).transpose()?;
+        let gpu = launches.as_ref().map_or(std::ptr::null(), DeviceTables::as_ptr);
+        let model = entry.model(module, kernel, tables.as_ptr(), info.as_ptr(), machine.needs, gpu);
+        Ok(Jit { _launches: launches, _code: code, _tables: tables, _info: info, model })
     }
 
     /// The model as the runtime sees it. Its pointers are valid as long as this value lives.

@@ -9,6 +9,7 @@
 
 mod aot;
 pub mod codes;
+mod device;
 mod emit;
 mod entry_info;
 mod error;
@@ -33,6 +34,7 @@ mod target;
 mod text;
 
 pub use aot::{ArtefactOptions, Emit, Version, build, build_versions};
+pub use device::DeviceCode;
 pub use entry_info::EntryInfo;
 pub use error::LlvmError;
 pub use gpu::Gpu;
@@ -47,4 +49,4 @@ pub use metadata::CodeObjectKernel;
 pub use packed::{Output, Rows};
 pub use ptxas::{Cubin, KernelResources, Nvdisasm, Ptxas, sass_text};
 pub use target::{Cpu, host_name};
-pub use text::{amdgpu_text, asm_text, llvm_text, ptx_text};
+pub use text::{amdgpu_text, asm_text, launch_text, llvm_text, ptx_text};

@@ -20,6 +20,10 @@ const PIPELINE: &str = "function(\
     loop-mssa(loop-rotate,licm<allowspeculation>),\
     early-cse<memssa>,dse,adce,simplifycfg)";
 
+/// Finds how far pointers are aligned, for the code of GPUs, which load a word as bytes where they do not know that it is
+/// aligned.
+const ALIGNMENT: &str = "function(infer-alignment)";
+
 /// Checks what was emitted; LLVM may crash on a module that fails here.
 pub(crate) fn verify(module: &Module) -> Result<(), LlvmError> {
     module.verify().map_err(|message| {
@@ -33,9 +37,13 @@ pub(crate) fn verify(module: &Module) -> Result<(), LlvmError> {
 
 /// Runs the optimisations.
 pub(crate) fn optimise(module: &Module, machine: &Machine) -> Result<(), LlvmError> {
-    module
-        .run_passes(PIPELINE, &machine.llvm, PassBuilderOptions::create())
-        .map_err(|message| LlvmError::new(codes::CODE_GENERATION, message.to_string()))
+    let run = |passes| {
+        module
+            .run_passes(passes, &machine.llvm, PassBuilderOptions::create())
+            .map_err(|message| LlvmError::new(codes::CODE_GENERATION, message.to_string()))
+    };
+    run(PIPELINE)?;
+    if machine.kind.is_x86() { Ok(()) } else { run(ALIGNMENT) }
 }
 
 /// Generates an object file or assembly. The module is used up: code generation rewrites it.

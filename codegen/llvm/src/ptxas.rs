@@ -6,6 +6,7 @@ use crate::error::LlvmError;
 use crate::gpu::Gpu;
 use crate::link::{Folder, Need, read, run};
 use std::ffi::{OsStr, OsString};
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -50,6 +51,17 @@ const DISASSEMBLING: Need = Need {
     task: "text of a GPU's machine code",
     help: "install the CUDA toolkit, or name its `nvdisasm` by NVDISASM or its folder by CUDA_HOME",
 };
+
+impl fmt::Display for KernelResources {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let KernelResources { name, registers, spill_store_bytes, spill_load_bytes, shared_bytes, .. } = self;
+        write!(f, "{name}: {registers} registers, {shared_bytes} bytes of shared memory")?;
+        match (spill_store_bytes, spill_load_bytes) {
+            (0, 0) => write!(f, ", no spills"),
+            (stored, loaded) => write!(f, ", {stored} bytes spilled and {loaded} loaded again"),
+        }
+    }
+}
 
 impl Ptxas {
     /// The one that `PTXAS` names, else the first one in the search path, in `CUDA_HOME/bin`, `CUDA_PATH/bin` and

@@ -96,6 +96,72 @@ pub struct ModelDescriptor {
     pub cpu_needs: u64,
     /// The same model for processors that lack these; null: none.
     pub otherwise: *const ModelDescriptor,
+    /// What the model has for GPUs; null: nothing.
+    pub gpu: *const GpuDescriptor,
+}
+
+/// Code for GPUs of one kind, `schedc_image` in C.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct Image {
+    /// PTX, ended by NUL, or a cubin.
+    pub bytes: *const c_void,
+    /// Ten times the major number of the compute capability, plus the minor one.
+    pub capability: i64,
+    /// 1: a cubin, for GPUs of the same major number only.
+    pub is_final: i64,
+}
+
+/// A function that runs on a GPU, `schedc_launch` in C.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct LaunchDescriptor {
+    /// Its name in the images.
+    pub name: *const c_char,
+    /// Threads of a block.
+    pub block: [u32; 3],
+    /// Bytes of memory that the threads of a block share.
+    pub shared: u32,
+    /// What it takes.
+    pub num_arguments: i32,
+    /// 1: there are two arguments more, the first block in the directions y and z.
+    pub is_split: i32,
+}
+
+/// Where runs of up to so many rows take place, `schedc_range` in C.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct Range {
+    /// Rows of the longest run; the largest number: all other runs.
+    pub max_rows: i64,
+    /// 1: on a device, 0: on the host.
+    pub on_device: i64,
+}
+
+/// What a model has for GPUs, `schedc_gpu` in C.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct GpuDescriptor {
+    /// Entries of `images`.
+    pub num_images: i32,
+    /// Entries of `launches`.
+    pub num_launches: i32,
+    /// Entries of `table_bytes`.
+    pub num_tables: i32,
+    /// 0.
+    pub reserved: i32,
+    /// The first one that a device can run is used.
+    pub images: *const Image,
+    /// The launches, by their numbers.
+    pub launches: *const LaunchDescriptor,
+    /// Bytes of each of the model's tables.
+    pub table_bytes: *const i64,
+    /// In ascending order; the last one is for all other runs.
+    pub ranges: *const Range,
+    /// [`execute_on_device`].
+    pub execute: *const (),
+    /// A word for the runtime, null at first.
+    pub state: *mut *mut c_void,
 }
 
 /// [`ModelDescriptor::size`] and [`Call::size`] of this build.
@@ -159,6 +225,12 @@ pub struct Call {
     pub scratch: *mut c_void,
     /// Bytes of `scratch`.
     pub scratch_size: i64,
+    /// Where `rows` and `out` are: 0 in memory of the host, 1 of a device.
+    pub memory: i32,
+    /// The number of the device, for models that are compiled for one.
+    pub device: i32,
+    /// The stream that a call in device memory is put into, without waiting for it.
+    pub stream: *mut c_void,
 }
 
 impl Call {
@@ -175,6 +247,9 @@ impl Call {
             row_stride: 0,
             scratch: ptr::null_mut(),
             scratch_size: 0,
+            memory: 0,
+            device: 0,
+            stream: ptr::null_mut(),
         }
     }
 }
@@ -195,6 +270,14 @@ impl Status {
     pub const MEMORY: i32 = 3;
     /// The model has no such output kind.
     pub const UNSUPPORTED: i32 = 4;
+    /// There is no driver for GPUs.
+    pub const DRIVER: i32 = 5;
+    /// No GPU of this number, or one that cannot run the code.
+    pub const DEVICE: i32 = 6;
+    /// Memory of the GPU could not be had.
+    pub const DEVICE_MEMORY: i32 = 7;
+    /// The GPU failed.
+    pub const LAUNCH: i32 = 8;
 
     /// The number, as C callers see it.
     pub fn code(self) -> i32 {
@@ -245,12 +328,13 @@ fn message(model: &ModelDescriptor, code: i32) -> &'static str {
 }
 
 /// Names and addresses of what generated code may call: the runtime, and a few functions of the C library.
-pub fn symbols() -> [(&'static str, *const ()); 13] {
+pub fn symbols() -> [(&'static str, *const ()); 14] {
     [
         ("schedc_rt_parallel", schedc_rt_parallel as *const ()),
         ("schedc_rt_alloc", schedc_rt_alloc as *const ()),
         ("schedc_rt_free", schedc_rt_free as *const ()),
         ("schedc_rt_fail", schedc_rt_fail as *const ()),
+        ("schedc_rt_launch", schedc_rt_launch as *const ()),
         ("schedc_rt_predict", schedc_rt_predict as *const ()),
         ("schedc_rt_predict_raw", schedc_rt_predict_raw as *const ()),
         ("schedc_rt_predict_ex", schedc_rt_predict_ex as *const ()),
@@ -261,6 +345,28 @@ pub fn symbols() -> [(&'static str, *const ()); 13] {
         ("expf", expf as *const ()),
         ("logf", logf as *const ()),
     ]
+}
+
+/// What [`GpuDescriptor::execute`] is. Nothing else refers to it, so that what is compiled for processors is linked
+/// without it.
+pub(crate) fn execute_on_device() -> *const () {
+    schedc_rt_execute_on_device as *const ()
+}
+
+/// The compute capability of a device, as ten times the major number plus the minor one; none if there is no such device,
+/// or no driver.
+pub(crate) fn capability(ordinal: i32) -> Option<u32> {
+    // SAFETY: the function takes any number.
+    u32::try_from(unsafe { schedc_rt_capability(ordinal) }).ok().filter(|found| *found > 0)
+}
+
+/// Gives back what a model has on devices.
+///
+/// # Safety
+/// The descriptor is one that calls were made with, and no call is running.
+pub(crate) unsafe fn release_devices(gpu: &GpuDescriptor) {
+    // SAFETY: as the caller promises.
+    unsafe { schedc_rt_release_devices(gpu) }
 }
 
 /// The body of a parallel loop: called with the loop's environment and an iteration.
@@ -276,6 +382,10 @@ unsafe extern "C" {
     /// Records why a run failed; the first status stays.
     pub fn schedc_rt_fail(ctx: *mut Ctx, status: i32);
 
+    fn schedc_rt_launch(ctx: *mut Ctx, number: i32, x: i64, y: i64, z: i64, arguments: *mut *mut c_void);
+    fn schedc_rt_execute_on_device(plan: *const c_void) -> i32;
+    fn schedc_rt_capability(ordinal: i32) -> i32;
+    fn schedc_rt_release_devices(gpu: *const GpuDescriptor);
     fn schedc_rt_predict(model: *const ModelDescriptor, rows: *const f32, n_rows: i64, out: *mut f32) -> i32;
     fn schedc_rt_predict_raw(
         model: *const ModelDescriptor,

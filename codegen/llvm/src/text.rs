@@ -2,7 +2,7 @@
 //! context.
 
 use crate::codes;
-use crate::emit::{emit_kernels, emit_launches};
+use crate::emit::{self, LaunchInfo, emit_kernels, emit_launches};
 use crate::error::LlvmError;
 use crate::gpu::Gpu;
 use crate::passes;
@@ -11,6 +11,7 @@ use crate::target::{Cpu, Machine};
 use inkwell::memory_buffer::MemoryBuffer;
 use inkwell::targets::FileType;
 use sched_ir::lir::{self, KernelKind};
+use std::fmt::Write;
 
 /// Every kernel.
 const ALL: [KernelKind; 4] = [KernelKind::Raw, KernelKind::Value, KernelKind::Class, KernelKind::Leaf];
@@ -43,6 +44,22 @@ pub fn asm_text(module: &lir::Module, cpu: Cpu) -> Result<String, LlvmError> {
     passes::optimise(&emitted, &machine)?;
     let text = passes::generate(&session, emitted, &machine, FileType::Assembly)?;
     Ok(String::from_utf8_lossy(text.as_slice()).into_owned())
+}
+
+/// What the launches of a module are to the host: threads, shared memory, and what each kernel takes. Empty if there is no
+/// launch.
+pub fn launch_text(module: &lir::Module) -> String {
+    let mut text = String::new();
+    for LaunchInfo { name, block: [x, y, z], shared, buffers, num_arguments, is_split } in
+        emit::launches(module)
+    {
+        let values = num_arguments as usize - buffers.len();
+        let split = if is_split { ", in pieces of 65535 blocks in the directions y and z" } else { "" };
+        let _ = writeln!(text, "launch {name}{split}");
+        let _ = writeln!(text, "    block {x} x {y} x {z} threads, {shared} bytes of shared memory");
+        let _ = writeln!(text, "    takes {} and {values} numbers", buffers.join(", "));
+    }
+    text
 }
 
 /// The launches of a module as PTX, the assembly that NVIDIA's drivers translate. Empty of kernels if the module has no

@@ -5,6 +5,7 @@ use sched_diagnostics::internal;
 use sched_ir::lir::*;
 use sched_llvm::header::header;
 use sched_llvm::{ArtefactOptions, Cpu, Emit, EntryInfo, Jit, Output, Rows, build, codes, runtime};
+use sched_nest::Variants;
 use std::ffi::{CStr, c_char};
 use std::path::Path;
 use std::process::Command;
@@ -36,6 +37,7 @@ fn linear(weights: [f32; FEATURES]) -> (Module, EntryInfo) {
         ],
         types: Interface::all(Scalar::F32),
         rows_per_run: Some(1000),
+        places: Variants::only(Place::Host),
     };
     let entry = EntryInfo {
         num_features: FEATURES as i32,
@@ -328,7 +330,7 @@ const VERSIONS: [(Cpu, f32); 3] = [(Cpu::X86_64V3, 3.0), (Cpu::X86_64V2, 2.0), (
 
 fn three_versions() -> Vec<u8> {
     let models = VERSIONS.map(|(_, weight)| linear([weight, 0.0, 0.0]));
-    let of = |((module, entry), (cpu, _))| sched_llvm::Version { module, cpu, entry };
+    let of = |((module, entry), (cpu, _))| sched_llvm::Version { launches: None, module, cpu, entry };
     let versions: Vec<_> =
         models.iter().map(|(module, entry)| (module, entry)).zip(VERSIONS).map(of).collect();
     sched_llvm::build_versions(&versions, "many", Emit::SharedLibrary).expect("three versions compile")

@@ -7,10 +7,11 @@ mod launches;
 
 use launches::host::Host;
 use sched_ir::lir::{
-    Address, Build, Builder, GpuAxis, GpuDimension, GpuLevel, Interface, KernelKind, Math, Module, Scalar,
-    Space, Ty,
+    Address, Build, Builder, GpuAxis, GpuDimension, GpuLevel, Interface, KernelKind, Math, Module, Place,
+    Scalar, Space, Ty,
 };
 use sched_llvm::{Gpu, Ptxas, amdgpu_text, ptx_text};
+use sched_nest::Variants;
 use sched_testing::schedules::Rng;
 
 /// A launch whose one thread computes the exponentials of all rows.
@@ -29,7 +30,13 @@ fn exponentials(scalar: Scalar) -> Module {
         });
     });
     let kernels = vec![(KernelKind::Raw, b.finish())];
-    Module { kernels, tables: Vec::new(), types: Interface::all(scalar), rows_per_run: None }
+    Module {
+        kernels,
+        tables: Vec::new(),
+        types: Interface::all(scalar),
+        rows_per_run: None,
+        places: Variants::only(Place::Host),
+    }
 }
 
 /// Whether the C library has the variant of its functions that this one repeats.

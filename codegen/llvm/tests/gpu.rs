@@ -32,6 +32,14 @@ fn schedules() -> Vec<String> {
     all
 }
 
+/// A schedule with some rows for a block and four for each thread.
+fn four_rows(rows: u32, more: &str) -> String {
+    format!(
+        "tile(batch, b0, r, {rows})\ntile(r, b1, b2, 4)\nreorder(b0, b1, tree, b2)\ncache(b0)\n\
+         gpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\nrepresentation(quantized)\n{more}\n"
+    )
+}
+
 fn kinds() -> Vec<String> {
     let with = |more: &str| format!("{DIRECT}{more}\n");
     vec![
@@ -51,6 +59,17 @@ fn kinds() -> Vec<String> {
         with("cache(b0)\nrepresentation(quantized)"),
         with("cache(b0)\nrepresentation(quantized)\ninterleave(tree, 2)"),
         with("cache(b0)\nrepresentation(preorder)"),
+        // Four rows of a thread in the bytes of a word, and eight.
+        four_rows(16, "vectorize(b2, 4)"),
+        four_rows(16, "vectorize(b2, 4)\nspeculateWalk(b2, 1)"),
+        four_rows(8, "vectorize(b2, 4)\ninterleave(b2, 2)\nspeculateWalk(b2, 5)"),
+        // Rows that share no words, since they are no neighbours, and as many as do not fill one.
+        "tile(batch, b0, r, 16)\ntile(r, b1, s, 8)\ntile(s, b2, b3, 2)\nreorder(b0, b1, b3, tree, b2)\ncache(b0)\n\
+         gpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\nrepresentation(quantized)\nvectorize(b2, 4)\n"
+            .to_string(),
+        "tile(batch, b0, r, 12)\ntile(r, b1, b2, 6)\nreorder(b0, b1, tree, b2)\ncache(b0)\n\
+         gpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\nrepresentation(quantized)\nvectorize(b2, 4)\n"
+            .to_string(),
         // Two rows for each thread, tree by tree.
         "tile(batch, b0, rest, 6)\ntile(rest, b1, b2, 2)\nreorder(b0, b1, tree, b2)\n\
          gpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\ninterleave(b2, 2)\n"
@@ -183,14 +202,22 @@ fn margins_are_those_of_the_walker() {
 /// Each deliberate mistake makes a wrong margin, or an access that the interpreter reports.
 #[test]
 fn seeded_faults_are_seen() {
-    for fault in [Fault::GuardDropped, Fault::BarrierDropped, Fault::CopyStopsShort] {
+    let plain = format!("{DIRECT}cache(b0)");
+    let packed = four_rows(8, "vectorize(b2, 4)");
+    for (fault, schedule) in [
+        (Fault::GuardDropped, &plain),
+        (Fault::BarrierDropped, &plain),
+        (Fault::CopyStopsShort, &plain),
+        (Fault::PairsSwapSides, &packed),
+        (Fault::WordReversesRows, &packed),
+        (Fault::RemainderDropped, &packed),
+    ] {
         let sees = |seed: u64| {
             let mut rng = Rng(seed);
             let forest = forests::forest(&mut rng);
             let rows = forests::rows(&mut rng, &forest, 1);
             let rows = &rows[..rows.len().min(5 * forest.num_features)];
-            let schedule = format!("{DIRECT}cache(b0)");
-            let compiled = with_fault(fault, || compiled(&forest, &schedule)).expect("the schedule is legal");
+            let compiled = with_fault(fault, || compiled(&forest, schedule)).expect("the schedule is legal");
             simulated(&compiled, &forest, rows).ok() != Some(expected(&forest, rows))
         };
         assert!((0..20).any(sees), "{fault:?} is not seen");
@@ -230,6 +257,13 @@ fn what_has_no_code_yet_is_refused() {
         (format!("{DIRECT}cache(b1)"), "cached by single threads"),
         (format!("{DIRECT}representation(quantized)"), "quantized outside launches"),
         (format!("{DIRECT}cache(tree)"), "cached trees"),
+        // Trees of which some go to all threads, and others to the first one.
+        (
+            "tile(batch, b0, b1, 4)\nreorder(b0, tree, b1)\nsplit(tree, ta, tb, 1)\ngpuDimension(b0, grid.x)\n\
+             gpuDimension(ta.b1, block.x)\n"
+                .to_string(),
+            "add to the same rows in different threads",
+        ),
     ];
     for (schedule, what) in cases {
         let nest = nest(&forest, &schedule).expect("the checker accepts it");

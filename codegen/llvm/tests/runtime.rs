@@ -16,8 +16,8 @@ use sched_ir::lir::{Interface, Scalar};
 use sched_llvm::{
     header::{HeaderInfo, header, valid_prefix},
     runtime::{
-        self, Call, Ctx, Dtype, Kind, MODEL_SIZE, ModelDescriptor, RUNTIME_OBJECT, Status, schedc_rt_alloc,
-        schedc_rt_fail, schedc_rt_free, schedc_rt_parallel,
+        self, Call, Ctx, Dtype, GpuDescriptor, Image, Kind, LaunchDescriptor, MODEL_SIZE, ModelDescriptor,
+        RUNTIME_OBJECT, Range, Status, schedc_rt_alloc, schedc_rt_fail, schedc_rt_free, schedc_rt_parallel,
     },
 };
 
@@ -170,6 +170,7 @@ fn model<R: Element, M: Element, O: Element>() -> ModelDescriptor {
         info: c"{}".as_ptr(),
         cpu_needs: 0,
         otherwise: ptr::null(),
+        gpu: ptr::null(),
     }
 }
 
@@ -633,25 +634,40 @@ fn layouts_agree() {
         }};
     }
     let call = |name: &str| {
-        asserts!("NAME", Call, size kind rows n_rows out dtype threads row_stride scratch scratch_size)
-            .replace("NAME", name)
+        asserts!("NAME", Call, size kind rows n_rows out dtype threads row_stride scratch scratch_size
+            memory device stream)
+        .replace("NAME", name)
     };
     let model = asserts!("schedc_model", ModelDescriptor, size num_features num_margins num_values num_trees row_type margin_type
-        result_type rows_per_run         ns_per_row raw value klass leaf tables info cpu_needs otherwise);
+        result_type rows_per_run         ns_per_row raw value klass leaf tables info cpu_needs otherwise gpu);
+    let gpu = [
+        asserts!("schedc_gpu", GpuDescriptor, num_images num_launches num_tables reserved images launches table_bytes
+            ranges execute state),
+        asserts!("schedc_image", Image, bytes capability is_final),
+        asserts!("schedc_launch", LaunchDescriptor, name block shared num_arguments is_split),
+        asserts!("schedc_range", Range, max_rows on_device),
+    ];
     let ctx = asserts!("schedc_ctx", Ctx, rows n_rows out tables team status);
-    let numbers: Vec<String> = ["ERR_ARGUMENT", "ERR_CPU", "ERR_MEMORY", "ERR_UNSUPPORTED"]
-        .map(|name| (name, format!("SCHEDC_{name}")))
-        .into_iter()
-        .chain(["VALUE", "RAW", "CLASS", "LEAF"].map(|name| (name, format!("SCHEDC_KIND_{name}"))))
-        .chain(["F32", "F64", "I32"].map(|name| (name, format!("SCHEDC_DTYPE_{name}"))))
-        .map(|(public, own)| format!("_Static_assert((int)M_{public} == (int){own}, \"{own}\");"))
-        .collect();
+    let numbers: Vec<String> =
+        ["ARGUMENT", "CPU", "MEMORY", "UNSUPPORTED", "DRIVER", "DEVICE", "DEVICE_MEMORY", "LAUNCH"]
+            .map(|name| format!("ERR_{name}"))
+            .into_iter()
+            .map(|name| (name.clone(), format!("SCHEDC_{name}")))
+            .chain(["HOST", "DEVICE"].map(|name| (name.to_string(), format!("SCHEDC_MEMORY_{name}"))))
+            .chain(
+                ["VALUE", "RAW", "CLASS", "LEAF"]
+                    .map(|name| (name.to_string(), format!("SCHEDC_KIND_{name}"))),
+            )
+            .chain(["F32", "F64", "I32"].map(|name| (name.to_string(), format!("SCHEDC_DTYPE_{name}"))))
+            .map(|(public, own)| format!("_Static_assert((int)M_{public} == (int){own}, \"{own}\");"))
+            .collect();
     let file = folder().join("layouts.c");
     let text = [
         "#include <stddef.h>\n#include \"m.h\"\n#include \"api.h\"".to_owned(),
         call("schedc_call"),
         call("m_call"),
         model,
+        gpu.join("\n"),
         ctx,
         numbers.join("\n"),
     ];

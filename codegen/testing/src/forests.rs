@@ -140,6 +140,11 @@ impl Maker<'_> {
 pub fn rows(rng: &mut Rng, forest: &Forest, together: usize) -> Vec<f64> {
     let any = [0, 1, 2, 3, 7, 20, 33, 65, 100][rng.below(9)];
     let count = if together > 0 && !rng.one_in(4) { 1 + rng.below(together * 3 / 4) } else { any };
+    rows_of(rng, forest, count)
+}
+
+/// So many random rows.
+pub fn rows_of(rng: &mut Rng, forest: &Forest, count: usize) -> Vec<f64> {
     (0..count * forest.num_features)
         .map(|_| match rng.below(12) {
             0 | 1 => f64::NAN,

@@ -3,10 +3,14 @@
 //! A schedule is grown directive by directive: a candidate is made up from the loops there are, and kept if the text
 //! still checks without errors. So the generator knows nothing of legality and cannot disagree with the checker.
 
+mod gpu;
+
+pub use gpu::{gpu_by_rows, gpu_schedule};
+
 use sched_lang::check::check;
 use sched_lang::directives::{Lowered, SIGNATURES};
 use sched_lang::legal_next;
-use sched_lang::options::{ModelInfo, Options, Supported};
+use sched_lang::options::{ModelInfo, Options, Supported, Target};
 use sched_nest::sym::Sym;
 use sched_nest::{Axis, Body, Layout, Loop, LoopId, Nest};
 
@@ -49,11 +53,7 @@ impl Rng {
 pub fn schedule(seed: u64, facts: &ModelInfo) -> String {
     let options =
         Options { model: Some(facts.clone().into()), supported: Supported::Compilable, ..Options::default() };
-    let mut growth = Growth { rng: Rng(seed), options, text: String::new(), nest: None, names: 0 };
-    growth.keep_if_legal(String::new());
-    if growth.rng.one_in(4) {
-        growth.keep_if_legal("sortTrees(depth)\n".to_owned());
-    }
+    let mut growth = Growth::new(seed, options, &|_| true);
     if growth.rng.one_in(3) {
         growth.of_blocks();
     } else {
@@ -75,15 +75,20 @@ pub struct ByRows {
 
 /// The text of a schedule with up to three blocks, in any order and between the directives outside of them.
 pub fn by_rows(seed: u64, facts: &ModelInfo) -> ByRows {
+    drawn_by_rows(seed, |rng| schedule(rng.next_u64(), facts))
+}
+
+/// Schedules that `draw` makes up, one of them outside of blocks.
+fn drawn_by_rows(seed: u64, mut draw: impl FnMut(&mut Rng) -> String) -> ByRows {
     let mut rng = Rng(seed ^ 0x5eed);
-    let rest = schedule(rng.next_u64(), facts);
+    let rest = draw(&mut rng);
     let mut bounds: Vec<u32> = (0..rng.below(4)).map(|_| 1 + rng.below(40) as u32).collect();
     bounds.sort_unstable();
     bounds.dedup();
     let mut blocks = Vec::new();
     while !bounds.is_empty() {
         let max_rows = bounds.swap_remove(rng.below(bounds.len()));
-        let directives = if rng.one_in(5) { String::new() } else { schedule(rng.next_u64(), facts) };
+        let directives = if rng.one_in(5) { String::new() } else { draw(&mut rng) };
         blocks.push((max_rows, directives));
     }
     let mut lines: Vec<String> = rest.lines().map(|line| format!("{line}\n")).collect();
@@ -95,16 +100,35 @@ pub fn by_rows(seed: u64, facts: &ModelInfo) -> ByRows {
     ByRows { text: lines.concat(), rest, blocks }
 }
 
-struct Growth {
+/// A loop's name without what tells its copies apart.
+fn bare_name(full: &str) -> &str {
+    let last = full.rsplit('.').next().unwrap_or(full);
+    last.split('[').next().unwrap_or(last)
+}
+
+struct Growth<'a> {
     rng: Rng,
     options: Options,
+    /// Whether a code generator has what a nest asks for, beyond what the checker knows.
+    has_code: &'a dyn Fn(&Nest) -> bool,
     text: String,
     nest: Option<Nest>,
     /// How many names have been made up.
     names: usize,
 }
 
-impl Growth {
+impl<'a> Growth<'a> {
+    /// A schedule with no directive, or with one that sorts trees.
+    fn new(seed: u64, options: Options, has_code: &'a dyn Fn(&Nest) -> bool) -> Growth<'a> {
+        let mut growth =
+            Growth { rng: Rng(seed), options, has_code, text: String::new(), nest: None, names: 0 };
+        growth.keep_if_legal(String::new());
+        if growth.rng.one_in(4) {
+            growth.keep_if_legal("sortTrees(depth)\n".to_owned());
+        }
+        growth
+    }
+
     /// Any shape, and facts about it.
     fn of_any_shape(&mut self) {
         if self.rng.one_in(3) {
@@ -136,20 +160,23 @@ impl Growth {
         self.keep_several(facts, Growth::fact);
     }
 
-    fn keep_several(&mut self, count: usize, line: impl Fn(&mut Growth) -> String) {
+    fn keep_several(&mut self, count: usize, line: impl Fn(&mut Self) -> String) {
         for _ in 0..count {
             let line = line(self);
             self.keep_if_legal(line);
         }
     }
 
-    fn keep_if_legal(&mut self, line: String) {
+    /// Whether it was kept.
+    fn keep_if_legal(&mut self, line: String) -> bool {
         let text = format!("{}{line}", self.text);
-        if let Some(nest) = check(&text, &self.options).nest().cloned()
-            && nest.loops.len() <= MOST_LOOPS
-        {
-            self.text = text;
-            self.nest = Some(nest);
+        match check(&text, &self.options).nest() {
+            Some(nest) if nest.loops.len() <= MOST_LOOPS && (self.has_code)(nest) => {
+                self.text = text;
+                self.nest = Some(nest.clone());
+                true
+            }
+            _ => false,
         }
     }
 
@@ -168,9 +195,7 @@ impl Growth {
         let full = nest.get(id).name.clone();
         // Without its qualifiers the name means every copy.
         let bare = self.rng.one_in(2);
-        let last = full.rsplit('.').next().unwrap_or(&full).to_owned();
-        let base = last.split('[').next().unwrap_or(&last).to_owned();
-        Some((if bare { base } else { full }, id))
+        Some((if bare { bare_name(&full).to_owned() } else { full }, id))
     }
 
     fn get(&self, id: LoopId) -> Option<&sched_nest::Loop> {
@@ -179,7 +204,9 @@ impl Growth {
 
     /// One of the legal next steps of a directive: forms that chance would rarely make up.
     fn proposed(&mut self, shapes: bool) -> String {
-        let signatures = SIGNATURES.iter().filter(|s| s.lowered == Lowered::Everywhere && s.shapes == shapes);
+        let on_gpu = self.options.target.as_ref().is_some_and(Target::is_gpu);
+        let has_code = |lowered| lowered == Lowered::Everywhere || on_gpu && lowered == Lowered::OnGpus;
+        let signatures = SIGNATURES.iter().filter(|s| has_code(s.lowered) && s.shapes == shapes);
         let signatures: Vec<_> = signatures.collect();
         let Some(signature) = self.rng.pick(&signatures) else { return String::new() };
         let all = legal_next::at(&self.text, self.text.len(), &self.options, Some(signature.op));

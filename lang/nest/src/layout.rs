@@ -42,12 +42,13 @@ pub enum RowVectors {
 }
 
 /// Declares the layouts. A row is: variant, word of the language, nodes, operands, whether walks take the same number of
-/// steps to every leaf, how vectors of rows get there, where nodes may be tiles, whether a code generator has it, what it is
-/// in one sentence, and what to write where a model does not fit with it.
+/// steps to every leaf, how vectors of rows get there, how many rows a vector on a GPU has (1 where there are none), where
+/// nodes may be tiles, whether a code generator has it, what it is in one sentence, and what to write where a model does not
+/// fit with it.
 macro_rules! layouts {
     ($($(#[$doc:meta])* $name:ident $word:literal {
         nodes: $nodes:ident, operands: $operands:ident, straight: $straight:literal, row_vectors: $row_vectors:ident,
-        tiles: $tiles:ident, lowered: $lowered:literal, meaning: $meaning:literal, smaller: $smaller:literal,
+        gpu_lanes: $gpu_lanes:literal, tiles: $tiles:ident, lowered: $lowered:literal, meaning: $meaning:literal, smaller: $smaller:literal,
     })*) => {
         /// Layouts of trees in memory, in the order in which they are proposed.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -87,6 +88,11 @@ macro_rules! layouts {
                 match self { $(Layout::$name => RowVectors::$row_vectors),* }
             }
 
+            /// Rows of a vector on a GPU: as many as have their bins in one register. 1 where there are no vectors.
+            pub const fn gpu_lanes(self) -> u32 {
+                match self { $(Layout::$name => $gpu_lanes),* }
+            }
+
             /// Where nodes may be tiles of several nodes.
             pub const fn tiles(self) -> Tiles {
                 match self { $(Layout::$name => Tiles::$tiles),* }
@@ -114,43 +120,43 @@ layouts! {
     /// Complete trees in level order.
     Array "array" {
         nodes: Complete, operands: Values, straight: false, row_vectors: Steps,
-        tiles: OnGpus, lowered: true,
+        gpu_lanes: 1, tiles: OnGpus, lowered: true,
         meaning: "complete trees in level order, so a child's place is computed, not loaded.",
         smaller: "use representation(sparse), which stores only nodes that exist",
     }
     /// Existing nodes only, with child indices.
     Sparse "sparse" {
         nodes: Existing, operands: Values, straight: false, row_vectors: Steps,
-        tiles: Everywhere, lowered: true,
+        gpu_lanes: 1, tiles: Everywhere, lowered: true,
         meaning: "only the nodes there are, each with the place of its children.",
         smaller: "unroll fewer steps with unrollWalk, which pads trees, or split the model",
     }
     /// Complete trees whose levels are tables to look up in registers.
     Levels "levels" {
         nodes: Complete, operands: Values, straight: true, row_vectors: Steps,
-        tiles: Nowhere, lowered: true,
+        gpu_lanes: 1, tiles: Nowhere, lowered: true,
         meaning: "complete trees whose levels are tables to look up in registers.",
         smaller: "use representation(array) or representation(sparse)",
     }
     /// As `Levels`, with a threshold's bin among those of its feature in place of the threshold.
     Quantized "quantized" {
         nodes: Complete, operands: Bins, straight: true, row_vectors: Steps,
-        tiles: Nowhere, lowered: true,
+        gpu_lanes: 4, tiles: Nowhere, lowered: true,
         meaning: "complete trees that compare positions among a feature's thresholds; rows are quantized likewise.",
         smaller: "use representation(array) or representation(sparse)",
     }
     /// Existing nodes in preorder, with threshold bins as in `Quantized`. Vectors of rows test all nodes of a tree in this order.
     Preorder "preorder" {
         nodes: Existing, operands: Bins, straight: false, row_vectors: Sweep,
-        tiles: Nowhere, lowered: true,
+        gpu_lanes: 1, tiles: Nowhere, lowered: true,
         meaning: "nodes that exist, one after the other, quantized likewise; vectors of rows test all of them.",
         smaller: "use representation(sparse), whose nodes are smaller",
     }
-    /// Nodes of many trees side by side.
+    /// Complete trees of one depth, the same node of all of them side by side.
     Reorg "reorg" {
-        nodes: Existing, operands: Values, straight: false, row_vectors: Steps,
-        tiles: Nowhere, lowered: false,
-        meaning: "nodes of many trees side by side, so that neighbouring threads read neighbouring memory.",
+        nodes: Complete, operands: Values, straight: false, row_vectors: Steps,
+        gpu_lanes: 1, tiles: Nowhere, lowered: true,
+        meaning: "complete trees of one depth, the same node of all of them side by side, for threads with a tree each.",
         smaller: "use representation(sparse), which stores only nodes that exist",
     }
 }

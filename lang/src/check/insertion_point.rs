@@ -6,7 +6,7 @@ use super::problem_counter::{ProblemCounter, Trial, judge};
 use super::{Work, annotate, modifiers};
 use crate::device::Limits;
 use crate::directives::Op;
-use crate::lineage::{NestBuilder, Select};
+use crate::lineage::{Annotation, NestBuilder, Select};
 use crate::listener::Listener;
 use crate::operation::{NEW, Operation};
 use crate::resolve::Call;
@@ -73,16 +73,27 @@ impl<'p> InsertionPoint<'p> {
     }
 
     /// A quick look whether it is worth while to try an operation: one that consumes a loop that others are about is
-    /// not, and neither is one that makes more loops than anybody wants to read.
+    /// not, and neither is one that makes more loops than anybody wants to read, or that maps loops to a GPU beside those on
+    /// CPU threads.
     pub fn may_fit(&self, operation: &Operation) -> bool {
         let is_left = |v: &Select| !v.is_bare() || !self.named.contains(v.name.as_str());
         match operation {
             Operation::SplitByDepth(_) => self.runs() <= MOST_RUNS,
+            _ if operation.op() == Op::GpuDimension => !self.is_beside_threads(operation),
             _ if operation.signature().is_some_and(|signature| signature.new_loops() > 0) => {
                 operation.loops().iter().all(is_left)
             }
             _ => true,
         }
+    }
+
+    /// Whether some loop around or inside those of an operation runs on CPU threads.
+    fn is_beside_threads(&self, operation: &Operation) -> bool {
+        let Some(whole) = &self.whole else { return false };
+        let on_threads =
+            |id: LoopId| whole.node(id).annotations.iter().any(|(a, _)| *a == Annotation::Parallel);
+        let loops = operation.loops().into_iter().flat_map(|v| whole.select(NEW, 0, v).unwrap_or_default());
+        loops.into_iter().any(|id| whole.path(id).into_iter().chain(whole.subtree(id)).any(on_threads))
     }
 
     /// How many loops an operation would copy: where these are more than there is work left, it takes long to compile, too.

@@ -5,14 +5,13 @@ use std::sync::{Arc, OnceLock};
 use sched_grammar::Parsed;
 use sched_grammar::ast::{Comment, Span};
 
-use super::target::no_gpu_yet;
 use super::words::Words;
 use super::{annotate, judge, modifiers};
 use crate::device::Limits;
 use crate::diagnostics::{Applicability, Diagnostic, codes};
 use crate::lineage::NestBuilder;
 use crate::lints;
-use crate::options::{Options, Supported, Target};
+use crate::options::{Options, Target};
 use crate::part::Part;
 use crate::report::Report;
 use crate::resolve::{self, Call, Scope};
@@ -83,10 +82,6 @@ impl<'a> Resolved<'a> {
     /// loops that other parts make.
     pub fn judge(mut self, target: &Target, source: &str, parsed: &Parsed, brief: bool) -> Judged {
         let limits = Limits::of(target);
-        let is_compiled = self.options.supported == Supported::Compilable;
-        if is_compiled && target.is_gpu() {
-            no_gpu_yet(&self.header, &mut self.report);
-        }
         let mut builder = NestBuilder::with_room(self.options.model.clone(), self.calls.len());
         let is_given = self.options.target.is_some() || self.header.target.is_some();
         let mut words = Words::new(&mut self.report, limits, is_given);

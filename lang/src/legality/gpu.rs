@@ -10,13 +10,19 @@ use sched_nest::sym::Property;
 use sched_nest::{GpuDimension, GpuLevel, LoopId};
 
 pub(super) fn check(builder: &NestBuilder, id: LoopId, limits: &Limits, problems: &mut Vec<Illegal>) {
-    let Some((dimension, step)) = mapped(builder, id) else { return };
+    let is_parallel = |annotation: &Annotation| matches!(annotation, Annotation::Parallel).then_some(());
+    let parallel = find(builder, id, is_parallel);
+    let Some((dimension, step)) = mapped(builder, id) else {
+        if let Some((_, parallel)) = parallel.filter(|_| limits.kind == TargetKind::Gpu) {
+            beside_launch(builder, id, parallel, problems);
+        }
+        return;
+    };
     if limits.kind == TargetKind::Cpu {
         problems.push(Illegal::at(step, Problem::GpuOnCpu, vec![id]));
         return;
     }
-    let is_parallel = |annotation: &Annotation| matches!(annotation, Annotation::Parallel).then_some(());
-    if let Some((_, parallel)) = find(builder, id, is_parallel) {
+    if let Some((_, parallel)) = parallel {
         problems.push(Illegal::at(parallel, Problem::ParallelOnGpu { gpu: step }, vec![id]));
     }
     let path = builder.path(id);
@@ -43,6 +49,15 @@ pub(super) fn check(builder: &NestBuilder, id: LoopId, limits: &Limits, problems
     }
     if dimension.level == GpuLevel::Block {
         block(builder, id, step, &outer, limits, problems);
+    }
+}
+
+/// A parallel loop around or inside loops on the GPU: launches come one after the other, and threads of a GPU start none
+/// of the CPU.
+fn beside_launch(builder: &NestBuilder, id: LoopId, parallel: DirectiveIndex, problems: &mut Vec<Illegal>) {
+    let mut others = builder.path(id).into_iter().chain(builder.subtree(id));
+    if let Some((other, gpu)) = others.find_map(|on| mapped(builder, on).map(|(_, gpu)| (on, gpu))) {
+        problems.push(Illegal::at(parallel, Problem::ParallelOnGpu { gpu }, vec![id, other]));
     }
 }
 

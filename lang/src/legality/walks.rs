@@ -1,9 +1,10 @@
 //! `interleave` and `vectorize`: facts about leaf loops.
 
+use super::find::find;
 use crate::illegal::{Illegal, Problem};
 use crate::lineage::{Annotation, NestBuilder};
 use crate::options::TargetKind;
-use sched_nest::LoopId;
+use sched_nest::{Axis, Layout, LoopId};
 
 pub(super) fn check(builder: &NestBuilder, id: LoopId, target: TargetKind, problems: &mut Vec<Illegal>) {
     let node = builder.node(id);
@@ -18,8 +19,23 @@ pub(super) fn check(builder: &NestBuilder, id: LoopId, target: TargetKind, probl
             let names = leaves.iter().map(|id| builder.name(*id)).collect();
             problems.push(Illegal::argument(*step, 0, Problem::NotLeaf { leaves: names }, vec![id]));
         }
-        if matches!(annotation, Annotation::Vectorize(_)) && target == TargetKind::Gpu {
-            problems.push(Illegal::argument(*step, 0, Problem::VectorOnGpu, vec![id]));
+        if let (Annotation::Vectorize(width), TargetKind::Gpu) = (annotation, target) {
+            let lanes = gpu_lanes(builder, id);
+            if lanes.is_none() || *width != lanes {
+                problems.push(Illegal::argument(*step, 0, Problem::VectorOnGpu { lanes }, vec![id]));
+            }
         }
     }
+}
+
+/// How many rows of a loop are a vector on a GPU: those whose bins share a register. None if there are no vectors.
+fn gpu_lanes(builder: &NestBuilder, id: LoopId) -> Option<u32> {
+    let layout = |annotation: &Annotation| match annotation {
+        Annotation::Layout(layout) => Some(*layout),
+        _ => None,
+    };
+    let path = builder.path(id);
+    let named = path.iter().rev().find_map(|on| find(builder, *on, layout).map(|(layout, _)| layout));
+    let lanes = named.or(builder.layout()).map_or(1, Layout::gpu_lanes);
+    (builder.axis(id) == Axis::Row && lanes > 1).then_some(lanes)
 }

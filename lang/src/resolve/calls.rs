@@ -5,7 +5,7 @@ use sched_nest::Layout;
 
 use super::scope::{Scope, list};
 use crate::diagnostics::{Applicability, Diagnostic, codes, nearest};
-use crate::directives::{Lowered, Op, Parameter, Role, SIGNATURES, Signature, find};
+use crate::directives::{Op, Parameter, Role, SIGNATURES, Signature, find};
 use crate::lineage::{DirectiveIndex, Select, Tag};
 use crate::options::Options;
 use crate::report::Report;
@@ -132,23 +132,11 @@ fn call(
 
 /// Says that a directive cannot be compiled.
 fn no_code(signature: &Signature, directive: &Directive, span: Span) -> Diagnostic {
-    let (label, help) = match signature.lowered {
-        Lowered::Simulated => (
-            "nothing runs it on its device yet",
-            "`schedc predict --simulate` runs it without a GPU. Or leave it out; the rest of the schedule means the same.",
-        ),
-        Lowered::Nowhere | Lowered::Everywhere => (
-            "no code generator knows it",
-            "Leave it out; the rest of the schedule means the same without it.",
-        ),
-    };
     let message = format!("`{}` cannot be compiled yet", signature.name);
-    Diagnostic::new(codes::NOT_LOWERED, directive.name.span, message).label(label).help(help).fix(
-        format!("remove `{}`", signature.name),
-        span,
-        "",
-        Applicability::Unsure,
-    )
+    Diagnostic::new(codes::NOT_LOWERED, directive.name.span, message)
+        .label("no code generator knows it")
+        .help("Leave it out; the rest of the schedule means the same without it.")
+        .fix(format!("remove `{}`", signature.name), span, "", Applicability::Unsure)
 }
 
 /// What there is to say of an argument that names a layout without a code generator.

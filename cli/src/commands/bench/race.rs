@@ -4,7 +4,7 @@ use super::rows;
 use super::run::{FORMAT, Point, Processor, Run};
 use crate::args::{Bench, ScheduleOptions};
 use crate::commands::Job;
-use crate::compile::{compile, facts};
+use crate::compile::{compile, facts, into_memory};
 use crate::defaults::CodeDestination;
 use crate::failure::Failure;
 use crate::terminal::Terminal;
@@ -86,10 +86,10 @@ fn contenders(
     for schedule in schedules {
         let options = ScheduleOptions { schedule, values: args.values.clone() };
         let job = Job::load(model, &options, &args.reading, (args.cpu, CodeDestination::Artefact))?;
-        let nest = job.nest(&args.values, terminal)?;
+        let (nest, target) = job.nest(&args.values, terminal)?;
         let compiled = compile(&job.model, nest, &[KernelKind::Raw])?;
         let about = facts(&job.model, &compiled, &job.source.text, args.cpu);
-        let jit = Jit::compile(&compiled.lir, args.cpu, &about, &[KernelKind::Raw])?;
+        let jit = into_memory(&compiled, &target, args.cpu, &about, &[KernelKind::Raw])?;
         run.model = job.model.path.display().to_string();
         run.trees = job.model.forest.trees.len();
         run.features = job.model.forest.num_features;

@@ -34,6 +34,15 @@ pub struct Launch {
     pub body: Block,
 }
 
+/// Where a variant of a model's kernels runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// All of it is code of the host, which reads and writes the memory of the host.
+    Host,
+    /// The host runs nothing but launches, and every buffer is memory of a device.
+    Device,
+}
+
 impl Launch {
     /// Threads of a block.
     pub fn threads(&self) -> u32 {

@@ -28,8 +28,10 @@ mod vectors;
 pub use builder::{Build, Builder};
 pub use fits::MAX_LOOKUP;
 pub(crate) use fits::{Known, Rules, bits};
-pub use launch::{GpuAxis, GpuDimension, GpuLevel, Launch, MAX_THREADS};
+pub use launch::{GpuAxis, GpuDimension, GpuLevel, Launch, MAX_THREADS, Place};
 pub use ops::Op;
+
+use sched_nest::Variants;
 
 /// An element type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -477,4 +479,6 @@ pub struct Module {
     pub types: Interface,
     /// A call must be cut into runs of at most this many rows: there is no memory, or no code, for more.
     pub rows_per_run: Option<i64>,
+    /// Where runs of so many rows take place. Leaf indices are found where the variant for the largest runs is.
+    pub places: Variants<Place>,
 }

@@ -2,9 +2,8 @@
 
 use super::ports::Ports;
 use super::scope::{InScope, Scope};
-use crate::lir::{Build, Builder};
+use crate::lir::{Build, Builder, Place};
 use crate::mir::Var;
-use crate::mir::mapped::any_mapped;
 
 /// A kernel under construction: where statements go, what it reads and writes, and what is in scope.
 pub struct KernelBuilder<'a> {
@@ -27,7 +26,7 @@ impl Build for KernelBuilder<'_> {
 impl<'a> KernelBuilder<'a> {
     /// A kernel with nothing in scope.
     pub fn new(b: Builder, ports: &'a Ports<'a>) -> KernelBuilder<'a> {
-        let on_device = any_mapped(&ports.lowering.mir.body);
+        let on_device = ports.lowering.place() == Place::Device;
         KernelBuilder { b, ports, scope: Scope::default(), on_device }
     }
 

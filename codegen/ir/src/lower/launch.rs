@@ -1,5 +1,6 @@
 //! The code of a GPU: launches, and loops whose iterations are blocks or threads.
 
+use super::elements::launch_over;
 use super::kernel_builder::KernelBuilder;
 use super::row_source::RowCopy;
 use super::scope::{InScope, WindowRows};
@@ -7,12 +8,11 @@ use super::sum_target::{PrivateBuffer, SumTarget};
 use crate::fault::{Fault, seeded};
 use crate::lir::{Address, Bin, BufferId, Build, Cmp, GpuAxis, GpuDimension, GpuLevel, Space, Ty, Value};
 use crate::mir::{CacheRows, Iter, Launch, Loop, Mapping, PrivateId, Stmt};
-use crate::rows::Team;
+use crate::quantize::encode::SharedBlock;
+use crate::rows::{Places, Team};
 
 /// Bytes that all banks of shared memory deliver at once: a feature's values begin at a multiple of it.
 const LINE: u32 = 128;
-/// Threads of a block that works on a list of elements.
-const ELEMENT_THREADS: u32 = 256;
 
 impl KernelBuilder<'_> {
     /// A launch with as many blocks as its longest loops need.
@@ -63,7 +63,7 @@ impl KernelBuilder<'_> {
         let element = self.ports.accumulator;
         let zero = self.b.float(Ty::of(element), 0.0);
         let buffer = private.buffer;
-        self.for_each_element(&format!("clear{}", id.0), count, |k, index| {
+        launch_over(self, &format!("clear{}", id.0), count, |k, index| {
             k.b.store(Address::element(buffer, index, element), zero);
         });
     }
@@ -78,7 +78,7 @@ impl KernelBuilder<'_> {
     ) {
         let element = self.ports.accumulator;
         let PrivateBuffer { buffer, slot_size, .. } = *private;
-        self.for_each_element(&format!("fold{}", id.0), slot_size, |k, index| {
+        launch_over(self, &format!("fold{}", id.0), slot_size, |k, index| {
             let target = k.b.add(first, index);
             let zero = k.b.int(0);
             k.for_loop((zero, slots, 1), &[], |k, slot, _| {
@@ -88,23 +88,6 @@ impl KernelBuilder<'_> {
                 into.add(&mut k.b, target, part);
                 Vec::new()
             });
-        });
-    }
-
-    /// A launch with a thread for each number below `count`.
-    fn for_each_element(&mut self, name: &str, count: Value, body: impl FnOnce(&mut Self, Value)) {
-        let threads = i64::from(ELEMENT_THREADS);
-        let more = self.b.add_int(count, threads - 1);
-        let extent = self.b.int(threads);
-        let blocks = self.b.bin(Bin::IDiv, more, extent);
-        let one = self.b.int(1);
-        self.launch(name, [blocks, one, one], [ELEMENT_THREADS, 1, 1], |k| {
-            let [block, thread] = [GpuLevel::Grid, GpuLevel::Block]
-                .map(|level| k.b.id(GpuDimension { level, axis: GpuAxis::X }));
-            let before = k.b.mul_int(block, threads);
-            let number = k.b.add(before, thread);
-            let exists = k.b.cmp(Cmp::Lt, number, count);
-            k.when(exists, |k| body(k, number));
         });
     }
 
@@ -118,14 +101,20 @@ impl KernelBuilder<'_> {
             None => ("shared_rows", self.ports.input, self.ports.features()),
         };
         let line = i64::from(LINE / element.bytes());
-        let held = (most + line - 1) / line * line;
+        let held = (most + line - 1) / line * line + i64::from(seeded(Fault::BankSwapped));
         let bytes = self.b.int(held * columns * i64::from(element.bytes()));
+        let spread = self.ports.lowering.plan.copies.get(&cache.id).is_some_and(|plan| plan.spread);
+        let places = if spread { Places::spread(element) } else { Places::IN_ORDER };
         self.alloc_in(Space::Shared, name, element, bytes, |k, buffer| {
             let thread = k.thread(threads);
             let count = threads.iter().map(|extent| i64::from(*extent)).product();
             let team = Team { thread, count };
             match quantizer {
-                Some(quantizer) => quantizer.together(&mut k.b, buffer, (rows.first, rows.count), held, team),
+                Some(quantizer) => {
+                    let WindowRows { first, count } = rows;
+                    let block = SharedBlock { copy: buffer, first, count, most, held, places };
+                    quantizer.together(&mut k.b, block, team);
+                }
                 None => k.copy_together(buffer, &rows, held, team),
             }
             if !seeded(Fault::BarrierDropped) {
@@ -133,7 +122,7 @@ impl KernelBuilder<'_> {
             }
             let blocks = u32::try_from(held).ok();
             let first_row = rows.first;
-            let copy = RowCopy { buffer, first_row, blocks, element, columns, single_block: true };
+            let copy = RowCopy { buffer, first_row, blocks, element, columns, single_block: true, places };
             k.scope.copies.insert(cache.id, copy);
             k.block(&cache.body);
             k.scope.copies.remove(&cache.id);
@@ -145,7 +134,10 @@ impl KernelBuilder<'_> {
     /// Copies value after value of the input, so that what threads read together lies together.
     fn copy_together(&mut self, buffer: BufferId, rows: &WindowRows, held: i64, team: Team) {
         let (element, columns, input) = (self.ports.input, self.ports.features(), self.ports.rows);
-        let all = self.b.mul_int(rows.count, columns);
+        let mut all = self.b.mul_int(rows.count, columns);
+        if seeded(Fault::CopyStopsShort) {
+            all = self.b.add_int(all, -1);
+        }
         let from = self.b.mul_int(rows.first, columns);
         self.for_loop((team.thread, all, team.count), &[], |k, number, _| {
             let source = k.b.add(from, number);
@@ -156,9 +148,7 @@ impl KernelBuilder<'_> {
             let feature = k.b.sub(number, before);
             let place = k.b.mul_int(feature, held);
             let place = k.b.add(place, row);
-            if !seeded(Fault::CopyStopsShort) {
-                k.b.store(Address::element(buffer, place, element), value);
-            }
+            k.b.store(Address::element(buffer, place, element), value);
             Vec::new()
         });
     }

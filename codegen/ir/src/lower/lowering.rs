@@ -3,8 +3,9 @@
 
 use crate::bytes::{floats, ints, narrowest, scalar};
 use crate::hir::Hir;
-use crate::lir::{Scalar, Table};
+use crate::lir::{Place, Scalar, Table};
 use crate::mir::Mir;
+use crate::mir::mapped::any_mapped;
 use crate::plan::Plan;
 use crate::quantize::encode::Tables;
 use crate::repr::Storage;
@@ -74,6 +75,11 @@ impl<'a> Lowering<'a> {
     ) -> Lowering<'a> {
         let max_rows = [plan.rows_per_run, max_rows].into_iter().flatten().min();
         Lowering { hir, mir, plan, numbers, max_rows }
+    }
+
+    /// Where its code runs.
+    pub fn place(&self) -> Place {
+        if any_mapped(&self.mir.body) { Place::Device } else { Place::Host }
     }
 }
 

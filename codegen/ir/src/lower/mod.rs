@@ -6,6 +6,7 @@
 //! kernel is lowered by a `KernelBuilder` of its own: the LIR builder, its `ports::Ports`, and what is in
 //! `scope::Scope`.
 
+mod elements;
 mod kernel_builder;
 mod launch;
 mod leaf;
@@ -22,7 +23,7 @@ mod walk;
 
 use self::kernel_builder::KernelBuilder;
 use self::ports::{Ports, Results};
-use crate::lir::{Build, Builder, Cmp, Function, KernelKind};
+use crate::lir::{Build, Builder, Cmp, Function, KernelKind, Place};
 use sched_nest::{Bounded, Variants};
 
 pub use lowering::{Lowering, Numbers};
@@ -36,12 +37,17 @@ pub fn kernel(kernel: KernelKind, variants: &Variants<Lowering>) -> Option<Funct
         KernelKind::Raw => ("raw", variants.bounded(), Results::Margins),
         // The numbers of leaves are large tables, and small calls for them rare.
         KernelKind::Leaf => ("leaf", [].as_slice(), Results::LeafIndices),
-        KernelKind::Value => return output::values(&rest.hir.forest, rest.plan.index),
-        KernelKind::Class => return output::classes(&rest.hir.forest, rest.plan.index),
+        KernelKind::Value => return output::values(&rest.hir.forest, rest.plan.index, &places(variants)),
+        KernelKind::Class => return output::classes(&rest.hir.forest, rest.plan.index, &places(variants)),
     };
     let mut b = Builder::with_index(name, rest.plan.index);
     choose(&mut b, bounded, rest, results);
     Some(b.finish())
+}
+
+/// Where each variant runs.
+fn places(variants: &Variants<Lowering>) -> Variants<Place> {
+    variants.as_ref().map(|_, lowering| lowering.place())
 }
 
 /// The first variant whose bound covers the call.

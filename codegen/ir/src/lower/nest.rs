@@ -8,7 +8,7 @@ use super::scope::InScope;
 use crate::lir::{Address, Bin, BufferId, Build, Cmp, Ty, Value};
 use crate::mir::{CacheRows, CacheTrees, Limit, Loop, Mode, Stmt, Var, WalkRange};
 use crate::quantize::encode::TAIL;
-use crate::rows::Copied;
+use crate::rows::{Copied, Places};
 use std::collections::{BTreeMap, BTreeSet};
 
 impl KernelBuilder<'_> {
@@ -163,8 +163,8 @@ impl KernelBuilder<'_> {
                 (None, Some((transpose, width))) => transpose.rows(&mut k.b, buffer, rows, width),
                 (None, None) => k.copy_rows(buffer, first_row, elements),
             }
-            let copy =
-                RowCopy { buffer, first_row, blocks: plan.blocks, element, columns, single_block: false };
+            let (blocks, places) = (plan.blocks, Places::IN_ORDER);
+            let copy = RowCopy { buffer, first_row, blocks, element, columns, single_block: false, places };
             k.scope.copies.insert(cache.id, copy);
             match plan.blocks {
                 Some(block) if plan.sums && k.ports.results == Results::Margins => {

@@ -3,11 +3,14 @@
 //! The formulas, the order of operations and the types are those of the reference in `sched-forest`, so that results are
 //! equal bit for bit.
 
+use super::elements::launch_over;
 use crate::bytes::scalar;
 use crate::lir::{
-    Address, Bin, BufferId, Build, Builder, Cast, Cmp, Function, Interface, Math, Scalar, Space, Ty, Value,
+    Address, Bin, BufferId, Build, Builder, Cast, Cmp, Function, Interface, Math, Place, Scalar, Space, Ty,
+    Value,
 };
 use sched_forest::{Forest, Transform, Types};
+use sched_nest::{Bounded, Variants};
 
 /// What the kernels of a model with these types read and write.
 pub fn interface(types: &Types) -> Interface {
@@ -26,8 +29,8 @@ pub fn class_columns(forest: &Forest) -> usize {
 }
 
 /// The kernel from margins to predictions; none where predictions are the margins.
-pub fn values(forest: &Forest, index: Scalar) -> Option<Function> {
-    let stage = Stage::new(forest, ("value", index), scalar(forest.types.output));
+pub fn values(forest: &Forest, index: Scalar, places: &Variants<Place>) -> Option<Function> {
+    let stage = Stage::new(forest, ("value", index), scalar(forest.types.output), places);
     match forest.transform {
         Transform::Identity if stage.element == stage.result => None,
         Transform::Identity => Some(stage.each(|_, x| x)),
@@ -40,11 +43,11 @@ pub fn values(forest: &Forest, index: Scalar) -> Option<Function> {
 }
 
 /// The kernel from margins to class numbers; none where the model has no classes.
-pub fn classes(forest: &Forest, index: Scalar) -> Option<Function> {
+pub fn classes(forest: &Forest, index: Scalar, places: &Variants<Place>) -> Option<Function> {
     if class_columns(forest) == 0 {
         return None;
     }
-    let stage = Stage::new(forest, ("class", index), Scalar::F32);
+    let stage = Stage::new(forest, ("class", index), Scalar::F32, places);
     match forest.transform {
         Transform::Sigmoid => Some(stage.each(|s, x| {
             let p = s.sigmoid(x);
@@ -57,8 +60,10 @@ pub fn classes(forest: &Forest, index: Scalar) -> Option<Function> {
 }
 
 /// An output stage under construction.
-struct Stage {
+struct Stage<'a> {
     b: Builder,
+    /// Where runs take place.
+    places: &'a Variants<Place>,
     margins: BufferId,
     out: BufferId,
     /// The element of margins.
@@ -68,19 +73,24 @@ struct Stage {
     per_row: i64,
 }
 
-impl Build for Stage {
+impl Build for Stage<'_> {
     fn builder(&mut self) -> &mut Builder {
         &mut self.b
     }
 }
 
-impl Stage {
-    fn new(forest: &Forest, (name, index): (&str, Scalar), result: Scalar) -> Stage {
+impl<'a> Stage<'a> {
+    fn new(
+        forest: &Forest,
+        (name, index): (&str, Scalar),
+        result: Scalar,
+        places: &'a Variants<Place>,
+    ) -> Self {
         let element = scalar(forest.types.accumulator);
         let mut b = Builder::with_index(name, index);
         let margins = b.buffer("margins", Space::Input, element);
         let out = b.buffer("result", Space::Output, result);
-        Stage { b, margins, out, element, result, per_row: forest.num_margins as i64 }
+        Stage { b, places, margins, out, element, result, per_row: forest.num_margins as i64 }
     }
 
     fn load(&mut self, index: Value) -> Value {
@@ -98,15 +108,51 @@ impl Stage {
 
     /// One result for each margin.
     fn each(mut self, mut f: impl FnMut(&mut Self, Value) -> Value) -> Function {
-        let (zero, rows) = (self.b.int(0), self.b.rows());
+        let rows = self.b.rows();
         let all = self.b.mul_int(rows, self.per_row);
-        self.for_loop((zero, all, 1), &[], |s, index, _| {
+        self.for_all(all, |s, index| {
             let x = s.load(index);
             let y = f(s, x);
             s.store(index, y);
-            Vec::new()
         });
         self.b.finish()
+    }
+
+    /// A body for each number below `count`, where the run takes place.
+    fn for_all(&mut self, count: Value, mut body: impl FnMut(&mut Self, Value)) {
+        let places = self.places;
+        self.choose(places.bounded(), *places.rest(), count, &mut body);
+    }
+
+    fn choose(
+        &mut self,
+        bounded: &[Bounded<Place>],
+        rest: Place,
+        count: Value,
+        body: &mut impl FnMut(&mut Self, Value),
+    ) {
+        let [first, larger @ ..] = bounded else { return self.for_all_at(rest, count, body) };
+        if larger.iter().all(|other| other.value == first.value) && first.value == rest {
+            return self.for_all_at(rest, count, body);
+        }
+        let (rows, most) = (self.b.rows(), self.b.int(first.max_rows.into()));
+        let covered = self.b.cmp(Cmp::Le, rows, most);
+        let more = self.b.cmp(Cmp::Lt, most, rows);
+        self.when(covered, |s| s.for_all_at(first.value, count, body));
+        self.when(more, |s| s.choose(larger, rest, count, body));
+    }
+
+    fn for_all_at(&mut self, place: Place, count: Value, body: &mut impl FnMut(&mut Self, Value)) {
+        match place {
+            Place::Device => launch_over(self, "rows", count, body),
+            Place::Host => {
+                let zero = self.b.int(0);
+                self.for_loop((zero, count, 1), &[], |s, number, _| {
+                    body(s, number);
+                    Vec::new()
+                });
+            }
+        }
     }
 
     /// `1 / (exp(min(-x, 88.7)) + 1 + 1e-16)` in single, `1 / (1 + exp(-x))` in double precision.
@@ -137,8 +183,8 @@ impl Stage {
 
     /// The index of the largest margin, the first one of equals, as a float.
     fn arg_max(mut self) -> Function {
-        let (zero, rows) = (self.b.int(0), self.b.rows());
-        self.for_loop((zero, rows, 1), &[], |s, row, _| {
+        let rows = self.b.rows();
+        self.for_all(rows, |s, row| {
             let first = s.b.mul_int(row, s.per_row);
             let best = s.load(first);
             let (zero, one, end) = (s.b.int(0), s.b.int(1), s.b.int(s.per_row));
@@ -150,7 +196,6 @@ impl Stage {
             });
             let class = s.b.cast(Cast::IntToFloat, found[1], Ty::of(s.result));
             s.store(row, class);
-            Vec::new()
         });
         self.b.finish()
     }
@@ -160,9 +205,9 @@ impl Stage {
     /// Results of the margins' type may be the margins' own buffer: the exponentials are parked in them. Where results
     /// have another type, the exponentials are computed twice.
     fn softmax(mut self) -> Function {
-        let (zero, rows) = (self.b.int(0), self.b.rows());
+        let rows = self.b.rows();
         let park = self.element == self.result;
-        self.for_loop((zero, rows, 1), &[], |s, row, _| {
+        self.for_all(rows, |s, row| {
             let first = s.b.mul_int(row, s.per_row);
             let (zero, end) = (s.b.int(0), s.b.int(s.per_row));
             let lowest = s.float(f64::NEG_INFINITY);
@@ -198,7 +243,6 @@ impl Stage {
                 s.store(index, share);
                 Vec::new()
             });
-            Vec::new()
         });
         self.b.finish()
     }

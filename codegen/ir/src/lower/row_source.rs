@@ -2,7 +2,7 @@
 
 use crate::lir::{Address, Bin, BufferId, Builder, Cmp, Scalar, Ty, Value};
 use crate::plan::RowTable;
-use crate::rows::{Row, RowLanes};
+use crate::rows::{Places, Row, RowLanes};
 
 /// Rows in scope: the call's, or a copy of some of them.
 #[derive(Clone, Copy, Debug)]
@@ -19,6 +19,8 @@ pub struct RowCopy {
     pub columns: i64,
     /// Whether all rows are in one block.
     pub single_block: bool,
+    /// Where in the block a row's elements are.
+    pub places: Places,
 }
 
 /// The row that all lanes read, as a table to look up.
@@ -98,7 +100,7 @@ impl RowSource {
     /// address.
     pub fn row(&self, b: &mut Builder, wanted: RowsWanted) -> Row {
         let RowsWanted { first, ahead, width, mask } = wanted;
-        let RowCopy { buffer, first_row, blocks, element, columns, single_block } = self.copy;
+        let RowCopy { buffer, first_row, blocks, element, columns, single_block, .. } = self.copy;
         let bytes = ahead.checked_mul(columns).and_then(|n| n.checked_mul(i64::from(element.bytes())));
         let offset = bytes.and_then(|bytes| u32::try_from(bytes).ok());
         let mut relative = b.sub(first, first_row);
@@ -139,7 +141,7 @@ impl RowSource {
             return Row { index, offset, lanes: Some(lanes), ..row };
         }
         if self.copy.single_block {
-            return row;
+            return Row { index: self.copy.places.of(b, relative), ..row };
         }
         let size = b.int(i64::from(block));
         let number = b.bin(Bin::IDiv, relative, size);

@@ -3,6 +3,7 @@
 use super::ports::Ports;
 use super::row_source::RowCopy;
 use super::sum_target::{CopiedSums, PrivateBuffer, SumTarget};
+use crate::fault::{Fault, seeded};
 use crate::lir::{Bin, Builder, Value};
 use crate::mir::{Accumulator, Affine, Bound, CacheId, Iter, Limit, PrivateId, Target, Var, Window};
 use std::collections::BTreeMap;
@@ -138,6 +139,9 @@ impl Scope {
                         let before = b.mul(slot, *trips);
                         let iteration = self.iteration(b, *var);
                         slot = b.add(before, iteration);
+                    }
+                    if seeded(Fault::SlotShared) {
+                        slot = b.int(0);
                     }
                     let start = b.mul(slot, private.slot_size);
                     let skipped = b.mul_int(private.first_row, margins);

@@ -6,13 +6,13 @@ use super::row_source::{RowCopy, RowSource, RowsWanted, Table};
 use super::scope::InScope;
 use super::sum_target::SumTarget;
 use crate::fault::{Fault, seeded};
-use crate::lir::{Address, BufferId, Build, Scalar, Ty, Value};
-use crate::mir::{Affine, Bound, Limit, Rows, Walks};
+use crate::lir::{Address, BufferId, Build, Cmp, Scalar, Ty, Value};
+use crate::mir::{Affine, Bound, Iter, Limit, Rows, Walks};
 use crate::plan::{SumAccess, WalkPlan};
 use crate::repr::traverse::speculate::NodeTest;
 use crate::repr::traverse::{self, Traversal, Walker};
 use crate::repr::{Representation, TreeLanes, TreeState, WalkShape};
-use crate::rows::lanes_below;
+use crate::rows::{Places, lanes_below};
 use sched_nest::Axis;
 
 /// One walk of a group, or one vector of walks.
@@ -146,6 +146,9 @@ impl<'k> KernelBuilder<'k> {
         let stop = self.scope.stop(&mut self.b, &walks.iter);
         let mut at = self.b.int(walks.iter.start);
         let masked = walks.lanes > 1 && adds_vectors(context);
+        if self.in_one_group(walks) {
+            return self.one_group(context, stop);
+        }
         let most = self.ports.most(&walks.iter).map(|end| end - walks.iter.start);
         for (vectors, width) in groups(walks, masked) {
             let group = Group::full(vectors, width);
@@ -176,6 +179,42 @@ impl<'k> KernelBuilder<'k> {
         self.close_sum(context, sum);
     }
 
+    /// Whether a thread's rows are one group at most.
+    fn in_one_group(&self, walks: &Walks) -> bool {
+        let span = walks.iter.step * i64::from(walks.group);
+        let most = self.ports.most(&walks.iter).map(|end| end - walks.iter.start);
+        let single = walks.lanes == 1 && walks.group > 1 && walks.over == Axis::Row;
+        self.on_device && single && most.is_some_and(|most| most <= span)
+    }
+
+    /// Rows that fill a group, or are walked one by one. Each row has a number that is known beside that of the thread, so
+    /// that what belongs to it can be in registers.
+    fn one_group(&mut self, context: &WalkContext, stop: Value) {
+        let Iter { start, step, .. } = context.walks.iter;
+        let group = i64::from(context.walks.group);
+        let last = self.b.int(start + step * (group - 1));
+        let full = self.b.cmp(Cmp::Lt, last, stop);
+        self.if_else(
+            full,
+            |k| {
+                let first = k.b.int(start);
+                k.group(context, first, Group::full(group, 1), None);
+                Vec::new()
+            },
+            |k| {
+                let left = if seeded(Fault::RemainderDropped) { 0 } else { group - 1 };
+                for walk in 0..left {
+                    let value = k.b.int(start + step * walk);
+                    let exists = k.b.cmp(Cmp::Lt, value, stop);
+                    k.when(exists, |k| {
+                        k.group(context, value, Group::full(1, 1), None);
+                    });
+                }
+                Vec::new()
+            },
+        );
+    }
+
     /// What a leaf loop needs in every group. The plan has every leaf loop of the nest.
     pub(super) fn context<'w>(&mut self, walks: &'w Walks) -> Option<WalkContext<'w>>
     where
@@ -198,6 +237,7 @@ impl<'k> KernelBuilder<'k> {
             element: ports.input,
             columns: ports.features(),
             single_block: false,
+            places: Places::IN_ORDER,
         });
         let tree = (walks.over == Axis::Row).then(|| {
             let number = self.scope.affine(b, &walks.tree);

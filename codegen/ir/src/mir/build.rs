@@ -24,6 +24,7 @@ pub fn build(hir: &Hir, budget: &Budget) -> Result<Mir, CompileError> {
         vars: Vec::new(),
         caches: 0,
         uses: Uses::default(),
+        on_gpu: hir.nest.loops.iter().any(|this| this.annotations.gpu_dimension.is_some()),
         fixed: Vec::new(),
         scratch: Bytes::new(budget),
     };
@@ -79,6 +80,8 @@ struct Build<'a> {
     vars: Vec<VarInfo>,
     caches: u32,
     uses: Uses,
+    /// Whether some loop is mapped to the blocks or threads of a GPU.
+    on_gpu: bool,
     /// The variables of specialised loops around, in the current case.
     fixed: Vec<(Var, i64)>,
     scratch: Bytes,
@@ -154,6 +157,14 @@ impl Build<'_> {
             Axis::Tree => (scope.row.clone(), scope.tree.with(iter.var)),
         };
         let lanes = self.lanes(leaf_loop, iter.step);
+        let (lanes, group, packed) = match self.on_gpu {
+            // Rows of a vector are walks of a group, which share words where they are neighbours.
+            true => {
+                let shares = iter.step == 1 && self.multiple(&row, iter.var, i64::from(lanes));
+                (1, leaf_loop.group * lanes, if shares { lanes } else { 1 })
+            }
+            false => (lanes, leaf_loop.group, 1),
+        };
         let rows = self.rows(leaf_loop, scope);
         let id = self.uses.add(LeafUse {
             over,
@@ -161,7 +172,8 @@ impl Build<'_> {
             start: iter.start,
             step: iter.step,
             lanes,
-            group: leaf_loop.group,
+            group,
+            packed,
             row: row.clone(),
             tree: tree.clone(),
             rows,
@@ -171,9 +183,10 @@ impl Build<'_> {
             id,
             aligned: iter.step == 1 && self.multiple(&tree, iter.var, i64::from(lanes)),
             lanes,
+            packed,
             iter,
             over,
-            group: leaf_loop.group,
+            group,
             row,
             tree,
             trees: leaf_loop.trees.clone(),
@@ -265,12 +278,13 @@ impl Build<'_> {
     }
 
     /// Whether rows are quantized at the start of an iteration of a loop over rows: where they are copied, or
-    /// else once for all trees, by the thread that walks them, and as late as that allows.
+    /// else once for all trees, by the thread that walks them, and as late as that allows. A GPU's threads share what is
+    /// quantized, so that it is only where they copy rows.
     fn quantizes_here(&self, id: LoopId, scope: &Scope) -> bool {
         let nest = &self.hir.nest;
         let this = nest.get(id);
         let below_trees = scope.loops.keys().any(|around| nest.get(*around).axis == Axis::Tree);
-        let first = !below_trees && (this.annotations.parallel || is_block(nest, id));
+        let first = !self.on_gpu && !below_trees && (this.annotations.parallel || is_block(nest, id));
         self.hir.bins.is_some() && (this.annotations.cache || first)
     }
 

@@ -8,6 +8,7 @@
 //! their own does.
 
 use super::mapped::{any_mapped, no_code_yet};
+use super::owners;
 use super::threads::{only_firsts, share};
 use super::window::window_of;
 use super::{
@@ -166,7 +167,6 @@ impl Separate<'_> {
         let mut body = vec![Stmt::Loop(this)];
         let mut extents = Extents { grid: Default::default(), block: [1; 3] };
         self.extents(&body, &mut Vec::new(), &mut extents)?;
-        self.guards(&mut body, &extents);
         let block = extents.block.map(|extent| u32::try_from(extent).unwrap_or(u32::MAX));
         let threads = extents.block.iter().fold(1, |all: i64, extent| all.saturating_mul(*extent));
         if threads > i64::from(MAX_THREADS) {
@@ -179,7 +179,10 @@ impl Separate<'_> {
             ));
         }
         share(&mut body, block, false)?;
-        let body = only_firsts(body, &extents.used(), &mut Vec::new());
+        let mut body = only_firsts(body, &extents.used(), &mut Vec::new());
+        owners::check(&body, self.vars)?;
+        self.at_least_first(&body, &mut extents);
+        self.guards(&mut body, &extents);
         Ok(Launch { name, grid: extents.grid, block, walks, body })
     }
 
@@ -244,6 +247,43 @@ impl Separate<'_> {
         Ok(())
     }
 
+    /// Makes sure that there is a first block for what it alone does, though a loop that is mapped may have no iteration.
+    fn at_least_first(&self, stmts: &[Stmt], extents: &mut Extents) {
+        for stmt in stmts {
+            match stmt {
+                Stmt::First(dimensions, _) => {
+                    for dimension in dimensions.iter().filter(|dimension| dimension.level == GpuLevel::Grid) {
+                        let loops = &mut extents.grid[number(dimension.axis)];
+                        let once = |iter: &Iter| Iter {
+                            start: 0,
+                            step: 1,
+                            stops: vec![Bound { limit: Limit::Const(1), less: Affine::default() }],
+                            ..iter.clone()
+                        };
+                        if let Some(first) = loops.first().map(once)
+                            && loops.iter().any(|iter| self.may_be_empty(iter))
+                        {
+                            loops.push(first);
+                        }
+                    }
+                }
+                Stmt::Loop(this) => self.at_least_first(&this.body, extents),
+                Stmt::Case(_, arms) => arms.iter().for_each(|(_, body)| self.at_least_first(body, extents)),
+                Stmt::CacheRows(copy) => self.at_least_first(&copy.body, extents),
+                _ => {}
+            }
+        }
+    }
+
+    /// Whether the number of rows decides whether a loop has an iteration.
+    fn may_be_empty(&self, iter: &Iter) -> bool {
+        let constant = |stop: &Bound| match stop.limit {
+            Limit::Const(end) if stop.less.vars.is_empty() => Some(end - stop.less.plus),
+            _ => None,
+        };
+        !iter.stops.iter().all(|stop| constant(stop).is_some_and(|end| end > iter.start))
+    }
+
     /// A loop whose end is as far as it gets, whatever the variables `inside` the launch are.
     fn longest(&self, iter: &Iter, inside: &[Var]) -> Iter {
         let mut longest = iter.clone();
@@ -274,6 +314,7 @@ impl Separate<'_> {
                 }
                 Stmt::Case(_, arms) => arms.iter_mut().for_each(|(_, body)| self.guards(body, extents)),
                 Stmt::CacheRows(copy) => self.guards(&mut copy.body, extents),
+                Stmt::First(_, body) => self.guards(body, extents),
                 _ => {}
             }
         }
@@ -291,7 +332,8 @@ impl Separate<'_> {
     }
 
     /// Sets the base values in the thread that adds all trees to its rows, which are those of `row` and the mapped
-    /// loops in `body`: where these stand around all others. Whether they do.
+    /// loops in `body`: where these stand around all others, and no rows of one thread lie between those of another.
+    /// Whether they do.
     fn base_in_threads(&self, body: &mut Vec<Stmt>, row: &Affine, walks: &WalkRange) -> bool {
         match body.as_mut_slice() {
             [Stmt::Loop(this)] if matches!(this.mode, Mode::Mapped(_)) => {
@@ -299,6 +341,10 @@ impl Separate<'_> {
                     return false;
                 }
                 let row = row.with(this.iter.var);
+                let mine = window_of(self.uses.of(&this.walks), &row, self.vars);
+                if mine.high.is_none_or(|high| high - mine.low > this.iter.step) {
+                    return false;
+                }
                 return self.base_in_threads(&mut this.body, &row, walks);
             }
             [Stmt::CacheRows(copy)] if any_mapped(&copy.body) => {

@@ -18,6 +18,7 @@
 mod build;
 pub mod launch;
 pub mod mapped;
+mod owners;
 mod print;
 pub mod reduce;
 mod threads;
@@ -191,6 +192,8 @@ pub struct Walks {
     pub group: u32,
     /// Iterations in one vector; 1 for none.
     pub lanes: u32,
+    /// Neighbouring rows of a group whose bins share a word, in the code of a GPU; 1 if there are none.
+    pub packed: u32,
     /// The row walked, the leaf loop's variable included if it counts rows.
     pub row: Affine,
     /// The tree walked, the leaf loop's variable included if it counts trees.

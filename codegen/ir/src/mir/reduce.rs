@@ -122,7 +122,9 @@ impl Legalise<'_> {
     fn private_loop(&mut self, this: Loop, target: Target, row: &Affine) -> Result<Stmt, CompileError> {
         let var = this.iter.var;
         if let Some(id) = self.hoisted.get(&var).copied() {
-            let slot = Target { accumulator: Accumulator::Slot(id, var), atomic: false };
+            // In a launch, the iterations of a loop with `atomicReduce` around this one share its slots.
+            let atomic = self.in_launch && target.atomic;
+            let slot = Target { accumulator: Accumulator::Slot(id, var), atomic };
             return self.around(this, slot, row).map(Stmt::Loop);
         }
         let (id, slots, width) = (self.fresh(), vec![this.iter.clone()], width(&this));
@@ -154,7 +156,9 @@ impl Legalise<'_> {
             let slots = chain.iter().map(|inner| self.all_slots(inner)).collect();
             wraps.push((id, slots, chain.last().map_or(1, |inner| width(inner))));
         }
-        let stmt = self.nest_loop(this, target, row)?;
+        // Threads that add beside others must do it as these do.
+        let atomic = target.atomic || adds_atomically(&this, self.vars);
+        let stmt = self.nest_loop(this, Target { atomic, ..target }, row)?;
         Ok(self.folded(stmt, wraps, &window, target))
     }
 
@@ -249,6 +253,21 @@ fn chains<'m>(this: &'m Loop, vars: &[VarInfo]) -> Result<Vec<Vec<&'m Loop>>, Co
     let mut chain = vec![this];
     chain.extend(below.pop().unwrap_or_default());
     Ok(vec![chain])
+}
+
+/// Whether some mapped tree loop in a loop, itself included, adds atomically.
+fn adds_atomically(this: &Loop, vars: &[VarInfo]) -> bool {
+    fn any(stmts: &[Stmt], vars: &[VarInfo]) -> bool {
+        stmts.iter().any(|stmt| match stmt {
+            Stmt::Loop(this) => adds_atomically(this, vars),
+            Stmt::Case(_, arms) => arms.iter().any(|(_, body)| any(body, vars)),
+            Stmt::CacheRows(copy) => any(&copy.body, vars),
+            _ => false,
+        })
+    }
+    let trees = vars[this.iter.var.0 as usize].axis == Axis::Tree;
+    let mapped = matches!(this.mode, Mode::Mapped(_));
+    trees && mapped && this.reduce == Some(Reduce::Atomic) || any(&this.body, vars)
 }
 
 fn chains_of<'m>(

@@ -26,6 +26,8 @@ pub struct LeafUse {
     pub lanes: u32,
     /// Vectors that are walked together.
     pub group: u32,
+    /// Neighbouring rows of a group whose bins share a word; 1 if there are none.
+    pub packed: u32,
     /// The row walked.
     pub row: Affine,
     /// The tree walked.

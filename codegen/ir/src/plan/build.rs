@@ -53,7 +53,7 @@ pub fn build(
             deepest: used.map(|((deepest, _), _)| *deepest).max().unwrap_or(0),
         };
         let traversal = info.traversal();
-        let steps = info.steps(stored.layout.level_order().is_some());
+        let steps = info.steps(&traversal, stored.layout.level_order().is_some());
         if Walker::new(&*stored.layout, &[], &traversal, steps).is_none() {
             return Err(not_carried());
         }

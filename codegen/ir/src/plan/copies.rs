@@ -7,7 +7,7 @@
 use super::CopyPlan;
 use crate::error::{Budget, CompileError};
 use crate::hir::Hir;
-use crate::mir::{Accumulator, Affine, Bytes, CacheId, CacheRows, LeafUse, Mir, Stmt, Var, Walks};
+use crate::mir::{Accumulator, Affine, Bytes, CacheId, CacheRows, LeafUse, Mir, Rows, Stmt, Var, Walks};
 use sched_forest::Target;
 use sched_nest::Axis;
 use std::collections::BTreeMap;
@@ -25,7 +25,10 @@ pub fn all(
     let mut copies = BTreeMap::new();
     for_each_copy(&mir.body, true, &mut |copy, _| {
         let blocks = blocks(mir.uses.of(&copy.walks), &copy.window.base).filter(|_| copy.shared.is_none());
-        copies.insert(copy.id, CopyPlan { blocks, sums: false, shared: copy.shared.is_some() });
+        let shared = copy.shared.is_some();
+        let packed = |leaf: &LeafUse| leaf.packed > 1 && leaf.rows == Rows::Cached(copy.id);
+        let spread = shared && copy.quantized && !mir.uses.of(&copy.walks).iter().any(packed);
+        copies.insert(copy.id, CopyPlan { blocks, sums: false, shared, spread });
         Ok(())
     })?;
     let forest = &hir.forest;

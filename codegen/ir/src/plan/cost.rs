@@ -39,10 +39,10 @@ pub fn cycles(info: &WalkInfo, traversal: &Traversal) -> f64 {
     let registers = (lanes / LANES).ceil();
     let together = f64::from(walks.group);
     match traversal {
-        Traversal::PointerChase if walks.lanes == 1 => {
+        Traversal::PointerChase | Traversal::PackedRows if walks.lanes == 1 => {
             steps * (STEP_LATENCY / together).max(STEP / PER_CYCLE)
         }
-        Traversal::PointerChase | Traversal::TreeLanes => {
+        Traversal::PointerChase | Traversal::PackedRows | Traversal::TreeLanes => {
             let gathers =
                 if walks.over == Axis::Tree && info.row_table(traversal).is_some() { 1.0 } else { 2.0 };
             let gather = FetchStrategy::Gather.cost(0, 0, 16) as f64;

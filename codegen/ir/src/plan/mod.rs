@@ -111,6 +111,9 @@ pub struct CopyPlan {
     pub sums: bool,
     /// Whether the threads of a block share it. It lies feature by feature then, all rows in one piece.
     pub shared: bool,
+    /// Whether neighbouring rows are in words of their own, so that threads read different banks of shared memory. Else
+    /// the bins of neighbouring rows are neighbouring bytes.
+    pub spread: bool,
 }
 
 impl Plan {

@@ -70,6 +70,7 @@ fn name(traversal: &Traversal) -> &'static str {
     match traversal {
         Traversal::PointerChase => "pointer chase",
         Traversal::LevelLookup { .. } => "level look-up",
+        Traversal::PackedRows => "pointer chase, the first levels of four rows at once",
         Traversal::TreeLanes => "trees in lanes",
         Traversal::NodeSweep => "node sweep",
         Traversal::TestMask => "test mask",

@@ -63,7 +63,11 @@ impl<'a> Wanted<'a> {
                 Rows::Input => None,
             };
             let transposed = copy.is_some_and(|copy| copy.blocks.is_some());
-            let mut format = suiting(walks, copy.is_some_and(|copy| copy.shared))?;
+            let shared = copy.is_some_and(|copy| copy.shared);
+            let mut format = suiting(walks, shared)?;
+            if shared && format == Format::BinTables {
+                format = Format::BinPairs;
+            }
             if hir.tiles.is_some() {
                 if format != Format::ChildRecords {
                     return Err(single_nodes());

@@ -7,7 +7,7 @@ use crate::mir::Walks;
 use crate::quantize::encode::TAIL;
 use crate::quantize::fetch::{FetchStrategy, LARGEST};
 use crate::repr::Format;
-use crate::repr::traverse::{Steps, Traversal};
+use crate::repr::traverse::{Steps, Traversal, packed_rows};
 use sched_nest::Axis;
 
 /// Bytes of the longest row that is looked up as a table.
@@ -16,6 +16,8 @@ const ROW_TABLE: i64 = 256;
 const BINS_TABLE: i64 = 64;
 /// Levels in which whole columns of values are read.
 const COLUMN_LEVELS: u32 = 3;
+/// Levels that packed rows walk together: deeper ones have more nodes than rows.
+const PACKED_LEVELS: u32 = 3;
 /// Fewest lanes whose node numbers are bytes.
 const BYTE_LANES: u32 = 16;
 /// Most steps after which all tests of a tree are still made at once.
@@ -58,8 +60,15 @@ impl WalkInfo<'_> {
             Format::PreorderTests | Format::BinTables if self.takes_test_mask() => Traversal::TestMask,
             Format::LevelTables | Format::BinTables if vectors && rows => self.level_lookup(),
             _ if vectors && !rows => Traversal::TreeLanes,
+            Format::BinPairs | Format::BinTables if self.packs_rows() => Traversal::PackedRows,
             _ => Traversal::PointerChase,
         }
+    }
+
+    /// Whether the first levels are walked by several rows at once, whose bins are the bytes of a word.
+    fn packs_rows(&self) -> bool {
+        let together = self.walks.packed as usize == packed_rows::ROWS;
+        together && self.rows.copy.shared && self.rows.element == Scalar::I8
     }
 
     /// Whether all tests of a tree are made at once for one row.
@@ -108,7 +117,10 @@ impl WalkInfo<'_> {
     pub fn row_table(&self, traversal: &Traversal) -> Option<RowTable> {
         let looks_up = match traversal {
             Traversal::TreeLanes | Traversal::TestMask | Traversal::NodeTiles => true,
-            Traversal::PointerChase | Traversal::LevelLookup { .. } | Traversal::NodeSweep => false,
+            Traversal::PointerChase
+            | Traversal::PackedRows
+            | Traversal::LevelLookup { .. }
+            | Traversal::NodeSweep => false,
         };
         let apart = self.rows.copy.blocks.is_none() && !self.rows.copy.shared;
         if looks_up && apart { self.table() } else { None }
@@ -127,9 +139,15 @@ impl WalkInfo<'_> {
     }
 
     /// The steps of walks that take steps. Levels are evaluated as a whole only where nodes are numbered by
-    /// level.
-    pub fn steps(&self, level_order: bool) -> Steps {
+    /// level; where rows are packed, the first ones are.
+    pub fn steps(&self, traversal: &Traversal, level_order: bool) -> Steps {
         let steps = self.walks.steps;
-        Steps { speculated: if level_order { steps.speculated } else { 0 }, ..steps }
+        let speculated = match (traversal, steps.speculated) {
+            _ if !level_order => 0,
+            (Traversal::PackedRows, 0) => PACKED_LEVELS.min(steps.straight),
+            (Traversal::PackedRows, asked) => asked.min(packed_rows::MOST_LEVELS),
+            (_, asked) => asked,
+        };
+        Steps { speculated, ..steps }
     }
 }

@@ -8,7 +8,7 @@
 use super::bins::{AT_ONCE, BinMap, SearchGroup};
 use crate::lir::{Address, Bin, BufferId, Build, Builder, Cast, Cmp, Gather, Scalar, Space, Ty, Value};
 use crate::rows::transpose::{Block, Transpose};
-use crate::rows::{Copied, Team, lanes_below};
+use crate::rows::{Copied, Places, Team, lanes_below};
 
 /// Bytes behind the last bin of a copy, so that the register that begins with it can be read.
 pub const TAIL: i64 = 64;
@@ -75,6 +75,34 @@ struct OfRow {
     to: Value,
 }
 
+/// Rows whose bins threads of a GPU share, all in one block.
+#[derive(Clone, Copy)]
+pub struct SharedBlock {
+    /// Where bins go.
+    pub copy: BufferId,
+    /// The first row.
+    pub first: Value,
+    /// How many there are.
+    pub count: Value,
+    /// How many there are at most.
+    pub most: i64,
+    /// How many a column has room for.
+    pub held: i64,
+    /// Where they are in a column.
+    pub places: Places,
+}
+
+/// A value of a row of a shared block.
+#[derive(Clone, Copy)]
+struct OfShared {
+    /// The row's number in the block.
+    row: Value,
+    /// The feature's place in its group.
+    nth: Value,
+    /// The first element of the block's first row.
+    from: Value,
+}
+
 /// Rows of blocks that are quantized together.
 struct Part<'a> {
     transpose: Transpose<'a>,
@@ -135,48 +163,48 @@ impl Quantizer<'_> {
         b.store(Address::element(copy, end, Scalar::I8), nothing);
     }
 
-    /// Stores the bins of some rows, feature by feature with room for `held` rows each: each thread of a team quantizes
-    /// some values.
-    pub fn together(
-        &self,
-        b: &mut Builder,
-        copy: BufferId,
-        (first, count): (Value, Value),
-        held: i64,
-        team: Team,
-    ) {
-        let from = b.mul_int(first, self.features);
+    /// Stores the bins of some rows, feature by feature: each thread of a team quantizes some values. Neighbouring threads
+    /// have neighbouring rows, so that they search the thresholds of one feature and store side by side.
+    pub fn together(&self, b: &mut Builder, block: SharedBlock, team: Team) {
+        let from = b.mul_int(block.first, self.features);
         for group in self.bins.groups() {
             let features = (group.features.end - group.features.start) as i64;
-            let all = b.mul_int(count, features);
+            let all = b.int(features * block.most);
             b.for_loop((team.thread, all, team.count), &[], |b, number, _| {
-                let per_row = b.int(features);
-                let row = b.bin(Bin::IDiv, number, per_row);
-                let before = b.mul(row, per_row);
-                let nth = b.sub(number, before);
-                let feature = b.add_int(nth, group.features.start as i64);
-                let column =
-                    b.load_index(Scalar::I32, Address::element(self.tables.features, feature, Scalar::I32));
-                let ahead = b.mul_int(row, self.features);
-                let index = b.add(from, ahead);
-                let index = b.add(index, column);
-                let x = b.load(Ty::of(self.input), Address::element(self.rows, index, self.input));
-                let start = b.mul_int(nth, 1 << group.depth);
-                let start = b.add_int(start, group.first_threshold as i64);
-                let compared = self.bins.compared();
-                let bin = self.search(b, group.depth, x, |b, node, _| {
-                    let node = b.to_index(node);
-                    let index = b.add(start, node);
-                    b.load(Ty::of(compared), Address::element(self.tables.thresholds, index, compared))
-                });
-                for (column, bin) in self.sides(b, group, x, bin) {
-                    let column = b.add_int(nth, column);
-                    let column = b.mul_int(column, held);
-                    let index = b.add(column, row);
-                    b.store(Address::element(copy, index, self.bins.element()), bin);
-                }
+                let most = b.int(block.most);
+                let nth = b.bin(Bin::IDiv, number, most);
+                let before = b.mul(nth, most);
+                let row = b.sub(number, before);
+                let exists = b.cmp(Cmp::Lt, row, block.count);
+                b.when(exists, |b| self.value(b, group, block, OfShared { row, nth, from }));
                 Vec::new()
             });
+        }
+    }
+
+    /// Stores the bins of one value.
+    fn value(&self, b: &mut Builder, group: &SearchGroup, block: SharedBlock, of: OfShared) {
+        let OfShared { row, nth, from } = of;
+        let feature = b.add_int(nth, group.features.start as i64);
+        let column = b.load_index(Scalar::I32, Address::element(self.tables.features, feature, Scalar::I32));
+        let ahead = b.mul_int(row, self.features);
+        let index = b.add(from, ahead);
+        let index = b.add(index, column);
+        let x = b.load(Ty::of(self.input), Address::element(self.rows, index, self.input));
+        let start = b.mul_int(nth, 1 << group.depth);
+        let start = b.add_int(start, group.first_threshold as i64);
+        let compared = self.bins.compared();
+        let bin = self.search(b, group.depth, x, |b, node, _| {
+            let node = b.to_index(node);
+            let index = b.add(start, node);
+            b.load(Ty::of(compared), Address::element(self.tables.thresholds, index, compared))
+        });
+        let place = block.places.of(b, row);
+        for (column, bin) in self.sides(b, group, x, bin) {
+            let column = b.add_int(nth, column);
+            let column = b.mul_int(column, block.held);
+            let index = b.add(column, place);
+            b.store(Address::element(block.copy, index, self.bins.element()), bin);
         }
     }
 

@@ -1,11 +1,13 @@
 //! How trees are stored: the table of all formats, and the layout of each.
 
 use super::array::Array;
+use super::bin_pairs::BinPairs;
 use super::lane_trees::LaneTrees;
 use super::levels::Levels;
 use super::packed::PackedNodes;
 use super::preorder::Preorder;
 use super::quantized::Quantized;
+use super::reorg::Reorg;
 use super::representation::Representation;
 use super::request::Request;
 use super::sparse::Sparse;
@@ -66,6 +68,8 @@ macro_rules! formats {
             pub fn suiting(asked: nest::Layout, walking: Walking) -> Option<Format> {
                 use Axis::{Row, Tree};
                 use Walking::{Single, Vectors};
+                // Nothing is left over once every layout has its formats.
+                #[allow(unreachable_patterns)]
                 match (asked, walking) {
                     $($((nest::Layout::$asked, $walking) => Some(Format::$name),)?)*
                     _ => None,
@@ -97,6 +101,8 @@ macro_rules! formats {
 formats! {
     /// Complete trees in level order, a record for each node.
     CompleteRecords "complete trees in level order, records" [Array: _] Array::new;
+    /// Complete trees of one depth, the same node of all of them side by side, a record for each.
+    ReorgRecords "complete trees of one depth, the same node of all side by side, records" [Reorg: _] Reorg::new;
     /// Existing nodes breadth first, a record with a child number for each.
     ChildRecords "existing nodes breadth first, records" [Sparse: Single(_)] Sparse::new;
     /// Tiles of existing nodes, a record for each tile.
@@ -115,6 +121,9 @@ formats! {
     /// Complete trees in level order, a table of threshold bins and one of columns.
     BinTables "complete trees in level order, threshold bins and columns in tables"
         [Quantized: Single(_) | Vectors(Row)] Quantized::tables;
+    /// Complete trees in level order, threshold bin and column of a node packed into 16 bits. For the threads of a GPU.
+    BinPairs "complete trees in level order, threshold bins and columns in 16 bits"
+        BinPairs::new, if BinPairs::fits, else BinTables;
     /// Existing nodes depth first, with threshold bins.
     Preorder "existing nodes depth first, threshold bins in records"
         [Preorder: Single(Row) | Vectors(_)] Preorder::nodes;

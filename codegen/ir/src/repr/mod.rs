@@ -6,6 +6,7 @@
 //! bytes. Which storage and which traversal a leaf loop gets is decided by the plan, and never asked here.
 
 mod array;
+mod bin_pairs;
 mod complete;
 mod cursor;
 mod entries;
@@ -20,6 +21,7 @@ mod preorder;
 mod quantized;
 mod record;
 mod records;
+mod reorg;
 mod representation;
 mod request;
 mod schema;

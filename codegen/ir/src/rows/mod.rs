@@ -8,7 +8,7 @@
 pub mod features;
 pub mod transpose;
 
-use crate::lir::{Address, BufferId, Builder, Cast, Cmp, Gather, Keep, Scalar, Ty, Value};
+use crate::lir::{Address, Bin, BufferId, Builder, Cast, Cmp, Gather, Keep, Scalar, Ty, Value};
 
 /// Where the row of a walk, or the rows of a vector of walks, lie: the value of feature `f` is element
 /// `index + f * stride` of `buffer`, `offset` bytes further.
@@ -53,6 +53,16 @@ pub struct Copied {
     pub held: Value,
 }
 
+/// Where rows are in a column of shared memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Places {
+    /// Rows of a word that are as far apart as there are banks; 1 where rows are in order.
+    per_word: i64,
+}
+
+/// Words that shared memory delivers at once, each from a bank of its own.
+const BANKS: i64 = 32;
+
 /// Threads that share some work: each takes every `count`-th piece, from its own number on.
 #[derive(Clone, Copy, Debug)]
 pub struct Team {
@@ -60,6 +70,30 @@ pub struct Team {
     pub thread: Value,
     /// How many there are.
     pub count: i64,
+}
+
+impl Places {
+    /// One after the other.
+    pub const IN_ORDER: Places = Places { per_word: 1 };
+
+    /// Neighbouring rows in neighbouring banks, whose words hold several rows.
+    pub fn spread(element: Scalar) -> Places {
+        Places { per_word: i64::from(Scalar::I32.bytes() / element.bytes()).max(1) }
+    }
+
+    /// The place of a row, an index.
+    pub fn of(self, b: &mut Builder, row: Value) -> Value {
+        if self.per_word == 1 {
+            return row;
+        }
+        let [banks, last, most] = [BANKS, BANKS - 1, self.per_word - 1].map(|n| b.int(n));
+        let (bank, line) = (b.bin(Bin::And, row, last), b.bin(Bin::IDiv, row, banks));
+        let in_word = b.bin(Bin::And, line, most);
+        let before = b.sub(line, in_word);
+        let (before, bank) = (b.mul_int(before, BANKS), b.mul_int(bank, self.per_word));
+        let place = b.add(before, bank);
+        b.add(place, in_word)
+    }
 }
 
 impl Row {

@@ -3,6 +3,7 @@
 use super::function::{self, kernel_name};
 use super::{module, types};
 use crate::codes;
+use crate::device::DeviceCode;
 use crate::entry_info::{EntryInfo, dtype, rows_per_run};
 use crate::error::LlvmError;
 use crate::runtime::MODEL_SIZE;
@@ -46,6 +47,7 @@ pub(crate) struct Compiled<'a> {
     pub(crate) machine: Machine,
     pub(crate) module: &'a lir::Module,
     pub(crate) entry: &'a EntryInfo,
+    pub(crate) launches: Option<&'a DeviceCode>,
 }
 
 /// Emits a whole artefact of versions of one model, the most demanding one first; it needs to be linked with
@@ -96,17 +98,17 @@ fn check_size(tables: impl Iterator<Item = usize>) -> Result<(), LlvmError> {
         .with_help("choose a smaller representation in the schedule, or predict without an artefact"))
 }
 
-struct Parts<'a, 'ctx> {
-    context: &'ctx Context,
-    module: &'a Module<'ctx>,
-    data: Data,
+pub(super) struct Parts<'a, 'ctx> {
+    pub(super) context: &'ctx Context,
+    pub(super) module: &'a Module<'ctx>,
+    pub(super) data: Data,
     /// Tables that are in the module already: versions share what is equal.
     known: Vec<(&'a [u8], PointerValue<'ctx>)>,
 }
 
 impl<'a, 'ctx> Parts<'a, 'ctx> {
     /// A constant that only this module sees.
-    fn constant(&self, name: &str, value: BasicValueEnum<'ctx>) -> GlobalValue<'ctx> {
+    pub(super) fn constant(&self, name: &str, value: BasicValueEnum<'ctx>) -> GlobalValue<'ctx> {
         let global = self.module.add_global(value.get_type(), None, name);
         global.set_initializer(&value);
         global.set_constant(true);
@@ -174,7 +176,8 @@ impl<'a, 'ctx> Parts<'a, 'ctx> {
         version: &Compiled<'a>,
         otherwise: Option<GlobalValue<'ctx>>,
     ) -> GlobalValue<'ctx> {
-        let Compiled { machine, module: source, entry } = version;
+        let Compiled { machine, module: source, entry, launches } = version;
+        let gpu = launches.map_or(types::pointer(self.context).const_null(), |code| self.gpu(source, code));
         let tables = self.tables(source);
         let info = self.constant("info", self.context.const_string(entry.info.as_bytes(), true).into());
         let count = |n: i32| self.context.i32_type().const_int(n as u64, true).as_basic_value_enum();
@@ -204,6 +207,7 @@ impl<'a, 'ctx> Parts<'a, 'ctx> {
             info.as_pointer_value().into(),
             long(machine.needs as i64),
             otherwise.map_or(null, |model| model.as_pointer_value()).into(),
+            gpu.into(),
         ];
         self.constant("model", self.context.const_struct(&fields, false).into())
     }

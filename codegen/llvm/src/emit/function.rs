@@ -3,6 +3,7 @@
 use super::device::Device;
 use super::frame::Frame;
 use super::isa::Isa;
+use super::launch::launches_in;
 use super::memory::AliasScopes;
 use super::types;
 use super::uses::Uses;
@@ -12,7 +13,7 @@ use inkwell::attributes::{Attribute, AttributeLoc};
 use inkwell::builder::Builder;
 use inkwell::context::Context;
 use inkwell::module::{Linkage, Module};
-use inkwell::values::{BasicValueEnum, FunctionValue, PointerValue};
+use inkwell::values::{BasicValueEnum, FunctionValue, IntValue, PointerValue};
 use sched_ir::lir::{self, Block, BufferId, KernelKind, Space, Stmt, Value};
 use sched_ir::verify::verify;
 use std::collections::BTreeSet;
@@ -40,6 +41,8 @@ pub(super) struct Emitter<'a, 'ctx> {
     pub(super) isa: Box<dyn Isa>,
     /// The machine that runs it, if it is the code of a launch.
     pub(super) device: Option<Rc<dyn Device>>,
+    /// In launches of long grids: the first block in the directions y and z.
+    pub(super) first_blocks: Option<[IntValue<'ctx>; 2]>,
     /// The group of loads that memory was read anew for last.
     pub(super) reloaded: Option<u32>,
     /// What the names of its functions begin with.
@@ -89,6 +92,7 @@ pub(super) fn emit<'ctx>(
         whole,
         isa,
         device: None,
+        first_blocks: None,
         reloaded: None,
         name,
         builder,
@@ -138,6 +142,8 @@ impl<'ctx> Emitter<'_, 'ctx> {
     fn load_context(&mut self) -> Result<(), LlvmError> {
         let ctx = self.frame.ctx;
         let tables = self.load_pointer(ctx, Field::Tables as u32, "tables")?;
+        // Where some runs take place on a device, the host cannot read the memory that these are in.
+        let readable = launches_in(&self.source.body).is_empty();
         for (buffer, id) in self.source.buffers.iter().zip(0..) {
             let base = match buffer.space {
                 Space::Input => self.load_pointer(ctx, Field::Rows as u32, &buffer.name)?,
@@ -146,7 +152,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
                     let table = self.model.tables.get(n as usize);
                     let table = table.ok_or_else(|| LlvmError::ill_formed(format_args!("no table #{n}")))?;
                     let base = self.load_pointer(tables, n, &buffer.name)?;
-                    self.describe_table(base, table.bytes.len())?;
+                    self.describe_table(base, if readable { table.bytes.len() } else { 0 })?;
                     base
                 }
                 Space::Private | Space::Shared => continue,
@@ -184,7 +190,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
             Stmt::If(stmt) => self.choice(stmt),
             Stmt::Parallel(stmt) => self.parallel(stmt),
             Stmt::Alloc(stmt) => self.alloc(stmt),
-            Stmt::Launch(_) => Err(LlvmError::ill_formed("a launch in code for a processor")),
+            Stmt::Launch(stmt) => self.launch(stmt),
             Stmt::Barrier => self.device()?.barrier(self),
         }
     }

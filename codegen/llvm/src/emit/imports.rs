@@ -14,6 +14,13 @@ impl<'ctx> Emitter<'_, 'ctx> {
         self.import("schedc_rt_parallel", signature)
     }
 
+    /// `void schedc_rt_launch(ctx, number, x, y, z, arguments)`
+    pub(super) fn runtime_launch(&self) -> FunctionValue<'ctx> {
+        let (pointer, long) = (types::pointer(self.context).into(), self.context.i64_type().into());
+        let parameters = [pointer, self.context.i32_type().into(), long, long, long, pointer];
+        self.import("schedc_rt_launch", self.context.void_type().fn_type(&parameters, false))
+    }
+
     /// `void *schedc_rt_alloc(ctx, bytes)`
     pub(super) fn runtime_alloc(&self) -> FunctionValue<'ctx> {
         let pointer = types::pointer(self.context);

@@ -4,7 +4,8 @@
 use super::device::{Kernel, Parameter, device};
 use super::frame::Frame;
 use super::function::{Emitter, describe};
-use super::memory::{AliasScopes, allocated};
+use super::launch_call::is_split;
+use super::memory::AliasScopes;
 use super::uses::Uses;
 use super::{module, types};
 use crate::error::LlvmError;
@@ -19,12 +20,37 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 /// What a kernel takes from the host, in this order.
-struct Parameters {
-    buffers: Vec<BufferId>,
+pub(super) struct Parameters {
+    pub(super) buffers: Vec<BufferId>,
     /// Values that are not constants.
-    values: Vec<Value>,
+    pub(super) values: Vec<Value>,
     /// Constants, which are repeated.
     constants: Vec<(Value, Op)>,
+}
+
+impl Parameters {
+    /// What a launch uses of what is around it.
+    pub(super) fn of(function: &lir::Function, launch: &Launch) -> Parameters {
+        let uses = Uses::of(&launch.body);
+        let inside = defined(&launch.body);
+        let constants: BTreeMap<Value, &Op> = function
+            .body
+            .iter()
+            .filter_map(|stmt| match stmt {
+                Stmt::Let(value, op @ (Op::Int(_) | Op::Float(_))) => Some((*value, op)),
+                _ => None,
+            })
+            .collect();
+        let outside: Vec<Value> = uses.values().filter(|value| !inside.values.contains(value)).collect();
+        let (repeated, values): (Vec<Value>, Vec<Value>) =
+            outside.into_iter().partition(|value| constants.contains_key(value));
+        let constants = repeated.iter().filter_map(|value| Some((*value, (*constants.get(value)?).clone())));
+        Parameters {
+            buffers: uses.buffers.iter().copied().filter(|buffer| !inside.buffers.contains(buffer)).collect(),
+            values,
+            constants: constants.collect(),
+        }
+    }
 }
 
 /// What has become of a launch.
@@ -36,6 +62,8 @@ pub(crate) struct EmittedLaunch {
     /// The buffers that it takes, and then the values of the host.
     pub(crate) buffers: Vec<BufferId>,
     pub(crate) values: Vec<Value>,
+    /// Whether it then takes the first block in the directions y and z.
+    pub(crate) is_split: bool,
 }
 
 /// Emits all launches of a LIR module for a machine that runs them.
@@ -48,7 +76,7 @@ pub(crate) fn emit_launches<'ctx>(
     let mut emitted = Vec::new();
     for (kind, function) in &source.kernels {
         verify(function).map_err(LlvmError::ill_formed)?;
-        for launch in launches(&function.body) {
+        for launch in launches_in(&function.body) {
             let unit =
                 Unit { context: session.context(), module: &module, machine, source, kind: *kind, function };
             emitted.push(unit.kernel(launch)?);
@@ -58,12 +86,12 @@ pub(crate) fn emit_launches<'ctx>(
 }
 
 /// The launches of a function, in the order of the text.
-fn launches(body: &Block) -> Vec<&Launch> {
+pub(super) fn launches_in(body: &Block) -> Vec<&Launch> {
     let mut found = Vec::new();
     for stmt in body {
         match stmt {
             Stmt::Launch(launch) => found.push(&**launch),
-            other => found.extend(other.blocks().into_iter().flat_map(launches)),
+            other => found.extend(other.blocks().into_iter().flat_map(launches_in)),
         }
     }
     found
@@ -81,11 +109,16 @@ struct Unit<'a, 'ctx> {
 
 impl<'ctx> Unit<'_, 'ctx> {
     fn kernel(&self, launch: &Launch) -> Result<EmittedLaunch, LlvmError> {
-        let device = device(self.machine, self.shared_bytes(launch))
-            .ok_or_else(|| LlvmError::ill_formed("a launch in code for a processor"))?;
+        let device =
+            device(self.machine).ok_or_else(|| LlvmError::ill_formed("a launch in code for a processor"))?;
         let name = kernel_symbol(self.function, launch);
-        let given = self.parameters(launch);
-        let parameters = self.types(&given)?;
+        let given = Parameters::of(self.function, launch);
+        let mut parameters = self.types(&given)?;
+        let split = is_split(launch);
+        if split {
+            let int = || Parameter::Value(self.context.i32_type().into());
+            parameters.extend([int(), int()]);
+        }
         let kernel = Kernel { name: &name, block: launch.block, parameters: &parameters };
         let llvm = device.declare(self.context, self.module, &kernel)?;
         describe(self.context, self.machine, llvm);
@@ -101,25 +134,26 @@ impl<'ctx> Unit<'_, 'ctx> {
             whole: Uses::of(&launch.body).whole,
             isa: super::isa(self.machine),
             device: Some(Rc::clone(&device)),
+            first_blocks: None,
             reloaded: None,
             name: launch.name.clone(),
             builder,
             frame,
             scopes: AliasScopes::new(self.context, self.kind, self.function),
         };
-        self.read(&given, &parameters, &mut emitter)?;
+        self.read((&given, split), &parameters, &mut emitter)?;
         emitter.frame.leave_entry(self.context, &emitter.builder)?;
         emitter.block(&launch.body)?;
         emitter.builder.build_return(None)?;
         drop(emitter);
         let (shared_bytes, Parameters { buffers, values, .. }) = (device.shared_bytes(), given);
-        Ok(EmittedLaunch { name, shared_bytes, buffers, values })
+        Ok(EmittedLaunch { name, shared_bytes, buffers, values, is_split: split })
     }
 
     /// Reads the parameters at the start of a kernel, and repeats the constants.
     fn read(
         &self,
-        given: &Parameters,
+        (given, split): (&Parameters, bool),
         parameters: &[Parameter<'ctx>],
         emitter: &mut Emitter<'_, 'ctx>,
     ) -> Result<(), LlvmError> {
@@ -139,53 +173,22 @@ impl<'ctx> Unit<'_, 'ctx> {
             let parameter = device.parameter(emitter, number, ty)?;
             emitter.frame.define(*value, parameter)?;
         }
+        if split {
+            let mut first = || {
+                let (ty, number) = read.next().ok_or_else(missing)?;
+                match device.parameter(emitter, number, ty)? {
+                    BasicValueEnum::IntValue(first) => Ok(first),
+                    _ => Err(missing()),
+                }
+            };
+            let both = [first()?, first()?];
+            emitter.first_blocks = Some(both);
+        }
         for (value, op) in &given.constants {
             let constant = emitter.op(*value, op)?;
             emitter.frame.define(*value, constant)?;
         }
         Ok(())
-    }
-
-    /// Bytes of memory that the threads of a block share.
-    fn shared_bytes(&self, launch: &Launch) -> u64 {
-        let mut constants = BTreeMap::new();
-        let mut bytes = 0;
-        Stmt::visit_all(&self.function.body, |stmt| {
-            if let Stmt::Let(value, Op::Int(n)) = stmt {
-                constants.insert(*value, *n);
-            }
-        });
-        Stmt::visit_all(&launch.body, |stmt| match stmt {
-            Stmt::Alloc(alloc) if self.function.buffer(alloc.buffer).space == Space::Shared => {
-                bytes += constants.get(&alloc.bytes).map_or(0, |n| allocated(*n));
-            }
-            _ => {}
-        });
-        bytes
-    }
-
-    /// What a launch uses of what is around it.
-    fn parameters(&self, launch: &Launch) -> Parameters {
-        let uses = Uses::of(&launch.body);
-        let inside = defined(&launch.body);
-        let constants: BTreeMap<Value, &Op> = self
-            .function
-            .body
-            .iter()
-            .filter_map(|stmt| match stmt {
-                Stmt::Let(value, op @ (Op::Int(_) | Op::Float(_))) => Some((*value, op)),
-                _ => None,
-            })
-            .collect();
-        let outside: Vec<Value> = uses.values().filter(|value| !inside.values.contains(value)).collect();
-        let (repeated, values): (Vec<Value>, Vec<Value>) =
-            outside.into_iter().partition(|value| constants.contains_key(value));
-        let constants = repeated.iter().filter_map(|value| Some((*value, (*constants.get(value)?).clone())));
-        Parameters {
-            buffers: uses.buffers.iter().copied().filter(|buffer| !inside.buffers.contains(buffer)).collect(),
-            values,
-            constants: constants.collect(),
-        }
     }
 
     /// The parameters as the host passes them.
@@ -203,7 +206,7 @@ impl<'ctx> Unit<'_, 'ctx> {
 }
 
 /// The name of a launch's kernel.
-fn kernel_symbol(function: &lir::Function, launch: &Launch) -> String {
+pub(super) fn kernel_symbol(function: &lir::Function, launch: &Launch) -> String {
     format!("schedc_{}_{}", function.name, launch.name)
 }
 

@@ -8,7 +8,9 @@ use inkwell::context::Context;
 use inkwell::llvm_sys::core::LLVMBuildAtomicRMW;
 use inkwell::llvm_sys::{LLVMAtomicOrdering, LLVMAtomicRMWBinOp};
 use inkwell::types::{BasicType, BasicTypeEnum};
-use inkwell::values::{AsValueRef, BasicValueEnum, InstructionValue, IntValue, MetadataValue, PointerValue};
+use inkwell::values::{
+    AsValueRef, BasicValueEnum, InstructionOpcode, InstructionValue, IntValue, MetadataValue, PointerValue,
+};
 use sched_ir::lir::{self, Address, Alloc, Keep, KernelKind, Scalar, Space, Ty, Value};
 
 /// Alignment of the model's tables and of temporary memory.
@@ -162,8 +164,28 @@ impl<'ctx> Emitter<'_, 'ctx> {
                 }
             }
         };
-        let element = step(byte.array_type(at.stride).as_basic_type_enum(), base, index)?;
+        let of_element = byte.array_type(at.stride).as_basic_type_enum();
+        let (base, index) = match self.summands(index) {
+            // The first element of a tree does not change while it is walked.
+            Some((first, rest)) => {
+                // SAFETY: a summand alone may lead out of the buffer, of which no claim is made.
+                (unsafe { self.builder.build_gep(of_element, base, &[first], "")? }, rest)
+            }
+            None => (base, index),
+        };
+        let element = step(of_element, base, index)?;
         if at.offset == 0 { Ok(element) } else { Ok(step(byte.into(), element, offset)?) }
+    }
+
+    /// The summands of an index of 32 bits in a launch. Addresses have 64, and LLVM cannot know that sums of indices do
+    /// not overflow: it would add first and widen the sum for each address.
+    fn summands(&self, index: IntValue<'ctx>) -> Option<(IntValue<'ctx>, IntValue<'ctx>)> {
+        let sum = index.as_instruction().filter(|_| self.device.is_some())?;
+        let operand = |number| match sum.get_operand(number)?.value()? {
+            BasicValueEnum::IntValue(operand) => Some(operand),
+            _ => None,
+        };
+        if sum.get_opcode() == InstructionOpcode::Add { operand(0).zip(operand(1)) } else { None }
     }
 
     /// An index.

@@ -10,6 +10,7 @@
 //! have is behind [`device::Device`].
 
 mod artefact;
+mod artefact_gpu;
 mod control;
 mod device;
 mod exp;
@@ -20,7 +21,9 @@ mod imports;
 mod intrinsics;
 mod isa;
 mod launch;
+mod launch_call;
 mod memory;
+mod nvptx;
 mod ops;
 mod parallel;
 mod predicate;
@@ -33,6 +36,7 @@ mod x86;
 pub(crate) use artefact::{Compiled, Data, EXPORTS, emit_artefact};
 pub(crate) use function::kernel_name;
 pub(crate) use launch::{EmittedLaunch, emit_launches};
+pub(crate) use launch_call::{LaunchInfo, launches};
 
 use crate::error::LlvmError;
 use crate::session::Session;
@@ -40,6 +44,7 @@ use crate::target::{Machine, MachineKind};
 use inkwell::module::{Linkage, Module};
 use inkwell::targets::TargetMachine;
 use isa::{Isa, Portable};
+use nvptx::Nvptx;
 use sched_ir::lir;
 use x86::X86;
 
@@ -47,7 +52,8 @@ use x86::X86;
 fn isa(machine: &Machine) -> Box<dyn Isa> {
     match machine.kind {
         MachineKind::X86 => Box::new(X86::new(machine.needs, machine.gathers_slowly)),
-        MachineKind::AmdGpu | MachineKind::Nvptx | MachineKind::Host => Box::new(Portable),
+        MachineKind::Nvptx => Box::new(Nvptx::default()),
+        MachineKind::AmdGpu | MachineKind::Host => Box::new(Portable),
     }
 }
 

@@ -61,6 +61,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
             Op::Rows => self.rows(),
             Op::Id(dimension) => {
                 let id = self.device()?.id(self, *dimension)?;
+                let id = self.after_first_block(*dimension, id)?;
                 self.resized(id, Ty::of(Scalar::I32), ty)
             }
             Op::Bin(bin, a, b) => self.bin(*bin, ty.scalar, *a, *b),

@@ -1,9 +1,12 @@
 //! Runs hand-written LIR through the just-in-time compiler and compares with the interpreter.
 
 use sched_ir::interp::{self, Memory};
-use sched_ir::lir::{Address, Builder, Function, Interface, KernelKind, Module, Scalar, Space, Table, Value};
+use sched_ir::lir::{
+    Address, Builder, Function, Interface, KernelKind, Module, Place, Scalar, Space, Table, Value,
+};
 use sched_llvm::runtime::Ctx;
 use sched_llvm::{Cpu, EntryInfo, Jit};
+use sched_nest::Variants;
 use std::ptr;
 
 /// EntryInfo for kernels that are called directly.
@@ -27,6 +30,7 @@ pub fn module(kernel: KernelKind, function: Function, tables: &[&[u8]]) -> Modul
         kernels: vec![(kernel, function)],
         tables: tables.iter().enumerate().map(table).collect(),
         rows_per_run: None,
+        places: Variants::only(Place::Host),
     }
 }
 

@@ -167,8 +167,9 @@ impl Run<'_> {
         let kernel = self.launches.kernel(&name).expect("a kernel for each launch");
         // Eight bytes hold an address, and, on this machine, a smaller number in the first of them.
         let addresses = kernel.buffers.iter().map(|buffer| self.buffers[&buffer.0] as u64);
-        let arguments: Vec<u64> =
-            addresses.chain(kernel.values.iter().map(|value| self.value(*value) as u64)).collect();
+        let values = kernel.values.iter().map(|value| self.value(*value) as u64);
+        // All blocks are launched at once: the first one in the directions y and z is 0.
+        let arguments: Vec<u64> = addresses.chain(values).chain([0, 0]).collect();
         let parameters: Vec<*const c_void> = arguments.iter().map(|a| std::ptr::from_ref(a).cast()).collect();
         launch(kernel, grid, launch_of.block, &parameters);
     }

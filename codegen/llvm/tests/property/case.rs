@@ -1,6 +1,7 @@
 //! One case: a random forest under a random legal schedule on random rows, through the interpreter and through machine
 //! code, against the plain walker.
 
+use crate::launches::{add_up, one_wavefront};
 use sched_forest::{Float, Forest, Profile, predict, predict_leaves, predict_margins};
 use sched_ir::interp::{self, Memory};
 use sched_ir::lir::{Function, KernelKind, Module};
@@ -79,7 +80,7 @@ impl Case {
     }
 
     /// Whether every schedule adds in the model's order.
-    fn exact(&self) -> bool {
+    pub(crate) fn exact(&self) -> bool {
         self.nests.iter().all(|(_, nest)| nest.accumulation == Accumulation::Exact)
     }
 
@@ -103,12 +104,12 @@ impl Case {
     }
 
     /// The values that are handed over.
-    fn given(&self) -> impl Iterator<Item = f64> {
+    pub(crate) fn given(&self) -> impl Iterator<Item = f64> {
         let in_doubles = self.in_doubles();
         self.rows.iter().map(move |x| if in_doubles { *x } else { f64::from(*x as f32) })
     }
 
-    fn num_rows(&self) -> usize {
+    pub(crate) fn num_rows(&self) -> usize {
         self.rows.len() / self.forest.num_features
     }
 
@@ -144,10 +145,13 @@ impl Case {
         predict_leaves(&self.forest, &given, &mut leaves).map_err(|e| e.to_string())?;
 
         // The interpreter first: it finds accesses out of bounds before machine code makes them.
-        let interpreted = self.interpret(&compiled, KernelKind::Raw, n * self.forest.num_margins)?;
+        let interpreted = self.interpret(&compiled, n * self.forest.num_margins)?;
         self.compare_margins("interpreter", &interpreted, &expected, &leaves)?;
         let numbers = self.interpret_leaves(&compiled, leaves.len())?;
         same("interpreted leaf", &numbers, &leaves)?;
+        if self.has_launches() {
+            return self.interpret_transforms(&compiled, &interpreted);
+        }
         self.machine(&compiled, &interpreted, &expected, &leaves)
     }
 
@@ -232,33 +236,43 @@ impl Case {
         jit.predict(kind, rows, n, out, 1 + (self.seed % 3) as i32).map_err(|status| status.to_string())
     }
 
-    fn interpret(&self, compiled: &Compiled, kernel: KernelKind, count: usize) -> Result<Vec<f64>, String> {
+    fn interpret(&self, compiled: &Compiled, count: usize) -> Result<Vec<f64>, String> {
         let accumulator = self.forest.types.accumulator;
-        let bytes = self.run_kernel(compiled, kernel, count * accumulator.bytes())?;
-        Ok(match accumulator {
-            Float::F64 => bytes.as_chunks::<8>().0.iter().map(|x| f64::from_le_bytes(*x)).collect(),
-            Float::F32 => {
-                bytes.as_chunks::<4>().0.iter().map(|x| f64::from(f32::from_le_bytes(*x))).collect()
-            }
-        })
+        let input = bytes(self.given(), self.forest.types.input);
+        let found = self.run_kernel(compiled, KernelKind::Raw, &input, count * accumulator.bytes())?;
+        Ok(doubles(&found, accumulator))
     }
 
     fn interpret_leaves(&self, compiled: &Compiled, count: usize) -> Result<Vec<u32>, String> {
-        let bytes = self.run_kernel(compiled, KernelKind::Leaf, count * 4)?;
-        Ok(bytes.as_chunks::<4>().0.iter().map(|x| u32::from_le_bytes(*x)).collect())
+        let input = bytes(self.given(), self.forest.types.input);
+        let found = self.run_kernel(compiled, KernelKind::Leaf, &input, count * 4)?;
+        Ok(found.as_chunks::<4>().0.iter().map(|x| u32::from_le_bytes(*x)).collect())
     }
 
-    fn run_kernel(&self, compiled: &Compiled, kernel: KernelKind, size: usize) -> Result<Vec<u8>, String> {
-        let input: Vec<u8> = match self.forest.types.input {
-            Float::F64 => self.given().flat_map(f64::to_le_bytes).collect(),
-            Float::F32 => self.given().flat_map(|x| (x as f32).to_le_bytes()).collect(),
-        };
+    /// Runs a kernel in the interpreter. Accesses of launches are counted, too, in half of the cases.
+    pub(crate) fn run_kernel(
+        &self,
+        compiled: &Compiled,
+        kernel: KernelKind,
+        input: &[u8],
+        size: usize,
+    ) -> Result<Vec<u8>, String> {
         let mut output = vec![0u8; size];
         let function = function(&compiled.lir, kernel)?;
         let rows = self.num_rows() as i64;
-        let memory = Memory { rows, input: &input, output: &mut output, tables: &compiled.lir.tables };
+        let memory = Memory { rows, input, output: &mut output, tables: &compiled.lir.tables };
         let options = interp::Options { seed: self.seed, ..interp::Options::default() };
-        interp::run_with(function, memory, &options).map_err(|fault| format!("interpreter: {fault}"))?;
+        let stopped = |fault: interp::Fault| format!("interpreter: {fault}");
+        if self.has_launches() && self.seed.is_multiple_of(2) {
+            let warp = [1, 64, 32, 32, 32, 32, 32, 32][(self.seed / 2) as usize % 8];
+            let costs = interp::count_accesses(function, memory, &options, warp).map_err(stopped)?;
+            add_up(&costs, warp)?;
+            if warp == 32 && self.reads_bank_by_lane() {
+                one_wavefront(&costs)?;
+            }
+        } else {
+            interp::run_with(function, memory, &options).map_err(stopped)?;
+        }
         Ok(output)
     }
 
@@ -300,6 +314,22 @@ impl Case {
     }
 }
 
+/// Values as the bytes of a type.
+pub fn bytes(values: impl Iterator<Item = f64>, float: Float) -> Vec<u8> {
+    match float {
+        Float::F64 => values.flat_map(f64::to_le_bytes).collect(),
+        Float::F32 => values.flat_map(|x| (x as f32).to_le_bytes()).collect(),
+    }
+}
+
+/// The bytes of a type as values.
+pub fn doubles(bytes: &[u8], float: Float) -> Vec<f64> {
+    match float {
+        Float::F64 => bytes.as_chunks::<8>().0.iter().map(|x| f64::from_le_bytes(*x)).collect(),
+        Float::F32 => bytes.as_chunks::<4>().0.iter().map(|x| f64::from(f32::from_le_bytes(*x))).collect(),
+    }
+}
+
 fn function(module: &Module, kernel: KernelKind) -> Result<&Function, String> {
     let found = module.kernels.iter().find(|(kind, _)| *kind == kernel);
     found.map(|(_, function)| function).ok_or_else(|| format!("there is no kernel {kernel:?}"))
@@ -313,7 +343,7 @@ fn same<T: PartialEq + std::fmt::Debug>(what: &str, found: &[T], expected: &[T])
     }
 }
 
-fn same_bits(what: &str, found: &[f64], expected: &[f64]) -> Result<(), String> {
+pub fn same_bits(what: &str, found: &[f64], expected: &[f64]) -> Result<(), String> {
     let bits = |values: &[f64]| values.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
     let position = bits(found).iter().zip(&bits(expected)).position(|(a, b)| a != b);
     match position {
@@ -333,7 +363,7 @@ fn widest_group(nest: &Nest) -> usize {
 }
 
 /// Turns the size of some tiles into a `param` or a `const`.
-fn with_params(schedule: String, rng: &mut Rng) -> String {
+pub fn with_params(schedule: String, rng: &mut Rng) -> String {
     let mut header = String::new();
     let mut body = String::new();
     for (at, line) in schedule.lines().enumerate() {

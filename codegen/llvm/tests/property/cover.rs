@@ -5,6 +5,9 @@ use sched_forest::{Float, Types};
 use sched_nest::{Body, Layout, LoopId, Nest};
 use std::collections::BTreeMap;
 
+/// With fewer cases, nothing is said of what is rare.
+const LEAST_CASES: usize = 1000;
+
 /// In how many cases each thing occurs.
 #[derive(Default)]
 pub struct Cover {
@@ -85,8 +88,19 @@ impl Cover {
         self.count("rows wider than sums", narrower(accumulator, input));
     }
 
-    fn count(&mut self, name: &'static str, used: bool) {
+    pub(crate) fn count(&mut self, name: &'static str, used: bool) {
         *self.seen.entry(name).or_default() += usize::from(used);
+    }
+
+    /// Prints the counts, and sees that nothing is rare.
+    pub fn is_enough(&self, wanted: impl Iterator<Item = &'static str>) {
+        println!("{} cases", self.cases);
+        for name in wanted {
+            let count = self.seen.get(name).copied().unwrap_or(0);
+            println!("  {name:<34} {count:>6}  {:>5.1}%", 100.0 * count as f64 / self.cases as f64);
+            let enough = self.cases < LEAST_CASES || count * 20 >= self.cases;
+            assert!(enough, "`{name}` occurs in fewer than 5% of the cases");
+        }
     }
 
     /// Adds another set's counts.

@@ -4,10 +4,14 @@
 
 mod case;
 mod cover;
+mod cover_launches;
+mod launches;
 
 use case::Case;
 use cover::{Cover, wanted};
+use cover_launches::wanted_on_gpu;
 use sched_ir::fault::{Fault, with_fault};
+use sched_testing::{Rng, forests};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// How many cases run; `SCHEDC_CASES` asks for another number.
@@ -20,23 +24,24 @@ fn single() -> Option<u64> {
     std::env::var("SCHEDC_SEED").ok()?.parse().ok()
 }
 
-#[test]
-fn every_legal_schedule_predicts_what_the_walker_predicts() {
+/// Runs so many cases in two threads and counts what they cover; or the single one that is asked for.
+fn run(cases: u64, new: fn(u64) -> Case, add: fn(&mut Cover, &Case)) -> Option<Cover> {
     if let Some(seed) = single() {
-        let case = Case::new(seed);
+        let case = new(seed);
         println!("{}", case.describe());
-        return case.run().unwrap_or_else(|what| panic!("seed {seed}: {what}"));
+        case.run().unwrap_or_else(|what| panic!("seed {seed}: {what}"));
+        return None;
     }
     let next = AtomicU64::new(0);
     let worker = || {
         let mut cover = Cover::default();
         loop {
             let seed = next.fetch_add(1, Ordering::Relaxed);
-            if seed >= cases() {
+            if seed >= cases {
                 return cover;
             }
-            let case = Case::new(seed);
-            cover.add(&case);
+            let case = new(seed);
+            add(&mut cover, &case);
             if let Err(what) = case.run() {
                 panic!("SCHEDC_SEED={seed}: {what}\n{}", case.schedule);
             }
@@ -49,13 +54,48 @@ fn every_legal_schedule_predicts_what_the_walker_predicts() {
             cover.merge(thread.join().unwrap_or_else(|cause| std::panic::resume_unwind(cause)));
         }
     });
-    println!("{} cases", cover.cases);
-    for name in wanted() {
-        let count = cover.seen.get(name).copied().unwrap_or(0);
-        println!("  {name:<24} {count:>6}  {:>5.1}%", 100.0 * count as f64 / cover.cases as f64);
-        // Fewer cases say little of what is rare.
-        let enough = cover.cases < 1000 || count * 20 >= cover.cases;
-        assert!(enough, "`{name}` occurs in fewer than 5% of the cases");
+    Some(cover)
+}
+
+#[test]
+fn every_legal_schedule_predicts_what_the_walker_predicts() {
+    if let Some(cover) = run(cases(), Case::new, Cover::add) {
+        cover.is_enough(wanted());
+    }
+}
+
+/// Half as many cases, which take a small part of the time of the others.
+#[test]
+fn every_legal_gpu_schedule_predicts_what_the_walker_predicts() {
+    if let Some(cover) = run(cases() / 2, Case::on_gpu, Cover::add_on_gpu) {
+        cover.is_enough(wanted_on_gpu().into_iter());
+    }
+}
+
+/// Threads whose rows or sums lie between those of others.
+#[test]
+fn threads_share_rows_and_sums_in_order() {
+    let schedules = [
+        // A thread has every fourth row.
+        "tile(batch, b0, b1, 4)\nreorder(b1, b0)\ngpuDimension(b1, grid.x)",
+        // Tiles of five in tiles of six: two threads are given the same last rows and skip them.
+        "tile(batch, b0, b1, 6)\ntile(b1, b2, b3, 5)\ngpuDimension(b0, grid.x)\ngpuDimension(b2, block.x)",
+        // The iterations of an atomic loop share the slots of one inside.
+        "tile(tree, t0, t1, 2)\ngpuDimension(batch, grid.x)\ngpuDimension(t0, block.x)\natomicReduce(t0)\n\
+         gpuDimension(t1, block.y)",
+        // What one thread alone adds meets what others add atomically.
+        "gpuDimension(batch, grid.x)\nsplit(tree, ta, tb, 1)\ngpuDimension(tb, block.x)\natomicReduce(tb)",
+        // Few rows leave a loop over blocks without iterations, and not the one beside it.
+        "tile(batch, b0, b1, 8)\nsplit(b1, first, second, 6)\ngpuDimension(b0, grid.x)\ngpuDimension(second, grid.y)",
+    ];
+    for (seed, schedule) in (0..40).flat_map(|seed| schedules.map(|schedule| (seed, schedule))) {
+        let mut rng = Rng(seed);
+        let forest = forests::forest(&mut rng);
+        let rows = forests::rows_of(&mut rng, &forest, [0, 1, 3, 6, 13, 40][seed as usize % 6]);
+        if forest.trees.len() > 1 {
+            let case = Case::of(forest, &format!("target gpu\n{schedule}\n"), rows);
+            case.run().unwrap_or_else(|error| panic!("{error}\nseed {seed}\n{schedule}"));
+        }
     }
 }
 
@@ -117,10 +157,31 @@ fn seeded_faults_are_seen() {
         Fault::RowsPackedAsSums,
         Fault::CompareUnordered,
     ];
+    see(&faults, Case::new);
+}
+
+/// The mistakes that only launches can make, and those that they share with other code.
+#[test]
+fn seeded_faults_of_launches_are_seen() {
+    let faults = [
+        Fault::GuardDropped,
+        Fault::BarrierDropped,
+        Fault::CopyStopsShort,
+        Fault::SlotShared,
+        Fault::FoldForgetsSlot,
+        Fault::BankSwapped,
+        Fault::TileOverruns,
+        Fault::RemainderDropped,
+        Fault::BinsFlipTies,
+    ];
+    see(&faults, Case::on_gpu);
+}
+
+fn see(faults: &[Fault], new: fn(u64) -> Case) {
     for fault in faults {
         let seen = (0..400).find(|seed| {
-            let case = Case::new(*seed);
-            with_fault(fault, || case.run()).is_err()
+            let case = new(*seed);
+            with_fault(*fault, || case.run()).is_err()
         });
         println!("{fault:?} is seen by seed {seen:?}");
         assert!(seen.is_some(), "no case sees the fault {fault:?}");

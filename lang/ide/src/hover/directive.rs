@@ -40,8 +40,7 @@ pub(super) fn unfinished(analysis: Here, stmt: &Stmt, offset: usize) -> Option<H
 pub(crate) fn about(signature: &Signature) -> String {
     let mut text = format!("```sched\n{}\n```\n{}", signature.usage(), signature.summary);
     text.push_str(match signature.lowered {
-        Lowered::Everywhere => "",
-        Lowered::Simulated => " *Simulated, but not compiled yet.*",
+        Lowered::Everywhere | Lowered::OnGpus => "",
         Lowered::Nowhere => " *Checked, but not compiled yet.*",
     });
     if let Some(rule) = pages::rule(signature) {

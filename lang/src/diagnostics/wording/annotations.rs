@@ -161,9 +161,19 @@ pub(super) fn code_too_large(context: &Context, size: &Size) -> Wording {
 pub(super) fn parallel_on_gpu(context: &Context, gpu: DirectiveIndex) -> Wording {
     let first = context.first();
     let step = context.illegal.step;
-    Wording::new(format!("`{first}` runs on the GPU and cannot run on CPU threads too"), "on CPU threads")
+    let (message, help) = match context.illegal.loops.get(1).map(|id| context.builder.name(*id)) {
+        None => (
+            format!("`{first}` runs on the GPU and cannot run on CPU threads too"),
+            "Loops on a GPU dimension are parallel already.",
+        ),
+        Some(other) => (
+            format!("`{first}` cannot run on CPU threads: `{other}` runs on the GPU"),
+            "Threads of a GPU start none of the CPU, and launches come one after the other.",
+        ),
+    };
+    Wording::new(message, "on CPU threads")
         .and(gpu, "on the GPU")
-        .help("Loops on a GPU dimension are parallel already.")
+        .help(help)
         .fixes([context.remove(step), context.remove(gpu)])
 }
 
@@ -227,11 +237,25 @@ pub(super) fn not_block_trees(context: &Context) -> Wording {
     }
 }
 
-pub(super) fn vector_on_gpu(context: &Context) -> Wording {
+pub(super) fn vector_on_gpu(context: &Context, lanes: Option<u32>) -> Wording {
     let first = context.first();
     let step = context.illegal.step;
-    Wording::new("a GPU has no vectors besides its threads", "not on a GPU")
-        .help(format!("Map `{first}` to a block dimension, or interleave it."))
+    if let Some(lanes) = lanes {
+        let message = format!("on a GPU a vector is {lanes} rows, whose bins share a register");
+        return Wording::new(message, format!("not {lanes} rows"))
+            .help(format!("Write `vectorize({first}, {lanes})`, and interleave more rows if there are any."))
+            .fix(Some(context.rewrite(format!("vectorize({first}, {lanes})"))))
+            .fix(Some(context.remove(step)));
+    }
+    let packed = |layout: &&Layout| layout.gpu_lanes() > 1;
+    let packed =
+        Layout::ALL.iter().find(packed).map_or((1, ""), |layout| (layout.gpu_lanes(), layout.word()));
+    let (lanes, word) = packed;
+    Wording::new("a GPU has no vectors besides its threads and rows whose bins share a register", "not on a GPU")
+        .help(format!(
+            "Map `{first}` to a block dimension, or interleave it. `vectorize(v, {lanes})` is for loops over rows with \
+             `representation({word})`."
+        ))
         .fix(Some(context.rewrite(interleave(context))))
         .fix(Some(context.remove(step)))
 }

@@ -89,7 +89,7 @@ fn words(context: &Context) -> Wording {
         P::PaddingTooLarge { bytes, limit, most } => device::padding(context, *bytes, *limit, *most),
         P::LayoutTooLarge { bytes, limit } => device::layout_too_large(context, *bytes, *limit),
         P::NotBlockTrees => annotations::not_block_trees(context),
-        P::VectorOnGpu => annotations::vector_on_gpu(context),
+        P::VectorOnGpu { lanes } => annotations::vector_on_gpu(context, *lanes),
         P::LayoutNeedsSingleNodes { layout, tiles } => {
             annotations::layout_needs_single_nodes(context, *layout, *tiles)
         }

@@ -2,6 +2,7 @@
 //!
 //! [`Traversal`] names one, as data. A [`Walker`] is a traversal over a layout, ready to emit code.
 
+pub mod packed_rows;
 pub mod speculate;
 pub mod steps;
 pub mod sweep;
@@ -20,6 +21,8 @@ use crate::rows::Row;
 pub enum Traversal {
     /// From a node to the child that its test leads to.
     PointerChase,
+    /// The same for four neighbouring rows, whose bins are the bytes of a word: the first levels for all four at once.
+    PackedRows,
     /// The same for vectors of rows, which look the nodes of each level up in registers.
     LevelLookup {
         /// Whether node numbers are bytes.

@@ -1,7 +1,7 @@
 //! Step by step: a group of walks from the roots to the leaves.
 
-use super::speculate::{LevelOrder, speculate};
-use super::{Lane, Steps};
+use super::speculate::{LevelOrder, NodeTest, speculate};
+use super::{Lane, Steps, packed_rows};
 use crate::fault::{Fault, seeded};
 use crate::lir::{Bin, BufferId, Build, Builder, Ty, Value};
 use crate::quantize::fetch::FetchStrategy;
@@ -20,6 +20,8 @@ pub struct Walk<'a> {
     pub steps: Steps,
     /// Whether node numbers of vectors are bytes.
     pub bytes: bool,
+    /// Whether four walks are of rows that share a word.
+    pub packed: bool,
     /// How values are fetched at each level, where nodes are looked up.
     pub fetch: &'a [FetchStrategy],
     /// The walks.
@@ -35,9 +37,15 @@ impl Walk<'_> {
         let mut cursors: Vec<Cursor> = roots.iter().copied().map(Cursor::of).collect();
         let mut taken = 0;
         if let Some(layout) = self.top {
-            let lanes = self.lanes.iter().zip(&roots);
-            let ahead = lanes.map(|(lane, root)| speculate(b, layout.test(), &lane.row, &lane.top, *root));
-            (cursors, taken) = (ahead.collect(), speculated);
+            (cursors, taken) = match self.packed {
+                true => self.packed_ahead(b, layout, &roots),
+                false => {
+                    let lanes = self.lanes.iter().zip(&roots);
+                    let ahead =
+                        lanes.map(|(lane, root)| speculate(b, layout.test(), &lane.row, &lane.top, *root));
+                    (ahead.collect(), speculated)
+                }
+            };
         }
         for level in taken..straight.saturating_sub(u32::from(seeded(Fault::WalkStopsEarly))) {
             let fetch = self.fetch.get(level as usize).copied();
@@ -72,6 +80,22 @@ impl Walk<'_> {
             },
             |_| arrived,
         )
+    }
+
+    /// Every lane behind the levels that rows of one word take together, and how many these are: none where no word is full.
+    fn packed_ahead(&self, b: &mut Builder, layout: &dyn LevelOrder, roots: &[Value]) -> (Vec<Cursor>, u32) {
+        let words = self.lanes.chunks_exact(packed_rows::ROWS);
+        let (Some(first), rest) = (self.lanes.first(), words.remainder()) else { return (Vec::new(), 0) };
+        if rest.len() == self.lanes.len() {
+            return (roots.iter().copied().map(Cursor::of).collect(), 0);
+        }
+        let nodes: Vec<NodeTest> = (1..1 << self.steps.speculated)
+            .map(|number| layout.node(b, self.buffers, &first.state, number))
+            .collect();
+        let mut ahead: Vec<Cursor> = words.flat_map(|rows| packed_rows::descend(b, rows, &nodes)).collect();
+        let rest = rest.iter().zip(roots);
+        ahead.extend(rest.map(|(lane, root)| speculate(b, layout.test(), &lane.row, &nodes, *root)));
+        (ahead, self.steps.speculated)
     }
 
     /// One step of every lane.

@@ -17,6 +17,8 @@ pub struct Walker<'a> {
     code: Code<'a>,
     top: Option<&'a dyn LevelOrder>,
     steps: Steps,
+    /// Whether four walks are of rows that share a word.
+    packed: bool,
 }
 
 /// What a traversal needs of a layout.
@@ -39,7 +41,7 @@ impl<'a> Walker<'a> {
         steps: Steps,
     ) -> Option<Walker<'a>> {
         let code = match traversal {
-            Traversal::PointerChase | Traversal::TreeLanes | Traversal::NodeTiles => {
+            Traversal::PointerChase | Traversal::PackedRows | Traversal::TreeLanes | Traversal::NodeTiles => {
                 Code::Steps { bytes: false, fetch: &[] }
             }
             Traversal::LevelLookup { bytes, fetch } => Code::Steps { bytes: *bytes, fetch },
@@ -47,12 +49,14 @@ impl<'a> Walker<'a> {
             Traversal::TestMask => Code::TestMask(layout.test_mask()?),
         };
         let top = if steps.speculated > 0 { Some(layout.level_order()?) } else { None };
-        Some(Walker { layout, buffers, code, top, steps })
+        let packed = *traversal == Traversal::PackedRows;
+        Some(Walker { layout, buffers, code, top, steps, packed })
     }
 
-    /// The nodes of a tree that walks evaluate whatever way they take, level by level.
+    /// The nodes of a tree that walks evaluate whatever way they take, level by level. Rows of one word load them where they
+    /// test them.
     pub fn top(&self, b: &mut Builder, state: &TreeState) -> Vec<NodeTest> {
-        let Some(layout) = self.top else { return Vec::new() };
+        let Some(layout) = self.top.filter(|_| !self.packed) else { return Vec::new() };
         let end = 1u64 << self.steps.speculated;
         (1..end).map(|number| layout.node(b, self.buffers, state, number)).collect()
     }
@@ -78,6 +82,7 @@ impl<'a> Walker<'a> {
             buffers: self.buffers,
             steps: self.steps,
             bytes,
+            packed: self.packed,
             fetch,
             lanes,
         };

@@ -93,12 +93,12 @@ impl<'ctx> Parameter<'ctx> {
     }
 }
 
-/// The machine as one that runs launches, if it does, for a kernel whose blocks share so many bytes.
-pub(super) fn device(machine: &Machine, shared_bytes: u64) -> Option<Rc<dyn Device>> {
+/// The machine as one that runs launches, if it does, for one kernel.
+pub(super) fn device(machine: &Machine) -> Option<Rc<dyn Device>> {
     match machine.kind {
         MachineKind::X86 => None,
         MachineKind::AmdGpu => Some(Rc::new(amdgpu::AmdGpu)),
-        MachineKind::Nvptx => Some(Rc::new(nvptx::Nvptx::new(shared_bytes))),
+        MachineKind::Nvptx => Some(Rc::<nvptx::Nvptx>::default()),
         MachineKind::Host => Some(Rc::<host::Host>::default()),
     }
 }
@@ -130,7 +130,6 @@ fn with_parameters<'ctx>(
     }
     llvm
 }
-
 /// Memory of a block as a variable of the module.
 fn shared_variable<'ctx>(emitter: &Emitter<'_, 'ctx>, name: &str, bytes: u64) -> PointerValue<'ctx> {
     let array = emitter.context.i8_type().array_type(bytes as u32);

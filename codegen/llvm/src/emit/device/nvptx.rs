@@ -1,6 +1,6 @@
 //! NVIDIA's GPUs: numbers of blocks and threads, barriers, and what a kernel says of itself.
 
-use super::{Device, GLOBAL, Kernel, SHARED, shared_variable, with_parameters};
+use super::{Device, GLOBAL, Kernel, SHARED, with_parameters};
 use crate::emit::function::Emitter;
 use crate::emit::memory::TABLE_ALIGNMENT;
 use crate::error::LlvmError;
@@ -14,23 +14,15 @@ use std::cell::Cell;
 /// The calling convention of functions that the host launches.
 const PTX_KERNEL: u32 = 71;
 
-/// Most bytes of shared memory that a kernel's code may have by itself. For more the host asks at the launch.
-const STATIC_SHARED_BYTES: u64 = 48 << 10;
+/// What the memory of a block is called, whose size the host says when it launches a kernel: so it may be as large as
+/// the device allows.
+const SHARED_MEMORY: &str = "schedc_shared";
 
-/// What stands in the code for the memory that the host asks for.
-const DYNAMIC_SHARED: &str = "schedc_shared";
-
-/// A GPU of NVIDIA, for one kernel.
+/// A GPU of NVIDIA.
+#[derive(Default)]
 pub(super) struct Nvptx {
-    /// Bytes of shared memory so far that the host asks for, if it does.
-    dynamic: Option<Cell<u64>>,
-}
-
-impl Nvptx {
-    /// For a kernel whose blocks share so many bytes.
-    pub(super) fn new(shared_bytes: u64) -> Nvptx {
-        Nvptx { dynamic: (shared_bytes > STATIC_SHARED_BYTES).then(Cell::default) }
-    }
+    /// Bytes of shared memory so far.
+    shared: Cell<u64>,
 }
 
 impl Device for Nvptx {
@@ -56,26 +48,25 @@ impl Device for Nvptx {
     fn shared<'ctx>(
         &self,
         emitter: &Emitter<'_, 'ctx>,
-        name: &str,
+        _: &str,
         bytes: u64,
     ) -> Result<PointerValue<'ctx>, LlvmError> {
-        let Some(used) = &self.dynamic else { return Ok(shared_variable(emitter, name, bytes)) };
+        let offset = self.shared.get();
+        self.shared.set(offset + bytes);
         let byte = emitter.context.i8_type();
-        let all = emitter.module.get_global(DYNAMIC_SHARED).unwrap_or_else(|| {
-            let space = Some(AddressSpace::from(SHARED));
-            let all = emitter.module.add_global(byte.array_type(0), space, DYNAMIC_SHARED);
+        let all = emitter.module.get_global(SHARED_MEMORY).unwrap_or_else(|| {
+            let space = AddressSpace::from(SHARED);
+            let all = emitter.module.add_global(byte.array_type(0), Some(space), SHARED_MEMORY);
             all.set_alignment(TABLE_ALIGNMENT);
             all
         });
-        let offset = emitter.context.i32_type().const_int(used.get(), false);
-        used.set(used.get() + bytes);
-        // SAFETY: the host asks for as many bytes as `shared_bytes` says in the end.
-        let at = unsafe { emitter.builder.build_in_bounds_gep(byte, all.as_pointer_value(), &[offset], "")? };
-        Ok(at)
+        let offset = emitter.context.i32_type().const_int(offset, false);
+        // SAFETY: a block's memory has as many bytes as `shared_bytes` says in the end.
+        Ok(unsafe { emitter.builder.build_in_bounds_gep(byte, all.as_pointer_value(), &[offset], "")? })
     }
 
     fn shared_bytes(&self) -> u64 {
-        self.dynamic.as_ref().map_or(0, Cell::get)
+        self.shared.get()
     }
 
     fn declare<'ctx>(

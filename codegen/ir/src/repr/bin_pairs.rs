@@ -1,0 +1,178 @@
+//! The quantized layout of GPUs: complete trees in level order whose nodes are 16 bits, the threshold's bin above the
+//! column.
+//!
+//! Nodes are numbered as in the array layout: the root is 1, the children of `n` are `2n` and `2n + 1`. A level of 64
+//! nodes is what all banks of shared memory deliver at once, so that threads read the first seven levels without
+//! conflicts.
+//!
+//! A step needs no choice: of the node less its row's bin in the place of the threshold's bin, the sign says that the row
+//! goes right, and is the lowest bit of the child's number.
+
+use super::complete::{Complete, Depths, NodeSlot, SMALLEST};
+use super::cursor::{Cursor, Step};
+use super::entries::LeafAt;
+use super::records::Names;
+use super::representation::{LeafValue, Representation};
+use super::request::Request;
+use super::schema::{Bytes, Field, Schema};
+use super::test::{Operand, Test};
+use super::traverse::speculate::{LevelOrder, NodeTest};
+use super::tree::{Buffers, TreeLanes, TreeState, WalkShape};
+use crate::error::CompileError;
+use crate::fault::{Fault, seeded};
+use crate::lir::{Address, Bin, Builder, Scalar, Ty, Value};
+use crate::quantize::BinMap;
+use crate::rows::Row;
+use sched_forest::Forest;
+use sched_nest::Layout;
+
+/// Trees as nodes of 16 bits and leaves.
+pub struct BinPairs {
+    schema: Schema,
+    test: Test,
+    trees: Complete,
+    node: Field,
+}
+
+const NAMES: Names = Names { nodes: "pair_leaves", trees: "pair_trees", leaf_indices: "pair_leaf_indices" };
+
+/// Bits of a node that hold the column; those above hold the threshold's bin.
+const COLUMN_BITS: u32 = 8;
+
+impl BinPairs {
+    /// The layout for a forest whose used trees are complete.
+    ///
+    /// # Errors
+    ///
+    /// When there are too many nodes.
+    pub fn new(request: &Request) -> Result<BinPairs, CompileError> {
+        if request.bins.is_none() {
+            return Err(BinMap::missing());
+        }
+        let depths = Depths::of(request);
+        let starts = depths.starts()?;
+        let mut schema = Schema::default();
+        let node = schema.column("pair_nodes", Scalar::I16, starts.count());
+        // Vectors read whole words, the last one beyond its node.
+        schema.tail(node.table(), 2);
+        schema.near(node.table());
+        let test = Test::of(request, Layout::Quantized);
+        let trees = Complete::declare(request, &mut schema, NAMES, depths, starts);
+        Ok(BinPairs { schema, test, trees, node })
+    }
+
+    /// Whether bins and columns are small enough.
+    pub fn fits(request: &Request) -> bool {
+        request.bins.is_some_and(|bins| bins.element() == Scalar::I8 && bins.columns() <= 1 << COLUMN_BITS)
+    }
+
+    /// A node, or a vector of nodes, in the low bits of numbers.
+    fn load(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: Value) -> Value {
+        if b.ty(node).lanes > 1 {
+            let word = self.node.seen_as(Scalar::I32).load(b, buffers, state, node);
+            return b.bits(word, 0, 16);
+        }
+        let pair = self.node.load(b, buffers, state, node);
+        b.to_index(pair)
+    }
+}
+
+impl Representation for BinPairs {
+    fn schema(&self) -> &Schema {
+        &self.schema
+    }
+
+    fn fill(&self, forest: &Forest, bytes: &mut Bytes) {
+        self.trees.fill(forest, bytes, |bytes, NodeSlot { entry, .. }, inner| {
+            let test = self.test.encode(inner, COLUMN_BITS);
+            if let Operand::Bin(threshold_bin) = test.operand {
+                self.node.write(bytes, entry, threshold_bin << COLUMN_BITS | test.feature);
+            }
+        });
+    }
+
+    fn level_order(&self) -> Option<&dyn LevelOrder> {
+        Some(self)
+    }
+
+    fn load_tree(&self, b: &mut Builder, buffers: &Buffers, tree: Value, _: WalkShape) -> TreeState {
+        self.trees.start.tree(b, buffers, tree)
+    }
+
+    fn load_trees(&self, b: &mut Builder, buffers: &Buffers, tree: Value, lanes: TreeLanes) -> TreeState {
+        self.trees.start.trees(b, buffers, tree, lanes)
+    }
+
+    fn step(
+        &self,
+        b: &mut Builder,
+        buffers: &Buffers,
+        state: &TreeState,
+        row: &Row,
+        at: &Cursor,
+        _: Step,
+    ) -> Cursor {
+        let pair = self.load(b, buffers, state, at.node);
+        let ty = b.ty(pair);
+        let column = b.bits(pair, 0, COLUMN_BITS);
+        let bin = row.load(b, column);
+        let place = b.int_of(ty, 1 << COLUMN_BITS);
+        let bin = b.mul(bin, place);
+        let (first, second) = if seeded(Fault::PairsSwapSides) { (bin, pair) } else { (pair, bin) };
+        let difference = b.sub(first, second);
+        let sign = b.int_of(ty, i64::from(8 * ty.scalar.bytes()) - 1);
+        let right = b.bin(Bin::Shr, difference, sign);
+        let left = b.add(at.node, at.node);
+        Cursor::of(b.add(left, right))
+    }
+
+    fn leaf(
+        &self,
+        b: &mut Builder,
+        buffers: &Buffers,
+        state: &TreeState,
+        node: Value,
+        steps: Option<u32>,
+    ) -> LeafValue {
+        self.trees.leaf(b, buffers, state, LeafAt { node, first: self.trees.first_leaf(steps) })
+    }
+
+    fn leaf_index(
+        &self,
+        b: &mut Builder,
+        buffers: &Buffers,
+        state: &TreeState,
+        node: Value,
+        steps: Option<u32>,
+    ) -> Value {
+        self.trees.leaf_index(b, buffers, state, LeafAt { node, first: self.trees.first_leaf(steps) })
+    }
+
+    fn prefetch(&self, b: &mut Builder, buffers: &Buffers, tree: Value) {
+        self.trees.start.prefetch(b, buffers, &self.schema, tree);
+    }
+}
+
+impl LevelOrder for BinPairs {
+    fn test(&self) -> &Test {
+        &self.test
+    }
+
+    fn node(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, number: u64) -> NodeTest {
+        if state.lanes.is_some() {
+            let number = state.number(b, number);
+            let pair = self.load(b, buffers, state, number);
+            let operand = b.bits(pair, COLUMN_BITS, COLUMN_BITS);
+            return NodeTest { operand, feature: b.bits(pair, 0, COLUMN_BITS), missing_left: None };
+        }
+        // Trees begin at multiples of the smallest one's entries, so that words of two nodes are loaded together.
+        let (smallest, bits) = (b.int(SMALLEST.ilog2().into()), 2 * COLUMN_BITS);
+        let index = b.bin(Bin::Shr, state.base, smallest);
+        let stride = SMALLEST as u32 * self.node.stride();
+        let first = Address { buffer: self.node.buffer(buffers), index, stride, offset: 0 };
+        let word = b.load(Ty::of(Scalar::I32), Address { offset: 4 * (number as u32 / 2), ..first });
+        let at = bits * (number as u32 % 2);
+        let (column, bin) = (b.bits(word, at, COLUMN_BITS), b.bits(word, at + COLUMN_BITS, COLUMN_BITS));
+        NodeTest { operand: b.to_index(bin), feature: b.to_index(column), missing_left: None }
+    }
+}

@@ -1,0 +1,165 @@
+//! The reorg layout: the same node of all trees side by side (SilvanForge section 6).
+//!
+//! All trees are complete and of one depth. The root is node 1 and the children of node `n` are `2n` and `2n + 1`, as in the
+//! array layout; node `n` of tree `t` is record `n` times the number of trees plus `t`. So threads or lanes that walk
+//! neighbouring trees read neighbouring records as long as they are at nodes of one number, as all are at the root, and
+//! records of different banks of a GPU's shared memory at any nodes.
+
+use super::cursor::{Cursor, Step};
+use super::numbers::LeafIndices;
+use super::order;
+use super::record::Record;
+use super::representation::{LeafValue, Representation};
+use super::request::Request;
+use super::schema::{Bytes, Schema};
+use super::starts::too_many;
+use super::test::Test;
+use super::traverse::speculate::{LevelOrder, NodeTest};
+use super::tree::{Buffers, TreeLanes, TreeState, WalkShape};
+use crate::error::CompileError;
+use crate::lir::{Builder, Value};
+use crate::rows::Row;
+use sched_forest::{Forest, NodeRef};
+use sched_nest::footprint::complete_nodes;
+
+/// Complete trees, node by node.
+pub struct Reorg {
+    schema: Schema,
+    record: Record,
+    leaf_indices: LeafIndices,
+    /// Which trees have records.
+    used: Vec<bool>,
+}
+
+/// Levels of a tree that are brought near: deeper ones are too many lines.
+const NEAR_LEVELS: u32 = 3;
+
+impl Reorg {
+    /// The layout for a forest.
+    ///
+    /// # Errors
+    ///
+    /// When 31 bits do not count the records.
+    pub fn new(request: &Request) -> Result<Reorg, CompileError> {
+        let deepest = request.depths_of_used().into_iter().flatten().max().unwrap_or(0);
+        let records = complete_nodes(deepest).saturating_mul(request.used.len() as u64);
+        if i32::try_from(records).is_err() {
+            return Err(too_many(records, "node records"));
+        }
+        let mut schema = Schema::default();
+        let record = Record::declare(request, &mut schema, "reorg_nodes", records, None)?;
+        let leaf_indices = LeafIndices::declare(request, &mut schema, "reorg_leaf_indices", records);
+        Ok(Reorg { schema, record, leaf_indices, used: request.used.to_vec() })
+    }
+
+    /// The distance of a node's record from that of a node 0 of its tree.
+    fn place(&self, b: &mut Builder, node: Value) -> Value {
+        let trees = b.int_of(b.ty(node), self.used.len() as i64);
+        b.mul(node, trees)
+    }
+}
+
+impl Representation for Reorg {
+    fn schema(&self) -> &Schema {
+        &self.schema
+    }
+
+    fn fill(&self, forest: &Forest, bytes: &mut Bytes) {
+        let mut first_leaf = 0u32;
+        for (at, tree) in forest.trees.iter().enumerate() {
+            let placed = if self.used[at] { order::complete(tree) } else { Vec::new() };
+            for placed in placed {
+                let record = placed.number as usize * self.used.len() + at;
+                match placed.node {
+                    NodeRef::Inner(inner) => {
+                        self.record.write_inner(bytes, record, &tree.inner[inner as usize], placed.child);
+                    }
+                    NodeRef::Leaf(leaf) => {
+                        let source = &tree.leaves[leaf as usize];
+                        self.record.write_leaf(bytes, record, source, first_leaf + leaf);
+                        self.leaf_indices.write(bytes, record, source);
+                    }
+                }
+            }
+            first_leaf = first_leaf.saturating_add(tree.leaves.len() as u32);
+        }
+    }
+
+    fn level_order(&self) -> Option<&dyn LevelOrder> {
+        Some(self)
+    }
+
+    fn load_tree(&self, _: &mut Builder, _: &Buffers, tree: Value, _: WalkShape) -> TreeState {
+        TreeState::at(tree)
+    }
+
+    fn load_trees(&self, _: &mut Builder, _: &Buffers, tree: Value, lanes: TreeLanes) -> TreeState {
+        TreeState { lanes: Some(lanes.distance), ..TreeState::at(tree) }
+    }
+
+    fn step(
+        &self,
+        b: &mut Builder,
+        buffers: &Buffers,
+        state: &TreeState,
+        row: &Row,
+        at: &Cursor,
+        step: Step,
+    ) -> Cursor {
+        let node = at.node;
+        let place = self.place(b, node);
+        let done = (step == Step::Masked).then(|| self.record.is_marked(b, buffers, state, place));
+        let decision = self.record.decision(b, buffers, state, row, place, done);
+        let left = b.add(node, node);
+        let next = b.add(left, decision);
+        Cursor::of(done.map_or(next, |done| b.select(done, node, next)))
+    }
+
+    fn done(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: Value) -> Value {
+        let place = self.place(b, node);
+        self.record.is_marked(b, buffers, state, place)
+    }
+
+    fn leaf(
+        &self,
+        b: &mut Builder,
+        buffers: &Buffers,
+        state: &TreeState,
+        node: Value,
+        _: Option<u32>,
+    ) -> LeafValue {
+        let place = self.place(b, node);
+        self.record.payload(b, buffers, state, place)
+    }
+
+    fn leaf_index(
+        &self,
+        b: &mut Builder,
+        buffers: &Buffers,
+        state: &TreeState,
+        node: Value,
+        _: Option<u32>,
+    ) -> Value {
+        let place = self.place(b, node);
+        self.leaf_indices.load(b, buffers, state, place)
+    }
+
+    fn prefetch(&self, b: &mut Builder, buffers: &Buffers, tree: Value) {
+        for node in 1..1 << NEAR_LEVELS {
+            let from = b.add_int(tree, node * self.used.len() as i64);
+            let to = b.add_int(from, 1);
+            self.schema.prefetch(b, buffers, from, to);
+        }
+    }
+}
+
+impl LevelOrder for Reorg {
+    fn test(&self) -> &Test {
+        self.record.test()
+    }
+
+    fn node(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, number: u64) -> NodeTest {
+        let place = state.number(b, number * self.used.len() as u64);
+        self.record.node(b, buffers, state, place)
+    }
+}

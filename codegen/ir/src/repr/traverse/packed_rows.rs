@@ -1,0 +1,100 @@
+//! Four rows in the bytes of one register: the first levels of a tree for all of them at once.
+//!
+//! Of each node of these levels, the bins of four neighbouring rows are one word of a copy that lies feature by feature. The
+//! node's test of all four is an addition and some logic on that word; which of the tests counts for a row is a matter of
+//! the tests above. Deeper levels are walked row by row.
+
+use super::Lane;
+use super::speculate::NodeTest;
+use crate::fault::{Fault, seeded};
+use crate::lir::{Address, Bin, Builder, Cast, Scalar, Ty, Value};
+use crate::repr::cursor::Cursor;
+use crate::rows::Row;
+
+/// Rows of a word.
+pub const ROWS: usize = 4;
+/// Most levels whose node numbers are bytes.
+pub const MOST_LEVELS: u32 = 7;
+
+/// A word of four bytes.
+const WORD: Ty = Ty::of(Scalar::I32);
+/// The same byte four times, multiplied by the byte.
+const EACH: i64 = 0x0101_0101;
+/// All bits of each byte but the highest.
+const LOW: i64 = 0x7f7f_7f7f;
+
+/// Where the walks of neighbouring rows of one tree, the first of which stands at the start of a word, are after all levels of
+/// `nodes`, which stand level by level from the root on.
+pub fn descend(b: &mut Builder, rows: &[&Lane], nodes: &[NodeTest]) -> Vec<Cursor> {
+    let Some(first) = rows.first() else { return Vec::new() };
+    let tests: Vec<Value> = nodes.iter().map(|node| goes_right(b, &first.row, node)).collect();
+    let mut decisions: Vec<Value> = Vec::new();
+    let mut rest = tests.as_slice();
+    while !rest.is_empty() {
+        let (level, below) = rest.split_at(rest.len().min(1 << decisions.len()));
+        let decision = choose(b, level.to_vec(), &decisions);
+        decisions.push(decision);
+        rest = below;
+    }
+    let numbers = numbers(b, &decisions);
+    (0..rows.len() as u32)
+        .map(|row| {
+            let row = if seeded(Fault::WordReversesRows) { ROWS as u32 - 1 - row } else { row };
+            let number = b.bits(numbers, 8 * row, 8);
+            let number = b.to_index(number);
+            Cursor::of(number)
+        })
+        .collect()
+}
+
+/// Whether each row goes right at a node: the highest bit of its byte. The other bits mean nothing.
+///
+/// A row goes right if its bin is above the threshold's: if the sum of it and what the threshold's bin lacks of 255 is carried
+/// out of the byte.
+fn goes_right(b: &mut Builder, row: &Row, node: &NodeTest) -> Value {
+    let column = b.mul_int(node.feature, i64::from(row.stride));
+    let index = b.add(row.index, column);
+    let bins = b.load(WORD, Address { buffer: row.buffer, index, stride: 1, offset: row.offset });
+    let threshold_bin = b.cast(Cast::Trunc, node.operand, WORD);
+    let [each, low, all] = [EACH, LOW, -1].map(|n| b.int_of(WORD, n));
+    let threshold_bins = b.mul(threshold_bin, each);
+    let lacking = b.bin(Bin::Xor, threshold_bins, all);
+    // Sums of the lower seven bits do not reach the next byte. They are carried to the highest bits.
+    let (of_bins, of_lacking) = (b.bin(Bin::And, bins, low), b.bin(Bin::And, lacking, low));
+    let carry = b.add(of_bins, of_lacking);
+    let both = b.bin(Bin::And, bins, lacking);
+    let either = b.bin(Bin::Or, bins, lacking);
+    let carried = b.bin(Bin::And, either, carry);
+    b.bin(Bin::Or, both, carried)
+}
+
+/// The test that counts for each row, of those of all nodes of a level.
+fn choose(b: &mut Builder, mut tests: Vec<Value>, decisions: &[Value]) -> Value {
+    for decision in decisions.iter().rev() {
+        let mut of_pair = |pair: &[Value]| {
+            let differ = b.bin(Bin::Xor, pair[0], pair[1]);
+            let differ = b.bin(Bin::And, differ, *decision);
+            b.bin(Bin::Xor, pair[0], differ)
+        };
+        tests = tests.chunks_exact(2).map(&mut of_pair).collect();
+    }
+    tests[0]
+}
+
+/// The numbers of the nodes that the decisions lead to, as bytes.
+fn numbers(b: &mut Builder, decisions: &[Value]) -> Value {
+    let levels = decisions.len() as u32;
+    let mut places = b.int_of(WORD, 0);
+    for (level, decision) in (0..).zip(decisions) {
+        let bit = EACH << (7 - level);
+        let bit = b.int_of(WORD, i64::from(bit as u32 as i32));
+        let distance = b.int_of(WORD, level);
+        let place = if level == 0 { *decision } else { b.bin(Bin::Shr, *decision, distance) };
+        let place = b.bin(Bin::And, place, bit);
+        places = if level == 0 { place } else { b.bin(Bin::Or, places, place) };
+    }
+    let distance = b.int_of(WORD, i64::from(8 - levels));
+    let places = b.bin(Bin::Shr, places, distance);
+    let first = b.int_of(WORD, EACH << levels);
+    b.bin(Bin::Or, places, first)
+}

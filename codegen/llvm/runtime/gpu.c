@@ -1,0 +1,258 @@
+/* Calls on a device: rows go there through pinned memory in pieces, so that the next piece is copied while one is
+ * computed. Two lanes take turns, each with a stream in which a piece is copied in, computed, and copied out. */
+#include "device.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    PIECE_BYTES = 4 * 1024 * 1024, /* of rows: a bus takes some 100 microseconds for them, a launch 5 */
+    PIECE_ROWS = 16 * 1024,        /* at least: fewer leave most of a device idle */
+    MAX_GRID_YZ = 65535,           /* blocks in the directions y and z */
+};
+
+/* Memory of kernels. */
+
+static void *device_alloc(schedc_ctx *ctx, int64_t bytes)
+{
+    schedc_lane *lane = ctx->team->lane;
+    size_t wanted = bytes > 0 ? (size_t)bytes : 1;
+    schedc_scratch *best = NULL, *piece;
+    for (piece = lane->scratch; piece; piece = piece->next)
+        if (piece->is_free && (!best || (best->area.size < wanted ? piece->area.size > best->area.size
+                                                                   : piece->area.size >= wanted &&
+                                                                         piece->area.size < best->area.size)))
+            best = piece;
+    if (!best) {
+        best = calloc(1, sizeof *best);
+        if (!best) {
+            schedc_rt_fail(ctx, SCHEDC_ERR_MEMORY);
+            return NULL;
+        }
+        best->next = lane->scratch;
+        lane->scratch = best;
+    }
+    int32_t status = bytes < 0 ? SCHEDC_ERR_DEVICE_MEMORY : schedc_area_device(lane->device, &best->area, wanted);
+    best->is_free = status != SCHEDC_OK;
+    if (status == SCHEDC_OK)
+        return (void *)(uintptr_t)best->area.device;
+    schedc_rt_fail(ctx, status);
+    return NULL;
+}
+
+static void device_free(schedc_ctx *ctx, void *memory)
+{
+    for (schedc_scratch *piece = ctx->team->lane->scratch; piece; piece = piece->next)
+        if (piece->area.device == (cu_pointer)(uintptr_t)memory)
+            piece->is_free = true;
+}
+
+void schedc_rt_launch(schedc_ctx *ctx, int32_t number, int64_t x, int64_t y, int64_t z, void **arguments)
+{
+    if (ctx->status != SCHEDC_OK || x <= 0 || y <= 0 || z <= 0)
+        return;
+    schedc_lane *lane = ctx->team->lane;
+    schedc_device *device = lane->device;
+    const schedc_launch *launch = &device->gpu->launches[number];
+    /* Kernels for long grids are told the first block in the directions y and z. */
+    int32_t before_y = 0, before_z = 0;
+    int64_t longest = launch->is_split ? MAX_GRID_YZ : INT32_MAX;
+    if (launch->is_split) {
+        arguments[launch->num_arguments] = &before_y;
+        arguments[launch->num_arguments + 1] = &before_z;
+    }
+    if (x > INT32_MAX || y > INT32_MAX || z > INT32_MAX) {
+        schedc_rt_fail(ctx, SCHEDC_ERR_LAUNCH);
+        return;
+    }
+    for (int64_t at_z = 0; at_z < z && ctx->status == SCHEDC_OK; at_z += longest) {
+        for (int64_t at_y = 0; at_y < y && ctx->status == SCHEDC_OK; at_y += longest) {
+            before_y = (int32_t)at_y;
+            before_z = (int32_t)at_z;
+            unsigned blocks_y = (unsigned)(y - at_y < longest ? y - at_y : longest);
+            unsigned blocks_z = (unsigned)(z - at_z < longest ? z - at_z : longest);
+            int32_t error = device->driver->launch(device->launches[number], (unsigned)x, blocks_y, blocks_z, launch->block[0],
+                                                   launch->block[1], launch->block[2], launch->shared, lane->stream,
+                                                   arguments, NULL);
+            if (error != CU_OK)
+                schedc_rt_fail(ctx, schedc_driver_status(error));
+        }
+    }
+}
+
+/* Runs. */
+
+/* What the kernels of a run read and write on the device. */
+typedef struct places {
+    cu_pointer rows, margins, out;
+} places;
+
+static int32_t run_kernels(const schedc_plan *p, schedc_lane *lane, int64_t n_rows, places at)
+{
+    schedc_team team = {.threads = 1, .lane = lane, .alloc = device_alloc, .free = device_free};
+    schedc_ctx ctx = {.rows = (const void *)(uintptr_t)at.rows,
+                      .n_rows = n_rows,
+                      .out = (void *)(uintptr_t)(p->finish ? at.margins : at.out),
+                      .tables = lane->device->tables,
+                      .team = &team};
+    p->walk(&ctx);
+    if (p->finish && ctx.status == SCHEDC_OK) {
+        ctx.rows = ctx.out;
+        ctx.out = (void *)(uintptr_t)at.out;
+        p->finish(&ctx);
+    }
+    return (int32_t)ctx.status;
+}
+
+/* Bytes of a row of margins that a finishing kernel reads; 0: there is none. */
+static size_t margin_bytes(const schedc_plan *p)
+{
+    return p->finish ? (size_t)p->model->num_margins * schedc_size_of(p->model->margin_type) : 0;
+}
+
+/* Bytes of a row of what is copied back. */
+static size_t result_bytes(const schedc_plan *p)
+{
+    return p->margin_bytes && !p->finish ? p->margin_bytes : p->out_bytes;
+}
+
+/* Copies the rows of a run in, and starts all that is to be done with them. */
+static int32_t start(const schedc_plan *p, schedc_lane *lane, int64_t first, int64_t n_rows)
+{
+    const schedc_driver *driver = lane->device->driver;
+    size_t rows = (size_t)n_rows * p->row_bytes, results = (size_t)n_rows * result_bytes(p);
+    struct {
+        schedc_area *area;
+        size_t bytes;
+        int32_t (*grow)(schedc_device *, schedc_area *, size_t);
+    } areas[] = {{&lane->rows_in, rows, schedc_area_pinned},
+                 {&lane->results_out, results, schedc_area_pinned},
+                 {&lane->rows, rows, schedc_area_device},
+                 {&lane->margins, (size_t)n_rows * margin_bytes(p), schedc_area_device},
+                 {&lane->out, results, schedc_area_device}};
+    int32_t status = SCHEDC_OK;
+    for (size_t i = 0; i < sizeof areas / sizeof *areas && status == SCHEDC_OK; i++)
+        status = areas[i].grow(lane->device, areas[i].area, areas[i].bytes);
+    if (status != SCHEDC_OK)
+        return status;
+    schedc_team host = {.threads = p->threads};
+    schedc_ctx copying = {.n_rows = n_rows, .team = &host};
+    schedc_pack_rows(p, &copying, first, n_rows, lane->rows_in.pinned);
+    status = schedc_driver_status(driver->upload_async(lane->rows.device, lane->rows_in.pinned, rows, lane->stream));
+    if (status == SCHEDC_OK)
+        status = run_kernels(p, lane, n_rows, (places){lane->rows.device, lane->margins.device, lane->out.device});
+    if (status == SCHEDC_OK)
+        status = schedc_driver_status(
+            driver->download_async(lane->results_out.pinned, lane->out.device, results, lane->stream));
+    if (status == SCHEDC_OK)
+        status = schedc_driver_status(driver->event_record(lane->done, lane->stream));
+    lane->first = first;
+    lane->n_rows = n_rows;
+    return status;
+}
+
+/* Waits for the run of a lane, and copies its results to the caller. */
+static int32_t finish(const schedc_plan *p, schedc_lane *lane)
+{
+    if (lane->n_rows == 0)
+        return SCHEDC_OK;
+    int32_t status = schedc_driver_status(lane->device->driver->event_synchronize(lane->done));
+    unsigned char *out = p->out + (size_t)lane->first * p->out_bytes;
+    if (status == SCHEDC_OK && p->margin_bytes && !p->finish)
+        schedc_convert_margins(p, lane->results_out.pinned, lane->n_rows, out);
+    else if (status == SCHEDC_OK)
+        memcpy(out, lane->results_out.pinned, (size_t)lane->n_rows * p->out_bytes);
+    lane->n_rows = 0;
+    return status;
+}
+
+static int64_t piece_rows(const schedc_plan *p)
+{
+    int64_t rows = p->row_bytes ? (int64_t)(PIECE_BYTES / p->row_bytes) : PIECE_BYTES;
+    rows = rows > PIECE_ROWS ? rows : PIECE_ROWS;
+    return rows < p->model->rows_per_run ? rows : p->model->rows_per_run;
+}
+
+/* Rows in memory of the host. */
+static int32_t execute_from_host(const schedc_plan *p, schedc_session *session)
+{
+    int64_t piece = piece_rows(p), n_rows;
+    int32_t status = SCHEDC_OK;
+    int turn = 0;
+    for (int64_t first = 0; first < p->n_rows && status == SCHEDC_OK; first += n_rows, turn ^= 1) {
+        schedc_lane *lane = &session->lanes[turn];
+        n_rows = p->n_rows - first < piece ? p->n_rows - first : piece;
+        status = finish(p, lane);
+        if (status == SCHEDC_OK && schedc_on_device(p, n_rows)) {
+            status = start(p, lane, first, n_rows);
+        } else if (status == SCHEDC_OK) {
+            schedc_plan part = schedc_part(p, first, n_rows);
+            status = schedc_execute(&part);
+        }
+    }
+    for (int i = 0; i < SCHEDC_LANES; i++, turn ^= 1) {
+        schedc_lane *lane = &session->lanes[turn];
+        if (status == SCHEDC_OK)
+            status = finish(p, lane);
+        else
+            lane->device->driver->stream_synchronize(lane->stream);
+        lane->n_rows = 0;
+    }
+    return status;
+}
+
+/* Rows in memory of the device: everything is put into the caller's stream, and nothing waits. */
+static int32_t execute_in_place(const schedc_plan *p, schedc_session *session)
+{
+    schedc_lane *lane = &session->lanes[0];
+    int64_t longest = p->model->rows_per_run, n_rows;
+    int32_t status = SCHEDC_OK;
+    lane->stream = p->stream;
+    for (int64_t first = 0; first < p->n_rows && status == SCHEDC_OK; first += n_rows) {
+        n_rows = p->n_rows - first < longest ? p->n_rows - first : longest;
+        schedc_plan part = schedc_part(p, first, n_rows);
+        if (!schedc_on_device(p, n_rows)) {
+            status = SCHEDC_ERR_UNSUPPORTED;
+            break;
+        }
+        status = schedc_area_device(lane->device, &lane->margins, (size_t)n_rows * margin_bytes(p));
+        places at = {(uintptr_t)part.rows, lane->margins.device, (uintptr_t)part.out};
+        if (status == SCHEDC_OK)
+            status = run_kernels(p, lane, n_rows, at);
+    }
+    session->pending = true;
+    int32_t recorded = schedc_driver_status(lane->device->driver->event_record(lane->done, lane->stream));
+    return status == SCHEDC_OK ? recorded : status;
+}
+
+/* Lets the streams of a session wait for the call that had it before. */
+static int32_t after_the_last_call(const schedc_plan *p, schedc_session *session)
+{
+    const schedc_driver *driver = session->lanes[0].device->driver;
+    int32_t error = CU_OK;
+    for (int i = 0; i < SCHEDC_LANES && error == CU_OK; i++) {
+        schedc_lane *lane = &session->lanes[i];
+        lane->stream = p->on_device ? p->stream : lane->own_stream;
+        if (session->pending)
+            error = driver->stream_wait(lane->stream, session->lanes[0].done, 0);
+    }
+    session->pending = session->pending && error != CU_OK;
+    return schedc_driver_status(error);
+}
+
+int32_t schedc_rt_execute_on_device(const schedc_plan *p)
+{
+    int32_t status;
+    schedc_device *device = schedc_device_enter(p->model, p->device, &status);
+    if (!device)
+        return status;
+    schedc_session *session = schedc_session_take(device, &status);
+    if (session) {
+        status = after_the_last_call(p, session);
+        if (status == SCHEDC_OK)
+            status = p->on_device ? execute_in_place(p, session) : execute_from_host(p, session);
+        schedc_session_give(device, session);
+    }
+    schedc_device_leave(device);
+    return status;
+}

@@ -1,0 +1,45 @@
+/* A call that has been checked, on its way to the kernels. */
+#ifndef SCHEDC_PLAN_H
+#define SCHEDC_PLAN_H
+
+#include "internal.h"
+
+/* A checked call: every size below is known to fit. */
+typedef struct schedc_plan {
+    const schedc_model *model;
+    const unsigned char *rows;
+    int64_t n_rows;
+    size_t row_step;       /* bytes from one of the caller's rows to the next */
+    int32_t dtype;         /* element type of the caller's rows */
+    size_t row_bytes;      /* one packed row, in the kernels' element type */
+    bool convert;          /* rows go through scratch */
+    schedc_kernel walk;    /* rows -> margins or leaves */
+    schedc_kernel finish;  /* margins -> output; null: none */
+    size_t margin_bytes;   /* one row of margins in scratch; 0: the first kernel writes into the output */
+    unsigned char *out;
+    size_t out_element;    /* bytes of an element of output */
+    size_t out_bytes;      /* one row of output */
+    void *scratch;         /* the caller's */
+    size_t scratch_bytes;
+    int32_t threads;       /* that are worth waking */
+    int32_t device;        /* the number of the device, where the model has code for one */
+    bool on_device;        /* rows and output are memory of that device */
+    void *stream;          /* of the caller, which such a call is put into */
+} schedc_plan;
+
+/* Packs the caller's rows [first, first + n_rows) into `to`, in the kernels' type, with the threads of `ctx`. */
+void schedc_pack_rows(const schedc_plan *p, schedc_ctx *ctx, int64_t first, int64_t n_rows, unsigned char *to);
+
+/* Writes margins of so many rows that are the output themselves, in another type. */
+void schedc_convert_margins(const schedc_plan *p, const void *margins, int64_t n_rows, void *out);
+
+/* Runs a call whose rows and output are memory of the host, in runs that take place wherever the model says. */
+int32_t schedc_execute(const schedc_plan *p);
+
+/* The part of a call on the rows [first, first + n_rows). */
+schedc_plan schedc_part(const schedc_plan *p, int64_t first, int64_t n_rows);
+
+/* Whether runs of so many rows take place on a device. */
+bool schedc_on_device(const schedc_plan *p, int64_t n_rows);
+
+#endif

@@ -1,0 +1,63 @@
+/* Rows and margins on their way through memory of ours. */
+#include "plan.h"
+
+#include <string.h>
+
+enum { BLOCK_BYTES = 16 * 1024 }; /* rows that a thread converts at a time */
+
+/* The caller's elements may lie at any address, so they are copied out, never read in place. */
+static void pack_row(const schedc_plan *p, unsigned char *to, const unsigned char *from)
+{
+    int32_t features = p->model->num_features;
+    if (p->dtype == p->model->row_type) {
+        memcpy(to, from, p->row_bytes);
+    } else if (p->dtype == SCHEDC_DTYPE_F32) {
+        for (int32_t i = 0; i < features; i++) {
+            float x;
+            memcpy(&x, from + (size_t)i * 4, 4);
+            ((double *)to)[i] = x;
+        }
+    } else {
+        for (int32_t i = 0; i < features; i++) {
+            double x;
+            memcpy(&x, from + (size_t)i * 8, 8);
+            ((float *)to)[i] = (float)x;
+        }
+    }
+}
+
+typedef struct packing {
+    const schedc_plan *plan;
+    const unsigned char *from;
+    unsigned char *to;
+    int64_t n_rows, block; /* rows in all, rows of one iteration */
+} packing;
+
+static void pack_block(void *env, int64_t i)
+{
+    const packing *all = env;
+    const schedc_plan *p = all->plan;
+    int64_t end = (i + 1) * all->block;
+    if (end > all->n_rows)
+        end = all->n_rows;
+    for (int64_t row = i * all->block; row < end; row++)
+        pack_row(p, all->to + (size_t)row * p->row_bytes, all->from + (size_t)row * p->row_step);
+}
+
+void schedc_pack_rows(const schedc_plan *p, schedc_ctx *ctx, int64_t first, int64_t n_rows, unsigned char *to)
+{
+    int64_t block = p->row_bytes < BLOCK_BYTES ? (int64_t)(BLOCK_BYTES / (p->row_bytes + 1)) + 1 : 1;
+    packing all = {p, p->rows + (size_t)first * p->row_step, to, n_rows, block};
+    schedc_rt_parallel(ctx, pack_block, &all, (n_rows - 1) / block + 1);
+}
+
+void schedc_convert_margins(const schedc_plan *p, const void *margins, int64_t n_rows, void *out)
+{
+    int64_t count = n_rows * p->model->num_margins;
+    if (p->model->margin_type == SCHEDC_DTYPE_F64)
+        for (int64_t i = 0; i < count; i++)
+            ((float *)out)[i] = (float)((const double *)margins)[i];
+    else
+        for (int64_t i = 0; i < count; i++)
+            ((double *)out)[i] = ((const float *)margins)[i];
+}

@@ -1,0 +1,164 @@
+/* Runs of a model's kernels on the host, and the choice of where runs take place. */
+#include "plan.h"
+
+#include <stdlib.h>
+
+enum {
+    STACK_BYTES = 16 * 1024,  /* small calls live in this much stack and never allocate */
+    CHUNK_BYTES = 256 * 1024, /* of temporary rows and margins per thread: they stay in the core's cache */
+    CHUNK_THREADS = 16,       /* more threads than this do not make a chunk larger */
+    MIN_CHUNK_ROWS = 64,      /* kernels like full tiles */
+};
+
+bool schedc_on_device(const schedc_plan *p, int64_t n_rows)
+{
+    const schedc_gpu *gpu = p->model->gpu;
+    if (!gpu)
+        return false;
+    const schedc_range *range = gpu->ranges;
+    /* Leaves are found where the largest runs are. */
+    bool leaf = p->walk == p->model->leaf;
+    while (range->max_rows != INT64_MAX && (leaf || n_rows > range->max_rows))
+        range++;
+    return range->on_device != 0;
+}
+
+schedc_plan schedc_part(const schedc_plan *p, int64_t first, int64_t n_rows)
+{
+    schedc_plan part = *p;
+    part.rows += (size_t)first * p->row_step;
+    part.out += (size_t)first * p->out_bytes;
+    part.n_rows = n_rows;
+    return part;
+}
+
+
+/* One run of the kernels over rows [first, first + ctx->n_rows). */
+static void run(const schedc_plan *p, schedc_ctx *ctx, int64_t first, unsigned char *rows, unsigned char *margins)
+{
+    unsigned char *out = p->out + (size_t)first * p->out_bytes;
+    if (p->convert)
+        schedc_pack_rows(p, ctx, first, ctx->n_rows, rows);
+    ctx->rows = p->convert ? rows : p->rows + (size_t)first * p->row_step;
+    ctx->out = p->margin_bytes ? margins : out;
+    p->walk(ctx);
+    if (ctx->status != SCHEDC_OK)
+        return;
+    ctx->rows = ctx->out;
+    ctx->out = out;
+    if (p->finish)
+        p->finish(ctx);
+    else if (p->margin_bytes)
+        schedc_convert_margins(p, ctx->rows, ctx->n_rows, ctx->out);
+}
+
+/* Cuts the rows from `first` on into runs whose temporary rows and margins fit `memory`, up to a run that fails. */
+static int32_t run_all(const schedc_plan *p, schedc_team *team, unsigned char *memory, int64_t chunk, int64_t *first)
+{
+    size_t rows_bytes = p->convert ? p->row_bytes * (size_t)chunk : 0;
+    unsigned char *rows = memory + (-(uintptr_t)memory & (SCHEDC_ALIGN - 1));
+    unsigned char *margins = rows + ((rows_bytes + SCHEDC_ALIGN - 1) & ~(size_t)(SCHEDC_ALIGN - 1));
+    schedc_ctx ctx = {.tables = p->model->tables, .team = team};
+    for (; *first < p->n_rows; *first += ctx.n_rows) {
+        ctx.n_rows = p->n_rows - *first < chunk ? p->n_rows - *first : chunk;
+        if (schedc_on_device(p, ctx.n_rows)) {
+            schedc_plan part = schedc_part(p, *first, ctx.n_rows);
+            ctx.status = p->model->gpu->execute(&part);
+        } else {
+            run(p, &ctx, *first, rows, margins);
+        }
+        if (ctx.status != SCHEDC_OK)
+            break;
+    }
+    return (int32_t)ctx.status;
+}
+
+enum { SLACK = 2 * SCHEDC_ALIGN }; /* what aligning rows and margins may cost */
+
+/* Rows whose temporary data fit `bytes`. */
+static int64_t rows_in(size_t bytes, size_t per_row)
+{
+    return bytes > SLACK ? (int64_t)((bytes - SLACK) / per_row) : 0;
+}
+
+/* Rows of one run if memory were no concern, only caches. */
+static int64_t wanted_chunk(const schedc_plan *p, size_t per_row)
+{
+    int64_t chunk = p->model->rows_per_run > 1 ? p->model->rows_per_run : 1;
+    if (per_row) {
+        size_t threads = (size_t)(p->threads < CHUNK_THREADS ? p->threads : CHUNK_THREADS);
+        int64_t cached = (int64_t)(CHUNK_BYTES * threads / per_row);
+        cached = cached > MIN_CHUNK_ROWS ? cached & -(int64_t)MIN_CHUNK_ROWS : cached > 1 ? cached : 1;
+        chunk = chunk < cached ? chunk : cached;
+    }
+    return chunk < p->n_rows ? chunk : p->n_rows;
+}
+
+/* Bytes of temporary rows and margins, for each row of a run. */
+static size_t bytes_per_row(const schedc_plan *p)
+{
+    return (p->convert ? p->row_bytes : 0) + p->margin_bytes;
+}
+
+/* Runs the call in nothing but the caller's scratch, with fewer threads and then fewer rows at a time until it fits;
+ * SCHEDC_LITTLE_SCRATCH if a single row does not. */
+static int32_t execute_in_scratch(schedc_plan p)
+{
+    size_t per_row = bytes_per_row(&p);
+    int64_t chunk = wanted_chunk(&p, per_row), first = 0;
+    if (per_row) {
+        int64_t fitting = rows_in(p.scratch_bytes / 2, per_row); /* the other half is for the kernels */
+        chunk = fitting < 1 ? 1 : chunk < fitting ? chunk : fitting;
+    }
+    for (;;) {
+        size_t need = per_row ? (size_t)chunk * per_row + SLACK : 0;
+        if (need > p.scratch_bytes)
+            return SCHEDC_LITTLE_SCRATCH;
+        schedc_team team = {.threads = p.threads};
+        unsigned char *scratch = p.scratch;
+        schedc_arena_init(&team.arena, scratch + need, p.scratch_bytes - need, p.threads > 1);
+        team.arena.is_all = true;
+        int32_t status = run_all(&p, &team, scratch, chunk, &first);
+        if (status != SCHEDC_LITTLE_SCRATCH || (chunk == 1 && p.threads == 1))
+            return status;
+        if (p.threads > 1)
+            p.threads /= 2;
+        else
+            chunk = chunk > 2 * MIN_CHUNK_ROWS ? (chunk / 2) & -(int64_t)MIN_CHUNK_ROWS : (chunk + 1) / 2;
+    }
+}
+
+/* Runs the call in memory that it finds itself: on the stack where that is enough, else the heap's. */
+static int32_t execute_anywhere(const schedc_plan *p)
+{
+    _Alignas(SCHEDC_ALIGN) unsigned char stack[STACK_BYTES];
+    schedc_team team = {.threads = p->threads};
+    size_t per_row = bytes_per_row(p);
+    int64_t chunk = wanted_chunk(p, per_row), first = 0;
+    size_t need = per_row ? (size_t)chunk * per_row + SLACK : 0;
+    if (need <= STACK_BYTES) {
+        need = (need + SCHEDC_ALIGN - 1) & ~(size_t)(SCHEDC_ALIGN - 1);
+        schedc_arena_init(&team.arena, stack + need, STACK_BYTES - need, p->threads > 1);
+        return run_all(p, &team, stack, chunk, &first);
+    }
+    void *memory = malloc(need);
+    if (!memory)
+        return SCHEDC_ERR_MEMORY;
+    schedc_arena_init(&team.arena, stack, STACK_BYTES, p->threads > 1);
+    int32_t status = run_all(p, &team, memory, chunk, &first);
+    free(memory);
+    return status;
+}
+
+/* Scratch of no more than the stack's size is not worth using. */
+static int32_t execute_on_host(const schedc_plan *p)
+{
+    int32_t status = p->scratch_bytes > STACK_BYTES ? execute_in_scratch(*p) : SCHEDC_LITTLE_SCRATCH;
+    return status == SCHEDC_LITTLE_SCRATCH ? execute_anywhere(p) : status;
+}
+
+int32_t schedc_execute(const schedc_plan *p)
+{
+    int64_t longest = p->model->rows_per_run < p->n_rows ? p->model->rows_per_run : p->n_rows;
+    return schedc_on_device(p, longest) ? p->model->gpu->execute(p) : execute_on_host(p);
+}

@@ -1,0 +1,177 @@
+//! What a model has for GPUs, beside its code for the host: the code of its launches, and what the runtime wants to know
+//! of them.
+
+use crate::emit::{LaunchInfo, launches};
+use crate::error::LlvmError;
+use crate::gpu::Gpu;
+use crate::ptxas::{Cubin, KernelResources, Ptxas};
+use crate::runtime::{self, GpuDescriptor, Image, LaunchDescriptor, Range};
+use crate::text::ptx_text;
+use sched_ir::lir::{self, Place};
+use std::collections::BTreeMap;
+use std::ffi::{CString, c_void};
+
+/// The code of a model's launches.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DeviceCode {
+    /// Machine code first.
+    pub(crate) images: Vec<DeviceImage>,
+    kernels: Vec<KernelResources>,
+    /// Bytes of memory that a block of each kernel shares, which it gets when it is launched.
+    shared: BTreeMap<String, u32>,
+}
+
+/// The code of all launches for some GPUs.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct DeviceImage {
+    /// PTX with a NUL behind it, or a cubin.
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) capability: u32,
+    /// Whether it is a cubin.
+    pub(crate) is_final: bool,
+}
+
+impl DeviceCode {
+    /// The launches of a module as PTX, which the driver of each GPU from `gpu` on translates.
+    ///
+    /// # Errors
+    /// As for compiling the module.
+    pub fn compile(module: &lir::Module, gpu: Gpu) -> Result<DeviceCode, LlvmError> {
+        let mut bytes = ptx_text(module, gpu)?.into_bytes();
+        bytes.push(0);
+        let mut code = DeviceCode::of_image(bytes, gpu);
+        code.shared = launches(module).into_iter().map(|launch| (launch.name, launch.shared)).collect();
+        Ok(code)
+    }
+
+    /// Any bytes that a driver takes, for GPUs from `gpu` on.
+    pub fn of_image(bytes: Vec<u8>, gpu: Gpu) -> DeviceCode {
+        let image = DeviceImage { bytes, capability: gpu.code(), is_final: false };
+        DeviceCode { images: vec![image], kernels: Vec::new(), shared: BTreeMap::new() }
+    }
+
+    /// Adds machine code of a GPU, which others of its major number and later minor ones run, too.
+    ///
+    /// # Errors
+    /// When the assembler fails, or does not know the GPU.
+    pub fn assemble(&mut self, ptxas: &Ptxas, gpu: Gpu) -> Result<(), LlvmError> {
+        let ptx = String::from_utf8_lossy(self.ptx().unwrap_or_default()).into_owned();
+        let Cubin { bytes, mut kernels } = ptxas.assemble(&ptx, gpu)?;
+        for kernel in &mut kernels {
+            kernel.shared_bytes += self.shared.get(&kernel.name).copied().unwrap_or(0);
+        }
+        self.images.insert(0, DeviceImage { bytes, capability: gpu.capability(), is_final: true });
+        self.kernels = kernels;
+        Ok(())
+    }
+
+    /// What the kernels take of the GPU, if they have been assembled.
+    pub fn kernels(&self) -> &[KernelResources] {
+        &self.kernels
+    }
+
+    /// The machine code, if there is some.
+    pub fn cubin(&self) -> Option<&[u8]> {
+        self.images.iter().find(|image| image.is_final).map(|image| image.bytes.as_slice())
+    }
+
+    /// The PTX, for people.
+    pub fn ptx(&self) -> Option<&[u8]> {
+        let ptx = self.images.iter().find(|image| !image.is_final)?;
+        ptx.bytes.strip_suffix(&[0])
+    }
+}
+
+/// Where runs take place, as the runtime wants to know it.
+pub(crate) fn ranges(module: &lir::Module) -> Vec<Range> {
+    let range = |(max_rows, place): (Option<u32>, &Place)| Range {
+        max_rows: max_rows.map_or(i64::MAX, i64::from),
+        on_device: i64::from(*place == Place::Device),
+    };
+    module.places.iter().map(range).collect()
+}
+
+/// An error where some variant runs on a GPU and there is no code for one, or the other way round.
+pub(crate) fn check(module: &lir::Module, code: Option<&DeviceCode>) -> Result<(), LlvmError> {
+    let needed = module.places.iter().any(|(_, place)| *place == Place::Device);
+    if needed == code.is_some() {
+        return Ok(());
+    }
+    Err(LlvmError::ill_formed(match needed {
+        true => "launches without code for a GPU",
+        false => "code for a GPU without launches",
+    }))
+}
+
+/// What the runtime is told of a model's launches, with all that it points to.
+pub(crate) struct DeviceTables {
+    descriptor: Box<GpuDescriptor>,
+    // The descriptor points to these.
+    _names: Vec<CString>,
+    _launches: Vec<LaunchDescriptor>,
+    _code: DeviceCode,
+    _images: Vec<Image>,
+    _table_bytes: Vec<i64>,
+    _ranges: Vec<Range>,
+    _state: Box<*mut c_void>,
+}
+
+impl DeviceTables {
+    pub(crate) fn new(module: &lir::Module, code: DeviceCode) -> Result<DeviceTables, LlvmError> {
+        let infos = launches(module);
+        let name = |info: &LaunchInfo| {
+            CString::new(info.name.as_str()).map_err(|_| LlvmError::ill_formed("a name contains a NUL"))
+        };
+        let names = infos.iter().map(name).collect::<Result<Vec<_>, _>>()?;
+        let launch = |(info, name): (&LaunchInfo, &CString)| LaunchDescriptor {
+            name: name.as_ptr(),
+            block: info.block,
+            shared: info.shared,
+            num_arguments: info.num_arguments,
+            is_split: i32::from(info.is_split),
+        };
+        let launches: Vec<LaunchDescriptor> = infos.iter().zip(&names).map(launch).collect();
+        let image = |image: &DeviceImage| Image {
+            bytes: image.bytes.as_ptr().cast(),
+            capability: image.capability.into(),
+            is_final: image.is_final.into(),
+        };
+        let images: Vec<Image> = code.images.iter().map(image).collect();
+        let table_bytes: Vec<i64> = module.tables.iter().map(|table| table.bytes.len() as i64).collect();
+        let ranges = ranges(module);
+        let mut state: Box<*mut c_void> = Box::new(std::ptr::null_mut());
+        let descriptor = Box::new(GpuDescriptor {
+            num_images: images.len() as i32,
+            num_launches: launches.len() as i32,
+            num_tables: table_bytes.len() as i32,
+            reserved: 0,
+            images: images.as_ptr(),
+            launches: launches.as_ptr(),
+            table_bytes: table_bytes.as_ptr(),
+            ranges: ranges.as_ptr(),
+            execute: runtime::execute_on_device(),
+            state: &mut *state,
+        });
+        Ok(DeviceTables {
+            descriptor,
+            _names: names,
+            _launches: launches,
+            _code: code,
+            _images: images,
+            _table_bytes: table_bytes,
+            _ranges: ranges,
+            _state: state,
+        })
+    }
+
+    pub(crate) fn as_ptr(&self) -> *const GpuDescriptor {
+        &*self.descriptor
+    }
+}
+
+impl Drop for DeviceTables {
+    fn drop(&mut self) {
+        // SAFETY: whoever owns the value makes no call any more.
+        unsafe { runtime::release_devices(&self.descriptor) }
+    }
+}

@@ -1,0 +1,106 @@
+//! What an artefact has for GPUs: `schedc_gpu` of `runtime/rt.h`.
+
+use super::artefact::{Data, Parts};
+use super::launch_call::{LaunchInfo, launches};
+use super::types;
+use crate::device::{DeviceCode, DeviceImage, ranges};
+use crate::runtime::Range;
+use inkwell::module::Linkage;
+use inkwell::values::{ArrayValue, BasicValueEnum, PointerValue, StructValue};
+use inkwell::{GlobalVisibility, types::StructType};
+use sched_ir::lir;
+
+impl<'ctx> Parts<'_, 'ctx> {
+    /// The code of the launches, and what the runtime wants to know of them.
+    pub(super) fn gpu(&self, source: &lir::Module, code: &DeviceCode) -> PointerValue<'ctx> {
+        let infos = launches(source);
+        let images = self.all("gpu_images", code.images.iter().map(|image| self.image(image)).collect());
+        let bytes = source.tables.iter().map(|table| self.long(table.bytes.len() as i64)).collect::<Vec<_>>();
+        let range = |range: &Range| {
+            self.context.const_struct(&[self.long(range.max_rows), self.long(range.on_device)], false)
+        };
+        let ranges = ranges(source).iter().map(range).collect();
+        let fields = [
+            self.int(code.images.len() as u32),
+            self.int(infos.len() as u32),
+            self.int(source.tables.len() as u32),
+            self.int(0),
+            images.into(),
+            self.all("launches", infos.iter().map(|info| self.launch(info)).collect()).into(),
+            self.constant("table_bytes", self.context.const_struct(&bytes, false).into())
+                .as_pointer_value()
+                .into(),
+            self.all("ranges", ranges).into(),
+            self.execute().into(),
+            self.state().into(),
+        ];
+        self.constant("gpu", self.context.const_struct(&fields, false).into()).as_pointer_value()
+    }
+
+    fn int(&self, n: u32) -> BasicValueEnum<'ctx> {
+        self.context.i32_type().const_int(n.into(), false).into()
+    }
+
+    fn long(&self, n: i64) -> BasicValueEnum<'ctx> {
+        self.context.i64_type().const_int(n as u64, true).into()
+    }
+
+    /// A constant array of structures of one type.
+    fn all(&self, name: &str, entries: Vec<StructValue<'ctx>>) -> PointerValue<'ctx> {
+        let ty: StructType = match entries.first() {
+            Some(first) => first.get_type(),
+            None => self.context.struct_type(&[], false),
+        };
+        let array: ArrayValue = ty.const_array(&entries);
+        self.constant(name, array.into()).as_pointer_value()
+    }
+
+    fn image(&self, image: &DeviceImage) -> StructValue<'ctx> {
+        let bytes = match self.data {
+            Data::Inside => {
+                let bytes = self.constant("gpu_code", self.context.const_string(&image.bytes, false).into());
+                bytes.set_alignment(64);
+                bytes.as_pointer_value()
+            }
+            Data::LeftOut => types::pointer(self.context).const_null(),
+        };
+        let capability = self.long(image.capability.into());
+        self.context.const_struct(&[bytes.into(), capability, self.long(image.is_final.into())], false)
+    }
+
+    fn launch(&self, info: &LaunchInfo) -> StructValue<'ctx> {
+        let name = self.constant("launch", self.context.const_string(info.name.as_bytes(), true).into());
+        let block = self
+            .context
+            .i32_type()
+            .const_array(&info.block.map(|extent| self.context.i32_type().const_int(extent.into(), false)));
+        let fields = [
+            name.as_pointer_value().into(),
+            block.into(),
+            self.int(info.shared),
+            self.int(info.num_arguments as u32),
+            self.int(info.is_split.into()),
+        ];
+        self.context.const_struct(&fields, false)
+    }
+
+    /// The function of the runtime that runs calls on devices. Models without launches do without it.
+    fn execute(&self) -> PointerValue<'ctx> {
+        let name = "schedc_rt_execute_on_device";
+        let function = self.module.get_function(name).unwrap_or_else(|| {
+            let pointer = types::pointer(self.context).into();
+            self.module.add_function(name, self.context.i32_type().fn_type(&[pointer], false), None)
+        });
+        function.as_global_value().set_visibility(GlobalVisibility::Hidden);
+        function.as_global_value().as_pointer_value()
+    }
+
+    /// A word that the runtime writes.
+    fn state(&self) -> PointerValue<'ctx> {
+        let pointer = types::pointer(self.context);
+        let state = self.module.add_global(pointer, None, "gpu_state");
+        state.set_initializer(&pointer.const_null());
+        state.set_linkage(Linkage::Private);
+        state.as_pointer_value()
+    }
+}

@@ -1,0 +1,234 @@
+/* Calls of a model that runs on a device, by an artefact's C interface, over the driver of cuda.c.
+ *
+ * device LIBRARY CASE: every way to call; the results must be those of the case, whatever the number of rows.
+ * device LIBRARY CASE STATUS [then]: one call that fails with a status; and, with `then`, another one that does not. */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "m.h"
+
+#define CHECK(condition) \
+    do { \
+        if (!(condition)) { \
+            fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition); \
+            exit(1); \
+        } \
+    } while (0)
+
+enum { KINDS = 4 };
+
+static int64_t n_rows, features, row_bytes; /* of the case; bytes of a row as the model reads it */
+static unsigned char *rows, *expected[KINDS];
+static int64_t out_bytes[KINDS]; /* of a row; 0: the model has no such output */
+static int32_t dtype;
+
+static int32_t (*predict_ex)(const m_call *);
+static const char *(*explain)(int32_t);
+
+static int64_t number(FILE *file)
+{
+    int64_t n;
+    CHECK(fread(&n, sizeof n, 1, file) == 1);
+    return n;
+}
+
+static unsigned char *bytes(FILE *file, int64_t count)
+{
+    unsigned char *all = malloc((size_t)count + 1);
+    CHECK(fread(all, 1, (size_t)count, file) == (size_t)count);
+    return all;
+}
+
+static void read_case(const char *path)
+{
+    FILE *file = fopen(path, "rb");
+    CHECK(file);
+    n_rows = number(file);
+    features = number(file);
+    dtype = (int32_t)number(file);
+    row_bytes = features * (dtype == M_F64 ? 8 : 4);
+    rows = bytes(file, n_rows * row_bytes);
+    for (int kind = 0; kind < KINDS; kind++) {
+        out_bytes[kind] = number(file);
+        expected[kind] = bytes(file, n_rows * out_bytes[kind]);
+    }
+    fclose(file);
+}
+
+static m_call call_on(int kind, const void *from, int64_t n, void *out)
+{
+    m_call call = {0};
+    call.size = sizeof call;
+    call.kind = kind;
+    call.rows = from;
+    call.n_rows = n;
+    call.out = out;
+    call.dtype = dtype;
+    call.threads = 2;
+    return call;
+}
+
+static void must(int32_t status)
+{
+    if (status != M_OK)
+        fprintf(stderr, "status %d: %s\n", status, explain(status));
+    CHECK(status == M_OK);
+}
+
+/* Rows from some place on, in memory of the host. */
+static void from_host(int kind, int64_t first, int64_t n)
+{
+    unsigned char *out = calloc(1, (size_t)(n * out_bytes[kind]) + 1);
+    m_call call = call_on(kind, rows + first * row_bytes, n, out);
+    must(predict_ex(&call));
+    CHECK(memcmp(out, expected[kind] + first * out_bytes[kind], (size_t)(n * out_bytes[kind])) == 0);
+    free(out);
+}
+
+/* Rows of floats with something between them. */
+static void strided(int kind)
+{
+    if (dtype != M_F32)
+        return;
+    int64_t stride = features + 3;
+    double *spread = calloc((size_t)(n_rows * stride) + 1, sizeof *spread);
+    float *floats = (float *)rows;
+    for (int64_t i = 0; i < n_rows; i++)
+        for (int64_t j = 0; j < features; j++)
+            spread[i * stride + j] = floats[i * features + j];
+    unsigned char *out = calloc(1, (size_t)(n_rows * out_bytes[kind]) + 1);
+    m_call call = call_on(kind, spread, n_rows, out);
+    call.dtype = M_F64;
+    call.row_stride = stride;
+    must(predict_ex(&call));
+    CHECK(memcmp(out, expected[kind], (size_t)(n_rows * out_bytes[kind])) == 0);
+    free(out);
+    free(spread);
+}
+
+static void *many_calls(void *number)
+{
+    int64_t seed = (int64_t)(intptr_t)number;
+    for (int i = 0; i < 6; i++) {
+        int kind = (int)((seed + i) % KINDS);
+        int64_t first = (seed * 37 + i * 11) % n_rows;
+        if (out_bytes[kind])
+            from_host(kind, first, (seed * 13 + i * 29) % (n_rows - first) + 1);
+    }
+    return NULL;
+}
+
+/* The driver's functions that a program with rows on a device uses. */
+static int (*mem_alloc)(uint64_t *, size_t), (*mem_free)(uint64_t), (*upload)(uint64_t, const void *, size_t);
+static int (*download)(void *, uint64_t, size_t, void *), (*stream_create)(void **, unsigned), (*synchronize)(void *);
+static int (*current_contexts)(void);
+
+static void on_device(int kind, void *driver)
+{
+    enum { CALLS = 3 };
+    *(void **)&mem_alloc = dlsym(driver, "cuMemAlloc_v2");
+    *(void **)&mem_free = dlsym(driver, "cuMemFree_v2");
+    *(void **)&upload = dlsym(driver, "cuMemcpyHtoD_v2");
+    *(void **)&download = dlsym(driver, "cuMemcpyDtoHAsync_v2");
+    *(void **)&stream_create = dlsym(driver, "cuStreamCreate");
+    *(void **)&synchronize = dlsym(driver, "cuStreamSynchronize");
+    uint64_t from, to[CALLS];
+    void *streams[CALLS] = {0}; /* the first is the default stream */
+    CHECK(mem_alloc(&from, (size_t)(n_rows * row_bytes)) == 0);
+    CHECK(upload(from, rows, (size_t)(n_rows * row_bytes)) == 0);
+    /* Calls in several streams, none of which has been waited for when the next one is made. */
+    for (int i = 0; i < CALLS; i++) {
+        CHECK(i == 0 || stream_create(&streams[i], 1) == 0);
+        CHECK(mem_alloc(&to[i], (size_t)(n_rows * out_bytes[kind])) == 0);
+        int64_t first = i * n_rows / CALLS;
+        m_call call = call_on(kind, (void *)(uintptr_t)(from + (uint64_t)(first * row_bytes)), n_rows - first,
+                              (void *)(uintptr_t)to[i]);
+        call.memory = M_DEVICE;
+        call.stream = streams[i];
+        must(predict_ex(&call));
+    }
+    for (int i = CALLS - 1; i >= 0; i--) {
+        int64_t first = i * n_rows / CALLS;
+        size_t size = (size_t)((n_rows - first) * out_bytes[kind]);
+        unsigned char *out = calloc(1, size);
+        CHECK(download(out, to[i], size, streams[i]) == 0 && synchronize(streams[i]) == 0);
+        CHECK(memcmp(out, expected[kind] + first * out_bytes[kind], size) == 0);
+        CHECK(mem_free(to[i]) == 0);
+        free(out);
+    }
+    CHECK(mem_free(from) == 0);
+}
+
+static void wrong_calls(void)
+{
+    unsigned char *out = calloc(1, (size_t)(n_rows * out_bytes[M_RAW]) + 1);
+    m_call call = call_on(M_RAW, rows, n_rows, out);
+    call.device = -1;
+    CHECK(predict_ex(&call) == M_ERR_ARGUMENT);
+    call.device = 7;
+    CHECK(predict_ex(&call) == M_ERR_DEVICE);
+    call.device = 0;
+    call.memory = 2;
+    CHECK(predict_ex(&call) == M_ERR_ARGUMENT);
+    call.memory = M_DEVICE;
+    call.dtype = dtype == M_F32 ? M_F64 : M_F32;
+    CHECK(predict_ex(&call) == M_ERR_ARGUMENT);
+    free(out);
+}
+
+static void every_way(void)
+{
+    const int64_t counts[] = {0, 1, 2, 33, 64, 127, 128, 129, 200, n_rows};
+    for (int kind = 0; kind < KINDS; kind++) {
+        if (!out_bytes[kind])
+            continue;
+        for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+            if (counts[i] <= n_rows)
+                from_host(kind, n_rows - counts[i], counts[i]);
+        strided(kind);
+    }
+    pthread_t threads[4];
+    for (int i = 0; i < 4; i++)
+        CHECK(pthread_create(&threads[i], NULL, many_calls, (void *)(intptr_t)i) == 0);
+    for (int i = 0; i < 4; i++)
+        pthread_join(threads[i], NULL);
+    void *driver = dlopen(getenv("SCHEDC_CUDA_DRIVER"), RTLD_NOW);
+    CHECK(driver);
+    for (int kind = 0; kind < KINDS; kind++)
+        if (out_bytes[kind] && !getenv("HOST_TOO"))
+            on_device(kind, driver);
+    wrong_calls();
+    *(void **)&current_contexts = dlsym(driver, "fake_contexts");
+    CHECK(current_contexts() == 0);
+}
+
+int main(int argc, char **argv)
+{
+    CHECK(argc >= 3);
+    void *library = dlopen(argv[1], RTLD_NOW | RTLD_LOCAL);
+    if (!library)
+        fprintf(stderr, "%s\n", dlerror());
+    CHECK(library);
+    *(void **)&predict_ex = dlsym(library, "m_predict_ex");
+    *(void **)&explain = dlsym(library, "m_error");
+    CHECK(predict_ex && explain);
+    read_case(argv[2]);
+    if (argc == 3) {
+        every_way();
+        return 0;
+    }
+    unsigned char *out = calloc(1, (size_t)(n_rows * out_bytes[M_RAW]) + 1);
+    m_call call = call_on(M_RAW, rows, n_rows, out);
+    int32_t status = predict_ex(&call);
+    if (status != atoi(argv[3]))
+        fprintf(stderr, "status %d: %s\n", status, explain(status));
+    CHECK(status == atoi(argv[3]));
+    CHECK(strcmp(explain(status), "unknown status") != 0);
+    if (argc > 4)
+        from_host(M_RAW, 0, n_rows);
+    return 0;
+}

@@ -1,0 +1,246 @@
+//! Artefacts that run on a device, called from C over a driver for which this machine's processor does the work.
+
+#![allow(clippy::panic, clippy::expect_used)]
+#![cfg(all(target_arch = "x86_64", target_os = "linux"))]
+
+mod launches;
+
+use launches::{ALL, WALKS, compiled, examples, model};
+use sched_forest::{Float, Forest};
+use sched_ir::interp::{Memory, Options, run_with};
+use sched_ir::lir::{Function, KernelKind, Module, Scalar};
+use sched_llvm::header::header;
+use sched_llvm::{
+    Cpu, DeviceCode, Emit, EntryInfo, Gpu, HostLaunches, Version, build_versions, host_launch_object,
+};
+use sched_testing::schedules::Rng;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+fn source(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/c").join(name)
+}
+
+fn folder() -> &'static Path {
+    static FOLDER: OnceLock<PathBuf> = OnceLock::new();
+    FOLDER.get_or_init(|| {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("device");
+        fs::create_dir_all(&folder).expect("a folder for test programs");
+        folder
+    })
+}
+
+fn compiler() -> Command {
+    let mut command = Command::new("cc");
+    command.args(["-std=c11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror", "-O1", "-pthread"]);
+    command
+}
+
+fn succeed(command: &mut Command, what: &str) {
+    let output = command.output().expect("a C compiler, or a program that it made");
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{what}: {command:?}: {}\n{text}", output.status);
+}
+
+/// The driver, as a library.
+fn driver() -> &'static Path {
+    static DRIVER: OnceLock<PathBuf> = OnceLock::new();
+    DRIVER.get_or_init(|| {
+        let library = folder().join("cuda.so");
+        let mut cc = compiler();
+        succeed(
+            cc.args(["-shared", "-fPIC", "-fvisibility=hidden", "-o"]).arg(&library).arg(source("cuda.c")),
+            "",
+        );
+        library
+    })
+}
+
+/// A model as an artefact, with rows and what is to come out of them.
+struct Case {
+    folder: PathBuf,
+}
+
+impl Case {
+    fn new(name: &str, forest: &Forest, module: &Module, rows: &[f64]) -> Case {
+        let folder = folder().join(name);
+        fs::create_dir_all(&folder).expect("a folder");
+        let case = Case { folder };
+        let entry = entry(forest);
+        let launches = DeviceCode::of_image(case.image(module), Gpu::DEFAULT);
+        let version = Version { module, cpu: Cpu::X86_64V2, entry: &entry, launches: Some(&launches) };
+        let library = build_versions(&[version], "m", Emit::SharedLibrary).expect("a library");
+        fs::write(case.path("m.so"), library).expect("a file");
+        fs::write(case.path("m.h"), header("m", &entry.for_header(module))).expect("a file");
+        fs::write(case.path("case"), results(forest, module, rows)).expect("a file");
+        let mut cc = compiler();
+        succeed(
+            cc.arg("-I").arg(&case.folder).arg("-o").arg(case.path("device")).arg(source("device.c")),
+            name,
+        );
+        case
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.join(name)
+    }
+
+    /// The launches as a shared library, with the number of the arguments of each.
+    fn image(&self, module: &Module) -> Vec<u8> {
+        let launches = HostLaunches::compile(module).expect("launches");
+        let count = |kernel: &sched_llvm::HostKernel| {
+            let count = kernel.buffers.len() + kernel.values.len() + if kernel.is_split { 2 } else { 0 };
+            format!("const int {}_arguments = {count};\n", kernel.name)
+        };
+        let counts: String = launches.kernels().iter().map(count).collect();
+        fs::write(self.path("launches.o"), host_launch_object(module).expect("an object")).expect("a file");
+        fs::write(self.path("counts.c"), counts).expect("a file");
+        let mut cc = compiler();
+        cc.args(["-shared", "-fPIC", "-o"]).arg(self.path("launches.so"));
+        succeed(cc.arg(self.path("counts.c")).arg(self.path("launches.o")), "launches");
+        fs::read(self.path("launches.so")).expect("a library")
+    }
+
+    fn run(&self, arguments: &[&str], environment: &[(&str, &str)]) {
+        let mut program = Command::new(self.path("device"));
+        program.arg(self.path("m.so")).arg(self.path("case")).args(arguments);
+        program.env_remove("FAKE_CUDA").env("SCHEDC_CUDA_DRIVER", driver());
+        succeed(program.envs(environment.iter().copied()), &format!("{environment:?}"));
+    }
+}
+
+fn entry(forest: &Forest) -> EntryInfo {
+    EntryInfo {
+        num_features: forest.num_features as i32,
+        num_margins: forest.num_margins as i32,
+        num_values: sched_ir::lower::value_columns(forest) as i32,
+        num_trees: forest.trees.len() as i32,
+        ns_per_row: 100.0,
+        info: "{}".to_string(),
+        feature_names: Vec::new(),
+    }
+}
+
+fn as_bytes(values: &[f64], float: Float) -> Vec<u8> {
+    let each = |x: &f64| match float {
+        Float::F32 => (*x as f32).to_le_bytes().to_vec(),
+        Float::F64 => x.to_le_bytes().to_vec(),
+    };
+    values.iter().flat_map(each).collect()
+}
+
+/// Rows and what the interpreter makes of them, as the test program reads it.
+fn results(forest: &Forest, module: &Module, rows: &[f64]) -> Vec<u8> {
+    let count = rows.len() / forest.num_features;
+    let input = as_bytes(rows, forest.types.input);
+    let run = |function: &Function, input: &[u8], bytes: usize| {
+        let mut output = vec![0; bytes];
+        let memory = Memory { rows: count as i64, input, output: &mut output, tables: &module.tables };
+        let options = Options { steps: u64::MAX, ..Options::default() };
+        run_with(function, memory, &options).unwrap_or_else(|fault| panic!("{fault}"));
+        output
+    };
+    let kernel = |wanted: KernelKind| module.kernels.iter().find(|(kind, _)| *kind == wanted);
+    let margins = kernel(KernelKind::Raw).map(|(_, function)| {
+        run(function, &input, count * forest.num_margins * forest.types.accumulator.bytes())
+    });
+    let margins = margins.expect("a kernel for margins");
+    let columns = sched_ir::lower::value_columns(forest);
+    let finished = |wanted: KernelKind, columns: usize| {
+        let (_, to) = module.types.of(wanted);
+        kernel(wanted).map(|(_, function)| run(function, &margins, count * columns * to.bytes() as usize))
+    };
+    assert_eq!(module.types.margins, module.types.results, "raw margins are results");
+    let leaves =
+        kernel(KernelKind::Leaf).map(|(_, function)| run(function, &input, count * forest.trees.len() * 4));
+    let kinds = [
+        finished(KernelKind::Value, columns).unwrap_or_else(|| margins.clone()),
+        margins.clone(),
+        finished(KernelKind::Class, 1).unwrap_or_default(),
+        leaves.unwrap_or_default(),
+    ];
+    let number = |n: usize| (n as i64).to_le_bytes();
+    let dtype = usize::from(module.types.rows == Scalar::F64);
+    let mut case = [number(count), number(forest.num_features), number(dtype)].concat();
+    case.extend(input);
+    for output in kinds {
+        case.extend(number(output.len() / count));
+        case.extend(output);
+    }
+    case
+}
+
+fn some_rows(rng: &mut Rng, forest: &Forest, count: usize) -> Vec<f64> {
+    let value = |_| match rng.one_in(6) {
+        true => f64::NAN,
+        false => rng.below(4000) as f64 / 50.0 - 20.0,
+    };
+    (0..count * forest.num_features).map(value).collect()
+}
+
+#[test]
+fn every_way_to_call_gives_the_results_of_the_simulator() {
+    let forest = model();
+    let rows = some_rows(&mut Rng(5), &forest, 300);
+    for (name, schedule) in examples() {
+        let module = compiled(&forest, &schedule, &ALL).expect("the schedule is legal").lir;
+        Case::new(&name, &forest, &module, &rows).run(&[], &[]);
+    }
+}
+
+/// The example model under a schedule, with rows.
+fn case_of(name: &str, schedule: &str, count: usize) -> Case {
+    let forest = model();
+    let module = compiled(&forest, schedule, &ALL).expect("the schedule is legal").lir;
+    Case::new(name, &forest, &module, &some_rows(&mut Rng(7), &forest, count))
+}
+
+const SHARED: &str =
+    "tile(batch, b0, b1, 64)\ngpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\ncache(b0)\n";
+
+#[test]
+fn calls_are_cut_into_pieces() {
+    let forest = model();
+    let mut module = compiled(&forest, SHARED, &ALL).expect("the schedule is legal").lir;
+    module.rows_per_run = Some(70);
+    Case::new("pieces", &forest, &module, &some_rows(&mut Rng(3), &forest, 300)).run(&[], &[]);
+}
+
+#[test]
+fn small_calls_may_stay_on_the_host() {
+    let schedule = format!("target gpu\n{SHARED}\nwhen n_rows <= 100 {{\n    interleave(tree, 2)\n}}\n");
+    let case = case_of("host_too", &schedule, 300);
+    case.run(&[], &[("HOST_TOO", "1")]);
+    // Without a device the small calls work.
+    let driver = ("SCHEDC_CUDA_DRIVER", "no-such-driver.so");
+    case_of("host_alone", &schedule, 90).run(&["0", "then"], &[driver]);
+    case.run(&["5"], &[driver]);
+}
+
+#[test]
+fn what_fails_has_a_status() {
+    let case = case_of("failing", SHARED, 90);
+    case.run(&["5"], &[("SCHEDC_CUDA_DRIVER", "no-such-driver.so")]);
+    // No device, an old one, and one whose blocks have less memory than the rows of a block take.
+    for fault in ["devices:0", "capability:75", "shared:1000"] {
+        case.run(&["6"], &[("FAKE_CUDA", fault)]);
+    }
+    // What fails once may go well the next time.
+    for fault in ["alloc:1", "alloc:2", "alloc:3", "load:1"] {
+        case.run(&["7", "then"], &[("FAKE_CUDA", fault)]);
+    }
+    case.run(&["8", "then"], &[("FAKE_CUDA", "launch:1")]);
+    case.run(&["0", "then"], &[("FAKE_CUDA", "launch:3")]);
+}
+
+#[test]
+fn grids_are_longer_than_devices_take() {
+    let mut forest = model();
+    forest.trees.truncate(2);
+    let schedule = "gpuDimension(batch, grid.y)\n";
+    let module = compiled(&forest, schedule, &WALKS).expect("the schedule is legal").lir;
+    let rows = some_rows(&mut Rng(9), &forest, 66_000);
+    Case::new("long_grid", &forest, &module, &rows).run(&["0", "then"], &[]);
+}

@@ -1,0 +1,161 @@
+//! Cases of schedules for GPUs. The interpreter runs their launches; there is no machine code of them here.
+
+use crate::case::{Case, bytes, doubles, same_bits, with_params};
+use sched_forest::{Float, Forest, Profile, predict, predict_classes};
+use sched_ir::interp::AccessCost;
+use sched_ir::lir::KernelKind;
+use sched_ir::{Budget, Compiled, codes, compile, lower};
+use sched_lang::{Options, Supported, check};
+use sched_nest::{Axis, Body, GpuAxis, GpuDimension, GpuLevel, LoopId, Nest, Variants};
+use sched_testing::{Rng, forests, schedules};
+
+/// Whether there is code for a nest on GPUs, which the checker does not know.
+pub fn has_code(forest: &Forest, profile: &Profile, nest: &Nest) -> bool {
+    let compiled = compile(
+        forest.clone(),
+        Some(profile),
+        Variants::only(nest.clone()),
+        &[KernelKind::Raw],
+        &Budget::default(),
+    );
+    compiled.err().is_none_or(|error| ![codes::GPU, codes::SINGLE_NODES].contains(&error.code))
+}
+
+impl Case {
+    /// The case of a seed, under a schedule for GPUs; in some cases with others by the number of rows, some of them for
+    /// processors.
+    pub fn on_gpu(seed: u64) -> Case {
+        let mut rng = Rng(seed.wrapping_mul(0x2545_f491_4f6c_dd1d) ^ 0x6a09_e667_f3bc_c908);
+        let forest = forests::forest(&mut rng);
+        let profile = forests::profile(&mut rng, &forest);
+        let model = forests::info(&forest);
+        let has_code = |nest: &Nest| iterations(nest) <= MOST_ITERATIONS && has_code(&forest, &profile, nest);
+        let schedule = if rng.one_in(3) {
+            schedules::gpu_by_rows(rng.next_u64(), &model, &has_code).text
+        } else {
+            let text = schedules::gpu_schedule(rng.next_u64(), &model, &has_code);
+            format!("target gpu\n{}", with_params(text, &mut rng))
+        };
+        let options =
+            Options { model: Some(model.into()), supported: Supported::Compilable, ..Options::default() };
+        let checked = check(&schedule, &options);
+        let nests = checked.nests.unwrap_or_else(|| {
+            panic!("seed {seed}: a legal schedule has errors\n{schedule}\n{:#?}", checked.diagnostics)
+        });
+        let count = number_of_rows(&mut rng, &schedule);
+        let rows = forests::rows_of(&mut rng, &forest, count);
+        Case { seed, forest, schedule, nests, profile, rows }
+    }
+
+    /// Whether some loop is mapped to a GPU.
+    pub fn has_launches(&self) -> bool {
+        self.nests.iter().any(|(_, nest)| launches(nest))
+    }
+
+    /// Whether the lanes of each warp walk rows beside each other, of values of four bytes: what they read of rows in shared
+    /// memory lies in a bank for each lane, whatever features their nodes test.
+    pub fn reads_bank_by_lane(&self) -> bool {
+        let in_blocks = |nest: &Nest| {
+            nest.loops.iter().all(|this| match this.annotations.gpu_dimension {
+                Some(GpuDimension { level: GpuLevel::Block, axis }) => {
+                    axis == GpuAxis::X && this.axis == Axis::Row && this.step.as_int() == Some(1)
+                }
+                _ => true,
+            })
+        };
+        self.forest.types.input == Float::F32 && self.nests.iter().all(|(_, nest)| in_blocks(nest))
+    }
+
+    /// Predictions and classes of the interpreter's margins.
+    pub fn interpret_transforms(&self, compiled: &Compiled, margins: &[f64]) -> Result<(), String> {
+        if !self.exact() {
+            return Ok(());
+        }
+        let (types, n) = (self.forest.types, self.num_rows());
+        let input = bytes(margins.iter().copied(), types.accumulator);
+        let given: Vec<f64> = self.given().collect();
+        let has = |kind: KernelKind| compiled.lir.kernels.iter().any(|(found, _)| *found == kind);
+        if has(KernelKind::Value) {
+            let mut wanted = vec![0f64; n * lower::value_columns(&self.forest)];
+            predict(&self.forest, &given, &mut wanted).map_err(|error| error.to_string())?;
+            let size = wanted.len() * types.output.bytes();
+            let found = self.run_kernel(compiled, KernelKind::Value, &input, size)?;
+            same_bits("interpreted prediction", &doubles(&found, types.output), &wanted)?;
+        }
+        if has(KernelKind::Class) {
+            let mut wanted = vec![0u32; n * lower::class_columns(&self.forest)];
+            predict_classes(&self.forest, &given, &mut wanted).map_err(|error| error.to_string())?;
+            let found = self.run_kernel(compiled, KernelKind::Class, &input, 4 * wanted.len())?;
+            let wanted: Vec<f64> = wanted.into_iter().map(f64::from).collect();
+            same_bits("interpreted class", &doubles(&found, Float::F32), &wanted)?;
+        }
+        Ok(())
+    }
+}
+
+/// Most iterations that threads look at even if there are no rows for them: more take long and test nothing more.
+const MOST_ITERATIONS: i64 = 1 << 17;
+
+/// How many iterations a nest has at least, whatever the number of rows.
+fn iterations(nest: &Nest) -> i64 {
+    fn of(nest: &Nest, id: LoopId) -> i64 {
+        let this = nest.get(id);
+        let [start, stop, step] = [&this.start, &this.stop, &this.step].map(|sym| sym.as_int().unwrap_or(0));
+        let trips = (stop.saturating_sub(start) / step.max(1)).max(1);
+        let inside = match &this.body {
+            Body::Walk => 1,
+            Body::Seq(list) => list.iter().fold(0, |all: i64, id| all.saturating_add(of(nest, *id))),
+            Body::Cases(cases) => {
+                cases.concat().into_iter().fold(0, |all: i64, id| all.saturating_add(of(nest, id)))
+            }
+        };
+        trips.saturating_mul(inside)
+    }
+    nest.roots.iter().fold(0, |all: i64, root| all.saturating_add(of(nest, *root)))
+}
+
+/// Whether some loop of a nest is mapped to a GPU.
+pub fn launches(nest: &Nest) -> bool {
+    nest.loops.iter().any(|this| this.annotations.gpu_dimension.is_some())
+}
+
+/// No rows, one, or about as many as a tile of the schedule or several of them have.
+fn number_of_rows(rng: &mut Rng, schedule: &str) -> usize {
+    const MOST: usize = 130;
+    let sizes: Vec<usize> = schedule
+        .lines()
+        .filter_map(|line| {
+            line.trim().strip_prefix("tile(b")?.strip_suffix(')')?.rsplit(", ").next()?.parse().ok()
+        })
+        .filter(|size| *size <= MOST)
+        .collect();
+    let tile = rng.pick(&sizes).copied().unwrap_or(32);
+    match rng.below(12) {
+        0 => 0,
+        1 => 1,
+        2 => tile - 1,
+        3 => tile,
+        4 => tile + 1,
+        5 => (2 * tile).min(MOST),
+        6 | 7 => (2 * tile + 1 + rng.below(tile)).min(MOST),
+        _ => rng.below(MOST),
+    }
+}
+
+/// Rows in shared memory are read without conflicts.
+pub fn one_wavefront(costs: &[AccessCost]) -> Result<(), String> {
+    let reads =
+        |cost: &&AccessCost| cost.buffer.starts_with("shared_rows") && cost.statement.contains(" = load ");
+    let bad = costs.iter().filter(reads).find(|cost| cost.pieces > cost.warps);
+    bad.map_or(Ok(()), |cost| Err(format!("lanes want words of one bank: {cost:?}")))
+}
+
+/// What is true of counted accesses, whatever they are.
+pub fn add_up(costs: &[AccessCost], warp: u32) -> Result<(), String> {
+    let bad = costs.iter().find(|cost| {
+        let lanes_fit = cost.warps <= cost.lanes && cost.lanes <= cost.warps * u64::from(warp);
+        // A lane touches at most two words or sectors: elements have at most eight bytes.
+        !lanes_fit || cost.pieces < cost.warps || cost.pieces > 2 * cost.lanes
+    });
+    bad.map_or(Ok(()), |cost| Err(format!("accesses of warps of {warp} lanes do not add up: {cost:?}")))
+}

@@ -1,0 +1,321 @@
+//! Random schedules for GPUs: loops over rows and trees in a shape that suits launches, or in any; mapped in the
+//! directions of grids and blocks; and facts.
+
+use super::{ByRows, Growth, Rng, bare_name, drawn_by_rows};
+use sched_lang::options::{ModelInfo, Options, Supported, Target};
+use sched_nest::{Axis, Body, GpuLevel, LoopId, Nest};
+
+/// The text of a schedule for GPUs, without its line `target gpu`, that checks without errors for a model with these
+/// facts. The same seed gives the same text, if `has_code` says the same: whether code can be made of a nest, which the
+/// checker does not know.
+pub fn gpu_schedule(seed: u64, facts: &ModelInfo, has_code: &dyn Fn(&Nest) -> bool) -> String {
+    let options = Options {
+        model: Some(facts.clone().into()),
+        supported: Supported::Compilable,
+        target: Some(Target::gpu()),
+        ..Options::default()
+    };
+    let mut growth = Growth::new(seed, options, has_code);
+    growth.of_launches();
+    growth.text
+}
+
+/// The text of a schedule for GPUs with up to three blocks by the number of rows. A quarter of the schedules in it map
+/// nothing, so that processors run them.
+pub fn gpu_by_rows(seed: u64, facts: &ModelInfo, has_code: &dyn Fn(&Nest) -> bool) -> ByRows {
+    let mut drawn = drawn_by_rows(seed, |rng| match rng.below(4) {
+        0 => of_processor(rng.next_u64(), facts, has_code),
+        _ => gpu_schedule(rng.next_u64(), facts, has_code),
+    });
+    drawn.text.insert_str(0, "target gpu\n");
+    drawn
+}
+
+/// A schedule without launches in a text for GPUs.
+fn of_processor(seed: u64, facts: &ModelInfo, has_code: &dyn Fn(&Nest) -> bool) -> String {
+    let options = Options {
+        model: Some(facts.clone().into()),
+        supported: Supported::Compilable,
+        target: Some(Target::gpu()),
+        ..Options::default()
+    };
+    let mut growth = Growth::new(seed, options, has_code);
+    growth.of_any_shape();
+    growth.text
+}
+
+/// Sizes of tiles whose iterations are threads or pieces of work: some are warps or multiples of one, others are not.
+const SIZES: [usize; 16] = [1, 2, 2, 3, 4, 4, 7, 8, 16, 20, 32, 33, 64, 100, 256, 1024];
+
+/// Lines that make loops, and lines that map them.
+type Shape = (String, String);
+
+/// Shapes of launches. One of them is drawn for each schedule, or none.
+const SHAPES: [fn(&mut Growth) -> Shape; 9] = [
+    rows_in_threads,
+    rows_in_threads,
+    rows_and_trees_in_threads,
+    rows_and_trees_in_threads,
+    trees_in_threads,
+    trees_in_blocks,
+    trees_on_the_host,
+    rows_in_many_directions,
+    two_launches,
+];
+
+/// What may be said of the loops of a launch, and how often each is tried beside the others.
+const FACTS: [(usize, fn(&mut Growth) -> Option<String>); 8] = [
+    (4, |growth| growth.of_loop("cache({v})", |nest, id| is_row(nest, id) && is_mapped(nest, id))),
+    (2, |growth| growth.of_loop("cache({v})", |nest, id| !is_row(nest, id))),
+    (4, |growth| growth.of_loop("atomicReduce({v})", |nest, id| !is_row(nest, id) && is_mapped(nest, id))),
+    (4, |growth| growth.of_loop("sharedReduce({v})", |nest, id| !is_row(nest, id) && is_mapped(nest, id))),
+    (2, |growth| growth.of_loop("vectorize({v}, 4)", |nest, id| nest.get(id).body == Body::Walk)),
+    (4, |growth| growth.layout_of_all()),
+    (2, |growth| growth.of_loop("representation({v}, quantized)", |_, _| true)),
+    (10, |growth| Some(growth.fact())),
+];
+
+fn is_row(nest: &Nest, id: LoopId) -> bool {
+    nest.get(id).axis == Axis::Row
+}
+
+fn is_mapped(nest: &Nest, id: LoopId) -> bool {
+    nest.get(id).annotations.gpu_dimension.is_some()
+}
+
+/// The words of the dimensions of a level, each once, in any order; `x` comes first in most cases.
+fn dimensions(rng: &mut Rng, level: GpuLevel) -> Vec<String> {
+    let mut axes = vec!["x", "y", "z"];
+    if rng.one_in(2) {
+        for at in (1..axes.len()).rev() {
+            axes.swap(at, rng.below(at + 1));
+        }
+    }
+    let word = if level == GpuLevel::Grid { "grid" } else { "block" };
+    axes.into_iter().map(|axis| format!("{word}.{axis}")).collect()
+}
+
+fn rows_in_threads(growth: &mut Growth) -> Shape {
+    let [b0, b1] = [Axis::Row; 2].map(|axis| growth.name(axis));
+    let (size, [[grid, ..], [block, ..]]) = (growth.size(), growth.directions());
+    (
+        format!("tile(batch, {b0}, {b1}, {size})\n"),
+        format!("gpuDimension({b0}, {grid})\ngpuDimension({b1}, {block})\n"),
+    )
+}
+
+/// SilvanForge's template: several rows for each thread, and groups of trees in another direction of the block.
+fn rows_and_trees_in_threads(growth: &mut Growth) -> Shape {
+    let [b0, rest, b1, b2] = [Axis::Row; 4].map(|axis| growth.name(axis));
+    let [t0, t1] = [Axis::Tree; 2].map(|axis| growth.name(axis));
+    let (rows, each, trees) = (growth.size(), [1, 2, 3, 4][growth.rng.below(4)], growth.trees());
+    let [[grid, ..], [block, other, _]] = growth.directions();
+    let order = match growth.rng.below(3) {
+        0 => format!("{b0}, {t0}, {b1}, {t1}, {b2}"),
+        1 => format!("{b0}, {b1}, {t0}, {b2}, {t1}"),
+        _ => format!("{b0}, {b1}, {t0}, {t1}, {b2}"),
+    };
+    (
+        format!(
+            "tile(batch, {b0}, {rest}, {})\ntile({rest}, {b1}, {b2}, {each})\ntile(tree, {t0}, {t1}, {trees})\n\
+             reorder({order})\n",
+            rows * each
+        ),
+        format!("gpuDimension({b0}, {grid})\ngpuDimension({b1}, {block})\ngpuDimension({t0}, {other})\n"),
+    )
+}
+
+/// A block for each row.
+fn trees_in_threads(growth: &mut Growth) -> Shape {
+    let [t0, t1] = [Axis::Tree; 2].map(|axis| growth.name(axis));
+    let (trees, [[grid, ..], [block, ..]]) = (growth.trees(), growth.directions());
+    (
+        format!("tile(tree, {t0}, {t1}, {trees})\n"),
+        format!("gpuDimension(batch, {grid})\ngpuDimension({t0}, {block})\n"),
+    )
+}
+
+fn trees_in_blocks(growth: &mut Growth) -> Shape {
+    let [b0, b1] = [Axis::Row; 2].map(|axis| growth.name(axis));
+    let [t0, t1] = [Axis::Tree; 2].map(|axis| growth.name(axis));
+    let (rows, trees, [[grid, other, _], [block, ..]]) = (growth.size(), growth.trees(), growth.directions());
+    (
+        format!(
+            "tile(batch, {b0}, {b1}, {rows})\ntile(tree, {t0}, {t1}, {trees})\nreorder({b0}, {t0}, {b1}, {t1})\n"
+        ),
+        format!("gpuDimension({b0}, {grid})\ngpuDimension({t0}, {other})\ngpuDimension({b1}, {block})\n"),
+    )
+}
+
+fn trees_on_the_host(growth: &mut Growth) -> Shape {
+    let [b0, b1] = [Axis::Row; 2].map(|axis| growth.name(axis));
+    let [t0, t1] = [Axis::Tree; 2].map(|axis| growth.name(axis));
+    let (rows, trees, [[grid, ..], [block, ..]]) = (growth.size(), growth.trees(), growth.directions());
+    (
+        format!(
+            "tile(batch, {b0}, {b1}, {rows})\ntile(tree, {t0}, {t1}, {trees})\nreorder({t0}, {b0}, {b1}, {t1})\n"
+        ),
+        format!("gpuDimension({b0}, {grid})\ngpuDimension({b1}, {block})\n"),
+    )
+}
+
+fn rows_in_many_directions(growth: &mut Growth) -> Shape {
+    let [g0, a, g1, b, y, x] = [Axis::Row; 6].map(|axis| growth.name(axis));
+    let [few, some, most] = [0; 3].map(|_| 1 + growth.rng.below(5));
+    let [[grid, other_grid, _], [block, other_block, _]] = growth.directions();
+    (
+        format!(
+            "tile(batch, {g0}, {a}, {})\ntile({a}, {g1}, {b}, {})\ntile({b}, {y}, {x}, {few})\n",
+            few * some * most + growth.rng.below(2),
+            few * some + growth.rng.below(2),
+        ),
+        format!(
+            "gpuDimension({g0}, {other_grid})\ngpuDimension({g1}, {grid})\ngpuDimension({y}, {other_block})\n\
+             gpuDimension({x}, {block})\n"
+        ),
+    )
+}
+
+/// Two runs of rows, in blocks of different sizes.
+fn two_launches(growth: &mut Growth) -> Shape {
+    let at = 1 + growth.rng.below(30);
+    let [first, second] = [Axis::Row; 2].map(|axis| growth.name(axis));
+    let mut shape = (format!("split(batch, {first}, {second}, {at})\n"), String::new());
+    for rows in [first, second] {
+        let [b0, b1] = [Axis::Row; 2].map(|axis| growth.name(axis));
+        let (size, [[grid, ..], [block, ..]]) = (growth.size(), growth.directions());
+        shape.0 += &format!("tile({rows}, {b0}, {b1}, {size})\n");
+        shape.1 += &format!("gpuDimension({b0}, {grid})\ngpuDimension({b1}, {block})\n");
+    }
+    shape
+}
+
+impl Growth<'_> {
+    /// Loops, most of them in a shape that suits launches; dimensions; facts.
+    fn of_launches(&mut self) {
+        if self.rng.one_in(8) {
+            let line = self.tile_trees();
+            self.keep_if_legal(line);
+        }
+        let mut dimensions = String::new();
+        if !self.rng.one_in(5) {
+            let shape = SHAPES[self.rng.below(SHAPES.len())];
+            let (loops, mapped) = shape(self);
+            if self.keep_if_legal(loops) {
+                dimensions = mapped;
+            }
+        }
+        let modifiers = if dimensions.is_empty() { 1 + self.rng.below(6) } else { self.rng.below(3) };
+        self.keep_several(modifiers, Growth::modifier);
+        if self.rng.one_in(4)
+            && let Some(line) = self.expand("specialize")
+        {
+            self.keep_if_legal(line + "\n");
+        }
+        let mut mapped = !dimensions.is_empty() && self.keep_if_legal(dimensions);
+        for _ in 0..6 {
+            if !mapped {
+                let lines = self.any_dimensions();
+                mapped = self.keep_if_legal(lines);
+            }
+        }
+        if !mapped {
+            let lines = self.blocks_only();
+            self.keep_if_legal(lines);
+        }
+        let facts = 2 + self.rng.below(8);
+        self.keep_several(facts, Growth::launch_fact);
+    }
+
+    /// A size of a tile of rows.
+    fn size(&mut self) -> usize {
+        SIZES[self.rng.below(SIZES.len())]
+    }
+
+    /// A size of a tile of trees.
+    fn trees(&mut self) -> usize {
+        1 + self.rng.below(6)
+    }
+
+    /// The dimensions of grids and of blocks, each in any order.
+    fn directions(&mut self) -> [[String; 3]; 2] {
+        [GpuLevel::Grid, GpuLevel::Block].map(|level| {
+            let mut words = dimensions(&mut self.rng, level).into_iter();
+            std::array::from_fn(|_| words.next().unwrap_or_default())
+        })
+    }
+
+    /// Maps each outermost loop to the grid.
+    fn blocks_only(&mut self) -> String {
+        let Some(nest) = &self.nest else { return String::new() };
+        let mut names: Vec<&str> = nest.roots.iter().map(|root| bare_name(&nest.get(*root).name)).collect();
+        names.sort_unstable();
+        names.dedup();
+        names.into_iter().map(|name| format!("gpuDimension({name}, grid.x)\n")).collect()
+    }
+
+    /// Maps some loops on the way from each outermost loop to a leaf: the outer ones to the grid, the inner ones to
+    /// blocks.
+    fn any_dimensions(&mut self) -> String {
+        let Some(nest) = self.nest.clone() else { return String::new() };
+        let mut lines: Vec<String> = Vec::new();
+        let mut known: Vec<&str> = Vec::new();
+        for root in &nest.roots {
+            let [grid, block] = self.directions().map(|words| words.into_iter());
+            let (mut grid, mut block) = (grid, block.peekable());
+            let (mut at, mut in_blocks) = (*root, false);
+            loop {
+                let this = nest.get(at);
+                let name = bare_name(&this.name);
+                let skipped = self.rng.one_in(3);
+                in_blocks |= !lines.is_empty() && self.rng.one_in(2);
+                let word = match (skipped, in_blocks) {
+                    (true, _) => None,
+                    (false, false) => grid.next(),
+                    (false, true) => block.next(),
+                };
+                if let Some(word) = word.filter(|_| !known.contains(&name)) {
+                    lines.push(format!("gpuDimension({name}, {word})\n"));
+                    known.push(name);
+                }
+                let below: Vec<LoopId> = match &this.body {
+                    Body::Walk => break,
+                    Body::Seq(list) => list.clone(),
+                    Body::Cases(cases) => cases.concat(),
+                };
+                let Some(next) = self.rng.pick(&below) else { break };
+                at = *next;
+            }
+        }
+        lines.concat()
+    }
+
+    /// One of the facts of launches.
+    fn launch_fact(&mut self) -> String {
+        let all: usize = FACTS.iter().map(|(often, _)| often).sum();
+        let mut number = self.rng.below(all);
+        for (often, draw) in FACTS {
+            if number < often {
+                return draw(self).map(|line| line.trim_end().to_owned() + "\n").unwrap_or_default();
+            }
+            number -= often;
+        }
+        String::new()
+    }
+
+    /// One layout for all trees. Those with bins are for rows that a block has in its shared memory.
+    fn layout_of_all(&mut self) -> Option<String> {
+        let layout = self.layout();
+        let rows = |nest: &Nest, id: LoopId| is_row(nest, id) && is_mapped(nest, id);
+        let cached = self.nest.as_ref()?.loops.iter().any(|this| this.annotations.cache);
+        match self.some_loop(rows).filter(|_| !cached && ["quantized", "preorder"].contains(&layout)) {
+            Some((v, _)) => Some(format!("cache({v})\nrepresentation({layout})")),
+            None => Some(format!("representation({layout})")),
+        }
+    }
+
+    /// A line about some loop, whose name stands for `{v}`.
+    fn of_loop(&mut self, line: &str, test: impl Fn(&Nest, LoopId) -> bool) -> Option<String> {
+        self.some_loop(test).map(|(v, _)| line.replace("{v}", &v))
+    }
+}
