@@ -103,6 +103,43 @@ impl Kernel {
         all.iter().filter(inner).cloned().collect()
     }
 
+    /// The most instructions one after the other that no branch leaves and no label leads into.
+    fn longest_part(&self, range: Range<usize>) -> Range<usize> {
+        let mut longest = range.start..range.start;
+        let mut start = range.start;
+        for at in range.clone() {
+            if self.labels.values().any(|label| *label == at) {
+                start = at;
+            }
+            if self.code[at].starts_with("BRA") {
+                start = at + 1;
+            } else if at + 1 - start > longest.len() {
+                longest = start..at + 1;
+            }
+        }
+        longest
+    }
+
+    /// How many instructions some code has, by pipe, and how many a step of a walk takes.
+    fn summary(&self, range: Range<usize>, walked: Option<(Pipe, usize, usize)>) -> String {
+        let code = &self.code[range.clone()];
+        let parts: Vec<String> = self
+            .pipes(range)
+            .iter()
+            .map(|(pipe, count)| format!("{pipe:?} {count}").to_lowercase())
+            .collect();
+        let mut out = format!("{}: {}", code.len(), parts.join(", "));
+        let shares = code.iter().any(|code| code.starts_with("STS"));
+        if let Some((pipe, loads, of_steps)) = walked.filter(|_| !shares) {
+            let made = code.iter().filter(|code| code.starts_with("LD") && Pipe::of(code) == pipe).count();
+            let steps = made * of_steps / loads;
+            if steps > 0 {
+                write!(out, "; {:.1} a step", code.len() as f64 / steps as f64).expect("text");
+            }
+        }
+        out
+    }
+
     fn pipes(&self, range: Range<usize>) -> BTreeMap<Pipe, usize> {
         let mut pipes = BTreeMap::new();
         for code in &self.code[range] {
@@ -125,25 +162,20 @@ const LOADS_OF_STEPS: [(&str, Pipe, usize, usize); 7] = [
     ("tree_pieces", Pipe::Global, 3, 1),
 ];
 
-/// The loops of all kernels without those inside. A loop walks if it makes the loads of a step and stores nothing.
+/// The loops of all kernels without those inside, and of a loop with choices its longest part without one. Code walks if
+/// it makes the loads of a step and stores nothing to shared memory.
 fn report(sass: &str, walked: Option<(Pipe, usize, usize)>) -> String {
     let mut out = String::new();
     for kernel in kernels(sass) {
         writeln!(out, "{}: {} instructions", kernel.name, kernel.code.len()).expect("text");
         for range in kernel.loops() {
-            let code = &kernel.code[range.clone()];
-            let pipes = kernel.pipes(range);
-            let parts: Vec<String> =
-                pipes.iter().map(|(pipe, count)| format!("{pipe:?} {count}").to_lowercase()).collect();
-            write!(out, "  loop of {}: {}", code.len(), parts.join(", ")).expect("text");
-            let stores = code.iter().any(|code| code.starts_with("ST"));
-            if let Some((pipe, loads, of_steps)) = walked.filter(|_| !stores) {
-                let steps = pipes.get(&pipe).copied().unwrap_or(0) * of_steps / loads;
-                if steps > 0 {
-                    write!(out, "; {:.1} a step", code.len() as f64 / steps as f64).expect("text");
-                }
+            let part = kernel.longest_part(range.clone());
+            let has_choices = part.len() + 1 < range.len();
+            let of_whole = walked.filter(|_| !has_choices);
+            writeln!(out, "  loop of {}", kernel.summary(range, of_whole)).expect("text");
+            if has_choices {
+                writeln!(out, "    part of {}", kernel.summary(part, walked)).expect("text");
             }
-            out.push('\n');
         }
     }
     out
