@@ -106,22 +106,21 @@ fn atomic_additions_are_instructions() {
     assert!(ptx.contains("atom.global.add.f") || ptx.contains("red.global.add.f"), "{ptx}");
 }
 
-/// A kernel's code has at most 48 KiB of shared memory by itself: for more the host asks.
+/// A kernel's code may have 48 KiB of shared memory by itself: so the host asks for what there is, however much.
 #[test]
-fn more_shared_memory_than_code_may_have_is_left_to_the_launch() {
+fn shared_memory_is_left_to_the_launch() {
     let forest = launches::model();
-    for (threads, dynamic) in [(256, false), (512, true)] {
+    for threads in [256, 512] {
         let schedule = format!(
             "tile(batch, b0, b1, {threads})\ngpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\ncache(b0)\n"
         );
         let compiled =
             launches::compiled(&forest, &schedule, &launches::WALKS).expect("the schedule is legal");
         let ptx = ptx_text(&compiled.lir, Gpu::DEFAULT).expect("PTX");
-        assert_eq!(ptx.contains(".extern .shared .align 64 .b8 schedc_shared[]"), dynamic, "{ptx}");
+        assert!(ptx.contains(".extern .shared .align 64 .b8 schedc_shared[]"), "{ptx}");
         if let Some(ptxas) = Ptxas::find() {
             let kernels = ptxas.assemble(&ptx, Gpu::DEFAULT).expect("machine code").kernels;
-            let bytes = if dynamic { 0 } else { threads * 30 * 4 };
-            assert!(kernels.iter().all(|kernel| kernel.shared_bytes == bytes), "{kernels:?}");
+            assert!(kernels.iter().all(|kernel| kernel.shared_bytes == 0), "{kernels:?}");
         }
     }
 }

@@ -103,6 +103,43 @@ impl Kernel {
         all.iter().filter(inner).cloned().collect()
     }
 
+    /// The most instructions one after the other that no branch leaves and no label leads into.
+    fn longest_part(&self, range: Range<usize>) -> Range<usize> {
+        let mut longest = range.start..range.start;
+        let mut start = range.start;
+        for at in range.clone() {
+            if self.labels.values().any(|label| *label == at) {
+                start = at;
+            }
+            if self.code[at].starts_with("BRA") {
+                start = at + 1;
+            } else if at + 1 - start > longest.len() {
+                longest = start..at + 1;
+            }
+        }
+        longest
+    }
+
+    /// How many instructions some code has, by pipe, and how many a step of a walk takes.
+    fn summary(&self, range: Range<usize>, walked: Option<(Pipe, usize, usize)>) -> String {
+        let code = &self.code[range.clone()];
+        let parts: Vec<String> = self
+            .pipes(range)
+            .iter()
+            .map(|(pipe, count)| format!("{pipe:?} {count}").to_lowercase())
+            .collect();
+        let mut out = format!("{}: {}", code.len(), parts.join(", "));
+        let shares = code.iter().any(|code| code.starts_with("STS"));
+        if let Some((pipe, loads, of_steps)) = walked.filter(|_| !shares) {
+            let made = code.iter().filter(|code| code.starts_with("LD") && Pipe::of(code) == pipe).count();
+            let steps = made * of_steps / loads;
+            if steps > 0 {
+                write!(out, "; {:.1} a step", code.len() as f64 / steps as f64).expect("text");
+            }
+        }
+        out
+    }
+
     fn pipes(&self, range: Range<usize>) -> BTreeMap<Pipe, usize> {
         let mut pipes = BTreeMap::new();
         for code in &self.code[range] {
@@ -112,36 +149,33 @@ impl Kernel {
     }
 }
 
-/// Which loads a walk makes at each node: of the example, so many of the pipe. What reads features in shared memory reads
-/// nothing else there; without a copy of rows, a step loads the number of the feature, its value and the threshold.
-const LOADS_OF_A_STEP: [(&str, Pipe, usize); 6] = [
-    ("direct", Pipe::Global, 3),
-    ("quantized", Pipe::Shared, 1),
-    ("shared_data", Pipe::Shared, 1),
-    ("shared_rows", Pipe::Shared, 1),
-    ("template", Pipe::Shared, 1),
-    ("tree_pieces", Pipe::Global, 3),
+/// How many loads of a pipe walks make in so many steps, by example. What reads features in shared memory reads nothing
+/// else there; without a copy of rows, a step loads the number of the feature, its value and the threshold. A thread with
+/// four rows loads a word at each of the first seven nodes, and a byte for each row at the nodes of the two levels below.
+const LOADS_OF_STEPS: [(&str, Pipe, usize, usize); 7] = [
+    ("direct", Pipe::Global, 3, 1),
+    ("four_rows", Pipe::Shared, 15, 20),
+    ("quantized", Pipe::Shared, 1, 1),
+    ("shared_data", Pipe::Shared, 1, 1),
+    ("shared_rows", Pipe::Shared, 1, 1),
+    ("template", Pipe::Shared, 1, 1),
+    ("tree_pieces", Pipe::Global, 3, 1),
 ];
 
-/// The loops of all kernels without those inside. A loop walks if it makes the loads of a step and stores nothing.
-fn report(sass: &str, step: Option<(Pipe, usize)>) -> String {
+/// The loops of all kernels without those inside, and of a loop with choices its longest part without one. Code walks if
+/// it makes the loads of a step and stores nothing to shared memory.
+fn report(sass: &str, walked: Option<(Pipe, usize, usize)>) -> String {
     let mut out = String::new();
     for kernel in kernels(sass) {
         writeln!(out, "{}: {} instructions", kernel.name, kernel.code.len()).expect("text");
         for range in kernel.loops() {
-            let code = &kernel.code[range.clone()];
-            let pipes = kernel.pipes(range);
-            let parts: Vec<String> =
-                pipes.iter().map(|(pipe, count)| format!("{pipe:?} {count}").to_lowercase()).collect();
-            write!(out, "  loop of {}: {}", code.len(), parts.join(", ")).expect("text");
-            let stores = code.iter().any(|code| code.starts_with("ST"));
-            if let Some((pipe, loads)) = step.filter(|_| !stores) {
-                let steps = pipes.get(&pipe).copied().unwrap_or(0) / loads;
-                if steps > 0 {
-                    write!(out, "; {:.1} a step", code.len() as f64 / steps as f64).expect("text");
-                }
+            let part = kernel.longest_part(range.clone());
+            let has_choices = part.len() + 1 < range.len();
+            let of_whole = walked.filter(|_| !has_choices);
+            writeln!(out, "  loop of {}", kernel.summary(range, of_whole)).expect("text");
+            if has_choices {
+                writeln!(out, "    part of {}", kernel.summary(part, walked)).expect("text");
             }
-            out.push('\n');
         }
     }
     out
@@ -165,14 +199,15 @@ fn loops_are_as_kept() {
     let (forest, folder) = (model(), Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/sass"));
     let update = std::env::var_os("UPDATE").is_some();
     for (name, schedule) in examples() {
-        let step =
-            LOADS_OF_A_STEP.iter().find(|(of, ..)| *of == name).map(|(_, pipe, loads)| (*pipe, *loads));
+        let walked = LOADS_OF_STEPS.iter().find(|(of, ..)| *of == name);
+        let walked = walked.map(|(_, pipe, loads, steps)| (*pipe, *loads, *steps));
         let lir = compiled(&forest, &schedule, &[KernelKind::Raw]).expect("the schedule is legal").lir;
         let mut found = format!("ptxas {VERSION}\n");
         for gpu in ["sm_80", "sm_90"] {
             let gpu: Gpu = gpu.parse().expect("a GPU");
             let cubin = ptxas.assemble(&ptx_text(&lir, gpu).expect("PTX"), gpu).expect("machine code");
-            write!(found, "\n{gpu}\n{}", report(&nvdisasm.text(&cubin).expect("SASS"), step)).expect("text");
+            write!(found, "\n{gpu}\n{}", report(&nvdisasm.text(&cubin).expect("SASS"), walked))
+                .expect("text");
         }
         let kept = folder.join(format!("{name}.txt"));
         if update {
@@ -203,6 +238,6 @@ fn loops_and_pipes_are_found() {
         /*0080*/                   BRA `(.L_x_3);
         /*0090*/                   NOP;
 ";
-    let found = report(text, Some((Pipe::Shared, 1)));
+    let found = report(text, Some((Pipe::Shared, 1, 1)));
     assert_eq!(found, "k: 8 instructions\n  loop of 3: shared 1, fma 1, branch 1; 3.0 a step\n");
 }

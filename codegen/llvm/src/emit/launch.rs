@@ -141,25 +141,45 @@ impl<'ctx> Unit<'_, 'ctx> {
             frame,
             scopes: AliasScopes::new(self.context, self.kind, self.function),
         };
+        self.read((&given, split), &parameters, &mut emitter)?;
+        emitter.frame.leave_entry(self.context, &emitter.builder)?;
+        emitter.block(&launch.body)?;
+        emitter.builder.build_return(None)?;
+        drop(emitter);
+        let (shared_bytes, Parameters { buffers, values, .. }) = (device.shared_bytes(), given);
+        Ok(EmittedLaunch { name, shared_bytes, buffers, values, is_split: split })
+    }
+
+    /// Reads the parameters at the start of a kernel, and repeats the constants.
+    fn read(
+        &self,
+        (given, split): (&Parameters, bool),
+        parameters: &[Parameter<'ctx>],
+        emitter: &mut Emitter<'_, 'ctx>,
+    ) -> Result<(), LlvmError> {
+        let device = Rc::clone(emitter.device()?);
         let global = device.global();
         let mut read = parameters.iter().map(|parameter| parameter.ty(self.context, global)).zip(0..);
         let missing = || LlvmError::ill_formed("a kernel has a parameter for each buffer and value");
         for buffer in &given.buffers {
             let (ty, number) = read.next().ok_or_else(missing)?;
-            match device.parameter(&emitter, number, ty)? {
+            match device.parameter(emitter, number, ty)? {
                 BasicValueEnum::PointerValue(base) => emitter.frame.place(*buffer, base)?,
                 _ => return Err(missing()),
             }
         }
         for value in &given.values {
             let (ty, number) = read.next().ok_or_else(missing)?;
-            let parameter = device.parameter(&emitter, number, ty)?;
+            let parameter = device.parameter(emitter, number, ty)?;
             emitter.frame.define(*value, parameter)?;
         }
         if split {
             let mut first = || {
                 let (ty, number) = read.next().ok_or_else(missing)?;
-                Ok::<_, LlvmError>(device.parameter(&emitter, number, ty)?.into_int_value())
+                match device.parameter(emitter, number, ty)? {
+                    BasicValueEnum::IntValue(first) => Ok(first),
+                    _ => Err(missing()),
+                }
             };
             let both = [first()?, first()?];
             emitter.first_blocks = Some(both);
@@ -168,12 +188,7 @@ impl<'ctx> Unit<'_, 'ctx> {
             let constant = emitter.op(*value, op)?;
             emitter.frame.define(*value, constant)?;
         }
-        emitter.frame.leave_entry(self.context, &emitter.builder)?;
-        emitter.block(&launch.body)?;
-        emitter.builder.build_return(None)?;
-        drop(emitter);
-        let (shared_bytes, Parameters { buffers, values, .. }) = (device.shared_bytes(), given);
-        Ok(EmittedLaunch { name, shared_bytes, buffers, values, is_split: split })
+        Ok(())
     }
 
     /// The parameters as the host passes them.
