@@ -75,7 +75,10 @@ impl Source {
     ) -> Source {
         let name = "chosen schedule".to_string();
         if let Some(target) = target.filter(|target| target.is_gpu()) {
-            return Source { name, text: gpu::chosen(&model.facts(), target), is_chosen: true, path: None };
+            let bins = BinMap::rows_of(&model.forest);
+            let variants = gpu::chosen(&model.facts(), bins.as_ref(), target);
+            let text = Chosen { variants }.text_for(Some("gpu"));
+            return Source { name, text, is_chosen: true, path: None };
         }
         let codes = BinMap::rows_of(&model.forest);
         let processor = Processor { lookup_bits: cpu.lookup_bits(), gathers_slowly: cpu.gathers_slowly() };

@@ -8,7 +8,7 @@ use sched_ir::lir::KernelKind;
 use sched_ir::quantize::BinMap;
 use sched_ir::{Budget, compile};
 use sched_lang::{Options, Supported, check, format};
-use sched_nest::{ModelInfo, Nest, Variants};
+use sched_nest::{Accumulation, ModelInfo, Nest, Variants};
 use std::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ use std::sync::Arc;
 #[path = "../src/defaults/mod.rs"]
 mod defaults;
 
-use defaults::{Chosen, CodeDestination, Processor};
+use defaults::{Chosen, CodeDestination, Processor, gpu};
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
@@ -127,5 +127,40 @@ fn printed_schedules_compile_to_the_code_that_was_chosen() -> Result<()> {
         }
     }
     assert!(blocks > schedules / 2, "only {blocks} blocks in {schedules} schedules");
+    Ok(())
+}
+
+#[test]
+fn schedules_for_gpus_are_legal_and_add_in_the_order_of_the_model() -> Result<()> {
+    let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut all = Vec::new();
+    models(&repository.join("forest/tests/fixtures"), &mut all)?;
+    models(&repository.join("examples/model"), &mut all)?;
+    if let Some(folder) = std::env::var_os("SCHEDC_MODELS") {
+        models(Path::new(&folder), &mut all)?;
+    }
+    let (mut words, mut blocks) = (0, 0);
+    for (path, forest) in all {
+        let (info, bins) = (info(&forest), BinMap::rows_of(&forest));
+        for name in ["gpu", "gpu(sm_80)", "gpu(sm_90)"] {
+            let target: sched_lang::Target = name.parse().map_err(|()| "a target")?;
+            let chosen = Chosen { variants: gpu::chosen(&info, bins.as_ref(), &target) };
+            let text = chosen.text_for(Some("gpu"));
+            assert_eq!(format(&text).ok().as_deref(), Some(text.as_str()), "the formatter changes the text");
+            let options = Options {
+                model: Some(Arc::new(info.clone())),
+                supported: Supported::Compilable,
+                target: Some(target),
+                ..Options::default()
+            };
+            let nests = nests(&text, &options)?;
+            assert!(nests.iter().all(|(_, nest)| nest.accumulation == Accumulation::Exact), "{text}");
+            words += usize::from(text.contains("vectorize"));
+            blocks += nests.bounded().len();
+            code(&Arc::new(forest.clone()), nests)
+                .map_err(|error| format!("{}: {error}\n{text}", path.display()))?;
+        }
+    }
+    assert!(words > 0 && blocks > 0, "{words} schedules of words, {blocks} blocks");
     Ok(())
 }

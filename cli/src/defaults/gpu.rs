@@ -1,81 +1,146 @@
 //! The schedules that are used on GPUs where none is given.
 //!
-//! Each is tried on the checker, which knows what fits the memory of a block, and the first one that is legal is taken.
+//! A kernel is limited by the words that shared memory delivers: a step of a walk reads a node and a value of its row. So
+//! the best is what reads the fewest: bins instead of values, and four rows for one node (docs/gpu.md counts them). The
+//! possibilities stand in that order, and the first one is taken that is legal, which says also that it fits the memory of
+//! a block, and adds trees in the model's order: a row's result is then the same in calls of all sizes.
 
+use super::quantized::pays_to_quantize;
+use super::text;
+use sched_ir::quantize::QuantizedRows;
 use sched_lang::{Options, Supported, Target, check};
-use sched_nest::ModelInfo;
+use sched_nest::{Accumulation, ModelInfo, Variants};
 use std::sync::Arc;
 
-/// Deepest trees whose nodes lie in levels of bins.
-const LEVELS_LIMIT: u32 = 10;
-/// Trees of which a thread walks one or more for a row, where there are few rows.
-const TREE_THREADS: u32 = 256;
-/// Small-batch limit: with fewer rows, rows alone do not keep a GPU busy.
-const FEW: u32 = 4096;
+/// Deepest trees that are padded to complete ones.
+const COMPLETE_LIMIT: u32 = 10;
+/// Most threads of a block over trees.
+const TREE_THREADS: u32 = 512;
+/// Small-batch limit: rows alone do not give every multiprocessor of a large GPU a block of 128 of them.
+const FEW: u32 = 16_384;
+/// Small-batch limit: nor one of 1024.
+const SEVERAL: u32 = 131_072;
 
-/// A schedule for a model, as the text that the user could have written.
-pub fn chosen(model: &ModelInfo, target: &Target) -> String {
-    let facts = Arc::new(model.clone());
-    let is_legal = |text: &String| {
+/// Good schedules for a model, by the number of rows.
+pub fn chosen(model: &ModelInfo, bins: Option<&QuantizedRows>, target: &Target) -> Variants<String> {
+    let try_out = TryOut { facts: Arc::new(model.clone()), target };
+    let coded = bins.is_some_and(|bins| pays_to_quantize(model, bins));
+    let layouts = Layouts::of(model, coded);
+    let words = [1024, 512, 256, 128].into_iter().filter_map(|rows| layouts.four_rows(rows));
+    let many = words.chain([256, 128, 64].into_iter().flat_map(|rows| layouts.rows(rows)));
+    let several = [128, 64].into_iter().flat_map(|rows| layouts.rows(rows));
+    let mut chosen = Variants::only(try_out.first(many).unwrap_or_else(|| text(plain(256))));
+    for (max_rows, candidates) in [(SEVERAL, several.collect::<Vec<_>>()), (FEW, layouts.trees(model))] {
+        if let Some(schedule) = try_out.first(candidates) {
+            let _kept = chosen.insert(max_rows, schedule);
+        }
+    }
+    chosen
+}
+
+/// What decides whether a schedule can be taken.
+struct TryOut<'a> {
+    facts: Arc<ModelInfo>,
+    target: &'a Target,
+}
+
+impl TryOut<'_> {
+    /// The first one that is legal and adds in the model's order.
+    fn first(&self, candidates: impl IntoIterator<Item = Vec<String>>) -> Option<String> {
+        candidates.into_iter().map(text).find(|schedule| self.is_good(schedule))
+    }
+
+    fn is_good(&self, schedule: &str) -> bool {
         let options = Options {
-            model: Some(Arc::clone(&facts)),
-            target: Some(target.clone()),
+            model: Some(Arc::clone(&self.facts)),
+            target: Some(self.target.clone()),
             supported: Supported::Compilable,
             ..Options::default()
         };
-        !check(text, &options).has_errors()
-    };
-    let few = candidates(&for_few(model), model);
-    let many = candidates(&for_many(), model);
-    let pick = |all: Vec<String>| all.into_iter().find(is_legal);
-    let mut text = String::from("// chosen by schedc\ntarget gpu\n\n");
-    text += &pick(many).unwrap_or_else(|| lines(&for_many()));
-    if let Some(few) = pick(few) {
-        text += &format!("\nwhen n_rows <= {FEW} {{\n");
-        text.extend(few.lines().map(|line| format!("    {line}\n")));
-        text += "}\n";
+        let nests = check(schedule, &options).nests;
+        nests.is_some_and(|nests| nests.rest().accumulation == Accumulation::Exact)
     }
-    text
 }
 
-/// The loops with all that may be worth its while, the best first, and last without anything.
-fn candidates(loops: &Loops, model: &ModelInfo) -> Vec<String> {
-    let cached = format!("cache({})", loops.cached);
-    let layout = match model.max_depth() <= LEVELS_LIMIT {
-        true => "representation(quantized)",
-        false => "representation(preorder)",
-    };
-    let with = |more: &[&str]| {
-        let more = more.iter().map(|line| (*line).to_string());
-        Loops { lines: loops.lines.iter().cloned().chain(more).collect(), cached: loops.cached }
-    };
-    [with(&[&cached, layout]), with(&[&cached]), with(&[])].iter().map(lines).collect()
+/// The layouts that are worth a try.
+struct Layouts {
+    /// Of bins, the best first.
+    coded: Vec<&'static str>,
+    complete: bool,
 }
 
-/// Loops on a GPU.
-struct Loops {
-    lines: Vec<String>,
-    /// The loop whose rows a block may copy.
-    cached: &'static str,
-}
+impl Layouts {
+    fn of(model: &ModelInfo, coded: bool) -> Layouts {
+        let complete = model.max_depth() <= COMPLETE_LIMIT;
+        let coded = match (coded, complete) {
+            (false, _) => vec![],
+            (true, false) => vec!["preorder"],
+            (true, true) => vec!["quantized", "preorder"],
+        };
+        Layouts { coded, complete }
+    }
 
-fn lines(loops: &Loops) -> String {
-    loops.lines.join("\n") + "\n"
+    /// Four rows for each thread, whose bins are the bytes of a word.
+    fn four_rows(&self, rows: u32) -> Option<Vec<String>> {
+        let quantized = self.coded.first().filter(|layout| **layout == "quantized")?;
+        Some(lines([
+            format!("tile(batch, b0, r, {rows})"),
+            "tile(r, b1, b2, 4)".to_string(),
+            "reorder(b0, b1, tree, b2)".to_string(),
+            "gpuDimension(b0, grid.x)".to_string(),
+            "gpuDimension(b1, block.x)".to_string(),
+            "cache(b0)".to_string(),
+            format!("representation({quantized})"),
+            "vectorize(b2, 4)".to_string(),
+        ]))
+    }
+
+    /// A row for each thread.
+    fn rows(&self, rows: u32) -> Vec<Vec<String>> {
+        let coded = self.coded.iter().map(|layout| format!("representation({layout})"));
+        let with = |more: Vec<String>| plain(rows).into_iter().chain(more).collect::<Vec<_>>();
+        let cached = || "cache(b0)".to_string();
+        let sparse = || "representation(sparse)".to_string();
+        let mut all: Vec<Vec<String>> = coded.map(|layout| with(vec![cached(), layout])).collect();
+        if self.complete {
+            all.push(with(vec![cached()]));
+        }
+        all.push(with(vec![cached(), sparse()]));
+        all.push(with(vec![sparse()]));
+        all
+    }
+
+    /// A block for each row, whose threads walk a tree each.
+    fn trees(&self, model: &ModelInfo) -> Vec<Vec<String>> {
+        let (mapped, mut loops) = match model.num_trees {
+            ..=TREE_THREADS => ("tree", vec![]),
+            _ => ("t1", vec![format!("tile(tree, t0, t1, {TREE_THREADS})")]),
+        };
+        loops.insert(0, "gpuDimension(batch, grid.x)".to_string());
+        loops.push(format!("gpuDimension({mapped}, block.x)"));
+        loops.push("cache(batch)".to_string());
+        let sums = [Some(format!("sharedReduce({mapped})")), None];
+        let mut all = Vec::new();
+        for sum in sums {
+            let with = |layout: Option<String>| {
+                loops.iter().cloned().chain(sum.clone()).chain(layout).collect::<Vec<_>>()
+            };
+            all.extend(self.coded.iter().map(|layout| with(Some(format!("representation({layout})")))));
+            all.push(with((!self.complete).then(|| "representation(sparse)".to_string())));
+        }
+        all
+    }
 }
 
 /// A row for each thread, which walks all trees.
-fn for_many() -> Loops {
-    let lines = ["tile(batch, b0, b1, 256)", "gpuDimension(b0, grid.x)", "gpuDimension(b1, block.x)"];
-    Loops { lines: lines.map(str::to_string).to_vec(), cached: "b0" }
+fn plain(rows: u32) -> Vec<String> {
+    lines([
+        format!("tile(batch, b0, b1, {rows})"),
+        "gpuDimension(b0, grid.x)".to_string(),
+        "gpuDimension(b1, block.x)".to_string(),
+    ])
 }
 
-/// A row for each block, whose threads share the trees.
-fn for_few(model: &ModelInfo) -> Loops {
-    let each = model.num_trees.div_ceil(TREE_THREADS).max(1);
-    let lines = vec![
-        "gpuDimension(batch, grid.x)".to_string(),
-        format!("tile(tree, t0, t1, {each})"),
-        "gpuDimension(t0, block.x)".to_string(),
-    ];
-    Loops { lines, cached: "batch" }
+fn lines<const N: usize>(lines: [String; N]) -> Vec<String> {
+    lines.to_vec()
 }

@@ -131,7 +131,13 @@ impl Chosen {
 
     /// The schedule as the user could have written it: for most calls, and in blocks for those of few rows.
     pub fn text(&self) -> String {
-        let mut all = format!("// chosen by schedc\n{}", self.variants.rest());
+        self.text_for(None)
+    }
+
+    /// The same with a line that says what it is for.
+    pub fn text_for(&self, target: Option<&str>) -> String {
+        let target = target.map_or_else(String::new, |target| format!("target {target}\n\n"));
+        let mut all = format!("// chosen by schedc\n{target}{}", self.variants.rest());
         for few in self.variants.bounded() {
             all += &format!("\nwhen n_rows <= {} {{\n", few.max_rows);
             all.extend(few.value.lines().map(|line| format!("    {line}\n")));
