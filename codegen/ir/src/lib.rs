@@ -80,7 +80,9 @@ pub fn compile(
         let Stages { hir, mir, plan } = stages;
         lower::Lowering::new(hir, mir, plan, numbers, max_rows.map(i64::from))
     });
-    let functions = kernels.iter().filter_map(|k| Some((*k, lower::kernel(*k, &lowerings)?))).collect();
+    let direct = [KernelKind::Raw, KernelKind::Value].iter().all(|kind| kernels.contains(kind));
+    let kernels = kernels.iter().copied().chain(direct.then_some(KernelKind::Direct));
+    let functions = kernels.filter_map(|k| Some((k, lower::kernel(k, &lowerings)?))).collect();
     // A limit that no call of a variant reaches does not concern the others.
     let limits = built.iter().filter_map(|(max_rows, (stages, _))| {
         let limit = stages.plan.rows_per_run?;

@@ -82,6 +82,12 @@ void schedc_rt_launch(schedc_ctx *ctx, int32_t number, int64_t x, int64_t y, int
 
 /* Runs. */
 
+/* Whether one kernel makes predictions of rows. */
+static bool is_direct(const schedc_plan *p)
+{
+    return p->model->gpu->direct && p->finish && p->finish == p->model->value;
+}
+
 /* What the kernels of a run read and write on the device. */
 typedef struct places {
     cu_pointer rows, margins, out;
@@ -92,9 +98,13 @@ static int32_t run_kernels(const schedc_plan *p, schedc_lane *lane, int64_t n_ro
     schedc_team team = {.threads = 1, .lane = lane, .alloc = device_alloc, .free = device_free};
     schedc_ctx ctx = {.rows = (const void *)(uintptr_t)at.rows,
                       .n_rows = n_rows,
-                      .out = (void *)(uintptr_t)(p->finish ? at.margins : at.out),
+                      .out = (void *)(uintptr_t)(p->finish && !is_direct(p) ? at.margins : at.out),
                       .tables = lane->device->tables,
                       .team = &team};
+    if (is_direct(p)) {
+        p->model->gpu->direct(&ctx);
+        return (int32_t)ctx.status;
+    }
     p->walk(&ctx);
     if (p->finish && ctx.status == SCHEDC_OK) {
         ctx.rows = ctx.out;
@@ -107,7 +117,7 @@ static int32_t run_kernels(const schedc_plan *p, schedc_lane *lane, int64_t n_ro
 /* Bytes of a row of margins that a finishing kernel reads; 0: there is none. */
 static size_t margin_bytes(const schedc_plan *p)
 {
-    return p->finish ? (size_t)p->model->num_margins * schedc_size_of(p->model->margin_type) : 0;
+    return p->finish && !is_direct(p) ? (size_t)p->model->num_margins * schedc_size_of(p->model->margin_type) : 0;
 }
 
 /* Bytes of a row of what is copied back. */

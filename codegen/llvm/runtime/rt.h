@@ -72,6 +72,7 @@ typedef struct schedc_gpu {
     const schedc_launch *launches;
     const int64_t *table_bytes;
     const schedc_range *ranges;  /* in ascending order; the last is for all other runs */
+    schedc_kernel direct;        /* rows [n][num_features] -> results [n][num_values]; null: raw, and then value */
     int32_t (*execute)(const struct schedc_plan *); /* schedc_rt_execute_on_device: nothing else refers to it */
     void **state;                /* of the runtime; null at first */
 } schedc_gpu;

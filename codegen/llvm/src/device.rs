@@ -5,7 +5,7 @@ use crate::emit::{LaunchInfo, launches};
 use crate::error::LlvmError;
 use crate::gpu::Gpu;
 use crate::ptxas::{Cubin, KernelResources, Ptxas};
-use crate::runtime::{self, GpuDescriptor, Image, LaunchDescriptor, Range};
+use crate::runtime::{self, GpuDescriptor, Image, KernelFn, LaunchDescriptor, Range};
 use crate::text::ptx_text;
 use sched_ir::lir::{self, Place};
 use std::collections::BTreeMap;
@@ -117,7 +117,11 @@ pub(crate) struct DeviceTables {
 }
 
 impl DeviceTables {
-    pub(crate) fn new(module: &lir::Module, code: DeviceCode) -> Result<DeviceTables, LlvmError> {
+    pub(crate) fn new(
+        module: &lir::Module,
+        code: DeviceCode,
+        direct: Option<KernelFn>,
+    ) -> Result<DeviceTables, LlvmError> {
         let infos = launches(module);
         let name = |info: &LaunchInfo| {
             CString::new(info.name.as_str()).map_err(|_| LlvmError::ill_formed("a name contains a NUL"))
@@ -149,6 +153,7 @@ impl DeviceTables {
             launches: launches.as_ptr(),
             table_bytes: table_bytes.as_ptr(),
             ranges: ranges.as_ptr(),
+            direct,
             execute: runtime::execute_on_device(),
             state: &mut *state,
         });

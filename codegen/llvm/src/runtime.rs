@@ -158,6 +158,8 @@ pub struct GpuDescriptor {
     pub table_bytes: *const i64,
     /// In ascending order; the last one is for all other runs.
     pub ranges: *const Range,
+    /// Rows to predictions; none: margins, and then predictions.
+    pub direct: Option<KernelFn>,
     /// [`execute_on_device`].
     pub execute: *const (),
     /// A word for the runtime, null at first.

@@ -14,7 +14,8 @@ use sched_ir::lir::{self, KernelKind};
 use std::fmt::Write;
 
 /// Every kernel.
-const ALL: [KernelKind; 4] = [KernelKind::Raw, KernelKind::Value, KernelKind::Class, KernelKind::Leaf];
+const ALL: [KernelKind; 5] =
+    [KernelKind::Raw, KernelKind::Value, KernelKind::Class, KernelKind::Leaf, KernelKind::Direct];
 
 /// The kernels of a module as LLVM IR, before or after LLVM's optimisations.
 ///

@@ -642,7 +642,7 @@ fn layouts_agree() {
         result_type rows_per_run         ns_per_row raw value klass leaf tables info cpu_needs otherwise gpu);
     let gpu = [
         asserts!("schedc_gpu", GpuDescriptor, num_images num_launches num_tables reserved images launches table_bytes
-            ranges execute state),
+            ranges direct execute state),
         asserts!("schedc_image", Image, bytes capability is_final),
         asserts!("schedc_launch", LaunchDescriptor, name block shared num_arguments is_split),
         asserts!("schedc_range", Range, max_rows on_device),

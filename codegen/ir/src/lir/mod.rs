@@ -437,6 +437,8 @@ pub enum KernelKind {
     Class,
     /// Rows to leaf indices.
     Leaf,
+    /// Rows to predictions, on devices: margins are finished where they would be stored.
+    Direct,
 }
 
 /// The element types of what callers and kernels hand each other. Class numbers are `f32`, leaf indices
@@ -464,6 +466,7 @@ impl Interface {
             KernelKind::Value => (self.margins, self.results),
             KernelKind::Class => (self.margins, Scalar::F32),
             KernelKind::Leaf => (self.rows, Scalar::I32),
+            KernelKind::Direct => (self.rows, self.results),
         }
     }
 }

@@ -1,8 +1,9 @@
 //! A kernel under construction.
 
-use super::ports::Ports;
+use super::output::Formula;
+use super::ports::{Ports, Results};
 use super::scope::{InScope, Scope};
-use crate::lir::{Build, Builder, Place};
+use crate::lir::{BufferId, Build, Builder, Place, Value};
 use crate::mir::Var;
 
 /// A kernel under construction: where statements go, what it reads and writes, and what is in scope.
@@ -28,6 +29,15 @@ impl<'a> KernelBuilder<'a> {
     pub fn new(b: Builder, ports: &'a Ports<'a>) -> KernelBuilder<'a> {
         let on_device = ports.lowering.place() == Place::Device;
         KernelBuilder { b, ports, scope: Scope::default(), on_device }
+    }
+
+    /// What is stored for a sum that is complete: the sum, or what becomes of it.
+    pub fn finished(&mut self, buffer: BufferId, sum: Value) -> Value {
+        if self.ports.results != Results::Predictions || buffer != self.ports.out {
+            return sum;
+        }
+        let transform = self.ports.lowering.hir.forest.transform;
+        Formula { element: self.ports.accumulator, b: &mut self.b }.of(transform, sum)
     }
 
     /// Runs `body` with a variable in scope.

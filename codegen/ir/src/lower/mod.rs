@@ -23,7 +23,7 @@ mod walk;
 
 use self::kernel_builder::KernelBuilder;
 use self::ports::{Ports, Results};
-use crate::lir::{Build, Builder, Cmp, Function, KernelKind, Place};
+use crate::lir::{Build, Builder, Cmp, Function, KernelKind, Place, Space, Stmt};
 use sched_nest::{Bounded, Variants};
 
 pub use lowering::{Lowering, Numbers};
@@ -37,12 +37,36 @@ pub fn kernel(kernel: KernelKind, variants: &Variants<Lowering>) -> Option<Funct
         KernelKind::Raw => ("raw", variants.bounded(), Results::Margins),
         // The numbers of leaves are large tables, and small calls for them rare.
         KernelKind::Leaf => ("leaf", [].as_slice(), Results::LeafIndices),
+        KernelKind::Direct => return direct(variants),
         KernelKind::Value => return output::values(&rest.hir.forest, rest.plan.index, &places(variants)),
         KernelKind::Class => return output::classes(&rest.hir.forest, rest.plan.index, &places(variants)),
     };
     let mut b = Builder::with_index(name, rest.plan.index);
     choose(&mut b, bounded, rest, results);
     Some(b.finish())
+}
+
+/// The function from rows to predictions, for devices: each margin is finished where it is stored. None where a prediction
+/// needs several margins, where some variant runs on the host, and where sums are read again after they were stored.
+fn direct(variants: &Variants<Lowering>) -> Option<Function> {
+    let rest = variants.rest();
+    let on_devices = places(variants).iter().all(|(_, place)| *place == Place::Device);
+    if !on_devices || !output::is_by_margin(&rest.hir.forest) {
+        return None;
+    }
+    let mut b = Builder::with_index("direct", rest.plan.index);
+    choose(&mut b, variants.bounded(), rest, Results::Predictions);
+    let function = b.finish();
+    let mut reads = false;
+    Stmt::visit_all(&function.body, |stmt| {
+        let read = match stmt {
+            Stmt::Let(_, op) => op.buffer(),
+            Stmt::AtomicAdd(at, _) => Some(at.buffer),
+            _ => None,
+        };
+        reads |= read.is_some_and(|id| function.buffer(id).space == Space::Output);
+    });
+    (!reads).then_some(function)
 }
 
 /// Where each variant runs.

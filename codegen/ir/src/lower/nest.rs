@@ -2,7 +2,6 @@
 
 use super::kernel_builder::KernelBuilder;
 use super::lowering::Lowering;
-use super::ports::Results;
 use super::row_source::RowCopy;
 use super::scope::InScope;
 use crate::lir::{Address, Bin, BufferId, Build, Cmp, Ty, Value};
@@ -20,7 +19,7 @@ impl KernelBuilder<'_> {
     }
 
     fn stmt(&mut self, stmt: &Stmt) {
-        let sums = self.ports.results == Results::Margins;
+        let sums = self.ports.results.are_sums();
         match stmt {
             Stmt::Loop(this) => self.nest_loop(this),
             Stmt::Walks(walks) => self.walks(walks),
@@ -167,7 +166,7 @@ impl KernelBuilder<'_> {
             let copy = RowCopy { buffer, first_row, blocks, element, columns, single_block: false, places };
             k.scope.copies.insert(cache.id, copy);
             match plan.blocks {
-                Some(block) if plan.sums && k.ports.results == Results::Margins => {
+                Some(block) if plan.sums && k.ports.results.are_sums() => {
                     k.cache_sums(rows, block, |k| k.block(&cache.body));
                 }
                 _ => k.block(&cache.body),

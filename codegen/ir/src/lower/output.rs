@@ -34,9 +34,9 @@ pub fn values(forest: &Forest, index: Scalar, places: &Variants<Place>) -> Optio
     match forest.transform {
         Transform::Identity if stage.element == stage.result => None,
         Transform::Identity => Some(stage.each(|_, x| x)),
-        Transform::Sigmoid => Some(stage.each(|s, x| s.sigmoid(x))),
-        Transform::Exp => Some(stage.each(|s, x| s.b.math(Math::Exp, x))),
-        Transform::Hinge => Some(stage.each(|s, x| s.positive(x, 0.0))),
+        Transform::Sigmoid | Transform::Exp | Transform::Hinge => {
+            Some(stage.each(|s, x| s.formula().of(forest.transform, x)))
+        }
         Transform::Softmax => Some(stage.softmax()),
         Transform::ArgMax => Some(stage.arg_max()),
     }
@@ -50,10 +50,10 @@ pub fn classes(forest: &Forest, index: Scalar, places: &Variants<Place>) -> Opti
     let stage = Stage::new(forest, ("class", index), Scalar::F32, places);
     match forest.transform {
         Transform::Sigmoid => Some(stage.each(|s, x| {
-            let p = s.sigmoid(x);
-            s.positive(p, 0.5)
+            let p = s.formula().sigmoid(x);
+            s.formula().positive(p, 0.5)
         })),
-        Transform::Hinge | Transform::Identity => Some(stage.each(|s, x| s.positive(x, 0.0))),
+        Transform::Hinge | Transform::Identity => Some(stage.each(|s, x| s.formula().positive(x, 0.0))),
         Transform::Softmax | Transform::ArgMax => Some(stage.arg_max()),
         Transform::Exp => None,
     }
@@ -106,6 +106,10 @@ impl<'a> Stage<'a> {
         self.b.float(Ty::of(self.element), x)
     }
 
+    fn formula(&mut self) -> Formula<'_> {
+        Formula { element: self.element, b: &mut self.b }
+    }
+
     /// One result for each margin.
     fn each(mut self, mut f: impl FnMut(&mut Self, Value) -> Value) -> Function {
         let rows = self.b.rows();
@@ -153,32 +157,6 @@ impl<'a> Stage<'a> {
                 });
             }
         }
-    }
-
-    /// `1 / (exp(min(-x, 88.7)) + 1 + 1e-16)` in single, `1 / (1 + exp(-x))` in double precision.
-    fn sigmoid(&mut self, x: Value) -> Value {
-        let minus_zero = self.float(-0.0);
-        let one = self.float(1.0);
-        let mut negated = self.b.sub(minus_zero, x);
-        if self.element == Scalar::F64 {
-            let power = self.b.math(Math::Exp, negated);
-            let denominator = self.b.add(one, power);
-            return self.b.bin(Bin::Div, one, denominator);
-        }
-        let bound = self.float(88.7);
-        negated = self.b.bin(Bin::Min, negated, bound);
-        let power = self.b.math(Math::Exp, negated);
-        let tiny = self.float(1e-16);
-        let denominator = self.b.add(power, one);
-        let denominator = self.b.add(denominator, tiny);
-        self.b.bin(Bin::Div, one, denominator)
-    }
-
-    /// `x > bound ? 1 : 0`
-    fn positive(&mut self, x: Value, bound: f64) -> Value {
-        let (bound, one, zero) = (self.float(bound), self.float(1.0), self.float(0.0));
-        let above = self.b.cmp(Cmp::OLt, bound, x);
-        self.b.select(above, one, zero)
     }
 
     /// The index of the largest margin, the first one of equals, as a float.
@@ -245,5 +223,61 @@ impl<'a> Stage<'a> {
             });
         });
         self.b.finish()
+    }
+}
+
+/// Whether each margin becomes one result of its type, by a formula of its own.
+pub fn is_by_margin(forest: &Forest) -> bool {
+    let same = forest.types.accumulator == forest.types.output;
+    same && matches!(forest.transform, Transform::Sigmoid | Transform::Exp | Transform::Hinge)
+}
+
+/// The result of one margin.
+pub struct Formula<'b> {
+    /// Where its operations go.
+    pub b: &'b mut Builder,
+    /// The element of margins.
+    pub element: Scalar,
+}
+
+impl Formula<'_> {
+    /// The result under a transform that works margin by margin; the margin itself under others.
+    pub fn of(self, transform: Transform, x: Value) -> Value {
+        match transform {
+            Transform::Sigmoid => self.sigmoid(x),
+            Transform::Exp => self.b.math(Math::Exp, x),
+            Transform::Hinge => self.positive(x, 0.0),
+            Transform::Identity | Transform::Softmax | Transform::ArgMax => x,
+        }
+    }
+
+    fn float(&mut self, x: f64) -> Value {
+        self.b.float(Ty::of(self.element), x)
+    }
+
+    /// `1 / (exp(min(-x, 88.7)) + 1 + 1e-16)` in single, `1 / (1 + exp(-x))` in double precision.
+    fn sigmoid(mut self, x: Value) -> Value {
+        let minus_zero = self.float(-0.0);
+        let one = self.float(1.0);
+        let mut negated = self.b.sub(minus_zero, x);
+        if self.element == Scalar::F64 {
+            let power = self.b.math(Math::Exp, negated);
+            let denominator = self.b.add(one, power);
+            return self.b.bin(Bin::Div, one, denominator);
+        }
+        let bound = self.float(88.7);
+        negated = self.b.bin(Bin::Min, negated, bound);
+        let power = self.b.math(Math::Exp, negated);
+        let tiny = self.float(1e-16);
+        let denominator = self.b.add(power, one);
+        let denominator = self.b.add(denominator, tiny);
+        self.b.bin(Bin::Div, one, denominator)
+    }
+
+    /// `x > bound ? 1 : 0`
+    fn positive(mut self, x: Value, bound: f64) -> Value {
+        let (bound, one, zero) = (self.float(bound), self.float(1.0), self.float(0.0));
+        let above = self.b.cmp(Cmp::OLt, bound, x);
+        self.b.select(above, one, zero)
     }
 }

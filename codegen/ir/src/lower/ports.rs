@@ -15,8 +15,17 @@ use std::collections::BTreeMap;
 pub enum Results {
     /// Sums of leaf values.
     Margins,
+    /// What becomes of these sums, where each does so by itself.
+    Predictions,
     /// The number of each leaf reached.
     LeafIndices,
+}
+
+impl Results {
+    /// Whether leaf values are added up.
+    pub fn are_sums(self) -> bool {
+        self != Results::LeafIndices
+    }
 }
 
 /// The table of the margin that each tree adds to.
@@ -63,7 +72,7 @@ impl<'a> Ports<'a> {
         let (input, accumulator) = (scalar(types.input), scalar(types.accumulator));
         let rows = b.buffer("rows", Space::Input, input);
         let result = match results {
-            Results::Margins => accumulator,
+            Results::Margins | Results::Predictions => accumulator,
             Results::LeafIndices => Scalar::I32,
         };
         let out = b.buffer("result", Space::Output, result);

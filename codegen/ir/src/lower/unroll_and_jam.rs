@@ -5,7 +5,6 @@
 //! several trees make up the number. Every row's sum still adds the trees in their order.
 
 use super::kernel_builder::KernelBuilder;
-use super::ports::Results;
 use super::scope::InScope;
 use super::walk::{Group, Lane, WalkContext};
 use crate::fault::{Fault, seeded};
@@ -36,7 +35,7 @@ impl KernelBuilder<'_> {
     pub(super) fn tree_loop<'m>(&self, this: &'m Loop) -> Option<TreeLoop<'m>> {
         let (before, walks) = this.only_walks()?;
         let plan = self.ports.lowering.plan.walks.get(&walks.id)?;
-        let unroll_and_jam = self.ports.results == Results::Margins && plan.unroll_and_jam > 1;
+        let unroll_and_jam = self.ports.results.are_sums() && plan.unroll_and_jam > 1;
         unroll_and_jam.then_some(TreeLoop { this, before, walks })
     }
 

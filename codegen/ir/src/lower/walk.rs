@@ -1,7 +1,6 @@
 //! Leaf loops: groups of walks advanced together, and what happens with the leaves.
 
 use super::kernel_builder::KernelBuilder;
-use super::ports::Results;
 use super::row_source::{RowCopy, RowSource, RowsWanted, Table};
 use super::scope::InScope;
 use super::sum_target::SumTarget;
@@ -246,7 +245,7 @@ impl<'k> KernelBuilder<'k> {
             let top = walker.top(b, &state);
             Tree { number, state, top }
         });
-        let sums = (ports.results == Results::Margins).then(|| self.scope.sums(b, ports, &walks.target));
+        let sums = ports.results.are_sums().then(|| self.scope.sums(b, ports, &walks.target));
         let table = match plan.row_table {
             None => Table::None,
             // A tile's tests look up several features of the one row.

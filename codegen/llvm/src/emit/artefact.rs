@@ -177,7 +177,6 @@ impl<'a, 'ctx> Parts<'a, 'ctx> {
         otherwise: Option<GlobalValue<'ctx>>,
     ) -> GlobalValue<'ctx> {
         let Compiled { machine, module: source, entry, launches } = version;
-        let gpu = launches.map_or(types::pointer(self.context).const_null(), |code| self.gpu(source, code));
         let tables = self.tables(source);
         let info = self.constant("info", self.context.const_string(entry.info.as_bytes(), true).into());
         let count = |n: i32| self.context.i32_type().const_int(n as u64, true).as_basic_value_enum();
@@ -188,6 +187,7 @@ impl<'a, 'ctx> Parts<'a, 'ctx> {
             let emitted = function.and_then(|(_, f)| self.module.get_function(&kernel_name(f, number)));
             emitted.map_or(null, |f| f.as_global_value().as_pointer_value()).into()
         };
+        let gpu = launches.map_or(null, |code| self.gpu(source, code, kernel(KernelKind::Direct)));
         let fields = [
             count(MODEL_SIZE as i32),
             count(entry.num_features),

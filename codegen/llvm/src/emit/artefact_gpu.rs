@@ -12,7 +12,12 @@ use sched_ir::lir;
 
 impl<'ctx> Parts<'_, 'ctx> {
     /// The code of the launches, and what the runtime wants to know of them.
-    pub(super) fn gpu(&self, source: &lir::Module, code: &DeviceCode) -> PointerValue<'ctx> {
+    pub(super) fn gpu(
+        &self,
+        source: &lir::Module,
+        code: &DeviceCode,
+        direct: BasicValueEnum<'ctx>,
+    ) -> PointerValue<'ctx> {
         let infos = launches(source);
         let images = self.all("gpu_images", code.images.iter().map(|image| self.image(image)).collect());
         let bytes = source.tables.iter().map(|table| self.long(table.bytes.len() as i64)).collect::<Vec<_>>();
@@ -31,6 +36,7 @@ impl<'ctx> Parts<'_, 'ctx> {
                 .as_pointer_value()
                 .into(),
             self.all("ranges", ranges).into(),
+            direct,
             self.execute().into(),
             self.state().into(),
         ];
