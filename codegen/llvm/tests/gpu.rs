@@ -74,6 +74,36 @@ fn kinds() -> Vec<String> {
         "tile(batch, b0, b1, 4)\ngpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\n\
          split(tree, ta, tb, 1)\ntile(tb, t0, t1, 2)\ngpuDimension(t0, block.y)\n"
             .to_string(),
+        // Rows of a thread that lie apart, and rows of which tiles have fewer than threads take.
+        "tile(batch, b0, b1, 3)\nreorder(b1, b0, tree)\ntile(b1, g, s, 1)\n\
+         gpuDimension(g, grid.x)\n"
+            .to_string(),
+        "tile(batch, b0, rest, 7)\ntile(rest, b1, b2, 4)\nreorder(b0, b1, tree, b2)\n\
+         gpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\n"
+            .to_string(),
+        // Sums of trees in threads, folded by the threads of the block: alone, with rows in the other direction,
+        // with several rows for each thread, under a loop over trees, and beside pieces in the grid.
+        "gpuDimension(batch, grid.x)\ncache(batch)\ntile(tree, t0, t1, 3)\ngpuDimension(t0, block.x)\n\
+         sharedReduce(t0)\n"
+            .to_string(),
+        "gpuDimension(batch, grid.x)\ngpuDimension(tree, block.x)\nsharedReduce(tree)\n".to_string(),
+        "tile(batch, b0, b1, 4)\ntile(tree, t0, t1, 2)\nreorder(b0, b1, t0, t1)\ncache(b0)\n\
+         gpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\ngpuDimension(t0, block.y)\nsharedReduce(t0)\n"
+            .to_string(),
+        "tile(batch, b0, rest, 6)\ntile(rest, b1, b2, 2)\ntile(tree, t0, t1, 2)\nreorder(b0, b1, t0, t1, b2)\n\
+         gpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\ngpuDimension(t0, block.y)\nsharedReduce(t0)\n"
+            .to_string(),
+        "tile(batch, b0, b1, 4)\ntile(tree, t0, t1, 2)\nreorder(b0, t0, t1, b1)\n\
+         gpuDimension(b0, grid.x)\ngpuDimension(b1, block.y)\ngpuDimension(t1, block.x)\nsharedReduce(t1)\n"
+            .to_string(),
+        "tile(batch, b0, b1, 4)\ntile(tree, g, rest, 5)\ntile(rest, t0, t1, 2)\nreorder(b0, g, t0, b1, t1)\n\
+         gpuDimension(b0, grid.x)\ngpuDimension(g, grid.y)\ngpuDimension(b1, block.x)\n\
+         gpuDimension(t0, block.y)\nsharedReduce(t0)\n"
+            .to_string(),
+        "tile(batch, b0, b1, 4)\ntile(tree, t0, rest, 4)\ntile(rest, t1, t2, 2)\nreorder(b0, t0, t1, t2, b1)\n\
+         gpuDimension(b0, grid.x)\ngpuDimension(t0, block.y)\ngpuDimension(t1, block.x)\nsharedReduce(t0)\n\
+         atomicReduce(t1)\n"
+            .to_string(),
         // A loop of the host around the launch: trees in pieces, whose sums are added up in the output.
         "tile(tree, t0, t1, 2)\ntile(batch, b0, b1, 4)\nreorder(t0, b0, b1, t1)\n\
          gpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\n"

@@ -6,6 +6,7 @@
 //! kernel is lowered by a `KernelBuilder` of its own: the LIR builder, its `ports::Ports`, and what is in
 //! `scope::Scope`.
 
+mod device_sums;
 mod kernel_builder;
 mod launch;
 mod leaf;
@@ -17,6 +18,7 @@ mod row_source;
 mod scope;
 mod sum_target;
 mod sums;
+mod thread_sums;
 mod unroll_and_jam;
 mod walk;
 

@@ -4,15 +4,15 @@
 //! The extents of a launch are those of its longest loops. A loop of which there may be more blocks or threads than
 //! iterations is guarded.
 //!
-//! Sums begin with the base values. If a thread adds all trees to its rows, it sets them before; otherwise a launch of
-//! their own does.
+//! Sums begin with the base values. Whoever adds to them first begins with these, if that is plain
+//! ([`super::thread_sums`]); otherwise a launch of their own sets them before.
 
 use super::mapped::{any_mapped, no_code_yet};
 use super::threads::{only_firsts, share};
-use super::window::window_of;
 use super::{
-    Affine, Bound, Iter, Launch, Limit, Loop, Mapping, Mir, Mode, Stmt, Uses, Var, VarInfo, WalkRange, Window,
+    Affine, Bound, Iter, Launch, Limit, Loop, Mapping, Mir, Mode, Stmt, Var, VarInfo, WalkRange, Window,
 };
+use super::{settle, thread_sums};
 use crate::codes;
 use crate::error::CompileError;
 use crate::lir::MAX_THREADS;
@@ -32,20 +32,37 @@ pub fn separate(mir: Mir) -> Result<Mir, CompileError> {
         return Ok(mir);
     }
     let Mir { mut vars, body, uses, rows_per_run } = mir;
-    let pass = Separate { vars: &vars, uses: &uses };
+    let pass = Separate { vars: &vars };
     let mut body = body.into_iter().map(|stmt| pass.of_host(stmt)).collect::<Result<Vec<_>, _>>()?;
-    let in_threads = match body.as_mut_slice() {
-        [Stmt::Base(_), Stmt::Launch(launch)] => {
-            pass.base_in_threads(&mut launch.body, &Affine::default(), &launch.walks)
-        }
-        _ => false,
-    };
-    if in_threads {
-        body.remove(0);
-    } else {
-        body = body.into_iter().map(|stmt| base_apart(stmt, &mut vars)).collect();
-    }
+    let seeded = thread_sums::open(&mut body, &vars);
+    body.retain(|stmt| !(seeded && matches!(stmt, Stmt::Base(_))));
+    let mut body = body.into_iter().map(|stmt| base_apart(stmt, &mut vars)).collect::<Vec<_>>();
+    finish(&mut body, &vars)?;
     Ok(Mir { vars, body, uses, rows_per_run })
+}
+
+/// Says in each launch what only some threads do.
+fn finish(stmts: &mut [Stmt], vars: &[VarInfo]) -> Result<(), CompileError> {
+    stmts.iter_mut().try_for_each(|stmt| match stmt {
+        Stmt::Launch(launch) => {
+            let body = only_firsts(std::mem::take(&mut launch.body), &used(launch), &mut Vec::new());
+            launch.body = settle::settle(body, vars)?;
+            Ok(())
+        }
+        Stmt::Loop(this) => finish(&mut this.body, vars),
+        Stmt::Case(_, arms) => arms.iter_mut().try_for_each(|(_, body)| finish(body, vars)),
+        Stmt::Private(private) => finish(&mut private.body, vars),
+        _ => Ok(()),
+    })
+}
+
+/// The directions in which a launch has more than one block or thread.
+fn used(launch: &Launch) -> Vec<GpuDimension> {
+    let axes = [GpuAxis::X, GpuAxis::Y, GpuAxis::Z];
+    let grid = axes.iter().filter(|axis| !launch.grid[number(**axis)].is_empty());
+    let block = axes.iter().filter(|axis| launch.block[number(**axis)] > 1);
+    let of = |level| move |axis: &GpuAxis| GpuDimension { level, axis: *axis };
+    grid.map(of(GpuLevel::Grid)).chain(block.map(of(GpuLevel::Block))).collect()
 }
 
 /// Base values that no launch of the walks sets: a launch of their own, a row for each thread.
@@ -86,17 +103,6 @@ struct Extents {
     block: [i64; 3],
 }
 
-impl Extents {
-    /// The directions in which there is more than one block or thread.
-    fn used(&self) -> Vec<GpuDimension> {
-        let axes = [GpuAxis::X, GpuAxis::Y, GpuAxis::Z];
-        let grid = axes.iter().filter(|axis| !self.grid[number(**axis)].is_empty());
-        let block = axes.iter().filter(|axis| self.block[number(**axis)] > 1);
-        let of = |level| move |axis: &GpuAxis| GpuDimension { level, axis: *axis };
-        grid.map(of(GpuLevel::Grid)).chain(block.map(of(GpuLevel::Block))).collect()
-    }
-}
-
 fn number(axis: GpuAxis) -> usize {
     match axis {
         GpuAxis::X => 0,
@@ -107,7 +113,6 @@ fn number(axis: GpuAxis) -> usize {
 
 struct Separate<'a> {
     vars: &'a [VarInfo],
-    uses: &'a Uses,
 }
 
 impl Separate<'_> {
@@ -123,9 +128,6 @@ impl Separate<'_> {
         Ok(match stmt {
             Stmt::Loop(this) if matches!(this.mode, Mode::Mapped(_)) => Stmt::Launch(self.launch(this)?),
             Stmt::Loop(mut this) => {
-                if this.mode == Mode::Parallel {
-                    this.mode = Mode::Serial;
-                }
                 this.body = all(self, this.body)?;
                 Stmt::Loop(this)
             }
@@ -152,7 +154,8 @@ impl Separate<'_> {
                 Stmt::Private(private)
             }
             other @ (Stmt::Base(_)
-            | Stmt::First(..)
+            | Stmt::When(..)
+            | Stmt::ThreadSums(_)
             | Stmt::Launch(_)
             | Stmt::Zero(..)
             | Stmt::ZeroAll(_)
@@ -179,7 +182,6 @@ impl Separate<'_> {
             ));
         }
         share(&mut body, block, false)?;
-        let body = only_firsts(body, &extents.used(), &mut Vec::new());
         Ok(Launch { name, grid: extents.grid, block, walks, body })
     }
 
@@ -211,11 +213,15 @@ impl Separate<'_> {
                 }
                 Stmt::CacheRows(copy) => self.extents(&copy.body, inside, extents)?,
                 Stmt::CacheTrees(_) => return Err(no_code_yet("cached trees")),
-                Stmt::Private(_) | Stmt::Zero(..) | Stmt::ZeroAll(_) | Stmt::Fold(_) => {
-                    return Err(no_code_yet("parallel loops over trees"));
-                }
-                Stmt::First(_, body) => self.extents(body, inside, extents)?,
-                Stmt::Walks(_) | Stmt::Base(_) | Stmt::Launch(_) => {}
+                Stmt::Private(private) => self.extents(&private.body, inside, extents)?,
+                Stmt::When(_, body) => self.extents(body, inside, extents)?,
+                Stmt::ThreadSums(sums) => self.extents(&sums.body, inside, extents)?,
+                Stmt::Walks(_)
+                | Stmt::Base(_)
+                | Stmt::Zero(..)
+                | Stmt::ZeroAll(_)
+                | Stmt::Fold(_)
+                | Stmt::Launch(_) => {}
             }
         }
         Ok(())
@@ -237,7 +243,7 @@ impl Separate<'_> {
                 }
             }
             GpuLevel::Block => {
-                let trips = self.trips(&this.iter).ok_or_else(|| unknown(&self.info(this.iter.var).name))?;
+                let trips = this.iter.most_trips(self.vars).ok_or_else(|| unknown(&self.info(this.iter.var).name))?;
                 extents.block[at] = extents.block[at].max(trips);
             }
         }
@@ -255,12 +261,6 @@ impl Separate<'_> {
         longest
     }
 
-    /// The most iterations of a loop, if the number of rows does not decide.
-    fn trips(&self, iter: &Iter) -> Option<i64> {
-        let stop = iter.stops.iter().filter_map(|stop| stop.most(self.vars, None)).min()?;
-        Some(((stop - iter.start + iter.step - 1) / iter.step).max(0))
-    }
-
     /// Takes the guards off loops that have exactly as many iterations as there are blocks or threads.
     fn guards(&self, stmts: &mut [Stmt], extents: &Extents) {
         for stmt in stmts {
@@ -274,6 +274,7 @@ impl Separate<'_> {
                 }
                 Stmt::Case(_, arms) => arms.iter_mut().for_each(|(_, body)| self.guards(body, extents)),
                 Stmt::CacheRows(copy) => self.guards(&mut copy.body, extents),
+                Stmt::Private(private) => self.guards(&mut private.body, extents),
                 _ => {}
             }
         }
@@ -285,32 +286,9 @@ impl Separate<'_> {
             GpuLevel::Grid => extents.grid[at].as_slice() == std::slice::from_ref(iter),
             GpuLevel::Block => {
                 let constant = |stop: &Bound| stop.limit != Limit::Rows && stop.less.vars.is_empty();
-                iter.stops.iter().all(constant) && self.trips(iter) == Some(extents.block[at])
+                iter.stops.iter().all(constant) && iter.most_trips(self.vars) == Some(extents.block[at])
             }
         }
-    }
-
-    /// Sets the base values in the thread that adds all trees to its rows, which are those of `row` and the mapped
-    /// loops in `body`: where these stand around all others. Whether they do.
-    fn base_in_threads(&self, body: &mut Vec<Stmt>, row: &Affine, walks: &WalkRange) -> bool {
-        match body.as_mut_slice() {
-            [Stmt::Loop(this)] if matches!(this.mode, Mode::Mapped(_)) => {
-                if self.info(this.iter.var).axis == Axis::Tree {
-                    return false;
-                }
-                let row = row.with(this.iter.var);
-                return self.base_in_threads(&mut this.body, &row, walks);
-            }
-            [Stmt::CacheRows(copy)] if any_mapped(&copy.body) => {
-                return self.base_in_threads(&mut copy.body, row, walks);
-            }
-            _ => {}
-        }
-        if any_mapped(body) {
-            return false;
-        }
-        body.insert(0, Stmt::Base(window_of(self.uses.of(walks), row, self.vars)));
-        true
     }
 }
 

@@ -11,7 +11,8 @@ pub fn any_mapped(stmts: &[Stmt]) -> bool {
         Stmt::Case(_, arms) => arms.iter().any(|(_, body)| any_mapped(body)),
         Stmt::CacheRows(cache) => any_mapped(&cache.body),
         Stmt::Private(private) => any_mapped(&private.body),
-        Stmt::First(_, body) => any_mapped(body),
+        Stmt::When(_, body) => any_mapped(body),
+        Stmt::ThreadSums(sums) => any_mapped(&sums.body),
         Stmt::Launch(_) => true,
         Stmt::Walks(_)
         | Stmt::Base(_)

@@ -1,7 +1,7 @@
 //! What the threads of a launch do together, and what only some of them do.
 
 use super::mapped::{any_mapped, no_code_yet};
-use super::{Mapping, Mode, Stmt};
+use super::{Guard, Mapping, Mode, Stmt};
 use crate::error::CompileError;
 use sched_nest::{GpuDimension, GpuLevel};
 
@@ -22,6 +22,7 @@ pub(super) fn share(stmts: &mut [Stmt], block: [u32; 3], in_threads: bool) -> Re
             share(&mut this.body, block, inside)
         }
         Stmt::Case(_, arms) => arms.iter_mut().try_for_each(|(_, body)| share(body, block, in_threads)),
+        Stmt::Private(private) => share(&mut private.body, block, in_threads),
         _ => Ok(()),
     })
 }
@@ -38,7 +39,7 @@ pub(super) fn only_firsts(
         if !is_shared(&stmt) {
             let missing: Vec<GpuDimension> =
                 used.iter().copied().filter(|dimension| !covered.contains(dimension)).collect();
-            done.push(if missing.is_empty() { stmt } else { Stmt::First(missing, vec![stmt]) });
+            done.push(only(missing, stmt));
             continue;
         }
         done.push(match stmt {
@@ -59,10 +60,33 @@ pub(super) fn only_firsts(
                 copy.body = only_firsts(copy.body, used, covered);
                 Stmt::CacheRows(copy)
             }
+            Stmt::Private(mut private) => {
+                let blocks = |dimension: &&GpuDimension| dimension.level == GpuLevel::Grid;
+                let missing: Vec<GpuDimension> =
+                    used.iter().filter(blocks).copied().filter(|one| !covered.contains(one)).collect();
+                let before = covered.len();
+                covered.extend(&missing);
+                let mut body = Vec::with_capacity(private.body.len());
+                for stmt in private.body {
+                    match stmt {
+                        Stmt::ZeroAll(_) | Stmt::Fold(_) => body.push(stmt),
+                        stmt => body.extend(only_firsts(vec![stmt], used, covered)),
+                    }
+                }
+                private.body = body;
+                covered.truncate(before);
+                only(missing, Stmt::Private(private))
+            }
             other => other,
         });
     }
     done
+}
+
+/// A statement for the first block or thread of some directions.
+fn only(dimensions: Vec<GpuDimension>, stmt: Stmt) -> Stmt {
+    let guards: Vec<Guard> = dimensions.into_iter().map(Guard::First).collect();
+    if guards.is_empty() { stmt } else { Stmt::When(guards, vec![stmt]) }
 }
 
 /// Whether several threads take part in a statement.
@@ -70,6 +94,7 @@ fn is_shared(stmt: &Stmt) -> bool {
     let any = |body: &[Stmt]| body.iter().any(is_shared);
     match stmt {
         Stmt::CacheRows(copy) => copy.shared.is_some(),
+        Stmt::Private(private) => private.shared,
         Stmt::Loop(this) => matches!(this.mode, Mode::Mapped(_)) || any(&this.body),
         Stmt::Case(_, arms) => arms.iter().any(|(_, body)| any(body)),
         other => any_mapped(std::slice::from_ref(other)),

@@ -1,6 +1,6 @@
 //! MIR to plan.
 
-use super::sums::WalkContext;
+use super::sums::{self, WalkContext};
 use super::traversal::{RowsRead, WalkInfo};
 use super::{CopyPlan, Plan, WalkPlan, copies, cost};
 use crate::bytes::scalar;
@@ -69,10 +69,12 @@ pub fn build(
         };
         walks.insert(leaf.id, plan);
     }
+    let mut thread_sums = BTreeMap::new();
+    sums::thread_sums(&mir.body, mir, hir, &mut thread_sums);
     let numbered = budget.narrow_indices.then(|| most_numbered_rows(hir));
     let rows_per_run = [mir.rows_per_run, max_rows, numbered].into_iter().flatten().min();
     let index = if budget.narrow_indices { Scalar::I32 } else { Scalar::I64 };
-    Ok(Plan { storages, walks, copies, subset, rows_per_run, index })
+    Ok(Plan { storages, walks, copies, thread_sums, subset, rows_per_run, index })
 }
 
 /// The most rows of which all elements have numbers of 32 bits.
@@ -103,7 +105,8 @@ fn collect<'m>(
             }
             Stmt::Private(private) => collect(&private.body, outside, copies, into),
             Stmt::Launch(launch) => collect(&launch.body, outside, copies, into),
-            Stmt::First(_, body) => collect(body, outside, copies, into),
+            Stmt::When(_, body) => collect(body, outside, copies, into),
+            Stmt::ThreadSums(sums) => collect(&sums.body, outside, copies, into),
             Stmt::Base(_) | Stmt::CacheTrees(_) | Stmt::Zero(..) | Stmt::ZeroAll(_) | Stmt::Fold(_) => {}
         }
     }
