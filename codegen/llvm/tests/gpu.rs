@@ -210,6 +210,95 @@ fn margins_are_those_of_the_walker() {
     assert!(checked.iter().all(|count| *count > 40), "{checked:?}");
 }
 
+/// Where each slot gets one tree, sums are bit for bit those of the walker, signs of zeros included: on processors, in
+/// launches that fold behind them, and in blocks that fold by themselves.
+#[test]
+fn slots_of_one_tree_are_added_in_the_order_of_the_model() {
+    let rows = "tile(batch, b0, b1, 4)\ngpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\n";
+    let tiles = format!("{rows}tile(tree, t0, t1, 3)\n");
+    let exact = [
+        "parallel(tree)\n".to_string(),
+        "parallel(tree)\nparallel(batch)\n".to_string(),
+        "reorder(tree, batch)\nparallel(tree)\nvectorReduce(tree, 4)\n".to_string(),
+        "tile(tree, t0, t1, 3)\nreorder(t0, t1, batch)\nparallel(t1)\n".to_string(),
+        "split(tree, ta, tb, 1)\nparallel(tb)\n".to_string(),
+        format!("{rows}gpuDimension(tree, block.y)\n"),
+        format!("{rows}gpuDimension(tree, block.y)\nsharedReduce(tree)\n"),
+        format!("{tiles}reorder(t0, b0, b1, t1)\ngpuDimension(t1, block.y)\n"),
+        format!("{tiles}reorder(b0, t0, b1, t1)\ngpuDimension(t1, block.y)\nsharedReduce(t1)\n"),
+        format!("{tiles}gpuDimension(t0, block.y)\ngpuDimension(t1, block.z)\nsharedReduce(t0)\n"),
+        format!("{tiles}reorder(b0, t0, b1, t1)\ngpuDimension(t0, grid.y)\ngpuDimension(t1, block.y)\n"),
+    ];
+    let reassociated = [
+        "parallel(tree)\ninterleave(tree, 2)\n".to_string(),
+        "parallel(batch)\ntile(tree, t0, t1, 3)\nparallel(t1)\n".to_string(),
+        "parallel(batch)\nsplit(tree, ta, tb, 1)\nparallel(ta)\n".to_string(),
+        "tile(tree, t0, t1, 3)\nreorder(t0, t1, batch)\nparallel(t1)\nparallel(t0)\n".to_string(),
+        "parallel(tree)\natomicReduce(tree)\n".to_string(),
+        format!("{tiles}reorder(b0, t0, b1, t1)\ngpuDimension(t1, block.y)\n"),
+        format!("{tiles}gpuDimension(t1, block.y)\nsharedReduce(t1)\n"),
+        format!("{tiles}reorder(b0, t0, b1, t1)\ngpuDimension(t0, grid.y)\ngpuDimension(t1, block.y)\nsharedReduce(t1)\n"),
+    ];
+    let all = exact.iter().map(|text| (text, true)).chain(reassociated.iter().map(|text| (text, false)));
+    for (seed, (text, is_exact)) in (0..25).flat_map(|seed| all.clone().map(move |case| (seed, case))) {
+        let mut rng = Rng(seed);
+        let mut forest = forests::forest(&mut rng);
+        if forest.trees.len() < 4 {
+            continue;
+        }
+        if seed % 2 == 0 {
+            // Sums of nothing but zeros, of which some have signs.
+            forest.base.fill(-0.0);
+            let leaves = forest.trees.iter_mut().skip(1).flat_map(|tree| &mut tree.leaves);
+            leaves.flat_map(|leaf| &mut leaf.values).for_each(|value| *value = -0.0);
+        }
+        let target = if text.contains("gpuDimension") { Target::gpu() } else { Target::cpu() };
+        let options = Options {
+            model: Some(forests::info(&forest).into()),
+            supported: Supported::Simulable,
+            target: Some(target),
+            ..Options::default()
+        };
+        let nests = check(text, &options).nests.unwrap_or_else(|| panic!("seed {seed}: {text} is legal"));
+        let found = nests.rest().accumulation == Accumulation::Exact;
+        assert_eq!(found, is_exact, "seed {seed}, {text}");
+        let rows = forests::rows(&mut rng, &forest, 1);
+        let rows = &rows[..rows.len().min(7 * forest.num_features)];
+        let compiled = compile(forest.clone(), None, nests, &[KernelKind::Raw], &Budget::default());
+        let compiled = compiled.unwrap_or_else(|error| panic!("seed {seed}: {text}: {error}"));
+        let agree = agree(&margins(&compiled, &forest, rows), &expected(&forest, rows), &forest, is_exact);
+        assert!(agree, "seed {seed}, {text}\n{}", compiled.lir);
+    }
+}
+
+/// A kernel that adds trees to the rows of its threads opens their sums, and stores each once.
+#[test]
+fn sums_are_stored_once_and_no_launch_only_sets_base_values() {
+    let tiles = "tile(tree, t0, t1, 2)\ngpuDimension(t0, block.y)\n";
+    let cases = [
+        (DIRECT.to_string(), 1),
+        (format!("{DIRECT}tile(tree, t0, t1, 2)\nunroll(t1)\n"), 1),
+        (format!("{DIRECT}split(tree, ta, tb, 1)\n"), 1),
+        ("tile(tree, t0, t1, 2)\ntile(batch, b0, b1, 4)\nreorder(t0, b0, b1, t1)\n\
+          gpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\n".to_string(), 1),
+        // Slots are neither emptied, nor are the sums that they are folded into set before.
+        (format!("{DIRECT}{tiles}"), 2),
+        (format!("{DIRECT}{tiles}sharedReduce(t0)\n"), 1),
+    ];
+    for (schedule, launches) in cases {
+        let compiled = compiled(&forests::forest(&mut Rng(1)), &schedule).expect("the schedule is legal");
+        let kernel = &compiled.lir.kernels[0].1;
+        let text = kernel.to_string();
+        assert_eq!(text.matches("launch ").count(), launches, "{schedule}\n{text}");
+        // In each launch one statement stores to the output or the slots, beside what is private or shared.
+        let stores = text.lines().filter(|line| {
+            let line = line.trim_start();
+            line.starts_with("store result") || line.starts_with("store private[")
+        });
+        assert_eq!(stores.count(), launches, "{schedule}\n{text}");
+    }
+}
+
 /// Each deliberate mistake makes a wrong margin, or an access that the interpreter reports.
 #[test]
 fn seeded_faults_are_seen() {
