@@ -104,6 +104,37 @@ fn kinds() -> Vec<String> {
          gpuDimension(b0, grid.x)\ngpuDimension(t0, block.y)\ngpuDimension(t1, block.x)\nsharedReduce(t0)\n\
          atomicReduce(t1)\n"
             .to_string(),
+        // Trees in shared memory: all of them once for each block, in pieces around the threads and inside them, with
+        // rows of partial tiles, with several rows for each thread, beside cached rows, in all layouts.
+        "tile(batch, b0, b1, 4)\nreorder(b0, tree, b1)\ntile(tree, t0, t1, 100)\nreorder(b0, t0, b1, t1)\n\
+         gpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\ncache(t0)\n"
+            .to_string(),
+        with("tile(tree, t0, t1, 2)\ncache(t0)"),
+        with("tile(tree, t0, t1, 2)\ncache(t0)\nrepresentation(sparse)\nunroll(t0)"),
+        with("tile(tree, t0, t1, 2)\ncache(t0)\nrepresentation(levels)\ncache(b0)"),
+        with("tile(tree, t0, t1, 2)\ncache(t0)\nrepresentation(quantized)\ncache(b0)"),
+        with("tile(tree, t0, t1, 2)\ncache(t0)\nrepresentation(preorder)\ncache(b0)"),
+        with("cache(tree)\ninterleave(tree, 2)"),
+        with("split(tree, ta, tb, 1)\ncache(tb)"),
+        with("tile(tree, t0, t1, 2)\nspecialize(t0)\ncache(t1)"),
+        "tile(batch, b0, rest, 7)\ntile(rest, b1, b2, 4)\ntile(tree, t0, t1, 2)\nreorder(b0, b1, t0, t1, b2)\n\
+         gpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\ncache(t0)\ninterleave(b2, 4)\n"
+            .to_string(),
+        "tile(batch, b0, b1, 3)\ntile(tree, g, rest, 5)\ntile(rest, t0, t1, 2)\nreorder(b0, g, b1, t0, t1)\n\
+         gpuDimension(b0, grid.x)\ngpuDimension(g, grid.y)\ngpuDimension(b1, block.x)\ncache(t0)\n"
+            .to_string(),
+        // Pieces of trees that threads of the other direction walk, whose last ones are shorter for some.
+        "tile(batch, b0, b1, 3)\ntile(tree, t0, rest, 5)\ntile(rest, t1, t2, 2)\nreorder(b0, b1, t0, t1, t2)\n\
+         gpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\ngpuDimension(t0, block.y)\ncache(t1)\n"
+            .to_string(),
+        "tile(batch, b0, b1, 3)\ntile(tree, t0, rest, 5)\ntile(rest, t1, t2, 2)\nreorder(b0, b1, t0, t1, t2)\n\
+         gpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\ngpuDimension(t0, block.y)\ncache(t1)\n\
+         sharedReduce(t0)\n"
+            .to_string(),
+        // Beside threads of a direction that other walks of the launch do not have.
+        "tile(batch, b0, b1, 4)\ngpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\nsplit(tree, ta, tb, 1)\n\
+         tile(tb, t0, t1, 2)\ngpuDimension(t0, block.y)\ncache(ta)\n"
+            .to_string(),
         // A loop of the host around the launch: trees in pieces, whose sums are added up in the output.
         "tile(tree, t0, t1, 2)\ntile(batch, b0, b1, 4)\nreorder(t0, b0, b1, t1)\n\
          gpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\n"
@@ -308,11 +339,15 @@ fn seeded_faults_are_seen() {
             let forest = forests::forest(&mut rng);
             let rows = forests::rows(&mut rng, &forest, 1);
             let rows = &rows[..rows.len().min(5 * forest.num_features)];
-            let schedule = format!("{DIRECT}cache(b0)");
-            let compiled = with_fault(fault, || compiled(&forest, &schedule)).expect("the schedule is legal");
-            simulated(&compiled, &forest, rows).ok() != Some(expected(&forest, rows))
+            [format!("{DIRECT}cache(b0)"), format!("{DIRECT}tile(tree, t0, t1, 2)\ncache(t0)")].map(|schedule| {
+                let compiled = with_fault(fault, || compiled(&forest, &schedule)).expect("the schedule is legal");
+                simulated(&compiled, &forest, rows).ok() != Some(expected(&forest, rows))
+            })
         };
-        assert!((0..20).any(sees), "{fault:?} is not seen");
+        let seen: Vec<[bool; 2]> = (0..20).map(sees).collect();
+        for copies in 0..2 {
+            assert!(seen.iter().any(|seen| seen[copies]), "{fault:?} is not seen");
+        }
     }
 }
 
@@ -348,7 +383,6 @@ fn what_has_no_code_yet_is_refused() {
     let cases = [
         (format!("{DIRECT}cache(b1)"), "cached by single threads"),
         (format!("{DIRECT}representation(quantized)"), "quantized outside launches"),
-        (format!("{DIRECT}cache(tree)"), "cached trees"),
     ];
     for (schedule, what) in cases {
         let nest = nest(&forest, &schedule).expect("the checker accepts it");
@@ -356,6 +390,39 @@ fn what_has_no_code_yet_is_refused() {
         let error = error.expect("it is refused");
         assert!(error.message.contains(what), "{schedule}: {error}");
     }
+}
+
+/// The checker knows the fewest bytes that a layout takes, and the compiler what it takes in fact.
+#[test]
+fn shared_memory_is_counted_as_it_is_used() {
+    let forest = |features| {
+        let (mut forest, _) = forests::complete(4, 6, 3);
+        forest.num_features = features;
+        forest
+    };
+    let cached = |threads: u32, more: &str| {
+        format!(
+            "target gpu(sm_80)\ntile(batch, b0, b1, {threads})\ngpuDimension(b0, grid.x)\n\
+             gpuDimension(b1, block.x)\ncache(b0)\n{more}"
+        )
+    };
+    let nests = |features, schedule: &str| {
+        let mut model = forests::info(&forest(features));
+        model.tested_features = 4;
+        let options = Options { model: Some(model.into()), supported: Supported::Simulable, ..Options::default() };
+        check(schedule, &options)
+    };
+    // 512 values of four bytes for 128 rows are too much; bins of those that are tested are not.
+    let checked = nests(512, &cached(128, ""));
+    assert!(checked.nests.is_none() && checked.diagnostics[0].code.to_string() == "S0082", "{:?}", checked.diagnostics);
+    let fits = nests(512, &cached(128, "representation(quantized)\n")).nests.expect("it is legal");
+    compile(forest(512), None, fits, &[KernelKind::Raw], &Budget::default()).expect("it fits");
+    // Two rows of 10000 values are 80000 bytes, and take as much place as 32.
+    let checked = nests(10000, &cached(2, ""));
+    let error = compile(forest(10000), None, checked.nests.expect("it may fit"), &[KernelKind::Raw], &Budget::default());
+    let error = error.err().expect("it does not");
+    assert_eq!(error.code.to_string(), "C0013");
+    assert!(error.message.contains("shared_rows 1280000"), "{error}");
 }
 
 #[test]

@@ -238,6 +238,8 @@ pub struct Nest {
     pub accumulation: Accumulation,
     /// Rows handled by one run of the nest, when the schedule depends on it.
     pub batch_size: Option<u64>,
+    /// Bytes of memory that the threads of a block may share, if the nest is for GPUs.
+    pub shared_memory: Option<u64>,
 }
 
 impl Nest {

@@ -1,6 +1,7 @@
 //! Slots in a GPU's memory, and how they are folded: by a launch of their own, or by the threads of a block.
 
 use super::kernel_builder::KernelBuilder;
+use super::shared::most_shared;
 use super::sum_target::{PrivateBuffer, SumTarget};
 use crate::lir::{Address, Bin, Build, Cmp, GpuAxis, GpuDimension, GpuLevel, Space, Ty, Value};
 use crate::mir::{Iter, Limit, Opening, Private, PrivateId, Seed};
@@ -151,7 +152,7 @@ impl KernelBuilder<'_> {
         }
         let most = private.window.high.map_or(0, |high| high - private.window.low);
         let bytes = slots.saturating_mul(most).saturating_mul(margins).saturating_mul(element.bytes().into());
-        let bytes = self.b.int(bytes);
+        let bytes = self.b.int(most_shared(bytes));
         let held = self.b.mul_int(rows.count, margins);
         let (slots, slot_size) = (self.b.int(slots), self.b.int(most * margins));
         self.alloc_in(Space::Shared, "shared_sums", element, bytes, |k, buffer| {

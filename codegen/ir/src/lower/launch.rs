@@ -3,6 +3,7 @@
 use super::kernel_builder::KernelBuilder;
 use super::row_source::RowCopy;
 use super::scope::{InScope, WindowRows};
+use super::shared::most_shared;
 use crate::fault::{Fault, seeded};
 use crate::lir::{Address, Bin, BufferId, Build, Cmp, GpuAxis, GpuDimension, GpuLevel, Space, Ty, Value};
 use crate::mir::{CacheRows, Guard, Iter, Launch, Loop, Mapping};
@@ -80,7 +81,8 @@ impl KernelBuilder<'_> {
         };
         let line = i64::from(LINE / element.bytes());
         let held = (most + line - 1) / line * line;
-        let bytes = self.b.int(held * columns * i64::from(element.bytes()));
+        let bytes = held.saturating_mul(columns).saturating_mul(element.bytes().into());
+        let bytes = self.b.int(most_shared(bytes));
         self.alloc_in(Space::Shared, name, element, bytes, |k, buffer| {
             let team = k.team(threads);
             match quantizer {

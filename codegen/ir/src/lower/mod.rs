@@ -16,6 +16,8 @@ mod output;
 mod ports;
 mod row_source;
 mod scope;
+mod shared;
+mod shared_trees;
 mod sum_target;
 mod sums;
 mod thread_sums;
@@ -28,6 +30,7 @@ use crate::lir::{Build, Builder, Cmp, Function, KernelKind};
 use sched_nest::{Bounded, Variants};
 
 pub use lowering::{Lowering, Numbers};
+pub(crate) use shared::check as check_shared;
 pub use output::{class_columns, interface, value_columns};
 
 /// The function of one kernel, which chooses among the variants of the schedule by the number of rows. Leaves are

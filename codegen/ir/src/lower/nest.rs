@@ -30,6 +30,8 @@ impl KernelBuilder<'_> {
                 _ => self.cache_rows(cache),
             },
             Stmt::CacheTrees(cache) => self.cache_trees(cache),
+            Stmt::ShareTrees(copy) if sums => self.share_trees(copy),
+            Stmt::ShareTrees(copy) => self.block(&copy.body),
             Stmt::Base(window) if sums => self.fill_base(window),
             Stmt::Launch(launch) => self.device_code(launch),
             Stmt::When(guards, body) => self.guarded(guards, |k| k.block(body)),

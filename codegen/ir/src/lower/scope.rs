@@ -5,6 +5,7 @@ use super::row_source::RowCopy;
 use super::sum_target::{CopiedSums, KeptSums, PrivateBuffer, SumTarget};
 use crate::lir::{Bin, Builder, Value};
 use crate::mir::{Accumulator, Affine, Bound, CacheId, Iter, Limit, PrivateId, Target, Var, Window};
+use crate::repr::{Buffers, Storage};
 use std::collections::BTreeMap;
 
 /// A variable in scope.
@@ -41,6 +42,8 @@ pub struct Scope {
     pub privates: BTreeMap<PrivateId, PrivateBuffer>,
     /// The copies of rows.
     pub copies: BTreeMap<CacheId, RowCopy>,
+    /// Copies of some trees, in place of the tables of a storage.
+    pub trees: BTreeMap<Storage, Buffers>,
     /// The sums that walks add to instead of the output.
     pub copied_sums: Option<CopiedSums>,
     /// The sums that a thread keeps to itself.

@@ -8,7 +8,7 @@
 //! ([`super::thread_sums`]); otherwise a launch of their own sets them before.
 
 use super::mapped::{any_mapped, no_code_yet};
-use super::threads::{only_firsts, share};
+use super::threads::{Share, only_firsts};
 use super::{
     Affine, Bound, Iter, Launch, Limit, Loop, Mapping, Mir, Mode, Stmt, Var, VarInfo, WalkRange, Window,
 };
@@ -156,6 +156,7 @@ impl Separate<'_> {
             other @ (Stmt::Base(_)
             | Stmt::When(..)
             | Stmt::ThreadSums(_)
+            | Stmt::ShareTrees(_)
             | Stmt::Launch(_)
             | Stmt::Zero(..)
             | Stmt::ZeroAll(_)
@@ -181,7 +182,7 @@ impl Separate<'_> {
                 "make loops that stand beside each other and are mapped to one dimension equally long, or smaller tiles",
             ));
         }
-        share(&mut body, block, false)?;
+        let body = Share { vars: self.vars, block, threads: Vec::new() }.all(body)?;
         Ok(Launch { name, grid: extents.grid, block, walks, body })
     }
 
@@ -212,12 +213,13 @@ impl Separate<'_> {
                     arms.iter().try_for_each(|(_, body)| self.extents(body, inside, extents))?;
                 }
                 Stmt::CacheRows(copy) => self.extents(&copy.body, inside, extents)?,
-                Stmt::CacheTrees(_) => return Err(no_code_yet("cached trees")),
+                Stmt::ShareTrees(copy) => self.extents(&copy.body, inside, extents)?,
                 Stmt::Private(private) => self.extents(&private.body, inside, extents)?,
                 Stmt::When(_, body) => self.extents(body, inside, extents)?,
                 Stmt::ThreadSums(sums) => self.extents(&sums.body, inside, extents)?,
                 Stmt::Walks(_)
                 | Stmt::Base(_)
+                | Stmt::CacheTrees(_)
                 | Stmt::Zero(..)
                 | Stmt::ZeroAll(_)
                 | Stmt::Fold(_)

@@ -269,6 +269,17 @@ pub struct CacheTrees {
     pub walks: WalkRange,
 }
 
+/// Copies of trees that the threads of a block make together and share.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ShareTrees {
+    /// The trees.
+    pub trees: CacheTrees,
+    /// The threads of a block.
+    pub threads: [u32; 3],
+    /// Where the copies are walked.
+    pub body: Vec<Stmt>,
+}
+
 /// What sums begin with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Seed {
@@ -371,6 +382,8 @@ pub enum Stmt {
     CacheRows(CacheRows),
     /// A prefetch of trees.
     CacheTrees(CacheTrees),
+    /// Copies of trees that a block shares.
+    ShareTrees(ShareTrees),
     /// A private buffer.
     Private(Private),
     /// Sets the current iteration's slot to zero.

@@ -172,6 +172,10 @@ impl Printer<'_> {
             Stmt::CacheTrees(cache) => {
                 self.line(f, format!("prefetch trees[{} + 0..{}]", self.affine(&cache.from), cache.count))
             }
+            Stmt::ShareTrees(copy) => {
+                let CacheTrees { from, count, .. } = &copy.trees;
+                self.braced(f, format!("shared trees[{} + 0..{count}]", self.affine(from)), &copy.body)
+            }
             Stmt::Private(private) => {
                 let slots: Vec<String> = private.slots.iter().map(|iter| self.iter(iter)).collect();
                 let (slots, rows) = (slots.join("]["), self.window(&private.window));

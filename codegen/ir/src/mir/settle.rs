@@ -63,6 +63,10 @@ impl Settle<'_> {
                 copy.body = self.all(copy.body)?;
                 vec![Stmt::CacheRows(copy)]
             }
+            Stmt::ShareTrees(mut copy) => {
+                copy.body = self.all(copy.body)?;
+                vec![Stmt::ShareTrees(copy)]
+            }
             Stmt::Private(mut private) => {
                 private.body = self.all(private.body)?;
                 vec![Stmt::Private(private)]
@@ -148,7 +152,7 @@ fn meets(stmt: &Stmt) -> bool {
         Stmt::Case(_, arms) => arms.iter().any(|(_, body)| any(body)),
         Stmt::When(_, body) => any(body),
         Stmt::ThreadSums(sums) => any(&sums.body),
-        Stmt::ZeroAll(_) | Stmt::Fold(_) => true,
+        Stmt::ShareTrees(_) | Stmt::ZeroAll(_) | Stmt::Fold(_) => true,
         Stmt::Walks(_) | Stmt::Base(_) | Stmt::Launch(_) | Stmt::CacheTrees(_) | Stmt::Zero(..) => false,
     }
 }

@@ -79,6 +79,10 @@ impl Open<'_> {
                 copy.body = self.all(copy.body, way);
                 Stmt::CacheRows(copy)
             }
+            Stmt::ShareTrees(mut copy) => {
+                copy.body = self.all(copy.body, way);
+                Stmt::ShareTrees(copy)
+            }
             Stmt::Launch(mut launch) => {
                 launch.body = self.all(launch.body, &Way { in_launch: true, ..way.clone() });
                 Stmt::Launch(launch)
@@ -168,6 +172,7 @@ impl Open<'_> {
                 }
                 Stmt::Case(_, arms) => arms.iter().for_each(|(_, body)| self.collect(body, rows, into)),
                 Stmt::CacheRows(copy) => self.collect(&copy.body, rows, into),
+                Stmt::ShareTrees(copy) => self.collect(&copy.body, rows, into),
                 _ => {}
             }
         }
@@ -185,6 +190,7 @@ impl Open<'_> {
             Stmt::Loop(this) => self.comes_by(this) && self.is_chain(&this.body, of, in_launch),
             Stmt::Case(_, arms) => arms.iter().all(|(_, body)| self.is_chain(body, of, in_launch)),
             Stmt::CacheRows(copy) => self.is_chain(&copy.body, of, in_launch),
+            Stmt::ShareTrees(copy) => self.is_chain(&copy.body, of, in_launch),
             Stmt::Launch(launch) => self.is_chain(&launch.body, of, true),
             Stmt::Private(private) => {
                 let folds = |stmt: &&Stmt| matches!(stmt, Stmt::Fold(fold) if same(fold.into.accumulator, of));
@@ -238,6 +244,7 @@ fn adds(stmt: &Stmt, of: Accumulator, atomically: bool) -> bool {
         Stmt::Loop(this) => any(&this.body),
         Stmt::Case(_, arms) => arms.iter().any(|(_, body)| any(body)),
         Stmt::CacheRows(copy) => any(&copy.body),
+        Stmt::ShareTrees(copy) => any(&copy.body),
         Stmt::Launch(launch) => any(&launch.body),
         Stmt::When(_, body) => any(body),
         Stmt::ThreadSums(sums) => any(&sums.body),
@@ -256,6 +263,7 @@ fn has_all(stmts: &[Stmt], slots: &Iter) -> bool {
         Stmt::Loop(this) => has_all(&this.body, slots),
         Stmt::Case(_, arms) => arms.iter().all(|(_, body)| has_all(body, slots)),
         Stmt::CacheRows(copy) => has_all(&copy.body, slots),
+        Stmt::ShareTrees(copy) => has_all(&copy.body, slots),
         Stmt::Launch(launch) => has_all(&launch.body, slots),
         Stmt::Private(private) => has_all(&private.body, slots),
         _ => true,

@@ -62,6 +62,7 @@ fn for_each_copy(
             Stmt::Launch(launch) => for_each_copy(&launch.body, outermost, see)?,
             Stmt::When(_, body) => for_each_copy(body, outermost, see)?,
             Stmt::ThreadSums(sums) => for_each_copy(&sums.body, outermost, see)?,
+            Stmt::ShareTrees(copy) => for_each_copy(&copy.body, outermost, see)?,
             Stmt::Base(_)
             | Stmt::Walks(_)
             | Stmt::CacheTrees(_)
@@ -101,6 +102,7 @@ fn adds_to_output(stmt: &Stmt) -> bool {
         Stmt::Base(_)
         | Stmt::Launch(_)
         | Stmt::ThreadSums(_)
+        | Stmt::ShareTrees(_)
         | Stmt::CacheRows(_)
         | Stmt::Private(_)
         | Stmt::Zero(..)

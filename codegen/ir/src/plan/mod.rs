@@ -17,6 +17,7 @@ mod build;
 mod copies;
 mod cost;
 mod print;
+mod shared_trees;
 mod storage;
 mod sums;
 mod traversal;

@@ -72,6 +72,7 @@ pub fn thread_sums(stmts: &[Stmt], mir: &Mir, hir: &Hir, into: &mut BTreeMap<Thr
             Stmt::Private(private) => thread_sums(&private.body, mir, hir, into),
             Stmt::Launch(launch) => thread_sums(&launch.body, mir, hir, into),
             Stmt::When(_, body) => thread_sums(body, mir, hir, into),
+            Stmt::ShareTrees(copy) => thread_sums(&copy.body, mir, hir, into),
             Stmt::Walks(_)
             | Stmt::Base(_)
             | Stmt::CacheTrees(_)
