@@ -73,8 +73,9 @@ pub(crate) fn infer(builder: &NestBuilder) -> Accumulation {
                 Ok(inside) => Some(inside),
                 Err(trees) => {
                     let name = builder.name(trees);
-                    let why =
-                        format!("`{name}` runs over trees in parallel, so partial sums are added up separately.");
+                    let why = format!(
+                        "`{name}` runs over trees in parallel, so partial sums are added up separately."
+                    );
                     return Accumulation::Reassociated(why);
                 }
             },

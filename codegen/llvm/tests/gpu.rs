@@ -115,6 +115,7 @@ fn kinds() -> Vec<String> {
         with("tile(tree, t0, t1, 2)\ncache(t0)\nrepresentation(quantized)\ncache(b0)"),
         with("tile(tree, t0, t1, 2)\ncache(t0)\nrepresentation(preorder)\ncache(b0)"),
         with("cache(tree)\ninterleave(tree, 2)"),
+        with("tileTrees(3)\nrepresentation(sparse)\ntile(tree, t0, t1, 2)\ncache(t0)"),
         with("split(tree, ta, tb, 1)\ncache(tb)"),
         with("tile(tree, t0, t1, 2)\nspecialize(t0)\ncache(t1)"),
         "tile(batch, b0, rest, 7)\ntile(rest, b1, b2, 4)\ntile(tree, t0, t1, 2)\nreorder(b0, b1, t0, t1, b2)\n\
@@ -135,6 +136,20 @@ fn kinds() -> Vec<String> {
         "tile(batch, b0, b1, 4)\ngpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\nsplit(tree, ta, tb, 1)\n\
          tile(tb, t0, t1, 2)\ngpuDimension(t0, block.y)\ncache(ta)\n"
             .to_string(),
+        // Loops over threads that are leaf loops, in groups, and behind serial loops over trees.
+        "tile(batch, b0, b1, 4)\nreorder(b0, tree, b1)\ngpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\n"
+            .to_string(),
+        "tile(batch, b0, b1, 7)\nreorder(b0, tree, b1)\ngpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\n\
+         interleave(b1, 2)\ncache(tree)\n"
+            .to_string(),
+        "gpuDimension(batch, grid.x)\ngpuDimension(tree, block.x)\ninterleave(tree, 2)\nsharedReduce(tree)\n"
+            .to_string(),
+        // Threads with code of their own, alone and around one barrier for all.
+        with("tile(tree, t0, t1, 2)\ngpuDimension(t0, block.y)\nspecialize(t0)\ninterleave(t1, 2)"),
+        with("tile(tree, t0, t1, 2)\ngpuDimension(t0, block.y)\nspecialize(t0)\nsharedReduce(t0)\ncache(b0)"),
+        // A loop that ends sooner for some threads, with a barrier in it.
+        with("tile(tree, t0, t1, 2)\nreorder(t1, t0)\ngpuDimension(t1, block.y)\ncache(t0)"),
+        with("tile(tree, t0, t1, 3)\nreorder(t1, t0)\ngpuDimension(t1, block.y)\ncache(t0)\nunroll(t0)\nsharedReduce(t1)"),
         // A loop of the host around the launch: trees in pieces, whose sums are added up in the output.
         "tile(tree, t0, t1, 2)\ntile(batch, b0, b1, 4)\nreorder(t0, b0, b1, t1)\n\
          gpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\n"
@@ -268,7 +283,9 @@ fn slots_of_one_tree_are_added_in_the_order_of_the_model() {
         "parallel(tree)\natomicReduce(tree)\n".to_string(),
         format!("{tiles}reorder(b0, t0, b1, t1)\ngpuDimension(t1, block.y)\n"),
         format!("{tiles}gpuDimension(t1, block.y)\nsharedReduce(t1)\n"),
-        format!("{tiles}reorder(b0, t0, b1, t1)\ngpuDimension(t0, grid.y)\ngpuDimension(t1, block.y)\nsharedReduce(t1)\n"),
+        format!(
+            "{tiles}reorder(b0, t0, b1, t1)\ngpuDimension(t0, grid.y)\ngpuDimension(t1, block.y)\nsharedReduce(t1)\n"
+        ),
     ];
     let all = exact.iter().map(|text| (text, true)).chain(reassociated.iter().map(|text| (text, false)));
     for (seed, (text, is_exact)) in (0..25).flat_map(|seed| all.clone().map(move |case| (seed, case))) {
@@ -310,8 +327,12 @@ fn sums_are_stored_once_and_no_launch_only_sets_base_values() {
         (DIRECT.to_string(), 1),
         (format!("{DIRECT}tile(tree, t0, t1, 2)\nunroll(t1)\n"), 1),
         (format!("{DIRECT}split(tree, ta, tb, 1)\n"), 1),
-        ("tile(tree, t0, t1, 2)\ntile(batch, b0, b1, 4)\nreorder(t0, b0, b1, t1)\n\
-          gpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\n".to_string(), 1),
+        (
+            "tile(tree, t0, t1, 2)\ntile(batch, b0, b1, 4)\nreorder(t0, b0, b1, t1)\n\
+          gpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\n"
+                .to_string(),
+            1,
+        ),
         // Slots are neither emptied, nor are the sums that they are folded into set before.
         (format!("{DIRECT}{tiles}"), 2),
         (format!("{DIRECT}{tiles}sharedReduce(t0)\n"), 1),
@@ -339,10 +360,13 @@ fn seeded_faults_are_seen() {
             let forest = forests::forest(&mut rng);
             let rows = forests::rows(&mut rng, &forest, 1);
             let rows = &rows[..rows.len().min(5 * forest.num_features)];
-            [format!("{DIRECT}cache(b0)"), format!("{DIRECT}tile(tree, t0, t1, 2)\ncache(t0)")].map(|schedule| {
-                let compiled = with_fault(fault, || compiled(&forest, &schedule)).expect("the schedule is legal");
-                simulated(&compiled, &forest, rows).ok() != Some(expected(&forest, rows))
-            })
+            [format!("{DIRECT}cache(b0)"), format!("{DIRECT}tile(tree, t0, t1, 2)\ncache(t0)")].map(
+                |schedule| {
+                    let compiled =
+                        with_fault(fault, || compiled(&forest, &schedule)).expect("the schedule is legal");
+                    simulated(&compiled, &forest, rows).ok() != Some(expected(&forest, rows))
+                },
+            )
         };
         let seen: Vec<[bool; 2]> = (0..20).map(sees).collect();
         for copies in 0..2 {
@@ -383,12 +407,41 @@ fn what_has_no_code_yet_is_refused() {
     let cases = [
         (format!("{DIRECT}cache(b1)"), "cached by single threads"),
         (format!("{DIRECT}representation(quantized)"), "quantized outside launches"),
+        (
+            format!(
+                "{DIRECT}tile(tree, t0, rest, 2)\ntile(rest, t1, t2, 1)\ngpuDimension(t0, block.y)\n\
+                 specialize(t0)\ncache(t1)\n"
+            ),
+            "go different ways",
+        ),
     ];
     for (schedule, what) in cases {
         let nest = nest(&forest, &schedule).expect("the checker accepts it");
         let error = compile(forest.clone(), None, nest, &[KernelKind::Raw], &Budget::default()).err();
         let error = error.expect("it is refused");
         assert!(error.message.contains(what), "{schedule}: {error}");
+    }
+}
+
+/// Walks read the copies of trees, and no table of which there is one.
+#[test]
+fn walks_read_copies_of_trees() {
+    let tables = [
+        ("array", "array_nodes"),
+        ("sparse", "sparse_nodes"),
+        ("levels", "levels_thresholds"),
+        ("quantized", "quantized_bins"),
+        ("preorder", "preorder_nodes"),
+    ];
+    let (forest, _) = forests::complete(4, 6, 3);
+    for (layout, table) in tables {
+        let schedule =
+            format!("{DIRECT}cache(b0)\ntile(tree, t0, t1, 2)\ncache(t0)\nrepresentation({layout})\n");
+        let compiled = compiled(&forest, &schedule).expect("the schedule is legal");
+        let text = compiled.lir.kernels[0].1.to_string();
+        assert!(text.contains(&format!("= load shared_{table}[")), "{text}");
+        // The copy is made of pieces.
+        assert_eq!(text.matches(&format!("= load {table}[")).count(), 1, "{text}");
     }
 }
 
@@ -409,17 +462,28 @@ fn shared_memory_is_counted_as_it_is_used() {
     let nests = |features, schedule: &str| {
         let mut model = forests::info(&forest(features));
         model.tested_features = 4;
-        let options = Options { model: Some(model.into()), supported: Supported::Simulable, ..Options::default() };
+        let options =
+            Options { model: Some(model.into()), supported: Supported::Simulable, ..Options::default() };
         check(schedule, &options)
     };
     // 512 values of four bytes for 128 rows are too much; bins of those that are tested are not.
     let checked = nests(512, &cached(128, ""));
-    assert!(checked.nests.is_none() && checked.diagnostics[0].code.to_string() == "S0082", "{:?}", checked.diagnostics);
+    assert!(
+        checked.nests.is_none() && checked.diagnostics[0].code.to_string() == "S0082",
+        "{:?}",
+        checked.diagnostics
+    );
     let fits = nests(512, &cached(128, "representation(quantized)\n")).nests.expect("it is legal");
     compile(forest(512), None, fits, &[KernelKind::Raw], &Budget::default()).expect("it fits");
     // Two rows of 10000 values are 80000 bytes, and take as much place as 32.
     let checked = nests(10000, &cached(2, ""));
-    let error = compile(forest(10000), None, checked.nests.expect("it may fit"), &[KernelKind::Raw], &Budget::default());
+    let error = compile(
+        forest(10000),
+        None,
+        checked.nests.expect("it may fit"),
+        &[KernelKind::Raw],
+        &Budget::default(),
+    );
     let error = error.err().expect("it does not");
     assert_eq!(error.code.to_string(), "C0013");
     assert!(error.message.contains("shared_rows 1280000"), "{error}");

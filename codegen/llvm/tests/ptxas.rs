@@ -49,6 +49,9 @@ fn kernels_assemble_without_spills() {
         "cache(b0)\nrepresentation(quantized)",
         "cache(b0)\nrepresentation(preorder)",
         "tile(tree, t0, t1, 2)\ngpuDimension(t0, block.y)",
+        "tile(tree, t0, t1, 2)\ngpuDimension(t0, block.y)\nsharedReduce(t0)",
+        "tile(tree, t0, t1, 2)\ncache(t0)",
+        "cache(b0)\ntile(tree, t0, t1, 2)\ncache(t0)\nrepresentation(quantized)",
     ];
     let folder = tempfile::tempdir().expect("a folder");
     for (number, more) in more.iter().enumerate() {

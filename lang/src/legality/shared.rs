@@ -69,7 +69,9 @@ pub(crate) fn working_set(builder: &NestBuilder, id: LoopId) -> Option<u64> {
     let count = values(builder, id, axis)?;
     Some(match axis {
         Axis::Row => {
-            let row = |layout: Layout| u64::from(model.copied_features(layout)).saturating_mul(layout.value_bytes());
+            let row = |layout: Layout| {
+                u64::from(model.copied_features(layout)).saturating_mul(layout.value_bytes())
+            };
             count.saturating_mul(least(builder, id, row))
         }
         // Which trees an iteration meets is not looked at: the smallest ones take no more than any others.
@@ -79,7 +81,8 @@ pub(crate) fn working_set(builder: &NestBuilder, id: LoopId) -> Option<u64> {
 
 /// The least that the layouts of the walks below a loop take.
 fn least(builder: &NestBuilder, id: LoopId, bytes: impl Fn(Layout) -> u64) -> u64 {
-    let leaves = builder.subtree(id).into_iter().filter(|on| builder.node(*on).inside.children().next().is_none());
+    let leaves =
+        builder.subtree(id).into_iter().filter(|on| builder.node(*on).inside.children().next().is_none());
     // Where the schedule says nothing the compiler takes one whose nodes are records.
     leaves.map(|leaf| bytes(layout_of(builder, leaf).unwrap_or(Layout::Sparse))).min().unwrap_or(0)
 }
@@ -163,9 +166,8 @@ fn last_offset(builder: &NestBuilder, id: LoopId) -> Option<i64> {
 /// One slot for each iteration of the tree loops over threads, row of the block and output.
 fn partial_sums(builder: &NestBuilder, id: LoopId) -> Option<u64> {
     let model = builder.model.as_ref()?;
-    let on_block = |on: &LoopId| {
-        builder.axis(*on) == Axis::Tree && level(builder, *on) == Some(GpuLevel::Block)
-    };
+    let on_block =
+        |on: &LoopId| builder.axis(*on) == Axis::Tree && level(builder, *on) == Some(GpuLevel::Block);
     let shares = |on: &LoopId| {
         let is = |annotation: &Annotation| matches!(annotation, Annotation::SharedReduce).then_some(());
         *on != id && on_block(on) && find(builder, *on, is).is_some()

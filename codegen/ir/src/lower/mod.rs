@@ -30,8 +30,8 @@ use crate::lir::{Build, Builder, Cmp, Function, KernelKind};
 use sched_nest::{Bounded, Variants};
 
 pub use lowering::{Lowering, Numbers};
-pub(crate) use shared::check as check_shared;
 pub use output::{class_columns, interface, value_columns};
+pub(crate) use shared::check as check_shared;
 
 /// The function of one kernel, which chooses among the variants of the schedule by the number of rows. Leaves are
 /// found under the last variant, whatever the size. None if the model has no such output.

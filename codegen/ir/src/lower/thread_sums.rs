@@ -135,7 +135,8 @@ impl KernelBuilder<'_> {
     fn begin_in_memory(&mut self, sums: &ThreadSums, target: &SumTarget) {
         let Opening::Seed(seed, firsts) = &sums.opening else { return };
         let always = Opening::Seed(*seed, Vec::new());
-        let begin = |k: &mut Self| k.guarded(&sums.guards, |k| k.begin_rows(sums, &sums.loops, &always, target));
+        let begin =
+            |k: &mut Self| k.guarded(&sums.guards, |k| k.begin_rows(sums, &sums.loops, &always, target));
         match self.is_first(firsts) {
             None => begin(self),
             Some(first) => self.when(first, begin),

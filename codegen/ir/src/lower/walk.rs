@@ -184,11 +184,7 @@ impl<'k> KernelBuilder<'k> {
     }
 
     /// What a leaf loop needs in every group. The plan has every leaf loop of the nest.
-    pub(super) fn context<'w>(
-        &mut self,
-        walks: &'w Walks,
-        buffers: &'w Buffers,
-    ) -> Option<WalkContext<'w>>
+    pub(super) fn context<'w>(&mut self, walks: &'w Walks, buffers: &'w Buffers) -> Option<WalkContext<'w>>
     where
         'k: 'w,
     {

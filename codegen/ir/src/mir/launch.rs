@@ -245,7 +245,8 @@ impl Separate<'_> {
                 }
             }
             GpuLevel::Block => {
-                let trips = this.iter.most_trips(self.vars).ok_or_else(|| unknown(&self.info(this.iter.var).name))?;
+                let trips =
+                    this.iter.most_trips(self.vars).ok_or_else(|| unknown(&self.info(this.iter.var).name))?;
                 extents.block[at] = extents.block[at].max(trips);
             }
         }

@@ -144,8 +144,7 @@ impl Printer<'_> {
                 self.braced(f, head, body)
             }
             Stmt::ThreadSums(sums) => {
-                let loops: String =
-                    sums.loops.iter().map(|iter| format!(", {}", self.iter(iter))).collect();
+                let loops: String = sums.loops.iter().map(|iter| format!(", {}", self.iter(iter))).collect();
                 let place = format!("{}[{}]", self.target(&sums.target), self.affine(&sums.row));
                 let mut head = format!("sum of {place}{loops}{}", self.opening(&sums.opening));
                 if !sums.guards.is_empty() {

@@ -12,12 +12,12 @@
 //! Iterations own their slots, threads do not: results do not depend on how many threads there are. A loop with
 //! `atomicReduce` adds to the outer target with atomic instructions instead, in whatever order threads come.
 
+use super::mapped::any_mapped;
 use super::window::{Bytes, window_of};
 use super::{
     Accumulator, Affine, Bound, Fold, Iter, Limit, Loop, Mapping, Mir, Mode, Opening, Private, PrivateId,
     Stmt, Target, Uses, Var, VarInfo, Window,
 };
-use super::mapped::any_mapped;
 use crate::codes;
 use crate::error::{Budget, CompileError};
 use sched_nest::{Axis, GpuLevel, Reduce};
@@ -159,7 +159,8 @@ impl Legalise<'_> {
         let mut wraps = Vec::new();
         for chain in chains(&this, self.vars)? {
             let shared = is_shared(&chain);
-            let chain: Vec<&Loop> = chain.into_iter().filter(|inner| !(shared && is_on_block(inner))).collect();
+            let chain: Vec<&Loop> =
+                chain.into_iter().filter(|inner| !(shared && is_on_block(inner))).collect();
             if chain.is_empty() {
                 continue;
             }
@@ -186,7 +187,9 @@ impl Legalise<'_> {
                 let name = &self.vars[this.iter.var.0 as usize].name;
                 return Err(CompileError::new(
                     codes::GPU,
-                    format!("the threads of `{name}` have rows without end, and shared memory cannot hold all their sums"),
+                    format!(
+                        "the threads of `{name}` have rows without end, and shared memory cannot hold all their sums"
+                    ),
                     "tile the loop over rows and map the outer one to the grid, or leave sharedReduce out",
                 ));
             }

@@ -149,7 +149,11 @@ impl Open<'_> {
         let same = |other: &Walked| {
             other.target == first.target
                 && other.loops.len() == first.loops.len()
-                && first.loops.iter().zip(&other.loops).all(|(a, b)| *a == renamed(b, &other.loops, &first.loops))
+                && first
+                    .loops
+                    .iter()
+                    .zip(&other.loops)
+                    .all(|(a, b)| *a == renamed(b, &other.loops, &first.loops))
         };
         all.iter().all(same).then_some(first)
     }
@@ -193,7 +197,8 @@ impl Open<'_> {
             Stmt::ShareTrees(copy) => self.is_chain(&copy.body, of, in_launch),
             Stmt::Launch(launch) => self.is_chain(&launch.body, of, true),
             Stmt::Private(private) => {
-                let folds = |stmt: &&Stmt| matches!(stmt, Stmt::Fold(fold) if same(fold.into.accumulator, of));
+                let folds =
+                    |stmt: &&Stmt| matches!(stmt, Stmt::Fold(fold) if same(fold.into.accumulator, of));
                 let mut fold = private.body.iter().filter(folds);
                 let adding = private.body.iter().filter(|stmt| adds(stmt, of, false)).count();
                 match fold.next() {

@@ -65,8 +65,7 @@ impl Share<'_> {
 
     /// The trees that all threads of a block walk together.
     fn of_block(&self, trees: CacheTrees) -> CacheTrees {
-        let (own, shared): (Vec<Var>, _) =
-            trees.from.vars.iter().partition(|var| self.threads.contains(var));
+        let (own, shared): (Vec<Var>, _) = trees.from.vars.iter().partition(|var| self.threads.contains(var));
         let info = |var: &Var| &self.vars[var.0 as usize];
         let least: i64 = own.iter().map(|var| info(var).least).sum();
         let more = own.iter().map(|var| info(var).most.map_or(i64::MAX, |most| most - info(var).least));

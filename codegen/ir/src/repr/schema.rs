@@ -58,7 +58,16 @@ pub struct Bytes(Vec<Vec<u8>>);
 impl Schema {
     /// Adds a table of `records` records of `stride` bytes.
     pub fn table(&mut self, name: &'static str, element: Scalar, stride: u32, records: u64) -> TableId {
-        self.tables.push(Spec { name, element, stride, records, tail: 0, near: false, of_trees: false, fields: Vec::new() });
+        self.tables.push(Spec {
+            name,
+            element,
+            stride,
+            records,
+            tail: 0,
+            near: false,
+            of_trees: false,
+            fields: Vec::new(),
+        });
         TableId(self.tables.len() - 1)
     }
 
