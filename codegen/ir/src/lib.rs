@@ -80,7 +80,12 @@ pub fn compile(
         let Stages { hir, mir, plan } = stages;
         lower::Lowering::new(hir, mir, plan, numbers, max_rows.map(i64::from))
     });
-    let functions = kernels.iter().filter_map(|k| Some((*k, lower::kernel(*k, &lowerings)?))).collect();
+    let functions: Vec<_> =
+        kernels.iter().filter_map(|k| Some((*k, lower::kernel(*k, &lowerings)?))).collect();
+    let limits = built.iter().filter_map(|(_, (stages, _))| stages.hir.nest.shared_memory);
+    if let Some(most) = limits.min() {
+        functions.iter().try_for_each(|(_, function)| lower::check_shared(function, most))?;
+    }
     // A limit that no call of a variant reaches does not concern the others.
     let limits = built.iter().filter_map(|(max_rows, (stages, _))| {
         let limit = stages.plan.rows_per_run?;

@@ -74,7 +74,7 @@ fn launches_of_a_loop_of_the_host_take_its_variable() {
     let module = compiled(5, schedule).lir;
     let ptx = ptx_text(&module, Gpu::DEFAULT).expect("PTX");
     let kernels: Vec<&str> = ptx.lines().filter(|line| line.contains(".entry")).collect();
-    assert_eq!(kernels.len(), 4, "base values and walks, for margins and leaf indices: {kernels:?}");
+    assert_eq!(kernels.len(), 2, "for margins and leaf indices, and none for base values: {kernels:?}");
     assert!(ptx.contains(".param .u32"), "{ptx}");
 }
 
@@ -89,8 +89,15 @@ fn gpus_have_names() {
 }
 
 #[test]
-fn copies_of_rows_lie_in_shared_memory_behind_barriers() {
-    for more in ["cache(b0)", "cache(b0)\nrepresentation(quantized)", "cache(b0)\nrepresentation(preorder)"] {
+fn copies_and_slots_lie_in_shared_memory_behind_barriers() {
+    let trees = "tile(tree, t0, t1, 2)\n";
+    for more in [
+        "cache(b0)".to_string(),
+        "cache(b0)\nrepresentation(quantized)".to_string(),
+        "cache(b0)\nrepresentation(preorder)".to_string(),
+        format!("{trees}cache(t0)"),
+        format!("{trees}gpuDimension(t0, block.y)\nsharedReduce(t0)"),
+    ] {
         let ptx = ptx_text(&compiled(5, &format!("{DIRECT}{more}\n")).lir, gpu("sm_90")).expect("PTX");
         for word in [".shared .align 64", "ld.shared.", "st.shared.", "bar.sync"] {
             assert!(ptx.contains(word), "{more}: no {word}\n{ptx}");

@@ -2,10 +2,11 @@
 
 use super::ports::Ports;
 use super::row_source::RowCopy;
-use super::sum_target::{CopiedSums, PrivateBuffer, SumTarget};
+use super::sum_target::{CopiedSums, KeptSums, PrivateBuffer, SumTarget};
 use crate::fault::{Fault, seeded};
 use crate::lir::{Bin, Builder, Value};
 use crate::mir::{Accumulator, Affine, Bound, CacheId, Iter, Limit, PrivateId, Target, Var, Window};
+use crate::repr::{Buffers, Storage};
 use std::collections::BTreeMap;
 
 /// A variable in scope.
@@ -42,8 +43,12 @@ pub struct Scope {
     pub privates: BTreeMap<PrivateId, PrivateBuffer>,
     /// The copies of rows.
     pub copies: BTreeMap<CacheId, RowCopy>,
+    /// Copies of some trees, in place of the tables of a storage.
+    pub trees: BTreeMap<Storage, Buffers>,
     /// The sums that walks add to instead of the output.
     pub copied_sums: Option<CopiedSums>,
+    /// The sums that a thread keeps to itself.
+    pub kept_sums: Option<KeptSums>,
 }
 
 impl Scope {
@@ -123,6 +128,12 @@ impl Scope {
         let (buffer, origin) = (ports.out, b.int(0));
         let atomic = target.atomic;
         let output = SumTarget { buffer, origin, atomic, block: None, element, margins, targets };
+        if let Some(KeptSums { of, buffer, first_row }) = self.kept_sums
+            && of == target.accumulator
+        {
+            let origin = b.mul_int(first_row, -margins);
+            return SumTarget { buffer, origin, atomic: false, ..output };
+        }
         match target.accumulator {
             Accumulator::Output => match self.copied_sums {
                 None => output,

@@ -2,7 +2,7 @@
 
 use super::ports::Targets;
 use crate::lir::{Address, BufferId, Builder, Scalar, Value};
-use crate::mir::Var;
+use crate::mir::{Accumulator, Var};
 
 /// Where leaves are added up: sums of rows `[rows][margins]`.
 #[derive(Clone, Copy, Debug)]
@@ -36,6 +36,8 @@ pub struct PrivateBuffer {
     pub first_row: Value,
     /// Elements per slot: rows times margins.
     pub slot_size: Value,
+    /// Those of them that are sums of rows of the call.
+    pub held: Value,
 }
 
 /// Sums of copied rows in scope, in blocks as the rows are.
@@ -47,6 +49,17 @@ pub struct CopiedSums {
     pub first_row: Value,
     /// Rows per block; a block lies margin by margin.
     pub block: u32,
+}
+
+/// The sums of its rows that a thread keeps: `[rows][margins]`.
+#[derive(Clone, Copy, Debug)]
+pub struct KeptSums {
+    /// Where they are stored at the end.
+    pub of: Accumulator,
+    /// The buffer.
+    pub buffer: BufferId,
+    /// The first row.
+    pub first_row: Value,
 }
 
 impl SumTarget {

@@ -6,12 +6,12 @@ use super::row_source::{RowCopy, RowSource, RowsWanted, Table};
 use super::scope::InScope;
 use super::sum_target::SumTarget;
 use crate::fault::{Fault, seeded};
-use crate::lir::{Address, BufferId, Build, Cmp, Scalar, Ty, Value};
+use crate::lir::{Address, Build, Cmp, Scalar, Ty, Value};
 use crate::mir::{Affine, Bound, Iter, Limit, Rows, Walks};
 use crate::plan::{SumAccess, WalkPlan};
 use crate::repr::traverse::speculate::NodeTest;
 use crate::repr::traverse::{self, Traversal, Walker};
-use crate::repr::{Representation, TreeLanes, TreeState, WalkShape};
+use crate::repr::{Buffers, Representation, TreeLanes, TreeState, WalkShape};
 use crate::rows::{Places, lanes_below};
 use sched_nest::Axis;
 
@@ -35,7 +35,7 @@ pub(super) struct WalkContext<'w> {
     pub(super) plan: &'w WalkPlan,
     pub(super) layout: &'w (dyn Representation + Send + Sync),
     pub(super) walker: Walker<'w>,
-    pub(super) buffers: &'w [BufferId],
+    pub(super) buffers: &'w Buffers,
     /// Rows are read from here.
     rows: RowSource,
     /// The tree, if the loop is over rows.
@@ -105,7 +105,8 @@ impl WalkContext<'_> {
 impl<'k> KernelBuilder<'k> {
     /// A leaf loop. The plan has every leaf loop of the nest.
     pub(super) fn walks(&mut self, walks: &Walks) {
-        let Some(context) = self.context(walks) else { return };
+        let Some(buffers) = self.tables_of(walks) else { return };
+        let Some(context) = self.context(walks, &buffers) else { return };
         let sum = self.open_sum(&context);
         match known_trips(walks) {
             Some(trips) => self.known(&context, trips, sum),
@@ -215,15 +216,21 @@ impl<'k> KernelBuilder<'k> {
         );
     }
 
+    /// The tables that a leaf loop reads, or the copies that stand for them.
+    pub(super) fn tables_of(&self, walks: &Walks) -> Option<Buffers> {
+        let storage = self.ports.lowering.plan.walks.get(&walks.id)?.storage;
+        self.scope.trees.get(&storage).or_else(|| self.ports.tables.get(&storage)).cloned()
+    }
+
     /// What a leaf loop needs in every group. The plan has every leaf loop of the nest.
-    pub(super) fn context<'w>(&mut self, walks: &'w Walks) -> Option<WalkContext<'w>>
+    pub(super) fn context<'w>(&mut self, walks: &'w Walks, buffers: &'w Buffers) -> Option<WalkContext<'w>>
     where
         'k: 'w,
     {
         let (ports, b) = (self.ports, &mut self.b);
         let whole = ports.lowering.plan;
         let plan = whole.walks.get(&walks.id)?;
-        let (stored, buffers) = (whole.storages.get(&plan.storage)?, ports.tables.get(&plan.storage)?);
+        let stored = whole.storages.get(&plan.storage)?;
         let layout = &*stored.layout;
         let walker = Walker::new(layout, buffers, &plan.traversal, plan.steps)?;
         let copy = match walks.rows {
