@@ -2,6 +2,7 @@
 
 #![allow(clippy::panic, clippy::expect_used)]
 
+use sched_forest::Forest;
 use sched_ir::lir::KernelKind;
 use sched_ir::{Budget, Compiled, compile};
 use sched_lang::{Options, Supported, Target, check};
@@ -12,7 +13,10 @@ use sched_testing::schedules::Rng;
 const DIRECT: &str = "tile(batch, b0, b1, 256)\ngpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\n";
 
 fn compiled(seed: u64, schedule: &str) -> Compiled {
-    let forest = forests::forest(&mut Rng(seed));
+    of_forest(forests::forest(&mut Rng(seed)), schedule)
+}
+
+fn of_forest(forest: Forest, schedule: &str) -> Compiled {
     let options = Options {
         model: Some(forests::info(&forest).into()),
         supported: Supported::Everything,
@@ -54,6 +58,24 @@ fn tables_and_rows_are_read_as_what_does_not_change() {
     let generic =
         |line: &&str| line.trim_start().starts_with("ld.f") || line.trim_start().starts_with("ld.u");
     assert_eq!(ptx.lines().find(generic), None, "{ptx}");
+}
+
+/// The sums of several rows of a thread, too, and across loops over trees.
+#[test]
+fn sums_of_threads_are_in_registers() {
+    let rows = "tile(batch, b0, rest, 64)\ntile(rest, b1, b2, 2)\ntile(tree, t0, t1, 3)\n\
+                reorder(b0, b1, t0, t1, b2)\ngpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\n";
+    let cases = [
+        DIRECT.to_string(),
+        format!("{DIRECT}split(tree, ta, tb, 1)\ntile(tb, t0, t1, 2)\ncache(t0)\n"),
+        format!("{rows}interleave(b2, 2)\n"),
+        format!("{rows}gpuDimension(t0, block.y)\nsharedReduce(t0)\ncache(b0)\n"),
+    ];
+    for schedule in cases {
+        let (forest, _) = forests::complete(4, 6, 3);
+        let ptx = ptx_text(&of_forest(forest, &schedule).lir, Gpu::DEFAULT).expect("PTX");
+        assert!(!ptx.contains(".local"), "{schedule}{ptx}");
+    }
 }
 
 #[test]

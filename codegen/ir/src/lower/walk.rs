@@ -6,14 +6,18 @@ use super::row_source::{RowCopy, RowSource, RowsWanted, Table};
 use super::scope::InScope;
 use super::sum_target::SumTarget;
 use crate::fault::{Fault, seeded};
-use crate::lir::{Address, Build, Scalar, Ty, Value};
-use crate::mir::{Affine, Bound, Limit, Rows, Walks};
+use crate::lir::{Address, Build, Cmp, Scalar, Ty, Value};
+use crate::mir::{Affine, Bound, Iter, Limit, Rows, Walks};
 use crate::plan::{SumAccess, WalkPlan};
 use crate::repr::traverse::speculate::NodeTest;
 use crate::repr::traverse::{self, Traversal, Walker};
 use crate::repr::{Buffers, Representation, TreeLanes, TreeState, WalkShape};
 use crate::rows::lanes_below;
 use sched_nest::Axis;
+
+/// Most rows of a thread that are walked without a loop, and most groups of them.
+const MOST_FEW: i64 = 8;
+const FEW_GROUPS: i64 = 4;
 
 /// One walk of a group, or one vector of walks.
 pub(super) struct Lane {
@@ -23,6 +27,8 @@ pub(super) struct Lane {
     pub(super) number: Value,
     /// The (first) tree.
     pub(super) tree: Value,
+    /// The place of the (first) row among those whose sums the thread keeps, if that is known.
+    pub(super) place: Option<i64>,
     /// How many walks there are, from the first lane on, as far as that is known at compile time.
     pub(super) count: u16,
     /// Which lanes have a walk; all, if there is none.
@@ -108,10 +114,51 @@ impl<'k> KernelBuilder<'k> {
         let Some(buffers) = self.tables_of(walks) else { return };
         let Some(context) = self.context(walks, &buffers) else { return };
         let sum = self.open_sum(&context);
-        match known_trips(walks) {
-            Some(trips) => self.known(&context, trips, sum),
-            None => self.unknown(&context, sum),
+        match (known_trips(walks), self.few_rows(walks)) {
+            (Some(trips), _) => self.known(&context, trips, sum),
+            (None, Some(rows)) => self.few(&context, rows),
+            (None, None) => self.unknown(&context, sum),
         }
+    }
+
+    /// How many rows a leaf loop has at most, if they are few whose sums the thread keeps.
+    fn few_rows(&self, walks: &Walks) -> Option<i64> {
+        self.scope.kept_sums.as_ref().filter(|kept| kept.of == walks.target.accumulator)?;
+        let (from, step) = (walks.iter.start, walks.iter.step);
+        let rows = (self.ports.most(&walks.iter)? - from + step - 1) / step;
+        let few = (1..=MOST_FEW).contains(&rows) && rows <= FEW_GROUPS * i64::from(walks.group);
+        (few && walks.over == Axis::Row && walks.lanes == 1).then_some(rows)
+    }
+
+    /// A leaf loop over few rows, without a loop: which sums are added to is known at compile time, so that they are in
+    /// registers. If not all rows are there, each is walked by itself.
+    fn few(&mut self, context: &WalkContext, rows: i64) {
+        let Iter { start, step, .. } = context.walks.iter;
+        let stop = self.scope.stop(&mut self.b, &context.walks.iter);
+        let at = |k: &mut Self, row: i64| k.b.int(start + row * step);
+        let last = at(self, rows - 1);
+        let all = self.b.cmp(Cmp::Lt, last, stop);
+        let whole = |k: &mut Self| {
+            let mut done = 0;
+            while done < rows {
+                let together = i64::from(context.walks.group).min(rows - done);
+                let first = at(k, done);
+                k.group(context, first, Group::full(together, 1), None);
+                done += together;
+            }
+            Vec::new()
+        };
+        let rest = |k: &mut Self| {
+            for row in 0..rows {
+                let value = at(k, row);
+                let exists = k.b.cmp(Cmp::Lt, value, stop);
+                k.when(exists, |k| {
+                    k.group(context, value, Group::full(1, 1), None);
+                });
+            }
+            Vec::new()
+        };
+        self.if_else(all, whole, rest);
     }
 
     /// A leaf loop over trees whose number is known: whole groups, then one with the rest.
@@ -252,7 +299,8 @@ impl<'k> KernelBuilder<'k> {
 
     fn sum_of_row(&mut self, context: &WalkContext, sums: &SumTarget) -> Value {
         let row = self.scope.affine(&mut self.b, &context.walks.row);
-        self.b.add(sums.origin, row)
+        let place = self.scope.place_of_row(&self.b, context.walks.target.accumulator);
+        sums.row(&mut self.b, row, place)
     }
 
     /// Walks the iterations of a group from `value` on and uses their leaves in order. Returns the sum
@@ -283,6 +331,7 @@ impl<'k> KernelBuilder<'k> {
             Some(tree) => tree.number,
             None => self.scope.affine(&mut self.b, &walks.tree),
         };
+        let place = self.scope.place_of_row(&self.b, walks.target.accumulator);
         let mut lanes = Vec::new();
         for vector in 0..group.vectors {
             let ahead = vector * i64::from(group.width) * walks.iter.step;
@@ -305,7 +354,8 @@ impl<'k> KernelBuilder<'k> {
             let row = context.rows.row(&mut self.b, RowsWanted { first: first_row, ahead, width, mask });
             let number = self.b.add_int(first_row, rows);
             let walk = traverse::Lane { state, top, row, width };
-            lanes.push(Lane { walk, number, tree, count, mask });
+            let place = place.map(|place| place + rows);
+            lanes.push(Lane { walk, number, tree, place, count, mask });
         }
         lanes
     }
