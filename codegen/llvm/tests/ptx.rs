@@ -4,6 +4,7 @@
 
 mod launches;
 
+use sched_forest::Forest;
 use sched_ir::lir::KernelKind;
 use sched_ir::{Budget, Compiled, compile};
 use sched_lang::{Options, Supported, Target, check};
@@ -14,7 +15,10 @@ use sched_testing::schedules::Rng;
 const DIRECT: &str = "tile(batch, b0, b1, 256)\ngpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\n";
 
 fn compiled(seed: u64, schedule: &str) -> Compiled {
-    let forest = forests::forest(&mut Rng(seed));
+    of_forest(forests::forest(&mut Rng(seed)), schedule)
+}
+
+fn of_forest(forest: Forest, schedule: &str) -> Compiled {
     let options = Options {
         model: Some(forests::info(&forest).into()),
         supported: Supported::Everything,
@@ -56,6 +60,24 @@ fn tables_and_rows_are_read_as_what_does_not_change() {
     let generic =
         |line: &&str| line.trim_start().starts_with("ld.f") || line.trim_start().starts_with("ld.u");
     assert_eq!(ptx.lines().find(generic), None, "{ptx}");
+}
+
+/// The sums of several rows of a thread, too, and across loops over trees.
+#[test]
+fn sums_of_threads_are_in_registers() {
+    let rows = "tile(batch, b0, rest, 64)\ntile(rest, b1, b2, 2)\ntile(tree, t0, t1, 3)\n\
+                reorder(b0, b1, t0, t1, b2)\ngpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\n";
+    let cases = [
+        DIRECT.to_string(),
+        format!("{DIRECT}split(tree, ta, tb, 1)\ntile(tb, t0, t1, 2)\ncache(t0)\n"),
+        format!("{rows}interleave(b2, 2)\n"),
+        format!("{rows}gpuDimension(t0, block.y)\nsharedReduce(t0)\ncache(b0)\n"),
+    ];
+    for schedule in cases {
+        let (forest, _) = forests::complete(4, 6, 3);
+        let ptx = ptx_text(&of_forest(forest, &schedule).lir, Gpu::DEFAULT).expect("PTX");
+        assert!(!ptx.contains(".local"), "{schedule}{ptx}");
+    }
 }
 
 #[test]
@@ -113,22 +135,21 @@ fn atomic_additions_are_instructions() {
     assert!(ptx.contains("atom.global.add.f") || ptx.contains("red.global.add.f"), "{ptx}");
 }
 
-/// A kernel's code has at most 48 KiB of shared memory by itself: for more the host asks.
+/// A kernel's code has at most 48 KiB of shared memory by itself: the host asks for all of it at the launch.
 #[test]
-fn more_shared_memory_than_code_may_have_is_left_to_the_launch() {
+fn shared_memory_is_left_to_the_launch() {
     let forest = launches::model();
-    for (threads, dynamic) in [(256, false), (512, true)] {
+    for threads in [256, 512] {
         let schedule = format!(
             "tile(batch, b0, b1, {threads})\ngpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\ncache(b0)\n"
         );
         let compiled =
             launches::compiled(&forest, &schedule, &launches::WALKS).expect("the schedule is legal");
         let ptx = ptx_text(&compiled.lir, Gpu::DEFAULT).expect("PTX");
-        assert_eq!(ptx.contains(".extern .shared .align 64 .b8 schedc_shared[]"), dynamic, "{ptx}");
+        assert!(ptx.contains(".extern .shared .align 64 .b8 schedc_shared[]"), "{ptx}");
         if let Some(ptxas) = Ptxas::find() {
             let kernels = ptxas.assemble(&ptx, Gpu::DEFAULT).expect("machine code").kernels;
-            let bytes = if dynamic { 0 } else { threads * 30 * 4 };
-            assert!(kernels.iter().all(|kernel| kernel.shared_bytes == bytes), "{kernels:?}");
+            assert!(kernels.iter().all(|kernel| kernel.shared_bytes == 0), "{kernels:?}");
         }
     }
 }

@@ -122,17 +122,25 @@ impl Scope {
         WindowRows { first, count: b.bin(Bin::Max, count, zero) }
     }
 
+    /// The place of the current row among those whose sums the thread keeps, if it is known at compile time.
+    pub fn place_of_row(&self, b: &Builder, accumulator: Accumulator) -> Option<i64> {
+        let kept = self.kept_sums.as_ref().filter(|kept| kept.of == accumulator)?;
+        kept.loops
+            .iter()
+            .try_fold(0, |place, (var, start)| Some(place + b.as_int(self.vars.get(var)?.value)? - start))
+    }
+
     /// Where additions to a target go.
     pub fn sums(&self, b: &mut Builder, ports: &Ports, target: &Target) -> SumTarget {
         let (element, margins, targets) = (ports.accumulator, ports.margins(), ports.targets);
         let (buffer, origin) = (ports.out, b.int(0));
         let atomic = target.atomic;
         let output = SumTarget { buffer, origin, atomic, block: None, element, margins, targets };
-        if let Some(KeptSums { of, buffer, first_row }) = self.kept_sums
-            && of == target.accumulator
+        if let Some(kept) = &self.kept_sums
+            && kept.of == target.accumulator
         {
-            let origin = b.mul_int(first_row, -margins);
-            return SumTarget { buffer, origin, atomic: false, ..output };
+            let origin = b.mul_int(kept.first_row, -margins);
+            return SumTarget { buffer: kept.buffer, origin, atomic: false, ..output };
         }
         match target.accumulator {
             Accumulator::Output => match self.copied_sums {

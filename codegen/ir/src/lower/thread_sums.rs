@@ -32,7 +32,8 @@ impl KernelBuilder<'_> {
         self.alloc("thread_sums", element, bytes, |k, buffer| {
             k.begin_kept(sums, opening, target, buffer, kept);
             let of = sums.target.accumulator;
-            let outer = k.scope.kept_sums.replace(KeptSums { of, buffer, first_row });
+            let loops = sums.loops.iter().map(|iter| (iter.var, iter.start)).collect();
+            let outer = k.scope.kept_sums.replace(KeptSums { of, buffer, first_row, loops });
             k.block(&sums.body);
             k.scope.kept_sums = outer;
             k.guarded(&sums.guards, |k| {
@@ -107,7 +108,7 @@ impl KernelBuilder<'_> {
     ) {
         self.each_kept_row(&sums.loops, 0, &mut |k, place| {
             let row = k.scope.affine(&mut k.b, &sums.row);
-            let first = target.row(&mut k.b, row);
+            let first = target.row(&mut k.b, row, None);
             for margin in 0..target.margins {
                 let outside = k.b.add_int(first, margin);
                 body(k, place * target.margins + margin, outside);
@@ -153,7 +154,7 @@ impl KernelBuilder<'_> {
             return;
         }
         let row = self.scope.affine(&mut self.b, &sums.row);
-        let first = target.row(&mut self.b, row);
+        let first = target.row(&mut self.b, row, None);
         let (zero, end) = (self.b.int(0), self.b.int(target.margins));
         self.for_loop((zero, end, 1), &[], |k, margin, _| {
             let value = k.opened(opening, |_| margin, |k| k.nothing());

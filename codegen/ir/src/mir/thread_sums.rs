@@ -96,6 +96,8 @@ impl Open<'_> {
         let mut inside = way.clone();
         match self.axis(&this.iter) {
             Axis::Row => inside.row.vars.push(this.iter.var),
+            // What has one iteration is in its first one.
+            Axis::Tree if this.iter.most_trips(self.vars) == Some(1) => {}
             Axis::Tree => {
                 for (_, opening) in &mut inside.openings {
                     if let (Opening::Seed(_, first), false) = (opening, is_mapped(this)) {
