@@ -114,7 +114,7 @@ impl<'k> KernelBuilder<'k> {
         let Some(buffers) = self.tables_of(walks) else { return };
         let Some(context) = self.context(walks, &buffers) else { return };
         let sum = self.open_sum(&context);
-        match (known_trips(walks), self.few_rows(walks)) {
+        match (known_trips(walks), self.rows_at_once(walks)) {
             (Some(trips), _) => self.known(&context, trips, sum),
             (None, Some(rows)) => self.few(&context, rows),
             (None, None) => self.unknown(&context, sum),
@@ -122,7 +122,7 @@ impl<'k> KernelBuilder<'k> {
     }
 
     /// How many rows a leaf loop has at most, if they are few whose sums the thread keeps.
-    fn few_rows(&self, walks: &Walks) -> Option<i64> {
+    fn rows_at_once(&self, walks: &Walks) -> Option<i64> {
         self.scope.kept_sums.as_ref().filter(|kept| kept.of == walks.target.accumulator)?;
         let (from, step) = (walks.iter.start, walks.iter.step);
         let rows = (self.ports.most(&walks.iter)? - from + step - 1) / step;
