@@ -114,7 +114,7 @@ impl<'k> KernelBuilder<'k> {
         let Some(buffers) = self.tables_of(walks) else { return };
         let Some(context) = self.context(walks, &buffers) else { return };
         let sum = self.open_sum(&context);
-        match (known_trips(walks), self.few_rows(walks)) {
+        match (known_trips(walks), self.rows_at_once(walks)) {
             (Some(trips), _) => self.known(&context, trips, sum),
             (None, Some(rows)) => self.few(&context, rows),
             (None, None) => self.unknown(&context, sum),
@@ -123,7 +123,7 @@ impl<'k> KernelBuilder<'k> {
 
     /// How many rows a leaf loop of a thread has at most, if they are few: one group, or a few of which the thread keeps the
     /// sums.
-    fn few_rows(&self, walks: &Walks) -> Option<i64> {
+    fn rows_at_once(&self, walks: &Walks) -> Option<i64> {
         let (start, step, group) = (walks.iter.start, walks.iter.step, i64::from(walks.group));
         let rows = (self.ports.most(&walks.iter)? - start + step - 1) / step;
         let kept = self.scope.kept_sums.as_ref().is_some_and(|kept| kept.of == walks.target.accumulator);

@@ -432,7 +432,7 @@ impl ThreadSums {
     }
 
     /// How many rows there are at most, if that is known.
-    pub fn most_rows(&self, vars: &[VarInfo]) -> Option<i64> {
+    pub fn rows_in_all(&self, vars: &[VarInfo]) -> Option<i64> {
         self.loops.iter().try_fold(1, |rows: i64, iter| rows.checked_mul(iter.most_trips(vars)?))
     }
 
@@ -440,7 +440,7 @@ impl ThreadSums {
     pub fn is_dense(&self, vars: &[VarInfo]) -> bool {
         let last = |iter: &Iter| (iter.most_trips(vars)? - 1).checked_mul(iter.step);
         let span = self.loops.iter().try_fold(1, |span: i64, iter| span.checked_add(last(iter)?));
-        span.is_some() && span == self.most_rows(vars)
+        span.is_some() && span == self.rows_in_all(vars)
     }
 }
 

@@ -6,13 +6,13 @@ use super::window::spread;
 use super::{Affine, Guard, Mode, Private, Stmt, Target, VarInfo, Window};
 use crate::codes;
 use crate::error::CompileError;
-use sched_nest::{GpuDimension, GpuLevel};
+use sched_nest::{Axis, GpuDimension, GpuLevel};
 
 /// What decides which blocks or threads of a dimension run a leaf loop.
 #[derive(Clone, PartialEq)]
 enum Owner {
     /// Each has an iteration of a loop: from `start` on, `step` apart, up to `most` if that is known.
-    Each { dimension: GpuDimension, start: i64, step: i64, most: Option<i64> },
+    Each { dimension: GpuDimension, axis: Axis, start: i64, step: i64, most: Option<i64> },
     /// The first one.
     First(GpuDimension),
 }
@@ -40,8 +40,15 @@ struct Adder<'m> {
 
 /// Refuses leaf loops and folds that add to the same sums of the same rows in different threads.
 pub(super) fn check(stmts: &[Stmt], vars: &[VarInfo]) -> Result<(), CompileError> {
-    let mut find = Find { vars, owners: Vec::new(), adders: Vec::new() };
+    let mut find = Find { vars, owners: Vec::new(), adders: Vec::new(), overlapping: None };
     find.all(stmts);
+    if let Some(name) = find.overlapping {
+        return Err(CompileError::new(
+            codes::GPU,
+            format!("blocks that share the slots of `{name}` have rows of other blocks between their own"),
+            "give each block rows that lie together, with tiles of sizes that divide each other, or leave sharedReduce out",
+        ));
+    }
     let adders = find.adders;
     for (at, one) in adders.iter().enumerate() {
         let conflict = adders[at + 1..].iter().find(|other| one.disturbs(other, vars));
@@ -61,6 +68,8 @@ struct Find<'m> {
     /// Those of the loops around.
     owners: Vec<Owner>,
     adders: Vec<Adder<'m>>,
+    /// The loop over trees whose slots are folded into rows of several blocks.
+    overlapping: Option<&'m str>,
 }
 
 impl<'m> Find<'m> {
@@ -83,8 +92,8 @@ impl<'m> Find<'m> {
             Stmt::Loop(this) => {
                 if let Mode::Mapped(mapping) = this.mode {
                     let (start, step) = (this.iter.start, this.iter.step);
-                    let most = self.vars[this.iter.var.0 as usize].most;
-                    self.owners.push(Owner::Each { dimension: mapping.dimension, start, step, most });
+                    let VarInfo { axis, most, .. } = self.vars[this.iter.var.0 as usize];
+                    self.owners.push(Owner::Each { dimension: mapping.dimension, axis, start, step, most });
                 }
                 self.all(&this.body);
             }
@@ -114,10 +123,19 @@ impl<'m> Find<'m> {
     /// Slots, and the fold that reads them.
     fn private(&mut self, private: &'m Private) {
         let Window { base, low, high } = &private.window;
+        let name = private.slots.first().map_or("", |slot| &self.vars[slot.var.0 as usize].name);
+        let rows = high.map(|high| high - low);
+        let overlaps = |owner: &Owner| match owner {
+            Owner::Each { axis: Axis::Row, step, .. } => rows.is_none_or(|rows| rows > *step),
+            _ => false,
+        };
         for stmt in &private.body {
             let Stmt::Fold(fold) = stmt else { continue };
+            if !fold.into.atomic && self.owners.iter().any(overlaps) {
+                self.overlapping.get_or_insert(name);
+            }
             self.adders.push(Adder {
-                name: private.slots.first().map_or("", |slot| &self.vars[slot.var.0 as usize].name),
+                name,
                 target: fold.into,
                 base,
                 low: *low,

@@ -181,8 +181,8 @@ impl Printer<'_> {
                 let shared = if private.shared { "shared " } else { "" };
                 self.braced(f, format!("{shared}private{}[{slots}][{rows}]", private.id.0), &private.body)
             }
-            Stmt::Zero(id, var) => self.line(f, format!("private{}[{}][..] = 0", id.0, self.name(*var))),
-            Stmt::ZeroAll(id) => self.line(f, format!("private{}[*][..] = 0", id.0)),
+            Stmt::Zero(id, var) => self.line(f, format!("private{}[{}][..] = -0", id.0, self.name(*var))),
+            Stmt::ZeroAll(id) => self.line(f, format!("private{}[*][..] = -0", id.0)),
             Stmt::Fold(fold) => {
                 let (how, width) = (if fold.into.atomic { "atomic " } else { "" }, fold.width);
                 let vector = if width > 1 { format!(", {width} at a time") } else { String::new() };

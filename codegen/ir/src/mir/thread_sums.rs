@@ -7,7 +7,7 @@
 
 use super::mapped::any_mapped;
 use super::{
-    Accumulator, Affine, Iter, Limit, Loop, Mode, Opening, Private, Seed, Stmt, Target, ThreadSums,
+    Accumulator, Affine, Bound, Iter, Limit, Loop, Mode, Opening, Private, Seed, Stmt, Target, ThreadSums,
     ThreadSumsId, Var, VarInfo,
 };
 use sched_nest::Axis;
@@ -113,6 +113,7 @@ impl Open<'_> {
     fn private(&mut self, mut private: Private, way: &Way) -> Private {
         let slots = Accumulator::Slot(private.id, private.slots.first().map_or(Var(0), |slot| slot.var));
         let all_written = self.is_chain(&private.body, slots, way.in_launch)
+            && self.fills(&private)
             && private.slots.iter().all(|slot| has_all(&private.body, slot));
         let opening = if all_written {
             private.body.retain(|stmt| !matches!(stmt, Stmt::ZeroAll(_)));
@@ -204,12 +205,81 @@ impl Open<'_> {
                 let mut fold = private.body.iter().filter(folds);
                 let adding = private.body.iter().filter(|stmt| adds(stmt, of, false)).count();
                 match fold.next() {
-                    Some(Stmt::Fold(fold)) => adding == 1 && !fold.into.atomic,
+                    Some(Stmt::Fold(fold)) => adding == 1 && !fold.into.atomic && self.fills(private),
                     _ => self.is_chain(&private.body, of, in_launch),
                 }
             }
             _ => false,
         }
+    }
+
+    /// Whether the loops inside walk all rows of a buffer of slots, so that no row in it is another's: each begins where
+    /// the one inside of it ends, and none ends sooner than elsewhere, but for the end of all rows.
+    fn fills(&self, private: &Private) -> bool {
+        let mut rows = Vec::new();
+        if !self.row_loops(&private.body, &mut rows) {
+            return false;
+        }
+        rows.sort_by_key(|iter| iter.step);
+        let mut covered = Some(1_i64);
+        for iter in rows {
+            let whole = |stop: &Bound| stop.limit == Limit::Rows || stop.less.vars.is_empty();
+            if covered != Some(iter.step) || !iter.stops.iter().all(whole) {
+                return false;
+            }
+            covered = iter.most_trips(self.vars).and_then(|trips| trips.checked_mul(iter.step));
+        }
+        let window = &private.window;
+        let apart = |rows: i64| window.base.vars.iter().all(|var| rows <= self.vars[var.0 as usize].step);
+        match (window.high, covered) {
+            (Some(high), Some(rows)) => high - window.low == rows && apart(rows),
+            (None, None) => window.base.vars.is_empty(),
+            _ => false,
+        }
+    }
+
+    /// The loops over rows in some statements, if all leaf loops in there have the same ones around them.
+    fn row_loops<'m>(&self, stmts: &'m [Stmt], into: &mut Vec<&'m Iter>) -> bool {
+        let mut own = stmts.iter().map(|stmt| {
+            let mut rows = Vec::new();
+            let alike = match stmt {
+                Stmt::Walks(walks) => {
+                    rows.extend((walks.over == Axis::Row).then_some(&walks.iter));
+                    true
+                }
+                Stmt::Loop(this) => {
+                    rows.extend((self.axis(&this.iter) == Axis::Row).then_some(&this.iter));
+                    self.row_loops(&this.body, &mut rows)
+                }
+                Stmt::Case(var, arms) => {
+                    let bodies = arms.iter().flat_map(|(_, body)| body);
+                    let trees = self.vars[var.0 as usize].axis == Axis::Tree;
+                    trees && bodies.map(std::slice::from_ref).all(|body| self.is_rowless(body))
+                }
+                Stmt::CacheRows(copy) => self.row_loops(&copy.body, &mut rows),
+                Stmt::ShareTrees(copy) => self.row_loops(&copy.body, &mut rows),
+                Stmt::Launch(launch) => self.row_loops(&launch.body, &mut rows),
+                Stmt::Private(inner) => self.row_loops(&inner.body, &mut rows),
+                Stmt::When(..) | Stmt::ThreadSums(_) => false,
+                Stmt::Base(_) | Stmt::CacheTrees(_) | Stmt::Zero(..) | Stmt::ZeroAll(_) | Stmt::Fold(_) => {
+                    return None;
+                }
+            };
+            Some((alike, rows))
+        });
+        let mut own = own.by_ref().flatten();
+        let Some((true, first)) = own.next() else { return false };
+        if own.any(|(alike, rows)| !alike || rows != first) {
+            return false;
+        }
+        into.extend(first);
+        true
+    }
+
+    /// Whether no loop over rows is in some statements.
+    fn is_rowless(&self, stmts: &[Stmt]) -> bool {
+        let mut rows = Vec::new();
+        self.row_loops(stmts, &mut rows) && rows.is_empty()
     }
 
     /// Whether a loop has an iteration, as far as its first one begins sums.
@@ -264,7 +334,7 @@ fn adds(stmt: &Stmt, of: Accumulator, atomically: bool) -> bool {
 fn has_all(stmts: &[Stmt], slots: &Iter) -> bool {
     stmts.iter().all(|stmt| match stmt {
         Stmt::Loop(this) if this.iter.var == slots.var => {
-            let constant = |stop: &super::Bound| stop.limit != Limit::Rows && stop.less.vars.is_empty();
+            let constant = |stop: &Bound| stop.limit != Limit::Rows && stop.less.vars.is_empty();
             this.iter.stops.iter().all(constant)
         }
         Stmt::Loop(this) => has_all(&this.body, slots),

@@ -60,7 +60,7 @@ pub fn thread_sums(stmts: &[Stmt], mir: &Mir, hir: &Hir, into: &mut BTreeMap<Thr
     for stmt in stmts {
         match stmt {
             Stmt::ThreadSums(sums) => {
-                let rows = sums.most_rows(&mir.vars).filter(|_| sums.is_dense(&mir.vars));
+                let rows = sums.rows_in_all(&mir.vars).filter(|_| sums.is_dense(&mir.vars));
                 let few = |rows: &i64| rows.saturating_mul(hir.forest.num_margins as i64) <= MOST_KEPT;
                 if let Some(rows) = rows.filter(few) {
                     into.insert(sums.id, KeptRows { rows });
