@@ -3,7 +3,7 @@
 //! that a fold and what adds to the same sums only need the same blocks.
 
 use super::window::spread;
-use super::{Affine, Guard, Mode, Private, Stmt, Target, VarInfo, Window};
+use super::{Affine, Guard, Mode, Private, Stmt, Target, Var, VarInfo, Window};
 use crate::codes;
 use crate::error::CompileError;
 use sched_nest::{Axis, GpuDimension, GpuLevel};
@@ -12,7 +12,7 @@ use sched_nest::{Axis, GpuDimension, GpuLevel};
 #[derive(Clone, PartialEq)]
 enum Owner {
     /// Each has an iteration of a loop: from `start` on, `step` apart, up to `most` if that is known.
-    Each { dimension: GpuDimension, axis: Axis, start: i64, step: i64, most: Option<i64> },
+    Each { dimension: GpuDimension, start: i64, step: i64, most: Option<i64> },
     /// The first one.
     First(GpuDimension),
 }
@@ -40,7 +40,8 @@ struct Adder<'m> {
 
 /// Refuses leaf loops and folds that add to the same sums of the same rows in different threads.
 pub(super) fn check(stmts: &[Stmt], vars: &[VarInfo]) -> Result<(), CompileError> {
-    let mut find = Find { vars, owners: Vec::new(), adders: Vec::new(), overlapping: None };
+    let mut find =
+        Find { vars, owners: Vec::new(), blocks: Vec::new(), adders: Vec::new(), overlapping: None };
     find.all(stmts);
     if let Some(name) = find.overlapping {
         return Err(CompileError::new(
@@ -67,6 +68,8 @@ struct Find<'m> {
     vars: &'m [VarInfo],
     /// Those of the loops around.
     owners: Vec<Owner>,
+    /// The variables of those over rows whose iterations are blocks.
+    blocks: Vec<Var>,
     adders: Vec<Adder<'m>>,
     /// The loop over trees whose slots are folded into rows of several blocks.
     overlapping: Option<&'m str>,
@@ -78,7 +81,7 @@ impl<'m> Find<'m> {
     }
 
     fn stmt(&mut self, stmt: &'m Stmt) {
-        let before = self.owners.len();
+        let (before, blocks) = (self.owners.len(), self.blocks.len());
         match stmt {
             Stmt::Walks(walks) => self.adders.push(Adder {
                 name: &self.vars[walks.iter.var.0 as usize].name,
@@ -93,7 +96,10 @@ impl<'m> Find<'m> {
                 if let Mode::Mapped(mapping) = this.mode {
                     let (start, step) = (this.iter.start, this.iter.step);
                     let VarInfo { axis, most, .. } = self.vars[this.iter.var.0 as usize];
-                    self.owners.push(Owner::Each { dimension: mapping.dimension, axis, start, step, most });
+                    self.owners.push(Owner::Each { dimension: mapping.dimension, start, step, most });
+                    if axis == Axis::Row && mapping.dimension.level == GpuLevel::Grid {
+                        self.blocks.push(this.iter.var);
+                    }
                 }
                 self.all(&this.body);
             }
@@ -118,20 +124,16 @@ impl<'m> Find<'m> {
             | Stmt::Fold(_) => {}
         }
         self.owners.truncate(before);
+        self.blocks.truncate(blocks);
     }
 
     /// Slots, and the fold that reads them.
     fn private(&mut self, private: &'m Private) {
         let Window { base, low, high } = &private.window;
         let name = private.slots.first().map_or("", |slot| &self.vars[slot.var.0 as usize].name);
-        let rows = high.map(|high| high - low);
-        let overlaps = |owner: &Owner| match owner {
-            Owner::Each { axis: Axis::Row, step, .. } => rows.is_none_or(|rows| rows > *step),
-            _ => false,
-        };
         for stmt in &private.body {
             let Stmt::Fold(fold) = stmt else { continue };
-            if !fold.into.atomic && self.owners.iter().any(overlaps) {
+            if !fold.into.atomic && self.overlaps(&private.window) {
                 self.overlapping.get_or_insert(name);
             }
             self.adders.push(Adder {
@@ -145,6 +147,18 @@ impl<'m> Find<'m> {
             });
         }
         self.all(&private.body);
+    }
+
+    /// Whether rows of a window may be another block's: whether they, or those of what surrounds them in the block, reach
+    /// further than from one block to the next.
+    fn overlaps(&self, window: &Window) -> bool {
+        self.blocks.iter().any(|block| {
+            let inside = window.base.vars.iter().skip_while(|var| *var != block).skip(1).copied().collect();
+            let inside = Affine { vars: inside, ..Affine::default() };
+            let (low, high) = spread(&inside, &Affine::default(), self.vars);
+            let rows = high.zip(window.high).map(|(most, high)| most + high - low - window.low);
+            rows.is_none_or(|rows| rows > self.vars[block.0 as usize].step)
+        })
     }
 }
 

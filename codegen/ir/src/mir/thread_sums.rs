@@ -114,7 +114,7 @@ impl Open<'_> {
         let slots = Accumulator::Slot(private.id, private.slots.first().map_or(Var(0), |slot| slot.var));
         let all_written = self.is_chain(&private.body, slots, way.in_launch)
             && self.fills(&private)
-            && private.slots.iter().all(|slot| has_all(&private.body, slot));
+            && private.slots.iter().all(|slot| has_all(&private.body, slots, slot));
         let opening = if all_written {
             private.body.retain(|stmt| !matches!(stmt, Stmt::ZeroAll(_)));
             Opening::Seed(Seed::Nothing, Vec::new())
@@ -330,20 +330,21 @@ fn adds(stmt: &Stmt, of: Accumulator, atomically: bool) -> bool {
     }
 }
 
-/// Whether the loop that has these slots runs all of its iterations, whatever is around it.
-fn has_all(stmts: &[Stmt], slots: &Iter) -> bool {
-    stmts.iter().all(|stmt| match stmt {
+/// Whether what adds to some slots is all in the loop that has them, and that loop runs all of its iterations, whatever is
+/// around it.
+fn has_all(stmts: &[Stmt], of: Accumulator, slots: &Iter) -> bool {
+    stmts.iter().filter(|stmt| adds(stmt, of, false)).all(|stmt| match stmt {
         Stmt::Loop(this) if this.iter.var == slots.var => {
             let constant = |stop: &Bound| stop.limit != Limit::Rows && stop.less.vars.is_empty();
             this.iter.stops.iter().all(constant)
         }
-        Stmt::Loop(this) => has_all(&this.body, slots),
-        Stmt::Case(_, arms) => arms.iter().all(|(_, body)| has_all(body, slots)),
-        Stmt::CacheRows(copy) => has_all(&copy.body, slots),
-        Stmt::ShareTrees(copy) => has_all(&copy.body, slots),
-        Stmt::Launch(launch) => has_all(&launch.body, slots),
-        Stmt::Private(private) => has_all(&private.body, slots),
-        _ => true,
+        Stmt::Loop(this) => has_all(&this.body, of, slots),
+        Stmt::Case(_, arms) => arms.iter().all(|(_, body)| has_all(body, of, slots)),
+        Stmt::CacheRows(copy) => has_all(&copy.body, of, slots),
+        Stmt::ShareTrees(copy) => has_all(&copy.body, of, slots),
+        Stmt::Launch(launch) => has_all(&launch.body, of, slots),
+        Stmt::Private(private) => has_all(&private.body, of, slots),
+        _ => false,
     })
 }
 
