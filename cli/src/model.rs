@@ -104,6 +104,7 @@ impl Model {
         ModelInfo {
             num_trees: count(self.forest.trees.len()),
             num_features: count(self.forest.num_features),
+            tested_features: count(tested_features(&self.forest)),
             num_classes: count(self.forest.num_margins),
             depths: leaves.iter().map(|counts| count(counts.len().saturating_sub(1))).collect(),
             leaves,
@@ -112,6 +113,12 @@ impl Model {
             ..ModelInfo::default()
         }
     }
+}
+
+/// How many features some node tests.
+fn tested_features(forest: &Forest) -> usize {
+    let nodes = forest.trees.iter().flat_map(|tree| &tree.inner);
+    nodes.map(|node| node.feature).collect::<std::collections::BTreeSet<_>>().len()
 }
 
 /// How many leaves a tree has at each depth.

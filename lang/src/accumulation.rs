@@ -1,47 +1,137 @@
 //! Infers in which order each row's sum adds the trees.
 //!
-//! The order is the model's when the trees are, when no tree loop runs in parallel, and when on every path the tree
-//! loops stand in lineage order: the outer loop of each tile outside its inner one, recursively. Halves of a split are
-//! siblings in order wherever they are. A loop that iterates once cannot disturb the order, unless it is part of one that
-//! iterates more often.
+//! The order is the model's when the trees are, and when on every path the tree loops stand in lineage order: the outer
+//! loop of each tile outside its inner one, recursively. Halves of a split are siblings in order wherever they are. A
+//! loop that iterates once cannot disturb the order, unless it is part of one that iterates more often.
+//!
+//! Iterations of a tree loop that run in parallel have sums of their own, which are added up in the order of the
+//! iterations, after the outermost loop around that is parallel ([`Concurrent`]). That is the model's order if each of
+//! these sums is one tree.
 
-use crate::lineage::{Annotation, NestBuilder};
-use sched_nest::{Accumulation, Axis, LoopId, TreeOrder};
+use crate::lineage::{Annotation, LoopNode, NestBuilder};
+use sched_nest::{Accumulation, Axis, GpuLevel, LoopId, TreeOrder};
+
+/// What is around a place of the nest.
+#[derive(Clone, Copy, Default)]
+struct Path {
+    /// The last tree loop that iterates more than once.
+    outer: Option<LoopId>,
+    /// Loops whose iterations run in parallel.
+    concurrent: Option<Concurrent>,
+}
+
+/// What is inside the outermost loop whose iterations run in parallel.
+#[derive(Clone, Copy, Default)]
+struct Concurrent {
+    /// The outermost parallel tree loop.
+    trees: Option<LoopId>,
+    /// Whether there is a loop over threads of a block.
+    on_block: bool,
+    /// Whether tree loops with several iterations came before the loops over threads: blocks add up what their threads
+    /// share once in each of these.
+    repeated_in_grid: bool,
+    /// Whether they came behind them, or before other parallel loops.
+    repeated: bool,
+    /// Whether parallel tree loops are blocks.
+    trees_on_grid: bool,
+    /// Whether the threads of a block add up what they share.
+    shared: bool,
+}
+
+/// How a loop runs.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Run {
+    Serial,
+    Parallel,
+    On(GpuLevel),
+}
 
 /// The order of accumulation of the nest as it stands.
 pub(crate) fn infer(builder: &NestBuilder) -> Accumulation {
     if builder.order == TreeOrder::ByDepth {
         return Accumulation::Reassociated("`sortTrees` changes the order of the trees.".to_owned());
     }
-    let mut stack: Vec<(LoopId, Option<LoopId>)> = builder.roots.iter().map(|id| (*id, None)).collect();
-    while let Some((id, outer)) = stack.pop() {
+    let mut stack: Vec<(LoopId, Path)> = builder.roots.iter().map(|id| (*id, Path::default())).collect();
+    while let Some((id, mut path)) = stack.pop() {
         let node = builder.node(id);
-        let mut outermost = outer;
-        if node.axis == Axis::Tree {
-            if node
-                .annotations
-                .iter()
-                .any(|(annotation, _)| matches!(annotation, Annotation::Parallel | Annotation::Gpu(_)))
+        let several = node.axis == Axis::Tree && (builder.trips(id) != Some(1) || node.is_part);
+        if several {
+            if let Some(outer) = path.outer
+                && builder.node(outer).place > node.place
             {
-                let name = builder.name(id);
+                let (outer, inner) = (builder.name(outer), builder.name(id));
                 let why =
-                    format!("`{name}` runs over trees in parallel, so partial sums are added up separately.");
+                    format!("`{outer}` runs outside `{inner}`, so trees are not added in the model's order.");
                 return Accumulation::Reassociated(why);
             }
-            if builder.trips(id) != Some(1) || node.is_part {
-                if let Some(outer) = outer
-                    && builder.node(outer).place > node.place
-                {
-                    let (outer, inner) = (builder.name(outer), builder.name(id));
+            path.outer = Some(id);
+        }
+        let run = run(node);
+        path.concurrent = match (path.concurrent, run) {
+            (None, Run::Serial) => None,
+            (around, _) => match entered(around, builder, id, (run, several)) {
+                Ok(inside) => Some(inside),
+                Err(trees) => {
+                    let name = builder.name(trees);
                     let why = format!(
-                        "`{outer}` runs outside `{inner}`, so trees are not added in the model's order."
+                        "`{name}` runs over trees in parallel, so partial sums are added up separately."
                     );
                     return Accumulation::Reassociated(why);
                 }
-                outermost = Some(id);
-            }
-        }
-        stack.extend(node.inside.children().map(|child| (child, outermost)));
+            },
+        };
+        stack.extend(node.inside.children().map(|child| (child, path)));
     }
     Accumulation::Exact
+}
+
+fn run(node: &LoopNode) -> Run {
+    let runs = |annotation: &Annotation| match annotation {
+        Annotation::Gpu(dimension) => Some(Run::On(dimension.level)),
+        Annotation::Parallel => Some(Run::Parallel),
+        _ => None,
+    };
+    node.annotations.iter().find_map(|(annotation, _)| runs(annotation)).unwrap_or(Run::Serial)
+}
+
+/// The path into a loop, at or inside a parallel one; the parallel tree loop whose sums are not one tree each, or not
+/// added up in order, if there is one.
+fn entered(
+    around: Option<Concurrent>,
+    builder: &NestBuilder,
+    id: LoopId,
+    (run, several): (Run, bool),
+) -> Result<Concurrent, LoopId> {
+    let node = builder.node(id);
+    let mut path = around.unwrap_or_default();
+    let on_block = path.on_block || run == Run::On(GpuLevel::Block);
+    if node.axis == Axis::Tree && run != Run::Serial {
+        let is = |wanted: fn(&Annotation) -> bool| node.annotations.iter().any(|(said, _)| wanted(said));
+        let atomic = is(|said| matches!(said, Annotation::AtomicReduce));
+        // Walks of a group have one sum.
+        let groups = is(|said| matches!(said, Annotation::Interleave(_) | Annotation::Vectorize(_)));
+        // What is added up behind the outermost parallel loop comes behind the other parts inside it.
+        let among_parts = around.is_some() && node.is_part;
+        let nested = path.trees.is_some() && run == Run::Parallel;
+        path.shared |= is(|said| matches!(said, Annotation::SharedReduce));
+        path.trees_on_grid |= run == Run::On(GpuLevel::Grid);
+        path.trees = path.trees.or(Some(id));
+        if atomic || groups || among_parts || nested {
+            return Err(id);
+        }
+    } else if several {
+        path.repeated |= path.on_block || path.trees.is_some() || node.is_part;
+        path.repeated_in_grid = true;
+    }
+    path.on_block = on_block;
+    let in_order = if path.shared {
+        !path.repeated && !path.trees_on_grid
+    } else {
+        !path.repeated && !path.repeated_in_grid
+    };
+    let ends = node.inside.children().next().is_none();
+    match path.trees.filter(|_| ends && !in_order) {
+        Some(trees) => Err(trees),
+        None => Ok(path),
+    }
 }

@@ -59,7 +59,7 @@ macro_rules! directives {
                     "Evaluate all nodes of the top levels and let the bits choose the path.";
                 AtomicReduce "atomicReduce" lowered { v: Index }
                     "Add the parallel iterations' values atomically.";
-                SharedReduce "sharedReduce" later { v: Index }
+                SharedReduce "sharedReduce" on_gpus { v: Index }
                     "Keep partial sums in a GPU block's shared memory.";
                 VectorReduce "vectorReduce" lowered { v: Index, width: Number }
                     "Fold the parallel iterations' partial sums with vectors.";

@@ -365,6 +365,8 @@ pub enum Problem {
         /// What makes them so.
         unroll: DirectiveIndex,
     },
+    /// A loop is specialized over threads, of which so many neighbours go one way.
+    DivergentWarp(i64),
     /// A working set to be kept near that is larger than a core's second-level cache.
     CacheTooLarge {
         /// Bytes of the working set.
@@ -466,6 +468,7 @@ impl Problem {
             P::TileOfOne => codes::TILE_OF_ONE,
             P::PartialTile { .. } => codes::PARTIAL_TILE,
             P::PeelPointless { .. } => codes::PEEL_POINTLESS,
+            P::DivergentWarp(_) => codes::DIVERGENT_WARP,
             P::CacheTooLarge { .. } => codes::CACHE_TOO_LARGE,
             P::EmptyLanes { .. } => codes::EMPTY_LANES,
             P::NoSteps { .. } => codes::NO_STEPS,

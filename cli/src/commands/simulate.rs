@@ -170,6 +170,13 @@ impl Predictor for Simulator {
             Rows::F64(values) => bytes(values.iter().copied(), element),
         };
         let floats = || {
+            let is_direct = |(kind, _): &(KernelKind, _)| *kind == KernelKind::Direct;
+            if kind == Kind::Value && self.lir.kernels.iter().any(is_direct) {
+                let element = self.lir.types.results;
+                let per_row = lower::value_columns(&self.forest) * element.bytes() as usize;
+                let values = self.run_on_rows(KernelKind::Direct, &input, n, per_row)?;
+                return Ok(doubles(&values, element));
+            }
             let margins = self.margins(&input, n)?;
             let (values, element) = match kind {
                 Kind::Value => self.finished(KernelKind::Value, margins, n)?,

@@ -11,4 +11,5 @@ sched_diagnostics::codes! { Compilation in "explain/";
     SINGLE_NODES 8 "C0008" Error "tiles where there are single nodes"
     NOT_LOWERED 9 "C0009" Error "layout without a code generator"
     GPU 10 "C0010" Error "GPU schedule that there is no code for"
+    SHARED_MEMORY 13 "C0013" Error "block that shares too much memory"
 }

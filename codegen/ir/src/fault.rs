@@ -20,9 +20,9 @@ pub enum Fault {
     BankSwapped,
     /// LIR: blocks and threads that have no iteration of a mapped loop run one.
     GuardDropped,
-    /// LIR: the threads of a block do not wait for their copy of rows.
+    /// LIR: the threads of a block do not wait for their copy of rows or trees.
     BarrierDropped,
-    /// LIR: a block does not copy the last value of its rows.
+    /// LIR: a block does not copy the last value of its rows, or the last piece of its trees.
     CopyStopsShort,
     /// LIR: the walk takes one straight-line step too few.
     WalkStopsEarly,

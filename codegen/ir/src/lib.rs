@@ -82,7 +82,11 @@ pub fn compile(
     });
     let direct = [KernelKind::Raw, KernelKind::Value].iter().all(|kind| kernels.contains(kind));
     let kernels = kernels.iter().copied().chain(direct.then_some(KernelKind::Direct));
-    let functions = kernels.filter_map(|k| Some((k, lower::kernel(k, &lowerings)?))).collect();
+    let functions: Vec<_> = kernels.filter_map(|k| Some((k, lower::kernel(k, &lowerings)?))).collect();
+    let limits = built.iter().filter_map(|(_, (stages, _))| stages.hir.nest.shared_memory);
+    if let Some(most) = limits.min() {
+        functions.iter().try_for_each(|(_, function)| lower::check_shared(function, most))?;
+    }
     // A limit that no call of a variant reaches does not concern the others.
     let limits = built.iter().filter_map(|(max_rows, (stages, _))| {
         let limit = stages.plan.rows_per_run?;

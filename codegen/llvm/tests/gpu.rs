@@ -99,6 +99,82 @@ fn kinds() -> Vec<String> {
         "tile(batch, b0, b1, 4)\ngpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\n\
          split(tree, ta, tb, 1)\ntile(tb, t0, t1, 2)\ngpuDimension(t0, block.y)\n"
             .to_string(),
+        // Rows of a thread that lie apart, and rows of which tiles have fewer than threads take.
+        "tile(batch, b0, b1, 3)\nreorder(b1, b0, tree)\ntile(b1, g, s, 1)\n\
+         gpuDimension(g, grid.x)\n"
+            .to_string(),
+        "tile(batch, b0, rest, 7)\ntile(rest, b1, b2, 4)\nreorder(b0, b1, tree, b2)\n\
+         gpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\n"
+            .to_string(),
+        // Sums of trees in threads, folded by the threads of the block: alone, with rows in the other direction,
+        // with several rows for each thread, under a loop over trees, and beside pieces in the grid.
+        "gpuDimension(batch, grid.x)\ncache(batch)\ntile(tree, t0, t1, 3)\ngpuDimension(t0, block.x)\n\
+         sharedReduce(t0)\n"
+            .to_string(),
+        "gpuDimension(batch, grid.x)\ngpuDimension(tree, block.x)\nsharedReduce(tree)\n".to_string(),
+        "tile(batch, b0, b1, 4)\ntile(tree, t0, t1, 2)\nreorder(b0, b1, t0, t1)\ncache(b0)\n\
+         gpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\ngpuDimension(t0, block.y)\nsharedReduce(t0)\n"
+            .to_string(),
+        "tile(batch, b0, rest, 6)\ntile(rest, b1, b2, 2)\ntile(tree, t0, t1, 2)\nreorder(b0, b1, t0, t1, b2)\n\
+         gpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\ngpuDimension(t0, block.y)\nsharedReduce(t0)\n"
+            .to_string(),
+        "tile(batch, b0, b1, 4)\ntile(tree, t0, t1, 2)\nreorder(b0, t0, t1, b1)\n\
+         gpuDimension(b0, grid.x)\ngpuDimension(b1, block.y)\ngpuDimension(t1, block.x)\nsharedReduce(t1)\n"
+            .to_string(),
+        "tile(batch, b0, b1, 4)\ntile(tree, g, rest, 5)\ntile(rest, t0, t1, 2)\nreorder(b0, g, t0, b1, t1)\n\
+         gpuDimension(b0, grid.x)\ngpuDimension(g, grid.y)\ngpuDimension(b1, block.x)\n\
+         gpuDimension(t0, block.y)\nsharedReduce(t0)\n"
+            .to_string(),
+        "tile(batch, b0, b1, 4)\ntile(tree, t0, rest, 4)\ntile(rest, t1, t2, 2)\nreorder(b0, t0, t1, t2, b1)\n\
+         gpuDimension(b0, grid.x)\ngpuDimension(t0, block.y)\ngpuDimension(t1, block.x)\nsharedReduce(t0)\n\
+         atomicReduce(t1)\n"
+            .to_string(),
+        // Trees in shared memory: all of them once for each block, in pieces around the threads and inside them, with
+        // rows of partial tiles, with several rows for each thread, beside cached rows, in all layouts.
+        "tile(batch, b0, b1, 4)\nreorder(b0, tree, b1)\ntile(tree, t0, t1, 100)\nreorder(b0, t0, b1, t1)\n\
+         gpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\ncache(t0)\n"
+            .to_string(),
+        with("tile(tree, t0, t1, 2)\ncache(t0)"),
+        with("tile(tree, t0, t1, 2)\ncache(t0)\nrepresentation(sparse)\nunroll(t0)"),
+        with("tile(tree, t0, t1, 2)\ncache(t0)\nrepresentation(levels)\ncache(b0)"),
+        with("tile(tree, t0, t1, 2)\ncache(t0)\nrepresentation(quantized)\ncache(b0)"),
+        with("tile(tree, t0, t1, 2)\ncache(t0)\nrepresentation(preorder)\ncache(b0)"),
+        with("cache(tree)\ninterleave(tree, 2)"),
+        with("tileTrees(3)\nrepresentation(sparse)\ntile(tree, t0, t1, 2)\ncache(t0)"),
+        with("split(tree, ta, tb, 1)\ncache(tb)"),
+        with("tile(tree, t0, t1, 2)\nspecialize(t0)\ncache(t1)"),
+        "tile(batch, b0, rest, 7)\ntile(rest, b1, b2, 4)\ntile(tree, t0, t1, 2)\nreorder(b0, b1, t0, t1, b2)\n\
+         gpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\ncache(t0)\ninterleave(b2, 4)\n"
+            .to_string(),
+        "tile(batch, b0, b1, 3)\ntile(tree, g, rest, 5)\ntile(rest, t0, t1, 2)\nreorder(b0, g, b1, t0, t1)\n\
+         gpuDimension(b0, grid.x)\ngpuDimension(g, grid.y)\ngpuDimension(b1, block.x)\ncache(t0)\n"
+            .to_string(),
+        // Pieces of trees that threads of the other direction walk, whose last ones are shorter for some.
+        "tile(batch, b0, b1, 3)\ntile(tree, t0, rest, 5)\ntile(rest, t1, t2, 2)\nreorder(b0, b1, t0, t1, t2)\n\
+         gpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\ngpuDimension(t0, block.y)\ncache(t1)\n"
+            .to_string(),
+        "tile(batch, b0, b1, 3)\ntile(tree, t0, rest, 5)\ntile(rest, t1, t2, 2)\nreorder(b0, b1, t0, t1, t2)\n\
+         gpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\ngpuDimension(t0, block.y)\ncache(t1)\n\
+         sharedReduce(t0)\n"
+            .to_string(),
+        // Beside threads of a direction that other walks of the launch do not have.
+        "tile(batch, b0, b1, 4)\ngpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\nsplit(tree, ta, tb, 1)\n\
+         tile(tb, t0, t1, 2)\ngpuDimension(t0, block.y)\ncache(ta)\n"
+            .to_string(),
+        // Loops over threads that are leaf loops, in groups, and behind serial loops over trees.
+        "tile(batch, b0, b1, 4)\nreorder(b0, tree, b1)\ngpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\n"
+            .to_string(),
+        "tile(batch, b0, b1, 7)\nreorder(b0, tree, b1)\ngpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\n\
+         interleave(b1, 2)\ncache(tree)\n"
+            .to_string(),
+        "gpuDimension(batch, grid.x)\ngpuDimension(tree, block.x)\ninterleave(tree, 2)\nsharedReduce(tree)\n"
+            .to_string(),
+        // Threads with code of their own, alone and around one barrier for all.
+        with("tile(tree, t0, t1, 2)\ngpuDimension(t0, block.y)\nspecialize(t0)\ninterleave(t1, 2)"),
+        with("tile(tree, t0, t1, 2)\ngpuDimension(t0, block.y)\nspecialize(t0)\nsharedReduce(t0)\ncache(b0)"),
+        // A loop that ends sooner for some threads, with a barrier in it.
+        with("tile(tree, t0, t1, 2)\nreorder(t1, t0)\ngpuDimension(t1, block.y)\ncache(t0)"),
+        with("tile(tree, t0, t1, 3)\nreorder(t1, t0)\ngpuDimension(t1, block.y)\ncache(t0)\nunroll(t0)\nsharedReduce(t1)"),
         // A loop of the host around the launch: trees in pieces, whose sums are added up in the output.
         "tile(tree, t0, t1, 2)\ntile(batch, b0, b1, 4)\nreorder(t0, b0, b1, t1)\n\
          gpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\n"
@@ -218,15 +294,114 @@ fn margins_are_those_of_the_walker() {
     assert!(checked.iter().all(|count| *count > 40), "{checked:?}");
 }
 
+/// Where each slot gets one tree, sums are bit for bit those of the walker, signs of zeros included: on processors, in
+/// launches that fold behind them, and in blocks that fold by themselves.
+#[test]
+fn slots_of_one_tree_are_added_in_the_order_of_the_model() {
+    let rows = "tile(batch, b0, b1, 4)\ngpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\n";
+    let tiles = format!("{rows}tile(tree, t0, t1, 3)\n");
+    let exact = [
+        "parallel(tree)\n".to_string(),
+        "parallel(tree)\nparallel(batch)\n".to_string(),
+        "reorder(tree, batch)\nparallel(tree)\nvectorReduce(tree, 4)\n".to_string(),
+        "tile(tree, t0, t1, 3)\nreorder(t0, t1, batch)\nparallel(t1)\n".to_string(),
+        "split(tree, ta, tb, 1)\nparallel(tb)\n".to_string(),
+        format!("{rows}gpuDimension(tree, block.y)\n"),
+        format!("{rows}gpuDimension(tree, block.y)\nsharedReduce(tree)\n"),
+        format!("{tiles}reorder(t0, b0, b1, t1)\ngpuDimension(t1, block.y)\n"),
+        format!("{tiles}reorder(b0, t0, b1, t1)\ngpuDimension(t1, block.y)\nsharedReduce(t1)\n"),
+        format!("{tiles}gpuDimension(t0, block.y)\ngpuDimension(t1, block.z)\nsharedReduce(t0)\n"),
+        format!("{tiles}reorder(b0, t0, b1, t1)\ngpuDimension(t0, grid.y)\ngpuDimension(t1, block.y)\n"),
+    ];
+    let reassociated = [
+        "parallel(tree)\ninterleave(tree, 2)\n".to_string(),
+        "parallel(batch)\ntile(tree, t0, t1, 3)\nparallel(t1)\n".to_string(),
+        "parallel(batch)\nsplit(tree, ta, tb, 1)\nparallel(ta)\n".to_string(),
+        "tile(tree, t0, t1, 3)\nreorder(t0, t1, batch)\nparallel(t1)\nparallel(t0)\n".to_string(),
+        "parallel(tree)\natomicReduce(tree)\n".to_string(),
+        format!("{tiles}reorder(b0, t0, b1, t1)\ngpuDimension(t1, block.y)\n"),
+        format!("{tiles}gpuDimension(t1, block.y)\nsharedReduce(t1)\n"),
+        format!(
+            "{tiles}reorder(b0, t0, b1, t1)\ngpuDimension(t0, grid.y)\ngpuDimension(t1, block.y)\nsharedReduce(t1)\n"
+        ),
+    ];
+    let all = exact.iter().map(|text| (text, true)).chain(reassociated.iter().map(|text| (text, false)));
+    for (seed, (text, is_exact)) in (0..25).flat_map(|seed| all.clone().map(move |case| (seed, case))) {
+        let mut rng = Rng(seed);
+        let mut forest = forests::forest(&mut rng);
+        if forest.trees.len() < 4 {
+            continue;
+        }
+        if seed % 2 == 0 {
+            // Sums of nothing but zeros, of which some have signs.
+            forest.base.fill(-0.0);
+            let leaves = forest.trees.iter_mut().skip(1).flat_map(|tree| &mut tree.leaves);
+            leaves.flat_map(|leaf| &mut leaf.values).for_each(|value| *value = -0.0);
+        }
+        let target = if text.contains("gpuDimension") { Target::gpu() } else { Target::cpu() };
+        let options = Options {
+            model: Some(forests::info(&forest).into()),
+            supported: Supported::Compilable,
+            target: Some(target),
+            ..Options::default()
+        };
+        let nests = check(text, &options).nests.unwrap_or_else(|| panic!("seed {seed}: {text} is legal"));
+        let found = nests.rest().accumulation == Accumulation::Exact;
+        assert_eq!(found, is_exact, "seed {seed}, {text}");
+        let rows = forests::rows(&mut rng, &forest, 1);
+        let rows = &rows[..rows.len().min(7 * forest.num_features)];
+        let compiled = compile(forest.clone(), None, nests, &[KernelKind::Raw], &Budget::default());
+        let compiled = compiled.unwrap_or_else(|error| panic!("seed {seed}: {text}: {error}"));
+        let agree = agree(&margins(&compiled, &forest, rows), &expected(&forest, rows), &forest, is_exact);
+        assert!(agree, "seed {seed}, {text}\n{}", compiled.lir);
+    }
+}
+
+/// A kernel that adds trees to the rows of its threads opens their sums, and stores each once.
+#[test]
+fn sums_are_stored_once_and_no_launch_only_sets_base_values() {
+    let tiles = "tile(tree, t0, t1, 2)\ngpuDimension(t0, block.y)\n";
+    let cases = [
+        (DIRECT.to_string(), 1),
+        (format!("{DIRECT}tile(tree, t0, t1, 2)\nunroll(t1)\n"), 1),
+        (format!("{DIRECT}split(tree, ta, tb, 1)\n"), 1),
+        (
+            "tile(tree, t0, t1, 2)\ntile(batch, b0, b1, 4)\nreorder(t0, b0, b1, t1)\n\
+          gpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\n"
+                .to_string(),
+            1,
+        ),
+        // Slots are neither emptied, nor are the sums that they are folded into set before.
+        (format!("{DIRECT}{tiles}"), 2),
+        (format!("{DIRECT}{tiles}sharedReduce(t0)\n"), 1),
+    ];
+    for (schedule, launches) in cases {
+        let compiled = compiled(&forests::forest(&mut Rng(1)), &schedule).expect("the schedule is legal");
+        let kernel = &compiled.lir.kernels[0].1;
+        let text = kernel.to_string();
+        assert_eq!(text.matches("launch ").count(), launches, "{schedule}\n{text}");
+        // In each launch one statement stores to the output or the slots, beside what is private or shared.
+        let stores = text.lines().filter(|line| {
+            let line = line.trim_start();
+            line.starts_with("store result") || line.starts_with("store private[")
+        });
+        assert_eq!(stores.count(), launches, "{schedule}\n{text}");
+    }
+}
+
 /// Each deliberate mistake makes a wrong margin, or an access that the interpreter reports.
 #[test]
 fn seeded_faults_are_seen() {
-    let plain = format!("{DIRECT}cache(b0)");
+    let rows = format!("{DIRECT}cache(b0)");
+    let trees = format!("{DIRECT}tile(tree, t0, t1, 2)\ncache(t0)");
     let packed = four_rows(8, "vectorize(b2, 4)");
     for (fault, schedule) in [
-        (Fault::GuardDropped, &plain),
-        (Fault::BarrierDropped, &plain),
-        (Fault::CopyStopsShort, &plain),
+        (Fault::GuardDropped, &rows),
+        (Fault::GuardDropped, &trees),
+        (Fault::BarrierDropped, &rows),
+        (Fault::BarrierDropped, &trees),
+        (Fault::CopyStopsShort, &rows),
+        (Fault::CopyStopsShort, &trees),
         (Fault::PairsSwapSides, &packed),
         (Fault::WordReversesRows, &packed),
         (Fault::RemainderDropped, &packed),
@@ -239,7 +414,7 @@ fn seeded_faults_are_seen() {
             let compiled = with_fault(fault, || compiled(&forest, schedule)).expect("the schedule is legal");
             simulated(&compiled, &forest, rows).ok() != Some(expected(&forest, rows))
         };
-        assert!((0..20).any(sees), "{fault:?} is not seen");
+        assert!((0..20).any(sees), "{fault:?} is not seen in {schedule}");
     }
 }
 
@@ -331,13 +506,19 @@ fn what_has_no_code_yet_is_refused() {
     let cases = [
         (format!("{DIRECT}cache(b1)"), "cached by single threads"),
         (format!("{DIRECT}representation(quantized)"), "quantized outside launches"),
-        (format!("{DIRECT}cache(tree)"), "cached trees"),
         // Trees of which some go to all threads, and others to the first one.
         (
             "tile(batch, b0, b1, 4)\nreorder(b0, tree, b1)\nsplit(tree, ta, tb, 1)\ngpuDimension(b0, grid.x)\n\
              gpuDimension(ta.b1, block.x)\n"
                 .to_string(),
             "add to the same rows in different threads",
+        ),
+        (
+            format!(
+                "{DIRECT}tile(tree, t0, rest, 2)\ntile(rest, t1, t2, 1)\ngpuDimension(t0, block.y)\n\
+                 specialize(t0)\ncache(t1)\n"
+            ),
+            "go different ways",
         ),
     ];
     for (schedule, what) in cases {
@@ -346,6 +527,72 @@ fn what_has_no_code_yet_is_refused() {
         let error = error.expect("it is refused");
         assert!(error.message.contains(what), "{schedule}: {error}");
     }
+}
+
+/// Walks read the copies of trees, and no table of which there is one.
+#[test]
+fn walks_read_copies_of_trees() {
+    let tables = [
+        ("array", "array_nodes"),
+        ("sparse", "sparse_nodes"),
+        ("levels", "levels_thresholds"),
+        ("quantized", "pair_nodes"),
+        ("preorder", "preorder_nodes"),
+    ];
+    let (forest, _) = forests::complete(4, 6, 3);
+    for (layout, table) in tables {
+        let schedule =
+            format!("{DIRECT}cache(b0)\ntile(tree, t0, t1, 2)\ncache(t0)\nrepresentation({layout})\n");
+        let compiled = compiled(&forest, &schedule).expect("the schedule is legal");
+        let text = compiled.lir.kernels[0].1.to_string();
+        assert!(text.contains(&format!("= load shared_{table}[")), "{text}");
+        // The copy is made of pieces.
+        assert_eq!(text.matches(&format!("= load {table}[")).count(), 1, "{text}");
+    }
+}
+
+/// The checker knows the fewest bytes that a layout takes, and the compiler what it takes in fact.
+#[test]
+fn shared_memory_is_counted_as_it_is_used() {
+    let forest = |features| {
+        let (mut forest, _) = forests::complete(4, 6, 3);
+        forest.num_features = features;
+        forest
+    };
+    let cached = |threads: u32, more: &str| {
+        format!(
+            "target gpu(sm_80)\ntile(batch, b0, b1, {threads})\ngpuDimension(b0, grid.x)\n\
+             gpuDimension(b1, block.x)\ncache(b0)\n{more}"
+        )
+    };
+    let nests = |features, schedule: &str| {
+        let mut model = forests::info(&forest(features));
+        model.tested_features = 4;
+        let options =
+            Options { model: Some(model.into()), supported: Supported::Compilable, ..Options::default() };
+        check(schedule, &options)
+    };
+    // 512 values of four bytes for 128 rows are too much; bins of those that are tested are not.
+    let checked = nests(512, &cached(128, ""));
+    assert!(
+        checked.nests.is_none() && checked.diagnostics[0].code.to_string() == "S0082",
+        "{:?}",
+        checked.diagnostics
+    );
+    let fits = nests(512, &cached(128, "representation(quantized)\n")).nests.expect("it is legal");
+    compile(forest(512), None, fits, &[KernelKind::Raw], &Budget::default()).expect("it fits");
+    // 33 rows of 1000 values are 132000 bytes, and take as much place as 64.
+    let checked = nests(1000, &cached(33, ""));
+    let error = compile(
+        forest(1000),
+        None,
+        checked.nests.expect("it may fit"),
+        &[KernelKind::Raw],
+        &Budget::default(),
+    );
+    let error = error.err().expect("it does not");
+    assert_eq!(error.code.to_string(), "C0013");
+    assert!(error.message.contains("shared_rows 256000"), "{error}");
 }
 
 #[test]
@@ -360,4 +607,34 @@ fn the_direct_schedule_is_one_launch() {
     let kernel = &compiled.lir.kernels[0].1;
     let launches = kernel.body.iter().filter(|stmt| matches!(stmt, Stmt::Launch(_))).count();
     assert_eq!(launches, 1, "{kernel}");
+}
+
+/// Where a prediction needs one margin, the last launch that has it makes the prediction of it.
+#[test]
+fn predictions_come_from_one_kernel_where_margins_are_stored_once() {
+    let kernels = [KernelKind::Raw, KernelKind::Value];
+    let mut found = 0;
+    for (seed, schedule) in (0..40).flat_map(|seed| examples().into_iter().map(move |text| (seed, text))) {
+        let mut rng = Rng(seed);
+        let forest = forests::forest(&mut rng);
+        let Some(nest) = nest(&forest, &schedule) else { continue };
+        let Ok(compiled) = compile(forest.clone(), None, nest, &kernels, &Budget::default()) else { continue };
+        let kernel = |wanted| compiled.lir.kernels.iter().find(|(kind, _)| *kind == wanted);
+        let Some((_, direct)) = kernel(KernelKind::Direct) else { continue };
+        let (_, value) = kernel(KernelKind::Value).expect("what is left out has another form");
+        let count = 37;
+        let rows: Vec<f64> = (0..count * forest.num_features).map(|_| rng.below(100) as f64 / 10.0).collect();
+        let margins = margins(&compiled, &forest, &rows);
+        let run = |function, input: &[u8]| {
+            let mut output = vec![0; margins.len()];
+            let memory =
+                Memory { rows: count as i64, input, output: &mut output, tables: &compiled.lir.tables };
+            run(function, memory).unwrap_or_else(|fault| panic!("{schedule}: {fault}\n{function}"));
+            output
+        };
+        let rows = bytes(&rows, forest.types.input);
+        assert!(run(direct, &rows) == run(value, &margins), "{schedule}\n{direct}");
+        found += 1;
+    }
+    assert!(found > 30, "only {found} kernels from rows to predictions");
 }

@@ -4,6 +4,7 @@
 
 mod launches;
 
+use sched_forest::Forest;
 use sched_ir::lir::KernelKind;
 use sched_ir::{Budget, Compiled, compile};
 use sched_lang::{Options, Supported, Target, check};
@@ -14,7 +15,10 @@ use sched_testing::schedules::Rng;
 const DIRECT: &str = "tile(batch, b0, b1, 256)\ngpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\n";
 
 fn compiled(seed: u64, schedule: &str) -> Compiled {
-    let forest = forests::forest(&mut Rng(seed));
+    of_forest(forests::forest(&mut Rng(seed)), schedule)
+}
+
+fn of_forest(forest: Forest, schedule: &str) -> Compiled {
     let options = Options {
         model: Some(forests::info(&forest).into()),
         supported: Supported::Everything,
@@ -58,6 +62,24 @@ fn tables_and_rows_are_read_as_what_does_not_change() {
     assert_eq!(ptx.lines().find(generic), None, "{ptx}");
 }
 
+/// The sums of several rows of a thread, too, and across loops over trees.
+#[test]
+fn sums_of_threads_are_in_registers() {
+    let rows = "tile(batch, b0, rest, 64)\ntile(rest, b1, b2, 2)\ntile(tree, t0, t1, 3)\n\
+                reorder(b0, b1, t0, t1, b2)\ngpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\n";
+    let cases = [
+        DIRECT.to_string(),
+        format!("{DIRECT}split(tree, ta, tb, 1)\ntile(tb, t0, t1, 2)\ncache(t0)\n"),
+        format!("{rows}interleave(b2, 2)\n"),
+        format!("{rows}gpuDimension(t0, block.y)\nsharedReduce(t0)\ncache(b0)\n"),
+    ];
+    for schedule in cases {
+        let (forest, _) = forests::complete(4, 6, 3);
+        let ptx = ptx_text(&of_forest(forest, &schedule).lir, Gpu::DEFAULT).expect("PTX");
+        assert!(!ptx.contains(".local"), "{schedule}{ptx}");
+    }
+}
+
 #[test]
 fn nothing_is_fused_and_nothing_flushed_to_zero() {
     for seed in 0..20 {
@@ -74,7 +96,7 @@ fn launches_of_a_loop_of_the_host_take_its_variable() {
     let module = compiled(5, schedule).lir;
     let ptx = ptx_text(&module, Gpu::DEFAULT).expect("PTX");
     let kernels: Vec<&str> = ptx.lines().filter(|line| line.contains(".entry")).collect();
-    assert_eq!(kernels.len(), 4, "base values and walks, for margins and leaf indices: {kernels:?}");
+    assert_eq!(kernels.len(), 2, "for margins and leaf indices, and none for base values: {kernels:?}");
     assert!(ptx.contains(".param .u32"), "{ptx}");
 }
 
@@ -89,8 +111,15 @@ fn gpus_have_names() {
 }
 
 #[test]
-fn copies_of_rows_lie_in_shared_memory_behind_barriers() {
-    for more in ["cache(b0)", "cache(b0)\nrepresentation(quantized)", "cache(b0)\nrepresentation(preorder)"] {
+fn copies_and_slots_lie_in_shared_memory_behind_barriers() {
+    let trees = "tile(tree, t0, t1, 2)\n";
+    for more in [
+        "cache(b0)".to_string(),
+        "cache(b0)\nrepresentation(quantized)".to_string(),
+        "cache(b0)\nrepresentation(preorder)".to_string(),
+        format!("{trees}cache(t0)"),
+        format!("{trees}gpuDimension(t0, block.y)\nsharedReduce(t0)"),
+    ] {
         let ptx = ptx_text(&compiled(5, &format!("{DIRECT}{more}\n")).lir, gpu("sm_90")).expect("PTX");
         for word in [".shared .align 64", "ld.shared.", "st.shared.", "bar.sync"] {
             assert!(ptx.contains(word), "{more}: no {word}\n{ptx}");

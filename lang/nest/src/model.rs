@@ -1,5 +1,6 @@
 //! What is known of a model before it is compiled: plain numbers.
 
+use crate::Layout;
 use std::sync::OnceLock;
 
 /// What the checker needs to know of a model.
@@ -9,6 +10,8 @@ pub struct ModelInfo {
     pub num_trees: u32,
     /// How many features a row has.
     pub num_features: u32,
+    /// How many of them some tree tests; 0 if that is not known.
+    pub tested_features: u32,
     /// How many outputs a row has.
     pub num_classes: u32,
     /// The depth of each tree in edges, in the model's order.
@@ -28,6 +31,12 @@ impl ModelInfo {
     /// The depth of the deepest tree.
     pub fn max_depth(&self) -> u32 {
         self.depths.deepest
+    }
+
+    /// How many features are at least in a copy of rows that trees in this layout walk: bins are those of features that
+    /// are tested.
+    pub fn copied_features(&self, layout: Layout) -> u32 {
+        if layout.is_coded() && self.tested_features > 0 { self.tested_features } else { self.num_features }
     }
 
     /// How many nodes so many trees have at least, whichever they are.

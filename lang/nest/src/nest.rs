@@ -55,6 +55,8 @@ pub enum Reduce {
     Atomic,
     /// Private slots folded with vectors of this width.
     Vector(u32),
+    /// Private slots in the memory that a GPU's block shares, folded by its threads.
+    Shared,
 }
 
 /// What the schedule says about one loop, besides its place. Annotations about walks hold for all walks below the
@@ -81,8 +83,6 @@ pub struct Annotations {
     pub representation: Option<Layout>,
     /// The loop is a dimension of a GPU launch.
     pub gpu_dimension: Option<GpuDimension>,
-    /// Partial sums are kept in a GPU block's shared memory.
-    pub shared_reduce: bool,
     /// Walks advanced in the lanes of one vector in a leaf loop; the checker has chosen a number where the schedule
     /// gave none.
     pub vectorize: Option<u32>,
@@ -112,7 +112,6 @@ impl Annotations {
             flag("unroll", self.unroll),
             flag("unrollAndJam", self.unroll_and_jam),
             flag("cache", self.cache),
-            flag("sharedReduce", self.shared_reduce),
             word("gpuDimension", self.gpu_dimension.map(|dimension| dimension.to_string())),
             number("interleave", self.interleave),
             number("vectorize", self.vectorize),
@@ -121,6 +120,7 @@ impl Annotations {
             number("speculateWalk", self.speculate_walk),
             self.reduce.map(|reduce| match reduce {
                 Reduce::Atomic => ("atomicReduce", AnnotationValue::Flag),
+                Reduce::Shared => ("sharedReduce", AnnotationValue::Flag),
                 Reduce::Vector(width) => ("vectorReduce", AnnotationValue::Number(width)),
             }),
             word("representation", self.representation.map(|layout| layout.word().to_owned())),
@@ -238,6 +238,8 @@ pub struct Nest {
     pub accumulation: Accumulation,
     /// Rows handled by one run of the nest, when the schedule depends on it.
     pub batch_size: Option<u64>,
+    /// Bytes of memory that the threads of a block may share, if the nest is for GPUs.
+    pub shared_memory: Option<u64>,
 }
 
 impl Nest {

@@ -11,7 +11,7 @@ use crate::device::Limits;
 use crate::diagnostics::{Applicability, Diagnostic, codes};
 use crate::lineage::NestBuilder;
 use crate::lints;
-use crate::options::{Options, Target};
+use crate::options::{Options, Target, TargetKind};
 use crate::part::Part;
 use crate::report::Report;
 use crate::resolve::{self, Call, Scope};
@@ -32,6 +32,7 @@ pub struct Variant {
     /// The directives with their arguments resolved.
     pub calls: Arc<[Call]>,
     batch_size: Option<u64>,
+    shared_memory: Option<u64>,
     nest: OnceLock<Nest>,
 }
 
@@ -43,7 +44,13 @@ impl Variant {
 
     /// The nest, as far as the schedule is legal.
     pub fn nest(&self) -> &Nest {
-        self.nest.get_or_init(|| export(&self.builder, self.batch_size))
+        self.nest.get_or_init(|| {
+            let (mut nest, _) = self.builder.nest();
+            nest.batch_size = self.batch_size;
+            nest.shared_memory = self.shared_memory;
+            nest.representation = self.builder.layout();
+            nest
+        })
     }
 }
 
@@ -100,6 +107,7 @@ impl<'a> Resolved<'a> {
             builder,
             calls: self.calls.into(),
             batch_size: self.options.batch_size,
+            shared_memory: (limits.kind == TargetKind::Gpu).then_some(limits.gpu.shared_most),
             nest: OnceLock::new(),
         };
         if self.options.supported.is_code() && !self.report.has_errors() {
@@ -108,14 +116,6 @@ impl<'a> Resolved<'a> {
         let is_legal = !self.report.has_errors();
         Judged { variant, diagnostics: self.report.finish(), is_legal }
     }
-}
-
-/// The plain nest.
-fn export(builder: &NestBuilder, batch_size: Option<u64>) -> Nest {
-    let (mut nest, _) = builder.nest();
-    nest.batch_size = batch_size;
-    nest.representation = builder.layout();
-    nest
 }
 
 /// Says what a nest that is to be compiled mentions and is not known.

@@ -107,6 +107,7 @@ sched_diagnostics::codes! { Schedule in "../explain/";
     HEADER_IN_BLOCK 106 "S0106" Error "header line in a block"
     TOO_MANY_BLOCKS 107 "S0107" Error "too many blocks"
     CANNOT_UNROLL_AND_JAM 108 "S0108" Error "trees that cannot be walked together"
+    DIVERGENT_WARP 113 "S0113" Warning "threads of a warp that go different ways"
 }
 
 /// The code that is written `S0042`, in a small letter or a capital; nothing if there is none.

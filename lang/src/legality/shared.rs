@@ -6,11 +6,10 @@ use super::find::find;
 use crate::device::Limits;
 use crate::illegal::{Illegal, Problem, Use};
 use crate::lineage::{Annotation, DirectiveIndex, NestBuilder};
-use sched_nest::footprint::LEAST_RECORD;
-use sched_nest::{Axis, GpuLevel, LoopId};
+use sched_nest::{Axis, GpuLevel, Layout, LoopId};
 
-/// Bytes of a cached feature and of a partial sum.
-const VALUE: u64 = 4;
+/// Bytes of a partial sum, at least.
+const SUM: u64 = 4;
 
 pub(super) fn check(builder: &NestBuilder, limits: &Limits, problems: &mut Vec<Illegal>) {
     outside_launch(builder, problems);
@@ -69,9 +68,33 @@ pub(crate) fn working_set(builder: &NestBuilder, id: LoopId) -> Option<u64> {
     let axis = builder.axis(id);
     let count = values(builder, id, axis)?;
     Some(match axis {
-        Axis::Row => count.saturating_mul(u64::from(model.num_features)).saturating_mul(VALUE),
-        Axis::Tree => least_trees(builder, count),
+        Axis::Row => {
+            let row = |layout: Layout| {
+                u64::from(model.copied_features(layout)).saturating_mul(layout.value_bytes())
+            };
+            count.saturating_mul(least(builder, id, row))
+        }
+        // Which trees an iteration meets is not looked at: the smallest ones take no more than any others.
+        Axis::Tree => model.least_nodes(count).saturating_mul(least(builder, id, Layout::node_bytes)),
     })
+}
+
+/// The least that the layouts of the walks below a loop take.
+fn least(builder: &NestBuilder, id: LoopId, bytes: impl Fn(Layout) -> u64) -> u64 {
+    let leaves =
+        builder.subtree(id).into_iter().filter(|on| builder.node(*on).inside.children().next().is_none());
+    // Where the schedule says nothing the compiler takes one whose nodes are records.
+    leaves.map(|leaf| bytes(layout_of(builder, leaf).unwrap_or(Layout::Sparse))).min().unwrap_or(0)
+}
+
+/// The layout of the trees that a leaf loop walks, if the schedule says it.
+fn layout_of(builder: &NestBuilder, leaf: LoopId) -> Option<Layout> {
+    let said = |annotation: &Annotation| match annotation {
+        Annotation::Layout(layout) => Some(*layout),
+        _ => None,
+    };
+    let innermost = builder.path(leaf).into_iter().rev().find_map(|on| find(builder, on, said));
+    innermost.map(|(layout, _)| layout).or_else(|| builder.layout())
 }
 
 fn in_launch(builder: &NestBuilder, id: LoopId) -> bool {
@@ -140,20 +163,30 @@ fn last_offset(builder: &NestBuilder, id: LoopId) -> Option<i64> {
     builder.trips(id)?.checked_sub(1)?.max(0).checked_mul(stride)
 }
 
-/// Bytes that so many trees take at least.
-fn least_trees(builder: &NestBuilder, trees: u64) -> u64 {
-    let Some(model) = &builder.model else { return 0 };
-    // Which trees an iteration meets is not looked at: the smallest ones take no more than any others.
-    model.least_nodes(trees).saturating_mul(LEAST_RECORD)
-}
-
-/// One slot for each parallel iteration, row of the block and output.
+/// One slot for each iteration of the tree loops over threads, row of the block and output.
 fn partial_sums(builder: &NestBuilder, id: LoopId) -> Option<u64> {
     let model = builder.model.as_ref()?;
-    let slots = u64::try_from(builder.trips(id)?).ok()?;
+    let on_block =
+        |on: &LoopId| builder.axis(*on) == Axis::Tree && level(builder, *on) == Some(GpuLevel::Block);
+    let shares = |on: &LoopId| {
+        let is = |annotation: &Annotation| matches!(annotation, Annotation::SharedReduce).then_some(());
+        *on != id && on_block(on) && find(builder, *on, is).is_some()
+    };
+    if builder.path(id).iter().any(shares) {
+        // The loop around has slots for both.
+        return None;
+    }
+    let around = builder.path(id).into_iter().filter(on_block);
+    let mut slots = 1_u64;
+    for on in around {
+        slots = slots.saturating_mul(u64::try_from(builder.trips(on)?).ok()?);
+    }
+    let below = builder.subtree(id).into_iter().filter(|on| *on != id && on_block(on));
+    let inner: Option<Vec<u64>> = below.map(|on| u64::try_from(builder.trips(on)?).ok()).collect();
+    slots = slots.saturating_mul(inner?.into_iter().max().unwrap_or(1));
     let grid = builder.path(id).into_iter().rev();
     let outer = grid.clone().find(|on| level(builder, *on) == Some(GpuLevel::Grid))?;
     let rows = values(builder, outer, Axis::Row)?;
     let outputs = u64::from(model.num_classes.max(1));
-    Some(slots.saturating_mul(rows).saturating_mul(outputs).saturating_mul(VALUE))
+    Some(slots.saturating_mul(rows).saturating_mul(outputs).saturating_mul(SUM))
 }

@@ -142,7 +142,7 @@ annotations! {
         /// `atomicReduce`
         AtomicReduce "reduce", |to, ()| to.reduce = Some(Reduce::Atomic);
         /// `sharedReduce`
-        SharedReduce "reduce", |to, ()| to.shared_reduce = true;
+        SharedReduce "reduce", |to, ()| to.reduce = Some(Reduce::Shared);
     }
     numbers {
         /// `unrollWalk` with this depth. Depths of the model are proposed.

@@ -26,6 +26,7 @@ impl NestBuilder {
             tile_trees: self.tile_trees.map(|(tiles, _)| tiles),
             accumulation: accumulation::infer(self),
             batch_size: None,
+            shared_memory: None,
         };
         (nest, order)
     }

@@ -3,6 +3,7 @@
 mod cache;
 mod parallel;
 mod walks;
+mod warps;
 
 use sched_grammar::ast::{Comment, Span};
 
@@ -28,6 +29,7 @@ pub(crate) fn problems(builder: &NestBuilder, limits: &Limits) -> Vec<Illegal> {
         walks::check(builder, id, &mut problems);
         parallel::check(builder, id, &mut problems);
         cache::check(builder, id, limits, &mut problems);
+        warps::check(builder, id, &mut problems);
     }
     problems.extend(large_code(builder));
     problems

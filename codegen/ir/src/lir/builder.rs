@@ -345,6 +345,11 @@ impl Builder {
         self.push(Stmt::Barrier);
     }
 
+    /// Statements that have been made before.
+    pub fn append(&mut self, block: Block) {
+        block.into_iter().for_each(|stmt| self.push(stmt));
+    }
+
     /// A prefetch.
     pub fn prefetch(&mut self, address: Address) {
         self.push(Stmt::Prefetch(address));

@@ -14,9 +14,13 @@
 //! Barriers and shared memory stand under *uniform* control only: all threads of a block come by, or none. The verifier
 //! proves it (`verify/launch.rs`). So there is no parallel loop and no launch inside a launch.
 
-use super::{Block, Value};
+use super::{Block, BufferId, Function, Op, Space, Stmt, Value};
+use std::collections::BTreeMap;
 
 pub use sched_nest::{GpuAxis, GpuDimension, GpuLevel};
+
+/// Buffers that a block shares begin at multiples of so many bytes.
+pub const SHARED_ALIGNMENT: u64 = 64;
 
 /// Most threads of a block, on all devices.
 pub const MAX_THREADS: u32 = 1024;
@@ -47,5 +51,27 @@ impl Launch {
     /// Threads of a block.
     pub fn threads(&self) -> u32 {
         self.block.iter().fold(1, |all, extent| all.saturating_mul(*extent))
+    }
+
+    /// The memory that the threads of a block share: buffers and their bytes. They lie one behind the other, each aligned
+    /// to [`SHARED_ALIGNMENT`].
+    pub fn shared(&self, function: &Function) -> Vec<(BufferId, u64)> {
+        let mut constants = BTreeMap::new();
+        let mut note = |stmt: &Stmt| {
+            if let Stmt::Let(value, Op::Int(bytes)) = stmt {
+                constants.insert(*value, *bytes);
+            }
+        };
+        Stmt::visit_all(&function.body, &mut note);
+        let mut shared = Vec::new();
+        Stmt::visit_all(&self.body, |stmt| {
+            if let Stmt::Alloc(alloc) = stmt
+                && function.buffer(alloc.buffer).space == Space::Shared
+            {
+                let bytes = constants.get(&alloc.bytes).and_then(|bytes| u64::try_from(*bytes).ok());
+                shared.push((alloc.buffer, bytes.unwrap_or(0).next_multiple_of(SHARED_ALIGNMENT)));
+            }
+        });
+        shared
     }
 }

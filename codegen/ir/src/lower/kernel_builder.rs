@@ -16,6 +16,8 @@ pub struct KernelBuilder<'a> {
     pub scope: Scope,
     /// Whether memory is a device's, which only launches work on.
     pub on_device: bool,
+    /// The threads of a block of the launch that is being made.
+    pub threads: Option<[u32; 3]>,
 }
 
 impl Build for KernelBuilder<'_> {
@@ -28,7 +30,7 @@ impl<'a> KernelBuilder<'a> {
     /// A kernel with nothing in scope.
     pub fn new(b: Builder, ports: &'a Ports<'a>) -> KernelBuilder<'a> {
         let on_device = ports.lowering.place() == Place::Device;
-        KernelBuilder { b, ports, scope: Scope::default(), on_device }
+        KernelBuilder { b, ports, scope: Scope::default(), on_device, threads: None }
     }
 
     /// What is stored for a sum that is complete: the sum, or what becomes of it.

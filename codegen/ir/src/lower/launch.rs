@@ -1,13 +1,12 @@
 //! The code of a GPU: launches, and loops whose iterations are blocks or threads.
 
-use super::elements::launch_over;
 use super::kernel_builder::KernelBuilder;
 use super::row_source::RowCopy;
 use super::scope::{InScope, WindowRows};
-use super::sum_target::{PrivateBuffer, SumTarget};
+use super::shared::most_shared;
 use crate::fault::{Fault, seeded};
 use crate::lir::{Address, Bin, BufferId, Build, Cmp, GpuAxis, GpuDimension, GpuLevel, Space, Ty, Value};
-use crate::mir::{CacheRows, Iter, Launch, Loop, Mapping, PrivateId, Stmt};
+use crate::mir::{CacheRows, Guard, Iter, Launch, Loop, Mapping};
 use crate::quantize::encode::SharedBlock;
 use crate::rows::{Places, Team};
 
@@ -21,7 +20,11 @@ impl KernelBuilder<'_> {
     /// A launch with as many blocks as its longest loops need.
     pub(super) fn device_code(&mut self, launch: &Launch) {
         let grid = launch.grid.each_ref().map(|loops| self.extent(loops));
-        self.launch(&launch.name, grid, launch.block, |k| k.block(&launch.body));
+        self.launch(&launch.name, grid, launch.block, |k| {
+            k.threads = Some(launch.block);
+            k.block(&launch.body);
+            k.threads = None;
+        });
     }
 
     fn extent(&mut self, loops: &[Iter]) -> Value {
@@ -48,50 +51,27 @@ impl KernelBuilder<'_> {
         self.when(exists, body);
     }
 
-    /// What only the first block or thread of some directions does.
-    pub(super) fn first(&mut self, dimensions: &[GpuDimension], body: &[Stmt]) {
-        let zero = self.b.int(0);
-        let mut first = self.b.int_of(Ty::I1, 1);
-        for dimension in dimensions {
-            let id = self.b.id(*dimension);
-            let is_zero = self.b.cmp(Cmp::Eq, id, zero);
-            first =
-                if self.b.as_int(first).is_some() { is_zero } else { self.b.bin(Bin::And, first, is_zero) };
+    /// What only some blocks or threads do.
+    pub(super) fn guarded(&mut self, guards: &[Guard], body: impl FnOnce(&mut Self)) {
+        let mut all = None;
+        for guard in guards {
+            let holds = match guard {
+                Guard::First(dimension) => {
+                    let (id, zero) = (self.b.id(*dimension), self.b.int(0));
+                    self.b.cmp(Cmp::Eq, id, zero)
+                }
+                Guard::Exists(iter) => {
+                    let value = self.scope.value(&mut self.b, iter.var);
+                    let stop = self.scope.stop(&mut self.b, iter);
+                    self.b.cmp(Cmp::Lt, value, stop)
+                }
+            };
+            all = Some(all.map_or(holds, |all| self.b.bin(Bin::And, all, holds)));
         }
-        self.when(first, |k| k.block(body));
-    }
-
-    /// Sets `count` sums of a private buffer to zero.
-    pub(super) fn clear_on_device(&mut self, id: PrivateId, private: &PrivateBuffer, count: Value) {
-        let element = self.ports.accumulator;
-        let zero = self.b.float(Ty::of(element), 0.0);
-        let buffer = private.buffer;
-        launch_over(self, &format!("clear{}", id.0), count, |k, index| {
-            k.b.store(Address::element(buffer, index, element), zero);
-        });
-    }
-
-    /// Adds `slots` slots into a target from its element `first` on, in their order: a sum for each thread.
-    pub(super) fn fold_on_device(
-        &mut self,
-        id: PrivateId,
-        private: &PrivateBuffer,
-        into: &SumTarget,
-        (slots, first): (Value, Value),
-    ) {
-        let element = self.ports.accumulator;
-        let PrivateBuffer { buffer, slot_size, .. } = *private;
-        launch_over(self, &format!("fold{}", id.0), slot_size, |k, index| {
-            let target = k.b.add(first, index);
-            let zero = k.b.int(0);
-            k.for_loop((zero, slots, 1), &[], |k, slot, _| {
-                let before = k.b.mul(slot, slot_size);
-                let source = k.b.add(before, index);
-                let part = k.b.load(Ty::of(element), Address::element(buffer, source, element));
-                into.add(&mut k.b, target, part);
-                Vec::new()
-            });
-        });
+        match all.filter(|_| !seeded(Fault::GuardDropped)) {
+            Some(all) => self.when(all, body),
+            None => body(self),
+        }
     }
 
     /// A copy of `most` rows at most in memory that a block shares, feature by feature: threads that walk
@@ -109,12 +89,11 @@ impl KernelBuilder<'_> {
         let line = i64::from(LINE / element.bytes());
         let held = if few { most | 1 } else { (most + line - 1) / line * line };
         let held = held + i64::from(seeded(Fault::BankSwapped));
-        let bytes = self.b.int(held * columns * i64::from(element.bytes()));
+        let bytes = held.saturating_mul(columns).saturating_mul(element.bytes().into());
+        let bytes = self.b.int(most_shared(bytes));
         let places = if spread && !few { Places::spread(element) } else { Places::IN_ORDER };
         self.alloc_in(Space::Shared, name, element, bytes, |k, buffer| {
-            let thread = k.thread(threads);
-            let count = threads.iter().map(|extent| i64::from(*extent)).product();
-            let team = Team { thread, count };
+            let team = k.team(threads);
             match quantizer {
                 Some(quantizer) => {
                     let WindowRows { first, count } = rows;
@@ -159,17 +138,17 @@ impl KernelBuilder<'_> {
         });
     }
 
-    /// The number of the thread in its block, x first.
-    fn thread(&mut self, threads: [u32; 3]) -> Value {
-        let mut number = self.b.int(0);
+    /// The threads of a block, numbered in the direction x first.
+    pub(super) fn team(&mut self, threads: [u32; 3]) -> Team {
+        let mut thread = self.b.int(0);
         for (axis, extent) in [GpuAxis::Z, GpuAxis::Y, GpuAxis::X].into_iter().zip(threads.into_iter().rev())
         {
-            number = self.b.mul_int(number, extent.into());
+            thread = self.b.mul_int(thread, extent.into());
             if extent > 1 {
                 let id = self.b.id(GpuDimension { level: GpuLevel::Block, axis });
-                number = self.b.add(number, id);
+                thread = self.b.add(thread, id);
             }
         }
-        number
+        Team { thread, count: threads.iter().map(|extent| i64::from(*extent)).product() }
     }
 }

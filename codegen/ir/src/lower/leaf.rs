@@ -14,6 +14,8 @@ struct Ended {
     /// The row's number.
     number: Value,
     tree: Value,
+    /// The row's place among those whose sums the thread keeps.
+    place: Option<i64>,
 }
 
 impl KernelBuilder<'_> {
@@ -41,7 +43,7 @@ impl KernelBuilder<'_> {
                 sums.add_vector(&mut self.b, index, value, lane.mask);
             }
             (LeafValue::Scalar(value), None) => self.each(context, lane, value, |k, ended, value| {
-                let index = sums.margin(&mut k.b, ended.number, ended.tree);
+                let index = sums.margin(&mut k.b, ended.number, ended.tree, ended.place);
                 sums.add(&mut k.b, index, value);
             }),
             (LeafValue::Vector(place), None) => self.each(context, lane, place, |k, ended, place| {
@@ -81,8 +83,11 @@ impl KernelBuilder<'_> {
             let value = self.walk_of(lane, value, walk);
             let ahead = context.walks.iter.step * i64::from(walk);
             let (rows, trees) = if context.walks.over == Axis::Row { (ahead, 0) } else { (0, ahead) };
-            let ended =
-                Ended { number: self.b.add_int(lane.number, rows), tree: self.b.add_int(lane.tree, trees) };
+            let ended = Ended {
+                number: self.b.add_int(lane.number, rows),
+                tree: self.b.add_int(lane.tree, trees),
+                place: lane.place.map(|place| place + rows),
+            };
             match lane.mask {
                 None => body(self, ended, value),
                 Some(mask) => {
@@ -105,7 +110,7 @@ impl KernelBuilder<'_> {
 
     /// Adds a leaf's vector to all margins of the row.
     fn add_vector(&mut self, sums: &SumTarget, ended: Ended, first: Value) {
-        let to = sums.row(&mut self.b, ended.number);
+        let to = sums.row(&mut self.b, ended.number, ended.place);
         let (zero, end) = (self.b.int(0), self.b.int(sums.margins));
         self.for_loop((zero, end, 1), &[], |k, margin, _| {
             let source = k.b.add(first, margin);

@@ -6,6 +6,7 @@
 //! kernel is lowered by a `KernelBuilder` of its own: the LIR builder, its `ports::Ports`, and what is in
 //! `scope::Scope`.
 
+mod device_sums;
 mod elements;
 mod kernel_builder;
 mod launch;
@@ -16,8 +17,11 @@ mod output;
 mod ports;
 mod row_source;
 mod scope;
+mod shared;
+mod shared_trees;
 mod sum_target;
 mod sums;
+mod thread_sums;
 mod unroll_and_jam;
 mod walk;
 
@@ -28,6 +32,7 @@ use sched_nest::{Bounded, Variants};
 
 pub use lowering::{Lowering, Numbers};
 pub use output::{class_columns, interface, value_columns};
+pub(crate) use shared::check as check_shared;
 
 /// The function of one kernel, which chooses among the variants of the schedule by the number of rows. Leaves are
 /// found under the last variant, whatever the size. None if the model has no such output.

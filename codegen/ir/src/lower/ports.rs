@@ -6,7 +6,7 @@ use crate::bytes::scalar;
 use crate::lir::{BufferId, Builder, Scalar, Space};
 use crate::mir::Iter;
 use crate::quantize::encode::{self, Quantizer};
-use crate::repr::Storage;
+use crate::repr::{Buffers, Storage};
 use crate::rows::transpose::Transpose;
 use std::collections::BTreeMap;
 
@@ -52,7 +52,7 @@ pub struct Ports<'a> {
     /// The result.
     pub out: BufferId,
     /// The tables of each storage.
-    pub tables: BTreeMap<Storage, Vec<BufferId>>,
+    pub tables: BTreeMap<Storage, Buffers>,
     /// The base values, if there are several margins.
     pub base: Option<BufferId>,
     /// The margin of each tree, if there are several and leaves hold one value.
@@ -82,7 +82,7 @@ impl<'a> Ports<'a> {
             let declared = stored.layout.schema().names().into_iter().zip(numbers);
             let buffers =
                 declared.map(|((name, element), number)| b.buffer(name, Space::Model(*number), element));
-            tables.insert(*storage, buffers.collect());
+            tables.insert(*storage, Buffers::new(buffers.collect()));
         }
         let shared = lowering.numbers.shared;
         let mut table = |name: &str, number: Option<u32>, element| {

@@ -2,10 +2,11 @@
 
 use super::ports::Ports;
 use super::row_source::RowCopy;
-use super::sum_target::{CopiedSums, PrivateBuffer, SumTarget};
+use super::sum_target::{CopiedSums, KeptSums, PrivateBuffer, SumTarget};
 use crate::fault::{Fault, seeded};
 use crate::lir::{Bin, Builder, Value};
 use crate::mir::{Accumulator, Affine, Bound, CacheId, Iter, Limit, PrivateId, Target, Var, Window};
+use crate::repr::{Buffers, Storage};
 use std::collections::BTreeMap;
 
 /// A variable in scope.
@@ -42,8 +43,12 @@ pub struct Scope {
     pub privates: BTreeMap<PrivateId, PrivateBuffer>,
     /// The copies of rows.
     pub copies: BTreeMap<CacheId, RowCopy>,
+    /// Copies of some trees, in place of the tables of a storage.
+    pub trees: BTreeMap<Storage, Buffers>,
     /// The sums that walks add to instead of the output.
     pub copied_sums: Option<CopiedSums>,
+    /// The sums that a thread keeps to itself.
+    pub kept_sums: Option<KeptSums>,
 }
 
 impl Scope {
@@ -117,12 +122,26 @@ impl Scope {
         WindowRows { first, count: b.bin(Bin::Max, count, zero) }
     }
 
+    /// The place of the current row among those whose sums the thread keeps, if it is known at compile time.
+    pub fn place_of_row(&self, b: &Builder, accumulator: Accumulator) -> Option<i64> {
+        let kept = self.kept_sums.as_ref().filter(|kept| kept.of == accumulator)?;
+        kept.loops
+            .iter()
+            .try_fold(0, |place, (var, start)| Some(place + b.as_int(self.vars.get(var)?.value)? - start))
+    }
+
     /// Where additions to a target go.
     pub fn sums(&self, b: &mut Builder, ports: &Ports, target: &Target) -> SumTarget {
         let (element, margins, targets) = (ports.accumulator, ports.margins(), ports.targets);
         let (buffer, origin) = (ports.out, b.int(0));
         let atomic = target.atomic;
         let output = SumTarget { buffer, origin, atomic, block: None, element, margins, targets };
+        if let Some(kept) = &self.kept_sums
+            && kept.of == target.accumulator
+        {
+            let origin = b.mul_int(kept.first_row, -margins);
+            return SumTarget { buffer: kept.buffer, origin, atomic: false, ..output };
+        }
         match target.accumulator {
             Accumulator::Output => match self.copied_sums {
                 None => output,

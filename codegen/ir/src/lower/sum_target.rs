@@ -2,7 +2,7 @@
 
 use super::ports::Targets;
 use crate::lir::{Address, BufferId, Builder, Scalar, Value};
-use crate::mir::Var;
+use crate::mir::{Accumulator, Var};
 
 /// Where leaves are added up: sums of rows `[rows][margins]`.
 #[derive(Clone, Copy, Debug)]
@@ -36,6 +36,8 @@ pub struct PrivateBuffer {
     pub first_row: Value,
     /// Elements per slot: rows times margins.
     pub slot_size: Value,
+    /// Those of them that are sums of rows of the call.
+    pub held: Value,
 }
 
 /// Sums of copied rows in scope, in blocks as the rows are.
@@ -49,9 +51,25 @@ pub struct CopiedSums {
     pub block: u32,
 }
 
+/// The sums of its rows that a thread keeps: `[rows][margins]`.
+#[derive(Clone, Debug)]
+pub struct KeptSums {
+    /// Where they are stored at the end.
+    pub of: Accumulator,
+    /// The buffer.
+    pub buffer: BufferId,
+    /// The first row.
+    pub first_row: Value,
+    /// The loops over the rows, and where they begin.
+    pub loops: Vec<(Var, i64)>,
+}
+
 impl SumTarget {
-    /// The first margin of a row.
-    pub fn row(&self, b: &mut Builder, row: Value) -> Value {
+    /// The first margin of a row, which is at a known place among those that the thread keeps if there is a `place`.
+    pub fn row(&self, b: &mut Builder, row: Value, place: Option<i64>) -> Value {
+        if let Some(place) = place {
+            return b.int(place * self.margins);
+        }
         let row = b.mul_int(row, self.margins);
         b.add(self.origin, row)
     }
@@ -61,8 +79,8 @@ impl SumTarget {
     }
 
     /// The margin of a row that a tree adds to.
-    pub fn margin(&self, b: &mut Builder, row: Value, tree: Value) -> Value {
-        let first = self.row(b, row);
+    pub fn margin(&self, b: &mut Builder, row: Value, tree: Value, place: Option<i64>) -> Value {
+        let first = self.row(b, row, place);
         let Some(targets) = self.targets else { return first };
         let margin = SumTarget::margin_of(b, targets, tree);
         b.add(first, margin)
@@ -70,7 +88,7 @@ impl SumTarget {
 
     /// The sums that a vector of rows, from this one on, adds a tree's leaves to.
     pub fn column(&self, b: &mut Builder, row: Value, tree: Value) -> Value {
-        let first = self.row(b, row);
+        let first = self.row(b, row, None);
         let (Some(block), Some(targets)) = (self.block, self.targets) else { return first };
         let margin = SumTarget::margin_of(b, targets, tree);
         let column = b.mul_int(margin, i64::from(block));

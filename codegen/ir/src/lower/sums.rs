@@ -1,5 +1,6 @@
 //! Accumulators: the output's base values, private slots, and folds.
 
+use super::device_sums::DeviceFold;
 use super::kernel_builder::KernelBuilder;
 use super::sum_target::{CopiedSums, PrivateBuffer, SumTarget};
 use crate::fault::{Fault, seeded};
@@ -28,6 +29,7 @@ impl KernelBuilder<'_> {
         let Some(base) = self.ports.base else {
             let base = self.ports.lowering.hir.forest.base.first().copied().unwrap_or(0.0);
             let value = self.b.float(Ty::of(element), base);
+            let value = self.finished(out, value);
             self.for_loop((first, end, 1), &[], |k, row, _| {
                 k.b.store(Address::element(out, row, element), value);
                 Vec::new()
@@ -40,6 +42,7 @@ impl KernelBuilder<'_> {
             k.for_loop((zero, end, 1), &[], |k, margin, _| {
                 let value = k.b.load(Ty::of(element), Address::element(base, margin, element));
                 let index = k.b.add(first, margin);
+                let value = k.finished(out, value);
                 k.b.store(Address::element(out, index, element), value);
                 Vec::new()
             });
@@ -94,6 +97,9 @@ impl KernelBuilder<'_> {
 
     /// One slot of sums for each iteration of the loop inside.
     pub(super) fn private(&mut self, private: &Private) {
+        if private.shared {
+            return self.shared_private(private);
+        }
         let mut slots = self.b.int(1);
         let mut loops = Vec::with_capacity(private.slots.len());
         for iter in &private.slots {
@@ -109,14 +115,14 @@ impl KernelBuilder<'_> {
         let bytes = self.b.mul_int(elements, i64::from(element.bytes()));
         self.alloc("private", element, bytes, |k, buffer| {
             let first_row = rows.first;
-            let made = PrivateBuffer { buffer, slots, loops, first_row, slot_size };
+            let made = PrivateBuffer { buffer, slots, loops, first_row, slot_size, held: slot_size };
             k.scope.privates.insert(private.id, made);
             k.block(&private.body);
             k.scope.privates.remove(&private.id);
         });
     }
 
-    /// Sets the current iteration's slot to zero.
+    /// Empties the current iteration's slot.
     pub(super) fn zero(&mut self, id: PrivateId, var: Var) {
         let Some(private) = self.scope.privates.get(&id).cloned() else { return };
         let slot = self.scope.iteration(&mut self.b, var);
@@ -125,11 +131,14 @@ impl KernelBuilder<'_> {
         self.clear(private.buffer, start, end);
     }
 
-    /// Sets all slots to zero.
+    /// Empties all slots.
     pub(super) fn zero_all(&mut self, id: PrivateId) {
         let Some(private) = self.scope.privates.get(&id).cloned() else { return };
         let start = self.b.int(0);
         let end = self.b.mul(private.slots, private.slot_size);
+        if self.threads.is_some() {
+            return self.clear_in_block(&private);
+        }
         if self.on_device {
             return self.clear_on_device(id, &private, end);
         }
@@ -138,11 +147,16 @@ impl KernelBuilder<'_> {
 
     fn clear(&mut self, buffer: BufferId, start: Value, end: Value) {
         let element = self.ports.accumulator;
-        let zero = self.b.float(Ty::of(element), 0.0);
+        let nothing = self.nothing();
         self.for_loop((start, end, 1), &[], |k, index, _| {
-            k.b.store(Address::element(buffer, index, element), zero);
+            k.b.store(Address::element(buffer, index, element), nothing);
             Vec::new()
         });
+    }
+
+    /// What leaves whatever is added to it as it is, -0.0 included.
+    pub(super) fn nothing(&mut self) -> Value {
+        self.b.float(Ty::of(self.ports.accumulator), -0.0)
     }
 
     /// Adds all slots into the target, slot by slot in iteration order, `width` sums at a time.
@@ -155,8 +169,12 @@ impl KernelBuilder<'_> {
         if seeded(Fault::FoldForgetsSlot) {
             slots = self.b.add_int(slots, -1);
         }
+        let device = DeviceFold { private: &private, slots, into: &into, first, opening: &fold.opening };
+        if let Some(threads) = self.threads {
+            return self.fold_in_block(device, threads);
+        }
         if self.on_device {
-            return self.fold_on_device(fold.from, &private, &into, (slots, first));
+            return self.fold_on_device(fold.from, device);
         }
         let width = if into.atomic { 1 } else { i64::from(fold.width.max(1)) };
         self.for_loop((zero, slots, 1), &[], |k, slot, _| {

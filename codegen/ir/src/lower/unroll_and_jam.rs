@@ -120,6 +120,7 @@ impl KernelBuilder<'_> {
     fn trees(&mut self, tree_loop: TreeLoop, group: Group, first: Value, trees: i64) {
         let TreeLoop { this, before, walks } = tree_loop;
         let row = self.b.int(walks.iter.start);
+        let Some(buffers) = self.tables_of(walks) else { return };
         self.with_var(walks.iter.var, InScope::value(row), |k| {
             let mut contexts: Vec<(WalkContext, usize)> = Vec::new();
             let mut lanes: Vec<Lane> = Vec::new();
@@ -128,7 +129,7 @@ impl KernelBuilder<'_> {
                 let value = k.b.add_int(first, ahead);
                 k.with_var(this.iter.var, InScope::value(value), |k| {
                     k.block(before);
-                    let Some(context) = k.context(walks) else { return };
+                    let Some(context) = k.context(walks, &buffers) else { return };
                     let of_tree = k.lanes(&context, group);
                     contexts.push((context, of_tree.len()));
                     lanes.extend(of_tree);

@@ -5,14 +5,18 @@ use super::row_source::{RowCopy, RowSource, RowsWanted, Table};
 use super::scope::InScope;
 use super::sum_target::SumTarget;
 use crate::fault::{Fault, seeded};
-use crate::lir::{Address, BufferId, Build, Cmp, Scalar, Ty, Value};
+use crate::lir::{Address, Build, Cmp, Scalar, Ty, Value};
 use crate::mir::{Affine, Bound, Iter, Limit, Rows, Walks};
 use crate::plan::{SumAccess, WalkPlan};
 use crate::repr::traverse::speculate::NodeTest;
 use crate::repr::traverse::{self, Traversal, Walker};
-use crate::repr::{Representation, TreeLanes, TreeState, WalkShape};
+use crate::repr::{Buffers, Representation, TreeLanes, TreeState, WalkShape};
 use crate::rows::{Places, lanes_below};
 use sched_nest::Axis;
+
+/// Most rows of a thread that are walked without a loop, and most groups of them.
+const MOST_FEW: i64 = 8;
+const FEW_GROUPS: i64 = 4;
 
 /// One walk of a group, or one vector of walks.
 pub(super) struct Lane {
@@ -22,6 +26,8 @@ pub(super) struct Lane {
     pub(super) number: Value,
     /// The (first) tree.
     pub(super) tree: Value,
+    /// The place of the (first) row among those whose sums the thread keeps, if that is known.
+    pub(super) place: Option<i64>,
     /// How many walks there are, from the first lane on, as far as that is known at compile time.
     pub(super) count: u16,
     /// Which lanes have a walk; all, if there is none.
@@ -34,7 +40,7 @@ pub(super) struct WalkContext<'w> {
     pub(super) plan: &'w WalkPlan,
     pub(super) layout: &'w (dyn Representation + Send + Sync),
     pub(super) walker: Walker<'w>,
-    pub(super) buffers: &'w [BufferId],
+    pub(super) buffers: &'w Buffers,
     /// Rows are read from here.
     rows: RowSource,
     /// The tree, if the loop is over rows.
@@ -104,12 +110,58 @@ impl WalkContext<'_> {
 impl<'k> KernelBuilder<'k> {
     /// A leaf loop. The plan has every leaf loop of the nest.
     pub(super) fn walks(&mut self, walks: &Walks) {
-        let Some(context) = self.context(walks) else { return };
+        let Some(buffers) = self.tables_of(walks) else { return };
+        let Some(context) = self.context(walks, &buffers) else { return };
         let sum = self.open_sum(&context);
-        match known_trips(walks) {
-            Some(trips) => self.known(&context, trips, sum),
-            None => self.unknown(&context, sum),
+        match (known_trips(walks), self.rows_at_once(walks)) {
+            (Some(trips), _) => self.known(&context, trips, sum),
+            (None, Some(rows)) => self.few(&context, rows),
+            (None, None) => self.unknown(&context, sum),
         }
+    }
+
+    /// How many rows a leaf loop of a thread has at most, if they are few: one group, or a few of which the thread keeps the
+    /// sums.
+    fn rows_at_once(&self, walks: &Walks) -> Option<i64> {
+        let (start, step, group) = (walks.iter.start, walks.iter.step, i64::from(walks.group));
+        let rows = (self.ports.most(&walks.iter)? - start + step - 1) / step;
+        let kept = self.scope.kept_sums.as_ref().is_some_and(|kept| kept.of == walks.target.accumulator);
+        let few = kept && rows <= MOST_FEW && rows <= FEW_GROUPS * group;
+        let one_group = self.on_device && group > 1 && rows <= group;
+        let single = walks.over == Axis::Row && walks.lanes == 1;
+        (single && rows > 0 && (few || one_group)).then_some(rows)
+    }
+
+    /// A leaf loop over few rows, without a loop: the numbers of rows beside that of the thread are known at compile time, so
+    /// that what belongs to them can be in registers. If not all rows are there, each is walked by itself.
+    fn few(&mut self, context: &WalkContext, rows: i64) {
+        let Iter { start, step, .. } = context.walks.iter;
+        let stop = self.scope.stop(&mut self.b, &context.walks.iter);
+        let at = |k: &mut Self, row: i64| k.b.int(start + row * step);
+        let last = at(self, rows - 1);
+        let all = self.b.cmp(Cmp::Lt, last, stop);
+        let whole = |k: &mut Self| {
+            let mut done = 0;
+            while done < rows {
+                let together = i64::from(context.walks.group).min(rows - done);
+                let first = at(k, done);
+                k.group(context, first, Group::full(together, 1), None);
+                done += together;
+            }
+            Vec::new()
+        };
+        let rest = |k: &mut Self| {
+            let left = if seeded(Fault::RemainderDropped) { 0 } else { rows };
+            for row in 0..left {
+                let value = at(k, row);
+                let exists = k.b.cmp(Cmp::Lt, value, stop);
+                k.when(exists, |k| {
+                    k.group(context, value, Group::full(1, 1), None);
+                });
+            }
+            Vec::new()
+        };
+        self.if_else(all, whole, rest);
     }
 
     /// A leaf loop over trees whose number is known: whole groups, then one with the rest.
@@ -145,9 +197,6 @@ impl<'k> KernelBuilder<'k> {
         let stop = self.scope.stop(&mut self.b, &walks.iter);
         let mut at = self.b.int(walks.iter.start);
         let masked = walks.lanes > 1 && adds_vectors(context);
-        if self.in_one_group(walks) {
-            return self.one_group(context, stop);
-        }
         let most = self.ports.most(&walks.iter).map(|end| end - walks.iter.start);
         for (vectors, width) in groups(walks, masked) {
             let group = Group::full(vectors, width);
@@ -178,51 +227,21 @@ impl<'k> KernelBuilder<'k> {
         self.close_sum(context, sum);
     }
 
-    /// Whether a thread's rows are one group at most.
-    fn in_one_group(&self, walks: &Walks) -> bool {
-        let span = walks.iter.step * i64::from(walks.group);
-        let most = self.ports.most(&walks.iter).map(|end| end - walks.iter.start);
-        let single = walks.lanes == 1 && walks.group > 1 && walks.over == Axis::Row;
-        self.on_device && single && most.is_some_and(|most| most <= span)
-    }
-
-    /// Rows that fill a group, or are walked one by one. Each row has a number that is known beside that of the thread, so
-    /// that what belongs to it can be in registers.
-    fn one_group(&mut self, context: &WalkContext, stop: Value) {
-        let Iter { start, step, .. } = context.walks.iter;
-        let group = i64::from(context.walks.group);
-        let last = self.b.int(start + step * (group - 1));
-        let full = self.b.cmp(Cmp::Lt, last, stop);
-        self.if_else(
-            full,
-            |k| {
-                let first = k.b.int(start);
-                k.group(context, first, Group::full(group, 1), None);
-                Vec::new()
-            },
-            |k| {
-                let left = if seeded(Fault::RemainderDropped) { 0 } else { group - 1 };
-                for walk in 0..left {
-                    let value = k.b.int(start + step * walk);
-                    let exists = k.b.cmp(Cmp::Lt, value, stop);
-                    k.when(exists, |k| {
-                        k.group(context, value, Group::full(1, 1), None);
-                    });
-                }
-                Vec::new()
-            },
-        );
+    /// The tables that a leaf loop reads, or the copies that stand for them.
+    pub(super) fn tables_of(&self, walks: &Walks) -> Option<Buffers> {
+        let storage = self.ports.lowering.plan.walks.get(&walks.id)?.storage;
+        self.scope.trees.get(&storage).or_else(|| self.ports.tables.get(&storage)).cloned()
     }
 
     /// What a leaf loop needs in every group. The plan has every leaf loop of the nest.
-    pub(super) fn context<'w>(&mut self, walks: &'w Walks) -> Option<WalkContext<'w>>
+    pub(super) fn context<'w>(&mut self, walks: &'w Walks, buffers: &'w Buffers) -> Option<WalkContext<'w>>
     where
         'k: 'w,
     {
         let (ports, b) = (self.ports, &mut self.b);
         let whole = ports.lowering.plan;
         let plan = whole.walks.get(&walks.id)?;
-        let (stored, buffers) = (whole.storages.get(&plan.storage)?, ports.tables.get(&plan.storage)?);
+        let stored = whole.storages.get(&plan.storage)?;
         let layout = &*stored.layout;
         let walker = Walker::new(layout, buffers, &plan.traversal, plan.steps)?;
         let copy = match walks.rows {
@@ -284,7 +303,8 @@ impl<'k> KernelBuilder<'k> {
 
     fn sum_of_row(&mut self, context: &WalkContext, sums: &SumTarget) -> Value {
         let row = self.scope.affine(&mut self.b, &context.walks.row);
-        self.b.add(sums.origin, row)
+        let place = self.scope.place_of_row(&self.b, context.walks.target.accumulator);
+        sums.row(&mut self.b, row, place)
     }
 
     /// Walks the iterations of a group from `value` on and uses their leaves in order. Returns the sum
@@ -315,6 +335,7 @@ impl<'k> KernelBuilder<'k> {
             Some(tree) => tree.number,
             None => self.scope.affine(&mut self.b, &walks.tree),
         };
+        let place = self.scope.place_of_row(&self.b, walks.target.accumulator);
         let mut lanes = Vec::new();
         for vector in 0..group.vectors {
             let ahead = vector * i64::from(group.width) * walks.iter.step;
@@ -337,7 +358,8 @@ impl<'k> KernelBuilder<'k> {
             let row = context.rows.row(&mut self.b, RowsWanted { first: first_row, ahead, width, mask });
             let number = self.b.add_int(first_row, rows);
             let walk = traverse::Lane { state, top, row, width };
-            lanes.push(Lane { walk, number, tree, count, mask });
+            let place = place.map(|place| place + rows);
+            lanes.push(Lane { walk, number, tree, place, count, mask });
         }
         lanes
     }

@@ -4,16 +4,16 @@
 //! The extents of a launch are those of its longest loops. A loop of which there may be more blocks or threads than
 //! iterations is guarded.
 //!
-//! Sums begin with the base values. If a thread adds all trees to its rows, it sets them before; otherwise a launch of
-//! their own does.
+//! Sums begin with the base values. Whoever adds to them first begins with these, if that is plain
+//! ([`super::thread_sums`]); otherwise a launch of their own sets them before.
 
 use super::mapped::{any_mapped, no_code_yet};
-use super::owners;
-use super::threads::{only_firsts, share};
-use super::window::window_of;
+use super::threads::{Share, only_firsts};
 use super::{
-    Affine, Bound, Iter, Launch, Limit, Loop, Mapping, Mir, Mode, Stmt, Uses, Var, VarInfo, WalkRange, Window,
+    Affine, Bound, Guard, Iter, Launch, Limit, Loop, Mapping, Mir, Mode, Stmt, Var, VarInfo, WalkRange,
+    Window,
 };
+use super::{owners, settle, thread_sums};
 use crate::codes;
 use crate::error::CompileError;
 use crate::lir::MAX_THREADS;
@@ -33,20 +33,41 @@ pub fn separate(mir: Mir) -> Result<Mir, CompileError> {
         return Ok(mir);
     }
     let Mir { mut vars, body, uses, rows_per_run } = mir;
-    let pass = Separate { vars: &vars, uses: &uses };
+    let pass = Separate { vars: &vars };
     let mut body = body.into_iter().map(|stmt| pass.of_host(stmt)).collect::<Result<Vec<_>, _>>()?;
-    let in_threads = match body.as_mut_slice() {
-        [Stmt::Base(_), Stmt::Launch(launch)] => {
-            pass.base_in_threads(&mut launch.body, &Affine::default(), &launch.walks)
-        }
-        _ => false,
-    };
-    if in_threads {
-        body.remove(0);
-    } else {
-        body = body.into_iter().map(|stmt| base_apart(stmt, &mut vars)).collect();
-    }
+    let seeded = thread_sums::open(&mut body, &vars);
+    body.retain(|stmt| !(seeded && matches!(stmt, Stmt::Base(_))));
+    let mut body = body.into_iter().map(|stmt| base_apart(stmt, &mut vars)).collect::<Vec<_>>();
+    finish(&mut body, &vars)?;
     Ok(Mir { vars, body, uses, rows_per_run })
+}
+
+/// Says in each launch what only some blocks and threads do.
+fn finish(stmts: &mut [Stmt], vars: &[VarInfo]) -> Result<(), CompileError> {
+    stmts.iter_mut().try_for_each(|stmt| match stmt {
+        Stmt::Launch(launch) => {
+            let pass = Separate { vars };
+            let mut body = only_firsts(std::mem::take(&mut launch.body), &used(launch), &mut Vec::new());
+            owners::check(&body, vars)?;
+            pass.at_least_first(&body, &mut launch.grid);
+            pass.guards(&mut body, launch);
+            launch.body = settle::settle(body, vars)?;
+            Ok(())
+        }
+        Stmt::Loop(this) => finish(&mut this.body, vars),
+        Stmt::Case(_, arms) => arms.iter_mut().try_for_each(|(_, body)| finish(body, vars)),
+        Stmt::Private(private) => finish(&mut private.body, vars),
+        _ => Ok(()),
+    })
+}
+
+/// The directions in which a launch has more than one block or thread.
+fn used(launch: &Launch) -> Vec<GpuDimension> {
+    let axes = [GpuAxis::X, GpuAxis::Y, GpuAxis::Z];
+    let grid = axes.iter().filter(|axis| !launch.grid[number(**axis)].is_empty());
+    let block = axes.iter().filter(|axis| launch.block[number(**axis)] > 1);
+    let of = |level| move |axis: &GpuAxis| GpuDimension { level, axis: *axis };
+    grid.map(of(GpuLevel::Grid)).chain(block.map(of(GpuLevel::Block))).collect()
 }
 
 /// Base values that no launch of the walks sets: a launch of their own, a row for each thread.
@@ -87,17 +108,6 @@ struct Extents {
     block: [i64; 3],
 }
 
-impl Extents {
-    /// The directions in which there is more than one block or thread.
-    fn used(&self) -> Vec<GpuDimension> {
-        let axes = [GpuAxis::X, GpuAxis::Y, GpuAxis::Z];
-        let grid = axes.iter().filter(|axis| !self.grid[number(**axis)].is_empty());
-        let block = axes.iter().filter(|axis| self.block[number(**axis)] > 1);
-        let of = |level| move |axis: &GpuAxis| GpuDimension { level, axis: *axis };
-        grid.map(of(GpuLevel::Grid)).chain(block.map(of(GpuLevel::Block))).collect()
-    }
-}
-
 fn number(axis: GpuAxis) -> usize {
     match axis {
         GpuAxis::X => 0,
@@ -108,7 +118,6 @@ fn number(axis: GpuAxis) -> usize {
 
 struct Separate<'a> {
     vars: &'a [VarInfo],
-    uses: &'a Uses,
 }
 
 impl Separate<'_> {
@@ -124,9 +133,6 @@ impl Separate<'_> {
         Ok(match stmt {
             Stmt::Loop(this) if matches!(this.mode, Mode::Mapped(_)) => Stmt::Launch(self.launch(this)?),
             Stmt::Loop(mut this) => {
-                if this.mode == Mode::Parallel {
-                    this.mode = Mode::Serial;
-                }
                 this.body = all(self, this.body)?;
                 Stmt::Loop(this)
             }
@@ -153,7 +159,9 @@ impl Separate<'_> {
                 Stmt::Private(private)
             }
             other @ (Stmt::Base(_)
-            | Stmt::First(..)
+            | Stmt::When(..)
+            | Stmt::ThreadSums(_)
+            | Stmt::ShareTrees(_)
             | Stmt::Launch(_)
             | Stmt::Zero(..)
             | Stmt::ZeroAll(_)
@@ -164,7 +172,7 @@ impl Separate<'_> {
     /// The launch of an outermost mapped loop.
     fn launch(&self, this: Loop) -> Result<Launch, CompileError> {
         let (name, walks) = (self.name(this.iter.var), this.walks.clone());
-        let mut body = vec![Stmt::Loop(this)];
+        let body = vec![Stmt::Loop(this)];
         let mut extents = Extents { grid: Default::default(), block: [1; 3] };
         self.extents(&body, &mut Vec::new(), &mut extents)?;
         let block = extents.block.map(|extent| u32::try_from(extent).unwrap_or(u32::MAX));
@@ -178,11 +186,7 @@ impl Separate<'_> {
                 "make loops that stand beside each other and are mapped to one dimension equally long, or smaller tiles",
             ));
         }
-        share(&mut body, block, false)?;
-        let mut body = only_firsts(body, &extents.used(), &mut Vec::new());
-        owners::check(&body, self.vars)?;
-        self.at_least_first(&body, &mut extents);
-        self.guards(&mut body, &extents);
+        let body = Share { vars: self.vars, block, threads: Vec::new() }.all(body)?;
         Ok(Launch { name, grid: extents.grid, block, walks, body })
     }
 
@@ -213,12 +217,17 @@ impl Separate<'_> {
                     arms.iter().try_for_each(|(_, body)| self.extents(body, inside, extents))?;
                 }
                 Stmt::CacheRows(copy) => self.extents(&copy.body, inside, extents)?,
-                Stmt::CacheTrees(_) => return Err(no_code_yet("cached trees")),
-                Stmt::Private(_) | Stmt::Zero(..) | Stmt::ZeroAll(_) | Stmt::Fold(_) => {
-                    return Err(no_code_yet("parallel loops over trees"));
-                }
-                Stmt::First(_, body) => self.extents(body, inside, extents)?,
-                Stmt::Walks(_) | Stmt::Base(_) | Stmt::Launch(_) => {}
+                Stmt::ShareTrees(copy) => self.extents(&copy.body, inside, extents)?,
+                Stmt::Private(private) => self.extents(&private.body, inside, extents)?,
+                Stmt::When(_, body) => self.extents(body, inside, extents)?,
+                Stmt::ThreadSums(sums) => self.extents(&sums.body, inside, extents)?,
+                Stmt::Walks(_)
+                | Stmt::Base(_)
+                | Stmt::CacheTrees(_)
+                | Stmt::Zero(..)
+                | Stmt::ZeroAll(_)
+                | Stmt::Fold(_)
+                | Stmt::Launch(_) => {}
             }
         }
         Ok(())
@@ -240,7 +249,8 @@ impl Separate<'_> {
                 }
             }
             GpuLevel::Block => {
-                let trips = self.trips(&this.iter).ok_or_else(|| unknown(&self.info(this.iter.var).name))?;
+                let trips =
+                    this.iter.most_trips(self.vars).ok_or_else(|| unknown(&self.info(this.iter.var).name))?;
                 extents.block[at] = extents.block[at].max(trips);
             }
         }
@@ -248,30 +258,35 @@ impl Separate<'_> {
     }
 
     /// Makes sure that there is a first block for what it alone does, though a loop that is mapped may have no iteration.
-    fn at_least_first(&self, stmts: &[Stmt], extents: &mut Extents) {
+    fn at_least_first(&self, stmts: &[Stmt], grid: &mut [Vec<Iter>; 3]) {
         for stmt in stmts {
             match stmt {
-                Stmt::First(dimensions, _) => {
-                    for dimension in dimensions.iter().filter(|dimension| dimension.level == GpuLevel::Grid) {
-                        let loops = &mut extents.grid[number(dimension.axis)];
-                        let once = |iter: &Iter| Iter {
-                            start: 0,
-                            step: 1,
-                            stops: vec![Bound { limit: Limit::Const(1), less: Affine::default() }],
-                            ..iter.clone()
-                        };
-                        if let Some(first) = loops.first().map(once)
-                            && loops.iter().any(|iter| self.may_be_empty(iter))
-                        {
-                            loops.push(first);
+                Stmt::When(guards, body) => {
+                    for guard in guards {
+                        if let Guard::First(GpuDimension { level: GpuLevel::Grid, axis }) = guard {
+                            self.at_least_one(&mut grid[number(*axis)]);
                         }
                     }
+                    self.at_least_first(body, grid);
                 }
-                Stmt::Loop(this) => self.at_least_first(&this.body, extents),
-                Stmt::Case(_, arms) => arms.iter().for_each(|(_, body)| self.at_least_first(body, extents)),
-                Stmt::CacheRows(copy) => self.at_least_first(&copy.body, extents),
+                Stmt::Loop(this) => self.at_least_first(&this.body, grid),
+                Stmt::Case(_, arms) => arms.iter().for_each(|(_, body)| self.at_least_first(body, grid)),
+                Stmt::CacheRows(copy) => self.at_least_first(&copy.body, grid),
+                Stmt::ShareTrees(copy) => self.at_least_first(&copy.body, grid),
+                Stmt::Private(private) => self.at_least_first(&private.body, grid),
+                Stmt::ThreadSums(sums) => self.at_least_first(&sums.body, grid),
                 _ => {}
             }
+        }
+    }
+
+    /// Adds a loop of one iteration to those of a direction, if all of these may be empty.
+    fn at_least_one(&self, loops: &mut Vec<Iter>) {
+        if loops.iter().all(|iter| self.may_be_empty(iter))
+            && let Some(first) = loops.first()
+        {
+            let stops = vec![Bound { limit: Limit::Const(1), less: Affine::default() }];
+            loops.push(Iter { start: 0, step: 1, stops, ..first.clone() });
         }
     }
 
@@ -295,68 +310,38 @@ impl Separate<'_> {
         longest
     }
 
-    /// The most iterations of a loop, if the number of rows does not decide.
-    fn trips(&self, iter: &Iter) -> Option<i64> {
-        let stop = iter.stops.iter().filter_map(|stop| stop.most(self.vars, None)).min()?;
-        Some(((stop - iter.start + iter.step - 1) / iter.step).max(0))
-    }
-
     /// Takes the guards off loops that have exactly as many iterations as there are blocks or threads.
-    fn guards(&self, stmts: &mut [Stmt], extents: &Extents) {
+    fn guards(&self, stmts: &mut [Stmt], launch: &Launch) {
         for stmt in stmts {
             match stmt {
                 Stmt::Loop(this) => {
-                    let exact = |dimension: GpuDimension| self.is_exact(&this.iter, dimension, extents);
+                    let exact = |dimension: GpuDimension| self.is_exact(&this.iter, dimension, launch);
                     if let Mode::Mapped(mapping) = &mut this.mode {
                         mapping.guarded = !exact(mapping.dimension);
                     }
-                    self.guards(&mut this.body, extents);
+                    self.guards(&mut this.body, launch);
                 }
-                Stmt::Case(_, arms) => arms.iter_mut().for_each(|(_, body)| self.guards(body, extents)),
-                Stmt::CacheRows(copy) => self.guards(&mut copy.body, extents),
-                Stmt::First(_, body) => self.guards(body, extents),
+                Stmt::Case(_, arms) => arms.iter_mut().for_each(|(_, body)| self.guards(body, launch)),
+                Stmt::CacheRows(copy) => self.guards(&mut copy.body, launch),
+                Stmt::ShareTrees(copy) => self.guards(&mut copy.body, launch),
+                Stmt::Private(private) => self.guards(&mut private.body, launch),
+                Stmt::ThreadSums(sums) => self.guards(&mut sums.body, launch),
+                Stmt::When(_, body) => self.guards(body, launch),
                 _ => {}
             }
         }
     }
 
-    fn is_exact(&self, iter: &Iter, dimension: GpuDimension, extents: &Extents) -> bool {
+    fn is_exact(&self, iter: &Iter, dimension: GpuDimension, launch: &Launch) -> bool {
         let at = number(dimension.axis);
         match dimension.level {
-            GpuLevel::Grid => extents.grid[at].as_slice() == std::slice::from_ref(iter),
+            GpuLevel::Grid => launch.grid[at].as_slice() == std::slice::from_ref(iter),
             GpuLevel::Block => {
                 let constant = |stop: &Bound| stop.limit != Limit::Rows && stop.less.vars.is_empty();
-                iter.stops.iter().all(constant) && self.trips(iter) == Some(extents.block[at])
+                iter.stops.iter().all(constant)
+                    && iter.most_trips(self.vars) == Some(i64::from(launch.block[at]))
             }
         }
-    }
-
-    /// Sets the base values in the thread that adds all trees to its rows, which are those of `row` and the mapped
-    /// loops in `body`: where these stand around all others, and no rows of one thread lie between those of another.
-    /// Whether they do.
-    fn base_in_threads(&self, body: &mut Vec<Stmt>, row: &Affine, walks: &WalkRange) -> bool {
-        match body.as_mut_slice() {
-            [Stmt::Loop(this)] if matches!(this.mode, Mode::Mapped(_)) => {
-                if self.info(this.iter.var).axis == Axis::Tree {
-                    return false;
-                }
-                let row = row.with(this.iter.var);
-                let mine = window_of(self.uses.of(&this.walks), &row, self.vars);
-                if mine.high.is_none_or(|high| high - mine.low > this.iter.step) {
-                    return false;
-                }
-                return self.base_in_threads(&mut this.body, &row, walks);
-            }
-            [Stmt::CacheRows(copy)] if any_mapped(&copy.body) => {
-                return self.base_in_threads(&mut copy.body, row, walks);
-            }
-            _ => {}
-        }
-        if any_mapped(body) {
-            return false;
-        }
-        body.insert(0, Stmt::Base(window_of(self.uses.of(walks), row, self.vars)));
-        true
     }
 }
 

@@ -11,7 +11,9 @@ pub fn any_mapped(stmts: &[Stmt]) -> bool {
         Stmt::Case(_, arms) => arms.iter().any(|(_, body)| any_mapped(body)),
         Stmt::CacheRows(cache) => any_mapped(&cache.body),
         Stmt::Private(private) => any_mapped(&private.body),
-        Stmt::First(_, body) => any_mapped(body),
+        Stmt::When(_, body) => any_mapped(body),
+        Stmt::ThreadSums(sums) => any_mapped(&sums.body),
+        Stmt::ShareTrees(copy) => any_mapped(&copy.body),
         Stmt::Launch(_) => true,
         Stmt::Walks(_)
         | Stmt::Base(_)
@@ -27,6 +29,6 @@ pub(super) fn no_code_yet(what: &str) -> CompileError {
     CompileError::new(
         codes::GPU,
         format!("there is no code for {what} on GPUs yet"),
-        "cache rows in a loop over blocks, outside the loops over threads, and do not cache trees",
+        "cache rows in a loop over blocks, outside the loops over threads",
     )
 }

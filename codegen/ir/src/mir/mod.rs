@@ -21,6 +21,8 @@ pub mod mapped;
 mod owners;
 mod print;
 pub mod reduce;
+mod settle;
+mod thread_sums;
 mod threads;
 mod uses;
 mod window;
@@ -270,6 +272,68 @@ pub struct CacheTrees {
     pub walks: WalkRange,
 }
 
+/// Copies of trees that the threads of a block make together and share.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ShareTrees {
+    /// The trees.
+    pub trees: CacheTrees,
+    /// The threads of a block.
+    pub threads: [u32; 3],
+    /// Where the copies are walked.
+    pub body: Vec<Stmt>,
+}
+
+/// What sums begin with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Seed {
+    /// The base values.
+    Base,
+    /// Nothing: -0.0, which leaves whatever is added first as it is.
+    Nothing,
+}
+
+/// How sums begin.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Opening {
+    /// With a seed in the first iteration of all these loops, of which each is a loop around; with what is in memory in
+    /// later ones.
+    Seed(Seed, Vec<Iter>),
+    /// With what is in memory.
+    Memory,
+}
+
+/// What must hold for a thread to do something.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Guard {
+    /// The loop has the iteration that the thread is in.
+    Exists(Iter),
+    /// It is the first block or thread of a direction.
+    First(GpuDimension),
+}
+
+/// The name of the sums of a thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ThreadSumsId(pub u32);
+
+/// The sums of all rows that one thread of a GPU walks, opened once and stored once.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ThreadSums {
+    /// Their name.
+    pub id: ThreadSumsId,
+    /// The row, the variables of `loops` included.
+    pub row: Affine,
+    /// The loops over rows inside, outermost first.
+    pub loops: Vec<Iter>,
+    /// Where they are stored; that is also where walks inside add to.
+    pub target: Target,
+    /// What they begin with.
+    pub opening: Opening,
+    /// What must hold for the thread to read and store them.
+    pub guards: Vec<Guard>,
+    /// The walks.
+    pub body: Vec<Stmt>,
+}
+
 /// One slot of sums per iteration of a parallel tree loop, or of several in each other that run as blocks and
 /// threads.
 #[derive(Clone, Debug, PartialEq)]
@@ -281,6 +345,8 @@ pub struct Private {
     pub slots: Vec<Iter>,
     /// The rows summed inside the loop.
     pub window: Window,
+    /// Whether it lies in memory that the threads of a block share, which fold it together.
+    pub shared: bool,
     /// The loop and the fold.
     pub body: Vec<Stmt>,
 }
@@ -292,6 +358,8 @@ pub struct Fold {
     pub from: PrivateId,
     /// Where the sums go.
     pub into: Target,
+    /// What the target begins with.
+    pub opening: Opening,
     /// Sums added with one instruction.
     pub width: u32,
 }
@@ -307,14 +375,18 @@ pub enum Stmt {
     Base(Window),
     /// Code of a GPU.
     Launch(Launch),
-    /// What only the first block or thread of some directions does, in a launch.
-    First(Vec<GpuDimension>, Vec<Stmt>),
+    /// What only some blocks or threads do, in a launch.
+    When(Vec<Guard>, Vec<Stmt>),
+    /// The sums of a thread.
+    ThreadSums(ThreadSums),
     /// One body per value of a variable.
     Case(Var, Vec<(i64, Vec<Stmt>)>),
     /// A local copy of rows.
     CacheRows(CacheRows),
     /// A prefetch of trees.
     CacheTrees(CacheTrees),
+    /// Copies of trees that a block shares.
+    ShareTrees(ShareTrees),
     /// A private buffer.
     Private(Private),
     /// Sets the current iteration's slot to zero.
@@ -348,6 +420,35 @@ impl Bound {
         };
         let least: i64 = self.less.vars.iter().map(|var| vars[var.0 as usize].least).sum();
         Some(limit - least - self.less.plus)
+    }
+}
+
+impl ThreadSums {
+    /// The sum of the row loops around.
+    pub fn row_around(&self) -> Affine {
+        let mut row = self.row.clone();
+        row.vars.truncate(row.vars.len() - self.loops.len().min(row.vars.len()));
+        row
+    }
+
+    /// How many rows there are at most, if that is known.
+    pub fn rows_in_all(&self, vars: &[VarInfo]) -> Option<i64> {
+        self.loops.iter().try_fold(1, |rows: i64, iter| rows.checked_mul(iter.most_trips(vars)?))
+    }
+
+    /// Whether no other rows lie among them, where all loops run to their ends.
+    pub fn is_dense(&self, vars: &[VarInfo]) -> bool {
+        let last = |iter: &Iter| (iter.most_trips(vars)? - 1).checked_mul(iter.step);
+        let span = self.loops.iter().try_fold(1, |span: i64, iter| span.checked_add(last(iter)?));
+        span.is_some() && span == self.rows_in_all(vars)
+    }
+}
+
+impl Iter {
+    /// The most iterations it has, if the number of rows does not decide.
+    pub fn most_trips(&self, vars: &[VarInfo]) -> Option<i64> {
+        let stop = self.stops.iter().filter_map(|stop| stop.most(vars, None)).min()?;
+        Some(((stop - self.start + self.step - 1) / self.step).max(0))
     }
 }
 

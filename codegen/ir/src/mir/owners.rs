@@ -1,11 +1,12 @@
 //! Which threads of a launch add to a row's sums. No barrier stands between leaf loops, so those that add to the same sums
-//! must do it in the same threads.
+//! must do it in the same threads. All threads of a block wait for each other before and after a fold of its slots, so
+//! that a fold and what adds to the same sums only need the same blocks.
 
 use super::window::spread;
-use super::{Accumulator, Affine, Mode, Stmt, VarInfo, Walks};
+use super::{Accumulator, Affine, Guard, Mode, Private, Stmt, Target, Var, VarInfo, Window};
 use crate::codes;
 use crate::error::CompileError;
-use sched_nest::GpuDimension;
+use sched_nest::{Axis, GpuDimension, GpuLevel};
 
 /// What decides which blocks or threads of a dimension run a leaf loop.
 #[derive(Clone, PartialEq)]
@@ -16,22 +17,46 @@ enum Owner {
     First(GpuDimension),
 }
 
-struct Leaf<'m> {
-    walks: &'m Walks,
-    owners: Vec<Owner>,
+impl Owner {
+    fn dimension(&self) -> GpuDimension {
+        match self {
+            Owner::Each { dimension, .. } | Owner::First(dimension) => *dimension,
+        }
+    }
 }
 
-/// Refuses leaf loops that add to the same sums of the same rows in different threads.
+/// A leaf loop, or a fold of slots that a block shares.
+struct Adder<'m> {
+    name: &'m str,
+    target: Target,
+    /// The rows: a sum of variables, and the range of what is added to them.
+    base: &'m Affine,
+    low: i64,
+    high: Option<i64>,
+    owners: Vec<Owner>,
+    /// Whether the threads of a block do it together.
+    together: bool,
+}
+
+/// Refuses leaf loops and folds that add to the same sums of the same rows in different threads.
 pub(super) fn check(stmts: &[Stmt], vars: &[VarInfo]) -> Result<(), CompileError> {
-    let mut leaves = Vec::new();
-    find(stmts, vars, &mut Vec::new(), &mut leaves);
-    for (at, one) in leaves.iter().enumerate() {
-        let conflict = leaves[at + 1..].iter().find(|other| one.disturbs(other, vars));
+    let mut find =
+        Find { vars, owners: Vec::new(), blocks: Vec::new(), adders: Vec::new(), overlapping: None };
+    find.all(stmts);
+    if let Some(name) = find.overlapping {
+        return Err(CompileError::new(
+            codes::GPU,
+            format!("blocks that share the slots of `{name}` have rows of other blocks between their own"),
+            "give each block rows that lie together, with tiles of sizes that divide each other, or leave sharedReduce out",
+        ));
+    }
+    let adders = find.adders;
+    for (at, one) in adders.iter().enumerate() {
+        let conflict = adders[at + 1..].iter().find(|other| one.disturbs(other, vars));
         if let Some(other) = conflict {
-            let [one, other] = [one, other].map(|leaf| &vars[leaf.walks.iter.var.0 as usize].name);
             return Err(CompileError::new(
                 codes::GPU,
-                format!("`{one}` and `{other}` add to the same rows in different threads"),
+                format!("`{}` and `{}` add to the same rows in different threads", one.name, other.name),
                 "map the loops over rows around both in the same way, or use atomicReduce where trees are mapped",
             ));
         }
@@ -39,50 +64,131 @@ pub(super) fn check(stmts: &[Stmt], vars: &[VarInfo]) -> Result<(), CompileError
     Ok(())
 }
 
-fn find<'m>(stmts: &'m [Stmt], vars: &[VarInfo], owners: &mut Vec<Owner>, leaves: &mut Vec<Leaf<'m>>) {
-    for stmt in stmts {
-        let before = owners.len();
+struct Find<'m> {
+    vars: &'m [VarInfo],
+    /// Those of the loops around.
+    owners: Vec<Owner>,
+    /// The variables of those over rows whose iterations are blocks.
+    blocks: Vec<Var>,
+    adders: Vec<Adder<'m>>,
+    /// The loop over trees whose slots are folded into rows of several blocks.
+    overlapping: Option<&'m str>,
+}
+
+impl<'m> Find<'m> {
+    fn all(&mut self, stmts: &'m [Stmt]) {
+        stmts.iter().for_each(|stmt| self.stmt(stmt));
+    }
+
+    fn stmt(&mut self, stmt: &'m Stmt) {
+        let (before, blocks) = (self.owners.len(), self.blocks.len());
         match stmt {
-            Stmt::Walks(walks) => leaves.push(Leaf { walks, owners: owners.clone() }),
+            Stmt::Walks(walks) => self.adders.push(Adder {
+                name: &self.vars[walks.iter.var.0 as usize].name,
+                target: walks.target,
+                base: &walks.row,
+                low: 0,
+                high: Some(0),
+                owners: self.owners.clone(),
+                together: false,
+            }),
             Stmt::Loop(this) => {
                 if let Mode::Mapped(mapping) = this.mode {
                     let (start, step) = (this.iter.start, this.iter.step);
-                    let most = vars[this.iter.var.0 as usize].most;
-                    owners.push(Owner::Each { dimension: mapping.dimension, start, step, most });
+                    let VarInfo { axis, most, .. } = self.vars[this.iter.var.0 as usize];
+                    self.owners.push(Owner::Each { dimension: mapping.dimension, start, step, most });
+                    if axis == Axis::Row && mapping.dimension.level == GpuLevel::Grid {
+                        self.blocks.push(this.iter.var);
+                    }
                 }
-                find(&this.body, vars, owners, leaves);
+                self.all(&this.body);
             }
-            Stmt::First(dimensions, body) => {
-                owners.extend(dimensions.iter().map(|dimension| Owner::First(*dimension)));
-                find(body, vars, owners, leaves);
+            Stmt::When(guards, body) => {
+                let first = |guard: &Guard| match guard {
+                    Guard::First(dimension) => Some(Owner::First(*dimension)),
+                    Guard::Exists(_) => None,
+                };
+                self.owners.extend(guards.iter().filter_map(first));
+                self.all(body);
             }
-            Stmt::Case(_, arms) => arms.iter().for_each(|(_, body)| find(body, vars, owners, leaves)),
-            Stmt::CacheRows(copy) => find(&copy.body, vars, owners, leaves),
-            _ => {}
+            Stmt::Case(_, arms) => arms.iter().for_each(|(_, body)| self.all(body)),
+            Stmt::CacheRows(copy) => self.all(&copy.body),
+            Stmt::ShareTrees(copy) => self.all(&copy.body),
+            Stmt::ThreadSums(sums) => self.all(&sums.body),
+            Stmt::Private(private) => self.private(private),
+            Stmt::Base(_)
+            | Stmt::Launch(_)
+            | Stmt::CacheTrees(_)
+            | Stmt::Zero(..)
+            | Stmt::ZeroAll(_)
+            | Stmt::Fold(_) => {}
         }
-        owners.truncate(before);
+        self.owners.truncate(before);
+        self.blocks.truncate(blocks);
+    }
+
+    /// Slots, and the fold that reads them.
+    fn private(&mut self, private: &'m Private) {
+        let Window { base, low, high } = &private.window;
+        let name = private.slots.first().map_or("", |slot| &self.vars[slot.var.0 as usize].name);
+        for stmt in &private.body {
+            let Stmt::Fold(fold) = stmt else { continue };
+            if !fold.into.atomic && self.overlaps(&private.window) {
+                self.overlapping.get_or_insert(name);
+            }
+            self.adders.push(Adder {
+                name,
+                target: fold.into,
+                base,
+                low: *low,
+                high: high.map(|high| high - 1),
+                owners: self.owners.clone(),
+                together: true,
+            });
+        }
+        self.all(&private.body);
+    }
+
+    /// Whether rows of a window may be another block's: whether they, or those of what surrounds them in the block, reach
+    /// further than from one block to the next.
+    fn overlaps(&self, window: &Window) -> bool {
+        self.blocks.iter().any(|block| {
+            let inside = window.base.vars.iter().skip_while(|var| *var != block).skip(1).copied().collect();
+            let inside = Affine { vars: inside, ..Affine::default() };
+            let (low, high) = spread(&inside, &Affine::default(), self.vars);
+            let rows = high.zip(window.high).map(|(most, high)| most + high - low - window.low);
+            rows.is_none_or(|rows| rows > self.vars[block.0 as usize].step)
+        })
     }
 }
 
-impl Leaf<'_> {
+impl Adder<'_> {
     /// Whether both may add to one sum at the same time.
-    fn disturbs(&self, other: &Leaf, vars: &[VarInfo]) -> bool {
-        let (one, two) = (self.walks.target, other.walks.target);
+    fn disturbs(&self, other: &Adder, vars: &[VarInfo]) -> bool {
+        let (one, two) = (self.target, other.target);
         // A loop around others that have slots uses their first ones.
         let same_buffer = match (one.accumulator, two.accumulator) {
             (Accumulator::Slot(id, _), Accumulator::Slot(other, _)) => id == other,
             (one, two) => one == two,
         };
         let same_sums = same_buffer && !(one.atomic && two.atomic);
-        same_sums && !same(&self.owners, &other.owners) && self.meets(other, vars)
+        let blocks_only = self.together || other.together;
+        let owners = |adder: &Adder| -> Vec<Owner> {
+            let counts = |owner: &&Owner| !blocks_only || owner.dimension().level == GpuLevel::Grid;
+            adder.owners.iter().filter(counts).cloned().collect()
+        };
+        same_sums && !same(&owners(self), &owners(other)) && self.meets(other, vars)
     }
 
     /// Whether both have rows in common.
-    fn meets(&self, other: &Leaf, vars: &[VarInfo]) -> bool {
-        let (one, two) = (&self.walks.row, &other.walks.row);
-        let common = one.vars.iter().copied().filter(|var| two.vars.contains(var)).collect();
-        let base = Affine { vars: common, ..Affine::default() };
-        let [(low, high), (other_low, other_high)] = [one, two].map(|row| spread(row, &base, vars));
+    fn meets(&self, other: &Adder, vars: &[VarInfo]) -> bool {
+        let common = self.base.vars.iter().copied().filter(|var| other.base.vars.contains(var)).collect();
+        let common = Affine { vars: common, ..Affine::default() };
+        let rows = |adder: &Adder| {
+            let (low, high) = spread(adder.base, &common, vars);
+            (low + adder.low, high.zip(adder.high).map(|(a, b)| a + b))
+        };
+        let ((low, high), (other_low, other_high)) = (rows(self), rows(other));
         let before = |high: Option<i64>, low| high.is_some_and(|high| high < low);
         !before(high, other_low) && !before(other_high, low)
     }

@@ -77,6 +77,27 @@ impl Printer<'_> {
         }
     }
 
+    /// What sums begin with, if that is not what is in memory.
+    fn opening(&self, opening: &Opening) -> String {
+        let Opening::Seed(seed, first) = opening else { return String::new() };
+        let seed = match seed {
+            Seed::Base => "base",
+            Seed::Nothing => "-0",
+        };
+        let firsts: Vec<String> =
+            first.iter().map(|iter| format!("{} = {}", self.name(iter.var), iter.start)).collect();
+        let when = if firsts.is_empty() { String::new() } else { format!(" where {}", firsts.join(", ")) };
+        format!(" from {seed}{when}")
+    }
+
+    fn guards(&self, guards: &[Guard]) -> String {
+        let each = |guard: &Guard| match guard {
+            Guard::Exists(iter) => format!("{} exists", self.iter(iter)),
+            Guard::First(dimension) => format!("first of {dimension}"),
+        };
+        guards.iter().map(each).collect::<Vec<_>>().join(", ")
+    }
+
     fn line(&self, f: &mut Formatter, text: impl Display) -> fmt::Result {
         writeln!(f, "{:1$}{text}", "", self.depth * 2)
     }
@@ -118,9 +139,18 @@ impl Printer<'_> {
                 let rows = if window.is_whole() { "..".to_string() } else { self.window(window) };
                 self.line(f, format!("result[{rows}] = base"))
             }
-            Stmt::First(dimensions, body) => {
-                let names: Vec<String> = dimensions.iter().map(|dimension| dimension.to_string()).collect();
-                self.braced(f, format!("first of {}", names.join(", ")), body)
+            Stmt::When(guards, body) => {
+                let head = format!("if {}", self.guards(guards));
+                self.braced(f, head, body)
+            }
+            Stmt::ThreadSums(sums) => {
+                let loops: String = sums.loops.iter().map(|iter| format!(", {}", self.iter(iter))).collect();
+                let place = format!("{}[{}]", self.target(&sums.target), self.affine(&sums.row));
+                let mut head = format!("sum of {place}{loops}{}", self.opening(&sums.opening));
+                if !sums.guards.is_empty() {
+                    head += &format!(", if {}", self.guards(&sums.guards));
+                }
+                self.braced(f, head, &sums.body)
             }
             Stmt::Launch(launch) => {
                 let grid = launch.grid.each_ref().map(|loops| self.extent(loops)).join(" x ");
@@ -141,18 +171,24 @@ impl Printer<'_> {
             Stmt::CacheTrees(cache) => {
                 self.line(f, format!("prefetch trees[{} + 0..{}]", self.affine(&cache.from), cache.count))
             }
+            Stmt::ShareTrees(copy) => {
+                let CacheTrees { from, count, .. } = &copy.trees;
+                self.braced(f, format!("shared trees[{} + 0..{count}]", self.affine(from)), &copy.body)
+            }
             Stmt::Private(private) => {
                 let slots: Vec<String> = private.slots.iter().map(|iter| self.iter(iter)).collect();
                 let (slots, rows) = (slots.join("]["), self.window(&private.window));
-                self.braced(f, format!("private{}[{slots}][{rows}]", private.id.0), &private.body)
+                let shared = if private.shared { "shared " } else { "" };
+                self.braced(f, format!("{shared}private{}[{slots}][{rows}]", private.id.0), &private.body)
             }
-            Stmt::Zero(id, var) => self.line(f, format!("private{}[{}][..] = 0", id.0, self.name(*var))),
-            Stmt::ZeroAll(id) => self.line(f, format!("private{}[*][..] = 0", id.0)),
+            Stmt::Zero(id, var) => self.line(f, format!("private{}[{}][..] = -0", id.0, self.name(*var))),
+            Stmt::ZeroAll(id) => self.line(f, format!("private{}[*][..] = -0", id.0)),
             Stmt::Fold(fold) => {
                 let (how, width) = (if fold.into.atomic { "atomic " } else { "" }, fold.width);
                 let vector = if width > 1 { format!(", {width} at a time") } else { String::new() };
                 let into = self.target(&fold.into);
-                self.line(f, format!("{how}{into}[..] += private{}[*][..]{vector}", fold.from.0))
+                let opening = self.opening(&fold.opening);
+                self.line(f, format!("{how}{into}[..] += private{}[*][..]{vector}{opening}", fold.from.0))
             }
         }
     }

@@ -12,14 +12,15 @@
 //! Iterations own their slots, threads do not: results do not depend on how many threads there are. A loop with
 //! `atomicReduce` adds to the outer target with atomic instructions instead, in whatever order threads come.
 
+use super::mapped::any_mapped;
 use super::window::{Bytes, window_of};
 use super::{
-    Accumulator, Affine, Bound, Fold, Iter, Limit, Loop, Mir, Mode, Private, PrivateId, Stmt, Target, Uses,
-    Var, VarInfo, Window,
+    Accumulator, Affine, Bound, Fold, Iter, Limit, Loop, Mapping, Mir, Mode, Opening, Private, PrivateId,
+    Stmt, Target, Uses, Var, VarInfo, Window,
 };
 use crate::codes;
 use crate::error::{Budget, CompileError};
-use sched_nest::{Axis, Reduce};
+use sched_nest::{Axis, GpuLevel, Reduce};
 use std::collections::BTreeMap;
 
 /// Privatises every reduction that parallel tree loops make conflict. `row_bytes` is the size of one row of
@@ -37,10 +38,15 @@ pub fn legalise(mir: Mir, row_bytes: u64, budget: &Budget) -> Result<Mir, Compil
         slots: 1,
         scratch: Bytes::new(budget),
         in_launch: false,
+        in_block: false,
         hoisted: BTreeMap::new(),
     };
     let output = Target { accumulator: Accumulator::Output, atomic: false };
-    let body = pass.block(mir.body, output, &Affine::default())?;
+    let mut body = mir.body;
+    if any_mapped(&body) {
+        one_after_the_other(&mut body);
+    }
+    let body = pass.block(body, output, &Affine::default())?;
     let rows_per_run = [mir.rows_per_run, pass.scratch.rows_per_run()].into_iter().flatten().min();
     Ok(Mir { body, rows_per_run, vars: mir.vars, uses: mir.uses })
 }
@@ -54,6 +60,8 @@ struct Legalise<'a> {
     slots: u64,
     scratch: Bytes,
     in_launch: bool,
+    /// Whether a loop over threads of a block is around.
+    in_block: bool,
     /// Buffers that were made outside a parallel row loop around the tree loop with this variable.
     hoisted: BTreeMap<Var, PrivateId>,
 }
@@ -95,15 +103,19 @@ impl Legalise<'_> {
             self.in_launch = false;
             return stmt;
         }
+        if is_on_block(&this) && !self.in_block {
+            self.in_block = true;
+            let stmt = self.threads(this, target, row);
+            self.in_block = false;
+            return stmt;
+        }
         match (axis, this.mode, this.reduce) {
-            (Axis::Tree, Mode::Mapped(_), Some(Reduce::Atomic)) => {
+            (Axis::Tree, Mode::Mapped(_) | Mode::Parallel, Some(Reduce::Atomic))
+                if !self.hoisted.contains_key(&this.iter.var) =>
+            {
                 self.around(this, Target { atomic: true, ..target }, row).map(Stmt::Loop)
             }
-            (Axis::Tree, Mode::Mapped(_), _) => self.private_loop(this, target, row),
-            (Axis::Tree, Mode::Parallel, Some(Reduce::Atomic)) => {
-                self.around(this, Target { atomic: true, ..target }, row).map(Stmt::Loop)
-            }
-            (Axis::Tree, Mode::Parallel, _) => self.private_loop(this, target, row),
+            (Axis::Tree, Mode::Mapped(_) | Mode::Parallel, _) => self.private_loop(this, target, row),
             (Axis::Row, Mode::Parallel, _) => self.row_loop(this, target, row),
             _ => self.around(this, target, row).map(Stmt::Loop),
         }
@@ -135,17 +147,25 @@ impl Legalise<'_> {
         let mut inside = self.around(this, slot, row)?;
         self.slots = outer;
         inside.body.insert(0, Stmt::Zero(id, var));
-        let body = vec![Stmt::Loop(inside), Stmt::Fold(Fold { from: id, into: target, width })];
-        Ok(Stmt::Private(Private { id, slots, window, body }))
+        let fold = Fold { from: id, into: target, opening: Opening::Memory, width };
+        let body = vec![Stmt::Loop(inside), Stmt::Fold(fold)];
+        Ok(Stmt::Private(Private { id, slots, window, shared: false, body }))
     }
 
     /// The outermost loop that runs as blocks or threads. All tree loops in it that do so, too, get their slots
-    /// outside: launches come one after the other, so that sums are folded when all threads are done.
+    /// outside: launches come one after the other, so that sums are folded when all threads are done. Those that
+    /// threads of a block fold in shared memory are left to [`Legalise::threads`].
     fn launch(&mut self, this: Loop, target: Target, row: &Affine) -> Result<Stmt, CompileError> {
         let window = window_of(self.uses.of(&this.walks), row, self.vars);
         let outer = self.slots;
         let mut wraps = Vec::new();
         for chain in chains(&this, self.vars)? {
+            let shared = is_shared(&chain);
+            let chain: Vec<&Loop> =
+                chain.into_iter().filter(|inner| !(shared && is_on_block(inner))).collect();
+            if chain.is_empty() {
+                continue;
+            }
             let id = self.fresh();
             for inner in &chain {
                 self.slots = self.slots.saturating_mul(self.trip(inner) as u64);
@@ -153,27 +173,56 @@ impl Legalise<'_> {
             }
             self.scratch.add(&window, self.slots.saturating_mul(self.row_bytes))?;
             self.slots = outer;
-            let slots = chain.iter().map(|inner| self.all_slots(inner)).collect();
-            wraps.push((id, slots, chain.last().map_or(1, |inner| width(inner))));
+            wraps.push(self.slots_of(id, &chain));
         }
         // Threads that add beside others must do it as these do.
         let atomic = target.atomic || adds_atomically(&this, self.vars);
         let stmt = self.nest_loop(this, Target { atomic, ..target }, row)?;
-        Ok(self.folded(stmt, wraps, &window, target))
+        Ok(self.folded(stmt, wraps, &window, target, false))
+    }
+
+    /// The outermost loop over threads of a block. Tree loops in it whose slots are to be in shared memory get them
+    /// outside of it.
+    fn threads(&mut self, this: Loop, target: Target, row: &Affine) -> Result<Stmt, CompileError> {
+        let window = window_of(self.uses.of(&this.walks), row, self.vars);
+        let mut wraps = Vec::new();
+        for chain in chains(&this, self.vars)?.into_iter().filter(|chain| is_shared(chain)) {
+            if window.high.is_none() {
+                let name = &self.vars[this.iter.var.0 as usize].name;
+                return Err(CompileError::new(
+                    codes::GPU,
+                    format!(
+                        "the threads of `{name}` have rows without end, and shared memory cannot hold all their sums"
+                    ),
+                    "tile the loop over rows and map the outer one to the grid, or leave sharedReduce out",
+                ));
+            }
+            let id = self.fresh();
+            self.hoisted.extend(chain.iter().map(|inner| (inner.iter.var, id)));
+            wraps.push(self.slots_of(id, &chain));
+        }
+        let stmt = self.nest_loop(this, target, row)?;
+        Ok(self.folded(stmt, wraps, &window, target, true))
+    }
+
+    fn slots_of(&self, id: PrivateId, chain: &[&Loop]) -> Slots {
+        let slots = chain.iter().map(|inner| self.all_slots(inner)).collect();
+        (id, slots, chain.last().map_or(1, |inner| width(inner)))
     }
 
     /// A statement with slots outside it, which are folded after it.
     fn folded(
         &self,
         mut stmt: Stmt,
-        wraps: Vec<(PrivateId, Vec<Iter>, u32)>,
+        wraps: Vec<Slots>,
         window: &Window,
         target: Target,
+        shared: bool,
     ) -> Stmt {
         for (id, slots, width) in wraps.into_iter().rev() {
-            let fold = Stmt::Fold(Fold { from: id, into: target, width });
+            let fold = Stmt::Fold(Fold { from: id, into: target, opening: Opening::Memory, width });
             let body = vec![Stmt::ZeroAll(id), stmt, fold];
-            stmt = Stmt::Private(Private { id, slots, window: window.clone(), body });
+            stmt = Stmt::Private(Private { id, slots, window: window.clone(), shared, body });
         }
         stmt
     }
@@ -199,7 +248,7 @@ impl Legalise<'_> {
         }
         let stmt = Stmt::Loop(self.around(this, target, row)?);
         self.slots = outer;
-        Ok(self.folded(stmt, wraps, &window, target))
+        Ok(self.folded(stmt, wraps, &window, target, false))
     }
 
     fn fresh(&mut self) -> PrivateId {
@@ -226,6 +275,36 @@ impl Legalise<'_> {
     }
 }
 
+/// A buffer of slots: its name, the loops that have them, and how many sums are folded with one instruction.
+type Slots = (PrivateId, Vec<Iter>, u32);
+
+/// In code of a GPU, launches come one after the other, and so do the iterations that a thread has.
+fn one_after_the_other(stmts: &mut [Stmt]) {
+    for stmt in stmts {
+        match stmt {
+            Stmt::Loop(this) => {
+                if this.mode == Mode::Parallel {
+                    this.mode = Mode::Serial;
+                }
+                one_after_the_other(&mut this.body);
+            }
+            Stmt::Case(_, arms) => arms.iter_mut().for_each(|(_, body)| one_after_the_other(body)),
+            Stmt::CacheRows(copy) => one_after_the_other(&mut copy.body),
+            _ => {}
+        }
+    }
+}
+
+/// Whether a loop runs as threads of a block.
+fn is_on_block(this: &Loop) -> bool {
+    matches!(this.mode, Mode::Mapped(Mapping { dimension, .. }) if dimension.level == GpuLevel::Block)
+}
+
+/// Whether the threads of a block fold the slots of a chain: if one of its loops asks for that.
+fn is_shared(chain: &[&Loop]) -> bool {
+    chain.iter().any(|inner| inner.reduce == Some(Reduce::Shared))
+}
+
 fn width(this: &Loop) -> u32 {
     match this.reduce {
         Some(Reduce::Vector(width)) => width,
@@ -240,7 +319,9 @@ fn chains<'m>(this: &'m Loop, vars: &[VarInfo]) -> Result<Vec<Vec<&'m Loop>>, Co
         chains_of(stmt, vars, &mut below)?;
     }
     let trees = vars[this.iter.var.0 as usize].axis == Axis::Tree;
-    if !trees || !matches!(this.mode, Mode::Mapped(_)) || this.reduce == Some(Reduce::Atomic) {
+    // Threads that add to one slot atomically would have to do so in the loops inside, too.
+    let atomic = this.reduce == Some(Reduce::Atomic) && below.is_empty();
+    if !trees || !matches!(this.mode, Mode::Mapped(_)) || atomic {
         return Ok(below);
     }
     if below.len() > 1 {

@@ -1,29 +1,77 @@
 //! What the threads of a launch do together, and what only some of them do.
 
 use super::mapped::{any_mapped, no_code_yet};
-use super::{Mapping, Mode, Stmt};
+use super::{Affine, CacheTrees, Guard, Mapping, Mode, ShareTrees, Stmt, Var, VarInfo};
 use crate::error::CompileError;
 use sched_nest::{GpuDimension, GpuLevel};
 
-/// Makes the threads of a block copy rows together: all of them must come by, so that copies stand outside the loops over
-/// threads.
-pub(super) fn share(stmts: &mut [Stmt], block: [u32; 3], in_threads: bool) -> Result<(), CompileError> {
-    stmts.iter_mut().try_for_each(|stmt| match stmt {
-        Stmt::CacheRows(copy) if in_threads || copy.window.high.is_none() => {
-            Err(no_code_yet("rows that are cached by single threads"))
+/// Makes the threads of a block copy rows and trees together. They copy rows where all of them come by: outside the loops
+/// over threads.
+pub(super) struct Share<'a> {
+    pub(super) vars: &'a [VarInfo],
+    pub(super) block: [u32; 3],
+    /// The variables around that differ between the threads of a block.
+    pub(super) threads: Vec<Var>,
+}
+
+impl Share<'_> {
+    pub(super) fn all(&mut self, stmts: Vec<Stmt>) -> Result<Vec<Stmt>, CompileError> {
+        let mut done = Vec::with_capacity(stmts.len());
+        let mut rest = stmts.into_iter();
+        while let Some(stmt) = rest.next() {
+            if let Stmt::CacheTrees(trees) = stmt {
+                // All that comes behind it in its loop walks the copies.
+                let body = self.all(rest.collect())?;
+                let trees = self.of_block(trees);
+                done.push(Stmt::ShareTrees(ShareTrees { trees, threads: self.block, body }));
+                return Ok(done);
+            }
+            done.push(self.stmt(stmt)?);
         }
-        Stmt::CacheRows(copy) => {
-            copy.shared = Some(block);
-            share(&mut copy.body, block, in_threads)
-        }
-        Stmt::Loop(this) => {
-            let threads = |mapping: Mapping| mapping.dimension.level == GpuLevel::Block;
-            let inside = in_threads || matches!(this.mode, Mode::Mapped(mapping) if threads(mapping));
-            share(&mut this.body, block, inside)
-        }
-        Stmt::Case(_, arms) => arms.iter_mut().try_for_each(|(_, body)| share(body, block, in_threads)),
-        _ => Ok(()),
-    })
+        Ok(done)
+    }
+
+    fn stmt(&mut self, stmt: Stmt) -> Result<Stmt, CompileError> {
+        Ok(match stmt {
+            Stmt::CacheRows(copy) if !self.threads.is_empty() || copy.window.high.is_none() => {
+                return Err(no_code_yet("rows that are cached by single threads"));
+            }
+            Stmt::CacheRows(mut copy) => {
+                copy.shared = Some(self.block);
+                copy.body = self.all(copy.body)?;
+                Stmt::CacheRows(copy)
+            }
+            Stmt::Loop(mut this) => {
+                let around = self.threads.len();
+                let threads = |mapping: Mapping| mapping.dimension.level == GpuLevel::Block;
+                if matches!(this.mode, Mode::Mapped(mapping) if threads(mapping)) {
+                    self.threads.push(this.iter.var);
+                }
+                this.body = self.all(this.body)?;
+                self.threads.truncate(around);
+                Stmt::Loop(this)
+            }
+            Stmt::Case(var, arms) => {
+                let arms = arms.into_iter().map(|(value, body)| Ok((value, self.all(body)?)));
+                Stmt::Case(var, arms.collect::<Result<_, CompileError>>()?)
+            }
+            Stmt::Private(mut private) => {
+                private.body = self.all(private.body)?;
+                Stmt::Private(private)
+            }
+            other => other,
+        })
+    }
+
+    /// The trees that all threads of a block walk together.
+    fn of_block(&self, trees: CacheTrees) -> CacheTrees {
+        let (own, shared): (Vec<Var>, _) = trees.from.vars.iter().partition(|var| self.threads.contains(var));
+        let info = |var: &Var| &self.vars[var.0 as usize];
+        let least: i64 = own.iter().map(|var| info(var).least).sum();
+        let more = own.iter().map(|var| info(var).most.map_or(i64::MAX, |most| most - info(var).least));
+        let count = more.fold(trees.count, i64::saturating_add);
+        CacheTrees { from: Affine { vars: shared, plus: trees.from.plus + least }, count, ..trees }
+    }
 }
 
 /// Leaves to the first block or thread of a direction what stands in no loop that is mapped to it: the others come by, too.
@@ -38,7 +86,7 @@ pub(super) fn only_firsts(
         if !is_shared(&stmt) {
             let missing: Vec<GpuDimension> =
                 used.iter().copied().filter(|dimension| !covered.contains(dimension)).collect();
-            done.push(if missing.is_empty() { stmt } else { Stmt::First(missing, vec![stmt]) });
+            done.push(only(missing, stmt));
             continue;
         }
         done.push(match stmt {
@@ -59,10 +107,37 @@ pub(super) fn only_firsts(
                 copy.body = only_firsts(copy.body, used, covered);
                 Stmt::CacheRows(copy)
             }
+            Stmt::ShareTrees(mut copy) => {
+                copy.body = only_firsts(copy.body, used, covered);
+                Stmt::ShareTrees(copy)
+            }
+            Stmt::Private(mut private) => {
+                let blocks = |dimension: &&GpuDimension| dimension.level == GpuLevel::Grid;
+                let missing: Vec<GpuDimension> =
+                    used.iter().filter(blocks).copied().filter(|one| !covered.contains(one)).collect();
+                let before = covered.len();
+                covered.extend(&missing);
+                let mut body = Vec::with_capacity(private.body.len());
+                for stmt in private.body {
+                    match stmt {
+                        Stmt::ZeroAll(_) | Stmt::Fold(_) => body.push(stmt),
+                        stmt => body.extend(only_firsts(vec![stmt], used, covered)),
+                    }
+                }
+                private.body = body;
+                covered.truncate(before);
+                only(missing, Stmt::Private(private))
+            }
             other => other,
         });
     }
     done
+}
+
+/// A statement for the first block or thread of some directions.
+fn only(dimensions: Vec<GpuDimension>, stmt: Stmt) -> Stmt {
+    let guards: Vec<Guard> = dimensions.into_iter().map(Guard::First).collect();
+    if guards.is_empty() { stmt } else { Stmt::When(guards, vec![stmt]) }
 }
 
 /// Whether several threads take part in a statement.
@@ -70,6 +145,8 @@ fn is_shared(stmt: &Stmt) -> bool {
     let any = |body: &[Stmt]| body.iter().any(is_shared);
     match stmt {
         Stmt::CacheRows(copy) => copy.shared.is_some(),
+        Stmt::Private(private) => private.shared,
+        Stmt::ShareTrees(_) => true,
         Stmt::Loop(this) => matches!(this.mode, Mode::Mapped(_)) || any(&this.body),
         Stmt::Case(_, arms) => arms.iter().any(|(_, body)| any(body)),
         other => any_mapped(std::slice::from_ref(other)),

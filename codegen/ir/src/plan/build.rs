@@ -1,14 +1,15 @@
 //! MIR to plan.
 
-use super::sums::WalkContext;
+use super::sums::{self, WalkContext};
 use super::traversal::{RowsRead, WalkInfo};
-use super::{CopyPlan, Plan, WalkPlan, copies, cost};
+use super::{CopyPlan, Plan, WalkPlan, copies, cost, shared_trees};
 use crate::bytes::scalar;
 use crate::error::{Budget, CompileError};
 use crate::hir::Hir;
 use crate::lir::Scalar;
 use crate::mir::{CacheId, Mir, Rows, Stmt, Walks};
 use crate::plan::storage::{Chosen, Wanted};
+use crate::repr::Buffers;
 use crate::repr::traverse::Walker;
 use std::collections::BTreeMap;
 
@@ -54,7 +55,7 @@ pub fn build(
         };
         let traversal = info.traversal();
         let steps = info.steps(&traversal, stored.layout.level_order().is_some());
-        if Walker::new(&*stored.layout, &[], &traversal, steps).is_none() {
+        if Walker::new(&*stored.layout, &Buffers::default(), &traversal, steps).is_none() {
             return Err(not_carried());
         }
         let plan = WalkPlan {
@@ -69,10 +70,13 @@ pub fn build(
         };
         walks.insert(leaf.id, plan);
     }
+    shared_trees::check(&mir.body, &storages, &of_walks)?;
+    let mut thread_sums = BTreeMap::new();
+    sums::thread_sums(&mir.body, mir, hir, &mut thread_sums);
     let numbered = budget.narrow_indices.then(|| most_numbered_rows(hir));
     let rows_per_run = [mir.rows_per_run, max_rows, numbered].into_iter().flatten().min();
     let index = if budget.narrow_indices { Scalar::I32 } else { Scalar::I64 };
-    Ok(Plan { storages, walks, copies, subset, rows_per_run, index })
+    Ok(Plan { storages, walks, copies, thread_sums, subset, rows_per_run, index })
 }
 
 /// The most rows of which all elements have numbers of 32 bits.
@@ -103,7 +107,9 @@ fn collect<'m>(
             }
             Stmt::Private(private) => collect(&private.body, outside, copies, into),
             Stmt::Launch(launch) => collect(&launch.body, outside, copies, into),
-            Stmt::First(_, body) => collect(body, outside, copies, into),
+            Stmt::When(_, body) => collect(body, outside, copies, into),
+            Stmt::ThreadSums(sums) => collect(&sums.body, outside, copies, into),
+            Stmt::ShareTrees(copy) => collect(&copy.body, outside, copies, into),
             Stmt::Base(_) | Stmt::CacheTrees(_) | Stmt::Zero(..) | Stmt::ZeroAll(_) | Stmt::Fold(_) => {}
         }
     }

@@ -63,7 +63,9 @@ fn for_each_copy(
                 arms.iter().try_for_each(|(_, body)| for_each_copy(body, outermost, see))?;
             }
             Stmt::Launch(launch) => for_each_copy(&launch.body, outermost, see)?,
-            Stmt::First(_, body) => for_each_copy(body, outermost, see)?,
+            Stmt::When(_, body) => for_each_copy(body, outermost, see)?,
+            Stmt::ThreadSums(sums) => for_each_copy(&sums.body, outermost, see)?,
+            Stmt::ShareTrees(copy) => for_each_copy(&copy.body, outermost, see)?,
             Stmt::Base(_)
             | Stmt::Walks(_)
             | Stmt::CacheTrees(_)
@@ -98,10 +100,12 @@ fn adds_to_output(stmt: &Stmt) -> bool {
         Stmt::Walks(Walks { target, .. }) => target.accumulator == Accumulator::Output && !target.atomic,
         Stmt::Loop(this) => this.body.iter().all(adds_to_output),
         Stmt::Case(_, arms) => arms.iter().flat_map(|(_, body)| body).all(adds_to_output),
-        Stmt::First(_, body) => body.iter().all(adds_to_output),
+        Stmt::When(_, body) => body.iter().all(adds_to_output),
         Stmt::CacheTrees(_) => true,
         Stmt::Base(_)
         | Stmt::Launch(_)
+        | Stmt::ThreadSums(_)
+        | Stmt::ShareTrees(_)
         | Stmt::CacheRows(_)
         | Stmt::Private(_)
         | Stmt::Zero(..)

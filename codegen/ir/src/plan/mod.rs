@@ -17,6 +17,7 @@ mod build;
 mod copies;
 mod cost;
 mod print;
+mod shared_trees;
 mod storage;
 mod sums;
 mod traversal;
@@ -24,7 +25,7 @@ mod traversal;
 pub use build::build;
 
 use crate::lir::Scalar;
-use crate::mir::{CacheId, WalkId, WalkRange};
+use crate::mir::{CacheId, ThreadSumsId, WalkId, WalkRange};
 use crate::repr::traverse::{Steps, Traversal};
 use crate::repr::{Format, Layout, Storage};
 use crate::rows::features::FeatureSubset;
@@ -38,6 +39,8 @@ pub struct Plan {
     pub walks: BTreeMap<WalkId, WalkPlan>,
     /// The copies of rows.
     pub copies: BTreeMap<CacheId, CopyPlan>,
+    /// The sums of a thread that it keeps; others are in memory.
+    pub thread_sums: BTreeMap<ThreadSumsId, KeptRows>,
     /// The features of transposed copies, if there are any: one set for all, so that a storage serves all of
     /// them.
     pub subset: Option<FeatureSubset>,
@@ -45,6 +48,13 @@ pub struct Plan {
     pub rows_per_run: Option<i64>,
     /// The type of indices.
     pub index: Scalar,
+}
+
+/// Sums that a thread keeps in registers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KeptRows {
+    /// Rows, one after the other.
+    pub rows: i64,
 }
 
 /// Trees that are stored in one way.

@@ -1,10 +1,11 @@
 //! How leaves are added up, and how many trees are walked together where rows are few.
 
-use super::SumAccess;
+use super::{KeptRows, SumAccess};
 use crate::hir::Hir;
-use crate::mir::{Accumulator, Loop, Mode, Walks};
+use crate::mir::{Accumulator, Loop, Mir, Mode, Stmt, ThreadSumsId, Walks};
 use sched_forest::Target;
 use sched_nest::Axis;
+use std::collections::BTreeMap;
 
 /// What surrounds a leaf loop.
 #[derive(Clone, Copy, Default)]
@@ -48,6 +49,37 @@ impl WalkContext<'_> {
             self.tree_loop.is_some_and(|context| walks.tree.vars.contains(&context.iter.var));
         let rows = walks.over == Axis::Row && walks.iter.step == 1 && walks.lanes > 1;
         if unroll_and_jam && rows { walks.group } else { 1 }
+    }
+}
+
+/// Most sums that a thread keeps. A thread of a GPU has 255 registers at most, and needs some for its walks.
+const MOST_KEPT: i64 = 64;
+
+/// The sums that threads keep: few ones, of rows that lie one after the other.
+pub fn thread_sums(stmts: &[Stmt], mir: &Mir, hir: &Hir, into: &mut BTreeMap<ThreadSumsId, KeptRows>) {
+    for stmt in stmts {
+        match stmt {
+            Stmt::ThreadSums(sums) => {
+                let rows = sums.rows_in_all(&mir.vars).filter(|_| sums.is_dense(&mir.vars));
+                let few = |rows: &i64| rows.saturating_mul(hir.forest.num_margins as i64) <= MOST_KEPT;
+                if let Some(rows) = rows.filter(few) {
+                    into.insert(sums.id, KeptRows { rows });
+                }
+            }
+            Stmt::Loop(this) => thread_sums(&this.body, mir, hir, into),
+            Stmt::Case(_, arms) => arms.iter().for_each(|(_, body)| thread_sums(body, mir, hir, into)),
+            Stmt::CacheRows(copy) => thread_sums(&copy.body, mir, hir, into),
+            Stmt::Private(private) => thread_sums(&private.body, mir, hir, into),
+            Stmt::Launch(launch) => thread_sums(&launch.body, mir, hir, into),
+            Stmt::When(_, body) => thread_sums(body, mir, hir, into),
+            Stmt::ShareTrees(copy) => thread_sums(&copy.body, mir, hir, into),
+            Stmt::Walks(_)
+            | Stmt::Base(_)
+            | Stmt::CacheTrees(_)
+            | Stmt::Zero(..)
+            | Stmt::ZeroAll(_)
+            | Stmt::Fold(_) => {}
+        }
     }
 }
 

@@ -9,6 +9,7 @@ use super::records::{Names, Records};
 use super::representation::{LeafValue, Representation};
 use super::request::Request;
 use super::schema::{Bytes, Schema};
+use super::spans::Spans;
 use super::test::Test;
 use super::traverse::speculate::{LevelOrder, NodeTest};
 use super::tree::{Buffers, TreeLanes, TreeState, WalkShape};
@@ -92,6 +93,10 @@ impl Representation for Array {
         _: Option<u32>,
     ) -> Value {
         self.0.leaf_index(b, buffers, state, node)
+    }
+
+    fn spans(&self) -> Option<Spans<'_>> {
+        Some(self.0.spans())
     }
 
     fn prefetch(&self, b: &mut Builder, buffers: &Buffers, tree: Value) {

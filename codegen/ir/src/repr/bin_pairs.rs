@@ -15,6 +15,7 @@ use super::records::Names;
 use super::representation::{LeafValue, Representation};
 use super::request::Request;
 use super::schema::{Bytes, Field, Schema};
+use super::spans::Spans;
 use super::test::{Operand, Test};
 use super::traverse::speculate::{LevelOrder, NodeTest};
 use super::tree::{Buffers, TreeLanes, TreeState, WalkShape};
@@ -146,6 +147,10 @@ impl Representation for BinPairs {
         steps: Option<u32>,
     ) -> Value {
         self.trees.leaf_index(b, buffers, state, LeafAt { node, first: self.trees.first_leaf(steps) })
+    }
+
+    fn spans(&self) -> Option<Spans<'_>> {
+        Some(self.trees.spans(&self.schema))
     }
 
     fn prefetch(&self, b: &mut Builder, buffers: &Buffers, tree: Value) {

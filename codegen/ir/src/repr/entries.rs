@@ -9,6 +9,7 @@ use super::records::Names;
 use super::representation::LeafValue;
 use super::request::Request;
 use super::schema::{Bytes, Schema};
+use super::spans::Spans;
 use super::starts::{StartField, TreeStarts};
 use super::tree::{Buffers, TreeState};
 use crate::lir::{Builder, Value};
@@ -49,6 +50,11 @@ impl Entries {
         let start = starts.declare(schema, names.trees);
         let leaf_indices = LeafIndices::declare(request, schema, names.leaf_indices, starts.count());
         Entries { leaf: Payload::new(request.forest, leaf), leaf_indices, start, starts }
+    }
+
+    /// Where trees lie, in the tables of the layout.
+    pub fn spans<'s>(&'s self, schema: &'s Schema) -> Spans<'s> {
+        Spans { schema, starts: &self.starts, start: self.start }
     }
 
     /// Calls `see` with every entry.

@@ -17,6 +17,7 @@ use super::records::Names;
 use super::representation::{LeafValue, Representation};
 use super::request::Request;
 use super::schema::{Bytes, Field, Schema};
+use super::spans::Spans;
 use super::starts::too_many;
 use super::test::Test;
 use super::traverse::speculate::{LevelOrder, NodeTest};
@@ -248,6 +249,10 @@ impl Representation for Levels {
         steps: Option<u32>,
     ) -> Value {
         self.trees.leaf_index(b, buffers, state, LeafAt { node, first: self.trees.first_leaf(steps) })
+    }
+
+    fn spans(&self) -> Option<Spans<'_>> {
+        Some(self.trees.spans(&self.schema))
     }
 
     fn prefetch(&self, b: &mut Builder, buffers: &Buffers, tree: Value) {

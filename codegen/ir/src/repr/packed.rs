@@ -11,6 +11,7 @@ use super::payload::Payload;
 use super::representation::{LeafValue, Representation};
 use super::request::Request;
 use super::schema::{Bytes, Field, Schema};
+use super::spans::Spans;
 use super::starts::{StartField, TreeStarts};
 use super::test::Test;
 use super::traverse::speculate::{LevelOrder, NodeTest};
@@ -216,6 +217,10 @@ impl Representation for PackedNodes {
         _: Option<u32>,
     ) -> Value {
         self.leaf_indices.load(b, buffers, state, node)
+    }
+
+    fn spans(&self) -> Option<Spans<'_>> {
+        Some(Spans { schema: &self.schema, starts: &self.starts, start: self.start })
     }
 
     fn prefetch(&self, b: &mut Builder, buffers: &Buffers, tree: Value) {

@@ -19,6 +19,7 @@ use super::records::Names;
 use super::representation::{LeafValue, Representation};
 use super::request::Request;
 use super::schema::{Bytes, Field, Schema};
+use super::spans::Spans;
 use super::test::{Operand, Test, bin_goes_right};
 use super::traverse::speculate::{LevelOrder, NodeTest};
 use super::traverse::test_mask::{TestBits, TestMask, Tests, WORD, mask};
@@ -113,6 +114,7 @@ impl Quantized {
         let column = schema.column("quantized_columns", column, entries(apart));
         let near = if apart { vec![threshold_bin, column] } else { vec![word] };
         near.into_iter().for_each(|field| schema.near(field.table()));
+        schema.of_trees(word.table());
         let offset = schema.column("quantized_offsets", Offsets::ELEMENT, offsets.count());
         Ok(Quantized {
             bins: Arc::clone(bins),
@@ -425,6 +427,10 @@ impl Representation for Quantized {
     ) -> Value {
         let leaf = self.leaves(b, node, steps);
         self.trees.leaf_index(b, buffers, state, leaf)
+    }
+
+    fn spans(&self) -> Option<Spans<'_>> {
+        Some(self.trees.spans(&self.schema))
     }
 
     fn prefetch(&self, b: &mut Builder, buffers: &Buffers, tree: Value) {

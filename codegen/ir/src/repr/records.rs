@@ -5,6 +5,7 @@ use super::order::Placed;
 use super::record::Record;
 use super::request::Request;
 use super::schema::{Bytes, Schema};
+use super::spans::Spans;
 use super::starts::{StartField, TreeStarts};
 use super::tree::{Buffers, TreeState};
 use crate::error::CompileError;
@@ -77,6 +78,11 @@ impl Records {
             first_leaf = first_leaf.saturating_add(tree.leaves.len() as u32);
         }
         self.starts.write(self.start, bytes);
+    }
+
+    /// Where trees lie.
+    pub fn spans(&self) -> Spans<'_> {
+        Spans { schema: &self.schema, starts: &self.starts, start: self.start }
     }
 
     /// The leaf's number in the model.

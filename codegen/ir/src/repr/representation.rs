@@ -2,6 +2,7 @@
 
 use super::cursor::{Cursor, Step};
 use super::schema::{Bytes, Schema};
+use super::spans::Spans;
 use super::traverse::speculate::LevelOrder;
 use super::traverse::sweep::Sweep;
 use super::traverse::test_mask::TestMask;
@@ -99,6 +100,12 @@ pub trait Representation {
         node: Value,
         steps: Option<u32>,
     ) -> Value;
+
+    /// Where trees lie, if neighbours lie next to each other and walks read nothing else of their tables: copies of some
+    /// trees can stand for the tables then.
+    fn spans(&self) -> Option<Spans<'_>> {
+        None
+    }
 
     /// Brings a tree near.
     fn prefetch(&self, b: &mut Builder, buffers: &Buffers, tree: Value);

@@ -32,6 +32,8 @@ struct Spec {
     tail: u64,
     /// Whether a tree's records are brought near with it.
     near: bool,
+    /// Whether each tree has records of its own, at the same places as in the other tables of which this is so.
+    of_trees: bool,
     /// Of records that are more than one number: what these are called, their types and where they lie.
     fields: Vec<(&'static str, Field)>,
 }
@@ -56,7 +58,16 @@ pub struct Bytes(Vec<Vec<u8>>);
 impl Schema {
     /// Adds a table of `records` records of `stride` bytes.
     pub fn table(&mut self, name: &'static str, element: Scalar, stride: u32, records: u64) -> TableId {
-        self.tables.push(Spec { name, element, stride, records, tail: 0, near: false, fields: Vec::new() });
+        self.tables.push(Spec {
+            name,
+            element,
+            stride,
+            records,
+            tail: 0,
+            near: false,
+            of_trees: false,
+            fields: Vec::new(),
+        });
         TableId(self.tables.len() - 1)
     }
 
@@ -77,6 +88,18 @@ impl Schema {
     /// Has a tree's records of a table brought near with it.
     pub fn near(&mut self, table: TableId) {
         self.tables[table.0].near = true;
+        self.of_trees(table);
+    }
+
+    /// Says that each tree has records of its own in a table, at the same places as in others of which that is said.
+    pub fn of_trees(&mut self, table: TableId) {
+        self.tables[table.0].of_trees = true;
+    }
+
+    /// The tables that have records of trees: their number, what they hold, and the bytes of a record.
+    pub fn tables_of_trees(&self) -> impl Iterator<Item = (usize, &'static str, Scalar, u32)> + '_ {
+        let tables = self.tables.iter().enumerate().filter(|(_, table)| table.of_trees && table.records > 0);
+        tables.map(|(number, table)| (number, table.name, table.element, table.stride))
     }
 
     /// Adds bytes behind the last record of a table.

@@ -10,6 +10,9 @@ use crate::lir::{Builder, Gather, Scalar, Value};
 #[derive(Clone, Debug)]
 pub struct TreeStarts(Vec<u64>);
 
+/// Bytes that a thread copies at once at most.
+const LARGEST_PIECE: u32 = 16;
+
 /// The table of them.
 #[derive(Clone, Copy, Debug)]
 pub struct StartField(Field);
@@ -24,6 +27,19 @@ impl TreeStarts {
             starts.push(next);
         }
         TreeStarts(starts)
+    }
+
+    /// The most records that so many trees have which stand next to each other.
+    pub fn most(&self, trees: u64) -> u64 {
+        let last = self.0.len() - 1;
+        let trees = usize::try_from(trees).unwrap_or(last).min(last);
+        (0..=last - trees).map(|from| self.0[from + trees] - self.0[from]).max().unwrap_or(0)
+    }
+
+    /// The largest number of bytes, a power of two, of which all trees of records of `stride` bytes take whole pieces.
+    pub fn piece(&self, stride: u32) -> u32 {
+        let all = self.0.iter().fold(0, |all, start| all | start.saturating_mul(stride.into()));
+        1 << all.trailing_zeros().min(LARGEST_PIECE.ilog2())
     }
 
     /// Records of all trees.
@@ -63,9 +79,10 @@ pub fn too_many(count: u64, what: &str) -> CompileError {
 }
 
 impl StartField {
-    /// The first record of a tree.
+    /// The first record of a tree, counted from the first one that there is.
     pub fn load(self, b: &mut Builder, buffers: &Buffers, tree: Value) -> Value {
-        b.load_index(Scalar::I32, self.0.address(buffers, tree))
+        let start = b.load_index(Scalar::I32, self.0.address(buffers, tree));
+        buffers.first.map_or(start, |first| b.sub(start, first))
     }
 
     /// The first record behind a tree.
@@ -84,7 +101,9 @@ impl StartField {
         let (buffer, index) = (self.0.buffer(buffers), lanes.distance);
         let starts = Gather { buffer, base: tree, index, stride: Scalar::I32.bytes(), offset: 0, mask: None };
         let lanes = b.gather(Scalar::I32, starts);
-        TreeState::of_lanes(b, lanes)
+        let state = TreeState::of_lanes(b, lanes);
+        let zero = b.int(0);
+        TreeState { base: buffers.first.map_or(state.base, |first| b.sub(zero, first)), ..state }
     }
 
     /// Brings a tree near.

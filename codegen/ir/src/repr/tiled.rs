@@ -11,6 +11,7 @@ use super::payload::Payload;
 use super::representation::{LeafValue, Representation};
 use super::request::Request;
 use super::schema::{Bytes, Field, Schema};
+use super::spans::Spans;
 use super::starts::{StartField, TreeStarts};
 use super::test::Test;
 use super::tree::{Buffers, TreeLanes, TreeState, WalkShape};
@@ -285,6 +286,10 @@ impl Representation for Tiled {
             Some(field) => field.load(b, buffers, &state, leaf),
             None => b.int_of(Ty::of(Scalar::I32), 0),
         }
+    }
+
+    fn spans(&self) -> Option<Spans<'_>> {
+        Some(Spans { schema: &self.schema, starts: &self.starts, start: self.start })
     }
 
     fn prefetch(&self, b: &mut Builder, buffers: &Buffers, tree: Value) {

@@ -1,9 +1,39 @@
 //! What walks hold of a tree, or of the trees of a vector.
 
 use crate::lir::{Address, BufferId, Builder, Gather, Scalar, Ty, Value};
+use std::ops::Index;
 
 /// The buffers of a function that hold a layout's tables, in the order of its schema.
-pub type Buffers = [BufferId];
+#[derive(Clone, Debug, Default)]
+pub struct Buffers {
+    tables: Vec<BufferId>,
+    /// The first record of each table that has a tree's records at the same places, where only some trees are there.
+    pub first: Option<Value>,
+}
+
+impl Buffers {
+    /// Those of whole tables.
+    pub fn new(tables: Vec<BufferId>) -> Buffers {
+        Buffers { tables, first: None }
+    }
+
+    /// The same with copies of some tables, from a record on.
+    pub fn copied(&self, copies: impl IntoIterator<Item = (usize, BufferId)>, first: Value) -> Buffers {
+        let mut tables = self.tables.clone();
+        for (number, buffer) in copies {
+            tables[number] = buffer;
+        }
+        Buffers { tables, first: Some(first) }
+    }
+}
+
+impl Index<usize> for Buffers {
+    type Output = BufferId;
+
+    fn index(&self, number: usize) -> &BufferId {
+        &self.tables[number]
+    }
+}
 
 /// A tree, or a vector of trees, that is being walked: whatever its layout loads once per tree.
 #[derive(Clone, Copy, Debug)]

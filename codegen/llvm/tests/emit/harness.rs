@@ -40,7 +40,7 @@ fn interface(kernel: KernelKind, function: &Function) -> Interface {
     let input = element(Space::Input).unwrap_or(Scalar::F32);
     let output = element(Space::Output).unwrap_or(Scalar::F32);
     match kernel {
-        KernelKind::Raw | KernelKind::Leaf => {
+        KernelKind::Raw | KernelKind::Leaf | KernelKind::Direct => {
             Interface { rows: input, margins: output, results: Scalar::F32 }
         }
         KernelKind::Value | KernelKind::Class => {
@@ -106,6 +106,7 @@ pub fn run_on<I: Element, O: Element>(
         KernelKind::Value => model.value,
         KernelKind::Class => model.klass,
         KernelKind::Leaf => model.leaf,
+        KernelKind::Direct => panic!("a kernel for devices"),
     };
     // SAFETY: the tests' functions stay inside the buffers that they are given.
     unsafe { code.expect("the kernel is compiled")(&mut ctx) };

@@ -55,6 +55,9 @@ pub fn schedules() -> Vec<Named> {
         "cache(b0)\nrepresentation(preorder)",
         "tile(tree, t0, t1, max(1, num_trees / 4))\ngpuDimension(t0, block.y)",
         "tile(tree, t0, t1, max(1, num_trees / 4))\ngpuDimension(t0, block.y)\natomicReduce(t0)",
+        "tile(tree, t0, t1, max(1, num_trees / 4))\ngpuDimension(t0, block.y)\nsharedReduce(t0)",
+        "tile(tree, t0, t1, 2)\ncache(t0)",
+        "cache(b0)\ntile(tree, t0, t1, 2)\ncache(t0)\nrepresentation(quantized)",
         "tile(tree, t0, t1, 2)\nunrollWalk(t1, 2)",
     ];
     let mut all = examples();

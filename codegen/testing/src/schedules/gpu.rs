@@ -51,7 +51,7 @@ const SIZES: [usize; 16] = [1, 2, 2, 3, 4, 4, 7, 8, 16, 20, 32, 33, 64, 100, 256
 type Shape = (String, String);
 
 /// Shapes of launches. One of them is drawn for each schedule, or none.
-const SHAPES: [fn(&mut Growth) -> Shape; 9] = [
+const SHAPES: [fn(&mut Growth) -> Shape; 11] = [
     rows_in_threads,
     rows_in_threads,
     rows_and_trees_in_threads,
@@ -60,6 +60,8 @@ const SHAPES: [fn(&mut Growth) -> Shape; 9] = [
     trees_in_blocks,
     trees_on_the_host,
     rows_in_many_directions,
+    rows_in_vectors,
+    rows_in_vectors,
     two_launches,
 ];
 
@@ -172,6 +174,21 @@ fn rows_in_many_directions(growth: &mut Growth) -> Shape {
         format!(
             "gpuDimension({g0}, {other_grid})\ngpuDimension({g1}, {grid})\ngpuDimension({y}, {other_block})\n\
              gpuDimension({x}, {block})\n"
+        ),
+    )
+}
+
+/// Four rows of a thread, whose bins share a word.
+fn rows_in_vectors(growth: &mut Growth) -> Shape {
+    let [b0, rest, b1, b2] = [Axis::Row; 4].map(|axis| growth.name(axis));
+    let (rows, [[grid, ..], [block, ..]]) = (4 * (1 + growth.rng.below(5)), growth.directions());
+    (
+        format!(
+            "tile(batch, {b0}, {rest}, {rows})\ntile({rest}, {b1}, {b2}, 4)\nreorder({b0}, {b1}, tree, {b2})\n"
+        ),
+        format!(
+            "gpuDimension({b0}, {grid})\ngpuDimension({b1}, {block})\ncache({b0})\nrepresentation(quantized)\n\
+             vectorize({b2}, 4)\n"
         ),
     )
 }

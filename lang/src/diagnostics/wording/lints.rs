@@ -119,6 +119,19 @@ pub(super) fn cache_too_large(context: &Context, bytes: u64, limit: u64) -> Word
         .fix(Some(context.remove(step)))
 }
 
+pub(super) fn divergent_warp(context: &Context, together: i64) -> Wording {
+    let first = context.first();
+    let message =
+        format!("the 32 threads of a warp run different iterations of `{first}`, each with code of its own");
+    let label = match together {
+        1 => "each thread goes its own way".to_owned(),
+        _ => format!("{together} threads go the same way"),
+    };
+    Wording::new(message, label).help(
+        "A GPU runs the ways one after the other. Map it to block.y, and make the loop over block.x a multiple of 32 long.",
+    )
+}
+
 pub(super) fn code_large(size: &Size) -> Wording {
     let message = format!("{}, which take long to compile", code(size));
     Wording::new(message, "makes most of them").help(

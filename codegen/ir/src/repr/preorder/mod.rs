@@ -26,6 +26,7 @@ use super::records::Names;
 use super::representation::{LeafValue, Representation};
 use super::request::Request;
 use super::schema::{Bytes, Field, Schema};
+use super::spans::Spans;
 use super::starts::TreeStarts;
 use super::test::{Operand, Test, bin_goes_right};
 use super::traverse::sweep::{Sweep, SweptNode};
@@ -255,6 +256,10 @@ impl Representation for Preorder {
     ) -> Value {
         let leaf = self.leaf_place(b, node);
         self.trees.leaf_index(b, buffers, state, LeafAt { node: leaf, first: 0 })
+    }
+
+    fn spans(&self) -> Option<Spans<'_>> {
+        (!self.tests.wanted()).then(|| self.trees.spans(&self.schema))
     }
 
     fn prefetch(&self, b: &mut Builder, buffers: &Buffers, tree: Value) {

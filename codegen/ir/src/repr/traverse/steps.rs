@@ -3,10 +3,11 @@
 use super::speculate::{LevelOrder, NodeTest, speculate};
 use super::{Lane, Steps, packed_rows};
 use crate::fault::{Fault, seeded};
-use crate::lir::{Bin, BufferId, Build, Builder, Ty, Value};
+use crate::lir::{Bin, Build, Builder, Ty, Value};
 use crate::quantize::fetch::FetchStrategy;
 use crate::repr::cursor::{Cursor, Step};
 use crate::repr::representation::Representation;
+use crate::repr::tree::Buffers;
 
 /// A group of walks that take steps together.
 pub struct Walk<'a> {
@@ -15,7 +16,7 @@ pub struct Walk<'a> {
     /// Its nodes by level, where whole levels are evaluated first.
     pub top: Option<&'a dyn LevelOrder>,
     /// The buffers of its tables.
-    pub buffers: &'a [BufferId],
+    pub buffers: &'a Buffers,
     /// How many steps of which kind.
     pub steps: Steps,
     /// Whether node numbers of vectors are bytes.

@@ -5,15 +5,15 @@ use super::steps;
 use super::sweep::{self, Sweep};
 use super::test_mask::TestMask;
 use super::{Lane, Steps, Traversal};
-use crate::lir::{BufferId, Builder, Value};
+use crate::lir::{Builder, Value};
 use crate::quantize::fetch::FetchStrategy;
 use crate::repr::representation::Representation;
-use crate::repr::tree::TreeState;
+use crate::repr::tree::{Buffers, TreeState};
 
 /// A traversal over a layout, ready to emit code.
 pub struct Walker<'a> {
     layout: &'a dyn Representation,
-    buffers: &'a [BufferId],
+    buffers: &'a Buffers,
     code: Code<'a>,
     top: Option<&'a dyn LevelOrder>,
     steps: Steps,
@@ -36,7 +36,7 @@ impl<'a> Walker<'a> {
     /// The traversal of a layout whose tables are in these buffers. None if the layout does not carry it.
     pub fn new(
         layout: &'a dyn Representation,
-        buffers: &'a [BufferId],
+        buffers: &'a Buffers,
         traversal: &'a Traversal,
         steps: Steps,
     ) -> Option<Walker<'a>> {

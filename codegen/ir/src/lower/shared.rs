@@ -1,0 +1,35 @@
+//! Whether the memory that the threads of a block share suffices.
+
+use crate::codes;
+use crate::error::CompileError;
+use crate::lir::{Function, Stmt};
+
+/// So many bytes, or what is more than any block has and 31 bits count.
+pub(super) fn most_shared(bytes: i64) -> i64 {
+    bytes.min(i64::from(i32::MAX))
+}
+
+/// Refuses launches that share more than `most` bytes.
+pub(crate) fn check(function: &Function, most: u64) -> Result<(), CompileError> {
+    let mut result = Ok(());
+    Stmt::visit_all(&function.body, |stmt| {
+        let Stmt::Launch(launch) = stmt else { return };
+        let shared = launch.shared(function);
+        let total = shared.iter().map(|(_, bytes)| *bytes).fold(0, u64::saturating_add);
+        if total <= most || result.is_err() {
+            return;
+        }
+        let each: Vec<String> =
+            shared.iter().map(|(id, bytes)| format!("{} {bytes}", function.buffer(*id).name)).collect();
+        result = Err(CompileError::new(
+            codes::SHARED_MEMORY,
+            format!(
+                "the launch of `{}` needs {total} bytes of shared memory for one block ({}), and the GPU has {most}",
+                launch.name,
+                each.join(", ")
+            ),
+            "use smaller tiles for what is cached or summed up in a block, or a layout with smaller nodes",
+        ));
+    });
+    result
+}

@@ -1,0 +1,158 @@
+//! Brings the threads of a block together where they work together, and keeps them apart elsewhere.
+//!
+//! Copies that all threads of a block make stand where all threads come by. So what only some threads have an iteration
+//! of is not said around such a copy, but further in, of what stands beside it; and a serial loop around it whose end
+//! differs between threads runs to the largest of its ends.
+
+use super::{Guard, Iter, Loop, Mapping, Mode, Stmt, Var, VarInfo};
+use crate::codes;
+use crate::error::CompileError;
+use sched_nest::GpuLevel;
+
+/// Settles the statements of a launch.
+pub(super) fn settle(stmts: Vec<Stmt>, vars: &[VarInfo]) -> Result<Vec<Stmt>, CompileError> {
+    Settle { vars, threads: Vec::new(), guards: Vec::new() }.all(stmts)
+}
+
+struct Settle<'a> {
+    vars: &'a [VarInfo],
+    /// The variables around that differ between the threads of a block.
+    threads: Vec<Var>,
+    /// What is not said around, though it must hold.
+    guards: Vec<Guard>,
+}
+
+impl Settle<'_> {
+    fn all(&mut self, stmts: Vec<Stmt>) -> Result<Vec<Stmt>, CompileError> {
+        let mut done = Vec::with_capacity(stmts.len());
+        let mut apart = Vec::new();
+        for stmt in stmts {
+            if meets(&stmt) {
+                self.guarded(&mut apart, &mut done);
+                done.extend(self.together(stmt)?);
+            } else {
+                apart.push(stmt);
+            }
+        }
+        self.guarded(&mut apart, &mut done);
+        Ok(done)
+    }
+
+    /// Statements that threads run by themselves, if they are to.
+    fn guarded(&self, apart: &mut Vec<Stmt>, done: &mut Vec<Stmt>) {
+        let stmts = std::mem::take(apart);
+        if self.guards.is_empty() {
+            done.extend(stmts);
+        } else if !stmts.is_empty() {
+            done.push(Stmt::When(self.guards.clone(), stmts));
+        }
+    }
+
+    /// A statement in which the threads of a block meet.
+    fn together(&mut self, stmt: Stmt) -> Result<Vec<Stmt>, CompileError> {
+        Ok(match stmt {
+            Stmt::Loop(this) => vec![Stmt::Loop(self.nest_loop(this)?)],
+            Stmt::Case(var, arms) => {
+                if self.threads.contains(&var) {
+                    return Err(self.divergent(var));
+                }
+                let arms = arms.into_iter().map(|(value, body)| Ok((value, self.all(body)?)));
+                vec![Stmt::Case(var, arms.collect::<Result<_, CompileError>>()?)]
+            }
+            Stmt::CacheRows(mut copy) => {
+                copy.body = self.all(copy.body)?;
+                vec![Stmt::CacheRows(copy)]
+            }
+            Stmt::ShareTrees(mut copy) => {
+                copy.body = self.all(copy.body)?;
+                vec![Stmt::ShareTrees(copy)]
+            }
+            Stmt::Private(mut private) => {
+                private.body = self.all(private.body)?;
+                vec![Stmt::Private(private)]
+            }
+            Stmt::ThreadSums(mut sums) => {
+                sums.guards.clone_from(&self.guards);
+                sums.body = self.all(sums.body)?;
+                vec![Stmt::ThreadSums(sums)]
+            }
+            Stmt::When(guards, body) => self.when(guards, body)?,
+            other => vec![other],
+        })
+    }
+
+    fn nest_loop(&mut self, mut this: Loop) -> Result<Loop, CompileError> {
+        let (known, guards) = (self.threads.len(), self.guards.len());
+        let apart = this.iter.clone();
+        match &mut this.mode {
+            Mode::Mapped(Mapping { dimension, guarded }) if dimension.level == GpuLevel::Block => {
+                self.threads.push(this.iter.var);
+                if std::mem::take(guarded) {
+                    self.guards.push(Guard::Exists(apart));
+                }
+            }
+            Mode::Mapped(_) => {}
+            _ => {
+                if let Some(longest) = self.longest(&this.iter) {
+                    this.iter = longest;
+                    this.mode = Mode::Serial;
+                    self.guards.push(Guard::Exists(apart));
+                }
+            }
+        }
+        this.body = self.all(this.body)?;
+        self.threads.truncate(known);
+        self.guards.truncate(guards);
+        Ok(this)
+    }
+
+    /// A loop that ends where the threads of a block do that go furthest, if they differ.
+    fn longest(&self, iter: &Iter) -> Option<Iter> {
+        let differs = |var: &Var| self.threads.contains(var);
+        if !iter.stops.iter().any(|stop| stop.less.vars.iter().any(differs)) {
+            return None;
+        }
+        let mut longest = iter.clone();
+        for stop in &mut longest.stops {
+            let (own, shared): (Vec<Var>, _) = stop.less.vars.iter().partition(|var| differs(var));
+            stop.less.vars = shared;
+            stop.less.plus += own.iter().map(|var| self.vars[var.0 as usize].least).sum::<i64>();
+        }
+        Some(longest)
+    }
+
+    /// What only some blocks, or only some threads, come by.
+    fn when(&mut self, guards: Vec<Guard>, body: Vec<Stmt>) -> Result<Vec<Stmt>, CompileError> {
+        let of_blocks = |guard: &Guard| matches!(guard, Guard::First(at) if at.level == GpuLevel::Grid);
+        let (blocks, threads): (Vec<Guard>, Vec<Guard>) = guards.into_iter().partition(of_blocks);
+        let before = self.guards.len();
+        self.guards.extend(threads);
+        let body = self.all(body)?;
+        self.guards.truncate(before);
+        Ok(if blocks.is_empty() { body } else { vec![Stmt::When(blocks, body)] })
+    }
+
+    fn divergent(&self, var: Var) -> CompileError {
+        let name = &self.vars[var.0 as usize].name;
+        CompileError::new(
+            codes::GPU,
+            format!("the threads of a block go different ways in `{name}`, and cannot copy together there"),
+            "cache outside the specialized loop, or do not specialize a loop over threads",
+        )
+    }
+}
+
+/// Whether all threads of a block must come to some place in a statement.
+fn meets(stmt: &Stmt) -> bool {
+    let any = |body: &[Stmt]| body.iter().any(meets);
+    match stmt {
+        Stmt::CacheRows(copy) => copy.shared.is_some() || any(&copy.body),
+        Stmt::Private(private) => private.shared || any(&private.body),
+        Stmt::Loop(this) => any(&this.body),
+        Stmt::Case(_, arms) => arms.iter().any(|(_, body)| any(body)),
+        Stmt::When(_, body) => any(body),
+        Stmt::ThreadSums(sums) => any(&sums.body),
+        Stmt::ShareTrees(_) | Stmt::ZeroAll(_) | Stmt::Fold(_) => true,
+        Stmt::Walks(_) | Stmt::Base(_) | Stmt::Launch(_) | Stmt::CacheTrees(_) | Stmt::Zero(..) => false,
+    }
+}

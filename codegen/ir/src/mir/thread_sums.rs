@@ -1,0 +1,359 @@
+//! Opens the sums of a launch where threads have them: each thread begins its rows' sums, adds its trees to them, and
+//! stores them once.
+//!
+//! Sums that several walks add to one after the other, as in a loop over trees around the threads, begin with what is
+//! in memory in all iterations but the first. Where that order is not plain, memory is set before: by a launch of its
+//! own.
+
+use super::mapped::any_mapped;
+use super::{
+    Accumulator, Affine, Bound, Iter, Limit, Loop, Mode, Opening, Private, Seed, Stmt, Target, ThreadSums,
+    ThreadSumsId, Var, VarInfo,
+};
+use sched_nest::Axis;
+
+/// Opens all sums of a nest with launches. Whether no base values need be set before.
+pub(super) fn open(body: &mut Vec<Stmt>, vars: &[VarInfo]) -> bool {
+    let mut pass = Open { vars, opened: 0 };
+    let output = Accumulator::Output;
+    let seeded = pass.is_chain(body, output, false);
+    let opening = if seeded { Opening::Seed(Seed::Base, Vec::new()) } else { Opening::Memory };
+    let whole = std::mem::take(body);
+    let openings = vec![(output, opening)];
+    *body = pass.all(whole, &Way { row: Affine::default(), openings, in_launch: false });
+    seeded
+}
+
+struct Open<'a> {
+    vars: &'a [VarInfo],
+    opened: u32,
+}
+
+/// What is known on the way down.
+#[derive(Clone)]
+struct Way {
+    /// The row loops around.
+    row: Affine,
+    /// How the sums begin that are added to.
+    openings: Vec<(Accumulator, Opening)>,
+    in_launch: bool,
+}
+
+impl Way {
+    /// How sums begin that are added to with this target. Others may have added to those of atomic additions.
+    fn opening(&self, target: Target) -> Opening {
+        let known = self.openings.iter().find(|(of, _)| same(*of, target.accumulator) && !target.atomic);
+        known.map_or(Opening::Memory, |(_, opening)| opening.clone())
+    }
+}
+
+/// Where a leaf loop of a thread adds to, and the thread's loops over rows around it, itself included.
+#[derive(Clone)]
+struct Walked {
+    target: Target,
+    loops: Vec<Iter>,
+}
+
+impl Open<'_> {
+    fn all(&mut self, stmts: Vec<Stmt>, way: &Way) -> Vec<Stmt> {
+        if way.in_launch && !any_mapped(&stmts) {
+            return self.of_thread(stmts, way);
+        }
+        stmts.into_iter().map(|stmt| self.stmt(stmt, way)).collect()
+    }
+
+    fn stmt(&mut self, stmt: Stmt, way: &Way) -> Stmt {
+        match stmt {
+            Stmt::Loop(mut this) => {
+                this.body = self.all(std::mem::take(&mut this.body), &self.inside(&this, way));
+                Stmt::Loop(this)
+            }
+            Stmt::Case(var, arms) => {
+                let arm = |(value, body)| {
+                    let way = Way { row: way.row.fixed(var, value), ..way.clone() };
+                    (value, self.all(body, &way))
+                };
+                Stmt::Case(var, arms.into_iter().map(arm).collect())
+            }
+            Stmt::CacheRows(mut copy) => {
+                copy.body = self.all(copy.body, way);
+                Stmt::CacheRows(copy)
+            }
+            Stmt::ShareTrees(mut copy) => {
+                copy.body = self.all(copy.body, way);
+                Stmt::ShareTrees(copy)
+            }
+            Stmt::Launch(mut launch) => {
+                launch.body = self.all(launch.body, &Way { in_launch: true, ..way.clone() });
+                Stmt::Launch(launch)
+            }
+            Stmt::Private(private) => Stmt::Private(self.private(private, way)),
+            other => other,
+        }
+    }
+
+    fn inside(&self, this: &Loop, way: &Way) -> Way {
+        let mut inside = way.clone();
+        match self.axis(&this.iter) {
+            Axis::Row => inside.row.vars.push(this.iter.var),
+            // What has one iteration is in its first one.
+            Axis::Tree if this.iter.most_trips(self.vars) == Some(1) => {}
+            Axis::Tree => {
+                for (_, opening) in &mut inside.openings {
+                    if let (Opening::Seed(_, first), false) = (opening, is_mapped(this)) {
+                        first.push(this.iter.clone());
+                    }
+                }
+            }
+        }
+        inside
+    }
+
+    /// Slots: they begin with nothing if walks come by each of them, and the target with what its fold is told.
+    fn private(&mut self, mut private: Private, way: &Way) -> Private {
+        let slots = Accumulator::Slot(private.id, private.slots.first().map_or(Var(0), |slot| slot.var));
+        let all_written = self.is_chain(&private.body, slots, way.in_launch)
+            && self.fills(&private)
+            && private.slots.iter().all(|slot| has_all(&private.body, slots, slot));
+        let opening = if all_written {
+            private.body.retain(|stmt| !matches!(stmt, Stmt::ZeroAll(_)));
+            Opening::Seed(Seed::Nothing, Vec::new())
+        } else {
+            Opening::Memory
+        };
+        let mut inside = way.clone();
+        inside.openings.push((slots, opening));
+        let body = std::mem::take(&mut private.body).into_iter().map(|stmt| match stmt {
+            Stmt::Fold(mut fold) => {
+                fold.opening = way.opening(fold.into);
+                Stmt::Fold(fold)
+            }
+            other => self.stmt(other, &inside),
+        });
+        private.body = body.collect();
+        private
+    }
+
+    /// The sums of what a thread does by itself.
+    fn of_thread(&mut self, body: Vec<Stmt>, way: &Way) -> Vec<Stmt> {
+        let Some(Walked { target, loops }) = self.walked(&body) else { return body };
+        let opening = way.opening(target);
+        let row = loops.iter().fold(way.row.clone(), |row, iter| row.with(iter.var));
+        let id = ThreadSumsId(self.opened);
+        self.opened += 1;
+        vec![Stmt::ThreadSums(ThreadSums { id, row, loops, target, opening, guards: Vec::new(), body })]
+    }
+
+    /// What the leaf loops of a thread have in common, if they walk the same rows.
+    fn walked(&self, body: &[Stmt]) -> Option<Walked> {
+        let mut all = Vec::new();
+        self.collect(body, &mut Vec::new(), &mut all);
+        let first = all.first()?.clone();
+        let same = |other: &Walked| {
+            other.target == first.target
+                && other.loops.len() == first.loops.len()
+                && first
+                    .loops
+                    .iter()
+                    .zip(&other.loops)
+                    .all(|(a, b)| *a == renamed(b, &other.loops, &first.loops))
+        };
+        all.iter().all(same).then_some(first)
+    }
+
+    fn collect(&self, stmts: &[Stmt], rows: &mut Vec<Iter>, into: &mut Vec<Walked>) {
+        for stmt in stmts {
+            match stmt {
+                Stmt::Walks(walks) => {
+                    let own = (walks.over == Axis::Row).then_some(&walks.iter);
+                    let loops = rows.iter().chain(own).cloned().collect();
+                    into.push(Walked { target: walks.target, loops });
+                }
+                Stmt::Loop(this) => {
+                    let around = rows.len();
+                    if self.axis(&this.iter) == Axis::Row {
+                        rows.push(this.iter.clone());
+                    }
+                    self.collect(&this.body, rows, into);
+                    rows.truncate(around);
+                }
+                Stmt::Case(_, arms) => arms.iter().for_each(|(_, body)| self.collect(body, rows, into)),
+                Stmt::CacheRows(copy) => self.collect(&copy.body, rows, into),
+                Stmt::ShareTrees(copy) => self.collect(&copy.body, rows, into),
+                _ => {}
+            }
+        }
+    }
+
+    /// Whether each sum is added to in one place of the text, by one thread after the other, so that it is known which
+    /// comes first.
+    fn is_chain(&self, stmts: &[Stmt], of: Accumulator, in_launch: bool) -> bool {
+        if in_launch && !any_mapped(stmts) {
+            return self.walked(stmts).is_some() && !stmts.iter().any(|stmt| adds(stmt, of, true));
+        }
+        let mut adding = stmts.iter().filter(|stmt| adds(stmt, of, false));
+        let (Some(one), None) = (adding.next(), adding.next()) else { return false };
+        match one {
+            Stmt::Loop(this) => self.comes_by(this) && self.is_chain(&this.body, of, in_launch),
+            Stmt::Case(_, arms) => arms.iter().all(|(_, body)| self.is_chain(body, of, in_launch)),
+            Stmt::CacheRows(copy) => self.is_chain(&copy.body, of, in_launch),
+            Stmt::ShareTrees(copy) => self.is_chain(&copy.body, of, in_launch),
+            Stmt::Launch(launch) => self.is_chain(&launch.body, of, true),
+            Stmt::Private(private) => {
+                let folds =
+                    |stmt: &&Stmt| matches!(stmt, Stmt::Fold(fold) if same(fold.into.accumulator, of));
+                let mut fold = private.body.iter().filter(folds);
+                let adding = private.body.iter().filter(|stmt| adds(stmt, of, false)).count();
+                match fold.next() {
+                    Some(Stmt::Fold(fold)) => adding == 1 && !fold.into.atomic && self.fills(private),
+                    _ => self.is_chain(&private.body, of, in_launch),
+                }
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether the loops inside walk all rows of a buffer of slots, so that no row in it is another's: each begins where
+    /// the one inside of it ends, and none ends sooner than elsewhere, but for the end of all rows.
+    fn fills(&self, private: &Private) -> bool {
+        let mut rows = Vec::new();
+        if !self.row_loops(&private.body, &mut rows) {
+            return false;
+        }
+        rows.sort_by_key(|iter| iter.step);
+        let mut covered = Some(1_i64);
+        for iter in rows {
+            let whole = |stop: &Bound| stop.limit == Limit::Rows || stop.less.vars.is_empty();
+            if covered != Some(iter.step) || !iter.stops.iter().all(whole) {
+                return false;
+            }
+            covered = iter.most_trips(self.vars).and_then(|trips| trips.checked_mul(iter.step));
+        }
+        let window = &private.window;
+        let apart = |rows: i64| window.base.vars.iter().all(|var| rows <= self.vars[var.0 as usize].step);
+        match (window.high, covered) {
+            (Some(high), Some(rows)) => high - window.low == rows && apart(rows),
+            (None, None) => window.base.vars.is_empty(),
+            _ => false,
+        }
+    }
+
+    /// The loops over rows in some statements, if all leaf loops in there have the same ones around them.
+    fn row_loops<'m>(&self, stmts: &'m [Stmt], into: &mut Vec<&'m Iter>) -> bool {
+        let mut own = stmts.iter().map(|stmt| {
+            let mut rows = Vec::new();
+            let alike = match stmt {
+                Stmt::Walks(walks) => {
+                    rows.extend((walks.over == Axis::Row).then_some(&walks.iter));
+                    true
+                }
+                Stmt::Loop(this) => {
+                    rows.extend((self.axis(&this.iter) == Axis::Row).then_some(&this.iter));
+                    self.row_loops(&this.body, &mut rows)
+                }
+                Stmt::Case(var, arms) => {
+                    let bodies = arms.iter().flat_map(|(_, body)| body);
+                    let trees = self.vars[var.0 as usize].axis == Axis::Tree;
+                    trees && bodies.map(std::slice::from_ref).all(|body| self.is_rowless(body))
+                }
+                Stmt::CacheRows(copy) => self.row_loops(&copy.body, &mut rows),
+                Stmt::ShareTrees(copy) => self.row_loops(&copy.body, &mut rows),
+                Stmt::Launch(launch) => self.row_loops(&launch.body, &mut rows),
+                Stmt::Private(inner) => self.row_loops(&inner.body, &mut rows),
+                Stmt::When(..) | Stmt::ThreadSums(_) => false,
+                Stmt::Base(_) | Stmt::CacheTrees(_) | Stmt::Zero(..) | Stmt::ZeroAll(_) | Stmt::Fold(_) => {
+                    return None;
+                }
+            };
+            Some((alike, rows))
+        });
+        let mut own = own.by_ref().flatten();
+        let Some((true, first)) = own.next() else { return false };
+        if own.any(|(alike, rows)| !alike || rows != first) {
+            return false;
+        }
+        into.extend(first);
+        true
+    }
+
+    /// Whether no loop over rows is in some statements.
+    fn is_rowless(&self, stmts: &[Stmt]) -> bool {
+        let mut rows = Vec::new();
+        self.row_loops(stmts, &mut rows) && rows.is_empty()
+    }
+
+    /// Whether a loop has an iteration, as far as its first one begins sums.
+    fn comes_by(&self, this: &Loop) -> bool {
+        let ends_behind = |iter: &Iter| {
+            iter.stops.iter().all(|stop| match stop.limit {
+                Limit::Const(limit) if stop.less.vars.is_empty() => limit - stop.less.plus > iter.start,
+                _ => false,
+            })
+        };
+        self.axis(&this.iter) == Axis::Row || is_mapped(this) || ends_behind(&this.iter)
+    }
+
+    fn axis(&self, iter: &Iter) -> Axis {
+        self.vars[iter.var.0 as usize].axis
+    }
+}
+
+fn is_mapped(this: &Loop) -> bool {
+    matches!(this.mode, Mode::Mapped(_))
+}
+
+/// Whether two accumulators are one buffer.
+fn same(a: Accumulator, b: Accumulator) -> bool {
+    match (a, b) {
+        (Accumulator::Output, Accumulator::Output) => true,
+        (Accumulator::Slot(a, _), Accumulator::Slot(b, _)) => a == b,
+        _ => false,
+    }
+}
+
+/// Whether a statement adds to some sums; `atomically`, if that is asked.
+fn adds(stmt: &Stmt, of: Accumulator, atomically: bool) -> bool {
+    let any = |body: &[Stmt]| body.iter().any(|stmt| adds(stmt, of, atomically));
+    let here = |target: &Target| same(target.accumulator, of) && (target.atomic || !atomically);
+    match stmt {
+        Stmt::Walks(walks) => here(&walks.target),
+        Stmt::Fold(fold) => here(&fold.into),
+        Stmt::Loop(this) => any(&this.body),
+        Stmt::Case(_, arms) => arms.iter().any(|(_, body)| any(body)),
+        Stmt::CacheRows(copy) => any(&copy.body),
+        Stmt::ShareTrees(copy) => any(&copy.body),
+        Stmt::Launch(launch) => any(&launch.body),
+        Stmt::When(_, body) => any(body),
+        Stmt::ThreadSums(sums) => any(&sums.body),
+        Stmt::Private(private) => any(&private.body),
+        Stmt::Base(_) | Stmt::CacheTrees(_) | Stmt::Zero(..) | Stmt::ZeroAll(_) => false,
+    }
+}
+
+/// Whether what adds to some slots is all in the loop that has them, and that loop runs all of its iterations, whatever is
+/// around it.
+fn has_all(stmts: &[Stmt], of: Accumulator, slots: &Iter) -> bool {
+    stmts.iter().filter(|stmt| adds(stmt, of, false)).all(|stmt| match stmt {
+        Stmt::Loop(this) if this.iter.var == slots.var => {
+            let constant = |stop: &Bound| stop.limit != Limit::Rows && stop.less.vars.is_empty();
+            this.iter.stops.iter().all(constant)
+        }
+        Stmt::Loop(this) => has_all(&this.body, of, slots),
+        Stmt::Case(_, arms) => arms.iter().all(|(_, body)| has_all(body, of, slots)),
+        Stmt::CacheRows(copy) => has_all(&copy.body, of, slots),
+        Stmt::ShareTrees(copy) => has_all(&copy.body, of, slots),
+        Stmt::Launch(launch) => has_all(&launch.body, of, slots),
+        Stmt::Private(private) => has_all(&private.body, of, slots),
+        _ => false,
+    })
+}
+
+/// A loop with the variables of some loops in place of those of others.
+fn renamed(iter: &Iter, from: &[Iter], to: &[Iter]) -> Iter {
+    let other = |var: &Var| from.iter().position(|iter| iter.var == *var).map_or(*var, |at| to[at].var);
+    let mut renamed = Iter { var: other(&iter.var), ..iter.clone() };
+    for stop in &mut renamed.stops {
+        stop.less.vars.iter_mut().for_each(|var| *var = other(var));
+    }
+    renamed
+}

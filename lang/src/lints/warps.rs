@@ -1,0 +1,45 @@
+//! Threads of a warp that run different code.
+
+use crate::illegal::{Illegal, Problem};
+use crate::lineage::{Annotation, NestBuilder};
+use sched_nest::{GpuDimension, GpuLevel, LoopId};
+
+/// Threads that a GPU runs in step.
+const WARP: i64 = 32;
+
+/// A specialized loop over threads is one way for each iteration. The threads of a warp go the same way if those that
+/// differ only in directions before its own fill warps.
+pub(super) fn check(builder: &NestBuilder, id: LoopId, problems: &mut Vec<Illegal>) {
+    let (Some(step), Some(own)) = (builder.node(id).specialized_by, on_block(builder, id)) else { return };
+    if builder.trips(id).is_none_or(|trips| trips < 2) {
+        return;
+    }
+    let path = builder.path(id);
+    let Some(launch) = path.iter().find(|on| is_mapped(builder, **on)) else { return };
+    let inside = builder.subtree(*launch);
+    // Threads are counted along x first.
+    let before = (0..own.axis as usize).map(|axis| {
+        let along =
+            inside.iter().filter(|on| on_block(builder, **on).is_some_and(|d| d.axis as usize == axis));
+        along.filter_map(|on| builder.trips(*on)).max().unwrap_or(1)
+    });
+    let together = before.fold(1, i64::saturating_mul);
+    if together % WARP != 0 {
+        problems.push(Illegal::argument(step, 0, Problem::DivergentWarp(together), vec![id]));
+    }
+}
+
+fn dimension(builder: &NestBuilder, id: LoopId) -> Option<GpuDimension> {
+    builder.node(id).annotations.iter().find_map(|(annotation, _)| match annotation {
+        Annotation::Gpu(dimension) => Some(*dimension),
+        _ => None,
+    })
+}
+
+fn is_mapped(builder: &NestBuilder, id: LoopId) -> bool {
+    dimension(builder, id).is_some()
+}
+
+fn on_block(builder: &NestBuilder, id: LoopId) -> Option<GpuDimension> {
+    dimension(builder, id).filter(|dimension| dimension.level == GpuLevel::Block)
+}
