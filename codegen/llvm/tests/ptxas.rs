@@ -51,8 +51,11 @@ fn kernels_assemble_without_spills() {
                     ptxas.assemble(&ptx, gpu).unwrap_or_else(|e| panic!("{model}, {name}: {e}\n{ptx}"));
                 assert_eq!(cubin.kernels.len(), ptx.matches(".entry").count(), "{model}, {name}");
                 for kernel in &cubin.kernels {
-                    let spills = (kernel.stack_bytes, kernel.spill_store_bytes, kernel.spill_load_bytes);
-                    assert_eq!(spills, (0, 0, 0), "{model}, {name}, {gpu}: {kernel:?}");
+                    let spills = (kernel.spill_store_bytes, kernel.spill_load_bytes);
+                    assert_eq!(spills, (0, 0), "{model}, {name}, {gpu}: {kernel:?}");
+                    // Which of several sums of a row a tree adds to is in a table: these have addresses.
+                    let in_registers = kernel.stack_bytes == 0 || forest.num_margins > 1;
+                    assert!(in_registers, "{model}, {name}, {gpu}: {kernel:?}");
                     assert!(kernel.registers > 0, "{model}, {name}, {gpu}: {kernel:?}");
                 }
                 kernels += cubin.kernels.len();

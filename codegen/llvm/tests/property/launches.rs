@@ -18,7 +18,9 @@ pub fn has_code(forest: &Forest, profile: &Profile, nest: &Nest) -> bool {
         &[KernelKind::Raw],
         &Budget::default(),
     );
-    compiled.err().is_none_or(|error| ![codes::GPU, codes::SINGLE_NODES].contains(&error.code))
+    compiled
+        .err()
+        .is_none_or(|error| ![codes::GPU, codes::SHARED_MEMORY, codes::SINGLE_NODES].contains(&error.code))
 }
 
 /// All stages of a schedule as text, nothing if it is refused.
