@@ -234,8 +234,11 @@ const char *schedc_rt_error(const schedc_model *model, int32_t status)
     case SCHEDC_ERR_UNSUPPORTED:
         return "the model has no output of this kind, for example the class of a regression";
     case SCHEDC_ERR_DRIVER:
-        return "the model runs on a GPU, and there is no driver for one (libcuda.so.1); install it, or compile the model "
-               "for the processor";
+        return model && usable(model)->gpu && usable(model)->gpu->maker == SCHEDC_AMD
+                   ? "the model runs on a GPU of AMD, and there is no driver for one (libamdhip64.so); install it, or compile "
+                     "the model for the processor"
+                   : "the model runs on a GPU, and there is no driver for one (libcuda.so.1); install it, or compile the model "
+                     "for the processor";
     case SCHEDC_ERR_DEVICE:
         return "there is no GPU of this number, or it is too old or has too little shared memory for what the model was compiled "
                "for; compile it for the GPU that is there";

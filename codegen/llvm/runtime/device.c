@@ -50,7 +50,8 @@ static int32_t load_code(schedc_device *device, int32_t capability)
     for (int32_t i = 0; i < gpu->num_images && !device->module; i++) {
         const schedc_image *image = &gpu->images[i];
         bool same = image->capability / 10 == capability / 10;
-        if (image->capability > capability || (image->is_final && !same))
+        /* AMD's driver itself knows what its GPUs can run. */
+        if (gpu->maker == SCHEDC_NVIDIA && (image->capability > capability || (image->is_final && !same)))
             continue;
         status = schedc_driver_status(driver->module_load(&device->module, image->bytes));
         if (status != SCHEDC_OK)
@@ -103,10 +104,11 @@ static int32_t load(schedc_device *device, const void *const *tables)
     cu_device number;
     int major = 0, minor = 0;
     const schedc_driver *driver = device->driver;
+    bool asks = device->gpu->maker == SCHEDC_NVIDIA;
     int32_t error = driver->device_get(&number, device->ordinal);
-    if (error == CU_OK)
+    if (error == CU_OK && asks)
         error = driver->device_attribute(&major, CU_MAJOR, number);
-    if (error == CU_OK)
+    if (error == CU_OK && asks)
         error = driver->device_attribute(&minor, CU_MINOR, number);
     int32_t status = schedc_driver_status(error);
     if (status == SCHEDC_OK)
@@ -140,7 +142,7 @@ static int32_t context_of(const schedc_driver *driver, int32_t ordinal, cu_handl
 /* Puts the model on a device that it is not on. The lock is held. */
 static schedc_device *add(const schedc_gpu *gpu, const void *const *tables, int32_t ordinal, int32_t *status)
 {
-    const schedc_driver *driver = schedc_driver_get(status);
+    const schedc_driver *driver = schedc_driver_get(gpu->maker, status);
     if (!driver)
         return NULL;
     schedc_device *device = new_device(gpu, driver, ordinal);
@@ -169,7 +171,7 @@ int32_t schedc_rt_capability(int32_t ordinal)
     cu_device number;
     int major, minor;
     int32_t status;
-    const schedc_driver *driver = schedc_driver_get(&status);
+    const schedc_driver *driver = schedc_driver_get(SCHEDC_NVIDIA, &status);
     if (!driver || driver->device_get(&number, ordinal) != CU_OK ||
         driver->device_attribute(&major, CU_MAJOR, number) != CU_OK ||
         driver->device_attribute(&minor, CU_MINOR, number) != CU_OK)

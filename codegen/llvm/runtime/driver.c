@@ -1,37 +1,67 @@
-/* Finding the driver. */
+/* Finding the drivers. */
 #include "driver.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>
 
-static struct {
+static struct found {
     pthread_once_t once;
     int32_t status;
     schedc_driver calls;
-} found = {.once = PTHREAD_ONCE_INIT, .status = SCHEDC_ERR_DRIVER};
+} found[] = {
+    [SCHEDC_NVIDIA] = {.once = PTHREAD_ONCE_INIT, .status = SCHEDC_ERR_DRIVER},
+    [SCHEDC_AMD] = {.once = PTHREAD_ONCE_INIT, .status = SCHEDC_ERR_DRIVER},
+};
 
-/* The library that SCHEDC_CUDA_DRIVER names, or else the system's. It stays loaded: a driver cannot be unloaded. */
-static void find_driver(void)
+/* The library that a variable of the environment names, or else the system's. It stays loaded: a driver cannot be
+ * unloaded. */
+static void *open_driver(const char *variable, const char *usual)
 {
-    const char *named = getenv("SCHEDC_CUDA_DRIVER");
-    void *library = dlopen(named && *named ? named : "libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-    if (!library)
-        return;
-#define FIND(name, symbol, arguments)                                                                                  \
-    *(void **)&found.calls.name = dlsym(library, symbol);                                                             \
-    if (!found.calls.name)                                                                                            \
-        return;
-    SCHEDC_DRIVER_FUNCTIONS(FIND)
-#undef FIND
-    int32_t error = found.calls.init(0);
-    found.status = error == CU_OK ? SCHEDC_OK : error == CU_NO_DEVICE ? SCHEDC_ERR_DEVICE : SCHEDC_ERR_DRIVER;
+    const char *named = getenv(variable);
+    return dlopen(named && *named ? named : usual, RTLD_NOW | RTLD_LOCAL);
 }
 
-const schedc_driver *schedc_driver_get(int32_t *status)
+static void start_driver(struct found *driver)
 {
-    pthread_once(&found.once, find_driver);
-    *status = found.status;
-    return found.status == SCHEDC_OK ? &found.calls : NULL;
+    int32_t error = driver->calls.init(0);
+    driver->status = error == CU_OK ? SCHEDC_OK : error == CU_NO_DEVICE ? SCHEDC_ERR_DEVICE : SCHEDC_ERR_DRIVER;
+}
+
+#define FIND_ONE(to, library, symbol) \
+    *(void **)&(to) = dlsym(library, symbol); \
+    if (!(to)) \
+        return;
+
+static void find_cuda(void)
+{
+    struct found *driver = &found[SCHEDC_NVIDIA];
+    void *library = open_driver("SCHEDC_CUDA_DRIVER", "libcuda.so.1");
+    if (!library)
+        return;
+#define FIND(name, cuda, hip, arguments) FIND_ONE(driver->calls.name, library, cuda)
+    SCHEDC_DRIVER_FUNCTIONS(FIND)
+#undef FIND
+    start_driver(driver);
+}
+
+static void find_hip(void)
+{
+    struct found *driver = &found[SCHEDC_AMD];
+    void *library = open_driver("SCHEDC_HIP_DRIVER", "libamdhip64.so");
+    if (!library)
+        return;
+#define FIND(name, cuda, hip, arguments) FIND_ONE(driver->calls.name, library, hip)
+    SCHEDC_DRIVER_FUNCTIONS(FIND)
+#undef FIND
+    start_driver(driver);
+}
+
+const schedc_driver *schedc_driver_get(int32_t maker, int32_t *status)
+{
+    struct found *driver = &found[maker == SCHEDC_AMD ? SCHEDC_AMD : SCHEDC_NVIDIA];
+    pthread_once(&driver->once, maker == SCHEDC_AMD ? find_hip : find_cuda);
+    *status = driver->status;
+    return driver->status == SCHEDC_OK ? &driver->calls : NULL;
 }
 
 int32_t schedc_driver_status(int32_t error)

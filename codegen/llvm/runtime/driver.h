@@ -1,5 +1,5 @@
-/* The driver of NVIDIA's GPUs, which is looked for when it is first needed: artefacts load on machines without one.
- * The names and numbers are those of the driver's C interface. */
+/* The drivers of GPUs, which are looked for when they are first needed: artefacts load on machines without one. AMD's HIP
+ * has the functions of NVIDIA's CUDA under other names, with the same numbers. */
 #ifndef SCHEDC_DRIVER_H
 #define SCHEDC_DRIVER_H
 
@@ -28,45 +28,69 @@ enum {
     CU_EVENT_NO_TIMING = 2,
 };
 
-/* The functions that are used; each returns CU_OK or an error. */
-#define SCHEDC_DRIVER_FUNCTIONS(X)                                                                                     \
-    X(init, "cuInit", (unsigned flags))                                                                                \
-    X(device_get, "cuDeviceGet", (cu_device * device, int ordinal))                                                    \
-    X(device_attribute, "cuDeviceGetAttribute", (int *value, int attribute, cu_device device))                         \
-    X(retain, "cuDevicePrimaryCtxRetain", (cu_handle * context, cu_device device))                                     \
-    X(push, "cuCtxPushCurrent_v2", (cu_handle context))                                                                \
-    X(pop, "cuCtxPopCurrent_v2", (cu_handle * context))                                                                \
-    X(module_load, "cuModuleLoadData", (cu_handle * module, const void *image))                                        \
-    X(module_unload, "cuModuleUnload", (cu_handle module))                                                             \
-    X(function_get, "cuModuleGetFunction", (cu_handle * function, cu_handle module, const char *name))                 \
-    X(function_set, "cuFuncSetAttribute", (cu_handle function, int attribute, int value))                              \
-    X(alloc, "cuMemAlloc_v2", (cu_pointer * memory, size_t bytes))                                                     \
-    X(free, "cuMemFree_v2", (cu_pointer memory))                                                                       \
-    X(alloc_pinned, "cuMemHostAlloc", (void **memory, size_t bytes, unsigned flags))                                   \
-    X(free_pinned, "cuMemFreeHost", (void *memory))                                                                    \
-    X(upload, "cuMemcpyHtoD_v2", (cu_pointer to, const void *from, size_t bytes))                                      \
-    X(upload_async, "cuMemcpyHtoDAsync_v2", (cu_pointer to, const void *from, size_t bytes, cu_handle stream))         \
-    X(download_async, "cuMemcpyDtoHAsync_v2", (void *to, cu_pointer from, size_t bytes, cu_handle stream))             \
-    X(stream_create, "cuStreamCreate", (cu_handle * stream, unsigned flags))                                           \
-    X(stream_destroy, "cuStreamDestroy_v2", (cu_handle stream))                                                        \
-    X(stream_wait, "cuStreamWaitEvent", (cu_handle stream, cu_handle event, unsigned flags))                           \
-    X(stream_synchronize, "cuStreamSynchronize", (cu_handle stream))                                                   \
-    X(event_create, "cuEventCreate", (cu_handle * event, unsigned flags))                                              \
-    X(event_destroy, "cuEventDestroy_v2", (cu_handle event))                                                           \
-    X(event_record, "cuEventRecord", (cu_handle event, cu_handle stream))                                              \
-    X(event_synchronize, "cuEventSynchronize", (cu_handle event))                                                      \
-    X(launch, "cuLaunchKernel",                                                                                        \
-      (cu_handle function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,      \
-       unsigned block_z, unsigned shared, cu_handle stream, void **arguments, void **extra))
+/* The functions that are used, by their names in both; each returns CU_OK or an error. */
+#define SCHEDC_DRIVER_FUNCTIONS(X) \
+    X(init, "cuInit", "hipInit", \
+      (unsigned flags)) \
+    X(device_get, "cuDeviceGet", "hipDeviceGet", \
+      (cu_device * device, int ordinal)) \
+    X(device_attribute, "cuDeviceGetAttribute", "hipDeviceGetAttribute", \
+      (int *value, int attribute, cu_device device)) \
+    X(retain, "cuDevicePrimaryCtxRetain", "hipDevicePrimaryCtxRetain", \
+      (cu_handle * context, cu_device device)) \
+    X(push, "cuCtxPushCurrent_v2", "hipCtxPushCurrent", \
+      (cu_handle context)) \
+    X(pop, "cuCtxPopCurrent_v2", "hipCtxPopCurrent", \
+      (cu_handle * context)) \
+    X(module_load, "cuModuleLoadData", "hipModuleLoadData", \
+      (cu_handle * module, const void *image)) \
+    X(module_unload, "cuModuleUnload", "hipModuleUnload", \
+      (cu_handle module)) \
+    X(function_get, "cuModuleGetFunction", "hipModuleGetFunction", \
+      (cu_handle * function, cu_handle module, const char *name)) \
+    X(function_set, "cuFuncSetAttribute", "hipFuncSetAttribute", \
+      (cu_handle function, int attribute, int value)) \
+    X(alloc, "cuMemAlloc_v2", "hipMalloc", \
+      (cu_pointer * memory, size_t bytes)) \
+    X(free, "cuMemFree_v2", "hipFree", \
+      (cu_pointer memory)) \
+    X(alloc_pinned, "cuMemHostAlloc", "hipHostMalloc", \
+      (void **memory, size_t bytes, unsigned flags)) \
+    X(free_pinned, "cuMemFreeHost", "hipHostFree", \
+      (void *memory)) \
+    X(upload, "cuMemcpyHtoD_v2", "hipMemcpyHtoD", \
+      (cu_pointer to, const void *from, size_t bytes)) \
+    X(upload_async, "cuMemcpyHtoDAsync_v2", "hipMemcpyHtoDAsync", \
+      (cu_pointer to, const void *from, size_t bytes, cu_handle stream)) \
+    X(download_async, "cuMemcpyDtoHAsync_v2", "hipMemcpyDtoHAsync", \
+      (void *to, cu_pointer from, size_t bytes, cu_handle stream)) \
+    X(stream_create, "cuStreamCreate", "hipStreamCreateWithFlags", \
+      (cu_handle * stream, unsigned flags)) \
+    X(stream_destroy, "cuStreamDestroy_v2", "hipStreamDestroy", \
+      (cu_handle stream)) \
+    X(stream_wait, "cuStreamWaitEvent", "hipStreamWaitEvent", \
+      (cu_handle stream, cu_handle event, unsigned flags)) \
+    X(stream_synchronize, "cuStreamSynchronize", "hipStreamSynchronize", \
+      (cu_handle stream)) \
+    X(event_create, "cuEventCreate", "hipEventCreateWithFlags", \
+      (cu_handle * event, unsigned flags)) \
+    X(event_destroy, "cuEventDestroy_v2", "hipEventDestroy", \
+      (cu_handle event)) \
+    X(event_record, "cuEventRecord", "hipEventRecord", \
+      (cu_handle event, cu_handle stream)) \
+    X(event_synchronize, "cuEventSynchronize", "hipEventSynchronize", \
+      (cu_handle event)) \
+    X(launch, "cuLaunchKernel", "hipModuleLaunchKernel", \
+      (cu_handle function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared, cu_handle stream, void **arguments, void **extra))
 
 typedef struct schedc_driver {
-#define FIELD(name, symbol, arguments) int32_t(*name) arguments;
+#define FIELD(name, cuda, hip, arguments) int32_t(*name) arguments;
     SCHEDC_DRIVER_FUNCTIONS(FIELD)
 #undef FIELD
 } schedc_driver;
 
-/* The driver, ready for use; null if there is none, with the status that says so. */
-const schedc_driver *schedc_driver_get(int32_t *status);
+/* A maker's driver, ready for use; null if there is none, with the status that says so. */
+const schedc_driver *schedc_driver_get(int32_t maker, int32_t *status);
 
 /* The status for an error of the driver. */
 int32_t schedc_driver_status(int32_t error);

@@ -41,10 +41,16 @@ typedef struct schedc_ctx {
 
 typedef void (*schedc_kernel)(schedc_ctx *ctx);
 
+/* Who makes GPUs. */
+enum {
+    SCHEDC_NVIDIA = 0,
+    SCHEDC_AMD = 1,
+};
+
 /* Code for GPUs of one kind. */
 typedef struct schedc_image {
-    const void *bytes;           /* PTX, ended by NUL, or a cubin */
-    int64_t capability;          /* ten times the major number of the compute capability, plus the minor one */
+    const void *bytes;           /* PTX, ended by NUL, a cubin, or a code object */
+    int64_t capability;          /* ten times the major number of the compute capability, plus the minor one; 0: AMD's */
     int64_t is_final;            /* a cubin: for GPUs of the same major number only */
 } schedc_image;
 
@@ -67,7 +73,7 @@ struct schedc_plan;
 
 /* What a model has for GPUs. */
 typedef struct schedc_gpu {
-    int32_t num_images, num_launches, num_tables, reserved;
+    int32_t num_images, num_launches, num_tables, maker;
     const schedc_image *images;  /* the first one that a device can run is used */
     const schedc_launch *launches;
     const int64_t *table_bytes;

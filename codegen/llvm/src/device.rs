@@ -4,6 +4,7 @@
 use crate::emit::{LaunchInfo, launches};
 use crate::error::LlvmError;
 use crate::gpu::Gpu;
+use crate::hsaco::code_object;
 use crate::ptxas::{Cubin, KernelResources, Ptxas};
 use crate::runtime::{self, GpuDescriptor, Image, KernelFn, LaunchDescriptor, Range};
 use crate::text::ptx_text;
@@ -11,9 +12,14 @@ use sched_ir::lir::{self, Place};
 use std::collections::BTreeMap;
 use std::ffi::{CString, c_void};
 
+/// The runtime's numbers of who makes GPUs.
+const NVIDIA: i32 = 0;
+const AMD: i32 = 1;
+
 /// The code of a model's launches.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DeviceCode {
+    maker: i32,
     /// Machine code first.
     pub(crate) images: Vec<DeviceImage>,
     kernels: Vec<KernelResources>,
@@ -24,19 +30,24 @@ pub struct DeviceCode {
 /// The code of all launches for some GPUs.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct DeviceImage {
-    /// PTX with a NUL behind it, or a cubin.
+    /// PTX with a NUL behind it, a cubin, or a code object.
     pub(crate) bytes: Vec<u8>,
     pub(crate) capability: u32,
-    /// Whether it is a cubin.
+    /// Whether it is machine code.
     pub(crate) is_final: bool,
 }
 
 impl DeviceCode {
-    /// The launches of a module as PTX, which the driver of each GPU from `gpu` on translates.
+    /// The launches of a module as PTX, which the driver of each GPU from `gpu` on translates, or as a code object for a
+    /// GPU of AMD.
     ///
     /// # Errors
-    /// As for compiling the module.
+    /// As for compiling the module, and as for [`code_object`].
     pub fn compile(module: &lir::Module, gpu: Gpu) -> Result<DeviceCode, LlvmError> {
+        if gpu.is_amd() {
+            let image = DeviceImage { bytes: code_object(module, gpu)?.bytes, capability: 0, is_final: true };
+            return Ok(DeviceCode { maker: AMD, ..DeviceCode::of(image) });
+        }
         let mut bytes = ptx_text(module, gpu)?.into_bytes();
         bytes.push(0);
         let mut code = DeviceCode::of_image(bytes, gpu);
@@ -47,7 +58,22 @@ impl DeviceCode {
     /// Any bytes that a driver takes, for GPUs from `gpu` on.
     pub fn of_image(bytes: Vec<u8>, gpu: Gpu) -> DeviceCode {
         let image = DeviceImage { bytes, capability: gpu.code(), is_final: false };
-        DeviceCode { images: vec![image], kernels: Vec::new(), shared: BTreeMap::new() }
+        DeviceCode { maker: if gpu.is_amd() { AMD } else { NVIDIA }, ..DeviceCode::of(image) }
+    }
+
+    fn of(image: DeviceImage) -> DeviceCode {
+        DeviceCode { maker: NVIDIA, images: vec![image], kernels: Vec::new(), shared: BTreeMap::new() }
+    }
+
+    /// The runtime's number of who makes the GPU.
+    pub(crate) fn maker(&self) -> i32 {
+        self.maker
+    }
+
+    /// Bytes of shared memory that the host asks for when it launches a kernel. Kernels for AMD's GPUs say themselves what
+    /// they share.
+    pub(crate) fn asked(&self, shared: u32) -> u32 {
+        if self.maker == AMD { 0 } else { shared }
     }
 
     /// Adds machine code of a GPU, which others of its major number and later minor ones run, too.
@@ -130,7 +156,7 @@ impl DeviceTables {
         let launch = |(info, name): (&LaunchInfo, &CString)| LaunchDescriptor {
             name: name.as_ptr(),
             block: info.block,
-            shared: info.shared,
+            shared: code.asked(info.shared),
             num_arguments: info.num_arguments,
             is_split: i32::from(info.is_split),
         };
@@ -148,7 +174,7 @@ impl DeviceTables {
             num_images: images.len() as i32,
             num_launches: launches.len() as i32,
             num_tables: table_bytes.len() as i32,
-            reserved: 0,
+            maker: code.maker(),
             images: images.as_ptr(),
             launches: launches.as_ptr(),
             table_bytes: table_bytes.as_ptr(),

@@ -104,7 +104,7 @@ pub struct ModelDescriptor {
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct Image {
-    /// PTX, ended by NUL, or a cubin.
+    /// PTX, ended by NUL, a cubin, or a code object.
     pub bytes: *const c_void,
     /// Ten times the major number of the compute capability, plus the minor one.
     pub capability: i64,
@@ -148,8 +148,8 @@ pub struct GpuDescriptor {
     pub num_launches: i32,
     /// Entries of `table_bytes`.
     pub num_tables: i32,
-    /// 0.
-    pub reserved: i32,
+    /// 0: NVIDIA makes the GPU, 1: AMD does.
+    pub maker: i32,
     /// The first one that a device can run is used.
     pub images: *const Image,
     /// The launches, by their numbers.

@@ -618,7 +618,9 @@ fn predictions_come_from_one_kernel_where_margins_are_stored_once() {
         let mut rng = Rng(seed);
         let forest = forests::forest(&mut rng);
         let Some(nest) = nest(&forest, &schedule) else { continue };
-        let Ok(compiled) = compile(forest.clone(), None, nest, &kernels, &Budget::default()) else { continue };
+        let Ok(compiled) = compile(forest.clone(), None, nest, &kernels, &Budget::default()) else {
+            continue;
+        };
         let kernel = |wanted| compiled.lir.kernels.iter().find(|(kind, _)| *kind == wanted);
         let Some((_, direct)) = kernel(KernelKind::Direct) else { continue };
         let (_, value) = kernel(KernelKind::Value).expect("what is left out has another form");

@@ -641,7 +641,7 @@ fn layouts_agree() {
     let model = asserts!("schedc_model", ModelDescriptor, size num_features num_margins num_values num_trees row_type margin_type
         result_type rows_per_run         ns_per_row raw value klass leaf tables info cpu_needs otherwise gpu);
     let gpu = [
-        asserts!("schedc_gpu", GpuDescriptor, num_images num_launches num_tables reserved images launches table_bytes
+        asserts!("schedc_gpu", GpuDescriptor, num_images num_launches num_tables maker images launches table_bytes
             ranges direct execute state),
         asserts!("schedc_image", Image, bytes capability is_final),
         asserts!("schedc_launch", LaunchDescriptor, name block shared num_arguments is_split),

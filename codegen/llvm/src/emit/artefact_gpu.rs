@@ -29,9 +29,13 @@ impl<'ctx> Parts<'_, 'ctx> {
             self.int(code.images.len() as u32),
             self.int(infos.len() as u32),
             self.int(source.tables.len() as u32),
-            self.int(0),
+            self.int(code.maker() as u32),
             images.into(),
-            self.all("launches", infos.iter().map(|info| self.launch(info)).collect()).into(),
+            self.all(
+                "launches",
+                infos.iter().map(|info| self.launch(info, code.asked(info.shared))).collect(),
+            )
+            .into(),
             self.constant("table_bytes", self.context.const_struct(&bytes, false).into())
                 .as_pointer_value()
                 .into(),
@@ -74,7 +78,7 @@ impl<'ctx> Parts<'_, 'ctx> {
         self.context.const_struct(&[bytes.into(), capability, self.long(image.is_final.into())], false)
     }
 
-    fn launch(&self, info: &LaunchInfo) -> StructValue<'ctx> {
+    fn launch(&self, info: &LaunchInfo, shared: u32) -> StructValue<'ctx> {
         let name = self.constant("launch", self.context.const_string(info.name.as_bytes(), true).into());
         let block = self
             .context
@@ -83,7 +87,7 @@ impl<'ctx> Parts<'_, 'ctx> {
         let fields = [
             name.as_pointer_value().into(),
             block.into(),
-            self.int(info.shared),
+            self.int(shared),
             self.int(info.num_arguments as u32),
             self.int(info.is_split.into()),
         ];
