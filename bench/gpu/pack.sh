@@ -81,11 +81,14 @@ magnitude_of() {
         END { if (!trees) exit 1; printf "%.9g\n", trees * largest }'
 }
 
-# What the simulator says of one call on the sample: a line for each access, and the wavefronts and sectors in all.
+# What the simulator says of one call on the sample: a line for each of the dearest accesses, what these come to, and how
+# many more there are.
 predict_counts() {
     timeout "${SIMULATE_SECONDS:-60}" "$SCHEDC" predict "$1" "${@:3}" --simulate -i "$2" --color never 2>&1 >"$scratch/predicted" |
-        awk '$1 == "shared" || $1 == "global" { print; sum[$1] += $2 * $5 }
-             END { if (NR == 0) exit 1; printf "sum shared %.0f wavefronts, global %.0f sectors\n", sum["shared"], sum["global"] }'
+        awk '$1 == "shared" || $1 == "global" { print; sum[$1] += $2 * $5; listed++ }
+             $1 == "and" && $3 == "more" { print; more = $2 }
+             END { if (!listed) exit 1
+                   printf "sum shared %.0f wavefronts, global %.0f sectors, without %d\n", sum["shared"], sum["global"], more }'
 }
 
 scratch=$(mktemp -d)

@@ -15,6 +15,9 @@ use std::time::Duration;
 const BEYOND_CACHES: usize = 256 << 20;
 /// The widest numbers of rows and margins.
 const WIDEST: usize = 8;
+/// How often [`BEYOND_CACHES`] bytes are filled before calls are timed: that takes the device as long as it takes the
+/// host to put the calls behind it.
+const FILLS: usize = 8;
 
 fn failed(error: CudaError) -> GpuError {
     GpuError::Failed(format!("the driver of the GPU: {error}"))
@@ -37,14 +40,18 @@ pub fn devices() -> Result<Vec<Device>, GpuError> {
     all.map(|device| device.and_then(described).map_err(failed)).collect()
 }
 
-/// Packed rows in the memory of the first GPU, with room for the margins of as many.
+/// Packed rows in the memory of the first GPU, with room for the margins of as many as were given.
 pub struct Resident<'a> {
     model: &'a Jit,
     rows: DeviceBuffer<u8>,
     out: DeviceBuffer<u8>,
+    /// Filled so that the device is busy while calls are put into the stream.
+    filled: DeviceBuffer<u8>,
     row_bytes: usize,
     /// Rows that there are.
     count: usize,
+    /// Rows whose margins there is room for.
+    room: usize,
     /// Where the next call begins.
     next: usize,
     events: [Event; 2],
@@ -69,22 +76,41 @@ impl<'a> Resident<'a> {
         let once = bytes_of(rows, descriptor.row_type);
         let row_bytes = features * if descriptor.row_type == Dtype::F64 as i32 { 8 } else { 4 };
         let copies = BEYOND_CACHES.div_ceil(once.len().max(1)).max(1);
-        let count = once.len() / row_bytes * copies;
+        let room = once.len() / row_bytes;
+        let count = room * copies;
         let rows = DeviceBuffer::from_slice(&once.repeat(copies)).map_err(failed)?;
         // SAFETY: nobody reads of it; calls write to it.
-        let out = unsafe { DeviceBuffer::uninitialized(count * margins * WIDEST) }.map_err(failed)?;
+        let out = unsafe { DeviceBuffer::uninitialized(room * margins * WIDEST) }.map_err(failed)?;
+        // SAFETY: nobody reads of it.
+        let filled = unsafe { DeviceBuffer::uninitialized(BEYOND_CACHES) }.map_err(failed)?;
         let event = || Event::new(EventFlags::DEFAULT).map_err(failed);
         let (events, stream) =
             ([event()?, event()?], Stream::new(StreamFlags::NON_BLOCKING, None).map_err(failed)?);
-        Ok(Resident { model, rows, out, row_bytes, count, next: 0, events, stream, _context: context })
+        Ok(Resident {
+            model,
+            rows,
+            out,
+            filled,
+            row_bytes,
+            count,
+            room,
+            next: 0,
+            events,
+            stream,
+            _context: context,
+        })
     }
 
     /// The time of one call for margins of `batch` rows, by the GPU's own clock: the mean of so many, one after the other
-    /// through the rows.
+    /// through the rows. The host's part of them does not count.
     ///
     /// # Errors
     /// When a call fails, or there are not as many rows.
     pub fn time(&mut self, batch: usize, calls: usize) -> Result<Duration, GpuError> {
+        for value in 0..FILLS {
+            // SAFETY: nobody reads of it.
+            unsafe { self.filled.set_8_async(value as u8, &self.stream) }.map_err(failed)?;
+        }
         let [first, last] = &self.events;
         first.record(&self.stream).map_err(failed)?;
         for _ in 0..calls {
@@ -106,7 +132,7 @@ impl<'a> Resident<'a> {
         let out = self.out.as_device_ptr().as_raw() as *mut std::ffi::c_void;
         let dtype = if model.row_type == Dtype::F64 as i32 { Dtype::F64 } else { Dtype::F32 };
         // A count below zero is an argument that the runtime refuses.
-        let n_rows = if first + batch <= self.count { batch as i64 } else { -1 };
+        let n_rows = if batch <= self.room && first + batch <= self.count { batch as i64 } else { -1 };
         let stream = self.stream.as_inner().cast();
         let call = Call { memory: 1, stream, ..Call::new(Kind::Raw, dtype, rows, n_rows, out) };
         // SAFETY: rows and output are in the GPU's memory, as long as the call says, and live until the stream is done:

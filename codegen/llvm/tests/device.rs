@@ -16,6 +16,7 @@ use sched_llvm::{
 use sched_nest::Accumulation;
 use sched_testing::schedules::Rng;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
@@ -332,6 +333,69 @@ fn the_harness_measures_and_compares() {
     assert!(late.contains("\"batch\":1,\"left_out\":\"no time\""), "{late}");
     assert!(ok("once", &on_device).contains("\"rows\":1000"));
     harness_sees_what_is_wrong(&case, &forest, &given);
+}
+
+/// Programs of the CUDA toolkit as the script calls them: one runs the harness, the other counts what it would have run.
+const TOOLS: [(&str, &str); 2] = [
+    (
+        "sanitizer",
+        "#!/bin/sh\n[ \"$2\" != initcheck ] || { echo found something; exit 9; }\nshift 4\nexec \"$@\"\n",
+    ),
+    (
+        "ncu",
+        "#!/bin/sh\necho '==PROF== of a kernel'\n\
+         echo '\"ID\",\"Kernel Name\",\"l1tex__data_pipe_lsu_wavefronts_mem_shared.sum\",\"smsp__inst_executed.sum\"'\n\
+         echo '\"\",\"\",\"\",\"inst\"'\necho '\"0\",\"schedc_raw_b0\",\"1,234\",\"77\"'\n",
+    ),
+];
+
+#[test]
+fn one_call_measures_a_folder() {
+    let forest = model();
+    let case = Case { folder: folder().join("packed/forest") };
+    fs::create_dir_all(&case.folder).expect("a folder");
+    let rows = some_rows(&mut Rng(13), &forest, 40);
+    fs::write(case.path("sample.npy"), npy(&rows, forest.num_features)).expect("a file");
+    harnessed(&case, &forest, "", "cpu.so");
+    harnessed(&case, &forest, SHARED, "shared.so");
+    for rest in ["launches.so", "launches.o", "counts.c"] {
+        fs::remove_file(case.path(rest)).expect("what the artefact was made of");
+    }
+    fs::write(case.path("shared.predicted.txt"), "sum shared 4321 wavefronts, global 9 sectors\n")
+        .expect("a file");
+    let packed = folder().join("packed");
+    fs::write(packed.join("models.txt"), "forest 20\n").expect("a file");
+    fs::copy(harness(), packed.join("harness")).expect("a file");
+    for (name, script) in TOOLS {
+        fs::write(packed.join(name), script).expect("a file");
+        fs::set_permissions(packed.join(name), fs::Permissions::from_mode(0o755)).expect("a program");
+    }
+    let run = |driver: &Path| {
+        let mut script = Command::new("bash");
+        script.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bench/gpu/run.sh")).arg(&packed);
+        script.env_remove("FAKE_CUDA").env("SCHEDC_CUDA_DRIVER", driver).env("ROWS", "500");
+        script.env("SANITIZER", packed.join("sanitizer")).env("NCU", packed.join("ncu"));
+        let output = script.output().expect("the script runs");
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        (output.status.code(), text(&output.stdout), text(&output.stderr))
+    };
+    let (status, out, err) = run(driver());
+    // The one tool that finds something.
+    assert_eq!(status, Some(1), "{err}{out}");
+    assert!(err.contains("failed: initcheck of forest shared: status 1: found something"), "{err}");
+    let line = |words: &[&str]| out.lines().any(|line| line.split_whitespace().eq(words.iter().copied()));
+    assert!(line(&["forest", "shared", "4321", "1234", "77"]), "{out}");
+    assert!(out.contains("FAILED: forest shared: initcheck"), "{out}");
+    assert!(!out.contains(": check") && !out.contains("WRONG"), "{out}");
+    let result = fs::read_to_string(packed.join("result.json")).expect("a file");
+    for part in ["\"part\":\"check\"", "\"part\":\"time\"", "\"part\":\"memcheck\"", "\"failures\":1"] {
+        assert!(result.contains(part), "{part}: {result}");
+    }
+    let (status, out, err) = run(Path::new("no-such-driver.so"));
+    assert!(
+        status == Some(1) && err.contains("without a driver and a GPU there is nothing to do"),
+        "{err}{out}"
+    );
 }
 
 /// Other margins are found out, within a bound where trees are added in another order.
