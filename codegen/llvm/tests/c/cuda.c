@@ -1,4 +1,5 @@
-/* A driver without a device, for tests: libcuda's functions that the runtime calls, over the processor.
+/* A driver without a device, for tests: libcuda's functions that the runtime, the harness of bench/gpu and the crate
+ * sched-gpu call, over the processor.
  *
  * What is put into a stream is done as late as it may be, stream by stream, so that nothing can rely on work that nobody
  * has waited for. Memory of the device cannot be touched but by what is done in streams. Modules are shared libraries with
@@ -257,6 +258,12 @@ EXPORT int cuDeviceGet(int *device, int ordinal)
     return ordinal < said("devices:", 1) ? OK : 101;
 }
 
+EXPORT int cuGetErrorString(int error, const char **text)
+{
+    *text = error == NO_IMAGE ? "no image" : "an error of the driver for tests";
+    return OK;
+}
+
 EXPORT int cuDriverGetVersion(int *version)
 {
     *version = 12000;
@@ -292,6 +299,16 @@ EXPORT int cuDevicePrimaryCtxRetain(void **context, int device)
 {
     *context = (void *)(uintptr_t)(device + 1);
     return OK;
+}
+
+EXPORT int cuDevicePrimaryCtxRelease_v2(int device)
+{
+    return device == 0 ? OK : 101;
+}
+
+EXPORT int cuCtxSetCurrent(void *context)
+{
+    return context ? OK : INVALID;
 }
 
 EXPORT int cuCtxPushCurrent_v2(void *context)
@@ -453,6 +470,17 @@ EXPORT int cuStreamCreate(void **made, unsigned flags)
     new->last = &new->first;
     *made = new;
     LOCKED(result, if (num_streams == 256 || flags > 1) result = INVALID; else all_streams[num_streams++] = new);
+}
+
+EXPORT int cuStreamCreateWithPriority(void **made, unsigned flags, int priority)
+{
+    (void)priority;
+    return cuStreamCreate(made, flags);
+}
+
+EXPORT int cuCtxSynchronize(void)
+{
+    LOCKED(result, finish_all());
 }
 
 EXPORT int cuStreamDestroy_v2(void *ended)
