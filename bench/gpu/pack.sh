@@ -106,7 +106,8 @@ for i in "${!models[@]}"; do
     packed=$((packed < sample ? packed : sample))
     "$out/harness" pick --sample "${rows[i]}" --rows "$((packed < 32 ? 32 : packed))" --out "$folder/sample.npy"
     printf '%s %s\n' "$name" "$(magnitude_of "$model")" >>"$out/models.txt"
-    "$SCHEDC" build "$model" --target cpu --cpu x86-64-v3 -o "$scratch/cpu.so" >/dev/null
+    "$SCHEDC" build "$model" --target cpu --cpu x86-64-v3 -o "$scratch/cpu.so" >"$scratch/said" 2>&1 ||
+        { cat "$scratch/said" >&2; exit 1; }
     cp "$scratch/cpu.so" "$folder/cpu.so"
     for schedule in "${schedules[@]}" chosen; do
         label=$(basename "$schedule" .sched)
@@ -123,8 +124,10 @@ for i in "${!models[@]}"; do
             echo "$name: the simulator has not counted $label" | tee -a "$out/left_out.txt" >&2
         fi
     done
-    gzip -9 "$folder"/*.so "$folder/sample.npy"
 done
+
+# All in one archive: artefacts of a model have most of their tables in common.
+(cd "$out" && tar -c -- */*.so */*.npy | xz -9 >models.tar.xz && rm -- */*.so */*.npy)
 
 bytes=$(find "$out" -type f -printf '%s\n' | awk '{ sum += $1 } END { print sum }')
 if [ "$bytes" -gt "$most_bytes" ]; then

@@ -84,7 +84,12 @@ if [ $? -ne 1 ]; then
     fi
 fi
 cp -r "$folder"/. "$work/packed"
-find "$work/packed" -name '*.gz' -exec gunzip {} +
+archive=$work/packed/models.tar.xz
+if [ -f "$archive" ] && ! xz -dc "$archive" 2>/dev/null | tar -x -C "$work/packed" 2>/dev/null &&
+    ! python3 -c 'import sys, tarfile; tarfile.open(sys.argv[1]).extractall(sys.argv[2])' "$archive" "$work/packed"; then
+    echo "error: $archive cannot be unpacked: it needs xz or python3" >&2
+    exit 2
+fi
 
 models() { awk '{ print $1 }' "$work/packed/models.txt"; }
 magnitude() { awk -v name="$1" '$1 == name { print $2 }' "$work/packed/models.txt"; }
