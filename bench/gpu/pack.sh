@@ -115,7 +115,7 @@ for i in "${!models[@]}"; do
         [ "$schedule" != chosen ] || how=(--target "gpu($gpu)")
         if ! "$SCHEDC" build "$model" "${how[@]}" --cpu x86-64-v3 -o "$scratch/$label.so" >"$scratch/said" 2>&1; then
             # A schedule may not suit a model, such as one whose rows do not fit into shared memory.
-            printf '%s: %s is left out: %s\n' "$name" "$label" "$(grep -m1 'error' "$scratch/said")" | tee -a "$out/left_out.txt" >&2
+            printf '%s: %s is left out: %s\n' "$name" "$label" "$(grep -m1 -i 'error' "$scratch/said")" | tee -a "$out/left_out.txt" >&2
             continue
         fi
         cp "$scratch/$label.so" "$folder/$label.so"
