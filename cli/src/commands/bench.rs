@@ -1,6 +1,7 @@
 //! `schedc bench`: schedules against each other, in turns, by medians.
 
 mod compare;
+mod kernels;
 mod plot;
 mod race;
 mod rows;

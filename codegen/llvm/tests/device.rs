@@ -13,8 +13,10 @@ use sched_llvm::header::header;
 use sched_llvm::{
     Cpu, DeviceCode, Emit, EntryInfo, Gpu, HostLaunches, Version, build_versions, host_launch_object,
 };
+use sched_nest::Accumulation;
 use sched_testing::schedules::Rng;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
@@ -53,6 +55,20 @@ fn driver() -> &'static Path {
         cc.args(["-shared", "-fPIC", "-fvisibility=hidden", "-o"]).arg(&library).arg(source("hip.c"));
         succeed(&mut cc, "the driver");
         library
+    })
+}
+
+/// The program of `bench/gpu`, which measures artefacts on machines that have a GPU and little else.
+fn harness() -> &'static Path {
+    static HARNESS: OnceLock<PathBuf> = OnceLock::new();
+    HARNESS.get_or_init(|| {
+        let program = folder().join("harness");
+        let bench = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bench");
+        let parts = ["harness.c", "driver.c", "check.c", "timing.c", "device.c"];
+        let mut cc = compiler();
+        cc.args(parts.map(|part| bench.join("gpu").join(part))).arg(bench.join("input.c"));
+        succeed(cc.arg("-o").arg(&program).args(["-ldl", "-lm"]), "the harness");
+        program
     })
 }
 
@@ -259,3 +275,166 @@ fn gpus_of_amd_are_driven_by_hip() {
     case.run(&[], &[]);
     case.run(&["5"], &[("SCHEDC_HIP_DRIVER", "no-such-driver.so")]);
 }
+
+/// A two-dimensional array of 32-bit floats in numpy's format.
+fn npy(rows: &[f64], columns: usize) -> Vec<u8> {
+    let shape = format!("({}, {columns})", rows.len() / columns);
+    let header = format!("{{'descr': '<f4', 'fortran_order': False, 'shape': {shape}, }}\n");
+    let length = (header.len() as u16).to_le_bytes();
+    [b"\x93NUMPY\x01\x00", &length[..], header.as_bytes(), &as_bytes(rows, Float::F32)].concat()
+}
+
+/// An artefact for a processor, or for the GPU of the tests, as the harness finds them.
+fn harnessed(case: &Case, forest: &Forest, schedule: &str, name: &str) -> PathBuf {
+    let compiled = compiled(forest, schedule, &ALL).expect("the schedule is legal");
+    let module = &compiled.lir;
+    let is_exact = matches!(compiled.variants.rest().hir.nest.accumulation, Accumulation::Exact);
+    let order = if is_exact { "exact" } else { "reassociated" };
+    let info = format!("{{\"order\":\"{order}\",\"types\":{{\"rows\":\"f32\"}}}}");
+    let entry = EntryInfo { info, ..entry(forest) };
+    let on_device = schedule.contains("gpuDimension");
+    let launches = on_device.then(|| DeviceCode::of_image(case.image(module), Gpu::DEFAULT));
+    let version = Version { module, cpu: Cpu::X86_64V2, entry: &entry, launches: launches.as_ref() };
+    let library = build_versions(&[version], "schedc", Emit::SharedLibrary).expect("a library");
+    fs::write(case.path(name), library).expect("a file");
+    case.path(name)
+}
+
+/// Runs a part of the harness: its exit status, what it prints, and what it says is wrong.
+fn measured(case: &Case, part: &str, arguments: &[&str]) -> (bool, String, String) {
+    let mut program = Command::new(harness());
+    program.arg(part).args(arguments).current_dir(&case.folder);
+    program.env_remove("FAKE_CUDA").env("SCHEDC_CUDA_DRIVER", driver());
+    let output = program.output().expect("the harness runs");
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (output.status.success(), text(&output.stdout), text(&output.stderr))
+}
+
+#[test]
+fn the_harness_measures_and_compares() {
+    let forest = model();
+    let case = Case { folder: folder().join("harnessed") };
+    fs::create_dir_all(&case.folder).expect("a folder");
+    let rows = some_rows(&mut Rng(11), &forest, 50);
+    fs::write(case.path("all.npy"), npy(&rows, forest.num_features)).expect("a file");
+    let ok = |part: &str, arguments: &[&str]| {
+        let (ok, out, err) = measured(&case, part, arguments);
+        assert!(ok, "{part} {arguments:?}: {err}{out}");
+        out
+    };
+    ok("pick", &["--sample", "all.npy", "--rows", "40", "--out", "sample.npy"]);
+    let picked = fs::read(case.path("sample.npy")).expect("a file");
+    assert_eq!(picked[128..], as_bytes(&rows[..40 * forest.num_features], Float::F32));
+    let device = ok("device", &["--rows", "100"]);
+    assert!(device.contains("\"capability\":\"9.0\"") && device.contains("\"device_gb_s\""), "{device}");
+
+    harnessed(&case, &forest, "", "cpu.so");
+    let given = ["--sample", "sample.npy", "--rows", "1000", "--seed", "3"];
+    ok("expect", &[&given[..], &["--artefact", "cpu.so", "--out", "expected"]].concat());
+    harnessed(&case, &forest, SHARED, "gpu.so");
+    let on_device = [&given[..], &["--artefact", "gpu.so", "--expected", "expected"]].concat();
+    let checked = ok("check", &on_device);
+    for what in ["\"batch\":0,", "\"batch\":33,", "\"batch\":1001,", "\"what\":\"threads\""] {
+        assert!(checked.contains(what), "{what}: {checked}");
+    }
+    assert!(checked.contains("\"batch\":65537,\"left_out\":\"too few rows\""), "{checked}");
+    assert!(checked.contains("\"different\":0") && !checked.contains("\"different\":1"), "{checked}");
+
+    let timed = ok("time", &on_device);
+    for what in ["kernel", "resident", "host"] {
+        assert!(timed.contains(&format!("\"what\":\"{what}\",\"batch\":64,\"us\":")), "{what}: {timed}");
+    }
+    let late = ok("time", &[&on_device[..], &["--until", "1"]].concat());
+    assert!(late.contains("\"batch\":1,\"left_out\":\"no time\""), "{late}");
+    assert!(ok("once", &on_device).contains("\"rows\":1000"));
+    harness_sees_what_is_wrong(&case, &forest, &given);
+}
+
+/// Programs of the CUDA toolkit as the script calls them: one runs the harness, the other counts what it would have run.
+const TOOLS: [(&str, &str); 2] = [
+    (
+        "sanitizer",
+        "#!/bin/sh\n[ \"$2\" != initcheck ] || { echo found something; exit 9; }\nshift 4\nexec \"$@\"\n",
+    ),
+    (
+        "ncu",
+        "#!/bin/sh\necho '==PROF== of a kernel'\n\
+         echo '\"ID\",\"Kernel Name\",\"l1tex__data_pipe_lsu_wavefronts_mem_shared.sum\",\"smsp__inst_executed.sum\"'\n\
+         echo '\"\",\"\",\"\",\"inst\"'\necho '\"0\",\"schedc_raw_b0\",\"1,234\",\"77\"'\n",
+    ),
+];
+
+#[test]
+fn one_call_measures_a_folder() {
+    let forest = model();
+    let case = Case { folder: folder().join("packed/forest") };
+    fs::create_dir_all(&case.folder).expect("a folder");
+    let rows = some_rows(&mut Rng(13), &forest, 40);
+    fs::write(case.path("sample.npy"), npy(&rows, forest.num_features)).expect("a file");
+    harnessed(&case, &forest, "", "cpu.so");
+    harnessed(&case, &forest, SHARED, "shared.so");
+    for rest in ["launches.so", "launches.o", "counts.c"] {
+        fs::remove_file(case.path(rest)).expect("what the artefact was made of");
+    }
+    fs::write(case.path("shared.predicted.txt"), "sum shared 4321 wavefronts, global 9 sectors\n")
+        .expect("a file");
+    let packed = folder().join("packed");
+    fs::write(packed.join("models.txt"), "forest 20\n").expect("a file");
+    fs::copy(harness(), packed.join("harness")).expect("a file");
+    for (name, script) in TOOLS {
+        fs::write(packed.join(name), script).expect("a file");
+        fs::set_permissions(packed.join(name), fs::Permissions::from_mode(0o755)).expect("a program");
+    }
+    let run = |driver: &Path| {
+        let mut script = Command::new("bash");
+        script.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bench/gpu/run.sh")).arg(&packed);
+        script.env_remove("FAKE_CUDA").env("SCHEDC_CUDA_DRIVER", driver).env("ROWS", "500");
+        script.env("SANITIZER", packed.join("sanitizer")).env("NCU", packed.join("ncu"));
+        let output = script.output().expect("the script runs");
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        (output.status.code(), text(&output.stdout), text(&output.stderr))
+    };
+    let (status, out, err) = run(driver());
+    // The one tool that finds something.
+    assert_eq!(status, Some(1), "{err}{out}");
+    assert!(err.contains("failed: initcheck of forest shared: status 1: found something"), "{err}");
+    let line = |words: &[&str]| out.lines().any(|line| line.split_whitespace().eq(words.iter().copied()));
+    assert!(line(&["forest", "shared", "4321", "1234", "77"]), "{out}");
+    assert!(out.contains("FAILED: forest shared: initcheck"), "{out}");
+    assert!(!out.contains(": check") && !out.contains("WRONG"), "{out}");
+    let result = fs::read_to_string(packed.join("result.json")).expect("a file");
+    for part in ["\"part\":\"check\"", "\"part\":\"time\"", "\"part\":\"memcheck\"", "\"failures\":1"] {
+        assert!(result.contains(part), "{part}: {result}");
+    }
+    let (status, out, err) = run(Path::new("no-such-driver.so"));
+    assert!(
+        status == Some(1) && err.contains("without a driver and a GPU there is nothing to do"),
+        "{err}{out}"
+    );
+}
+
+/// Other margins are found out, within a bound where trees are added in another order.
+fn harness_sees_what_is_wrong(case: &Case, forest: &Forest, given: &[&str]) {
+    let check = |artefact: &str, more: &[&str]| {
+        measured(case, "check", &[given, &["--artefact", artefact, "--expected", "expected"], more].concat())
+    };
+    // One bit of one margin.
+    let mut expected = fs::read(case.path("expected")).expect("a file");
+    expected[4 * 600] ^= 1;
+    fs::write(case.path("expected"), &expected).expect("a file");
+    let (ok, out, err) = check("gpu.so", &[]);
+    assert!(!ok && err.contains("margins are wrong"), "{err}{out}");
+    assert!(out.contains("\"different\":1,\"wrong\":1,"), "{out}");
+    let grouped =
+        format!("tile(batch, b0, b1, 64)\ntile(tree, t0, t1, 25)\nreorder(b0, b1, t0, t1)\n{GROUPED}");
+    harnessed(case, forest, &grouped, "grouped.so");
+    let (ok, out, err) = check("grouped.so", &["--magnitude", "1e3"]);
+    assert!(ok && out.contains("\"exact\":false"), "{err}{out}");
+    let (ok, out, _) = check("grouped.so", &["--magnitude", "1e-9"]);
+    assert!(!ok, "{out}");
+    // Rows that are not those of the margins.
+    let (ok, _, err) = check("gpu.so", &["--rows", "999"]);
+    assert!(!ok && err.contains("not what these rows give"), "{err}");
+}
+
+const GROUPED: &str = "gpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\ngpuDimension(t0, block.y)\n";

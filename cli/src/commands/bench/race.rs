@@ -1,16 +1,17 @@
 //! Timing: contenders take turns, so that a change in the machine's speed meets all of them alike.
 
+use super::kernels::Kernels;
 use super::rows;
 use super::run::{FORMAT, Point, Processor, Run};
 use crate::args::{Bench, ScheduleOptions};
 use crate::commands::Job;
-use crate::compile::{compile, facts, into_memory};
+use crate::compile::{compile, facts, into_memory, runs_on_device};
 use crate::defaults::CodeDestination;
 use crate::failure::Failure;
 use crate::terminal::Terminal;
 use rustix::time::{ClockId, clock_gettime};
 use sched_ir::lir::KernelKind;
-use sched_llvm::runtime::Kind;
+use sched_llvm::runtime::{Kind, Status};
 use sched_llvm::{Jit, Output, Rows, host_name};
 use schedc_data::{Expect, Source, read_rows};
 use std::path::Path;
@@ -25,6 +26,8 @@ const MOST_NUMBERS: usize = 1 << 28;
 struct Contender {
     name: String,
     jit: Jit,
+    /// Whether some calls run on a GPU.
+    on_device: bool,
 }
 
 /// The rows of one point: `batch` rows at a time, from the beginning again when they run out.
@@ -33,6 +36,7 @@ struct Workload<'a> {
     features: usize,
     batch: usize,
     threads: i32,
+    clock: ClockId,
 }
 
 /// Times the schedules at all points.
@@ -45,12 +49,19 @@ pub fn measure(args: &Bench, model: &Path, terminal: &Terminal) -> Result<Run, F
     };
     let rows = repeated(once, run.features, batches.iter().copied().max().unwrap_or(1))?;
     let points = (batches.len() * args.threads.len()) as u64;
+    let any_on_device = contenders.iter().any(|contender| contender.on_device);
+    let on_device: Vec<_> = contenders.iter().map(|one| one.on_device.then_some(&one.jit)).collect();
+    let mut kernels = Kernels::new(&on_device, &rows, terminal);
     let progress = terminal.progress(points, "timing");
     for &threads in &args.threads {
         for &batch in &batches {
-            let workload = Workload { rows: &rows, features: run.features, batch, threads };
-            for (contender, samples) in contenders.iter().zip(race(&contenders, &workload, args.samples)?) {
-                run.points.push(Point::of(&contender.name, batch, threads, run.trees, samples));
+            let clock = clock(threads, any_on_device);
+            let workload = Workload { rows: &rows, features: run.features, batch, threads, clock };
+            let samples = race(&contenders, &workload, args.samples)?;
+            for (number, (contender, samples)) in contenders.iter().zip(samples).enumerate() {
+                let mut point = Point::of(&contender.name, batch, threads, run.trees, samples);
+                point.kernel_us_per_row = kernels.us_per_row(number, batch, args.samples)?;
+                run.points.push(point);
             }
             progress.advance(1);
         }
@@ -98,7 +109,7 @@ fn contenders(
             drawn = rows::draw(&job.model.forest);
         }
         let name = unused_name(&job.source.name, &contenders);
-        contenders.push(Contender { name, jit });
+        contenders.push(Contender { name, jit, on_device: runs_on_device(&compiled) });
     }
     Ok((run, contenders, drawn))
 }
@@ -168,30 +179,33 @@ fn calibrate(contender: &Contender, workload: &Workload) -> Result<usize, Failur
 }
 
 fn sample(contender: &Contender, workload: &Workload, calls: usize) -> Result<Duration, Failure> {
-    let Workload { rows, features, batch, threads } = *workload;
+    let Workload { rows, features, batch, threads, clock } = *workload;
     let outputs = usize::try_from(contender.jit.model().num_margins).unwrap_or(0);
     let mut out = vec![0f32; batch * outputs];
     let whole = (rows.len() / features.max(1)).saturating_sub(batch) + 1;
     let mut first = 0;
-    let since = now(threads);
+    let since = now(clock);
     for _ in 0..calls {
         let piece = Rows::F32(&rows[first * features..(first + batch) * features]);
         let done = contender.jit.predict(Kind::Raw, piece, batch, Output::F32(&mut out), threads);
         done.map_err(|status| {
-            Failure::new(
-                sched_llvm::codes::PREDICTION,
-                format!("prediction failed: {status}"),
-                "predict fewer rows",
-            )
+            let help = match status.code() {
+                Status::DRIVER | Status::DEVICE => "time it on a machine with a GPU, or name --target cpu",
+                _ => "predict fewer rows",
+            };
+            Failure::new(sched_llvm::codes::PREDICTION, format!("prediction failed: {status}"), help)
         })?;
         first = (first + batch) % whole;
     }
-    Ok(now(threads).saturating_sub(since))
+    Ok(now(clock).saturating_sub(since))
 }
 
-/// One thread is timed by the processor time of this process, which other processes disturb less, several by the
-/// time that passes.
-fn now(threads: i32) -> Duration {
-    let clock = if threads == 1 { ClockId::ProcessCPUTime } else { ClockId::Monotonic };
+/// One thread is timed by the processor time of this process, which other processes disturb less; several, and GPUs, by
+/// the time that passes.
+fn clock(threads: i32, on_device: bool) -> ClockId {
+    if threads == 1 && !on_device { ClockId::ProcessCPUTime } else { ClockId::Monotonic }
+}
+
+fn now(clock: ClockId) -> Duration {
     Duration::try_from(clock_gettime(clock)).unwrap_or_default()
 }

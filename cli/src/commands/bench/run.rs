@@ -59,6 +59,9 @@ pub struct Point {
     pub rows_per_s: f64,
     /// The lower and the upper quartile of `us_per_row`.
     pub spread: [f64; 2],
+    /// The median time of the kernels alone, on rows in the memory of a GPU, if it was measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernel_us_per_row: Option<f64>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
@@ -84,6 +87,7 @@ impl Point {
             ns_per_walk: median * 1e3 / trees.max(1) as f64,
             rows_per_s: 1e6 / median,
             spread: [at(1), at(3)],
+            kernel_us_per_row: None,
         }
     }
 
@@ -122,7 +126,8 @@ impl Run {
         let positive = |value: f64| value.is_finite() && value > 0.0;
         let sound = |p: &Point| {
             let figures = [p.us_per_row, p.ns_per_walk, p.rows_per_s, p.spread[0], p.spread[1]];
-            p.batch > 0 && figures.into_iter().all(positive) && p.spread[0] <= p.spread[1]
+            let mut figures = figures.into_iter().chain(p.kernel_us_per_row);
+            p.batch > 0 && figures.all(positive) && p.spread[0] <= p.spread[1]
         };
         match run.points.iter().position(|point| !sound(point)) {
             Some(at) => Err(format!("point {} has figures that cannot be", at + 1)),
@@ -222,7 +227,9 @@ mod tests {
 
     #[test]
     fn json_has_the_documented_fields() {
-        let value: serde_json::Value = serde_json::from_str(&example().to_json()).unwrap_or_default();
+        let mut run = example();
+        run.points[0].kernel_us_per_row = Some(2.0);
+        let value: serde_json::Value = serde_json::from_str(&run.to_json()).unwrap_or_default();
         let keys = |value: &serde_json::Value| -> Vec<String> {
             value.as_object().map(|map| map.keys().cloned().collect()).unwrap_or_default()
         };
@@ -231,8 +238,10 @@ mod tests {
         assert_eq!(top, ["cpu", "features", "fingerprint", "format", "model", "points", "threads", "trees"]);
         let mut point = keys(&value["points"][0]);
         point.sort();
-        let expected = ["batch", "ns_per_walk", "rows_per_s", "schedule", "spread", "threads", "us_per_row"];
-        assert_eq!(point, expected);
+        let expected = ["batch", "kernel_us_per_row", "ns_per_walk", "rows_per_s", "schedule", "spread"];
+        assert_eq!(point[..6], expected);
+        assert_eq!(point[6..], ["threads", "us_per_row"]);
+        assert!(!example().to_json().contains("kernel"), "what was not measured is absent");
         let document = include_str!("../../../../docs/tools.md");
         for field in top.iter().chain(&point) {
             assert!(document.contains(&format!("`{field}`")), "docs/tools.md does not explain `{field}`");
@@ -251,6 +260,7 @@ mod tests {
         assert!(bad(&|run| run.points[0].us_per_row = 0.0).contains("point 1"));
         assert!(bad(&|run| run.points[0].spread = [2.0, 1.0]).contains("point 1"));
         assert!(bad(&|run| run.points[0].batch = 0).contains("point 1"));
+        assert!(bad(&|run| run.points[0].kernel_us_per_row = Some(-1.0)).contains("point 1"));
     }
 
     #[test]

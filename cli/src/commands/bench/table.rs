@@ -19,6 +19,10 @@ pub fn text(run: &Run, changes: Option<&[Change]>) -> String {
         "{:>8} {:>7} {:>3} {:>10} {:>19} {:>8} {:>8} {:>7}",
         "batch", "threads", "", "µs/row", "quartiles", "ns/walk", "rows/s", "A/it"
     );
+    let kernels = run.points.iter().any(|point| point.kernel_us_per_row.is_some());
+    if kernels {
+        let _ = write!(text, " {:>10}", "kernel µs");
+    }
     if changes.is_some() {
         let _ = write!(text, " {:>10} {:>10}  change", "before", "before/now");
     }
@@ -31,6 +35,9 @@ pub fn text(run: &Run, changes: Option<&[Change]>) -> String {
             .iter()
             .find(|p| Some(&p.schedule.as_str()) == contenders.first() && p.is_beside(point));
         line(&mut text, point, &name, first);
+        if kernels {
+            let _ = write!(text, " {:>10}", point.kernel_us_per_row.map_or("-".to_string(), micros));
+        }
         if let Some(change) = changes.and_then(|changes| changes.get(at)) {
             let _ = write!(text, " {:>10}", change.before.map_or("-".to_string(), micros));
             let ratio = change.ratio.map_or("-".to_string(), |ratio| format!("{ratio:.2}"));
@@ -119,5 +126,21 @@ mod tests {
         let counts = [12.0, 999.0, 1234.0, 45_678.0, 12.3e6, 1.5e9].map(count);
         assert_eq!(counts, ["12.0", "999", "1.23k", "45.7k", "12.3M", "1.50G"]);
         assert_eq!([0, 25, 26].map(letter), ["A", "Z", "#27"]);
+    }
+
+    #[test]
+    fn kernel_times_have_a_column_if_there_are_some() {
+        let json = r#"{"format": 1, "model": "m", "trees": 10, "threads": 1, "cpu": {"name": "c", "features": []}, "points": [
+            {"schedule": "a", "threads": 1, "batch": 1, "us_per_row": 2, "ns_per_walk": 200, "rows_per_s": 5e5, "spread": [1, 3]},
+            {"schedule": "b", "threads": 1, "batch": 1, "us_per_row": 2, "ns_per_walk": 200, "rows_per_s": 5e5, "spread": [1, 3]}]}"#;
+        let mut run = Run::parse(json).unwrap_or_else(|why| unreachable!("{why}"));
+        assert!(!text(&run, None).contains("kernel"));
+        run.points[1].kernel_us_per_row = Some(0.25);
+        let shown = text(&run, None);
+        let lines: Vec<&str> = shown.lines().rev().take(3).collect();
+        assert!(
+            lines[2].ends_with(" kernel µs") && lines[1].ends_with(" -") && lines[0].ends_with(" 0.250"),
+            "{shown}"
+        );
     }
 }

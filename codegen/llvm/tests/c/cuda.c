@@ -1,4 +1,5 @@
-/* A driver without a device, for tests: libcuda's functions that the runtime calls, over the processor.
+/* A driver without a device, for tests: libcuda's functions that the runtime, the harness of bench/gpu and the crate
+ * sched-gpu call, over the processor.
  *
  * What is put into a stream is done as late as it may be, stream by stream, so that nothing can rely on work that nobody
  * has waited for. Memory of the device cannot be touched but by what is done in streams. Modules are shared libraries with
@@ -16,12 +17,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
 
 #define EXPORT __attribute__((visibility("default")))
 
-enum { OK = 0, INVALID = 1, NO_MEMORY = 2, NO_DEVICE = 100, NO_IMAGE = 200, NOT_FOUND = 500, ILLEGAL = 700 };
+enum { OK = 0, INVALID = 1, NO_MEMORY = 2, NO_DEVICE = 100, NO_IMAGE = 200, NOT_FOUND = 500,
+       NOT_READY = 600, ILLEGAL = 700 };
 enum { STACK = 1 << 17, MOST_THREADS = 1024, MOST_ARGUMENTS = 64, MOST_MEMORY = 4096 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -63,10 +66,12 @@ typedef struct stream stream;
 typedef struct mark {
     stream *in;
     bool done;
+    struct timespec at;
 } mark;
 
 typedef struct event {
     mark *newest;
+    bool is_timed;
 } event;
 
 typedef struct kernel {
@@ -77,10 +82,11 @@ typedef struct kernel {
 
 typedef struct work {
     struct work *next;
-    enum { COPY, LAUNCH, RECORD, WAIT } what;
+    enum { COPY, FILL, LAUNCH, RECORD, WAIT } what;
     void *to;
     const void *from;
     size_t bytes;
+    int value;
     kernel *kernel;
     unsigned grid[3], block[3], shared;
     uint64_t arguments[MOST_ARGUMENTS];
@@ -195,10 +201,14 @@ static void run_until(stream *s, mark *m)
         case COPY:
             memcpy(w->to, w->from, w->bytes);
             break;
+        case FILL:
+            memset(w->to, w->value, w->bytes);
+            break;
         case LAUNCH:
             run_grid(w);
             break;
         case RECORD:
+            clock_gettime(CLOCK_MONOTONIC, &w->mark->at);
             w->mark->done = true;
             break;
         case WAIT:
@@ -248,6 +258,36 @@ EXPORT int cuDeviceGet(int *device, int ordinal)
     return ordinal < said("devices:", 1) ? OK : 101;
 }
 
+EXPORT int cuGetErrorString(int error, const char **text)
+{
+    *text = error == NO_IMAGE ? "no image" : "an error of the driver for tests";
+    return OK;
+}
+
+EXPORT int cuDriverGetVersion(int *version)
+{
+    *version = 12000;
+    return OK;
+}
+
+EXPORT int cuDeviceGetCount(int *count)
+{
+    *count = (int)said("devices:", 1);
+    return OK;
+}
+
+EXPORT int cuDeviceGetName(char *name, int length, int device)
+{
+    snprintf(name, (size_t)length, "a processor that stands in for GPU %d", device);
+    return OK;
+}
+
+EXPORT int cuDeviceTotalMem_v2(size_t *bytes, int device)
+{
+    *bytes = (size_t)1 << 30;
+    return device == 0 ? OK : 101;
+}
+
 EXPORT int cuDeviceGetAttribute(int *value, int attribute, int device)
 {
     int capability = (int)said("capability:", 90);
@@ -259,6 +299,16 @@ EXPORT int cuDevicePrimaryCtxRetain(void **context, int device)
 {
     *context = (void *)(uintptr_t)(device + 1);
     return OK;
+}
+
+EXPORT int cuDevicePrimaryCtxRelease_v2(int device)
+{
+    return device == 0 ? OK : 101;
+}
+
+EXPORT int cuCtxSetCurrent(void *context)
+{
+    return context ? OK : INVALID;
 }
 
 EXPORT int cuCtxPushCurrent_v2(void *context)
@@ -398,12 +448,39 @@ EXPORT int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, void *in)
     return copy(to, (const void *)(uintptr_t)from, bytes, in);
 }
 
+EXPORT int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, void *in)
+{
+    return copy((void *)(uintptr_t)to, (const void *)(uintptr_t)from, bytes, in);
+}
+
+EXPORT int cuMemsetD8Async(uint64_t to, unsigned char value, size_t bytes, void *in)
+{
+    pthread_mutex_lock(&lock);
+    work *w = add(in, FILL);
+    w->to = (void *)(uintptr_t)to;
+    w->value = value;
+    w->bytes = bytes;
+    pthread_mutex_unlock(&lock);
+    return OK;
+}
+
 EXPORT int cuStreamCreate(void **made, unsigned flags)
 {
     stream *new = calloc(1, sizeof *new);
     new->last = &new->first;
     *made = new;
     LOCKED(result, if (num_streams == 256 || flags > 1) result = INVALID; else all_streams[num_streams++] = new);
+}
+
+EXPORT int cuStreamCreateWithPriority(void **made, unsigned flags, int priority)
+{
+    (void)priority;
+    return cuStreamCreate(made, flags);
+}
+
+EXPORT int cuCtxSynchronize(void)
+{
+    LOCKED(result, finish_all());
 }
 
 EXPORT int cuStreamDestroy_v2(void *ended)
@@ -424,8 +501,10 @@ EXPORT int cuStreamWaitEvent(void *in, void *for_event, unsigned flags)
 
 EXPORT int cuEventCreate(void **made, unsigned flags)
 {
-    *made = calloc(1, sizeof(event));
-    return flags > 2 ? INVALID : OK;
+    event *new = calloc(1, sizeof *new);
+    new->is_timed = !(flags & 2);
+    *made = new;
+    return flags > 3 ? INVALID : OK;
 }
 
 EXPORT int cuEventDestroy_v2(void *ended)
@@ -446,6 +525,18 @@ EXPORT int cuEventSynchronize(void *of)
 {
     event *e = of;
     LOCKED(result, finish_event(e));
+}
+
+EXPORT int cuEventElapsedTime(float *milliseconds, void *from, void *to)
+{
+    const event *first = from, *last = to;
+    if (!first->is_timed || !last->is_timed || !first->newest || !last->newest)
+        return INVALID;
+    if (!first->newest->done || !last->newest->done)
+        return NOT_READY;
+    const struct timespec *a = &first->newest->at, *b = &last->newest->at;
+    *milliseconds = (float)((double)(b->tv_sec - a->tv_sec) * 1e3 + (double)(b->tv_nsec - a->tv_nsec) * 1e-6);
+    return OK;
 }
 
 EXPORT int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,

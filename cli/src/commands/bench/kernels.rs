@@ -1,0 +1,76 @@
+//! The time of kernels alone, by the clock of the GPU that runs them, on rows that are in its memory.
+
+use crate::failure::Failure;
+use crate::terminal::Terminal;
+use sched_gpu::{GpuError, Resident};
+use sched_llvm::Jit;
+use std::time::Duration;
+
+/// About what the kernels of a sample take.
+const SAMPLE: Duration = Duration::from_millis(2);
+/// Most calls of a sample: a stream takes no more than some hundred launches before one of them is done.
+const MOST_CALLS: usize = 64;
+
+/// The contenders that run on a GPU, by their numbers, each with rows there.
+pub struct Kernels<'a> {
+    contenders: Vec<Option<Resident<'a>>>,
+}
+
+impl<'a> Kernels<'a> {
+    /// Puts the rows where those contenders find them that are not none. Says why, if there will be no times of kernels.
+    pub fn new(contenders: &[Option<&'a Jit>], rows: &[f32], terminal: &Terminal) -> Kernels<'a> {
+        let mut why = None;
+        let resident = |jit: &Option<&'a Jit>| jit.and_then(|jit| kept(Resident::new(jit, rows), &mut why));
+        let contenders: Vec<_> = contenders.iter().map(resident).collect();
+        let any = contenders.iter().any(Option::is_some);
+        if let Some(why) = why {
+            let more = match why {
+                GpuError::NotBuiltIn => "; docs/gpu.md says how it is built with it",
+                GpuError::Failed(_) => "",
+            };
+            terminal.say(&format!("note: times are from host to host alone: {why}{more}"));
+        } else if let Some(device) =
+            sched_gpu::devices().ok().filter(|_| any).and_then(|all| all.into_iter().next())
+        {
+            terminal.say(&format!("device: {device}"));
+        }
+        Kernels { contenders }
+    }
+
+    /// The median time of a row of a contender's kernels in microseconds; none if it runs on the processor, or if kernels
+    /// are not timed.
+    pub fn us_per_row(
+        &mut self,
+        contender: usize,
+        batch: usize,
+        samples: u32,
+    ) -> Result<Option<f64>, Failure> {
+        let Some(Some(resident)) = self.contenders.get_mut(contender) else { return Ok(None) };
+        let failed = |error: GpuError| {
+            let help = "time fewer rows, with --batch";
+            Failure::new(sched_llvm::codes::PREDICTION, format!("timing kernels failed: {error}"), help)
+        };
+        // The first call of a size makes room, the second says how long one takes.
+        resident.time(batch, 1).map_err(failed)?;
+        let one = resident.time(batch, 1).map_err(failed)?.max(Duration::from_nanos(100));
+        let calls = ((SAMPLE.as_secs_f64() / one.as_secs_f64()) as usize).clamp(1, MOST_CALLS);
+        let mut times = Vec::new();
+        for _ in 0..samples.max(1) {
+            times.push(resident.time(batch, calls).map_err(failed)?.max(Duration::from_nanos(1)));
+        }
+        times.sort();
+        let median = times.get(times.len() / 2).copied().unwrap_or_default();
+        Ok(Some(median.as_secs_f64() * 1e6 / batch.max(1) as f64))
+    }
+}
+
+/// A result's value; its error is kept if it is the first.
+fn kept<T>(result: Result<T, GpuError>, first: &mut Option<GpuError>) -> Option<T> {
+    match result {
+        Ok(value) => Some(value),
+        Err(error) => {
+            first.get_or_insert(error);
+            None
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! What there is without the feature `cuda`: the same functions, which say that it is missing.
+
+use crate::{Device, GpuError};
+use sched_llvm::Jit;
+use std::convert::Infallible;
+use std::marker::PhantomData;
+use std::time::Duration;
+
+/// The GPUs of this machine.
+///
+/// # Errors
+/// Always: this build does not look for any.
+pub fn devices() -> Result<Vec<Device>, GpuError> {
+    Err(GpuError::NotBuiltIn)
+}
+
+/// Rows in the memory of a GPU. There are none in this build.
+#[derive(Debug)]
+pub struct Resident<'a> {
+    never: Infallible,
+    model: PhantomData<&'a Jit>,
+}
+
+impl<'a> Resident<'a> {
+    /// Puts packed rows into the memory of the first GPU.
+    ///
+    /// # Errors
+    /// Always: this build uses none.
+    pub fn new(_model: &'a Jit, _rows: &[f32]) -> Result<Resident<'a>, GpuError> {
+        Err(GpuError::NotBuiltIn)
+    }
+
+    /// The time of one call for margins of `batch` rows, by the GPU's own clock: the mean of so many.
+    ///
+    /// # Errors
+    /// When a call fails.
+    pub fn time(&mut self, _batch: usize, _calls: usize) -> Result<Duration, GpuError> {
+        match self.never {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_missing_is_said() {
+        let error = devices().err().map(|error| error.to_string());
+        assert_eq!(error.as_deref(), Some("this schedc was built without the feature `cuda`"));
+    }
+}

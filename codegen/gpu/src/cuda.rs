@@ -1,0 +1,157 @@
+//! NVIDIA's driver, by way of `cust`.
+
+use crate::{Device, GpuError};
+use cust::context::{Context, CurrentContext};
+use cust::device::DeviceAttribute;
+use cust::error::CudaError;
+use cust::event::{Event, EventFlags};
+use cust::memory::DeviceBuffer;
+use cust::stream::{Stream, StreamFlags};
+use sched_llvm::Jit;
+use sched_llvm::runtime::{self, Call, Dtype, Kind, Status};
+use std::time::Duration;
+
+/// More bytes than any GPU keeps in its cache: calls that go through them find their rows in memory.
+const BEYOND_CACHES: usize = 256 << 20;
+/// The widest numbers of rows and margins.
+const WIDEST: usize = 8;
+/// How often [`BEYOND_CACHES`] bytes are filled before calls are timed: that takes the device as long as it takes the
+/// host to put the calls behind it.
+const FILLS: usize = 8;
+
+fn failed(error: CudaError) -> GpuError {
+    GpuError::Failed(format!("the driver of the GPU: {error}"))
+}
+
+/// The GPUs of this machine.
+///
+/// # Errors
+/// When the driver does not work.
+pub fn devices() -> Result<Vec<Device>, GpuError> {
+    cust::init(cust::CudaFlags::empty()).map_err(failed)?;
+    let described = |device: cust::device::Device| {
+        let number = |attribute| device.get_attribute(attribute).map(|n| u32::try_from(n).unwrap_or(0));
+        let major = number(DeviceAttribute::ComputeCapabilityMajor)?;
+        let minor = number(DeviceAttribute::ComputeCapabilityMinor)?;
+        let memory = device.total_memory()? as u64;
+        Ok(Device { name: device.name()?, capability: 10 * major + minor, memory })
+    };
+    let all = cust::device::Device::devices().map_err(failed)?;
+    all.map(|device| device.and_then(described).map_err(failed)).collect()
+}
+
+/// Packed rows in the memory of the first GPU, with room for the margins of as many as were given.
+pub struct Resident<'a> {
+    model: &'a Jit,
+    rows: DeviceBuffer<u8>,
+    out: DeviceBuffer<u8>,
+    /// Filled so that the device is busy while calls are put into the stream.
+    filled: DeviceBuffer<u8>,
+    row_bytes: usize,
+    /// Rows that there are.
+    count: usize,
+    /// Rows whose margins there is room for.
+    room: usize,
+    /// Where the next call begins.
+    next: usize,
+    events: [Event; 2],
+    stream: Stream,
+    // The last to go: all others are in it.
+    _context: Context,
+}
+
+impl<'a> Resident<'a> {
+    /// Puts packed rows into the memory of the first GPU, several times if they are few.
+    ///
+    /// # Errors
+    /// When there is no GPU, or too little of its memory.
+    pub fn new(model: &'a Jit, rows: &[f32]) -> Result<Resident<'a>, GpuError> {
+        cust::init(cust::CudaFlags::empty()).map_err(failed)?;
+        let device = cust::device::Device::get_device(0).map_err(failed)?;
+        // The primary context, which is the runtime's, too.
+        let context = Context::new(device).map_err(failed)?;
+        let descriptor = model.model();
+        let features = usize::try_from(descriptor.num_features).unwrap_or(0).max(1);
+        let margins = usize::try_from(descriptor.num_margins).unwrap_or(0).max(1);
+        let once = bytes_of(rows, descriptor.row_type);
+        let row_bytes = features * if descriptor.row_type == Dtype::F64 as i32 { 8 } else { 4 };
+        let copies = BEYOND_CACHES.div_ceil(once.len().max(1)).max(1);
+        let room = once.len() / row_bytes;
+        let count = room * copies;
+        let rows = DeviceBuffer::from_slice(&once.repeat(copies)).map_err(failed)?;
+        // SAFETY: nobody reads of it; calls write to it.
+        let out = unsafe { DeviceBuffer::uninitialized(room * margins * WIDEST) }.map_err(failed)?;
+        // SAFETY: nobody reads of it.
+        let filled = unsafe { DeviceBuffer::uninitialized(BEYOND_CACHES) }.map_err(failed)?;
+        let event = || Event::new(EventFlags::DEFAULT).map_err(failed);
+        let (events, stream) =
+            ([event()?, event()?], Stream::new(StreamFlags::NON_BLOCKING, None).map_err(failed)?);
+        Ok(Resident {
+            model,
+            rows,
+            out,
+            filled,
+            row_bytes,
+            count,
+            room,
+            next: 0,
+            events,
+            stream,
+            _context: context,
+        })
+    }
+
+    /// The time of one call for margins of `batch` rows, by the GPU's own clock: the mean of so many, one after the other
+    /// through the rows. The host's part of them does not count.
+    ///
+    /// # Errors
+    /// When a call fails, or there are not as many rows.
+    pub fn time(&mut self, batch: usize, calls: usize) -> Result<Duration, GpuError> {
+        for value in 0..FILLS {
+            // SAFETY: nobody reads of it.
+            unsafe { self.filled.set_8_async(value as u8, &self.stream) }.map_err(failed)?;
+        }
+        let [first, last] = &self.events;
+        first.record(&self.stream).map_err(failed)?;
+        for _ in 0..calls {
+            self.next = if self.next + batch > self.count { 0 } else { self.next };
+            self.put(self.next, batch).map_err(|status| GpuError::Failed(status.to_string()))?;
+            self.next += batch;
+        }
+        last.record(&self.stream).map_err(failed)?;
+        last.synchronize().map_err(failed)?;
+        let micros = f64::from(last.elapsed_time_f32(first).map_err(failed)?) * 1e3;
+        Ok(Duration::from_secs_f64((micros * 1e-6 / calls.max(1) as f64).max(0.0)))
+    }
+
+    /// Puts a call into the stream.
+    fn put(&self, first: usize, batch: usize) -> Result<(), Status> {
+        let model = self.model.model();
+        let offset = (first * self.row_bytes) as u64;
+        let rows = (self.rows.as_device_ptr().as_raw() + offset) as *const std::ffi::c_void;
+        let out = self.out.as_device_ptr().as_raw() as *mut std::ffi::c_void;
+        let dtype = if model.row_type == Dtype::F64 as i32 { Dtype::F64 } else { Dtype::F32 };
+        // A count below zero is an argument that the runtime refuses.
+        let n_rows = if batch <= self.room && first + batch <= self.count { batch as i64 } else { -1 };
+        let stream = self.stream.as_inner().cast();
+        let call = Call { memory: 1, stream, ..Call::new(Kind::Raw, dtype, rows, n_rows, out) };
+        // SAFETY: rows and output are in the GPU's memory, as long as the call says, and live until the stream is done:
+        // whoever drops this value waits for it.
+        unsafe { runtime::call(model, &call) }
+    }
+}
+
+impl Drop for Resident<'_> {
+    fn drop(&mut self) {
+        // The buffers go after this; if waiting fails, so has all that could use them.
+        let _ = CurrentContext::synchronize();
+    }
+}
+
+/// Rows in the type that the model reads.
+fn bytes_of(rows: &[f32], row_type: i32) -> Vec<u8> {
+    match row_type == Dtype::F64 as i32 {
+        true => rows.iter().flat_map(|x| f64::from(*x).to_le_bytes()).collect(),
+        false => rows.iter().flat_map(|x| x.to_le_bytes()).collect(),
+    }
+}

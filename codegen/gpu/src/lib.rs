@@ -1,0 +1,53 @@
+//! The GPUs of this machine: which there are, and how long the kernels of a compiled model take on rows that lie in a
+//! GPU's memory. Calls themselves are made by the runtime of `sched-llvm`, which needs nothing of this.
+//!
+//! All of it needs the feature `cuda`. Without it every function says so, and nobody else has to know.
+
+#[cfg(not(feature = "cuda"))]
+mod absent;
+#[cfg(feature = "cuda")]
+mod cuda;
+
+#[cfg(not(feature = "cuda"))]
+pub use absent::{Resident, devices};
+#[cfg(feature = "cuda")]
+pub use cuda::{Resident, devices};
+
+use std::fmt;
+
+/// A GPU of this machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Device {
+    /// What its maker calls it.
+    pub name: String,
+    /// Ten times the major number of its compute capability, plus the minor one.
+    pub capability: u32,
+    /// Bytes of its memory.
+    pub memory: u64,
+}
+
+impl fmt::Display for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}, sm_{}, {} GiB", self.name, self.capability, self.memory >> 30)
+    }
+}
+
+/// Why a GPU could not be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum GpuError {
+    /// schedc was built without the feature `cuda`.
+    NotBuiltIn,
+    /// The driver, or the model's own runtime, says why.
+    Failed(String),
+}
+
+impl fmt::Display for GpuError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            GpuError::NotBuiltIn => f.write_str("this schedc was built without the feature `cuda`"),
+            GpuError::Failed(why) => f.write_str(why),
+        }
+    }
+}
+
+impl std::error::Error for GpuError {}
