@@ -1,14 +1,13 @@
 //! The directives of the language: one table, from which parsing, names, signatures, operations on a builder, completion,
 //! proposals and the pages that editors show follow.
 
-use crate::options::Supported;
 use sched_nest::Layout;
 
 /// Hands the table of directives to a macro.
 ///
 /// Those that shape the nest say what they do to a [`crate::lineage::NestBuilder`] with their arguments. Annotations state
 /// something of loops; what follows `;` may be left out. `on_gpus` says that there is code for
-/// it on GPUs alone, `later` that there is none.
+/// it on GPUs alone.
 ///
 /// A parameter is `Index` (a loop), `Indices` (one loop or more), `NewIndex` (a name for a loop to be made), `Number`, or
 /// one of some words.
@@ -240,16 +239,11 @@ macro_rules! lowered {
     (on_gpus) => {
         Lowered::OnGpus
     };
-    (later) => {
-        Lowered::Nowhere
-    };
 }
 
 /// Where code for a directive can be run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lowered {
-    /// No code generator has it.
-    Nowhere,
     /// On GPUs, and in the simulator.
     OnGpus,
     /// On processors, and where it means something there, on GPUs.
@@ -260,17 +254,8 @@ impl Lowered {
     /// A few words for lists.
     pub fn word(self) -> &'static str {
         match self {
-            Lowered::Nowhere => "not yet",
             Lowered::OnGpus => "GPU",
             Lowered::Everywhere => "CPU",
-        }
-    }
-
-    /// Whether a caller can do with it what it wants to.
-    pub fn allows(self, supported: Supported) -> bool {
-        match supported {
-            Supported::Everything => true,
-            Supported::Compilable => self != Lowered::Nowhere,
         }
     }
 }

@@ -4,19 +4,9 @@
 use crate::diagnostics::{Code, codes};
 use crate::lineage::DirectiveIndex;
 use crate::obligation::Obligation;
+pub use crate::size::Size;
 use sched_nest::sym::Sym;
 use sched_nest::{GpuDimension, Layout, LoopId};
-
-/// The code that a schedule asks for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Size {
-    /// Walks that are written out, each with code of its own.
-    pub walks: u64,
-    /// About how many instructions of intermediate code they have together.
-    pub instructions: u64,
-    /// About how many loops there are in it.
-    pub loops: u64,
-}
 
 /// A refused operation, or a legal one that deserves a remark.
 #[derive(Clone, Debug, PartialEq)]

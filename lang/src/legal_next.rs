@@ -14,7 +14,7 @@ use crate::check::{ProblemCounter, Trial, Work, judge, prepare};
 use crate::device::Limits;
 use crate::directives::{Op, SIGNATURES};
 use crate::lineage::NestBuilder;
-use crate::options::{Options, Supported};
+use crate::options::Options;
 
 use crate::operation::NEW;
 pub use crate::operation::{Argument, Operation};
@@ -47,9 +47,9 @@ impl Next {
     }
 }
 
-/// The legal next operations on a builder, of one directive or of all that `supported` allows. Its cost is about that
+/// The legal next operations on a builder, of one directive or of all. Its cost is about that
 /// of one legality check for each proposal.
-pub fn of(builder: &NestBuilder, limits: &Limits, supported: Supported, only: Option<Op>) -> Vec<Next> {
+pub fn of(builder: &NestBuilder, limits: &Limits, only: Option<Op>) -> Vec<Next> {
     let mut known = ProblemCounter::default();
     judge(builder, limits, &mut known);
     let mut trial = builder.clone();
@@ -67,7 +67,7 @@ pub fn of(builder: &NestBuilder, limits: &Limits, supported: Supported, only: Op
         }
         result.is_ok() && !found.has_new()
     };
-    let ops = wanted(supported, only);
+    let ops = wanted(only);
     let forms = ops.into_iter().flat_map(|op| candidates::of(op, builder, &|_| false));
     forms.filter_map(|forms| legal(forms, &mut is_legal)).collect()
 }
@@ -82,7 +82,7 @@ pub fn at(source: &str, offset: usize, options: &Options, only: Option<Op>) -> V
     let prepared = prepare(&gap.text, &sched_grammar::parse(&gap.text).file, options, gap.at);
     let mut point = prepared.point(gap.at, None);
     let is_taken = |name: &str| prepared.is_taken(name);
-    let wanted = wanted(options.supported, only);
+    let wanted = wanted(only);
     let (on_gpu, others): (Vec<Op>, Vec<Op>) = wanted.into_iter().partition(|op| *op == Op::GpuDimension);
     let forms = others.into_iter().chain(on_gpu).flat_map(|op| candidates::of(op, point.nest(), &is_taken));
     let all: Vec<Forms> = forms.collect();
@@ -91,11 +91,10 @@ pub fn at(source: &str, offset: usize, options: &Options, only: Option<Op>) -> V
         .collect()
 }
 
-/// The directives to propose: those that can be compiled, or all; or the only one that is asked for.
-pub fn wanted(supported: Supported, only: Option<Op>) -> Vec<Op> {
+/// The directives to propose: all, or the only one that is asked for.
+pub fn wanted(only: Option<Op>) -> Vec<Op> {
     let signatures = SIGNATURES.iter();
-    let can = signatures.filter(|signature| signature.lowered.allows(supported));
-    can.map(|signature| signature.op).filter(|op| only.is_none_or(|only| only == *op)).collect()
+    signatures.map(|signature| signature.op).filter(|op| only.is_none_or(|only| only == *op)).collect()
 }
 
 /// The forms of a step that are legal, if there are any.

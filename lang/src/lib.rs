@@ -24,6 +24,7 @@ mod report;
 pub mod resolve;
 pub mod schedule;
 pub mod show;
+mod size;
 
 pub use check::{check, check_lineage, check_syntax, read_header};
 pub use format::format;

@@ -212,9 +212,6 @@ fn model(signature: &Signature, raised: &BTreeMap<Op, BTreeSet<Code>>) -> String
         Lowered::OnGpus => {
             "Checked for every target; compiled for GPUs, and `schedc predict --simulate` runs it without one."
         }
-        Lowered::Nowhere => {
-            "Checked for every target; no target compiles it yet, and a build refuses it by name."
-        }
     };
     let _ = writeln!(text, "{kind} {support}\n");
     let codes = raised.get(&signature.op).cloned().unwrap_or_default();

@@ -24,8 +24,8 @@ const SEVERAL: u32 = 131_072;
 /// Good schedules for a model, by the number of rows.
 pub fn chosen(model: &ModelInfo, bins: Option<&QuantizedRows>, target: &Target) -> Variants<String> {
     let try_out = TryOut { facts: Arc::new(model.clone()), target };
-    let coded = bins.is_some_and(|bins| pays_to_quantize(model, bins));
-    let layouts = Layouts::of(model, coded);
+    let quantized = bins.is_some_and(|bins| pays_to_quantize(model, bins));
+    let layouts = Layouts::of(model, quantized);
     let words = [1024, 512, 256, 128].into_iter().filter_map(|rows| layouts.four_rows(rows));
     let many = words.chain([256, 128, 64].into_iter().flat_map(|rows| layouts.rows(rows)));
     let several = [128, 64].into_iter().flat_map(|rows| layouts.rows(rows));
@@ -65,24 +65,24 @@ impl TryOut<'_> {
 /// The layouts that are worth a try.
 struct Layouts {
     /// Of bins, the best first.
-    coded: Vec<&'static str>,
+    of_bins: Vec<&'static str>,
     complete: bool,
 }
 
 impl Layouts {
-    fn of(model: &ModelInfo, coded: bool) -> Layouts {
+    fn of(model: &ModelInfo, quantized: bool) -> Layouts {
         let complete = model.max_depth() <= COMPLETE_LIMIT;
-        let coded = match (coded, complete) {
+        let of_bins = match (quantized, complete) {
             (false, _) => vec![],
             (true, false) => vec!["preorder"],
             (true, true) => vec!["quantized", "preorder"],
         };
-        Layouts { coded, complete }
+        Layouts { of_bins, complete }
     }
 
     /// Four rows for each thread, whose bins are the bytes of a word.
     fn four_rows(&self, rows: u32) -> Option<Vec<String>> {
-        let quantized = self.coded.first().filter(|layout| **layout == "quantized")?;
+        let quantized = self.of_bins.first().filter(|layout| **layout == "quantized")?;
         Some(lines([
             format!("tile(batch, b0, r, {rows})"),
             "tile(r, b1, b2, 4)".to_string(),
@@ -97,11 +97,11 @@ impl Layouts {
 
     /// A row for each thread.
     fn rows(&self, rows: u32) -> Vec<Vec<String>> {
-        let coded = self.coded.iter().map(|layout| format!("representation({layout})"));
+        let layouts = self.of_bins.iter().map(|layout| format!("representation({layout})"));
         let with = |more: Vec<String>| plain(rows).into_iter().chain(more).collect::<Vec<_>>();
         let cached = || "cache(b0)".to_string();
         let sparse = || "representation(sparse)".to_string();
-        let mut all: Vec<Vec<String>> = coded.map(|layout| with(vec![cached(), layout])).collect();
+        let mut all: Vec<Vec<String>> = layouts.map(|layout| with(vec![cached(), layout])).collect();
         if self.complete {
             all.push(with(vec![cached()]));
         }
@@ -125,7 +125,7 @@ impl Layouts {
             let with = |layout: Option<String>| {
                 loops.iter().cloned().chain(sum.clone()).chain(layout).collect::<Vec<_>>()
             };
-            all.extend(self.coded.iter().map(|layout| with(Some(format!("representation({layout})")))));
+            all.extend(self.of_bins.iter().map(|layout| with(Some(format!("representation({layout})")))));
             all.push(with((!self.complete).then(|| "representation(sparse)".to_string())));
         }
         all

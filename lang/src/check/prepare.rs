@@ -53,7 +53,7 @@ pub(super) fn prepare_part(
     let (target, calls) = match known {
         Some((target, calls)) => (target.clone(), calls),
         None => {
-            let calls = resolve::calls(file, &scope, options, &mut report);
+            let calls = resolve::calls(file, &scope, &mut report);
             (target(&header, options, &calls), calls.into())
         }
     };

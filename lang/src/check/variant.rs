@@ -81,7 +81,7 @@ impl<'a> Resolved<'a> {
         let header = resolve::header(file, &mut report);
         resolve::given_target(options, &mut report);
         let (scope, params) = resolve::scope(file, options, &mut report);
-        let calls = resolve::calls(file, &scope, options, &mut report);
+        let calls = resolve::calls(file, &scope, &mut report);
         Resolved { part, options, max_rows, report, header, scope, params, calls }
     }
 

@@ -37,7 +37,6 @@ sched_diagnostics::codes! { Schedule in "../explain/";
     UNVERIFIED 33 "S0033" Hint "not verified without a model"
     DIVISION_BY_ZERO 34 "S0034" Error "division by zero"
     NO_SUCH_PARAM 35 "S0035" Error "no such param to set"
-    NOT_LOWERED 36 "S0036" Error "cannot be compiled yet"
     NOT_KNOWN 37 "S0037" Error "fact not known when compiling"
     NOT_A_CHOICE 38 "S0038" Warning "value is not one of the choices"
     CONSUMED 40 "S0040" Error "index has been consumed"

@@ -1,13 +1,11 @@
 //! Directives as typed calls: which one, and what each argument is.
 
 use sched_grammar::ast::{Directive, Expr, ExprKind, File, Path, Segment, Span, StmtKind};
-use sched_nest::Layout;
 
 use super::scope::{Scope, list};
 use crate::diagnostics::{Applicability, Diagnostic, codes, nearest};
 use crate::directives::{Op, Parameter, Role, SIGNATURES, Signature, find};
 use crate::lineage::{DirectiveIndex, Select, Tag};
-use crate::options::Options;
 use crate::report::Report;
 use sched_nest::sym::Sym;
 
@@ -73,12 +71,12 @@ impl Call {
 }
 
 /// All directives of a file that are known, in order; steps count all directives.
-pub(crate) fn calls(file: &File, scope: &Scope, options: &Options, report: &mut Report) -> Vec<Call> {
+pub(crate) fn calls(file: &File, scope: &Scope, report: &mut Report) -> Vec<Call> {
     let mut calls = Vec::new();
     let mut step = 0;
     for stmt in &file.stmts {
         let StmtKind::Directive(directive) = &stmt.kind else { continue };
-        calls.extend(call(DirectiveIndex(step), directive, stmt.span, scope, options, report));
+        calls.extend(call(DirectiveIndex(step), directive, stmt.span, scope, report));
         step += 1;
     }
     calls
@@ -89,7 +87,6 @@ fn call(
     directive: &Directive,
     span: Span,
     scope: &Scope,
-    options: &Options,
     report: &mut Report,
 ) -> Option<Call> {
     let Some(signature) = find(&directive.name.text) else {
@@ -98,12 +95,6 @@ fn call(
         report.push(diagnostic);
         return None;
     };
-    if !signature.lowered.allows(options.supported) {
-        report.push(no_code(signature, directive, span));
-    }
-    if options.supported.is_code() && signature.op == Op::Representation {
-        report.extend(directive.args.iter().find_map(layout_of_later));
-    }
     let (op, shapes) = (signature.op, signature.shapes);
     let parameters = parameters(signature, directive.args.len());
     let given = directive.args.len();
@@ -128,27 +119,6 @@ fn call(
         args.push(argument(expr, parameter, signature, scope, broken, report));
     }
     Some(Call { step, op, shapes, args, broken })
-}
-
-/// Says that a directive cannot be compiled.
-fn no_code(signature: &Signature, directive: &Directive, span: Span) -> Diagnostic {
-    let message = format!("`{}` cannot be compiled yet", signature.name);
-    Diagnostic::new(codes::NOT_LOWERED, directive.name.span, message)
-        .label("no code generator knows it")
-        .help("Leave it out; the rest of the schedule means the same without it.")
-        .fix(format!("remove `{}`", signature.name), span, "", Applicability::Unsure)
-}
-
-/// What there is to say of an argument that names a layout without a code generator.
-fn layout_of_later(argument: &Expr) -> Option<Diagnostic> {
-    let ExprKind::Path(path) = &argument.kind else { return None };
-    let name = path.as_ident()?;
-    name.text.parse::<Layout>().ok().filter(|layout| !layout.is_lowered())?;
-    let message = format!("the layout `{}` cannot be compiled yet", name.text);
-    let diagnostic = Diagnostic::new(codes::NOT_LOWERED, name.span, message)
-        .label("no code generator knows it")
-        .help("On CPUs `levels` suits trees of up to eight levels and `sparse` deeper ones.");
-    Some(diagnostic.fix("write `sparse`", name.span, "sparse", Applicability::Unsure))
 }
 
 /// `representation(name)` leaves out its first parameter, all others their last.

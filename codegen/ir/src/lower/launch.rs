@@ -87,8 +87,12 @@ impl KernelBuilder<'_> {
         let packed = cache.quantized && !spread;
         let few = most < FEW_ROWS && !packed;
         let line = i64::from(LINE / element.bytes());
-        let held = if few { most | 1 } else { (most + line - 1) / line * line };
-        let held = held + i64::from(seeded(Fault::BankSwapped));
+        let lines = (most + line - 1) / line * line;
+        let held = match few {
+            _ if seeded(Fault::BankSwapped) => lines + 1,
+            true => most | 1,
+            false => lines,
+        };
         let bytes = held.saturating_mul(columns).saturating_mul(element.bytes().into());
         let bytes = self.b.int(most_shared(bytes));
         let places = if spread && !few { Places::spread(element) } else { Places::IN_ORDER };

@@ -65,8 +65,11 @@ const SHAPES: [fn(&mut Growth) -> Shape; 11] = [
     two_launches,
 ];
 
+/// Makes the text of a directive, if the nest has a loop for it.
+type Draw = fn(&mut Growth) -> Option<String>;
+
 /// What may be said of the loops of a launch, and how often each is tried beside the others.
-const FACTS: [(usize, fn(&mut Growth) -> Option<String>); 8] = [
+const FACTS: [(usize, Draw); 8] = [
     (4, |growth| growth.of_loop("cache({v})", |nest, id| is_row(nest, id) && is_mapped(nest, id))),
     (2, |growth| growth.of_loop("cache({v})", |nest, id| !is_row(nest, id))),
     (4, |growth| growth.of_loop("atomicReduce({v})", |nest, id| !is_row(nest, id) && is_mapped(nest, id))),

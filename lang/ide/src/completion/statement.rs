@@ -26,7 +26,7 @@ pub(super) fn complete(analysis: Here, offset: usize, typed: Typed) -> Vec<Compl
     let at = typed.stmt.map_or(offset, |stmt| stmt.span.start as usize);
     let mut point = prepared.point(at, own);
     let is_taken = |name: &str| prepared.is_taken(name) && !own.is_some_and(|own| prepared.makes(own, name));
-    let found = legal(analysis, &mut point, &is_taken);
+    let found = legal(&mut point, &is_taken);
     let is_call = analysis.source().get(typed.span.end as usize..).is_some_and(|rest| rest.starts_with('('));
     let mut all = Vec::new();
     for (op, forms) in &found {
@@ -52,12 +52,8 @@ pub(super) fn complete(analysis: Here, offset: usize, typed: Typed) -> Vec<Compl
 }
 
 /// Legal forms of each directive: one of each that has any, then more as long as the work allows.
-fn legal(
-    analysis: Here,
-    point: &mut InsertionPoint,
-    is_taken: &dyn Fn(&str) -> bool,
-) -> Vec<(Op, Vec<Operation>)> {
-    let ops = wanted(analysis.options().supported, None);
+fn legal(point: &mut InsertionPoint, is_taken: &dyn Fn(&str) -> bool) -> Vec<(Op, Vec<Operation>)> {
+    let ops = wanted(None);
     let mut work = WORK;
     let mut names = candidates::names(point.nest());
     names.truncate(LOOPS);

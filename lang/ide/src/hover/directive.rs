@@ -41,7 +41,6 @@ pub(crate) fn about(signature: &Signature) -> String {
     let mut text = format!("```sched\n{}\n```\n{}", signature.usage(), signature.summary);
     text.push_str(match signature.lowered {
         Lowered::Everywhere | Lowered::OnGpus => "",
-        Lowered::Nowhere => " *Checked, but not compiled yet.*",
     });
     if let Some(rule) = pages::rule(signature) {
         text = format!("{text}\n\n{rule}");

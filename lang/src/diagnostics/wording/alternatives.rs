@@ -5,7 +5,6 @@ use crate::device::Limits;
 use crate::diagnostics::{Applicability, Edit, Fix};
 use crate::directives::find;
 use crate::legal_next::{Argument, Operation, of};
-use crate::options::Supported;
 
 /// Largest nest for which alternatives are looked for.
 const SMALL: usize = 64;
@@ -22,7 +21,7 @@ pub(crate) fn alternatives(context: &Context, limits: &Limits) -> Vec<Fix> {
     let mut builder = context.builder.clone();
     builder.forget(step);
     let written = context.report.argument_texts(step);
-    let nexts = of(&builder, limits, Supported::Everything, Some(signature.op));
+    let nexts = of(&builder, limits, Some(signature.op));
     let forms = nexts.into_iter().flat_map(|next| std::iter::once(next.operation).chain(next.others));
     let mut scored: Vec<(usize, String)> = forms
         .map(|form| with_names(form, &written, context))
