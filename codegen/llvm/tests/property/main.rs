@@ -218,7 +218,7 @@ fn seeded_faults_of_launches_are_seen() {
 
 fn see(faults: &[Fault], new: fn(u64) -> Case) {
     for fault in faults {
-        let seen = (0..400).find(|seed| {
+        let seen = (0..2000).find(|seed| {
             let case = new(*seed);
             with_fault(*fault, || case.run()).is_err()
         });
