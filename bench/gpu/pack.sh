@@ -81,14 +81,13 @@ magnitude_of() {
         END { if (!trees) exit 1; printf "%.9g\n", trees * largest }'
 }
 
-# What the simulator says of one call on the sample: a line for each of the dearest accesses, what these come to, and how
-# many more there are.
+# What the simulator says of one call on the sample: each launch with its dearest accesses, and what all of them come to.
 predict_counts() {
     timeout "${SIMULATE_SECONDS:-60}" "$SCHEDC" predict "$1" "${@:3}" --simulate -i "$2" --color never 2>&1 >"$scratch/predicted" |
-        awk '$1 == "shared" || $1 == "global" { print; sum[$1] += $2 * $5; listed++ }
-             $1 == "and" && $3 == "more" { print; more = $2 }
-             END { if (!listed) exit 1
-                   printf "sum shared %.0f wavefronts, global %.0f sectors, without %d\n", sum["shared"], sum["global"], more }'
+        awk '$1 == "launch" || $1 == "shared" || $1 == "global" { print }
+             $1 == "in" && $2 == "all" { print; shared += $3; global += $6; launches++ }
+             END { if (!launches) exit 1
+                   printf "sum shared %.0f wavefronts, global %.0f sectors, without %d\n", shared, global, 0 }'
 }
 
 scratch=$(mktemp -d)

@@ -83,7 +83,7 @@ pub fn facts(model: &Model, compiled: &Compiled, schedule: &str, target: Cpu) ->
         None => ("exact", None),
         Some(why) => ("reassociated", Some(why)),
     };
-    let info = json!({
+    let mut info = json!({
         "schedc": env!("CARGO_PKG_VERSION"),
         "model": {
             "fingerprint": model.fingerprint,
@@ -106,6 +106,9 @@ pub fn facts(model: &Model, compiled: &Compiled, schedule: &str, target: Cpu) ->
         "target": target.name(),
         "processor": (target == Cpu::Native).then(host_name),
     });
+    if runs_on_device(compiled) {
+        info["runs_on"] = json!("gpu");
+    }
     EntryInfo {
         num_features: count(forest.num_features),
         num_margins: count(forest.num_margins),

@@ -152,6 +152,9 @@ struct Told {
     fingerprint: String,
     num_trees: u32,
     num_features: u32,
+    /// Not told by older programs.
+    #[serde(default)]
+    tested_features: u32,
     num_classes: u32,
     depths: Vec<u32>,
     leaves: Vec<Vec<u32>>,
@@ -159,11 +162,12 @@ struct Told {
 
 /// Reads what `schedc inspect --facts` prints.
 pub fn parse(text: &str) -> Option<Model> {
-    let Told { fingerprint, num_trees, num_features, num_classes, depths, leaves } =
+    let Told { fingerprint, num_trees, num_features, tested_features, num_classes, depths, leaves } =
         serde_json::from_str(text).ok()?;
     let info = ModelInfo {
         num_trees,
         num_features,
+        tested_features,
         num_classes,
         depths: depths.into(),
         leaves,

@@ -66,6 +66,7 @@ fn facts(model: &Model) -> serde_json::Value {
         "fingerprint": model.fingerprint,
         "num_trees": facts.num_trees,
         "num_features": facts.num_features,
+        "tested_features": facts.tested_features,
         "num_classes": facts.num_classes,
         "depths": facts.depths.to_vec(),
         "leaves": facts.leaves,

@@ -74,7 +74,8 @@ impl Library {
         }
         for version in &self.versions {
             let own = version["processor"].as_str().map_or_else(String::new, |name| format!(" ({name})"));
-            writeln!(out, "for {}{own}", shown(&version["target"]))?;
+            let device = if version["runs_on"].is_string() { ", and a GPU" } else { "" };
+            writeln!(out, "for {}{own}{device}", shown(&version["target"]))?;
             let why = version["order_reason"].as_str().map_or_else(String::new, |why| format!(" ({why})"));
             line(out, "sums", &format!("{}{why}", shown(&version["order"])))?;
             for text in version["schedule"].as_str().unwrap_or_default().trim_end().lines() {
