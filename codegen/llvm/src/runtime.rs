@@ -160,7 +160,7 @@ pub struct GpuDescriptor {
     pub ranges: *const Range,
     /// Rows to predictions; none: margins, and then predictions.
     pub direct: Option<KernelFn>,
-    /// [`execute_on_device`].
+    /// What runs a checked call on a device.
     pub execute: *const (),
     /// A word for the runtime, null at first.
     pub state: *mut *mut c_void,

@@ -54,7 +54,7 @@ impl Launch {
     }
 
     /// The memory that the threads of a block share: buffers and their bytes. They lie one behind the other, each aligned
-    /// to [`SHARED_ALIGNMENT`].
+    /// to `SHARED_ALIGNMENT`.
     pub fn shared(&self, function: &Function) -> Vec<(BufferId, u64)> {
         let mut constants = BTreeMap::new();
         let mut note = |stmt: &Stmt| {

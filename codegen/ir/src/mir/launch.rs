@@ -5,7 +5,7 @@
 //! iterations is guarded.
 //!
 //! Sums begin with the base values. Whoever adds to them first begins with these, if that is plain
-//! ([`super::thread_sums`]); otherwise a launch of their own sets them before.
+//! (`mir/thread_sums.rs`); otherwise a launch of their own sets them before.
 
 use super::mapped::{any_mapped, no_code_yet};
 use super::threads::{Share, only_firsts};
