@@ -3,9 +3,11 @@
 //! Whatever produces trees (a reader, a test) hands over [`ForestParts`]; only [`Forest::new`] turns them into a
 //! [`Forest`]. All checks are iterative and allocate no more than the parts themselves already hold.
 
+use crate::category::{CategoryRule, CategorySet, Label};
 use crate::codes;
 use crate::error::ModelError;
-use crate::forest::{Comparison, Float, Forest, Inner, NodeRef, Predicate, Target, Transform, Tree, Types};
+use crate::forest::{Comparison, Float, Forest, Inner, LinearLeaf, NodeRef, Predicate, Target, Tree, Types};
+use crate::output::Output;
 use crate::{MAX_DEPTH, MAX_FEATURES, MAX_MARGINS};
 
 /// The contents of a [`Forest`] before they are checked; fields mean the same.
@@ -23,12 +25,20 @@ pub struct ForestParts {
     pub comparison: Comparison,
     /// The types computed in.
     pub types: Types,
-    /// From margins to predictions.
-    pub transform: Transform,
+    /// Sets of categories.
+    pub sets: Vec<CategorySet>,
+    /// How a feature value becomes a category.
+    pub category_rule: CategoryRule,
+    /// Linear leaves by tree, or none at all.
+    pub linear: Vec<Vec<LinearLeaf>>,
+    /// From sums to results.
+    pub output: Output,
     /// The trainer's name of the objective.
     pub objective: String,
     /// One name per feature, or none at all.
     pub feature_names: Vec<String>,
+    /// Names of categories by feature, or none at all.
+    pub categories: Vec<Vec<Label>>,
     /// First tree of each iteration and the number of trees; empty for one tree per iteration.
     pub iteration_starts: Vec<usize>,
     /// The iteration of the best score.
@@ -45,9 +55,13 @@ impl Default for ForestParts {
             base: vec![0.0],
             comparison: Comparison::Less,
             types: Types::all(Float::F32),
-            transform: Transform::Identity,
+            sets: Vec::new(),
+            category_rule: CategoryRule::Truncated,
+            linear: Vec::new(),
+            output: Output::default(),
             objective: String::from("reg:squarederror"),
             feature_names: Vec::new(),
+            categories: Vec::new(),
             iteration_starts: Vec::new(),
             best_iteration: None,
         }
@@ -71,6 +85,8 @@ impl Forest {
             check_value(value, parts.types.accumulator, "base value")
                 .map_err(|error| error.at(format!("base[{index}]")))?;
         }
+        parts.output.check(parts.num_margins)?;
+        check_linear(&parts)?;
         let mut walk = Vec::new();
         for (index, tree) in parts.trees.iter().enumerate() {
             check_tree(tree, &parts, &mut walk).map_err(|error| error.below(&format!("trees[{index}]")))?;
@@ -82,9 +98,13 @@ impl Forest {
             base: parts.base,
             comparison: parts.comparison,
             types: parts.types,
-            transform: parts.transform,
+            sets: parts.sets,
+            category_rule: parts.category_rule,
+            linear: parts.linear,
+            output: parts.output,
             objective: parts.objective,
             feature_names: parts.feature_names,
+            categories: parts.categories,
             iteration_starts: parts.iteration_starts,
             best_iteration: parts.best_iteration,
         })
@@ -99,9 +119,13 @@ impl Forest {
             base: self.base,
             comparison: self.comparison,
             types: self.types,
-            transform: self.transform,
+            sets: self.sets,
+            category_rule: self.category_rule,
+            linear: self.linear,
+            output: self.output,
             objective: self.objective,
             feature_names: self.feature_names,
+            categories: self.categories,
             iteration_starts: self.iteration_starts,
             best_iteration: self.best_iteration,
         }
@@ -123,6 +147,12 @@ fn check_sizes(parts: &ForestParts) -> Result<(), ModelError> {
     if !parts.feature_names.is_empty() {
         same_length("feature_names", parts.feature_names.len(), "features", parts.num_features)?;
     }
+    if !parts.categories.is_empty() {
+        same_length("categories", parts.categories.len(), "features", parts.num_features)?;
+    }
+    if !parts.linear.is_empty() {
+        same_length("linear", parts.linear.len(), "trees", parts.trees.len())?;
+    }
     Ok(())
 }
 
@@ -142,6 +172,36 @@ fn check_iterations(parts: &ForestParts) -> Result<(), ModelError> {
     }
     let message = format!("the starts of the iterations do not ascend from 0 to {} trees", parts.trees.len());
     Err(ModelError::new(codes::BAD_ITERATIONS, message).at("iteration_starts"))
+}
+
+fn check_linear(parts: &ForestParts) -> Result<(), ModelError> {
+    for (index, (leaves, tree)) in parts.linear.iter().zip(&parts.trees).enumerate() {
+        let place = format!("linear[{index}]");
+        if leaves.is_empty() {
+            continue;
+        }
+        same_length(&place, leaves.len(), "leaves", tree.leaves.len())?;
+        if tree.target == Target::All {
+            let message = "a tree with vectors of values has linear leaves";
+            return Err(ModelError::new(codes::BAD_VALUE, message).at(place));
+        }
+        for leaf in leaves {
+            check_value(leaf.constant, parts.types.accumulator, "constant of a linear leaf")
+                .map_err(|error| error.at(&*place))?;
+            for &(feature, coefficient) in &leaf.terms {
+                if feature as usize >= parts.num_features {
+                    let message = format!(
+                        "a linear leaf reads feature {feature}, and there are {}",
+                        parts.num_features
+                    );
+                    return Err(ModelError::new(codes::FEATURE_OUT_OF_RANGE, message).at(place));
+                }
+                check_value(coefficient, parts.types.accumulator, "coefficient")
+                    .map_err(|error| error.at(&*place))?;
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Checks that a value is a number which the type can hold without rounding.
@@ -237,10 +297,14 @@ fn check_inner(inner: &Inner, parts: &ForestParts) -> Result<(), ModelError> {
         return Err(ModelError::new(codes::FEATURE_OUT_OF_RANGE, message));
     }
     match &inner.predicate {
-        Predicate::Numeric { threshold } => check_value(*threshold, parts.types.threshold, "threshold"),
-        Predicate::Category { left } if left.windows(2).all(|pair| pair[0] < pair[1]) => Ok(()),
-        Predicate::Category { .. } => {
-            Err(ModelError::new(codes::BAD_VALUE, "the categories of a split are not in ascending order"))
+        Predicate::Numeric { threshold } | Predicate::NumericNotZero { threshold } => {
+            check_value(*threshold, parts.types.threshold, "threshold")
+        }
+        Predicate::Equal { value } => check_value(*value, parts.types.threshold, "value"),
+        Predicate::Member { set } if (*set as usize) < parts.sets.len() => Ok(()),
+        Predicate::Member { set } => {
+            let message = format!("a node tests set {set} of categories, and there are {}", parts.sets.len());
+            Err(ModelError::new(codes::BAD_VALUE, message))
         }
     }
 }

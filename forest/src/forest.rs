@@ -2,8 +2,10 @@
 //!
 //! A [`Forest`] says *what* is computed: for each row, each tree is walked from its root to a leaf, the
 //! leaf's values are added to the row's margins **in tree order, starting from the base values, in the
-//! accumulator's type**, and the [`Transform`] turns margins into the prediction that the trainer reports.
+//! accumulator's type**, and the [`Output`] turns margins into the prediction that the trainer reports.
 
+use crate::category::{CategoryRule, CategorySet, Label};
+use crate::output::Output;
 use smallvec::SmallVec;
 
 /// A floating-point type.
@@ -56,7 +58,8 @@ pub enum Comparison {
     LessOrEqual,
 }
 
-/// The test at an inner node. Opaque to everything but representations and walkers.
+/// The test at an inner node. Opaque to everything but [`Prepared`](crate::Prepared) and walkers: representations
+/// meet numeric tests only.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Predicate {
     /// Compare the feature with a threshold, using the forest's [`Comparison`].
@@ -65,10 +68,20 @@ pub enum Predicate {
         /// The threshold, widened.
         threshold: f64,
     },
-    /// The truncated feature is a member of the set. No reader produces this yet.
-    Category {
-        /// Category codes that go left, ascending.
-        left: Vec<u32>,
+    /// The same, but values that are [nearly zero](crate::is_nearly_zero) count as missing (LightGBM).
+    NumericNotZero {
+        /// The threshold, widened.
+        threshold: f64,
+    },
+    /// The feature equals this value (ONNX).
+    Equal {
+        /// The value, widened, in the threshold type.
+        value: f64,
+    },
+    /// The feature's category, as the forest's [`CategoryRule`] finds it, is a member of a set.
+    Member {
+        /// Index into [`Forest::sets`].
+        set: u32,
     },
 }
 
@@ -105,6 +118,16 @@ pub struct Leaf {
     pub values: LeafValues,
 }
 
+/// What a leaf adds instead of its value (linear trees of LightGBM): the constant and then each term, in order, in the
+/// accumulator's type. Where one of the features is missing, the leaf adds its value.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LinearLeaf {
+    /// The constant.
+    pub constant: f64,
+    /// Features with their coefficients.
+    pub terms: Vec<(u32, f64)>,
+}
+
 /// The values of a leaf. There is one as a rule, for which nothing is allocated: forests have millions of
 /// leaves.
 pub type LeafValues = SmallVec<[f64; 1]>;
@@ -133,23 +156,6 @@ pub struct Tree {
     pub source: u32,
 }
 
-/// How margins become the trainer's prediction. Formulas are in `transform.rs`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Transform {
-    /// Margins as they are.
-    Identity,
-    /// XGBoost's `1 / (expf(min(-x, 88.7)) + 1 + 1e-16)`.
-    Sigmoid,
-    /// `x > 0 ? 1 : 0`.
-    Hinge,
-    /// `expf(x)`.
-    Exp,
-    /// Softmax over the margins: one probability per class.
-    Softmax,
-    /// The index of the largest margin (the first one of equals), as a float.
-    ArgMax,
-}
-
 /// A validated forest: children in range, no cycles, every feature below `num_features`, every target below
 /// `num_margins`, depths within [`MAX_DEPTH`](crate::MAX_DEPTH), numbers that are numbers (no NaN in
 /// thresholds, leaves or base values). Only [`Forest::new`] makes one, which checks all this; read the fields
@@ -170,12 +176,22 @@ pub struct Forest {
     pub comparison: Comparison,
     /// The types computed in.
     pub types: Types,
-    /// From margins to predictions.
-    pub transform: Transform,
+    /// The sets of categories that nodes test, each kept once.
+    pub sets: Vec<CategorySet>,
+    /// How a feature value becomes a category.
+    pub category_rule: CategoryRule,
+    /// For each tree, for each of its leaves, what it adds in place of its value. Empty for a forest without linear
+    /// trees, and for a tree that is none.
+    pub linear: Vec<Vec<LinearLeaf>>,
+    /// From sums to results.
+    pub output: Output,
     /// The trainer's name of the objective, such as `binary:logistic`.
     pub objective: String,
     /// Names of the features, empty when the model has none.
     pub feature_names: Vec<String>,
+    /// For each feature the names of its categories, in the order of their codes; empty for a feature whose values are
+    /// numbers, or for all.
+    pub categories: Vec<Vec<Label>>,
     /// For each boosting iteration, its first tree; one more entry closes the last.
     pub iteration_starts: Vec<usize>,
     /// The iteration at which early stopping found the best score, if the model says.

@@ -21,8 +21,10 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod category;
 mod check;
 pub mod codes;
+mod compare;
 mod detect;
 mod error;
 mod fingerprint;
@@ -30,21 +32,25 @@ mod forest;
 mod json;
 mod loaded;
 mod narrow;
+mod output;
+mod prepared;
 mod profile;
 mod read;
 mod summary;
-mod transform;
 mod ubjson;
 mod walk;
 mod xgboost;
 
+pub use category::{CategoryRule, CategorySet, Label, NEARLY_ZERO, is_nearly_zero};
 pub use check::ForestParts;
 pub use error::ModelError;
 pub use fingerprint::fingerprint;
 pub use forest::{
-    Comparison, Float, Forest, Inner, Leaf, LeafValues, NodeRef, Predicate, Target, Transform, Tree, Types,
+    Comparison, Float, Forest, Inner, Leaf, LeafValues, LinearLeaf, NodeRef, Predicate, Target, Tree, Types,
 };
 pub use loaded::{Iterations, Loaded, Note, ParseIterationsError};
+pub use output::{ClassRule, Classes, Output, Sigmoid, Softmax, Transform};
+pub use prepared::{Column, Prepared, Recipe};
 pub use profile::Profile;
 pub use read::{ReadOptions, load, read, read_with};
 pub use summary::{FeatureUse, LeafRange, MissingDirections, ModelSummary, summarize};

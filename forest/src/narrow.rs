@@ -19,8 +19,12 @@ impl Forest {
         }
         let comparison = self.comparison;
         for inner in self.trees.iter_mut().flat_map(|tree| &mut tree.inner) {
-            if let Predicate::Numeric { threshold } = &mut inner.predicate {
-                *threshold = f64::from(narrowed(*threshold, comparison));
+            match &mut inner.predicate {
+                Predicate::Numeric { threshold } | Predicate::NumericNotZero { threshold } => {
+                    *threshold = f64::from(narrowed(*threshold, comparison));
+                }
+                // These are no thresholds: columns are made from values themselves.
+                Predicate::Equal { .. } | Predicate::Member { .. } => {}
             }
         }
         self.types.threshold = Float::F32;

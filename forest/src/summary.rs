@@ -4,15 +4,16 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::forest::{Float, Forest, Predicate, Transform};
+use crate::forest::{Float, Forest, Predicate};
+use crate::output::{Output, Transform};
 
 /// What `schedc inspect` shows of a model. Serialises to JSON with the field names given here.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ModelSummary {
     /// The trainer's name of the objective.
     pub objective: String,
-    /// The transform from margins to predictions, in lower case.
-    pub transform: &'static str,
+    /// The steps from sums to predictions, in lower case.
+    pub transform: String,
     /// Columns of a row.
     pub num_features: usize,
     /// Margins per row.
@@ -95,7 +96,7 @@ pub fn summarize(forest: &Forest) -> ModelSummary {
     let features = feature_uses(forest);
     ModelSummary {
         objective: forest.objective.clone(),
-        transform: transform_name(forest.transform),
+        transform: transform_name(&forest.output),
         num_features: forest.num_features,
         num_margins: forest.num_margins,
         base: forest.base.clone(),
@@ -117,15 +118,9 @@ pub fn summarize(forest: &Forest) -> ModelSummary {
     }
 }
 
-fn transform_name(transform: Transform) -> &'static str {
-    match transform {
-        Transform::Identity => "identity",
-        Transform::Sigmoid => "sigmoid",
-        Transform::Hinge => "hinge",
-        Transform::Exp => "exp",
-        Transform::Softmax => "softmax",
-        Transform::ArgMax => "argmax",
-    }
+fn transform_name(output: &Output) -> String {
+    let names: Vec<&str> = output.raw.iter().chain(&output.value).map(Transform::name).collect();
+    if names.is_empty() { "identity".into() } else { names.join(", ") }
 }
 
 fn float_name(float: Float) -> &'static str {
@@ -154,7 +149,7 @@ fn feature_uses(forest: &Forest) -> Vec<FeatureUse> {
     for inner in forest.trees.iter().flat_map(|tree| &tree.inner) {
         let (nodes, thresholds) = tests.entry(inner.feature).or_default();
         *nodes += 1;
-        if let Predicate::Numeric { threshold } = inner.predicate {
+        if let Predicate::Numeric { threshold } | Predicate::NumericNotZero { threshold } = inner.predicate {
             // Adding zero makes one of the two zeros, which no comparison tells apart.
             thresholds.push(threshold + 0.0);
         }

@@ -8,9 +8,10 @@
 
 use std::fmt;
 
-use crate::Transform;
-use crate::forest::{Comparison, Float, Forest, Inner, Leaf, NodeRef, Predicate, Target, Tree, Types};
-use crate::transform::arg_max;
+use crate::category::is_nearly_zero;
+use crate::forest::{
+    Comparison, Float, Forest, Inner, Leaf, LinearLeaf, NodeRef, Predicate, Target, Tree, Types,
+};
 
 /// A type of feature values and results: `f32` or `f64`.
 pub trait Real: Copy {
@@ -94,7 +95,8 @@ pub fn predict_margins<X: Real, Y: Real>(
 ) -> Result<(), WalkError> {
     let mut margins = vec![0.0; forest.num_margins];
     for_each_row(forest, rows, out, forest.num_margins, |row, out| {
-        row_margins(forest, row, &mut margins);
+        row_sums(forest, row, &mut margins);
+        forest.output.margins(forest.types.accumulator, &mut margins);
         narrow(&margins, out);
         Ok(())
     })
@@ -108,8 +110,8 @@ pub fn predict_margins<X: Real, Y: Real>(
 pub fn predict<X: Real, Y: Real>(forest: &Forest, rows: &[X], out: &mut [Y]) -> Result<(), WalkError> {
     let mut margins = vec![0.0; forest.num_margins];
     for_each_row(forest, rows, out, forest.num_outputs(), |row, out| {
-        row_margins(forest, row, &mut margins);
-        forest.transform.apply(forest.types.accumulator, &mut margins);
+        row_sums(forest, row, &mut margins);
+        forest.output.prediction(forest.types.accumulator, &mut margins);
         match forest.types.output {
             Float::F32 => margins.iter_mut().for_each(|value| *value = f64::from(*value as f32)),
             Float::F64 => {}
@@ -129,7 +131,7 @@ pub fn predict<X: Real, Y: Real>(forest: &Forest, rows: &[X], out: &mut [Y]) -> 
 pub fn predict_classes<X: Real>(forest: &Forest, rows: &[X], out: &mut [u32]) -> Result<(), WalkError> {
     let mut margins = vec![0.0; forest.num_margins];
     for_each_row(forest, rows, out, forest.num_classes_out(), |row, out| {
-        row_margins(forest, row, &mut margins);
+        row_sums(forest, row, &mut margins);
         forest.classes(&mut margins, out)
     })
 }
@@ -148,44 +150,15 @@ pub fn predict_leaves<X: Real>(forest: &Forest, rows: &[X], out: &mut [u32]) -> 
 }
 
 impl Forest {
-    /// Values per row of [`predict_classes`].
-    pub fn num_classes_out(&self) -> usize {
-        match self.transform {
-            Transform::Softmax | Transform::ArgMax => 1,
-            _ => self.num_margins,
-        }
-    }
-
-    /// Whether the objective predicts classes.
-    pub fn is_classifier(&self) -> bool {
-        match self.transform {
-            Transform::Sigmoid => self.objective.starts_with("binary:"),
-            Transform::Hinge | Transform::Softmax | Transform::ArgMax => true,
-            Transform::Identity => self.objective == "binary:logitraw",
-            Transform::Exp => false,
-        }
-    }
-
-    /// Turns the margins of one row, widened, into classes; the margins are used up.
+    /// Turns the sums of one row, widened, into classes; they are used up.
     ///
     /// # Errors
     /// [`WalkError::NotAClassifier`].
-    pub fn classes(&self, margins: &mut [f64], out: &mut [u32]) -> Result<(), WalkError> {
-        if !self.is_classifier() {
-            return Err(WalkError::NotAClassifier { objective: self.objective.clone() });
+    pub fn classes(&self, sums: &mut Vec<f64>, out: &mut [u32]) -> Result<(), WalkError> {
+        match self.output.classes(self.types.accumulator, sums, out) {
+            true => Ok(()),
+            false => Err(WalkError::NotAClassifier { objective: self.objective.clone() }),
         }
-        self.transform.apply(self.types.accumulator, margins);
-        let boundary = if self.transform == Transform::Identity { 0.0 } else { 0.5 };
-        match self.transform {
-            Transform::Softmax => out.fill(arg_max(margins) as u32),
-            Transform::ArgMax => out.fill(margins.first().map_or(0, |&class| class as u32)),
-            _ => {
-                for (out, margin) in out.iter_mut().zip(margins) {
-                    *out = u32::from(*margin > boundary);
-                }
-            }
-        }
-        Ok(())
     }
 
     /// The leaf of a tree that a row ends in.
@@ -223,20 +196,46 @@ fn narrow<Y: Real>(values: &[f64], out: &mut [Y]) {
     }
 }
 
-fn row_margins<X: Real>(forest: &Forest, row: &[X], margins: &mut [f64]) {
-    margins.copy_from_slice(&forest.base);
+fn row_sums<X: Real>(forest: &Forest, row: &[X], margins: &mut Vec<f64>) {
+    margins.clear();
+    margins.extend_from_slice(&forest.base);
     let add = |margin: &mut f64, value: f64| match forest.types.accumulator {
         Float::F32 => *margin = f64::from(*margin as f32 + value as f32),
         Float::F64 => *margin += value,
     };
-    for tree in &forest.trees {
-        let leaf = find_leaf(forest, tree, row);
+    for (number, tree) in forest.trees.iter().enumerate() {
+        let index = leaf_index(forest, tree, row) as usize;
+        let leaf = &tree.leaves[index];
+        let linear = forest.linear.get(number).and_then(|leaves| leaves.get(index));
         match tree.target {
-            Target::One(margin) => add(&mut margins[margin as usize], leaf.values[0]),
+            Target::One(margin) => {
+                let value = linear.and_then(|linear| linear_value(forest, linear, row));
+                add(&mut margins[margin as usize], value.unwrap_or(leaf.values[0]));
+            }
             Target::All => {
                 margins.iter_mut().zip(&leaf.values).for_each(|(margin, &value)| add(margin, value))
             }
         }
+    }
+}
+
+/// The value of a linear leaf; none where one of its features is missing.
+fn linear_value<X: Real>(forest: &Forest, leaf: &LinearLeaf, row: &[X]) -> Option<f64> {
+    let round = |x: f64| match forest.types.accumulator {
+        Float::F32 => f64::from(x as f32),
+        Float::F64 => x,
+    };
+    leaf.terms.iter().try_fold(leaf.constant, |sum, &(feature, coefficient)| {
+        let x = row.get(feature as usize).map_or(f64::NAN, |value| rounded(value.widen(), forest.types));
+        (!x.is_nan()).then(|| round(sum + round(coefficient * x)))
+    })
+}
+
+/// A feature value in the forest's input type.
+fn rounded(value: f64, types: Types) -> f64 {
+    match types.input {
+        Float::F32 => f64::from(value as f32),
+        Float::F64 => value,
     }
 }
 
@@ -253,7 +252,7 @@ pub(crate) fn leaf_index<X: Real>(forest: &Forest, tree: &Tree, row: &[X]) -> u3
             NodeRef::Inner(index) => {
                 let inner = &tree.inner[index as usize];
                 let value = row.get(inner.feature as usize).map_or(f64::NAN, |value| value.widen());
-                let left = goes_left(inner, value, forest.comparison, forest.types);
+                let left = goes_left(forest, inner, rounded(value, forest.types));
                 node = if left { inner.left } else { inner.right };
             }
         }
@@ -263,22 +262,16 @@ pub(crate) fn leaf_index<X: Real>(forest: &Forest, tree: &Tree, row: &[X]) -> u3
 /// Whether a feature value passes the test of a node.
 ///
 /// Comparing widened values is the same as comparing in the trainer's types: widening is exact and keeps the order.
-fn goes_left(inner: &Inner, value: f64, comparison: Comparison, types: Types) -> bool {
-    let value = match types.input {
-        Float::F32 => f64::from(value as f32),
-        Float::F64 => value,
+fn goes_left(forest: &Forest, inner: &Inner, value: f64) -> bool {
+    let compare = |threshold: f64| match forest.comparison {
+        Comparison::Less => value < threshold,
+        Comparison::LessOrEqual => value <= threshold,
     };
-    if value.is_nan() {
-        return inner.missing_left;
-    }
-    match &inner.predicate {
-        Predicate::Numeric { threshold } => match comparison {
-            Comparison::Less => value < *threshold,
-            Comparison::LessOrEqual => value <= *threshold,
-        },
-        Predicate::Category { left } => {
-            let code = value.trunc();
-            (0.0..4294967296.0).contains(&code) && left.binary_search(&(code as u32)).is_ok()
-        }
+    match inner.predicate {
+        _ if value.is_nan() => inner.missing_left,
+        Predicate::NumericNotZero { .. } if is_nearly_zero(value) => inner.missing_left,
+        Predicate::Numeric { threshold } | Predicate::NumericNotZero { threshold } => compare(threshold),
+        Predicate::Equal { value: other } => value == other,
+        Predicate::Member { set } => forest.is_member(set, value),
     }
 }

@@ -3,9 +3,9 @@
 
 use sched_diagnostics::Code;
 use sched_forest::{
-    Comparison, Float, Forest, ForestParts, Inner, Leaf, MissingDirections, NodeRef, Predicate, Target,
-    Transform, Tree, Types, WalkError, codes, predict, predict_classes, predict_leaves, predict_margins,
-    summarize,
+    CategoryRule, ClassRule, Comparison, Float, Forest, ForestParts, Inner, Leaf, LinearLeaf,
+    MissingDirections, NodeRef, Output, Predicate, Sigmoid, Softmax, Target, Transform, Tree, Types,
+    WalkError, codes, predict, predict_classes, predict_leaves, predict_margins, summarize,
 };
 
 fn leaf(source: u32, values: &[f64]) -> Leaf {
@@ -51,7 +51,7 @@ fn a_forest_goes_apart_and_together() {
 #[test]
 fn broken_parts_are_refused() {
     type Break = fn(&mut ForestParts);
-    let cases: [(&str, Code, Break); 21] = [
+    let cases: [(&str, Code, Break); 25] = [
         ("no features", codes::BAD_PARAMETER, |it| it.num_features = 0),
         ("no margins", codes::BAD_PARAMETER, |it| it.num_margins = 0),
         ("absurd features", codes::TOO_LARGE, |it| it.num_features = usize::MAX),
@@ -67,9 +67,14 @@ fn broken_parts_are_refused() {
         ("threshold", codes::BAD_VALUE, |it| {
             it.trees[0].inner[1].predicate = Predicate::Numeric { threshold: 0.1 }
         }),
-        ("categories", codes::BAD_VALUE, |it| {
-            it.trees[0].inner[1].predicate = Predicate::Category { left: vec![2, 1] }
+        ("categories", codes::BAD_VALUE, |it| it.trees[0].inner[1].predicate = Predicate::Member { set: 0 }),
+        ("linear", codes::LENGTH_MISMATCH, |it| it.linear = vec![Vec::new(), Vec::new()]),
+        ("linear leaves", codes::LENGTH_MISMATCH, |it| it.linear = vec![vec![LinearLeaf::default()]]),
+        ("linear feature", codes::FEATURE_OUT_OF_RANGE, |it| {
+            let leaf = LinearLeaf { constant: 0.0, terms: vec![(2, 1.0)] };
+            it.linear = vec![vec![leaf; 3]];
         }),
+        ("output", codes::BAD_PARAMETER, |it| it.output = scaled(vec![1.0, 2.0])),
         ("child", codes::CHILD_OUT_OF_RANGE, |it| it.trees[0].inner[1].left = NodeRef::Leaf(3)),
         ("cycle", codes::NOT_A_TREE, |it| it.trees[0].inner[1].left = NodeRef::Inner(0)),
         ("shared leaf", codes::NOT_A_TREE, |it| it.trees[0].inner[1].right = NodeRef::Leaf(1)),
@@ -142,23 +147,90 @@ fn inputs_are_rounded_to_the_input_type() {
     assert_eq!(out, [10.0]);
 }
 
-#[test]
-fn categories_are_truncated_codes() {
+fn scaled(bias: Vec<f64>) -> Output {
+    Output { raw: vec![Transform::Scale { factor: 2.0, bias }], ..Output::default() }
+}
+
+/// The tree over what only some trainers test: the forest's walker and its prepared form agree.
+fn tested(predicate: Predicate, missing_left: bool, rule: CategoryRule) -> impl Fn(f32) -> bool {
     let mut parts = parts(vec![tree()]);
-    parts.trees[0].inner[0].predicate = Predicate::Category { left: vec![0, 2, 4_294_967_295] };
+    parts.sets = vec![[7].into_iter().collect(), [0, 2, 4_294_967_295].into_iter().collect()];
+    parts.category_rule = rule;
+    parts.comparison = Comparison::LessOrEqual;
+    parts.trees[0].inner[0].predicate = predicate;
+    parts.trees[0].inner[0].missing_left = missing_left;
     let forest = Forest::new(parts).unwrap();
-    for (value, left) in [
-        (0.0, true),
-        (-0.5, true),
-        (2.9, true),
-        (1.0, false),
-        (-1.0, false),
-        (f32::NAN, true),
-        (f32::INFINITY, false),
-        (4_294_967_296.0, false),
-    ] {
-        assert_eq!(margins(&forest, &[value, 0.0])[0] == 10.0, left, "{value}");
+    let prepared = forest.prepared();
+    move |value| {
+        let walked = margins(&forest, &[value, 0.0])[0] == 10.0;
+        if let Some(prepared) = &prepared {
+            let mut row = Vec::new();
+            prepared.row(&forest, &[value.into(), 0.0], &mut row);
+            let mut margin = [0.0];
+            predict_margins(&prepared.forest, &row, &mut margin).unwrap();
+            assert_eq!(margin[0] == 10.0, walked, "{value}");
+        }
+        walked
     }
+}
+
+#[test]
+fn categories_are_members_of_sets() {
+    let left = tested(Predicate::Member { set: 1 }, false, CategoryRule::Truncated);
+    for value in [0.0, -0.5, 2.9, 2.0] {
+        assert!(left(value), "{value}");
+    }
+    for value in [1.0, -1.0, 7.0, f32::NAN, f32::INFINITY, f32::NEG_INFINITY, 4_294_967_296.0] {
+        assert!(!left(value), "{value}");
+    }
+    assert!(tested(Predicate::Member { set: 1 }, true, CategoryRule::Truncated)(f32::NAN));
+    let left = tested(Predicate::Member { set: 1 }, false, CategoryRule::Positive { below: 16_777_216.0 });
+    assert!(left(2.9) && left(-0.0) && !left(-0.5));
+    let left = tested(Predicate::Member { set: 1 }, false, CategoryRule::Whole);
+    assert!(left(2.0) && !left(2.5));
+}
+
+#[test]
+fn zeros_count_as_missing_where_the_node_says_so() {
+    let edge = 1e-35f32;
+    for missing_left in [true, false] {
+        let left = tested(Predicate::NumericNotZero { threshold: 1.0 }, missing_left, CategoryRule::Whole);
+        assert!(left(1.0) && left(-1.0) && left(edge.next_up()) && !left(1.5));
+        assert!([0.0, -0.0, edge, -edge, f32::NAN].into_iter().all(|zero| left(zero) == missing_left));
+        let plain = tested(Predicate::Numeric { threshold: 1.0 }, missing_left, CategoryRule::Whole);
+        assert!(plain(0.0) && plain(f32::NAN) == missing_left);
+    }
+}
+
+#[test]
+fn equality_is_exact() {
+    let left = tested(Predicate::Equal { value: 2.5 }, false, CategoryRule::Whole);
+    assert!(left(2.5) && !left(2.5f32.next_up()) && !left(2.0) && !left(f32::NAN));
+    let zero = tested(Predicate::Equal { value: 0.0 }, true, CategoryRule::Whole);
+    assert!(zero(-0.0) && zero(f32::NAN) && !zero(1.0));
+}
+
+#[test]
+fn linear_leaves_add_their_terms_in_order() {
+    let mut parts = parts(vec![tree()]);
+    let leaf = LinearLeaf { constant: 0.5, terms: vec![(1, 2.0), (0, 0.25)] };
+    parts.linear = vec![vec![leaf, LinearLeaf::default(), LinearLeaf::default()]];
+    let forest = Forest::new(parts).unwrap();
+    let nan = f32::NAN;
+    assert_eq!(margins(&forest, &[0.0, 3.0, -4.0, 1.0, 2.0, 0.0]), [6.5, 1.5, 0.0]);
+    assert_eq!(margins(&forest, &[0.0, nan, nan, 1.0]), [10.0, 10.0]);
+    assert_eq!(margins(&forest, &[0.0, f32::INFINITY]), [f64::INFINITY]);
+}
+
+#[test]
+fn raw_output_has_its_own_steps() {
+    let mut parts = parts(vec![tree()]);
+    parts.output = Output { value: vec![Transform::Complement], ..scaled(vec![1.0]) };
+    let forest = Forest::new(parts).unwrap();
+    assert_eq!(margins(&forest, &[0.0, 0.0]), [21.0]);
+    let mut values = [0.0f32; 2];
+    predict(&forest, &[0.0f32, 0.0], &mut values).unwrap();
+    assert_eq!((values, forest.num_outputs()), ([-20.0, 21.0], 2));
 }
 
 #[test]
@@ -171,7 +243,7 @@ fn vector_leaves_add_to_all_margins() {
     let mut parts = parts(vec![vector, scalar]);
     parts.num_margins = 2;
     parts.base = vec![0.5, 0.25];
-    parts.transform = Transform::ArgMax;
+    parts.output = Output::of(Transform::ArgMax);
     let forest = Forest::new(parts).unwrap();
     assert_eq!(margins(&forest, &[0.0, 0.0, 3.0, 3.0]), [1.5, 12.25, 5.5, 36.25]);
     let mut class = [0.0f32; 2];
@@ -180,25 +252,25 @@ fn vector_leaves_add_to_all_margins() {
 }
 
 #[test]
-fn classes_follow_the_transform() {
-    let classes = |transform: Transform, objective: &str, base: &[f64]| {
-        let parts = ForestParts {
-            num_margins: base.len(),
-            base: base.to_vec(),
-            transform,
-            objective: objective.into(),
-            ..ForestParts::default()
-        };
+fn classes_follow_their_rule() {
+    let classes = |transform: Transform, rule: Option<ClassRule>, base: &[f64]| {
+        let output = Output::of(transform);
+        let output = rule.map_or(output.clone(), |rule| output.with_classes(rule));
+        let parts =
+            ForestParts { num_margins: base.len(), base: base.to_vec(), output, ..ForestParts::default() };
         let forest = Forest::new(parts).unwrap();
         let mut out = vec![9; forest.num_classes_out()];
         predict_classes(&forest, &[0.0f32], &mut out).map(|()| out)
     };
-    assert_eq!(classes(Transform::Sigmoid, "binary:logistic", &[0.5, -0.5, 0.0]), Ok(vec![1, 0, 0]));
-    assert_eq!(classes(Transform::Identity, "binary:logitraw", &[0.25]), Ok(vec![1]));
-    assert_eq!(classes(Transform::Hinge, "binary:hinge", &[0.25]), Ok(vec![1]));
-    assert_eq!(classes(Transform::Softmax, "multi:softprob", &[1.0, 3.0, 3.0]), Ok(vec![1]));
-    assert_eq!(classes(Transform::ArgMax, "multi:softmax", &[1.0, 3.0, 4.0]), Ok(vec![2]));
-    let refused = classes(Transform::Identity, "reg:squarederror", &[0.0]);
+    let sigmoid = || Transform::Sigmoid(Sigmoid::Bounded);
+    let softmax = || Transform::Softmax(Softmax::Plain);
+    let above_half = Some(ClassRule::ValueAbove(0.5));
+    assert_eq!(classes(sigmoid(), above_half, &[0.5, -0.5, 0.0]), Ok(vec![1, 0, 0]));
+    assert_eq!(classes(sigmoid(), Some(ClassRule::MarginAbove(0.0)), &[0.25]), Ok(vec![1]));
+    assert_eq!(classes(softmax(), Some(ClassRule::LargestMargin), &[1.0, 3.0, 3.0]), Ok(vec![1]));
+    assert_eq!(classes(Transform::ArgMax, Some(ClassRule::LargestMargin), &[1.0, 3.0, 4.0]), Ok(vec![2]));
+    assert_eq!(classes(Transform::Complement, Some(ClassRule::LargestValue), &[0.25]), Ok(vec![0]));
+    let refused = classes(Transform::Exp, None, &[0.0]);
     assert_eq!(refused, Err(WalkError::NotAClassifier { objective: "reg:squarederror".into() }));
 }
 

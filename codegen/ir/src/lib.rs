@@ -5,6 +5,7 @@
 
 mod bytes;
 pub mod codes;
+pub mod columns;
 pub mod error;
 pub mod fault;
 pub mod hir;
@@ -21,6 +22,7 @@ pub mod verify;
 
 pub use error::{Budget, CompileError};
 
+use columns::RowColumns;
 use lir::{KernelKind, Module, Table};
 use sched_forest::{Forest, Profile};
 use sched_nest::{Nest, Variants};
@@ -60,6 +62,13 @@ pub fn compile(
     budget: &Budget,
 ) -> Result<Compiled, CompileError> {
     let mut forest = forest.into();
+    if forest.linear.iter().any(|leaves| !leaves.is_empty()) {
+        return Err(linear_leaves());
+    }
+    let columns = RowColumns::of(&forest)?;
+    if let Some(columns) = &columns {
+        forest = Arc::new(columns.forest());
+    }
     if forest.has_wide_thresholds() {
         forest = Arc::new(Arc::unwrap_or_clone(forest).with_narrow_thresholds());
     }
@@ -67,6 +76,9 @@ pub fn compile(
     let loops = nests.try_map(|_, nest| loops(Arc::clone(&forest), profile, nest, budget))?;
     // One function serves all variants. GPUs add 32 bits in one instruction, and 64 in several.
     let on_gpu = loops.iter().any(|(_, (_, mir))| mir::mapped::any_mapped(&mir.body));
+    if on_gpu && lower::needs_library(&forest) {
+        return Err(no_gpu_function());
+    }
     let budget = &Budget { narrow_indices: budget.narrow_indices || on_gpu, ..*budget };
     let mut tables: Vec<Table> = Vec::new();
     let built = loops.try_map(|max_rows, (hir, mir)| {
@@ -94,8 +106,25 @@ pub fn compile(
     });
     let rows_per_run = limits.min();
     let places = lowerings.map(|_, lowering| lowering.place());
-    let lir = Module { kernels: functions, tables, types, rows_per_run, places }.without_unread_tables();
+    let lir = Module { kernels: functions, tables, types, rows_per_run, places, columns };
+    let lir = lir.without_unread_tables();
     Ok(Compiled { variants: built.map(|_, (stages, _)| stages), lir })
+}
+
+fn linear_leaves() -> CompileError {
+    CompileError::new(
+        codes::LINEAR,
+        "the model has linear leaves, which there is no code for",
+        "train without `linear_tree`",
+    )
+}
+
+fn no_gpu_function() -> CompileError {
+    CompileError::new(
+        codes::NO_GPU_FUNCTION,
+        "the model's predictions need a logarithm or a power of two, which there is no code for on GPUs",
+        "predict on the processor: leave gpuDimension out, or use `target cpu`",
+    )
 }
 
 /// The stages before the plan.

@@ -2,8 +2,8 @@
 
 use crate::schedules::Rng;
 use sched_forest::{
-    Comparison, Float, Forest, ForestParts, Inner, Leaf, NodeRef, Predicate, Profile, Target, Transform,
-    Tree, Types,
+    ClassRule, Comparison, Float, Forest, ForestParts, Inner, Leaf, NodeRef, Output, Predicate, Profile,
+    Sigmoid, Softmax, Target, Transform, Tree, Types,
 };
 use sched_nest::ModelInfo;
 
@@ -63,7 +63,7 @@ pub fn forest(rng: &mut Rng) -> Forest {
         base: (0..num_margins).map(|_| value(rng, float)).collect(),
         comparison: if rng.one_in(2) { Comparison::Less } else { Comparison::LessOrEqual },
         types,
-        transform: transform(rng, num_margins),
+        output: output(rng, num_margins),
         objective: "binary:logistic".to_string(),
         ..ForestParts::default()
     };
@@ -79,11 +79,47 @@ fn types(rng: &mut Rng) -> Types {
     Types { input: float(), threshold: float(), accumulator: float(), output: float() }
 }
 
-fn transform(rng: &mut Rng, margins: usize) -> Transform {
-    use Transform::{ArgMax, Exp, Hinge, Identity, Sigmoid, Softmax};
-    let several: &[Transform] = &[Identity, Sigmoid, Exp, Softmax, ArgMax];
-    let one: &[Transform] = &[Identity, Sigmoid, Hinge, Exp];
-    *rng.pick(if margins > 1 { several } else { one }).unwrap_or(&Identity)
+/// A random output: often one step, as most models have.
+fn output(rng: &mut Rng, margins: usize) -> Output {
+    let raw = match rng.below(8) {
+        0 => vec![Transform::Scale { factor: 0.5, bias: (0..margins).map(|at| at as f64 / 4.0).collect() }],
+        1 => vec![Transform::Divide { by: 3.0 }],
+        _ => Vec::new(),
+    };
+    let mut value = Vec::new();
+    if rng.one_in(4) {
+        value.push(Transform::Divide { by: 3.0 });
+    }
+    let last = match (margins, rng.below(6)) {
+        (_, 0) => None,
+        (1, 1) => Some(Transform::Complement),
+        (2.., 1) => Some(Transform::ArgMax),
+        (2.., 2 | 3) => {
+            let forms = [Softmax::Doubled, Softmax::Plain, Softmax::ZeroAside];
+            Some(Transform::Softmax(forms[rng.below(3)]))
+        }
+        _ => Some(by_value(rng, margins)),
+    };
+    value.extend(last);
+    let rule = match margins {
+        1 => [ClassRule::ValueAbove(0.5), ClassRule::MarginAbove(0.0), ClassRule::LargestValue][rng.below(3)],
+        _ => [ClassRule::LargestMargin, ClassRule::LargestValue, ClassRule::ValueAbove(0.5)][rng.below(3)],
+    };
+    Output { raw, value, classes: None }.with_classes(rule)
+}
+
+/// A random step that takes each value by itself, and gives numbers of every value.
+fn by_value(rng: &mut Rng, margins: usize) -> Transform {
+    let forms =
+        [Sigmoid::Bounded, Sigmoid::Plain { slope: 1.0 }, Sigmoid::Plain { slope: 0.7 }, Sigmoid::Mirrored];
+    match rng.below(8) {
+        0 => Transform::Scale { factor: 0.5, bias: (0..margins).map(|at| at as f64 / 4.0).collect() },
+        1 => Transform::Scale { factor: 1.0, bias: vec![-0.25; margins] },
+        2 => Transform::Hinge,
+        3 => Transform::Exp,
+        4 => Transform::SignedSquare,
+        _ => Transform::Sigmoid(forms[rng.below(4)]),
+    }
 }
 
 /// A value that the float type holds exactly, so that sums round.

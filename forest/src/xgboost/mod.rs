@@ -98,11 +98,12 @@ fn forest(learner: Learner, iterations: &Iterations, notes: &mut Vec<Note>) -> R
         base,
         comparison: Comparison::Less,
         types: Types::all(Float::F32),
-        transform: found.transform,
+        output: found.output,
         objective: objective.name,
         feature_names: checked_names(feature_names, num_features, notes),
         iteration_starts: starts[first..=last].iter().map(|start| start - starts[first]).collect(),
         best_iteration,
+        ..ForestParts::default()
     };
     Forest::new(parts).map_err(|error| error.below(MODEL))
 }

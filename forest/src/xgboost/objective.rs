@@ -6,7 +6,7 @@
 
 use crate::codes;
 use crate::error::ModelError;
-use crate::forest::Transform;
+use crate::output::{ClassRule, Output, Sigmoid, Softmax, Transform};
 
 /// What an objective name stands for.
 pub(super) struct Objective {
@@ -14,8 +14,8 @@ pub(super) struct Objective {
     pub scores: Scores,
     /// From a base score in the scale of predictions to a margin.
     pub base_margin: fn(f32) -> f32,
-    /// From margins to predictions.
-    pub transform: Transform,
+    /// From margins to results.
+    pub output: Output,
     /// Whether the name is one of XGBoost's own; others are taken as plain margins.
     pub is_known: bool,
 }
@@ -65,14 +65,25 @@ pub(super) fn needs_classes(name: &str) -> bool {
 /// # Errors
 /// `M0008` if its prediction is no function of the margins that is known here.
 pub(super) fn find(name: &str, num_margins: usize) -> Result<Objective, ModelError> {
-    let (scores, base_margin, transform): (_, fn(f32) -> f32, _) = match name {
-        "binary:logistic" | "reg:logistic" => (Scores::Probabilities, logit, Transform::Sigmoid),
-        "binary:hinge" => (Scores::Any, same, Transform::Hinge),
-        "multi:softmax" => (Scores::Any, same, Transform::ArgMax),
-        "multi:softprob" => (Scores::Any, same, Transform::Softmax),
-        "reg:gamma" => (Scores::Positive, f32::ln, Transform::Exp),
+    let of = Output::of;
+    let sigmoid = || of(Transform::Sigmoid(Sigmoid::Bounded));
+    let (scores, base_margin, output): (_, fn(f32) -> f32, _) = match name {
+        "binary:logistic" => {
+            (Scores::Probabilities, logit, sigmoid().with_classes(ClassRule::ValueAbove(0.5)))
+        }
+        "reg:logistic" => (Scores::Probabilities, logit, sigmoid()),
+        "binary:hinge" => (Scores::Any, same, of(Transform::Hinge).with_classes(ClassRule::MarginAbove(0.0))),
+        "binary:logitraw" => {
+            (Scores::Any, same, Output::identity().with_classes(ClassRule::MarginAbove(0.0)))
+        }
+        "multi:softmax" => (Scores::Any, same, of(Transform::ArgMax).with_classes(ClassRule::LargestMargin)),
+        "multi:softprob" => {
+            let softmax = of(Transform::Softmax(Softmax::Doubled));
+            (Scores::Any, same, softmax.with_classes(ClassRule::LargestMargin))
+        }
+        "reg:gamma" => (Scores::Positive, f32::ln, of(Transform::Exp)),
         "count:poisson" | "reg:tweedie" | "survival:cox" | "survival:aft" => {
-            (Scores::NotNegative, f32::ln, Transform::Exp)
+            (Scores::NotNegative, f32::ln, of(Transform::Exp))
         }
         "reg:expectileerror" if num_margins > 1 => {
             let message = "`reg:expectileerror` with several alphas is not supported";
@@ -80,8 +91,7 @@ pub(super) fn find(name: &str, num_margins: usize) -> Result<Objective, ModelErr
                 .at("learner.objective")
                 .help("train one model for each alpha, which is supported"));
         }
-        "binary:logitraw"
-        | "rank:map"
+        "rank:map"
         | "rank:ndcg"
         | "rank:pairwise"
         | "reg:absoluteerror"
@@ -90,13 +100,13 @@ pub(super) fn find(name: &str, num_margins: usize) -> Result<Objective, ModelErr
         | "reg:pseudohubererror"
         | "reg:quantileerror"
         | "reg:squarederror"
-        | "reg:squaredlogerror" => (Scores::Any, same, Transform::Identity),
+        | "reg:squaredlogerror" => (Scores::Any, same, Output::identity()),
         _ => {
-            let (scores, transform) = (Scores::Any, Transform::Identity);
-            return Ok(Objective { scores, base_margin: same, transform, is_known: false });
+            let (scores, output) = (Scores::Any, Output::identity());
+            return Ok(Objective { scores, base_margin: same, output, is_known: false });
         }
     };
-    Ok(Objective { scores, base_margin, transform, is_known: true })
+    Ok(Objective { scores, base_margin, output, is_known: true })
 }
 
 fn same(score: f32) -> f32 {

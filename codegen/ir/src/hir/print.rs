@@ -20,7 +20,10 @@ impl Display for Hir {
             "  rows in {:?}, compare {:?} with {:?}, add in {:?}",
             forest.types.input, forest.comparison, forest.types.threshold, forest.types.accumulator
         )?;
-        writeln!(f, "output: {:?}", forest.transform)?;
+        let steps = || forest.output.raw.iter().chain(&forest.output.value);
+        let names: Vec<String> = steps().map(|step| format!("{step:?}")).collect();
+        let steps = if names.is_empty() { "Identity".to_string() } else { names.join(", ") };
+        writeln!(f, "output: {steps}")?;
         if let Some(tiling) = &self.tiles {
             let tiles: usize = tiling.trees.iter().map(|tree| tree.tiles.len()).sum();
             write!(f, "tiles: {tiles} of at most {} nodes", tiling.most)?;

@@ -170,9 +170,17 @@ pub(super) fn widen(from: Scalar, to: Scalar, lane: u64) -> u64 {
 
 /// A function of the C library. The standard library's methods call it.
 pub(super) fn math(math: Math, scalar: Scalar, lane: u64) -> u64 {
-    match (math, scalar) {
-        (Math::Exp, Scalar::F32) => u64::from(single(lane).exp().to_bits()),
-        (Math::Exp, _) => double(lane).exp().to_bits(),
+    type Of<T> = fn(T) -> T;
+    let (single_function, double_function): (Of<f32>, Of<f64>) = match math {
+        Math::Exp => (f32::exp, f64::exp),
+        Math::Log => (f32::ln, f64::ln),
+        Math::LogOnePlus => (f32::ln_1p, f64::ln_1p),
+        Math::PowerOfTwo => (f32::exp2, f64::exp2),
+        Math::Sqrt => (f32::sqrt, f64::sqrt),
+    };
+    match scalar {
+        Scalar::F32 => u64::from(single_function(single(lane)).to_bits()),
+        _ => double_function(double(lane)).to_bits(),
     }
 }
 

@@ -31,6 +31,7 @@ pub(crate) use fits::{Known, Rules, bits};
 pub use launch::{GpuAxis, GpuDimension, GpuLevel, Launch, MAX_THREADS, Place};
 pub use ops::Op;
 
+use crate::columns::RowColumns;
 use sched_nest::Variants;
 
 /// An element type.
@@ -233,6 +234,14 @@ pub enum Cast {
 pub enum Math {
     /// `expf` or `exp`.
     Exp,
+    /// `logf` or `log`.
+    Log,
+    /// `log1pf` or `log1p`: the logarithm of one more.
+    LogOnePlus,
+    /// `exp2f` or `exp2`.
+    PowerOfTwo,
+    /// `sqrtf` or `sqrt`.
+    Sqrt,
 }
 
 /// How long what was loaded may be kept in a register, in place of loading it again.
@@ -484,4 +493,6 @@ pub struct Module {
     pub rows_per_run: Option<i64>,
     /// Where runs of so many rows take place. Leaf indices are found where the variant for the largest runs is.
     pub places: Variants<Place>,
+    /// The columns that kernels read in place of a model's features, if these are not they.
+    pub columns: Option<RowColumns>,
 }

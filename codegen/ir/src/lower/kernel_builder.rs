@@ -38,8 +38,10 @@ impl<'a> KernelBuilder<'a> {
         if self.ports.results != Results::Predictions || buffer != self.ports.out {
             return sum;
         }
-        let transform = self.ports.lowering.hir.forest.transform;
-        Formula { element: self.ports.accumulator, b: &mut self.b }.of(transform, sum)
+        let output = &self.ports.lowering.hir.forest.output;
+        let mut formula = Formula { element: self.ports.accumulator, b: &mut self.b };
+        let margin = formula.all(&output.raw, sum, 0);
+        formula.all(&output.value, margin, 0)
     }
 
     /// Runs `body` with a variable in scope.

@@ -31,7 +31,7 @@ use crate::lir::{Build, Builder, Cmp, Function, KernelKind, Place, Space, Stmt};
 use sched_nest::{Bounded, Variants};
 
 pub use lowering::{Lowering, Numbers};
-pub use output::{class_columns, interface, value_columns};
+pub use output::{class_columns, interface, needs_library, value_columns};
 pub(crate) use shared::check as check_shared;
 
 /// The function of one kernel, which chooses among the variants of the schedule by the number of rows. Leaves are
@@ -48,6 +48,9 @@ pub fn kernel(kernel: KernelKind, variants: &Variants<Lowering>) -> Option<Funct
     };
     let mut b = Builder::with_index(name, rest.plan.index);
     choose(&mut b, bounded, rest, results);
+    if kernel == KernelKind::Raw {
+        output::finish_margins(&mut b, &rest.hir.forest, &places(variants));
+    }
     Some(b.finish())
 }
 

@@ -3,14 +3,18 @@
 //! The formulas, the order of operations and the types are those of the reference in `sched-forest`, so that results are
 //! equal bit for bit.
 
+mod formula;
+
 use super::elements::launch_over;
 use crate::bytes::scalar;
 use crate::lir::{
     Address, Bin, BufferId, Build, Builder, Cast, Cmp, Function, Interface, Math, Place, Scalar, Space, Ty,
     Value,
 };
-use sched_forest::{Forest, Transform, Types};
+use sched_forest::{ClassRule, Forest, Softmax, Transform, Types};
 use sched_nest::{Bounded, Variants};
+
+pub use formula::Formula;
 
 /// What the kernels of a model with these types read and write.
 pub fn interface(types: &Types) -> Interface {
@@ -20,7 +24,7 @@ pub fn interface(types: &Types) -> Interface {
 
 /// Columns of a prediction.
 pub fn value_columns(forest: &Forest) -> usize {
-    forest.transform.outputs(forest.num_margins)
+    forest.num_outputs()
 }
 
 /// Columns of class output: one where the model has classes, else none.
@@ -31,31 +35,57 @@ pub fn class_columns(forest: &Forest) -> usize {
 /// The kernel from margins to predictions; none where predictions are the margins.
 pub fn values(forest: &Forest, index: Scalar, places: &Variants<Place>) -> Option<Function> {
     let stage = Stage::new(forest, ("value", index), scalar(forest.types.output), places);
-    match forest.transform {
-        Transform::Identity if stage.element == stage.result => None,
-        Transform::Identity => Some(stage.each(|_, x| x)),
-        Transform::Sigmoid | Transform::Exp | Transform::Hinge => {
-            Some(stage.each(|s, x| s.formula().of(forest.transform, x)))
-        }
-        Transform::Softmax => Some(stage.softmax()),
-        Transform::ArgMax => Some(stage.arg_max()),
-    }
+    let steps = Steps::of(&forest.output.value);
+    Some(match steps.last {
+        None if steps.by_value.is_empty() && stage.element == stage.result => return None,
+        None => stage.each(steps.by_value),
+        Some(Transform::Softmax(form)) => stage.softmax(steps.by_value, *form),
+        Some(Transform::Complement) => stage.complement(steps.by_value),
+        Some(_) => stage.arg_max(steps.by_value, None),
+    })
 }
 
 /// The kernel from margins to class numbers; none where the model has no classes.
 pub fn classes(forest: &Forest, index: Scalar, places: &Variants<Place>) -> Option<Function> {
-    if class_columns(forest) == 0 {
-        return None;
-    }
+    let classes = forest.output.classes.as_ref().filter(|_| class_columns(forest) > 0)?;
     let stage = Stage::new(forest, ("class", index), Scalar::F32, places);
-    match forest.transform {
-        Transform::Sigmoid => Some(stage.each(|s, x| {
-            let p = s.formula().sigmoid(x);
-            s.formula().positive(p, 0.5)
-        })),
-        Transform::Hinge | Transform::Identity => Some(stage.each(|s, x| s.formula().positive(x, 0.0))),
-        Transform::Softmax | Transform::ArgMax => Some(stage.arg_max()),
-        Transform::Exp => None,
+    let steps = Steps::of(&forest.output.value);
+    Some(match (classes.rule, steps.last) {
+        (ClassRule::MarginAbove(bound), _) => stage.above(&[], bound),
+        (ClassRule::ValueAbove(bound), _) => stage.above(steps.by_value, bound),
+        (ClassRule::LargestMargin, _) => stage.arg_max(&[], None),
+        (ClassRule::LargestValue, Some(Transform::Complement)) => stage.larger_half(steps.by_value),
+        (ClassRule::LargestValue, Some(Transform::Softmax(form))) => {
+            stage.arg_max(steps.by_value, Some(*form))
+        }
+        (ClassRule::LargestValue, _) => stage.arg_max(steps.by_value, None),
+    })
+}
+
+/// From sums to margins, in place: what the kernel of margins ends with.
+pub fn finish_margins(b: &mut Builder, forest: &Forest, places: &Variants<Place>) {
+    if forest.output.raw.is_empty() {
+        return;
+    }
+    let element = scalar(forest.types.accumulator);
+    let out = b.buffer("result", Space::Output, element);
+    let own = std::mem::replace(b, Builder::new(""));
+    let per_row = forest.num_margins as i64;
+    let mut stage = Stage { b: own, places, margins: out, out, element, result: element, per_row };
+    stage.each_margin(&forest.output.raw, |s, index, y| s.store(index, y));
+    *b = stage.b;
+}
+
+/// Steps from margins to predictions: those that take each value by itself, and one that takes all of a row.
+struct Steps<'a> {
+    by_value: &'a [Transform],
+    last: Option<&'a Transform>,
+}
+
+impl<'a> Steps<'a> {
+    fn of(steps: &'a [Transform]) -> Steps<'a> {
+        let count = steps.iter().position(|step| !step.is_by_value()).unwrap_or(steps.len());
+        Steps { by_value: &steps[..count], last: steps.get(count) }
     }
 }
 
@@ -79,6 +109,16 @@ impl Build for Stage<'_> {
     }
 }
 
+/// What the exponentials of a row have in common.
+#[derive(Clone, Copy)]
+struct Exponentials {
+    form: Softmax,
+    /// The largest value.
+    largest: Value,
+    /// The exponential of minus the largest value, where values near zero are put aside.
+    aside: Option<Value>,
+}
+
 impl<'a> Stage<'a> {
     fn new(
         forest: &Forest,
@@ -97,6 +137,12 @@ impl<'a> Stage<'a> {
         self.b.load(Ty::of(self.element), Address::element(self.margins, index, self.element))
     }
 
+    /// A margin after steps that take each value by itself. It is the one of this number in its row, if that matters.
+    fn value(&mut self, steps: &[Transform], index: Value, margin: usize) -> Value {
+        let x = self.load(index);
+        self.formula().all(steps, x, margin)
+    }
+
     fn store(&mut self, index: Value, value: Value) {
         let value = self.b.cast(Cast::Float, value, Ty::of(self.result));
         self.b.store(Address::element(self.out, index, self.result), value);
@@ -111,13 +157,65 @@ impl<'a> Stage<'a> {
     }
 
     /// One result for each margin.
-    fn each(mut self, mut f: impl FnMut(&mut Self, Value) -> Value) -> Function {
+    fn each(mut self, steps: &[Transform]) -> Function {
+        self.each_margin(steps, |s, index, y| s.store(index, y));
+        self.b.finish()
+    }
+
+    /// Calls `body` with the index of each margin and its value after the steps.
+    fn each_margin(&mut self, steps: &[Transform], mut body: impl FnMut(&mut Self, Value, Value)) {
         let rows = self.b.rows();
-        let all = self.b.mul_int(rows, self.per_row);
-        self.for_all(all, |s, index| {
-            let x = s.load(index);
-            let y = f(s, x);
-            s.store(index, y);
+        if steps.iter().all(is_uniform) {
+            let all = self.b.mul_int(rows, self.per_row);
+            return self.for_all(all, |s, index| {
+                let y = s.value(steps, index, 0);
+                body(s, index, y);
+            });
+        }
+        self.for_all(rows, |s, row| {
+            let first = s.b.mul_int(row, s.per_row);
+            for margin in 0..s.per_row {
+                let index = s.b.add_int(first, margin);
+                let y = s.value(steps, index, margin as usize);
+                body(s, index, y);
+            }
+        });
+    }
+
+    /// 1 for each margin that is above the bound after the steps, else 0.
+    fn above(mut self, steps: &[Transform], bound: f64) -> Function {
+        self.each_margin(steps, |s, index, y| {
+            let one = s.formula().positive(y, bound);
+            s.store(index, one);
+        });
+        self.b.finish()
+    }
+
+    /// Two results for the one margin: its complement and itself.
+    fn complement(mut self, steps: &[Transform]) -> Function {
+        let rows = self.b.rows();
+        self.for_all(rows, |s, row| {
+            let y = s.value(steps, row, 0);
+            let one = s.float(1.0);
+            let rest = s.b.sub(one, y);
+            let first = s.b.mul_int(row, 2);
+            let second = s.b.add_int(first, 1);
+            s.store(first, rest);
+            s.store(second, y);
+        });
+        self.b.finish()
+    }
+
+    /// 1 where the margin is larger than its complement, else 0.
+    fn larger_half(mut self, steps: &[Transform]) -> Function {
+        let rows = self.b.rows();
+        self.for_all(rows, |s, row| {
+            let y = s.value(steps, row, 0);
+            let (zero, one) = (s.float(0.0), s.float(1.0));
+            let rest = s.b.sub(one, y);
+            let larger = s.b.cmp(Cmp::OLt, rest, y);
+            let class = s.b.select(larger, one, zero);
+            s.store(row, class);
         });
         self.b.finish()
     }
@@ -159,16 +257,28 @@ impl<'a> Stage<'a> {
         }
     }
 
-    /// The index of the largest margin, the first one of equals, as a float.
-    fn arg_max(mut self) -> Function {
+    /// The index of the largest value of a row, the first one of equals, as a float. Values are the margins after the
+    /// steps, or their softmax.
+    fn arg_max(mut self, steps: &[Transform], softmax: Option<Softmax>) -> Function {
         let rows = self.b.rows();
         self.for_all(rows, |s, row| {
             let first = s.b.mul_int(row, s.per_row);
-            let best = s.load(first);
-            let (zero, one, end) = (s.b.int(0), s.b.int(1), s.b.int(s.per_row));
-            let found = s.for_loop((one, end, 1), &[best, zero], |s, margin, carried| {
+            let shares = softmax.map(|form| s.exponentials(steps, form, first, false));
+            let value = |s: &mut Self, margin| {
                 let index = s.b.add(first, margin);
-                let x = s.load(index);
+                let x = s.value(steps, index, 0);
+                match shares {
+                    Some((all, sum)) => {
+                        let power = s.exponential(all, x);
+                        s.b.bin(Bin::Div, power, sum)
+                    }
+                    None => x,
+                }
+            };
+            let (zero, one, end) = (s.b.int(0), s.b.int(1), s.b.int(s.per_row));
+            let best = value(s, zero);
+            let found = s.for_loop((one, end, 1), &[best, zero], |s, margin, carried| {
+                let x = value(s, margin);
                 let larger = s.b.cmp(Cmp::OLt, carried[0], x);
                 vec![s.b.select(larger, x, carried[0]), s.b.select(larger, margin, carried[1])]
             });
@@ -178,44 +288,24 @@ impl<'a> Stage<'a> {
         self.b.finish()
     }
 
-    /// Exponentials of the distances to the largest margin, over their sum, which is in double precision.
+    /// Exponentials of the distances to the largest value, over their sum.
     ///
     /// Results of the margins' type may be the margins' own buffer: the exponentials are parked in them. Where results
     /// have another type, the exponentials are computed twice.
-    fn softmax(mut self) -> Function {
+    fn softmax(mut self, steps: &[Transform], form: Softmax) -> Function {
         let rows = self.b.rows();
         let park = self.element == self.result;
         self.for_all(rows, |s, row| {
             let first = s.b.mul_int(row, s.per_row);
+            let (all, sum) = s.exponentials(steps, form, first, park);
             let (zero, end) = (s.b.int(0), s.b.int(s.per_row));
-            let lowest = s.float(f64::NEG_INFINITY);
-            let largest = s.for_loop((zero, end, 1), &[lowest], |s, margin, carried| {
-                let index = s.b.add(first, margin);
-                let x = s.load(index);
-                vec![s.b.bin(Bin::Max, carried[0], x)]
-            });
-            let power = |s: &mut Self, index| {
-                let x = s.load(index);
-                let distance = s.b.sub(x, largest[0]);
-                s.b.math(Math::Exp, distance)
-            };
-            let nothing = s.b.float(Ty::of(Scalar::F64), 0.0);
-            let sum = s.for_loop((zero, end, 1), &[nothing], |s, margin, carried| {
-                let index = s.b.add(first, margin);
-                let power = power(s, index);
-                if park {
-                    s.store(index, power);
-                }
-                let power = s.b.cast(Cast::Float, power, Ty::of(Scalar::F64));
-                vec![s.b.add(carried[0], power)]
-            });
-            let sum = s.b.cast(Cast::Float, sum[0], Ty::of(s.element));
             s.for_loop((zero, end, 1), &[], |s, margin, _| {
                 let index = s.b.add(first, margin);
                 let power = if park {
                     s.b.load(Ty::of(s.result), Address::element(s.out, index, s.result))
                 } else {
-                    power(s, index)
+                    let x = s.value(steps, index, 0);
+                    s.exponential(all, x)
                 };
                 let share = s.b.bin(Bin::Div, power, sum);
                 s.store(index, share);
@@ -224,60 +314,90 @@ impl<'a> Stage<'a> {
         });
         self.b.finish()
     }
+
+    /// What the exponentials of a row need, and their sum in the element of margins. They are stored, if they are to be
+    /// parked.
+    fn exponentials(
+        &mut self,
+        steps: &[Transform],
+        form: Softmax,
+        first: Value,
+        park: bool,
+    ) -> (Exponentials, Value) {
+        let (zero, end) = (self.b.int(0), self.b.int(self.per_row));
+        let lowest = self.float(f64::NEG_INFINITY);
+        let largest = self.for_loop((zero, end, 1), &[lowest], |s, margin, carried| {
+            let index = s.b.add(first, margin);
+            let x = s.value(steps, index, 0);
+            vec![s.b.bin(Bin::Max, carried[0], x)]
+        });
+        let largest = largest[0];
+        let aside = (form == Softmax::ZeroAside).then(|| {
+            let minus = self.float(-0.0);
+            let negated = self.b.sub(minus, largest);
+            self.b.math(Math::Exp, negated)
+        });
+        let all = Exponentials { form, largest, aside };
+        let sums = if form == Softmax::Doubled { Scalar::F64 } else { self.element };
+        let nothing = self.b.float(Ty::of(sums), 0.0);
+        let sum = self.for_loop((zero, end, 1), &[nothing], |s, margin, carried| {
+            let index = s.b.add(first, margin);
+            let x = s.value(steps, index, 0);
+            let power = s.exponential(all, x);
+            if park {
+                s.store(index, power);
+            }
+            let counted = match all.aside {
+                Some(_) => {
+                    let (near, nothing) = (s.is_near_zero(x), s.float(0.0));
+                    s.b.select(near, nothing, power)
+                }
+                None => power,
+            };
+            let counted = s.b.cast(Cast::Float, counted, Ty::of(sums));
+            vec![s.b.add(carried[0], counted)]
+        });
+        (all, self.b.cast(Cast::Float, sum[0], Ty::of(self.element)))
+    }
+
+    /// The exponential of a value's distance to the largest one, or what stands for it.
+    fn exponential(&mut self, all: Exponentials, x: Value) -> Value {
+        let distance = self.b.sub(x, all.largest);
+        let power = self.b.math(Math::Exp, distance);
+        match all.aside {
+            Some(aside) if all.form == Softmax::ZeroAside => {
+                let (near, product) = (self.is_near_zero(x), self.b.bin(Bin::Mul, x, aside));
+                self.b.select(near, product, power)
+            }
+            _ => power,
+        }
+    }
+
+    fn is_near_zero(&mut self, x: Value) -> Value {
+        let size = self.formula().size(x);
+        let most = self.float(f64::from(1e-7_f32));
+        self.b.cmp(Cmp::OLe, size, most)
+    }
+}
+
+/// Whether a step does the same to each margin.
+fn is_uniform(step: &Transform) -> bool {
+    match step {
+        Transform::Scale { bias, .. } => bias.iter().all(|other| Some(other) == bias.first()),
+        _ => true,
+    }
 }
 
 /// Whether each margin becomes one result of its type, by a formula of its own.
 pub fn is_by_margin(forest: &Forest) -> bool {
     let same = forest.types.accumulator == forest.types.output;
-    same && matches!(forest.transform, Transform::Sigmoid | Transform::Exp | Transform::Hinge)
+    let steps = || forest.output.raw.iter().chain(&forest.output.value);
+    same && steps().next().is_some() && steps().all(|step| step.is_by_value() && is_uniform(step))
 }
 
-/// The result of one margin.
-pub struct Formula<'b> {
-    /// Where its operations go.
-    pub b: &'b mut Builder,
-    /// The element of margins.
-    pub element: Scalar,
-}
-
-impl Formula<'_> {
-    /// The result under a transform that works margin by margin; the margin itself under others.
-    pub fn of(self, transform: Transform, x: Value) -> Value {
-        match transform {
-            Transform::Sigmoid => self.sigmoid(x),
-            Transform::Exp => self.b.math(Math::Exp, x),
-            Transform::Hinge => self.positive(x, 0.0),
-            Transform::Identity | Transform::Softmax | Transform::ArgMax => x,
-        }
-    }
-
-    fn float(&mut self, x: f64) -> Value {
-        self.b.float(Ty::of(self.element), x)
-    }
-
-    /// `1 / (exp(min(-x, 88.7)) + 1 + 1e-16)` in single, `1 / (1 + exp(-x))` in double precision.
-    fn sigmoid(mut self, x: Value) -> Value {
-        let minus_zero = self.float(-0.0);
-        let one = self.float(1.0);
-        let mut negated = self.b.sub(minus_zero, x);
-        if self.element == Scalar::F64 {
-            let power = self.b.math(Math::Exp, negated);
-            let denominator = self.b.add(one, power);
-            return self.b.bin(Bin::Div, one, denominator);
-        }
-        let bound = self.float(88.7);
-        negated = self.b.bin(Bin::Min, negated, bound);
-        let power = self.b.math(Math::Exp, negated);
-        let tiny = self.float(1e-16);
-        let denominator = self.b.add(power, one);
-        let denominator = self.b.add(denominator, tiny);
-        self.b.bin(Bin::Div, one, denominator)
-    }
-
-    /// `x > bound ? 1 : 0`
-    fn positive(mut self, x: Value, bound: f64) -> Value {
-        let (bound, one, zero) = (self.float(bound), self.float(1.0), self.float(0.0));
-        let above = self.b.cmp(Cmp::OLt, bound, x);
-        self.b.select(above, one, zero)
-    }
+/// Functions of the C library that results need beside the exponential.
+pub fn needs_library(forest: &Forest) -> bool {
+    forest.output.raw.iter().chain(&forest.output.value).any(|step| {
+        matches!(step, Transform::LogOnePlusExp | Transform::Probit | Transform::PowerOfTwo { .. })
+    })
 }

@@ -91,8 +91,8 @@ impl Test {
         }
         let threshold = match inner.predicate {
             Predicate::Numeric { threshold } => threshold,
-            // The plan refuses forests that have such nodes.
-            Predicate::Category { .. } => f64::NAN,
+            // Kernels read columns in which all tests are numeric.
+            _ => f64::NAN,
         };
         Encoded { operand: Operand::Threshold(threshold), feature: self.code(inner, bits) }
     }

@@ -203,6 +203,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
     fn math(&self, math: Math, value: Value, ty: Ty) -> Result<BasicValueEnum<'ctx>, LlvmError> {
         let call = |argument: BasicValueEnum<'ctx>| match (&self.device, math) {
             (Some(device), Math::Exp) => self.exp(device.global(), argument),
+            (Some(_), _) => Err(LlvmError::ill_formed(format_args!("{math:?} in a launch"))),
             (None, _) => self.call_of_library(math, ty.scalar, argument),
         };
         let vector = match self.frame.value(value)? {
@@ -233,6 +234,14 @@ impl<'ctx> Emitter<'_, 'ctx> {
         let name = match (math, scalar) {
             (Math::Exp, Scalar::F32) => "expf",
             (Math::Exp, _) => "exp",
+            (Math::Log, Scalar::F32) => "logf",
+            (Math::Log, _) => "log",
+            (Math::LogOnePlus, Scalar::F32) => "log1pf",
+            (Math::LogOnePlus, _) => "log1p",
+            (Math::PowerOfTwo, Scalar::F32) => "exp2f",
+            (Math::PowerOfTwo, _) => "exp2",
+            (Math::Sqrt, Scalar::F32) => "sqrtf",
+            (Math::Sqrt, _) => "sqrt",
         };
         if let Some(declared) = self.module.get_function(name) {
             return Ok(declared);

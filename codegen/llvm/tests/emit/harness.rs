@@ -31,6 +31,7 @@ pub fn module(kernel: KernelKind, function: Function, tables: &[&[u8]]) -> Modul
         tables: tables.iter().enumerate().map(table).collect(),
         rows_per_run: None,
         places: Variants::only(Place::Host),
+        columns: None,
     }
 }
 

@@ -59,7 +59,7 @@ impl Case {
         });
         let count = number_of_rows(&mut rng, &schedule);
         let rows = forests::rows_of(&mut rng, &forest, count);
-        Case { seed, forest, schedule, nests, profile, rows }
+        Case { seed, forest, schedule, nests, profile, rows }.with_sums_in_bounds()
     }
 
     /// Whether some loop is mapped to a GPU.

@@ -1,0 +1,255 @@
+//! The columns that kernels read in place of a model's features, where some test of the model is not numeric.
+//!
+//! What they mean is said by [`Prepared`](sched_forest::Prepared). Here they are tables, by which the runtime makes them
+//! from a row: for each feature its columns of one kind. Categories that no set tells apart are one class, so that all
+//! sets of a feature are one look-up of bits.
+
+use crate::codes;
+use crate::error::CompileError;
+use sched_forest::{CategoryRule, Column, Forest, Prepared, Recipe};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// How rows of a model become rows of its kernels.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RowColumns {
+    source: Arc<Forest>,
+    prepared: Arc<Prepared>,
+    /// The same as tables.
+    pub tables: ColumnTables,
+}
+
+/// Columns as tables.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ColumnTables {
+    /// Columns in order, as parts of one feature and kind each.
+    pub parts: Vec<ColumnPart>,
+    /// Values that values are compared with, by column of such parts.
+    pub values: Vec<f64>,
+    /// For each category of such parts, from 0 on, its class.
+    pub classes: Vec<u32>,
+    /// For each class of such parts a bit for each column: 1 where its categories are in no set of that column.
+    pub bits: Vec<u64>,
+}
+
+/// Columns of one feature and kind, side by side.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ColumnPart {
+    /// The feature.
+    pub feature: u32,
+    /// How they are made.
+    pub kind: ColumnKind,
+    /// How many there are.
+    pub count: u32,
+    /// Categories that have a class of their own; all others are in class 0.
+    pub categories: u32,
+    /// The first entry in the table of values or of bits.
+    pub first: u64,
+    /// The first entry in the table of classes.
+    pub first_class: u64,
+}
+
+/// How columns are made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ColumnKind {
+    /// The value.
+    Value,
+    /// The value, or missing where that is nearly zero.
+    ZeroIsMissing,
+    /// 0 where the value is the one in the table, else 1.
+    Equal,
+    /// The bits of the value's class.
+    Member,
+}
+
+/// The most bytes that tables of columns may take.
+const MOST_BYTES: u64 = 1 << 28;
+
+/// The most categories that a table counts through.
+const MOST_CATEGORIES: u32 = 1 << 24;
+
+impl RowColumns {
+    /// The columns of a model, if some of its tests is not numeric.
+    ///
+    /// # Errors
+    /// `C0014` where their tables would be too large.
+    pub fn of(source: &Arc<Forest>) -> Result<Option<RowColumns>, CompileError> {
+        let Some(prepared) = source.prepared() else { return Ok(None) };
+        let tables = ColumnTables::of(source, &prepared.columns)?;
+        Ok(Some(RowColumns { source: Arc::clone(source), prepared: Arc::new(prepared), tables }))
+    }
+
+    /// The forest over the columns.
+    pub fn forest(&self) -> Forest {
+        self.prepared.forest.clone()
+    }
+
+    /// How a value becomes a category.
+    pub fn rule(&self) -> CategoryRule {
+        self.source.category_rule
+    }
+
+    /// How many columns there are.
+    pub fn count(&self) -> usize {
+        self.prepared.columns.len()
+    }
+
+    /// The columns of rows, which have the model's features and its input type.
+    pub fn rows(&self, rows: &[f64]) -> Vec<f64> {
+        let mut columns = Vec::new();
+        for row in rows.chunks(self.source.num_features) {
+            self.prepared.row(&self.source, row, &mut columns);
+        }
+        columns
+    }
+}
+
+impl ColumnTables {
+    fn of(forest: &Forest, columns: &[Column]) -> Result<ColumnTables, CompileError> {
+        let mut tables = ColumnTables::default();
+        let alike = |a: &Column, b: &Column| (a.feature, kind(a)) == (b.feature, kind(b));
+        for group in columns.chunk_by(alike) {
+            let Some(column) = group.first() else { continue };
+            let mut part = ColumnPart {
+                feature: column.feature,
+                kind: kind(column),
+                count: group.len() as u32,
+                categories: 0,
+                first: 0,
+                first_class: 0,
+            };
+            match part.kind {
+                ColumnKind::Value | ColumnKind::ZeroIsMissing => {}
+                ColumnKind::Equal => {
+                    part.first = tables.values.len() as u64;
+                    tables.values.extend(group.iter().filter_map(|column| match column.recipe {
+                        Recipe::Equal(value) => Some(value),
+                        _ => None,
+                    }));
+                }
+                ColumnKind::Member => {
+                    part.first = tables.bits.len() as u64;
+                    part.first_class = tables.classes.len() as u64;
+                    part.categories = tables.add_sets(forest, group)?;
+                }
+            }
+            tables.parts.push(part);
+        }
+        Ok(tables)
+    }
+
+    /// Adds the classes and bits of columns of sets; returns how many categories have an entry.
+    fn add_sets(&mut self, forest: &Forest, group: &[Column]) -> Result<u32, CompileError> {
+        let words = group.len().div_ceil(64);
+        let sets = group.iter().map(|column| match column.recipe {
+            Recipe::Member(set) => forest.sets.get(set as usize).map_or(&[][..], |set| set.members()),
+            _ => &[],
+        });
+        // For each category the columns whose sets have it.
+        let mut columns_of: HashMap<u32, Vec<u32>> = HashMap::new();
+        for (at, members) in sets.enumerate() {
+            for &category in members {
+                columns_of.entry(category).or_default().push(at as u32);
+            }
+        }
+        let categories = columns_of.keys().max().map_or(0, |most| most.saturating_add(1));
+        if categories > MOST_CATEGORIES {
+            return Err(too_large(format!("the category {}", categories - 1)));
+        }
+        let mut classes: HashMap<&[u32], u32> = HashMap::from([(&[][..], 0)]);
+        self.bits.extend(std::iter::repeat_n(u64::MAX, words));
+        for category in 0..categories {
+            let members = columns_of.get(&category).map_or(&[][..], Vec::as_slice);
+            let next = classes.len() as u32;
+            let class = *classes.entry(members).or_insert(next);
+            if class == next {
+                let first = self.bits.len();
+                self.bits.extend(std::iter::repeat_n(u64::MAX, words));
+                for &at in members {
+                    self.bits[first + at as usize / 64] &= !(1 << (at % 64));
+                }
+            }
+            self.classes.push(class);
+            if self.bytes() > MOST_BYTES {
+                return Err(too_large(format!("{} sets over {categories} categories", group.len())));
+            }
+        }
+        Ok(categories)
+    }
+
+    /// Bytes of all tables.
+    pub fn bytes(&self) -> u64 {
+        let (values, classes, bits) = (self.values.len(), self.classes.len(), self.bits.len());
+        (values * 8 + classes * 4 + bits * 8 + self.parts.len() * 40) as u64
+    }
+}
+
+fn kind(column: &Column) -> ColumnKind {
+    match column.recipe {
+        Recipe::Value => ColumnKind::Value,
+        Recipe::ZeroIsMissing => ColumnKind::ZeroIsMissing,
+        Recipe::Equal(_) => ColumnKind::Equal,
+        Recipe::Member(_) => ColumnKind::Member,
+    }
+}
+
+fn too_large(what: String) -> CompileError {
+    CompileError::new(
+        codes::CATEGORY_BUDGET,
+        format!("{what} would need tables of more than {} MiB", MOST_BYTES >> 20),
+        "number the categories from 0 without gaps, or train with fewer of them",
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sched_forest::{ForestParts, Inner, Leaf, NodeRef, Predicate, Target, Tree};
+
+    /// One stump for each test of feature 0.
+    fn stumps(tests: Vec<Predicate>, sets: Vec<Vec<u32>>) -> Arc<Forest> {
+        let stump = |(source, predicate): (u32, Predicate)| {
+            let leaf = |source| Leaf { source, values: [1.0].into() };
+            let (left, right) = (NodeRef::Leaf(0), NodeRef::Leaf(1));
+            let inner = vec![Inner { feature: 0, predicate, missing_left: false, left, right }];
+            let leaves = vec![leaf(1), leaf(2)];
+            Tree { root: NodeRef::Inner(0), inner, leaves, target: Target::One(0), source }
+        };
+        let trees = (0..).zip(tests).map(stump).collect();
+        let sets = sets.into_iter().map(|set| set.into_iter().collect()).collect();
+        Arc::new(Forest::new(ForestParts { trees, sets, ..ForestParts::default() }).expect("a valid forest"))
+    }
+
+    #[test]
+    fn categories_that_no_set_tells_apart_are_one_class() {
+        let member = |set| Predicate::Member { set };
+        let forest = stumps(vec![member(0), member(1)], vec![vec![1, 2, 5], vec![1, 2, 4]]);
+        let columns = RowColumns::of(&forest).expect("small tables").expect("sets");
+        assert_eq!(columns.tables.classes, [0, 1, 1, 0, 2, 3]);
+        let bits: Vec<u64> = columns.tables.bits.iter().map(|bits| bits & 3).collect();
+        assert_eq!(bits, [3, 0, 1, 2]);
+        assert_eq!(columns.rows(&[1.0, 5.0, 9.0]), [0.0, 0.0, 0.0, 1.0, 1.0, 1.0]);
+    }
+
+    #[test]
+    fn columns_of_a_feature_are_side_by_side() {
+        let tests = vec![
+            Predicate::Equal { value: 2.5 },
+            Predicate::Numeric { threshold: 1.0 },
+            Predicate::Member { set: 0 },
+            Predicate::Equal { value: 2.5 },
+        ];
+        let forest = stumps(tests, vec![vec![0]]);
+        let columns = RowColumns::of(&forest).expect("small tables").expect("sets");
+        let kinds: Vec<_> = columns.tables.parts.iter().map(|part| (part.kind, part.count)).collect();
+        assert_eq!(kinds, [(ColumnKind::Value, 1), (ColumnKind::Equal, 1), (ColumnKind::Member, 1)]);
+        assert_eq!(columns.rows(&[2.5, 0.0]), [2.5, 0.0, 1.0, 0.0, 1.0, 0.0]);
+        assert_eq!(RowColumns::of(&stumps(vec![Predicate::Numeric { threshold: 1.0 }], vec![])), Ok(None));
+    }
+
+    #[test]
+    fn absurd_categories_are_refused() {
+        let forest = stumps(vec![Predicate::Member { set: 0 }], vec![vec![u32::MAX]]);
+        assert_eq!(RowColumns::of(&forest).expect_err("too large").code, codes::CATEGORY_BUDGET);
+    }
+}

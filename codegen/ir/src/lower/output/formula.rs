@@ -1,0 +1,137 @@
+//! The formulas of output steps that take each value by itself.
+
+use crate::lir::{Bin, Builder, Cast, Cmp, Math, Scalar, Ty, Value};
+use sched_forest::{Sigmoid, Transform};
+
+/// The result of one margin.
+pub struct Formula<'b> {
+    /// Where its operations go.
+    pub b: &'b mut Builder,
+    /// The element of margins.
+    pub element: Scalar,
+}
+
+impl Formula<'_> {
+    /// A value after steps that take each by itself. It is the one of this number in its row.
+    pub fn all(&mut self, steps: &[Transform], x: Value, number: usize) -> Value {
+        steps.iter().fold(x, |x, step| self.of(step, x, number))
+    }
+
+    fn of(&mut self, step: &Transform, x: Value, number: usize) -> Value {
+        match step {
+            Transform::Scale { factor, bias } => {
+                let (factor, bias) =
+                    (self.float(*factor), self.float(bias.get(number).copied().unwrap_or(0.0)));
+                let product = self.b.bin(Bin::Mul, x, factor);
+                self.b.add(product, bias)
+            }
+            Transform::Divide { by } => {
+                let by = self.float(*by);
+                self.b.bin(Bin::Div, x, by)
+            }
+            Transform::Sigmoid(form) => self.sigmoid(*form, x),
+            Transform::Hinge => self.positive(x, 0.0),
+            Transform::Exp => self.b.math(Math::Exp, x),
+            Transform::LogOnePlusExp => {
+                let power = self.b.math(Math::Exp, x);
+                self.b.math(Math::LogOnePlus, power)
+            }
+            Transform::SignedSquare => {
+                let size = self.size(x);
+                self.b.bin(Bin::Mul, x, size)
+            }
+            Transform::Probit => self.probit(x),
+            Transform::PowerOfTwo { by } => {
+                let (by, negated) = (self.float(*by), self.negated(x));
+                let power = self.b.bin(Bin::Div, negated, by);
+                self.b.math(Math::PowerOfTwo, power)
+            }
+            Transform::Softmax(_) | Transform::Complement | Transform::ArgMax => x,
+        }
+    }
+
+    fn float(&mut self, x: f64) -> Value {
+        self.b.float(Ty::of(self.element), x)
+    }
+
+    fn negated(&mut self, x: Value) -> Value {
+        let minus_zero = self.float(-0.0);
+        self.b.sub(minus_zero, x)
+    }
+
+    /// The value without its sign.
+    pub fn size(&mut self, x: Value) -> Value {
+        let negated = self.negated(x);
+        self.b.bin(Bin::Max, x, negated)
+    }
+
+    fn sigmoid(&mut self, form: Sigmoid, x: Value) -> Value {
+        let one = self.float(1.0);
+        let exponent = match form {
+            Sigmoid::Plain { slope } if slope != 1.0 => {
+                let slope = self.float(-slope);
+                self.b.bin(Bin::Mul, x, slope)
+            }
+            Sigmoid::Bounded if self.element == Scalar::F32 => {
+                let (negated, bound) = (self.negated(x), self.float(88.7));
+                self.b.bin(Bin::Min, negated, bound)
+            }
+            Sigmoid::Plain { .. } | Sigmoid::Bounded => self.negated(x),
+            Sigmoid::Mirrored => {
+                let size = self.size(x);
+                self.negated(size)
+            }
+        };
+        let power = self.b.math(Math::Exp, exponent);
+        let mut denominator = self.b.add(power, one);
+        if form == Sigmoid::Bounded && self.element == Scalar::F32 {
+            let tiny = self.float(1e-16);
+            denominator = self.b.add(denominator, tiny);
+        }
+        let y = self.b.bin(Bin::Div, one, denominator);
+        if form != Sigmoid::Mirrored {
+            return y;
+        }
+        let (zero, rest) = (self.float(0.0), self.b.sub(one, y));
+        let negative = self.b.cmp(Cmp::OLt, x, zero);
+        self.b.select(negative, rest, y)
+    }
+
+    /// The quantile of the normal distribution, in single precision as in ONNX Runtime.
+    fn probit(&mut self, x: Value) -> Value {
+        let single = Ty::of(Scalar::F32);
+        let x = self.b.cast(Cast::Float, x, single);
+        let float = |b: &mut Builder, x: f32| b.float(single, x.into());
+        let b = &mut *self.b;
+        let (one, two, half, zero) = (float(b, 1.0), float(b, 2.0), float(b, 0.5), float(b, 0.0));
+        let doubled = b.bin(Bin::Mul, two, x);
+        let x = b.sub(doubled, one);
+        let (below, above) = (b.sub(one, x), b.add(one, x));
+        let product = b.bin(Bin::Mul, below, above);
+        let log = b.math(Math::Log, product);
+        let first = float(b, 2.0 / (std::f32::consts::PI * 0.147));
+        let halved = b.bin(Bin::Mul, half, log);
+        let v = b.add(first, halved);
+        let inverse = float(b, 1.0 / 0.147);
+        let v2 = b.bin(Bin::Mul, inverse, log);
+        let square = b.bin(Bin::Mul, v, v);
+        let inside = b.sub(square, v2);
+        let root = b.math(Math::Sqrt, inside);
+        let v3 = b.sub(root, v);
+        let root = b.math(Math::Sqrt, v3);
+        let minus_zero = float(b, -0.0);
+        let negated = b.sub(minus_zero, root);
+        let negative = b.cmp(Cmp::OLt, x, zero);
+        let signed = b.select(negative, negated, root);
+        let factor = float(b, 1.414_213_6);
+        let y = b.bin(Bin::Mul, factor, signed);
+        b.cast(Cast::Float, y, Ty::of(self.element))
+    }
+
+    /// `x > bound ? 1 : 0`
+    pub fn positive(&mut self, x: Value, bound: f64) -> Value {
+        let (bound, one, zero) = (self.float(bound), self.float(1.0), self.float(0.0));
+        let above = self.b.cmp(Cmp::OLt, bound, x);
+        self.b.select(above, one, zero)
+    }
+}

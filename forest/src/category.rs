@@ -1,0 +1,131 @@
+//! Categories: numbers that stand for names, the sets of them that nodes test, and how trainers read them from values.
+
+use std::fmt;
+
+/// A set of categories.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct CategorySet {
+    /// Ascending, each once.
+    members: Vec<u32>,
+}
+
+impl CategorySet {
+    /// The categories of the set, ascending.
+    pub fn members(&self) -> &[u32] {
+        &self.members
+    }
+
+    /// Whether a category is a member.
+    pub fn contains(&self, category: u32) -> bool {
+        self.members.binary_search(&category).is_ok()
+    }
+}
+
+impl FromIterator<u32> for CategorySet {
+    fn from_iter<I: IntoIterator<Item = u32>>(members: I) -> CategorySet {
+        let mut members: Vec<u32> = members.into_iter().collect();
+        members.sort_unstable();
+        members.dedup();
+        CategorySet { members }
+    }
+}
+
+/// How a feature value that is not missing becomes a category. What becomes none is a member of no set.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum CategoryRule {
+    /// The value without its fraction, if that is not negative and below 2^31: -0.5 is category 0 (LightGBM).
+    Truncated,
+    /// A value that is not negative and below the bound, without its fraction: -0.5 is none (XGBoost, with 2^24).
+    Positive {
+        /// The first value that is too large.
+        below: f64,
+    },
+    /// A value without a fraction: 2.5 is none (ONNX).
+    Whole,
+}
+
+impl CategoryRule {
+    /// The category of a value, if it has one.
+    pub fn category(self, value: f64) -> Option<u32> {
+        const MOST: f64 = 4_294_967_296.0;
+        let whole = value.trunc();
+        let is_one = match self {
+            CategoryRule::Truncated => whole >= 0.0 && whole < 2_147_483_648.0,
+            CategoryRule::Positive { below } => value >= 0.0 && value < below.min(MOST),
+            CategoryRule::Whole => value == whole && value >= 0.0 && value < MOST,
+        };
+        is_one.then_some(whole as u32)
+    }
+}
+
+/// What a class or a category is called.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Label {
+    /// A whole number.
+    Integer(i64),
+    /// Another number.
+    Number(f64),
+    /// A text.
+    Text(String),
+}
+
+impl fmt::Display for Label {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Label::Integer(number) => write!(f, "{number}"),
+            Label::Number(number) => write!(f, "{number}"),
+            Label::Text(text) => f.write_str(text),
+        }
+    }
+}
+
+/// Whether LightGBM takes a value for zero, which means missing in models with `zero_as_missing`.
+pub fn is_nearly_zero(value: f64) -> bool {
+    value.abs() <= NEARLY_ZERO
+}
+
+/// The largest value that is nearly zero: 1e-35 in single precision, widened.
+pub const NEARLY_ZERO: f64 = 1e-35_f32 as f64;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn trainers_differ_in_odd_categories() {
+        let limit = 16_777_216.0;
+        let rules = [CategoryRule::Truncated, CategoryRule::Positive { below: limit }, CategoryRule::Whole];
+        let cases: [(f64, [Option<u32>; 3]); 12] = [
+            (0.0, [Some(0); 3]),
+            (-0.0, [Some(0); 3]),
+            (3.0, [Some(3); 3]),
+            (-0.5, [Some(0), None, None]),
+            (-1.0, [None; 3]),
+            (2.7, [Some(2), Some(2), None]),
+            (limit - 1.0, [Some(16_777_215); 3]),
+            (limit, [Some(16_777_216), None, Some(16_777_216)]),
+            (2_147_483_648.0, [None, None, Some(2_147_483_648)]),
+            (4_294_967_296.0, [None; 3]),
+            (f64::INFINITY, [None; 3]),
+            (f64::NEG_INFINITY, [None; 3]),
+        ];
+        for (value, expected) in cases {
+            assert_eq!(rules.map(|rule| rule.category(value)), expected, "{value}");
+        }
+        assert_eq!(CategoryRule::Positive { below: f64::INFINITY }.category(4_294_967_296.0), None);
+    }
+
+    #[test]
+    fn sets_hold_each_category_once() {
+        let set: CategorySet = [7, 3, 7, 4_294_967_295].into_iter().collect();
+        assert_eq!(set.members(), [3, 7, 4_294_967_295]);
+        assert!(set.contains(7) && !set.contains(4));
+    }
+
+    #[test]
+    fn zeros_have_an_edge() {
+        let edge = f64::from(1e-35_f32);
+        assert!([0.0, -0.0, edge, -edge].into_iter().all(is_nearly_zero));
+        assert!(![edge.next_up(), -edge.next_up(), 1e-30, f64::NAN].into_iter().any(is_nearly_zero));
+    }
+}

@@ -1,0 +1,429 @@
+//! From sums to results: the trainer's margins, predictions and classes.
+//!
+//! Formulas, the order of operations and types are the trainer's, and `exp` and its relatives are the C library's, so
+//! that predictions are equal to the last bit where the trainer used the same C library. All is computed in the
+//! accumulator's type.
+
+use crate::category::Label;
+use crate::codes;
+use crate::error::ModelError;
+use crate::forest::{Float, Forest};
+
+/// What becomes of a row's sums.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Output {
+    /// From sums to margins, the trainer's raw output. Each keeps the number of values.
+    pub raw: Vec<Transform>,
+    /// From margins to predictions.
+    pub value: Vec<Transform>,
+    /// How the class is found, if the model predicts classes.
+    pub classes: Option<Classes>,
+}
+
+/// A step from sums to results.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Transform {
+    /// `x * factor + bias`, rounded twice; one bias for each value.
+    Scale {
+        /// The factor.
+        factor: f64,
+        /// What is added, for each value.
+        bias: Vec<f64>,
+    },
+    /// `x / by`.
+    Divide {
+        /// The divisor.
+        by: f64,
+    },
+    /// A probability.
+    Sigmoid(Sigmoid),
+    /// `x > 0 ? 1 : 0`.
+    Hinge,
+    /// `exp(x)`.
+    Exp,
+    /// `log1p(exp(x))`.
+    LogOnePlusExp,
+    /// `x * |x|` with the sign of `x`.
+    SignedSquare,
+    /// The quantile of the normal distribution, as ONNX Runtime approximates it.
+    Probit,
+    /// `exp2(-x / by)` (isolation forests).
+    PowerOfTwo {
+        /// The divisor.
+        by: f64,
+    },
+    /// One probability per class.
+    Softmax(Softmax),
+    /// The one value becomes two: `1 - x` and `x`.
+    Complement,
+    /// The index of the largest value (the first one of equals).
+    ArgMax,
+}
+
+/// Forms of the sigmoid, which differ in the last digit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Sigmoid {
+    /// XGBoost's, in single precision: `1 / (exp(min(-x, 88.7)) + 1 + 1e-16)`. In double precision that is the plain
+    /// one.
+    Bounded,
+    /// `1 / (1 + exp(-slope * x))`.
+    Plain {
+        /// The factor of `x`.
+        slope: f64,
+    },
+    /// ONNX Runtime's: `y = 1 / (1 + exp(-|x|))`, and `1 - y` where `x` is negative.
+    Mirrored,
+}
+
+/// Forms of the softmax: exponentials of the distances to the largest value, over their sum.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Softmax {
+    /// XGBoost's: the sum is in double precision.
+    Doubled,
+    /// The sum is in the accumulator's type.
+    Plain,
+    /// ONNX Runtime's `SOFTMAX_ZERO`: values of at most 1e-7 are multiplied by the exponential of minus the largest
+    /// value instead, and are no part of the sum.
+    ZeroAside,
+}
+
+/// How a class is found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Classes {
+    /// The rule.
+    pub rule: ClassRule,
+    /// The trainer's names of classes; numbers from 0 on if there are none.
+    pub labels: Vec<Label>,
+}
+
+/// How the number of a class is found.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum ClassRule {
+    /// Class 1 where the prediction is above the bound, else class 0; for each margin by itself, so before a step that
+    /// mixes them.
+    ValueAbove(f64),
+    /// Class 1 where the margin is above the bound, else class 0; for each margin by itself.
+    MarginAbove(f64),
+    /// The largest margin, the first one of equals.
+    LargestMargin,
+    /// The largest value of the prediction, the first one of equals.
+    LargestValue,
+}
+
+impl Output {
+    /// Margins as they are, without classes.
+    pub fn identity() -> Output {
+        Output::default()
+    }
+
+    /// One step from margins to predictions, without classes.
+    pub fn of(transform: Transform) -> Output {
+        Output { value: vec![transform], ..Output::default() }
+    }
+
+    /// The same, with classes that have no names.
+    pub fn with_classes(self, rule: ClassRule) -> Output {
+        Output { classes: Some(Classes { rule, labels: Vec::new() }), ..self }
+    }
+
+    /// Values per row of a prediction.
+    pub fn columns(&self, num_margins: usize) -> usize {
+        self.value.iter().fold(num_margins, |columns, transform| transform.columns(columns))
+    }
+
+    /// Whether predictions are the margins as they are.
+    pub fn is_identity(&self) -> bool {
+        self.value.is_empty()
+    }
+
+    /// Turns the sums of one row into margins; values are widened.
+    pub fn margins(&self, float: Float, values: &mut Vec<f64>) {
+        self.raw.iter().for_each(|transform| transform.apply(float, values));
+    }
+
+    /// Turns the sums of one row into a prediction; values are widened.
+    pub fn prediction(&self, float: Float, values: &mut Vec<f64>) {
+        self.margins(float, values);
+        self.value.iter().for_each(|transform| transform.apply(float, values));
+    }
+
+    /// Turns the sums of one row, which are used up, into classes. False if there are none.
+    pub fn classes(&self, float: Float, values: &mut Vec<f64>, out: &mut [u32]) -> bool {
+        let Some(Classes { rule, .. }) = &self.classes else { return false };
+        match rule {
+            ClassRule::LargestValue => self.prediction(float, values),
+            ClassRule::ValueAbove(_) => {
+                self.margins(float, values);
+                let by_value = self.value.iter().take_while(|transform| transform.is_by_value());
+                by_value.for_each(|transform| transform.apply(float, values));
+            }
+            ClassRule::MarginAbove(_) | ClassRule::LargestMargin => self.margins(float, values),
+        }
+        match *rule {
+            ClassRule::ValueAbove(bound) | ClassRule::MarginAbove(bound) => {
+                out.iter_mut().zip(values).for_each(|(out, value)| *out = u32::from(*value > bound));
+            }
+            ClassRule::LargestMargin | ClassRule::LargestValue => out.fill(arg_max(values) as u32),
+        }
+        true
+    }
+
+    /// Checks that steps fit the number of values that they meet.
+    pub(crate) fn check(&self, num_margins: usize) -> Result<(), ModelError> {
+        let bad = |message: String| Err(ModelError::new(codes::BAD_PARAMETER, message).at("output"));
+        if !self.raw.iter().all(Transform::is_by_value) {
+            return bad("a step to margins mixes several of them".into());
+        }
+        let mixed = self.value.iter().position(|transform| !transform.is_by_value());
+        if mixed.is_some_and(|at| at + 1 < self.value.len()) {
+            return bad("a step follows one that mixes the values of a row".into());
+        }
+        let mut columns = num_margins;
+        for transform in self.raw.iter().chain(&self.value) {
+            match transform {
+                Transform::Scale { bias, .. } if bias.len() != columns => {
+                    return bad(format!("{} numbers are added to {columns} values", bias.len()));
+                }
+                Transform::Complement if columns != 1 => {
+                    return bad(format!("{columns} values have no complement"));
+                }
+                _ => {}
+            }
+            if !transform.numbers().iter().all(|number| number.is_finite()) {
+                return bad("a number of the output is not finite".into());
+            }
+            columns = transform.columns(columns);
+        }
+        Ok(())
+    }
+}
+
+impl Transform {
+    /// Values after the step, of so many before.
+    fn columns(&self, before: usize) -> usize {
+        match self {
+            Transform::ArgMax => 1,
+            Transform::Complement => 2,
+            _ => before,
+        }
+    }
+
+    /// Whether each value becomes one by itself.
+    pub fn is_by_value(&self) -> bool {
+        !matches!(self, Transform::Softmax(_) | Transform::ArgMax | Transform::Complement)
+    }
+
+    fn numbers(&self) -> Vec<f64> {
+        match self {
+            Transform::Scale { factor, bias } => bias.iter().copied().chain([*factor]).collect(),
+            Transform::Divide { by } | Transform::PowerOfTwo { by } => vec![*by],
+            Transform::Sigmoid(Sigmoid::Plain { slope }) => vec![*slope],
+            _ => Vec::new(),
+        }
+    }
+
+    /// A short name.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Transform::Scale { .. } => "scale",
+            Transform::Divide { .. } => "average",
+            Transform::Sigmoid(_) => "sigmoid",
+            Transform::Hinge => "hinge",
+            Transform::Exp => "exp",
+            Transform::LogOnePlusExp => "log1p_exp",
+            Transform::SignedSquare => "signed_square",
+            Transform::Probit => "probit",
+            Transform::PowerOfTwo { .. } => "exp2",
+            Transform::Softmax(Softmax::ZeroAside) => "softmax_zero",
+            Transform::Softmax(_) => "softmax",
+            Transform::Complement => "complement",
+            Transform::ArgMax => "argmax",
+        }
+    }
+
+    /// Does the step for one row, in the accumulator's type; values are widened.
+    fn apply(&self, float: Float, values: &mut Vec<f64>) {
+        let round = |x: f64| match float {
+            Float::F32 => f64::from(x as f32),
+            Float::F64 => x,
+        };
+        let exp = |x: f64| match float {
+            Float::F32 => f64::from((x as f32).exp()),
+            Float::F64 => x.exp(),
+        };
+        match self {
+            Transform::Scale { factor, bias } => {
+                for (value, bias) in values.iter_mut().zip(bias) {
+                    *value = round(round(*value * round(*factor)) + round(*bias));
+                }
+            }
+            Transform::Divide { by } => each(values, |x| round(x / round(*by))),
+            Transform::Sigmoid(form) => each(values, |x| match (form, float) {
+                (Sigmoid::Bounded, Float::F32) => f64::from(bounded_sigmoid(x as f32)),
+                (Sigmoid::Bounded, Float::F64) => 1.0 / (1.0 + (-x).exp()),
+                (Sigmoid::Plain { slope }, _) => round(1.0 / round(1.0 + exp(round(-slope * x)))),
+                (Sigmoid::Mirrored, _) => {
+                    let y = round(1.0 / round(1.0 + exp(-x.abs())));
+                    if x < 0.0 { round(1.0 - y) } else { y }
+                }
+            }),
+            Transform::Hinge => each(values, |x| f64::from(u8::from(x > 0.0))),
+            Transform::Exp => each(values, exp),
+            Transform::LogOnePlusExp => each(values, |x| match float {
+                Float::F32 => f64::from((x as f32).exp().ln_1p()),
+                Float::F64 => x.exp().ln_1p(),
+            }),
+            Transform::SignedSquare => each(values, |x| round(x * x.abs())),
+            Transform::Probit => each(values, |x| f64::from(probit(x as f32))),
+            Transform::PowerOfTwo { by } => each(values, |x| {
+                let power = round(-x / round(*by));
+                match float {
+                    Float::F32 => f64::from((power as f32).exp2()),
+                    Float::F64 => power.exp2(),
+                }
+            }),
+            Transform::Softmax(form) => softmax(*form, values, exp, round),
+            Transform::Complement => {
+                let value = values.first().copied().unwrap_or_default();
+                *values = vec![round(1.0 - value), value];
+            }
+            Transform::ArgMax => *values = vec![arg_max(values) as f64],
+        }
+    }
+}
+
+impl Forest {
+    /// Values per row of a prediction.
+    pub fn num_outputs(&self) -> usize {
+        self.output.columns(self.num_margins)
+    }
+
+    /// Values per row of class output: one, or as many as there are margins where each answers a question of its own.
+    pub fn num_classes_out(&self) -> usize {
+        match self.output.classes.as_ref().map(|classes| classes.rule) {
+            Some(ClassRule::LargestMargin | ClassRule::LargestValue) => 1,
+            _ => self.num_margins,
+        }
+    }
+
+    /// Whether the model predicts classes.
+    pub fn is_classifier(&self) -> bool {
+        self.output.classes.is_some()
+    }
+}
+
+fn each(values: &mut [f64], f: impl Fn(f64) -> f64) {
+    for value in values {
+        *value = f(*value);
+    }
+}
+
+/// XGBoost's sigmoid: bounded so that the exponential does not overflow.
+fn bounded_sigmoid(x: f32) -> f32 {
+    let denominator = (-x).min(88.7).exp() + 1.0 + 1e-16;
+    1.0 / denominator
+}
+
+/// ONNX Runtime's quantile of the normal distribution, in single precision.
+fn probit(x: f32) -> f32 {
+    let x = 2.0 * x - 1.0;
+    let sign = if x < 0.0 { -1.0 } else { 1.0 };
+    let log = ((1.0 - x) * (1.0 + x)).ln();
+    let v = 2.0 / (std::f32::consts::PI * 0.147) + 0.5 * log;
+    let v2 = 1.0 / 0.147 * log;
+    let v3 = -v + (v * v - v2).sqrt();
+    1.414_213_6 * (sign * v3.sqrt())
+}
+
+/// The index of the largest value, the first one of equals.
+pub(crate) fn arg_max(values: &[f64]) -> usize {
+    let mut best = 0;
+    for (index, value) in values.iter().enumerate() {
+        if *value > values[best] {
+            best = index;
+        }
+    }
+    best
+}
+
+fn softmax(form: Softmax, values: &mut [f64], exp: impl Fn(f64) -> f64, round: impl Fn(f64) -> f64) {
+    let largest = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let aside = exp(-largest);
+    let mut sum = 0.0;
+    for value in values.iter_mut() {
+        if form == Softmax::ZeroAside && value.abs() <= f64::from(1e-7_f32) {
+            *value = round(*value * aside);
+            continue;
+        }
+        *value = exp(round(*value - largest));
+        sum += *value;
+        if form != Softmax::Doubled {
+            sum = round(sum);
+        }
+    }
+    let sum = round(sum);
+    for value in values {
+        *value = round(*value / sum);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn applied(transform: Transform, float: Float, margins: &[f64]) -> Vec<f64> {
+        let mut values = margins.to_vec();
+        Output::of(transform).prediction(float, &mut values);
+        values
+    }
+
+    #[test]
+    fn transforms_by_hand() {
+        for float in [Float::F32, Float::F64] {
+            let sigmoids = [Sigmoid::Bounded, Sigmoid::Plain { slope: 2.0 }, Sigmoid::Mirrored];
+            for sigmoid in sigmoids {
+                assert_eq!(applied(Transform::Sigmoid(sigmoid), float, &[0.0]), [0.5]);
+            }
+            for softmax in [Softmax::Doubled, Softmax::Plain] {
+                assert_eq!(applied(Transform::Softmax(softmax), float, &[7.0, 7.0]), [0.5, 0.5]);
+            }
+            let scale = Transform::Scale { factor: 2.0, bias: vec![0.5, -1.0] };
+            assert_eq!(applied(scale, float, &[1.5, -2.0]), [3.5, -5.0]);
+            assert_eq!(applied(Transform::Divide { by: 4.0 }, float, &[1.0]), [0.25]);
+            assert_eq!(applied(Transform::Hinge, float, &[0.0, 1e-30, -1.0]), [0.0, 1.0, 0.0]);
+            assert_eq!(applied(Transform::Exp, float, &[0.0]), [1.0]);
+            assert_eq!(applied(Transform::SignedSquare, float, &[-3.0, 2.0]), [-9.0, 4.0]);
+            assert_eq!(applied(Transform::PowerOfTwo { by: 2.0 }, float, &[4.0, 0.0]), [0.25, 1.0]);
+            assert_eq!(applied(Transform::Complement, float, &[0.25]), [0.75, 0.25]);
+            assert_eq!(applied(Transform::ArgMax, float, &[1.0, 3.0, 3.0]), [1.0]);
+            assert_eq!(applied(Transform::Probit, float, &[0.5]), [0.0]);
+        }
+        let small = applied(Transform::LogOnePlusExp, Float::F64, &[-40.0])[0];
+        assert_eq!(small, (-40.0f64).exp());
+        let aside = applied(Transform::Softmax(Softmax::ZeroAside), Float::F32, &[0.0, 1.0]);
+        assert_eq!(aside, [0.0, 1.0]);
+    }
+
+    #[test]
+    fn extremes_stay_finite() {
+        let sigmoid = Transform::Sigmoid(Sigmoid::Bounded);
+        let small = applied(sigmoid.clone(), Float::F32, &[-1000.0])[0];
+        assert!(small > 0.0 && small < 1e-37, "{small}");
+        assert_eq!(applied(sigmoid, Float::F32, &[1000.0]), [1.0]);
+        let softmax = Transform::Softmax(Softmax::Doubled);
+        assert_eq!(applied(softmax, Float::F32, &[-1000.0, 1000.0]), [0.0, 1.0]);
+    }
+
+    #[test]
+    fn steps_fit_the_values_that_they_meet() {
+        let complement = Output::of(Transform::Complement);
+        assert_eq!((complement.columns(1), complement.check(1)), (2, Ok(())));
+        let scale = Output::of(Transform::Scale { factor: 1.0, bias: vec![0.0] });
+        let infinite = Output::of(Transform::Divide { by: f64::INFINITY });
+        let mixed = Output { raw: vec![Transform::ArgMax], ..Output::default() };
+        let late = Output { value: vec![Transform::ArgMax, Transform::Exp], ..Output::default() };
+        for (output, margins) in [(complement, 2), (scale, 2), (infinite, 1), (mixed, 1), (late, 1)] {
+            assert_eq!(output.check(margins).unwrap_err().code, codes::BAD_PARAMETER);
+        }
+    }
+}
