@@ -261,7 +261,7 @@ impl Transform {
             Transform::Sigmoid(form) => each(values, |x| match (form, float) {
                 (Sigmoid::Bounded, Float::F32) => f64::from(bounded_sigmoid(x as f32)),
                 (Sigmoid::Bounded, Float::F64) => 1.0 / (1.0 + (-x).exp()),
-                (Sigmoid::Plain { slope }, _) => round(1.0 / round(1.0 + exp(round(-slope * x)))),
+                (Sigmoid::Plain { slope }, _) => round(1.0 / round(1.0 + exp(round(round(-slope) * x)))),
                 (Sigmoid::Mirrored, _) => {
                     let y = round(1.0 / round(1.0 + exp(-x.abs())));
                     if x < 0.0 { round(1.0 - y) } else { y }

@@ -6,6 +6,7 @@
 
 use crate::codes;
 use crate::error::CompileError;
+use crate::lir::Table;
 use sched_forest::{CategoryRule, Column, Forest, Prepared, Recipe};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -17,6 +18,8 @@ pub struct RowColumns {
     prepared: Arc<Prepared>,
     /// The same as tables.
     pub tables: ColumnTables,
+    /// The first one of them among the module's tables.
+    pub first_table: u32,
 }
 
 /// Columns as tables.
@@ -32,7 +35,7 @@ pub struct ColumnTables {
     pub bits: Vec<u64>,
 }
 
-/// Columns of one feature and kind, side by side.
+/// Columns of one feature and kind, side by side; of neighbouring features, where there is one of each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ColumnPart {
     /// The feature.
@@ -49,17 +52,33 @@ pub struct ColumnPart {
     pub first_class: u64,
 }
 
-/// How columns are made.
+impl ColumnPart {
+    /// Whether another part can be added to this one.
+    fn goes_on_with(&self, next: &ColumnPart) -> bool {
+        let of_features = matches!(self.kind, ColumnKind::Value | ColumnKind::ZeroIsMissing);
+        of_features && self.kind == next.kind && next.feature == self.feature + self.count
+    }
+
+    /// As the runtime reads it, `schedc_column_part` in C.
+    fn to_bytes(&self) -> Vec<u8> {
+        let words = [self.feature, self.kind as u32, self.count, self.categories];
+        let words = words.into_iter().flat_map(u32::to_le_bytes);
+        words.chain([self.first, self.first_class].into_iter().flat_map(u64::to_le_bytes)).collect()
+    }
+}
+
+/// How columns are made. The runtime knows them by these numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
 pub enum ColumnKind {
-    /// The value.
-    Value,
-    /// The value, or missing where that is nearly zero.
-    ZeroIsMissing,
+    /// The value of as many features from this one on as there are columns.
+    Value = 0,
+    /// The same, or missing where that is nearly zero.
+    ZeroIsMissing = 1,
     /// 0 where the value is the one in the table, else 1.
-    Equal,
+    Equal = 2,
     /// The bits of the value's class.
-    Member,
+    Member = 3,
 }
 
 /// The most bytes that tables of columns may take.
@@ -76,7 +95,21 @@ impl RowColumns {
     pub fn of(source: &Arc<Forest>) -> Result<Option<RowColumns>, CompileError> {
         let Some(prepared) = source.prepared() else { return Ok(None) };
         let tables = ColumnTables::of(source, &prepared.columns)?;
-        Ok(Some(RowColumns { source: Arc::clone(source), prepared: Arc::new(prepared), tables }))
+        let (source, prepared) = (Arc::clone(source), Arc::new(prepared));
+        Ok(Some(RowColumns { source, prepared, tables, first_table: 0 }))
+    }
+
+    /// Adds the tables to those of a module.
+    pub fn add_tables(&mut self, tables: &mut Vec<Table>) {
+        self.first_table = tables.len() as u32;
+        let ColumnTables { parts, values, classes, bits } = &self.tables;
+        let parts = parts.iter().flat_map(ColumnPart::to_bytes).collect();
+        let values = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+        let classes = classes.iter().flat_map(|class| class.to_le_bytes()).collect();
+        let bits = bits.iter().flat_map(|bits| bits.to_le_bytes()).collect();
+        let all = [("column_parts", parts), ("column_values", values), ("category_classes", classes)];
+        let all = all.into_iter().chain([("category_bits", bits)]);
+        tables.extend(all.map(|(name, bytes)| Table { name: name.to_string(), bytes }));
     }
 
     /// The forest over the columns.
@@ -84,9 +117,13 @@ impl RowColumns {
         self.prepared.forest.clone()
     }
 
-    /// How a value becomes a category.
-    pub fn rule(&self) -> CategoryRule {
-        self.source.category_rule
+    /// How a value becomes a category, as the runtime knows it: a number, and a bound.
+    pub fn rule(&self) -> (i32, f64) {
+        match self.source.category_rule {
+            CategoryRule::Truncated => (0, 0.0),
+            CategoryRule::Positive { below } => (1, below),
+            CategoryRule::Whole => (2, 0.0),
+        }
     }
 
     /// How many columns there are.
@@ -133,7 +170,10 @@ impl ColumnTables {
                     part.categories = tables.add_sets(forest, group)?;
                 }
             }
-            tables.parts.push(part);
+            match tables.parts.last_mut() {
+                Some(last) if last.goes_on_with(&part) => last.count += 1,
+                _ => tables.parts.push(part),
+            }
         }
         Ok(tables)
     }

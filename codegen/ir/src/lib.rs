@@ -107,7 +107,10 @@ pub fn compile(
     let rows_per_run = limits.min();
     let places = lowerings.map(|_, lowering| lowering.place());
     let lir = Module { kernels: functions, tables, types, rows_per_run, places, columns };
-    let lir = lir.without_unread_tables();
+    let mut lir = lir.without_unread_tables();
+    if let Some(columns) = &mut lir.columns {
+        columns.add_tables(&mut lir.tables);
+    }
     Ok(Compiled { variants: built.map(|_, (stages, _)| stages), lir })
 }
 

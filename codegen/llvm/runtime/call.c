@@ -109,14 +109,15 @@ static int32_t plan_rows(schedc_plan *p, const schedc_call *call)
         return SCHEDC_ERR_ARGUMENT;
     p->dtype = call->dtype;
     int64_t element = (int64_t)schedc_size_of(p->dtype), kernel_element = (int64_t)schedc_size_of(p->model->row_type);
-    p->row_bytes = (size_t)(features * kernel_element);
+    int64_t columns = p->model->columns.count ? p->model->columns.count : features;
+    p->row_bytes = (size_t)(columns * kernel_element);
     if (__builtin_mul_overflow(stride, element, &bytes))
         return SCHEDC_ERR_ARGUMENT;
     p->row_step = (size_t)bytes;
     if (__builtin_mul_overflow(call->n_rows, bytes, &bytes) ||
         __builtin_mul_overflow(call->n_rows, (int64_t)p->out_bytes, &bytes))
         return SCHEDC_ERR_ARGUMENT;
-    p->convert = element != kernel_element || (uintptr_t)p->rows % (size_t)element != 0 ||
+    p->convert = p->model->columns.count || element != kernel_element || (uintptr_t)p->rows % (size_t)element != 0 ||
                  (p->row_step != p->row_bytes && p->n_rows > 1);
     return SCHEDC_OK;
 }
@@ -132,7 +133,7 @@ static int32_t plan_place(schedc_plan *p, const schedc_call *call)
     if (!p->on_device)
         return SCHEDC_OK;
     bool another_type = p->margin_bytes && !p->finish;
-    if (!p->model->gpu || another_type)
+    if (!p->model->gpu || another_type || p->model->columns.count)
         return SCHEDC_ERR_UNSUPPORTED;
     return p->convert ? SCHEDC_ERR_ARGUMENT : SCHEDC_OK;
 }

@@ -30,6 +30,9 @@ typedef struct schedc_plan {
 /* Packs the caller's rows [first, first + n_rows) into `to`, in the kernels' type, with the threads of `ctx`. */
 void schedc_pack_rows(const schedc_plan *p, schedc_ctx *ctx, int64_t first, int64_t n_rows, unsigned char *to);
 
+/* Makes the columns that the kernels read of one of the caller's rows. */
+void schedc_make_columns(const schedc_plan *p, void *to, const unsigned char *row);
+
 /* Writes margins of so many rows that are the output themselves, in another type. */
 void schedc_convert_margins(const schedc_plan *p, const void *margins, int64_t n_rows, void *out);
 

@@ -9,7 +9,9 @@ enum { BLOCK_BYTES = 16 * 1024 }; /* rows that a thread converts at a time */
 static void pack_row(const schedc_plan *p, unsigned char *to, const unsigned char *from)
 {
     int32_t features = p->model->num_features;
-    if (p->dtype == p->model->row_type) {
+    if (p->model->columns.count) {
+        schedc_make_columns(p, to, from);
+    } else if (p->dtype == p->model->row_type) {
         memcpy(to, from, p->row_bytes);
     } else if (p->dtype == SCHEDC_DTYPE_F32) {
         for (int32_t i = 0; i < features; i++) {

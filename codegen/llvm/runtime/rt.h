@@ -83,6 +83,38 @@ typedef struct schedc_gpu {
     void **state;                /* of the runtime; null at first */
 } schedc_gpu;
 
+/* How columns are made from features. */
+enum {
+    SCHEDC_PART_VALUE = 0,           /* of so many features from this one on, one each */
+    SCHEDC_PART_ZERO_IS_MISSING = 1, /* the same, but values that are nearly zero are missing */
+    SCHEDC_PART_EQUAL = 2,           /* 0 where the value is the one in the table, else 1 */
+    SCHEDC_PART_MEMBER = 3,          /* the bits of the value's class */
+};
+
+/* How values become categories. */
+enum {
+    SCHEDC_CATEGORY_TRUNCATED = 0,   /* -0.5 is category 0 */
+    SCHEDC_CATEGORY_POSITIVE = 1,    /* -0.5 is none, nor is what is not below a bound */
+    SCHEDC_CATEGORY_WHOLE = 2,       /* 2.5 is none */
+};
+
+/* Columns side by side. */
+typedef struct schedc_column_part {
+    uint32_t feature, kind, count;
+    uint32_t categories;         /* that have an entry in the table of classes */
+    uint64_t first;              /* in the table of values or of bits */
+    uint64_t first_class;        /* in the table of classes */
+} schedc_column_part;
+
+/* The columns that kernels read, where these are not the features. */
+typedef struct schedc_columns {
+    int32_t count;               /* 0: kernels read the features */
+    int32_t num_parts;
+    int32_t first_table;         /* of four: parts, values, classes and bits */
+    int32_t rule;                /* SCHEDC_CATEGORY_* */
+    double below;                /* the bound of the rule */
+} schedc_columns;
+
 /* Everything the entry points need to know of one compiled model. Emitted as a constant by the compiler. */
 typedef struct schedc_model {
     uint32_t size;               /* of this struct */
@@ -104,6 +136,7 @@ typedef struct schedc_model {
     uint64_t cpu_needs;          /* bits of SCHEDC_CPU_* */
     const struct schedc_model *otherwise; /* the same model for processors that lack these; null: none */
     const schedc_gpu *gpu;       /* null: the model has no code for GPUs */
+    schedc_columns columns;
 } schedc_model;
 
 /* Instruction sets beyond baseline x86-64, by the psABI's levels. */

@@ -5,6 +5,7 @@
 #include "cores.c"
 #include "memory.c"
 #include "pool.c"
+#include "columns.c"
 #include "rows.c"
 #include "run.c"
 #include "call.c"

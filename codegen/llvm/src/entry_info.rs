@@ -70,7 +70,22 @@ impl EntryInfo {
             cpu_needs,
             otherwise: std::ptr::null(),
             gpu,
+            columns: columns(module),
         }
+    }
+}
+
+/// The columns of a module's kernels as the runtime wants to know them.
+pub(crate) fn columns(module: &Module) -> runtime::ColumnsDescriptor {
+    let Some(columns) = &module.columns else { return runtime::ColumnsDescriptor::default() };
+    let count = |n: usize| i32::try_from(n).unwrap_or(i32::MAX);
+    let (rule, below) = columns.rule();
+    runtime::ColumnsDescriptor {
+        count: count(columns.count()),
+        num_parts: count(columns.tables.parts.len()),
+        first_table: columns.first_table as i32,
+        rule,
+        below,
     }
 }
 
@@ -93,6 +108,6 @@ pub(crate) fn rows_per_run(module: &Module) -> i64 {
 }
 
 /// The size of the model's structure as generated code lays it out: four 32-bit counts, their size and three
-/// types, two 64-bit numbers, and nine words.
-pub(crate) const MODEL_BYTES: usize = 8 * 4 + 2 * 8 + 9 * 8;
+/// types, two 64-bit numbers, nine words, and the columns: four 32-bit numbers and one of 64 bits.
+pub(crate) const MODEL_BYTES: usize = 8 * 4 + 2 * 8 + 9 * 8 + 4 * 4 + 8;
 const _: () = assert!(MODEL_BYTES == mem::size_of::<runtime::ModelDescriptor>());

@@ -98,6 +98,24 @@ pub struct ModelDescriptor {
     pub otherwise: *const ModelDescriptor,
     /// What the model has for GPUs; null: nothing.
     pub gpu: *const GpuDescriptor,
+    /// The columns that kernels read, where these are not the features.
+    pub columns: ColumnsDescriptor,
+}
+
+/// The columns that kernels read, `schedc_columns` in C.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ColumnsDescriptor {
+    /// How many there are; 0: kernels read the features.
+    pub count: i32,
+    /// How many parts they have.
+    pub num_parts: i32,
+    /// The first one of four of the model's tables: parts, values, classes and bits.
+    pub first_table: i32,
+    /// How values become categories.
+    pub rule: i32,
+    /// The bound of that rule.
+    pub below: f64,
 }
 
 /// Code for GPUs of one kind, `schedc_image` in C.

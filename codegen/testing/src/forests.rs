@@ -2,8 +2,8 @@
 
 use crate::schedules::Rng;
 use sched_forest::{
-    ClassRule, Comparison, Float, Forest, ForestParts, Inner, Leaf, NodeRef, Output, Predicate, Profile,
-    Sigmoid, Softmax, Target, Transform, Tree, Types,
+    CategoryRule, ClassRule, Comparison, Float, Forest, ForestParts, Inner, Leaf, NodeRef, Output, Predicate,
+    Profile, Sigmoid, Softmax, Target, Transform, Tree, Types,
 };
 use sched_nest::ModelInfo;
 
@@ -67,6 +67,31 @@ pub fn forest(rng: &mut Rng) -> Forest {
         objective: "binary:logistic".to_string(),
         ..ForestParts::default()
     };
+    Forest::new(parts).expect("the generator keeps the promises of a forest")
+}
+
+/// The forest, in some cases with tests that are not numeric.
+pub fn with_other_tests(rng: &mut Rng, forest: Forest) -> Forest {
+    if !rng.one_in(3) {
+        return forest;
+    }
+    let mut parts = forest.into_parts();
+    let rules = [CategoryRule::Truncated, CategoryRule::Positive { below: 3.0 }, CategoryRule::Whole];
+    parts.category_rule = rules[rng.below(3)];
+    parts.sets =
+        (0..1 + rng.below(4)).map(|_| (0..rng.below(4)).map(|_| rng.below(5) as u32).collect()).collect();
+    let sets = parts.sets.len();
+    let threshold = parts.types.threshold;
+    let often = 1 + rng.below(3);
+    for inner in parts.trees.iter_mut().flat_map(|tree| &mut tree.inner) {
+        let Predicate::Numeric { threshold: value } = inner.predicate else { continue };
+        inner.predicate = match rng.below(3 * often) {
+            0 => Predicate::Member { set: rng.below(sets) as u32 },
+            1 => Predicate::Equal { value: grid(rng, threshold) },
+            2 => Predicate::NumericNotZero { threshold: value },
+            _ => continue,
+        };
+    }
     Forest::new(parts).expect("the generator keeps the promises of a forest")
 }
 
@@ -211,7 +236,7 @@ pub fn profile(rng: &mut Rng, forest: &Forest) -> Profile {
 pub fn info(forest: &Forest) -> ModelInfo {
     ModelInfo {
         num_trees: forest.trees.len() as u32,
-        num_features: forest.num_features as u32,
+        num_features: forest.prepared().map_or(forest.num_features, |it| it.columns.len()) as u32,
         num_classes: forest.num_margins as u32,
         depths: forest.trees.iter().map(Tree::depth).collect(),
         profiled: true,

@@ -4,9 +4,9 @@ use super::function::{self, kernel_name};
 use super::{module, types};
 use crate::codes;
 use crate::device::DeviceCode;
-use crate::entry_info::{EntryInfo, dtype, rows_per_run};
+use crate::entry_info::{EntryInfo, columns, dtype, rows_per_run};
 use crate::error::LlvmError;
-use crate::runtime::MODEL_SIZE;
+use crate::runtime::{self, MODEL_SIZE};
 use crate::session::Session;
 use crate::target::Machine;
 use inkwell::attributes::{Attribute, AttributeLoc};
@@ -208,8 +208,20 @@ impl<'a, 'ctx> Parts<'a, 'ctx> {
             long(machine.needs as i64),
             otherwise.map_or(null, |model| model.as_pointer_value()).into(),
             gpu.into(),
+            self.columns(source),
         ];
         self.constant("model", self.context.const_struct(&fields, false).into())
+    }
+}
+
+impl<'ctx> Parts<'_, 'ctx> {
+    /// The columns of the kernels, `schedc_columns` of `runtime/rt.h`.
+    fn columns(&self, source: &lir::Module) -> BasicValueEnum<'ctx> {
+        let runtime::ColumnsDescriptor { count, num_parts, first_table, rule, below } = columns(source);
+        let int = |n: i32| self.context.i32_type().const_int(n as u64, true).as_basic_value_enum();
+        let below = self.context.f64_type().const_float(below).into();
+        let fields = [int(count), int(num_parts), int(first_table), int(rule), below];
+        self.context.const_struct(&fields, false).into()
     }
 }
 

@@ -37,6 +37,7 @@ impl Case {
     pub fn new(seed: u64) -> Case {
         let mut rng = Rng(seed.wrapping_mul(0x5851_f42d_4c95_7f2d) ^ 0x1405_7b7e_f767_814f);
         let forest = forests::forest(&mut rng);
+        let forest = forests::with_other_tests(&mut rng, forest);
         let profile = forests::profile(&mut rng, &forest);
         let model = forests::info(&forest);
         let schedule = with_params(schedules::schedule(rng.next_u64(), &model), &mut rng);
@@ -196,10 +197,7 @@ impl Case {
 
     /// A number in the type of results.
     fn result(&self, x: f64) -> f64 {
-        match self.forest.types.output {
-            Float::F32 => f64::from(x as f32),
-            Float::F64 => x,
-        }
+        round(x, self.forest.types.output)
     }
 
     /// Predicts numbers of the type of results.
@@ -246,13 +244,23 @@ impl Case {
 
     fn interpret(&self, compiled: &Compiled, count: usize) -> Result<Vec<f64>, String> {
         let accumulator = self.forest.types.accumulator;
-        let input = bytes(self.given(), self.forest.types.input);
+        let input = self.kernel_rows(compiled);
         let found = self.run_kernel(compiled, KernelKind::Raw, &input, count * accumulator.bytes())?;
         Ok(doubles(&found, accumulator))
     }
 
+    /// The rows as kernels read them.
+    fn kernel_rows(&self, compiled: &Compiled) -> Vec<u8> {
+        let input = self.forest.types.input;
+        let rows: Vec<f64> = self.given().map(|x| round(x, input)).collect();
+        match &compiled.lir.columns {
+            Some(columns) => bytes(columns.rows(&rows).into_iter(), input),
+            None => bytes(rows.into_iter(), input),
+        }
+    }
+
     fn interpret_leaves(&self, compiled: &Compiled, count: usize) -> Result<Vec<u32>, String> {
-        let input = bytes(self.given(), self.forest.types.input);
+        let input = self.kernel_rows(compiled);
         let found = self.run_kernel(compiled, KernelKind::Leaf, &input, count * 4)?;
         Ok(found.as_chunks::<4>().0.iter().map(|x| u32::from_le_bytes(*x)).collect())
     }
@@ -388,4 +396,12 @@ pub fn with_params(schedule: String, rng: &mut Rng) -> String {
         }
     }
     header + &body
+}
+
+/// A number in a type.
+fn round(x: f64, float: Float) -> f64 {
+    match float {
+        Float::F32 => f64::from(x as f32),
+        Float::F64 => x,
+    }
 }

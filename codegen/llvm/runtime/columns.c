@@ -1,0 +1,101 @@
+/* Rows of a model as rows of its kernels, where these read columns that are made from features: values, values whose
+ * zeros are missing, and zeros and ones that say whether a value equals another or its category is in a set. */
+#include "plan.h"
+
+#include <math.h>
+#include <string.h>
+
+/* The tables of columns, as schedc_columns names them. */
+typedef struct columns {
+    const schedc_columns *of;
+    const schedc_column_part *parts;
+    const double *values;
+    const uint32_t *classes;
+    const uint64_t *bits;
+} columns;
+
+static columns tables_of(const schedc_model *model)
+{
+    const schedc_columns *of = &model->columns;
+    const void *const *tables = model->tables + of->first_table;
+    return (columns){of, tables[0], tables[1], tables[2], tables[3]};
+}
+
+/* The class of a value's category; 0 for those that are in no set. */
+static uint32_t class_of(const columns *all, const schedc_column_part *part, double x)
+{
+    double whole = trunc(x);
+    bool is_one = false;
+    switch (all->of->rule) {
+    case SCHEDC_CATEGORY_TRUNCATED:
+        is_one = whole >= 0.0;
+        break;
+    case SCHEDC_CATEGORY_POSITIVE:
+        is_one = x >= 0.0 && x < all->of->below;
+        break;
+    case SCHEDC_CATEGORY_WHOLE:
+        is_one = x == whole && x >= 0.0;
+        break;
+    }
+    return is_one && whole < part->categories ? all->classes[part->first_class + (uint32_t)whole] : 0;
+}
+
+/* The columns of one row, for a type of the caller's rows and one of the kernels'. Values have the narrower one of both
+ * before anything is asked of them. */
+#define COLUMNS_OF_ROW(name, from_type, to_type, nan, size)                                                            \
+    static void name(const columns *all, void *columns_of_row, const unsigned char *row)                               \
+    {                                                                                                                  \
+        to_type *to = columns_of_row;                                                                                  \
+        for (int32_t i = 0; i < all->of->num_parts; i++) {                                                             \
+            const schedc_column_part *part = &all->parts[i];                                                                  \
+            const unsigned char *from = row + (size_t)part->feature * sizeof(from_type);                               \
+            uint32_t count = part->count;                                                                              \
+            from_type given;                                                                                           \
+            memcpy(&given, from, sizeof given);                                                                        \
+            to_type x = (to_type)given;                                                                                \
+            switch (part->kind) {                                                                                      \
+            case SCHEDC_PART_VALUE:                                                                                    \
+                for (uint32_t k = 0; k < count; k++) {                                                                 \
+                    memcpy(&given, from + (size_t)k * sizeof given, sizeof given);                                     \
+                    to[k] = (to_type)given;                                                                            \
+                }                                                                                                      \
+                break;                                                                                                 \
+            case SCHEDC_PART_ZERO_IS_MISSING:                                                                          \
+                for (uint32_t k = 0; k < count; k++) {                                                                 \
+                    memcpy(&given, from + (size_t)k * sizeof given, sizeof given);                                     \
+                    x = (to_type)given;                                                                                \
+                    to[k] = size(x) <= (to_type)1e-35f ? nan : x;                                                      \
+                }                                                                                                      \
+                break;                                                                                                 \
+            case SCHEDC_PART_EQUAL:                                                                                    \
+                for (uint32_t k = 0; k < count; k++)                                                                   \
+                    to[k] = x != x ? nan : (to_type)((double)x != all->values[part->first + k]);                       \
+                break;                                                                                                 \
+            default: {                                                                                                 \
+                uint64_t words = ((uint64_t)count + 63) / 64;                                                          \
+                const uint64_t *bits = all->bits + part->first + words * class_of(all, part, (double)x);               \
+                for (uint32_t k = 0; k < count; k++)                                                                   \
+                    to[k] = (to_type)(int32_t)(bits[k / 64] >> k % 64 & 1);                                            \
+                if (x != x)                                                                                            \
+                    for (uint32_t k = 0; k < count; k++)                                                               \
+                        to[k] = nan;                                                                                   \
+            }                                                                                                          \
+            }                                                                                                          \
+            to += count;                                                                                               \
+        }                                                                                                              \
+    }
+
+COLUMNS_OF_ROW(floats_of_floats, float, float, NAN, fabsf)
+COLUMNS_OF_ROW(floats_of_doubles, double, float, NAN, fabsf)
+COLUMNS_OF_ROW(doubles_of_floats, float, double, (double)NAN, fabs)
+COLUMNS_OF_ROW(doubles_of_doubles, double, double, (double)NAN, fabs)
+
+void schedc_make_columns(const schedc_plan *p, void *to, const unsigned char *row)
+{
+    columns all = tables_of(p->model);
+    bool from_doubles = p->dtype == SCHEDC_DTYPE_F64;
+    if (p->model->row_type == SCHEDC_DTYPE_F64)
+        (from_doubles ? doubles_of_doubles : doubles_of_floats)(&all, to, row);
+    else
+        (from_doubles ? floats_of_doubles : floats_of_floats)(&all, to, row);
+}
