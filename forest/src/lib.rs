@@ -48,7 +48,7 @@ pub use fingerprint::fingerprint;
 pub use forest::{
     Comparison, Float, Forest, Inner, Leaf, LeafValues, LinearLeaf, NodeRef, Predicate, Target, Tree, Types,
 };
-pub use loaded::{Iterations, Loaded, Note, ParseIterationsError};
+pub use loaded::{Iterations, Loaded, Note, ParseIterationsError, Source};
 pub use output::{ClassRule, Classes, Output, Sigmoid, Softmax, Transform};
 pub use prepared::{Column, Prepared, Recipe};
 pub use profile::Profile;
