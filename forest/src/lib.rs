@@ -53,7 +53,7 @@ pub use output::{ClassRule, Classes, Output, Sigmoid, Softmax, Transform};
 pub use prepared::{Column, Prepared, Recipe};
 pub use profile::Profile;
 pub use read::{ReadOptions, load, read, read_with};
-pub use summary::{FeatureUse, LeafRange, MissingDirections, ModelSummary, summarize};
+pub use summary::{FeatureUse, LeafRange, MissingDirections, MissingValues, ModelSummary, summarize};
 pub use walk::{Real, WalkError, predict, predict_classes, predict_leaves, predict_margins};
 
 /// The deepest tree that is accepted, in edges.
