@@ -49,7 +49,7 @@ pub use forest::{
     Comparison, Float, Forest, Inner, Leaf, LeafValues, LinearLeaf, NodeRef, Predicate, Target, Tree, Types,
 };
 pub use loaded::{Iterations, Loaded, Note, ParseIterationsError, Source};
-pub use output::{ClassRule, Classes, Output, Sigmoid, Softmax, Transform};
+pub use output::{ClassRule, Classes, EXPECTILE_GAP, Output, Sigmoid, Softmax, Transform};
 pub use prepared::{Column, Prepared, Recipe};
 pub use profile::Profile;
 pub use read::{ReadOptions, load, read, read_with};

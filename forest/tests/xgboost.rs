@@ -84,7 +84,7 @@ fn check_model(path: &Path, expected: &Expected) {
 #[test]
 fn numbers_are_those_of_xgboost() {
     let mut covered = BTreeSet::new();
-    for release in ["1.7.6", "2.1.4", "3.2.0"] {
+    for release in ["1.7.6", "2.1.4", "3.2.0", "3.4.1"] {
         for path in files(&fixtures().join(release)) {
             let Some(base) = path.to_str().unwrap().strip_suffix(".expected.json") else { continue };
             let expected: Expected = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
@@ -98,7 +98,7 @@ fn numbers_are_those_of_xgboost() {
         }
     }
     println!("objectives: {covered:?}");
-    assert_eq!(covered.len(), 19);
+    assert_eq!(covered.len(), 20);
 }
 
 #[test]

@@ -212,7 +212,7 @@ fn check_order(all: &[Vec<Label>], segments: &[i64], order: &[i64]) -> Result<()
         let (first, last) = (pair[0] as usize, pair[1] as usize);
         for (index, &code) in order.iter().enumerate().take(last).skip(first) {
             let slot = usize::try_from(code).ok().and_then(|code| seen.get_mut(code));
-            if !slot.is_some_and(|slot| !std::mem::replace(slot, true)) {
+            if slot.is_none_or(|slot| std::mem::replace(slot, true)) {
                 let message = format!(
                     "{code} is no code of the feature's {} categories, or is there twice",
                     names.len()

@@ -83,7 +83,7 @@ fn forest(
         return Err(no_classes(&objective.name));
     }
     let num_margins = num_class.max(num_target).max(1);
-    let found = objective::find(&objective.name, num_margins)?;
+    let found = objective::find(&objective.name, num_margins);
     if !found.is_known {
         notes.push(Note(format!(
             "the objective `{}` is not one of XGBoost's: predictions are the margins as they are",
@@ -382,7 +382,8 @@ fn base_margins(
              objective takes",
         ));
     }
-    Ok(scores.into_iter().map(|score| f64::from((objective.base_margin)(score))).collect())
+    objective.base_margins.apply(&mut scores);
+    Ok(scores.into_iter().map(f64::from).collect())
 }
 
 /// The iteration of the best score. Attributes are free text that users may set, so a strange one is not an error.
