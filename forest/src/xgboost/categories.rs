@@ -6,6 +6,7 @@ use crate::codes;
 use crate::error::ModelError;
 use crate::loaded::Note;
 use sched_diagnostics::Code;
+use std::cmp::Ordering;
 use std::collections::HashMap;
 
 /// The first number that XGBoost takes for no category.
@@ -76,14 +77,14 @@ pub(super) fn names(
 
 fn labels(names: Names) -> Result<Vec<Label>, ModelError> {
     match (names.offsets, names.kind, names.values) {
-        (Some(offsets), _, Numbers::Whole(bytes)) => texts(&offsets, &bytes),
+        (Some(offsets), _, Numbers::Small(bytes)) => texts(&offsets, &bytes),
         (None, Some(kind), values) => numbers(kind, values),
         (None, None, _) => Err(damaged(
             codes::STRUCTURE,
             "categories have neither `offsets`, as strings do, nor a `type`".into(),
             "",
         )),
-        (Some(_), _, Numbers::Real(_)) => {
+        (Some(_), _, Numbers::Whole(_) | Numbers::Real(_)) => {
             Err(damaged(codes::BAD_VALUE, "the letters of names are not bytes".into(), "values"))
         }
     }
@@ -91,7 +92,7 @@ fn labels(names: Names) -> Result<Vec<Label>, ModelError> {
 
 /// Cuts strings out of their bytes, which files hold with or without a sign. What is not UTF-8 is replaced, and so
 /// noticed as not ASCII.
-fn texts(offsets: &[i64], bytes: &[i64]) -> Result<Vec<Label>, ModelError> {
+fn texts(offsets: &[i32], bytes: &[i16]) -> Result<Vec<Label>, ModelError> {
     let mut text = Vec::with_capacity(bytes.len());
     for (index, &byte) in bytes.iter().enumerate() {
         if !(-128..256).contains(&byte) {
@@ -125,6 +126,7 @@ fn numbers(kind: i64, values: Numbers) -> Result<Vec<Label>, ModelError> {
     let whole: fn(i64) -> Option<Label> = match kind {
         F32 | F64 => {
             let values = match values {
+                Numbers::Small(values) => values.into_iter().map(f64::from).collect(),
                 Numbers::Whole(values) => values.into_iter().map(|value| value as f64).collect(),
                 Numbers::Real(values) => values,
             };
@@ -148,10 +150,15 @@ fn numbers(kind: i64, values: Numbers) -> Result<Vec<Label>, ModelError> {
                 .help("categories are read that are strings or numbers"));
         }
     };
-    let Numbers::Whole(values) = values else {
-        return Err(damaged(codes::BAD_VALUE, "categories of a whole type have fractions".into(), "values"));
+    let values = match values {
+        Numbers::Small(values) => values.into_iter().map(i64::from).collect(),
+        Numbers::Whole(values) => values,
+        Numbers::Real(_) => {
+            let message = "categories of a whole type have fractions".into();
+            return Err(damaged(codes::BAD_VALUE, message, "values"));
+        }
     };
-    let label = |(index, &value)| {
+    let label = |(index, &value): (usize, &i64)| {
         whole(value).ok_or_else(|| {
             let message = format!("the category {value} does not fit its type");
             damaged(codes::BAD_VALUE, message, &format!("values[{index}]"))
@@ -170,7 +177,7 @@ fn unsigned(value: i64, bits: u32) -> Option<Label> {
 }
 
 /// Checks that the names of each feature are as many as the file says.
-fn check_segments(all: &[Vec<Label>], segments: &[i64]) -> Result<(), ModelError> {
+fn check_segments(all: &[Vec<Label>], segments: &[i32]) -> Result<(), ModelError> {
     let none = segments.is_empty() && all.iter().all(Vec::is_empty);
     let fits = || {
         segments.first() == Some(&0)
@@ -178,7 +185,7 @@ fn check_segments(all: &[Vec<Label>], segments: &[i64]) -> Result<(), ModelError
             && segments
                 .windows(2)
                 .zip(all)
-                .all(|(pair, names)| pair[1].checked_sub(pair[0]) == i64::try_from(names.len()).ok())
+                .all(|(pair, names)| pair[1].checked_sub(pair[0]) == i32::try_from(names.len()).ok())
     };
     if none || fits() {
         return Ok(());
@@ -187,15 +194,31 @@ fn check_segments(all: &[Vec<Label>], segments: &[i64]) -> Result<(), ModelError
     Err(damaged(codes::LENGTH_MISMATCH, message, "feature_segments"))
 }
 
+/// An order of names in which equal ones are neighbours.
+fn by_name(left: &Label, right: &Label) -> Ordering {
+    match (left, right) {
+        (Label::Text(left), Label::Text(right)) => left.cmp(right),
+        (Label::Integer(left), Label::Integer(right)) => left.cmp(right),
+        (Label::Number(left), Label::Number(right)) => (left + 0.0).total_cmp(&(right + 0.0)),
+        // Whole numbers that are too large for a sign are texts.
+        (Label::Text(_), _) => Ordering::Greater,
+        (_, Label::Text(_)) => Ordering::Less,
+        (Label::Integer(_), Label::Number(_)) => Ordering::Less,
+        (Label::Number(_), Label::Integer(_)) => Ordering::Greater,
+    }
+}
+
 /// Checks `sorted_idx`, which lists the codes of each feature in the order of their names. Files need not have it. Names
 /// that are twice there would stand for two codes.
-fn check_order(all: &[Vec<Label>], segments: &[i64], order: &[i64]) -> Result<(), ModelError> {
+fn check_order(all: &[Vec<Label>], segments: &[i32], order: &[i32]) -> Result<(), ModelError> {
     for (feature, names) in all.iter().enumerate() {
-        let mut keys: Vec<String> = names.iter().map(Label::to_string).collect();
-        keys.sort_unstable();
-        if let Some(pair) = keys.windows(2).find(|pair| pair[0] == pair[1] && pair[0].is_ascii()) {
+        let mut sorted: Vec<&Label> = names.iter().collect();
+        sorted.sort_unstable_by(|left, right| by_name(left, right));
+        let same = |pair: &&[&Label]| by_name(pair[0], pair[1]).is_eq() && pair[0].to_string().is_ascii();
+        if let Some(pair) = sorted.windows(2).find(same) {
+            let name = pair[0].to_string();
             let message =
-                format!("feature {feature} has two categories of the name `{}`", pair[0].escape_debug());
+                format!("feature {feature} has two categories of the name `{}`", name.escape_debug());
             return Err(damaged(codes::BAD_VALUE, message, &format!("enc[{feature}]")));
         }
     }

@@ -160,15 +160,15 @@ pub(super) struct Cats {
     #[serde(default)]
     pub enc: Vec<Names>,
     #[serde(default)]
-    pub feature_segments: Vec<i64>,
+    pub feature_segments: Vec<i32>,
     #[serde(default)]
-    pub sorted_idx: Vec<i64>,
+    pub sorted_idx: Vec<i32>,
 }
 
 /// The names of one feature's categories: with offsets they are strings, in bytes; else numbers of a type.
 #[derive(Deserialize)]
 pub(super) struct Names {
-    pub offsets: Option<Vec<i64>>,
+    pub offsets: Option<Vec<i32>>,
     #[serde(rename = "type")]
     pub kind: Option<i64>,
     #[serde(default)]
@@ -268,13 +268,38 @@ impl<'de> Deserialize<'de> for Flag {
 /// Numbers of any type. Those of 64 bits without a sign wrap around, as they do in UBJSON files.
 #[derive(Debug)]
 pub(super) enum Numbers {
+    /// Bytes, mostly: the letters of all names of a feature.
+    Small(Vec<i16>),
     Whole(Vec<i64>),
     Real(Vec<f64>),
 }
 
 impl Default for Numbers {
     fn default() -> Numbers {
-        Numbers::Whole(Vec::new())
+        Numbers::Small(Vec::new())
+    }
+}
+
+impl Numbers {
+    /// Adds a number, and widens the others where they cannot be kept with it.
+    fn push(&mut self, number: Number) {
+        match (&mut *self, number) {
+            (Numbers::Small(small), Number::Whole(value)) => match i16::try_from(value) {
+                Ok(value) => small.push(value),
+                Err(_) => {
+                    *self = Numbers::Whole(small.iter().map(|&value| value.into()).chain([value]).collect());
+                }
+            },
+            (Numbers::Whole(whole), Number::Whole(value)) => whole.push(value),
+            (Numbers::Real(real), Number::Whole(value)) => real.push(value as f64),
+            (Numbers::Real(real), Number::Real(value)) => real.push(value),
+            (Numbers::Small(small), Number::Real(value)) => {
+                *self = Numbers::Real(small.iter().map(|&value| value.into()).chain([value]).collect());
+            }
+            (Numbers::Whole(whole), Number::Real(value)) => {
+                *self = Numbers::Real(whole.iter().map(|&value| value as f64).chain([value]).collect());
+            }
+        }
     }
 }
 
@@ -315,19 +340,12 @@ impl<'de> Deserialize<'de> for Numbers {
                 f.write_str("an array of numbers")
             }
             fn visit_seq<A: SeqAccess<'de>>(self, mut values: A) -> Result<Numbers, A::Error> {
-                let mut whole = Vec::new();
-                let mut real = Vec::new();
+                // A reader's hint is no larger than its bytes.
+                let mut numbers = Numbers::Small(Vec::with_capacity(values.size_hint().unwrap_or(0)));
                 while let Some(value) = values.next_element()? {
-                    match value {
-                        Number::Whole(value) if real.is_empty() => whole.push(value),
-                        Number::Whole(value) => real.push(value as f64),
-                        Number::Real(value) => {
-                            real.extend(whole.drain(..).map(|value| value as f64));
-                            real.push(value);
-                        }
-                    }
+                    numbers.push(value);
                 }
-                Ok(if real.is_empty() { Numbers::Whole(whole) } else { Numbers::Real(real) })
+                Ok(numbers)
             }
         }
         deserializer.deserialize_seq(NumbersVisitor)
