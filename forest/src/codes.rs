@@ -6,8 +6,6 @@ sched_diagnostics::codes! { Model in "explain/";
     SYNTAX 3 "M0003" Error "damaged or truncated model file"
     STRUCTURE 4 "M0004" Error "missing field or wrong type in a model file"
     UNSUPPORTED_BOOSTER 5 "M0005" Error "booster without trees"
-    UNSUPPORTED_CATEGORICAL 6 "M0006" Error "categorical split"
-    UNSUPPORTED_VECTOR_LEAF 7 "M0007" Error "leaves that hold a vector"
     UNSUPPORTED_OBJECTIVE 8 "M0008" Error "objective whose prediction cannot be computed"
     BAD_PARAMETER 9 "M0009" Error "model parameter that makes no sense"
     LENGTH_MISMATCH 10 "M0010" Error "arrays of different lengths"

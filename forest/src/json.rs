@@ -16,7 +16,7 @@ const RETRAIN: &str = "the file was probably damaged or cut short; copy it again
 const STRUCTURE: &str =
     "the file was changed by hand or by another program; save the model again with XGBoost";
 
-/// Reads a JSON document. `NaN` and `Infinity`, which are not JSON but were written by early releases of XGBoost, are
+/// Reads a JSON document. `NaN` and `Infinity`, which are not JSON but are written by XGBoost before release 3, are
 /// read as `null`.
 pub(crate) fn from_json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ModelError> {
     let error = match serde_json::from_slice(bytes) {
@@ -95,6 +95,9 @@ fn without_position(error: &serde_json::Error) -> String {
     text[..end].to_owned()
 }
 
+/// Numbers that JSON does not have.
+const LITERALS: [&[u8]; 3] = [b"NaN", b"Infinity", b"-Infinity"];
+
 /// Replaces `NaN`, `Infinity` and `-Infinity` outside strings by `null`. Also returns, ascending, the positions in the
 /// new text where it is one byte longer than the old one.
 fn without_literals(bytes: &[u8]) -> (Cow<'_, [u8]>, Vec<usize>) {
@@ -103,9 +106,12 @@ fn without_literals(bytes: &[u8]) -> (Cow<'_, [u8]>, Vec<usize>) {
     let (mut copied, mut at, mut in_string) = (0, 0, false);
     while at < bytes.len() {
         let rest = &bytes[at..];
-        let literal = [&b"NaN"[..], b"Infinity", b"-Infinity"]
-            .into_iter()
-            .find(|literal| !in_string && rest.starts_with(literal));
+        let literal = match bytes[at] {
+            b'N' | b'I' | b'-' if !in_string => {
+                LITERALS.into_iter().find(|literal| rest.starts_with(literal))
+            }
+            _ => None,
+        };
         match (literal, bytes[at]) {
             (Some(literal), _) => {
                 clean.extend_from_slice(&bytes[copied..at]);

@@ -48,12 +48,12 @@ pub use fingerprint::fingerprint;
 pub use forest::{
     Comparison, Float, Forest, Inner, Leaf, LeafValues, LinearLeaf, NodeRef, Predicate, Target, Tree, Types,
 };
-pub use loaded::{Iterations, Loaded, Note, ParseIterationsError};
-pub use output::{ClassRule, Classes, Output, Sigmoid, Softmax, Transform};
+pub use loaded::{Iterations, Loaded, Note, ParseIterationsError, Source};
+pub use output::{ClassRule, Classes, EXPECTILE_GAP, Output, Sigmoid, Softmax, Transform};
 pub use prepared::{Column, Prepared, Recipe};
 pub use profile::Profile;
 pub use read::{ReadOptions, load, read, read_with};
-pub use summary::{FeatureUse, LeafRange, MissingDirections, ModelSummary, summarize};
+pub use summary::{FeatureUse, LeafRange, MissingDirections, MissingValues, ModelSummary, summarize};
 pub use walk::{Real, WalkError, predict, predict_classes, predict_leaves, predict_margins};
 
 /// The deepest tree that is accepted, in edges.

@@ -108,6 +108,19 @@ pub struct Loaded {
     pub version: Vec<u64>,
     /// Remarks for the user.
     pub notes: Vec<Note>,
+    /// What the file says beside the model.
+    pub source: Source,
+}
+
+/// What a file says that no prediction needs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Source {
+    /// The format of the file, such as `JSON`; empty if the reader does not say.
+    pub format: &'static str,
+    /// The program that trained the model, such as `XGBoost`; empty if nobody knows.
+    pub trainer: &'static str,
+    /// For each feature its type in the trainer's words, such as `float` or `c`; empty if the file does not say.
+    pub feature_types: Vec<String>,
 }
 
 #[cfg(test)]

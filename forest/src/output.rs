@@ -54,11 +54,17 @@ pub enum Transform {
     },
     /// One probability per class.
     Softmax(Softmax),
+    /// The first value, and then each time the one before plus [`EXPECTILE_GAP`] and `log(1 + exp(x))` (expectiles of
+    /// XGBoost, which ascend).
+    Ascending,
     /// The one value becomes two: `1 - x` and `x`.
     Complement,
     /// The index of the largest value (the first one of equals).
     ArgMax,
 }
+
+/// The least distance between two values that [ascend](Transform::Ascending): 1e-6 in single precision.
+pub const EXPECTILE_GAP: f64 = 1e-6_f32 as f64;
 
 /// Forms of the sigmoid, which differ in the last digit.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -210,7 +216,10 @@ impl Transform {
 
     /// Whether each value becomes one by itself.
     pub fn is_by_value(&self) -> bool {
-        !matches!(self, Transform::Softmax(_) | Transform::ArgMax | Transform::Complement)
+        !matches!(
+            self,
+            Transform::Softmax(_) | Transform::Ascending | Transform::ArgMax | Transform::Complement
+        )
     }
 
     fn numbers(&self) -> Vec<f64> {
@@ -236,6 +245,7 @@ impl Transform {
             Transform::PowerOfTwo { .. } => "exp2",
             Transform::Softmax(Softmax::ZeroAside) => "softmax_zero",
             Transform::Softmax(_) => "softmax",
+            Transform::Ascending => "ascending",
             Transform::Complement => "complement",
             Transform::ArgMax => "argmax",
         }
@@ -283,6 +293,12 @@ impl Transform {
                 }
             }),
             Transform::Softmax(form) => softmax(*form, values, exp, round),
+            Transform::Ascending => {
+                for index in 1..values.len() {
+                    let step = round(EXPECTILE_GAP + softplus(float, values[index]));
+                    values[index] = round(values[index - 1] + step);
+                }
+            }
             Transform::Complement => {
                 let value = values.first().copied().unwrap_or_default();
                 *values = vec![round(1.0 - value), value];
@@ -315,6 +331,19 @@ impl Forest {
 fn each(values: &mut [f64], f: impl Fn(f64) -> f64) {
     for value in values {
         *value = f(*value);
+    }
+}
+
+/// `log(1 + exp(x))` without overflow.
+fn softplus(float: Float, x: f64) -> f64 {
+    let small = match float {
+        Float::F32 => f64::from((-x.abs() as f32).exp().ln_1p()),
+        Float::F64 => (-x.abs()).exp().ln_1p(),
+    };
+    match float {
+        _ if x <= 0.0 => small,
+        Float::F32 => f64::from((x + small) as f32),
+        Float::F64 => x + small,
     }
 }
 
@@ -397,6 +426,14 @@ mod tests {
             assert_eq!(applied(Transform::Complement, float, &[0.25]), [0.75, 0.25]);
             assert_eq!(applied(Transform::ArgMax, float, &[1.0, 3.0, 3.0]), [1.0]);
             assert_eq!(applied(Transform::Probit, float, &[0.5]), [0.0]);
+        }
+        for float in [Float::F32, Float::F64] {
+            let values = applied(Transform::Ascending, float, &[-3.0, -200.0, 0.0, 200.0]);
+            let ln2 = std::f64::consts::LN_2;
+            let expected = [-3.0, -3.0 + 1e-6, -3.0 + 2e-6 + ln2, 197.0 + 3e-6 + ln2];
+            let far = |(value, expected): (&f64, &f64)| (value - expected).abs() > 2e-5;
+            assert!(!values.iter().zip(&expected).any(far), "{values:?}");
+            assert_eq!(applied(Transform::Ascending, float, &[-7.0]), [-7.0]);
         }
         let small = applied(Transform::LogOnePlusExp, Float::F64, &[-40.0])[0];
         assert_eq!(small, (-40.0f64).exp());

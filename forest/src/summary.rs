@@ -4,16 +4,30 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::forest::{Float, Forest, Predicate};
+use crate::category::Label;
+use crate::forest::{Float, Forest, Predicate, Target};
+use crate::loaded::Source;
 use crate::output::{Output, Transform};
 
 /// What `schedc inspect` shows of a model. Serialises to JSON with the field names given here.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ModelSummary {
+    /// The format of its file, if [`ModelSummary::from_file`] says.
+    pub format: Option<&'static str>,
+    /// The program that trained it, if that is known.
+    pub trainer: Option<&'static str>,
+    /// The release of that program, such as `3.2.0`, if the file says.
+    pub version: Option<String>,
     /// The trainer's name of the objective.
     pub objective: String,
     /// The steps from sums to predictions, in lower case.
     pub transform: String,
+    /// The steps from sums to margins, by name, in order.
+    pub raw_steps: Vec<&'static str>,
+    /// The steps from margins to predictions, by name, in order.
+    pub value_steps: Vec<&'static str>,
+    /// The names of classes, if the model predicts classes; empty where classes are numbers from 0 on.
+    pub labels: Option<Vec<String>>,
     /// Columns of a row.
     pub num_features: usize,
     /// Margins per row.
@@ -38,6 +52,12 @@ pub struct ModelSummary {
     pub inner_nodes: usize,
     /// Leaves of all trees.
     pub leaves: usize,
+    /// Trees whose leaves hold a value for each margin.
+    pub vector_trees: usize,
+    /// Leaves with a linear formula.
+    pub linear_leaves: usize,
+    /// Different sets of categories that nodes test.
+    pub sets: usize,
     /// For each depth in edges that some tree has, how many trees have it.
     pub depths: BTreeMap<u32, usize>,
     /// For each depth of a leaf, how many leaves have it.
@@ -50,6 +70,8 @@ pub struct ModelSummary {
     pub leaf_values: Option<LeafRange>,
     /// Where missing values go.
     pub missing: MissingDirections,
+    /// Which values are missing.
+    pub missing_values: MissingValues,
 }
 
 /// How one feature is used.
@@ -59,10 +81,16 @@ pub struct FeatureUse {
     pub feature: u32,
     /// Its name, if the model has names.
     pub name: Option<String>,
+    /// Its type in the trainer's words, such as `float` or `c`, if [`ModelSummary::from_file`] says.
+    pub trainer_type: Option<String>,
     /// Nodes that test it.
     pub nodes: usize,
     /// Different thresholds among these.
     pub thresholds: usize,
+    /// Different sets of categories among these; where there are any, its values are categories.
+    pub sets: usize,
+    /// Categories that have names in the file.
+    pub categories: usize,
 }
 
 /// Smallest, average and largest leaf value.
@@ -90,11 +118,47 @@ pub enum MissingDirections {
     Mixed,
 }
 
+/// The values that count as missing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MissingValues {
+    /// NaN.
+    Nan,
+    /// At some nodes also values that are [nearly zero](crate::is_nearly_zero).
+    NanAndSomeZeros,
+    /// Also values that are nearly zero, at all nodes that compare.
+    NanAndZeros,
+}
+
+impl ModelSummary {
+    /// Adds what the file says beside the model.
+    pub fn from_file(mut self, source: &Source, version: &[u64]) -> ModelSummary {
+        let known = |text: &'static str| (!text.is_empty()).then_some(text);
+        self.format = known(source.format);
+        self.trainer = known(source.trainer);
+        let parts: Vec<String> = version.iter().map(u64::to_string).collect();
+        self.version = (!parts.is_empty()).then(|| parts.join("."));
+        for feature in &mut self.features {
+            feature.trainer_type = source.feature_types.get(feature.feature as usize).cloned();
+        }
+        self
+    }
+}
+
 /// Describes a model. Takes time and memory in proportion to its nodes.
 pub fn summarize(forest: &Forest) -> ModelSummary {
     let (depths, leaf_depths) = depth_histograms(forest);
     let features = feature_uses(forest);
     ModelSummary {
+        format: None,
+        trainer: None,
+        version: None,
+        raw_steps: forest.output.raw.iter().map(Transform::name).collect(),
+        value_steps: forest.output.value.iter().map(Transform::name).collect(),
+        labels: labels(forest),
+        vector_trees: forest.trees.iter().filter(|tree| tree.target == Target::All).count(),
+        linear_leaves: forest.linear.iter().map(Vec::len).sum(),
+        sets: forest.sets.len(),
         objective: forest.objective.clone(),
         transform: transform_name(&forest.output),
         num_features: forest.num_features,
@@ -115,6 +179,7 @@ pub fn summarize(forest: &Forest) -> ModelSummary {
         features,
         leaf_values: leaf_range(forest),
         missing: missing_directions(forest),
+        missing_values: missing_values(forest),
     }
 }
 
@@ -144,23 +209,60 @@ fn depth_histograms(forest: &Forest) -> (Histogram, Histogram) {
     (trees, leaves)
 }
 
+fn labels(forest: &Forest) -> Option<Vec<String>> {
+    let classes = forest.output.classes.as_ref()?;
+    Some(classes.labels.iter().map(Label::to_string).collect())
+}
+
+/// What the nodes of one feature test.
+#[derive(Default)]
+struct Tests {
+    nodes: usize,
+    thresholds: Vec<f64>,
+    sets: Vec<u32>,
+}
+
 fn feature_uses(forest: &Forest) -> Vec<FeatureUse> {
-    let mut tests: BTreeMap<u32, (usize, Vec<f64>)> = BTreeMap::new();
+    let mut tests: BTreeMap<u32, Tests> = BTreeMap::new();
     for inner in forest.trees.iter().flat_map(|tree| &tree.inner) {
-        let (nodes, thresholds) = tests.entry(inner.feature).or_default();
-        *nodes += 1;
-        if let Predicate::Numeric { threshold } | Predicate::NumericNotZero { threshold } = inner.predicate {
+        let tests = tests.entry(inner.feature).or_default();
+        tests.nodes += 1;
+        match inner.predicate {
             // Adding zero makes one of the two zeros, which no comparison tells apart.
-            thresholds.push(threshold + 0.0);
+            Predicate::Numeric { threshold } | Predicate::NumericNotZero { threshold } => {
+                tests.thresholds.push(threshold + 0.0);
+            }
+            Predicate::Member { set } => tests.sets.push(set),
+            Predicate::Equal { .. } => {}
         }
     }
-    let uses = tests.into_iter().map(|(feature, (nodes, mut thresholds))| {
+    let uses = tests.into_iter().map(|(feature, Tests { nodes, mut thresholds, mut sets })| {
         thresholds.sort_unstable_by(f64::total_cmp);
         thresholds.dedup();
-        let name = forest.feature_names.get(feature as usize).cloned();
-        FeatureUse { feature, name, nodes, thresholds: thresholds.len() }
+        sets.sort_unstable();
+        sets.dedup();
+        FeatureUse {
+            feature,
+            name: forest.feature_names.get(feature as usize).cloned(),
+            trainer_type: None,
+            nodes,
+            thresholds: thresholds.len(),
+            sets: sets.len(),
+            categories: forest.categories.get(feature as usize).map_or(0, Vec::len),
+        }
     });
     uses.collect()
+}
+
+fn missing_values(forest: &Forest) -> MissingValues {
+    let inner = || forest.trees.iter().flat_map(|tree| &tree.inner);
+    let zeros = inner().any(|inner| matches!(inner.predicate, Predicate::NumericNotZero { .. }));
+    let others = inner().any(|inner| matches!(inner.predicate, Predicate::Numeric { .. }));
+    match (zeros, others) {
+        (false, _) => MissingValues::Nan,
+        (true, true) => MissingValues::NanAndSomeZeros,
+        (true, false) => MissingValues::NanAndZeros,
+    }
 }
 
 fn leaf_range(forest: &Forest) -> Option<LeafRange> {

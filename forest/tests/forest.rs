@@ -3,9 +3,10 @@
 
 use sched_diagnostics::Code;
 use sched_forest::{
-    CategoryRule, ClassRule, Comparison, Float, Forest, ForestParts, Inner, Leaf, LinearLeaf,
-    MissingDirections, NodeRef, Output, Predicate, Sigmoid, Softmax, Target, Transform, Tree, Types,
-    WalkError, codes, predict, predict_classes, predict_leaves, predict_margins, summarize,
+    CategoryRule, ClassRule, Comparison, Float, Forest, ForestParts, Inner, Label, Leaf, LinearLeaf,
+    MissingDirections, MissingValues, NodeRef, Output, Predicate, Sigmoid, Softmax, Source, Target,
+    Transform, Tree, Types, WalkError, codes, predict, predict_classes, predict_leaves, predict_margins,
+    summarize,
 };
 
 fn leaf(source: u32, values: &[f64]) -> Leaf {
@@ -304,6 +305,53 @@ fn summaries_count() {
     assert_eq!(summary.missing, MissingDirections::Mixed);
     let range = summary.leaf_values.unwrap();
     assert_eq!((range.min, range.max), (-6.0, 30.0));
+    assert_eq!((summary.missing_values, summary.sets, summary.vector_trees), (MissingValues::Nan, 0, 0));
     let empty = summarize(&Forest::new(ForestParts::default()).unwrap());
     assert_eq!((empty.leaf_values, empty.missing), (None, MissingDirections::None));
+}
+
+#[test]
+fn summaries_say_what_values_are() {
+    let mut first = tree();
+    first.inner[0].predicate = Predicate::Member { set: 1 };
+    first.inner[1].predicate = Predicate::NumericNotZero { threshold: 2.0 };
+    let mut both = Tree { target: Target::All, ..tree() };
+    both.inner[0].predicate = Predicate::Member { set: 0 };
+    both.inner[1].predicate = Predicate::NumericNotZero { threshold: 2.0 };
+    both.leaves.iter_mut().for_each(|leaf| leaf.values.push(1.0));
+    let formula = LinearLeaf { constant: 1.0, terms: vec![(0, 2.0)] };
+    let output = Output {
+        raw: vec![Transform::Divide { by: 2.0 }],
+        ..Output::of(Transform::Softmax(Softmax::Plain)).with_classes(ClassRule::LargestValue)
+    };
+    let mut parts = ForestParts {
+        num_margins: 2,
+        base: vec![0.0; 2],
+        sets: vec![[1].into_iter().collect(), [2, 3].into_iter().collect()],
+        linear: vec![vec![formula; 3], vec![]],
+        categories: vec![["x", "y", "z"].map(|name| Label::Text(name.into())).to_vec(), vec![]],
+        output,
+        ..parts(vec![first, both])
+    };
+    let summary = summarize(&Forest::new(parts.clone()).unwrap());
+    assert_eq!((summary.sets, summary.linear_leaves, summary.vector_trees), (2, 3, 1));
+    assert_eq!((summary.raw_steps, summary.value_steps), (vec!["average"], vec!["softmax"]));
+    assert_eq!((summary.labels, summary.missing_values), (Some(vec![]), MissingValues::NanAndZeros));
+    let uses: Vec<_> =
+        summary.features.iter().map(|it| (it.nodes, it.thresholds, it.sets, it.categories)).collect();
+    assert_eq!(uses, [(2, 0, 2, 3), (2, 1, 0, 0)]);
+
+    parts.trees[1].inner[1].predicate = Predicate::Numeric { threshold: 2.0 };
+    parts.output.classes.as_mut().unwrap().labels = vec![Label::Integer(-1), Label::Text("b".into())];
+    let summary = summarize(&Forest::new(parts).unwrap());
+    assert_eq!(summary.missing_values, MissingValues::NanAndSomeZeros);
+    assert_eq!(summary.labels.as_deref().unwrap(), ["-1", "b"]);
+    assert_eq!((summary.format, summary.trainer, &summary.version), (None, None, &None));
+    let types = ["c", "float"].map(String::from).to_vec();
+    let source = Source { format: "JSON", trainer: "XGBoost", feature_types: types };
+    let summary = summary.from_file(&source, &[3, 2, 0]);
+    assert_eq!((summary.format, summary.trainer), (Some("JSON"), Some("XGBoost")));
+    assert_eq!(summary.version.as_deref(), Some("3.2.0"));
+    assert_eq!(summary.features[1].trainer_type.as_deref(), Some("float"));
+    assert_eq!(summary.from_file(&Source::default(), &[]).version, None);
 }

@@ -6,7 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use sched_forest::{
-    Forest, Iterations, ReadOptions, codes, load, predict, predict_leaves, predict_margins, read, read_with,
+    Forest, Iterations, Label, Predicate, ReadOptions, Target, codes, load, predict, predict_leaves,
+    predict_margins, read, read_with,
 };
 use serde::Deserialize;
 use serde_json::Value;
@@ -18,6 +19,11 @@ struct Expected {
     rows: Vec<u32>,
     leaves: Vec<u32>,
     iterations: BTreeMap<String, Outputs>,
+    /// The names of the categories of each feature, as texts.
+    #[serde(default)]
+    categories: Vec<Vec<String>>,
+    #[serde(default)]
+    feature_types: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -65,6 +71,8 @@ fn check_model(path: &Path, expected: &Expected) {
         let (margins, predictions) = outputs(&forest, &rows);
         assert_eq!(margins, outputs_expected.margins, "{name}, iterations {iterations}: margins");
         assert_eq!(predictions, outputs_expected.predictions, "{name}, iterations {iterations}: predictions");
+        let names = forest.categories.iter().map(|names| names.iter().map(Label::to_string).collect());
+        assert_eq!(names.collect::<Vec<Vec<_>>>(), expected.categories, "{name}");
         if options.iterations == Iterations::All {
             let mut leaves = vec![0; expected.num_rows * forest.trees.len()];
             predict_leaves(&forest, &rows, &mut leaves).unwrap();
@@ -76,7 +84,7 @@ fn check_model(path: &Path, expected: &Expected) {
 #[test]
 fn numbers_are_those_of_xgboost() {
     let mut covered = BTreeSet::new();
-    for release in ["1.7.6", "2.1.4", "3.2.0"] {
+    for release in ["1.7.6", "2.1.4", "3.2.0", "3.4.1"] {
         for path in files(&fixtures().join(release)) {
             let Some(base) = path.to_str().unwrap().strip_suffix(".expected.json") else { continue };
             let expected: Expected = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
@@ -90,7 +98,7 @@ fn numbers_are_those_of_xgboost() {
         }
     }
     println!("objectives: {covered:?}");
-    assert_eq!(covered.len(), 19);
+    assert_eq!(covered.len(), 20);
 }
 
 #[test]
@@ -129,7 +137,7 @@ fn unsupported_files_are_named() {
         assert!(error.help.is_some(), "{name}: {error}");
         codes.insert(error.code);
     }
-    assert_eq!(codes.len(), 4, "{codes:?}");
+    assert_eq!(codes.len(), 2, "{codes:?}");
 }
 
 /// The parent of the value at a path such as `a.b[3]`, and the last step.
@@ -158,9 +166,10 @@ fn edit(document: &mut Value, change: &Value) {
 fn damaged_models_are_refused_with_code_and_place() {
     let list: Value =
         serde_json::from_slice(&std::fs::read(fixtures().join("damaged.json")).unwrap()).unwrap();
-    let base = std::fs::read(fixtures().join(list["base"].as_str().unwrap())).unwrap();
     for change in list["edits"].as_array().unwrap() {
-        let mut document: Value = serde_json::from_slice(&base).unwrap();
+        let base = change["base"].as_str().or(list["base"].as_str()).unwrap();
+        let base = std::fs::read_to_string(fixtures().join(base)).unwrap().replace("NaN", "null");
+        let mut document: Value = serde_json::from_str(&base).unwrap();
         edit(&mut document, change);
         let error = match read(document.to_string().as_bytes()) {
             Ok(_) => panic!("{} was accepted", change["name"]),
@@ -336,6 +345,9 @@ fn remarks_are_made() {
     let names = |document: &mut Value| document["learner"]["feature_names"] = serde_json::json!(["a"]);
     assert!(note("dart.json", &names).contains("1 feature names for 4 features"));
     assert!(note("no-trees.json", &|_| ()).contains("no trees"));
+    assert!(note("categorical-letters.json", &|_| ()).contains("(features 0)"));
+    let types = |document: &mut Value| document["learner"]["feature_types"] = serde_json::json!(["c"]);
+    assert!(note("dart.json", &types).contains("1 feature types for 4 features"));
 }
 
 #[test]
@@ -354,7 +366,13 @@ fn iterations_that_do_not_exist_are_refused() {
 
 #[test]
 fn every_truncation_is_a_syntax_error() {
-    for name in ["binary-logistic.json", "binary-logistic.ubj"] {
+    for name in [
+        "binary-logistic.json",
+        "binary-logistic.ubj",
+        "categorical-names.json",
+        "categorical-names.ubj",
+        "vector.ubj",
+    ] {
         let bytes = std::fs::read(fixtures().join("3.2.0").join(name)).unwrap();
         for end in (2..bytes.len() - 1).step_by(7) {
             let error = read(&bytes[..end]).unwrap_err();
@@ -411,6 +429,88 @@ fn deep_trees_neither_overflow_nor_pass() {
     drop(forest);
 }
 
+/// What XGBoost sends to the left and to the right, a node by hand: members go right, and what is no category left.
+#[test]
+fn members_go_right() {
+    let text = chain(1).replace("\"split_conditions\":[0,1,2]", "\"split_conditions\":[NaN,1,2]").replace(
+        "\"default_left\"",
+        "\"split_type\":[1,0,0],\"categories\":[3,9],\"categories_nodes\":[0],\"categories_segments\":[0],\
+         \"categories_sizes\":[2],\"default_left\"",
+    );
+    let forest = read(text.as_bytes()).unwrap();
+    let inner = &forest.trees[0].inner[0];
+    assert_eq!((&inner.predicate, inner.missing_left), (&Predicate::Member { set: 0 }, false));
+    assert_eq!(forest.sets, [[3, 9].into_iter().collect()]);
+    let rows = [3.0, 9.0, 3.9, 2.0, -3.0, 16_777_216.0, f32::INFINITY, f32::NAN];
+    let mut leaves = [0; 8];
+    predict_leaves(&forest, &rows, &mut leaves).unwrap();
+    // The left child of the file is node 2.
+    assert_eq!(leaves, [1, 1, 1, 2, 2, 2, 2, 2]);
+}
+
+#[test]
+fn sets_are_kept_once() {
+    for name in ["categorical.json", "categorical-classes.json"] {
+        let (forest, _) = document(name);
+        let tests = forest.trees.iter().flat_map(|tree| &tree.inner);
+        let tests = tests.filter(|inner| matches!(inner.predicate, Predicate::Member { .. })).count();
+        let different: BTreeSet<_> = forest.sets.iter().collect();
+        assert_eq!(different.len(), forest.sets.len());
+        assert!(forest.sets.len() < tests, "{name}: {} sets for {tests} nodes", forest.sets.len());
+    }
+}
+
+#[test]
+fn vectors_are_read_from_both_places() {
+    let tree = |path: &str| {
+        let forest = read(&std::fs::read(fixtures().join(path)).unwrap()).unwrap();
+        assert!(forest.trees.iter().all(|tree| tree.target == Target::All), "{path}");
+        forest
+    };
+    let old = tree("2.1.4/vector.json");
+    assert_eq!(old.trees[0].leaves[0].values.len(), 2);
+    let snapshot = |path: &str| {
+        let text = std::fs::read_to_string(fixtures().join(path)).unwrap().replace("NaN", "null");
+        let document: Value = serde_json::from_str(&text).unwrap();
+        serde_json::json!({"Model": document}).to_string()
+    };
+    assert_eq!(read(snapshot("2.1.4/vector.json").as_bytes()).unwrap(), old);
+    // The newer place, filled from the older one.
+    let new = tree("3.2.0/vector.json");
+    let (_, mut document) = document("vector.json");
+    for tree in document.pointer_mut("/learner/gradient_booster/model/trees").unwrap().as_array_mut().unwrap()
+    {
+        let leaves = tree["leaf_weights"].take();
+        let nodes = tree["left_children"].as_array().unwrap().len();
+        let mut vectors = vec![Value::from(0.5); 2 * nodes];
+        for node in 0..nodes {
+            if tree["left_children"][node] == -1 {
+                let leaf = tree["right_children"][node].as_u64().unwrap() as usize;
+                tree["right_children"][node] = (-1).into();
+                (0..2).for_each(|at| vectors[2 * node + at] = leaves[2 * leaf + at].clone());
+            }
+        }
+        tree["base_weights"] = vectors.into();
+        tree["leaf_weights"] = Value::Array(Vec::new());
+    }
+    assert_eq!(read(document.to_string().as_bytes()).unwrap(), new);
+}
+
+#[test]
+fn files_say_the_types_of_features() {
+    let path = fixtures().join("3.2.0/categorical-names");
+    let expected: Expected =
+        serde_json::from_slice(&std::fs::read(path.with_extension("expected.json")).unwrap()).unwrap();
+    for (extension, format) in [("json", "JSON"), ("ubj", "UBJSON")] {
+        let bytes = std::fs::read(path.with_extension(extension)).unwrap();
+        let loaded = load(&bytes, &ReadOptions::default()).unwrap();
+        assert_eq!((loaded.source.format, loaded.source.trainer), (format, "XGBoost"));
+        assert_eq!(loaded.source.feature_types, expected.feature_types);
+        assert_eq!(loaded.forest.categories[0][1], Label::Text("Bern".into()));
+        assert_eq!(loaded.forest.categories[2][2], Label::Integer(1 << 40));
+    }
+}
+
 /// A small generator of pseudo-random numbers, so that failures can be repeated.
 fn next_random(state: &mut u64) -> usize {
     *state ^= *state << 13;
@@ -423,8 +523,20 @@ fn next_random(state: &mut u64) -> usize {
 fn flipped_bytes_never_panic() {
     let mut state = 0x9e37_79b9_7f4a_7c15;
     let mut accepted = 0;
-    for name in ["dart.json", "dart.ubj", "multi-softprob.json", "multi-softprob.ubj", "snapshot.ubj"] {
-        let bytes = std::fs::read(fixtures().join("3.2.0").join(name)).unwrap();
+    let newest = [
+        "dart.json",
+        "dart.ubj",
+        "multi-softprob.json",
+        "multi-softprob.ubj",
+        "snapshot.ubj",
+        "categorical-names.json",
+        "categorical-names.ubj",
+        "categorical-types.ubj",
+        "vector.json",
+        "vector.ubj",
+    ];
+    for name in newest.map(|name| format!("3.2.0/{name}")).into_iter().chain(["2.1.4/vector.json".into()]) {
+        let bytes = std::fs::read(fixtures().join(name)).unwrap();
         for _ in 0..1500 {
             let mut damaged = bytes.clone();
             for _ in 0..1 + next_random(&mut state) % 3 {

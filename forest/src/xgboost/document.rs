@@ -4,7 +4,7 @@
 use std::fmt;
 
 use serde::Deserialize;
-use serde::de::{Deserializer, IgnoredAny, SeqAccess, Visitor};
+use serde::de::{Deserializer, SeqAccess, Visitor};
 
 /// The top of a file: a saved model, or a snapshot of a whole training state that contains one.
 #[derive(Deserialize)]
@@ -30,6 +30,8 @@ pub(super) struct Learner {
     pub attributes: Attributes,
     #[serde(default)]
     pub feature_names: Vec<String>,
+    #[serde(default)]
+    pub feature_types: Vec<String>,
     pub gradient_booster: Booster,
     pub learner_model_param: LearnerParam,
     #[serde(default)]
@@ -78,6 +80,8 @@ pub(super) struct Model {
     pub iteration_indptr: Option<Vec<i64>>,
     pub trees: Option<Vec<Tree>>,
     pub weight_drop: Option<Vec<Real>>,
+    #[serde(default)]
+    pub cats: Cats,
 }
 
 #[derive(Deserialize, Default)]
@@ -97,12 +101,78 @@ pub(super) struct Tree {
     pub split_indices: Vec<i64>,
     pub split_conditions: Vec<Real>,
     pub default_left: Vec<Flag>,
+    /// Whether a node tests a category; empty in files before release 1.3.
     #[serde(default)]
-    pub split_type: FirstNonZero,
+    pub split_type: Vec<Flag>,
     #[serde(default)]
-    pub categories_nodes: HoldsAny,
+    pub categories: Vec<i64>,
     #[serde(default)]
-    pub leaf_weights: HoldsAny,
+    pub categories_nodes: Vec<i64>,
+    #[serde(default)]
+    pub categories_segments: Vec<i64>,
+    #[serde(default)]
+    pub categories_sizes: Vec<i64>,
+    /// The vectors of leaves, from release 3.1 on.
+    #[serde(default)]
+    pub leaf_weights: Vec<Real>,
+}
+
+/// A document again, for the vectors of nodes that files before release 3.1 have in place of `leaf_weights`. Other files
+/// have numbers there that no prediction needs, so they are read only where they are wanted.
+#[derive(Deserialize)]
+pub(super) struct VectorDocument {
+    pub learner: Option<VectorLearner>,
+    #[serde(rename = "Model")]
+    pub snapshot: Option<VectorSaved>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct VectorSaved {
+    pub learner: Option<VectorLearner>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct VectorLearner {
+    pub gradient_booster: VectorBooster,
+}
+
+#[derive(Deserialize)]
+pub(super) struct VectorBooster {
+    pub model: Option<VectorModel>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct VectorModel {
+    #[serde(default)]
+    pub trees: Vec<NodeVectors>,
+}
+
+/// The vectors of a tree's nodes, one after the other.
+#[derive(Deserialize, Default)]
+pub(super) struct NodeVectors {
+    #[serde(default)]
+    pub base_weights: Vec<Real>,
+}
+
+/// The names of categories, from release 3.1 on, by feature.
+#[derive(Deserialize, Default)]
+pub(super) struct Cats {
+    #[serde(default)]
+    pub enc: Vec<Names>,
+    #[serde(default)]
+    pub feature_segments: Vec<i32>,
+    #[serde(default)]
+    pub sorted_idx: Vec<i32>,
+}
+
+/// The names of one feature's categories: with offsets they are strings, in bytes; else numbers of a type.
+#[derive(Deserialize)]
+pub(super) struct Names {
+    pub offsets: Option<Vec<i32>>,
+    #[serde(rename = "type")]
+    pub kind: Option<i64>,
+    #[serde(default)]
+    pub values: Numbers,
 }
 
 #[derive(Deserialize, Default)]
@@ -195,52 +265,89 @@ impl<'de> Deserialize<'de> for Flag {
     }
 }
 
-/// Of an array of integers, the index of the first that is not zero.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct FirstNonZero(pub Option<usize>);
+/// Numbers of any type. Those of 64 bits without a sign wrap around, as they do in UBJSON files.
+#[derive(Debug)]
+pub(super) enum Numbers {
+    /// Bytes, mostly: the letters of all names of a feature.
+    Small(Vec<i16>),
+    Whole(Vec<i64>),
+    Real(Vec<f64>),
+}
 
-impl<'de> Deserialize<'de> for FirstNonZero {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<FirstNonZero, D::Error> {
-        struct ScanVisitor;
-        impl<'de> Visitor<'de> for ScanVisitor {
-            type Value = FirstNonZero;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an array of integers")
-            }
-            fn visit_seq<A: SeqAccess<'de>>(self, mut values: A) -> Result<FirstNonZero, A::Error> {
-                let mut first = None;
-                let mut index = 0;
-                while let Some(value) = values.next_element::<i64>()? {
-                    if value != 0 && first.is_none() {
-                        first = Some(index);
-                    }
-                    index += 1;
-                }
-                Ok(FirstNonZero(first))
-            }
-        }
-        deserializer.deserialize_seq(ScanVisitor)
+impl Default for Numbers {
+    fn default() -> Numbers {
+        Numbers::Small(Vec::new())
     }
 }
 
-/// Of an array, whether it holds anything.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct HoldsAny(pub bool);
-
-impl<'de> Deserialize<'de> for HoldsAny {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<HoldsAny, D::Error> {
-        struct ScanVisitor;
-        impl<'de> Visitor<'de> for ScanVisitor {
-            type Value = HoldsAny;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an array")
+impl Numbers {
+    /// Adds a number, and widens the others where they cannot be kept with it.
+    fn push(&mut self, number: Number) {
+        match (&mut *self, number) {
+            (Numbers::Small(small), Number::Whole(value)) => match i16::try_from(value) {
+                Ok(value) => small.push(value),
+                Err(_) => {
+                    *self = Numbers::Whole(small.iter().map(|&value| value.into()).chain([value]).collect());
+                }
+            },
+            (Numbers::Whole(whole), Number::Whole(value)) => whole.push(value),
+            (Numbers::Real(real), Number::Whole(value)) => real.push(value as f64),
+            (Numbers::Real(real), Number::Real(value)) => real.push(value),
+            (Numbers::Small(small), Number::Real(value)) => {
+                *self = Numbers::Real(small.iter().map(|&value| value.into()).chain([value]).collect());
             }
-            fn visit_seq<A: SeqAccess<'de>>(self, mut values: A) -> Result<HoldsAny, A::Error> {
-                let any = values.next_element::<IgnoredAny>()?.is_some();
-                while values.next_element::<IgnoredAny>()?.is_some() {}
-                Ok(HoldsAny(any))
+            (Numbers::Whole(whole), Number::Real(value)) => {
+                *self = Numbers::Real(whole.iter().map(|&value| value as f64).chain([value]).collect());
             }
         }
-        deserializer.deserialize_seq(ScanVisitor)
+    }
+}
+
+/// One of them.
+enum Number {
+    Whole(i64),
+    Real(f64),
+}
+
+impl<'de> Deserialize<'de> for Number {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Number, D::Error> {
+        struct NumberVisitor;
+        impl Visitor<'_> for NumberVisitor {
+            type Value = Number;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a number")
+            }
+            fn visit_i64<E>(self, number: i64) -> Result<Number, E> {
+                Ok(Number::Whole(number))
+            }
+            fn visit_u64<E>(self, number: u64) -> Result<Number, E> {
+                Ok(Number::Whole(number.cast_signed()))
+            }
+            fn visit_f64<E>(self, number: f64) -> Result<Number, E> {
+                Ok(Number::Real(number))
+            }
+        }
+        deserializer.deserialize_any(NumberVisitor)
+    }
+}
+
+impl<'de> Deserialize<'de> for Numbers {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Numbers, D::Error> {
+        struct NumbersVisitor;
+        impl<'de> Visitor<'de> for NumbersVisitor {
+            type Value = Numbers;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an array of numbers")
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, mut values: A) -> Result<Numbers, A::Error> {
+                // A reader's hint is no larger than its bytes.
+                let mut numbers = Numbers::Small(Vec::with_capacity(values.size_hint().unwrap_or(0)));
+                while let Some(value) = values.next_element()? {
+                    numbers.push(value);
+                }
+                Ok(numbers)
+            }
+        }
+        deserializer.deserialize_seq(NumbersVisitor)
     }
 }

@@ -3,33 +3,44 @@
 //! What a file says is defined by what XGBoost computes from it; the pitfalls that this reader takes care of are
 //! written down beside the code that does.
 
+mod categories;
 mod document;
 mod objective;
 mod tree;
 
+use crate::category::CategoryRule;
 use crate::check::ForestParts;
 use crate::codes;
 use crate::error::ModelError;
 use crate::forest::{Comparison, Float, Forest, Tree, Types};
-use crate::loaded::{Iterations, Loaded, Note};
+use crate::loaded::{Iterations, Loaded, Note, Source};
 use crate::{MAX_FEATURES, MAX_MARGINS};
-use document::{Document, Learner, Model, Real, Text};
+use categories::Sets;
+use document::{Document, Learner, Model, NodeVectors, Real, Text, VectorDocument};
 use objective::{Objective, Scores};
 
 pub(crate) fn read_json(bytes: &[u8], iterations: &Iterations) -> Result<Loaded, ModelError> {
-    assemble(crate::json::from_json(bytes)?, iterations)
+    assemble("JSON", crate::json::from_json(bytes)?, &|| crate::json::from_json(bytes), iterations)
 }
 
 pub(crate) fn read_ubjson(bytes: &[u8], iterations: &Iterations) -> Result<Loaded, ModelError> {
-    assemble(crate::json::from_ubjson(bytes)?, iterations)
+    assemble("UBJSON", crate::json::from_ubjson(bytes)?, &|| crate::json::from_ubjson(bytes), iterations)
 }
+
+/// Reads the file once more, for vectors that are seldom wanted.
+type ReadVectors<'a> = &'a dyn Fn() -> Result<VectorDocument, ModelError>;
 
 /// The last release whose files were tried.
 const NEWEST_KNOWN: i64 = 3;
 
 const MODEL: &str = "learner.gradient_booster.model";
 
-fn assemble(document: Document, iterations: &Iterations) -> Result<Loaded, ModelError> {
+fn assemble(
+    format: &'static str,
+    document: Document,
+    vectors: ReadVectors<'_>,
+    iterations: &Iterations,
+) -> Result<Loaded, ModelError> {
     let (learner, version, container) = match (document.learner, document.snapshot) {
         (Some(learner), _) => (Some(learner), document.version, ""),
         (None, Some(saved)) => (saved.learner, saved.version, "Model"),
@@ -49,13 +60,22 @@ fn assemble(document: Document, iterations: &Iterations) -> Result<Loaded, Model
             .push(Note(format!("the model was saved by XGBoost {version}, which is newer than this reader")));
     }
     let version = version.iter().map(|&part| part.max(0) as u64).collect();
-    let forest = forest(learner, iterations, &mut notes).map_err(|error| error.below(container))?;
-    Ok(Loaded { forest, version, notes })
+    let mut learner = learner;
+    let types = std::mem::take(&mut learner.feature_types);
+    let forest = forest(learner, vectors, iterations, &mut notes).map_err(|error| error.below(container))?;
+    let feature_types = for_each_feature(types, "types", forest.num_features, &mut notes);
+    Ok(Loaded { forest, version, notes, source: Source { format, trainer: "XGBoost", feature_types } })
 }
 
-fn forest(learner: Learner, iterations: &Iterations, notes: &mut Vec<Note>) -> Result<Forest, ModelError> {
-    let Learner { attributes, feature_names, gradient_booster, learner_model_param: param, objective } =
-        learner;
+fn forest(
+    learner: Learner,
+    vectors: ReadVectors<'_>,
+    iterations: &Iterations,
+    notes: &mut Vec<Note>,
+) -> Result<Forest, ModelError> {
+    let Learner {
+        attributes, feature_names, gradient_booster, learner_model_param: param, objective, ..
+    } = learner;
     let num_features = count(&param.num_feature, "num_feature", None, MAX_FEATURES)?;
     let num_class = count(&param.num_class, "num_class", Some(0), MAX_MARGINS)?;
     let num_target = count(&param.num_target, "num_target", Some(1), MAX_MARGINS)?;
@@ -63,7 +83,7 @@ fn forest(learner: Learner, iterations: &Iterations, notes: &mut Vec<Note>) -> R
         return Err(no_classes(&objective.name));
     }
     let num_margins = num_class.max(num_target).max(1);
-    let found = objective::find(&objective.name, num_margins)?;
+    let found = objective::find(&objective.name, num_margins);
     if !found.is_known {
         notes.push(Note(format!(
             "the objective `{}` is not one of XGBoost's: predictions are the margins as they are",
@@ -73,7 +93,9 @@ fn forest(learner: Learner, iterations: &Iterations, notes: &mut Vec<Note>) -> R
     let base = base_margins(&param.base_score, num_margins, &objective.name, &found)?;
     let best_iteration = best_iteration(attributes.best_iteration, notes);
 
-    let (model, weights) = trees_of(gradient_booster)?;
+    let (mut model, weights) = trees_of(gradient_booster)?;
+    let names = categories::names(std::mem::take(&mut model.cats), num_features, notes)
+        .map_err(|error| error.below(&format!("{MODEL}.cats")))?;
     let targets = targets(&model, num_margins)?;
     let starts = iteration_starts(&model, num_margins)?;
     let (first, last) = iterations.select(starts.len() - 1, best_iteration)?;
@@ -90,7 +112,10 @@ fn forest(learner: Learner, iterations: &Iterations, notes: &mut Vec<Note>) -> R
     if starts[first] == starts[last] {
         notes.push(Note("the model has no trees: it predicts the same for every row".into()));
     }
-    let trees = convert_trees(&model, starts[first]..starts[last], num_features, &targets, &weights)?;
+    let mut sets = Sets::default();
+    let facts =
+        Facts { num_features, num_margins, targets, weights, vectors: node_vectors(&model, vectors)? };
+    let trees = convert_trees(&model, starts[first]..starts[last], &facts, &mut sets)?;
     let parts = ForestParts {
         trees,
         num_features,
@@ -98,9 +123,12 @@ fn forest(learner: Learner, iterations: &Iterations, notes: &mut Vec<Note>) -> R
         base,
         comparison: Comparison::Less,
         types: Types::all(Float::F32),
+        sets: sets.into_vec(),
+        category_rule: CategoryRule::Positive { below: categories::FIRST_INVALID.into() },
         output: found.output,
         objective: objective.name,
-        feature_names: checked_names(feature_names, num_features, notes),
+        feature_names: for_each_feature(feature_names, "names", num_features, notes),
+        categories: names,
         iteration_starts: starts[first..=last].iter().map(|start| start - starts[first]).collect(),
         best_iteration,
         ..ForestParts::default()
@@ -135,10 +163,7 @@ fn trees_of(booster: document::Booster) -> Result<(Model, Vec<Real>), ModelError
     let Some(mut model) = model else {
         return Err(ModelError::new(codes::STRUCTURE, "the booster has no `model`").at(place));
     };
-    let vector = model.gbtree_model_param.size_leaf_vector.as_ref();
-    if vector.is_some_and(|size| !matches!(size.0.trim(), "0" | "1" | "")) {
-        return Err(tree::vector_leaf().at(format!("{MODEL}.gbtree_model_param.size_leaf_vector")));
-    }
+    check_leaf_sizes(&model)?;
     let weights = booster.weight_drop.or(model.weight_drop.take()).unwrap_or_default();
     let num_trees = model.trees.as_ref().map_or(0, Vec::len);
     if !weights.is_empty() && weights.len() != num_trees {
@@ -156,14 +181,47 @@ fn trees_of(booster: document::Booster) -> Result<(Model, Vec<Real>), ModelError
     Ok((model, weights))
 }
 
+/// Early files say for the whole model, too, how many values a leaf has: 0 stands for one.
+fn check_leaf_sizes(model: &Model) -> Result<(), ModelError> {
+    let Some(Text(declared)) = &model.gbtree_model_param.size_leaf_vector else { return Ok(()) };
+    let size = declared.trim().parse().unwrap_or(1).max(1);
+    if size == 1 || model.trees.iter().flatten().all(|tree| tree::leaf_size(tree).ok() == Some(size)) {
+        return Ok(());
+    }
+    let message = format!("the model says that leaves hold {size} values, and some trees do not");
+    let place = format!("{MODEL}.gbtree_model_param.size_leaf_vector");
+    Err(ModelError::new(codes::LENGTH_MISMATCH, message).at(place))
+}
+
+/// What all trees need to know.
+struct Facts {
+    num_features: usize,
+    num_margins: usize,
+    /// The margin of each tree.
+    targets: Vec<u32>,
+    /// DART's factor of each tree, or nothing.
+    weights: Vec<Real>,
+    /// The vectors of the nodes of each tree, where they are wanted.
+    vectors: Vec<NodeVectors>,
+}
+
+/// The vectors of nodes, if some tree has the values of its leaves nowhere else.
+fn node_vectors(model: &Model, vectors: ReadVectors<'_>) -> Result<Vec<NodeVectors>, ModelError> {
+    if !model.trees.iter().flatten().any(tree::needs_node_vectors) {
+        return Ok(Vec::new());
+    }
+    let document = vectors()?;
+    let learner = document.learner.or_else(|| document.snapshot.and_then(|saved| saved.learner));
+    Ok(learner.and_then(|learner| learner.gradient_booster.model).map_or(Vec::new(), |model| model.trees))
+}
+
 /// Converts the trees of a range of positions. A tree's position is its `id`, which is also its place in the list
 /// in every file that XGBoost writes.
 fn convert_trees(
     model: &Model,
     range: std::ops::Range<usize>,
-    num_features: usize,
-    targets: &[u32],
-    weights: &[Real],
+    facts: &Facts,
+    sets: &mut Sets,
 ) -> Result<Vec<Tree>, ModelError> {
     let documents = model.trees.as_deref().unwrap_or_default();
     let mut listed = vec![None; documents.len()];
@@ -185,10 +243,15 @@ fn convert_trees(
     let mut trees = Vec::with_capacity(range.len());
     for position in range {
         let index = listed[position].unwrap_or(position);
-        let weight = weights.get(position).map_or(1.0, |weight| weight.0);
-        let context =
-            tree::Context { num_features, target: targets[position], source: position as u32, weight };
-        let tree = tree::convert(&documents[index], &context);
+        let context = tree::Context {
+            num_features: facts.num_features,
+            num_margins: facts.num_margins,
+            target: facts.targets[position],
+            node_vectors: facts.vectors.get(index).map(|tree| &tree.base_weights[..]),
+            source: position as u32,
+            weight: facts.weights.get(position).map_or(1.0, |weight| weight.0),
+        };
+        let tree = tree::convert(&documents[index], &context, sets);
         trees.push(tree.map_err(|error| error.below(&format!("{MODEL}.trees[{index}]")))?);
     }
     Ok(trees)
@@ -225,7 +288,9 @@ fn iteration_starts(model: &Model, num_margins: usize) -> Result<Vec<usize>, Mod
     let Some(starts) = &model.iteration_indptr else {
         let parallel =
             count(&model.gbtree_model_param.num_parallel_tree, "num_parallel_tree", Some(1), usize::MAX)?;
-        let trees = parallel.max(1).saturating_mul(num_margins);
+        let has_vectors =
+            model.trees.iter().flatten().any(|tree| tree::leaf_size(tree).is_ok_and(|size| size > 1));
+        let trees = parallel.max(1).saturating_mul(if has_vectors { 1 } else { num_margins });
         return Ok((0..num_trees).step_by(trees).chain([num_trees]).collect());
     };
     let starts: Option<Vec<_>> = starts.iter().map(|&start| usize::try_from(start).ok()).collect();
@@ -317,7 +382,8 @@ fn base_margins(
              objective takes",
         ));
     }
-    Ok(scores.into_iter().map(|score| f64::from((objective.base_margin)(score))).collect())
+    objective.base_margins.apply(&mut scores);
+    Ok(scores.into_iter().map(f64::from).collect())
 }
 
 /// The iteration of the best score. Attributes are free text that users may set, so a strange one is not an error.
@@ -330,14 +396,19 @@ fn best_iteration(text: Option<Text>, notes: &mut Vec<Note>) -> Option<usize> {
     best
 }
 
-/// Names that do not fit the number of features are of no use to anybody.
-fn checked_names(names: Vec<String>, num_features: usize, notes: &mut Vec<Note>) -> Vec<String> {
-    if names.is_empty() || names.len() == num_features {
-        return names;
+/// Names or types that do not fit the number of features are of no use to anybody.
+fn for_each_feature(
+    texts: Vec<String>,
+    what: &str,
+    num_features: usize,
+    notes: &mut Vec<Note>,
+) -> Vec<String> {
+    if texts.is_empty() || texts.len() == num_features {
+        return texts;
     }
     notes.push(Note(format!(
-        "the model has {} feature names for {num_features} features: names are left out",
-        names.len()
+        "the model has {} feature {what} for {num_features} features: {what} are left out",
+        texts.len()
     )));
     Vec::new()
 }

@@ -4,21 +4,46 @@
 //! logarithm is off by one in the last place, and since every prediction starts from the base margin that would make
 //! most of them differ.
 
-use crate::codes;
-use crate::error::ModelError;
-use crate::output::{ClassRule, Output, Sigmoid, Softmax, Transform};
+use crate::output::{ClassRule, EXPECTILE_GAP, Output, Sigmoid, Softmax, Transform};
 
 /// What an objective name stands for.
 pub(super) struct Objective {
     /// The base scores with which XGBoost predicts.
     pub scores: Scores,
-    /// From a base score in the scale of predictions to a margin.
-    pub base_margin: fn(f32) -> f32,
+    /// From base scores in the scale of predictions to margins.
+    pub base_margins: BaseMargins,
     /// From margins to results.
     pub output: Output,
     /// Whether the name is one of XGBoost's own; others are taken as plain margins.
     pub is_known: bool,
 }
+
+/// How base scores become margins.
+#[derive(Clone, Copy)]
+pub(super) enum BaseMargins {
+    /// Each by itself.
+    Each(fn(f32) -> f32),
+    /// The inverse of [`Transform::Ascending`].
+    Differences,
+}
+
+impl BaseMargins {
+    /// Turns base scores into margins.
+    pub(super) fn apply(self, scores: &mut [f32]) {
+        match self {
+            BaseMargins::Each(margin) => scores.iter_mut().for_each(|score| *score = margin(*score)),
+            BaseMargins::Differences => {
+                for index in (1..scores.len()).rev() {
+                    let step = (scores[index] - scores[index - 1] - GAP).max(GAP);
+                    scores[index] = step + (-(-step).exp_m1()).ln();
+                }
+            }
+        }
+    }
+}
+
+/// The least distance between two expectiles.
+const GAP: f32 = EXPECTILE_GAP as f32;
 
 /// Base scores that an objective takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,10 +86,7 @@ pub(super) fn needs_classes(name: &str) -> bool {
 }
 
 /// Finds the objective of a model with so many outputs.
-///
-/// # Errors
-/// `M0008` if its prediction is no function of the margins that is known here.
-pub(super) fn find(name: &str, num_margins: usize) -> Result<Objective, ModelError> {
+pub(super) fn find(name: &str, num_margins: usize) -> Objective {
     let of = Output::of;
     let sigmoid = || of(Transform::Sigmoid(Sigmoid::Bounded));
     let (scores, base_margin, output): (_, fn(f32) -> f32, _) = match name {
@@ -86,10 +108,8 @@ pub(super) fn find(name: &str, num_margins: usize) -> Result<Objective, ModelErr
             (Scores::NotNegative, f32::ln, of(Transform::Exp))
         }
         "reg:expectileerror" if num_margins > 1 => {
-            let message = "`reg:expectileerror` with several alphas is not supported";
-            return Err(ModelError::new(codes::UNSUPPORTED_OBJECTIVE, message)
-                .at("learner.objective")
-                .help("train one model for each alpha, which is supported"));
+            let (scores, output) = (Scores::Any, of(Transform::Ascending));
+            return Objective { scores, base_margins: BaseMargins::Differences, output, is_known: true };
         }
         "rank:map"
         | "rank:ndcg"
@@ -103,10 +123,10 @@ pub(super) fn find(name: &str, num_margins: usize) -> Result<Objective, ModelErr
         | "reg:squaredlogerror" => (Scores::Any, same, Output::identity()),
         _ => {
             let (scores, output) = (Scores::Any, Output::identity());
-            return Ok(Objective { scores, base_margin: same, output, is_known: false });
+            return Objective { scores, base_margins: BaseMargins::Each(same), output, is_known: false };
         }
     };
-    Ok(Objective { scores, base_margin, output, is_known: true })
+    Objective { scores, base_margins: BaseMargins::Each(base_margin), output, is_known: true }
 }
 
 fn same(score: f32) -> f32 {

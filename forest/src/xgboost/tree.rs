@@ -1,16 +1,28 @@
 //! From XGBoost's arrays of nodes to a [`Tree`].
+//!
+//! Leaves hold one value, in `split_conditions`, or a vector of one for each output. Vectors are in `leaf_weights`, where
+//! the right child of a leaf says which is its own, or, in files before release 3.1, in `base_weights`, one for each node.
+//!
+//! A categorical node sends a row to the **right** if the category is in its set, and to the left if it is in no set, is
+//! negative or too large. So its children change places here: members go left.
 
-use super::document;
+use super::categories::{FIRST_INVALID, Sets};
+use super::document::{self, Real};
 use crate::MAX_DEPTH;
+use crate::category::CategorySet;
 use crate::codes;
 use crate::error::ModelError;
-use crate::forest::{Inner, Leaf, NodeRef, Predicate, Target, Tree};
+use crate::forest::{Inner, Leaf, LeafValues, NodeRef, Predicate, Target, Tree};
 use sched_diagnostics::Code;
 
 /// What a tree needs to know of its model.
-pub(super) struct Context {
+pub(super) struct Context<'a> {
     pub num_features: usize,
+    pub num_margins: usize,
+    /// The margin that a tree of single values adds to.
     pub target: u32,
+    /// The vectors of all nodes, where the file has them and they are asked for.
+    pub node_vectors: Option<&'a [Real]>,
     /// The tree's position in the file.
     pub source: u32,
     /// DART's factor for the leaves; 1 elsewhere.
@@ -19,18 +31,61 @@ pub(super) struct Context {
 
 const DAMAGED: &str = "the file was changed or damaged; save the model again with XGBoost";
 
+/// Values of a leaf, as the file says; 1 if it does not.
+pub(super) fn leaf_size(tree: &document::Tree) -> Result<usize, ModelError> {
+    let text = tree.tree_param.size_leaf_vector.as_ref().map_or("", |size| size.0.trim());
+    match text.parse::<usize>() {
+        Ok(size) => Ok(size.max(1)),
+        Err(_) if text.is_empty() => Ok(1),
+        Err(_) => {
+            let message = format!("`size_leaf_vector` should be a count, not `{}`", text.escape_debug());
+            Err(ModelError::new(codes::BAD_PARAMETER, message).at("tree_param.size_leaf_vector"))
+        }
+    }
+}
+
+/// Whether leaves are vectors that only `base_weights` has.
+pub(super) fn needs_node_vectors(tree: &document::Tree) -> bool {
+    tree.leaf_weights.is_empty() && leaf_size(tree).is_ok_and(|size| size > 1)
+}
+
+/// A tree as its file has it, and what was found out about its nodes.
+struct Source<'a> {
+    tree: &'a document::Tree,
+    context: &'a Context<'a>,
+    values: Values<'a>,
+    /// For each node its set; empty for a tree without categorical nodes.
+    sets: Vec<Option<u32>>,
+}
+
+/// Where the values of leaves are.
+#[derive(Clone, Copy)]
+enum Values<'a> {
+    /// In `split_conditions`.
+    Single,
+    /// In `leaf_weights`, by the number of the leaf.
+    ByLeaf(&'a [Real]),
+    /// In `base_weights`, by the number of the node.
+    ByNode(&'a [Real]),
+}
+
 /// Takes the nodes that the root reaches. Files of pruned trees also hold deleted nodes, which nothing refers to and
 /// which are not looked at.
-pub(super) fn convert(tree: &document::Tree, context: &Context) -> Result<Tree, ModelError> {
-    refuse_unsupported(tree)?;
+pub(super) fn convert(
+    tree: &document::Tree,
+    context: &Context<'_>,
+    sets: &mut Sets,
+) -> Result<Tree, ModelError> {
     check_lengths(tree)?;
     let count = tree.left_children.len();
+    let values = values_of(tree, context)?;
+    let source = Source { tree, context, values, sets: node_sets(tree, sets)? };
     let mut seen = vec![false; count];
     let mut out = Tree {
         root: NodeRef::Leaf(0),
         inner: Vec::with_capacity(count / 2),
         leaves: Vec::with_capacity(count / 2 + 1),
-        target: Target::One(context.target),
+        target: if matches!(values, Values::Single) { Target::One(context.target) } else { Target::All },
         source: context.source,
     };
     let mut todo = vec![Todo { node: 0, depth: 0, link: None }];
@@ -42,24 +97,36 @@ pub(super) fn convert(tree: &document::Tree, context: &Context) -> Result<Tree, 
             let message = format!("the tree is deeper than {MAX_DEPTH} levels");
             return Err(ModelError::new(codes::TOO_DEEP, message).help("train with a lower max_depth"));
         }
-        let children = children(tree, node)?;
+        let children = source.children(node)?;
         let new = match children {
-            None => NodeRef::Leaf(push_leaf(&mut out, tree, node, context)?),
-            Some(_) => NodeRef::Inner(push_inner(&mut out, tree, node, context)?),
+            None => NodeRef::Leaf(source.push_leaf(&mut out, node)?),
+            Some(_) => NodeRef::Inner(source.push_inner(&mut out, node)?),
         };
         match link {
             None => out.root = new,
             Some(Link { parent, is_left: true, .. }) => out.inner[parent].left = new,
             Some(Link { parent, is_left: false, .. }) => out.inner[parent].right = new,
         }
-        if let Some((left, right)) = children {
-            let link = |is_left| Some(Link { parent: out.inner.len() - 1, parent_node: node, is_left });
-            todo.push(Todo { node: right, depth: depth + 1, link: link(false) });
-            todo.push(Todo { node: left, depth: depth + 1, link: link(true) });
+        if let Some(children) = children {
+            let parent = out.inner.len() - 1;
+            let swapped = source.set(node).is_some();
+            for (array, child) in ARRAYS.into_iter().zip(children) {
+                let is_left = (array == ARRAYS[0]) != swapped;
+                let link = Some(Link { parent, parent_node: node, is_left, array });
+                todo.push(Todo { node: child, depth: depth + 1, link });
+            }
+            // The left child comes next, so that nodes are in depth-first order.
+            let last = todo.len() - 1;
+            if !swapped {
+                todo.swap(last - 1, last);
+            }
         }
     }
     Ok(out)
 }
+
+/// The arrays of children.
+const ARRAYS: [&str; 2] = ["left_children", "right_children"];
 
 /// A node to be visited.
 struct Todo {
@@ -74,36 +141,83 @@ struct Link {
     parent: usize,
     parent_node: usize,
     is_left: bool,
+    /// The array that names the child.
+    array: &'static str,
 }
 
-fn refuse_unsupported(tree: &document::Tree) -> Result<(), ModelError> {
-    if let Some(size) = &tree.tree_param.size_leaf_vector
-        && !matches!(size.0.trim(), "0" | "1" | "")
-    {
-        return Err(vector_leaf().at("tree_param.size_leaf_vector"));
+/// Finds the values of leaves and checks how many there are.
+fn values_of<'a>(tree: &'a document::Tree, context: &Context<'a>) -> Result<Values<'a>, ModelError> {
+    let size = leaf_size(tree)?;
+    if size == 1 && tree.leaf_weights.is_empty() {
+        return Ok(Values::Single);
     }
-    if tree.leaf_weights.0 {
-        return Err(vector_leaf().at("leaf_weights"));
+    if size != context.num_margins || size == 1 {
+        let message = format!("leaves hold {size} values, and the model has {} outputs", context.num_margins);
+        return Err(damaged(codes::LENGTH_MISMATCH, message, "tree_param.size_leaf_vector", None));
     }
-    let place = match (tree.split_type.0, tree.categories_nodes.0) {
-        (Some(node), _) => format!("split_type[{node}]"),
-        (None, true) => String::from("categories_nodes"),
-        (None, false) => return Ok(()),
+    let (values, vectors, name) = match (&tree.leaf_weights[..], context.node_vectors) {
+        ([], vectors) => {
+            let vectors = vectors.unwrap_or_default();
+            let wanted = tree.left_children.len().checked_mul(size);
+            if wanted != Some(vectors.len()) {
+                let message = format!("`base_weights` has {} values for {size} of each node", vectors.len());
+                return Err(damaged(codes::LENGTH_MISMATCH, message, "base_weights", None));
+            }
+            return Ok(Values::ByNode(vectors));
+        }
+        (vectors, _) => (Values::ByLeaf(vectors), vectors, "leaf_weights"),
     };
-    Err(ModelError::new(
-        codes::UNSUPPORTED_CATEGORICAL,
-        "the tree has categorical splits, which are not supported",
-    )
-    .at(place)
-    .help("encode categories as numbers (one-hot, for instance) and train without enable_categorical"))
+    if !vectors.len().is_multiple_of(size) {
+        let message = format!("`{name}` has {} values, no multiple of {size}", vectors.len());
+        return Err(damaged(codes::LENGTH_MISMATCH, message, name, None));
+    }
+    Ok(values)
 }
 
-pub(super) fn vector_leaf() -> ModelError {
-    ModelError::new(
-        codes::UNSUPPORTED_VECTOR_LEAF,
-        "the leaves hold vectors (multi_strategy=multi_output_tree), which is not supported",
-    )
-    .help("train with multi_strategy=one_output_per_tree")
+/// The set of each categorical node.
+fn node_sets(tree: &document::Tree, sets: &mut Sets) -> Result<Vec<Option<u32>>, ModelError> {
+    let nodes = &tree.categories_nodes;
+    let is_categorical = |node: usize| tree.split_type.get(node).is_some_and(|flag| flag.0);
+    let mut found = Vec::new();
+    if !nodes.is_empty() {
+        found = vec![None; tree.left_children.len()];
+    }
+    for (name, length) in [
+        ("categories_segments", tree.categories_segments.len()),
+        ("categories_sizes", tree.categories_sizes.len()),
+    ] {
+        if length != nodes.len() {
+            let message = format!("`{name}` has {length} entries for {} categorical nodes", nodes.len());
+            return Err(damaged(codes::LENGTH_MISMATCH, message, name, None));
+        }
+    }
+    // Sets that share their members would let a small file have large ones.
+    let mut end = 0;
+    for (index, ((&node, &start), &size)) in
+        nodes.iter().zip(&tree.categories_segments).zip(&tree.categories_sizes).enumerate()
+    {
+        let node = usize::try_from(node).ok().filter(|&node| is_categorical(node) && found[node].is_none());
+        let Some(node) = node else {
+            let message = format!("node {} is not categorical, or is there twice", nodes[index]);
+            return Err(damaged(codes::BAD_VALUE, message, "categories_nodes", index));
+        };
+        let range = usize::try_from(start).ok().zip(usize::try_from(size).ok());
+        let range = range.and_then(|(start, size)| Some((start, start.checked_add(size)?)));
+        let members = range.filter(|range| range.0 >= end).and_then(|(a, b)| tree.categories.get(a..b));
+        let (Some((_, last)), Some(members)) = (range, members) else {
+            let message =
+                format!("the categories of node {node} are no part of `categories`, or another node's");
+            return Err(damaged(codes::LENGTH_MISMATCH, message, "categories_segments", index));
+        };
+        end = last;
+        let member = |&member: &i64| u32::try_from(member).ok().filter(|&member| member < FIRST_INVALID);
+        let Some(set) = members.iter().map(member).collect::<Option<CategorySet>>() else {
+            let message = format!("the set of node {node} has a category below 0 or from {FIRST_INVALID} on");
+            return Err(damaged(codes::BAD_VALUE, message, "categories_nodes", index));
+        };
+        found[node] = Some(sets.number(set));
+    }
+    Ok(found)
 }
 
 fn check_lengths(tree: &document::Tree) -> Result<(), ModelError> {
@@ -120,9 +234,12 @@ fn check_lengths(tree: &document::Tree) -> Result<(), ModelError> {
         ("split_indices", tree.split_indices.len()),
         ("split_conditions", tree.split_conditions.len()),
         ("default_left", tree.default_left.len()),
+        ("split_type", tree.split_type.len()),
     ];
     for (name, length) in lengths {
-        if length != count {
+        // Files before release 1.3 have no types of splits.
+        let is_left_out = name == "split_type" && length == 0;
+        if length != count && !is_left_out {
             let message = format!("`{name}` has {length} entries and `left_children` has {count}");
             return Err(damaged(codes::LENGTH_MISMATCH, message, name, None));
         }
@@ -136,74 +253,99 @@ fn check_lengths(tree: &document::Tree) -> Result<(), ModelError> {
     Ok(())
 }
 
-/// The children of a node, or `None` for a leaf.
-fn children(tree: &document::Tree, node: usize) -> Result<Option<(usize, usize)>, ModelError> {
-    let count = tree.left_children.len();
-    let (left, right) = (tree.left_children[node], tree.right_children[node]);
-    if (left, right) == (-1, -1) {
-        return Ok(None);
+impl Source<'_> {
+    /// The set that a node tests, if it is categorical.
+    fn set(&self, node: usize) -> Option<u32> {
+        self.sets.get(node).copied().flatten()
     }
-    let child = |child: i64, name: &str| {
-        usize::try_from(child).ok().filter(|&child| child < count).ok_or_else(|| {
-            let message = format!("child {child} of node {node} does not exist: the tree has {count} nodes");
-            damaged(codes::CHILD_OUT_OF_RANGE, message, name, node)
-        })
-    };
-    Ok(Some((child(left, "left_children")?, child(right, "right_children")?)))
-}
 
-fn push_leaf(
-    out: &mut Tree,
-    tree: &document::Tree,
-    node: usize,
-    context: &Context,
-) -> Result<u32, ModelError> {
-    let value = tree.split_conditions[node].0 * context.weight;
-    if value.is_nan() {
-        let message = format!("the value of leaf {node} is not a number");
-        return Err(damaged(codes::BAD_VALUE, message, "split_conditions", node));
+    /// The children of a node as the file has them, or `None` for a leaf.
+    fn children(&self, node: usize) -> Result<Option<[usize; 2]>, ModelError> {
+        let tree = self.tree;
+        let count = tree.left_children.len();
+        let (left, right) = (tree.left_children[node], tree.right_children[node]);
+        if left == -1 && (right == -1 || matches!(self.values, Values::ByLeaf(_))) {
+            return Ok(None);
+        }
+        let child = |child: i64, name: &str| {
+            usize::try_from(child).ok().filter(|&child| child < count).ok_or_else(|| {
+                let message =
+                    format!("child {child} of node {node} does not exist: the tree has {count} nodes");
+                damaged(codes::CHILD_OUT_OF_RANGE, message, name, node)
+            })
+        };
+        Ok(Some([child(left, ARRAYS[0])?, child(right, ARRAYS[1])?]))
     }
-    out.leaves.push(Leaf { source: node as u32, values: [f64::from(value)].into() });
-    Ok(out.leaves.len() as u32 - 1)
-}
 
-fn push_inner(
-    out: &mut Tree,
-    tree: &document::Tree,
-    node: usize,
-    context: &Context,
-) -> Result<u32, ModelError> {
-    let feature = tree.split_indices[node];
-    let feature = u32::try_from(feature).ok().filter(|&it| (it as usize) < context.num_features);
-    let Some(feature) = feature else {
-        let (feature, count) = (tree.split_indices[node], context.num_features);
-        let message = format!("node {node} tests feature {feature}, and the model has {count} features");
-        return Err(damaged(codes::FEATURE_OUT_OF_RANGE, message, "split_indices", node));
-    };
-    let threshold = tree.split_conditions[node].0;
-    if threshold.is_nan() {
-        let message = format!("the threshold of node {node} is not a number");
-        return Err(damaged(codes::BAD_VALUE, message, "split_conditions", node));
+    fn push_leaf(&self, out: &mut Tree, node: usize) -> Result<u32, ModelError> {
+        let (values, name, first) = match self.values {
+            Values::Single => (&self.tree.split_conditions[node..=node], "split_conditions", node),
+            Values::ByLeaf(vectors) => {
+                let size = self.context.num_margins;
+                let leaf = self.tree.right_children[node];
+                let first = usize::try_from(leaf).ok().and_then(|leaf| leaf.checked_mul(size));
+                let range = first.and_then(|first| Some((first, first.checked_add(size)?)));
+                let Some((first, last)) = range.filter(|range| range.1 <= vectors.len()) else {
+                    let count = vectors.len() / size;
+                    let message = format!("node {node} is leaf {leaf}, and there are {count} leaves");
+                    return Err(damaged(codes::CHILD_OUT_OF_RANGE, message, ARRAYS[1], node));
+                };
+                (&vectors[first..last], "leaf_weights", first)
+            }
+            Values::ByNode(vectors) => {
+                let size = self.context.num_margins;
+                (&vectors[node * size..][..size], "base_weights", node * size)
+            }
+        };
+        let values: LeafValues =
+            values.iter().map(|value| f64::from(value.0 * self.context.weight)).collect();
+        if let Some(index) = values.iter().position(|value| value.is_nan()) {
+            let message = format!("the value of leaf {node} is not a number");
+            return Err(damaged(codes::BAD_VALUE, message, name, first + index));
+        }
+        out.leaves.push(Leaf { source: node as u32, values });
+        Ok(out.leaves.len() as u32 - 1)
     }
-    let waiting = NodeRef::Leaf(u32::MAX);
-    out.inner.push(Inner {
-        feature,
-        predicate: Predicate::Numeric { threshold: f64::from(threshold) },
-        missing_left: tree.default_left[node].0,
-        left: waiting,
-        right: waiting,
-    });
-    Ok(out.inner.len() as u32 - 1)
+
+    fn push_inner(&self, out: &mut Tree, node: usize) -> Result<u32, ModelError> {
+        let tree = self.tree;
+        let number = tree.split_indices[node];
+        let feature = u32::try_from(number).ok().filter(|&it| (it as usize) < self.context.num_features);
+        let Some(feature) = feature else {
+            let count = self.context.num_features;
+            let message = format!("node {node} tests feature {number}, and the model has {count} features");
+            return Err(damaged(codes::FEATURE_OUT_OF_RANGE, message, "split_indices", node));
+        };
+        let set = self.set(node);
+        let predicate = match set {
+            // The threshold of a categorical node is no number in files before release 3.
+            Some(set) => Predicate::Member { set },
+            None if tree.split_type.get(node).is_some_and(|flag| flag.0) => {
+                let message = format!("node {node} is categorical and has no set of categories");
+                return Err(damaged(codes::LENGTH_MISMATCH, message, "split_type", node));
+            }
+            None => Predicate::Numeric { threshold: f64::from(tree.split_conditions[node].0) },
+        };
+        if matches!(predicate, Predicate::Numeric { threshold } if threshold.is_nan()) {
+            let message = format!("the threshold of node {node} is not a number");
+            return Err(damaged(codes::BAD_VALUE, message, "split_conditions", node));
+        }
+        let waiting = NodeRef::Leaf(u32::MAX);
+        out.inner.push(Inner {
+            feature,
+            predicate,
+            missing_left: tree.default_left[node].0 != set.is_some(),
+            left: waiting,
+            right: waiting,
+        });
+        Ok(out.inner.len() as u32 - 1)
+    }
 }
 
 fn reached_twice(node: usize, link: Option<Link>) -> ModelError {
     let message = format!("node {node} is reached twice, so the nodes do not form a tree");
     // The root has no link and is the first node that is reached.
-    let (array, parent) = match link {
-        Some(Link { parent_node, is_left: false, .. }) => ("right_children", parent_node),
-        Some(Link { parent_node, .. }) => ("left_children", parent_node),
-        None => ("left_children", node),
-    };
+    let (array, parent) = link.map_or((ARRAYS[0], node), |link| (link.array, link.parent_node));
     damaged(codes::NOT_A_TREE, message, array, parent)
 }
 

@@ -41,6 +41,7 @@ pub fn values(forest: &Forest, index: Scalar, places: &Variants<Place>) -> Optio
         None => stage.each(steps.by_value),
         Some(Transform::Softmax(form)) => stage.softmax(steps.by_value, *form),
         Some(Transform::Complement) => stage.complement(steps.by_value),
+        Some(Transform::Ascending) => stage.ascending(steps.by_value),
         Some(_) => stage.arg_max(steps.by_value, None),
     })
 }
@@ -202,6 +203,27 @@ impl<'a> Stage<'a> {
             let second = s.b.add_int(first, 1);
             s.store(first, rest);
             s.store(second, y);
+        });
+        self.b.finish()
+    }
+
+    /// Each value adds its step to the one before it. Results may be the margins' own buffer: a margin is read before its
+    /// result is written.
+    fn ascending(mut self, steps: &[Transform]) -> Function {
+        let rows = self.b.rows();
+        self.for_all(rows, |s, row| {
+            let first = s.b.mul_int(row, s.per_row);
+            let lowest = s.value(steps, first, 0);
+            s.store(first, lowest);
+            let (one, end) = (s.b.int(1), s.b.int(s.per_row));
+            s.for_loop((one, end, 1), &[lowest], |s, margin, carried| {
+                let index = s.b.add(first, margin);
+                let x = s.value(steps, index, 0);
+                let step = s.formula().step_up(x);
+                let next = s.b.add(carried[0], step);
+                s.store(index, next);
+                vec![next]
+            });
         });
         self.b.finish()
     }
@@ -398,6 +420,12 @@ pub fn is_by_margin(forest: &Forest) -> bool {
 /// Functions of the C library that results need beside the exponential.
 pub fn needs_library(forest: &Forest) -> bool {
     forest.output.raw.iter().chain(&forest.output.value).any(|step| {
-        matches!(step, Transform::LogOnePlusExp | Transform::Probit | Transform::PowerOfTwo { .. })
+        matches!(
+            step,
+            Transform::LogOnePlusExp
+                | Transform::Ascending
+                | Transform::Probit
+                | Transform::PowerOfTwo { .. }
+        )
     })
 }

@@ -1,7 +1,7 @@
 //! The formulas of output steps that take each value by itself.
 
 use crate::lir::{Bin, Builder, Cast, Cmp, Math, Scalar, Ty, Value};
-use sched_forest::{Sigmoid, Transform};
+use sched_forest::{EXPECTILE_GAP, Sigmoid, Transform};
 
 /// The result of one margin.
 pub struct Formula<'b> {
@@ -46,7 +46,7 @@ impl Formula<'_> {
                 let power = self.b.bin(Bin::Div, negated, by);
                 self.b.math(Math::PowerOfTwo, power)
             }
-            Transform::Softmax(_) | Transform::Complement | Transform::ArgMax => x,
+            Transform::Softmax(_) | Transform::Ascending | Transform::Complement | Transform::ArgMax => x,
         }
     }
 
@@ -95,6 +95,18 @@ impl Formula<'_> {
         let (zero, rest) = (self.float(0.0), self.b.sub(one, y));
         let negative = self.b.cmp(Cmp::OLt, x, zero);
         self.b.select(negative, rest, y)
+    }
+
+    /// How far a value lies above the one before it: the gap and `log(1 + exp(x))`, without overflow.
+    pub fn step_up(&mut self, x: Value) -> Value {
+        let (zero, gap, size) = (self.float(0.0), self.float(EXPECTILE_GAP), self.size(x));
+        let exponent = self.negated(size);
+        let power = self.b.math(Math::Exp, exponent);
+        let small = self.b.math(Math::LogOnePlus, power);
+        let large = self.b.add(x, small);
+        let positive = self.b.cmp(Cmp::OLt, zero, x);
+        let softplus = self.b.select(positive, large, small);
+        self.b.add(gap, softplus)
     }
 
     /// The quantile of the normal distribution, in single precision as in ONNX Runtime.

@@ -1,0 +1,71 @@
+//! Steps of output that random forests leave out, because they need functions of the C library: kernels in the
+//! interpreter give the bits of the reference.
+
+#![allow(clippy::panic, clippy::expect_used, reason = "a test fails by panicking")]
+
+use sched_forest::{Float, Forest, ForestParts, Output, Transform, Types};
+use sched_ir::interp::{Memory, Options as Run, run_with};
+use sched_ir::lir::KernelKind;
+use sched_ir::verify::verify;
+use sched_ir::{Budget, compile};
+use sched_lang::{Options, check};
+use sched_testing::forests;
+
+const MARGINS: usize = 4;
+
+fn bytes(float: Float, values: &[f64]) -> Vec<u8> {
+    match float {
+        Float::F64 => values.iter().flat_map(|x| x.to_le_bytes()).collect(),
+        Float::F32 => values.iter().flat_map(|x| (*x as f32).to_le_bytes()).collect(),
+    }
+}
+
+#[test]
+fn values_ascend_as_in_the_reference() {
+    for (accumulator, output) in [
+        (Float::F32, Float::F32),
+        (Float::F64, Float::F64),
+        (Float::F64, Float::F32),
+        (Float::F32, Float::F64),
+    ] {
+        let value = vec![Transform::Divide { by: 3.0 }, Transform::Ascending];
+        let parts = ForestParts {
+            num_margins: MARGINS,
+            base: vec![0.0; MARGINS],
+            types: Types { accumulator, output, ..Types::all(Float::F32) },
+            output: Output { value, ..Output::default() },
+            ..ForestParts::default()
+        };
+        let forest = Forest::new(parts).expect("a forest");
+        let options = Options { model: Some(forests::info(&forest).into()), ..Options::default() };
+        let nests = check("", &options).nests.expect("nests");
+        let compiled = compile(forest.clone(), None, nests, &[KernelKind::Value], &Budget::default());
+        let module = compiled.expect("a kernel").lir;
+        let (_, function) =
+            module.kernels.iter().find(|(kind, _)| *kind == KernelKind::Value).expect("values");
+        verify(function).unwrap_or_else(|problem| panic!("{problem}\n{function}"));
+
+        let mut margins: Vec<f64> =
+            (0..40).map(|at| f64::from((f64::from(at) * 1.7).sin() as f32) * 9.0).collect();
+        margins.extend([0.0, -0.0, -500.0, 500.0, 0.0, 1e-30, -1e-30, 88.0]);
+        margins.iter_mut().for_each(|x| *x = f64::from(*x as f32));
+        let rows = margins.len() / MARGINS;
+        let expected: Vec<f64> = margins
+            .chunks(MARGINS)
+            .flat_map(|row| {
+                let mut values = row.to_vec();
+                forest.output.prediction(accumulator, &mut values);
+                values
+            })
+            .collect();
+        let mut found = vec![0; margins.len() * output.bytes()];
+        let memory = Memory {
+            rows: rows as i64,
+            input: &bytes(accumulator, &margins),
+            output: &mut found,
+            tables: &module.tables,
+        };
+        run_with(function, memory, &Run::default()).unwrap_or_else(|fault| panic!("{fault}\n{function}"));
+        assert_eq!(found, bytes(output, &expected), "{accumulator:?} {output:?}\n{function}");
+    }
+}
