@@ -1,0 +1,105 @@
+//! Names of categories, which LightGBM's Python package appends to the files of models that were trained with pandas.
+
+use super::SAVE;
+use super::header::Header;
+use crate::category::Label;
+use crate::codes;
+use crate::error::ModelError;
+use crate::loaded::Note;
+use serde::Deserialize;
+
+/// The names of categories by feature, or none at all.
+///
+/// The file lists them without saying whose they are: one list for each column of pandas' type `category`, in the order of
+/// the columns. These are the categorical features, unless the user chose others, which is seen by their number.
+///
+/// # Errors
+/// `M0003` if the list is no JSON.
+pub(super) fn categories(
+    footer: &str,
+    header: &Header<'_>,
+    notes: &mut Vec<Note>,
+) -> Result<Vec<Vec<Label>>, ModelError> {
+    let lists = lists(footer)?;
+    if lists.is_empty() {
+        return Ok(Vec::new());
+    }
+    let infos: Vec<&str> = header.feature_infos.unwrap_or_default().split(' ').collect();
+    let features = declared(footer).unwrap_or_else(|| by_info(&infos));
+    let fits = features.len() == lists.len()
+        && features.is_sorted_by(|one, next| one < next)
+        && features.iter().zip(&lists).all(|(&feature, list)| {
+            feature < header.num_features && codes_fit(infos.get(feature).copied(), list.len())
+        });
+    if !fits {
+        notes.push(Note(format!(
+            "the file names the categories of {} pandas columns and does not say which features they are: names are left \
+             out, and values have to be codes",
+            lists.len()
+        )));
+        return Ok(Vec::new());
+    }
+    let mut categories = vec![Vec::new(); header.num_features];
+    for (feature, list) in features.into_iter().zip(lists) {
+        categories[feature] = list.into_iter().map(|Name(label)| label).collect();
+    }
+    Ok(categories)
+}
+
+/// The lists of names: the last line of its kind.
+fn lists(footer: &str) -> Result<Vec<Vec<Name>>, ModelError> {
+    let line = footer.lines().rev().find_map(|line| line.strip_prefix("pandas_categorical:"));
+    let lists: Option<Vec<Vec<Name>>> = match line {
+        Some(line) => serde_json::from_str(line).map_err(|error| {
+            let message = format!("the names of categories cannot be read: {error}");
+            ModelError::new(codes::SYNTAX, message).at("pandas_categorical").help(SAVE)
+        })?,
+        None => None,
+    };
+    Ok(lists.unwrap_or_default())
+}
+
+/// The categorical features that the training parameters name.
+fn declared(footer: &str) -> Option<Vec<usize>> {
+    let line = footer.lines().find_map(|line| line.strip_prefix("[categorical_feature: "))?;
+    let list = line.strip_suffix(']')?;
+    list.split(',').map(|number| number.trim().parse().ok()).collect()
+}
+
+/// The features whose values are said to be categories: `0:3:1` instead of `[0:3]`.
+fn by_info(infos: &[&str]) -> Vec<usize> {
+    let is_categorical =
+        |info: &str| info.bytes().next().is_some_and(|byte| byte == b'-' || byte.is_ascii_digit());
+    (0..infos.len()).filter(|&feature| is_categorical(infos[feature])).collect()
+}
+
+/// Whether the codes that training has met, as in `-1:0:3:1`, have names.
+fn codes_fit(info: Option<&str>, names: usize) -> bool {
+    match info {
+        None | Some("none") => true,
+        Some(info) => info.split(':').all(|code| code.parse::<i64>().is_ok_and(|code| code < names as i64)),
+    }
+}
+
+/// A category's name. Truth values are named as Python does.
+struct Name(Label);
+
+impl<'de> Deserialize<'de> for Name {
+    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Name, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Value {
+            Truth(bool),
+            Integer(i64),
+            Number(f64),
+            Text(String),
+        }
+        Ok(Name(match Value::deserialize(from)? {
+            Value::Truth(true) => Label::Text("True".into()),
+            Value::Truth(false) => Label::Text("False".into()),
+            Value::Integer(number) => Label::Integer(number),
+            Value::Number(number) => Label::Number(number),
+            Value::Text(text) => Label::Text(text),
+        }))
+    }
+}
