@@ -40,7 +40,7 @@ const NEWEST_KNOWN: u32 = 4;
 impl<'a> Header<'a> {
     /// Reads the lines before the trees.
     pub(super) fn read(text: &'a str, notes: &mut Vec<Note>) -> Result<Header<'a>, ModelError> {
-        let fields = Fields::read(text, &KEYS);
+        let (fields, _) = Fields::read(text, &KEYS);
         check_version(&fields, notes)?;
         let num_class = bounded(fields.count("num_class")?, "num_class", MAX_MARGINS)?;
         let num_margins = match fields.get("num_tree_per_iteration") {
@@ -98,7 +98,7 @@ fn bounded_by(count: usize, key: &str, least: usize, most: usize) -> Result<usiz
         _ if count > most => (codes::TOO_LARGE, format!("at most {most} are supported")),
         _ => return Ok(count),
     };
-    Err(ModelError::new(code, format!("`{key}` is {count}; {limit}")).at(key))
+    Err(ModelError::new(code, format!("`{key}` is {count}; {limit}")).at(key).help(SAVE))
 }
 
 /// The names, which have no spaces. Those that LightGBM makes up for columns without names are none.

@@ -58,7 +58,7 @@ fn forest(
         output.value.insert(0, objective::average(last - first)?);
     }
     let mut sets = tree::Sets::default();
-    let mut trees = Vec::with_capacity((last - first) * per_iteration);
+    let mut trees = Vec::new();
     let mut linear = Vec::new();
     for (index, text) in sections.trees[first * per_iteration..last * per_iteration].iter().enumerate() {
         let position = first * per_iteration + index;

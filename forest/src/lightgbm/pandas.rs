@@ -6,7 +6,8 @@ use crate::category::Label;
 use crate::codes;
 use crate::error::ModelError;
 use crate::loaded::Note;
-use serde::Deserialize;
+use serde::de::{Deserialize, Deserializer, Visitor};
+use std::fmt;
 
 /// The names of categories by feature, or none at all.
 ///
@@ -85,21 +86,37 @@ fn codes_fit(info: Option<&str>, names: usize) -> bool {
 struct Name(Label);
 
 impl<'de> Deserialize<'de> for Name {
-    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Name, D::Error> {
-        #[derive(Deserialize)]
-        #[serde(untagged)]
-        enum Value {
-            Truth(bool),
-            Integer(i64),
-            Number(f64),
-            Text(String),
-        }
-        Ok(Name(match Value::deserialize(from)? {
-            Value::Truth(true) => Label::Text("True".into()),
-            Value::Truth(false) => Label::Text("False".into()),
-            Value::Integer(number) => Label::Integer(number),
-            Value::Number(number) => Label::Number(number),
-            Value::Text(text) => Label::Text(text),
-        }))
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Name, D::Error> {
+        from.deserialize_any(NameVisitor)
+    }
+}
+
+struct NameVisitor;
+
+impl Visitor<'_> for NameVisitor {
+    type Value = Name;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the name of a category")
+    }
+
+    fn visit_bool<E>(self, truth: bool) -> Result<Name, E> {
+        Ok(Name(Label::Text(if truth { "True" } else { "False" }.to_owned())))
+    }
+
+    fn visit_i64<E>(self, number: i64) -> Result<Name, E> {
+        Ok(Name(Label::Integer(number)))
+    }
+
+    fn visit_u64<E>(self, number: u64) -> Result<Name, E> {
+        Ok(Name(i64::try_from(number).map_or(Label::Number(number as f64), Label::Integer)))
+    }
+
+    fn visit_f64<E>(self, number: f64) -> Result<Name, E> {
+        Ok(Name(Label::Number(number)))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Name, E> {
+        Ok(Name(Label::Text(text.to_owned())))
     }
 }

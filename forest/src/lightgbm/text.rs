@@ -60,11 +60,11 @@ impl<'a> Sections<'a> {
     }
 }
 
-/// Whether a line says that there are no more trees. Early releases only begin the list of importances. A line that is
+/// Whether a line says that there are no more trees. Release 2.1 only begins the list of importances. A line that is
 /// cut off is none.
 fn is_last_line(line: &str) -> bool {
     let line = line.strip_suffix('\n').map(|line| line.strip_suffix('\r').unwrap_or(line));
-    matches!(line, Some("end of trees" | "feature importances:" | "feature_importances:"))
+    matches!(line, Some("end of trees" | "feature importances:"))
 }
 
 /// Lines of `key=value`, of which those with known keys are kept.
@@ -75,17 +75,23 @@ pub(super) struct Fields<'a, const N: usize> {
 
 impl<'a, const N: usize> Fields<'a, N> {
     /// Reads the lines. The last one of several with the same key counts, as it does for LightGBM; a line without a value
-    /// has an empty one.
-    pub(super) fn read(text: &'a str, keys: &'static [&'static str; N]) -> Fields<'a, N> {
+    /// has an empty one. Also tells the first such line.
+    pub(super) fn read(text: &'a str, keys: &'static [&'static str; N]) -> (Fields<'a, N>, Option<&'a str>) {
+        let mut bare = None;
         let mut values = [None; N];
         for line in text.split('\n') {
             let line = line.strip_suffix('\r').unwrap_or(line);
-            let (key, value) = line.split_once('=').unwrap_or((line, ""));
+            let (key, value) = line.split_once('=').unwrap_or_else(|| {
+                if !line.is_empty() && bare.is_none() {
+                    bare = Some(line);
+                }
+                (line, "")
+            });
             if let Some(place) = keys.iter().position(|known| *known == key) {
                 values[place] = Some(value);
             }
         }
-        Fields { keys, values }
+        (Fields { keys, values }, bare)
     }
 
     /// The value of a key, if there is one.

@@ -1,7 +1,7 @@
 //! From the lines of a tree to a [`Tree`].
 
 use super::SAVE;
-use super::text::Fields;
+use super::text::{Fields, excerpt};
 use crate::MAX_DEPTH;
 use crate::category::{CategorySet, NEARLY_ZERO};
 use crate::codes;
@@ -64,7 +64,11 @@ pub(super) fn convert(
     context: &Context,
     sets: &mut Sets,
 ) -> Result<(Tree, Vec<LinearLeaf>), ModelError> {
-    let lines = Fields::read(text, &KEYS);
+    let (lines, bare) = Fields::read(text, &KEYS);
+    if let Some(line) = bare {
+        let message = format!("the tree has the line `{}`, which has no value", excerpt(line));
+        return Err(ModelError::new(codes::SYNTAX, message).help(SAVE));
+    }
     let num_leaves = lines.count("num_leaves")?;
     if num_leaves == 0 {
         return Err(damaged(codes::BAD_PARAMETER, "the tree has no leaves".into(), "num_leaves", None));
@@ -248,14 +252,18 @@ impl Categories {
     }
 }
 
-/// The categories whose bits are set.
+/// The categories whose bits are set. Large sets are common, so room is made for them once.
 fn members(words: &[u32]) -> CategorySet {
-    let bits = |(word, bits): (u32, &u32)| {
-        let bits = *bits;
-        (0..32).filter(move |bit| bits >> bit & 1 == 1).map(move |bit| word * 32 + bit)
-    };
+    let mut members = Vec::with_capacity(words.iter().map(|word| word.count_ones() as usize).sum());
     // A value's category is below 2^31.
-    (0..1 << 26).zip(words).flat_map(bits).collect()
+    for (word, &bits) in (0..1 << 26).zip(words) {
+        let mut left = bits;
+        while left != 0 {
+            members.push(word * 32 + left.trailing_zeros());
+            left &= left - 1;
+        }
+    }
+    members.into_iter().collect()
 }
 
 /// The linear leaves in the file's order.
