@@ -244,7 +244,7 @@ const DAMAGED: &[(&str, &str, &str, &str, &str)] = &[
     ("binary", "decision_type=10", "decision_type=1", "M0015", "trees[0].threshold[0]"),
     ("binary", "split_feature=0", "split_feature=4", "M0013", "trees[0].split_feature[0]"),
     ("binary", "split_feature=0", "split_feature=-1", "M0015", "trees[0].split_feature[0]"),
-    ("binary", "threshold=", "threshold=nan ", "M0015", "trees[0].threshold[0]"),
+    ("binary", "threshold=0.", "threshold=nan", "M0015", "trees[0].threshold[0]"),
     ("binary", "leaf_value=", "leaf_value=1 ", "M0010", "trees[0].leaf_value"),
     ("binary", "is_linear=0", "is_linear=2", "M0009", "trees[0].is_linear"),
     ("multiclass", "multiclass num_class:3", "multiclass", "M0009", "objective"),
@@ -336,25 +336,32 @@ fn deep_trees_neither_overflow_nor_pass() {
     }
 }
 
+/// A chain of nodes that all test one set.
+fn one_set(depth: usize, words: &str) -> String {
+    let count = words.split_whitespace().count();
+    let sets = format!("num_cat=1\ncat_boundaries=0 {count}\ncat_threshold={words}\n");
+    let text = with_line(&chain(depth).replacen("num_cat=0\n", &sets, 1), "threshold", &"0 ".repeat(depth));
+    text.replacen("left_child=", &format!("decision_type={}\nleft_child=", "1 ".repeat(depth)), 1)
+}
+
 #[test]
 fn many_nodes_may_share_a_large_set() {
-    let depth = 4000;
-    let words = "4294967295 ".repeat(20_000);
-    let text = chain(depth).replacen(
-        "num_cat=0\n",
-        &format!("num_cat=1\ncat_boundaries=0 20000\ncat_threshold={words}\n"),
-        1,
-    );
-    let text = with_line(
-        &with_line(&text, "threshold", &"0 ".repeat(depth)),
-        "num_leaves",
-        &(depth + 1).to_string(),
-    );
-    let text = text.replacen("left_child=", &format!("decision_type={}\nleft_child=", "1 ".repeat(depth)), 1);
+    let text = one_set(4000, &"1431655765 ".repeat(20_000));
     let start = std::time::Instant::now();
     let forest = read(text.as_bytes()).unwrap();
-    assert_eq!((forest.sets.len(), forest.sets[0].members().len()), (1, 640_000));
+    assert_eq!((forest.sets.len(), forest.sets[0].members().len()), (1, 320_000));
+    assert_eq!(forest.sets[0].members()[..3], [0, 2, 4]);
     assert!(start.elapsed().as_secs() < 20, "one set is read once");
+}
+
+#[test]
+fn what_needs_far_more_memory_than_the_file_has_bytes_is_refused() {
+    let dense = one_set(1, &"4294967295 ".repeat(20_000));
+    let names = text("pandas").replacen("[3, 10, 200]", &format!("[0{}]", ",0".repeat(30_000)), 1);
+    for (text, place) in [(dense, "trees[0].cat_threshold"), (names, "pandas_categorical")] {
+        let error = read(text.as_bytes()).unwrap_err();
+        assert_eq!((error.code.to_string().as_str(), error.place.to_string().as_str()), ("M0019", place));
+    }
 }
 
 #[test]

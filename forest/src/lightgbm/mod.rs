@@ -52,12 +52,12 @@ fn forest(
     if first == last {
         notes.push(Note("the model has no trees: it predicts the same for every row".into()));
     }
-    let categories = pandas::categories(sections.footer, &header, notes)?;
+    let categories = pandas::categories(sections, &header, notes)?;
     let mut output = found.output;
     if header.averages {
         output.value.insert(0, objective::average(last - first)?);
     }
-    let mut sets = tree::Sets::default();
+    let mut sets = tree::Sets::of_file(sections.bytes);
     let mut trees = Vec::new();
     let mut linear = Vec::new();
     for (index, text) in sections.trees[first * per_iteration..last * per_iteration].iter().enumerate() {

@@ -2,6 +2,7 @@
 
 use super::SAVE;
 use super::header::Header;
+use super::text::Sections;
 use crate::category::Label;
 use crate::codes;
 use crate::error::ModelError;
@@ -15,18 +16,18 @@ use std::fmt;
 /// the columns. These are the categorical features, unless the user chose others, which is seen by their number.
 ///
 /// # Errors
-/// `M0003` if the list is no JSON.
+/// `M0003` if the list is no JSON, `M0019` if it has more names than fit a file of this size.
 pub(super) fn categories(
-    footer: &str,
+    sections: &Sections<'_>,
     header: &Header<'_>,
     notes: &mut Vec<Note>,
 ) -> Result<Vec<Vec<Label>>, ModelError> {
-    let lists = lists(footer)?;
+    let lists = lists(sections)?;
     if lists.is_empty() {
         return Ok(Vec::new());
     }
     let infos: Vec<&str> = header.feature_infos.unwrap_or_default().split(' ').collect();
-    let features = declared(footer).unwrap_or_else(|| by_info(&infos));
+    let features = declared(sections.footer).unwrap_or_else(|| by_info(&infos));
     let fits = features.len() == lists.len()
         && features.is_sorted_by(|one, next| one < next)
         && features.iter().zip(&lists).all(|(&feature, list)| {
@@ -47,9 +48,21 @@ pub(super) fn categories(
     Ok(categories)
 }
 
+/// So many names are read whatever the size of the file.
+const FEW_NAMES: usize = 10_000;
+
+/// How many bytes a file has at least for each further name.
+const BYTES_PER_NAME: usize = 9;
+
 /// The lists of names: the last line of its kind.
-fn lists(footer: &str) -> Result<Vec<Vec<Name>>, ModelError> {
-    let line = footer.lines().rev().find_map(|line| line.strip_prefix("pandas_categorical:"));
+fn lists(sections: &Sections<'_>) -> Result<Vec<Vec<Name>>, ModelError> {
+    let line = sections.footer.lines().rev().find_map(|line| line.strip_prefix("pandas_categorical:"));
+    // Names differ, so many of them are long. A text of many short ones would need far more memory than it has bytes.
+    let most = FEW_NAMES + sections.bytes / BYTES_PER_NAME;
+    if line.is_some_and(|line| line.bytes().filter(|byte| *byte == b',').count() > most) {
+        let message = "there are more names of categories than a file of this size can have";
+        return Err(ModelError::new(codes::TOO_LARGE, message).at("pandas_categorical").help(SAVE));
+    }
     let lists: Option<Vec<Vec<Name>>> = match line {
         Some(line) => serde_json::from_str(line).map_err(|error| {
             let message = format!("the names of categories cannot be read: {error}");

@@ -26,6 +26,8 @@ pub(super) struct Sections<'a> {
     pub trees: Vec<&'a str>,
     /// What comes after the trees.
     pub footer: &'a str,
+    /// The size of the file.
+    pub bytes: usize,
 }
 
 impl<'a> Sections<'a> {
@@ -34,7 +36,7 @@ impl<'a> Sections<'a> {
     /// # Errors
     /// `M0003` if the end of the trees is missing.
     pub(super) fn find(text: &'a str) -> Result<Sections<'a>, ModelError> {
-        let mut sections = Sections { header: "", trees: Vec::new(), footer: "" };
+        let mut sections = Sections { header: "", trees: Vec::new(), footer: "", bytes: text.len() };
         let (mut begin, mut met_tree, mut at) = (0, false, 0);
         for line in text.split_inclusive('\n') {
             let next = at + line.len();

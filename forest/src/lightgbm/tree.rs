@@ -19,19 +19,34 @@ pub(super) struct Context {
 }
 
 /// Sets of categories, each kept once.
-#[derive(Default)]
-pub(super) struct Sets(HashMap<CategorySet, u32>);
+pub(super) struct Sets {
+    places: HashMap<CategorySet, u32>,
+    /// How many more members there may be.
+    room: usize,
+}
 
 impl Sets {
-    fn place(&mut self, set: CategorySet) -> u32 {
-        let next = self.0.len() as u32;
-        *self.0.entry(set).or_insert(next)
+    /// Sets of a file of so many bytes. LightGBM puts at most half of a feature's categories into a set, so files have
+    /// fewer members than this; more are refused, since a few bytes of text may stand for 32 of them.
+    pub(super) fn of_file(bytes: usize) -> Sets {
+        Sets { places: HashMap::new(), room: bytes.saturating_mul(2) }
+    }
+
+    fn place(&mut self, words: &[u32]) -> Option<u32> {
+        let count: usize = words.iter().map(|word| word.count_ones() as usize).sum();
+        let room = self.room.checked_sub(count)?;
+        let next = self.places.len() as u32;
+        let place = *self.places.entry(members(words, count)).or_insert(next);
+        if place == next {
+            self.room = room;
+        }
+        Some(place)
     }
 
     /// The sets in the order of their numbers.
     pub(super) fn into_vec(self) -> Vec<CategorySet> {
-        let mut sets = vec![CategorySet::default(); self.0.len()];
-        for (set, place) in self.0 {
+        let mut sets = vec![CategorySet::default(); self.places.len()];
+        for (set, place) in self.places {
             sets[place as usize] = set;
         }
         sets
@@ -245,16 +260,23 @@ impl Categories {
         };
         let set = match self.places[index] {
             Some(place) => place,
-            None => sets.place(members(&self.words[self.bounds[index]..self.bounds[index + 1]])),
+            None => {
+                let words = &self.words[self.bounds[index]..self.bounds[index + 1]];
+                let too_many = || {
+                    let message = "the sets of categories have more members than the file has room for";
+                    damaged(codes::TOO_LARGE, message.into(), "cat_threshold", None)
+                };
+                sets.place(words).ok_or_else(too_many)?
+            }
         };
         self.places[index] = Some(set);
         Ok((Predicate::Member { set }, false))
     }
 }
 
-/// The categories whose bits are set. Large sets are common, so room is made for them once.
-fn members(words: &[u32]) -> CategorySet {
-    let mut members = Vec::with_capacity(words.iter().map(|word| word.count_ones() as usize).sum());
+/// The categories whose bits are set, of which there are so many.
+fn members(words: &[u32], count: usize) -> CategorySet {
+    let mut members = Vec::with_capacity(count);
     // A value's category is below 2^31.
     for (word, &bits) in (0..1 << 26).zip(words) {
         let mut left = bits;
@@ -377,8 +399,8 @@ mod tests {
 
     #[test]
     fn sets_are_bits_of_words() {
-        assert_eq!(members(&[0b1001, 0, 1 << 31]).members(), [0, 3, 95]);
-        assert_eq!(members(&[]).members(), []);
+        assert_eq!(members(&[0b1001, 0, 1 << 31], 3).members(), [0, 3, 95]);
+        assert!(members(&[], 0).members().is_empty());
     }
 
     #[test]
