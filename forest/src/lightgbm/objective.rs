@@ -105,8 +105,8 @@ struct Parameters<'a> {
 
 impl<'a> Parameters<'a> {
     fn get(self, key: &str) -> Option<&'a str> {
-        let values = self.line.split(' ').filter_map(|word| word.split_once(':'));
-        values.filter(|(name, _)| *name == key).last().map(|(_, value)| value)
+        let mut values = self.line.split(' ').filter_map(|word| word.split_once(':'));
+        values.rfind(|(name, _)| *name == key).map(|(_, value)| value)
     }
 
     fn bad(self, what: &str) -> ModelError {

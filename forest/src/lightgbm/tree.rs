@@ -313,8 +313,17 @@ fn linear_leaves(
 struct Todo {
     node: i32,
     depth: u32,
-    /// The inner node that waits for it, by its number in the forest and in the file, and the side.
-    link: Option<(usize, usize, bool)>,
+    link: Option<Link>,
+}
+
+/// The place that waits for a node.
+#[derive(Clone, Copy)]
+struct Link {
+    /// The parent in the forest.
+    inner: usize,
+    /// The parent in the file.
+    parent: usize,
+    is_left: bool,
 }
 
 /// Brings nodes into depth-first order.
@@ -325,7 +334,7 @@ fn arrange(
     mut predicate: impl FnMut(usize) -> Result<(Predicate, bool), ModelError>,
 ) -> Result<Tree, ModelError> {
     let count = nodes.features.len();
-    let mut seen = vec![false; count + values.len()];
+    let mut seen = Seen { inner: vec![false; count], leaves: vec![false; values.len()] };
     let mut tree = Tree {
         root: NodeRef::Leaf(0),
         inner: Vec::with_capacity(count),
@@ -336,23 +345,7 @@ fn arrange(
     let root = if count == 0 { !0 } else { 0 };
     let mut todo = vec![Todo { node: root, depth: 0, link: None }];
     while let Some(Todo { node, depth, link }) = todo.pop() {
-        let (array, parent) = match link {
-            Some((_, parent, false)) => ("right_child", parent),
-            Some((_, parent, true)) => ("left_child", parent),
-            None => ("left_child", 0),
-        };
-        let (index, known) = if node >= 0 { (node as usize, count) } else { (!node as usize, values.len()) };
-        if index >= known {
-            let message =
-                format!("child {node} of node {parent} does not exist: the tree has {} leaves", values.len());
-            return Err(damaged(codes::CHILD_OUT_OF_RANGE, message, array, parent));
-        }
-        let place = if node >= 0 { index } else { count + index };
-        if std::mem::replace(&mut seen[place], true) {
-            let message =
-                format!("child {node} of node {parent} is reached twice, so the nodes do not form a tree");
-            return Err(damaged(codes::NOT_A_TREE, message, array, parent));
-        }
+        let index = seen.meet(node, link)?;
         if depth > MAX_DEPTH {
             let message = format!("the tree is deeper than {MAX_DEPTH} levels");
             return Err(
@@ -364,18 +357,20 @@ fn arrange(
             NodeRef::Leaf(tree.leaves.len() as u32 - 1)
         } else {
             let (predicate, missing_left) = predicate(index)?;
-            let place = tree.inner.len();
-            todo.push(Todo { node: nodes.right[index], depth: depth + 1, link: Some((place, index, false)) });
-            todo.push(Todo { node: nodes.left[index], depth: depth + 1, link: Some((place, index, true)) });
+            let inner = tree.inner.len();
+            for (child, is_left) in [(nodes.right[index], false), (nodes.left[index], true)] {
+                let link = Some(Link { inner, parent: index, is_left });
+                todo.push(Todo { node: child, depth: depth + 1, link });
+            }
             let waiting = NodeRef::Leaf(u32::MAX);
             let feature = nodes.features[index];
             tree.inner.push(Inner { feature, predicate, missing_left, left: waiting, right: waiting });
-            NodeRef::Inner(place as u32)
+            NodeRef::Inner(inner as u32)
         };
         match link {
             None => tree.root = new,
-            Some((parent, _, true)) => tree.inner[parent].left = new,
-            Some((parent, _, false)) => tree.inner[parent].right = new,
+            Some(Link { inner, is_left: true, .. }) => tree.inner[inner].left = new,
+            Some(Link { inner, is_left: false, .. }) => tree.inner[inner].right = new,
         }
     }
     if tree.inner.len() < count {
@@ -383,6 +378,43 @@ fn arrange(
         return Err(damaged(codes::NODE_ORDER, message, "left_child", None));
     }
     Ok(tree)
+}
+
+/// The nodes that were met.
+struct Seen {
+    inner: Vec<bool>,
+    leaves: Vec<bool>,
+}
+
+impl Seen {
+    /// The index of a node among those of its kind, which is met for the first time.
+    fn meet(&mut self, node: i32, link: Option<Link>) -> Result<usize, ModelError> {
+        let (array, parent) = match link {
+            Some(Link { parent, is_left: false, .. }) => ("right_child", parent),
+            Some(Link { parent, .. }) => ("left_child", parent),
+            None => ("left_child", 0),
+        };
+        let (index, list) = match node >= 0 {
+            true => (node as usize, &mut self.inner),
+            false => (!node as usize, &mut self.leaves),
+        };
+        match list.get_mut(index) {
+            Some(seen @ false) => *seen = true,
+            Some(true) => {
+                let message = format!(
+                    "child {node} of node {parent} is reached twice, so the nodes do not form a tree"
+                );
+                return Err(damaged(codes::NOT_A_TREE, message, array, parent));
+            }
+            None => {
+                let leaves = self.leaves.len();
+                let message =
+                    format!("child {node} of node {parent} does not exist: the tree has {leaves} leaves");
+                return Err(damaged(codes::CHILD_OUT_OF_RANGE, message, array, parent));
+            }
+        }
+        Ok(index)
+    }
 }
 
 fn damaged(code: Code, message: String, array: &str, at: impl Into<Option<usize>>) -> ModelError {
