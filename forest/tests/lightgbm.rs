@@ -370,7 +370,10 @@ fn many_nodes_may_share_a_large_set() {
 fn what_needs_far_more_memory_than_the_file_has_bytes_is_refused() {
     let dense = one_set(1, &"4294967295 ".repeat(20_000));
     let names = text("pandas").replacen("[3, 10, 200]", &format!("[0{}]", ",0".repeat(30_000)), 1);
-    for (text, place) in [(dense, "trees[0].cat_threshold"), (names, "pandas_categorical")] {
+    let short = chain(2).replacen("feature_names=a", &format!("feature_names={}", "a ".repeat(20_000)), 1);
+    let short = short.replacen("max_feature_idx=0", "max_feature_idx=19999", 1);
+    let cases = [(dense, "trees[0].cat_threshold"), (names, "pandas_categorical"), (short, "feature_names")];
+    for (text, place) in cases {
         let error = read(text.as_bytes()).unwrap_err();
         assert_eq!((error.code.to_string().as_str(), error.place.to_string().as_str()), ("M0019", place));
     }

@@ -101,6 +101,9 @@ fn bounded_by(count: usize, key: &str, least: usize, most: usize) -> Result<usiz
     Err(ModelError::new(code, format!("`{key}` is {count}; {limit}")).at(key).help(SAVE))
 }
 
+/// More features than have different names of one or two letters, digits and signs.
+const FEW_NAMES: usize = 10_000;
+
 /// The names, which have no spaces. Those that LightGBM makes up for columns without names are none.
 fn feature_names(text: &str, num_features: usize) -> Result<Vec<String>, ModelError> {
     let names = || text.split(' ').filter(|name| !name.is_empty());
@@ -115,5 +118,12 @@ fn feature_names(text: &str, num_features: usize) -> Result<Vec<String>, ModelEr
     if names().enumerate().all(is_made_up) {
         return Ok(Vec::new());
     }
-    Ok(names().map(str::to_owned).collect())
+    // Names differ, so that many of them are not all short: memory stays in proportion to the file.
+    if count > FEW_NAMES && text.len() / 3 < count {
+        let message = format!("{count} names of features are too short to differ");
+        return Err(ModelError::new(codes::TOO_LARGE, message).at("feature_names").help(SAVE));
+    }
+    let mut list = Vec::with_capacity(count);
+    list.extend(names().map(str::to_owned));
+    Ok(list)
 }
