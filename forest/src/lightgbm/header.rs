@@ -1,7 +1,6 @@
 //! What a file says before its trees.
 
-use super::SAVE;
-use super::text::{Fields, excerpt};
+use super::text::{Fields, SAVE, excerpt};
 use crate::codes;
 use crate::error::ModelError;
 use crate::loaded::Note;

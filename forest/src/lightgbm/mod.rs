@@ -20,9 +20,7 @@ use crate::error::ModelError;
 use crate::forest::{Comparison, Float, Forest, Types};
 use crate::loaded::{Iterations, Loaded, Note};
 use header::Header;
-use text::Sections;
-
-const SAVE: &str = "save the model again with Booster.save_model(\"model.txt\") of LightGBM";
+use text::{SAVE, Sections};
 
 /// Reads a model from the bytes of a text file.
 pub(crate) fn read(bytes: &[u8], iterations: &Iterations) -> Result<Loaded, ModelError> {

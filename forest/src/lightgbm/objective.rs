@@ -1,6 +1,6 @@
 //! LightGBM's objectives: how raw scores become predictions, in double precision.
 
-use super::text::excerpt;
+use super::text::{SAVE, excerpt};
 use crate::codes;
 use crate::error::ModelError;
 use crate::output::{ClassRule, Output, Sigmoid, Softmax, Transform};
@@ -77,7 +77,7 @@ pub(super) fn find(line: Option<&str>, num_margins: usize) -> Result<Objective, 
             "`{}` has {margins} raw scores, and the model has {num_margins} trees an iteration",
             excerpt(line)
         );
-        return Err(ModelError::new(codes::BAD_PARAMETER, message).at("objective").help(super::SAVE));
+        return Err(ModelError::new(codes::BAD_PARAMETER, message).at("objective").help(SAVE));
     }
     Ok(Objective { output, is_known: true })
 }
@@ -111,7 +111,7 @@ impl<'a> Parameters<'a> {
 
     fn bad(self, what: &str) -> ModelError {
         let message = format!("`{}` needs {what}, as in `{} {what}`", excerpt(self.line), self.of);
-        ModelError::new(codes::BAD_PARAMETER, message).at("objective").help(super::SAVE)
+        ModelError::new(codes::BAD_PARAMETER, message).at("objective").help(SAVE)
     }
 
     fn sigmoid(self) -> Result<f64, ModelError> {

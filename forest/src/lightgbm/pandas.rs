@@ -1,8 +1,7 @@
 //! Names of categories, which LightGBM's Python package appends to the files of models that were trained with pandas.
 
-use super::SAVE;
 use super::header::Header;
-use super::text::Sections;
+use super::text::{SAVE, Sections};
 use crate::category::Label;
 use crate::codes;
 use crate::error::ModelError;

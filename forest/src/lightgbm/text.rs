@@ -1,10 +1,12 @@
 //! The parts of a file: lines of `key=value` before the trees, blocks of such lines for each tree, and what follows.
 
-use super::SAVE;
 use crate::codes;
 use crate::error::ModelError;
 use sched_diagnostics::Place;
 use std::str::FromStr;
+
+/// The way out of what is damaged.
+pub(super) const SAVE: &str = "save the model again with Booster.save_model(\"model.txt\") of LightGBM";
 
 /// The text of a file.
 ///

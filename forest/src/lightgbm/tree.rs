@@ -1,7 +1,6 @@
 //! From the lines of a tree to a [`Tree`].
 
-use super::SAVE;
-use super::text::{Fields, excerpt};
+use super::text::{Fields, SAVE, excerpt};
 use crate::MAX_DEPTH;
 use crate::category::{CategorySet, NEARLY_ZERO};
 use crate::codes;
