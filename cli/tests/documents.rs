@@ -36,6 +36,7 @@ const DOCUMENTS: &[(&str, usize)] = &[
     ("cli/data/src/explain/D0017.md", 4),
     ("forest/src/explain/M0002.md", 2),
     ("forest/src/explain/M0009.md", 4),
+    ("forest/src/explain/M0030.md", 4),
     ("docs/performance/caching.md", 3),
     ("docs/performance/compile-time.md", 2),
     ("docs/performance/interleaving.md", 4),

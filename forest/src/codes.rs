@@ -23,4 +23,5 @@ sched_diagnostics::codes! { Model in "explain/";
     OTHER_PROFILE 22 "M0022" Error "profile of another model"
     UNREADABLE 23 "M0023" Error "model file that cannot be read"
     OTHER_MODEL 24 "M0024" Error "model with another fingerprint"
+    UNKNOWN_SPLIT 30 "M0030" Error "split of a kind that is not known"
 }

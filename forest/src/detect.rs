@@ -8,6 +8,8 @@ use crate::error::ModelError;
 pub(crate) enum Format<'a> {
     /// JSON text, without a byte order mark.
     XgboostJson(&'a [u8]),
+    /// LightGBM's text, without a byte order mark.
+    LightgbmText(&'a [u8]),
     /// Universal Binary JSON.
     XgboostUbjson,
 }
@@ -20,8 +22,9 @@ struct Foreign {
 }
 
 const SAVE: &str = "save the model with Booster.save_model(\"model.json\") of XGBoost";
-const OTHER_TRAINER: &str = "only models of XGBoost are read today: train the model with XGBoost and save it with \
+const OTHER_TRAINER: &str = "only models of XGBoost and LightGBM are read today: train the model with XGBoost and save it with \
                              Booster.save_model(\"model.json\")";
+const LIGHTGBM: &str = "save the model with Booster.save_model(\"model.txt\") of LightGBM";
 const ONNX: &str = "ONNX files are not read today: if XGBoost trained the model, save it there with \
                     Booster.save_model(\"model.json\")";
 const RESAVE: &str = "load it with XGBoost 3.0 or older and save it again as .json or .ubj";
@@ -31,8 +34,6 @@ const UNPACK: &str = "unpack it first";
 const FOREIGN: &[Foreign] = &[
     Foreign { magic: b"binf", name: "an XGBoost model in the old binary format", help: RESAVE },
     Foreign { magic: b"bs64", name: "an XGBoost model in the old text format", help: RESAVE },
-    Foreign { magic: b"tree\n", name: "a model of LightGBM, in its text format", help: OTHER_TRAINER },
-    Foreign { magic: b"tree\r\n", name: "a model of LightGBM, in its text format", help: OTHER_TRAINER },
     Foreign { magic: b"CBM1", name: "a model of CatBoost, in its binary format", help: OTHER_TRAINER },
     Foreign { magic: b"\x08", name: "an ONNX model", help: ONNX },
     Foreign { magic: b"\x1f\x8b", name: "a gzip archive", help: UNPACK },
@@ -96,6 +97,7 @@ pub(crate) fn detect(bytes: &[u8]) -> Result<Format<'_>, ModelError> {
             "the JSON dump of an XGBoost model, which lacks the base score and the objective",
             SAVE,
         )),
+        _ if text.starts_with(b"tree\n") || text.starts_with(b"tree\r\n") => Ok(Format::LightgbmText(text)),
         _ => match FOREIGN.iter().find(|foreign| text.starts_with(foreign.magic)) {
             Some(foreign) => Err(looks_like(foreign.name, foreign.help)),
             None => unknown("this is no model format that is known"),
@@ -133,7 +135,7 @@ fn contains(bytes: &[u8], part: &[u8]) -> bool {
 }
 
 fn lightgbm() -> ModelError {
-    looks_like("a model of LightGBM, as JSON", OTHER_TRAINER)
+    looks_like("the JSON dump of a model of LightGBM", LIGHTGBM)
 }
 
 fn catboost() -> ModelError {
@@ -153,16 +155,17 @@ mod tests {
     fn formats_are_told_apart() {
         assert_eq!(detect(b"{L\0\0"), Ok(Format::XgboostUbjson));
         assert_eq!(detect(b"{\"learner\":"), Ok(Format::XgboostJson(b"{\"learner\":")));
+        let text = b"tree\r\nversion=v4\r\n".as_slice();
+        assert_eq!(detect(text), Ok(Format::LightgbmText(text)));
         assert_eq!(detect(b"\xef\xbb\xbf \n{ }"), Ok(Format::XgboostJson(b"{ }")));
     }
 
     #[test]
     fn foreign_files_are_named() {
-        let cases: [(&[u8], sched_diagnostics::Code, &str); 12] = [
+        let cases: [(&[u8], sched_diagnostics::Code, &str); 11] = [
             (b"", codes::UNKNOWN_FORMAT, "empty"),
             (b"\x01\x02", codes::UNKNOWN_FORMAT, "no model format"),
             (b"binf\0\0", codes::UNSUPPORTED_FORMAT, "old binary"),
-            (b"tree\nversion=v4\n", codes::UNSUPPORTED_FORMAT, "LightGBM"),
             (b"\x08\x0a\x12\x08skl2onnx", codes::UNSUPPORTED_FORMAT, "ONNX"),
             (b"\x80\x04\x95", codes::UNSUPPORTED_FORMAT, "pickle"),
             (b"\x1f\x8b\x08", codes::UNSUPPORTED_FORMAT, "gzip"),
@@ -186,9 +189,7 @@ mod tests {
     #[test]
     fn other_trainers_get_a_way_out() {
         for (bytes, trainer) in [
-            (b"tree\nversion=v4\n".as_slice(), "LightGBM"),
-            (b"{\"name\":\"tree\",\"num_tree_per_iteration\":1}", "LightGBM"),
-            (b"{\"features_info\":{}}", "CatBoost"),
+            (b"{\"features_info\":{}}".as_slice(), "CatBoost"),
             (b"CBM1\0", "CatBoost"),
             (b"\x08\x0a\x12\x08skl2onnx", "ONNX"),
         ] {
@@ -199,6 +200,8 @@ mod tests {
             );
             assert!(error.help.as_ref().unwrap().contains("today"), "{error}");
         }
+        let dump = detect(b"{\"name\":\"tree\",\"num_tree_per_iteration\":1}").unwrap_err();
+        assert!(dump.help.as_ref().unwrap().contains("save_model(\"model.txt\") of LightGBM"), "{dump}");
     }
 
     #[test]

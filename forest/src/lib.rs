@@ -30,6 +30,7 @@ mod error;
 mod fingerprint;
 mod forest;
 mod json;
+mod lightgbm;
 mod loaded;
 mod narrow;
 mod output;

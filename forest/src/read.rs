@@ -4,6 +4,7 @@ use crate::codes;
 use crate::detect::{Format, detect, whose_json};
 use crate::error::ModelError;
 use crate::forest::Forest;
+use crate::lightgbm;
 use crate::loaded::{Iterations, Loaded};
 use crate::xgboost;
 
@@ -45,6 +46,7 @@ pub fn load(bytes: &[u8], options: &ReadOptions) -> Result<Loaded, ModelError> {
             };
             xgboost::read_json(json, &options.iterations).map_err(whose)
         }
+        Format::LightgbmText(text) => lightgbm::read(text, &options.iterations),
         Format::XgboostUbjson => xgboost::read_ubjson(bytes, &options.iterations),
     }
 }

@@ -1,7 +1,8 @@
 //! Full-size models with the predictions of the trainer, which are too large to be kept beside the code.
 //!
-//! Runs when `SCHEDC_MODELS` names a folder of models: for each model a folder with `model.json`, `X_test.npy`,
-//! `expected.npy` and perhaps `expected_raw.npy`, and a folder `random` of `<m>.json`, `<m>.X.npy`, `<m>.y.npy`.
+//! Runs when `SCHEDC_MODELS` names a folder of models: for each model a folder with `model.json` (`model.txt` for
+//! LightGBM), `X_test.npy`, `expected.npy` and perhaps `expected_raw.npy`, and a folder `random` of `<m>.json`,
+//! `<m>.X.npy`, `<m>.y.npy`.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -9,8 +10,8 @@ mod common;
 
 use std::path::{Path, PathBuf};
 
-use common::{differences, read_npy};
-use sched_forest::{Forest, predict, predict_margins, read, summarize};
+use common::{differences, read_npy, read_npy_f64};
+use sched_forest::{Float, Forest, predict, predict_leaves, predict_margins, read, summarize};
 
 fn models() -> Option<PathBuf> {
     let folder = std::env::var_os("SCHEDC_MODELS").map(PathBuf::from);
@@ -75,4 +76,38 @@ fn random_models() {
         compared += 1;
     }
     assert!(compared > 0, "no model in the folder `random` has data");
+}
+
+/// Raw scores and predictions are in double precision and must be equal in all bits; rows are in single precision.
+#[test]
+fn lightgbm_models() {
+    let Some(folder) = models() else { return };
+    for name in ["lgb_reg_500x63", "lgb_multiclass_zero_missing", "lgb_rf_average"] {
+        let folder = folder.join(name);
+        let forest = read_model(&folder.join("model.txt"));
+        let rows = read_npy(&folder.join("X_test.npy"));
+        let count = rows.len() / forest.num_features;
+        let bits = |values: &[f64]| values.iter().map(|value| value.to_bits()).collect::<Vec<_>>();
+        let mut margins = vec![0.0; count * forest.num_margins];
+        predict_margins(&forest, &rows, &mut margins).unwrap();
+        assert!(
+            bits(&margins) == bits(&read_npy_f64(&folder.join("expected_raw.npy"))),
+            "{name}: raw scores"
+        );
+        let mut predictions = vec![0.0; count * forest.num_outputs()];
+        predict(&forest, &rows, &mut predictions).unwrap();
+        assert!(
+            bits(&predictions) == bits(&read_npy_f64(&folder.join("expected.npy"))),
+            "{name}: predictions"
+        );
+
+        let leaves = |forest: &Forest| {
+            let mut leaves = vec![0; count * forest.trees.len()];
+            predict_leaves(forest, &rows, &mut leaves).unwrap();
+            leaves
+        };
+        let narrow = forest.clone().for_rows(Float::F32).with_narrow_thresholds();
+        assert!(leaves(&forest) == leaves(&narrow), "{name}: thresholds in single precision");
+        println!("{name}: {} trees are equal in all bits", forest.trees.len());
+    }
 }

@@ -5,14 +5,22 @@ use std::path::Path;
 
 /// Reads an array of little-endian `f32` from a `.npy` file, row after row whatever the order in the file.
 pub fn read_npy(path: &Path) -> Vec<f32> {
+    read_values(path, "'<f4'", f32::from_le_bytes)
+}
+
+/// The same for `f64`.
+pub fn read_npy_f64(path: &Path) -> Vec<f64> {
+    read_values(path, "'<f8'", f64::from_le_bytes)
+}
+
+fn read_values<T: Copy, const N: usize>(path: &Path, kind: &str, value: fn([u8; N]) -> T) -> Vec<T> {
     let bytes = std::fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     assert_eq!(&bytes[..6], b"\x93NUMPY", "{}", path.display());
     let header = usize::from(u16::from_le_bytes([bytes[8], bytes[9]]));
     let text = String::from_utf8_lossy(&bytes[10..10 + header]);
-    assert!(text.contains("'<f4'"), "{}: {text}", path.display());
-    let values = bytes[10 + header..].chunks_exact(4);
-    let values: Vec<f32> =
-        values.map(|value| f32::from_le_bytes([value[0], value[1], value[2], value[3]])).collect();
+    assert!(text.contains(kind), "{}: {text}", path.display());
+    let values: Vec<T> =
+        bytes[10 + header..].chunks_exact(N).map(|bytes| value(bytes.try_into().unwrap())).collect();
     if text.contains("'fortran_order': False") {
         return values;
     }

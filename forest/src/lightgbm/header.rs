@@ -1,0 +1,128 @@
+//! What a file says before its trees.
+
+use super::text::{Fields, SAVE, excerpt};
+use crate::codes;
+use crate::error::ModelError;
+use crate::loaded::Note;
+use crate::{MAX_FEATURES, MAX_MARGINS};
+
+/// What is taken from the lines before the trees.
+pub(super) struct Header<'a> {
+    /// Columns of a row.
+    pub num_features: usize,
+    /// Raw scores of a row, which are also the trees of an iteration.
+    pub num_margins: usize,
+    /// The objective with its parameters; none for one of the user's own.
+    pub objective: Option<&'a str>,
+    /// Whether predictions are averages over iterations.
+    pub averages: bool,
+    /// Names, unless they are those that LightGBM makes up.
+    pub feature_names: Vec<String>,
+    /// For each feature its range or its categories.
+    pub feature_infos: Option<&'a str>,
+}
+
+const KEYS: [&str; 8] = [
+    "version",
+    "num_class",
+    "num_tree_per_iteration",
+    "max_feature_idx",
+    "objective",
+    "average_output",
+    "feature_names",
+    "feature_infos",
+];
+
+/// The newest version of the format that is known.
+const NEWEST_KNOWN: u32 = 4;
+
+impl<'a> Header<'a> {
+    /// Reads the lines before the trees.
+    pub(super) fn read(text: &'a str, notes: &mut Vec<Note>) -> Result<Header<'a>, ModelError> {
+        let (fields, _) = Fields::read(text, &KEYS);
+        check_version(&fields, notes)?;
+        let num_class = bounded(fields.count("num_class")?, "num_class", MAX_MARGINS)?;
+        let num_margins = match fields.get("num_tree_per_iteration") {
+            Some(_) => fields.count("num_tree_per_iteration")?,
+            None => num_class,
+        };
+        if num_margins != num_class {
+            let message =
+                format!("an iteration has {num_margins} trees, and the model has {num_class} raw scores");
+            return Err(ModelError::new(codes::BAD_PARAMETER, message)
+                .at("num_tree_per_iteration")
+                .help(SAVE));
+        }
+        let most = MAX_FEATURES - 1;
+        let num_features = bounded_by(fields.count("max_feature_idx")?, "max_feature_idx", 0, most)? + 1;
+        Ok(Header {
+            num_features,
+            num_margins,
+            objective: fields.get("objective").map(str::trim).filter(|text| !text.is_empty()),
+            averages: fields.get("average_output").is_some(),
+            feature_names: feature_names(fields.text("feature_names")?, num_features)?,
+            feature_infos: fields.get("feature_infos"),
+        })
+    }
+}
+
+fn check_version<const N: usize>(fields: &Fields<'_, N>, notes: &mut Vec<Note>) -> Result<(), ModelError> {
+    let version = fields.get("version").map(str::trim);
+    let number = version.and_then(|version| version.strip_prefix('v')).and_then(|number| number.parse().ok());
+    match (number, version) {
+        (Some(2..=NEWEST_KNOWN), _) => {}
+        (Some(version @ 5u32..), _) => notes.push(Note(format!(
+            "the model is in version {version} of LightGBM's text format, which is newer than this reader"
+        ))),
+        (_, version) => {
+            let version =
+                version.map_or("no version".into(), |text| format!("the version `{}`", excerpt(text)));
+            let message = format!("the model of LightGBM has {version}; versions from v2 on are read");
+            return Err(ModelError::new(codes::UNSUPPORTED_FORMAT, message).at("version").help(
+                "load the model with the release of LightGBM that saved it and predict with it there, or train it again with \
+                 release 2.1 or later",
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn bounded(count: usize, key: &str, most: usize) -> Result<usize, ModelError> {
+    bounded_by(count, key, 1, most)
+}
+
+fn bounded_by(count: usize, key: &str, least: usize, most: usize) -> Result<usize, ModelError> {
+    let (code, limit) = match count {
+        _ if count < least => (codes::BAD_PARAMETER, format!("at least {least} is needed")),
+        _ if count > most => (codes::TOO_LARGE, format!("at most {most} are supported")),
+        _ => return Ok(count),
+    };
+    Err(ModelError::new(code, format!("`{key}` is {count}; {limit}")).at(key).help(SAVE))
+}
+
+/// More features than have different names of one or two letters, digits and signs.
+const FEW_NAMES: usize = 10_000;
+
+/// The names, which have no spaces. Those that LightGBM makes up for columns without names are none.
+fn feature_names(text: &str, num_features: usize) -> Result<Vec<String>, ModelError> {
+    let names = || text.split(' ').filter(|name| !name.is_empty());
+    let count = names().count();
+    if count != num_features {
+        let message = format!("`feature_names` has {count} entries for {num_features} features");
+        return Err(ModelError::new(codes::LENGTH_MISMATCH, message).at("feature_names").help(SAVE));
+    }
+    let is_made_up = |(index, name): (usize, &str)| {
+        name.strip_prefix("Column_").is_some_and(|number| number.parse() == Ok(index))
+    };
+    if names().enumerate().all(is_made_up) {
+        return Ok(Vec::new());
+    }
+    // Names differ, so that many of them are not all short: memory stays in proportion to the file.
+    if count > FEW_NAMES && text.len() / 3 < count {
+        let message = format!("{count} names of features are too short to differ");
+        return Err(ModelError::new(codes::TOO_LARGE, message).at("feature_names").help(SAVE));
+    }
+    let mut list = Vec::with_capacity(count);
+    list.extend(names().map(str::to_owned));
+    Ok(list)
+}

@@ -1,0 +1,115 @@
+//! The reader of LightGBM's text format, versions 2 to 4.
+//!
+//! What a file says is defined by what release 4 of LightGBM computes from it. Three of its rules are easily missed:
+//!
+//! - Before a row is predicted, values within 1e-35 of zero become zero, whatever the nodes say of missing values. The
+//!   thresholds are moved so that they send such values where LightGBM sends zero ([`tree`]).
+//! - NaN is zero to nodes whose missing type is not NaN.
+//! - `average_output` divides predictions, not raw scores.
+
+mod header;
+mod objective;
+mod pandas;
+mod text;
+mod tree;
+
+use crate::category::CategoryRule;
+use crate::check::ForestParts;
+use crate::codes;
+use crate::error::ModelError;
+use crate::forest::{Comparison, Float, Forest, Types};
+use crate::loaded::{Iterations, Loaded, Note};
+use header::Header;
+use text::{SAVE, Sections};
+
+/// Reads a model from the bytes of a text file.
+pub(crate) fn read(bytes: &[u8], iterations: &Iterations) -> Result<Loaded, ModelError> {
+    let text = text::from_bytes(bytes)?;
+    let sections = Sections::find(text)?;
+    let mut notes = Vec::new();
+    let forest = forest(&sections, iterations, &mut notes)?;
+    // The version in the file is that of the format, not that of the trainer.
+    Ok(Loaded { forest, version: Vec::new(), notes })
+}
+
+fn forest(
+    sections: &Sections<'_>,
+    iterations: &Iterations,
+    notes: &mut Vec<Note>,
+) -> Result<Forest, ModelError> {
+    let header = Header::read(sections.header, notes)?;
+    let per_iteration = header.num_margins;
+    let (first, last) = selected(sections.trees.len(), per_iteration, iterations)?;
+    let found = objective::find(header.objective, per_iteration)?;
+    if !found.is_known {
+        notes.push(Note(
+            "the model was trained with an objective of its own: predictions are the raw scores as they are"
+                .into(),
+        ));
+    }
+    if first == last {
+        notes.push(Note("the model has no trees: it predicts the same for every row".into()));
+    }
+    let categories = pandas::categories(sections, &header, notes)?;
+    let mut output = found.output;
+    if header.averages {
+        output.value.insert(0, objective::average(last - first)?);
+    }
+    let mut sets = tree::Sets::of_file(sections.bytes);
+    let mut trees = Vec::new();
+    let mut linear = Vec::new();
+    for (index, text) in sections.trees[first * per_iteration..last * per_iteration].iter().enumerate() {
+        let position = first * per_iteration + index;
+        let context = tree::Context {
+            num_features: header.num_features,
+            target: (position % per_iteration) as u32,
+            source: position as u32,
+        };
+        let (tree, leaves) = tree::convert(text, &context, &mut sets)
+            .map_err(|error| error.below(&format!("trees[{position}]")))?;
+        if !leaves.is_empty() {
+            linear.resize(index, Vec::new());
+            linear.push(leaves);
+        }
+        trees.push(tree);
+    }
+    if !linear.is_empty() {
+        linear.resize(trees.len(), Vec::new());
+    }
+    Forest::new(ForestParts {
+        num_features: header.num_features,
+        num_margins: per_iteration,
+        base: vec![0.0; per_iteration],
+        comparison: Comparison::LessOrEqual,
+        types: Types::all(Float::F64),
+        sets: sets.into_vec(),
+        category_rule: CategoryRule::Truncated,
+        linear,
+        output,
+        objective: header.objective.unwrap_or("custom").to_owned(),
+        feature_names: header.feature_names,
+        categories,
+        iteration_starts: (0..=trees.len()).step_by(per_iteration).collect(),
+        best_iteration: None,
+        trees,
+    })
+}
+
+/// The first iteration and the one behind the last.
+fn selected(
+    num_trees: usize,
+    per_iteration: usize,
+    iterations: &Iterations,
+) -> Result<(usize, usize), ModelError> {
+    if !num_trees.is_multiple_of(per_iteration) {
+        let message = format!("{num_trees} trees are no whole number of iterations of {per_iteration} trees");
+        return Err(ModelError::new(codes::BAD_ITERATIONS, message).at("num_tree_per_iteration").help(SAVE));
+    }
+    let selected = iterations.select(num_trees / per_iteration, None);
+    selected.map_err(|error| match iterations {
+        Iterations::Best => error.help(
+            "LightGBM's save_model writes the iterations up to the best one, and no others: use all iterations",
+        ),
+        _ => error,
+    })
+}

@@ -1,0 +1,175 @@
+//! LightGBM's objectives: how raw scores become predictions, in double precision.
+
+use super::text::{SAVE, excerpt};
+use crate::codes;
+use crate::error::ModelError;
+use crate::output::{ClassRule, Output, Sigmoid, Softmax, Transform};
+
+/// What the line of an objective stands for.
+pub(super) struct Objective {
+    /// From raw scores to results.
+    pub output: Output,
+    /// Whether the objective is one of LightGBM's own.
+    pub is_known: bool,
+}
+
+/// Finds the objective of a model with so many raw scores. Without one, the user's program has its own.
+///
+/// # Errors
+/// `M0008` for an objective that LightGBM does not have, `M0009` for parameters that do not fit.
+pub(super) fn find(line: Option<&str>, num_margins: usize) -> Result<Objective, ModelError> {
+    let line = line.unwrap_or("custom");
+    let mut words = line.split(' ').filter(|word| !word.is_empty());
+    let name = words.next().unwrap_or_default();
+    let parameters = Parameters { line, of: name };
+    let sigmoid = || {
+        let slope = parameters.sigmoid()?;
+        Ok(Output::of(Transform::Sigmoid(Sigmoid::Plain { slope })))
+    };
+    let plain = |transform| Ok((1, Output::of(transform)));
+    let known: Result<(usize, Output), ModelError> = match name {
+        "regression"
+        | "regression_l2"
+        | "l2"
+        | "mean_squared_error"
+        | "mse"
+        | "l2_root"
+        | "rmse"
+        | "root_mean_squared_error"
+        | "regression_l1"
+        | "l1"
+        | "mean_absolute_error"
+        | "mae"
+        | "fair"
+        | "quantile"
+        | "mape"
+        | "mean_absolute_percentage_error" => match words.any(|word| word == "sqrt") {
+            true => plain(Transform::SignedSquare),
+            false => Ok((1, Output::identity())),
+        },
+        "huber" | "lambdarank" | "rank_xendcg" | "xendcg" | "xe_ndcg" | "xe_ndcg_mart" | "xendcg_mart" => {
+            Ok((1, Output::identity()))
+        }
+        "poisson" | "gamma" | "tweedie" => plain(Transform::Exp),
+        "cross_entropy" | "xentropy" => plain(Transform::Sigmoid(Sigmoid::Plain { slope: 1.0 })),
+        "cross_entropy_lambda" | "xentlambda" => plain(Transform::LogOnePlusExp),
+        "binary" => sigmoid().map(|output| (1, output.with_classes(ClassRule::ValueAbove(0.5)))),
+        "multiclass" | "softmax" => parameters.classes().map(|classes| {
+            let output = Output::of(Transform::Softmax(Softmax::Plain));
+            (classes, output.with_classes(ClassRule::LargestValue))
+        }),
+        "multiclassova" | "multiclass_ova" | "ova" | "ovr" => parameters.classes().and_then(|classes| {
+            sigmoid().map(|output| (classes, output.with_classes(ClassRule::LargestValue)))
+        }),
+        "custom" | "none" | "null" | "na" => {
+            return Ok(Objective { output: Output::identity(), is_known: false });
+        }
+        _ => {
+            let message = format!("`{}` is no objective of LightGBM that is known", excerpt(name));
+            return Err(ModelError::new(codes::UNSUPPORTED_OBJECTIVE, message).at("objective").help(
+                "train with an objective of LightGBM; without the line `objective`, predictions are the raw scores",
+            ));
+        }
+    };
+    let (margins, output) = known?;
+    if margins != num_margins {
+        let message = format!(
+            "`{}` has {margins} raw scores, and the model has {num_margins} trees an iteration",
+            excerpt(line)
+        );
+        return Err(ModelError::new(codes::BAD_PARAMETER, message).at("objective").help(SAVE));
+    }
+    Ok(Objective { output, is_known: true })
+}
+
+/// The step that averages over iterations.
+///
+/// # Errors
+/// `M0009` if there are none.
+pub(super) fn average(iterations: usize) -> Result<Transform, ModelError> {
+    if iterations == 0 {
+        let message = "predictions are averages over trees, and the model has none";
+        return Err(ModelError::new(codes::BAD_PARAMETER, message)
+            .at("average_output")
+            .help("LightGBM predicts no numbers with this model, either: train at least one iteration"));
+    }
+    Ok(Transform::Divide { by: iterations as f64 })
+}
+
+/// What follows the name of an objective, such as `sigmoid:1`.
+#[derive(Clone, Copy)]
+struct Parameters<'a> {
+    line: &'a str,
+    of: &'a str,
+}
+
+impl<'a> Parameters<'a> {
+    fn get(self, key: &str) -> Option<&'a str> {
+        let mut values = self.line.split(' ').filter_map(|word| word.split_once(':'));
+        values.rfind(|(name, _)| *name == key).map(|(_, value)| value)
+    }
+
+    fn bad(self, what: &str) -> ModelError {
+        let message = format!("`{}` needs {what}, as in `{} {what}`", excerpt(self.line), self.of);
+        ModelError::new(codes::BAD_PARAMETER, message).at("objective").help(SAVE)
+    }
+
+    fn sigmoid(self) -> Result<f64, ModelError> {
+        let slope = self.get("sigmoid").and_then(number);
+        slope.filter(|slope| *slope > 0.0 && slope.is_finite()).ok_or_else(|| self.bad("sigmoid:1"))
+    }
+
+    fn classes(self) -> Result<usize, ModelError> {
+        let classes = self.get("num_class").and_then(|text| text.parse().ok());
+        classes.filter(|classes| *classes > 0).ok_or_else(|| self.bad("num_class:3"))
+    }
+}
+
+/// A parameter as LightGBM reads it: digits before the point, plus digits behind it over a power of ten, times or over a
+/// power of ten. Each step rounds, so the last bit may differ from that of the nearest number.
+fn number(text: &str) -> Option<f64> {
+    let digits = |text: &str| {
+        let all = text.bytes().all(|byte| byte.is_ascii_digit());
+        all.then(|| text.bytes().fold(0.0, |value, digit| value * 10.0 + f64::from(digit - b'0')))
+    };
+    let text = text.strip_prefix('+').unwrap_or(text);
+    let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    if whole.is_empty() && fraction.is_empty() {
+        return None;
+    }
+    let value = digits(whole)? + digits(fraction)? / power_of_ten(fraction.len());
+    let exponent: i32 = exponent.parse().ok()?;
+    let mut left = exponent.unsigned_abs().min(308);
+    let mut scale = 1.0;
+    for (step, factor) in [(50, 1e50), (8, 1e8), (1, 10.0)] {
+        while left >= step {
+            scale *= factor;
+            left -= step;
+        }
+    }
+    Some(if exponent < 0 { value / scale } else { value * scale })
+}
+
+/// A power of ten by products of smaller ones. Parameters are written with six digits, and up to 22 products are exact.
+fn power_of_ten(power: usize) -> f64 {
+    (0..power.min(400)).fold(1.0, |value, _| value * 10.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parameters_are_read_as_lightgbm_reads_them() {
+        for (text, value) in
+            [("1", 1.0), ("0.7", 0.7), ("2.5e-1", 0.25), ("1e-05", 1e-5), ("1e+06", 1e6), (".5", 0.5)]
+        {
+            assert_eq!(number(text), Some(value), "{text}");
+        }
+        assert!(
+            ["", ".", "-1", "1.5x", "e3", "nan", "inf", "1e"].into_iter().all(|text| number(text).is_none())
+        );
+        assert_eq!(number("1.14"), Some(1.14f64.next_up()));
+    }
+}

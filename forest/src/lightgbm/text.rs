@@ -1,0 +1,157 @@
+//! The parts of a file: lines of `key=value` before the trees, blocks of such lines for each tree, and what follows.
+
+use crate::codes;
+use crate::error::ModelError;
+use sched_diagnostics::Place;
+use std::str::FromStr;
+
+/// The way out of what is damaged.
+pub(super) const SAVE: &str = "save the model again with Booster.save_model(\"model.txt\") of LightGBM";
+
+/// The text of a file.
+///
+/// # Errors
+/// `M0003` with the byte that is no text.
+pub(super) fn from_bytes(bytes: &[u8]) -> Result<&str, ModelError> {
+    std::str::from_utf8(bytes).map_err(|error| {
+        ModelError::new(codes::SYNTAX, "the file is no text in UTF-8")
+            .at(Place::Byte(error.valid_up_to()))
+            .help(SAVE)
+    })
+}
+
+/// The parts of a file.
+pub(super) struct Sections<'a> {
+    /// What comes before the first tree.
+    pub header: &'a str,
+    /// The lines of each tree, without `Tree=0`.
+    pub trees: Vec<&'a str>,
+    /// What comes after the trees.
+    pub footer: &'a str,
+    /// The size of the file.
+    pub bytes: usize,
+}
+
+impl<'a> Sections<'a> {
+    /// Finds the parts. The sizes of trees that the file has are not needed.
+    ///
+    /// # Errors
+    /// `M0003` if the end of the trees is missing.
+    pub(super) fn find(text: &'a str) -> Result<Sections<'a>, ModelError> {
+        let mut sections = Sections { header: "", trees: Vec::new(), footer: "", bytes: text.len() };
+        let (mut begin, mut met_tree, mut at) = (0, false, 0);
+        for line in text.split_inclusive('\n') {
+            let next = at + line.len();
+            let is_tree = line.starts_with("Tree=");
+            let is_end = is_last_line(line);
+            if is_tree || is_end {
+                match met_tree {
+                    true => sections.trees.push(&text[begin..at]),
+                    false => sections.header = &text[..at],
+                }
+                begin = next;
+                met_tree = true;
+            }
+            if is_end {
+                sections.footer = &text[next..];
+                return Ok(sections);
+            }
+            at = next;
+        }
+        Err(ModelError::new(codes::SYNTAX, "the file ends before its trees do")
+            .at(Place::Byte(text.len()))
+            .help("the file was probably cut short; copy it again or save the model again"))
+    }
+}
+
+/// Whether a line says that there are no more trees. Release 2.1 only begins the list of importances. A line that is
+/// cut off is none.
+fn is_last_line(line: &str) -> bool {
+    let line = line.strip_suffix('\n').map(|line| line.strip_suffix('\r').unwrap_or(line));
+    matches!(line, Some("end of trees" | "feature importances:"))
+}
+
+/// Lines of `key=value`, of which those with known keys are kept.
+pub(super) struct Fields<'a, const N: usize> {
+    keys: &'static [&'static str; N],
+    values: [Option<&'a str>; N],
+}
+
+impl<'a, const N: usize> Fields<'a, N> {
+    /// Reads the lines. The last one of several with the same key counts, as it does for LightGBM; a line without a value
+    /// has an empty one. Also tells the first such line.
+    pub(super) fn read(text: &'a str, keys: &'static [&'static str; N]) -> (Fields<'a, N>, Option<&'a str>) {
+        let mut bare = None;
+        let mut values = [None; N];
+        for line in text.split('\n') {
+            let line = line.strip_suffix('\r').unwrap_or(line);
+            let (key, value) = line.split_once('=').unwrap_or_else(|| {
+                if !line.is_empty() && bare.is_none() {
+                    bare = Some(line);
+                }
+                (line, "")
+            });
+            if let Some(place) = keys.iter().position(|known| *known == key) {
+                values[place] = Some(value);
+            }
+        }
+        (Fields { keys, values }, bare)
+    }
+
+    /// The value of a key, if there is one.
+    pub(super) fn get(&self, key: &str) -> Option<&'a str> {
+        self.keys.iter().position(|known| *known == key).and_then(|place| self.values[place])
+    }
+
+    /// The value of a key.
+    ///
+    /// # Errors
+    /// `M0004` if there is none.
+    pub(super) fn text(&self, key: &str) -> Result<&'a str, ModelError> {
+        let missing =
+            || ModelError::new(codes::STRUCTURE, format!("missing field `{key}`")).at(key).help(SAVE);
+        self.get(key).ok_or_else(missing)
+    }
+
+    /// A count.
+    ///
+    /// # Errors
+    /// `M0004` if there is none, `M0009` if it is no count.
+    pub(super) fn count(&self, key: &str) -> Result<usize, ModelError> {
+        let text = self.text(key)?;
+        text.trim().parse::<u32>().map(|count| count as usize).map_err(|_| {
+            let message = format!("`{key}` should be a count, not `{}`", excerpt(text));
+            ModelError::new(codes::BAD_PARAMETER, message).at(key).help(SAVE)
+        })
+    }
+
+    /// So many numbers with spaces between them.
+    ///
+    /// # Errors
+    /// `M0004` if there are none, `M0010` if there are more or fewer, `M0015` if something is no number of the type.
+    pub(super) fn list<T: FromStr>(&self, key: &str, count: usize) -> Result<Vec<T>, ModelError> {
+        let text = self.text(key)?;
+        // The text is what bounds memory, whatever number of values it is said to have.
+        let mut values = Vec::with_capacity(count.min(text.len() / 2 + 1));
+        for number in text.split(' ').filter(|number| !number.is_empty()) {
+            let value = number.parse().map_err(|_| {
+                let message = format!("`{}` is no number that can stand here", excerpt(number));
+                ModelError::new(codes::BAD_VALUE, message).at(format!("{key}[{}]", values.len())).help(SAVE)
+            })?;
+            values.push(value);
+        }
+        if values.len() == count {
+            return Ok(values);
+        }
+        let message = format!("`{key}` has {} entries where {count} are expected", values.len());
+        Err(ModelError::new(codes::LENGTH_MISMATCH, message).at(key).help(SAVE))
+    }
+}
+
+/// The beginning of a text, for messages.
+pub(super) fn excerpt(text: &str) -> String {
+    const MOST: usize = 40;
+    let start: String = text.chars().take(MOST).collect();
+    let dots = if start.len() < text.len() { "..." } else { "" };
+    format!("{}{dots}", start.escape_debug())
+}

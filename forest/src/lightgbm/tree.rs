@@ -1,0 +1,468 @@
+//! From the lines of a tree to a [`Tree`].
+
+use super::text::{Fields, SAVE, excerpt};
+use crate::MAX_DEPTH;
+use crate::category::{CategorySet, NEARLY_ZERO};
+use crate::codes;
+use crate::error::ModelError;
+use crate::forest::{Inner, Leaf, LinearLeaf, NodeRef, Predicate, Target, Tree};
+use sched_diagnostics::Code;
+use std::collections::HashMap;
+
+/// What a tree needs to know of its model.
+pub(super) struct Context {
+    pub num_features: usize,
+    pub target: u32,
+    /// The tree's position in the file.
+    pub source: u32,
+}
+
+/// Sets of categories, each kept once.
+pub(super) struct Sets {
+    places: HashMap<CategorySet, u32>,
+    /// How many more members there may be.
+    room: usize,
+}
+
+impl Sets {
+    /// Sets of a file of so many bytes. LightGBM puts at most half of a feature's categories into a set, so files have
+    /// fewer members than this; more are refused, since a few bytes of text may stand for 32 of them.
+    pub(super) fn of_file(bytes: usize) -> Sets {
+        Sets { places: HashMap::new(), room: bytes.saturating_mul(2) }
+    }
+
+    fn place(&mut self, words: &[u32]) -> Option<u32> {
+        let count: usize = words.iter().map(|word| word.count_ones() as usize).sum();
+        let room = self.room.checked_sub(count)?;
+        let next = self.places.len() as u32;
+        let place = *self.places.entry(members(words, count)).or_insert(next);
+        if place == next {
+            self.room = room;
+        }
+        Some(place)
+    }
+
+    /// The sets in the order of their numbers.
+    pub(super) fn into_vec(self) -> Vec<CategorySet> {
+        let mut sets = vec![CategorySet::default(); self.places.len()];
+        for (set, place) in self.places {
+            sets[place as usize] = set;
+        }
+        sets
+    }
+}
+
+const KEYS: [&str; 15] = [
+    "num_leaves",
+    "num_cat",
+    "split_feature",
+    "threshold",
+    "decision_type",
+    "left_child",
+    "right_child",
+    "leaf_value",
+    "cat_boundaries",
+    "cat_threshold",
+    "is_linear",
+    "leaf_const",
+    "num_features",
+    "leaf_features",
+    "leaf_coeff",
+];
+
+type Lines<'a> = Fields<'a, 15>;
+
+/// Converts a tree. The second list is empty where its leaves are plain values.
+pub(super) fn convert(
+    text: &str,
+    context: &Context,
+    sets: &mut Sets,
+) -> Result<(Tree, Vec<LinearLeaf>), ModelError> {
+    let (lines, bare) = Fields::read(text, &KEYS);
+    if let Some(line) = bare {
+        let message = format!("the tree has the line `{}`, which has no value", excerpt(line));
+        return Err(ModelError::new(codes::SYNTAX, message).help(SAVE));
+    }
+    let num_leaves = lines.count("num_leaves")?;
+    if num_leaves == 0 {
+        return Err(damaged(codes::BAD_PARAMETER, "the tree has no leaves".into(), "num_leaves", None));
+    }
+    let values = numbers(&lines, "leaf_value", num_leaves)?;
+    let mut linear = match lines.get("is_linear").map(str::trim) {
+        None | Some("0" | "") => Vec::new(),
+        Some("1") => linear_leaves(&lines, num_leaves, context)?,
+        Some(_) => {
+            let message = "`is_linear` is neither 0 nor 1";
+            return Err(damaged(codes::BAD_PARAMETER, message.into(), "is_linear", None));
+        }
+    };
+    let nodes = match num_leaves {
+        1 => Nodes::default(),
+        _ => Nodes::read(&lines, num_leaves - 1, context)?,
+    };
+    let mut categories = Categories::read(&lines, num_leaves)?;
+    let mut tree = arrange(&nodes, &values, context, |node| categories.predicate(&nodes, node, sets))?;
+    if linear.iter().all(|leaf| leaf.terms.is_empty()) {
+        // Constants alone are plain values.
+        for leaf in &mut tree.leaves {
+            if let Some(linear) = linear.get(leaf.source as usize) {
+                leaf.values = [linear.constant].into();
+            }
+        }
+        return Ok((tree, Vec::new()));
+    }
+    let linear = tree.leaves.iter().map(|leaf| std::mem::take(&mut linear[leaf.source as usize])).collect();
+    Ok((tree, linear))
+}
+
+/// A list of numbers, none of them NaN.
+fn numbers(lines: &Lines<'_>, key: &str, count: usize) -> Result<Vec<f64>, ModelError> {
+    let numbers: Vec<f64> = lines.list(key, count)?;
+    match numbers.iter().position(|number| number.is_nan()) {
+        Some(at) => Err(damaged(codes::BAD_VALUE, format!("`{key}` has a NaN"), key, at)),
+        None => Ok(numbers),
+    }
+}
+
+/// The arrays of inner nodes.
+#[derive(Default)]
+struct Nodes {
+    features: Vec<u32>,
+    thresholds: Vec<f64>,
+    kinds: Vec<u8>,
+    left: Vec<i32>,
+    right: Vec<i32>,
+}
+
+/// Bits of `decision_type`.
+const CATEGORICAL: u8 = 1;
+const DEFAULT_LEFT: u8 = 2;
+
+/// What a numeric node takes for missing.
+#[derive(Clone, Copy, PartialEq)]
+enum Missing {
+    Nothing,
+    Zero,
+    Nan,
+}
+
+impl Missing {
+    fn of(kind: u8) -> Option<Missing> {
+        match kind >> 2 {
+            0 => Some(Missing::Nothing),
+            1 => Some(Missing::Zero),
+            2 => Some(Missing::Nan),
+            _ => None,
+        }
+    }
+}
+
+impl Nodes {
+    fn read(lines: &Lines<'_>, count: usize, context: &Context) -> Result<Nodes, ModelError> {
+        let nodes = Nodes {
+            features: lines.list("split_feature", count)?,
+            thresholds: numbers(lines, "threshold", count)?,
+            kinds: match lines.get("decision_type") {
+                Some(_) => lines.list("decision_type", count)?,
+                None => vec![0; count],
+            },
+            left: lines.list("left_child", count)?,
+            right: lines.list("right_child", count)?,
+        };
+        if let Some(at) = nodes.kinds.iter().position(|kind| Missing::of(*kind).is_none()) {
+            let message = format!("node {at} has the decision type {}, which is not known", nodes.kinds[at]);
+            return Err(ModelError::new(codes::UNKNOWN_SPLIT, message)
+                .at(format!("decision_type[{at}]"))
+                .help(
+                    "the model is of a later release, or damaged: save it with a release of LightGBM up to 4",
+                ));
+        }
+        check_features(&nodes.features, "split_feature", context)?;
+        Ok(nodes)
+    }
+
+    /// The test of a numeric node, and whether a missing value goes left.
+    ///
+    /// LightGBM takes values that are nearly zero for zero before a node sees them, and NaN as well unless the node says
+    /// that it is missing. A threshold among such values is moved to where the same test sends all of them as it sends
+    /// zero.
+    fn numeric(&self, node: usize, missing: Missing) -> (Predicate, bool) {
+        let threshold = match self.thresholds[node] {
+            near if near.abs() > NEARLY_ZERO => near,
+            near if near >= 0.0 => NEARLY_ZERO,
+            _ => (-NEARLY_ZERO).next_down(),
+        };
+        let default_left = self.kinds[node] & DEFAULT_LEFT != 0;
+        match missing {
+            Missing::Nothing => (Predicate::Numeric { threshold }, 0.0 <= threshold),
+            Missing::Zero => (Predicate::NumericNotZero { threshold }, default_left),
+            Missing::Nan => (Predicate::Numeric { threshold }, default_left),
+        }
+    }
+}
+
+fn check_features(features: &[u32], key: &str, context: &Context) -> Result<(), ModelError> {
+    let bad = features.iter().position(|feature| *feature as usize >= context.num_features);
+    bad.map_or(Ok(()), |at| {
+        let (feature, count) = (features[at], context.num_features);
+        let message = format!("feature {feature} is read, and the model has {count} features");
+        Err(damaged(codes::FEATURE_OUT_OF_RANGE, message, key, at))
+    })
+}
+
+/// The sets of categories of a tree: words of 32 bits, of which each set has a run.
+struct Categories {
+    bounds: Vec<usize>,
+    words: Vec<u32>,
+    /// The places of sets that nodes have asked for.
+    places: Vec<Option<u32>>,
+}
+
+impl Categories {
+    fn read(lines: &Lines<'_>, num_leaves: usize) -> Result<Categories, ModelError> {
+        let count = match lines.get("num_cat") {
+            Some(_) if num_leaves > 1 => lines.count("num_cat")?,
+            _ => 0,
+        };
+        if count == 0 {
+            return Ok(Categories { bounds: vec![0], words: Vec::new(), places: Vec::new() });
+        }
+        let bounds: Vec<usize> = lines.list("cat_boundaries", count.saturating_add(1))?;
+        if bounds.first() != Some(&0) || !bounds.is_sorted() {
+            let message = "`cat_boundaries` does not ascend from 0";
+            return Err(damaged(codes::BAD_VALUE, message.into(), "cat_boundaries", None));
+        }
+        let words = lines.list("cat_threshold", bounds[count])?;
+        Ok(Categories { bounds, words, places: vec![None; count] })
+    }
+
+    /// The test of a node, and whether a missing value goes left. Members go left; NaN is no category.
+    fn predicate(
+        &mut self,
+        nodes: &Nodes,
+        node: usize,
+        sets: &mut Sets,
+    ) -> Result<(Predicate, bool), ModelError> {
+        let kind = nodes.kinds[node];
+        if kind & CATEGORICAL == 0 {
+            return Ok(nodes.numeric(node, Missing::of(kind).unwrap_or(Missing::Nothing)));
+        }
+        // The threshold of such a node is the number of its set.
+        let number = nodes.thresholds[node];
+        let index =
+            Some(number as usize).filter(|&index| index as f64 == number && index < self.places.len());
+        let Some(index) = index else {
+            let count = self.places.len();
+            let message =
+                format!("node {node} tests the set {number} of categories, and the tree has {count}");
+            return Err(damaged(codes::BAD_VALUE, message, "threshold", node));
+        };
+        let set = match self.places[index] {
+            Some(place) => place,
+            None => {
+                let words = &self.words[self.bounds[index]..self.bounds[index + 1]];
+                let too_many = || {
+                    let message = "the sets of categories have more members than the file has room for";
+                    damaged(codes::TOO_LARGE, message.into(), "cat_threshold", None)
+                };
+                sets.place(words).ok_or_else(too_many)?
+            }
+        };
+        self.places[index] = Some(set);
+        Ok((Predicate::Member { set }, false))
+    }
+}
+
+/// The categories whose bits are set, of which there are so many.
+fn members(words: &[u32], count: usize) -> CategorySet {
+    let mut members = Vec::with_capacity(count);
+    // A value's category is below 2^31.
+    for (word, &bits) in (0..1 << 26).zip(words) {
+        let mut left = bits;
+        while left != 0 {
+            members.push(word * 32 + left.trailing_zeros());
+            left &= left - 1;
+        }
+    }
+    members.into_iter().collect()
+}
+
+/// The linear leaves in the file's order.
+fn linear_leaves(
+    lines: &Lines<'_>,
+    num_leaves: usize,
+    context: &Context,
+) -> Result<Vec<LinearLeaf>, ModelError> {
+    let constants = numbers(lines, "leaf_const", num_leaves)?;
+    let counts: Vec<u32> = lines.list("num_features", num_leaves)?;
+    let terms = counts.iter().map(|&count| count as usize).fold(0, usize::saturating_add);
+    let features: Vec<u32> = lines.list("leaf_features", terms)?;
+    let coefficients = numbers(lines, "leaf_coeff", terms)?;
+    check_features(&features, "leaf_features", context)?;
+    let mut terms = features.into_iter().zip(coefficients);
+    let leaf = |(constant, count): (f64, u32)| {
+        let mut leaf = LinearLeaf { constant, terms: Vec::with_capacity(count as usize) };
+        leaf.terms.extend(terms.by_ref().take(count as usize));
+        leaf
+    };
+    Ok(constants.into_iter().zip(counts).map(leaf).collect())
+}
+
+/// A node to be visited: one that is not negative is an inner node, others are leaves in the complement.
+struct Todo {
+    node: i32,
+    depth: u32,
+    link: Option<Link>,
+}
+
+/// The place that waits for a node.
+#[derive(Clone, Copy)]
+struct Link {
+    /// The parent in the forest.
+    inner: usize,
+    /// The parent in the file.
+    parent: usize,
+    is_left: bool,
+}
+
+/// Brings nodes into depth-first order.
+fn arrange(
+    nodes: &Nodes,
+    values: &[f64],
+    context: &Context,
+    mut predicate: impl FnMut(usize) -> Result<(Predicate, bool), ModelError>,
+) -> Result<Tree, ModelError> {
+    let count = nodes.features.len();
+    let mut seen = Seen { inner: vec![false; count], leaves: vec![false; values.len()] };
+    let mut tree = Tree {
+        root: NodeRef::Leaf(0),
+        inner: Vec::with_capacity(count),
+        leaves: Vec::with_capacity(values.len()),
+        target: Target::One(context.target),
+        source: context.source,
+    };
+    let root = if count == 0 { !0 } else { 0 };
+    let mut todo = vec![Todo { node: root, depth: 0, link: None }];
+    while let Some(Todo { node, depth, link }) = todo.pop() {
+        let index = seen.meet(node, link)?;
+        if depth > MAX_DEPTH {
+            let message = format!("the tree is deeper than {MAX_DEPTH} levels");
+            return Err(
+                ModelError::new(codes::TOO_DEEP, message).help("train with max_depth or fewer leaves")
+            );
+        }
+        let new = if node < 0 {
+            tree.leaves.push(Leaf { source: index as u32, values: [values[index]].into() });
+            NodeRef::Leaf(tree.leaves.len() as u32 - 1)
+        } else {
+            let (predicate, missing_left) = predicate(index)?;
+            let inner = tree.inner.len();
+            for (child, is_left) in [(nodes.right[index], false), (nodes.left[index], true)] {
+                let link = Some(Link { inner, parent: index, is_left });
+                todo.push(Todo { node: child, depth: depth + 1, link });
+            }
+            let waiting = NodeRef::Leaf(u32::MAX);
+            let feature = nodes.features[index];
+            tree.inner.push(Inner { feature, predicate, missing_left, left: waiting, right: waiting });
+            NodeRef::Inner(inner as u32)
+        };
+        match link {
+            None => tree.root = new,
+            Some(Link { inner, is_left: true, .. }) => tree.inner[inner].left = new,
+            Some(Link { inner, is_left: false, .. }) => tree.inner[inner].right = new,
+        }
+    }
+    if tree.inner.len() < count {
+        let message = format!("{} nodes are not reached from the root", count - tree.inner.len());
+        return Err(damaged(codes::NODE_ORDER, message, "left_child", None));
+    }
+    Ok(tree)
+}
+
+/// The nodes that were met.
+struct Seen {
+    inner: Vec<bool>,
+    leaves: Vec<bool>,
+}
+
+impl Seen {
+    /// The index of a node among those of its kind, which is met for the first time.
+    fn meet(&mut self, node: i32, link: Option<Link>) -> Result<usize, ModelError> {
+        let (array, parent) = match link {
+            Some(Link { parent, is_left: false, .. }) => ("right_child", parent),
+            Some(Link { parent, .. }) => ("left_child", parent),
+            None => ("left_child", 0),
+        };
+        let (index, list) = match node >= 0 {
+            true => (node as usize, &mut self.inner),
+            false => (!node as usize, &mut self.leaves),
+        };
+        match list.get_mut(index) {
+            Some(seen @ false) => *seen = true,
+            Some(true) => {
+                let message = format!(
+                    "child {node} of node {parent} is reached twice, so the nodes do not form a tree"
+                );
+                return Err(damaged(codes::NOT_A_TREE, message, array, parent));
+            }
+            None => {
+                let leaves = self.leaves.len();
+                let message =
+                    format!("child {node} of node {parent} does not exist: the tree has {leaves} leaves");
+                return Err(damaged(codes::CHILD_OUT_OF_RANGE, message, array, parent));
+            }
+        }
+        Ok(index)
+    }
+}
+
+fn damaged(code: Code, message: String, array: &str, at: impl Into<Option<usize>>) -> ModelError {
+    let place = match at.into() {
+        Some(at) => format!("{array}[{at}]"),
+        None => array.to_owned(),
+    };
+    ModelError::new(code, message).at(place).help(SAVE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sets_are_bits_of_words() {
+        assert_eq!(members(&[0b1001, 0, 1 << 31], 3).members(), [0, 3, 95]);
+        assert!(members(&[], 0).members().is_empty());
+    }
+
+    #[test]
+    fn thresholds_near_zero_send_values_where_zero_goes() {
+        let edge = NEARLY_ZERO;
+        let values =
+            [-1.0, (-edge).next_down(), -edge, -1e-40, -0.0, 0.0, 1e-40, edge, edge.next_up(), 1.0, f64::NAN];
+        for threshold in
+            [-1.0, (-edge).next_down(), -edge, -1e-40, -0.0, 0.0, 1e-40, edge, edge.next_up(), 1.0]
+        {
+            let nodes = Nodes { thresholds: vec![threshold], kinds: vec![DEFAULT_LEFT], ..Nodes::default() };
+            for missing in [Missing::Nothing, Missing::Zero, Missing::Nan] {
+                for value in values {
+                    let zero = |x: f64| if x.abs() <= edge { 0.0 } else { x };
+                    let expected = match (missing, value) {
+                        (Missing::Nan, x) if x.is_nan() => true,
+                        (Missing::Zero, x) if x.is_nan() || zero(x) == 0.0 => true,
+                        (_, x) if x.is_nan() => 0.0 <= threshold,
+                        (_, x) => zero(x) <= threshold,
+                    };
+                    let found = match nodes.numeric(0, missing) {
+                        (_, missing_left) if value.is_nan() => missing_left,
+                        (Predicate::NumericNotZero { .. }, left) if value.abs() <= edge => left,
+                        (Predicate::Numeric { threshold } | Predicate::NumericNotZero { threshold }, _) => {
+                            value <= threshold
+                        }
+                        _ => panic!("a numeric node"),
+                    };
+                    assert_eq!(found, expected, "{value} <= {threshold}");
+                }
+            }
+        }
+    }
+}
