@@ -10,6 +10,8 @@ pub(crate) enum Format<'a> {
     XgboostJson(&'a [u8]),
     /// Universal Binary JSON.
     XgboostUbjson,
+    /// Protocol buffers of ONNX.
+    Onnx,
 }
 
 /// A file that is recognised and not read.
@@ -22,8 +24,6 @@ struct Foreign {
 const SAVE: &str = "save the model with Booster.save_model(\"model.json\") of XGBoost";
 const OTHER_TRAINER: &str = "only models of XGBoost are read today: train the model with XGBoost and save it with \
                              Booster.save_model(\"model.json\")";
-const ONNX: &str = "ONNX files are not read today: if XGBoost trained the model, save it there with \
-                    Booster.save_model(\"model.json\")";
 const RESAVE: &str = "load it with XGBoost 3.0 or older and save it again as .json or .ubj";
 const UNPACK: &str = "unpack it first";
 
@@ -34,7 +34,6 @@ const FOREIGN: &[Foreign] = &[
     Foreign { magic: b"tree\n", name: "a model of LightGBM, in its text format", help: OTHER_TRAINER },
     Foreign { magic: b"tree\r\n", name: "a model of LightGBM, in its text format", help: OTHER_TRAINER },
     Foreign { magic: b"CBM1", name: "a model of CatBoost, in its binary format", help: OTHER_TRAINER },
-    Foreign { magic: b"\x08", name: "an ONNX model", help: ONNX },
     Foreign { magic: b"\x1f\x8b", name: "a gzip archive", help: UNPACK },
     Foreign {
         magic: b"PK\x03\x04",
@@ -80,8 +79,11 @@ const FOREIGN: &[Foreign] = &[
 pub(crate) fn detect(bytes: &[u8]) -> Result<Format<'_>, ModelError> {
     let unknown = |message: &str| {
         Err(ModelError::new(codes::UNKNOWN_FORMAT, message)
-            .help("models are read that XGBoost's Booster.save_model wrote, as .json or .ubj"))
+            .help("models are read that XGBoost's Booster.save_model wrote, as .json or .ubj, and ONNX files"))
     };
+    if crate::onnx::is_model(bytes) {
+        return Ok(Format::Onnx);
+    }
     let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let text = text.trim_ascii_start();
     match text {
@@ -153,6 +155,7 @@ mod tests {
     fn formats_are_told_apart() {
         assert_eq!(detect(b"{L\0\0"), Ok(Format::XgboostUbjson));
         assert_eq!(detect(b"{\"learner\":"), Ok(Format::XgboostJson(b"{\"learner\":")));
+        assert_eq!(detect(b"\x08\x0a\x12\x08skl2onnx:\x02"), Ok(Format::Onnx));
         assert_eq!(detect(b"\xef\xbb\xbf \n{ }"), Ok(Format::XgboostJson(b"{ }")));
     }
 
@@ -161,9 +164,9 @@ mod tests {
         let cases: [(&[u8], sched_diagnostics::Code, &str); 12] = [
             (b"", codes::UNKNOWN_FORMAT, "empty"),
             (b"\x01\x02", codes::UNKNOWN_FORMAT, "no model format"),
+            (b"\x08\x0a\x12\x08skl2onnx", codes::UNKNOWN_FORMAT, "no model format"),
             (b"binf\0\0", codes::UNSUPPORTED_FORMAT, "old binary"),
             (b"tree\nversion=v4\n", codes::UNSUPPORTED_FORMAT, "LightGBM"),
-            (b"\x08\x0a\x12\x08skl2onnx", codes::UNSUPPORTED_FORMAT, "ONNX"),
             (b"\x80\x04\x95", codes::UNSUPPORTED_FORMAT, "pickle"),
             (b"\x1f\x8b\x08", codes::UNSUPPORTED_FORMAT, "gzip"),
             (b"PK\x03\x04", codes::UNSUPPORTED_FORMAT, "zip"),
@@ -190,7 +193,6 @@ mod tests {
             (b"{\"name\":\"tree\",\"num_tree_per_iteration\":1}", "LightGBM"),
             (b"{\"features_info\":{}}", "CatBoost"),
             (b"CBM1\0", "CatBoost"),
-            (b"\x08\x0a\x12\x08skl2onnx", "ONNX"),
         ] {
             let error = detect(bytes).unwrap_err();
             assert!(

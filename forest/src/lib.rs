@@ -32,6 +32,7 @@ mod forest;
 mod json;
 mod loaded;
 mod narrow;
+mod onnx;
 mod output;
 mod prepared;
 mod profile;

@@ -5,7 +5,7 @@ use crate::detect::{Format, detect, whose_json};
 use crate::error::ModelError;
 use crate::forest::Forest;
 use crate::loaded::{Iterations, Loaded};
-use crate::xgboost;
+use crate::{onnx, xgboost};
 
 /// Choices when a model is read.
 #[derive(Clone, Debug, Default)]
@@ -45,6 +45,7 @@ pub fn load(bytes: &[u8], options: &ReadOptions) -> Result<Loaded, ModelError> {
             };
             xgboost::read_json(json, &options.iterations).map_err(whose)
         }
+        Format::Onnx => onnx::read(bytes, &options.iterations),
         Format::XgboostUbjson => xgboost::read_ubjson(bytes, &options.iterations),
     }
 }
