@@ -78,8 +78,9 @@ const FOREIGN: &[Foreign] = &[
 /// `M0002` for a format that is known and not read, `M0001` for anything else.
 pub(crate) fn detect(bytes: &[u8]) -> Result<Format<'_>, ModelError> {
     let unknown = |message: &str| {
-        Err(ModelError::new(codes::UNKNOWN_FORMAT, message)
-            .help("models are read that XGBoost's Booster.save_model wrote, as .json or .ubj, and ONNX files"))
+        Err(ModelError::new(codes::UNKNOWN_FORMAT, message).help(
+            "models are read that XGBoost's Booster.save_model wrote, as .json or .ubj, and ONNX files",
+        ))
     };
     if crate::onnx::is_model(bytes) {
         return Ok(Format::Onnx);

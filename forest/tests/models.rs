@@ -98,7 +98,10 @@ fn onnx_models() {
         let (different, most) = differences(&predictions, &expected);
         println!("{name}: {different} of {} differ, by {most} at most", expected.len());
         for (value, expected) in predictions.iter().zip(&expected) {
-            assert!((value - expected).abs() <= 2e-5 + 1e-5 * expected.abs(), "{name}: {value} is not {expected}");
+            assert!(
+                (value - expected).abs() <= 2e-5 + 1e-5 * expected.abs(),
+                "{name}: {value} is not {expected}"
+            );
         }
     }
 }

@@ -2,12 +2,15 @@
 //! bit, and what is damaged or not supported must be refused with its code and its place.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+mod common;
+
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use common::onnx::{NodeRow, ints, packed, regressor};
 use sched_forest::{
-    Float, Forest, Iterations, Label, ReadOptions, codes, load, predict, predict_classes, predict_leaves, read,
-    read_with,
+    Float, Forest, Iterations, Label, ReadOptions, codes, load, predict, predict_classes, predict_leaves,
+    read, read_with,
 };
 use serde::Deserialize;
 use serde_json::Value;
@@ -36,7 +39,8 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 
 fn models() -> Vec<(String, Vec<u8>)> {
     let onnx = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "onnx");
-    let named = |path: PathBuf| (path.file_stem().unwrap().to_str().unwrap().into(), std::fs::read(path).unwrap());
+    let named =
+        |path: PathBuf| (path.file_stem().unwrap().to_str().unwrap().into(), std::fs::read(path).unwrap());
     files(&fixtures()).into_iter().filter(onnx).map(named).collect()
 }
 
@@ -131,7 +135,10 @@ fn the_first_operator_is_named() {
         let path = fixtures().join(format!("refused/{name}.onnx"));
         read(&std::fs::read(path).unwrap()).unwrap_err().to_string()
     };
-    assert!(message("M0040-scaler").contains("graph.node[0]: the operator `ai.onnx.ml.Scaler` (node `scaling`) before"));
+    assert!(
+        message("M0040-scaler")
+            .contains("graph.node[0]: the operator `ai.onnx.ml.Scaler` (node `scaling`) before")
+    );
     assert!(message("M0040-exp").contains("graph.node[1]: the operator `Exp` behind the trees"));
     assert!(message("M0040-cast-to-int").contains("`Cast` to int64"));
     assert!(message("M0041-min").contains("graph.node[0].aggregate_function: `aggregate_function` is `MIN`"));
@@ -168,13 +175,102 @@ fn remarks_are_made() {
 fn a_model_is_one_iteration() {
     let bytes = model("modes");
     let trees = |iterations| {
-        read_with(&bytes, &ReadOptions { iterations }).map(|forest| forest.trees.len()).map_err(|error| error.code)
+        read_with(&bytes, &ReadOptions { iterations })
+            .map(|forest| forest.trees.len())
+            .map_err(|error| error.code)
     };
     assert_eq!(trees(Iterations::All), Ok(6));
     assert_eq!(trees(Iterations::Range(0, 1)), Ok(6));
     for iterations in [Iterations::Range(0, 2), Iterations::Best] {
         assert_eq!(trees(iterations), Err(codes::NO_SUCH_ITERATIONS));
     }
+}
+
+const STUMP: [NodeRow; 3] = [(0, 0, "BRANCH_LEQ", 1, 2), (0, 1, "LEAF", 0, 0), (0, 2, "LEAF", 0, 0)];
+
+#[test]
+fn lists_may_be_packed() {
+    assert_eq!(read(&regressor(&STUMP, ints)).unwrap(), read(&regressor(&STUMP, packed)).unwrap());
+}
+
+#[test]
+fn nodes_may_have_any_numbers_and_order() {
+    let leaf = |rows: &[NodeRow], x: f32| {
+        let loaded = load(&regressor(rows, ints), &ReadOptions::default()).unwrap();
+        let mut leaves = [0; 1];
+        predict_leaves(&loaded.forest, &[x], &mut leaves).unwrap();
+        (leaves[0], loaded.notes.len())
+    };
+    let odd =
+        [(9, 70, "BRANCH_LEQ", 40, 2_000_000_000), (9, 2_000_000_000, "LEAF", 0, 0), (9, 40, "LEAF", -1, -1)];
+    assert_eq!((leaf(&odd, 0.0), leaf(&odd, 1.0)), ((40, 0), (2_000_000_000, 0)));
+    // ONNX Runtime starts at the node that is listed first, which a note says.
+    let root_last = [(0, 1, "LEAF", 0, 0), (0, 2, "LEAF", 0, 0), (0, 0, "BRANCH_LEQ", 1, 2)];
+    assert_eq!((leaf(&root_last, 2.0), leaf(&root_last, 2.5)), ((1, 1), (2, 1)));
+    // What no walk reaches is no part of the tree.
+    let unreached = [STUMP[0], STUMP[1], STUMP[2], (0, 3, "LEAF", 0, 0)];
+    assert_eq!(leaf(&unreached, 1.0), (2, 0));
+}
+
+#[test]
+fn nodes_that_form_no_tree_are_refused() {
+    let leaf = |id| (0, id, "LEAF", 0, 0);
+    let chain = |length: i64| {
+        let inner = (0..length).map(|at| (0, 2 * at, "BRANCH_LT", 2 * at + 1, 2 * at + 2));
+        inner.chain((0..length).map(|at| leaf(2 * at + 1))).chain([leaf(2 * length)]).collect::<Vec<_>>()
+    };
+    assert!(read(&regressor(&chain(4096), ints)).is_ok());
+    let cases = [
+        ("deep", chain(4097), codes::TOO_DEEP, "trees[0]"),
+        ("none", Vec::new(), codes::BAD_PARAMETER, "nodes_treeids"),
+        (
+            "no child",
+            vec![(0, 0, "BRANCH_LT", 1, 7), leaf(1)],
+            codes::CHILD_OUT_OF_RANGE,
+            "nodes_falsenodeids[0]",
+        ),
+        ("shared", vec![(0, 0, "BRANCH_LT", 1, 1), leaf(1)], codes::NOT_A_TREE, "nodes_nodeids[1]"),
+        ("own child", vec![(0, 0, "BRANCH_LT", 0, 1), leaf(1)], codes::NOT_A_TREE, "nodes_nodeids[0]"),
+        (
+            "cycle",
+            vec![(0, 0, "BRANCH_LT", 1, 2), (0, 1, "BRANCH_LT", 0, 2), leaf(2)],
+            codes::NOT_A_TREE,
+            "nodes_nodeids[0]",
+        ),
+        ("twice", vec![leaf(1), leaf(1)], codes::NOT_A_TREE, "nodes_nodeids[1]"),
+        (
+            "several roots",
+            vec![leaf(2), (0, 0, "BRANCH_LT", 1, 2), leaf(1), (0, 4, "BRANCH_LT", 1, 2)],
+            codes::NODE_ORDER,
+            "nodes_nodeids[0]",
+        ),
+        (
+            "apart",
+            vec![(3, 0, "LEAF", 0, 0), (4, 0, "LEAF", 0, 0), (3, 1, "LEAF", 0, 0)],
+            codes::NODE_ORDER,
+            "nodes_treeids[2]",
+        ),
+        (
+            "mode",
+            vec![(0, 0, "BRANCH_MEMBER", 1, 2), leaf(1), leaf(2)],
+            codes::UNSUPPORTED_ENSEMBLE,
+            "nodes_modes[0]",
+        ),
+        ("negative number", vec![leaf(-4)], codes::CHILD_OUT_OF_RANGE, "target_nodeids[0]"),
+    ];
+    for (name, rows, code, place) in cases {
+        let error = read(&regressor(&rows, ints)).unwrap_err();
+        assert_eq!(error.code, code, "{name}: {error}");
+        assert!(error.to_string().contains(&format!("graph.node[0].{place}")), "{name}: {error}");
+    }
+}
+
+#[test]
+fn equal_sets_are_kept_once() {
+    let forest = read(&model("v5-f32")).unwrap();
+    assert!(!forest.sets.is_empty());
+    let different: BTreeSet<_> = forest.sets.iter().collect();
+    assert_eq!(different.len(), forest.sets.len());
 }
 
 #[test]
@@ -219,7 +315,7 @@ fn flipped_bytes_never_panic() {
         for (at, mask) in single {
             let mut damaged = bytes.clone();
             damaged[at] ^= mask;
-            if next_random(&mut state) % 4 == 0 {
+            if next_random(&mut state).is_multiple_of(4) {
                 let other = next_random(&mut state) % damaged.len();
                 damaged[other] = next_random(&mut state) as u8;
             }

@@ -23,8 +23,23 @@ pub(super) mod element {
     /// The name of an element type.
     pub fn name(element: i64) -> String {
         let names = [
-            "undefined", "float", "uint8", "int8", "uint16", "int16", "int32", "int64", "string", "bool", "float16",
-            "double", "uint32", "uint64", "complex64", "complex128", "bfloat16",
+            "undefined",
+            "float",
+            "uint8",
+            "int8",
+            "uint16",
+            "int16",
+            "int32",
+            "int64",
+            "string",
+            "bool",
+            "float16",
+            "double",
+            "uint32",
+            "uint64",
+            "complex64",
+            "complex128",
+            "bfloat16",
         ];
         let name = usize::try_from(element).ok().and_then(|element| names.get(element));
         name.map_or_else(|| format!("type {element}"), |name| String::from(*name))
@@ -52,7 +67,9 @@ impl<'a> Attributes<'a> {
             // The name comes first as a rule, so the values are not walked over here.
             for field in attribute.fields() {
                 match field? {
-                    (NAME, Value::Bytes(found)) if found.bytes() == name.as_bytes() => return Ok(Some(attribute)),
+                    (NAME, Value::Bytes(found)) if found.bytes() == name.as_bytes() => {
+                        return Ok(Some(attribute));
+                    }
                     (NAME, _) => break,
                     _ => {}
                 }
@@ -77,7 +94,10 @@ impl<'a> Attributes<'a> {
     }
 
     /// Texts.
-    pub fn texts(self, name: &str) -> Result<impl Iterator<Item = Result<Message<'a>, ModelError>>, ModelError> {
+    pub fn texts(
+        self,
+        name: &str,
+    ) -> Result<impl Iterator<Item = Result<Message<'a>, ModelError>>, ModelError> {
         Ok(self.find(name)?.into_iter().flat_map(|attribute| attribute.all(STRINGS)))
     }
 

@@ -135,9 +135,9 @@ pub(super) fn find(graph: Message<'_>) -> Result<Found<'_>, ModelError> {
         }
     }
     found.ok_or_else(|| {
-        not_understood("the graph has no tree ensemble".into())
-            .at("graph")
-            .help("models are read that have one TreeEnsembleRegressor, TreeEnsembleClassifier or TreeEnsemble")
+        not_understood("the graph has no tree ensemble".into()).at("graph").help(
+            "models are read that have one TreeEnsembleRegressor, TreeEnsembleClassifier or TreeEnsemble",
+        )
     })
 }
 
@@ -184,7 +184,9 @@ fn cast(value: Known, to: i64) -> Result<Known, ModelError> {
             let is_single = rows.is_single || to == element::FLOAT;
             Ok(Known::Rows(Rows { element: to, is_single, ..rows }))
         }
-        Known::Rows(rows) if rows.element == to || (rows.element == element::INT32 && to == element::INT64) => {
+        Known::Rows(rows)
+            if rows.element == to || (rows.element == element::INT32 && to == element::INT64) =>
+        {
             Ok(value)
         }
         Known::Scores if is_float(to) => Ok(value),

@@ -38,7 +38,9 @@ pub(crate) fn is_model(bytes: &[u8]) -> bool {
         let is_graph = rest.clone().next_key() == Some((GRAPH, 2));
         match rest.next() {
             _ if is_graph => return true,
-            Some(Ok((1 | 5, Value::Varint(_)) | (2 | 3 | 4 | 6 | 8 | 14 | 20 | 25 | 26, Value::Bytes(_)))) => {}
+            Some(Ok(
+                (1 | 5, Value::Varint(_)) | (2 | 3 | 4 | 6 | 8 | 14 | 20 | 25 | 26, Value::Bytes(_)),
+            )) => {}
             _ => return false,
         }
     }
@@ -61,7 +63,8 @@ pub(crate) fn read(bytes: &[u8], iterations: &Iterations) -> Result<Loaded, Mode
     // A file has trees and no iterations: all of them count as one.
     iterations.select(1, None)?;
     let forest = Forest::new(parts).map_err(|error| error.below(&found.place))?;
-    let version = model.text(PRODUCER_VERSION)?.split('.').map(|part| part.parse().ok()).collect::<Option<_>>();
+    let version =
+        model.text(PRODUCER_VERSION)?.split('.').map(|part| part.parse().ok()).collect::<Option<_>>();
     Ok(Loaded { forest, version: version.unwrap_or_default(), notes })
 }
 

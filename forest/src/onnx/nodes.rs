@@ -128,7 +128,8 @@ impl Nodes {
         let Some(mode) = self.modes[node] else { return Ok(None) };
         let tracks = self.tracks.get(node) == Some(&1);
         let mut inner = InnerNode::new(mode, self.values[node], 0, tracks);
-        inner.feature = feature(self.features[node]).map_err(|error| error.at(at("nodes_featureids", node)))?;
+        inner.feature =
+            feature(self.features[node]).map_err(|error| error.at(at("nodes_featureids", node)))?;
         threshold(self.values[node]).map_err(|error| error.at(at("nodes_values", node)))?;
         Ok(Some(inner))
     }
@@ -164,7 +165,8 @@ fn modes(context: &Context, count: usize) -> Result<Vec<Option<Mode>>, ModelErro
             b"BRANCH_EQ" => Some(Mode::Equal),
             b"BRANCH_NEQ" => Some(Mode::NotEqual),
             other => {
-                let message = format!("a node has the mode `{}`, which is not known", String::from_utf8_lossy(other));
+                let message =
+                    format!("a node has the mode `{}`, which is not known", String::from_utf8_lossy(other));
                 let help = "LEAF, BRANCH_LEQ, BRANCH_LT, BRANCH_GTE, BRANCH_GT, BRANCH_EQ and BRANCH_NEQ are";
                 return Err(unsupported(message, help).at(at(name, index)));
             }
@@ -200,7 +202,8 @@ impl Runs {
         if runs.ranges.is_empty() {
             return Err(ModelError::new(codes::BAD_PARAMETER, "the model has no trees").at("nodes_treeids"));
         }
-        let numbered = |range: &Range<usize>| nodes.ids[range.clone()].iter().zip(0..).all(|(&id, at)| id == at);
+        let numbered =
+            |range: &Range<usize>| nodes.ids[range.clone()].iter().zip(0..).all(|(&id, at)| id == at);
         if !runs.ranges.iter().all(numbered) {
             runs.sorted = (0..start as u32).collect();
             for range in &runs.ranges {
@@ -354,6 +357,8 @@ fn unvoted() -> ModelError {
 
 /// The error for leaves that have many more values than the file has votes.
 pub(super) fn too_many_values(num_margins: usize) -> ModelError {
-    let message = format!("leaves vote for a few of {num_margins} outputs; with a value for each they are too large");
-    ModelError::new(codes::TOO_LARGE, message).help("train a tree for each output, or a model with fewer outputs")
+    let message =
+        format!("leaves vote for a few of {num_margins} outputs; with a value for each they are too large");
+    ModelError::new(codes::TOO_LARGE, message)
+        .help("train a tree for each output, or a model with fewer outputs")
 }

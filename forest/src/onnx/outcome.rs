@@ -1,13 +1,12 @@
 //! From votes to results, as ONNX Runtime has it: the operators' descriptions leave more than one reading.
 
 use super::attribute::Attributes;
-use super::wire::Message;
+use crate::MAX_MARGINS;
 use crate::category::Label;
 use crate::codes;
 use crate::error::ModelError;
 use crate::loaded::Note;
 use crate::output::{ClassRule, Classes, Output, Sigmoid, Softmax, Transform};
-use crate::MAX_MARGINS;
 
 /// What follows the sums.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -29,7 +28,8 @@ impl Post {
             "PROBIT" => Ok(Post::Probit),
             other => {
                 let message = format!("`post_transform` is `{other}`, which is not known");
-                Err(unsupported(message, "NONE, LOGISTIC, SOFTMAX, SOFTMAX_ZERO and PROBIT are").at("post_transform"))
+                Err(unsupported(message, "NONE, LOGISTIC, SOFTMAX, SOFTMAX_ZERO and PROBIT are")
+                    .at("post_transform"))
             }
         }
     }
@@ -75,7 +75,8 @@ pub(super) fn count(value: i64, what: &str) -> Result<usize, ModelError> {
     match usize::try_from(value) {
         Ok(value @ 1..=MAX_MARGINS) => Ok(value),
         Ok(value @ 1..) => {
-            let message = format!("the model says it has {value} {what}; at most {MAX_MARGINS} are supported");
+            let message =
+                format!("the model says it has {value} {what}; at most {MAX_MARGINS} are supported");
             Err(ModelError::new(codes::TOO_LARGE, message))
         }
         _ => Err(ModelError::new(codes::BAD_PARAMETER, format!("the model has {value} {what}"))),
@@ -144,7 +145,12 @@ fn classes(rule: ClassRule, labels: Vec<Label>) -> Option<Classes> {
     Some(Classes { rule, labels })
 }
 
-fn many_classes(labels: Vec<Label>, post: Post, base: &[f64], ballot: &Ballot) -> Result<Outcome, ModelError> {
+fn many_classes(
+    labels: Vec<Label>,
+    post: Post,
+    base: &[f64],
+    ballot: &Ballot,
+) -> Result<Outcome, ModelError> {
     let num_margins = labels.len();
     if !base.is_empty() && base.len() != num_margins {
         let message = format!("`base_values` has {} entries for {num_margins} classes", base.len());
@@ -205,7 +211,12 @@ fn two_classes(
 }
 
 /// Two classes whose votes are all for class 0, and mean class 1.
-fn one_column(labels: Vec<Label>, post: Post, base: &[f64], any_negative: bool) -> Result<Outcome, ModelError> {
+fn one_column(
+    labels: Vec<Label>,
+    post: Post,
+    base: &[f64],
+    any_negative: bool,
+) -> Result<Outcome, ModelError> {
     // With votes that are no probabilities the bound is 0.
     let bound = if any_negative { 0.0 } else { 0.5 };
     let single = |value| {
@@ -244,12 +255,13 @@ pub(super) fn labels(attributes: Attributes) -> Result<Vec<Label>, ModelError> {
     }
     let mut numbers = 0;
     attributes.for_ints("classlabels_int64s", |_| numbers += 1)?;
-    count(texts.max(numbers), "classes")?;
+    let mut labels = Vec::with_capacity(count(texts.max(numbers), "classes")?);
     if texts > 0 {
-        let text = |text: Message| text.as_text().map(|text| Label::Text(text.into()));
-        return attributes.texts("classlabels_strings")?.map(|label| label.and_then(text)).collect();
+        for text in attributes.texts("classlabels_strings")? {
+            labels.push(Label::Text(text?.as_text()?.into()));
+        }
+        return Ok(labels);
     }
-    let mut labels = Vec::new();
     attributes.for_ints("classlabels_int64s", |number| labels.push(Label::Integer(number)))?;
     Ok(labels)
 }

@@ -86,8 +86,7 @@ impl Trees {
         mut node: impl FnMut(u32) -> Result<Node, ModelError>,
     ) -> Result<(), ModelError> {
         let source = self.trees.len() as u32;
-        let mut tree =
-            Tree { root: NodeRef::Leaf(0), inner: Vec::new(), leaves: Vec::new(), target, source };
+        let mut tree = Tree { root: NodeRef::Leaf(0), inner: Vec::new(), leaves: Vec::new(), target, source };
         let mut todo: Vec<(Option<(usize, bool)>, u32)> = vec![(None, root)];
         while let Some((parent, number)) = todo.pop() {
             let reference = match node(number)? {

@@ -150,7 +150,8 @@ impl Nodes {
         let mut targets = Vec::new();
         for (index, &root) in roots.iter().enumerate() {
             let place = || format!("tree_roots[{index}]");
-            let Some(root) = u32::try_from(root).ok().filter(|&root| (root as usize) < self.modes.len()) else {
+            let Some(root) = u32::try_from(root).ok().filter(|&root| (root as usize) < self.modes.len())
+            else {
                 let message = format!("there is no node {root}");
                 return Err(ModelError::new(codes::CHILD_OUT_OF_RANGE, message).at(place()));
             };
@@ -191,7 +192,8 @@ impl Nodes {
             Ok(number) if (number as usize) < count => Ok(reference(number, is_leaf)),
             _ => {
                 let message = format!("there is no {} {number}", if is_leaf { "leaf" } else { "node" });
-                Err(ModelError::new(codes::CHILD_OUT_OF_RANGE, message).at(format!("{}[{node}]", CHILDREN[side])))
+                Err(ModelError::new(codes::CHILD_OUT_OF_RANGE, message)
+                    .at(format!("{}[{node}]", CHILDREN[side])))
             }
         }
     }
@@ -209,8 +211,9 @@ impl Nodes {
             let target = u32::try_from(self.targets[at]).ok().filter(|&it| (it as usize) < num_targets);
             let Some(target) = target else {
                 let message = format!("a leaf votes for {}, and there are {num_targets}", self.targets[at]);
-                return Err(ModelError::new(codes::TARGET_OUT_OF_RANGE, message)
-                    .at(format!("leaf_targetids[{at}]")));
+                return Err(
+                    ModelError::new(codes::TARGET_OUT_OF_RANGE, message).at(format!("leaf_targetids[{at}]"))
+                );
             };
             targets.push(target);
             return Ok(Node::Leaf { source: number, values: SmallVec::from_slice(&[self.weights[at]]) });

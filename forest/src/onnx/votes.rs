@@ -32,14 +32,17 @@ impl VoteList {
     ///
     /// # Errors
     /// `M0016` for a vote for a class that does not exist.
-    pub fn new(raw: RawVotes, num_nodes: usize, num_classes: usize, name: &str) -> Result<VoteList, ModelError> {
+    pub fn new(
+        raw: RawVotes,
+        num_nodes: usize,
+        num_classes: usize,
+        name: &str,
+    ) -> Result<VoteList, ModelError> {
         let RawVotes { nodes, classes, weights } = raw;
         for (at, &class) in classes.iter().enumerate() {
             if !usize::try_from(class).is_ok_and(|class| class < num_classes) {
                 let message = format!("a leaf votes for {class}, and there are {num_classes}");
-                return Err(
-                    ModelError::new(codes::TARGET_OUT_OF_RANGE, message).at(format!("{name}[{at}]"))
-                );
+                return Err(ModelError::new(codes::TARGET_OUT_OF_RANGE, message).at(format!("{name}[{at}]")));
             }
         }
         let mut starts = vec![0u32; num_nodes + 1];

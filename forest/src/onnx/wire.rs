@@ -133,7 +133,9 @@ impl<'a> Fields<'a> {
                 Value::Bytes(Message { bytes, start })
             }
             5 => Value::Fixed32(self.array()?),
-            kind => return Err(damaged(format!("a field has the type {kind}, which ONNX does not use"), start)),
+            kind => {
+                return Err(damaged(format!("a field has the type {kind}, which ONNX does not use"), start));
+            }
         };
         Ok((number, value))
     }
