@@ -117,6 +117,7 @@ impl<'a> Fields<'a> {
         self.end - self.rest.len()
     }
 
+    #[inline]
     fn field(&mut self) -> Result<Field<'a>, ModelError> {
         let start = self.at();
         let key = self.varint()?;
@@ -140,8 +141,23 @@ impl<'a> Fields<'a> {
         Ok((number, value))
     }
 
-    /// The next whole number, in as many bytes as it needs.
+    /// The next whole number, in as many bytes as it needs: one as a rule.
+    #[inline]
     pub fn varint(&mut self) -> Result<u64, ModelError> {
+        match self.rest {
+            [byte @ 0..0x80, rest @ ..] => {
+                self.rest = rest;
+                Ok(u64::from(*byte))
+            }
+            [low, high @ 0..0x80, rest @ ..] => {
+                self.rest = rest;
+                Ok(u64::from(*low & 0x7f) | u64::from(*high) << 7)
+            }
+            _ => self.long_varint(),
+        }
+    }
+
+    fn long_varint(&mut self) -> Result<u64, ModelError> {
         let mut value = 0;
         for (at, &byte) in self.rest.iter().enumerate().take(10) {
             value |= u64::from(byte & 0x7f) << (7 * at);
@@ -157,12 +173,14 @@ impl<'a> Fields<'a> {
         Err(damaged(message, self.at()))
     }
 
+    #[inline]
     fn array<const N: usize>(&mut self) -> Result<[u8; N], ModelError> {
         let at = self.at();
         let bytes = self.take(N)?;
         bytes.try_into().map_err(|_| damaged("a number is cut short", at))
     }
 
+    #[inline]
     fn take(&mut self, length: usize) -> Result<&'a [u8], ModelError> {
         match self.rest.split_at_checked(length) {
             Some((bytes, rest)) => {
@@ -190,6 +208,7 @@ impl<'a> Fields<'a> {
 impl<'a> Iterator for Fields<'a> {
     type Item = Result<Field<'a>, ModelError>;
 
+    #[inline]
     fn next(&mut self) -> Option<Result<Field<'a>, ModelError>> {
         if self.rest.is_empty() {
             return None;
