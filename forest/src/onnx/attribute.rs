@@ -144,6 +144,17 @@ impl<'a> Attributes<'a> {
     }
 }
 
+/// The number of a tensor that holds one, in single precision. None for any other tensor.
+pub(super) fn single_number(tensor: Message) -> Result<Option<f64>, ModelError> {
+    if tensor.integer(DATA_TYPE)? != Some(element::FLOAT) {
+        return Ok(None);
+    }
+    match Tensor::new(tensor)?.floats(Float::F32)?.as_slice() {
+        &[number] => Ok(Some(number)),
+        _ => Ok(None),
+    }
+}
+
 /// A tensor, whose shape does not matter here.
 struct Tensor<'a> {
     message: Message<'a>,

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use super::attribute::{Attributes, element};
+use super::attribute::{Attributes, element, single_number};
 use super::wire::{Message, Value};
 use crate::codes;
 use crate::error::ModelError;
@@ -26,8 +26,51 @@ pub(super) struct Found<'a> {
     pub operator: Operator,
     pub attributes: Attributes<'a>,
     pub rows: Rows,
+    /// What follows the ensemble: steps for each of its results.
+    pub after: Vec<Arithmetic>,
     /// The path of the node.
     pub place: String,
+}
+
+impl Found<'_> {
+    /// Notes a step behind the ensemble. False if its result would not be exact.
+    fn follow(&mut self, step: Arithmetic) -> bool {
+        if step.does_nothing() {
+            return true;
+        }
+        let is_plain = self.operator != Operator::Classifier && self.rows.compared() == Float::F32;
+        let follows = is_plain && self.after.len() < MOST_STEPS;
+        if follows {
+            self.after.push(step);
+        }
+        follows
+    }
+}
+
+/// A step behind the ensemble, with a number of the file.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Arithmetic {
+    Multiply(f64),
+    Divide(f64),
+    Add(f64),
+    Exp,
+}
+
+impl Arithmetic {
+    /// The step of an operator, if it is one. Some do nothing.
+    fn of(operator: &str, number: Option<f64>) -> Option<Arithmetic> {
+        match (operator, number) {
+            ("Mul", Some(factor)) => Some(Arithmetic::Multiply(factor)),
+            ("Div", Some(by)) => Some(Arithmetic::Divide(by)),
+            ("Add", Some(number)) => Some(Arithmetic::Add(number)),
+            ("Exp", None) => Some(Arithmetic::Exp),
+            _ => None,
+        }
+    }
+
+    fn does_nothing(self) -> bool {
+        matches!(self, Arithmetic::Multiply(1.0) | Arithmetic::Divide(1.0) | Arithmetic::Add(0.0))
+    }
 }
 
 /// The input of the graph, or what became of it.
@@ -64,7 +107,12 @@ enum Known {
     Rows(Rows),
     Scores,
     Labels,
+    /// A number of the file.
+    Number(f64),
 }
+
+/// Steps behind the trees that no converter exceeds; each takes memory for each result.
+const MOST_STEPS: usize = 8;
 
 const ONLY_FOREST: &str = "convert the forest alone, without the steps around it, and do these steps before and after \
                            the prediction";
@@ -73,7 +121,9 @@ const MULTIPLE: &str = "make a model of each";
 /// Fields of messages.
 mod field {
     pub const GRAPH_NODE: u32 = 1;
+    pub const GRAPH_CONSTANT: u32 = 5;
     pub const GRAPH_INPUT: u32 = 11;
+    pub const CONSTANT_NAME: u32 = 8;
     pub const NODE_INPUT: u32 = 1;
     pub const NODE_OUTPUT: u32 = 2;
     pub const NODE_NAME: u32 = 3;
@@ -95,22 +145,37 @@ pub(super) fn find(graph: Message<'_>) -> Result<Found<'_>, ModelError> {
         let input = input?;
         known.insert(input.text(field::INPUT_NAME)?, Known::Rows(rows(input)?));
     }
-    let mut found = None;
+    for constant in graph.all(field::GRAPH_CONSTANT) {
+        let constant = constant?;
+        if let Some(number) = single_number(constant)? {
+            known.insert(constant.text(field::CONSTANT_NAME)?, Known::Number(number));
+        }
+    }
+    let mut found: Option<Found> = None;
     for (index, node) in graph.all(field::GRAPH_NODE).enumerate() {
         let node = node?;
         let place = || format!("graph.node[{index}]");
         let (name, domain) = (node.text(field::NODE_OPERATOR)?, node.text(field::NODE_DOMAIN)?);
-        let input = match node.all(field::NODE_INPUT).next() {
-            Some(input) => input?.as_text()?,
-            None => "",
+        let mut inputs = node.all(field::NODE_INPUT);
+        let mut input = || inputs.next().map_or(Ok(None), |input| Ok(known.get(input?.as_text()?).copied()));
+        let (value, second) = (input()?, input()?);
+        let number = match second {
+            Some(Known::Number(number)) => Some(number),
+            _ => None,
         };
-        let value = known.get(input).copied();
         let standard = matches!(domain, "" | "ai.onnx");
         let results = match (name, domain, value) {
             ("Identity", _, Some(value)) if standard => [Some(value), None],
             ("Cast", _, Some(value)) if standard => {
                 let to = Attributes::of(node).int("to")?.unwrap_or(0);
                 [Some(cast(value, to).map_err(|error| error.at(place()))?), None]
+            }
+            (_, _, Some(Known::Scores)) if standard && Arithmetic::of(name, number).is_some() => {
+                let step = Arithmetic::of(name, number).zip(found.as_mut());
+                if step.is_some_and(|(step, found)| !found.follow(step)) {
+                    return Err(unknown(node, name, domain, true)?.at(place()));
+                }
+                [Some(Known::Scores), None]
             }
             ("ZipMap", "ai.onnx.ml", Some(Known::Scores)) => [Some(Known::Scores), None],
             (_, "ai.onnx.ml", Some(Known::Rows(rows))) if operator(name).is_some() => {
@@ -120,7 +185,13 @@ pub(super) fn find(graph: Message<'_>) -> Result<Found<'_>, ModelError> {
                 }
                 let Some(operator) = operator(name) else { continue };
                 let attributes = Attributes::of(node);
-                found = Some(Found { operator, attributes, rows: typed(rows)?, place: place() });
+                found = Some(Found {
+                    operator,
+                    attributes,
+                    rows: typed(rows)?,
+                    after: Vec::new(),
+                    place: place(),
+                });
                 match operator {
                     Operator::Classifier => [Some(Known::Labels), Some(Known::Scores)],
                     Operator::Regressor | Operator::Ensemble => [Some(Known::Scores), None],

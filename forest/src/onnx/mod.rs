@@ -2,12 +2,13 @@
 //!
 //! What a file says is defined by what ONNX Runtime computes from it, on one thread: rows are compared in their own
 //! type, sums start at 0, trees are added in the order of the file, and base values come last. With several threads it
-//! adds groups of trees, so its own sums differ in the last digits from run to run of another size.
+//! adds groups of trees, so its own sums differ in the last digits, with the number of threads and of rows.
 
 mod attribute;
 mod graph;
 mod nodes;
 mod outcome;
+mod sets;
 mod tree;
 mod v5;
 mod votes;
@@ -86,6 +87,7 @@ fn ensemble(found: &Found, file: usize, notes: &mut Vec<Note>) -> Result<ForestP
         Operator::Regressor | Operator::Classifier => nodes::read(&context, notes)?,
         Operator::Ensemble => v5::read(&context, notes)?,
     };
+    outcome::follow(&mut parts.output, &found.after, parts.num_margins)?;
     let used = parts.trees.iter().flat_map(|tree| &tree.inner).map(|inner| inner.feature as usize + 1).max();
     parts.num_features = found.rows.features.unwrap_or_else(|| {
         let used = used.unwrap_or(1);

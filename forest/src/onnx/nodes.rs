@@ -5,9 +5,11 @@ use std::ops::Range;
 
 use super::graph::Operator;
 use super::outcome::{self, Post, Votes, unsupported};
+use super::sets::Sets;
 use super::tree::{InnerNode, Met, Mode, Node, Trees};
 use super::votes::{RawVotes, VoteList};
 use super::{Context, Note};
+use crate::category::CategoryRule;
 use crate::check::ForestParts;
 use crate::codes;
 use crate::error::ModelError;
@@ -49,12 +51,16 @@ pub(super) fn read(context: &Context, notes: &mut Vec<Note>) -> Result<ForestPar
         outcome::regressor(count, post, average, &base)?
     };
     let roots = roots(&nodes, &runs, notes)?;
-    let trees = build(context, &nodes, &runs, &roots, &votes, (outcome.votes, outcome.num_margins))?;
+    let mut sets = Sets::default();
+    let trees =
+        build(context, &nodes, &runs, &roots, &votes, (outcome.votes, outcome.num_margins), &mut sets)?;
     let (trees, comparison) = trees.finish(context.float)?;
     Ok(ForestParts {
         trees,
         num_margins: outcome.num_margins,
         comparison,
+        sets: sets.list,
+        category_rule: CategoryRule::Whole,
         output: outcome.output,
         objective: if is_classifier { "TreeEnsembleClassifier" } else { "TreeEnsembleRegressor" }.into(),
         ..ForestParts::default()
@@ -316,6 +322,7 @@ fn build(
     roots: &[u32],
     votes: &VoteList,
     (kind, num_margins): (Votes, usize),
+    sets: &mut Sets,
 ) -> Result<Trees, ModelError> {
     let mut trees = Trees::with_capacity(roots.len());
     let mut met = Met::new(nodes.ids.len());
@@ -329,6 +336,9 @@ fn build(
             if let Some(mut inner) = nodes.inner(node)? {
                 for side in 0..2 {
                     inner.children[side] = runs.child(nodes, tree, node, side)? as u32;
+                }
+                if nodes.modes[node] == Some(Mode::Equal) {
+                    chain(nodes, runs, (tree, node), &mut met, sets, &mut inner)?;
                 }
                 return Ok(Node::Inner(inner));
             }
@@ -346,6 +356,44 @@ fn build(
         trees.add(root, target, expand)?;
     }
     Ok(trees)
+}
+
+/// A set, written as nodes that ask for one number each and share what follows: the second is the first's child for
+/// false, and so on. They become one node.
+fn chain(
+    nodes: &Nodes,
+    runs: &Runs,
+    (tree, first): (usize, usize),
+    met: &mut Met,
+    sets: &mut Sets,
+    inner: &mut InnerNode,
+) -> Result<(), ModelError> {
+    let mut members = vec![nodes.values[first]];
+    let [if_true, mut next] = inner.children;
+    loop {
+        let node = next as usize;
+        let continues = nodes.modes[node] == Some(Mode::Equal)
+            && nodes.features[node] == nodes.features[first]
+            && runs.child(nodes, tree, node, 0)? == if_true as usize;
+        if !continues {
+            break;
+        }
+        met.mark(node).map_err(|error| error.at(at("nodes_nodeids", node)))?;
+        if (nodes.tracks.get(node) == Some(&1)) != inner.missing_true {
+            let message = "nodes that make up a set send missing values to different sides";
+            let help = "ONNX Runtime looks at some of them only: give all of them the same \
+                        nodes_missing_value_tracks_true";
+            return Err(unsupported(message, help).at(at("nodes_missing_value_tracks_true", node)));
+        }
+        threshold(nodes.values[node]).map_err(|error| error.at(at("nodes_values", node)))?;
+        members.push(nodes.values[node]);
+        next = runs.child(nodes, tree, node, 1)? as u32;
+    }
+    inner.children = [if_true, next];
+    if members.len() > 1 {
+        inner.split = sets.test(&members).map_err(|error| error.at(at("nodes_values", first)))?;
+    }
+    Ok(())
 }
 
 fn unvoted() -> ModelError {

@@ -1,6 +1,7 @@
 //! From votes to results, as ONNX Runtime has it: the operators' descriptions leave more than one reading.
 
 use super::attribute::Attributes;
+use super::graph::Arithmetic;
 use crate::MAX_MARGINS;
 use crate::category::Label;
 use crate::codes;
@@ -109,6 +110,31 @@ pub(super) fn regressor(
 fn added(base: &[f64]) -> Option<Transform> {
     let is_needed = base.iter().any(|&value| value != 0.0);
     is_needed.then(|| Transform::Scale { factor: 1.0, bias: base.to_vec() })
+}
+
+/// The steps of operators behind the trees.
+///
+/// # Errors
+/// `M0040` behind a step that mixes the results of a row.
+pub(super) fn follow(
+    output: &mut Output,
+    after: &[Arithmetic],
+    num_margins: usize,
+) -> Result<(), ModelError> {
+    if !after.is_empty() && !output.value.iter().all(Transform::is_by_value) {
+        return Err(ModelError::new(
+            codes::UNSUPPORTED_OPERATOR,
+            "arithmetic behind the softmax of several targets is not understood",
+        )
+        .help("convert the model without it, and compute it from the prediction"));
+    }
+    output.value.extend(after.iter().map(|&step| match step {
+        Arithmetic::Multiply(factor) => Transform::Scale { factor, bias: vec![0.0; num_margins] },
+        Arithmetic::Add(number) => Transform::Scale { factor: 1.0, bias: vec![number; num_margins] },
+        Arithmetic::Divide(by) => Transform::Divide { by },
+        Arithmetic::Exp => Transform::Exp,
+    }));
+    Ok(())
 }
 
 /// What is known of a classifier's votes.

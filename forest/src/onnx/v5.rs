@@ -4,9 +4,10 @@ use std::collections::HashMap;
 
 use super::nodes::{aggregate, feature, same_length, threshold, too_many_values};
 use super::outcome::{self, Post, unsupported};
+use super::sets::Sets;
 use super::tree::{InnerNode, Met, Mode, Node, Split, Trees};
 use super::{Context, Note};
-use crate::category::{CategoryRule, CategorySet};
+use crate::category::CategoryRule;
 use crate::check::ForestParts;
 use crate::codes;
 use crate::error::ModelError;
@@ -84,36 +85,6 @@ fn post(number: i64, targets: usize, notes: &mut Vec<Note>) -> Result<Post, Mode
         )));
     }
     Ok(post)
-}
-
-/// Sets of categories, each kept once.
-#[derive(Default)]
-struct Sets {
-    list: Vec<CategorySet>,
-    numbers: HashMap<CategorySet, u32>,
-}
-
-impl Sets {
-    /// The test whether a value is one of these.
-    fn test(&mut self, members: &[f64]) -> Result<Split, ModelError> {
-        if let [member] = members {
-            return Ok(Split::Equal(*member));
-        }
-        let category = |&member: &f64| CategoryRule::Whole.category(member);
-        let Some(set) = members.iter().map(category).collect::<Option<CategorySet>>() else {
-            return Err(unsupported(
-                "a set has members that are negative, have a fraction, or are 2^32 and more",
-                "replace the node by several that ask for one value each (BRANCH_EQ)",
-            ));
-        };
-        if let Some(&number) = self.numbers.get(&set) {
-            return Ok(Split::Member(number));
-        }
-        let number = self.list.len() as u32;
-        self.list.push(set.clone());
-        self.numbers.insert(set, number);
-        Ok(Split::Member(number))
-    }
 }
 
 impl Nodes {
