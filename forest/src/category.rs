@@ -50,9 +50,9 @@ impl CategoryRule {
         const MOST: f64 = 4_294_967_296.0;
         let whole = value.trunc();
         let is_one = match self {
-            CategoryRule::Truncated => whole >= 0.0 && whole < 2_147_483_648.0,
+            CategoryRule::Truncated => (0.0..2_147_483_648.0).contains(&whole),
             CategoryRule::Positive { below } => value >= 0.0 && value < below.min(MOST),
-            CategoryRule::Whole => value == whole && value >= 0.0 && value < MOST,
+            CategoryRule::Whole => value == whole && (0.0..MOST).contains(&value),
         };
         is_one.then_some(whole as u32)
     }

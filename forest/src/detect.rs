@@ -12,6 +12,8 @@ pub(crate) enum Format<'a> {
     LightgbmText(&'a [u8]),
     /// Universal Binary JSON.
     XgboostUbjson,
+    /// Protocol buffers of ONNX.
+    Onnx,
 }
 
 /// A file that is recognised and not read.
@@ -25,8 +27,6 @@ const SAVE: &str = "save the model with Booster.save_model(\"model.json\") of XG
 const OTHER_TRAINER: &str = "only models of XGBoost and LightGBM are read today: train the model with XGBoost and save it with \
                              Booster.save_model(\"model.json\")";
 const LIGHTGBM: &str = "save the model with Booster.save_model(\"model.txt\") of LightGBM";
-const ONNX: &str = "ONNX files are not read today: if XGBoost trained the model, save it there with \
-                    Booster.save_model(\"model.json\")";
 const RESAVE: &str = "load it with XGBoost 3.0 or older and save it again as .json or .ubj";
 const UNPACK: &str = "unpack it first";
 
@@ -35,7 +35,6 @@ const FOREIGN: &[Foreign] = &[
     Foreign { magic: b"binf", name: "an XGBoost model in the old binary format", help: RESAVE },
     Foreign { magic: b"bs64", name: "an XGBoost model in the old text format", help: RESAVE },
     Foreign { magic: b"CBM1", name: "a model of CatBoost, in its binary format", help: OTHER_TRAINER },
-    Foreign { magic: b"\x08", name: "an ONNX model", help: ONNX },
     Foreign { magic: b"\x1f\x8b", name: "a gzip archive", help: UNPACK },
     Foreign {
         magic: b"PK\x03\x04",
@@ -80,9 +79,13 @@ const FOREIGN: &[Foreign] = &[
 /// `M0002` for a format that is known and not read, `M0001` for anything else.
 pub(crate) fn detect(bytes: &[u8]) -> Result<Format<'_>, ModelError> {
     let unknown = |message: &str| {
-        Err(ModelError::new(codes::UNKNOWN_FORMAT, message)
-            .help("models are read that XGBoost's Booster.save_model wrote, as .json or .ubj"))
+        Err(ModelError::new(codes::UNKNOWN_FORMAT, message).help(
+            "models are read that XGBoost's Booster.save_model wrote, as .json or .ubj, and ONNX files",
+        ))
     };
+    if crate::onnx::is_model(bytes) {
+        return Ok(Format::Onnx);
+    }
     let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let text = text.trim_ascii_start();
     match text {
@@ -157,6 +160,7 @@ mod tests {
         assert_eq!(detect(b"{\"learner\":"), Ok(Format::XgboostJson(b"{\"learner\":")));
         let text = b"tree\r\nversion=v4\r\n".as_slice();
         assert_eq!(detect(text), Ok(Format::LightgbmText(text)));
+        assert_eq!(detect(b"\x08\x0a\x12\x08skl2onnx:\x02"), Ok(Format::Onnx));
         assert_eq!(detect(b"\xef\xbb\xbf \n{ }"), Ok(Format::XgboostJson(b"{ }")));
     }
 
@@ -165,8 +169,8 @@ mod tests {
         let cases: [(&[u8], sched_diagnostics::Code, &str); 11] = [
             (b"", codes::UNKNOWN_FORMAT, "empty"),
             (b"\x01\x02", codes::UNKNOWN_FORMAT, "no model format"),
+            (b"\x08\x0a\x12\x08skl2onnx", codes::UNKNOWN_FORMAT, "no model format"),
             (b"binf\0\0", codes::UNSUPPORTED_FORMAT, "old binary"),
-            (b"\x08\x0a\x12\x08skl2onnx", codes::UNSUPPORTED_FORMAT, "ONNX"),
             (b"\x80\x04\x95", codes::UNSUPPORTED_FORMAT, "pickle"),
             (b"\x1f\x8b\x08", codes::UNSUPPORTED_FORMAT, "gzip"),
             (b"PK\x03\x04", codes::UNSUPPORTED_FORMAT, "zip"),
@@ -188,11 +192,8 @@ mod tests {
 
     #[test]
     fn other_trainers_get_a_way_out() {
-        for (bytes, trainer) in [
-            (b"{\"features_info\":{}}".as_slice(), "CatBoost"),
-            (b"CBM1\0", "CatBoost"),
-            (b"\x08\x0a\x12\x08skl2onnx", "ONNX"),
-        ] {
+        for (bytes, trainer) in [(b"{\"features_info\":{}}".as_slice(), "CatBoost"), (b"CBM1\0", "CatBoost")]
+        {
             let error = detect(bytes).unwrap_err();
             assert!(
                 error.message.contains(trainer) && error.help.as_ref().unwrap().contains("XGBoost"),

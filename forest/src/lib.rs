@@ -33,6 +33,7 @@ mod json;
 mod lightgbm;
 mod loaded;
 mod narrow;
+mod onnx;
 mod output;
 mod prepared;
 mod profile;

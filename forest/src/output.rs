@@ -361,7 +361,7 @@ fn probit(x: f32) -> f32 {
     let v = 2.0 / (std::f32::consts::PI * 0.147) + 0.5 * log;
     let v2 = 1.0 / 0.147 * log;
     let v3 = -v + (v * v - v2).sqrt();
-    1.414_213_6 * (sign * v3.sqrt())
+    std::f32::consts::SQRT_2 * (sign * v3.sqrt())
 }
 
 /// The index of the largest value, the first one of equals.

@@ -6,7 +6,7 @@ use crate::error::ModelError;
 use crate::forest::Forest;
 use crate::lightgbm;
 use crate::loaded::{Iterations, Loaded};
-use crate::xgboost;
+use crate::{onnx, xgboost};
 
 /// Choices when a model is read.
 #[derive(Clone, Debug, Default)]
@@ -47,6 +47,7 @@ pub fn load(bytes: &[u8], options: &ReadOptions) -> Result<Loaded, ModelError> {
             xgboost::read_json(json, &options.iterations).map_err(whose)
         }
         Format::LightgbmText(text) => lightgbm::read(text, &options.iterations),
+        Format::Onnx => onnx::read(bytes, &options.iterations),
         Format::XgboostUbjson => xgboost::read_ubjson(bytes, &options.iterations),
     }
 }

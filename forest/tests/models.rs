@@ -2,7 +2,8 @@
 //!
 //! Runs when `SCHEDC_MODELS` names a folder of models: for each model a folder with `model.json` (`model.txt` for
 //! LightGBM), `X_test.npy`, `expected.npy` and perhaps `expected_raw.npy`, and a folder `random` of `<m>.json`,
-//! `<m>.X.npy`, `<m>.y.npy`.
+//! `<m>.X.npy`, `<m>.y.npy`. Models of ONNX have `model.onnx`, and predictions of
+//! ONNX Runtime.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -109,5 +110,33 @@ fn lightgbm_models() {
         let narrow = forest.clone().for_rows(Float::F32).with_narrow_thresholds();
         assert!(leaves(&forest) == leaves(&narrow), "{name}: thresholds in single precision");
         println!("{name}: {} trees are equal in all bits", forest.trees.len());
+    }
+}
+
+/// ONNX Runtime added trees in groups where it ran on several threads, so the last digits differ.
+#[test]
+fn onnx_models() {
+    let Some(folder) = models() else { return };
+    let cases = [
+        ("onnx_higgs", "expected.npy"),
+        ("onnx_airline", "expected.npy"),
+        ("onnx_abalone", "expected.npy"),
+        ("sk_rf_200x12", "expected_ort.npy"),
+    ];
+    for (name, expected) in cases {
+        let folder = folder.join(name);
+        let forest = read_model(&folder.join("model.onnx"));
+        let rows = read_npy(&folder.join("X_test.npy"));
+        let expected = read_npy(&folder.join(expected));
+        let mut predictions = vec![0.0f32; rows.len() / forest.num_features * forest.num_outputs()];
+        predict(&forest, &rows, &mut predictions).unwrap();
+        let (different, most) = differences(&predictions, &expected);
+        println!("{name}: {different} of {} differ, by {most} at most", expected.len());
+        for (value, expected) in predictions.iter().zip(&expected) {
+            assert!(
+                (value - expected).abs() <= 2e-5 + 1e-5 * expected.abs(),
+                "{name}: {value} is not {expected}"
+            );
+        }
     }
 }

@@ -118,7 +118,7 @@ fn json_and_ubjson_give_the_same_forest() {
 #[test]
 fn fuzzing_starts_from_models() {
     let seeds = fixtures().join("../../../fuzz/seeds");
-    for folder in ["model_json", "model_ubj"] {
+    for folder in ["model_json", "model_ubj", "model_onnx"] {
         for path in files(&seeds.join(folder)) {
             if let Err(error) = read(&std::fs::read(&path).unwrap()) {
                 panic!("{}: {error}", path.display());

@@ -18,7 +18,7 @@ use crate::check::ForestParts;
 use crate::codes;
 use crate::error::ModelError;
 use crate::forest::{Comparison, Float, Forest, Types};
-use crate::loaded::{Iterations, Loaded, Note};
+use crate::loaded::{Iterations, Loaded, Note, Source};
 use header::Header;
 use text::{SAVE, Sections};
 
@@ -29,7 +29,8 @@ pub(crate) fn read(bytes: &[u8], iterations: &Iterations) -> Result<Loaded, Mode
     let mut notes = Vec::new();
     let forest = forest(&sections, iterations, &mut notes)?;
     // The version in the file is that of the format, not that of the trainer.
-    Ok(Loaded { forest, version: Vec::new(), notes })
+    let source = Source { format: "text", trainer: "LightGBM", ..Source::default() };
+    Ok(Loaded { forest, version: Vec::new(), notes, source })
 }
 
 fn forest(

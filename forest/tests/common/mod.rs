@@ -3,6 +3,8 @@
 
 use std::path::Path;
 
+pub mod onnx;
+
 /// Reads an array of little-endian `f32` from a `.npy` file, row after row whatever the order in the file.
 pub fn read_npy(path: &Path) -> Vec<f32> {
     read_values(path, "'<f4'", f32::from_le_bytes)

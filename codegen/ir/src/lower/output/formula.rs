@@ -135,7 +135,7 @@ impl Formula<'_> {
         let negated = b.sub(minus_zero, root);
         let negative = b.cmp(Cmp::OLt, x, zero);
         let signed = b.select(negative, negated, root);
-        let factor = float(b, 1.414_213_6);
+        let factor = float(b, std::f32::consts::SQRT_2);
         let y = b.bin(Bin::Mul, factor, signed);
         b.cast(Cast::Float, y, Ty::of(self.element))
     }

@@ -1,0 +1,289 @@
+//! The graph around a tree ensemble: what its input and its results go through.
+//!
+//! A graph is followed from its input. Each operator has to be understood, because one that is passed over would change
+//! the answer without a word.
+
+use std::collections::HashMap;
+
+use super::attribute::{Attributes, element, single_number};
+use super::wire::{Message, Value};
+use crate::codes;
+use crate::error::ModelError;
+use crate::forest::Float;
+
+/// The operators that are forests.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Operator {
+    Regressor,
+    Classifier,
+    /// Version 5 of the operator set has this one in place of both.
+    Ensemble,
+}
+
+/// A tree ensemble and its surroundings.
+#[derive(Debug)]
+pub(super) struct Found<'a> {
+    pub operator: Operator,
+    pub attributes: Attributes<'a>,
+    pub rows: Rows,
+    /// What follows the ensemble: steps for each of its results.
+    pub after: Vec<Arithmetic>,
+    /// The path of the node.
+    pub place: String,
+}
+
+impl Found<'_> {
+    /// Notes a step behind the ensemble. False if its result would not be exact.
+    fn follow(&mut self, step: Arithmetic) -> bool {
+        if step.does_nothing() {
+            return true;
+        }
+        let is_plain = self.operator != Operator::Classifier && self.rows.compared() == Float::F32;
+        let follows = is_plain && self.after.len() < MOST_STEPS;
+        if follows {
+            self.after.push(step);
+        }
+        follows
+    }
+}
+
+/// A step behind the ensemble, with a number of the file.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Arithmetic {
+    Multiply(f64),
+    Divide(f64),
+    Add(f64),
+    Exp,
+}
+
+impl Arithmetic {
+    /// The step of an operator, if it is one. Some do nothing.
+    fn of(operator: &str, number: Option<f64>) -> Option<Arithmetic> {
+        match (operator, number) {
+            ("Mul", Some(factor)) => Some(Arithmetic::Multiply(factor)),
+            ("Div", Some(by)) => Some(Arithmetic::Divide(by)),
+            ("Add", Some(number)) => Some(Arithmetic::Add(number)),
+            ("Exp", None) => Some(Arithmetic::Exp),
+            _ => None,
+        }
+    }
+
+    fn does_nothing(self) -> bool {
+        matches!(self, Arithmetic::Multiply(1.0) | Arithmetic::Divide(1.0) | Arithmetic::Add(0.0))
+    }
+}
+
+/// The input of the graph, or what became of it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Rows {
+    element: i64,
+    /// Whether values were rounded to single precision.
+    is_single: bool,
+    /// Columns, if the graph says.
+    pub features: Option<usize>,
+}
+
+impl Rows {
+    /// The type of rows: what rounds values on the way rounds them here.
+    pub fn input(self) -> Float {
+        match self.is_single || self.compared() == Float::F32 {
+            true => Float::F32,
+            false => Float::F64,
+        }
+    }
+
+    /// The type that the ensemble computes in.
+    pub fn compared(self) -> Float {
+        match self.element {
+            element::DOUBLE => Float::F64,
+            _ => Float::F32,
+        }
+    }
+}
+
+/// What a name of the graph stands for.
+#[derive(Clone, Copy, Debug)]
+enum Known {
+    Rows(Rows),
+    Scores,
+    Labels,
+    /// A number of the file.
+    Number(f64),
+}
+
+/// Steps behind the trees that no converter exceeds; each takes memory for each result.
+const MOST_STEPS: usize = 8;
+
+const ONLY_FOREST: &str = "convert the forest alone, without the steps around it, and do these steps before and after \
+                           the prediction";
+const MULTIPLE: &str = "make a model of each";
+
+/// Fields of messages.
+mod field {
+    pub const GRAPH_NODE: u32 = 1;
+    pub const GRAPH_CONSTANT: u32 = 5;
+    pub const GRAPH_INPUT: u32 = 11;
+    pub const CONSTANT_NAME: u32 = 8;
+    pub const NODE_INPUT: u32 = 1;
+    pub const NODE_OUTPUT: u32 = 2;
+    pub const NODE_NAME: u32 = 3;
+    pub const NODE_OPERATOR: u32 = 4;
+    pub const NODE_DOMAIN: u32 = 7;
+    pub const INPUT_NAME: u32 = 1;
+    pub const INPUT_TYPE: u32 = 2;
+    pub const TYPE_TENSOR: u32 = 1;
+    pub const TENSOR_ELEMENT: u32 = 1;
+    pub const TENSOR_SHAPE: u32 = 2;
+    pub const SHAPE_DIMENSION: u32 = 1;
+    pub const DIMENSION_SIZE: u32 = 1;
+}
+
+/// Finds the tree ensemble of a graph.
+pub(super) fn find(graph: Message<'_>) -> Result<Found<'_>, ModelError> {
+    let mut known = HashMap::new();
+    for input in graph.all(field::GRAPH_INPUT) {
+        let input = input?;
+        known.insert(input.text(field::INPUT_NAME)?, Known::Rows(rows(input)?));
+    }
+    for constant in graph.all(field::GRAPH_CONSTANT) {
+        let constant = constant?;
+        if let Some(number) = single_number(constant)? {
+            known.insert(constant.text(field::CONSTANT_NAME)?, Known::Number(number));
+        }
+    }
+    let mut found: Option<Found> = None;
+    for (index, node) in graph.all(field::GRAPH_NODE).enumerate() {
+        let node = node?;
+        let place = || format!("graph.node[{index}]");
+        let (name, domain) = (node.text(field::NODE_OPERATOR)?, node.text(field::NODE_DOMAIN)?);
+        let mut inputs = node.all(field::NODE_INPUT);
+        let mut input = || inputs.next().map_or(Ok(None), |input| Ok(known.get(input?.as_text()?).copied()));
+        let (value, second) = (input()?, input()?);
+        let number = match second {
+            Some(Known::Number(number)) => Some(number),
+            _ => None,
+        };
+        let standard = matches!(domain, "" | "ai.onnx");
+        let results = match (name, domain, value) {
+            ("Identity", _, Some(value)) if standard => [Some(value), None],
+            ("Cast", _, Some(value)) if standard => {
+                let to = Attributes::of(node).int("to")?.unwrap_or(0);
+                [Some(cast(value, to).map_err(|error| error.at(place()))?), None]
+            }
+            (_, _, Some(Known::Scores)) if standard && Arithmetic::of(name, number).is_some() => {
+                let step = Arithmetic::of(name, number).zip(found.as_mut());
+                if step.is_some_and(|(step, found)| !found.follow(step)) {
+                    return Err(unknown(node, name, domain, true)?.at(place()));
+                }
+                [Some(Known::Scores), None]
+            }
+            ("ZipMap", "ai.onnx.ml", Some(Known::Scores)) => [Some(Known::Scores), None],
+            (_, "ai.onnx.ml", Some(Known::Rows(rows))) if operator(name).is_some() => {
+                if found.is_some() {
+                    let message = format!("the operator `{name}` is a second tree ensemble");
+                    return Err(not_understood(message).at(place()).help(MULTIPLE));
+                }
+                let Some(operator) = operator(name) else { continue };
+                let attributes = Attributes::of(node);
+                found = Some(Found {
+                    operator,
+                    attributes,
+                    rows: typed(rows)?,
+                    after: Vec::new(),
+                    place: place(),
+                });
+                match operator {
+                    Operator::Classifier => [Some(Known::Labels), Some(Known::Scores)],
+                    Operator::Regressor | Operator::Ensemble => [Some(Known::Scores), None],
+                }
+            }
+            _ => return Err(unknown(node, name, domain, found.is_some())?.at(place())),
+        };
+        for (output, value) in node.all(field::NODE_OUTPUT).zip(results) {
+            if let Some(value) = value {
+                known.insert(output?.as_text()?, value);
+            }
+        }
+    }
+    found.ok_or_else(|| {
+        not_understood("the graph has no tree ensemble".into()).at("graph").help(
+            "models are read that have one TreeEnsembleRegressor, TreeEnsembleClassifier or TreeEnsemble",
+        )
+    })
+}
+
+fn operator(name: &str) -> Option<Operator> {
+    match name {
+        "TreeEnsembleRegressor" => Some(Operator::Regressor),
+        "TreeEnsembleClassifier" => Some(Operator::Classifier),
+        "TreeEnsemble" => Some(Operator::Ensemble),
+        _ => None,
+    }
+}
+
+/// The values of an input, which may be anything until an ensemble reads them.
+fn rows(input: Message) -> Result<Rows, ModelError> {
+    let tensor = input.child(field::INPUT_TYPE)?.child(field::TYPE_TENSOR)?;
+    let element = tensor.integer(field::TENSOR_ELEMENT)?.unwrap_or(0);
+    let (mut dimensions, mut size) = (0, None);
+    for dimension in tensor.child(field::TENSOR_SHAPE)?.all(field::SHAPE_DIMENSION) {
+        dimensions += 1;
+        size = dimension?.integer(field::DIMENSION_SIZE)?;
+    }
+    let features = size.filter(|_| dimensions == 2).and_then(|size| usize::try_from(size).ok());
+    Ok(Rows { element, is_single: element == element::FLOAT, features: features.filter(|&size| size > 0) })
+}
+
+/// Rows of a type that an ensemble reads.
+fn typed(rows: Rows) -> Result<Rows, ModelError> {
+    match rows.element {
+        element::FLOAT | element::DOUBLE | element::INT32 | element::INT64 => Ok(rows),
+        other => {
+            let message = format!("the rows are of {}", element::name(other));
+            Err(ModelError::new(codes::ONNX_TYPE, message)
+                .at("graph.input")
+                .help("rows of float, double, int32 and int64 are read: convert the model for one of these"))
+        }
+    }
+}
+
+fn cast(value: Known, to: i64) -> Result<Known, ModelError> {
+    let is_integer = |element| matches!(element, element::INT32 | element::INT64);
+    let is_float = |element| matches!(element, element::FLOAT | element::DOUBLE);
+    match value {
+        Known::Rows(rows) if is_float(to) => {
+            let is_single = rows.is_single || to == element::FLOAT;
+            Ok(Known::Rows(Rows { element: to, is_single, ..rows }))
+        }
+        Known::Rows(rows)
+            if rows.element == to || (rows.element == element::INT32 && to == element::INT64) =>
+        {
+            Ok(value)
+        }
+        Known::Scores if is_float(to) => Ok(value),
+        Known::Labels if is_integer(to) || to == element::STRING => Ok(value),
+        _ => {
+            let message = format!("the operator `Cast` to {} changes values", element::name(to));
+            Err(not_understood(message).help(ONLY_FOREST))
+        }
+    }
+}
+
+fn not_understood(message: String) -> ModelError {
+    ModelError::new(codes::UNSUPPORTED_OPERATOR, message)
+}
+
+/// The error for an operator, whatever keeps it from being understood.
+fn unknown(node: Message, name: &str, domain: &str, is_behind: bool) -> Result<ModelError, ModelError> {
+    let full = match domain {
+        "" | "ai.onnx" => String::from(name),
+        _ => format!("{domain}.{name}"),
+    };
+    let called = match node.last(field::NODE_NAME)? {
+        Some(Value::Bytes(text)) if !text.bytes().is_empty() => format!(" (node `{}`)", text.as_text()?),
+        _ => String::new(),
+    };
+    let side = if is_behind { "behind" } else { "before" };
+    let message = format!("the operator `{full}`{called} {side} the trees is not understood");
+    Ok(not_understood(message).help(ONLY_FOREST))
+}

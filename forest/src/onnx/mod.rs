@@ -1,0 +1,108 @@
+//! The reader of ONNX-ML: TreeEnsembleRegressor and TreeEnsembleClassifier (versions 1 and 3), TreeEnsemble (version 5).
+//!
+//! What a file says is defined by what ONNX Runtime computes from it, on one thread: rows are compared in their own
+//! type, sums start at 0, trees are added in the order of the file, and base values come last. With several threads it
+//! adds groups of trees, so its own sums differ in the last digits, with the number of threads and of rows.
+
+mod attribute;
+mod graph;
+mod nodes;
+mod outcome;
+mod sets;
+mod tree;
+mod v5;
+mod votes;
+mod wire;
+
+use crate::check::ForestParts;
+use crate::error::ModelError;
+use crate::forest::{Float, Forest, Types};
+use crate::loaded::{Iterations, Loaded, Note, Source};
+use graph::{Found, Operator};
+use wire::{Message, Value};
+
+/// The newest version of the operator set `ai.onnx.ml` that was tried.
+const NEWEST_KNOWN: i64 = 5;
+
+/// Fields of a model.
+const PRODUCER_VERSION: u32 = 3;
+const GRAPH: u32 = 7;
+const OPERATOR_SET: u32 = 8;
+const DOMAIN: u32 = 1;
+const VERSION: u32 = 2;
+
+/// Whether the bytes begin as an ONNX model does: with fields of a model, and a graph among them.
+pub(crate) fn is_model(bytes: &[u8]) -> bool {
+    let mut rest = Message::new(bytes).fields();
+    loop {
+        // A graph that is cut short is one still: the reader says so.
+        let is_graph = rest.clone().next_key() == Some((GRAPH, 2));
+        match rest.next() {
+            _ if is_graph => return true,
+            Some(Ok(
+                (1 | 5, Value::Varint(_)) | (2 | 3 | 4 | 6 | 8 | 14 | 20 | 25 | 26, Value::Bytes(_)),
+            )) => {}
+            _ => return false,
+        }
+    }
+}
+
+pub(crate) fn read(bytes: &[u8], iterations: &Iterations) -> Result<Loaded, ModelError> {
+    let model = Message::new(bytes);
+    let mut notes = Vec::new();
+    for set in model.all(OPERATOR_SET) {
+        let set = set?;
+        let version = set.integer(VERSION)?.unwrap_or(0);
+        if set.text(DOMAIN)? == "ai.onnx.ml" && version > NEWEST_KNOWN {
+            notes.push(Note(format!(
+                "the model asks for version {version} of the operators `ai.onnx.ml`, which is newer than this reader"
+            )));
+        }
+    }
+    let found = graph::find(model.child(GRAPH)?)?;
+    let parts = ensemble(&found, bytes.len(), &mut notes).map_err(|error| error.below(&found.place))?;
+    // A file has trees and no iterations: all of them count as one.
+    iterations.select(1, None)?;
+    let forest = Forest::new(parts).map_err(|error| error.below(&found.place))?;
+    let version =
+        model.text(PRODUCER_VERSION)?.split('.').map(|part| part.parse().ok()).collect::<Option<_>>();
+    let source = Source { format: "ONNX", ..Source::default() };
+    Ok(Loaded { forest, version: version.unwrap_or_default(), notes, source })
+}
+
+/// What readers of both kinds of nodes are given.
+#[derive(Clone, Copy, Debug)]
+struct Context<'a> {
+    found: &'a Found<'a>,
+    /// The type of thresholds, weights and sums.
+    float: Float,
+    /// How many values leaves may have in all, so that a small file does not become a large forest.
+    most_values: usize,
+}
+
+/// Trees and what follows them; features and types are filled in here.
+fn ensemble(found: &Found, file: usize, notes: &mut Vec<Note>) -> Result<ForestParts, ModelError> {
+    let float = found.rows.compared();
+    let context = Context { found, float, most_values: file / 2 + (1 << 16) };
+    let mut parts = match found.operator {
+        Operator::Regressor | Operator::Classifier => nodes::read(&context, notes)?,
+        Operator::Ensemble => v5::read(&context, notes)?,
+    };
+    outcome::follow(&mut parts.output, &found.after, parts.num_margins)?;
+    let used = parts.trees.iter().flat_map(|tree| &tree.inner).map(|inner| inner.feature as usize + 1).max();
+    parts.num_features = found.rows.features.unwrap_or_else(|| {
+        let used = used.unwrap_or(1);
+        notes.push(Note(format!(
+            "the model does not say how many features a row has; nodes test the first {used}"
+        )));
+        used
+    });
+    let output = match found.operator {
+        Operator::Ensemble => float,
+        Operator::Regressor | Operator::Classifier => Float::F32,
+    };
+    parts.types = Types { input: found.rows.input(), threshold: float, accumulator: float, output };
+    parts.base = vec![0.0; parts.num_margins];
+    parts.iteration_starts = vec![0, parts.trees.len()];
+    Ok(parts)
+}

@@ -1,0 +1,412 @@
+//! TreeEnsembleRegressor and TreeEnsembleClassifier: one list for inner nodes and leaves of all trees.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use super::graph::Operator;
+use super::outcome::{self, Post, Votes, unsupported};
+use super::sets::Sets;
+use super::tree::{InnerNode, Met, Mode, Node, Trees};
+use super::votes::{RawVotes, VoteList};
+use super::{Context, Note};
+use crate::category::CategoryRule;
+use crate::check::ForestParts;
+use crate::codes;
+use crate::error::ModelError;
+use crate::forest::Target;
+
+/// The nodes of all trees, one entry each.
+struct Nodes {
+    tree_ids: Vec<i32>,
+    ids: Vec<i32>,
+    features: Vec<i32>,
+    children: [Vec<i32>; 2],
+    /// None for leaves.
+    modes: Vec<Option<Mode>>,
+    values: Vec<f64>,
+    /// Whether a missing value passes; may be shorter.
+    tracks: Vec<i32>,
+}
+
+const CHILDREN: [&str; 2] = ["nodes_truenodeids", "nodes_falsenodeids"];
+
+pub(super) fn read(context: &Context, notes: &mut Vec<Note>) -> Result<ForestParts, ModelError> {
+    let attributes = context.found.attributes;
+    let nodes = Nodes::read(context)?;
+    let runs = Runs::find(&nodes)?;
+    let is_classifier = context.found.operator == Operator::Classifier;
+    let post = Post::named(attributes.text("post_transform")?)?;
+    let base = numbers(context, "base_values")?;
+    let labels = if is_classifier { outcome::labels(attributes)? } else { Vec::new() };
+    let count = match is_classifier {
+        true => labels.len(),
+        false => outcome::count(attributes.int("n_targets")?.unwrap_or(0), "targets")?,
+    };
+    let votes = read_votes(context, &nodes, &runs, count)?;
+    let outcome = if is_classifier {
+        let ballot = votes.ballot(count, &runs.ranges, |node| nodes.modes[node].is_none());
+        outcome::classifier(labels, post, &base, &ballot, notes)?
+    } else {
+        let average = is_average(attributes.text("aggregate_function")?)?.then_some(runs.ranges.len());
+        outcome::regressor(count, post, average, &base)?
+    };
+    let roots = roots(&nodes, &runs, notes)?;
+    let mut sets = Sets::default();
+    let trees =
+        build(context, &nodes, &runs, &roots, &votes, (outcome.votes, outcome.num_margins), &mut sets)?;
+    let (trees, comparison) = trees.finish(context.float)?;
+    Ok(ForestParts {
+        trees,
+        num_margins: outcome.num_margins,
+        comparison,
+        sets: sets.list,
+        category_rule: CategoryRule::Whole,
+        output: outcome.output,
+        objective: if is_classifier { "TreeEnsembleClassifier" } else { "TreeEnsembleRegressor" }.into(),
+        ..ForestParts::default()
+    })
+}
+
+fn is_average(name: &str) -> Result<bool, ModelError> {
+    match name {
+        "" | "SUM" => Ok(false),
+        "AVERAGE" => Ok(true),
+        other => Err(aggregate(other)),
+    }
+}
+
+/// The error for another way to aggregate trees than adding their leaves.
+pub(super) fn aggregate(name: &str) -> ModelError {
+    unsupported(
+        format!("`aggregate_function` is `{name}`; leaves are added here"),
+        "SUM and AVERAGE are read: train a model that adds its trees",
+    )
+    .at("aggregate_function")
+}
+
+/// Numbers from a list in single precision, or from a tensor that may be wider.
+fn numbers(context: &Context, name: &str) -> Result<Vec<f64>, ModelError> {
+    let attributes = context.found.attributes;
+    let tensor = format!("{name}_as_tensor");
+    match attributes.tensor_floats(&tensor, context.float)?.filter(|values| !values.is_empty()) {
+        None => attributes.floats(name).map_err(|error| error.below(name)),
+        Some(values) if !attributes.has(name)? || attributes.floats(name)?.is_empty() => Ok(values),
+        Some(_) => {
+            let message = format!("there are both `{name}` and `{tensor}`");
+            Err(ModelError::new(codes::LENGTH_MISMATCH, message).at(tensor).help("remove one of them"))
+        }
+    }
+}
+
+/// Checks that an array has as many entries as there are others of its kind.
+pub(super) fn same_length(name: &str, length: usize, expected: usize, of: &str) -> Result<(), ModelError> {
+    if length == expected {
+        return Ok(());
+    }
+    let message = format!("`{name}` has {length} entries, and `{of}` has {expected}");
+    Err(ModelError::new(codes::LENGTH_MISMATCH, message).at(name))
+}
+
+impl Nodes {
+    fn read(context: &Context) -> Result<Nodes, ModelError> {
+        let attributes = context.found.attributes;
+        let ids = attributes.ints("nodes_nodeids")?;
+        let count = ids.len();
+        let checked = |name: &str| {
+            let values = attributes.ints(name)?;
+            same_length(name, values.len(), count, "nodes_nodeids").map(|()| values)
+        };
+        let tree_ids = checked("nodes_treeids")?;
+        let features = checked("nodes_featureids")?;
+        let children = [checked(CHILDREN[0])?, checked(CHILDREN[1])?];
+        let modes = modes(context, count)?;
+        let values = numbers(context, "nodes_values")?;
+        same_length("nodes_values", values.len(), count, "nodes_nodeids")?;
+        let tracks = attributes.ints("nodes_missing_value_tracks_true")?;
+        if !tracks.is_empty() {
+            same_length("nodes_missing_value_tracks_true", tracks.len(), count, "nodes_nodeids")?;
+        }
+        Ok(Nodes { tree_ids, ids, features, children, modes, values, tracks })
+    }
+
+    /// The test of a node, without its children. None for a leaf.
+    fn inner(&self, node: usize) -> Result<Option<InnerNode>, ModelError> {
+        let Some(mode) = self.modes[node] else { return Ok(None) };
+        let tracks = self.tracks.get(node) == Some(&1);
+        let mut inner = InnerNode::new(mode, self.values[node], 0, tracks);
+        inner.feature =
+            feature(self.features[node]).map_err(|error| error.at(at("nodes_featureids", node)))?;
+        threshold(self.values[node]).map_err(|error| error.at(at("nodes_values", node)))?;
+        Ok(Some(inner))
+    }
+}
+
+fn at(name: &str, index: usize) -> String {
+    format!("{name}[{index}]")
+}
+
+pub(super) fn feature(number: i32) -> Result<u32, ModelError> {
+    u32::try_from(number).map_err(|_| {
+        ModelError::new(codes::FEATURE_OUT_OF_RANGE, format!("feature {number} is tested, which no row has"))
+    })
+}
+
+pub(super) fn threshold(value: f64) -> Result<(), ModelError> {
+    match value.is_nan() {
+        true => Err(ModelError::new(codes::BAD_VALUE, "a threshold is not a number (NaN)")),
+        false => Ok(()),
+    }
+}
+
+fn modes(context: &Context, count: usize) -> Result<Vec<Option<Mode>>, ModelError> {
+    let name = "nodes_modes";
+    let mut modes = Vec::with_capacity(count);
+    for (index, mode) in context.found.attributes.texts(name)?.enumerate() {
+        modes.push(match mode?.bytes() {
+            b"LEAF" => None,
+            b"BRANCH_LEQ" => Some(Mode::LessOrEqual),
+            b"BRANCH_LT" => Some(Mode::Less),
+            b"BRANCH_GTE" => Some(Mode::GreaterOrEqual),
+            b"BRANCH_GT" => Some(Mode::Greater),
+            b"BRANCH_EQ" => Some(Mode::Equal),
+            b"BRANCH_NEQ" => Some(Mode::NotEqual),
+            other => {
+                let message =
+                    format!("a node has the mode `{}`, which is not known", String::from_utf8_lossy(other));
+                let help = "LEAF, BRANCH_LEQ, BRANCH_LT, BRANCH_GTE, BRANCH_GT, BRANCH_EQ and BRANCH_NEQ are";
+                return Err(unsupported(message, help).at(at(name, index)));
+            }
+        });
+    }
+    same_length(name, modes.len(), count, "nodes_nodeids").map(|()| modes)
+}
+
+/// The trees of a list of nodes: each is a run of it.
+struct Runs {
+    /// Where the nodes of each tree lie.
+    ranges: Vec<Range<usize>>,
+    /// The tree of each number.
+    trees: HashMap<i32, u32>,
+    /// Places of nodes, in the order of their numbers within each tree. Empty if that is the order of the file.
+    sorted: Vec<u32>,
+}
+
+impl Runs {
+    fn find(nodes: &Nodes) -> Result<Runs, ModelError> {
+        let mut runs = Runs { ranges: Vec::new(), trees: HashMap::new(), sorted: Vec::new() };
+        let mut start = 0;
+        for run in nodes.tree_ids.chunk_by(|left, right| left == right) {
+            if runs.trees.insert(run[0], runs.ranges.len() as u32).is_some() {
+                let message = format!("the nodes of tree {} lie apart, with others between them", run[0]);
+                return Err(ModelError::new(codes::NODE_ORDER, message)
+                    .at(at("nodes_treeids", start))
+                    .help("ONNX Runtime takes them for several trees: list the nodes of a tree together"));
+            }
+            runs.ranges.push(start..start + run.len());
+            start += run.len();
+        }
+        if runs.ranges.is_empty() {
+            return Err(ModelError::new(codes::BAD_PARAMETER, "the model has no trees").at("nodes_treeids"));
+        }
+        let numbered =
+            |range: &Range<usize>| nodes.ids[range.clone()].iter().zip(0..).all(|(&id, at)| id == at);
+        if !runs.ranges.iter().all(numbered) {
+            runs.sorted = (0..start as u32).collect();
+            for range in &runs.ranges {
+                let places = &mut runs.sorted[range.clone()];
+                places.sort_by_key(|&place| nodes.ids[place as usize]);
+                for pair in places.windows(2) {
+                    if nodes.ids[pair[0] as usize] == nodes.ids[pair[1] as usize] {
+                        let message = format!("a tree has two nodes {}", nodes.ids[pair[0] as usize]);
+                        return Err(ModelError::new(codes::NOT_A_TREE, message)
+                            .at(at("nodes_nodeids", pair[1] as usize)));
+                    }
+                }
+            }
+        }
+        Ok(runs)
+    }
+
+    /// The place of a node of a tree by its number.
+    fn node(&self, nodes: &Nodes, tree: usize, id: i32) -> Option<usize> {
+        let range = self.ranges[tree].clone();
+        let guess = range.start + usize::try_from(id).ok()?;
+        if guess < range.end && nodes.ids[guess] == id {
+            return Some(guess);
+        }
+        let places = self.sorted.get(range)?;
+        let found = places.binary_search_by_key(&id, |&place| nodes.ids[place as usize]).ok()?;
+        Some(places[found] as usize)
+    }
+
+    fn child(&self, nodes: &Nodes, tree: usize, node: usize, side: usize) -> Result<usize, ModelError> {
+        let id = nodes.children[side][node];
+        self.node(nodes, tree, id).ok_or_else(|| {
+            let message = format!("the tree has no node {id}");
+            ModelError::new(codes::CHILD_OUT_OF_RANGE, message).at(at(CHILDREN[side], node))
+        })
+    }
+}
+
+/// The root of each tree: the node that is nobody's child.
+fn roots(nodes: &Nodes, runs: &Runs, notes: &mut Vec<Note>) -> Result<Vec<u32>, ModelError> {
+    let mut is_child = vec![false; nodes.ids.len()];
+    let mut roots = Vec::with_capacity(runs.ranges.len());
+    let mut odd = None;
+    for (tree, range) in runs.ranges.iter().enumerate() {
+        for node in range.clone().filter(|&node| nodes.modes[node].is_some()) {
+            for side in 0..2 {
+                is_child[runs.child(nodes, tree, node, side)?] = true;
+            }
+        }
+        let mut candidates = range.clone().filter(|&node| !is_child[node]);
+        let root = match (candidates.next(), candidates.next()) {
+            (Some(first), other) if first == range.start || other.is_none() => first,
+            (None, _) => {
+                let message = "each node of a tree is the child of another";
+                return Err(ModelError::new(codes::NOT_A_TREE, message).at(at("nodes_nodeids", range.start)));
+            }
+            (Some(_), _) => {
+                let message = "several nodes of a tree are no child of any other";
+                return Err(ModelError::new(codes::NODE_ORDER, message).at(at("nodes_nodeids", range.start)));
+            }
+        };
+        if root != range.start {
+            odd = odd.or(Some(tree));
+        }
+        roots.push(root as u32);
+    }
+    if let Some(tree) = odd {
+        notes.push(Note(format!(
+            "tree {tree} does not list its root first: walks start at the root, and those of ONNX Runtime at the node \
+             that is listed first"
+        )));
+    }
+    Ok(roots)
+}
+
+fn read_votes(context: &Context, nodes: &Nodes, runs: &Runs, count: usize) -> Result<VoteList, ModelError> {
+    let attributes = context.found.attributes;
+    let prefix = if context.found.operator == Operator::Classifier { "class" } else { "target" };
+    let name = |suffix: &str| format!("{prefix}_{suffix}");
+    let classes = attributes.ints(&name("ids"))?;
+    let of_nodes = attributes.ints(&name("nodeids"))?;
+    let of_trees = attributes.ints(&name("treeids"))?;
+    let weights = numbers(context, &name("weights"))?;
+    same_length(&name("nodeids"), of_nodes.len(), classes.len(), &name("ids"))?;
+    same_length(&name("treeids"), of_trees.len(), classes.len(), &name("ids"))?;
+    same_length(&name("weights"), weights.len(), classes.len(), &name("ids"))?;
+    let mut voters = Vec::with_capacity(classes.len());
+    let mut last = None;
+    for (vote, (&tree, &id)) in of_trees.iter().zip(&of_nodes).enumerate() {
+        let index = match last {
+            Some((number, index)) if number == tree => Some(index),
+            _ => runs.trees.get(&tree).copied(),
+        };
+        let node = index.and_then(|index| runs.node(nodes, index as usize, id));
+        let Some((index, node)) = index.zip(node) else {
+            let message = format!("a vote is for node {id} of tree {tree}, which does not exist");
+            return Err(ModelError::new(codes::CHILD_OUT_OF_RANGE, message).at(at(&name("nodeids"), vote)));
+        };
+        last = Some((tree, index));
+        voters.push(nodes.modes[node].is_none().then_some(node as u32));
+    }
+    let raw = RawVotes { nodes: voters, classes, weights };
+    VoteList::new(raw, nodes.ids.len(), count, &name("ids"))
+}
+
+fn build(
+    context: &Context,
+    nodes: &Nodes,
+    runs: &Runs,
+    roots: &[u32],
+    votes: &VoteList,
+    (kind, num_margins): (Votes, usize),
+    sets: &mut Sets,
+) -> Result<Trees, ModelError> {
+    let mut trees = Trees::with_capacity(roots.len());
+    let mut met = Met::new(nodes.ids.len());
+    let mut values_left = context.most_values;
+    for (tree, &root) in roots.iter().enumerate() {
+        let target = votes.target(runs.ranges[tree].clone(), kind);
+        let per_leaf = if target == Target::All { num_margins } else { 0 };
+        let expand = |number: u32| {
+            let node = number as usize;
+            met.mark(node).map_err(|error| error.at(at("nodes_nodeids", node)))?;
+            if let Some(mut inner) = nodes.inner(node)? {
+                for side in 0..2 {
+                    inner.children[side] = runs.child(nodes, tree, node, side)? as u32;
+                }
+                if nodes.modes[node] == Some(Mode::Equal) {
+                    chain(nodes, runs, (tree, node), &mut met, sets, &mut inner)?;
+                }
+                return Ok(Node::Inner(inner));
+            }
+            values_left = values_left.checked_sub(per_leaf).ok_or_else(|| too_many_values(num_margins))?;
+            let place = || at("nodes_nodeids", node);
+            if kind == Votes::Single && votes.of(node).len() == 0 && nodes.values[node] != 0.0 {
+                return Err(unvoted().at(place()));
+            }
+            let values = votes.values(node, target, kind, num_margins).map_err(|error| error.at(place()))?;
+            let source = u32::try_from(nodes.ids[node]).map_err(|_| {
+                ModelError::new(codes::BAD_VALUE, "the number of a node is negative").at(place())
+            })?;
+            Ok(Node::Leaf { source, values })
+        };
+        trees.add(root, target, expand)?;
+    }
+    Ok(trees)
+}
+
+/// A set, written as nodes that ask for one number each and share what follows: the second is the first's child for
+/// false, and so on. They become one node.
+fn chain(
+    nodes: &Nodes,
+    runs: &Runs,
+    (tree, first): (usize, usize),
+    met: &mut Met,
+    sets: &mut Sets,
+    inner: &mut InnerNode,
+) -> Result<(), ModelError> {
+    let mut members = vec![nodes.values[first]];
+    let [if_true, mut next] = inner.children;
+    loop {
+        let node = next as usize;
+        let continues = nodes.modes[node] == Some(Mode::Equal)
+            && nodes.features[node] == nodes.features[first]
+            && runs.child(nodes, tree, node, 0)? == if_true as usize;
+        if !continues {
+            break;
+        }
+        met.mark(node).map_err(|error| error.at(at("nodes_nodeids", node)))?;
+        if (nodes.tracks.get(node) == Some(&1)) != inner.missing_true {
+            let message = "nodes that make up a set send missing values to different sides";
+            let help = "ONNX Runtime looks at some of them only: give all of them the same \
+                        nodes_missing_value_tracks_true";
+            return Err(unsupported(message, help).at(at("nodes_missing_value_tracks_true", node)));
+        }
+        threshold(nodes.values[node]).map_err(|error| error.at(at("nodes_values", node)))?;
+        members.push(nodes.values[node]);
+        next = runs.child(nodes, tree, node, 1)? as u32;
+    }
+    inner.children = [if_true, next];
+    if members.len() > 1 {
+        inner.split = sets.test(&members).map_err(|error| error.at(at("nodes_values", first)))?;
+    }
+    Ok(())
+}
+
+fn unvoted() -> ModelError {
+    unsupported(
+        "a leaf has no vote, and `nodes_values` is not 0 there: ONNX Runtime may take that for its weight",
+        "give each leaf a vote",
+    )
+}
+
+/// The error for leaves that have many more values than the file has votes.
+pub(super) fn too_many_values(num_margins: usize) -> ModelError {
+    let message =
+        format!("leaves vote for a few of {num_margins} outputs; with a value for each they are too large");
+    ModelError::new(codes::TOO_LARGE, message)
+        .help("train a tree for each output, or a model with fewer outputs")
+}

@@ -1,0 +1,293 @@
+//! From votes to results, as ONNX Runtime has it: the operators' descriptions leave more than one reading.
+
+use super::attribute::Attributes;
+use super::graph::Arithmetic;
+use crate::MAX_MARGINS;
+use crate::category::Label;
+use crate::codes;
+use crate::error::ModelError;
+use crate::loaded::Note;
+use crate::output::{ClassRule, Classes, Output, Sigmoid, Softmax, Transform};
+
+/// What follows the sums.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Post {
+    None,
+    Logistic,
+    Softmax,
+    SoftmaxZero,
+    Probit,
+}
+
+impl Post {
+    pub fn named(name: &str) -> Result<Post, ModelError> {
+        match name {
+            "" | "NONE" => Ok(Post::None),
+            "LOGISTIC" => Ok(Post::Logistic),
+            "SOFTMAX" => Ok(Post::Softmax),
+            "SOFTMAX_ZERO" => Ok(Post::SoftmaxZero),
+            "PROBIT" => Ok(Post::Probit),
+            other => {
+                let message = format!("`post_transform` is `{other}`, which is not known");
+                Err(unsupported(message, "NONE, LOGISTIC, SOFTMAX, SOFTMAX_ZERO and PROBIT are")
+                    .at("post_transform"))
+            }
+        }
+    }
+
+    /// The step for several values.
+    fn steps(self) -> Vec<Transform> {
+        match self {
+            Post::None => Vec::new(),
+            Post::Logistic => vec![Transform::Sigmoid(Sigmoid::Mirrored)],
+            Post::Softmax => vec![Transform::Softmax(Softmax::Plain)],
+            Post::SoftmaxZero => vec![Transform::Softmax(Softmax::ZeroAside)],
+            Post::Probit => vec![Transform::Probit],
+        }
+    }
+}
+
+/// A model that ONNX allows and that has no exact meaning here.
+pub(super) fn unsupported(message: impl Into<String>, help: &str) -> ModelError {
+    ModelError::new(codes::UNSUPPORTED_ENSEMBLE, message).help(help)
+}
+
+/// How votes become sums.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Votes {
+    /// Each class or target has a sum.
+    Each,
+    /// The one column of votes has a sum, whatever its number.
+    Single,
+    /// The one column of votes has two: with the opposite sign, and as it is.
+    Mirrored,
+}
+
+/// What becomes of the votes.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Outcome {
+    pub votes: Votes,
+    pub num_margins: usize,
+    pub output: Output,
+}
+
+/// A count of outputs that something will be allocated for.
+pub(super) fn count(value: i64, what: &str) -> Result<usize, ModelError> {
+    match usize::try_from(value) {
+        Ok(value @ 1..=MAX_MARGINS) => Ok(value),
+        Ok(value @ 1..) => {
+            let message =
+                format!("the model says it has {value} {what}; at most {MAX_MARGINS} are supported");
+            Err(ModelError::new(codes::TOO_LARGE, message))
+        }
+        _ => Err(ModelError::new(codes::BAD_PARAMETER, format!("the model has {value} {what}"))),
+    }
+}
+
+/// The results of a regressor. `average` has the number of trees if sums are divided by it.
+pub(super) fn regressor(
+    targets: usize,
+    post: Post,
+    average: Option<usize>,
+    base: &[f64],
+) -> Result<Outcome, ModelError> {
+    if !base.is_empty() && base.len() != targets {
+        let message = format!("`base_values` has {} entries for {targets} targets", base.len());
+        return Err(ModelError::new(codes::LENGTH_MISMATCH, message).at("base_values"));
+    }
+    let value = match (targets, post) {
+        // For one target all others do nothing.
+        (1, Post::Probit) | (2.., _) => post.steps(),
+        _ => Vec::new(),
+    };
+    let divide = average.map(|trees| Transform::Divide { by: trees as f64 });
+    let raw = divide.into_iter().chain(added(base)).collect();
+    let votes = if targets == 1 { Votes::Single } else { Votes::Each };
+    Ok(Outcome { votes, num_margins: targets, output: Output { raw, value, classes: None } })
+}
+
+/// The step that adds base values: ONNX Runtime adds them last.
+fn added(base: &[f64]) -> Option<Transform> {
+    let is_needed = base.iter().any(|&value| value != 0.0);
+    is_needed.then(|| Transform::Scale { factor: 1.0, bias: base.to_vec() })
+}
+
+/// The steps of operators behind the trees.
+///
+/// # Errors
+/// `M0040` behind a step that mixes the results of a row.
+pub(super) fn follow(
+    output: &mut Output,
+    after: &[Arithmetic],
+    num_margins: usize,
+) -> Result<(), ModelError> {
+    if !after.is_empty() && !output.value.iter().all(Transform::is_by_value) {
+        return Err(ModelError::new(
+            codes::UNSUPPORTED_OPERATOR,
+            "arithmetic behind the softmax of several targets is not understood",
+        )
+        .help("convert the model without it, and compute it from the prediction"));
+    }
+    output.value.extend(after.iter().map(|&step| match step {
+        Arithmetic::Multiply(factor) => Transform::Scale { factor, bias: vec![0.0; num_margins] },
+        Arithmetic::Add(number) => Transform::Scale { factor: 1.0, bias: vec![number; num_margins] },
+        Arithmetic::Divide(by) => Transform::Divide { by },
+        Arithmetic::Exp => Transform::Exp,
+    }));
+    Ok(())
+}
+
+/// What is known of a classifier's votes.
+#[derive(Clone, Debug)]
+pub(super) struct Ballot {
+    /// For each class, whether there are votes for it.
+    pub voted: Vec<bool>,
+    /// For each class, whether every row gets a vote for it.
+    pub always: Vec<bool>,
+    pub any_negative: bool,
+    pub all_positive: bool,
+}
+
+/// The results of a classifier.
+pub(super) fn classifier(
+    labels: Vec<Label>,
+    post: Post,
+    base: &[f64],
+    ballot: &Ballot,
+    notes: &mut Vec<Note>,
+) -> Result<Outcome, ModelError> {
+    match labels.len() {
+        1 => Err(unsupported(
+            "a classifier has one class, for which ONNX Runtime gives labels that the model does not have",
+            "a model with one class says nothing about rows: leave it out",
+        )
+        .at("classlabels_int64s")),
+        2 => two_classes(labels, post, base, ballot, notes),
+        _ => many_classes(labels, post, base, ballot),
+    }
+}
+
+fn classes(rule: ClassRule, labels: Vec<Label>) -> Option<Classes> {
+    Some(Classes { rule, labels })
+}
+
+fn many_classes(
+    labels: Vec<Label>,
+    post: Post,
+    base: &[f64],
+    ballot: &Ballot,
+) -> Result<Outcome, ModelError> {
+    let num_margins = labels.len();
+    if !base.is_empty() && base.len() != num_margins {
+        let message = format!("`base_values` has {} entries for {num_margins} classes", base.len());
+        return Err(ModelError::new(codes::LENGTH_MISMATCH, message).at("base_values"));
+    }
+    // A class without votes is not chosen, though its sum of 0 may be the largest; it has one where there are base
+    // values.
+    let is_plain = !base.is_empty() || ballot.all_positive || ballot.always.iter().all(|&always| always);
+    if !is_plain {
+        return Err(unsupported(
+            "some rows get no vote for some classes, and votes are not all positive: which class wins then depends on \
+             who has votes at all",
+            "give each leaf a vote for each class, with a weight of 0 where it has none",
+        )
+        .at("class_ids"));
+    }
+    let classes = classes(ClassRule::LargestMargin, labels);
+    let output = Output { raw: added(base).into_iter().collect(), value: post.steps(), classes };
+    Ok(Outcome { votes: Votes::Each, num_margins, output })
+}
+
+const ONE_COLUMN: &str = "convert the model so that all votes are for class 0 and there is one base value or none, as \
+                          skl2onnx and onnxmltools do";
+
+fn two_classes(
+    labels: Vec<Label>,
+    post: Post,
+    base: &[f64],
+    ballot: &Ballot,
+    notes: &mut Vec<Note>,
+) -> Result<Outcome, ModelError> {
+    let each = |rule, labels| {
+        let output = Output { raw: Vec::new(), value: post.steps(), classes: classes(rule, labels) };
+        Ok(Outcome { votes: Votes::Each, num_margins: 2, output })
+    };
+    match (ballot.voted.as_slice(), base.len()) {
+        ([true, false], 0 | 1) => one_column(labels, post, base, ballot.any_negative),
+        // The sum of class 0 stays 0, and class 1 wins above that.
+        ([false, true], 0) if ballot.any_negative && ballot.always[1] => each(ClassRule::LargestMargin, labels),
+        ([true, true], 0) if ballot.always.iter().all(|&always| always) => {
+            notes.push(Note(
+                "a class is the one with the larger sum, as the operator is described; ONNX Runtime gives the second \
+                 one wherever its sum is above 0, and 0 or 1 in place of labels that are numbers"
+                    .into(),
+            ));
+            each(ClassRule::LargestMargin, labels)
+        }
+        (_, bases) => Err(unsupported(
+            format!(
+                "of two classes {} get votes, with {bases} base values: what ONNX Runtime makes of that is no function \
+                 of the sums alone",
+                ballot.voted.iter().filter(|&&voted| voted).count()
+            ),
+            ONE_COLUMN,
+        )
+        .at("class_ids")),
+    }
+}
+
+/// Two classes whose votes are all for class 0, and mean class 1.
+fn one_column(
+    labels: Vec<Label>,
+    post: Post,
+    base: &[f64],
+    any_negative: bool,
+) -> Result<Outcome, ModelError> {
+    // With votes that are no probabilities the bound is 0.
+    let bound = if any_negative { 0.0 } else { 0.5 };
+    let single = |value| {
+        let raw = added(base).into_iter().collect();
+        let classes = Some(Classes { rule: ClassRule::MarginAbove(bound), labels: labels.clone() });
+        Outcome { votes: Votes::Single, num_margins: 1, output: Output { raw, value, classes } }
+    };
+    match (post, any_negative) {
+        (Post::Probit, _) => Err(unsupported(
+            "for two classes with one column of votes ONNX Runtime leaves one of the two results of PROBIT unset",
+            "use the post-transform NONE, or a regressor",
+        )
+        .at("post_transform")),
+        (Post::Logistic, _) => {
+            Ok(single(vec![Transform::Sigmoid(Sigmoid::Mirrored), Transform::Complement]))
+        }
+        // Both forms of the softmax do nothing.
+        (_, false) => Ok(single(vec![Transform::Complement])),
+        (_, true) => {
+            let mirrored: Vec<f64> = base.iter().flat_map(|&base| [-base, base]).collect();
+            let raw = added(&mirrored).into_iter().collect();
+            // The second is larger than its opposite where it is above 0.
+            let classes = Some(Classes { rule: ClassRule::LargestMargin, labels });
+            let output = Output { raw, value: Vec::new(), classes };
+            Ok(Outcome { votes: Votes::Mirrored, num_margins: 2, output })
+        }
+    }
+}
+
+/// The names of classes, numbers or texts.
+pub(super) fn labels(attributes: Attributes) -> Result<Vec<Label>, ModelError> {
+    let mut texts = 0;
+    for text in attributes.texts("classlabels_strings")? {
+        text?;
+        texts += 1;
+    }
+    let mut numbers = 0;
+    attributes.for_ints("classlabels_int64s", |_| numbers += 1)?;
+    let mut labels = Vec::with_capacity(count(texts.max(numbers), "classes")?);
+    if texts > 0 {
+        for text in attributes.texts("classlabels_strings")? {
+            labels.push(Label::Text(text?.as_text()?.into()));
+        }
+        return Ok(labels);
+    }
+    attributes.for_ints("classlabels_int64s", |number| labels.push(Label::Integer(number)))?;
+    Ok(labels)
+}

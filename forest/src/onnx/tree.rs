@@ -1,0 +1,178 @@
+//! From nodes that refer to each other by number to trees in depth-first order.
+
+use crate::codes;
+use crate::compare::{Test, one_comparison};
+use crate::error::ModelError;
+use crate::forest::{Comparison, Float, Inner, Leaf, LeafValues, NodeRef, Predicate, Target, Tree};
+
+/// The operators' own comparisons.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Mode {
+    LessOrEqual,
+    Less,
+    GreaterOrEqual,
+    Greater,
+    Equal,
+    NotEqual,
+    Member,
+}
+
+/// What an inner node tests.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Split {
+    Numeric(Test),
+    /// The value is this one.
+    Equal(f64),
+    /// The value is in the set of this number.
+    Member(u32),
+}
+
+/// A node as the format has it. Children are numbers that the format understands.
+#[derive(Clone, Debug)]
+pub(super) enum Node {
+    Leaf { source: u32, values: LeafValues },
+    Inner(InnerNode),
+}
+
+/// An inner node as the format has it, with children for true and false.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct InnerNode {
+    pub feature: u32,
+    pub split: Split,
+    /// Whether the child for true becomes the right one.
+    pub is_swapped: bool,
+    /// Whether a missing value passes the test of the operator.
+    pub missing_true: bool,
+    pub children: [u32; 2],
+}
+
+impl InnerNode {
+    /// A node with the operator's comparison. `tracks_true` says that a missing value passes.
+    pub fn new(mode: Mode, value: f64, set: u32, tracks_true: bool) -> InnerNode {
+        let numeric = |comparison| Split::Numeric(Test { comparison, threshold: value });
+        let (split, is_swapped) = match mode {
+            Mode::LessOrEqual => (numeric(Comparison::LessOrEqual), false),
+            Mode::Less => (numeric(Comparison::Less), false),
+            // What is at least the threshold is what is not below it.
+            Mode::GreaterOrEqual => (numeric(Comparison::Less), true),
+            Mode::Greater => (numeric(Comparison::LessOrEqual), true),
+            Mode::Equal => (Split::Equal(value), false),
+            Mode::NotEqual => (Split::Equal(value), true),
+            Mode::Member => (Split::Member(set), false),
+        };
+        // NaN differs from every number and passes no other comparison.
+        let missing_true = tracks_true || mode == Mode::NotEqual;
+        InnerNode { feature: 0, split, is_swapped, missing_true, children: [0, 0] }
+    }
+}
+
+/// The trees that were built, and the tests of their numeric nodes in the same order.
+#[derive(Debug)]
+pub(super) struct Trees {
+    pub trees: Vec<Tree>,
+    tests: Vec<Test>,
+}
+
+impl Trees {
+    pub fn with_capacity(trees: usize) -> Trees {
+        Trees { trees: Vec::with_capacity(trees), tests: Vec::new() }
+    }
+
+    /// Builds a tree from the node of this number. Children are asked for in depth-first order.
+    pub fn add(
+        &mut self,
+        root: u32,
+        target: Target,
+        mut node: impl FnMut(u32) -> Result<Node, ModelError>,
+    ) -> Result<(), ModelError> {
+        let source = self.trees.len() as u32;
+        let mut tree = Tree { root: NodeRef::Leaf(0), inner: Vec::new(), leaves: Vec::new(), target, source };
+        let mut todo: Vec<(Option<(usize, bool)>, u32)> = vec![(None, root)];
+        while let Some((parent, number)) = todo.pop() {
+            let reference = match node(number)? {
+                Node::Leaf { source, values } => {
+                    tree.leaves.push(Leaf { source, values });
+                    NodeRef::Leaf(tree.leaves.len() as u32 - 1)
+                }
+                Node::Inner(inner) => {
+                    let place = tree.inner.len();
+                    let [left, right] = match (inner.is_swapped, inner.children) {
+                        (false, children) => children,
+                        (true, [if_true, if_false]) => [if_false, if_true],
+                    };
+                    todo.push((Some((place, false)), right));
+                    todo.push((Some((place, true)), left));
+                    tree.inner.push(Inner {
+                        feature: inner.feature,
+                        predicate: self.predicate(inner.split),
+                        missing_left: inner.missing_true != inner.is_swapped,
+                        left: NodeRef::Leaf(0),
+                        right: NodeRef::Leaf(0),
+                    });
+                    NodeRef::Inner(place as u32)
+                }
+            };
+            match parent {
+                None => tree.root = reference,
+                Some((parent, true)) => tree.inner[parent].left = reference,
+                Some((parent, false)) => tree.inner[parent].right = reference,
+            }
+        }
+        tree.inner.shrink_to_fit();
+        tree.leaves.shrink_to_fit();
+        self.trees.push(tree);
+        Ok(())
+    }
+
+    fn predicate(&mut self, split: Split) -> Predicate {
+        match split {
+            Split::Numeric(test) => {
+                self.tests.push(test);
+                Predicate::Numeric { threshold: test.threshold }
+            }
+            Split::Equal(value) => Predicate::Equal { value },
+            Split::Member(set) => Predicate::Member { set },
+        }
+    }
+
+    /// The trees with one comparison for all of them.
+    pub fn finish(mut self, threshold: Float) -> Result<(Vec<Tree>, Comparison), ModelError> {
+        let comparison = one_comparison(self.tests.iter_mut(), threshold)?;
+        let mut tests = self.tests.iter();
+        for inner in self.trees.iter_mut().flat_map(|tree| &mut tree.inner) {
+            if let Predicate::Numeric { threshold } = &mut inner.predicate
+                && let Some(test) = tests.next()
+            {
+                *threshold = test.threshold;
+            }
+        }
+        Ok((self.trees, comparison))
+    }
+}
+
+/// The nodes that were met: each may have one parent.
+#[derive(Debug)]
+pub(super) struct Met(Vec<bool>);
+
+impl Met {
+    pub fn new(nodes: usize) -> Met {
+        Met(vec![false; nodes])
+    }
+
+    /// Notes that a node was met.
+    ///
+    /// # Errors
+    /// `M0012` if it was before.
+    pub fn mark(&mut self, node: usize) -> Result<(), ModelError> {
+        match self.0.get_mut(node) {
+            Some(met) if !*met => {
+                *met = true;
+                Ok(())
+            }
+            _ => Err(ModelError::new(
+                codes::NOT_A_TREE,
+                "a node is reached twice, so the nodes do not form a tree",
+            )),
+        }
+    }
+}

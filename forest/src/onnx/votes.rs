@@ -1,0 +1,158 @@
+//! The votes of leaves: for each leaf, weights for classes or targets.
+
+use super::outcome::{Ballot, Votes, unsupported};
+use crate::codes;
+use crate::error::ModelError;
+use crate::forest::{LeafValues, Target};
+use smallvec::SmallVec;
+
+/// Votes in the order of the leaves that they are for.
+#[derive(Debug)]
+pub(super) struct VoteList {
+    /// For each node, its first vote in `order`; one more entry closes the last.
+    starts: Vec<u32>,
+    /// Votes, node by node.
+    order: Vec<u32>,
+    /// Classes or targets, below their count.
+    classes: Vec<i32>,
+    weights: Vec<f64>,
+}
+
+/// The votes of a file before they are sorted.
+#[derive(Debug)]
+pub(super) struct RawVotes {
+    /// The node that each vote is for; none for nodes that are no leaves, whose votes do not count.
+    pub nodes: Vec<Option<u32>>,
+    pub classes: Vec<i32>,
+    pub weights: Vec<f64>,
+}
+
+impl VoteList {
+    /// Sorts votes by node.
+    ///
+    /// # Errors
+    /// `M0016` for a vote for a class that does not exist.
+    pub fn new(
+        raw: RawVotes,
+        num_nodes: usize,
+        num_classes: usize,
+        name: &str,
+    ) -> Result<VoteList, ModelError> {
+        let RawVotes { nodes, classes, weights } = raw;
+        for (at, &class) in classes.iter().enumerate() {
+            if !usize::try_from(class).is_ok_and(|class| class < num_classes) {
+                let message = format!("a leaf votes for {class}, and there are {num_classes}");
+                return Err(ModelError::new(codes::TARGET_OUT_OF_RANGE, message).at(format!("{name}[{at}]")));
+            }
+        }
+        let mut starts = vec![0u32; num_nodes + 1];
+        for &node in nodes.iter().flatten() {
+            starts[node as usize + 1] += 1;
+        }
+        for node in 0..num_nodes {
+            starts[node + 1] += starts[node];
+        }
+        let mut order = vec![0; starts.last().map_or(0, |&count| count as usize)];
+        // Backwards, so that each start ends where it began once all of its votes are placed.
+        let mut next: Vec<u32> = starts[1..].to_vec();
+        for (vote, node) in nodes.iter().enumerate().rev() {
+            if let Some(node) = node {
+                let place = &mut next[*node as usize];
+                *place -= 1;
+                order[*place as usize] = vote as u32;
+            }
+        }
+        Ok(VoteList { starts, order, classes, weights })
+    }
+
+    /// The votes of a node: classes and weights.
+    pub fn of(&self, node: usize) -> impl ExactSizeIterator<Item = (u32, f64)> {
+        let votes = &self.order[self.starts[node] as usize..self.starts[node + 1] as usize];
+        votes.iter().map(|&vote| (self.classes[vote as usize] as u32, self.weights[vote as usize]))
+    }
+
+    /// Which classes get votes, and which get one for every row. Trees are ranges of nodes.
+    pub fn ballot(
+        &self,
+        num_classes: usize,
+        trees: &[std::ops::Range<usize>],
+        is_leaf: impl Fn(usize) -> bool,
+    ) -> Ballot {
+        let mut ballot = Ballot {
+            voted: vec![false; num_classes],
+            always: vec![false; num_classes],
+            any_negative: self.weights.iter().any(|&weight| weight < 0.0),
+            all_positive: self.weights.iter().all(|&weight| weight > 0.0),
+        };
+        for &class in &self.classes {
+            ballot.voted[class as usize] = true;
+        }
+        let mut leaves_with = vec![0; num_classes];
+        for tree in trees {
+            let mut leaves = 0;
+            for node in tree.clone().filter(|&node| is_leaf(node)) {
+                leaves += 1;
+                self.of(node).for_each(|(class, _)| leaves_with[class as usize] += 1);
+            }
+            for (class, _) in tree.clone().flat_map(|node| self.of(node)) {
+                let count = std::mem::take(&mut leaves_with[class as usize]);
+                ballot.always[class as usize] |= count > 0 && count >= leaves;
+            }
+        }
+        ballot
+    }
+
+    /// What a tree adds to: one margin if all its leaves vote for the same.
+    pub fn target(&self, tree: std::ops::Range<usize>, votes: Votes) -> Target {
+        match votes {
+            Votes::Single => Target::One(0),
+            Votes::Mirrored => Target::All,
+            Votes::Each => {
+                let mut classes = tree.flat_map(|node| self.of(node)).map(|(class, _)| class);
+                let Some(first) = classes.next() else { return Target::One(0) };
+                if classes.all(|class| class == first) { Target::One(first) } else { Target::All }
+            }
+        }
+    }
+
+    /// The values of a leaf.
+    ///
+    /// # Errors
+    /// `M0041` for two votes for the same.
+    pub fn values(
+        &self,
+        node: usize,
+        target: Target,
+        votes: Votes,
+        num_margins: usize,
+    ) -> Result<LeafValues, ModelError> {
+        let twice = || {
+            unsupported(
+                "a leaf votes twice for the same class or target, of which ONNX Runtime counts one or both",
+                "add the weights of such votes",
+            )
+        };
+        if votes != Votes::Each || matches!(target, Target::One(_)) {
+            let mut weights = self.of(node).map(|(_, weight)| weight);
+            let weight = weights.next().unwrap_or(0.0);
+            if weights.next().is_some() {
+                return Err(twice());
+            }
+            return Ok(match votes {
+                Votes::Mirrored => SmallVec::from_slice(&[-weight, weight]),
+                Votes::Each | Votes::Single => SmallVec::from_slice(&[weight]),
+            });
+        }
+        let mut values = SmallVec::from_elem(0.0, num_margins);
+        let mut met: SmallVec<[u32; 8]> = SmallVec::new();
+        for (class, weight) in self.of(node) {
+            values[class as usize] = weight;
+            met.push(class);
+        }
+        met.sort_unstable();
+        match met.windows(2).any(|pair| pair[0] == pair[1]) {
+            true => Err(twice()),
+            false => Ok(values),
+        }
+    }
+}

@@ -1,0 +1,261 @@
+//! Protocol buffers, read in place: a message is the bytes that it lies in, and its fields are looked up when they are
+//! wanted.
+//!
+//! Nothing is allocated, since a message of two bytes can be an empty node of a graph: a struct for each would take
+//! many times the memory of the file.
+
+use crate::codes;
+use crate::error::ModelError;
+use sched_diagnostics::Place;
+
+/// A message, or any other field with a length.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Message<'a> {
+    bytes: &'a [u8],
+    /// Where it starts in the file.
+    start: usize,
+}
+
+/// What a field holds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Value<'a> {
+    Varint(u64),
+    Fixed64([u8; 8]),
+    Bytes(Message<'a>),
+    Fixed32([u8; 4]),
+}
+
+/// A field: its number and what it holds.
+pub(super) type Field<'a> = (u32, Value<'a>);
+
+/// The fields of a message in the order of the file. Ends behind the first error.
+#[derive(Clone, Debug)]
+pub(super) struct Fields<'a> {
+    rest: &'a [u8],
+    end: usize,
+}
+
+const HELP: &str = "the file was probably damaged or cut short; copy it again or save the model again";
+
+impl<'a> Message<'a> {
+    pub fn new(bytes: &'a [u8]) -> Message<'a> {
+        Message { bytes, start: 0 }
+    }
+
+    pub fn bytes(self) -> &'a [u8] {
+        self.bytes
+    }
+
+    pub fn fields(self) -> Fields<'a> {
+        Fields { rest: self.bytes, end: self.start + self.bytes.len() }
+    }
+
+    /// The last field of this number, which is the one that counts.
+    pub fn last(self, number: u32) -> Result<Option<Value<'a>>, ModelError> {
+        let mut found = None;
+        for field in self.fields() {
+            let (other, value) = field?;
+            if other == number {
+                found = Some(value);
+            }
+        }
+        Ok(found)
+    }
+
+    /// The messages, texts or byte strings of this number.
+    pub fn all(self, number: u32) -> impl Iterator<Item = Result<Message<'a>, ModelError>> {
+        self.fields().filter_map(move |field| match field {
+            Ok((other, Value::Bytes(message))) if other == number => Some(Ok(message)),
+            Ok((other, _)) if other == number => Some(Err(self.wrong_type(number))),
+            Ok(_) => None,
+            Err(error) => Some(Err(error)),
+        })
+    }
+
+    /// The message, text or byte string of this number; empty if there is none.
+    pub fn child(self, number: u32) -> Result<Message<'a>, ModelError> {
+        match self.last(number)? {
+            Some(Value::Bytes(message)) => Ok(message),
+            Some(_) => Err(self.wrong_type(number)),
+            None => Ok(Message { bytes: &[], start: self.start }),
+        }
+    }
+
+    /// The whole number of this number of a field.
+    pub fn integer(self, number: u32) -> Result<Option<i64>, ModelError> {
+        match self.last(number)? {
+            Some(Value::Varint(value)) => Ok(Some(value as i64)),
+            Some(_) => Err(self.wrong_type(number)),
+            None => Ok(None),
+        }
+    }
+
+    /// The text of this number; empty if there is none.
+    pub fn text(self, number: u32) -> Result<&'a str, ModelError> {
+        self.child(number)?.as_text()
+    }
+
+    /// The bytes as text.
+    pub fn as_text(self) -> Result<&'a str, ModelError> {
+        std::str::from_utf8(self.bytes).map_err(|error| {
+            let at = self.start + error.valid_up_to();
+            damaged("the text is not UTF-8", at)
+        })
+    }
+
+    pub fn wrong_type(self, number: u32) -> ModelError {
+        damaged(format!("field {number} of a message has the wrong type"), self.start)
+    }
+}
+
+fn damaged(message: impl Into<String>, at: usize) -> ModelError {
+    ModelError::new(codes::SYNTAX, message).at(Place::Byte(at)).help(HELP)
+}
+
+impl<'a> Fields<'a> {
+    fn at(&self) -> usize {
+        self.end - self.rest.len()
+    }
+
+    #[inline]
+    fn field(&mut self) -> Result<Field<'a>, ModelError> {
+        let start = self.at();
+        let key = self.varint()?;
+        let number = u32::try_from(key >> 3).ok().filter(|&number| number > 0 && number < 1 << 29);
+        let Some(number) = number else { return Err(damaged("a field has an impossible number", start)) };
+        let value = match key & 7 {
+            0 => Value::Varint(self.varint()?),
+            1 => Value::Fixed64(self.array()?),
+            2 => {
+                let length = self.varint()?;
+                let start = self.at();
+                let length = usize::try_from(length).unwrap_or(usize::MAX);
+                let bytes = self.take(length)?;
+                Value::Bytes(Message { bytes, start })
+            }
+            5 => Value::Fixed32(self.array()?),
+            kind => {
+                return Err(damaged(format!("a field has the type {kind}, which ONNX does not use"), start));
+            }
+        };
+        Ok((number, value))
+    }
+
+    /// The next whole number, in as many bytes as it needs: one as a rule.
+    #[inline]
+    pub fn varint(&mut self) -> Result<u64, ModelError> {
+        match self.rest {
+            [byte @ 0..0x80, rest @ ..] => {
+                self.rest = rest;
+                Ok(u64::from(*byte))
+            }
+            [low, high @ 0..0x80, rest @ ..] => {
+                self.rest = rest;
+                Ok(u64::from(*low & 0x7f) | u64::from(*high) << 7)
+            }
+            _ => self.long_varint(),
+        }
+    }
+
+    fn long_varint(&mut self) -> Result<u64, ModelError> {
+        let mut value = 0;
+        for (at, &byte) in self.rest.iter().enumerate().take(10) {
+            value |= u64::from(byte & 0x7f) << (7 * at);
+            if byte < 0x80 {
+                self.rest = &self.rest[at + 1..];
+                return Ok(value);
+            }
+        }
+        let message = match self.rest.len() {
+            0..10 => "the file ends within a number",
+            _ => "a number has too many bytes",
+        };
+        Err(damaged(message, self.at()))
+    }
+
+    #[inline]
+    fn array<const N: usize>(&mut self) -> Result<[u8; N], ModelError> {
+        let at = self.at();
+        let bytes = self.take(N)?;
+        bytes.try_into().map_err(|_| damaged("a number is cut short", at))
+    }
+
+    #[inline]
+    fn take(&mut self, length: usize) -> Result<&'a [u8], ModelError> {
+        match self.rest.split_at_checked(length) {
+            Some((bytes, rest)) => {
+                self.rest = rest;
+                Ok(bytes)
+            }
+            None => {
+                let message = format!("{length} bytes should follow, and there are {}", self.rest.len());
+                Err(damaged(message, self.at()))
+            }
+        }
+    }
+
+    /// The number and the type of the next field, whether or not it is whole.
+    pub fn next_key(mut self) -> Option<(u32, u8)> {
+        let key = self.varint().ok()?;
+        Some((u32::try_from(key >> 3).ok()?, (key & 7) as u8))
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.rest.is_empty()
+    }
+}
+
+impl<'a> Iterator for Fields<'a> {
+    type Item = Result<Field<'a>, ModelError>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Result<Field<'a>, ModelError>> {
+        if self.rest.is_empty() {
+            return None;
+        }
+        let field = self.field();
+        if field.is_err() {
+            self.rest = &[];
+        }
+        Some(field)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_are_read_in_place() {
+        let bytes = b"\x08\x96\x01\x12\x02ab\x1d\x00\x00\x80\x3f\x21\0\0\0\0\0\0\xf0\x3f\x08\x05";
+        let message = Message::new(bytes);
+        let fields: Vec<Field> = message.fields().map(Result::unwrap).collect();
+        assert_eq!(fields[0], (1, Value::Varint(150)));
+        assert_eq!(fields[2], (3, Value::Fixed32(1.0f32.to_le_bytes())));
+        assert_eq!(fields[3], (4, Value::Fixed64(1.0f64.to_le_bytes())));
+        assert_eq!(message.integer(1).unwrap(), Some(5));
+        assert_eq!(message.text(2).unwrap(), "ab");
+        assert_eq!(message.text(9).unwrap(), "");
+        assert_eq!(message.integer(2).unwrap_err().code, codes::SYNTAX);
+        assert_eq!(message.all(2).count(), 1);
+    }
+
+    #[test]
+    fn damage_has_a_place() {
+        let cases: [(&[u8], usize); 6] = [
+            (b"\x08", 1),
+            (b"\x08\xff", 1),
+            (b"\x12\x05ab", 2),
+            (b"\x00\x01", 0),
+            (b"\x0b\x01", 0),
+            (b"\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 1),
+        ];
+        for (bytes, at) in cases {
+            let mut fields = Message::new(bytes).fields();
+            let error = fields.next().unwrap().unwrap_err();
+            assert_eq!((error.code, error.place.clone()), (codes::SYNTAX, Place::Byte(at)), "{bytes:?}");
+            assert!(fields.next().is_none());
+        }
+        assert_eq!(Message::new(b"\x0a\x01\xff").text(1).unwrap_err().place, Place::Byte(2));
+    }
+}

@@ -1,0 +1,5 @@
+#![no_main]
+
+mod model;
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| model::check(bytes));
