@@ -25,4 +25,6 @@ sched_diagnostics::codes! { Model in "explain/";
     OTHER_PROFILE 22 "M0022" Error "profile of another model"
     UNREADABLE 23 "M0023" Error "model file that cannot be read"
     OTHER_MODEL 24 "M0024" Error "model with another fingerprint"
+    UNSUPPORTED_FEATURE 50 "M0050" Error "feature that is neither a number nor a category"
+    TREELITE_VERSION 51 "M0051" Error "Treelite checkpoint of another version"
 }

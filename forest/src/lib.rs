@@ -21,6 +21,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod catboost;
 mod category;
 mod check;
 pub mod codes;
@@ -29,6 +30,7 @@ mod detect;
 mod error;
 mod fingerprint;
 mod forest;
+mod grow;
 mod json;
 mod loaded;
 mod narrow;

@@ -1,7 +1,8 @@
 //! From the bytes of a model file to a forest: the format is found by looking at the content.
 
+use crate::catboost;
 use crate::codes;
-use crate::detect::{Format, detect, whose_json};
+use crate::detect::{Format, detect, is_catboost, whose_json};
 use crate::error::ModelError;
 use crate::forest::Forest;
 use crate::loaded::{Iterations, Loaded};
@@ -43,8 +44,14 @@ pub fn load(bytes: &[u8], options: &ReadOptions) -> Result<Loaded, ModelError> {
                 true => whose_json(json).unwrap_or(error),
                 false => error,
             };
-            xgboost::read_json(json, &options.iterations).map_err(whose)
+            match xgboost::read_json(json, &options.iterations) {
+                Err(error) if is_foreign(error.code) && is_catboost(json) => {
+                    catboost::read_json(json, &options.iterations)
+                }
+                read => read.map_err(whose),
+            }
         }
+        Format::CatboostJson(json) => catboost::read_json(json, &options.iterations),
         Format::XgboostUbjson => xgboost::read_ubjson(bytes, &options.iterations),
     }
 }
