@@ -2,6 +2,7 @@
 
 use crate::codes;
 use crate::error::ModelError;
+use crate::treelite::begins_as_treelite;
 
 /// A format that is read.
 #[derive(Debug, PartialEq)]
@@ -10,6 +11,8 @@ pub(crate) enum Format<'a> {
     XgboostJson(&'a [u8]),
     /// JSON text of CatBoost, without a byte order mark.
     CatboostJson(&'a [u8]),
+    /// A checkpoint of Treelite.
+    Treelite,
     /// Universal Binary JSON.
     XgboostUbjson,
 }
@@ -86,6 +89,9 @@ pub(crate) fn detect(bytes: &[u8]) -> Result<Format<'_>, ModelError> {
         Err(ModelError::new(codes::UNKNOWN_FORMAT, message)
             .help("models are read that XGBoost's Booster.save_model wrote, as .json or .ubj"))
     };
+    if begins_as_treelite(bytes) {
+        return Ok(Format::Treelite);
+    }
     let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let text = text.trim_ascii_start();
     match text {

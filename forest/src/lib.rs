@@ -39,6 +39,7 @@ mod prepared;
 mod profile;
 mod read;
 mod summary;
+mod treelite;
 mod ubjson;
 mod walk;
 mod xgboost;

@@ -6,6 +6,7 @@ use crate::detect::{Format, detect, is_catboost, whose_json};
 use crate::error::ModelError;
 use crate::forest::Forest;
 use crate::loaded::{Iterations, Loaded};
+use crate::treelite;
 use crate::xgboost;
 
 /// Choices when a model is read.
@@ -52,6 +53,7 @@ pub fn load(bytes: &[u8], options: &ReadOptions) -> Result<Loaded, ModelError> {
             }
         }
         Format::CatboostJson(json) => catboost::read_json(json, &options.iterations),
+        Format::Treelite => treelite::read(bytes, &options.iterations),
         Format::XgboostUbjson => xgboost::read_ubjson(bytes, &options.iterations),
     }
 }
