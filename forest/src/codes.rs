@@ -27,4 +27,5 @@ sched_diagnostics::codes! { Model in "explain/";
     OTHER_MODEL 24 "M0024" Error "model with another fingerprint"
     UNSUPPORTED_FEATURE 50 "M0050" Error "feature that is neither a number nor a category"
     TREELITE_VERSION 51 "M0051" Error "Treelite checkpoint of another version"
+    NO_TREELITE 52 "M0052" Error "model that Treelite cannot hold"
 }

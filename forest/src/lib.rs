@@ -57,6 +57,7 @@ pub use prepared::{Column, Prepared, Recipe};
 pub use profile::Profile;
 pub use read::{ReadOptions, load, read, read_with};
 pub use summary::{FeatureUse, LeafRange, MissingDirections, ModelSummary, summarize};
+pub use treelite::write_treelite;
 pub use walk::{Real, WalkError, predict, predict_classes, predict_leaves, predict_margins};
 
 /// The deepest tree that is accepted, in edges.

@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 
 use common::{damaged, files};
 use sched_forest::{
-    Comparison, Float, Forest, Iterations, ReadOptions, predict, predict_leaves, predict_margins, read, read_with,
+    Comparison, Float, Forest, Iterations, ReadOptions, predict, predict_leaves, predict_margins, read,
+    read_with, write_treelite,
 };
 use serde::Deserialize;
 
@@ -112,6 +113,49 @@ fn an_average_is_over_the_trees_that_are_used() {
     let mut out = [0.0; 2];
     predict(&one, &[0.0f64; 4], &mut out).unwrap();
     assert_eq!(out, leaf.values[..]);
+}
+
+/// A model without the numbers of nodes, which a checkpoint does not keep.
+fn unnumbered(forest: Forest) -> Forest {
+    let mut parts = forest.into_parts();
+    for tree in &mut parts.trees {
+        tree.leaves.iter_mut().for_each(|leaf| leaf.source = 0);
+    }
+    Forest::new(parts).unwrap()
+}
+
+#[test]
+fn what_is_written_is_read_as_the_same() {
+    let models = files(&fixtures()).into_iter().filter(|path| path.extension().is_some_and(|it| it == "tl"));
+    let mut written = 0;
+    for path in models {
+        let forest = read(&std::fs::read(&path).unwrap()).unwrap();
+        if path.file_stem().is_some_and(|name| name == "rf-labels") {
+            continue; // Its targets have different numbers of classes.
+        }
+        let bytes = write_treelite(&forest).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        assert_eq!(unnumbered(read(&bytes).unwrap()), unnumbered(forest), "{}", path.display());
+        if let Some(folder) = std::env::var_os("SCHEDC_WRITTEN") {
+            std::fs::write(Path::new(&folder).join(path.file_name().unwrap()), bytes).unwrap();
+        }
+        written += 1;
+    }
+    assert!(written > 30);
+}
+
+#[test]
+fn other_trainers_models_are_written_or_refused() {
+    let folder = fixtures().join("..");
+    let xgboost = read(&std::fs::read(folder.join("3.2.0/multi-softprob.json")).unwrap()).unwrap();
+    let same = read(&write_treelite(&xgboost).unwrap()).unwrap();
+    let rows: Vec<f64> = (0..40).map(|at| f64::from(at % 7) - 3.0).collect();
+    close("multi-softprob", "margins", &outputs(&same, &rows).0, &outputs(&xgboost, &rows).0, 1e-6);
+    close("multi-softprob", "predictions", &outputs(&same, &rows).1, &outputs(&xgboost, &rows).1, 1e-6);
+    for name in ["catboost/rmse.json", "catboost/logloss.json"] {
+        let forest = read(&std::fs::read(folder.join(name)).unwrap()).unwrap();
+        let error = write_treelite(&forest).unwrap_err();
+        assert!(error.code.to_string() == "M0052" && error.help.is_some(), "{error}");
+    }
 }
 
 #[test]

@@ -6,6 +6,7 @@
 mod bytes;
 mod header;
 mod tree;
+mod write;
 
 use crate::category::CategoryRule;
 use crate::check::ForestParts;
@@ -20,6 +21,7 @@ use header::{Header, bad};
 use tree::{Arrays, Shared};
 
 pub(crate) use header::begins_as_treelite;
+pub use write::write_treelite;
 
 /// The last release whose files were tried.
 const NEWEST_KNOWN: [i32; 2] = [4, 8];
@@ -183,4 +185,17 @@ fn trees_per_output(header: &Header, trees: &[Tree]) -> Result<Option<f64>, Mode
         ));
     }
     Ok((first > 0).then_some(first as f64))
+}
+
+/// How many trees add to each output, if as many add to all.
+fn trees_evenly(trees: &[Tree], margins: usize) -> Option<f64> {
+    let mut counts = vec![0usize; margins];
+    for tree in trees {
+        match tree.target {
+            Target::One(margin) => counts[margin as usize] += 1,
+            Target::All => counts.iter_mut().for_each(|count| *count += 1),
+        }
+    }
+    let first = *counts.first()?;
+    counts.iter().all(|&count| count == first).then_some(first as f64)
 }
