@@ -6,6 +6,8 @@ sched_diagnostics::codes! { Model in "explain/";
     SYNTAX 3 "M0003" Error "damaged or truncated model file"
     STRUCTURE 4 "M0004" Error "missing field or wrong type in a model file"
     UNSUPPORTED_BOOSTER 5 "M0005" Error "booster without trees"
+    UNSUPPORTED_CATEGORICAL 6 "M0006" Error "categories without names"
+    UNSUPPORTED_VECTOR_LEAF 7 "M0007" Error "leaves with values for a part of the outputs"
     UNSUPPORTED_OBJECTIVE 8 "M0008" Error "objective whose prediction cannot be computed"
     BAD_PARAMETER 9 "M0009" Error "model parameter that makes no sense"
     LENGTH_MISMATCH 10 "M0010" Error "arrays of different lengths"
@@ -27,4 +29,7 @@ sched_diagnostics::codes! { Model in "explain/";
     UNSUPPORTED_OPERATOR 40 "M0040" Error "operator of an ONNX graph that is not understood"
     UNSUPPORTED_ENSEMBLE 41 "M0041" Error "tree ensemble of ONNX without an exact meaning"
     ONNX_TYPE 42 "M0042" Error "element type of ONNX that does not fit"
+    UNSUPPORTED_FEATURE 50 "M0050" Error "feature that is neither a number nor a category"
+    TREELITE_VERSION 51 "M0051" Error "Treelite checkpoint of another version"
+    NO_TREELITE 52 "M0052" Error "model that Treelite cannot hold"
 }

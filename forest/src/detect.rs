@@ -2,6 +2,7 @@
 
 use crate::codes;
 use crate::error::ModelError;
+use crate::treelite::begins_as_treelite;
 
 /// A format that is read.
 #[derive(Debug, PartialEq)]
@@ -10,6 +11,10 @@ pub(crate) enum Format<'a> {
     XgboostJson(&'a [u8]),
     /// LightGBM's text, without a byte order mark.
     LightgbmText(&'a [u8]),
+    /// JSON text of CatBoost, without a byte order mark.
+    CatboostJson(&'a [u8]),
+    /// A checkpoint of Treelite.
+    Treelite,
     /// Universal Binary JSON.
     XgboostUbjson,
     /// Protocol buffers of ONNX.
@@ -23,10 +28,14 @@ struct Foreign {
     help: &'static str,
 }
 
+const READ_FORMATS: &str = "models are read that XGBoost (.json, .ubj), LightGBM (.txt) and CatBoost (.json) saved, ONNX files, and \
+                            Treelite checkpoints";
 const SAVE: &str = "save the model with Booster.save_model(\"model.json\") of XGBoost";
-const OTHER_TRAINER: &str = "only models of XGBoost and LightGBM are read today: train the model with XGBoost and save it with \
-                             Booster.save_model(\"model.json\")";
+const OTHER_TRAINER: &str = "save the model in its trainer's own format (XGBoost, LightGBM, CatBoost: save_model) or as ONNX or \
+                             Treelite";
 const LIGHTGBM: &str = "save the model with Booster.save_model(\"model.txt\") of LightGBM";
+const CATBOOST: &str = "save the model with CatBoost's save_model(\"model.json\", format=\"json\", pool=train_pool), as \
+                        text; the training data is needed only where features are categorical";
 const RESAVE: &str = "load it with XGBoost 3.0 or older and save it again as .json or .ubj";
 const UNPACK: &str = "unpack it first";
 
@@ -34,7 +43,7 @@ const UNPACK: &str = "unpack it first";
 const FOREIGN: &[Foreign] = &[
     Foreign { magic: b"binf", name: "an XGBoost model in the old binary format", help: RESAVE },
     Foreign { magic: b"bs64", name: "an XGBoost model in the old text format", help: RESAVE },
-    Foreign { magic: b"CBM1", name: "a model of CatBoost, in its binary format", help: OTHER_TRAINER },
+    Foreign { magic: b"CBM1", name: "a model of CatBoost, in its binary format", help: CATBOOST },
     Foreign { magic: b"\x1f\x8b", name: "a gzip archive", help: UNPACK },
     Foreign {
         magic: b"PK\x03\x04",
@@ -78,13 +87,12 @@ const FOREIGN: &[Foreign] = &[
 /// # Errors
 /// `M0002` for a format that is known and not read, `M0001` for anything else.
 pub(crate) fn detect(bytes: &[u8]) -> Result<Format<'_>, ModelError> {
-    let unknown = |message: &str| {
-        Err(ModelError::new(codes::UNKNOWN_FORMAT, message).help(
-            "models are read that XGBoost's Booster.save_model wrote, as .json or .ubj, and ONNX files",
-        ))
-    };
+    let unknown = |message: &str| Err(ModelError::new(codes::UNKNOWN_FORMAT, message).help(READ_FORMATS));
     if crate::onnx::is_model(bytes) {
         return Ok(Format::Onnx);
+    }
+    if begins_as_treelite(bytes) {
+        return Ok(Format::Treelite);
     }
     let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let text = text.trim_ascii_start();
@@ -95,6 +103,7 @@ pub(crate) fn detect(bytes: &[u8]) -> Result<Format<'_>, ModelError> {
         {
             Ok(Format::XgboostUbjson)
         }
+        [b'{', ..] if begins_as_catboost(text) => Ok(Format::CatboostJson(text)),
         [b'{', ..] => foreign_json(text).map_or(Ok(Format::XgboostJson(text)), Err),
         [b'[', ..] => Err(looks_like(
             "the JSON dump of an XGBoost model, which lacks the base score and the objective",
@@ -111,14 +120,22 @@ pub(crate) fn detect(bytes: &[u8]) -> Result<Format<'_>, ModelError> {
 /// JSON models of other trainers, by their first key.
 fn foreign_json(text: &[u8]) -> Option<ModelError> {
     let key = text[1..].trim_ascii_start();
-    let is = |name: &[u8]| key.strip_prefix(b"\"").is_some_and(|key| key.starts_with(name));
-    if is(b"name\"") && contains(text.get(..400).unwrap_or(text), b"\"num_tree_per_") {
-        return Some(lightgbm());
-    }
-    if is(b"oblivious_trees\"") || is(b"features_info\"") || is(b"ctr_data\"") || is(b"model_info\"") {
-        return Some(catboost());
-    }
-    None
+    let is_lightgbm =
+        key.starts_with(b"\"name\"") && contains(text.get(..400).unwrap_or(text), b"\"num_tree_per_");
+    is_lightgbm.then(lightgbm)
+}
+
+/// Whether the first key is one of CatBoost's.
+fn begins_as_catboost(text: &[u8]) -> bool {
+    let key = text[1..].trim_ascii_start();
+    let keys = ["\"oblivious_trees\"", "\"features_info\"", "\"ctr_data\"", "\"model_info\""];
+    keys.into_iter().any(|name| key.starts_with(name.as_bytes()))
+}
+
+/// Whether a document in which no XGBoost model was found is one of CatBoost: the order of its keys may be any.
+pub(crate) fn is_catboost(bytes: &[u8]) -> bool {
+    let keys = [b"\"oblivious_trees\"".as_slice(), b"\"features_info\"", b"\"scale_and_bias\""];
+    !contains(bytes, b"\"gradient_booster\"") && keys.into_iter().any(|key| contains(bytes, key))
 }
 
 /// Whose JSON a document is in which no XGBoost model was found: the order of its keys may be any.
@@ -126,11 +143,7 @@ pub(crate) fn whose_json(bytes: &[u8]) -> Option<ModelError> {
     if contains(bytes, b"\"gradient_booster\"") {
         return None;
     }
-    if contains(bytes, b"\"num_tree_per_iteration\"") {
-        return Some(lightgbm());
-    }
-    let catboost_keys = [b"\"oblivious_trees\"".as_slice(), b"\"features_info\""];
-    catboost_keys.into_iter().any(|key| contains(bytes, key)).then(catboost)
+    contains(bytes, b"\"num_tree_per_iteration\"").then(lightgbm)
 }
 
 fn contains(bytes: &[u8], part: &[u8]) -> bool {
@@ -139,10 +152,6 @@ fn contains(bytes: &[u8], part: &[u8]) -> bool {
 
 fn lightgbm() -> ModelError {
     looks_like("the JSON dump of a model of LightGBM", LIGHTGBM)
-}
-
-fn catboost() -> ModelError {
-    looks_like("a model of CatBoost, as JSON", OTHER_TRAINER)
 }
 
 fn looks_like(what: &str, help: &str) -> ModelError {
@@ -180,7 +189,7 @@ mod tests {
                 codes::UNSUPPORTED_FORMAT,
                 "LightGBM",
             ),
-            (b"{\"features_info\":{}}", codes::UNSUPPORTED_FORMAT, "CatBoost"),
+            (b"CBM1\0", codes::UNSUPPORTED_FORMAT, "CatBoost"),
             (b"<?xml version=\"1.0\"?>", codes::UNSUPPORTED_FORMAT, "PMML"),
         ];
         for (bytes, code, part) in cases {
@@ -192,14 +201,11 @@ mod tests {
 
     #[test]
     fn other_trainers_get_a_way_out() {
-        for (bytes, trainer) in [(b"{\"features_info\":{}}".as_slice(), "CatBoost"), (b"CBM1\0", "CatBoost")]
+        for (bytes, way) in
+            [(b"CBM1\0".as_slice(), "format=\"json\""), (b"<?xml version=\"1.0\"?>", "save_model")]
         {
             let error = detect(bytes).unwrap_err();
-            assert!(
-                error.message.contains(trainer) && error.help.as_ref().unwrap().contains("XGBoost"),
-                "{error}"
-            );
-            assert!(error.help.as_ref().unwrap().contains("today"), "{error}");
+            assert!(error.help.as_ref().unwrap().contains(way), "{error}");
         }
         let dump = detect(b"{\"name\":\"tree\",\"num_tree_per_iteration\":1}").unwrap_err();
         assert!(dump.help.as_ref().unwrap().contains("save_model(\"model.txt\") of LightGBM"), "{dump}");
@@ -208,12 +214,12 @@ mod tests {
     #[test]
     fn the_order_of_keys_does_not_hide_the_trainer() {
         let lightgbm = b"{\"average_output\":false,\"num_tree_per_iteration\":1,\"version\":\"v4\"}";
-        let catboost = b"{\"scale_and_bias\":[1,[0]],\"oblivious_trees\":[]}";
-        for (bytes, trainer) in [(lightgbm.as_slice(), "LightGBM"), (catboost, "CatBoost")] {
-            let error = crate::read(bytes).unwrap_err();
-            assert_eq!(error.code, codes::UNSUPPORTED_FORMAT, "{error}");
-            assert!(error.message.contains(trainer), "{error}");
-        }
+        let error = crate::read(lightgbm).unwrap_err();
+        assert_eq!(error.code, codes::UNSUPPORTED_FORMAT, "{error}");
+        assert!(error.message.contains("LightGBM"), "{error}");
+        let catboost = b"{\"scale_and_bias\":[1,[0.5]],\"oblivious_trees\":[]}";
+        assert_eq!(crate::read(catboost).unwrap().num_margins, 1);
+        assert!(matches!(detect(b"{ \"features_info\":{}}"), Ok(Format::CatboostJson(_))));
         let named = b"{\"learner\":{\"gradient_booster\":{},\"feature_names\":[\"num_tree_per_iteration\"]}}";
         assert_ne!(crate::read(named).unwrap_err().code, codes::UNSUPPORTED_FORMAT);
     }

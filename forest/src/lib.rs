@@ -21,6 +21,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod catboost;
 mod category;
 mod check;
 pub mod codes;
@@ -29,6 +30,7 @@ mod detect;
 mod error;
 mod fingerprint;
 mod forest;
+mod grow;
 mod json;
 mod lightgbm;
 mod loaded;
@@ -39,6 +41,7 @@ mod prepared;
 mod profile;
 mod read;
 mod summary;
+mod treelite;
 mod ubjson;
 mod walk;
 mod xgboost;
@@ -56,6 +59,7 @@ pub use prepared::{Column, Prepared, Recipe};
 pub use profile::Profile;
 pub use read::{ReadOptions, load, read, read_with};
 pub use summary::{FeatureUse, LeafRange, MissingDirections, MissingValues, ModelSummary, summarize};
+pub use treelite::write_treelite;
 pub use walk::{Real, WalkError, predict, predict_classes, predict_leaves, predict_margins};
 
 /// The deepest tree that is accepted, in edges.

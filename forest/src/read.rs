@@ -1,12 +1,13 @@
 //! From the bytes of a model file to a forest: the format is found by looking at the content.
 
+use crate::catboost;
 use crate::codes;
-use crate::detect::{Format, detect, whose_json};
+use crate::detect::{Format, detect, is_catboost, whose_json};
 use crate::error::ModelError;
 use crate::forest::Forest;
 use crate::lightgbm;
 use crate::loaded::{Iterations, Loaded};
-use crate::{onnx, xgboost};
+use crate::{onnx, treelite, xgboost};
 
 /// Choices when a model is read.
 #[derive(Clone, Debug, Default)]
@@ -44,10 +45,17 @@ pub fn load(bytes: &[u8], options: &ReadOptions) -> Result<Loaded, ModelError> {
                 true => whose_json(json).unwrap_or(error),
                 false => error,
             };
-            xgboost::read_json(json, &options.iterations).map_err(whose)
+            match xgboost::read_json(json, &options.iterations) {
+                Err(error) if is_foreign(error.code) && is_catboost(json) => {
+                    catboost::read_json(json, &options.iterations)
+                }
+                read => read.map_err(whose),
+            }
         }
         Format::LightgbmText(text) => lightgbm::read(text, &options.iterations),
         Format::Onnx => onnx::read(bytes, &options.iterations),
+        Format::CatboostJson(json) => catboost::read_json(json, &options.iterations),
+        Format::Treelite => treelite::read(bytes, &options.iterations),
         Format::XgboostUbjson => xgboost::read_ubjson(bytes, &options.iterations),
     }
 }

@@ -38,3 +38,33 @@ pub fn differences(left: &[f32], right: &[f32]) -> (usize, f32) {
     let pairs = left.iter().zip(right).filter(|(left, right)| left.to_bits() != right.to_bits());
     pairs.fold((0, 0.0), |(count, most), (left, right)| (count + 1, (left - right).abs().max(most)))
 }
+
+/// The files of a folder, in order.
+pub fn files(folder: &Path) -> Vec<std::path::PathBuf> {
+    let mut files: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.retain(|path| path.is_file());
+    files.sort();
+    files
+}
+
+/// Reads a model that was cut at each length, and with bytes changed everywhere: whatever comes of it is no panic, and
+/// what is still a model predicts something.
+pub fn damaged(bytes: &[u8]) {
+    let step = 1 + bytes.len() / 2000;
+    for length in (0..bytes.len()).step_by(step) {
+        let _ = sched_forest::read(&bytes[..length]);
+    }
+    let mut changed = bytes.to_vec();
+    for at in (0..bytes.len()).step_by(step) {
+        for flip in [0x01, 0x10, 0x80, 0xff] {
+            changed[at] ^= flip;
+            if let Ok(forest) = sched_forest::read(&changed)
+                && forest.num_features < 1000
+            {
+                let mut out = vec![0.0f64; forest.num_margins];
+                sched_forest::predict_margins(&forest, &vec![0.5f64; forest.num_features], &mut out).unwrap();
+            }
+            changed[at] ^= flip;
+        }
+    }
+}

@@ -1,0 +1,236 @@
+//! Features: where they are in a row, what a missing value means, and what categories are called.
+
+use std::collections::HashMap;
+
+use super::document::{CategoricalFeature, Features, Split};
+use crate::category::Label;
+use crate::codes;
+use crate::error::ModelError;
+use crate::forest::Predicate;
+use crate::loaded::Note;
+
+/// The features of a model.
+pub(super) struct Columns {
+    floats: HashMap<u32, Float>,
+    categories: HashMap<u32, Categorical>,
+    /// Columns of a row.
+    pub count: usize,
+    /// Names, or none at all.
+    pub names: Vec<String>,
+    /// Names of categories by column, or none at all.
+    pub labels: Vec<Vec<Label>>,
+}
+
+struct Float {
+    column: u32,
+    /// The side of a missing value: 1 is above all borders.
+    missing: bool,
+}
+
+struct Categorical {
+    column: u32,
+    /// What a row holds for a category with this hash.
+    values: HashMap<u32, f64>,
+}
+
+/// What a split asks, as a node of ours.
+#[derive(Clone)]
+pub(super) struct Asked {
+    pub feature: u32,
+    pub predicate: Predicate,
+    pub missing_left: bool,
+    /// Whether the child for yes, which is the right one in the file, is our left one.
+    pub swapped: bool,
+}
+
+/// Whole numbers up to here are numbers of single precision.
+const MOST: i64 = 1 << 24;
+
+impl Columns {
+    /// Reads the table of features of a file of so many bytes.
+    pub fn new(features: Features, bytes: usize, notes: &mut Vec<Note>) -> Result<Columns, ModelError> {
+        refuse_others(&features)?;
+        let Features { float_features, categorical_features, cat_features_hash, .. } = features;
+        let places = float_features.iter().map(|it| (it.flat_feature_index, &it.feature_name));
+        let places: Vec<_> = places
+            .chain(categorical_features.iter().map(|it| (it.flat_feature_index, &it.feature_name)))
+            .collect();
+        let (count, names) = places_in_rows(&places, notes)?;
+        let mut floats = HashMap::new();
+        for (index, it) in float_features.iter().enumerate() {
+            let place = || format!("features_info.float_features[{index}].nan_value_treatment");
+            let missing = match it.nan_value_treatment.as_str() {
+                "AsIs" | "AsFalse" | "" => false,
+                "AsTrue" => true,
+                other => {
+                    let message = format!("missing values are treated `{}`", other.escape_debug());
+                    return Err(ModelError::new(codes::BAD_PARAMETER, message)
+                        .at(place())
+                        .help("CatBoost has `AsIs`, `AsFalse` and `AsTrue`"));
+                }
+            };
+            floats.insert(it.feature_index, Float { column: it.flat_feature_index, missing });
+        }
+        let hashed: HashMap<u32, &str> =
+            cat_features_hash.iter().map(|it| (it.hash as u32, it.value.as_str())).collect();
+        let mut known: Vec<&str> = hashed.values().copied().collect();
+        known.sort_unstable();
+        let mut columns = Columns { floats, categories: HashMap::new(), count, names, labels: Vec::new() };
+        // Names that no test asks for are listed too, so that rows may hold them, as long as there are not too many.
+        let all = known.len() * categorical_features.len() <= bytes / 8;
+        for it in &categorical_features {
+            columns.add_categories(it, &hashed, if all { &known } else { &[] });
+        }
+        Ok(columns)
+    }
+
+    fn add_categories(&mut self, it: &CategoricalFeature, hashed: &HashMap<u32, &str>, known: &[&str]) {
+        let column = it.flat_feature_index;
+        let tested = it.values.iter().filter_map(|&hash| Some((hash as u32, *hashed.get(&(hash as u32))?)));
+        let tested: Vec<(u32, &str)> = tested.collect();
+        let numbers: Option<HashMap<u32, f64>> =
+            tested.iter().map(|&(hash, name)| Some((hash, whole(name)? as f64))).collect();
+        let values = match numbers {
+            Some(numbers) => numbers,
+            None => {
+                let mut labels: Vec<&str> = tested.iter().map(|(_, name)| *name).collect();
+                labels.extend(known);
+                let mut places = HashMap::new();
+                labels.retain(|&name| {
+                    let next = places.len();
+                    let is_new = !places.contains_key(name);
+                    places.entry(name).or_insert(next as f64);
+                    is_new
+                });
+                let values = tested.iter().map(|&(hash, name)| (hash, places[name])).collect();
+                if self.labels.is_empty() {
+                    self.labels = vec![Vec::new(); self.count];
+                }
+                self.labels[column as usize] =
+                    labels.into_iter().map(|name| Label::Text(name.into())).collect();
+                values
+            }
+        };
+        self.categories.insert(it.feature_index, Categorical { column, values });
+    }
+
+    /// What a split asks.
+    pub fn asked(&self, split: &Split) -> Result<Asked, ModelError> {
+        match split.split_type.as_str() {
+            "FloatFeature" | "" => self.number(split),
+            "OneHotFeature" => self.category(split),
+            "OnlineCtr" => Err(unsupported(
+                "the tree asks for a statistic of a category (a CTR)",
+                "train with `one_hot_max_size` above the number of categories, or encode the categories as numbers yourself",
+            )
+            .at("split_type")),
+            other => Err(unsupported(
+                &format!("the tree has a split of type `{}`", other.escape_debug()),
+                "train with numeric features, and categorical ones below `one_hot_max_size`",
+            )
+            .at("split_type")),
+        }
+    }
+
+    fn number(&self, split: &Split) -> Result<Asked, ModelError> {
+        let feature = split.float_feature_index.and_then(|index| self.floats.get(&index));
+        let Some(Float { column, missing }) = feature else {
+            return Err(no_feature("float_feature_index", split.float_feature_index));
+        };
+        let Some(border) = split.border else {
+            return Err(ModelError::new(codes::STRUCTURE, "missing field `border`").at("border"));
+        };
+        let predicate = Predicate::Numeric { threshold: f64::from(border as f32) };
+        Ok(Asked { feature: *column, predicate, missing_left: !missing, swapped: false })
+    }
+
+    fn category(&self, split: &Split) -> Result<Asked, ModelError> {
+        let feature = split.cat_feature_index.and_then(|index| self.categories.get(&index));
+        let Some(Categorical { column, values }) = feature else {
+            return Err(no_feature("cat_feature_index", split.cat_feature_index));
+        };
+        let Some(hash) = split.value else {
+            return Err(ModelError::new(codes::STRUCTURE, "missing field `value`").at("value"));
+        };
+        let Some(&value) = values.get(&(hash as u32)) else {
+            let message = "the tree asks for a category, and the file holds only the category's hash";
+            return Err(ModelError::new(codes::UNSUPPORTED_CATEGORICAL, message).at("value").help(
+                "save the model with its training data, which has the names: save_model(\"model.json\", format=\"json\", \
+                 pool=train_pool)",
+            ));
+        };
+        Ok(Asked {
+            feature: *column,
+            predicate: Predicate::Equal { value },
+            missing_left: false,
+            swapped: true,
+        })
+    }
+}
+
+/// A category that is written as a whole number, as CatBoost writes integers.
+fn whole(name: &str) -> Option<i64> {
+    let number: i64 = name.parse().ok()?;
+    (number.abs() <= MOST && number.to_string() == name).then_some(number)
+}
+
+fn unsupported(message: &str, help: &str) -> ModelError {
+    ModelError::new(codes::UNSUPPORTED_FEATURE, message).help(help)
+}
+
+fn no_feature(place: &str, index: Option<u32>) -> ModelError {
+    let which = index.map_or(String::from("no feature"), |index| format!("feature {index}"));
+    ModelError::new(
+        codes::FEATURE_OUT_OF_RANGE,
+        format!("the split tests {which}, which the model does not list"),
+    )
+    .at(place)
+}
+
+fn refuse_others(features: &Features) -> Result<(), ModelError> {
+    let kinds = [("text", &features.text_features), ("embedding", &features.embedding_features)];
+    for (kind, listed) in kinds {
+        if let Some(first) = listed.first() {
+            let name = first.feature_name.escape_debug();
+            let message = format!("the model has {kind} features, such as `{name}`");
+            let help = "train with columns of numbers and categories: turn texts and embeddings into numbers yourself";
+            return Err(unsupported(&message, help).at(format!("features_info.{kind}_features[0]")));
+        }
+    }
+    Ok(())
+}
+
+/// How many columns a row has, and their names if there are any.
+fn places_in_rows(
+    places: &[(u32, &String)],
+    notes: &mut Vec<Note>,
+) -> Result<(usize, Vec<String>), ModelError> {
+    let count = places.iter().map(|&(column, _)| column as usize + 1).max().unwrap_or(1);
+    let at = "features_info";
+    if count > places.len().max(1) {
+        let message =
+            format!("a feature has the column {}, and the model lists {} features", count - 1, places.len());
+        return Err(ModelError::new(codes::FEATURE_OUT_OF_RANGE, message).at(at));
+    }
+    let mut names: Vec<Option<&String>> = vec![None; count];
+    for &(column, name) in places {
+        if names[column as usize].replace(name).is_some() {
+            let message = format!("two features have the column {column}");
+            return Err(ModelError::new(codes::BAD_PARAMETER, message).at(at));
+        }
+    }
+    let is_plain = |(column, name): (usize, &Option<&String>)| {
+        name.is_none_or(|name| name.is_empty() || *name == column.to_string())
+    };
+    if names.iter().enumerate().all(is_plain) {
+        return Ok((count, Vec::new()));
+    }
+    let mut names: Vec<String> = names.into_iter().map(|name| name.cloned().unwrap_or_default()).collect();
+    let mut sorted: Vec<&String> = names.iter().collect();
+    sorted.sort_unstable();
+    if sorted.windows(2).any(|pair| pair[0] == pair[1]) {
+        notes.push(Note("names of features are ignored: two features have the same name".into()));
+        names.clear();
+    }
+    Ok((count, names))
+}

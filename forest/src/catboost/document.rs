@@ -1,0 +1,131 @@
+//! What is read of CatBoost's JSON. Keys that mean nothing to predictions are skipped.
+
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
+
+#[derive(Deserialize)]
+pub(super) struct Document {
+    #[serde(default)]
+    pub features_info: Features,
+    #[serde(default)]
+    pub model_info: ModelInfo,
+    pub oblivious_trees: Option<Vec<Oblivious>>,
+    pub trees: Option<Vec<Node>>,
+    pub scale_and_bias: Option<(f64, Bias)>,
+}
+
+/// One number for all outputs in old releases, one for each later.
+#[derive(Deserialize)]
+#[serde(untagged)]
+pub(super) enum Bias {
+    Each(Vec<f64>),
+    One(f64),
+}
+
+#[derive(Default, Deserialize)]
+pub(super) struct Features {
+    #[serde(default, deserialize_with = "list")]
+    pub float_features: Vec<FloatFeature>,
+    #[serde(default, deserialize_with = "list")]
+    pub categorical_features: Vec<CategoricalFeature>,
+    #[serde(default, deserialize_with = "list")]
+    pub text_features: Vec<OtherFeature>,
+    #[serde(default, deserialize_with = "list")]
+    pub embedding_features: Vec<OtherFeature>,
+    #[serde(default, deserialize_with = "list")]
+    pub cat_features_hash: Vec<Hashed>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct FloatFeature {
+    pub feature_index: u32,
+    pub flat_feature_index: u32,
+    #[serde(default)]
+    pub feature_name: String,
+    #[serde(default)]
+    pub nan_value_treatment: String,
+}
+
+#[derive(Deserialize)]
+pub(super) struct CategoricalFeature {
+    pub feature_index: u32,
+    pub flat_feature_index: u32,
+    #[serde(default)]
+    pub feature_name: String,
+    #[serde(default, deserialize_with = "list")]
+    pub values: Vec<i64>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct OtherFeature {
+    #[serde(default)]
+    pub feature_name: String,
+}
+
+/// A category's name and its hash.
+#[derive(Deserialize)]
+pub(super) struct Hashed {
+    pub hash: i64,
+    pub value: String,
+}
+
+#[derive(Default, Deserialize)]
+pub(super) struct ModelInfo {
+    #[serde(default)]
+    pub params: Value,
+    #[serde(default)]
+    pub class_params: ClassParams,
+    pub binclass_probability_threshold: Option<Value>,
+    #[serde(default)]
+    pub catboost_version_info: Value,
+}
+
+#[derive(Default, Deserialize)]
+pub(super) struct ClassParams {
+    #[serde(default, deserialize_with = "list")]
+    pub class_names: Vec<Value>,
+}
+
+/// A tree that asks the same in all nodes of a level.
+#[derive(Deserialize)]
+pub(super) struct Oblivious {
+    /// The first is the lowest bit of a leaf's number. Absent or null in a tree of one leaf.
+    #[serde(default)]
+    pub splits: Option<Vec<Split>>,
+    /// The values of the first leaf, then those of the next.
+    pub leaf_values: Vec<f64>,
+}
+
+/// A node of a tree of any shape: a split with two children, or values.
+#[derive(Deserialize)]
+pub(super) struct Node {
+    pub split: Option<Split>,
+    pub left: Option<Box<Node>>,
+    pub right: Option<Box<Node>>,
+    pub value: Option<Values>,
+    /// The number of a leaf, which the file does not hold.
+    #[serde(skip)]
+    pub number: u32,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+pub(super) enum Values {
+    One(f64),
+    Each(Vec<f64>),
+}
+
+#[derive(Deserialize)]
+pub(super) struct Split {
+    #[serde(default)]
+    pub split_type: String,
+    pub border: Option<f64>,
+    pub float_feature_index: Option<u32>,
+    pub cat_feature_index: Option<u32>,
+    pub value: Option<i64>,
+}
+
+/// A list, which CatBoost writes as null where it is empty.
+fn list<'de, D: Deserializer<'de>, T: Deserialize<'de>>(reader: D) -> Result<Vec<T>, D::Error> {
+    Option::deserialize(reader).map(Option::unwrap_or_default)
+}

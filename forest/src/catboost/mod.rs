@@ -1,0 +1,222 @@
+//! The reader of CatBoost models that `save_model(..., format="json")` wrote.
+//!
+//! A split is passed where a value in single precision is above the border, which itself is in single precision; values
+//! of leaves are summed in double precision, and a factor and a bias follow. Oblivious trees become complete trees
+//! whose leaves, from left to right, have CatBoost's numbers.
+
+mod columns;
+mod document;
+mod loss;
+
+use smallvec::SmallVec;
+
+use crate::MAX_MARGINS;
+use crate::check::ForestParts;
+use crate::codes;
+use crate::error::ModelError;
+use crate::forest::{Comparison, Float, Forest, Leaf, Target, Tree, Types};
+use crate::grow::{Growing, Slot};
+use crate::loaded::{Iterations, Loaded, Source};
+use crate::output::Transform;
+use columns::{Asked, Columns};
+use document::{Bias, Document, ModelInfo, Node, Oblivious, Values};
+
+const SAVE: &str = "save the model again with CatBoost's save_model(\"model.json\", format=\"json\")";
+
+pub(crate) fn read_json(bytes: &[u8], iterations: &Iterations) -> Result<Loaded, ModelError> {
+    let document: Document =
+        crate::json::from_json(bytes).map_err(|error| match error.code == codes::STRUCTURE {
+            true => error.help(SAVE),
+            false => error,
+        })?;
+    let mut notes = Vec::new();
+    let version = version(&document.model_info);
+    let forest = forest(document, bytes.len(), iterations, &mut notes)?;
+    let source = Source { format: "JSON", trainer: "CatBoost", ..Source::default() };
+    Ok(Loaded { forest, version, notes, source })
+}
+
+fn forest(
+    document: Document,
+    bytes: usize,
+    iterations: &Iterations,
+    notes: &mut Vec<crate::Note>,
+) -> Result<Forest, ModelError> {
+    let Document { features_info, model_info, oblivious_trees, trees, scale_and_bias } = document;
+    let columns = Columns::new(features_info, bytes, notes)?;
+    let (factor, bias) = scale_and_bias.unwrap_or((1.0, Bias::One(0.0)));
+    let width = match &bias {
+        Bias::Each(bias) => bias.len(),
+        Bias::One(_) => width(&oblivious_trees, &trees),
+    };
+    if width == 0 || width > MAX_MARGINS {
+        let message = format!("the model has {width} outputs; 1 to {MAX_MARGINS} are supported");
+        return Err(ModelError::new(codes::BAD_PARAMETER, message).at("scale_and_bias"));
+    }
+    let bias = match bias {
+        Bias::Each(bias) => bias,
+        Bias::One(bias) => vec![bias; width],
+    };
+    let count = oblivious_trees.as_ref().map_or(0, Vec::len) + trees.as_ref().map_or(0, Vec::len);
+    let (first, last) = iterations.select(count, None)?;
+    // CatBoost adds the bias with the first tree: a range that begins later goes without.
+    let bias = if first > 0 { vec![0.0; width] } else { bias };
+    let (objective, mut output) = loss::output(&model_info, width, notes)?;
+    if factor != 1.0 || bias.iter().any(|&bias| bias != 0.0) {
+        output.raw.push(Transform::Scale { factor, bias });
+    }
+    let trees = match (oblivious_trees, trees) {
+        (Some(trees), None) => converted("oblivious_trees", trees, first..last, |tree, source| {
+            complete(tree, source, width, &columns)
+        }),
+        (None, Some(trees)) => {
+            converted("trees", trees, first..last, |tree, source| any_shape(tree, source, width, &columns))
+        }
+        _ => {
+            let message = "the model needs either `oblivious_trees` or `trees`";
+            return Err(ModelError::new(codes::STRUCTURE, message).help(SAVE));
+        }
+    }?;
+    Forest::new(ForestParts {
+        trees,
+        num_features: columns.count,
+        num_margins: width,
+        base: vec![0.0; width],
+        comparison: Comparison::LessOrEqual,
+        types: Types {
+            input: Float::F32,
+            threshold: Float::F32,
+            accumulator: Float::F64,
+            output: Float::F64,
+        },
+        output,
+        objective,
+        feature_names: columns.names,
+        categories: columns.labels,
+        ..ForestParts::default()
+    })
+}
+
+fn converted<T>(
+    name: &str,
+    trees: Vec<T>,
+    range: std::ops::Range<usize>,
+    convert: impl Fn(T, u32) -> Result<Tree, ModelError>,
+) -> Result<Vec<Tree>, ModelError> {
+    let chosen = trees.into_iter().enumerate().take(range.end).skip(range.start);
+    let convert =
+        |(index, tree)| convert(tree, index as u32).map_err(|error| error.below(&format!("{name}[{index}]")));
+    chosen.map(convert).collect()
+}
+
+/// The number of outputs, by the first tree: old releases do not say it elsewhere.
+fn width(oblivious: &Option<Vec<Oblivious>>, trees: &Option<Vec<Node>>) -> usize {
+    if let Some(tree) = oblivious.as_ref().and_then(|trees| trees.first()) {
+        let depth = tree.splits.as_ref().map_or(0, Vec::len);
+        return tree.leaf_values.len().checked_shr(depth as u32).unwrap_or(0);
+    }
+    let mut node = trees.as_ref().and_then(|trees| trees.first());
+    while let Some(inner) = node {
+        if let Some(Values::Each(values)) = &inner.value {
+            return values.len();
+        }
+        node = inner.left.as_deref();
+    }
+    1
+}
+
+fn target(width: usize) -> Target {
+    if width == 1 { Target::One(0) } else { Target::All }
+}
+
+/// An oblivious tree as a complete tree. The root asks what the last split does, so that leaves are in their own order.
+fn complete(tree: Oblivious, source: u32, width: usize, columns: &Columns) -> Result<Tree, ModelError> {
+    let splits = tree.splits.unwrap_or_default();
+    let leaves = 1usize.checked_shl(splits.len() as u32).and_then(|leaves| leaves.checked_mul(width));
+    if splits.len() > 31 || leaves != Some(tree.leaf_values.len()) {
+        let message = format!(
+            "{} splits and {width} outputs do not go with {} values",
+            splits.len(),
+            tree.leaf_values.len()
+        );
+        return Err(ModelError::new(codes::LENGTH_MISMATCH, message).at("leaf_values").help(SAVE));
+    }
+    let ask = |(index, split)| columns.asked(split).map_err(|error| error.below(&format!("splits[{index}]")));
+    let asked = splits.iter().enumerate().map(ask).collect::<Result<Vec<Asked>, _>>()?;
+    let mut out = Growing::new(target(width), source);
+    let mut todo = vec![(Slot::ROOT, asked.len(), 0)];
+    while let Some((slot, level, number)) = todo.pop() {
+        let Some(level) = level.checked_sub(1) else {
+            let values = SmallVec::from_slice(&tree.leaf_values[number * width..(number + 1) * width]);
+            out.leaf(slot, Leaf { source: number as u32, values });
+            continue;
+        };
+        let Asked { feature, predicate, missing_left, swapped } = asked[level].clone();
+        let (left, right) = out.inner(slot, feature, predicate, missing_left)?;
+        let (no, yes) = (number, number | 1 << level);
+        let (of_left, of_right) = if swapped { (yes, no) } else { (no, yes) };
+        todo.push((right, level, of_right));
+        todo.push((left, level, of_left));
+    }
+    Ok(out.done())
+}
+
+/// A tree of any shape, as nested objects.
+fn any_shape(mut tree: Node, source: u32, width: usize, columns: &Columns) -> Result<Tree, ModelError> {
+    number(&mut tree);
+    let mut out = Growing::new(target(width), source);
+    let mut todo = vec![(Slot::ROOT, tree)];
+    while let Some((slot, node)) = todo.pop() {
+        let broken = |message: &str| ModelError::new(codes::STRUCTURE, message).help(SAVE);
+        match node {
+            Node { split: Some(split), left: Some(no), right: Some(yes), .. } => {
+                let Asked { feature, predicate, missing_left, swapped } = columns.asked(&split)?;
+                let (left, right) = out.inner(slot, feature, predicate, missing_left)?;
+                let (of_left, of_right) = if swapped { (yes, no) } else { (no, yes) };
+                todo.push((right, *of_right));
+                todo.push((left, *of_left));
+            }
+            Node { split: None, left: None, right: None, value: Some(value), number, .. } => {
+                let values = match value {
+                    Values::One(value) => SmallVec::from_slice(&[value]),
+                    Values::Each(values) => SmallVec::from_vec(values),
+                };
+                if values.len() != width {
+                    let message = format!("a leaf has {} values for {width} outputs", values.len());
+                    return Err(ModelError::new(codes::LENGTH_MISMATCH, message).help(SAVE));
+                }
+                out.leaf(slot, Leaf { source: number, values });
+            }
+            _ => return Err(broken("a node is neither a split with two children nor a value")),
+        }
+    }
+    Ok(out.done())
+}
+
+/// Numbers leaves as CatBoost does: left before right, but a leaf on the right before a larger tree on the left.
+fn number(tree: &mut Node) {
+    let mut next = 0;
+    let mut todo = vec![tree];
+    while let Some(node) = todo.pop() {
+        if node.split.is_none() {
+            node.number = next;
+            next += 1;
+        }
+        let is_leaf = |child: &Option<Box<Node>>| child.as_ref().is_none_or(|child| child.split.is_none());
+        let right_first = is_leaf(&node.right) && !is_leaf(&node.left);
+        let (mut first, mut second) = (node.left.as_deref_mut(), node.right.as_deref_mut());
+        if right_first {
+            std::mem::swap(&mut first, &mut second);
+        }
+        todo.extend(second);
+        todo.extend(first);
+    }
+}
+
+/// The release, from a text such as `Branch: tags/v1.2.10`.
+fn version(info: &ModelInfo) -> Vec<u64> {
+    let text = info.catboost_version_info.as_str().unwrap_or_default();
+    let Some((_, release)) = text.split_once("tags/v") else { return Vec::new() };
+    let release = release.split(|c: char| !c.is_ascii_digit() && c != '.').next().unwrap_or_default();
+    release.split('.').map_while(|part| part.parse().ok()).collect()
+}

@@ -1,0 +1,76 @@
+//! Trees from the root down, in the order that a [`Tree`] has.
+
+use crate::MAX_DEPTH;
+use crate::codes;
+use crate::error::ModelError;
+use crate::forest::{Inner, Leaf, NodeRef, Target, Tree};
+
+/// The place that waits for a node: the root, or a child of an inner node. Also says how deep it is.
+#[derive(Clone, Copy)]
+pub(crate) struct Slot {
+    parent: Option<(u32, bool)>,
+    depth: u32,
+}
+
+impl Slot {
+    /// The place of the root.
+    pub const ROOT: Slot = Slot { parent: None, depth: 0 };
+}
+
+/// A tree that is filled in depth-first order, left before right.
+pub(crate) struct Growing(Tree);
+
+/// What a node tests, before its children are known.
+pub(crate) type Test = crate::forest::Predicate;
+
+impl Growing {
+    /// A tree without nodes; it has to get at least one.
+    pub fn new(target: Target, source: u32) -> Growing {
+        Growing(Tree { root: NodeRef::Leaf(0), inner: Vec::new(), leaves: Vec::new(), target, source })
+    }
+
+    /// Puts a leaf into a place.
+    pub fn leaf(&mut self, slot: Slot, leaf: Leaf) {
+        let node = NodeRef::Leaf(self.0.leaves.len() as u32);
+        self.0.leaves.push(leaf);
+        self.put(slot, node);
+    }
+
+    /// Puts an inner node into a place, and gives the places of its left and its right child.
+    ///
+    /// # Errors
+    /// `M0014` below the deepest place that is allowed.
+    pub fn inner(
+        &mut self,
+        slot: Slot,
+        feature: u32,
+        predicate: Test,
+        missing_left: bool,
+    ) -> Result<(Slot, Slot), ModelError> {
+        if slot.depth >= MAX_DEPTH {
+            let message = format!("the tree is deeper than {MAX_DEPTH} levels");
+            return Err(ModelError::new(codes::TOO_DEEP, message).help("train with a lower depth"));
+        }
+        let index = self.0.inner.len() as u32;
+        let waiting = NodeRef::Leaf(u32::MAX);
+        self.0.inner.push(Inner { feature, predicate, missing_left, left: waiting, right: waiting });
+        self.put(slot, NodeRef::Inner(index));
+        let child = |is_left| Slot { parent: Some((index, is_left)), depth: slot.depth + 1 };
+        Ok((child(true), child(false)))
+    }
+
+    /// The tree, all of whose places are taken.
+    pub fn done(mut self) -> Tree {
+        self.0.inner.shrink_to_fit();
+        self.0.leaves.shrink_to_fit();
+        self.0
+    }
+
+    fn put(&mut self, slot: Slot, node: NodeRef) {
+        match slot.parent {
+            None => self.0.root = node,
+            Some((parent, true)) => self.0.inner[parent as usize].left = node,
+            Some((parent, false)) => self.0.inner[parent as usize].right = node,
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! Reading a checkpoint's scalars and arrays, which stay where they are.
+
+use sched_diagnostics::Place;
+
+use crate::codes;
+use crate::error::ModelError;
+use crate::forest::Float;
+
+/// What is not read yet.
+pub(super) struct Bytes<'a> {
+    all: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Bytes<'a> {
+    pub fn new(all: &'a [u8]) -> Bytes<'a> {
+        Bytes { all, at: 0 }
+    }
+
+    /// How many bytes are left.
+    pub fn left(&self) -> usize {
+        self.all.len() - self.at
+    }
+
+    pub fn take(&mut self, count: usize) -> Result<&'a [u8], ModelError> {
+        let end = self.at.checked_add(count).filter(|&end| end <= self.all.len());
+        let Some(end) = end else {
+            let message = format!(
+                "the file ends {} bytes after byte {}, where {count} are needed",
+                self.left(),
+                self.at
+            );
+            return Err(ModelError::new(codes::SYNTAX, message)
+                .at(Place::Byte(self.all.len()))
+                .help("the file was probably damaged or cut short; copy it again or save the model again"));
+        };
+        let taken = &self.all[self.at..end];
+        self.at = end;
+        Ok(taken)
+    }
+
+    fn word<const N: usize>(&mut self) -> Result<[u8; N], ModelError> {
+        let mut word = [0; N];
+        word.copy_from_slice(self.take(N)?);
+        Ok(word)
+    }
+
+    pub fn u8(&mut self) -> Result<u8, ModelError> {
+        Ok(self.word::<1>()?[0])
+    }
+
+    pub fn i32(&mut self) -> Result<i32, ModelError> {
+        Ok(i32::from_le_bytes(self.word()?))
+    }
+
+    pub fn u64(&mut self) -> Result<u64, ModelError> {
+        Ok(u64::from_le_bytes(self.word()?))
+    }
+
+    pub fn f32(&mut self) -> Result<f32, ModelError> {
+        Ok(f32::from_le_bytes(self.word()?))
+    }
+
+    /// An array of elements of so many bytes, after its length.
+    fn elements(&mut self, size: usize) -> Result<&'a [u8], ModelError> {
+        let count = usize::try_from(self.u64()?).unwrap_or(usize::MAX);
+        self.take(count.saturating_mul(size))
+    }
+
+    pub fn array<const N: usize>(&mut self) -> Result<Array<'a, N>, ModelError> {
+        Ok(Array(self.elements(N)?))
+    }
+
+    pub fn floats(&mut self, float: Float) -> Result<Floats<'a>, ModelError> {
+        Ok(match float {
+            Float::F32 => Floats::F32(self.array()?),
+            Float::F64 => Floats::F64(self.array()?),
+        })
+    }
+
+    /// Passes fields of later releases, each with a name.
+    pub fn skip_fields(&mut self) -> Result<(), ModelError> {
+        for _ in 0..self.i32()? {
+            self.array::<1>()?;
+            let size = self.u64()?;
+            let count = self.u64()?;
+            self.take(usize::try_from(size.saturating_mul(count)).unwrap_or(usize::MAX))?;
+        }
+        Ok(())
+    }
+}
+
+/// An array of elements of `N` bytes.
+#[derive(Clone, Copy)]
+pub(super) struct Array<'a, const N: usize>(&'a [u8]);
+
+impl<'a, const N: usize> Array<'a, N> {
+    pub fn len(&self) -> usize {
+        self.0.len() / N
+    }
+
+    pub fn bytes(&self) -> &'a [u8] {
+        self.0
+    }
+
+    fn get(&self, index: usize) -> Option<[u8; N]> {
+        let start = index.checked_mul(N)?;
+        let bytes = self.0.get(start..start.checked_add(N)?)?;
+        let mut element = [0; N];
+        element.copy_from_slice(bytes);
+        Some(element)
+    }
+}
+
+impl Array<'_, 1> {
+    pub fn u8(&self, index: usize) -> Option<u8> {
+        self.get(index).map(|[byte]| byte)
+    }
+}
+
+impl Array<'_, 4> {
+    pub fn i32(&self, index: usize) -> Option<i32> {
+        self.get(index).map(i32::from_le_bytes)
+    }
+
+    pub fn u32(&self, index: usize) -> Option<u32> {
+        self.get(index).map(u32::from_le_bytes)
+    }
+
+    pub fn i32s(&self) -> Vec<i32> {
+        (0..self.len()).filter_map(|index| self.i32(index)).collect()
+    }
+}
+
+impl Array<'_, 8> {
+    pub fn u64(&self, index: usize) -> Option<u64> {
+        self.get(index).map(u64::from_le_bytes)
+    }
+
+    pub fn f64(&self, index: usize) -> Option<f64> {
+        self.get(index).map(f64::from_le_bytes)
+    }
+}
+
+/// An array of numbers of the model's type.
+#[derive(Clone, Copy)]
+pub(super) enum Floats<'a> {
+    F32(Array<'a, 4>),
+    F64(Array<'a, 8>),
+}
+
+impl Floats<'_> {
+    pub fn len(&self) -> usize {
+        match self {
+            Floats::F32(array) => array.len(),
+            Floats::F64(array) => array.len(),
+        }
+    }
+
+    pub fn get(&self, index: usize) -> Option<f64> {
+        match self {
+            Floats::F32(array) => array.get(index).map(|bytes| f64::from(f32::from_le_bytes(bytes))),
+            Floats::F64(array) => array.f64(index),
+        }
+    }
+}

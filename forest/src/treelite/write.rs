@@ -1,0 +1,341 @@
+//! Writing a forest as a Treelite checkpoint.
+
+use super::trees_evenly;
+use crate::category::CategoryRule;
+use crate::codes;
+use crate::error::ModelError;
+use crate::forest::{Comparison, Float, Forest, NodeRef, Predicate, Target, Tree};
+use crate::output::{ClassRule, Sigmoid, Softmax, Transform};
+
+/// Writes a forest as a checkpoint of Treelite 4.
+///
+/// Treelite adds base scores after the trees, so sums may differ in the last digit where there are any; a sigmoid may
+/// differ there too. Names of features, classes and categories, iterations and the trainer's numbers of nodes have no
+/// place in a checkpoint.
+///
+/// # Errors
+/// `M0052` for what Treelite cannot compute.
+pub fn write_treelite(forest: &Forest) -> Result<Vec<u8>, ModelError> {
+    let plan = plan(forest)?;
+    let mut out = Out { bytes: Vec::new(), float: forest.types.accumulator };
+    header(forest, &plan, &mut out);
+    for tree in &forest.trees {
+        write_tree(forest, tree, &mut out);
+    }
+    Ok(out.bytes)
+}
+
+/// What a forest is in Treelite's words.
+struct Plan {
+    task: u8,
+    average: bool,
+    num_class: Vec<i32>,
+    is_vector: bool,
+    postprocessor: &'static str,
+    sigmoid_alpha: f32,
+    ratio_c: f32,
+    base_scores: Vec<f64>,
+}
+
+fn cannot(what: impl Into<String>, help: &str) -> ModelError {
+    ModelError::new(codes::NO_TREELITE, format!("Treelite cannot compute {}", what.into())).help(help)
+}
+
+const BUILD: &str = "build a library with `schedc build` instead, which computes all models that are read";
+
+fn plan(forest: &Forest) -> Result<Plan, ModelError> {
+    let float = forest.types.accumulator;
+    if forest.types != crate::Types::all(float) {
+        return Err(cannot("with rows, thresholds and sums of different types", BUILD));
+    }
+    if forest.linear.iter().any(|tree| !tree.is_empty()) {
+        return Err(cannot("linear leaves", BUILD));
+    }
+    check_predicates(forest)?;
+    let vectors = forest.trees.iter().filter(|tree| tree.target == Target::All).count();
+    if vectors != 0 && vectors != forest.trees.len() {
+        return Err(cannot("trees for one output beside trees for all", BUILD));
+    }
+    let (average, base_scores) = raw(forest)?;
+    let (task, is_multiclass) = match forest.output.classes.as_ref().map(|classes| classes.rule) {
+        None if forest.objective == "isolation_forest" => (4, false),
+        None if forest.objective == "learning_to_rank" => (3, false),
+        None => (1, matches!(forest.output.value[..], [Transform::Softmax(_)])),
+        Some(ClassRule::LargestMargin | ClassRule::LargestValue) => (2, true),
+        Some(ClassRule::ValueAbove(0.5) | ClassRule::MarginAbove(0.0)) => (0, false),
+        Some(ClassRule::ValueAbove(bound) | ClassRule::MarginAbove(bound)) => {
+            return Err(cannot(format!("a class that begins at {bound}"), BUILD));
+        }
+    };
+    let count = forest.num_margins as i32;
+    let (mut sigmoid_alpha, mut ratio_c) = (1.0, 1.0);
+    let single = |number: f64, into: &mut f32| {
+        *into = number as f32;
+        match f64::from(*into) == number {
+            true => Ok(()),
+            false => {
+                Err(cannot(format!("with the parameter {number}, which it keeps in single precision"), BUILD))
+            }
+        }
+    };
+    let postprocessor = match &forest.output.value[..] {
+        [] if is_multiclass => "identity_multiclass",
+        [] => "identity",
+        [Transform::SignedSquare] => "signed_square",
+        [Transform::Hinge] => "hinge",
+        [Transform::Exp] => "exponential",
+        [Transform::LogOnePlusExp] => "logarithm_one_plus_exp",
+        [Transform::PowerOfTwo { by }] => {
+            single(*by, &mut ratio_c)?;
+            "exponential_standard_ratio"
+        }
+        [Transform::Sigmoid(form)] => {
+            if let Sigmoid::Plain { slope } = form {
+                single(*slope, &mut sigmoid_alpha)?;
+            }
+            if is_multiclass { "multiclass_ova" } else { "sigmoid" }
+        }
+        [Transform::Softmax(Softmax::Doubled | Softmax::Plain)] => "softmax",
+        steps => {
+            let names: Vec<&str> = steps.iter().map(Transform::name).collect();
+            return Err(cannot(format!("the steps {} from sums to predictions", names.join(", ")), BUILD));
+        }
+    };
+    Ok(Plan {
+        task,
+        average,
+        num_class: if is_multiclass { vec![count] } else { vec![1; forest.num_margins] },
+        is_vector: vectors > 0 && count > 1,
+        postprocessor,
+        sigmoid_alpha,
+        ratio_c,
+        base_scores,
+    })
+}
+
+/// Whether trees are averaged, and what is added after that.
+fn raw(forest: &Forest) -> Result<(bool, Vec<f64>), ModelError> {
+    let steps = &forest.output.raw[..];
+    let (average, steps) = match steps {
+        [Transform::Divide { by }, rest @ ..] => {
+            if trees_evenly(&forest.trees, forest.num_margins) != Some(*by) {
+                return Err(cannot(format!("an average over {by}, which is not the number of trees"), BUILD));
+            }
+            (true, rest)
+        }
+        _ => (false, steps),
+    };
+    let has_base = forest.base.iter().any(|&base| base != 0.0);
+    match steps {
+        [] if !has_base => Ok((average, vec![0.0; forest.num_margins])),
+        [] if !average => Ok((average, forest.base.clone())),
+        [Transform::Scale { factor: 1.0, bias }] if !has_base => Ok((average, bias.clone())),
+        _ => Err(cannot("these steps from sums to margins", BUILD)),
+    }
+}
+
+fn check_predicates(forest: &Forest) -> Result<(), ModelError> {
+    let mut has_sets = false;
+    for inner in forest.trees.iter().flat_map(|tree| &tree.inner) {
+        match inner.predicate {
+            Predicate::NumericNotZero { .. } => {
+                return Err(cannot("with zeros that count as missing", BUILD));
+            }
+            Predicate::Member { .. } => has_sets = true,
+            Predicate::Numeric { .. } | Predicate::Equal { .. } => {}
+        }
+    }
+    if !has_sets {
+        return Ok(());
+    }
+    // The largest category that Treelite takes from a row of this type.
+    let most = match forest.types.input {
+        Float::F32 => 1 << 24,
+        Float::F64 => u32::MAX,
+    };
+    let members = || forest.sets.iter().flat_map(|set| set.members());
+    let is_same = match forest.category_rule {
+        CategoryRule::Positive { below } => members().all(|&it| (it <= most) == (f64::from(it) < below)),
+        // Values between -1 and 0 are category 0 here, and none in Treelite.
+        CategoryRule::Truncated => members().all(|&it| it != 0 && it <= most && it < 1 << 31),
+        CategoryRule::Whole => false,
+    };
+    match is_same {
+        true => Ok(()),
+        false => Err(cannot("categories from values as this model's trainer does", BUILD)),
+    }
+}
+
+/// Bytes that are written.
+struct Out {
+    bytes: Vec<u8>,
+    float: Float,
+}
+
+impl Out {
+    fn put<const N: usize>(&mut self, bytes: [u8; N]) {
+        self.bytes.extend_from_slice(&bytes);
+    }
+
+    fn i32(&mut self, number: i32) {
+        self.put(number.to_le_bytes());
+    }
+
+    fn array<const N: usize>(&mut self, elements: impl ExactSizeIterator<Item = [u8; N]>) {
+        self.put((elements.len() as u64).to_le_bytes());
+        elements.for_each(|element| self.put(element));
+    }
+
+    fn i32s(&mut self, numbers: &[i32]) {
+        self.array(numbers.iter().map(|number| number.to_le_bytes()));
+    }
+
+    fn u64s(&mut self, numbers: &[u64]) {
+        self.array(numbers.iter().map(|number| number.to_le_bytes()));
+    }
+
+    fn text(&mut self, text: &str) {
+        self.array(text.bytes().map(|byte| [byte]));
+    }
+
+    fn floats(&mut self, numbers: &[f64]) {
+        match self.float {
+            Float::F32 => self.array(numbers.iter().map(|&number| (number as f32).to_le_bytes())),
+            Float::F64 => self.array(numbers.iter().map(|number| number.to_le_bytes())),
+        }
+    }
+}
+
+fn header(forest: &Forest, plan: &Plan, out: &mut Out) {
+    let (targets, classes) = (plan.num_class.len() as i32, plan.num_class.first().copied().unwrap_or(1));
+    for part in [4, 0, 0] {
+        out.i32(part);
+    }
+    let float = if out.float == Float::F32 { 2 } else { 3 };
+    out.put([float, float]);
+    out.put((forest.trees.len() as u64).to_le_bytes());
+    out.i32(forest.num_features as i32);
+    out.put([plan.task, u8::from(plan.average)]);
+    out.i32(targets);
+    out.i32s(&plan.num_class);
+    out.i32s(&if plan.is_vector { [targets, classes] } else { [1, 1] });
+    let place = |tree: &Tree| match tree.target {
+        Target::All if forest.num_margins > 1 => (-1, -1),
+        Target::All => (0, 0),
+        Target::One(margin) => (margin as i32 / classes, margin as i32 % classes),
+    };
+    let (target_id, class_id): (Vec<i32>, Vec<i32>) = forest.trees.iter().map(place).unzip();
+    out.i32s(&target_id);
+    out.i32s(&class_id);
+    out.text(plan.postprocessor);
+    out.put(plan.sigmoid_alpha.to_le_bytes());
+    out.put(plan.ratio_c.to_le_bytes());
+    out.array(plan.base_scores.iter().map(|score| score.to_le_bytes()));
+    out.text("{}");
+    out.i32(0);
+}
+
+/// The arrays of a tree while it is written.
+#[derive(Default)]
+struct Nodes {
+    kind: Vec<u8>,
+    left: Vec<i32>,
+    right: Vec<i32>,
+    feature: Vec<i32>,
+    default_left: Vec<u8>,
+    value: Vec<f64>,
+    threshold: Vec<f64>,
+    operator: Vec<u8>,
+    vectors: Vec<f64>,
+    vector_begin: Vec<u64>,
+    vector_end: Vec<u64>,
+    sets: Vec<i32>,
+    set_begin: Vec<u64>,
+    set_end: Vec<u64>,
+}
+
+/// Inner nodes keep their numbers, from the root's 0 on, and leaves follow.
+fn write_tree(forest: &Forest, tree: &Tree, out: &mut Out) {
+    let number = |node: NodeRef| match node {
+        NodeRef::Inner(inner) => inner as i32,
+        NodeRef::Leaf(leaf) => tree.inner.len() as i32 + leaf as i32,
+    };
+    let mut nodes = Nodes::default();
+    for inner in &tree.inner {
+        let before = nodes.sets.len() as u64;
+        let (kind, operator, threshold) = match inner.predicate {
+            Predicate::Equal { value } => (1, 1, value),
+            Predicate::Member { set } => {
+                nodes.sets.extend(forest.sets[set as usize].members().iter().map(|&it| it as i32));
+                (2, 0, 0.0)
+            }
+            Predicate::Numeric { threshold } | Predicate::NumericNotZero { threshold } => {
+                match forest.comparison {
+                    Comparison::Less => (1, 2, threshold),
+                    Comparison::LessOrEqual => (1, 3, threshold),
+                }
+            }
+        };
+        nodes.push(kind, [number(inner.left), number(inner.right), inner.feature as i32]);
+        nodes.default_left.push(u8::from(inner.missing_left));
+        nodes.value.push(0.0);
+        nodes.threshold.push(threshold);
+        nodes.operator.push(operator);
+        nodes.set_begin.push(before);
+        nodes.set_end.push(nodes.sets.len() as u64);
+        nodes.vector_begin.push(nodes.vectors.len() as u64);
+        nodes.vector_end.push(nodes.vectors.len() as u64);
+    }
+    for leaf in &tree.leaves {
+        nodes.push(0, [-1, -1, -1]);
+        nodes.default_left.push(0);
+        nodes.threshold.push(0.0);
+        nodes.operator.push(0);
+        nodes.set_begin.push(nodes.sets.len() as u64);
+        nodes.set_end.push(nodes.sets.len() as u64);
+        nodes.vector_begin.push(nodes.vectors.len() as u64);
+        match leaf.values[..] {
+            [value] => nodes.value.push(value),
+            ref values => {
+                nodes.value.push(0.0);
+                nodes.vectors.extend_from_slice(values);
+            }
+        }
+        nodes.vector_end.push(nodes.vectors.len() as u64);
+    }
+    nodes.write(out);
+}
+
+impl Nodes {
+    fn push(&mut self, kind: u8, [left, right, feature]: [i32; 3]) {
+        self.kind.push(kind);
+        self.left.push(left);
+        self.right.push(right);
+        self.feature.push(feature);
+    }
+
+    fn write(&self, out: &mut Out) {
+        let bytes = |out: &mut Out, bytes: &[u8]| out.array(bytes.iter().map(|&byte| [byte]));
+        out.i32(self.kind.len() as i32);
+        out.put([u8::from(self.kind.contains(&2))]);
+        bytes(out, &self.kind);
+        out.i32s(&self.left);
+        out.i32s(&self.right);
+        out.i32s(&self.feature);
+        bytes(out, &self.default_left);
+        out.floats(&self.value);
+        out.floats(&self.threshold);
+        bytes(out, &self.operator);
+        bytes(out, &vec![0; self.kind.len()]);
+        out.floats(&self.vectors);
+        out.u64s(&self.vector_begin);
+        out.u64s(&self.vector_end);
+        out.i32s(&self.sets);
+        out.u64s(&self.set_begin);
+        out.u64s(&self.set_end);
+        // Counts, hessians and gains, none of which is known.
+        (0..6).for_each(|_| out.u64s(&[]));
+        out.i32(0);
+        out.i32(0);
+    }
+}

@@ -1,0 +1,178 @@
+//! Small CatBoost models, as fixtures made by `fixtures/make_catboost.py`: sums must be CatBoost's bit for bit, and
+//! predictions close to its own, which come from an exponential of its own.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod common;
+
+use std::path::{Path, PathBuf};
+
+use common::{damaged, files};
+use sched_forest::{
+    Forest, Iterations, Label, ReadOptions, predict, predict_classes, predict_leaves, predict_margins, read,
+    read_with,
+};
+use serde::Deserialize;
+
+#[derive(Deserialize)]
+struct Expected {
+    objective: String,
+    rows: Vec<u64>,
+    categories: Vec<(String, String)>,
+    leaves: Vec<u32>,
+    margins: Vec<u64>,
+    predictions: Vec<u64>,
+    classes: Vec<String>,
+    slice: Vec<u64>,
+}
+
+fn fixtures() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/catboost")
+}
+
+fn floats(bits: &[u64]) -> Vec<f64> {
+    bits.iter().map(|&bits| f64::from_bits(bits)).collect()
+}
+
+fn bits(values: &[f64]) -> Vec<u64> {
+    values.iter().map(|value| value.to_bits()).collect()
+}
+
+/// Rows with categories where the model has them: a text is its place in the list of names, and a number itself.
+fn rows(forest: &Forest, expected: &Expected) -> Vec<f64> {
+    let numbers = floats(&expected.rows);
+    if expected.categories.is_empty() {
+        return numbers;
+    }
+    assert_eq!(forest.feature_names, ["a", "color", "b", "size", "c"]);
+    assert!(forest.categories[3].is_empty() && !forest.categories[1].is_empty());
+    let color = |name: &str| {
+        let place = forest.categories[1].iter().position(|label| *label == Label::Text(name.into()));
+        place.map_or(-1.0, |place| place as f64)
+    };
+    let mut rows = Vec::new();
+    for (numbers, (name, size)) in numbers.chunks(3).zip(&expected.categories) {
+        rows.extend([numbers[0], color(name), numbers[1], size.parse().unwrap(), numbers[2]]);
+    }
+    rows
+}
+
+fn margins(forest: &Forest, rows: &[f64]) -> Vec<u64> {
+    let mut out = vec![0.0f64; rows.len() / forest.num_features * forest.num_margins];
+    predict_margins(forest, rows, &mut out).unwrap();
+    bits(&out)
+}
+
+fn check_model(path: &Path) -> usize {
+    let name = path.display();
+    let expected = std::fs::read(path.with_extension("expected.json")).unwrap();
+    let expected: Expected = serde_json::from_slice(&expected).unwrap();
+    let bytes = std::fs::read(path).unwrap();
+    let forest = read(&bytes).unwrap_or_else(|error| panic!("{name}: {error}"));
+    assert_eq!(forest.objective, expected.objective, "{name}");
+    let rows = rows(&forest, &expected);
+    let count = rows.len() / forest.num_features;
+    assert_eq!(margins(&forest, &rows), expected.margins, "{name}: margins");
+    let mut predictions = vec![0.0f64; count * forest.num_outputs()];
+    predict(&forest, &rows, &mut predictions).unwrap();
+    for (ours, theirs) in predictions.iter().zip(floats(&expected.predictions)) {
+        assert!((ours - theirs).abs() <= 1e-15 * theirs.abs().max(1.0), "{name}: {ours} {theirs}");
+    }
+    assert_eq!(predictions.len(), expected.predictions.len(), "{name}");
+    let mut leaves = vec![0; count * forest.trees.len()];
+    predict_leaves(&forest, &rows, &mut leaves).unwrap();
+    assert_eq!(leaves, expected.leaves, "{name}: leaves");
+    if !expected.classes.is_empty() {
+        let mut classes = vec![0; count * forest.num_classes_out()];
+        predict_classes(&forest, &rows, &mut classes).unwrap();
+        let labels = &forest.output.classes.as_ref().unwrap().labels;
+        let label = |&class: &u32| labels.get(class as usize).map_or(class.to_string(), Label::to_string);
+        assert_eq!(classes.iter().map(label).collect::<Vec<_>>(), expected.classes, "{name}: classes");
+    }
+    let options = ReadOptions { iterations: Iterations::Range(1, 2) };
+    let slice = read_with(&bytes, &options).unwrap();
+    assert_eq!(margins(&slice, &rows), expected.slice, "{name}: one iteration");
+    count
+}
+
+fn models() -> Vec<PathBuf> {
+    let is_model = |path: &PathBuf| {
+        path.extension().is_some_and(|it| it == "json") && !path.to_str().unwrap().contains(".expected.")
+    };
+    files(&fixtures()).into_iter().filter(is_model).collect()
+}
+
+#[test]
+fn numbers_are_those_of_catboost() {
+    let rows: usize = models().iter().map(|path| check_model(path)).sum();
+    assert!(models().len() >= 17 && rows > 200, "{} models, {rows} rows", models().len());
+}
+
+#[test]
+fn what_is_not_computed_is_refused_with_a_way_out() {
+    let refused = files(&fixtures().join("refused"));
+    assert!(refused.len() >= 3);
+    for path in refused {
+        let error = read(&std::fs::read(&path).unwrap()).unwrap_err();
+        let name = path.file_name().unwrap().to_str().unwrap();
+        assert!(name.starts_with(&error.code.to_string()), "{name}: {error}");
+        assert!(error.help.is_some() && !error.place.to_string().is_empty(), "{name}: {error}");
+    }
+}
+
+#[test]
+fn oblivious_trees_are_complete_and_in_order() {
+    let forest = read(&std::fs::read(fixtures().join("rmse.json")).unwrap()).unwrap();
+    for tree in &forest.trees {
+        assert_eq!(tree.depths(), (3, 3));
+        let sources: Vec<u32> = tree.leaves.iter().map(|leaf| leaf.source).collect();
+        assert_eq!(sources, (0..8).collect::<Vec<u32>>());
+    }
+}
+
+#[test]
+fn leaves_alone_and_old_biases_are_read() {
+    let trees = r#"{"scale_and_bias":[1,0],"trees":[{"value":1.5},{"value":2}]}"#;
+    let oblivious = r#"{"oblivious_trees":[{"leaf_values":[3.5]}],"scale_and_bias":[1,0]}"#;
+    for text in [trees, oblivious] {
+        let mut out = [0.0];
+        // Without features, a row has one column that nothing reads.
+        predict(&read(text.as_bytes()).unwrap(), &[0.0f64], &mut out).unwrap();
+        assert_eq!(out, [3.5]);
+    }
+    let two = r#"{"oblivious_trees":[{"leaf_values":[3,4]}],"scale_and_bias":[2,1]}"#;
+    let mut out = [0.0; 2];
+    predict(&read(two.as_bytes()).unwrap(), &[0.0f64], &mut out).unwrap();
+    assert_eq!(out, [7.0, 9.0]);
+}
+
+#[test]
+fn damaged_models_are_errors() {
+    for name in ["rmse.json", "lossguide.json", "categories.json"] {
+        damaged(&std::fs::read(fixtures().join(name)).unwrap());
+    }
+}
+
+#[test]
+fn small_faults_have_their_codes() {
+    let text = r#"{"features_info":{"float_features":[{"feature_index":0,"flat_feature_index":0,
+        "nan_value_treatment":"AsTrue"}]},"oblivious_trees":[{"splits":[{"split_type":"FloatFeature","border":0.5,
+        "float_feature_index":0}],"leaf_values":[1,2]}],"scale_and_bias":[2,[1]]}"#;
+    let forest = read(text.as_bytes()).unwrap();
+    let mut out = [0.0; 3];
+    predict_margins(&forest, &[0.5, 0.75, f64::NAN], &mut out).unwrap();
+    assert_eq!(out, [3.0, 5.0, 5.0]);
+    for (old, new, code, place) in [
+        ("AsTrue", "AsNone", "M0009", "features_info.float_features[0].nan_value_treatment"),
+        ("[1,2]", "[1,2,3]", "M0010", "oblivious_trees[0].leaf_values"),
+        ("[1]]", "[]]", "M0009", "scale_and_bias"),
+        ("\"float_feature_index\":0", "\"float_feature_index\":1", "M0013", "float_feature_index"),
+        ("\"flat_feature_index\":0", "\"flat_feature_index\":9", "M0013", "features_info"),
+        ("FloatFeature", "OnlineCtr", "M0050", "oblivious_trees[0].splits[0].split_type"),
+        ("\"border\":0.5,", "", "M0004", "oblivious_trees[0].splits[0].border"),
+        ("[1,2]", "[1,\"2\"]", "M0004", "oblivious_trees[0].leaf_values[1]"),
+    ] {
+        let error = read(text.replace(old, new).as_bytes()).unwrap_err();
+        assert_eq!(error.code.to_string(), code, "{new}: {error}");
+        assert!(error.place.to_string().contains(place), "{new}: {error}");
+    }
+}
