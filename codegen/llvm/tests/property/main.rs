@@ -11,7 +11,8 @@ use case::Case;
 use cover::{Cover, wanted};
 use cover_launches::wanted_on_gpu;
 use sched_ir::fault::{Fault, with_fault};
-use sched_testing::{Rng, forests};
+use sched_llvm::{Gpu, ptx_text};
+use sched_testing::{Rng, damaged, forests};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// How many cases run; `SCHEDC_CASES` asks for another number.
@@ -99,43 +100,31 @@ fn threads_share_rows_and_sums_in_order() {
     }
 }
 
-/// Schedules for GPUs with lines left out, doubled, swapped or with other numbers: each is refused, or compiled and printed at
-/// every stage. Nothing panics.
+/// Schedules for GPUs with mistakes in them: each is refused, or compiled and printed at every stage, some of them down to
+/// PTX. Nothing panics.
 #[test]
 fn damaged_gpu_schedules_are_refused_or_compiled() {
-    let (mut legal, mut refused) = (0, 0);
+    let (mut legal, mut refused, mut emitted) = (0, 0, 0);
     for seed in 0..300 {
         let case = Case::on_gpu(seed);
         let mut rng = Rng(seed);
         for _ in 0..3 {
             let text = damaged(&case.schedule, &mut rng);
-            match launches::stages(&case.forest, &text) {
-                Some(stages) => legal += usize::from(!stages.is_empty()),
-                None => refused += 1,
+            let Some(compiled) = launches::compiled(&case.forest, &text) else {
+                refused += 1;
+                continue;
+            };
+            assert!(!launches::stages(&compiled).is_empty(), "seed {seed}\n{text}");
+            legal += 1;
+            if legal % 4 == 0 {
+                let ptx = ptx_text(&compiled.lir, Gpu::DEFAULT);
+                let ptx = ptx.unwrap_or_else(|error| panic!("seed {seed}: {error}\n{text}"));
+                emitted += usize::from(ptx.contains(".visible .entry"));
             }
         }
     }
-    println!("{legal} damaged schedules are compiled, {refused} are refused");
-    assert!(legal > 50 && refused > 50, "{legal} legal, {refused} refused");
-}
-
-/// A text with some lines that are not as they were.
-fn damaged(text: &str, rng: &mut Rng) -> String {
-    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
-    for _ in 0..1 + rng.below(3) {
-        let [at, other] = [rng.below(lines.len()), rng.below(lines.len())];
-        if lines.is_empty() {
-            continue;
-        }
-        match rng.below(5) {
-            0 => drop(lines.remove(at)),
-            1 => lines.insert(other, lines[at].clone()),
-            2 => lines.swap(at, other),
-            3 => lines[at] = lines[at].replace("grid", "block"),
-            _ => lines[at] = lines[at].replace(|c: char| c.is_ascii_digit(), &rng.below(10).to_string()),
-        }
-    }
-    lines.join("\n")
+    println!("{legal} damaged schedules are compiled, {emitted} of them to PTX, {refused} are refused");
+    assert!(legal > 50 && refused > 50 && emitted > 24, "{legal} legal, {emitted} as PTX, {refused} refused");
 }
 
 /// Codes of 16 bits, columns that a byte does not tell apart, and vectors whose nodes are bytes.
