@@ -15,14 +15,19 @@ use sched_llvm::{Gpu, ptx_text};
 use sched_testing::{Rng, damaged, forests};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// How many cases run; `SCHEDC_CASES` asks for another number.
-fn cases() -> u64 {
-    std::env::var("SCHEDC_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(2000)
+/// The number in a variable of the environment.
+fn asked(variable: &str) -> Option<u64> {
+    std::env::var(variable).ok()?.parse().ok()
 }
 
-/// `SCHEDC_SEED` runs a single case.
+/// How many cases run; `SCHEDC_CASES` asks for another number.
+fn cases() -> u64 {
+    asked("SCHEDC_CASES").unwrap_or(2000)
+}
+
+/// `SCHEDC_SEED` alone runs a single case; beside `SCHEDC_CASES` it is the first of so many.
 fn single() -> Option<u64> {
-    std::env::var("SCHEDC_SEED").ok()?.parse().ok()
+    asked("SCHEDC_SEED").filter(|_| asked("SCHEDC_CASES").is_none())
 }
 
 /// Runs so many cases in two threads and counts what they cover; or the single one that is asked for.
@@ -33,12 +38,13 @@ fn run(cases: u64, new: fn(u64) -> Case, add: fn(&mut Cover, &Case)) -> Option<C
         case.run().unwrap_or_else(|what| panic!("seed {seed}: {what}"));
         return None;
     }
-    let next = AtomicU64::new(0);
+    let first = asked("SCHEDC_SEED").unwrap_or(0);
+    let next = AtomicU64::new(first);
     let worker = || {
         let mut cover = Cover::default();
         loop {
             let seed = next.fetch_add(1, Ordering::Relaxed);
-            if seed >= cases {
+            if seed - first >= cases {
                 return cover;
             }
             let case = new(seed);
