@@ -64,7 +64,7 @@ pub enum Supported {
     /// Only look at it: the whole language is fine.
     #[default]
     Everything,
-    /// Compile it: a directive that no code generator lowers is an error, and so is a fact that is not known.
+    /// Compile it: a fact that is not known is an error.
     Compilable,
 }
 

@@ -93,7 +93,7 @@ fn simple(name: &str, v: &str) -> Vec<String> {
         }
         "unrollWalk" | "peelWalk" | "speculateWalk" | "vectorReduce" => numbers(&[1, 2, 4, 8], ""),
         "representation" => {
-            Layout::lowered().map(|layout| format!("{name}({v}, {})", layout.word())).collect()
+            Layout::ALL.iter().map(|layout| format!("{name}({v}, {})", layout.word())).collect()
         }
         "gpuDimension" => ["grid.x", "block.x", "block.z"].map(|word| format!("{name}({v}, {word})")).into(),
         "sortTrees" | "tileTrees" | "reorder" => Vec::new(),

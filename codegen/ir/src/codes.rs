@@ -9,7 +9,6 @@ sched_diagnostics::codes! { Compilation in "explain/";
     CODE_SIZE 6 "C0006" Error "too much code"
     NO_PROFILE 7 "C0007" Error "no profile of the leaves"
     SINGLE_NODES 8 "C0008" Error "tiles where there are single nodes"
-    NOT_LOWERED 9 "C0009" Error "layout without a code generator"
     GPU 10 "C0010" Error "GPU schedule that there is no code for"
     SHARED_MEMORY 13 "C0013" Error "block that shares too much memory"
     CATEGORY_BUDGET 14 "C0014" Error "tables of categories too large"

@@ -80,6 +80,17 @@ fn sums_of_threads_are_in_registers() {
     }
 }
 
+/// Rows that are short enough for a register of a processor, which is more than a thread of a GPU has.
+#[test]
+fn short_rows_are_read_from_memory() {
+    for (features, tile) in [(5, 2), (8, 3)] {
+        let (forest, _) = forests::complete(features, 6, 3);
+        let schedule = format!("{DIRECT}tileTrees({tile})\nrepresentation(sparse)\n");
+        let ptx = ptx_text(&of_forest(forest, &schedule).lir, Gpu::DEFAULT).expect("PTX");
+        assert!(ptx.contains(".entry") && !ptx.contains(".local"), "{schedule}{ptx}");
+    }
+}
+
 #[test]
 fn nothing_is_fused_and_nothing_flushed_to_zero() {
     for seed in 0..20 {

@@ -374,7 +374,6 @@ impl<'a> Growth<'a> {
     }
 
     fn layout(&mut self) -> &'static str {
-        let layouts: Vec<Layout> = Layout::lowered().collect();
-        self.rng.pick(&layouts).map_or("", |layout| layout.word())
+        self.rng.pick(Layout::WORDS).copied().unwrap_or("")
     }
 }

@@ -43,12 +43,12 @@ pub enum RowVectors {
 
 /// Declares the layouts. A row is: variant, word of the language, nodes, operands, whether walks take the same number of
 /// steps to every leaf, how vectors of rows get there, how many rows a vector on a GPU has (1 where there are none), where
-/// nodes may be tiles, whether a code generator has it, the fewest bytes of a node, leaves included, and of a row's value,
-/// what it is in one sentence, and what to write where a model does not fit with it.
+/// nodes may be tiles, the fewest bytes of a node, leaves included, and of a row's value, what it is in one sentence, and
+/// what to write where a model does not fit with it.
 macro_rules! layouts {
     ($($(#[$doc:meta])* $name:ident $word:literal {
         nodes: $nodes:ident, operands: $operands:ident, straight: $straight:literal, row_vectors: $row_vectors:ident,
-        gpu_lanes: $gpu_lanes:literal, tiles: $tiles:ident, lowered: $lowered:literal, node_bytes: $node_bytes:literal,
+        gpu_lanes: $gpu_lanes:literal, tiles: $tiles:ident, node_bytes: $node_bytes:literal,
         value_bytes: $value_bytes:literal, meaning: $meaning:literal, smaller: $smaller:literal,
     })*) => {
         /// Layouts of trees in memory, in the order in which they are proposed.
@@ -99,11 +99,6 @@ macro_rules! layouts {
                 match self { $(Layout::$name => Tiles::$tiles),* }
             }
 
-            /// Whether a code generator has it.
-            pub const fn is_lowered(self) -> bool {
-                match self { $(Layout::$name => $lowered),* }
-            }
-
             /// Bytes that a node takes at least, where as many nodes are leaves as not.
             pub const fn node_bytes(self) -> u64 {
                 match self { $(Layout::$name => $node_bytes),* }
@@ -131,42 +126,42 @@ layouts! {
     /// Complete trees in level order.
     Array "array" {
         nodes: Complete, operands: Values, straight: false, row_vectors: Steps,
-        gpu_lanes: 1, tiles: OnGpus, lowered: true, node_bytes: 8, value_bytes: 4,
+        gpu_lanes: 1, tiles: OnGpus, node_bytes: 8, value_bytes: 4,
         meaning: "complete trees in level order, so a child's place is computed, not loaded.",
         smaller: "use representation(sparse), which stores only nodes that exist",
     }
     /// Existing nodes only, with child indices.
     Sparse "sparse" {
         nodes: Existing, operands: Values, straight: false, row_vectors: Steps,
-        gpu_lanes: 1, tiles: Everywhere, lowered: true, node_bytes: 8, value_bytes: 4,
+        gpu_lanes: 1, tiles: Everywhere, node_bytes: 8, value_bytes: 4,
         meaning: "only the nodes there are, each with the place of its children.",
         smaller: "unroll fewer steps with unrollWalk, which pads trees, or split the model",
     }
     /// Complete trees whose levels are tables to look up in registers.
     Levels "levels" {
         nodes: Complete, operands: Values, straight: true, row_vectors: Steps,
-        gpu_lanes: 1, tiles: Nowhere, lowered: true, node_bytes: 4, value_bytes: 4,
+        gpu_lanes: 1, tiles: Nowhere, node_bytes: 4, value_bytes: 4,
         meaning: "complete trees whose levels are tables to look up in registers.",
         smaller: "use representation(array) or representation(sparse)",
     }
     /// As `Levels`, with a threshold's bin among those of its feature in place of the threshold.
     Quantized "quantized" {
         nodes: Complete, operands: Bins, straight: true, row_vectors: Steps,
-        gpu_lanes: 4, tiles: Nowhere, lowered: true, node_bytes: 3, value_bytes: 1,
+        gpu_lanes: 4, tiles: Nowhere, node_bytes: 3, value_bytes: 1,
         meaning: "complete trees that compare positions among a feature's thresholds; rows are quantized likewise.",
         smaller: "use representation(array) or representation(sparse)",
     }
     /// Existing nodes in preorder, with threshold bins as in `Quantized`. Vectors of rows test all nodes of a tree in this order.
     Preorder "preorder" {
         nodes: Existing, operands: Bins, straight: false, row_vectors: Sweep,
-        gpu_lanes: 1, tiles: Nowhere, lowered: true, node_bytes: 4, value_bytes: 1,
+        gpu_lanes: 1, tiles: Nowhere, node_bytes: 4, value_bytes: 1,
         meaning: "nodes that exist, one after the other, quantized likewise; vectors of rows test all of them.",
         smaller: "use representation(sparse), whose nodes are smaller",
     }
     /// Complete trees of one depth, the same node of all of them side by side.
     Reorg "reorg" {
         nodes: Complete, operands: Values, straight: false, row_vectors: Steps,
-        gpu_lanes: 1, tiles: Nowhere, lowered: true, node_bytes: 8, value_bytes: 4,
+        gpu_lanes: 1, tiles: Nowhere, node_bytes: 8, value_bytes: 4,
         meaning: "complete trees of one depth, the same node of all of them side by side, for threads with a tree each.",
         smaller: "use representation(sparse), which stores only nodes that exist",
     }
@@ -176,11 +171,6 @@ impl Layout {
     /// Whether nodes compare bins of rows' values with bins of thresholds.
     pub const fn is_coded(self) -> bool {
         matches!(self.operands(), Operands::Bins)
-    }
-
-    /// Those that a code generator has.
-    pub fn lowered() -> impl Iterator<Item = Layout> {
-        Layout::ALL.iter().copied().filter(|layout| layout.is_lowered())
     }
 }
 

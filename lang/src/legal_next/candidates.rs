@@ -47,7 +47,7 @@ pub fn about_these(
                     round(0).chain(round(1)).collect()
                 }
                 Op::Representation => {
-                    let general = Layout::lowered().map(|layout| vec![Operation::Layout(layout)]);
+                    let general = Layout::ALL.iter().copied().map(|layout| vec![Operation::Layout(layout)]);
                     general.into_iter().chain(each.into_iter().flatten()).collect()
                 }
                 _ => each.into_iter().flatten().collect(),
@@ -72,7 +72,7 @@ pub fn about(
         // With one of several words every form stands for itself.
         Op::GpuDimension => dimensions().map(|dimension| vec![state(Annotation::Gpu(dimension))]).to_vec(),
         Op::Representation => {
-            Layout::lowered().map(|layout| vec![state(Annotation::Layout(layout))]).collect()
+            Layout::ALL.iter().copied().map(|layout| vec![state(Annotation::Layout(layout))]).collect()
         }
         Op::UnrollWalk => {
             vec![steps(deepest).into_iter().rev().map(|n| state(Annotation::UnrollWalk(n))).collect()]

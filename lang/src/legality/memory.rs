@@ -20,7 +20,7 @@ pub(super) fn check(builder: &NestBuilder, loops: &[LoopId], problems: &mut Vec<
     }
     let (nest, origin) = builder.nest();
     // Where no layout is chosen the compiler takes one that fits.
-    let layout = builder.layout().filter(|layout| layout.is_lowered()).unwrap_or(Layout::Sparse);
+    let layout = builder.layout().unwrap_or(Layout::Sparse);
     let depths: Vec<u32> = (0..trees.order.len()).map(|at| trees.depth(at)).collect();
     let Ok(leaf_loops) = walks::collect(&nest, &depths, layout) else { return };
     // Complete trees hold no tiles, which has been said.

@@ -5,7 +5,7 @@ use super::sum_target::SumTarget;
 use super::walk::{Lane, WalkContext};
 use crate::lir::{Address, Build, Scalar, Ty, Value};
 use crate::plan::SumAccess;
-use crate::repr::LeafValue;
+use crate::repr::{LeafValue, WalkEnd};
 use sched_nest::Axis;
 
 /// A single walk at its end.
@@ -27,14 +27,14 @@ impl KernelBuilder<'_> {
         node: Value,
         sum: Option<Value>,
     ) -> Option<Value> {
-        let steps = context.plan.steps.to_leaf();
+        let end = WalkEnd { node, steps: context.plan.steps.to_leaf() };
         let state = &lane.walk.state;
         let Some(sums) = context.sums else {
-            let number = context.layout.leaf_index(&mut self.b, context.buffers, state, node, steps);
+            let number = context.layout.leaf_index(&mut self.b, context.buffers, state, end);
             self.each(context, lane, number, |k, ended, number| k.store_leaf_index(ended, number));
             return None;
         };
-        let leaf = context.layout.leaf(&mut self.b, context.buffers, state, node, steps);
+        let leaf = context.layout.leaf(&mut self.b, context.buffers, state, end);
         match (leaf, sum) {
             (LeafValue::Scalar(value), None)
                 if lane.walk.width > 1 && context.plan.sums == SumAccess::Vector =>

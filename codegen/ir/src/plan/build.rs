@@ -51,6 +51,7 @@ pub fn build(
             walks: leaf,
             rows: rows_read(leaf, hir, &copies, columns),
             format: storage.format,
+            in_launch: context.in_launch,
             deepest: used.map(|((deepest, _), _)| *deepest).max().unwrap_or(0),
         };
         let traversal = info.traversal();
@@ -106,7 +107,9 @@ fn collect<'m>(
                 collect(&copy.body, inside, copies, into);
             }
             Stmt::Private(private) => collect(&private.body, outside, copies, into),
-            Stmt::Launch(launch) => collect(&launch.body, outside, copies, into),
+            Stmt::Launch(launch) => {
+                collect(&launch.body, WalkContext { in_launch: true, ..outside }, copies, into);
+            }
             Stmt::When(_, body) => collect(body, outside, copies, into),
             Stmt::ThreadSums(sums) => collect(&sums.body, outside, copies, into),
             Stmt::ShareTrees(copy) => collect(&copy.body, outside, copies, into),

@@ -40,10 +40,10 @@ pub struct Chosen {
 
 /// The format that suits a leaf loop, whatever its trees are. Threads that share a copy of rows walk as loops over rows
 /// do.
-fn suiting(walks: &Walks, shared: bool) -> Result<Format, CompileError> {
+fn suiting(walks: &Walks, shared: bool) -> Format {
     let over = if shared { Axis::Row } else { walks.over };
     let walking = if walks.lanes > 1 { Walking::Vectors(walks.over) } else { Walking::Single(over) };
-    Format::suiting(walks.layout, walking).ok_or_else(|| not_lowered(walks.layout))
+    Format::suiting(walks.layout, walking)
 }
 
 impl<'a> Wanted<'a> {
@@ -64,7 +64,7 @@ impl<'a> Wanted<'a> {
             };
             let transposed = copy.is_some_and(|copy| copy.blocks.is_some());
             let shared = copy.is_some_and(|copy| copy.shared);
-            let mut format = suiting(walks, shared)?;
+            let mut format = suiting(walks, shared);
             if shared && format == Format::BinTables {
                 format = Format::BinPairs;
             }
@@ -185,14 +185,5 @@ fn over_budget(layout: nest::Layout, footprint: u64, budget: &Budget) -> Compile
             budget.tables >> 20
         ),
         layout.smaller(),
-    )
-}
-
-/// The checker refuses such layouts where code is to be made.
-fn not_lowered(layout: nest::Layout) -> CompileError {
-    CompileError::new(
-        codes::NOT_LOWERED,
-        format!("the layout `{}` cannot be compiled yet", layout.word()),
-        "use representation(sparse)",
     )
 }

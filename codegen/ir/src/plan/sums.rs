@@ -14,13 +14,15 @@ pub struct WalkContext<'m> {
     pub tree_loop: Option<&'m Loop>,
     /// Whether the sums of its rows are copied.
     pub copied_sums: bool,
+    /// Whether a thread of a GPU walks.
+    pub in_launch: bool,
 }
 
 impl WalkContext<'_> {
     /// What surrounds the statements of a loop.
     pub fn inside<'m>(self, this: &'m Loop) -> WalkContext<'m> {
         let unroll_and_jam = this.mode == Mode::UnrollAndJam && this.only_walks().is_some();
-        WalkContext { tree_loop: unroll_and_jam.then_some(this), copied_sums: self.copied_sums }
+        WalkContext { tree_loop: unroll_and_jam.then_some(this), ..self }
     }
 
     /// How a leaf loop adds its leaves up.

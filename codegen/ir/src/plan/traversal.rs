@@ -45,6 +45,8 @@ pub struct WalkInfo<'a> {
     pub rows: RowsRead,
     /// The format of its trees.
     pub format: Format,
+    /// Whether a thread of a GPU walks: it has no registers to look up in.
+    pub in_launch: bool,
     /// Edges to the deepest leaf of all trees that are stored with them.
     pub deepest: u32,
 }
@@ -86,9 +88,8 @@ impl WalkInfo<'_> {
 
     /// Whether the bins of a row are one register.
     fn bins_in_register(&self) -> bool {
-        let RowsRead { element, columns, copy } = self.rows;
-        let apart = copy.blocks.is_none() && !copy.shared;
-        element == Scalar::I8 && columns <= BINS_TABLE && apart && self.table().is_some()
+        let RowsRead { element, columns, .. } = self.rows;
+        element == Scalar::I8 && columns <= BINS_TABLE && self.table().is_some()
     }
 
     fn level_lookup(&self) -> Traversal {
@@ -122,13 +123,15 @@ impl WalkInfo<'_> {
             | Traversal::LevelLookup { .. }
             | Traversal::NodeSweep => false,
         };
-        let apart = self.rows.copy.blocks.is_none() && !self.rows.copy.shared;
-        if looks_up && apart { self.table() } else { None }
+        if looks_up { self.table() } else { None }
     }
 
-    /// A row as a table, if it is short enough to pay.
+    /// A row as a table, if it lies in one piece and is short enough to pay.
     fn table(&self) -> Option<RowTable> {
-        let RowsRead { element, columns, .. } = self.rows;
+        let RowsRead { element, columns, copy } = self.rows;
+        if self.in_launch || copy.blocks.is_some() {
+            return None;
+        }
         let length = (columns.max(2) as u64).next_power_of_two() as i64;
         if length * i64::from(element.bytes()) > ROW_TABLE {
             return None;

@@ -4,18 +4,20 @@
 //! tree of depth `d` takes `2^(d+1)` records whether its nodes exist or not.
 
 use super::cursor::{Cursor, Step};
+use super::leaves::Leaves;
 use super::order;
 use super::records::{Names, Records};
-use super::representation::{LeafValue, Representation};
+use super::representation::Representation;
 use super::request::Request;
-use super::schema::{Bytes, Schema};
+use super::schema::Bytes;
 use super::spans::Spans;
 use super::test::Test;
+use super::traverse::Lane;
 use super::traverse::speculate::{LevelOrder, NodeTest};
-use super::tree::{Buffers, TreeLanes, TreeState, WalkShape};
+use super::tree::{Buffers, TreeState};
+use super::tree_tables::InOrder;
 use crate::error::CompileError;
 use crate::lir::{Builder, Value};
-use crate::rows::Row;
 use sched_forest::Forest;
 use sched_nest::footprint::complete_nodes;
 
@@ -32,10 +34,6 @@ impl Array {
 }
 
 impl Representation for Array {
-    fn schema(&self) -> &Schema {
-        &self.0.schema
-    }
-
     fn fill(&self, forest: &Forest, bytes: &mut Bytes) {
         self.0.fill(forest, bytes, order::complete);
     }
@@ -44,23 +42,8 @@ impl Representation for Array {
         Some(self)
     }
 
-    fn load_tree(&self, b: &mut Builder, buffers: &Buffers, tree: Value, _: WalkShape) -> TreeState {
-        self.0.start.tree(b, buffers, tree)
-    }
-
-    fn load_trees(&self, b: &mut Builder, buffers: &Buffers, tree: Value, lanes: TreeLanes) -> TreeState {
-        self.0.start.trees(b, buffers, tree, lanes)
-    }
-
-    fn step(
-        &self,
-        b: &mut Builder,
-        buffers: &Buffers,
-        state: &TreeState,
-        row: &Row,
-        at: &Cursor,
-        step: Step,
-    ) -> Cursor {
+    fn step(&self, b: &mut Builder, buffers: &Buffers, lane: &Lane, at: &Cursor, step: Step) -> Cursor {
+        let Lane { state, row, .. } = lane;
         let node = at.node;
         let done = (step == Step::Masked).then(|| self.done(b, buffers, state, node));
         let decision = self.0.record.decision(b, buffers, state, row, node, done);
@@ -73,34 +56,14 @@ impl Representation for Array {
         self.0.record.is_marked(b, buffers, state, node)
     }
 
-    fn leaf(
-        &self,
-        b: &mut Builder,
-        buffers: &Buffers,
-        state: &TreeState,
-        node: Value,
-        _: Option<u32>,
-    ) -> LeafValue {
-        self.0.record.payload(b, buffers, state, node)
+    fn leaves(&self) -> &Leaves {
+        &self.0.leaves
     }
+}
 
-    fn leaf_index(
-        &self,
-        b: &mut Builder,
-        buffers: &Buffers,
-        state: &TreeState,
-        node: Value,
-        _: Option<u32>,
-    ) -> Value {
-        self.0.leaf_index(b, buffers, state, node)
-    }
-
-    fn spans(&self) -> Option<Spans<'_>> {
-        Some(self.0.spans())
-    }
-
-    fn prefetch(&self, b: &mut Builder, buffers: &Buffers, tree: Value) {
-        self.0.start.prefetch(b, buffers, &self.0.schema, tree);
+impl InOrder for Array {
+    fn trees(&self) -> Spans<'_> {
+        self.0.spans()
     }
 }
 

@@ -10,20 +10,21 @@
 
 use super::complete::{Complete, Depths, NodeSlot, SMALLEST};
 use super::cursor::{Cursor, Step};
-use super::entries::LeafAt;
+use super::leaves::Leaves;
 use super::records::Names;
-use super::representation::{LeafValue, Representation};
+use super::representation::{Representation, WalkEnd};
 use super::request::Request;
 use super::schema::{Bytes, Field, Schema};
 use super::spans::Spans;
 use super::test::{Operand, Test};
+use super::traverse::Lane;
 use super::traverse::speculate::{LevelOrder, NodeTest};
-use super::tree::{Buffers, TreeLanes, TreeState, WalkShape};
+use super::tree::{Buffers, TreeState};
+use super::tree_tables::InOrder;
 use crate::error::CompileError;
 use crate::fault::{Fault, seeded};
 use crate::lir::{Address, Bin, Builder, Scalar, Ty, Value};
 use crate::quantize::BinMap;
-use crate::rows::Row;
 use sched_forest::Forest;
 use sched_nest::Layout;
 
@@ -79,10 +80,6 @@ impl BinPairs {
 }
 
 impl Representation for BinPairs {
-    fn schema(&self) -> &Schema {
-        &self.schema
-    }
-
     fn fill(&self, forest: &Forest, bytes: &mut Bytes) {
         self.trees.fill(forest, bytes, |bytes, NodeSlot { entry, .. }, inner| {
             let test = self.test.encode(inner, COLUMN_BITS);
@@ -96,23 +93,8 @@ impl Representation for BinPairs {
         Some(self)
     }
 
-    fn load_tree(&self, b: &mut Builder, buffers: &Buffers, tree: Value, _: WalkShape) -> TreeState {
-        self.trees.start.tree(b, buffers, tree)
-    }
-
-    fn load_trees(&self, b: &mut Builder, buffers: &Buffers, tree: Value, lanes: TreeLanes) -> TreeState {
-        self.trees.start.trees(b, buffers, tree, lanes)
-    }
-
-    fn step(
-        &self,
-        b: &mut Builder,
-        buffers: &Buffers,
-        state: &TreeState,
-        row: &Row,
-        at: &Cursor,
-        _: Step,
-    ) -> Cursor {
+    fn step(&self, b: &mut Builder, buffers: &Buffers, lane: &Lane, at: &Cursor, _: Step) -> Cursor {
+        let Lane { state, row, .. } = lane;
         let pair = self.load(b, buffers, state, at.node);
         let ty = b.ty(pair);
         let column = b.bits(pair, 0, COLUMN_BITS);
@@ -127,34 +109,19 @@ impl Representation for BinPairs {
         Cursor::of(b.add(left, right))
     }
 
-    fn leaf(
-        &self,
-        b: &mut Builder,
-        buffers: &Buffers,
-        state: &TreeState,
-        node: Value,
-        steps: Option<u32>,
-    ) -> LeafValue {
-        self.trees.leaf(b, buffers, state, LeafAt { node, first: self.trees.first_leaf(steps) })
+    fn leaf_record(&self, b: &mut Builder, state: &TreeState, end: WalkEnd) -> (TreeState, Value) {
+        let WalkEnd { node, steps } = end;
+        (state.counted_from(b, self.trees.first_leaf(steps)), node)
     }
 
-    fn leaf_index(
-        &self,
-        b: &mut Builder,
-        buffers: &Buffers,
-        state: &TreeState,
-        node: Value,
-        steps: Option<u32>,
-    ) -> Value {
-        self.trees.leaf_index(b, buffers, state, LeafAt { node, first: self.trees.first_leaf(steps) })
+    fn leaves(&self) -> &Leaves {
+        &self.trees.leaves
     }
+}
 
-    fn spans(&self) -> Option<Spans<'_>> {
-        Some(self.trees.spans(&self.schema))
-    }
-
-    fn prefetch(&self, b: &mut Builder, buffers: &Buffers, tree: Value) {
-        self.trees.start.prefetch(b, buffers, &self.schema, tree);
+impl InOrder for BinPairs {
+    fn trees(&self) -> Spans<'_> {
+        self.trees.spans(&self.schema)
     }
 }
 

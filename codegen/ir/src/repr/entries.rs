@@ -3,10 +3,10 @@
 //!
 //! A leaf's entry is its place among those of its tree; what the entries of nodes are is up to the layout.
 
+use super::leaves::Leaves;
 use super::numbers::LeafIndices;
-use super::payload::Payload;
+use super::payload::{LeafValue, Payload};
 use super::records::Names;
-use super::representation::LeafValue;
 use super::request::Request;
 use super::schema::{Bytes, Schema};
 use super::spans::Spans;
@@ -17,10 +17,9 @@ use sched_forest::{Forest, Tree};
 
 /// Where the trees of a layout begin, and their leaves.
 pub struct Entries {
-    leaf: Payload,
-    leaf_indices: LeafIndices,
-    /// Where trees begin.
-    pub start: StartField,
+    /// The leaves.
+    pub leaves: Leaves,
+    start: StartField,
     starts: TreeStarts,
 }
 
@@ -32,15 +31,6 @@ pub struct PlacedLeaf {
     pub leaf: u32,
 }
 
-/// A leaf's number as walks count, and that of the first leaf of its tree.
-#[derive(Clone, Copy)]
-pub struct LeafAt {
-    /// Its number.
-    pub node: Value,
-    /// The first leaf's number.
-    pub first: i64,
-}
-
 impl Entries {
     /// Adds the tables of leaves, of where trees begin, and of leaf indices to a schema; the tables of nodes
     /// stand before them.
@@ -49,7 +39,8 @@ impl Entries {
         schema.near(leaf.table());
         let start = starts.declare(schema, names.trees);
         let leaf_indices = LeafIndices::declare(request, schema, names.leaf_indices, starts.count());
-        Entries { leaf: Payload::new(request.forest, leaf), leaf_indices, start, starts }
+        let leaves = Leaves::new(Payload::new(request.forest, leaf), leaf_indices);
+        Entries { leaves, start, starts }
     }
 
     /// Where trees lie, in the tables of the layout.
@@ -75,26 +66,14 @@ impl Entries {
             let laid = self.starts.of(at).map_or_else(Vec::new, |start| lay(bytes, tree, at, start));
             for PlacedLeaf { entry, leaf } in laid {
                 let source = &tree.leaves[leaf as usize];
-                self.leaf.write(bytes, entry, source, first_leaf + leaf);
-                self.leaf_indices.write(bytes, entry, source);
+                self.leaves.write(bytes, entry, source, first_leaf + leaf);
             }
             first_leaf = first_leaf.saturating_add(tree.leaves.len() as u32);
         }
         self.starts.write(self.start, bytes);
     }
 
-    /// The state from which leaves are reached by numbers that begin with `first`.
-    fn at_leaves(&self, b: &mut Builder, state: &TreeState, first: i64) -> TreeState {
-        TreeState { base: b.add_int(state.base, -first), ..*state }
-    }
-
-    /// What a leaf holds.
-    pub fn leaf(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, at: LeafAt) -> LeafValue {
-        let state = self.at_leaves(b, state, at.first);
-        self.leaf.load(b, buffers, &state, at.node)
-    }
-
-    /// The same for a vector of walks of one tree whose `leaves` leaves are few enough to be looked up in
+    /// What a leaf holds, for a vector of walks of one tree whose `leaves` leaves are few enough to be looked up in
     /// registers. The nodes' numbers need only end in the leaves' places.
     pub fn look_up_leaf(
         &self,
@@ -104,12 +83,6 @@ impl Entries {
         node: Value,
         leaves: u64,
     ) -> Option<LeafValue> {
-        self.leaf.look_up(b, buffers, state.base, leaves, node)
-    }
-
-    /// The number in the model of a leaf.
-    pub fn leaf_index(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, at: LeafAt) -> Value {
-        let state = self.at_leaves(b, state, at.first);
-        self.leaf_indices.load(b, buffers, &state, at.node)
+        self.leaves.payload.look_up(b, buffers, state.base, leaves, node)
     }
 }

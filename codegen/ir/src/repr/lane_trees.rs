@@ -11,19 +11,21 @@
 
 use super::complete::{Part, for_each_part};
 use super::cursor::{Cursor, Step, choose};
+use super::leaves::Leaves;
 use super::numbers::LeafIndices;
 use super::payload::Payload;
-use super::representation::{LeafValue, Representation};
+use super::representation::{Representation, WalkEnd};
 use super::request::Request;
 use super::schema::{Bytes, Field, Schema, prefetch};
 use super::test::Test;
+use super::traverse::Lane;
 use super::traverse::speculate::{LevelOrder, NodeTest};
 use super::tree::{Buffers, Loaded, TreeLanes, TreeState, WalkShape};
+use super::tree_tables::TreeTables;
 use crate::bytes::narrowest;
 use crate::codes;
 use crate::error::CompileError;
 use crate::lir::{Builder, Cast, Scalar, Ty, Value};
-use crate::rows::Row;
 use sched_forest::{Forest, Inner, Tree};
 use sched_nest::Layout;
 use std::ops::Range;
@@ -38,7 +40,7 @@ pub struct LaneTrees {
     /// Of the first levels.
     top_operand: Field,
     top_code: Field,
-    leaf: Payload,
+    leaves: Leaves,
     /// Trees of a vector.
     lanes: u64,
     /// The depth of each used tree; none for others.
@@ -47,7 +49,6 @@ pub struct LaneTrees {
     trees: Range<u64>,
     /// Edges to the deepest leaf.
     depth: u32,
-    leaf_indices: LeafIndices,
 }
 
 /// Levels whose nodes lie together.
@@ -154,12 +155,11 @@ impl LaneTrees {
             code: if joint { schema.field(table, "feature", code, operand.bytes()) } else { apart },
             top_operand,
             top_code,
-            leaf: Payload::new(forest, leaf),
+            leaves: Leaves::new(Payload::new(forest, leaf), leaf_indices),
             lanes,
             depths: request.depths_of_used(),
             trees,
             depth,
-            leaf_indices,
             test,
             schema,
         })
@@ -222,8 +222,7 @@ impl LaneTrees {
                 for place in places {
                     let entry = (self.first_leaf(at) + place) as usize;
                     let source = &tree.leaves[leaf as usize];
-                    self.leaf.write(bytes, entry, source, first_leaf + leaf);
-                    self.leaf_indices.write(bytes, entry, source);
+                    self.leaves.write(bytes, entry, source, first_leaf + leaf);
                 }
             }
         });
@@ -296,33 +295,11 @@ impl LaneTrees {
         let leaf = b.mul_int(tree, 1 << self.depth);
         (b.mul_int(tree, records(self.depth) as i64 * self.unit()), leaf)
     }
-
-    /// The state from which leaves are reached by node numbers.
-    fn leaves(&self, b: &mut Builder, state: &TreeState, steps: Option<u32>) -> TreeState {
-        let number = 1i64 << steps.unwrap_or(self.depth);
-        let (base, lanes) = match state.loaded {
-            Loaded::Leaves { first, lanes, .. } => (first, lanes),
-            _ => (state.base, state.lanes),
-        };
-        TreeState { base: b.add_int(base, -number), lanes, loaded: Loaded::Nothing }
-    }
 }
 
-impl Representation for LaneTrees {
+impl TreeTables for LaneTrees {
     fn schema(&self) -> &Schema {
         &self.schema
-    }
-
-    fn fill(&self, forest: &Forest, bytes: &mut Bytes) {
-        let mut first_leaf = 0u32;
-        for (at, tree) in forest.trees.iter().enumerate() {
-            self.write_tree(bytes, at as u64, tree, first_leaf);
-            first_leaf = first_leaf.saturating_add(tree.leaves.len() as u32);
-        }
-    }
-
-    fn level_order(&self) -> Option<&dyn LevelOrder> {
-        Some(self)
     }
 
     fn load_tree(&self, b: &mut Builder, _: &Buffers, tree: Value, _: WalkShape) -> TreeState {
@@ -347,15 +324,36 @@ impl Representation for LaneTrees {
         TreeState { base, lanes: Some(distance), loaded }
     }
 
-    fn step(
-        &self,
-        b: &mut Builder,
-        buffers: &Buffers,
-        state: &TreeState,
-        row: &Row,
-        at: &Cursor,
-        step: Step,
-    ) -> Cursor {
+    fn prefetch(&self, b: &mut Builder, buffers: &Buffers, tree: Value) {
+        let (base, leaf) = self.first_of(b, tree);
+        let (record, payload) = (i64::from(self.record()), i64::from(self.leaves.payload.bytes()));
+        let (nodes, leaves) = (b.mul_int(base, record / self.unit()), b.mul_int(leaf, payload));
+        let ranges = [
+            (self.operand.buffer(buffers), nodes, records(self.depth) as i64 * record),
+            (self.leaves.payload.buffer(buffers), leaves, payload << self.depth),
+        ];
+        for (buffer, start, bytes) in ranges {
+            let end = b.add_int(start, bytes);
+            prefetch(b, buffer, start, end);
+        }
+    }
+}
+
+impl Representation for LaneTrees {
+    fn fill(&self, forest: &Forest, bytes: &mut Bytes) {
+        let mut first_leaf = 0u32;
+        for (at, tree) in forest.trees.iter().enumerate() {
+            self.write_tree(bytes, at as u64, tree, first_leaf);
+            first_leaf = first_leaf.saturating_add(tree.leaves.len() as u32);
+        }
+    }
+
+    fn level_order(&self) -> Option<&dyn LevelOrder> {
+        Some(self)
+    }
+
+    fn step(&self, b: &mut Builder, buffers: &Buffers, lane: &Lane, at: &Cursor, step: Step) -> Cursor {
+        let Lane { state, row, .. } = lane;
         let Cursor { node, decisions, .. } = at;
         let ty = b.ty(*node);
         // Walks are straight-line: all steps are counted.
@@ -373,42 +371,18 @@ impl Representation for LaneTrees {
         at.descend(b, right)
     }
 
-    fn leaf(
-        &self,
-        b: &mut Builder,
-        buffers: &Buffers,
-        state: &TreeState,
-        node: Value,
-        steps: Option<u32>,
-    ) -> LeafValue {
-        let state = self.leaves(b, state, steps);
-        self.leaf.load(b, buffers, &state, node)
+    fn leaf_record(&self, b: &mut Builder, state: &TreeState, end: WalkEnd) -> (TreeState, Value) {
+        let WalkEnd { node, steps } = end;
+        let (base, lanes) = match state.loaded {
+            Loaded::Leaves { first, lanes, .. } => (first, lanes),
+            _ => (state.base, state.lanes),
+        };
+        let leaves = TreeState { base, lanes, loaded: Loaded::Nothing };
+        (leaves.counted_from(b, 1 << steps.unwrap_or(self.depth)), node)
     }
 
-    fn leaf_index(
-        &self,
-        b: &mut Builder,
-        buffers: &Buffers,
-        state: &TreeState,
-        node: Value,
-        steps: Option<u32>,
-    ) -> Value {
-        let state = self.leaves(b, state, steps);
-        self.leaf_indices.load(b, buffers, &state, node)
-    }
-
-    fn prefetch(&self, b: &mut Builder, buffers: &Buffers, tree: Value) {
-        let (base, leaf) = self.first_of(b, tree);
-        let (record, payload) = (i64::from(self.record()), i64::from(self.leaf.bytes()));
-        let (nodes, leaves) = (b.mul_int(base, record / self.unit()), b.mul_int(leaf, payload));
-        let ranges = [
-            (self.operand.buffer(buffers), nodes, records(self.depth) as i64 * record),
-            (self.leaf.buffer(buffers), leaves, payload << self.depth),
-        ];
-        for (buffer, start, bytes) in ranges {
-            let end = b.add_int(start, bytes);
-            prefetch(b, buffer, start, end);
-        }
+    fn leaves(&self) -> &Leaves {
+        &self.leaves
     }
 }
 

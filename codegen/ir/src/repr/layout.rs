@@ -63,16 +63,12 @@ macro_rules! formats {
                 }
             }
 
-            /// The format that suits leaf loops, whatever their trees are; none suits a layout that cannot be
-            /// compiled.
-            pub fn suiting(asked: nest::Layout, walking: Walking) -> Option<Format> {
+            /// The format that suits leaf loops, whatever their trees are.
+            pub fn suiting(asked: nest::Layout, walking: Walking) -> Format {
                 use Axis::{Row, Tree};
                 use Walking::{Single, Vectors};
-                // Nothing is left over once every layout has its formats.
-                #[allow(unreachable_patterns)]
                 match (asked, walking) {
-                    $($((nest::Layout::$asked, $walking) => Some(Format::$name),)?)*
-                    _ => None,
+                    $($((nest::Layout::$asked, $walking) => Format::$name,)?)*
                 }
             }
 
@@ -136,22 +132,5 @@ impl Display for Storage {
     fn fmt(&self, f: &mut Formatter) -> fmt::Result {
         write!(f, "{}", self.format.text())?;
         if self.columns { write!(f, "; features by column of the copy") } else { Ok(()) }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// What can be compiled has a format for every leaf loop, and what cannot has none for any.
-    #[test]
-    fn every_layout_that_compiles_has_a_format_for_every_leaf_loop() {
-        let leaf_loops = [Axis::Row, Axis::Tree].map(|axis| [Walking::Single(axis), Walking::Vectors(axis)]);
-        for layout in nest::Layout::ALL {
-            for walking in leaf_loops.as_flattened() {
-                let format = Format::suiting(*layout, *walking);
-                assert_eq!(format.is_some(), layout.is_lowered(), "{}, {walking:?}", layout.word());
-            }
-        }
     }
 }

@@ -12,16 +12,18 @@
 
 use super::complete::{Complete, Depths, NodeSlot, SMALLEST};
 use super::cursor::{Cursor, Step, choose};
-use super::entries::LeafAt;
+use super::leaves::Leaves;
 use super::records::Names;
-use super::representation::{LeafValue, Representation};
+use super::representation::{Representation, WalkEnd};
 use super::request::Request;
 use super::schema::{Bytes, Field, Schema};
 use super::spans::Spans;
 use super::starts::too_many;
 use super::test::Test;
+use super::traverse::Lane;
 use super::traverse::speculate::{LevelOrder, NodeTest};
-use super::tree::{Buffers, Loaded, TreeLanes, TreeState, WalkShape};
+use super::tree::{Buffers, Loaded, TreeState, WalkShape};
+use super::tree_tables::InOrder;
 use crate::bytes::narrowest;
 use crate::error::CompileError;
 use crate::lir::{Bin, Builder, Cmp, Gather, Scalar, Value};
@@ -173,10 +175,6 @@ fn run(b: &mut Builder, buffers: &Buffers, field: Field, base: Value, first: Val
 }
 
 impl Representation for Levels {
-    fn schema(&self) -> &Schema {
-        &self.schema
-    }
-
     fn fill(&self, forest: &Forest, bytes: &mut Bytes) {
         self.trees.fill(forest, bytes, |bytes, NodeSlot { entry, .. }, inner| {
             let test = self.test.encode(inner, self.code_bits());
@@ -189,26 +187,8 @@ impl Representation for Levels {
         Some(self)
     }
 
-    fn load_tree(&self, b: &mut Builder, buffers: &Buffers, tree: Value, walks: WalkShape) -> TreeState {
-        let base = self.trees.start.load(b, buffers, tree);
-        let loaded =
-            if walks.lanes > 1 { self.first_tables(b, buffers, base, walks) } else { Loaded::Nothing };
-        TreeState { loaded, ..TreeState::at(base) }
-    }
-
-    fn load_trees(&self, b: &mut Builder, buffers: &Buffers, tree: Value, lanes: TreeLanes) -> TreeState {
-        self.trees.start.trees(b, buffers, tree, lanes)
-    }
-
-    fn step(
-        &self,
-        b: &mut Builder,
-        buffers: &Buffers,
-        state: &TreeState,
-        row: &Row,
-        at: &Cursor,
-        step: Step,
-    ) -> Cursor {
+    fn step(&self, b: &mut Builder, buffers: &Buffers, lane: &Lane, at: &Cursor, step: Step) -> Cursor {
+        let Lane { state, row, .. } = lane;
         let node = at.node;
         let (level, fetch) = match step {
             Step::Level { level, fetch, .. } => (level, fetch),
@@ -229,34 +209,30 @@ impl Representation for Levels {
         at.descend(b, right)
     }
 
-    fn leaf(
+    fn leaf_record(&self, b: &mut Builder, state: &TreeState, end: WalkEnd) -> (TreeState, Value) {
+        let WalkEnd { node, steps } = end;
+        (state.counted_from(b, self.trees.first_leaf(steps)), node)
+    }
+
+    fn leaves(&self) -> &Leaves {
+        &self.trees.leaves
+    }
+}
+
+impl InOrder for Levels {
+    fn trees(&self) -> Spans<'_> {
+        self.trees.spans(&self.schema)
+    }
+
+    fn load_more(
         &self,
         b: &mut Builder,
         buffers: &Buffers,
-        state: &TreeState,
-        node: Value,
-        steps: Option<u32>,
-    ) -> LeafValue {
-        self.trees.leaf(b, buffers, state, LeafAt { node, first: self.trees.first_leaf(steps) })
-    }
-
-    fn leaf_index(
-        &self,
-        b: &mut Builder,
-        buffers: &Buffers,
-        state: &TreeState,
-        node: Value,
-        steps: Option<u32>,
-    ) -> Value {
-        self.trees.leaf_index(b, buffers, state, LeafAt { node, first: self.trees.first_leaf(steps) })
-    }
-
-    fn spans(&self) -> Option<Spans<'_>> {
-        Some(self.trees.spans(&self.schema))
-    }
-
-    fn prefetch(&self, b: &mut Builder, buffers: &Buffers, tree: Value) {
-        self.trees.start.prefetch(b, buffers, &self.schema, tree);
+        _: Value,
+        start: Value,
+        walks: WalkShape,
+    ) -> Loaded {
+        if walks.lanes > 1 { self.first_tables(b, buffers, start, walks) } else { Loaded::Nothing }
     }
 }
 

@@ -5,20 +5,22 @@
 //! the children of a node stand side by side.
 
 use super::cursor::{Cursor, Step};
+use super::leaves::Leaves;
 use super::numbers::LeafIndices;
 use super::order::{self, Placed};
 use super::payload::Payload;
-use super::representation::{LeafValue, Representation};
+use super::representation::Representation;
 use super::request::Request;
 use super::schema::{Bytes, Field, Schema};
 use super::spans::Spans;
 use super::starts::{StartField, TreeStarts};
 use super::test::Test;
+use super::traverse::Lane;
 use super::traverse::speculate::{LevelOrder, NodeTest};
-use super::tree::{Buffers, TreeLanes, TreeState, WalkShape};
+use super::tree::{Buffers, TreeState};
+use super::tree_tables::InOrder;
 use crate::error::CompileError;
 use crate::lir::{Builder, Cast, Cmp, Scalar, Value};
-use crate::rows::Row;
 use sched_forest::{Forest, NodeRef};
 use sched_nest::Layout;
 
@@ -26,7 +28,7 @@ use sched_nest::Layout;
 pub struct PackedNodes {
     schema: Schema,
     test: Test,
-    leaf: Payload,
+    leaves: Leaves,
     /// The threshold.
     low: Field,
     /// The feature's code and the left child's number.
@@ -35,7 +37,6 @@ pub struct PackedNodes {
     code_bits: u32,
     start: StartField,
     starts: TreeStarts,
-    leaf_indices: LeafIndices,
 }
 
 /// The bits that numbers below `end` need, at least one.
@@ -63,15 +64,15 @@ impl PackedNodes {
         schema.near(table);
         let start = starts.declare(&mut schema, "packed_trees");
         let leaf_indices = LeafIndices::declare(request, &mut schema, "packed_leaf_indices", starts.count());
+        let payload = Payload::new(request.forest, schema.field(table, "leaf", Scalar::F32, 0));
         Ok(PackedNodes {
             test,
-            leaf: Payload::new(request.forest, schema.field(table, "leaf", Scalar::F32, 0)),
+            leaves: Leaves::new(payload, leaf_indices),
             low: schema.field(table, "threshold", Scalar::F32, 0),
             high: schema.field(table, "feature and child", Scalar::I32, 4),
             code_bits,
             start,
             starts,
-            leaf_indices,
             schema,
         })
     }
@@ -123,10 +124,6 @@ impl PackedNodes {
 }
 
 impl Representation for PackedNodes {
-    fn schema(&self) -> &Schema {
-        &self.schema
-    }
-
     fn fill(&self, forest: &Forest, bytes: &mut Bytes) {
         let mut first_leaf = 0u32;
         for (at, tree) in forest.trees.iter().enumerate() {
@@ -142,8 +139,7 @@ impl Representation for PackedNodes {
                     }
                     NodeRef::Leaf(leaf) => {
                         let source = &tree.leaves[leaf as usize];
-                        self.leaf.write(bytes, record, source, first_leaf + leaf);
-                        self.leaf_indices.write(bytes, record, source);
+                        self.leaves.write(bytes, record, source, first_leaf + leaf);
                     }
                 }
             }
@@ -156,27 +152,12 @@ impl Representation for PackedNodes {
         Some(self)
     }
 
-    fn load_tree(&self, b: &mut Builder, buffers: &Buffers, tree: Value, _: WalkShape) -> TreeState {
-        self.start.tree(b, buffers, tree)
-    }
-
-    fn load_trees(&self, b: &mut Builder, buffers: &Buffers, tree: Value, lanes: TreeLanes) -> TreeState {
-        self.start.trees(b, buffers, tree, lanes)
-    }
-
     fn root(&self, b: &mut Builder, lanes: u16, _: bool) -> Value {
         b.int_of(b.index_type(lanes), 0)
     }
 
-    fn step(
-        &self,
-        b: &mut Builder,
-        buffers: &Buffers,
-        state: &TreeState,
-        row: &Row,
-        at: &Cursor,
-        step: Step,
-    ) -> Cursor {
+    fn step(&self, b: &mut Builder, buffers: &Buffers, lane: &Lane, at: &Cursor, step: Step) -> Cursor {
+        let Lane { state, row, .. } = lane;
         let node = at.node;
         // A leaf's feature is 0, which every row has where trees have inner nodes.
         let (NodeTest { operand, feature, missing_left }, child) = self.read(b, buffers, state, node);
@@ -197,34 +178,14 @@ impl Representation for PackedNodes {
         self.is_leaf(b, child)
     }
 
-    fn leaf(
-        &self,
-        b: &mut Builder,
-        buffers: &Buffers,
-        state: &TreeState,
-        node: Value,
-        _: Option<u32>,
-    ) -> LeafValue {
-        self.leaf.load(b, buffers, state, node)
+    fn leaves(&self) -> &Leaves {
+        &self.leaves
     }
+}
 
-    fn leaf_index(
-        &self,
-        b: &mut Builder,
-        buffers: &Buffers,
-        state: &TreeState,
-        node: Value,
-        _: Option<u32>,
-    ) -> Value {
-        self.leaf_indices.load(b, buffers, state, node)
-    }
-
-    fn spans(&self) -> Option<Spans<'_>> {
-        Some(Spans { schema: &self.schema, starts: &self.starts, start: self.start })
-    }
-
-    fn prefetch(&self, b: &mut Builder, buffers: &Buffers, tree: Value) {
-        self.start.prefetch(b, buffers, &self.schema, tree);
+impl InOrder for PackedNodes {
+    fn trees(&self) -> Spans<'_> {
+        Spans { schema: &self.schema, starts: &self.starts, start: self.start }
     }
 }
 

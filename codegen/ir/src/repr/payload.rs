@@ -1,11 +1,19 @@
 //! What leaves hold: a value, or a place in the table of leaf vectors.
 
-use super::representation::LeafValue;
 use super::schema::{Bytes, Field};
 use super::tree::{Buffers, TreeState};
 use crate::bytes::{scalar, write_float};
 use crate::lir::{BufferId, Builder, Scalar, Value};
 use sched_forest::{Forest, Leaf, Target};
+
+/// What a leaf holds.
+#[derive(Clone, Copy, Debug)]
+pub enum LeafValue {
+    /// The value itself, in the accumulator's type.
+    Scalar(Value),
+    /// The first element of the leaf's vector in the forest's table of leaf vectors, an index.
+    Vector(Value),
+}
 
 /// Bytes of leaves of one tree that are looked up in registers at most: gathering more of them is cheaper.
 const IN_REGISTERS: u64 = 1024;

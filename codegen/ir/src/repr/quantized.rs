@@ -14,16 +14,19 @@
 
 use super::complete::{Complete, Depths, NodeSlot, SMALLEST};
 use super::cursor::{Cursor, Step};
-use super::entries::LeafAt;
+use super::leaves::Leaves;
+use super::payload::LeafValue;
 use super::records::Names;
-use super::representation::{LeafValue, Representation};
+use super::representation::{Representation, WalkEnd};
 use super::request::Request;
 use super::schema::{Bytes, Field, Schema};
 use super::spans::Spans;
 use super::test::{Operand, Test, bin_goes_right};
+use super::traverse::Lane;
 use super::traverse::speculate::{LevelOrder, NodeTest};
 use super::traverse::test_mask::{TestBits, TestMask, Tests, WORD, mask};
-use super::tree::{Buffers, Loaded, TreeLanes, TreeState, WalkShape};
+use super::tree::{Buffers, Loaded, TreeState, WalkShape};
+use super::tree_tables::InOrder;
 use crate::error::CompileError;
 use crate::lir::{Bin, Builder, Cast, Cmp, Keep, Scalar, Ty, Value};
 use crate::quantize::BinMap;
@@ -301,14 +304,6 @@ impl Quantized {
         (b.cast(Cast::Trunc, threshold_bin, ty), b.cast(Cast::Trunc, bin, ty))
     }
 
-    /// Leaves in the type of indices, and the number of the first one.
-    fn leaves(&self, b: &mut Builder, node: Value, steps: Option<u32>) -> LeafAt {
-        let (ty, first) = (b.ty(node), self.trees.first_leaf(steps));
-        // A byte has lost the highest bit of the last level's numbers.
-        let lost = ty.scalar == Scalar::I8 && first >= 1 << u8::BITS;
-        LeafAt { node: b.to_index(node), first: if lost { 0 } else { first } }
-    }
-
     /// A bin in the type of nodes.
     fn as_node(&self, b: &mut Builder, bin: Value, ty: Ty) -> Value {
         let widens = b.ty(bin).scalar.bytes() < ty.scalar.bytes();
@@ -328,10 +323,6 @@ fn run(b: &mut Builder, buffers: &Buffers, field: Field, run: Run) -> Value {
 }
 
 impl Representation for Quantized {
-    fn schema(&self) -> &Schema {
-        &self.schema
-    }
-
     fn fill(&self, forest: &Forest, bytes: &mut Bytes) {
         self.trees.fill(forest, bytes, |bytes, NodeSlot { tree, number, entry }, inner| {
             let test = self.test.encode(inner, u32::BITS);
@@ -356,32 +347,8 @@ impl Representation for Quantized {
         if self.apart { Some(self) } else { None }
     }
 
-    fn load_tree(&self, b: &mut Builder, buffers: &Buffers, tree: Value, walks: WalkShape) -> TreeState {
-        let base = self.trees.start.load(b, buffers, tree);
-        if walks.lanes == 1 || !self.apart {
-            return TreeState::at(base);
-        }
-        let loaded = Loaded::Tables {
-            operands: self.first_table(b, buffers, self.threshold_bin, base, walks),
-            features: self.first_table(b, buffers, self.column, base, walks),
-            offsets: Some(self.offsets.first(b, tree)),
-        };
-        TreeState { loaded, ..TreeState::at(base) }
-    }
-
-    fn load_trees(&self, b: &mut Builder, buffers: &Buffers, tree: Value, lanes: TreeLanes) -> TreeState {
-        self.trees.start.trees(b, buffers, tree, lanes)
-    }
-
-    fn step(
-        &self,
-        b: &mut Builder,
-        buffers: &Buffers,
-        state: &TreeState,
-        row: &Row,
-        at: &Cursor,
-        step: Step,
-    ) -> Cursor {
+    fn step(&self, b: &mut Builder, buffers: &Buffers, lane: &Lane, at: &Cursor, step: Step) -> Cursor {
+        let Lane { state, row, .. } = lane;
         let ty = b.ty(at.node);
         let (threshold_bin, bin) = match step {
             Step::Level { level, fetch: Some(fetch), reloads } => {
@@ -399,42 +366,52 @@ impl Representation for Quantized {
         at.descend(b, right)
     }
 
-    fn leaf(
-        &self,
-        b: &mut Builder,
-        buffers: &Buffers,
-        state: &TreeState,
-        node: Value,
-        steps: Option<u32>,
-    ) -> LeafValue {
-        if let (Scalar::I8, Some(steps)) = (b.ty(node).scalar, steps) {
-            let found = self.trees.look_up_leaf(b, buffers, state, node, 1 << steps.min(40));
+    fn leaf(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, end: WalkEnd) -> LeafValue {
+        if let (Scalar::I8, Some(steps)) = (b.ty(end.node).scalar, end.steps) {
+            let found = self.trees.look_up_leaf(b, buffers, state, end.node, 1 << steps.min(40));
             if let Some(found) = found {
                 return found;
             }
         }
-        let leaf = self.leaves(b, node, steps);
-        self.trees.leaf(b, buffers, state, leaf)
+        let (state, leaf) = self.leaf_record(b, state, end);
+        self.leaves().value(b, buffers, &state, leaf)
     }
 
-    fn leaf_index(
+    fn leaf_record(&self, b: &mut Builder, state: &TreeState, end: WalkEnd) -> (TreeState, Value) {
+        let WalkEnd { node, steps } = end;
+        let (ty, first) = (b.ty(node), self.trees.first_leaf(steps));
+        // A byte has lost the highest bit of the last level's numbers.
+        let lost = ty.scalar == Scalar::I8 && first >= 1 << u8::BITS;
+        let leaf = b.to_index(node);
+        (state.counted_from(b, if lost { 0 } else { first }), leaf)
+    }
+
+    fn leaves(&self) -> &Leaves {
+        &self.trees.leaves
+    }
+}
+
+impl InOrder for Quantized {
+    fn trees(&self) -> Spans<'_> {
+        self.trees.spans(&self.schema)
+    }
+
+    fn load_more(
         &self,
         b: &mut Builder,
         buffers: &Buffers,
-        state: &TreeState,
-        node: Value,
-        steps: Option<u32>,
-    ) -> Value {
-        let leaf = self.leaves(b, node, steps);
-        self.trees.leaf_index(b, buffers, state, leaf)
-    }
-
-    fn spans(&self) -> Option<Spans<'_>> {
-        Some(self.trees.spans(&self.schema))
-    }
-
-    fn prefetch(&self, b: &mut Builder, buffers: &Buffers, tree: Value) {
-        self.trees.start.prefetch(b, buffers, &self.schema, tree);
+        tree: Value,
+        start: Value,
+        walks: WalkShape,
+    ) -> Loaded {
+        if walks.lanes == 1 || !self.apart {
+            return Loaded::Nothing;
+        }
+        Loaded::Tables {
+            operands: self.first_table(b, buffers, self.threshold_bin, start, walks),
+            features: self.first_table(b, buffers, self.column, start, walks),
+            offsets: Some(self.offsets.first(b, tree)),
+        }
     }
 }
 

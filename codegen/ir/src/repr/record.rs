@@ -1,7 +1,6 @@
 //! Node records: a threshold or leaf payload, a feature code and, where the layout needs one, a child number.
 
 use super::payload::Payload;
-use super::representation::LeafValue;
 use super::request::Request;
 use super::schema::{Bytes, Field, Schema};
 use super::test::Test;
@@ -12,7 +11,7 @@ use crate::codes;
 use crate::error::CompileError;
 use crate::lir::{Builder, Cast, Cmp, Scalar, Value};
 use crate::rows::Row;
-use sched_forest::{Inner, Leaf};
+use sched_forest::Inner;
 use sched_nest::Layout;
 
 /// The fields of one node's record and what its comparison means.
@@ -88,9 +87,8 @@ impl Record {
         }
     }
 
-    /// Writes a leaf's record. `vector` is the leaf's place in the table of leaf vectors.
-    pub fn write_leaf(&self, bytes: &mut Bytes, record: usize, leaf: &Leaf, vector: u32) {
-        self.leaf.write(bytes, record, leaf, vector);
+    /// Marks a leaf's record as one, where nothing else does.
+    pub fn mark_leaf(&self, bytes: &mut Bytes, record: usize) {
         if self.child.is_none() {
             self.feature.write(bytes, record, self.leaf_mark());
         }
@@ -166,8 +164,8 @@ impl Record {
         b.cmp(Cmp::Eq, feature, mark)
     }
 
-    /// The payload of a leaf's record.
-    pub fn payload(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: Value) -> LeafValue {
-        self.leaf.load(b, buffers, state, node)
+    /// What leaves hold.
+    pub fn payload(&self) -> Payload {
+        self.leaf
     }
 }

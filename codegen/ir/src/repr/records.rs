@@ -1,5 +1,6 @@
 //! What layouts of whole records share: trees one after the other in one table, and where each starts.
 
+use super::leaves::Leaves;
 use super::numbers::LeafIndices;
 use super::order::Placed;
 use super::record::Record;
@@ -7,22 +8,19 @@ use super::request::Request;
 use super::schema::{Bytes, Schema};
 use super::spans::Spans;
 use super::starts::{StartField, TreeStarts};
-use super::tree::{Buffers, TreeState};
 use crate::error::CompileError;
-use crate::lir::{Builder, Value};
 use sched_forest::{Forest, NodeRef, Tree};
 
 /// Records of all used trees in one table.
 #[derive(Clone, Debug)]
 pub struct Records {
-    /// The tables.
-    pub schema: Schema,
+    schema: Schema,
     /// The fields of a record.
     pub record: Record,
-    /// Where trees begin.
-    pub start: StartField,
+    /// Their leaves.
+    pub leaves: Leaves,
+    start: StartField,
     starts: TreeStarts,
-    leaf_indices: LeafIndices,
 }
 
 /// The names of the tables.
@@ -52,7 +50,8 @@ impl Records {
         let record = Record::declare(request, &mut schema, names.nodes, starts.count(), children)?;
         let start = starts.declare(&mut schema, names.trees);
         let leaf_indices = LeafIndices::declare(request, &mut schema, names.leaf_indices, starts.count());
-        Ok(Records { schema, record, start, starts, leaf_indices })
+        let leaves = Leaves::new(record.payload(), leaf_indices);
+        Ok(Records { schema, record, leaves, start, starts })
     }
 
     /// Writes the tables; `place` numbers the nodes of a tree.
@@ -70,8 +69,8 @@ impl Records {
                     }
                     NodeRef::Leaf(leaf) => {
                         let source = &tree.leaves[leaf as usize];
-                        self.record.write_leaf(bytes, record, source, first_leaf + leaf);
-                        self.leaf_indices.write(bytes, record, source);
+                        self.record.mark_leaf(bytes, record);
+                        self.leaves.write(bytes, record, source, first_leaf + leaf);
                     }
                 }
             }
@@ -83,10 +82,5 @@ impl Records {
     /// Where trees lie.
     pub fn spans(&self) -> Spans<'_> {
         Spans { schema: &self.schema, starts: &self.starts, start: self.start }
-    }
-
-    /// The leaf's number in the model.
-    pub fn leaf_index(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: Value) -> Value {
-        self.leaf_indices.load(b, buffers, state, node)
     }
 }

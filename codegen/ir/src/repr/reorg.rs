@@ -6,19 +6,21 @@
 //! records of different banks of a GPU's shared memory at any nodes.
 
 use super::cursor::{Cursor, Step};
+use super::leaves::Leaves;
 use super::numbers::LeafIndices;
 use super::order;
 use super::record::Record;
-use super::representation::{LeafValue, Representation};
+use super::representation::{Representation, WalkEnd};
 use super::request::Request;
 use super::schema::{Bytes, Schema};
 use super::starts::too_many;
 use super::test::Test;
+use super::traverse::Lane;
 use super::traverse::speculate::{LevelOrder, NodeTest};
 use super::tree::{Buffers, TreeLanes, TreeState, WalkShape};
+use super::tree_tables::TreeTables;
 use crate::error::CompileError;
 use crate::lir::{Builder, Value};
-use crate::rows::Row;
 use sched_forest::{Forest, NodeRef};
 use sched_nest::footprint::complete_nodes;
 
@@ -26,7 +28,7 @@ use sched_nest::footprint::complete_nodes;
 pub struct Reorg {
     schema: Schema,
     record: Record,
-    leaf_indices: LeafIndices,
+    leaves: Leaves,
     /// Which trees have records.
     used: Vec<bool>,
 }
@@ -49,7 +51,8 @@ impl Reorg {
         let mut schema = Schema::default();
         let record = Record::declare(request, &mut schema, "reorg_nodes", records, None)?;
         let leaf_indices = LeafIndices::declare(request, &mut schema, "reorg_leaf_indices", records);
-        Ok(Reorg { schema, record, leaf_indices, used: request.used.to_vec() })
+        let leaves = Leaves::new(record.payload(), leaf_indices);
+        Ok(Reorg { schema, record, leaves, used: request.used.to_vec() })
     }
 
     /// The distance of a node's record from that of a node 0 of its tree.
@@ -59,11 +62,29 @@ impl Reorg {
     }
 }
 
-impl Representation for Reorg {
+impl TreeTables for Reorg {
     fn schema(&self) -> &Schema {
         &self.schema
     }
 
+    fn load_tree(&self, _: &mut Builder, _: &Buffers, tree: Value, _: WalkShape) -> TreeState {
+        TreeState::at(tree)
+    }
+
+    fn load_trees(&self, _: &mut Builder, _: &Buffers, tree: Value, lanes: TreeLanes) -> TreeState {
+        TreeState { lanes: Some(lanes.distance), ..TreeState::at(tree) }
+    }
+
+    fn prefetch(&self, b: &mut Builder, buffers: &Buffers, tree: Value) {
+        for node in 1..1 << NEAR_LEVELS {
+            let from = b.add_int(tree, node * self.used.len() as i64);
+            let to = b.add_int(from, 1);
+            self.schema.prefetch(b, buffers, from, to);
+        }
+    }
+}
+
+impl Representation for Reorg {
     fn fill(&self, forest: &Forest, bytes: &mut Bytes) {
         let mut first_leaf = 0u32;
         for (at, tree) in forest.trees.iter().enumerate() {
@@ -76,8 +97,8 @@ impl Representation for Reorg {
                     }
                     NodeRef::Leaf(leaf) => {
                         let source = &tree.leaves[leaf as usize];
-                        self.record.write_leaf(bytes, record, source, first_leaf + leaf);
-                        self.leaf_indices.write(bytes, record, source);
+                        self.record.mark_leaf(bytes, record);
+                        self.leaves.write(bytes, record, source, first_leaf + leaf);
                     }
                 }
             }
@@ -89,23 +110,8 @@ impl Representation for Reorg {
         Some(self)
     }
 
-    fn load_tree(&self, _: &mut Builder, _: &Buffers, tree: Value, _: WalkShape) -> TreeState {
-        TreeState::at(tree)
-    }
-
-    fn load_trees(&self, _: &mut Builder, _: &Buffers, tree: Value, lanes: TreeLanes) -> TreeState {
-        TreeState { lanes: Some(lanes.distance), ..TreeState::at(tree) }
-    }
-
-    fn step(
-        &self,
-        b: &mut Builder,
-        buffers: &Buffers,
-        state: &TreeState,
-        row: &Row,
-        at: &Cursor,
-        step: Step,
-    ) -> Cursor {
+    fn step(&self, b: &mut Builder, buffers: &Buffers, lane: &Lane, at: &Cursor, step: Step) -> Cursor {
+        let Lane { state, row, .. } = lane;
         let node = at.node;
         let place = self.place(b, node);
         let done = (step == Step::Masked).then(|| self.record.is_marked(b, buffers, state, place));
@@ -120,36 +126,12 @@ impl Representation for Reorg {
         self.record.is_marked(b, buffers, state, place)
     }
 
-    fn leaf(
-        &self,
-        b: &mut Builder,
-        buffers: &Buffers,
-        state: &TreeState,
-        node: Value,
-        _: Option<u32>,
-    ) -> LeafValue {
-        let place = self.place(b, node);
-        self.record.payload(b, buffers, state, place)
+    fn leaf_record(&self, b: &mut Builder, state: &TreeState, end: WalkEnd) -> (TreeState, Value) {
+        (*state, self.place(b, end.node))
     }
 
-    fn leaf_index(
-        &self,
-        b: &mut Builder,
-        buffers: &Buffers,
-        state: &TreeState,
-        node: Value,
-        _: Option<u32>,
-    ) -> Value {
-        let place = self.place(b, node);
-        self.leaf_indices.load(b, buffers, state, place)
-    }
-
-    fn prefetch(&self, b: &mut Builder, buffers: &Buffers, tree: Value) {
-        for node in 1..1 << NEAR_LEVELS {
-            let from = b.add_int(tree, node * self.used.len() as i64);
-            let to = b.add_int(from, 1);
-            self.schema.prefetch(b, buffers, from, to);
-        }
+    fn leaves(&self) -> &Leaves {
+        &self.leaves
     }
 }
 

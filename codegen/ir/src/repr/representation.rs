@@ -1,30 +1,29 @@
 //! What every layout can do: encode its tables, and emit a step of a walk and what ends it.
 
 use super::cursor::{Cursor, Step};
-use super::schema::{Bytes, Schema};
-use super::spans::Spans;
+use super::leaves::Leaves;
+use super::payload::LeafValue;
+use super::schema::Bytes;
+use super::traverse::Lane;
 use super::traverse::speculate::LevelOrder;
 use super::traverse::sweep::Sweep;
 use super::traverse::test_mask::TestMask;
-use super::tree::{Buffers, TreeLanes, TreeState, WalkShape};
+use super::tree::{Buffers, TreeState};
+use super::tree_tables::TreeTables;
 use crate::lir::{Builder, Scalar, Table, Value};
-use crate::rows::Row;
 use sched_forest::Forest;
 
-/// What a leaf holds.
+/// Where a walk, or a vector of walks, has come to a leaf.
 #[derive(Clone, Copy, Debug)]
-pub enum LeafValue {
-    /// The value itself, in the accumulator's type.
-    Scalar(Value),
-    /// The first element of the leaf's vector in the forest's table of leaf vectors, an index.
-    Vector(Value),
+pub struct WalkEnd {
+    /// The leaf's node number.
+    pub node: Value,
+    /// Steps to it, where all walks have taken the same number.
+    pub steps: Option<u32>,
 }
 
 /// A layout of trees in memory and the code that walks it.
-pub trait Representation {
-    /// The tables.
-    fn schema(&self) -> &Schema;
-
+pub trait Representation: TreeTables {
     /// Writes the tables. `forest` is the one that the layout was made for.
     fn fill(&self, forest: &Forest, bytes: &mut Bytes);
 
@@ -51,12 +50,6 @@ pub trait Representation {
         self.schema().tables(bytes)
     }
 
-    /// Loads what is needed once per tree.
-    fn load_tree(&self, b: &mut Builder, buffers: &Buffers, tree: Value, walks: WalkShape) -> TreeState;
-
-    /// The same for a vector of trees of which `tree` is the first.
-    fn load_trees(&self, b: &mut Builder, buffers: &Buffers, tree: Value, lanes: TreeLanes) -> TreeState;
-
     /// The root's node number: an index, or a vector of `i32` for several lanes, or one of bytes where the
     /// plan says so. It is 1 where the children of `n` are `2n` and `2n + 1`.
     fn root(&self, b: &mut Builder, lanes: u16, bytes: bool) -> Value {
@@ -65,15 +58,7 @@ pub trait Representation {
     }
 
     /// One step: the child that the row leads to. A vector of nodes makes a vector of walks take the step.
-    fn step(
-        &self,
-        b: &mut Builder,
-        buffers: &Buffers,
-        state: &TreeState,
-        row: &Row,
-        at: &Cursor,
-        step: Step,
-    ) -> Cursor;
+    fn step(&self, b: &mut Builder, buffers: &Buffers, lane: &Lane, at: &Cursor, step: Step) -> Cursor;
 
     /// Whether the node is a leaf, an `i1`. Where all walks are straight-line to the leaf, nobody asks before
     /// it is.
@@ -81,32 +66,23 @@ pub trait Representation {
         b.int_of(b.ty(node).with(Scalar::I1), 1)
     }
 
-    /// What the leaf holds. `steps` is the number of steps to it, where all walks have taken the same number.
-    fn leaf(
-        &self,
-        b: &mut Builder,
-        buffers: &Buffers,
-        state: &TreeState,
-        node: Value,
-        steps: Option<u32>,
-    ) -> LeafValue;
+    /// The leaves' tables.
+    fn leaves(&self) -> &Leaves;
 
-    /// The leaf's number in the model, an `i32`.
-    fn leaf_index(
-        &self,
-        b: &mut Builder,
-        buffers: &Buffers,
-        state: &TreeState,
-        node: Value,
-        steps: Option<u32>,
-    ) -> Value;
-
-    /// Where trees lie, if neighbours lie next to each other and walks read nothing else of their tables: copies of some
-    /// trees can stand for the tables then.
-    fn spans(&self) -> Option<Spans<'_>> {
-        None
+    /// How these tables are entered for a leaf: as its node's tables are, or from another record on with another number.
+    fn leaf_record(&self, _: &mut Builder, state: &TreeState, end: WalkEnd) -> (TreeState, Value) {
+        (*state, end.node)
     }
 
-    /// Brings a tree near.
-    fn prefetch(&self, b: &mut Builder, buffers: &Buffers, tree: Value);
+    /// What the leaf holds.
+    fn leaf(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, end: WalkEnd) -> LeafValue {
+        let (state, record) = self.leaf_record(b, state, end);
+        self.leaves().value(b, buffers, &state, record)
+    }
+
+    /// The leaf's number in the model, an `i32`.
+    fn leaf_index(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, end: WalkEnd) -> Value {
+        let (state, record) = self.leaf_record(b, state, end);
+        self.leaves().number(b, buffers, &state, record)
+    }
 }

@@ -4,18 +4,20 @@
 //! has.
 
 use super::cursor::{Cursor, Step};
+use super::leaves::Leaves;
 use super::order;
 use super::records::{Names, Records};
-use super::representation::{LeafValue, Representation};
+use super::representation::Representation;
 use super::request::Request;
-use super::schema::{Bytes, Schema};
+use super::schema::Bytes;
 use super::spans::Spans;
 use super::test::Test;
+use super::traverse::Lane;
 use super::traverse::speculate::{LevelOrder, NodeTest};
-use super::tree::{Buffers, TreeLanes, TreeState, WalkShape};
+use super::tree::{Buffers, TreeState};
+use super::tree_tables::InOrder;
 use crate::error::CompileError;
 use crate::lir::{Builder, Cmp, Value};
-use crate::rows::Row;
 use sched_forest::Forest;
 
 /// Existing nodes with child numbers.
@@ -34,10 +36,6 @@ impl Sparse {
 }
 
 impl Representation for Sparse {
-    fn schema(&self) -> &Schema {
-        &self.0.schema
-    }
-
     fn fill(&self, forest: &Forest, bytes: &mut Bytes) {
         self.0.fill(forest, bytes, order::existing);
     }
@@ -46,27 +44,12 @@ impl Representation for Sparse {
         Some(self)
     }
 
-    fn load_tree(&self, b: &mut Builder, buffers: &Buffers, tree: Value, _: WalkShape) -> TreeState {
-        self.0.start.tree(b, buffers, tree)
-    }
-
-    fn load_trees(&self, b: &mut Builder, buffers: &Buffers, tree: Value, lanes: TreeLanes) -> TreeState {
-        self.0.start.trees(b, buffers, tree, lanes)
-    }
-
     fn root(&self, b: &mut Builder, lanes: u16, _: bool) -> Value {
         b.int_of(b.index_type(lanes), 0)
     }
 
-    fn step(
-        &self,
-        b: &mut Builder,
-        buffers: &Buffers,
-        state: &TreeState,
-        row: &Row,
-        at: &Cursor,
-        step: Step,
-    ) -> Cursor {
+    fn step(&self, b: &mut Builder, buffers: &Buffers, lane: &Lane, at: &Cursor, step: Step) -> Cursor {
+        let Lane { state, row, .. } = lane;
         let node = at.node;
         // A leaf's feature is 0, which every row has where trees have inner nodes.
         let decision = self.0.record.decision(b, buffers, state, row, node, None);
@@ -85,34 +68,14 @@ impl Representation for Sparse {
         b.cmp(Cmp::Eq, child, none)
     }
 
-    fn leaf(
-        &self,
-        b: &mut Builder,
-        buffers: &Buffers,
-        state: &TreeState,
-        node: Value,
-        _: Option<u32>,
-    ) -> LeafValue {
-        self.0.record.payload(b, buffers, state, node)
+    fn leaves(&self) -> &Leaves {
+        &self.0.leaves
     }
+}
 
-    fn leaf_index(
-        &self,
-        b: &mut Builder,
-        buffers: &Buffers,
-        state: &TreeState,
-        node: Value,
-        _: Option<u32>,
-    ) -> Value {
-        self.0.leaf_index(b, buffers, state, node)
-    }
-
-    fn spans(&self) -> Option<Spans<'_>> {
-        Some(self.0.spans())
-    }
-
-    fn prefetch(&self, b: &mut Builder, buffers: &Buffers, tree: Value) {
-        self.0.start.prefetch(b, buffers, &self.0.schema, tree);
+impl InOrder for Sparse {
+    fn trees(&self) -> Spans<'_> {
+        self.0.spans()
     }
 }
 

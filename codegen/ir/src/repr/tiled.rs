@@ -7,14 +7,18 @@
 //! full has tests whose bits do not matter.
 
 use super::cursor::{Cursor, Step};
+use super::leaves::Leaves;
+use super::numbers::LeafIndices;
 use super::payload::Payload;
-use super::representation::{LeafValue, Representation};
+use super::representation::{Representation, WalkEnd};
 use super::request::Request;
 use super::schema::{Bytes, Field, Schema};
 use super::spans::Spans;
 use super::starts::{StartField, TreeStarts};
 use super::test::Test;
-use super::tree::{Buffers, TreeLanes, TreeState, WalkShape};
+use super::traverse::Lane;
+use super::tree::{Buffers, TreeState};
+use super::tree_tables::InOrder;
 use crate::bytes::narrowest;
 use crate::codes;
 use crate::error::CompileError;
@@ -43,8 +47,7 @@ pub struct Tiled {
     children: Field,
     /// Which child each number leads to.
     outcomes: Field,
-    leaf: Payload,
-    leaf_indices: Option<Field>,
+    leaves: Leaves,
     starts: TreeStarts,
     start: StartField,
     /// Where each shape's row of outcomes begins.
@@ -111,7 +114,7 @@ impl Tiled {
         let children = schema.column("tile_children", Scalar::I32, children);
         let outcomes = schema.column("tile_lut", Scalar::I8, (rows.len() as u64) << lanes);
         let leaf = schema.column("tile_leaves", Payload::element(forest), leaves);
-        let numbers = request.leaf_indices.then(|| schema.column("tile_leaf_indices", Scalar::I32, leaves));
+        let numbers = LeafIndices::declare(request, &mut schema, "tile_leaf_indices", leaves);
         Ok(Tiled {
             tiling: Arc::clone(tiling),
             lanes,
@@ -121,8 +124,7 @@ impl Tiled {
             row: schema.field(table, "outcomes", Scalar::I32, child_at + 4),
             children,
             outcomes,
-            leaf: Payload::new(forest, leaf),
-            leaf_indices: numbers,
+            leaves: Leaves::new(Payload::new(forest, leaf), numbers),
             starts,
             start,
             rows,
@@ -171,18 +173,7 @@ impl Tiled {
     }
 }
 
-/// The places of leaves among all leaves.
-fn leaf_of(b: &mut Builder, state: &TreeState, node: Value) -> (TreeState, Value) {
-    let ones = b.int(-1);
-    let leaf = b.bin(Bin::Xor, node, ones);
-    (TreeState { base: b.int(0), lanes: None, ..*state }, leaf)
-}
-
 impl Representation for Tiled {
-    fn schema(&self) -> &Schema {
-        &self.schema
-    }
-
     fn fill(&self, forest: &Forest, bytes: &mut Bytes) {
         self.write_outcomes(bytes);
         self.starts.write(self.start, bytes);
@@ -205,37 +196,18 @@ impl Representation for Tiled {
                 }
             }
             for (number, leaf) in tree.leaves.iter().enumerate() {
-                self.leaf.write(bytes, first_leaf + number, leaf, before.saturating_add(number as u32));
-                if let Some(field) = self.leaf_indices {
-                    field.write(bytes, first_leaf + number, leaf.source.into());
-                }
+                self.leaves.write(bytes, first_leaf + number, leaf, before.saturating_add(number as u32));
             }
             first_leaf += tree.leaves.len();
         }
-    }
-
-    fn load_tree(&self, b: &mut Builder, buffers: &Buffers, tree: Value, _: WalkShape) -> TreeState {
-        self.start.tree(b, buffers, tree)
-    }
-
-    /// Walks of tiles are never vectors: the plan refuses them. This is the first tree.
-    fn load_trees(&self, b: &mut Builder, buffers: &Buffers, tree: Value, _: TreeLanes) -> TreeState {
-        self.load_tree(b, buffers, tree, WalkShape::SINGLE)
     }
 
     fn root(&self, b: &mut Builder, lanes: u16, _: bool) -> Value {
         b.int_of(b.index_type(lanes), 0)
     }
 
-    fn step(
-        &self,
-        b: &mut Builder,
-        buffers: &Buffers,
-        state: &TreeState,
-        row: &Row,
-        at: &Cursor,
-        step: Step,
-    ) -> Cursor {
+    fn step(&self, b: &mut Builder, buffers: &Buffers, lane: &Lane, at: &Cursor, step: Step) -> Cursor {
+        let Lane { state, row, .. } = lane;
         let node = at.node;
         let zero = b.int(0);
         // A walk that has arrived takes a step from the root once more, and stays.
@@ -261,38 +233,19 @@ impl Representation for Tiled {
         b.cmp(Cmp::Lt, node, zero)
     }
 
-    fn leaf(
-        &self,
-        b: &mut Builder,
-        buffers: &Buffers,
-        state: &TreeState,
-        node: Value,
-        _: Option<u32>,
-    ) -> LeafValue {
-        let (state, leaf) = leaf_of(b, state, node);
-        self.leaf.load(b, buffers, &state, leaf)
+    fn leaf_record(&self, b: &mut Builder, state: &TreeState, end: WalkEnd) -> (TreeState, Value) {
+        let ones = b.int(-1);
+        let leaf = b.bin(Bin::Xor, end.node, ones);
+        (TreeState { base: b.int(0), lanes: None, ..*state }, leaf)
     }
 
-    fn leaf_index(
-        &self,
-        b: &mut Builder,
-        buffers: &Buffers,
-        state: &TreeState,
-        node: Value,
-        _: Option<u32>,
-    ) -> Value {
-        let (state, leaf) = leaf_of(b, state, node);
-        match self.leaf_indices {
-            Some(field) => field.load(b, buffers, &state, leaf),
-            None => b.int_of(Ty::of(Scalar::I32), 0),
-        }
+    fn leaves(&self) -> &Leaves {
+        &self.leaves
     }
+}
 
-    fn spans(&self) -> Option<Spans<'_>> {
-        Some(Spans { schema: &self.schema, starts: &self.starts, start: self.start })
-    }
-
-    fn prefetch(&self, b: &mut Builder, buffers: &Buffers, tree: Value) {
-        self.start.prefetch(b, buffers, &self.schema, tree);
+impl InOrder for Tiled {
+    fn trees(&self) -> Spans<'_> {
+        Spans { schema: &self.schema, starts: &self.starts, start: self.start }
     }
 }

@@ -124,6 +124,11 @@ impl TreeState {
         TreeState { base: b.int(0), lanes: Some(lanes), loaded: Loaded::Nothing }
     }
 
+    /// The same where numbers begin with `first`, which leads to the first record.
+    pub fn counted_from(&self, b: &mut Builder, first: i64) -> TreeState {
+        TreeState { base: b.add_int(self.base, -first), ..*self }
+    }
+
     /// Loads `scalar` from the element of a node. A vector of node numbers gives a vector.
     pub fn load(&self, b: &mut Builder, buffer: BufferId, scalar: Scalar, node: Value, at: At) -> Value {
         let At { stride, offset } = at;

@@ -2,7 +2,6 @@
 //! all of them are here; those of one machine are in its folder.
 
 use super::function::Emitter;
-use super::types;
 use crate::error::LlvmError;
 use inkwell::intrinsics::Intrinsic;
 use inkwell::types::BasicTypeEnum;
@@ -31,7 +30,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
         otherwise: VectorValue<'ctx>,
     ) -> Result<CallSiteValue<'ctx>, LlvmError> {
         let alignment = self.context.i32_type().const_int(alignment.into(), false);
-        let overload = [otherwise.get_type().into(), types::pointer(self.context).into()];
+        let overload = [otherwise.get_type().into(), from.get_type().into()];
         let arguments = [from.into(), alignment.into(), mask.into(), otherwise.into()];
         self.intrinsic("llvm.masked.load", &overload, &arguments)
     }
@@ -45,7 +44,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
         mask: VectorValue<'ctx>,
     ) -> Result<CallSiteValue<'ctx>, LlvmError> {
         let alignment = self.context.i32_type().const_int(alignment.into(), false);
-        let overload = [value.get_type().into(), types::pointer(self.context).into()];
+        let overload = [value.get_type().into(), to.get_type().into()];
         self.intrinsic(
             "llvm.masked.store",
             &overload,
@@ -78,7 +77,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
     pub(super) fn prefetch_intrinsic(&self, at: PointerValue<'ctx>) -> Result<(), LlvmError> {
         let number = |n| self.context.i32_type().const_int(n, false).into();
         let (read, keep, data) = (number(0), number(3), number(1));
-        let overload = [types::pointer(self.context).into()];
+        let overload = [at.get_type().into()];
         self.intrinsic("llvm.prefetch", &overload, &[at.into(), read, keep, data])?;
         Ok(())
     }

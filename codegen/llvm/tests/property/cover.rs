@@ -19,7 +19,7 @@ pub struct Cover {
 
 /// Everything that must occur in at least one case of twenty.
 pub fn wanted() -> impl Iterator<Item = &'static str> {
-    WANTED.into_iter().chain(Layout::lowered().map(Layout::word))
+    WANTED.into_iter().chain(Layout::WORDS.iter().copied())
 }
 
 /// The same without layouts.
@@ -76,7 +76,7 @@ impl Cover {
         );
         let rows = case.rows.len() / case.forest.num_features;
         self.count("fewer rows than a tile", tile_above(&case.schedule, rows));
-        for layout in Layout::lowered() {
+        for layout in Layout::ALL {
             self.count(layout.word(), case.schedule.contains(&format!("{})", layout.word())));
         }
         self.count("few rows, several trees", case.walks_few_rows());

@@ -23,17 +23,21 @@ pub fn has_code(forest: &Forest, profile: &Profile, nest: &Nest) -> bool {
         .is_none_or(|error| ![codes::GPU, codes::SHARED_MEMORY, codes::SINGLE_NODES].contains(&error.code))
 }
 
-/// All stages of a schedule as text, nothing if it is refused.
-pub fn stages(forest: &Forest, schedule: &str) -> Option<String> {
+/// A schedule for a forest, compiled, or nothing if it is refused.
+pub fn compiled(forest: &Forest, schedule: &str) -> Option<Compiled> {
     let options = Options {
         model: Some(forests::info(forest).into()),
         supported: Supported::Compilable,
         ..Options::default()
     };
     let nests = check(schedule, &options).nests?;
-    let compiled = compile(forest.clone(), None, nests, &[KernelKind::Raw], &Budget::default()).ok()?;
+    compile(forest.clone(), None, nests, &[KernelKind::Raw], &Budget::default()).ok()
+}
+
+/// All stages as text.
+pub fn stages(compiled: &Compiled) -> String {
     let each = compiled.variants.iter().map(|(_, s)| format!("{}\n{}\n{}\n", s.hir, s.mir, s.plan));
-    Some(each.collect::<String>() + &compiled.lir.to_string())
+    each.collect::<String>() + &compiled.lir.to_string()
 }
 
 impl Case {

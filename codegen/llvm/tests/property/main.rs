@@ -11,17 +11,23 @@ use case::Case;
 use cover::{Cover, wanted};
 use cover_launches::wanted_on_gpu;
 use sched_ir::fault::{Fault, with_fault};
-use sched_testing::{Rng, forests};
+use sched_llvm::{Gpu, ptx_text};
+use sched_testing::{Rng, damaged, forests};
 use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The number in a variable of the environment.
+fn asked(variable: &str) -> Option<u64> {
+    std::env::var(variable).ok()?.parse().ok()
+}
 
 /// How many cases run; `SCHEDC_CASES` asks for another number.
 fn cases() -> u64 {
-    std::env::var("SCHEDC_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(2000)
+    asked("SCHEDC_CASES").unwrap_or(2000)
 }
 
-/// `SCHEDC_SEED` runs a single case.
+/// `SCHEDC_SEED` alone runs a single case; beside `SCHEDC_CASES` it is the first of so many.
 fn single() -> Option<u64> {
-    std::env::var("SCHEDC_SEED").ok()?.parse().ok()
+    asked("SCHEDC_SEED").filter(|_| asked("SCHEDC_CASES").is_none())
 }
 
 /// Runs so many cases in two threads and counts what they cover; or the single one that is asked for.
@@ -32,12 +38,13 @@ fn run(cases: u64, new: fn(u64) -> Case, add: fn(&mut Cover, &Case)) -> Option<C
         case.run().unwrap_or_else(|what| panic!("seed {seed}: {what}"));
         return None;
     }
-    let next = AtomicU64::new(0);
+    let first = asked("SCHEDC_SEED").unwrap_or(0);
+    let next = AtomicU64::new(first);
     let worker = || {
         let mut cover = Cover::default();
         loop {
             let seed = next.fetch_add(1, Ordering::Relaxed);
-            if seed >= cases {
+            if seed - first >= cases {
                 return cover;
             }
             let case = new(seed);
@@ -99,43 +106,31 @@ fn threads_share_rows_and_sums_in_order() {
     }
 }
 
-/// Schedules for GPUs with lines left out, doubled, swapped or with other numbers: each is refused, or compiled and printed at
-/// every stage. Nothing panics.
+/// Schedules for GPUs with mistakes in them: each is refused, or compiled and printed at every stage, some of them down to
+/// PTX. Nothing panics.
 #[test]
 fn damaged_gpu_schedules_are_refused_or_compiled() {
-    let (mut legal, mut refused) = (0, 0);
+    let (mut legal, mut refused, mut emitted) = (0, 0, 0);
     for seed in 0..300 {
         let case = Case::on_gpu(seed);
         let mut rng = Rng(seed);
         for _ in 0..3 {
             let text = damaged(&case.schedule, &mut rng);
-            match launches::stages(&case.forest, &text) {
-                Some(stages) => legal += usize::from(!stages.is_empty()),
-                None => refused += 1,
+            let Some(compiled) = launches::compiled(&case.forest, &text) else {
+                refused += 1;
+                continue;
+            };
+            assert!(!launches::stages(&compiled).is_empty(), "seed {seed}\n{text}");
+            legal += 1;
+            if legal % 4 == 0 {
+                let ptx = ptx_text(&compiled.lir, Gpu::DEFAULT);
+                let ptx = ptx.unwrap_or_else(|error| panic!("seed {seed}: {error}\n{text}"));
+                emitted += usize::from(ptx.contains(".visible .entry"));
             }
         }
     }
-    println!("{legal} damaged schedules are compiled, {refused} are refused");
-    assert!(legal > 50 && refused > 50, "{legal} legal, {refused} refused");
-}
-
-/// A text with some lines that are not as they were.
-fn damaged(text: &str, rng: &mut Rng) -> String {
-    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
-    for _ in 0..1 + rng.below(3) {
-        let [at, other] = [rng.below(lines.len()), rng.below(lines.len())];
-        if lines.is_empty() {
-            continue;
-        }
-        match rng.below(5) {
-            0 => drop(lines.remove(at)),
-            1 => lines.insert(other, lines[at].clone()),
-            2 => lines.swap(at, other),
-            3 => lines[at] = lines[at].replace("grid", "block"),
-            _ => lines[at] = lines[at].replace(|c: char| c.is_ascii_digit(), &rng.below(10).to_string()),
-        }
-    }
-    lines.join("\n")
+    println!("{legal} damaged schedules are compiled, {emitted} of them to PTX, {refused} are refused");
+    assert!(legal > 50 && refused > 50 && emitted > 24, "{legal} legal, {emitted} as PTX, {refused} refused");
 }
 
 /// Codes of 16 bits, columns that a byte does not tell apart, and vectors whose nodes are bytes.

@@ -21,17 +21,21 @@ use self::node::{Entry, Node, Written, in_all_lanes};
 use self::order::in_order;
 use self::test_mask::TestMaskTables;
 use super::cursor::{Cursor, Step};
-use super::entries::{Entries, LeafAt, PlacedLeaf};
+use super::entries::{Entries, PlacedLeaf};
+use super::leaves::Leaves;
+use super::payload::LeafValue;
 use super::records::Names;
-use super::representation::{LeafValue, Representation};
+use super::representation::{Representation, WalkEnd};
 use super::request::Request;
 use super::schema::{Bytes, Field, Schema};
 use super::spans::Spans;
 use super::starts::TreeStarts;
 use super::test::{Operand, Test, bin_goes_right};
+use super::traverse::Lane;
 use super::traverse::sweep::{Sweep, SweptNode};
 use super::traverse::test_mask::TestMask;
-use super::tree::{Buffers, Loaded, TreeLanes, TreeState, WalkShape};
+use super::tree::{Buffers, Loaded, TreeState, WalkShape};
+use super::tree_tables::InOrder;
 use crate::bytes::narrowest;
 use crate::codes;
 use crate::error::CompileError;
@@ -129,22 +133,9 @@ impl Preorder {
         let high = b.mul(place, high);
         b.add(high, entry)
     }
-
-    /// The leaf's place among those of its tree, in the type of indices.
-    fn leaf_place(&self, b: &mut Builder, node: Value) -> Value {
-        let ty = b.ty(node);
-        if ty.scalar == self.place {
-            return b.to_index(node);
-        }
-        b.bits(node, ENTRY_BITS, 32 - ENTRY_BITS)
-    }
 }
 
 impl Representation for Preorder {
-    fn schema(&self) -> &Schema {
-        &self.schema
-    }
-
     fn fill(&self, forest: &Forest, bytes: &mut Bytes) {
         // No row stands where no tree has a leaf.
         let nowhere = Written { here: self.most, right: self.most, operand: Operand::Bin(0), column: 0 };
@@ -173,33 +164,12 @@ impl Representation for Preorder {
         if self.tests.wanted() { Some(self) } else { None }
     }
 
-    fn load_tree(&self, b: &mut Builder, buffers: &Buffers, tree: Value, walks: WalkShape) -> TreeState {
-        let base = self.trees.start.load(b, buffers, tree);
-        if walks.lanes == 1 {
-            return TreeState::at(base);
-        }
-        let end = self.trees.start.end(b, buffers, tree);
-        let loaded = Loaded::Nodes(b.sub(end, base));
-        TreeState { loaded, ..TreeState::at(base) }
-    }
-
-    fn load_trees(&self, b: &mut Builder, buffers: &Buffers, tree: Value, lanes: TreeLanes) -> TreeState {
-        self.trees.start.trees(b, buffers, tree, lanes)
-    }
-
     fn root(&self, b: &mut Builder, lanes: u16, _: bool) -> Value {
         b.int_of(b.index_type(lanes), 0)
     }
 
-    fn step(
-        &self,
-        b: &mut Builder,
-        buffers: &Buffers,
-        state: &TreeState,
-        row: &Row,
-        at: &Cursor,
-        step: Step,
-    ) -> Cursor {
+    fn step(&self, b: &mut Builder, buffers: &Buffers, lane: &Lane, at: &Cursor, step: Step) -> Cursor {
+        let Lane { state, row, .. } = lane;
         let node = at.node;
         let entry = b.bits(node, 0, ENTRY_BITS);
         let stands = b.bits(node, ENTRY_BITS, 32 - ENTRY_BITS);
@@ -228,42 +198,51 @@ impl Representation for Preorder {
         b.cmp(Cmp::Ne, here, stands)
     }
 
-    fn leaf(
-        &self,
-        b: &mut Builder,
-        buffers: &Buffers,
-        state: &TreeState,
-        node: Value,
-        _: Option<u32>,
-    ) -> LeafValue {
-        if b.ty(node).scalar == Scalar::I8 {
+    fn leaf(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, end: WalkEnd) -> LeafValue {
+        if b.ty(end.node).scalar == Scalar::I8 {
             let leaves = self.most.next_power_of_two();
-            if let Some(found) = self.trees.look_up_leaf(b, buffers, state, node, leaves) {
+            if let Some(found) = self.trees.look_up_leaf(b, buffers, state, end.node, leaves) {
                 return found;
             }
         }
-        let leaf = self.leaf_place(b, node);
-        self.trees.leaf(b, buffers, state, LeafAt { node: leaf, first: 0 })
+        let (state, leaf) = self.leaf_record(b, state, end);
+        self.leaves().value(b, buffers, &state, leaf)
     }
 
-    fn leaf_index(
+    fn leaf_record(&self, b: &mut Builder, state: &TreeState, end: WalkEnd) -> (TreeState, Value) {
+        let WalkEnd { node, .. } = end;
+        let here = b.ty(node).scalar == self.place;
+        let leaf = if here { b.to_index(node) } else { b.bits(node, ENTRY_BITS, 32 - ENTRY_BITS) };
+        (*state, leaf)
+    }
+
+    fn leaves(&self) -> &Leaves {
+        &self.trees.leaves
+    }
+}
+
+impl InOrder for Preorder {
+    fn trees(&self) -> Spans<'_> {
+        self.trees.spans(&self.schema)
+    }
+
+    fn reads_only_trees(&self) -> bool {
+        !self.tests.wanted()
+    }
+
+    fn load_more(
         &self,
         b: &mut Builder,
         buffers: &Buffers,
-        state: &TreeState,
-        node: Value,
-        _: Option<u32>,
-    ) -> Value {
-        let leaf = self.leaf_place(b, node);
-        self.trees.leaf_index(b, buffers, state, LeafAt { node: leaf, first: 0 })
-    }
-
-    fn spans(&self) -> Option<Spans<'_>> {
-        (!self.tests.wanted()).then(|| self.trees.spans(&self.schema))
-    }
-
-    fn prefetch(&self, b: &mut Builder, buffers: &Buffers, tree: Value) {
-        self.trees.start.prefetch(b, buffers, &self.schema, tree);
+        tree: Value,
+        start: Value,
+        walks: WalkShape,
+    ) -> Loaded {
+        if walks.lanes == 1 {
+            return Loaded::Nothing;
+        }
+        let end = self.trees().start.end(b, buffers, tree);
+        Loaded::Nodes(b.sub(end, start))
     }
 }
 

@@ -102,7 +102,7 @@ impl Walk<'_> {
     /// One step of every lane.
     fn step(&self, b: &mut Builder, cursors: &[Cursor], step: Step) -> Vec<Cursor> {
         let lanes = self.lanes.iter().zip(cursors);
-        lanes.map(|(lane, at)| self.layout.step(b, self.buffers, &lane.state, &lane.row, at, step)).collect()
+        lanes.map(|(lane, at)| self.layout.step(b, self.buffers, lane, at, step)).collect()
     }
 
     /// One step of every lane, after some number of others.

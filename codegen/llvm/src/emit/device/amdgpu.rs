@@ -1,7 +1,8 @@
 //! AMD's GPUs: numbers of blocks and threads, barriers, and what a kernel says of itself.
 
-use super::{Device, GLOBAL, Kernel, shared_variable, with_parameters};
+use super::{Device, Kernel, SHARED, from_register, with_parameters};
 use crate::emit::function::Emitter;
+use crate::emit::memory::TABLE_ALIGNMENT;
 use crate::error::LlvmError;
 use inkwell::AddressSpace;
 use inkwell::attributes::AttributeLoc;
@@ -9,7 +10,10 @@ use inkwell::context::Context;
 use inkwell::memory_buffer::MemoryBuffer;
 use inkwell::module::{Linkage, Module};
 use inkwell::values::{BasicValueEnum, FunctionValue, PointerValue};
-use sched_ir::lir::{GpuAxis, GpuDimension, GpuLevel};
+use sched_ir::lir::GpuDimension;
+
+/// The registers of a block's and of a thread's number.
+const NUMBERS: [&str; 2] = ["llvm.amdgcn.workgroup.id", "llvm.amdgcn.workitem.id"];
 
 /// The calling convention of functions that the host launches.
 const AMDGPU_KERNEL: u32 = 91;
@@ -50,9 +54,7 @@ impl Device for AmdGpu {
         emitter: &Emitter<'_, 'ctx>,
         dimension: GpuDimension,
     ) -> Result<BasicValueEnum<'ctx>, LlvmError> {
-        let call = emitter.intrinsic(register(dimension), &[], &[])?;
-        let id = call.try_as_basic_value().basic();
-        id.ok_or_else(|| LlvmError::ill_formed("the number of a thread has no value"))
+        from_register(emitter, NUMBERS, dimension)
     }
 
     fn barrier(&self, emitter: &Emitter) -> Result<(), LlvmError> {
@@ -71,17 +73,18 @@ impl Device for AmdGpu {
         Ok(())
     }
 
-    fn global(&self) -> AddressSpace {
-        AddressSpace::from(GLOBAL)
-    }
-
     fn shared<'ctx>(
         &self,
         emitter: &Emitter<'_, 'ctx>,
         name: &str,
         bytes: u64,
     ) -> Result<PointerValue<'ctx>, LlvmError> {
-        Ok(shared_variable(emitter, name, bytes))
+        let array = emitter.context.i8_type().array_type(bytes as u32);
+        let memory = emitter.module.add_global(array, Some(AddressSpace::from(SHARED)), name);
+        memory.set_initializer(&array.get_undef());
+        memory.set_linkage(Linkage::Internal);
+        memory.set_alignment(TABLE_ALIGNMENT);
+        Ok(memory.as_pointer_value())
     }
 
     fn declare<'ctx>(
@@ -90,8 +93,7 @@ impl Device for AmdGpu {
         module: &Module<'ctx>,
         kernel: &Kernel<'_, 'ctx>,
     ) -> Result<FunctionValue<'ctx>, LlvmError> {
-        let llvm = with_parameters(context, module, kernel);
-        llvm.set_call_conventions(AMDGPU_KERNEL);
+        let llvm = with_parameters(context, module, kernel, AMDGPU_KERNEL);
         let threads = kernel.block.iter().fold(1u32, |all, extent| all.saturating_mul(*extent));
         let said = [
             ("amdgpu-flat-work-group-size", format!("{threads},{threads}")),
@@ -108,17 +110,5 @@ impl Device for AmdGpu {
         let extents = context.metadata_node(&extents);
         llvm.as_global_value().set_metadata(extents, context.get_kind_id("reqd_work_group_size"));
         Ok(llvm)
-    }
-}
-
-/// The intrinsic of a block's or a thread's number.
-fn register(dimension: GpuDimension) -> &'static str {
-    match (dimension.level, dimension.axis) {
-        (GpuLevel::Grid, GpuAxis::X) => "llvm.amdgcn.workgroup.id.x",
-        (GpuLevel::Grid, GpuAxis::Y) => "llvm.amdgcn.workgroup.id.y",
-        (GpuLevel::Grid, GpuAxis::Z) => "llvm.amdgcn.workgroup.id.z",
-        (GpuLevel::Block, GpuAxis::X) => "llvm.amdgcn.workitem.id.x",
-        (GpuLevel::Block, GpuAxis::Y) => "llvm.amdgcn.workitem.id.y",
-        (GpuLevel::Block, GpuAxis::Z) => "llvm.amdgcn.workitem.id.z",
     }
 }

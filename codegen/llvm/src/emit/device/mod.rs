@@ -11,10 +11,10 @@ use crate::target::{Machine, MachineKind};
 use inkwell::AddressSpace;
 use inkwell::attributes::{Attribute, AttributeLoc};
 use inkwell::context::Context;
-use inkwell::module::{Linkage, Module};
+use inkwell::module::Module;
 use inkwell::types::{BasicMetadataTypeEnum, BasicType, BasicTypeEnum};
 use inkwell::values::{BasicValueEnum, FunctionValue, PointerValue};
-use sched_ir::lir::GpuDimension;
+use sched_ir::lir::{GpuAxis, GpuDimension, GpuLevel};
 use std::rc::Rc;
 
 /// A machine that runs launches, for one kernel.
@@ -30,7 +30,9 @@ pub(super) trait Device {
     fn barrier(&self, emitter: &Emitter) -> Result<(), LlvmError>;
 
     /// Where the memory of all blocks is: rows, results, tables.
-    fn global(&self) -> AddressSpace;
+    fn global(&self) -> AddressSpace {
+        AddressSpace::from(GLOBAL)
+    }
 
     /// Memory that the threads of a block share, a multiple of 64 bytes.
     fn shared<'ctx>(
@@ -107,16 +109,38 @@ pub(super) fn device(machine: &Machine) -> Option<Rc<dyn Device>> {
 const GLOBAL: u16 = 1;
 const SHARED: u16 = 3;
 
-/// A function with a parameter for each of the kernel's.
+/// The number of a block or a thread, which a register of a GPU holds. The intrinsics of both are given less the direction.
+fn from_register<'ctx>(
+    emitter: &Emitter<'_, 'ctx>,
+    [block, thread]: [&str; 2],
+    dimension: GpuDimension,
+) -> Result<BasicValueEnum<'ctx>, LlvmError> {
+    let register = match dimension.level {
+        GpuLevel::Grid => block,
+        GpuLevel::Block => thread,
+    };
+    let direction = match dimension.axis {
+        GpuAxis::X => "x",
+        GpuAxis::Y => "y",
+        GpuAxis::Z => "z",
+    };
+    let call = emitter.intrinsic(&format!("{register}.{direction}"), &[], &[])?;
+    let number = call.try_as_basic_value().basic();
+    number.ok_or_else(|| LlvmError::ill_formed("the register of a number has no value"))
+}
+
+/// A function of a calling convention with a parameter for each of the kernel's.
 fn with_parameters<'ctx>(
     context: &'ctx Context,
     module: &Module<'ctx>,
     kernel: &Kernel<'_, 'ctx>,
+    convention: u32,
 ) -> FunctionValue<'ctx> {
     let global = AddressSpace::from(GLOBAL);
     let types: Vec<BasicMetadataTypeEnum> =
         kernel.parameters.iter().map(|parameter| parameter.ty(context, global).into()).collect();
     let llvm = module.add_function(kernel.name, context.void_type().fn_type(&types, false), None);
+    llvm.set_call_conventions(convention);
     for (parameter, at) in kernel.parameters.iter().zip(0..) {
         let said: &[&str] = match parameter {
             Parameter::Buffer { reads_only: true } => &["noalias", "readonly"],
@@ -129,13 +153,4 @@ fn with_parameters<'ctx>(
         }
     }
     llvm
-}
-/// Memory of a block as a variable of the module.
-fn shared_variable<'ctx>(emitter: &Emitter<'_, 'ctx>, name: &str, bytes: u64) -> PointerValue<'ctx> {
-    let array = emitter.context.i8_type().array_type(bytes as u32);
-    let memory = emitter.module.add_global(array, Some(AddressSpace::from(SHARED)), name);
-    memory.set_initializer(&array.get_undef());
-    memory.set_linkage(Linkage::Internal);
-    memory.set_alignment(super::memory::TABLE_ALIGNMENT);
-    memory.as_pointer_value()
 }

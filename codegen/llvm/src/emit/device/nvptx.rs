@@ -1,6 +1,6 @@
 //! NVIDIA's GPUs: numbers of blocks and threads, barriers, and what a kernel says of itself.
 
-use super::{Device, GLOBAL, Kernel, SHARED, with_parameters};
+use super::{Device, Kernel, SHARED, from_register, with_parameters};
 use crate::emit::function::Emitter;
 use crate::emit::memory::TABLE_ALIGNMENT;
 use crate::error::LlvmError;
@@ -8,8 +8,11 @@ use inkwell::AddressSpace;
 use inkwell::context::Context;
 use inkwell::module::Module;
 use inkwell::values::{BasicValueEnum, FunctionValue, PointerValue};
-use sched_ir::lir::{GpuAxis, GpuDimension, GpuLevel};
+use sched_ir::lir::GpuDimension;
 use std::cell::Cell;
+
+/// The registers of a block's and of a thread's number.
+const NUMBERS: [&str; 2] = ["llvm.nvvm.read.ptx.sreg.ctaid", "llvm.nvvm.read.ptx.sreg.tid"];
 
 /// The calling convention of functions that the host launches.
 const PTX_KERNEL: u32 = 71;
@@ -31,18 +34,12 @@ impl Device for Nvptx {
         emitter: &Emitter<'_, 'ctx>,
         dimension: GpuDimension,
     ) -> Result<BasicValueEnum<'ctx>, LlvmError> {
-        let call = emitter.intrinsic(register(dimension), &[], &[])?;
-        let id = call.try_as_basic_value().basic();
-        id.ok_or_else(|| LlvmError::ill_formed("a special register has no value"))
+        from_register(emitter, NUMBERS, dimension)
     }
 
     fn barrier(&self, emitter: &Emitter) -> Result<(), LlvmError> {
         emitter.intrinsic("llvm.nvvm.barrier0", &[], &[])?;
         Ok(())
-    }
-
-    fn global(&self) -> AddressSpace {
-        AddressSpace::from(GLOBAL)
     }
 
     fn shared<'ctx>(
@@ -75,8 +72,7 @@ impl Device for Nvptx {
         module: &Module<'ctx>,
         kernel: &Kernel<'_, 'ctx>,
     ) -> Result<FunctionValue<'ctx>, LlvmError> {
-        let llvm = with_parameters(context, module, kernel);
-        llvm.set_call_conventions(PTX_KERNEL);
+        let llvm = with_parameters(context, module, kernel, PTX_KERNEL);
         let number = |n: u32| context.i32_type().const_int(n.into(), false).into();
         let words = ["maxntidx", "maxntidy", "maxntidz"];
         let said = [("kernel", 1)].into_iter().chain(words.into_iter().zip(kernel.block));
@@ -89,17 +85,5 @@ impl Device for Nvptx {
                 .map_err(|message| LlvmError::ill_formed(message.to_string()))?;
         }
         Ok(llvm)
-    }
-}
-
-/// The special register of a block's or a thread's number.
-fn register(dimension: GpuDimension) -> &'static str {
-    match (dimension.level, dimension.axis) {
-        (GpuLevel::Grid, GpuAxis::X) => "llvm.nvvm.read.ptx.sreg.ctaid.x",
-        (GpuLevel::Grid, GpuAxis::Y) => "llvm.nvvm.read.ptx.sreg.ctaid.y",
-        (GpuLevel::Grid, GpuAxis::Z) => "llvm.nvvm.read.ptx.sreg.ctaid.z",
-        (GpuLevel::Block, GpuAxis::X) => "llvm.nvvm.read.ptx.sreg.tid.x",
-        (GpuLevel::Block, GpuAxis::Y) => "llvm.nvvm.read.ptx.sreg.tid.y",
-        (GpuLevel::Block, GpuAxis::Z) => "llvm.nvvm.read.ptx.sreg.tid.z",
     }
 }

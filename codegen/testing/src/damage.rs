@@ -1,0 +1,23 @@
+//! Schedules with mistakes, as editing makes them.
+
+use crate::Rng;
+
+/// A schedule with one to three lines left out, doubled, swapped, with other digits, or about blocks where they were about
+/// grids. The same seed damages a text alike. What comes of it may be legal.
+pub fn damaged(text: &str, rng: &mut Rng) -> String {
+    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    for _ in 0..1 + rng.below(3) {
+        let [at, other] = [rng.below(lines.len()), rng.below(lines.len())];
+        if lines.is_empty() {
+            continue;
+        }
+        match rng.below(5) {
+            0 => drop(lines.remove(at)),
+            1 => lines.insert(other, lines[at].clone()),
+            2 => lines.swap(at, other),
+            3 => lines[at] = lines[at].replace("grid", "block"),
+            _ => lines[at] = lines[at].replace(|c: char| c.is_ascii_digit(), &rng.below(10).to_string()),
+        }
+    }
+    lines.join("\n")
+}
