@@ -340,7 +340,8 @@ fn adds(stmt: &Stmt, of: Accumulator, atomically: bool) -> bool {
 
 /// How many slots of a buffer walks come by, from the first one on, if they come by no others.
 fn written(private: &Private, of: Accumulator) -> Option<i64> {
-    let loops = private.slots.iter().map(|slot| loop_of(&private.body, of, slot)).collect::<Option<Vec<_>>>()?;
+    let loops =
+        private.slots.iter().map(|slot| loop_of(&private.body, of, slot)).collect::<Option<Vec<_>>>()?;
     slots::filled(&private.slots, &loops)
 }
 

@@ -6,7 +6,7 @@ use crate::launches::{has_code, launches};
 use sched_forest::Profile;
 use sched_lang::directives::{Lowered, SIGNATURES};
 use sched_lang::{Options, Supported, Target, check};
-use sched_nest::{Accumulation, Axis, Body, GpuAxis, GpuDimension, GpuLevel, Loop, LoopId, Nest, Reduce};
+use sched_nest::{Axis, Body, GpuAxis, GpuDimension, GpuLevel, Loop, LoopId, Nest, Reduce};
 use sched_testing::forests;
 
 /// Something that a case may have.
@@ -39,13 +39,9 @@ const KINDS: &[Kind] = &[
         let trees = |this: &&Loop| this.axis == Axis::Tree && this.annotations.gpu_dimension.is_some();
         case.nests.iter().any(|(_, nest)| nest.loops.iter().filter(trees).count() > 1)
     }),
-    kind("a tree for each thread of several blocks", |case| {
+    kind("trees in blocks and in their threads", |case| {
         let trees = |nest: &Nest, level| nest.loops.iter().any(|this| on(this, level, Axis::Tree));
-        case.nests.iter().any(|(_, nest)| {
-            nest.accumulation == Accumulation::Exact
-                && trees(nest, GpuLevel::Grid)
-                && trees(nest, GpuLevel::Block)
-        })
+        case.nests.iter().any(|(_, nest)| trees(nest, GpuLevel::Grid) && trees(nest, GpuLevel::Block))
     }),
     kind("loop of the host around launches", |case| {
         in_nests(case, |nest, _, above| {
