@@ -139,7 +139,7 @@ fn schedules_for_gpus_are_legal_and_add_in_the_order_of_the_model() -> Result<()
     if let Some(folder) = std::env::var_os("SCHEDC_MODELS") {
         models(Path::new(&folder), &mut all)?;
     }
-    let (mut words, mut blocks) = (0, 0);
+    let (mut words, mut blocks, mut groups) = (0, 0, 0);
     for (path, forest) in all {
         let (info, bins) = (info(&forest), BinMap::rows_of(&forest));
         for name in ["gpu", "gpu(sm_80)", "gpu(sm_90)"] {
@@ -156,11 +156,13 @@ fn schedules_for_gpus_are_legal_and_add_in_the_order_of_the_model() -> Result<()
             let nests = nests(&text, &options)?;
             assert!(nests.iter().all(|(_, nest)| nest.accumulation == Accumulation::Exact), "{text}");
             words += usize::from(text.contains("vectorize"));
+            groups += usize::from(text.contains("block.y"));
             blocks += nests.bounded().len();
             code(&Arc::new(forest.clone()), nests)
                 .map_err(|error| format!("{}: {error}\n{text}", path.display()))?;
         }
     }
-    assert!(words > 0 && blocks > 0, "{words} schedules of words, {blocks} blocks");
+    let found = format!("{words} schedules of words, {groups} of groups of trees, {blocks} blocks");
+    assert!(words > 0 && groups > 0 && blocks > 0, "{found}");
     Ok(())
 }

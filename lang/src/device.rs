@@ -21,6 +21,9 @@ pub struct Gpu {
     pub shared: u64,
     /// Bytes of shared memory of a block in a kernel that asks for more.
     pub shared_most: u64,
+    /// Multiprocessors of the device of this kind that computing centres have, which run blocks side by side; AMD calls them
+    /// compute units.
+    pub multiprocessors: u32,
 }
 
 /// A class of CPUs.
@@ -34,7 +37,7 @@ pub struct Cpu {
 
 const KIB: u64 = 1024;
 
-const fn nvidia(name: &'static str, shared_most_kib: u64) -> Gpu {
+const fn nvidia(name: &'static str, shared_most_kib: u64, multiprocessors: u32) -> Gpu {
     Gpu {
         name,
         threads: 1024,
@@ -42,10 +45,11 @@ const fn nvidia(name: &'static str, shared_most_kib: u64) -> Gpu {
         grid: [2_147_483_647, 65_535, 65_535],
         shared: 48 * KIB,
         shared_most: shared_most_kib * KIB,
+        multiprocessors,
     }
 }
 
-const fn amd(name: &'static str, shared_kib: u64) -> Gpu {
+const fn amd(name: &'static str, shared_kib: u64, multiprocessors: u32) -> Gpu {
     Gpu {
         name,
         threads: 1024,
@@ -53,28 +57,32 @@ const fn amd(name: &'static str, shared_kib: u64) -> Gpu {
         grid: [2_147_483_647, 65_535, 65_535],
         shared: shared_kib * KIB,
         shared_most: shared_kib * KIB,
+        multiprocessors,
     }
 }
 
+/// The GPU that is meant where a target names none and none is at hand.
+const USUAL: &str = "sm_80";
+
 /// The GPUs that a target can name.
 pub const GPUS: &[Gpu] = &[
-    nvidia("sm_60", 48),
-    nvidia("sm_61", 48),
-    nvidia("sm_70", 96),
-    nvidia("sm_75", 64),
-    nvidia("sm_80", 163),
-    nvidia("sm_86", 99),
-    nvidia("sm_87", 163),
-    nvidia("sm_89", 99),
-    nvidia("sm_90", 227),
-    nvidia("sm_100", 227),
-    nvidia("sm_120", 99),
-    amd("gfx906", 64),
-    amd("gfx908", 64),
-    amd("gfx90a", 64),
-    amd("gfx942", 64),
-    amd("gfx1030", 64),
-    amd("gfx1100", 64),
+    nvidia("sm_60", 48, 56),
+    nvidia("sm_61", 48, 30),
+    nvidia("sm_70", 96, 80),
+    nvidia("sm_75", 64, 40),
+    nvidia("sm_80", 163, 108),
+    nvidia("sm_86", 99, 84),
+    nvidia("sm_87", 163, 16),
+    nvidia("sm_89", 99, 142),
+    nvidia("sm_90", 227, 132),
+    nvidia("sm_100", 227, 148),
+    nvidia("sm_120", 99, 188),
+    amd("gfx906", 64, 60),
+    amd("gfx908", 64, 120),
+    amd("gfx90a", 64, 104),
+    amd("gfx942", 64, 304),
+    amd("gfx1030", 64, 80),
+    amd("gfx1100", 64, 96),
 ];
 
 /// The classes of CPUs that a target can name.
@@ -148,5 +156,6 @@ fn any_gpu() -> Gpu {
         grid: [most(|gpu| gpu.grid[0]), most(|gpu| gpu.grid[1]), most(|gpu| gpu.grid[2])],
         shared: GPUS.iter().map(|gpu| gpu.shared).max().unwrap_or(0),
         shared_most: GPUS.iter().map(|gpu| gpu.shared_most).max().unwrap_or(0),
+        multiprocessors: GPUS.iter().find(|gpu| gpu.name == USUAL).map_or(1, |gpu| gpu.multiprocessors),
     }
 }

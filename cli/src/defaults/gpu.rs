@@ -4,10 +4,16 @@
 //! the best is what reads the fewest: bins instead of values, and four rows for one node (docs/gpu.md counts them). The
 //! possibilities stand in that order, and the first one is taken that is legal, which says also that it fits the memory of
 //! a block, and adds trees in the model's order: a row's result is then the same in calls of all sizes.
+//!
+//! Where rows alone give too few multiprocessors work, trees are blocks and threads, too (`gpu/groups.rs`).
+
+mod groups;
 
 use super::quantized::pays_to_quantize;
 use super::text;
+use groups::Groups;
 use sched_ir::quantize::QuantizedRows;
+use sched_lang::device::Limits;
 use sched_lang::{Options, Supported, Target, check};
 use sched_nest::{Accumulation, ModelInfo, Variants};
 use std::sync::Arc;
@@ -16,10 +22,10 @@ use std::sync::Arc;
 const COMPLETE_LIMIT: u32 = 10;
 /// Most threads of a block over trees.
 const TREE_THREADS: u32 = 512;
-/// Small-batch limit: rows alone do not give every multiprocessor of a large GPU a block of 128 of them.
-const FEW: u32 = 16_384;
-/// Small-batch limit: nor one of 1024.
-const SEVERAL: u32 = 131_072;
+/// Small-batch limit: the rows of a block that each multiprocessor has one of, where trees are in threads, too, below that.
+const FEW_ROWS: u32 = 128;
+/// Small-batch limit: the rows of such a block where smaller blocks are taken below that.
+const SEVERAL_ROWS: u32 = 1024;
 
 /// Good schedules for a model, by the number of rows.
 pub fn chosen(model: &ModelInfo, bins: Option<&QuantizedRows>, target: &Target) -> Variants<String> {
@@ -28,12 +34,25 @@ pub fn chosen(model: &ModelInfo, bins: Option<&QuantizedRows>, target: &Target) 
     let layouts = Layouts::of(model, quantized);
     let words = [1024, 512, 256, 128].into_iter().filter_map(|rows| layouts.four_rows(rows));
     let many = words.chain([256, 128, 64].into_iter().flat_map(|rows| layouts.rows(rows)));
-    let several = [128, 64].into_iter().flat_map(|rows| layouts.rows(rows));
     let mut chosen = Variants::only(try_out.first(many).unwrap_or_else(|| text(plain(256))));
-    for (max_rows, candidates) in [(SEVERAL, several.collect::<Vec<_>>()), (FEW, layouts.trees(model))] {
-        if let Some(schedule) = try_out.first(candidates) {
+    let mut insert = |max_rows: u32, schedule: Option<String>| {
+        if let Some(schedule) = schedule {
             let _kept = chosen.insert(max_rows, schedule);
         }
+    };
+    let multiprocessors = Limits::of(target).gpu.multiprocessors;
+    let few = multiprocessors * FEW_ROWS;
+    insert(
+        multiprocessors * SEVERAL_ROWS,
+        try_out.first([128, 64].into_iter().flat_map(|rows| layouts.rows(rows))),
+    );
+    let groups = Groups::of(model, multiprocessors);
+    let above = groups.pay_above().filter(|rows| *rows < few);
+    let grouped = above.zip(try_out.first(groups.schedules(&layouts)));
+    let by_row = grouped.as_ref().map_or(few, |(above, _)| *above);
+    insert(few, grouped.map(|(_, schedule)| schedule));
+    if by_row > 0 {
+        insert(by_row, try_out.first(layouts.trees(model)));
     }
     chosen
 }

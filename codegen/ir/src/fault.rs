@@ -14,6 +14,8 @@ pub enum Fault {
     TileOverruns,
     /// MIR: a fold leaves out the last slot.
     FoldForgetsSlot,
+    /// LIR: slots are folded that no iteration fills.
+    EmptySlotFolded,
     /// LIR: all iterations of loops that have slots add to the first one.
     SlotShared,
     /// LIR: the features of a copy in shared memory begin in different banks.

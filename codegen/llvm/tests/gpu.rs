@@ -40,6 +40,14 @@ fn four_rows(rows: u32, more: &str) -> String {
     )
 }
 
+/// A tree for each thread of several blocks, which have a group of trees each.
+fn groups_of_trees(trees: u32, threads: &str) -> String {
+    format!(
+        "tile(batch, b0, b1, 4)\ntile(tree, t0, t1, {trees})\nreorder(b0, t0, {threads})\ngpuDimension(b0, grid.x)\n\
+         gpuDimension(t0, grid.y)\ngpuDimension(b1, block.x)\ngpuDimension(t1, block.y)\n"
+    )
+}
+
 fn kinds() -> Vec<String> {
     let with = |more: &str| format!("{DIRECT}{more}\n");
     vec![
@@ -95,6 +103,9 @@ fn kinds() -> Vec<String> {
         "tile(batch, b0, b1, 3)\ngpuDimension(b0, grid.x)\ngpuDimension(b1, block.y)\ntile(tree, t0, t1, 2)\n\
          gpuDimension(t0, block.x)\natomicReduce(t0)\n"
             .to_string(),
+        groups_of_trees(3, "b1, t1"),
+        groups_of_trees(2, "t1, b1"),
+        groups_of_trees(5, "b1, t1") + "cache(b0)\nrepresentation(quantized)\n",
         // Runs of trees of which one is spread over threads that the other does not have.
         "tile(batch, b0, b1, 4)\ngpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\n\
          split(tree, ta, tb, 1)\ntile(tb, t0, t1, 2)\ngpuDimension(t0, block.y)\n"
@@ -374,6 +385,10 @@ fn sums_are_stored_once_and_no_launch_only_sets_base_values() {
         // Slots are neither emptied, nor are the sums that they are folded into set before.
         (format!("{DIRECT}{tiles}"), 2),
         (format!("{DIRECT}{tiles}sharedReduce(t0)\n"), 1),
+        // A slot for each tree, where the last group has fewer of them, and where rows are innermost.
+        (groups_of_trees(2, "b1, t1"), 2),
+        (groups_of_trees(3, "b1, t1"), 2),
+        (groups_of_trees(5, "t1, b1"), 2),
     ];
     for (schedule, launches) in cases {
         let compiled = compiled(&forests::forest(&mut Rng(1)), &schedule).expect("the schedule is legal");
@@ -395,7 +410,11 @@ fn seeded_faults_are_seen() {
     let rows = format!("{DIRECT}cache(b0)");
     let trees = format!("{DIRECT}tile(tree, t0, t1, 2)\ncache(t0)");
     let packed = four_rows(8, "vectorize(b2, 4)");
+    let groups = groups_of_trees(3, "b1, t1");
     for (fault, schedule) in [
+        (Fault::SlotShared, &groups),
+        (Fault::FoldForgetsSlot, &groups),
+        (Fault::EmptySlotFolded, &groups),
         (Fault::GuardDropped, &rows),
         (Fault::GuardDropped, &trees),
         (Fault::BarrierDropped, &rows),

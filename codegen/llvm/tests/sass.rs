@@ -152,13 +152,14 @@ impl Kernel {
 /// How many loads of a pipe walks make in so many steps, by example. What reads features in shared memory reads nothing
 /// else there; without a copy of rows, a step loads the number of the feature, its value and the threshold. A thread with
 /// four rows loads a word at each of the first seven nodes, and a byte for each row at the nodes of the two levels below.
-const LOADS_OF_STEPS: [(&str, Pipe, usize, usize); 7] = [
+const LOADS_OF_STEPS: [(&str, Pipe, usize, usize); 8] = [
     ("direct", Pipe::Global, 3, 1),
     ("four_rows", Pipe::Shared, 15, 20),
     ("quantized", Pipe::Shared, 1, 1),
     ("shared_data", Pipe::Shared, 1, 1),
     ("shared_rows", Pipe::Shared, 1, 1),
     ("template", Pipe::Shared, 1, 1),
+    ("tree_groups", Pipe::Shared, 1, 1),
     ("tree_pieces", Pipe::Global, 3, 1),
 ];
 

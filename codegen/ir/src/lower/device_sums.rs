@@ -149,6 +149,7 @@ impl KernelBuilder<'_> {
             slots *= trips;
             loops.push((iter.var, self.b.int(trips)));
         }
+        let slots = private.filled.unwrap_or(slots);
         let most = private.window.high.map_or(0, |high| high - private.window.low);
         let bytes = slots.saturating_mul(most).saturating_mul(margins).saturating_mul(element.bytes().into());
         let bytes = self.b.int(most_shared(bytes));

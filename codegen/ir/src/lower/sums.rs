@@ -107,6 +107,9 @@ impl KernelBuilder<'_> {
             slots = self.b.mul(slots, trips);
             loops.push((iter.var, trips));
         }
+        if let Some(filled) = private.filled.filter(|_| !seeded(Fault::EmptySlotFolded)) {
+            slots = self.b.int(filled);
+        }
         let rows = self.scope.window(&mut self.b, &private.window);
         let margins = self.ports.margins();
         let slot_size = self.b.mul_int(rows.count, margins);

@@ -138,9 +138,11 @@ impl Build<'_> {
         let outer = Iter { step: iter.step * group, ..iter.clone() };
         let body = self.cached(id, outer.var, scope, |build, inner| {
             let mut stops = vec![Bound { limit: Limit::Const(iter.step * group), less: Affine::default() }];
-            stops.extend(
-                iter.stops.iter().map(|stop| Bound { less: stop.less.with(outer.var), ..stop.clone() }),
-            );
+            // A group of one is there where the loop over groups is.
+            if group > 1 {
+                let rest = |stop: &Bound| Bound { less: stop.less.with(outer.var), ..stop.clone() };
+                stops.extend(iter.stops.iter().map(rest));
+            }
             let name = format!("{}.lane", this.name);
             let most = Some(iter.step * (group - 1));
             let var = build.variable(VarInfo { name, axis: this.axis, least: 0, most, step: iter.step });

@@ -22,6 +22,7 @@ mod owners;
 mod print;
 pub mod reduce;
 mod settle;
+mod slots;
 mod thread_sums;
 mod threads;
 mod uses;
@@ -343,6 +344,8 @@ pub struct Private {
     /// The loop's values: one slot for each. Where loops in it have slots of the same buffer, too, one for each of
     /// their values together.
     pub slots: Vec<Iter>,
+    /// How many of the slots are folded, from the first one on, if others have no iteration.
+    pub filled: Option<i64>,
     /// The rows summed inside the loop.
     pub window: Window,
     /// Whether it lies in memory that the threads of a block share, which fold it together.

@@ -179,7 +179,13 @@ impl Printer<'_> {
                 let slots: Vec<String> = private.slots.iter().map(|iter| self.iter(iter)).collect();
                 let (slots, rows) = (slots.join("]["), self.window(&private.window));
                 let shared = if private.shared { "shared " } else { "" };
-                self.braced(f, format!("{shared}private{}[{slots}][{rows}]", private.id.0), &private.body)
+                let first =
+                    private.filled.map_or_else(String::new, |count| format!(", the first {count} slots"));
+                self.braced(
+                    f,
+                    format!("{shared}private{}[{slots}][{rows}]{first}", private.id.0),
+                    &private.body,
+                )
             }
             Stmt::Zero(id, var) => self.line(f, format!("private{}[{}][..] = -0", id.0, self.name(*var))),
             Stmt::ZeroAll(id) => self.line(f, format!("private{}[*][..] = -0", id.0)),

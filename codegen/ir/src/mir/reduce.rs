@@ -149,7 +149,7 @@ impl Legalise<'_> {
         inside.body.insert(0, Stmt::Zero(id, var));
         let fold = Fold { from: id, into: target, opening: Opening::Memory, width };
         let body = vec![Stmt::Loop(inside), Stmt::Fold(fold)];
-        Ok(Stmt::Private(Private { id, slots, window, shared: false, body }))
+        Ok(Stmt::Private(Private { id, slots, filled: None, window, shared: false, body }))
     }
 
     /// The outermost loop that runs as blocks or threads. All tree loops in it that do so, too, get their slots
@@ -222,7 +222,7 @@ impl Legalise<'_> {
         for (id, slots, width) in wraps.into_iter().rev() {
             let fold = Stmt::Fold(Fold { from: id, into: target, opening: Opening::Memory, width });
             let body = vec![Stmt::ZeroAll(id), stmt, fold];
-            stmt = Stmt::Private(Private { id, slots, window: window.clone(), shared, body });
+            stmt = Stmt::Private(Private { id, slots, filled: None, window: window.clone(), shared, body });
         }
         stmt
     }

@@ -6,6 +6,7 @@
 //! own.
 
 use super::mapped::any_mapped;
+use super::slots;
 use super::{
     Accumulator, Affine, Bound, Iter, Limit, Loop, Mode, Opening, Private, Seed, Stmt, Target, ThreadSums,
     ThreadSumsId, Var, VarInfo,
@@ -111,18 +112,19 @@ impl Open<'_> {
 
     /// Slots: they begin with nothing if walks come by each of them, and the target with what its fold is told.
     fn private(&mut self, mut private: Private, way: &Way) -> Private {
-        let slots = Accumulator::Slot(private.id, private.slots.first().map_or(Var(0), |slot| slot.var));
-        let all_written = self.is_chain(&private.body, slots, way.in_launch)
-            && self.fills(&private)
-            && private.slots.iter().all(|slot| has_all(&private.body, slots, slot));
-        let opening = if all_written {
-            private.body.retain(|stmt| !matches!(stmt, Stmt::ZeroAll(_)));
-            Opening::Seed(Seed::Nothing, Vec::new())
-        } else {
-            Opening::Memory
+        let own = Accumulator::Slot(private.id, private.slots.first().map_or(Var(0), |slot| slot.var));
+        let all_rows = self.is_chain(&private.body, own, way.in_launch) && self.fills(&private);
+        let written = if all_rows { written(&private, own) } else { None };
+        let opening = match written {
+            Some(count) => {
+                private.body.retain(|stmt| !matches!(stmt, Stmt::ZeroAll(_)));
+                private.filled = Some(count).filter(|count| slots::count(&private.slots) != Some(*count));
+                Opening::Seed(Seed::Nothing, Vec::new())
+            }
+            None => Opening::Memory,
         };
         let mut inside = way.clone();
-        inside.openings.push((slots, opening));
+        inside.openings.push((own, opening));
         let body = std::mem::take(&mut private.body).into_iter().map(|stmt| match stmt {
             Stmt::Fold(mut fold) => {
                 fold.opening = way.opening(fold.into);
@@ -224,7 +226,13 @@ impl Open<'_> {
         let mut covered = Some(1_i64);
         for iter in rows {
             let whole = |stop: &Bound| stop.limit == Limit::Rows || stop.less.vars.is_empty();
-            if covered != Some(iter.step) || !iter.stops.iter().all(whole) {
+            if !iter.stops.iter().all(whole) {
+                return false;
+            }
+            if iter.start == 0 && iter.most_trips(self.vars) == Some(1) {
+                continue;
+            }
+            if covered != Some(iter.step) {
                 return false;
             }
             covered = iter.most_trips(self.vars).and_then(|trips| trips.checked_mul(iter.step));
@@ -330,22 +338,32 @@ fn adds(stmt: &Stmt, of: Accumulator, atomically: bool) -> bool {
     }
 }
 
-/// Whether what adds to some slots is all in the loop that has them, and that loop runs all of its iterations, whatever is
-/// around it.
-fn has_all(stmts: &[Stmt], of: Accumulator, slots: &Iter) -> bool {
-    stmts.iter().filter(|stmt| adds(stmt, of, false)).all(|stmt| match stmt {
-        Stmt::Loop(this) if this.iter.var == slots.var => {
-            let constant = |stop: &Bound| stop.limit != Limit::Rows && stop.less.vars.is_empty();
-            this.iter.stops.iter().all(constant)
-        }
-        Stmt::Loop(this) => has_all(&this.body, of, slots),
-        Stmt::Case(_, arms) => arms.iter().all(|(_, body)| has_all(body, of, slots)),
-        Stmt::CacheRows(copy) => has_all(&copy.body, of, slots),
-        Stmt::ShareTrees(copy) => has_all(&copy.body, of, slots),
-        Stmt::Launch(launch) => has_all(&launch.body, of, slots),
-        Stmt::Private(private) => has_all(&private.body, of, slots),
-        _ => false,
-    })
+/// How many slots of a buffer walks come by, from the first one on, if they come by no others.
+fn written(private: &Private, of: Accumulator) -> Option<i64> {
+    let loops =
+        private.slots.iter().map(|slot| loop_of(&private.body, of, slot)).collect::<Option<Vec<_>>>()?;
+    slots::filled(&private.slots, &loops)
+}
+
+/// The loop that has some slots, if all that adds to these is in it.
+fn loop_of<'m>(stmts: &'m [Stmt], of: Accumulator, slots: &Iter) -> Option<&'m Iter> {
+    let inside = |body: &'m Vec<Stmt>| loop_of(body, of, slots);
+    the_one(stmts.iter().filter(|stmt| adds(stmt, of, false)).map(|stmt| match stmt {
+        Stmt::Loop(this) if this.iter.var == slots.var => Some(&this.iter),
+        Stmt::Loop(this) => inside(&this.body),
+        Stmt::Case(_, arms) => the_one(arms.iter().map(|(_, body)| inside(body))),
+        Stmt::CacheRows(copy) => inside(&copy.body),
+        Stmt::ShareTrees(copy) => inside(&copy.body),
+        Stmt::Launch(launch) => inside(&launch.body),
+        Stmt::Private(private) => inside(&private.body),
+        _ => None,
+    }))
+}
+
+/// What all of them are.
+fn the_one<T: PartialEq>(mut all: impl Iterator<Item = Option<T>>) -> Option<T> {
+    let first = all.next()??;
+    all.all(|other| other.as_ref() == Some(&first)).then_some(first)
 }
 
 /// A loop with the variables of some loops in place of those of others.

@@ -39,6 +39,10 @@ const KINDS: &[Kind] = &[
         let trees = |this: &&Loop| this.axis == Axis::Tree && this.annotations.gpu_dimension.is_some();
         case.nests.iter().any(|(_, nest)| nest.loops.iter().filter(trees).count() > 1)
     }),
+    kind("trees in blocks and in their threads", |case| {
+        let trees = |nest: &Nest, level| nest.loops.iter().any(|this| on(this, level, Axis::Tree));
+        case.nests.iter().any(|(_, nest)| trees(nest, GpuLevel::Grid) && trees(nest, GpuLevel::Block))
+    }),
     kind("loop of the host around launches", |case| {
         in_nests(case, |nest, _, above| {
             let mapped = |id: &LoopId| nest.get(*id).annotations.gpu_dimension.is_some();

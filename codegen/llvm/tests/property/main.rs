@@ -202,6 +202,7 @@ fn seeded_faults_of_launches_are_seen() {
         Fault::BarrierDropped,
         Fault::CopyStopsShort,
         Fault::SlotShared,
+        Fault::EmptySlotFolded,
         Fault::FoldForgetsSlot,
         Fault::BankSwapped,
         Fault::TileOverruns,

@@ -51,13 +51,15 @@ const SIZES: [usize; 16] = [1, 2, 2, 3, 4, 4, 7, 8, 16, 20, 32, 33, 64, 100, 256
 type Shape = (String, String);
 
 /// Shapes of launches. One of them is drawn for each schedule, or none.
-const SHAPES: [fn(&mut Growth) -> Shape; 11] = [
+const SHAPES: [fn(&mut Growth) -> Shape; 13] = [
     rows_in_threads,
     rows_in_threads,
     rows_and_trees_in_threads,
     rows_and_trees_in_threads,
     trees_in_threads,
     trees_in_blocks,
+    groups_of_trees,
+    groups_of_trees,
     trees_on_the_host,
     rows_in_many_directions,
     rows_in_vectors,
@@ -149,6 +151,26 @@ fn trees_in_blocks(growth: &mut Growth) -> Shape {
             "tile(batch, {b0}, {b1}, {rows})\ntile(tree, {t0}, {t1}, {trees})\nreorder({b0}, {t0}, {b1}, {t1})\n"
         ),
         format!("gpuDimension({b0}, {grid})\ngpuDimension({t0}, {other})\ngpuDimension({b1}, {block})\n"),
+    )
+}
+
+/// A tree for each thread, in blocks that have some rows and a group of trees.
+fn groups_of_trees(growth: &mut Growth) -> Shape {
+    let [b0, b1] = [Axis::Row; 2].map(|axis| growth.name(axis));
+    let [t0, t1] = [Axis::Tree; 2].map(|axis| growth.name(axis));
+    let (rows, trees) = ([1, 2, 4, 8, 32, 33][growth.rng.below(6)], growth.trees());
+    let [[grid, other_grid, _], [block, other, _]] = growth.directions();
+    let order = match growth.rng.below(4) {
+        0 => format!("{b0}, {t0}, {t1}, {b1}"),
+        1 => format!("{t0}, {b0}, {b1}, {t1}"),
+        _ => format!("{b0}, {t0}, {b1}, {t1}"),
+    };
+    (
+        format!("tile(batch, {b0}, {b1}, {rows})\ntile(tree, {t0}, {t1}, {trees})\nreorder({order})\n"),
+        format!(
+            "gpuDimension({b0}, {grid})\ngpuDimension({t0}, {other_grid})\ngpuDimension({b1}, {block})\n\
+             gpuDimension({t1}, {other})\n"
+        ),
     )
 }
 

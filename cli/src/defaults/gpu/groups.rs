@@ -1,0 +1,95 @@
+//! Rows in the threads of a warp, and trees in its other warps and in other blocks: for calls whose rows alone give too few
+//! multiprocessors work. A slot holds one tree, and another launch adds the slots up in the model's order.
+//!
+//! How many rows that takes, and up to where a block for each row is better, are counts: an SM reads one line of 128 bytes
+//! a cycle from its cache. Where the lanes of a warp have a tree each, each step of each walk reads a line of its own; where
+//! they have a row each, they share the lines of a tree's first levels. But rows are copied for each group of trees, and
+//! slots take a launch more.
+
+use super::{Layouts, lines};
+use sched_ir::Budget;
+use sched_nest::{Layout, ModelInfo};
+
+/// Rows of a block: the lanes of a warp.
+const ROWS: u32 = 32;
+/// Most trees of a block: the warps of the largest one.
+const TREES: u32 = 32;
+/// Lines that an SM reads in the 2 µs that a launch takes to begin.
+const LINES_OF_A_LAUNCH: u64 = 4096;
+/// Steps of a search for a bin that is a byte.
+const STEPS_OF_A_SEARCH: u64 = 8;
+/// Bytes of a slot for each margin.
+const SLOT_BYTES: u64 = 4;
+
+/// Trees in groups of equal size.
+pub(super) struct Groups<'m> {
+    model: &'m ModelInfo,
+    multiprocessors: u32,
+    count: u32,
+    /// Trees of a group.
+    size: u32,
+}
+
+impl Groups<'_> {
+    /// Those of a model.
+    pub(super) fn of(model: &ModelInfo, multiprocessors: u32) -> Groups<'_> {
+        let count = model.num_trees.div_ceil(TREES).max(1);
+        Groups { model, multiprocessors, count, size: model.num_trees.div_ceil(count).max(1) }
+    }
+
+    /// The rows above which groups pay: there are blocks for all multiprocessors, and the lines that they save take longer
+    /// than a launch. None if the slots of so many rows are too large for one run.
+    pub(super) fn pay_above(&self) -> Option<u32> {
+        let (trees, depth) = (u64::from(self.model.num_trees), u64::from(self.model.max_depth()));
+        let tiles = self.multiprocessors.div_ceil(self.count);
+        let busy = (tiles - 1) * ROWS;
+        let lines_of_a_row = trees.max(1) * (depth + 1);
+        let saved = LINES_OF_A_LAUNCH * u64::from(self.multiprocessors) / lines_of_a_row;
+        let above = busy.max(u32::try_from(saved).unwrap_or(u32::MAX));
+        let slots = trees * u64::from(self.model.num_classes.max(1)) * SLOT_BYTES;
+        let rows_of_a_run = Budget::default().scratch / slots.max(1);
+        (u64::from(above) < rows_of_a_run).then_some(above)
+    }
+
+    /// Schedules, the best first: bins where finding them takes fewer steps than the walks of a group, values where a
+    /// group's walks read no fewer of a row than are copied.
+    pub(super) fn schedules(&self, layouts: &Layouts) -> Vec<Vec<String>> {
+        let steps = u64::from(self.size) * u64::from(self.model.max_depth());
+        let copied = |layout: Layout| u64::from(self.model.copied_features(layout));
+        let mut all = Vec::new();
+        if copied(Layout::Quantized) * STEPS_OF_A_SEARCH <= steps {
+            all.extend(layouts.of_bins.iter().map(|layout| self.schedule(Some(*layout))));
+        }
+        if copied(Layout::Array) <= steps {
+            all.extend(layouts.complete.then(|| self.schedule(None)));
+            all.push(self.schedule(Some("sparse")));
+        }
+        all
+    }
+
+    fn schedule(&self, layout: Option<&str>) -> Vec<String> {
+        let tile = format!("tile(batch, b0, b1, {ROWS})");
+        let mut all = match self.count {
+            1 => lines([
+                tile,
+                "reorder(b0, b1, tree)".to_string(),
+                "gpuDimension(b0, grid.x)".to_string(),
+                "gpuDimension(b1, block.x)".to_string(),
+                "gpuDimension(tree, block.y)".to_string(),
+                "sharedReduce(tree)".to_string(),
+            ]),
+            _ => lines([
+                tile,
+                format!("tile(tree, t0, t1, {})", self.size),
+                "reorder(b0, t0, b1, t1)".to_string(),
+                "gpuDimension(b0, grid.x)".to_string(),
+                "gpuDimension(t0, grid.y)".to_string(),
+                "gpuDimension(b1, block.x)".to_string(),
+                "gpuDimension(t1, block.y)".to_string(),
+            ]),
+        };
+        all.push("cache(b0)".to_string());
+        all.extend(layout.map(|layout| format!("representation({layout})")));
+        all
+    }
+}

@@ -1,0 +1,103 @@
+//! Which slots of a buffer walks come by.
+//!
+//! Slots stand in the order of iterations, those of the innermost loop next to each other. Where only the last tile of a
+//! loop is shorter than the others, walks come by all slots up to some number and by none behind it: then nobody needs to
+//! empty them, and the others are not folded.
+
+use super::{Iter, Limit, Var};
+
+/// How many slots walks come by, from the first one on, if they come by no others. `all` are the loops as far as they have
+/// slots, `loops` the iterations that they have, both with the outermost first.
+pub(super) fn filled(all: &[Iter], loops: &[&Iter]) -> Option<i64> {
+    let mut prefix = Prefix { filled: 0, ended: false };
+    prefix.extend(all, loops, &mut Vec::new())?;
+    Some(prefix.filled)
+}
+
+/// How many slots loops have.
+pub(super) fn count(all: &[Iter]) -> Option<i64> {
+    filled(all, &all.iter().collect::<Vec<_>>())
+}
+
+/// The slots up to the first one that no walk comes by.
+struct Prefix {
+    filled: i64,
+    ended: bool,
+}
+
+impl Prefix {
+    /// Adds the slots of the iterations of some loops; `around` are the values of the loops around them. None if a slot
+    /// behind an empty one is filled, or if that is not known.
+    fn extend(&mut self, all: &[Iter], loops: &[&Iter], around: &mut Vec<(Var, i64)>) -> Option<()> {
+        let (Some((slots, all)), Some((this, loops))) = (all.split_first(), loops.split_first()) else {
+            return (!self.ended).then(|| self.filled += 1);
+        };
+        let (most, has) = (trips(slots, &[])?, trips(this, around)?);
+        if loops.is_empty() {
+            if self.ended && has > 0 {
+                return None;
+            }
+            self.filled += has;
+        } else {
+            for number in 0..has {
+                around.push((this.var, this.start + number * this.step));
+                self.extend(all, loops, around)?;
+                around.pop();
+            }
+        }
+        self.ended |= has < most;
+        Some(())
+    }
+}
+
+/// How many iterations a loop has where those around it have these values.
+fn trips(iter: &Iter, around: &[(Var, i64)]) -> Option<i64> {
+    let mut end = None;
+    for stop in &iter.stops {
+        let Limit::Const(limit) = stop.limit else { return None };
+        let mut stop_at = limit - stop.less.plus;
+        for var in &stop.less.vars {
+            stop_at -= around.iter().find(|(of, _)| of == var)?.1;
+        }
+        end = Some(end.map_or(stop_at, |end: i64| end.min(stop_at)));
+    }
+    Some(((end? - iter.start + iter.step - 1) / iter.step).max(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mir::{Affine, Bound};
+
+    fn iter(var: u32, step: i64, stops: &[(i64, &[u32])]) -> Iter {
+        let bound = |(limit, less): &(i64, &[u32])| Bound {
+            limit: Limit::Const(*limit),
+            less: Affine { vars: less.iter().map(|var| Var(*var)).collect(), plus: 0 },
+        };
+        Iter { var: Var(var), start: 0, step, stops: stops.iter().map(bound).collect() }
+    }
+
+    #[test]
+    fn a_shorter_last_tile_leaves_the_slots_behind_it_empty() {
+        let all = [iter(0, 4, &[(11, &[])]), iter(1, 1, &[(4, &[])])];
+        let inner = iter(1, 1, &[(4, &[]), (11, &[0])]);
+        assert_eq!(filled(&all, &[&all[0], &inner]), Some(11));
+        assert_eq!(filled(&all, &[&all[0], &all[1]]), Some(12));
+        assert_eq!(filled(&all[1..], &[&all[1]]), Some(4));
+    }
+
+    #[test]
+    fn slots_behind_empty_ones_are_not_counted() {
+        // The loops of a tile the other way round: the last slot of the last iteration is empty, or those of
+        // several ones.
+        let all = [iter(1, 1, &[(4, &[])]), iter(0, 4, &[(11, &[])])];
+        let inner = iter(0, 4, &[(11, &[1])]);
+        assert_eq!(filled(&all, &[&all[0], &inner]), Some(11));
+        let all = [iter(1, 1, &[(4, &[])]), iter(0, 4, &[(9, &[])])];
+        let inner = iter(0, 4, &[(9, &[1])]);
+        assert_eq!(filled(&all, &[&all[0], &inner]), None);
+        // A loop around that has no slots.
+        let inner = iter(0, 4, &[(9, &[7])]);
+        assert_eq!(filled(&all[1..], &[&inner]), None);
+    }
+}
