@@ -235,6 +235,7 @@ mod tests {
             types,
             rows_per_run: None,
             places: Variants::only(Place::Device),
+            transfer: None,
         };
         Simulator::new(Arc::new(Forest::new(parts).expect("a forest")), lir)
     }

@@ -72,7 +72,8 @@ pub fn compile(
     let built = loops.try_map(|max_rows, (hir, mir)| {
         let leaf_indices = max_rows.is_none() && kernels.contains(&KernelKind::Leaf);
         let spent = tables.iter().map(|table| table.bytes.len() as u64).sum();
-        let plan = plan::build(&hir, &mir, leaf_indices, budget, spent)?;
+        let mut plan = plan::build(&hir, &mir, leaf_indices, budget, spent)?;
+        plan.transfer = plan.transfer.filter(|_| max_rows.is_none());
         let numbers = lower::Numbers::of_tables(&hir, &plan, leaf_indices, &mut tables);
         Ok((Stages { hir, mir, plan }, numbers))
     })?;
@@ -80,9 +81,19 @@ pub fn compile(
         let Stages { hir, mir, plan } = stages;
         lower::Lowering::new(hir, mir, plan, numbers, max_rows.map(i64::from))
     });
+    let transfer = lower::transfer(&lowerings, kernels);
+    let mut kernels = kernels.to_vec();
     let direct = [KernelKind::Raw, KernelKind::Value].iter().all(|kind| kernels.contains(kind));
-    let kernels = kernels.iter().copied().chain(direct.then_some(KernelKind::Direct));
-    let functions: Vec<_> = kernels.filter_map(|k| Some((k, lower::kernel(k, &lowerings)?))).collect();
+    kernels.extend(direct.then_some(KernelKind::Direct));
+    if transfer.is_some() {
+        kernels.extend([KernelKind::Quantize, KernelKind::RawOfBins]);
+        kernels.extend(direct.then_some(KernelKind::DirectOfBins));
+    }
+    let mut functions: Vec<_> =
+        kernels.into_iter().filter_map(|k| Some((k, lower::kernel(k, &lowerings)?))).collect();
+    if !functions.iter().any(|(kind, _)| *kind == KernelKind::Direct) {
+        functions.retain(|(kind, _)| *kind != KernelKind::DirectOfBins);
+    }
     let limits = built.iter().filter_map(|(_, (stages, _))| stages.hir.nest.shared_memory);
     if let Some(most) = limits.min() {
         functions.iter().try_for_each(|(_, function)| lower::check_shared(function, most))?;
@@ -94,7 +105,7 @@ pub fn compile(
     });
     let rows_per_run = limits.min();
     let places = lowerings.map(|_, lowering| lowering.place());
-    let lir = Module { kernels: functions, tables, types, rows_per_run, places }.without_unread_tables();
+    let lir = Module { kernels: functions, tables, types, rows_per_run, places, transfer }.without_unread_tables();
     Ok(Compiled { variants: built.map(|_, (stages, _)| stages), lir })
 }
 

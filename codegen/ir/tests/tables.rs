@@ -66,6 +66,7 @@ fn what_is_only_brought_near_is_left_out() {
         types: Interface::all(Scalar::F32),
         rows_per_run: None,
         places: Variants::only(Place::Host),
+        transfer: None,
     };
     let module = module.without_unread_tables();
     assert_eq!(module.tables, [table("kept", 2)]);

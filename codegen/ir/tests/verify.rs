@@ -403,6 +403,7 @@ fn kernels_read_and_write_what_callers_are_told() {
             types,
             rows_per_run: None,
             places: Variants::only(Place::Host),
+            transfer: None,
         })
     };
     let all = Interface::all(f32);

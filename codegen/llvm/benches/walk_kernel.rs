@@ -386,6 +386,7 @@ fn main() {
             types: Interface::all(Scalar::F32),
             rows_per_run: None,
             places: Variants::only(Place::Host),
+            transfer: None,
         };
         if let Some(folder) = std::env::args().skip(1).find(|word| word != "--bench") {
             let asm = asm_text(&module, shape.cpu).expect("the kernel compiles");

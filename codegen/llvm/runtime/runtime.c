@@ -6,6 +6,7 @@
 #include "memory.c"
 #include "pool.c"
 #include "rows.c"
+#include "transfer.c"
 #include "run.c"
 #include "call.c"
 #include "driver.c"

@@ -6,9 +6,11 @@ use crate::error::LlvmError;
 use crate::gpu::Gpu;
 use crate::hsaco::code_object;
 use crate::ptxas::{Cubin, KernelResources, Ptxas};
-use crate::runtime::{self, GpuDescriptor, Image, KernelFn, LaunchDescriptor, Range};
+use crate::runtime::{
+    self, GpuDescriptor, Image, KernelFn, LaunchDescriptor, Range, TransferDescriptor,
+};
 use crate::text::ptx_text;
-use sched_ir::lir::{self, Place};
+use sched_ir::lir::{self, KernelKind, Place};
 use std::collections::BTreeMap;
 use std::ffi::{CString, c_void};
 
@@ -139,6 +141,7 @@ pub(crate) struct DeviceTables {
     _images: Vec<Image>,
     _table_bytes: Vec<i64>,
     _ranges: Vec<Range>,
+    _transfer: Option<Box<TransferDescriptor>>,
     _state: Box<*mut c_void>,
 }
 
@@ -146,7 +149,7 @@ impl DeviceTables {
     pub(crate) fn new(
         module: &lir::Module,
         code: DeviceCode,
-        direct: Option<KernelFn>,
+        kernel: impl Fn(KernelKind) -> Option<KernelFn>,
     ) -> Result<DeviceTables, LlvmError> {
         let infos = launches(module);
         let name = |info: &LaunchInfo| {
@@ -169,6 +172,19 @@ impl DeviceTables {
         let images: Vec<Image> = code.images.iter().map(image).collect();
         let table_bytes: Vec<i64> = module.tables.iter().map(|table| table.bytes.len() as i64).collect();
         let ranges = ranges(module);
+        let transfer = module.transfer.map(|transfer| {
+            Box::new(TransferDescriptor {
+                quantize: kernel(KernelKind::Quantize),
+                raw: kernel(KernelKind::RawOfBins),
+                direct: kernel(KernelKind::DirectOfBins),
+                block: transfer.block.into(),
+                row_bytes: transfer.row_bytes.into(),
+                least_rows: transfer.least_rows,
+            })
+        });
+        // A call for leaves alone has no kernels for the others.
+        let used = transfer.as_deref().filter(|transfer| transfer.quantize.is_some() && transfer.raw.is_some());
+        let used = used.map_or(std::ptr::null(), std::ptr::from_ref);
         let mut state: Box<*mut c_void> = Box::new(std::ptr::null_mut());
         let descriptor = Box::new(GpuDescriptor {
             num_images: images.len() as i32,
@@ -179,7 +195,8 @@ impl DeviceTables {
             launches: launches.as_ptr(),
             table_bytes: table_bytes.as_ptr(),
             ranges: ranges.as_ptr(),
-            direct,
+            direct: kernel(KernelKind::Direct),
+            transfer: used,
             execute: runtime::execute_on_device(),
             state: &mut *state,
         });
@@ -191,6 +208,7 @@ impl DeviceTables {
             _images: images,
             _table_bytes: table_bytes,
             _ranges: ranges,
+            _transfer: transfer,
             _state: state,
         })
     }

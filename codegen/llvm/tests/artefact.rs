@@ -38,6 +38,7 @@ fn linear(weights: [f32; FEATURES]) -> (Module, EntryInfo) {
         types: Interface::all(Scalar::F32),
         rows_per_run: Some(1000),
         places: Variants::only(Place::Host),
+        transfer: None,
     };
     let entry = EntryInfo {
         num_features: FEATURES as i32,

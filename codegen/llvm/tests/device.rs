@@ -6,15 +6,16 @@
 mod launches;
 
 use launches::{ALL, WALKS, compiled, examples, model};
-use sched_forest::{Float, Forest};
+use sched_forest::{Float, Forest, Types};
 use sched_ir::interp::{Memory, Options, run_with};
-use sched_ir::lir::{Function, KernelKind, Module, Scalar};
+use sched_ir::lir::{BinTransfer, Function, KernelKind, Module, Scalar};
 use sched_llvm::header::header;
 use sched_llvm::{
     Cpu, DeviceCode, Emit, EntryInfo, Gpu, HostLaunches, Version, build_versions, host_launch_object,
 };
 use sched_nest::Accumulation;
 use sched_testing::schedules::Rng;
+use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -274,6 +275,62 @@ fn gpus_of_amd_are_driven_by_hip() {
     let case = Case::on(Gpu::DEFAULT_AMD, "amd", &forest, &module, &rows);
     case.run(&[], &[]);
     case.run(&["5"], &[("SCHEDC_HIP_DRIVER", "no-such-driver.so")]);
+}
+
+/// Rows that travel as bins, from a number of rows on that makes the test fast.
+fn of_bins(name: &str, forest: &Forest, schedule: &str, count: usize, least: i64) -> Case {
+    let mut module = compiled(forest, schedule, &ALL).expect("the schedule is legal").lir;
+    module.transfer.as_mut().expect("rows travel as bins").least_rows = least;
+    let rows = some_rows(&mut Rng(17), forest, count);
+    // Calls in the other type give the same results.
+    let rows: Vec<f64> = rows.into_iter().map(|x| f64::from(x as f32)).collect();
+    Case::new(name, forest, &module, &rows)
+}
+
+#[test]
+fn rows_travel_as_bins() {
+    let forest = model();
+    let examples: BTreeMap<String, String> = examples().into_iter().collect();
+    let mut in_doubles = model();
+    in_doubles.types = Types::all(Float::F64);
+    let preorder = format!("{SHARED}representation(preorder)\n");
+    let groups = format!("{SHARED}tile(tree, t0, t1, 25)\ngpuDimension(t0, block.y)\nrepresentation(quantized)\n");
+    let cases = [
+        ("bins", &forest, &examples["quantized"], 1),
+        ("bins_or_values", &forest, &examples["quantized"], 100),
+        ("bins_of_four", &forest, &examples["four_rows"], 1),
+        ("bins_preorder", &forest, &preorder, 1),
+        ("bins_of_doubles", &in_doubles, &examples["quantized"], 1),
+        ("bins_for_groups", &forest, &groups, 1),
+    ];
+    for (name, forest, schedule, least) in cases {
+        of_bins(name, forest, schedule, 300, least).run(&[], &[]);
+    }
+}
+
+/// How rows travel under a schedule.
+fn transfer(forest: &Forest, schedule: &str) -> BinTransfer {
+    let compiled = compiled(forest, schedule, &ALL).expect("the schedule is legal");
+    compiled.lir.transfer.expect("rows travel as bins")
+}
+
+#[test]
+fn bins_are_as_many_bytes_as_was_predicted() {
+    let mut forest = model();
+    forest.trees.truncate(4);
+    let schedule = format!("{SHARED}representation(quantized)\n");
+    let BinTransfer { block, row_bytes, value_bytes, least_rows } = transfer(&forest, &schedule);
+    assert_eq!((block, value_bytes), (64, 4 * forest.num_features as u32));
+    let saved = |rows: i64| rows * i64::from(value_bytes - row_bytes);
+    assert!(saved(least_rows - 1) < 256 << 10 && saved(least_rows) >= 256 << 10);
+    // Pieces have 4 MiB of values. The last one may be too short for bins.
+    let piece = (4 << 20) / i64::from(value_bytes);
+    for (name, rows, least) in [("bytes", piece + 1, least_rows), ("all_bytes", 130, 65)] {
+        let case = of_bins(name, &forest, &schedule, rows as usize, least);
+        let numbers = [least, value_bytes.into(), row_bytes.into(), piece].map(|n| n.to_string());
+        let arguments: Vec<&str> = ["bytes"].into_iter().chain(numbers.iter().map(String::as_str)).collect();
+        case.run(&arguments, &[]);
+    }
 }
 
 /// A two-dimensional array of 32-bit floats in numpy's format.

@@ -36,6 +36,7 @@ fn exponentials(scalar: Scalar) -> Module {
         types: Interface::all(scalar),
         rows_per_run: None,
         places: Variants::only(Place::Host),
+        transfer: None,
     }
 }
 

@@ -28,7 +28,7 @@ mod vectors;
 pub use builder::{Build, Builder};
 pub use fits::MAX_LOOKUP;
 pub(crate) use fits::{Known, Rules, bits};
-pub use launch::{GpuAxis, GpuDimension, GpuLevel, Launch, MAX_THREADS, Place};
+pub use launch::{BinTransfer, GpuAxis, GpuDimension, GpuLevel, Launch, MAX_THREADS, Place};
 pub use ops::Op;
 
 use sched_nest::Variants;
@@ -439,6 +439,12 @@ pub enum KernelKind {
     Leaf,
     /// Rows to predictions, on devices: margins are finished where they would be stored.
     Direct,
+    /// Rows to bins, on the host, for a [`BinTransfer`].
+    Quantize,
+    /// Bins to margins, on devices.
+    RawOfBins,
+    /// Bins to predictions, on devices.
+    DirectOfBins,
 }
 
 /// The element types of what callers and kernels hand each other. Class numbers are `f32`, leaf indices
@@ -467,6 +473,9 @@ impl Interface {
             KernelKind::Class => (self.margins, Scalar::F32),
             KernelKind::Leaf => (self.rows, Scalar::I32),
             KernelKind::Direct => (self.rows, self.results),
+            KernelKind::Quantize => (self.rows, Scalar::I8),
+            KernelKind::RawOfBins => (Scalar::I8, self.margins),
+            KernelKind::DirectOfBins => (Scalar::I8, self.results),
         }
     }
 }
@@ -484,4 +493,7 @@ pub struct Module {
     pub rows_per_run: Option<i64>,
     /// Where runs of so many rows take place. Leaf indices are found where the variant for the largest runs is.
     pub places: Variants<Place>,
+    /// Whether rows of the host travel to devices as bins. All three kernels for that are there, but
+    /// [`KernelKind::DirectOfBins`] only where [`KernelKind::Direct`] is.
+    pub transfer: Option<BinTransfer>,
 }
