@@ -105,7 +105,8 @@ pub fn compile(
     });
     let rows_per_run = limits.min();
     let places = lowerings.map(|_, lowering| lowering.place());
-    let lir = Module { kernels: functions, tables, types, rows_per_run, places, transfer }.without_unread_tables();
+    let lir =
+        Module { kernels: functions, tables, types, rows_per_run, places, transfer }.without_unread_tables();
     Ok(Compiled { variants: built.map(|_, (stages, _)| stages), lir })
 }
 

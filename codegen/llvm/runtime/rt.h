@@ -78,6 +78,7 @@ typedef struct schedc_transfer {
     int64_t block;               /* rows */
     int64_t row_bytes;           /* of bins */
     int64_t least_rows;          /* shorter runs take the values */
+    int64_t least_threads;       /* calls of fewer threads do, too: these quantize slower than a bus delivers values */
 } schedc_transfer;
 
 struct schedc_plan;

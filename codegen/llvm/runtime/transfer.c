@@ -9,7 +9,8 @@ enum {
 const schedc_transfer *schedc_transfer_of(const schedc_plan *p, int64_t n_rows)
 {
     const schedc_transfer *transfer = p->model->gpu->transfer;
-    return transfer && p->walk == p->model->raw && n_rows >= transfer->least_rows ? transfer : NULL;
+    bool is_faster = transfer && n_rows >= transfer->least_rows && p->threads >= transfer->least_threads;
+    return is_faster && p->walk == p->model->raw ? transfer : NULL;
 }
 
 size_t schedc_transfer_bytes(const schedc_transfer *transfer, int64_t n_rows)

@@ -6,10 +6,9 @@ use crate::error::LlvmError;
 use crate::gpu::Gpu;
 use crate::hsaco::code_object;
 use crate::ptxas::{Cubin, KernelResources, Ptxas};
-use crate::runtime::{
-    self, GpuDescriptor, Image, KernelFn, LaunchDescriptor, Range, TransferDescriptor,
-};
+use crate::runtime::{self, GpuDescriptor, Image, KernelFn, LaunchDescriptor, Range, TransferDescriptor};
 use crate::text::ptx_text;
+use crate::transfer;
 use sched_ir::lir::{self, KernelKind, Place};
 use std::collections::BTreeMap;
 use std::ffi::{CString, c_void};
@@ -149,6 +148,7 @@ impl DeviceTables {
     pub(crate) fn new(
         module: &lir::Module,
         code: DeviceCode,
+        cpu_needs: u64,
         kernel: impl Fn(KernelKind) -> Option<KernelFn>,
     ) -> Result<DeviceTables, LlvmError> {
         let infos = launches(module);
@@ -172,19 +172,8 @@ impl DeviceTables {
         let images: Vec<Image> = code.images.iter().map(image).collect();
         let table_bytes: Vec<i64> = module.tables.iter().map(|table| table.bytes.len() as i64).collect();
         let ranges = ranges(module);
-        let transfer = module.transfer.map(|transfer| {
-            Box::new(TransferDescriptor {
-                quantize: kernel(KernelKind::Quantize),
-                raw: kernel(KernelKind::RawOfBins),
-                direct: kernel(KernelKind::DirectOfBins),
-                block: transfer.block.into(),
-                row_bytes: transfer.row_bytes.into(),
-                least_rows: transfer.least_rows,
-            })
-        });
-        // A call for leaves alone has no kernels for the others.
-        let used = transfer.as_deref().filter(|transfer| transfer.quantize.is_some() && transfer.raw.is_some());
-        let used = used.map_or(std::ptr::null(), std::ptr::from_ref);
+        let transfer = module.transfer.and_then(|it| transfer::descriptor(&it, cpu_needs, &kernel));
+        let transfer = transfer.map(Box::new);
         let mut state: Box<*mut c_void> = Box::new(std::ptr::null_mut());
         let descriptor = Box::new(GpuDescriptor {
             num_images: images.len() as i32,
@@ -196,7 +185,7 @@ impl DeviceTables {
             table_bytes: table_bytes.as_ptr(),
             ranges: ranges.as_ptr(),
             direct: kernel(KernelKind::Direct),
-            transfer: used,
+            transfer: transfer.as_deref().map_or(std::ptr::null(), std::ptr::from_ref),
             execute: runtime::execute_on_device(),
             state: &mut *state,
         });

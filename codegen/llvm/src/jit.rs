@@ -92,9 +92,8 @@ impl Jit {
         let kernel = |kind| addresses.iter().find(|(k, _)| *k == kind).map(|(_, address)| *address);
         let tables = Tables::new(&module.tables);
         let info = info_text(&entry.info)?;
-        let launches = {
-            launches.map(|code| DeviceTables::new(module, code, kernel)).transpose()?
-        };
+        let launches =
+            { launches.map(|code| DeviceTables::new(module, code, machine.needs, kernel)).transpose()? };
         let gpu = launches.as_ref().map_or(std::ptr::null(), DeviceTables::as_ptr);
         let model = entry.model(module, kernel, tables.as_ptr(), info.as_ptr(), machine.needs, gpu);
         Ok(Jit { _launches: launches, _code: code, _tables: tables, _info: info, model })

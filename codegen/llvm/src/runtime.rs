@@ -154,6 +154,8 @@ pub struct TransferDescriptor {
     pub row_bytes: i64,
     /// Shorter runs take the values.
     pub least_rows: i64,
+    /// Calls of fewer threads do, too.
+    pub least_threads: i64,
 }
 
 /// What a model has for GPUs, `schedc_gpu` in C.

@@ -16,8 +16,9 @@ use sched_ir::lir::{Interface, Scalar};
 use sched_llvm::{
     header::{HeaderInfo, header, valid_prefix},
     runtime::{
-        self, Call, Ctx, Dtype, GpuDescriptor, Image, Kind, LaunchDescriptor, MODEL_SIZE, ModelDescriptor, TransferDescriptor,
-        RUNTIME_OBJECT, Range, Status, schedc_rt_alloc, schedc_rt_fail, schedc_rt_free, schedc_rt_parallel,
+        self, Call, Ctx, Dtype, GpuDescriptor, Image, Kind, LaunchDescriptor, MODEL_SIZE, ModelDescriptor,
+        RUNTIME_OBJECT, Range, Status, TransferDescriptor, schedc_rt_alloc, schedc_rt_fail, schedc_rt_free,
+        schedc_rt_parallel,
     },
 };
 
@@ -643,7 +644,8 @@ fn layouts_agree() {
     let gpu = [
         asserts!("schedc_gpu", GpuDescriptor, num_images num_launches num_tables maker images launches table_bytes
             ranges direct transfer execute state),
-        asserts!("schedc_transfer", TransferDescriptor, quantize raw direct block row_bytes least_rows),
+        asserts!("schedc_transfer", TransferDescriptor, quantize raw direct block row_bytes least_rows
+            least_threads),
         asserts!("schedc_image", Image, bytes capability is_final),
         asserts!("schedc_launch", LaunchDescriptor, name block shared num_arguments is_split),
         asserts!("schedc_range", Range, max_rows on_device),

@@ -64,6 +64,8 @@ pub struct BinTransfer {
     pub value_bytes: u32,
     /// Runs of fewer rows take the values.
     pub least_rows: i64,
+    /// Bytes that the bus delivers in a nanosecond: runs whose threads do not quantize as fast take the values, too.
+    pub bus: u32,
 }
 
 impl BinTransfer {

@@ -105,7 +105,12 @@ impl<'a> Ports<'a> {
         let vectors = table("leaf_vectors", shared.vectors, accumulator);
         let sources = table("sources", shared.sources, Scalar::I32);
         let pieces = table("feature_pieces", shared.pieces, Scalar::I32);
-        let quantizer = lowering.hir.bins.as_deref().zip(shared.quantizer).map(|(bins, numbers)| numbers.declare(b, bins));
+        let quantizer = lowering
+            .hir
+            .bins
+            .as_deref()
+            .zip(shared.quantizer)
+            .map(|(bins, numbers)| numbers.declare(b, bins));
         Ports {
             lowering,
             results,

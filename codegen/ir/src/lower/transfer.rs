@@ -4,9 +4,7 @@ use super::kernel_builder::KernelBuilder;
 use super::lowering::Lowering;
 use crate::bytes::scalar;
 use crate::fault::{Fault, seeded};
-use crate::lir::{
-    Address, Bin, BinTransfer, Build, Builder, Cmp, Function, KernelKind, Scalar, Space, Ty,
-};
+use crate::lir::{Address, Bin, BinTransfer, Build, Builder, Cmp, Function, KernelKind, Scalar, Space, Ty};
 use crate::quantize::encode::{Quantizer, SharedBlock};
 use crate::rows::transpose::Transpose;
 use crate::rows::{Copied, Team};

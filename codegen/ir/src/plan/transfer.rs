@@ -12,9 +12,11 @@ use crate::rows::features::FeatureSubset;
 /// Rows of a block of bins: a column of it is a cache line of the host, and two sectors of the device.
 const BLOCK: u32 = 64;
 
-/// Bytes that bins must save in a run. To wake threads and to wait for them takes the host some ten microseconds, in which
-/// a bus delivers about as much.
-const WORTH: u32 = 256 << 10;
+/// Bytes that the bus delivers in a nanosecond: 16 lanes of PCIe 4.0.
+const BUS: u32 = 25;
+
+/// Nanoseconds of the bus that bins must save in a run: the host takes about as long to wake threads and to wait for them.
+const WORTH: u32 = 10_000;
 
 /// Whether rows travel as bins. All walks must read copies of their bins in shared memory, and bins must be bytes, fewer
 /// than those of the values. Runs have at most `rows_per_run` rows.
@@ -27,9 +29,10 @@ pub fn of(hir: &Hir, mir: &Mir, loops: &[&Walks], rows_per_run: Option<i64>) -> 
     let row_bytes = bins.columns();
     let value_bytes = u32::try_from(hir.forest.num_features * hir.forest.types.input.bytes()).ok()?;
     let saved = value_bytes.checked_sub(row_bytes).filter(|saved| *saved > 0)?;
-    let least_rows = i64::from(WORTH.div_ceil(saved));
+    let least_rows = i64::from((WORTH * BUS).div_ceil(saved));
     let is_reached = rows_per_run.is_none_or(|most| most >= least_rows);
-    (row_bytes > 0 && is_reached).then_some(BinTransfer { block: BLOCK, row_bytes, value_bytes, least_rows })
+    let transfer = BinTransfer { block: BLOCK, row_bytes, value_bytes, least_rows, bus: BUS };
+    (row_bytes > 0 && is_reached).then_some(transfer)
 }
 
 /// The features that rows are quantized from, where the host transposes them for a transfer.

@@ -5,6 +5,7 @@ use super::launch_call::{LaunchInfo, launches};
 use super::types;
 use crate::device::{DeviceCode, DeviceImage, ranges};
 use crate::runtime::Range;
+use crate::transfer::least_threads;
 use inkwell::module::Linkage;
 use inkwell::values::{ArrayValue, BasicValueEnum, PointerValue, StructValue};
 use inkwell::{GlobalVisibility, types::StructType};
@@ -16,6 +17,7 @@ impl<'ctx> Parts<'_, 'ctx> {
         &self,
         source: &lir::Module,
         code: &DeviceCode,
+        cpu_needs: u64,
         kernel: &impl Fn(KernelKind) -> BasicValueEnum<'ctx>,
     ) -> PointerValue<'ctx> {
         let infos = launches(source);
@@ -41,7 +43,7 @@ impl<'ctx> Parts<'_, 'ctx> {
                 .into(),
             self.all("ranges", ranges).into(),
             kernel(KernelKind::Direct),
-            self.transfer(source, kernel).into(),
+            self.transfer(source, cpu_needs, kernel).into(),
             self.execute().into(),
             self.state().into(),
         ];
@@ -52,6 +54,7 @@ impl<'ctx> Parts<'_, 'ctx> {
     fn transfer(
         &self,
         source: &lir::Module,
+        cpu_needs: u64,
         kernel: &impl Fn(KernelKind) -> BasicValueEnum<'ctx>,
     ) -> PointerValue<'ctx> {
         let Some(transfer) = source.transfer else { return types::pointer(self.context).const_null() };
@@ -62,6 +65,7 @@ impl<'ctx> Parts<'_, 'ctx> {
             self.long(transfer.block.into()),
             self.long(transfer.row_bytes.into()),
             self.long(transfer.least_rows),
+            self.long(least_threads(&transfer, cpu_needs)),
         ];
         self.constant("transfer", self.context.const_struct(&fields, false).into()).as_pointer_value()
     }

@@ -46,9 +46,7 @@ fn interface(kernel: KernelKind, function: &Function) -> Interface {
         | KernelKind::Direct
         | KernelKind::Quantize
         | KernelKind::RawOfBins
-        | KernelKind::DirectOfBins => {
-            Interface { rows: input, margins: output, results: Scalar::F32 }
-        }
+        | KernelKind::DirectOfBins => Interface { rows: input, margins: output, results: Scalar::F32 },
         KernelKind::Value | KernelKind::Class => {
             Interface { rows: Scalar::F32, margins: input, results: output }
         }
@@ -113,10 +111,7 @@ pub fn run_on<I: Element, O: Element>(
         KernelKind::Class => model.klass,
         KernelKind::Leaf => model.leaf,
         // Only devices have these.
-        KernelKind::Direct
-        | KernelKind::Quantize
-        | KernelKind::RawOfBins
-        | KernelKind::DirectOfBins => None,
+        KernelKind::Direct | KernelKind::Quantize | KernelKind::RawOfBins | KernelKind::DirectOfBins => None,
     };
     // SAFETY: the tests' functions stay inside the buffers that they are given.
     unsafe { code.expect("the kernel is compiled")(&mut ctx) };
