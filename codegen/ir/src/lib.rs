@@ -21,7 +21,7 @@ pub mod verify;
 
 pub use error::{Budget, CompileError};
 
-use lir::{KernelKind, Module, Table};
+use lir::{BinTransfer, KernelKind, Module, Table};
 use sched_forest::{Forest, Profile};
 use sched_nest::{Nest, Variants};
 use std::sync::Arc;
@@ -72,16 +72,23 @@ pub fn compile(
     let built = loops.try_map(|max_rows, (hir, mir)| {
         let leaf_indices = max_rows.is_none() && kernels.contains(&KernelKind::Leaf);
         let spent = tables.iter().map(|table| table.bytes.len() as u64).sum();
-        let mut plan = plan::build(&hir, &mir, leaf_indices, budget, spent)?;
-        plan.transfer = plan.transfer.filter(|_| max_rows.is_none());
+        let plan = plan::build(&hir, &mir, leaf_indices, budget, spent)?;
         let numbers = lower::Numbers::of_tables(&hir, &plan, leaf_indices, &mut tables);
         Ok((Stages { hir, mir, plan }, numbers))
     })?;
+    // The numbers of leaves are more bytes than rows: only calls for sums make use of bins.
+    let plans = built.as_ref().map(|_, (stages, _)| (&stages.hir, &stages.plan));
+    let transfer = plan::common_transfer(&plans).filter(|_| kernels.contains(&KernelKind::Raw));
+    let built = built.map(|max_rows, (mut stages, numbers)| {
+        let is_short =
+            |transfer: &BinTransfer| max_rows.is_some_and(|most| i64::from(most) < transfer.least_rows);
+        stages.plan.transfer = transfer.filter(|transfer| !is_short(transfer));
+        (stages, numbers)
+    });
     let lowerings = built.as_ref().map(|max_rows, (stages, numbers)| {
         let Stages { hir, mir, plan } = stages;
         lower::Lowering::new(hir, mir, plan, numbers, max_rows.map(i64::from))
     });
-    let transfer = lower::transfer(&lowerings, kernels);
     let mut kernels = kernels.to_vec();
     let direct = [KernelKind::Raw, KernelKind::Value].iter().all(|kind| kernels.contains(kind));
     kernels.extend(direct.then_some(KernelKind::Direct));

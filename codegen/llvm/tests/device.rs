@@ -317,6 +317,26 @@ fn transfer(forest: &Forest, schedule: &str) -> BinTransfer {
     compiled.lir.transfer.expect("rows travel as bins")
 }
 
+/// Variants for so long runs that rows travel as bins read these, too, if they read bins at all.
+#[test]
+fn several_variants_read_bins() {
+    let forest = model();
+    let quantized = format!("{SHARED}representation(quantized)\n");
+    let other = |name: &str, smaller: &str| {
+        let schedule = format!("target gpu\n{quantized}\nwhen n_rows <= 5000 {{\n{smaller}}}\n");
+        let least = transfer(&forest, &schedule).least_rows;
+        of_bins(name, &forest, &schedule, 200, 1).run(&[], &[]);
+        let compiled = compiled(&forest, &schedule, &ALL).expect("the schedule is legal");
+        (least, compiled.variants.bounded()[0].value.plan.transfer.is_some())
+    };
+    let alone = transfer(&forest, &quantized).least_rows;
+    assert!(alone < 5000);
+    let four = "tile(batch, r, s, 64)\ntile(s, b1, b2, 4)\nreorder(r, b1, tree, b2)\ngpuDimension(r, grid.x)\n\
+        gpuDimension(b1, block.x)\ncache(r)\nrepresentation(quantized)\nvectorize(b2, 4)\n";
+    assert_eq!(other("bins_twice", four), (alone, true));
+    assert_eq!(other("bins_or_direct", "gpuDimension(batch, grid.x)\n"), (5001, false));
+}
+
 #[test]
 fn bins_are_as_many_bytes_as_was_predicted() {
     let mut forest = model();

@@ -34,11 +34,10 @@ use sched_nest::{Bounded, Variants};
 pub use lowering::{Lowering, Numbers};
 pub use output::{class_columns, interface, value_columns};
 pub(crate) use shared::check as check_shared;
-pub use transfer::transfer;
 
 /// The function of one kernel, which chooses among the variants of the schedule by the number of rows. Leaves are
-/// found, and bins read, under the last variant, whatever the size. None if the model has no such output, and where rows do
-/// not travel as bins.
+/// found under the last variant, whatever the size. None if the model has no such output, and for kernels of bins where rows
+/// do not travel as these.
 pub fn kernel(kernel: KernelKind, variants: &Variants<Lowering>) -> Option<Function> {
     let rest = variants.rest();
     let all = variants.bounded();
@@ -52,9 +51,12 @@ pub fn kernel(kernel: KernelKind, variants: &Variants<Lowering>) -> Option<Funct
         KernelKind::Quantize => transfer::quantize(rest),
         KernelKind::RawOfBins => {
             let bins = rest.plan.transfer?;
-            Some(walks("raw_of_bins", (&[], rest), Results::Margins, Some(bins)))
+            Some(walks("raw_of_bins", (transfer::of_bins(variants), rest), Results::Margins, Some(bins)))
         }
-        KernelKind::DirectOfBins => direct("direct_of_bins", variants, &[], Some(rest.plan.transfer?)),
+        KernelKind::DirectOfBins => {
+            let bins = rest.plan.transfer?;
+            direct("direct_of_bins", variants, transfer::of_bins(variants), Some(bins))
+        }
     }
 }
 

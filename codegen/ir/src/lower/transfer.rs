@@ -4,18 +4,16 @@ use super::kernel_builder::KernelBuilder;
 use super::lowering::Lowering;
 use crate::bytes::scalar;
 use crate::fault::{Fault, seeded};
-use crate::lir::{Address, Bin, BinTransfer, Build, Builder, Cmp, Function, KernelKind, Scalar, Space, Ty};
+use crate::lir::{Address, Bin, BinTransfer, Build, Builder, Cmp, Function, Scalar, Space, Ty};
 use crate::quantize::encode::{Quantizer, SharedBlock};
 use crate::rows::transpose::Transpose;
 use crate::rows::{Copied, Team};
-use sched_nest::Variants;
+use sched_nest::{Bounded, Variants};
 
-/// How rows travel under the schedule for the longest calls, which alone has kernels that read bins. Only calls for sums
-/// make use of it: the numbers of leaves are more bytes than rows.
-pub fn transfer(variants: &Variants<Lowering>, kernels: &[KernelKind]) -> Option<BinTransfer> {
-    let transfer = variants.rest().plan.transfer.filter(|_| kernels.contains(&KernelKind::Raw))?;
-    let others = variants.bounded().iter().map(|other| i64::from(other.max_rows) + 1).max().unwrap_or(0);
-    Some(BinTransfer { least_rows: transfer.least_rows.max(others), ..transfer })
+/// The variants that runs may take whose rows are bins: shorter ones read values. They follow each other up to the last.
+pub(super) fn of_bins<'v, 'a>(variants: &'v Variants<Lowering<'a>>) -> &'v [Bounded<Lowering<'a>>] {
+    let bounded = variants.bounded();
+    &bounded[bounded.partition_point(|variant| variant.value.plan.transfer.is_none())..]
 }
 
 /// The function of the host from rows to bins.

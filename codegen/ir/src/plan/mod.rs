@@ -25,6 +25,7 @@ mod transfer;
 mod traversal;
 
 pub use build::build;
+pub use transfer::of_all as common_transfer;
 
 use crate::lir::{BinTransfer, Scalar};
 use crate::mir::{CacheId, ThreadSumsId, WalkId, WalkRange};
@@ -46,7 +47,8 @@ pub struct Plan {
     /// The features of transposed copies, if there are any: one set for all, so that a storage serves all of
     /// them.
     pub subset: Option<FeatureSubset>,
-    /// Whether rows of the host travel to a device as bins.
+    /// Whether rows of the host travel to a device as bins. Where there are several variants, it is what those that read bins
+    /// have in common.
     pub transfer: Option<BinTransfer>,
     /// A call must be cut into runs of at most this many rows.
     pub rows_per_run: Option<i64>,

@@ -3,11 +3,13 @@
 //! A device computes a piece of rows faster than the bus delivers the next one, so that bytes of rows are time. Threads of
 //! the host quantize rows on their way into pinned memory, and the device copies bins instead of searching for them.
 
+use super::Plan;
 use crate::hir::Hir;
 use crate::lir::{BinTransfer, Scalar};
 use crate::mir::mapped::any_mapped;
 use crate::mir::{Mir, Rows, Walks};
 use crate::rows::features::FeatureSubset;
+use sched_nest::Variants;
 
 /// Rows of a block of bins: a column of it is a cache line of the host, and two sectors of the device.
 const BLOCK: u32 = 64;
@@ -33,6 +35,17 @@ pub fn of(hir: &Hir, mir: &Mir, loops: &[&Walks], rows_per_run: Option<i64>) -> 
     let is_reached = rows_per_run.is_none_or(|most| most >= least_rows);
     let transfer = BinTransfer { block: BLOCK, row_bytes, value_bytes, least_rows, bus: BUS };
     (row_bytes > 0 && is_reached).then_some(transfer)
+}
+
+/// How rows travel under the schedules of all variants. Runs may be so short that the variant which they take reads values:
+/// to all others the same bins travel.
+pub fn of_all(variants: &Variants<(&Hir, &Plan)>) -> Option<BinTransfer> {
+    let (hir, plan) = variants.rest();
+    let transfer = plan.transfer?;
+    let reads_values = |(other, plan): (&Hir, &Plan)| plan.transfer.is_none() || other.bins != hir.bins;
+    let short = variants.bounded().iter().filter(|variant| reads_values(variant.value));
+    let longer = short.map(|variant| i64::from(variant.max_rows) + 1).max().unwrap_or(0);
+    Some(BinTransfer { least_rows: transfer.least_rows.max(longer), ..transfer })
 }
 
 /// The features that rows are quantized from, where the host transposes them for a transfer.
