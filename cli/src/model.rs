@@ -2,7 +2,7 @@
 
 use crate::args::{ModelOptions, ScheduleValues};
 use crate::failure::Failure;
-use sched_forest::{Forest, Profile, ReadOptions, Target, codes, fingerprint};
+use sched_forest::{Forest, Profile, ReadOptions, Source, Target, codes, fingerprint};
 use sched_nest::ModelInfo;
 use schedc_data::Expect;
 use std::cell::OnceCell;
@@ -20,6 +20,8 @@ pub struct Model {
     pub fingerprint: String,
     /// The version of the trainer that saved it.
     pub version: Vec<u64>,
+    /// What its file says beside the model.
+    pub source: Source,
     /// Remarks for the user.
     pub notes: Vec<String>,
     /// How often its leaves are reached, if that was counted.
@@ -63,6 +65,7 @@ impl Model {
             forest: Arc::new(loaded.forest),
             fingerprint,
             version: loaded.version,
+            source: loaded.source,
             notes: loaded.notes.into_iter().map(|note| note.0).collect(),
             profile: None,
             facts: OnceCell::new(),
@@ -101,10 +104,12 @@ impl Model {
     fn new_facts(&self) -> ModelInfo {
         let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
         let leaves: Vec<Vec<u32>> = self.forest.trees.iter().map(leaves).collect();
+        // What kernels read are columns, where a test is not numeric.
+        let columns = self.forest.prepared().map(|prepared| prepared.columns.len());
         ModelInfo {
             num_trees: count(self.forest.trees.len()),
-            num_features: count(self.forest.num_features),
-            tested_features: count(tested_features(&self.forest)),
+            num_features: count(columns.unwrap_or(self.forest.num_features)),
+            tested_features: count(columns.unwrap_or_else(|| tested_features(&self.forest))),
             num_classes: count(self.forest.num_margins),
             depths: leaves.iter().map(|counts| count(counts.len().saturating_sub(1))).collect(),
             leaves,

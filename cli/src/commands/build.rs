@@ -52,7 +52,7 @@ pub fn run(args: &Build, terminal: &Terminal) -> Result<(), Failure> {
         _ => sched_llvm::Emit::Asm,
     };
     if args.verbose {
-        kernels::report(launches.as_deref(), terminal);
+        kernels::report(&compiled.lir, launches.as_deref(), terminal);
     }
     let all: Vec<Version> = versions.iter().map(Built::version).collect();
     let bytes = build_versions(&all, &args.name, emit)?;

@@ -27,7 +27,7 @@ pub fn run(args: &Inspect) -> Result<(), Failure> {
     if args.facts {
         return print(&format!("{}\n", facts(&model)));
     }
-    let summary = summarize(&model.forest);
+    let summary = summarize(&model.forest).from_file(&model.source, &model.version);
     if args.json {
         let mut json = serde_json::to_value(&summary)
             .map_err(|error| Failure::new(internal::IMPOSSIBLE, error, internal::REPORT))?;
@@ -77,8 +77,11 @@ fn describe(out: &mut String, model: &Model, summary: &ModelSummary) -> std::fmt
     let version: Vec<String> = model.version.iter().map(u64::to_string).collect();
     writeln!(out, "{}  {}", model.path.display(), model.fingerprint)?;
     writeln!(out, "  objective   {} ({})", summary.objective, summary.transform)?;
-    if !version.is_empty() {
-        writeln!(out, "  saved by    version {}", version.join("."))?;
+    let trainer = [model.source.trainer, model.source.format].into_iter().filter(|name| !name.is_empty());
+    let trainer = trainer.collect::<Vec<_>>().join(" ");
+    let version = if version.is_empty() { String::new() } else { format!(", version {}", version.join(".")) };
+    if !trainer.is_empty() {
+        writeln!(out, "  saved by    {trainer}{version}")?;
     }
     writeln!(
         out,
@@ -95,6 +98,12 @@ fn describe(out: &mut String, model: &Model, summary: &ModelSummary) -> std::fmt
         summary.input, summary.threshold, summary.accumulator
     )?;
     writeln!(out, "  missing     {}", missing(summary.missing))?;
+    if summary.sets > 0 {
+        writeln!(out, "  categories  {} sets that splits test", summary.sets)?;
+    }
+    if let Some(labels) = summary.labels.as_ref().filter(|labels| !labels.is_empty()) {
+        writeln!(out, "  classes     {}", labels.join(", "))?;
+    }
     if let Some(leaf) = summary.leaf_values {
         writeln!(out, "  leaves      {:.6} to {:.6}, mean {:.6}", leaf.min, leaf.max, leaf.mean)?;
     }

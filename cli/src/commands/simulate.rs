@@ -236,6 +236,7 @@ mod tests {
             rows_per_run: None,
             places: Variants::only(Place::Device),
             columns: None,
+            transfer: None,
         };
         Simulator::new(Arc::new(Forest::new(parts).expect("a forest")), lir)
     }

@@ -23,7 +23,7 @@ pub mod verify;
 pub use error::{Budget, CompileError};
 
 use columns::RowColumns;
-use lir::{KernelKind, Module, Table};
+use lir::{BinTransfer, KernelKind, Module, Table};
 use sched_forest::{Forest, Profile};
 use sched_nest::{Nest, Variants};
 use std::sync::Arc;
@@ -88,13 +88,31 @@ pub fn compile(
         let numbers = lower::Numbers::of_tables(&hir, &plan, leaf_indices, &mut tables);
         Ok((Stages { hir, mir, plan }, numbers))
     })?;
+    // The numbers of leaves are more bytes than rows: only calls for sums make use of bins.
+    let plans = built.as_ref().map(|_, (stages, _)| (&stages.hir, &stages.plan));
+    let transfer = plan::common_transfer(&plans).filter(|_| kernels.contains(&KernelKind::Raw));
+    let built = built.map(|max_rows, (mut stages, numbers)| {
+        let is_short =
+            |transfer: &BinTransfer| max_rows.is_some_and(|most| i64::from(most) < transfer.least_rows);
+        stages.plan.transfer = transfer.filter(|transfer| !is_short(transfer));
+        (stages, numbers)
+    });
     let lowerings = built.as_ref().map(|max_rows, (stages, numbers)| {
         let Stages { hir, mir, plan } = stages;
         lower::Lowering::new(hir, mir, plan, numbers, max_rows.map(i64::from))
     });
+    let mut kernels = kernels.to_vec();
     let direct = [KernelKind::Raw, KernelKind::Value].iter().all(|kind| kernels.contains(kind));
-    let kernels = kernels.iter().copied().chain(direct.then_some(KernelKind::Direct));
-    let functions: Vec<_> = kernels.filter_map(|k| Some((k, lower::kernel(k, &lowerings)?))).collect();
+    kernels.extend(direct.then_some(KernelKind::Direct));
+    if transfer.is_some() {
+        kernels.extend([KernelKind::Quantize, KernelKind::RawOfBins]);
+        kernels.extend(direct.then_some(KernelKind::DirectOfBins));
+    }
+    let mut functions: Vec<_> =
+        kernels.into_iter().filter_map(|k| Some((k, lower::kernel(k, &lowerings)?))).collect();
+    if !functions.iter().any(|(kind, _)| *kind == KernelKind::Direct) {
+        functions.retain(|(kind, _)| *kind != KernelKind::DirectOfBins);
+    }
     let limits = built.iter().filter_map(|(_, (stages, _))| stages.hir.nest.shared_memory);
     if let Some(most) = limits.min() {
         functions.iter().try_for_each(|(_, function)| lower::check_shared(function, most))?;
@@ -106,7 +124,7 @@ pub fn compile(
     });
     let rows_per_run = limits.min();
     let places = lowerings.map(|_, lowering| lowering.place());
-    let lir = Module { kernels: functions, tables, types, rows_per_run, places, columns };
+    let lir = Module { kernels: functions, tables, types, rows_per_run, places, columns, transfer };
     let mut lir = lir.without_unread_tables();
     if let Some(columns) = &mut lir.columns {
         columns.add_tables(&mut lir.tables);

@@ -387,6 +387,7 @@ fn main() {
             rows_per_run: None,
             places: Variants::only(Place::Host),
             columns: None,
+            transfer: None,
         };
         if let Some(folder) = std::env::args().skip(1).find(|word| word != "--bench") {
             let asm = asm_text(&module, shape.cpu).expect("the kernel compiles");

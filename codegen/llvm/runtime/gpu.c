@@ -1,5 +1,5 @@
-/* Calls on a device: rows go there through pinned memory in pieces, so that the next piece is copied while one is
- * computed. Two lanes take turns, each with a stream in which a piece is copied in, computed, and copied out. */
+/* Calls on a device: rows go there through pinned memory in pieces, so that the next piece is copied, or quantized, while
+ * one is computed. Two lanes take turns, each with a stream in which a piece is copied in, computed, and copied out. */
 #include "device.h"
 
 #include <stdlib.h>
@@ -91,6 +91,7 @@ static bool is_direct(const schedc_plan *p)
 /* What the kernels of a run read and write on the device. */
 typedef struct places {
     cu_pointer rows, margins, out;
+    const schedc_transfer *bins; /* that the rows are there; null: they are values */
 } places;
 
 static int32_t run_kernels(const schedc_plan *p, schedc_lane *lane, int64_t n_rows, places at)
@@ -102,10 +103,10 @@ static int32_t run_kernels(const schedc_plan *p, schedc_lane *lane, int64_t n_ro
                       .tables = lane->device->tables,
                       .team = &team};
     if (is_direct(p)) {
-        p->model->gpu->direct(&ctx);
+        (at.bins ? at.bins->direct : p->model->gpu->direct)(&ctx);
         return (int32_t)ctx.status;
     }
-    p->walk(&ctx);
+    (at.bins ? at.bins->raw : p->walk)(&ctx);
     if (p->finish && ctx.status == SCHEDC_OK) {
         ctx.rows = ctx.out;
         ctx.out = (void *)(uintptr_t)at.out;
@@ -126,11 +127,24 @@ static size_t result_bytes(const schedc_plan *p)
     return p->margin_bytes && !p->finish ? p->margin_bytes : p->out_bytes;
 }
 
+/* Writes the rows of a run into pinned memory, as bins or as they are. */
+static int32_t stage(const schedc_plan *p, const schedc_transfer *bins, int64_t first, int64_t n_rows, void *pinned)
+{
+    if (bins)
+        return schedc_quantize_rows(p, bins, first, n_rows, pinned);
+    schedc_team team = {.threads = p->threads};
+    schedc_ctx copying = {.n_rows = n_rows, .team = &team};
+    schedc_pack_rows(p, &copying, first, n_rows, pinned);
+    return SCHEDC_OK;
+}
+
 /* Copies the rows of a run in, and starts all that is to be done with them. */
 static int32_t start(const schedc_plan *p, schedc_lane *lane, int64_t first, int64_t n_rows)
 {
     const schedc_driver *driver = lane->device->driver;
-    size_t rows = (size_t)n_rows * p->row_bytes, results = (size_t)n_rows * result_bytes(p);
+    const schedc_transfer *bins = schedc_transfer_of(p, n_rows);
+    size_t rows = bins ? schedc_transfer_bytes(bins, n_rows) : (size_t)n_rows * p->row_bytes;
+    size_t results = (size_t)n_rows * result_bytes(p);
     struct {
         schedc_area *area;
         size_t bytes;
@@ -145,12 +159,12 @@ static int32_t start(const schedc_plan *p, schedc_lane *lane, int64_t first, int
         status = areas[i].grow(lane->device, areas[i].area, areas[i].bytes);
     if (status != SCHEDC_OK)
         return status;
-    schedc_team host = {.threads = p->threads};
-    schedc_ctx copying = {.n_rows = n_rows, .team = &host};
-    schedc_pack_rows(p, &copying, first, n_rows, lane->rows_in.pinned);
-    status = schedc_driver_status(driver->upload_async(lane->rows.device, lane->rows_in.pinned, rows, lane->stream));
+    status = stage(p, bins, first, n_rows, lane->rows_in.pinned);
     if (status == SCHEDC_OK)
-        status = run_kernels(p, lane, n_rows, (places){lane->rows.device, lane->margins.device, lane->out.device});
+        status = schedc_driver_status(driver->upload_async(lane->rows.device, lane->rows_in.pinned, rows, lane->stream));
+    places at = {lane->rows.device, lane->margins.device, lane->out.device, bins};
+    if (status == SCHEDC_OK)
+        status = run_kernels(p, lane, n_rows, at);
     if (status == SCHEDC_OK)
         status = schedc_driver_status(
             driver->download_async(lane->results_out.pinned, lane->out.device, results, lane->stream));
@@ -226,7 +240,7 @@ static int32_t execute_in_place(const schedc_plan *p, schedc_session *session)
             break;
         }
         status = schedc_area_device(lane->device, &lane->margins, (size_t)n_rows * margin_bytes(p));
-        places at = {(uintptr_t)part.rows, lane->margins.device, (uintptr_t)part.out};
+        places at = {(uintptr_t)part.rows, lane->margins.device, (uintptr_t)part.out, NULL};
         if (status == SCHEDC_OK)
             status = run_kernels(p, lane, n_rows, at);
     }

@@ -32,6 +32,19 @@ void schedc_pack_rows(const schedc_plan *p, schedc_ctx *ctx, int64_t first, int6
 
 /* Makes the columns that the kernels read of one of the caller's rows. */
 void schedc_make_columns(const schedc_plan *p, void *to, const unsigned char *row);
+/* The same with one thread. */
+void schedc_pack_serially(const schedc_plan *p, int64_t first, int64_t n_rows, unsigned char *to);
+
+/* How the rows of a run on a device travel as bins; null: they travel as they are. Numbers of leaves are more bytes than
+ * rows, and have no kernels that read bins. */
+const schedc_transfer *schedc_transfer_of(const schedc_plan *p, int64_t n_rows);
+
+/* Bytes of the bins of so many rows, of which there is one at least. */
+size_t schedc_transfer_bytes(const schedc_transfer *transfer, int64_t n_rows);
+
+/* Writes the bins of the caller's rows [first, first + n_rows) to `to`, with the threads of the call. */
+int32_t schedc_quantize_rows(const schedc_plan *p, const schedc_transfer *transfer, int64_t first, int64_t n_rows,
+                             unsigned char *to);
 
 /* Writes margins of so many rows that are the output themselves, in another type. */
 void schedc_convert_margins(const schedc_plan *p, const void *margins, int64_t n_rows, void *out);

@@ -28,28 +28,32 @@ static void pack_row(const schedc_plan *p, unsigned char *to, const unsigned cha
     }
 }
 
+void schedc_pack_serially(const schedc_plan *p, int64_t first, int64_t n_rows, unsigned char *to)
+{
+    const unsigned char *from = p->rows + (size_t)first * p->row_step;
+    for (int64_t row = 0; row < n_rows; row++)
+        pack_row(p, to + (size_t)row * p->row_bytes, from + (size_t)row * p->row_step);
+}
+
 typedef struct packing {
     const schedc_plan *plan;
-    const unsigned char *from;
     unsigned char *to;
-    int64_t n_rows, block; /* rows in all, rows of one iteration */
+    int64_t first, n_rows, block; /* rows in all, rows of one iteration */
 } packing;
 
 static void pack_block(void *env, int64_t i)
 {
     const packing *all = env;
     const schedc_plan *p = all->plan;
-    int64_t end = (i + 1) * all->block;
-    if (end > all->n_rows)
-        end = all->n_rows;
-    for (int64_t row = i * all->block; row < end; row++)
-        pack_row(p, all->to + (size_t)row * p->row_bytes, all->from + (size_t)row * p->row_step);
+    int64_t before = i * all->block, left = all->n_rows - before;
+    schedc_pack_serially(p, all->first + before, left < all->block ? left : all->block,
+                         all->to + (size_t)before * p->row_bytes);
 }
 
 void schedc_pack_rows(const schedc_plan *p, schedc_ctx *ctx, int64_t first, int64_t n_rows, unsigned char *to)
 {
     int64_t block = p->row_bytes < BLOCK_BYTES ? (int64_t)(BLOCK_BYTES / (p->row_bytes + 1)) + 1 : 1;
-    packing all = {p, p->rows + (size_t)first * p->row_step, to, n_rows, block};
+    packing all = {p, to, first, n_rows, block};
     schedc_rt_parallel(ctx, pack_block, &all, (n_rows - 1) / block + 1);
 }
 

@@ -69,6 +69,18 @@ typedef struct schedc_range {
     int64_t on_device;
 } schedc_range;
 
+/* How rows in memory of the host travel to a device as bins, which are fewer bytes. Bins lie in blocks of rows: the first
+ * bin of all rows of a block, then the second one, and so on. The last block is as long as the others. */
+typedef struct schedc_transfer {
+    schedc_kernel quantize;      /* rows [n][num_features] -> bins, on the host */
+    schedc_kernel raw;           /* what the kernels of these names do, for bins in place of rows */
+    schedc_kernel direct;
+    int64_t block;               /* rows */
+    int64_t row_bytes;           /* of bins */
+    int64_t least_rows;          /* shorter runs take the values */
+    int64_t least_threads;       /* calls of fewer threads do, too: these quantize slower than a bus delivers values */
+} schedc_transfer;
+
 struct schedc_plan;
 
 /* What a model has for GPUs. */
@@ -79,6 +91,7 @@ typedef struct schedc_gpu {
     const int64_t *table_bytes;
     const schedc_range *ranges;  /* in ascending order; the last is for all other runs */
     schedc_kernel direct;        /* rows [n][num_features] -> results [n][num_values]; null: raw, and then value */
+    const schedc_transfer *transfer; /* null: rows travel as they are */
     int32_t (*execute)(const struct schedc_plan *); /* schedc_rt_execute_on_device: nothing else refers to it */
     void **state;                /* of the runtime; null at first */
 } schedc_gpu;

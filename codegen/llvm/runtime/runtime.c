@@ -7,6 +7,7 @@
 #include "pool.c"
 #include "columns.c"
 #include "rows.c"
+#include "transfer.c"
 #include "run.c"
 #include "call.c"
 #include "driver.c"

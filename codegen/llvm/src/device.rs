@@ -6,9 +6,10 @@ use crate::error::LlvmError;
 use crate::gpu::Gpu;
 use crate::hsaco::code_object;
 use crate::ptxas::{Cubin, KernelResources, Ptxas};
-use crate::runtime::{self, GpuDescriptor, Image, KernelFn, LaunchDescriptor, Range};
+use crate::runtime::{self, GpuDescriptor, Image, KernelFn, LaunchDescriptor, Range, TransferDescriptor};
 use crate::text::ptx_text;
-use sched_ir::lir::{self, Place};
+use crate::transfer;
+use sched_ir::lir::{self, KernelKind, Place};
 use std::collections::BTreeMap;
 use std::ffi::{CString, c_void};
 
@@ -139,6 +140,7 @@ pub(crate) struct DeviceTables {
     _images: Vec<Image>,
     _table_bytes: Vec<i64>,
     _ranges: Vec<Range>,
+    _transfer: Option<Box<TransferDescriptor>>,
     _state: Box<*mut c_void>,
 }
 
@@ -146,7 +148,8 @@ impl DeviceTables {
     pub(crate) fn new(
         module: &lir::Module,
         code: DeviceCode,
-        direct: Option<KernelFn>,
+        cpu_needs: u64,
+        kernel: impl Fn(KernelKind) -> Option<KernelFn>,
     ) -> Result<DeviceTables, LlvmError> {
         let infos = launches(module);
         let name = |info: &LaunchInfo| {
@@ -169,6 +172,8 @@ impl DeviceTables {
         let images: Vec<Image> = code.images.iter().map(image).collect();
         let table_bytes: Vec<i64> = module.tables.iter().map(|table| table.bytes.len() as i64).collect();
         let ranges = ranges(module);
+        let transfer = module.transfer.and_then(|it| transfer::descriptor(&it, cpu_needs, &kernel));
+        let transfer = transfer.map(Box::new);
         let mut state: Box<*mut c_void> = Box::new(std::ptr::null_mut());
         let descriptor = Box::new(GpuDescriptor {
             num_images: images.len() as i32,
@@ -179,7 +184,8 @@ impl DeviceTables {
             launches: launches.as_ptr(),
             table_bytes: table_bytes.as_ptr(),
             ranges: ranges.as_ptr(),
-            direct,
+            direct: kernel(KernelKind::Direct),
+            transfer: transfer.as_deref().map_or(std::ptr::null(), std::ptr::from_ref),
             execute: runtime::execute_on_device(),
             state: &mut *state,
         });
@@ -191,6 +197,7 @@ impl DeviceTables {
             _images: images,
             _table_bytes: table_bytes,
             _ranges: ranges,
+            _transfer: transfer,
             _state: state,
         })
     }

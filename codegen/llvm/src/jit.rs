@@ -75,7 +75,8 @@ impl Jit {
         let machine = Machine::new(cpu)?;
         machine.check_host(cpu)?;
         let wanted = |kind: &KernelKind| {
-            kernels.contains(kind) || matches!(kind, KernelKind::Value | KernelKind::Direct)
+            use KernelKind::{Direct, DirectOfBins, Quantize, RawOfBins, Value};
+            kernels.contains(kind) || matches!(kind, Value | Direct | Quantize | RawOfBins | DirectOfBins)
         };
         let wanted: Vec<KernelKind> = module.kernels.iter().map(|(kind, _)| *kind).filter(wanted).collect();
         let code = Orc::load(object(module, &machine, &wanted)?, &runtime::symbols())?;
@@ -91,9 +92,8 @@ impl Jit {
         let kernel = |kind| addresses.iter().find(|(k, _)| *k == kind).map(|(_, address)| *address);
         let tables = Tables::new(&module.tables);
         let info = info_text(&entry.info)?;
-        let launches = {
-            launches.map(|code| DeviceTables::new(module, code, kernel(KernelKind::Direct))).transpose()?
-        };
+        let launches =
+            { launches.map(|code| DeviceTables::new(module, code, machine.needs, kernel)).transpose()? };
         let gpu = launches.as_ref().map_or(std::ptr::null(), DeviceTables::as_ptr);
         let model = entry.model(module, kernel, tables.as_ptr(), info.as_ptr(), machine.needs, gpu);
         Ok(Jit { _launches: launches, _code: code, _tables: tables, _info: info, model })

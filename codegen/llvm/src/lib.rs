@@ -32,6 +32,7 @@ mod session;
 mod tables;
 mod target;
 mod text;
+mod transfer;
 
 pub use aot::{ArtefactOptions, Emit, Version, build, build_versions};
 pub use device::DeviceCode;

@@ -156,6 +156,26 @@ pub struct Range {
     pub on_device: i64,
 }
 
+/// How rows of the host travel to a device as bins, `schedc_transfer` in C.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct TransferDescriptor {
+    /// Rows to bins, on the host.
+    pub quantize: Option<KernelFn>,
+    /// Bins to margins.
+    pub raw: Option<KernelFn>,
+    /// Bins to predictions; none: margins, and then predictions.
+    pub direct: Option<KernelFn>,
+    /// Rows of a block of bins.
+    pub block: i64,
+    /// Bytes of a row's bins.
+    pub row_bytes: i64,
+    /// Shorter runs take the values.
+    pub least_rows: i64,
+    /// Calls of fewer threads do, too.
+    pub least_threads: i64,
+}
+
 /// What a model has for GPUs, `schedc_gpu` in C.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
@@ -178,6 +198,8 @@ pub struct GpuDescriptor {
     pub ranges: *const Range,
     /// Rows to predictions; none: margins, and then predictions.
     pub direct: Option<KernelFn>,
+    /// How rows of the host travel as bins; null: they travel as they are.
+    pub transfer: *const TransferDescriptor,
     /// What runs a checked call on a device.
     pub execute: *const (),
     /// A word for the runtime, null at first.

@@ -14,8 +14,16 @@ use sched_ir::lir::{self, KernelKind};
 use std::fmt::Write;
 
 /// Every kernel.
-const ALL: [KernelKind; 5] =
-    [KernelKind::Raw, KernelKind::Value, KernelKind::Class, KernelKind::Leaf, KernelKind::Direct];
+const ALL: [KernelKind; 8] = [
+    KernelKind::Raw,
+    KernelKind::Value,
+    KernelKind::Class,
+    KernelKind::Leaf,
+    KernelKind::Direct,
+    KernelKind::Quantize,
+    KernelKind::RawOfBins,
+    KernelKind::DirectOfBins,
+];
 
 /// The kernels of a module as LLVM IR, before or after LLVM's optimisations.
 ///
@@ -59,6 +67,9 @@ pub fn launch_text(module: &lir::Module) -> String {
         let _ = writeln!(text, "launch {name}{split}");
         let _ = writeln!(text, "    block {x} x {y} x {z} threads, {shared} bytes of shared memory");
         let _ = writeln!(text, "    takes {} and {values} numbers", buffers.join(", "));
+    }
+    if let Some(transfer) = module.transfer {
+        let _ = writeln!(text, "{transfer}");
     }
     text
 }

@@ -39,6 +39,7 @@ fn linear(weights: [f32; FEATURES]) -> (Module, EntryInfo) {
         rows_per_run: Some(1000),
         places: Variants::only(Place::Host),
         columns: None,
+        transfer: None,
     };
     let entry = EntryInfo {
         num_features: FEATURES as i32,

@@ -6,15 +6,16 @@
 mod launches;
 
 use launches::{ALL, WALKS, compiled, examples, model};
-use sched_forest::{Float, Forest};
+use sched_forest::{Float, Forest, Types};
 use sched_ir::interp::{Memory, Options, run_with};
-use sched_ir::lir::{Function, KernelKind, Module, Scalar};
+use sched_ir::lir::{BinTransfer, Function, KernelKind, Module, Scalar};
 use sched_llvm::header::header;
 use sched_llvm::{
     Cpu, DeviceCode, Emit, EntryInfo, Gpu, HostLaunches, Version, build_versions, host_launch_object,
 };
 use sched_nest::Accumulation;
 use sched_testing::schedules::Rng;
+use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -274,6 +275,91 @@ fn gpus_of_amd_are_driven_by_hip() {
     let case = Case::on(Gpu::DEFAULT_AMD, "amd", &forest, &module, &rows);
     case.run(&[], &[]);
     case.run(&["5"], &[("SCHEDC_HIP_DRIVER", "no-such-driver.so")]);
+}
+
+/// Rows that travel as bins, from a number of rows on that makes the test fast.
+fn of_bins(name: &str, forest: &Forest, schedule: &str, count: usize, least: i64) -> Case {
+    let mut module = compiled(forest, schedule, &ALL).expect("the schedule is legal").lir;
+    let transfer = module.transfer.as_mut().expect("rows travel as bins");
+    // This machine may have few processors.
+    (transfer.least_rows, transfer.bus) = (least, 0);
+    let rows = some_rows(&mut Rng(17), forest, count);
+    // Calls in the other type give the same results.
+    let rows: Vec<f64> = rows.into_iter().map(|x| f64::from(x as f32)).collect();
+    Case::new(name, forest, &module, &rows)
+}
+
+#[test]
+fn rows_travel_as_bins() {
+    let forest = model();
+    let examples: BTreeMap<String, String> = examples().into_iter().collect();
+    let mut in_doubles = model();
+    in_doubles.types = Types::all(Float::F64);
+    let preorder = format!("{SHARED}representation(preorder)\n");
+    let groups =
+        format!("{SHARED}tile(tree, t0, t1, 25)\ngpuDimension(t0, block.y)\nrepresentation(quantized)\n");
+    let cases = [
+        ("bins", &forest, &examples["quantized"], 1),
+        ("bins_or_values", &forest, &examples["quantized"], 100),
+        ("bins_of_four", &forest, &examples["four_rows"], 1),
+        ("bins_preorder", &forest, &preorder, 1),
+        ("bins_of_doubles", &in_doubles, &examples["quantized"], 1),
+        ("bins_for_groups", &forest, &groups, 1),
+    ];
+    for (name, forest, schedule, least) in cases {
+        of_bins(name, forest, schedule, 300, least).run(&[], &[]);
+    }
+}
+
+/// How rows travel under a schedule.
+fn transfer(forest: &Forest, schedule: &str) -> BinTransfer {
+    let compiled = compiled(forest, schedule, &ALL).expect("the schedule is legal");
+    compiled.lir.transfer.expect("rows travel as bins")
+}
+
+/// Variants for so long runs that rows travel as bins read these, too, if they read bins at all.
+#[test]
+fn several_variants_read_bins() {
+    let forest = model();
+    let quantized = format!("{SHARED}representation(quantized)\n");
+    let other = |name: &str, smaller: &str| {
+        let schedule = format!("target gpu\n{quantized}\nwhen n_rows <= 5000 {{\n{smaller}}}\n");
+        let least = transfer(&forest, &schedule).least_rows;
+        of_bins(name, &forest, &schedule, 200, 1).run(&[], &[]);
+        let compiled = compiled(&forest, &schedule, &ALL).expect("the schedule is legal");
+        (least, compiled.variants.bounded()[0].value.plan.transfer.is_some())
+    };
+    let alone = transfer(&forest, &quantized).least_rows;
+    assert!(alone < 5000);
+    let four = "tile(batch, r, s, 64)\ntile(s, b1, b2, 4)\nreorder(r, b1, tree, b2)\ngpuDimension(r, grid.x)\n\
+        gpuDimension(b1, block.x)\ncache(r)\nrepresentation(quantized)\nvectorize(b2, 4)\n";
+    assert_eq!(other("bins_twice", four), (alone, true));
+    assert_eq!(other("bins_or_direct", "gpuDimension(batch, grid.x)\n"), (5001, false));
+}
+
+#[test]
+fn bins_are_as_many_bytes_as_was_predicted() {
+    let mut forest = model();
+    forest.trees.truncate(4);
+    let schedule = format!("{SHARED}representation(quantized)\n");
+    let BinTransfer { block, row_bytes, value_bytes, least_rows, .. } = transfer(&forest, &schedule);
+    assert_eq!((block, value_bytes), (64, 4 * forest.num_features as u32));
+    let saved = |rows: i64| rows * i64::from(value_bytes - row_bytes);
+    assert!(saved(least_rows - 1) < 250_000 && saved(least_rows) >= 250_000);
+    // Pieces have 4 MiB of values. The last one may be too short for bins.
+    let piece = (4 << 20) / i64::from(value_bytes);
+    let travel = |case: &Case, least: i64| {
+        let numbers = [least, value_bytes.into(), row_bytes.into(), piece].map(|n| n.to_string());
+        let arguments: Vec<&str> = ["bytes"].into_iter().chain(numbers.iter().map(String::as_str)).collect();
+        case.run(&arguments, &[]);
+    };
+    travel(&of_bins("bytes", &forest, &schedule, piece as usize + 1, least_rows), least_rows);
+    travel(&of_bins("all_bytes", &forest, &schedule, 130, 65), 65);
+    // Two threads with the instructions of all processors are too slow for the bus.
+    let mut module = compiled(&forest, &schedule, &ALL).expect("the schedule is legal").lir;
+    module.transfer = Some(BinTransfer { least_rows: 1, ..transfer(&forest, &schedule) });
+    let rows = some_rows(&mut Rng(19), &forest, 200);
+    travel(&Case::new("too_few_threads", &forest, &module, &rows), 1 << 40);
 }
 
 /// A two-dimensional array of 32-bit floats in numpy's format.

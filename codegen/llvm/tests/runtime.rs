@@ -16,8 +16,9 @@ use sched_ir::lir::{Interface, Scalar};
 use sched_llvm::{
     header::{HeaderInfo, header, valid_prefix},
     runtime::{
-        self, Call, Ctx, Dtype, GpuDescriptor, Image, Kind, LaunchDescriptor, MODEL_SIZE, ModelDescriptor,
-        RUNTIME_OBJECT, Range, Status, schedc_rt_alloc, schedc_rt_fail, schedc_rt_free, schedc_rt_parallel,
+        self, Call, ColumnsDescriptor, Ctx, Dtype, GpuDescriptor, Image, Kind, LaunchDescriptor, MODEL_SIZE,
+        ModelDescriptor, RUNTIME_OBJECT, Range, Status, TransferDescriptor, schedc_rt_alloc, schedc_rt_fail,
+        schedc_rt_free, schedc_rt_parallel,
     },
 };
 
@@ -171,6 +172,7 @@ fn model<R: Element, M: Element, O: Element>() -> ModelDescriptor {
         cpu_needs: 0,
         otherwise: ptr::null(),
         gpu: ptr::null(),
+        columns: ColumnsDescriptor::default(),
     }
 }
 
@@ -639,10 +641,13 @@ fn layouts_agree() {
         .replace("NAME", name)
     };
     let model = asserts!("schedc_model", ModelDescriptor, size num_features num_margins num_values num_trees row_type margin_type
-        result_type rows_per_run         ns_per_row raw value klass leaf tables info cpu_needs otherwise gpu);
+        result_type rows_per_run         ns_per_row raw value klass leaf tables info cpu_needs otherwise gpu columns);
     let gpu = [
         asserts!("schedc_gpu", GpuDescriptor, num_images num_launches num_tables maker images launches table_bytes
-            ranges direct execute state),
+            ranges direct transfer execute state),
+        asserts!("schedc_transfer", TransferDescriptor, quantize raw direct block row_bytes least_rows
+            least_threads),
+        asserts!("schedc_columns", ColumnsDescriptor, count num_parts first_table rule below),
         asserts!("schedc_image", Image, bytes capability is_final),
         asserts!("schedc_launch", LaunchDescriptor, name block shared num_arguments is_split),
         asserts!("schedc_range", Range, max_rows on_device),

@@ -6,6 +6,7 @@ use crate::commands::Job;
 use crate::compile::{compile, gpu_of, runs_on_device};
 use crate::failure::Failure;
 use crate::terminal::Terminal;
+use sched_ir::lir::Module;
 use sched_llvm::{DeviceCode, Gpu, Ptxas, code_object, ptx_text};
 use std::path::Path;
 
@@ -49,9 +50,12 @@ fn texts(kernels: &[impl ToString]) -> Vec<String> {
     kernels.iter().map(ToString::to_string).collect()
 }
 
-/// Says what the kernels of an artefact take of a GPU.
-pub fn report(launches: Option<&DeviceCode>, terminal: &Terminal) {
+/// Says what the kernels of an artefact take of a GPU, and how rows get there.
+pub fn report(module: &Module, launches: Option<&DeviceCode>, terminal: &Terminal) {
     let Some(code) = launches else { return terminal.say("no kernels for GPUs") };
+    if let Some(transfer) = module.transfer {
+        terminal.say(&transfer.to_string());
+    }
     if code.cubin().is_none() {
         terminal.say("NVIDIA's assembler `ptxas` is not installed: what the kernels take is not known");
     }

@@ -47,6 +47,34 @@ pub enum Place {
     Device,
 }
 
+/// How rows in memory of the host travel to a device as bins, which are fewer bytes than values: the host runs
+/// [`KernelKind::Quantize`], and the device kernels that read bins.
+///
+/// Bins are bytes, in blocks of rows: the first bin of all rows of a block, then the second one, and so on. The last block
+/// is as long as the others.
+///
+/// [`KernelKind::Quantize`]: super::KernelKind::Quantize
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BinTransfer {
+    /// Rows of a block.
+    pub block: u32,
+    /// Bytes of a row's bins.
+    pub row_bytes: u32,
+    /// Bytes of its values.
+    pub value_bytes: u32,
+    /// Runs of fewer rows take the values.
+    pub least_rows: i64,
+    /// Bytes that the bus delivers in a nanosecond: runs whose threads do not quantize as fast take the values, too.
+    pub bus: u32,
+}
+
+impl BinTransfer {
+    /// Bytes of the bins of so many rows.
+    pub fn bytes(&self, rows: u64) -> u64 {
+        rows.next_multiple_of(self.block.into()) * u64::from(self.row_bytes)
+    }
+}
+
 impl Launch {
     /// Threads of a block.
     pub fn threads(&self) -> u32 {

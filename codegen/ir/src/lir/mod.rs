@@ -28,7 +28,7 @@ mod vectors;
 pub use builder::{Build, Builder};
 pub use fits::MAX_LOOKUP;
 pub(crate) use fits::{Known, Rules, bits};
-pub use launch::{GpuAxis, GpuDimension, GpuLevel, Launch, MAX_THREADS, Place};
+pub use launch::{BinTransfer, GpuAxis, GpuDimension, GpuLevel, Launch, MAX_THREADS, Place};
 pub use ops::Op;
 
 use crate::columns::RowColumns;
@@ -448,6 +448,12 @@ pub enum KernelKind {
     Leaf,
     /// Rows to predictions, on devices: margins are finished where they would be stored.
     Direct,
+    /// Rows to bins, on the host, for a [`BinTransfer`].
+    Quantize,
+    /// Bins to margins, on devices.
+    RawOfBins,
+    /// Bins to predictions, on devices.
+    DirectOfBins,
 }
 
 /// The element types of what callers and kernels hand each other. Class numbers are `f32`, leaf indices
@@ -476,6 +482,9 @@ impl Interface {
             KernelKind::Class => (self.margins, Scalar::F32),
             KernelKind::Leaf => (self.rows, Scalar::I32),
             KernelKind::Direct => (self.rows, self.results),
+            KernelKind::Quantize => (self.rows, Scalar::I8),
+            KernelKind::RawOfBins => (Scalar::I8, self.margins),
+            KernelKind::DirectOfBins => (Scalar::I8, self.results),
         }
     }
 }
@@ -495,4 +504,7 @@ pub struct Module {
     pub places: Variants<Place>,
     /// The columns that kernels read in place of a model's features, if these are not they.
     pub columns: Option<RowColumns>,
+    /// Whether rows of the host travel to devices as bins. All three kernels for that are there, but
+    /// [`KernelKind::DirectOfBins`] only where [`KernelKind::Direct`] is.
+    pub transfer: Option<BinTransfer>,
 }

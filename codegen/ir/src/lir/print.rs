@@ -27,6 +27,14 @@ impl Display for Ty {
     }
 }
 
+impl Display for BinTransfer {
+    fn fmt(&self, f: &mut Formatter) -> fmt::Result {
+        let BinTransfer { row_bytes, value_bytes, least_rows, .. } = self;
+        write!(f, "rows of the host travel as bins in runs of at least {least_rows}: ")?;
+        write!(f, "{row_bytes} bytes in place of {value_bytes}")
+    }
+}
+
 impl Display for Module {
     fn fmt(&self, f: &mut Formatter) -> fmt::Result {
         for (i, table) in self.tables.iter().enumerate() {
@@ -34,6 +42,9 @@ impl Display for Module {
         }
         if let Some(rows) = self.rows_per_run {
             writeln!(f, "at most {rows} rows per run")?;
+        }
+        if let Some(transfer) = self.transfer {
+            writeln!(f, "{transfer}")?;
         }
         self.kernels.iter().try_for_each(|(_, function)| write!(f, "\n{function}"))
     }

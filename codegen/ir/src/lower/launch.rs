@@ -98,13 +98,12 @@ impl KernelBuilder<'_> {
         let places = if spread && !few { Places::spread(element) } else { Places::IN_ORDER };
         self.alloc_in(Space::Shared, name, element, bytes, |k, buffer| {
             let team = k.team(threads);
-            match quantizer {
-                Some(quantizer) => {
-                    let WindowRows { first, count } = rows;
-                    let block = SharedBlock { copy: buffer, first, count, most, held, places };
-                    quantizer.together(&mut k.b, block, team);
-                }
-                None => k.copy_together(buffer, &rows, held, team),
+            let WindowRows { first, count } = rows;
+            let block = SharedBlock { copy: buffer, first, count, most, held, places };
+            match (quantizer, k.ports.bins) {
+                (Some(_), Some(transfer)) => k.share_bins(transfer, block, team),
+                (Some(quantizer), None) => quantizer.together(&mut k.b, block, team),
+                (None, _) => k.copy_together(buffer, &rows, held, team),
             }
             if !seeded(Fault::BarrierDropped) {
                 k.b.barrier();

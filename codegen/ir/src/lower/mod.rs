@@ -22,12 +22,13 @@ mod shared_trees;
 mod sum_target;
 mod sums;
 mod thread_sums;
+mod transfer;
 mod unroll_and_jam;
 mod walk;
 
 use self::kernel_builder::KernelBuilder;
 use self::ports::{Ports, Results};
-use crate::lir::{Build, Builder, Cmp, Function, KernelKind, Place, Space, Stmt};
+use crate::lir::{BinTransfer, Build, Builder, Cmp, Function, KernelKind, Place, Space, Stmt};
 use sched_nest::{Bounded, Variants};
 
 pub use lowering::{Lowering, Numbers};
@@ -35,36 +36,60 @@ pub use output::{class_columns, interface, needs_library, value_columns};
 pub(crate) use shared::check as check_shared;
 
 /// The function of one kernel, which chooses among the variants of the schedule by the number of rows. Leaves are
-/// found under the last variant, whatever the size. None if the model has no such output.
+/// found under the last variant, whatever the size. None if the model has no such output, and for kernels of bins where rows
+/// do not travel as these.
 pub fn kernel(kernel: KernelKind, variants: &Variants<Lowering>) -> Option<Function> {
     let rest = variants.rest();
-    let (name, bounded, results) = match kernel {
-        KernelKind::Raw => ("raw", variants.bounded(), Results::Margins),
+    let (all, places) = (variants.bounded(), places(variants));
+    match kernel {
+        KernelKind::Raw => Some(walks("raw", (all, rest), (Results::Margins, None), &places)),
         // The numbers of leaves are large tables, and small calls for them rare.
-        KernelKind::Leaf => ("leaf", [].as_slice(), Results::LeafIndices),
-        KernelKind::Direct => return direct(variants),
-        KernelKind::Value => return output::values(&rest.hir.forest, rest.plan.index, &places(variants)),
-        KernelKind::Class => return output::classes(&rest.hir.forest, rest.plan.index, &places(variants)),
-    };
-    let mut b = Builder::with_index(name, rest.plan.index);
-    choose(&mut b, bounded, rest, results);
-    if kernel == KernelKind::Raw {
-        output::finish_margins(&mut b, &rest.hir.forest, &places(variants));
+        KernelKind::Leaf => Some(walks("leaf", (&[], rest), (Results::LeafIndices, None), &places)),
+        KernelKind::Direct => direct("direct", variants, all, None),
+        KernelKind::Value => output::values(&rest.hir.forest, rest.plan.index, &places),
+        KernelKind::Class => output::classes(&rest.hir.forest, rest.plan.index, &places),
+        KernelKind::Quantize => transfer::quantize(rest),
+        KernelKind::RawOfBins => {
+            let bins = rest.plan.transfer?;
+            let of_bins = (transfer::of_bins(variants), rest);
+            Some(walks("raw_of_bins", of_bins, (Results::Margins, Some(bins)), &places))
+        }
+        KernelKind::DirectOfBins => {
+            let bins = rest.plan.transfer?;
+            direct("direct_of_bins", variants, transfer::of_bins(variants), Some(bins))
+        }
     }
-    Some(b.finish())
+}
+
+/// A function that walks trees, under one of some variants or else under another one. Its rows are values, or bins.
+fn walks(
+    name: &str,
+    (bounded, rest): (&[Bounded<Lowering>], &Lowering),
+    (results, bins): (Results, Option<BinTransfer>),
+    places: &Variants<Place>,
+) -> Function {
+    let mut b = Builder::with_index(name, rest.plan.index);
+    choose(&mut b, bounded, rest, (results, bins));
+    if results == Results::Margins {
+        output::finish_margins(&mut b, &rest.hir.forest, places);
+    }
+    b.finish()
 }
 
 /// The function from rows to predictions, for devices: each margin is finished where it is stored. None where a prediction
 /// needs several margins, where some variant runs on the host, and where sums are read again after they were stored.
-fn direct(variants: &Variants<Lowering>) -> Option<Function> {
+fn direct(
+    name: &str,
+    variants: &Variants<Lowering>,
+    bounded: &[Bounded<Lowering>],
+    bins: Option<BinTransfer>,
+) -> Option<Function> {
     let rest = variants.rest();
     let on_devices = places(variants).iter().all(|(_, place)| *place == Place::Device);
     if !on_devices || !output::is_by_margin(&rest.hir.forest) {
         return None;
     }
-    let mut b = Builder::with_index("direct", rest.plan.index);
-    choose(&mut b, variants.bounded(), rest, Results::Predictions);
-    let function = b.finish();
+    let function = walks(name, (bounded, rest), (Results::Predictions, bins), &places(variants));
     let mut reads = false;
     Stmt::visit_all(&function.body, |stmt| {
         let read = match stmt {
@@ -83,25 +108,30 @@ fn places(variants: &Variants<Lowering>) -> Variants<Place> {
 }
 
 /// The first variant whose bound covers the call.
-fn choose(b: &mut Builder, bounded: &[Bounded<Lowering>], rest: &Lowering, results: Results) {
-    let [first, larger @ ..] = bounded else { return emit(rest, b, results) };
+fn choose(
+    b: &mut Builder,
+    bounded: &[Bounded<Lowering>],
+    rest: &Lowering,
+    (results, bins): (Results, Option<BinTransfer>),
+) {
+    let [first, larger @ ..] = bounded else { return emit(rest, b, results, bins) };
     let (rows, most) = (b.rows(), b.int(first.max_rows.into()));
     let covered = b.cmp(Cmp::Le, rows, most);
     b.if_else(
         covered,
         |b| {
-            emit(&first.value, b, results);
+            emit(&first.value, b, results, bins);
             Vec::new()
         },
         |b| {
-            choose(b, larger, rest, results);
+            choose(b, larger, rest, (results, bins));
             Vec::new()
         },
     );
 }
 
-fn emit(lowering: &Lowering, b: &mut Builder, results: Results) {
-    let ports = Ports::declare(lowering, b, results);
+fn emit(lowering: &Lowering, b: &mut Builder, results: Results, bins: Option<BinTransfer>) {
+    let ports = Ports::declare(lowering, b, results, bins);
     // The builder moves into the kernel and back.
     let mut kernel = KernelBuilder::new(std::mem::replace(b, Builder::new("")), &ports);
     kernel.block(&lowering.mir.body);

@@ -3,7 +3,7 @@
 
 use super::lowering::Lowering;
 use crate::bytes::scalar;
-use crate::lir::{BufferId, Builder, Scalar, Space};
+use crate::lir::{BinTransfer, BufferId, Builder, Scalar, Space};
 use crate::mir::Iter;
 use crate::quantize::encode::{self, Quantizer};
 use crate::repr::{Buffers, Storage};
@@ -49,6 +49,8 @@ pub struct Ports<'a> {
     pub accumulator: Scalar,
     /// The rows.
     pub rows: BufferId,
+    /// How they lie there as bins. Else they are values, one row after the other.
+    pub bins: Option<BinTransfer>,
     /// The result.
     pub out: BufferId,
     /// The tables of each storage.
@@ -66,11 +68,19 @@ pub struct Ports<'a> {
 }
 
 impl<'a> Ports<'a> {
-    /// Declares the input, the output and the tables of a kernel.
-    pub fn declare(lowering: &'a Lowering<'a>, b: &mut Builder, results: Results) -> Ports<'a> {
+    /// Declares the input, the output and the tables of a kernel. Its rows are values, or bins.
+    pub fn declare(
+        lowering: &'a Lowering<'a>,
+        b: &mut Builder,
+        results: Results,
+        bins: Option<BinTransfer>,
+    ) -> Ports<'a> {
         let types = lowering.hir.forest.types;
         let (input, accumulator) = (scalar(types.input), scalar(types.accumulator));
-        let rows = b.buffer("rows", Space::Input, input);
+        let rows = match bins {
+            Some(_) => b.buffer("bins", Space::Input, Scalar::I8),
+            None => b.buffer("rows", Space::Input, input),
+        };
         let result = match results {
             Results::Margins | Results::Predictions => accumulator,
             Results::LeafIndices => Scalar::I32,
@@ -95,14 +105,19 @@ impl<'a> Ports<'a> {
         let vectors = table("leaf_vectors", shared.vectors, accumulator);
         let sources = table("sources", shared.sources, Scalar::I32);
         let pieces = table("feature_pieces", shared.pieces, Scalar::I32);
-        let bins = lowering.hir.bins.as_deref().zip(shared.quantizer);
-        let quantizer = bins.map(|(bins, numbers)| numbers.declare(b, bins));
+        let quantizer = lowering
+            .hir
+            .bins
+            .as_deref()
+            .zip(shared.quantizer)
+            .map(|(bins, numbers)| numbers.declare(b, bins));
         Ports {
             lowering,
             results,
             input,
             accumulator,
             rows,
+            bins,
             out,
             tables,
             base,

@@ -2,7 +2,7 @@
 
 use super::sums::{self, WalkContext};
 use super::traversal::{RowsRead, WalkInfo};
-use super::{CopyPlan, Plan, WalkPlan, copies, cost, shared_trees};
+use super::{CopyPlan, Plan, WalkPlan, copies, cost, shared_trees, transfer};
 use crate::bytes::scalar;
 use crate::error::{Budget, CompileError};
 use crate::hir::Hir;
@@ -38,8 +38,14 @@ pub fn build(
     let mut leaves = Vec::new();
     collect(&mir.body, WalkContext::default(), &copies, &mut leaves);
     let loops: Vec<&Walks> = leaves.iter().map(|(walks, _)| *walks).collect();
-    let Chosen { storages, of_walks, subset } =
+    let Chosen { storages, of_walks, mut subset } =
         Wanted::of(hir, &loops, &copies, leaf_indices)?.choose(&budget, spent)?;
+    let numbered = budget.narrow_indices.then(|| most_numbered_rows(hir));
+    let rows_per_run = [mir.rows_per_run, max_rows, numbered].into_iter().flatten().min();
+    let transfer = transfer::of(hir, mir, &loops, rows_per_run);
+    if transfer.is_some() && subset.is_none() {
+        subset = Some(transfer::features(hir));
+    }
     let columns = subset.as_ref().map_or(0, |subset| subset.count() as i64);
     let mut walks = BTreeMap::new();
     for (leaf, context) in leaves {
@@ -74,17 +80,16 @@ pub fn build(
     shared_trees::check(&mir.body, &storages, &of_walks)?;
     let mut thread_sums = BTreeMap::new();
     sums::thread_sums(&mir.body, mir, hir, &mut thread_sums);
-    let numbered = budget.narrow_indices.then(|| most_numbered_rows(hir));
-    let rows_per_run = [mir.rows_per_run, max_rows, numbered].into_iter().flatten().min();
     let index = if budget.narrow_indices { Scalar::I32 } else { Scalar::I64 };
-    Ok(Plan { storages, walks, copies, thread_sums, subset, rows_per_run, index })
+    Ok(Plan { storages, walks, copies, thread_sums, subset, transfer, rows_per_run, index })
 }
 
 /// The most rows of which all elements have numbers of 32 bits.
 fn most_numbered_rows(hir: &Hir) -> i64 {
     let forest = &hir.forest;
-    let per_row =
-        [forest.num_features, forest.num_margins, forest.trees.len()].into_iter().max().unwrap_or(1);
+    let columns = hir.bins.as_ref().map_or(0, |bins| bins.columns() as usize);
+    let per_row = [forest.num_features, columns, forest.num_margins, forest.trees.len()];
+    let per_row = per_row.into_iter().max().unwrap_or(1);
     MOST_NUMBERED / per_row.max(1) as i64
 }
 

@@ -11,7 +11,8 @@
 //! 2. `storage`: the storage that the leaf loops want, and the one that they get where trees do not fit it.
 //! 3. `traversal`: how each leaf loop walks its storage, how bins are fetched, whether the row is a table.
 //! 4. `sums`: how leaves are added up, and how many trees are walked together where rows are few.
-//! 5. `cost`: an estimate of the cycles, for people and for what chooses schedules.
+//! 5. `transfer`: whether rows travel to a device as bins.
+//! 6. `cost`: an estimate of the cycles, for people and for what chooses schedules.
 
 mod build;
 mod copies;
@@ -20,11 +21,13 @@ mod print;
 mod shared_trees;
 mod storage;
 mod sums;
+mod transfer;
 mod traversal;
 
 pub use build::build;
+pub use transfer::of_all as common_transfer;
 
-use crate::lir::Scalar;
+use crate::lir::{BinTransfer, Scalar};
 use crate::mir::{CacheId, ThreadSumsId, WalkId, WalkRange};
 use crate::repr::traverse::{Steps, Traversal};
 use crate::repr::{Format, Layout, Storage};
@@ -44,6 +47,9 @@ pub struct Plan {
     /// The features of transposed copies, if there are any: one set for all, so that a storage serves all of
     /// them.
     pub subset: Option<FeatureSubset>,
+    /// Whether rows of the host travel to a device as bins. Where there are several variants, it is what those that read bins
+    /// have in common.
+    pub transfer: Option<BinTransfer>,
     /// A call must be cut into runs of at most this many rows.
     pub rows_per_run: Option<i64>,
     /// The type of indices.

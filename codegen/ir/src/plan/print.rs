@@ -14,6 +14,9 @@ impl Display for Plan {
         if self.index != Scalar::I64 {
             writeln!(f, "indices of {}", self.index)?;
         }
+        if let Some(transfer) = self.transfer {
+            writeln!(f, "{transfer}")?;
+        }
         for (number, (storage, stored)) in self.storages.iter().enumerate() {
             writeln!(f, "storage {number}: {storage}")?;
             if let Some(wanted) = stored.instead_of {

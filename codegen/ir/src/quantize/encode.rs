@@ -137,17 +137,7 @@ impl Quantizer<'_> {
     /// Stores the bins of the rows of a copy, and of as many rows as fill the last block.
     pub fn rows(&self, b: &mut Builder, copy: BufferId, rows: Copied, blocks: Option<u32>) {
         match blocks.zip(self.transpose) {
-            Some((width, transpose)) => {
-                let held = width.min(ROWS);
-                let values = b.int(i64::from(held) * transpose.columns() * i64::from(self.input.bytes()));
-                b.alloc("transposed_rows", self.input, values, |b, values| {
-                    let part = Part { transpose, values, copy, rows: held, width };
-                    self.each_row(b, rows, width, |b, block| {
-                        let left = b.sub(rows.count, block.number);
-                        self.block(b, &part, block, left);
-                    });
-                });
-            }
+            Some((width, transpose)) => self.blocks(b, copy, rows, (width, transpose)),
             None => self.each_row(b, rows, 1, |b, row| {
                 for group in self.bins.groups() {
                     match group.ordered() {
@@ -161,6 +151,25 @@ impl Quantizer<'_> {
         let end = b.mul_int(rows.held, columns * i64::from(self.bins.element().bytes()));
         let nothing = b.int_of(Ty::vector(Scalar::I8, TAIL as u16), 0);
         b.store(Address::element(copy, end, Scalar::I8), nothing);
+    }
+
+    /// Stores the bins of rows in blocks of `width`: the first bin of all rows of a block, then the second one, and so on.
+    pub fn blocks(
+        &self,
+        b: &mut Builder,
+        copy: BufferId,
+        rows: Copied,
+        (width, transpose): (u32, Transpose),
+    ) {
+        let held = width.min(ROWS);
+        let values = b.int(i64::from(held) * transpose.columns() * i64::from(self.input.bytes()));
+        b.alloc("transposed_rows", self.input, values, |b, values| {
+            let part = Part { transpose, values, copy, rows: held, width };
+            self.each_row(b, rows, width, |b, block| {
+                let left = b.sub(rows.count, block.number);
+                self.block(b, &part, block, left);
+            });
+        });
     }
 
     /// Stores the bins of some rows, feature by feature: each thread of a team quantizes some values. Neighbouring threads

@@ -187,7 +187,7 @@ impl<'a, 'ctx> Parts<'a, 'ctx> {
             let emitted = function.and_then(|(_, f)| self.module.get_function(&kernel_name(f, number)));
             emitted.map_or(null, |f| f.as_global_value().as_pointer_value()).into()
         };
-        let gpu = launches.map_or(null, |code| self.gpu(source, code, kernel(KernelKind::Direct)));
+        let gpu = launches.map_or(null, |code| self.gpu(source, code, machine.needs, &kernel));
         let fields = [
             count(MODEL_SIZE as i32),
             count(entry.num_features),

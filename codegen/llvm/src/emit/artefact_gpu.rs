@@ -5,10 +5,11 @@ use super::launch_call::{LaunchInfo, launches};
 use super::types;
 use crate::device::{DeviceCode, DeviceImage, ranges};
 use crate::runtime::Range;
+use crate::transfer::least_threads;
 use inkwell::module::Linkage;
 use inkwell::values::{ArrayValue, BasicValueEnum, PointerValue, StructValue};
 use inkwell::{GlobalVisibility, types::StructType};
-use sched_ir::lir;
+use sched_ir::lir::{self, KernelKind};
 
 impl<'ctx> Parts<'_, 'ctx> {
     /// The code of the launches, and what the runtime wants to know of them.
@@ -16,7 +17,8 @@ impl<'ctx> Parts<'_, 'ctx> {
         &self,
         source: &lir::Module,
         code: &DeviceCode,
-        direct: BasicValueEnum<'ctx>,
+        cpu_needs: u64,
+        kernel: &impl Fn(KernelKind) -> BasicValueEnum<'ctx>,
     ) -> PointerValue<'ctx> {
         let infos = launches(source);
         let images = self.all("gpu_images", code.images.iter().map(|image| self.image(image)).collect());
@@ -40,11 +42,32 @@ impl<'ctx> Parts<'_, 'ctx> {
                 .as_pointer_value()
                 .into(),
             self.all("ranges", ranges).into(),
-            direct,
+            kernel(KernelKind::Direct),
+            self.transfer(source, cpu_needs, kernel).into(),
             self.execute().into(),
             self.state().into(),
         ];
         self.constant("gpu", self.context.const_struct(&fields, false).into()).as_pointer_value()
+    }
+
+    /// How rows of the host travel as bins, if they do.
+    fn transfer(
+        &self,
+        source: &lir::Module,
+        cpu_needs: u64,
+        kernel: &impl Fn(KernelKind) -> BasicValueEnum<'ctx>,
+    ) -> PointerValue<'ctx> {
+        let Some(transfer) = source.transfer else { return types::pointer(self.context).const_null() };
+        let fields = [
+            kernel(KernelKind::Quantize),
+            kernel(KernelKind::RawOfBins),
+            kernel(KernelKind::DirectOfBins),
+            self.long(transfer.block.into()),
+            self.long(transfer.row_bytes.into()),
+            self.long(transfer.least_rows),
+            self.long(least_threads(&transfer, cpu_needs)),
+        ];
+        self.constant("transfer", self.context.const_struct(&fields, false).into()).as_pointer_value()
     }
 
     fn int(&self, n: u32) -> BasicValueEnum<'ctx> {

@@ -1,9 +1,12 @@
 /* Calls of a model that runs on a device, by an artefact's C interface, over the driver of cuda.c.
  *
  * device LIBRARY CASE: every way to call; the results must be those of the case, whatever the number of rows.
+ * device LIBRARY CASE bytes LEAST VALUES BINS PIECE: calls for rows of the host, which go to the device in pieces of at
+ *     most PIECE rows. Pieces of LEAST rows and more take BINS bytes a row, in multiples of 64 rows, others VALUES bytes.
  * device LIBRARY CASE STATUS [then]: one call that fails with a status; and, with `then`, another one that does not. */
 #include <dlfcn.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -79,35 +82,54 @@ static void must(int32_t status)
     CHECK(status == M_OK);
 }
 
+static void must_be(int32_t status, const unsigned char *out, int kind, int64_t first, int64_t n)
+{
+    must(status);
+    CHECK(memcmp(out, expected[kind] + first * out_bytes[kind], (size_t)(n * out_bytes[kind])) == 0);
+}
+
 /* Rows from some place on, in memory of the host. */
 static void from_host(int kind, int64_t first, int64_t n)
 {
     unsigned char *out = calloc(1, (size_t)(n * out_bytes[kind]) + 1);
     m_call call = call_on(kind, rows + first * row_bytes, n, out);
-    must(predict_ex(&call));
-    CHECK(memcmp(out, expected[kind] + first * out_bytes[kind], (size_t)(n * out_bytes[kind])) == 0);
+    must_be(predict_ex(&call), out, kind, first, n);
     free(out);
 }
 
-/* Rows of floats with something between them. */
-static void strided(int kind)
+/* Rows in the other type, with something between them. */
+static void strided(int kind, int64_t n)
 {
-    if (dtype != M_F32)
-        return;
+    bool is_double = dtype == M_F64;
     int64_t stride = features + 3;
-    double *spread = calloc((size_t)(n_rows * stride) + 1, sizeof *spread);
-    float *floats = (float *)rows;
-    for (int64_t i = 0; i < n_rows; i++)
+    double *doubles = calloc((size_t)(n * stride) + 1, sizeof *doubles);
+    float *floats = calloc((size_t)(n * stride) + 1, sizeof *floats);
+    for (int64_t i = 0; i < n; i++)
         for (int64_t j = 0; j < features; j++)
-            spread[i * stride + j] = floats[i * features + j];
-    unsigned char *out = calloc(1, (size_t)(n_rows * out_bytes[kind]) + 1);
-    m_call call = call_on(kind, spread, n_rows, out);
-    call.dtype = M_F64;
+            if (is_double)
+                floats[i * stride + j] = (float)((double *)rows)[i * features + j];
+            else
+                doubles[i * stride + j] = ((float *)rows)[i * features + j];
+    unsigned char *out = calloc(1, (size_t)(n * out_bytes[kind]) + 1);
+    m_call call = call_on(kind, is_double ? (void *)floats : (void *)doubles, n, out);
+    call.dtype = is_double ? M_F32 : M_F64;
     call.row_stride = stride;
-    must(predict_ex(&call));
-    CHECK(memcmp(out, expected[kind], (size_t)(n_rows * out_bytes[kind])) == 0);
+    must_be(predict_ex(&call), out, kind, 0, n);
     free(out);
-    free(spread);
+    free(doubles);
+    free(floats);
+}
+
+/* Rows at an address that is no multiple of their elements' size. */
+static void unaligned(int kind)
+{
+    unsigned char *moved = malloc((size_t)(n_rows * row_bytes) + 1);
+    unsigned char *out = calloc(1, (size_t)(n_rows * out_bytes[kind]) + 1);
+    memcpy(moved + 1, rows, (size_t)(n_rows * row_bytes));
+    m_call call = call_on(kind, moved + 1, n_rows, out);
+    must_be(predict_ex(&call), out, kind, 0, n_rows);
+    free(out);
+    free(moved);
 }
 
 static void *many_calls(void *number)
@@ -189,7 +211,9 @@ static void every_way(void)
         for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
             if (counts[i] <= n_rows)
                 from_host(kind, n_rows - counts[i], counts[i]);
-        strided(kind);
+        strided(kind, n_rows);
+        strided(kind, n_rows / 2 + 1);
+        unaligned(kind);
     }
     pthread_t threads[4];
     for (int i = 0; i < 4; i++)
@@ -206,6 +230,33 @@ static void every_way(void)
     CHECK(current_contexts() == 0);
 }
 
+/* What calls for sums copy to the device, in pieces of at most `piece` rows. */
+static void bytes_travel(char **said)
+{
+    const int64_t least = atoll(said[0]), values = atoll(said[1]), bins = atoll(said[2]), piece = atoll(said[3]);
+    void *driver = dlopen(getenv("SCHEDC_CUDA_DRIVER"), RTLD_NOW);
+    CHECK(driver);
+    size_t (*uploaded)(void);
+    *(void **)&uploaded = dlsym(driver, "fake_uploaded");
+    const int64_t counts[] = {0, 1, 63, 64, 65, least - 1, least, least + 1, n_rows};
+    for (int kind = 0; kind < KINDS; kind++)
+        for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+            int64_t n = counts[i], wanted = 0;
+            if (!out_bytes[kind] || n < 0 || n > n_rows)
+                continue;
+            uploaded();
+            from_host(kind, n_rows - n, n);
+            for (int64_t left = n; left > 0; left -= piece) {
+                int64_t run = left < piece ? left : piece;
+                wanted += kind != M_LEAF && run >= least ? (run + 63) / 64 * 64 * bins : run * values;
+            }
+            size_t found = uploaded();
+            if ((int64_t)found != wanted)
+                fprintf(stderr, "output %d of %ld rows: %ld bytes, not %ld\n", kind, (long)n, (long)found, (long)wanted);
+            CHECK((int64_t)found == wanted);
+        }
+}
+
 int main(int argc, char **argv)
 {
     CHECK(argc >= 3);
@@ -219,6 +270,10 @@ int main(int argc, char **argv)
     read_case(argv[2]);
     if (argc == 3) {
         every_way();
+        return 0;
+    }
+    if (argc == 8 && strcmp(argv[3], "bytes") == 0) {
+        bytes_travel(argv + 4);
         return 0;
     }
     unsigned char *out = calloc(1, (size_t)(n_rows * out_bytes[M_RAW]) + 1);

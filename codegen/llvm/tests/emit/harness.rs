@@ -32,6 +32,7 @@ pub fn module(kernel: KernelKind, function: Function, tables: &[&[u8]]) -> Modul
         rows_per_run: None,
         places: Variants::only(Place::Host),
         columns: None,
+        transfer: None,
     }
 }
 
@@ -41,9 +42,12 @@ fn interface(kernel: KernelKind, function: &Function) -> Interface {
     let input = element(Space::Input).unwrap_or(Scalar::F32);
     let output = element(Space::Output).unwrap_or(Scalar::F32);
     match kernel {
-        KernelKind::Raw | KernelKind::Leaf | KernelKind::Direct => {
-            Interface { rows: input, margins: output, results: Scalar::F32 }
-        }
+        KernelKind::Raw
+        | KernelKind::Leaf
+        | KernelKind::Direct
+        | KernelKind::Quantize
+        | KernelKind::RawOfBins
+        | KernelKind::DirectOfBins => Interface { rows: input, margins: output, results: Scalar::F32 },
         KernelKind::Value | KernelKind::Class => {
             Interface { rows: Scalar::F32, margins: input, results: output }
         }
@@ -107,8 +111,8 @@ pub fn run_on<I: Element, O: Element>(
         KernelKind::Value => model.value,
         KernelKind::Class => model.klass,
         KernelKind::Leaf => model.leaf,
-        // Only devices have it.
-        KernelKind::Direct => None,
+        // Only devices have these.
+        KernelKind::Direct | KernelKind::Quantize | KernelKind::RawOfBins | KernelKind::DirectOfBins => None,
     };
     // SAFETY: the tests' functions stay inside the buffers that they are given.
     unsafe { code.expect("the kernel is compiled")(&mut ctx) };

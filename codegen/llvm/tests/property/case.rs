@@ -123,7 +123,7 @@ impl Case {
     }
 
     /// Whether sums depend on the order in which threads come.
-    fn atomic(&self) -> bool {
+    pub(crate) fn atomic(&self) -> bool {
         self.nests
             .iter()
             .flat_map(|(_, nest)| &nest.loops)
@@ -159,6 +159,7 @@ impl Case {
         let numbers = self.interpret_leaves(&compiled, leaves.len())?;
         same("interpreted leaf", &numbers, &leaves)?;
         if self.has_launches() {
+            self.interpret_bins(&compiled, &interpreted)?;
             return self.interpret_transforms(&compiled, &interpreted);
         }
         self.machine(&compiled, &interpreted, &expected, &leaves)

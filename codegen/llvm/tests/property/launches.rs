@@ -90,6 +90,30 @@ impl Case {
             && self.nests.iter().all(|(_, nest)| !launches(nest) || in_blocks(nest))
     }
 
+    /// Where rows travel as bins, the kernels for these find the margins of the kernel that reads values.
+    pub fn interpret_bins(&self, compiled: &Compiled, margins: &[f64]) -> Result<(), String> {
+        let (types, n) = (self.forest.types, self.num_rows());
+        let chosen = self.nests.bounded().iter().all(|other| n > other.max_rows as usize);
+        let Some(transfer) = compiled.lir.transfer.filter(|_| chosen && !self.atomic()) else {
+            return Ok(());
+        };
+        let input = bytes(self.given(), types.input);
+        let size = transfer.bytes(n as u64) as usize;
+        let bins = self.run_kernel(compiled, KernelKind::Quantize, &input, size)?;
+        let size = margins.len() * types.accumulator.bytes();
+        let found = self.run_kernel(compiled, KernelKind::RawOfBins, &bins, size)?;
+        same_bits("margin from bins", &doubles(&found, types.accumulator), margins)?;
+        if compiled.lir.kernels.iter().any(|(kind, _)| *kind == KernelKind::DirectOfBins) {
+            let input = bytes(self.given(), types.input);
+            let size = n * lower::value_columns(&self.forest) * types.output.bytes();
+            let wanted = self.run_kernel(compiled, KernelKind::Direct, &input, size)?;
+            let found = self.run_kernel(compiled, KernelKind::DirectOfBins, &bins, size)?;
+            let values = |bytes: &[u8]| doubles(bytes, types.output);
+            same_bits("prediction from bins", &values(&found), &values(&wanted))?;
+        }
+        Ok(())
+    }
+
     /// Predictions and classes of the interpreter's margins.
     pub fn interpret_transforms(&self, compiled: &Compiled, margins: &[f64]) -> Result<(), String> {
         if !self.exact() {

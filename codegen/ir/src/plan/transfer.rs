@@ -1,0 +1,54 @@
+//! How rows of the host travel to a device: as bins where these are fewer bytes.
+//!
+//! A device computes a piece of rows faster than the bus delivers the next one, so that bytes of rows are time. Threads of
+//! the host quantize rows on their way into pinned memory, and the device copies bins instead of searching for them.
+
+use super::Plan;
+use crate::hir::Hir;
+use crate::lir::{BinTransfer, Scalar};
+use crate::mir::mapped::any_mapped;
+use crate::mir::{Mir, Rows, Walks};
+use crate::rows::features::FeatureSubset;
+use sched_nest::Variants;
+
+/// Rows of a block of bins: a column of it is a cache line of the host, and two sectors of the device.
+const BLOCK: u32 = 64;
+
+/// Bytes that the bus delivers in a nanosecond: 16 lanes of PCIe 4.0.
+const BUS: u32 = 25;
+
+/// Nanoseconds of the bus that bins must save in a run: the host takes about as long to wake threads and to wait for them.
+const WORTH: u32 = 10_000;
+
+/// Whether rows travel as bins. All walks must read copies of their bins in shared memory, and bins must be bytes, fewer
+/// than those of the values. Runs have at most `rows_per_run` rows.
+pub fn of(hir: &Hir, mir: &Mir, loops: &[&Walks], rows_per_run: Option<i64>) -> Option<BinTransfer> {
+    let bins = hir.bins.as_deref().filter(|bins| bins.element() == Scalar::I8)?;
+    let in_bins = |walks: &&Walks| walks.layout.is_coded() && matches!(walks.rows, Rows::Cached(_));
+    if !any_mapped(&mir.body) || !loops.iter().all(in_bins) {
+        return None;
+    }
+    let row_bytes = bins.columns();
+    let value_bytes = u32::try_from(hir.forest.num_features * hir.forest.types.input.bytes()).ok()?;
+    let saved = value_bytes.checked_sub(row_bytes).filter(|saved| *saved > 0)?;
+    let least_rows = i64::from((WORTH * BUS).div_ceil(saved));
+    let is_reached = rows_per_run.is_none_or(|most| most >= least_rows);
+    let transfer = BinTransfer { block: BLOCK, row_bytes, value_bytes, least_rows, bus: BUS };
+    (row_bytes > 0 && is_reached).then_some(transfer)
+}
+
+/// How rows travel under the schedules of all variants. Runs may be so short that the variant which they take reads values:
+/// to all others the same bins travel.
+pub fn of_all(variants: &Variants<(&Hir, &Plan)>) -> Option<BinTransfer> {
+    let (hir, plan) = variants.rest();
+    let transfer = plan.transfer?;
+    let reads_values = |(other, plan): (&Hir, &Plan)| plan.transfer.is_none() || other.bins != hir.bins;
+    let short = variants.bounded().iter().filter(|variant| reads_values(variant.value));
+    let longer = short.map(|variant| i64::from(variant.max_rows) + 1).max().unwrap_or(0);
+    Some(BinTransfer { least_rows: transfer.least_rows.max(longer), ..transfer })
+}
+
+/// The features that rows are quantized from, where the host transposes them for a transfer.
+pub fn features(hir: &Hir) -> FeatureSubset {
+    FeatureSubset::new(&hir.forest, &vec![true; hir.forest.trees.len()])
+}
