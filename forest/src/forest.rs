@@ -5,49 +5,10 @@
 //! accumulator's type**, and the [`Output`] turns margins into the prediction that the trainer reports.
 
 use crate::category::{CategoryRule, CategorySet, Label};
-use crate::output::Output;
+use crate::output::{ClassRule, Output};
 use smallvec::SmallVec;
 
-/// A floating-point type.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Float {
-    /// IEEE single precision.
-    F32,
-    /// IEEE double precision.
-    F64,
-}
-
-impl Float {
-    /// Size in bytes.
-    pub fn bytes(self) -> usize {
-        match self {
-            Float::F32 => 4,
-            Float::F64 => 8,
-        }
-    }
-}
-
-/// The types a model computes in; trainers differ, and equal predictions need the trainer's own types. Every
-/// combination has a meaning, and none follows from another.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Types {
-    /// The type of rows: feature values are rounded to it before they are compared.
-    pub input: Float,
-    /// Thresholds have this type. Values are compared with them in the wider one of both types, which is
-    /// exact.
-    pub threshold: Float,
-    /// Leaf values and margins have this type.
-    pub accumulator: Float,
-    /// Predictions are rounded to this type. Class and leaf indices have types of their own.
-    pub output: Float,
-}
-
-impl Types {
-    /// One type for everything.
-    pub fn all(float: Float) -> Types {
-        Types { input: float, threshold: float, accumulator: float, output: float }
-    }
-}
+pub use crate::types::{Float, Types};
 
 /// The comparison that sends a row to the left child.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -235,5 +196,25 @@ impl Tree {
                 visit(leaf, depth);
             }
         }
+    }
+}
+
+impl Forest {
+    /// Values per row of a prediction.
+    pub fn num_outputs(&self) -> usize {
+        self.output.columns(self.num_margins)
+    }
+
+    /// Values per row of class output: one, or as many as there are margins where each answers a question of its own.
+    pub fn num_classes_out(&self) -> usize {
+        match self.output.classes.as_ref().map(|classes| classes.rule) {
+            Some(ClassRule::LargestMargin | ClassRule::LargestValue) => 1,
+            _ => self.num_margins,
+        }
+    }
+
+    /// Whether the model predicts classes.
+    pub fn is_classifier(&self) -> bool {
+        self.output.classes.is_some()
     }
 }

@@ -42,6 +42,7 @@ mod profile;
 mod read;
 mod summary;
 mod treelite;
+mod types;
 mod ubjson;
 mod walk;
 mod xgboost;

@@ -7,7 +7,7 @@
 use crate::category::Label;
 use crate::codes;
 use crate::error::ModelError;
-use crate::forest::{Float, Forest};
+use crate::types::Float;
 
 /// What becomes of a row's sums.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -305,26 +305,6 @@ impl Transform {
             }
             Transform::ArgMax => *values = vec![arg_max(values) as f64],
         }
-    }
-}
-
-impl Forest {
-    /// Values per row of a prediction.
-    pub fn num_outputs(&self) -> usize {
-        self.output.columns(self.num_margins)
-    }
-
-    /// Values per row of class output: one, or as many as there are margins where each answers a question of its own.
-    pub fn num_classes_out(&self) -> usize {
-        match self.output.classes.as_ref().map(|classes| classes.rule) {
-            Some(ClassRule::LargestMargin | ClassRule::LargestValue) => 1,
-            _ => self.num_margins,
-        }
-    }
-
-    /// Whether the model predicts classes.
-    pub fn is_classifier(&self) -> bool {
-        self.output.classes.is_some()
     }
 }
 

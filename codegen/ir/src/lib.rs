@@ -5,7 +5,6 @@
 
 mod bytes;
 pub mod codes;
-pub mod columns;
 pub mod error;
 pub mod fault;
 pub mod hir;
@@ -22,8 +21,7 @@ pub mod verify;
 
 pub use error::{Budget, CompileError};
 
-use columns::RowColumns;
-use lir::{BinTransfer, KernelKind, Module, Table};
+use lir::{BinTransfer, ColumnsTooLarge, KernelKind, Module, RowColumns, Table};
 use sched_forest::{Forest, Profile};
 use sched_nest::{Nest, Variants};
 use std::sync::Arc;
@@ -65,7 +63,7 @@ pub fn compile(
     if forest.linear.iter().any(|leaves| !leaves.is_empty()) {
         return Err(linear_leaves());
     }
-    let columns = RowColumns::of(&forest)?;
+    let columns = RowColumns::of(&forest).map_err(too_large)?;
     if let Some(columns) = &columns {
         forest = Arc::new(columns.forest());
     }
@@ -137,6 +135,14 @@ fn linear_leaves() -> CompileError {
         codes::LINEAR,
         "the model has linear leaves, which there is no code for",
         "train without `linear_tree`",
+    )
+}
+
+fn too_large(why: ColumnsTooLarge) -> CompileError {
+    CompileError::new(
+        codes::CATEGORY_BUDGET,
+        format!("{} would need tables of more than {} MiB", why.what, why.mebibytes),
+        "number the categories from 0 without gaps, or train with fewer of them",
     )
 }
 

@@ -4,9 +4,7 @@
 //! from a row: for each feature its columns of one kind. Categories that no set tells apart are one class, so that all
 //! sets of a feature are one look-up of bits.
 
-use crate::codes;
-use crate::error::CompileError;
-use crate::lir::Table;
+use super::table::Table;
 use sched_forest::{CategoryRule, Column, Forest, Prepared, Recipe};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -81,6 +79,15 @@ pub enum ColumnKind {
     Member = 3,
 }
 
+/// Why there are no tables of columns.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ColumnsTooLarge {
+    /// What would need them.
+    pub what: String,
+    /// What they may take.
+    pub mebibytes: u64,
+}
+
 /// The most bytes that tables of columns may take.
 const MOST_BYTES: u64 = 1 << 28;
 
@@ -91,8 +98,8 @@ impl RowColumns {
     /// The columns of a model, if some of its tests is not numeric.
     ///
     /// # Errors
-    /// `C0014` where their tables would be too large.
-    pub fn of(source: &Arc<Forest>) -> Result<Option<RowColumns>, CompileError> {
+    /// Where their tables would be too large.
+    pub fn of(source: &Arc<Forest>) -> Result<Option<RowColumns>, ColumnsTooLarge> {
         let Some(prepared) = source.prepared() else { return Ok(None) };
         let tables = ColumnTables::of(source, &prepared.columns)?;
         let (source, prepared) = (Arc::clone(source), Arc::new(prepared));
@@ -142,7 +149,7 @@ impl RowColumns {
 }
 
 impl ColumnTables {
-    fn of(forest: &Forest, columns: &[Column]) -> Result<ColumnTables, CompileError> {
+    fn of(forest: &Forest, columns: &[Column]) -> Result<ColumnTables, ColumnsTooLarge> {
         let mut tables = ColumnTables::default();
         let alike = |a: &Column, b: &Column| (a.feature, kind(a)) == (b.feature, kind(b));
         for group in columns.chunk_by(alike) {
@@ -179,7 +186,7 @@ impl ColumnTables {
     }
 
     /// Adds the classes and bits of columns of sets; returns how many categories have an entry.
-    fn add_sets(&mut self, forest: &Forest, group: &[Column]) -> Result<u32, CompileError> {
+    fn add_sets(&mut self, forest: &Forest, group: &[Column]) -> Result<u32, ColumnsTooLarge> {
         let words = group.len().div_ceil(64);
         let sets = group.iter().map(|column| match column.recipe {
             Recipe::Member(set) => forest.sets.get(set as usize).map_or(&[][..], |set| set.members()),
@@ -233,12 +240,8 @@ fn kind(column: &Column) -> ColumnKind {
     }
 }
 
-fn too_large(what: String) -> CompileError {
-    CompileError::new(
-        codes::CATEGORY_BUDGET,
-        format!("{what} would need tables of more than {} MiB", MOST_BYTES >> 20),
-        "number the categories from 0 without gaps, or train with fewer of them",
-    )
+fn too_large(what: String) -> ColumnsTooLarge {
+    ColumnsTooLarge { what, mebibytes: MOST_BYTES >> 20 }
 }
 
 #[cfg(test)]
@@ -290,6 +293,6 @@ mod tests {
     #[test]
     fn absurd_categories_are_refused() {
         let forest = stumps(vec![Predicate::Member { set: 0 }], vec![vec![u32::MAX]]);
-        assert_eq!(RowColumns::of(&forest).expect_err("too large").code, codes::CATEGORY_BUDGET);
+        assert_eq!(RowColumns::of(&forest).expect_err("too large").mebibytes, 256);
     }
 }
