@@ -10,8 +10,16 @@ use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// Refuses to write over a file that is read, by whatever name or link.
+/// Refuses to write over a file that is read, by whatever name or link, or into a folder whose files are read.
 pub fn keep(inputs: &[Option<&Path>], out: &Path) -> Result<(), Failure> {
+    let place = leads_to(out);
+    let is_in = |folder: &Path| {
+        folder.is_dir() && fs::canonicalize(folder).is_ok_and(|folder| place.parent() == Some(&folder))
+    };
+    if out.as_os_str() != "-" && inputs.iter().flatten().any(|input| is_in(input)) {
+        let message = format!("{} would lie in a folder that is read", out.display());
+        return Err(Failure::new(usage::OWN_INPUT, message, "write to another folder"));
+    }
     if inputs.iter().flatten().any(|input| is_same(input, out)) {
         let message = format!("{} is read, and would be overwritten", out.display());
         return Err(Failure::new(usage::OWN_INPUT, message, "write to another file"));
