@@ -10,21 +10,26 @@ use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// Refuses to write over a file that is read, by whatever name or link, or into a folder whose files are read.
+/// Refuses to write over a file that is read, by whatever name or link.
 pub fn keep(inputs: &[Option<&Path>], out: &Path) -> Result<(), Failure> {
-    let place = leads_to(out);
-    let is_in = |folder: &Path| {
-        folder.is_dir() && fs::canonicalize(folder).is_ok_and(|folder| place.parent() == Some(&folder))
-    };
-    if out.as_os_str() != "-" && inputs.iter().flatten().any(|input| is_in(input)) {
-        let message = format!("{} would lie in a folder that is read", out.display());
-        return Err(Failure::new(usage::OWN_INPUT, message, "write to another folder"));
-    }
     if inputs.iter().flatten().any(|input| is_same(input, out)) {
         let message = format!("{} is read, and would be overwritten", out.display());
         return Err(Failure::new(usage::OWN_INPUT, message, "write to another file"));
     }
     Ok(())
+}
+
+/// Refuses to write into a folder whose files are read: they would be others when it is read again.
+pub fn keep_folder(folder: &Path, out: &Path) -> Result<(), Failure> {
+    let is_in = || {
+        let (folder, place) = (fs::canonicalize(folder).ok(), leads_to(out));
+        folder.is_some() && place.parent() == folder.as_deref()
+    };
+    if out.as_os_str() == "-" || !folder.is_dir() || !is_in() {
+        return Ok(());
+    }
+    let message = format!("{} would lie in {}, whose files are read", out.display(), folder.display());
+    Err(Failure::new(usage::OWN_INPUT, message, "write to another folder"))
 }
 
 /// Whether two paths name one file, which may not exist yet. Standard input and output, devices and folders do not count.

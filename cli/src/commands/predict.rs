@@ -10,7 +10,7 @@ use crate::compile::{compile, facts, for_one_call_of, into_memory};
 use crate::defaults::CodeDestination;
 use crate::environment;
 use crate::failure::Failure;
-use crate::outputs::keep;
+use crate::outputs::{keep, keep_folder};
 use crate::terminal::Terminal;
 use predictor::PIECE;
 use run::{Input, Run, rows_of_batch, tell};
@@ -34,6 +34,7 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<(), Failure> {
     let read =
         [Some(args.input.as_path()), Some(&args.model), schedule.as_deref(), values.profile.as_deref()];
     keep(&read, &args.out)?;
+    keep_folder(&args.input, &args.out)?;
     if is_library(&args.model) {
         let library = load(args)?;
         if args.explain_schedule {

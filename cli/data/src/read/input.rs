@@ -46,6 +46,12 @@ impl Input {
         }
     }
 
+    /// Reads bytes from some place on, as many as fit.
+    pub(super) fn read_at(&mut self, at: u64, bytes: &mut [u8]) -> io::Result<()> {
+        self.seek(SeekFrom::Start(at))?;
+        self.read_exact(bytes)
+    }
+
     /// Whether any place can be reached.
     pub(super) fn is_seekable(&self) -> bool {
         !matches!(self, Input::Pipe(_))

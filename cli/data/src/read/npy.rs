@@ -176,7 +176,8 @@ fn count_rows(shape: &[usize], columns: usize, name: &str) -> Result<usize, Data
     match *shape {
         // Any number of such rows fits into an empty file: too good an offer to be taken.
         [rows, 0] if rows > 0 => {
-            Err(DataError::new(codes::UNSUPPORTED_ARRAY, name, "the array's rows have no columns"))
+            Err(DataError::new(codes::UNSUPPORTED_ARRAY, name, "the array's rows have no columns")
+                .help(format!("save an array of shape (rows, {columns})")))
         }
         [rows, width] if width == columns => Ok(rows),
         [rows, width] => {

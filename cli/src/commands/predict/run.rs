@@ -69,7 +69,8 @@ impl Run<'_> {
         };
         let Input { mut stream, first } = input;
         let layout = Layout::of(heading(self.args.output), columns, number, stream.kept());
-        let mut writer = TableWriter::create(&self.destination, &layout)?;
+        // Nothing is written before there are results.
+        let mut writer = None;
         let progress = self.terminal.progress(stream.rows(), "predicting");
         let most = rows_of_batch(predictor.rows_of_call(), predictor.num_features(), columns);
         let (mut rows, mut spent) = (0, Duration::ZERO);
@@ -80,6 +81,10 @@ impl Run<'_> {
             spent += since.elapsed();
             rows += batch.rows;
             progress.advance(batch.rows as u64);
+            let writer = match &mut writer {
+                Some(writer) => writer,
+                none => none.insert(TableWriter::create(&self.destination, &layout)?),
+            };
             if !writer.write(results.numbers(), &batch)? {
                 break;
             }
@@ -88,7 +93,10 @@ impl Run<'_> {
             tell(&mut stream, self.terminal);
         }
         drop(progress);
-        writer.finish()?;
+        match writer {
+            Some(writer) => writer.finish()?,
+            None => TableWriter::create(&self.destination, &layout)?.finish()?,
+        }
         if !self.args.quiet {
             self.terminal.say(&timing(rows, spent, compiling));
         }

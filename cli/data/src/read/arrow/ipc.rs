@@ -1,6 +1,6 @@
 //! Arrow's own format, as files with an index and as streams.
 
-use std::io::{Read, Seek, SeekFrom};
+use std::io::Read;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -8,11 +8,12 @@ use arrow_array::RecordBatch;
 use arrow_buffer::Buffer;
 use arrow_ipc::convert::try_fb_to_schema;
 use arrow_ipc::reader::{FileDecoder, StreamDecoder, read_footer_length};
-use arrow_ipc::{Block, root_as_footer};
+use arrow_ipc::{Block, RecordBatch as Header, root_as_footer, root_as_message};
 use arrow_schema::SchemaRef;
 
 use super::guard::guarded;
 use super::{Pieces, Plan, Table, damaged, unusable};
+use crate::codes;
 use crate::error::DataError;
 use crate::read::input::Input;
 use crate::read::{Expect, Reading, unreadable};
@@ -62,8 +63,38 @@ pub(in crate::read) fn open_file(
 }
 
 fn read_at(input: &mut Input, at: u64, bytes: &mut [u8], name: &str) -> Result<(), DataError> {
-    let read = input.seek(SeekFrom::Start(at)).and_then(|_| input.read_exact(bytes));
-    read.map_err(|error| unreadable(name, &error))
+    input.read_at(at, bytes).map_err(|error| unreadable(name, &error))
+}
+
+/// What a byte of compressed data becomes at most: zstd has blocks of 4 bytes that say 128 KiB.
+const MOST_EXPANDED: u64 = 1 << 15;
+
+/// Checks the lengths that compressed columns will have according to the file, for all of which memory is taken before
+/// anything is expanded.
+fn check_lengths(header: &[u8], body: &[u8], name: &str) -> Result<(), DataError> {
+    let message = root_as_message(header).map_err(|error| unusable(name, &error))?;
+    let dictionary = message.header_as_dictionary_batch().and_then(|dictionary| dictionary.data());
+    let batch: Option<Header<'_>> = message.header_as_record_batch().or(dictionary);
+    let Some(batch) = batch.filter(|batch| batch.compression().is_some()) else { return Ok(()) };
+    let mut sum = 0_u64;
+    for buffer in batch.buffers().into_iter().flatten() {
+        let held = u64::try_from(buffer.length()).unwrap_or(0);
+        let first = usize::try_from(buffer.offset()).ok().and_then(|at| body.get(at..)?.first_chunk());
+        // Less than nothing says that a column is not compressed.
+        let announced = first
+            .filter(|_| held > 0)
+            .map_or(0, |length| u64::try_from(i64::from_le_bytes(*length)).unwrap_or(0));
+        if announced > held.saturating_mul(MOST_EXPANDED) {
+            return Err(damaged(name, "a compressed column says that it is longer than it can be"));
+        }
+        sum = sum.saturating_add(announced);
+    }
+    let mut room: Vec<u8> = Vec::new();
+    let sum = usize::try_from(sum).unwrap_or(usize::MAX);
+    room.try_reserve_exact(sum).map_err(|_| {
+        DataError::new(codes::TOO_LARGE, name, "a record batch does not fit into memory")
+            .help("save the rows in record batches of fewer rows")
+    })
 }
 
 /// The record batches of a file.
@@ -91,6 +122,10 @@ impl Batches {
         }
         let mut bytes = vec![0; usize::try_from(size).map_err(|_| outside())?];
         read_at(&mut self.input, at, &mut bytes, &self.name)?;
+        let (head, body) = bytes.split_at_checked(usize::try_from(head).unwrap_or(0)).ok_or_else(outside)?;
+        // The length comes first, in newer files after a mark.
+        let header = head.get(if head.starts_with(STREAM) { 8 } else { 4 }..).ok_or_else(outside)?;
+        check_lengths(header, body, &self.name)?;
         Ok(Buffer::from_vec(bytes))
     }
 }
@@ -133,7 +168,7 @@ pub(in crate::read) fn open_stream(
             input,
             decoder: StreamDecoder::new(),
             name: name.to_owned(),
-            bytes: Buffer::default(),
+            ended: false,
             first: None,
             columns: Vec::new(),
         };
@@ -149,36 +184,62 @@ struct Stream {
     input: Input,
     decoder: StreamDecoder,
     name: String,
-    /// What has been read and not yet been decoded.
-    bytes: Buffer,
-    /// A batch that came along with the schema.
+    /// Whether the end has been seen.
+    ended: bool,
+    /// The first batch, which is read to get at the schema.
     first: Option<RecordBatch>,
     /// The columns that are wanted.
     columns: Vec<usize>,
 }
 
-/// Bytes that are read at a time.
-const CHUNK: u64 = 1 << 20;
-
 impl Stream {
+    /// Appends so many bytes of the input. They take memory as they come, not as they are announced.
+    fn take(&mut self, number: u64, bytes: &mut Vec<u8>) -> Result<(), DataError> {
+        let read = self.input.by_ref().take(number).read_to_end(bytes);
+        match read.map_err(|error| unreadable(&self.name, &error))? as u64 == number {
+            true => Ok(()),
+            false => Err(damaged(&self.name, "it is cut off, or its writer was not closed")),
+        }
+    }
+
+    /// The bytes of the next message, or `None` at the end of the stream.
+    fn message(&mut self) -> Result<Option<Buffer>, DataError> {
+        let mut bytes = Vec::new();
+        self.take(4, &mut bytes)?;
+        if bytes == STREAM {
+            self.take(4, &mut bytes)?;
+        }
+        let start = bytes.len();
+        let length = bytes.last_chunk().map_or(0, |length| u32::from_le_bytes(*length));
+        if length == 0 {
+            let mut rest = [0];
+            return match self.input.read(&mut rest).map_err(|error| unreadable(&self.name, &error))? {
+                0 => Ok(None),
+                _ => Err(damaged(&self.name, "it goes on after its end, as if it were several streams")),
+            };
+        }
+        self.take(length.into(), &mut bytes)?;
+        let header = bytes.get(start..).unwrap_or_default();
+        let message = root_as_message(header).map_err(|error| unusable(&self.name, &error))?;
+        let body = u64::try_from(message.bodyLength());
+        let (end, body) =
+            (bytes.len(), body.map_err(|_| damaged(&self.name, "a part is shorter than nothing"))?);
+        self.take(body, &mut bytes)?;
+        let (header, body) = bytes.split_at(end);
+        check_lengths(header.get(start..).unwrap_or_default(), body, &self.name)?;
+        Ok(Some(Buffer::from_vec(bytes)))
+    }
+
     /// The next batch with all its columns.
     fn decode(&mut self) -> Result<Option<RecordBatch>, DataError> {
-        loop {
-            if self.bytes.is_empty() {
-                let mut bytes = Vec::new();
-                let read = self.input.by_ref().take(CHUNK).read_to_end(&mut bytes);
-                read.map_err(|error| unreadable(&self.name, &error))?;
-                if bytes.is_empty() {
-                    let ended = self.decoder.finish();
-                    return ended.map(|()| None).map_err(|_| damaged(&self.name, "it is cut off"));
-                }
-                self.bytes = Buffer::from_vec(bytes);
-            }
-            let batch = self.decoder.decode(&mut self.bytes).map_err(|error| unusable(&self.name, &error))?;
+        while let Some(mut message) = self.message()? {
+            let batch = self.decoder.decode(&mut message).map_err(|error| unusable(&self.name, &error))?;
             if batch.is_some() {
                 return Ok(batch);
             }
         }
+        self.ended = true;
+        Ok(None)
     }
 
     /// The columns of the table.
@@ -190,9 +251,9 @@ impl Stream {
 
 impl Pieces for Stream {
     fn next(&mut self, _: usize) -> Result<Option<RecordBatch>, DataError> {
-        let batch = match self.first.take() {
-            Some(batch) => Some(batch),
-            None => self.decode()?,
+        let batch = match (self.first.take(), self.ended) {
+            (None, false) => self.decode()?,
+            (first, _) => first,
         };
         let project = |batch: RecordBatch| batch.project(&self.columns);
         batch.map(project).transpose().map_err(|error| unusable(&self.name, &error))

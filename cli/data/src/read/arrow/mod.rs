@@ -2,6 +2,7 @@
 
 mod guard;
 mod ipc;
+mod nesting;
 mod parquet;
 mod values;
 

@@ -12,7 +12,7 @@ use arrow_array::RecordBatch;
 use bytes::Bytes;
 
 use super::guard::guarded;
-use super::{Pieces, Plan, Table, damaged, unusable};
+use super::{Pieces, Plan, Table, damaged, nesting, unusable};
 use crate::error::DataError;
 use crate::read::input::Input;
 use crate::read::{Expect, Reading, unreadable};
@@ -20,17 +20,25 @@ use crate::read::{Expect, Reading, unreadable};
 /// What a file starts and ends with.
 pub(in crate::read) const MAGIC: &[u8] = b"PAR1";
 
+/// Bytes at the end of a file: the length of the index, and the magic string.
+const TAIL: u64 = 8;
+
 /// Rows that are decoded at a time, at most: their columns and the rows made of them are in memory together.
 const MOST_ROWS: usize = 1 << 16;
 
 /// Opens a file.
 pub(in crate::read) fn open(
-    input: Input,
+    mut input: Input,
     name: &str,
     expect: Expect<'_>,
     reading: &Reading<'_>,
 ) -> Result<Table, DataError> {
     guarded(name, || {
+        match nesting::is_shallow(&index(&mut input, name)?) {
+            Some(true) => {}
+            Some(false) => return Err(damaged(name, "its columns are nested too deep")),
+            None => return Err(damaged(name, "its index breaks the rules of the format")),
+        }
         let source = match input {
             Input::File(file) => Source::File(file),
             Input::Memory(cursor) => Source::Memory(cursor.into_inner()),
@@ -49,6 +57,21 @@ pub(in crate::read) fn open(
             Groups { source, metadata, mask, name: name.to_owned(), groups: 0..rows.len(), rows, open: None };
         Ok(Table::new(Box::new(pieces), plan, name))
     })
+}
+
+/// The bytes of the index at the end of the file.
+fn index(input: &mut Input, name: &str) -> Result<Vec<u8>, DataError> {
+    let cut_off = || damaged(name, "it is cut off, or its writer was stopped before the end");
+    let length = input.length().unwrap_or(0);
+    let start = length.checked_sub(TAIL).ok_or_else(cut_off)?;
+    let mut tail = [0; TAIL as usize];
+    input.read_at(start, &mut tail).map_err(|error| unreadable(name, &error))?;
+    let [a, b, c, d, magic @ ..] = tail;
+    let size = u32::from_le_bytes([a, b, c, d]);
+    let at = start.checked_sub(size.into()).filter(|_| magic == MAGIC).ok_or_else(cut_off)?;
+    let mut index = vec![0; size as usize];
+    input.read_at(at, &mut index).map_err(|error| unreadable(name, &error))?;
+    Ok(index)
 }
 
 /// The bytes of a file, of which any can be reached.
