@@ -12,10 +12,10 @@ use parquet::file::properties::WriterProperties;
 use super::{Encode, Layout, Number, Numbers, Out};
 
 /// Numbers in a row group, at most: so many are in memory until it is written.
-const MOST_NUMBERS: usize = 1 << 23;
+const MOST_NUMBERS: usize = 1 << 22;
 /// Rows in a row group.
 const LEAST_ROWS: usize = 1 << 10;
-const MOST_ROWS: usize = 1 << 20;
+const MOST_ROWS: usize = 1 << 17;
 
 /// The columns of a table.
 struct Columns {
