@@ -1,4 +1,5 @@
 //! Files that are far larger than memory may be are read and written piece by piece.
+#![allow(clippy::unwrap_used)]
 
 mod common;
 

@@ -1,4 +1,5 @@
 //! Damaged Parquet and Arrow files and archives give an error or rows, never a panic, and take no memory on their word.
+#![allow(clippy::unwrap_used)]
 
 mod common;
 

@@ -1,4 +1,5 @@
 //! Parquet, Arrow and archives: what is read of them, what is refused, and how they are divided.
+#![allow(clippy::unwrap_used)]
 
 mod common;
 
@@ -234,7 +235,8 @@ fn the_array_of_an_archive_is_chosen() {
     assert_eq!(read(&[("X.npy", &one)], None).unwrap(), "1");
     assert_eq!(read(&[("X.npy", &one), ("note.txt", b"x")], None).unwrap(), "1");
     assert_eq!(read(&[("X.npy", &one), ("y.npy", &two)], Some("y")).unwrap(), "2");
-    let cases: [(&[(&str, &[u8])], Option<&str>, &str); 3] = [
+    type Files<'a> = &'a [(&'a str, &'a [u8])];
+    let cases: [(Files<'_>, Option<&str>, &str); 3] = [
         (&[("X.npy", &one), ("y.npy", &two)], None, "D0022: rows: the archive holds 2 arrays: \"X\", \"y\""),
         (&[("X.npy", &one)], Some("Z"), "D0022: rows: the archive holds no array \"Z\", but \"X\""),
         (&[("sheet.xml", b"x")], None, "D0022: rows: the zip archive holds no .npy array"),

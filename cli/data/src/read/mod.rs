@@ -23,7 +23,7 @@ use crate::error::DataError;
 
 pub use arrow::panics_are_errors;
 pub use shard::Shard;
-pub use stream::{Kept, RowStream};
+pub use stream::{KeptColumns, RowStream};
 
 /// Where rows come from.
 #[derive(Clone, Debug)]

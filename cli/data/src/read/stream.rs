@@ -11,7 +11,7 @@ use crate::error::{DataError, shorten};
 
 /// The columns that are kept beside the rows: their names and types.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Kept(pub(crate) Vec<FieldRef>);
+pub struct KeptColumns(pub(crate) Vec<FieldRef>);
 
 /// Rows that are read piece by piece: of a file, or of all files of a folder, one after the other.
 pub struct RowStream<'a> {
@@ -24,7 +24,7 @@ pub struct RowStream<'a> {
     /// How many rows there are in all.
     rows: Option<u64>,
     names: Option<Vec<String>>,
-    kept: Option<Kept>,
+    kept: Option<KeptColumns>,
     notes: Vec<String>,
 }
 
@@ -130,7 +130,7 @@ impl<'a> RowStream<'a> {
 
     /// Reads from this file from now on.
     fn start(&mut self, reader: Box<dyn Reader + 'a>, name: String) -> Result<(), DataError> {
-        let kept = Kept(reader.kept());
+        let kept = KeptColumns(reader.kept());
         let first = self.kept.get_or_insert_with(|| kept.clone());
         let differs = first.0.iter().zip(&kept.0).find(|(one, other)| one.data_type() != other.data_type());
         if let Some((one, _)) = differs {
@@ -175,7 +175,7 @@ impl<'a> RowStream<'a> {
     }
 
     /// The columns that are kept.
-    pub fn kept(&self) -> Kept {
+    pub fn kept(&self) -> KeptColumns {
         self.kept.clone().unwrap_or_default()
     }
 

@@ -15,10 +15,10 @@ use arrow_schema::{DataType, TimeUnit};
 
 use crate::codes;
 use crate::error::{DataError, shorten};
-use crate::read::Kept;
+use crate::read::KeptColumns;
 
 /// Refuses columns whose values have no text.
-pub(super) fn check(kept: &Kept, name: &str) -> Result<(), DataError> {
+pub(super) fn check(kept: &KeptColumns, name: &str) -> Result<(), DataError> {
     match kept.0.iter().find(|field| !has_text(field.data_type())) {
         None => Ok(()),
         Some(field) => {

@@ -14,7 +14,7 @@ use arrow_schema::FieldRef;
 use crate::codes;
 use crate::error::{DataError, count, shorten};
 use crate::files::{Unfinished, unwritable};
-use crate::read::{Batch, Kept};
+use crate::read::{Batch, KeptColumns};
 
 /// Numbers to write, in row-major order.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -65,12 +65,12 @@ pub struct Layout {
     /// The type of their numbers.
     pub number: Number,
     /// The columns of the input that stand before them.
-    pub kept: Kept,
+    pub kept: KeptColumns,
 }
 
 impl Layout {
     /// Columns of one kind: a single one is named by the word itself, several are numbered.
-    pub fn of(heading: &str, columns: usize, number: Number, kept: Kept) -> Layout {
+    pub fn of(heading: &str, columns: usize, number: Number, kept: KeptColumns) -> Layout {
         let headings = match columns {
             1 => vec![heading.to_owned()],
             _ => (0..columns).map(|column| format!("{heading}_{column}")).collect(),
@@ -308,7 +308,7 @@ pub fn write_table(table: &Table<'_>, destination: &Destination) -> Result<(), D
     if table.columns == 0 || !table.values.len().is_multiple_of(table.columns) {
         return Err(shape(table.values.len(), table.columns));
     }
-    let layout = Layout::of(table.heading, table.columns, table.values.number(), Kept::default());
+    let layout = Layout::of(table.heading, table.columns, table.values.number(), KeptColumns::default());
     let mut writer = TableWriter::create(destination, &layout)?;
     writer.add(table.values, &[])?;
     writer.finish()

@@ -1,5 +1,5 @@
 //! What the tests share.
-#![allow(dead_code)]
+#![allow(dead_code, clippy::unwrap_used)]
 
 use std::io::Write;
 use std::sync::Arc;
@@ -52,7 +52,7 @@ pub fn table(rows: usize) -> RecordBatch {
     let floats = (0..rows).map(|row| is_there(row).then_some(row as f32 / 4.0));
     let doubles = (0..rows).map(|row| if row % 7 == 2 { f64::NAN } else { row as f64 / 3.0 });
     let integers = (0..rows).map(|row| is_there(row + 1).then_some(row as i64 - 2));
-    let truths = (0..rows).map(|row| is_there(row + 2).then_some(row % 2 == 0));
+    let truths = (0..rows).map(|row| is_there(row + 2).then_some(row.is_multiple_of(2)));
     let text = (0..rows).map(|row| is_there(row).then(|| format!("user {}", row % 4)));
     let codes: DictionaryArray<Int32Type> = (0..rows).map(|row| ["red", "blue"][row % 2]).collect();
     let columns: [(&str, ArrayRef); 6] = [
@@ -76,7 +76,7 @@ pub fn shown(rows: std::ops::Range<usize>) -> String {
     let cell = |value: Option<f64>| value.filter(|x| !x.is_nan()).map_or("nan".to_owned(), |x| x.to_string());
     let line = |row: usize| {
         let is_there = |row: usize| row % 5 != 3;
-        let truth = is_there(row + 2).then_some(f64::from(u8::from(row % 2 == 0)));
+        let truth = is_there(row + 2).then_some(f64::from(u8::from(row.is_multiple_of(2))));
         let double = if row % 7 == 2 { f64::NAN } else { row as f64 / 3.0 };
         let float = is_there(row).then_some(f64::from(row as f32 / 4.0));
         let integer = is_there(row + 1).then_some(row as f64 - 2.0);

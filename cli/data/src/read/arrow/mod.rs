@@ -256,7 +256,7 @@ fn unpacked_field(field: &Field) -> FieldRef {
 /// The values themselves of a column that may have a dictionary.
 fn unpacked(column: &ArrayRef) -> Result<ArrayRef, ArrowError> {
     match column.as_any_dictionary_opt() {
-        Some(coded) => take(coded.values(), coded.keys(), None),
+        Some(dictionary) => take(dictionary.values(), dictionary.keys(), None),
         None => Ok(Arc::clone(column)),
     }
 }
