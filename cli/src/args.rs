@@ -2,6 +2,7 @@
 
 mod bench;
 mod ir;
+mod predict;
 mod profile;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -12,6 +13,7 @@ use std::path::PathBuf;
 
 pub use bench::Bench;
 pub use ir::{Ir, Stage};
+pub use predict::Predict;
 pub use profile::Profile;
 
 /// Compiles decision forests to fast predictors, as a schedule says.
@@ -150,68 +152,6 @@ pub enum Output {
     Class,
     /// The leaf that each tree ends in, by the model's own numbers.
     Leaf,
-}
-
-/// `schedc predict`
-#[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  schedc predict model.json -i rows.csv -o predictions.csv
-  schedc predict model.json -s fast.sched -i rows.npy -o predictions.npy --output raw
-  cat rows.csv | schedc predict model.so
-  schedc predict model.json -i renamed.csv --by-position
-  schedc predict model.so -i renamed.csv --by-position
-Rows are .npy arrays or CSV; an empty CSV field is a missing value. Below a CSV header, columns
-are found by the names of the model's features.
-
-Environment:
-  SCHEDC_NUM_THREADS  threads of a call for which --threads names none
-  SCHEDC_CPU          the most that code may use: x86-64, x86-64-v2, x86-64-v3 or x86-64-v4")]
-pub struct Predict {
-    /// A model file, a schedule that names one, or a library made by `schedc build`
-    pub model: PathBuf,
-    #[command(flatten)]
-    /// The schedule.
-    pub schedule: ScheduleOptions,
-    #[command(flatten)]
-    /// The model.
-    pub reading: ModelOptions,
-    /// Rows: a .npy or CSV file, or - for standard input
-    #[arg(short, long, default_value = "-", value_name = "FILE")]
-    pub input: PathBuf,
-    /// Take the columns in the model's order, whatever the header of a CSV file says
-    #[arg(long)]
-    pub by_position: bool,
-    /// Where predictions go: a .npy or .csv file, or - for standard output as CSV
-    #[arg(short, long = "out", default_value = "-", value_name = "FILE")]
-    pub out: PathBuf,
-    /// What to predict
-    #[arg(long, value_enum, default_value_t)]
-    pub output: Output,
-    /// Threads, at most as many as the machine has processors; 0 for SCHEDC_NUM_THREADS, or else the cores this process
-    /// may use
-    #[arg(long, default_value_t = 0, value_name = "N", allow_negative_numbers = true)]
-    #[arg(value_parser = clap::value_parser!(i32).range(0..=MOST_THREADS))]
-    pub threads: i32,
-    /// Prefix of the C functions, if a library was built with another one
-    #[arg(long, default_value = "schedc", value_name = "PREFIX")]
-    pub name: String,
-    /// Processor: native, x86-64-v2, x86-64-v3 or x86-64-v4 [default: native]
-    #[arg(long, value_parser = parse_cpu)]
-    pub cpu: Option<Cpu>,
-    /// Run the code in a simulator instead of the processor: GPU schedules without a GPU, checked for races, with what their
-    /// accesses cost
-    #[arg(long)]
-    pub simulate: bool,
-    /// Where the simulator's counts go as JSON: launches with their grids, blocks, shared memory, barriers and accesses
-    #[arg(long, value_name = "FILE", requires = "simulate")]
-    pub report: Option<PathBuf>,
-    /// Print the schedule that is used
-    #[arg(long)]
-    pub explain_schedule: bool,
-    /// Report neither timings nor notes on the model
-    #[arg(short, long)]
-    pub quiet: bool,
 }
 
 /// What to build.

@@ -17,6 +17,10 @@ pub fn install() {
     std::panic::set_hook(Box::new(|info| {
         // What LLVM's bindings take for impossible happens without memory.
         interrupt::end_if_out_of_memory();
+        // A damaged file of rows: what reads it tells of that.
+        if schedc_data::panics_are_errors() {
+            return;
+        }
         let told = told(&diagnostic(info), FORMAT.get().copied().unwrap_or_default());
         let _ = std::io::stderr().lock().write_all(told.as_bytes());
     }));

@@ -19,6 +19,19 @@ pub fn keep(inputs: &[Option<&Path>], out: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Refuses to write into a folder whose files are read: they would be others when it is read again.
+pub fn keep_folder(folder: &Path, out: &Path) -> Result<(), Failure> {
+    let is_in = || {
+        let (folder, place) = (fs::canonicalize(folder).ok(), leads_to(out));
+        folder.is_some() && place.parent() == folder.as_deref()
+    };
+    if out.as_os_str() == "-" || !folder.is_dir() || !is_in() {
+        return Ok(());
+    }
+    let message = format!("{} would lie in {}, whose files are read", out.display(), folder.display());
+    Err(Failure::new(usage::OWN_INPUT, message, "write to another folder"))
+}
+
 /// Whether two paths name one file, which may not exist yet. Standard input and output, devices and folders do not count.
 pub fn is_same(one: &Path, other: &Path) -> bool {
     if [one, other].iter().any(|path| path.as_os_str() == "-") {

@@ -158,10 +158,16 @@ impl Terminal {
         Ok(())
     }
 
-    /// A progress bar over `total` steps. It appears on a terminal only, and only when the work takes a while.
-    pub fn progress(&self, total: u64, what: &str) -> Progress {
-        let style = ProgressStyle::with_template("{msg} {wide_bar} {human_pos}/{human_len} {eta}");
-        let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::hidden());
+    /// A progress bar over `total` steps, or a count of steps where nobody knows how many there are. It appears on a
+    /// terminal only, and only when the work takes a while.
+    pub fn progress(&self, total: impl Into<Option<u64>>, what: &str) -> Progress {
+        let total = total.into();
+        let template = match total {
+            Some(_) => "{msg} {wide_bar} {human_pos}/{human_len} {eta}",
+            None => "{msg} {spinner} {human_pos}",
+        };
+        let style = ProgressStyle::with_template(template);
+        let bar = ProgressBar::with_draw_target(total, ProgressDrawTarget::hidden());
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
         bar.set_message(what.to_string());
         Progress { bar, since: Instant::now(), interactive: self.interactive }

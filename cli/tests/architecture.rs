@@ -43,6 +43,9 @@ const CRATES: &[(&str, &[&str])] = &[
 /// Dependencies that would spread knowledge if they spread, each with the one crate that has it.
 const HOMES: &[(&str, &str)] = &[
     ("ariadne", "sched-lang"),
+    ("arrow-array", "schedc-data"),
+    ("arrow-ipc", "schedc-data"),
+    ("arrow-schema", "schedc-data"),
     ("clap", "schedc"),
     ("csv", "schedc-data"),
     ("cust", "sched-gpu"),
@@ -52,8 +55,10 @@ const HOMES: &[(&str, &str)] = &[
     ("lalrpop-util", "sched-grammar"),
     ("libloading", "sched-llvm"),
     ("logos", "sched-grammar"),
+    ("parquet", "schedc-data"),
     ("tokio", "sched-lsp"),
     ("tower-lsp-server", "sched-lsp"),
+    ("zip", "schedc-data"),
 ];
 
 /// Dependencies that come along with one that has a home and are reached through it.

@@ -11,6 +11,8 @@ versions and one thread, the files come out the same each time.
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
 import xgboost as xgb
 from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import train_test_split
@@ -28,6 +30,20 @@ def shortest(value: np.float32) -> str:
 def write_csv(path: Path, names: list[str], table: np.ndarray) -> None:
     lines = [",".join(names), *(",".join(map(shortest, row)) for row in table)]
     path.write_text("\n".join(lines) + "\n")
+
+
+def write_parquet(path: Path, names: list[str], table: np.ndarray) -> None:
+    """The features between two columns that are none, in row groups of 50 rows."""
+    features = {
+        name: pa.array(column, from_pandas=True) for name, column in zip(names, table.T)
+    }
+    sample = pa.array([f"s{row:03}" for row in range(len(table))])
+    site = pa.array(["north, east", "south"])
+    site = pa.DictionaryArray.from_arrays(pa.array(np.arange(len(table)) % 2, pa.int8()), site)
+    columns = pa.table({"sample": sample, **features, "site": site})
+    pa.parquet.write_table(
+        columns, path, row_group_size=50, use_dictionary=["site"], write_statistics=False
+    )
 
 
 def main() -> None:
@@ -56,6 +72,7 @@ def main() -> None:
 
     write_csv(HERE / "rows.csv", names, test)
     np.save(HERE / "rows.npy", test)
+    write_parquet(HERE / "rows.parquet", names, test)
     predictions = booster.predict(xgb.DMatrix(test, feature_names=names))
     write_csv(HERE / "expected.csv", ["prediction"], predictions.astype(np.float32)[:, None])
 

@@ -18,4 +18,11 @@ sched_diagnostics::codes! { Data in "explain/";
     OPEN_QUOTE 15 "D0015" Error "quotation mark that is never closed"
     UNUSABLE_NAMES 16 "D0016" Error "feature names that cannot be told apart"
     UNMATCHED_HEADER 17 "D0017" Error "header that cannot be matched"
+    COLUMN_TYPE 20 "D0020" Error "column whose type is no number"
+    DAMAGED 21 "D0021" Error "damaged file"
+    WHICH_ARRAY 22 "D0022" Error "archive without the one array to read"
+    FOLDER 23 "D0023" Error "folder that is not one table"
+    KEEP 24 "D0024" Error "column that cannot be kept"
+    UNDIVIDED 25 "D0025" Error "rows that cannot be divided into shards"
+    NEEDS_FILE 26 "D0026" Error "format that cannot be read from a pipe"
 }

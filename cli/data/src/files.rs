@@ -42,6 +42,45 @@ pub fn write_atomically(
     }
 }
 
+/// A file that is written step by step. Until [`finish`](Unfinished::finish), its path keeps its old content, or stays
+/// absent, and what was written is removed when this is dropped.
+pub(crate) struct Unfinished {
+    path: PathBuf,
+    beside: Option<(Beside, PathBuf)>,
+    file: File,
+}
+
+impl Unfinished {
+    /// Begins a file beside the target, as of [`write_atomically`].
+    pub(crate) fn create(path: &Path) -> Result<Self, DataError> {
+        let failed = |error: io::Error| unwritable(path, &error);
+        let (file, beside) = match Target::of(path).map_err(failed)? {
+            Target::Direct => (OpenOptions::new().write(true).open(path).map_err(failed)?, None),
+            Target::Replace(target) => {
+                let beside = create_beside(&target).map_err(failed)?;
+                (beside.file.as_file().try_clone().map_err(failed)?, Some((beside, target)))
+            }
+        };
+        Ok(Unfinished { path: path.to_path_buf(), beside, file })
+    }
+
+    /// The file, for one who writes to it.
+    pub(crate) fn file(&self) -> Result<File, DataError> {
+        self.file.try_clone().map_err(|error| unwritable(&self.path, &error))
+    }
+
+    /// Whether any place of it can be written at any time: it is no pipe and no device.
+    pub(crate) fn is_regular(&self) -> bool {
+        self.beside.is_some()
+    }
+
+    /// Puts the file in place.
+    pub(crate) fn finish(self) -> Result<(), DataError> {
+        let Some((beside, target)) = self.beside else { return Ok(()) };
+        put_in_place(vec![(beside.finished(), target)]).map_err(|(_, error)| unwritable(&self.path, &error))
+    }
+}
+
 /// Writes several files that belong together: unless all of them can be written, all paths keep their old content.
 ///
 /// # Errors

@@ -1,7 +1,9 @@
 //! Rows of features in, predictions out: the files that the `schedc` command line reads and writes.
 //!
-//! - [`read_rows`] reads NumPy `.npy` arrays and CSV text, told apart by their content.
-//! - [`write_table`] writes predictions as `.npy` or CSV, to a file or to standard output.
+//! - [`RowStream`] reads NumPy arrays, Parquet, Arrow and CSV text in pieces, told apart by their content; [`read_rows`]
+//!   reads all of it.
+//! - [`TableWriter`] writes predictions in these formats, to a file or to standard output; [`write_table`] writes all of
+//!   them.
 //! - [`write_atomically`], [`write_together`] and [`replace_atomically`] put files in place whole or not at all.
 //!
 //! Input is not trusted: nothing here panics on it, and no memory is taken on the word of a header alone. This is a
@@ -17,5 +19,8 @@ mod write;
 
 pub use error::DataError;
 pub use files::{abandon_unfinished, leads_to, replace_atomically, write_atomically, write_together};
-pub use read::{Expect, Names, Rows, Source, Values, read_rows};
-pub use write::{Destination, Numbers, Table, write_table};
+pub use read::{
+    Batch, Expect, KeptColumns, Names, Reading, RowStream, Rows, Shard, Source, Values, panics_are_errors,
+    read_rows,
+};
+pub use write::{Destination, Layout, Number, Numbers, Table, TableWriter, write_table};

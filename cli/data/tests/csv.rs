@@ -293,9 +293,9 @@ fn errors_say_what_and_where() {
             "spreadsheet",
             "2",
             "PK\u{3}\u{4}",
-            "D0002: rows: this is a zip archive (an .npz or spreadsheet file?)",
+            "D0021: rows: the archive cannot be read: invalid Zip archive: Could not find EOCD",
         ),
-        ("binary", "2", "1,2\n\0", "D0002: rows: this is neither text nor a .npy array"),
+        ("binary", "2", "1,2\n\0", "D0002: rows: this is neither text nor an array nor a table"),
     ];
     for (what, model, text, wanted) in cases {
         let error = read_for(model, text).expect_err(what);
@@ -408,10 +408,13 @@ fn files_that_cannot_be_read_are_reported() {
     let directory = tempfile::tempdir().unwrap();
     let expect = Expect::unnamed(1);
     let absent = directory.path().join("absent.csv");
-    let cases = [(absent.as_path(), "there is no such file"), (directory.path(), "this is a directory")];
-    for (path, wanted) in cases {
+    let cases = [
+        (absent.as_path(), "D0001", "there is no such file"),
+        (directory.path(), "D0023", "there is no file in it"),
+    ];
+    for (path, code, wanted) in cases {
         let error = read_rows(&Source::from_argument(path), expect).unwrap_err();
-        assert_eq!((error.code.to_string().as_str(), error.message.as_str()), ("D0001", wanted));
+        assert_eq!((error.code.to_string().as_str(), error.message.as_str()), (code, wanted));
         assert_eq!(error.file, Some(path.display().to_string()));
     }
 }

@@ -7,10 +7,11 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use common::{read, show};
+use ::parquet::basic::Compression;
+use common::{arrow, arrow_stream, features, parquet, read, show, table};
 use schedc_data::{
-    DataError, Destination, Expect, Numbers, Table, replace_atomically, write_atomically, write_table,
-    write_together,
+    DataError, Destination, Expect, Layout, Number, Numbers, Reading, RowStream, Source, Table, TableWriter,
+    Values, read_rows, replace_atomically, write_atomically, write_table, write_together,
 };
 
 /// What a table looks like as a file.
@@ -165,4 +166,118 @@ fn links_devices_and_modes_are_respected() {
     assert!(!fs::metadata("/dev/null").unwrap().is_file());
     let refused = replace_atomically(Path::new("/dev/null"), |_| Ok::<(), DataError>(()));
     assert_eq!(refused.unwrap_err().message, "this is no regular file");
+}
+
+/// A stream of the rows of [`table`] with the columns that are kept.
+fn kept<'a>(source: &Source, names: &'a [String], keep: &'a [String]) -> RowStream<'a> {
+    RowStream::open(source, Expect::named(names), Reading { keep, ..Reading::default() }).unwrap()
+}
+
+/// Writes a number for each row, beside the columns that are kept.
+fn write_kept(source: &Source, keep: &[&str], result: &Path) -> Result<(), DataError> {
+    let (names, keep) = (features(), keep.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
+    let mut stream = kept(source, &names, &keep);
+    let layout = Layout::of("class", 1, Number::I32, stream.kept());
+    let mut writer = TableWriter::create(&Destination::from_argument(result), &layout)?;
+    let mut rows = 0;
+    while let Some(batch) = stream.next(4)? {
+        let results: Vec<i32> = (rows..rows + batch.rows as i32).collect();
+        rows += batch.rows as i32;
+        assert!(writer.write(Numbers::I32(&results), &batch)?);
+        assert!(!result.exists(), "a file appears when it is whole");
+    }
+    writer.finish()
+}
+
+#[test]
+fn columns_are_kept_in_tables_and_text() {
+    let folder = tempfile::tempdir().unwrap();
+    let keep = ["colour", "user", "integer", "double", "truth"];
+    let text = "\
+        colour,user,integer,double,truth,class\n\
+        red,user 0,-2,0.0,true,0\n\
+        blue,user 1,-1,0.3333333333333333,,1\n\
+        red,user 2,,NaN,true,2\n\
+        blue,,1,1.0,false,3\n\
+        red,user 0,2,1.3333333333333333,true,4\n";
+    for bytes in
+        [parquet(&table(5), 3, Compression::SNAPPY), arrow(&table(5), 3, None), arrow_stream(&table(5), 3)]
+    {
+        let source = Source::Bytes { name: "rows".to_owned(), bytes };
+        let place = |name: &str| folder.path().join(name);
+        for name in ["kept.csv", "kept.parquet", "kept.arrow"] {
+            let _ = fs::remove_file(place(name));
+            write_kept(&source, &keep, &place(name)).unwrap();
+        }
+        assert_eq!(fs::read_to_string(place("kept.csv")).unwrap(), text);
+        // The tables hold the same: their columns are kept once more, and the classes are a feature.
+        for name in ["kept.parquet", "kept.arrow"] {
+            let (names, keep) = (vec!["class".to_owned()], keep.map(str::to_owned).to_vec());
+            let mut stream = kept(&Source::Path(place(name)), &names, &keep);
+            let layout = Layout::of("class", 1, Number::I32, stream.kept());
+            let again = place("again.csv");
+            let mut writer = TableWriter::create(&Destination::from_argument(&again), &layout).unwrap();
+            while let Some(batch) = stream.next(9).unwrap() {
+                let classes: Vec<i32> = match &batch.values {
+                    Values::F32(values) => values.iter().map(|value| *value as i32).collect(),
+                    Values::F64(values) => values.iter().map(|value| *value as i32).collect(),
+                };
+                writer.write(Numbers::I32(&classes), &batch).unwrap();
+            }
+            writer.finish().unwrap();
+            assert_eq!(fs::read_to_string(again).unwrap(), text, "{name}");
+        }
+    }
+}
+
+#[test]
+fn text_of_text_is_kept_to_the_letter() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "key,truth,double,float,integer\n\"a, \"\"b\"\"\nc\",1,1,1,1\n é ,2,2,2,2\n,3,3,3,3\n";
+    let source = Source::Bytes { name: "rows".to_owned(), bytes: text.as_bytes().to_vec() };
+    let result = folder.path().join("kept.csv");
+    write_kept(&source, &["key"], &result).unwrap();
+    let wanted = "key,class\n\"a, \"\"b\"\"\nc\",0\n é ,1\n,2\n";
+    assert_eq!(fs::read_to_string(result).unwrap(), wanted);
+}
+
+#[test]
+fn results_are_refused_where_they_cannot_stand() {
+    let folder = tempfile::tempdir().unwrap();
+    let bytes = parquet(&table(5), 3, Compression::SNAPPY);
+    let source = Source::Bytes { name: "rows".to_owned(), bytes };
+    let destination = |name: &str| Destination::from_argument(folder.path().join(name));
+    let keep = ["user".to_owned()];
+    for name in ["a.npy", "a.npz"] {
+        assert_eq!(destination(name).check(&keep).unwrap_err().code.to_string(), "D0024");
+        assert!(destination(name).check(&[]).is_ok());
+    }
+    let names = features();
+    let stream = kept(&source, &names, &keep);
+    let layout = Layout::of("user", 1, Number::I32, stream.kept());
+    let error = TableWriter::create(&destination("a.csv"), &layout).err().unwrap();
+    assert!(error.to_string().contains("has the name of a result"), "{error}");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "nothing is left behind");
+}
+
+#[test]
+fn tables_read_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let names = ["margin_0", "margin_1"].map(str::to_owned);
+    for end in ["parquet", "arrow", "npz", "npy", "csv"] {
+        for (values, wanted) in [
+            (Numbers::F32(&[0.1, f32::NAN, f32::INFINITY, -0.0]), "0.10000000149011612 nan | inf -0"),
+            (Numbers::F64(&[0.1, 1e300, -1.0, 2.0]), "0.1 1e300 | -1 2"),
+            (Numbers::I32(&[1, -2, i32::MAX, 0]), "1 -2 | 2147483647 0"),
+            (Numbers::F64(&[]), ""),
+        ] {
+            let path = folder.path().join(format!("table.{end}"));
+            let table = Table { values, columns: 2, heading: "margin" };
+            write_table(&table, &Destination::from_argument(&path)).unwrap();
+            let rows = read_rows(&Source::Path(path), Expect::named(&names)).unwrap();
+            let wanted =
+                if end == "csv" { wanted.replace("0.10000000149011612", "0.1") } else { wanted.to_owned() };
+            assert_eq!(show(&rows), wanted.replace("1e300", &1e300.to_string()), "{end}");
+        }
+    }
 }

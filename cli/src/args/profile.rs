@@ -17,10 +17,10 @@ pub struct Profile {
     #[command(flatten)]
     /// The model's reading.
     pub reading: ModelOptions,
-    /// Rows: a .npy or CSV file, or - for standard input
+    /// Rows: a CSV, Parquet, Arrow, .npy or .npz file, a folder of them, or - for standard input
     #[arg(short, long, default_value = "-", value_name = "FILE")]
     pub input: PathBuf,
-    /// Take the columns in the model's order, whatever the header of a CSV file says
+    /// Take the columns in the model's order, whatever their names are
     #[arg(long)]
     pub by_position: bool,
     /// Where the profile goes, or - for standard output

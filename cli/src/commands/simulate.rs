@@ -12,6 +12,7 @@ use sched_ir::lir::{KernelKind, Module, Scalar};
 use sched_ir::lower;
 use sched_llvm::runtime::Kind;
 use sched_llvm::{Output as Results, Rows};
+use schedc_data::Number;
 use std::cell::RefCell;
 use std::path::Path;
 use std::sync::Arc;
@@ -160,6 +161,14 @@ impl Predictor for Simulator {
             Kind::Raw => self.forest.num_margins,
             Kind::Class => lower::class_columns(&self.forest),
             Kind::Leaf => self.forest.trees.len(),
+        }
+    }
+
+    fn number(&self, kind: Kind) -> Number {
+        match (kind, self.lir.types.results) {
+            (Kind::Leaf, _) => Number::I32,
+            (Kind::Value | Kind::Raw, Scalar::F64) => Number::F64,
+            _ => Number::F32,
         }
     }
 

@@ -2,47 +2,73 @@
 
 mod header;
 mod lines;
-mod matching;
-mod near;
 
-use std::io::{Cursor, Read};
+use std::io::Read;
+use std::sync::Arc;
+
+use arrow_array::ArrayRef;
+use arrow_array::builder::StringBuilder;
+use arrow_schema::{DataType, Field, FieldRef};
 
 use self::header::Selection;
 use self::lines::Lines;
-use super::{Expect, Rows, Values, unreadable};
+use super::input::Input;
+use super::{Batch, Expect, Reader, Reading, Values, unreadable};
 use crate::codes;
 use crate::error::{DataError, count, shorten};
 use sched_diagnostics::Code;
 
-/// Reads the rows of the text that is `head` and then what `rest` gives.
-pub(super) fn read(head: &[u8], rest: impl Read, name: &str, expect: Expect<'_>) -> Result<Rows, DataError> {
-    let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
-    let stream = Cursor::new(head).chain(rest);
-    let mut records = Records::new(stream, delimiter(head), name, expect.columns == 1);
-    let mut values = Vec::new();
-    let mut rows = 0;
-    let mut selection = None;
-    let mut notes = Vec::new();
-    let mut later = None;
-    while records.next()? {
-        let chosen = match &selection {
-            Some(selection) => selection,
-            None => {
-                let first = header::read_first(&records, expect)?;
-                notes.extend(first.note);
-                later = first.later;
-                if first.is_header {
-                    selection = Some(first.selection);
-                    continue;
-                }
-                &*selection.insert(first.selection)
-            }
-        };
+/// CSV text, read row by row.
+pub(super) struct Csv<'a> {
+    records: Records<Input>,
+    expect: Expect<'a>,
+    keep: &'a [String],
+    /// The columns, once the first line has been read.
+    selection: Option<Selection>,
+    notes: Vec<String>,
+    /// What is to be said of the first line if the second row is written in another way.
+    later: Option<String>,
+    /// How many rows have been read.
+    rows: u64,
+}
+
+impl<'a> Csv<'a> {
+    /// The text of `input`, which begins with `head`.
+    pub(super) fn new(
+        head: &[u8],
+        input: Input,
+        name: &str,
+        expect: Expect<'a>,
+        reading: &Reading<'a>,
+    ) -> Result<Self, DataError> {
+        const MARK: &[u8] = b"\xef\xbb\xbf";
+        let (mut input, text) = (input, head.strip_prefix(MARK).unwrap_or(head));
+        if text.len() < head.len() {
+            input.skip(MARK.len() as u64).map_err(|error| unreadable(name, &error))?;
+        }
+        let records = Records::new(input, delimiter(text), name, expect.columns == 1);
+        let (selection, notes, later) = (None, Vec::new(), None);
+        Ok(Csv { records, expect, keep: reading.keep, selection, notes, later, rows: 0 })
+    }
+
+    /// Reads what the first line says; whether it is a header.
+    fn first(&mut self) -> Result<bool, DataError> {
+        let first = header::read_first(&self.records, self.expect, self.keep)?;
+        self.notes.extend(first.note);
+        self.later = first.later;
+        self.selection = Some(first.selection);
+        Ok(first.is_header)
+    }
+
+    /// Reads the record as a row.
+    fn row(&mut self, values: &mut Vec<f64>, kept: &mut [StringBuilder]) -> Result<(), DataError> {
+        let (records, expect) = (&self.records, self.expect);
+        let Some(chosen) = &self.selection else { return Ok(()) };
         if records.record.len() != chosen.width {
             return Err(records.wrong_width(chosen, expect));
         }
-        if rows == 1 {
-            notes.extend(later.take().filter(|_| header::has_points(&records.record)));
+        if self.rows == 1 {
+            self.notes.extend(self.later.take().filter(|_| header::has_points(&records.record)));
         }
         values.try_reserve(expect.columns).map_err(|_| records.too_large())?;
         for &column in &chosen.columns {
@@ -50,14 +76,47 @@ pub(super) fn read(head: &[u8], rest: impl Read, name: &str, expect: Expect<'_>)
             let value = parse(cell).ok_or_else(|| records.not_a_number(cell, column, chosen))?;
             values.push(value);
         }
-        rows += 1;
+        for (&column, kept) in chosen.kept.iter().zip(kept) {
+            let cell = records.record.get(column).unwrap_or_default();
+            kept.append_value(str::from_utf8(cell).map_err(|_| records.not_text(column, chosen))?);
+        }
+        self.rows += 1;
+        Ok(())
     }
-    let Some(selection) = selection else {
-        return Err(DataError::new(codes::EMPTY, name, "there are only blank lines")
-            .help("give one line per row, with one cell per feature of the model"));
-    };
-    let (values, names) = (Values::F64(values), selection.names());
-    Ok(Rows { values, rows, columns: expect.columns, names, notes })
+}
+
+impl Reader for Csv<'_> {
+    fn next(&mut self, most: usize) -> Result<Option<Batch>, DataError> {
+        let mut values = Vec::new();
+        let mut kept: Vec<StringBuilder> = self.keep.iter().map(|_| StringBuilder::new()).collect();
+        let mut rows = 0;
+        while rows < most && self.records.next()? {
+            if self.selection.is_none() && self.first()? {
+                continue;
+            }
+            self.row(&mut values, &mut kept)?;
+            rows += 1;
+        }
+        if self.selection.is_none() {
+            return Err(DataError::new(codes::EMPTY, &self.records.name, "there are only blank lines")
+                .help("give one line per row, with one cell per feature of the model"));
+        }
+        let kept = kept.iter_mut().map(|column| Arc::new(column.finish()) as ArrayRef).collect();
+        Ok((rows > 0).then_some(Batch { values: Values::F64(values), rows, kept }))
+    }
+
+    fn names(&self) -> Option<Vec<String>> {
+        self.selection.as_ref()?.names()
+    }
+
+    fn kept(&self) -> Vec<FieldRef> {
+        let text = |name: &String| Arc::new(Field::new(name.trim(), DataType::Utf8, true));
+        self.keep.iter().map(text).collect()
+    }
+
+    fn notes(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.notes)
+    }
 }
 
 /// The value of a cell, NaN where it is missing; `None` where it is text.
@@ -81,30 +140,30 @@ const WORDS: [(&[u8], f64); 9] = [
 ];
 
 /// Records of cells, one after the other, with their place in the text.
-struct Records<'a, R> {
+struct Records<R> {
     reader: csv::Reader<Lines<R>>,
     record: csv::ByteRecord,
-    name: &'a str,
+    name: String,
     /// Whether a row has one cell, so that a blank cell is a row: a missing value.
     narrow: bool,
 }
 
-impl<'a, R: Read> Records<'a, R> {
-    fn new(stream: R, delimiter: u8, name: &'a str, narrow: bool) -> Self {
+impl<R: Read> Records<R> {
+    fn new(stream: R, delimiter: u8, name: &str, narrow: bool) -> Self {
         let reader = csv::ReaderBuilder::new()
             .delimiter(delimiter)
             .flexible(true)
             .has_headers(false)
             .buffer_capacity(1 << 16)
             .from_reader(Lines::new(stream));
-        Records { reader, record: csv::ByteRecord::new(), name, narrow }
+        Records { reader, record: csv::ByteRecord::new(), name: name.to_owned(), narrow }
     }
 
     /// Steps to the next line that is not blank; false at the end.
     fn next(&mut self) -> Result<bool, DataError> {
         loop {
             let more = self.reader.read_byte_record(&mut self.record);
-            if !more.map_err(|error| unreadable(self.name, &error.into()))? {
+            if !more.map_err(|error| unreadable(&self.name, &error.into()))? {
                 return Ok(false);
             }
             // Every record is followed by a line end, unless it reaches into the end of the file with an open quote.
@@ -134,7 +193,7 @@ impl<'a, R: Read> Records<'a, R> {
         let line_ends = |cell: &[u8]| cell.iter().filter(|&&byte| byte == b'\n').count() as u64;
         let before: u64 = self.record.iter().take(cells.saturating_sub(1)).map(line_ends).sum();
         let message = "a quotation mark opens in this cell and is never closed";
-        DataError::new(codes::OPEN_QUOTE, self.name, message)
+        DataError::new(codes::OPEN_QUOTE, &self.name, message)
             .line(self.line() + before)
             .column(cells, None)
             .help("close it at the end of the cell, or remove it; a quotation mark within a quoted cell is written twice")
@@ -142,7 +201,7 @@ impl<'a, R: Read> Records<'a, R> {
 
     /// An error on the record's line.
     fn error(&self, code: Code, message: String) -> DataError {
-        DataError::new(code, self.name, message).line(self.line())
+        DataError::new(code, &self.name, message).line(self.line())
     }
 
     /// The record has not the width that lines of this file have.
@@ -199,6 +258,14 @@ impl<'a, R: Read> Records<'a, R> {
         self.error(codes::NOT_A_NUMBER, format!("\"{}\" is not a number", shorten(&text)))
             .column(column + 1, name)
             .help(help)
+    }
+
+    /// A cell that is to be kept is not text.
+    fn not_text(&self, column: usize, selection: &Selection) -> DataError {
+        let name = selection.header.as_ref().and_then(|header| header.get(column)).cloned();
+        self.error(codes::KEEP, "the cell is to be kept and is not text in UTF-8".to_owned())
+            .column(column + 1, name)
+            .help("save the file in UTF-8, or do not keep this column")
     }
 
     /// Memory for the rows cannot be had.

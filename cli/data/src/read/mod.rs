@@ -1,19 +1,34 @@
 //! Reading rows: opening the source and telling its format.
 
+mod arrow;
+mod columns;
 mod csv;
+mod folder;
+mod input;
 mod npy;
+mod npz;
+mod open;
+mod shard;
+mod stream;
 
-use std::fs::File;
-use std::io::{self, Cursor, Read};
+use std::io;
+use std::ops::Range;
 use std::path::PathBuf;
+
+use arrow_array::ArrayRef;
+use arrow_schema::FieldRef;
 
 use crate::codes;
 use crate::error::DataError;
 
+pub use arrow::panics_are_errors;
+pub use shard::Shard;
+pub use stream::{KeptColumns, RowStream};
+
 /// Where rows come from.
 #[derive(Clone, Debug)]
 pub enum Source {
-    /// A file.
+    /// A file, or a folder of files of one format.
     Path(PathBuf),
     /// Standard input, read to its end.
     StandardInput,
@@ -46,9 +61,9 @@ impl Source {
 /// What is known of the names of a model's features.
 #[derive(Clone, Copy, Debug)]
 pub enum Names<'a> {
-    /// Each feature has a name; CSV columns are found by them.
+    /// Each feature has a name; columns that have names are found by them.
     Known(&'a [String]),
-    /// The features have no names: CSV columns count by position.
+    /// The features have no names: columns count by position.
     None,
     /// The features may have names, but nobody can tell: a library that does not hold them.
     Unknown,
@@ -113,7 +128,7 @@ pub struct Rows {
     pub rows: usize,
     /// The number of columns: the one expected.
     pub columns: usize,
-    /// The columns' names, where a CSV file has a header.
+    /// The columns' names, where the file has some.
     pub names: Option<Vec<String>>,
     /// How the first line of CSV text was read, where that is in doubt. Each is a sentence for the user.
     pub notes: Vec<String>,
@@ -138,14 +153,74 @@ impl Rows {
     }
 }
 
-/// Reads rows of `expect.columns` features from a NumPy `.npy` array or from CSV text; the content tells which.
+/// What is read of a file, and what comes along.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Reading<'a> {
+    /// Columns, by name, that are handed on beside the rows.
+    pub keep: &'a [String],
+    /// The part of the rows that is read.
+    pub shard: Option<Shard>,
+    /// The array of an archive that is read.
+    pub array: Option<&'a str>,
+}
+
+/// Some rows, one after the other.
+#[derive(Clone, Debug)]
+pub struct Batch {
+    /// The values in row-major order.
+    pub values: Values,
+    /// The number of rows, at least one.
+    pub rows: usize,
+    /// The columns that are kept, of as many rows.
+    pub(crate) kept: Vec<ArrayRef>,
+}
+
+/// A file that is read as rows.
+trait Reader {
+    /// The next rows, at most so many, or `None` at the end.
+    fn next(&mut self, most: usize) -> Result<Option<Batch>, DataError>;
+    /// How many rows are left, where that is known.
+    fn rows(&self) -> Option<u64> {
+        None
+    }
+    /// How many parts the file has that can be read apart, if it has such.
+    fn parts(&self) -> Option<u64> {
+        None
+    }
+    /// Leaves out all other parts; before anything has been read.
+    fn select(&mut self, _: Range<u64>) -> Result<(), DataError> {
+        Ok(())
+    }
+    /// The features' names in the file, once they have been read.
+    fn names(&self) -> Option<Vec<String>> {
+        None
+    }
+    /// The columns that are kept.
+    fn kept(&self) -> Vec<FieldRef> {
+        Vec::new()
+    }
+    /// How things were read that are in doubt, as far as it has not been told.
+    fn notes(&mut self) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+/// Reads all rows of `expect.columns` features from a NumPy array, a Parquet or Arrow file or CSV text; the content tells
+/// which. [`RowStream`] reads them in pieces.
 ///
-/// # `.npy`
+/// # NumPy
+///
+/// A `.npy` array, or a `.npz` archive that holds one; others are chosen by [`Reading::array`].
 ///
 /// Format versions 1 to 3; floats of 2, 4 and 8 bytes, integers of 1 to 8 bytes and booleans, in either byte order; C
 /// or Fortran order. Floats up to 4 bytes and integers up to 2 become [`Values::F32`], which holds them exactly; wider
 /// ones [`Values::F64`], in which 8-byte integers beyond 2^53 are rounded. A one-dimensional array is one row where its
 /// length is the number of features, and a column where the model has one feature.
+///
+/// # Parquet and Arrow
+///
+/// Columns are floats, integers or booleans; null and NaN are missing. They are found by name as those of CSV are. What
+/// fits into single precision becomes [`Values::F32`], as for NumPy.
 ///
 /// # CSV
 ///
@@ -172,63 +247,40 @@ impl Rows {
 ///
 /// # Errors
 ///
-/// A [`DataError`] with codes `D0001` to `D0011` and `D0015` to `D0017`.
+/// A [`DataError`] with codes `D0001` to `D0011` and `D0015` to `D0026`.
 pub fn read_rows(source: &Source, expect: Expect<'_>) -> Result<Rows, DataError> {
-    let name = source.name();
-    let unreadable = |error: io::Error| unreadable(&name, &error);
-    match source {
-        Source::Path(path) => {
-            let file = File::open(path).map_err(unreadable)?;
-            let metadata = file.metadata().map_err(unreadable)?;
-            // Files of /proc and the like are regular and report no length.
-            let length = Some(metadata.len()).filter(|&length| metadata.is_file() && length > 0);
-            read_stream(file, length, &name, expect)
+    let mut stream = RowStream::open(source, expect, Reading::default())?;
+    let (mut values, mut rows, mut notes) = (None, 0, Vec::new());
+    while let Some(batch) = stream.next(usize::MAX)? {
+        rows += batch.rows;
+        values = Some(match values {
+            None => batch.values,
+            Some(before) => together(before, batch.values),
+        });
+        notes.extend(stream.notes());
+    }
+    notes.extend(stream.notes());
+    let values = values.unwrap_or(stream.no_values());
+    Ok(Rows { values, rows, columns: expect.columns, names: stream.names(), notes })
+}
+
+/// Values and then others, in double precision unless none are.
+fn together(before: Values, after: Values) -> Values {
+    let wide = |values| match values {
+        Values::F32(values) => values.into_iter().map(f64::from).collect(),
+        Values::F64(values) => values,
+    };
+    match (before, after) {
+        (Values::F32(mut values), Values::F32(more)) => {
+            values.extend(more);
+            Values::F32(values)
         }
-        Source::StandardInput => read_stream(io::stdin().lock(), None, &name, expect),
-        Source::Bytes { bytes, .. } => read_stream(bytes.as_slice(), Some(bytes.len() as u64), &name, expect),
+        (before, after) => {
+            let mut values: Vec<f64> = wide(before);
+            values.extend(wide(after));
+            Values::F64(values)
+        }
     }
-}
-
-/// Reads rows from `stream`, whose length in bytes is `length` where it is known.
-fn read_stream(
-    mut stream: impl Read,
-    length: Option<u64>,
-    name: &str,
-    expect: Expect<'_>,
-) -> Result<Rows, DataError> {
-    let mut head = Vec::new();
-    stream.by_ref().take(HEAD).read_to_end(&mut head).map_err(|error| unreadable(name, &error))?;
-    if head.starts_with(npy::MAGIC) {
-        return npy::read(Cursor::new(head).chain(stream), length, name, expect.columns);
-    }
-    if head.is_empty() {
-        return Err(DataError::new(codes::EMPTY, name, "there is no data")
-            .help("give CSV text or a .npy array with one column per feature of the model"));
-    }
-    if let Some(kind) = foreign(&head) {
-        return Err(DataError::new(codes::UNKNOWN_FORMAT, name, format!("this is {kind}")).help(
-            "schedc reads CSV text in UTF-8 and .npy arrays: convert the data, e.g. with pandas' to_csv or numpy.save",
-        ));
-    }
-    csv::read(&head, stream, name, expect)
-}
-
-/// Bytes looked at to tell the format: enough for the first line of a wide table.
-const HEAD: u64 = 1 << 16;
-
-/// What a file is that is neither an array nor text.
-fn foreign(head: &[u8]) -> Option<&'static str> {
-    const KNOWN: [(&[u8], &str); 7] = [
-        (b"PK\x03\x04", "a zip archive (an .npz or spreadsheet file?)"),
-        (b"PAR1", "a Parquet file"),
-        (b"ARROW1", "an Arrow file"),
-        (b"\x1f\x8b", "gzip-compressed"),
-        (b"\x28\xb5\x2f\xfd", "zstd-compressed"),
-        (b"\xff\xfe", "text in UTF-16"),
-        (b"\xfe\xff", "text in UTF-16"),
-    ];
-    let known = KNOWN.iter().find(|(magic, _)| head.starts_with(magic)).map(|&(_, kind)| kind);
-    known.or_else(|| head.contains(&0).then_some("neither text nor a .npy array"))
 }
 
 /// The error for an input that cannot be read.
@@ -239,6 +291,10 @@ fn unreadable(name: &str, error: &io::Error) -> DataError {
             ("there is no permission to read it".to_owned(), "check who owns the file and its mode")
         }
         io::ErrorKind::IsADirectory => ("this is a directory".to_owned(), "name a file in it"),
+        io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput => {
+            return DataError::new(codes::DAMAGED, name, format!("the file is damaged: {error}"))
+                .help("save or copy it again");
+        }
         _ => (format!("it cannot be read: {error}"), "check that the file is whole and its disk well"),
     };
     DataError::new(codes::UNREADABLE, name, message).help(help)

@@ -3,53 +3,171 @@
 mod element;
 mod header;
 
-use std::io::{self, Read};
+use std::io::{self, Read, Seek, SeekFrom};
+use std::ops::Range;
 
 use self::element::Element;
-use super::{Rows, Values, unreadable};
+use super::input::Input;
+use super::{Batch, Reader, Values, unreadable};
 use crate::codes;
 use crate::error::{DataError, count};
 
 /// What a file starts with.
 pub(super) const MAGIC: &[u8] = b"\x93NUMPY";
 
-/// Reads the array in `stream`, which holds `length` bytes where that is known, as rows of `columns` values.
-pub(super) fn read(
-    mut stream: impl Read,
-    length: Option<u64>,
-    name: &str,
+/// An array that is read as rows.
+pub(super) struct Npy {
+    input: Input,
+    name: String,
+    element: Element,
+    /// Whether elements are stored column by column.
+    fortran: bool,
+    /// How many rows the array has.
+    rows: usize,
     columns: usize,
-) -> Result<Rows, DataError> {
-    let (header, size) = header::read(&mut stream, name)?;
-    let rows = count_rows(&header.shape, columns, name)?;
-    let elements = rows.checked_mul(columns).ok_or_else(|| too_large(name))?;
-    let wanted = elements.checked_mul(header.element.bytes()).ok_or_else(|| too_large(name))? as u64;
-    if let Some(length) = length {
-        let held = length.saturating_sub(size);
-        if held != wanted {
-            return Err(wrong_length(name, wanted, held));
+    /// The rows still to be read.
+    left: Range<usize>,
+    /// Where the elements begin.
+    start: u64,
+    /// Whether the file is known to be as long as its header says.
+    trusted: bool,
+    /// All elements of an array that is stored by columns and comes from a pipe.
+    whole: Option<Values>,
+}
+
+impl Npy {
+    /// The array in `input`, whose rows have `columns` values.
+    pub(super) fn new(mut input: Input, name: &str, columns: usize) -> Result<Self, DataError> {
+        let length = input.length();
+        let (header, start) = header::read(&mut input, name)?;
+        let rows = count_rows(&header.shape, columns, name)?;
+        let elements = rows.checked_mul(columns).ok_or_else(|| too_large(name))?;
+        let wanted = elements.checked_mul(header.element.bytes()).ok_or_else(|| too_large(name))? as u64;
+        if let Some(length) = length {
+            let held = length.saturating_sub(start);
+            if held != wanted {
+                return Err(wrong_length(name, wanted, held));
+            }
         }
+        Ok(Npy {
+            input,
+            name: name.to_owned(),
+            element: header.element,
+            fortran: header.fortran && rows > 1 && columns > 1,
+            rows,
+            columns,
+            left: 0..rows,
+            start,
+            trusted: length.is_some(),
+            whole: None,
+        })
     }
 
-    // Memory is reserved at once only where the file is known to be as long as its header says.
-    let reserved = if length.is_some() { elements } else { 0 };
-    let mut elements = Elements { stream: stream.take(wanted), wanted, name, reserved };
-    let values = match header.element.wide() {
-        false => Values::F32(elements.read(header.element, Element::decode_f32)?),
-        true => Values::F64(elements.read(header.element, Element::decode_f64)?),
-    };
-    let mut rest = elements.stream.into_inner();
-    let trailing = rest.read(&mut [0]).map_err(|error| unreadable(name, &error))?;
-    if trailing != 0 {
-        return Err(wrong_length(name, wanted, wanted + 1));
+    /// The values of so many elements, the next ones in the file.
+    fn elements(&mut self, number: usize) -> Result<Values, DataError> {
+        let wanted = (self.rows * self.columns * self.element.bytes()) as u64;
+        let before = (self.left.start * self.columns * self.element.bytes()) as u64;
+        // Memory is reserved at once only where the file is known to be as long as its header says.
+        let reserved = if self.trusted { number } else { 0 };
+        let stream = self.input.by_ref().take((number * self.element.bytes()) as u64);
+        let mut elements = Elements { stream, wanted, before, name: &self.name, reserved };
+        Ok(match self.element.wide() {
+            false => Values::F32(elements.read(self.element, Element::decode_f32)?),
+            true => Values::F64(elements.read(self.element, Element::decode_f64)?),
+        })
     }
 
-    let values = match values {
-        values if !header.fortran => values,
-        Values::F32(values) => Values::F32(transpose(&values, rows)),
-        Values::F64(values) => Values::F64(transpose(&values, rows)),
-    };
-    Ok(Rows { values, rows, columns, names: None, notes: Vec::new() })
+    /// Rows of an array that is stored by columns.
+    fn gather(&mut self, rows: Range<usize>) -> Result<Values, DataError> {
+        if self.input.is_seekable() {
+            return match self.element.wide() {
+                false => self.strided(rows, Element::decode_f32).map(Values::F32),
+                true => self.strided(rows, Element::decode_f64).map(Values::F64),
+            };
+        }
+        if self.whole.is_none() {
+            // Nothing has been read, whichever rows are wanted.
+            let left = std::mem::replace(&mut self.left, 0..self.rows);
+            self.whole = Some(self.elements(self.rows * self.columns)?);
+            self.left = left;
+        }
+        Ok(match &self.whole {
+            Some(Values::F32(values)) => Values::F32(transpose(values, self.rows, rows)),
+            Some(Values::F64(values)) => Values::F64(transpose(values, self.rows, rows)),
+            None => Values::F32(Vec::new()),
+        })
+    }
+
+    /// Rows of an array that is stored by columns in a file: a piece of each column.
+    fn strided<T: Copy + Default>(
+        &mut self,
+        rows: Range<usize>,
+        decode: impl Fn(Element, &[u8], &mut Vec<T>),
+    ) -> Result<Vec<T>, DataError> {
+        let mut values = Vec::new();
+        values.try_reserve_exact(rows.len() * self.columns).map_err(|_| too_large(&self.name))?;
+        values.resize(rows.len() * self.columns, T::default());
+        let mut bytes = vec![0; rows.len() * self.element.bytes()];
+        let mut column = Vec::with_capacity(rows.len());
+        for number in 0..self.columns {
+            let first = ((number * self.rows + rows.start) * self.element.bytes()) as u64;
+            let read = self
+                .input
+                .seek(SeekFrom::Start(self.start + first))
+                .and_then(|_| self.input.read_exact(&mut bytes));
+            read.map_err(|error| unreadable(&self.name, &error))?;
+            column.clear();
+            decode(self.element, &bytes, &mut column);
+            let places = values.iter_mut().skip(number).step_by(self.columns);
+            places.zip(&column).for_each(|(place, value)| *place = *value);
+        }
+        Ok(values)
+    }
+
+    /// Refuses bytes after the last element.
+    fn end(&mut self) -> Result<(), DataError> {
+        let trailing = self.input.read(&mut [0]).map_err(|error| unreadable(&self.name, &error))?;
+        let wanted = (self.rows * self.columns * self.element.bytes()) as u64;
+        if trailing == 0 { Ok(()) } else { Err(wrong_length(&self.name, wanted, wanted + 1)) }
+    }
+}
+
+impl Reader for Npy {
+    fn next(&mut self, most: usize) -> Result<Option<Batch>, DataError> {
+        let rows = most.min(self.left.len());
+        if rows == 0 {
+            // An array without rows may be followed by something, too.
+            return if self.rows == 0 && !self.trusted { self.end().map(|()| None) } else { Ok(None) };
+        }
+        let next = self.left.start..self.left.start + rows;
+        let values = match self.fortran {
+            false => self.elements(rows * self.columns)?,
+            true => self.gather(next.clone())?,
+        };
+        self.left.start = next.end;
+        if next.end == self.rows && !self.trusted {
+            self.end()?;
+        }
+        Ok(Some(Batch { values, rows, kept: Vec::new() }))
+    }
+
+    fn rows(&self) -> Option<u64> {
+        Some(self.left.len() as u64)
+    }
+
+    fn parts(&self) -> Option<u64> {
+        Some(self.rows as u64)
+    }
+
+    fn select(&mut self, parts: Range<u64>) -> Result<(), DataError> {
+        let within = |part: u64| usize::try_from(part).unwrap_or(self.rows).min(self.rows);
+        self.left = within(parts.start)..within(parts.end);
+        if !self.fortran {
+            let before = (self.left.start * self.columns * self.element.bytes()) as u64;
+            self.input.skip(before).map_err(|error| unreadable(&self.name, &error))?;
+        }
+        Ok(())
+    }
 }
 
 /// The number of rows in an array of this shape, if it holds rows of `columns` values.
@@ -58,7 +176,8 @@ fn count_rows(shape: &[usize], columns: usize, name: &str) -> Result<usize, Data
     match *shape {
         // Any number of such rows fits into an empty file: too good an offer to be taken.
         [rows, 0] if rows > 0 => {
-            Err(DataError::new(codes::UNSUPPORTED_ARRAY, name, "the array's rows have no columns"))
+            Err(DataError::new(codes::UNSUPPORTED_ARRAY, name, "the array's rows have no columns")
+                .help(format!("save an array of shape (rows, {columns})")))
         }
         [rows, width] if width == columns => Ok(rows),
         [rows, width] => {
@@ -90,7 +209,10 @@ fn count_rows(shape: &[usize], columns: usize, name: &str) -> Result<usize, Data
 /// The elements of an array, still to be read.
 struct Elements<'a, R> {
     stream: io::Take<R>,
+    /// How many bytes of elements the array has.
     wanted: u64,
+    /// How many of them have been read before.
+    before: u64,
     name: &'a str,
     reserved: usize,
 }
@@ -102,10 +224,11 @@ impl<R: Read> Elements<'_, R> {
         element: Element,
         decode: impl Fn(Element, &[u8], &mut Vec<T>),
     ) -> Result<Vec<T>, DataError> {
+        let announced = self.stream.limit();
         let mut values = Vec::new();
         values.try_reserve_exact(self.reserved).map_err(|_| too_large(self.name))?;
         // Decoded block by block: the file's bytes and their values need not be in memory together.
-        let mut block = vec![0; usize::try_from(self.wanted).unwrap_or(BLOCK).min(BLOCK)];
+        let mut block = vec![0; usize::try_from(self.stream.limit()).unwrap_or(BLOCK).min(BLOCK)];
         while self.stream.limit() > 0 {
             let filled = fill(&mut self.stream, &mut block).map_err(|error| unreadable(self.name, &error))?;
             let whole = filled - filled % element.bytes();
@@ -118,7 +241,7 @@ impl<R: Read> Elements<'_, R> {
         }
         match self.stream.limit() {
             0 => Ok(values),
-            lacking => Err(wrong_length(self.name, self.wanted, self.wanted - lacking)),
+            lacking => Err(wrong_length(self.name, self.wanted, self.before + announced - lacking)),
         }
     }
 }
@@ -140,10 +263,10 @@ fn fill(stream: &mut impl Read, block: &mut [u8]) -> io::Result<usize> {
     Ok(filled)
 }
 
-/// Row-major values from column-major ones.
-fn transpose<T: Copy>(values: &[T], rows: usize) -> Vec<T> {
-    let mut transposed = Vec::with_capacity(values.len());
-    for row in 0..rows {
+/// Some rows of column-major values, of `rows` in all, one after the other.
+fn transpose<T: Copy>(values: &[T], rows: usize, wanted: Range<usize>) -> Vec<T> {
+    let mut transposed = Vec::with_capacity(values.len() / rows.max(1) * wanted.len());
+    for row in wanted {
         transposed.extend(values.iter().skip(row).step_by(rows));
     }
     transposed

@@ -3,16 +3,20 @@
 use std::collections::HashSet;
 use std::io::Read;
 
-use super::matching::{find_columns, without_names_of_the_model};
 use super::{Records, parse};
 use crate::codes;
 use crate::error::DataError;
+use crate::read::columns::matching::{
+    Named, by_position, check_order, find_columns, find_kept, without_names_of_the_model,
+};
 use crate::read::{Expect, Names};
 
 /// Which of a line's cells make a row.
 pub(super) struct Selection {
     /// Numbers of the cells, from 0, in the model's order.
     pub(super) columns: Vec<usize>,
+    /// Numbers of the cells that are kept for the results.
+    pub(super) kept: Vec<usize>,
     /// How many cells each line has.
     pub(super) width: usize,
     /// The header, where there is one.
@@ -52,34 +56,53 @@ pub(super) fn has_points(record: &csv::ByteRecord) -> bool {
 }
 
 /// Reads the first line.
-pub(super) fn read_first<R: Read>(records: &Records<'_, R>, expect: Expect<'_>) -> Result<First, DataError> {
+pub(super) fn read_first<R: Read>(
+    records: &Records<R>,
+    expect: Expect<'_>,
+    keep: &[String],
+) -> Result<First, DataError> {
     let line = Line::of(records);
     let kind = line.kind(expect);
     let place = |note: &str| format!("{}, line {}: {note}", records.name, records.line());
     let note = line.note(kind, expect).map(place);
     if kind == Kind::Row {
+        if !keep.is_empty() {
+            let message = "columns are to be kept by their names, and the first line is a row".to_owned();
+            let help = "put a line with a name for each column before the rows, or leave out --keep";
+            return Err(records.error(codes::KEEP, message).help(help));
+        }
         let whole = note.is_none() && records.record.iter().all(is_whole);
         let later = whole.then(|| place(READ_AS_ROW));
-        return Ok(First { selection: by_position(expect, None), is_header: false, note, later });
+        return Ok(First { selection: all(expect), is_header: false, note, later });
     }
-    let selection = select(&line, kind, records, expect)?;
+    let selection = select(&line, kind, records, expect, keep)?;
     Ok(First { selection, is_header: true, note, later: None })
 }
 
-/// The first columns, one for each feature.
-fn by_position(expect: Expect<'_>, header: Option<Vec<String>>) -> Selection {
-    Selection { columns: (0..expect.columns).collect(), width: expect.columns, header }
+/// The columns of rows without a header: one for each feature.
+fn all(expect: Expect<'_>) -> Selection {
+    Selection {
+        columns: (0..expect.columns).collect(),
+        kept: Vec::new(),
+        width: expect.columns,
+        header: None,
+    }
 }
 
 /// The columns that a header chooses.
 fn select<R: Read>(
     line: &Line,
     kind: Kind,
-    records: &Records<'_, R>,
+    records: &Records<R>,
     expect: Expect<'_>,
+    keep: &[String],
 ) -> Result<Selection, DataError> {
+    let error = |code, message| records.error(code, message);
+    let named = Named { what: "header", error: &error };
+    let kept = find_kept(&line.cells, keep, named)?;
+    let width = line.cells.len();
     if let Some(names) = expect.names_to_match() {
-        let columns = find_columns(&line.cells, names, records).map_err(|error| match (kind, error.code == codes::MISSING_FEATURE) {
+        let columns = find_columns(&line.cells, names, named).map_err(|error| match (kind, error.code == codes::MISSING_FEATURE) {
             (Kind::HeaderOfNumbers, true) => error.help(
                 "the first line holds the numbers from 0 on, as pandas writes for columns without names: give the columns \
                  the model's names, or, if they are the features in the model's order, say --by-position; if the line is a \
@@ -87,18 +110,22 @@ fn select<R: Read>(
             ),
             _ => error,
         })?;
-        return Ok(Selection { columns, width: line.cells.len(), header: Some(line.trimmed()) });
+        return Ok(Selection { columns, kept, width, header: Some(line.trimmed()) });
     }
-    if line.cells.len() != expect.columns {
-        return Err(records.wrong_width(&by_position(expect, None), expect));
-    }
+    let Some(columns) = by_position(width, expect.columns, &kept) else {
+        return Err(records.wrong_width(&all(expect), expect));
+    };
     if !expect.by_position {
         match expect.names {
-            Names::Unknown => return Err(without_names_of_the_model(records)),
-            _ => line.check_order(records)?,
+            Names::Unknown => return Err(without_names_of_the_model(named)),
+            _ => {
+                let chosen: Vec<String> =
+                    columns.iter().filter_map(|&column| line.cells.get(column)).cloned().collect();
+                check_order(&chosen, named)?;
+            }
         }
     }
-    Ok(by_position(expect, Some(line.trimmed())))
+    Ok(Selection { columns, kept, width, header: Some(line.trimmed()) })
 }
 
 /// So few numbers are in a row by chance.
@@ -131,7 +158,7 @@ struct Line {
 }
 
 impl Line {
-    fn of<R>(records: &Records<'_, R>) -> Line {
+    fn of<R>(records: &Records<R>) -> Line {
         let cells = records.record.iter().map(|cell| String::from_utf8_lossy(cell).into_owned()).collect();
         let mut line = Line { cells, text: 0, numbers: 0 };
         for value in records.record.iter().map(parse) {
@@ -238,32 +265,5 @@ impl Line {
             Names::None | Names::Unknown => 0,
         };
         without_gap || known * 2 >= self.cells.len()
-    }
-
-    /// Refuses a header that speaks against columns by position, where the model's features have no names.
-    fn check_order<R: Read>(&self, records: &Records<'_, R>) -> Result<(), DataError> {
-        let refused = |message: &str, help: &str| {
-            Err(records.error(codes::UNMATCHED_HEADER, message.to_owned()).help(help))
-        };
-        let unnamed = |cell: &String| cell.trim().is_empty();
-        if self.cells.first().is_some_and(unnamed) && self.cells.iter().skip(1).any(|cell| !unnamed(cell)) {
-            return refused(
-                "the first column has no name, as if it were the index that pandas writes",
-                "leave the index out with to_csv(..., index=False); if the column is the model's first feature, say \
-                 --by-position, or give it a name",
-            );
-        }
-        let numbered: Vec<Option<usize>> =
-            self.cells.iter().map(|cell| cell.trim().strip_prefix('f')?.parse().ok()).collect();
-        let distinct: HashSet<usize> = numbered.iter().flatten().copied().collect();
-        let all =
-            distinct.len() == self.cells.len() && distinct.iter().all(|&number| number < self.cells.len());
-        if all && numbered.iter().enumerate().any(|(at, number)| *number != Some(at)) {
-            return refused(
-                "the columns are named f0, f1 ... in another order, and the model has no names to find them by",
-                "put the columns in the order f0, f1 ...; if they are in the model's order as they are, say --by-position",
-            );
-        }
-        Ok(())
     }
 }

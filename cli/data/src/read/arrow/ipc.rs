@@ -1,0 +1,271 @@
+//! Arrow's own format, as files with an index and as streams.
+
+use std::io::Read;
+use std::ops::Range;
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use arrow_buffer::Buffer;
+use arrow_ipc::convert::try_fb_to_schema;
+use arrow_ipc::reader::{FileDecoder, StreamDecoder, read_footer_length};
+use arrow_ipc::{Block, RecordBatch as Header, root_as_footer, root_as_message};
+use arrow_schema::SchemaRef;
+
+use super::guard::guarded;
+use super::{Pieces, Plan, Table, damaged, unusable};
+use crate::codes;
+use crate::error::DataError;
+use crate::read::input::Input;
+use crate::read::{Expect, Reading, unreadable};
+
+/// What a file starts and ends with.
+pub(in crate::read) const MAGIC: &[u8] = b"ARROW1";
+/// What a stream starts with.
+pub(in crate::read) const STREAM: &[u8] = b"\xff\xff\xff\xff";
+
+/// Bytes at the end of a file: the length of the index, and the magic string.
+const TAIL: u64 = 10;
+
+/// Opens a file.
+pub(in crate::read) fn open_file(
+    mut input: Input,
+    name: &str,
+    expect: Expect<'_>,
+    reading: &Reading<'_>,
+) -> Result<Table, DataError> {
+    guarded(name, || {
+        let length = input.length().unwrap_or(0);
+        let mut tail = [0; TAIL as usize];
+        let cut_off = || damaged(name, "it is cut off, or its writer was stopped before the end");
+        let start = length.checked_sub(TAIL).ok_or_else(cut_off)?;
+        read_at(&mut input, start, &mut tail, name)?;
+        let size = read_footer_length(tail).map_err(|_| cut_off())?;
+        let at = start.checked_sub(size as u64).ok_or_else(cut_off)?;
+        let mut index = vec![0; size];
+        read_at(&mut input, at, &mut index, name)?;
+        let footer = root_as_footer(&index).map_err(|error| unusable(name, &error))?;
+        let schema = footer.schema().ok_or_else(|| damaged(name, "it has no schema"))?;
+        if !schema.endianness().equals_to_target_endianness() {
+            return Err(unusable(name, &"numbers in big-endian order are not supported"));
+        }
+        let schema = Arc::new(try_fb_to_schema(schema).map_err(|error| unusable(name, &error))?);
+        let plan = Plan::new(&schema, name, expect, reading.keep)?;
+        let decoder = FileDecoder::new(schema, footer.version()).with_projection(plan.read.clone());
+        let blocks: Vec<Block> = footer.recordBatches().into_iter().flatten().copied().collect();
+        let mut file =
+            Batches { input, end: at, decoder, name: name.to_owned(), left: 0..blocks.len(), blocks };
+        for block in footer.dictionaries().into_iter().flatten() {
+            let bytes = file.read(block)?;
+            file.decoder.read_dictionary(block, &bytes).map_err(|error| unusable(name, &error))?;
+        }
+        Ok(Table::new(Box::new(file), plan, name))
+    })
+}
+
+fn read_at(input: &mut Input, at: u64, bytes: &mut [u8], name: &str) -> Result<(), DataError> {
+    input.read_at(at, bytes).map_err(|error| unreadable(name, &error))
+}
+
+/// What a byte of compressed data becomes at most: zstd has blocks of 4 bytes that say 128 KiB.
+const MOST_EXPANDED: u64 = 1 << 15;
+
+/// Checks the lengths that compressed columns will have according to the file, for all of which memory is taken before
+/// anything is expanded.
+fn check_lengths(header: &[u8], body: &[u8], name: &str) -> Result<(), DataError> {
+    let message = root_as_message(header).map_err(|error| unusable(name, &error))?;
+    let dictionary = message.header_as_dictionary_batch().and_then(|dictionary| dictionary.data());
+    let batch: Option<Header<'_>> = message.header_as_record_batch().or(dictionary);
+    let Some(batch) = batch.filter(|batch| batch.compression().is_some()) else { return Ok(()) };
+    let mut sum = 0_u64;
+    for buffer in batch.buffers().into_iter().flatten() {
+        let held = u64::try_from(buffer.length()).unwrap_or(0);
+        let first = usize::try_from(buffer.offset()).ok().and_then(|at| body.get(at..)?.first_chunk());
+        // Less than nothing says that a column is not compressed.
+        let announced = first
+            .filter(|_| held > 0)
+            .map_or(0, |length| u64::try_from(i64::from_le_bytes(*length)).unwrap_or(0));
+        if announced > held.saturating_mul(MOST_EXPANDED) {
+            return Err(damaged(name, "a compressed column says that it is longer than it can be"));
+        }
+        sum = sum.saturating_add(announced);
+    }
+    let mut room: Vec<u8> = Vec::new();
+    let sum = usize::try_from(sum).unwrap_or(usize::MAX);
+    room.try_reserve_exact(sum).map_err(|_| {
+        DataError::new(codes::TOO_LARGE, name, "a record batch does not fit into memory")
+            .help("save the rows in record batches of fewer rows")
+    })
+}
+
+/// The record batches of a file.
+struct Batches {
+    input: Input,
+    /// Where the last block ends at the latest.
+    end: u64,
+    decoder: FileDecoder,
+    name: String,
+    blocks: Vec<Block>,
+    left: Range<usize>,
+}
+
+impl Batches {
+    /// The bytes of a block, which lies in the file whatever the index says.
+    fn read(&mut self, block: &Block) -> Result<Buffer, DataError> {
+        let outside = || damaged(&self.name, "its index names places outside of it");
+        let number = |number: i64| u64::try_from(number).map_err(|_| outside());
+        let (at, head, body) =
+            (number(block.offset())?, number(block.metaDataLength().into())?, number(block.bodyLength())?);
+        let size = head.checked_add(body).ok_or_else(outside)?;
+        let end = at.checked_add(size).ok_or_else(outside)?;
+        if end > self.end {
+            return Err(outside());
+        }
+        let mut bytes = vec![0; usize::try_from(size).map_err(|_| outside())?];
+        read_at(&mut self.input, at, &mut bytes, &self.name)?;
+        let (head, body) = bytes.split_at_checked(usize::try_from(head).unwrap_or(0)).ok_or_else(outside)?;
+        // The length comes first, in newer files after a mark.
+        let header = head.get(if head.starts_with(STREAM) { 8 } else { 4 }..).ok_or_else(outside)?;
+        check_lengths(header, body, &self.name)?;
+        Ok(Buffer::from_vec(bytes))
+    }
+}
+
+impl Pieces for Batches {
+    fn next(&mut self, _: usize) -> Result<Option<RecordBatch>, DataError> {
+        while let Some(block) = self.left.next().and_then(|at| self.blocks.get(at).copied()) {
+            let bytes = self.read(&block)?;
+            let batch = self.decoder.read_record_batch(&block, &bytes);
+            if let Some(batch) = batch.map_err(|error| unusable(&self.name, &error))? {
+                return Ok(Some(batch));
+            }
+        }
+        Ok(None)
+    }
+
+    fn rows(&self) -> Option<u64> {
+        None
+    }
+
+    fn parts(&self) -> Option<u64> {
+        Some(self.blocks.len() as u64)
+    }
+
+    fn select(&mut self, parts: Range<u64>) {
+        let within = |part: u64| usize::try_from(part).unwrap_or(usize::MAX).min(self.blocks.len());
+        self.left = within(parts.start)..within(parts.end);
+    }
+}
+
+/// Opens a stream.
+pub(in crate::read) fn open_stream(
+    input: Input,
+    name: &str,
+    expect: Expect<'_>,
+    reading: &Reading<'_>,
+) -> Result<Table, DataError> {
+    guarded(name, || {
+        let mut stream = Stream {
+            input,
+            decoder: StreamDecoder::new(),
+            name: name.to_owned(),
+            ended: false,
+            first: None,
+            columns: Vec::new(),
+        };
+        let schema = stream.schema()?;
+        let plan = Plan::new(&schema, name, expect, reading.keep)?;
+        stream.columns.clone_from(&plan.read);
+        Ok(Table::new(Box::new(stream), plan, name))
+    })
+}
+
+/// The record batches of a stream.
+struct Stream {
+    input: Input,
+    decoder: StreamDecoder,
+    name: String,
+    /// Whether the end has been seen.
+    ended: bool,
+    /// The first batch, which is read to get at the schema.
+    first: Option<RecordBatch>,
+    /// The columns that are wanted.
+    columns: Vec<usize>,
+}
+
+impl Stream {
+    /// Appends so many bytes of the input. They take memory as they come, not as they are announced.
+    fn take(&mut self, number: u64, bytes: &mut Vec<u8>) -> Result<(), DataError> {
+        let read = self.input.by_ref().take(number).read_to_end(bytes);
+        match read.map_err(|error| unreadable(&self.name, &error))? as u64 == number {
+            true => Ok(()),
+            false => Err(damaged(&self.name, "it is cut off, or its writer was not closed")),
+        }
+    }
+
+    /// The bytes of the next message, or `None` at the end of the stream.
+    fn message(&mut self) -> Result<Option<Buffer>, DataError> {
+        let mut bytes = Vec::new();
+        self.take(4, &mut bytes)?;
+        if bytes == STREAM {
+            self.take(4, &mut bytes)?;
+        }
+        let start = bytes.len();
+        let length = bytes.last_chunk().map_or(0, |length| u32::from_le_bytes(*length));
+        if length == 0 {
+            let mut rest = [0];
+            return match self.input.read(&mut rest).map_err(|error| unreadable(&self.name, &error))? {
+                0 => Ok(None),
+                _ => Err(damaged(&self.name, "it goes on after its end, as if it were several streams")),
+            };
+        }
+        self.take(length.into(), &mut bytes)?;
+        let header = bytes.get(start..).unwrap_or_default();
+        let message = root_as_message(header).map_err(|error| unusable(&self.name, &error))?;
+        let body = u64::try_from(message.bodyLength());
+        let (end, body) =
+            (bytes.len(), body.map_err(|_| damaged(&self.name, "a part is shorter than nothing"))?);
+        self.take(body, &mut bytes)?;
+        let (header, body) = bytes.split_at(end);
+        check_lengths(header.get(start..).unwrap_or_default(), body, &self.name)?;
+        Ok(Some(Buffer::from_vec(bytes)))
+    }
+
+    /// The next batch with all its columns.
+    fn decode(&mut self) -> Result<Option<RecordBatch>, DataError> {
+        while let Some(mut message) = self.message()? {
+            let batch = self.decoder.decode(&mut message).map_err(|error| unusable(&self.name, &error))?;
+            if batch.is_some() {
+                return Ok(batch);
+            }
+        }
+        self.ended = true;
+        Ok(None)
+    }
+
+    /// The columns of the table.
+    fn schema(&mut self) -> Result<SchemaRef, DataError> {
+        self.first = self.decode()?;
+        self.decoder.schema().ok_or_else(|| damaged(&self.name, "it has no schema"))
+    }
+}
+
+impl Pieces for Stream {
+    fn next(&mut self, _: usize) -> Result<Option<RecordBatch>, DataError> {
+        let batch = match (self.first.take(), self.ended) {
+            (None, false) => self.decode()?,
+            (first, _) => first,
+        };
+        let project = |batch: RecordBatch| batch.project(&self.columns);
+        batch.map(project).transpose().map_err(|error| unusable(&self.name, &error))
+    }
+
+    fn rows(&self) -> Option<u64> {
+        None
+    }
+
+    fn parts(&self) -> Option<u64> {
+        None
+    }
+
+    fn select(&mut self, _: Range<u64>) {}
+}

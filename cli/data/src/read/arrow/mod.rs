@@ -1,0 +1,294 @@
+//! Tables of columns: Parquet and Arrow files.
+
+mod guard;
+mod ipc;
+mod nesting;
+mod parquet;
+mod values;
+
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_schema::{ArrowError, DataType, Field, FieldRef, Schema};
+use arrow_select::take::take;
+
+use super::columns::matching::{
+    Named, by_position, check_order, find_columns, find_kept, without_names_of_the_model,
+};
+use super::{Batch, Expect, Names, Reader, Values};
+use crate::codes;
+use crate::error::{DataError, count, shorten};
+
+pub use guard::panics_are_errors;
+pub(super) use ipc::{MAGIC as ARROW_MAGIC, STREAM as ARROW_STREAM, open_file as open_arrow, open_stream};
+pub(super) use parquet::{MAGIC as PARQUET_MAGIC, open as open_parquet};
+
+/// A file whose rows come in pieces, each with the columns that were asked for.
+trait Pieces {
+    /// The next piece, if there is one; of at most so many rows where the format leaves a choice.
+    fn next(&mut self, most: usize) -> Result<Option<RecordBatch>, DataError>;
+    /// The number of rows of the chosen parts, where the file says it.
+    fn rows(&self) -> Option<u64>;
+    /// How many parts the file has that can be read apart.
+    fn parts(&self) -> Option<u64>;
+    /// Leaves out all other parts.
+    fn select(&mut self, parts: Range<u64>);
+}
+
+/// Which columns make rows, and which are kept for the results.
+struct Plan {
+    /// Numbers of the columns that are read, in the file's order.
+    read: Vec<usize>,
+    /// Places of the features among those.
+    features: Vec<usize>,
+    /// Places of the columns that are kept.
+    kept: Vec<usize>,
+    /// The features' columns.
+    fields: Vec<FieldRef>,
+    /// The columns that are kept.
+    kept_fields: Vec<FieldRef>,
+    /// Whether single precision cannot hold all values.
+    wide: bool,
+}
+
+impl Plan {
+    fn new(schema: &Schema, name: &str, expect: Expect<'_>, keep: &[String]) -> Result<Self, DataError> {
+        let names: Vec<String> = schema.fields().iter().map(|field| field.name().clone()).collect();
+        let error = |code, message| DataError::new(code, name, message);
+        let named = Named { what: "file", error: &error };
+        let kept = find_kept(&names, keep, named)?;
+        let features = choose(&names, expect, &kept, named)?;
+        let mut read: Vec<usize> = features.iter().chain(&kept).copied().collect();
+        read.sort_unstable();
+        read.dedup();
+        let fields = |columns: &[usize]| -> Vec<FieldRef> {
+            columns.iter().filter_map(|&column| schema.fields().get(column)).cloned().collect()
+        };
+        let places = |columns: &[usize]| -> Vec<usize> {
+            columns.iter().filter_map(|column| read.binary_search(column).ok()).collect()
+        };
+        let feature_fields = fields(&features);
+        let kept_fields = fields(&kept).iter().map(|field| unpacked_field(field)).collect();
+        let mut wide = false;
+        for (field, column) in feature_fields.iter().zip(&features) {
+            wide |= values::is_wide(field, *column, name)?;
+        }
+        let (features, kept) = (places(&features), places(&kept));
+        Ok(Plan { read, features, kept, fields: feature_fields, kept_fields, wide })
+    }
+}
+
+/// For each feature its column.
+fn choose(
+    names: &[String],
+    expect: Expect<'_>,
+    kept: &[usize],
+    named: Named<'_>,
+) -> Result<Vec<usize>, DataError> {
+    if let Some(features) = expect.names_to_match() {
+        return find_columns(names, features, named);
+    }
+    let Some(columns) = by_position(names.len(), expect.columns, kept) else {
+        let message = format!(
+            "the file has {}, and the model wants {}",
+            count(names.len(), "column"),
+            count(expect.columns, "feature")
+        );
+        let index = names.iter().any(|name| name.starts_with("__index_level_"));
+        let help = match index {
+            true => "leave out the index that pandas writes, with to_parquet(..., index=False)",
+            false => "leave out columns that are no features; those that --keep names may stay",
+        };
+        return Err(named.error(codes::COLUMNS, message).help(help));
+    };
+    if !expect.by_position {
+        match expect.names {
+            Names::Unknown => return Err(without_names_of_the_model(named)),
+            _ => {
+                let chosen: Vec<String> =
+                    columns.iter().filter_map(|&column| names.get(column)).cloned().collect();
+                check_order(&chosen, named)?;
+            }
+        }
+    }
+    Ok(columns)
+}
+
+/// A table that is read as rows.
+pub(super) struct Table {
+    pieces: Box<dyn Pieces>,
+    plan: Plan,
+    name: String,
+    /// What has been read of pieces and not yet been given.
+    pending: VecDeque<RecordBatch>,
+    /// The rows that the file has promised and not yet given.
+    left: Option<u64>,
+}
+
+impl Table {
+    fn new(pieces: Box<dyn Pieces>, plan: Plan, name: &str) -> Self {
+        let left = pieces.rows();
+        Table { pieces, plan, name: name.to_owned(), pending: VecDeque::new(), left }
+    }
+
+    /// The next rows of a piece, at most so many.
+    fn piece(&mut self, most: usize) -> Result<Option<RecordBatch>, DataError> {
+        loop {
+            if let Some(piece) = self.pending.pop_front() {
+                if piece.num_rows() > most {
+                    self.pending.push_front(piece.slice(most, piece.num_rows() - most));
+                    return Ok(Some(piece.slice(0, most)));
+                }
+                return Ok(Some(piece));
+            }
+            let (pieces, name) = (&mut self.pieces, &self.name);
+            match guard::guarded(name, || pieces.next(most))? {
+                Some(piece) if piece.num_rows() == 0 => {}
+                Some(piece) => self.pending.push_back(piece),
+                None => return Ok(None),
+            }
+        }
+    }
+
+    /// Appends the rows of a piece.
+    fn append(&self, piece: &RecordBatch, values: &mut Values) -> Result<(), DataError> {
+        let columns: Vec<&ArrayRef> =
+            self.plan.features.iter().filter_map(|&at| piece.columns().get(at)).collect();
+        if columns.len() != self.plan.features.len() {
+            return Err(damaged(&self.name, "a part lacks columns"));
+        }
+        let rows = piece.num_rows();
+        guard::guarded(&self.name, || match values {
+            Values::F32(values) => values::append(&columns, &self.plan.fields, rows, values, &self.name),
+            Values::F64(values) => values::append(&columns, &self.plan.fields, rows, values, &self.name),
+        })
+    }
+
+    /// The columns of a piece that are kept.
+    fn kept_of(&self, piece: &RecordBatch) -> Result<Vec<ArrayRef>, DataError> {
+        let columns = self.plan.kept.iter().filter_map(|&at| piece.columns().get(at));
+        let unpack = |column: &ArrayRef| unpacked(column).map_err(|error| unusable(&self.name, &error));
+        let kept = guard::guarded(&self.name, || columns.map(unpack).collect::<Result<Vec<_>, _>>())?;
+        let fits = |(column, field): (&ArrayRef, &FieldRef)| column.data_type() == field.data_type();
+        if kept.len() == self.plan.kept_fields.len() && kept.iter().zip(&self.plan.kept_fields).all(fits) {
+            return Ok(kept);
+        }
+        Err(damaged(&self.name, "a part has columns of other types"))
+    }
+
+    /// Compares the number of rows read with the number that the file has promised.
+    fn account(&mut self, rows: usize, ended: bool) -> Result<(), DataError> {
+        let Some(left) = self.left else { return Ok(()) };
+        match left.checked_sub(rows as u64) {
+            Some(left) if !ended || left == 0 => {
+                self.left = Some(left);
+                Ok(())
+            }
+            _ => Err(DataError::new(
+                codes::LENGTH,
+                &self.name,
+                "the file holds fewer or more rows than it says",
+            )
+            .help("the file is damaged: save or copy it again")),
+        }
+    }
+}
+
+impl Reader for Table {
+    fn next(&mut self, most: usize) -> Result<Option<Batch>, DataError> {
+        let mut values = if self.plan.wide { Values::F64(Vec::new()) } else { Values::F32(Vec::new()) };
+        let (mut rows, mut kept) = (0, Vec::new());
+        while rows < most {
+            let Some(piece) = self.piece(most - rows)? else {
+                self.account(0, rows == 0)?;
+                break;
+            };
+            self.account(piece.num_rows(), false)?;
+            self.append(&piece, &mut values)?;
+            rows += piece.num_rows();
+            if !self.plan.kept.is_empty() {
+                // One piece at a time: what is kept need not be put together then.
+                kept = self.kept_of(&piece)?;
+                break;
+            }
+        }
+        Ok((rows > 0).then_some(Batch { values, rows, kept }))
+    }
+
+    fn rows(&self) -> Option<u64> {
+        self.left
+    }
+
+    fn parts(&self) -> Option<u64> {
+        self.pieces.parts()
+    }
+
+    fn select(&mut self, parts: Range<u64>) -> Result<(), DataError> {
+        self.pieces.select(parts);
+        self.left = self.pieces.rows();
+        Ok(())
+    }
+
+    fn names(&self) -> Option<Vec<String>> {
+        Some(self.plan.fields.iter().map(|field| field.name().clone()).collect())
+    }
+
+    fn kept(&self) -> Vec<FieldRef> {
+        self.plan.kept_fields.clone()
+    }
+}
+
+/// A column that is kept, as it will be: values in place of a dictionary, which may differ from piece to piece.
+fn unpacked_field(field: &Field) -> FieldRef {
+    let field = field.clone().with_nullable(true);
+    Arc::new(match field.data_type() {
+        DataType::Dictionary(_, values) => {
+            let values = values.as_ref().clone();
+            field.with_data_type(values)
+        }
+        _ => field,
+    })
+}
+
+/// The values themselves of a column that may have a dictionary.
+fn unpacked(column: &ArrayRef) -> Result<ArrayRef, ArrowError> {
+    match column.as_any_dictionary_opt() {
+        Some(dictionary) => take(dictionary.values(), dictionary.keys(), None),
+        None => Ok(Arc::clone(column)),
+    }
+}
+
+/// The error of a file whose parts contradict each other.
+fn damaged(name: &str, why: &str) -> DataError {
+    DataError::new(codes::DAMAGED, name, format!("the file is damaged: {why}"))
+        .help("save or copy it again; if another program can read it, convert it to CSV")
+}
+
+/// The error of a crate that cannot read a file.
+fn unusable(name: &str, error: &dyn std::fmt::Display) -> DataError {
+    let text = error.to_string();
+    if text.contains("feature") || text.contains("not supported") || text.contains("NYI") {
+        return DataError::new(
+            codes::UNKNOWN_FORMAT,
+            name,
+            format!("the file uses what schedc does not read: {}", shorten_error(&text)),
+        )
+        .help("save it again uncompressed, or compressed with snappy, gzip, zstd or lz4, and not encrypted");
+    }
+    damaged(name, &shorten_error(&text))
+}
+
+/// The text of an error of a crate, in which parts of the file may stand.
+fn shorten_error(text: &str) -> String {
+    const MOST: usize = 160;
+    let plain: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(MOST).collect();
+    if text.chars().nth(MOST).is_some() { plain + "…" } else { plain }
+}
+
+/// A name from the file, for a message.
+fn quoted(name: &str) -> String {
+    format!("\"{}\"", shorten(name))
+}

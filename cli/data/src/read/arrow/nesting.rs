@@ -1,0 +1,167 @@
+//! How deep the columns of a Parquet file lie within each other.
+//!
+//! The Parquet crate builds the tree of columns with a call for each level, and a file of a few MiB can say that there are
+//! more levels than any stack bears, which ends the process. So the list of columns is looked at before: its index is
+//! written in the compact protocol of Thrift, of which just enough is understood here to walk over everything.
+
+/// Levels of groups within each other, at most.
+const MOST_LEVELS: usize = 64;
+/// Structures within each other that stand in one entry, at most.
+const MOST_NESTED: usize = 32;
+
+/// The field of the index that is the list of columns, and the one of a column that counts those within it.
+const COLUMNS: i16 = 2;
+const CHILDREN: i16 = 5;
+
+/// Types of the protocol.
+const BYTE: u8 = 3;
+const INTEGERS: std::ops::RangeInclusive<u8> = 4..=6;
+const DOUBLE: u8 = 7;
+const TEXT: u8 = 8;
+const LIST: u8 = 9;
+const SET: u8 = 10;
+const MAP: u8 = 11;
+const STRUCTURE: u8 = 12;
+
+/// Whether the columns are not too deep, according to the index of a file; `None` if that cannot be understood.
+pub(super) fn is_shallow(index: &[u8]) -> Option<bool> {
+    let mut cursor = Cursor { rest: index };
+    let mut field = 0;
+    while let Some(kind) = cursor.field(&mut field)? {
+        if (field, kind) == (COLUMNS, LIST) {
+            return cursor.columns();
+        }
+        cursor.skip(kind, MOST_NESTED)?;
+    }
+    // Without columns there is nothing that could be deep.
+    Some(true)
+}
+
+/// What is still to be read.
+struct Cursor<'a> {
+    rest: &'a [u8],
+}
+
+impl Cursor<'_> {
+    fn byte(&mut self) -> Option<u8> {
+        let (first, rest) = self.rest.split_first()?;
+        self.rest = rest;
+        Some(*first)
+    }
+
+    fn bytes(&mut self, number: u64) -> Option<()> {
+        self.rest = self.rest.get(usize::try_from(number).ok()?..)?;
+        Some(())
+    }
+
+    /// A number of any length up to 64 bits.
+    fn number(&mut self) -> Option<u64> {
+        let mut number = 0;
+        for shift in (0..64).step_by(7) {
+            let byte = self.byte()?;
+            number |= u64::from(byte & 0x7f) << shift;
+            if byte < 0x80 {
+                return Some(number);
+            }
+        }
+        None
+    }
+
+    /// A number with its sign in the last bit.
+    fn signed(&mut self) -> Option<i64> {
+        let number = self.number()?;
+        Some((number >> 1) as i64 ^ -((number & 1) as i64))
+    }
+
+    /// The type of the next field of a structure, whose number is put into `field`; `None` within if there is none.
+    fn field(&mut self, field: &mut i16) -> Option<Option<u8>> {
+        let byte = self.byte()?;
+        if byte == 0 {
+            return Some(None);
+        }
+        *field = match byte >> 4 {
+            0 => i16::try_from(self.signed()?).ok()?,
+            more => field.checked_add(i16::from(more))?,
+        };
+        Some(Some(byte & 0xf))
+    }
+
+    /// The length of a list and the type of its elements.
+    fn list(&mut self) -> Option<(u64, u8)> {
+        let byte = self.byte()?;
+        let length = if byte >> 4 == 0xf { self.number()? } else { u64::from(byte >> 4) };
+        Some((length, byte & 0xf))
+    }
+
+    /// Steps over a value.
+    fn skip(&mut self, kind: u8, nested: usize) -> Option<()> {
+        let nested = nested.checked_sub(1)?;
+        match kind {
+            // Truth values of structures are part of their types.
+            1 | 2 => Some(()),
+            BYTE => self.bytes(1),
+            kind if INTEGERS.contains(&kind) => self.number().map(drop),
+            DOUBLE => self.bytes(8),
+            TEXT => {
+                let length = self.number()?;
+                self.bytes(length)
+            }
+            LIST | SET => {
+                let (length, kind) = self.list()?;
+                (0..length).try_for_each(|_| self.element(kind, nested))
+            }
+            MAP => {
+                let length = self.number()?;
+                let kinds = if length > 0 { self.byte()? } else { 0 };
+                (0..length).try_for_each(|_| {
+                    self.element(kinds >> 4, nested)?;
+                    self.element(kinds & 0xf, nested)
+                })
+            }
+            STRUCTURE => {
+                let mut field = 0;
+                while let Some(kind) = self.field(&mut field)? {
+                    self.skip(kind, nested)?;
+                }
+                Some(())
+            }
+            _ => None,
+        }
+    }
+
+    /// Steps over an element of a list, where truth values have a byte of their own.
+    fn element(&mut self, kind: u8, nested: usize) -> Option<()> {
+        if matches!(kind, 1 | 2) { self.bytes(1) } else { self.skip(kind, nested) }
+    }
+
+    /// Walks the list of columns: each comes after the group that it is in, which says how many it has.
+    fn columns(&mut self) -> Option<bool> {
+        let (length, kind) = self.list()?;
+        if kind != STRUCTURE {
+            return None;
+        }
+        let mut open: Vec<u64> = Vec::new();
+        for _ in 0..length {
+            let (mut field, mut children) = (0, 0);
+            while let Some(kind) = self.field(&mut field)? {
+                if field == CHILDREN && INTEGERS.contains(&kind) {
+                    children = u64::try_from(self.signed()?).ok()?;
+                } else {
+                    self.skip(kind, MOST_NESTED)?;
+                }
+            }
+            if let Some(left) = open.last_mut() {
+                *left = left.saturating_sub(1);
+            }
+            open.push(children);
+            // The crate goes down to the element before it comes up: groups that are full still count while it does.
+            if open.len() > MOST_LEVELS {
+                return Some(false);
+            }
+            while open.last() == Some(&0) {
+                open.pop();
+            }
+        }
+        Some(true)
+    }
+}

@@ -1,0 +1,158 @@
+//! Parquet files, read by row group and page.
+
+use std::fs::File;
+use std::ops::Range;
+
+use ::parquet::arrow::ProjectionMask;
+use ::parquet::arrow::arrow_reader::{
+    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
+};
+use ::parquet::file::reader::ChunkReader;
+use arrow_array::RecordBatch;
+use bytes::Bytes;
+
+use super::guard::guarded;
+use super::{Pieces, Plan, Table, damaged, nesting, unusable};
+use crate::error::DataError;
+use crate::read::input::Input;
+use crate::read::{Expect, Reading, unreadable};
+
+/// What a file starts and ends with.
+pub(in crate::read) const MAGIC: &[u8] = b"PAR1";
+
+/// Bytes at the end of a file: the length of the index, and the magic string.
+const TAIL: u64 = 8;
+
+/// Rows that are decoded at a time, at most: their columns and the rows made of them are in memory together.
+const MOST_ROWS: usize = 1 << 16;
+
+/// Opens a file.
+pub(in crate::read) fn open(
+    mut input: Input,
+    name: &str,
+    expect: Expect<'_>,
+    reading: &Reading<'_>,
+) -> Result<Table, DataError> {
+    guarded(name, || {
+        match nesting::is_shallow(&index(&mut input, name)?) {
+            Some(true) => {}
+            Some(false) => return Err(damaged(name, "its columns are nested too deep")),
+            None => return Err(damaged(name, "its index breaks the rules of the format")),
+        }
+        let source = match input {
+            Input::File(file) => Source::File(file),
+            Input::Memory(cursor) => Source::Memory(cursor.into_inner()),
+            Input::Pipe(_) => return Err(damaged(name, "it ends before its index")),
+        };
+        let metadata = source.metadata(name)?;
+        let plan = Plan::new(metadata.schema(), name, expect, reading.keep)?;
+        let mut rows = Vec::new();
+        for group in metadata.metadata().row_groups() {
+            rows.push(
+                u64::try_from(group.num_rows()).map_err(|_| damaged(name, "it has fewer than no rows"))?,
+            );
+        }
+        let mask = ProjectionMask::roots(metadata.parquet_schema(), plan.read.iter().copied());
+        let pieces =
+            Groups { source, metadata, mask, name: name.to_owned(), groups: 0..rows.len(), rows, open: None };
+        Ok(Table::new(Box::new(pieces), plan, name))
+    })
+}
+
+/// The bytes of the index at the end of the file.
+fn index(input: &mut Input, name: &str) -> Result<Vec<u8>, DataError> {
+    let cut_off = || damaged(name, "it is cut off, or its writer was stopped before the end");
+    let length = input.length().unwrap_or(0);
+    let start = length.checked_sub(TAIL).ok_or_else(cut_off)?;
+    let mut tail = [0; TAIL as usize];
+    input.read_at(start, &mut tail).map_err(|error| unreadable(name, &error))?;
+    let [a, b, c, d, magic @ ..] = tail;
+    let size = u32::from_le_bytes([a, b, c, d]);
+    let at = start.checked_sub(size.into()).filter(|_| magic == MAGIC).ok_or_else(cut_off)?;
+    let mut index = vec![0; size as usize];
+    input.read_at(at, &mut index).map_err(|error| unreadable(name, &error))?;
+    Ok(index)
+}
+
+/// The bytes of a file, of which any can be reached.
+enum Source {
+    File(File),
+    Memory(Bytes),
+}
+
+impl Source {
+    fn metadata(&self, name: &str) -> Result<ArrowReaderMetadata, DataError> {
+        let loaded = match self {
+            Source::File(file) => ArrowReaderMetadata::load(file, ArrowReaderOptions::new()),
+            Source::Memory(bytes) => ArrowReaderMetadata::load(bytes, ArrowReaderOptions::new()),
+        };
+        loaded.map_err(|error| unusable(name, &error))
+    }
+}
+
+/// The row groups of a file.
+struct Groups {
+    source: Source,
+    metadata: ArrowReaderMetadata,
+    mask: ProjectionMask,
+    name: String,
+    /// The groups that are still to be read.
+    groups: Range<usize>,
+    /// The rows of each group.
+    rows: Vec<u64>,
+    /// The group that is being read.
+    open: Option<ParquetRecordBatchReader>,
+}
+
+impl Groups {
+    /// The next group. One at a time: what is known of its pages goes when it has been read.
+    fn open(&self, group: usize, most: usize) -> Result<ParquetRecordBatchReader, DataError> {
+        match &self.source {
+            Source::File(file) => {
+                let file = file.try_clone().map_err(|error| unreadable(&self.name, &error))?;
+                self.build(file, group, most)
+            }
+            Source::Memory(bytes) => self.build(bytes.clone(), group, most),
+        }
+    }
+
+    fn build<T: ChunkReader + 'static>(
+        &self,
+        source: T,
+        group: usize,
+        most: usize,
+    ) -> Result<ParquetRecordBatchReader, DataError> {
+        ParquetRecordBatchReaderBuilder::new_with_metadata(source, self.metadata.clone())
+            .with_row_groups(vec![group])
+            .with_projection(self.mask.clone())
+            .with_batch_size(most.clamp(1, MOST_ROWS))
+            .build()
+            .map_err(|error| unusable(&self.name, &error))
+    }
+}
+
+impl Pieces for Groups {
+    fn next(&mut self, most: usize) -> Result<Option<RecordBatch>, DataError> {
+        loop {
+            if let Some(piece) = self.open.as_mut().and_then(Iterator::next) {
+                return piece.map(Some).map_err(|error| unusable(&self.name, &error));
+            }
+            let Some(group) = self.groups.next() else { return Ok(None) };
+            self.open = Some(self.open(group, most)?);
+        }
+    }
+
+    fn rows(&self) -> Option<u64> {
+        let chosen = self.rows.get(self.groups.clone()).unwrap_or_default();
+        chosen.iter().try_fold(0_u64, |sum, rows| sum.checked_add(*rows))
+    }
+
+    fn parts(&self) -> Option<u64> {
+        Some(self.rows.len() as u64)
+    }
+
+    fn select(&mut self, parts: Range<u64>) {
+        let within = |part: u64| usize::try_from(part).unwrap_or(usize::MAX).min(self.rows.len());
+        self.groups = within(parts.start)..within(parts.end);
+    }
+}

@@ -1,0 +1,201 @@
+//! The numbers in columns.
+
+use arrow_array::types::{
+    Float16Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type,
+    UInt32Type, UInt64Type,
+};
+use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, BooleanArray, PrimitiveArray};
+use arrow_schema::{DataType, Field, FieldRef};
+
+use super::{damaged, quoted};
+use crate::codes;
+use crate::error::DataError;
+
+/// Rows that are turned at a time: as many as stay in the cache, in columns and in rows.
+const BLOCK: usize = 1024;
+
+/// A number that rows are made of.
+pub(super) trait Real: Copy {
+    /// A missing value.
+    const MISSING: Self;
+    /// The value itself, where this type can hold it.
+    fn of(value: f64) -> Self;
+}
+
+impl Real for f32 {
+    const MISSING: f32 = f32::NAN;
+    fn of(value: f64) -> f32 {
+        value as f32
+    }
+}
+
+impl Real for f64 {
+    const MISSING: f64 = f64::NAN;
+    fn of(value: f64) -> f64 {
+        value
+    }
+}
+
+/// Whether single precision cannot hold every value of a column's type, the same as for arrays of NumPy: 8-byte integers
+/// beyond 2^53 are rounded, as CSV's are.
+///
+/// # Errors
+///
+/// `D0020` for types that are no numbers.
+pub(super) fn is_wide(field: &Field, column: usize, name: &str) -> Result<bool, DataError> {
+    match field.data_type() {
+        DataType::Null
+        | DataType::Boolean
+        | DataType::Int8
+        | DataType::UInt8
+        | DataType::Int16
+        | DataType::UInt16
+        | DataType::Float16
+        | DataType::Float32 => Ok(false),
+        DataType::Int32 | DataType::UInt32 | DataType::Int64 | DataType::UInt64 | DataType::Float64 => {
+            Ok(true)
+        }
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View | DataType::Dictionary(..) => {
+            codes_of_text(field, column, name)
+        }
+        other => {
+            let (kind, help) = describe(other);
+            let message = format!("a feature's column holds {kind}, not numbers");
+            Err(refused(message, field, column, name).help(help))
+        }
+    }
+}
+
+/// What stands for text in rows: the one place where a model's categories would turn it into codes. No model that is read
+/// today tells its categories, so that text has no code.
+///
+/// # Errors
+///
+/// `D0020`.
+fn codes_of_text(field: &Field, column: usize, name: &str) -> Result<bool, DataError> {
+    let kind = match field.data_type() {
+        DataType::Dictionary(..) => "a dictionary (pandas: a category)",
+        _ => "text",
+    };
+    let message =
+        format!("a feature's column holds {kind}, and the model does not say which numbers stand for it");
+    Err(refused(message, field, column, name).help(
+        "write the numbers that stood for it in training into the column, for example pandas' .cat.codes if its categories \
+         are the same",
+    ))
+}
+
+fn refused(message: String, field: &Field, column: usize, name: &str) -> DataError {
+    DataError::new(codes::COLUMN_TYPE, name, message).column(column + 1, Some(field.name().clone()))
+}
+
+/// What a column holds that is neither numbers nor text, and what to do about it.
+fn describe(data_type: &DataType) -> (String, &'static str) {
+    let kind = match data_type {
+        DataType::Decimal32(..)
+        | DataType::Decimal64(..)
+        | DataType::Decimal128(..)
+        | DataType::Decimal256(..) => {
+            return (
+                "decimals".to_owned(),
+                "cast the column to double, the numbers that the model was trained on",
+            );
+        }
+        DataType::Date32 | DataType::Date64 | DataType::Timestamp(..) => "dates or times",
+        DataType::Time32(_) | DataType::Time64(_) | DataType::Duration(_) | DataType::Interval(_) => "times",
+        DataType::Binary | DataType::LargeBinary | DataType::BinaryView | DataType::FixedSizeBinary(_) => {
+            "bytes"
+        }
+        DataType::List(_)
+        | DataType::LargeList(_)
+        | DataType::ListView(_)
+        | DataType::LargeListView(_)
+        | DataType::FixedSizeList(..) => "lists",
+        DataType::Struct(_) | DataType::Map(..) | DataType::Union(..) => "records",
+        _ => "values of another type",
+    };
+    (kind.to_owned(), "write the numbers that the model was trained on into the column")
+}
+
+/// Appends `rows` rows from one column for each feature.
+pub(super) fn append<T: Real>(
+    columns: &[&ArrayRef],
+    fields: &[FieldRef],
+    rows: usize,
+    values: &mut Vec<T>,
+    name: &str,
+) -> Result<(), DataError> {
+    let width = columns.len();
+    values.try_reserve(rows.saturating_mul(width)).map_err(|_| too_large(name))?;
+    for first in (0..rows).step_by(BLOCK) {
+        let number = BLOCK.min(rows - first);
+        let start = values.len();
+        values.resize(start + number * width, T::MISSING);
+        let block = values.get_mut(start..).unwrap_or_default();
+        for (at, (column, field)) in columns.iter().zip(fields).enumerate() {
+            let places = block.iter_mut().skip(at).step_by(width);
+            if column.len() != rows || column.data_type() != field.data_type() {
+                return Err(damaged(
+                    name,
+                    &format!("a part of column {} is of another kind", quoted(field.name())),
+                ));
+            }
+            put(&column.slice(first, number), places).ok_or_else(|| {
+                damaged(name, &format!("column {} has a type that contradicts itself", quoted(field.name())))
+            })?;
+        }
+    }
+    Ok(())
+}
+
+/// Puts the values of a column into their places, which are missing as yet.
+fn put<'v, T: Real + 'v>(column: &ArrayRef, places: impl Iterator<Item = &'v mut T>) -> Option<()> {
+    match column.data_type() {
+        DataType::Null => Some(()),
+        DataType::Boolean => {
+            let column = column.as_any().downcast_ref::<BooleanArray>()?;
+            for (place, value) in places.zip(column.iter()) {
+                *place = value.map_or(T::MISSING, |value| T::of(f64::from(u8::from(value))));
+            }
+            Some(())
+        }
+        DataType::Int8 => numbers::<Int8Type, T>(column, places, f64::from),
+        DataType::UInt8 => numbers::<UInt8Type, T>(column, places, f64::from),
+        DataType::Int16 => numbers::<Int16Type, T>(column, places, f64::from),
+        DataType::UInt16 => numbers::<UInt16Type, T>(column, places, f64::from),
+        DataType::Int32 => numbers::<Int32Type, T>(column, places, f64::from),
+        DataType::UInt32 => numbers::<UInt32Type, T>(column, places, f64::from),
+        DataType::Int64 => numbers::<Int64Type, T>(column, places, |value| value as f64),
+        DataType::UInt64 => numbers::<UInt64Type, T>(column, places, |value| value as f64),
+        DataType::Float16 => numbers::<Float16Type, T>(column, places, |value| value.to_f64()),
+        DataType::Float32 => numbers::<Float32Type, T>(column, places, f64::from),
+        DataType::Float64 => numbers::<Float64Type, T>(column, places, |value| value),
+        _ => None,
+    }
+}
+
+fn numbers<'v, A: ArrowPrimitiveType, T: Real + 'v>(
+    column: &ArrayRef,
+    places: impl Iterator<Item = &'v mut T>,
+    value: impl Fn(A::Native) -> f64,
+) -> Option<()> {
+    let column = column.as_any().downcast_ref::<PrimitiveArray<A>>()?;
+    match column.nulls().filter(|nulls| nulls.null_count() > 0) {
+        None => {
+            for (place, &number) in places.zip(column.values()) {
+                *place = T::of(value(number));
+            }
+        }
+        Some(nulls) => {
+            for (place, (&number, is_there)) in places.zip(column.values().iter().zip(nulls.iter())) {
+                *place = if is_there { T::of(value(number)) } else { T::MISSING };
+            }
+        }
+    }
+    Some(())
+}
+
+fn too_large(name: &str) -> DataError {
+    DataError::new(codes::TOO_LARGE, name, "the rows do not fit into memory")
+        .help("split them into files of fewer rows")
+}

@@ -1,0 +1,202 @@
+//! Columns found by the names of the model's features.
+
+use std::collections::{HashMap, HashSet};
+
+use sched_diagnostics::Code;
+
+use super::near::near;
+use crate::codes;
+use crate::error::{DataError, shorten};
+
+/// What has the names of columns, for messages.
+#[derive(Clone, Copy)]
+pub(in crate::read) struct Named<'a> {
+    /// What it is called: the `header` of CSV text, the `file` of other formats.
+    pub(in crate::read) what: &'static str,
+    /// An error at its place.
+    pub(in crate::read) error: &'a dyn Fn(Code, String) -> DataError,
+}
+
+impl Named<'_> {
+    pub(in crate::read) fn error(&self, code: Code, message: String) -> DataError {
+        (self.error)(code, message)
+    }
+}
+
+/// For each of the model's features the column of its name.
+pub(in crate::read) fn find_columns(
+    header: &[String],
+    names: &[String],
+    named: Named<'_>,
+) -> Result<Vec<usize>, DataError> {
+    let trim = can_be_trimmed(names);
+    let plain = |name: &'_ str| -> String { if trim { name.trim() } else { name }.to_owned() };
+    check_names(names, trim, named)?;
+    let mut places: HashMap<String, Vec<usize>> = HashMap::new();
+    for (column, name) in header.iter().enumerate() {
+        places.entry(plain(name)).or_default().push(column);
+    }
+    let mut columns = Vec::with_capacity(names.len());
+    let mut lacking = Vec::new();
+    for name in names {
+        match places.get(&plain(name)).map(Vec::as_slice) {
+            Some(&[column]) => columns.push(column),
+            Some([first, second, ..]) => {
+                let message = format!("columns {} and {} have the same name", first + 1, second + 1);
+                return Err(named
+                    .error(codes::DUPLICATE_FEATURE, message)
+                    .column(second + 1, Some(name.clone()))
+                    .help("keep the one that is the model's feature, and rename or remove the other"));
+            }
+            _ => lacking.push(name.as_str()),
+        }
+    }
+    if lacking.is_empty() {
+        return Ok(columns);
+    }
+    let taken: HashSet<usize> = columns.into_iter().collect();
+    let others = header.iter().enumerate().filter(|(column, _)| !taken.contains(column));
+    let others: Vec<&str> = others.map(|(_, name)| name.trim()).take(MOST_OTHERS).collect();
+    Err(missing(&lacking, names.len(), &others, named))
+}
+
+/// Columns that are looked at for a near miss.
+const MOST_OTHERS: usize = 4096;
+/// Features that a message names.
+const MOST_NAMED: usize = 3;
+
+/// Whether blanks around names may be ignored: not if they tell two features apart.
+fn can_be_trimmed(names: &[String]) -> bool {
+    let mut seen = HashSet::new();
+    names.iter().all(|name| seen.insert(name.trim()))
+}
+
+/// Refuses names by which no column can be found for certain.
+fn check_names(names: &[String], trimmed: bool, named: Named<'_>) -> Result<(), DataError> {
+    let help = "rename the features when training; or, if the columns are the features in the model's order, say \
+                --by-position";
+    if let Some(at) = names.iter().position(|name| name.trim().is_empty()) {
+        let message =
+            format!("feature {at} of the model has an empty name, so the {} cannot be matched", named.what);
+        return Err(named.error(codes::UNUSABLE_NAMES, message).help(help));
+    }
+    if trimmed {
+        return Ok(());
+    }
+    let mut seen: HashMap<&str, usize> = HashMap::new();
+    for (at, name) in names.iter().enumerate() {
+        if let Some(first) = seen.insert(name, at) {
+            let message = format!(
+                "features {first} and {at} of the model are both named \"{}\", so the {} cannot be matched",
+                shorten(name),
+                named.what
+            );
+            return Err(named.error(codes::UNUSABLE_NAMES, message).help(help));
+        }
+    }
+    Ok(())
+}
+
+/// The header lacks these features of so many; other columns may be what is meant.
+fn missing(lacking: &[&str], features: usize, others: &[&str], named: Named<'_>) -> DataError {
+    let listed: Vec<String> =
+        lacking.iter().take(MOST_NAMED).map(|name| format!("\"{}\"", shorten(name))).collect();
+    let more = match lacking.len() - listed.len() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let whose = if lacking.len() == features { "all features" } else { "features" };
+    let message = format!("the {} lacks {whose} of the model: {}{more}", named.what, listed.join(", "));
+    let pair = |name: &&str| {
+        let other = near(name, others)?;
+        Some(format!("\"{}\" may stand for \"{}\"", shorten(other), shorten(name)))
+    };
+    let pairs: Vec<String> = lacking.iter().take(MOST_NAMED).filter_map(pair).collect();
+    let misses = if pairs.is_empty() { String::new() } else { format!("{}: ", pairs.join(", ")) };
+    named.error(codes::MISSING_FEATURE, message).help(format!(
+        "{misses}give the columns the model's names; or, if the columns are the features in the model's order, say \
+         --by-position"
+    ))
+}
+
+/// The names of columns for a library that does not hold names.
+pub(in crate::read) fn without_names_of_the_model(named: Named<'_>) -> DataError {
+    let message = format!(
+        "the {} cannot be matched: the library was built by an older schedc and does not hold the names of the model's \
+         features",
+        named.what
+    );
+    named.error(codes::UNMATCHED_HEADER, message).help(
+        "build the library again; or, if the columns are the features in the model's order, say --by-position or remove \
+         the header",
+    )
+}
+
+/// Refuses names that speak against columns by position, where the model's features have no names.
+pub(in crate::read) fn check_order(header: &[String], named: Named<'_>) -> Result<(), DataError> {
+    let refused =
+        |message: &str, help: &str| Err(named.error(codes::UNMATCHED_HEADER, message.to_owned()).help(help));
+    let unnamed = |name: &String| name.trim().is_empty();
+    if header.first().is_some_and(unnamed) && header.iter().skip(1).any(|name| !unnamed(name)) {
+        return refused(
+            "the first column has no name, as if it were the index that pandas writes",
+            "leave the index out with to_csv(..., index=False); if the column is the model's first feature, say \
+             --by-position, or give it a name",
+        );
+    }
+    let numbered: Vec<Option<usize>> =
+        header.iter().map(|name| name.trim().strip_prefix('f')?.parse().ok()).collect();
+    let distinct: HashSet<usize> = numbered.iter().flatten().copied().collect();
+    let all = distinct.len() == header.len() && distinct.iter().all(|&number| number < header.len());
+    if all && numbered.iter().enumerate().any(|(at, number)| *number != Some(at)) {
+        return refused(
+            "the columns are named f0, f1 ... in another order, and the model has no names to find them by",
+            "put the columns in the order f0, f1 ...; if they are in the model's order as they are, say --by-position",
+        );
+    }
+    Ok(())
+}
+
+/// The columns that are to be copied to the results, by their names.
+pub(in crate::read) fn find_kept(
+    header: &[String],
+    keep: &[String],
+    named: Named<'_>,
+) -> Result<Vec<usize>, DataError> {
+    let find = |wanted: &String| {
+        let mut found = header.iter().enumerate().filter(|(_, name)| name.trim() == wanted.trim());
+        match (found.next(), found.next()) {
+            (Some((column, _)), None) => Ok(column),
+            (Some((first, _)), Some((second, _))) => {
+                let message = format!(
+                    "columns {} and {} are both named \"{}\", which is to be kept",
+                    first + 1,
+                    second + 1,
+                    shorten(wanted)
+                );
+                Err(named.error(codes::KEEP, message).help("rename or remove one of them"))
+            }
+            (None, _) => {
+                let others: Vec<&str> = header.iter().map(|name| name.trim()).take(MOST_OTHERS).collect();
+                let meant =
+                    near(wanted, &others).map(|other| format!("\"{}\" may be meant: ", shorten(other)));
+                let message =
+                    format!("the {} has no column \"{}\", which is to be kept", named.what, shorten(wanted));
+                Err(named.error(codes::KEEP, message).help(format!(
+                    "{}name columns of the input after --keep, with commas between them",
+                    meant.unwrap_or_default()
+                )))
+            }
+        }
+    };
+    keep.iter().map(find).collect()
+}
+
+/// The columns by position, of so many, that are features: all of them, or all but those that are kept.
+pub(in crate::read) fn by_position(width: usize, features: usize, kept: &[usize]) -> Option<Vec<usize>> {
+    if width == features {
+        return Some((0..width).collect());
+    }
+    let others: Vec<usize> = (0..width).filter(|column| !kept.contains(column)).collect();
+    (others.len() == features).then_some(others)
+}

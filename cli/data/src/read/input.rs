@@ -1,0 +1,79 @@
+//! Bytes to read from: a file, memory or a pipe.
+
+use std::fs::File;
+use std::io::{self, Cursor, Read, Seek, SeekFrom};
+
+use bytes::Bytes;
+
+/// A source of bytes that has been opened.
+pub(super) enum Input {
+    /// A regular file, in which any place can be reached.
+    File(File),
+    /// The content of a file.
+    Memory(Cursor<Bytes>),
+    /// What can be read once, from the beginning to the end.
+    Pipe(Box<dyn Read>),
+}
+
+impl Input {
+    /// The number of bytes, where it is known.
+    pub(super) fn length(&self) -> Option<u64> {
+        match self {
+            Input::File(file) => file.metadata().ok().map(|metadata| metadata.len()),
+            Input::Memory(cursor) => Some(cursor.get_ref().len() as u64),
+            Input::Pipe(_) => None,
+        }
+    }
+
+    /// The first bytes, at most so many. Reading starts at the first byte afterwards.
+    pub(super) fn head(&mut self, most: u64) -> io::Result<Vec<u8>> {
+        let mut head = Vec::new();
+        self.by_ref().take(most).read_to_end(&mut head)?;
+        if let Input::Pipe(pipe) = self {
+            let rest = std::mem::replace(pipe, Box::new(io::empty()));
+            *pipe = Box::new(Cursor::new(head.clone()).chain(rest));
+        } else {
+            self.seek(SeekFrom::Start(0))?;
+        }
+        Ok(head)
+    }
+
+    /// Passes over bytes. Fewer may be left.
+    pub(super) fn skip(&mut self, bytes: u64) -> io::Result<()> {
+        match (&mut *self, i64::try_from(bytes)) {
+            (Input::File(_) | Input::Memory(_), Ok(bytes)) => self.seek(SeekFrom::Current(bytes)).map(drop),
+            _ => io::copy(&mut self.by_ref().take(bytes), &mut io::sink()).map(drop),
+        }
+    }
+
+    /// Reads bytes from some place on, as many as fit.
+    pub(super) fn read_at(&mut self, at: u64, bytes: &mut [u8]) -> io::Result<()> {
+        self.seek(SeekFrom::Start(at))?;
+        self.read_exact(bytes)
+    }
+
+    /// Whether any place can be reached.
+    pub(super) fn is_seekable(&self) -> bool {
+        !matches!(self, Input::Pipe(_))
+    }
+}
+
+impl Read for Input {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Input::File(file) => file.read(buffer),
+            Input::Memory(cursor) => cursor.read(buffer),
+            Input::Pipe(pipe) => pipe.read(buffer),
+        }
+    }
+}
+
+impl Seek for Input {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        match self {
+            Input::File(file) => file.seek(to),
+            Input::Memory(cursor) => cursor.seek(to),
+            Input::Pipe(_) => Err(io::ErrorKind::NotSeekable.into()),
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! NumPy's `.npz`: a zip archive of `.npy` arrays, of which one is read.
+
+use std::io::{self, Read, Seek, SeekFrom};
+
+use flate2::CrcReader;
+use flate2::read::DeflateDecoder;
+use zip::{CompressionMethod, ZipArchive};
+
+use super::input::Input;
+use super::npy::Npy;
+use crate::codes;
+use crate::error::{DataError, shorten};
+
+/// What a file starts with.
+pub(super) const MAGIC: &[u8] = b"PK\x03\x04";
+/// What an archive without files starts with.
+pub(super) const MAGIC_OF_NONE: &[u8] = b"PK\x05\x06";
+/// Names of arrays that a message has.
+const MOST_NAMED: usize = 8;
+
+/// Reads an array of an archive: the one of that name, or the only one.
+pub(super) fn open(input: Input, name: &str, columns: usize, array: Option<&str>) -> Result<Npy, DataError> {
+    let mut archive = ZipArchive::new(input).map_err(|error| damaged(name, &error.to_string()))?;
+    let at = choose(&archive, name, array)?;
+    let file = archive.by_index_raw(at).map_err(|error| damaged(name, &error.to_string()))?;
+    let (method, start, length) = (file.compression(), file.data_start(), file.compressed_size());
+    let (crc, size, encrypted) = (file.crc32(), file.size(), file.encrypted());
+    drop(file);
+    let start = start.ok_or_else(|| damaged(name, "the place of the array is not known"))?;
+    if encrypted {
+        return Err(DataError::new(codes::WHICH_ARRAY, name, "the archive is encrypted")
+            .help("save it again with numpy.savez"));
+    }
+    let mut input = archive.into_inner();
+    input.seek(SeekFrom::Start(start)).map_err(|error| super::unreadable(name, &error))?;
+    let stored = input.take(length);
+    let content: Box<dyn Read> = match method {
+        CompressionMethod::Stored => Box::new(stored),
+        CompressionMethod::DEFLATE => Box::new(DeflateDecoder::new(stored)),
+        other => {
+            let message = format!("the archive is compressed by a method other than deflate ({other})");
+            return Err(DataError::new(codes::WHICH_ARRAY, name, message)
+                .help("save it again with numpy.savez or numpy.savez_compressed"));
+        }
+    };
+    let member = Member { content: CrcReader::new(content), crc, size, read: 0 };
+    Npy::new(Input::Pipe(Box::new(member)), name, columns)
+}
+
+/// The number of the array to read.
+fn choose(archive: &ZipArchive<Input>, name: &str, array: Option<&str>) -> Result<usize, DataError> {
+    let mut arrays = Vec::new();
+    for at in 0..archive.len() {
+        let file = archive.name_for_index(at).and_then(Result::ok);
+        if let Some(found) = file.as_deref().and_then(|file| file.strip_suffix(".npy")) {
+            arrays.push((at, found.to_owned()));
+        }
+    }
+    let listed: Vec<String> =
+        arrays.iter().take(MOST_NAMED).map(|(_, array)| format!("\"{}\"", shorten(array))).collect();
+    let listed = listed.join(", ");
+    let refused =
+        |message: String, help: &str| Err(DataError::new(codes::WHICH_ARRAY, name, message).help(help));
+    match (array, arrays.as_slice()) {
+        (_, []) => refused(
+            "the zip archive holds no .npy array".to_owned(),
+            "name an archive that numpy.savez has written, or a file of another format",
+        ),
+        (None, &[(at, _)]) => Ok(at),
+        (None, several) => refused(
+            format!("the archive holds {} arrays: {listed}", several.len()),
+            "say which one holds the rows, for example with --array X",
+        ),
+        (Some(wanted), arrays) => match arrays.iter().find(|(_, array)| array == wanted) {
+            Some(&(at, _)) => Ok(at),
+            None => refused(
+                format!("the archive holds no array \"{}\", but {listed}", shorten(wanted)),
+                "name one of its arrays after --array",
+            ),
+        },
+    }
+}
+
+fn damaged(name: &str, error: &str) -> DataError {
+    DataError::new(codes::DAMAGED, name, format!("the archive cannot be read: {error}"))
+        .help("the file is damaged or cut off: save or copy it again")
+}
+
+/// The content of a file in an archive, which is compared with its checksum at the end.
+struct Member {
+    content: CrcReader<Box<dyn Read>>,
+    crc: u32,
+    size: u64,
+    read: u64,
+}
+
+impl Read for Member {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.content.read(buffer)?;
+        self.read += read as u64;
+        if read == 0 && !buffer.is_empty() && (self.content.crc().sum() != self.crc || self.read != self.size)
+        {
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidData,
+                "the checksum of the archive is that of other data",
+            ));
+        }
+        Ok(read)
+    }
+}

@@ -1,0 +1,201 @@
+//! Rows in pieces, from one file or several.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use arrow_schema::FieldRef;
+
+use super::{Batch, Expect, Reader, Reading, Source, Values, folder, open};
+use crate::codes;
+use crate::error::{DataError, shorten};
+
+/// The columns that are kept beside the rows: their names and types.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct KeptColumns(pub(crate) Vec<FieldRef>);
+
+/// Rows that are read piece by piece: of a file, or of all files of a folder, one after the other.
+pub struct RowStream<'a> {
+    expect: Expect<'a>,
+    reading: Reading<'a>,
+    /// Files that have not been opened yet, each with the parts of it that are read if not all are.
+    files: VecDeque<(Source, Option<Range<u64>>)>,
+    /// The file that is being read, with its name.
+    current: Option<(Box<dyn Reader + 'a>, String)>,
+    /// How many rows there are in all.
+    rows: Option<u64>,
+    names: Option<Vec<String>>,
+    kept: Option<KeptColumns>,
+    notes: Vec<String>,
+}
+
+impl<'a> RowStream<'a> {
+    /// Opens a file, a folder, or standard input.
+    ///
+    /// # Errors
+    ///
+    /// A [`DataError`] as of [`read_rows`](super::read_rows).
+    pub fn open(source: &Source, expect: Expect<'a>, reading: Reading<'a>) -> Result<Self, DataError> {
+        let repeated = reading
+            .keep
+            .iter()
+            .enumerate()
+            .find(|(at, name)| reading.keep.iter().take(*at).any(|other| other == *name));
+        if let Some((_, name)) = repeated {
+            let message = format!("\"{}\" is to be kept twice", shorten(name));
+            return Err(DataError::new(codes::KEEP, &source.name(), message)
+                .help("name each column once after --keep"));
+        }
+        let files = match source {
+            Source::Path(path) if path.is_dir() => folder::files(path)?,
+            _ => vec![source.clone()],
+        };
+        let mut stream = RowStream {
+            expect,
+            reading,
+            files: VecDeque::new(),
+            current: None,
+            rows: None,
+            names: None,
+            kept: None,
+            notes: Vec::new(),
+        };
+        match files.as_slice() {
+            [one] => stream.open_only(one)?,
+            _ => stream.plan(files)?,
+        }
+        Ok(stream)
+    }
+
+    /// Opens the only file, which may be read only once.
+    fn open_only(&mut self, file: &Source) -> Result<(), DataError> {
+        let mut reader = self.reader(file)?;
+        if let Some(shard) = self.reading.shard {
+            let parts = reader.parts().ok_or_else(|| undivided(&file.name()))?;
+            reader.select(shard.range(parts))?;
+        }
+        self.rows = reader.rows();
+        self.start(reader, file.name())
+    }
+
+    /// Counts the rows and parts of several files, where they say how many they have.
+    fn plan(&mut self, files: Vec<Source>) -> Result<(), DataError> {
+        let mut parts = Vec::new();
+        let mut rows = Some(0_u64);
+        for file in &files {
+            let reader = self.reader(file)?;
+            rows = rows.zip(reader.rows()).and_then(|(sum, rows)| sum.checked_add(rows));
+            match (self.reading.shard, reader.parts()) {
+                (Some(_), None) => return Err(undivided(&file.name())),
+                (Some(_), Some(number)) => parts.push(number),
+                // Nothing is to be learnt of files that do not say how long they are.
+                (None, _) if rows.is_none() => break,
+                (None, _) => {}
+            }
+        }
+        self.rows = rows.filter(|_| self.reading.shard.is_none());
+        let chosen = self.reading.shard.map(|shard| shard.range(parts.iter().sum()));
+        let mut first = 0_u64;
+        for (at, file) in files.into_iter().enumerate() {
+            let number = parts.get(at).copied().unwrap_or(0);
+            let within = chosen.as_ref().map(|chosen| {
+                let own = |part: u64| part.clamp(first, first + number) - first;
+                own(chosen.start)..own(chosen.end)
+            });
+            first += number;
+            self.files.push_back((file, within));
+        }
+        // Files without rows of this shard are not read, but for the first one: it has the names.
+        let mut at = 0;
+        self.files.retain(|(_, within)| {
+            at += 1;
+            at == 1 || within.as_ref().is_none_or(|parts| !parts.is_empty())
+        });
+        self.step().map(drop)
+    }
+
+    fn reader(&self, file: &Source) -> Result<Box<dyn Reader + 'a>, DataError> {
+        open::reader(open::input(file)?, &file.name(), self.expect, &self.reading)
+    }
+
+    /// Opens the next file; whether there is one.
+    fn step(&mut self) -> Result<bool, DataError> {
+        let Some((file, parts)) = self.files.pop_front() else { return Ok(false) };
+        let mut reader = self.reader(&file)?;
+        if let Some(parts) = parts {
+            reader.select(parts)?;
+        }
+        self.start(reader, file.name())?;
+        Ok(true)
+    }
+
+    /// Reads from this file from now on.
+    fn start(&mut self, reader: Box<dyn Reader + 'a>, name: String) -> Result<(), DataError> {
+        let kept = KeptColumns(reader.kept());
+        let first = self.kept.get_or_insert_with(|| kept.clone());
+        let differs = first.0.iter().zip(&kept.0).find(|(one, other)| one.data_type() != other.data_type());
+        if let Some((one, _)) = differs {
+            let message = format!(
+                "column \"{}\" is to be kept, and has another type than in the files before",
+                shorten(one.name())
+            );
+            return Err(DataError::new(codes::KEEP, &name, message)
+                .help("save the files with the same types of columns, or do not keep this one"));
+        }
+        self.current = Some((reader, name));
+        Ok(())
+    }
+
+    /// The next rows, at most `most` and at least one, or `None` at the end.
+    ///
+    /// # Errors
+    ///
+    /// A [`DataError`] as of [`read_rows`](super::read_rows). Rows that have been given before stay right.
+    pub fn next(&mut self, most: usize) -> Result<Option<Batch>, DataError> {
+        while let Some((reader, _)) = &mut self.current {
+            let batch = reader.next(most.max(1))?;
+            self.notes.extend(reader.notes());
+            if self.names.is_none() {
+                self.names = reader.names();
+            }
+            if batch.is_some() || !self.step()? {
+                return Ok(batch);
+            }
+        }
+        Ok(None)
+    }
+
+    /// How many rows there are in all, where the files say it.
+    pub fn rows(&self) -> Option<u64> {
+        self.rows
+    }
+
+    /// The names of the features' columns, where the first file has some; known after the first rows.
+    pub fn names(&self) -> Option<Vec<String>> {
+        self.names.clone()
+    }
+
+    /// The columns that are kept.
+    pub fn kept(&self) -> KeptColumns {
+        self.kept.clone().unwrap_or_default()
+    }
+
+    /// How first lines of CSV text were read, where that is in doubt, as far as it has not been told.
+    pub fn notes(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.notes)
+    }
+
+    /// The values of no rows, of the type that CSV has.
+    pub(super) fn no_values(&self) -> Values {
+        Values::F64(Vec::new())
+    }
+}
+
+/// The error of a format whose rows cannot be divided before they are read.
+fn undivided(name: &str) -> DataError {
+    DataError::new(
+        codes::UNDIVIDED,
+        name,
+        "how many rows there are is known at the end only, so there are no shards",
+    )
+    .help("save the rows as Parquet, as an Arrow file or as .npy, or split the file and predict each part")
+}

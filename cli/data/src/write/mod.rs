@@ -1,0 +1,327 @@
+//! Writing predictions.
+
+mod cells;
+mod numpy;
+mod tables;
+mod text;
+
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use arrow_array::ArrayRef;
+use arrow_schema::FieldRef;
+
+use crate::codes;
+use crate::error::{DataError, count, shorten};
+use crate::files::{Unfinished, unwritable};
+use crate::read::{Batch, KeptColumns};
+
+/// Numbers to write, in row-major order.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Numbers<'a> {
+    /// Single precision: predictions, and margins of most models.
+    F32(&'a [f32]),
+    /// Double precision: margins of models that add in double precision.
+    F64(&'a [f64]),
+    /// Integers: leaf indices.
+    I32(&'a [i32]),
+}
+
+impl Numbers<'_> {
+    fn len(self) -> usize {
+        match self {
+            Numbers::F32(values) => values.len(),
+            Numbers::F64(values) => values.len(),
+            Numbers::I32(values) => values.len(),
+        }
+    }
+
+    /// The type of the numbers.
+    pub fn number(self) -> Number {
+        match self {
+            Numbers::F32(_) => Number::F32,
+            Numbers::F64(_) => Number::F64,
+            Numbers::I32(_) => Number::I32,
+        }
+    }
+}
+
+/// A type of numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Number {
+    /// Single precision.
+    F32,
+    /// Double precision.
+    F64,
+    /// Integers of 32 bits.
+    I32,
+}
+
+/// What a table of results is made of.
+#[derive(Clone, Debug)]
+pub struct Layout {
+    /// The names of the columns, at least one.
+    pub headings: Vec<String>,
+    /// The type of their numbers.
+    pub number: Number,
+    /// The columns of the input that stand before them.
+    pub kept: KeptColumns,
+}
+
+impl Layout {
+    /// Columns of one kind: a single one is named by the word itself, several are numbered.
+    pub fn of(heading: &str, columns: usize, number: Number, kept: KeptColumns) -> Layout {
+        let headings = match columns {
+            1 => vec![heading.to_owned()],
+            _ => (0..columns).map(|column| format!("{heading}_{column}")).collect(),
+        };
+        Layout { headings, number, kept }
+    }
+}
+
+/// A table of results.
+#[derive(Clone, Copy, Debug)]
+pub struct Table<'a> {
+    /// The values, `columns` per row.
+    pub values: Numbers<'a>,
+    /// The number of columns, at least one.
+    pub columns: usize,
+    /// What the values are, in one word, e.g. `prediction`. The heading of a single column; several columns are
+    /// headed `prediction_0`, `prediction_1` and so on.
+    pub heading: &'a str,
+}
+
+/// Where a table goes.
+#[derive(Clone, Debug)]
+pub enum Destination {
+    /// A file; its extension tells the format: `.csv`, `.npy`, `.npz`, `.parquet` or `.arrow`.
+    Path(PathBuf),
+    /// Standard output, as CSV.
+    StandardOutput,
+}
+
+/// The formats of tables, by the ends of their files' names.
+const FORMATS: [(&str, Format); 5] = [
+    ("csv", Format::Csv),
+    ("npy", Format::Npy),
+    ("npz", Format::Npz),
+    ("parquet", Format::Parquet),
+    ("arrow", Format::Arrow),
+];
+
+impl Destination {
+    /// The destination that a command-line argument names: `-` is standard output.
+    pub fn from_argument(argument: impl Into<PathBuf>) -> Self {
+        let path = argument.into();
+        if path.as_os_str() == "-" { Destination::StandardOutput } else { Destination::Path(path) }
+    }
+
+    /// Checks, before any work is done, that the format is known, and that it can hold these columns of the input.
+    ///
+    /// # Errors
+    ///
+    /// `D0013` for a file with another extension, `D0024` for an array of NumPy that cannot keep columns.
+    pub fn check(&self, keep: &[String]) -> Result<(), DataError> {
+        match self.format()? {
+            Format::Npy | Format::Npz if !keep.is_empty() => {
+                let message =
+                    "an array of NumPy has numbers of one type, and cannot hold columns that are kept";
+                Err(DataError::new(codes::KEEP, &self.name(), message)
+                    .help("let the file end in .parquet, .arrow or .csv, or leave out --keep"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn name(&self) -> String {
+        match self {
+            Destination::Path(path) => path.display().to_string(),
+            Destination::StandardOutput => "standard output".to_owned(),
+        }
+    }
+
+    fn format(&self) -> Result<Format, DataError> {
+        let Destination::Path(path) = self else { return Ok(Format::Csv) };
+        let extension = path.extension().unwrap_or_default();
+        match FORMATS.iter().find(|(known, _)| extension.eq_ignore_ascii_case(known)) {
+            Some((_, format)) => Ok(*format),
+            None if is_stream(path) => Ok(Format::Csv),
+            None => Err(DataError::new(
+                codes::UNKNOWN_EXTENSION,
+                &self.name(),
+                "the file name does not tell the format",
+            )
+            .help("let it end in .csv, .npy, .npz, .parquet or .arrow")),
+        }
+    }
+}
+
+/// A format of tables.
+#[derive(Clone, Copy)]
+enum Format {
+    Npy,
+    Npz,
+    Csv,
+    Parquet,
+    Arrow,
+}
+
+/// Where the bytes of a table go.
+type Out = BufWriter<Box<dyn Write + Send>>;
+
+/// The bytes of a table in one of the formats.
+trait Encode {
+    /// Adds rows.
+    fn write(&mut self, numbers: Numbers<'_>, kept: &[ArrayRef]) -> io::Result<()>;
+    /// Adds what stands at the end.
+    fn finish(self: Box<Self>) -> io::Result<()>;
+}
+
+/// A table that is written piece by piece. A file appears in its place when the table is finished, whole or not at all.
+///
+/// Standard output that is closed early, as by `head`, is no error.
+pub struct TableWriter {
+    encoder: Box<dyn Encode>,
+    file: Option<Unfinished>,
+    name: String,
+    columns: usize,
+    number: Number,
+    /// Whether nobody reads any more.
+    closed: bool,
+}
+
+impl TableWriter {
+    /// Begins a table.
+    ///
+    /// # Errors
+    ///
+    /// `D0012` if nothing can be written there, `D0013` for an unknown format, `D0024` for columns of the input that
+    /// cannot be kept.
+    pub fn create(destination: &Destination, layout: &Layout) -> Result<Self, DataError> {
+        let (name, format) = (destination.name(), destination.format()?);
+        check_kept(&name, layout)?;
+        let failed = |error: io::Error| unwritable(Path::new(&name), &error);
+        let file = match destination {
+            Destination::Path(path) => Some(Unfinished::create(path)?),
+            Destination::StandardOutput => None,
+        };
+        let out = || -> Result<Out, DataError> {
+            Ok(BufWriter::with_capacity(
+                1 << 16,
+                match &file {
+                    Some(file) => Box::new(file.file()?),
+                    None => Box::new(io::stdout()),
+                },
+            ))
+        };
+        let mut closed = false;
+        let encoder: Box<dyn Encode> = match format {
+            Format::Npy | Format::Npz => {
+                let place = match &file {
+                    Some(file) if file.is_regular() => numpy::Place::File(file.file()?),
+                    _ => numpy::Place::Pipe(out()?),
+                };
+                let array = numpy::Array::create(place, matches!(format, Format::Npz), layout);
+                Box::new(array.map_err(failed)?)
+            }
+            Format::Csv => {
+                cells::check(&layout.kept, &name)?;
+                let mut text = text::Text::new(out()?, layout);
+                closed = ended(text.header(layout), &name)?;
+                Box::new(text)
+            }
+            Format::Parquet => Box::new(tables::Parquet::create(out()?, layout).map_err(failed)?),
+            Format::Arrow => Box::new(tables::Arrow::create(out()?, layout).map_err(failed)?),
+        };
+        Ok(TableWriter { encoder, file, name, columns: layout.headings.len(), number: layout.number, closed })
+    }
+
+    /// Adds the results of a batch of rows; whether more are wanted.
+    ///
+    /// # Errors
+    ///
+    /// `D0012` if they cannot be written, `D0014` if they are no rows of this table.
+    pub fn write(&mut self, results: Numbers<'_>, batch: &Batch) -> Result<bool, DataError> {
+        if results.len() != batch.rows.saturating_mul(self.columns) {
+            return Err(shape(results.len(), self.columns));
+        }
+        self.add(results, &batch.kept)
+    }
+
+    fn add(&mut self, results: Numbers<'_>, kept: &[ArrayRef]) -> Result<bool, DataError> {
+        if results.number() != self.number {
+            return Err(DataError::new(codes::SHAPE, "the result", "its numbers are of several types"));
+        }
+        if !self.closed {
+            self.closed = ended(self.encoder.write(results, kept), &self.name)?;
+        }
+        Ok(!self.closed)
+    }
+
+    /// Puts the table in its place.
+    ///
+    /// # Errors
+    ///
+    /// `D0012` if it cannot be written.
+    pub fn finish(self) -> Result<(), DataError> {
+        let result = self.encoder.finish();
+        if !self.closed {
+            ended(result, &self.name)?;
+        }
+        self.file.map_or(Ok(()), Unfinished::finish)
+    }
+}
+
+/// Whether writing has failed since the reader of a pipe has gone, which is no error.
+fn ended(written: io::Result<()>, name: &str) -> Result<bool, DataError> {
+    match written {
+        Ok(()) => Ok(false),
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(true),
+        Err(error) => Err(unwritable(Path::new(name), &error)),
+    }
+}
+
+/// Refuses columns of the input whose names are those of results.
+fn check_kept(name: &str, layout: &Layout) -> Result<(), DataError> {
+    let is_heading = |field: &&FieldRef| layout.headings.iter().any(|heading| heading == field.name());
+    match layout.kept.0.iter().find(is_heading) {
+        None => Ok(()),
+        Some(field) => {
+            let message =
+                format!("column \"{}\" is to be kept, and has the name of a result", shorten(field.name()));
+            Err(DataError::new(codes::KEEP, name, message)
+                .help("rename the column of the input, or do not keep it"))
+        }
+    }
+}
+
+/// Writes a table: a NumPy array, one-dimensional if there is one column, CSV with a header and one line per row, or a
+/// Parquet or Arrow file.
+///
+/// CSV has the fewest digits that read back as the same float, `NaN`, `inf` and `-inf`. A file appears whole or not at
+/// all. Standard output that is closed early, as by `head`, is no error.
+///
+/// # Errors
+///
+/// A [`DataError`] with a code from `D0012` to `D0014`.
+pub fn write_table(table: &Table<'_>, destination: &Destination) -> Result<(), DataError> {
+    if table.columns == 0 || !table.values.len().is_multiple_of(table.columns) {
+        return Err(shape(table.values.len(), table.columns));
+    }
+    let layout = Layout::of(table.heading, table.columns, table.values.number(), KeptColumns::default());
+    let mut writer = TableWriter::create(destination, &layout)?;
+    writer.add(table.values, &[])?;
+    writer.finish()
+}
+
+/// The error of values that are no rows.
+fn shape(values: usize, columns: usize) -> DataError {
+    let message = format!("{} do not make rows of {}", count(values, "value"), count(columns, "column"));
+    DataError::new(codes::SHAPE, "the result", message)
+}
+
+/// Whether the path names something that takes bytes and is no file, such as `/dev/null` or a named pipe: it has no
+/// content that could be left half-written, and must not be replaced by a file.
+fn is_stream(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir())
+}

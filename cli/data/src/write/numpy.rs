@@ -1,0 +1,111 @@
+//! Arrays of NumPy: `.npy`, and `.npz` with one of them.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Seek, SeekFrom, Write};
+
+use arrow_array::ArrayRef;
+use zip::write::SimpleFileOptions;
+use zip::{CompressionMethod, ZipWriter};
+
+use super::{Encode, Layout, Number, Numbers, Out};
+
+/// Bytes before the elements: the header has room for any number of rows, which is known at the end only.
+const HEADER: usize = 128;
+
+/// The name of the array in an archive: the one that `numpy.savez` gives to the first array without a name.
+const MEMBER: &str = "arr_0.npy";
+
+/// Where an array goes.
+pub(super) enum Place {
+    /// A file, in which any place can be written.
+    File(File),
+    /// What takes one byte after the other.
+    Pipe(Out),
+}
+
+/// An array that is written row by row.
+pub(super) struct Array {
+    /// The array: in its place, or in a nameless file until it is whole.
+    array: BufWriter<File>,
+    /// Where it is copied to when it is whole.
+    copy: Option<Place>,
+    zipped: bool,
+    number: Number,
+    columns: usize,
+    values: u64,
+}
+
+impl Array {
+    pub(super) fn create(place: Place, zipped: bool, layout: &Layout) -> io::Result<Self> {
+        let (file, copy) = match place {
+            Place::File(file) if !zipped => (file, None),
+            place => (tempfile::tempfile()?, Some(place)),
+        };
+        let mut array = BufWriter::with_capacity(1 << 16, file);
+        array.write_all(&[0; HEADER])?;
+        Ok(Array { array, copy, zipped, number: layout.number, columns: layout.headings.len(), values: 0 })
+    }
+
+    fn header(&self) -> io::Result<Vec<u8>> {
+        let element = match self.number {
+            Number::F32 => "<f4",
+            Number::F64 => "<f8",
+            Number::I32 => "<i4",
+        };
+        let rows = self.values / self.columns.max(1) as u64;
+        let shape = match self.columns {
+            1 => format!("({rows},)"),
+            columns => format!("({rows}, {columns})"),
+        };
+        let text = format!("{{'descr': '{element}', 'fortran_order': False, 'shape': {shape}, }}");
+        let mut header = b"\x93NUMPY\x01\x00".to_vec();
+        header.extend((HEADER as u16 - 10).to_le_bytes());
+        header.extend(text.as_bytes());
+        if header.len() >= HEADER {
+            return Err(io::Error::other("the array has too many rows"));
+        }
+        header.resize(HEADER - 1, b' ');
+        header.push(b'\n');
+        Ok(header)
+    }
+}
+
+impl Encode for Array {
+    fn write(&mut self, numbers: Numbers<'_>, _: &[ArrayRef]) -> io::Result<()> {
+        self.values += numbers.len() as u64;
+        let out = &mut self.array;
+        match numbers {
+            Numbers::F32(values) => values.iter().try_for_each(|value| out.write_all(&value.to_le_bytes())),
+            Numbers::F64(values) => values.iter().try_for_each(|value| out.write_all(&value.to_le_bytes())),
+            Numbers::I32(values) => values.iter().try_for_each(|value| out.write_all(&value.to_le_bytes())),
+        }
+    }
+
+    fn finish(self: Box<Self>) -> io::Result<()> {
+        let header = self.header()?;
+        let mut array = self.array.into_inner().map_err(io::IntoInnerError::into_error)?;
+        array.seek(SeekFrom::Start(0))?;
+        array.write_all(&header)?;
+        array.seek(SeekFrom::Start(0))?;
+        match (self.copy, self.zipped) {
+            (None, _) => Ok(()),
+            (Some(Place::File(file)), true) => zip(&mut array, file).map(drop),
+            (Some(Place::File(mut file)), false) => io::copy(&mut array, &mut file).map(drop),
+            (Some(Place::Pipe(mut out)), zipped) => {
+                let mut whole = if zipped { zip(&mut array, tempfile::tempfile()?)? } else { array };
+                whole.seek(SeekFrom::Start(0))?;
+                io::copy(&mut whole, &mut out)?;
+                out.flush()
+            }
+        }
+    }
+}
+
+/// Writes an archive that holds the array, as `numpy.savez` does: not compressed.
+fn zip(array: &mut File, into: File) -> io::Result<File> {
+    let mut archive = ZipWriter::new(BufWriter::with_capacity(1 << 16, into));
+    let options = SimpleFileOptions::default().compression_method(CompressionMethod::Stored).large_file(true);
+    archive.start_file(MEMBER, options)?;
+    io::copy(array, &mut archive)?;
+    archive.finish()?.into_inner().map_err(io::IntoInnerError::into_error)
+}

@@ -1,0 +1,123 @@
+//! Parquet and Arrow files.
+
+use std::io;
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, Float32Array, Float64Array, Int32Array, RecordBatch};
+use arrow_ipc::writer::FileWriter;
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use parquet::arrow::ArrowWriter;
+use parquet::file::properties::WriterProperties;
+
+use super::{Encode, Layout, Number, Numbers, Out};
+
+/// Numbers in a row group, at most: so many are in memory until it is written.
+const MOST_NUMBERS: usize = 1 << 22;
+/// Rows in a row group.
+const LEAST_ROWS: usize = 1 << 10;
+const MOST_ROWS: usize = 1 << 17;
+
+/// The columns of a table.
+struct Columns {
+    schema: SchemaRef,
+    /// How many of them are results.
+    results: usize,
+}
+
+impl Columns {
+    fn of(layout: &Layout) -> Self {
+        let number = match layout.number {
+            Number::F32 => DataType::Float32,
+            Number::F64 => DataType::Float64,
+            Number::I32 => DataType::Int32,
+        };
+        let result = |name: &String| Arc::new(Field::new(name, number.clone(), false));
+        let fields: Vec<_> =
+            layout.kept.0.iter().cloned().chain(layout.headings.iter().map(result)).collect();
+        Columns { schema: Arc::new(Schema::new(fields)), results: layout.headings.len() }
+    }
+
+    /// Rows as columns.
+    fn batch(&self, numbers: Numbers<'_>, kept: &[ArrayRef]) -> io::Result<RecordBatch> {
+        let (results, mut columns) = (self.results, kept.to_vec());
+        for at in 0..results {
+            columns.push(match numbers {
+                Numbers::F32(values) => Arc::new(Float32Array::from(column(values, at, results))) as ArrayRef,
+                Numbers::F64(values) => Arc::new(Float64Array::from(column(values, at, results))),
+                Numbers::I32(values) => Arc::new(Int32Array::from(column(values, at, results))),
+            });
+        }
+        RecordBatch::try_new(Arc::clone(&self.schema), columns).map_err(io::Error::other)
+    }
+}
+
+/// One of so many columns.
+fn column<T: Copy>(values: &[T], at: usize, columns: usize) -> Vec<T> {
+    values.iter().skip(at).step_by(columns.max(1)).copied().collect()
+}
+
+/// The error of a crate, as what it was before that crate had it.
+fn plain(error: impl std::error::Error + Send + Sync + 'static) -> io::Error {
+    let mut cause = Some(&error as &dyn std::error::Error);
+    while let Some(inner) = cause {
+        if let Some(found) = inner.downcast_ref::<io::Error>() {
+            return found.kind().into();
+        }
+        cause = inner.source();
+    }
+    io::Error::other(error)
+}
+
+/// A Parquet file that is written row group by row group.
+pub(super) struct Parquet {
+    columns: Columns,
+    writer: ArrowWriter<Out>,
+}
+
+impl Parquet {
+    pub(super) fn create(out: Out, layout: &Layout) -> io::Result<Self> {
+        let columns = Columns::of(layout);
+        let rows = (MOST_NUMBERS / columns.schema.fields().len().max(1)).clamp(LEAST_ROWS, MOST_ROWS);
+        let properties = WriterProperties::builder()
+            .set_max_row_group_row_count(Some(rows))
+            .set_created_by(concat!("schedc version ", env!("CARGO_PKG_VERSION")).to_owned())
+            .build();
+        let writer =
+            ArrowWriter::try_new(out, Arc::clone(&columns.schema), Some(properties)).map_err(plain)?;
+        Ok(Parquet { columns, writer })
+    }
+}
+
+impl Encode for Parquet {
+    fn write(&mut self, numbers: Numbers<'_>, kept: &[ArrayRef]) -> io::Result<()> {
+        self.writer.write(&self.columns.batch(numbers, kept)?).map_err(plain)
+    }
+
+    fn finish(self: Box<Self>) -> io::Result<()> {
+        io::Write::flush(&mut self.writer.into_inner().map_err(plain)?)
+    }
+}
+
+/// An Arrow file that is written batch by batch.
+pub(super) struct Arrow {
+    columns: Columns,
+    writer: FileWriter<Out>,
+}
+
+impl Arrow {
+    pub(super) fn create(out: Out, layout: &Layout) -> io::Result<Self> {
+        let columns = Columns::of(layout);
+        let writer = FileWriter::try_new(out, &columns.schema).map_err(plain)?;
+        Ok(Arrow { columns, writer })
+    }
+}
+
+impl Encode for Arrow {
+    fn write(&mut self, numbers: Numbers<'_>, kept: &[ArrayRef]) -> io::Result<()> {
+        self.writer.write(&self.columns.batch(numbers, kept)?).map_err(plain)
+    }
+
+    fn finish(mut self: Box<Self>) -> io::Result<()> {
+        self.writer.finish().map_err(plain)
+    }
+}

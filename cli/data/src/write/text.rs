@@ -1,0 +1,86 @@
+//! CSV text.
+
+use std::io::{self, Write};
+
+use arrow_array::ArrayRef;
+
+use super::cells::Cells;
+use super::{Encode, Layout, Numbers, Out};
+
+/// Text that is written row by row.
+pub(super) struct Text {
+    out: Out,
+    /// The columns of results.
+    columns: usize,
+}
+
+impl Text {
+    pub(super) fn new(out: Out, layout: &Layout) -> Self {
+        Text { out, columns: layout.headings.len() }
+    }
+
+    /// Writes the names of the columns.
+    pub(super) fn header(&mut self, layout: &Layout) -> io::Result<()> {
+        let kept = layout.kept.0.iter().map(|field| field.name());
+        for (at, name) in kept.chain(&layout.headings).enumerate() {
+            if at > 0 {
+                self.out.write_all(b",")?;
+            }
+            quote(&mut self.out, name)?;
+        }
+        self.out.write_all(b"\n")
+    }
+
+    fn rows<T>(
+        &mut self,
+        values: &[T],
+        kept: &[ArrayRef],
+        write: impl Fn(&mut Out, &T) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let kept = kept.iter().map(Cells::of).collect::<io::Result<Vec<_>>>()?;
+        for (row, values) in values.chunks_exact(self.columns.max(1)).enumerate() {
+            let mut is_first = true;
+            for column in &kept {
+                separate(&mut self.out, &mut is_first)?;
+                if let Some(text) = column.text(row)? {
+                    quote(&mut self.out, &text)?;
+                }
+            }
+            for value in values {
+                separate(&mut self.out, &mut is_first)?;
+                write(&mut self.out, value)?;
+            }
+            self.out.write_all(b"\n")?;
+        }
+        Ok(())
+    }
+}
+
+/// Writes a comma, but for the first cell of a line.
+fn separate(out: &mut Out, is_first: &mut bool) -> io::Result<()> {
+    if std::mem::take(is_first) { Ok(()) } else { out.write_all(b",") }
+}
+
+/// Writes a text, in quotation marks where it would not be one cell otherwise.
+fn quote(out: &mut Out, text: &str) -> io::Result<()> {
+    let special = |c| matches!(c, ',' | '"' | '\n' | '\r');
+    if !text.contains(special) {
+        return out.write_all(text.as_bytes());
+    }
+    write!(out, "\"{}\"", text.replace('"', "\"\""))
+}
+
+impl Encode for Text {
+    fn write(&mut self, numbers: Numbers<'_>, kept: &[ArrayRef]) -> io::Result<()> {
+        // `Debug` of floats is the shortest text that reads back, with an exponent where that is shorter.
+        match numbers {
+            Numbers::F32(values) => self.rows(values, kept, |out, value| write!(out, "{value:?}")),
+            Numbers::F64(values) => self.rows(values, kept, |out, value| write!(out, "{value:?}")),
+            Numbers::I32(values) => self.rows(values, kept, |out, value| write!(out, "{value}")),
+        }
+    }
+
+    fn finish(mut self: Box<Self>) -> io::Result<()> {
+        self.out.flush()
+    }
+}

@@ -1,0 +1,82 @@
+//! `schedc predict`: rows in, predictions out.
+
+use super::{MOST_THREADS, ModelOptions, Output, ScheduleOptions, parse_cpu};
+use clap::Args;
+use sched_llvm::Cpu;
+use schedc_data::Shard;
+use std::path::PathBuf;
+
+/// `schedc predict`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  schedc predict model.json -i rows.csv -o predictions.csv
+  schedc predict model.json -s fast.sched -i rows.npy -o predictions.npy --output raw
+  cat rows.csv | schedc predict model.so
+  schedc predict model.json -i renamed.csv --by-position
+  schedc predict model.so -i renamed.csv --by-position
+  schedc predict model.json -i rows.parquet -o predictions.parquet --keep user_id,day
+  schedc predict model.json -i rows.parquet -o part3.parquet --shard 3/16
+Rows are CSV, Parquet, Arrow, .npy or .npz, told apart by their content, or a folder of such
+files; an empty CSV field, null and NaN are missing values. Columns with names are found by the
+names of the model's features.
+
+Environment:
+  SCHEDC_NUM_THREADS  threads of a call for which --threads names none
+  SCHEDC_CPU          the most that code may use: x86-64, x86-64-v2, x86-64-v3 or x86-64-v4")]
+pub struct Predict {
+    /// A model file, a schedule that names one, or a library made by `schedc build`
+    pub model: PathBuf,
+    #[command(flatten)]
+    /// The schedule.
+    pub schedule: ScheduleOptions,
+    #[command(flatten)]
+    /// The model.
+    pub reading: ModelOptions,
+    /// Rows: a CSV, Parquet, Arrow, .npy or .npz file, a folder of them, or - for standard input
+    #[arg(short, long, default_value = "-", value_name = "FILE")]
+    pub input: PathBuf,
+    /// Take the columns in the model's order, whatever their names are
+    #[arg(long)]
+    pub by_position: bool,
+    /// The array of a .npz archive that holds the rows, if it holds several
+    #[arg(long, value_name = "NAME")]
+    pub array: Option<String>,
+    /// Columns of the input that are copied to the predictions, with commas between them
+    #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
+    pub keep: Vec<String>,
+    /// Predict one part of the rows, such as 3/16 of 0/16 to 15/16: by row groups of Parquet, record batches of Arrow, rows of
+    /// .npy. All parts together, in order, are the whole
+    #[arg(long, value_name = "I/N")]
+    pub shard: Option<Shard>,
+    /// Where predictions go: a .csv, .parquet, .arrow, .npy or .npz file, or - for standard output as CSV
+    #[arg(short, long = "out", default_value = "-", value_name = "FILE")]
+    pub out: PathBuf,
+    /// What to predict
+    #[arg(long, value_enum, default_value_t)]
+    pub output: Output,
+    /// Threads, at most as many as the machine has processors; 0 for SCHEDC_NUM_THREADS, or else the cores this process
+    /// may use
+    #[arg(long, default_value_t = 0, value_name = "N", allow_negative_numbers = true)]
+    #[arg(value_parser = clap::value_parser!(i32).range(0..=MOST_THREADS))]
+    pub threads: i32,
+    /// Prefix of the C functions, if a library was built with another one
+    #[arg(long, default_value = "schedc", value_name = "PREFIX")]
+    pub name: String,
+    /// Processor: native, x86-64-v2, x86-64-v3 or x86-64-v4 [default: native]
+    #[arg(long, value_parser = parse_cpu)]
+    pub cpu: Option<Cpu>,
+    /// Run the code in a simulator instead of the processor: GPU schedules without a GPU, checked for races, with what their
+    /// accesses cost
+    #[arg(long)]
+    pub simulate: bool,
+    /// Where the simulator's counts go as JSON: launches with their grids, blocks, shared memory, barriers and accesses
+    #[arg(long, value_name = "FILE", requires = "simulate")]
+    pub report: Option<PathBuf>,
+    /// Print the schedule that is used
+    #[arg(long)]
+    pub explain_schedule: bool,
+    /// Report neither timings nor notes on the model
+    #[arg(short, long)]
+    pub quiet: bool,
+}

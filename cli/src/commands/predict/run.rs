@@ -1,0 +1,214 @@
+//! One run of the command, once there is something that predicts: batch by batch, so that the memory that it takes does
+//! not grow with the rows.
+
+use super::predictor::Predictor;
+use crate::args::{Output, Predict};
+use crate::failure::Failure;
+use crate::terminal::Terminal;
+use sched_diagnostics::usage;
+use sched_llvm::runtime::Kind;
+use sched_llvm::{Output as Results, Rows};
+use schedc_data::{Batch, Destination, Layout, Number, Numbers, RowStream, TableWriter, Values};
+use std::time::{Duration, Instant};
+
+/// Numbers in the rows of a batch, or in its results, at most.
+const MOST_NUMBERS: usize = 1 << 23;
+
+/// Rows of a batch, if code that predicts takes at most `call` of them: so many that rows and results have not more numbers
+/// than memory is to hold.
+pub fn rows_of_batch(call: usize, features: usize, outputs: usize) -> usize {
+    (MOST_NUMBERS / features.max(outputs).max(1)).clamp(1, call.max(1))
+}
+
+/// The rows of a run.
+pub struct Input<'a> {
+    /// Where they come from.
+    pub stream: RowStream<'a>,
+    /// What has been read of it already: the first rows, if there are any.
+    pub first: Option<Batch>,
+}
+
+impl Input<'_> {
+    /// How many rows there are; if nobody knows, how many have been read.
+    pub fn rows(&self) -> usize {
+        let read = self.first.as_ref().map_or(0, |batch| batch.rows);
+        self.stream.rows().and_then(|rows| usize::try_from(rows).ok()).unwrap_or(read)
+    }
+}
+
+/// One run.
+pub struct Run<'a> {
+    /// The arguments of the command.
+    pub args: &'a Predict,
+    /// Where messages go.
+    pub terminal: &'a Terminal,
+    /// Where results go.
+    pub destination: Destination,
+}
+
+impl Run<'_> {
+    /// Predicts all rows; it took `compiling` to be able to.
+    pub fn predict(
+        &self,
+        predictor: &impl Predictor,
+        input: Input<'_>,
+        compiling: Duration,
+    ) -> Result<(), Failure> {
+        let kind = kind(self.args.output);
+        let columns = predictor.num_outputs(kind);
+        if columns == 0 {
+            return Err(Failure::new(
+                usage::NO_SUCH_OUTPUT,
+                format!("the model has no `{}` output", heading(self.args.output)),
+                "use --output value for the prediction, or --output raw for the margin",
+            ));
+        }
+        let number = match kind {
+            Kind::Class => Number::I32,
+            _ => predictor.number(kind),
+        };
+        let Input { mut stream, first } = input;
+        let layout = Layout::of(heading(self.args.output), columns, number, stream.kept());
+        // Nothing is written before there are results.
+        let mut writer = None;
+        let progress = self.terminal.progress(stream.rows(), "predicting");
+        let most = rows_of_batch(predictor.rows_of_call(), predictor.num_features(), columns);
+        let (mut rows, mut spent) = (0, Duration::ZERO);
+        let mut next = first;
+        while let Some(batch) = next {
+            let since = Instant::now();
+            let results = self.batch(predictor, kind, &batch, columns)?;
+            spent += since.elapsed();
+            rows += batch.rows;
+            progress.advance(batch.rows as u64);
+            let writer = match &mut writer {
+                Some(writer) => writer,
+                none => none.insert(TableWriter::create(&self.destination, &layout)?),
+            };
+            if !writer.write(results.numbers(), &batch)? {
+                break;
+            }
+            drop(batch);
+            next = stream.next(most)?;
+            tell(&mut stream, self.terminal);
+        }
+        drop(progress);
+        match writer {
+            Some(writer) => writer.finish()?,
+            None => TableWriter::create(&self.destination, &layout)?.finish()?,
+        }
+        if !self.args.quiet {
+            self.terminal.say(&timing(rows, spent, compiling));
+        }
+        Ok(())
+    }
+
+    fn batch(
+        &self,
+        predictor: &impl Predictor,
+        kind: Kind,
+        batch: &Batch,
+        columns: usize,
+    ) -> Result<Predictions, Failure> {
+        let n = batch.rows;
+        let mut results = match predictor.number(kind) {
+            Number::F32 => Predictions::F32(filled(0.0, n, columns)?),
+            Number::F64 => Predictions::F64(filled(0.0, n, columns)?),
+            Number::I32 => Predictions::I32(filled(0, n, columns)?),
+        };
+        let rows = match &batch.values {
+            Values::F32(values) => Rows::F32(values),
+            Values::F64(values) => Rows::F64(values),
+        };
+        let out = match &mut results {
+            Predictions::F32(values) => Results::F32(values),
+            Predictions::F64(values) => Results::F64(values),
+            Predictions::I32(values) => Results::I32(values),
+        };
+        predictor.predict(kind, rows, n, out, self.args.threads).map_err(|status| {
+            Failure::new(
+                sched_llvm::codes::PREDICTION,
+                format!("prediction failed: {status}"),
+                "build for the machine that runs the code, or predict fewer rows at a time; --simulate runs the code of a GPU \
+                 without one",
+            )
+        })?;
+        // Classes come as floats from the code, and are written as the numbers that they are.
+        Ok(match results {
+            Predictions::F32(values) if kind == Kind::Class => {
+                Predictions::I32(values.into_iter().map(|class| class as i32).collect())
+            }
+            results => results,
+        })
+    }
+}
+
+/// Says how rows were read, where that is in doubt.
+pub fn tell(stream: &mut RowStream<'_>, terminal: &Terminal) {
+    for note in stream.notes() {
+        terminal.say(&format!("note: {note}"));
+    }
+}
+
+/// Room for the results of a batch.
+fn filled<T: Copy>(value: T, rows: usize, columns: usize) -> Result<Vec<T>, Failure> {
+    let mut values = Vec::new();
+    let size = rows.saturating_mul(columns);
+    values.try_reserve_exact(size).map_err(|_| {
+        Failure::new(
+            schedc_data::codes::TOO_LARGE,
+            format!("{rows} rows of {columns} results do not fit into memory"),
+            "predict fewer rows at a time",
+        )
+    })?;
+    values.resize(size, value);
+    Ok(values)
+}
+
+/// The results of a batch.
+enum Predictions {
+    F32(Vec<f32>),
+    F64(Vec<f64>),
+    I32(Vec<i32>),
+}
+
+impl Predictions {
+    fn numbers(&self) -> Numbers<'_> {
+        match self {
+            Predictions::F32(values) => Numbers::F32(values),
+            Predictions::F64(values) => Numbers::F64(values),
+            Predictions::I32(values) => Numbers::I32(values),
+        }
+    }
+}
+
+/// The kind of output that the command line names.
+pub fn kind(output: Output) -> Kind {
+    match output {
+        Output::Value => Kind::Value,
+        Output::Raw => Kind::Raw,
+        Output::Class => Kind::Class,
+        Output::Leaf => Kind::Leaf,
+    }
+}
+
+fn heading(output: Output) -> &'static str {
+    match output {
+        Output::Value => "prediction",
+        Output::Raw => "margin",
+        Output::Class => "class",
+        Output::Leaf => "leaf",
+    }
+}
+
+fn timing(rows: usize, spent: Duration, compiling: Duration) -> String {
+    let noun = if rows == 1 { "row" } else { "rows" };
+    let mut text = format!("{rows} {noun} in {:.3} ms", spent.as_secs_f64() * 1e3);
+    if rows > 0 {
+        text += &format!(", {:.2} µs per row", spent.as_secs_f64() * 1e6 / rows as f64);
+    }
+    if compiling > Duration::ZERO {
+        text += &format!("; compiled in {:.0} ms", compiling.as_secs_f64() * 1e3);
+    }
+    text
+}
