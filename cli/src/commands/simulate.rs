@@ -174,9 +174,18 @@ impl Predictor for Simulator {
 
     fn predict(&self, kind: Kind, rows: Rows, n: usize, out: Results, _: i32) -> Result<(), String> {
         let element = self.lir.types.rows;
-        let input = match rows {
-            Rows::F32(values) => bytes(values.iter().map(|x| f64::from(*x)), element),
-            Rows::F64(values) => bytes(values.iter().copied(), element),
+        let input = match (rows, &self.lir.columns) {
+            (Rows::F32(values), None) => bytes(values.iter().map(|x| f64::from(*x)), element),
+            (Rows::F64(values), None) => bytes(values.iter().copied(), element),
+            (rows, Some(columns)) => {
+                let values: Vec<f64> = match rows {
+                    Rows::F32(values) => values.iter().map(|x| f64::from(*x)).collect(),
+                    Rows::F64(values) => values.to_vec(),
+                };
+                // Columns are made of values in the type of the model's rows.
+                let rounded = doubles(&bytes(values.into_iter(), element), element);
+                bytes(columns.rows(&rounded).into_iter(), element)
+            }
         };
         let floats = || {
             let is_direct = |(kind, _): &(KernelKind, _)| *kind == KernelKind::Direct;
