@@ -5,6 +5,7 @@
 //! adds groups of trees, so its own sums differ in the last digits, with the number of threads and of rows.
 
 mod attribute;
+mod context;
 mod graph;
 mod nodes;
 mod outcome;
@@ -18,6 +19,7 @@ use crate::check::ForestParts;
 use crate::error::ModelError;
 use crate::forest::{Float, Forest, Types};
 use crate::loaded::{Iterations, Loaded, Note, Source};
+use context::Context;
 use graph::{Found, Operator};
 use wire::{Message, Value};
 
@@ -68,16 +70,6 @@ pub(crate) fn read(bytes: &[u8], iterations: &Iterations) -> Result<Loaded, Mode
         model.text(PRODUCER_VERSION)?.split('.').map(|part| part.parse().ok()).collect::<Option<_>>();
     let source = Source { format: "ONNX", ..Source::default() };
     Ok(Loaded { forest, version: version.unwrap_or_default(), notes, source })
-}
-
-/// What readers of both kinds of nodes are given.
-#[derive(Clone, Copy, Debug)]
-struct Context<'a> {
-    found: &'a Found<'a>,
-    /// The type of thresholds, weights and sums.
-    float: Float,
-    /// How many values leaves may have in all, so that a small file does not become a large forest.
-    most_values: usize,
 }
 
 /// Trees and what follows them; features and types are filled in here.

@@ -3,17 +3,18 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
+use super::context::Context;
 use super::graph::Operator;
 use super::outcome::{self, Post, Votes, unsupported};
 use super::sets::Sets;
 use super::tree::{InnerNode, Met, Mode, Node, Trees};
 use super::votes::{RawVotes, VoteList};
-use super::{Context, Note};
 use crate::category::CategoryRule;
 use crate::check::ForestParts;
 use crate::codes;
 use crate::error::ModelError;
 use crate::forest::Target;
+use crate::loaded::Note;
 
 /// The nodes of all trees, one entry each.
 struct Nodes {

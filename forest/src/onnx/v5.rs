@@ -2,16 +2,17 @@
 
 use std::collections::HashMap;
 
+use super::context::Context;
 use super::nodes::{aggregate, feature, same_length, threshold, too_many_values};
 use super::outcome::{self, Post, unsupported};
 use super::sets::Sets;
 use super::tree::{InnerNode, Met, Mode, Node, Split, Trees};
-use super::{Context, Note};
 use crate::category::CategoryRule;
 use crate::check::ForestParts;
 use crate::codes;
 use crate::error::ModelError;
 use crate::forest::{LeafValues, Target};
+use crate::loaded::Note;
 use smallvec::SmallVec;
 
 /// Inner nodes and leaves of all trees.
