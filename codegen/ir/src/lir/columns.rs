@@ -58,7 +58,7 @@ impl ColumnPart {
     }
 
     /// As the runtime reads it, `schedc_column_part` in C.
-    fn to_bytes(&self) -> Vec<u8> {
+    fn to_bytes(self) -> Vec<u8> {
         let words = [self.feature, self.kind as u32, self.count, self.categories];
         let words = words.into_iter().flat_map(u32::to_le_bytes);
         words.chain([self.first, self.first_class].into_iter().flat_map(u64::to_le_bytes)).collect()
@@ -110,7 +110,7 @@ impl RowColumns {
     pub fn add_tables(&mut self, tables: &mut Vec<Table>) {
         self.first_table = tables.len() as u32;
         let ColumnTables { parts, values, classes, bits } = &self.tables;
-        let parts = parts.iter().flat_map(ColumnPart::to_bytes).collect();
+        let parts = parts.iter().flat_map(|part| part.to_bytes()).collect();
         let values = values.iter().flat_map(|value| value.to_le_bytes()).collect();
         let classes = classes.iter().flat_map(|class| class.to_le_bytes()).collect();
         let bits = bits.iter().flat_map(|bits| bits.to_le_bytes()).collect();
