@@ -62,7 +62,7 @@ impl Interface {
 pub struct Module {
     /// The kernels, at most one of each kind.
     pub kernels: Vec<(KernelKind, Function)>,
-    /// The model's tables, by the number in [`Space::Model`].
+    /// The model's tables, by the number in [`Space::Model`](super::Space::Model).
     pub tables: Vec<Table>,
     /// What the kernels read and write.
     pub types: Interface,
