@@ -1,0 +1,13 @@
+"""Models that ``schedc build`` compiled, called on arrays.
+
+    >>> import numpy, schedc_runtime
+    >>> model = schedc_runtime.load("model.so")
+    >>> model.predict(numpy.zeros((2, model.num_features), dtype="float32"))
+    array([0.91..., 0.91...], dtype=float32)
+
+Neither schedc nor LLVM is needed where such a library runs.
+"""
+
+from ._native import Model, SchedcError, load
+
+__all__ = ["Model", "SchedcError", "load"]

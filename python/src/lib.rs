@@ -1,0 +1,23 @@
+//! The native part of the Python packages: libraries that `schedc build` made, called on arrays.
+
+mod library;
+mod model;
+mod rows;
+
+use pyo3::prelude::*;
+
+pyo3::create_exception!(
+    schedc_runtime,
+    SchedcError,
+    pyo3::exceptions::PyRuntimeError,
+    "What a library says of a call that it could not make."
+);
+
+/// Libraries that `schedc build` made, called on arrays.
+#[pymodule]
+mod _native {
+    #[pymodule_export]
+    use super::SchedcError;
+    #[pymodule_export]
+    use super::model::{Model, load};
+}

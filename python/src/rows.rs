@@ -1,0 +1,111 @@
+//! Rows from Python objects: arrays as they lie in memory, everything else by way of NumPy.
+
+use crate::library::{Element, RowSlice};
+use numpy::{PyArray2, PyArrayMethods, PyUntypedArrayMethods};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::intern;
+use pyo3::prelude::*;
+
+/// Rows that stay where they are as long as this value lives.
+pub struct Rows<'py> {
+    /// Where they are.
+    pub slice: RowSlice,
+    /// The array that owns them.
+    _array: Bound<'py, PyAny>,
+}
+
+/// The rows of an object with `features` columns.
+///
+/// Arrays of single or double precision whose rows are contiguous are taken as they are. Others are copied once by NumPy:
+/// whole numbers and booleans become doubles, half precision single.
+pub fn rows_of<'py>(object: &Bound<'py, PyAny>, features: usize) -> PyResult<Rows<'py>> {
+    if let Some(rows) = in_place(object, features)? {
+        return Ok(rows);
+    }
+    refuse_frames(object)?;
+    let numpy = object.py().import(intern!(object.py(), "numpy"))?;
+    let array = numpy.call_method1(intern!(object.py(), "asarray"), (object,))?;
+    let kind: String = array.getattr("dtype")?.getattr("kind")?.extract()?;
+    let bytes: usize = array.getattr("dtype")?.getattr("itemsize")?.extract()?;
+    let wanted = match (kind.as_str(), bytes) {
+        ("f", 2 | 4) => "float32",
+        ("f", 8) | ("i" | "u" | "b", _) => "float64",
+        _ => {
+            let name: String = array.getattr("dtype")?.str()?.extract()?;
+            return Err(PyTypeError::new_err(format!(
+                "rows hold values of type {name}; give numbers, such as X.astype(\"float32\")"
+            )));
+        }
+    };
+    if bytes == 8 && kind != "f" {
+        fits_in_doubles(&numpy, &array)?;
+    }
+    let array = numpy.call_method1(intern!(object.py(), "ascontiguousarray"), (array, wanted))?;
+    in_place(&array, features)?.ok_or_else(|| PyTypeError::new_err("NumPy made no array of the rows"))
+}
+
+/// Tables have named columns, whose order NumPy would take as it comes: rows would be wrong without a word.
+fn refuse_frames(object: &Bound<'_, PyAny>) -> PyResult<()> {
+    for sign in ["columns", "column_names", "__arrow_c_stream__", "__dataframe__"] {
+        if object.hasattr(sign)? {
+            let name = object.get_type().name()?;
+            return Err(PyTypeError::new_err(format!(
+                "rows are an array, not a {name}; choose the columns and their order, \
+                 as in X[model.feature_names].to_numpy(\"float32\")"
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Whole numbers of 64 bits of which some are rounded in doubles are refused: the model would see other numbers.
+fn fits_in_doubles(numpy: &Bound<'_, PyModule>, array: &Bound<'_, PyAny>) -> PyResult<()> {
+    let doubles = array.call_method1("astype", ("float64",))?;
+    let back = doubles.call_method1("astype", (array.getattr("dtype")?,))?;
+    if numpy.call_method1("array_equal", (array, back))?.extract()? {
+        return Ok(());
+    }
+    Err(PyValueError::new_err("rows hold whole numbers above 2^53, which doubles do not tell apart"))
+}
+
+/// The rows of an array that a library can read where they are.
+fn in_place<'py>(object: &Bound<'py, PyAny>, features: usize) -> PyResult<Option<Rows<'py>>> {
+    if let Ok(array) = object.cast::<PyArray2<f32>>() {
+        return packed(array, Element::F32, features);
+    }
+    if let Ok(array) = object.cast::<PyArray2<f64>>() {
+        return packed(array, Element::F64, features);
+    }
+    // Of other arrays and objects, the shape is checked once NumPy has made an array of two dimensions.
+    let dimensions = match object.getattr_opt(intern!(object.py(), "ndim"))? {
+        Some(dimensions) => dimensions.extract().unwrap_or(2),
+        None => 2,
+    };
+    if dimensions != 2 {
+        return Err(PyValueError::new_err(format!(
+            "rows have two dimensions, not {dimensions}; one row is X.reshape(1, -1)"
+        )));
+    }
+    Ok(None)
+}
+
+fn packed<'py, T: numpy::Element>(
+    array: &Bound<'py, PyArray2<T>>,
+    element: Element,
+    features: usize,
+) -> PyResult<Option<Rows<'py>>> {
+    let [count, columns] = [array.shape()[0], array.shape()[1]];
+    if columns != features {
+        return Err(PyValueError::new_err(format!("rows have {columns} columns, and the model {features}")));
+    }
+    let bytes = size_of::<T>() as isize;
+    let [by_row, by_column] = [array.strides()[0], array.strides()[1]];
+    let together = by_column == bytes || columns <= 1;
+    let ahead = count <= 1 || (by_row % bytes == 0 && by_row >= bytes * columns as isize);
+    if !together || !ahead || !(array.data() as usize).is_multiple_of(align_of::<T>()) {
+        return Ok(None);
+    }
+    let stride = if count <= 1 { columns } else { (by_row / bytes) as usize };
+    let slice = RowSlice { start: array.data() as *const _, count, stride, element };
+    Ok(Some(Rows { slice, _array: array.as_any().clone() }))
+}

@@ -1,0 +1,168 @@
+"""The package schedc_runtime on the example model: `SCHEDC` names the program, `EXAMPLES` the folder of examples."""
+
+import json
+import os
+import pickle
+import subprocess
+import threading
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+
+import numpy
+import pytest
+import schedc_runtime
+
+EXAMPLES = Path(os.environ["EXAMPLES"]) / "model"
+
+
+@pytest.fixture(scope="session")
+def library(tmp_path_factory):
+    path = tmp_path_factory.mktemp("library") / "model.so"
+    subprocess.run([os.environ["SCHEDC"], "build", EXAMPLES / "breast_cancer.json", "-o", path, "--cpu", "x86-64-v2",
+                    "--name", "tumour"], check=True, capture_output=True)
+    return path
+
+
+@pytest.fixture(scope="session")
+def model(library):
+    return schedc_runtime.load(library)
+
+
+@pytest.fixture(scope="session")
+def rows():
+    return numpy.genfromtxt(EXAMPLES / "rows.csv", delimiter=",", skip_header=1, dtype="float32")
+
+
+def given(output, folder):
+    """What the program predicts."""
+    path = folder / "out.npy"
+    subprocess.run([os.environ["SCHEDC"], "predict", EXAMPLES / "breast_cancer.json", "-i", EXAMPLES / "rows.csv", "-o",
+                    path, "-q", "--output", output], check=True)
+    return numpy.load(path)
+
+
+def test_about(model):
+    assert model.num_features == 30
+    assert model.feature_names[0] == "mean radius" and len(model.feature_names) == 30
+    assert json.loads(model.info_json)["model"]["trees"] == 100
+    assert repr(model) == "Model(30 features, 100 trees, 1 values)"
+
+
+@pytest.mark.parametrize("output", ["value", "raw", "class", "leaf"])
+def test_outputs_are_those_of_the_program(model, rows, output, tmp_path):
+    found, wanted = model.predict(rows, output), given(output, tmp_path)
+    assert found.shape == ((171, 100) if output == "leaf" else (171,))
+    assert numpy.array_equal(found, wanted.reshape(found.shape).astype(found.dtype))
+
+
+def test_rows_may_lie_anywhere(model, rows):
+    wanted = model.predict(rows)
+    wide = numpy.zeros((171, 40), dtype="float32")
+    wide[:, 5:35] = rows
+    read_only = rows.copy()
+    read_only.flags.writeable = False
+    for same in [rows.astype("float64"), numpy.asfortranarray(rows), wide[:, 5:35], read_only, rows[::-1][::-1],
+                 rows.tolist(), rows.astype(">f4"), numpy.concatenate([rows, rows])[:171]]:
+        assert numpy.array_equal(model.predict(same), wanted)
+    assert numpy.array_equal(model.predict(rows[::2]), wanted[::2])
+    assert numpy.array_equal(model.predict(rows[::-1]), wanted[::-1])
+
+
+def test_few_rows(model, rows):
+    assert model.predict(rows[:0]).shape == (0,)
+    assert model.predict(rows[:0], "leaf").shape == (0, 100)
+    assert model.predict(rows[7:8])[0] == model.predict(rows)[7]
+
+
+def test_whole_numbers(model):
+    ones = numpy.ones((2, 30), dtype="int64")
+    assert numpy.array_equal(model.predict(ones), model.predict(ones.astype("float32")))
+    with pytest.raises(ValueError, match="2\\^53"):
+        model.predict(ones * (2**53 + 1))
+
+
+def test_out(model, rows):
+    for out in [numpy.empty(171, dtype="float32"), numpy.empty((171, 1), dtype="float32")]:
+        assert model.predict(rows, out=out) is out
+        assert numpy.array_equal(out.ravel(), model.predict(rows))
+    read_only = numpy.empty(171, dtype="float32")
+    read_only.flags.writeable = False
+    for wrong in [numpy.empty(170, dtype="float32"), numpy.empty(171), numpy.empty(342, dtype="float32")[::2],
+                  numpy.empty((1, 171), dtype="float32"), read_only, [0.0] * 171]:
+        with pytest.raises(ValueError, match="out must be"):
+            model.predict(rows, out=wrong)
+
+
+def test_what_is_no_rows(model, rows):
+    for wrong, error, words in [
+        (rows[0], ValueError, "reshape"),
+        (rows[:, :29], ValueError, "29 columns, and the model 30"),
+        (rows.astype(str), TypeError, "give numbers"),
+        (rows.astype("complex64"), TypeError, "give numbers"),
+        (numpy.zeros((2, 2, 2)), ValueError, "two dimensions"),
+        (None, TypeError, "give numbers"),
+        ([["a"] * 30], TypeError, "give numbers"),
+    ]:
+        with pytest.raises(error, match=words):
+            model.predict(wrong)
+    for options in [{"output": "margin"}, {"threads": -1}]:
+        with pytest.raises(ValueError):
+            model.predict(rows, **options)
+
+
+def test_tables_are_not_taken_by_position(model, rows):
+    class Frame:
+        columns = ["a", "b"]
+
+        def __array__(self, dtype=None, copy=None):
+            return rows
+
+    with pytest.raises(TypeError, match="feature_names"):
+        model.predict(Frame())
+
+
+def test_libraries_from_bytes_and_pickles(model, library, rows, tmp_path):
+    wanted = model.predict(rows)
+    assert numpy.array_equal(schedc_runtime.load(library.read_bytes()).predict(rows), wanted)
+    # A model keeps its library, even if its file is replaced.
+    copy = tmp_path / "copy.so"
+    copy.write_bytes(library.read_bytes())
+    loaded = schedc_runtime.load(str(copy))
+    beside = tmp_path / "other"
+    beside.write_bytes(b"something else")
+    beside.replace(copy)
+    assert numpy.array_equal(pickle.loads(pickle.dumps(loaded)).predict(rows), wanted)
+
+
+def test_what_is_no_library(tmp_path):
+    for wrong in [tmp_path / "missing.so", b"", b"\x7fELF", Path("/bin/sh").read_bytes()]:
+        with pytest.raises(OSError):
+            schedc_runtime.load(wrong)
+    with pytest.raises(TypeError):
+        schedc_runtime.load(7)
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
+def test_processes(model, rows, method):
+    wanted = model.predict(rows, threads=2)
+    with ProcessPoolExecutor(2, mp_context=get_context(method)) as pool:
+        for found in pool.map(model.predict, [rows] * 4):
+            assert numpy.array_equal(found, wanted)
+
+
+def test_threads(model, rows):
+    many, wanted = numpy.tile(rows, (50, 1)), numpy.tile(model.predict(rows), 50)
+    wrong = []
+
+    def work():
+        for _ in range(10):
+            if not numpy.array_equal(model.predict(many, threads=2), wanted):
+                wrong.append(threading.get_ident())
+
+    threads = [threading.Thread(target=work) for _ in range(16)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
