@@ -10,6 +10,10 @@ use sched_nest::Variants;
 
 /// Trees that are chains to the right, of so many levels.
 fn chains(levels: u32, float: Float) -> Forest {
+    chains_of(levels, Types { input: float, threshold: float, accumulator: float, output: Float::F32 })
+}
+
+fn chains_of(levels: u32, types: Types) -> Forest {
     let tree = |source| {
         let inner = (0..levels).map(|level| Inner {
             feature: level % 3,
@@ -27,7 +31,6 @@ fn chains(levels: u32, float: Float) -> Forest {
             source,
         }
     };
-    let types = Types { input: float, threshold: float, accumulator: float, output: Float::F32 };
     let trees = (0..4).map(tree).collect();
     Forest::new(ForestParts { trees, num_features: 3, base: vec![0.0], types, ..ForestParts::default() })
         .expect("a valid forest")
@@ -99,6 +102,11 @@ fn a_storage_that_does_not_hold_the_trees_is_named() {
         plan_of_doubles.contains("instead of: existing nodes breadth first, packed into 64 bits"),
         "{plan_of_doubles}"
     );
+    // Leaves of 64 bits have a place in 32.
+    let sums = Types { accumulator: Float::F64, ..Types::all(Float::F32) };
+    let plan_of_sums = plan(&chains_of(4, sums), vectors);
+    assert!(plan_of_sums.contains("packed_leaves x 20: f64"), "{plan_of_sums}");
+    assert!(!plan_of_sums.contains("instead of"), "{plan_of_sums}");
     // A word has bits for 64 leaves.
     for (levels, fits) in [(63, true), (64, false)] {
         let plan = plan(&chains(levels, Float::F32), "parallel(batch)\nrepresentation(preorder)");

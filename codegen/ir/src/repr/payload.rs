@@ -1,9 +1,10 @@
-//! What leaves hold: a value, or a place in the table of leaf vectors.
+//! What leaves hold: a value, or a place in a table of values or of leaf vectors.
 
-use super::schema::{Bytes, Field};
+use super::schema::{Bytes, Field, Schema};
 use super::tree::{Buffers, TreeState};
 use crate::bytes::{scalar, write_float};
 use crate::lir::{BufferId, Builder, Scalar, Value};
+use crate::repr::request::Request;
 use sched_forest::{Forest, Leaf, Target};
 
 /// What a leaf holds.
@@ -22,8 +23,19 @@ const IN_REGISTERS: u64 = 1024;
 #[derive(Clone, Copy, Debug)]
 pub struct Payload {
     field: Field,
-    vectors: bool,
+    held: Held,
     outputs: usize,
+}
+
+/// What is in the field of a leaf.
+#[derive(Clone, Copy, Debug)]
+enum Held {
+    /// The value.
+    Value,
+    /// The place of the value in a table of values.
+    Place(Field),
+    /// The place in the forest's table of leaf vectors.
+    Vector,
 }
 
 impl Payload {
@@ -35,8 +47,21 @@ impl Payload {
     /// Leaves in a field of that element: values, or places in the table of leaf vectors if some tree has
     /// vector leaves.
     pub fn new(forest: &Forest, field: Field) -> Payload {
-        let vectors = forest.trees.iter().any(|tree| tree.target == Target::All);
-        Payload { field, vectors, outputs: forest.num_margins }
+        let held = if has_vectors(forest) { Held::Vector } else { Held::Value };
+        Payload { field, held, outputs: forest.num_margins }
+    }
+
+    /// Leaves in a field of 32 bits: values that are as narrow, or else places in a table of this name, which is added
+    /// to the schema and has the leaves of all trees, so that the forest's places serve.
+    pub fn narrow(request: &Request, schema: &mut Schema, field: Field, name: &'static str) -> Payload {
+        let forest = request.forest;
+        let payload = Payload::new(forest, field);
+        let element = Payload::element(forest);
+        if has_vectors(forest) || element.bytes() <= field.scalar.bytes() {
+            return payload;
+        }
+        let leaves = forest.trees.iter().map(|tree| tree.leaves.len() as u64).sum();
+        Payload { held: Held::Place(schema.column(name, element, leaves)), ..payload }
     }
 
     /// Bytes of a leaf.
@@ -49,14 +74,18 @@ impl Payload {
         self.field.buffer(buffers)
     }
 
-    /// Writes a leaf. `vector` is its place in the table of leaf vectors.
-    pub fn write(&self, bytes: &mut Bytes, record: usize, leaf: &Leaf, vector: u32) {
-        if self.vectors {
-            self.field.seen_as(Scalar::I32).write(bytes, record, u64::from(vector));
-        } else {
+    /// Writes a leaf. `place` is its number among the leaves of the forest.
+    pub fn write(&self, bytes: &mut Bytes, record: usize, leaf: &Leaf, place: u32) {
+        let mut write = |field: Field, record: usize| {
             let value = leaf.values.first().copied().unwrap_or(0.0);
-            write_float(self.field.of_record(bytes, record), self.field.scalar, value);
+            write_float(field.of_record(bytes, record), field.scalar, value);
+        };
+        match self.held {
+            Held::Value => return write(self.field, record),
+            Held::Place(values) => write(values, place as usize),
+            Held::Vector => {}
         }
+        self.field.seen_as(Scalar::I32).write(bytes, record, u64::from(place));
     }
 
     /// Looks the leaves of a vector of walks up in registers, for a tree whose `count` leaves, from record
@@ -70,7 +99,7 @@ impl Payload {
         node: Value,
     ) -> Option<LeafValue> {
         let bytes = count.saturating_mul(self.field.scalar.bytes().into());
-        if self.vectors || count < 2 || bytes > IN_REGISTERS {
+        if !matches!(self.held, Held::Value) || count < 2 || bytes > IN_REGISTERS {
             return None;
         }
         let table = self.field.load_run(b, buffers, first, count);
@@ -79,12 +108,21 @@ impl Payload {
 
     /// Loads a leaf.
     pub fn load(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: Value) -> LeafValue {
-        if !self.vectors {
+        if matches!(self.held, Held::Value) {
             return LeafValue::Scalar(self.field.load(b, buffers, state, node));
         }
-        let leaf = self.field.seen_as(Scalar::I32).load(b, buffers, state, node);
-        let leaf = if b.ty(node).lanes == 1 { b.to_index(leaf) } else { leaf };
-        let outputs = b.int_of(b.ty(leaf), self.outputs as i64);
-        LeafValue::Vector(b.mul(leaf, outputs))
+        let place = self.field.seen_as(Scalar::I32).load(b, buffers, state, node);
+        let place = if b.ty(node).lanes == 1 { b.to_index(place) } else { place };
+        if let Held::Place(values) = self.held {
+            let all = TreeState::at(b.int(0));
+            return LeafValue::Scalar(values.load(b, buffers, &all, place));
+        }
+        let outputs = b.int_of(b.ty(place), self.outputs as i64);
+        LeafValue::Vector(b.mul(place, outputs))
     }
+}
+
+/// Whether some tree has leaves of several values.
+fn has_vectors(forest: &Forest) -> bool {
+    forest.trees.iter().any(|tree| tree.target == Target::All)
 }
