@@ -1,14 +1,16 @@
 //! Copies of rows: which are transposed, and which have their sums beside them.
 //!
-//! A copy lies in blocks as wide as the vectors that walk its rows. If each tree adds to one of several
-//! margins, the sums of a block lie margin by margin beside it: a vector of leaf values is added in one piece
-//! then, and the output is read before and written after all trees of the copy.
+//! A copy lies in blocks as wide as the vectors that walk its rows. If there are several margins, the sums of a block lie
+//! margin by margin beside it: a vector of leaf values is added in one piece then, and the output is read before and
+//! written after all trees of the copy. Leaves that hold a value for each margin are added in this way where that costs
+//! less than to add them row by row.
 
 use super::CopyPlan;
+use super::cost::adds_by_margin;
+use super::sums::has_leaf_vectors;
 use crate::error::{Budget, CompileError};
 use crate::hir::Hir;
 use crate::mir::{Accumulator, Affine, Bytes, CacheId, CacheRows, LeafUse, Mir, Rows, Stmt, Var, Walks};
-use sched_forest::Target;
 use sched_nest::Axis;
 use std::collections::BTreeMap;
 
@@ -32,13 +34,15 @@ pub fn all(
         Ok(())
     })?;
     let forest = &hir.forest;
-    let single = forest.trees.iter().all(|tree| matches!(tree.target, Target::One(_)));
+    let single = !has_leaf_vectors(hir);
     let mut scratch = Bytes::new(budget);
-    if forest.num_margins > 1 && single {
+    if forest.num_margins > 1 {
         let row_bytes = (forest.num_margins * forest.types.accumulator.bytes()) as u64;
         for_each_copy(&mir.body, true, &mut |copy, outermost| {
             let plan = copies.entry(copy.id).or_default();
-            plan.sums = outermost && plan.blocks.is_some() && copy.body.iter().all(adds_to_output);
+            let adds = |walks: &Walks| adds_to_output(walks) && (single || adds_by_margin(hir, walks));
+            plan.sums =
+                outermost && plan.blocks.is_some() && copy.body.iter().all(|stmt| only_adds(stmt, &adds));
             if plan.sums { scratch.add(&copy.window, row_bytes) } else { Ok(()) }
         })?;
     }
@@ -94,13 +98,18 @@ fn blocks(uses: &[LeafUse], base: &Affine) -> Option<u32> {
     (first > 1 && uses.iter().all(|leaf| width(leaf) == first)).then_some(first)
 }
 
-/// Whether all that a statement does with sums is to add walks' leaves to the output.
-fn adds_to_output(stmt: &Stmt) -> bool {
+fn adds_to_output(walks: &Walks) -> bool {
+    walks.target.accumulator == Accumulator::Output && !walks.target.atomic
+}
+
+/// Whether all that a statement does with sums is to add walks' leaves as `adds` says.
+fn only_adds(stmt: &Stmt, adds: &dyn Fn(&Walks) -> bool) -> bool {
+    let all = |body: &[Stmt]| body.iter().all(|stmt| only_adds(stmt, adds));
     match stmt {
-        Stmt::Walks(Walks { target, .. }) => target.accumulator == Accumulator::Output && !target.atomic,
-        Stmt::Loop(this) => this.body.iter().all(adds_to_output),
-        Stmt::Case(_, arms) => arms.iter().flat_map(|(_, body)| body).all(adds_to_output),
-        Stmt::When(_, body) => body.iter().all(adds_to_output),
+        Stmt::Walks(walks) => adds(walks),
+        Stmt::Loop(this) => all(&this.body),
+        Stmt::Case(_, arms) => arms.iter().all(|(_, body)| all(body)),
+        Stmt::When(_, body) => all(body),
         Stmt::CacheTrees(_) => true,
         Stmt::Base(_)
         | Stmt::Launch(_)

@@ -39,7 +39,8 @@ impl Entries {
         schema.near(leaf.table());
         let start = starts.declare(schema, names.trees);
         let leaf_indices = LeafIndices::declare(request, schema, names.leaf_indices, starts.count());
-        let leaves = Leaves::new(Payload::new(request.forest, leaf), leaf_indices);
+        let payload = Payload::new(request.forest, leaf).with_columns(request, schema, starts.count());
+        let leaves = Leaves::new(payload, leaf_indices);
         Entries { leaves, start, starts }
     }
 
@@ -67,6 +68,7 @@ impl Entries {
             for PlacedLeaf { entry, leaf } in laid {
                 let source = &tree.leaves[leaf as usize];
                 self.leaves.write(bytes, entry, source, first_leaf + leaf);
+                self.leaves.payload.write_columns(bytes, entry, tree.target, source);
             }
             first_leaf = first_leaf.saturating_add(tree.leaves.len() as u32);
         }
@@ -84,5 +86,17 @@ impl Entries {
         leaves: u64,
     ) -> Option<LeafValue> {
         self.leaves.payload.look_up(b, buffers, state.base, leaves, node)
+    }
+
+    /// One margin of what a leaf holds, in the same way.
+    pub fn look_up_margin(
+        &self,
+        b: &mut Builder,
+        buffers: &Buffers,
+        state: &TreeState,
+        (node, leaves): (Value, u64),
+        margin: Value,
+    ) -> Option<Value> {
+        self.leaves.payload.look_up_margin(b, buffers, (state.base, leaves), node, margin)
     }
 }

@@ -17,7 +17,9 @@ pub enum LeafValue {
 }
 
 /// Bytes of leaves of one tree that are looked up in registers at most: gathering more of them is cheaper.
-const IN_REGISTERS: u64 = 1024;
+pub const IN_REGISTERS: u64 = 1024;
+/// Bytes of the widest registers.
+const REGISTER: u32 = 64;
 
 /// What the leaves of a forest hold.
 #[derive(Clone, Copy, Debug)]
@@ -25,6 +27,15 @@ pub struct Payload {
     field: Field,
     held: Held,
     outputs: usize,
+    columns: Option<Columns>,
+}
+
+/// Leaf vectors apart, margin by margin: of each margin, as many records as there are of leaves.
+#[derive(Clone, Copy, Debug)]
+struct Columns {
+    values: Field,
+    /// The records of a margin.
+    records: u64,
 }
 
 /// What is in the field of a leaf.
@@ -48,7 +59,17 @@ impl Payload {
     /// vector leaves.
     pub fn new(forest: &Forest, field: Field) -> Payload {
         let held = if has_vectors(forest) { Held::Vector } else { Held::Value };
-        Payload { field, held, outputs: forest.num_margins }
+        Payload { field, held, outputs: forest.num_margins, columns: None }
+    }
+
+    /// The same with a table of leaf vectors margin by margin, if that is wanted, for `records` leaves.
+    pub fn with_columns(self, request: &Request, schema: &mut Schema, records: u64) -> Payload {
+        if !request.leaf_columns || !matches!(self.held, Held::Vector) {
+            return self;
+        }
+        let all = records.saturating_mul(self.outputs as u64);
+        let values = schema.column("leaf_columns", Payload::element(request.forest), all);
+        Payload { columns: Some(Columns { values, records }), ..self }
     }
 
     /// Leaves in a field of 32 bits: values that are as narrow, or else places in a table of this name, which is added
@@ -88,6 +109,40 @@ impl Payload {
         self.field.seen_as(Scalar::I32).write(bytes, record, u64::from(place));
     }
 
+    /// Writes a leaf's vector margin by margin, if there is a table of these. A tree for one margin leaves the others as
+    /// they are.
+    pub fn write_columns(&self, bytes: &mut Bytes, record: usize, target: Target, leaf: &Leaf) {
+        let Some(Columns { values, records }) = self.columns else { return };
+        for margin in 0..self.outputs {
+            let value = match target {
+                Target::All => leaf.values.get(margin),
+                Target::One(one) => leaf.values.first().filter(|_| one as usize == margin),
+            };
+            let place = values.of_record(bytes, margin * records as usize + record);
+            write_float(place, values.scalar, value.copied().unwrap_or(-0.0));
+        }
+    }
+
+    /// One margin of the leaf vectors of a vector of walks, as [`Payload::look_up`] finds leaves that are values.
+    pub fn look_up_margin(
+        &self,
+        b: &mut Builder,
+        buffers: &Buffers,
+        (first, count): (Value, u64),
+        node: Value,
+        margin: Value,
+    ) -> Option<Value> {
+        let Columns { values, records } = self.columns?;
+        let bytes = count.saturating_mul(values.scalar.bytes().into());
+        if count < 2 || bytes > IN_REGISTERS {
+            return None;
+        }
+        let of_margin = b.mul_int(margin, records as i64);
+        let first = b.add(first, of_margin);
+        let table = values.load_run(b, buffers, first, count);
+        Some(b.lookup(table, node))
+    }
+
     /// Looks the leaves of a vector of walks up in registers, for a tree whose `count` leaves, from record
     /// `first` on, have numbers that end in their places. None if that would take too many registers.
     pub fn look_up(
@@ -125,4 +180,19 @@ impl Payload {
 /// Whether some tree has leaves of several values.
 fn has_vectors(forest: &Forest) -> bool {
     forest.trees.iter().any(|tree| tree.target == Target::All)
+}
+
+/// The pieces in which a leaf vector of so many margins is added to a row's sums: where each begins, and its lanes, a power
+/// of two that fits a register.
+pub fn add_pieces(margins: i64, element_bytes: u32) -> Vec<(i64, u16)> {
+    let widest = i64::from(REGISTER / element_bytes);
+    let mut pieces = Vec::new();
+    let mut first = 0;
+    while first < margins {
+        let left = (margins - first).min(widest);
+        let lanes = 1i64 << left.ilog2();
+        pieces.push((first, lanes as u16));
+        first += lanes;
+    }
+    pieces
 }
