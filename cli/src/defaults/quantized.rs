@@ -2,11 +2,11 @@
 
 use super::vectors::Vectors;
 use super::{
-    BLOCK_BYTES, Chosen, CodeDestination, FEW, MAX_BINS, Processor, RowVectors, SHORT_LIMIT, blocks,
+    BLOCK_BYTES, Chosen, CodeDestination, FEW, MAX_BINS, Processor, RowVectors, SHORT_LIMIT, SHORT_REGISTER, blocks,
     pays_to_unroll_and_jam, single_rows, text,
 };
 use sched_ir::quantize::QuantizedRows;
-use sched_nest::ModelInfo;
+use sched_nest::{Layout, ModelInfo};
 
 /// Quantizing this many columns costs what walking one tree by bins saves.
 const COLUMNS_PER_TREE: u32 = 2;
@@ -23,12 +23,18 @@ pub(super) fn pays_to_quantize(model: &ModelInfo, bins: &QuantizedRows) -> bool 
 pub(super) struct Quantized {
     /// Bins of a row, a byte each.
     columns: u32,
+    layout: Layout,
 }
 
 impl Quantized {
     /// Walks of rows with these bins.
     pub(super) fn of(bins: &QuantizedRows) -> Quantized {
-        Quantized { columns: bins.columns }
+        Quantized { columns: bins.columns, layout: Layout::Quantized }
+    }
+
+    /// The same down trees of which each level makes one test.
+    pub(super) fn oblivious(bins: &QuantizedRows) -> Quantized {
+        Quantized { columns: bins.columns, layout: Layout::Oblivious }
     }
 
     /// Trees in lanes for few rows, short vectors of rows for some more, else long ones.
@@ -43,6 +49,7 @@ impl Quantized {
         let brief = model.max_depth() <= SHORT_LIMIT
             && (model.num_classes <= 1 || destination == CodeDestination::Artefact);
         let (lanes, vectors) = match processor.lookup_bits {
+            SHORT_REGISTER => (16, 1),
             ..512 => (32, 1),
             _ => (64, if brief { 4 } else { 2 }),
         };
@@ -61,6 +68,9 @@ impl Quantized {
         processor: Processor,
         destination: CodeDestination,
     ) -> Vec<String> {
+        if self.layout == Layout::Oblivious {
+            return single_rows(self.layout.word(), 4);
+        }
         if self.walks_single_rows(model, processor) {
             return single_rows("quantized", 4);
         }
@@ -80,7 +90,7 @@ impl Quantized {
         let fitting = (BLOCK_BYTES / self.columns.max(1)).clamp(128, 256);
         let mut lines = blocks(1 << fitting.ilog2());
         lines.push("cache(b0)".to_string());
-        lines.push("representation(quantized)".to_string());
+        lines.push(format!("representation({})", self.layout.word()));
         lines.extend(RowVectors { lanes, vectors, unroll_and_jam }.lines());
         lines
     }

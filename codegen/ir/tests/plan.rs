@@ -40,7 +40,8 @@ fn plan(forest: &Forest, schedule: &str) -> String {
     let facts = ModelInfo {
         num_trees: 4,
         num_features: 3,
-        num_classes: 1,
+        num_classes: forest.num_margins as u32,
+        oblivious: forest.trees.iter().map(Tree::is_oblivious).collect(),
         depths: forest.trees.iter().map(Tree::depth).collect(),
         ..ModelInfo::default()
     };
@@ -114,6 +115,75 @@ fn a_storage_that_does_not_hold_the_trees_is_named() {
         assert_eq!(plan.contains("pointer chase"), !fits, "{levels}\n{plan}");
         assert_eq!(plan.contains("instead of"), !fits, "{levels}\n{plan}");
     }
+}
+
+/// Complete trees of so many levels whose leaves have so many values; all nodes of a level make one test.
+fn oblivious(levels: u32, margins: usize) -> Forest {
+    let tree = |source: u32| {
+        let nodes = (1u32 << levels) - 1;
+        let child = |number: u32| match number.checked_sub(nodes) {
+            Some(leaf) => NodeRef::Leaf(leaf),
+            None => NodeRef::Inner(number),
+        };
+        let inner = (0..nodes).map(|number| Inner {
+            feature: (number + 1).ilog2() % 3,
+            predicate: Predicate::Numeric { threshold: f64::from((number + 1).ilog2() + source) },
+            missing_left: false,
+            left: child(2 * number + 1),
+            right: child(2 * number + 2),
+        });
+        let leaf = |source| Leaf { source, values: (0..margins).map(|_| f64::from(source)).collect() };
+        let target = if margins > 1 { Target::All } else { Target::One(0) };
+        let (inner, leaves) = (inner.collect(), (0..1 << levels).map(leaf).collect());
+        Tree { root: NodeRef::Inner(0), inner, leaves, target, source }
+    };
+    let parts = ForestParts {
+        trees: (0..4).map(tree).collect(),
+        num_features: 3,
+        num_margins: margins,
+        base: vec![0.0; margins],
+        ..ForestParts::default()
+    };
+    Forest::new(parts).expect("a valid forest")
+}
+
+#[test]
+fn leaf_vectors_are_added_in_vectors() {
+    let rows = "tile(batch, b0, b1, 64)\nreorder(b0, tree, b1)\ncache(b0)\nvectorize(b1, 64)\n";
+    let quantized = format!("{rows}representation(quantized)");
+    let sparse = "tile(batch, b0, b1, 64)\nreorder(b0, tree, b1)\ncache(b0)\nvectorize(b1, 16)\nrepresentation(sparse)";
+    let cases = [
+        // A margin's leaves are looked up in registers, or each row's vector is added by itself.
+        (6, 3, quantized.as_str(), "sums: a vector of rows at a time"),
+        (6, 3, sparse, "sums: all margins of a row at a time"),
+        (10, 3, quantized.as_str(), "sums: all margins of a row at a time"),
+        (6, 3, "representation(array)", "sums: in a register"),
+        (6, 40, "representation(array)", "sums: all margins of a row at a time"),
+        (6, 3, "parallel(tree)\natomicReduce(tree)\nreorder(tree, batch)", "sums: one by one"),
+    ];
+    for (levels, margins, schedule, sums) in cases {
+        let plan = plan(&oblivious(levels, margins), schedule);
+        assert!(plan.contains(sums), "{levels} levels, {margins} margins\n{schedule}\n{plan}");
+        let beside = sums.contains("vector of rows");
+        assert_eq!(plan.contains("sums beside them"), beside, "{schedule}\n{plan}");
+        assert_eq!(plan.contains("leaf_columns x"), beside, "{schedule}\n{plan}");
+    }
+}
+
+#[test]
+fn oblivious_trees_are_a_test_for_each_level() {
+    let rows = "tile(batch, b0, b1, 64)\nreorder(b0, tree, b1)\nvectorize(b1, 64)\n";
+    let forest = oblivious(6, 1);
+    let plan_of = |schedule: &str| plan(&forest, schedule);
+    let plan = plan_of(&format!("{rows}representation(oblivious)"));
+    assert!(plan.contains("a test for each level over storage 0"), "{plan}");
+    assert!(plan.contains("oblivious_tests x 24: bin i8 at 0, column i16 at 2 in 4 bytes"), "{plan}");
+    assert!(plan.contains("transposed in blocks of 64 rows"), "{plan}");
+    let by_level = cycles(&forest, &format!("{rows}representation(oblivious)"));
+    let by_node = cycles(&forest, &format!("{rows}representation(quantized)"));
+    assert!(by_level < by_node, "{by_level} and {by_node}");
+    let trees = plan_of("vectorize(tree, 4)\nrepresentation(oblivious)");
+    assert!(trees.contains("trees in lanes over storage 0"), "{trees}");
 }
 
 #[test]
