@@ -2,8 +2,8 @@
 
 use super::vectors::Vectors;
 use super::{
-    BLOCK_BYTES, Chosen, CodeDestination, FEW, MAX_BINS, Processor, RowVectors, SHORT_LIMIT, SHORT_REGISTER, blocks,
-    pays_to_unroll_and_jam, single_rows, text,
+    BLOCK_BYTES, Chosen, CodeDestination, FEW, MAX_BINS, Processor, RowVectors, SHORT_LIMIT, SHORT_REGISTER,
+    blocks, pays_to_unroll_and_jam, single_rows, text,
 };
 use sched_ir::quantize::QuantizedRows;
 use sched_nest::{Layout, ModelInfo};

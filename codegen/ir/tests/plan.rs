@@ -170,6 +170,23 @@ fn leaf_vectors_are_added_in_vectors() {
     }
 }
 
+/// A copy for five vectors reaches beyond a tile of one: the rows there may be those of an iteration that runs at the same
+/// time, and their sums its own.
+#[test]
+fn sums_of_rows_that_others_walk_are_not_copied() {
+    let mut parts = oblivious(3, 1).into_parts();
+    (parts.num_margins, parts.base) = (2, vec![0.0; 2]);
+    parts.trees.iter_mut().for_each(|tree| tree.target = Target::One(tree.source % 2));
+    let forest = Forest::new(parts).expect("a valid forest");
+    let rows = "tile(batch, b0, b1, 8)\nreorder(b0, tree, b1)\nvectorize(b1, 8)\ninterleave(b1, 5)\n";
+    for (rest, beside) in
+        [("cache(b1)", true), ("cache(b1)\nparallel(b0)", false), ("cache(b0)\nparallel(b0)", true)]
+    {
+        let plan = plan(&forest, &format!("{rows}{rest}"));
+        assert_eq!(plan.contains("sums beside them"), beside, "{rest}\n{plan}");
+    }
+}
+
 #[test]
 fn oblivious_trees_are_a_test_for_each_level() {
     let rows = "tile(batch, b0, b1, 64)\nreorder(b0, tree, b1)\nvectorize(b1, 64)\n";

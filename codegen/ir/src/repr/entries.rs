@@ -5,7 +5,7 @@
 
 use super::leaves::Leaves;
 use super::numbers::LeafIndices;
-use super::payload::{LeafValue, Payload};
+use super::payload::{LeafValue, Payload, Run};
 use super::records::Names;
 use super::request::Request;
 use super::schema::{Bytes, Schema};
@@ -68,7 +68,9 @@ impl Entries {
             for PlacedLeaf { entry, leaf } in laid {
                 let source = &tree.leaves[leaf as usize];
                 self.leaves.write(bytes, entry, source, first_leaf + leaf);
-                self.leaves.payload.write_columns(bytes, entry, tree.target, source);
+                let (first, end) = self.starts.records(at);
+                let leaf = (tree.target, source);
+                self.leaves.payload.write_columns(bytes, (first, end), entry - first, leaf);
             }
             first_leaf = first_leaf.saturating_add(tree.leaves.len() as u32);
         }
@@ -88,15 +90,16 @@ impl Entries {
         self.leaves.payload.look_up(b, buffers, state.base, leaves, node)
     }
 
-    /// One margin of what a leaf holds, in the same way.
+    /// One margin of what a leaf holds, in the same way. `size` is how many entries the tree has.
     pub fn look_up_margin(
         &self,
         b: &mut Builder,
         buffers: &Buffers,
         state: &TreeState,
-        (node, leaves): (Value, u64),
+        (node, leaves, size): (Value, u64, Value),
         margin: Value,
     ) -> Option<Value> {
-        self.leaves.payload.look_up_margin(b, buffers, (state.base, leaves), node, margin)
+        let run = Run { first: state.base, size, count: leaves };
+        self.leaves.payload.look_up_margin(b, buffers, run, node, margin)
     }
 }

@@ -6,7 +6,7 @@
 //! numbered as if they were there: the root is 1, the children of `n` are `2n` and `2n + 1`. Nothing depends on where a walk
 //! stands but this number, from which the leaf is looked up.
 
-use super::complete::{Complete, Depths};
+use super::complete::{Complete, Depths, SMALLEST};
 use super::cursor::{Cursor, Step};
 use super::leaves::Leaves;
 use super::payload::LeafValue;
@@ -180,7 +180,8 @@ impl Representation for Oblivious {
         margin: Value,
     ) -> Option<Value> {
         let leaves = self.looked_up(b, end)?;
-        self.trees.look_up_margin(b, buffers, state, (end.node, leaves), margin)
+        let size = b.int(SMALLEST.max(leaves) as i64);
+        self.trees.look_up_margin(b, buffers, state, (end.node, leaves, size), margin)
     }
 
     fn leaf_record(&self, b: &mut Builder, state: &TreeState, end: WalkEnd) -> (TreeState, Value) {

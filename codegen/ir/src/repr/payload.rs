@@ -27,15 +27,20 @@ pub struct Payload {
     field: Field,
     held: Held,
     outputs: usize,
-    columns: Option<Columns>,
+    /// Leaf vectors apart, tree by tree and in a tree margin by margin: of each margin as many records as the tree has of
+    /// leaves.
+    columns: Option<Field>,
 }
 
-/// Leaf vectors apart, margin by margin: of each margin, as many records as there are of leaves.
+/// The leaves of a tree of which one margin is looked up, and where they are in tables of leaves.
 #[derive(Clone, Copy, Debug)]
-struct Columns {
-    values: Field,
-    /// The records of a margin.
-    records: u64,
+pub struct Run {
+    /// The tree's first record.
+    pub first: Value,
+    /// How many records it has.
+    pub size: Value,
+    /// How many are looked up.
+    pub count: u64,
 }
 
 /// What is in the field of a leaf.
@@ -69,7 +74,7 @@ impl Payload {
         }
         let all = records.saturating_mul(self.outputs as u64);
         let values = schema.column("leaf_columns", Payload::element(request.forest), all);
-        Payload { columns: Some(Columns { values, records }), ..self }
+        Payload { columns: Some(values), ..self }
     }
 
     /// Leaves in a field of 32 bits: values that are as narrow, or else places in a table of this name, which is added
@@ -109,16 +114,22 @@ impl Payload {
         self.field.seen_as(Scalar::I32).write(bytes, record, u64::from(place));
     }
 
-    /// Writes a leaf's vector margin by margin, if there is a table of these. A tree for one margin leaves the others as
-    /// they are.
-    pub fn write_columns(&self, bytes: &mut Bytes, record: usize, target: Target, leaf: &Leaf) {
-        let Some(Columns { values, records }) = self.columns else { return };
+    /// Writes a leaf's vector margin by margin, if there is a table of these. It is leaf `at` of the tree that has the
+    /// records `first..end`. A tree for one margin leaves the others as they are.
+    pub fn write_columns(
+        &self,
+        bytes: &mut Bytes,
+        (first, end): (usize, usize),
+        at: usize,
+        (target, leaf): (Target, &Leaf),
+    ) {
+        let Some(values) = self.columns else { return };
         for margin in 0..self.outputs {
             let value = match target {
                 Target::All => leaf.values.get(margin),
                 Target::One(one) => leaf.values.first().filter(|_| one as usize == margin),
             };
-            let place = values.of_record(bytes, margin * records as usize + record);
+            let place = values.of_record(bytes, first * self.outputs + margin * (end - first) + at);
             write_float(place, values.scalar, value.copied().unwrap_or(-0.0));
         }
     }
@@ -128,16 +139,17 @@ impl Payload {
         &self,
         b: &mut Builder,
         buffers: &Buffers,
-        (first, count): (Value, u64),
+        Run { first, size, count }: Run,
         node: Value,
         margin: Value,
     ) -> Option<Value> {
-        let Columns { values, records } = self.columns?;
+        let values = self.columns?;
         let bytes = count.saturating_mul(values.scalar.bytes().into());
         if count < 2 || bytes > IN_REGISTERS {
             return None;
         }
-        let of_margin = b.mul_int(margin, records as i64);
+        let first = b.mul_int(first, self.outputs as i64);
+        let of_margin = b.mul(margin, size);
         let first = b.add(first, of_margin);
         let table = values.load_run(b, buffers, first, count);
         Some(b.lookup(table, node))

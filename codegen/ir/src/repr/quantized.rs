@@ -390,7 +390,8 @@ impl Representation for Quantized {
         margin: Value,
     ) -> Option<Value> {
         let leaves = self.looked_up(b, end)?;
-        self.trees.look_up_margin(b, buffers, state, (end.node, leaves), margin)
+        let size = b.int(SMALLEST.max(leaves) as i64);
+        self.trees.look_up_margin(b, buffers, state, (end.node, leaves, size), margin)
     }
 
     fn leaf_record(&self, b: &mut Builder, state: &TreeState, end: WalkEnd) -> (TreeState, Value) {

@@ -221,7 +221,8 @@ impl Representation for Preorder {
         margin: Value,
     ) -> Option<Value> {
         let leaves = self.looked_up(b, end)?;
-        self.trees.look_up_margin(b, buffers, state, (end.node, leaves), margin)
+        let Loaded::Nodes(size) = state.loaded else { return None };
+        self.trees.look_up_margin(b, buffers, state, (end.node, leaves, size), margin)
     }
 
     fn leaf_record(&self, b: &mut Builder, state: &TreeState, end: WalkEnd) -> (TreeState, Value) {
