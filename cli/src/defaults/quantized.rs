@@ -68,7 +68,8 @@ impl Quantized {
         processor: Processor,
         destination: CodeDestination,
     ) -> Vec<String> {
-        if self.layout == Layout::Oblivious {
+        // All tests of a tree at once are faster than one after the other, though they are more.
+        if self.layout == Layout::Oblivious && !self.makes_all_tests(model) {
             return single_rows(self.layout.word(), 4);
         }
         if self.walks_single_rows(model, processor) {
@@ -79,10 +80,15 @@ impl Quantized {
 
     /// Whether all tests of a tree are made at once for single rows: they are few and the row fits a register.
     pub(super) fn walks_single_rows(&self, model: &ModelInfo, processor: Processor) -> bool {
-        let small = model.max_depth() <= TEST_MASK_LIMIT && self.columns <= MAX_BINS;
+        let small = self.makes_all_tests(model);
         // Trees in lanes gather, which shorter registers do no faster.
         let short = processor.lookup_bits == 256 && self.columns <= MAX_BINS / 2;
         small || short
+    }
+
+    /// Whether trees are small enough for all their tests to be made at once, whatever the registers.
+    fn makes_all_tests(&self, model: &ModelInfo) -> bool {
+        model.max_depth() <= TEST_MASK_LIMIT && self.columns <= MAX_BINS
     }
 
     /// Vectors of rows. Where there are few, those of several trees advance together if it `unroll_and_jam`.
