@@ -2,7 +2,7 @@
 
 use crate::args::{ModelOptions, ScheduleValues};
 use crate::failure::Failure;
-use sched_forest::{Forest, Profile, ReadOptions, Source, Target, codes, fingerprint};
+use sched_forest::{Forest, Profile, ReadOptions, Source, Target, Tree, codes, fingerprint};
 use sched_nest::ModelInfo;
 use schedc_data::Expect;
 use std::cell::OnceCell;
@@ -113,6 +113,7 @@ impl Model {
             num_classes: count(self.forest.num_margins),
             depths: leaves.iter().map(|counts| count(counts.len().saturating_sub(1))).collect(),
             leaves,
+            oblivious: self.forest.trees.iter().map(Tree::is_oblivious).collect(),
             leaf_vectors: self.forest.trees.iter().any(|tree| tree.target == Target::All),
             profiled: self.profile.is_some(),
             ..ModelInfo::default()

@@ -54,6 +54,7 @@ fn info(forest: &Forest) -> ModelInfo {
         num_classes: count(forest.num_margins),
         depths: forest.trees.iter().map(sched_forest::Tree::depth).collect(),
         leaves: forest.trees.iter().map(leaves).collect(),
+        oblivious: forest.trees.iter().map(sched_forest::Tree::is_oblivious).collect(),
         leaf_vectors: forest.trees.iter().any(|tree| tree.target == Target::All),
         ..ModelInfo::default()
     }

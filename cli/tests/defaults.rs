@@ -116,6 +116,20 @@ fn trees_are_walked_together_for_few_rows_only_in_code_that_is_kept() {
     assert_eq!(asks(&vectors, Some(20), CodeDestination::Artefact), 0);
 }
 
+#[test]
+fn oblivious_trees_have_their_layout() {
+    let facts = |oblivious: bool| ModelInfo { oblivious: vec![oblivious; 250], ..model(6, 64) };
+    let bins = QuantizedRows { columns: 20, in_bytes: true };
+    for lookup_bits in [0, 128, 256, 512] {
+        let processor = Processor { lookup_bits, gathers_slowly: true };
+        for oblivious in [false, true] {
+            let chosen = Chosen::new(&facts(oblivious), Some(&bins), processor, CodeDestination::Memory);
+            let takes = chosen.variants.rest().contains("representation(oblivious)");
+            assert_eq!(takes, oblivious && lookup_bits > 0, "{}", chosen.text());
+        }
+    }
+}
+
 /// The schedules for a GPU, with the most rows that each is for.
 fn on_gpu(model: &ModelInfo, target: &str) -> Vec<(Option<u32>, String)> {
     let target = target.parse().unwrap_or_else(|()| Target::gpu());

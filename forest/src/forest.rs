@@ -70,6 +70,15 @@ pub struct Inner {
     pub right: NodeRef,
 }
 
+impl Inner {
+    /// Whether both nodes lead every row to the same side.
+    fn tests_as(&self, other: &Inner) -> bool {
+        self.feature == other.feature
+            && self.predicate == other.predicate
+            && self.missing_left == other.missing_left
+    }
+}
+
 /// A leaf.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Leaf {
@@ -173,6 +182,32 @@ impl Tree {
             range = Some((depth.max(longest), depth.min(shortest)));
         });
         range.unwrap_or_default()
+    }
+
+    /// One inner node of each level, if the tree is oblivious: all leaves are as deep, and all nodes of a level make one test.
+    pub fn level_tests(&self) -> Option<Vec<&Inner>> {
+        let mut tests = Vec::new();
+        let mut level = vec![self.root];
+        while let Some(NodeRef::Inner(first)) = level.first().copied() {
+            let first = &self.inner[first as usize];
+            let mut below = Vec::with_capacity(2 * level.len());
+            for node in level {
+                let NodeRef::Inner(inner) = node else { return None };
+                let inner = &self.inner[inner as usize];
+                if !inner.tests_as(first) {
+                    return None;
+                }
+                below.extend([inner.left, inner.right]);
+            }
+            tests.push(first);
+            level = below;
+        }
+        level.iter().all(|node| matches!(node, NodeRef::Leaf(_))).then_some(tests)
+    }
+
+    /// Whether the tree is oblivious: all leaves are as deep, and all nodes of a level make one test.
+    pub fn is_oblivious(&self) -> bool {
+        self.level_tests().is_some()
     }
 
     /// The depth of each leaf, in the order of [`Tree::leaves`].

@@ -42,6 +42,36 @@ fn margins(forest: &Forest, rows: &[f32]) -> Vec<f64> {
 }
 
 #[test]
+fn oblivious_trees_are_found_by_their_shape() {
+    let inner = |feature, left, right| Inner {
+        feature,
+        predicate: Predicate::Numeric { threshold: 0.5 },
+        missing_left: false,
+        left,
+        right,
+    };
+    let leaf = |source| Leaf { source, values: [f64::from(source)].into() };
+    let tree = |inner: Vec<Inner>| Tree {
+        root: NodeRef::Inner(0),
+        inner,
+        leaves: (0..4).map(leaf).collect(),
+        target: Target::One(0),
+        source: 0,
+    };
+    let root = inner(0, NodeRef::Inner(1), NodeRef::Inner(2));
+    let pair = |feature, first| inner(feature, NodeRef::Leaf(first), NodeRef::Leaf(first + 1));
+    let level = tree(vec![root.clone(), pair(1, 0), pair(1, 2)]);
+    let tests = level.level_tests().unwrap();
+    assert_eq!(tests.iter().map(|test| test.feature).collect::<Vec<_>>(), [0, 1]);
+    // Another feature, another side for missing values, a leaf that is not as deep.
+    assert!(!tree(vec![root.clone(), pair(1, 0), pair(2, 2)]).is_oblivious());
+    let other = Inner { missing_left: true, ..pair(1, 2) };
+    assert!(!tree(vec![root, pair(1, 0), other]).is_oblivious());
+    assert!(!tree(vec![inner(0, NodeRef::Inner(1), NodeRef::Leaf(2)), pair(1, 0)]).is_oblivious());
+    assert!(Tree { root: NodeRef::Leaf(0), inner: Vec::new(), ..level }.is_oblivious());
+}
+
+#[test]
 fn a_forest_goes_apart_and_together() {
     let forest = Forest::new(parts(vec![tree(), tree()])).unwrap();
     assert_eq!(forest.iteration_starts, [0, 1, 2]);

@@ -303,6 +303,11 @@ pub enum Problem {
         /// Most that the tables may have.
         limit: u64,
     },
+    /// A layout of oblivious trees for another tree.
+    NotOblivious {
+        /// The tree's number in the model.
+        tree: usize,
+    },
     /// `sharedReduce` of a loop that is not over trees on a block dimension.
     NotBlockTrees,
     /// `vectorize` in a schedule for a GPU that no vectors of it have.
@@ -446,6 +451,7 @@ impl Problem {
             P::CacheOutsideLaunch => codes::CACHE_OUTSIDE_LAUNCH,
             P::PaddingTooLarge { .. } => codes::PADDING_TOO_LARGE,
             P::LayoutTooLarge { .. } => codes::LAYOUT_TOO_LARGE,
+            P::NotOblivious { .. } => codes::NOT_OBLIVIOUS,
             P::NotBlockTrees => codes::NOT_BLOCK_TREES,
             P::VectorOnGpu { .. } => codes::VECTOR_ON_GPU,
             P::LayoutNeedsSingleNodes { .. } => codes::LAYOUT_NEEDS_SINGLE_NODES,

@@ -4,7 +4,7 @@
 
 use sched_lang::directives::{Role, SIGNATURES};
 use sched_lang::{Options, Supported, check};
-use sched_nest::{Layout, Nodes, RowVectors, Tiles};
+use sched_nest::{Layout, Nodes, RowVectors, Shapes, Tiles};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -55,6 +55,9 @@ fn the_checker_obeys_the_table() {
         let line = format!("representation({})", layout.word());
         let too_large = codes("depths=30,2", &line).contains(&84);
         assert_eq!(too_large, layout.nodes() == Nodes::Complete, "{line}: nodes");
+
+        let other_trees = codes("depths=3,3 oblivious=yes,no", &line).contains(&116);
+        assert_eq!(other_trees, layout.shapes() == Shapes::Oblivious, "{line}: shapes");
 
         let tiles = |target: &str| codes("", &format!("{target}\n{line}\ntileTrees(4)")).contains(&76);
         assert_eq!(tiles(""), layout.tiles() != Tiles::Everywhere, "{line}: tiles");

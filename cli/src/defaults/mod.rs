@@ -67,6 +67,13 @@ impl Chosen {
         let nodes = u64::from(model.num_trees) << model.max_depth().min(32);
         let complete = model.max_depth() <= LEVELS_LIMIT && nodes <= MOST_NODES;
         let bins = bins.filter(|bins| pays_to_quantize(model, bins));
+        let oblivious = !model.oblivious.is_empty() && model.oblivious.iter().all(|tree| *tree);
+        if let Some(bins) = bins.filter(|_| oblivious && nodes <= MOST_NODES)
+            && processor.lookup_bits >= SHORT_REGISTER
+            && model.max_depth() > 0
+        {
+            return Quantized::oblivious(bins).chosen(model, processor, destination);
+        }
         let sweep = bins.and_then(|bins| NodeSweep::of(model, bins, processor));
         if let Some(sweep) = sweep.as_ref().filter(|sweep| sweep.pays(model, complete, processor)) {
             return sweep.chosen(model, complete, (processor, destination));

@@ -2,11 +2,11 @@
 
 use super::vectors::Vectors;
 use super::{
-    BLOCK_BYTES, Chosen, CodeDestination, FEW, MAX_BINS, Processor, RowVectors, SHORT_LIMIT, blocks,
-    pays_to_unroll_and_jam, single_rows, text,
+    BLOCK_BYTES, Chosen, CodeDestination, FEW, MAX_BINS, Processor, RowVectors, SHORT_LIMIT, SHORT_REGISTER,
+    blocks, pays_to_unroll_and_jam, single_rows, text,
 };
 use sched_ir::quantize::QuantizedRows;
-use sched_nest::ModelInfo;
+use sched_nest::{Layout, ModelInfo};
 
 /// Quantizing this many columns costs what walking one tree by bins saves.
 const COLUMNS_PER_TREE: u32 = 2;
@@ -23,12 +23,18 @@ pub(super) fn pays_to_quantize(model: &ModelInfo, bins: &QuantizedRows) -> bool 
 pub(super) struct Quantized {
     /// Bins of a row, a byte each.
     columns: u32,
+    layout: Layout,
 }
 
 impl Quantized {
     /// Walks of rows with these bins.
     pub(super) fn of(bins: &QuantizedRows) -> Quantized {
-        Quantized { columns: bins.columns }
+        Quantized { columns: bins.columns, layout: Layout::Quantized }
+    }
+
+    /// The same down trees of which each level makes one test.
+    pub(super) fn oblivious(bins: &QuantizedRows) -> Quantized {
+        Quantized { columns: bins.columns, layout: Layout::Oblivious }
     }
 
     /// Trees in lanes for few rows, short vectors of rows for some more, else long ones.
@@ -43,6 +49,7 @@ impl Quantized {
         let brief = model.max_depth() <= SHORT_LIMIT
             && (model.num_classes <= 1 || destination == CodeDestination::Artefact);
         let (lanes, vectors) = match processor.lookup_bits {
+            SHORT_REGISTER => (16, 1),
             ..512 => (32, 1),
             _ => (64, if brief { 4 } else { 2 }),
         };
@@ -61,6 +68,10 @@ impl Quantized {
         processor: Processor,
         destination: CodeDestination,
     ) -> Vec<String> {
+        // All tests of a tree at once are faster than one after the other, though they are more.
+        if self.layout == Layout::Oblivious && !self.makes_all_tests(model) {
+            return single_rows(self.layout.word(), 4);
+        }
         if self.walks_single_rows(model, processor) {
             return single_rows("quantized", 4);
         }
@@ -69,10 +80,15 @@ impl Quantized {
 
     /// Whether all tests of a tree are made at once for single rows: they are few and the row fits a register.
     pub(super) fn walks_single_rows(&self, model: &ModelInfo, processor: Processor) -> bool {
-        let small = model.max_depth() <= TEST_MASK_LIMIT && self.columns <= MAX_BINS;
+        let small = self.makes_all_tests(model);
         // Trees in lanes gather, which shorter registers do no faster.
         let short = processor.lookup_bits == 256 && self.columns <= MAX_BINS / 2;
         small || short
+    }
+
+    /// Whether trees are small enough for all their tests to be made at once, whatever the registers.
+    fn makes_all_tests(&self, model: &ModelInfo) -> bool {
+        model.max_depth() <= TEST_MASK_LIMIT && self.columns <= MAX_BINS
     }
 
     /// Vectors of rows. Where there are few, those of several trees advance together if it `unroll_and_jam`.
@@ -80,7 +96,7 @@ impl Quantized {
         let fitting = (BLOCK_BYTES / self.columns.max(1)).clamp(128, 256);
         let mut lines = blocks(1 << fitting.ilog2());
         lines.push("cache(b0)".to_string());
-        lines.push("representation(quantized)".to_string());
+        lines.push(format!("representation({})", self.layout.word()));
         lines.extend(RowVectors { lanes, vectors, unroll_and_jam }.lines());
         lines
     }

@@ -34,6 +34,10 @@ pub enum Fault {
     LaneReadsWrongRow,
     /// LIR: the remainder of an interleaved loop is dropped.
     RemainderDropped,
+    /// LIR: sums are rounded to single precision.
+    SumsRounded,
+    /// LIR: sums that are averages are not divided.
+    AverageForgotten,
     /// LIR: unroll-and-jam walks the first tree in every slot.
     TogetherRepeatsTree,
     /// Representations: ties go the wrong way.
@@ -48,6 +52,8 @@ pub enum Fault {
     PairsSwapSides,
     /// Representations: the rows of a word are taken in the opposite order.
     WordReversesRows,
+    /// Representations: walks of oblivious trees make the first level's test twice, and not the last one's.
+    LevelRepeated,
     /// Representations: rows heed nodes that are not on their path.
     SweepForgetsPlace,
     /// Representations: nodes strike out the last leaf of their left subtree only.

@@ -10,6 +10,10 @@ use sched_nest::Variants;
 
 /// Trees that are chains to the right, of so many levels.
 fn chains(levels: u32, float: Float) -> Forest {
+    chains_of(levels, Types { input: float, threshold: float, accumulator: float, output: Float::F32 })
+}
+
+fn chains_of(levels: u32, types: Types) -> Forest {
     let tree = |source| {
         let inner = (0..levels).map(|level| Inner {
             feature: level % 3,
@@ -27,7 +31,6 @@ fn chains(levels: u32, float: Float) -> Forest {
             source,
         }
     };
-    let types = Types { input: float, threshold: float, accumulator: float, output: Float::F32 };
     let trees = (0..4).map(tree).collect();
     Forest::new(ForestParts { trees, num_features: 3, base: vec![0.0], types, ..ForestParts::default() })
         .expect("a valid forest")
@@ -37,7 +40,8 @@ fn plan(forest: &Forest, schedule: &str) -> String {
     let facts = ModelInfo {
         num_trees: 4,
         num_features: 3,
-        num_classes: 1,
+        num_classes: forest.num_margins as u32,
+        oblivious: forest.trees.iter().map(Tree::is_oblivious).collect(),
         depths: forest.trees.iter().map(Tree::depth).collect(),
         ..ModelInfo::default()
     };
@@ -99,6 +103,11 @@ fn a_storage_that_does_not_hold_the_trees_is_named() {
         plan_of_doubles.contains("instead of: existing nodes breadth first, packed into 64 bits"),
         "{plan_of_doubles}"
     );
+    // Leaves of 64 bits have a place in 32.
+    let sums = Types { accumulator: Float::F64, ..Types::all(Float::F32) };
+    let plan_of_sums = plan(&chains_of(4, sums), vectors);
+    assert!(plan_of_sums.contains("packed_leaves x 20: f64"), "{plan_of_sums}");
+    assert!(!plan_of_sums.contains("instead of"), "{plan_of_sums}");
     // A word has bits for 64 leaves.
     for (levels, fits) in [(63, true), (64, false)] {
         let plan = plan(&chains(levels, Float::F32), "parallel(batch)\nrepresentation(preorder)");
@@ -106,6 +115,92 @@ fn a_storage_that_does_not_hold_the_trees_is_named() {
         assert_eq!(plan.contains("pointer chase"), !fits, "{levels}\n{plan}");
         assert_eq!(plan.contains("instead of"), !fits, "{levels}\n{plan}");
     }
+}
+
+/// Complete trees of so many levels whose leaves have so many values; all nodes of a level make one test.
+fn oblivious(levels: u32, margins: usize) -> Forest {
+    let tree = |source: u32| {
+        let nodes = (1u32 << levels) - 1;
+        let child = |number: u32| match number.checked_sub(nodes) {
+            Some(leaf) => NodeRef::Leaf(leaf),
+            None => NodeRef::Inner(number),
+        };
+        let inner = (0..nodes).map(|number| Inner {
+            feature: (number + 1).ilog2() % 3,
+            predicate: Predicate::Numeric { threshold: f64::from((number + 1).ilog2() + source) },
+            missing_left: false,
+            left: child(2 * number + 1),
+            right: child(2 * number + 2),
+        });
+        let leaf = |source| Leaf { source, values: (0..margins).map(|_| f64::from(source)).collect() };
+        let target = if margins > 1 { Target::All } else { Target::One(0) };
+        let (inner, leaves) = (inner.collect(), (0..1 << levels).map(leaf).collect());
+        Tree { root: NodeRef::Inner(0), inner, leaves, target, source }
+    };
+    let parts = ForestParts {
+        trees: (0..4).map(tree).collect(),
+        num_features: 3,
+        num_margins: margins,
+        base: vec![0.0; margins],
+        ..ForestParts::default()
+    };
+    Forest::new(parts).expect("a valid forest")
+}
+
+#[test]
+fn leaf_vectors_are_added_in_vectors() {
+    let rows = "tile(batch, b0, b1, 64)\nreorder(b0, tree, b1)\ncache(b0)\nvectorize(b1, 64)\n";
+    let quantized = format!("{rows}representation(quantized)");
+    let sparse = "tile(batch, b0, b1, 64)\nreorder(b0, tree, b1)\ncache(b0)\nvectorize(b1, 16)\nrepresentation(sparse)";
+    let cases = [
+        // A margin's leaves are looked up in registers, or each row's vector is added by itself.
+        (6, 3, quantized.as_str(), "sums: a vector of rows at a time"),
+        (6, 3, sparse, "sums: all margins of a row at a time"),
+        (10, 3, quantized.as_str(), "sums: all margins of a row at a time"),
+        (6, 3, "representation(array)", "sums: in a register"),
+        (6, 40, "representation(array)", "sums: all margins of a row at a time"),
+        (6, 3, "parallel(tree)\natomicReduce(tree)\nreorder(tree, batch)", "sums: one by one"),
+    ];
+    for (levels, margins, schedule, sums) in cases {
+        let plan = plan(&oblivious(levels, margins), schedule);
+        assert!(plan.contains(sums), "{levels} levels, {margins} margins\n{schedule}\n{plan}");
+        let beside = sums.contains("vector of rows");
+        assert_eq!(plan.contains("sums beside them"), beside, "{schedule}\n{plan}");
+        assert_eq!(plan.contains("leaf_columns x"), beside, "{schedule}\n{plan}");
+    }
+}
+
+/// A copy for five vectors reaches beyond a tile of one: the rows there may be those of an iteration that runs at the same
+/// time, and their sums its own.
+#[test]
+fn sums_of_rows_that_others_walk_are_not_copied() {
+    let mut parts = oblivious(3, 1).into_parts();
+    (parts.num_margins, parts.base) = (2, vec![0.0; 2]);
+    parts.trees.iter_mut().for_each(|tree| tree.target = Target::One(tree.source % 2));
+    let forest = Forest::new(parts).expect("a valid forest");
+    let rows = "tile(batch, b0, b1, 8)\nreorder(b0, tree, b1)\nvectorize(b1, 8)\ninterleave(b1, 5)\n";
+    for (rest, beside) in
+        [("cache(b1)", true), ("cache(b1)\nparallel(b0)", false), ("cache(b0)\nparallel(b0)", true)]
+    {
+        let plan = plan(&forest, &format!("{rows}{rest}"));
+        assert_eq!(plan.contains("sums beside them"), beside, "{rest}\n{plan}");
+    }
+}
+
+#[test]
+fn oblivious_trees_are_a_test_for_each_level() {
+    let rows = "tile(batch, b0, b1, 64)\nreorder(b0, tree, b1)\nvectorize(b1, 64)\n";
+    let forest = oblivious(6, 1);
+    let plan_of = |schedule: &str| plan(&forest, schedule);
+    let plan = plan_of(&format!("{rows}representation(oblivious)"));
+    assert!(plan.contains("a test for each level over storage 0"), "{plan}");
+    assert!(plan.contains("oblivious_tests x 24: bin i8 at 0, column i16 at 2 in 4 bytes"), "{plan}");
+    assert!(plan.contains("transposed in blocks of 64 rows"), "{plan}");
+    let by_level = cycles(&forest, &format!("{rows}representation(oblivious)"));
+    let by_node = cycles(&forest, &format!("{rows}representation(quantized)"));
+    assert!(by_level < by_node, "{by_level} and {by_node}");
+    let trees = plan_of("vectorize(tree, 4)\nrepresentation(oblivious)");
+    assert!(trees.contains("trees in lanes over storage 0"), "{trees}");
 }
 
 #[test]

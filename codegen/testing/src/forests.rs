@@ -23,6 +23,9 @@ fn grid(rng: &mut Rng, float: Float) -> f64 {
     }
 }
 
+/// Levels of the deepest oblivious trees, which have more leaves than a byte counts.
+const MOST_LEVELS: u32 = 9;
+
 /// Where missing values go in a forest.
 #[derive(Clone, Copy)]
 enum Missing {
@@ -41,6 +44,7 @@ pub fn forest(rng: &mut Rng) -> Forest {
     let missing = [Missing::Left, Missing::Right, Missing::Mixed][rng.below(3)];
     let deepest = [0, 1, 2, 3, 4, 5, 6, 11][rng.below(8)];
     let count = 1 + rng.below(12);
+    let oblivious = rng.one_in(4);
     let trees = (0..count)
         .map(|source| {
             let target = if vectors && rng.one_in(2) {
@@ -51,7 +55,13 @@ pub fn forest(rng: &mut Rng) -> Forest {
             let width = if target == Target::All { num_margins } else { 1 };
             let mut maker =
                 Maker { rng, missing, num_features, width, types, inner: Vec::new(), leaves: Vec::new() };
-            let root = maker.node(deepest);
+            let root = if oblivious {
+                let levels = maker.rng.below(deepest.min(MOST_LEVELS) as usize + 1);
+                let tests: Vec<Inner> = (0..levels).map(|_| maker.inner()).collect();
+                maker.oblivious(&tests)
+            } else {
+                maker.node(deepest)
+            };
             let (inner, leaves) = (maker.inner, maker.leaves);
             Tree { root, inner, leaves, target, source: source as u32 }
         })
@@ -119,6 +129,7 @@ fn output(rng: &mut Rng, margins: usize) -> Output {
         (_, 0) => None,
         (1, 1) => Some(Transform::Complement),
         (2.., 1) => Some(Transform::ArgMax),
+        (2.., 4) => Some(Transform::Ascending),
         (2.., 2 | 3) => {
             let forms = [Softmax::Doubled, Softmax::Plain, Softmax::ZeroAside];
             Some(Transform::Softmax(forms[rng.below(3)]))
@@ -169,27 +180,48 @@ struct Maker<'a> {
 impl Maker<'_> {
     fn node(&mut self, levels: u32) -> NodeRef {
         if levels == 0 || self.rng.one_in(5) {
-            let values = (0..self.width).map(|_| value(self.rng, self.types.accumulator)).collect();
-            self.leaves.push(Leaf { source: (self.inner.len() + self.leaves.len()) as u32, values });
-            return NodeRef::Leaf(self.leaves.len() as u32 - 1);
+            return self.leaf();
         }
         let at = self.inner.len();
+        let inner = self.inner();
+        self.inner.push(inner);
+        // Deep trees are chains with twigs, so that they stay small.
+        let twig = if levels > 6 { self.rng.below(3) as u32 } else { levels - 1 };
+        let left = self.node(levels - 1);
+        let right = self.node(twig);
+        self.inner[at].left = left;
+        self.inner[at].right = right;
+        NodeRef::Inner(at as u32)
+    }
+
+    fn leaf(&mut self) -> NodeRef {
+        let values = (0..self.width).map(|_| value(self.rng, self.types.accumulator)).collect();
+        self.leaves.push(Leaf { source: (self.inner.len() + self.leaves.len()) as u32, values });
+        NodeRef::Leaf(self.leaves.len() as u32 - 1)
+    }
+
+    /// A node without children.
+    fn inner(&mut self) -> Inner {
         let missing_left = match self.missing {
             Missing::Left => true,
             Missing::Right => false,
             Missing::Mixed => self.rng.one_in(2),
         };
-        self.inner.push(Inner {
+        Inner {
             feature: self.rng.below(self.num_features) as u32,
             predicate: Predicate::Numeric { threshold: grid(self.rng, self.types.threshold) },
             missing_left,
             left: NodeRef::Leaf(0),
             right: NodeRef::Leaf(0),
-        });
-        // Deep trees are chains with twigs, so that they stay small.
-        let twig = if levels > 6 { self.rng.below(3) as u32 } else { levels - 1 };
-        let left = self.node(levels - 1);
-        let right = self.node(twig);
+        }
+    }
+
+    /// A complete tree whose nodes of a level make one of these tests.
+    fn oblivious(&mut self, tests: &[Inner]) -> NodeRef {
+        let Some((first, below)) = tests.split_first() else { return self.leaf() };
+        let at = self.inner.len();
+        self.inner.push(first.clone());
+        let (left, right) = (self.oblivious(below), self.oblivious(below));
         self.inner[at].left = left;
         self.inner[at].right = right;
         NodeRef::Inner(at as u32)
@@ -239,6 +271,7 @@ pub fn info(forest: &Forest) -> ModelInfo {
         num_features: forest.prepared().map_or(forest.num_features, |it| it.columns.len()) as u32,
         num_classes: forest.num_margins as u32,
         depths: forest.trees.iter().map(Tree::depth).collect(),
+        oblivious: forest.trees.iter().map(Tree::is_oblivious).collect(),
         profiled: true,
         ..ModelInfo::default()
     }

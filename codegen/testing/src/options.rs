@@ -5,7 +5,7 @@ use sched_lang::{Options, Supported, Target};
 use sched_nest::ModelInfo;
 
 /// Options from words such as `trees=100 depth=8 features=28 batch-size=4096 set=ROWS:32 target=gpu compile strict`;
-/// `depths=1,1,2` gives every tree its own depth, `leaves=3:7,4..6:1,7:2` all of them the same leaves at each depth.
+/// `depths=1,1,2` gives every tree its own depth, `oblivious=yes,no,yes` says of each whether it is, `leaves=3:7,4..6:1,7:2` all of them the same leaves at each depth.
 pub fn options(words: &str) -> Options {
     let mut options = Options::default();
     let mut model = ModelInfo { num_features: 1, num_classes: 1, ..ModelInfo::default() };
@@ -18,6 +18,7 @@ pub fn options(words: &str) -> Options {
             "trees" => model.num_trees = number(),
             "depth" => depth = number(),
             "depths" => model.depths = value.split(',').map(|d| d.parse().expect("a depth")).collect(),
+            "oblivious" => model.oblivious = value.split(',').map(|tree| tree == "yes").collect(),
             "leaves" => leaves = leaves_at(value),
             "features" => model.num_features = number(),
             "classes" => model.num_classes = number(),

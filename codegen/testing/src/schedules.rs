@@ -374,6 +374,11 @@ impl<'a> Growth<'a> {
     }
 
     fn layout(&mut self) -> &'static str {
+        // That of oblivious trees is legal for few models.
+        let trees = self.options.model.as_ref().map_or(&[][..], |model| model.oblivious.as_slice());
+        if !trees.is_empty() && trees.iter().all(|tree| *tree) && self.rng.one_in(2) {
+            return Layout::Oblivious.word();
+        }
         self.rng.pick(Layout::WORDS).copied().unwrap_or("")
     }
 }

@@ -32,6 +32,15 @@ pub enum Tiles {
     Nowhere,
 }
 
+/// Which trees a layout holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Shapes {
+    /// All.
+    Any,
+    /// Oblivious ones: complete trees whose nodes of a level all make one test.
+    Oblivious,
+}
+
 /// How vectors of rows get to the leaves of a tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RowVectors {
@@ -41,13 +50,13 @@ pub enum RowVectors {
     Sweep,
 }
 
-/// Declares the layouts. A row is: variant, word of the language, nodes, operands, whether walks take the same number of
+/// Declares the layouts. A row is: variant, word of the language, nodes, operands, the trees that it holds, whether walks take the same number of
 /// steps to every leaf, how vectors of rows get there, how many rows a vector on a GPU has (1 where there are none), where
 /// nodes may be tiles, the fewest bytes of a node, leaves included, and of a row's value, what it is in one sentence, and
 /// what to write where a model does not fit with it.
 macro_rules! layouts {
     ($($(#[$doc:meta])* $name:ident $word:literal {
-        nodes: $nodes:ident, operands: $operands:ident, straight: $straight:literal, row_vectors: $row_vectors:ident,
+        nodes: $nodes:ident, operands: $operands:ident, shapes: $shapes:ident, straight: $straight:literal, row_vectors: $row_vectors:ident,
         gpu_lanes: $gpu_lanes:literal, tiles: $tiles:ident, node_bytes: $node_bytes:literal,
         value_bytes: $value_bytes:literal, meaning: $meaning:literal, smaller: $smaller:literal,
     })*) => {
@@ -76,6 +85,11 @@ macro_rules! layouts {
             /// What nodes compare.
             pub const fn operands(self) -> Operands {
                 match self { $(Layout::$name => Operands::$operands),* }
+            }
+
+            /// Which trees it holds.
+            pub const fn shapes(self) -> Shapes {
+                match self { $(Layout::$name => Shapes::$shapes),* }
             }
 
             /// Whether all trees that are walked together are complete and of one depth, so that walks are straight-line to
@@ -125,42 +139,49 @@ macro_rules! layouts {
 layouts! {
     /// Complete trees in level order.
     Array "array" {
-        nodes: Complete, operands: Values, straight: false, row_vectors: Steps,
+        nodes: Complete, operands: Values, shapes: Any, straight: false, row_vectors: Steps,
         gpu_lanes: 1, tiles: OnGpus, node_bytes: 8, value_bytes: 4,
         meaning: "complete trees in level order, so a child's place is computed, not loaded.",
         smaller: "use representation(sparse), which stores only nodes that exist",
     }
     /// Existing nodes only, with child indices.
     Sparse "sparse" {
-        nodes: Existing, operands: Values, straight: false, row_vectors: Steps,
+        nodes: Existing, operands: Values, shapes: Any, straight: false, row_vectors: Steps,
         gpu_lanes: 1, tiles: Everywhere, node_bytes: 8, value_bytes: 4,
         meaning: "only the nodes there are, each with the place of its children.",
         smaller: "unroll fewer steps with unrollWalk, which pads trees, or split the model",
     }
     /// Complete trees whose levels are tables to look up in registers.
     Levels "levels" {
-        nodes: Complete, operands: Values, straight: true, row_vectors: Steps,
+        nodes: Complete, operands: Values, shapes: Any, straight: true, row_vectors: Steps,
         gpu_lanes: 1, tiles: Nowhere, node_bytes: 4, value_bytes: 4,
         meaning: "complete trees whose levels are tables to look up in registers.",
         smaller: "use representation(array) or representation(sparse)",
     }
     /// As `Levels`, with a threshold's bin among those of its feature in place of the threshold.
     Quantized "quantized" {
-        nodes: Complete, operands: Bins, straight: true, row_vectors: Steps,
+        nodes: Complete, operands: Bins, shapes: Any, straight: true, row_vectors: Steps,
         gpu_lanes: 4, tiles: Nowhere, node_bytes: 3, value_bytes: 1,
         meaning: "complete trees that compare positions among a feature's thresholds; rows are quantized likewise.",
         smaller: "use representation(array) or representation(sparse)",
     }
     /// Existing nodes in preorder, with threshold bins as in `Quantized`. Vectors of rows test all nodes of a tree in this order.
     Preorder "preorder" {
-        nodes: Existing, operands: Bins, straight: false, row_vectors: Sweep,
+        nodes: Existing, operands: Bins, shapes: Any, straight: false, row_vectors: Sweep,
         gpu_lanes: 1, tiles: Nowhere, node_bytes: 4, value_bytes: 1,
         meaning: "nodes that exist, one after the other, quantized likewise; vectors of rows test all of them.",
         smaller: "use representation(sparse), whose nodes are smaller",
     }
+    /// As `Quantized`, for trees whose nodes of a level all make one test, which is stored once.
+    Oblivious "oblivious" {
+        nodes: Complete, operands: Bins, shapes: Oblivious, straight: true, row_vectors: Steps,
+        gpu_lanes: 1, tiles: Nowhere, node_bytes: 2, value_bytes: 1,
+        meaning: "trees whose nodes of a level all make one test, which is stored once; quantized likewise.",
+        smaller: "use representation(sparse), which stores only nodes that exist",
+    }
     /// Complete trees of one depth, the same node of all of them side by side.
     Reorg "reorg" {
-        nodes: Complete, operands: Values, straight: false, row_vectors: Steps,
+        nodes: Complete, operands: Values, shapes: Any, straight: false, row_vectors: Steps,
         gpu_lanes: 1, tiles: Nowhere, node_bytes: 8, value_bytes: 4,
         meaning: "complete trees of one depth, the same node of all of them side by side, for threads with a tree each.",
         smaller: "use representation(sparse), which stores only nodes that exist",

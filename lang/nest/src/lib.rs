@@ -13,7 +13,7 @@ mod variants;
 pub mod visit;
 pub mod walks;
 
-pub use layout::{Layout, Nodes, Operands, RowVectors, Tiles};
+pub use layout::{Layout, Nodes, Operands, RowVectors, Shapes, Tiles};
 pub use model::{Depths, ModelInfo, Sizes};
 pub use nest::*;
 pub use variants::{Bounded, Variants};

@@ -19,6 +19,9 @@ pub struct ModelInfo {
     /// How many leaves each tree has at each depth, in the model's order; empty if that is not known. Without it what
     /// would need too much memory may be found only when compiling.
     pub leaves: Vec<Vec<u32>>,
+    /// Whether each tree is oblivious, in the model's order: complete, and all nodes of a level make one test. Empty if that
+    /// is not known.
+    pub oblivious: Vec<bool>,
     /// Whether some leaf has a value for each of several outputs.
     pub leaf_vectors: bool,
     /// Whether a profile says how often each leaf is reached.

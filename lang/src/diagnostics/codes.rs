@@ -107,6 +107,7 @@ sched_diagnostics::codes! { Schedule in "../explain/";
     TOO_MANY_BLOCKS 107 "S0107" Error "too many blocks"
     CANNOT_UNROLL_AND_JAM 108 "S0108" Error "trees that cannot be walked together"
     DIVERGENT_WARP 113 "S0113" Warning "threads of a warp that go different ways"
+    NOT_OBLIVIOUS 116 "S0116" Error "layout of oblivious trees for other trees"
 }
 
 /// The code that is written `S0042`, in a small letter or a capital; nothing if there is none.

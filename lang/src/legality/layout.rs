@@ -1,10 +1,11 @@
-//! `representation` and `tileTrees`: layouts and walks, and whether they can hold tiles.
+//! `representation` and `tileTrees`: whether layouts hold the model's trees, and layouts and walks tiles.
 
 use super::find::find;
+use super::memory::{laid_out, order};
 use crate::illegal::{Illegal, Problem};
 use crate::lineage::{Annotation, DirectiveIndex, NestBuilder};
 use crate::options::TargetKind;
-use sched_nest::{Layout, LoopId, Tiles};
+use sched_nest::{Layout, LoopId, Shapes, Tiles, walks};
 
 pub(super) fn check(
     builder: &NestBuilder,
@@ -12,6 +13,7 @@ pub(super) fn check(
     target: TargetKind,
     problems: &mut Vec<Illegal>,
 ) {
+    only_oblivious(builder, loops, problems);
     let Some((_, tiles)) = builder.tile_trees.filter(|(tiles, _)| tiles.nodes > 1) else { return };
     let mut refuse = |step: DirectiveIndex, ids: Vec<LoopId>, problem: Problem| {
         problems.push(Illegal::at(step, problem, ids));
@@ -33,6 +35,38 @@ pub(super) fn check(
         };
         if let Some(((), step)) = find(builder, *id, walks) {
             refuse(step, vec![*id], Problem::WalkNeedsSingleNodes { tiles });
+        }
+    }
+}
+
+/// Refuses layouts of oblivious trees where other trees are walked. Of each `representation` the first such tree is said.
+fn only_oblivious(builder: &NestBuilder, loops: &[LoopId], problems: &mut Vec<Illegal>) {
+    let Some(model) = builder.model.as_ref().filter(|model| model.oblivious.len() == model.depths.len())
+    else {
+        return;
+    };
+    let oblivious = |layout: Layout| layout.shapes() == Shapes::Oblivious;
+    let asks = |annotation: &Annotation| {
+        matches!(annotation, Annotation::Layout(layout) if oblivious(*layout)).then_some(())
+    };
+    let asked =
+        builder.layout().is_some_and(oblivious) || loops.iter().any(|id| find(builder, *id, asks).is_some());
+    if !asked || model.oblivious.iter().all(|tree| *tree) {
+        return;
+    }
+    let order = order(model, builder.order);
+    let depths: Vec<u32> = order.iter().map(|tree| model.depths[*tree]).collect();
+    let (nest, origin) = builder.nest();
+    let layout = builder.layout().unwrap_or(Layout::Sparse);
+    let Ok(leaf_loops) = walks::collect(&nest, &depths, layout) else { return };
+    let mut said = Vec::new();
+    for (leaf, leaf_loop) in leaf_loops.iter().filter(|(_, leaf_loop)| oblivious(leaf_loop.layout)) {
+        let trees = order.get(leaf_loop.trees.clone()).unwrap_or_default();
+        let Some(tree) = trees.iter().find(|tree| !model.oblivious[**tree]) else { continue };
+        let Some((ids, step)) = laid_out(builder, origin[leaf.0 as usize]) else { continue };
+        if !said.contains(&step) {
+            said.push(step);
+            problems.push(Illegal::at(step, Problem::NotOblivious { tree: *tree }, ids));
         }
     }
 }

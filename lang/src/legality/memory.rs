@@ -45,7 +45,7 @@ struct Trees<'m> {
     tiles: Option<TileTrees>,
 }
 
-fn order(model: &ModelInfo, order: TreeOrder) -> Vec<usize> {
+pub(super) fn order(model: &ModelInfo, order: TreeOrder) -> Vec<usize> {
     let mut trees: Vec<usize> = (0..model.depths.len()).collect();
     if order == TreeOrder::ByDepth {
         trees.sort_by_key(|tree| model.depths[*tree]);
@@ -174,7 +174,7 @@ fn unrolled(builder: &NestBuilder, leaf: LoopId) -> Option<(LoopId, DirectiveInd
 }
 
 /// The `representation` that holds for a leaf loop, and its loop if it names one.
-fn laid_out(builder: &NestBuilder, leaf: LoopId) -> Option<(Vec<LoopId>, DirectiveIndex)> {
+pub(super) fn laid_out(builder: &NestBuilder, leaf: LoopId) -> Option<(Vec<LoopId>, DirectiveIndex)> {
     let asks = |annotation: &Annotation| matches!(annotation, Annotation::Layout(_)).then_some(());
     innermost(builder, leaf, asks)
         .map(|(id, step)| (vec![id], step))

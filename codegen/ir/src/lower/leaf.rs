@@ -3,10 +3,13 @@
 use super::kernel_builder::KernelBuilder;
 use super::sum_target::SumTarget;
 use super::walk::{Lane, WalkContext};
-use crate::lir::{Address, Build, Scalar, Ty, Value};
+use crate::lir::{Address, BufferId, Build, Gather, Scalar, Ty, Value};
 use crate::plan::SumAccess;
-use crate::repr::{LeafValue, WalkEnd};
+use crate::repr::{LeafValue, WalkEnd, add_pieces};
 use sched_nest::Axis;
+
+/// Most margins whose additions are written out; others are a loop.
+const WRITTEN_OUT: i64 = 4;
 
 /// A single walk at its end.
 #[derive(Clone, Copy)]
@@ -34,11 +37,14 @@ impl KernelBuilder<'_> {
             self.each(context, lane, number, |k, ended, number| k.store_leaf_index(ended, number));
             return None;
         };
+        let rows_together = lane.walk.width > 1 && context.plan.sums == SumAccess::Vector;
+        if let Some(vectors) = self.ports.vectors.filter(|_| rows_together) {
+            self.add_by_margin(context, (&sums, vectors), lane, end);
+            return None;
+        }
         let leaf = context.layout.leaf(&mut self.b, context.buffers, state, end);
         match (leaf, sum) {
-            (LeafValue::Scalar(value), None)
-                if lane.walk.width > 1 && context.plan.sums == SumAccess::Vector =>
-            {
+            (LeafValue::Scalar(value), None) if rows_together => {
                 let index = sums.column(&mut self.b, lane.number, lane.tree);
                 sums.add_vector(&mut self.b, index, value, lane.mask);
             }
@@ -48,17 +54,17 @@ impl KernelBuilder<'_> {
             }),
             (LeafValue::Vector(place), None) => self.each(context, lane, place, |k, ended, place| {
                 let place = k.b.to_index(place);
-                k.add_vector(&sums, ended, place);
+                k.add_leaf_vector(&sums, ended, place);
             }),
             (LeafValue::Scalar(values) | LeafValue::Vector(values), Some(mut sum)) => {
                 // In order, so that the sum is the one that a single walk after the other makes.
                 for walk in 0..lane.count {
                     let mut value = self.walk_of(lane, values, walk);
                     if matches!(leaf, LeafValue::Vector(_)) {
-                        let place = self.b.to_index(value);
-                        value = self.vector_element(place);
+                        let (place, lanes) = (self.b.to_index(value), self.b.ty(sum).lanes);
+                        value = self.vector_elements(place, lanes);
                     }
-                    sum = self.b.add(sum, value);
+                    sum = sums.sum(&mut self.b, sum, value);
                 }
                 return Some(sum);
             }
@@ -98,27 +104,95 @@ impl KernelBuilder<'_> {
         }
     }
 
-    fn vector_element(&mut self, index: Value) -> Value {
+    /// Some elements of the table of leaf vectors.
+    fn vector_elements(&mut self, index: Value, lanes: u16) -> Value {
+        let ty = Ty::vector(self.ports.accumulator, lanes);
         match self.ports.vectors {
-            Some(vectors) => {
-                let at = Address::element(vectors, index, self.ports.accumulator);
-                self.b.load(Ty::of(self.ports.accumulator), at)
-            }
-            None => self.b.float(Ty::of(self.ports.accumulator), 0.0),
+            Some(vectors) => self.b.load(ty, Address::element(vectors, index, ty.scalar)),
+            None => self.b.float(ty, 0.0),
         }
     }
 
-    /// Adds a leaf's vector to all margins of the row.
-    fn add_vector(&mut self, sums: &SumTarget, ended: Ended, first: Value) {
+    /// Adds a leaf's vector to all margins of the row: in pieces as wide as registers, or one by one where additions are
+    /// atomic or threads of a GPU make them.
+    fn add_leaf_vector(&mut self, sums: &SumTarget, ended: Ended, first: Value) {
         let to = sums.row(&mut self.b, ended.number, ended.place);
-        let (zero, end) = (self.b.int(0), self.b.int(sums.margins));
+        if sums.atomic || self.on_device {
+            let (zero, end) = (self.b.int(0), self.b.int(sums.margins));
+            self.for_loop((zero, end, 1), &[], |k, margin, _| {
+                let source = k.b.add(first, margin);
+                let value = k.vector_elements(source, 1);
+                let index = k.b.add(to, margin);
+                sums.add(&mut k.b, index, value);
+                Vec::new()
+            });
+            return;
+        }
+        for (margin, lanes) in add_pieces(sums.margins, sums.element.bytes()) {
+            let source = self.b.add_int(first, margin);
+            let value = self.vector_elements(source, lanes);
+            let index = self.b.add_int(to, margin);
+            sums.add_vector(&mut self.b, index, value, None);
+        }
+    }
+
+    /// Adds the leaf vectors of a vector of rows, whose sums lie margin by margin.
+    fn add_by_margin(
+        &mut self,
+        context: &WalkContext,
+        (sums, vectors): (&SumTarget, BufferId),
+        lane: &Lane,
+        end: WalkEnd,
+    ) {
+        let first = sums.column(&mut self.b, lane.number, lane.tree);
+        let rows = i64::from(sums.block.unwrap_or(1));
+        let one = |k: &mut Self, margin: Value| {
+            let state = &lane.walk.state;
+            let found = context.layout.leaf_margin(&mut k.b, context.buffers, state, end, margin);
+            let value = found.unwrap_or_else(|| k.gathered_margin(context, vectors, lane, end, margin));
+            let ahead = k.b.mul_int(margin, rows);
+            let index = k.b.add(first, ahead);
+            sums.add_vector(&mut k.b, index, value, lane.mask);
+        };
+        let margins = sums.margins;
+        if margins <= WRITTEN_OUT {
+            for margin in 0..margins {
+                let margin = self.b.int(margin);
+                one(self, margin);
+            }
+            return;
+        }
+        let (zero, end) = (self.b.int(0), self.b.int(margins));
         self.for_loop((zero, end, 1), &[], |k, margin, _| {
-            let source = k.b.add(first, margin);
-            let value = k.vector_element(source);
-            let index = k.b.add(to, margin);
-            sums.add(&mut k.b, index, value);
+            one(k, margin);
             Vec::new()
         });
+    }
+
+    /// One margin of the leaf vectors of a vector of walks, from the table of all leaf vectors.
+    fn gathered_margin(
+        &mut self,
+        context: &WalkContext,
+        vectors: BufferId,
+        lane: &Lane,
+        end: WalkEnd,
+        margin: Value,
+    ) -> Value {
+        match context.layout.leaf(&mut self.b, context.buffers, &lane.walk.state, end) {
+            LeafValue::Scalar(value) => value,
+            LeafValue::Vector(index) => {
+                let element = self.ports.accumulator;
+                let from = Gather {
+                    buffer: vectors,
+                    base: margin,
+                    index,
+                    stride: element.bytes(),
+                    offset: 0,
+                    mask: None,
+                };
+                self.b.gather(element, from)
+            }
+        }
     }
 
     /// Stores the leaf's number in the model's order of trees.

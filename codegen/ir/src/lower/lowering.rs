@@ -135,7 +135,7 @@ fn shared_tables(hir: &Hir, plan: &Plan, leaf_indices: bool, tables: &mut Vec<Ta
 }
 
 /// All leaves as vectors over the margins. A tree for one margin leaves the others as they are: adding -0.0
-/// changes no number, not even the sign of a zero.
+/// changes no number, not even the sign of a zero. Behind the last one there is room for a vector of a power of two.
 fn leaf_vectors(forest: &Forest) -> Vec<f64> {
     let mut vectors = Vec::new();
     for tree in &forest.trees {
@@ -151,5 +151,7 @@ fn leaf_vectors(forest: &Forest) -> Vec<f64> {
             }
         }
     }
+    let beyond = forest.num_margins.next_power_of_two() - forest.num_margins;
+    vectors.resize(vectors.len() + beyond, -0.0);
     vectors
 }

@@ -1,7 +1,8 @@
 //! Where leaves are added up.
 
 use super::ports::Targets;
-use crate::lir::{Address, BufferId, Builder, Scalar, Value};
+use crate::fault::{Fault, seeded};
+use crate::lir::{Address, BufferId, Builder, Cast, Scalar, Value};
 use crate::mir::{Accumulator, Var};
 
 /// Where leaves are added up: sums of rows `[rows][margins]`.
@@ -102,9 +103,19 @@ impl SumTarget {
             b.atomic_add(at, value);
         } else {
             let old = b.load(b.ty(value), at);
-            let sum = b.add(old, value);
+            let sum = self.sum(b, old, value);
             b.store(at, sum);
         }
+    }
+
+    /// The sum of two numbers, or of two vectors of them.
+    pub fn sum(&self, b: &mut Builder, x: Value, y: Value) -> Value {
+        let sum = b.add(x, y);
+        if !seeded(Fault::SumsRounded) || self.element == Scalar::F32 {
+            return sum;
+        }
+        let narrow = b.cast(Cast::Float, sum, b.ty(sum).with(Scalar::F32));
+        b.cast(Cast::Float, narrow, b.ty(sum))
     }
 
     /// Adds a vector of values to sums that lie side by side, where the mask holds if there is one.
@@ -114,12 +125,12 @@ impl SumTarget {
         match mask {
             None => {
                 let old = b.load(ty, at);
-                let sum = b.add(old, value);
+                let sum = self.sum(b, old, value);
                 b.store(at, sum);
             }
             Some(mask) => {
                 let old = b.load_masked(ty, at, mask);
-                let sum = b.add(old, value);
+                let sum = self.sum(b, old, value);
                 b.store_masked(at, sum, mask);
             }
         }

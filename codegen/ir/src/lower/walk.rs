@@ -279,26 +279,48 @@ impl<'k> KernelBuilder<'k> {
         Some(WalkContext { walks, plan, layout, walker, buffers, rows, tree, sums })
     }
 
-    /// The sum so far. Atomic targets get what the loop added in one step at its end.
+    /// The sum so far, or the sums of all margins in the first lanes of a vector. Atomic targets get what the loop added in
+    /// one step at its end.
     fn open_sum(&mut self, context: &WalkContext) -> Option<Value> {
         let sums = context.sums.filter(|_| context.plan.sums == SumAccess::Register)?;
-        let ty = Ty::of(self.ports.accumulator);
+        let lanes = sums.margins.max(1).unsigned_abs().next_power_of_two() as u16;
+        let ty = Ty::vector(sums.element, lanes);
         if sums.atomic {
             return Some(self.b.float(ty, 0.0));
         }
         let at = self.sum_of_row(context, &sums);
-        Some(self.b.load(ty, Address::element(sums.buffer, at, self.ports.accumulator)))
+        let from = Address::element(sums.buffer, at, sums.element);
+        let beyond = sums.margins < i64::from(lanes);
+        let mask = beyond.then(|| self.margins_in(lanes, sums.margins));
+        Some(match mask {
+            Some(mask) => self.b.load_masked(ty, from, mask),
+            None => self.b.load(ty, from),
+        })
     }
 
     fn close_sum(&mut self, context: &WalkContext, sum: Option<Value>) {
         let (Some(sums), Some(sum)) = (context.sums, sum) else { return };
         let index = self.sum_of_row(context, &sums);
-        let at = Address::element(sums.buffer, index, self.ports.accumulator);
+        let lanes = self.b.ty(sum).lanes;
+        let at = Address::element(sums.buffer, index, sums.element);
         if sums.atomic {
-            self.b.atomic_add(at, sum);
+            for margin in 0..sums.margins {
+                let sum = if lanes == 1 { sum } else { self.b.extract(sum, margin as u16) };
+                let at = self.b.beyond(at, margin);
+                self.b.atomic_add(at, sum);
+            }
+        } else if sums.margins < i64::from(lanes) {
+            let mask = self.margins_in(lanes, sums.margins);
+            self.b.store_masked(at, sum, mask);
         } else {
             self.b.store(at, sum);
         }
+    }
+
+    /// Which lanes hold margins.
+    fn margins_in(&mut self, lanes: u16, margins: i64) -> Value {
+        let margins = self.b.int(margins);
+        lanes_below(&mut self.b, margins, lanes)
     }
 
     fn sum_of_row(&mut self, context: &WalkContext, sums: &SumTarget) -> Value {

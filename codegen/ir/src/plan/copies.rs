@@ -1,14 +1,18 @@
 //! Copies of rows: which are transposed, and which have their sums beside them.
 //!
-//! A copy lies in blocks as wide as the vectors that walk its rows. If each tree adds to one of several
-//! margins, the sums of a block lie margin by margin beside it: a vector of leaf values is added in one piece
-//! then, and the output is read before and written after all trees of the copy.
+//! A copy lies in blocks as wide as the vectors that walk its rows. If there are several margins, the sums of a block lie
+//! margin by margin beside it: a vector of leaf values is added in one piece then, and the output is read before and
+//! written after all trees of the copy. Leaves that hold a value for each margin are added in this way where that costs
+//! less than to add them row by row.
 
 use super::CopyPlan;
+use super::cost::adds_by_margin;
+use super::sums::has_leaf_vectors;
 use crate::error::{Budget, CompileError};
 use crate::hir::Hir;
-use crate::mir::{Accumulator, Affine, Bytes, CacheId, CacheRows, LeafUse, Mir, Rows, Stmt, Var, Walks};
-use sched_forest::Target;
+use crate::mir::{
+    Accumulator, Affine, Bytes, CacheId, CacheRows, LeafUse, Limit, Mir, Mode, Rows, Stmt, Var, Walks, Window,
+};
 use sched_nest::Axis;
 use std::collections::BTreeMap;
 
@@ -23,7 +27,7 @@ pub fn all(
     budget: &Budget,
 ) -> Result<(BTreeMap<CacheId, CopyPlan>, Option<i64>), CompileError> {
     let mut copies = BTreeMap::new();
-    for_each_copy(&mir.body, true, &mut |copy, _| {
+    for_each_copy(&mir.body, Around::default(), &mut |copy, _| {
         let blocks = blocks(mir.uses.of(&copy.walks), &copy.window.base).filter(|_| copy.shared.is_none());
         let shared = copy.shared.is_some();
         let packed = |leaf: &LeafUse| leaf.packed > 1 && leaf.rows == Rows::Cached(copy.id);
@@ -32,40 +36,58 @@ pub fn all(
         Ok(())
     })?;
     let forest = &hir.forest;
-    let single = forest.trees.iter().all(|tree| matches!(tree.target, Target::One(_)));
+    let single = !has_leaf_vectors(hir);
     let mut scratch = Bytes::new(budget);
-    if forest.num_margins > 1 && single {
+    if forest.num_margins > 1 {
         let row_bytes = (forest.num_margins * forest.types.accumulator.bytes()) as u64;
-        for_each_copy(&mir.body, true, &mut |copy, outermost| {
+        for_each_copy(&mir.body, Around::default(), &mut |copy, around| {
             let plan = copies.entry(copy.id).or_default();
-            plan.sums = outermost && plan.blocks.is_some() && copy.body.iter().all(adds_to_output);
+            let adds = |walks: &Walks| {
+                let all = !around.parallel || walks_all(walks, &copy.window);
+                all && adds_to_output(walks) && (single || adds_by_margin(hir, walks))
+            };
+            plan.sums = !around.copied
+                && plan.blocks.is_some()
+                && copy.body.iter().all(|stmt| only_adds(stmt, &adds));
             if plan.sums { scratch.add(&copy.window, row_bytes) } else { Ok(()) }
         })?;
     }
     Ok((copies, scratch.rows_per_run()))
 }
 
-/// Calls `see` for every copy of rows, and says whether it is in no other one.
+/// What surrounds a copy of rows.
+#[derive(Clone, Copy, Default)]
+struct Around {
+    /// Another copy.
+    copied: bool,
+    /// A loop whose iterations run in parallel.
+    parallel: bool,
+}
+
+/// Calls `see` for every copy of rows, and says what surrounds it.
 fn for_each_copy(
     stmts: &[Stmt],
-    outermost: bool,
-    see: &mut impl FnMut(&CacheRows, bool) -> Result<(), CompileError>,
+    around: Around,
+    see: &mut impl FnMut(&CacheRows, Around) -> Result<(), CompileError>,
 ) -> Result<(), CompileError> {
     for stmt in stmts {
         match stmt {
             Stmt::CacheRows(copy) => {
-                see(copy, outermost)?;
-                for_each_copy(&copy.body, false, see)?;
+                see(copy, around)?;
+                for_each_copy(&copy.body, Around { copied: true, ..around }, see)?;
             }
-            Stmt::Loop(this) => for_each_copy(&this.body, outermost, see)?,
-            Stmt::Private(private) => for_each_copy(&private.body, outermost, see)?,
+            Stmt::Loop(this) => {
+                let parallel = around.parallel || matches!(this.mode, Mode::Parallel | Mode::Mapped(_));
+                for_each_copy(&this.body, Around { parallel, ..around }, see)?;
+            }
+            Stmt::Private(private) => for_each_copy(&private.body, around, see)?,
             Stmt::Case(_, arms) => {
-                arms.iter().try_for_each(|(_, body)| for_each_copy(body, outermost, see))?;
+                arms.iter().try_for_each(|(_, body)| for_each_copy(body, around, see))?;
             }
-            Stmt::Launch(launch) => for_each_copy(&launch.body, outermost, see)?,
-            Stmt::When(_, body) => for_each_copy(body, outermost, see)?,
-            Stmt::ThreadSums(sums) => for_each_copy(&sums.body, outermost, see)?,
-            Stmt::ShareTrees(copy) => for_each_copy(&copy.body, outermost, see)?,
+            Stmt::Launch(launch) => for_each_copy(&launch.body, around, see)?,
+            Stmt::When(_, body) => for_each_copy(body, around, see)?,
+            Stmt::ThreadSums(sums) => for_each_copy(&sums.body, around, see)?,
+            Stmt::ShareTrees(copy) => for_each_copy(&copy.body, around, see)?,
             Stmt::Base(_)
             | Stmt::Walks(_)
             | Stmt::CacheTrees(_)
@@ -75,6 +97,17 @@ fn for_each_copy(
         }
     }
     Ok(())
+}
+
+/// Whether a leaf loop over the rows of a copy that lies in blocks ends with the copy or the rows of the call. If it ends
+/// before, the rows behind it may be those of an iteration that runs at the same time, whose sums nobody else may write.
+fn walks_all(walks: &Walks, window: &Window) -> bool {
+    window.high.is_some_and(|high| {
+        walks.iter.stops.iter().all(|stop| match stop.limit {
+            Limit::Rows => true,
+            Limit::Const(end) => stop.less.vars.is_empty() && end - stop.less.plus >= high,
+        })
+    })
 }
 
 /// Rows of the blocks in which a copy lies: as many as the vectors have that walk it, if all walks are over
@@ -94,13 +127,18 @@ fn blocks(uses: &[LeafUse], base: &Affine) -> Option<u32> {
     (first > 1 && uses.iter().all(|leaf| width(leaf) == first)).then_some(first)
 }
 
-/// Whether all that a statement does with sums is to add walks' leaves to the output.
-fn adds_to_output(stmt: &Stmt) -> bool {
+fn adds_to_output(walks: &Walks) -> bool {
+    walks.target.accumulator == Accumulator::Output && !walks.target.atomic
+}
+
+/// Whether all that a statement does with sums is to add walks' leaves as `adds` says.
+fn only_adds(stmt: &Stmt, adds: &dyn Fn(&Walks) -> bool) -> bool {
+    let all = |body: &[Stmt]| body.iter().all(|stmt| only_adds(stmt, adds));
     match stmt {
-        Stmt::Walks(Walks { target, .. }) => target.accumulator == Accumulator::Output && !target.atomic,
-        Stmt::Loop(this) => this.body.iter().all(adds_to_output),
-        Stmt::Case(_, arms) => arms.iter().flat_map(|(_, body)| body).all(adds_to_output),
-        Stmt::When(_, body) => body.iter().all(adds_to_output),
+        Stmt::Walks(walks) => adds(walks),
+        Stmt::Loop(this) => all(&this.body),
+        Stmt::Case(_, arms) => arms.iter().all(|(_, body)| all(body)),
+        Stmt::When(_, body) => all(body),
         Stmt::CacheTrees(_) => true,
         Stmt::Base(_)
         | Stmt::Launch(_)

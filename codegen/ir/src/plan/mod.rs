@@ -108,11 +108,13 @@ pub struct RowTable {
 /// How leaves are added up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SumAccess {
-    /// In a register: one row, one margin.
+    /// In a register: one row, one margin, or all margins where leaves are vectors.
     Register,
     /// A vector of rows at a time: their sums are one piece of memory. What is left of a loop is a vector
-    /// with a mask.
+    /// with a mask. Leaf vectors are added margin by margin.
     Vector,
+    /// A leaf vector at a time, to all margins of its row.
+    Margins,
     /// One by one.
     Each,
 }

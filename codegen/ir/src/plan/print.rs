@@ -52,6 +52,9 @@ impl Plan {
             let levels: Vec<&str> = fetch.iter().map(|fetch| strategy(*fetch)).collect();
             writeln!(f, "  node numbers in {numbers}; fetch by level: {}", levels.join(", "))?;
         }
+        if let Traversal::LevelTests { bytes } = &walk.traversal {
+            writeln!(f, "  node numbers in {}", if *bytes { "bytes" } else { "words" })?;
+        }
         if let Some(table) = walk.row_table {
             let masked = if table.masked { ", masked" } else { "" };
             writeln!(f, "  row as a table of {}{masked}", table.length)?;
@@ -59,6 +62,7 @@ impl Plan {
         let sums = match walk.sums {
             SumAccess::Register => "in a register",
             SumAccess::Vector => "a vector of rows at a time",
+            SumAccess::Margins => "all margins of a row at a time",
             SumAccess::Each => "one by one",
         };
         writeln!(f, "  sums: {sums}")?;
@@ -73,6 +77,7 @@ fn name(traversal: &Traversal) -> &'static str {
     match traversal {
         Traversal::PointerChase => "pointer chase",
         Traversal::LevelLookup { .. } => "level look-up",
+        Traversal::LevelTests { .. } => "a test for each level",
         Traversal::PackedRows => "pointer chase, the first levels of four rows at once",
         Traversal::TreeLanes => "trees in lanes",
         Traversal::NodeSweep => "node sweep",

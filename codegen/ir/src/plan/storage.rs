@@ -3,6 +3,7 @@
 //! Leaf loops that want the same share it. Where its trees do not fit, all of them get what holds any tree;
 //! the plan says so.
 
+use super::sums::has_leaf_vectors;
 use super::{CopyPlan, Stored};
 use crate::codes;
 use crate::error::{Budget, CompileError};
@@ -26,6 +27,8 @@ pub struct Wanted<'a> {
     asked: BTreeMap<Format, nest::Layout>,
     /// Whether rows are transposed to be quantized.
     transposes_bins: bool,
+    /// Whether some add leaf vectors margin by margin.
+    leaf_columns: bool,
 }
 
 /// The storages of a nest.
@@ -83,9 +86,11 @@ impl<'a> Wanted<'a> {
             of_walks.insert(walks.id, storage);
             asked.insert(format, walks.layout);
             let vectors = walks.lanes > 1 && walks.over == Axis::Row;
-            transposes_bins |= format == Format::BinTables || format == Format::Preorder && vectors;
+            transposes_bins |= format == Format::BinTables;
+            transposes_bins |= matches!(format, Format::Preorder | Format::LevelTests) && vectors;
         }
-        Ok(Wanted { hir, leaf_indices, trees, of_walks, asked, transposes_bins })
+        let leaf_columns = has_leaf_vectors(hir) && copies.values().any(|copy| copy.sums);
+        Ok(Wanted { hir, leaf_indices, trees, of_walks, asked, transposes_bins, leaf_columns })
     }
 
     /// The features of transposed copies of rows. Quantized rows are transposed first, with the features of
@@ -113,6 +118,7 @@ impl<'a> Wanted<'a> {
             used,
             lanes: storage.lanes,
             leaf_indices: self.leaf_indices,
+            leaf_columns: self.leaf_columns,
             subset: subset.filter(|_| storage.columns),
             bins: self.hir.bins.as_ref(),
         }

@@ -27,15 +27,20 @@ impl WalkContext<'_> {
 
     /// How a leaf loop adds its leaves up.
     pub fn sum_access(self, walks: &Walks, hir: &Hir) -> SumAccess {
-        if walks.over == Axis::Tree {
-            return if hir.forest.num_margins == 1 { SumAccess::Register } else { SumAccess::Each };
+        let margins = hir.forest.num_margins;
+        let vectors = has_leaf_vectors(hir);
+        // Threads of a GPU add one value after the other.
+        let by_row = vectors && !self.in_launch;
+        if walks.over == Axis::Tree && (margins == 1 || by_row && margins <= MOST_IN_REGISTERS) {
+            return SumAccess::Register;
         }
         let in_columns = self.sums_in_blocks(walks);
-        let adjacent = walks.iter.step == 1 && (in_columns || hir.forest.num_margins == 1);
-        if adjacent && !walks.target.atomic && !has_leaf_vectors(hir) {
-            SumAccess::Vector
-        } else {
-            SumAccess::Each
+        let adjacent = walks.iter.step == 1 && (in_columns || margins == 1);
+        let rows = walks.over == Axis::Row && adjacent && (by_row || !vectors);
+        match walks.target.atomic {
+            false if rows => SumAccess::Vector,
+            false if by_row => SumAccess::Margins,
+            _ => SumAccess::Each,
         }
     }
 
@@ -53,6 +58,9 @@ impl WalkContext<'_> {
         if unroll_and_jam && rows { walks.group } else { 1 }
     }
 }
+
+/// Most margins of a row that are in registers while its trees are walked.
+const MOST_IN_REGISTERS: usize = 32;
 
 /// Most sums that a thread keeps. A thread of a GPU has 255 registers at most, and needs some for its walks.
 const MOST_KEPT: i64 = 64;

@@ -19,7 +19,7 @@ const COLUMN_LEVELS: u32 = 3;
 /// Levels that packed rows walk together: deeper ones have more nodes than rows.
 const PACKED_LEVELS: u32 = 3;
 /// Fewest lanes whose node numbers are bytes.
-const BYTE_LANES: u32 = 16;
+pub const BYTE_LANES: u32 = 16;
 /// Most steps after which all tests of a tree are still made at once.
 const MASK_STEPS: u32 = 8;
 
@@ -61,6 +61,9 @@ impl WalkInfo<'_> {
             Format::Preorder if vectors && rows => Traversal::NodeSweep,
             Format::PreorderTests | Format::BinTables if self.takes_test_mask() => Traversal::TestMask,
             Format::LevelTables | Format::BinTables if vectors && rows => self.level_lookup(),
+            Format::LevelTests if vectors && rows => {
+                Traversal::LevelTests { bytes: self.numbers_nodes_in_bytes() }
+            }
             _ if vectors && !rows => Traversal::TreeLanes,
             Format::BinPairs | Format::BinTables if self.packs_rows() => Traversal::PackedRows,
             _ => Traversal::PointerChase,
@@ -92,13 +95,15 @@ impl WalkInfo<'_> {
         element == Scalar::I8 && columns <= BINS_TABLE && self.table().is_some()
     }
 
+    /// Whether node numbers of vectors of rows are bytes, as bins are.
+    fn numbers_nodes_in_bytes(&self) -> bool {
+        let wide = self.walks.lanes >= BYTE_LANES;
+        wide && self.rows.element == Scalar::I8 && self.deepest <= u8::BITS
+    }
+
     fn level_lookup(&self) -> Traversal {
         let adjacent = self.rows.copy.blocks == Some(self.walks.lanes);
-        let threshold_bins = self.format == Format::BinTables;
-        let bytes = threshold_bins
-            && self.walks.lanes >= BYTE_LANES
-            && self.rows.element == Scalar::I8
-            && self.deepest <= u8::BITS;
+        let bytes = self.format == Format::BinTables && self.numbers_nodes_in_bytes();
         let strategy = |level: u32| {
             let nodes = 1u64 << level.min(40);
             if nodes > LARGEST {
@@ -121,6 +126,7 @@ impl WalkInfo<'_> {
             Traversal::PointerChase
             | Traversal::PackedRows
             | Traversal::LevelLookup { .. }
+            | Traversal::LevelTests { .. }
             | Traversal::NodeSweep => false,
         };
         if looks_up { self.table() } else { None }

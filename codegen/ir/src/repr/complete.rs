@@ -5,11 +5,14 @@
 
 use super::entries::{Entries, PlacedLeaf};
 use super::records::Names;
+use super::representation::WalkEnd;
 use super::request::Request;
 use super::schema::{Bytes, Schema};
 use super::starts::TreeStarts;
+use super::tree::TreeState;
 use crate::error::CompileError;
 use crate::fault::{Fault, seeded};
+use crate::lir::{Builder, Scalar, Value};
 use sched_forest::{Forest, Inner, NodeRef, Tree};
 use std::ops::{Deref, Range};
 
@@ -87,6 +90,16 @@ impl Complete {
             });
             leaves
         });
+    }
+
+    /// Where a walk's leaf is: its node's number is counted from the first leaf's on.
+    pub fn leaf_record(&self, b: &mut Builder, state: &TreeState, end: WalkEnd) -> (TreeState, Value) {
+        let WalkEnd { node, steps } = end;
+        let (ty, first) = (b.ty(node), self.first_leaf(steps));
+        // A byte has lost the highest bit of the last level's numbers.
+        let lost = ty.scalar == Scalar::I8 && first >= 1 << u8::BITS;
+        let leaf = b.to_index(node);
+        (state.counted_from(b, if lost { 0 } else { first }), leaf)
     }
 
     /// The number of the first leaf, `steps` steps from the root if that is known.

@@ -5,7 +5,7 @@
 
 use super::leaves::Leaves;
 use super::numbers::LeafIndices;
-use super::payload::{LeafValue, Payload};
+use super::payload::{LeafValue, Payload, Run};
 use super::records::Names;
 use super::request::Request;
 use super::schema::{Bytes, Schema};
@@ -39,7 +39,8 @@ impl Entries {
         schema.near(leaf.table());
         let start = starts.declare(schema, names.trees);
         let leaf_indices = LeafIndices::declare(request, schema, names.leaf_indices, starts.count());
-        let leaves = Leaves::new(Payload::new(request.forest, leaf), leaf_indices);
+        let payload = Payload::new(request.forest, leaf).with_columns(request, schema, starts.count());
+        let leaves = Leaves::new(payload, leaf_indices);
         Entries { leaves, start, starts }
     }
 
@@ -67,6 +68,9 @@ impl Entries {
             for PlacedLeaf { entry, leaf } in laid {
                 let source = &tree.leaves[leaf as usize];
                 self.leaves.write(bytes, entry, source, first_leaf + leaf);
+                let (first, end) = self.starts.records(at);
+                let leaf = (tree.target, source);
+                self.leaves.payload.write_columns(bytes, (first, end), entry - first, leaf);
             }
             first_leaf = first_leaf.saturating_add(tree.leaves.len() as u32);
         }
@@ -84,5 +88,18 @@ impl Entries {
         leaves: u64,
     ) -> Option<LeafValue> {
         self.leaves.payload.look_up(b, buffers, state.base, leaves, node)
+    }
+
+    /// One margin of what a leaf holds, in the same way. `size` is how many entries the tree has.
+    pub fn look_up_margin(
+        &self,
+        b: &mut Builder,
+        buffers: &Buffers,
+        state: &TreeState,
+        (node, leaves, size): (Value, u64, Value),
+        margin: Value,
+    ) -> Option<Value> {
+        let run = Run { first: state.base, size, count: leaves };
+        self.leaves.payload.look_up_margin(b, buffers, run, node, margin)
     }
 }

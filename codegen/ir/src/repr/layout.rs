@@ -4,6 +4,7 @@ use super::array::Array;
 use super::bin_pairs::BinPairs;
 use super::lane_trees::LaneTrees;
 use super::levels::Levels;
+use super::oblivious::Oblivious;
 use super::packed::PackedNodes;
 use super::preorder::Preorder;
 use super::quantized::Quantized;
@@ -120,6 +121,8 @@ formats! {
     /// Complete trees in level order, threshold bin and column of a node packed into 16 bits. For the threads of a GPU.
     BinPairs "complete trees in level order, threshold bins and columns in 16 bits"
         BinPairs::new, if BinPairs::fits, else BinTables;
+    /// Trees whose nodes of a level all make one test: these tests, and the leaves.
+    LevelTests "one test for each level, threshold bins and columns in tables" [Oblivious: _] Oblivious::new;
     /// Existing nodes depth first, with threshold bins.
     Preorder "existing nodes depth first, threshold bins in records"
         [Preorder: Single(Row) | Vectors(_)] Preorder::nodes;

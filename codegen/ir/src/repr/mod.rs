@@ -15,6 +15,7 @@ mod layout;
 mod leaves;
 mod levels;
 mod numbers;
+mod oblivious;
 mod order;
 mod packed;
 mod payload;
@@ -36,7 +37,7 @@ mod tree;
 mod tree_tables;
 
 pub use layout::{Format, Layout, Storage, Walking};
-pub use payload::LeafValue;
+pub use payload::{IN_REGISTERS, LeafValue, add_pieces};
 pub use representation::{Representation, WalkEnd};
 pub use request::Request;
 pub use spans::{Span, Spans};

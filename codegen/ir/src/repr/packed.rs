@@ -1,6 +1,7 @@
 //! The sparse layout for vectors of walks: a node is packed into 64 bits, so that a step gathers nodes once.
 //!
-//! The low half is the threshold or a leaf's payload. The high half has the feature's code in its low bits
+//! The low half is the threshold or a leaf's value; values of 64 bits have a table of their own, and the low half is the
+//! place there. The high half has the feature's code in its low bits
 //! and the number of the left child above; a leaf's child is 0, which no child is. The root is node 0, and
 //! the children of a node stand side by side.
 
@@ -64,7 +65,8 @@ impl PackedNodes {
         schema.near(table);
         let start = starts.declare(&mut schema, "packed_trees");
         let leaf_indices = LeafIndices::declare(request, &mut schema, "packed_leaf_indices", starts.count());
-        let payload = Payload::new(request.forest, schema.field(table, "leaf", Scalar::F32, 0));
+        let leaf = schema.field(table, "leaf", Scalar::F32, 0);
+        let payload = Payload::narrow(request, &mut schema, leaf, "packed_leaves");
         Ok(PackedNodes {
             test,
             leaves: Leaves::new(payload, leaf_indices),
@@ -77,8 +79,8 @@ impl PackedNodes {
         })
     }
 
-    /// Whether a forest's nodes fit into 64 bits: thresholds and leaves of 32 bits, and features and children
-    /// that share the others.
+    /// Whether a forest's nodes fit into 64 bits: thresholds of 32 bits, and features and children that share the others.
+    /// Leaves have a place in 32 bits.
     pub fn fits(request: &Request) -> bool {
         let forest = request.forest;
         let used = forest.trees.iter().zip(request.used).filter(|(_, used)| **used);
@@ -86,7 +88,6 @@ impl PackedNodes {
         let test = Test::of(request, Layout::Sparse);
         let code_bits = bits(test.codes(forest.num_features as u64));
         test.operand() == Scalar::F32
-            && Payload::element(forest) == Scalar::F32
             && i32::try_from(starts(request).count()).is_ok()
             && code_bits + bits(largest) <= 32
     }

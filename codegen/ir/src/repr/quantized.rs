@@ -304,6 +304,12 @@ impl Quantized {
         (b.cast(Cast::Trunc, threshold_bin, ty), b.cast(Cast::Trunc, bin, ty))
     }
 
+    /// How many leaves a vector of walks looks up, if their numbers are bytes.
+    fn looked_up(&self, b: &Builder, end: WalkEnd) -> Option<u64> {
+        let steps = end.steps.filter(|_| b.ty(end.node).scalar == Scalar::I8)?;
+        Some(1 << steps.min(40))
+    }
+
     /// A bin in the type of nodes.
     fn as_node(&self, b: &mut Builder, bin: Value, ty: Ty) -> Value {
         let widens = b.ty(bin).scalar.bytes() < ty.scalar.bytes();
@@ -367,23 +373,29 @@ impl Representation for Quantized {
     }
 
     fn leaf(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, end: WalkEnd) -> LeafValue {
-        if let (Scalar::I8, Some(steps)) = (b.ty(end.node).scalar, end.steps) {
-            let found = self.trees.look_up_leaf(b, buffers, state, end.node, 1 << steps.min(40));
-            if let Some(found) = found {
-                return found;
-            }
-        }
-        let (state, leaf) = self.leaf_record(b, state, end);
-        self.leaves().value(b, buffers, &state, leaf)
+        let leaves = self.looked_up(b, end);
+        let found = leaves.and_then(|leaves| self.trees.look_up_leaf(b, buffers, state, end.node, leaves));
+        found.unwrap_or_else(|| {
+            let (state, leaf) = self.leaf_record(b, state, end);
+            self.leaves().value(b, buffers, &state, leaf)
+        })
+    }
+
+    fn leaf_margin(
+        &self,
+        b: &mut Builder,
+        buffers: &Buffers,
+        state: &TreeState,
+        end: WalkEnd,
+        margin: Value,
+    ) -> Option<Value> {
+        let leaves = self.looked_up(b, end)?;
+        let size = b.int(SMALLEST.max(leaves) as i64);
+        self.trees.look_up_margin(b, buffers, state, (end.node, leaves, size), margin)
     }
 
     fn leaf_record(&self, b: &mut Builder, state: &TreeState, end: WalkEnd) -> (TreeState, Value) {
-        let WalkEnd { node, steps } = end;
-        let (ty, first) = (b.ty(node), self.trees.first_leaf(steps));
-        // A byte has lost the highest bit of the last level's numbers.
-        let lost = ty.scalar == Scalar::I8 && first >= 1 << u8::BITS;
-        let leaf = b.to_index(node);
-        (state.counted_from(b, if lost { 0 } else { first }), leaf)
+        self.trees.leaf_record(b, state, end)
     }
 
     fn leaves(&self) -> &Leaves {

@@ -80,6 +80,18 @@ pub trait Representation: TreeTables {
         self.leaves().value(b, buffers, &state, record)
     }
 
+    /// One margin of the leaf vectors of a vector of walks, if the layout looks them up.
+    fn leaf_margin(
+        &self,
+        _: &mut Builder,
+        _: &Buffers,
+        _: &TreeState,
+        _: WalkEnd,
+        _margin: Value,
+    ) -> Option<Value> {
+        None
+    }
+
     /// The leaf's number in the model, an `i32`.
     fn leaf_index(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, end: WalkEnd) -> Value {
         let (state, record) = self.leaf_record(b, state, end);

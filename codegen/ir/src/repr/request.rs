@@ -21,6 +21,8 @@ pub struct Request<'a> {
     pub lanes: u32,
     /// Whether leaf indices are wanted.
     pub leaf_indices: bool,
+    /// Whether vectors of rows add leaf vectors margin by margin.
+    pub leaf_columns: bool,
     /// The features of the transposed copy whose columns nodes name; nodes name features if there is none.
     pub subset: Option<&'a FeatureSubset>,
     /// The bins of the forest's features, if some trees are walked with them.

@@ -53,6 +53,11 @@ impl TreeStarts {
         (start < end).then_some(start as usize)
     }
 
+    /// The first record of a tree, and the one behind its last.
+    pub fn records(&self, tree: usize) -> (usize, usize) {
+        (self.0[tree] as usize, self.0[tree + 1] as usize)
+    }
+
     /// Says that there are too many of what the layout needs, if 31 bits do not count the records.
     pub fn counted(self, what: &str) -> Result<TreeStarts, CompileError> {
         if i32::try_from(self.count()).is_ok() { Ok(self) } else { Err(too_many(self.count(), what)) }

@@ -71,6 +71,13 @@ pub enum Loaded {
     },
     /// How many nodes the tree has, an index.
     Nodes(Value),
+    /// The tests of the levels of trees, which are apart from their leaves.
+    Tests {
+        /// The first test of the (first) tree, an index.
+        first: Value,
+        /// For a vector of trees, each tree's distance from there.
+        lanes: Option<Value>,
+    },
 }
 
 /// The trees of a vector of walks.

@@ -40,6 +40,11 @@ pub trait InOrder {
     fn load_more(&self, _: &mut Builder, _: &Buffers, _tree: Value, _start: Value, _: WalkShape) -> Loaded {
         Loaded::Nothing
     }
+
+    /// The same for a vector of trees.
+    fn load_more_of_trees(&self, _: &mut Builder, _tree: Value, _: TreeLanes) -> Loaded {
+        Loaded::Nothing
+    }
 }
 
 impl<L: InOrder> TreeTables for L {
@@ -53,7 +58,8 @@ impl<L: InOrder> TreeTables for L {
     }
 
     fn load_trees(&self, b: &mut Builder, buffers: &Buffers, tree: Value, lanes: TreeLanes) -> TreeState {
-        self.trees().start.trees(b, buffers, tree, lanes)
+        let state = self.trees().start.trees(b, buffers, tree, lanes);
+        TreeState { loaded: self.load_more_of_trees(b, tree, lanes), ..state }
     }
 
     fn spans(&self) -> Option<Spans<'_>> {

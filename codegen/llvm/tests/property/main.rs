@@ -188,6 +188,9 @@ fn seeded_faults_are_seen() {
         Fault::BinsFlipTies,
         Fault::SweepForgetsPlace,
         Fault::ReachFallsShort,
+        Fault::LevelRepeated,
+        Fault::SumsRounded,
+        Fault::AverageForgotten,
         Fault::RowsPackedAsSums,
         Fault::CompareUnordered,
     ];

@@ -3,7 +3,7 @@
 use super::context::{Context, Wording};
 use crate::diagnostics::{Applicability, Edit, Fix};
 use crate::illegal::Use;
-use sched_nest::GpuDimension;
+use sched_nest::{GpuDimension, Layout};
 
 pub(super) fn dimension_too_large(
     context: &Context,
@@ -46,16 +46,27 @@ pub(super) fn cache_outside_launch(context: &Context) -> Wording {
 }
 
 pub(super) fn layout_too_large(context: &Context, bytes: u64, limit: u64) -> Wording {
-    let step = context.illegal.step;
     let message = format!("such deep trees need at least {} as complete trees", size(bytes));
-    let at = usize::from(!context.illegal.loops.is_empty());
-    let span = context.report.place(step, Some(at));
-    let edits = vec![Edit { span, text: "sparse".to_owned() }];
-    let title = "write `sparse`".to_owned();
-    let fix = Fix { title, edits, applicability: Applicability::Unsure };
     Wording::new(message, format!("above {}", size(limit)))
         .help("Use `sparse`, or `preorder` for rows in vectors: both store only the nodes that exist.")
-        .fix(Some(fix))
+        .fix(Some(other_layout(context, Layout::Sparse)))
+}
+
+pub(super) fn not_oblivious(context: &Context, tree: usize) -> Wording {
+    let message =
+        format!("tree {tree} makes several tests on one level, or its leaves are not as deep as each other");
+    Wording::new(message, "holds oblivious trees only")
+        .help("Use `quantized`, which holds any trees, or walk the oblivious ones in a loop of their own.")
+        .fix(Some(other_layout(context, Layout::Quantized)))
+}
+
+/// Another layout in place of the one at fault.
+fn other_layout(context: &Context, layout: Layout) -> Fix {
+    let at = usize::from(!context.illegal.loops.is_empty());
+    let span = context.report.place(context.illegal.step, Some(at));
+    let word = layout.word();
+    let edits = vec![Edit { span, text: word.to_owned() }];
+    Fix { title: format!("write `{word}`"), edits, applicability: Applicability::Unsure }
 }
 
 pub(super) fn padding(context: &Context, bytes: u64, limit: u64, most: u32) -> Wording {

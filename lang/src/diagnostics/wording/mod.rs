@@ -88,6 +88,7 @@ fn words(context: &Context) -> Wording {
         P::CacheOutsideLaunch => device::cache_outside_launch(context),
         P::PaddingTooLarge { bytes, limit, most } => device::padding(context, *bytes, *limit, *most),
         P::LayoutTooLarge { bytes, limit } => device::layout_too_large(context, *bytes, *limit),
+        P::NotOblivious { tree } => device::not_oblivious(context, *tree),
         P::NotBlockTrees => annotations::not_block_trees(context),
         P::VectorOnGpu { lanes } => annotations::vector_on_gpu(context, *lanes),
         P::LayoutNeedsSingleNodes { layout, tiles } => {

@@ -1,5 +1,6 @@
 //! The formulas of output steps that take each value by itself.
 
+use crate::fault::{Fault, seeded};
 use crate::lir::{Bin, Builder, Cast, Cmp, Math, Scalar, Ty, Value};
 use sched_forest::{EXPECTILE_GAP, Sigmoid, Transform};
 
@@ -25,6 +26,7 @@ impl Formula<'_> {
                 let product = self.b.bin(Bin::Mul, x, factor);
                 self.b.add(product, bias)
             }
+            Transform::Divide { .. } if seeded(Fault::AverageForgotten) => x,
             Transform::Divide { by } => {
                 let by = self.float(*by);
                 self.b.bin(Bin::Div, x, by)

@@ -30,6 +30,11 @@ pub enum Traversal {
         /// For each straight-line step how the values or bins that the level's nodes test are fetched.
         fetch: Vec<FetchStrategy>,
     },
+    /// The same where all nodes of a level make one test.
+    LevelTests {
+        /// Whether node numbers are bytes.
+        bytes: bool,
+    },
     /// One row down several trees, one in each lane.
     TreeLanes,
     /// Vectors of rows test all nodes of a tree one after the other; each row heeds those on its path.

@@ -44,6 +44,7 @@ impl<'a> Walker<'a> {
             Traversal::PointerChase | Traversal::PackedRows | Traversal::TreeLanes | Traversal::NodeTiles => {
                 Code::Steps { bytes: false, fetch: &[] }
             }
+            Traversal::LevelTests { bytes } => Code::Steps { bytes: *bytes, fetch: &[] },
             Traversal::LevelLookup { bytes, fetch } => Code::Steps { bytes: *bytes, fetch },
             Traversal::NodeSweep => Code::Sweep(layout.sweep()?),
             Traversal::TestMask => Code::TestMask(layout.test_mask()?),

@@ -1,0 +1,214 @@
+//! The oblivious layout: trees whose nodes of a level all make one test, so that a level is one test, the same for all rows
+//! that walk the tree.
+//!
+//! A test is the bin of a threshold and the column of the bins that it compares with ([`BinMap`]), one for each level of
+//! each tree. Trees are as deep as the walks that pass them; levels that a tree does not have lead to the left. Nodes are
+//! numbered as if they were there: the root is 1, the children of `n` are `2n` and `2n + 1`. Nothing depends on where a walk
+//! stands but this number, from which the leaf is looked up.
+
+use super::complete::{Complete, Depths, SMALLEST};
+use super::cursor::{Cursor, Step};
+use super::leaves::Leaves;
+use super::payload::LeafValue;
+use super::records::Names;
+use super::representation::{Representation, WalkEnd};
+use super::request::Request;
+use super::schema::{Bytes, Field, Schema};
+use super::spans::Spans;
+use super::test::{Test, bin_goes_right};
+use super::traverse::Lane;
+use super::tree::{Buffers, Loaded, TreeLanes, TreeState, WalkShape};
+use super::tree_tables::InOrder;
+use crate::codes;
+use crate::error::CompileError;
+use crate::fault::{Fault, seeded};
+use crate::lir::{Builder, Cast, Scalar, Ty, Value};
+use crate::quantize::BinMap;
+use crate::rows::Row;
+use sched_forest::Forest;
+use sched_nest::Layout;
+
+/// Trees as the tests of their levels, and leaves.
+pub struct Oblivious {
+    schema: Schema,
+    test: Test,
+    trees: Complete,
+    /// Tests of a tree.
+    levels: u64,
+    threshold_bin: Field,
+    column: Field,
+}
+
+/// Bits of a test that hold the threshold's bin.
+const BIN_BITS: u32 = 16;
+
+const NAMES: Names =
+    Names { nodes: "oblivious_leaves", trees: "oblivious_trees", leaf_indices: "oblivious_leaf_indices" };
+
+impl Oblivious {
+    /// The layout for a forest whose used trees are oblivious.
+    ///
+    /// # Errors
+    ///
+    /// When one is not, or there are too many leaves.
+    pub fn new(request: &Request) -> Result<Oblivious, CompileError> {
+        let Some(bins) = request.bins else { return Err(BinMap::missing()) };
+        let mut used = request.forest.trees.iter().zip(request.used).filter(|(_, used)| **used);
+        if let Some((tree, _)) = used.find(|(tree, _)| !tree.is_oblivious()) {
+            return Err(not_oblivious(tree.source));
+        }
+        let depths = Depths::of(request);
+        let levels = u64::from(depths.deepest());
+        let starts = depths.starts()?;
+        let tests = levels.saturating_mul(request.forest.trees.len() as u64);
+        let mut schema = Schema::default();
+        let table = schema.table("oblivious_tests", Scalar::I32, 4, tests);
+        let threshold_bin = schema.field(table, "bin", bins.element(), 0);
+        let column = schema.field(table, "column", Scalar::I16, BIN_BITS / 8);
+        let test = Test::of(request, Layout::Oblivious);
+        let trees = Complete::declare(request, &mut schema, NAMES, depths, starts);
+        Ok(Oblivious { schema, test, trees, levels, threshold_bin, column })
+    }
+
+    /// Whether the rows go right at a level of their tree.
+    fn of_rows(
+        &self,
+        b: &mut Builder,
+        buffers: &Buffers,
+        tests: &TreeState,
+        row: &Row,
+        (level, width): (u32, u16),
+    ) -> Value {
+        let level = b.int(level.into());
+        let threshold_bin = self.threshold_bin.load(b, buffers, tests, level);
+        let column = self.column.load(b, buffers, tests, level);
+        let (bin, ty) = if row.is_adjacent() {
+            let column = b.to_index(column);
+            (row.load_column(b, column, width), Ty::of(self.threshold_bin.scalar))
+        } else if width > 1 {
+            let column = b.cast(Cast::ZExt, column, Ty::of(Scalar::I32));
+            let column = b.splat(column, width);
+            (row.load(b, column), Ty::of(Scalar::I32))
+        } else {
+            let column = b.to_index(column);
+            (row.load(b, column), b.index())
+        };
+        let threshold_bin = b.cast(Cast::ZExt, threshold_bin, ty);
+        let threshold_bin = b.splat(threshold_bin, width);
+        bin_goes_right(b, bin, threshold_bin)
+    }
+
+    /// Whether the row goes right at a level of the trees of a vector.
+    fn of_trees(
+        &self,
+        b: &mut Builder,
+        buffers: &Buffers,
+        tests: &TreeState,
+        row: &Row,
+        level: u32,
+    ) -> Value {
+        let level = tests.number(b, level.into());
+        let word = self.threshold_bin.seen_as(Scalar::I32).load(b, buffers, tests, level);
+        let (threshold_bin, column) = (b.bits(word, 0, BIN_BITS), b.bits(word, BIN_BITS, 32 - BIN_BITS));
+        let bin = row.load(b, column);
+        bin_goes_right(b, bin, threshold_bin)
+    }
+
+    /// How many leaves a vector of walks looks up, if their numbers are bytes.
+    fn looked_up(&self, b: &Builder, end: WalkEnd) -> Option<u64> {
+        let steps = end.steps.filter(|_| b.ty(end.node).scalar == Scalar::I8)?;
+        Some(1 << steps.min(40))
+    }
+}
+
+fn not_oblivious(tree: u32) -> CompileError {
+    CompileError::new(
+        codes::NOT_OBLIVIOUS,
+        format!("tree {tree} makes several tests on one level, or its leaves are not as deep as each other"),
+        "use representation(quantized), which holds any trees",
+    )
+}
+
+impl Representation for Oblivious {
+    fn fill(&self, forest: &Forest, bytes: &mut Bytes) {
+        self.trees.fill(forest, bytes, |_, _, _| {});
+        for (at, tree) in forest.trees.iter().enumerate() {
+            let mut tests = tree.level_tests().unwrap_or_default().into_iter();
+            let first = at * self.levels as usize;
+            for entry in first..first + self.levels as usize {
+                match tests.next().map(|inner| self.test.encode(inner, u32::BITS)) {
+                    Some(test) => {
+                        self.threshold_bin.write_operand(bytes, entry, test.operand);
+                        self.column.write(bytes, entry, test.feature);
+                    }
+                    // Nothing is above the largest bin.
+                    None => self.threshold_bin.write(bytes, entry, u64::MAX),
+                }
+            }
+        }
+    }
+
+    fn step(&self, b: &mut Builder, buffers: &Buffers, lane: &Lane, at: &Cursor, step: Step) -> Cursor {
+        // Walks are straight-line to the leaf.
+        let Step::Level { level, .. } = step else { return at.clone() };
+        let level = if seeded(Fault::LevelRepeated) { level.saturating_sub(1) } else { level };
+        let Loaded::Tests { first, lanes } = lane.state.loaded else { return at.clone() };
+        let tests = TreeState { base: first, lanes, loaded: Loaded::Nothing };
+        let width = b.ty(at.node).lanes;
+        let right = match lanes {
+            None => self.of_rows(b, buffers, &tests, &lane.row, (level, width)),
+            Some(_) => self.of_trees(b, buffers, &tests, &lane.row, level),
+        };
+        at.descend(b, right)
+    }
+
+    fn leaf(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, end: WalkEnd) -> LeafValue {
+        let leaves = self.looked_up(b, end);
+        let found = leaves.and_then(|leaves| self.trees.look_up_leaf(b, buffers, state, end.node, leaves));
+        found.unwrap_or_else(|| {
+            let (state, leaf) = self.leaf_record(b, state, end);
+            self.leaves().value(b, buffers, &state, leaf)
+        })
+    }
+
+    fn leaf_margin(
+        &self,
+        b: &mut Builder,
+        buffers: &Buffers,
+        state: &TreeState,
+        end: WalkEnd,
+        margin: Value,
+    ) -> Option<Value> {
+        let leaves = self.looked_up(b, end)?;
+        let size = b.int(SMALLEST.max(leaves) as i64);
+        self.trees.look_up_margin(b, buffers, state, (end.node, leaves, size), margin)
+    }
+
+    fn leaf_record(&self, b: &mut Builder, state: &TreeState, end: WalkEnd) -> (TreeState, Value) {
+        self.trees.leaf_record(b, state, end)
+    }
+
+    fn leaves(&self) -> &Leaves {
+        &self.trees.leaves
+    }
+}
+
+impl InOrder for Oblivious {
+    fn trees(&self) -> Spans<'_> {
+        self.trees.spans(&self.schema)
+    }
+
+    fn reads_only_trees(&self) -> bool {
+        false
+    }
+
+    fn load_more(&self, b: &mut Builder, _: &Buffers, tree: Value, _: Value, _: WalkShape) -> Loaded {
+        Loaded::Tests { first: b.mul_int(tree, self.levels as i64), lanes: None }
+    }
+
+    fn load_more_of_trees(&self, b: &mut Builder, tree: Value, lanes: TreeLanes) -> Loaded {
+        let first = b.mul_int(tree, self.levels as i64);
+        let levels = b.int_of(b.ty(lanes.distance), self.levels as i64);
+        Loaded::Tests { first, lanes: Some(b.mul(lanes.distance, levels)) }
+    }
+}
