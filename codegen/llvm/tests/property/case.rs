@@ -3,6 +3,7 @@
 
 use crate::launches::{add_up, one_wavefront};
 use sched_forest::{Float, Forest, Profile, predict, predict_leaves, predict_margins};
+use sched_ir::hir::set_tests;
 use sched_ir::interp::{self, Memory};
 use sched_ir::lir::{Function, KernelKind, Module};
 use sched_ir::tiles::Tiling;
@@ -86,6 +87,12 @@ impl Case {
         let asked = self.nests.rest().tiles().filter(|tiles| tiles.by_probability);
         let tiling = asked.and_then(|asked| Tiling::new(&self.forest, asked, Some(&self.profile)).ok());
         tiling.is_some_and(|tiling| tiling.biased > 0)
+    }
+
+    /// Whether some sets are tested by the class of a category.
+    pub fn tests_classes(&self) -> bool {
+        let tested = set_tests(&self.forest, self.nests.iter().map(|(_, nest)| nest));
+        self.forest.prepared_for(tested).is_some_and(|prepared| !prepared.classes.is_empty())
     }
 
     /// Whether every schedule adds in the model's order.
