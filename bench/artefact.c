@@ -1,5 +1,6 @@
 /* The artefact of `schedc build`. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "contender.h"
 
@@ -17,36 +18,51 @@ typedef struct {
     int64_t scratch_size;
 } Call;
 
-enum { KIND_RAW = 1, DTYPE_F32 = 0 };
+enum { KIND_VALUE = 0, KIND_RAW = 1, DTYPE_F32 = 0, DTYPE_F64 = 1 };
 
 static int32_t (*schedc_predict_ex)(const Call *call);
-static float *result;
+static bool in_doubles; /* the results */
+static void *result;
 
 static void open_artefact(const char *library, const char *model)
 {
     (void)model;
-    schedc_predict_ex = symbol(open_library(library), "schedc_predict_ex");
+    void *opened = open_library(library);
+    schedc_predict_ex = symbol(opened, "schedc_predict_ex");
+    int32_t (*output_type)(int32_t kind) = symbol(opened, "schedc_output_type");
+    in_doubles = output_type(work.values ? KIND_VALUE : KIND_RAW) == DTYPE_F64;
 }
 
-static void predict(const float *rows, int64_t count, float *out, int32_t threads)
+static size_t bytes_of(int64_t values)
 {
-    Call call = {.size = sizeof call, .kind = KIND_RAW, .rows = rows, .n_rows = count, .out = out,
-                 .dtype = DTYPE_F32, .threads = threads};
+    return (size_t)values * (in_doubles ? sizeof(double) : sizeof(float));
+}
+
+static void predict(const void *rows, int64_t count, void *out, int32_t threads)
+{
+    Call call = {.size = sizeof call, .kind = work.values ? KIND_VALUE : KIND_RAW, .rows = rows, .n_rows = count,
+                 .out = out, .dtype = work.rows.element == 8 ? DTYPE_F64 : DTYPE_F32, .threads = threads};
     int32_t status = schedc_predict_ex(&call);
     if (status)
         fail("the artefact returns status %d", status);
 }
 
-static void margins(float *out, int64_t outputs)
+static void margins(double *out, int64_t outputs)
 {
-    (void)outputs;
-    predict(work.rows.values, work.rows.rows, out, 1);
+    int64_t count = work.rows.rows * outputs;
+    void *found = allocate(bytes_of(count));
+    predict(work.rows.values, work.rows.rows, found, 1);
+    if (in_doubles)
+        memcpy(out, found, bytes_of(count));
+    else
+        widen(out, found, count);
+    free(found);
 }
 
 static void begin(int64_t outputs)
 {
     free(result);
-    result = allocate((size_t)(work.batch * outputs) * sizeof(float));
+    result = allocate(bytes_of(work.batch * outputs));
 }
 
 static void run(Contender *self, int64_t first, int64_t calls)

@@ -10,7 +10,7 @@ import pages
 from tools import (BENCH, CACHE, Failed, HARNESS, SCHEDC, cpu_features, machine, markdown, micros, run, say,
                    write)
 
-PEERS = ["XGBoost", "ONNX Runtime", "tl2cgen"]
+PEERS = ["XGBoost", "LightGBM", "ONNX Runtime", "lleaves", "tl2cgen"]
 HEADER = ["model", "batch", "threads", *(f"{peer}, µs/row" for peer in PEERS), "schedc, µs/row", "quartiles",
           "best peer/schedc", "target", "ns/walk"]
 # Sums of thousands of floats in another order differ by less.
@@ -24,16 +24,26 @@ def library(name):
 
 def peers(model, options):
     """The harness's arguments for the peers of a model, and why others are left out."""
-    arguments = ["--xgboost", library("xgboost/lib/libxgboost.so"), model.path]
-    if "onnxruntime" in options.peers:
+    trainer = model.path.suffix
+    arguments = []
+    if trainer == ".json":
+        arguments += ["--xgboost", library("xgboost/lib/libxgboost.so"), model.path]
+    if trainer == ".txt":
+        arguments += ["--lightgbm", library("lightgbm/lib/lib_lightgbm.so"), model.path]
+    if trainer == ".onnx" or (trainer == ".json" and "onnxruntime" in options.peers):
         try:
             arguments += ["--onnxruntime", library("onnxruntime/capi/libonnxruntime.so.*"), convert.to_onnx(model)]
         except Failed as error:
             say(f"{model.name}: ONNX Runtime is left out: {error}")
-    if "tl2cgen" in options.peers:
+    if trainer == ".txt" and "lleaves" in options.peers:
+        try:
+            arguments += ["--lleaves", convert.to_lleaves(model, options.compile_seconds)]
+        except Failed as error:
+            say(f"{model.name}: lleaves is left out: {error}")
+    if trainer != ".onnx" and "tl2cgen" in options.peers:
         try:
             compiled = convert.to_c(model, options.compile_seconds)
-            arguments += ["--tl2cgen", compiled] if compiled else []
+            arguments += ["--tl2cgen", compiled, "float64" if trainer == ".txt" else "float32"] if compiled else []
         except Failed as error:
             say(f"{model.name}: tl2cgen is left out: {error}")
     return arguments
@@ -47,7 +57,9 @@ def measure(model, options, arguments):
         run([SCHEDC, "build", model.path, "-o", artefact, "--cpu", options.cpu, *schedule])
         text = run([HARNESS, "--rows", model.rows, "--outputs", model.outputs, "--batches", options.batches,
                     "--threads", options.threads, "--repetitions", options.repetitions, "--artefact", artefact,
-                    *arguments])
+                    "--doubles", "yes" if options.doubles else "no",
+                    # An ONNX model has no other results than its predictions.
+                    "--values", "yes" if model.path.suffix == ".onnx" else "no", *arguments])
     return [json.loads(line) for line in text.splitlines()]
 
 
@@ -57,7 +69,7 @@ def check_margins(model, lines):
     for line in lines:
         if "margins" not in line:
             continue
-        share = f"{line['bit_equal']} of {line['margins']} margins bit-equal to XGBoost's"
+        share = f"{line['bit_equal']} of {line['margins']} margins bit-equal to the trainer's"
         say(f"{model.name}: {line['who']}: {share}, largest relative difference "
             f"{line['largest_relative_difference']:.2g}")
         if not line["largest_relative_difference"] <= TOLERANCE:

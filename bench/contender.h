@@ -16,6 +16,7 @@ typedef struct {
     int64_t batch;   /* rows per call */
     int64_t batches; /* that the rows are cut into; calls go through them in turn */
     int32_t threads; /* allowed */
+    bool values;     /* predictions are measured, not margins */
 } Work;
 
 extern Work work;
@@ -38,13 +39,14 @@ struct Contender {
     double samples[MAX_REPETITIONS]; /* seconds per row */
 };
 
-/* A program: every function of it but `open` is called after `open`. */
+/* A program: every function of it but `open` is called after `open`. Margins are what the harness calls the values that are
+ * compared: sums, or predictions if `work.values` says so. */
 typedef struct {
     const char *name;
     /* Loads the program's library and the model. */
     void (*open)(const char *library, const char *model);
     /* Writes the margins of all rows, `outputs` for each. */
-    void (*margins)(float *out, int64_t outputs);
+    void (*margins)(double *out, int64_t outputs);
     /* Makes ready for `work.batch`, `work.batches` and `work.threads`; null: nothing to do. */
     void (*begin)(int64_t outputs);
     /* Its ways at this point, most of them 4; returns how many. */
@@ -53,12 +55,20 @@ typedef struct {
 
 enum { MAX_WAYS = 4 };
 
-extern const Program artefact, xgboost, onnxruntime, tl2cgen;
+extern const Program artefact, xgboost, lightgbm, onnxruntime, lleaves, tl2cgen;
 
 /* The rows of a batch; batches are counted on from the first one when they run out. */
-static inline const float *rows_of(int64_t batch)
+static inline const void *rows_of(int64_t batch)
 {
-    return work.rows.values + batch % work.batches * work.batch * work.rows.columns;
+    size_t row = (size_t)work.rows.columns * work.rows.element;
+    return (const char *)work.rows.values + (size_t)(batch % work.batches * work.batch) * row;
+}
+
+/* Widens results. */
+static inline void widen(double *out, const float *results, int64_t count)
+{
+    for (int64_t index = 0; index < count; index++)
+        out[index] = results[index];
 }
 
 /* A library and what it exports; what is missing ends the program. */

@@ -1,9 +1,10 @@
-"""XGBoost models as the peers want them. What is made is kept in the cache, by the model's fingerprint."""
+"""Models as the peers want them. What is made is kept in the cache, by the model's fingerprint."""
 
 import json
 import math
 import os
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -33,11 +34,38 @@ def base_margins(learner):
     return values * outputs if len(values) == 1 else values
 
 
+def scores_alone(model, path):
+    """An ONNX model whose rows are called `rows` and whose scores are called `margins`, without its other results."""
+    made = onnx.load(model.path)
+    ensembles = [node for node in made.graph.node if node.op_type.startswith("TreeEnsemble")]
+    if len(ensembles) != 1 or ensembles[0].input[0] != made.graph.input[0].name:
+        raise Failed("only one tree ensemble on the rows themselves is measured")
+    ensemble, rows = ensembles[0], made.graph.input[0]
+    ensemble.input[0], rows.name = "rows", "rows"
+    ensemble.output[-1] = "margins"
+    del made.graph.node[:]
+    made.graph.node.append(ensemble)
+    del made.graph.output[:]
+    made.graph.output.append(onnx.helper.make_tensor_value_info("margins", onnx.TensorProto.FLOAT, None))
+    save(made, path)
+    return path
+
+
+def save(made, path):
+    """Writes an ONNX model beside its place and moves it there."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    beside.write_bytes(made.SerializeToString())
+    beside.replace(path)
+
+
 def to_onnx(model):
     """The model for ONNX Runtime: one tree ensemble, which takes `rows` and gives `margins`."""
     path = cached(model, "model.onnx")
     if path.exists():
         return path
+    if model.path.suffix == ".onnx":
+        return scores_alone(model, path)
     learner = json.loads(model.path.read_text())["learner"]
     booster = learner["gradient_booster"]["model"]
     base = base_margins(learner)
@@ -74,10 +102,24 @@ def to_onnx(model):
         [tensor("margins", onnx.TensorProto.FLOAT, [None, len(base)])])
     made = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("ai.onnx.ml", 3),
                                                         onnx.helper.make_opsetid("", 17)], ir_version=9)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    beside.write_bytes(made.SerializeToString())
-    beside.replace(path)
+    save(made, path)
+    return path
+
+
+def to_lleaves(model, seconds):
+    """The model as a library that lleaves compiled."""
+    path = cached(model, "lleaves.so")
+    if path.exists():
+        return path
+    python = CACHE / "lleaves" / "bin" / "python"
+    if not python.exists():
+        run([sys.executable, "-m", "venv", CACHE / "lleaves"])
+        run([python, "-m", "pip", "install", "--quiet", "--no-deps", "-r", BENCH / "requirements-lleaves.txt"])
+    made = cached(model, "lleaves.o")
+    made.parent.mkdir(parents=True, exist_ok=True)
+    run([python, BENCH / "compile_lleaves.py", model.path, made], seconds)
+    run([os.environ.get("CC", "cc"), "-shared", "-o", path, made, "-lm"])
+    made.unlink()
     return path
 
 

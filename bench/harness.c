@@ -1,9 +1,11 @@
 /* Compares a compiled artefact with peers on one model.
  *
- *     harness [--batches 1,64] [--threads 1,2] [--repetitions 21] --outputs 1 --rows X.npy --artefact MODEL.so
- *             --xgboost LIBRARY MODEL.json [--onnxruntime LIBRARY MODEL.onnx] [--tl2cgen LIBRARY]
+ *     harness [--batches 1,64] [--threads 1,2] [--repetitions 21] [--doubles yes] [--values yes] --outputs 1 --rows X.npy
+ *             --artefact MODEL.so --xgboost LIBRARY MODEL.json | --lightgbm LIBRARY MODEL.txt | --onnxruntime LIBRARY MODEL.onnx
+ *             [--lleaves LIBRARY] [--tl2cgen LIBRARY TYPE]
  *
- * First the margins of all rows are compared with XGBoost's. Then, for each batch size and number of threads, samples of
+ * The first peer is the trainer: XGBoost, LightGBM, or ONNX Runtime where there is neither of them. First the margins of all
+ * rows are compared with its own. Then, for each batch size and number of threads, samples of
  * the contenders are taken in turn (A B C A B C ...), so that a change in the machine's speed meets all of them. A sample
  * is as many calls, one after the other through the rows, as take SAMPLE_SECONDS. One thread is measured in process CPU
  * time, which other processes disturb less; more threads in wall time.
@@ -25,7 +27,7 @@
 #define PAUSE_SECONDS 2e-3
 #define MAX_CALLS (1 << 20)
 
-enum { MAX_LIST = 16, MAX_PROGRAMS = 4 };
+enum { MAX_LIST = 16, MAX_PROGRAMS = 6 };
 
 Work work;
 
@@ -137,15 +139,15 @@ static void compare_speed(const Program *const *programs, int count, int64_t out
 }
 
 /* Says how far a program's margins are from the expected ones. */
-static void compare_margins(const Program *program, const float *expected, int64_t outputs)
+static void compare_margins(const Program *program, const double *expected, int64_t outputs)
 {
     int64_t length = work.rows.rows * outputs, equal = 0;
-    float *found = allocate((size_t)length * sizeof(float));
+    double *found = allocate((size_t)length * sizeof(double));
     program->margins(found, outputs);
     double largest = 0;
     for (int64_t index = 0; index < length; index++) {
-        equal += memcmp(&expected[index], &found[index], sizeof(float)) == 0;
-        double difference = fabs((double)expected[index] - found[index]) / fmax(1, fabs((double)expected[index]));
+        equal += memcmp(&expected[index], &found[index], sizeof(double)) == 0;
+        double difference = fabs(expected[index] - found[index]) / fmax(1, fabs(expected[index]));
         /* Written so that a NaN counts as a difference. */
         if (!(difference <= largest))
             largest = isnan(difference) ? HUGE_VAL : difference;
@@ -185,12 +187,15 @@ int main(int count, char **arguments)
 {
     Choice choices[MAX_PROGRAMS] = {{"--artefact", &artefact, 1, NULL, NULL},
                                     {"--xgboost", &xgboost, 2, NULL, NULL},
+                                    {"--lightgbm", &lightgbm, 2, NULL, NULL},
                                     {"--onnxruntime", &onnxruntime, 2, NULL, NULL},
-                                    {"--tl2cgen", &tl2cgen, 1, NULL, NULL}};
+                                    {"--lleaves", &lleaves, 1, NULL, NULL},
+                                    {"--tl2cgen", &tl2cgen, 2, NULL, NULL}};
     int64_t batches[MAX_LIST] = {1, 64, 1024, 16384}, threads[MAX_LIST] = {1}, repetitions[MAX_LIST] = {21};
     int64_t outputs[MAX_LIST] = {1};
     int batch_count = 4, thread_count = 1;
     const char *rows = NULL;
+    bool doubles = false, values = false;
     for (int next = 1; next < count; next += 2) {
         const char *option = arguments[next];
         if (next + 1 == count)
@@ -214,16 +219,22 @@ int main(int count, char **arguments)
             parse_list(value, outputs);
         else if (strcmp(option, "--rows") == 0)
             rows = value;
+        else if (strcmp(option, "--doubles") == 0)
+            doubles = strcmp(value, "yes") == 0;
+        else if (strcmp(option, "--values") == 0)
+            values = strcmp(value, "yes") == 0;
         else
             fail("%s %s is not understood", option, value);
     }
-    if (!rows || !choices[0].library || !choices[1].library || repetitions[0] > MAX_REPETITIONS)
-        fail("--rows, --artefact and --xgboost are needed, and at most %d repetitions", MAX_REPETITIONS);
+    if (!rows || !choices[0].library || repetitions[0] > MAX_REPETITIONS)
+        fail("--rows and --artefact are needed, and at most %d repetitions", MAX_REPETITIONS);
 
     int64_t largest = 1;
     for (int index = 0; index < batch_count; index++)
         largest = batches[index] > largest ? batches[index] : largest;
-    work = (Work){.rows = read_npy(rows, largest), .threads = 1};
+    work = (Work){.rows = read_npy(rows, largest), .threads = 1, .values = values};
+    if (doubles)
+        work.rows = widened(work.rows);
     const Program *programs[MAX_PROGRAMS];
     int program_count = 0;
     for (int number = 0; number < MAX_PROGRAMS; number++) {
@@ -232,10 +243,12 @@ int main(int count, char **arguments)
             programs[program_count++] = choices[number].program;
         }
     }
-    float *expected = allocate((size_t)(work.rows.rows * outputs[0]) * sizeof(float));
-    xgboost.margins(expected, outputs[0]);
+    if (program_count < 2)
+        fail("a peer is needed");
+    double *expected = allocate((size_t)(work.rows.rows * outputs[0]) * sizeof(double));
+    programs[1]->margins(expected, outputs[0]);
     for (int number = 0; number < program_count; number++)
-        if (programs[number] != &xgboost)
+        if (number != 1)
             compare_margins(programs[number], expected, outputs[0]);
     /* One thread first: until then no library has started helpers whose spinning would count as CPU time. */
     for (int thread = 0; thread < thread_count; thread++) {

@@ -44,11 +44,22 @@ Rows read_npy(const char *path, int64_t least)
 
     int64_t total = rows > least ? rows : least;
     size_t row_bytes = (size_t)columns * sizeof(float);
-    Rows read = {allocate((size_t)total * row_bytes), total, columns};
-    if (fread(read.values, row_bytes, (size_t)rows, file) != (size_t)rows)
+    float *values = allocate((size_t)total * row_bytes);
+    if (fread(values, row_bytes, (size_t)rows, file) != (size_t)rows)
         fail("%s is cut off", path);
     fclose(file);
     for (int64_t row = rows; row < total; row++)
-        memcpy(read.values + row * columns, read.values + (row - rows) * columns, row_bytes);
-    return read;
+        memcpy(values + row * columns, values + (row - rows) * columns, row_bytes);
+    return (Rows){values, total, columns, sizeof(float)};
+}
+
+Rows widened(Rows rows)
+{
+    size_t count = (size_t)(rows.rows * rows.columns);
+    const float *floats = rows.values;
+    double *doubles = allocate(count * sizeof(double));
+    for (size_t index = 0; index < count; index++)
+        doubles[index] = floats[index];
+    free(rows.values);
+    return (Rows){doubles, rows.rows, rows.columns, sizeof(double)};
 }

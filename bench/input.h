@@ -7,9 +7,10 @@
 
 /* Rows of features. */
 typedef struct {
-    float *values; /* row-major */
+    void *values; /* row-major */
     int64_t rows;
     int64_t columns;
+    size_t element; /* bytes of a value: 4 for float, 8 for double */
 } Rows;
 
 /* Prints a message, as printf does, and exits with status 1. */
@@ -20,5 +21,8 @@ void *allocate(size_t bytes);
 
 /* Reads a two-dimensional little-endian float32 array in C order. The rows are repeated to make at least `least`. */
 Rows read_npy(const char *path, int64_t least);
+
+/* The same rows as doubles. */
+Rows widened(Rows rows);
 
 #endif

@@ -23,7 +23,7 @@ def parser():
     def command(name, help, batches, repetitions=21, folder=True):
         made = commands.add_parser(name, help=help)
         if folder:
-            made.add_argument("folder", nargs="?", type=Path, help="folders with model.json and X_test.npy")
+            made.add_argument("folder", nargs="?", type=Path, help="folders with a model and X_test.npy")
             made.add_argument("names", nargs="*", help="only these models")
         made.add_argument("--out", type=Path, default=BENCH.parent / "target" / "bench", help="where results go")
         made.add_argument("--batches", default=batches, help="rows per call (%(default)s)")
@@ -33,12 +33,13 @@ def parser():
         made.add_argument("--cpu", default="native", help="the processor to build for (%(default)s)")
         made.add_argument("--compile-seconds", type=int, default=900,
                           help="time for compiling a model's C, once (%(default)s)")
-        made.set_defaults(peers=["onnxruntime", "tl2cgen"])
+        made.set_defaults(peers=["onnxruntime", "lleaves", "tl2cgen"], doubles=False)
         return made
 
     points = "1,64,1024,16384"
-    against = command("compare", "schedc against XGBoost, ONNX Runtime and tl2cgen", points)
-    against.add_argument("--peers", type=lambda text: text.split(","), help="besides XGBoost (onnxruntime,tl2cgen)")
+    against = command("compare", "schedc against trainers, ONNX Runtime, lleaves and tl2cgen", points)
+    against.add_argument("--peers", type=lambda text: text.split(","), help="besides the trainer (onnxruntime,lleaves,tl2cgen)")
+    against.add_argument("--doubles", action="store_true", help="rows in double precision")
     against.add_argument("--no-unbalanced", action="store_true", help="without the leaf-wise models trained here")
     grid = command("sweep", "the papers' grid of synthetic models", "64,1024", repetitions=9, folder=False)
     grid.add_argument("--seconds", type=int, default=900, help="no new model after this time (%(default)s)")
@@ -70,7 +71,7 @@ def chosen_models(options):
         if not options.names or f"lossguide_{leaves}" in options.names:
             found.append(models.lossguide(leaves))
     if not found:
-        raise Failed("there is no model to measure: name a folder of folders with model.json and X_test.npy")
+        raise Failed("there is no model to measure: name a folder of folders with a model and X_test.npy")
     return found
 
 

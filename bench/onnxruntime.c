@@ -27,7 +27,7 @@ enum {
     RELEASE_SESSION = 95,
     RELEASE_VALUE = 96,
 };
-enum { LOG_ERRORS = 3, ALL_OPTIMISATIONS = 99, ARENA_ALLOCATOR = 1, DEFAULT_MEMORY = 0, FLOAT = 1 };
+enum { LOG_ERRORS = 3, ALL_OPTIMISATIONS = 99, ARENA_ALLOCATOR = 1, DEFAULT_MEMORY = 0, FLOAT = 1, DOUBLE = 11 };
 
 /* The names that convert.py gives to the rows and the margins. */
 static const char *const INPUT[] = {"rows"}, *const OUTPUT[] = {"margins"};
@@ -84,12 +84,12 @@ static void open_onnxruntime(const char *path, const char *model)
     sessions[1] = open_session(1);
 }
 
-static Handle tensor(const float *values, int64_t rows, int64_t columns)
+static Handle tensor(const void *values, int64_t rows, int64_t columns, size_t element)
 {
     int64_t shape[] = {rows, columns};
     Handle value;
     check(((Status(*)(Handle, const void *, size_t, const int64_t *, size_t, int, Handle *))api[CREATE_TENSOR])(
-        memory_info, values, (size_t)(rows * columns) * sizeof(float), shape, 2, FLOAT, &value));
+        memory_info, values, (size_t)(rows * columns) * element, shape, 2, element == 8 ? DOUBLE : FLOAT, &value));
     return value;
 }
 
@@ -104,13 +104,16 @@ static void predict(Handle session, Handle input, Handle *out)
     check(run_session(session, NULL, INPUT, &input, 1, OUTPUT, 1, out));
 }
 
-static void margins(float *out, int64_t outputs)
+static void margins(double *out, int64_t outputs)
 {
-    Handle input = tensor(work.rows.values, work.rows.rows, work.rows.columns);
-    Handle results = tensor(out, work.rows.rows, outputs);
+    float *found = allocate((size_t)(work.rows.rows * outputs) * sizeof(float));
+    Handle input = tensor(work.rows.values, work.rows.rows, work.rows.columns, work.rows.element);
+    Handle results = tensor(found, work.rows.rows, outputs, sizeof(float));
     predict(sessions[1], input, &results);
     release(RELEASE_VALUE, input);
     release(RELEASE_VALUE, results);
+    widen(out, found, work.rows.rows * outputs);
+    free(found);
 }
 
 static void begin(int64_t outputs)
@@ -123,9 +126,9 @@ static void begin(int64_t outputs)
     input_count = work.batches;
     inputs = allocate((size_t)input_count * sizeof *inputs);
     for (int64_t batch = 0; batch < input_count; batch++)
-        inputs[batch] = tensor(rows_of(batch), work.batch, work.rows.columns);
+        inputs[batch] = tensor(rows_of(batch), work.batch, work.rows.columns, work.rows.element);
     result = allocate((size_t)(work.batch * outputs) * sizeof(float));
-    output = tensor(result, work.batch, outputs);
+    output = tensor(result, work.batch, outputs, sizeof(float));
     if (work.threads > 1 && session_threads != work.threads) {
         release(RELEASE_SESSION, sessions[0]);
         sessions[0] = open_session(work.threads);

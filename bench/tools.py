@@ -37,11 +37,14 @@ def run(command, seconds=None):
 
 
 class Model:
-    """A folder with an XGBoost model `model.json` and rows for it, `X_test.npy`."""
+    """A folder with a model and rows for it, `X_test.npy`."""
+
+    # Models of XGBoost, of LightGBM, in ONNX.
+    FILES = ["model.json", "model.txt", "model.onnx"]
 
     def __init__(self, folder):
         self.name = folder.name
-        self.path = folder / "model.json"
+        self.path = next(path for path in (folder / name for name in self.FILES) if path.is_file())
         self.rows = folder / "X_test.npy"
         about = json.loads(run([SCHEDC, "inspect", self.path, "--json"]))
         self.trees = about["trees"]
@@ -59,10 +62,11 @@ def models(folder, names):
     for place in sorted(Path(folder).iterdir()):
         if names and place.name not in names:
             continue
-        if (place / "model.json").is_file() and (place / "X_test.npy").is_file():
+        known = any((place / name).is_file() for name in Model.FILES)
+        if known and (place / "X_test.npy").is_file():
             found.append(Model(place))
         elif names:
-            say(f"bench: {place} has no model.json with X_test.npy")
+            say(f"bench: {place} has no {' or '.join(Model.FILES)} with X_test.npy")
     return found
 
 

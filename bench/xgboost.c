@@ -63,29 +63,30 @@ static void open_xgboost(const char *path, const char *model)
     }
 }
 
-static void describe(Array text, const float *rows, int64_t count)
+static void describe(Array text, const void *rows, int64_t count)
 {
-    snprintf(text, sizeof(Array), "{\"data\":[%llu,true],\"shape\":[%lld,%lld],\"typestr\":\"<f4\",\"version\":3}",
-             (unsigned long long)(uintptr_t)rows, (long long)count, (long long)work.rows.columns);
+    snprintf(text, sizeof(Array), "{\"data\":[%llu,true],\"shape\":[%lld,%lld],\"typestr\":\"<f%zu\",\"version\":3}",
+             (unsigned long long)(uintptr_t)rows, (long long)count, (long long)work.rows.columns, work.rows.element);
 }
 
-/* Margins of all trees. */
-static const char *const CONFIG = "{\"type\":1,\"training\":false,\"iteration_begin\":0,\"iteration_end\":0,"
-                                  "\"strict_shape\":false,\"missing\":NaN,\"cache_id\":0}";
+/* Margins of all trees, or predictions. */
+#define ALL_TREES                                                                                                      \
+    ",\"training\":false,\"iteration_begin\":0,\"iteration_end\":0,\"strict_shape\":false,\"missing\":NaN,\"cache_id\":0}"
+static const char *const CONFIGS[] = {"{\"type\":1" ALL_TREES, "{\"type\":0" ALL_TREES};
 
 static const float *predict_inplace(Handle booster, const char *array, uint64_t *length)
 {
     const uint64_t *shape;
     uint64_t dimensions;
     const float *result;
-    check(xgb.predict_dense(booster, array, CONFIG, proxy, &shape, &dimensions, &result));
+    check(xgb.predict_dense(booster, array, CONFIGS[work.values], proxy, &shape, &dimensions, &result));
     *length = 1;
     for (uint64_t dimension = 0; dimension < dimensions; dimension++)
         *length *= shape[dimension];
     return result;
 }
 
-static void margins(float *out, int64_t outputs)
+static void margins(double *out, int64_t outputs)
 {
     Array array;
     uint64_t length;
@@ -94,7 +95,7 @@ static void margins(float *out, int64_t outputs)
     if (length != (uint64_t)(work.rows.rows * outputs))
         fail("XGBoost predicts %llu margins for %lld rows, not %lld each", (unsigned long long)length,
              (long long)work.rows.rows, (long long)outputs);
-    memcpy(out, result, length * sizeof(float));
+    widen(out, result, (int64_t)length);
 }
 
 static void begin(int64_t outputs)
@@ -131,7 +132,7 @@ static void run_dmatrix(Contender *self, int64_t first, int64_t calls)
     uint64_t length;
     const float *result;
     for (int64_t call = 0; call < calls; call++)
-        check(xgb.predict(boosters[self->single], matrices[call], OPTION_MARGIN, 0, 0, &length, &result));
+        check(xgb.predict(boosters[self->single], matrices[call], work.values ? 0 : OPTION_MARGIN, 0, 0, &length, &result));
 }
 
 static void clean_dmatrix(Contender *self, int64_t calls)

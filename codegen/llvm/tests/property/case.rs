@@ -265,7 +265,7 @@ impl Case {
     }
 
     /// The rows as kernels read them.
-    fn kernel_rows(&self, compiled: &Compiled) -> Vec<u8> {
+    pub(crate) fn kernel_rows(&self, compiled: &Compiled) -> Vec<u8> {
         let input = self.forest.types.input;
         let rows: Vec<f64> = self.given().map(|x| round(x, input)).collect();
         match &compiled.lir.columns {

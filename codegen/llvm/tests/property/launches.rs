@@ -97,14 +97,13 @@ impl Case {
         let Some(transfer) = compiled.lir.transfer.filter(|_| chosen && !self.atomic()) else {
             return Ok(());
         };
-        let input = bytes(self.given(), types.input);
+        let input = self.kernel_rows(compiled);
         let size = transfer.bytes(n as u64) as usize;
         let bins = self.run_kernel(compiled, KernelKind::Quantize, &input, size)?;
         let size = margins.len() * types.accumulator.bytes();
         let found = self.run_kernel(compiled, KernelKind::RawOfBins, &bins, size)?;
         same_bits("margin from bins", &doubles(&found, types.accumulator), margins)?;
         if compiled.lir.kernels.iter().any(|(kind, _)| *kind == KernelKind::DirectOfBins) {
-            let input = bytes(self.given(), types.input);
             let size = n * lower::value_columns(&self.forest) * types.output.bytes();
             let wanted = self.run_kernel(compiled, KernelKind::Direct, &input, size)?;
             let found = self.run_kernel(compiled, KernelKind::DirectOfBins, &bins, size)?;
