@@ -297,6 +297,20 @@ mod tests {
     }
 
     #[test]
+    fn features_with_many_sets_have_two_columns() {
+        let tests = (0..5).map(|set| Predicate::Member { set }).collect();
+        let forest = stumps(tests, (0..5).map(|set| vec![set, set + 1, 9]).collect());
+        let by_class = RowColumns::of(&forest, SetTests::OfClasses).expect("small tables").expect("sets");
+        let kinds: Vec<_> = by_class.tables.parts.iter().map(|part| (part.kind, part.count)).collect();
+        assert_eq!(kinds, [(ColumnKind::Class, 2)]);
+        // Categories 6 to 8 are in no set, which is class 1 of all and 0 of those in the table.
+        assert_eq!(by_class.tables.classes, [1, 2, 3, 4, 5, 6, 0, 0, 0, 7]);
+        assert_eq!(by_class.rows(&[f64::NAN, 7.0, 0.0, 5.0, 9.0]), [0.0, 1.0, 0.0, 2.0, 0.0, 4.0, 0.0, 128.0, 1.0, 1.0]);
+        let by_column = RowColumns::of(&forest, SetTests::OfColumns).expect("small tables").expect("sets");
+        assert_eq!((by_column.count(), by_column.sets(), by_class.sets()), (5, 5, 0));
+    }
+
+    #[test]
     fn columns_of_a_feature_are_side_by_side() {
         let tests = vec![
             Predicate::Equal { value: 2.5 },

@@ -98,3 +98,61 @@ pub fn set_of(inner: &Inner) -> Option<u32> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lir::Scalar;
+    use crate::quantize::BinMap;
+    use sched_forest::{ForestParts, Leaf, NodeRef, SetTests, Target, Tree};
+
+    /// One stump for each of `count` sets; set `n` has the categories from `n` on, below `count`.
+    fn stumps(count: u32) -> Forest {
+        let stump = |source: u32| {
+            let leaf = |source| Leaf { source, values: [1.0].into() };
+            let inner = Inner {
+                feature: 0,
+                predicate: Predicate::Member { set: source },
+                missing_left: source == 1,
+                left: NodeRef::Leaf(0),
+                right: NodeRef::Leaf(1),
+            };
+            let (inner, leaves) = (vec![inner], vec![leaf(1), leaf(2)]);
+            Tree { root: NodeRef::Inner(0), inner, leaves, target: Target::One(0), source }
+        };
+        let sets = (0..count).map(|first| (first..count).collect()).collect();
+        let parts = ForestParts { trees: (0..count).map(stump).collect(), sets, ..ForestParts::default() };
+        let forest = Forest::new(parts).expect("a valid forest");
+        forest.prepared_for(SetTests::OfClasses).expect("sets").forest
+    }
+
+    #[test]
+    fn sets_are_bits_of_classes() {
+        let sets = ClassSets::of(&stumps(14));
+        // Class 0 is missing, class 1 in no set, and category `n` has class `n + 2`.
+        let bytes: Vec<&[u8]> = sets.sets().take(3).collect();
+        assert_eq!(bytes, [[0b1111_1100, 0b1111_1111], [0b1111_1001, 0b1111_1111], [0b1111_0000, 0b1111_1111]]);
+        assert_eq!((sets.count(), sets.width()), (14, 16));
+        assert_eq!(sets.features().collect::<Vec<_>>(), [0]);
+    }
+
+    #[test]
+    fn the_bin_of_a_class_is_its_number() {
+        for (categories, bytes) in [(5, 1), (14, 2), (300, 38)] {
+            let bins = BinMap::of(&stumps(categories)).expect("few columns");
+            assert!(bins.holds_sets() && bins.element() == Scalar::I8);
+            let thresholds: Vec<usize> =
+                bins.sets().thresholds().map(|(_, thresholds)| thresholds.len()).collect();
+            assert_eq!(thresholds, [bytes.max(2) - 1, 128]);
+            let [byte, bit] = bins.class_columns(0);
+            assert!(byte != bit && byte.max(bit) < bins.columns().into());
+        }
+    }
+
+    #[test]
+    fn large_sets_are_as_wide_as_is_looked_up() {
+        for (categories, width) in [(126, 16), (127, 32), (254, 32), (600, 128), (2038, 256)] {
+            assert_eq!(ClassSets::of(&stumps(categories)).width(), width, "{categories}");
+        }
+    }
+}

@@ -25,7 +25,12 @@ pub(super) struct SetTables {
     bytes: Field,
     /// The columns of the byte and of the bit of each class.
     columns: Field,
+    /// Entries of that table, a power of two.
+    places: u64,
 }
+
+/// Most classes whose columns trees in lanes look up in registers.
+const LOOKED_UP: u64 = 32;
 
 /// Bits of a word that hold the column of a byte.
 const COLUMN_BITS: u32 = 16;
@@ -56,8 +61,9 @@ impl SetTables {
             let bytes = schema.column("preorder_sets", Scalar::I8, count);
             // Lanes gather words.
             schema.tail(bytes.table(), Scalar::I32.bytes().into());
-            let columns = schema.column("preorder_classes", Scalar::I32, sets.features().count() as u64);
-            SetTables { first: bins.columns().into(), width, bytes, columns }
+            let places = (sets.features().count() as u64).next_power_of_two().max(2);
+            let columns = schema.column("preorder_classes", Scalar::I32, places);
+            SetTables { first: bins.columns().into(), width, bytes, columns, places }
         })
     }
 
@@ -101,7 +107,13 @@ impl SetTables {
         let (zero, first) = (b.int_of(ty, 0), b.int_of(ty, self.first));
         let asks = self.asks(b, column);
         let place = b.select(asks, threshold_bin, zero);
-        let columns = load_words(b, self.columns.address(node.buffers, place));
+        let columns = if ty.lanes > 1 && self.places <= LOOKED_UP {
+            let first = b.int(0);
+            let all = self.columns.load_run(b, node.buffers, first, self.places);
+            b.lookup(all, place)
+        } else {
+            load_words(b, self.columns.address(node.buffers, place))
+        };
         let [byte, bit] = [0, COLUMN_BITS].map(|first| b.bits(columns, first, COLUMN_BITS));
         let [byte, bit] = [byte, bit].map(|this| b.select(asks, this, column));
         let (bin, bit) = (lane.row.load(b, byte), lane.row.load(b, bit));
