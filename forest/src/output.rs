@@ -157,7 +157,12 @@ impl Output {
     pub fn classes(&self, float: Float, values: &mut Vec<f64>, out: &mut [u32]) -> bool {
         let Some(Classes { rule, .. }) = &self.classes else { return false };
         match rule {
-            ClassRule::LargestValue => self.prediction(float, values),
+            // A step that finds the largest value already finds the class.
+            ClassRule::LargestValue => {
+                self.margins(float, values);
+                let before = self.value.iter().take_while(|transform| **transform != Transform::ArgMax);
+                before.for_each(|transform| transform.apply(float, values));
+            }
             ClassRule::ValueAbove(_) => {
                 self.margins(float, values);
                 let by_value = self.value.iter().take_while(|transform| transform.is_by_value());
@@ -429,6 +434,14 @@ mod tests {
         assert_eq!(applied(sigmoid, Float::F32, &[1000.0]), [1.0]);
         let softmax = Transform::Softmax(Softmax::Doubled);
         assert_eq!(applied(softmax, Float::F32, &[-1000.0, 1000.0]), [0.0, 1.0]);
+    }
+
+    #[test]
+    fn the_largest_value_is_found_once() {
+        let output = Output::of(Transform::ArgMax).with_classes(ClassRule::LargestValue);
+        let mut class = [9];
+        assert!(output.classes(Float::F32, &mut vec![0.0, 3.0, 1.0], &mut class));
+        assert_eq!(class, [1]);
     }
 
     #[test]

@@ -79,7 +79,10 @@ impl Case {
             nest.loops.iter().all(|this| match this.annotations.gpu_dimension {
                 Some(GpuDimension { level: GpuLevel::Block, axis }) => {
                     let one_row = this.step.as_int() == Some(1) && this.annotations.interleave.is_none();
-                    axis == GpuAxis::X && this.axis == Axis::Row && one_row
+                    // Fewer rows have odd distances between their features, for threads that share a row.
+                    let ends = this.start.as_int().zip(this.stop.as_int());
+                    let many = ends.is_some_and(|(start, stop)| stop - start >= 32);
+                    axis == GpuAxis::X && this.axis == Axis::Row && one_row && many
                 }
                 Some(_) => true,
                 // Lanes whose walks are of different lengths come to different rows of theirs.
