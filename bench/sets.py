@@ -6,7 +6,7 @@ Writes `sets.txt` and `numeric.txt` in LightGBM's text format, with the same tre
 `zeros.txt` is `numeric.txt` with zero as missing. Trees grow leaf by leaf, each time at a random leaf. Four of 28 features are
 categorical. `--sets` is how many distinct sets there are. Then, for each of them,
 
-    schedc bench FOLDER/sets.txt -i FOLDER/rows.npy --rows 1024 --threads 1
+    schedc bench FOLDER/sets.txt -i FOLDER/rows.npy --batch 1024 --threads 1
 
 Needs numpy.
 """

@@ -80,8 +80,7 @@ impl Source {
             let text = Chosen { variants }.text_for(Some("gpu"));
             return Source { name, text, is_chosen: true, path: None };
         }
-        let tested =
-            if model.facts().class_features > 0 { SetTests::OfClasses } else { SetTests::OfColumns };
+        let tested = if model.facts().class_features > 0 { SetTests::OfClasses } else { SetTests::OfColumns };
         let codes = BinMap::rows_of(&model.forest, tested);
         let processor = Processor { lookup_bits: cpu.lookup_bits(), gathers_slowly: cpu.gathers_slowly() };
         let chosen = Chosen::new(&model.facts(), codes.as_ref(), processor, destination);

@@ -117,10 +117,12 @@ impl Forest {
         };
         let key = |column: &Column| (column.feature, column.recipe.key());
         let mut columns: Vec<Column> = tests().map(column_of).collect();
-        columns.extend(classes.iter().zip(0..).map(|(classes, number)| Column {
-            feature: classes.feature,
-            recipe: Recipe::ClassBit(number),
-        }));
+        columns.extend(
+            classes.iter().zip(0..).map(|(classes, number)| Column {
+                feature: classes.feature,
+                recipe: Recipe::ClassBit(number),
+            }),
+        );
         columns.sort_by_key(key);
         columns.dedup_by_key(|column| key(column));
         let places: HashMap<_, u32> = columns.iter().map(key).zip(0..).collect();
@@ -224,7 +226,9 @@ impl Prepared {
     fn value(&self, original: &Forest, column: &Column, value: f64) -> f64 {
         let differs = |same: bool| f64::from(u8::from(!same));
         let class = |number: u32| {
-            self.classes.get(number as usize).map_or(0, |classes| classes.class(original.category_rule, value))
+            self.classes
+                .get(number as usize)
+                .map_or(0, |classes| classes.class(original.category_rule, value))
         };
         match column.recipe {
             Recipe::ClassByte(classes) => (class(classes) / u8::BITS).into(),

@@ -4,9 +4,9 @@
 use sched_diagnostics::Code;
 use sched_forest::{
     CategoryRule, ClassRule, Comparison, Float, Forest, ForestParts, Inner, Label, Leaf, LinearLeaf,
-    MissingDirections, MissingValues, NodeRef, Output, Predicate, Recipe, SetTests, Sigmoid, Softmax, Source, Target,
-    Transform, Tree, Types, WalkError, codes, predict, predict_classes, predict_leaves, predict_margins,
-    summarize,
+    MissingDirections, MissingValues, NodeRef, Output, Predicate, Recipe, SetTests, Sigmoid, Softmax, Source,
+    Target, Transform, Tree, Types, WalkError, codes, predict, predict_classes, predict_leaves,
+    predict_margins, summarize,
 };
 
 fn leaf(source: u32, values: &[f64]) -> Leaf {
@@ -216,14 +216,19 @@ fn features_with_many_sets_have_classes() {
     // Missing values, those in no set, and 511 others, of which the rule leaves some out.
     assert_eq!(prepared.classes[0].of_categories.iter().max(), Some(&512));
     let bit = |byte: f64, bit: f64| 8 * byte as u32 + (bit as u32).trailing_zeros();
-    for value in [0.0, 1.0, 7.5, 8.0, 255.0, 499.0, 500.0, 511.0, 600.0, -0.5, -1.0, f32::NAN, f32::INFINITY] {
+    for value in [0.0, 1.0, 7.5, 8.0, 255.0, 499.0, 500.0, 511.0, 600.0, -0.5, -1.0, f32::NAN, f32::INFINITY]
+    {
         let mut row = Vec::new();
         prepared.row(&forest, &[value.into(), value.into()], &mut row);
         let class = bit(row[0], row[1]);
-        let sum: u32 = prepared.forest.trees[..9].iter().zip(0..).map(|(tree, set)| {
-            let Predicate::Member { set: of_classes } = tree.inner[0].predicate else { return 0 };
-            u32::from(prepared.forest.sets[of_classes as usize].contains(class)) << set
-        }).sum();
+        let sum: u32 = prepared.forest.trees[..9]
+            .iter()
+            .zip(0..)
+            .map(|(tree, set)| {
+                let Predicate::Member { set: of_classes } = tree.inner[0].predicate else { return 0 };
+                u32::from(prepared.forest.sets[of_classes as usize].contains(class)) << set
+            })
+            .sum();
         let walked = margins(&forest, &[value, f32::NAN])[0];
         assert_eq!(f64::from(sum), walked, "{value}");
     }

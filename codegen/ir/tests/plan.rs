@@ -62,7 +62,9 @@ fn columns_of_sets_are_said() {
     }
     let forest = Forest::new(parts).expect("a valid forest");
     let columns = plan(&forest, "representation(sparse)");
-    assert!(columns.contains("80 columns of a row are sets of categories; representation(preorder) needs none"));
+    assert!(
+        columns.contains("80 columns of a row are sets of categories; representation(preorder) needs none")
+    );
     let classes = plan(&forest, "representation(preorder)");
     assert!(classes.contains("preorder_sets") && !classes.contains("columns of a row"), "{classes}");
 }

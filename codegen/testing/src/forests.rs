@@ -287,7 +287,8 @@ pub fn categorical(categories: u32, depth: u32) -> (Forest, Vec<f64>) {
         ..11 => category >> set & 1 == 1,
         _ => (category ^ category >> 1) >> (set - 11) & 1 == 1,
     };
-    parts.sets = (0..14).map(|set| (0..categories).filter(|category| has(set, *category)).collect()).collect();
+    parts.sets =
+        (0..14).map(|set| (0..categories).filter(|category| has(set, *category)).collect()).collect();
     for (at, inner) in parts.trees.iter_mut().flat_map(|tree| &mut tree.inner).enumerate() {
         if at % 2 == 0 {
             (inner.feature, inner.predicate) = (0, Predicate::Member { set: at as u32 / 2 % 14 });

@@ -14,7 +14,7 @@ use crate::error::{Budget, CompileError};
 use crate::fault::{Fault, seeded};
 use crate::quantize::BinMap;
 use crate::tiles::Tiling;
-use sched_forest::{Forest, Profile, SetTests, Tree};
+use sched_forest::{Forest, Predicate, Profile, SetTests, Tree};
 use sched_nest::footprint::padded_depths;
 use sched_nest::{Layout, LoopId, Nest, TreeOrder};
 use std::collections::BTreeMap;
@@ -41,6 +41,10 @@ pub struct Hir {
 
 /// How sets of categories are tested under some nests: by class, where all walks are in a layout that holds sets.
 pub fn set_tests<'n>(forest: &Forest, nests: impl IntoIterator<Item = &'n Nest>) -> SetTests {
+    let mut nodes = forest.trees.iter().flat_map(|tree| &tree.inner);
+    if !nodes.any(|node| matches!(node.predicate, Predicate::Member { .. })) {
+        return SetTests::OfColumns;
+    }
     let deepest: Vec<u32> = forest.trees.iter().map(Tree::depth).collect();
     let holds_sets = |nest: &Nest| {
         let layout = nest.representation.unwrap_or(Layout::Array);

@@ -39,7 +39,7 @@ impl Display for Hir {
             let sets = bins.sets();
             match sets.count() {
                 0 => writeln!(f)?,
-                count => writeln!(f, ", {count} sets of categories in {} bytes each", sets.width())?,
+                count => writeln!(f, ", {count} sets of categories in {} bytes each", sets.bytes())?,
             }
         }
         writeln!(f, "walks:")?;

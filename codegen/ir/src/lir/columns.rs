@@ -305,7 +305,10 @@ mod tests {
         assert_eq!(kinds, [(ColumnKind::Class, 2)]);
         // Categories 6 to 8 are in no set, which is class 1 of all and 0 of those in the table.
         assert_eq!(by_class.tables.classes, [1, 2, 3, 4, 5, 6, 0, 0, 0, 7]);
-        assert_eq!(by_class.rows(&[f64::NAN, 7.0, 0.0, 5.0, 9.0]), [0.0, 1.0, 0.0, 2.0, 0.0, 4.0, 0.0, 128.0, 1.0, 1.0]);
+        assert_eq!(
+            by_class.rows(&[f64::NAN, 7.0, 0.0, 5.0, 9.0]),
+            [0.0, 1.0, 0.0, 2.0, 0.0, 4.0, 0.0, 128.0, 1.0, 1.0]
+        );
         let by_column = RowColumns::of(&forest, SetTests::OfColumns).expect("small tables").expect("sets");
         assert_eq!((by_column.count(), by_column.sets(), by_class.sets()), (5, 5, 0));
     }
@@ -323,7 +326,10 @@ mod tests {
         let kinds: Vec<_> = columns.tables.parts.iter().map(|part| (part.kind, part.count)).collect();
         assert_eq!(kinds, [(ColumnKind::Value, 1), (ColumnKind::Equal, 1), (ColumnKind::Member, 1)]);
         assert_eq!(columns.rows(&[2.5, 0.0]), [2.5, 0.0, 1.0, 0.0, 1.0, 0.0]);
-        assert_eq!(RowColumns::of(&stumps(vec![Predicate::Numeric { threshold: 1.0 }], vec![]), SetTests::OfColumns), Ok(None));
+        assert_eq!(
+            RowColumns::of(&stumps(vec![Predicate::Numeric { threshold: 1.0 }], vec![]), SetTests::OfColumns),
+            Ok(None)
+        );
     }
 
     #[test]

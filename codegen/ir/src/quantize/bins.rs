@@ -13,12 +13,12 @@
 //! single row by counting the thresholds that are left of a value: of every sixteenth first, then of sixteen.
 //! Features with trees of one depth make a group, which is quantized by one loop.
 
+use super::sets::{ClassSets, set_of};
 use crate::bytes::{scalar, write_float};
 use crate::codes;
 use crate::error::CompileError;
 use crate::fault::{Fault, seeded};
 use crate::lir::{Cmp, Scalar};
-use super::sets::{ClassSets, set_of};
 use sched_forest::{Comparison, Forest, Inner, Predicate, SetTests, Types};
 use std::ops::Range;
 

@@ -19,6 +19,9 @@ pub struct ClassSets {
 /// The fewest bytes that are looked up at once.
 const LEAST_BYTES: u32 = 16;
 
+/// Sets take a multiple of so many bytes.
+const WHOLE_BYTES: u32 = 8;
+
 /// Values of bits.
 const BITS: u32 = 1 << (u8::BITS - 1);
 
@@ -62,9 +65,14 @@ impl ClassSets {
         self.features.len() <= 1 << u8::BITS && self.features.values().all(|bytes| *bytes <= MOST_SET_BYTES)
     }
 
-    /// Bytes in which any set fits, a power of two.
+    /// Bytes in which any set fits: the less, the more sets are near when rows come by.
+    pub fn bytes(&self) -> u32 {
+        self.features.values().copied().fold(1, u32::max).next_multiple_of(WHOLE_BYTES)
+    }
+
+    /// Bytes that are looked up, a power of two.
     pub fn width(&self) -> u32 {
-        self.features.values().copied().fold(LEAST_BYTES, u32::max).next_power_of_two()
+        self.bytes().next_power_of_two().max(LEAST_BYTES)
     }
 
     /// Each set's bytes, by number. Behind them are zeros.
@@ -85,9 +93,9 @@ impl ClassSets {
     /// The thresholds of the two features of each class, of which every number has its own bin.
     pub fn thresholds(&self) -> impl Iterator<Item = (u32, Vec<f64>)> {
         let below = |most: u32| (0..most).map(|number| f64::from(number) + 0.5).collect();
-        self.features
-            .iter()
-            .flat_map(move |(feature, bytes)| [(*feature, below((*bytes).max(2) - 1)), (feature + 1, below(BITS))])
+        self.features.iter().flat_map(move |(feature, bytes)| {
+            [(*feature, below((*bytes).max(2) - 1)), (feature + 1, below(BITS))]
+        })
     }
 }
 
@@ -131,7 +139,10 @@ mod tests {
         let sets = ClassSets::of(&stumps(14));
         // Class 0 is missing, class 1 in no set, and category `n` has class `n + 2`.
         let bytes: Vec<&[u8]> = sets.sets().take(3).collect();
-        assert_eq!(bytes, [[0b1111_1100, 0b1111_1111], [0b1111_1001, 0b1111_1111], [0b1111_0000, 0b1111_1111]]);
+        assert_eq!(
+            bytes,
+            [[0b1111_1100, 0b1111_1111], [0b1111_1001, 0b1111_1111], [0b1111_0000, 0b1111_1111]]
+        );
         assert_eq!((sets.count(), sets.width()), (14, 16));
         assert_eq!(sets.features().collect::<Vec<_>>(), [0]);
     }

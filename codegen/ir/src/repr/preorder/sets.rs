@@ -20,6 +20,8 @@ pub(super) struct SetTables {
     /// The number of the first set among columns.
     first: i64,
     /// Bytes of a set.
+    stride: u32,
+    /// Bytes that are looked up.
     width: u32,
     /// The bytes.
     bytes: Field,
@@ -55,22 +57,22 @@ impl SetTables {
     /// Adds the tables to a schema, if some node asks for a set.
     pub(super) fn declare(schema: &mut Schema, bins: &BinMap) -> Option<SetTables> {
         let sets = bins.sets();
-        let width = sets.width();
-        let count = u64::from(sets.count()) * u64::from(width);
+        let (stride, width) = (sets.bytes(), sets.width());
+        let count = u64::from(sets.count()) * u64::from(stride);
         (!sets.is_empty()).then(|| {
             let bytes = schema.column("preorder_sets", Scalar::I8, count);
-            // Lanes gather words.
-            schema.tail(bytes.table(), Scalar::I32.bytes().into());
+            // What is looked up reaches into the next set, and lanes gather words.
+            schema.tail(bytes.table(), width.into());
             let places = (sets.features().count() as u64).next_power_of_two().max(2);
             let columns = schema.column("preorder_classes", Scalar::I32, places);
-            SetTables { first: bins.columns().into(), width, bytes, columns, places }
+            SetTables { first: bins.columns().into(), stride, width, bytes, columns, places }
         })
     }
 
     /// Writes them.
     pub(super) fn fill(&self, bytes: &mut Bytes, bins: &BinMap) {
         for (number, set) in bins.sets().sets().enumerate() {
-            let to = self.bytes.of_record(bytes, number * self.width as usize);
+            let to = self.bytes.of_record(bytes, number * self.stride as usize);
             to[..set.len()].copy_from_slice(set);
         }
         for (place, feature) in bins.sets().features().enumerate() {
@@ -86,9 +88,15 @@ impl SetTables {
     }
 
     /// Which rows of vectors go right at a node that asks for a set.
-    pub(super) fn leave(&self, b: &mut Builder, buffers: &Buffers, node: Asked, rows: &[(&Row, u16)]) -> Vec<Value> {
+    pub(super) fn leave(
+        &self,
+        b: &mut Builder,
+        buffers: &Buffers,
+        node: Asked,
+        rows: &[(&Row, u16)],
+    ) -> Vec<Value> {
         let set = b.add_int(node.column, -self.first);
-        let index = b.mul_int(set, self.width.into());
+        let index = b.mul_int(set, self.stride.into());
         let set = b.load(Ty::vector(Scalar::I8, self.width as u16), self.bytes.address(buffers, index));
         let columns = b.load_index(Scalar::I32, self.columns.address(buffers, node.place));
         let columns = [0, COLUMN_BITS].map(|first| b.bits(columns, first, COLUMN_BITS));
@@ -118,8 +126,8 @@ impl SetTables {
         let [byte, bit] = [byte, bit].map(|this| b.select(asks, this, column));
         let (bin, bit) = (lane.row.load(b, byte), lane.row.load(b, bit));
         let set = b.sub(column, first);
-        let width = b.int_of(ty, self.width.into());
-        let index = b.mul(set, width);
+        let stride = b.int_of(ty, self.stride.into());
+        let index = b.mul(set, stride);
         let index = b.add(index, bin);
         let index = b.select(asks, index, zero);
         let byte = load_words(b, self.bytes.address(node.buffers, index));
