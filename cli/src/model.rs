@@ -2,10 +2,13 @@
 
 use crate::args::{ModelOptions, ScheduleValues};
 use crate::failure::Failure;
-use sched_forest::{Forest, Profile, ReadOptions, Source, Target, Tree, codes, fingerprint};
+use sched_forest::{
+    Forest, Inner, Predicate, Profile, ReadOptions, SetTests, Source, Target, Tree, codes, fingerprint,
+};
 use sched_nest::ModelInfo;
 use schedc_data::Expect;
 use std::cell::OnceCell;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::Builder;
@@ -106,6 +109,7 @@ impl Model {
         let leaves: Vec<Vec<u32>> = self.forest.trees.iter().map(leaves).collect();
         // What kernels read are columns, where a test is not numeric.
         let columns = self.forest.prepared().map(|prepared| prepared.columns.len());
+        let classes = self.forest.prepared_for(SetTests::OfClasses);
         ModelInfo {
             num_trees: count(self.forest.trees.len()),
             num_features: count(columns.unwrap_or(self.forest.num_features)),
@@ -115,6 +119,10 @@ impl Model {
             leaves,
             oblivious: self.forest.trees.iter().map(Tree::is_oblivious).collect(),
             leaf_vectors: self.forest.trees.iter().any(|tree| tree.target == Target::All),
+            value_bytes: count(self.forest.types.input.bytes()),
+            sum_bytes: count(self.forest.types.accumulator.bytes()),
+            category_features: count(category_features(&self.forest)),
+            class_features: count(classes.map_or(0, |prepared| prepared.classes.len())),
             profiled: self.profile.is_some(),
             ..ModelInfo::default()
         }
@@ -124,7 +132,14 @@ impl Model {
 /// How many features some node tests.
 fn tested_features(forest: &Forest) -> usize {
     let nodes = forest.trees.iter().flat_map(|tree| &tree.inner);
-    nodes.map(|node| node.feature).collect::<std::collections::BTreeSet<_>>().len()
+    nodes.map(|node| node.feature).collect::<BTreeSet<_>>().len()
+}
+
+/// How many features have categories that some node asks for.
+fn category_features(forest: &Forest) -> usize {
+    let nodes = forest.trees.iter().flat_map(|tree| &tree.inner);
+    let asks = |node: &&Inner| matches!(node.predicate, Predicate::Member { .. });
+    nodes.filter(asks).map(|node| node.feature).collect::<BTreeSet<_>>().len()
 }
 
 /// How many leaves a tree has at each depth.

@@ -5,7 +5,7 @@ use crate::defaults::{Chosen, CodeDestination, Processor, gpu};
 use crate::failure::Failure;
 use crate::model::Model;
 use sched_diagnostics::{Diagnostic, Place};
-use sched_forest::codes;
+use sched_forest::{SetTests, codes};
 use sched_ir::quantize::BinMap;
 use sched_lang::{Checked, Options, Supported, Target, check, read_header};
 use sched_llvm::Cpu;
@@ -75,12 +75,13 @@ impl Source {
     ) -> Source {
         let name = "chosen schedule".to_string();
         if let Some(target) = target.filter(|target| target.is_gpu()) {
-            let bins = BinMap::rows_of(&model.forest);
+            let bins = BinMap::rows_of(&model.forest, SetTests::OfColumns);
             let variants = gpu::chosen(&model.facts(), bins.as_ref(), target);
             let text = Chosen { variants }.text_for(Some("gpu"));
             return Source { name, text, is_chosen: true, path: None };
         }
-        let codes = BinMap::rows_of(&model.forest);
+        let tested = if model.facts().class_features > 0 { SetTests::OfClasses } else { SetTests::OfColumns };
+        let codes = BinMap::rows_of(&model.forest, tested);
         let processor = Processor { lookup_bits: cpu.lookup_bits(), gathers_slowly: cpu.gathers_slowly() };
         let chosen = Chosen::new(&model.facts(), codes.as_ref(), processor, destination);
         Source { name, text: chosen.text(), is_chosen: true, path: None }

@@ -3,7 +3,7 @@
 //!
 //! The models are those of the readers' tests, the example, and those below `SCHEDC_MODELS`.
 
-use sched_forest::{Forest, Iterations, ReadOptions, Target};
+use sched_forest::{Forest, Iterations, ReadOptions, SetTests, Target};
 use sched_ir::lir::KernelKind;
 use sched_ir::quantize::BinMap;
 use sched_ir::{Budget, compile};
@@ -109,7 +109,7 @@ fn printed_schedules_compile_to_the_code_that_was_chosen() -> Result<()> {
     let processors = [(0, false), (128, false), (256, false), (512, false), (512, true)];
     let (mut schedules, mut blocks) = (0, 0);
     for (path, forest) in all {
-        let (info, bins) = (info(&forest), BinMap::rows_of(&forest));
+        let (info, bins) = (info(&forest), BinMap::rows_of(&forest, SetTests::OfColumns));
         let (model, forest) = (Arc::new(info), Arc::new(forest));
         let options = Options {
             model: Some(Arc::clone(&model)),
@@ -142,7 +142,7 @@ fn schedules_for_gpus_are_legal_and_add_in_the_order_of_the_model() -> Result<()
     }
     let (mut words, mut blocks, mut groups, mut without_code) = (0, 0, 0, 0);
     for (path, forest) in all {
-        let (info, bins) = (info(&forest), BinMap::rows_of(&forest));
+        let (info, bins) = (info(&forest), BinMap::rows_of(&forest, SetTests::OfColumns));
         for name in ["gpu", "gpu(sm_80)", "gpu(sm_90)"] {
             let target: sched_lang::Target = name.parse().map_err(|()| "a target")?;
             let chosen = Chosen { variants: gpu::chosen(&info, bins.as_ref(), &target) };

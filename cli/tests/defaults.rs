@@ -130,6 +130,25 @@ fn oblivious_trees_have_their_layout() {
     }
 }
 
+#[test]
+fn models_with_many_sets_have_the_layout_that_holds_them_in_calls_of_all_sizes() {
+    let with_sets = |model| ModelInfo { category_features: 4, class_features: 4, ..model };
+    for bits in [128, 256, 512] {
+        for trees in [model(4, 16), model(8, 250), model(30, 200)] {
+            let found = layouts(&with_sets(trees), 60, bits, CodeDestination::Artefact);
+            assert_eq!(found, ["preorder", "preorder"], "{bits} bits");
+        }
+        // Where vectors of rows would test too many nodes, all rows are walked one by one.
+        let large = layouts(&with_sets(model(30, 5000)), 60, bits, CodeDestination::Memory);
+        assert_eq!(large, ["preorder"], "{bits} bits");
+    }
+    // A processor without look-ups gets columns, as do few sets.
+    let found = layouts(&with_sets(model(8, 250)), 60, 0, CodeDestination::Memory);
+    assert_eq!(found, ["none"]);
+    let few = ModelInfo { category_features: 4, ..model(8, 250) };
+    assert!(layouts(&few, 60, 512, CodeDestination::Memory).contains(&"quantized".to_string()));
+}
+
 /// The schedules for a GPU, with the most rows that each is for.
 fn on_gpu(model: &ModelInfo, target: &str) -> Vec<(Option<u32>, String)> {
     let target = target.parse().unwrap_or_else(|()| Target::gpu());

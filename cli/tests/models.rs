@@ -4,7 +4,7 @@
 //! `model.json`, `X_test.npy`, `expected.npy`, `expected_raw.npy` and `meta.json`, and a folder `random` with
 //! `NAME.json`, `NAME.X.npy` and `NAME.y.npy`. Formats that are not read are passed over.
 
-use sched_forest::{Forest, ForestParts, Iterations, ReadOptions, predict, predict_margins};
+use sched_forest::{Forest, ForestParts, Iterations, ReadOptions, SetTests, predict, predict_margins};
 use sched_ir::lir::KernelKind;
 use sched_ir::quantize::BinMap;
 use sched_ir::{Budget, lower};
@@ -267,7 +267,7 @@ fn schedules() -> Result<Vec<Schedule>> {
 
 /// The schedules that are chosen where none is given: with and without wide vectors and quantized rows.
 fn chosen(case: &Case) -> Vec<Schedule> {
-    let codes = BinMap::rows_of(&case.forest);
+    let codes = BinMap::rows_of(&case.forest, SetTests::OfColumns);
     let processors = [(0, false), (128, false), (256, false), (512, false), (512, true)];
     let all = processors.into_iter().flat_map(|(lookup_bits, gathers_slowly)| {
         let processor = defaults::Processor { lookup_bits, gathers_slowly };

@@ -14,7 +14,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         .pic(true)
         .warnings(true)
         .extra_warnings(true)
-        .flag("-fvisibility=hidden");
+        .flag("-fvisibility=hidden")
+        // Rows that become columns are loops over a few dozen values.
+        .flag_if_supported("-ftree-vectorize")
+        .flag_if_supported("-fvect-cost-model=dynamic");
     if env::var("CARGO_CFG_TARGET_ARCH")? == "x86_64" {
         // The runtime decides whether the processor will do, so it must itself run on every one.
         build.flag("-march=x86-64").flag("-mtune=generic");

@@ -23,6 +23,7 @@
 
 mod catboost;
 mod category;
+mod category_classes;
 mod check;
 pub mod codes;
 mod compare;
@@ -48,6 +49,7 @@ mod walk;
 mod xgboost;
 
 pub use category::{CategoryRule, CategorySet, Label, NEARLY_ZERO, is_nearly_zero};
+pub use category_classes::{CategoryClasses, MOST_SET_BYTES};
 pub use check::ForestParts;
 pub use error::ModelError;
 pub use fingerprint::fingerprint;
@@ -56,7 +58,7 @@ pub use forest::{
 };
 pub use loaded::{Iterations, Loaded, Note, ParseIterationsError, Source};
 pub use output::{ClassRule, Classes, EXPECTILE_GAP, Output, Sigmoid, Softmax, Transform};
-pub use prepared::{Column, Prepared, Recipe};
+pub use prepared::{Column, Prepared, Recipe, SetTests};
 pub use profile::Profile;
 pub use read::{ReadOptions, load, read, read_with};
 pub use summary::{FeatureUse, LeafRange, MissingDirections, MissingValues, ModelSummary, summarize};

@@ -3,18 +3,36 @@
 //! Representations know one test: a value against a threshold. What trainers test beyond that (sets of categories,
 //! equality, zeros that count as missing) depends on one feature alone, so a column that is worked out once for a row
 //! can stand for it: [`Prepared`] has such columns and a forest over them.
+//!
+//! A column for each set costs a row more than its walks where there are thousands of sets. So a feature with many sets
+//! can have two columns for all of them, which say the [class](CategoryClasses) of its category: sets of categories become sets of
+//! classes ([`SetTests::OfClasses`]).
 
-use crate::category::is_nearly_zero;
-use crate::forest::{Float, Forest, Predicate};
-use std::collections::HashMap;
+use crate::category::{CategorySet, is_nearly_zero};
+use crate::category_classes::{CategoryClasses, Side};
+use crate::forest::{Float, Forest, Inner, Predicate};
+use std::collections::{BTreeMap, HashMap};
 
-/// A forest of numeric tests, and the columns that its rows have.
+/// A forest of simpler tests, and the columns that its rows have.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Prepared {
-    /// The forest over the columns: its features are they. It has the leaves and the output of the original.
+    /// The forest over the columns: its features are they. It has the leaves and the output of the original. Its tests are
+    /// numeric, or ask whether a class is in a set: those name the first one of the two columns of a class, and sets in
+    /// which every missing value has a side.
     pub forest: Forest,
     /// The columns of its rows, in the order of the features that they are made from.
     pub columns: Vec<Column>,
+    /// The classes of the features whose sets are tested by class.
+    pub classes: Vec<CategoryClasses>,
+}
+
+/// How sets of categories are tested.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SetTests {
+    /// Each set has a column of its own, so that all tests are numeric.
+    OfColumns,
+    /// Features with many sets have two columns of their category's class.
+    OfClasses,
 }
 
 /// A column of a prepared row.
@@ -37,6 +55,11 @@ pub enum Recipe {
     Equal(f64),
     /// 0 where the value's category is in the set of this number, else 1.
     Member(u32),
+    /// The byte of a set that the bit of the value's class is in; these are the classes of this number. A missing value has
+    /// a class.
+    ClassByte(u32),
+    /// That bit, as the number of which it is the only one.
+    ClassBit(u32),
 }
 
 impl Recipe {
@@ -48,6 +71,8 @@ impl Recipe {
             // Both zeros are one value.
             Recipe::Equal(value) => (2, (value + 0.0).to_bits()),
             Recipe::Member(set) => (3, set.into()),
+            Recipe::ClassByte(classes) => (4, classes.into()),
+            Recipe::ClassBit(classes) => (5, classes.into()),
         }
     }
 }
@@ -55,20 +80,8 @@ impl Recipe {
 /// What a column of zeros and ones is compared with, so that zeros go left.
 const HALF: f64 = 0.5;
 
-impl Column {
-    /// The column's value for a value of its feature, which has the forest's input type.
-    pub fn value(&self, forest: &Forest, value: f64) -> f64 {
-        let differs = |same: bool| f64::from(u8::from(!same));
-        match self.recipe {
-            _ if value.is_nan() => value,
-            Recipe::Value => value,
-            Recipe::ZeroIsMissing if is_nearly_zero(value) => f64::NAN,
-            Recipe::ZeroIsMissing => value,
-            Recipe::Equal(other) => differs(value == other),
-            Recipe::Member(set) => differs(forest.is_member(set, value)),
-        }
-    }
-}
+/// A feature with at most so many sets has a column for each: that is less work than two columns that are looked up.
+const FEW_SETS: usize = 4;
 
 impl Forest {
     /// Whether the category of a value is in the set of this number.
@@ -77,35 +90,85 @@ impl Forest {
         category.is_some_and(|category| self.sets.get(set as usize).is_some_and(|set| set.contains(category)))
     }
 
-    /// The forest over columns, if some test is not numeric.
+    /// The forest of numeric tests over columns, if some test is not numeric.
     pub fn prepared(&self) -> Option<Prepared> {
+        self.prepared_for(SetTests::OfColumns)
+    }
+
+    /// The forest over columns, if some test is not numeric.
+    pub fn prepared_for(&self, tested: SetTests) -> Option<Prepared> {
         let tests = || self.trees.iter().flat_map(|tree| &tree.inner);
         if tests().all(|inner| matches!(inner.predicate, Predicate::Numeric { .. })) {
             return None;
         }
-        let mut columns: Vec<Column> = tests()
-            .map(|inner| Column { feature: inner.feature, recipe: inner.predicate.recipe() })
-            .collect();
+        let classes = match tested {
+            SetTests::OfColumns => Vec::new(),
+            SetTests::OfClasses => self.category_classes(),
+        };
+        let numbers: HashMap<u32, u32> = classes.iter().map(|classes| classes.feature).zip(0..).collect();
+        let classes_of = |inner: &Inner| match inner.predicate {
+            Predicate::Member { .. } => numbers.get(&inner.feature).copied(),
+            _ => None,
+        };
+        // The column that a node names; that of the bit follows the one of the byte.
+        let column_of = |inner: &Inner| Column {
+            feature: inner.feature,
+            recipe: classes_of(inner).map_or_else(|| inner.predicate.recipe(), Recipe::ClassByte),
+        };
         let key = |column: &Column| (column.feature, column.recipe.key());
+        let mut columns: Vec<Column> = tests().map(column_of).collect();
+        columns.extend(
+            classes.iter().zip(0..).map(|(classes, number)| Column {
+                feature: classes.feature,
+                recipe: Recipe::ClassBit(number),
+            }),
+        );
         columns.sort_by_key(key);
         columns.dedup_by_key(|column| key(column));
         let places: HashMap<_, u32> = columns.iter().map(key).zip(0..).collect();
+        let mut sets = SetNumbers::default();
         let mut forest = self.clone();
         for inner in forest.trees.iter_mut().flat_map(|tree| &mut tree.inner) {
-            let column = Column { feature: inner.feature, recipe: inner.predicate.recipe() };
-            inner.feature = places.get(&key(&column)).copied().unwrap_or_default();
-            let threshold = match inner.predicate {
-                Predicate::Numeric { threshold } | Predicate::NumericNotZero { threshold } => threshold,
-                Predicate::Equal { .. } | Predicate::Member { .. } => HALF,
+            let place = places.get(&key(&column_of(inner))).copied().unwrap_or_default();
+            let side = if inner.missing_left { Side::Left } else { Side::Right };
+            inner.predicate = match (&inner.predicate, classes_of(inner)) {
+                (Predicate::Member { set }, Some(number)) => {
+                    Predicate::Member { set: sets.of((number, *set, side)) }
+                }
+                (Predicate::Numeric { threshold } | Predicate::NumericNotZero { threshold }, _) => {
+                    Predicate::Numeric { threshold: *threshold }
+                }
+                (Predicate::Equal { .. } | Predicate::Member { .. }, _) => {
+                    Predicate::Numeric { threshold: HALF }
+                }
             };
-            inner.predicate = Predicate::Numeric { threshold };
+            inner.feature = place;
         }
         forest.num_features = columns.len();
-        forest.sets = Vec::new();
+        let in_set = |(number, set, side): &(u32, u32, Side)| {
+            classes.get(*number as usize).map_or_else(CategorySet::default, |it| it.in_set(self, *set, *side))
+        };
+        forest.sets = sets.keys.iter().map(in_set).collect();
         forest.feature_names = Vec::new();
         forest.categories = Vec::new();
         forest.linear = Vec::new();
-        Some(Prepared { forest, columns })
+        Some(Prepared { forest, columns, classes })
+    }
+
+    /// The classes of the features that have many sets, if there are not too many classes.
+    fn category_classes(&self) -> Vec<CategoryClasses> {
+        let mut sets: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+        for inner in self.trees.iter().flat_map(|tree| &tree.inner) {
+            if let Predicate::Member { set } = inner.predicate {
+                sets.entry(inner.feature).or_default().push(set);
+            }
+        }
+        for sets in sets.values_mut() {
+            sets.sort_unstable();
+            sets.dedup();
+        }
+        let many = sets.into_iter().filter(|(_, sets)| sets.len() > FEW_SETS);
+        many.filter_map(|(feature, sets)| CategoryClasses::of(self, feature, &sets)).collect()
     }
 
     /// The forest for rows of this type. Rows in single precision are as good to a model that computes in double
@@ -135,10 +198,47 @@ impl Predicate {
     }
 }
 
+/// Numbers for sets of classes in the order in which they are asked for, so that nodes that follow each other have sets that
+/// do. A set is known by its classes, its number among sets of categories, and the side of missing values.
+#[derive(Default)]
+struct SetNumbers {
+    numbers: HashMap<(u32, u32, Side), u32>,
+    keys: Vec<(u32, u32, Side)>,
+}
+
+impl SetNumbers {
+    fn of(&mut self, key: (u32, u32, Side)) -> u32 {
+        *self.numbers.entry(key).or_insert_with(|| {
+            self.keys.push(key);
+            self.keys.len() as u32 - 1
+        })
+    }
+}
+
 impl Prepared {
     /// Makes the columns of a row, whose values have the original forest's input type.
     pub fn row(&self, original: &Forest, row: &[f64], out: &mut Vec<f64>) {
         let value = |feature: u32| row.get(feature as usize).copied().unwrap_or(f64::NAN);
-        out.extend(self.columns.iter().map(|column| column.value(original, value(column.feature))));
+        out.extend(self.columns.iter().map(|column| self.value(original, column, value(column.feature))));
+    }
+
+    /// A column's value for a value of its feature.
+    fn value(&self, original: &Forest, column: &Column, value: f64) -> f64 {
+        let differs = |same: bool| f64::from(u8::from(!same));
+        let class = |number: u32| {
+            self.classes
+                .get(number as usize)
+                .map_or(0, |classes| classes.class(original.category_rule, value))
+        };
+        match column.recipe {
+            Recipe::ClassByte(classes) => (class(classes) / u8::BITS).into(),
+            Recipe::ClassBit(classes) => (1 << (class(classes) % u8::BITS)).into(),
+            _ if value.is_nan() => value,
+            Recipe::Value => value,
+            Recipe::ZeroIsMissing if is_nearly_zero(value) => f64::NAN,
+            Recipe::ZeroIsMissing => value,
+            Recipe::Equal(other) => differs(value == other),
+            Recipe::Member(set) => differs(original.is_member(set, value)),
+        }
     }
 }

@@ -158,22 +158,36 @@ struct Told {
     num_classes: u32,
     depths: Vec<u32>,
     leaves: Vec<Vec<u32>>,
+    #[serde(default)]
+    leaf_vectors: bool,
+    #[serde(default)]
+    value_bytes: u32,
+    #[serde(default)]
+    sum_bytes: u32,
+    #[serde(default)]
+    category_features: u32,
+    #[serde(default)]
+    class_features: u32,
 }
 
 /// Reads what `schedc inspect --facts` prints.
 pub fn parse(text: &str) -> Option<Model> {
-    let Told { fingerprint, num_trees, num_features, tested_features, num_classes, depths, leaves } =
-        serde_json::from_str(text).ok()?;
+    let told: Told = serde_json::from_str(text).ok()?;
     let info = ModelInfo {
-        num_trees,
-        num_features,
-        tested_features,
-        num_classes,
-        depths: depths.into(),
-        leaves,
+        num_trees: told.num_trees,
+        num_features: told.num_features,
+        tested_features: told.tested_features,
+        num_classes: told.num_classes,
+        depths: told.depths.into(),
+        leaves: told.leaves,
+        leaf_vectors: told.leaf_vectors,
+        value_bytes: told.value_bytes,
+        sum_bytes: told.sum_bytes,
+        category_features: told.category_features,
+        class_features: told.class_features,
         ..ModelInfo::default()
     };
-    Some(Model { info: Arc::new(info), fingerprint })
+    Some(Model { info: Arc::new(info), fingerprint: told.fingerprint })
 }
 
 #[cfg(test)]

@@ -70,6 +70,11 @@ fn facts(model: &Model) -> serde_json::Value {
         "num_classes": facts.num_classes,
         "depths": facts.depths.to_vec(),
         "leaves": facts.leaves,
+        "leaf_vectors": facts.leaf_vectors,
+        "value_bytes": facts.value_bytes,
+        "sum_bytes": facts.sum_bytes,
+        "category_features": facts.category_features,
+        "class_features": facts.class_features,
     })
 }
 

@@ -75,6 +75,9 @@ impl Chosen {
             return Quantized::oblivious(bins).chosen(model, processor, destination);
         }
         let sweep = bins.and_then(|bins| NodeSweep::of(model, bins, processor));
+        if let Some(sweep) = sweep.as_ref().filter(|_| model.class_features > 0) {
+            return sweep.with_sets(model, processor, destination);
+        }
         if let Some(sweep) = sweep.as_ref().filter(|sweep| sweep.pays(model, complete, processor)) {
             return sweep.chosen(model, complete, (processor, destination));
         }

@@ -18,6 +18,9 @@ const SPARSELY: u64 = 4;
 /// Largest tree, in leaves, for which one sweep of a vector is as fast as walking a small batch row by row.
 const SMALL_TREE: u64 = 128;
 
+/// Largest tree, in leaves, of which a vector of rows tests all nodes where the only other way is to walk row by row.
+const LARGEST_SWEPT: u64 = 1024;
+
 /// Walks of quantized rows, of which vectors test all nodes of a tree one after the other.
 pub(super) struct NodeSweep {
     /// Rows of a vector.
@@ -67,6 +70,24 @@ impl NodeSweep {
             _ if complete => text(Vectors::of_levels(model, processor, destination).over_trees()),
             _ => text(Vectors::of_nodes(processor, FEW).over_trees()),
         };
+        Chosen::only(text(self.rows(pays_to_unroll_and_jam(model, destination)))).up_to(self.few(), few)
+    }
+
+    /// The same for a model with many sets of categories, whatever its trees are: in other layouts each set would be a
+    /// column of rows, which costs more than walks.
+    pub(super) fn with_sets(
+        &self,
+        model: &ModelInfo,
+        processor: Processor,
+        destination: CodeDestination,
+    ) -> Chosen {
+        let few = match processor.lookup_bits {
+            ..=SHORT_REGISTER => text(single_rows("preorder", 4)),
+            _ => text(self.over_trees(processor)),
+        };
+        if self.leaves > LARGEST_SWEPT {
+            return Chosen::only(few);
+        }
         Chosen::only(text(self.rows(pays_to_unroll_and_jam(model, destination)))).up_to(self.few(), few)
     }
 

@@ -58,6 +58,10 @@ pub enum Fault {
     SweepForgetsPlace,
     /// Representations: nodes strike out the last leaf of their left subtree only.
     ReachFallsShort,
+    /// Representations: the members of sets go to the other side.
+    SetChangesSides,
+    /// Runtime: values that are nearly zero are not missing.
+    ZeroIsNotMissing,
     /// Runtime: rows are packed in the type of sums where that is the wider one.
     RowsPackedAsSums,
     /// LLVM: ordered comparisons become unordered ones.

@@ -22,7 +22,8 @@ pub mod verify;
 pub use error::{Budget, CompileError};
 
 use lir::{BinTransfer, ColumnsTooLarge, KernelKind, Module, RowColumns, Table};
-use sched_forest::{Forest, Profile};
+use quantize::BinMap;
+use sched_forest::{Forest, Profile, SetTests};
 use sched_nest::{Nest, Variants};
 use std::sync::Arc;
 
@@ -63,9 +64,9 @@ pub fn compile(
     if forest.linear.iter().any(|leaves| !leaves.is_empty()) {
         return Err(linear_leaves());
     }
-    let columns = RowColumns::of(&forest).map_err(too_large)?;
+    let columns = columns(&forest, &nests).map_err(too_large)?;
     if let Some(columns) = &columns {
-        forest = Arc::new(columns.forest());
+        forest = Arc::new(columns.forest().clone());
     }
     if forest.has_wide_thresholds() {
         forest = Arc::new(Arc::unwrap_or_clone(forest).with_narrow_thresholds());
@@ -82,7 +83,8 @@ pub fn compile(
     let built = loops.try_map(|max_rows, (hir, mir)| {
         let leaf_indices = max_rows.is_none() && kernels.contains(&KernelKind::Leaf);
         let spent = tables.iter().map(|table| table.bytes.len() as u64).sum();
-        let plan = plan::build(&hir, &mir, leaf_indices, budget, spent)?;
+        let mut plan = plan::build(&hir, &mir, leaf_indices, budget, spent)?;
+        plan.set_columns = columns.as_ref().map_or(0, RowColumns::sets);
         let numbers = lower::Numbers::of_tables(&hir, &plan, leaf_indices, &mut tables);
         Ok((Stages { hir, mir, plan }, numbers))
     })?;
@@ -128,6 +130,18 @@ pub fn compile(
         columns.add_tables(&mut lir.tables);
     }
     Ok(Compiled { variants: built.map(|_, (stages, _)| stages), lir })
+}
+
+/// The columns of rows, if some test is not numeric. Classes of categories have columns where the layouts of all nests hold
+/// sets of them.
+fn columns(forest: &Arc<Forest>, nests: &Variants<Nest>) -> Result<Option<RowColumns>, ColumnsTooLarge> {
+    let tested = hir::set_tests(forest, nests.iter().map(|(_, nest)| nest));
+    let columns = RowColumns::of(forest, tested)?;
+    let fits = |columns: &RowColumns| BinMap::of(columns.forest()).is_ok_and(|bins| bins.holds_sets());
+    if tested == SetTests::OfColumns || columns.as_ref().is_none_or(fits) {
+        return Ok(columns);
+    }
+    RowColumns::of(forest, SetTests::OfColumns)
 }
 
 fn linear_leaves() -> CompileError {

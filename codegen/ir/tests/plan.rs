@@ -56,6 +56,24 @@ fn plan(forest: &Forest, schedule: &str) -> String {
 }
 
 #[test]
+fn columns_of_sets_are_said() {
+    let mut parts = chains(80, Float::F32).into_parts();
+    parts.sets = (0..80).map(|set| [set, set + 1].into_iter().collect()).collect();
+    for tree in &mut parts.trees {
+        for (inner, set) in tree.inner.iter_mut().zip(0..) {
+            (inner.feature, inner.predicate) = (0, Predicate::Member { set });
+        }
+    }
+    let forest = Forest::new(parts).expect("a valid forest");
+    let columns = plan(&forest, "representation(sparse)");
+    assert!(
+        columns.contains("80 columns of a row are sets of categories; representation(preorder) needs none")
+    );
+    let classes = plan(&forest, "representation(preorder)");
+    assert!(classes.contains("preorder_sets") && !classes.contains("columns of a row"), "{classes}");
+}
+
+#[test]
 fn each_schedule_has_its_traversal() {
     let blocks = "tile(batch, b0, b1, 32)\nreorder(b0, tree, b1)\n";
     let cases = [

@@ -43,12 +43,12 @@ static uint32_t class_of(const column_tables *all, const schedc_column_part *par
 /* The columns of one row, for a type of the caller's rows and one of the kernels'. Values have the narrower one of both
  * before anything is asked of them. */
 #define COLUMNS_OF_ROW(name, from_type, to_type, nan, size)                                                            \
-    static void name(const column_tables *all, void *columns_of_row, const unsigned char *row)                         \
+    static void name(const column_tables *all, void *restrict columns_of_row, const unsigned char *restrict row)       \
     {                                                                                                                  \
-        to_type *to = columns_of_row;                                                                                  \
+        to_type *restrict to = columns_of_row;                                                                         \
         for (int32_t i = 0; i < all->of->num_parts; i++) {                                                             \
             const schedc_column_part *part = &all->parts[i];                                                           \
-            const unsigned char *from = row + (size_t)part->feature * sizeof(from_type);                               \
+            const unsigned char *restrict from = row + (size_t)part->feature * sizeof(from_type);                      \
             uint32_t count = part->count;                                                                              \
             from_type given;                                                                                           \
             memcpy(&given, from, sizeof given);                                                                        \
@@ -71,6 +71,12 @@ static uint32_t class_of(const column_tables *all, const schedc_column_part *par
                 for (uint32_t k = 0; k < count; k++)                                                                   \
                     to[k] = x != x ? nan : (to_type)((double)x != all->values[part->first + k]);                       \
                 break;                                                                                                 \
+            case SCHEDC_PART_CLASS: {                                                                                  \
+                uint32_t number = x != x ? 0 : 1 + class_of(all, part, (double)x);                                     \
+                to[0] = (to_type)(int32_t)(number / 8);                                                                \
+                to[1] = (to_type)(1 << number % 8);                                                                    \
+                break;                                                                                                 \
+            }                                                                                                          \
             default: {                                                                                                 \
                 uint64_t words = ((uint64_t)count + 63) / 64;                                                          \
                 const uint64_t *bits = all->bits + part->first + words * class_of(all, part, (double)x);               \

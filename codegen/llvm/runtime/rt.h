@@ -102,6 +102,7 @@ enum {
     SCHEDC_PART_ZERO_IS_MISSING = 1, /* the same, but values that are nearly zero are missing */
     SCHEDC_PART_EQUAL = 2,           /* 0 where the value is the one in the table, else 1 */
     SCHEDC_PART_MEMBER = 3,          /* the bits of the value's class */
+    SCHEDC_PART_CLASS = 4,           /* two: the byte that the bit of the value's class is in, and that bit */
 };
 
 /* How values become categories. */

@@ -193,6 +193,11 @@ impl Layout {
     pub const fn is_coded(self) -> bool {
         matches!(self.operands(), Operands::Bins)
     }
+
+    /// Whether nodes can ask for sets of categories. For other layouts each set is a column of zeros and ones.
+    pub const fn holds_sets(self) -> bool {
+        matches!(self.row_vectors(), RowVectors::Sweep)
+    }
 }
 
 impl FromStr for Layout {

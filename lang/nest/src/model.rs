@@ -24,6 +24,15 @@ pub struct ModelInfo {
     pub oblivious: Vec<bool>,
     /// Whether some leaf has a value for each of several outputs.
     pub leaf_vectors: bool,
+    /// Bytes of a value of a row; 0 if that is not known.
+    pub value_bytes: u32,
+    /// Bytes of a sum; 0 if that is not known.
+    pub sum_bytes: u32,
+    /// How many features have categories that nodes ask for.
+    pub category_features: u32,
+    /// How many of them have so many sets of categories that the classes of categories are fewer: as columns of rows these
+    /// sets would cost more than walks. They are among the features of a row as columns all the same.
+    pub class_features: u32,
     /// Whether a profile says how often each leaf is reached.
     pub profiled: bool,
     /// What follows from the rest, kept from the first time that it is asked for.
@@ -40,6 +49,12 @@ impl ModelInfo {
     /// are tested.
     pub fn copied_features(&self, layout: Layout) -> u32 {
         if layout.is_coded() && self.tested_features > 0 { self.tested_features } else { self.num_features }
+    }
+
+    /// Bytes of a row at least in a copy that trees in this layout walk.
+    pub fn copied_bytes(&self, layout: Layout) -> u64 {
+        let value = if layout.is_coded() { 0 } else { self.value_bytes.into() };
+        u64::from(self.copied_features(layout)).saturating_mul(layout.value_bytes().max(value))
     }
 
     /// How many nodes so many trees have at least, whichever they are.

@@ -68,12 +68,7 @@ pub(crate) fn working_set(builder: &NestBuilder, id: LoopId) -> Option<u64> {
     let axis = builder.axis(id);
     let count = values(builder, id, axis)?;
     Some(match axis {
-        Axis::Row => {
-            let row = |layout: Layout| {
-                u64::from(model.copied_features(layout)).saturating_mul(layout.value_bytes())
-            };
-            count.saturating_mul(least(builder, id, row))
-        }
+        Axis::Row => count.saturating_mul(least(builder, id, |layout| model.copied_bytes(layout))),
         // Which trees an iteration meets is not looked at: the smallest ones take no more than any others.
         Axis::Tree => model.least_nodes(count).saturating_mul(least(builder, id, Layout::node_bytes)),
     })

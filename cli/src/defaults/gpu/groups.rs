@@ -19,7 +19,7 @@ const LINES_OF_A_LAUNCH: u64 = 4096;
 /// Steps of a search for a bin that is a byte.
 const STEPS_OF_A_SEARCH: u64 = 8;
 /// Bytes of a slot for each margin.
-const SLOT_BYTES: u64 = 4;
+const SLOT_BYTES: u32 = 4;
 
 /// Trees in groups of equal size.
 pub(super) struct Groups<'m> {
@@ -46,7 +46,9 @@ impl Groups<'_> {
         let lines_of_a_row = trees.max(1) * (depth + 1);
         let saved = LINES_OF_A_LAUNCH * u64::from(self.multiprocessors) / lines_of_a_row;
         let above = busy.max(u32::try_from(saved).unwrap_or(u32::MAX));
-        let slots = trees * u64::from(self.model.num_classes.max(1)) * SLOT_BYTES;
+        let slots = trees
+            * u64::from(self.model.num_classes.max(1))
+            * u64::from(self.model.sum_bytes.max(SLOT_BYTES));
         let rows_of_a_run = Budget::default().scratch / slots.max(1);
         (u64::from(above) < rows_of_a_run).then_some(above)
     }

@@ -14,7 +14,7 @@ use crate::error::{Budget, CompileError};
 use crate::fault::{Fault, seeded};
 use crate::quantize::BinMap;
 use crate::tiles::Tiling;
-use sched_forest::{Forest, Profile, Tree};
+use sched_forest::{Forest, Predicate, Profile, SetTests, Tree};
 use sched_nest::footprint::padded_depths;
 use sched_nest::{Layout, LoopId, Nest, TreeOrder};
 use std::collections::BTreeMap;
@@ -37,6 +37,23 @@ pub struct Hir {
     pub leaf_loops: BTreeMap<LoopId, LeafLoop>,
     /// The bins of rows and thresholds, if some walks compare them.
     pub bins: Option<Arc<BinMap>>,
+}
+
+/// How sets of categories are tested under some nests: by class, where all walks are in a layout that holds sets.
+pub fn set_tests<'n>(forest: &Forest, nests: impl IntoIterator<Item = &'n Nest>) -> SetTests {
+    let mut nodes = forest.trees.iter().flat_map(|tree| &tree.inner);
+    if !nodes.any(|node| matches!(node.predicate, Predicate::Member { .. })) {
+        return SetTests::OfColumns;
+    }
+    let deepest: Vec<u32> = forest.trees.iter().map(Tree::depth).collect();
+    let holds_sets = |nest: &Nest| {
+        let layout = nest.representation.unwrap_or(Layout::Array);
+        let leaf_loops = leaf_loop::collect(nest, &deepest, layout).unwrap_or_default();
+        nest.tiles().is_none()
+            && nest.loops.iter().all(|this| this.annotations.gpu_dimension.is_none())
+            && leaf_loops.values().all(|leaf_loop| leaf_loop.layout.holds_sets())
+    };
+    if nests.into_iter().all(holds_sets) { SetTests::OfClasses } else { SetTests::OfColumns }
 }
 
 /// Brings a forest and a checked nest together: orders the trees, finds the walks, pads for them.

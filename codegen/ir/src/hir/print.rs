@@ -35,7 +35,12 @@ impl Display for Hir {
             writeln!(f, "{likely}")?;
         }
         if let Some(bins) = &self.bins {
-            writeln!(f, "bins: {} of {} bits per row", bins.columns(), 8 * bins.element().bytes())?;
+            write!(f, "bins: {} of {} bits per row", bins.columns(), 8 * bins.element().bytes())?;
+            let sets = bins.sets();
+            match sets.count() {
+                0 => writeln!(f)?,
+                count => writeln!(f, ", {count} sets of categories in {} bytes each", sets.bytes())?,
+            }
         }
         writeln!(f, "walks:")?;
         for (id, leaf_loop) in &self.leaf_loops {

@@ -5,7 +5,8 @@
 //! sets of a feature are one look-up of bits.
 
 use super::table::Table;
-use sched_forest::{CategoryRule, Column, Forest, Prepared, Recipe};
+use crate::fault::{Fault, seeded};
+use sched_forest::{CategoryRule, Column, Forest, Prepared, Recipe, SetTests};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -27,7 +28,7 @@ pub struct ColumnTables {
     pub parts: Vec<ColumnPart>,
     /// Values that values are compared with, by column of such parts.
     pub values: Vec<f64>,
-    /// For each category of such parts, from 0 on, its class.
+    /// For each category of such parts, from 0 on, its class among those that are not of missing values.
     pub classes: Vec<u32>,
     /// For each class of such parts a bit for each column: 1 where its categories are in no set of that column.
     pub bits: Vec<u64>,
@@ -77,6 +78,8 @@ pub enum ColumnKind {
     Equal = 2,
     /// The bits of the value's class.
     Member = 3,
+    /// Two: the byte that the bit of the value's class is in, and that bit.
+    Class = 4,
 }
 
 /// Why there are no tables of columns.
@@ -99,9 +102,9 @@ impl RowColumns {
     ///
     /// # Errors
     /// Where their tables would be too large.
-    pub fn of(source: &Arc<Forest>) -> Result<Option<RowColumns>, ColumnsTooLarge> {
-        let Some(prepared) = source.prepared() else { return Ok(None) };
-        let tables = ColumnTables::of(source, &prepared.columns)?;
+    pub fn of(source: &Arc<Forest>, tested: SetTests) -> Result<Option<RowColumns>, ColumnsTooLarge> {
+        let Some(prepared) = source.prepared_for(tested) else { return Ok(None) };
+        let tables = ColumnTables::of(source, &prepared)?;
         let (source, prepared) = (Arc::clone(source), Arc::new(prepared));
         Ok(Some(RowColumns { source, prepared, tables, first_table: 0 }))
     }
@@ -120,8 +123,8 @@ impl RowColumns {
     }
 
     /// The forest over the columns.
-    pub fn forest(&self) -> Forest {
-        self.prepared.forest.clone()
+    pub fn forest(&self) -> &Forest {
+        &self.prepared.forest
     }
 
     /// How a value becomes a category, as the runtime knows it: a number, and a bound.
@@ -131,6 +134,12 @@ impl RowColumns {
             CategoryRule::Positive { below } => (1, below),
             CategoryRule::Whole => (2, 0.0),
         }
+    }
+
+    /// How many columns say whether a category is in one set.
+    pub fn sets(&self) -> u64 {
+        let is_set = |column: &&Column| matches!(column.recipe, Recipe::Member(_));
+        self.prepared.columns.iter().filter(is_set).count() as u64
     }
 
     /// How many columns there are.
@@ -149,10 +158,10 @@ impl RowColumns {
 }
 
 impl ColumnTables {
-    fn of(forest: &Forest, columns: &[Column]) -> Result<ColumnTables, ColumnsTooLarge> {
+    fn of(forest: &Forest, prepared: &Prepared) -> Result<ColumnTables, ColumnsTooLarge> {
         let mut tables = ColumnTables::default();
         let alike = |a: &Column, b: &Column| (a.feature, kind(a)) == (b.feature, kind(b));
-        for group in columns.chunk_by(alike) {
+        for group in prepared.columns.chunk_by(alike) {
             let Some(column) = group.first() else { continue };
             let mut part = ColumnPart {
                 feature: column.feature,
@@ -175,6 +184,17 @@ impl ColumnTables {
                     part.first = tables.bits.len() as u64;
                     part.first_class = tables.classes.len() as u64;
                     part.categories = tables.add_sets(forest, group)?;
+                }
+                ColumnKind::Class => {
+                    let number = match column.recipe {
+                        Recipe::ClassByte(number) | Recipe::ClassBit(number) => number,
+                        _ => continue,
+                    };
+                    let Some(classes) = prepared.classes.get(number as usize) else { continue };
+                    part.first_class = tables.classes.len() as u64;
+                    part.categories = classes.of_categories.len() as u32;
+                    // Class 0 has the missing values: here are those of categories, less one.
+                    tables.classes.extend(classes.of_categories.iter().map(|class| class.saturating_sub(1)));
                 }
             }
             match tables.parts.last_mut() {
@@ -234,9 +254,11 @@ impl ColumnTables {
 fn kind(column: &Column) -> ColumnKind {
     match column.recipe {
         Recipe::Value => ColumnKind::Value,
+        Recipe::ZeroIsMissing if seeded(Fault::ZeroIsNotMissing) => ColumnKind::Value,
         Recipe::ZeroIsMissing => ColumnKind::ZeroIsMissing,
         Recipe::Equal(_) => ColumnKind::Equal,
         Recipe::Member(_) => ColumnKind::Member,
+        Recipe::ClassByte(_) | Recipe::ClassBit(_) => ColumnKind::Class,
     }
 }
 
@@ -267,11 +289,28 @@ mod tests {
     fn categories_that_no_set_tells_apart_are_one_class() {
         let member = |set| Predicate::Member { set };
         let forest = stumps(vec![member(0), member(1)], vec![vec![1, 2, 5], vec![1, 2, 4]]);
-        let columns = RowColumns::of(&forest).expect("small tables").expect("sets");
+        let columns = RowColumns::of(&forest, SetTests::OfColumns).expect("small tables").expect("sets");
         assert_eq!(columns.tables.classes, [0, 1, 1, 0, 2, 3]);
         let bits: Vec<u64> = columns.tables.bits.iter().map(|bits| bits & 3).collect();
         assert_eq!(bits, [3, 0, 1, 2]);
         assert_eq!(columns.rows(&[1.0, 5.0, 9.0]), [0.0, 0.0, 0.0, 1.0, 1.0, 1.0]);
+    }
+
+    #[test]
+    fn features_with_many_sets_have_two_columns() {
+        let tests = (0..5).map(|set| Predicate::Member { set }).collect();
+        let forest = stumps(tests, (0..5).map(|set| vec![set, set + 1, 9]).collect());
+        let by_class = RowColumns::of(&forest, SetTests::OfClasses).expect("small tables").expect("sets");
+        let kinds: Vec<_> = by_class.tables.parts.iter().map(|part| (part.kind, part.count)).collect();
+        assert_eq!(kinds, [(ColumnKind::Class, 2)]);
+        // Categories 6 to 8 are in no set, which is class 1 of all and 0 of those in the table.
+        assert_eq!(by_class.tables.classes, [1, 2, 3, 4, 5, 6, 0, 0, 0, 7]);
+        assert_eq!(
+            by_class.rows(&[f64::NAN, 7.0, 0.0, 5.0, 9.0]),
+            [0.0, 1.0, 0.0, 2.0, 0.0, 4.0, 0.0, 128.0, 1.0, 1.0]
+        );
+        let by_column = RowColumns::of(&forest, SetTests::OfColumns).expect("small tables").expect("sets");
+        assert_eq!((by_column.count(), by_column.sets(), by_class.sets()), (5, 5, 0));
     }
 
     #[test]
@@ -283,16 +322,19 @@ mod tests {
             Predicate::Equal { value: 2.5 },
         ];
         let forest = stumps(tests, vec![vec![0]]);
-        let columns = RowColumns::of(&forest).expect("small tables").expect("sets");
+        let columns = RowColumns::of(&forest, SetTests::OfColumns).expect("small tables").expect("sets");
         let kinds: Vec<_> = columns.tables.parts.iter().map(|part| (part.kind, part.count)).collect();
         assert_eq!(kinds, [(ColumnKind::Value, 1), (ColumnKind::Equal, 1), (ColumnKind::Member, 1)]);
         assert_eq!(columns.rows(&[2.5, 0.0]), [2.5, 0.0, 1.0, 0.0, 1.0, 0.0]);
-        assert_eq!(RowColumns::of(&stumps(vec![Predicate::Numeric { threshold: 1.0 }], vec![])), Ok(None));
+        assert_eq!(
+            RowColumns::of(&stumps(vec![Predicate::Numeric { threshold: 1.0 }], vec![]), SetTests::OfColumns),
+            Ok(None)
+        );
     }
 
     #[test]
     fn absurd_categories_are_refused() {
         let forest = stumps(vec![Predicate::Member { set: 0 }], vec![vec![u32::MAX]]);
-        assert_eq!(RowColumns::of(&forest).expect_err("too large").mebibytes, 256);
+        assert_eq!(RowColumns::of(&forest, SetTests::OfColumns).expect_err("too large").mebibytes, 256);
     }
 }

@@ -81,7 +81,7 @@ pub fn build(
     let mut thread_sums = BTreeMap::new();
     sums::thread_sums(&mir.body, mir, hir, &mut thread_sums);
     let index = if budget.narrow_indices { Scalar::I32 } else { Scalar::I64 };
-    Ok(Plan { storages, walks, copies, thread_sums, subset, transfer, rows_per_run, index })
+    Ok(Plan { storages, walks, copies, thread_sums, subset, transfer, rows_per_run, index, set_columns: 0 })
 }
 
 /// The most rows of which all elements have numbers of 32 bits.

@@ -54,6 +54,8 @@ pub struct Plan {
     pub rows_per_run: Option<i64>,
     /// The type of indices.
     pub index: Scalar,
+    /// Columns of a row that stand for one set of categories each.
+    pub set_columns: u64,
 }
 
 /// Sums that a thread keeps in registers.

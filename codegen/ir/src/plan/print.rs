@@ -6,6 +6,9 @@ use crate::quantize::fetch::FetchStrategy;
 use crate::repr::traverse::{Steps, Traversal};
 use std::fmt::{self, Display, Formatter};
 
+/// Where a row has more columns that are sets, making them costs about as much as walking as many trees.
+const MANY_SET_COLUMNS: u64 = 64;
+
 impl Display for Plan {
     fn fmt(&self, f: &mut Formatter) -> fmt::Result {
         if let Some(rows) = self.rows_per_run {
@@ -16,6 +19,11 @@ impl Display for Plan {
         }
         if let Some(transfer) = self.transfer {
             writeln!(f, "{transfer}")?;
+        }
+        if self.set_columns > 0 {
+            write!(f, "{} columns of a row are sets of categories", self.set_columns)?;
+            let many = self.set_columns > MANY_SET_COLUMNS;
+            writeln!(f, "{}", if many { "; representation(preorder) needs none" } else { "" })?;
         }
         for (number, (storage, stored)) in self.storages.iter().enumerate() {
             writeln!(f, "storage {number}: {storage}")?;

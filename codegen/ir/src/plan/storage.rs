@@ -163,7 +163,12 @@ impl<'a> Wanted<'a> {
 
 fn only_numeric(hir: &Hir) -> Result<(), CompileError> {
     let mut nodes = hir.forest.trees.iter().flat_map(|tree| &tree.inner);
-    if nodes.all(|node| matches!(node.predicate, Predicate::Numeric { .. })) {
+    let holds_sets = hir.leaf_loops.values().all(|leaf_loop| leaf_loop.layout.holds_sets());
+    if nodes.all(|node| match node.predicate {
+        Predicate::Numeric { .. } => true,
+        Predicate::Member { .. } => holds_sets,
+        _ => false,
+    }) {
         return Ok(());
     }
     Err(CompileError::new(

@@ -13,12 +13,13 @@
 //! single row by counting the thresholds that are left of a value: of every sixteenth first, then of sixteen.
 //! Features with trees of one depth make a group, which is quantized by one loop.
 
+use super::sets::{ClassSets, set_of};
 use crate::bytes::{scalar, write_float};
 use crate::codes;
 use crate::error::CompileError;
 use crate::fault::{Fault, seeded};
 use crate::lir::{Cmp, Scalar};
-use sched_forest::{Comparison, Forest, Inner, Predicate, Types};
+use sched_forest::{Comparison, Forest, Inner, Predicate, SetTests, Types};
 use std::ops::Range;
 
 /// How the features of a forest are quantized.
@@ -33,6 +34,7 @@ pub struct BinMap {
     places: Vec<Vec<(usize, usize)>>,
     groups: Vec<SearchGroup>,
     columns: u32,
+    sets: ClassSets,
 }
 
 /// What a row is when quantized.
@@ -129,6 +131,12 @@ impl BinMap {
             feature.left |= inner.missing_left;
             feature.right |= !inner.missing_left;
         }
+        let sets = ClassSets::of(forest);
+        for (number, thresholds) in sets.thresholds() {
+            if let Some(feature) = features.get_mut(number as usize) {
+                (feature.thresholds, feature.right) = (thresholds, true);
+            }
+        }
         features.retain(|feature| !feature.thresholds.is_empty());
         for feature in &mut features {
             feature.thresholds.sort_unstable_by(f64::total_cmp);
@@ -156,6 +164,7 @@ impl BinMap {
             places: vec![Vec::new(); forest.num_features],
             groups: Vec::new(),
             columns: 0,
+            sets,
         };
         bins.group_features();
         Ok(bins)
@@ -190,9 +199,10 @@ impl BinMap {
         CompileError::ill_formed("the model's features have no bins")
     }
 
-    /// What rows of a forest are when quantized, if they can be.
-    pub fn rows_of(forest: &Forest) -> Option<QuantizedRows> {
-        let bins = BinMap::of(forest).ok()?;
+    /// What rows of a forest are when quantized, if they can be. Its sets of categories are tested in some way.
+    pub fn rows_of(forest: &Forest, tested: SetTests) -> Option<QuantizedRows> {
+        let prepared = forest.prepared_for(tested);
+        let bins = BinMap::of(prepared.as_ref().map_or(forest, |prepared| &prepared.forest)).ok()?;
         Some(QuantizedRows { columns: bins.columns, in_bytes: bins.element == Scalar::I8 })
     }
 
@@ -227,9 +237,31 @@ impl BinMap {
         &self.groups
     }
 
+    /// The sets that nodes ask for.
+    pub fn sets(&self) -> &ClassSets {
+        &self.sets
+    }
+
+    /// Whether nodes that ask for sets can be told from others: bins are bytes, as those of sets are.
+    pub fn holds_sets(&self) -> bool {
+        self.element == Scalar::I8 && self.sets.fit()
+    }
+
+    /// The columns of the byte and of the bit of a class, by the feature that says the byte.
+    pub fn class_columns(&self, feature: u32) -> [u64; 2] {
+        [feature, feature + 1].map(|feature| {
+            let run = self.places.get(feature as usize).and_then(|runs| runs.first());
+            run.map_or(0, |(group, at)| self.column(&self.groups[*group], *at, false))
+        })
+    }
+
     /// The bin of a node's threshold, and the column of bins that it is compared with. Those of padding do
-    /// not matter.
+    /// not matter. A node that asks for a set has the place of its feature among those of classes, and as its column
+    /// the set's number behind those of columns.
     pub fn of_node(&self, inner: &Inner) -> (u64, u64) {
+        if let Some(set) = set_of(inner) {
+            return (self.sets.place(inner), u64::from(self.columns) + u64::from(set));
+        }
         let Predicate::Numeric { threshold } = inner.predicate else { return (0, 0) };
         let runs = self.places.get(inner.feature as usize).into_iter().flatten();
         // Runs are apart from each other, so that one at most holds the threshold.
@@ -239,9 +271,13 @@ impl BinMap {
             (thresholds.get(threshold_bin) == Some(&threshold)).then_some((group, at, threshold_bin))
         });
         let Some((group, at, threshold_bin)) = place else { return (0, 0) };
-        let group = &self.groups[group];
-        let first = if inner.missing_left { group.left.or(group.right) } else { group.right.or(group.left) };
-        (threshold_bin as u64, first.map_or(0, |first| u64::from(first) + (at - group.features.start) as u64))
+        (threshold_bin as u64, self.column(&self.groups[group], at, inner.missing_left))
+    }
+
+    /// The column of the bins of a group's feature, or run, in which missing values go left or right.
+    fn column(&self, group: &SearchGroup, at: usize, left: bool) -> u64 {
+        let first = if left { group.left.or(group.right) } else { group.right.or(group.left) };
+        first.map_or(0, |first| u64::from(first) + (at - group.features.start) as u64)
     }
 
     /// Bytes of the tables.

@@ -1,6 +1,6 @@
 //! The features that a transposed copy of rows has: only those that some tree tests.
 
-use sched_forest::Forest;
+use sched_forest::{Forest, Predicate};
 
 /// Features that are copied together: squares of as many rows as features are transposed in registers.
 const PIECE: u32 = 4;
@@ -21,10 +21,15 @@ impl FeatureSubset {
     pub fn new(forest: &Forest, used: &[bool]) -> FeatureSubset {
         let features = u32::try_from(forest.num_features).unwrap_or(u32::MAX);
         let trees = forest.trees.iter().zip(used).filter(|(_, used)| **used);
-        FeatureSubset::of(
-            features,
-            trees.flat_map(|(tree, _)| &tree.inner).map(|node| node.feature).collect(),
-        )
+        let mut tested = Vec::new();
+        for node in trees.flat_map(|(tree, _)| &tree.inner) {
+            tested.push(node.feature);
+            // A class is two features.
+            if let Predicate::Member { .. } = node.predicate {
+                tested.push(node.feature + 1);
+            }
+        }
+        FeatureSubset::of(features, tested)
     }
 
     /// The subset for rows of `features` features, of which these are tested.

@@ -136,6 +136,17 @@ impl Row {
         self.lanes.is_some_and(|lanes| lanes.adjacent)
     }
 
+    /// The bins of one column for all lanes, which are bytes. The column is an index.
+    pub fn load_bytes(&self, b: &mut Builder, column: Value, lanes: u16) -> Value {
+        if self.is_adjacent() {
+            return self.load_column(b, column, lanes);
+        }
+        let column = b.cast(Cast::Trunc, column, Ty::of(Scalar::I32));
+        let column = b.splat(column, lanes);
+        let bins = self.load(b, column);
+        b.cast(Cast::Trunc, bins, Ty::vector(Scalar::I8, lanes))
+    }
+
     /// The values of one feature for all lanes, where they are one piece of memory. The feature is an index.
     pub fn load_column(&self, b: &mut Builder, feature: Value, width: u16) -> Value {
         self.load_column_and(b, Keep::Invariant, feature, width)

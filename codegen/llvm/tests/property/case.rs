@@ -2,7 +2,8 @@
 //! code, against the plain walker.
 
 use crate::launches::{add_up, one_wavefront};
-use sched_forest::{Float, Forest, Profile, predict, predict_leaves, predict_margins};
+use sched_forest::{Float, Forest, Profile, SetTests, predict, predict_leaves, predict_margins};
+use sched_ir::hir::set_tests;
 use sched_ir::interp::{self, Memory};
 use sched_ir::lir::{Function, KernelKind, Module};
 use sched_ir::tiles::Tiling;
@@ -49,9 +50,16 @@ impl Case {
                 panic!("seed {seed}: a legal schedule has errors\n{schedule}\n{:#?}", checked.diagnostics)
             })
         };
+        // By chance alone few schedules have nothing but walks in the layout that holds sets.
+        let holds_sets = has_classes(&forest) && !rng.one_in(4);
+        let holding = |schedule: String| {
+            let held = if holds_sets { in_preorder(&schedule) } else { schedule.clone() };
+            if check(&held, &options).nest().is_some() { held } else { schedule }
+        };
+        let schedule = holding(schedule);
         let mut nests = Variants::only(nest_of(&schedule));
         if rng.one_in(3) {
-            let other = schedules::schedule(rng.next_u64(), &forests::info(&forest));
+            let other = holding(schedules::schedule(rng.next_u64(), &forests::info(&forest)));
             nests.insert(rng.below(40) as u32, nest_of(&other)).expect("no bound is taken");
         }
         let rows = forests::rows(&mut rng, &forest, widest_group(nests.rest()));
@@ -86,6 +94,12 @@ impl Case {
         let asked = self.nests.rest().tiles().filter(|tiles| tiles.by_probability);
         let tiling = asked.and_then(|asked| Tiling::new(&self.forest, asked, Some(&self.profile)).ok());
         tiling.is_some_and(|tiling| tiling.biased > 0)
+    }
+
+    /// Whether some sets are tested by the class of a category.
+    pub fn tests_classes(&self) -> bool {
+        let tested = set_tests(&self.forest, self.nests.iter().map(|(_, nest)| nest));
+        self.forest.prepared_for(tested).is_some_and(|prepared| !prepared.classes.is_empty())
     }
 
     /// Whether every schedule adds in the model's order.
@@ -329,6 +343,18 @@ impl Case {
         });
         self.forest.base[margin].abs() + trees.sum::<f64>()
     }
+}
+
+/// Whether some feature has so many sets that rows may have classes of its categories.
+fn has_classes(forest: &Forest) -> bool {
+    forest.prepared_for(SetTests::OfClasses).is_some_and(|prepared| !prepared.classes.is_empty())
+}
+
+/// A schedule with all walks in preorder.
+fn in_preorder(schedule: &str) -> String {
+    let other = |line: &&str| !["representation(", "tileTrees("].iter().any(|call| line.starts_with(call));
+    let lines = schedule.lines().filter(other).chain(["representation(preorder)"]);
+    lines.map(|line| format!("{line}\n")).collect()
 }
 
 /// Values as the bytes of a type.

@@ -23,7 +23,7 @@ pub fn wanted() -> impl Iterator<Item = &'static str> {
 }
 
 /// The same without layouts.
-const WANTED: [&str; 31] = [
+const WANTED: [&str; 32] = [
     "tile",
     "split",
     "splitByDepth",
@@ -55,6 +55,7 @@ const WANTED: [&str; 31] = [
     "rows wider than thresholds",
     "rows narrower than sums",
     "rows wider than sums",
+    "sets tested by class",
 ];
 
 impl Cover {
@@ -86,6 +87,7 @@ impl Cover {
         self.count("rows wider than thresholds", narrower(threshold, input));
         self.count("rows narrower than sums", narrower(input, accumulator));
         self.count("rows wider than sums", narrower(accumulator, input));
+        self.count("sets tested by class", case.tests_classes());
     }
 
     pub(crate) fn count(&mut self, name: &'static str, used: bool) {

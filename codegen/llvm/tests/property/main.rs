@@ -169,6 +169,30 @@ fn codes_of_all_widths_are_exact() {
     }
 }
 
+/// Sets of as many bytes as are looked up at once, of categories that are classes of their own, beside numeric tests.
+#[test]
+fn sets_of_all_widths_are_exact() {
+    let schedules = [
+        "representation(preorder)",
+        "representation(preorder)\nvectorize(tree, 4)",
+        "cache(batch)\nrepresentation(preorder)\ninterleave(tree, 2)",
+        "tile(batch, b0, b1, 64)\nreorder(b0, tree, b1)\ncache(b0)\nrepresentation(preorder)\nvectorize(b1, 16)\n\
+         interleave(b1, 4)\nunrollAndJam(tree)",
+        "tile(batch, b0, b1, 128)\nreorder(b0, tree, b1)\nrepresentation(preorder)\nvectorize(b1, 64)\ninterleave(b1, 2)",
+        "reorder(tree, batch)\nrepresentation(preorder)\nvectorize(batch, 8)",
+        "tile(batch, b0, b1, 64)\nreorder(b0, tree, b1)\ncache(b0)\nrepresentation(quantized)\nvectorize(b1, 32)",
+    ];
+    for (categories, depth) in [(20, 4), (120, 6), (300, 6), (1000, 7), (2030, 8), (2100, 4)] {
+        for (number, schedule) in schedules.iter().enumerate() {
+            let (forest, rows) = forests::categorical(categories, depth);
+            let case = Case::of(forest, schedule, rows);
+            let by_class = categories <= 2040 && number + 1 < schedules.len();
+            assert_eq!(case.tests_classes(), by_class, "{categories} categories\n{schedule}");
+            case.run().unwrap_or_else(|error| panic!("{error}\n{categories} categories\n{schedule}"));
+        }
+    }
+}
+
 /// One deliberate mistake per pass: the property must see each, or it is blind.
 #[test]
 fn seeded_faults_are_seen() {
@@ -191,6 +215,8 @@ fn seeded_faults_are_seen() {
         Fault::LevelRepeated,
         Fault::SumsRounded,
         Fault::AverageForgotten,
+        Fault::SetChangesSides,
+        Fault::ZeroIsNotMissing,
         Fault::RowsPackedAsSums,
         Fault::CompareUnordered,
     ];

@@ -15,10 +15,12 @@
 
 mod node;
 mod order;
+mod sets;
 mod test_mask;
 
 use self::node::{Entry, Node, Written, in_all_lanes};
 use self::order::in_order;
+use self::sets::{Asked, Compared, SetTables};
 use self::test_mask::TestMaskTables;
 use super::cursor::{Cursor, Step};
 use super::entries::{Entries, PlacedLeaf};
@@ -32,7 +34,7 @@ use super::spans::Spans;
 use super::starts::TreeStarts;
 use super::test::{Operand, Test, bin_goes_right};
 use super::traverse::Lane;
-use super::traverse::sweep::{Sweep, SweptNode};
+use super::traverse::sweep::{Standing, Sweep, SweptNode};
 use super::traverse::test_mask::TestMask;
 use super::tree::{Buffers, Loaded, TreeState, WalkShape};
 use super::tree_tables::InOrder;
@@ -40,7 +42,7 @@ use crate::bytes::narrowest;
 use crate::codes;
 use crate::error::CompileError;
 use crate::fault::{Fault, seeded};
-use crate::lir::{Bin, Builder, Cast, Cmp, Scalar, Ty, Value};
+use crate::lir::{Bin, Build, Builder, Cast, Cmp, Scalar, Ty, Value};
 use crate::quantize::BinMap;
 use crate::rows::Row;
 use sched_forest::{Forest, Tree};
@@ -61,6 +63,8 @@ pub struct Preorder {
     places: Field,
     /// How single rows make all tests at once.
     tests: TestMaskTables,
+    /// The sets that nodes ask for, if some do.
+    sets: Option<SetTables>,
     trees: Entries,
 }
 
@@ -85,7 +89,9 @@ impl Preorder {
     /// Whether all tests of any used tree can be made at once: nodes and leaves fit a word, and numbers are
     /// bytes.
     pub fn fits_test_mask(request: &Request) -> bool {
-        let narrow = |bins: &BinMap| bins.element() == Scalar::I8 && bins.columns() <= 1 << 8;
+        let narrow = |bins: &BinMap| {
+            bins.element() == Scalar::I8 && bins.columns() <= 1 << 8 && bins.sets().is_empty()
+        };
         request.bins.is_some_and(|bins| narrow(bins)) && TestMaskTables::fits(most_leaves(request))
     }
 
@@ -118,13 +124,14 @@ impl Preorder {
         }
         let starts = TreeStarts::new(sizes).counted("entries")?;
         let mut schema = Schema::default();
-        let (threshold_bin, columns) = (bins.element(), bins.columns());
+        let (threshold_bin, columns) = (bins.element(), bins.columns() + bins.sets().count());
         let node = Node::declare(&mut schema, place, threshold_bin, columns, starts.count());
         let places = schema.column("preorder_places", Scalar::I32, most + 1);
         let tests = TestMaskTables::declare(&mut schema, most, tests.then(|| starts.count()));
         let trees = Entries::declare(request, &mut schema, NAMES, starts);
+        let sets = SetTables::declare(&mut schema, bins);
         let test = Test::of(request, Layout::Preorder);
-        Ok(Preorder { schema, bins: Arc::clone(bins), test, place, most, node, places, tests, trees })
+        Ok(Preorder { schema, bins: Arc::clone(bins), test, place, most, node, places, tests, sets, trees })
     }
 
     /// How many leaves a vector of walks looks up, if their numbers are bytes.
@@ -147,6 +154,9 @@ impl Representation for Preorder {
         self.trees.each_entry(|entry| self.node.write(bytes, entry, nowhere));
         node::write_words(bytes, self.places, self.place, self.most + 1);
         self.tests.clear(bytes);
+        if let Some(sets) = &self.sets {
+            sets.fill(bytes, &self.bins);
+        }
         self.trees.fill(forest, bytes, |bytes, tree, _, start| {
             let (order, leaves) = in_order(tree);
             for (at, node) in order.into_iter().enumerate() {
@@ -178,10 +188,15 @@ impl Representation for Preorder {
         let node = at.node;
         let entry = b.bits(node, 0, ENTRY_BITS);
         let stands = b.bits(node, ENTRY_BITS, 32 - ENTRY_BITS);
-        let [here, right, threshold_bin, column] =
-            self.node.numbers(b, Entry { buffers, state, entry }, self.node.fields());
-        let bin = row.load(b, column);
-        let goes_right = bin_goes_right(b, bin, threshold_bin);
+        let at = Entry { buffers, state, entry };
+        let [here, right, threshold_bin, column] = self.node.numbers(b, at, self.node.fields());
+        let goes_right = match &self.sets {
+            Some(sets) => sets.goes_right(b, at, lane, Compared { threshold_bin, column }),
+            None => {
+                let bin = row.load(b, column);
+                bin_goes_right(b, bin, threshold_bin)
+            }
+        };
         let one = b.int_of(b.ty(node), 1);
         let next = b.add(entry, one);
         let to_left = Preorder::at(b, stands, next);
@@ -290,11 +305,31 @@ impl Sweep for Preorder {
         let mut everywhere = |leaf| in_all_lanes(b, self.places.address(buffers, leaf), ty);
         let (here, right) = (everywhere(here), everywhere(right));
         let threshold_bin = threshold_bin.load(b, buffers, state, number);
-        SweptNode { here, right, threshold_bin: b.splat(threshold_bin, lanes), column }
+        let threshold_bins = b.splat(threshold_bin, lanes);
+        SweptNode { here, right, threshold_bin, threshold_bins, column }
     }
 
-    fn pass(&self, b: &mut Builder, row: &Row, node: &SweptNode, leaf: Value) -> Value {
-        let (threshold_bins, lanes) = (b.ty(node.threshold_bin), b.ty(leaf).lanes);
+    fn pass(&self, b: &mut Builder, buffers: &Buffers, node: &SweptNode, vectors: &[Standing]) -> Vec<Value> {
+        let Some(sets) = &self.sets else { return compare(b, node, vectors) };
+        let asks = sets.asks(b, node.column);
+        b.if_else(
+            asks,
+            |b| {
+                let place = b.to_index(node.threshold_bin);
+                let rows: Vec<(&Row, u16)> =
+                    vectors.iter().map(|vector| (vector.row, b.ty(vector.leaf).lanes)).collect();
+                let right = sets.leave(b, buffers, Asked { column: node.column, place }, &rows);
+                vectors.iter().zip(right).map(|(vector, right)| moved(b, node, vector.leaf, right)).collect()
+            },
+            |b| compare(b, node, vectors),
+        )
+    }
+}
+
+/// Where rows stand after a node that compares bins.
+fn compare(b: &mut Builder, node: &SweptNode, vectors: &[Standing]) -> Vec<Value> {
+    let passed = vectors.iter().map(|Standing { row, leaf }| {
+        let (threshold_bins, lanes) = (b.ty(node.threshold_bins), b.ty(*leaf).lanes);
         let bin = if row.is_adjacent() {
             row.load_column(b, node.column, lanes)
         } else {
@@ -303,11 +338,17 @@ impl Sweep for Preorder {
             let bin = row.load(b, column);
             b.cast(Cast::Trunc, bin, threshold_bins)
         };
-        let right = bin_goes_right(b, bin, node.threshold_bin);
-        let here = b.cmp(Cmp::Eq, leaf, node.here);
-        let moves = if seeded(Fault::SweepForgetsPlace) { right } else { b.bin(Bin::And, here, right) };
-        b.select(moves, node.right, leaf)
-    }
+        let right = bin_goes_right(b, bin, node.threshold_bins);
+        moved(b, node, *leaf, right)
+    });
+    passed.collect()
+}
+
+/// Where rows stand after a node, of which some lead to the `right` and some have come to it.
+fn moved(b: &mut Builder, node: &SweptNode, leaf: Value, right: Value) -> Value {
+    let here = b.cmp(Cmp::Eq, leaf, node.here);
+    let moves = if seeded(Fault::SweepForgetsPlace) { right } else { b.bin(Bin::And, here, right) };
+    b.select(moves, node.right, leaf)
 }
 
 impl TestMask for Preorder {

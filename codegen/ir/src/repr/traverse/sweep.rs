@@ -16,8 +16,10 @@ pub struct SweptNode {
     pub here: Value,
     /// Where those stand afterwards that go right; others stay.
     pub right: Value,
-    /// The bin of its threshold, in all lanes.
+    /// The bin of its threshold.
     pub threshold_bin: Value,
+    /// The same in all lanes.
+    pub threshold_bins: Value,
     /// The column of the bins that it compares with, an index.
     pub column: Value,
 }
@@ -40,8 +42,17 @@ pub trait Sweep {
         lanes: u16,
     ) -> SweptNode;
 
-    /// Where rows stand after a node.
-    fn pass(&self, b: &mut Builder, row: &Row, node: &SweptNode, leaf: Value) -> Value;
+    /// Where vectors of rows stand after a node.
+    fn pass(&self, b: &mut Builder, buffers: &Buffers, node: &SweptNode, vectors: &[Standing]) -> Vec<Value>;
+}
+
+/// A vector of rows, and the leaves at which they stand.
+#[derive(Clone, Copy)]
+pub struct Standing<'a> {
+    /// The rows.
+    pub row: &'a Row,
+    /// The leaves.
+    pub leaf: Value,
 }
 
 /// The trees that lanes walk.
@@ -105,8 +116,16 @@ impl Pass<'_> {
                 });
                 nodes.push(self.layout.node(b, self.buffers, state, number, width));
             }
-            let lanes = self.lanes.iter().zip(&self.trees.of_lanes).zip(leaves);
-            lanes.map(|((lane, tree), leaf)| self.layout.pass(b, &lane.row, &nodes[*tree], *leaf)).collect()
+            let mut leaves = leaves.to_vec();
+            for (tree, node) in nodes.iter().enumerate() {
+                let of_tree = |lane: &usize| self.trees.of_lanes[*lane] == tree;
+                let lanes: Vec<usize> = (0..self.lanes.len()).filter(of_tree).collect();
+                let standing = |lane: &usize| Standing { row: &self.lanes[*lane].row, leaf: leaves[*lane] };
+                let vectors: Vec<Standing> = lanes.iter().map(standing).collect();
+                let passed = self.layout.pass(b, self.buffers, node, &vectors);
+                lanes.into_iter().zip(passed).for_each(|(lane, leaf)| leaves[lane] = leaf);
+            }
+            leaves
         })
     }
 }

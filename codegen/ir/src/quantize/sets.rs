@@ -1,0 +1,169 @@
+//! Sets of classes: what nodes ask of a category whose class is in a row.
+//!
+//! A class is two bins of a row: the number of a byte, and a bit. Both are whole numbers from 0 on, and bins of such
+//! numbers are the numbers themselves if there is a threshold below each but 0. A set is as many bytes as its feature's
+//! classes need; the class is a member if the byte has the bit.
+
+use sched_forest::{Forest, Inner, MOST_SET_BYTES, Predicate};
+use std::collections::BTreeMap;
+
+/// The sets of classes that nodes of a forest ask for.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ClassSets {
+    /// Bytes of the features' sets, by the feature that says the byte; the one behind it says the bit.
+    features: BTreeMap<u32, u32>,
+    /// Each set's bytes, without zeros behind the last.
+    sets: Vec<Vec<u8>>,
+}
+
+/// The fewest bytes that are looked up at once.
+const LEAST_BYTES: u32 = 16;
+
+/// Sets take a multiple of so many bytes.
+const WHOLE_BYTES: u32 = 8;
+
+/// Values of bits.
+const BITS: u32 = 1 << (u8::BITS - 1);
+
+impl ClassSets {
+    /// The sets of a forest.
+    pub fn of(forest: &Forest) -> ClassSets {
+        let bytes = |members: &[u32]| {
+            let mut bytes: Vec<u8> = Vec::new();
+            for class in members {
+                let at = (class / u8::BITS) as usize;
+                bytes.resize(bytes.len().max(at + 1), 0);
+                bytes[at] |= 1 << (class % u8::BITS);
+            }
+            bytes
+        };
+        let mut all = ClassSets::default();
+        for inner in forest.trees.iter().flat_map(|tree| &tree.inner) {
+            let Some(set) = set_of(inner) else { continue };
+            if all.sets.is_empty() {
+                all.sets = forest.sets.iter().map(|set| bytes(set.members())).collect();
+            }
+            let bytes = all.sets.get(set as usize).map_or(0, Vec::len) as u32;
+            let most = all.features.entry(inner.feature).or_default();
+            *most = bytes.max(*most);
+        }
+        all
+    }
+
+    /// How many sets there are.
+    pub fn count(&self) -> u32 {
+        self.sets.len() as u32
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.sets.is_empty()
+    }
+
+    /// Whether the sets and features can be numbered and looked up.
+    pub fn fit(&self) -> bool {
+        self.features.len() <= 1 << u8::BITS && self.features.values().all(|bytes| *bytes <= MOST_SET_BYTES)
+    }
+
+    /// Bytes in which any set fits: the less, the more sets are near when rows come by.
+    pub fn bytes(&self) -> u32 {
+        self.features.values().copied().fold(1, u32::max).next_multiple_of(WHOLE_BYTES)
+    }
+
+    /// Bytes that are looked up, a power of two.
+    pub fn width(&self) -> u32 {
+        self.bytes().next_power_of_two().max(LEAST_BYTES)
+    }
+
+    /// Each set's bytes, by number. Behind them are zeros.
+    pub fn sets(&self) -> impl Iterator<Item = &[u8]> {
+        self.sets.iter().map(Vec::as_slice)
+    }
+
+    /// The features that say bytes, ascending.
+    pub fn features(&self) -> impl Iterator<Item = u32> {
+        self.features.keys().copied()
+    }
+
+    /// The place of a node's feature among those.
+    pub fn place(&self, inner: &Inner) -> u64 {
+        self.features.range(..inner.feature).count() as u64
+    }
+
+    /// The thresholds of the two features of each class, of which every number has its own bin.
+    pub fn thresholds(&self) -> impl Iterator<Item = (u32, Vec<f64>)> {
+        let below = |most: u32| (0..most).map(|number| f64::from(number) + 0.5).collect();
+        self.features.iter().flat_map(move |(feature, bytes)| {
+            [(*feature, below((*bytes).max(2) - 1)), (feature + 1, below(BITS))]
+        })
+    }
+}
+
+/// The set that a node asks for, if it asks for one.
+pub fn set_of(inner: &Inner) -> Option<u32> {
+    match inner.predicate {
+        Predicate::Member { set } => Some(set),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lir::Scalar;
+    use crate::quantize::BinMap;
+    use sched_forest::{ForestParts, Leaf, NodeRef, SetTests, Target, Tree};
+
+    /// One stump for each of `count` sets; set `n` has the categories from `n` on, below `count`.
+    fn stumps(count: u32) -> Forest {
+        let stump = |source: u32| {
+            let leaf = |source| Leaf { source, values: [1.0].into() };
+            let inner = Inner {
+                feature: 0,
+                predicate: Predicate::Member { set: source },
+                missing_left: source == 1,
+                left: NodeRef::Leaf(0),
+                right: NodeRef::Leaf(1),
+            };
+            let (inner, leaves) = (vec![inner], vec![leaf(1), leaf(2)]);
+            Tree { root: NodeRef::Inner(0), inner, leaves, target: Target::One(0), source }
+        };
+        let sets = (0..count).map(|first| (first..count).collect()).collect();
+        let parts = ForestParts { trees: (0..count).map(stump).collect(), sets, ..ForestParts::default() };
+        let forest = Forest::new(parts).expect("a valid forest");
+        forest.prepared_for(SetTests::OfClasses).expect("sets").forest
+    }
+
+    #[test]
+    fn sets_are_bits_of_classes() {
+        let sets = ClassSets::of(&stumps(14));
+        // Class 0 is missing, class 1 in no set, and category `n` has class `n + 2`.
+        let bytes: Vec<&[u8]> = sets.sets().take(3).collect();
+        assert_eq!(
+            bytes,
+            [[0b1111_1100, 0b1111_1111], [0b1111_1001, 0b1111_1111], [0b1111_0000, 0b1111_1111]]
+        );
+        assert_eq!((sets.count(), sets.width()), (14, 16));
+        assert_eq!(sets.features().collect::<Vec<_>>(), [0]);
+    }
+
+    #[test]
+    fn the_bin_of_a_class_is_its_number() {
+        for (categories, bytes) in [(5, 1), (14, 2), (300, 38)] {
+            let bins = BinMap::of(&stumps(categories)).expect("few columns");
+            assert!(bins.holds_sets() && bins.element() == Scalar::I8);
+            let thresholds: Vec<usize> =
+                bins.sets().thresholds().map(|(_, thresholds)| thresholds.len()).collect();
+            assert_eq!(thresholds, [bytes.max(2) - 1, 128]);
+            let [byte, bit] = bins.class_columns(0);
+            assert!(byte != bit && byte.max(bit) < bins.columns().into());
+        }
+    }
+
+    #[test]
+    fn large_sets_are_as_wide_as_is_looked_up() {
+        for (categories, width) in [(126, 16), (127, 32), (254, 32), (600, 128), (2038, 256)] {
+            assert_eq!(ClassSets::of(&stumps(categories)).width(), width, "{categories}");
+        }
+    }
+}

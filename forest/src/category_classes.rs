@@ -1,0 +1,72 @@
+//! Classes of categories: those that no set of a feature tells apart are one.
+
+use crate::category::{CategoryRule, CategorySet};
+use crate::forest::Forest;
+use std::collections::HashMap;
+
+/// The classes of a feature's categories, by number. Class 0 has missing values, and nothing else. Class 1 has what is in
+/// no set. Each further one is in some set.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CategoryClasses {
+    /// The feature.
+    pub feature: u32,
+    /// The class of each category, from 0 on; larger ones are in no set.
+    pub of_categories: Vec<u32>,
+}
+
+/// Where missing values go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Side {
+    Left,
+    Right,
+}
+
+/// Most bytes of a set of classes: what is looked up at once.
+pub const MOST_SET_BYTES: u32 = 256;
+
+/// Most categories that are counted through.
+const MOST_CATEGORIES: u32 = 1 << 20;
+
+const MISSING: u32 = 0;
+const IN_NO_SET: u32 = 1;
+
+impl CategoryClasses {
+    /// The classes of a feature with these sets, if sets of them are short.
+    pub(crate) fn of(forest: &Forest, feature: u32, sets: &[u32]) -> Option<CategoryClasses> {
+        let mut sets_of: HashMap<u32, Vec<u32>> = HashMap::new();
+        for set in sets {
+            for category in forest.sets.get(*set as usize)?.members() {
+                sets_of.entry(*category).or_default().push(*set);
+            }
+        }
+        let categories = sets_of.keys().max().map_or(0, |most| most.saturating_add(1));
+        if categories > MOST_CATEGORIES {
+            return None;
+        }
+        let mut numbers: HashMap<&[u32], u32> = HashMap::from([(&[][..], IN_NO_SET)]);
+        let of_categories = (0..categories).map(|category| {
+            let sets = sets_of.get(&category).map_or(&[][..], Vec::as_slice);
+            let next = numbers.len() as u32 + IN_NO_SET;
+            *numbers.entry(sets).or_insert(next)
+        });
+        let of_categories: Vec<u32> = of_categories.collect();
+        let last = numbers.len() as u32;
+        (last / u8::BITS < MOST_SET_BYTES).then_some(CategoryClasses { feature, of_categories })
+    }
+
+    /// The class of a value.
+    pub(crate) fn class(&self, rule: CategoryRule, value: f64) -> u32 {
+        if value.is_nan() {
+            return MISSING;
+        }
+        let category = rule.category(value).and_then(|category| self.of_categories.get(category as usize));
+        category.copied().unwrap_or(IN_NO_SET)
+    }
+
+    /// The classes of a set of categories, with that of missing values if these go left.
+    pub(crate) fn in_set(&self, forest: &Forest, set: u32, missing: Side) -> CategorySet {
+        let members = forest.sets.get(set as usize).map_or(&[][..], CategorySet::members);
+        let classes = members.iter().filter_map(|category| self.of_categories.get(*category as usize));
+        classes.copied().chain((missing == Side::Left).then_some(MISSING)).collect()
+    }
+}
