@@ -21,6 +21,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod boundary;
 mod catboost;
 mod category;
 mod check;
@@ -47,6 +48,7 @@ mod ubjson;
 mod walk;
 mod xgboost;
 
+pub use boundary::{Boundary, BoundaryOptions, Coverage};
 pub use category::{CategoryRule, CategorySet, Label, NEARLY_ZERO, is_nearly_zero};
 pub use check::ForestParts;
 pub use error::ModelError;
