@@ -4,6 +4,7 @@ mod bench;
 mod ir;
 mod predict;
 mod profile;
+mod verify;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use sched_forest::Iterations;
@@ -15,6 +16,7 @@ pub use bench::Bench;
 pub use ir::{Ir, Stage};
 pub use predict::Predict;
 pub use profile::Profile;
+pub use verify::Verify;
 
 /// Compiles decision forests to fast predictors, as a schedule says.
 #[derive(Debug, Parser)]
@@ -28,9 +30,10 @@ Examples:
   schedc build model.json -o model.so               a shared library with a C header
   schedc check fast.sched --model model.json        what is wrong with a schedule
   schedc fmt fast.sched                             its canonical layout
+  schedc verify model.json libmodel.so              whether code predicts what the model says
   schedc explain S0022                              what an error means
 
-Exit status: 0 fine, 1 findings in a schedule, 2 wrong usage, unusable input or too
+Exit status: 0 fine, 1 findings in a schedule or a difference, 2 wrong usage, unusable input or too
 little memory, 101 a bug in schedc (codes X0001 and up), 129, 130 and 143 ended by
 HUP, INT and TERM."
 )]
@@ -87,6 +90,8 @@ pub enum Command {
     Profile(Profile),
     /// Compare schedules by speed
     Bench(Bench),
+    /// Verify that code predicts what the model says
+    Verify(Verify),
     /// Explain an error code
     Explain(Explain),
     /// Serve an editor over standard input and output

@@ -11,6 +11,7 @@ use sched_diagnostics::internal;
 use sched_forest::{MissingDirections, ModelSummary, summarize};
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use std::path::Path;
 
 /// Features listed one by one; the rest is summed up.
 const LISTED: usize = 40;
@@ -57,6 +58,11 @@ fn inspect_library(args: &Inspect, bytes: &[u8]) -> Result<(), Failure> {
     // Writing to a string cannot fail.
     let _ = library.describe(&mut text, &args.model);
     print(&text)
+}
+
+/// The processors that the versions of a library are for, the most demanding first.
+pub fn targets(path: &Path, bytes: &[u8]) -> Result<Vec<String>, Failure> {
+    Ok(Library::read(path, bytes)?.targets())
 }
 
 /// What the language server needs to know of a model; it reads this back.

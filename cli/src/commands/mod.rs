@@ -14,6 +14,7 @@ pub mod predict;
 pub mod profile;
 pub mod show;
 mod simulate;
+pub mod verify;
 
 use crate::args::{ModelChoice, ModelOptions, ScheduleOptions, ScheduleValues};
 use crate::defaults::CodeDestination;
