@@ -1,6 +1,7 @@
 //! The command line: what can be said, with examples where people look for them.
 
 mod bench;
+mod convert;
 mod ir;
 mod predict;
 mod profile;
@@ -13,6 +14,7 @@ use sched_llvm::{Cpu, Gpu};
 use std::path::PathBuf;
 
 pub use bench::Bench;
+pub use convert::Convert;
 pub use ir::{Ir, Stage};
 pub use predict::Predict;
 pub use profile::Profile;
@@ -92,6 +94,8 @@ pub enum Command {
     Bench(Bench),
     /// Verify that code predicts what the model says
     Verify(Verify),
+    /// Write a model in another program's format
+    Convert(Convert),
     /// Explain an error code
     Explain(Explain),
     /// Serve an editor over standard input and output
@@ -382,6 +386,7 @@ pub struct Diff {
 Examples:
   schedc inspect model.json
   schedc inspect libmodel.so                        what it was built from, and what it needs to run
+  schedc inspect model.json --memory                what trees take in each representation
   schedc inspect model.json --json | jq .depths")]
 pub struct Inspect {
     /// The model, or a library or object file made by `schedc build`
@@ -392,6 +397,9 @@ pub struct Inspect {
     /// As JSON
     #[arg(long)]
     pub json: bool,
+    /// What trees take in memory in each representation; the model is compiled for each
+    #[arg(long, conflicts_with = "facts")]
+    pub memory: bool,
     /// Only what schedules are checked with, as JSON; for the language server
     #[arg(long, hide = true, conflicts_with = "json")]
     pub facts: bool,

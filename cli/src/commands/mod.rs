@@ -4,6 +4,7 @@ pub mod bench;
 pub mod build;
 pub mod check;
 pub mod completions;
+pub mod convert;
 pub mod diff;
 pub mod explain;
 pub mod fmt;

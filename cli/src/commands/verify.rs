@@ -65,7 +65,7 @@ pub fn run(args: &Verify, terminal: &Terminal) -> Result<(), Failure> {
     }
     let given = given(args, &job.model, terminal)?;
     let until = Instant::now() + Duration::from_secs(args.seconds);
-    let (report, failing) = verify(args, &job, &given, until, terminal)?;
+    let Done { report, failing, unasked } = verify(args, &job, &given, until, terminal)?;
     if let (Some(path), Some(rows)) = (&args.failing, failing) {
         trainer::write_rows(path, &rows, job.model.forest.num_features)?;
         terminal.say(&format!("wrote {}", path.display()));
@@ -74,7 +74,11 @@ pub fn run(args: &Verify, terminal: &Terminal) -> Result<(), Failure> {
         true => format!("{:#}\n", report.to_json()),
         false => report.to_text(),
     })?;
-    if report.is_equal() { Ok(()) } else { Err(Failure::Findings) }
+    match unasked {
+        _ if !report.is_equal() => Err(Failure::Findings),
+        Some(failure) => Err(failure),
+        None => Ok(()),
+    }
 }
 
 /// The rows that the command line names.
@@ -88,13 +92,22 @@ fn given(args: &Verify, model: &Model, terminal: &Terminal) -> Result<Vec<Values
     Ok(vec![rows.values])
 }
 
+/// What came of it.
+struct Done {
+    report: Report,
+    /// Rows for which something differs.
+    failing: Option<Values>,
+    /// Why the trainer was not asked.
+    unasked: Option<Failure>,
+}
+
 fn verify(
     args: &Verify,
     job: &Job,
     given: &[Values],
     until: Instant,
     terminal: &Terminal,
-) -> Result<(Report, Option<Values>), Failure> {
+) -> Result<Done, Failure> {
     let model = &job.model;
     let mut notes = Vec::new();
     let code = match &args.artefact {
@@ -126,7 +139,11 @@ fn verify(
     if args.simulate {
         notes.push("the simulator has run some rows of each type".to_string());
     }
-    let others = others(args, model, given, &mut notes)?;
+    let (others, unasked) = match others(args, model, given, &mut notes) {
+        Ok(others) => (others, None),
+        Err(failure) if args.trainer => (Vec::new(), Some(failure)),
+        Err(failure) => return Err(failure),
+    };
     let versions = match &args.artefact {
         Some(path) => versions::others(args, path, terminal)?,
         None => Vec::new(),
@@ -155,7 +172,7 @@ fn verify(
         others,
         notes,
     };
-    Ok((report, failing))
+    Ok(Done { report, failing, unasked })
 }
 
 /// Compiles the model under the schedule into memory.

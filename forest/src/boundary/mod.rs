@@ -162,30 +162,38 @@ impl Boundary {
             if self.touched.last() != Some(&node.line) {
                 self.touched.push(node.line);
             }
-            match tree.choose(node, domain, line, &self.specials) {
-                Some(Choice::Key(key)) => {
-                    if let Domain::Ordered(ordered) = domain {
+            let choice = tree.choose(node, domain, line, &self.specials);
+            let (below_left, below_right) = (tree.below(node.left), tree.below(node.right));
+            let random = &mut self.random;
+            let mut side = |left_is_empty: bool, right_is_empty: bool| match (left_is_empty, right_is_empty) {
+                (false, true) => true,
+                (true, _) => false,
+                _ if below_left == below_right => random.next().is_multiple_of(2),
+                _ => below_left > below_right,
+            };
+            let goes_left = match (&mut *domain, &node.test) {
+                (Domain::Ordered(ordered), Test::Ordered { cut, .. }) => {
+                    if let Some(Choice::Key(key)) = choice {
                         *ordered = ordered.only(key);
                     }
+                    let (left, right) = (ordered.on_side(*cut, true), ordered.on_side(*cut, false));
+                    let goes_left = side(left.is_empty(), right.is_empty());
+                    *ordered = if goes_left { left } else { right };
+                    goes_left
                 }
-                Some(Choice::Listed(at)) => {
-                    if let Domain::Listed(bits) = domain {
+                (domain, _) => {
+                    if let (Some(Choice::Listed(at)), Domain::Listed(bits)) = (choice, &mut *domain) {
                         bits.iter_mut().enumerate().for_each(|(word, bits)| {
                             *bits &= if word == at / 64 { 1 << (at % 64) } else { 0 };
                         });
                     }
+                    let (left, right) = (node.side(domain, line, true), node.side(domain, line, false));
+                    let goes_left = side(left.is_empty(), right.is_empty());
+                    *domain = if goes_left { left } else { right };
+                    goes_left
                 }
-                None => {}
-            }
-            let (left, right) = (node.side(domain, line, true), node.side(domain, line, false));
-            let (below_left, below_right) = (tree.below(node.left), tree.below(node.right));
-            let goes_left = match (left.is_empty(), right.is_empty()) {
-                (false, true) => true,
-                (true, _) => false,
-                _ if below_left == below_right => self.random.next() % 2 == 0,
-                _ => below_left > below_right,
             };
-            (*domain, at) = if goes_left { (left, node.left) } else { (right, node.right) };
+            at = if goes_left { node.left } else { node.right };
         }
     }
 

@@ -116,11 +116,6 @@ impl Comparison {
         self.off == 0
     }
 
-    /// The row of the first number that is too far off.
-    pub fn first_row(&self) -> Option<usize> {
-        self.first.as_ref().map(|first| first.row)
-    }
-
     /// For people.
     pub fn write(&self, out: &mut String) -> std::fmt::Result {
         let Comparison { who, numbers, same, off, largest, .. } = self;
