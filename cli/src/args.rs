@@ -1,9 +1,11 @@
 //! The command line: what can be said, with examples where people look for them.
 
 mod bench;
+mod convert;
 mod ir;
 mod predict;
 mod profile;
+mod verify;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use sched_forest::Iterations;
@@ -12,9 +14,11 @@ use sched_llvm::{Cpu, Gpu};
 use std::path::PathBuf;
 
 pub use bench::Bench;
+pub use convert::Convert;
 pub use ir::{Ir, Stage};
 pub use predict::Predict;
 pub use profile::Profile;
+pub use verify::Verify;
 
 /// Compiles decision forests to fast predictors, as a schedule says.
 #[derive(Debug, Parser)]
@@ -28,9 +32,10 @@ Examples:
   schedc build model.json -o model.so               a shared library with a C header
   schedc check fast.sched --model model.json        what is wrong with a schedule
   schedc fmt fast.sched                             its canonical layout
+  schedc verify model.json libmodel.so              whether code predicts what the model says
   schedc explain S0022                              what an error means
 
-Exit status: 0 fine, 1 findings in a schedule, 2 wrong usage, unusable input or too
+Exit status: 0 fine, 1 findings in a schedule or a difference, 2 wrong usage, unusable input or too
 little memory, 101 a bug in schedc (codes X0001 and up), 129, 130 and 143 ended by
 HUP, INT and TERM."
 )]
@@ -87,6 +92,10 @@ pub enum Command {
     Profile(Profile),
     /// Compare schedules by speed
     Bench(Bench),
+    /// Verify that code predicts what the model says
+    Verify(Verify),
+    /// Write a model in another program's format
+    Convert(Convert),
     /// Explain an error code
     Explain(Explain),
     /// Serve an editor over standard input and output
@@ -377,6 +386,7 @@ pub struct Diff {
 Examples:
   schedc inspect model.json
   schedc inspect libmodel.so                        what it was built from, and what it needs to run
+  schedc inspect model.json --memory                what trees take in each representation
   schedc inspect model.json --json | jq .depths")]
 pub struct Inspect {
     /// The model, or a library or object file made by `schedc build`
@@ -387,6 +397,9 @@ pub struct Inspect {
     /// As JSON
     #[arg(long)]
     pub json: bool,
+    /// What trees take in memory in each representation; the model is compiled for each
+    #[arg(long, conflicts_with = "facts")]
+    pub memory: bool,
     /// Only what schedules are checked with, as JSON; for the language server
     #[arg(long, hide = true, conflicts_with = "json")]
     pub facts: bool,

@@ -40,6 +40,8 @@ fn main() -> ExitCode {
         Command::Inspect(args) => commands::inspect::run(args),
         Command::Profile(args) => commands::profile::run(args, &terminal),
         Command::Bench(args) => commands::bench::run(args, &terminal),
+        Command::Verify(args) => commands::verify::run(args, &terminal),
+        Command::Convert(args) => commands::convert::run(args, &terminal),
         Command::Explain(args) => commands::explain::run(args),
         Command::Lsp(_) => commands::lsp::run(),
         Command::Completions(args) => commands::completions::run(args),

@@ -88,6 +88,11 @@ impl Terminal {
         }
     }
 
+    /// How findings are told.
+    pub fn format(&self) -> Format {
+        self.format
+    }
+
     /// Whether people read what is told, as it comes.
     pub fn is_for_people(&self) -> bool {
         self.format == Format::Full

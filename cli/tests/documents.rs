@@ -30,6 +30,7 @@ const DOCUMENTS: &[(&str, usize)] = &[
     ("docs/data.md", 11),
     ("docs/gpu.md", 5),
     ("docs/models.md", 2),
+    ("docs/verify.md", 3),
     ("cli/data/src/explain/D0006.md", 4),
     ("cli/data/src/explain/D0015.md", 4),
     ("cli/data/src/explain/D0016.md", 3),

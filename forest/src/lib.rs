@@ -21,6 +21,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod boundary;
 mod catboost;
 mod category;
 mod category_classes;
@@ -48,6 +49,7 @@ mod ubjson;
 mod walk;
 mod xgboost;
 
+pub use boundary::{Boundary, BoundaryOptions, Coverage};
 pub use category::{CategoryRule, CategorySet, Label, NEARLY_ZERO, is_nearly_zero};
 pub use category_classes::{CategoryClasses, MOST_SET_BYTES};
 pub use check::ForestParts;

@@ -64,6 +64,11 @@ pub struct ModelSummary {
     pub leaf_depths: BTreeMap<u32, usize>,
     /// Features that some node tests, ascending.
     pub features: Vec<FeatureUse>,
+    /// Different thresholds of all features.
+    pub distinct_thresholds: usize,
+    /// Those of them that single precision does not hold: for rows in single precision they are rounded towards the side on
+    /// which each row stays where it is.
+    pub wide_thresholds: usize,
     /// The most thresholds that one feature has; 255 or fewer make one-byte codes of features possible.
     pub max_thresholds: usize,
     /// Values of leaves; `None` without trees.
@@ -87,6 +92,10 @@ pub struct FeatureUse {
     pub nodes: usize,
     /// Different thresholds among these.
     pub thresholds: usize,
+    /// Those of them that single precision does not hold.
+    pub wide_thresholds: usize,
+    /// Different values that are tested for equality.
+    pub values: usize,
     /// Different sets of categories among these; where there are any, its values are categories.
     pub sets: usize,
     /// Categories that have names in the file.
@@ -175,6 +184,8 @@ pub fn summarize(forest: &Forest) -> ModelSummary {
         leaves: forest.trees.iter().map(|tree| tree.leaves.len()).sum(),
         depths,
         leaf_depths,
+        distinct_thresholds: features.iter().map(|it| it.thresholds).sum(),
+        wide_thresholds: features.iter().map(|it| it.wide_thresholds).sum(),
         max_thresholds: features.iter().map(|it| it.thresholds).max().unwrap_or(0),
         features,
         leaf_values: leaf_range(forest),
@@ -219,6 +230,7 @@ fn labels(forest: &Forest) -> Option<Vec<String>> {
 struct Tests {
     nodes: usize,
     thresholds: Vec<f64>,
+    values: Vec<f64>,
     sets: Vec<u32>,
 }
 
@@ -233,12 +245,14 @@ fn feature_uses(forest: &Forest) -> Vec<FeatureUse> {
                 tests.thresholds.push(threshold + 0.0);
             }
             Predicate::Member { set } => tests.sets.push(set),
-            Predicate::Equal { .. } => {}
+            Predicate::Equal { value } => tests.values.push(value + 0.0),
         }
     }
-    let uses = tests.into_iter().map(|(feature, Tests { nodes, mut thresholds, mut sets })| {
+    let uses = tests.into_iter().map(|(feature, Tests { nodes, mut thresholds, mut values, mut sets })| {
         thresholds.sort_unstable_by(f64::total_cmp);
         thresholds.dedup();
+        values.sort_unstable_by(f64::total_cmp);
+        values.dedup();
         sets.sort_unstable();
         sets.dedup();
         FeatureUse {
@@ -247,6 +261,8 @@ fn feature_uses(forest: &Forest) -> Vec<FeatureUse> {
             trainer_type: None,
             nodes,
             thresholds: thresholds.len(),
+            wide_thresholds: thresholds.iter().filter(|x| f64::from(**x as f32) != **x).count(),
+            values: values.len(),
             sets: sets.len(),
             categories: forest.categories.get(feature as usize).map_or(0, Vec::len),
         }

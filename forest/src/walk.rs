@@ -232,7 +232,7 @@ fn linear_value<X: Real>(forest: &Forest, leaf: &LinearLeaf, row: &[X]) -> Optio
 }
 
 /// A feature value in the forest's input type.
-fn rounded(value: f64, types: Types) -> f64 {
+pub(crate) fn rounded(value: f64, types: Types) -> f64 {
     match types.input {
         Float::F32 => f64::from(value as f32),
         Float::F64 => value,
@@ -262,7 +262,7 @@ pub(crate) fn leaf_index<X: Real>(forest: &Forest, tree: &Tree, row: &[X]) -> u3
 /// Whether a feature value passes the test of a node.
 ///
 /// Comparing widened values is the same as comparing in the trainer's types: widening is exact and keeps the order.
-fn goes_left(forest: &Forest, inner: &Inner, value: f64) -> bool {
+pub(crate) fn goes_left(forest: &Forest, inner: &Inner, value: f64) -> bool {
     let compare = |threshold: f64| match forest.comparison {
         Comparison::Less => value < threshold,
         Comparison::LessOrEqual => value <= threshold,

@@ -1,6 +1,9 @@
 //! `schedc inspect`: a model in numbers, and what is in a library.
 
+mod features;
 mod library;
+mod loader;
+mod memory;
 
 use super::print;
 use crate::args::Inspect;
@@ -8,12 +11,11 @@ use crate::failure::Failure;
 use crate::model::Model;
 use library::{Library, is_library};
 use sched_diagnostics::internal;
-use sched_forest::{MissingDirections, ModelSummary, summarize};
+use sched_forest::{MissingDirections, MissingValues, ModelSummary, summarize};
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use std::path::Path;
 
-/// Features listed one by one; the rest is summed up.
-const LISTED: usize = 40;
 /// Width of the longest bar of a histogram, in characters.
 const BAR: usize = 40;
 
@@ -32,18 +34,29 @@ pub fn run(args: &Inspect) -> Result<(), Failure> {
         let mut json = serde_json::to_value(&summary)
             .map_err(|error| Failure::new(internal::IMPOSSIBLE, error, internal::REPORT))?;
         json["fingerprint"] = model.fingerprint.clone().into();
+        json["loader"] = loader::differences(&model).into();
+        if args.memory {
+            json["memory"] = memory::to_json(&memory::of_each_layout(&model));
+        }
         return print(&format!("{json:#}\n"));
     }
     let mut text = String::new();
     // Writing to a string cannot fail.
     let _ = describe(&mut text, &model, &summary);
+    if args.memory {
+        let _ = memory::describe(&mut text, &memory::of_each_layout(&model));
+    }
     print(&text)
 }
 
 /// Says what is in a library, where options on the model's reading have been decided.
 fn inspect_library(args: &Inspect, bytes: &[u8]) -> Result<(), Failure> {
-    if args.facts || args.reading.iterations.is_some() {
-        let option = if args.facts { "--facts" } else { "--iterations" };
+    let decided = [
+        ("--facts", args.facts),
+        ("--iterations", args.reading.iterations.is_some()),
+        ("--memory", args.memory),
+    ];
+    if let Some((option, _)) = decided.iter().find(|(_, given)| *given) {
         return Err(Failure::usage(
             format!("{option} has no effect on {}, which is compiled", args.model.display()),
             "inspect the model that the library was built from",
@@ -57,6 +70,11 @@ fn inspect_library(args: &Inspect, bytes: &[u8]) -> Result<(), Failure> {
     // Writing to a string cannot fail.
     let _ = library.describe(&mut text, &args.model);
     print(&text)
+}
+
+/// The processors that the versions of a library are for, the most demanding first.
+pub fn targets(path: &Path, bytes: &[u8]) -> Result<Vec<String>, Failure> {
+    Ok(Library::read(path, bytes)?.targets())
 }
 
 /// What the language server needs to know of a model; it reads this back.
@@ -99,12 +117,19 @@ fn describe(out: &mut String, model: &Model, summary: &ModelSummary) -> std::fmt
     writeln!(out, "  rows        {} features, {} margins", summary.num_features, summary.num_margins)?;
     writeln!(
         out,
-        "  types       features {}, thresholds {}, sums {}",
-        summary.input, summary.threshold, summary.accumulator
+        "  types       features {}, thresholds {}, sums {}, results {}",
+        summary.input, summary.threshold, summary.accumulator, summary.output
     )?;
-    writeln!(out, "  missing     {}", missing(summary.missing))?;
+    writeln!(out, "  missing     {}; {}", missing_values(summary.missing_values), missing(summary.missing))?;
+    writeln!(out, "  thresholds  {}", thresholds(summary))?;
     if summary.sets > 0 {
         writeln!(out, "  categories  {} sets that splits test", summary.sets)?;
+    }
+    if summary.linear_leaves > 0 {
+        writeln!(out, "  linear      {} leaves add terms of features", summary.linear_leaves)?;
+    }
+    if !summary.raw_steps.is_empty() {
+        writeln!(out, "  margins     sums, then {}", summary.raw_steps.join(", "))?;
     }
     if let Some(labels) = summary.labels.as_ref().filter(|labels| !labels.is_empty()) {
         writeln!(out, "  classes     {}", labels.join(", "))?;
@@ -115,9 +140,28 @@ fn describe(out: &mut String, model: &Model, summary: &ModelSummary) -> std::fmt
     for note in &model.notes {
         writeln!(out, "  note        {note}")?;
     }
+    for difference in loader::differences(model) {
+        writeln!(out, "  loader      {difference}")?;
+    }
     histogram(out, "depth of trees", &summary.depths)?;
     histogram(out, "depth of leaves", &summary.leaf_depths)?;
-    features(out, summary)
+    features::describe(out, summary)
+}
+
+fn missing_values(values: MissingValues) -> &'static str {
+    match values {
+        MissingValues::Nan => "NaN",
+        MissingValues::NanAndSomeZeros => "NaN, at some nodes zeros",
+        MissingValues::NanAndZeros => "NaN and zeros",
+    }
+}
+
+fn thresholds(summary: &ModelSummary) -> String {
+    let different = format!("{} different", summary.distinct_thresholds);
+    match summary.wide_thresholds {
+        0 => different,
+        wide => format!("{different}, {wide} of them rounded for rows in single precision"),
+    }
 }
 
 fn missing(directions: MissingDirections) -> &'static str {
@@ -135,23 +179,6 @@ fn histogram(out: &mut String, title: &str, counts: &BTreeMap<u32, usize>) -> st
     for (depth, count) in counts {
         let bar = "█".repeat((count * BAR).div_ceil(most));
         writeln!(out, "  {depth:>4}  {count:>8}  {bar}")?;
-    }
-    Ok(())
-}
-
-fn features(out: &mut String, summary: &ModelSummary) -> std::fmt::Result {
-    writeln!(out, "features used: {} of {}", summary.features.len(), summary.num_features)?;
-    let mut used: Vec<_> = summary.features.iter().collect();
-    used.sort_by_key(|feature| (std::cmp::Reverse(feature.nodes), feature.feature));
-    writeln!(out, "  {:>6}  {:>8}  {:>10}  name", "number", "nodes", "thresholds")?;
-    for feature in used.iter().take(LISTED) {
-        let name = feature.name.as_deref().unwrap_or("");
-        let line =
-            format!("  {:>6}  {:>8}  {:>10}  {name}", feature.feature, feature.nodes, feature.thresholds);
-        writeln!(out, "{}", line.trim_end())?;
-    }
-    if used.len() > LISTED {
-        writeln!(out, "  ... and {} more: --json lists all", used.len() - LISTED)?;
     }
     Ok(())
 }

@@ -4,6 +4,7 @@ pub mod bench;
 pub mod build;
 pub mod check;
 pub mod completions;
+pub mod convert;
 pub mod diff;
 pub mod explain;
 pub mod fmt;
@@ -14,6 +15,7 @@ pub mod predict;
 pub mod profile;
 pub mod show;
 mod simulate;
+pub mod verify;
 
 use crate::args::{ModelChoice, ModelOptions, ScheduleOptions, ScheduleValues};
 use crate::defaults::CodeDestination;

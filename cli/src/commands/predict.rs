@@ -23,6 +23,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 pub use predictor::Predictor;
+pub use run::kind;
 
 /// Runs the command.
 pub fn run(args: &Predict, terminal: &Terminal) -> Result<(), Failure> {
@@ -154,6 +155,12 @@ fn schedule_of(library: &Library) -> String {
 /// The names of the features of a library's model; libraries of early releases do not hold them.
 fn names_of(library: &Library) -> Option<Vec<String>> {
     serde_json::from_value(about(library)["model"]["feature_names"].take()).ok()
+}
+
+/// The order of accumulation that a text about a model tells.
+pub fn schedule_order(info: &str) -> String {
+    let about: serde_json::Value = serde_json::from_str(info).unwrap_or_default();
+    about["order"].as_str().unwrap_or_default().to_string()
 }
 
 /// What a library wants of its rows.

@@ -150,6 +150,11 @@ fn doubles(bytes: &[u8], element: Scalar) -> Vec<f64> {
     }
 }
 
+/// Rows without what lies between them.
+fn packed<T: Copy>(values: &[T], features: usize, stride: usize) -> Vec<T> {
+    values.chunks(stride).flat_map(|row| row.iter().take(features)).copied().collect()
+}
+
 impl Predictor for Simulator {
     fn num_features(&self) -> usize {
         self.forest.num_features
@@ -170,6 +175,31 @@ impl Predictor for Simulator {
             (Kind::Value | Kind::Raw, Scalar::F64) => Number::F64,
             _ => Number::F32,
         }
+    }
+
+    /// What simulates has no entry points that rows could come to in another shape.
+    fn predict_apart(
+        &self,
+        kind: Kind,
+        (rows, stride): (Rows, usize),
+        n: usize,
+        out: Results,
+        threads: i32,
+    ) -> Result<(), String> {
+        let features = self.num_features();
+        let (floats, doubles);
+        let rows = match rows {
+            _ if stride == 0 || stride == features => rows,
+            Rows::F32(values) => {
+                floats = packed(values, features, stride);
+                Rows::F32(&floats)
+            }
+            Rows::F64(values) => {
+                doubles = packed(values, features, stride);
+                Rows::F64(&doubles)
+            }
+        };
+        self.predict(kind, rows, n, out, threads)
     }
 
     fn predict(&self, kind: Kind, rows: Rows, n: usize, out: Results, _: i32) -> Result<(), String> {

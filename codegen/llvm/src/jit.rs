@@ -117,6 +117,21 @@ impl Jit {
         output: Output<'_>,
         threads: i32,
     ) -> Result<(), Status> {
+        self.predict_apart(kind, (rows, 0), n_rows, output, threads)
+    }
+
+    /// The same with rows that begin so many values apart; 0: they are packed.
+    ///
+    /// # Errors
+    /// As for [`Jit::predict`], and where the distance is below the number of features.
+    pub fn predict_apart(
+        &self,
+        kind: Kind,
+        rows: (Rows<'_>, usize),
+        n_rows: usize,
+        output: Output<'_>,
+        threads: i32,
+    ) -> Result<(), Status> {
         let columns = Columns {
             features: usize::try_from(self.model.num_features).unwrap_or(usize::MAX),
             outputs: usize::try_from(runtime::num_outputs(&self.model, kind)).unwrap_or(usize::MAX),

@@ -77,6 +77,21 @@ impl Library {
         output: Output<'_>,
         threads: i32,
     ) -> Result<(), String> {
+        self.predict_apart(kind, (rows, 0), n_rows, output, threads)
+    }
+
+    /// The same with rows that begin so many values apart; 0: they are packed.
+    ///
+    /// # Errors
+    /// As for [`Library::predict`], and where the distance is below the number of features.
+    pub fn predict_apart(
+        &self,
+        kind: Kind,
+        rows: (Rows<'_>, usize),
+        n_rows: usize,
+        output: Output<'_>,
+        threads: i32,
+    ) -> Result<(), String> {
         let element = match self.output_type {
             // SAFETY: the function is ours and takes any number.
             Some(output_type) => Dtype::of(unsafe { output_type(kind as i32) }),

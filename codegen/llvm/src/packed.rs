@@ -1,8 +1,8 @@
-//! Calls on packed rows that live in slices, checked to fit.
+//! Calls on rows that live in slices, checked to fit.
 
 use crate::runtime::{Call, Dtype, Kind};
 
-/// Rows of a call, packed.
+/// Rows of a call, one after the other.
 #[derive(Clone, Copy, Debug)]
 pub enum Rows<'a> {
     /// 32-bit floats.
@@ -30,12 +30,12 @@ pub(crate) struct Columns {
     pub element: Dtype,
 }
 
-/// The call on `n_rows` rows with at most `threads` threads. Slices that are too short, or an output of the
+/// The call on `n_rows` rows with at most `threads` threads. Rows begin `stride` values apart; 0: they are packed. Slices that are too short, or an output of the
 /// wrong type, make a call that every entry point refuses with the right status.
 pub(crate) fn packed_call(
     columns: Columns,
     kind: Kind,
-    rows: Rows<'_>,
+    (rows, stride): (Rows<'_>, usize),
     n_rows: usize,
     output: Output<'_>,
     threads: i32,
@@ -49,9 +49,15 @@ pub(crate) fn packed_call(
         Output::F64(out) => (out.as_mut_ptr().cast(), out.len(), Dtype::F64),
         Output::I32(out) => (out.as_mut_ptr().cast(), out.len(), Dtype::I32),
     };
-    let enough = columns.features.checked_mul(n_rows).is_some_and(|n| n <= have)
-        && columns.outputs.checked_mul(n_rows).is_some_and(|n| n <= room);
+    let apart = if stride == 0 { columns.features } else { stride };
+    let values = match n_rows {
+        0 => Some(0),
+        _ => apart.checked_mul(n_rows - 1).and_then(|before| before.checked_add(columns.features)),
+    };
+    let enough =
+        values.is_some_and(|n| n <= have) && columns.outputs.checked_mul(n_rows).is_some_and(|n| n <= room);
     // A count below zero is an argument that the entry points refuse.
     let n_rows = if enough && element == columns.element { i64::try_from(n_rows).unwrap_or(-1) } else { -1 };
-    Call { threads, ..Call::new(kind, dtype, data, n_rows, out) }
+    let row_stride = i64::try_from(stride).unwrap_or(-1);
+    Call { threads, row_stride, ..Call::new(kind, dtype, data, n_rows, out) }
 }

@@ -50,6 +50,11 @@ impl Library {
         Ok(Library { prefix, versions, needs, bytes: bytes.len() })
     }
 
+    /// The processors that its versions are for, the most demanding first.
+    pub fn targets(&self) -> Vec<String> {
+        self.versions.iter().map(|version| shown(&version["target"])).collect()
+    }
+
     /// All that is known of it.
     pub fn to_json(&self) -> Value {
         json!({ "prefix": self.prefix, "bytes": self.bytes, "versions": self.versions, "needs": self.needs })

@@ -24,6 +24,15 @@ pub trait Predictor {
     fn number(&self, kind: Kind) -> Number;
     /// Predicts packed rows.
     fn predict(&self, kind: Kind, rows: Rows, n: usize, out: Results, threads: i32) -> Result<(), String>;
+    /// Predicts rows that begin so many values apart.
+    fn predict_apart(
+        &self,
+        kind: Kind,
+        rows: (Rows, usize),
+        n: usize,
+        out: Results,
+        threads: i32,
+    ) -> Result<(), String>;
 }
 
 impl Predictor for Jit {
@@ -50,6 +59,17 @@ impl Predictor for Jit {
     fn predict(&self, kind: Kind, rows: Rows, n: usize, out: Results, threads: i32) -> Result<(), String> {
         Jit::predict(self, kind, rows, n, out, threads).map_err(|status| status.to_string())
     }
+
+    fn predict_apart(
+        &self,
+        kind: Kind,
+        rows: (Rows, usize),
+        n: usize,
+        out: Results,
+        threads: i32,
+    ) -> Result<(), String> {
+        Jit::predict_apart(self, kind, rows, n, out, threads).map_err(|status| status.to_string())
+    }
 }
 
 impl Predictor for Library {
@@ -71,5 +91,16 @@ impl Predictor for Library {
 
     fn predict(&self, kind: Kind, rows: Rows, n: usize, out: Results, threads: i32) -> Result<(), String> {
         Library::predict(self, kind, rows, n, out, threads)
+    }
+
+    fn predict_apart(
+        &self,
+        kind: Kind,
+        rows: (Rows, usize),
+        n: usize,
+        out: Results,
+        threads: i32,
+    ) -> Result<(), String> {
+        Library::predict_apart(self, kind, rows, n, out, threads)
     }
 }

@@ -1,0 +1,84 @@
+//! The arguments of `schedc verify`.
+
+use super::{ModelOptions, Output, ScheduleOptions, parse_cpu};
+use clap::Args;
+use sched_llvm::Cpu;
+use std::path::PathBuf;
+
+/// `schedc verify`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  schedc verify model.json                          the schedule that would be chosen
+  schedc verify model.json -s fast.sched
+  schedc verify model.json libmodel.so              a library that `schedc build` made
+  schedc verify model.json --trainer                asks XGBoost, LightGBM, ... itself
+  schedc verify model.json -i rows.csv --against predictions.npy
+  schedc verify model.json --failing rows.npy --json > report.json
+Rows are solved, not drawn: each node meets its threshold, the values beside it, zeros, denormals,
+infinities and NaN, each set of categories its members and what is none, and each leaf is reached.
+All code runs, with many numbers of rows, both types of rows, strides and threads. Leaves must be
+equal; margins bit by bit, or near where the schedule adds in another order.
+
+Exit status: 0 all is equal, 1 a difference was found.
+
+Environment:
+  PYTHON      the program that --trainer runs [default: python3]
+  SCHEDC_CPU  the version of a library that is verified; without it, all of them")]
+pub struct Verify {
+    /// A model file, or a schedule that names one
+    pub model: PathBuf,
+    /// A library made of this model by `schedc build`; without one, code in memory
+    pub artefact: Option<PathBuf>,
+    #[command(flatten)]
+    /// The schedule.
+    pub schedule: ScheduleOptions,
+    #[command(flatten)]
+    /// The model.
+    pub reading: ModelOptions,
+    /// More rows: a CSV, Parquet, Arrow, .npy or .npz file, or a folder of them
+    #[arg(short, long, value_name = "FILE")]
+    pub input: Option<PathBuf>,
+    /// Take the columns of these rows in the model's order, whatever their names are
+    #[arg(long, requires = "input")]
+    pub by_position: bool,
+    /// Predictions of these rows by somebody else, to compare with: a .npy, CSV or Parquet file
+    #[arg(long, value_name = "FILE", requires = "input", conflicts_with = "trainer")]
+    pub against: Option<PathBuf>,
+    /// What these predictions are
+    #[arg(long, value_enum, default_value_t, requires = "against")]
+    pub output: Output,
+    /// Ask the library that trained the model what it predicts, by way of Python; where Python has it not, write rows and a
+    /// script that does so
+    #[arg(long)]
+    pub trainer: bool,
+    /// How far values and margins of others may be off, for each unit [default: 1e-6 for results in single precision, 1e-9 in
+    /// double]; 0 wants equal bits
+    #[arg(long, value_name = "SIZE", value_parser = parse_tolerance)]
+    pub tolerance: Option<f64>,
+    /// Seconds for which rows are solved and run; what is not done then is told
+    #[arg(long, default_value_t = 60, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub seconds: u64,
+    /// Where rows go for which something differs: a .npy file
+    #[arg(long, value_name = "FILE")]
+    pub failing: Option<PathBuf>,
+    /// Prefix of the C functions, if the library was built with another one
+    #[arg(long, default_value = "schedc", value_name = "PREFIX")]
+    pub name: String,
+    /// Processor for code in memory: native, x86-64-v2, x86-64-v3 or x86-64-v4 [default: native]
+    #[arg(long, value_parser = parse_cpu)]
+    pub cpu: Option<Cpu>,
+    /// Run code in a simulator, as `schedc predict --simulate` does: GPU schedules without a GPU
+    #[arg(long)]
+    pub simulate: bool,
+    /// Print the report as JSON, as --format json does
+    #[arg(long)]
+    pub json: bool,
+}
+
+fn parse_tolerance(text: &str) -> Result<f64, String> {
+    text.parse()
+        .ok()
+        .filter(|size: &f64| (0.0..1.0).contains(size))
+        .ok_or_else(|| "it is a number from 0 up to 1, such as 1e-6".to_string())
+}

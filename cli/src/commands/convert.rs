@@ -1,0 +1,55 @@
+//! `schedc convert`: a model in another program's format.
+
+use crate::args::Convert;
+use crate::failure::Failure;
+use crate::model::Model;
+use crate::outputs::keep;
+use crate::terminal::Terminal;
+use sched_forest::write_treelite;
+use schedc_data::write_atomically;
+
+/// Ends of the names of files that Treelite reads.
+const EXTENSIONS: [&str; 2] = ["treelite", "tl"];
+
+/// Runs the command.
+pub fn run(args: &Convert, terminal: &Terminal) -> Result<(), Failure> {
+    let extension = args.out.extension().unwrap_or_default();
+    if !EXTENSIONS.iter().any(|known| extension == *known) {
+        return Err(Failure::usage(
+            format!("nobody knows which format {} is to have", args.out.display()),
+            "let the name end in .treelite, the format that models are converted to",
+        ));
+    }
+    keep(&[Some(&args.model)], &args.out)?;
+    let model = Model::read(&args.model, &args.reading)?;
+    for note in &model.notes {
+        terminal.say(&format!("note: {note}"));
+    }
+    let bytes = write_treelite(&model.forest).map_err(|error| Failure::model(&args.model, error))?;
+    write_atomically(&args.out, |out| out.write_all(&bytes))?;
+    for loss in losses(&model) {
+        terminal.say(&format!("note: {loss}"));
+    }
+    terminal.say(&format!("wrote {} ({} KiB)", args.out.display(), bytes.len().div_ceil(1024)));
+    Ok(())
+}
+
+/// What of a model has no place in a checkpoint.
+fn losses(model: &Model) -> Vec<String> {
+    let forest = &model.forest;
+    let lost = [
+        ("the names of features", !forest.feature_names.is_empty()),
+        ("the names of categories", forest.categories.iter().any(|names| !names.is_empty())),
+        ("the names of classes", forest.output.classes.as_ref().is_some_and(|it| !it.labels.is_empty())),
+    ];
+    let names: Vec<&str> = lost.into_iter().filter(|(_, is_lost)| *is_lost).map(|(name, _)| name).collect();
+    let mut notes = Vec::new();
+    if !names.is_empty() {
+        notes.push(format!("a checkpoint has no place for {}", names.join(", ")));
+    }
+    if forest.base.iter().any(|base| *base != 0.0) {
+        notes
+            .push("Treelite adds base scores after the trees: sums may differ in the last digit".to_string());
+    }
+    notes
+}

@@ -1,0 +1,55 @@
+//! The features of a model as a table.
+
+use sched_forest::{FeatureUse, ModelSummary};
+use std::fmt::Write;
+
+/// Features listed one by one; the rest is summed up.
+const LISTED: usize = 20;
+
+/// A column of the table.
+struct Column {
+    title: &'static str,
+    width: usize,
+    cell: fn(&FeatureUse) -> String,
+    /// Whether it stands there where no feature has it.
+    always: bool,
+}
+
+const COLUMNS: [Column; 7] = [
+    Column { title: "number", width: 6, cell: |it| it.feature.to_string(), always: true },
+    Column { title: "nodes", width: 8, cell: |it| it.nodes.to_string(), always: true },
+    Column { title: "thresholds", width: 10, cell: |it| it.thresholds.to_string(), always: true },
+    Column { title: "values", width: 6, cell: |it| count(it.values), always: false },
+    Column { title: "sets", width: 6, cell: |it| count(it.sets), always: false },
+    Column { title: "categories", width: 10, cell: |it| count(it.categories), always: false },
+    Column { title: "type", width: 5, cell: |it| it.trainer_type.clone().unwrap_or_default(), always: false },
+];
+
+fn count(number: usize) -> String {
+    if number == 0 { String::new() } else { number.to_string() }
+}
+
+/// The features that are tested most.
+pub fn describe(out: &mut String, summary: &ModelSummary) -> std::fmt::Result {
+    writeln!(out, "features used: {} of {}", summary.features.len(), summary.num_features)?;
+    let mut used: Vec<&FeatureUse> = summary.features.iter().collect();
+    used.sort_by_key(|feature| (std::cmp::Reverse(feature.nodes), feature.feature));
+    let shown = |column: &&Column| {
+        column.always || summary.features.iter().any(|feature| !(column.cell)(feature).is_empty())
+    };
+    let columns: Vec<&Column> = COLUMNS.iter().filter(shown).collect();
+    let line = |cell: &dyn Fn(&Column) -> String, name: &str| {
+        let cells = columns.iter().map(|column| format!("{:>width$}", cell(column), width = column.width));
+        let cells: Vec<String> = cells.chain([name.to_string()]).collect();
+        format!("  {}", cells.join("  ")).trim_end().to_string()
+    };
+    writeln!(out, "{}", line(&|column| column.title.to_string(), "name"))?;
+    for feature in used.iter().take(LISTED) {
+        let name = feature.name.as_deref().unwrap_or_default();
+        writeln!(out, "{}", line(&|column| (column.cell)(feature), name))?;
+    }
+    if used.len() > LISTED {
+        writeln!(out, "  ... and {} more: --json lists all", used.len() - LISTED)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,52 @@
+//! What trees take in memory in each representation: they are compiled, so that the figures are those of the code.
+
+use crate::compile::compile;
+use crate::failure::Failure;
+use crate::model::Model;
+use sched_ir::lir::KernelKind;
+use sched_lang::{Options, Supported, check};
+use sched_nest::Layout;
+use serde_json::{Value, json};
+use std::fmt::Write;
+
+/// A representation, and the bytes of its tables or why there are none.
+pub type Size = (&'static str, Result<usize, String>);
+
+/// The size of each representation, walked row by row.
+pub fn of_each_layout(model: &Model) -> Vec<Size> {
+    Layout::WORDS.iter().map(|word| (*word, size(model, word))).collect()
+}
+
+fn size(model: &Model, word: &str) -> Result<usize, String> {
+    let options =
+        Options { model: Some(model.facts()), supported: Supported::Compilable, ..Options::default() };
+    let checked = check(&format!("representation({word})\n"), &options);
+    let told = checked.diagnostics.first().map(|diagnostic| diagnostic.message.clone());
+    let nests = checked.nests.ok_or_else(|| told.unwrap_or_else(|| "it is not legal".to_string()))?;
+    let compiled = compile(model, nests, &[KernelKind::Raw]).map_err(|failure| match failure {
+        Failure::Refused(diagnostic) => diagnostic.message,
+        Failure::Findings | Failure::Told(_) => "it does not compile".to_string(),
+    })?;
+    Ok(compiled.lir.tables.iter().map(|table| table.bytes.len()).sum())
+}
+
+/// For people.
+pub fn describe(out: &mut String, sizes: &[Size]) -> std::fmt::Result {
+    writeln!(out, "memory of trees")?;
+    for (word, size) in sizes {
+        match size {
+            Ok(bytes) => writeln!(out, "  {word:<10}  {:>8} KiB", bytes.div_ceil(1024))?,
+            Err(why) => writeln!(out, "  {word:<10}  {why}")?,
+        }
+    }
+    Ok(())
+}
+
+/// For programs.
+pub fn to_json(sizes: &[Size]) -> Value {
+    let entries = sizes.iter().map(|(word, size)| match size {
+        Ok(bytes) => ((*word).to_string(), json!({ "bytes": bytes })),
+        Err(why) => ((*word).to_string(), json!({ "refused": why })),
+    });
+    Value::Object(entries.collect())
+}

@@ -1,0 +1,304 @@
+//! `schedc verify`: whether code predicts what the model says, on rows that are solved for it.
+
+mod calls;
+mod expected;
+mod found;
+mod others;
+mod report;
+mod run;
+#[cfg(test)]
+mod tests;
+mod trainer;
+mod versions;
+
+use super::predict::{Predictor, kind, schedule_order};
+use super::simulate::Simulator;
+use super::{Job, print};
+use crate::args::{Format, Verify};
+use crate::compile::{compile, facts, into_memory};
+use crate::defaults::CodeDestination;
+use crate::environment;
+use crate::failure::Failure;
+use crate::model::Model;
+use crate::outputs::keep;
+use crate::terminal::Terminal;
+use expected::Expected;
+use others::{Comparison, Theirs, tolerance};
+use report::Report;
+use run::{Run, Verified};
+use sched_diagnostics::internal;
+use sched_forest::fingerprint;
+use sched_ir::lir::KernelKind;
+use sched_lang::Supported;
+use sched_llvm::Library;
+use sched_nest::{Nest, Variants};
+use schedc_data::{Destination, Expect, Source, Values, read_rows};
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// What is compiled.
+const KERNELS: [KernelKind; 4] = [KernelKind::Raw, KernelKind::Value, KernelKind::Class, KernelKind::Leaf];
+
+/// Code, and what is known of it.
+struct Code {
+    predictor: Box<dyn Predictor>,
+    exact: bool,
+    counts: BTreeSet<usize>,
+    processor: String,
+    schedule: String,
+}
+
+/// Runs the command.
+pub fn run(args: &Verify, terminal: &Terminal) -> Result<(), Failure> {
+    environment::check()?;
+    if let Some(failing) = &args.failing {
+        let read = [Some(args.model.as_path()), args.input.as_deref(), args.against.as_deref()];
+        keep(&read, failing)?;
+        Destination::from_argument(failing).check(&[])?;
+    }
+    let cpu = args.cpu.or_else(environment::cpu).unwrap_or_default();
+    let job = Job::load(&args.model, &args.schedule, &args.reading, (cpu, CodeDestination::Memory))?;
+    for note in &job.model.notes {
+        terminal.say(&format!("note: {note}"));
+    }
+    let given = given(args, &job.model, terminal)?;
+    let until = Instant::now() + Duration::from_secs(args.seconds);
+    let Done { report, failing, unasked } = verify(args, &job, &given, until, terminal)?;
+    if let (Some(path), Some(rows)) = (&args.failing, failing) {
+        trainer::write_rows(path, &rows, job.model.forest.num_features)?;
+        terminal.say(&format!("wrote {}", path.display()));
+    }
+    print(&match args.json || terminal.format() == Format::Json {
+        true => format!("{:#}\n", report.to_json()),
+        false => report.to_text(),
+    })?;
+    match unasked {
+        _ if !report.is_equal() => Err(Failure::Findings),
+        Some(failure) => Err(failure),
+        None => Ok(()),
+    }
+}
+
+/// The rows that the command line names.
+fn given(args: &Verify, model: &Model, terminal: &Terminal) -> Result<Vec<Values>, Failure> {
+    let Some(path) = &args.input else { return Ok(Vec::new()) };
+    let expect = model.rows().by_position(args.by_position);
+    let rows = read_rows(&Source::from_argument(path), expect)?;
+    for note in &rows.notes {
+        terminal.say(&format!("note: {note}"));
+    }
+    Ok(vec![rows.values])
+}
+
+/// What came of it.
+struct Done {
+    report: Report,
+    /// Rows for which something differs.
+    failing: Option<Values>,
+    /// Why the trainer was not asked.
+    unasked: Option<Failure>,
+}
+
+fn verify(
+    args: &Verify,
+    job: &Job,
+    given: &[Values],
+    until: Instant,
+    terminal: &Terminal,
+) -> Result<Done, Failure> {
+    let model = &job.model;
+    let mut notes = Vec::new();
+    let code = match &args.artefact {
+        Some(path) => library(args, path, model)?,
+        None => in_memory(args, job, terminal)?,
+    };
+    let run = Run {
+        forest: &model.forest,
+        code: code.predictor.as_ref(),
+        exact: code.exact,
+        counts: code.counts,
+        slow: args.simulate,
+        until,
+    };
+    let outputs = run.outputs();
+    let progress = terminal.progress(None, "verifying");
+    let verified = run.verify(given, &mut |met| progress.advance(met)).map_err(|status| {
+        let help = "build for the machine that runs the code; --simulate runs the code of a GPU without one";
+        Failure::new(sched_llvm::codes::PREDICTION, format!("prediction failed: {status}"), help)
+    })?;
+    drop(progress);
+    let Verified { rows, outcome, unreachable, found, failing } = verified;
+    if outcome.stopped {
+        notes.push(format!("stopped after {} seconds: --seconds allows more", args.seconds));
+    }
+    if !code.exact {
+        notes.push("sums are near the trainer's; what is made of them is not compared".to_string());
+    }
+    if args.simulate {
+        notes.push("the simulator has run some rows of each type".to_string());
+    }
+    let (others, unasked) = match others(args, model, given, &mut notes) {
+        Ok(others) => (others, None),
+        Err(failure) if args.trainer => (Vec::new(), Some(failure)),
+        Err(failure) => return Err(failure),
+    };
+    let versions = match &args.artefact {
+        Some(path) => versions::others(args, path, terminal)?,
+        None => Vec::new(),
+    };
+    let artefact = match &args.artefact {
+        Some(path) => Some((path.display().to_string(), fingerprint(&Model::bytes(path)?))),
+        None => None,
+    };
+    let name = if artefact.is_some() { "the library's own".to_string() } else { job.source.name.clone() };
+    let order = if code.exact { "exact" } else { "reassociated" };
+    let report = Report {
+        model: (model.path.display().to_string(), model.fingerprint.clone()),
+        schedule: (name, fingerprint(code.schedule.as_bytes()), order.to_string()),
+        artefact,
+        processor: code.processor,
+        versions,
+        rows,
+        outcome,
+        outputs: outputs
+            .iter()
+            .filter(|(_, columns)| *columns > 0)
+            .map(|(kind, _)| found::name(*kind))
+            .collect(),
+        unreachable,
+        found,
+        others,
+        notes,
+    };
+    Ok(Done { report, failing, unasked })
+}
+
+/// Compiles the model under the schedule into memory.
+fn in_memory(args: &Verify, job: &Job, terminal: &Terminal) -> Result<Code, Failure> {
+    let cpu = args.cpu.or_else(environment::cpu).unwrap_or_default();
+    let (nests, target) = job.nest(&args.schedule.values, terminal)?;
+    let counts = calls::counts(rows_of(&nests));
+    let compiled = compile(&job.model, nests, &KERNELS)?;
+    // Rows are made out to be expensive, so that threads take part even in small calls.
+    let about =
+        sched_llvm::EntryInfo { ns_per_row: 1e6, ..facts(&job.model, &compiled, &job.source.text, cpu) };
+    let exact = schedule_order(&about.info) == "exact";
+    let (predictor, processor): (Box<dyn Predictor>, String) = if args.simulate {
+        (Box::new(Simulator::new(Arc::clone(&job.model.forest), compiled.lir)), "the simulator".to_string())
+    } else {
+        (Box::new(into_memory(&compiled, &target, cpu, &about, &KERNELS)?), cpu.name().to_string())
+    };
+    Ok(Code { predictor, exact, counts, processor, schedule: job.source.text.clone() })
+}
+
+/// Numbers of rows at which a schedule does something else.
+fn rows_of(nests: &Variants<Nest>) -> Vec<usize> {
+    let bounds = nests.bounded().iter().map(|variant| variant.max_rows as usize);
+    let vectors = nests.iter().flat_map(|(_, nest)| &nest.loops).filter_map(|this| {
+        let lanes = this.annotations.vectorize.unwrap_or(1) as usize;
+        let together = this.annotations.interleave.unwrap_or(1) as usize;
+        (lanes * together > 1).then_some(lanes * together)
+    });
+    bounds.chain(vectors).collect()
+}
+
+/// Loads a library that was built of the model.
+fn library(args: &Verify, path: &Path, model: &Model) -> Result<Code, Failure> {
+    let values = &args.schedule.values;
+    let decided = [
+        ("--schedule", args.schedule.schedule.is_some()),
+        ("--set", !values.sets.is_empty()),
+        ("--batch-size", values.batch_size.is_some()),
+        ("--profile", values.profile.is_some()),
+        ("--cpu", args.cpu.is_some()),
+        ("--target", values.target.is_some()),
+        ("--simulate", args.simulate),
+    ];
+    if let Some((option, _)) = decided.iter().find(|(_, given)| *given) {
+        return Err(Failure::usage(
+            format!("{option} has no effect on {}, which is compiled", path.display()),
+            "give the option to `schedc build`, or verify the model without the library",
+        ));
+    }
+    let library = Library::load(path, &args.name)?;
+    let about: serde_json::Value = serde_json::from_str(&library.info()).unwrap_or_default();
+    let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_string();
+    let built_of = text(&about["model"]["fingerprint"]);
+    if built_of != model.fingerprint {
+        return Err(Failure::new(
+            sched_forest::codes::OTHER_MODEL,
+            format!(
+                "the library was built of a model with the fingerprint {built_of}, not of {}",
+                model.fingerprint
+            ),
+            "name the model that it was built of",
+        )
+        .of(path.display()));
+    }
+    let schedule = text(&about["schedule"]);
+    let options = sched_lang::Options {
+        model: Some(model.facts()),
+        supported: Supported::Compilable,
+        ..sched_lang::Options::default()
+    };
+    // What was chosen by options of the build is not known here; the usual numbers of rows are.
+    let nests = sched_lang::check(&schedule, &options).nests;
+    Ok(Code {
+        exact: schedule_order(&library.info()) == "exact",
+        counts: calls::counts(nests.as_ref().map(rows_of).unwrap_or_default()),
+        processor: text(&about["target"]),
+        schedule,
+        predictor: Box::new(library),
+    })
+}
+
+/// Compares with predictions of others.
+fn others(
+    args: &Verify,
+    model: &Model,
+    given: &[Values],
+    notes: &mut Vec<String>,
+) -> Result<Vec<Comparison>, Failure> {
+    let (rows, theirs) = if args.trainer {
+        if args.reading.iterations.as_ref().is_some_and(|which| *which != sched_forest::Iterations::All) {
+            let help = "leave out --iterations, or compare with predictions that you have by --against";
+            return Err(Failure::usage("the trainer is asked for all iterations", help));
+        }
+        let rows = trainer::rows(model, given)?;
+        let told = trainer::ask(model, &rows)?;
+        notes.extend(told.notes);
+        (rows, told.theirs)
+    } else if let (Some(path), [rows]) = (&args.against, given) {
+        (rows.clone(), vec![against(args, path, model, rows)?])
+    } else {
+        return Ok(Vec::new());
+    };
+    let forest = &model.forest;
+    let expected = match &rows {
+        Values::F32(values) => Expected::new(forest, values),
+        Values::F64(values) => Expected::new(forest, values),
+    };
+    let expected = expected.map_err(|error| Failure::new(internal::IMPOSSIBLE, error, internal::REPORT))?;
+    let size = tolerance(forest, args.tolerance);
+    Ok(theirs.into_iter().map(|theirs| Comparison::new(forest, &rows, &expected, theirs, size)).collect())
+}
+
+/// The predictions that a file has for the rows.
+fn against(args: &Verify, path: &Path, model: &Model, rows: &Values) -> Result<Theirs, Failure> {
+    let kind = kind(args.output);
+    let expect = Expect::unnamed(trainer::columns(model, kind)).by_position(true);
+    let found = read_rows(&Source::from_argument(path), expect)?;
+    let count = match rows {
+        Values::F32(values) => values.len(),
+        Values::F64(values) => values.len(),
+    } / model.forest.num_features.max(1);
+    if found.rows != count {
+        return Err(Failure::usage(
+            format!("{} has {} predictions, and there are {count} rows", path.display(), found.rows),
+            "give the predictions of these rows, in their order",
+        ));
+    }
+    Ok(Theirs { who: path.display().to_string(), kind, values: found.values })
+}

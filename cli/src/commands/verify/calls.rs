@@ -1,0 +1,302 @@
+//! Calls of all shapes, so that all code of a model runs: many numbers of rows, rows apart, threads.
+
+use super::expected::Expected;
+use crate::commands::predict::Predictor;
+use sched_llvm::runtime::Kind;
+use sched_llvm::{Output as Results, Rows};
+use schedc_data::{Number, Values};
+use std::collections::BTreeSet;
+use std::fmt;
+use std::time::Instant;
+
+/// Numbers of rows around the widths of vectors.
+const COUNTS: [usize; 26] =
+    [1, 2, 3, 4, 5, 7, 8, 9, 12, 15, 16, 17, 24, 31, 32, 33, 48, 63, 64, 65, 100, 127, 128, 129, 255, 257];
+/// What comes of the model that is worth a call of few rows, and then all.
+const KINDS: [Kind; 4] = [Kind::Leaf, Kind::Raw, Kind::Value, Kind::Class];
+/// Values between rows that are apart.
+const GAP: usize = 3;
+/// Threads of calls that may have several.
+const THREADS: i32 = 3;
+/// Results behind the last, which stay as they are.
+const GUARD: usize = 8;
+/// Differences that are kept of one run of calls.
+const MOST: usize = 256;
+
+/// How rows are handed over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// Whether they are doubles.
+    pub doubles: bool,
+    /// How many there are.
+    pub rows: usize,
+    /// Values between the end of a row and the start of the next.
+    pub gap: usize,
+    /// The most threads.
+    pub threads: i32,
+}
+
+impl fmt::Display for Shape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let noun = if self.rows == 1 { "row" } else { "rows" };
+        write!(f, "{} {noun} of {}", self.rows, if self.doubles { "f64" } else { "f32" })?;
+        if self.gap > 0 {
+            write!(f, ", {} values apart", self.gap)?;
+        }
+        if self.threads > 1 {
+            write!(f, ", {} threads", self.threads)?;
+        }
+        Ok(())
+    }
+}
+
+/// A result that is not the walker's.
+#[derive(Clone, Copy, Debug)]
+pub struct Difference {
+    /// The output.
+    pub kind: Kind,
+    /// The row, among all of the block.
+    pub row: usize,
+    /// The column of the output.
+    pub column: usize,
+    /// What the code gives.
+    pub found: f64,
+    /// What the walker gives.
+    pub expected: f64,
+    /// The call.
+    pub shape: Shape,
+}
+
+/// A run of calls over all rows.
+struct Pass {
+    /// Rows of each call, over and over.
+    counts: Vec<usize>,
+    gap: usize,
+    threads: i32,
+    kinds: &'static [Kind],
+}
+
+/// What runs, and how it is compared.
+pub struct Calls<'a> {
+    /// The code.
+    pub code: &'a dyn Predictor,
+    /// Whether sums are the trainer's to the last bit.
+    pub exact: bool,
+    /// Numbers of rows that matter to the schedule.
+    pub counts: BTreeSet<usize>,
+    /// Whether each call takes long, so that few are made.
+    pub slow: bool,
+    /// The outputs' columns: leaves, margins, values, classes.
+    pub widths: [usize; 4],
+    /// When to stop.
+    pub until: Instant,
+}
+
+/// What calls gave.
+#[derive(Default)]
+pub struct Outcome {
+    /// Calls that were made.
+    pub calls: u64,
+    /// Results that were compared, by kind.
+    pub compared: [u64; 4],
+    /// What differs, at most so many.
+    pub differences: Vec<Difference>,
+    /// Whether time ran out.
+    pub stopped: bool,
+}
+
+/// The numbers of rows that calls have, for a schedule that asks for some.
+pub fn counts(asked: impl IntoIterator<Item = usize>) -> BTreeSet<usize> {
+    let around = asked.into_iter().flat_map(|rows| [rows.saturating_sub(1), rows, rows + 1]);
+    around.chain(COUNTS).filter(|rows| (1..=4096).contains(rows)).collect()
+}
+
+impl Calls<'_> {
+    fn width(&self, kind: Kind) -> usize {
+        self.widths[KINDS.iter().position(|other| *other == kind).unwrap_or(0)]
+    }
+
+    fn passes(&self, rows: usize) -> Vec<Pass> {
+        let pass = |counts: Vec<usize>, gap, threads, kinds| Pass { counts, gap, threads, kinds };
+        let mut mixed: Vec<usize> = self.counts.iter().copied().collect();
+        // Large and small calls take turns.
+        let half = mixed.len() / 2;
+        mixed.rotate_left(half);
+        if self.slow {
+            return vec![pass(vec![rows], 0, 1, &KINDS), pass(vec![1, 33, 7], 0, 1, &KINDS[..1])];
+        }
+        vec![
+            pass(vec![rows], 0, 1, &KINDS),
+            pass(vec![rows], GAP, THREADS, &KINDS[..3]),
+            pass(vec![1], 0, 1, &KINDS),
+            pass(mixed.clone(), GAP, 1, &KINDS[..3]),
+            pass(mixed, 0, THREADS, &KINDS[..3]),
+        ]
+    }
+
+    /// Makes all calls with a block of rows.
+    pub fn run(
+        &self,
+        rows: &Values,
+        features: usize,
+        expected: &Expected,
+        outcome: &mut Outcome,
+    ) -> Result<(), String> {
+        let count = match rows {
+            Values::F32(values) => values.len() / features.max(1),
+            Values::F64(values) => values.len() / features.max(1),
+        };
+        let mut passes = self.passes(count);
+        let bounds = self.counts.iter().filter(|rows| !self.slow && !COUNTS.contains(rows) && **rows < count);
+        passes.extend(bounds.map(|rows| Pass {
+            counts: vec![*rows],
+            gap: 0,
+            threads: 1,
+            kinds: &KINDS[1..2],
+        }));
+        for pass in &passes {
+            for kind in pass.kinds.iter().filter(|kind| self.width(**kind) > 0) {
+                if Instant::now() > self.until {
+                    outcome.stopped = true;
+                    return Ok(());
+                }
+                self.pass(pass, *kind, rows, (features, count), expected, outcome)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn pass(
+        &self,
+        pass: &Pass,
+        kind: Kind,
+        rows: &Values,
+        (features, count): (usize, usize),
+        expected: &Expected,
+        outcome: &mut Outcome,
+    ) -> Result<(), String> {
+        // Each number of rows has its turn, however few rows there are.
+        let all = count.max(pass.counts.iter().sum());
+        let (mut first, mut turn) = (0, 0);
+        while first < all && count > 0 {
+            let doubles = matches!(rows, Values::F64(_));
+            let n = pass.counts[turn % pass.counts.len()].min(all - first);
+            let shape = Shape { doubles, rows: n, gap: pass.gap, threads: pass.threads };
+            let found = self.call(kind, rows, features, (first, count), shape)?;
+            outcome.calls += 1;
+            let width = self.width(kind);
+            let place = KINDS.iter().position(|other| *other == kind).unwrap_or(0);
+            outcome.compared[place] += (n * width) as u64;
+            for (at, found) in found.into_iter().enumerate() {
+                let (row, column) = ((first + at / width) % count, at % width);
+                let (wanted, slack) = self.expected(kind, row * width + column, expected);
+                if !is_same(found, wanted, slack) && outcome.differences.len() < MOST {
+                    outcome.differences.push(Difference {
+                        kind,
+                        row,
+                        column,
+                        found,
+                        expected: wanted,
+                        shape,
+                    });
+                }
+            }
+            (first, turn) = (first + n, turn + 1);
+        }
+        Ok(())
+    }
+
+    /// What is wanted, and how far it may be off.
+    fn expected(&self, kind: Kind, at: usize, expected: &Expected) -> (f64, f64) {
+        match kind {
+            Kind::Leaf => (expected.leaves[at].into(), 0.0),
+            Kind::Raw => (expected.margins[at], if self.exact { 0.0 } else { expected.slack[at] }),
+            Kind::Value => (expected.values[at], 0.0),
+            Kind::Class => (expected.classes[at].into(), 0.0),
+        }
+    }
+
+    /// Whether a result is what was wanted where something else was found.
+    pub fn is_right(&self, difference: &Difference, found: f64, expected: &Expected) -> bool {
+        let at = difference.row * self.width(difference.kind) + difference.column;
+        let (wanted, slack) = self.expected(difference.kind, at, expected);
+        is_same(found, wanted, slack)
+    }
+
+    /// One call on rows from the first one on, which come again behind the last.
+    pub fn call(
+        &self,
+        kind: Kind,
+        rows: &Values,
+        features: usize,
+        (first, count): (usize, usize),
+        shape: Shape,
+    ) -> Result<Vec<f64>, String> {
+        let (floats, doubles);
+        let stride = if shape.gap == 0 { 0 } else { features + shape.gap };
+        let laid = match rows {
+            Values::F32(values) => {
+                floats = laid_out(values, features, (first, count), shape, f32::NAN);
+                Rows::F32(&floats)
+            }
+            Values::F64(values) => {
+                doubles = laid_out(values, features, (first, count), shape, f64::NAN);
+                Rows::F64(&doubles)
+            }
+        };
+        let wanted = shape.rows * self.width(kind);
+        let room = wanted + GUARD;
+        let call =
+            |out: Results| self.code.predict_apart(kind, (laid, stride), shape.rows, out, shape.threads);
+        // What no code writes is seen: no result is this number, and what lies behind the results keeps it.
+        const MARK: i32 = i32::MIN + 7;
+        let mark = f64::from(MARK);
+        let mut found: Vec<f64> = match (kind, self.code.number(kind)) {
+            (Kind::Class, _) | (_, Number::F32) => {
+                let mut out = vec![MARK as f32; room];
+                call(Results::F32(&mut out))?;
+                out.into_iter().map(f64::from).collect()
+            }
+            (_, Number::F64) => {
+                let mut out = vec![mark; room];
+                call(Results::F64(&mut out))?;
+                out
+            }
+            (_, Number::I32) => {
+                let mut out = vec![MARK; room];
+                call(Results::I32(&mut out))?;
+                out.into_iter().map(f64::from).collect()
+            }
+        };
+        let behind = found.split_off(wanted);
+        if behind.iter().any(|x| *x != mark && *x != f64::from(MARK as f32)) {
+            return Err(format!("a call with {shape} writes behind its results"));
+        }
+        Ok(found)
+    }
+}
+
+/// Rows of a call as they lie in memory.
+fn laid_out<T: Copy>(
+    values: &[T],
+    features: usize,
+    (first, count): (usize, usize),
+    shape: Shape,
+    between: T,
+) -> Vec<T> {
+    let mut laid = Vec::with_capacity(shape.rows * (features + shape.gap));
+    for row in (first..first + shape.rows).map(|row| row % count.max(1)) {
+        laid.extend(values.iter().skip(row * features).take(features));
+        laid.extend(std::iter::repeat_n(between, shape.gap));
+    }
+    laid
+}
+
+/// Whether a result is the wanted one: all NaNs are one value.
+fn is_same(found: f64, wanted: f64, slack: f64) -> bool {
+    if found.is_nan() || wanted.is_nan() {
+        return found.is_nan() == wanted.is_nan();
+    }
+    found.to_bits() == wanted.to_bits()
+        || (slack > 0.0 && ((found - wanted).abs() <= slack || found == wanted))
+}

@@ -1,0 +1,108 @@
+//! What the walker says of rows: the definition that all code is compared with.
+
+use sched_forest::{
+    Float, Forest, Real, Target, Transform, WalkError, predict, predict_classes, predict_leaves,
+    predict_margins,
+};
+use std::thread::Builder;
+
+/// Results of rows, widened.
+#[derive(Default)]
+pub struct Expected {
+    /// The trainer's numbers of the leaves.
+    pub leaves: Vec<u32>,
+    /// Margins, in the type of results.
+    pub margins: Vec<f64>,
+    /// How far each margin may be off where the order of additions is free.
+    pub slack: Vec<f64>,
+    /// Predictions.
+    pub values: Vec<f64>,
+    /// Classes; none if the model has none.
+    pub classes: Vec<u32>,
+}
+
+impl Expected {
+    /// Walks all rows, in two threads where the system has them.
+    pub fn new<X: Real + Sync>(forest: &Forest, rows: &[X]) -> Result<Expected, WalkError> {
+        let count = rows.len() / forest.num_features.max(1);
+        let (first, second) = rows.split_at(count / 2 * forest.num_features);
+        let (first, second) = std::thread::scope(|scope| {
+            let other = Builder::new().spawn_scoped(scope, || Expected::part(forest, first));
+            let second = Expected::part(forest, second);
+            let first = match other {
+                Ok(other) => other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+                Err(_) => Expected::part(forest, first),
+            };
+            (first, second)
+        });
+        let (mut all, more) = (first?, second?);
+        all.leaves.extend(more.leaves);
+        all.margins.extend(more.margins);
+        all.slack.extend(more.slack);
+        all.values.extend(more.values);
+        all.classes.extend(more.classes);
+        Ok(all)
+    }
+
+    fn part<X: Real>(forest: &Forest, rows: &[X]) -> Result<Expected, WalkError> {
+        let count = rows.len() / forest.num_features.max(1);
+        let mut expected = Expected {
+            leaves: vec![0; count * forest.trees.len()],
+            margins: vec![0.0; count * forest.num_margins],
+            slack: Vec::new(),
+            values: vec![0.0; count * forest.num_outputs()],
+            classes: if forest.is_classifier() {
+                vec![0; count * forest.num_classes_out()]
+            } else {
+                Vec::new()
+            },
+        };
+        predict_leaves(forest, rows, &mut expected.leaves)?;
+        predict_margins(forest, rows, &mut expected.margins)?;
+        if forest.types.output == Float::F32 {
+            expected.margins.iter_mut().for_each(|x| *x = f64::from(*x as f32));
+        }
+        predict(forest, rows, &mut expected.values)?;
+        if forest.is_classifier() {
+            predict_classes(forest, rows, &mut expected.classes)?;
+        }
+        let size = 1e-6 * raw_factor(forest);
+        for row in rows.chunks_exact(forest.num_features.max(1)) {
+            expected.slack.extend(magnitudes(forest, row).into_iter().map(|sum| sum * size));
+        }
+        Ok(expected)
+    }
+}
+
+/// How much larger the steps before margins make differences of sums.
+fn raw_factor(forest: &Forest) -> f64 {
+    let factor = |step: &Transform| match step {
+        Transform::Scale { factor, .. } => factor.abs(),
+        Transform::Divide { by } => 1.0 / by.abs(),
+        // Such steps come behind margins.
+        _ => 1.0,
+    };
+    forest.output.raw.iter().map(factor).product()
+}
+
+/// The magnitudes that make up the margins of a row: base values and leaves.
+fn magnitudes<X: Real>(forest: &Forest, row: &[X]) -> Vec<f64> {
+    let mut sums: Vec<f64> = forest.base.iter().map(|base| base.abs()).collect();
+    for (number, tree) in forest.trees.iter().enumerate() {
+        let leaf = forest.leaf(tree, row);
+        // What a linear leaf adds is bounded by its terms.
+        let linear = forest.linear.get(number).filter(|leaves| !leaves.is_empty());
+        let terms = linear.map_or(0.0, |leaves| {
+            let place = tree.leaves.iter().position(|other| std::ptr::eq(other, leaf)).unwrap_or(0);
+            let terms = leaves[place].terms.iter();
+            let x = |feature: u32| row.get(feature as usize).map_or(0.0, |x| x.widen().abs());
+            leaves[place].constant.abs()
+                + terms.map(|(feature, factor)| factor.abs() * x(*feature)).sum::<f64>()
+        });
+        match tree.target {
+            Target::One(margin) => sums[margin as usize] += leaf.values[0].abs() + terms,
+            Target::All => sums.iter_mut().zip(&leaf.values).for_each(|(sum, value)| *sum += value.abs()),
+        }
+    }
+    sums
+}

@@ -1,0 +1,285 @@
+//! From a result that differs to the row, tree, node, feature and value that it comes from.
+
+use super::calls::Difference;
+use sched_forest::{Comparison, Float, Forest, Leaf, NodeRef, Predicate, Target, Tree};
+use sched_llvm::runtime::Kind;
+use serde_json::{Value, json};
+use std::fmt::Write;
+
+/// Leaves that are tried as the one that a wrong margin comes from.
+const MOST_TRIES: usize = 1 << 26;
+
+/// A difference, explained.
+pub struct Found {
+    /// What differs.
+    pub difference: Difference,
+    /// Whether a call with this row alone gives the same.
+    pub alone: bool,
+    /// The row, as it was handed over.
+    pub row: Vec<f64>,
+    /// Where its walk goes wrong, if that can be told.
+    pub turn: Option<Turn>,
+}
+
+/// Where a walk goes another way.
+pub struct Turn {
+    /// The tree, by the model's numbers.
+    pub tree: u32,
+    /// The leaf that the walker reaches.
+    pub expected: u32,
+    /// The leaf that the code reaches.
+    pub found: u32,
+    /// Whether the leaf was found out from a margin, so that another one with the same value may be meant.
+    pub from_margin: bool,
+    /// The node at which both ways part; none if there is no such leaf.
+    pub node: Option<Test>,
+}
+
+/// A node and what is tested there.
+pub struct Test {
+    /// Edges between it and the root.
+    pub depth: usize,
+    /// The feature.
+    pub feature: u32,
+    /// Its name, if it has one.
+    pub name: Option<String>,
+    /// The row's value.
+    pub value: f64,
+    /// The test in words.
+    pub test: String,
+    /// Whether the value goes left.
+    pub left: bool,
+}
+
+impl Found {
+    /// Explains a difference of a row.
+    pub fn new(forest: &Forest, difference: Difference, row: Vec<f64>, alone: bool, exact: bool) -> Found {
+        let turn = match difference.kind {
+            Kind::Leaf => forest.trees.get(difference.column).map(|tree| {
+                let expected = forest.leaf(tree, &row).source;
+                // Leaves are numbers of 32 bits.
+                turn(forest, tree, &row, expected, difference.found as u32)
+            }),
+            Kind::Raw if exact => wrong_leaf(forest, &difference, &row),
+            Kind::Raw | Kind::Value | Kind::Class => None,
+        };
+        Found { difference, alone, row, turn }
+    }
+
+    /// For people.
+    pub fn describe(&self) -> String {
+        let Difference { kind, column, found, expected, shape, .. } = self.difference;
+        let mut text = match kind {
+            Kind::Leaf => String::new(),
+            Kind::Raw => format!(
+                "  margin {column} is {found:?} ({}), not {expected:?} ({})\n",
+                bits(found),
+                bits(expected)
+            ),
+            Kind::Value => format!(
+                "  value {column} is {found:?} ({}), not {expected:?} ({})\n",
+                bits(found),
+                bits(expected)
+            ),
+            Kind::Class => format!("  class {column} is {found}, not {expected}\n"),
+        };
+        // Writing to a string cannot fail.
+        let _ = writeln!(
+            text,
+            "  call        {shape}; {}",
+            match self.alone {
+                true => "the row alone differs, too",
+                false => "the row alone does not differ",
+            }
+        );
+        if let Some(turn) = &self.turn {
+            let perhaps = if turn.from_margin { ", as the margin tells" } else { "" };
+            let _ = writeln!(
+                text,
+                "  tree {}      ends in leaf {}, not in leaf {}{perhaps}",
+                turn.tree, turn.found, turn.expected
+            );
+            match &turn.node {
+                Some(test) => {
+                    let name = test.name.as_ref().map_or_else(String::new, |name| format!(" ({name})"));
+                    let side = if test.left { "left" } else { "right" };
+                    let _ = writeln!(
+                        text,
+                        "  node        at depth {}: feature {}{name} is {:?} ({}), and goes {side} at `{}`",
+                        test.depth,
+                        test.feature,
+                        test.value,
+                        bits(test.value),
+                        test.test
+                    );
+                }
+                None => text += "  node        there is no such leaf in the tree\n",
+            }
+        }
+        text
+    }
+
+    /// For programs.
+    pub fn to_json(&self) -> Value {
+        let Difference { kind, row, column, found, expected, shape } = self.difference;
+        let number = |x: f64| json!({ "value": format!("{x:?}"), "bits": bits(x) });
+        let turn = self.turn.as_ref().map(|turn| {
+            let node = turn.node.as_ref().map(|test| {
+                json!({
+                    "depth": test.depth,
+                    "feature": test.feature,
+                    "name": test.name,
+                    "value": number(test.value),
+                    "test": test.test,
+                    "goes": if test.left { "left" } else { "right" },
+                })
+            });
+            json!({
+                "tree": turn.tree,
+                "expected_leaf": turn.expected,
+                "found_leaf": turn.found,
+                "from_margin": turn.from_margin,
+                "node": node,
+            })
+        });
+        json!({
+            "output": name(kind),
+            "row": row,
+            "column": column,
+            "found": number(found),
+            "expected": number(expected),
+            "call": {
+                "rows": shape.rows,
+                "type": if shape.doubles { "f64" } else { "f32" },
+                "gap": shape.gap,
+                "threads": shape.threads,
+            },
+            "alone": self.alone,
+            "walk": turn,
+            "values": self.row.iter().map(|x| number(*x)).collect::<Vec<_>>(),
+        })
+    }
+}
+
+/// What an output is called.
+pub fn name(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Leaf => "leaf",
+        Kind::Raw => "raw",
+        Kind::Value => "value",
+        Kind::Class => "class",
+    }
+}
+
+/// The bits of a number, in its narrowest type.
+pub fn bits(x: f64) -> String {
+    let narrow = x as f32;
+    if x.is_nan() || f64::from(narrow) == x {
+        format!("{:#010x}", narrow.to_bits())
+    } else {
+        format!("{:#018x}", x.to_bits())
+    }
+}
+
+/// Where the ways to two leaves part.
+pub fn turn(forest: &Forest, tree: &Tree, row: &[f64], expected: u32, found: u32) -> Turn {
+    let ways = [expected, found].map(|source| way(tree, source));
+    let node = match ways {
+        [Some(one), Some(other)] => {
+            let together = one.iter().zip(&other).take_while(|(one, other)| one == other).count();
+            one.get(together).map(|(index, left)| {
+                let inner = &tree.inner[*index as usize];
+                Test {
+                    depth: together,
+                    feature: inner.feature,
+                    name: forest.feature_names.get(inner.feature as usize).cloned(),
+                    value: row.get(inner.feature as usize).copied().unwrap_or(f64::NAN),
+                    test: words(forest, &inner.predicate, inner.missing_left),
+                    left: *left,
+                }
+            })
+        }
+        _ => None,
+    };
+    Turn { tree: tree.source, expected, found, from_margin: false, node }
+}
+
+/// The way to the leaf of a number: nodes, and whether it goes left there.
+fn way(tree: &Tree, source: u32) -> Option<Vec<(u32, bool)>> {
+    let leaf = tree.leaves.iter().position(|leaf| leaf.source == source)?;
+    let mut above: Vec<Option<(u32, bool)>> = vec![None; tree.inner.len()];
+    let mut end = None;
+    for (index, inner) in (0..).zip(&tree.inner) {
+        for (child, left) in [(inner.left, true), (inner.right, false)] {
+            match child {
+                NodeRef::Inner(child) => above[child as usize] = Some((index, left)),
+                NodeRef::Leaf(found) if found as usize == leaf => end = Some((index, left)),
+                NodeRef::Leaf(_) => {}
+            }
+        }
+    }
+    let mut way: Vec<(u32, bool)> = std::iter::successors(end, |(index, _)| above[*index as usize]).collect();
+    way.reverse();
+    Some(way)
+}
+
+fn words(forest: &Forest, predicate: &Predicate, missing_left: bool) -> String {
+    let sign = match forest.comparison {
+        Comparison::Less => "<",
+        Comparison::LessOrEqual => "<=",
+    };
+    let side = if missing_left { "left" } else { "right" };
+    match predicate {
+        Predicate::Numeric { threshold } => {
+            format!("x {sign} {threshold:?} ({}), missing {side}", bits(*threshold))
+        }
+        Predicate::NumericNotZero { threshold } => {
+            format!("x {sign} {threshold:?} ({}), missing and zero {side}", bits(*threshold))
+        }
+        Predicate::Equal { value } => format!("x == {value:?} ({}), missing {side}", bits(*value)),
+        Predicate::Member { set } => format!("x is in set {set}, missing {side}"),
+    }
+}
+
+/// The one leaf that makes a margin what it is, if there is one: of several the one whose way parts latest.
+fn wrong_leaf(forest: &Forest, difference: &Difference, row: &[f64]) -> Option<Turn> {
+    let is_plain = forest.linear.is_empty() && forest.output.raw.is_empty();
+    let leaves: usize = forest.trees.iter().map(|tree| tree.leaves.len()).sum();
+    if !is_plain || leaves.saturating_mul(forest.trees.len()) > MOST_TRIES {
+        return None;
+    }
+    let margin = difference.column;
+    let round = |x: f64| match forest.types.accumulator {
+        Float::F32 => f64::from(x as f32),
+        Float::F64 => x,
+    };
+    let result = |x: f64| match forest.types.output {
+        Float::F32 => f64::from(x as f32),
+        Float::F64 => x,
+    };
+    let value = |tree: &Tree, leaf: &Leaf| match tree.target {
+        Target::One(target) => (target as usize == margin).then(|| leaf.values[0]),
+        Target::All => leaf.values.get(margin).copied(),
+    };
+    let reached: Vec<Option<f64>> =
+        forest.trees.iter().map(|tree| value(tree, forest.leaf(tree, row))).collect();
+    let add = |sum: f64, value: &Option<f64>| value.map_or(sum, |value| round(sum + value));
+    let mut before = forest.base[margin];
+    let mut best: Option<Turn> = None;
+    for (number, tree) in forest.trees.iter().enumerate() {
+        let right = forest.leaf(tree, row);
+        for leaf in tree.leaves.iter().filter(|leaf| leaf.source != right.source) {
+            let Some(own) = value(tree, leaf) else { break };
+            let sum = reached[number + 1..].iter().fold(round(before + own), add);
+            if result(sum).to_bits() == difference.found.to_bits() {
+                let found = Turn { from_margin: true, ..turn(forest, tree, row, right.source, leaf.source) };
+                let depth = |turn: &Turn| turn.node.as_ref().map(|test| test.depth);
+                if best.as_ref().is_none_or(|best| depth(&found) > depth(best)) {
+                    best = Some(found);
+                }
+            }
+        }
+        before = add(before, &reached[number]);
+    }
+    best
+}

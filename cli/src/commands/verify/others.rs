@@ -1,0 +1,189 @@
+//! Predictions by others, compared with the walker's.
+
+use super::expected::Expected;
+use super::found::{Test, Turn, bits, name, turn};
+use super::run::row_of;
+use sched_forest::{Float, Forest};
+use sched_llvm::runtime::Kind;
+use schedc_data::Values;
+use serde_json::{Value, json};
+use std::fmt::Write;
+
+/// How far numbers may be off for each unit, where nobody says.
+const TOLERANCES: [(Float, f64); 2] = [(Float::F32, 1e-6), (Float::F64, 1e-9)];
+
+/// Numbers of others.
+pub struct Theirs {
+    /// Whose they are.
+    pub who: String,
+    /// What they are.
+    pub kind: Kind,
+    /// They themselves.
+    pub values: Values,
+}
+
+/// What came of a comparison.
+pub struct Comparison {
+    who: String,
+    kind: Kind,
+    numbers: usize,
+    /// Numbers with the same bits.
+    same: usize,
+    /// Numbers that are further off than they may be.
+    off: usize,
+    /// The largest difference.
+    largest: f64,
+    tolerance: f64,
+    first: Option<First>,
+}
+
+/// The first number that is too far off.
+struct First {
+    row: usize,
+    column: usize,
+    theirs: f64,
+    ours: f64,
+    /// For a leaf.
+    turn: Option<Turn>,
+}
+
+/// How far numbers of a model may be off.
+pub fn tolerance(forest: &Forest, asked: Option<f64>) -> f64 {
+    let usual = TOLERANCES.iter().find(|(float, _)| *float == forest.types.output);
+    asked.unwrap_or(usual.map_or(0.0, |(_, size)| *size))
+}
+
+impl Comparison {
+    /// Compares numbers with the walker's; they must be as many. Those in single precision are compared in single precision.
+    pub fn new(
+        forest: &Forest,
+        rows: &Values,
+        expected: &Expected,
+        theirs: Theirs,
+        tolerance: f64,
+    ) -> Comparison {
+        let ours: Vec<f64> = match theirs.kind {
+            Kind::Leaf => expected.leaves.iter().map(|leaf| f64::from(*leaf)).collect(),
+            Kind::Raw => expected.margins.clone(),
+            Kind::Value => expected.values.clone(),
+            Kind::Class => expected.classes.iter().map(|class| f64::from(*class)).collect(),
+        };
+        let (values, narrow): (Vec<f64>, bool) = match theirs.values {
+            Values::F32(values) => (values.into_iter().map(f64::from).collect(), true),
+            Values::F64(values) => (values, false),
+        };
+        let exact = matches!(theirs.kind, Kind::Leaf | Kind::Class);
+        let tolerance = if exact { 0.0 } else { tolerance };
+        let columns = (ours.len() / rows_in(rows, forest).max(1)).max(1);
+        let mut comparison = Comparison {
+            who: theirs.who,
+            kind: theirs.kind,
+            numbers: ours.len(),
+            same: 0,
+            off: 0,
+            largest: 0.0,
+            tolerance,
+            first: None,
+        };
+        for (at, (theirs, ours)) in values.iter().zip(&ours).enumerate() {
+            let ours = if narrow { f64::from(*ours as f32) } else { *ours };
+            let distance = (theirs - ours).abs();
+            if theirs.to_bits() == ours.to_bits() || (theirs.is_nan() && ours.is_nan()) || *theirs == ours {
+                comparison.same += 1;
+                continue;
+            }
+            // A distance that is no number is one from NaN or between infinities.
+            comparison.largest =
+                comparison.largest.max(if distance.is_nan() { f64::INFINITY } else { distance });
+            if distance <= tolerance * ours.abs().max(1.0) {
+                continue;
+            }
+            comparison.off += 1;
+            comparison.first.get_or_insert_with(|| {
+                let (row, column) = (at / columns, at % columns);
+                let turn = (comparison.kind == Kind::Leaf).then(|| {
+                    let values = row_of(rows, forest.num_features, row);
+                    turn(forest, &forest.trees[column], &values, ours as u32, *theirs as u32)
+                });
+                First { row, column, theirs: *theirs, ours, turn }
+            });
+        }
+        comparison
+    }
+
+    /// Whether all is as near as it should be.
+    pub fn is_equal(&self) -> bool {
+        self.off == 0
+    }
+
+    /// For people.
+    pub fn write(&self, out: &mut String) -> std::fmt::Result {
+        let Comparison { who, numbers, same, off, largest, .. } = self;
+        write!(out, "  {who}: {} of {numbers} {} are equal", same, plural(self.kind))?;
+        if same < numbers {
+            write!(out, ", the others off by {largest:e} at most")?;
+        }
+        writeln!(out)?;
+        let Some(first) = &self.first else { return Ok(()) };
+        writeln!(out, "    {off} are too far off (more than {:e} for each unit)", self.tolerance)?;
+        writeln!(
+            out,
+            "    row {}, column {}: {:?} ({}), not {:?} ({})",
+            first.row,
+            first.column,
+            first.theirs,
+            bits(first.theirs),
+            first.ours,
+            bits(first.ours)
+        )?;
+        if let Some(Turn { tree, node: Some(test), .. }) = &first.turn {
+            let Test { depth, feature, value, test, left, .. } = test;
+            let side = if *left { "left" } else { "right" };
+            writeln!(
+                out,
+                "    tree {tree}, depth {depth}: feature {feature} is {value:?} ({}), and goes {side} here at `{test}`",
+                bits(*value)
+            )?;
+        }
+        Ok(())
+    }
+
+    /// For programs.
+    pub fn to_json(&self) -> Value {
+        let first = self.first.as_ref().map(|first| {
+            json!({
+                "row": first.row,
+                "column": first.column,
+                "theirs": { "value": format!("{:?}", first.theirs), "bits": bits(first.theirs) },
+                "ours": { "value": format!("{:?}", first.ours), "bits": bits(first.ours) },
+            })
+        });
+        json!({
+            "who": self.who,
+            "output": name(self.kind),
+            "numbers": self.numbers,
+            "equal": self.same,
+            "too_far_off": self.off,
+            "largest_difference": self.largest,
+            "tolerance": self.tolerance,
+            "first": first,
+        })
+    }
+}
+
+fn plural(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Leaf => "leaves",
+        Kind::Raw => "margins",
+        Kind::Value => "values",
+        Kind::Class => "classes",
+    }
+}
+
+fn rows_in(rows: &Values, forest: &Forest) -> usize {
+    let count = match rows {
+        Values::F32(values) => values.len(),
+        Values::F64(values) => values.len(),
+    };
+    count / forest.num_features.max(1)
+}

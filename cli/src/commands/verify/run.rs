@@ -1,0 +1,242 @@
+//! Solving rows and running them, block by block.
+
+use super::calls::{Calls, Difference, Outcome, Shape};
+use super::expected::Expected;
+use super::found::Found;
+use super::report::RowsOf;
+use crate::commands::predict::Predictor;
+use sched_forest::{Boundary, BoundaryOptions, Float, Forest};
+use sched_llvm::runtime::Kind;
+use schedc_data::Values;
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+/// Rows of a block, at most.
+const MOST_ROWS: usize = 8192;
+/// Rows of a block for code that is slow, of which one block has to do.
+const FEW_ROWS: usize = 192;
+/// Values of a block, and leaves of it, at most.
+const MOST_NUMBERS: usize = 1 << 22;
+
+/// Code to verify, and how.
+pub struct Run<'a> {
+    /// The model.
+    pub forest: &'a Forest,
+    /// Its code.
+    pub code: &'a dyn Predictor,
+    /// Whether the code adds in the model's order.
+    pub exact: bool,
+    /// Numbers of rows that matter to the schedule.
+    pub counts: BTreeSet<usize>,
+    /// Whether each call takes long.
+    pub slow: bool,
+    /// When to stop.
+    pub until: Instant,
+}
+
+/// What came of a run.
+#[derive(Default)]
+pub struct Verified {
+    /// Rows of each type.
+    pub rows: Vec<RowsOf>,
+    /// What calls gave.
+    pub outcome: Outcome,
+    /// Leaves that no row can reach: tree and leaf, by the model's numbers.
+    pub unreachable: Vec<(u32, u32)>,
+    /// The first difference.
+    pub found: Option<Found>,
+    /// Rows of the block in which something differs, for which it does.
+    pub failing: Option<Values>,
+}
+
+impl Run<'_> {
+    /// The outputs that are compared, with their columns.
+    pub fn outputs(&self) -> [(Kind, usize); 4] {
+        let forest = self.forest;
+        let classes = if forest.is_classifier() { forest.num_classes_out() } else { 0 };
+        let wanted = [
+            (Kind::Leaf, forest.trees.len()),
+            (Kind::Raw, forest.num_margins),
+            // What is made of sums in another order has no bound.
+            (Kind::Value, if self.exact { forest.num_outputs() } else { 0 }),
+            (Kind::Class, if self.exact { classes } else { 0 }),
+        ];
+        wanted.map(|(kind, columns)| (kind, if self.code.num_outputs(kind) == columns { columns } else { 0 }))
+    }
+
+    /// Solves and runs rows of both types, the model's own first, and then those that are given.
+    ///
+    /// # Errors
+    /// What the code says where it cannot be called.
+    pub fn verify(&self, given: &[Values], progress: &mut dyn FnMut(u64)) -> Result<Verified, String> {
+        let mut verified = Verified::default();
+        let own = self.forest.types.input;
+        let other = if own == Float::F32 { Float::F64 } else { Float::F32 };
+        let now = Instant::now();
+        let whole = self.until.saturating_duration_since(now);
+        let parts = [(own, now + whole.mul_f64(0.6)), (other, self.until)];
+        for (number, (float, until)) in parts.into_iter().enumerate() {
+            let mut boundary = Boundary::new(self.forest, BoundaryOptions { rows: float, finite: false });
+            let mut rows =
+                RowsOf { float: type_name(float), solved: 0, given: 0, coverage: boundary.coverage() };
+            self.solved(&mut boundary, float, until, &mut rows, &mut verified, progress)?;
+            for values in
+                given.iter().filter(|values| matches!(values, Values::F64(_)) == (float == Float::F64))
+            {
+                rows.given += self.given(values, &mut verified)?;
+            }
+            rows.coverage = boundary.coverage();
+            verified.rows.push(rows);
+            if number == 0 {
+                let leaves = boundary.unreachable_leaves();
+                verified.unreachable = leaves.map(|(tree, leaf)| self.numbers(tree, leaf)).collect();
+            }
+            if verified.found.is_some() {
+                break;
+            }
+        }
+        Ok(verified)
+    }
+
+    /// The model's numbers of a tree and of a leaf.
+    fn numbers(&self, tree: usize, leaf: u32) -> (u32, u32) {
+        let tree = &self.forest.trees[tree];
+        (tree.source, tree.leaves[leaf as usize].source)
+    }
+
+    fn rows_of_block(&self) -> usize {
+        let widest = self.forest.num_features.max(self.forest.trees.len()).max(1);
+        (MOST_NUMBERS / widest).clamp(1, if self.slow { FEW_ROWS } else { MOST_ROWS })
+    }
+
+    fn solved(
+        &self,
+        boundary: &mut Boundary,
+        float: Float,
+        until: Instant,
+        rows: &mut RowsOf,
+        verified: &mut Verified,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<(), String> {
+        let most = self.rows_of_block();
+        let mut row = vec![0.0; self.forest.num_features];
+        let mut met = 0;
+        loop {
+            let mut block = Vec::new();
+            let since = Instant::now();
+            for _ in 0..most {
+                if !boundary.next_row(&mut row) {
+                    break;
+                }
+                block.extend_from_slice(&row);
+                // A little is better than nothing.
+                if since.elapsed() > Duration::from_secs(5) {
+                    break;
+                }
+            }
+            // A model whose trees test nothing has a row, too.
+            if block.is_empty() && rows.solved == 0 {
+                block.extend_from_slice(&row);
+            }
+            if block.is_empty() {
+                return Ok(());
+            }
+            rows.solved += block.len() / self.forest.num_features.max(1);
+            let values = match float {
+                Float::F32 => Values::F32(block.iter().map(|x| *x as f32).collect()),
+                Float::F64 => Values::F64(block),
+            };
+            self.block(&values, verified)?;
+            let now = boundary.coverage().met_values;
+            progress(now - met);
+            met = now;
+            verified.outcome.stopped |= Instant::now() > until;
+            if verified.found.is_some() || Instant::now() > until || self.slow {
+                return Ok(());
+            }
+        }
+    }
+
+    fn given(&self, values: &Values, verified: &mut Verified) -> Result<usize, String> {
+        let size = self.rows_of_block() * self.forest.num_features.max(1);
+        let blocks: Vec<Values> = match values {
+            Values::F32(values) => values.chunks(size).map(|block| Values::F32(block.to_vec())).collect(),
+            Values::F64(values) => values.chunks(size).map(|block| Values::F64(block.to_vec())).collect(),
+        };
+        let mut rows = 0;
+        for block in &blocks {
+            if verified.found.is_some() {
+                break;
+            }
+            self.block(block, verified)?;
+            rows += count(block, self.forest.num_features);
+        }
+        Ok(rows)
+    }
+
+    fn block(&self, rows: &Values, verified: &mut Verified) -> Result<(), String> {
+        let features = self.forest.num_features;
+        let expected = match rows {
+            Values::F32(values) => Expected::new(self.forest, values),
+            Values::F64(values) => Expected::new(self.forest, values),
+        };
+        let expected = expected.map_err(|error| error.to_string())?;
+        let calls = Calls {
+            code: self.code,
+            exact: self.exact,
+            counts: self.counts.clone(),
+            slow: self.slow,
+            widths: self.outputs().map(|(_, columns)| columns),
+            until: self.until,
+        };
+        calls.run(rows, features, &expected, &mut verified.outcome)?;
+        let differences = &verified.outcome.differences;
+        // Of a leaf it is known which tree and node it is about.
+        let telling = differences.iter().find(|difference| difference.kind == Kind::Leaf);
+        let Some(difference) = telling.or(differences.first()).copied() else { return Ok(()) };
+        let place = (difference.row, count(rows, features));
+        let shape = Shape { rows: 1, gap: 0, threads: 1, ..difference.shape };
+        let alone = calls.call(difference.kind, rows, features, place, shape)?;
+        let differs =
+            alone.get(difference.column).is_some_and(|x| !calls.is_right(&difference, *x, &expected));
+        verified.failing = Some(failing(rows, features, differences));
+        let row = row_of(rows, features, difference.row);
+        verified.found = Some(Found::new(self.forest, difference, row, differs, self.exact));
+        Ok(())
+    }
+}
+
+/// What a type is called.
+pub fn type_name(float: Float) -> &'static str {
+    match float {
+        Float::F32 => "f32",
+        Float::F64 => "f64",
+    }
+}
+
+fn count(rows: &Values, features: usize) -> usize {
+    match rows {
+        Values::F32(values) => values.len() / features.max(1),
+        Values::F64(values) => values.len() / features.max(1),
+    }
+}
+
+/// A row, widened.
+pub fn row_of(rows: &Values, features: usize, row: usize) -> Vec<f64> {
+    match rows {
+        Values::F32(values) => {
+            values.iter().skip(row * features).take(features).map(|x| f64::from(*x)).collect()
+        }
+        Values::F64(values) => values.iter().skip(row * features).take(features).copied().collect(),
+    }
+}
+
+/// The rows that differences are about, each once.
+fn failing(rows: &Values, features: usize, differences: &[Difference]) -> Values {
+    let numbers: BTreeSet<usize> = differences.iter().map(|difference| difference.row).collect();
+    let all = numbers.iter().flat_map(|row| row_of(rows, features, *row));
+    match rows {
+        Values::F32(_) => Values::F32(all.map(|x| x as f32).collect()),
+        Values::F64(_) => Values::F64(all.collect()),
+    }
+}

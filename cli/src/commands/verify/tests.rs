@@ -1,0 +1,206 @@
+//! The verifier is verified: it finds every seeded fault, and nothing in what is right.
+
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+use super::report::Report;
+use super::verify;
+use crate::args::{Cli, Color, Command, Format};
+use crate::commands::Job;
+use crate::defaults::CodeDestination;
+use crate::failure::Failure;
+use crate::schedule::Source;
+use crate::terminal::Terminal;
+use clap::Parser;
+use sched_ir::fault::{Fault, with_fault};
+use sched_llvm::Cpu;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+const EXAMPLE: &str = "examples/model/breast_cancer.json";
+
+fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+/// Verifies a model under a schedule, or under the one that is chosen.
+fn report(model: &Path, schedule: Option<&str>, options: &[&str]) -> Result<Report, Failure> {
+    let text = model.display().to_string();
+    let line = ["schedc", "verify", &text].into_iter().chain(options.iter().copied());
+    let Command::Verify(args) = Cli::try_parse_from(line).unwrap().command else { panic!("it is `verify`") };
+    let mut job = Job::load(model, &args.schedule, &args.reading, (Cpu::Native, CodeDestination::Memory))?;
+    if let Some(text) = schedule {
+        job.source = Source { name: "schedule".into(), text: text.into(), is_chosen: false, path: None };
+    }
+    let terminal = Terminal::new(Color::Never, Format::Concise, false);
+    let until = Instant::now() + Duration::from_secs(600);
+    verify(&args, &job, &[], until, &terminal).map(|done| done.report)
+}
+
+fn shown(failure: &Failure) -> String {
+    format!("{failure:?}")
+}
+
+const ROWS_IN_VECTORS: &str = "tile(batch, b0, b1, 16)\nreorder(b0, tree, b1)\n";
+
+/// Faults of code for processors, each with a schedule whose code has it, and the model.
+fn faults() -> Vec<(Fault, String, &'static str)> {
+    let vectors = |more: &str| format!("{ROWS_IN_VECTORS}{more}");
+    let groups = "tile(tree, group, member, num_trees/2)\nreorder(group, batch, member)\nparallel(group)\n";
+    let catboost = "forest/tests/fixtures/catboost/rmse.json";
+    let of_example = [
+        (Fault::SortRepeatsTree, "sortTrees(depth)".to_string()),
+        (Fault::PadLosesLeaf, "unrollWalk(tree, 4)".to_string()),
+        (Fault::TileOverruns, "tile(tree, t0, t1, 7)".to_string()),
+        (Fault::FoldForgetsSlot, groups.to_string()),
+        (Fault::WalkStopsEarly, "unrollWalk(tree, 4)".to_string()),
+        (Fault::DecisionsSwapped, "speculateWalk(tree, 2)".to_string()),
+        (Fault::LaneReadsWrongRow, vectors("interleave(b1, 4)")),
+        (Fault::RemainderDropped, vectors("interleave(b1, 3)")),
+        (Fault::TogetherRepeatsTree, vectors("vectorize(b1, 8)\ninterleave(b1, 2)\nunrollAndJam(tree)")),
+        (Fault::ArrayFlipsTies, "representation(array)".to_string()),
+        (Fault::SparseForgetsMissing, "representation(sparse)".to_string()),
+        (Fault::TileReversesOutcomes, "tileTrees(4)".to_string()),
+        (Fault::BinsFlipTies, "representation(quantized)".to_string()),
+        (Fault::SweepForgetsPlace, vectors("representation(preorder)\nvectorize(b1, 16)")),
+        (Fault::ReachFallsShort, "representation(preorder)".to_string()),
+        (Fault::CompareUnordered, "representation(array)".to_string()),
+    ];
+    let mut faults: Vec<_> = of_example.into_iter().map(|(fault, text)| (fault, text, EXAMPLE)).collect();
+    faults.push((Fault::RowsPackedAsSums, "representation(array)".to_string(), catboost));
+    faults
+}
+
+/// Faults of code for GPUs, which the simulator runs. `BankSwapped` makes code slow and nothing wrong.
+fn faults_of_launches() -> Vec<(Fault, String)> {
+    let direct = "target gpu\ntile(batch, b0, b1, 4)\nreorder(b0, b1, tree)\ngpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\n";
+    let rows = format!("{direct}cache(b0)\n");
+    let groups = "target gpu\ntile(batch, b0, b1, 4)\ntile(tree, t0, t1, 40)\nreorder(b0, b1, t0, t1)\n\
+                  gpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\ngpuDimension(t0, block.y)\n";
+    let packed = "target gpu\ntile(batch, b0, b1, 8)\ntile(b1, b2, b3, 4)\nreorder(b0, b2, tree, b3)\n\
+                  gpuDimension(b0, grid.x)\ngpuDimension(b2, block.x)\nrepresentation(quantized)\nvectorize(b3, 4)\n";
+    [
+        (Fault::SlotShared, groups),
+        (Fault::FoldForgetsSlot, groups),
+        (Fault::EmptySlotFolded, groups),
+        (Fault::GuardDropped, rows.as_str()),
+        (Fault::BarrierDropped, rows.as_str()),
+        (Fault::CopyStopsShort, rows.as_str()),
+        (Fault::PairsSwapSides, packed),
+        (Fault::WordReversesRows, packed),
+    ]
+    .map(|(fault, text)| (fault, text.to_string()))
+    .to_vec()
+}
+
+#[test]
+fn every_seeded_fault_is_found() {
+    let mut missed = Vec::new();
+    for (fault, schedule, model) in faults() {
+        let model = repository().join(model);
+        let verify = || report(&model, Some(&schedule), &[]);
+        let right = verify().unwrap_or_else(|failure| panic!("{fault:?}: {}\n{schedule}", shown(&failure)));
+        assert!(right.is_equal(), "{schedule}\n{}", right.to_text());
+        // Code that crashes or refuses is no wrong answer, but seen.
+        let found = with_fault(fault, verify).map_or(true, |report| !report.is_equal());
+        if !found {
+            missed.push(format!("{fault:?} in {schedule}"));
+        }
+    }
+    assert!(missed.is_empty(), "not found: {}", missed.join("\n"));
+}
+
+#[test]
+fn every_seeded_fault_of_launches_is_found() {
+    let mut missed = Vec::new();
+    for (fault, schedule) in faults_of_launches() {
+        let model = repository().join(EXAMPLE);
+        let verify = || report(&model, Some(&schedule), &["--simulate"]);
+        let right = verify().unwrap_or_else(|failure| panic!("{fault:?}: {}\n{schedule}", shown(&failure)));
+        assert!(right.is_equal(), "{schedule}\n{}", right.to_text());
+        let found = with_fault(fault, verify).map_or(true, |report| !report.is_equal());
+        if !found {
+            missed.push(format!("{fault:?} in {schedule}"));
+        }
+    }
+    assert!(missed.is_empty(), "not found: {}", missed.join("\n"));
+}
+
+#[test]
+fn a_difference_becomes_a_row_and_a_node() {
+    let model = repository().join(EXAMPLE);
+    let schedule = Some("representation(array)");
+    let report = with_fault(Fault::ArrayFlipsTies, || report(&model, schedule, &[])).unwrap();
+    let found = report.found.as_ref().unwrap();
+    let turn = found.turn.as_ref().unwrap();
+    assert_ne!(turn.expected, turn.found);
+    let node = turn.node.as_ref().unwrap();
+    // A value that is equal to the threshold goes right.
+    assert!(node.test.starts_with(&format!("x < {:?} ", node.value)) && !node.left, "{}", node.test);
+    assert!(found.alone);
+    let json = report.to_json();
+    assert_eq!(json["equal"], false);
+    assert_eq!(json["difference"]["walk"]["found_leaf"], turn.found);
+    assert_eq!(json["difference"]["values"].as_array().unwrap().len(), 30);
+    assert!(report.to_text().contains(&node.test));
+}
+
+/// The models of a folder.
+fn models(folder: &Path, into: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.display().to_string();
+        let is_model =
+            ["json", "ubj", "txt", "onnx", "tl"].iter().any(|end| name.ends_with(&format!(".{end}")));
+        if path.is_dir() && !name.ends_with("refused") {
+            models(&path, into);
+        } else if is_model && !name.ends_with(".expected.json") && !name.ends_with("damaged.json") {
+            into.push(path);
+        }
+    }
+}
+
+/// Verifies models in two threads, and says which differ.
+fn all_equal(paths: &[PathBuf]) {
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut problems = Vec::new();
+        while let Some(path) = paths.get(next.fetch_add(1, Ordering::Relaxed)) {
+            match report(path, None, &[]) {
+                Ok(report) if report.is_equal() && !report.outcome.stopped => {}
+                Ok(report) => problems.push(report.to_text()),
+                // Linear leaves.
+                Err(failure) if shown(&failure).contains("C0016") => {}
+                Err(failure) => problems.push(format!("{}: {}", path.display(), shown(&failure))),
+            }
+        }
+        problems
+    };
+    let problems: Vec<String> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..2).map(|_| scope.spawn(work)).collect();
+        threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
+    });
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+}
+
+#[test]
+fn fixtures_are_predicted_as_the_model_says() {
+    let mut paths = Vec::new();
+    models(&repository().join("forest/tests/fixtures"), &mut paths);
+    paths.sort();
+    assert!(paths.len() > 200, "{}", paths.len());
+    all_equal(&paths);
+}
+
+/// Real models, if `SCHEDC_MODELS` names a folder of them.
+#[test]
+fn real_models_are_predicted_as_they_say() {
+    let Some(folder) = std::env::var_os("SCHEDC_MODELS").map(PathBuf::from) else {
+        println!("skipped: SCHEDC_MODELS is not set");
+        return;
+    };
+    let mut paths = Vec::new();
+    models(&folder, &mut paths);
+    paths.retain(|path| path.file_stem().is_some_and(|stem| stem == "model"));
+    all_equal(&paths);
+}

@@ -1,0 +1,90 @@
+"""Asks the library that trained a model what it predicts for rows.
+
+usage: trainer.py LIBRARY MODEL ROWS.npy RESULT
+
+Writes RESULT.leaf.npy, RESULT.raw.npy and RESULT.value.npy, as far as the library tells them: the leaf of each tree, the
+margins, and the predictions. LIBRARY is xgboost, lightgbm, onnxruntime, catboost or treelite. Exit status 3: Python does not
+have it.
+"""
+
+import sys
+
+
+def xgboost(numpy, library, model, rows):
+    booster = library.Booster()
+    booster.load_model(model)
+    types = booster.feature_types
+    names = booster.feature_names
+    data = library.DMatrix(rows, feature_names=names, feature_types=types, enable_categorical=True)
+    yield "leaf", lambda: booster.predict(data, pred_leaf=True)
+    yield "raw", lambda: booster.predict(data, output_margin=True)
+    yield "value", lambda: booster.predict(data)
+
+
+def lightgbm(numpy, library, model, rows):
+    booster = library.Booster(model_file=model)
+    yield "leaf", lambda: booster.predict(rows, pred_leaf=True, num_iteration=-1)
+    yield "raw", lambda: booster.predict(rows, raw_score=True, num_iteration=-1)
+    yield "value", lambda: booster.predict(rows, num_iteration=-1)
+
+
+def onnxruntime(numpy, library, model, rows):
+    session = library.InferenceSession(model, providers=["CPUExecutionProvider"])
+    (given,) = session.get_inputs()
+    kind = numpy.float64 if "double" in given.type else numpy.float32
+
+    def value():
+        found = session.run(None, {given.name: rows.astype(kind)})[-1]
+        if isinstance(found, list):
+            found = [[row[label] for label in row] for row in found]
+        return numpy.asarray(found)
+
+    yield "value", value
+
+
+def catboost(numpy, library, model, rows):
+    booster = library.CatBoost()
+    booster.load_model(model, format="json")
+    if booster.get_cat_feature_indices():
+        raise ValueError("rows of categories cannot be handed over as numbers")
+    yield "leaf", lambda: booster.calc_leaf_indexes(library.Pool(rows))
+    yield "raw", lambda: booster.predict(rows, prediction_type="RawFormulaVal")
+
+
+def treelite(numpy, library, model, rows):
+    forest = library.Model.deserialize(model)
+    yield "leaf", lambda: library.gtil.predict_leaf(forest, rows)
+    yield "raw", lambda: library.gtil.predict(forest, rows, pred_margin=True)
+    yield "value", lambda: library.gtil.predict(forest, rows, pred_margin=False)
+
+
+def main():
+    name, model, rows, result = sys.argv[1:]
+    libraries = [xgboost, lightgbm, onnxruntime, catboost, treelite]
+    ask = {library.__name__: library for library in libraries}[name]
+    try:
+        import importlib
+
+        import numpy
+
+        library = importlib.import_module(name)
+        if name == "treelite":
+            importlib.import_module("treelite.gtil")
+    except ImportError as error:
+        print(error, file=sys.stderr)
+        sys.exit(3)
+    rows = numpy.load(rows)
+    print(f"{name} {getattr(library, '__version__', '')}")
+    for output, predict in ask(numpy, library, model, rows):
+        try:
+            found = numpy.asarray(predict())
+        except Exception as error:  # An output that the library does not have is no reason to ask for no other.
+            print(f"{output}: {error}".splitlines()[0], file=sys.stderr)
+            continue
+        if output == "leaf":
+            found = found.astype(numpy.int32)
+        numpy.save(f"{result}.{output}.npy", numpy.ascontiguousarray(found.reshape(len(rows), -1)))
+
+
+if __name__ == "__main__":
+    main()

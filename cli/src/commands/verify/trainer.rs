@@ -1,0 +1,198 @@
+//! The trainer's own library, asked by way of Python: the walker shares the mistakes of whoever read the model.
+
+use super::others::Theirs;
+use crate::failure::Failure;
+use crate::model::Model;
+use sched_diagnostics::usage;
+use sched_forest::{Boundary, BoundaryOptions, Float};
+use sched_llvm::runtime::Kind;
+use schedc_data::{
+    Destination, Expect, Numbers, Source, Table, Values, read_rows, write_atomically, write_table,
+};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+/// The script that Python runs.
+const SCRIPT: &str = include_str!("trainer.py");
+/// The exit status by which it says that there is no such library.
+const NO_LIBRARY: i32 = 3;
+/// Rows that trainers are given, and values in them, at most.
+const MOST_ROWS: usize = 100_000;
+const MOST_NUMBERS: usize = 1 << 25;
+
+/// What a trainer said.
+pub struct Told {
+    /// Its results.
+    pub theirs: Vec<Theirs>,
+    /// Outputs that it did not give.
+    pub notes: Vec<String>,
+}
+
+/// The library of Python that trained a model, or that runs its format.
+fn library(model: &Model) -> Result<&'static str, Failure> {
+    match (model.source.trainer, model.source.format) {
+        ("XGBoost", _) => Ok("xgboost"),
+        ("LightGBM", _) => Ok("lightgbm"),
+        ("CatBoost", _) => Ok("catboost"),
+        (_, "ONNX") => Ok("onnxruntime"),
+        (_, "Treelite") => Ok("treelite"),
+        _ => Err(Failure::usage(
+            "nobody knows what trained this model, so there is no library to ask",
+            "compare with predictions that you have: --input ROWS --against PREDICTIONS",
+        )),
+    }
+}
+
+/// Rows to ask about: solved ones in the model's own type, and those that are given.
+pub fn rows(model: &Model, given: &[Values]) -> Result<Values, Failure> {
+    let forest = &model.forest;
+    let float = forest.types.input;
+    // XGBoost refuses rows with infinities.
+    let finite = library(model)? == "xgboost";
+    let mut boundary = Boundary::new(forest, BoundaryOptions { rows: float, finite });
+    let most = (MOST_NUMBERS / forest.num_features.max(1)).clamp(1, MOST_ROWS);
+    let mut row = vec![0.0; forest.num_features];
+    let mut all: Vec<f64> = Vec::new();
+    for _ in 0..most {
+        if !boundary.next_row(&mut row) {
+            break;
+        }
+        all.extend_from_slice(&row);
+    }
+    if all.is_empty() {
+        all.extend_from_slice(&row);
+    }
+    for values in given {
+        match values {
+            Values::F32(values) => all.extend(values.iter().map(|x| f64::from(*x))),
+            Values::F64(values) => all.extend_from_slice(values),
+        }
+    }
+    Ok(match float {
+        Float::F32 => Values::F32(all.into_iter().map(|x| x as f32).collect()),
+        Float::F64 => Values::F64(all),
+    })
+}
+
+/// A folder that is removed in the end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new() -> Result<Folder, Failure> {
+        let path = std::env::temp_dir().join(format!("schedc-verify-{}", std::process::id()));
+        std::fs::create_dir_all(&path).map_err(|error| unwritable(&path, &error))?;
+        Ok(Folder(path))
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn unwritable(path: &Path, error: &std::io::Error) -> Failure {
+    let message = format!("the folder cannot be made: {error}");
+    Failure::new(schedc_data::codes::UNWRITABLE, message, "check its permissions").of(path.display())
+}
+
+/// Writes rows as an array of NumPy.
+pub fn write_rows(path: &Path, rows: &Values, features: usize) -> Result<(), Failure> {
+    let values = match rows {
+        Values::F32(values) => Numbers::F32(values),
+        Values::F64(values) => Numbers::F64(values),
+    };
+    let table = Table { values, columns: features.max(1), heading: "feature" };
+    Ok(write_table(&table, &Destination::Path(path.to_path_buf()))?)
+}
+
+/// Asks the trainer.
+pub fn ask(model: &Model, rows: &Values) -> Result<Told, Failure> {
+    let library = library(model)?;
+    let folder = Folder::new()?;
+    let (script, file, result) =
+        (folder.0.join("trainer.py"), folder.0.join("rows.npy"), folder.0.join("result"));
+    write_atomically(&script, |out| out.write_all(SCRIPT.as_bytes()))?;
+    write_rows(&file, rows, model.forest.num_features)?;
+    let python = std::env::var_os("PYTHON").unwrap_or_else(|| "python3".into());
+    let mut command = Command::new(&python);
+    command.arg(&script).arg(library).arg(&model.path).arg(&file).arg(&result).stdin(Stdio::null());
+    let output = match command.output() {
+        Ok(output) if output.status.success() => output,
+        Ok(output) if output.status.code() == Some(NO_LIBRARY) => {
+            return Err(left_to_do(model, rows, library, &format!("{} has no {library}", python.display())));
+        }
+        Ok(output) => return Err(failed(library, &output)),
+        Err(error) => {
+            let why = format!("{} does not run: {error}", python.display());
+            return Err(left_to_do(model, rows, library, &why));
+        }
+    };
+    let who = String::from_utf8_lossy(&output.stdout).lines().next().unwrap_or(library).trim().to_string();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    let outputs = [(Kind::Leaf, "leaf"), (Kind::Raw, "raw"), (Kind::Value, "value")];
+    let missing = |line: &&str| outputs.iter().any(|(_, name)| line.starts_with(&format!("{name}: ")));
+    let mut notes: Vec<String> =
+        errors.lines().filter(missing).map(|line| format!("{who} gives no {line}")).collect();
+    let mut theirs = Vec::new();
+    for (kind, name) in outputs {
+        let path = result.with_extension(format!("{name}.npy"));
+        let columns = columns(model, kind);
+        if !path.exists() {
+            continue;
+        }
+        match read_rows(&Source::Path(path), Expect::unnamed(columns)) {
+            Ok(found) => theirs.push(Theirs { who: who.clone(), kind, values: found.values }),
+            Err(_) => notes.push(format!("{who} gives another number of columns as {name}: not {columns}")),
+        }
+    }
+    if theirs.is_empty() {
+        return Err(failed(library, &output));
+    }
+    Ok(Told { theirs, notes })
+}
+
+/// Columns of an output.
+pub fn columns(model: &Model, kind: Kind) -> usize {
+    let forest = &model.forest;
+    match kind {
+        Kind::Leaf => forest.trees.len(),
+        Kind::Raw => forest.num_margins,
+        Kind::Value => forest.num_outputs(),
+        Kind::Class => forest.num_classes_out(),
+    }
+}
+
+fn failed(library: &str, output: &Output) -> Failure {
+    let errors = String::from_utf8_lossy(&output.stderr);
+    let last = errors.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("it says nothing");
+    Failure::new(
+        usage::WRONG,
+        format!("{library} does not predict the rows: {last}"),
+        "ask a release of the library that reads the model: PYTHON names the program of its environment",
+    )
+}
+
+/// Writes rows and script, and says how to go on.
+fn left_to_do(model: &Model, rows: &Values, library: &str, why: &str) -> Failure {
+    let stem = model.path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let folder = PathBuf::from(format!("{stem}.verify"));
+    let made = std::fs::create_dir_all(&folder).map_err(|error| unwritable(&folder, &error));
+    let written = made.and_then(|()| {
+        write_atomically(&folder.join("trainer.py"), |out| out.write_all(SCRIPT.as_bytes()))?;
+        write_rows(&folder.join("rows.npy"), rows, model.forest.num_features)
+    });
+    if let Err(failure) = written {
+        return failure;
+    }
+    let (path, folder) = (model.path.display(), folder.display());
+    let output = if library == "onnxruntime" { "value" } else { "raw" };
+    Failure::usage(
+        format!("the trainer cannot be asked: {why}"),
+        format!(
+            "{folder} has rows and a script. Where Python has {library}, run `python3 {folder}/trainer.py {library} {path} \
+             {folder}/rows.npy {folder}/result`, and then `schedc verify {path} -i {folder}/rows.npy --by-position --output \
+             {output} --against {folder}/result.{output}.npy`; or let PYTHON name a program that has it"
+        ),
+    )
+}

@@ -1,0 +1,70 @@
+//! Versions of a library for other processors. Which one runs is decided once in a process, so each has one of its own.
+
+use super::report::Version;
+use crate::args::Verify;
+use crate::commands::inspect::targets;
+use crate::failure::Failure;
+use crate::model::Model;
+use crate::terminal::Terminal;
+use sched_llvm::Cpu;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// The variable that says what code may use.
+const LEVEL: &str = "SCHEDC_CPU";
+
+/// Verifies the versions that this process does not run: all but the most demanding one that the processor can run.
+/// Nothing is done where the environment says which version is meant.
+pub fn others(args: &Verify, path: &Path, terminal: &Terminal) -> Result<Vec<Version>, Failure> {
+    let targets = targets(path, &Model::bytes(path)?)?;
+    if targets.len() < 2 || std::env::var_os(LEVEL).is_some() {
+        return Ok(Vec::new());
+    }
+    let runs_here = |target: &str| target.parse::<Cpu>().is_ok_and(Cpu::runs_here);
+    let own = targets.iter().position(|target| runs_here(target));
+    let mut versions = Vec::new();
+    for (number, target) in targets.iter().enumerate().filter(|(number, _)| Some(*number) != own) {
+        // A version above the one that runs cannot run; those below can.
+        let report = match own.is_some_and(|own| own < number) {
+            true => Some(verify(args, path, target)?),
+            false => None,
+        };
+        terminal.say(&format!(
+            "note: {target} is {}",
+            if report.is_some() { "verified" } else { "not verified" }
+        ));
+        versions.push(Version { target: target.clone(), report });
+    }
+    Ok(versions)
+}
+
+/// Verifies one version in a process of its own.
+fn verify(args: &Verify, path: &Path, target: &str) -> Result<serde_json::Value, Failure> {
+    let program = std::env::current_exe().map_err(|error| refused(target, &error))?;
+    let mut command = Command::new(program);
+    command.arg("verify").arg(&args.model).arg(path).arg("--json");
+    command.arg("--name").arg(&args.name).arg("--seconds").arg(args.seconds.to_string());
+    if let Some(iterations) = &args.reading.iterations {
+        command.arg("--iterations").arg(iterations.to_string());
+    }
+    if let Some(input) = &args.input {
+        command.arg("--input").arg(input);
+    }
+    if args.by_position {
+        command.arg("--by-position");
+    }
+    let output = command.env(LEVEL, target).stdin(Stdio::null()).output();
+    let output = output.map_err(|error| refused(target, &error))?;
+    serde_json::from_slice(&output.stdout).map_err(|_| {
+        let text = String::from_utf8_lossy(&output.stderr);
+        refused(target, &text.lines().next().unwrap_or("it says nothing"))
+    })
+}
+
+fn refused(target: &str, why: &dyn std::fmt::Display) -> Failure {
+    Failure::new(
+        sched_llvm::codes::PREDICTION,
+        format!("the version for {target} cannot be verified: {why}"),
+        format!("verify it alone: {LEVEL}={target} schedc verify MODEL LIBRARY"),
+    )
+}

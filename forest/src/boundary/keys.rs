@@ -1,0 +1,136 @@
+//! Values of rows as whole numbers that are ordered as the values are, so that neighbours differ by one.
+
+use crate::category::is_nearly_zero;
+use crate::forest::Float;
+
+/// A value, as the numbers of its type are ordered: -0 comes right before +0, NaN is no number.
+pub(super) type Key = i64;
+
+/// Stands for NaN.
+pub(super) const NAN: Key = Key::MAX;
+
+/// The key of a value, rounded to the nearest of its type.
+pub(super) fn key(float: Float, value: f64) -> Key {
+    if value.is_nan() {
+        return NAN;
+    }
+    match float {
+        Float::F32 => {
+            let bits = (value as f32).to_bits() as i32;
+            i64::from(if bits < 0 { bits ^ i32::MAX } else { bits })
+        }
+        Float::F64 => {
+            let bits = value.to_bits() as i64;
+            if bits < 0 { bits ^ i64::MAX } else { bits }
+        }
+    }
+}
+
+/// The value of a key.
+pub(super) fn value(float: Float, key: Key) -> f64 {
+    if key == NAN {
+        return f64::NAN;
+    }
+    match float {
+        Float::F32 => {
+            let key = key as i32;
+            f64::from(f32::from_bits(if key < 0 { key ^ i32::MAX } else { key } as u32))
+        }
+        Float::F64 => f64::from_bits(if key < 0 { key ^ i64::MAX } else { key } as u64),
+    }
+}
+
+/// The keys from the first to the last one, both among them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Keys {
+    /// The least.
+    pub first: Key,
+    /// The largest; below the least if there are none.
+    pub last: Key,
+}
+
+impl Keys {
+    /// No key.
+    pub const NONE: Keys = Keys { first: 0, last: -1 };
+
+    /// All values of a type, or all but the infinities.
+    pub fn all(float: Float, finite: bool) -> Keys {
+        let most = match (float, finite) {
+            (_, false) => f64::INFINITY,
+            (Float::F32, true) => f64::from(f32::MAX),
+            (Float::F64, true) => f64::MAX,
+        };
+        Keys { first: key(float, -most), last: key(float, most) }
+    }
+
+    /// The values that are nearly zero once they are rounded.
+    pub fn nearly_zero(float: Float, rounded: impl Fn(f64) -> f64) -> Keys {
+        let positive = Keys { first: 0, last: key(float, 1.0) };
+        let last = positive.last_where(|key| is_nearly_zero(rounded(value(float, key)))).unwrap_or(0);
+        Keys { first: -last - 1, last }
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(self) -> bool {
+        self.first > self.last
+    }
+
+    /// Whether a key is among them.
+    pub fn contains(self, key: Key) -> bool {
+        self.first <= key && key <= self.last
+    }
+
+    /// Whether some key is among both.
+    pub fn meets(self, other: Keys) -> bool {
+        self.first.max(other.first) <= self.last.min(other.last)
+    }
+
+    /// The last key that passes a test which the first ones pass and all behind these do not; none where even the first
+    /// does not.
+    pub fn last_where(self, passes: impl Fn(Key) -> bool) -> Option<Key> {
+        // Keys of doubles are far from the ends of their type, so nothing overflows.
+        let (mut below, mut above) = (self.first - 1, self.last + 1);
+        while below + 1 < above {
+            let middle = below.midpoint(above);
+            if passes(middle) {
+                below = middle;
+            } else {
+                above = middle;
+            }
+        }
+        (below >= self.first).then_some(below)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_ordered_as_values_are() {
+        let values = [f64::NEG_INFINITY, -1.5, -0.0, 0.0, 1e-35, 1.0, 3.0, f64::INFINITY];
+        for float in [Float::F32, Float::F64] {
+            assert!(values.is_sorted_by_key(|x| key(float, *x)));
+            for x in values {
+                let rounded = if float == Float::F32 { f64::from(x as f32) } else { x };
+                assert_eq!(value(float, key(float, x)).to_bits(), rounded.to_bits());
+            }
+            assert_eq!(key(float, -0.0) + 1, key(float, 0.0));
+            assert!(value(float, key(float, f64::NAN)).is_nan());
+        }
+        assert_eq!(value(Float::F32, key(Float::F32, 2.5) + 1), f64::from(2.5f32.next_up()));
+        assert_eq!(value(Float::F64, key(Float::F64, -2.5) + 1), (-2.5f64).next_up());
+    }
+
+    #[test]
+    fn the_last_key_that_passes_is_found() {
+        let keys = Keys { first: -5, last: 7 };
+        assert_eq!(keys.last_where(|key| key <= 3), Some(3));
+        assert_eq!(keys.last_where(|_| true), Some(7));
+        assert_eq!(keys.last_where(|_| false), None);
+        let zeros = Keys::nearly_zero(Float::F64, |x| f64::from(x as f32));
+        let edge = value(Float::F64, zeros.last);
+        assert!(edge > f64::from(1e-35f32) && is_nearly_zero(f64::from(edge as f32)));
+        assert!(!is_nearly_zero(f64::from(edge.next_up() as f32)));
+    }
+}

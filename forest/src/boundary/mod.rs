@@ -1,0 +1,333 @@
+//! Rows that are solved, not drawn: they bring every value that matters to every node that a row can get to.
+//!
+//! The way to a node is a conjunction of conditions on single features, so the values that get there are known exactly for
+//! each feature: intervals, with or without NaN, or some of a list where tests are not numeric. [`Boundary`] works them
+//! out, proves which leaves no row can reach, and makes rows until each node has met the last value that goes left, the
+//! first that goes right, its threshold and the neighbours in the rows' type, both zeros, values around 1e-35, denormals,
+//! the largest ones, infinities and NaN, as far as these get there; for sets of categories each category and values that
+//! are none; and until each leaf was reached. One row serves many trees: each tree is walked towards what is still
+//! wanted of it, as far as the trees before leave a choice.
+//!
+//! Nothing of the arithmetic is known here: where a test cuts is found by asking the walker.
+
+mod domain;
+mod keys;
+mod lines;
+mod targets;
+
+use crate::forest::{Float, Forest, Inner, NodeRef};
+use domain::{Domain, has};
+use keys::{Key, Keys, NAN, key, value};
+use lines::{Line, RowKind, Specials, Test};
+use targets::{Choice, RowValue, Targets};
+
+/// What rows are wanted.
+#[derive(Clone, Copy, Debug)]
+pub struct BoundaryOptions {
+    /// The type of their values.
+    pub rows: Float,
+    /// Whether no value is infinite, for trainers that refuse such rows.
+    pub finite: bool,
+}
+
+/// What rows have met so far, and what they can meet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Coverage {
+    /// Inner nodes of all trees.
+    pub nodes: usize,
+    /// Those that some row can get to.
+    pub reachable_nodes: usize,
+    /// Values that can be brought to these.
+    pub values: u64,
+    /// Values that were.
+    pub met_values: u64,
+    /// Leaves of all trees.
+    pub leaves: usize,
+    /// Those that some row can reach.
+    pub reachable_leaves: usize,
+    /// Those that some row has reached.
+    pub reached_leaves: usize,
+    /// Features with so many tests that only some of their values are tried; leaves behind these tests may be called
+    /// unreachable wrongly.
+    pub thinned_features: usize,
+}
+
+/// Makes rows.
+pub struct Boundary {
+    float: Float,
+    finite: bool,
+    lines: Vec<Line>,
+    specials: Specials,
+    trees: Vec<Targets>,
+    /// The line of each feature that is tested.
+    is_tested: Vec<bool>,
+    /// Features that leaves compute with.
+    is_added: Vec<bool>,
+    /// Where the next row begins.
+    next: usize,
+    /// Values that are left of each line, while a row is made.
+    domains: Vec<Domain>,
+    touched: Vec<u32>,
+    row: Vec<RowValue>,
+    random: Random,
+}
+
+impl Boundary {
+    /// Works out what rows can meet in a forest.
+    pub fn new(forest: &Forest, options: BoundaryOptions) -> Boundary {
+        let rows = RowKind { float: options.rows, finite: options.finite };
+        let mut by_feature: Vec<Vec<(usize, usize)>> = vec![Vec::new(); forest.num_features];
+        for (number, tree) in forest.trees.iter().enumerate() {
+            for (index, node) in tree.inner.iter().enumerate() {
+                by_feature[node.feature as usize].push((number, index));
+            }
+        }
+        let mut tests: Vec<Vec<Option<(u32, Test)>>> =
+            forest.trees.iter().map(|tree| tree.inner.iter().map(|_| None).collect()).collect();
+        let (mut lines, specials) = (Vec::new(), Specials::new(rows));
+        for (feature, places) in (0..).zip(&by_feature).filter(|(_, places)| !places.is_empty()) {
+            let nodes: Vec<&Inner> =
+                places.iter().map(|(tree, node)| &forest.trees[*tree].inner[*node]).collect();
+            let (line, made) = Line::new(forest, feature, &nodes, rows);
+            for ((tree, node), test) in places.iter().zip(made) {
+                tests[*tree][*node] = Some((lines.len() as u32, test));
+            }
+            lines.push(line);
+        }
+        let trees = forest.trees.iter().zip(tests);
+        let trees = trees.map(|(tree, tests)| {
+            Targets::new(tree, tests.into_iter().flatten().collect(), &lines, &specials)
+        });
+        let mut is_added = vec![false; forest.num_features];
+        for (feature, _) in forest.linear.iter().flatten().flat_map(|leaf| &leaf.terms) {
+            is_added[*feature as usize] = true;
+        }
+        Boundary {
+            float: options.rows,
+            finite: options.finite,
+            trees: trees.collect(),
+            is_tested: by_feature.iter().map(|places| !places.is_empty()).collect(),
+            is_added,
+            next: 0,
+            domains: lines.iter().map(|line| line.all.clone()).collect(),
+            touched: Vec::new(),
+            row: vec![RowValue { key: NAN, listed: None, special: None }; lines.len()],
+            random: Random(0x5eed),
+            specials,
+            lines,
+        }
+    }
+
+    /// Makes the next row, with as many values as the forest has features; false where nothing is wanted any more.
+    pub fn next_row(&mut self, row: &mut [f64]) -> bool {
+        let count = self.trees.len();
+        let Some(first) = (0..count)
+            .map(|step| (self.next + step) % count)
+            .find(|tree| self.trees[*tree].below(self.trees[*tree].root) > 0)
+        else {
+            return false;
+        };
+        self.next = first + 1;
+        let is_open = |this: &Boundary, tree: usize| this.trees[tree].below(this.trees[tree].root) > 0;
+        for tree in (0..count).map(|step| (first + step) % count) {
+            if is_open(self, tree) {
+                self.descend(tree);
+            }
+        }
+        self.settle();
+        let met: u32 = (0..count).map(|tree| if is_open(self, tree) { self.walk(tree) } else { 0 }).sum();
+        debug_assert!(met > 0, "a row brings something that is wanted");
+        let numbers = self.lines.iter().zip(&self.row);
+        for (place, feature) in row.iter_mut().zip(0..) {
+            if !self.is_tested[feature] {
+                *place = self.random.noise(self.float, self.finite || self.is_added[feature]);
+            }
+        }
+        for (line, chosen) in numbers {
+            if let Some(place) = row.get_mut(line.feature as usize) {
+                *place = value(self.float, chosen.key);
+            }
+        }
+        met > 0
+    }
+
+    /// Goes down a tree towards what is wanted, and narrows the row's values to that way.
+    fn descend(&mut self, number: usize) {
+        let tree = &self.trees[number];
+        let mut at = tree.root;
+        while let NodeRef::Inner(index) = at {
+            let node = &tree.nodes[index as usize];
+            let line = &self.lines[node.line as usize];
+            let domain = &mut self.domains[node.line as usize];
+            if self.touched.last() != Some(&node.line) {
+                self.touched.push(node.line);
+            }
+            let choice = tree.choose(node, domain, line, &self.specials);
+            let (below_left, below_right) = (tree.below(node.left), tree.below(node.right));
+            let random = &mut self.random;
+            let mut side = |left_is_empty: bool, right_is_empty: bool| match (left_is_empty, right_is_empty) {
+                (false, true) => true,
+                (true, _) => false,
+                _ if below_left == below_right => random.next().is_multiple_of(2),
+                _ => below_left > below_right,
+            };
+            let goes_left = match (&mut *domain, &node.test) {
+                (Domain::Ordered(ordered), Test::Ordered { cut, .. }) => {
+                    if let Some(Choice::Key(key)) = choice {
+                        *ordered = ordered.only(key);
+                    }
+                    let (left, right) = (ordered.on_side(*cut, true), ordered.on_side(*cut, false));
+                    let goes_left = side(left.is_empty(), right.is_empty());
+                    *ordered = if goes_left { left } else { right };
+                    goes_left
+                }
+                (domain, _) => {
+                    if let (Some(Choice::Listed(at)), Domain::Listed(bits)) = (choice, &mut *domain) {
+                        bits.iter_mut().enumerate().for_each(|(word, bits)| {
+                            *bits &= if word == at / 64 { 1 << (at % 64) } else { 0 };
+                        });
+                    }
+                    let (left, right) = (node.side(domain, line, true), node.side(domain, line, false));
+                    let goes_left = side(left.is_empty(), right.is_empty());
+                    *domain = if goes_left { left } else { right };
+                    goes_left
+                }
+            };
+            at = if goes_left { node.left } else { node.right };
+        }
+    }
+
+    /// Chooses the row's values among those that are left.
+    fn settle(&mut self) {
+        for (number, line) in self.lines.iter().enumerate() {
+            let random = &mut self.random;
+            let chosen = match &self.domains[number] {
+                Domain::Ordered(ordered) => {
+                    let parts: Vec<Keys> =
+                        ordered.parts.into_iter().filter(|part| !part.is_empty()).collect();
+                    let key = match parts.as_slice() {
+                        [] => NAN,
+                        _ if ordered.nan && random.next() % 8 == 0 => NAN,
+                        parts => {
+                            let at = random.next() as usize % parts.len();
+                            random.key(parts[at])
+                        }
+                    };
+                    let special = self.specials.keys.iter().position(|special| *special == key);
+                    RowValue { key, listed: None, special }
+                }
+                Domain::Listed(bits) => {
+                    let members: Vec<usize> = (0..line.listed.len()).filter(|at| has(bits, *at)).collect();
+                    let at = members.get(random.next() as usize % members.len().max(1)).copied();
+                    let key = at.and_then(|at| line.listed.get(at)).copied().unwrap_or(NAN);
+                    RowValue { key, listed: at, special: None }
+                }
+            };
+            self.row[number] = chosen;
+        }
+        for number in self.touched.drain(..) {
+            self.domains[number as usize].clone_from(&self.lines[number as usize].all);
+        }
+    }
+
+    /// Walks the finished row through a tree and notes what it brings.
+    fn walk(&mut self, number: usize) -> u32 {
+        let tree = &mut self.trees[number];
+        let mut at = tree.root;
+        let mut way: Vec<(usize, u32)> = Vec::with_capacity(32);
+        while let NodeRef::Inner(index) = at {
+            let index = index as usize;
+            let node = &tree.nodes[index];
+            let line = &self.lines[node.line as usize];
+            let value = &self.row[node.line as usize];
+            let goes_left = match &node.test {
+                Test::Listed(side) => {
+                    let side = line.sides.get(*side as usize);
+                    value.listed.zip(side).is_some_and(|(at, side)| has(side, at))
+                }
+                Test::Ordered { cut, .. } => {
+                    let is_zero = || line.zeros.is_some_and(|zeros| zeros.contains(value.key));
+                    match value.key == NAN || (cut.zero_is_missing && is_zero()) {
+                        true => cut.missing_left,
+                        false => value.key <= cut.last_left,
+                    }
+                }
+            };
+            at = if goes_left { node.left } else { node.right };
+            let met = tree.meet(index, value);
+            way.push((index, met));
+        }
+        let mut met = match at {
+            NodeRef::Leaf(leaf) => tree.end(leaf),
+            NodeRef::Inner(_) => 0,
+        };
+        for (index, here) in way.into_iter().rev() {
+            met += here;
+            tree.lower(index, met);
+        }
+        met
+    }
+
+    /// What rows have met so far.
+    pub fn coverage(&self) -> Coverage {
+        let mut coverage = Coverage {
+            thinned_features: self.lines.iter().filter(|line| line.is_thinned).count(),
+            ..Coverage::default()
+        };
+        for tree in &self.trees {
+            coverage.nodes += tree.nodes.len();
+            coverage.reachable_nodes += tree.reachable_nodes;
+            coverage.values += tree.values;
+            coverage.met_values += tree.values - tree.wanted_values();
+            coverage.leaves += tree.reachable_leaves() + tree.unreachable.len();
+            coverage.reachable_leaves += tree.reachable_leaves();
+            coverage.reached_leaves += tree.reachable_leaves() - tree.wanted_leaves();
+        }
+        coverage
+    }
+
+    /// The leaves that no row can reach: the tree's number, and the leaf's in it.
+    pub fn unreachable_leaves(&self) -> impl Iterator<Item = (usize, u32)> {
+        let trees = self.trees.iter().enumerate();
+        trees.flat_map(|(number, tree)| tree.unreachable.iter().map(move |leaf| (number, *leaf)))
+    }
+}
+
+/// Numbers that are the same each time.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut x = self.0;
+        x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        x ^ (x >> 31)
+    }
+
+    /// An end of some keys, or one between.
+    fn key(&mut self, keys: Keys) -> Key {
+        match self.next() % 4 {
+            0 => keys.first,
+            1 => keys.last,
+            _ => {
+                // There are fewer keys than numbers.
+                let count = keys.last.wrapping_sub(keys.first) as u64 + 1;
+                keys.first.wrapping_add((self.next() % count) as i64)
+            }
+        }
+    }
+
+    /// A value that no test looks at.
+    fn noise(&mut self, float: Float, finite: bool) -> f64 {
+        let number = (self.next() % 20_001) as f64 / 64.0 - 150.0;
+        match self.next() % 16 {
+            0..4 => f64::NAN,
+            4 if !finite => f64::INFINITY,
+            5 if !finite => f64::NEG_INFINITY,
+            6 if !finite => value(float, self.key(Keys::all(float, true))),
+            7 => 0.0,
+            _ => value(float, key(float, number)),
+        }
+    }
+}

@@ -1,0 +1,288 @@
+//! What rows are wanted for: the values to bring to each node, and the leaves.
+
+use super::domain::{Cut, Domain, has, on_side};
+use super::keys::{Key, NAN};
+use super::lines::{Line, Specials, Test};
+use crate::forest::NodeRef;
+
+/// A node of a tree with what is still wanted of it.
+pub(super) struct Node {
+    /// Which line of features it tests.
+    pub line: u32,
+    /// Its test.
+    pub test: Test,
+    /// Where values go that pass.
+    pub left: NodeRef,
+    /// Where the others go.
+    pub right: NodeRef,
+    /// Its first word of wanted values.
+    first: u32,
+    /// How many words it has.
+    words: u32,
+}
+
+/// A tree.
+pub(super) struct Targets {
+    /// Where walks start.
+    pub root: NodeRef,
+    /// The inner nodes.
+    pub nodes: Vec<Node>,
+    /// For each leaf whether it is wanted.
+    leaves: Vec<bool>,
+    /// The wanted values of nodes, a bit each.
+    wanted: Vec<u64>,
+    /// How much is wanted in the subtree of each node.
+    counts: Vec<u32>,
+    /// Leaves that no row gets to.
+    pub unreachable: Vec<u32>,
+    /// Nodes that some row gets to.
+    pub reachable_nodes: usize,
+    /// Values that could be brought to nodes.
+    pub values: u64,
+}
+
+/// How many values beside a node's threshold are tried.
+pub(super) const NEAR: usize = 5;
+
+/// The values around a threshold: the ends of both sides, and itself with its neighbours.
+fn beside(cut: Cut, near: Key) -> [Key; NEAR] {
+    [cut.last_left, cut.last_left + 1, near - 1, near, near + 1]
+}
+
+impl Node {
+    /// The value of a bit.
+    fn key(&self, at: usize, line: &Line, specials: &Specials) -> Option<Key> {
+        match self.test {
+            Test::Listed(_) => line.listed.get(at).copied(),
+            Test::Ordered { cut, near } => match at {
+                0..NEAR => Some(beside(cut, near)[at]),
+                _ => specials.keys.get(at - NEAR).copied(),
+            },
+        }
+    }
+
+    /// Whether a bit has the value of an earlier one, and so is never wanted.
+    fn is_repeated(&self, at: usize, key: Key) -> bool {
+        match self.test {
+            Test::Listed(_) => false,
+            Test::Ordered { cut, near } => beside(cut, near).iter().take(at).any(|other| *other == key),
+        }
+    }
+
+    /// The values that go to one side.
+    pub fn side(&self, domain: &Domain, line: &Line, left: bool) -> Domain {
+        match (domain, &self.test) {
+            (Domain::Ordered(ordered), Test::Ordered { cut, .. }) => {
+                Domain::Ordered(ordered.on_side(*cut, left))
+            }
+            (Domain::Listed(bits), Test::Listed(side)) => {
+                let sides = line.sides.get(*side as usize).map_or(&[][..], |side| side);
+                Domain::Listed(on_side(bits, sides, left))
+            }
+            // Features are of one kind in all nodes.
+            _ => domain.clone(),
+        }
+    }
+}
+
+impl Targets {
+    /// A tree with its nodes' tests.
+    pub fn new(
+        tree: &crate::forest::Tree,
+        tests: Vec<(u32, Test)>,
+        lines: &[Line],
+        specials: &Specials,
+    ) -> Targets {
+        let mut nodes = Vec::with_capacity(tests.len());
+        let mut first = 0;
+        for (inner, (line, test)) in tree.inner.iter().zip(tests) {
+            let count = match test {
+                Test::Ordered { .. } => NEAR + specials.keys.len(),
+                Test::Listed(_) => lines.get(line as usize).map_or(0, |line| line.listed.len()),
+            };
+            let words = count.div_ceil(64) as u32;
+            nodes.push(Node { line, test, left: inner.left, right: inner.right, first, words });
+            first += words;
+        }
+        let mut targets = Targets {
+            root: tree.root,
+            leaves: vec![false; tree.leaves.len()],
+            wanted: vec![0; first as usize],
+            counts: vec![0; nodes.len()],
+            nodes,
+            unreachable: Vec::new(),
+            reachable_nodes: 0,
+            values: 0,
+        };
+        targets.reach(lines, specials);
+        targets
+    }
+
+    /// Finds what rows can bring where. Each way down narrows the values of the features that it tests.
+    fn reach(&mut self, lines: &[Line], specials: &Specials) {
+        enum Do {
+            Enter(NodeRef),
+            Set(u32, Domain),
+        }
+        let mut domains: Vec<Option<Domain>> = vec![None; lines.len()];
+        let mut todo = vec![Do::Enter(self.root)];
+        while let Some(next) = todo.pop() {
+            let index = match next {
+                Do::Set(line, domain) => {
+                    domains[line as usize] = Some(domain);
+                    continue;
+                }
+                Do::Enter(NodeRef::Leaf(leaf)) => {
+                    self.leaves[leaf as usize] = true;
+                    continue;
+                }
+                Do::Enter(NodeRef::Inner(index)) => index as usize,
+            };
+            let node = &self.nodes[index];
+            let number = node.line;
+            let line = &lines[number as usize];
+            let domain = domains[number as usize].clone().unwrap_or_else(|| line.all.clone());
+            self.reachable_nodes += 1;
+            let places = node.words as usize * 64;
+            for at in 0..places {
+                let is_in = |key: Key| match &domain {
+                    Domain::Ordered(ordered) => ordered.contains(key),
+                    Domain::Listed(bits) => has(bits, at),
+                };
+                if node.key(at, line, specials).is_some_and(|key| is_in(key) && !node.is_repeated(at, key)) {
+                    self.wanted[node.first as usize + at / 64] |= 1 << (at % 64);
+                    self.counts[index] += 1;
+                }
+            }
+            self.values += u64::from(self.counts[index]);
+            let sides = [(node.left, true), (node.right, false)]
+                .map(|(child, left)| (child, node.side(&domain, line, left)));
+            todo.push(Do::Set(number, domain));
+            for (child, side) in sides {
+                if !side.is_empty() {
+                    todo.push(Do::Enter(child));
+                    todo.push(Do::Set(number, side));
+                }
+            }
+        }
+        let unreached = self.leaves.iter().zip(0..).filter(|(reached, _)| !**reached);
+        self.unreachable = unreached.map(|(_, leaf)| leaf).collect();
+        // Children come behind their parents.
+        for index in (0..self.nodes.len()).rev() {
+            let below: u32 =
+                [self.nodes[index].left, self.nodes[index].right].map(|c| self.below(c)).iter().sum();
+            self.counts[index] += below;
+        }
+    }
+
+    /// How much is wanted in a subtree.
+    pub fn below(&self, node: NodeRef) -> u32 {
+        match node {
+            NodeRef::Inner(index) => self.counts[index as usize],
+            NodeRef::Leaf(leaf) => u32::from(self.leaves[leaf as usize]),
+        }
+    }
+
+    /// Leaves that some row gets to.
+    pub fn reachable_leaves(&self) -> usize {
+        self.leaves.len() - self.unreachable.len()
+    }
+
+    /// Leaves that are still wanted.
+    pub fn wanted_leaves(&self) -> usize {
+        self.leaves.iter().filter(|wanted| **wanted).count()
+    }
+
+    /// Values that are still wanted.
+    pub fn wanted_values(&self) -> u64 {
+        self.wanted.iter().map(|word| u64::from(word.count_ones())).sum()
+    }
+
+    fn words(&self, node: &Node) -> &[u64] {
+        &self.wanted[node.first as usize..(node.first + node.words) as usize]
+    }
+
+    /// A value of a domain that is wanted at a node.
+    pub fn choose(&self, node: &Node, domain: &Domain, line: &Line, specials: &Specials) -> Option<Choice> {
+        let words = self.words(node);
+        match domain {
+            Domain::Listed(bits) => super::domain::first_of_both(words, bits).map(Choice::Listed),
+            Domain::Ordered(ordered) => {
+                let mut rest = words.first().copied().unwrap_or(0);
+                for (keys, places) in specials.groups {
+                    if !ordered.parts.iter().any(|part| part.meets(keys)) {
+                        rest &= !(places << NEAR);
+                    }
+                }
+                while rest != 0 {
+                    let at = rest.trailing_zeros() as usize;
+                    rest &= rest - 1;
+                    let key = node.key(at, line, specials).filter(|key| ordered.contains(*key));
+                    if let Some(key) = key {
+                        return Some(Choice::Key(key));
+                    }
+                }
+                None
+            }
+        }
+    }
+
+    /// A row goes through a node with a value: what was wanted of it is there. Counts of the nodes above are the caller's.
+    pub fn meet(&mut self, index: usize, value: &RowValue) -> u32 {
+        let node = &self.nodes[index];
+        let first = node.first as usize;
+        let met = match (&node.test, value.listed) {
+            (Test::Listed(_), Some(at)) => {
+                let word = &mut self.wanted[first + at / 64];
+                let met = *word & (1 << (at % 64));
+                *word &= !met;
+                met
+            }
+            (Test::Listed(_), None) => 0,
+            (Test::Ordered { cut, near }, _) => {
+                let keys = beside(*cut, *near);
+                let mut here = value.special.map_or(0, |at| 1 << (at + NEAR));
+                if value.key != NAN {
+                    keys.iter()
+                        .enumerate()
+                        .filter(|(_, key)| **key == value.key)
+                        .for_each(|(at, _)| here |= 1 << at);
+                }
+                let met = self.wanted[first] & here;
+                self.wanted[first] &= !met;
+                met
+            }
+        };
+        met.count_ones()
+    }
+
+    /// A row ends in a leaf.
+    pub fn end(&mut self, leaf: u32) -> u32 {
+        u32::from(std::mem::take(&mut self.leaves[leaf as usize]))
+    }
+
+    /// So much less is wanted in the subtree of a node.
+    pub fn lower(&mut self, index: usize, count: u32) {
+        self.counts[index] -= count;
+    }
+}
+
+/// A value that was chosen.
+#[derive(Clone, Copy)]
+pub(super) enum Choice {
+    /// Of an ordered feature.
+    Key(Key),
+    /// Of a list, by its place.
+    Listed(usize),
+}
+
+/// The value that a row has of a feature.
+#[derive(Clone, Copy)]
+pub(super) struct RowValue {
+    /// The value.
+    pub key: Key,
+    /// Its place in the list of the feature.
+    pub listed: Option<usize>,
+    /// Its place among the special values.
+    pub special: Option<usize>,
+}

@@ -1,0 +1,249 @@
+//! Rows that are solved for a model, against the walker: they get where they are said to get, and nothing gets where
+//! nothing is said to.
+
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod common;
+
+use sched_forest::{
+    Boundary, BoundaryOptions, Float, Forest, ForestParts, Inner, Leaf, NodeRef, Predicate, Tree, read,
+};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+fn fixtures() -> Vec<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
+    let folders = ["1.7.6", "2.1.4", "3.2.0", "3.4.1", "catboost", "lightgbm", "onnx", "treelite"];
+    let files = folders.iter().flat_map(|folder| common::files(&root.join(folder)));
+    files.filter(|path| !path.to_string_lossy().ends_with(".expected.json")).collect()
+}
+
+fn key(float: Float, x: f64) -> i64 {
+    match float {
+        Float::F32 => {
+            let bits = (x as f32).to_bits() as i32;
+            i64::from(if bits < 0 { i32::MIN.wrapping_sub(bits).wrapping_sub(1) } else { bits })
+        }
+        Float::F64 => {
+            let bits = x.to_bits() as i64;
+            if bits < 0 { i64::MIN.wrapping_sub(bits).wrapping_sub(1) } else { bits }
+        }
+    }
+}
+
+/// The way to each leaf of a tree: nodes, and whether it goes left there.
+fn ways(tree: &Tree) -> Vec<Vec<(u32, bool)>> {
+    let mut ways = vec![Vec::new(); tree.leaves.len()];
+    let mut todo = vec![(tree.root, Vec::new())];
+    while let Some((node, way)) = todo.pop() {
+        match node {
+            NodeRef::Leaf(leaf) => ways[leaf as usize] = way,
+            NodeRef::Inner(index) => {
+                let inner = &tree.inner[index as usize];
+                for (child, left) in [(inner.left, true), (inner.right, false)] {
+                    let mut longer = way.clone();
+                    longer.push((index, left));
+                    todo.push((child, longer));
+                }
+            }
+        }
+    }
+    ways
+}
+
+/// What a node has seen.
+#[derive(Default)]
+struct Seen {
+    last_left: Option<i64>,
+    first_right: Option<i64>,
+    nan: bool,
+    infinite: bool,
+    categories: BTreeSet<u32>,
+}
+
+fn solve(forest: &Forest, rows: Float, name: &str) -> usize {
+    let mut boundary = Boundary::new(forest, BoundaryOptions { rows, finite: false });
+    let ways: Vec<_> = forest.trees.iter().map(ways).collect();
+    let mut seen: BTreeMap<(usize, u32), Seen> = BTreeMap::new();
+    let mut reached: BTreeSet<(usize, u32)> = BTreeSet::new();
+    let mut row = vec![0.0; forest.num_features];
+    let mut count = 0;
+    while boundary.next_row(&mut row) {
+        count += 1;
+        if rows == Float::F32 {
+            assert!(
+                row.iter().all(|x| x.is_nan() || f64::from(*x as f32).to_bits() == x.to_bits()),
+                "{name}"
+            );
+        }
+        for (number, tree) in forest.trees.iter().enumerate() {
+            let leaf: &Leaf = forest.leaf(tree, &row);
+            let leaf = tree.leaves.iter().position(|other| std::ptr::eq(other, leaf)).unwrap();
+            reached.insert((number, leaf as u32));
+            for (node, left) in &ways[number][leaf] {
+                let inner = &tree.inner[*node as usize];
+                let x = row[inner.feature as usize];
+                let seen = seen.entry((number, *node)).or_default();
+                seen.nan |= x.is_nan();
+                seen.infinite |= x.is_infinite();
+                seen.categories.extend(forest.category_rule.category(x));
+                if !x.is_nan() {
+                    let key = key(rows, x);
+                    match left {
+                        true => seen.last_left = seen.last_left.max(Some(key)),
+                        false => {
+                            seen.first_right = Some(seen.first_right.map_or(key, |first| first.min(key)))
+                        }
+                    }
+                }
+            }
+        }
+    }
+    let coverage = boundary.coverage();
+    assert_eq!(coverage.met_values, coverage.values, "{name}");
+    assert_eq!(coverage.reached_leaves, coverage.reachable_leaves, "{name}");
+    assert_eq!(reached.len(), coverage.reached_leaves, "{name}");
+    let unreachable: BTreeSet<(usize, u32)> = boundary.unreachable_leaves().collect();
+    assert!(reached.is_disjoint(&unreachable), "{name}");
+    assert_eq!(reached.len() + unreachable.len(), coverage.leaves, "{name}");
+    for (number, tree) in forest.trees.iter().enumerate() {
+        for way in &ways[number] {
+            complete(forest, number, tree, way, &seen, (rows, name));
+        }
+    }
+    count
+}
+
+/// On a way, each node whose feature no node above tests has met all that there is.
+fn complete(
+    forest: &Forest,
+    number: usize,
+    tree: &Tree,
+    way: &[(u32, bool)],
+    seen: &BTreeMap<(usize, u32), Seen>,
+    (rows, name): (Float, &str),
+) {
+    let mut tested = BTreeSet::new();
+    for (node, _) in way {
+        let Inner { feature, predicate, .. } = &tree.inner[*node as usize];
+        let Some(seen) = seen.get(&(number, *node)) else { return };
+        if !tested.insert(*feature) {
+            continue;
+        }
+        let what = format!("{name}: tree {number} node {node}");
+        assert!(seen.nan && seen.infinite, "{what}");
+        match predicate {
+            Predicate::Numeric { .. } => {
+                // Some thresholds are infinite, so that all numbers go to one side.
+                let left = seen.last_left.unwrap_or(key(rows, f64::NEG_INFINITY) - 1);
+                let right = seen.first_right.unwrap_or(key(rows, f64::INFINITY) + 1);
+                assert_eq!(left + 1, right, "{what} {rows:?}");
+            }
+            Predicate::Member { set } => {
+                let members = forest.sets[*set as usize].members();
+                // Some are too large for the trainer, or for the type.
+                let rounded = |x: u32| if rows == Float::F32 { f64::from(x as f32) } else { x.into() };
+                let can = |member: &&u32| forest.category_rule.category(rounded(**member)) == Some(**member);
+                let mut members_in_reach = members.iter().filter(can);
+                assert!(members_in_reach.all(|member| seen.categories.contains(member)), "{what}");
+                assert!(seen.categories.iter().any(|category| !members.contains(category)), "{what}");
+            }
+            Predicate::NumericNotZero { .. } | Predicate::Equal { .. } => {}
+        }
+    }
+}
+
+#[test]
+fn every_fixture_is_covered() {
+    let (mut models, mut rows) = (0, 0);
+    for path in fixtures() {
+        let bytes = std::fs::read(&path).unwrap();
+        let forest = read(&bytes).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        for float in [Float::F32, Float::F64] {
+            rows += solve(&forest, float, &path.display().to_string());
+        }
+        models += 1;
+    }
+    assert!(models > 200 && rows > 1000, "{models} models, {rows} rows");
+}
+
+/// A forest of one tree that asks of one feature whether it is below 1, and then, to the left, whether it is below 2.
+fn contradiction(missing_left: bool) -> Forest {
+    let model = br#"{"version":[3,2,0],"learner":{
+        "learner_model_param":{"base_score":"[5E-1]","num_class":"0","num_feature":"2"},
+        "objective":{"name":"reg:squarederror"},
+        "gradient_booster":{"name":"gbtree","model":{"tree_info":[0],"trees":[{
+        "left_children":[1,3,-1,-1,-1],"right_children":[2,4,-1,-1,-1],"split_indices":[1,1,0,0,0],
+        "split_conditions":[1.0,2.0,10,20,30],"default_left":[1,0,0,0,0]}]}}}}"#;
+    let mut parts: ForestParts = read(model).unwrap().into_parts();
+    for inner in &mut parts.trees[0].inner {
+        inner.missing_left |= missing_left;
+    }
+    Forest::new(parts).unwrap()
+}
+
+#[test]
+fn leaves_behind_contradictions_are_found() {
+    // NaN goes left first and right then, where no number gets.
+    let with_nan = contradiction(false);
+    let boundary = Boundary::new(&with_nan, BoundaryOptions { rows: Float::F32, finite: false });
+    assert_eq!(boundary.unreachable_leaves().count(), 0);
+
+    let without = contradiction(true);
+    let mut boundary = Boundary::new(&without, BoundaryOptions { rows: Float::F32, finite: false });
+    let unreachable: Vec<_> = boundary.unreachable_leaves().collect();
+    let leaf = &without.trees[0].leaves[unreachable[0].1 as usize];
+    assert_eq!((unreachable.len(), leaf.source), (1, 4));
+    let mut row = [0.0; 2];
+    let mut noise = BTreeSet::new();
+    while boundary.next_row(&mut row) {
+        noise.insert(row[0].to_bits());
+    }
+    assert!(noise.len() > 5, "features that no node tests are filled with noise");
+}
+
+#[test]
+fn trainers_that_refuse_infinities_get_none() {
+    let forest = contradiction(false);
+    let mut boundary = Boundary::new(&forest, BoundaryOptions { rows: Float::F32, finite: true });
+    let mut row = [0.0; 2];
+    let mut nan = false;
+    while boundary.next_row(&mut row) {
+        nan |= row[1].is_nan();
+        assert!(!row.iter().any(|x| x.is_infinite()));
+    }
+    assert!(nan && boundary.coverage().met_values == boundary.coverage().values);
+}
+
+/// Full-size models, if `SCHEDC_MODELS` names a folder of them: prints how long it takes, and how many rows it takes.
+#[test]
+fn large_models_are_covered() {
+    let Some(folder) = std::env::var_os("SCHEDC_MODELS").map(PathBuf::from) else {
+        println!("skipped: SCHEDC_MODELS is not set");
+        return;
+    };
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let names = ["model.json", "model.txt", "model.onnx", "model.tl"];
+        let path = entry.unwrap().path();
+        let Some(path) = names.iter().map(|name| path.join(name)).find(|path| path.exists()) else {
+            continue;
+        };
+        let Ok(forest) = read(&std::fs::read(&path).unwrap()) else { continue };
+        let since = Instant::now();
+        let options = BoundaryOptions { rows: forest.types.input, finite: false };
+        let mut boundary = Boundary::new(&forest, options);
+        let built = since.elapsed();
+        let mut row = vec![0.0; forest.num_features];
+        let mut count = 0;
+        while count < 50_000 && boundary.next_row(&mut row) {
+            count += 1;
+        }
+        println!(
+            "{}: {built:?}, {count} rows in {:?}, {:?}",
+            path.display(),
+            since.elapsed(),
+            boundary.coverage()
+        );
+    }
+}
