@@ -154,6 +154,17 @@ pub enum Output {
     Leaf,
 }
 
+/// What becomes of a category that the model does not know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Unseen {
+    /// It is refused.
+    Error,
+    /// It is a missing value.
+    Missing,
+    /// It is a category that is in no set of the model.
+    Other,
+}
+
 /// What to build.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Emit {

@@ -1,5 +1,6 @@
 //! From a model and a checked schedule to code: the pipeline that all commands share.
 
+use crate::categories;
 use crate::failure::Failure;
 use crate::model::Model;
 use sched_forest::{Float, Types};
@@ -106,6 +107,10 @@ pub fn facts(model: &Model, compiled: &Compiled, schedule: &str, target: Cpu) ->
         "target": target.name(),
         "processor": (target == Cpu::Native).then(host_name),
     });
+    let categories = categories::about(model);
+    if !categories.is_null() {
+        info["model"]["categories"] = categories;
+    }
     if runs_on_device(compiled) {
         info["runs_on"] = json!("gpu");
     }

@@ -1,6 +1,6 @@
 //! The arguments of `schedc profile`.
 
-use super::ModelOptions;
+use super::{ModelOptions, Unseen};
 use clap::Args;
 use std::path::PathBuf;
 
@@ -23,6 +23,9 @@ pub struct Profile {
     /// Take the columns in the model's order, whatever their names are
     #[arg(long)]
     pub by_position: bool,
+    /// Text that is no category of the model [default: as its trainer does]
+    #[arg(long, value_enum, value_name = "RULE")]
+    pub unseen: Option<Unseen>,
     /// Where the profile goes, or - for standard output
     #[arg(short, long = "out", default_value = "-", value_name = "FILE")]
     pub out: PathBuf,

@@ -6,6 +6,7 @@ mod run;
 use super::Job;
 use super::simulate::Simulator;
 use crate::args::{Output, Predict, ScheduleOptions};
+use crate::categories;
 use crate::compile::{compile, facts, for_one_call_of, into_memory};
 use crate::defaults::CodeDestination;
 use crate::environment;
@@ -41,8 +42,10 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<(), Failure> {
             terminal.say(schedule_of(&library).trim_end());
         }
         let names = names_of(&library);
+        let categories = categories::of_library(&about(&library), args.unseen);
+        let expect = rows_for(&library, names.as_deref()).with_categories(categories.as_ref());
         let outputs = library.num_outputs(run::kind(args.output));
-        let rows = rows(args, rows_for(&library, names.as_deref()), outputs, terminal)?;
+        let rows = rows(args, expect, outputs, terminal)?;
         return Run { args, terminal, destination }.predict(&library, rows, Duration::ZERO);
     }
     let standard = |path: &Path| path.as_os_str() == "-";
@@ -63,7 +66,8 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<(), Failure> {
     }
     let (nests, target) = job.nest(&args.schedule.values, terminal)?;
     let outputs = if args.output == Output::Leaf { job.model.forest.trees.len() } else { 1 };
-    let expect = job.model.rows();
+    let categories = categories::of_model(&job.model, args.unseen);
+    let expect = job.model.rows().with_categories(categories.as_ref());
     let rows = rows(args, expect, outputs, terminal)?;
     let since = Instant::now();
     let kernel = match args.output {

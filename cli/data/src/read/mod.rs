@@ -1,6 +1,7 @@
 //! Reading rows: opening the source and telling its format.
 
 mod arrow;
+mod categories;
 mod columns;
 mod csv;
 mod folder;
@@ -22,6 +23,7 @@ use crate::codes;
 use crate::error::DataError;
 
 pub use arrow::panics_are_errors;
+pub use categories::{Categories, CategoryName, Unseen};
 pub use shard::Shard;
 pub use stream::{KeptColumns, RowStream};
 
@@ -78,27 +80,39 @@ pub struct Expect<'a> {
     pub names: Names<'a>,
     /// Whether columns count by position whatever the names say.
     pub by_position: bool,
+    /// The names of the categories of features, if some have names: text is coded by them.
+    pub categories: Option<&'a Categories>,
 }
 
 impl<'a> Expect<'a> {
     /// Rows of a model whose features have these names.
     pub fn named(names: &'a [String]) -> Self {
-        Expect { columns: names.len(), names: Names::Known(names), by_position: false }
+        Expect { columns: names.len(), names: Names::Known(names), by_position: false, categories: None }
     }
 
     /// Rows of a model whose features have no names.
     pub fn unnamed(columns: usize) -> Self {
-        Expect { columns, names: Names::None, by_position: false }
+        Expect { columns, names: Names::None, by_position: false, categories: None }
     }
 
     /// Rows of a model of which nobody knows whether its features have names.
     pub fn untold(columns: usize) -> Self {
-        Expect { columns, names: Names::Unknown, by_position: false }
+        Expect { columns, names: Names::Unknown, by_position: false, categories: None }
     }
 
     /// The same rows, with columns that count by position if `insist` says so.
     pub fn by_position(self, insist: bool) -> Self {
         Expect { by_position: insist, ..self }
+    }
+
+    /// The same rows, of a model that knows categories by their names, if it does.
+    pub fn with_categories(self, categories: Option<&'a Categories>) -> Self {
+        Expect { categories, ..self }
+    }
+
+    /// How the categories of a feature are coded, if it has some.
+    fn coding(&self, feature: usize) -> Option<categories::Coding<'a>> {
+        self.categories.and_then(|categories| categories.of(feature))
     }
 
     /// The names to find columns by.
@@ -219,7 +233,8 @@ trait Reader {
 ///
 /// # Parquet and Arrow
 ///
-/// Columns are floats, integers or booleans; null and NaN are missing. They are found by name as those of CSV are. What
+/// Columns are floats, integers or booleans, and text or dictionaries where the model's features have categories with
+/// names, see [`Expect::categories`]; null and NaN are missing. They are found by name as those of CSV are. What
 /// fits into single precision becomes [`Values::F32`], as for NumPy.
 ///
 /// # CSV
@@ -229,7 +244,7 @@ trait Reader {
 ///
 /// A cell is a decimal number, `inf` or `infinity` with an optional sign, `true` (1) or `false` (0), or missing:
 /// nothing, `NA`, `N/A`, `<NA>`, `NaN`, `null`, `none` or `?`. Case and blanks around it do not matter. Missing cells
-/// become NaN.
+/// become NaN. Text is the name of a category where the feature has such; names go first, so that `NA` may be one.
 ///
 /// The first line is a header where
 ///
@@ -247,7 +262,7 @@ trait Reader {
 ///
 /// # Errors
 ///
-/// A [`DataError`] with codes `D0001` to `D0011` and `D0015` to `D0026`.
+/// A [`DataError`] with codes `D0001` to `D0011` and `D0015` to `D0028`.
 pub fn read_rows(source: &Source, expect: Expect<'_>) -> Result<Rows, DataError> {
     let mut stream = RowStream::open(source, expect, Reading::default())?;
     let (mut values, mut rows, mut notes) = (None, 0, Vec::new());

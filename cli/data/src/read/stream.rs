@@ -151,8 +151,11 @@ impl<'a> RowStream<'a> {
     ///
     /// A [`DataError`] as of [`read_rows`](super::read_rows). Rows that have been given before stay right.
     pub fn next(&mut self, most: usize) -> Result<Option<Batch>, DataError> {
-        while let Some((reader, _)) = &mut self.current {
+        while let Some((reader, name)) = &mut self.current {
             let batch = reader.next(most.max(1))?;
+            if let (Some(categories), Some(batch)) = (self.expect.categories, &batch) {
+                categories.check(&batch.values, self.expect.columns, name)?;
+            }
             self.notes.extend(reader.notes());
             if self.names.is_none() {
                 self.names = reader.names();

@@ -56,7 +56,7 @@ pub(super) fn is_wide(field: &Field, column: usize, name: &str) -> Result<bool, 
             Ok(true)
         }
         DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View | DataType::Dictionary(..) => {
-            codes_of_text(field, column, name)
+            refuse_text(field, column, name)
         }
         other => {
             let (kind, help) = describe(other);
@@ -66,13 +66,12 @@ pub(super) fn is_wide(field: &Field, column: usize, name: &str) -> Result<bool, 
     }
 }
 
-/// What stands for text in rows: the one place where a model's categories would turn it into codes. No model that is read
-/// today tells its categories, so that text has no code.
+/// Refuses text of a feature whose categories have no names in the model.
 ///
 /// # Errors
 ///
 /// `D0020`.
-fn codes_of_text(field: &Field, column: usize, name: &str) -> Result<bool, DataError> {
+fn refuse_text(field: &Field, column: usize, name: &str) -> Result<bool, DataError> {
     let kind = match field.data_type() {
         DataType::Dictionary(..) => "a dictionary (pandas: a category)",
         _ => "text",
@@ -119,7 +118,7 @@ fn describe(data_type: &DataType) -> (String, &'static str) {
 
 /// Appends `rows` rows from one column for each feature.
 pub(super) fn append<T: Real>(
-    columns: &[&ArrayRef],
+    columns: &[ArrayRef],
     fields: &[FieldRef],
     rows: usize,
     values: &mut Vec<T>,
