@@ -5,6 +5,7 @@ use crate::model::Model;
 use sched_forest::{Forest, Label};
 use schedc_data::{Categories, CategoryName, Unseen};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 
 /// How rows of a model are coded, if its categories have names.
 pub fn of_model(model: &Model, chosen: Option<args::Unseen>) -> Option<Categories> {
@@ -23,7 +24,7 @@ pub fn of_library(about: &Value, chosen: Option<args::Unseen>) -> Option<Categor
         "other" => args::Unseen::Other,
         _ => args::Unseen::Error,
     };
-    let names = |names: &Value| names.as_array().into_iter().flatten().filter_map(name_of_json).collect();
+    let names = |names: &Value| names.as_array().into_iter().flatten().filter_map(|value| Some(name(&label_of_json(value)?))).collect();
     Some(Categories::new(features.iter().map(names), chosen.unwrap_or(default).into()))
 }
 
@@ -39,6 +40,28 @@ pub fn about(model: &Model) -> Value {
         args::Unseen::Other => "other",
     };
     json!({ "names": model.forest.categories.iter().map(feature).collect::<Value>(), "unseen": unseen })
+}
+
+/// For each feature the names of its categories as text, each with its code. Numbers are spelt as Rust does, and whole ones
+/// of another type with a point, too.
+pub fn for_c(forest: &Forest) -> Vec<Vec<(String, u32)>> {
+    if !has_names(forest) {
+        return Vec::new();
+    }
+    let feature = |names: &Vec<Label>| {
+        let mut known: BTreeMap<String, u32> = BTreeMap::new();
+        for (code, label) in names.iter().enumerate() {
+            let pointed = match label {
+                Label::Number(number) if number.fract() == 0.0 => Some(format!("{number:.1}")),
+                _ => None,
+            };
+            for text in [Some(label.to_string()), pointed].into_iter().flatten() {
+                known.entry(text).or_insert(code as u32);
+            }
+        }
+        known.into_iter().collect()
+    };
+    forest.categories.iter().map(feature).collect()
 }
 
 fn has_names(forest: &Forest) -> bool {
@@ -72,13 +95,14 @@ pub fn json_of_label(label: &Label) -> Value {
     }
 }
 
-fn name_of_json(value: &Value) -> Option<CategoryName> {
+/// The label that [`json_of_label`] has made such a value of.
+pub fn label_of_json(value: &Value) -> Option<Label> {
     match value {
-        Value::String(text) => Some(CategoryName::Text(text.clone())),
-        Value::Null => Some(CategoryName::Number(f64::NAN)),
+        Value::String(text) => Some(Label::Text(text.clone())),
+        Value::Null => Some(Label::Number(f64::NAN)),
         _ => match value.as_i64() {
-            Some(number) => Some(CategoryName::Integer(number)),
-            None => value.as_f64().map(CategoryName::Number),
+            Some(number) => Some(Label::Integer(number)),
+            None => value.as_f64().map(Label::Number),
         },
     }
 }

@@ -11,7 +11,7 @@ use sched_ir::interp::{Fault, LaunchCost, Memory, Options, count_launches};
 use sched_ir::lir::{KernelKind, Module, Scalar};
 use sched_ir::lower;
 use sched_llvm::runtime::Kind;
-use sched_llvm::{Output as Results, Rows};
+use sched_llvm::{Extras, Output as Results, Rows};
 use schedc_data::Number;
 use std::cell::RefCell;
 use std::path::Path;
@@ -172,7 +172,7 @@ impl Predictor for Simulator {
         }
     }
 
-    fn predict(&self, kind: Kind, rows: Rows, n: usize, out: Results, _: i32) -> Result<(), String> {
+    fn predict(&self, kind: Kind, rows: Rows, n: usize, out: Results, _: Extras<'_>) -> Result<(), String> {
         let element = self.lir.types.rows;
         let input = match (rows, &self.lir.columns) {
             (Rows::F32(values), None) => bytes(values.iter().map(|x| f64::from(*x)), element),
@@ -264,7 +264,7 @@ mod tests {
         let simulator = racing();
         assert!(simulator.failure().is_none());
         let mut margins = [0.0];
-        let told = simulator.predict(Kind::Raw, Rows::F32(&[1.0]), 1, Results::F32(&mut margins), 1);
+        let told = simulator.predict(Kind::Raw, Rows::F32(&[1.0]), 1, Results::F32(&mut margins), Extras::default());
         assert!(told.is_err_and(|told| told.starts_with("race on bytes 0..4 of `result`")));
         let failure = simulator.failure().expect("a finding");
         assert_eq!(failure.status(), 101);

@@ -14,4 +14,5 @@ sched_diagnostics::codes! { Compilation in "explain/";
     CATEGORY_BUDGET 14 "C0014" Error "tables of categories too large"
     NO_GPU_FUNCTION 15 "C0015" Error "output that GPUs have no code for"
     LINEAR 16 "C0016" Error "linear leaves"
+    NO_GPU_BASE 20 "C0020" Error "base margin that GPUs have no code for"
 }

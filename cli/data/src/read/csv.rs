@@ -109,7 +109,7 @@ impl Reader for Csv<'_> {
                 .help("give one line per row, with one cell per feature of the model"));
         }
         let kept = kept.iter_mut().map(|column| Arc::new(column.finish()) as ArrayRef).collect();
-        Ok((rows > 0).then_some(Batch { values: Values::F64(values), rows, kept }))
+        Ok((rows > 0).then_some(Batch { values: Values::F64(values), rows, beside: Vec::new(), kept }))
     }
 
     fn names(&self) -> Option<Vec<String>> {
@@ -127,7 +127,7 @@ impl Reader for Csv<'_> {
 }
 
 /// The value of a cell, NaN where it is missing; `None` where it is text.
-fn parse(cell: &[u8]) -> Option<f64> {
+pub(super) fn parse(cell: &[u8]) -> Option<f64> {
     let cell = cell.trim_ascii();
     let number = str::from_utf8(cell).ok().and_then(|text| text.parse().ok());
     number.or_else(|| WORDS.iter().find(|(word, _)| cell.eq_ignore_ascii_case(word)).map(|&(_, value)| value))

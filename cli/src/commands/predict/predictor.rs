@@ -2,7 +2,7 @@
 
 use super::about;
 use sched_llvm::runtime::{Dtype, Kind};
-use sched_llvm::{Jit, Library, Output as Results, Rows};
+use sched_llvm::{Extras, Jit, Library, Output as Results, Rows};
 use schedc_data::Number;
 
 /// Rows predicted between two looks at the clock, at most.
@@ -23,7 +23,7 @@ pub trait Predictor {
     /// The type of an output's numbers.
     fn number(&self, kind: Kind) -> Number;
     /// Predicts packed rows.
-    fn predict(&self, kind: Kind, rows: Rows, n: usize, out: Results, threads: i32) -> Result<(), String>;
+    fn predict(&self, kind: Kind, rows: Rows, n: usize, out: Results, extras: Extras<'_>) -> Result<(), String>;
 }
 
 impl Predictor for Jit {
@@ -47,8 +47,8 @@ impl Predictor for Jit {
         }
     }
 
-    fn predict(&self, kind: Kind, rows: Rows, n: usize, out: Results, threads: i32) -> Result<(), String> {
-        Jit::predict(self, kind, rows, n, out, threads).map_err(|status| status.to_string())
+    fn predict(&self, kind: Kind, rows: Rows, n: usize, out: Results, extras: Extras<'_>) -> Result<(), String> {
+        Jit::predict_with(self, kind, rows, n, out, extras).map_err(|status| status.to_string())
     }
 }
 
@@ -69,7 +69,7 @@ impl Predictor for Library {
         }
     }
 
-    fn predict(&self, kind: Kind, rows: Rows, n: usize, out: Results, threads: i32) -> Result<(), String> {
-        Library::predict(self, kind, rows, n, out, threads)
+    fn predict(&self, kind: Kind, rows: Rows, n: usize, out: Results, extras: Extras<'_>) -> Result<(), String> {
+        Library::predict_with(self, kind, rows, n, out, extras)
     }
 }

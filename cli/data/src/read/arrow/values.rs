@@ -15,7 +15,7 @@ use crate::error::DataError;
 const BLOCK: usize = 1024;
 
 /// A number that rows are made of.
-pub(super) trait Real: Copy {
+pub(in crate::read) trait Real: Copy {
     /// A missing value.
     const MISSING: Self;
     /// The value itself, where this type can hold it.
@@ -64,6 +64,16 @@ pub(super) fn is_wide(field: &Field, column: usize, name: &str) -> Result<bool, 
             Err(refused(message, field, column, name).help(help))
         }
     }
+}
+
+/// Whether a column holds numbers.
+pub(in crate::read) fn is_number(field: &Field) -> bool {
+    is_wide(field, 0, "").is_ok()
+}
+
+/// Whether a column holds text as CSV has it.
+pub(in crate::read) fn is_text(field: &Field) -> bool {
+    *field.data_type() == DataType::Utf8
 }
 
 /// Refuses text of a feature whose categories have no names in the model.
@@ -148,7 +158,7 @@ pub(super) fn append<T: Real>(
 }
 
 /// Puts the values of a column into their places, which are missing as yet.
-fn put<'v, T: Real + 'v>(column: &ArrayRef, places: impl Iterator<Item = &'v mut T>) -> Option<()> {
+pub(in crate::read) fn put<'v, T: Real + 'v>(column: &ArrayRef, places: impl Iterator<Item = &'v mut T>) -> Option<()> {
     match column.data_type() {
         DataType::Null => Some(()),
         DataType::Boolean => {
