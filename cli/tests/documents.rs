@@ -43,6 +43,8 @@ const DOCUMENTS: &[(&str, usize)] = &[
     ("cli/data/src/explain/D0026.md", 2),
     ("cli/data/src/explain/D0027.md", 2),
     ("cli/data/src/explain/D0028.md", 4),
+    ("cli/data/src/explain/D0029.md", 3),
+    ("codegen/ir/src/explain/C0020.md", 2),
     ("forest/src/explain/M0002.md", 2),
     ("forest/src/explain/M0009.md", 4),
     ("forest/src/explain/M0030.md", 4),

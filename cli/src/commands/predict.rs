@@ -150,6 +150,9 @@ fn rows<'a>(
     let mut stream = RowStream::open(&Source::from_argument(&args.input), expect, reading)?;
     let first = stream.next(rows_of_batch(PIECE, expect.columns, outputs))?;
     tell(&mut stream, terminal);
+    if let Some(remark) = stream.remark().filter(|_| !args.quiet) {
+        terminal.say(&format!("note: {remark}"));
+    }
     Ok(Input { stream, first, base_margin })
 }
 

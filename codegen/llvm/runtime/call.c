@@ -128,10 +128,11 @@ static int32_t plan_base(schedc_plan *p, const schedc_call *call)
 {
     if (!call->base_margin)
         return SCHEDC_OK;
-    if (!p->model->base || p->walk != p->model->raw)
+    bool another_type = p->model->margin_type != p->model->result_type;
+    if (!p->model->base || p->walk != p->model->raw || another_type)
         return SCHEDC_ERR_UNSUPPORTED;
     p->base_margin = call->base_margin;
-    p->base_bytes = (size_t)p->model->num_margins * schedc_size_of(p->model->result_type);
+    p->base_bytes = (size_t)p->model->num_margins * schedc_size_of(p->model->margin_type);
     int64_t bytes;
     bool fits = !__builtin_mul_overflow(p->n_rows, (int64_t)p->base_bytes, &bytes);
     return fits ? SCHEDC_OK : SCHEDC_ERR_ARGUMENT;

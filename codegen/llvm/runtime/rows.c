@@ -80,30 +80,13 @@ void schedc_pack_rows(const schedc_plan *p, schedc_ctx *ctx, int64_t first, int6
 void schedc_begin_sums(const schedc_plan *p, int64_t first, int64_t n_rows, void *margins)
 {
     const schedc_model *model = p->model;
-    size_t columns = (size_t)model->num_margins, bytes = columns * schedc_size_of(model->margin_type);
-    const unsigned char *given = p->base_margin ? p->base_margin + (size_t)first * p->base_bytes : NULL;
-    unsigned char *to = margins;
-    if (given && model->result_type == model->margin_type) {
-        memcpy(to, given, bytes * (size_t)n_rows);
+    size_t bytes = (size_t)model->num_margins * schedc_size_of(model->margin_type);
+    if (p->base_margin) {
+        memcpy(margins, p->base_margin + (size_t)first * bytes, bytes * (size_t)n_rows);
         return;
     }
-    for (int64_t row = 0; row < n_rows; row++, to += bytes) {
-        if (!given) {
-            memcpy(to, model->base, bytes);
-            continue;
-        }
-        for (size_t k = 0; k < columns; k++, given += schedc_size_of(model->result_type)) {
-            float single;
-            double wide;
-            if (model->result_type == SCHEDC_DTYPE_F64) {
-                memcpy(&wide, given, sizeof wide);
-                ((float *)(void *)to)[k] = (float)wide;
-            } else {
-                memcpy(&single, given, sizeof single);
-                ((double *)(void *)to)[k] = single;
-            }
-        }
-    }
+    for (int64_t row = 0; row < n_rows; row++)
+        memcpy((unsigned char *)margins + (size_t)row * bytes, model->base, bytes);
 }
 
 void schedc_convert_margins(const schedc_plan *p, const void *margins, int64_t n_rows, void *out)

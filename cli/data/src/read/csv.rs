@@ -13,6 +13,7 @@ use arrow_schema::{DataType, Field, FieldRef};
 use self::header::Selection;
 use self::lines::Lines;
 use super::categories::Coding;
+use super::columns::matching::remark;
 use super::input::Input;
 use super::{Batch, Expect, Reader, Reading, Values, unreadable};
 use crate::codes;
@@ -114,6 +115,12 @@ impl Reader for Csv<'_> {
 
     fn names(&self) -> Option<Vec<String>> {
         self.selection.as_ref()?.names()
+    }
+
+    fn remark(&self) -> Option<String> {
+        let Selection { columns, kept, header, .. } = self.selection.as_ref()?;
+        self.expect.names_to_match()?;
+        remark(header.as_ref()?, columns, kept)
     }
 
     fn kept(&self) -> Vec<FieldRef> {

@@ -264,6 +264,10 @@ trait Reader {
     fn kept(&self) -> Vec<FieldRef> {
         Vec::new()
     }
+    /// What is worth telling of columns that were found by name, once they have been read.
+    fn remark(&self) -> Option<String> {
+        None
+    }
     /// How things were read that are in doubt, as far as it has not been told.
     fn notes(&mut self) -> Vec<String> {
         Vec::new()

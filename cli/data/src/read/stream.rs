@@ -24,6 +24,7 @@ pub struct RowStream<'a> {
     /// How many rows there are in all.
     rows: Option<u64>,
     names: Option<Vec<String>>,
+    remark: Option<String>,
     kept: Option<KeptColumns>,
     /// How many rows have been given.
     given: u64,
@@ -58,6 +59,7 @@ impl<'a> RowStream<'a> {
             current: None,
             rows: None,
             names: None,
+            remark: None,
             kept: None,
             given: 0,
             notes: Vec::new(),
@@ -173,6 +175,7 @@ impl<'a> RowStream<'a> {
             self.notes.extend(reader.notes());
             if self.names.is_none() {
                 self.names = reader.names();
+                self.remark = reader.remark().map(|remark| format!("{name}: {remark}"));
             }
             if batch.is_some() || !self.step()? {
                 return Ok(batch);
@@ -196,6 +199,12 @@ impl<'a> RowStream<'a> {
         let mut kept = self.kept.clone().unwrap_or_default();
         kept.0.truncate(self.reading.handed_on().len());
         kept
+    }
+
+    /// What is worth telling of the columns of the first file that were found by name, as far as it has not been told: their
+    /// order, and which are left out.
+    pub fn remark(&mut self) -> Option<String> {
+        self.remark.take()
     }
 
     /// How first lines of CSV text were read, where that is in doubt, as far as it has not been told.

@@ -18,7 +18,7 @@ use arrow_select::take::take;
 
 use self::coded::Coded;
 use super::columns::matching::{
-    Named, by_position, check_order, find_columns, find_kept, without_names_of_the_model,
+    Named, by_position, check_order, find_columns, find_kept, remark, without_names_of_the_model,
 };
 use super::{Batch, Expect, Names, Reader, Values};
 use crate::codes;
@@ -55,6 +55,8 @@ struct Plan<'a> {
     coded: Vec<Option<Coded<'a>>>,
     /// The columns that are kept.
     kept_fields: Vec<FieldRef>,
+    /// What is worth telling of columns that were found by name.
+    remark: Option<String>,
     /// Whether single precision cannot hold all values.
     wide: bool,
 }
@@ -66,6 +68,7 @@ impl<'a> Plan<'a> {
         let named = Named { what: "file", error: &error };
         let kept = find_kept(&names, keep, named)?;
         let features = choose(&names, expect, &kept, named)?;
+        let remark = expect.names_to_match().and_then(|_| remark(&names, &features, &kept));
         let mut read: Vec<usize> = features.iter().chain(&kept).copied().collect();
         read.sort_unstable();
         read.dedup();
@@ -87,7 +90,7 @@ impl<'a> Plan<'a> {
             all_coded.push(coded);
         }
         let (features, kept) = (places(&features), places(&kept));
-        Ok(Plan { read, features, kept, fields: feature_fields, coded: all_coded, kept_fields, wide })
+        Ok(Plan { read, features, kept, fields: feature_fields, coded: all_coded, kept_fields, remark, wide })
     }
 }
 
@@ -254,6 +257,10 @@ impl Reader for Table<'_> {
 
     fn names(&self) -> Option<Vec<String>> {
         Some(self.plan.fields.iter().map(|field| field.name().clone()).collect())
+    }
+
+    fn remark(&self) -> Option<String> {
+        self.plan.remark.clone()
     }
 
     fn kept(&self) -> Vec<FieldRef> {
