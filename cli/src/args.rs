@@ -163,6 +163,17 @@ pub enum Output {
     Leaf,
 }
 
+/// What becomes of a category that the model does not know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Unseen {
+    /// It is refused.
+    Error,
+    /// It is a missing value.
+    Missing,
+    /// It is a category that is in no set of the model.
+    Other,
+}
+
 /// What to build.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Emit {
@@ -212,6 +223,12 @@ pub struct Build {
     /// Processors: native, x86-64-v2, x86-64-v3 or x86-64-v4, or several; the best one is picked where the code runs
     #[arg(long, default_value = "native", value_parser = parse_cpu, value_delimiter = ',')]
     pub cpu: Vec<Cpu>,
+    /// A number that stands for missing values, as `missing` of XGBoost's constructors, which the model's file lacks
+    #[arg(long, value_name = "VALUE", allow_negative_numbers = true)]
+    pub missing: Option<f64>,
+    /// Let calls bring a base margin along, in place of XGBoost's base_score
+    #[arg(long)]
+    pub base_margin: bool,
     /// Prefix of the C functions
     #[arg(long, default_value = "schedc", value_name = "PREFIX")]
     pub name: String,

@@ -1,5 +1,6 @@
 //! From a model and a checked schedule to code: the pipeline that all commands share.
 
+use crate::categories;
 use crate::failure::Failure;
 use crate::model::Model;
 use sched_forest::{Float, Types};
@@ -19,10 +20,43 @@ pub fn for_one_call_of(nests: Variants<Nest>, rows: usize) -> Variants<Nest> {
     Variants::only(nest)
 }
 
+/// What is known of rows that the model's file does not say.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RowRules {
+    /// A number that stands for missing values.
+    pub missing: Option<f64>,
+    /// Whether rows bring along what sums begin with.
+    pub base_margin: bool,
+}
+
+impl RowRules {
+    /// Refuses a base margin where the trainer takes none when it predicts.
+    pub fn check(self, model: &Model) -> Result<Self, Failure> {
+        if self.base_margin && model.source.trainer != "XGBoost" {
+            return Err(Failure::usage(
+                "--base-margin takes the place of XGBoost's base_score, and this is no model of XGBoost",
+                "add the offset to the margins of --output raw, if that is what the trainer's predictions need",
+            ));
+        }
+        Ok(self)
+    }
+}
+
 /// Compiles a model under its nests down to LIR.
 pub fn compile(model: &Model, nests: Variants<Nest>, kernels: &[KernelKind]) -> Result<Compiled, Failure> {
+    compile_for(model, nests, kernels, RowRules::default())
+}
+
+/// The same for rows of which more is known.
+pub fn compile_for(
+    model: &Model,
+    nests: Variants<Nest>,
+    kernels: &[KernelKind],
+    rules: RowRules,
+) -> Result<Compiled, Failure> {
     let (forest, profile) = (Arc::clone(&model.forest), model.profile.as_ref());
-    Ok(sched_ir::compile(forest, profile, nests, kernels, &Budget::default())?)
+    let budget = Budget { base_is_given: rules.base_margin, ..Budget::default() };
+    Ok(sched_ir::compile(forest, profile, nests, kernels, &budget)?)
 }
 
 /// The GPU that a target names: the one that it says, else that of this machine, else one that most machines of the last
@@ -72,7 +106,7 @@ pub fn into_memory(
 }
 
 /// What the entry points report of a compiled model.
-pub fn facts(model: &Model, compiled: &Compiled, schedule: &str, target: Cpu) -> EntryInfo {
+pub fn facts(model: &Model, compiled: &Compiled, schedule: &str, target: Cpu, rules: RowRules) -> EntryInfo {
     let forest = &model.forest;
     let count = |n: usize| i32::try_from(n).unwrap_or(i32::MAX);
     let reassociated = compiled.variants.iter().find_map(|(_, stages)| match &stages.hir.nest.accumulation {
@@ -106,6 +140,21 @@ pub fn facts(model: &Model, compiled: &Compiled, schedule: &str, target: Cpu) ->
         "target": target.name(),
         "processor": (target == Cpu::Native).then(host_name),
     });
+    let categories = categories::about(model);
+    if !categories.is_null() {
+        info["model"]["categories"] = categories;
+    }
+    let labels =
+        forest.output.classes.as_ref().map(|classes| &classes.labels).filter(|labels| !labels.is_empty());
+    if let Some(labels) = labels {
+        info["model"]["labels"] = labels.iter().map(categories::json_of_label).collect();
+    }
+    if let Some(missing) = rules.missing {
+        info["model"]["missing"] = json!(missing);
+    }
+    if rules.base_margin {
+        info["model"]["base_margin"] = json!(true);
+    }
     if runs_on_device(compiled) {
         info["runs_on"] = json!("gpu");
     }
@@ -117,6 +166,9 @@ pub fn facts(model: &Model, compiled: &Compiled, schedule: &str, target: Cpu) ->
         ns_per_row: ns_per_row(compiled),
         info: info.to_string(),
         feature_names: forest.feature_names.clone(),
+        categories: categories::for_c(forest),
+        missing: rules.missing,
+        base: rules.base_margin.then(|| forest.base.clone()),
     }
 }
 

@@ -1,6 +1,7 @@
 //! The `schedc` command line: arguments, files, exit status, progress.
 
 mod args;
+mod categories;
 mod commands;
 mod compile;
 mod defaults;

@@ -3,10 +3,10 @@
 use crate::args::{ModelOptions, ScheduleValues};
 use crate::failure::Failure;
 use sched_forest::{
-    Forest, Inner, Predicate, Profile, ReadOptions, SetTests, Source, Target, Tree, codes, fingerprint,
+    Float, Forest, Inner, Predicate, Profile, ReadOptions, SetTests, Source, Target, Tree, codes, fingerprint,
 };
 use sched_nest::ModelInfo;
-use schedc_data::Expect;
+use schedc_data::{Expect, Missing};
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -97,6 +97,11 @@ impl Model {
             [] => Expect::unnamed(self.forest.num_features),
             names => Expect::named(names),
         }
+    }
+
+    /// A number that stands for missing values in its rows.
+    pub fn missing(&self, value: f64) -> Missing {
+        Missing { value, single: self.forest.types.input == Float::F32 }
     }
 
     /// What the checker needs to know of it.

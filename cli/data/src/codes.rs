@@ -25,4 +25,7 @@ sched_diagnostics::codes! { Data in "explain/";
     KEEP 24 "D0024" Error "column that cannot be kept"
     UNDIVIDED 25 "D0025" Error "rows that cannot be divided into shards"
     NEEDS_FILE 26 "D0026" Error "format that cannot be read from a pipe"
+    UNSEEN_CATEGORY 27 "D0027" Error "category that the model does not know"
+    AMBIGUOUS_CATEGORY 28 "D0028" Error "value that may be a category or something else"
+    BASE_MARGIN 29 "D0029" Error "base margin that does not fit the rows"
 }

@@ -13,6 +13,12 @@ impl DataError {
         DataError::of(Diagnostic::new(code, Place::Whole, message).file(source))
     }
 
+    /// The error of a base margin that does not fit the rows.
+    pub fn base_margin(source: &str, message: impl Into<String>) -> Self {
+        DataError::new(crate::codes::BASE_MARGIN, source, message)
+            .help("save one finite number for each row and margin of the model, in the order of the rows")
+    }
+
     pub(crate) fn line(mut self, number: u64) -> Self {
         let column = match &mut self.0.place {
             Place::Cell { column, .. } => column.take(),

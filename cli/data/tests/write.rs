@@ -71,6 +71,56 @@ fn arrays_read_back() {
 }
 
 #[test]
+fn labels_are_texts_in_every_format() {
+    let labels = ["no", "\u{e4}\u{1f600}b", "a,\"c\""].map(str::to_owned).to_vec();
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str| {
+        let path = folder.path().join(name);
+        let rows = read(b"1\n2\n3\n4\n", Expect::unnamed(1)).unwrap().rows;
+        let mut stream = RowStream::open(
+            &Source::Bytes { name: "rows".to_owned(), bytes: b"1\n2\n3\n4\n".to_vec() },
+            Expect::unnamed(1),
+            Reading::default(),
+        )
+        .unwrap();
+        let batch = stream.next(rows).unwrap().unwrap();
+        let layout = Layout::of("class", 1, Number::I32, stream.kept()).with_labels(labels.clone());
+        let mut writer = TableWriter::create(&Destination::Path(path.clone()), &layout).unwrap();
+        assert!(writer.write(Numbers::I32(&[0; 4]), &batch).is_err(), "numbers are no labels");
+        writer.write(Numbers::Label(&[2, 0, 1, 0]), &batch).unwrap();
+        writer.finish().unwrap();
+        path
+    };
+    let text = fs::read_to_string(write("out.csv")).unwrap();
+    assert_eq!(text, "class\n\"a,\"\"c\"\"\"\nno\n\u{e4}\u{1f600}b\nno\n");
+    for name in ["out.parquet", "out.arrow"] {
+        // The column is read again as one that is kept.
+        let keep = ["class".to_owned()];
+        let source = Source::Path(write(name));
+        let reading = Reading { keep: &keep, ..Reading::default() };
+        let mut stream = RowStream::open(&source, Expect::named(&[]), reading).unwrap();
+        let batch = stream.next(9).unwrap().unwrap();
+        let again = folder.path().join("again.csv");
+        let layout = Layout::of("row", 1, Number::I32, stream.kept());
+        let mut writer = TableWriter::create(&Destination::Path(again.clone()), &layout).unwrap();
+        writer.write(Numbers::I32(&[0, 1, 2, 3]), &batch).unwrap();
+        writer.finish().unwrap();
+        let wanted = "class,row\n\"a,\"\"c\"\"\",0\nno,1\n\u{e4}\u{1f600}b,2\nno,3\n";
+        assert_eq!(fs::read_to_string(again).unwrap(), wanted, "{name}");
+    }
+    let array = fs::read(write("out.npy")).unwrap();
+    let header = String::from_utf8_lossy(&array[10..128]);
+    assert!(header.starts_with("{'descr': '<U5', 'fortran_order': False, 'shape': (4,), }"), "{header}");
+    let letters = |text: &str| -> Vec<u8> {
+        let mut bytes: Vec<u8> = text.chars().flat_map(|letter| (letter as u32).to_le_bytes()).collect();
+        bytes.resize(20, 0);
+        bytes
+    };
+    let wanted = [letters("a,\"c\""), letters("no"), letters("\u{e4}\u{1f600}b"), letters("no")].concat();
+    assert_eq!(array[128..], wanted);
+}
+
+#[test]
 fn tables_that_cannot_be_written_are_reported() {
     let directory = tempfile::tempdir().unwrap();
     fs::create_dir(directory.path().join("taken.csv")).unwrap();

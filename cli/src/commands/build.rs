@@ -4,7 +4,7 @@ mod kernels;
 
 use super::{Job, is_schedule, print_bytes};
 use crate::args::{Build, Emit};
-use crate::compile::{assembled_launches, compile, facts};
+use crate::compile::{RowRules, assembled_launches, compile_for, facts};
 use crate::defaults::CodeDestination;
 use crate::failure::Failure;
 use crate::outputs::{is_same, keep, keep_foreign_header};
@@ -113,6 +113,7 @@ impl Built {
 fn versions(args: &Build, job: &mut Job, terminal: &Terminal) -> Result<Vec<Built>, Failure> {
     let chosen = args.schedule.schedule.is_none() && !is_schedule(&args.model);
     let target = args.schedule.values.target.as_ref();
+    let rules = RowRules { missing: args.missing, base_margin: args.base_margin }.check(&job.model)?;
     let mut built: Vec<Built> = Vec::new();
     for cpu in &args.cpu {
         if chosen {
@@ -129,12 +130,12 @@ fn versions(args: &Build, job: &mut Job, terminal: &Terminal) -> Result<Vec<Buil
             Some(known) => (known.compiled.clone(), known.launches.clone()),
             None => {
                 let (nest, target) = job.nest(&args.schedule.values, terminal)?;
-                let compiled = compile(&job.model, nest, &KERNELS)?;
+                let compiled = compile_for(&job.model, nest, &KERNELS, rules)?;
                 let launches = assembled_launches(&compiled, &target)?;
                 (Rc::new(compiled), launches.map(Rc::new))
             }
         };
-        let facts = facts(&job.model, &compiled, &job.source.text, *cpu);
+        let facts = facts(&job.model, &compiled, &job.source.text, *cpu, rules);
         built.push(Built { cpu: *cpu, compiled, launches, facts });
     }
     Ok(built)

@@ -1,22 +1,27 @@
 //! `schedc predict`: rows in, predictions out.
 
+mod base_margin;
+mod labels;
 mod predictor;
 mod run;
 
 use super::Job;
 use super::simulate::Simulator;
 use crate::args::{Output, Predict, ScheduleOptions};
-use crate::compile::{compile, facts, for_one_call_of, into_memory};
+use crate::categories;
+use crate::compile::{RowRules, compile_for, facts, for_one_call_of, into_memory};
 use crate::defaults::CodeDestination;
 use crate::environment;
 use crate::failure::Failure;
 use crate::outputs::{keep, keep_folder};
 use crate::terminal::Terminal;
+use base_margin::Origin;
+use labels::Labels;
 use predictor::PIECE;
 use run::{Input, Run, rows_of_batch, tell};
 use sched_ir::lir::KernelKind;
 use sched_llvm::Library;
-use schedc_data::{Destination, Expect, Reading, RowStream, Source};
+use schedc_data::{Destination, Expect, Missing, Reading, RowStream, Source};
 use std::io::IsTerminal;
 use std::path::Path;
 use std::sync::Arc;
@@ -42,9 +47,21 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<(), Failure> {
             terminal.say(schedule_of(&library).trim_end());
         }
         let names = names_of(&library);
+        let categories = categories::of_library(&about(&library), args.unseen);
+        let expect = rows_for(&library, names.as_deref())
+            .with_categories(categories.as_ref())
+            .with_missing(args.missing.map(|value| missing_of(&library, value)));
         let outputs = library.num_outputs(run::kind(args.output));
-        let rows = rows(args, rows_for(&library, names.as_deref()), outputs, terminal)?;
-        return Run { args, terminal, destination }.predict(&library, rows, Duration::ZERO);
+        if args.base_margin.is_some() && about(&library)["model"]["base_margin"] != true {
+            let message = format!("{} takes no base margin", args.model.display());
+            return Err(Failure::usage(message, "build the library again with --base-margin"));
+        }
+        let origin = Origin::of(args);
+        let keep = columns_beside(args, origin.as_ref());
+        let margins = library.num_outputs(sched_llvm::runtime::Kind::Raw);
+        let rows = rows(args, expect, &keep, origin, (outputs, margins), terminal)?;
+        let labels = Labels::of_library(&about(&library));
+        return Run { args, terminal, destination, labels }.predict(&library, rows, Duration::ZERO);
     }
     let standard = |path: &Path| path.as_os_str() == "-";
     if standard(&args.input) && args.schedule.schedule.as_deref().is_some_and(standard) {
@@ -62,23 +79,39 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<(), Failure> {
     for note in job.model.notes.iter().filter(|_| !args.quiet) {
         terminal.say(&format!("note: {note}"));
     }
+    let rules = RowRules { missing: None, base_margin: args.base_margin.is_some() }.check(&job.model)?;
+    if args.simulate && rules.base_margin {
+        let help = "leave out --simulate; the code for GPUs begins with the model's own base values";
+        return Err(Failure::usage("the simulator takes no base margin", help));
+    }
     let (nests, target) = job.nest(&args.schedule.values, terminal)?;
     let outputs = if args.output == Output::Leaf { job.model.forest.trees.len() } else { 1 };
-    let expect = job.model.rows();
-    let rows = rows(args, expect, outputs, terminal)?;
+    let categories = categories::of_model(&job.model, args.unseen);
+    let expect = job
+        .model
+        .rows()
+        .with_categories(categories.as_ref())
+        .with_missing(args.missing.map(|value| job.model.missing(value)));
+    let origin = Origin::of(args);
+    let keep = columns_beside(args, origin.as_ref());
+    let margins = job.model.forest.num_margins;
+    let rows = rows(args, expect, &keep, origin, (outputs, margins), terminal)?;
+    let labels = Labels::of_forest(&job.model.forest);
     let since = Instant::now();
     let kernel = match args.output {
         Output::Leaf => KernelKind::Leaf,
         Output::Raw | Output::Value | Output::Class => KernelKind::Raw,
     };
-    let compiled = compile(
+    let compiled = compile_for(
         &job.model,
         for_one_call_of(nests, rows.rows()),
         &[kernel, KernelKind::Value, KernelKind::Class],
+        rules,
     )?;
     if args.simulate {
         let simulator = Simulator::new(Arc::clone(&job.model.forest), compiled.lir);
-        let predicted = Run { args, terminal, destination }.predict(&simulator, rows, since.elapsed());
+        let predicted =
+            Run { args, terminal, destination, labels }.predict(&simulator, rows, since.elapsed());
         predicted.map_err(|failure| simulator.failure().unwrap_or(failure))?;
         if let Some(report) = &args.report {
             simulator.write(report)?;
@@ -88,27 +121,41 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<(), Failure> {
         }
         return Ok(());
     }
-    let about = facts(&job.model, &compiled, &job.source.text, cpu);
+    let about = facts(&job.model, &compiled, &job.source.text, cpu, rules);
     let jit = into_memory(&compiled, &target, cpu, &about, &[kernel, KernelKind::Class])?;
-    Run { args, terminal, destination }.predict(&jit, rows, since.elapsed())
+    Run { args, terminal, destination, labels }.predict(&jit, rows, since.elapsed())
 }
 
-/// The rows to predict, of which the first are read, for a model that makes so many results of each.
+/// The columns of the input that are no features: those that are kept, and those of a base margin.
+fn columns_beside(args: &Predict, origin: Option<&Origin>) -> Vec<String> {
+    let base_margin = origin.map(Origin::columns).unwrap_or_default();
+    args.keep.iter().chain(base_margin).cloned().collect()
+}
+
+/// The rows to predict, of which the first are read, for a model that makes so many results of each and has so many
+/// margins.
 fn rows<'a>(
     args: &'a Predict,
     expect: Expect<'a>,
-    outputs: usize,
+    keep: &'a [String],
+    origin: Option<Origin>,
+    (outputs, margins): (usize, usize),
     terminal: &Terminal,
 ) -> Result<Input<'a>, Failure> {
     if args.input.as_os_str() == "-" && std::io::stdin().is_terminal() {
         terminal.say("note: reading rows from the terminal, up to Ctrl-D; --input names a file");
     }
     let expect = expect.by_position(args.by_position);
-    let reading = Reading { keep: &args.keep, shard: args.shard, array: args.array.as_deref() };
+    let beside = keep.len() - args.keep.len();
+    let reading = Reading { keep, beside, shard: args.shard, array: args.array.as_deref() };
+    let base_margin = origin.map(|origin| origin.open(margins, args)).transpose()?;
     let mut stream = RowStream::open(&Source::from_argument(&args.input), expect, reading)?;
     let first = stream.next(rows_of_batch(PIECE, expect.columns, outputs))?;
     tell(&mut stream, terminal);
-    Ok(Input { stream, first })
+    if let Some(remark) = stream.remark().filter(|_| !args.quiet) {
+        terminal.say(&format!("note: {remark}"));
+    }
+    Ok(Input { stream, first, base_margin })
 }
 
 fn is_library(path: &Path) -> bool {
@@ -161,6 +208,11 @@ fn names_of(library: &Library) -> Option<Vec<String>> {
 pub fn schedule_order(info: &str) -> String {
     let about: serde_json::Value = serde_json::from_str(info).unwrap_or_default();
     about["order"].as_str().unwrap_or_default().to_string()
+}
+
+/// A number that stands for missing values in a library's rows.
+fn missing_of(library: &Library, value: f64) -> Missing {
+    Missing { value, single: about(library)["model"]["types"]["rows"] != "f64" }
 }
 
 /// What a library wants of its rows.

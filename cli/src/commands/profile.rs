@@ -2,6 +2,7 @@
 
 use super::print;
 use crate::args::Profile;
+use crate::categories;
 use crate::failure::Failure;
 use crate::model::Model;
 use crate::outputs::keep;
@@ -14,7 +15,12 @@ pub fn run(args: &Profile, terminal: &Terminal) -> Result<(), Failure> {
     keep(&[Some(&args.input), Some(&args.model)], &args.out)?;
     let model = Model::read(&args.model, &args.reading)?;
     let forest = &model.forest;
-    let expect = model.rows().by_position(args.by_position);
+    let categories = categories::of_model(&model, args.unseen);
+    let expect = model
+        .rows()
+        .by_position(args.by_position)
+        .with_categories(categories.as_ref())
+        .with_missing(args.missing.map(|value| model.missing(value)));
     let rows = read_rows(&Source::from_argument(&args.input), expect)?;
     for note in &rows.notes {
         terminal.say(&format!("note: {note}"));

@@ -11,7 +11,7 @@ use sched_ir::interp::{Fault, LaunchCost, Memory, Options, count_launches};
 use sched_ir::lir::{KernelKind, Module, Scalar};
 use sched_ir::lower;
 use sched_llvm::runtime::Kind;
-use sched_llvm::{Output as Results, Rows};
+use sched_llvm::{Extras, Output as Results, Rows};
 use schedc_data::Number;
 use std::cell::RefCell;
 use std::path::Path;
@@ -177,32 +177,29 @@ impl Predictor for Simulator {
         }
     }
 
-    /// What simulates has no entry points that rows could come to in another shape.
-    fn predict_apart(
+    fn predict(
         &self,
         kind: Kind,
-        (rows, stride): (Rows, usize),
+        rows: Rows,
         n: usize,
         out: Results,
-        threads: i32,
+        extras: Extras<'_>,
     ) -> Result<(), String> {
+        // What simulates has no entry points that rows could come to in another shape.
+        let stride = extras.stride;
         let features = self.num_features();
-        let (floats, doubles);
+        let (single, double);
         let rows = match rows {
             _ if stride == 0 || stride == features => rows,
             Rows::F32(values) => {
-                floats = packed(values, features, stride);
-                Rows::F32(&floats)
+                single = packed(values, features, stride);
+                Rows::F32(&single)
             }
             Rows::F64(values) => {
-                doubles = packed(values, features, stride);
-                Rows::F64(&doubles)
+                double = packed(values, features, stride);
+                Rows::F64(&double)
             }
         };
-        self.predict(kind, rows, n, out, threads)
-    }
-
-    fn predict(&self, kind: Kind, rows: Rows, n: usize, out: Results, _: i32) -> Result<(), String> {
         let element = self.lir.types.rows;
         let input = match (rows, &self.lir.columns) {
             (Rows::F32(values), None) => bytes(values.iter().map(|x| f64::from(*x)), element),
@@ -294,7 +291,8 @@ mod tests {
         let simulator = racing();
         assert!(simulator.failure().is_none());
         let mut margins = [0.0];
-        let told = simulator.predict(Kind::Raw, Rows::F32(&[1.0]), 1, Results::F32(&mut margins), 1);
+        let told =
+            simulator.predict(Kind::Raw, Rows::F32(&[1.0]), 1, Results::F32(&mut margins), Extras::default());
         assert!(told.is_err_and(|told| told.starts_with("race on bytes 0..4 of `result`")));
         let failure = simulator.failure().expect("a finding");
         assert_eq!(failure.status(), 101);

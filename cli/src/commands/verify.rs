@@ -15,7 +15,7 @@ use super::predict::{Predictor, kind, schedule_order};
 use super::simulate::Simulator;
 use super::{Job, print};
 use crate::args::{Format, Verify};
-use crate::compile::{compile, facts, into_memory};
+use crate::compile::{RowRules, compile, facts, into_memory};
 use crate::defaults::CodeDestination;
 use crate::environment;
 use crate::failure::Failure;
@@ -182,8 +182,10 @@ fn in_memory(args: &Verify, job: &Job, terminal: &Terminal) -> Result<Code, Fail
     let counts = calls::counts(rows_of(&nests));
     let compiled = compile(&job.model, nests, &KERNELS)?;
     // Rows are made out to be expensive, so that threads take part even in small calls.
-    let about =
-        sched_llvm::EntryInfo { ns_per_row: 1e6, ..facts(&job.model, &compiled, &job.source.text, cpu) };
+    let about = sched_llvm::EntryInfo {
+        ns_per_row: 1e6,
+        ..facts(&job.model, &compiled, &job.source.text, cpu, RowRules::default())
+    };
     let exact = schedule_order(&about.info) == "exact";
     let (predictor, processor): (Box<dyn Predictor>, String) = if args.simulate {
         (Box::new(Simulator::new(Arc::clone(&job.model.forest), compiled.lir)), "the simulator".to_string())

@@ -15,4 +15,5 @@ sched_diagnostics::codes! { Compilation in "explain/";
     NO_GPU_FUNCTION 15 "C0015" Error "output that GPUs have no code for"
     LINEAR 16 "C0016" Error "linear leaves"
     NOT_OBLIVIOUS 20 "C0020" Error "tree that is not oblivious"
+    NO_GPU_BASE 21 "C0021" Error "base margin that GPUs have no code for"
 }

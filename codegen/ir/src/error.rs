@@ -35,11 +35,19 @@ pub struct Budget {
     /// Whether indices have 32 bits, as machines with registers of 32 bits want, in place of 64. Runs are cut such
     /// that no element has a number that needs more.
     pub narrow_indices: bool,
+    /// Whether sums begin with what stands in the output, which the caller of a kernel puts there, in place of the
+    /// model's base values.
+    pub base_is_given: bool,
 }
 
 impl Default for Budget {
     /// 1 GiB of tables, 64 MiB of scratch.
     fn default() -> Self {
-        Budget { tables: sched_nest::footprint::TABLES, scratch: 64 << 20, narrow_indices: false }
+        Budget {
+            tables: sched_nest::footprint::TABLES,
+            scratch: 64 << 20,
+            narrow_indices: false,
+            base_is_given: false,
+        }
     }
 }

@@ -78,6 +78,9 @@ pub fn compile(
     if on_gpu && lower::needs_library(&forest) {
         return Err(no_gpu_function());
     }
+    if on_gpu && budget.base_is_given {
+        return Err(no_base_on_gpu());
+    }
     let budget = &Budget { narrow_indices: budget.narrow_indices || on_gpu, ..*budget };
     let mut tables: Vec<Table> = Vec::new();
     let built = loops.try_map(|max_rows, (hir, mir)| {
@@ -157,6 +160,14 @@ fn too_large(why: ColumnsTooLarge) -> CompileError {
         codes::CATEGORY_BUDGET,
         format!("{} would need tables of more than {} MiB", why.what, why.mebibytes),
         "number the categories from 0 without gaps, or train with fewer of them",
+    )
+}
+
+fn no_base_on_gpu() -> CompileError {
+    CompileError::new(
+        codes::NO_GPU_BASE,
+        "rows bring a base margin, and code for GPUs begins with the model's own base values",
+        "predict on the processor: leave gpuDimension out, or use `target cpu`",
     )
 }
 

@@ -373,6 +373,7 @@ fn main() {
         ns_per_row: 1.0,
         info: "{}".to_string(),
         feature_names: Vec::new(),
+        ..EntryInfo::default()
     };
     let mut jits = Vec::new();
     for (i, shape) in shapes.iter().enumerate() {

@@ -35,6 +35,9 @@ typedef struct schedc_call {
     int32_t memory;       /* SCHEDC_MEMORY_* */
     int32_t device;       /* the number of the GPU, for models that are compiled for one */
     void *stream;         /* CUstream that a call in device memory is put into, without waiting for it */
+    const double *missing;   /* values that are equal to it are missing, too; null: as the model says */
+    const void *base_margin; /* what sums begin with, packed: [n][num_margins] of the type of raw output; null: the model's own
+                                base values */
 } schedc_call;
 
 /* `out` has the model's result type. */
@@ -50,6 +53,9 @@ int32_t schedc_rt_output_type(const schedc_model *model, int32_t kind);
 
 /* What a status means, in English; never null. The model, which may be null, makes the text more precise. */
 const char *schedc_rt_error(const schedc_model *model, int32_t status);
+
+/* The code of a category by its name; NaN for a name that the model does not know. */
+double schedc_rt_encode(const schedc_categories *all, int32_t feature, const char *text);
 
 /* The JSON text of the version that this processor runs. */
 const char *schedc_rt_info(const schedc_model *model);

@@ -117,9 +117,25 @@ static int32_t plan_rows(schedc_plan *p, const schedc_call *call)
     if (__builtin_mul_overflow(call->n_rows, bytes, &bytes) ||
         __builtin_mul_overflow(call->n_rows, (int64_t)p->out_bytes, &bytes))
         return SCHEDC_ERR_ARGUMENT;
-    p->convert = p->model->columns.count || element != kernel_element || (uintptr_t)p->rows % (size_t)element != 0 ||
+    p->missing = call->missing ? *call->missing : p->model->missing;
+    p->convert = p->model->columns.count || p->missing == p->missing || element != kernel_element || (uintptr_t)p->rows % (size_t)element != 0 ||
                  (p->row_step != p->row_bytes && p->n_rows > 1);
     return SCHEDC_OK;
+}
+
+/* What sums begin with: only kernels that were compiled for it can be told. */
+static int32_t plan_base(schedc_plan *p, const schedc_call *call)
+{
+    if (!call->base_margin)
+        return SCHEDC_OK;
+    bool another_type = p->model->margin_type != p->model->result_type;
+    if (!p->model->base || p->walk != p->model->raw || another_type)
+        return SCHEDC_ERR_UNSUPPORTED;
+    p->base_margin = call->base_margin;
+    p->base_bytes = (size_t)p->model->num_margins * schedc_size_of(p->model->margin_type);
+    int64_t bytes;
+    bool fits = !__builtin_mul_overflow(p->n_rows, (int64_t)p->base_bytes, &bytes);
+    return fits ? SCHEDC_OK : SCHEDC_ERR_ARGUMENT;
 }
 
 /* Where the rows and the output are. What a device cannot reach is not fetched for it, nor is anything converted. */
@@ -133,7 +149,7 @@ static int32_t plan_place(schedc_plan *p, const schedc_call *call)
     if (!p->on_device)
         return SCHEDC_OK;
     bool another_type = p->margin_bytes && !p->finish;
-    if (!p->model->gpu || another_type || p->model->columns.count)
+    if (!p->model->gpu || another_type || p->model->columns.count || p->missing == p->missing)
         return SCHEDC_ERR_UNSUPPORTED;
     return p->convert ? SCHEDC_ERR_ARGUMENT : SCHEDC_OK;
 }
@@ -168,6 +184,8 @@ static int32_t predict(const schedc_model *versions, const schedc_call *call)
     int32_t status = plan_kernels(&p, call->kind);
     if (status == SCHEDC_OK)
         status = plan_rows(&p, call);
+    if (status == SCHEDC_OK)
+        status = plan_base(&p, call);
     if (status == SCHEDC_OK)
         status = plan_place(&p, call);
     if (status != SCHEDC_OK)
@@ -233,7 +251,8 @@ const char *schedc_rt_error(const schedc_model *model, int32_t status)
     case SCHEDC_ERR_MEMORY:
         return "there is not enough memory for temporary data; predict fewer rows at a time or pass scratch memory";
     case SCHEDC_ERR_UNSUPPORTED:
-        return "the model has no output of this kind, for example the class of a regression";
+        return "the model has no output of this kind, for example the class of a regression; or a base margin is given to a model "
+               "that was not built with --base-margin; or values that mean missing are named for rows in memory of a GPU";
     case SCHEDC_ERR_DRIVER:
         return model && usable(model)->gpu && usable(model)->gpu->maker == SCHEDC_AMD
                    ? "the model runs on a GPU of AMD, and there is no driver for one (libamdhip64.so); install it, or compile "

@@ -43,8 +43,10 @@ static uint32_t class_of(const column_tables *all, const schedc_column_part *par
 /* The columns of one row, for a type of the caller's rows and one of the kernels'. Values have the narrower one of both
  * before anything is asked of them. */
 #define COLUMNS_OF_ROW(name, from_type, to_type, nan, size)                                                            \
-    static void name(const column_tables *all, void *restrict columns_of_row, const unsigned char *restrict row)       \
+    static void name(const column_tables *all, void *restrict columns_of_row, const unsigned char *restrict row,       \
+                     double called_missing)                                                                            \
     {                                                                                                                  \
+        const to_type missing = (to_type)called_missing;                                                               \
         to_type *restrict to = columns_of_row;                                                                         \
         for (int32_t i = 0; i < all->of->num_parts; i++) {                                                             \
             const schedc_column_part *part = &all->parts[i];                                                           \
@@ -52,19 +54,19 @@ static uint32_t class_of(const column_tables *all, const schedc_column_part *par
             uint32_t count = part->count;                                                                              \
             from_type given;                                                                                           \
             memcpy(&given, from, sizeof given);                                                                        \
-            to_type x = (to_type)given;                                                                                \
+            to_type x = (to_type)given == missing ? nan : (to_type)given;                                              \
             switch (part->kind) {                                                                                      \
             case SCHEDC_PART_VALUE:                                                                                    \
                 for (uint32_t k = 0; k < count; k++) {                                                                 \
                     memcpy(&given, from + (size_t)k * sizeof given, sizeof given);                                     \
-                    to[k] = (to_type)given;                                                                            \
+                    to[k] = (to_type)given == missing ? nan : (to_type)given;                                          \
                 }                                                                                                      \
                 break;                                                                                                 \
             case SCHEDC_PART_ZERO_IS_MISSING:                                                                          \
                 for (uint32_t k = 0; k < count; k++) {                                                                 \
                     memcpy(&given, from + (size_t)k * sizeof given, sizeof given);                                     \
                     x = (to_type)given;                                                                                \
-                    to[k] = size(x) <= (to_type)1e-35f ? nan : x;                                                      \
+                    to[k] = size(x) <= (to_type)1e-35f || x == missing ? nan : x;                                      \
                 }                                                                                                      \
                 break;                                                                                                 \
             case SCHEDC_PART_EQUAL:                                                                                    \
@@ -101,7 +103,7 @@ void schedc_make_columns(const schedc_plan *p, void *to, const unsigned char *ro
     column_tables all = tables_of(p->model);
     bool from_doubles = p->dtype == SCHEDC_DTYPE_F64;
     if (p->model->row_type == SCHEDC_DTYPE_F64)
-        (from_doubles ? doubles_of_doubles : doubles_of_floats)(&all, to, row);
+        (from_doubles ? doubles_of_doubles : doubles_of_floats)(&all, to, row, p->missing);
     else
-        (from_doubles ? floats_of_doubles : floats_of_floats)(&all, to, row);
+        (from_doubles ? floats_of_doubles : floats_of_floats)(&all, to, row, p->missing);
 }

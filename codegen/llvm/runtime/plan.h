@@ -13,6 +13,9 @@ typedef struct schedc_plan {
     int32_t dtype;         /* element type of the caller's rows */
     size_t row_bytes;      /* one packed row, in the kernels' element type */
     bool convert;          /* rows go through scratch */
+    double missing;        /* values that are equal to it are missing, too; NaN: there are none */
+    const unsigned char *base_margin; /* what the caller's sums begin with; null: the model's own base values */
+    size_t base_bytes;     /* one row of it */
     schedc_kernel walk;    /* rows -> margins or leaves */
     schedc_kernel finish;  /* margins -> output; null: none */
     size_t margin_bytes;   /* one row of margins in scratch; 0: the first kernel writes into the output */
@@ -45,6 +48,9 @@ size_t schedc_transfer_bytes(const schedc_transfer *transfer, int64_t n_rows);
 /* Writes the bins of the caller's rows [first, first + n_rows) to `to`, with the threads of the call. */
 int32_t schedc_quantize_rows(const schedc_plan *p, const schedc_transfer *transfer, int64_t first, int64_t n_rows,
                              unsigned char *to);
+
+/* Writes what the sums of the rows [first, first + n_rows) begin with, for kernels that add to what is there. */
+void schedc_begin_sums(const schedc_plan *p, int64_t first, int64_t n_rows, void *margins);
 
 /* Writes margins of so many rows that are the output themselves, in another type. */
 void schedc_convert_margins(const schedc_plan *p, const void *margins, int64_t n_rows, void *out);

@@ -1,9 +1,25 @@
 /* Rows and margins on their way through memory of ours. */
 #include "plan.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { BLOCK_BYTES = 16 * 1024 }; /* rows that a thread converts at a time */
+
+/* Values that are equal to this one, in the model's own type, become missing. */
+static void mark_missing(const schedc_plan *p, unsigned char *row)
+{
+    int32_t features = p->model->num_features;
+    if (p->model->row_type == SCHEDC_DTYPE_F64) {
+        double *values = (double *)row;
+        for (int32_t i = 0; i < features; i++)
+            values[i] = values[i] == p->missing ? (double)NAN : values[i];
+    } else {
+        float *values = (float *)row, missing = (float)p->missing;
+        for (int32_t i = 0; i < features; i++)
+            values[i] = values[i] == missing ? NAN : values[i];
+    }
+}
 
 /* The caller's elements may lie at any address, so they are copied out, never read in place. */
 static void pack_row(const schedc_plan *p, unsigned char *to, const unsigned char *from)
@@ -11,7 +27,9 @@ static void pack_row(const schedc_plan *p, unsigned char *to, const unsigned cha
     int32_t features = p->model->num_features;
     if (p->model->columns.count) {
         schedc_make_columns(p, to, from);
-    } else if (p->dtype == p->model->row_type) {
+        return;
+    }
+    if (p->dtype == p->model->row_type) {
         memcpy(to, from, p->row_bytes);
     } else if (p->dtype == SCHEDC_DTYPE_F32) {
         for (int32_t i = 0; i < features; i++) {
@@ -26,6 +44,8 @@ static void pack_row(const schedc_plan *p, unsigned char *to, const unsigned cha
             ((float *)to)[i] = (float)x;
         }
     }
+    if (p->missing == p->missing)
+        mark_missing(p, to);
 }
 
 void schedc_pack_serially(const schedc_plan *p, int64_t first, int64_t n_rows, unsigned char *to)
@@ -55,6 +75,18 @@ void schedc_pack_rows(const schedc_plan *p, schedc_ctx *ctx, int64_t first, int6
     int64_t block = p->row_bytes < BLOCK_BYTES ? (int64_t)(BLOCK_BYTES / (p->row_bytes + 1)) + 1 : 1;
     packing all = {p, to, first, n_rows, block};
     schedc_rt_parallel(ctx, pack_block, &all, (n_rows - 1) / block + 1);
+}
+
+void schedc_begin_sums(const schedc_plan *p, int64_t first, int64_t n_rows, void *margins)
+{
+    const schedc_model *model = p->model;
+    size_t bytes = (size_t)model->num_margins * schedc_size_of(model->margin_type);
+    if (p->base_margin) {
+        memcpy(margins, p->base_margin + (size_t)first * bytes, bytes * (size_t)n_rows);
+        return;
+    }
+    for (int64_t row = 0; row < n_rows; row++)
+        memcpy((unsigned char *)margins + (size_t)row * bytes, model->base, bytes);
 }
 
 void schedc_convert_margins(const schedc_plan *p, const void *margins, int64_t n_rows, void *out)

@@ -151,7 +151,18 @@ typedef struct schedc_model {
     const struct schedc_model *otherwise; /* the same model for processors that lack these; null: none */
     const schedc_gpu *gpu;       /* null: the model has no code for GPUs */
     schedc_columns columns;
+    double missing;              /* values that are equal to it are missing, too; NaN: there are none */
+    const void *base;            /* what sums begin with, of margin_type, one for each margin: kernels add to what is there;
+                                    null: they begin themselves */
 } schedc_model;
+
+/* The names of the categories of a model's features. */
+typedef struct schedc_categories {
+    int64_t num_features;
+    const uint32_t *starts;      /* the names of a feature are from starts[feature] to starts[feature + 1] */
+    const char *const *names;    /* of each feature in ascending order of their bytes */
+    const uint32_t *codes;       /* of these names */
+} schedc_categories;
 
 /* Instruction sets beyond baseline x86-64, by the psABI's levels. */
 enum {

@@ -28,6 +28,8 @@ schedc_plan schedc_part(const schedc_plan *p, int64_t first, int64_t n_rows)
     schedc_plan part = *p;
     part.rows += (size_t)first * p->row_step;
     part.out += (size_t)first * p->out_bytes;
+    if (p->base_margin)
+        part.base_margin += (size_t)first * p->base_bytes;
     part.n_rows = n_rows;
     return part;
 }
@@ -41,6 +43,8 @@ static void run(const schedc_plan *p, schedc_ctx *ctx, int64_t first, unsigned c
         schedc_pack_rows(p, ctx, first, ctx->n_rows, rows);
     ctx->rows = p->convert ? rows : p->rows + (size_t)first * p->row_step;
     ctx->out = p->margin_bytes ? margins : out;
+    if (p->model->base && p->walk == p->model->raw)
+        schedc_begin_sums(p, first, ctx->n_rows, ctx->out);
     p->walk(ctx);
     if (ctx->status != SCHEDC_OK)
         return;

@@ -5,6 +5,7 @@
 #include "cores.c"
 #include "memory.c"
 #include "pool.c"
+#include "categories.c"
 #include "columns.c"
 #include "rows.c"
 #include "transfer.c"

@@ -2,7 +2,7 @@
 
 use crate::codes;
 use crate::device::{self, DeviceCode};
-use crate::emit::{Compiled, Data, EXPORTS, emit_artefact};
+use crate::emit::{Compiled, Data, ENCODE, EXPORTS, emit_artefact};
 use crate::entry_info::EntryInfo;
 use crate::error::LlvmError;
 use crate::header::valid_prefix;
@@ -103,7 +103,9 @@ pub fn build_versions(versions: &[Version], prefix: &str, emit: Emit) -> Result<
         Emit::SharedLibrary | Emit::Object => FileType::Object,
     };
     let code = passes::generate(&session, emitted, machine, file)?;
-    let exports = EXPORTS.map(|name| format!("{prefix}_{name}"));
+    let named = versions.iter().any(|version| version.entry.categories.iter().any(|names| !names.is_empty()));
+    let names = EXPORTS.iter().chain(named.then_some(&ENCODE));
+    let exports: Vec<String> = names.map(|name| format!("{prefix}_{name}")).collect();
     match emit {
         Emit::SharedLibrary => link::shared_library(code.as_slice(), &exports),
         Emit::Object => link::object(code.as_slice(), &exports),

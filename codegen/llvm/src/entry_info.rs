@@ -8,7 +8,7 @@ use std::ffi::{c_char, c_void};
 use std::mem;
 
 /// Numbers and texts that belong to a model, beside its kernels and tables.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct EntryInfo {
     /// Columns of a row.
     pub num_features: i32,
@@ -24,6 +24,12 @@ pub struct EntryInfo {
     pub info: String,
     /// The names of the features, one for each; none if the model has no names.
     pub feature_names: Vec<String>,
+    /// For each feature the names of its categories with their codes; none at all if the model has no such names.
+    pub categories: Vec<Vec<(String, u32)>>,
+    /// Values that are equal to it are missing, too.
+    pub missing: Option<f64>,
+    /// What sums begin with, of the type of margins, for kernels that add to what is there.
+    pub base: Option<Vec<f64>>,
 }
 
 impl EntryInfo {
@@ -36,6 +42,7 @@ impl EntryInfo {
             num_values: if has(KernelKind::Value) { self.num_values } else { self.num_margins },
             num_trees: if has(KernelKind::Leaf) { self.num_trees } else { 0 },
             has_classes: has(KernelKind::Class),
+            has_categories: self.categories.iter().any(|names| !names.is_empty()),
             types: module.types,
         }
     }
@@ -49,6 +56,7 @@ impl EntryInfo {
         info: *const c_char,
         cpu_needs: u64,
         gpu: *const runtime::GpuDescriptor,
+        base: *const c_void,
     ) -> runtime::ModelDescriptor {
         runtime::ModelDescriptor {
             size: runtime::MODEL_SIZE,
@@ -71,6 +79,8 @@ impl EntryInfo {
             otherwise: std::ptr::null(),
             gpu,
             columns: columns(module),
+            missing: self.missing.unwrap_or(f64::NAN),
+            base,
         }
     }
 }
@@ -87,6 +97,15 @@ pub(crate) fn columns(module: &Module) -> runtime::ColumnsDescriptor {
         rule,
         below,
     }
+}
+
+/// What sums begin with, as bytes of the type of margins.
+pub(crate) fn base_bytes(entry: &EntryInfo, module: &Module) -> Option<Vec<u8>> {
+    let base = entry.base.as_ref()?;
+    Some(match module.types.margins {
+        Scalar::F64 => base.iter().flat_map(|value| value.to_le_bytes()).collect(),
+        _ => base.iter().flat_map(|value| (*value as f32).to_le_bytes()).collect(),
+    })
 }
 
 /// The type that the runtime packs rows in.
@@ -108,6 +127,7 @@ pub(crate) fn rows_per_run(module: &Module) -> i64 {
 }
 
 /// The size of the model's structure as generated code lays it out: four 32-bit counts, their size and three
-/// types, two 64-bit numbers, nine words, and the columns: four 32-bit numbers and one of 64 bits.
-pub(crate) const MODEL_BYTES: usize = 8 * 4 + 2 * 8 + 9 * 8 + 4 * 4 + 8;
+/// types, two 64-bit numbers, nine words, the columns (four 32-bit numbers and one of 64 bits), a 64-bit number and a
+/// word.
+pub(crate) const MODEL_BYTES: usize = 8 * 4 + 2 * 8 + 9 * 8 + 4 * 4 + 8 + 2 * 8;
 const _: () = assert!(MODEL_BYTES == mem::size_of::<runtime::ModelDescriptor>());

@@ -15,6 +15,8 @@ pub struct HeaderInfo {
     pub num_trees: i32,
     /// Whether the model predicts classes.
     pub has_classes: bool,
+    /// Whether categories have names.
+    pub has_categories: bool,
     /// What the model reads, adds up and returns.
     pub types: Interface,
 }
@@ -37,11 +39,14 @@ pub fn valid_prefix(prefix: &str) -> bool {
 /// The header that declares an artefact's exported functions, for C and C++. `prefix` must be a
 /// [`valid_prefix`].
 pub fn header(prefix: &str, constants: &HeaderInfo) -> String {
-    let HeaderInfo { num_features, num_margins, num_values, num_trees, has_classes, types } = *constants;
+    let HeaderInfo { num_features, num_margins, num_values, num_trees, has_classes, has_categories, types } =
+        *constants;
     let num_classes = i32::from(has_classes);
     let bits = |scalar: Scalar| (8 * scalar.bytes()).to_string();
     let result = if types.results == Scalar::F64 { "double" } else { "float" };
+    let encode = if has_categories { ENCODE } else { "" };
     TEMPLATE
+        .replace("@ENCODE@", encode)
         .replace("@ROW_BITS@", &bits(types.rows))
         .replace("@SUM_BITS@", &bits(types.margins))
         .replace("@RESULT@", result)
@@ -58,5 +63,12 @@ pub fn header(prefix: &str, constants: &HeaderInfo) -> String {
 pub fn is_header(bytes: &[u8]) -> bool {
     TEMPLATE.lines().next().is_some_and(|mark| bytes.starts_with(mark.as_bytes()))
 }
+
+/// What a header says of a model whose categories have names.
+const ENCODE: &str = "/* The code of a category of a feature by its name, in UTF-8: the number that stands for it in rows. NaN, which is a missing
+ * value, for a null pointer and for a name that the model does not know, and where the feature has no categories with names. */
+double @p@_encode(int32_t feature, const char *text);
+
+";
 
 const TEMPLATE: &str = include_str!("header.h.in");

@@ -2,10 +2,10 @@
 
 use crate::device::{self, DeviceCode, DeviceTables};
 use crate::emit::{emit_kernels, kernel_name};
-use crate::entry_info::EntryInfo;
+use crate::entry_info::{EntryInfo, base_bytes};
 use crate::error::LlvmError;
 use crate::orc::Orc;
-use crate::packed::{Columns, Output, Rows, packed_call};
+use crate::packed::{Columns, Extras, Output, Rows, packed_call};
 use crate::runtime::{self, Kind, ModelDescriptor, Status};
 use crate::session::Session;
 use crate::tables::Tables;
@@ -24,6 +24,8 @@ pub struct Jit {
     _code: Orc,
     _tables: Tables,
     _info: CString,
+    // In words, so that it is aligned to its elements.
+    _base: Option<Vec<u64>>,
     model: ModelDescriptor,
 }
 
@@ -95,8 +97,10 @@ impl Jit {
         let launches =
             { launches.map(|code| DeviceTables::new(module, code, machine.needs, kernel)).transpose()? };
         let gpu = launches.as_ref().map_or(std::ptr::null(), DeviceTables::as_ptr);
-        let model = entry.model(module, kernel, tables.as_ptr(), info.as_ptr(), machine.needs, gpu);
-        Ok(Jit { _launches: launches, _code: code, _tables: tables, _info: info, model })
+        let base = base_bytes(entry, module).map(words);
+        let begin = base.as_ref().map_or(std::ptr::null(), |words| words.as_ptr().cast());
+        let model = entry.model(module, kernel, tables.as_ptr(), info.as_ptr(), machine.needs, gpu, begin);
+        Ok(Jit { _launches: launches, _code: code, _tables: tables, _info: info, _base: base, model })
     }
 
     /// The model as the runtime sees it. Its pointers are valid as long as this value lives.
@@ -117,31 +121,42 @@ impl Jit {
         output: Output<'_>,
         threads: i32,
     ) -> Result<(), Status> {
-        self.predict_apart(kind, (rows, 0), n_rows, output, threads)
+        self.predict_with(kind, rows, n_rows, output, Extras { threads, ..Extras::default() })
     }
 
-    /// The same with rows that begin so many values apart; 0: they are packed.
+    /// The same with all that a call can say.
     ///
     /// # Errors
-    /// As for [`Jit::predict`], and where the distance is below the number of features.
-    pub fn predict_apart(
+    /// As for [`Jit::predict`].
+    pub fn predict_with(
         &self,
         kind: Kind,
-        rows: (Rows<'_>, usize),
+        rows: Rows<'_>,
         n_rows: usize,
         output: Output<'_>,
-        threads: i32,
+        extras: Extras<'_>,
     ) -> Result<(), Status> {
         let columns = Columns {
             features: usize::try_from(self.model.num_features).unwrap_or(usize::MAX),
             outputs: usize::try_from(runtime::num_outputs(&self.model, kind)).unwrap_or(usize::MAX),
             element: runtime::output_type(&self.model, kind),
+            margins: usize::try_from(self.model.num_margins).unwrap_or(usize::MAX),
         };
-        let call = packed_call(columns, kind, rows, n_rows, output, threads);
+        let call = packed_call(columns, kind, rows, n_rows, output, extras);
         // SAFETY: the slices were found long enough, and a mutable one overlaps no other. The kernels and
         // tables come from one module.
         unsafe { runtime::call(&self.model, &call) }
     }
+}
+
+/// Bytes in words.
+fn words(bytes: Vec<u8>) -> Vec<u64> {
+    let word = |bytes: &[u8]| {
+        let mut word = [0; 8];
+        word.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
+        u64::from_ne_bytes(word)
+    };
+    bytes.chunks(8).map(word).collect()
 }
 
 /// The machine code of some kernels, as the bytes of an object file.

@@ -47,7 +47,7 @@ pub use library::Library;
 pub use link::abandon_links;
 pub use memory::without_memory;
 pub use metadata::CodeObjectKernel;
-pub use packed::{Output, Rows};
+pub use packed::{Extras, Output, Rows};
 pub use ptxas::{Cubin, KernelResources, Nvdisasm, Ptxas, sass_text};
 pub use target::{Cpu, host_name};
 pub use text::{amdgpu_text, asm_text, launch_text, llvm_text, ptx_text};

@@ -2,7 +2,7 @@
 
 use crate::codes;
 use crate::error::LlvmError;
-use crate::packed::{Columns, Output, Rows, packed_call};
+use crate::packed::{Columns, Extras, Output, Rows, packed_call};
 use crate::runtime::{Call, Dtype, Kind};
 use std::ffi::{CStr, c_char};
 use std::path::Path;
@@ -77,20 +77,20 @@ impl Library {
         output: Output<'_>,
         threads: i32,
     ) -> Result<(), String> {
-        self.predict_apart(kind, (rows, 0), n_rows, output, threads)
+        self.predict_with(kind, rows, n_rows, output, Extras { threads, ..Extras::default() })
     }
 
-    /// The same with rows that begin so many values apart; 0: they are packed.
+    /// The same with all that a call can say; libraries of early releases refuse what they do not know.
     ///
     /// # Errors
-    /// As for [`Library::predict`], and where the distance is below the number of features.
-    pub fn predict_apart(
+    /// As for [`Library::predict`].
+    pub fn predict_with(
         &self,
         kind: Kind,
-        rows: (Rows<'_>, usize),
+        rows: Rows<'_>,
         n_rows: usize,
         output: Output<'_>,
-        threads: i32,
+        extras: Extras<'_>,
     ) -> Result<(), String> {
         let element = match self.output_type {
             // SAFETY: the function is ours and takes any number.
@@ -98,8 +98,9 @@ impl Library {
             None if kind == Kind::Leaf => Dtype::I32,
             None => Dtype::F32,
         };
-        let columns = Columns { features: self.num_features, outputs: self.num_outputs(kind), element };
-        let call = packed_call(columns, kind, rows, n_rows, output, threads);
+        let (outputs, margins) = (self.num_outputs(kind), self.num_outputs(Kind::Raw));
+        let columns = Columns { features: self.num_features, outputs, element, margins };
+        let call = packed_call(columns, kind, rows, n_rows, output, extras);
         // SAFETY: the slices were found long enough, and a mutable one overlaps no other.
         match unsafe { (self.predict_ex)(&call) } {
             0 => Ok(()),

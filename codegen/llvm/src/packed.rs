@@ -22,23 +22,35 @@ pub enum Output<'a> {
     I32(&'a mut [i32]),
 }
 
+/// What a call can say beside rows and output.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Extras<'a> {
+    /// At most this many threads; 0 leaves the number to the runtime.
+    pub threads: i32,
+    /// Values from the start of one row to the next; 0: they are packed.
+    pub stride: usize,
+    /// What sums begin with, packed, one number for each margin of each row, of the type of raw output.
+    pub base_margin: Option<Rows<'a>>,
+}
+
 /// Columns of the rows of a call, and columns and element of its output.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Columns {
     pub features: usize,
     pub outputs: usize,
     pub element: Dtype,
+    pub margins: usize,
 }
 
-/// The call on `n_rows` rows with at most `threads` threads. Rows begin `stride` values apart; 0: they are packed. Slices that are too short, or an output of the
+/// The call on `n_rows` rows. Slices that are too short, or an output of the
 /// wrong type, make a call that every entry point refuses with the right status.
 pub(crate) fn packed_call(
     columns: Columns,
     kind: Kind,
-    (rows, stride): (Rows<'_>, usize),
+    rows: Rows<'_>,
     n_rows: usize,
     output: Output<'_>,
-    threads: i32,
+    extras: Extras<'_>,
 ) -> Call {
     let (data, dtype, have) = match rows {
         Rows::F32(rows) => (rows.as_ptr().cast(), Dtype::F32, rows.len()),
@@ -49,6 +61,7 @@ pub(crate) fn packed_call(
         Output::F64(out) => (out.as_mut_ptr().cast(), out.len(), Dtype::F64),
         Output::I32(out) => (out.as_mut_ptr().cast(), out.len(), Dtype::I32),
     };
+    let stride = extras.stride;
     let apart = if stride == 0 { columns.features } else { stride };
     let values = match n_rows {
         0 => Some(0),
@@ -56,8 +69,22 @@ pub(crate) fn packed_call(
     };
     let enough =
         values.is_some_and(|n| n <= have) && columns.outputs.checked_mul(n_rows).is_some_and(|n| n <= room);
-    // A count below zero is an argument that the entry points refuse.
-    let n_rows = if enough && element == columns.element { i64::try_from(n_rows).unwrap_or(-1) } else { -1 };
     let row_stride = i64::try_from(stride).unwrap_or(-1);
-    Call { threads, row_stride, ..Call::new(kind, dtype, data, n_rows, out) }
+    let (base_margin, begun): (*const std::ffi::c_void, _) = match extras.base_margin {
+        None => (std::ptr::null(), true),
+        Some(Rows::F32(base)) => (base.as_ptr().cast(), columns.begins(n_rows, base.len(), Dtype::F32)),
+        Some(Rows::F64(base)) => (base.as_ptr().cast(), columns.begins(n_rows, base.len(), Dtype::F64)),
+    };
+    // A count below zero is an argument that the entry points refuse.
+    let n_rows =
+        if enough && begun && element == columns.element { i64::try_from(n_rows).unwrap_or(-1) } else { -1 };
+    Call { threads: extras.threads, row_stride, base_margin, ..Call::new(kind, dtype, data, n_rows, out) }
+}
+
+impl Columns {
+    /// Whether so many numbers of a type are what sums of so many rows can begin with. The output of a call that takes
+    /// them may be classes, but results have the type of single precision then, as all models that take them have.
+    fn begins(&self, n_rows: usize, have: usize, dtype: Dtype) -> bool {
+        dtype == self.element && self.margins.checked_mul(n_rows).is_some_and(|n| n <= have)
+    }
 }

@@ -100,6 +100,24 @@ pub struct ModelDescriptor {
     pub gpu: *const GpuDescriptor,
     /// The columns that kernels read, where these are not the features.
     pub columns: ColumnsDescriptor,
+    /// Values that are equal to it are missing, too; NaN: there are none.
+    pub missing: f64,
+    /// What sums begin with, for kernels that add to what is there; null: they begin themselves.
+    pub base: *const c_void,
+}
+
+/// Names of categories, `schedc_categories` in C.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct CategoriesDescriptor {
+    /// Features of the model.
+    pub num_features: i64,
+    /// Where the names of each feature begin, and where the last ones end.
+    pub starts: *const u32,
+    /// The names, in ascending order for each feature.
+    pub names: *const *const c_char,
+    /// Their codes.
+    pub codes: *const u32,
 }
 
 /// The columns that kernels read, `schedc_columns` in C.
@@ -273,6 +291,10 @@ pub struct Call {
     pub device: i32,
     /// The stream that a call in device memory is put into, without waiting for it.
     pub stream: *mut c_void,
+    /// Values that are equal to it are missing, too; null: as the model says.
+    pub missing: *const f64,
+    /// What sums begin with, packed, of the type of raw output; null: the model's own base values.
+    pub base_margin: *const c_void,
 }
 
 impl Call {
@@ -292,6 +314,8 @@ impl Call {
             memory: 0,
             device: 0,
             stream: ptr::null_mut(),
+            missing: ptr::null(),
+            base_margin: ptr::null(),
         }
     }
 }

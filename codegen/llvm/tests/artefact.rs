@@ -49,6 +49,7 @@ fn linear(weights: [f32; FEATURES]) -> (Module, EntryInfo) {
         ns_per_row: 1e6,
         info: r#"{"trees":0}"#.into(),
         feature_names: Vec::new(),
+        ..EntryInfo::default()
     };
     (module, entry)
 }

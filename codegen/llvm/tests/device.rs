@@ -140,6 +140,7 @@ fn entry(forest: &Forest) -> EntryInfo {
         ns_per_row: 100.0,
         info: "{}".to_string(),
         feature_names: Vec::new(),
+        ..EntryInfo::default()
     }
 }
 

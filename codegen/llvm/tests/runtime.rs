@@ -173,6 +173,8 @@ fn model<R: Element, M: Element, O: Element>() -> ModelDescriptor {
         otherwise: ptr::null(),
         gpu: ptr::null(),
         columns: ColumnsDescriptor::default(),
+        missing: f64::NAN,
+        base: ptr::null(),
     }
 }
 
@@ -544,6 +546,7 @@ const PROPERTIES: HeaderInfo = HeaderInfo {
     num_values: 2,
     num_trees: 2,
     has_classes: true,
+    has_categories: false,
     types: Interface::all(Scalar::F32),
 };
 

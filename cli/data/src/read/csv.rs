@@ -12,6 +12,8 @@ use arrow_schema::{DataType, Field, FieldRef};
 
 use self::header::Selection;
 use self::lines::Lines;
+use super::categories::Coding;
+use super::columns::matching::remark;
 use super::input::Input;
 use super::{Batch, Expect, Reader, Reading, Values, unreadable};
 use crate::codes;
@@ -71,9 +73,15 @@ impl<'a> Csv<'a> {
             self.notes.extend(self.later.take().filter(|_| header::has_points(&records.record)));
         }
         values.try_reserve(expect.columns).map_err(|_| records.too_large())?;
-        for &column in &chosen.columns {
+        for (feature, &column) in chosen.columns.iter().enumerate() {
             let cell = records.record.get(column).unwrap_or_default();
-            let value = parse(cell).ok_or_else(|| records.not_a_number(cell, column, chosen))?;
+            let value = match expect.coding(feature) {
+                None => parse(cell).ok_or_else(|| records.not_a_number(cell, column, chosen))?,
+                Some(coding) => {
+                    let value = coding.of_cell(cell, parse);
+                    value.ok_or_else(|| records.not_a_category(cell, column, chosen, coding))?
+                }
+            };
             values.push(value);
         }
         for (&column, kept) in chosen.kept.iter().zip(kept) {
@@ -102,11 +110,17 @@ impl Reader for Csv<'_> {
                 .help("give one line per row, with one cell per feature of the model"));
         }
         let kept = kept.iter_mut().map(|column| Arc::new(column.finish()) as ArrayRef).collect();
-        Ok((rows > 0).then_some(Batch { values: Values::F64(values), rows, kept }))
+        Ok((rows > 0).then_some(Batch { values: Values::F64(values), rows, beside: Vec::new(), kept }))
     }
 
     fn names(&self) -> Option<Vec<String>> {
         self.selection.as_ref()?.names()
+    }
+
+    fn remark(&self) -> Option<String> {
+        let Selection { columns, kept, header, .. } = self.selection.as_ref()?;
+        self.expect.names_to_match()?;
+        remark(header.as_ref()?, columns, kept)
     }
 
     fn kept(&self) -> Vec<FieldRef> {
@@ -120,7 +134,7 @@ impl Reader for Csv<'_> {
 }
 
 /// The value of a cell, NaN where it is missing; `None` where it is text.
-fn parse(cell: &[u8]) -> Option<f64> {
+pub(super) fn parse(cell: &[u8]) -> Option<f64> {
     let cell = cell.trim_ascii();
     let number = str::from_utf8(cell).ok().and_then(|text| text.parse().ok());
     number.or_else(|| WORDS.iter().find(|(word, _)| cell.eq_ignore_ascii_case(word)).map(|&(_, value)| value))
@@ -258,6 +272,19 @@ impl<R: Read> Records<R> {
         self.error(codes::NOT_A_NUMBER, format!("\"{}\" is not a number", shorten(&text)))
             .column(column + 1, name)
             .help(help)
+    }
+
+    /// The cell at `column` holds text that is the name of no category.
+    fn not_a_category(
+        &self,
+        cell: &[u8],
+        column: usize,
+        selection: &Selection,
+        coding: Coding<'_>,
+    ) -> DataError {
+        let name = selection.header.as_ref().and_then(|header| header.get(column)).cloned();
+        let (code, message, help) = coding.refusal(&String::from_utf8_lossy(cell));
+        self.error(code, message).column(column + 1, name).help(help)
     }
 
     /// A cell that is to be kept is not text.

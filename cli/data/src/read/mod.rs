@@ -1,6 +1,8 @@
 //! Reading rows: opening the source and telling its format.
 
 mod arrow;
+mod beside;
+mod categories;
 mod columns;
 mod csv;
 mod folder;
@@ -22,6 +24,7 @@ use crate::codes;
 use crate::error::DataError;
 
 pub use arrow::panics_are_errors;
+pub use categories::{Categories, CategoryName, Unseen};
 pub use shard::Shard;
 pub use stream::{KeptColumns, RowStream};
 
@@ -78,27 +81,77 @@ pub struct Expect<'a> {
     pub names: Names<'a>,
     /// Whether columns count by position whatever the names say.
     pub by_position: bool,
+    /// The names of the categories of features, if some have names: text is coded by them.
+    pub categories: Option<&'a Categories>,
+    /// The number that stands for missing values beside NaN, if one does.
+    pub missing: Option<Missing>,
+}
+
+/// A number that stands for missing values.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Missing {
+    /// The number.
+    pub value: f64,
+    /// Whether values are compared with it in single precision, as models do that read rows so.
+    pub single: bool,
+}
+
+impl Missing {
+    /// Makes equal values missing.
+    fn mark(self, values: &mut Values) {
+        let is_it = |x: f64| match self.single {
+            true => x as f32 == self.value as f32,
+            false => x == self.value,
+        };
+        match values {
+            Values::F32(values) => {
+                values.iter_mut().filter(|x| is_it(f64::from(**x))).for_each(|x| *x = f32::NAN);
+            }
+            Values::F64(values) => values.iter_mut().filter(|x| is_it(**x)).for_each(|x| *x = f64::NAN),
+        }
+    }
 }
 
 impl<'a> Expect<'a> {
     /// Rows of a model whose features have these names.
     pub fn named(names: &'a [String]) -> Self {
-        Expect { columns: names.len(), names: Names::Known(names), by_position: false }
+        Expect {
+            columns: names.len(),
+            names: Names::Known(names),
+            by_position: false,
+            categories: None,
+            missing: None,
+        }
     }
 
     /// Rows of a model whose features have no names.
     pub fn unnamed(columns: usize) -> Self {
-        Expect { columns, names: Names::None, by_position: false }
+        Expect { columns, names: Names::None, by_position: false, categories: None, missing: None }
     }
 
     /// Rows of a model of which nobody knows whether its features have names.
     pub fn untold(columns: usize) -> Self {
-        Expect { columns, names: Names::Unknown, by_position: false }
+        Expect { columns, names: Names::Unknown, by_position: false, categories: None, missing: None }
     }
 
     /// The same rows, with columns that count by position if `insist` says so.
     pub fn by_position(self, insist: bool) -> Self {
         Expect { by_position: insist, ..self }
+    }
+
+    /// The same rows, of a model that knows categories by their names, if it does.
+    pub fn with_categories(self, categories: Option<&'a Categories>) -> Self {
+        Expect { categories, ..self }
+    }
+
+    /// The same rows, in which a number stands for missing values, if one is given.
+    pub fn with_missing(self, missing: Option<Missing>) -> Self {
+        Expect { missing, ..self }
+    }
+
+    /// How the categories of a feature are coded, if it has some.
+    fn coding(&self, feature: usize) -> Option<categories::Coding<'a>> {
+        self.categories.and_then(|categories| categories.of(feature))
     }
 
     /// The names to find columns by.
@@ -117,6 +170,16 @@ pub enum Values {
     F32(Vec<f32>),
     /// Double precision.
     F64(Vec<f64>),
+}
+
+impl Values {
+    /// The values in double precision; floats are widened.
+    pub fn into_f64(self) -> Vec<f64> {
+        match self {
+            Values::F32(values) => values.into_iter().map(f64::from).collect(),
+            Values::F64(values) => values,
+        }
+    }
 }
 
 /// Rows of features. A missing value is NaN.
@@ -146,10 +209,7 @@ impl Rows {
 
     /// The values in double precision; floats are widened.
     pub fn into_f64(self) -> Vec<f64> {
-        match self.values {
-            Values::F32(values) => values.into_iter().map(f64::from).collect(),
-            Values::F64(values) => values,
-        }
+        self.values.into_f64()
     }
 }
 
@@ -158,10 +218,19 @@ impl Rows {
 pub struct Reading<'a> {
     /// Columns, by name, that are handed on beside the rows.
     pub keep: &'a [String],
+    /// Of these the last so many are not handed on: they are numbers, which [`Batch::beside`] has.
+    pub beside: usize,
     /// The part of the rows that is read.
     pub shard: Option<Shard>,
     /// The array of an archive that is read.
     pub array: Option<&'a str>,
+}
+
+impl<'a> Reading<'a> {
+    /// The columns that results have.
+    fn handed_on(&self) -> &'a [String] {
+        self.keep.get(..self.keep.len().saturating_sub(self.beside)).unwrap_or_default()
+    }
 }
 
 /// Some rows, one after the other.
@@ -171,6 +240,8 @@ pub struct Batch {
     pub values: Values,
     /// The number of rows, at least one.
     pub rows: usize,
+    /// The numbers that stand beside the rows, row by row, see [`Reading::beside`].
+    pub beside: Vec<f64>,
     /// The columns that are kept, of as many rows.
     pub(crate) kept: Vec<ArrayRef>,
 }
@@ -199,6 +270,10 @@ trait Reader {
     fn kept(&self) -> Vec<FieldRef> {
         Vec::new()
     }
+    /// What is worth telling of columns that were found by name, once they have been read.
+    fn remark(&self) -> Option<String> {
+        None
+    }
     /// How things were read that are in doubt, as far as it has not been told.
     fn notes(&mut self) -> Vec<String> {
         Vec::new()
@@ -219,7 +294,8 @@ trait Reader {
 ///
 /// # Parquet and Arrow
 ///
-/// Columns are floats, integers or booleans; null and NaN are missing. They are found by name as those of CSV are. What
+/// Columns are floats, integers or booleans, and text or dictionaries where the model's features have categories with
+/// names, see [`Expect::categories`]; null and NaN are missing. They are found by name as those of CSV are. What
 /// fits into single precision becomes [`Values::F32`], as for NumPy.
 ///
 /// # CSV
@@ -229,7 +305,7 @@ trait Reader {
 ///
 /// A cell is a decimal number, `inf` or `infinity` with an optional sign, `true` (1) or `false` (0), or missing:
 /// nothing, `NA`, `N/A`, `<NA>`, `NaN`, `null`, `none` or `?`. Case and blanks around it do not matter. Missing cells
-/// become NaN.
+/// become NaN. Text is the name of a category where the feature has such; names go first, so that `NA` may be one.
 ///
 /// The first line is a header where
 ///
@@ -247,7 +323,7 @@ trait Reader {
 ///
 /// # Errors
 ///
-/// A [`DataError`] with codes `D0001` to `D0011` and `D0015` to `D0026`.
+/// A [`DataError`] with codes `D0001` to `D0011` and `D0015` to `D0028`.
 pub fn read_rows(source: &Source, expect: Expect<'_>) -> Result<Rows, DataError> {
     let mut stream = RowStream::open(source, expect, Reading::default())?;
     let (mut values, mut rows, mut notes) = (None, 0, Vec::new());

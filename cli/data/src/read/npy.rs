@@ -148,7 +148,7 @@ impl Reader for Npy {
         if next.end == self.rows && !self.trusted {
             self.end()?;
         }
-        Ok(Some(Batch { values, rows, kept: Vec::new() }))
+        Ok(Some(Batch { values, rows, beside: Vec::new(), kept: Vec::new() }))
     }
 
     fn rows(&self) -> Option<u64> {

@@ -129,7 +129,7 @@ pub(super) fn reader<'a>(
             name,
             "NumPy arrays have no named columns that could be kept",
         )
-        .help("leave out --keep, or save the rows as Parquet, Arrow or CSV"));
+        .help("leave out --keep, name a .npy file after --base-margin, or save the rows as Parquet, Arrow or CSV"));
     }
     if reading.array.is_some() && format != Format::Npz {
         let message = format!("an array of an archive is asked for, and this is {}", format.name());

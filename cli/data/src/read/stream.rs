@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use arrow_schema::FieldRef;
 
-use super::{Batch, Expect, Reader, Reading, Source, Values, folder, open};
+use super::{Batch, Expect, Reader, Reading, Source, Values, beside, folder, open};
 use crate::codes;
 use crate::error::{DataError, shorten};
 
@@ -24,7 +24,10 @@ pub struct RowStream<'a> {
     /// How many rows there are in all.
     rows: Option<u64>,
     names: Option<Vec<String>>,
+    remark: Option<String>,
     kept: Option<KeptColumns>,
+    /// How many rows have been given.
+    given: u64,
     notes: Vec<String>,
 }
 
@@ -35,11 +38,11 @@ impl<'a> RowStream<'a> {
     ///
     /// A [`DataError`] as of [`read_rows`](super::read_rows).
     pub fn open(source: &Source, expect: Expect<'a>, reading: Reading<'a>) -> Result<Self, DataError> {
-        let repeated = reading
-            .keep
+        let handed_on = reading.handed_on();
+        let repeated = handed_on
             .iter()
             .enumerate()
-            .find(|(at, name)| reading.keep.iter().take(*at).any(|other| other == *name));
+            .find(|(at, name)| handed_on.iter().take(*at).any(|other| other == *name));
         if let Some((_, name)) = repeated {
             let message = format!("\"{}\" is to be kept twice", shorten(name));
             return Err(DataError::new(codes::KEEP, &source.name(), message)
@@ -56,7 +59,9 @@ impl<'a> RowStream<'a> {
             current: None,
             rows: None,
             names: None,
+            remark: None,
             kept: None,
+            given: 0,
             notes: Vec::new(),
         };
         match files.as_slice() {
@@ -131,6 +136,7 @@ impl<'a> RowStream<'a> {
     /// Reads from this file from now on.
     fn start(&mut self, reader: Box<dyn Reader + 'a>, name: String) -> Result<(), DataError> {
         let kept = KeptColumns(reader.kept());
+        beside::check(kept.0.get(self.reading.handed_on().len()..).unwrap_or_default(), &name)?;
         let first = self.kept.get_or_insert_with(|| kept.clone());
         let differs = first.0.iter().zip(&kept.0).find(|(one, other)| one.data_type() != other.data_type());
         if let Some((one, _)) = differs {
@@ -151,11 +157,25 @@ impl<'a> RowStream<'a> {
     ///
     /// A [`DataError`] as of [`read_rows`](super::read_rows). Rows that have been given before stay right.
     pub fn next(&mut self, most: usize) -> Result<Option<Batch>, DataError> {
-        while let Some((reader, _)) = &mut self.current {
-            let batch = reader.next(most.max(1))?;
+        while let Some((reader, name)) = &mut self.current {
+            let mut batch = reader.next(most.max(1))?;
+            if let Some(batch) = &mut batch {
+                if let Some(categories) = self.expect.categories {
+                    categories.check(&batch.values, self.expect.columns, name)?;
+                }
+                if let Some(missing) = self.expect.missing {
+                    missing.mark(&mut batch.values);
+                }
+                let first = self.reading.handed_on().len().min(batch.kept.len());
+                let columns = batch.kept.split_off(first);
+                let fields = self.kept.as_ref().and_then(|kept| kept.0.get(first..)).unwrap_or_default();
+                batch.beside = beside::numbers(&columns, fields, batch.rows, self.given, name)?;
+                self.given += batch.rows as u64;
+            }
             self.notes.extend(reader.notes());
             if self.names.is_none() {
                 self.names = reader.names();
+                self.remark = reader.remark().map(|remark| format!("{name}: {remark}"));
             }
             if batch.is_some() || !self.step()? {
                 return Ok(batch);
@@ -176,7 +196,15 @@ impl<'a> RowStream<'a> {
 
     /// The columns that are kept.
     pub fn kept(&self) -> KeptColumns {
-        self.kept.clone().unwrap_or_default()
+        let mut kept = self.kept.clone().unwrap_or_default();
+        kept.0.truncate(self.reading.handed_on().len());
+        kept
+    }
+
+    /// What is worth telling of the columns of the first file that were found by name, as far as it has not been told: their
+    /// order, and which are left out.
+    pub fn remark(&mut self) -> Option<String> {
+        self.remark.take()
     }
 
     /// How first lines of CSV text were read, where that is in doubt, as far as it has not been told.

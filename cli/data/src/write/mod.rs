@@ -23,8 +23,12 @@ pub enum Numbers<'a> {
     F32(&'a [f32]),
     /// Double precision: margins of models that add in double precision.
     F64(&'a [f64]),
-    /// Integers: leaf indices.
+    /// Integers: leaf indices, and numbers of classes.
     I32(&'a [i32]),
+    /// Wider integers: classes that have such labels.
+    I64(&'a [i64]),
+    /// Numbers of labels that are texts, see [`Layout::labels`].
+    Label(&'a [u32]),
 }
 
 impl Numbers<'_> {
@@ -33,6 +37,8 @@ impl Numbers<'_> {
             Numbers::F32(values) => values.len(),
             Numbers::F64(values) => values.len(),
             Numbers::I32(values) => values.len(),
+            Numbers::I64(values) => values.len(),
+            Numbers::Label(values) => values.len(),
         }
     }
 
@@ -42,6 +48,8 @@ impl Numbers<'_> {
             Numbers::F32(_) => Number::F32,
             Numbers::F64(_) => Number::F64,
             Numbers::I32(_) => Number::I32,
+            Numbers::I64(_) => Number::I64,
+            Numbers::Label(_) => Number::Label,
         }
     }
 }
@@ -55,6 +63,15 @@ pub enum Number {
     F64,
     /// Integers of 32 bits.
     I32,
+    /// Integers of 64 bits.
+    I64,
+    /// Texts, each a label of the table.
+    Label,
+}
+
+/// One of the labels.
+fn label(labels: &[String], number: u32) -> &str {
+    labels.get(number as usize).map_or("", String::as_str)
 }
 
 /// What a table of results is made of.
@@ -64,6 +81,8 @@ pub struct Layout {
     pub headings: Vec<String>,
     /// The type of their numbers.
     pub number: Number,
+    /// The texts that a table of labels consists of.
+    pub labels: Vec<String>,
     /// The columns of the input that stand before them.
     pub kept: KeptColumns,
 }
@@ -75,7 +94,13 @@ impl Layout {
             1 => vec![heading.to_owned()],
             _ => (0..columns).map(|column| format!("{heading}_{column}")).collect(),
         };
-        Layout { headings, number, kept }
+        Layout { headings, number, labels: Vec::new(), kept }
+    }
+
+    /// The same table with texts in place of numbers.
+    #[must_use]
+    pub fn with_labels(self, labels: Vec<String>) -> Layout {
+        Layout { number: Number::Label, labels, ..self }
     }
 }
 

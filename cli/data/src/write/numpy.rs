@@ -33,6 +33,8 @@ pub(super) struct Array {
     number: Number,
     columns: usize,
     values: u64,
+    /// The labels as elements of an array, all of one length.
+    labels: Vec<Vec<u8>>,
 }
 
 impl Array {
@@ -43,14 +45,17 @@ impl Array {
         };
         let mut array = BufWriter::with_capacity(1 << 16, file);
         array.write_all(&[0; HEADER])?;
-        Ok(Array { array, copy, zipped, number: layout.number, columns: layout.headings.len(), values: 0 })
+        let (columns, labels) = (layout.headings.len(), elements(&layout.labels));
+        Ok(Array { array, copy, zipped, number: layout.number, columns, values: 0, labels })
     }
 
     fn header(&self) -> io::Result<Vec<u8>> {
         let element = match self.number {
-            Number::F32 => "<f4",
-            Number::F64 => "<f8",
-            Number::I32 => "<i4",
+            Number::F32 => "<f4".to_owned(),
+            Number::F64 => "<f8".to_owned(),
+            Number::I32 => "<i4".to_owned(),
+            Number::I64 => "<i8".to_owned(),
+            Number::Label => format!("<U{}", self.labels.first().map_or(0, |label| label.len() / LETTER)),
         };
         let rows = self.values / self.columns.max(1) as u64;
         let shape = match self.columns {
@@ -78,6 +83,12 @@ impl Encode for Array {
             Numbers::F32(values) => values.iter().try_for_each(|value| out.write_all(&value.to_le_bytes())),
             Numbers::F64(values) => values.iter().try_for_each(|value| out.write_all(&value.to_le_bytes())),
             Numbers::I32(values) => values.iter().try_for_each(|value| out.write_all(&value.to_le_bytes())),
+            Numbers::I64(values) => values.iter().try_for_each(|value| out.write_all(&value.to_le_bytes())),
+            Numbers::Label(values) => {
+                let text =
+                    |value: &u32| self.labels.get(*value as usize).map(Vec::as_slice).unwrap_or_default();
+                values.iter().try_for_each(|value| out.write_all(text(value)))
+            }
         }
     }
 
@@ -99,6 +110,20 @@ impl Encode for Array {
             }
         }
     }
+}
+
+/// Bytes of a letter in an array of texts.
+const LETTER: usize = 4;
+
+/// Texts as NumPy has them in arrays: letters of 4 bytes, with zeros behind them up to the length of the longest text.
+fn elements(labels: &[String]) -> Vec<Vec<u8>> {
+    let longest = labels.iter().map(|label| label.chars().count()).max().unwrap_or(0).max(1);
+    let element = |label: &String| {
+        let mut bytes: Vec<u8> = label.chars().flat_map(|letter| (letter as u32).to_le_bytes()).collect();
+        bytes.resize(longest * LETTER, 0);
+        bytes
+    };
+    labels.iter().map(element).collect()
 }
 
 /// Writes an archive that holds the array, as `numpy.savez` does: not compressed.

@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, Float32Array, Float64Array, Int32Array, RecordBatch};
+use arrow_array::{ArrayRef, Float32Array, Float64Array, Int32Array, Int64Array, RecordBatch, StringArray};
 use arrow_ipc::writer::FileWriter;
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use parquet::arrow::ArrowWriter;
@@ -22,6 +22,7 @@ struct Columns {
     schema: SchemaRef,
     /// How many of them are results.
     results: usize,
+    labels: Vec<String>,
 }
 
 impl Columns {
@@ -30,11 +31,14 @@ impl Columns {
             Number::F32 => DataType::Float32,
             Number::F64 => DataType::Float64,
             Number::I32 => DataType::Int32,
+            Number::I64 => DataType::Int64,
+            Number::Label => DataType::Utf8,
         };
         let result = |name: &String| Arc::new(Field::new(name, number.clone(), false));
         let fields: Vec<_> =
             layout.kept.0.iter().cloned().chain(layout.headings.iter().map(result)).collect();
-        Columns { schema: Arc::new(Schema::new(fields)), results: layout.headings.len() }
+        let (results, labels) = (layout.headings.len(), layout.labels.clone());
+        Columns { schema: Arc::new(Schema::new(fields)), results, labels }
     }
 
     /// Rows as columns.
@@ -45,6 +49,13 @@ impl Columns {
                 Numbers::F32(values) => Arc::new(Float32Array::from(column(values, at, results))) as ArrayRef,
                 Numbers::F64(values) => Arc::new(Float64Array::from(column(values, at, results))),
                 Numbers::I32(values) => Arc::new(Int32Array::from(column(values, at, results))),
+                Numbers::I64(values) => Arc::new(Int64Array::from(column(values, at, results))),
+                Numbers::Label(values) => {
+                    let texts = values.iter().skip(at).step_by(results.max(1));
+                    Arc::new(StringArray::from_iter_values(
+                        texts.map(|number| super::label(&self.labels, *number)),
+                    ))
+                }
             });
         }
         RecordBatch::try_new(Arc::clone(&self.schema), columns).map_err(io::Error::other)

@@ -12,11 +12,12 @@ pub(super) struct Text {
     out: Out,
     /// The columns of results.
     columns: usize,
+    labels: Vec<String>,
 }
 
 impl Text {
     pub(super) fn new(out: Out, layout: &Layout) -> Self {
-        Text { out, columns: layout.headings.len() }
+        Text { out, columns: layout.headings.len(), labels: layout.labels.clone() }
     }
 
     /// Writes the names of the columns.
@@ -77,6 +78,13 @@ impl Encode for Text {
             Numbers::F32(values) => self.rows(values, kept, |out, value| write!(out, "{value:?}")),
             Numbers::F64(values) => self.rows(values, kept, |out, value| write!(out, "{value:?}")),
             Numbers::I32(values) => self.rows(values, kept, |out, value| write!(out, "{value}")),
+            Numbers::I64(values) => self.rows(values, kept, |out, value| write!(out, "{value}")),
+            Numbers::Label(values) => {
+                let labels = std::mem::take(&mut self.labels);
+                let written = self.rows(values, kept, |out, value| quote(out, super::label(&labels, *value)));
+                self.labels = labels;
+                written
+            }
         }
     }
 

@@ -5,7 +5,7 @@ use super::rows;
 use super::run::{FORMAT, Point, Processor, Run};
 use crate::args::{Bench, ScheduleOptions};
 use crate::commands::Job;
-use crate::compile::{compile, facts, into_memory, runs_on_device};
+use crate::compile::{RowRules, compile, facts, into_memory, runs_on_device};
 use crate::defaults::CodeDestination;
 use crate::failure::Failure;
 use crate::terminal::Terminal;
@@ -99,7 +99,7 @@ fn contenders(
         let job = Job::load(model, &options, &args.reading, (args.cpu, CodeDestination::Artefact))?;
         let (nest, target) = job.nest(&args.values, terminal)?;
         let compiled = compile(&job.model, nest, &[KernelKind::Raw])?;
-        let about = facts(&job.model, &compiled, &job.source.text, args.cpu);
+        let about = facts(&job.model, &compiled, &job.source.text, args.cpu, RowRules::default());
         let jit = into_memory(&compiled, &target, args.cpu, &about, &[KernelKind::Raw])?;
         run.model = job.model.path.display().to_string();
         run.trees = job.model.forest.trees.len();

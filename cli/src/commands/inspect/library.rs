@@ -68,7 +68,8 @@ impl Library {
         line(out, "built by", &format!("schedc {}", shown(&first["schedc"])))?;
         for (key, value) in first["model"].as_object().into_iter().flatten() {
             let title = if key == "feature_names" { "names" } else { key };
-            line(out, title, &shown(value))?;
+            let text = if key == "categories" { shown_categories(value) } else { shown(value) };
+            line(out, title, &text)?;
         }
         if let Some(outputs) = first["outputs"].as_object() {
             let columns: Vec<String> = outputs.iter().map(|(kind, n)| format!("{kind} {n}")).collect();
@@ -108,6 +109,14 @@ fn shown(value: &Value) -> String {
         }
         other => other.to_string(),
     }
+}
+
+/// How many categories have names, of how many features.
+fn shown_categories(value: &Value) -> String {
+    let features = value["names"].as_array().into_iter().flatten().filter_map(Value::as_array);
+    let counts: Vec<usize> = features.map(Vec::len).filter(|count| *count > 0).collect();
+    let names: usize = counts.iter().sum();
+    format!("{names} names in {} features; others: {}", counts.len(), shown(&value["unseen"]))
 }
 
 /// The newest of several versions of a library's symbols, which includes the others.

@@ -2,7 +2,7 @@
 
 use super::about;
 use sched_llvm::runtime::{Dtype, Kind};
-use sched_llvm::{Jit, Library, Output as Results, Rows};
+use sched_llvm::{Extras, Jit, Library, Output as Results, Rows};
 use schedc_data::Number;
 
 /// Rows predicted between two looks at the clock, at most.
@@ -23,15 +23,13 @@ pub trait Predictor {
     /// The type of an output's numbers.
     fn number(&self, kind: Kind) -> Number;
     /// Predicts packed rows.
-    fn predict(&self, kind: Kind, rows: Rows, n: usize, out: Results, threads: i32) -> Result<(), String>;
-    /// Predicts rows that begin so many values apart.
-    fn predict_apart(
+    fn predict(
         &self,
         kind: Kind,
-        rows: (Rows, usize),
+        rows: Rows,
         n: usize,
         out: Results,
-        threads: i32,
+        extras: Extras<'_>,
     ) -> Result<(), String>;
 }
 
@@ -56,19 +54,15 @@ impl Predictor for Jit {
         }
     }
 
-    fn predict(&self, kind: Kind, rows: Rows, n: usize, out: Results, threads: i32) -> Result<(), String> {
-        Jit::predict(self, kind, rows, n, out, threads).map_err(|status| status.to_string())
-    }
-
-    fn predict_apart(
+    fn predict(
         &self,
         kind: Kind,
-        rows: (Rows, usize),
+        rows: Rows,
         n: usize,
         out: Results,
-        threads: i32,
+        extras: Extras<'_>,
     ) -> Result<(), String> {
-        Jit::predict_apart(self, kind, rows, n, out, threads).map_err(|status| status.to_string())
+        Jit::predict_with(self, kind, rows, n, out, extras).map_err(|status| status.to_string())
     }
 }
 
@@ -89,18 +83,14 @@ impl Predictor for Library {
         }
     }
 
-    fn predict(&self, kind: Kind, rows: Rows, n: usize, out: Results, threads: i32) -> Result<(), String> {
-        Library::predict(self, kind, rows, n, out, threads)
-    }
-
-    fn predict_apart(
+    fn predict(
         &self,
         kind: Kind,
-        rows: (Rows, usize),
+        rows: Rows,
         n: usize,
         out: Results,
-        threads: i32,
+        extras: Extras<'_>,
     ) -> Result<(), String> {
-        Library::predict_apart(self, kind, rows, n, out, threads)
+        Library::predict_with(self, kind, rows, n, out, extras)
     }
 }

@@ -1,15 +1,20 @@
 //! One run of the command, once there is something that predicts: batch by batch, so that the memory that it takes does
 //! not grow with the rows.
 
+use super::base_margin::{BaseMargin, Begin};
+use super::labels::{Classes, Labels};
 use super::predictor::Predictor;
 use crate::args::{Output, Predict};
 use crate::failure::Failure;
 use crate::terminal::Terminal;
 use sched_diagnostics::usage;
 use sched_llvm::runtime::Kind;
-use sched_llvm::{Output as Results, Rows};
-use schedc_data::{Batch, Destination, Layout, Number, Numbers, RowStream, TableWriter, Values};
+use sched_llvm::{Extras, Output as Results, Rows};
+use schedc_data::{Batch, Destination, Number, Numbers, RowStream, TableWriter, Values};
 use std::time::{Duration, Instant};
+
+/// Rows of an array beside the input that are read at a time, at most.
+pub const PIECES: usize = 1 << 16;
 
 /// Numbers in the rows of a batch, or in its results, at most.
 const MOST_NUMBERS: usize = 1 << 23;
@@ -26,6 +31,8 @@ pub struct Input<'a> {
     pub stream: RowStream<'a>,
     /// What has been read of it already: the first rows, if there are any.
     pub first: Option<Batch>,
+    /// What their sums begin with, if that comes along.
+    pub base_margin: Option<BaseMargin>,
 }
 
 impl Input<'_> {
@@ -44,6 +51,8 @@ pub struct Run<'a> {
     pub terminal: &'a Terminal,
     /// Where results go.
     pub destination: Destination,
+    /// What classes are called.
+    pub labels: Labels,
 }
 
 impl Run<'_> {
@@ -67,8 +76,8 @@ impl Run<'_> {
             Kind::Class => Number::I32,
             _ => predictor.number(kind),
         };
-        let Input { mut stream, first } = input;
-        let layout = Layout::of(heading(self.args.output), columns, number, stream.kept());
+        let Input { mut stream, first, mut base_margin } = input;
+        let layout = self.labels.layout(self.args.output, columns, number, stream.kept());
         // Nothing is written before there are results.
         let mut writer = None;
         let progress = self.terminal.progress(stream.rows(), "predicting");
@@ -77,7 +86,9 @@ impl Run<'_> {
         let mut next = first;
         while let Some(batch) = next {
             let since = Instant::now();
-            let results = self.batch(predictor, kind, &batch, columns)?;
+            let begin = base_margin.as_mut().map(|base| base.next(&batch, predictor.number(Kind::Raw)));
+            let begin = begin.transpose()?.filter(|_| kind != Kind::Leaf);
+            let results = self.batch(predictor, kind, &batch, begin.as_ref(), columns)?;
             spent += since.elapsed();
             rows += batch.rows;
             progress.advance(batch.rows as u64);
@@ -93,6 +104,9 @@ impl Run<'_> {
             tell(&mut stream, self.terminal);
         }
         drop(progress);
+        if let Some(base) = &mut base_margin {
+            base.finish()?;
+        }
         match writer {
             Some(writer) => writer.finish()?,
             None => TableWriter::create(&self.destination, &layout)?.finish()?,
@@ -108,13 +122,14 @@ impl Run<'_> {
         predictor: &impl Predictor,
         kind: Kind,
         batch: &Batch,
+        begin: Option<&Begin>,
         columns: usize,
     ) -> Result<Predictions, Failure> {
         let n = batch.rows;
         let mut results = match predictor.number(kind) {
             Number::F32 => Predictions::F32(filled(0.0, n, columns)?),
             Number::F64 => Predictions::F64(filled(0.0, n, columns)?),
-            Number::I32 => Predictions::I32(filled(0, n, columns)?),
+            _ => Predictions::I32(filled(0, n, columns)?),
         };
         let rows = match &batch.values {
             Values::F32(values) => Rows::F32(values),
@@ -124,8 +139,10 @@ impl Run<'_> {
             Predictions::F32(values) => Results::F32(values),
             Predictions::F64(values) => Results::F64(values),
             Predictions::I32(values) => Results::I32(values),
+            Predictions::I64(_) | Predictions::Label(_) => Results::I32(&mut []),
         };
-        predictor.predict(kind, rows, n, out, self.args.threads).map_err(|status| {
+        let extras = Extras { threads: self.args.threads, base_margin: begin.map(Begin::as_rows), stride: 0 };
+        predictor.predict(kind, rows, n, out, extras).map_err(|status| {
             Failure::new(
                 sched_llvm::codes::PREDICTION,
                 format!("prediction failed: {status}"),
@@ -135,9 +152,12 @@ impl Run<'_> {
         })?;
         // Classes come as floats from the code, and are written as the numbers that they are.
         Ok(match results {
-            Predictions::F32(values) if kind == Kind::Class => {
-                Predictions::I32(values.into_iter().map(|class| class as i32).collect())
-            }
+            Predictions::F32(values) if kind == Kind::Class => match self.labels.of_classes(&values)? {
+                None => Predictions::I32(values.into_iter().map(|class| class as i32).collect()),
+                Some(Classes::Integers(values)) => Predictions::I64(values),
+                Some(Classes::Numbers(values)) => Predictions::F64(values),
+                Some(Classes::Texts(values)) => Predictions::Label(values),
+            },
             results => results,
         })
     }
@@ -170,6 +190,8 @@ enum Predictions {
     F32(Vec<f32>),
     F64(Vec<f64>),
     I32(Vec<i32>),
+    I64(Vec<i64>),
+    Label(Vec<u32>),
 }
 
 impl Predictions {
@@ -178,6 +200,8 @@ impl Predictions {
             Predictions::F32(values) => Numbers::F32(values),
             Predictions::F64(values) => Numbers::F64(values),
             Predictions::I32(values) => Numbers::I32(values),
+            Predictions::I64(values) => Numbers::I64(values),
+            Predictions::Label(values) => Numbers::Label(values),
         }
     }
 }
@@ -192,7 +216,8 @@ pub fn kind(output: Output) -> Kind {
     }
 }
 
-fn heading(output: Output) -> &'static str {
+/// What results are called.
+pub fn heading(output: Output) -> &'static str {
     match output {
         Output::Value => "prediction",
         Output::Raw => "margin",

@@ -3,7 +3,7 @@
 use super::expected::Expected;
 use crate::commands::predict::Predictor;
 use sched_llvm::runtime::Kind;
-use sched_llvm::{Output as Results, Rows};
+use sched_llvm::{Extras, Output as Results, Rows};
 use schedc_data::{Number, Values};
 use std::collections::BTreeSet;
 use std::fmt;
@@ -246,8 +246,8 @@ impl Calls<'_> {
         };
         let wanted = shape.rows * self.width(kind);
         let room = wanted + GUARD;
-        let call =
-            |out: Results| self.code.predict_apart(kind, (laid, stride), shape.rows, out, shape.threads);
+        let extras = Extras { threads: shape.threads, stride, ..Extras::default() };
+        let call = |out: Results| self.code.predict(kind, laid, shape.rows, out, extras);
         // What no code writes is seen: no result is this number, and what lies behind the results keeps it.
         const MARK: i32 = i32::MIN + 7;
         let mark = f64::from(MARK);
@@ -262,7 +262,8 @@ impl Calls<'_> {
                 call(Results::F64(&mut out))?;
                 out
             }
-            (_, Number::I32) => {
+            // Code gives whole numbers of one type; a call for another one is refused.
+            (_, Number::I32 | Number::I64 | Number::Label) => {
                 let mut out = vec![MARK; room];
                 call(Results::I32(&mut out))?;
                 out.into_iter().map(f64::from).collect()

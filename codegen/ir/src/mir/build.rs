@@ -33,7 +33,9 @@ pub fn build(hir: &Hir, budget: &Budget) -> Result<Mir, CompileError> {
     let body = builder.sequence(&hir.nest.roots, &scope)?;
     let all = builder.uses.since(0);
     let mut body = builder.quantized(quantized, &Affine::default(), &all, body)?;
-    body.insert(0, Stmt::Base(Window::whole()));
+    if !budget.base_is_given {
+        body.insert(0, Stmt::Base(Window::whole()));
+    }
     let batch = hir.nest.batch_size.map(|n| i64::try_from(n).unwrap_or(i64::MAX));
     let rows_per_run = [batch, builder.scratch.rows_per_run()].into_iter().flatten().min();
     Ok(Mir { vars: builder.vars, body, uses: builder.uses, rows_per_run })

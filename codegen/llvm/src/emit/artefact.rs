@@ -4,7 +4,7 @@ use super::function::{self, kernel_name};
 use super::{module, types};
 use crate::codes;
 use crate::device::DeviceCode;
-use crate::entry_info::{EntryInfo, columns, dtype, rows_per_run};
+use crate::entry_info::{EntryInfo, base_bytes, columns, dtype, rows_per_run};
 use crate::error::LlvmError;
 use crate::runtime::{self, MODEL_SIZE};
 use crate::session::Session;
@@ -41,6 +41,9 @@ pub(crate) const EXPORTS: [&str; 9] = [
     "info",
     "error",
 ];
+
+/// The function that models have whose categories have names.
+pub(crate) const ENCODE: &str = "encode";
 
 /// A model compiled for one kind of processors.
 pub(crate) struct Compiled<'a> {
@@ -81,7 +84,9 @@ pub(crate) fn emit_artefact<'ctx>(
     }
     let model = model.ok_or_else(|| LlvmError::ill_formed("an artefact without a model"))?;
     let names = parts.feature_names(least.entry);
-    Exports { context, module: &module, prefix, model: model.as_pointer_value(), names }.emit(least.entry)?;
+    let categories = parts.categories(least.entry);
+    let model = model.as_pointer_value();
+    Exports { context, module: &module, prefix, model, names, categories }.emit(least.entry)?;
     Ok(module)
 }
 
@@ -169,6 +174,37 @@ impl<'a, 'ctx> Parts<'a, 'ctx> {
         Names { table, count: names.len() as u64 }
     }
 
+    /// The names of categories, `schedc_categories` of `runtime/rt.h`; none if the model has no such names.
+    fn categories(&self, entry: &EntryInfo) -> Option<PointerValue<'ctx>> {
+        let named = entry.categories.iter().any(|names| !names.is_empty());
+        if !named {
+            return None;
+        }
+        let (mut starts, mut codes, mut names) = (vec![0], Vec::new(), Vec::new());
+        for feature in &entry.categories {
+            // A name that C cannot hold is none there.
+            let mut known: Vec<_> =
+                feature.iter().filter(|(name, _)| !name.as_bytes().contains(&0)).collect();
+            known.sort();
+            for (name, code) in known {
+                let text = self.context.const_string(name.as_bytes(), true);
+                names.push(self.constant("category", text.into()).as_pointer_value());
+                codes.push(*code);
+            }
+            starts.push(codes.len() as u32);
+        }
+        let int = self.context.i32_type();
+        let ints = |name: &str, numbers: &[u32]| {
+            let all: Vec<IntValue> = numbers.iter().map(|n| int.const_int(u64::from(*n), false)).collect();
+            self.constant(name, int.const_array(&all).into()).as_pointer_value().into()
+        };
+        let table = types::pointer(self.context).const_array(&names);
+        let table = self.constant("category_names", table.into()).as_pointer_value();
+        let count = self.context.i64_type().const_int(entry.categories.len() as u64, false);
+        let fields = [count.into(), ints("starts", &starts), table.into(), ints("codes", &codes)];
+        Some(self.constant("categories", self.context.const_struct(&fields, false).into()).as_pointer_value())
+    }
+
     /// A version's description, `schedc_model` of `runtime/rt.h`.
     fn model(
         &mut self,
@@ -187,6 +223,11 @@ impl<'a, 'ctx> Parts<'a, 'ctx> {
             let emitted = function.and_then(|(_, f)| self.module.get_function(&kernel_name(f, number)));
             emitted.map_or(null, |f| f.as_global_value().as_pointer_value()).into()
         };
+        let base = base_bytes(entry, source).map_or(null, |bytes| {
+            let global = self.constant("base", self.context.const_string(&bytes, false).into());
+            global.set_alignment(8);
+            global.as_pointer_value()
+        });
         let gpu = launches.map_or(null, |code| self.gpu(source, code, machine.needs, &kernel));
         let fields = [
             count(MODEL_SIZE as i32),
@@ -209,6 +250,8 @@ impl<'a, 'ctx> Parts<'a, 'ctx> {
             otherwise.map_or(null, |model| model.as_pointer_value()).into(),
             gpu.into(),
             self.columns(source),
+            self.context.f64_type().const_float(entry.missing.unwrap_or(f64::NAN)).into(),
+            base.into(),
         ];
         self.constant("model", self.context.const_struct(&fields, false).into())
     }
@@ -239,6 +282,8 @@ struct Exports<'a, 'ctx> {
     prefix: &'a str,
     model: PointerValue<'ctx>,
     names: Names<'ctx>,
+    /// The names of categories, if the model has some.
+    categories: Option<PointerValue<'ctx>>,
 }
 
 impl<'ctx> Exports<'_, 'ctx> {
@@ -258,11 +303,25 @@ impl<'ctx> Exports<'_, 'ctx> {
                 _ => self.forward(name, pointer, &[int])?,
             }
         }
-        Ok(())
+        match self.categories {
+            Some(table) => self.forward_with(table, ENCODE, self.context.f64_type().into(), &[int, pointer]),
+            None => Ok(()),
+        }
     }
 
     fn forward(
         &self,
+        name: &str,
+        result: BasicTypeEnum<'ctx>,
+        parameters: &[BasicTypeEnum<'ctx>],
+    ) -> Result<(), LlvmError> {
+        self.forward_with(self.model, name, result, parameters)
+    }
+
+    /// A function of the runtime that is called with this first.
+    fn forward_with(
+        &self,
+        first: PointerValue<'ctx>,
         name: &str,
         result: BasicTypeEnum<'ctx>,
         parameters: &[BasicTypeEnum<'ctx>],
@@ -274,7 +333,7 @@ impl<'ctx> Exports<'_, 'ctx> {
             let target = format!("schedc_rt_{name}");
             let target = self.module.add_function(&target, result.fn_type(&all, false), None);
             target.as_global_value().set_visibility(GlobalVisibility::Hidden);
-            let mut passed: Vec<BasicMetadataValueEnum> = vec![self.model.into()];
+            let mut passed: Vec<BasicMetadataValueEnum> = vec![first.into()];
             passed.extend(arguments.iter().map(|a| BasicMetadataValueEnum::from(*a)));
             let call = builder.build_call(target, &passed, "")?;
             call.set_tail_call(true);

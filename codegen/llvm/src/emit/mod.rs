@@ -33,7 +33,7 @@ mod uses;
 mod vector;
 mod x86;
 
-pub(crate) use artefact::{Compiled, Data, EXPORTS, emit_artefact};
+pub(crate) use artefact::{Compiled, Data, ENCODE, EXPORTS, emit_artefact};
 pub(crate) use function::kernel_name;
 pub(crate) use launch::{EmittedLaunch, emit_launches};
 pub(crate) use launch_call::{LaunchInfo, launches};

@@ -19,6 +19,7 @@ pub fn entry() -> EntryInfo {
         ns_per_row: 1.0,
         info: "{}".to_string(),
         feature_names: Vec::new(),
+        ..EntryInfo::default()
     }
 }
 

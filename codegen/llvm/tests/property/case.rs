@@ -243,6 +243,7 @@ impl Case {
             ns_per_row: 1e6,
             info: "{}".to_string(),
             feature_names: Vec::new(),
+            ..EntryInfo::default()
         };
         // Processors differ in what their registers hold and in how they look tables up.
         let cpus: Vec<Cpu> = Cpu::ALL.into_iter().filter(|cpu| cpu.runs_here()).collect();

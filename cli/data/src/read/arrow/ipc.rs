@@ -27,12 +27,12 @@ pub(in crate::read) const STREAM: &[u8] = b"\xff\xff\xff\xff";
 const TAIL: u64 = 10;
 
 /// Opens a file.
-pub(in crate::read) fn open_file(
+pub(in crate::read) fn open_file<'a>(
     mut input: Input,
     name: &str,
-    expect: Expect<'_>,
+    expect: Expect<'a>,
     reading: &Reading<'_>,
-) -> Result<Table, DataError> {
+) -> Result<Table<'a>, DataError> {
     guarded(name, || {
         let length = input.length().unwrap_or(0);
         let mut tail = [0; TAIL as usize];
@@ -157,12 +157,12 @@ impl Pieces for Batches {
 }
 
 /// Opens a stream.
-pub(in crate::read) fn open_stream(
+pub(in crate::read) fn open_stream<'a>(
     input: Input,
     name: &str,
-    expect: Expect<'_>,
+    expect: Expect<'a>,
     reading: &Reading<'_>,
-) -> Result<Table, DataError> {
+) -> Result<Table<'a>, DataError> {
     guarded(name, || {
         let mut stream = Stream {
             input,

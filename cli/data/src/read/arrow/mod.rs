@@ -1,5 +1,6 @@
 //! Tables of columns: Parquet and Arrow files.
 
+mod coded;
 mod guard;
 mod ipc;
 mod nesting;
@@ -15,8 +16,9 @@ use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::{ArrowError, DataType, Field, FieldRef, Schema};
 use arrow_select::take::take;
 
+use self::coded::Coded;
 use super::columns::matching::{
-    Named, by_position, check_order, find_columns, find_kept, without_names_of_the_model,
+    Named, by_position, check_order, find_columns, find_kept, remark, without_names_of_the_model,
 };
 use super::{Batch, Expect, Names, Reader, Values};
 use crate::codes;
@@ -25,6 +27,7 @@ use crate::error::{DataError, count, shorten};
 pub use guard::panics_are_errors;
 pub(super) use ipc::{MAGIC as ARROW_MAGIC, STREAM as ARROW_STREAM, open_file as open_arrow, open_stream};
 pub(super) use parquet::{MAGIC as PARQUET_MAGIC, open as open_parquet};
+pub(super) use values::{is_number, is_text, put};
 
 /// A file whose rows come in pieces, each with the columns that were asked for.
 trait Pieces {
@@ -39,28 +42,33 @@ trait Pieces {
 }
 
 /// Which columns make rows, and which are kept for the results.
-struct Plan {
+struct Plan<'a> {
     /// Numbers of the columns that are read, in the file's order.
     read: Vec<usize>,
     /// Places of the features among those.
     features: Vec<usize>,
     /// Places of the columns that are kept.
     kept: Vec<usize>,
-    /// The features' columns.
+    /// The features' columns, with the types of their codes where they are coded.
     fields: Vec<FieldRef>,
+    /// How the features are coded whose columns hold names.
+    coded: Vec<Option<Coded<'a>>>,
     /// The columns that are kept.
     kept_fields: Vec<FieldRef>,
+    /// What is worth telling of columns that were found by name.
+    remark: Option<String>,
     /// Whether single precision cannot hold all values.
     wide: bool,
 }
 
-impl Plan {
-    fn new(schema: &Schema, name: &str, expect: Expect<'_>, keep: &[String]) -> Result<Self, DataError> {
+impl<'a> Plan<'a> {
+    fn new(schema: &Schema, name: &str, expect: Expect<'a>, keep: &[String]) -> Result<Self, DataError> {
         let names: Vec<String> = schema.fields().iter().map(|field| field.name().clone()).collect();
         let error = |code, message| DataError::new(code, name, message);
         let named = Named { what: "file", error: &error };
         let kept = find_kept(&names, keep, named)?;
         let features = choose(&names, expect, &kept, named)?;
+        let remark = expect.names_to_match().and_then(|_| remark(&names, &features, &kept));
         let mut read: Vec<usize> = features.iter().chain(&kept).copied().collect();
         read.sort_unstable();
         read.dedup();
@@ -70,14 +78,19 @@ impl Plan {
         let places = |columns: &[usize]| -> Vec<usize> {
             columns.iter().filter_map(|column| read.binary_search(column).ok()).collect()
         };
-        let feature_fields = fields(&features);
+        let mut feature_fields = fields(&features);
         let kept_fields = fields(&kept).iter().map(|field| unpacked_field(field)).collect();
-        let mut wide = false;
-        for (field, column) in feature_fields.iter().zip(&features) {
-            wide |= values::is_wide(field, *column, name)?;
+        let (mut wide, mut all_coded) = (false, Vec::with_capacity(features.len()));
+        for (feature, (field, &column)) in feature_fields.iter_mut().zip(&features).enumerate() {
+            let coded = coded::coded(field, column, expect.coding(feature));
+            if coded.is_some() {
+                *field = Arc::new(Field::new(field.name().clone(), DataType::Float32, true));
+            }
+            wide |= values::is_wide(field, column, name)?;
+            all_coded.push(coded);
         }
         let (features, kept) = (places(&features), places(&kept));
-        Ok(Plan { read, features, kept, fields: feature_fields, kept_fields, wide })
+        Ok(Plan { read, features, kept, fields: feature_fields, coded: all_coded, kept_fields, remark, wide })
     }
 }
 
@@ -118,20 +131,22 @@ fn choose(
 }
 
 /// A table that is read as rows.
-pub(super) struct Table {
+pub(super) struct Table<'a> {
     pieces: Box<dyn Pieces>,
-    plan: Plan,
+    plan: Plan<'a>,
     name: String,
     /// What has been read of pieces and not yet been given.
     pending: VecDeque<RecordBatch>,
     /// The rows that the file has promised and not yet given.
     left: Option<u64>,
+    /// The rows that it has given.
+    given: u64,
 }
 
-impl Table {
-    fn new(pieces: Box<dyn Pieces>, plan: Plan, name: &str) -> Self {
+impl<'a> Table<'a> {
+    fn new(pieces: Box<dyn Pieces>, plan: Plan<'a>, name: &str) -> Self {
         let left = pieces.rows();
-        Table { pieces, plan, name: name.to_owned(), pending: VecDeque::new(), left }
+        Table { pieces, plan, name: name.to_owned(), pending: VecDeque::new(), left, given: 0 }
     }
 
     /// The next rows of a piece, at most so many.
@@ -161,6 +176,13 @@ impl Table {
             return Err(damaged(&self.name, "a part lacks columns"));
         }
         let rows = piece.num_rows();
+        let code = |(column, coded): (&'_ &ArrayRef, &Option<Coded<'_>>)| match coded {
+            Some(coded) => coded.codes(column, self.given, &self.name),
+            None => Ok(Arc::clone(*column)),
+        };
+        let columns = guard::guarded(&self.name, || {
+            columns.iter().zip(&self.plan.coded).map(code).collect::<Result<Vec<_>, _>>()
+        })?;
         guard::guarded(&self.name, || match values {
             Values::F32(values) => values::append(&columns, &self.plan.fields, rows, values, &self.name),
             Values::F64(values) => values::append(&columns, &self.plan.fields, rows, values, &self.name),
@@ -197,7 +219,7 @@ impl Table {
     }
 }
 
-impl Reader for Table {
+impl Reader for Table<'_> {
     fn next(&mut self, most: usize) -> Result<Option<Batch>, DataError> {
         let mut values = if self.plan.wide { Values::F64(Vec::new()) } else { Values::F32(Vec::new()) };
         let (mut rows, mut kept) = (0, Vec::new());
@@ -209,13 +231,14 @@ impl Reader for Table {
             self.account(piece.num_rows(), false)?;
             self.append(&piece, &mut values)?;
             rows += piece.num_rows();
+            self.given += piece.num_rows() as u64;
             if !self.plan.kept.is_empty() {
                 // One piece at a time: what is kept need not be put together then.
                 kept = self.kept_of(&piece)?;
                 break;
             }
         }
-        Ok((rows > 0).then_some(Batch { values, rows, kept }))
+        Ok((rows > 0).then_some(Batch { values, rows, beside: Vec::new(), kept }))
     }
 
     fn rows(&self) -> Option<u64> {
@@ -234,6 +257,10 @@ impl Reader for Table {
 
     fn names(&self) -> Option<Vec<String>> {
         Some(self.plan.fields.iter().map(|field| field.name().clone()).collect())
+    }
+
+    fn remark(&self) -> Option<String> {
+        self.plan.remark.clone()
     }
 
     fn kept(&self) -> Vec<FieldRef> {

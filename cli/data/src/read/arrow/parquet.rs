@@ -27,12 +27,12 @@ const TAIL: u64 = 8;
 const MOST_ROWS: usize = 1 << 16;
 
 /// Opens a file.
-pub(in crate::read) fn open(
+pub(in crate::read) fn open<'a>(
     mut input: Input,
     name: &str,
-    expect: Expect<'_>,
+    expect: Expect<'a>,
     reading: &Reading<'_>,
-) -> Result<Table, DataError> {
+) -> Result<Table<'a>, DataError> {
     guarded(name, || {
         match nesting::is_shallow(&index(&mut input, name)?) {
             Some(true) => {}

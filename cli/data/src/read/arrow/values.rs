@@ -15,7 +15,7 @@ use crate::error::DataError;
 const BLOCK: usize = 1024;
 
 /// A number that rows are made of.
-pub(super) trait Real: Copy {
+pub(in crate::read) trait Real: Copy {
     /// A missing value.
     const MISSING: Self;
     /// The value itself, where this type can hold it.
@@ -56,7 +56,7 @@ pub(super) fn is_wide(field: &Field, column: usize, name: &str) -> Result<bool, 
             Ok(true)
         }
         DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View | DataType::Dictionary(..) => {
-            codes_of_text(field, column, name)
+            refuse_text(field, column, name)
         }
         other => {
             let (kind, help) = describe(other);
@@ -66,13 +66,22 @@ pub(super) fn is_wide(field: &Field, column: usize, name: &str) -> Result<bool, 
     }
 }
 
-/// What stands for text in rows: the one place where a model's categories would turn it into codes. No model that is read
-/// today tells its categories, so that text has no code.
+/// Whether a column holds numbers.
+pub(in crate::read) fn is_number(field: &Field) -> bool {
+    is_wide(field, 0, "").is_ok()
+}
+
+/// Whether a column holds text as CSV has it.
+pub(in crate::read) fn is_text(field: &Field) -> bool {
+    *field.data_type() == DataType::Utf8
+}
+
+/// Refuses text of a feature whose categories have no names in the model.
 ///
 /// # Errors
 ///
 /// `D0020`.
-fn codes_of_text(field: &Field, column: usize, name: &str) -> Result<bool, DataError> {
+fn refuse_text(field: &Field, column: usize, name: &str) -> Result<bool, DataError> {
     let kind = match field.data_type() {
         DataType::Dictionary(..) => "a dictionary (pandas: a category)",
         _ => "text",
@@ -119,7 +128,7 @@ fn describe(data_type: &DataType) -> (String, &'static str) {
 
 /// Appends `rows` rows from one column for each feature.
 pub(super) fn append<T: Real>(
-    columns: &[&ArrayRef],
+    columns: &[ArrayRef],
     fields: &[FieldRef],
     rows: usize,
     values: &mut Vec<T>,
@@ -149,7 +158,10 @@ pub(super) fn append<T: Real>(
 }
 
 /// Puts the values of a column into their places, which are missing as yet.
-fn put<'v, T: Real + 'v>(column: &ArrayRef, places: impl Iterator<Item = &'v mut T>) -> Option<()> {
+pub(in crate::read) fn put<'v, T: Real + 'v>(
+    column: &ArrayRef,
+    places: impl Iterator<Item = &'v mut T>,
+) -> Option<()> {
     match column.data_type() {
         DataType::Null => Some(()),
         DataType::Boolean => {

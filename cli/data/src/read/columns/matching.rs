@@ -192,6 +192,30 @@ pub(in crate::read) fn find_kept(
     keep.iter().map(find).collect()
 }
 
+/// What is worth telling of columns that were found by name: another order than the model's, and others that are left out.
+pub(in crate::read) fn remark(header: &[String], columns: &[usize], kept: &[usize]) -> Option<String> {
+    let used: HashSet<usize> = columns.iter().chain(kept).copied().collect();
+    let mut others =
+        header.iter().enumerate().filter(|(column, _)| !used.contains(column)).map(|(_, name)| name);
+    let named: Vec<String> =
+        others.by_ref().take(MOST_NAMED).map(|name| format!("\"{}\"", shorten(name.trim()))).collect();
+    let more = match others.count() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let order = if columns.is_sorted() {
+        ""
+    } else {
+        "columns are in another order than the model's features, and found by name"
+    };
+    match (order, named.is_empty()) {
+        ("", true) => None,
+        (order, true) => Some(order.to_owned()),
+        ("", false) => Some(format!("columns that are no features are left out: {}{more}", named.join(", "))),
+        (order, false) => Some(format!("{order}; others are left out: {}{more}", named.join(", "))),
+    }
+}
+
 /// The columns by position, of so many, that are features: all of them, or all but those that are kept.
 pub(in crate::read) fn by_position(width: usize, features: usize, kept: &[usize]) -> Option<Vec<usize>> {
     if width == features {

@@ -1,4 +1,4 @@
 //! Columns and their names, whatever the format.
 
 pub(super) mod matching;
-mod near;
+pub(super) mod near;

@@ -7,7 +7,7 @@ const LEAST_SHARED: usize = 3;
 
 /// The one of the other names that is most likely meant by `name`: equal but for case, blanks and marks, or with a prefix
 /// or a suffix, or a few letters away.
-pub(super) fn near<'a>(name: &str, others: &[&'a str]) -> Option<&'a str> {
+pub(in crate::read) fn near<'a>(name: &str, others: &[&'a str]) -> Option<&'a str> {
     let wanted = plain(name);
     let score = |other: &&'a str| Some((distance(&wanted, &plain(other))?, *other));
     others.iter().filter_map(score).min_by_key(|(distance, _)| *distance).map(|(_, other)| other)

@@ -61,7 +61,7 @@ pub(super) fn read_first<R: Read>(
     expect: Expect<'_>,
     keep: &[String],
 ) -> Result<First, DataError> {
-    let line = Line::of(records);
+    let line = Line::of(records, expect);
     let kind = line.kind(expect);
     let place = |note: &str| format!("{}, line {}: {note}", records.name, records.line());
     let note = line.note(kind, expect).map(place);
@@ -158,11 +158,20 @@ struct Line {
 }
 
 impl Line {
-    fn of<R>(records: &Records<R>) -> Line {
+    fn of<R>(records: &Records<R>, expect: Expect<'_>) -> Line {
         let cells = records.record.iter().map(|cell| String::from_utf8_lossy(cell).into_owned()).collect();
         let mut line = Line { cells, text: 0, numbers: 0 };
-        for value in records.record.iter().map(parse) {
+        // A row without a header has its categories at their places.
+        let is_row = line.cells.len() == expect.columns;
+        for (at, value) in records.record.iter().map(parse).enumerate() {
+            let coding = expect.coding(at).filter(|_| is_row && value.is_none());
             match value {
+                None if coding
+                    .zip(line.cells.get(at))
+                    .is_some_and(|(coding, cell)| coding.is_known(cell)) =>
+                {
+                    line.numbers += 1;
+                }
                 None => line.text += 1,
                 Some(value) if value.is_nan() => {}
                 Some(_) => line.numbers += 1,

@@ -1,0 +1,28 @@
+#!/bin/sh
+# Shows that a Parquet file ten times as large as the memory that the program may have is predicted.
+#
+#   bench/memory.sh SCHEDC [PYTHON]
+#
+# SCHEDC is the program; PYTHON has pyarrow and numpy. Rows of the example model are repeated until their file is ten times
+# as large as the address space that `ulimit -v` leaves. A library predicts them, so that LLVM's own memory does not count.
+set -eu
+schedc=$(realpath "$1") python=${2:-python3}
+repository=$(realpath "$(dirname "$0")/..")
+# KiB. The program itself maps about a fifth of it.
+limit=${LIMIT:-262144}
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+cd "$folder"
+"$schedc" build "$repository/examples/model/breast_cancer.json" -o model.so
+"$python" - "$repository/examples/model/rows.parquet" $((limit * 1024 * 10)) << 'END'
+import os, sys
+import numpy as np, pyarrow as pa, pyarrow.parquet as pq
+table = pq.read_table(sys.argv[1])
+rows, random = 1 << 17, np.random.default_rng(0)
+with pq.ParquetWriter("rows.parquet", table.schema, compression="none", use_dictionary=False) as out:
+    while os.path.getsize("rows.parquet") < int(sys.argv[2]):
+        out.write_table(table.take(random.integers(0, len(table), rows)), row_group_size=rows)
+END
+size=$(stat -c %s rows.parquet)
+(ulimit -v "$limit"; "$schedc" predict model.so -i rows.parquet -o out.npy --threads 1)
+echo "$((size >> 20)) MiB of rows were predicted in $((limit >> 10)) MiB of address space, and $(stat -c %s out.npy) bytes written"

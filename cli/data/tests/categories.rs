@@ -1,0 +1,166 @@
+//! Names of categories in rows: how they are found, what is unknown, what is refused.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use std::sync::Arc;
+
+use arrow_array::types::{Int8Type, Int32Type};
+use arrow_array::{
+    ArrayRef, BooleanArray, DictionaryArray, Float32Array, Int8Array, Int64Array, LargeStringArray,
+    RecordBatch, StringArray, StringViewArray,
+};
+use common::{arrow, arrow_stream, parquet, read, show};
+use parquet::basic::Compression;
+use schedc_data::{Categories, CategoryName, DataError, Expect, Rows, Unseen};
+
+fn texts(names: &[&str]) -> Vec<CategoryName> {
+    names.iter().map(|name| CategoryName::Text((*name).to_owned())).collect()
+}
+
+/// A colour, a number, and a floor whose names are numbers.
+fn categories(unseen: Unseen) -> Categories {
+    let floors = [10, 20, 30].map(CategoryName::Integer).to_vec();
+    Categories::new([texts(&["red", "NA", "7", "green"]), Vec::new(), floors], unseen)
+}
+
+fn rows(bytes: &[u8], unseen: Unseen, by_position: bool) -> Result<Rows, DataError> {
+    let names = ["colour", "x", "floor"].map(str::to_owned);
+    let categories = categories(unseen);
+    read(bytes, Expect::named(&names).by_position(by_position).with_categories(Some(&categories)))
+}
+
+/// The first line of an error, without its help.
+fn words(error: &DataError) -> String {
+    error.to_string().lines().next().unwrap_or_default().to_owned()
+}
+
+fn columns<const N: usize>(columns: [(&str, ArrayRef); N]) -> RecordBatch {
+    RecordBatch::try_from_iter_with_nullable(columns.map(|(name, column)| (name, column, true))).unwrap()
+}
+
+/// The table in every format that has names.
+fn formats(table: &RecordBatch) -> [Vec<u8>; 3] {
+    [parquet(table, 2, Compression::UNCOMPRESSED), arrow(table, 2, None), arrow_stream(table, 2)]
+}
+
+#[test]
+fn names_in_text_are_codes() {
+    let text = "floor,colour,x\n0,red,1\n2,green ,2\n1,,3\n,NA,4\n0,7,5\n0,1,6\n0,?,7\n";
+    let shown = show(&rows(text.as_bytes(), Unseen::Error, false).unwrap());
+    // "NA" and "7" are names, and "1" is none and so a code.
+    assert_eq!(shown, "0 1 0 | 3 2 2 | nan 3 1 | 1 4 nan | 2 5 0 | 1 6 0 | nan 7 0");
+}
+
+#[test]
+fn a_row_of_names_is_no_header() {
+    for text in ["red,1,0\ngreen,2,1\n", "red,1,NA\ngreen,2,1\n"] {
+        let read = rows(text.as_bytes(), Unseen::Error, true).unwrap();
+        assert_eq!(read.rows, 2, "{text}");
+    }
+    // Names that the model does not know are as likely a header.
+    assert_eq!(rows(b"blue,x,0\ngreen,2,1\n", Unseen::Error, true).unwrap().rows, 1);
+}
+
+#[test]
+fn unknown_names_are_what_is_asked_for() {
+    let text = b"floor,colour,x\n0,pink,1\n";
+    let error = rows(text, Unseen::Error, false).unwrap_err();
+    assert_eq!(
+        words(&error),
+        "D0027: rows, line 2, column 2 (colour): \"pink\" is no category that the model knows"
+    );
+    let error = rows(b"floor,colour,x\n0,Green,1\n", Unseen::Error, false).unwrap_err();
+    assert!(error.help.as_ref().unwrap().starts_with("\"green\" may be meant; "), "{:?}", error.help);
+    assert_eq!(show(&rows(text, Unseen::Missing, false).unwrap()), "nan 1 0");
+    assert_eq!(show(&rows(text, Unseen::Other, false).unwrap()), "-1 1 0");
+    let dictionary: DictionaryArray<Int32Type> =
+        [Some("pink"), Some("green"), None, Some("pink")].into_iter().collect();
+    let x: ArrayRef = Arc::new(Float32Array::from(vec![1.0; 4]));
+    let floor: ArrayRef = Arc::new(Int8Array::from(vec![0; 4]));
+    for bytes in formats(&columns([("colour", Arc::new(dictionary)), ("x", x), ("floor", floor)])) {
+        let error = words(&rows(&bytes, Unseen::Error, false).unwrap_err());
+        let wanted = "D0027: rows, column 1 (colour): \"pink\" is no category that the model knows, in row 1 of those that \
+                      are read";
+        assert_eq!(error, wanted);
+        assert_eq!(
+            show(&rows(&bytes, Unseen::Missing, false).unwrap()),
+            "nan 1 0 | 3 1 0 | nan 1 0 | nan 1 0"
+        );
+        assert_eq!(show(&rows(&bytes, Unseen::Other, false).unwrap()), "-1 1 0 | 3 1 0 | nan 1 0 | -1 1 0");
+    }
+}
+
+#[test]
+fn columns_of_every_kind_have_names() {
+    let x: ArrayRef = Arc::new(Float32Array::from(vec![1.0, 2.0, 3.0]));
+    let names = [Some("green"), None, Some("7")];
+    // One name of the dictionary is unknown, and no row has it.
+    let keys = Int8Array::from(vec![Some(1), None, Some(2)]);
+    let unused = Arc::new(StringArray::from(vec!["pink", "green", "7"]));
+    let colours: [ArrayRef; 4] = [
+        Arc::new(StringArray::from(names.to_vec())),
+        Arc::new(LargeStringArray::from(names.to_vec())),
+        Arc::new(StringViewArray::from(names.to_vec())),
+        Arc::new(DictionaryArray::<Int8Type>::try_new(keys.clone(), unused).unwrap()),
+    ];
+    let whole: ArrayRef = Arc::new(Int64Array::from(vec![99, 30, 10]));
+    let real: ArrayRef = Arc::new(Float32Array::from(vec![99.0, 30.0, 10.0]));
+    let floors: [ArrayRef; 4] = [
+        Arc::new(DictionaryArray::<Int8Type>::try_new(keys.clone(), whole).unwrap()),
+        Arc::new(DictionaryArray::<Int8Type>::try_new(keys, real).unwrap()),
+        Arc::new(StringArray::from(vec![Some("30"), None, Some("10")])),
+        // Plain numbers are codes.
+        Arc::new(Int64Array::from(vec![Some(2), None, Some(0)])),
+    ];
+    for colour in &colours {
+        for floor in &floors {
+            let all = [("floor", Arc::clone(floor)), ("x", Arc::clone(&x)), ("colour", Arc::clone(colour))];
+            for bytes in formats(&columns(all)) {
+                let read = rows(&bytes, Unseen::Error, false).unwrap();
+                assert_eq!(
+                    show(&read),
+                    "3 1 2 | nan 2 nan | 2 3 0",
+                    "{:?} {:?}",
+                    colour.data_type(),
+                    floor.data_type()
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn truth_values_have_names() {
+    let truths = Categories::new([texts(&["True", "False"])], Unseen::Error);
+    let names = ["a".to_owned()];
+    let column: ArrayRef = Arc::new(BooleanArray::from(vec![Some(true), None, Some(false)]));
+    for bytes in formats(&columns([("a", column)])) {
+        let expect = Expect::named(&names).with_categories(Some(&truths));
+        assert_eq!(show(&read(&bytes, expect).unwrap()), "0 | nan | 1");
+    }
+    let text = b"a\nTrue\nFalse\n";
+    assert_eq!(show(&read(text, Expect::named(&names).with_categories(Some(&truths))).unwrap()), "0 | 1");
+}
+
+#[test]
+fn numbers_that_may_be_names_are_refused() {
+    let wanted = "30 in the column of feature 2 (from 0) is the name of a category, and plain numbers are codes, here from 0 \
+                  to 2";
+    let error = rows(b"floor,colour,x\n1,red,1\n30,red,1\n", Unseen::Missing, false).unwrap_err();
+    assert_eq!(words(&error), format!("D0028: rows: {wanted}"));
+    let array = common::npy(
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (1, 3), }",
+        &[0_f32, 1.0, 30.0].map(f32::to_le_bytes).concat(),
+    );
+    assert_eq!(words(&rows(&array, Unseen::Error, false).unwrap_err()), format!("D0028: rows: {wanted}"));
+    // A number that is neither goes where the trainer sends it.
+    assert_eq!(show(&rows(b"floor,colour,x\n99,red,1\n", Unseen::Error, false).unwrap()), "0 1 99");
+    let empty = Categories::new([texts(&["", "a"]), Vec::new()], Unseen::Error);
+    let names = ["a", "b"].map(str::to_owned);
+    let error = read(b"a,b\na,1\n,2\n", Expect::named(&names).with_categories(Some(&empty))).unwrap_err();
+    assert_eq!(
+        words(&error),
+        "D0028: rows, line 3, column 1 (a): the cell is empty, and the model has a category of this name"
+    );
+}

@@ -1,0 +1,130 @@
+//! What sums begin with, where rows bring it along: columns of the input, or an array beside it.
+
+use super::run::PIECES;
+use crate::args::Predict;
+use crate::failure::Failure;
+use sched_llvm::Rows;
+use schedc_data::{Batch, DataError, Expect, Number, Reading, RowStream, Source};
+use std::path::Path;
+
+/// Where a base margin comes from, as an argument names it.
+pub enum Origin {
+    /// Columns of the input.
+    Columns(Vec<String>),
+    /// A file.
+    File(String),
+}
+
+impl Origin {
+    /// What an argument names: an array where it ends as such, else columns with commas between them.
+    pub fn of(args: &Predict) -> Option<Origin> {
+        let named = args.base_margin.as_ref()?;
+        let is_array = Path::new(named).extension().is_some_and(|end| end == "npy" || end == "npz");
+        Some(match is_array {
+            true => Origin::File(named.clone()),
+            false => Origin::Columns(named.split(',').map(str::to_owned).collect()),
+        })
+    }
+
+    /// The columns of the input that are no part of its rows.
+    pub fn columns(&self) -> &[String] {
+        match self {
+            Origin::Columns(columns) => columns,
+            Origin::File(_) => &[],
+        }
+    }
+
+    /// Opens it for a model of so many margins.
+    pub fn open(self, margins: usize, args: &Predict) -> Result<BaseMargin, Failure> {
+        match self {
+            Origin::Columns(columns) if columns.len() != margins => Err(Failure::usage(
+                format!(
+                    "--base-margin wants a column for each margin: {} are named, and {margins} wanted",
+                    columns.len()
+                ),
+                "name one column of the input for each margin, with commas between them, or a .npy file",
+            )),
+            Origin::Columns(_) => Ok(BaseMargin { array: None, margins, rows: 0 }),
+            Origin::File(_) if args.shard.is_some() => Err(Failure::usage(
+                "an array is as long as all rows, and --shard predicts a part of them",
+                "put the base margin into a column of the input",
+            )),
+            Origin::File(name) => {
+                let stream = RowStream::open(
+                    &Source::Path(name.clone().into()),
+                    Expect::unnamed(margins),
+                    Reading::default(),
+                )?;
+                Ok(BaseMargin { array: Some((stream, name)), margins, rows: 0 })
+            }
+        }
+    }
+}
+
+/// A base margin that is read with the rows.
+pub struct BaseMargin {
+    /// The array with its name, if it is no part of the input.
+    array: Option<(RowStream<'static>, String)>,
+    margins: usize,
+    /// How many rows have been read.
+    rows: u64,
+}
+
+/// The numbers of a batch, in the type of the model's sums.
+pub enum Begin {
+    F32(Vec<f32>),
+    F64(Vec<f64>),
+}
+
+impl Begin {
+    /// As a call takes them.
+    pub fn as_rows(&self) -> Rows<'_> {
+        match self {
+            Begin::F32(values) => Rows::F32(values),
+            Begin::F64(values) => Rows::F64(values),
+        }
+    }
+}
+
+impl BaseMargin {
+    /// What the sums of a batch begin with.
+    pub fn next(&mut self, batch: &Batch, number: Number) -> Result<Begin, Failure> {
+        let values = match &mut self.array {
+            None => batch.beside.clone(),
+            Some((stream, name)) => {
+                let mut values = Vec::new();
+                let mut lacking = batch.rows;
+                while lacking > 0 {
+                    let Some(piece) = stream.next(lacking.min(PIECES))? else {
+                        return Err(length(name, &format!("there are only {} rows in it", self.rows)));
+                    };
+                    lacking -= piece.rows;
+                    self.rows += piece.rows as u64;
+                    values.extend(piece.values.into_f64());
+                }
+                if values.iter().any(|value| !value.is_finite()) {
+                    return Err(length(name, "not all of its numbers are finite"));
+                }
+                values
+            }
+        };
+        debug_assert_eq!(values.len(), batch.rows * self.margins);
+        Ok(match number {
+            Number::F64 => Begin::F64(values),
+            _ => Begin::F32(values.into_iter().map(|value| value as f32).collect()),
+        })
+    }
+
+    /// Refuses an array with more rows than the input has.
+    pub fn finish(&mut self) -> Result<(), Failure> {
+        let Some((stream, name)) = &mut self.array else { return Ok(()) };
+        match stream.next(1)? {
+            Some(_) => Err(length(name, "there are more rows in it than in the input")),
+            None => Ok(()),
+        }
+    }
+}
+
+fn length(name: &str, message: &str) -> Failure {
+    DataError::base_margin(name, message).into()
+}

@@ -1,0 +1,102 @@
+//! What results are called: the model's names of classes.
+
+use sched_diagnostics::usage;
+use sched_forest::{Forest, Label};
+use schedc_data::{KeptColumns, Layout, Number};
+use serde_json::Value;
+
+use crate::args::Output;
+use crate::categories::label_of_json;
+use crate::failure::Failure;
+
+/// The labels of a model's classes, in the order of their numbers; empty where classes are numbers from 0 on.
+#[derive(Clone, Debug, Default)]
+pub struct Labels(Vec<Label>);
+
+/// Classes as their labels.
+pub enum Classes {
+    Integers(Vec<i64>),
+    Numbers(Vec<f64>),
+    Texts(Vec<u32>),
+}
+
+impl Labels {
+    /// Those of a model.
+    pub fn of_forest(forest: &Forest) -> Labels {
+        Labels(forest.output.classes.as_ref().map(|classes| classes.labels.clone()).unwrap_or_default())
+    }
+
+    /// Those of a library, of which this is the text about its model.
+    pub fn of_library(about: &Value) -> Labels {
+        let labels = about["model"]["labels"].as_array().into_iter().flatten();
+        Labels(labels.filter_map(label_of_json).collect())
+    }
+
+    fn are_integers(&self) -> bool {
+        self.0.iter().all(|label| matches!(label, Label::Integer(_)))
+    }
+
+    fn are_numbers(&self) -> bool {
+        self.0.iter().all(|label| !matches!(label, Label::Text(_)))
+    }
+
+    /// The columns of a table of results: probabilities are named by their classes.
+    pub fn layout(&self, output: Output, columns: usize, number: Number, kept: KeptColumns) -> Layout {
+        let mut layout = Layout::of(super::run::heading(output), columns, number, kept);
+        match output {
+            Output::Value if columns > 1 && columns == self.0.len() => {
+                layout.headings = self.0.iter().map(|label| format!("P({label})")).collect();
+                layout
+            }
+            Output::Class if self.0.is_empty() => layout,
+            Output::Class if self.are_integers() => Layout { number: Number::I64, ..layout },
+            Output::Class if self.are_numbers() => Layout { number: Number::F64, ..layout },
+            Output::Class => layout.with_labels(self.0.iter().map(Label::to_string).collect()),
+            _ => layout,
+        }
+    }
+
+    /// What classes are called; none if they are numbers from 0 on.
+    pub fn of_classes(&self, classes: &[f32]) -> Result<Option<Classes>, Failure> {
+        if self.0.is_empty() {
+            return Ok(None);
+        }
+        let label = |class: &f32| self.0.get(*class as usize).ok_or_else(|| unnamed(*class));
+        if self.are_integers() {
+            let number = |class: &f32| {
+                Ok(match label(class)? {
+                    Label::Integer(number) => *number,
+                    _ => 0,
+                })
+            };
+            return classes
+                .iter()
+                .map(number)
+                .collect::<Result<_, Failure>>()
+                .map(Classes::Integers)
+                .map(Some);
+        }
+        if self.are_numbers() {
+            let number = |class: &f32| {
+                Ok(match label(class)? {
+                    Label::Integer(number) => *number as f64,
+                    Label::Number(number) => *number,
+                    Label::Text(_) => f64::NAN,
+                })
+            };
+            return classes
+                .iter()
+                .map(number)
+                .collect::<Result<_, Failure>>()
+                .map(Classes::Numbers)
+                .map(Some);
+        }
+        let place = |class: &f32| label(class).map(|_| *class as u32);
+        classes.iter().map(place).collect::<Result<_, Failure>>().map(Classes::Texts).map(Some)
+    }
+}
+
+fn unnamed(class: f32) -> Failure {
+    let message = format!("the model has no label for class {class}");
+    Failure::new(usage::NO_SUCH_OUTPUT, message, "use --output value for the prediction of each class")
+}

@@ -1,0 +1,69 @@
+//! Any bytes after the magic string of a format give rows, in pieces, or an error: Parquet, Arrow files and streams, archives,
+//! arrays and text, with names, categories, columns beside the rows and shards.
+//!
+//! The first byte chooses the format, the second one what is asked of it.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use schedc_data::{
+    Categories, CategoryName, Expect, Missing, Reading, RowStream, Source, Unseen, Values, panics_are_errors,
+};
+use std::sync::Once;
+
+/// What files of the formats begin with; text with nothing.
+const MAGIC: [&[u8]; 6] =
+    [b"PAR1", b"ARROW1\0\0", b"\xff\xff\xff\xff", b"PK\x03\x04", b"\x93NUMPY", b""];
+/// Rows of a piece.
+const PIECE: usize = 3;
+
+/// Categories of the first feature are texts, and of the second one numbers.
+fn categories(choice: u8) -> Categories {
+    let texts = ["red", "NA", "7", ""].map(|name| CategoryName::Text(name.to_owned())).to_vec();
+    let numbers = vec![CategoryName::Integer(10), CategoryName::Number(0.5)];
+    let unseen = [Unseen::Error, Unseen::Missing, Unseen::Other][usize::from(choice % 3)];
+    Categories::new([texts, numbers], unseen)
+}
+
+fuzz_target!(|input: &[u8]| {
+    // Crates that panic on damaged files do so within a guard, which the fuzzer's own hook would end.
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let hook = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
+            if !panics_are_errors() {
+                hook(info);
+            }
+        }));
+    });
+    let [format, choice, content @ ..] = input else { return };
+    let magic = MAGIC[usize::from(*format) % MAGIC.len()];
+    let bytes = [magic, content].concat();
+    let names = ["a", "b", "c"].map(str::to_owned);
+    let (categories, keep) = (categories(*choice), ["d".to_owned(), "c".to_owned()]);
+    let mut expect = if choice & 1 != 0 { Expect::named(&names) } else { Expect::unnamed(names.len()) };
+    if choice & 2 != 0 {
+        expect = expect.with_categories(Some(&categories));
+    }
+    if choice & 4 != 0 {
+        expect = expect.with_missing(Some(Missing { value: 0.5, single: choice & 8 != 0 }));
+    }
+    let kept = usize::from(choice >> 4 & 3).min(keep.len());
+    let reading = Reading {
+        keep: &keep[..kept],
+        beside: kept / 2,
+        shard: (choice & 64 != 0).then(|| "1/3".parse().expect("a shard")),
+        array: None,
+    };
+    let source = Source::Bytes { name: "input".to_owned(), bytes };
+    let Ok(mut stream) = RowStream::open(&source, expect.by_position(choice & 128 != 0), reading) else { return };
+    while let Ok(Some(batch)) = stream.next(PIECE) {
+        let length = match &batch.values {
+            Values::F32(values) => values.len(),
+            Values::F64(values) => values.len(),
+        };
+        assert!((1..=PIECE).contains(&batch.rows));
+        assert_eq!(length, batch.rows * names.len());
+        assert_eq!(batch.beside.len(), batch.rows * (kept / 2));
+    }
+});
