@@ -1,4 +1,5 @@
 /* The entry points: what a call asks for. */
+#include "modes.h"
 #include "plan.h"
 
 #include <string.h>
@@ -161,7 +162,7 @@ static const schedc_model *usable(const schedc_model *model)
     return model;
 }
 
-static int32_t predict(const schedc_model *versions, const schedc_call *call)
+static int32_t predict_by_default_modes(const schedc_model *versions, const schedc_call *call)
 {
     const schedc_model *model = usable(versions);
     schedc_plan p = {.model = model};
@@ -182,6 +183,14 @@ static int32_t predict(const schedc_model *versions, const schedc_call *call)
     p.scratch_bytes = call->scratch ? (size_t)call->scratch_size : 0;
     p.threads = plan_threads(&p, call->threads);
     return p.on_device ? model->gpu->execute(&p) : schedc_execute(&p);
+}
+
+static int32_t predict(const schedc_model *versions, const schedc_call *call)
+{
+    schedc_modes callers = schedc_enter_modes();
+    int32_t status = predict_by_default_modes(versions, call);
+    schedc_leave_modes(callers);
+    return status;
 }
 
 int32_t schedc_rt_predict_ex(const schedc_model *model, const schedc_call *call)
