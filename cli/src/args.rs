@@ -176,6 +176,26 @@ pub enum Emit {
     Hsaco,
 }
 
+/// The type of rows that code is made for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum RowType {
+    /// 32-bit floats.
+    F32,
+    /// 64-bit floats.
+    F64,
+}
+
+/// The types of rows that an artefact has code for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum RowTypes {
+    /// 32-bit floats.
+    F32,
+    /// 64-bit floats.
+    F64,
+    /// Either.
+    Both,
+}
+
 /// `schedc build`
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -203,6 +223,10 @@ pub struct Build {
     /// Processors: native, x86-64-v2, x86-64-v3 or x86-64-v4, or several; the best one is picked where the code runs
     #[arg(long, default_value = "native", value_parser = parse_cpu, value_delimiter = ',')]
     pub cpu: Vec<Cpu>,
+    /// Rows that there is code for, of a model that reads 64-bit floats, such as LightGBM's: with f32 alone, rows of 64-bit
+    /// floats are refused; with f64 alone, others are widened. A model that reads 32-bit floats rounds others [default: both]
+    #[arg(long, value_enum, value_name = "TYPE")]
+    pub rows: Option<RowTypes>,
     /// Prefix of the C functions
     #[arg(long, default_value = "schedc", value_name = "PREFIX")]
     pub name: String,

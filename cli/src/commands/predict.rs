@@ -10,10 +10,13 @@ use crate::compile::{compile, facts, for_one_call_of, into_memory};
 use crate::defaults::CodeDestination;
 use crate::environment;
 use crate::failure::Failure;
+use crate::model::Model;
 use crate::outputs::{keep, keep_folder};
 use crate::terminal::Terminal;
-use predictor::PIECE;
+use predictor::{JitByRows, PIECE};
 use run::{Input, Run, rows_of_batch, tell};
+use sched_forest::Float;
+use sched_ir::Compiled;
 use sched_ir::lir::KernelKind;
 use sched_llvm::Library;
 use schedc_data::{Destination, Expect, Reading, RowStream, Source};
@@ -54,27 +57,38 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<(), Failure> {
         ));
     }
     let cpu = args.cpu.or_else(environment::cpu).unwrap_or_default();
-    let job = Job::load(&args.model, &args.schedule, &args.reading, (cpu, CodeDestination::Memory))?;
-    if args.explain_schedule {
+    let mut job = Job::load(&args.model, &args.schedule, &args.reading, (cpu, CodeDestination::Memory))?;
+    // What is chosen depends on the rows, where these may be of several types.
+    let settled = !job.source.is_chosen || job.model.own_rows == Float::F32 || args.simulate;
+    if args.explain_schedule && settled {
         terminal.say(job.source.text.trim_end());
     }
     for note in job.model.notes.iter().filter(|_| !args.quiet) {
         terminal.say(&format!("note: {note}"));
     }
-    let (nests, target) = job.nest(&args.schedule.values, terminal)?;
+    let (mut nests, target) = job.nest(&args.schedule.values, terminal)?;
     let outputs = if args.output == Output::Leaf { job.model.forest.trees.len() } else { 1 };
-    let expect = job.model.rows();
-    let rows = rows(args, expect, outputs, terminal)?;
+    let own = job.model.clone();
+    let rows = rows(args, own.rows(), outputs, terminal)?;
     let since = Instant::now();
+    if !settled {
+        if rows.are_narrow() {
+            job.read_rows(Float::F32, args.schedule.values.target.as_ref(), (cpu, CodeDestination::Memory));
+            nests = job.nest(&args.schedule.values, terminal)?.0;
+        }
+        if args.explain_schedule {
+            terminal.say(job.source.text.trim_end());
+        }
+    } else if rows.are_narrow() && !args.simulate {
+        job.model = job.model.for_rows(Float::F32);
+    }
     let kernel = match args.output {
         Output::Leaf => KernelKind::Leaf,
         Output::Raw | Output::Value | Output::Class => KernelKind::Raw,
     };
-    let compiled = compile(
-        &job.model,
-        for_one_call_of(nests, rows.rows()),
-        &[kernel, KernelKind::Value, KernelKind::Class],
-    )?;
+    let nests = for_one_call_of(nests, rows.rows());
+    let kernels = [kernel, KernelKind::Value, KernelKind::Class];
+    let compiled = compile(&job.model, nests.clone(), &kernels)?;
     if args.simulate {
         let simulator = Simulator::new(Arc::clone(&job.model.forest), compiled.lir);
         let predicted = Run { args, terminal, destination }.predict(&simulator, rows, since.elapsed());
@@ -87,9 +101,15 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<(), Failure> {
         }
         return Ok(());
     }
-    let about = facts(&job.model, &compiled, &job.source.text, cpu);
-    let jit = into_memory(&compiled, &target, cpu, &about, &[kernel, KernelKind::Class])?;
-    Run { args, terminal, destination }.predict(&jit, rows, since.elapsed())
+    let in_memory = |model: &Model, compiled: &Compiled| {
+        let about = facts(model, compiled, &job.source.text, cpu);
+        into_memory(compiled, &target, cpu, &about, &[kernel, KernelKind::Class])
+    };
+    let jit = in_memory(&job.model, &compiled)?;
+    // Files of a folder may have rows of several types.
+    let for_wide_rows = || in_memory(&own, &compile(&own, nests.clone(), &kernels)?);
+    let predictor = JitByRows::new(jit, &for_wide_rows);
+    Run { args, terminal, destination }.predict(&predictor, rows, since.elapsed())
 }
 
 /// The rows to predict, of which the first are read, for a model that makes so many results of each.

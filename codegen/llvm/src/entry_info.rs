@@ -1,6 +1,6 @@
 //! What the entry points of a compiled model say of it.
 
-use crate::header::HeaderInfo;
+use crate::header::{HeaderInfo, TakenRows};
 use crate::runtime::{self, Dtype};
 use sched_ir::fault::{Fault, seeded};
 use sched_ir::lir::{Interface, KernelKind, Module, Scalar};
@@ -18,6 +18,9 @@ pub struct EntryInfo {
     pub num_values: i32,
     /// Columns of the leaf output.
     pub num_trees: i32,
+    /// The type of the rows that the trainer reads. Kernels for narrower rows refuse wider ones, which they would have to
+    /// round.
+    pub own_rows: Dtype,
     /// Rough cost of one row in nanoseconds; decides how many threads are worth waking.
     pub ns_per_row: f64,
     /// A JSON text about the model and the compiler. It cannot contain the character NUL.
@@ -37,6 +40,14 @@ impl EntryInfo {
             num_trees: if has(KernelKind::Leaf) { self.num_trees } else { 0 },
             has_classes: has(KernelKind::Class),
             types: module.types,
+            rows: self.taken_rows(module.types),
+        }
+    }
+
+    fn taken_rows(&self, types: Interface) -> TakenRows {
+        match (types.rows, self.own_rows) {
+            (Scalar::F32, Dtype::F64) => TakenRows::Narrow,
+            _ => TakenRows::Converted,
         }
     }
 
@@ -71,6 +82,8 @@ impl EntryInfo {
             otherwise: std::ptr::null(),
             gpu,
             columns: columns(module),
+            other_rows: std::ptr::null(),
+            own_row_type: self.own_rows as i64,
         }
     }
 }
@@ -108,6 +121,6 @@ pub(crate) fn rows_per_run(module: &Module) -> i64 {
 }
 
 /// The size of the model's structure as generated code lays it out: four 32-bit counts, their size and three
-/// types, two 64-bit numbers, nine words, and the columns: four 32-bit numbers and one of 64 bits.
-pub(crate) const MODEL_BYTES: usize = 8 * 4 + 2 * 8 + 9 * 8 + 4 * 4 + 8;
+/// types, two 64-bit numbers, nine words, the columns, four 32-bit numbers and one of 64 bits, and two words.
+pub(crate) const MODEL_BYTES: usize = 8 * 4 + 2 * 8 + 9 * 8 + 4 * 4 + 8 + 2 * 8;
 const _: () = assert!(MODEL_BYTES == mem::size_of::<runtime::ModelDescriptor>());

@@ -100,6 +100,10 @@ pub struct ModelDescriptor {
     pub gpu: *const GpuDescriptor,
     /// The columns that kernels read, where these are not the features.
     pub columns: ColumnsDescriptor,
+    /// The same version for rows of another type; null: none.
+    pub other_rows: *const ModelDescriptor,
+    /// The [`Dtype`] of the rows that the trainer reads. Rows are not rounded to `row_type` where that is narrower.
+    pub own_row_type: i64,
 }
 
 /// The columns that kernels read, `schedc_columns` in C.
@@ -320,6 +324,8 @@ impl Status {
     pub const DEVICE_MEMORY: i32 = 7;
     /// The GPU failed.
     pub const LAUNCH: i32 = 8;
+    /// The rows would have to be rounded, which may lead them to other leaves.
+    pub const ROWS: i32 = 9;
 
     /// The number, as C callers see it.
     pub fn code(self) -> i32 {

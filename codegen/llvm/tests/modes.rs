@@ -9,7 +9,10 @@ use sched_forest::{
 };
 use sched_ir::{Budget, compile, lir::KernelKind};
 use sched_lang::{Options, Supported, check};
-use sched_llvm::{ArtefactOptions, Cpu, Emit, EntryInfo, Jit, Library, Output, Rows, build, runtime::Kind};
+use sched_llvm::{
+    ArtefactOptions, Cpu, Emit, EntryInfo, Jit, Library, Output, Rows, build,
+    runtime::{self, Kind},
+};
 use sched_testing::forests;
 use std::arch::asm;
 
@@ -130,6 +133,7 @@ fn predictions_do_not_depend_on_the_modes_of_the_caller() {
                 num_margins: 1,
                 num_values: 1,
                 num_trees: TREES as i32,
+                own_rows: if float == Float::F64 { runtime::Dtype::F64 } else { runtime::Dtype::F32 },
                 ns_per_row: 1e6, // so that threads take part
                 info: "{}".into(),
                 feature_names: Vec::new(),
