@@ -87,6 +87,9 @@ impl Forest {
             .map(|inner| Column { feature: inner.feature, recipe: inner.predicate.recipe() })
             .collect();
         let key = |column: &Column| (column.feature, column.recipe.key());
+        // Linear leaves read values themselves.
+        let terms = self.linear.iter().flatten().flat_map(|leaf| &leaf.terms);
+        columns.extend(terms.map(|(feature, _)| Column { feature: *feature, recipe: Recipe::Value }));
         columns.sort_by_key(key);
         columns.dedup_by_key(|column| key(column));
         let places: HashMap<_, u32> = columns.iter().map(key).zip(0..).collect();
@@ -104,7 +107,10 @@ impl Forest {
         forest.sets = Vec::new();
         forest.feature_names = Vec::new();
         forest.categories = Vec::new();
-        forest.linear = Vec::new();
+        for (feature, _) in forest.linear.iter_mut().flatten().flat_map(|leaf| &mut leaf.terms) {
+            let column = Column { feature: *feature, recipe: Recipe::Value };
+            *feature = places.get(&key(&column)).copied().unwrap_or_default();
+        }
         Some(Prepared { forest, columns })
     }
 

@@ -13,5 +13,5 @@ sched_diagnostics::codes! { Compilation in "explain/";
     SHARED_MEMORY 13 "C0013" Error "block that shares too much memory"
     CATEGORY_BUDGET 14 "C0014" Error "tables of categories too large"
     NO_GPU_FUNCTION 15 "C0015" Error "output that GPUs have no code for"
-    LINEAR 16 "C0016" Error "linear leaves"
+    LINEAR 16 "C0016" Error "linear leaves beside vectors"
 }

@@ -2,8 +2,8 @@
 
 use crate::schedules::Rng;
 use sched_forest::{
-    CategoryRule, ClassRule, Comparison, Float, Forest, ForestParts, Inner, Leaf, NodeRef, Output, Predicate,
-    Profile, Sigmoid, Softmax, Target, Transform, Tree, Types,
+    CategoryRule, ClassRule, Comparison, Float, Forest, ForestParts, Inner, Leaf, LinearLeaf, NodeRef,
+    Output, Predicate, Profile, Sigmoid, Softmax, Target, Transform, Tree, Types,
 };
 use sched_nest::ModelInfo;
 
@@ -91,6 +91,30 @@ pub fn with_other_tests(rng: &mut Rng, forest: Forest) -> Forest {
             2 => Predicate::NumericNotZero { threshold: value },
             _ => continue,
         };
+    }
+    Forest::new(parts).expect("the generator keeps the promises of a forest")
+}
+
+/// The forest, in some cases with linear leaves in some trees.
+pub fn with_linear_leaves(rng: &mut Rng, forest: Forest) -> Forest {
+    let vectors = forest.trees.iter().any(|tree| tree.target == Target::All);
+    if vectors || !rng.one_in(5) {
+        return forest;
+    }
+    let mut parts = forest.into_parts();
+    let (features, float) = (parts.num_features, parts.types.accumulator);
+    let mut leaf = || LinearLeaf {
+        constant: value(rng, float),
+        terms: (0..[0, 1, 1, 2, 3, 7][rng.below(6)])
+            .map(|_| (rng.below(features) as u32, value(rng, float)))
+            .collect(),
+    };
+    let all = parts.trees.iter().map(|tree| tree.leaves.iter().map(|_| leaf()).collect());
+    parts.linear = all.collect();
+    for leaves in &mut parts.linear {
+        if rng.one_in(4) {
+            leaves.clear();
+        }
     }
     Forest::new(parts).expect("the generator keeps the promises of a forest")
 }

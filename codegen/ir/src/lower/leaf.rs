@@ -34,7 +34,10 @@ impl KernelBuilder<'_> {
             self.each(context, lane, number, |k, ended, number| k.store_leaf_index(ended, number));
             return None;
         };
-        let leaf = context.layout.leaf(&mut self.b, context.buffers, state, end);
+        let leaf = match context.layout.leaf(&mut self.b, context.buffers, state, end) {
+            LeafValue::Linear(leaf) => LeafValue::Scalar(self.linear_value(context, lane, leaf)),
+            value => value,
+        };
         match (leaf, sum) {
             (LeafValue::Scalar(value), None)
                 if lane.walk.width > 1 && context.plan.sums == SumAccess::Vector =>
@@ -50,7 +53,11 @@ impl KernelBuilder<'_> {
                 let place = k.b.to_index(place);
                 k.add_vector(&sums, ended, place);
             }),
-            (LeafValue::Scalar(values) | LeafValue::Vector(values), Some(mut sum)) => {
+            (LeafValue::Linear(_), None) => {}
+            (
+                LeafValue::Scalar(values) | LeafValue::Vector(values) | LeafValue::Linear(values),
+                Some(mut sum),
+            ) => {
                 // In order, so that the sum is the one that a single walk after the other makes.
                 for walk in 0..lane.count {
                     let mut value = self.walk_of(lane, values, walk);

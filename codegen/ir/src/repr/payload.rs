@@ -1,4 +1,4 @@
-//! What leaves hold: a value, or a place in the table of leaf vectors.
+//! What leaves hold: a value, or a place in the table of leaf vectors or in those of linear leaves.
 
 use super::schema::{Bytes, Field};
 use super::tree::{Buffers, TreeState};
@@ -13,6 +13,8 @@ pub enum LeafValue {
     Scalar(Value),
     /// The first element of the leaf's vector in the forest's table of leaf vectors, an index.
     Vector(Value),
+    /// The number of the leaf among all leaves of the forest, an index.
+    Linear(Value),
 }
 
 /// Bytes of leaves of one tree that are looked up in registers at most: gathering more of them is cheaper.
@@ -22,8 +24,18 @@ const IN_REGISTERS: u64 = 1024;
 #[derive(Clone, Copy, Debug)]
 pub struct Payload {
     field: Field,
-    vectors: bool,
-    outputs: usize,
+    held: Held,
+}
+
+/// What stands in the field of a leaf.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Held {
+    /// Its value.
+    Value,
+    /// Its number, which is that of its vector of so many values.
+    Vector(usize),
+    /// Its number, which is that of its terms.
+    Linear,
 }
 
 impl Payload {
@@ -32,11 +44,16 @@ impl Payload {
         scalar(forest.types.accumulator)
     }
 
-    /// Leaves in a field of that element: values, or places in the table of leaf vectors if some tree has
-    /// vector leaves.
+    /// Leaves in a field of that element: values, or numbers of leaves if some tree has vector leaves or linear ones.
     pub fn new(forest: &Forest, field: Field) -> Payload {
-        let vectors = forest.trees.iter().any(|tree| tree.target == Target::All);
-        Payload { field, vectors, outputs: forest.num_margins }
+        let held = if forest.trees.iter().any(|tree| tree.target == Target::All) {
+            Held::Vector(forest.num_margins)
+        } else if forest.has_linear_leaves() {
+            Held::Linear
+        } else {
+            Held::Value
+        };
+        Payload { field, held }
     }
 
     /// Bytes of a leaf.
@@ -49,10 +66,10 @@ impl Payload {
         self.field.buffer(buffers)
     }
 
-    /// Writes a leaf. `vector` is its place in the table of leaf vectors.
-    pub fn write(&self, bytes: &mut Bytes, record: usize, leaf: &Leaf, vector: u32) {
-        if self.vectors {
-            self.field.seen_as(Scalar::I32).write(bytes, record, u64::from(vector));
+    /// Writes a leaf. `number` is its number among all leaves of the forest.
+    pub fn write(&self, bytes: &mut Bytes, record: usize, leaf: &Leaf, number: u32) {
+        if self.held != Held::Value {
+            self.field.seen_as(Scalar::I32).write(bytes, record, u64::from(number));
         } else {
             let value = leaf.values.first().copied().unwrap_or(0.0);
             write_float(self.field.of_record(bytes, record), self.field.scalar, value);
@@ -70,7 +87,7 @@ impl Payload {
         node: Value,
     ) -> Option<LeafValue> {
         let bytes = count.saturating_mul(self.field.scalar.bytes().into());
-        if self.vectors || count < 2 || bytes > IN_REGISTERS {
+        if self.held != Held::Value || count < 2 || bytes > IN_REGISTERS {
             return None;
         }
         let table = self.field.load_run(b, buffers, first, count);
@@ -79,12 +96,13 @@ impl Payload {
 
     /// Loads a leaf.
     pub fn load(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: Value) -> LeafValue {
-        if !self.vectors {
+        if self.held == Held::Value {
             return LeafValue::Scalar(self.field.load(b, buffers, state, node));
         }
         let leaf = self.field.seen_as(Scalar::I32).load(b, buffers, state, node);
         let leaf = if b.ty(node).lanes == 1 { b.to_index(leaf) } else { leaf };
-        let outputs = b.int_of(b.ty(leaf), self.outputs as i64);
+        let Held::Vector(outputs) = self.held else { return LeafValue::Linear(leaf) };
+        let outputs = b.int_of(b.ty(leaf), outputs as i64);
         LeafValue::Vector(b.mul(leaf, outputs))
     }
 }

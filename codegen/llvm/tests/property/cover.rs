@@ -23,7 +23,7 @@ pub fn wanted() -> impl Iterator<Item = &'static str> {
 }
 
 /// The same without layouts.
-const WANTED: [&str; 31] = [
+const WANTED: [&str; 33] = [
     "tile",
     "split",
     "splitByDepth",
@@ -55,6 +55,8 @@ const WANTED: [&str; 31] = [
     "rows wider than thresholds",
     "rows narrower than sums",
     "rows wider than sums",
+    "code for narrower rows",
+    "linear leaves",
 ];
 
 impl Cover {
@@ -86,6 +88,8 @@ impl Cover {
         self.count("rows wider than thresholds", narrower(threshold, input));
         self.count("rows narrower than sums", narrower(input, accumulator));
         self.count("rows wider than sums", narrower(accumulator, input));
+        self.count("code for narrower rows", narrower(case.row_type(), input));
+        self.count("linear leaves", case.forest.has_linear_leaves());
     }
 
     pub(crate) fn count(&mut self, name: &'static str, used: bool) {

@@ -189,6 +189,8 @@ fn seeded_faults_are_seen() {
         Fault::SweepForgetsPlace,
         Fault::ReachFallsShort,
         Fault::RowsPackedAsSums,
+        Fault::LinearForgetsMissing,
+        Fault::ThresholdsToNearest,
         Fault::CompareUnordered,
     ];
     see(&faults, Case::new);
