@@ -86,7 +86,7 @@ impl PackedNodes {
         let test = Test::of(request, Layout::Sparse);
         let code_bits = bits(test.codes(forest.num_features as u64));
         test.operand() == Scalar::F32
-            && Payload::element(forest) == Scalar::F32
+            && Payload::fits_word(forest)
             && i32::try_from(starts(request).count()).is_ok()
             && code_bits + bits(largest) <= 32
     }

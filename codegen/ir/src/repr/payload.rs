@@ -38,6 +38,18 @@ enum Held {
     Linear,
 }
 
+impl Held {
+    fn of(forest: &Forest) -> Held {
+        if forest.trees.iter().any(|tree| tree.target == Target::All) {
+            Held::Vector(forest.num_margins)
+        } else if forest.has_linear_leaves() {
+            Held::Linear
+        } else {
+            Held::Value
+        }
+    }
+}
+
 impl Payload {
     /// The element of leaves: that of sums.
     pub fn element(forest: &Forest) -> Scalar {
@@ -46,14 +58,12 @@ impl Payload {
 
     /// Leaves in a field of that element: values, or numbers of leaves if some tree has vector leaves or linear ones.
     pub fn new(forest: &Forest, field: Field) -> Payload {
-        let held = if forest.trees.iter().any(|tree| tree.target == Target::All) {
-            Held::Vector(forest.num_margins)
-        } else if forest.has_linear_leaves() {
-            Held::Linear
-        } else {
-            Held::Value
-        };
-        Payload { field, held }
+        Payload { field, held: Held::of(forest) }
+    }
+
+    /// Whether what leaves hold fits 32 bits.
+    pub fn fits_word(forest: &Forest) -> bool {
+        Held::of(forest) != Held::Value || Payload::element(forest) == Scalar::F32
     }
 
     /// Bytes of a leaf.

@@ -38,7 +38,7 @@ impl Case {
         let mut rng = Rng(seed.wrapping_mul(0x5851_f42d_4c95_7f2d) ^ 0x1405_7b7e_f767_814f);
         let forest = forests::forest(&mut rng);
         let forest = forests::with_other_tests(&mut rng, forest);
-        let forest = forests::with_linear_leaves(&mut rng, forest);
+        let forest = forests::with_linear_leaves(seed, forest);
         let profile = forests::profile(&mut rng, &forest);
         let model = forests::info(&forest);
         let schedule = with_params(schedules::schedule(rng.next_u64(), &model), &mut rng);
@@ -200,7 +200,8 @@ impl Case {
         self.predict(&jit, Kind::Leaf, n, Output::I32(&mut numbers))?;
         same("leaf", &numbers.iter().map(|x| *x as u32).collect::<Vec<_>>(), leaves)?;
 
-        if self.exact() {
+        // Which of several sums is the largest, if one is not a number, nobody says.
+        if self.exact() && !expected.iter().any(|sum| sum.is_nan()) {
             let mut wanted = vec![0f64; n * self.forest.num_outputs()];
             let given: Vec<f64> = self.given().collect();
             predict(&self.forest, &given, &mut wanted).map_err(|e| e.to_string())?;
