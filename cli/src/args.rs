@@ -196,6 +196,26 @@ pub enum Emit {
     Hsaco,
 }
 
+/// The type of rows that code is made for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum RowType {
+    /// 32-bit floats.
+    F32,
+    /// 64-bit floats.
+    F64,
+}
+
+/// The types of rows that an artefact has code for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum RowTypes {
+    /// 32-bit floats.
+    F32,
+    /// 64-bit floats.
+    F64,
+    /// Either.
+    Both,
+}
+
 /// `schedc build`
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -229,6 +249,10 @@ pub struct Build {
     /// Let calls bring a base margin along, in place of XGBoost's base_score
     #[arg(long)]
     pub base_margin: bool,
+    /// Rows that there is code for, of a model that reads 64-bit floats, such as LightGBM's: with f32 alone, rows of 64-bit
+    /// floats are refused; with f64 alone, others are widened. A model that reads 32-bit floats rounds others [default: both]
+    #[arg(long, value_enum, value_name = "TYPE")]
+    pub rows: Option<RowTypes>,
     /// Prefix of the C functions
     #[arg(long, default_value = "schedc", value_name = "PREFIX")]
     pub name: String,

@@ -7,6 +7,7 @@ use sched_forest::{Float, Types};
 use sched_ir::lir::{KernelKind, Place};
 use sched_ir::{Budget, Compiled, lower};
 use sched_lang::Target;
+use sched_llvm::runtime::Dtype;
 use sched_llvm::{Cpu, DeviceCode, EntryInfo, Gpu, Jit, Ptxas, host_name};
 use sched_nest::{Accumulation, Nest, Variants};
 use serde_json::{Value, json};
@@ -163,6 +164,10 @@ pub fn facts(model: &Model, compiled: &Compiled, schedule: &str, target: Cpu, ru
         num_margins: count(forest.num_margins),
         num_values: count(lower::value_columns(forest)),
         num_trees: count(forest.trees.len()),
+        own_rows: match model.own_rows {
+            Float::F32 => Dtype::F32,
+            Float::F64 => Dtype::F64,
+        },
         ns_per_row: ns_per_row(compiled),
         info: info.to_string(),
         feature_names: forest.feature_names.clone(),

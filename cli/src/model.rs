@@ -1,6 +1,6 @@
 //! Models on disk.
 
-use crate::args::{ModelOptions, ScheduleValues};
+use crate::args::{ModelOptions, RowType, RowTypes, ScheduleValues};
 use crate::failure::Failure;
 use sched_forest::{
     Float, Forest, Inner, Predicate, Profile, ReadOptions, SetTests, Source, Target, Tree, codes, fingerprint,
@@ -14,11 +14,14 @@ use std::sync::Arc;
 use std::thread::Builder;
 
 /// A model that was read.
+#[derive(Clone)]
 pub struct Model {
     /// Its file.
     pub path: PathBuf,
     /// Its content.
     pub forest: Arc<Forest>,
+    /// The type of the rows that the trainer reads. Its content may be for narrower ones.
+    pub own_rows: Float,
     /// The fingerprint of the file.
     pub fingerprint: String,
     /// The version of the trainer that saved it.
@@ -65,6 +68,7 @@ impl Model {
         let loaded = loaded.map_err(|error| Failure::model(path, error))?;
         Ok(Model {
             path: path.to_path_buf(),
+            own_rows: loaded.forest.types.input,
             forest: Arc::new(loaded.forest),
             fingerprint,
             version: loaded.version,
@@ -89,6 +93,26 @@ impl Model {
         self.profile = Some(profile.map_err(|error| Failure::model(path, error))?);
         self.facts.take();
         Ok(self)
+    }
+
+    /// The types of rows that code is to be made for, the widest first. A model that reads single precision rounds all
+    /// rows, as its trainer does; one that reads double precision must not, but is as exact for rows in single precision.
+    pub fn row_types(&self, wanted: RowTypes) -> Vec<Float> {
+        match (self.own_rows, wanted) {
+            (Float::F32, _) | (Float::F64, RowTypes::F32) => vec![Float::F32],
+            (Float::F64, RowTypes::F64) => vec![Float::F64],
+            (Float::F64, RowTypes::Both) => vec![Float::F64, Float::F32],
+        }
+    }
+
+    /// The same model for rows of a type.
+    pub fn for_rows(&self, rows: Float) -> Model {
+        let is_for_them = rows == Float::F64 || self.forest.types.input == Float::F32;
+        let forest = match is_for_them {
+            true => Arc::clone(&self.forest),
+            false => Arc::new(Forest::clone(&self.forest).for_rows(rows)),
+        };
+        Model { forest, ..self.clone() }
     }
 
     /// What it wants of its rows.
@@ -158,4 +182,13 @@ fn leaves(tree: &sched_forest::Tree) -> Vec<u32> {
         counts[at] += 1;
     });
     counts
+}
+
+impl From<RowType> for Float {
+    fn from(rows: RowType) -> Float {
+        match rows {
+            RowType::F32 => Float::F32,
+            RowType::F64 => Float::F64,
+        }
+    }
 }

@@ -198,10 +198,12 @@ fn facts(forest: &Forest) -> Result<EntryInfo> {
         num_margins: i32::try_from(forest.num_margins)?,
         num_values: i32::try_from(lower::value_columns(forest))?,
         num_trees: i32::try_from(forest.trees.len())?,
+        own_rows: sched_llvm::runtime::Dtype::F32,
         // So much that a second thread is always worth waking.
         ns_per_row: 1e6,
         info: String::new(),
         feature_names: Vec::new(),
+        ..EntryInfo::default()
     })
 }
 

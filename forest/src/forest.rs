@@ -248,6 +248,11 @@ impl Forest {
         }
     }
 
+    /// Whether some leaf is linear.
+    pub fn has_linear_leaves(&self) -> bool {
+        self.linear.iter().any(|leaves| !leaves.is_empty())
+    }
+
     /// Whether the model predicts classes.
     pub fn is_classifier(&self) -> bool {
         self.output.classes.is_some()

@@ -123,6 +123,9 @@ impl Forest {
                 recipe: Recipe::ClassBit(number),
             }),
         );
+        // Linear leaves read values themselves.
+        let terms = self.linear.iter().flatten().flat_map(|leaf| &leaf.terms);
+        columns.extend(terms.map(|(feature, _)| Column { feature: *feature, recipe: Recipe::Value }));
         columns.sort_by_key(key);
         columns.dedup_by_key(|column| key(column));
         let places: HashMap<_, u32> = columns.iter().map(key).zip(0..).collect();
@@ -151,7 +154,10 @@ impl Forest {
         forest.sets = sets.keys.iter().map(in_set).collect();
         forest.feature_names = Vec::new();
         forest.categories = Vec::new();
-        forest.linear = Vec::new();
+        for (feature, _) in forest.linear.iter_mut().flatten().flat_map(|leaf| &mut leaf.terms) {
+            let column = Column { feature: *feature, recipe: Recipe::Value };
+            *feature = places.get(&key(&column)).copied().unwrap_or_default();
+        }
         Some(Prepared { forest, columns, classes })
     }
 

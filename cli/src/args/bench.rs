@@ -1,6 +1,6 @@
 //! The arguments of `schedc bench`.
 
-use super::{MOST_THREADS, ModelOptions, ScheduleValues, parse_cpu};
+use super::{MOST_THREADS, ModelOptions, RowType, ScheduleValues, parse_cpu};
 use clap::Args;
 use sched_llvm::Cpu;
 use std::path::PathBuf;
@@ -35,6 +35,9 @@ pub struct Bench {
     /// Rows: a .npy or CSV file; without one, rows are drawn whose values lie between the model's thresholds
     #[arg(short, long, value_name = "FILE")]
     pub input: Option<PathBuf>,
+    /// The type of the rows, which the code is made for [default: that of the file, or the one that the model reads]
+    #[arg(long, value_enum, value_name = "TYPE")]
+    pub rows: Option<RowType>,
     /// Rows per call
     #[arg(long, value_delimiter = ',', default_value = "1,64,1024,16384", value_name = "ROWS")]
     #[arg(value_parser = clap::value_parser!(u64).range(1..=MOST_ROWS), allow_negative_numbers = true)]

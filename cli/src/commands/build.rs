@@ -2,17 +2,17 @@
 
 mod kernels;
 
-use super::{Job, is_schedule, print_bytes};
-use crate::args::{Build, Emit};
+use super::{Job, print_bytes};
+use crate::args::{Build, Emit, RowTypes};
 use crate::compile::{RowRules, assembled_launches, compile_for, facts};
 use crate::defaults::CodeDestination;
 use crate::failure::Failure;
 use crate::outputs::{is_same, keep, keep_foreign_header};
-use crate::schedule::Source;
 use crate::terminal::Terminal;
+use sched_forest::Float;
 use sched_ir::Compiled;
 use sched_ir::lir::KernelKind;
-use sched_llvm::header::{header, valid_prefix};
+use sched_llvm::header::{TakenRows, header, valid_prefix};
 use sched_llvm::{Cpu, DeviceCode, EntryInfo, Version, build_versions};
 use schedc_data::write_together;
 use std::ffi::OsString;
@@ -39,11 +39,15 @@ pub fn run(args: &Build, terminal: &Terminal) -> Result<(), Failure> {
     }
     let files = Files::of(args, &job)?;
     if matches!(args.emit, Emit::Ptx | Emit::Cubin | Emit::Hsaco) {
-        return kernels::run(args, &job, &files.out, terminal);
+        return kernels::run(args, job, &files.out, terminal);
     }
     let versions = versions(args, &mut job, terminal)?;
     let Some(Built { compiled, facts, launches, .. }) = versions.first() else { return Ok(()) };
-    let text = header(&args.name, &facts.for_header(&compiled.lir));
+    let mut constants = facts.for_header(&compiled.lir);
+    if versions.iter().any(|version| version.compiled.lir.types != compiled.lir.types) {
+        constants.rows = TakenRows::Each;
+    }
+    let text = header(&args.name, &constants);
     let emit = match args.emit {
         Emit::Header => return write(&[(&files.out, text.as_bytes())], terminal),
         Emit::So => sched_llvm::Emit::SharedLibrary,
@@ -93,7 +97,7 @@ impl Files {
     }
 }
 
-/// The model compiled for one kind of processors.
+/// The model compiled for one kind of processors and rows of one type.
 struct Built {
     cpu: Cpu,
     compiled: Rc<Compiled>,
@@ -109,36 +113,57 @@ impl Built {
     }
 }
 
-/// Compiles for each kind of processors: a schedule that schedc chooses depends on it, another one does not.
+/// Compiles for each type of rows and each kind of processors: a schedule that schedc chooses depends on them, another one
+/// does not.
 fn versions(args: &Build, job: &mut Job, terminal: &Terminal) -> Result<Vec<Built>, Failure> {
-    let chosen = args.schedule.schedule.is_none() && !is_schedule(&args.model);
     let target = args.schedule.values.target.as_ref();
     let rules = RowRules { missing: args.missing, base_margin: args.base_margin }.check(&job.model)?;
+    let chosen = job.source.is_chosen;
+    let all_rows = job.model.row_types(args.rows.unwrap_or(RowTypes::Both));
+    let given = if chosen { None } else { Some(job.nest(&args.schedule.values, terminal)?) };
+    if args.explain_schedule && !chosen {
+        terminal.say(job.source.text.trim_end());
+    }
     let mut built: Vec<Built> = Vec::new();
-    for cpu in &args.cpu {
-        if chosen {
-            job.source = Source::chosen_for(&job.model, target, *cpu, CodeDestination::Artefact);
-        }
-        let known = built.first().filter(|_| !chosen);
-        if args.explain_schedule && known.is_none() {
-            if args.cpu.len() > 1 && chosen {
-                terminal.say(&format!("// for {cpu}"));
+    for &rows in &all_rows {
+        let first = built.len();
+        for cpu in &args.cpu {
+            if chosen || built.len() == first {
+                job.read_rows(rows, target, (*cpu, CodeDestination::Artefact));
             }
-            terminal.say(job.source.text.trim_end());
-        }
-        let (compiled, launches) = match known {
-            Some(known) => (known.compiled.clone(), known.launches.clone()),
-            None => {
-                let (nest, target) = job.nest(&args.schedule.values, terminal)?;
-                let compiled = compile_for(&job.model, nest, &KERNELS, rules)?;
-                let launches = assembled_launches(&compiled, &target)?;
-                (Rc::new(compiled), launches.map(Rc::new))
+            if args.explain_schedule && chosen {
+                if args.cpu.len() > 1 || all_rows.len() > 1 {
+                    terminal.say(&format!("// for {}", versions_name(*cpu, rows, &all_rows)));
+                }
+                terminal.say(job.source.text.trim_end());
             }
-        };
-        let facts = facts(&job.model, &compiled, &job.source.text, *cpu, rules);
-        built.push(Built { cpu: *cpu, compiled, launches, facts });
+            let known = built.get(first).filter(|_| !chosen);
+            let (compiled, launches) = match known {
+                Some(known) => (known.compiled.clone(), known.launches.clone()),
+                None => {
+                    let (nest, target) = match &given {
+                        Some(given) => given.clone(),
+                        None => job.nest(&args.schedule.values, terminal)?,
+                    };
+                    let compiled = compile_for(&job.model, nest, &KERNELS, rules)?;
+                    let launches = assembled_launches(&compiled, &target)?;
+                    (Rc::new(compiled), launches.map(Rc::new))
+                }
+            };
+            let facts = facts(&job.model, &compiled, &job.source.text, *cpu, rules);
+            built.push(Built { cpu: *cpu, compiled, launches, facts });
+        }
     }
     Ok(built)
+}
+
+/// What tells a version from the others.
+fn versions_name(cpu: Cpu, rows: Float, all_rows: &[Float]) -> String {
+    match (all_rows, rows) {
+        ([_], _) => cpu.to_string(),
+        (_, Float::F32) => format!("{cpu}, rows of f32"),
+        (_, Float::F64) => format!("{cpu}, rows of f64"),
+    }
 }
 
 /// Refuses a result of the name that the header beside it has.

@@ -19,7 +19,11 @@ pub fn run(args: &Ir, terminal: &Terminal) -> Result<(), Failure> {
     })?;
     let schedule =
         if args.model.is_some() { schedule } else { ScheduleOptions { schedule: None, ..schedule } };
-    let job = Job::load(what, &schedule, &args.reading, (args.cpu, CodeDestination::Artefact))?;
+    let place = (args.cpu, CodeDestination::Artefact);
+    let mut job = Job::load(what, &schedule, &args.reading, place)?;
+    if let Some(rows) = args.rows {
+        job.read_rows(rows.into(), args.values.target.as_ref(), place);
+    }
     let (nest, target) = job.nest(&args.values, terminal)?;
     let compiled = compile(&job.model, nest, &[KernelKind::Raw, KernelKind::Value, KernelKind::Class])?;
     let named = target.options.first().filter(|_| target.is_gpu());

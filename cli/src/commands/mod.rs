@@ -24,6 +24,7 @@ use crate::model::Model;
 use crate::schedule::Source;
 use crate::terminal::Terminal;
 use sched_diagnostics::Diagnostic;
+use sched_forest::Float;
 use sched_lang::diagnostics::Severity;
 use sched_lang::{Lineage, Supported, Target, check_lineage};
 use sched_llvm::Cpu;
@@ -66,6 +67,14 @@ impl Job {
             None => Source::chosen_for(&model, schedule.values.target.as_ref(), cpu, kept),
         };
         Ok(Job { model, source })
+    }
+
+    /// Makes it one for rows of a type. A schedule that schedc has chosen is chosen again.
+    pub fn read_rows(&mut self, rows: Float, target: Option<&Target>, (cpu, kept): (Cpu, CodeDestination)) {
+        self.model = self.model.for_rows(rows);
+        if self.source.is_chosen {
+            self.source = Source::chosen_for(&self.model, target, cpu, kept);
+        }
     }
 
     /// The nests and what they are for, if the schedule has no errors; all findings are printed.

@@ -13,12 +13,15 @@ use crate::compile::{RowRules, compile_for, facts, for_one_call_of, into_memory}
 use crate::defaults::CodeDestination;
 use crate::environment;
 use crate::failure::Failure;
+use crate::model::Model;
 use crate::outputs::{keep, keep_folder};
 use crate::terminal::Terminal;
 use base_margin::Origin;
 use labels::Labels;
-use predictor::PIECE;
+use predictor::{JitByRows, PIECE};
 use run::{Input, Run, rows_of_batch, tell};
+use sched_forest::Float;
+use sched_ir::Compiled;
 use sched_ir::lir::KernelKind;
 use sched_llvm::Library;
 use schedc_data::{Destination, Expect, Missing, Reading, RowStream, Source};
@@ -72,8 +75,10 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<(), Failure> {
         ));
     }
     let cpu = args.cpu.or_else(environment::cpu).unwrap_or_default();
-    let job = Job::load(&args.model, &args.schedule, &args.reading, (cpu, CodeDestination::Memory))?;
-    if args.explain_schedule {
+    let mut job = Job::load(&args.model, &args.schedule, &args.reading, (cpu, CodeDestination::Memory))?;
+    // What is chosen depends on the rows, where these may be of several types.
+    let settled = !job.source.is_chosen || job.model.own_rows == Float::F32 || args.simulate;
+    if args.explain_schedule && settled {
         terminal.say(job.source.text.trim_end());
     }
     for note in job.model.notes.iter().filter(|_| !args.quiet) {
@@ -84,11 +89,11 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<(), Failure> {
         let help = "leave out --simulate; the code for GPUs begins with the model's own base values";
         return Err(Failure::usage("the simulator takes no base margin", help));
     }
-    let (nests, target) = job.nest(&args.schedule.values, terminal)?;
+    let (mut nests, target) = job.nest(&args.schedule.values, terminal)?;
     let outputs = if args.output == Output::Leaf { job.model.forest.trees.len() } else { 1 };
     let categories = categories::of_model(&job.model, args.unseen);
-    let expect = job
-        .model
+    let own = job.model.clone();
+    let expect = own
         .rows()
         .with_categories(categories.as_ref())
         .with_missing(args.missing.map(|value| job.model.missing(value)));
@@ -98,16 +103,24 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<(), Failure> {
     let rows = rows(args, expect, &keep, origin, (outputs, margins), terminal)?;
     let labels = Labels::of_forest(&job.model.forest);
     let since = Instant::now();
+    if !settled {
+        if rows.are_narrow() {
+            job.read_rows(Float::F32, args.schedule.values.target.as_ref(), (cpu, CodeDestination::Memory));
+            nests = job.nest(&args.schedule.values, terminal)?.0;
+        }
+        if args.explain_schedule {
+            terminal.say(job.source.text.trim_end());
+        }
+    } else if rows.are_narrow() && !args.simulate {
+        job.model = job.model.for_rows(Float::F32);
+    }
     let kernel = match args.output {
         Output::Leaf => KernelKind::Leaf,
         Output::Raw | Output::Value | Output::Class => KernelKind::Raw,
     };
-    let compiled = compile_for(
-        &job.model,
-        for_one_call_of(nests, rows.rows()),
-        &[kernel, KernelKind::Value, KernelKind::Class],
-        rules,
-    )?;
+    let nests = for_one_call_of(nests, rows.rows());
+    let kernels = [kernel, KernelKind::Value, KernelKind::Class];
+    let compiled = compile_for(&job.model, nests.clone(), &kernels, rules)?;
     if args.simulate {
         let simulator = Simulator::new(Arc::clone(&job.model.forest), compiled.lir);
         let predicted =
@@ -121,9 +134,15 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<(), Failure> {
         }
         return Ok(());
     }
-    let about = facts(&job.model, &compiled, &job.source.text, cpu, rules);
-    let jit = into_memory(&compiled, &target, cpu, &about, &[kernel, KernelKind::Class])?;
-    Run { args, terminal, destination, labels }.predict(&jit, rows, since.elapsed())
+    let in_memory = |model: &Model, compiled: &Compiled| {
+        let about = facts(model, compiled, &job.source.text, cpu, rules);
+        into_memory(compiled, &target, cpu, &about, &[kernel, KernelKind::Class])
+    };
+    let jit = in_memory(&job.model, &compiled)?;
+    // Files of a folder may have rows of several types.
+    let for_wide_rows = || in_memory(&own, &compile_for(&own, nests.clone(), &kernels, rules)?);
+    let predictor = JitByRows::new(jit, &for_wide_rows);
+    Run { args, terminal, destination, labels }.predict(&predictor, rows, since.elapsed())
 }
 
 /// The columns of the input that are no features: those that are kept, and those of a base margin.

@@ -6,6 +6,8 @@
 /// A deliberate mistake in one pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
+    /// Thresholds are rounded to the nearest value of rows, whatever the comparison.
+    ThresholdsToNearest,
     /// HIR: `sortTrees` puts a copy of the first tree in the last place.
     SortRepeatsTree,
     /// HIR: the copies of a padded leaf lose its value.
@@ -30,6 +32,8 @@ pub enum Fault {
     WalkStopsEarly,
     /// LIR: a walk that evaluates whole levels takes its decisions in the wrong order.
     DecisionsSwapped,
+    /// LIR: linear leaves add their terms where a feature is missing.
+    LinearForgetsMissing,
     /// LIR: the last lane of an interleaved group reads the first lane's row.
     LaneReadsWrongRow,
     /// LIR: the remainder of an interleaved loop is dropped.

@@ -23,7 +23,7 @@ pub use error::{Budget, CompileError};
 
 use lir::{BinTransfer, ColumnsTooLarge, KernelKind, Module, RowColumns, Table};
 use quantize::BinMap;
-use sched_forest::{Forest, Profile, SetTests};
+use sched_forest::{Float, Forest, Predicate, Profile, SetTests, Target};
 use sched_nest::{Nest, Variants};
 use std::sync::Arc;
 
@@ -61,15 +61,19 @@ pub fn compile(
     budget: &Budget,
 ) -> Result<Compiled, CompileError> {
     let mut forest = forest.into();
-    if forest.linear.iter().any(|leaves| !leaves.is_empty()) {
-        return Err(linear_leaves());
+    if forest.has_linear_leaves() && forest.trees.iter().any(|tree| tree.target == Target::All) {
+        return Err(linear_beside_vectors());
     }
     let columns = columns(&forest, &nests).map_err(too_large)?;
     if let Some(columns) = &columns {
         forest = Arc::new(columns.forest().clone());
     }
     if forest.has_wide_thresholds() {
-        forest = Arc::new(Arc::unwrap_or_clone(forest).with_narrow_thresholds());
+        let wide = Arc::unwrap_or_clone(forest);
+        forest = Arc::new(match fault::seeded(fault::Fault::ThresholdsToNearest) {
+            true => with_nearest_thresholds(wide),
+            false => wide.with_narrow_thresholds(),
+        });
     }
     let types = lower::interface(&forest.types);
     let loops = nests.try_map(|_, nest| loops(Arc::clone(&forest), profile, nest, budget))?;
@@ -147,11 +151,22 @@ fn columns(forest: &Arc<Forest>, nests: &Variants<Nest>) -> Result<Option<RowCol
     RowColumns::of(forest, SetTests::OfColumns)
 }
 
-fn linear_leaves() -> CompileError {
+/// What [`Forest::with_narrow_thresholds`] would do if it were wrong.
+fn with_nearest_thresholds(mut forest: Forest) -> Forest {
+    for inner in forest.trees.iter_mut().flat_map(|tree| &mut tree.inner) {
+        if let Predicate::Numeric { threshold } = &mut inner.predicate {
+            *threshold = f64::from(*threshold as f32);
+        }
+    }
+    forest.types.threshold = Float::F32;
+    forest
+}
+
+fn linear_beside_vectors() -> CompileError {
     CompileError::new(
         codes::LINEAR,
-        "the model has linear leaves, which there is no code for",
-        "train without `linear_tree`",
+        "the model has trees with linear leaves and others with leaves of several values, which there is no code for",
+        "make two models of it, and add up what they predict",
     )
 }
 

@@ -370,6 +370,7 @@ fn main() {
         num_margins: 1,
         num_values: 1,
         num_trees: TREES as i32,
+        own_rows: sched_llvm::runtime::Dtype::F32,
         ns_per_row: 1.0,
         info: "{}".to_string(),
         feature_names: Vec::new(),

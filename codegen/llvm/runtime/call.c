@@ -1,4 +1,5 @@
 /* The entry points: what a call asks for. */
+#include "modes.h"
 #include "plan.h"
 
 #include <string.h>
@@ -177,9 +178,20 @@ static const schedc_model *usable(const schedc_model *model)
     return model;
 }
 
-static int32_t predict(const schedc_model *versions, const schedc_call *call)
+/* The model for rows of a type; null: there is none, and its kernels must not read these rows rounded. */
+static const schedc_model *for_rows(const schedc_model *model, int32_t dtype)
 {
-    const schedc_model *model = usable(versions);
+    if (model->other_rows && model->other_rows->row_type == dtype)
+        return model->other_rows;
+    bool rounds = dtype == SCHEDC_DTYPE_F64 && model->row_type == SCHEDC_DTYPE_F32;
+    return rounds && model->own_row_type == SCHEDC_DTYPE_F64 ? NULL : model;
+}
+
+static int32_t predict_by_default_modes(const schedc_model *versions, const schedc_call *call)
+{
+    const schedc_model *model = for_rows(usable(versions), call->dtype);
+    if (!model)
+        return SCHEDC_ERR_ROWS;
     schedc_plan p = {.model = model};
     int32_t status = plan_kernels(&p, call->kind);
     if (status == SCHEDC_OK)
@@ -200,6 +212,14 @@ static int32_t predict(const schedc_model *versions, const schedc_call *call)
     p.scratch_bytes = call->scratch ? (size_t)call->scratch_size : 0;
     p.threads = plan_threads(&p, call->threads);
     return p.on_device ? model->gpu->execute(&p) : schedc_execute(&p);
+}
+
+static int32_t predict(const schedc_model *versions, const schedc_call *call)
+{
+    schedc_modes callers = schedc_enter_modes();
+    int32_t status = predict_by_default_modes(versions, call);
+    schedc_leave_modes(callers);
+    return status;
 }
 
 int32_t schedc_rt_predict_ex(const schedc_model *model, const schedc_call *call)
@@ -266,6 +286,9 @@ const char *schedc_rt_error(const schedc_model *model, int32_t status)
         return "the GPU has not enough memory for the model's tables and the rows; predict fewer rows at a time";
     case SCHEDC_ERR_LAUNCH:
         return "the GPU failed, or was asked for what it cannot do, for example to read memory that is not its own";
+    case SCHEDC_ERR_ROWS:
+        return "the rows are 64-bit floats, and the model is compiled for 32-bit floats alone; rounded, rows could end in other "
+               "leaves: build it with --rows both, or pass 32-bit floats";
     default:
         return "unknown status";
     }

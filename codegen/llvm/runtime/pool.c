@@ -5,6 +5,7 @@
  * free and waits for the workers that sit. A loop that finds the pool owned, by another call or by the loop around
  * it, runs in its own thread: nothing here ever waits for another call. */
 #include "internal.h"
+#include "modes.h"
 
 #include <errno.h>
 #include <linux/futex.h>
@@ -128,6 +129,7 @@ static void leave_seat(void)
 static void *worker(void *unused)
 {
     (void)unused;
+    schedc_enter_modes(); /* a thread begins with those of the one that starts it */
     uint64_t awake_until = spin_end();
     for (;;) {
         /* Read before the gate: a loop that opens after the look at the gate changes it. */

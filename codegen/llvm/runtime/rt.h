@@ -17,6 +17,7 @@ enum {
     SCHEDC_ERR_DEVICE = 6,      /* no GPU of this number, or one that cannot run the model's code */
     SCHEDC_ERR_DEVICE_MEMORY = 7, /* memory of the GPU could not be had */
     SCHEDC_ERR_LAUNCH = 8,      /* the GPU failed */
+    SCHEDC_ERR_ROWS = 9,        /* the rows would have to be rounded, which may lead them to other leaves */
 };
 
 /* Element types. Those of rows, margins and results do not depend on each other. */
@@ -154,6 +155,9 @@ typedef struct schedc_model {
     double missing;              /* values that are equal to it are missing, too; NaN: there are none */
     const void *base;            /* what sums begin with, of margin_type, one for each margin: kernels add to what is there;
                                     null: they begin themselves */
+    const struct schedc_model *other_rows; /* the same version for rows of another type; null: none */
+    int64_t own_row_type;        /* SCHEDC_DTYPE_*: of the rows that the trainer reads. Where the kernels' type is the narrower
+                                    one, rows are not rounded to it */
 } schedc_model;
 
 /* The names of the categories of a model's features. */

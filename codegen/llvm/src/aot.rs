@@ -39,7 +39,7 @@ pub struct ArtefactOptions {
     pub emit: Emit,
 }
 
-/// A model compiled for some processors.
+/// A model compiled for some processors and for rows of one type.
 #[derive(Clone, Copy, Debug)]
 pub struct Version<'a> {
     /// Its kernels and tables.
@@ -63,7 +63,8 @@ pub fn build(module: &lir::Module, options: &ArtefactOptions) -> Result<Vec<u8>,
 }
 
 /// Compiles versions of one model to the bytes of an artefact, which runs the most demanding one that the
-/// processor can run. All have the same inputs and outputs.
+/// processor can run. All have the same inputs and outputs, but there may be two for each kind of processors, whose rows
+/// have different types: rows then go to the one for their type.
 ///
 /// # Errors
 /// As for [`build()`].
@@ -81,8 +82,9 @@ pub fn build_versions(versions: &[Version], prefix: &str, emit: Emit) -> Result<
         compiled.push(Compiled { machine: Machine::new(*cpu)?, module, entry, launches: *launches });
     }
     // Every level includes the lower ones, so that more bits are a larger number.
-    compiled.sort_by_key(|version| std::cmp::Reverse(version.machine.needs));
-    compiled.dedup_by_key(|version| version.machine.needs);
+    let key = |version: &Compiled| (version.machine.needs, version.module.types.rows.bytes());
+    compiled.sort_by_key(|version| std::cmp::Reverse(key(version)));
+    compiled.dedup_by_key(|version| key(version));
     let data = match emit {
         Emit::SharedLibrary | Emit::Object => Data::Inside,
         Emit::Llvm | Emit::Asm => Data::LeftOut,

@@ -1,6 +1,6 @@
 //! What the entry points of a compiled model say of it.
 
-use crate::header::HeaderInfo;
+use crate::header::{HeaderInfo, TakenRows};
 use crate::runtime::{self, Dtype};
 use sched_ir::fault::{Fault, seeded};
 use sched_ir::lir::{Interface, KernelKind, Module, Scalar};
@@ -18,6 +18,9 @@ pub struct EntryInfo {
     pub num_values: i32,
     /// Columns of the leaf output.
     pub num_trees: i32,
+    /// The type of the rows that the trainer reads. Kernels for narrower rows refuse wider ones, which they would have to
+    /// round.
+    pub own_rows: Dtype,
     /// Rough cost of one row in nanoseconds; decides how many threads are worth waking.
     pub ns_per_row: f64,
     /// A JSON text about the model and the compiler. It cannot contain the character NUL.
@@ -44,6 +47,14 @@ impl EntryInfo {
             has_classes: has(KernelKind::Class),
             has_categories: self.categories.iter().any(|names| !names.is_empty()),
             types: module.types,
+            rows: self.taken_rows(module.types),
+        }
+    }
+
+    fn taken_rows(&self, types: Interface) -> TakenRows {
+        match (types.rows, self.own_rows) {
+            (Scalar::F32, Dtype::F64) => TakenRows::Narrow,
+            _ => TakenRows::Converted,
         }
     }
 
@@ -81,6 +92,8 @@ impl EntryInfo {
             columns: columns(module),
             missing: self.missing.unwrap_or(f64::NAN),
             base,
+            other_rows: std::ptr::null(),
+            own_row_type: self.own_rows as i64,
         }
     }
 }
@@ -127,7 +140,7 @@ pub(crate) fn rows_per_run(module: &Module) -> i64 {
 }
 
 /// The size of the model's structure as generated code lays it out: four 32-bit counts, their size and three
-/// types, two 64-bit numbers, nine words, the columns (four 32-bit numbers and one of 64 bits), a 64-bit number and a
-/// word.
-pub(crate) const MODEL_BYTES: usize = 8 * 4 + 2 * 8 + 9 * 8 + 4 * 4 + 8 + 2 * 8;
+/// types, two 64-bit numbers, nine words, the columns (four 32-bit numbers and one of 64 bits), a 64-bit number, two words
+/// and a 64-bit number.
+pub(crate) const MODEL_BYTES: usize = 8 * 4 + 2 * 8 + 9 * 8 + 4 * 4 + 8 + 4 * 8;
 const _: () = assert!(MODEL_BYTES == mem::size_of::<runtime::ModelDescriptor>());

@@ -19,6 +19,40 @@ pub struct HeaderInfo {
     pub has_categories: bool,
     /// What the model reads, adds up and returns.
     pub types: Interface,
+    /// Which rows it takes.
+    pub rows: TakenRows,
+}
+
+/// Which rows an artefact takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TakenRows {
+    /// Those of either float type, rounded or widened to the one that it reads.
+    Converted,
+    /// Those of either float type: there is code for each.
+    Each,
+    /// Those of 32-bit floats alone: others would have to be rounded, and are refused.
+    Narrow,
+}
+
+impl TakenRows {
+    /// How rows are read, and what is said of those of another type.
+    fn words(self, types: Interface) -> (String, &'static str) {
+        let bits = 8 * types.rows.bytes();
+        match self {
+            TakenRows::Converted => (
+                format!("{bits}-bit floats"),
+                "Rows of either float type are welcome: they are rounded or widened to the model's own.",
+            ),
+            TakenRows::Each => (
+                "32- or 64-bit floats, as they are,".to_string(),
+                "Rows of either float type are welcome: there is code for each.",
+            ),
+            TakenRows::Narrow => (
+                "32-bit floats alone".to_string(),
+                "Rows are 32-bit floats: 64-bit floats would have to be rounded, and are refused.",
+            ),
+        }
+    }
 }
 
 /// Longest prefix: C99 promises that 31 characters of an external name count, compilers of today keep far
@@ -39,15 +73,25 @@ pub fn valid_prefix(prefix: &str) -> bool {
 /// The header that declares an artefact's exported functions, for C and C++. `prefix` must be a
 /// [`valid_prefix`].
 pub fn header(prefix: &str, constants: &HeaderInfo) -> String {
-    let HeaderInfo { num_features, num_margins, num_values, num_trees, has_classes, has_categories, types } =
-        *constants;
+    let HeaderInfo {
+        num_features,
+        num_margins,
+        num_values,
+        num_trees,
+        has_classes,
+        has_categories,
+        types,
+        rows,
+    } = *constants;
     let num_classes = i32::from(has_classes);
     let bits = |scalar: Scalar| (8 * scalar.bytes()).to_string();
+    let (read_rows, other_rows) = rows.words(types);
     let result = if types.results == Scalar::F64 { "double" } else { "float" };
     let encode = if has_categories { ENCODE } else { "" };
     TEMPLATE
         .replace("@ENCODE@", encode)
-        .replace("@ROW_BITS@", &bits(types.rows))
+        .replace("@READ_ROWS@", &read_rows)
+        .replace("@OTHER_ROWS@", other_rows)
         .replace("@SUM_BITS@", &bits(types.margins))
         .replace("@RESULT@", result)
         .replace("@FEATURES@", &num_features.to_string())

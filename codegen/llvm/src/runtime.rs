@@ -104,6 +104,10 @@ pub struct ModelDescriptor {
     pub missing: f64,
     /// What sums begin with, for kernels that add to what is there; null: they begin themselves.
     pub base: *const c_void,
+    /// The same version for rows of another type; null: none.
+    pub other_rows: *const ModelDescriptor,
+    /// The [`Dtype`] of the rows that the trainer reads. Rows are not rounded to `row_type` where that is narrower.
+    pub own_row_type: i64,
 }
 
 /// Names of categories, `schedc_categories` in C.
@@ -244,9 +248,10 @@ pub enum Kind {
 
 /// Element type of rows, margins and results.
 #[repr(i32)]
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub enum Dtype {
     /// 32-bit floats.
+    #[default]
     F32 = 0,
     /// 64-bit floats.
     F64 = 1,
@@ -344,6 +349,8 @@ impl Status {
     pub const DEVICE_MEMORY: i32 = 7;
     /// The GPU failed.
     pub const LAUNCH: i32 = 8;
+    /// The rows would have to be rounded, which may lead them to other leaves.
+    pub const ROWS: i32 = 9;
 
     /// The number, as C callers see it.
     pub fn code(self) -> i32 {

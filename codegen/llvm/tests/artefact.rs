@@ -2,9 +2,15 @@
 
 use libloading::{Library, Symbol};
 use sched_diagnostics::internal;
+use sched_forest::{
+    Comparison, Float, Forest, ForestParts, Inner, Leaf, NodeRef, Predicate, Target, Tree, Types, predict,
+};
 use sched_ir::lir::*;
+use sched_lang::{Options, Supported, check};
 use sched_llvm::header::header;
-use sched_llvm::{ArtefactOptions, Cpu, Emit, EntryInfo, Jit, Output, Rows, build, codes, runtime};
+use sched_llvm::{
+    ArtefactOptions, Cpu, Emit, EntryInfo, Jit, Output, Rows, Version, build, build_versions, codes, runtime,
+};
 use sched_nest::Variants;
 use std::ffi::{CStr, c_char};
 use std::path::Path;
@@ -46,6 +52,7 @@ fn linear(weights: [f32; FEATURES]) -> (Module, EntryInfo) {
         num_margins: 1,
         num_values: 1,
         num_trees: 1,
+        own_rows: runtime::Dtype::F32,
         ns_per_row: 1e6,
         info: r#"{"trees":0}"#.into(),
         feature_names: Vec::new(),
@@ -193,6 +200,91 @@ fn exports(prefix: &str) -> Vec<String> {
     .map(|name| format!("{prefix}_{name}"));
     names.sort();
     names.to_vec()
+}
+
+/// A stump for each threshold, which adds one bit of the sum.
+fn stumps(thresholds: &[f64]) -> Forest {
+    let stump = |(source, threshold): (u32, &f64)| {
+        let leaf = |source, value| Leaf { source, values: [value].into() };
+        let leaves = vec![leaf(1, f64::from(1u32 << source)), leaf(2, 0.0)];
+        let (left, right) = (NodeRef::Leaf(0), NodeRef::Leaf(1));
+        let predicate = Predicate::Numeric { threshold: *threshold };
+        let inner = vec![Inner { feature: 0, predicate, missing_left: false, left, right }];
+        Tree { root: NodeRef::Inner(0), inner, leaves, target: Target::One(0), source }
+    };
+    let parts = ForestParts {
+        trees: (0..).zip(thresholds).map(stump).collect(),
+        num_features: 1,
+        base: vec![0.0],
+        comparison: Comparison::LessOrEqual,
+        types: Types::all(Float::F64),
+        ..ForestParts::default()
+    };
+    Forest::new(parts).expect("a valid forest")
+}
+
+#[test]
+fn a_library_has_code_for_rows_of_each_type() {
+    let thresholds = [0.1, 0.7, f64::from(0.3f32), f64::from(0.3f32).next_up(), 1e-40, 1e300, -0.1];
+    let forest = stumps(&thresholds);
+    let mut wide: Vec<f64> = thresholds.iter().flat_map(|t| [t.next_down(), *t, t.next_up()]).collect();
+    wide.extend([f64::NAN, f64::INFINITY, 0.0, -0.0]);
+    let near = |t: &f64| [(*t as f32).next_down(), *t as f32, (*t as f32).next_up()];
+    let mut narrow: Vec<f32> = thresholds.iter().flat_map(near).collect();
+    narrow.extend([f32::NAN, f32::INFINITY, 0.0, -0.0]);
+    let n = wide.len();
+    let walked = |rows: &dyn Fn(&mut [f64])| {
+        let mut expected = vec![0f64; n];
+        rows(&mut expected);
+        expected
+    };
+    let of_wide = walked(&|out| predict(&forest, &wide, out).expect("rows"));
+    let of_narrow = walked(&|out| predict(&forest, &narrow, out).expect("rows"));
+
+    let schedule =
+        "tile(batch, b0, b1, 8)\nreorder(b0, tree, b1)\nrepresentation(levels)\nvectorize(b1, 8)\n";
+    let compiled_for = |rows: Float, schedule: &str| {
+        let model = Some(sched_testing::forests::info(&forest).into());
+        let options = Options { model, supported: Supported::Compilable, ..Options::default() };
+        let nest = check(schedule, &options).nest().cloned().expect("a legal schedule");
+        let kernels = [KernelKind::Raw, KernelKind::Leaf];
+        let forest = forest.clone().for_rows(rows);
+        sched_ir::compile(forest, None, Variants::only(nest), &kernels, &sched_ir::Budget::default())
+            .expect("LIR")
+            .lir
+    };
+    let (_, about) = linear([0.0; FEATURES]);
+    let entry = EntryInfo { num_features: 1, num_trees: 7, own_rows: runtime::Dtype::F64, ..about };
+    let load = |folder: &TempDir, versions: &[(&Module, Cpu)]| {
+        let version =
+            |(module, cpu): &(_, _)| Version { module: *module, cpu: *cpu, entry: &entry, launches: None };
+        let versions: Vec<Version> = versions.iter().map(version).collect();
+        let bytes = build_versions(&versions, "m", Emit::SharedLibrary).expect("a library");
+        let path = write(folder, &format!("{}.so", versions.len()), &bytes);
+        sched_llvm::Library::load(&path, "m").expect("a library of ours")
+    };
+    for schedule in [schedule, "representation(quantized)\n", "\n"] {
+        let (floats, doubles) = (compiled_for(Float::F32, schedule), compiled_for(Float::F64, schedule));
+        let (old, new) = (Cpu::X86_64V2, Cpu::Native);
+        let folder = tempfile::tempdir().unwrap();
+        let all = [(&floats, old), (&doubles, old), (&doubles, new), (&floats, new)];
+        let library = load(&folder, &all);
+        let mut out = vec![0f64; n];
+        library.predict(runtime::Kind::Raw, Rows::F64(&wide), n, Output::F64(&mut out), 1).unwrap();
+        assert_eq!(out, of_wide, "rows of doubles\n{schedule}");
+        library.predict(runtime::Kind::Raw, Rows::F32(&narrow), n, Output::F64(&mut out), 1).unwrap();
+        assert_eq!(out, of_narrow, "rows of floats\n{schedule}");
+
+        let of_doubles = load(&folder, &all[1..2]);
+        of_doubles.predict(runtime::Kind::Raw, Rows::F32(&narrow), n, Output::F64(&mut out), 1).unwrap();
+        assert_eq!(out, of_narrow, "rows of floats that are widened\n{schedule}");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let floats = compiled_for(Float::F32, schedule);
+    let of_floats = load(&folder, &[(&floats, Cpu::Native)]);
+    let mut out = vec![0f64; n];
+    let refused = of_floats.predict(runtime::Kind::Raw, Rows::F64(&wide), n, Output::F64(&mut out), 1);
+    assert!(refused.is_err_and(|why| why.contains("64-bit floats")));
 }
 
 #[test]

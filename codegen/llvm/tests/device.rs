@@ -137,6 +137,11 @@ fn entry(forest: &Forest) -> EntryInfo {
         num_margins: forest.num_margins as i32,
         num_values: sched_ir::lower::value_columns(forest) as i32,
         num_trees: forest.trees.len() as i32,
+        own_rows: if forest.types.input == Float::F64 {
+            sched_llvm::runtime::Dtype::F64
+        } else {
+            sched_llvm::runtime::Dtype::F32
+        },
         ns_per_row: 100.0,
         info: "{}".to_string(),
         feature_names: Vec::new(),

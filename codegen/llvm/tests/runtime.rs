@@ -14,7 +14,7 @@ use std::{
 
 use sched_ir::lir::{Interface, Scalar};
 use sched_llvm::{
-    header::{HeaderInfo, header, valid_prefix},
+    header::{HeaderInfo, TakenRows, header, valid_prefix},
     runtime::{
         self, Call, ColumnsDescriptor, Ctx, Dtype, GpuDescriptor, Image, Kind, LaunchDescriptor, MODEL_SIZE,
         ModelDescriptor, RUNTIME_OBJECT, Range, Status, TransferDescriptor, schedc_rt_alloc, schedc_rt_fail,
@@ -175,6 +175,8 @@ fn model<R: Element, M: Element, O: Element>() -> ModelDescriptor {
         columns: ColumnsDescriptor::default(),
         missing: f64::NAN,
         base: ptr::null(),
+        other_rows: ptr::null(),
+        own_row_type: R::DTYPE as i64,
     }
 }
 
@@ -396,6 +398,49 @@ fn calls_of_other_versions() {
     assert_eq!(unsafe { runtime::call(&model, &newer.0) }.map_err(Status::code), Err(Status::ARGUMENT));
 }
 
+/// Kernels whose rows are narrower than the trainer's never see wider ones; those of the other type have kernels of their
+/// own.
+#[test]
+fn rows_are_not_rounded_where_the_trainer_does_not() {
+    let wide = |call: &mut Call| call.dtype = Dtype::F64 as i32;
+    let narrow = ModelDescriptor { own_row_type: Dtype::F64 as i64, ..model::<f32, f64, f64>() };
+    assert_eq!(code(&narrow, |_| ()), 0);
+    assert_eq!(code(&narrow, wide), Status::ROWS);
+    check(&narrow, How::plain(Kind::Value, Dtype::F32, 100));
+
+    // Kernels that say which of them ran.
+    unsafe extern "C" fn two<M: Element>(ctx: *mut Ctx) {
+        unsafe {
+            finish::<M, f64, 2>(ctx, |_, _| [f64::from(u8::try_from(size_of::<M>()).expect("a size")); 2])
+        };
+    }
+    let narrow = ModelDescriptor { value: Some(two::<f32>), ..model::<f32, f32, f64>() };
+    let own_row_type = Dtype::F64 as i64;
+    let narrow = ModelDescriptor { own_row_type, ..narrow };
+    let both = ModelDescriptor {
+        value: Some(two::<f64>),
+        other_rows: &raw const narrow,
+        ..model::<f64, f64, f64>()
+    };
+    let first = ModelDescriptor { cpu_needs: 1 << 40, otherwise: &raw const both, ..both };
+    for (dtype, size) in [(Dtype::F32, 4.0), (Dtype::F64, 8.0)] {
+        let (floats, doubles, mut out) = ([1f32; FEATURES], [1f64; FEATURES], [0f64; 2]);
+        let rows: *const c_void =
+            if dtype == Dtype::F32 { floats.as_ptr().cast() } else { doubles.as_ptr().cast() };
+        for model in [&both, &first] {
+            let call = Call::new(Kind::Value, dtype, rows, 1, out.as_mut_ptr().cast());
+            assert_eq!(unsafe { runtime::call(model, &call) }, Ok(()));
+            assert_eq!(out, [size; 2]);
+        }
+    }
+    let error = unsafe {
+        let mut call = Call::new(Kind::Value, Dtype::F32, ptr::null(), 0, ptr::null_mut());
+        wide(&mut call);
+        runtime::call(&narrow, &call).expect_err("rows of doubles")
+    };
+    assert!(error.to_string().contains("--rows both"), "{error}");
+}
+
 #[test]
 fn refuses_processors_that_lack_something() {
     let needs = |cpu_needs| code(&ModelDescriptor { cpu_needs, ..model::<f32, f32, f32>() }, |_| ());
@@ -548,6 +593,7 @@ const PROPERTIES: HeaderInfo = HeaderInfo {
     has_classes: true,
     has_categories: false,
     types: Interface::all(Scalar::F32),
+    rows: TakenRows::Converted,
 };
 
 /// A folder with the runtime's object and the header of the test artefact, `m.h`.
@@ -644,7 +690,8 @@ fn layouts_agree() {
         .replace("NAME", name)
     };
     let model = asserts!("schedc_model", ModelDescriptor, size num_features num_margins num_values num_trees row_type margin_type
-        result_type rows_per_run         ns_per_row raw value klass leaf tables info cpu_needs otherwise gpu columns);
+        result_type rows_per_run         ns_per_row raw value klass leaf tables info cpu_needs otherwise gpu columns
+        other_rows own_row_type);
     let gpu = [
         asserts!("schedc_gpu", GpuDescriptor, num_images num_launches num_tables maker images launches table_bytes
             ranges direct transfer execute state),
@@ -657,7 +704,7 @@ fn layouts_agree() {
     ];
     let ctx = asserts!("schedc_ctx", Ctx, rows n_rows out tables team status);
     let numbers: Vec<String> =
-        ["ARGUMENT", "CPU", "MEMORY", "UNSUPPORTED", "DRIVER", "DEVICE", "DEVICE_MEMORY", "LAUNCH"]
+        ["ARGUMENT", "CPU", "MEMORY", "UNSUPPORTED", "DRIVER", "DEVICE", "DEVICE_MEMORY", "LAUNCH", "ROWS"]
             .map(|name| format!("ERR_{name}"))
             .into_iter()
             .map(|name| (name.clone(), format!("SCHEDC_{name}")))

@@ -2,8 +2,8 @@
 
 use crate::schedules::Rng;
 use sched_forest::{
-    CategoryRule, ClassRule, Comparison, Float, Forest, ForestParts, Inner, Leaf, NodeRef, Output, Predicate,
-    Profile, Sigmoid, Softmax, Target, Transform, Tree, Types,
+    CategoryRule, ClassRule, Comparison, Float, Forest, ForestParts, Inner, Leaf, LinearLeaf, NodeRef,
+    Output, Predicate, Profile, Sigmoid, Softmax, Target, Transform, Tree, Types,
 };
 use sched_nest::ModelInfo;
 
@@ -111,6 +111,31 @@ pub fn with_other_tests(rng: &mut Rng, forest: Forest) -> Forest {
             2 => Predicate::NumericNotZero { threshold: value },
             _ => continue,
         };
+    }
+    Forest::new(parts).expect("the generator keeps the promises of a forest")
+}
+
+/// The forest, in some cases with linear leaves in some trees. A seed of its own keeps the other cases as they are.
+pub fn with_linear_leaves(seed: u64, forest: Forest) -> Forest {
+    let rng = &mut Rng(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    let vectors = forest.trees.iter().any(|tree| tree.target == Target::All);
+    if vectors || !rng.one_in(5) {
+        return forest;
+    }
+    let mut parts = forest.into_parts();
+    let (features, float) = (parts.num_features, parts.types.accumulator);
+    let mut leaf = || LinearLeaf {
+        constant: value(rng, float),
+        terms: (0..[0, 1, 1, 2, 3, 7][rng.below(6)])
+            .map(|_| (rng.below(features) as u32, value(rng, float)))
+            .collect(),
+    };
+    let all = parts.trees.iter().map(|tree| tree.leaves.iter().map(|_| leaf()).collect());
+    parts.linear = all.collect();
+    for leaves in &mut parts.linear {
+        if rng.one_in(4) {
+            leaves.clear();
+        }
     }
     Forest::new(parts).expect("the generator keeps the promises of a forest")
 }

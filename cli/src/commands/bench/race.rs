@@ -8,12 +8,14 @@ use crate::commands::Job;
 use crate::compile::{RowRules, compile, facts, into_memory, runs_on_device};
 use crate::defaults::CodeDestination;
 use crate::failure::Failure;
+use crate::model::Model;
 use crate::terminal::Terminal;
 use rustix::time::{ClockId, clock_gettime};
+use sched_forest::Float;
 use sched_ir::lir::KernelKind;
-use sched_llvm::runtime::{Kind, Status};
+use sched_llvm::runtime::{Dtype, Kind, Status, output_type};
 use sched_llvm::{Jit, Output, Rows, host_name};
-use schedc_data::{Expect, Source, read_rows};
+use schedc_data::{Expect, Source, Values, read_rows};
 use std::path::Path;
 use std::time::Duration;
 
@@ -32,7 +34,7 @@ struct Contender {
 
 /// The rows of one point: `batch` rows at a time, from the beginning again when they run out.
 struct Workload<'a> {
-    rows: &'a [f32],
+    rows: &'a Values,
     features: usize,
     batch: usize,
     threads: i32,
@@ -41,17 +43,18 @@ struct Workload<'a> {
 
 /// Times the schedules at all points.
 pub fn measure(args: &Bench, model: &Path, terminal: &Terminal) -> Result<Run, Failure> {
-    let (mut run, contenders, drawn) = contenders(args, model, terminal)?;
+    let (mut run, contenders, once) = contenders(args, model, terminal)?;
     let batches: Vec<usize> = args.batch.iter().filter_map(|batch| usize::try_from(*batch).ok()).collect();
-    let once = match &args.input {
-        Some(input) => read(input, run.features)?,
-        None => drawn,
+    let largest = batches.iter().copied().max().unwrap_or(1);
+    let rows = match once {
+        Values::F32(once) => Values::F32(repeated(once, run.features, largest)?),
+        Values::F64(once) => Values::F64(repeated(once, run.features, largest)?),
     };
-    let rows = repeated(once, run.features, batches.iter().copied().max().unwrap_or(1))?;
     let points = (batches.len() * args.threads.len()) as u64;
     let any_on_device = contenders.iter().any(|contender| contender.on_device);
     let on_device: Vec<_> = contenders.iter().map(|one| one.on_device.then_some(&one.jit)).collect();
-    let mut kernels = Kernels::new(&on_device, &rows, terminal);
+    let mut kernels =
+        Kernels::new(&on_device, &if any_on_device { narrow(&rows) } else { Vec::new() }, terminal);
     let progress = terminal.progress(points, "timing");
     for &threads in &args.threads {
         for &batch in &batches {
@@ -69,12 +72,12 @@ pub fn measure(args: &Bench, model: &Path, terminal: &Terminal) -> Result<Run, F
     Ok(run)
 }
 
-/// Compiles the schedules; what the run is about is known then, too, and rows are drawn if none are given.
+/// Compiles the schedules for the type that the rows have; what the run is about is known then, too.
 fn contenders(
     args: &Bench,
     model: &Path,
     terminal: &Terminal,
-) -> Result<(Run, Vec<Contender>, Vec<f32>), Failure> {
+) -> Result<(Run, Vec<Contender>, Values), Failure> {
     let mut run = Run {
         format: FORMAT,
         model: model.display().to_string(),
@@ -93,10 +96,18 @@ fn contenders(
         several => several.iter().cloned().map(Some).collect(),
     };
     let mut contenders: Vec<Contender> = Vec::new();
-    let mut drawn = Vec::new();
+    let mut read = None;
     for schedule in schedules {
         let options = ScheduleOptions { schedule, values: args.values.clone() };
-        let job = Job::load(model, &options, &args.reading, (args.cpu, CodeDestination::Artefact))?;
+        let place = (args.cpu, CodeDestination::Artefact);
+        let mut job = Job::load(model, &options, &args.reading, place)?;
+        let rows = match &mut read {
+            Some(rows) => rows,
+            none => none.insert(rows_of(args, &job.model)?),
+        };
+        if matches!(rows, Values::F32(_)) {
+            job.read_rows(Float::F32, args.values.target.as_ref(), place);
+        }
         let (nest, target) = job.nest(&args.values, terminal)?;
         let compiled = compile(&job.model, nest, &[KernelKind::Raw])?;
         let about = facts(&job.model, &compiled, &job.source.text, args.cpu, RowRules::default());
@@ -105,13 +116,28 @@ fn contenders(
         run.trees = job.model.forest.trees.len();
         run.features = job.model.forest.num_features;
         run.fingerprint = Some(job.model.fingerprint);
-        if args.input.is_none() && drawn.is_empty() {
-            drawn = rows::draw(&job.model.forest);
-        }
         let name = unused_name(&job.source.name, &contenders);
         contenders.push(Contender { name, jit, on_device: runs_on_device(&compiled) });
     }
-    Ok((run, contenders, drawn))
+    Ok((run, contenders, read.unwrap_or(Values::F32(Vec::new()))))
+}
+
+/// The rows of the file that is named, or drawn ones. They have the type that is asked for, or that of the file; a model that
+/// reads single precision would only round others.
+fn rows_of(args: &Bench, model: &Model) -> Result<Values, Failure> {
+    let values = match &args.input {
+        Some(input) => read(input, model.forest.num_features)?,
+        None => Values::F64(rows::draw(&model.forest)),
+    };
+    let default = match (&values, model.own_rows) {
+        (Values::F32(_), _) | (_, Float::F32) => Float::F32,
+        _ => Float::F64,
+    };
+    Ok(match (args.rows.map_or(default, Float::from), values) {
+        (Float::F32, Values::F64(values)) => Values::F32(values.into_iter().map(|x| x as f32).collect()),
+        (Float::F64, Values::F32(values)) => Values::F64(values.into_iter().map(f64::from).collect()),
+        (_, values) => values,
+    })
 }
 
 /// A name that no other contender has: a schedule may be timed against itself.
@@ -122,7 +148,7 @@ fn unused_name(name: &str, others: &[Contender]) -> String {
 }
 
 /// The rows of a file.
-fn read(input: &Path, features: usize) -> Result<Vec<f32>, Failure> {
+fn read(input: &Path, features: usize) -> Result<Values, Failure> {
     // Times hardly depend on the order of columns.
     let expect = Expect::unnamed(features).by_position(true);
     let rows = read_rows(&Source::from_argument(input), expect)?;
@@ -130,11 +156,11 @@ fn read(input: &Path, features: usize) -> Result<Vec<f32>, Failure> {
         let help = "name a file with at least one row";
         return Err(Failure::usage(format!("{} has no rows to time", input.display()), help));
     }
-    Ok(rows.into_f32())
+    Ok(rows.values)
 }
 
 /// Rows repeated until they fill the largest call.
-fn repeated(mut values: Vec<f32>, features: usize, largest: usize) -> Result<Vec<f32>, Failure> {
+fn repeated<T: Copy>(mut values: Vec<T>, features: usize, largest: usize) -> Result<Vec<T>, Failure> {
     if largest.saturating_mul(features) > MOST_NUMBERS {
         return Err(Failure::usage(
             format!("{largest} rows of {features} features are too many to time in one call"),
@@ -146,6 +172,14 @@ fn repeated(mut values: Vec<f32>, features: usize, largest: usize) -> Result<Vec
         values.extend_from_within(..once);
     }
     Ok(values)
+}
+
+/// The rows in single precision, in which GPUs get them: times do not depend on the last bits.
+fn narrow(rows: &Values) -> Vec<f32> {
+    match rows {
+        Values::F32(values) => values.clone(),
+        Values::F64(values) => values.iter().map(|x| *x as f32).collect(),
+    }
 }
 
 /// Samples of the time of one row, in microseconds, of each contender.
@@ -181,13 +215,24 @@ fn calibrate(contender: &Contender, workload: &Workload) -> Result<usize, Failur
 fn sample(contender: &Contender, workload: &Workload, calls: usize) -> Result<Duration, Failure> {
     let Workload { rows, features, batch, threads, clock } = *workload;
     let outputs = usize::try_from(contender.jit.model().num_margins).unwrap_or(0);
-    let mut out = vec![0f32; batch * outputs];
-    let whole = (rows.len() / features.max(1)).saturating_sub(batch) + 1;
+    let doubles = output_type(contender.jit.model(), Kind::Raw) == Dtype::F64;
+    let (floats, doubles) = if doubles { (0, batch * outputs) } else { (batch * outputs, 0) };
+    let (mut floats, mut doubles) = (vec![0f32; floats], vec![0f64; doubles]);
+    let length = match rows {
+        Values::F32(values) => values.len(),
+        Values::F64(values) => values.len(),
+    };
+    let whole = (length / features.max(1)).saturating_sub(batch) + 1;
     let mut first = 0;
     let since = now(clock);
     for _ in 0..calls {
-        let piece = Rows::F32(&rows[first * features..(first + batch) * features]);
-        let done = contender.jit.predict(Kind::Raw, piece, batch, Output::F32(&mut out), threads);
+        let place = first * features..(first + batch) * features;
+        let piece = match rows {
+            Values::F32(values) => Rows::F32(&values[place]),
+            Values::F64(values) => Rows::F64(&values[place]),
+        };
+        let out = if doubles.is_empty() { Output::F32(&mut floats) } else { Output::F64(&mut doubles) };
+        let done = contender.jit.predict(Kind::Raw, piece, batch, out, threads);
         done.map_err(|status| {
             let help = match status.code() {
                 Status::DRIVER | Status::DEVICE => "time it on a machine with a GPU, or name --target cpu",

@@ -11,7 +11,7 @@ const MOST_NUMBERS: usize = 1 << 22;
 const THRESHOLDS: usize = 256;
 
 /// Rows of a model, the same in every run.
-pub fn draw(forest: &Forest) -> Vec<f32> {
+pub fn draw(forest: &Forest) -> Vec<f64> {
     let mut thresholds: Vec<Vec<f64>> = vec![Vec::new(); forest.num_features];
     for node in forest.trees.iter().flat_map(|tree| &tree.inner) {
         if let (Predicate::Numeric { threshold }, Some(known)) =
@@ -32,7 +32,7 @@ pub fn draw(forest: &Forest) -> Vec<f32> {
         for known in &thresholds {
             let mut pick = || known.get((next() * known.len() as f64) as usize).copied().unwrap_or(0.0);
             let (a, b) = (pick(), pick());
-            values.push((a + (b - a) * next()) as f32);
+            values.push(a + (b - a) * next());
         }
     }
     values

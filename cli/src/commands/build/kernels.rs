@@ -4,6 +4,7 @@ use super::{KERNELS, write};
 use crate::args::{Build, Emit};
 use crate::commands::Job;
 use crate::compile::{compile, gpu_of, runs_on_device};
+use crate::defaults::CodeDestination;
 use crate::failure::Failure;
 use crate::terminal::Terminal;
 use sched_ir::lir::Module;
@@ -11,7 +12,18 @@ use sched_llvm::{DeviceCode, Gpu, Ptxas, code_object, ptx_text};
 use std::path::Path;
 
 /// Compiles the kernels of a schedule and writes them.
-pub fn run(args: &Build, job: &Job, out: &Path, terminal: &Terminal) -> Result<(), Failure> {
+pub fn run(args: &Build, mut job: Job, out: &Path, terminal: &Terminal) -> Result<(), Failure> {
+    let cpu = args.cpu.first().copied().unwrap_or_default();
+    if let Some(rows) = args.rows {
+        let [rows] = job.model.row_types(rows)[..] else {
+            let message = "kernels alone are for one type of rows";
+            return Err(Failure::usage(
+                message,
+                "use --rows f32 or --rows f64, and once more for the other one",
+            ));
+        };
+        job.read_rows(rows, args.schedule.values.target.as_ref(), (cpu, CodeDestination::Artefact));
+    }
     if args.explain_schedule {
         terminal.say(job.source.text.trim_end());
     }

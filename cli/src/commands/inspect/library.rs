@@ -78,10 +78,12 @@ impl Library {
         for (library, versions) in &self.needs {
             line(out, "needs", &format!("{library}: {}", newest(versions)))?;
         }
+        let several = self.versions.iter().any(|version| rows_of(version) != rows_of(first));
         for version in &self.versions {
             let own = version["processor"].as_str().map_or_else(String::new, |name| format!(" ({name})"));
             let device = if version["runs_on"].is_string() { ", and a GPU" } else { "" };
-            writeln!(out, "for {}{own}{device}", shown(&version["target"]))?;
+            let rows = if several { format!(", rows of {}", shown(rows_of(version))) } else { String::new() };
+            writeln!(out, "for {}{own}{rows}{device}", shown(&version["target"]))?;
             let why = version["order_reason"].as_str().map_or_else(String::new, |why| format!(" ({why})"));
             line(out, "sums", &format!("{}{why}", shown(&version["order"])))?;
             for text in version["schedule"].as_str().unwrap_or_default().trim_end().lines() {
@@ -90,6 +92,11 @@ impl Library {
         }
         Ok(())
     }
+}
+
+/// The type of the rows that a version is for.
+fn rows_of(version: &Value) -> &Value {
+    &version["model"]["types"]["rows"]
 }
 
 fn line(out: &mut String, title: &str, text: &str) -> std::fmt::Result {
@@ -154,7 +161,7 @@ fn symbols(bytes: &[u8]) -> Result<(Option<String>, Needs), elf::ParseError> {
     Ok((prefix, needs))
 }
 
-/// The texts that the versions say of themselves, the most demanding first.
+/// The texts that the versions say of themselves, the most demanding first, and those for wider rows before others.
 fn texts(bytes: &[u8]) -> Vec<Value> {
     let mut found: Vec<Value> = Vec::new();
     let mut rest = bytes;
@@ -169,7 +176,10 @@ fn texts(bytes: &[u8]) -> Vec<Value> {
         }
         rest = rest.get(ABOUT.len()..).unwrap_or_default();
     }
-    found.sort_by_key(|version| std::cmp::Reverse(version["target"].as_str().map(str::to_owned)));
+    let key = |version: &Value| {
+        [&version["target"], rows_of(version)].map(|value| value.as_str().map(str::to_owned))
+    };
+    found.sort_by_key(|version| std::cmp::Reverse(key(version)));
     found
 }
 

@@ -1,9 +1,11 @@
 //! What predicts: code in memory or a library.
 
 use super::about;
+use crate::failure::Failure;
 use sched_llvm::runtime::{Dtype, Kind};
 use sched_llvm::{Extras, Jit, Library, Output as Results, Rows};
 use schedc_data::Number;
+use std::cell::OnceCell;
 
 /// Rows predicted between two looks at the clock, at most.
 pub const PIECE: usize = 1 << 16;
@@ -63,6 +65,71 @@ impl Predictor for Jit {
         extras: Extras<'_>,
     ) -> Result<(), String> {
         Jit::predict_with(self, kind, rows, n, out, extras).map_err(|status| status.to_string())
+    }
+}
+
+/// Code in memory for the rows that come first, and for wider ones once there are some that it would have to round.
+pub struct JitByRows<'a> {
+    first: Jit,
+    wide: OnceCell<Jit>,
+    make_wide: &'a dyn Fn() -> Result<Jit, Failure>,
+}
+
+impl<'a> JitByRows<'a> {
+    /// Code for the first rows, and how code for wide ones is made.
+    pub fn new(first: Jit, make_wide: &'a dyn Fn() -> Result<Jit, Failure>) -> JitByRows<'a> {
+        JitByRows { first, wide: OnceCell::new(), make_wide }
+    }
+
+    /// The code for some rows.
+    fn code_for(&self, rows: Rows) -> Result<&Jit, String> {
+        let model = self.first.model();
+        let would_round = matches!(rows, Rows::F64(_)) && i64::from(model.row_type) != model.own_row_type;
+        match self.wide.get() {
+            _ if !would_round => Ok(&self.first),
+            Some(wide) => Ok(wide),
+            None => {
+                let wide = (self.make_wide)().map_err(why)?;
+                Ok(self.wide.get_or_init(|| wide))
+            }
+        }
+    }
+}
+
+/// Why there is no code.
+fn why(failure: Failure) -> String {
+    match failure {
+        Failure::Refused(diagnostic) => diagnostic.message,
+        Failure::Findings | Failure::Told(_) => "there is no code for rows of 64-bit floats".to_string(),
+    }
+}
+
+impl Predictor for JitByRows<'_> {
+    fn rows_of_call(&self) -> usize {
+        self.first.rows_of_call()
+    }
+
+    fn num_features(&self) -> usize {
+        Predictor::num_features(&self.first)
+    }
+
+    fn num_outputs(&self, kind: Kind) -> usize {
+        Predictor::num_outputs(&self.first, kind)
+    }
+
+    fn number(&self, kind: Kind) -> Number {
+        self.first.number(kind)
+    }
+
+    fn predict(
+        &self,
+        kind: Kind,
+        rows: Rows,
+        n: usize,
+        out: Results,
+        extras: Extras<'_>,
+    ) -> Result<(), String> {
+        Predictor::predict(self.code_for(rows)?, kind, rows, n, out, extras)
     }
 }
 

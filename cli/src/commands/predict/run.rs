@@ -36,6 +36,11 @@ pub struct Input<'a> {
 }
 
 impl Input<'_> {
+    /// Whether the rows are of single precision, as far as they have been read.
+    pub fn are_narrow(&self) -> bool {
+        self.first.as_ref().is_some_and(|batch| matches!(batch.values, Values::F32(_)))
+    }
+
     /// How many rows there are; if nobody knows, how many have been read.
     pub fn rows(&self) -> usize {
         let read = self.first.as_ref().map_or(0, |batch| batch.rows);

@@ -14,7 +14,7 @@ use crate::error::{Budget, CompileError};
 use crate::fault::{Fault, seeded};
 use crate::quantize::BinMap;
 use crate::tiles::Tiling;
-use sched_forest::{Forest, Predicate, Profile, SetTests, Tree};
+use sched_forest::{Forest, LinearLeaf, Predicate, Profile, SetTests, Tree};
 use sched_nest::footprint::padded_depths;
 use sched_nest::{Layout, LoopId, Nest, TreeOrder};
 use std::collections::BTreeMap;
@@ -69,7 +69,7 @@ pub fn build(
     budget: &Budget,
 ) -> Result<Hir, CompileError> {
     if nest.tree_order != TreeOrder::Model {
-        order(&mut Arc::make_mut(&mut forest).trees, nest.tree_order);
+        order(Arc::make_mut(&mut forest), nest.tree_order);
     }
     if let Some(asked) = nest.tiles() {
         let tiling = Tiling::new(&forest, asked, profile)?;
@@ -93,17 +93,22 @@ fn tiled(forest: Arc<Forest>, nest: Nest, mut tiling: Tiling, budget: &Budget) -
     Ok(Hir { forest, depths: tiling.depths(), tiles: Some(Arc::new(tiling)), nest, leaf_loops, bins: None })
 }
 
-fn order(trees: &mut [Tree], order: TreeOrder) {
+/// Brings trees, and with each its linear leaves, into an order.
+fn order(forest: &mut Forest, order: TreeOrder) {
+    let linear = std::mem::take(&mut forest.linear).into_iter().chain(std::iter::repeat(Vec::new()));
+    let mut trees: Vec<(Tree, Vec<LinearLeaf>)> =
+        std::mem::take(&mut forest.trees).into_iter().zip(linear).collect();
     match order {
         TreeOrder::Model => {}
-        TreeOrder::ByDepth => trees.sort_by_cached_key(Tree::depth),
+        TreeOrder::ByDepth => trees.sort_by_cached_key(|(tree, _)| tree.depth()),
     }
-    if let [first, .., last] = trees
+    if let [first, .., last] = trees.as_mut_slice()
         && order == TreeOrder::ByDepth
         && seeded(Fault::SortRepeatsTree)
     {
         *last = first.clone();
     }
+    (forest.trees, forest.linear) = trees.into_iter().unzip();
 }
 
 /// Complete trees where they cost at most four times the nodes that exist, else only existing nodes.

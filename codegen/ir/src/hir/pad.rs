@@ -62,20 +62,28 @@ pub fn pad_for(
     // The direction of missing values does not matter in padding; keeping it uniform keeps comparisons
     // simple.
     let missing_left = trees.iter().flat_map(|tree| &tree.inner).all(|node| node.missing_left);
-    let trees = &mut Arc::make_mut(forest).trees;
+    let Forest { trees, linear, .. } = Arc::make_mut(forest);
     for at in shallow.into_iter().filter(|at| need_nodes[*at]) {
-        pad(&mut trees[at], wanted[at], missing_left);
+        let before = trees[at].leaves.len();
+        let copied = pad(&mut trees[at], wanted[at], missing_left);
+        debug_assert_eq!(before + copied.len(), trees[at].leaves.len(), "a copy is not told");
+        if let Some(leaves) = linear.get_mut(at).filter(|leaves| !leaves.is_empty()) {
+            let copies: Vec<_> =
+                copied.into_iter().filter_map(|leaf| leaves.get(leaf as usize).cloned()).collect();
+            leaves.extend(copies);
+        }
     }
     Ok(())
 }
 
-fn pad(tree: &mut Tree, depth: u32, missing_left: bool) {
+/// Pads a tree. Returns for each leaf that is added the one that it is a copy of.
+fn pad(tree: &mut Tree, depth: u32, missing_left: bool) -> Vec<u32> {
     let mut todo = vec![(tree.root, 0)];
-    let mut shallow = Vec::new();
+    let (mut shallow, mut copied) = (Vec::new(), Vec::new());
     if let NodeRef::Leaf(leaf) = tree.root {
         todo.clear();
         if depth > 0 {
-            tree.root = complete(tree, leaf, depth, missing_left);
+            tree.root = complete(tree, leaf, depth, missing_left, &mut copied);
         }
     }
     while let Some((node, level)) = todo.pop() {
@@ -91,15 +99,16 @@ fn pad(tree: &mut Tree, depth: u32, missing_left: bool) {
         }
     }
     for (parent, is_left, leaf, levels) in shallow {
-        let subtree = complete(tree, leaf, levels, missing_left);
+        let subtree = complete(tree, leaf, levels, missing_left, &mut copied);
         let parent = &mut tree.inner[parent as usize];
         *(if is_left { &mut parent.left } else { &mut parent.right }) = subtree;
     }
+    copied
 }
 
 /// Adds a complete subtree of `levels` inner levels over copies of a leaf; parents come before their
-/// children.
-fn complete(tree: &mut Tree, leaf: u32, levels: u32, missing_left: bool) -> NodeRef {
+/// children. `copied` gets the number of the leaf once for each leaf that is added.
+fn complete(tree: &mut Tree, leaf: u32, levels: u32, missing_left: bool, copied: &mut Vec<u32>) -> NodeRef {
     let first = tree.inner.len() as u32;
     let inner = (1u32 << levels) - 1;
     let lost = seeded(Fault::PadLosesLeaf);
@@ -114,6 +123,7 @@ fn complete(tree: &mut Tree, leaf: u32, levels: u32, missing_left: bool) -> Node
                     copy.values.iter_mut().for_each(|value| *value = 0.0);
                 }
                 tree.leaves.push(copy);
+                copied.push(leaf);
                 NodeRef::Leaf(tree.leaves.len() as u32 - 1)
             }
         };

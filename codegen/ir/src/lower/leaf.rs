@@ -42,7 +42,10 @@ impl KernelBuilder<'_> {
             self.add_by_margin(context, (&sums, vectors), lane, end);
             return None;
         }
-        let leaf = context.layout.leaf(&mut self.b, context.buffers, state, end);
+        let leaf = match context.layout.leaf(&mut self.b, context.buffers, state, end) {
+            LeafValue::Linear(leaf) => LeafValue::Scalar(self.linear_value(context, lane, leaf)),
+            value => value,
+        };
         match (leaf, sum) {
             (LeafValue::Scalar(value), None) if rows_together => {
                 let index = sums.column(&mut self.b, lane.number, lane.tree);
@@ -56,7 +59,11 @@ impl KernelBuilder<'_> {
                 let place = k.b.to_index(place);
                 k.add_leaf_vector(&sums, ended, place);
             }),
-            (LeafValue::Scalar(values) | LeafValue::Vector(values), Some(mut sum)) => {
+            (LeafValue::Linear(_), None) => {}
+            (
+                LeafValue::Scalar(values) | LeafValue::Vector(values) | LeafValue::Linear(values),
+                Some(mut sum),
+            ) => {
                 // In order, so that the sum is the one that a single walk after the other makes.
                 for walk in 0..lane.count {
                     let mut value = self.walk_of(lane, values, walk);
@@ -179,7 +186,8 @@ impl KernelBuilder<'_> {
         margin: Value,
     ) -> Value {
         match context.layout.leaf(&mut self.b, context.buffers, &lane.walk.state, end) {
-            LeafValue::Scalar(value) => value,
+            // Leaves are not linear beside leaf vectors.
+            LeafValue::Scalar(value) | LeafValue::Linear(value) => value,
             LeafValue::Vector(index) => {
                 let element = self.ports.accumulator;
                 let from = Gather {

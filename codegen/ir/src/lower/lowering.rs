@@ -1,6 +1,7 @@
 //! What all kernels of a model share under one schedule: the stages before, and the numbers of the model's
 //! tables.
 
+use super::linear::LinearTables;
 use crate::bytes::{floats, ints, narrowest, scalar};
 use crate::hir::Hir;
 use crate::lir::{Place, Scalar, Table};
@@ -21,6 +22,8 @@ pub struct Shared {
     pub targets: Option<(u32, Scalar)>,
     /// The vectors of all leaves, if some tree has vector leaves.
     pub vectors: Option<u32>,
+    /// What leaves add where some of them are linear.
+    pub linear: Option<LinearTables<u32>>,
     /// The model's number of each tree in the order of the nest, for leaf indices.
     pub sources: Option<u32>,
     /// What rows are quantized by.
@@ -114,6 +117,8 @@ fn shared_tables(hir: &Hir, plan: &Plan, leaf_indices: bool, tables: &mut Vec<Ta
         (add("targets", ints(margins, width)), width)
     });
     let vectors = vector_leaves.then(|| add("leaf_vectors", floats(&leaf_vectors(forest), accumulator)));
+    let linear =
+        forest.has_linear_leaves().then(|| LinearTables::of(forest).map(|(name, _, bytes)| add(name, bytes)));
     let sources = leaf_indices
         .then(|| add("sources", ints(forest.trees.iter().map(|tree| tree.source.into()), Scalar::I32)));
     let quantizer = hir.bins.as_ref().map(|bins| {
@@ -131,7 +136,7 @@ fn shared_tables(hir: &Hir, plan: &Plan, leaf_indices: bool, tables: &mut Vec<Ta
     let pieces = plan.subset.as_ref().map(|subset| {
         add("feature_pieces", ints(subset.pieces().iter().map(|first| u64::from(*first)), Scalar::I32))
     });
-    Shared { base, targets, vectors, sources, quantizer, pieces }
+    Shared { base, targets, vectors, linear, sources, quantizer, pieces }
 }
 
 /// All leaves as vectors over the margins. A tree for one margin leaves the others as they are: adding -0.0

@@ -11,6 +11,7 @@ mod elements;
 mod kernel_builder;
 mod launch;
 mod leaf;
+mod linear;
 mod lowering;
 mod nest;
 mod output;

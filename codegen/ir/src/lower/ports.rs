@@ -1,6 +1,7 @@
 //! What a kernel reads and writes outside its own memory: rows, result, and the model's tables. Nothing here
 //! changes while the kernel is made.
 
+use super::linear::LinearTables;
 use super::lowering::Lowering;
 use crate::bytes::scalar;
 use crate::lir::{BinTransfer, BufferId, Builder, Scalar, Space};
@@ -61,6 +62,8 @@ pub struct Ports<'a> {
     pub targets: Option<Targets>,
     /// The vectors of all leaves, if some leaf has one.
     pub vectors: Option<BufferId>,
+    /// What leaves add where some of them are linear.
+    pub linear: Option<LinearTables<BufferId>>,
     /// The model's number of each tree.
     pub sources: Option<BufferId>,
     pieces: Option<BufferId>,
@@ -105,6 +108,7 @@ impl<'a> Ports<'a> {
         let vectors = table("leaf_vectors", shared.vectors, accumulator);
         let sources = table("sources", shared.sources, Scalar::I32);
         let pieces = table("feature_pieces", shared.pieces, Scalar::I32);
+        let linear = shared.linear.map(|numbers| numbers.declare(b, accumulator));
         let quantizer = lowering
             .hir
             .bins
@@ -123,6 +127,7 @@ impl<'a> Ports<'a> {
             base,
             targets,
             vectors,
+            linear,
             sources,
             pieces,
             quantizer,

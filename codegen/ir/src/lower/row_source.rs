@@ -153,7 +153,7 @@ impl RowSource {
 }
 
 /// `0, step, 2 * step` and so on, a vector of `i32`.
-fn distances(b: &mut Builder, step: i64, width: u16) -> Value {
+pub(super) fn distances(b: &mut Builder, step: i64, width: u16) -> Value {
     let ty = Ty::vector(Scalar::I32, width);
     let numbers = b.iota(ty);
     let step = b.int_of(ty, step);

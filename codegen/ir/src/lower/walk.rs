@@ -42,7 +42,7 @@ pub(super) struct WalkContext<'w> {
     pub(super) walker: Walker<'w>,
     pub(super) buffers: &'w Buffers,
     /// Rows are read from here.
-    rows: RowSource,
+    pub(super) rows: RowSource,
     /// The tree, if the loop is over rows.
     tree: Option<Tree>,
     /// Where leaf values are added; none when leaf indices are wanted.

@@ -24,6 +24,10 @@ const WORTH: u32 = 10_000;
 /// than those of the values. Runs have at most `rows_per_run` rows.
 pub fn of(hir: &Hir, mir: &Mir, loops: &[&Walks], rows_per_run: Option<i64>) -> Option<BinTransfer> {
     let bins = hir.bins.as_deref().filter(|bins| bins.element() == Scalar::I8)?;
+    // Linear leaves read the rows themselves.
+    if hir.forest.has_linear_leaves() {
+        return None;
+    }
     let in_bins = |walks: &&Walks| walks.layout.is_coded() && matches!(walks.rows, Rows::Cached(_));
     if !any_mapped(&mir.body) || !loops.iter().all(in_bins) {
         return None;

@@ -21,9 +21,9 @@ impl Leaves {
         Leaves { payload, numbers }
     }
 
-    /// Writes a leaf. `vector` is its place in the table of leaf vectors.
-    pub fn write(&self, bytes: &mut Bytes, record: usize, leaf: &Leaf, vector: u32) {
-        self.payload.write(bytes, record, leaf, vector);
+    /// Writes a leaf. `number` is its number among all leaves of the forest.
+    pub fn write(&self, bytes: &mut Bytes, record: usize, leaf: &Leaf, number: u32) {
+        self.payload.write(bytes, record, leaf, number);
         self.numbers.write(bytes, record, leaf);
     }
 

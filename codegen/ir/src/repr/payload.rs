@@ -1,4 +1,4 @@
-//! What leaves hold: a value, or a place in a table of values or of leaf vectors.
+//! What leaves hold: a value, or a place in a table of values, of leaf vectors, or of linear leaves.
 
 use super::schema::{Bytes, Field, Schema};
 use super::tree::{Buffers, TreeState};
@@ -14,6 +14,8 @@ pub enum LeafValue {
     Scalar(Value),
     /// The first element of the leaf's vector in the forest's table of leaf vectors, an index.
     Vector(Value),
+    /// The number of the leaf among all leaves of the forest, an index.
+    Linear(Value),
 }
 
 /// Bytes of leaves of one tree that are looked up in registers at most: gathering more of them is cheaper.
@@ -50,8 +52,10 @@ enum Held {
     Value,
     /// The place of the value in a table of values.
     Place(Field),
-    /// The place in the forest's table of leaf vectors.
+    /// The leaf's number, which is the place of its vector in the forest's table.
     Vector,
+    /// The leaf's number, which is that of its terms.
+    Linear,
 }
 
 impl Payload {
@@ -60,10 +64,13 @@ impl Payload {
         scalar(forest.types.accumulator)
     }
 
-    /// Leaves in a field of that element: values, or places in the table of leaf vectors if some tree has
-    /// vector leaves.
+    /// Leaves in a field of that element: values, or numbers of leaves if some tree has vector leaves or linear ones.
     pub fn new(forest: &Forest, field: Field) -> Payload {
-        let held = if has_vectors(forest) { Held::Vector } else { Held::Value };
+        let held = match () {
+            () if has_vectors(forest) => Held::Vector,
+            () if forest.has_linear_leaves() => Held::Linear,
+            () => Held::Value,
+        };
         Payload { field, held, outputs: forest.num_margins, columns: None }
     }
 
@@ -83,7 +90,7 @@ impl Payload {
         let forest = request.forest;
         let payload = Payload::new(forest, field);
         let element = Payload::element(forest);
-        if has_vectors(forest) || element.bytes() <= field.scalar.bytes() {
+        if !matches!(payload.held, Held::Value) || element.bytes() <= field.scalar.bytes() {
             return payload;
         }
         let leaves = forest.trees.iter().map(|tree| tree.leaves.len() as u64).sum();
@@ -109,7 +116,7 @@ impl Payload {
         match self.held {
             Held::Value => return write(self.field, record),
             Held::Place(values) => write(values, place as usize),
-            Held::Vector => {}
+            Held::Vector | Held::Linear => {}
         }
         self.field.seen_as(Scalar::I32).write(bytes, record, u64::from(place));
     }
@@ -183,6 +190,9 @@ impl Payload {
         if let Held::Place(values) = self.held {
             let all = TreeState::at(b.int(0));
             return LeafValue::Scalar(values.load(b, buffers, &all, place));
+        }
+        if matches!(self.held, Held::Linear) {
+            return LeafValue::Linear(place);
         }
         let outputs = b.int_of(b.ty(place), self.outputs as i64);
         LeafValue::Vector(b.mul(place, outputs))

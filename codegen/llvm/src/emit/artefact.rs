@@ -45,7 +45,7 @@ pub(crate) const EXPORTS: [&str; 9] = [
 /// The function that models have whose categories have names.
 pub(crate) const ENCODE: &str = "encode";
 
-/// A model compiled for one kind of processors.
+/// A model compiled for one kind of processors and one type of rows.
 pub(crate) struct Compiled<'a> {
     pub(crate) machine: Machine,
     pub(crate) module: &'a lir::Module,
@@ -53,8 +53,8 @@ pub(crate) struct Compiled<'a> {
     pub(crate) launches: Option<&'a DeviceCode>,
 }
 
-/// Emits a whole artefact of versions of one model, the most demanding one first; it needs to be linked with
-/// the runtime.
+/// Emits a whole artefact of versions of one model, the most demanding one first, and of those for the same processors the
+/// one for the widest rows; it needs to be linked with the runtime.
 pub(crate) fn emit_artefact<'ctx>(
     session: &'ctx Session,
     versions: &[Compiled],
@@ -67,10 +67,13 @@ pub(crate) fn emit_artefact<'ctx>(
     let context = session.context();
     let module = module(session, &least.machine);
     let mut parts = Parts { context, module: &module, data, known: Vec::new() };
-    let mut model = None;
-    if versions.iter().any(|version| version.module.types != least.module.types) {
+    let apart_from_rows = |module: &lir::Module| lir::Interface { rows: lir::Scalar::F32, ..module.types };
+    let alike = |version: &Compiled| apart_from_rows(version.module) == apart_from_rows(least.module);
+    if !versions.iter().all(alike) {
         return Err(LlvmError::ill_formed("versions of a model with different types"));
     }
+    // The head of the list so far, and the version for the same processors and other rows.
+    let (mut model, mut other_rows) = (None, None);
     for (number, version) in versions.iter().enumerate().rev() {
         verify_interface(version.module).map_err(LlvmError::ill_formed)?;
         for (kind, function) in &version.module.kernels {
@@ -80,7 +83,11 @@ pub(crate) fn emit_artefact<'ctx>(
         if versions.len() > 1 {
             parts.restrict(&version.machine);
         }
-        model = Some(parts.model(number, version, model));
+        let needs = version.machine.needs;
+        let comes_first = number == 0 || versions.get(number - 1).is_none_or(|it| it.machine.needs != needs);
+        let links = Links { otherwise: model.filter(|_| comes_first), other_rows };
+        let emitted = Some(parts.model(number, version, links));
+        (model, other_rows) = if comes_first { (emitted, None) } else { (model, emitted) };
     }
     let model = model.ok_or_else(|| LlvmError::ill_formed("an artefact without a model"))?;
     let names = parts.feature_names(least.entry);
@@ -101,6 +108,15 @@ fn check_size(tables: impl Iterator<Item = usize>) -> Result<(), LlvmError> {
     let message = format!("the model's tables take {bytes} bytes, more than an artefact can hold");
     Err(LlvmError::new(codes::TOO_LARGE, message)
         .with_help("choose a smaller representation in the schedule, or predict without an artefact"))
+}
+
+/// The descriptions that one refers to.
+#[derive(Clone, Copy)]
+struct Links<'ctx> {
+    /// The version for less capable processors.
+    otherwise: Option<GlobalValue<'ctx>>,
+    /// The version for the same processors and rows of another type.
+    other_rows: Option<GlobalValue<'ctx>>,
 }
 
 pub(super) struct Parts<'a, 'ctx> {
@@ -206,12 +222,7 @@ impl<'a, 'ctx> Parts<'a, 'ctx> {
     }
 
     /// A version's description, `schedc_model` of `runtime/rt.h`.
-    fn model(
-        &mut self,
-        number: usize,
-        version: &Compiled<'a>,
-        otherwise: Option<GlobalValue<'ctx>>,
-    ) -> GlobalValue<'ctx> {
+    fn model(&mut self, number: usize, version: &Compiled<'a>, links: Links<'ctx>) -> GlobalValue<'ctx> {
         let Compiled { machine, module: source, entry, launches } = version;
         let tables = self.tables(source);
         let info = self.constant("info", self.context.const_string(entry.info.as_bytes(), true).into());
@@ -247,11 +258,13 @@ impl<'a, 'ctx> Parts<'a, 'ctx> {
             tables.as_pointer_value().into(),
             info.as_pointer_value().into(),
             long(machine.needs as i64),
-            otherwise.map_or(null, |model| model.as_pointer_value()).into(),
+            links.otherwise.map_or(null, |model| model.as_pointer_value()).into(),
             gpu.into(),
             self.columns(source),
             self.context.f64_type().const_float(entry.missing.unwrap_or(f64::NAN)).into(),
             base.into(),
+            links.other_rows.map_or(null, |model| model.as_pointer_value()).into(),
+            long(entry.own_rows as i64),
         ];
         self.constant("model", self.context.const_struct(&fields, false).into())
     }

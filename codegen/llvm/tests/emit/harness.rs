@@ -16,6 +16,7 @@ pub fn entry() -> EntryInfo {
         num_margins: 1,
         num_values: 1,
         num_trees: 1,
+        own_rows: sched_llvm::runtime::Dtype::F32,
         ns_per_row: 1.0,
         info: "{}".to_string(),
         feature_names: Vec::new(),

@@ -23,7 +23,7 @@ pub fn wanted() -> impl Iterator<Item = &'static str> {
 }
 
 /// The same without layouts.
-const WANTED: [&str; 32] = [
+const WANTED: [&str; 34] = [
     "tile",
     "split",
     "splitByDepth",
@@ -56,6 +56,8 @@ const WANTED: [&str; 32] = [
     "rows narrower than sums",
     "rows wider than sums",
     "sets tested by class",
+    "code for narrower rows",
+    "linear leaves",
 ];
 
 impl Cover {
@@ -88,6 +90,8 @@ impl Cover {
         self.count("rows narrower than sums", narrower(input, accumulator));
         self.count("rows wider than sums", narrower(accumulator, input));
         self.count("sets tested by class", case.tests_classes());
+        self.count("code for narrower rows", narrower(case.row_type(), input));
+        self.count("linear leaves", case.forest.has_linear_leaves());
     }
 
     pub(crate) fn count(&mut self, name: &'static str, used: bool) {

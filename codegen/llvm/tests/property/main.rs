@@ -218,6 +218,8 @@ fn seeded_faults_are_seen() {
         Fault::SetChangesSides,
         Fault::ZeroIsNotMissing,
         Fault::RowsPackedAsSums,
+        Fault::LinearForgetsMissing,
+        Fault::ThresholdsToNearest,
         Fault::CompareUnordered,
     ];
     see(&faults, Case::new);

@@ -1,0 +1,128 @@
+"""What double precision costs: a LightGBM model against its twin, the same trees as an XGBoost model.
+
+    python bench/twins.py SCHEDC MODEL.txt ROWS.npy [--batch 1024] [--rounds 7] [--keep TWIN.json]
+
+The twin has thresholds, leaves and sums of 32 bits. Model and twin are timed in turns, the model with rows of 32 and of
+64 bits, so that changes in the machine's speed cancel out. Models whose nodes are all numeric have a twin.
+"""
+
+import argparse
+import json
+import math
+import statistics
+import struct
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = 2147483647
+
+
+def single(x):
+    """The nearest float."""
+    try:
+        return struct.unpack("<f", struct.pack("<f", x))[0]
+    except OverflowError:
+        return math.copysign(math.inf, x)
+
+
+def above(x):
+    """The smallest float above a number: `value <= x` and `value < above(x)` are the same for floats."""
+    near = single(x)
+    if near > x:
+        return near
+    if near == 0.0:
+        return struct.unpack("<f", struct.pack("<I", 1))[0]
+    bits = struct.unpack("<i", struct.pack("<f", near))[0]
+    return struct.unpack("<f", struct.pack("<i", bits + 1 if near > 0 else bits - 1))[0]
+
+
+def sections(path):
+    """The header and the trees of a LightGBM model, each as a dictionary."""
+    found = [{}]
+    for line in path.read_text().splitlines():
+        if line.startswith("end of trees"):
+            break
+        if line.startswith("Tree="):
+            found.append({})
+        key, _, value = line.partition("=")
+        found[-1][key] = value
+    return found[0], found[1:]
+
+
+def twin_tree(number, tree, features):
+    """A tree as XGBoost has it: inner nodes first, then leaves."""
+    numbers = lambda key, kind: [kind(x) for x in tree.get(key, "").split()]
+    if int(tree.get("num_cat", 0)) or tree.get("is_linear") == "1":
+        raise SystemExit(f"tree {number} has categories or linear leaves: it has no twin")
+    inner, leaves = len(numbers("threshold", float)), numbers("leaf_value", float)
+    size = inner + len(leaves)
+    place = lambda child: child if child >= 0 else inner + ~child
+    left, right = ([place(child) for child in numbers(key, int)] for key in ("left_child", "right_child"))
+    parents = [ROOT] * size
+    for node in range(inner):
+        parents[left[node]] = parents[right[node]] = node
+    none, zeros = [-1] * len(leaves), [0] * len(leaves)
+    thresholds = [above(x) for x in numbers("threshold", float)]
+    return {
+        "id": number,
+        "tree_param": {"num_deleted": "0", "num_feature": str(features), "num_nodes": str(size), "size_leaf_vector": "1"},
+        "left_children": left + none, "right_children": right + none, "parents": parents,
+        "split_indices": numbers("split_feature", int) + zeros,
+        "split_conditions": thresholds + [single(x) for x in leaves],
+        "split_type": [0] * size, "default_left": [(x >> 1) & 1 for x in numbers("decision_type", int)] + zeros,
+        "base_weights": [0] * size, "loss_changes": [0] * size, "sum_hessian": [0] * size,
+        "categories": [], "categories_nodes": [], "categories_segments": [], "categories_sizes": [],
+    }
+
+
+def twin(path):
+    """The twin of a model as JSON."""
+    header, trees = sections(path)
+    if header.get("num_tree_per_iteration", "1") != "1":
+        raise SystemExit("models of several classes have no twin here")
+    features = int(header["max_feature_idx"]) + 1
+    return json.dumps({"version": [3, 2, 0], "learner": {
+        "attributes": {}, "feature_names": [], "feature_types": [],
+        "learner_model_param": {"base_score": "0E0", "num_class": "0", "num_feature": str(features), "num_target": "1"},
+        "objective": {"name": "reg:squarederror", "reg_loss_param": {"scale_pos_weight": "1"}},
+        "gradient_booster": {"name": "gbtree", "model": {
+            "gbtree_model_param": {"num_trees": str(len(trees)), "num_parallel_tree": "1"},
+            "tree_info": [0] * len(trees),
+            "trees": [twin_tree(number, tree, features) for number, tree in enumerate(trees)],
+        }},
+    }})
+
+
+def time(options, model, rows, kind):
+    """Microseconds per row of a model's chosen schedule."""
+    command = [options.schedc, "bench", model, "-i", rows, "--batch", str(options.batch), "--rows", kind, "--json"]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    return json.loads(done.stdout)["points"][0]["us_per_row"]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("schedc", type=Path)
+    parser.add_argument("model", type=Path)
+    parser.add_argument("rows", type=Path)
+    parser.add_argument("--batch", type=int, default=1024)
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--keep", type=Path)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as work:
+        other = options.keep or Path(work) / "twin.json"
+        other.write_text(twin(options.model))
+        ways = {"twin": (other, "f32"), "f32 rows": (options.model, "f32"), "f64 rows": (options.model, "f64")}
+        rounds = [{name: time(options, model, options.rows, kind) for name, (model, kind) in ways.items()}
+                  for _ in range(options.rounds)]
+    print("| | µs/row | of the twin |\n|---|---|---|")
+    for name in ways:
+        median = statistics.median(spent[name] for spent in rounds)
+        ratio = statistics.median(spent[name] / spent["twin"] for spent in rounds)
+        print(f"| {name} | {median:.3f} | {ratio:.2f} |")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

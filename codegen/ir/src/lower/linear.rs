@@ -1,0 +1,210 @@
+//! Linear leaves: what a leaf adds is a constant and, term by term, a coefficient times the value of a feature.
+//!
+//! Walks end with the number of a leaf. Its terms are added in their order, each operation rounded, from the row of the
+//! call itself: copies may hold bins, and only the features that some node tests. For a vector of walks there are as many
+//! rounds as the longest leaf has terms; lanes whose leaves are shorter keep their sums.
+
+use super::kernel_builder::KernelBuilder;
+use super::row_source::distances;
+use super::walk::{Lane, WalkContext};
+use crate::bytes::{floats, ints, scalar};
+use crate::fault::{Fault, seeded};
+use crate::lir::{Address, Bin, BufferId, Build, Builder, Cast, Cmp, Gather, Scalar, Space, Ty, Value};
+use crate::rows::{Row, RowLanes};
+use sched_forest::{Forest, Leaf, LinearLeaf};
+use sched_nest::Axis;
+
+/// What leaves add where some of them are linear.
+#[derive(Clone, Copy, Debug)]
+pub struct LinearTables<T> {
+    /// For each leaf of the forest its first term and how many it has, two `i32`.
+    terms: T,
+    /// For each leaf the constant, and what it adds where a feature is missing. Both are the value of a leaf that is not
+    /// linear.
+    values: T,
+    /// The feature of each term, an `i32`.
+    features: T,
+    /// The coefficient of each term.
+    coefficients: T,
+    /// For each tree the most terms of its leaves, an `i32`.
+    most: T,
+}
+
+impl LinearTables<(&'static str, Scalar, Vec<u8>)> {
+    /// The tables of a forest: their names, elements and bytes.
+    pub fn of(forest: &Forest) -> Self {
+        let (mut terms, mut values, mut most) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut features, mut coefficients) = (Vec::new(), Vec::new());
+        let none = LinearLeaf::default();
+        for (number, tree) in forest.trees.iter().enumerate() {
+            let linear = forest.linear.get(number);
+            let of_leaf = |at: usize| linear.and_then(|leaves| leaves.get(at));
+            let lengths = (0..tree.leaves.len()).filter_map(|at| Some(of_leaf(at)?.terms.len() as u64));
+            most.push(lengths.max().unwrap_or(0));
+            for (at, leaf) in tree.leaves.iter().enumerate() {
+                let plain = plain_value(leaf);
+                let constant = of_leaf(at).map_or(plain, |leaf| leaf.constant);
+                let leaf = of_leaf(at).unwrap_or(&none);
+                terms.extend([features.len() as u64, leaf.terms.len() as u64]);
+                values.extend([constant, plain]);
+                features.extend(leaf.terms.iter().map(|(feature, _)| u64::from(*feature)));
+                coefficients.extend(leaf.terms.iter().map(|(_, coefficient)| *coefficient));
+            }
+        }
+        // Lanes without a term read the first one.
+        if features.is_empty() {
+            (features, coefficients) = (vec![0], vec![0.0]);
+        }
+        let sums = scalar(forest.types.accumulator);
+        LinearTables {
+            terms: ("linear_terms", Scalar::I32, ints(terms.into_iter(), Scalar::I32)),
+            values: ("linear_values", sums, floats(&values, sums)),
+            features: ("linear_features", Scalar::I32, ints(features.into_iter(), Scalar::I32)),
+            coefficients: ("linear_coefficients", sums, floats(&coefficients, sums)),
+            most: ("linear_most", Scalar::I32, ints(most.into_iter(), Scalar::I32)),
+        }
+    }
+}
+
+impl<T> LinearTables<T> {
+    /// The same of each table.
+    pub fn map<U>(self, mut f: impl FnMut(T) -> U) -> LinearTables<U> {
+        LinearTables {
+            terms: f(self.terms),
+            values: f(self.values),
+            features: f(self.features),
+            coefficients: f(self.coefficients),
+            most: f(self.most),
+        }
+    }
+}
+
+impl LinearTables<u32> {
+    /// Declares the tables in a kernel.
+    pub fn declare(self, b: &mut Builder, sums: Scalar) -> LinearTables<BufferId> {
+        let mut table = |name, number, element| b.buffer(name, Space::Model(number), element);
+        LinearTables {
+            terms: table("linear_terms", self.terms, Scalar::I32),
+            values: table("linear_values", self.values, sums),
+            features: table("linear_features", self.features, Scalar::I32),
+            coefficients: table("linear_coefficients", self.coefficients, sums),
+            most: table("linear_most", self.most, Scalar::I32),
+        }
+    }
+}
+
+fn plain_value(leaf: &Leaf) -> f64 {
+    leaf.values.first().copied().unwrap_or(0.0)
+}
+
+impl KernelBuilder<'_> {
+    /// What leaves add, given their numbers: for a single walk, or for a vector of walks.
+    pub(super) fn linear_value(&mut self, context: &WalkContext, lane: &Lane, leaf: Value) -> Value {
+        let width = lane.walk.width;
+        let sums = self.ports.accumulator;
+        let Some(tables) = self.ports.linear else { return self.b.float(ty_of(sums, width), 0.0) };
+        let b = &mut self.b;
+        let first = load(b, tables.terms, Scalar::I32, (8, 0), leaf);
+        let count = load(b, tables.terms, Scalar::I32, (8, 4), leaf);
+        let bytes = sums.bytes();
+        let constant = load(b, tables.values, sums, (2 * bytes, 0), leaf);
+        let plain = load(b, tables.values, sums, (2 * bytes, bytes), leaf);
+        let rounds = self.rounds(context, lane, count, tables.most);
+        let row = self.row_of_call(context, lane);
+        let number = self.b.index_type(width);
+        let none_missing = self.b.int_of(number.with(Scalar::I1), 0);
+        let zero = self.b.int(0);
+        let ended = self.for_loop((zero, rounds, 1), &[constant, none_missing], |k, round, inside| {
+            let (sum, missing) = (inside[0], inside[1]);
+            let b = &mut k.b;
+            let (at, exists) = term(b, round, first, count);
+            let feature = load(b, tables.features, Scalar::I32, (4, 0), at);
+            let coefficient = load(b, tables.coefficients, sums, (bytes, 0), at);
+            let value = row.load(b, feature);
+            let is_missing = b.cmp(Cmp::Uno, value, value);
+            let next = plus(b, sum, coefficient, value);
+            match exists {
+                None => vec![next, b.bin(Bin::Or, missing, is_missing)],
+                Some(exists) => {
+                    let is_missing = b.bin(Bin::And, is_missing, exists);
+                    vec![b.select(exists, next, sum), b.bin(Bin::Or, missing, is_missing)]
+                }
+            }
+        });
+        if seeded(Fault::LinearForgetsMissing) {
+            return ended[0];
+        }
+        self.b.select(ended[1], plain, ended[0])
+    }
+
+    /// How many terms the longest leaf of a lane has.
+    fn rounds(&mut self, context: &WalkContext, lane: &Lane, count: Value, most: BufferId) -> Value {
+        if lane.walk.width == 1 {
+            return count;
+        }
+        let b = &mut self.b;
+        if context.walks.over == Axis::Row {
+            return b.load_index(Scalar::I32, Address::element(most, lane.tree, Scalar::I32));
+        }
+        let terms = self.ports.lowering.hir.forest.linear.iter().flatten().map(|leaf| leaf.terms.len());
+        b.int(terms.max().unwrap_or(0) as i64)
+    }
+
+    /// The row of a walk, or the rows of a vector of walks, as the call has them.
+    fn row_of_call(&mut self, context: &WalkContext, lane: &Lane) -> Row {
+        let (columns, width) = (self.ports.features(), lane.walk.width);
+        let b = &mut self.b;
+        let index = b.mul_int(lane.number, columns);
+        let lanes = (width > 1).then(|| {
+            let distance = context.rows.step.map(|step| distances(b, step * columns, width));
+            RowLanes { distance, adjacent: false, mask: lane.mask }
+        });
+        let (buffer, element) = (self.ports.rows, self.ports.input);
+        Row { buffer, index, offset: 0, element, stride: 1, lanes, table: None }
+    }
+}
+
+fn ty_of(scalar: Scalar, width: u16) -> Ty {
+    if width == 1 { Ty::of(scalar) } else { Ty::vector(scalar, width) }
+}
+
+/// Numbers of a table at some records, given the bytes of a record and the first one of the number. Integers come as
+/// numbers of elements.
+fn load(
+    b: &mut Builder,
+    buffer: BufferId,
+    scalar: Scalar,
+    (stride, offset): (u32, u32),
+    index: Value,
+) -> Value {
+    if b.ty(index).lanes > 1 {
+        let base = b.int(0);
+        return b.gather(scalar, Gather { buffer, base, index, stride, offset, mask: None });
+    }
+    let at = Address { buffer, index, stride, offset };
+    if scalar.is_float() { b.load(Ty::of(scalar), at) } else { b.load_index(scalar, at) }
+}
+
+/// The places of the terms of a round, and which lanes have one; lanes without one read the first term. A single walk has a
+/// term in each of its rounds.
+fn term(b: &mut Builder, round: Value, first: Value, count: Value) -> (Value, Option<Value>) {
+    let ty = b.ty(first);
+    if ty.lanes == 1 {
+        return (b.add(first, round), None);
+    }
+    let round = b.cast(Cast::Trunc, round, Ty::of(Scalar::I32));
+    let round = b.splat(round, ty.lanes);
+    let exists = b.cmp(Cmp::Lt, round, count);
+    let (at, zero) = (b.add(first, round), b.int_of(ty, 0));
+    (b.select(exists, at, zero), Some(exists))
+}
+
+/// `sum + coefficient * value`, each operation rounded to the type of sums. Products are made in the wider type of both.
+fn plus(b: &mut Builder, sum: Value, coefficient: Value, value: Value) -> Value {
+    let sums = b.ty(sum);
+    let wide = if b.ty(value).scalar == Scalar::F64 { b.ty(value) } else { sums };
+    let (coefficient, value) = (b.cast(Cast::Float, coefficient, wide), b.cast(Cast::Float, value, wide));
+    let product = b.mul(coefficient, value);
+    let product = b.cast(Cast::Float, product, sums);
+    b.add(sum, product)
+}
