@@ -66,6 +66,7 @@ fn code(forest: &Forest, schedule: &str, rows: Float) -> Jit {
         ns_per_row: 1e6,
         info: "{}".to_string(),
         feature_names: Vec::new(),
+        ..EntryInfo::default()
     };
     Jit::compile(&compiled.lir, Cpu::Native, &entry, &[KernelKind::Raw]).expect("code")
 }
